@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { test } from 'node:test'
+
+const ROOT = resolve(import.meta.dirname, '..')
+
+/**
+ * What each part may import of this project; a part may always import itself. The first matching prefix counts.
+ * docs/ARCHITECTURE.md draws it.
+ */
+const SHARED = ['src/limits.ts', 'src/proof/']
+const RULES: [part: string, mayImport: string[]][] = [
+  ['src/proof/', []],
+  ['src/signing/', ['src/proof/']],
+  ['src/db/', [...SHARED, 'src/signing/']],
+  ['src/append/', [...SHARED, 'src/db/']],
+  [
+    'src/tenancy/',
+    [...SHARED, 'src/append/', 'src/db/', 'src/records/types.ts', 'src/signing/', 'src/entropy.ts'],
+  ],
+  [
+    'src/records/',
+    [...SHARED, 'src/append/', 'src/db/', 'src/signing/', 'src/tenancy/', 'src/entropy.ts', 'src/errors.ts'],
+  ],
+  ['src/checkpoints/', [...SHARED, 'src/db/', 'src/signing/']],
+  ['src/follow/', ['src/limits.ts']],
+  ['src/postgres/', ['src/db/', 'src/limits.ts']],
+  ['src/verify/', [...SHARED, 'src/db/', 'src/records/', 'src/signing/', 'src/verify/']],
+  [
+    'src/http/',
+    [
+      ...SHARED,
+      'src/records/',
+      'src/tenancy/',
+      'src/db/',
+      'src/config.ts',
+      'src/deps.ts',
+      'src/errors.ts',
+      'src/signing/',
+    ],
+  ],
+  ['worker/', ['src/']],
+  ['cli/', ['src/proof/', 'src/signing/', 'src/verify/', 'src/db/', 'src/config.ts', 'src/limits.ts']],
+]
+
+test('every import goes in the direction that the architecture draws', () => {
+  const faults: string[] = []
+  for (const [file, imported] of importsOf(['src', 'worker', 'cli'])) {
+    const rule = RULES.find(([part]) => file.startsWith(part))
+    if (!rule) continue // files directly in src put the parts together
+    const [part, mayImport] = rule
+    if (!imported.startsWith(part) && !mayImport.some((prefix) => imported.startsWith(prefix))) {
+      faults.push(`${file} imports ${imported}`)
+    }
+  }
+  assert.deepEqual(faults, [])
+})
+
+test('nothing imports http but the application, and nothing imports worker but the processes', () => {
+  const allowed = new Set(['src/app.ts', 'src/all-in-one.ts'])
+  const faults = importsOf(['src', 'worker', 'cli', 'bench'])
+    .filter(([file, imported]) => {
+      const inside = file.startsWith('src/http/') || file.startsWith('worker/') || file.startsWith('bench/')
+      return /^(src\/http|worker)\//.test(imported) && !inside && !allowed.has(file)
+    })
+    .map(([file, imported]) => `${file} imports ${imported}`)
+  assert.deepEqual(faults, [])
+})
+
+test('src/proof is pure: it imports itself and cborg, nothing of Node', () => {
+  const faults = sourcesIn('src/proof').flatMap((file) =>
+    specifiersOf(file)
+      .filter((specifier) => !specifier.startsWith('./') && specifier !== 'cborg')
+      .map((specifier) => `${file} imports ${specifier}`),
+  )
+  assert.deepEqual(faults, [])
+})
+
+test('SQL is in src/db only, and the environment is read where processes begin', () => {
+  const faults: string[] = []
+  for (const file of ['src', 'worker'].flatMap(sourcesIn)) {
+    const text = readFileSync(join(ROOT, file), 'utf8')
+    if (
+      !file.startsWith('src/db/') &&
+      !file.startsWith('src/postgres/') &&
+      /\btallystick\.[a-z_]+\b(?!\.dev)/.test(sqlOf(text))
+    ) {
+      faults.push(`${file} holds SQL`)
+    }
+    if (/process\.env/.test(text) && !PROCESSES.has(file)) faults.push(`${file} reads the environment`)
+  }
+  assert.deepEqual(faults, [])
+})
+
+/** `parseConfig(process.env)` stands in these, and spawning children with an environment in `src/postgres`. */
+const PROCESSES = new Set([
+  'src/server.ts',
+  'src/migrate.ts',
+  'src/all-in-one.ts',
+  'worker/worker.ts',
+  'src/postgres/run-as.ts',
+  'src/postgres/postmaster.ts',
+])
+
+function sqlOf(text: string): string {
+  return (
+    text.match(/(select|insert into|update|delete from)\s[\s\S]{0,200}?tallystick\.[a-z_]+/gi) ?? []
+  ).join('\n')
+}
+
+function importsOf(dirs: string[]): [file: string, imported: string][] {
+  return dirs.flatMap(sourcesIn).flatMap((file) =>
+    specifiersOf(file)
+      .filter((specifier) => specifier.startsWith('.'))
+      .map((specifier): [string, string] => [file, relative(ROOT, resolve(ROOT, dirname(file), specifier))]),
+  )
+}
+
+function specifiersOf(file: string): string[] {
+  const text = readFileSync(join(ROOT, file), 'utf8')
+  return [
+    ...text.matchAll(
+      /^(?:import|export)\s[^'"]*?from\s+'([^']+)'|^import\s+'([^']+)'|\bimport\('([^']+)'\)/gm,
+    ),
+  ].map((match) => (match[1] ?? match[2] ?? match[3])!)
+}
+
+function sourcesIn(dir: string): string[] {
+  return readdirSync(join(ROOT, dir), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(dir, name))
+    .sort()
+}
