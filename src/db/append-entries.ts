@@ -1,0 +1,144 @@
+import type pg from 'pg'
+import { bytea, encodeColumn, int4, text, timestamptz, uuid } from './binary-array.ts'
+
+/** One item of a call: a signed entry, and the record rows that it makes. */
+export type EntryRow = {
+  readonly ledgerId: Uint8Array
+  readonly kind: string
+  readonly subjectId: Uint8Array
+  /** The record's version after the event; null: not an event of a record. */
+  readonly version: number | null
+  readonly toState: string | null
+  /** The leaf of the record's previous entry; null on a first event. */
+  readonly previousLeaf: Uint8Array | null
+  /** null: system. */
+  readonly actorId: Uint8Array | null
+  readonly keyId: Uint8Array | null
+  readonly kid: Uint8Array
+  readonly recordedAtMs: number
+  readonly leaf: Uint8Array
+  readonly envelope: Uint8Array
+  readonly idempotency: IdempotencyRow | null
+  /** Columns of what an administrative entry says, as JSON; null elsewhere. */
+  readonly detail: string | null
+  readonly records: readonly RecordRow[]
+}
+
+export type IdempotencyRow = {
+  /** First 16 bytes of the key text's SHA-256. */
+  readonly keyHash: Uint8Array
+  /** H(method, path, JCS(body)). */
+  readonly requestHash: Uint8Array
+  readonly salt: Uint8Array
+}
+
+export type RecordRow = {
+  readonly recordId: Uint8Array
+  /** Place in the batch; null: an entry of its own. */
+  readonly index: number | null
+  readonly type: string
+  readonly digest: Uint8Array
+  readonly salt: Uint8Array
+  /** Canonical JSON. */
+  readonly payload: string
+  readonly onBehalfOf: Uint8Array | null
+  readonly occurredAtMs: number | null
+  readonly traceparent: string | null
+  readonly metadata: string | null
+}
+
+/** The first byte of each answer: migrations/0002-append-entries.sql lists them in order of precedence. */
+export const APPEND_OUTCOMES = [
+  'appended',
+  'replayed',
+  'conflict',
+  'refused_state',
+  'refused_clock',
+  'refused_ledger',
+  'stale',
+  'again',
+  'refused_kind',
+] as const
+
+/** `seq`: of the entry, or of the first outcome when replayed. `chain`: lower-case hex, when appended. */
+export type AppendAnswer = {
+  readonly outcome: (typeof APPEND_OUTCOMES)[number]
+  readonly seq: number
+  readonly chain: string
+}
+
+const ANSWER_HEX_LENGTH = 2 * 41
+
+const APPEND_ENTRIES = {
+  name: 'append_entries',
+  text: `select tallystick.append_entries(
+    $1::uuid[], $2::text[], $3::uuid[], $4::int4[], $5::text[], $6::bytea[], $7::uuid[], $8::uuid[], $9::bytea[],
+    $10::timestamptz[], $11::bytea[], $12::bytea[], $13::bytea[], $14::bytea[], $15::bytea[], $16::text[],
+    $17::int4[], $18::uuid[], $19::int4[], $20::text[], $21::bytea[], $22::bytea[], $23::bytea[], $24::uuid[],
+    $25::timestamptz[], $26::text[], $27::bytea[]) as answer`,
+  // Binary results of pg 8.23 are unusable for bytea; one packed value as hex text is sliced below.
+  types: { getTypeParser: () => (value: string) => value },
+}
+
+/**
+ * Appends `entries` in one round trip and one transaction. One answer per entry, in order; throws what `pg`
+ * throws when the call as a whole failed.
+ */
+export async function appendEntries(
+  client: pg.ClientBase,
+  entries: readonly EntryRow[],
+): Promise<AppendAnswer[]> {
+  const result = await client.query<{ answer: string }>({
+    ...APPEND_ENTRIES,
+    values: encodeParameters(entries),
+  })
+  const packed = result.rows[0]!.answer
+  if (packed.length !== 2 + entries.length * ANSWER_HEX_LENGTH) {
+    throw new Error(`append_entries answered ${packed.length} characters for ${entries.length} entries`)
+  }
+  return entries.map((_, i) => decodeAnswer(packed, 2 + i * ANSWER_HEX_LENGTH))
+}
+
+function encodeParameters(entries: readonly EntryRow[]): Buffer[] {
+  const records = entries.flatMap((entry, i) => entry.records.map((record) => ({ item: i + 1, record })))
+  return [
+    encodeColumn(uuid, entries, (e) => e.ledgerId),
+    encodeColumn(text, entries, (e) => e.kind),
+    encodeColumn(uuid, entries, (e) => e.subjectId),
+    encodeColumn(int4, entries, (e) => e.version),
+    encodeColumn(text, entries, (e) => e.toState),
+    encodeColumn(bytea, entries, (e) => e.previousLeaf),
+    encodeColumn(uuid, entries, (e) => e.actorId),
+    encodeColumn(uuid, entries, (e) => e.keyId),
+    encodeColumn(bytea, entries, (e) => e.kid),
+    encodeColumn(timestamptz, entries, (e) => e.recordedAtMs),
+    encodeColumn(bytea, entries, (e) => e.leaf),
+    encodeColumn(bytea, entries, (e) => e.envelope),
+    encodeColumn(bytea, entries, (e) => e.idempotency?.keyHash),
+    encodeColumn(bytea, entries, (e) => e.idempotency?.salt),
+    encodeColumn(bytea, entries, (e) => e.idempotency?.requestHash),
+    encodeColumn(text, entries, (e) => e.detail),
+    encodeColumn(int4, records, (r) => r.item),
+    encodeColumn(uuid, records, (r) => r.record.recordId),
+    encodeColumn(int4, records, (r) => r.record.index),
+    encodeColumn(text, records, (r) => r.record.type),
+    encodeColumn(bytea, records, (r) => r.record.digest),
+    encodeColumn(bytea, records, (r) => r.record.salt),
+    encodeColumn(utf8, records, (r) => r.record.payload),
+    encodeColumn(uuid, records, (r) => r.record.onBehalfOf),
+    encodeColumn(timestamptz, records, (r) => r.record.occurredAtMs),
+    encodeColumn(text, records, (r) => r.record.traceparent),
+    encodeColumn(utf8, records, (r) => r.record.metadata),
+  ]
+}
+
+/** Canonical JSON is stored as bytea: its bytes are hashed, and no server encoding may touch them. */
+const utf8 = { ...text, oid: bytea.oid }
+
+function decodeAnswer(packed: string, at: number): AppendAnswer {
+  return {
+    outcome: APPEND_OUTCOMES[Number.parseInt(packed.slice(at, at + 2), 16)]!,
+    seq: Number.parseInt(packed.slice(at + 2, at + 18), 16),
+    chain: packed.slice(at + 18, at + ANSWER_HEX_LENGTH),
+  }
+}

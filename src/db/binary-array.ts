@@ -1,0 +1,74 @@
+/**
+ * Parameters in Postgres' binary array format: `pg` sends a Buffer as a binary parameter, as it is. Inserting
+ * by `unnest` of such arrays takes 10 µs a row; of the hex text that `pg` makes of an array of Buffers, 50.
+ *
+ * Layout: dimensions, has-null flag, element type's oid, length, lower bound; then length-prefixed elements.
+ */
+const HEADER_BYTES = 20
+
+/** Milliseconds between the Unix epoch and Postgres', 2000-01-01. */
+const POSTGRES_EPOCH_MS = 946_684_800_000
+
+type Codec<T> = {
+  readonly oid: number
+  bytesOf(value: T): number
+  write(buffer: Buffer, at: number, value: T): void
+}
+
+export const uuid: Codec<Uint8Array> = { oid: 2950, bytesOf: () => 16, write: writeBytes }
+export const bytea: Codec<Uint8Array> = { oid: 17, bytesOf: (value) => value.length, write: writeBytes }
+export const int4: Codec<number> = {
+  oid: 23,
+  bytesOf: () => 4,
+  write: (buffer, at, value) => buffer.writeInt32BE(value, at),
+}
+export const text: Codec<string> = {
+  oid: 25,
+  bytesOf: (value) => Buffer.byteLength(value),
+  write: (buffer, at, value) => buffer.write(value, at),
+}
+/** Milliseconds since the Unix epoch. */
+export const timestamptz: Codec<number> = {
+  oid: 1184,
+  bytesOf: () => 8,
+  write: (buffer, at, value) => buffer.writeBigInt64BE(BigInt(value - POSTGRES_EPOCH_MS) * 1000n, at),
+}
+
+/** One column of `rows` as a binary array parameter; `null` and `undefined` become SQL nulls. */
+export function encodeColumn<Row, T>(
+  codec: Codec<T>,
+  rows: readonly Row[],
+  get: (row: Row) => T | null | undefined,
+): Buffer {
+  let size = HEADER_BYTES
+  let nulls = 0
+  const values = new Array<T | null | undefined>(rows.length)
+  for (let i = 0; i < rows.length; i++) {
+    const value = get(rows[i]!)
+    values[i] = value
+    if (value === null || value === undefined) nulls = 1
+    size += 4 + (value === null || value === undefined ? 0 : codec.bytesOf(value))
+  }
+  const buffer = Buffer.allocUnsafe(size)
+  buffer.writeInt32BE(1, 0)
+  buffer.writeInt32BE(nulls, 4)
+  buffer.writeInt32BE(codec.oid, 8)
+  buffer.writeInt32BE(rows.length, 12)
+  buffer.writeInt32BE(1, 16)
+  let at = HEADER_BYTES
+  for (const value of values) {
+    if (value === null || value === undefined) {
+      at = buffer.writeInt32BE(-1, at)
+      continue
+    }
+    const length = codec.bytesOf(value)
+    at = buffer.writeInt32BE(length, at)
+    codec.write(buffer, at, value)
+    at += length
+  }
+  return buffer
+}
+
+function writeBytes(buffer: Buffer, at: number, value: Uint8Array): void {
+  buffer.set(value, at)
+}

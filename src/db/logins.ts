@@ -1,0 +1,56 @@
+import pg from 'pg'
+
+export const API_LOGIN = 'tallystick_api'
+export const WORKER_LOGIN = 'tallystick_worker'
+
+/** null: the login exists and its password is somebody else's business. */
+export type LoginPasswords = { readonly api: string | null; readonly worker: string | null }
+
+/** Makes the two logins that are not the owner's, and sets their passwords where given. Needs CREATEROLE. */
+export async function ensureLogins(client: pg.ClientBase, passwords: LoginPasswords): Promise<void> {
+  await ensureLogin(client, API_LOGIN, passwords.api)
+  await ensureLogin(client, WORKER_LOGIN, passwords.worker)
+}
+
+async function ensureLogin(client: pg.ClientBase, login: string, password: string | null): Promise<void> {
+  // Roles belong to the whole cluster: another database's migration may be making the same one right now.
+  await client.query(`do $$ begin
+    if not exists (select from pg_roles where rolname = '${login}') then
+      create role ${login} login nosuperuser nocreatedb nocreaterole noinherit;
+    end if;
+  exception when duplicate_object or unique_violation then null;
+  end $$`)
+  if (password !== null) {
+    await client.query(`alter role ${login} with password ${pg.escapeLiteral(password)}`)
+  }
+}
+
+/**
+ * Throws unless the connected login is as weak as an API pod or a worker must be (docs/trust-model.md): what a
+ * stolen pod can do is bounded by this.
+ */
+export async function checkLogin(db: pg.Pool | pg.ClientBase): Promise<void> {
+  const { rows } = await db.query<Record<string, boolean | string>>(LOGIN_POWERS)
+  const { login, ...powers } = rows[0]!
+  const found = Object.keys(powers).filter((power) => powers[power] === true)
+  if (found.length > 0) {
+    throw new Error(
+      `the login ${login} is too powerful to serve with: it ${found.join(', and it ')}; ` +
+        `use the login ${API_LOGIN} for servers and ${WORKER_LOGIN} for workers`,
+    )
+  }
+}
+
+const LOGIN_POWERS = `
+  select session_user as login,
+    bool_or(r.rolsuper) as "is or may become a superuser",
+    bool_or(r.rolcreaterole) as "may create roles",
+    bool_or(has_table_privilege(r.oid, 'tallystick.entries', 'insert,update,delete,truncate,trigger'))
+      as "may write into entries",
+    bool_or(exists (select from pg_class c where c.relnamespace = 'tallystick'::regnamespace and c.relowner = r.oid))
+      as "owns a table or may become its owner",
+    bool_or(r.rolname in ('pg_write_all_data', 'pg_execute_server_program', 'pg_write_server_files'))
+      as "may write everything"
+  from pg_roles r
+  -- every role that the login is, or could become by SET ROLE
+  where pg_has_role(session_user, r.oid, 'member')`

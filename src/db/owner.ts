@@ -1,0 +1,28 @@
+import pg from 'pg'
+
+export const OWNER_LOGIN = 'tallystick_owner'
+export const DATABASE = 'tallystick'
+
+/** Makes the owner's login and its database on a Postgres of our own, where they are missing. As superuser. */
+export async function ensureOwner(superuserUrl: string, password: string): Promise<void> {
+  const client = new pg.Client({ connectionString: superuserUrl })
+  await client.connect()
+  try {
+    const { rows } = await client.query<{ login: boolean; database: boolean }>(
+      `select exists (select from pg_roles where rolname = $1) as login,
+        exists (select from pg_database where datname = $2) as database`,
+      [OWNER_LOGIN, DATABASE],
+    )
+    if (!rows[0]!.login) {
+      // createrole: it makes the api's and the worker's logins (logins.ts).
+      const secret = pg.escapeLiteral(password)
+      await client.query(
+        `create role ${OWNER_LOGIN} login createrole nosuperuser nocreatedb password ${secret}`,
+      )
+    }
+    if (!rows[0]!.database)
+      await client.query(`create database ${DATABASE} owner ${OWNER_LOGIN} template template0`)
+  } finally {
+    await client.end()
+  }
+}

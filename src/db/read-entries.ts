@@ -1,0 +1,119 @@
+import type pg from 'pg'
+import { STREAM_ENTRIES_PER_QUERY, STREAM_RECORDS_PER_QUERY } from '../limits.ts'
+import { toUuid } from './uuid.ts'
+
+export type EntryRowRead = {
+  seq: string
+  kind: string
+  recorded_at: Date
+  leaf: Buffer
+  chain: Buffer
+  envelope: Buffer
+}
+
+export type EntryRecordRow = {
+  record_id: string
+  first_seq: string
+  item_index: number | null
+  type: string
+  on_behalf_of: string | null
+  occurred_at: Date | null
+  traceparent: string | null
+  digest: Buffer
+  salt: Buffer | null
+  payload: Buffer | null
+  payload_erased_seq: string | null
+}
+
+type Db = pg.Pool | pg.ClientBase
+
+/** How many entries the ledger has; null where there is no such ledger. */
+export async function findSize(db: Db, ledgerId: Uint8Array): Promise<number | null> {
+  const { rows } = await db.query<{ size: string }>(
+    'select size from tallystick.chain_heads where ledger_id = $1',
+    [toUuid(ledgerId)],
+  )
+  return rows[0] ? Number(rows[0].size) : null
+}
+
+/**
+ * The entries from seq `from` up to, not including, `end`, in order, each with the records that it made. Read in
+ * short queries of bounded size, so that a slow reader holds no snapshot open; what an entry says never
+ * changes in between.
+ */
+export async function* readEntries(
+  db: Db,
+  ledgerId: Uint8Array,
+  from: number,
+  end: number,
+): AsyncGenerator<{ entry: EntryRowRead; records: EntryRecordRow[] }> {
+  const records = new RecordReader(db, ledgerId, from, end)
+  for (let next = from; next < end; ) {
+    const { rows } = await db.query<EntryRowRead>({
+      name: 'read_entries',
+      text: `select seq, kind, recorded_at, leaf, chain, envelope from tallystick.entries
+        where ledger_id = $1 and seq >= $2 and seq < $3 order by seq limit $4`,
+      values: [toUuid(ledgerId), next, end, STREAM_ENTRIES_PER_QUERY],
+    })
+    if (rows.length === 0) throw new Error(`entry ${next} is missing`)
+    for (const entry of rows) yield { entry, records: await records.take(Number(entry.seq)) }
+    next = Number(rows.at(-1)!.seq) + 1
+  }
+}
+
+/** Reads records in the order of their entries, some ahead. */
+class RecordReader {
+  readonly #db: Db
+  readonly #ledgerId: string
+  readonly #end: number
+  #rows: EntryRecordRow[] = []
+  #at = 0
+  #last: { seq: number; index: number }
+  #exhausted = false
+
+  constructor(db: Db, ledgerId: Uint8Array, from: number, end: number) {
+    this.#db = db
+    this.#ledgerId = toUuid(ledgerId)
+    this.#end = end
+    this.#last = { seq: from - 1, index: Number.MAX_SAFE_INTEGER }
+  }
+
+  /** The records of the entry at `seq`, which must be larger than at the last call. */
+  async take(seq: number): Promise<EntryRecordRow[]> {
+    const taken: EntryRecordRow[] = []
+    for (;;) {
+      if (this.#at === this.#rows.length && !(await this.#readMore())) return taken
+      const row = this.#rows[this.#at]!
+      const rowSeq = Number(row.first_seq)
+      if (rowSeq > seq) return taken
+      this.#at++
+      if (rowSeq === seq) taken.push(row)
+    }
+  }
+
+  async #readMore(): Promise<boolean> {
+    if (this.#exhausted) return false
+    const { rows } = await this.#db.query<EntryRecordRow>({
+      name: 'read_entry_records',
+      text: `select record_id, first_seq, item_index, type, on_behalf_of, occurred_at, traceparent, digest, salt, payload,
+          payload_erased_seq
+        from tallystick.records
+        where ledger_id = $1 and first_seq >= $2 and first_seq < $4
+          and (first_seq > $2 or coalesce(item_index, 0) > $3)
+        order by first_seq, item_index limit $5`,
+      values: [
+        this.#ledgerId,
+        this.#last.seq,
+        Math.min(this.#last.index, 0x7fffffff),
+        this.#end,
+        STREAM_RECORDS_PER_QUERY,
+      ],
+    })
+    this.#rows = rows
+    this.#at = 0
+    this.#exhausted = rows.length < STREAM_RECORDS_PER_QUERY
+    const last = rows.at(-1)
+    if (last) this.#last = { seq: Number(last.first_seq), index: last.item_index ?? 0 }
+    return rows.length > 0
+  }
+}

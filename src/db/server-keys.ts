@@ -1,0 +1,102 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+import type pg from 'pg'
+import { keyThumbprint, type PublicKey, parsePublicKey } from '../proof/keys.ts'
+import type { MasterKey } from '../signing/master-key.ts'
+import { nativeProviders } from '../signing/native.ts'
+
+export type KeyUse = 'envelope' | 'note'
+export type ServerKey = { readonly kid: Uint8Array; readonly key: PublicKey }
+export type ServerKeySecret = ServerKey & { readonly seed: Uint8Array }
+
+/** Makes the deployment's first envelope key and note key where there are none. Owner only. */
+export async function ensureServerKeys(client: pg.ClientBase, masterKey: MasterKey): Promise<void> {
+  for (const use of ['envelope', 'note'] as const) {
+    const found = await client.query(
+      'select from tallystick.server_keys where use = $1 and retired_at is null',
+      [use],
+    )
+    if (found.rowCount === 0) await insertServerKey(client, masterKey, use)
+  }
+}
+
+async function insertServerKey(client: pg.ClientBase, masterKey: MasterKey, use: KeyUse): Promise<void> {
+  const pair = generateKeyPairSync('ed25519')
+  const key = parsePublicKey('EdDSA', pair.publicKey.export({ type: 'spki', format: 'der' }))
+  const kid = keyThumbprint(nativeProviders.sha256, key)
+  await client.query('insert into tallystick.server_keys (kid, use, alg, spki) values ($1, $2, $3, $4)', [
+    kid,
+    use,
+    key.alg,
+    key.spki,
+  ])
+  await client.query(`insert into tallystick.${use}_key_secrets (kid, sealed) values ($1, $2)`, [
+    kid,
+    masterKey.seal(seedOf(pair.privateKey), sealContext(use, kid)),
+  ])
+}
+
+/** The current key of `use` with its opened secret. The note key's is readable by the worker's login only. */
+export async function getServerKey(db: pg.Pool, masterKey: MasterKey, use: KeyUse): Promise<ServerKeySecret> {
+  const { rows } = await db.query<{ kid: Buffer; spki: Buffer; sealed: Buffer }>(
+    `select k.kid, k.spki, s.sealed from tallystick.server_keys k join tallystick.${use}_key_secrets s using (kid)
+     where k.use = $1 and k.retired_at is null`,
+    [use],
+  )
+  const row = rows[0]
+  if (!row) throw new Error(`the database holds no current ${use} key: run \`npm run migrate\``)
+  const key = parsePublicKey('EdDSA', row.spki)
+  return { kid: row.kid, key, seed: masterKey.open(row.sealed, sealContext(use, row.kid)) }
+}
+
+/** The public half of the note key, for a new ledger's definition. */
+export async function getNoteKey(db: pg.Pool): Promise<ServerKey> {
+  const { rows } = await db.query<{ kid: Buffer; spki: Buffer }>(
+    "select kid, spki from tallystick.server_keys where use = 'note' and retired_at is null",
+  )
+  const row = rows[0]
+  if (!row) throw new Error('the database holds no current note key: run `npm run migrate`')
+  return { kid: row.kid, key: parsePublicKey('EdDSA', row.spki) }
+}
+
+export type PublishedKey = {
+  readonly kid: string
+  readonly use: KeyUse
+  readonly alg: string
+  readonly spki: string
+  readonly activatedAt: string
+  readonly retiredAt: string | null
+  readonly compromisedAt: string | null
+}
+
+/** The keys document's content: the keys that sign envelopes, oldest first (docs/formats/export.md). */
+export async function listEnvelopeKeys(db: pg.Pool | pg.ClientBase): Promise<PublishedKey[]> {
+  const { rows } = await db.query<{
+    kid: Buffer
+    alg: string
+    spki: Buffer
+    activated_at: Date
+    retired_at: Date | null
+    compromised_at: Date | null
+  }>(`select kid, alg, spki, activated_at, retired_at, compromised_at from tallystick.server_keys
+      where use = 'envelope' order by activated_at, kid`)
+  return rows.map((row) => ({
+    kid: row.kid.toString('hex'),
+    use: 'envelope',
+    alg: row.alg,
+    spki: row.spki.toString('base64'),
+    activatedAt: row.activated_at.toISOString(),
+    retiredAt: row.retired_at?.toISOString() ?? null,
+    compromisedAt: row.compromised_at?.toISOString() ?? null,
+  }))
+}
+
+const ED25519_SEED_BYTES = 32
+
+/** The last 32 bytes of an Ed25519 private key's PKCS #8 form (RFC 8410 §7). */
+function seedOf(privateKey: KeyObject): Uint8Array {
+  return privateKey.export({ type: 'pkcs8', format: 'der' }).subarray(-ED25519_SEED_BYTES)
+}
+
+function sealContext(use: KeyUse, kid: Uint8Array): string {
+  return `tallystick ${use} key ${Buffer.from(kid).toString('hex')}`
+}
