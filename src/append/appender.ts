@@ -1,0 +1,153 @@
+import type pg from 'pg'
+import type { EntryRow } from '../db/append-entries.ts'
+import {
+  APPEND_BATCH_ENTRIES_MAX,
+  APPEND_BATCH_RECORDS_MAX,
+  APPEND_QUEUE_BYTES_MAX,
+  APPEND_QUEUE_ENTRIES_MAX,
+  APPEND_QUEUE_RECORDS_MAX,
+  APPEND_WAIT_MS_MAX,
+} from '../limits.ts'
+import { type AppendOutcome, commitBatch } from './commit.ts'
+
+/** Refused at once, because the queue is full or the wait would be too long: nothing was written. */
+export type Overloaded = { readonly status: 'overloaded'; readonly retryAfterMs: number }
+
+/**
+ * The one way into the chain.
+ *
+ * A caller MUST have done all CPU work (validate, build, hash, sign) before: the appender only writes.
+ * A caller MUST NOT answer success before the promise settles as `appended` or `replayed`: both mean that the
+ * entry is committed and on disk. It MUST NOT retry `unknown` but with the same idempotency key.
+ *
+ * The appender MUST settle every promise, with exactly one outcome, in the order of the queue per ledger. It
+ * MUST refuse at once what it can't commit in time, and MUST NOT drop what it has taken. While one batch
+ * commits the next one fills: load makes batches larger, and an idle server adds no delay.
+ *
+ * What survives a crash here: only what was committed. A taken entry that was not is lost with the process,
+ * and its client never got an answer.
+ */
+export class Appender {
+  /** Entries waiting for the next batch, by ledger, so that a deep ledger can't delay a shallow one. */
+  readonly #queues = new Map<string, Waiting[]>()
+  readonly #pool: pg.Pool
+  #queued = { entries: 0, records: 0, bytes: 0 }
+  /** A moving average, for predicting waits. */
+  #batchMs = 1
+  /** Set while the writer runs. One batch in flight: two writers on a ledger halve the batch and gain nothing. */
+  #writing: Promise<void> | null = null
+  #closed = false
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool
+  }
+
+  append(entry: EntryRow): Promise<AppendOutcome | Overloaded> {
+    if (this.#closed) {
+      return Promise.resolve({ status: 'unavailable', error: new Error('the server is shutting down') })
+    }
+    const overloaded = this.#findOverload(entry)
+    if (overloaded) return Promise.resolve(overloaded)
+    const { promise, resolve } = Promise.withResolvers<AppendOutcome>()
+    this.#enqueue({ entry, settle: resolve })
+    this.#writing ??= this.#write()
+    return promise
+  }
+
+  /** Entries that wait for a batch. */
+  get queuedEntries(): number {
+    return this.#queued.entries
+  }
+
+  /** Takes nothing more, and returns when everything taken has been committed or refused. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#writing
+  }
+
+  async #write(): Promise<void> {
+    // Let the requests that arrived in the same turn of the event loop join the first batch.
+    await new Promise(setImmediate)
+    while (this.#queued.entries > 0) {
+      const batch = this.#takeBatch()
+      const startedAt = performance.now()
+      const outcomes = await commitBatch(
+        this.#pool,
+        batch.map((waiting) => waiting.entry),
+      )
+      this.#batchMs += (performance.now() - startedAt - this.#batchMs) / 8
+      this.#settle(batch, outcomes)
+    }
+    this.#writing = null
+  }
+
+  /** One entry of each waiting ledger in turn, until the batch is full or nothing waits. */
+  #takeBatch(): Waiting[] {
+    const batch: Waiting[] = []
+    let records = 0
+    // A ledger that is put back behind the others is visited again by the same iteration.
+    for (const [ledger, queue] of this.#queues) {
+      const { entry } = queue[0]!
+      const full =
+        batch.length === APPEND_BATCH_ENTRIES_MAX || records + entry.records.length > APPEND_BATCH_RECORDS_MAX
+      if (full && batch.length > 0) break
+      batch.push(queue.shift()!)
+      records += entry.records.length
+      this.#count(entry, -1)
+      this.#queues.delete(ledger)
+      if (queue.length > 0) this.#queues.set(ledger, queue)
+    }
+    return batch
+  }
+
+  #settle(batch: Waiting[], outcomes: AppendOutcome[]): void {
+    for (let i = batch.length - 1; i >= 0; i--) {
+      const waiting = batch[i]!
+      const outcome = outcomes[i]!
+      // A second entry for the same record or idempotency key: it leads the next batch.
+      if (outcome.status === 'again') this.#enqueue(waiting, 'first')
+      else waiting.settle(outcome)
+    }
+  }
+
+  #enqueue(waiting: Waiting, place: 'first' | 'last' = 'last'): void {
+    const ledger = Buffer.from(waiting.entry.ledgerId).toString('latin1')
+    const queue = this.#queues.get(ledger)
+    if (!queue) this.#queues.set(ledger, [waiting])
+    else if (place === 'last') queue.push(waiting)
+    else queue.unshift(waiting)
+    this.#count(waiting.entry, 1)
+  }
+
+  #findOverload(entry: EntryRow): Overloaded | null {
+    const batchesAhead = Math.max(
+      this.#queued.entries / APPEND_BATCH_ENTRIES_MAX,
+      this.#queued.records / APPEND_BATCH_RECORDS_MAX,
+    )
+    const waitMs = batchesAhead * this.#batchMs
+    const full =
+      this.#queued.entries >= APPEND_QUEUE_ENTRIES_MAX ||
+      this.#queued.records + entry.records.length > APPEND_QUEUE_RECORDS_MAX ||
+      this.#queued.bytes + bytesOf(entry) > APPEND_QUEUE_BYTES_MAX
+    if (!full && waitMs <= APPEND_WAIT_MS_MAX) return null
+    return { status: 'overloaded', retryAfterMs: waitMs }
+  }
+
+  #count(entry: EntryRow, sign: 1 | -1): void {
+    this.#queued.entries += sign
+    this.#queued.records += sign * weightOf(entry)
+    this.#queued.bytes += sign * bytesOf(entry)
+  }
+}
+
+type Waiting = { readonly entry: EntryRow; readonly settle: (outcome: AppendOutcome) => void }
+
+function weightOf(entry: EntryRow): number {
+  return Math.max(1, entry.records.length)
+}
+
+function bytesOf(entry: EntryRow): number {
+  let bytes = entry.envelope.length
+  for (const record of entry.records) bytes += record.payload.length + (record.metadata?.length ?? 0)
+  return bytes
+}

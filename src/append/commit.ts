@@ -1,0 +1,99 @@
+import type pg from 'pg'
+import { type AppendAnswer, appendEntries, type EntryRow } from '../db/append-entries.ts'
+import { classifyFailure, type Failure } from '../db/failures.ts'
+import { APPEND_DEADLOCK_RETRIES_MAX } from '../limits.ts'
+
+/**
+ * How an append ended. Done: `appended`, `replayed`. Refused, nothing was written: `conflict`, `stale`,
+ * `again`, `refused`, `unavailable`, `failed`. Unknown: the connection was lost between sending and the
+ * answer, so the entry may or may not be in the chain.
+ */
+export type AppendOutcome =
+  | { readonly status: 'appended'; readonly seq: number; readonly chain: string }
+  | { readonly status: 'replayed'; readonly seq: number }
+  | { readonly status: 'conflict' | 'stale' | 'again' }
+  | { readonly status: 'refused'; readonly reason: 'state' | 'clock' | 'ledger' | 'kind' }
+  | { readonly status: 'unavailable'; readonly error: Error }
+  | { readonly status: 'failed'; readonly error: Error }
+  | { readonly status: 'unknown'; readonly error: Error }
+
+/**
+ * Commits one batch: one connection, one round trip, one transaction. Returns one outcome per entry, in
+ * order; never throws. A call that fails on data is retried in halves, so that only the guilty entry fails.
+ */
+export async function commitBatch(pool: pg.Pool, entries: readonly EntryRow[]): Promise<AppendOutcome[]> {
+  const result = await tryCommit(pool, entries)
+  if (Array.isArray(result)) return result
+  if (result.kind === 'data') {
+    if (entries.length === 1) return [{ status: 'failed', error: result.error }]
+    const middle = entries.length >> 1
+    const left = await commitBatch(pool, entries.slice(0, middle))
+    const right = await commitBatch(pool, entries.slice(middle))
+    return [...left, ...right]
+  }
+  const outcome: AppendOutcome = {
+    status: result.kind === 'unknown' ? 'unknown' : 'unavailable',
+    error: result.error,
+  }
+  return entries.map(() => outcome)
+}
+
+/**
+ * Commits entries that only make sense together, such as a ledger's first ones: never in halves. Throws unless
+ * all were appended.
+ */
+export async function commitTogether(pool: pg.Pool, entries: readonly EntryRow[]): Promise<void> {
+  const result = await tryCommit(pool, entries)
+  if (!Array.isArray(result)) throw result.error
+  const other = result.find((outcome) => outcome.status !== 'appended')
+  if (other) throw new Error(`append_entries answered ${JSON.stringify(other)}`)
+}
+
+async function tryCommit(pool: pg.Pool, entries: readonly EntryRow[]): Promise<AppendOutcome[] | Failure> {
+  for (let attempt = 0; ; attempt++) {
+    const result = await callOnce(pool, entries)
+    const again =
+      !Array.isArray(result) && result.kind === 'deadlock' && attempt < APPEND_DEADLOCK_RETRIES_MAX
+    if (!again) return result
+  }
+}
+
+async function callOnce(pool: pg.Pool, entries: readonly EntryRow[]): Promise<AppendOutcome[] | Failure> {
+  let client: pg.PoolClient
+  try {
+    client = await pool.connect()
+  } catch (error) {
+    return { kind: 'unavailable', error: error as Error } // nothing was sent
+  }
+  try {
+    const answers = await appendEntries(client, entries)
+    client.release()
+    return answers.map(toOutcome)
+  } catch (error) {
+    const failure = classifyFailure(error as Error)
+    // Only an error about the data leaves a connection that can be trusted.
+    client.release(failure.kind !== 'data' && failure.kind !== 'deadlock')
+    return failure
+  }
+}
+
+function toOutcome(answer: AppendAnswer): AppendOutcome {
+  switch (answer.outcome) {
+    case 'appended':
+      return { status: 'appended', seq: answer.seq, chain: answer.chain }
+    case 'replayed':
+      return { status: 'replayed', seq: answer.seq }
+    case 'conflict':
+    case 'stale':
+    case 'again':
+      return { status: answer.outcome }
+    case 'refused_state':
+      return { status: 'refused', reason: 'state' }
+    case 'refused_clock':
+      return { status: 'refused', reason: 'clock' }
+    case 'refused_ledger':
+      return { status: 'refused', reason: 'ledger' }
+    case 'refused_kind':
+      return { status: 'refused', reason: 'kind' }
+  }
+}

@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { z } from 'zod'
+
+const port = z.coerce.number().int().min(0).max(65_535)
+const url = z.url({ protocol: /^https?$/ })
+const postgresUrl = z.url({ protocol: /^postgres(ql)?$/ })
+
+/** 32 bytes, as 64 hex digits or as base64. */
+const masterKey = z
+  .string()
+  .transform((text) => Buffer.from(text, /^[0-9a-fA-F]{64}$/.test(text) ? 'hex' : 'base64'))
+  .refine((key) => key.length === 32, 'must be 32 bytes, as 64 hex digits or as base64')
+
+/** The one documented schema of the environment (docs/configuration.md). */
+const environment = z.object({
+  TALLYSTICK_HOST: z.string().min(1).default('127.0.0.1'),
+  TALLYSTICK_PORT: port.default(3000),
+  /** Where this installation keeps what is not in Postgres. */
+  TALLYSTICK_DATA: z.string().min(1).default('.tallystick'),
+  /** How the outside names this server; fixed in each ledger's origin and issuer when it is made. */
+  TALLYSTICK_PUBLIC_URL: url.optional(),
+  /** The owner's: for `migrate`, and for `npm start`. */
+  DATABASE_URL: postgresUrl.optional(),
+  TALLYSTICK_API_DATABASE_URL: postgresUrl.optional(),
+  TALLYSTICK_WORKER_DATABASE_URL: postgresUrl.optional(),
+  TALLYSTICK_MASTER_KEY: masterKey.optional(),
+  TALLYSTICK_OPERATOR_KEY: z
+    .string()
+    .regex(/^tlo_[0-9A-Za-z]{32,}$/, 'must be tlo_ and at least 32 letters and digits')
+    .optional(),
+  TALLYSTICK_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent']).default('info'),
+})
+
+export type Config = {
+  readonly host: string
+  readonly port: number
+  readonly dataDir: string
+  readonly publicUrl: string
+  readonly ownerUrl: string | null
+  readonly apiUrl: string | null
+  readonly workerUrl: string | null
+  readonly masterKey: Uint8Array | null
+  readonly operatorKey: string | null
+  readonly logLevel: string
+}
+
+/** Throws with every fault of the environment, by variable, and never with a value. */
+export function parseConfig(env: NodeJS.ProcessEnv): Config {
+  const parsed = environment.safeParse(env)
+  if (!parsed.success) {
+    const faults = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)
+    throw new Error(`the configuration is not valid:\n  ${faults.join('\n  ')}`)
+  }
+  const values = parsed.data
+  return {
+    host: values.TALLYSTICK_HOST,
+    port: values.TALLYSTICK_PORT,
+    dataDir: resolve(values.TALLYSTICK_DATA),
+    publicUrl: (values.TALLYSTICK_PUBLIC_URL ?? `http://localhost:${values.TALLYSTICK_PORT}`).replace(
+      /\/+$/,
+      '',
+    ),
+    ownerUrl: values.DATABASE_URL ?? null,
+    apiUrl: values.TALLYSTICK_API_DATABASE_URL ?? null,
+    workerUrl: values.TALLYSTICK_WORKER_DATABASE_URL ?? null,
+    masterKey: values.TALLYSTICK_MASTER_KEY ?? null,
+    operatorKey: values.TALLYSTICK_OPERATOR_KEY ?? null,
+    logLevel: values.TALLYSTICK_LOG_LEVEL,
+  }
+}
+
+/** The value, or an error that names the variable to set. */
+export function required<T>(value: T | null, variable: string, purpose: string): T {
+  if (value === null) throw new Error(`${variable} is not set: ${purpose}`)
+  return value
+}
+
+/** The version that `/livez` and logs name. */
+export const VERSION: string = JSON.parse(
+  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+).version

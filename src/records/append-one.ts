@@ -1,0 +1,85 @@
+import type { Appender, Overloaded } from '../append/appender.ts'
+import type { AppendOutcome } from '../append/commit.ts'
+import type { EntryRow } from '../db/append-entries.ts'
+import { ApiError } from '../errors.ts'
+import { APPEND_STALE_RETRIES_MAX } from '../limits.ts'
+
+export type Written = { readonly replayed: boolean; readonly seq: number; readonly chain: string }
+
+/**
+ * Appends what `build` makes, and returns only when it is committed; every other outcome is thrown as the
+ * ApiError that the client sees. A stale entry (signed by a retired key, or bound to an entry that is not the
+ * record's last any more) is built and signed again.
+ */
+export async function appendOne<Built extends { readonly entry: EntryRow }>(
+  appender: Appender,
+  build: () => Built | Promise<Built>,
+): Promise<Written & { readonly built: Built }> {
+  for (let attempt = 0; ; attempt++) {
+    const built = await build()
+    const outcome = await appender.append(built.entry)
+    if (outcome.status === 'appended')
+      return { replayed: false, seq: outcome.seq, chain: outcome.chain, built }
+    if (outcome.status === 'replayed') return { replayed: true, seq: outcome.seq, chain: '', built }
+    if (outcome.status === 'stale' && attempt < APPEND_STALE_RETRIES_MAX) continue
+    throw toApiError(outcome, built.entry.idempotency !== null)
+  }
+}
+
+type NotWritten = Exclude<AppendOutcome | Overloaded, { status: 'appended' | 'replayed' }>
+
+function toApiError(outcome: NotWritten, hasIdempotencyKey: boolean): Error {
+  switch (outcome.status) {
+    case 'conflict':
+      return new ApiError(
+        'idempotency_key_reused',
+        'the first request with this Idempotency-Key was another one',
+      )
+    case 'overloaded':
+      return new ApiError('overloaded', 'nothing was written: try again later', {
+        retryable: true,
+        // Jittered, so that refused clients do not come back all at once.
+        retryAfterMs: outcome.retryAfterMs * (1 + Math.random()),
+      })
+    case 'unavailable':
+      return new ApiError('unavailable', 'nothing was written: try again later', {
+        retryable: true,
+        retryAfterMs: 1000,
+      })
+    case 'unknown':
+      return new ApiError(
+        'outcome_unknown',
+        hasIdempotencyKey
+          ? 'it may or may not be written: a retry with the same Idempotency-Key answers the first outcome'
+          : 'it may or may not be written, and without an Idempotency-Key a retry may write it twice',
+        { retryable: hasIdempotencyKey },
+      )
+    case 'refused':
+      return refusal(outcome.reason)
+    case 'stale':
+    case 'again':
+      return new ApiError('state_conflict', 'another request changed the record at the same time', {
+        retryable: true,
+      })
+    case 'failed':
+      return outcome.error
+  }
+}
+
+function refusal(reason: 'state' | 'clock' | 'ledger' | 'kind'): Error {
+  switch (reason) {
+    case 'state':
+      return new ApiError('state_conflict', 'the state of the record does not allow this')
+    case 'clock':
+      return new ApiError(
+        'clock_skew',
+        "nothing was written: this server's clock is more than 30 s off the database's",
+        {
+          retryable: true,
+        },
+      )
+    case 'ledger':
+    case 'kind':
+      return new Error(`append_entries refused the ${reason}`) // no route can cause it
+  }
+}

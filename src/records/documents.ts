@@ -1,0 +1,56 @@
+import type { Entropy } from '../entropy.ts'
+import { ApiError } from '../errors.ts'
+import { DOCUMENT_BYTES_MAX, METADATA_BYTES_MAX } from '../limits.ts'
+import { fromBase64Url } from '../proof/bytes.ts'
+import { documentDigest } from '../proof/document.ts'
+import { canonicalize } from '../proof/jcs.ts'
+import type { JsonValue } from '../proof/json-text.ts'
+import { nativeProviders } from '../signing/native.ts'
+
+/** A document as it is stored: canonical text, salt, and the digest that the statement signs. */
+export type SaltedDocument = {
+  readonly canonical: string
+  readonly salt: Uint8Array
+  readonly digest: Uint8Array
+}
+
+type Members = Record<string, unknown>
+
+export function saltDocument(
+  entropy: Entropy,
+  value: unknown,
+  salt: string | undefined,
+  members: Members = {},
+): SaltedDocument {
+  const canonical = canonicalize(value as JsonValue)
+  const bytes = Buffer.from(canonical)
+  if (bytes.length > DOCUMENT_BYTES_MAX) {
+    const detail = `the payload has ${bytes.length} bytes in canonical form; at most ${DOCUMENT_BYTES_MAX} are taken`
+    throw new ApiError('document_too_large', detail, { members })
+  }
+  const saltBytes = salt === undefined ? entropy.bytes16() : fromBase64Url(salt)
+  return { canonical, salt: saltBytes, digest: documentDigest(nativeProviders.sha256, saltBytes, bytes) }
+}
+
+/** Free and unsigned; null when none was given. */
+export function canonicalMetadata(value: unknown, members: Members = {}): string | null {
+  if (value === undefined) return null
+  const canonical = canonicalize(value as JsonValue)
+  const bytes = Buffer.byteLength(canonical)
+  if (bytes > METADATA_BYTES_MAX) {
+    const detail = `the metadata has ${bytes} bytes in canonical form; at most ${METADATA_BYTES_MAX} are taken`
+    throw new ApiError('metadata_too_large', detail, { members })
+  }
+  return canonical
+}
+
+/** Milliseconds since the epoch of an RFC 3339 time that the schema let through; refuses 30 February. */
+export function parseTime(text: string, field: string, members: Members = {}): number {
+  const ms = Date.parse(text)
+  if (Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(text.slice(0, 19))) {
+    throw new ApiError('invalid_request', `${field} is not a time that exists`, {
+      members: { ...members, path: `/${field}` },
+    })
+  }
+  return ms
+}

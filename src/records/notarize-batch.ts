@@ -1,0 +1,143 @@
+import type { EntryRow, IdempotencyRow, RecordRow } from '../db/append-entries.ts'
+import { type BatchItem, batchRoot, itemBytes, itemLeaf } from '../proof/batch.ts'
+import { toBase64Url, toHex } from '../proof/bytes.ts'
+import { formatId } from '../proof/ids.ts'
+import { buildStatement } from '../proof/statement.ts'
+import { nativeProviders } from '../signing/native.ts'
+import { sealEntry } from '../signing/seal-entry.ts'
+import type { Caller } from '../tenancy/caller.ts'
+import { appendOne } from './append-one.ts'
+import { canonicalMetadata, parseTime, saltDocument } from './documents.ts'
+import type { WriteDeps } from './notarize.ts'
+import type { OnBehalfOf } from './on-behalf-of.ts'
+import { renderBatch } from './render.ts'
+import { getNotarizableType } from './types.ts'
+
+export type BatchRequestItem = {
+  readonly type: string
+  readonly payload: unknown
+  readonly metadata?: unknown
+  readonly occurredAt?: string | undefined
+  readonly onBehalfOf?: string | undefined
+}
+
+export type BatchRequest = {
+  readonly items: readonly BatchRequestItem[]
+  readonly onBehalfOf: ReadonlyMap<string, OnBehalfOf>
+  readonly traceparent: string | null
+  readonly idempotency: IdempotencyRow | null
+}
+
+export type BatchResult = { readonly batch: string } | { readonly replayedSeq: number }
+
+/** Items built between two turns of the event loop: a large batch may not hold up everybody else's requests. */
+const ITEMS_PER_TURN = 200
+
+/**
+ * Notarizes many records, all or nothing: one entry, one signature over the Merkle root of the items
+ * (docs/formats/chain-and-checkpoints.md). Returns when they are committed.
+ */
+export async function notarizeBatch(
+  deps: WriteDeps,
+  caller: Caller,
+  request: BatchRequest,
+): Promise<BatchResult> {
+  const written = await appendOne(deps.appender, () => buildBatch(deps, caller, request))
+  if (written.replayed) return { replayedSeq: written.seq }
+  return { batch: written.built.render(written.seq, written.chain) }
+}
+
+async function buildBatch(deps: WriteDeps, caller: Caller, request: BatchRequest) {
+  const recordedAtMs = deps.now()
+  const records: RecordRow[] = []
+  const views: { id: string; digest: string; salt: string }[] = []
+  const leaves: Uint8Array[] = []
+  for (const [index, item] of request.items.entries()) {
+    if (index > 0 && index % ITEMS_PER_TURN === 0) await new Promise(setImmediate)
+    const { record, view, leaf } = buildItem(deps, request, recordedAtMs, item, index)
+    records.push(record)
+    views.push(view)
+    leaves.push(leaf)
+  }
+
+  const batchId = deps.entropy.uuidv7(recordedAtMs)
+  const batch = formatId('bat', batchId)
+  const root = toHex(batchRoot(nativeProviders.sha256, leaves))
+  const statement = buildStatement('batch-notarized', [{ name: batch, sha256: root }], {
+    ledger: caller.ledger,
+    actor: caller.agent,
+    key: caller.key,
+    recordedAt: new Date(recordedAtMs).toISOString(),
+    batch,
+    count: records.length,
+    tree: 'RFC9162_SHA256',
+  })
+  const sealed = sealEntry(deps.signer, { issuer: caller.issuer, subject: batch, recordedAtMs }, statement)
+
+  const entry: EntryRow = {
+    ledgerId: caller.ledgerId,
+    kind: 'batch-notarized',
+    subjectId: batchId,
+    version: 1,
+    toState: 'RECORDED',
+    previousLeaf: null,
+    actorId: caller.agentId,
+    keyId: caller.keyId,
+    kid: deps.signer.kid,
+    recordedAtMs,
+    ...sealed,
+    idempotency: request.idempotency,
+    detail: null,
+    records,
+  }
+  const render = (seq: number, chain: string): string =>
+    renderBatch({
+      batch,
+      entry: { seq, kind: 'batch-notarized', leaf: toHex(sealed.leaf), chain },
+      records: views,
+    })
+  return { entry, render }
+}
+
+function buildItem(
+  deps: WriteDeps,
+  request: BatchRequest,
+  recordedAtMs: number,
+  item: BatchRequestItem,
+  index: number,
+) {
+  const members = { index }
+  const type = getNotarizableType(item.type, members)
+  const payload = saltDocument(deps.entropy, item.payload, undefined, members)
+  const metadata = canonicalMetadata(item.metadata, members)
+  const occurredAtMs =
+    item.occurredAt === undefined ? null : parseTime(item.occurredAt, 'occurredAt', members)
+  const recordId = deps.entropy.uuidv7(recordedAtMs)
+  const id = formatId('rec', recordId)
+  const digest = toHex(payload.digest)
+  const signed: BatchItem = {
+    record: id,
+    type: type.name,
+    digest,
+    ...(item.onBehalfOf !== undefined && { onBehalfOf: item.onBehalfOf }),
+    ...(occurredAtMs !== null && { occurredAt: new Date(occurredAtMs).toISOString() }),
+    ...(request.traceparent !== null && { traceparent: request.traceparent }),
+  }
+  const record: RecordRow = {
+    recordId,
+    index,
+    type: type.name,
+    digest: payload.digest,
+    salt: payload.salt,
+    payload: payload.canonical,
+    onBehalfOf: item.onBehalfOf === undefined ? null : request.onBehalfOf.get(item.onBehalfOf)!.agentId,
+    occurredAtMs,
+    traceparent: request.traceparent,
+    metadata,
+  }
+  return {
+    record,
+    view: { id, digest, salt: toBase64Url(payload.salt) },
+    leaf: itemLeaf(nativeProviders.sha256, itemBytes(signed)),
+  }
+}

@@ -1,0 +1,125 @@
+import type { Appender } from '../append/appender.ts'
+import type { EntryRow, IdempotencyRow } from '../db/append-entries.ts'
+import type { Entropy } from '../entropy.ts'
+import { toBase64Url, toHex } from '../proof/bytes.ts'
+import type { Signer } from '../proof/crypto.ts'
+import { formatId } from '../proof/ids.ts'
+import { buildStatement } from '../proof/statement.ts'
+import { sealEntry } from '../signing/seal-entry.ts'
+import type { Caller } from '../tenancy/caller.ts'
+import { appendOne } from './append-one.ts'
+import { canonicalMetadata, parseTime, saltDocument } from './documents.ts'
+import type { OnBehalfOf } from './on-behalf-of.ts'
+import { renderRecord } from './render.ts'
+import { getNotarizableType } from './types.ts'
+
+/** What writing needs; opened once a process. */
+export type WriteDeps = {
+  readonly appender: Appender
+  readonly signer: Signer
+  readonly entropy: Entropy
+  readonly now: () => number
+}
+
+export type NotarizeRequest = {
+  readonly type: string
+  readonly payload: unknown
+  readonly salt?: string | undefined
+  readonly metadata?: unknown
+  readonly occurredAt?: string | undefined
+  readonly onBehalfOf: OnBehalfOf | null
+  readonly traceparent: string | null
+  readonly idempotency: IdempotencyRow | null
+}
+
+/** The new record as JSON, or `replayedSeq`: the seq of what an earlier request with the same key wrote. */
+export type NotarizeResult = { readonly record: string } | { readonly replayedSeq: number }
+
+/** Notarizes one record: one entry, terminal at once. Returns when it is committed. */
+export async function notarize(
+  deps: WriteDeps,
+  caller: Caller,
+  request: NotarizeRequest,
+): Promise<NotarizeResult> {
+  const written = await appendOne(deps.appender, () => buildNotarization(deps, caller, request))
+  if (written.replayed) return { replayedSeq: written.seq }
+  return { record: written.built.render(written.seq, written.chain) }
+}
+
+function buildNotarization(deps: WriteDeps, caller: Caller, request: NotarizeRequest) {
+  const type = getNotarizableType(request.type)
+  const payload = saltDocument(deps.entropy, request.payload, request.salt)
+  const metadata = canonicalMetadata(request.metadata)
+  const occurredAtMs = request.occurredAt === undefined ? null : parseTime(request.occurredAt, 'occurredAt')
+  const recordedAtMs = deps.now()
+  const recordId = deps.entropy.uuidv7(recordedAtMs)
+  const record = formatId('rec', recordId)
+  const recordedAt = new Date(recordedAtMs).toISOString()
+  const occurredAt = occurredAtMs === null ? null : new Date(occurredAtMs).toISOString()
+  const digest = toHex(payload.digest)
+
+  const statement = buildStatement('record-notarized', [{ name: record, sha256: digest }], {
+    ledger: caller.ledger,
+    actor: caller.agent,
+    key: caller.key,
+    recordedAt,
+    record,
+    version: 1,
+    type: type.name,
+    ...(request.onBehalfOf && { onBehalfOf: request.onBehalfOf.agent }),
+    ...(occurredAt && { occurredAt }),
+    ...(request.traceparent && { traceparent: request.traceparent }),
+  })
+  const sealed = sealEntry(deps.signer, { issuer: caller.issuer, subject: record, recordedAtMs }, statement)
+
+  const entry: EntryRow = {
+    ledgerId: caller.ledgerId,
+    kind: 'record-notarized',
+    subjectId: recordId,
+    version: 1,
+    toState: 'RECORDED',
+    previousLeaf: null,
+    actorId: caller.agentId,
+    keyId: caller.keyId,
+    kid: deps.signer.kid,
+    recordedAtMs,
+    ...sealed,
+    idempotency: request.idempotency,
+    detail: null,
+    records: [
+      {
+        recordId,
+        index: null,
+        type: type.name,
+        digest: payload.digest,
+        salt: payload.salt,
+        payload: payload.canonical,
+        onBehalfOf: request.onBehalfOf?.agentId ?? null,
+        occurredAtMs,
+        traceparent: request.traceparent,
+        metadata,
+      },
+    ],
+  }
+  const render = (seq: number, chain: string): string =>
+    renderRecord({
+      id: record,
+      ledger: caller.ledger,
+      type: type.name,
+      state: 'RECORDED',
+      version: 1,
+      nextEvents: [],
+      payload: payload.canonical,
+      salt: toBase64Url(payload.salt),
+      digest,
+      actor: caller.agent,
+      key: caller.key,
+      onBehalfOf: request.onBehalfOf?.agent ?? null,
+      occurredAt,
+      recordedAt,
+      entry: { seq, kind: 'record-notarized', leaf: toHex(sealed.leaf), chain },
+      batch: null,
+      metadata,
+    })
+  return { entry, render }
+}

@@ -1,0 +1,36 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+
+/** Seals private keys at rest. `context` binds a sealed secret to its place, so that rows can't be swapped. */
+export type MasterKey = {
+  seal(secret: Uint8Array, context: string): Buffer
+  /** Throws when the key is another one, or the bytes or their context were changed. */
+  open(sealed: Uint8Array, context: string): Buffer
+}
+
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+/** AES-256-GCM; sealed = nonce ‖ tag ‖ ciphertext. `key`: 32 bytes. */
+export function makeMasterKey(key: Uint8Array): MasterKey {
+  return {
+    seal(secret, context) {
+      const nonce = randomBytes(NONCE_BYTES)
+      const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(context))
+      const ciphertext = Buffer.concat([cipher.update(secret), cipher.final()])
+      return Buffer.concat([nonce, cipher.getAuthTag(), ciphertext])
+    },
+    open(sealed, context) {
+      const nonce = sealed.subarray(0, NONCE_BYTES)
+      const tag = sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES)
+      const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES })
+      decipher.setAAD(Buffer.from(context)).setAuthTag(tag)
+      try {
+        return Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()])
+      } catch {
+        throw new Error(
+          'a sealed key cannot be opened: TALLYSTICK_MASTER_KEY is not the one that sealed it, or the row was changed',
+        )
+      }
+    },
+  }
+}

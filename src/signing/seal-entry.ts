@@ -1,0 +1,24 @@
+import { encodeEnvelope, encodeProtected, toBeSigned } from '../proof/cose.ts'
+import type { Signer } from '../proof/crypto.ts'
+import { leafHash } from '../proof/merkle.ts'
+import { nativeProviders } from './native.ts'
+
+export type SealedEntry = { readonly envelope: Uint8Array; readonly leaf: Uint8Array }
+
+/** Signs a statement, and hashes the envelope into its leaf (docs/formats/envelopes.md). */
+export function sealEntry(
+  signer: Signer,
+  about: { issuer: string; subject: string; recordedAtMs: number },
+  statement: string,
+): SealedEntry {
+  const payload = Buffer.from(statement)
+  const protectedBytes = encodeProtected({
+    alg: signer.key.alg,
+    kid: signer.kid,
+    issuer: about.issuer,
+    subject: about.subject,
+    issuedAtSeconds: Math.floor(about.recordedAtMs / 1000),
+  })
+  const envelope = encodeEnvelope(protectedBytes, payload, signer.sign(toBeSigned(protectedBytes, payload)))
+  return { envelope, leaf: leafHash(nativeProviders.sha256, envelope) }
+}

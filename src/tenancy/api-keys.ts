@@ -1,0 +1,49 @@
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import { ProofError } from '../proof/error.ts'
+import { formatId, parseId } from '../proof/ids.ts'
+
+/**
+ * An API key: `tly_` ‖ the ledger's id (26) ‖ secret (40 hex digits, 160 bits) ‖ checksum (8 hex digits of the
+ * CRC-32 of what stands before). The ledger stands in the key, so that it is found by primary key in a database that is
+ * distributed by ledger; the checksum lets scanners know a leaked key from noise, and the server refuse a
+ * typing error without asking the database. Only the SHA-256 of the whole text is stored: 160 random bits
+ * need no slow hash.
+ */
+const PREFIX = 'tly_'
+const KEY_PATTERN = /^tly_([0-7][0-9a-hjkmnp-tv-z]{25})([0-9a-f]{40})([0-9a-f]{8})$/
+const SECRET_BYTES = 20
+
+export function makeApiKey(ledgerId: Uint8Array): string {
+  const body = `${PREFIX}${formatId('led', ledgerId).slice(4)}${randomBytes(SECRET_BYTES).toString('hex')}`
+  return body + checksum(body)
+}
+
+/** The ledger that an API key names, or null where the text is not an API key. */
+export function findLedgerOfKey(key: string): Uint8Array | null {
+  const match = KEY_PATTERN.exec(key)
+  if (!match || checksum(key.slice(0, -8)) !== match[3]) return null
+  try {
+    return parseId('led', `led_${match[1]}`)
+  } catch (error) {
+    if (error instanceof ProofError) return null
+    throw error
+  }
+}
+
+export function hashKey(key: string): Buffer {
+  return hash('sha256', key, 'buffer')
+}
+
+/** Constant-time comparison of a presented key with a configured one. */
+export function isSameKey(presented: string, expected: string): boolean {
+  return timingSafeEqual(hashKey(presented), hashKey(expected))
+}
+
+export function makeOperatorKey(): string {
+  return `tlo_${randomBytes(24).toString('hex')}`
+}
+
+function checksum(text: string): string {
+  return crc32(text).toString(16).padStart(8, '0')
+}

@@ -1,0 +1,72 @@
+import type pg from 'pg'
+import { findApiKey } from '../db/api-keys.ts'
+import { KEY_CACHE_AGE_MS_MAX, KEY_CACHE_KEYS_MAX } from '../limits.ts'
+import { formatId } from '../proof/ids.ts'
+import { findLedgerOfKey, hashKey } from './api-keys.ts'
+import type { Scope } from './scopes.ts'
+
+/** Who calls: an agent of a ledger, by one of its keys. */
+export type Caller = {
+  readonly ledger: string
+  readonly ledgerId: Uint8Array
+  readonly issuer: string
+  readonly agent: string
+  readonly agentId: Uint8Array
+  readonly key: string
+  readonly keyId: Uint8Array
+  readonly scopes: ReadonlySet<Scope>
+  readonly expiresAtMs: number | null
+}
+
+/**
+ * Finds callers by their keys. What the database says of a key is believed for 5 s at most, so a revoked key
+ * is refused everywhere within that time. Keys are looked up by hash: the time that takes tells nothing about them.
+ */
+export class CallerCache {
+  readonly #pool: pg.Pool
+  readonly #now: () => number
+  readonly #callers = new Map<string, { readAtMs: number; caller: Promise<Caller | null> }>()
+
+  constructor(pool: pg.Pool, now: () => number) {
+    this.#pool = pool
+    this.#now = now
+  }
+
+  /** null: there is no such key. An expired key is found; who asks must look at `expiresAtMs`. */
+  find(apiKey: string): Promise<Caller | null> {
+    const ledgerId = findLedgerOfKey(apiKey)
+    if (!ledgerId) return Promise.resolve(null)
+    const secretHash = hashKey(apiKey)
+    const cacheKey = secretHash.toString('latin1')
+    const cached = this.#callers.get(cacheKey)
+    if (cached && this.#now() - cached.readAtMs < KEY_CACHE_AGE_MS_MAX) return cached.caller
+    return this.#read(cacheKey, ledgerId, secretHash)
+  }
+
+  #read(cacheKey: string, ledgerId: Uint8Array, secretHash: Buffer): Promise<Caller | null> {
+    // The oldest goes first; unknown keys are kept as well, so that they can't be used to load the database.
+    this.#callers.delete(cacheKey)
+    if (this.#callers.size >= KEY_CACHE_KEYS_MAX) this.#callers.delete(this.#callers.keys().next().value!)
+    const caller = readCaller(this.#pool, ledgerId, secretHash)
+    this.#callers.set(cacheKey, { readAtMs: this.#now(), caller })
+    // A failed look is not remembered.
+    caller.catch(() => this.#callers.delete(cacheKey))
+    return caller
+  }
+}
+
+async function readCaller(pool: pg.Pool, ledgerId: Uint8Array, secretHash: Buffer): Promise<Caller | null> {
+  const row = await findApiKey(pool, ledgerId, secretHash)
+  if (!row) return null
+  return {
+    ledger: formatId('led', ledgerId),
+    ledgerId,
+    issuer: row.issuer,
+    agent: formatId('agt', row.agentId),
+    agentId: row.agentId,
+    key: formatId('key', row.keyId),
+    keyId: row.keyId,
+    scopes: new Set(row.scopes as Scope[]),
+    expiresAtMs: row.expiresAtMs,
+  }
+}

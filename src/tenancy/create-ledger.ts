@@ -1,0 +1,152 @@
+import type pg from 'pg'
+import { commitTogether } from '../append/commit.ts'
+import type { EntryRow } from '../db/append-entries.ts'
+import type { ServerKey } from '../db/server-keys.ts'
+import type { Entropy } from '../entropy.ts'
+import { toBase64, toHex } from '../proof/bytes.ts'
+import type { Signer } from '../proof/crypto.ts'
+import { formatId } from '../proof/ids.ts'
+import { canonicalize } from '../proof/jcs.ts'
+import type { JsonValue } from '../proof/json-text.ts'
+import type { EntryKind } from '../proof/kinds.ts'
+import { buildStatement } from '../proof/statement.ts'
+import { BUILT_IN_TYPES } from '../records/types.ts'
+import { nativeProviders } from '../signing/native.ts'
+import { sealEntry } from '../signing/seal-entry.ts'
+import { hashKey, makeApiKey } from './api-keys.ts'
+import { SCOPES, type Scope } from './scopes.ts'
+
+export type CreateLedgerDeps = {
+  readonly writePool: pg.Pool
+  readonly signer: Signer
+  readonly noteKey: ServerKey
+  readonly publicUrl: string
+  readonly entropy: Entropy
+  readonly now: () => number
+}
+
+export type NewLedger = {
+  readonly ledger: {
+    readonly id: string
+    readonly name: string
+    readonly issuer: string
+    readonly origin: string
+  }
+  readonly agent: { readonly id: string; readonly name: string }
+  /** `key` is the secret: it is shown here, and never again. */
+  readonly key: {
+    readonly id: string
+    readonly key: string
+    readonly name: string
+    readonly scopes: readonly Scope[]
+    readonly expiresAt: string | null
+  }
+}
+
+/** Makes a ledger with its first agent and a key that may do everything: three entries, one transaction. */
+export async function createLedger(
+  deps: CreateLedgerDeps,
+  request: { name: string; agentName: string; scopes?: readonly Scope[]; expiresAtMs?: number },
+): Promise<NewLedger> {
+  const recordedAtMs = deps.now()
+  const [ledgerId, agentId, keyId] = [0, 1, 2].map(() => deps.entropy.uuidv7(recordedAtMs)) as [
+    Uint8Array,
+    Uint8Array,
+    Uint8Array,
+  ]
+  const ledger = formatId('led', ledgerId)
+  const agent = formatId('agt', agentId)
+  const key = formatId('key', keyId)
+  const definition = defineLedger(deps, ledger, request.name)
+  const scopes = [...(request.scopes ?? SCOPES)].sort()
+  const expiresAt = request.expiresAtMs === undefined ? null : new Date(request.expiresAtMs).toISOString()
+  const secret = makeApiKey(ledgerId)
+  const keyName = 'first key'
+
+  const seal = makeSystemEntries(deps, { ledger, ledgerId, issuer: definition.issuer, recordedAtMs })
+  await commitTogether(deps.writePool, [
+    seal(
+      'ledger-created',
+      { id: ledgerId, name: ledger, digestOf: definition },
+      { definition },
+      {
+        name: request.name,
+        issuer: definition.issuer,
+        origin: definition.origin,
+        noteKid: toHex(deps.noteKey.kid),
+      },
+    ),
+    seal(
+      'agent-registered',
+      { id: agentId, name: agent, digestOf: { agent, name: request.agentName } },
+      { agent, name: request.agentName },
+      { name: request.agentName },
+    ),
+    seal(
+      'key-created',
+      { id: keyId, name: key, digestOf: { key, agent, scopes, expiresAt } },
+      { agent, scopes, expiresAt },
+      { agentId: toHex(agentId), name: keyName, scopes, secretHash: toHex(hashKey(secret)), expiresAt },
+    ),
+  ])
+  return {
+    ledger: { id: ledger, name: request.name, issuer: definition.issuer, origin: definition.origin },
+    agent: { id: agent, name: request.agentName },
+    key: { id: key, key: secret, name: keyName, scopes, expiresAt },
+  }
+}
+
+/** What the ledger is, for as long as it lives: a changed public URL does not change it. */
+function defineLedger(deps: CreateLedgerDeps, ledger: string, name: string) {
+  return {
+    name,
+    issuer: deps.publicUrl,
+    origin: `${new URL(deps.publicUrl).host}/${ledger}`,
+    envelopeKey: {
+      kid: toHex(deps.signer.kid),
+      alg: deps.signer.key.alg,
+      spki: toBase64(deps.signer.key.spki),
+    },
+    noteKey: toBase64(deps.noteKey.key.spki),
+    types: Object.fromEntries([...BUILT_IN_TYPES.values()].map((type) => [type.name, type.digest])),
+  }
+}
+
+/** Entries of the ledger's beginning: nobody's key signs for them yet, so their actor is `system`. */
+function makeSystemEntries(
+  deps: CreateLedgerDeps,
+  about: { ledger: string; ledgerId: Uint8Array; issuer: string; recordedAtMs: number },
+) {
+  return (
+    kind: EntryKind,
+    subject: { id: Uint8Array; name: string; digestOf: object },
+    predicate: object,
+    detail: object,
+  ): EntryRow => {
+    const canonical = canonicalize(subject.digestOf as JsonValue)
+    const sha256 = toHex(nativeProviders.sha256(Buffer.from(canonical)))
+    const statement = buildStatement(kind, [{ name: subject.name, sha256 }], {
+      ledger: about.ledger,
+      actor: 'system',
+      recordedAt: new Date(about.recordedAtMs).toISOString(),
+      ...predicate,
+    })
+    const sealed = sealEntry(deps.signer, { ...about, subject: subject.name }, statement)
+    return {
+      ledgerId: about.ledgerId,
+      kind,
+      subjectId: subject.id,
+      version: null,
+      toState: null,
+      previousLeaf: null,
+      actorId: null,
+      keyId: null,
+      kid: deps.signer.kid,
+      recordedAtMs: about.recordedAtMs,
+      ...sealed,
+      idempotency: null,
+      detail: JSON.stringify(detail),
+      records: [],
+    }
+  }
+}

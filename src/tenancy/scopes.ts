@@ -1,0 +1,16 @@
+export const SCOPES = [
+  'agents:act',
+  'agents:manage',
+  'audit:read',
+  'keys:manage',
+  'payloads:erase',
+  'peers:manage',
+  'records:read',
+  'records:read:own',
+  'records:write',
+  'types:write',
+  'verdicts:overturn',
+  'webhooks:manage',
+] as const
+
+export type Scope = (typeof SCOPES)[number]
