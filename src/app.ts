@@ -1,0 +1,47 @@
+import Fastify, { type FastifyInstance, LogController } from 'fastify'
+import type { Deps } from './deps.ts'
+import { useAuthentication } from './http/plugins/authenticate.ts'
+import { useJsonBody } from './http/plugins/json-body.ts'
+import { trackMethods } from './http/plugins/methods.ts'
+import { refuseMalformedHttp, useProblems } from './http/plugins/problems.ts'
+import { checkpointRoutes } from './http/routes/checkpoints.ts'
+import { entryRoutes } from './http/routes/entries.ts'
+import { healthRoutes } from './http/routes/health.ts'
+import { keyDocumentRoutes } from './http/routes/key-document.ts'
+import { ledgerRoutes } from './http/routes/ledgers.ts'
+import { recordRoutes } from './http/routes/records.ts'
+import { useZodValidation } from './http/zod-validation.ts'
+import { BODY_BYTES_MAX, REQUEST_TIMEOUT_MS } from './limits.ts'
+
+/** The HTTP application: plugins, then routes, in the order in which they apply. */
+export function buildApp(deps: Deps): FastifyInstance {
+  const app = Fastify({
+    bodyLimit: BODY_BYTES_MAX,
+    loggerInstance: deps.log,
+    // Two lines a request cost more than the request's own validation; failures are logged by useProblems.
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: () => `req_${Buffer.from(deps.entropy.bytes16()).toString('hex')}`,
+    // A HEAD of an export would run the whole export.
+    exposeHeadRoutes: false,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    clientErrorHandler: refuseMalformedHttp,
+    // A document member called __proto__ is a document member.
+    onProtoPoisoning: 'ignore',
+    onConstructorPoisoning: 'ignore',
+    routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: 100 },
+  }) as unknown as FastifyInstance
+  const methods = trackMethods(app)
+  useProblems(app)
+  useJsonBody(app)
+  useZodValidation(app)
+  useAuthentication(app, deps)
+
+  healthRoutes(app, deps)
+  keyDocumentRoutes(app, deps)
+  ledgerRoutes(app, deps)
+  recordRoutes(app, deps)
+  entryRoutes(app, deps)
+  checkpointRoutes(app, deps)
+  methods.refuseOtherMethods()
+  return app
+}

@@ -1,0 +1,59 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from './config.ts'
+import { API_LOGIN, type LoginPasswords, WORKER_LOGIN } from './db/logins.ts'
+
+export type DatabaseLogins = {
+  readonly apiUrl: string
+  readonly workerUrl: string
+  /** What migrate sets; null where the URL came from outside, with whatever password it has. */
+  readonly passwords: LoginPasswords
+  /** Where passwords that were made here are kept; null when none was. */
+  readonly file: string | null
+}
+
+/**
+ * The URLs of the two lesser logins: from the configuration, or the owner's URL with passwords that are made
+ * once and kept, readable by the owner only, in the data directory.
+ */
+export function getLogins(
+  config: Pick<Config, 'apiUrl' | 'workerUrl' | 'dataDir'>,
+  ownerUrl: string,
+): DatabaseLogins {
+  if (config.apiUrl && config.workerUrl) {
+    return {
+      apiUrl: config.apiUrl,
+      workerUrl: config.workerUrl,
+      passwords: { api: passwordOf(config.apiUrl), worker: passwordOf(config.workerUrl) },
+      file: null,
+    }
+  }
+  const file = join(config.dataDir, 'database-logins.json')
+  if (!existsSync(file)) {
+    mkdirSync(config.dataDir, { recursive: true, mode: 0o711 })
+    const made = { api: randomBytes(24).toString('hex'), worker: randomBytes(24).toString('hex') }
+    writeFileSync(file, `${JSON.stringify(made)}\n`, { mode: 0o600, flag: 'wx' })
+  }
+  const kept = JSON.parse(readFileSync(file, 'utf8')) as { api: string; worker: string }
+  return {
+    apiUrl: config.apiUrl ?? loginUrl(ownerUrl, API_LOGIN, kept.api),
+    workerUrl: config.workerUrl ?? loginUrl(ownerUrl, WORKER_LOGIN, kept.worker),
+    passwords: {
+      api: config.apiUrl ? passwordOf(config.apiUrl) : kept.api,
+      worker: config.workerUrl ? passwordOf(config.workerUrl) : kept.worker,
+    },
+    file,
+  }
+}
+
+function passwordOf(url: string): string | null {
+  return decodeURIComponent(new URL(url).password) || null
+}
+
+function loginUrl(ownerUrl: string, login: string, password: string): string {
+  const url = new URL(ownerUrl)
+  url.username = login
+  url.password = password
+  return url.href
+}

@@ -1,0 +1,68 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { ApiError } from '../../errors.ts'
+import { isSameKey } from '../../tenancy/api-keys.ts'
+import type { Caller, CallerCache } from '../../tenancy/caller.ts'
+import type { Scope } from '../../tenancy/scopes.ts'
+
+/** Who may call a route. Every route must say it: one that does not is refused when it is registered. */
+export type Access = 'public' | 'operator' | { readonly scope: Scope }
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    access?: Access
+  }
+  interface FastifyRequest {
+    caller: Caller
+  }
+}
+
+export function useAuthentication(
+  app: FastifyInstance,
+  deps: { callers: CallerCache; operatorKey: string | null; now: () => number },
+): void {
+  app.decorateRequest('caller', null as unknown as Caller)
+  app.addHook('onRoute', (route) => {
+    if (!route.config?.access)
+      throw new Error(`the route ${route.method} ${route.url} does not say who may call it`)
+  })
+  app.addHook('onRequest', async (request) => {
+    const access = request.routeOptions.config.access ?? 'public' // the handler of unknown addresses
+    if (access === 'public') return
+    const token = bearerToken(request)
+    if (access === 'operator') return requireOperator(token, deps.operatorKey)
+    request.caller = await requireCaller(token, access.scope, deps)
+  })
+}
+
+function bearerToken(request: FastifyRequest): string {
+  const match = /^Bearer ([\x21-\x7e]{1,256})$/i.exec(request.headers.authorization ?? '')
+  if (!match) throw new ApiError('unauthenticated', 'send the key as `Authorization: Bearer …`')
+  return match[1]!
+}
+
+function requireOperator(token: string, operatorKey: string | null): void {
+  if (operatorKey === null || !isSameKey(token, operatorKey)) {
+    throw new ApiError('unauthenticated', 'this needs the operator key (TALLYSTICK_OPERATOR_KEY)')
+  }
+}
+
+async function requireCaller(
+  token: string,
+  scope: Scope,
+  deps: { callers: CallerCache; now: () => number },
+): Promise<Caller> {
+  const caller = await deps.callers.find(token)
+  if (!caller) throw new ApiError('unauthenticated', 'the API key is not known')
+  if (caller.expiresAtMs !== null && caller.expiresAtMs <= deps.now()) {
+    throw new ApiError(
+      'key_expired',
+      `the API key ${caller.key} expired at ${new Date(caller.expiresAtMs).toISOString()}`,
+    )
+  }
+  if (!caller.scopes.has(scope)) {
+    throw new ApiError('forbidden', `the API key ${caller.key} lacks the scope ${scope}`, {
+      members: { scope },
+    })
+  }
+  return caller
+}

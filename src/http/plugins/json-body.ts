@@ -1,0 +1,39 @@
+import { isUtf8 } from 'node:buffer'
+import type { FastifyInstance } from 'fastify'
+import { ApiError, type ErrorCode } from '../../errors.ts'
+import { JSON_DEPTH_MAX } from '../../limits.ts'
+import { ProofError, type ProofErrorCode } from '../../proof/error.ts'
+import { type JsonValue, parseJsonText } from '../../proof/json-text.ts'
+
+/**
+ * Bodies are checked on their text (docs/formats/documents.md): what a JavaScript value could not hold
+ * exactly as it was sent is refused, never silently changed.
+ */
+export function useJsonBody(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'buffer' },
+    async (_request: unknown, body: Buffer) => parseBody(body),
+  )
+}
+
+const CODES: Partial<Record<ProofErrorCode, ErrorCode>> = {
+  json_syntax: 'bad_json',
+  json_duplicate_member: 'lossy_json',
+  json_surrogate: 'lossy_json',
+  json_nul: 'lossy_json',
+  json_number_lossy: 'lossy_json',
+  json_depth: 'json_too_deep',
+}
+
+function parseBody(body: Buffer): JsonValue {
+  if (!isUtf8(body)) throw new ApiError('bad_encoding', 'the body holds bytes that are not UTF-8')
+  try {
+    return parseJsonText(body.toString('utf8'), { depthMax: JSON_DEPTH_MAX })
+  } catch (error) {
+    const code = error instanceof ProofError ? CODES[error.code] : undefined
+    if (!code) throw error
+    throw new ApiError(code, (error as ProofError).detail)
+  }
+}

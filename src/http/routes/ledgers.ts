@@ -1,0 +1,24 @@
+import type { FastifyInstance } from 'fastify'
+import type { Deps } from '../../deps.ts'
+import { describeLedger } from '../../records/export.ts'
+import { createLedger } from '../../tenancy/create-ledger.ts'
+import { createLedgerBody } from '../schemas/ledgers.ts'
+import type { ZodTypes } from '../zod-validation.ts'
+
+export function ledgerRoutes(app: FastifyInstance, deps: Deps): void {
+  const typed = app.withTypeProvider<ZodTypes>()
+
+  typed.post(
+    '/v1/ledgers',
+    { config: { access: 'operator' }, schema: { body: createLedgerBody } },
+    async (request, reply) => {
+      const { name, agent } = request.body
+      const ledger = await createLedger(deps, { name, agentName: agent ?? 'administrator' })
+      return reply.code(201).header('cache-control', 'no-store').send(ledger)
+    },
+  )
+
+  typed.get('/v1/ledger', { config: { access: { scope: 'audit:read' } } }, (request) =>
+    describeLedger(deps.readPool, request.caller.ledgerId),
+  )
+}
