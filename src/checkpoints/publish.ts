@@ -1,0 +1,113 @@
+import type pg from 'pg'
+import {
+  findChain,
+  insertCheckpoint,
+  listLedgersAhead,
+  readLeaves,
+  readTree,
+  storeTree,
+  tryLockTree,
+} from '../db/checkpoints.ts'
+import { withTransaction } from '../db/transaction.ts'
+import { CHECKPOINT_AGE_MS_MIN, CHECKPOINT_LEDGERS_PER_ROUND, TREE_ENTRIES_PER_STEP } from '../limits.ts'
+import { equalBytes } from '../proof/bytes.ts'
+import { signCheckpoint } from '../proof/checkpoint.ts'
+import type { Signer } from '../proof/crypto.ts'
+import { formatId } from '../proof/ids.ts'
+import { frontierRoot } from '../proof/merkle.ts'
+import { nativeProviders } from '../signing/native.ts'
+import { growTree, packFrontier, TILE_HASHES, unpackFrontier } from './grow-tree.ts'
+import type { KeptCheckpoints } from './kept.ts'
+
+export type PublishDeps = {
+  readonly pool: pg.Pool
+  readonly noteSigner: Signer
+  readonly kept: KeptCheckpoints
+}
+
+/** What the chain says contradicts a checkpoint that was kept outside: an operator must look. */
+export class ContradictionError extends Error {
+  readonly ledger: string
+  constructor(ledger: string, detail: string) {
+    super(
+      `${ledger} contradicts the checkpoint kept outside Postgres: ${detail}; no checkpoints until it is mended`,
+    )
+    this.ledger = ledger
+  }
+}
+
+/**
+ * One round: a checkpoint for every ledger whose chain has grown, from its stored frontier. Returns whether
+ * there is more to do at once. One ledger's fault does not stop the others: faults are thrown together, at the end.
+ */
+export async function publishCheckpoints(deps: PublishDeps): Promise<boolean> {
+  const ledgers = await listLedgersAhead(deps.pool, CHECKPOINT_AGE_MS_MIN, CHECKPOINT_LEDGERS_PER_ROUND)
+  const faults: unknown[] = []
+  let behind = ledgers.length === CHECKPOINT_LEDGERS_PER_ROUND
+  for (const ledgerId of ledgers) {
+    try {
+      behind = (await publishCheckpoint(deps, ledgerId)) || behind
+    } catch (error) {
+      faults.push(error)
+    }
+  }
+  if (faults.length > 0) throw new AggregateError(faults, 'checkpoints could not be published')
+  return behind
+}
+
+/**
+ * Grows a ledger's tree by as many entries as one step takes; when that reaches the head, publishes a
+ * checkpoint. Returns whether there is more to do. Order matters: the note is kept outside Postgres before anybody can see it, so that whatever was published can't be undone by
+ * a restored backup unnoticed. (A crash between the two leaves a kept note of entries that are committed.)
+ */
+async function publishCheckpoint(deps: PublishDeps, ledgerId: Uint8Array): Promise<boolean> {
+  const client = await deps.pool.connect()
+  try {
+    return await withTransaction(client, async () => {
+      if (!(await tryLockTree(client, ledgerId))) return false
+      const tree = await readTree(client, ledgerId)
+      if (tree.headSize <= tree.size) return false
+      const ledger = formatId('led', ledgerId)
+      await checkKept(deps.kept, client, ledgerId, ledger)
+
+      const size = Math.min(tree.headSize, tree.size + TREE_ENTRIES_PER_STEP)
+      const frontier = unpackFrontier(tree.size, tree.hashes)
+      const leaves = await readLeaves(client, ledgerId, tree.size - (tree.size % TILE_HASHES), size)
+      const growths = growTree(nativeProviders.sha256, frontier, leaves)
+      await storeTree(client, ledgerId, { size, hashes: packFrontier(frontier) }, growths)
+      if (size < tree.headSize) return true
+
+      const root = frontierRoot(nativeProviders.sha256, frontier)
+      const chain = (await findChain(client, ledgerId, size - 1))!
+      if (!equalBytes(tree.noteKid, deps.noteSigner.kid)) {
+        throw new Error(`${ledger} was made with another note key than this worker's`)
+      }
+      const note = signCheckpoint(
+        { origin: tree.origin, size, root, chain },
+        deps.noteSigner,
+        nativeProviders.sha256,
+      )
+      await insertCheckpoint(client, ledgerId, { size, root, chain, note })
+      await deps.kept.keep(ledger, note)
+      return false
+    })
+  } finally {
+    client.release()
+  }
+}
+
+/** Throws ContradictionError when the ledger does not extend the checkpoint that was kept of it. */
+async function checkKept(
+  kept: KeptCheckpoints,
+  db: pg.ClientBase,
+  ledgerId: Uint8Array,
+  ledger: string,
+): Promise<void> {
+  const checkpoint = await kept.find(ledger)
+  if (!checkpoint) return
+  const chain = await findChain(db, ledgerId, checkpoint.size - 1)
+  if (!chain) throw new ContradictionError(ledger, `it had ${checkpoint.size} entries and has fewer now`)
+  if (!equalBytes(chain, checkpoint.chain)) {
+    throw new ContradictionError(ledger, `its first ${checkpoint.size} entries are not the ones it had`)
+  }
+}
