@@ -1,0 +1,41 @@
+import type { PublicKey } from './keys.ts'
+
+/*
+ * What this directory needs of the world: it hashes, signs and verifies only through these. src/signing has a
+ * native implementation of each for servers and a portable one for browsers.
+ */
+
+/**
+ * SHA-256. MUST return 32 bytes that nobody else writes to, and MUST NOT keep a reference to `data`: callers
+ * pass scratch buffers that they overwrite with the next call.
+ */
+export type Sha256 = (data: Uint8Array) => Uint8Array
+
+/** How an envelope is signed: `EdDSA` is Ed25519 and nothing else, `ES256` is ECDSA on P-256 with SHA-256. */
+export type SignatureAlgorithm = 'EdDSA' | 'ES256'
+
+/**
+ * Whether `signature` is the key's over `message`. MUST return false, not throw, for whatever the last two
+ * arguments hold: both are under an attacker's control.
+ *
+ * For Ed25519 the implementation MUST be strict (docs/formats/envelopes.md): S below the group's order, key and
+ * R canonical points, neither of small order. Two verifiers that differ there would disagree about a ledger.
+ * For ES256 the signature is r ‖ s, 64 bytes (RFC 9053 §2.1); a high s is taken.
+ */
+export type VerifySignature = (key: PublicKey, message: Uint8Array, signature: Uint8Array) => boolean
+
+/** Makes signatures with one private key. `kid`: RFC 9679 thumbprint of `key`, 32 bytes. */
+export type Signer = {
+  readonly kid: Uint8Array
+  readonly key: PublicKey
+  sign(message: Uint8Array): Uint8Array
+}
+
+/** What verifying needs. */
+export type ProofProviders = {
+  readonly sha256: Sha256
+  readonly verifySignature: VerifySignature
+}
+
+export const HASH_BYTES = 32
+export const SIGNATURE_BYTES = 64

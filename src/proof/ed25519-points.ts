@@ -1,0 +1,32 @@
+import { toHex } from './bytes.ts'
+import { ProofError } from './error.ts'
+
+/*
+ * The Ed25519 points that nobody may use as a key, and no signature as R. A key of small order verifies
+ * signatures that nobody made, for many messages at once; two encodings of one point are two names of one key.
+ */
+
+/** y of the eight points of small order with the sign bit cleared: orders 4, 1, 8, 8, 2. Canonical forms only. */
+const SMALL_ORDER_Y = new Set([
+  '0000000000000000000000000000000000000000000000000000000000000000',
+  '0100000000000000000000000000000000000000000000000000000000000000',
+  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+  'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
+])
+
+const SIGN_BIT = 0x80
+
+/** Whether 32 bytes encode y ≥ 2^255 - 19, which RFC 8032 §5.1.3 refuses, or a point of small order. */
+export function isWeakEd25519Point(point: Uint8Array): boolean {
+  const y = new Uint8Array(point) // not slice(): of a Buffer that is no copy
+  y[31]! &= ~SIGN_BIT
+  if (y[31] === 0x7f && y[0]! >= 0xed && y.subarray(1, 31).every((byte) => byte === 0xff)) return true
+  return SMALL_ORDER_Y.has(toHex(y))
+}
+
+/** Throws `bad_key`. That the bytes are a point at all is found by the provider with every use. */
+export function refuseWeakEd25519Point(point: Uint8Array): void {
+  if (isWeakEd25519Point(point))
+    throw new ProofError('bad_key', 'the key is not canonical, or of small order')
+}

@@ -1,0 +1,85 @@
+import { fromBase64, fromBase64Url } from './bytes.ts'
+import { ProofError } from './error.ts'
+import { type Check, type Fields, integer, isHash, isTime, nullOr, refuseFields } from './fields.ts'
+import { type JsonValue, parseJsonText } from './json-text.ts'
+
+/** A line of `GET /v1/entries` and of an export (docs/formats/export.md): what a server says about one entry. */
+export type EntryLine = {
+  readonly seq: number
+  readonly kind: string
+  readonly recordedAt: string
+  /** Lower-case hex, as `chain`. */
+  readonly leaf: string
+  readonly chain: string
+  readonly envelope: Uint8Array
+  readonly documents: readonly DocumentLine[]
+  /** Of a batch: the objects that were hashed, not checked here. Otherwise null. */
+  readonly items: readonly JsonValue[] | null
+}
+
+/** A document beside the chain; erased: `salt` and `document` are null and `erasedBy` is the seq that says so. */
+export type DocumentLine = {
+  readonly subject: string
+  readonly digest: string
+  readonly salt: Uint8Array | null
+  readonly document: JsonValue
+  readonly erasedBy: number | null
+}
+
+/** A document has at most this depth (DESIGN §7); a line holds it three levels down. */
+const DEPTH_MAX = 32 + 3
+const SALT_BYTES = 16
+
+const isText: Check = (value) => typeof value === 'string'
+const isSeq = integer(0, Number.MAX_SAFE_INTEGER)
+
+const LINE_FIELDS: Fields = {
+  required: {
+    seq: isSeq,
+    kind: isText,
+    recordedAt: isTime,
+    leaf: isHash,
+    chain: isHash,
+    envelope: isText,
+    documents: Array.isArray,
+    items: nullOr(Array.isArray),
+  },
+  optional: {},
+}
+
+const DOCUMENT_FIELDS: Fields = {
+  required: {
+    subject: isText,
+    digest: isHash,
+    salt: nullOr(isText),
+    document: () => true,
+    erasedBy: nullOr(isSeq),
+  },
+  optional: {},
+}
+
+/**
+ * Reads one line, all of it: every member must be there and no other, because what nobody looks at could be
+ * changed unnoticed. Throws `line_syntax`, or a code of the JSON text check or of the encodings.
+ */
+export function parseEntryLine(text: string): EntryLine {
+  const line = parseJsonText(text, { depthMax: DEPTH_MAX })
+  refuseFields(line, LINE_FIELDS, 'line_syntax')
+  return {
+    ...(line as unknown as EntryLine),
+    envelope: fromBase64(line['envelope'] as string),
+    documents: (line['documents'] as readonly JsonValue[]).map(parseDocument),
+  }
+}
+
+function parseDocument(document: JsonValue): DocumentLine {
+  refuseFields(document, DOCUMENT_FIELDS, 'line_syntax')
+  const { salt } = document
+  return { ...(document as unknown as DocumentLine), salt: salt === null ? null : parseSalt(salt as string) }
+}
+
+function parseSalt(text: string): Uint8Array {
+  const salt = fromBase64Url(text)
+  if (salt.length !== SALT_BYTES) throw new ProofError('line_syntax', `a salt of ${salt.length} bytes`)
+  return salt
+}

@@ -1,0 +1,133 @@
+import { fromBase64 } from './bytes.ts'
+import { ProofError, type ProofErrorCode } from './error.ts'
+import { type IdPrefix, isId } from './ids.ts'
+import type { JsonValue } from './json-text.ts'
+import { parsePublicKey } from './keys.ts'
+
+/*
+ * Formats of the members of signed JSON objects. Each has one spelling for one meaning, as far as JSON allows:
+ * what is signed is compared as text.
+ */
+
+export type JsonObject = { readonly [name: string]: JsonValue }
+export type Check = (value: JsonValue) => boolean
+
+/** The members of an object, all of them: what is not listed is refused. */
+export type Fields = {
+  readonly required: Readonly<Record<string, Check>>
+  readonly optional: Readonly<Record<string, Check>>
+}
+
+/** Throws `code` unless `value` is an object with exactly these members, each as its check wants it. */
+export function refuseFields(
+  value: JsonValue,
+  fields: Fields,
+  code: ProofErrorCode,
+): asserts value is JsonObject {
+  if (!isObject(value)) throw new ProofError(code, 'not an object')
+  for (const [name, member] of Object.entries(value)) {
+    const check = own(fields.required, name) ?? own(fields.optional, name)
+    if (!check) throw new ProofError(code, `unknown member ${JSON.stringify(name)}`)
+    if (!check(member)) throw new ProofError(code, `${name} is not as it must be`)
+  }
+  for (const name of Object.keys(fields.required)) {
+    if (!Object.hasOwn(value, name)) throw new ProofError(code, `${name} is missing`)
+  }
+}
+
+/** A name such as `constructor` must not find what every object inherits. */
+function own(checks: Readonly<Record<string, Check>>, name: string): Check | undefined {
+  return Object.hasOwn(checks, name) ? checks[name] : undefined
+}
+
+export function isObject(value: JsonValue): value is JsonObject {
+  return value !== null && typeof value === 'object' && !Array.isArray(value)
+}
+
+/** A member that is an object of its own. */
+export function objectOf(required: Fields['required'], optional: Fields['optional'] = {}): Check {
+  return (value) => {
+    try {
+      refuseFields(value, { required, optional }, 'statement_predicate')
+      return true
+    } catch {
+      return false
+    }
+  }
+}
+
+export function idOf(prefix: IdPrefix): Check {
+  return (value) => typeof value === 'string' && isId(prefix, value)
+}
+
+export function oneOf(...values: readonly JsonValue[]): Check {
+  return (value) => values.includes(value)
+}
+
+export function integer(min: number, max: number): Check {
+  return (value) => Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max
+}
+
+export function matching(pattern: RegExp): Check {
+  return (value) => typeof value === 'string' && pattern.test(value)
+}
+
+export function nullOr(check: Check): Check {
+  return (value) => value === null || check(value)
+}
+
+export function listOf(check: Check, countMax: number): Check {
+  return (value) => Array.isArray(value) && value.length <= countMax && value.every((member) => check(member))
+}
+
+/** Any object whose names and members are as the checks want them. */
+export function mapOf(name: Check, member: Check): Check {
+  return (value) => isObject(value) && Object.entries(value).every(([n, m]) => name(n) && member(m))
+}
+
+const TEXT_CHARS_MAX = 256
+/** Names that people gave. No control characters. */
+export const isText: Check = (value) =>
+  typeof value === 'string' && value.length >= 1 && value.length <= TEXT_CHARS_MAX && !/\p{Cc}/u.test(value)
+
+/** SHA-256 in lower-case hex: a digest, a leaf, a kid. */
+export const isHash = matching(/^[0-9a-f]{64}$/)
+/** A record type, name/version (DESIGN §6). */
+export const isTypeName = matching(/^[a-z][a-z0-9.-]{0,62}\/[1-9][0-9]{0,8}$/)
+/** W3C Trace Context, version 00. */
+export const isTraceparent = matching(/^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/)
+/** A reason for programs. */
+export const isCode = matching(/^[a-z][a-z0-9_]{0,63}$/)
+/** The id of a rule, as its type gives it. */
+export const isRuleId = matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/)
+export const isScope = matching(/^[a-z]+(:[a-z]+)+$/)
+export const isActor: Check = (value) => value === 'system' || idOf('agt')(value)
+
+/** RFC 3339, UTC, milliseconds, and a time that exists. */
+export const isTime: Check = (value) => {
+  if (typeof value !== 'string' || !/^[0-9]{4}-[0-9T:.-]{18}Z$/.test(value)) return false
+  const ms = Date.parse(value)
+  return !Number.isNaN(ms) && new Date(ms).toISOString() === value
+}
+
+/** Sorted, each once. */
+export const isScopeList: Check = (value) =>
+  listOf(isScope, 64)(value) &&
+  (value as string[]).every((scope, i, scopes) => i === 0 || scopes[i - 1]! < scope)
+
+/** An envelope key: kid (RFC 9679 thumbprint, not compared here), alg and DER SubjectPublicKeyInfo in base64. */
+export const isEnvelopeKey: Check = (value) =>
+  objectOf({ kid: isHash, alg: oneOf('EdDSA', 'ES256'), spki: (spki) => typeof spki === 'string' })(value) &&
+  isSpki((value as JsonObject)['alg'] as 'EdDSA', (value as JsonObject)['spki']!)
+
+/** A note key is always Ed25519. */
+export const isNoteKey: Check = (value) => isSpki('EdDSA', value)
+
+function isSpki(alg: 'EdDSA' | 'ES256', value: JsonValue): boolean {
+  try {
+    parsePublicKey(alg, fromBase64(value as string))
+    return true
+  } catch {
+    return false
+  }
+}

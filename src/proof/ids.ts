@@ -1,0 +1,68 @@
+import { ProofError } from './error.ts'
+
+/*
+ * Ids are UUIDv7 shown as TypeIDs: prefix, underscore, 26 digits of Crockford's base32 for 128 bits. One text for
+ * one id: ids stand in signed statements and are compared as text.
+ */
+
+export type IdPrefix = 'rec' | 'bat' | 'led' | 'agt' | 'key' | 'cmp' | 'whk' | 'peer'
+
+const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz'
+const DIGIT_COUNT = 26
+const UUID_BYTES = 16
+const NO_DIGIT = 255
+const VALUE_OF_DIGIT = valuesOf(DIGITS)
+
+/** `uuid`: 16 bytes. */
+export function formatId(prefix: IdPrefix, uuid: Uint8Array): string {
+  if (uuid.length !== UUID_BYTES) throw new ProofError('bad_id', `a uuid of ${uuid.length} bytes`)
+  let text = `${prefix}_`
+  let bits = 0
+  let held = 2 // 26 digits hold 130 bits: two zero bits stand before the first byte
+  for (let i = 0; i < UUID_BYTES; i++) {
+    bits = ((bits << 8) | uuid[i]!) & 0xfff
+    held += 8
+    while (held >= 5) {
+      held -= 5
+      text += DIGITS[(bits >> held) & 31]
+    }
+  }
+  return text
+}
+
+/** The 16 bytes of an id. Throws `bad_id` for another prefix, another case, and values beyond 128 bits. */
+export function parseId(prefix: IdPrefix, text: string): Uint8Array {
+  if (!isId(prefix, text))
+    throw new ProofError('bad_id', `not an id with prefix ${prefix}: ${text.slice(0, 64)}`)
+  const uuid = new Uint8Array(UUID_BYTES)
+  let bits = 0
+  let held = -2
+  let out = 0
+  for (let i = prefix.length + 1; i < text.length; i++) {
+    bits = ((bits << 5) | VALUE_OF_DIGIT[text.charCodeAt(i)]!) & 0xfff
+    held += 5
+    if (held >= 8) {
+      held -= 8
+      uuid[out++] = bits >> held
+    }
+  }
+  return uuid
+}
+
+export function isId(prefix: IdPrefix, text: string): boolean {
+  const start = prefix.length + 1
+  if (text.length !== start + DIGIT_COUNT || !text.startsWith(prefix) || text[prefix.length] !== '_')
+    return false
+  if (text.charCodeAt(start) > 0x37) return false // '7': the first digit has three bits
+  for (let i = start; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code >= VALUE_OF_DIGIT.length || VALUE_OF_DIGIT[code] === NO_DIGIT) return false
+  }
+  return true
+}
+
+function valuesOf(digits: string): Uint8Array {
+  const values = new Uint8Array(128).fill(NO_DIGIT)
+  for (let i = 0; i < digits.length; i++) values[digits.charCodeAt(i)] = i
+  return values
+}

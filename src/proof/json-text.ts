@@ -1,0 +1,190 @@
+import { ProofError } from './error.ts'
+
+/*
+ * Requests and statements are checked on their text (docs/formats/documents.md): a parser that keeps the last of two
+ * equal names, or rounds a number, would sign something other than what was sent, and two parsers could see two
+ * different documents behind one signature.
+ *
+ * Every HTTP body goes through here. JSON.parse decides about the grammar; one pass over the text, which may
+ * rely on that, then finds what JSON.parse hides.
+ */
+
+export type JsonValue =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly JsonValue[]
+  | { readonly [name: string]: JsonValue }
+
+export const JSON_DEPTH_MAX_DEFAULT = 64
+
+/**
+ * The value of a JSON text (RFC 8259). `depthMax`: how many arrays and objects may lie in each other.
+ *
+ * Throws `json_syntax`, `json_surrogate`, `json_nul`, `json_number_lossy`, `json_depth` or `json_duplicate_member`;
+ * of several reasons any one.
+ */
+export function parseJsonText(text: string, limits?: { readonly depthMax: number }): JsonValue {
+  const value = parseGrammar(text)
+  if (!text.isWellFormed())
+    throw new ProofError('json_surrogate', 'half of a surrogate pair stands in the text')
+  const { members, unicodeEscapes } = scan(text, limits?.depthMax ?? JSON_DEPTH_MAX_DEFAULT)
+  if (unicodeEscapes) refuseBadStrings(value)
+  if (countMembers(value) !== members) throw duplicateMember(text)
+  return value
+}
+
+function parseGrammar(text: string): JsonValue {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new ProofError('json_syntax', (error as SyntaxError).message)
+  }
+}
+
+const QUOTE = 0x22
+const PLUS = 0x2b
+const COMMA = 0x2c
+const MINUS = 0x2d
+const DIGIT_0 = 0x30
+const DIGIT_9 = 0x39
+const COLON = 0x3a
+const OPEN_ARRAY = 0x5b
+const BACKSLASH = 0x5c
+const CLOSE_ARRAY = 0x5d
+const LETTER_U = 0x75
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+
+/** No number of so many characters without an exponent can be changed: a double has 15 digits to spare. */
+const SAFE_NUMBER_CHARS = 15
+
+function scan(text: string, depthMax: number): { members: number; unicodeEscapes: boolean } {
+  let members = 0
+  let unicodeEscapes = false
+  let depth = 0
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === QUOTE) {
+      for (let inner = text.charCodeAt(++i); inner !== QUOTE; inner = text.charCodeAt(++i)) {
+        if (inner === BACKSLASH && text.charCodeAt(++i) === LETTER_U) unicodeEscapes = true
+      }
+    } else if (code === COLON) members++
+    else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
+      if (++depth > depthMax) throw new ProofError('json_depth', `deeper than ${depthMax} at character ${i}`)
+    } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) depth--
+    else if ((code >= DIGIT_0 && code <= DIGIT_9) || code === MINUS) i = scanNumber(text, i)
+  }
+  return { members, unicodeEscapes }
+}
+
+const LETTER_E = 0x65
+const LOWER_CASE = 0x20
+
+/** Returns the index of the number's last character. The grammar is known to hold: one of , ] } or space ends it. */
+function scanNumber(text: string, start: number): number {
+  let end = start + 1
+  let exponent = false
+  for (; end < text.length; end++) {
+    const code = text.charCodeAt(end)
+    if (code <= COMMA ? code !== PLUS : code === CLOSE_ARRAY || code === CLOSE_OBJECT) break
+    if ((code | LOWER_CASE) === LETTER_E) exponent = true
+  }
+  if (exponent || end - start > SAFE_NUMBER_CHARS) refuseLossy(text.slice(start, end), start)
+  return end - 1
+}
+
+const SIGNIFICANT_DIGITS_MAX = 17
+
+/**
+ * Leading and trailing zeros are not significant. `100.0` and 17 digits of a fraction pass although they come back in
+ * another spelling: what counts is that nobody could have meant another number.
+ */
+function refuseLossy(literal: string, at: number): void {
+  const value = Number(literal)
+  const significant = countSignificantDigits(literal)
+  const lossy =
+    !Number.isFinite(value) ||
+    significant > SIGNIFICANT_DIGITS_MAX ||
+    (value === 0 && significant > 0) ||
+    (INTEGER.test(literal) && BigInt(literal) !== BigInt(value))
+  if (lossy) {
+    const shown = literal.length > SHOWN_CHARS_MAX ? `${literal.slice(0, SHOWN_CHARS_MAX)}…` : literal
+    throw new ProofError('json_number_lossy', `a double would change ${shown} at character ${at}`)
+  }
+}
+
+/** In one pass: a literal may be as long as a body, and /0+$/ takes the square of the zeros in it. */
+function countSignificantDigits(literal: string): number {
+  let seen = 0
+  let significant = 0
+  for (let i = 0; i < literal.length; i++) {
+    const code = literal.charCodeAt(i)
+    if ((code | LOWER_CASE) === LETTER_E) break
+    if (code < DIGIT_0) continue // the sign and the point
+    if (seen > 0 || code > DIGIT_0) seen++
+    if (code > DIGIT_0) significant = seen
+  }
+  return significant
+}
+
+const INTEGER = /^-?[0-9]+$/
+const SHOWN_CHARS_MAX = 40
+
+function countMembers(value: JsonValue): number {
+  if (value === null || typeof value !== 'object') return 0
+  let members = 0
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) members += countMembers(value[i])
+    return members
+  }
+  const object = value as { readonly [name: string]: JsonValue }
+  for (const name in object) members += 1 + countMembers(object[name]!)
+  return members
+}
+
+/** Only escapes can bring half a pair or U+0000 into a string of a well-formed text. */
+function refuseBadStrings(value: JsonValue): void {
+  if (typeof value === 'string') refuseBadString(value)
+  else if (Array.isArray(value)) value.forEach(refuseBadStrings)
+  else if (value !== null && typeof value === 'object') {
+    for (const [name, member] of Object.entries(value)) {
+      refuseBadString(name)
+      refuseBadStrings(member)
+    }
+  }
+}
+
+function refuseBadString(text: string): void {
+  if (!text.isWellFormed()) {
+    throw new ProofError(
+      'json_surrogate',
+      `half of a surrogate pair in ${JSON.stringify(text.slice(0, SHOWN_CHARS_MAX))}`,
+    )
+  }
+  if (text.includes('\u0000')) {
+    throw new ProofError('json_nul', `U+0000 in ${JSON.stringify(text.slice(0, SHOWN_CHARS_MAX))}`)
+  }
+}
+
+/** Only when the count has shown that there is one: finds a name that stands twice in its object, to say which. */
+function duplicateMember(text: string): ProofError {
+  const open: Set<string>[] = []
+  let name = ''
+  for (let i = 0; i < text.length; i++) {
+    const char = text[i]!
+    if (char === '{' || char === '[') open.push(new Set())
+    else if (char === '}' || char === ']') open.pop()
+    else if (char === '"') {
+      const start = i
+      while (text[++i] !== '"') if (text[i] === '\\') i++
+      name = text.slice(start, i + 1)
+    } else if (char === ':') {
+      const names = open.at(-1)!
+      const size = names.size
+      if (names.add(JSON.parse(name) as string).size === size) break
+    }
+  }
+  return new ProofError('json_duplicate_member', `${name} stands twice in one object`)
+}

@@ -1,0 +1,63 @@
+import { concat, equalBytes, fromHex } from './bytes.ts'
+import { HASH_BYTES, type Sha256, type SignatureAlgorithm } from './crypto.ts'
+import { refuseWeakEd25519Point } from './ed25519-points.ts'
+import { ProofError } from './error.ts'
+
+/**
+ * A public key. `spki`: DER SubjectPublicKeyInfo; `raw`: 32 bytes (Ed25519, RFC 8032) or the 65 bytes of an
+ * uncompressed P-256 point (0x04 ‖ x ‖ y).
+ */
+export type PublicKey = {
+  readonly alg: SignatureAlgorithm
+  readonly spki: Uint8Array
+  readonly raw: Uint8Array
+}
+
+/** DER has one form of each key, so a fixed prefix is a complete parser. RFC 8410 §4; RFC 5480 §2. */
+const FORMS = {
+  EdDSA: { prefix: fromHex('302a300506032b6570032100'), rawBytes: 32 },
+  ES256: { prefix: fromHex('3059301306072a8648ce3d020106082a8648ce3d030107034200'), rawBytes: 65 },
+} as const
+
+const UNCOMPRESSED = 0x04
+
+/**
+ * Throws `bad_key` for another form of DER, another curve, a compressed point, and Ed25519 keys that are not
+ * canonical or of small order (under which one signature can fit many messages). That a P-256 point lies on
+ * its curve is left to the provider, which checks it with every use.
+ */
+export function parsePublicKey(alg: SignatureAlgorithm, spki: Uint8Array): PublicKey {
+  const { prefix, rawBytes } = FORMS[alg]
+  if (spki.length !== prefix.length + rawBytes || !equalBytes(spki.subarray(0, prefix.length), prefix)) {
+    throw new ProofError('bad_key', `not the SubjectPublicKeyInfo of an ${alg} key`)
+  }
+  const raw = new Uint8Array(spki.subarray(prefix.length))
+  refuseWeak(alg, raw)
+  return { alg, spki, raw }
+}
+
+/** DER of a raw key; see PublicKey. Throws `bad_key` as parsePublicKey does. */
+export function spkiOf(alg: SignatureAlgorithm, raw: Uint8Array): Uint8Array {
+  const { prefix, rawBytes } = FORMS[alg]
+  if (raw.length !== rawBytes) throw new ProofError('bad_key', `${raw.length} bytes instead of ${rawBytes}`)
+  refuseWeak(alg, raw)
+  return concat([prefix, raw])
+}
+
+function refuseWeak(alg: SignatureAlgorithm, raw: Uint8Array): void {
+  if (alg === 'EdDSA') refuseWeakEd25519Point(raw)
+  else if (raw[0] !== UNCOMPRESSED) throw new ProofError('bad_key', 'not an uncompressed point')
+}
+
+/** COSE_Key maps in deterministic CBOR, around the coordinates: {1: kty, -1: crv, -2: x, -3: y}. */
+const OKP_HEAD = fromHex('a3010120062158' + '20')
+const EC2_HEAD = fromHex('a40102200121' + '5820')
+const EC2_Y = fromHex('22' + '5820')
+
+/** RFC 9679 COSE key thumbprint with SHA-256: the kid of our envelopes. 32 bytes. */
+export function keyThumbprint(sha256: Sha256, key: PublicKey): Uint8Array {
+  if (key.alg === 'EdDSA') return sha256(concat([OKP_HEAD, key.raw]))
+  const x = key.raw.subarray(1, 1 + HASH_BYTES)
+  const y = key.raw.subarray(1 + HASH_BYTES)
+  return sha256(concat([EC2_HEAD, x, EC2_Y, y]))
+}

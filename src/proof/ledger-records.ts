@@ -1,0 +1,90 @@
+import { fromHex } from './bytes.ts'
+import { ProofError } from './error.ts'
+import { beginGated, type GatedRecord, isFinal, stepGated } from './gated-record.ts'
+import { IdTable, wordAt } from './id-table.ts'
+import { parseId } from './ids.ts'
+import type { ParsedStatement, Subject } from './statement.ts'
+
+/** An event of a record, as its entry says it. `leaf`: lower-case hex. */
+export type RecordEvent = {
+  readonly seq: number
+  readonly leaf: string
+  readonly atMs: number
+  readonly statement: ParsedStatement
+}
+
+/**
+ * Every record of a ledger, rebuilt from its statements.
+ *
+ * Terminal records are 24 bytes in a table: the id, the seq where it began and a piece of its payload's digest.
+ * Only a gated record that can still move is an object.
+ */
+export class LedgerRecords {
+  /** Records and completions: what can be erased by its id. */
+  readonly #ids: IdTable
+  readonly #gated = new Map<string, GatedRecord>()
+  #count = 0
+
+  constructor(seed: number) {
+    this.#ids = new IdTable(seed)
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  /** Records that are terminal at once: 16 bytes of `ids` and the first word of the payload's digest for each. */
+  notarize(ids: Uint8Array, digestWords: Uint32Array, seq: number): void {
+    for (let i = 0; i < digestWords.length; i++) this.addId(ids, 16 * i, seq, digestWords[i]!)
+    this.#count += digestWords.length
+  }
+
+  /** The first event of a gated record. */
+  create(event: RecordEvent): void {
+    const [subject] = event.statement.subjects
+    this.#addSubject('rec', subject, event.seq)
+    this.#count++
+    this.#gated.set(subject.name, beginGated(event))
+  }
+
+  /** A later event of a gated record. */
+  step(event: RecordEvent): void {
+    const [subject, completion] = event.statement.subjects
+    const record = this.#gated.get(subject.name)
+    if (!record) {
+      const known = this.#ids.get(parseId('rec', subject.name))
+      if (known) throw new ProofError('transition_refused', `${subject.name} is in a terminal state`)
+      throw new ProofError('subject_unknown', `${subject.name} was not created in this ledger`)
+    }
+    stepGated(record, event)
+    if (event.statement.kind === 'completion-submitted') this.#addSubject('cmp', completion!, event.seq)
+    if (isFinal(record)) this.#gated.delete(subject.name)
+  }
+
+  /**
+   * Throws unless the entry at `seq` digests this document. As far as it can be known here: 32 bits of the digest of
+   * a payload or evidence, and of values and reasons (`<id>/reason`) only whose they are. A document that is gone is
+   * compared whole, with its own line (ledger-erasures.ts).
+   */
+  verifyDigested(name: string, sha256: string, seq: number): void {
+    const [id, part] = name.split('/')
+    const known = this.#ids.get(parseId(id!.startsWith('rec') ? 'rec' : 'cmp', id!))
+    const digestWord = wordAt(fromHex(sha256.slice(0, 8)), 0)
+    const isKnown =
+      known && (part === undefined ? known.seq === seq && known.tag === digestWord : known.seq <= seq)
+    if (!isKnown) throw new ProofError('erasure_of_nothing', `no ${name} with this digest at seq ${seq}`)
+  }
+
+  /** Throws `duplicate_subject`. The 16 bytes of `ids` at `offset`. */
+  addId(ids: Uint8Array, offset: number, seq: number, digestWord: number): void {
+    if (this.#ids.add(ids, offset, seq, digestWord)) return
+    throw new ProofError(
+      'duplicate_subject',
+      `an id is used twice, first at seq ${this.#ids.get(ids, offset)!.seq}`,
+    )
+  }
+
+  #addSubject(prefix: 'rec' | 'cmp', subject: Subject, seq: number): void {
+    this.addId(parseId(prefix, subject.name), 0, seq, wordAt(fromHex(subject.sha256.slice(0, 8)), 0))
+  }
+}

@@ -1,0 +1,165 @@
+import {
+  type Fields,
+  idOf,
+  integer,
+  isActor,
+  isCode,
+  isEnvelopeKey,
+  isHash,
+  isNoteKey,
+  isObject,
+  isRuleId,
+  isScopeList,
+  isText,
+  isTime,
+  isTraceparent,
+  isTypeName,
+  listOf,
+  mapOf,
+  nullOr,
+  objectOf,
+  oneOf,
+} from './fields.ts'
+import type { EntryKind } from './kinds.ts'
+
+/*
+ * What each kind's predicate holds (docs/formats/statements.md). A member that is not listed is refused: whoever
+ * reads a statement must be able to rely on having understood all of it.
+ */
+
+const COUNT_MAX = Number.MAX_SAFE_INTEGER
+/** 2^11: an item's path has at most 11 hashes. */
+export const BATCH_COUNT_MAX = 2_048
+const REVISIONS_MAX = 1_000
+const RULES_MAX = 256
+
+const ALWAYS: Fields = {
+  required: { ledger: idOf('led'), actor: isActor, recordedAt: isTime },
+  optional: { key: idOf('key'), onBehalfOf: idOf('agt'), traceparent: isTraceparent },
+}
+
+/** A record's first event. */
+const FIRST: Fields = {
+  required: { ...ALWAYS.required, record: idOf('rec'), version: integer(1, 1) },
+  optional: { ...ALWAYS.optional, occurredAt: isTime },
+}
+
+const isState = oneOf(
+  'CREATED',
+  'ACTIVE',
+  'SUBMITTED',
+  'VERIFIED',
+  'DISCREPANT',
+  'ACCEPTED',
+  'REJECTED',
+  'CANCELLED',
+  'EXPIRED',
+)
+
+/** Each further event of a record. */
+const LATER: Fields = {
+  required: {
+    ...FIRST.required,
+    version: integer(2, COUNT_MAX),
+    previous: isHash,
+    from: isState,
+    to: isState,
+  },
+  optional: FIRST.optional,
+}
+
+function extend(base: Fields, required: Fields['required'], optional: Fields['optional'] = {}): Fields {
+  return {
+    required: { ...base.required, ...required },
+    optional: { ...base.optional, ...optional },
+  }
+}
+
+const isOutcome = oneOf('pass', 'fail')
+
+const signal = (...decisions: string[]) =>
+  objectOf({
+    decision: oneOf(...decisions),
+    code: isCode,
+    failingRules: listOf(isRuleId, RULES_MAX),
+    validUntil: nullOr(isTime),
+  })
+
+const isHead = objectOf({ size: integer(1, COUNT_MAX), chain: isHash })
+
+const LEDGER_CREATED = extend(ALWAYS, {
+  actor: oneOf('system'),
+  definition: objectOf({
+    name: isText,
+    issuer: isText,
+    origin: isText,
+    envelopeKey: isEnvelopeKey,
+    noteKey: isNoteKey,
+    types: mapOf(isTypeName, isHash),
+  }),
+})
+
+const AGENT = extend(ALWAYS, { agent: idOf('agt'), name: isText })
+const KEY = extend(ALWAYS, { agent: idOf('agt'), scopes: isScopeList, expiresAt: nullOr(isTime) })
+
+const RECORD_CREATED = extend(
+  FIRST,
+  {
+    to: oneOf('CREATED'),
+    type: isTypeName,
+    typeDigest: isHash,
+    gate: oneOf('principal', 'auto'),
+    maxRevisions: integer(0, REVISIONS_MAX),
+  },
+  { performer: idOf('agt'), deadline: isTime, tolerances: isObject, parent: idOf('rec') },
+)
+
+const COMPLETION = extend(LATER, { completion: idOf('cmp') })
+
+const VERIFIED = extend(COMPLETION, {
+  outcome: isOutcome,
+  rules: listOf(objectOf({ id: isRuleId, outcome: isOutcome }, { code: isCode }), RULES_MAX),
+})
+
+const VERDICT = extend(COMPLETION, {
+  verdict: oneOf('accept', 'reject'),
+  by: oneOf('principal', 'auto'),
+  signal: signal('SETTLE', 'HOLD'),
+})
+
+export const PREDICATES: Readonly<Record<EntryKind, Fields>> = {
+  'ledger-created': LEDGER_CREATED,
+  'server-key-rotated': extend(ALWAYS, { newKey: isEnvelopeKey }),
+  'agent-registered': AGENT,
+  'agent-disabled': AGENT,
+  'key-created': KEY,
+  'key-revoked': KEY,
+  'type-registered': ALWAYS,
+  'record-notarized': extend(FIRST, { type: isTypeName }, { parent: idOf('rec') }),
+  'batch-notarized': extend(ALWAYS, {
+    batch: idOf('bat'),
+    count: integer(1, BATCH_COUNT_MAX),
+    tree: oneOf('RFC9162_SHA256'),
+  }),
+  'record-created': RECORD_CREATED,
+  'record-activated': LATER,
+  'completion-submitted': COMPLETION,
+  'completion-verified': VERIFIED,
+  'verdict-rendered': VERDICT,
+  'verdict-overturned': extend(
+    LATER,
+    { signal: signal('RELEASE'), supersedes: isHash },
+    { completion: idOf('cmp') },
+  ),
+  'revision-requested': COMPLETION,
+  'record-cancelled': extend(LATER, {}, { completion: idOf('cmp') }),
+  'record-expired': LATER,
+  'payload-erased': extend(ALWAYS, { seq: integer(0, COUNT_MAX), code: isCode }),
+  'ledger-restored': extend(ALWAYS, { known: isHead, found: isHead }),
+}
+
+/** One record of a batch (docs/formats/chain-and-checkpoints.md). */
+export const ITEM_FIELDS: Fields = {
+  required: { record: idOf('rec'), type: isTypeName, digest: isHash },
+  optional: { onBehalfOf: idOf('agt'), occurredAt: isTime, traceparent: isTraceparent },
+}

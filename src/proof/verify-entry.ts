@@ -1,0 +1,244 @@
+import { type BatchItem, batchRoot, itemBytes, itemLeaf, parseBatchItem } from './batch.ts'
+import { fromBase64, toHex, utf8Encode } from './bytes.ts'
+import { type ParsedEnvelope, parseEnvelope, toBeSigned } from './cose.ts'
+import type { ProofProviders, Sha256, SignatureAlgorithm } from './crypto.ts'
+import { documentDigest } from './document.ts'
+import type { DocumentLine, EntryLine } from './entry-line.ts'
+import { type EntryStep, makeStep } from './entry-step.ts'
+import { ProofError } from './error.ts'
+import type { JsonObject } from './fields.ts'
+import { canonicalize } from './jcs.ts'
+import { keyThumbprint, type PublicKey, parsePublicKey } from './keys.ts'
+import { ENTRY_KINDS, type EntryKind, type SubjectRule } from './kinds.ts'
+import { leafHash } from './merkle.ts'
+import { type ParsedStatement, parseStatement, type Subject } from './statement.ts'
+
+/** A verified entry with all that it says; `step` is what LedgerVerifier takes. */
+export type VerifiedEntry = {
+  readonly step: EntryStep
+  readonly envelope: ParsedEnvelope
+  readonly statement: ParsedStatement
+  readonly items: readonly BatchItem[] | null
+}
+
+/** The public key of a kid (lower-case hex), or null. The kid MUST be the key's thumbprint. */
+export type FindKey = (kid: string) => PublicKey | null
+
+/**
+ * `withheld`: the source says that it shows no documents to this reader, so none may be there. It MUST be the
+ * caller who accepts that: a document that is withheld cannot be told from one that was deleted.
+ */
+export type DocumentsShown = 'all' | 'withheld'
+
+/**
+ * Everything that one line of an export can be held to by itself (FORMATS §3, §4, §6); what needs the entries before
+ * it is LedgerVerifier's. Order does not matter: lines can be verified in parallel. Throws ProofError.
+ *
+ * All of the line is under an attacker's control, except what a signature covers; so the signature comes first, and
+ * everything else is held to the signed statement.
+ */
+export function verifyEntry(
+  line: EntryLine,
+  findKey: FindKey,
+  providers: ProofProviders,
+  shown: DocumentsShown = 'all',
+): VerifiedEntry {
+  const { sha256 } = providers
+  const envelope = verifySigned(line, findKey, providers)
+  const statement = parseStatement(envelope.payload)
+  verifyClaims(envelope, statement)
+  verifyLine(sha256, line, statement)
+  verifyDefinition(sha256, statement)
+  verifyKid(sha256, statement)
+  const items = verifyItems(sha256, line, statement)
+  verifyDocuments(
+    sha256,
+    line,
+    items === null ? signedDocuments(statement) : items.map(documentOfItem),
+    shown,
+  )
+  return { step: makeStep(line, envelope, statement, items), envelope, statement, items }
+}
+
+function verifySigned(line: EntryLine, findKey: FindKey, providers: ProofProviders): ParsedEnvelope {
+  const envelope = parseEnvelope(line.envelope)
+  const kid = toHex(envelope.kid)
+  const key = findKey(kid)
+  if (!key) throw new ProofError('key_unknown', `nobody gave the key ${kid}`)
+  if (envelope.alg !== key.alg)
+    throw new ProofError('algorithm_mismatch', `${envelope.alg} with an ${key.alg} key`)
+  const message = toBeSigned(envelope.protectedBytes, envelope.payload)
+  if (!providers.verifySignature(key, message, envelope.signature)) {
+    throw new ProofError('signature_invalid', `the envelope was not signed by ${kid}, or was changed`)
+  }
+  return envelope
+}
+
+/** Others index envelopes by their claims: these must not say something else than the statement below them. */
+function verifyClaims(envelope: ParsedEnvelope, statement: ParsedStatement): void {
+  const { name } = statement.subjects[0]
+  if (envelope.subject !== name) {
+    throw new ProofError(
+      'claims_contradict_statement',
+      `subject ${envelope.subject}, in the statement ${name}`,
+    )
+  }
+  const seconds = Math.floor(statement.recordedAtMs / 1000)
+  if (envelope.issuedAtSeconds !== seconds) {
+    throw new ProofError(
+      'claims_contradict_statement',
+      `issued at ${envelope.issuedAtSeconds}, recorded at ${seconds}`,
+    )
+  }
+}
+
+/** What the line repeats of the envelope, for those who search in it. */
+function verifyLine(sha256: Sha256, line: EntryLine, statement: ParsedStatement): void {
+  const said = { leaf: line.leaf, kind: line.kind, recordedAt: line.recordedAt }
+  const signed = {
+    leaf: toHex(leafHash(sha256, line.envelope)),
+    kind: statement.kind,
+    recordedAt: statement.recordedAt,
+  }
+  for (const name of ['leaf', 'kind', 'recordedAt'] as const) {
+    if (said[name] !== signed[name]) {
+      throw new ProofError(
+        'line_contradicts_envelope',
+        `${name} is ${signed[name]}, the line says ${said[name]}`,
+      )
+    }
+  }
+}
+
+/** What a subject's digest is of, where the predicate holds it whole: H(JCS(…)), without salt. */
+function definitionOf(statement: ParsedStatement): JsonObject | null {
+  const { kind, predicate, subjects } = statement
+  switch (kind) {
+    case 'ledger-created':
+      return predicate['definition'] as JsonObject
+    case 'agent-registered':
+    case 'agent-disabled':
+      return { agent: predicate['agent']!, name: predicate['name']! }
+    case 'key-created':
+    case 'key-revoked': {
+      const { agent, scopes, expiresAt } = predicate
+      return { key: subjects[0].name, agent: agent!, scopes: scopes!, expiresAt: expiresAt! }
+    }
+    default:
+      return null
+  }
+}
+
+function verifyDefinition(sha256: Sha256, statement: ParsedStatement): void {
+  const definition = definitionOf(statement)
+  if (!definition) return
+  const digest = toHex(sha256(utf8Encode(canonicalize(definition))))
+  const { name, sha256: signed } = statement.subjects[0]
+  if (digest !== signed)
+    throw new ProofError('definition_mismatch', `${name} has the digest ${digest}, signed is ${signed}`)
+}
+
+/** A kid that were not its key's thumbprint could stand for a second key later. */
+function verifyKid(sha256: Sha256, { kind, predicate }: ParsedStatement): void {
+  const named =
+    kind === 'ledger-created'
+      ? (predicate['definition'] as JsonObject)['envelopeKey']
+      : kind === 'server-key-rotated'
+        ? predicate['newKey']
+        : null
+  if (!named) return
+  const { kid, alg, spki } = named as Record<'kid' | 'spki', string> & { alg: SignatureAlgorithm }
+  const thumbprint = toHex(keyThumbprint(sha256, parsePublicKey(alg, fromBase64(spki))))
+  if (thumbprint !== kid)
+    throw new ProofError('kid_mismatch', `the key's thumbprint is ${thumbprint}, not ${kid}`)
+}
+
+/** A batch's items are signed by their number and their root only, so all of them must be there, in order. */
+function verifyItems(sha256: Sha256, line: EntryLine, statement: ParsedStatement): BatchItem[] | null {
+  if ((statement.kind === 'batch-notarized') !== (line.items !== null)) {
+    throw new ProofError('batch_contradicts_statement', `items of ${statement.kind}`)
+  }
+  if (line.items === null) return null
+  const { count } = statement.predicate
+  if (line.items.length !== count) {
+    throw new ProofError('batch_contradicts_statement', `${line.items.length} items, signed are ${count}`)
+  }
+  const items = line.items.map(parseBatchItem)
+  const root = toHex(
+    batchRoot(
+      sha256,
+      items.map((item) => itemLeaf(sha256, itemBytes(item))),
+    ),
+  )
+  if (root !== statement.subjects[0].sha256) {
+    throw new ProofError('batch_contradicts_statement', `the root of the items is ${root}`)
+  }
+  return items
+}
+
+function documentOfItem(item: BatchItem): Subject {
+  return { name: item.record, sha256: item.digest }
+}
+
+/** The subjects that name a document of this very entry; others repeat the digest of an earlier entry's. */
+function signedDocuments({ kind, subjects }: ParsedStatement): Subject[] {
+  const rules = ENTRY_KINDS[kind].subjects
+  return subjects.filter((_, i) => namesDocument(kind, rules[i]!))
+}
+
+function namesDocument(kind: EntryKind, rule: SubjectRule): boolean {
+  if (rule === 'rec') return kind === 'record-notarized' || kind === 'record-created'
+  if (rule === 'cmp') return kind === 'completion-submitted'
+  return rule === 'values' || rule === 'reason?'
+}
+
+function verifyDocuments(
+  sha256: Sha256,
+  line: EntryLine,
+  signed: readonly Subject[],
+  shown: DocumentsShown,
+): void {
+  if (line.documents.length !== signed.length) {
+    throw new ProofError(
+      'document_presence',
+      `${line.documents.length} documents, signed are ${signed.length}`,
+    )
+  }
+  for (const [i, document] of line.documents.entries()) verifyDocument(sha256, document, signed[i]!, shown)
+}
+
+/** Whether an erasure really stands where `erasedBy` says is LedgerVerifier's to find out. */
+function verifyDocument(
+  sha256: Sha256,
+  document: DocumentLine,
+  signed: Subject,
+  shown: DocumentsShown,
+): void {
+  if (document.subject !== signed.name) {
+    throw new ProofError(
+      'document_presence',
+      `a document of ${document.subject} in the place of ${signed.name}`,
+    )
+  }
+  if (document.digest !== signed.sha256) {
+    throw new ProofError(
+      'document_digest',
+      `the line has the digest ${document.digest}, signed is ${signed.sha256}`,
+    )
+  }
+  const isAbsent = document.erasedBy !== null || shown === 'withheld'
+  if ((document.salt === null) !== isAbsent || (document.document === null) !== isAbsent) {
+    throw new ProofError(
+      'document_presence',
+      `the document of ${signed.name} is missing, or only half erased`,
+    )
+  }
+  if (document.salt === null) return
+  const digest = toHex(documentDigest(sha256, document.salt, utf8Encode(canonicalize(document.document))))
+  if (digest !== signed.sha256) {
+    throw new ProofError(
+      'document_digest',
+      `${signed.name} has the digest ${digest}, signed is ${signed.sha256}`,
+    )
+  }
+}

@@ -1,0 +1,80 @@
+import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto'
+import sodium from 'sodium-native'
+import {
+  HASH_BYTES,
+  type Sha256,
+  SIGNATURE_BYTES,
+  type Signer,
+  type VerifySignature,
+} from '../proof/crypto.ts'
+import { keyThumbprint, type PublicKey, parsePublicKey, spkiOf } from '../proof/keys.ts'
+
+/**
+ * Fresh 32 bytes from Node's own buffer pool. Microseconds at 65 / 200 / 600 bytes, on a CPU with SHA instructions:
+ * hash to hex and write 0.36 / 0.45 / 0.73; hash to a Buffer 0.70 / 0.85 / 1.04; libsodium 0.49 / 0.88 / 2.17 (level
+ * with the first at 65 bytes on a CPU without).
+ */
+const sha256: Sha256 = (data) => {
+  const out = Buffer.allocUnsafe(HASH_BYTES)
+  out.write(hash('sha256', data, 'hex'), 'hex')
+  return out
+}
+
+const verifySignature: VerifySignature = (key, message, signature) => {
+  if (signature.length !== SIGNATURE_BYTES) return false // libsodium's binding takes longer ones
+  if (key.alg === 'EdDSA') return sodium.crypto_sign_verify_detached(signature, message, key.raw)
+  const publicKey = es256Key(key)
+  return publicKey !== null && verify('sha256', message, { key: publicKey, dsaEncoding: P1363 }, signature)
+}
+
+/** r ‖ s, as COSE has it (RFC 9053 §2.1), not DER. */
+const P1363 = 'ieee-p1363'
+const es256Keys = new WeakMap<PublicKey, KeyObject | null>()
+
+/** null: bytes that are no point of the curve, so nothing can be signed with that key. */
+function es256Key(key: PublicKey): KeyObject | null {
+  const known = es256Keys.get(key)
+  if (known !== undefined) return known
+  const made = makeEs256Key(key)
+  es256Keys.set(key, made)
+  return made
+}
+
+function makeEs256Key(key: PublicKey): KeyObject | null {
+  try {
+    return createPublicKey({ key: Buffer.from(key.spki), format: 'der', type: 'spki' })
+  } catch {
+    return null
+  }
+}
+
+export const nativeProviders = { sha256, verifySignature } as const
+
+/** `seed`: the 32 bytes of RFC 8032's private key. */
+export function makeEd25519Signer(sha256: Sha256, seed: Uint8Array): Signer {
+  const raw = Buffer.alloc(sodium.crypto_sign_PUBLICKEYBYTES)
+  const secret = sodium.sodium_malloc(sodium.crypto_sign_SECRETKEYBYTES)
+  sodium.crypto_sign_seed_keypair(raw, secret, Buffer.from(seed))
+  const key = parsePublicKey('EdDSA', spkiOf('EdDSA', raw))
+  return {
+    kid: keyThumbprint(sha256, key),
+    key,
+    sign: (message) => {
+      const signature = Buffer.allocUnsafe(SIGNATURE_BYTES)
+      sodium.crypto_sign_detached(signature, message, secret)
+      return signature
+    },
+  }
+}
+
+/** `privateKeyDer`: PKCS #8 DER of a P-256 key. */
+export function makeEs256Signer(sha256: Sha256, privateKeyDer: Uint8Array): Signer {
+  const privateKey = createPrivateKey({ key: Buffer.from(privateKeyDer), format: 'der', type: 'pkcs8' })
+  const spki = createPublicKey(privateKey).export({ format: 'der', type: 'spki' })
+  const key = parsePublicKey('ES256', spki)
+  return {
+    kid: keyThumbprint(sha256, key),
+    key,
+    sign: (message) => sign('sha256', message, { key: privateKey, dsaEncoding: P1363 }),
+  }
+}

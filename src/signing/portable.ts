@@ -1,0 +1,92 @@
+import { getPublicKey, hashes, Point, sign } from '@noble/ed25519'
+import { concat, equalBytes } from '../proof/bytes.ts'
+import {
+  type ProofProviders,
+  type Sha256,
+  SIGNATURE_BYTES,
+  type Signer,
+  type VerifySignature,
+} from '../proof/crypto.ts'
+import { isWeakEd25519Point } from '../proof/ed25519-points.ts'
+import { ProofError } from '../proof/error.ts'
+import { keyThumbprint, parsePublicKey, spkiOf } from '../proof/keys.ts'
+
+/*
+ * The same as native.ts where there are no native modules: browsers, and whoever wants to check a ledger with code
+ * that he can read. 30 to 50 times slower. Tests hold the two to the same bytes and the same refusals.
+ */
+
+export type PortableHashes = {
+  readonly sha256: Sha256
+  readonly sha512: (data: Uint8Array) => Uint8Array
+}
+
+/** ES256 needs an implementation of its own; without one, keys of ES256 are refused as `cose_algorithm`. */
+export function makePortableProviders(
+  hashes: PortableHashes,
+  verifyEs256: VerifySignature = refuseEs256,
+): ProofProviders {
+  return {
+    sha256: hashes.sha256,
+    verifySignature: (key, message, signature) =>
+      key.alg === 'EdDSA'
+        ? verifyEd25519(hashes.sha512, key.raw, message, signature)
+        : verifyEs256(key, message, signature),
+  }
+}
+
+function refuseEs256(): never {
+  throw new ProofError('cose_algorithm', 'ES256 is not supported here')
+}
+
+/** `seed`: the 32 bytes of RFC 8032's private key. */
+export function makePortableEd25519Signer(given: PortableHashes, seed: Uint8Array): Signer {
+  hashes.sha512 = plain(given.sha512) // noble's, for the whole process; any SHA-512 is as good as another
+  const key = parsePublicKey('EdDSA', spkiOf('EdDSA', getPublicKey(seed)))
+  return { kid: keyThumbprint(given.sha256, key), key, sign: (message) => sign(message, seed) }
+}
+
+/**
+ * RFC 8032 §5.1.7 with the equation that has no cofactor: R and [S]B - [k]A are compared as bytes.
+ *
+ * Not noble's own verify: even with `zip215: false` that multiplies by the cofactor, and so takes signatures under
+ * keys and with R that have a part of small order, which libsodium and OpenSSL refuse. Whoever owns such a key could
+ * make entries that are genuine to one verifier and forged to another.
+ */
+function verifyEd25519(
+  sha512: PortableHashes['sha512'],
+  key: Uint8Array,
+  message: Uint8Array,
+  signature: Uint8Array,
+): boolean {
+  if (signature.length !== SIGNATURE_BYTES) return false
+  const r = signature.subarray(0, 32)
+  const s = littleEndian(signature.subarray(32))
+  if (s >= ORDER || isWeakEd25519Point(key) || isWeakEd25519Point(r)) return false
+  const k = littleEndian(sha512(concat([r, key, message]))) % ORDER
+  const a = findPoint(key)
+  if (!a) return false
+  return equalBytes(Point.BASE.multiply(s, false).subtract(a.multiply(k, false)).toBytes(), r)
+}
+
+const ORDER = Point.CURVE().n
+
+/** null for bytes that are no point of the curve. */
+function findPoint(bytes: Uint8Array): Point | null {
+  try {
+    return Point.fromBytes(bytes)
+  } catch {
+    return null
+  }
+}
+
+function littleEndian(bytes: Uint8Array): bigint {
+  let value = 0n
+  for (let i = bytes.length - 1; i >= 0; i--) value = (value << 8n) | BigInt(bytes[i]!)
+  return value
+}
+
+/** noble takes no subclass of Uint8Array. */
+function plain(hash: (data: Uint8Array) => Uint8Array): (data: Uint8Array) => Uint8Array<ArrayBuffer> {
+  return (data) => new Uint8Array(hash(data))
+}

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { formatId, type IdPrefix, isId, parseId } from '../../src/proof/ids.ts'
+import { refuses } from './refuses.ts'
+
+const uuids = fc.uint8Array({ minLength: 16, maxLength: 16 })
+const prefixes = fc.constantFrom<IdPrefix>('rec', 'bat', 'led', 'agt', 'key', 'cmp', 'whk', 'peer')
+
+/** Crockford's base32 by arithmetic on one large number. */
+function slowId(prefix: string, uuid: Uint8Array): string {
+  let value = BigInt(`0x${Buffer.from(uuid).toString('hex')}`)
+  let digits = ''
+  for (let i = 0; i < 26; i++) {
+    digits = '0123456789abcdefghjkmnpqrstvwxyz'[Number(value % 32n)] + digits
+    value /= 32n
+  }
+  return `${prefix}_${digits}`
+}
+
+test('an id decodes to the uuid that it was made of', () => {
+  fc.assert(
+    fc.property(prefixes, uuids, (prefix, uuid) => {
+      const id = formatId(prefix, uuid)
+      assert.equal(id, slowId(prefix, uuid))
+      assert.ok(isId(prefix, id))
+      assert.deepEqual(parseId(prefix, id), uuid)
+    }),
+  )
+})
+
+test('ids sort as their uuids do', () => {
+  fc.assert(
+    fc.property(uuids, uuids, (a, b) => {
+      assert.equal(Math.sign(Buffer.compare(a, b)), order(formatId('rec', a), formatId('rec', b)))
+    }),
+  )
+})
+
+function order(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+test('takes the largest uuid', () => {
+  const id = 'peer_7zzzzzzzzzzzzzzzzzzzzzzzzz'
+  assert.deepEqual(parseId('peer', id), new Uint8Array(16).fill(0xff))
+})
+
+describe('refuses', () => {
+  const good = 'rec_01jegv5gyme05800000000000a'
+  const cases: Record<string, string> = {
+    'another prefix': good.replace('rec', 'bat'),
+    'upper case': good.toUpperCase(),
+    'an upper-case digit': good.replace('j', 'J'),
+    'a letter that is no digit': good.replace('j', 'u'),
+    'a digit that Crockford would read as another': good.replace('j', 'o'),
+    'a value beyond 128 bits': 'rec_80000000000000000000000000',
+    'a first digit beyond any value': 'rec_z0000000000000000000000000',
+    'a digit too few': good.slice(0, -1),
+    'a digit too many': `${good}0`,
+    'a space': ` ${good.slice(0, -1)}`,
+    'a character beyond ASCII': good.replace('j', 'é'),
+    'a character beyond the table': good.replace('j', '\u{4e00}'),
+    'another separator': good.replace('_', '-'),
+    nothing: '',
+  }
+  for (const [what, text] of Object.entries(cases)) {
+    test(what, () => {
+      assert.ok(!isId('rec', text))
+      refuses('bad_id', () => parseId('rec', text))
+    })
+  }
+
+  test('a uuid of another length', () => {
+    refuses('bad_id', () => formatId('rec', new Uint8Array(15)))
+  })
+})

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { createHash, generateKeyPairSync } from 'node:crypto'
+import { describe, test } from 'node:test'
+import { encode, rfc8949EncodeOptions } from 'cborg'
+import { fromHex, toHex } from '../../src/proof/bytes.ts'
+import { keyThumbprint, parsePublicKey, spkiOf } from '../../src/proof/keys.ts'
+import { nativeProviders } from '../../src/signing/native.ts'
+import { NOT_CANONICAL_POINTS, SMALL_ORDER_POINTS } from './ed25519-edge-cases.ts'
+import { refuses } from './refuses.ts'
+
+const ed25519 = generateKeyPairSync('ed25519').publicKey
+const p256 = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey
+const der = (key: typeof p256): Buffer => key.export({ type: 'spki', format: 'der' })
+
+for (const [alg, key, coordinates] of [
+  ['EdDSA', ed25519, ['x']],
+  ['ES256', p256, ['x', 'y']],
+] as const) {
+  describe(`an ${alg} key`, () => {
+    const parsed = parsePublicKey(alg, der(key))
+    const jwk = key.export({ format: 'jwk' }) as Record<string, string>
+    const values = coordinates.map((name) => Buffer.from(jwk[name]!, 'base64url'))
+
+    test('has the raw bytes that its JWK has', () => {
+      const head = alg === 'ES256' ? [Buffer.from([4])] : []
+      assert.equal(toHex(parsed.raw), Buffer.concat([...head, ...values]).toString('hex'))
+    })
+
+    test('is made again from its raw bytes', () => {
+      assert.equal(toHex(spkiOf(alg, parsed.raw)), der(key).toString('hex'))
+    })
+
+    test('has the thumbprint of RFC 9679', () => {
+      const kty = alg === 'EdDSA' ? 1 : 2
+      const crv = alg === 'EdDSA' ? 6 : 1
+      const map = new Map<number, unknown>([
+        [1, kty],
+        [-1, crv],
+        ...values.map((value, i): [number, Buffer] => [-2 - i, value]),
+      ])
+      const expected = createHash('sha256').update(encode(map, rfc8949EncodeOptions)).digest('hex')
+      assert.equal(toHex(keyThumbprint(nativeProviders.sha256, parsed)), expected)
+    })
+
+    test('does not change with the bytes that it was parsed from', () => {
+      const bytes = der(key)
+      const copy = parsePublicKey(alg, bytes)
+      bytes.fill(0, 12)
+      assert.deepEqual(copy.raw, parsed.raw)
+    })
+
+    test('is refused as a key of the other algorithm', () => {
+      refuses('bad_key', () => parsePublicKey(alg === 'EdDSA' ? 'ES256' : 'EdDSA', der(key)))
+    })
+
+    test('is refused with a byte more or less, or with another head', () => {
+      refuses('bad_key', () => parsePublicKey(alg, Buffer.concat([der(key), Buffer.alloc(1)])))
+      refuses('bad_key', () => parsePublicKey(alg, der(key).subarray(0, -1)))
+      const changed = der(key)
+      changed[1]! ^= 1
+      refuses('bad_key', () => parsePublicKey(alg, changed))
+      refuses('bad_key', () => spkiOf(alg, parsed.raw.subarray(1)))
+    })
+  })
+}
+
+test('parsing does not write to what it is given, even to a Buffer', () => {
+  const raw = Buffer.from(parsePublicKey('EdDSA', der(ed25519)).raw)
+  raw[31]! |= 0x80
+  const before = raw.toString('hex')
+  spkiOf('EdDSA', raw)
+  assert.equal(raw.toString('hex'), before)
+})
+
+test('refuses a compressed point', () => {
+  refuses('bad_key', () => spkiOf('ES256', new Uint8Array(65).fill(2)))
+})
+
+describe('refuses Ed25519 keys that are', () => {
+  for (const [name, hex] of SMALL_ORDER_POINTS) {
+    test(`of small order: ${name}`, () => refuses('bad_key', () => spkiOf('EdDSA', fromHex(hex))))
+  }
+  for (const [name, hex] of NOT_CANONICAL_POINTS) {
+    test(`not canonical: ${name}`, () => refuses('bad_key', () => spkiOf('EdDSA', fromHex(hex))))
+  }
+})

@@ -1,0 +1,159 @@
+/*
+ * The rules of docs/formats/documents.md once more, written only to be right: RFC 8259 by recursive descent, numbers by
+ * exact arithmetic. parseJsonText is held to it.
+ */
+
+/** Why the text is refused; null when it is not. */
+export function slowCheck(text: string, depthMax: number): string | null {
+  if (Buffer.from(text).toString() !== text) return 'no UTF-8 encodes it'
+  try {
+    const parser = new Parser(text, depthMax)
+    parser.document()
+    return null
+  } catch (error) {
+    if (error instanceof Refused) return error.message
+    throw error
+  }
+}
+
+class Refused extends Error {}
+
+class Parser {
+  readonly #text: string
+  readonly #depthMax: number
+  #at = 0
+
+  constructor(text: string, depthMax: number) {
+    this.#text = text
+    this.#depthMax = depthMax
+  }
+
+  document(): void {
+    this.#space()
+    this.#value(0)
+    this.#space()
+    if (this.#at < this.#text.length) throw new Refused('trailing text')
+  }
+
+  #value(depth: number): void {
+    const char = this.#text[this.#at]
+    if (char === '{' || char === '[') {
+      if (depth === this.#depthMax) throw new Refused('depth')
+      if (char === '{') this.#object(depth + 1)
+      else this.#list(']', () => this.#value(depth + 1))
+    } else if (char === '"') this.#string()
+    else if (this.#take('true') || this.#take('false') || this.#take('null')) return
+    else this.#number()
+  }
+
+  #object(depth: number): void {
+    const names = new Set<string>()
+    this.#list('}', () => {
+      const name = this.#string()
+      if (names.has(name)) throw new Refused('duplicate')
+      names.add(name)
+      this.#space()
+      this.#expect(':')
+      this.#space()
+      this.#value(depth)
+    })
+  }
+
+  #list(close: string, member: () => void): void {
+    this.#at++
+    this.#space()
+    if (this.#take(close)) return
+    for (;;) {
+      this.#space()
+      member()
+      this.#space()
+      if (this.#take(close)) return
+      this.#expect(',')
+    }
+  }
+
+  #string(): string {
+    this.#expect('"')
+    const units: number[] = []
+    for (;;) {
+      const unit = this.#text.charCodeAt(this.#at++)
+      if (Number.isNaN(unit) || unit < 0x20) throw new Refused('string')
+      if (unit === 0x22) break
+      units.push(unit === 0x5c ? this.#escape() : unit)
+    }
+    for (const [i, unit] of units.entries()) {
+      if (unit === 0) throw new Refused('nul')
+      const high = unit >= 0xd800 && unit <= 0xdbff
+      const low = unit >= 0xdc00 && unit <= 0xdfff
+      const next = units[i + 1] ?? 0
+      const before = units[i - 1] ?? 0
+      if (high && !(next >= 0xdc00 && next <= 0xdfff)) throw new Refused('surrogate')
+      if (low && !(before >= 0xd800 && before <= 0xdbff)) throw new Refused('surrogate')
+    }
+    return String.fromCharCode(...units)
+  }
+
+  #escape(): number {
+    const char = this.#text[this.#at++] ?? ''
+    const simple = '"\\/bfnrt'.indexOf(char)
+    if (char !== '' && simple >= 0) return '"\\/\b\f\n\r\t'.charCodeAt(simple)
+    const hex = this.#text.slice(this.#at, this.#at + 4)
+    if (char !== 'u' || !/^[0-9a-fA-F]{4}$/.test(hex)) throw new Refused('escape')
+    this.#at += 4
+    return Number.parseInt(hex, 16)
+  }
+
+  #number(): void {
+    const match = /^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?/.exec(this.#text.slice(this.#at))
+    if (!match) throw new Refused('no value')
+    this.#at += match[0].length
+    const [literal, , whole = '', fraction, exponent] = match
+    const digits = (whole + (fraction ?? '')).replace(/^0+/, '').replace(/0+$/, '')
+    if (digits === '') return
+    if (digits.length > 17) throw new Refused('digits')
+    if (fraction === undefined && exponent === undefined && !isExact(literal))
+      throw new Refused('inexact integer')
+    const power = Number(exponent ?? 0) - (fraction ?? '').length
+    if (overflows(BigInt(whole + (fraction ?? '')), power)) throw new Refused('overflow')
+    if (vanishes(BigInt(whole + (fraction ?? '')), power)) throw new Refused('underflow')
+  }
+
+  #space(): void {
+    while (' \t\n\r'.includes(this.#text[this.#at] ?? 'x')) this.#at++
+  }
+
+  #take(word: string): boolean {
+    if (!this.#text.startsWith(word, this.#at)) return false
+    this.#at += word.length
+    return true
+  }
+
+  #expect(char: string): void {
+    if (!this.#take(char)) throw new Refused(`no ${char}`)
+  }
+}
+
+/** Whether an integer is one that a double holds: a 53-bit number times a power of two, below 2^1024. */
+function isExact(literal: string): boolean {
+  let value = BigInt(literal)
+  if (value < 0n) value = -value
+  if (value >= 2n ** 1024n) return false
+  while (value >= 2n ** 53n && value % 2n === 0n) value /= 2n
+  return value < 2n ** 53n
+}
+
+/** Whether coefficient × 10^power rounds to infinity: from halfway between the largest double and 2^1024. */
+function overflows(coefficient: bigint, power: number): boolean {
+  const limit = 2n ** 1024n - 2n ** 970n
+  if (power > 400) return true
+  return power >= 0
+    ? coefficient * 10n ** BigInt(power) >= limit
+    : coefficient >= limit * 10n ** BigInt(-power)
+}
+
+/** Whether coefficient × 10^power rounds to zero: up to half of 2^-1074, which ties to even. */
+function vanishes(coefficient: bigint, power: number): boolean {
+  if (power >= 0) return false
+  if (power < -2_000) return true
+  return coefficient * 2n ** 1075n <= 10n ** BigInt(-power)
+}

@@ -1,0 +1,421 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { toBase64, utf8Encode } from '../../src/proof/bytes.ts'
+import type { ProofErrorCode } from '../../src/proof/error.ts'
+import type { JsonObject } from '../../src/proof/fields.ts'
+import type { JsonValue } from '../../src/proof/json-text.ts'
+import { ENTRY_KINDS, type EntryKind, predicateTypeOf } from '../../src/proof/kinds.ts'
+import { buildStatement, parseStatement, type Subject } from '../../src/proof/statement.ts'
+import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
+import { refuses } from './refuses.ts'
+import { vectors } from './vectors.ts'
+
+const END = '01jegv5gyme00r000000000001'
+const [LED, AGT, KEY, REC, BAT, CMP] = ['led', 'agt', 'key', 'rec', 'bat', 'cmp'].map(
+  (prefix) => `${prefix}_${END}`,
+) as [string, string, string, string, string, string]
+const HASH = 'ab'.repeat(32)
+const TIME = '2026-11-20T12:00:00.000Z'
+const SPKI = toBase64(makeEd25519Signer(nativeProviders.sha256, new Uint8Array(32)).key.spki)
+const ENVELOPE_KEY = { kid: HASH, alg: 'EdDSA', spki: SPKI }
+
+type Sample = { readonly subjects: readonly string[]; readonly predicate: JsonObject }
+
+const BY_KEY = { ledger: LED, actor: AGT, key: KEY, recordedAt: TIME }
+const BY_SYSTEM = { ledger: LED, actor: 'system', recordedAt: TIME }
+const FIRST = { ...BY_KEY, record: REC, version: 1 }
+const LATER = { ...FIRST, version: 2, previous: HASH, from: 'CREATED', to: 'ACTIVE' }
+const SIGNAL = { decision: 'SETTLE', code: 'accepted', failingRules: [], validUntil: null }
+const KEY_TERMS = { agent: AGT, scopes: ['agents:manage', 'records:read:own'], expiresAt: null }
+const DEFINITION = {
+  name: 'Müller & Söhne',
+  issuer: 'https://ledger.example',
+  origin: `ledger.example/${LED}`,
+  envelopeKey: ENVELOPE_KEY,
+  noteKey: SPKI,
+  types: { 'generic/1': HASH },
+}
+
+/** One good statement of each kind. */
+const SAMPLES: Readonly<Record<EntryKind, Sample>> = {
+  'ledger-created': { subjects: [LED], predicate: { ...BY_SYSTEM, definition: DEFINITION } },
+  'server-key-rotated': { subjects: [LED], predicate: { ...BY_SYSTEM, newKey: ENVELOPE_KEY } },
+  'agent-registered': { subjects: [AGT], predicate: { ...BY_SYSTEM, agent: AGT, name: 'pricing' } },
+  'agent-disabled': { subjects: [AGT], predicate: { ...BY_KEY, agent: AGT, name: 'pricing' } },
+  'key-created': { subjects: [KEY], predicate: { ...BY_KEY, ...KEY_TERMS } },
+  'key-revoked': { subjects: [KEY], predicate: { ...BY_KEY, ...KEY_TERMS, expiresAt: TIME } },
+  'type-registered': { subjects: ['copper.order/12'], predicate: BY_KEY },
+  'record-notarized': { subjects: [REC], predicate: { ...FIRST, type: 'generic/1', parent: REC } },
+  'batch-notarized': {
+    subjects: [BAT],
+    predicate: { ...BY_KEY, batch: BAT, count: 2_048, tree: 'RFC9162_SHA256' },
+  },
+  'record-created': {
+    subjects: [REC],
+    predicate: {
+      ...FIRST,
+      to: 'CREATED',
+      type: 'task/1',
+      typeDigest: HASH,
+      gate: 'auto',
+      maxRevisions: 0,
+      performer: AGT,
+      deadline: TIME,
+      tolerances: { quantity: { percent: '5' } },
+    },
+  },
+  'record-activated': { subjects: [REC], predicate: LATER },
+  'completion-submitted': { subjects: [REC, CMP], predicate: { ...LATER, completion: CMP } },
+  'completion-verified': {
+    subjects: [REC, CMP, `${CMP}/values`],
+    predicate: {
+      ...LATER,
+      completion: CMP,
+      outcome: 'fail',
+      rules: [
+        { id: 'quantity', outcome: 'fail', code: 'missing_value' },
+        { id: 'price', outcome: 'pass' },
+      ],
+    },
+  },
+  'verdict-rendered': {
+    subjects: [REC, CMP, `${REC}/reason`],
+    predicate: { ...LATER, completion: CMP, verdict: 'accept', by: 'principal', signal: SIGNAL },
+  },
+  'verdict-overturned': {
+    subjects: [REC, CMP],
+    predicate: { ...LATER, supersedes: HASH, signal: { ...SIGNAL, decision: 'RELEASE', validUntil: TIME } },
+  },
+  'revision-requested': { subjects: [REC, `${REC}/reason`], predicate: { ...LATER, completion: CMP } },
+  'record-cancelled': { subjects: [REC], predicate: { ...LATER, to: 'CANCELLED' } },
+  'record-expired': { subjects: [REC], predicate: { ...LATER, ...BY_KEY, to: 'EXPIRED' } },
+  'payload-erased': {
+    subjects: [`${CMP}/values`],
+    predicate: { ...BY_KEY, seq: 0, code: 'gdpr_article_17' },
+  },
+  'ledger-restored': {
+    subjects: [LED],
+    predicate: { ...BY_SYSTEM, known: { size: 2, chain: HASH }, found: { size: 1, chain: HASH } },
+  },
+}
+
+const KINDS = Object.keys(ENTRY_KINDS) as EntryKind[]
+const named = (names: readonly string[]): Subject[] => names.map((name) => ({ name, sha256: HASH }))
+
+function build(
+  kind: EntryKind,
+  change: { subjects?: readonly string[]; predicate?: object } = {},
+): Uint8Array {
+  const { subjects, predicate } = SAMPLES[kind]
+  const members = { ...predicate, ...change.predicate }
+  return utf8Encode(buildStatement(kind, named(change.subjects ?? subjects), members))
+}
+
+for (const kind of KINDS) {
+  test(`a ${kind} statement parses to what it was built of`, () => {
+    const { subjects, predicate } = SAMPLES[kind]
+    const parsed = parseStatement(build(kind))
+    assert.equal(parsed.kind, kind)
+    assert.deepEqual(parsed.subjects, named(subjects))
+    assert.deepEqual(parsed.predicate, predicate)
+    assert.equal(parsed.ledger, LED)
+    assert.equal(parsed.actor, predicate['actor'])
+    assert.equal(parsed.key, predicate['key'] ?? null)
+    assert.equal(parsed.onBehalfOf, null)
+    assert.equal(parsed.recordedAt, TIME)
+    assert.equal(parsed.recordedAtMs, Date.parse(TIME))
+  })
+
+  test(`a ${kind} statement with any member missing is refused, or that member is optional`, () => {
+    const optional = [
+      'parent',
+      'performer',
+      'deadline',
+      'tolerances',
+      ...(kind === 'record-cancelled' ? ['completion'] : []),
+    ]
+    for (const name of Object.keys(SAMPLES[kind].predicate)) {
+      const bytes = build(kind, { predicate: { [name]: undefined } })
+      if (optional.includes(name)) assert.ok(parseStatement(bytes))
+      else refuses('statement_predicate', () => parseStatement(bytes))
+    }
+  })
+
+  test(`a ${kind} statement with a member of a wrong kind, or an unknown one, is refused`, () => {
+    for (const name of Object.keys(SAMPLES[kind].predicate)) {
+      for (const value of [null, true, '', 0.5, -1, [null], { constructor: 1 }]) {
+        if (name === 'expiresAt' && value === null) continue
+        if (name === 'tolerances' && typeof value === 'object' && value !== null && !Array.isArray(value))
+          continue
+        refuses('statement_predicate', () => parseStatement(build(kind, { predicate: { [name]: value } })))
+      }
+    }
+    for (const name of ['extra', 'constructor', 'toString', 'references', 'share', 'home']) {
+      refuses('statement_predicate', () => parseStatement(build(kind, { predicate: { [name]: AGT } })))
+    }
+  })
+
+  test(`a ${kind} statement with a subject more, less or of another name is refused`, () => {
+    const { subjects } = SAMPLES[kind]
+    const wrong = [
+      subjects.slice(1),
+      [...subjects, `${REC}/reason`, REC],
+      ['peer_01jegv5gyme00r000000000001', ...subjects.slice(1)],
+      [...subjects.slice(0, -1), 'x'],
+      [...subjects.slice(0, -1), ''],
+    ]
+    for (const names of wrong)
+      refuses('statement_subject', () => parseStatement(build(kind, { subjects: names })))
+  })
+}
+
+test('an agent may act for another, and leave a trace id', () => {
+  const predicate = {
+    onBehalfOf: AGT,
+    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+  }
+  const parsed = parseStatement(build('record-notarized', { predicate: { ...predicate, occurredAt: TIME } }))
+  assert.equal(parsed.onBehalfOf, AGT)
+})
+
+describe('takes as what may be erased', () => {
+  for (const name of [REC, CMP, `${REC}/reason`, `${CMP}/values`]) {
+    test(name, () => assert.ok(parseStatement(build('payload-erased', { subjects: [name] }))))
+  }
+  for (const name of [LED, `${REC}/values`, `${CMP}/reason`, `${REC}/reason/x`, `${REC}/`, `/${REC}`]) {
+    test(`but not ${name}`, () => {
+      refuses('statement_subject', () => parseStatement(build('payload-erased', { subjects: [name] })))
+    })
+  }
+})
+
+describe('refuses', () => {
+  const wrong: readonly (readonly [string, ProofErrorCode, EntryKind, object])[] = [
+    ['an agent without a key', 'statement_predicate', 'record-notarized', { key: undefined }],
+    ['a system with a key', 'statement_predicate', 'agent-registered', { key: KEY }],
+    ['a system that acts for an agent', 'statement_predicate', 'agent-registered', { onBehalfOf: AGT }],
+    ['an actor that is neither agent nor system', 'statement_predicate', 'record-notarized', { actor: KEY }],
+    ['a ledger made by an agent', 'statement_predicate', 'ledger-created', { actor: AGT, key: KEY }],
+    [
+      'another ledger than its subject',
+      'statement_subject',
+      'ledger-created',
+      { ledger: LED.replace('1', '2'), definition: { ...DEFINITION, origin: `x/${LED.replace('1', '2')}` } },
+    ],
+    [
+      'an origin of another ledger',
+      'statement_predicate',
+      'ledger-created',
+      { definition: { ...DEFINITION, origin: 'ledger.example' } },
+    ],
+    [
+      'an origin that cannot name a note',
+      'statement_predicate',
+      'ledger-created',
+      { definition: { ...DEFINITION, origin: `a b/${LED}` } },
+    ],
+    [
+      'an origin with a plus',
+      'statement_predicate',
+      'ledger-created',
+      { definition: { ...DEFINITION, origin: `a+b/${LED}` } },
+    ],
+    [
+      'a definition with a control character in its name',
+      'statement_predicate',
+      'ledger-created',
+      { definition: { ...DEFINITION, name: 'a\u0007' } },
+    ],
+    [
+      'a definition with an unknown member',
+      'statement_predicate',
+      'ledger-created',
+      { definition: { ...DEFINITION, x: 1 } },
+    ],
+    [
+      'a definition with a type of no version',
+      'statement_predicate',
+      'ledger-created',
+      { definition: { ...DEFINITION, types: { generic: HASH } } },
+    ],
+    [
+      'a definition with a type without digest',
+      'statement_predicate',
+      'ledger-created',
+      { definition: { ...DEFINITION, types: { 'generic/1': null } } },
+    ],
+    [
+      'a note key that is no key',
+      'statement_predicate',
+      'ledger-created',
+      { definition: { ...DEFINITION, noteKey: SPKI.slice(4) } },
+    ],
+    [
+      'an envelope key of another algorithm',
+      'statement_predicate',
+      'server-key-rotated',
+      { newKey: { ...ENVELOPE_KEY, alg: 'ES256' } },
+    ],
+    [
+      'an envelope key without its kid',
+      'statement_predicate',
+      'server-key-rotated',
+      { newKey: { ...ENVELOPE_KEY, kid: undefined } },
+    ],
+    [
+      'another agent than its subject',
+      'statement_subject',
+      'agent-registered',
+      { agent: AGT.replace('1', '2') },
+    ],
+    [
+      'another record than its subject',
+      'statement_subject',
+      'record-notarized',
+      { record: REC.replace('1', '2') },
+    ],
+    [
+      'another batch than its subject',
+      'statement_subject',
+      'batch-notarized',
+      { batch: BAT.replace('1', '2') },
+    ],
+    [
+      'another completion than its subject',
+      'statement_subject',
+      'completion-submitted',
+      { completion: CMP.replace('1', '2') },
+    ],
+    [
+      'another completion than that of the overturned verdict',
+      'statement_subject',
+      'verdict-overturned',
+      { completion: CMP.replace('1', '2') },
+    ],
+    ['a first event with a later version', 'statement_predicate', 'record-notarized', { version: 2 }],
+    ['a later event with the first version', 'statement_predicate', 'record-activated', { version: 1 }],
+    ['a state that nobody knows', 'statement_predicate', 'record-activated', { from: 'DONE' }],
+    ['a batch of none', 'statement_predicate', 'batch-notarized', { count: 0 }],
+    ['a batch whose paths are longer than 11', 'statement_predicate', 'batch-notarized', { count: 2_049 }],
+    [
+      'scopes out of order',
+      'statement_predicate',
+      'key-created',
+      { scopes: ['records:write', 'agents:manage'] },
+    ],
+    ['a scope twice', 'statement_predicate', 'key-created', { scopes: ['records:write', 'records:write'] }],
+    ['scopes that are no list', 'statement_predicate', 'key-created', { scopes: 'records:write' }],
+    [
+      'an accepted verdict that holds',
+      'statement_predicate',
+      'verdict-rendered',
+      { signal: { ...SIGNAL, decision: 'HOLD' } },
+    ],
+    ['a rejected verdict that settles', 'statement_predicate', 'verdict-rendered', { verdict: 'reject' }],
+    [
+      'a verdict that releases',
+      'statement_predicate',
+      'verdict-rendered',
+      { signal: { ...SIGNAL, decision: 'RELEASE' } },
+    ],
+    ['a rule without an outcome', 'statement_predicate', 'completion-verified', { rules: [{ id: 'a' }] }],
+    ['a hash in upper case', 'statement_predicate', 'record-activated', { previous: HASH.toUpperCase() }],
+    [
+      'a trace id of zeros',
+      'statement_predicate',
+      'record-notarized',
+      { traceparent: `00-${'0'.repeat(32)}-b7ad6b7169203331-01` },
+    ],
+  ]
+  for (const [what, code, kind, predicate] of wrong) {
+    test(what, () => refuses(code, () => parseStatement(build(kind, { predicate }))))
+  }
+
+  for (const time of [
+    '2026-11-20T12:00:00Z',
+    '2026-11-20T12:00:00.0000Z',
+    '2026-02-30T12:00:00.000Z',
+    '2026-11-20T12:00:00.000+00:00',
+    '2026-11-20 12:00:00.000Z',
+    '2026-11-20T24:00:00.000Z',
+    '+012026-11-20T12:00:00.000Z',
+    'T.T.T.T-T.T.T.T.T.T.T.TZ',
+    '2026-99-99T99:99:99.999Z',
+  ]) {
+    test(`the time ${time}`, () => {
+      refuses('statement_predicate', () =>
+        parseStatement(build('record-notarized', { predicate: { recordedAt: time } })),
+      )
+    })
+  }
+})
+
+describe('the statement around', () => {
+  const good = JSON.parse(vectors.entries[1]!.statement) as Record<string, JsonValue>
+  const parse = (statement: JsonValue): unknown => parseStatement(utf8Encode(JSON.stringify(statement)))
+  const digest = { sha256: HASH }
+
+  const wrong: readonly (readonly [string, ProofErrorCode, JsonValue])[] = [
+    ['no object', 'statement_structure', []],
+    ['null', 'statement_structure', null],
+    ['text', 'statement_structure', 'x'],
+    ['another type', 'statement_structure', { ...good, _type: 'https://in-toto.io/Statement/v0.1' }],
+    ['a member too many', 'statement_structure', { ...good, extra: 1 }],
+    [
+      'no subject',
+      'statement_structure',
+      { _type: good['_type']!, predicateType: good['predicateType']!, predicate: good['predicate']! },
+    ],
+    ['a subject that is no list', 'statement_structure', { ...good, subject: {} }],
+    ['a predicate that is no object', 'statement_structure', { ...good, predicate: [] }],
+    ['a predicate type that is no text', 'statement_structure', { ...good, predicateType: 1 }],
+    [
+      'an unknown predicate type',
+      'statement_predicate_type',
+      { ...good, predicateType: predicateTypeOf('record-notarized').replace('v1', 'v2') },
+    ],
+    ['a subject that is no object', 'statement_subject', { ...good, subject: ['x'] }],
+    ['a subject without a digest', 'statement_subject', { ...good, subject: [{ name: REC }] }],
+    [
+      'a subject with a member too many',
+      'statement_subject',
+      { ...good, subject: [{ name: REC, digest, uri: 'x' }] },
+    ],
+    ['a subject whose name is no text', 'statement_subject', { ...good, subject: [{ name: 1, digest }] }],
+    ['a digest that is no object', 'statement_subject', { ...good, subject: [{ name: REC, digest: HASH }] }],
+    [
+      'a digest of another algorithm',
+      'statement_subject',
+      { ...good, subject: [{ name: REC, digest: { sha512: HASH } }] },
+    ],
+    [
+      'a second digest',
+      'statement_subject',
+      { ...good, subject: [{ name: REC, digest: { ...digest, sha512: HASH } }] },
+    ],
+  ]
+  for (const [what, code, statement] of wrong)
+    test(`refuses ${what}`, () => refuses(code, () => parse(statement)))
+
+  test('refuses bytes that are no UTF-8, and text that is not strict JSON', () => {
+    refuses('bad_utf8', () => parseStatement(new Uint8Array([0xff])))
+    refuses('json_syntax', () => parseStatement(utf8Encode(`${vectors.entries[1]!.statement} x`)))
+    const twice = vectors.entries[1]!.statement.replace('"version":1', '"version":1,"version":1')
+    refuses('json_duplicate_member', () => parseStatement(utf8Encode(twice)))
+  })
+
+  test('may be in another order and with spaces: what counts is that its bytes are kept', () => {
+    const reordered = Object.fromEntries(Object.entries(good).reverse())
+    assert.equal(parseStatement(utf8Encode(JSON.stringify(reordered, null, 2))).kind, 'record-notarized')
+  })
+
+  test('is built with every name escaped, and without members that are undefined', () => {
+    const text = buildStatement('type-registered', [{ name: 'a"b', sha256: HASH }], { a: undefined, b: 1 })
+    assert.deepEqual(JSON.parse(text), {
+      _type: 'https://in-toto.io/Statement/v1',
+      subject: [{ name: 'a"b', digest: { sha256: HASH } }],
+      predicateType: predicateTypeOf('type-registered'),
+      predicate: { b: 1 },
+    })
+  })
+})

@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { batchRoot, itemBytes, itemLeaf, verifyBatchItem } from '../../src/proof/batch.ts'
+import {
+  fromBase64,
+  fromBase64Url,
+  fromHex,
+  toBase64,
+  toHex,
+  utf8Decode,
+  utf8Encode,
+} from '../../src/proof/bytes.ts'
+import { genesis, link } from '../../src/proof/chain.ts'
+import {
+  formatVerifierKey,
+  parseCheckpoint,
+  parseVerifierKey,
+  signCheckpoint,
+  verifyCheckpoint,
+} from '../../src/proof/checkpoint.ts'
+import {
+  encodeEnvelope,
+  encodeProtected,
+  parseEnvelope,
+  toBeSigned,
+  verifyEnvelope,
+} from '../../src/proof/cose.ts'
+import { documentDigest } from '../../src/proof/document.ts'
+import { formatId, parseId } from '../../src/proof/ids.ts'
+import { canonicalize } from '../../src/proof/jcs.ts'
+import { parseJsonText } from '../../src/proof/json-text.ts'
+import { keyThumbprint, parsePublicKey, spkiOf } from '../../src/proof/keys.ts'
+import {
+  emptyFrontier,
+  extendFrontier,
+  frontierRoot,
+  inclusionPath,
+  leafHash,
+  merkleRoot,
+  verifyInclusion,
+} from '../../src/proof/merkle.ts'
+import { buildStatement, parseStatement } from '../../src/proof/statement.ts'
+import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
+import { refuses } from './refuses.ts'
+import { vectors } from './vectors.ts'
+
+const { sha256, verifySignature } = nativeProviders
+const key = parsePublicKey('EdDSA', fromBase64(vectors.key.spki))
+const signer = makeEd25519Signer(sha256, fromHex(vectors.key.seed))
+const leaves = vectors.entries.map((entry) => fromHex(entry.leaf))
+
+describe('the key of the vectors', () => {
+  test('has the public key, DER and thumbprint of the vectors', () => {
+    assert.equal(toHex(key.raw), vectors.key.publicKey)
+    assert.equal(toBase64(spkiOf('EdDSA', key.raw)), vectors.key.spki)
+    assert.equal(toHex(keyThumbprint(sha256, key)), vectors.key.kid)
+  })
+
+  test('is what the seed makes', () => {
+    assert.deepEqual([...signer.key.spki], [...key.spki])
+    assert.equal(toHex(signer.kid), vectors.key.kid)
+  })
+})
+
+test('ids of the vectors decode to their uuids, and back', () => {
+  for (const [prefix, text, uuid] of [
+    ['led', vectors.ledger, vectors.ledgerUuid],
+    ['agt', vectors.agent, vectors.agentUuid],
+  ] as const) {
+    const bytes = fromHex(uuid.replaceAll('-', ''))
+    assert.deepEqual(parseId(prefix, text), bytes)
+    assert.equal(formatId(prefix, bytes), text)
+  }
+})
+
+for (const entry of vectors.entries) {
+  describe(`entry ${entry.seq} of the vectors, ${entry.kind}`, () => {
+    const envelope = fromHex(entry.envelope)
+
+    test('parses, verifies, and says what the vector says', () => {
+      const parsed = verifyEnvelope(envelope, key, { sha256, verifySignature })
+      assert.equal(utf8Decode(parsed.payload), entry.statement)
+      assert.equal(toHex(parsed.protectedBytes), entry.protected)
+      assert.equal(toHex(toBeSigned(parsed.protectedBytes, parsed.payload)), entry.toBeSigned)
+      assert.equal(parsed.issuer, vectors.issuer)
+      const statement = parseStatement(parsed.payload)
+      assert.equal(statement.kind, entry.kind)
+      assert.equal(statement.ledger, vectors.ledger)
+      assert.equal(statement.subjects[0].name, parsed.subject)
+      assert.equal(Math.floor(statement.recordedAtMs / 1000), parsed.issuedAtSeconds)
+    })
+
+    test('is made again byte for byte', () => {
+      const statement = parseStatement(utf8Encode(entry.statement))
+      const { kind, subjects, predicate, recordedAtMs } = statement
+      const payload = utf8Encode(buildStatement(kind, subjects, predicate))
+      const protectedBytes = encodeProtected({
+        alg: 'EdDSA',
+        kid: signer.kid,
+        issuer: vectors.issuer,
+        subject: subjects[0].name,
+        issuedAtSeconds: Math.floor(recordedAtMs / 1000),
+      })
+      const signature = signer.sign(toBeSigned(protectedBytes, payload))
+      assert.equal(utf8Decode(payload), entry.statement)
+      assert.equal(toHex(protectedBytes), entry.protected)
+      assert.equal(toHex(encodeEnvelope(protectedBytes, payload, signature)), entry.envelope)
+    })
+
+    test('has the leaf, chain hash and root of the vector', () => {
+      assert.equal(toHex(leafHash(sha256, envelope)), entry.leaf)
+      const before =
+        entry.seq === 0
+          ? genesis(sha256, parseId('led', vectors.ledger))
+          : fromHex(vectors.entries[entry.seq - 1]!.chain)
+      assert.equal(toHex(link(sha256, before, fromHex(entry.leaf))), entry.chain)
+      const upTo = leaves.slice(0, entry.seq + 1)
+      assert.equal(toHex(merkleRoot(sha256, upTo)), entry.merkleRoot)
+      const frontier = emptyFrontier()
+      for (const leaf of upTo) extendFrontier(sha256, frontier, leaf)
+      assert.equal(toHex(frontierRoot(sha256, frontier)), entry.merkleRoot)
+    })
+
+    for (const [i, { document, salt, jcs, digest }] of (entry.documents ?? []).entries()) {
+      test(`document ${i} has the canonical form and digest of the vector`, () => {
+        const canonical = utf8Encode(canonicalize(document))
+        assert.equal(toHex(canonical), jcs)
+        assert.equal(toHex(documentDigest(sha256, fromBase64Url(salt), canonical)), digest)
+        assert.equal(toHex(utf8Encode(canonicalize(parseJsonText(utf8Decode(canonical))))), jcs)
+      })
+    }
+  })
+}
+
+test('the chain of the vectors begins with their genesis', () => {
+  assert.equal(toHex(genesis(sha256, parseId('led', vectors.ledger))), vectors.genesis)
+})
+
+describe('the batch of the vectors', () => {
+  const entry = vectors.entries.find((e) => e.items)!
+  const itemLeaves = entry.items!.map((item) => itemLeaf(sha256, itemBytes(item)))
+  const root = parseStatement(utf8Encode(entry.statement)).subjects[0].sha256
+
+  test('has the item leaves, the root and the paths of the vector', () => {
+    assert.deepEqual(itemLeaves.map(toHex), entry.itemLeaves)
+    assert.equal(toHex(batchRoot(sha256, itemLeaves)), root)
+    for (const i of itemLeaves.keys()) {
+      assert.deepEqual(inclusionPath(sha256, itemLeaves, i).map(toHex), entry.paths![i])
+    }
+  })
+
+  test('proves each of its items, and each only in its place', () => {
+    const count = itemLeaves.length
+    for (const [i, item] of entry.items!.entries()) {
+      const path = entry.paths![i]!.map(fromHex)
+      assert.deepEqual(verifyBatchItem(sha256, item, i, count, path, root), item)
+      refuses('merkle_path', () => verifyBatchItem(sha256, item, (i + 1) % count, count, path, root))
+      verifyInclusion(sha256, itemLeaves[i]!, i, count, path, fromHex(root))
+    }
+  })
+})
+
+describe('the checkpoint of the vectors', () => {
+  const { noteKeySeed, verifierKey, note } = vectors.checkpoint
+  const noteSigner = makeEd25519Signer(sha256, fromHex(noteKeySeed))
+
+  test('verifies under the verifier key of the vectors', () => {
+    const checkpoint = verifyCheckpoint(note, parseVerifierKey(verifierKey, sha256), sha256, verifySignature)
+    const last = vectors.entries.at(-1)!
+    assert.equal(checkpoint.origin, vectors.origin)
+    assert.equal(checkpoint.size, vectors.entries.length)
+    assert.equal(toHex(checkpoint.root), last.merkleRoot)
+    assert.equal(toHex(checkpoint.chain), last.chain)
+  })
+
+  test('is made again byte for byte, and so is the verifier key', () => {
+    assert.equal(signCheckpoint(parseCheckpoint(note).checkpoint, noteSigner, sha256), note)
+    assert.equal(formatVerifierKey(vectors.origin, noteSigner.key.raw, sha256), verifierKey)
+  })
+})
+
+describe('the JSON texts of the vectors', () => {
+  for (const text of vectors.refusedJson) {
+    test(`refuses ${text}`, () => {
+      refuses(/^json_/, () => parseJsonText(text))
+    })
+  }
+  for (const text of vectors.acceptedJson) {
+    test(`accepts ${text}`, () => {
+      assert.deepEqual(parseJsonText(text), JSON.parse(text))
+    })
+  }
+})
+
+test('a changed byte anywhere in an envelope is refused', () => {
+  const envelope = fromHex(vectors.entries[1]!.envelope)
+  for (let at = 0; at < envelope.length; at++) {
+    const changed = envelope.slice()
+    changed[at]! ^= 1
+    refuses(/./, () => verifyEnvelope(changed, key, { sha256, verifySignature }))
+  }
+  assert.ok(parseEnvelope(envelope))
+})

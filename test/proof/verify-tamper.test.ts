@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import { utf8Decode, utf8Encode } from '../../src/proof/bytes.ts'
+import { parseEntryLine } from '../../src/proof/entry-line.ts'
+import { ProofError } from '../../src/proof/error.ts'
+import { verifyEntry } from '../../src/proof/verify-entry.ts'
+import { LedgerVerifier } from '../../src/proof/verify-ledger.ts'
+import { makeChain, providers } from '../helpers/test-chain.ts'
+import { makeGated } from '../helpers/test-gated.ts'
+import { makeFindKey } from '../helpers/verify-chain.ts'
+
+/*
+ * Whatever is changed in the lines of an export, by whoever does not have the keys, is refused. Lines are taken as
+ * text, and verified against a checkpoint that was kept.
+ */
+
+const chain = makeChain()
+chain.notarize({}, undefined, { text: 'price of copper', n: [1, 2.5, null, true], o: { é: '😂' } })
+const batch = chain.notarizeBatch(3)
+const gated = makeGated(chain)
+gated.activate()
+gated.submit()
+gated.verify()
+gated.judge()
+chain.erase(batch, 1)
+chain.rotateServerKey()
+chain.notarize()
+chain.notarize()
+const LINES = chain.lines.map((line) => JSON.stringify(line))
+const KEPT = chain.checkpoint()
+const findKey = makeFindKey(chain)
+
+/** Throws ProofError, or returns: the lines are the ledger. */
+function verifyLines(lines: readonly string[], kept = [KEPT]): void {
+  const verifier = new LedgerVerifier(providers, { keptCheckpoints: kept })
+  for (const line of lines) verifier.append(verifyEntry(parseEntryLine(line), findKey, providers).step)
+  verifier.finish()
+}
+
+function assertFound(lines: readonly string[], kept?: string[]): void {
+  assert.throws(
+    () => verifyLines(lines, kept),
+    (error) => error instanceof ProofError,
+  )
+}
+
+const anyLine = fc.nat(LINES.length - 1)
+
+test('the lines verify as they are', () => verifyLines(LINES))
+
+test('any flip of one bit is found, unless the line still says the same', () => {
+  fc.assert(
+    fc.property(anyLine, fc.nat(), fc.nat(7), (index, place, bit) => {
+      const bytes = utf8Encode(LINES[index]!)
+      bytes[place % bytes.length]! ^= 1 << bit
+      assertChangeFound(index, () => utf8Decode(bytes))
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+test('any byte replaced, removed or inserted is found, unless the line still says the same', () => {
+  fc.assert(
+    fc.property(
+      anyLine,
+      fc.nat(),
+      fc.nat(1),
+      fc.uint8Array({ maxLength: 2 }),
+      (index, place, removed, added) => {
+        const bytes = utf8Encode(LINES[index]!)
+        const at = place % bytes.length
+        const changed = Uint8Array.of(...bytes.subarray(0, at), ...added, ...bytes.subarray(at + removed))
+        assertChangeFound(index, () => utf8Decode(changed))
+      },
+    ),
+    { numRuns: 1000 },
+  )
+})
+
+/** What is no text, or no JSON, is found by whoever reads the line. */
+function assertChangeFound(index: number, text: () => string): void {
+  let line: string
+  try {
+    line = text()
+    if (isDeepStrictEqual(JSON.parse(line), JSON.parse(LINES[index]!))) return
+  } catch {
+    assert.throws(() => parseEntryLine(text()), ProofError)
+    return
+  }
+  assertFound(LINES.with(index, line))
+}
+
+test('any member of any line that is removed, added or replaced is found', () => {
+  const value = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom('', 0, null, 'rec_x'))
+  fc.assert(
+    fc.property(
+      anyLine,
+      fc.nat(),
+      value,
+      fc.constantFrom('remove', 'add', 'replace'),
+      (index, place, value, how) => {
+        const line = JSON.parse(LINES[index]!)
+        const places = membersOf(line)
+        const [object, name] = places[place % places.length]!
+        if (how === 'add') object[Array.isArray(object) ? object.length : `${name}2`] = value
+        else if (how === 'replace') object[name] = value
+        else if (Array.isArray(object)) object.splice(Number(name), 1)
+        else delete object[name]
+        if (isDeepStrictEqual(JSON.parse(JSON.stringify(line)), JSON.parse(LINES[index]!))) return
+        assertFound(LINES.with(index, JSON.stringify(line)))
+      },
+    ),
+    { numRuns: 1000 },
+  )
+})
+
+// biome-ignore lint/suspicious/noExplicitAny: any place of any JSON
+function membersOf(value: any): [any, string][] {
+  if (value === null || typeof value !== 'object') return []
+  return Object.keys(value).flatMap((name) => [[value, name] as [object, string], ...membersOf(value[name])])
+}
+
+test('a line that is removed, swapped, inserted or doubled is found', () => {
+  const { length } = LINES
+  for (let i = 0; i < length; i++) {
+    assertFound(LINES.toSpliced(i, 1))
+    for (let j = 0; j <= length; j++) assertFound(LINES.toSpliced(j, 0, LINES[i]!))
+    for (let j = i + 1; j < length; j++) assertFound(LINES.with(i, LINES[j]!).with(j, LINES[i]!))
+  }
+})
+
+test('a cut-off tail is found by a checkpoint that was kept, wherever it is cut', () => {
+  for (let size = 0; size < LINES.length; size++) assertFound(LINES.slice(0, size))
+})
+
+test('lines with their seq, leaf and chain made to fit are found by what was signed', () => {
+  const other = makeChain({ ledger: chain.ledger, signer: chain.firstSigner })
+  for (let i = 0; i < 4; i++) other.notarize()
+  const forged = other.lines.map((line) => JSON.stringify(line))
+  assertFound([...LINES.slice(0, 5), ...forged.slice(5)])
+  assertFound(forged)
+})

@@ -1,0 +1,10 @@
+/** What the tests call of cose-js, which has no types. */
+declare module 'cose-js' {
+  const cose: {
+    readonly sign: {
+      create(headers: { p: object; u: object }, payload: Uint8Array, signer: { key: object }): Promise<Buffer>
+      verify(envelope: Uint8Array, verifier: { key: object }): Promise<Buffer>
+    }
+  }
+  export default cose
+}

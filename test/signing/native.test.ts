@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { createHash, createPublicKey, generateKeyPairSync, sign } from 'node:crypto'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { toHex, utf8Encode } from '../../src/proof/bytes.ts'
+import { verifyEnvelope } from '../../src/proof/cose.ts'
+import { keyThumbprint, parsePublicKey, spkiOf } from '../../src/proof/keys.ts'
+import { makeEd25519Signer, makeEs256Signer, nativeProviders } from '../../src/signing/native.ts'
+import { refuses } from '../proof/refuses.ts'
+import { seal } from './envelope.ts'
+
+const { sha256, verifySignature } = nativeProviders
+const MESSAGE = utf8Encode('a message')
+const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const es256 = makeEs256Signer(sha256, pair.privateKey.export({ format: 'der', type: 'pkcs8' }))
+const ed25519 = makeEd25519Signer(sha256, new Uint8Array(32).fill(1))
+
+describe('sha256', () => {
+  test('is SHA-256, of any bytes and of a view into others', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 1_000 }), fc.nat(8), (bytes, offset) => {
+        const view = bytes.subarray(Math.min(offset, bytes.length))
+        assert.equal(toHex(sha256(view)), createHash('sha256').update(view).digest('hex'))
+      }),
+    )
+  })
+
+  test('gives each caller bytes of its own', () => {
+    const first = sha256(MESSAGE)
+    const kept = toHex(first)
+    for (let i = 0; i < 1_000; i++) sha256(new Uint8Array([i]))
+    assert.equal(toHex(first), kept)
+    first.fill(0)
+    assert.equal(toHex(sha256(MESSAGE)), kept)
+  })
+})
+
+for (const signer of [ed25519, es256]) {
+  const { alg } = signer.key
+  describe(`a signer of ${alg}`, () => {
+    const signature = signer.sign(MESSAGE)
+
+    test('names itself by its key’s thumbprint', () => {
+      assert.equal(toHex(signer.kid), toHex(keyThumbprint(sha256, signer.key)))
+      assert.equal(toHex(signer.key.spki), toHex(spkiOf(alg, signer.key.raw)))
+    })
+
+    test('signs so that its key verifies', () => {
+      assert.equal(signature.length, 64)
+      assert.ok(verifySignature(signer.key, MESSAGE, signature))
+      assert.ok(verifyEnvelope(seal(signer), signer.key, nativeProviders))
+    })
+
+    test('refuses a changed message, a changed signature, another key', () => {
+      const other = alg === 'EdDSA' ? makeEd25519Signer(sha256, new Uint8Array(32)) : makeOtherEs256()
+      assert.ok(!verifySignature(signer.key, utf8Encode('another'), signature))
+      assert.ok(!verifySignature(other.key, MESSAGE, signature))
+      for (let at = 0; at < 64; at++) {
+        const changed = Buffer.from(signature)
+        changed[at]! ^= 1
+        assert.ok(!verifySignature(signer.key, MESSAGE, changed))
+      }
+    })
+
+    test('refuses a signature of another length, even where the beginning verifies', () => {
+      assert.ok(!verifySignature(signer.key, MESSAGE, Buffer.concat([signature, Buffer.alloc(1)])))
+      assert.ok(!verifySignature(signer.key, MESSAGE, signature.subarray(0, 63)))
+      assert.ok(!verifySignature(signer.key, MESSAGE, new Uint8Array(0)))
+    })
+
+    test('refuses a signature of zeros', () => {
+      assert.ok(!verifySignature(signer.key, MESSAGE, new Uint8Array(64)))
+    })
+  })
+}
+
+function makeOtherEs256() {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  return makeEs256Signer(sha256, privateKey.export({ format: 'der', type: 'pkcs8' }))
+}
+
+describe('ES256', () => {
+  test('refuses a signature in DER', () => {
+    const der = sign('sha256', MESSAGE, pair.privateKey)
+    assert.ok(!verifySignature(es256.key, MESSAGE, der))
+    assert.ok(!verifySignature(es256.key, MESSAGE, der.subarray(0, 64)))
+  })
+
+  test('takes both s and n - s: a malleated envelope verifies, but is another leaf', () => {
+    const n = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
+    const signature = Buffer.from(es256.sign(MESSAGE))
+    const s = BigInt(`0x${signature.subarray(32).toString('hex')}`)
+    const other = Buffer.concat([
+      signature.subarray(0, 32),
+      Buffer.from((n - s).toString(16).padStart(64, '0'), 'hex'),
+    ])
+    assert.ok(verifySignature(es256.key, MESSAGE, other))
+    assert.notEqual(toHex(other), toHex(signature))
+  })
+
+  test('a key that is no point of the curve verifies nothing, and does not throw', () => {
+    const raw = es256.key.raw.slice()
+    raw[64]! ^= 1
+    const key = parsePublicKey('ES256', spkiOf('ES256', raw))
+    assert.ok(!verifySignature(key, MESSAGE, es256.sign(MESSAGE)))
+    assert.ok(!verifySignature(key, MESSAGE, es256.sign(MESSAGE)), 'nor the second time')
+  })
+
+  test('makes no signer of a key on another curve', () => {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-384' })
+    refuses('bad_key', () => makeEs256Signer(sha256, privateKey.export({ format: 'der', type: 'pkcs8' })))
+  })
+
+  test('has the public key of its private key', () => {
+    const spki = createPublicKey(pair.privateKey).export({ format: 'der', type: 'spki' })
+    assert.equal(toHex(es256.key.spki), spki.toString('hex'))
+  })
+})

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { describe, test } from 'node:test'
+import { Point } from '@noble/ed25519'
+import fc from 'fast-check'
+import { fromHex, toHex, utf8Encode } from '../../src/proof/bytes.ts'
+import { verifyEnvelope } from '../../src/proof/cose.ts'
+import type { PublicKey } from '../../src/proof/keys.ts'
+import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
+import {
+  makePortableEd25519Signer,
+  makePortableProviders,
+  type PortableHashes,
+} from '../../src/signing/portable.ts'
+import { NOT_CANONICAL_POINTS, SMALL_ORDER_POINTS } from '../proof/ed25519-edge-cases.ts'
+import { refuses } from '../proof/refuses.ts'
+import { seal } from './envelope.ts'
+
+const { sha256 } = nativeProviders
+const hashes: PortableHashes = { sha256, sha512: (data) => createHash('sha512').update(data).digest() }
+const portable = makePortableProviders(hashes)
+const seeds = fc.uint8Array({ minLength: 32, maxLength: 32 })
+
+describe('the portable signer', () => {
+  test('makes the bytes that the native one makes', () => {
+    fc.assert(
+      fc.property(seeds, fc.uint8Array({ maxLength: 300 }), (seed, message) => {
+        const [a, b] = [makeEd25519Signer(sha256, seed), makePortableEd25519Signer(hashes, seed)]
+        assert.equal(toHex(a.kid), toHex(b.kid))
+        assert.deepEqual(new Uint8Array(a.key.spki), new Uint8Array(b.key.spki))
+        const signature = a.sign(message)
+        assert.equal(toHex(b.sign(message)), toHex(signature))
+        assertBoth(true, a.key, message, signature)
+      }),
+      { numRuns: 25 },
+    )
+  })
+
+  test('seals the same envelope', () => {
+    const seed = new Uint8Array(32).fill(3)
+    const [a, b] = [makeEd25519Signer(sha256, seed), makePortableEd25519Signer(hashes, seed)]
+    assert.equal(toHex(seal(a)), toHex(seal(b)))
+    assert.ok(verifyEnvelope(seal(a), b.key, portable))
+  })
+})
+
+describe('ES256 without native code', () => {
+  const key: PublicKey = { alg: 'ES256', raw: new Uint8Array(65), spki: new Uint8Array(91) }
+
+  test('is refused by name', () => {
+    refuses('cose_algorithm', () => portable.verifySignature(key, new Uint8Array(), new Uint8Array(64)))
+  })
+
+  test('is what the caller brings', () => {
+    const providers = makePortableProviders(hashes, () => true)
+    assert.ok(providers.verifySignature(key, new Uint8Array(), new Uint8Array(64)))
+    assert.equal(providers.sha256, sha256)
+  })
+})
+
+/* Strictness: native and portable must agree on every signature, whatever an attacker makes of points and scalars. */
+
+const L = Point.CURVE().n
+const BASE = Point.BASE
+const ZERO = Point.ZERO
+const MESSAGE = utf8Encode('a message')
+const RAW_OF_ORDER_8 = '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05'
+const ORDER_8 = Point.fromHex(RAW_OF_ORDER_8)
+
+function assertBoth(expected: boolean, key: PublicKey, message: Uint8Array, signature: Uint8Array): void {
+  assert.equal(nativeProviders.verifySignature(key, message, signature), expected, 'native')
+  assert.equal(portable.verifySignature(key, message, signature), expected, 'portable')
+}
+
+/** A key that was not parsed: parsePublicKey refuses the worst before any provider sees them. */
+function keyOf(raw: Uint8Array): PublicKey {
+  return { alg: 'EdDSA', raw: Buffer.from(raw), spki: new Uint8Array(0) }
+}
+
+function littleEndian(bytes: Uint8Array): bigint {
+  return BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`)
+}
+
+function toLittleEndian(value: bigint): Uint8Array {
+  return Buffer.from(value.toString(16).padStart(64, '0'), 'hex').reverse()
+}
+
+/** k of RFC 8032 §5.1.7. */
+function challenge(r: Uint8Array, a: Uint8Array, message: Uint8Array): bigint {
+  return littleEndian(createHash('sha512').update(r).update(a).update(message).digest()) % L
+}
+
+/** A signature whose equation holds in the subgroup of prime order, with any points of small order added. */
+function forge(a: bigint, r: bigint, addToKey: Point, addToR: Point, message: Uint8Array) {
+  const key = (a === 0n ? ZERO : BASE.multiply(a)).add(addToKey).toBytes()
+  const point = (r === 0n ? ZERO : BASE.multiply(r)).add(addToR).toBytes()
+  const s = (r + challenge(point, key, message) * a) % L
+  return { key: keyOf(key), signature: Buffer.concat([point, toLittleEndian(s)]) }
+}
+
+test('takes an honest signature of these pieces', () => {
+  const { key, signature } = forge(5n, 7n, ZERO, ZERO, MESSAGE)
+  assertBoth(true, key, MESSAGE, signature)
+})
+
+describe('both refuse', () => {
+  const honest = forge(5n, 7n, ZERO, ZERO, MESSAGE)
+  const [r, s] = [honest.signature.subarray(0, 32), littleEndian(honest.signature.subarray(32))]
+
+  for (let times = 1n; times <= 15n; times++) {
+    test(`S + ${times} L, which is the same scalar`, () => {
+      assertBoth(false, honest.key, MESSAGE, Buffer.concat([r, toLittleEndian(s + times * L)]))
+    })
+  }
+
+  test('S of zero', () => {
+    assertBoth(false, honest.key, MESSAGE, Buffer.concat([r, new Uint8Array(32)]))
+  })
+
+  test('S of all ones', () => {
+    assertBoth(false, honest.key, MESSAGE, Buffer.concat([r, new Uint8Array(32).fill(0xff)]))
+  })
+
+  test('a signature of another length', () => {
+    assertBoth(false, honest.key, MESSAGE, honest.signature.subarray(1))
+    assertBoth(false, honest.key, MESSAGE, Buffer.concat([honest.signature, Buffer.alloc(1)]))
+  })
+
+  for (const [name, hex] of [...SMALL_ORDER_POINTS, ...NOT_CANONICAL_POINTS]) {
+    test(`a key that is ${name}, with signatures that would verify under it`, () => {
+      const key = keyOf(fromHex(hex))
+      for (let i = 0; i < 16; i++) {
+        const message = utf8Encode(`message ${i}`)
+        const { signature } = forge(0n, 7n, ZERO, ZERO, message)
+        assertBoth(false, key, message, signature)
+        assertBoth(false, key, message, Buffer.concat([key.raw, new Uint8Array(32)]))
+      }
+    })
+
+    test(`an R that is ${name}`, () => {
+      const point = fromHex(hex)
+      for (let i = 0; i < 16; i++) {
+        const message = utf8Encode(`message ${i}`)
+        const k = challenge(point, honest.key.raw, message)
+        assertBoth(false, honest.key, message, Buffer.concat([point, toLittleEndian((k * 5n) % L)]))
+      }
+    })
+  }
+
+  test('a key, or an R, that is no point of the curve', () => {
+    const noPoint = fromHex(`02${'00'.repeat(31)}`)
+    assert.throws(() => Point.fromBytes(noPoint))
+    assertBoth(false, keyOf(noPoint), MESSAGE, honest.signature)
+    assertBoth(false, honest.key, MESSAGE, Buffer.concat([noPoint, honest.signature.subarray(32)]))
+  })
+})
+
+test('both use the equation without cofactor: points of mixed order must fit exactly', () => {
+  let taken = 0
+  for (let i = 0; i < 24; i++) {
+    const message = utf8Encode(`message ${i}`)
+    for (const [addToKey, addToR] of [
+      [ORDER_8, ZERO],
+      [ZERO, ORDER_8],
+      [ORDER_8, ORDER_8],
+    ] as const) {
+      const { key, signature } = forge(5n, 7n, addToKey, addToR, message)
+      const expected = nativeProviders.verifySignature(key, message, signature)
+      assert.equal(portable.verifySignature(key, message, signature), expected)
+      if (expected) taken++
+    }
+  }
+  assert.ok(taken > 0 && taken < 36, `some of them fit, most do not: ${taken}`)
+})
