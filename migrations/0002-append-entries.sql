@@ -36,7 +36,7 @@ create function append_entries(
 ) returns bytea
 language plpgsql security definer
 set search_path = tallystick, pg_temp
-set enable_seqscan = off set jit = off
+set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan
 as $$
 declare
   by_worker constant boolean := pg_has_role(session_user, 'tallystick_worker', 'member');
@@ -90,7 +90,7 @@ begin
           case when i.first_fingerprint = sha256(i.first_salt || i.request_hash) then 1 else 2 end
         when i.same_key or i.same_subject then 7
         when k.kind is null or (k.worker_only and not by_worker) or k.record_event <> (i.version is not null) then 8
-        when i.kid <> i.envelope_kid then 6
+        when i.kid is distinct from i.envelope_kid then 6
         when k.record_event and not exists (
           select from record_transitions t
           where t.from_state = coalesce(i.from_state, '') and t.kind = i.kind and t.to_state = i.to_state) then 3
@@ -138,11 +138,22 @@ begin
     where i.outcome = 0 and i.version > 1 and r.ledger_id = i.ledger_id and r.record_id = i.subject_id;
   end if;
 
-  -- What administrative entries say about ledgers, agents and keys; details hold their columns as JSON.
-  if exists (select from unnest(details) d where d is not null) then
+  -- A first event without a record is a caller's fault, and would be found by nobody but an auditor.
+  if (select count(*) from unnest(versions, outcomes) i (version, outcome) where i.outcome = 0 and i.version = 1)
+    <> (select count(distinct n.item) from unnest(record_items) n (item) where outcomes[n.item] = 0) then
+    raise exception 'an entry that begins records comes with them'
+      using errcode = 'integrity_constraint_violation', constraint = 'entries_make_records';
+  end if;
+
+  -- What administrative entries (no version) say about ledgers, agents and keys; details hold their columns as JSON.
+  if exists (select from unnest(versions) v where v is null) then
     perform append_details(ledger_ids, kinds, subject_ids, details, outcomes, seqs);
   end if;
-  return answer;
+  -- Of a ledger-created that was refused nothing may stay.
+  if 'ledger-created' = any (kinds) then
+    delete from chain_heads h where h.ledger_id = any (ledger_ids) and h.size = 0;
+  end if;
+  return coalesce(answer, '');
 end $$;
 
 create function append_details(
@@ -151,25 +162,27 @@ create function append_details(
 language plpgsql
 set search_path = tallystick, pg_temp
 as $$
+-- A missing detail becomes nulls, which the columns refuse: no such entry without its row.
 begin
   insert into ledgers (ledger_id, name, issuer, origin, note_kid)
   select i.ledger_id, d.name, d.issuer, d.origin, decode(d."noteKid", 'hex')
-  from unnest(ledger_ids, kinds, details, outcomes) i (ledger_id, kind, detail, outcome),
-    json_to_record(i.detail::json) d (name text, issuer text, origin text, "noteKid" text)
+  from unnest(ledger_ids, kinds, details, outcomes) i (ledger_id, kind, detail, outcome)
+  left join lateral json_to_record(i.detail::json) d (name text, issuer text, origin text, "noteKid" text) on true
   where i.outcome = 0 and i.kind = 'ledger-created';
 
   insert into agents (ledger_id, agent_id, name, registered_seq)
   select i.ledger_id, i.subject_id, d.name, i.seq
   from unnest(ledger_ids, kinds, subject_ids, details, outcomes, seqs)
-      i (ledger_id, kind, subject_id, detail, outcome, seq),
-    json_to_record(i.detail::json) d (name text)
+      i (ledger_id, kind, subject_id, detail, outcome, seq)
+  left join lateral json_to_record(i.detail::json) d (name text) on true
   where i.outcome = 0 and i.kind = 'agent-registered';
 
   insert into api_keys (ledger_id, key_id, agent_id, name, scopes, secret_hash, expires_at, created_seq)
   select i.ledger_id, i.subject_id, d."agentId", d.name, d.scopes, decode(d."secretHash", 'hex'), d."expiresAt", i.seq
   from unnest(ledger_ids, kinds, subject_ids, details, outcomes, seqs)
-      i (ledger_id, kind, subject_id, detail, outcome, seq),
-    json_to_record(i.detail::json) d ("agentId" uuid, name text, scopes text[], "secretHash" text, "expiresAt" timestamptz)
+      i (ledger_id, kind, subject_id, detail, outcome, seq)
+  left join lateral json_to_record(i.detail::json)
+    d ("agentId" uuid, name text, scopes text[], "secretHash" text, "expiresAt" timestamptz) on true
   where i.outcome = 0 and i.kind = 'key-created';
 end $$;
 

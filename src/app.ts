@@ -3,7 +3,7 @@ import type { Deps } from './deps.ts'
 import { useAuthentication } from './http/plugins/authenticate.ts'
 import { useJsonBody } from './http/plugins/json-body.ts'
 import { trackMethods } from './http/plugins/methods.ts'
-import { refuseMalformedHttp, useProblems } from './http/plugins/problems.ts'
+import { refuseMalformedHttp, sendProblem, useProblems } from './http/plugins/problems.ts'
 import { checkpointRoutes } from './http/routes/checkpoints.ts'
 import { entryRoutes } from './http/routes/entries.ts'
 import { healthRoutes } from './http/routes/health.ts'
@@ -25,6 +25,11 @@ export function buildApp(deps: Deps): FastifyInstance {
     exposeHeadRoutes: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
     clientErrorHandler: refuseMalformedHttp,
+    frameworkErrors: (error, request, reply) => sendProblem(request, reply, error),
+    // Of two Authorization headers Node would take the first; joined, they are no valid header and are refused.
+    http: { joinDuplicateHeaders: true },
+    // What still arrives on a connection that is open is answered while the server closes, not turned away.
+    return503OnClosing: false,
     // A document member called __proto__ is a document member.
     onProtoPoisoning: 'ignore',
     onConstructorPoisoning: 'ignore',

@@ -8,6 +8,7 @@ export const ERROR_CODES = {
   method_not_allowed: [405, 'This address does not take this method'],
   bad_request: [400, 'The request is not well-formed HTTP'],
   headers_too_large: [431, 'The request headers are too large'],
+  request_timeout: [408, 'The request did not arrive in time'],
   unauthenticated: [401, 'A valid API key is needed'],
   key_expired: [401, 'The API key has expired'],
   forbidden: [403, 'The API key lacks the scope for this'],
@@ -33,7 +34,7 @@ export const ERROR_CODES = {
   state_conflict: [409, 'The state of the record does not allow this'],
   // The server
   overloaded: [503, 'The server has more to write than it can write in time'],
-  unavailable: [503, 'The database cannot take writes at the moment'],
+  unavailable: [503, 'The database is not available at the moment'],
   clock_skew: [503, "The server's clock is off the database's clock"],
   outcome_unknown: [503, 'The connection to the database was lost before it answered'],
   internal_error: [500, 'An internal error'],
@@ -53,9 +54,15 @@ export class ApiError extends Error {
   constructor(
     code: ErrorCode,
     detail: string,
-    options: { retryable?: boolean; retryAfterMs?: number; members?: Record<string, unknown> } = {},
+    options: {
+      retryable?: boolean
+      retryAfterMs?: number
+      members?: Record<string, unknown>
+      /** For the log. */
+      cause?: Error
+    } = {},
   ) {
-    super(detail)
+    super(detail, options.cause && { cause: options.cause })
     this.name = 'ApiError'
     this.code = code
     this.retryable = options.retryable ?? false

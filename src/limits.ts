@@ -36,6 +36,8 @@ export const KEY_CACHE_KEYS_MAX = 20_000
 // Streams: what one query fetches of a longer answer
 export const STREAM_ENTRIES_PER_QUERY = 500
 export const STREAM_RECORDS_PER_QUERY = 2_000
+export const STREAM_PAYLOAD_BYTES_PER_QUERY = 4 * 1024 * 1024
+export const STREAM_CHUNK_CHARS = 64 * 1024
 
 // Checkpoints
 export const CHECKPOINT_EVERY_MS = 500

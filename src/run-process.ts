@@ -17,8 +17,9 @@ export async function runProcess(name: string, start: () => Promise<Service>): P
     process.exit(1)
   }
   const signal = await new Promise<NodeJS.Signals>((resolve) => {
-    process.once('SIGTERM', resolve)
-    process.once('SIGINT', resolve)
+    // Not `once`: under npm a Ctrl-C arrives twice, and the second would end the process while it drains.
+    process.on('SIGTERM', resolve)
+    process.on('SIGINT', resolve)
   })
   const givenUp = setTimeout(() => {
     console.error(`tallystick ${name}: not closed ${CLOSE_MS_MAX} ms after ${signal}; giving up`)

@@ -38,15 +38,26 @@ export async function commitBatch(pool: pg.Pool, entries: readonly EntryRow[]): 
   return entries.map(() => outcome)
 }
 
+/** Of entries that only make sense together: all were appended, or none, or nobody knows. */
+export type TogetherOutcome =
+  | { readonly status: 'appended' }
+  | Extract<AppendOutcome, { status: 'unavailable' | 'unknown' | 'failed' }>
+
 /**
- * Commits entries that only make sense together, such as a ledger's first ones: never in halves. Throws unless
- * all were appended.
+ * Commits entries that only make sense together, such as a ledger's first ones: never in halves. Throws when the
+ * database decided on them one by one: these are nobody else's ledger, record or key, so that it has no reason to.
  */
-export async function commitTogether(pool: pg.Pool, entries: readonly EntryRow[]): Promise<void> {
+export async function commitTogether(pool: pg.Pool, entries: readonly EntryRow[]): Promise<TogetherOutcome> {
   const result = await tryCommit(pool, entries)
-  if (!Array.isArray(result)) throw result.error
+  if (!Array.isArray(result)) return toFailedOutcome(result)
   const other = result.find((outcome) => outcome.status !== 'appended')
   if (other) throw new Error(`append_entries answered ${JSON.stringify(other)}`)
+  return { status: 'appended' }
+}
+
+function toFailedOutcome({ kind, error }: Failure): Exclude<TogetherOutcome, { status: 'appended' }> {
+  if (kind === 'data') return { status: 'failed', error }
+  return { status: kind === 'unknown' ? 'unknown' : 'unavailable', error }
 }
 
 async function tryCommit(pool: pg.Pool, entries: readonly EntryRow[]): Promise<AppendOutcome[] | Failure> {

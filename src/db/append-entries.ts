@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import { bytea, encodeColumn, int4, text, timestamptz, uuid } from './binary-array.ts'
+import { ValueError } from './failures.ts'
 
 /** One item of a call: a signed entry, and the record rows that it makes. */
 export type EntryRow = {
@@ -82,7 +83,7 @@ const APPEND_ENTRIES = {
 
 /**
  * Appends `entries` in one round trip and one transaction. One answer per entry, in order; throws what `pg`
- * throws when the call as a whole failed.
+ * throws when the call as a whole failed, and ValueError before anything was sent.
  */
 export async function appendEntries(
   client: pg.ClientBase,
@@ -90,13 +91,21 @@ export async function appendEntries(
 ): Promise<AppendAnswer[]> {
   const result = await client.query<{ answer: string }>({
     ...APPEND_ENTRIES,
-    values: encodeParameters(entries),
+    values: encode(entries),
   })
   const packed = result.rows[0]!.answer
   if (packed.length !== 2 + entries.length * ANSWER_HEX_LENGTH) {
     throw new Error(`append_entries answered ${packed.length} characters for ${entries.length} entries`)
   }
   return entries.map((_, i) => decodeAnswer(packed, 2 + i * ANSWER_HEX_LENGTH))
+}
+
+function encode(entries: readonly EntryRow[]): Buffer[] {
+  try {
+    return encodeParameters(entries)
+  } catch (error) {
+    throw new ValueError('a value that its column cannot hold', { cause: error })
+  }
 }
 
 function encodeParameters(entries: readonly EntryRow[]): Buffer[] {

@@ -1,3 +1,5 @@
+import pg from 'pg'
+
 /**
  * What a failed call means for the transaction that it carried.
  *
@@ -11,6 +13,38 @@ export type Failure = {
   readonly error: Error
 }
 
+/** A parameter that could not be encoded: nothing was sent, and the other rows may pass. */
+export class ValueError extends Error {}
+
+/**
+ * Whether `error` says that the database is away, not that a query or its caller was wrong. For reads: of a write that
+ * failed like this nobody knows the outcome.
+ */
+export function isUnavailable(error: Error): boolean {
+  const { code } = error as { code?: unknown }
+  if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) {
+    return UNAVAILABLE.has(code) || [...UNAVAILABLE_CLASSES, ...UNKNOWN_CLASSES].includes(code.slice(0, 2))
+  }
+  if (typeof code === 'string') return SOCKET_CODES.has(code)
+  return PG_MESSAGES.test(error.message)
+}
+
+const SOCKET_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENOENT',
+])
+
+// What `pg` and `pg-pool` throw without a code.
+const PG_MESSAGES =
+  /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Cannot use a pool after calling end)/
+
 const DEADLOCK = new Set(['40001', '40P01'])
 
 // read_only_sql_transaction (a failover), lock_not_available, query_canceled (statement_timeout),
@@ -23,9 +57,10 @@ const UNAVAILABLE_CLASSES = ['53', '28'] // insufficient resources, invalid auth
 const UNKNOWN_CLASSES = ['08', '57', '58', 'XX']
 
 export function classifyFailure(error: Error): Failure {
-  const code = (error as { code?: unknown }).code
-  // `pg` gives SQLSTATE codes of five characters; sockets give ECONNRESET and the like, a timeout gives none.
-  if (typeof code !== 'string' || !/^[0-9A-Z]{5}$/.test(code)) return { kind: 'unknown', error }
+  if (error instanceof ValueError) return { kind: 'data', error }
+  // Only what Postgres said has an SQLSTATE. Sockets have codes too, and EPIPE even looks like one.
+  const code = error instanceof pg.DatabaseError ? error.code : undefined
+  if (code === undefined) return { kind: 'unknown', error }
   if (DEADLOCK.has(code)) return { kind: 'deadlock', error }
   const sqlClass = code.slice(0, 2)
   if (UNAVAILABLE.has(code) || UNAVAILABLE_CLASSES.includes(sqlClass)) return { kind: 'unavailable', error }

@@ -20,9 +20,14 @@ async function ensureLogin(client: pg.ClientBase, login: string, password: strin
     end if;
   exception when duplicate_object or unique_violation then null;
   end $$`)
-  if (password !== null) {
-    await client.query(`alter role ${login} with password ${pg.escapeLiteral(password)}`)
-  }
+  if (password === null) return
+  // Another database's migration may be changing it too ("tuple concurrently updated"): once it has committed
+  // there is nothing more to wait for.
+  await client.query(`do $$ begin
+    alter role ${login} with password ${pg.escapeLiteral(password)};
+  exception when internal_error then
+    alter role ${login} with password ${pg.escapeLiteral(password)};
+  end $$`)
 }
 
 /**
@@ -47,8 +52,13 @@ const LOGIN_POWERS = `
     bool_or(r.rolcreaterole) as "may create roles",
     bool_or(has_table_privilege(r.oid, 'tallystick.entries', 'insert,update,delete,truncate,trigger'))
       as "may write into entries",
+    bool_or(has_any_column_privilege(r.oid, 'tallystick.entries', 'insert,update')) as "may write columns of entries",
     bool_or(exists (select from pg_class c where c.relnamespace = 'tallystick'::regnamespace and c.relowner = r.oid))
       as "owns a table or may become its owner",
+    bool_or(exists (select from pg_proc f where f.pronamespace = 'tallystick'::regnamespace and f.proowner = r.oid))
+      as "owns a function or may become its owner",
+    -- the owner of a schema may drop what is in it; what is made in it could stand in for what is called in it
+    bool_or(has_schema_privilege(r.oid, 'tallystick', 'create')) as "may create in the schema",
     bool_or(r.rolname in ('pg_write_all_data', 'pg_execute_server_program', 'pg_write_server_files'))
       as "may write everything"
   from pg_roles r

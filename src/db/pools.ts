@@ -35,5 +35,8 @@ function openPool(log: PoolLog, config: pg.PoolConfig): pg.Pool {
   const pool = new pg.Pool({ connectionTimeoutMillis: CONNECT_TIMEOUT_MS, keepAlive: true, ...config })
   // An idle connection that breaks is replaced at the next use; without a listener it would end the process.
   pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection broke'))
+  // One that breaks while it is in use emits the error too, besides failing its query, and the pool has no
+  // listener on it then.
+  pool.on('connect', (client) => client.on('error', () => {}))
   return pool
 }

@@ -1,5 +1,9 @@
 import type pg from 'pg'
-import { STREAM_ENTRIES_PER_QUERY, STREAM_RECORDS_PER_QUERY } from '../limits.ts'
+import {
+  STREAM_ENTRIES_PER_QUERY,
+  STREAM_PAYLOAD_BYTES_PER_QUERY,
+  STREAM_RECORDS_PER_QUERY,
+} from '../limits.ts'
 import { toUuid } from './uuid.ts'
 
 export type EntryRowRead = {
@@ -95,23 +99,34 @@ class RecordReader {
     if (this.#exhausted) return false
     const { rows } = await this.#db.query<EntryRecordRow>({
       name: 'read_entry_records',
+      // 2,000 payloads of 64 KiB would be 128 MiB at once: as many as fit, but one at least. Their lengths are
+      // known without reading what is stored out of line.
       text: `select record_id, first_seq, item_index, type, on_behalf_of, occurred_at, traceparent, digest, salt, payload,
           payload_erased_seq
-        from tallystick.records
-        where ledger_id = $1 and first_seq >= $2 and first_seq < $4
-          and (first_seq > $2 or coalesce(item_index, 0) > $3)
-        order by first_seq, item_index limit $5`,
+        from (
+          select *, sum(coalesce(length(payload), 0)) over w as bytes, row_number() over w as place
+          from (
+            select * from tallystick.records
+            where ledger_id = $1 and first_seq >= $2 and first_seq < $4
+              and (first_seq > $2 or coalesce(item_index, 0) > $3)
+            order by first_seq, item_index limit $5
+          ) r
+          window w as (order by first_seq, item_index rows unbounded preceding)
+        ) r
+        where bytes <= $6 or place = 1
+        order by first_seq, item_index`,
       values: [
         this.#ledgerId,
         this.#last.seq,
         Math.min(this.#last.index, 0x7fffffff),
         this.#end,
         STREAM_RECORDS_PER_QUERY,
+        STREAM_PAYLOAD_BYTES_PER_QUERY,
       ],
     })
     this.#rows = rows
     this.#at = 0
-    this.#exhausted = rows.length < STREAM_RECORDS_PER_QUERY
+    this.#exhausted = rows.length === 0
     const last = rows.at(-1)
     if (last) this.#last = { seq: Number(last.first_seq), index: last.item_index ?? 0 }
     return rows.length > 0

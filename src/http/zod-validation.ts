@@ -3,6 +3,9 @@ import type { FastifyInstance, FastifyTypeProvider } from 'fastify'
 import { z } from 'zod'
 import { ApiError } from '../errors.ts'
 
+/** Unknown parameters are refused, so a route that names none takes none. */
+const noQuery = z.strictObject({})
+
 /**
  * One zod schema is the source of a route's types and of its validation; what runs is ajv, compiled from it:
  * 0.2 µs for a batch item where zod's own parse takes 0.9 to 1.9. So a request schema may hold no transform
@@ -16,6 +19,9 @@ export interface ZodTypes extends FastifyTypeProvider {
 export function useZodValidation(app: FastifyInstance): void {
   // No coercion, no defaults, no removal: a request is taken as it is, or refused.
   const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, validateSchema: false })
+  app.addHook('onRoute', (route) => {
+    route.schema = { querystring: noQuery, ...route.schema }
+  })
   app.setValidatorCompiler<z.ZodType>(({ schema, httpPart }) => {
     const { $schema: _, ...jsonSchema } = z.toJSONSchema(schema)
     const validate = ajv.compile(jsonSchema)

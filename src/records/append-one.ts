@@ -28,7 +28,8 @@ export async function appendOne<Built extends { readonly entry: EntryRow }>(
 
 type NotWritten = Exclude<AppendOutcome | Overloaded, { status: 'appended' | 'replayed' }>
 
-function toApiError(outcome: NotWritten, hasIdempotencyKey: boolean): Error {
+/** What the client is told of an append that did not happen, or perhaps did not. */
+export function toApiError(outcome: NotWritten, hasIdempotencyKey: boolean): Error {
   switch (outcome.status) {
     case 'conflict':
       return new ApiError(
@@ -45,6 +46,7 @@ function toApiError(outcome: NotWritten, hasIdempotencyKey: boolean): Error {
       return new ApiError('unavailable', 'nothing was written: try again later', {
         retryable: true,
         retryAfterMs: 1000,
+        cause: outcome.error,
       })
     case 'unknown':
       return new ApiError(
@@ -52,7 +54,7 @@ function toApiError(outcome: NotWritten, hasIdempotencyKey: boolean): Error {
         hasIdempotencyKey
           ? 'it may or may not be written: a retry with the same Idempotency-Key answers the first outcome'
           : 'it may or may not be written, and without an Idempotency-Key a retry may write it twice',
-        { retryable: hasIdempotencyKey },
+        { retryable: hasIdempotencyKey, cause: outcome.error },
       )
     case 'refused':
       return refusal(outcome.reason)

@@ -11,26 +11,37 @@ import { nativeProviders } from '../signing/native.ts'
 
 type Db = pg.Pool | pg.ClientBase
 
+/** Who may only audit sees no documents: null as if erased, but with no entry that would say so. */
+export type Shown = { readonly documents: boolean }
+
 /** Lines of docs/formats/export.md for the entries from seq `from` up to `end`, exclusive; each ends with a newline. */
 export async function* entryLines(
   db: Db,
   ledgerId: Uint8Array,
   from: number,
   end: number,
+  shown: Shown,
 ): AsyncGenerator<string> {
   for await (const { entry, records } of readEntries(db, ledgerId, from, end))
-    yield `${entryLine(entry, records)}\n`
+    yield `${entryLine(entry, records, shown)}\n`
 }
 
 /** A whole export: the ledger and its keys, its first `end` entries, and the newest checkpoint among them. */
-export async function* exportLines(db: Db, ledgerId: Uint8Array, end: number): AsyncGenerator<string> {
+export async function* exportLines(
+  db: Db,
+  ledgerId: Uint8Array,
+  end: number,
+  shown: Shown,
+): AsyncGenerator<string> {
   const [ledger, keys, checkpoint] = await Promise.all([
     describeLedger(db, ledgerId),
     listEnvelopeKeys(db),
     findCheckpoint(db, ledgerId, end),
   ])
-  yield `${JSON.stringify({ export: 1, ledger, keys })}\n`
-  yield* entryLines(db, ledgerId, 0, end)
+  // Said, because a document that is withheld looks like one that was deleted.
+  const withheld = shown.documents ? {} : { documents: 'withheld' }
+  yield `${JSON.stringify({ export: 1, ledger, keys, ...withheld })}\n`
+  yield* entryLines(db, ledgerId, 0, end, shown)
   yield `${JSON.stringify({ checkpoint })}\n`
 }
 
@@ -46,8 +57,9 @@ export async function describeLedger(db: Db, ledgerId: Uint8Array) {
   }
 }
 
-function entryLine(entry: EntryRowRead, records: EntryRecordRow[]): string {
-  const documents = records.map(renderDocument).join(',')
+/** One line, without its newline. */
+export function entryLine(entry: EntryRowRead, records: EntryRecordRow[], shown: Shown): string {
+  const documents = records.map((r) => renderDocument(r, shown)).join(',')
   const items =
     entry.kind === 'batch-notarized' ? `[${records.map((r) => itemBytes(itemOf(r))).join(',')}]` : 'null'
   return (
@@ -57,11 +69,13 @@ function entryLine(entry: EntryRowRead, records: EntryRecordRow[]): string {
   )
 }
 
-function renderDocument(r: EntryRecordRow): string {
-  const salt = r.salt === null ? 'null' : `"${r.salt.toString('base64url')}"`
+function renderDocument(r: EntryRecordRow, shown: Shown): string {
+  // The salt goes with its document: with it, and the digest, a short document could be guessed.
+  const salt = r.salt === null || !shown.documents ? 'null' : `"${r.salt.toString('base64url')}"`
+  const document = shown.documents ? r.payload?.toString('utf8') : undefined
   return (
     `{"subject":"${formatId('rec', fromUuid(r.record_id))}","digest":"${r.digest.toString('hex')}","salt":${salt},` +
-    `"document":${r.payload?.toString('utf8') ?? 'null'},"erasedBy":${r.payload_erased_seq ?? 'null'}}`
+    `"document":${document ?? 'null'},"erasedBy":${r.payload_erased_seq ?? 'null'}}`
   )
 }
 

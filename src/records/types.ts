@@ -38,14 +38,14 @@ export function getNotarizableType(name: string, members: Record<string, unknown
   const type = BUILT_IN_TYPES.get(name)
   if (!type)
     throw new ApiError('unknown_type', `the ledger has no type ${name}`, {
-      members: { ...members, type: name },
+      members: { ...members, recordType: name },
     })
   if (type.gated) {
     throw new ApiError(
       'not_notarizable',
       `${name} is gated: its records are created and judged, not notarized`,
       {
-        members: { ...members, type: name },
+        members: { ...members, recordType: name },
       },
     )
   }

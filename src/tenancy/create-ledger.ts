@@ -10,6 +10,7 @@ import { canonicalize } from '../proof/jcs.ts'
 import type { JsonValue } from '../proof/json-text.ts'
 import type { EntryKind } from '../proof/kinds.ts'
 import { buildStatement } from '../proof/statement.ts'
+import { toApiError } from '../records/append-one.ts'
 import { BUILT_IN_TYPES } from '../records/types.ts'
 import { nativeProviders } from '../signing/native.ts'
 import { sealEntry } from '../signing/seal-entry.ts'
@@ -64,7 +65,7 @@ export async function createLedger(
   const keyName = 'first key'
 
   const seal = makeSystemEntries(deps, { ledger, ledgerId, issuer: definition.issuer, recordedAtMs })
-  await commitTogether(deps.writePool, [
+  const outcome = await commitTogether(deps.writePool, [
     seal(
       'ledger-created',
       { id: ledgerId, name: ledger, digestOf: definition },
@@ -89,6 +90,8 @@ export async function createLedger(
       { agentId: toHex(agentId), name: keyName, scopes, secretHash: toHex(hashKey(secret)), expiresAt },
     ),
   ])
+  // Nobody saw the key of a ledger that was made without an answer: a retry makes another ledger.
+  if (outcome.status !== 'appended') throw toApiError(outcome, false)
   return {
     ledger: { id: ledger, name: request.name, issuer: definition.issuer, origin: definition.origin },
     agent: { id: agent, name: request.agentName },

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ApiError, type ErrorCode } from '../../errors.ts'
 import { JSON_DEPTH_MAX } from '../../limits.ts'
 import { ProofError, type ProofErrorCode } from '../../proof/error.ts'
@@ -14,7 +14,13 @@ export function useJsonBody(app: FastifyInstance): void {
   app.addContentTypeParser(
     'application/json',
     { parseAs: 'buffer' },
-    async (_request: unknown, body: Buffer) => parseBody(body),
+    async (request: FastifyRequest, body: Buffer) => {
+      const encoding = request.headers['content-encoding'] ?? 'identity'
+      if (encoding !== 'identity') {
+        throw new ApiError('unsupported_media_type', 'the body must not be compressed')
+      }
+      return parseBody(body)
+    },
   )
 }
 

@@ -1,7 +1,9 @@
+import { METHODS as NODE_METHODS } from 'node:http'
 import type { FastifyInstance, HTTPMethods } from 'fastify'
 import { ApiError } from '../../errors.ts'
 
-const METHODS: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+/** Every method that Node's parser knows; CONNECT never reaches a route. */
+const METHODS = NODE_METHODS.filter((method) => method !== 'CONNECT') as HTTPMethods[]
 
 /** Collects the methods of each address; `refuseOtherMethods`, called after the last route, answers 405 to the rest. */
 export function trackMethods(app: FastifyInstance): { refuseOtherMethods(): void } {
@@ -13,6 +15,7 @@ export function trackMethods(app: FastifyInstance): { refuseOtherMethods(): void
   })
   return {
     refuseOtherMethods() {
+      for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
       for (const [url, methods] of [...taken]) {
         const others = METHODS.filter((method) => !methods.has(method))
         const allow = [...methods].sort().join(', ')
@@ -21,7 +24,11 @@ export function trackMethods(app: FastifyInstance): { refuseOtherMethods(): void
           url,
           config: { access: 'public' },
           // Before the body is looked at.
-          onRequest: async (_request, reply) => {
+          onRequest: async (request, reply) => {
+            // A slash at the end reads as an empty id.
+            if (Object.values(request.params as object).includes('')) {
+              throw new ApiError('not_found', `there is nothing at ${request.url.split('?')[0]}`)
+            }
             reply.header('allow', allow)
             throw new ApiError('method_not_allowed', `this address takes ${allow}`)
           },

@@ -1,13 +1,13 @@
+import { randomBytes } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { isUnavailable } from '../../db/failures.ts'
 import { ApiError, ERROR_CODES, type ErrorCode } from '../../errors.ts'
 
 /** Errors as RFC 9457 problem documents. */
 export function useProblems(app: FastifyInstance): void {
-  app.setErrorHandler((error: FastifyError | ApiError, request, reply) =>
-    sendProblem(request, reply, translate(error)),
-  )
+  app.setErrorHandler((error, request, reply) => sendProblem(request, reply, error))
   app.setNotFoundHandler((request, reply) =>
     sendProblem(
       request,
@@ -18,52 +18,57 @@ export function useProblems(app: FastifyInstance): void {
 }
 
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
-  const known =
-    error instanceof ApiError ? error : new ApiError('internal_error', 'this is a fault of the server')
-  if (known.status >= 500) request.log.error({ err: error, code: known.code }, 'request failed')
-  if (known.retryAfterMs !== null)
-    reply.header('retry-after', Math.max(1, Math.ceil(known.retryAfterMs / 1000)))
+  const known = translate(error as FastifyError)
+  if (known.status >= 500) request.log.error({ error: causeOf(error), code: known.code }, 'request failed')
+  if (known.retryAfterMs !== null) reply.header('retry-after', Math.max(1, Math.ceil(known.retryAfterMs / 1000)))
   if (known.status === 401) reply.header('www-authenticate', 'Bearer')
-  const [status, title] = ERROR_CODES[known.code]
-  return reply
-    .code(status)
-    .header('content-type', 'application/problem+json')
-    .send(
-      JSON.stringify({
-        type: typeOf(known.code),
-        title,
-        status,
-        detail: known.message,
-        code: known.code,
-        requestId: request.id,
-        retryable: known.retryable,
-        ...known.members,
-      }),
-    )
-}
-
-/** For what is not HTTP enough to become a request. */
-export function refuseMalformedHttp(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
-  const code: ErrorCode = error.code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'bad_request'
-  const [status, title] = ERROR_CODES[code]
-  const body = JSON.stringify({
-    type: typeOf(code),
-    title,
-    status,
-    detail: title,
-    code,
-    requestId: null,
-    retryable: false,
-  })
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/problem+json\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  return (
+    reply
+      .code(known.status)
+      .header('content-type', PROBLEM_TYPE)
+      // As bytes: to a string Fastify adds a charset, which this media type does not have (RFC 9457 §6.1).
+      .send(Buffer.from(renderProblem(known, request.id)))
   )
 }
 
-function typeOf(code: ErrorCode): string {
-  return `https://tallystick.dev/errors/${code}`
+/**
+ * Answers what Node's HTTP parser refused. There is no request yet, so that the answer is written by hand, and
+ * the connection closed.
+ */
+export function refuseMalformedHttp(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) {
+    socket.destroy() // nobody to answer, or in the middle of another answer
+    return
+  }
+  const code = PARSER_CODES[error.code ?? ''] ?? 'bad_request'
+  const [status, title] = ERROR_CODES[code]
+  const body = renderProblem(new ApiError(code, title), `req_${randomBytes(16).toString('hex')}`)
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: ${PROBLEM_TYPE}\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  )
+}
+
+const PROBLEM_TYPE = 'application/problem+json'
+
+function renderProblem(error: ApiError, requestId: string): string {
+  const [status, title] = ERROR_CODES[error.code]
+  return JSON.stringify({
+    ...error.members,
+    type: `https://tallystick.dev/errors/${error.code}`,
+    title,
+    status,
+    detail: error.message,
+    code: error.code,
+    requestId,
+    retryable: error.retryable,
+  })
+}
+
+const PARSER_CODES: Record<string, ErrorCode> = {
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'body_too_large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 }
 
 const FASTIFY_CODES: Record<string, ErrorCode> = {
@@ -72,15 +77,39 @@ const FASTIFY_CODES: Record<string, ErrorCode> = {
   FST_ERR_CTP_EMPTY_JSON_BODY: 'bad_json',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'bad_request',
   FST_ERR_BAD_URL: 'bad_request',
+  FST_ERR_MAX_PARAM_LENGTH: 'not_found', // longer than any id
 }
 
-/** Fastify's own errors get a code of the table; whatever else is not an ApiError is a bug and stays one. */
-function translate(error: FastifyError | ApiError): unknown {
+/**
+ * Fastify's own errors get a code of the table, and a database that is away is no fault of ours; whatever else is not an
+ * ApiError is a bug, and the client learns no more than that.
+ */
+function translate(error: FastifyError | ApiError): ApiError {
   if (error instanceof ApiError) return error
   const code = FASTIFY_CODES[error.code]
   if (code) return new ApiError(code, ERROR_CODES[code][1])
   if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500) {
     return new ApiError('bad_request', STATUS_CODES[error.statusCode] ?? 'the request is not well-formed')
   }
-  return error
+  if (isUnavailable(error)) {
+    return new ApiError('unavailable', 'the database does not answer: try again later', {
+      retryable: true,
+      retryAfterMs: 1000,
+    })
+  }
+  return new ApiError('internal_error', 'this is a fault of the server')
+}
+
+/** What may be logged: the `detail` of a Postgres error holds values of the row, and so of payloads. */
+function causeOf(error: unknown): object {
+  const { name, message, stack, code, constraint, table } = error as Error & Record<string, unknown>
+  const cause = (error as Error).cause
+  return {
+    type: name,
+    message,
+    stack,
+    ...(code !== undefined && { code }),
+    ...(constraint !== undefined && { constraint, table }),
+    ...(cause instanceof Error && { cause: causeOf(cause) }),
+  }
 }

@@ -2,7 +2,9 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { findSize } from '../../db/read-entries.ts'
 import type { Deps } from '../../deps.ts'
-import { entryLines, exportLines } from '../../records/export.ts'
+import { STREAM_CHUNK_CHARS } from '../../limits.ts'
+import { entryLines, exportLines, type Shown } from '../../records/export.ts'
+import type { Caller } from '../../tenancy/caller.ts'
 import { entriesQuery } from '../schemas/entries.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
@@ -20,7 +22,7 @@ export function entryRoutes(app: FastifyInstance, deps: Deps): void {
       const from = request.query.after === undefined ? 0 : Number(request.query.after) + 1
       const end =
         request.query.limit === undefined ? size : Math.min(size, from + Number(request.query.limit))
-      return sendLines(reply, entryLines(deps.readPool, ledgerId, from, end))
+      return sendLines(reply, entryLines(deps.readPool, ledgerId, from, end, shownTo(request.caller)))
     },
   )
 
@@ -28,12 +30,28 @@ export function entryRoutes(app: FastifyInstance, deps: Deps): void {
     const { ledger, ledgerId } = request.caller
     const size = (await findSize(deps.readPool, ledgerId)) ?? 0
     reply.header('content-disposition', `attachment; filename="${ledger}.ndjson"`)
-    return sendLines(reply, exportLines(deps.readPool, ledgerId, size))
+    return sendLines(reply, exportLines(deps.readPool, ledgerId, size, shownTo(request.caller)))
   })
 }
 
+function shownTo(caller: Caller): Shown {
+  return { documents: caller.scopes.has('records:read') }
+}
+
 function sendLines(reply: FastifyReply, lines: AsyncGenerator<string>): FastifyReply {
-  return reply
-    .header('content-type', 'application/x-ndjson')
-    .send(Readable.from(lines, { objectMode: true, highWaterMark: 16 }))
+  // One chunk ahead of a slow reader, and no more: the line of a large batch alone has megabytes.
+  const chunks = Readable.from(inChunks(lines), { objectMode: true, highWaterMark: 1 })
+  return reply.header('content-type', 'application/x-ndjson').send(chunks)
+}
+
+/** Writing each line by itself costs more than making it. */
+async function* inChunks(lines: AsyncGenerator<string>): AsyncGenerator<string> {
+  let chunk = ''
+  for await (const line of lines) {
+    chunk += line
+    if (chunk.length < STREAM_CHUNK_CHARS) continue
+    yield chunk
+    chunk = ''
+  }
+  if (chunk !== '') yield chunk
 }

@@ -6,5 +6,3 @@ export const entriesQuery = z.strictObject({
   after: seq.describe('exclusive; absent: from the first entry').optional(),
   limit: seq.describe('at most so many entries; absent: to the head').optional(),
 })
-
-export const noQuery = z.strictObject({})

@@ -1,0 +1,636 @@
+-- What the migrations add up to. Made by `node tools/run.mjs tools/dump-schema.ts`; never edited, never run.
+
+-- Logins
+
+create role tallystick_api login nosuperuser nocreatedb nocreaterole noinherit;
+create role tallystick_owner login nosuperuser nocreatedb createrole inherit;
+create role tallystick_worker login nosuperuser nocreatedb nocreaterole noinherit;
+
+-- Memberships of the logins
+
+grant tallystick_api to tallystick_owner with admin option;
+grant tallystick_worker to tallystick_owner with admin option;
+
+-- Schemas
+
+create schema tallystick authorization tallystick_owner;
+
+-- Tables
+
+create table tallystick.agents (
+  ledger_id uuid not null,
+  agent_id uuid not null,
+  name text not null,
+  registered_seq bigint not null,
+  constraint agents_ledger_id_fkey FOREIGN KEY (ledger_id) REFERENCES tallystick.ledgers(ledger_id),
+  constraint agents_ledger_id_name_key UNIQUE (ledger_id, name),
+  constraint agents_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
+  constraint agents_pkey PRIMARY KEY (ledger_id, agent_id)
+);
+
+create table tallystick.api_keys (
+  ledger_id uuid not null,
+  key_id uuid not null,
+  agent_id uuid not null,
+  name text not null,
+  scopes text[] not null,
+  secret_hash bytea not null,
+  expires_at timestamp with time zone,
+  created_seq bigint not null,
+  constraint api_keys_ledger_id_agent_id_fkey FOREIGN KEY (ledger_id, agent_id) REFERENCES tallystick.agents(ledger_id, agent_id),
+  constraint api_keys_ledger_id_secret_hash_key UNIQUE (ledger_id, secret_hash),
+  constraint api_keys_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
+  constraint api_keys_pkey PRIMARY KEY (ledger_id, key_id),
+  constraint api_keys_secret_hash_check CHECK ((length(secret_hash) = 32))
+);
+
+create table tallystick.chain_heads (
+  ledger_id uuid not null,
+  size bigint not null,
+  chain bytea not null,
+  envelope_kid bytea not null,
+  constraint chain_heads_chain_check CHECK ((length(chain) = 32)),
+  constraint chain_heads_check CHECK (((size > 0) OR (chain = sha256(('\x74616c6c79737469636b2d636861696e2d7631'::bytea || uuid_send(ledger_id)))))),
+  constraint chain_heads_envelope_kid_check CHECK ((length(envelope_kid) = 32)),
+  constraint chain_heads_pkey PRIMARY KEY (ledger_id),
+  constraint chain_heads_size_check CHECK ((size >= 0))
+) with (fillfactor=50, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_scale_factor=0);
+
+create table tallystick.checkpoints (
+  ledger_id uuid not null,
+  size bigint not null,
+  root bytea not null,
+  chain bytea not null,
+  note text not null,
+  published_at timestamp with time zone not null default now(),
+  constraint checkpoints_chain_check CHECK ((length(chain) = 32)),
+  constraint checkpoints_ledger_id_fkey FOREIGN KEY (ledger_id) REFERENCES tallystick.ledgers(ledger_id),
+  constraint checkpoints_note_check CHECK ((length(note) <= 4096)),
+  constraint checkpoints_pkey PRIMARY KEY (ledger_id, size),
+  constraint checkpoints_root_check CHECK ((length(root) = 32)),
+  constraint checkpoints_size_check CHECK ((size > 0))
+);
+
+create table tallystick.entries (
+  ledger_id uuid not null,
+  seq bigint not null,
+  kind text not null,
+  subject_id uuid,
+  version integer,
+  prev_seq bigint,
+  actor_id uuid,
+  key_id uuid,
+  recorded_at timestamp with time zone not null,
+  leaf bytea not null,
+  chain bytea not null,
+  envelope bytea not null,
+  constraint entries_begin CHECK ((((seq = 0) = (kind = 'ledger-created'::text)) AND ((seq > 0) OR (NOT (subject_id IS DISTINCT FROM ledger_id))))),
+  constraint entries_chain_check CHECK ((length(chain) = 32)),
+  constraint entries_check CHECK ((prev_seq < seq)),
+  constraint entries_envelope_check CHECK (((length(envelope) >= 1) AND (length(envelope) <= 32768))),
+  constraint entries_leaf CHECK ((leaf = sha256(('\x00'::bytea || envelope)))),
+  constraint entries_leaf_check CHECK ((length(leaf) = 32)),
+  constraint entries_pkey PRIMARY KEY (ledger_id, seq),
+  constraint entries_record_event CHECK ((((version IS NULL) AND (prev_seq IS NULL)) OR (subject_id IS NOT NULL))),
+  constraint entries_seq_check CHECK ((seq >= 0))
+);
+
+create table tallystick.entry_kinds (
+  kind text not null,
+  record_event boolean not null,
+  worker_only boolean not null,
+  constraint entry_kinds_pkey PRIMARY KEY (kind)
+);
+
+create table tallystick.envelope_key_secrets (
+  kid bytea not null,
+  sealed bytea not null,
+  constraint envelope_key_secrets_kid_fkey FOREIGN KEY (kid) REFERENCES tallystick.server_keys(kid),
+  constraint envelope_key_secrets_pkey PRIMARY KEY (kid)
+);
+
+create table tallystick.idempotency_keys (
+  ledger_id uuid not null,
+  actor_id uuid not null,
+  key_hash bytea not null,
+  salt bytea not null,
+  fingerprint bytea not null,
+  seq bigint not null,
+  constraint idempotency_keys_fingerprint_check CHECK ((length(fingerprint) = 32)),
+  constraint idempotency_keys_key_hash_check CHECK ((length(key_hash) = 16)),
+  constraint idempotency_keys_pkey PRIMARY KEY (ledger_id, actor_id, key_hash),
+  constraint idempotency_keys_salt_check CHECK ((length(salt) = 16))
+);
+
+create table tallystick.ledgers (
+  ledger_id uuid not null,
+  name text not null,
+  issuer text not null,
+  origin text not null,
+  note_kid bytea not null,
+  constraint ledgers_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
+  constraint ledgers_note_kid_fkey FOREIGN KEY (note_kid) REFERENCES tallystick.server_keys(kid),
+  constraint ledgers_origin_key UNIQUE (origin),
+  constraint ledgers_pkey PRIMARY KEY (ledger_id)
+);
+
+create table tallystick.note_key_secrets (
+  kid bytea not null,
+  sealed bytea not null,
+  constraint note_key_secrets_kid_fkey FOREIGN KEY (kid) REFERENCES tallystick.server_keys(kid),
+  constraint note_key_secrets_pkey PRIMARY KEY (kid)
+);
+
+create table tallystick.record_states (
+  state text not null,
+  terminal boolean not null,
+  constraint record_states_pkey PRIMARY KEY (state)
+);
+
+create table tallystick.record_transitions (
+  from_state text not null,
+  kind text not null,
+  to_state text not null,
+  constraint record_transitions_kind_fkey FOREIGN KEY (kind) REFERENCES tallystick.entry_kinds(kind),
+  constraint record_transitions_pkey PRIMARY KEY (from_state, kind, to_state),
+  constraint record_transitions_to_state_fkey FOREIGN KEY (to_state) REFERENCES tallystick.record_states(state)
+);
+
+create table tallystick.records (
+  ledger_id uuid not null,
+  record_id uuid not null,
+  type text not null,
+  state text not null,
+  version integer not null,
+  first_seq bigint not null,
+  last_seq bigint not null,
+  item_index integer,
+  actor_id uuid not null,
+  on_behalf_of uuid,
+  occurred_at timestamp with time zone,
+  traceparent text,
+  digest bytea not null,
+  salt bytea,
+  payload bytea,
+  metadata bytea,
+  payload_erased_seq bigint,
+  constraint records_check CHECK ((last_seq >= first_seq)),
+  constraint records_check1 CHECK ((payload_erased_seq > first_seq)),
+  constraint records_digest_check CHECK ((length(digest) = 32)),
+  constraint records_item_index_check CHECK ((item_index >= 0)),
+  constraint records_metadata_check CHECK (((length(metadata) >= 2) AND (length(metadata) <= 4096))),
+  constraint records_payload_check CHECK (((length(payload) >= 2) AND (length(payload) <= 65536))),
+  constraint records_payload_or_erased CHECK ((((payload IS NULL) = (salt IS NULL)) AND ((payload IS NOT NULL) OR (payload_erased_seq IS NOT NULL)))),
+  constraint records_pkey PRIMARY KEY (ledger_id, record_id),
+  constraint records_salt_check CHECK ((length(salt) = 16)),
+  constraint records_traceparent_check CHECK ((length(traceparent) <= 64)),
+  constraint records_type_check CHECK ((length(type) <= 80)),
+  constraint records_version_check CHECK ((version >= 1))
+);
+
+create table tallystick.schema_migrations (
+  version integer not null,
+  name text not null,
+  sha256 text not null,
+  applied_at timestamp with time zone not null default now(),
+  constraint schema_migrations_pkey PRIMARY KEY (version)
+);
+
+create table tallystick.server_keys (
+  kid bytea not null,
+  use text not null,
+  alg text not null,
+  spki bytea not null,
+  activated_at timestamp with time zone not null default now(),
+  retired_at timestamp with time zone,
+  compromised_at timestamp with time zone,
+  constraint server_keys_alg_check CHECK ((alg = ANY (ARRAY['EdDSA'::text, 'ES256'::text]))),
+  constraint server_keys_kid_check CHECK ((length(kid) = 32)),
+  constraint server_keys_pkey PRIMARY KEY (kid),
+  constraint server_keys_use_check CHECK ((use = ANY (ARRAY['envelope'::text, 'note'::text])))
+);
+
+create table tallystick.tree_frontiers (
+  ledger_id uuid not null,
+  size bigint not null,
+  hashes bytea not null,
+  constraint tree_frontiers_hashes_check CHECK (((length(hashes) % 32) = 0)),
+  constraint tree_frontiers_ledger_id_fkey FOREIGN KEY (ledger_id) REFERENCES tallystick.ledgers(ledger_id),
+  constraint tree_frontiers_pkey PRIMARY KEY (ledger_id),
+  constraint tree_frontiers_size_check CHECK ((size > 0))
+);
+
+create table tallystick.tree_tiles (
+  ledger_id uuid not null,
+  level smallint not null,
+  tile_index bigint not null,
+  hashes bytea not null,
+  constraint tree_tiles_hashes_check CHECK ((((length(hashes) % 32) = 0) AND ((length(hashes) >= 32) AND (length(hashes) <= 8192)))),
+  constraint tree_tiles_ledger_id_fkey FOREIGN KEY (ledger_id) REFERENCES tallystick.ledgers(ledger_id),
+  constraint tree_tiles_level_check CHECK (((level >= 0) AND (level <= 7))),
+  constraint tree_tiles_pkey PRIMARY KEY (ledger_id, level, tile_index),
+  constraint tree_tiles_tile_index_check CHECK ((tile_index >= 0))
+);
+
+-- Indexes that no constraint makes
+
+CREATE UNIQUE INDEX records_by_seq ON tallystick.records USING btree (ledger_id, first_seq, item_index) NULLS NOT DISTINCT;
+CREATE UNIQUE INDEX server_keys_current ON tallystick.server_keys USING btree (use) WHERE (retired_at IS NULL);
+
+-- Functions
+
+CREATE OR REPLACE FUNCTION tallystick.append_details(ledger_ids uuid[], kinds text[], subject_ids uuid[], details text[], outcomes smallint[], seqs bigint[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+-- A missing detail becomes nulls, which the columns refuse: no such entry without its row.
+begin
+  insert into ledgers (ledger_id, name, issuer, origin, note_kid)
+  select i.ledger_id, d.name, d.issuer, d.origin, decode(d."noteKid", 'hex')
+  from unnest(ledger_ids, kinds, details, outcomes) i (ledger_id, kind, detail, outcome)
+  left join lateral json_to_record(i.detail::json) d (name text, issuer text, origin text, "noteKid" text) on true
+  where i.outcome = 0 and i.kind = 'ledger-created';
+
+  insert into agents (ledger_id, agent_id, name, registered_seq)
+  select i.ledger_id, i.subject_id, d.name, i.seq
+  from unnest(ledger_ids, kinds, subject_ids, details, outcomes, seqs)
+      i (ledger_id, kind, subject_id, detail, outcome, seq)
+  left join lateral json_to_record(i.detail::json) d (name text) on true
+  where i.outcome = 0 and i.kind = 'agent-registered';
+
+  insert into api_keys (ledger_id, key_id, agent_id, name, scopes, secret_hash, expires_at, created_seq)
+  select i.ledger_id, i.subject_id, d."agentId", d.name, d.scopes, decode(d."secretHash", 'hex'), d."expiresAt", i.seq
+  from unnest(ledger_ids, kinds, subject_ids, details, outcomes, seqs)
+      i (ledger_id, kind, subject_id, detail, outcome, seq)
+  left join lateral json_to_record(i.detail::json)
+    d ("agentId" uuid, name text, scopes text[], "secretHash" text, "expiresAt" timestamptz) on true
+  where i.outcome = 0 and i.kind = 'key-created';
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.append_entries(ledger_ids uuid[], kinds text[], subject_ids uuid[], versions integer[], to_states text[], previous_leaves bytea[], actor_ids uuid[], key_ids uuid[], kids bytea[], recorded_ats timestamp with time zone[], leaves bytea[], envelopes bytea[], idempotency_hashes bytea[], request_salts bytea[], request_hashes bytea[], details text[], record_items integer[], record_ids uuid[], record_indexes integer[], record_types text[], record_digests bytea[], record_salts bytea[], record_payloads bytea[], record_on_behalf_of uuid[], record_occurred_ats timestamp with time zone[], record_traceparents text[], record_metadata bytea[])
+ RETURNS bytea
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'tallystick', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET jit TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  by_worker constant boolean := pg_has_role(session_user, 'tallystick_worker', 'member');
+  outcomes int2[];
+  seqs bigint[];
+  answer bytea;
+begin
+  if 'ledger-created' = any (kinds) then
+    insert into chain_heads (ledger_id, size, chain, envelope_kid)
+    select n.ledger_id, 0, sha256('\x74616c6c79737469636b2d636861696e2d7631'::bytea || uuid_send(n.ledger_id)), n.kid
+    from unnest(ledger_ids, kinds, kids) n (ledger_id, kind, kid)
+    where n.kind = 'ledger-created'
+    order by n.ledger_id
+    on conflict do nothing;
+  end if;
+
+  -- In id order, so that two calls never wait for each other in a circle.
+  perform from chain_heads h where h.ledger_id = any (ledger_ids) order by h.ledger_id for update;
+
+  with item as (
+    select i.*, h.size as head_size, h.chain as head_chain, h.envelope_kid,
+      k.seq as first_seq, k.salt as first_salt, k.fingerprint as first_fingerprint,
+      r.state as from_state, r.version as from_version, r.last_seq, r.last_leaf,
+      i.idempotency_hash is not null
+        and row_number() over (partition by i.ledger_id, i.actor_id, i.idempotency_hash order by i.ix) > 1 as same_key,
+      i.version is not null
+        and row_number() over (partition by i.ledger_id, i.subject_id order by i.ix) > 1 as same_subject
+    from unnest(ledger_ids, kinds, subject_ids, versions, to_states, previous_leaves, actor_ids, key_ids, kids,
+        recorded_ats, leaves, envelopes, idempotency_hashes, request_salts, request_hashes)
+      with ordinality i (ledger_id, kind, subject_id, version, to_state, previous_leaf, actor_id, key_id, kid,
+        recorded_at, leaf, envelope, idempotency_hash, request_salt, request_hash, ix)
+    left join lateral (
+      select c.size, c.chain, c.envelope_kid from chain_heads c where c.ledger_id = i.ledger_id offset 0
+    ) h on true
+    left join lateral (
+      select x.seq, x.salt, x.fingerprint from idempotency_keys x
+      where x.ledger_id = i.ledger_id and x.actor_id = i.actor_id and x.key_hash = i.idempotency_hash
+      offset 0
+    ) k on true
+    -- A first event needs no look: the primary key of records refuses a second record of that id.
+    left join lateral (
+      select x.state, x.version, x.last_seq, e.leaf as last_leaf
+      from records x join entries e on e.ledger_id = x.ledger_id and e.seq = x.last_seq
+      where i.version > 1 and x.ledger_id = i.ledger_id and x.record_id = i.subject_id
+      offset 0
+    ) r on true
+  ), decided as (
+    select i.*, case
+        when i.head_size is null or (i.kind = 'ledger-created' and i.head_size > 0) then 5
+        when i.first_seq is not null then
+          case when i.first_fingerprint = sha256(i.first_salt || i.request_hash) then 1 else 2 end
+        when i.same_key or i.same_subject then 7
+        when k.kind is null or (k.worker_only and not by_worker) or k.record_event <> (i.version is not null) then 8
+        when i.kid is distinct from i.envelope_kid then 6
+        when k.record_event and not exists (
+          select from record_transitions t
+          where t.from_state = coalesce(i.from_state, '') and t.kind = i.kind and t.to_state = i.to_state) then 3
+        when i.version <> coalesce(i.from_version, 0) + 1 or i.previous_leaf is distinct from i.last_leaf then 6
+        when abs(extract(epoch from i.recorded_at - clock_timestamp())) > 30 then 4
+        else 0
+      end as outcome
+    from item i left join entry_kinds k on k.kind = i.kind
+  ), appended as (
+    select d.*, d.head_size + row_number() over w - 1 as seq, chain_extend(d.leaf, d.head_chain) over w as chain
+    from decided d
+    where d.outcome = 0
+    window w as (partition by d.ledger_id order by d.ix)
+  ), new_entries as (
+    insert into entries (ledger_id, seq, kind, subject_id, version, prev_seq, actor_id, key_id, recorded_at,
+      leaf, chain, envelope)
+    select ledger_id, seq, kind, subject_id, version, last_seq, actor_id, key_id, recorded_at, leaf, chain, envelope
+    from appended
+  ), new_idempotency_keys as (
+    insert into idempotency_keys (ledger_id, actor_id, key_hash, salt, fingerprint, seq)
+    select ledger_id, actor_id, idempotency_hash, request_salt, sha256(request_salt || request_hash), seq
+    from appended
+    where idempotency_hash is not null
+  ), new_records as (
+    insert into records (ledger_id, record_id, type, state, version, first_seq, last_seq, item_index, actor_id,
+      on_behalf_of, occurred_at, traceparent, digest, salt, payload, metadata)
+    select a.ledger_id, n.record_id, n.type, a.to_state, 1, a.seq, a.seq, n.item_index, a.actor_id,
+      n.on_behalf_of, n.occurred_at, n.traceparent, n.digest, n.salt, n.payload, n.metadata
+    from unnest(record_items, record_ids, record_indexes, record_types, record_digests, record_salts,
+        record_payloads, record_on_behalf_of, record_occurred_ats, record_traceparents, record_metadata)
+      n (item, record_id, item_index, type, digest, salt, payload, on_behalf_of, occurred_at, traceparent, metadata)
+    join appended a on a.ix = n.item
+  )
+  select array_agg(d.outcome order by d.ix), array_agg(coalesce(a.seq, d.first_seq, 0) order by d.ix),
+    string_agg(set_byte('\x00'::bytea, 0, d.outcome) || int8send(coalesce(a.seq, d.first_seq, 0))
+      || coalesce(a.chain, '\x0000000000000000000000000000000000000000000000000000000000000000'::bytea), '' order by d.ix)
+  into outcomes, seqs, answer
+  from decided d left join appended a on a.ix = d.ix;
+
+  -- Steps of records that exist: none in a call that only notarizes.
+  if exists (select from unnest(versions) v where v > 1) then
+    update records r set state = i.to_state, version = i.version, last_seq = i.seq
+    from unnest(ledger_ids, subject_ids, to_states, versions, outcomes, seqs)
+      i (ledger_id, subject_id, to_state, version, outcome, seq)
+    where i.outcome = 0 and i.version > 1 and r.ledger_id = i.ledger_id and r.record_id = i.subject_id;
+  end if;
+
+  -- A first event without a record is a caller's fault, and would be found by nobody but an auditor.
+  if (select count(*) from unnest(versions, outcomes) i (version, outcome) where i.outcome = 0 and i.version = 1)
+    <> (select count(distinct n.item) from unnest(record_items) n (item) where outcomes[n.item] = 0) then
+    raise exception 'an entry that begins records comes with them'
+      using errcode = 'integrity_constraint_violation', constraint = 'entries_make_records';
+  end if;
+
+  -- What administrative entries (no version) say about ledgers, agents and keys; details hold their columns as JSON.
+  if exists (select from unnest(versions) v where v is null) then
+    perform append_details(ledger_ids, kinds, subject_ids, details, outcomes, seqs);
+  end if;
+  -- Of a ledger-created that was refused nothing may stay.
+  if 'ledger-created' = any (kinds) then
+    delete from chain_heads h where h.ledger_id = any (ledger_ids) and h.size = 0;
+  end if;
+  return answer;
+end $function$;
+
+create aggregate tallystick.chain_extend(bytea,bytea) (sfunc = tallystick.chain_step, stype = bytea);
+
+CREATE OR REPLACE FUNCTION tallystick.chain_heads_forward_only()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  if tg_op = 'INSERT' then
+    if new.size = 0 then return new; end if;
+  elsif tg_op = 'DELETE' then
+    if old.size = 0 then return old; end if;  -- of a ledger-created that was refused: it never began
+  elsif new.ledger_id = old.ledger_id and new.envelope_kid = old.envelope_kid and new.size > old.size
+    and exists (select from entries e
+      where e.ledger_id = new.ledger_id and e.seq = new.size - 1 and e.chain = new.chain) then
+    return new;
+  end if;
+  raise exception 'a chain head moves forward only, together with the entries that explain it'
+    using errcode = 'integrity_constraint_violation', constraint = 'chain_heads_forward_only';
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.chain_link(previous bytea, leaf bytea)
+ RETURNS bytea
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN sha256((('\x02'::bytea || previous) || leaf));
+
+CREATE OR REPLACE FUNCTION tallystick.chain_step(state bytea, leaf bytea, head bytea)
+ RETURNS bytea
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+begin
+  return sha256('\x02'::bytea || coalesce(state, head) || leaf);
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.checkpoints_agree()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  if not exists (select from entries e
+      where e.ledger_id = new.ledger_id and e.seq = new.size - 1 and e.chain = new.chain)
+    or exists (select from checkpoints c where c.ledger_id = new.ledger_id and c.size >= new.size) then
+    raise exception 'a checkpoint agrees with the chain and extends the checkpoints before it'
+      using errcode = 'integrity_constraint_violation', constraint = 'checkpoints_agree';
+  end if;
+  return new;
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.entries_extend_chain()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+declare
+  ledgers_added bigint;
+  ledgers_moved bigint;
+begin
+  select count(distinct ledger_id) into ledgers_added from added;
+  with linked as (
+    select a.ledger_id, a.seq, a.chain, a.leaf, h.size as head_size,
+      row_number() over w as place,
+      coalesce(lag(a.chain) over w, h.chain) as previous
+    from added a join chain_heads h on h.ledger_id = a.ledger_id
+    window w as (partition by a.ledger_id order by a.seq)
+  ), checked as (
+    select ledger_id, max(seq) + 1 as size, min(head_size) as head_size,
+      (array_agg(chain order by seq desc))[1] as chain
+    from linked
+    group by ledger_id
+    having bool_and(seq = head_size + place - 1 and chain = chain_link(previous, leaf))
+  )
+  update chain_heads h set size = c.size, chain = c.chain
+  from checked c
+  where h.ledger_id = c.ledger_id and h.size = c.head_size;
+  get diagnostics ledgers_moved = row_count;
+  if ledgers_moved <> ledgers_added then
+    raise exception 'entries do not continue their ledger''s chain'
+      using errcode = 'integrity_constraint_violation', constraint = 'entries_extend_chain';
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.records_begin()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  if exists (
+    select from (
+      select ledger_id, first_seq, state, case when item_index is null then record_id end as subject_id,
+        bool_and(version = 1 and last_seq = first_seq and payload is not null and payload_erased_seq is null)
+          and coalesce(max(item_index) + 1, 1) = count(*) as fresh
+      from added group by 1, 2, 3, 4
+    ) a
+    left join lateral (
+      select true as known
+      from entries e join record_transitions t on t.kind = e.kind and t.from_state = ''
+      where e.ledger_id = a.ledger_id and e.seq = a.first_seq and t.to_state = a.state
+        and case when e.kind = 'batch-notarized' then a.subject_id is null else e.subject_id = a.subject_id end
+      offset 0
+    ) entry on true
+    where entry.known is null or not a.fresh
+  ) then
+    raise exception 'a record begins with an entry that is about it and leads to its state'
+      using errcode = 'integrity_constraint_violation', constraint = 'records_begin';
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.records_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  if exists (
+    select from before b
+    full join after a on a.ledger_id = b.ledger_id and a.record_id = b.record_id
+    left join lateral (
+      select e.kind from entries e
+      where e.ledger_id = a.ledger_id and e.seq = a.last_seq and e.subject_id = a.record_id
+        and e.version = a.version and e.prev_seq = b.last_seq
+      offset 0
+    ) step on true
+    left join lateral (
+      select true as known from entries e
+      where e.ledger_id = a.ledger_id and e.seq = a.payload_erased_seq and e.kind = 'payload-erased'
+        and e.subject_id = a.record_id
+      offset 0
+    ) erasure on true
+    where a.record_id is null or b.record_id is null
+      -- what a record is never changes
+      or (a.type, a.first_seq, a.item_index, a.actor_id, a.on_behalf_of, a.occurred_at, a.traceparent, a.digest)
+        is distinct from
+         (b.type, b.first_seq, b.item_index, b.actor_id, b.on_behalf_of, b.occurred_at, b.traceparent, b.digest)
+      -- its documents may only become null, with the entry that says so
+      or ((a.payload, a.salt, a.metadata, a.payload_erased_seq)
+          is distinct from (b.payload, b.salt, b.metadata, b.payload_erased_seq)
+        and not (b.payload_erased_seq is null and erasure.known is not null
+          and a.payload is null and a.salt is null and a.metadata is null))
+      -- its state moves as the table says, one version at a time
+      or ((a.state, a.version, a.last_seq) is distinct from (b.state, b.version, b.last_seq)
+        and not (a.version = b.version + 1 and exists (
+          select from record_transitions t
+          where t.from_state = b.state and t.kind = step.kind and t.to_state = a.state)))
+  ) then
+    raise exception 'a record changes only by a known transition or an erasure, each explained by an entry'
+      using errcode = 'integrity_constraint_violation', constraint = 'records_change';
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.refuse_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  raise exception '% is append-only: % is refused', tg_table_name, lower(tg_op)
+    using errcode = 'integrity_constraint_violation', constraint = tg_table_name || '_append_only';
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.tree_grows()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  if tg_table_name = 'tree_frontiers' then
+    if new.ledger_id = old.ledger_id and new.size > old.size then return new; end if;
+  elsif (new.ledger_id, new.level, new.tile_index) = (old.ledger_id, old.level, old.tile_index)
+    and substr(new.hashes, 1, length(old.hashes)) = old.hashes then
+    return new;
+  end if;
+  raise exception 'the stored tree only grows'
+    using errcode = 'integrity_constraint_violation', constraint = tg_table_name || '_grow';
+end $function$;
+
+-- Triggers
+
+CREATE TRIGGER chain_heads_forward_only BEFORE INSERT OR DELETE OR UPDATE ON tallystick.chain_heads FOR EACH ROW EXECUTE FUNCTION tallystick.chain_heads_forward_only();
+CREATE TRIGGER chain_heads_no_truncate BEFORE TRUNCATE ON tallystick.chain_heads FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
+CREATE TRIGGER checkpoints_agree BEFORE INSERT ON tallystick.checkpoints FOR EACH ROW EXECUTE FUNCTION tallystick.checkpoints_agree();
+CREATE TRIGGER checkpoints_append_only BEFORE DELETE OR UPDATE ON tallystick.checkpoints FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
+CREATE TRIGGER checkpoints_no_truncate BEFORE TRUNCATE ON tallystick.checkpoints FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
+CREATE TRIGGER entries_append_only BEFORE DELETE OR UPDATE ON tallystick.entries FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
+CREATE TRIGGER entries_extend_chain AFTER INSERT ON tallystick.entries REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION tallystick.entries_extend_chain();
+CREATE TRIGGER entries_no_truncate BEFORE TRUNCATE ON tallystick.entries FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
+CREATE TRIGGER idempotency_keys_append_only BEFORE DELETE OR UPDATE ON tallystick.idempotency_keys FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
+CREATE TRIGGER idempotency_keys_no_truncate BEFORE TRUNCATE ON tallystick.idempotency_keys FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
+CREATE TRIGGER records_begin AFTER INSERT ON tallystick.records REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION tallystick.records_begin();
+CREATE TRIGGER records_change AFTER UPDATE ON tallystick.records REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION tallystick.records_change();
+CREATE TRIGGER records_no_delete BEFORE DELETE ON tallystick.records FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
+CREATE TRIGGER records_no_truncate BEFORE TRUNCATE ON tallystick.records FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
+CREATE TRIGGER tree_frontiers_grow BEFORE UPDATE ON tallystick.tree_frontiers FOR EACH ROW EXECUTE FUNCTION tallystick.tree_grows();
+CREATE TRIGGER tree_tiles_grow BEFORE UPDATE ON tallystick.tree_tiles FOR EACH ROW EXECUTE FUNCTION tallystick.tree_grows();
+
+-- Privileges that are not the owner's
+
+grant execute on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],integer[],uuid[],integer[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[]) to tallystick_api;
+grant execute on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],integer[],uuid[],integer[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[]) to tallystick_worker;
+grant usage on schema public to public;
+grant usage on schema tallystick to tallystick_api;
+grant usage on schema tallystick to tallystick_worker;
+grant select on table tallystick.agents to tallystick_api;
+grant select on table tallystick.agents to tallystick_worker;
+grant select on table tallystick.api_keys to tallystick_api;
+grant select on table tallystick.api_keys to tallystick_worker;
+grant select on table tallystick.chain_heads to tallystick_api;
+grant select on table tallystick.chain_heads to tallystick_worker;
+grant select on table tallystick.checkpoints to tallystick_api;
+grant insert, select on table tallystick.checkpoints to tallystick_worker;
+grant select on table tallystick.entries to tallystick_api;
+grant select on table tallystick.entries to tallystick_worker;
+grant select on table tallystick.entry_kinds to tallystick_api;
+grant select on table tallystick.entry_kinds to tallystick_worker;
+grant select on table tallystick.envelope_key_secrets to tallystick_api;
+grant select on table tallystick.envelope_key_secrets to tallystick_worker;
+grant select on table tallystick.ledgers to tallystick_api;
+grant select on table tallystick.ledgers to tallystick_worker;
+grant select on table tallystick.note_key_secrets to tallystick_worker;
+grant select on table tallystick.record_states to tallystick_api;
+grant select on table tallystick.record_states to tallystick_worker;
+grant select on table tallystick.record_transitions to tallystick_api;
+grant select on table tallystick.record_transitions to tallystick_worker;
+grant select on table tallystick.records to tallystick_api;
+grant select on table tallystick.records to tallystick_worker;
+grant select on table tallystick.schema_migrations to tallystick_api;
+grant select on table tallystick.schema_migrations to tallystick_worker;
+grant select on table tallystick.server_keys to tallystick_api;
+grant select on table tallystick.server_keys to tallystick_worker;
+grant select on table tallystick.tree_frontiers to tallystick_api;
+grant insert, select, update on table tallystick.tree_frontiers to tallystick_worker;
+grant select on table tallystick.tree_tiles to tallystick_api;
+grant insert, select, update on table tallystick.tree_tiles to tallystick_worker;

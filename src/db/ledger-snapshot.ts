@@ -1,0 +1,235 @@
+import pg from 'pg'
+import { toUuid } from './uuid.ts'
+
+/*
+ * A whole ledger as it was at one moment, table by table, each in the order of the entries that explain its rows: what
+ * an audit compares with the statements. Cursors, because a table may be larger than memory.
+ */
+
+const ROWS_PER_FETCH = 1_000
+const CONNECT_TIMEOUT_MS = 10_000
+
+export type LedgerSnapshot = {
+  readonly client: pg.Client
+  close(): Promise<void>
+}
+
+/**
+ * One connection in one read-only snapshot, which ends with the connection. It asks for time zone and formats that
+ * the statements below rely on.
+ */
+export async function openSnapshot(url: string): Promise<LedgerSnapshot> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    application_name: 'tallystick verify',
+  })
+  // A connection that breaks fails the query that waits; without a listener it would end the process too.
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    await client.query('begin isolation level repeatable read read only')
+    // Sequential scans of one ledger among many, each over all of a table, are what a wrong estimate costs.
+    await client.query("select set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)")
+  } catch (error) {
+    await client.end()
+    throw error
+  }
+  return { client, close: () => client.end() }
+}
+
+/** Rows of `text`, which may use $1: the ledger's uuid. In the order that the query gives. */
+export async function* streamRows<T extends pg.QueryResultRow>(
+  client: pg.ClientBase,
+  name: string,
+  text: string,
+  ledgerId: Uint8Array,
+): AsyncGenerator<T> {
+  await client.query(`declare ${name} no scroll cursor for ${text}`, [toUuid(ledgerId)])
+  for (;;) {
+    const { rows } = await client.query<T>(`fetch forward ${ROWS_PER_FETCH} from ${name}`)
+    yield* rows
+    if (rows.length < ROWS_PER_FETCH) break
+  }
+  await client.query(`close ${name}`)
+}
+
+/** Ids of all ledgers that the tables of ledgers and of chain heads know. */
+export async function listLedgerIds(client: pg.ClientBase): Promise<Buffer[]> {
+  const { rows } = await client.query<{ id: Buffer }>(
+    `select uuid_send(ledger_id) as id from tallystick.chain_heads
+     union select uuid_send(ledger_id) from tallystick.ledgers order by id`,
+  )
+  return rows.map((row) => row.id)
+}
+
+/**
+ * Tables that hold rows of a ledger without a chain, whose rows no audit of any ledger would ever see. Jumps from
+ * ledger to ledger along the primary keys.
+ */
+export async function listStrayTables(client: pg.ClientBase): Promise<string[]> {
+  const tables = [
+    'entries',
+    'records',
+    'checkpoints',
+    'tree_tiles',
+    'tree_frontiers',
+    'agents',
+    'api_keys',
+    'ledgers',
+  ]
+  const stray: string[] = []
+  for (const table of tables) {
+    const { rowCount } = await client.query(
+      `with recursive ids as (
+         (select ledger_id from tallystick.${table} order by ledger_id limit 1)
+         union all
+         select (select t.ledger_id from tallystick.${table} t where t.ledger_id > ids.ledger_id order by t.ledger_id limit 1)
+         from ids where ids.ledger_id is not null
+       )
+       select from ids where ledger_id is not null
+         and not exists (select from tallystick.chain_heads h where h.ledger_id = ids.ledger_id) limit 1`,
+    )
+    if (rowCount) stray.push(table)
+  }
+  return stray
+}
+
+export type AuditedEntry = {
+  seq: string
+  kind: string
+  recorded_at: Date
+  recorded_at_us: string
+  leaf: Buffer
+  chain: Buffer
+  envelope: Buffer
+  subject_id: string | null
+  version: number | null
+  prev_seq: string | null
+  prev_leaf: Buffer | null
+  actor_id: string | null
+  key_id: string | null
+}
+
+/** `prev_leaf` is what `prev_seq` points to: the statement names it by leaf. */
+export const ENTRIES_BY_SEQ = `
+  select e.seq, e.kind, e.recorded_at, (extract(epoch from e.recorded_at) * 1000000)::bigint as recorded_at_us,
+    e.leaf, e.chain, e.envelope, e.subject_id, e.version, e.prev_seq, p.leaf as prev_leaf, e.actor_id, e.key_id
+  from tallystick.entries e
+  left join lateral (
+    select x.leaf from tallystick.entries x where x.ledger_id = e.ledger_id and x.seq = e.prev_seq offset 0
+  ) p on true
+  where e.ledger_id = $1 order by e.seq`
+
+export type AuditedRecord = {
+  seq: string
+  record_id: string
+  type: string
+  state: string
+  version: number
+  last_seq: string
+  last_subject_id: string | null
+  item_index: number | null
+  actor_id: string
+  on_behalf_of: string | null
+  occurred_at: Date | null
+  occurred_at_us: string | null
+  traceparent: string | null
+  digest: Buffer
+  salt: Buffer | null
+  payload: Buffer | null
+  payload_erased_seq: string | null
+}
+
+/** `last_subject_id` is whom the entry at `last_seq` is about. */
+export const RECORDS_BY_SEQ = `
+  select r.first_seq as seq, r.record_id, r.type, r.state, r.version, r.last_seq, r.item_index, r.actor_id,
+    r.on_behalf_of, r.occurred_at, (extract(epoch from r.occurred_at) * 1000000)::bigint as occurred_at_us,
+    r.traceparent, r.digest, r.salt, r.payload, r.payload_erased_seq, l.subject_id as last_subject_id
+  from tallystick.records r
+  left join lateral (
+    select x.subject_id from tallystick.entries x
+    where r.last_seq <> r.first_seq and x.ledger_id = r.ledger_id and x.seq = r.last_seq offset 0
+  ) l on true
+  where r.ledger_id = $1 order by r.first_seq, r.item_index nulls first`
+
+export type AuditedAgent = { seq: string; agent_id: string; name: string }
+
+export const AGENTS_BY_SEQ = `
+  select registered_seq as seq, agent_id, name from tallystick.agents where ledger_id = $1 order by registered_seq`
+
+export type AuditedKey = {
+  seq: string
+  key_id: string
+  agent_id: string
+  scopes: string[]
+  expires_at_us: string | null
+}
+
+export const KEYS_BY_SEQ = `
+  select created_seq as seq, key_id, agent_id, scopes, (extract(epoch from expires_at) * 1000000)::bigint as expires_at_us
+  from tallystick.api_keys where ledger_id = $1 order by created_seq`
+
+export type AuditedIdempotencyKey = { seq: string; actor_id: string }
+
+export const IDEMPOTENCY_KEYS_BY_SEQ = `
+  select seq, actor_id from tallystick.idempotency_keys where ledger_id = $1 order by seq`
+
+export type AuditedCheckpoint = { size: string; root: Buffer; chain: Buffer; note: string }
+
+export const CHECKPOINTS_BY_SIZE = `
+  select size, root, chain, note from tallystick.checkpoints where ledger_id = $1 order by size`
+
+export type AuditedTile = { level: number; tile_index: string; hashes: Buffer }
+
+export const TILES_IN_ORDER = `
+  select level, tile_index, hashes from tallystick.tree_tiles where ledger_id = $1 order by level, tile_index`
+
+/** Whether this login may read the table of idempotency keys: the servers' own may not. */
+export async function canReadIdempotencyKeys(client: pg.ClientBase): Promise<boolean> {
+  const { rows } = await client.query<{ may: boolean }>(
+    "select has_table_privilege('tallystick.idempotency_keys', 'select') as may",
+  )
+  return rows[0]!.may
+}
+
+export type AuditedLedger = {
+  name: string | null
+  issuer: string | null
+  origin: string | null
+  note_kid: Buffer | null
+  size: string | null
+  chain: Buffer | null
+  envelope_kid: Buffer | null
+  tree_size: string | null
+  tree_hashes: Buffer | null
+}
+
+/** The rows of which a ledger has one each; null where it has none. */
+export async function getAuditedLedger(client: pg.ClientBase, ledgerId: Uint8Array): Promise<AuditedLedger> {
+  const { rows } = await client.query<AuditedLedger>(
+    `select l.name, l.issuer, l.origin, l.note_kid, h.size, h.chain, h.envelope_kid,
+       t.size as tree_size, t.hashes as tree_hashes
+     from (select $1::uuid as ledger_id) i
+     left join tallystick.ledgers l using (ledger_id)
+     left join tallystick.chain_heads h using (ledger_id)
+     left join tallystick.tree_frontiers t using (ledger_id)`,
+    [toUuid(ledgerId)],
+  )
+  return rows[0]!
+}
+
+export type AuditedServerKey = {
+  kid: Buffer
+  use: string
+  alg: string
+  spki: Buffer
+  compromised_at: Date | null
+}
+
+export async function listServerKeys(client: pg.ClientBase): Promise<AuditedServerKey[]> {
+  const { rows } = await client.query<AuditedServerKey>(
+    'select kid, use, alg, spki, compromised_at from tallystick.server_keys order by kid',
+  )
+  return rows
+}

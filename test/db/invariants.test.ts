@@ -1,0 +1,616 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { type TestContext, test } from 'node:test'
+import type pg from 'pg'
+import { appendEntries } from '../../src/db/append-entries.ts'
+import { toUuid } from '../../src/db/uuid.ts'
+import { checkAllLedgers, checkLedger } from '../helpers/check-ledger.ts'
+import { connect } from '../helpers/connect.ts'
+import { createTestDatabase, type TestDatabase } from '../helpers/database.ts'
+import {
+  addTestStep,
+  createTestLedger,
+  leafOf,
+  linkOf,
+  makeBatch,
+  makeEntry,
+  makeIdempotency,
+  makeStep,
+  outcomesOf,
+  type TestLedger,
+} from '../helpers/test-ledger.ts'
+
+/*
+ * Breaking each invariant through SQL, as each login. What refuses is named: a constraint or trigger of the
+ * schema, or 42501, a lacking privilege.
+ */
+
+type Login = 'api' | 'worker' | 'owner'
+type Refusal = { readonly constraint: string } | { readonly code: string }
+
+const FORBIDDEN = { code: '42501' }
+const refusedBy = (constraint: string): Refusal => ({ constraint })
+
+// One database: nothing here succeeds, so that no test sees another's doing.
+let shared: Promise<TestDatabase> | null = null
+/** Of the running test. */
+let database: TestDatabase
+let clients: Record<Login, pg.Client>
+let ledger: TestLedger
+let other: TestLedger
+/** Values that statements name by $name. */
+let values: Record<string, unknown>
+
+async function open(t: TestContext): Promise<void> {
+  const first = shared === null
+  shared ??= createTestDatabase(t)
+  database = await shared
+  clients = {
+    api: await connect(t, database.apiUrl),
+    worker: await connect(t, database.workerUrl),
+    owner: await connect(t, database.ownerUrl),
+  }
+  if (first) await fill()
+}
+
+/** Entries 0 to 2 of the ledger, 3 a record, 4 a batch, 5 a step of the record, 6 another record. */
+async function fill(): Promise<void> {
+  await addTestStep(clients.owner)
+  ledger = await createTestLedger(clients.api)
+  other = await createTestLedger(clients.api)
+  const record = makeEntry(ledger, { idempotency: makeIdempotency('k', 'request') })
+  const batch = makeBatch(ledger, 2)
+  const step = makeStep(ledger, record.subjectId, 2, record.leaf)
+  const last = makeEntry(ledger)
+  for (const entry of [record, batch, step, last]) {
+    assert.deepEqual(outcomesOf(await appendEntries(clients.api, [entry])), ['appended'])
+  }
+  const { rows } = await clients.owner.query(
+    'select * from tallystick.entries where ledger_id = $1 order by seq',
+    [toUuid(ledger.id)],
+  )
+  const envelope = randomBytes(100)
+  values = {
+    ledger: toUuid(ledger.id),
+    other: toUuid(other.id),
+    stranger: toUuid(randomBytes(16)),
+    record: toUuid(record.subjectId),
+    lastRecord: toUuid(last.subjectId),
+    agent: toUuid(ledger.agentId),
+    random: randomBytes(32),
+    salt: randomBytes(16),
+    kid: ledger.kid,
+    envelope,
+    leaf: leafOf(envelope),
+    next: linkOf(rows[6].chain, leafOf(envelope)),
+    skipped: linkOf(rows[5].chain, leafOf(envelope)),
+    chainAt3: rows[2].chain,
+    chainAt5: rows[4].chain,
+    chainAt7: rows[6].chain,
+  }
+  await run('worker', CHECKPOINT('5', '$chainAt5'))
+  await run('worker', 'insert into tallystick.tree_tiles values ($ledger, 0, 0, $random || $random)')
+  await run('worker', 'insert into tallystick.tree_frontiers values ($ledger, 5, $random || $random)')
+}
+
+const ENTRY = (seq: string, chain: string, changes: Record<string, string> = {}) => {
+  const columns = {
+    ledger_id: '$ledger',
+    seq,
+    kind: "'agent-registered'",
+    subject_id: '$stranger',
+    recorded_at: 'now()',
+    leaf: '$leaf',
+    chain,
+    envelope: '$envelope',
+    ...changes,
+  }
+  return `insert into tallystick.entries (${Object.keys(columns)}) values (${Object.values(columns)})`
+}
+
+const RECORD = (changes: Record<string, string> = {}) => {
+  const columns = {
+    ledger_id: '$ledger',
+    record_id: '$stranger',
+    type: "'generic/1'",
+    state: "'RECORDED'",
+    version: '1',
+    first_seq: '3',
+    last_seq: '3',
+    actor_id: '$agent',
+    digest: '$random',
+    salt: '$salt',
+    payload: "'{}'",
+    ...changes,
+  }
+  return `insert into tallystick.records (${Object.keys(columns)}) values (${Object.values(columns)})`
+}
+
+const BATCH_OF_ONE = (changes: Record<string, string>) =>
+  `with entry as (${ENTRY('7', '$next', { kind: "'batch-notarized'", version: '1' })})
+   ${RECORD({ first_seq: '7', last_seq: '7', item_index: '0', ...changes })}`
+
+const CHECKPOINT = (size: string, chain: string) =>
+  `insert into tallystick.checkpoints (ledger_id, size, root, chain, note)
+   values ($ledger, ${size}, $random, ${chain}, 'note')`
+
+const UPDATE = (table: string, change: string) =>
+  `update tallystick.${table} set ${change} where ledger_id = $ledger`
+
+/** What not even the owner can do while the triggers stand. */
+const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
+  'change, delete or truncate entries': [
+    [refusedBy('entries_append_only'), UPDATE('entries', 'envelope = $envelope, leaf = $leaf')],
+    [refusedBy('entries_append_only'), UPDATE('entries', 'recorded_at = now()')],
+    [
+      refusedBy('entries_append_only'),
+      'delete from tallystick.entries where ledger_id = $ledger and seq = 6',
+    ],
+    [refusedBy('entries_append_only'), 'truncate tallystick.entries'],
+    [
+      refusedBy('entries_append_only'),
+      `insert into tallystick.entries select * from tallystick.entries where ledger_id = $ledger and seq = 3
+       on conflict (ledger_id, seq) do update set envelope = excluded.envelope`,
+    ],
+    [
+      refusedBy('entries_append_only'),
+      `merge into tallystick.entries e using (select 3 as seq) s on e.ledger_id = $ledger and e.seq = s.seq
+       when matched then delete`,
+    ],
+  ],
+  'insert an entry that does not continue the chain': [
+    [refusedBy('entries_extend_chain'), ENTRY('8', '$next')],
+    [refusedBy('entries_extend_chain'), ENTRY('7', '$random')],
+    [refusedBy('entries_extend_chain'), ENTRY('7', '$skipped')],
+    [refusedBy('entries_extend_chain'), ENTRY('1', '$next', { ledger_id: '$stranger' })],
+    [refusedBy('entries_pkey'), ENTRY('6', '$skipped')],
+    [refusedBy('entries_leaf'), ENTRY('7', '$next', { leaf: '$random' })],
+    [refusedBy('entries_leaf'), ENTRY('7', '$next', { leaf: 'sha256($envelope)' })],
+    [refusedBy('entries_begin'), ENTRY('7', '$next', { kind: "'ledger-created'", subject_id: '$ledger' })],
+    [refusedBy('entries_begin'), ENTRY('0', '$next', { ledger_id: '$stranger' })],
+    [refusedBy('entries_check'), ENTRY('7', '$next', { prev_seq: '7', version: '2' })],
+    [refusedBy('entries_envelope_check'), ENTRY('7', '$next', { envelope: "repeat('x', 32769)::bytea" })],
+  ],
+  'move, reset, replace or remove a chain head': [
+    [refusedBy('chain_heads_forward_only'), UPDATE('chain_heads', 'size = 5, chain = $chainAt5')],
+    [refusedBy('chain_heads_forward_only'), UPDATE('chain_heads', 'size = 8')],
+    [refusedBy('chain_heads_forward_only'), UPDATE('chain_heads', 'size = 8, chain = $next')],
+    [refusedBy('chain_heads_forward_only'), UPDATE('chain_heads', 'chain = $random')],
+    [refusedBy('chain_heads_forward_only'), UPDATE('chain_heads', 'envelope_kid = $random')],
+    [refusedBy('chain_heads_forward_only'), UPDATE('chain_heads', 'ledger_id = $stranger')],
+    [refusedBy('chain_heads_forward_only'), UPDATE('chain_heads', 'size = 0')],
+    [refusedBy('chain_heads_forward_only'), 'delete from tallystick.chain_heads where ledger_id = $ledger'],
+    [refusedBy('chain_heads_append_only'), 'truncate tallystick.chain_heads'],
+    [
+      refusedBy('chain_heads_forward_only'),
+      'insert into tallystick.chain_heads values ($stranger, 5, $chainAt5, $kid)',
+    ],
+    [
+      refusedBy('chain_heads_check'),
+      'insert into tallystick.chain_heads values ($stranger, 0, $random, $kid)',
+    ],
+  ],
+  'change what a record is, or its documents': [
+    ...[
+      'digest = $random',
+      "type = 'other/1'",
+      'actor_id = $stranger',
+      'record_id = $stranger',
+      'first_seq = 2',
+    ]
+      .concat(['on_behalf_of = $agent', 'occurred_at = now()', "traceparent = '00'", 'item_index = 7'])
+      .concat(["payload = '[]'", 'salt = $salt', "metadata = '{}'"])
+      .concat(['payload = null, salt = null, payload_erased_seq = 6', 'payload_erased_seq = 6'])
+      .map((change): [Refusal, string] => [
+        refusedBy('records_change'),
+        `${UPDATE('records', change)} and record_id = $record`,
+      ]),
+    [refusedBy('records_check1'), UPDATE('records', 'payload_erased_seq = 3')],
+    [refusedBy('records_payload_or_erased'), UPDATE('records', 'payload = null')],
+    [refusedBy('records_payload_or_erased'), UPDATE('records', 'payload = null, salt = null')],
+    [refusedBy('records_append_only'), 'delete from tallystick.records where ledger_id = $ledger'],
+    [refusedBy('records_append_only'), 'truncate tallystick.records'],
+  ],
+  'move a record where no transition and no entry leads': [
+    ...[
+      "state = 'DONE'", // no step
+      "state = 'DONE', version = 2", // no entry
+      'version = 2',
+      'version = 3',
+    ].map((change): [Refusal, string] => [
+      refusedBy('records_change'),
+      `${UPDATE('records', change)} and record_id = $lastRecord`,
+    ]),
+    [
+      refusedBy('records_change'), // the step of another record
+      `${UPDATE('records', "state = 'DONE', version = 2, last_seq = 5")} and item_index = 0`,
+    ],
+    ...["state = 'RECORDED', version = 1, last_seq = 3", "state = 'RECORDED'", 'version = 3'].map(
+      (change): [Refusal, string] => [
+        refusedBy('records_change'),
+        `${UPDATE('records', change)} and record_id = $record`,
+      ],
+    ),
+  ],
+  'insert a record that no entry explains': [
+    [refusedBy('records_begin'), RECORD({ first_seq: '7', last_seq: '7' })], // no such entry
+    [refusedBy('records_begin'), RECORD({ first_seq: '5', last_seq: '5' })], // a step
+    [refusedBy('records_begin'), RECORD({ first_seq: '1', last_seq: '1' })], // not a record's
+    [refusedBy('records_begin'), RECORD({ item_index: '0' })], // the entry of one record, which is another
+    [refusedBy('records_begin'), RECORD({ first_seq: '4', last_seq: '4' })], // a batch's, without a place
+    [refusedBy('records_begin'), RECORD({ first_seq: '4', last_seq: '4', item_index: '2' })], // a late one
+    [refusedBy('records_begin'), BATCH_OF_ONE({ version: '2' })],
+    [refusedBy('records_begin'), BATCH_OF_ONE({ state: "'DONE'" })],
+    [refusedBy('records_begin'), BATCH_OF_ONE({ last_seq: '8' })],
+    [refusedBy('records_begin'), BATCH_OF_ONE({ payload: 'null', salt: 'null', payload_erased_seq: '8' })],
+    [refusedBy('records_begin'), BATCH_OF_ONE({ item_index: '1' })],
+    [refusedBy('records_by_seq'), RECORD({ first_seq: '4', last_seq: '4', item_index: '0' })],
+    [refusedBy('records_pkey'), RECORD({ record_id: '$record' })],
+  ],
+  'change or forget an idempotency key': [
+    [refusedBy('idempotency_keys_append_only'), UPDATE('idempotency_keys', 'seq = 4')],
+    [refusedBy('idempotency_keys_append_only'), UPDATE('idempotency_keys', 'fingerprint = $random')],
+    [refusedBy('idempotency_keys_append_only'), 'delete from tallystick.idempotency_keys'],
+    [refusedBy('idempotency_keys_append_only'), 'truncate tallystick.idempotency_keys'],
+    [
+      refusedBy('idempotency_keys_pkey'),
+      'insert into tallystick.idempotency_keys select * from tallystick.idempotency_keys',
+    ],
+  ],
+  'change or remove a checkpoint': [
+    [refusedBy('checkpoints_append_only'), UPDATE('checkpoints', "note = 'another'")],
+    [refusedBy('checkpoints_append_only'), 'delete from tallystick.checkpoints where ledger_id = $ledger'],
+    [refusedBy('checkpoints_append_only'), 'truncate tallystick.checkpoints'],
+  ],
+}
+
+/** What the worker, who publishes checkpoints and grows the tree, can't do with it; nor can the owner. */
+const TREE_ATTEMPTS: Record<string, [Refusal, string][]> = {
+  'publish a checkpoint that contradicts the chain or an earlier one': [
+    [refusedBy('checkpoints_agree'), CHECKPOINT('7', '$random')],
+    [refusedBy('checkpoints_agree'), CHECKPOINT('7', '$chainAt5')],
+    [refusedBy('checkpoints_agree'), CHECKPOINT('8', '$next')],
+    [refusedBy('checkpoints_agree'), CHECKPOINT('3', '$chainAt3')],
+    [refusedBy('checkpoints_agree'), CHECKPOINT('5', '$chainAt5')],
+  ],
+  'shrink or change the stored tree': [
+    [refusedBy('tree_tiles_grow'), UPDATE('tree_tiles', 'hashes = $random')],
+    [refusedBy('tree_tiles_grow'), UPDATE('tree_tiles', 'hashes = sha256($random) || $random || $random')],
+    [refusedBy('tree_tiles_grow'), UPDATE('tree_tiles', 'tile_index = 1')],
+    [refusedBy('tree_tiles_grow'), UPDATE('tree_tiles', 'ledger_id = $other')],
+    [refusedBy('tree_tiles_hashes_check'), UPDATE('tree_tiles', "hashes = hashes || '\\x00'::bytea")],
+    [refusedBy('tree_frontiers_grow'), UPDATE('tree_frontiers', 'size = 4')],
+    [refusedBy('tree_frontiers_grow'), UPDATE('tree_frontiers', 'hashes = $random')],
+    [refusedBy('tree_frontiers_grow'), UPDATE('tree_frontiers', 'size = 9, ledger_id = $other')],
+  ],
+}
+
+/** What a stolen pod's login, api or worker, can't do because it may not. */
+const POD_ATTEMPTS: Record<string, string[]> = {
+  'write into the chain past append_entries': [
+    ENTRY('7', '$next'),
+    UPDATE('entries', 'recorded_at = now()'),
+    'delete from tallystick.entries',
+    'truncate tallystick.entries',
+    UPDATE('chain_heads', 'size = size + 1'),
+    'insert into tallystick.chain_heads values ($stranger, 0, $random, $kid)',
+    'delete from tallystick.chain_heads',
+    'select from tallystick.chain_heads for update',
+  ],
+  'write records, keys, agents or ledgers': [
+    RECORD(),
+    UPDATE('records', "state = 'DONE'"),
+    'delete from tallystick.records',
+    UPDATE('api_keys', "scopes = '{keys:manage}'"),
+    'insert into tallystick.api_keys select * from tallystick.api_keys',
+    'delete from tallystick.agents',
+    UPDATE('ledgers', "name = 'mine'"),
+    UPDATE('ledgers', 'note_kid = $random'),
+    'insert into tallystick.idempotency_keys select * from tallystick.idempotency_keys',
+    "insert into tallystick.record_transitions values ('', 'test-step', 'DONE')",
+    "insert into tallystick.entry_kinds values ('mine', true, false)",
+    'update tallystick.entry_kinds set worker_only = false',
+    "insert into tallystick.server_keys (kid, use, alg, spki) values ($random, 'note', 'EdDSA', '')",
+    'delete from tallystick.envelope_key_secrets',
+    'delete from tallystick.schema_migrations',
+  ],
+  'unmake the guards': [
+    'alter table tallystick.entries disable trigger all',
+    'alter table tallystick.entries disable trigger entries_append_only',
+    'drop trigger entries_append_only on tallystick.entries',
+    'alter table tallystick.entries drop constraint entries_leaf',
+    'drop table tallystick.entries cascade',
+    'create trigger mine before insert on tallystick.entries for each row execute function tallystick.refuse_change()',
+    'create rule mine as on insert to tallystick.entries do instead nothing',
+    'alter function tallystick.append_entries security invoker',
+    'drop function tallystick.append_entries',
+    'create or replace function tallystick.chain_link(previous bytea, leaf bytea) returns bytea language sql as $$ select leaf $$',
+    'drop schema tallystick cascade',
+    'set session_replication_role = replica',
+    'lock table tallystick.entries in access exclusive mode',
+  ],
+  'become somebody else': [
+    'set role tallystick_owner',
+    'set session authorization tallystick_owner',
+    'set role postgres',
+    'create role mine superuser',
+    'alter role current_user superuser',
+    'alter role current_user createrole',
+    'grant tallystick_owner to current_user',
+    'set role pg_write_all_data',
+  ],
+  'call what only append_entries calls': [
+    "select tallystick.append_details('{}', '{}', '{}', '{}', '{}', '{}')",
+    'select tallystick.chain_link($random, $random)',
+    'select tallystick.chain_step($random, $random, $random)',
+    'select tallystick.chain_extend(leaf, chain) from tallystick.entries',
+  ],
+  'make objects that the schema or others would find': [
+    'create table tallystick.mine ()',
+    'create function tallystick.mine() returns int language sql as $$ select 1 $$',
+    'create view tallystick.mine as select 1',
+    'create schema mine',
+    'create table public.mine ()',
+    'create extension dblink',
+    'create cast (text as uuid) with inout',
+  ],
+  'reach out of the database': [
+    "copy tallystick.entries to program 'cat'",
+    "copy tallystick.entries to '/tmp/entries'",
+    "select pg_read_file('/etc/passwd')",
+    "select lo_import('/etc/passwd')",
+    'select * from pg_authid',
+  ],
+  'read what lies in another schema, such as the job queue': [
+    'select * from pgboss.job',
+    'insert into pgboss.job values (1)',
+    'select pgboss.mine()',
+  ],
+}
+
+const API_ATTEMPTS: Record<string, string[]> = {
+  'read the secret of the note key, or what idempotency keys stand for': [
+    'select * from tallystick.note_key_secrets',
+    'select sealed from tallystick.note_key_secrets',
+    'select count(*) from tallystick.note_key_secrets',
+    'select * from tallystick.idempotency_keys',
+  ],
+  'publish checkpoints or touch the tree': [
+    CHECKPOINT('7', '$chainAt7'),
+    UPDATE('tree_tiles', 'hashes = hashes || $random'),
+    'insert into tallystick.tree_frontiers values ($other, 1, $random)',
+    'delete from tallystick.tree_tiles',
+  ],
+}
+
+const WORKER_ATTEMPTS: Record<string, string[]> = {
+  'change a checkpoint, or remove parts of the tree': [
+    UPDATE('checkpoints', "note = 'another'"),
+    'delete from tallystick.checkpoints',
+    'delete from tallystick.tree_tiles',
+    'delete from tallystick.tree_frontiers',
+    'truncate tallystick.tree_tiles',
+  ],
+}
+
+const PGBOSS = `create schema if not exists pgboss; create table if not exists pgboss.job (id int);
+  create or replace function pgboss.mine() returns int language sql as 'select 1'`
+
+/** Whoever adds a table or a function says here what each login may do with it. */
+const GRANTS: Record<string, string> = {
+  'schema tallystick': 'api: USAGE; worker: USAGE',
+  schema_migrations: 'api: SELECT; worker: SELECT',
+  entry_kinds: 'api: SELECT; worker: SELECT',
+  record_states: 'api: SELECT; worker: SELECT',
+  record_transitions: 'api: SELECT; worker: SELECT',
+  server_keys: 'api: SELECT; worker: SELECT',
+  envelope_key_secrets: 'api: SELECT; worker: SELECT',
+  note_key_secrets: 'worker: SELECT',
+  ledgers: 'api: SELECT; worker: SELECT',
+  chain_heads: 'api: SELECT; worker: SELECT',
+  entries: 'api: SELECT; worker: SELECT',
+  records: 'api: SELECT; worker: SELECT',
+  idempotency_keys: '',
+  agents: 'api: SELECT; worker: SELECT',
+  api_keys: 'api: SELECT; worker: SELECT',
+  checkpoints: 'api: SELECT; worker: INSERT, SELECT',
+  tree_tiles: 'api: SELECT; worker: INSERT, SELECT, UPDATE',
+  tree_frontiers: 'api: SELECT; worker: INSERT, SELECT, UPDATE',
+  'append_entries()': 'api: EXECUTE; worker: EXECUTE',
+  'append_details()': '',
+  'chain_link()': '',
+  'chain_step()': '',
+  'chain_extend()': '',
+  'refuse_change()': '',
+  'entries_extend_chain()': '',
+  'chain_heads_forward_only()': '',
+  'records_begin()': '',
+  'records_change()': '',
+  'checkpoints_agree()': '',
+  'tree_grows()': '',
+}
+
+for (const [what, attempts] of Object.entries({ ...OWNER_ATTEMPTS, ...TREE_ATTEMPTS })) {
+  test(`the owner can't ${what}`, async (t) => {
+    await open(t)
+    for (const [refusal, sql] of attempts) await refuses('owner', sql, refusal)
+    await checkAllLedgers(clients.owner)
+  })
+}
+
+for (const [what, attempts] of Object.entries(TREE_ATTEMPTS)) {
+  test(`the worker can't ${what}`, async (t) => {
+    await open(t)
+    for (const [refusal, sql] of attempts) await refuses('worker', sql, refusal)
+  })
+}
+
+for (const [login, table] of [
+  ['api', { ...POD_ATTEMPTS, ...API_ATTEMPTS }],
+  ['worker', { ...POD_ATTEMPTS, ...WORKER_ATTEMPTS }],
+] as const) {
+  for (const [what, attempts] of Object.entries(table)) {
+    test(`the ${login}'s login can't ${what}`, async (t) => {
+      await open(t)
+      await clients.owner.query(PGBOSS)
+      for (const sql of attempts) await refuses(login, sql, FORBIDDEN)
+      await checkAllLedgers(clients.owner)
+    })
+  }
+}
+
+test('what continues the chain moves the head with it, whoever inserts it', async (t) => {
+  await open(t)
+  const client = clients.owner
+  await client.query('begin')
+  await run('owner', ENTRY('7', '$next'))
+  const { rows } = await run(
+    'owner',
+    'select size, chain from tallystick.chain_heads where ledger_id = $ledger',
+  )
+  assert.deepEqual(rows, [{ size: '8', chain: values['next'] }])
+  await client.query('rollback')
+})
+
+test('objects of the caller in its temporary schema do not come between append_entries and its tables', async (t) => {
+  await open(t)
+  for (const url of [database.apiUrl, database.workerUrl]) {
+    const client = await connect(t, url)
+    for (const table of ['entries', 'chain_heads', 'records', 'entry_kinds', 'record_transitions', 'added']) {
+      await client.query(`create temp table ${table} (ledger_id uuid, size bigint, chain bytea)`)
+    }
+    await client.query(
+      `create function pg_temp.sha256(bytea) returns bytea language sql as $$ select '\\x00'::bytea $$`,
+    )
+    await client.query('set search_path = pg_temp, tallystick, pg_catalog')
+    const good = makeEntry(ledger)
+    const bad = makeEntry(ledger, { leaf: randomBytes(32) })
+    assert.deepEqual(outcomesOf(await appendEntries(client, [good])), ['appended'])
+    await assert.rejects(appendEntries(client, [bad]), { constraint: 'entries_leaf' })
+    const { rows } = await client.query('select count(*)::int from pg_temp.entries')
+    assert.equal(rows[0].count, 0)
+  }
+  await checkLedger(clients.owner, ledger.id)
+})
+
+test('operators and functions of a schema that the caller owns do not come between either', async (t) => {
+  await open(t)
+  const superuser = await connect(t, database.superuserUrl)
+  for (const [login, url] of [
+    ['tallystick_api', database.apiUrl],
+    ['tallystick_worker', database.workerUrl],
+  ] as const) {
+    const schema = `evil_${login}`
+    await superuser.query(`create schema ${schema} authorization ${login}`)
+    const client = await connect(t, url)
+    await client.query(`set search_path = ${schema}`)
+    for (const type of ['bigint', 'bytea', 'uuid', 'text', 'int4', 'boolean']) {
+      await client.query(`
+        create function yes(${type}, ${type}) returns boolean language sql as 'select true';
+        create operator = (leftarg = ${type}, rightarg = ${type}, function = yes);
+        create operator > (leftarg = ${type}, rightarg = ${type}, function = yes);
+        create operator <> (leftarg = ${type}, rightarg = ${type}, function = yes)`)
+    }
+    await client.query(`create function sha256(bytea) returns bytea language sql as 'select $1';
+      create function substr(bytea, int, int) returns bytea language sql as 'select $1';
+      create function lower(text) returns text language sql as 'select $1'`)
+    await client.query(`set search_path = ${schema}, tallystick, pg_catalog`)
+    await assert.rejects(appendEntries(client, [makeEntry(ledger, { leaf: randomBytes(32) })]), {
+      constraint: 'entries_leaf',
+    })
+    const answers = await appendEntries(client, [
+      makeEntry(ledger, { kid: randomBytes(32) }),
+      makeEntry(ledger),
+    ])
+    assert.deepEqual(outcomesOf(answers), ['stale', 'appended'])
+    if (login === 'tallystick_worker') {
+      for (const [refusal, sql] of Object.values(TREE_ATTEMPTS).flat()) {
+        const [text, parameters] = bind(sql)
+        if (!sql.includes('ledger_id = $other') && !sql.includes('sha256')) {
+          await assert.rejects(client.query(text, parameters), refusal, sql)
+        }
+      }
+    }
+  }
+  await checkLedger(clients.owner, ledger.id)
+})
+
+test('the logins may do what this list says with each table and function of the schema, and public nothing', async (t) => {
+  await open(t)
+  const { rows } = await clients.owner.query<{ object: string; login: string; privileges: string }>(`
+    with object (name, owner, acl) as (
+      select 'schema ' || nspname, nspowner, coalesce(nspacl, acldefault('n', nspowner))
+      from pg_namespace where nspname = 'tallystick'
+      union all
+      select relname, relowner, coalesce(relacl, acldefault(case relkind when 'S' then 's' else 'r' end::"char", relowner))
+      from pg_class where relnamespace = 'tallystick'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+      union all
+      select c.relname || '.' || attname, relowner, attacl
+      from pg_attribute a join pg_class c on c.oid = a.attrelid
+      where relnamespace = 'tallystick'::regnamespace and attacl is not null
+      union all
+      select proname || '()', proowner, coalesce(proacl, acldefault('f', proowner))
+      from pg_proc where pronamespace = 'tallystick'::regnamespace
+    )
+    select o.name as object, coalesce(nullif(replace(a.grantee::regrole::text, 'tallystick_', ''), '-'), 'public') as login,
+      string_agg(a.privilege_type || case when a.is_grantable then ' WITH GRANT OPTION' else '' end, ', '
+        order by a.privilege_type) as privileges
+    from object o left join lateral aclexplode(o.acl) a on a.grantee <> o.owner
+    group by 1, 2 order by 1, 2`)
+  const found: Record<string, string[]> = {}
+  for (const { object, login, privileges } of rows) {
+    found[object] ??= []
+    if (privileges !== null) found[object].push(`${login}: ${privileges}`)
+  }
+  assert.deepEqual(
+    Object.fromEntries(Object.entries(found).map(([object, grants]) => [object, grants.join('; ')])),
+    GRANTS,
+  )
+})
+
+test('everything in the schema belongs to the owner, its functions have a fixed search path, its triggers are on', async (t) => {
+  await open(t)
+  const { owner } = clients
+  const strangers = await owner.query(`
+    select relname from pg_class where relnamespace = 'tallystick'::regnamespace
+      and relowner <> 'tallystick_owner'::regrole
+    union all select proname from pg_proc where pronamespace = 'tallystick'::regnamespace
+      and proowner <> 'tallystick_owner'::regrole`)
+  assert.deepEqual(strangers.rows, [])
+  const loose = await owner.query(`
+    select proname from pg_proc where pronamespace = 'tallystick'::regnamespace
+      and (prosecdef or prorettype = 'trigger'::regtype)
+      and not coalesce(proconfig @> array['search_path=tallystick, pg_temp'], false)`)
+  assert.deepEqual(loose.rows, [])
+  const off = await owner.query(`
+    select tgname from pg_trigger t join pg_class c on c.oid = t.tgrelid
+    where c.relnamespace = 'tallystick'::regnamespace and not tgisinternal and tgenabled <> 'O'`)
+  assert.deepEqual(off.rows, [])
+})
+
+async function refuses(login: Login, sql: string, refusal: Refusal): Promise<void> {
+  const client = clients[login]
+  await client.query('begin')
+  try {
+    await assert.rejects(run(login, sql), refusal, `${login}: ${sql}`)
+  } finally {
+    await client.query('rollback')
+  }
+}
+
+function run(login: Login, sql: string) {
+  const [text, parameters] = bind(sql)
+  return clients[login].query(text, parameters)
+}
+
+/** $name → $1 …, in the order of appearance; $$ stays. */
+function bind(sql: string): [string, unknown[]] {
+  const names: string[] = []
+  const text = sql.replace(/\$([a-zA-Z]\w*)/g, (_, name: string) => {
+    if (!(name in values)) throw new Error(`no value for $${name}`)
+    if (!names.includes(name)) names.push(name)
+    const cast = typeof values[name] === 'string' ? '::uuid' : '::bytea'
+    return `$${names.indexOf(name) + 1}${cast}`
+  })
+  return [text, names.map((name) => values[name])]
+}

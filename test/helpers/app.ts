@@ -1,0 +1,174 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { FastifyInstance, InjectOptions, LightMyRequestResponse as Response, RouteOptions } from 'fastify'
+
+import pg from 'pg'
+import { pino } from 'pino'
+import { buildApp } from '../../src/app.ts'
+import { type Config, parseConfig } from '../../src/config.ts'
+import { type Deps, openDeps } from '../../src/deps.ts'
+import { createLedger, type NewLedger } from '../../src/tenancy/create-ledger.ts'
+import type { Scope } from '../../src/tenancy/scopes.ts'
+import { createTestDatabase, TEST_MASTER_KEY, type TestDatabase } from './database.ts'
+
+export const OPERATOR_KEY = `tlo_${'0'.repeat(8)}test${'Z'.repeat(36)}`
+export const PUBLIC_URL = 'https://ledger.example'
+
+export type Test = { readonly name: string; after(cleanup: () => Promise<void>): void }
+
+export type TestApp = {
+  readonly app: FastifyInstance
+  readonly deps: Deps
+  readonly database: TestDatabase
+  /** Every route that the application registered, in order. */
+  readonly routes: RouteOptions[]
+  /** The first ledger, made over HTTP. */
+  readonly ledger: NewLedger
+  /** Everything that was logged, as one text. */
+  logs(): string
+  /** A request with the first ledger's key; `key: null` sends none. */
+  send(method: string, url: string, options?: SendOptions): Promise<Response>
+  /** 201, or the test fails; the record. */
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
+  notarize(body?: object, options?: SendOptions): Promise<any>
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
+  entries(query?: string, options?: SendOptions): Promise<any[]>
+  /** Another ledger, by the route's own function where a key with fewer powers is needed. */
+  newLedger(options?: { scopes?: readonly Scope[]; expiresAtMs?: number }): Promise<NewLedger>
+  /** Row counts of all tables, and every chain head: equal before and after means that nothing was written. */
+  written(): Promise<Record<string, unknown>>
+  /** As the database's superuser. */
+  sql<T extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<T[]>
+}
+
+export type SendOptions = {
+  readonly key?: string | null
+  readonly body?: unknown
+  /** Sent as it is, with `application/json` unless `headers` say otherwise. */
+  readonly text?: string | Buffer
+  readonly headers?: Record<string, string>
+}
+
+export type AppOptions = {
+  /** How the application reaches its database, when not directly (through a proxy, for instance). */
+  readonly apiUrl?: (database: TestDatabase) => string | Promise<string>
+  /** The server's clock, in milliseconds. */
+  readonly now?: () => number
+}
+
+/** The application on a database of its own, with one ledger; closed when the test is done. */
+export async function buildTestApp(t: Test, options: AppOptions = {}): Promise<TestApp> {
+  const database = await createTestDatabase(t)
+  const lines: string[] = []
+  const log = pino({ level: 'debug', base: null }, { write: (line: string) => lines.push(line) })
+  const config = testConfig((await options.apiUrl?.(database)) ?? database.apiUrl)
+  const opened = await openDeps(config, log)
+  const deps = { ...opened, now: options.now ?? opened.now }
+  const { app, routes } = buildAndCollectRoutes(deps)
+  const owner = new pg.Pool({ connectionString: database.superuserUrl, max: 2 })
+  // Broken on purpose in tests that kill connections.
+  owner.on('error', () => {})
+  t.after(async () => {
+    await app.close()
+    await deps.close()
+    await owner.end()
+  })
+  await app.ready()
+
+  async function send(method: string, url: string, options: SendOptions = {}): Promise<Response> {
+    const { key = testApp.ledger.key.key, body, text } = options
+    const payload = text ?? (body === undefined ? undefined : JSON.stringify(body))
+    return app.inject({
+      method: method as NonNullable<InjectOptions['method']>,
+      url,
+      headers: {
+        ...(key !== null && { authorization: `Bearer ${key}` }),
+        ...(payload !== undefined && { 'content-type': 'application/json' }),
+        ...options.headers,
+      },
+      ...(payload !== undefined && { payload }),
+    })
+  }
+
+  const testApp: TestApp = {
+    app,
+    deps,
+    database,
+    routes,
+    ledger: undefined as unknown as NewLedger,
+    logs: () => lines.join(''),
+    send,
+    async notarize(body = genericBody(), options = {}) {
+      return expectStatus(201, await send('POST', '/v1/records', { ...options, body })).json()
+    },
+    async entries(query = '', options = {}) {
+      const response = expectStatus(200, await send('GET', `/v1/entries${query}`, options))
+      return parseLines(response.body)
+    },
+    newLedger: (options = {}) =>
+      createLedger(deps, { name: 'another ledger', agentName: 'another agent', ...options }),
+    written: () => readWritten(owner),
+    async sql(text, values = []) {
+      return (await owner.query(text, values)).rows
+    },
+  }
+  const made = await send('POST', '/v1/ledgers', { key: OPERATOR_KEY, body: { name: 'tests', agent: 'tester' } })
+  return Object.assign(testApp, { ledger: expectStatus(201, made).json() })
+}
+
+export function testConfig(apiUrl: string, environment: Record<string, string> = {}): Config {
+  return parseConfig({
+    TALLYSTICK_API_DATABASE_URL: apiUrl,
+    TALLYSTICK_MASTER_KEY: Buffer.from(TEST_MASTER_KEY).toString('hex'),
+    TALLYSTICK_OPERATOR_KEY: OPERATOR_KEY,
+    TALLYSTICK_PUBLIC_URL: PUBLIC_URL,
+    TALLYSTICK_PORT: '0',
+    TALLYSTICK_LOG_LEVEL: 'silent',
+    ...environment,
+  })
+}
+
+export function genericBody(payload: object = { tool: 'search', q: 'price of copper' }) {
+  return { type: 'generic/1', payload }
+}
+
+/** The response, when it has that status; otherwise an error that shows its body. */
+export function expectStatus(status: number, response: Response): Response {
+  if (response.statusCode === status) return response
+  throw new Error(`expected ${status}, got ${response.statusCode}: ${response.body.slice(0, 2_000)}`)
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
+export function parseLines(text: string): any[] {
+  if (text !== '' && !text.endsWith('\n')) throw new Error(`the last line is cut: ${text.slice(-200)}`)
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line))
+}
+
+/** Fastify announces each instance before any route is registered. */
+function buildAndCollectRoutes(deps: Deps): { app: FastifyInstance; routes: RouteOptions[] } {
+  const routes: RouteOptions[] = []
+  const collect = (message: unknown) => {
+    const { fastify } = message as { fastify: FastifyInstance }
+    fastify.addHook('onRoute', (route) => void routes.push(route))
+  }
+  subscribe('fastify.initialization', collect)
+  try {
+    return { app: buildApp(deps), routes }
+  } finally {
+    unsubscribe('fastify.initialization', collect)
+  }
+}
+
+async function readWritten(owner: pg.Pool): Promise<Record<string, unknown>> {
+  const tables = await owner.query<{ name: string }>(
+    `select table_name as name from information_schema.tables
+     where table_schema = 'tallystick' and table_type = 'BASE TABLE' order by 1`,
+  )
+  const counts = tables.rows.map(({ name }) => `(select count(*)::int from tallystick.${name}) as ${name}`)
+  const { rows } = await owner.query(
+    `select ${counts.join(', ')}, (select json_agg(h order by ledger_id) from tallystick.chain_heads h) as heads`,
+  )
+  return rows[0]
+}

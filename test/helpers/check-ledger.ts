@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import type pg from 'pg'
+import { toUuid } from '../../src/db/uuid.ts'
+import { genesisOf, leafOf, linkOf } from './test-ledger.ts'
+
+/*
+ * Re-verifies a whole ledger from the stored rows. Tests call it after nearly every step, failed ones above all.
+ * It needs a login that may read idempotency keys: the owner's or a superuser's.
+ */
+
+/** Throws unless everything of the ledger explains everything else. Returns its size. */
+export async function checkLedger(db: pg.Pool | pg.ClientBase, ledgerId: Uint8Array): Promise<number> {
+  const id = toUuid(ledgerId)
+  const size = await checkChain(db, ledgerId)
+  for (const [wrong, sql] of Object.entries(NOTHING_SHOULD)) {
+    const { rows } = await db.query(sql, [id])
+    assert.deepEqual(rows, [], `ledger ${id}: ${wrong}`)
+  }
+  return size
+}
+
+/** Every ledger of the database. Returns how many there are. */
+export async function checkAllLedgers(db: pg.Pool | pg.ClientBase): Promise<number> {
+  const { rows } = await db.query<{ id: Buffer }>(
+    `select uuid_send(ledger_id) as id from (
+       select ledger_id from tallystick.chain_heads union select ledger_id from tallystick.entries
+       union select ledger_id from tallystick.records union select ledger_id from tallystick.idempotency_keys
+       union select ledger_id from tallystick.ledgers) l`,
+  )
+  for (const row of rows) await checkLedger(db, row.id)
+  return rows.length
+}
+
+/** Dense seqs, leaves, links, and the head. */
+async function checkChain(db: pg.Pool | pg.ClientBase, ledgerId: Uint8Array): Promise<number> {
+  const id = toUuid(ledgerId)
+  // One query, one snapshot: the ledger may be growing.
+  const { rows } = await db.query<{
+    seq: string
+    leaf: Buffer
+    chain: Buffer
+    envelope: Buffer
+    head_size: string
+    head_chain: Buffer
+  }>(
+    `select e.seq, e.leaf, e.chain, e.envelope, h.size as head_size, h.chain as head_chain
+     from tallystick.chain_heads h left join tallystick.entries e on e.ledger_id = h.ledger_id
+     where h.ledger_id = $1 order by e.seq`,
+    [id],
+  )
+  let chain: Buffer = genesisOf(ledgerId)
+  for (const [seq, row] of rows.entries()) {
+    assert.equal(row.seq, `${seq}`, `ledger ${id} has a gap at ${seq}`)
+    assert.deepEqual(row.leaf, leafOf(row.envelope), `ledger ${id}: leaf of entry ${seq}`)
+    chain = linkOf(chain, row.leaf)
+    assert.deepEqual(row.chain, chain, `ledger ${id}: chain of entry ${seq}`)
+  }
+  assert.notEqual(rows.length, 0, `ledger ${id} has no head, or an empty one`)
+  assert.equal(rows[0]!.head_size, `${rows.length}`, `ledger ${id}: size of the head`)
+  assert.deepEqual(rows[0]!.head_chain, chain, `ledger ${id}: chain of the head`)
+  return rows.length
+}
+
+const NOTHING_SHOULD = {
+  'an entry is not the one that its ledger begins with': `
+    select seq, kind from tallystick.entries
+    where ledger_id = $1 and (seq = 0) <> (kind = 'ledger-created')`,
+  'a record is not explained by its first entry': `
+    select r.record_id, r.first_seq, e.kind
+    from tallystick.records r
+    left join tallystick.entries e on e.ledger_id = r.ledger_id and e.seq = r.first_seq
+    where r.ledger_id = $1 and (e.version is distinct from 1 or e.prev_seq is not null
+      or e.actor_id is distinct from r.actor_id
+      or (e.kind <> 'batch-notarized' and (e.subject_id is distinct from r.record_id or r.item_index is not null))
+      or (e.kind = 'batch-notarized' and r.item_index is null))`,
+  "a record's last entry is not its last": `
+    select r.record_id, r.version, r.last_seq
+    from tallystick.records r
+    left join tallystick.entries e on e.ledger_id = r.ledger_id and e.seq = r.last_seq
+    where r.ledger_id = $1 and (r.version <> coalesce(e.version, 0)
+      or (r.last_seq <> r.first_seq and e.subject_id is distinct from r.record_id)
+      or (r.last_seq = r.first_seq) <> (r.version = 1))`,
+  "a record's steps do not lead back to its first entry": `
+    with recursive step as (
+      select record_id, first_seq, version, last_seq as seq from tallystick.records where ledger_id = $1
+      union all
+      select s.record_id, s.first_seq, s.version - 1, e.prev_seq
+      from step s join tallystick.entries e on e.ledger_id = $1 and e.seq = s.seq and e.version = s.version
+      where s.version > 1
+    )
+    select record_id from step group by record_id
+    having count(*) <> max(version) or min(version) <> 1 or min(seq) <> min(first_seq)`,
+  'a step is of no record, or was passed over': `
+    select e.seq, e.version from tallystick.entries e
+    left join tallystick.records r on r.ledger_id = e.ledger_id and r.record_id = e.subject_id
+    where e.ledger_id = $1 and e.version > 1 and (r.version is null or r.version < e.version
+      or exists (select from tallystick.entries twin where twin.ledger_id = $1 and twin.version = e.version
+        and twin.subject_id = e.subject_id and twin.seq <> e.seq))`,
+  'an entry lacks records, or has too many': `
+    select e.seq, e.kind, r.count
+    from tallystick.entries e
+    cross join lateral (
+      select count(*), coalesce(max(item_index), -1) + 1 as places
+      from tallystick.records r where r.ledger_id = e.ledger_id and r.first_seq = e.seq
+    ) r
+    where e.ledger_id = $1 and case
+      when e.kind = 'batch-notarized' then r.count = 0 or r.places <> r.count
+      when e.version = 1 then r.count <> 1
+      else r.count <> 0 end`,
+  'an idempotency key names an entry that is not its actor’s': `
+    select k.seq from tallystick.idempotency_keys k
+    left join tallystick.entries e on e.ledger_id = k.ledger_id and e.seq = k.seq
+    where k.ledger_id = $1 and e.actor_id is distinct from k.actor_id`,
+  'an administrative entry has no row': `
+    select e.seq, e.kind from tallystick.entries e
+    where e.ledger_id = $1 and (
+      (e.kind = 'ledger-created' and not exists (
+        select from tallystick.ledgers l where l.ledger_id = e.ledger_id and l.ledger_id = e.subject_id))
+      or (e.kind = 'agent-registered' and not exists (
+        select from tallystick.agents a
+        where a.ledger_id = e.ledger_id and a.agent_id = e.subject_id and a.registered_seq = e.seq))
+      or (e.kind = 'key-created' and not exists (
+        select from tallystick.api_keys k
+        where k.ledger_id = e.ledger_id and k.key_id = e.subject_id and k.created_seq = e.seq)))`,
+}

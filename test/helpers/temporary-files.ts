@@ -1,0 +1,22 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+type Test = { after(cleanup: () => void): void }
+
+/** A directory of its own, removed when the test is done; returns a function that writes files into it. */
+export function temporaryFiles(t: Test): {
+  directory: string
+  write(name: string, content: string | Uint8Array): string
+} {
+  const directory = mkdtempSync(join(tmpdir(), 'tallystick-test-'))
+  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  return {
+    directory,
+    write(name, content) {
+      const path = join(directory, name)
+      writeFileSync(path, content)
+      return path
+    },
+  }
+}

@@ -1,0 +1,329 @@
+import {
+  generateKeyPairSync,
+  hash,
+  type KeyObject,
+  sign as signWith,
+  verify as verifyWith,
+} from 'node:crypto'
+import { type BatchItem, batchRoot, itemBytes, itemLeaf } from '../../src/proof/batch.ts'
+import { concat, fromHex, toBase64, toBase64Url, toHex, utf8Encode } from '../../src/proof/bytes.ts'
+import { genesis, link } from '../../src/proof/chain.ts'
+import { signCheckpoint } from '../../src/proof/checkpoint.ts'
+import { encodeEnvelope, encodeProtected, toBeSigned } from '../../src/proof/cose.ts'
+import type { ProofProviders, Signer } from '../../src/proof/crypto.ts'
+import { documentDigest } from '../../src/proof/document.ts'
+import { formatId, type IdPrefix, parseId } from '../../src/proof/ids.ts'
+import { canonicalize } from '../../src/proof/jcs.ts'
+import type { JsonValue } from '../../src/proof/json-text.ts'
+import { keyThumbprint, parsePublicKey } from '../../src/proof/keys.ts'
+import type { EntryKind } from '../../src/proof/kinds.ts'
+import { leafHash, merkleRoot } from '../../src/proof/merkle.ts'
+import { buildStatement, type Subject } from '../../src/proof/statement.ts'
+
+/*
+ * A whole ledger in memory: makes keys, appends entries of every kind as a server would, and gives export lines. What
+ * it is told to append it signs, lawful or not, as a thief of the envelope key would.
+ */
+
+export const sha256 = (data: Uint8Array): Uint8Array => new Uint8Array(hash('sha256', data, 'buffer'))
+
+/** Of node:crypto: no native module, and quick enough. Strictness is what src/signing is tested for. */
+export const providers: ProofProviders = {
+  sha256,
+  verifySignature: (key, message, signature) =>
+    verifyWith(null, message, { key: Buffer.from(key.spki), format: 'der', type: 'spki' }, signature),
+}
+
+export type TestSigner = Signer & { readonly kidHex: string }
+
+export function makeSigner(): TestSigner {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+  const key = parsePublicKey('EdDSA', new Uint8Array(publicKey.export({ format: 'der', type: 'spki' })))
+  const kid = keyThumbprint(sha256, key)
+  return { kid, kidHex: toHex(kid), key, sign: signer(privateKey) }
+}
+
+const signer = (key: KeyObject) => (message: Uint8Array) => new Uint8Array(signWith(null, message, key))
+
+/** Ids in order, so that tests can name them. */
+let lastId = 0
+export function makeId(prefix: IdPrefix): string {
+  const uuid = new Uint8Array(16)
+  uuid.set(fromHex('0193a1b2c3d47000800000'))
+  new DataView(uuid.buffer).setUint32(12, ++lastId)
+  return formatId(prefix, uuid)
+}
+
+export type TestDocument = {
+  subject: string
+  digest: string
+  salt: string | null
+  document: JsonValue
+  erasedBy: number | null
+}
+export type TestLine = {
+  seq: number
+  kind: string
+  recordedAt: string
+  leaf: string
+  chain: string
+  envelope: string
+  documents: TestDocument[]
+  items: BatchItem[] | null
+}
+
+/** Members of an entry that a test wants otherwise than a server would make them. */
+export type Appending = {
+  kind: EntryKind
+  subjects: readonly Subject[]
+  predicate: Record<string, unknown>
+  documents?: TestDocument[]
+  items?: BatchItem[] | null
+  signer?: TestSigner
+  issuer?: string
+  subject?: string
+  issuedAtSeconds?: number
+}
+
+const START_MS = Date.parse('2026-11-20T12:00:00.000Z')
+
+export type TestChain = ReturnType<typeof makeChain>
+
+export function makeChain(options: { signer?: TestSigner; ledger?: string; empty?: boolean } = {}) {
+  const ledger = options.ledger ?? makeId('led')
+  const issuer = 'https://ledger.example'
+  const origin = `ledger.example/${ledger}`
+  const noteSigner = makeSigner()
+  const firstSigner = options.signer ?? makeSigner()
+  const signers = [firstSigner]
+  const lines: TestLine[] = []
+  const leaves: Uint8Array[] = []
+  const chains: Uint8Array[] = [genesis(sha256, parseId('led', ledger))]
+  const agent = makeId('agt')
+  const key = makeId('key')
+  const definition = {
+    name: 'test',
+    issuer,
+    origin,
+    envelopeKey: { kid: firstSigner.kidHex, alg: 'EdDSA', spki: toBase64(firstSigner.key.spki) },
+    noteKey: toBase64(noteSigner.key.spki),
+    types: { 'generic/1': '11'.repeat(32), 'task/1': '22'.repeat(32) },
+  }
+
+  /** recordedAt of the next entry, a second after the last. */
+  const nowMs = () => START_MS + lines.length * 1000
+  const system = () => ({ ledger, actor: 'system', recordedAt: new Date(nowMs()).toISOString() })
+  const acting = (actor = agent, actorKey = key) => ({
+    ledger,
+    actor,
+    key: actorKey,
+    recordedAt: new Date(nowMs()).toISOString(),
+  })
+
+  function append(entry: Appending): TestLine {
+    const signing = entry.signer ?? signers.at(-1)!
+    const recordedAt = entry.predicate['recordedAt'] as string
+    const payload = utf8Encode(buildStatement(entry.kind, entry.subjects, entry.predicate))
+    const header = encodeProtected({
+      alg: 'EdDSA',
+      kid: signing.kid,
+      issuer: entry.issuer ?? issuer,
+      subject: entry.subject ?? entry.subjects[0]!.name,
+      issuedAtSeconds: entry.issuedAtSeconds ?? Math.floor(Date.parse(recordedAt) / 1000),
+    })
+    const envelope = encodeEnvelope(header, payload, signing.sign(toBeSigned(header, payload)))
+    const leaf = leafHash(sha256, envelope)
+    leaves.push(leaf)
+    chains.push(link(sha256, chains.at(-1)!, leaf))
+    const line: TestLine = {
+      seq: lines.length,
+      kind: entry.kind,
+      recordedAt,
+      leaf: toHex(leaf),
+      chain: toHex(chains.at(-1)!),
+      envelope: toBase64(envelope),
+      documents: entry.documents ?? [],
+      items: entry.items ?? null,
+    }
+    lines.push(line)
+    return line
+  }
+
+  const aboutLedger = (): Subject => ({ name: ledger, sha256: digestOf(definition) })
+  const chain = {
+    ledger,
+    issuer,
+    origin,
+    agent,
+    key,
+    definition,
+    noteSigner,
+    firstSigner,
+    signers,
+    lines,
+    nowMs,
+    system,
+    acting,
+    append,
+    aboutLedger,
+
+    create: (predicate: object = {}) =>
+      append({
+        kind: 'ledger-created',
+        subjects: [aboutLedger()],
+        predicate: { ...system(), definition, ...predicate },
+      }),
+    registerAgent: (id = makeId('agt'), name = 'agent', predicate: object = system()) =>
+      append({
+        kind: 'agent-registered',
+        subjects: [{ name: id, sha256: digestOf({ agent: id, name }) }],
+        predicate: { ...predicate, agent: id, name },
+      }),
+    disableAgent: (id: string, name = 'agent') =>
+      append({
+        kind: 'agent-disabled',
+        subjects: [{ name: id, sha256: digestOf({ agent: id, name }) }],
+        predicate: { ...system(), agent: id, name },
+      }),
+    createKey: (
+      id: string,
+      ofAgent: string,
+      options: { scopes?: string[]; expiresAt?: string | null; by?: object } = {},
+    ) => {
+      const { scopes = ALL_SCOPES, expiresAt = null, by = system() } = options
+      return append({
+        kind: 'key-created',
+        subjects: [{ name: id, sha256: digestOf({ key: id, agent: ofAgent, scopes, expiresAt }) }],
+        predicate: { ...by, agent: ofAgent, scopes, expiresAt },
+      })
+    },
+    revokeKey: (id: string, ofAgent: string, scopes = ALL_SCOPES, expiresAt: string | null = null) =>
+      append({
+        kind: 'key-revoked',
+        subjects: [{ name: id, sha256: digestOf({ key: id, agent: ofAgent, scopes, expiresAt }) }],
+        predicate: { ...acting(), agent: ofAgent, scopes, expiresAt },
+      }),
+    registerType: (type: string, digest = '33'.repeat(32)) =>
+      append({ kind: 'type-registered', subjects: [{ name: type, sha256: digest }], predicate: acting() }),
+    rotateServerKey: (next = makeSigner(), signedBy?: TestSigner) => {
+      const newKey = { kid: next.kidHex, alg: 'EdDSA', spki: toBase64(next.key.spki) }
+      const line = append({
+        kind: 'server-key-rotated',
+        subjects: [aboutLedger()],
+        predicate: { ...system(), newKey },
+        ...(signedBy && { signer: signedBy }),
+      })
+      signers.push(next)
+      return line
+    },
+    restore: (found = { size: lines.length, chain: toHex(chains.at(-1)!) }) =>
+      append({
+        kind: 'ledger-restored',
+        subjects: [aboutLedger()],
+        predicate: { ...system(), known: { size: lines.length + 3, chain: 'ab'.repeat(32) }, found },
+      }),
+    notarize: (predicate: object = {}, record = makeId('rec'), document: JsonValue = { n: lines.length }) => {
+      const salted = saltDocument(record, document)
+      return append({
+        kind: 'record-notarized',
+        subjects: [{ name: record, sha256: salted.digest }],
+        predicate: { ...acting(), record, version: 1, type: 'generic/1', ...predicate },
+        documents: [salted],
+      })
+    },
+    notarizeBatch: (
+      count: number,
+      changes: { item?: Partial<BatchItem>; records?: string[]; predicate?: object; batch?: string } = {},
+    ) => {
+      const documents = Array.from({ length: count }, (_, i) =>
+        saltDocument(changes.records?.[i] ?? makeId('rec'), { i }),
+      )
+      const items = documents.map(({ subject, digest }) => ({
+        record: subject,
+        type: 'generic/1',
+        digest,
+        ...changes.item,
+      }))
+      const root = batchRoot(
+        sha256,
+        items.map((item) => itemLeaf(sha256, itemBytes(item))),
+      )
+      const batch = changes.batch ?? makeId('bat')
+      return append({
+        kind: 'batch-notarized',
+        subjects: [{ name: batch, sha256: toHex(root) }],
+        predicate: { ...acting(), batch, count, tree: 'RFC9162_SHA256', ...changes.predicate },
+        documents,
+        items,
+      })
+    },
+    /** Says that a document was erased, without removing it. */
+    sayErased: (of: TestLine, index = 0, changes: { seq?: number; sha256?: string } = {}) => {
+      const { subject, digest } = of.documents[index]!
+      return append({
+        kind: 'payload-erased',
+        subjects: [{ name: subject, sha256: changes.sha256 ?? digest }],
+        predicate: { ...acting(), seq: changes.seq ?? of.seq, code: 'data_subject_request' },
+      })
+    },
+    erase: (of: TestLine, index = 0) => {
+      const erasure = chain.sayErased(of, index)
+      Object.assign(of.documents[index]!, { salt: null, document: null, erasedBy: erasure.seq })
+      return erasure
+    },
+
+    checkpoint: (
+      size = lines.length,
+      changes: { root?: Uint8Array; chain?: Uint8Array; signer?: Signer; origin?: string } = {},
+    ) =>
+      signCheckpoint(
+        {
+          origin: changes.origin ?? origin,
+          size,
+          root: changes.root ?? merkleRoot(sha256, leaves.slice(0, size)),
+          chain: changes.chain ?? chains[size]!,
+        },
+        changes.signer ?? noteSigner,
+        sha256,
+      ),
+    keys: () =>
+      signers.map(({ kidHex, key }) => ({
+        kid: kidHex,
+        use: 'envelope',
+        alg: 'EdDSA',
+        spki: toBase64(key.spki),
+        activatedAt: '2026-11-20T12:00:00.000Z',
+        retiredAt: null as string | null,
+        compromisedAt: null as string | null,
+      })),
+    exportLines: (note: string | null = chain.checkpoint()) => [
+      JSON.stringify({ export: 1, ledger: { id: ledger, name: 'test', issuer, origin }, keys: chain.keys() }),
+      ...lines.map((line) => JSON.stringify(line)),
+      JSON.stringify({ checkpoint: note }),
+    ],
+  }
+  if (!options.empty) {
+    chain.create()
+    chain.registerAgent(agent)
+    chain.createKey(key, agent)
+  }
+  return chain
+}
+
+export const ALL_SCOPES = ['agents:act', 'keys:manage', 'records:write', 'verdicts:overturn']
+
+export function digestOf(value: JsonValue | object): string {
+  return toHex(sha256(utf8Encode(canonicalize(value as JsonValue))))
+}
+
+let lastSalt = 0
+export function saltDocument(subject: string, document: JsonValue): TestDocument {
+  const salt = new Uint8Array(16)
+  new DataView(salt.buffer).setUint32(0, ++lastSalt)
+  const digest = toHex(documentDigest(sha256, salt, utf8Encode(canonicalize(document))))
+  return { subject, digest, salt: toBase64Url(salt), document, erasedBy: null }
+}
+
+export const NEWLINE = utf8Encode('\n')
+export const exportBytes = (lines: readonly string[]): Uint8Array =>
+  concat(lines.flatMap((line) => [utf8Encode(line), NEWLINE]))

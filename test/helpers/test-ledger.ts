@@ -1,0 +1,161 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type pg from 'pg'
+import {
+  type AppendAnswer,
+  appendEntries,
+  type EntryRow,
+  type RecordRow,
+} from '../../src/db/append-entries.ts'
+
+/*
+ * Entries for tests of the database. An envelope is random bytes: Postgres can't check a signature, and holds
+ * every rule that it does hold without one.
+ */
+
+export type TestLedger = {
+  readonly id: Buffer
+  readonly agentId: Buffer
+  readonly keyId: Buffer
+  /** The ledger's envelope key. */
+  readonly kid: Buffer
+}
+
+export const randomId = (): Buffer => randomBytes(16)
+
+export const sha256 = (...parts: Uint8Array[]): Buffer => {
+  const hash = createHash('sha256')
+  for (const part of parts) hash.update(part)
+  return hash.digest()
+}
+
+/** FORMATS: H(0x00 ‖ envelope). */
+export const leafOf = (envelope: Uint8Array): Buffer => sha256(Buffer.of(0), envelope)
+
+export const genesisOf = (ledgerId: Uint8Array): Buffer =>
+  sha256(Buffer.from('tallystick-chain-v1'), ledgerId)
+
+export const linkOf = (previous: Uint8Array, leaf: Uint8Array): Buffer => sha256(Buffer.of(2), previous, leaf)
+
+/** A ledger with its first three entries, as the server makes them. */
+export async function createTestLedger(client: pg.ClientBase): Promise<TestLedger> {
+  const ledger = { id: randomId(), agentId: randomId(), keyId: randomId(), kid: randomBytes(32) }
+  const answers = await appendEntries(client, await firstEntries(client, ledger))
+  const refused = answers.find((answer) => answer.outcome !== 'appended')
+  if (refused) throw new Error(`no test ledger: ${refused.outcome}`)
+  return ledger
+}
+
+export async function firstEntries(client: pg.ClientBase, ledger: TestLedger): Promise<EntryRow[]> {
+  const { rows } = await client.query("select kid from tallystick.server_keys where use = 'note'")
+  const name = ledger.id.toString('hex')
+  return [
+    adminEntry(ledger, 'ledger-created', ledger.id, {
+      name,
+      issuer: 'https://tallystick.test',
+      origin: `tallystick.test/${name}`,
+      noteKid: rows[0].kid.toString('hex'),
+    }),
+    adminEntry(ledger, 'agent-registered', ledger.agentId, { name: 'first agent' }),
+    adminEntry(ledger, 'key-created', ledger.keyId, {
+      agentId: ledger.agentId.toString('hex'),
+      name: 'first key',
+      scopes: ['records:write'],
+      secretHash: randomBytes(32).toString('hex'),
+      expiresAt: null,
+    }),
+  ]
+}
+
+export function adminEntry(ledger: TestLedger, kind: string, subjectId: Buffer, detail: object): EntryRow {
+  return makeEntry(ledger, {
+    kind,
+    subjectId,
+    version: null,
+    toState: null,
+    actorId: null,
+    keyId: null,
+    detail: JSON.stringify(detail),
+    records: [],
+  })
+}
+
+/** An entry that notarizes one record; `changes` replace what it says. A changed envelope gets its leaf. */
+export function makeEntry(ledger: TestLedger, changes: Partial<EntryRow> = {}): EntryRow {
+  const subjectId = changes.subjectId ?? randomId()
+  const envelope = changes.envelope ?? randomBytes(120)
+  return {
+    ledgerId: ledger.id,
+    kind: 'record-notarized',
+    version: 1,
+    toState: 'RECORDED',
+    previousLeaf: null,
+    actorId: ledger.agentId,
+    keyId: ledger.keyId,
+    kid: ledger.kid,
+    recordedAtMs: Date.now(),
+    leaf: leafOf(envelope),
+    idempotency: null,
+    detail: null,
+    records: [makeRecord(subjectId)],
+    ...changes,
+    subjectId,
+    envelope,
+  }
+}
+
+export function makeRecord(recordId: Uint8Array, changes: Partial<RecordRow> = {}): RecordRow {
+  return {
+    recordId,
+    index: null,
+    type: 'generic/1',
+    digest: randomBytes(32),
+    salt: randomBytes(16),
+    payload: '{"test":true}',
+    onBehalfOf: null,
+    occurredAtMs: null,
+    traceparent: null,
+    metadata: null,
+    ...changes,
+  }
+}
+
+/** An entry that notarizes `count` records. */
+export function makeBatch(ledger: TestLedger, count: number, changes: Partial<EntryRow> = {}): EntryRow {
+  const records = Array.from({ length: count }, (_, index) => makeRecord(randomId(), { index }))
+  return makeEntry(ledger, { kind: 'batch-notarized', records, ...changes })
+}
+
+export const STEP_KIND = 'test-step'
+
+/** A second event for notarized records, RECORDED → DONE, as the owner; the product has gated ones later. */
+export async function addTestStep(owner: pg.ClientBase): Promise<void> {
+  await owner.query(`insert into tallystick.entry_kinds (kind, record_event, worker_only) values
+    ('test-step', true, false), ('test-worker-step', true, true)`)
+  await owner.query("insert into tallystick.record_states (state, terminal) values ('DONE', false)")
+  await owner.query(`insert into tallystick.record_transitions (from_state, kind, to_state) values
+    ('RECORDED', 'test-step', 'DONE'), ('DONE', 'test-step', 'DONE'), ('RECORDED', 'test-worker-step', 'DONE')`)
+}
+
+/** A step of an existing record: `previousLeaf` is the leaf of its last entry. */
+export function makeStep(
+  ledger: TestLedger,
+  recordId: Uint8Array,
+  version: number,
+  previousLeaf: Uint8Array,
+  changes: Partial<EntryRow> = {},
+): EntryRow {
+  const step = { kind: STEP_KIND, subjectId: recordId, version, toState: 'DONE', previousLeaf, records: [] }
+  return makeEntry(ledger, { ...step, ...changes })
+}
+
+/** An idempotency key by name, for a request by name. */
+export function makeIdempotency(key: string, request: string): NonNullable<EntryRow['idempotency']> {
+  return {
+    keyHash: sha256(Buffer.from(key)).subarray(0, 16),
+    requestHash: sha256(Buffer.from(request)),
+    salt: randomBytes(16),
+  }
+}
+
+export const outcomesOf = (answers: readonly AppendAnswer[]): string[] =>
+  answers.map((answer) => answer.outcome)

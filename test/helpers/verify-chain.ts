@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { fromBase64, toHex } from '../../src/proof/bytes.ts'
+import { parseEntryLine } from '../../src/proof/entry-line.ts'
+import { ProofError, type ProofErrorCode } from '../../src/proof/error.ts'
+import { type PublicKey, parsePublicKey } from '../../src/proof/keys.ts'
+import { verifyEntry } from '../../src/proof/verify-entry.ts'
+import { LedgerVerifier, type LedgerVerifierOptions } from '../../src/proof/verify-ledger.ts'
+import { providers, type TestChain } from './test-chain.ts'
+
+/** Verifies a chain's lines, one after another, to the end. Throws ProofError. */
+export function verifyChain(
+  chain: TestChain,
+  options: LedgerVerifierOptions & { own?: readonly string[] } = {},
+) {
+  const { own = [], ...verifierOptions } = options
+  const verifier = new LedgerVerifier(providers, verifierOptions)
+  for (const note of own) verifier.expectCheckpoint(note)
+  const findKey = makeFindKey(chain)
+  for (const line of chain.lines) {
+    verifier.append(verifyEntry(parseEntryLine(JSON.stringify(line)), findKey, providers).step)
+  }
+  verifier.finish()
+  return verifier.summary
+}
+
+export function makeFindKey(chain: TestChain) {
+  const keys = new Map<string, PublicKey>(
+    chain.signers.map(({ kid, key }) => [
+      toHex(kid),
+      parsePublicKey('EdDSA', fromBase64(Buffer.from(key.spki).toString('base64'))),
+    ]),
+  )
+  return (kid: string) => keys.get(kid) ?? null
+}
+
+/** Asserts that `work` throws a ProofError with this code, and gives its detail to `pattern`. */
+export function assertRefused(code: ProofErrorCode, work: () => unknown, pattern = /./): void {
+  assert.throws(work, (error) => {
+    assert.ok(error instanceof ProofError, `${error}`)
+    assert.equal(error.code, code, error.message)
+    assert.match(error.detail, pattern)
+    return true
+  })
+}

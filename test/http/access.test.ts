@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import Fastify, { type RouteOptions } from 'fastify'
+import type { Access } from '../../src/http/plugins/authenticate.ts'
+import { useAuthentication } from '../../src/http/plugins/authenticate.ts'
+import { findLedgerOfKey, makeApiKey } from '../../src/tenancy/api-keys.ts'
+import { parseId } from '../../src/proof/ids.ts'
+import { SCOPES, type Scope } from '../../src/tenancy/scopes.ts'
+import { buildTestApp, genericBody, OPERATOR_KEY, type SendOptions, type TestApp } from '../helpers/app.ts'
+import { assertProblem } from '../helpers/assert-problem.ts'
+import { addKey } from '../helpers/more-keys.ts'
+
+/** A key, and what a route of an access class must answer to it: a code, or null when it lets the request in. */
+type Presented = { what: string; key: string | null; expect(access: Access): string | null }
+
+/** Addresses to fill in, by parameter. A new parameter needs an id of another ledger here. */
+type Ids = Record<string, string>
+
+const named = (route: RouteOptions) => `${route.method} ${route.url}`
+const isRefusalOfMethods = (route: RouteOptions) => Array.isArray(route.method)
+const SECRET_PAYLOAD = 'value-that-must-not-be-logged'
+
+test('every route', async (t) => {
+  const app = await buildTestApp(t)
+  const routes = app.routes.filter((route) => !isRefusalOfMethods(route))
+  const own = await app.notarize({ type: 'generic/1', payload: { own: SECRET_PAYLOAD } })
+  const elsewhere = await app.newLedger()
+  const foreign = await app.notarize({ type: 'generic/1', payload: { foreign: SECRET_PAYLOAD } }, { key: elsewhere.key.key })
+  const keys = await presentedKeys(app, elsewhere.key.key)
+
+  await t.test('says who may call it', () => {
+    assert.ok(routes.length >= 11)
+    for (const route of app.routes) assert.ok(route.config?.access, named(route))
+    const open = routes.filter((route) => route.config!.access === 'public').map(named)
+    assert.deepEqual(open, ['GET /livez', 'GET /readyz', 'GET /.well-known/tallystick-keys.json'])
+    const operator = routes.filter((route) => route.config!.access === 'operator').map(named)
+    assert.deepEqual(operator, ['POST /v1/ledgers'])
+  })
+
+  await t.test('that does not say it is refused when it is registered', () => {
+    const other = Fastify()
+    useAuthentication(other, app.deps)
+    assert.throws(() => other.get('/open', async () => 'x'), /GET \/open does not say who may call it/)
+  })
+
+  for (const route of routes) {
+    const access = route.config!.access!
+    for (const { what, key, expect } of keys) {
+      const code = expect(access)
+      await t.test(`${named(route)} answers ${code ?? 'something else'} to ${what}`, async () => {
+        const before = code === null ? null : await app.written()
+        const response = await request(app, route, key, { id: own.id })
+        if (code === null) {
+          assert.ok(![401, 403].includes(response.statusCode), response.body)
+          return
+        }
+        const problem = assertProblem(response, code === 'forbidden' ? 403 : 401, code)
+        assert.equal(response.headers['www-authenticate'], code === 'forbidden' ? undefined : 'Bearer')
+        if (code === 'forbidden') assert.equal(problem['scope'], (access as { scope: Scope }).scope)
+        assert.deepEqual(await app.written(), before)
+      })
+    }
+  }
+
+  for (const route of routes.filter((r) => r.url.includes(':'))) {
+    await t.test(`${named(route)} answers ids of another ledger like ids that are nowhere`, async () => {
+      const nowhere = { id: 'rec_01jegv5gyme05800000000000a' }
+      const answers = await Promise.all(
+        [{ id: foreign.id as string }, nowhere].map(async (ids) => ({
+          ids,
+          response: await request(app, route, app.ledger.key.key, ids),
+        })),
+      )
+      const [other, none] = answers.map(({ ids, response }) => {
+        const { requestId, ...problem } = assertProblem(response, 404, 'not_found')
+        const { date, ...headers } = response.headers
+        return { problem: JSON.parse(JSON.stringify(problem).replaceAll(ids.id!, 'ID')), headers }
+      })
+      assert.deepEqual(other, none)
+    })
+  }
+
+  await t.test('shows a ledger’s key nothing but that ledger', async () => {
+    for (const [key, ledger] of [
+      [app.ledger.key.key, app.ledger.ledger.id],
+      [elsewhere.key.key, elsewhere.ledger.id],
+    ] as const) {
+      const about = await app.send('GET', '/v1/ledger', { key })
+      assert.equal(about.json().id, ledger)
+      for (const url of ['/v1/entries', '/v1/export']) {
+        const lines = (await app.send('GET', url, { key })).body
+        const foreignLedger = ledger === app.ledger.ledger.id ? elsewhere.ledger.id : app.ledger.ledger.id
+        assert.ok(!lines.includes(foreignLedger))
+        assert.ok(!lines.includes(ledger === app.ledger.ledger.id ? foreign.id : own.id))
+      }
+    }
+  })
+
+  await t.test('logs no key, no payload and nothing that the master key opens', async () => {
+    await app.send('POST', '/v1/records', { text: `{"type":"generic/1","payload":{"a":"${SECRET_PAYLOAD}","a":1}}` })
+    await app.send('GET', `/v1/records/${own.id}?key=${app.ledger.key.key}`)
+    assertNoSecrets(app, [...keys.map(({ key }) => key), SECRET_PAYLOAD])
+  })
+})
+
+test('audit:read alone shows entries and proofs, and no documents', async (t) => {
+  const app = await buildTestApp(t)
+  const record = await app.notarize(genericBody({ private: 'to the agents' }))
+  const batch = await app.send('POST', '/v1/records/batch', { body: { records: [genericBody({ private: 2 })] } })
+  const auditor = await addKey(app, { scopes: ['audit:read'] })
+  for (const url of ['/v1/entries', '/v1/export']) {
+    const { body } = await app.send('GET', url, { key: auditor })
+    assert.ok(body.includes(record.digest))
+    assert.ok(body.includes(batch.json().records[0].digest))
+    assert.doesNotMatch(body, /private/)
+    assert.ok(!body.includes(record.salt))
+    assert.ok(!body.includes(batch.json().records[0].salt))
+  }
+  const both = await addKey(app, { scopes: ['audit:read', 'records:read'] })
+  assert.match((await app.send('GET', '/v1/entries', { key: both })).body, /to the agents/)
+})
+
+test('acting for another agent needs the scope agents:act', async (t) => {
+  const app = await buildTestApp(t)
+  const writer = await addKey(app, { scopes: ['records:write'] })
+  const before = await app.written()
+  const body = { ...genericBody(), onBehalfOf: app.ledger.agent.id }
+  const alone = assertProblem(await app.send('POST', '/v1/records', { key: writer, body }), 403, 'forbidden')
+  assert.equal(alone['scope'], 'agents:act')
+  const records = [genericBody(), body]
+  const batch = await app.send('POST', '/v1/records/batch', { key: writer, body: { records } })
+  assert.equal(assertProblem(batch, 403, 'forbidden')['index'], 1)
+  assert.deepEqual(await app.written(), before)
+})
+
+test('an agent of another ledger is no agent of this one', async (t) => {
+  const app = await buildTestApp(t)
+  const elsewhere = await app.newLedger()
+  const before = await app.written()
+  const body = { ...genericBody(), onBehalfOf: elsewhere.agent.id }
+  assertProblem(await app.send('POST', '/v1/records', { body }), 422, 'unknown_agent')
+  assert.deepEqual(await app.written(), before)
+})
+
+test('a fault of the server says nothing to the client, and no values to the log', async (t) => {
+  const app = await buildTestApp(t)
+  await app.sql(`alter table tallystick.records add constraint a_fault check (length(payload) < 10) not valid`)
+  const body = { type: 'generic/1', payload: { text: SECRET_PAYLOAD }, metadata: { text: SECRET_PAYLOAD } }
+  for (const [url, sent] of [
+    ['/v1/records', body],
+    ['/v1/records/batch', { records: [body] }],
+  ] as const) {
+    const response = await app.send('POST', url, { body: sent })
+    const problem = assertProblem(response, 500, 'internal_error')
+    assert.equal(problem['retryable'], false)
+    assert.doesNotMatch(response.body, /a_fault|constraint|records/)
+    assert.ok(app.logs().includes(problem['requestId'] as string) || app.logs().includes('a_fault'))
+  }
+  assert.match(app.logs(), /a_fault/)
+  assert.doesNotMatch(app.logs(), /Failing row/)
+  assertNoSecrets(app, [SECRET_PAYLOAD, Buffer.from(SECRET_PAYLOAD).toString('hex'), app.ledger.key.key])
+})
+
+test('the answer to a new ledger is kept by no cache', async (t) => {
+  const app = await buildTestApp(t)
+  const response = await app.send('POST', '/v1/ledgers', { key: OPERATOR_KEY, body: { name: 'x' } })
+  assert.equal(response.headers['cache-control'], 'no-store')
+})
+
+async function presentedKeys(app: TestApp, foreign: string): Promise<Presented[]> {
+  const good = app.ledger.key.key
+  const ledgerId = parseId('led', app.ledger.ledger.id)
+  const lastDigit = good.at(-1) === '0' ? '1' : '0'
+  const asNoKey = (access: Access) => (access === 'public' ? null : 'unauthenticated')
+  const asKey = (code: string | null) => (access: Access) => (typeof access === 'object' ? code : asNoKey(access))
+  const expired = await addKey(app, { scopes: SCOPES, expiresAtMs: Date.now() - 1 })
+  const refused: [string, string | null][] = [
+    ['no key', null],
+    ['an empty key', ''],
+    ['two words', `${good} ${good}`],
+    ['a key cut short', good.slice(0, -1)],
+    ['a key with a wrong checksum', good.slice(0, -1) + lastDigit],
+    ['a key in capitals', good.toUpperCase()],
+    ['a well-formed key that nobody made', makeApiKey(ledgerId)],
+    ['a well-formed key of a ledger that is nowhere', makeApiKey(new Uint8Array(16))],
+    ['a key with 300 characters', `tly_${'a'.repeat(300)}`],
+    ['an operator key that is not the operator’s', `${OPERATOR_KEY.slice(0, -1)}0`],
+  ]
+  assert.ok(findLedgerOfKey(good))
+  return [
+    ...refused.map(([what, key]) => ({ what, key, expect: asNoKey })),
+    { what: 'an expired key', key: expired, expect: asKey('key_expired') },
+    { what: 'a key with all scopes', key: good, expect: asKey(null) },
+    { what: 'a key of another ledger', key: foreign, expect: asKey(null) },
+    { what: 'the operator’s key', key: OPERATOR_KEY, expect: (a) => (a === 'operator' ? null : asNoKey(a)) },
+    ...(await Promise.all(
+      SCOPES.map(async (scope) => ({
+        what: `a key with ${scope} only`,
+        key: await addKey(app, { scopes: [scope] }),
+        expect: (access: Access) =>
+          typeof access === 'object' && access.scope !== scope ? 'forbidden' : asKey(null)(access),
+      })),
+    )),
+    {
+      what: 'a key without scopes',
+      key: await addKey(app, { scopes: [] }),
+      expect: asKey('forbidden'),
+    },
+  ]
+}
+
+function request(app: TestApp, route: RouteOptions, key: string | null, ids: Ids) {
+  const url = route.url.replace(/:(\w+)/g, (_, name) => {
+    assert.ok(ids[name], `the route ${route.url} has a parameter that this test has no id for`)
+    return ids[name]!
+  })
+  const options: SendOptions = { key, ...(route.method === 'POST' && { body: {} }) }
+  return app.send(route.method as string, url, options)
+}
+
+function assertNoSecrets(app: TestApp, secrets: (string | null)[]): void {
+  const logs = app.logs()
+  const masterKey = Buffer.alloc(32, 7)
+  for (const secret of [...secrets, masterKey.toString('hex'), masterKey.toString('base64'), OPERATOR_KEY]) {
+    if (secret) assert.ok(!logs.includes(secret), `the log holds ${secret}`)
+  }
+  assert.doesNotMatch(logs, /tly_|tlo_|Bearer/i)
+}

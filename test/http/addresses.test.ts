@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { METHODS } from 'node:http'
+import { test } from 'node:test'
+import { type SendOptions, buildTestApp, expectStatus, genericBody, OPERATOR_KEY } from '../helpers/app.ts'
+import { assertProblem } from '../helpers/assert-problem.ts'
+
+test('an address', async (t) => {
+  const app = await buildTestApp(t)
+  const record = await app.notarize()
+  const before = await app.written()
+  const get = (url: string, options?: SendOptions) => app.send('GET', url, options)
+
+  const taken = new Map<string, string[]>()
+  for (const { url, method, config } of app.routes) {
+    // The refusals of other methods are routes as well; they are the ones without a handler of their own.
+    if ([method].flat().length > 1 || !config?.access) continue
+    taken.set(url, [...(taken.get(url) ?? []), method as string])
+  }
+
+  await t.test('is one of these', () => {
+    assert.deepEqual(Object.fromEntries(taken), {
+      '/livez': ['GET'],
+      '/readyz': ['GET'],
+      '/.well-known/tallystick-keys.json': ['GET'],
+      '/v1/ledgers': ['POST'],
+      '/v1/ledger': ['GET'],
+      '/v1/records': ['POST'],
+      '/v1/records/batch': ['POST'],
+      '/v1/records/:id': ['GET'],
+      '/v1/entries': ['GET'],
+      '/v1/export': ['GET'],
+      '/v1/checkpoints/latest': ['GET'],
+    })
+  })
+
+  for (const [url, methods] of taken) {
+    await t.test(`answers 405 with Allow to every method but ${methods} of ${url}`, async () => {
+      for (const method of METHODS) {
+        if (methods.includes(method) || method === 'CONNECT') continue
+        for (const key of [null, app.ledger.key.key]) {
+          const send = { key, body: genericBody() }
+          const response = await app.send(method, url.replace(':id', record.id), send)
+          assert.equal(response.headers['allow'], methods.join(', '), `${method} ${response.body}`)
+          if (method === 'HEAD') assert.deepEqual([response.statusCode, response.body], [405, ''])
+          else assertProblem(response, 405, 'method_not_allowed')
+        }
+      }
+    })
+  }
+
+  for (const url of [
+    '/',
+    '/v1',
+    '/v1/',
+    '/v2/records',
+    '/v1/record',
+    '/V1/records',
+    '/v1/Records',
+    '/v1/records/',
+    '/v1/records/batch/',
+    '/v1/entries/',
+    '/v1/ledger/',
+    '//v1/entries',
+    '/v1//entries',
+    '/livez/',
+    '/v1/records/:id',
+    '/v1/records/%3Aid',
+    `/v1/records/${'x'.repeat(101)}`,
+    `/v1/records/${'%41'.repeat(5_000)}`,
+    '/v1/records/a/b',
+    '/v1/%65ntries/x',
+    '/v1/..%2fentries',
+    '/constructor',
+    '/__proto__',
+    '/v1/records/__proto__',
+    '/*',
+  ]) {
+    await t.test(`is nothing at ${url.slice(0, 60)}`, async () => {
+      for (const method of ['GET', 'POST', 'DELETE', 'PROPFIND']) {
+        const response = await app.send(method, url)
+        // What could be a record's id is an address, with one method.
+        if (method !== 'GET' && response.statusCode === 405) assert.match(url, /^\/v1\/records\/[^/]/)
+        else assertProblem(response, 404, 'not_found')
+      }
+    })
+  }
+
+  await t.test('that is no address is refused', async () => {
+    for (const url of ['/v1/records/%', '/v1/records/%zz', '/v1/records/%c0%af', '/%ff']) {
+      assertProblem(await get(url), 400, 'bad_request')
+    }
+  })
+
+  await t.test('is told in refusals without its query, where keys may stand', async () => {
+    const response = await get('/v1/nowhere?key=tly_secret')
+    assertProblem(response, 404, 'not_found')
+    assert.doesNotMatch(response.body, /tly_secret/)
+  })
+
+  for (const [url, methods] of taken) {
+    await t.test(`takes no parameters that it does not name: ${url}`, async () => {
+      const key = url === '/v1/ledgers' ? OPERATOR_KEY : app.ledger.key.key
+      const body = { '/v1/ledgers': { name: 'x' }, '/v1/records/batch': { records: [genericBody()] } }[url]
+      for (const query of ['x=1', 'limits=1', '__proto__=1', 'After=1', 'x', '%00=1']) {
+        const response = await app.send(methods[0]!, `${url.replace(':id', record.id)}?${query}`, {
+          key,
+          ...(methods[0] === 'POST' && { body: body ?? genericBody() }),
+        })
+        assertProblem(response, 422, 'invalid_request')
+      }
+    })
+  }
+
+  await t.test('of a list takes seqs and nothing else', async () => {
+    for (const query of ['after=-1', 'after=', 'after=1.5', 'after=01', 'after=x', 'after=1e3', 'after=+1', 'limit=-1']) {
+      assertProblem(await get(`/v1/entries?${query}`), 422, 'invalid_request')
+    }
+    assertProblem(await get('/v1/entries?after=1&after=2'), 422, 'invalid_request')
+    assertProblem(await get(`/v1/entries?after=${'9'.repeat(400)}`), 422, 'invalid_request')
+    for (const query of ['after=0&limit=0', 'after=999999999999999', 'after=999999999999999&limit=999999999999999']) {
+      assert.equal(expectStatus(200, await get(`/v1/entries?${query}`)).body, '')
+    }
+  })
+
+  await t.test('of a record is its id in the one form that ids have', async () => {
+    expectStatus(200, await get(`/v1/records/${record.id}`))
+    const uuid = '01942f3f-6a28-7000-8000-000000000000'
+    for (const id of [
+      record.id.toUpperCase(),
+      record.id.replace('rec_', 'bat_'),
+      record.id.replace('rec_', ''),
+      `${record.id}0`,
+      record.id.slice(0, -1),
+      `${record.id}%20`,
+      `${record.id}%00`,
+      record.id.replace('rec_0', 'rec_8'),
+      uuid,
+      'rec_',
+    ]) {
+      assertProblem(await get(`/v1/records/${id}`), 404, 'not_found')
+    }
+  })
+
+  await t.test('leaves nothing behind when it is refused', async () => {
+    assert.deepEqual(await app.written(), before)
+  })
+})
+
+test('a request on the wire', async (t) => {
+  const app = await buildTestApp(t)
+  const origin = await app.app.listen({ port: 0, host: '127.0.0.1' })
+  const before = await app.written()
+  const authorization = `Authorization: Bearer ${app.ledger.key.key}`
+  const json = 'Content-Type: application/json'
+  const body = JSON.stringify(genericBody())
+  const post = (headers: string[], text = body) =>
+    raw(origin, [`POST /v1/records HTTP/1.1`, 'Host: x', ...headers, `Content-Length: ${text.length}`, '', text].join('\r\n'))
+
+  await t.test('is refused as a problem document when it is not HTTP', async () => {
+    for (const [text, status, code] of [
+      ['nonsense\r\n\r\n', 400, 'bad_request'],
+      ['FETCH /v1/records HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'bad_request'],
+      ['GET /livez HTTP/1.1\r\nHost: x\r\nBad Header: 1\r\n\r\n', 400, 'bad_request'],
+      ['POST /v1/records HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n', 400, 'bad_request'],
+      [`GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431, 'headers_too_large'],
+      [`GET /livez HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431, 'headers_too_large'],
+      [
+        `POST /v1/records HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+        400,
+        'bad_request',
+      ],
+    ] as const) {
+      assertProblem(await raw(origin, text), status, code)
+    }
+  })
+
+  await t.test('is refused when a header that decides stands twice', async () => {
+    assertProblem(await post([authorization, authorization, json]), 401, 'unauthenticated')
+    assertProblem(await post([authorization, 'Authorization: Bearer tly_x', json]), 401, 'unauthenticated')
+    assertProblem(await post([authorization, json, 'Content-Type: text/plain']), 415, 'unsupported_media_type')
+    assertProblem(
+      await post([authorization, json, 'Idempotency-Key: a', 'Idempotency-Key: b']),
+      400,
+      'invalid_idempotency_key',
+    )
+    assertProblem(await post([authorization, json, 'Content-Length: 1']), 400, 'bad_request')
+  })
+
+  await t.test('is refused when its body is over 4 MiB, declared or not', async () => {
+    const declared = `POST /v1/records HTTP/1.1\r\nHost: x\r\n${authorization}\r\n${json}\r\nContent-Length: 4194305\r\n\r\n`
+    assertProblem(await raw(origin, declared), 413, 'body_too_large')
+    const chunk = ' '.repeat(65_536)
+    const chunked =
+      `POST /v1/records HTTP/1.1\r\nHost: x\r\n${authorization}\r\n${json}\r\nTransfer-Encoding: chunked\r\n\r\n` +
+      `10000\r\n${chunk}\r\n`.repeat(65)
+    assertProblem(await raw(origin, chunked), 413, 'body_too_large')
+  })
+
+  await t.test('is refused before its body is read when its key is not good', async () => {
+    const head = `POST /v1/records HTTP/1.1\r\nHost: x\r\n${json}\r\nContent-Length: 1000000\r\n\r\n{`
+    assertProblem(await raw(origin, head), 401, 'unauthenticated')
+  })
+
+  await t.test('leaves nothing behind when it is refused, and is answered when it is good', async () => {
+    assert.deepEqual(await app.written(), before)
+    assert.equal((await post([authorization, json])).statusCode, 201)
+  })
+})
+
+/** Sends `text` as it is; the first answer on the connection. */
+async function raw(origin: string, text: string) {
+  const { hostname, port } = new URL(origin)
+  const socket = connect({ host: hostname, port: Number(port) })
+  socket.on('error', () => {}) // a refused request's body may meet a closed connection
+  socket.write(text)
+  let received = ''
+  for (;;) {
+    const { done, chunk } = await new Promise<{ done: boolean; chunk: string }>((resolve) => {
+      socket.once('data', (data: Buffer) => resolve({ done: false, chunk: data.toString() }))
+      socket.once('close', () => resolve({ done: true, chunk: '' }))
+    })
+    received += chunk
+    const match = /^HTTP\/1\.1 (\d{3}) [^\r]*\r\n([\s\S]*?)\r\n\r\n([\s\S]*)$/.exec(received)
+    const headers = Object.fromEntries((match?.[2] ?? '').split('\r\n').map((l) => l.toLowerCase().split(': '))) as Record<
+      string,
+      string
+    >
+    const length = Number(headers['content-length'] ?? Number.NaN)
+    if (done || (match && Buffer.byteLength(match[3]!) >= length)) {
+      socket.destroy()
+      if (!match) throw new Error(`no answer but ${JSON.stringify(received)}`)
+      return { statusCode: Number(match[1]), headers, body: match[3]! }
+    }
+  }
+}

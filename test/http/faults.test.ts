@@ -1,0 +1,313 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { get as httpGet, type IncomingMessage } from 'node:http'
+import { test, type TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { buildTestApp, expectStatus, genericBody, OPERATOR_KEY, type TestApp } from '../helpers/app.ts'
+import { assertProblem } from '../helpers/assert-problem.ts'
+import { checkAllLedgers } from '../helpers/check-ledger.ts'
+import { startTcpProxy, type TcpProxy } from '../helpers/tcp-proxy.ts'
+
+/** What stands in the bytes of a call of append_entries, and of a read of what an entry made. */
+const APPEND = 'append_entries'
+const READ_OF_REPLAY = 'list_records_of_entry'
+
+test('a connection that is lost after the commit', async (t) => {
+  const { app, proxy } = await buildBehindProxy(t)
+
+  for (const url of ['/v1/records', '/v1/records/batch']) {
+    const body = url === '/v1/records' ? genericBody() : { records: [genericBody(), genericBody({ n: 2 })] }
+
+    await t.test(`makes ${url} answer outcome_unknown, and a retry with the key the first outcome`, async () => {
+      const headers = { 'idempotency-key': randomUUID() }
+      const before = await countEntries(app)
+      const lost = proxy.loseAnswerTo(APPEND)
+      const problem = assertProblem(await app.send('POST', url, { body, headers }), 503, 'outcome_unknown')
+      await lost
+      assert.equal(problem['retryable'], true)
+      assert.equal(await countEntries(app), before + 1, 'it was committed')
+
+      const retry = expectStatus(201, await app.send('POST', url, { body, headers }))
+      assert.equal(retry.headers['idempotency-replayed'], 'true')
+      assert.equal(retry.json().entry.seq, before)
+      assert.equal(await countEntries(app), before + 1)
+      const again = expectStatus(201, await app.send('POST', url, { body, headers }))
+      assert.equal(again.body, retry.body)
+    })
+  }
+
+  await t.test('is not to be retried without an Idempotency-Key', async () => {
+    const lost = proxy.loseAnswerTo(APPEND)
+    const problem = assertProblem(await app.send('POST', '/v1/records', { body: genericBody() }), 503, 'outcome_unknown')
+    await lost
+    assert.equal(problem['retryable'], false)
+    assert.match(problem['detail'] as string, /may write it twice/)
+  })
+
+  await t.test('leaves nobody of a whole batch of requests with a wrong answer', async () => {
+    const before = await countEntries(app)
+    const requests = Array.from({ length: 40 }, (_, i) => ({
+      body: genericBody({ i }),
+      headers: { 'idempotency-key': randomUUID() },
+    }))
+    const lost = proxy.loseAnswerTo(APPEND)
+    const answers = await Promise.all(requests.map((request) => app.send('POST', '/v1/records', request)))
+    await lost
+    assert.ok(answers.some((answer) => answer.statusCode === 503))
+    const retries = await Promise.all(requests.map((request) => app.send('POST', '/v1/records', request)))
+    for (const [i, answer] of answers.entries()) {
+      const retry = expectStatus(201, retries[i]!)
+      assert.equal(retry.headers['idempotency-replayed'], 'true')
+      if (answer.statusCode === 201) assert.equal(retry.body, answer.body)
+      else assertProblem(answer, 503, 'outcome_unknown')
+      assert.deepEqual(retry.json().payload, { i })
+    }
+    assert.equal(await countEntries(app), before + 40)
+  })
+
+  await t.test('makes the operator’s route say that it does not know whether there is a ledger', async () => {
+    const lost = proxy.loseAnswerTo(APPEND)
+    const response = await app.send('POST', '/v1/ledgers', { key: OPERATOR_KEY, body: { name: 'lost' } })
+    await lost
+    assert.equal(assertProblem(response, 503, 'outcome_unknown')['retryable'], false)
+    assert.doesNotMatch(response.body, /tly_/)
+  })
+
+  await t.test('of a replay, too, is answered with a problem that can be retried', async () => {
+    const request = { body: genericBody(), headers: { 'idempotency-key': randomUUID() } }
+    const first = expectStatus(201, await app.send('POST', '/v1/records', request))
+    const lost = proxy.loseAnswerTo(READ_OF_REPLAY)
+    const problem = assertProblem(await app.send('POST', '/v1/records', request), 503, 'unavailable')
+    await lost
+    assert.equal(problem['retryable'], true)
+    assert.equal(expectStatus(201, await app.send('POST', '/v1/records', request)).body, first.body)
+  })
+
+  await t.test('is logged with its cause', () => {
+    assert.match(app.logs(), /outcome_unknown.*Connection terminated|Connection terminated.*outcome_unknown/)
+  })
+})
+
+test('a connection that is lost before the request arrives is an unknown outcome, and nothing was written', async (t) => {
+  const { app, proxy } = await buildBehindProxy(t)
+  await app.notarize()
+  const before = await app.written()
+  const request = { body: genericBody(), headers: { 'idempotency-key': randomUUID() } }
+  const lost = proxy.loseRequest(APPEND)
+  const problem = assertProblem(await app.send('POST', '/v1/records', request), 503, 'outcome_unknown')
+  await lost
+  assert.equal(problem['retryable'], true)
+  assert.deepEqual(await app.written(), before)
+  const retry = expectStatus(201, await app.send('POST', '/v1/records', request))
+  assert.equal(retry.headers['idempotency-replayed'], undefined)
+})
+
+test('a database that is away', async (t) => {
+  const { app, proxy } = await buildBehindProxy(t)
+  const record = await app.notarize()
+  const stranger = await app.newLedger()
+  const before = await app.written()
+  await proxy.cut()
+  await sleep(50) // idle connections notice
+
+  await t.test('makes writes and reads 503 unavailable, to be retried, and keeps the process alive', async () => {
+    for (const [method, url, options] of [
+      ['POST', '/v1/records', { body: genericBody() }],
+      ['POST', '/v1/records/batch', { body: { records: [genericBody()] } }],
+      ['POST', '/v1/ledgers', { key: OPERATOR_KEY, body: { name: 'x' } }],
+      ['GET', `/v1/records/${record.id}`, {}],
+      ['GET', '/v1/entries', {}],
+      ['GET', '/v1/export', {}],
+      ['GET', '/v1/ledger', {}],
+      ['GET', '/.well-known/tallystick-keys.json', { key: null }],
+      ['GET', '/v1/ledger', { key: stranger.key.key }],
+      ['GET', '/readyz', { key: null }],
+    ] as const) {
+      const response = await app.send(method, url, options)
+      assert.equal(assertProblem(response, 503, 'unavailable')['retryable'], true, url)
+    }
+    const write = await app.send('POST', '/v1/records', { body: genericBody() })
+    assert.match(write.headers['retry-after'] as string, /^[1-9]\d*$/)
+    expectStatus(200, await app.send('GET', '/livez', { key: null }))
+  })
+
+  await t.test('changes nothing about what is wrong with a request', async () => {
+    assertProblem(await app.send('POST', '/v1/records', { body: {} }), 422, 'invalid_request')
+    assertProblem(await app.send('GET', '/v1/entries', { key: 'tly_x' }), 401, 'unauthenticated')
+    assertProblem(await app.send('GET', '/nowhere'), 404, 'not_found')
+  })
+
+  await t.test('is used again when it is back, without a restart', async () => {
+    await proxy.restore()
+    assert.deepEqual(await app.written(), before)
+    expectStatus(200, await app.send('GET', '/readyz', { key: null }))
+    await app.notarize()
+    expectStatus(200, await app.send('GET', '/v1/ledger', { key: stranger.key.key }))
+  })
+})
+
+test('an export whose database goes away ends like no whole one ends', async (t) => {
+  const { app, proxy } = await buildBehindProxy(t)
+  for (let i = 0; i < 12; i++) {
+    const records = Array.from({ length: 60 }, () => genericBody({ text: 'x'.repeat(60_000) }))
+    expectStatus(201, await app.send('POST', '/v1/records/batch', { body: { records } }))
+  }
+  const origin = await app.app.listen({ port: 0, host: '127.0.0.1' })
+  const headers = { authorization: `Bearer ${app.ledger.key.key}` }
+  const response = await new Promise<IncomingMessage>((resolve) => {
+    httpGet(`${origin}/v1/export`, { headers, agent: false }, resolve)
+  })
+  await new Promise((resolve) => response.once('readable', resolve))
+  await proxy.cut()
+  let text = ''
+  await assert.rejects(async () => {
+    for await (const chunk of response) text += chunk
+  }, /aborted|ECONNRESET/)
+  assert.equal(response.complete, false)
+  assert.doesNotMatch(text, /"checkpoint"|problem/)
+  await proxy.restore()
+})
+
+test('a session that Postgres ends', async (t) => {
+  const app = await buildTestApp(t)
+  const terminate = (where: string) =>
+    app.sql(`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and usename = 'tallystick_api' and ${where}`)
+
+  await t.test('while idle is replaced without anybody noticing', async () => {
+    await terminate('true')
+    await sleep(50)
+    await app.notarize()
+    expectStatus(200, await app.send('GET', '/readyz', { key: null }))
+  })
+
+  await t.test('during an append makes its outcome unknown', async () => {
+    const release = await lockHead(app)
+    const request = { body: genericBody(), headers: { 'idempotency-key': randomUUID() } }
+    const pending = app.send('POST', '/v1/records', request)
+    await until(async () => (await terminate(`wait_event_type = 'Lock'`)).length > 0)
+    assert.equal(assertProblem(await pending, 503, 'outcome_unknown')['retryable'], true)
+    await release()
+    expectStatus(201, await app.send('POST', '/v1/records', request))
+  })
+
+  await t.test('after a failover to a standby leaves writes unavailable and reads as they were', async () => {
+    const record = await app.notarize()
+    const before = await app.written()
+    const { name } = app.database
+    await app.sql(`alter database ${name} set default_transaction_read_only = on`)
+    await terminate('true')
+    await sleep(50)
+    const problem = assertProblem(await app.send('POST', '/v1/records', { body: genericBody() }), 503, 'unavailable')
+    assert.equal(problem['retryable'], true)
+    expectStatus(200, await app.send('GET', `/v1/records/${record.id}`))
+    await app.sql(`alter database ${name} reset default_transaction_read_only`)
+    assert.deepEqual(await app.written(), before)
+    await app.notarize() // on a new connection: the old one was not kept
+  })
+})
+
+test('more than can be written', async (t) => {
+  const app = await buildTestApp(t)
+  await app.notarize()
+  const before = await countEntries(app)
+
+  await t.test('is refused at once with 503 overloaded, and what was taken is written', async () => {
+    const release = await lockHead(app)
+    const records = Array.from({ length: 2_000 }, (_, i) => genericBody({ i }))
+    const send = () => app.send('POST', '/v1/records/batch', { body: { records } })
+    // 65,536 records may wait, besides the 4,000 at most that are being written.
+    const pending = Array.from({ length: 40 }, send)
+    const first = await Promise.race(pending)
+    assertProblem(first, 503, 'overloaded')
+
+    const sentAt = performance.now()
+    const refused = await send()
+    const ms = performance.now() - sentAt
+    assert.equal(assertProblem(refused, 503, 'overloaded')['retryable'], true)
+    assert.match(refused.headers['retry-after'] as string, /^[1-9]\d*$/)
+    assert.ok(ms < 500, `refused after ${Math.round(ms)} ms, the hashing of 2,000 items included`)
+    expectStatus(200, await app.send('GET', '/livez', { key: null }))
+    expectStatus(200, await app.send('GET', '/v1/ledger'))
+
+    await release()
+    const answers = await Promise.all(pending)
+    const written = answers.filter((answer) => answer.statusCode === 201)
+    assert.ok(written.length >= 32, `${written.length} batches were taken`)
+    for (const answer of answers) if (answer.statusCode !== 201) assertProblem(answer, 503, 'overloaded')
+    assert.equal(await countEntries(app), before + written.length)
+    await app.notarize()
+  })
+})
+
+test('a server whose clock is off is told so, and writes nothing', async (t) => {
+  let offMs = 0
+  const app = await buildTestApp(t, { now: () => Date.now() + offMs })
+  const before = await app.written()
+  for (offMs of [-60_000, 60_000]) {
+    const response = await app.send('POST', '/v1/records', { body: genericBody() })
+    assert.equal(assertProblem(response, 503, 'clock_skew')['retryable'], true)
+  }
+  assert.deepEqual(await app.written(), before)
+  offMs = 20_000
+  await app.notarize()
+})
+
+async function buildBehindProxy(t: TestContext): Promise<{ app: TestApp; proxy: TcpProxy }> {
+  let proxy!: TcpProxy
+  const app = await buildTestApp(t, {
+    async apiUrl(database) {
+      proxy = await startTcpProxy(database.apiUrl)
+      return proxy.url(database.apiUrl)
+    },
+  })
+  t.after(async () => {
+    await checkEverything(app)
+    await proxy.close()
+  })
+  await app.notarize() // append_entries is prepared: from now on its name stands in each call
+  return { app, proxy }
+}
+
+async function checkEverything(app: TestApp): Promise<void> {
+  const client = new pg.Client({ connectionString: app.database.superuserUrl })
+  await client.connect()
+  try {
+    await checkAllLedgers(client)
+  } finally {
+    await client.end()
+  }
+}
+
+async function countEntries(app: TestApp): Promise<number> {
+  const [row] = await app.sql<{ n: number }>('select count(*)::int as n from tallystick.entries where ledger_id = $1', [
+    await ledgerUuid(app),
+  ])
+  return row!.n
+}
+
+async function ledgerUuid(app: TestApp): Promise<string> {
+  const [row] = await app.sql<{ id: string }>('select ledger_id as id from tallystick.ledgers where origin = $1', [
+    app.ledger.ledger.origin,
+  ])
+  return row!.id
+}
+
+/** Holds the chain's head, so that no append gets through; the function returned lets go. */
+async function lockHead(app: TestApp): Promise<() => Promise<void>> {
+  const client = new pg.Client({ connectionString: app.database.superuserUrl })
+  await client.connect()
+  await client.query('begin')
+  await client.query('select from tallystick.chain_heads for update')
+  return async () => {
+    await client.query('rollback')
+    await client.end()
+  }
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  for (const giveUpAt = Date.now() + 10_000; !(await condition()); await sleep(5)) {
+    if (Date.now() > giveUpAt) throw new Error('it did not happen within 10 s')
+  }
+}

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import { buildTestApp, expectStatus, genericBody } from '../helpers/app.ts'
+import { addAgent, addKey } from '../helpers/more-keys.ts'
+
+test('an Idempotency-Key', async (t) => {
+  const app = await buildTestApp(t)
+  const post = (key: string, options: { body?: object; text?: string; apiKey?: string; url?: string } = {}) =>
+    app.send('POST', options.url ?? '/v1/records', {
+      ...(options.text === undefined ? { body: options.body ?? genericBody() } : { text: options.text }),
+      ...(options.apiKey !== undefined && { key: options.apiKey }),
+      headers: { 'idempotency-key': key },
+    })
+
+  await t.test('makes a second request answer the first one’s outcome, byte for byte', async () => {
+    const key = randomUUID()
+    const body = { ...genericBody(), metadata: { a: 1 }, occurredAt: '2026-11-19T08:30:00Z' }
+    const first = expectStatus(201, await post(key, { body }))
+    assert.equal(first.headers['idempotency-replayed'], undefined)
+    const before = await app.written()
+    for (let i = 0; i < 3; i++) {
+      const again = expectStatus(201, await post(key, { body }))
+      assert.equal(again.body, first.body)
+      assert.equal(again.headers['idempotency-replayed'], 'true')
+      assert.equal(again.headers['content-type'], first.headers['content-type'])
+    }
+    assert.deepEqual(await app.written(), before)
+  })
+
+  await t.test('refuses another body, whatever part of it differs', async () => {
+    const key = randomUUID()
+    const body = { ...genericBody(), metadata: { a: 1 } }
+    expectStatus(201, await post(key, { body }))
+    const before = await app.written()
+    for (const other of [
+      genericBody(),
+      { ...body, metadata: { a: 2 } },
+      { ...body, payload: { ...body.payload, n: 1 } },
+      { ...body, occurredAt: '2026-11-19T08:30:00Z' },
+      { ...body, salt: 'A'.repeat(22) },
+    ]) {
+      const refused = await post(key, { body: other })
+      assert.equal(refused.statusCode, 422)
+      assert.equal(refused.json().code, 'idempotency_key_reused')
+      assert.equal(refused.json().retryable, false)
+    }
+    assert.deepEqual(await app.written(), before)
+  })
+
+  await t.test('knows the same JSON in another spelling', async () => {
+    const key = randomUUID()
+    const texts = [
+      '{"type":"generic/1","payload":{"a":1,"b":"ä","c":100}}',
+      ' { "payload" : {"c":1e2,"b":"\\u00e4","a":1.0},\n"type":"generic\\/1"}',
+    ]
+    const first = expectStatus(201, await post(key, { text: texts[0]! }))
+    const second = expectStatus(201, await post(key, { text: texts[1]! }))
+    assert.equal(second.body, first.body)
+  })
+
+  await t.test('belongs to one agent, whichever of his keys he uses', async () => {
+    const key = randomUUID()
+    const other = await addAgent(app, 'other agent')
+    const scopes = ['records:write'] as const
+    const first = expectStatus(201, await post(key)).json()
+    const sameAgent = expectStatus(201, await post(key, { apiKey: await addKey(app, { scopes }) })).json()
+    const otherAgent = expectStatus(201, await post(key, { apiKey: await addKey(app, { scopes, agent: other }) })).json()
+    assert.equal(sameAgent.id, first.id)
+    assert.notEqual(otherAgent.id, first.id)
+    assert.equal(otherAgent.actor, other)
+  })
+
+  await t.test('belongs to one ledger', async () => {
+    const key = randomUUID()
+    const elsewhere = await app.newLedger()
+    const first = expectStatus(201, await post(key)).json()
+    const second = expectStatus(201, await post(key, { apiKey: elsewhere.key.key }))
+    assert.equal(second.headers['idempotency-replayed'], undefined)
+    assert.notEqual(second.json().id, first.id)
+  })
+
+  await t.test('is of one path: at another it is a key reused', async () => {
+    const key = randomUUID()
+    expectStatus(201, await post(key))
+    const refused = await post(key, { url: '/v1/records/batch', body: { records: [genericBody()] } })
+    assert.equal(refused.statusCode, 422)
+    assert.equal(refused.json().code, 'idempotency_key_reused')
+  })
+
+  await t.test('makes one entry of 20 requests at once, and 20 equal answers', async () => {
+    const key = randomUUID()
+    const [before] = await app.sql<{ n: number }>('select count(*)::int as n from tallystick.entries')
+    const answers = await Promise.all(Array.from({ length: 20 }, () => post(key)))
+    const [after] = await app.sql<{ n: number }>('select count(*)::int as n from tallystick.entries')
+    assert.equal(after!.n, before!.n + 1)
+    assert.deepEqual(new Set(answers.map((a) => a.statusCode)), new Set([201]))
+    assert.equal(new Set(answers.map((a) => a.body)).size, 1)
+    assert.equal(answers.filter((a) => a.headers['idempotency-replayed'] === 'true').length, 19)
+  })
+
+  await t.test('lets one of several different requests at once through, and refuses the rest', async () => {
+    const key = randomUUID()
+    const answers = await Promise.all(Array.from({ length: 8 }, (_, i) => post(key, { body: genericBody({ i }) })))
+    const codes = answers.map((a) => (a.statusCode === 201 ? 'created' : a.json().code)).sort()
+    assert.deepEqual(codes, ['created', ...Array(7).fill('idempotency_key_reused')])
+  })
+
+  await t.test('has 1 to 255 visible ASCII characters', async () => {
+    const before = await app.written()
+    for (const key of ['', ' ', 'a b', 'a\tb', 'ü', 'x'.repeat(256)]) {
+      const refused = await post(key)
+      assert.equal(refused.statusCode, 400, key)
+      assert.equal(refused.json().code, 'invalid_idempotency_key')
+    }
+    assert.deepEqual(await app.written(), before)
+    for (const key of ['!', '~', '"quoted"', 'x'.repeat(255)]) expectStatus(201, await post(key))
+  })
+
+  await t.test('is told apart by case and to the last character', async () => {
+    const key = 'x'.repeat(254)
+    const ids = []
+    for (const text of [`${key}a`, `${key}b`, `${key}B`]) ids.push(expectStatus(201, await post(text)).json().id)
+    assert.equal(new Set(ids).size, 3)
+  })
+
+  await t.test('is not used up by a refusal', async () => {
+    const key = randomUUID()
+    for (const body of [{ type: 'order/1', payload: {} }, { type: 'task/1', payload: {} }, { type: 'generic/1' }]) {
+      assert.equal((await post(key, { body })).statusCode, 422)
+    }
+    assert.equal((await post(key, { apiKey: 'tly_wrong' })).statusCode, 401)
+    const made = expectStatus(201, await post(key))
+    assert.equal(made.headers['idempotency-replayed'], undefined)
+  })
+
+  await t.test('stands in the database neither as text nor with an unsalted hash of the request', async () => {
+    const key = `visible-${randomUUID()}`
+    expectStatus(201, await post(key))
+    expectStatus(201, await post(`${key}-2`))
+    const rows = await app.sql<{ row: string; fingerprint: string }>(
+      `select i::text as row, encode(fingerprint, 'hex') as fingerprint from tallystick.idempotency_keys i`,
+    )
+    assert.ok(rows.every(({ row }) => !row.includes('visible') && !row.includes(Buffer.from(key).toString('hex'))))
+    assert.equal(new Set(rows.map((row) => row.fingerprint)).size, rows.length)
+  })
+})
