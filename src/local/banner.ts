@@ -1,0 +1,32 @@
+import { credentialsFile, type FirstLedger } from './first-ledger.ts'
+
+/** What a person sees when everything runs. The curl line works as it is pasted. */
+export function describeRunning(options: {
+  url: string
+  dataDir: string
+  ownDatabase: boolean
+  first: FirstLedger
+}): string {
+  const { url, dataDir, first } = options
+  const { ledger, key } = first.credentials
+  const header = first.isNew ? `'Authorization: Bearer ${key}'` : `@${quote(first.headerFile)}`
+  return `
+Tallystick is running.
+
+  URL      ${url}
+  ledger   ${ledger}
+  key      ${first.isNew ? `${key} (kept in ${credentialsFile(dataDir)})` : `in ${credentialsFile(dataDir)}`}
+  data     ${dataDir}${options.ownDatabase ? ', with a Postgres of its own' : '; records in DATABASE_URL'}
+
+Notarize ${first.isNew ? 'a first' : 'a'} record:
+
+  curl -sS ${url}/v1/records -H ${header} -H 'Content-Type: application/json' -d '{"type":"generic/1","payload":{"hello":"world"}}'
+
+Ctrl-C stops it, and the next start goes on with the same data.
+`
+}
+
+/** For a shell, where it needs it. */
+function quote(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
+}

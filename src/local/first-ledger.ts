@@ -1,0 +1,75 @@
+import { readFileSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { writeSecretOnce } from './secrets.ts'
+
+/** credentials.json: what a client on this machine needs. */
+export type Credentials = {
+  readonly url: string
+  readonly ledger: string
+  readonly agent: string
+  readonly key: string
+}
+
+export type FirstLedger = {
+  readonly credentials: Credentials
+  /** A header line for `curl -H @file`, so that a key need not be typed. */
+  readonly headerFile: string
+  readonly isNew: boolean
+}
+
+export const credentialsFile = (dataDir: string) => join(dataDir, 'credentials.json')
+const headerFileOf = (dataDir: string) => join(dataDir, 'authorization-header')
+
+/**
+ * The ledger and key that this installation was given on its first start; made, over the operator's route, where
+ * there is none, or where the one that is kept is of another database.
+ */
+export async function ensureFirstLedger(options: {
+  url: string
+  dataDir: string
+  operatorKey: string
+}): Promise<FirstLedger> {
+  const { url, dataDir } = options
+  const headerFile = headerFileOf(dataDir)
+  const kept = readCredentials(dataDir)
+  if (kept && (await isKnown(url, kept.key))) return { credentials: kept, headerFile, isNew: false }
+  if (kept) renameSync(credentialsFile(dataDir), join(dataDir, `credentials-${kept.ledger}.json`))
+  const credentials = await makeLedger(url, options.operatorKey)
+  writeSecretOnce(credentialsFile(dataDir), `${JSON.stringify(credentials, null, 2)}\n`)
+  rmSync(headerFile, { force: true })
+  writeSecretOnce(headerFile, `Authorization: Bearer ${credentials.key}\n`)
+  return { credentials, headerFile, isNew: true }
+}
+
+function readCredentials(dataDir: string): Credentials | null {
+  try {
+    return JSON.parse(readFileSync(credentialsFile(dataDir), 'utf8'))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw new Error(`${credentialsFile(dataDir)} cannot be read: ${(error as Error).message}`)
+  }
+}
+
+/** Only a clear 401 means that the key is of another database. */
+async function isKnown(url: string, key: string): Promise<boolean> {
+  const response = await fetch(`${url}/v1/ledger`, { headers: { authorization: `Bearer ${key}` } })
+  await response.body?.cancel()
+  return response.status !== 401
+}
+
+async function makeLedger(url: string, operatorKey: string): Promise<Credentials> {
+  const response = await fetch(`${url}/v1/ledgers`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${operatorKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'first ledger' }),
+  })
+  if (response.status !== 201) {
+    throw new Error(`the first ledger could not be made: ${response.status} ${await response.text()}`)
+  }
+  const made = (await response.json()) as {
+    ledger: { id: string }
+    agent: { id: string }
+    key: { key: string }
+  }
+  return { url, ledger: made.ledger.id, agent: made.agent.id, key: made.key.key }
+}

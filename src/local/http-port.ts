@@ -1,0 +1,39 @@
+import { createServer } from 'node:net'
+
+const PROBE_MS_MAX = 1_000
+
+/** Asked before anything is started, so that the answer is quick and nothing has to be taken back. */
+export async function requireFreePort(host: string, port: number): Promise<void> {
+  const code = await bindError(host, port)
+  if (code === null) return
+  const other = `choose another with TALLYSTICK_PORT=${port < 65_535 ? port + 1 : port - 1} npm start`
+  if (code === 'EADDRINUSE') {
+    throw new Error(
+      `port ${port} on ${host} is taken (${await whoAnswers(host, port)}): stop that, or ${other}`,
+    )
+  }
+  if (code === 'EACCES') throw new Error(`this user may not listen on port ${port}: ${other}`)
+  throw new Error(`cannot listen on ${host}:${port} (${code}): check TALLYSTICK_HOST and TALLYSTICK_PORT`)
+}
+
+function bindError(host: string, port: number): Promise<string | null> {
+  return new Promise((resolve) => {
+    const probe = createServer()
+    probe.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+    probe.listen({ host, port, exclusive: true }, () => probe.close(() => resolve(null)))
+  })
+}
+
+async function whoAnswers(host: string, port: number): Promise<string> {
+  try {
+    const response = await fetch(`http://${host.includes(':') ? `[${host}]` : host}:${port}/livez`, {
+      signal: AbortSignal.timeout(PROBE_MS_MAX),
+      redirect: 'error',
+    })
+    const body = (await response.json()) as { status?: unknown; version?: unknown }
+    if (body.status === 'ok') return `a Tallystick ${String(body.version).slice(0, 20)} answers there`
+  } catch {
+    // Something else, which is all that is said.
+  }
+  return 'something else listens there'
+}

@@ -1,0 +1,51 @@
+import { randomBytes } from 'node:crypto'
+import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+export type LocalSecrets = { readonly masterKey: Uint8Array; readonly operatorKey: string }
+
+/** From the environment, else from the data folder, where they are made on the first start, 0600. */
+export function getLocalSecrets(
+  given: { readonly masterKey: Uint8Array | null; readonly operatorKey: string | null },
+  dataDir: string,
+): LocalSecrets {
+  return {
+    masterKey:
+      given.masterKey ??
+      Buffer.from(
+        getOrMake(join(dataDir, 'master-key'), () => randomBytes(32).toString('hex')),
+        'hex',
+      ),
+    operatorKey: given.operatorKey ?? getOrMake(join(dataDir, 'operator-key'), makeOperatorKey),
+  }
+}
+
+/** Hex is within the letters and digits that an operator key may have, and 256 bits are enough. */
+const makeOperatorKey = () => `tlo_${randomBytes(32).toString('hex')}`
+
+function getOrMake(file: string, make: () => string): string {
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+  try {
+    writeSecretOnce(file, `${make()}\n`)
+  } catch (error) {
+    // Another first start was faster: its secret is the one.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+  return readFileSync(file, 'utf8').trim()
+}
+
+/** Whole or not at all, readable by us only; EEXIST where it is already there. */
+export function writeSecretOnce(file: string, text: string): void {
+  const temporary = `${file}.new-${process.pid}`
+  rmSync(temporary, { force: true })
+  try {
+    writeFileSync(temporary, text, { mode: 0o600, flag: 'wx', flush: true })
+    linkSync(temporary, file)
+  } finally {
+    rmSync(temporary, { force: true })
+  }
+}

@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto'
+import { chmodSync, existsSync, lstatSync, mkdirSync, realpathSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { type RunAs, resolveRunAs, runSync } from './run-as.ts'
+
+/*
+ * TALLYSTICK_DATA                0711, so that the server's user can pass through; files in it are 0600
+ * └─ postgres/                   0711, `dataDir` of startPostgres
+ *    ├─ cluster/                 0700, the server user's: PGDATA
+ *    ├─ passwords.json           0600, ours
+ *    ├─ port                     where the server listened last
+ *    ├─ postgres.log             what it had to say
+ *    └─ binaries-VERSION/        only where the server's user cannot reach those in node_modules
+ */
+export const postgresDir = (data: string) => join(data, 'postgres')
+export const clusterDir = (dataDir: string) => join(dataDir, 'cluster')
+export const passwordsFile = (dataDir: string) => join(dataDir, 'passwords.json')
+export const logFile = (dataDir: string) => join(dataDir, 'postgres.log')
+
+/** Makes the folder where it is missing. The mode is set after, because umask cuts what mkdir is given. */
+export function openDataDir(dataDir: string): string {
+  const dir = resolve(dataDir)
+  try {
+    if (mkdirSync(dir, { recursive: true })) chmodSync(dir, 0o711)
+  } catch (error) {
+    throw new Error(
+      `the data folder ${dir} cannot be made (${reason(error)}): make it, or set TALLYSTICK_DATA to one you can write`,
+    )
+  }
+  return realpathSync(dir)
+}
+
+/** A folder made by mkdtemp or under umask 077 is closed to the server's user: passing through is all he needs. */
+export function letThrough(dataDir: string, runAs: RunAs): void {
+  if (runAs === null || isReachable(dataDir, runAs)) return
+  if (lstatSync(dataDir).uid === process.getuid?.()) chmodSync(dataDir, 0o711)
+  if (isReachable(dataDir, runAs)) return
+  throw new Error(
+    `the Postgres server runs as the user ${runAs.name}, who cannot enter ${dataDir}: open the folders above it ` +
+      '(chmod o+x), or set TALLYSTICK_DATA to a folder that others can pass through, /var/lib/tallystick say',
+  )
+}
+
+/** Whether that user can enter the folder, or, where it is missing, its nearest existing parent. */
+export function isReachable(dir: string, runAs: RunAs): boolean {
+  if (runAs === null) return true
+  let probe = resolve(dir)
+  while (!existsSync(probe)) probe = dirname(probe)
+  return runSync('/bin/sh', ['-c', 'cd "$1"', 'sh', probe], runAs).ok
+}
+
+/**
+ * The folder for everything that this installation keeps: `.tallystick` in the project; where the server's user
+ * could not reach that, or we cannot write there, a folder under /var/lib or /var/tmp, named by the project's
+ * path. What exists comes first: data that was written once is never quietly left behind for an empty folder.
+ */
+export function chooseDataDir(
+  projectDir: string,
+  options: { readonly embedded: boolean; readonly log: (line: string) => void },
+): string {
+  const candidates = candidatesOf(projectDir)
+  const [local] = candidates
+  const existing = findDataDir(projectDir)
+  if (existing !== null) {
+    refuseStranger(existing)
+    return existing
+  }
+  const runAs = options.embedded ? resolveRunAs(clusterDir(postgresDir(local)), options.log) : null
+  for (const dir of candidates) {
+    if (!isReachable(dir, runAs) || !isWritable(dir)) continue
+    refuseStranger(dir)
+    if (dir !== local) options.log(`data goes to ${dir}, because ${whyNot(local, runAs)}`)
+    return dir
+  }
+  throw new Error(
+    `no folder for the data: ${whyNot(local, runAs)}; set TALLYSTICK_DATA to a folder that can be used`,
+  )
+}
+
+/** The default folder that an earlier start has used; null when there was none. */
+export function findDataDir(projectDir: string): string | null {
+  const isUsed = (dir: string) =>
+    existsSync(join(dir, 'master-key')) || existsSync(clusterDir(postgresDir(dir)))
+  return candidatesOf(projectDir).find(isUsed) ?? null
+}
+
+function candidatesOf(projectDir: string): [string, ...string[]] {
+  return [join(projectDir, '.tallystick'), ...fallbacks(projectDir)]
+}
+
+function fallbacks(projectDir: string): string[] {
+  const uid = process.getuid?.() ?? 0
+  const name = createHash('sha256')
+    .update(`${realpathSync(projectDir)}\0${uid}`)
+    .digest('hex')
+    .slice(0, 12)
+  const parents = uid === 0 ? ['/var/lib', '/var/tmp'] : ['/var/tmp']
+  return parents.map((parent) => join(parent, `tallystick-${name}`))
+}
+
+function isWritable(dir: string): boolean {
+  try {
+    if (mkdirSync(dir, { recursive: true })) chmodSync(dir, 0o711)
+    return runSync('/bin/sh', ['-c', 'test -w "$1" && test -x "$1"', 'sh', dir], null).ok
+  } catch {
+    return false
+  }
+}
+
+/** /var/tmp is everybody's: a folder that somebody else has put there could be swapped under us. */
+function refuseStranger(dir: string): void {
+  const { uid, mode } = lstatSync(dir)
+  const own = process.getuid?.() ?? uid
+  if ((uid !== own && own !== 0) || (dir.startsWith('/var/tmp/') && (uid !== own || (mode & 0o022) !== 0))) {
+    throw new Error(
+      `the data folder ${dir} belongs to uid ${uid}: start as that user, or set TALLYSTICK_DATA to a folder of your own`,
+    )
+  }
+}
+
+function whyNot(local: string, runAs: RunAs): string {
+  return isReachable(local, runAs)
+    ? `${local} cannot be written`
+    : `the user ${runAs?.name ?? ''} of the Postgres server cannot enter ${dirname(local)}`
+}
+
+export function reason(error: unknown): string {
+  return error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.message) : String(error)
+}

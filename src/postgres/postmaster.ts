@@ -1,0 +1,172 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { clusterDir, logFile } from './layout.ts'
+import { ownIdentity, readPidFile } from './previous.ts'
+import { CLEAN_ENV, type RunAs } from './run-as.ts'
+
+export type Postmaster = {
+  readonly pid: number
+  /** Resolves when the process is gone. */
+  readonly exited: Promise<void>
+  stop(mode: 'fast' | 'immediate'): Promise<void>
+}
+
+type SpawnOptions = {
+  readonly dataDir: string
+  readonly binDir: string
+  readonly runAs: RunAs
+  readonly port: number
+  readonly settings: Readonly<Record<string, string | number>>
+  readonly env?: Readonly<Record<string, string>>
+  /** The data folder goes when the server does. */
+  readonly trash: boolean
+  readonly log: (line: string) => void
+}
+
+const LOG_BYTES_MAX = 16 * 1024 * 1024
+const POLL_MS = 10
+/** Recovery after a crash replays up to max_wal_size; it is not an error that it takes its time. */
+const READY_MS_MAX = 10 * 60_000
+const SLOW_NOTICE_MS = 5_000
+/** How long connections that are just being closed get, before those that are open are cut. */
+const CLOSING_MS_MAX = 300
+const FAST_STOP_MS_MAX = 60_000
+const IMMEDIATE_STOP_MS_MAX = 10_000
+/** How long backends of a killed server may hold its shared memory. */
+const LEFTOVERS_MS_MAX = 15_000
+
+/** Starts the server process and waits until it takes connections; throws with what its log says. */
+export async function spawnPostmaster(options: SpawnOptions): Promise<Postmaster> {
+  const giveUpAt = Date.now() + LEFTOVERS_MS_MAX
+  for (;;) {
+    try {
+      return await spawnOnce(options)
+    } catch (error) {
+      const leftovers = error instanceof Error && /pre-existing shared memory block/.test(error.message)
+      if (!leftovers || Date.now() > giveUpAt) throw error
+      await sleep(200)
+    }
+  }
+}
+
+async function spawnOnce(options: SpawnOptions): Promise<Postmaster> {
+  const log = openLog(logFile(options.dataDir))
+  const child = spawnServer(options, log.fd)
+  closeSync(log.fd)
+  const exited = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve())
+    child.once('error', () => resolve())
+  })
+  if (child.pid === undefined) throw new Error(`${join(options.binDir, 'postgres')} cannot be started`)
+  const letGo = watch(child.pid, options)
+  try {
+    await waitUntilReady(child, options)
+  } catch (error) {
+    child.kill('SIGQUIT')
+    await exited
+    letGo()
+    const said = readFileSync(logFile(options.dataDir), 'utf8').slice(log.size).trim()
+    throw new Error(`${(error as Error).message}${said ? `:\n${said.slice(-2_000)}` : ''}`)
+  }
+  return { pid: child.pid, exited, stop: (mode) => stopServer(child, exited, mode).then(letGo) }
+}
+
+/**
+ * In a session of its own: Ctrl-C in a terminal is sent to every process of the foreground group, and the
+ * server must outlive those of ours that still finish their work. `tallystick.owner` says whose it is.
+ */
+function spawnServer(options: SpawnOptions, logFd: number): ChildProcess {
+  const settings = { ...options.settings, port: options.port, 'tallystick.owner': ownIdentity() }
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const child = spawn(join(options.binDir, 'postgres'), ['-D', clusterDir(options.dataDir), ...flags], {
+    ...(options.runAs === null ? {} : { uid: options.runAs.uid, gid: options.runAs.gid }),
+    cwd: '/',
+    env: { ...CLEAN_ENV, ...options.env },
+    stdio: ['ignore', 'ignore', logFd],
+    detached: true,
+  })
+  child.unref()
+  return child
+}
+
+/** Kept from growing for ever: it is set aside at a start when it is large. */
+function openLog(file: string): { fd: number; size: number } {
+  if (existsSync(file) && statSync(file).size > LOG_BYTES_MAX) renameSync(file, `${file}.1`)
+  const fd = openSync(file, 'a', 0o600)
+  return { fd, size: statSync(file).size }
+}
+
+async function waitUntilReady(child: ChildProcess, options: SpawnOptions): Promise<void> {
+  const startedAt = Date.now()
+  let noticeAt = startedAt + SLOW_NOTICE_MS
+  while (Date.now() - startedAt < READY_MS_MAX) {
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error('Postgres did not start')
+    const found = readPidFile(clusterDir(options.dataDir))
+    if (found !== null && found.pid === child.pid && found.ready) return
+    if (Date.now() > noticeAt) {
+      options.log('Postgres is still starting: after a crash it replays its log first')
+      noticeAt += SLOW_NOTICE_MS * 4
+    }
+    await sleep(POLL_MS)
+  }
+  throw new Error(`Postgres was not ready within ${READY_MS_MAX / 60_000} minutes`)
+}
+
+async function stopServer(
+  child: ChildProcess,
+  exited: Promise<void>,
+  mode: 'fast' | 'immediate',
+): Promise<void> {
+  const steps: [NodeJS.Signals, number][] = [
+    ['SIGTERM', CLOSING_MS_MAX],
+    ['SIGINT', FAST_STOP_MS_MAX],
+    ['SIGQUIT', IMMEDIATE_STOP_MS_MAX],
+    ['SIGKILL', IMMEDIATE_STOP_MS_MAX],
+  ]
+  child.ref()
+  for (const [signal, timeoutMs] of mode === 'fast' ? steps : steps.slice(2)) {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    child.kill(signal)
+    const patience = new AbortController()
+    const gone = exited.then(() => true)
+    const late = sleep(timeoutMs, false, { signal: patience.signal }).catch(() => false)
+    const stopped = await Promise.race([gone, late])
+    patience.abort()
+    if (stopped) return
+  }
+}
+
+/**
+ * Stops the server when this process ends in a way that leaves it no time (SIGKILL, a crash): the shell waits
+ * for the end of its input, which the kernel closes with us. Returns how to let it go.
+ */
+function watch(pid: number, options: SpawnOptions): () => void {
+  const trash = options.trash ? options.dataDir : ''
+  const watchdog = spawn(
+    '/bin/sh',
+    ['-c', WATCHDOG, 'tallystick-watchdog', `${pid}`, clusterDir(options.dataDir), trash],
+    {
+      cwd: '/',
+      env: CLEAN_ENV,
+      stdio: ['pipe', 'ignore', 'ignore'],
+      detached: true,
+    },
+  )
+  watchdog.on('error', () => {})
+  watchdog.unref()
+  watchdog.stdin.on('error', () => {})
+  ;(watchdog.stdin as unknown as { unref(): void }).unref()
+  return () => watchdog.stdin.end()
+}
+
+/** The pid file is asked first: by then the pid may be another process's. */
+const WATCHDOG = `
+while read -r _; do :; done
+if read -r found < "$2/postmaster.pid" && [ "$found" = "$1" ]; then kill -INT "$1"; fi
+if [ -n "$3" ]; then
+  waited=0
+  while [ -e "$2/postmaster.pid" ] && [ $waited -lt 100 ]; do sleep 0.1; waited=$((waited + 1)); done
+  rm -rf "$3"
+fi`

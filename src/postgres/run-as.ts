@@ -1,0 +1,72 @@
+import { spawnSync } from 'node:child_process'
+import { rmSync, statSync } from 'node:fs'
+
+/** Whom the server runs as; null: as ourselves. Postgres refuses to run as root. */
+export type RunAs = { readonly uid: number; readonly gid: number; readonly name: string } | null
+
+/** Nothing of our environment: PGDATA, PGPORT, a locale or a secret has no business in the server. */
+export const CLEAN_ENV: Readonly<Record<string, string>> = {
+  PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin',
+  LC_ALL: 'C',
+  TZ: 'UTC',
+}
+
+type RunResult = { readonly ok: boolean; readonly stdout: string; readonly output: string }
+
+/** Runs a short command to its end, as that user, from `/` (the current folder may be closed to him). */
+export function runSync(command: string, args: readonly string[], runAs: RunAs): RunResult {
+  const identity = runAs === null ? {} : { uid: runAs.uid, gid: runAs.gid }
+  const result = spawnSync(command, args, { ...identity, cwd: '/', env: CLEAN_ENV, encoding: 'utf8' })
+  if (result.error) return { ok: false, stdout: '', output: result.error.message }
+  return { ok: result.status === 0, stdout: result.stdout, output: `${result.stderr}${result.stdout}`.trim() }
+}
+
+/** As root: the owner of an existing cluster, else the system's `postgres` user, made where there is none. */
+export function resolveRunAs(cluster: string, log: (line: string) => void): RunAs {
+  if (process.getuid?.() !== 0) return null
+  const owner = statSync(cluster, { throwIfNoEntry: false })
+  if (owner && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid, name: `uid ${owner.uid}` }
+  const found = findSystemUser()
+  if (found) return found
+  makeSystemUser()
+  const made = findSystemUser()
+  if (!made) {
+    throw new Error(
+      'Postgres does not run as root, and there is no system user `postgres` and none could be made: make one ' +
+        '(`useradd --system postgres`), start as a plain user, or set DATABASE_URL to a Postgres of your own',
+    )
+  }
+  log('made the system user `postgres`, because Postgres does not run as root')
+  return made
+}
+
+function findSystemUser(): RunAs {
+  // macOS brings `_postgres` along.
+  for (const name of ['postgres', '_postgres']) {
+    const uid = Number(runSync('id', ['-u', name], null).stdout.trim() || Number.NaN)
+    const gid = Number(runSync('id', ['-g', name], null).stdout.trim() || Number.NaN)
+    if (uid > 0 && gid >= 0) return { uid, gid, name }
+  }
+  return null
+}
+
+/** Two processes may get here at once: whoever comes second fails, and then finds the first one's user. */
+function makeSystemUser(): void {
+  const useradd = [
+    '--system',
+    '--user-group',
+    '--home-dir',
+    '/nonexistent',
+    '--shell',
+    '/usr/sbin/nologin',
+    'postgres',
+  ]
+  if (runSync('useradd', useradd, null).ok) return
+  if (runSync('adduser', ['--system', '--group', '--no-create-home', 'postgres'], null).ok) return
+  // busybox
+  runSync('adduser', ['-S', '-D', '-H', '-s', '/sbin/nologin', 'postgres'], null)
+}
+
+export function removeDir(dir: string): void {
+  rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
+}

@@ -1,0 +1,94 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
+import { dirname, join } from 'node:path'
+
+type Block = { readonly language: string; readonly text: string; readonly where: string }
+
+/**
+ * What README and docs claim and a machine can see: code blocks parse, scripts and files that commands name
+ * exist, links lead somewhere, variables are those of the configuration. One line per fault.
+ */
+export function checkDocs(root: string): string[] {
+  const files = globSync(['*.md', 'docs/**/*.md', 'migrations/*.md'], { cwd: root }).sort()
+  const scripts = Object.keys(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts ?? {})
+  const faults = files.flatMap((file) => {
+    const text = readFileSync(join(root, file), 'utf8')
+    return [
+      ...codeBlocks(text, file).flatMap((block) => [
+        ...checkBlock(block),
+        ...checkCommands(block, root, scripts),
+      ]),
+      ...checkLinks(text, file, root),
+    ]
+  })
+  return [...faults, ...checkVariables(files, root)]
+}
+
+function codeBlocks(text: string, file: string): Block[] {
+  return [...text.matchAll(/^( *)```(\w*)[^\n]*\n([\s\S]*?)^\1```/gm)].map((match) => ({
+    language: match[2]!,
+    text: match[3]!,
+    where: `${file}:${text.slice(0, match.index).split('\n').length + 1}`,
+  }))
+}
+
+function checkBlock({ language, text, where }: Block): string[] {
+  // An ellipsis stands for what is left out: such a block is for reading.
+  if (text.includes('…') || text.includes('...')) return []
+  try {
+    if (language === 'json') JSON.parse(text)
+    if (language === 'ts' || language === 'typescript') stripTypeScriptTypes(text)
+    if (language === 'sh' || language === 'bash') requireShell(text)
+    return []
+  } catch (error) {
+    return [`${where}: the ${language} block does not parse: ${(error as Error).message.split('\n')[0]}`]
+  }
+}
+
+function requireShell(text: string): void {
+  const { status, stderr } = spawnSync('bash', ['-n'], { input: text, encoding: 'utf8' })
+  if (status !== 0) throw new Error(stderr)
+}
+
+const NPM_COMMANDS = new Set(['ci', 'install', 'rebuild', 'config', 'pack', 'exec', 'run'])
+
+function checkCommands({ language, text, where }: Block, root: string, scripts: string[]): string[] {
+  if (!['sh', 'bash', 'console', ''].includes(language)) return []
+  const named = [...text.matchAll(/\bnpm (?:run )?([a-z][\w:-]*)/g)].map((match) => match[1]!)
+  const paths = [...text.matchAll(/\bnode (?:tools\/run\.mjs )?([\w./-]+\.(?:ts|mjs))/g)].map(
+    (match) => match[1]!,
+  )
+  return [
+    ...named
+      .filter((name) => !scripts.includes(name) && !NPM_COMMANDS.has(name))
+      .map((name) => `${where}: \`npm run ${name}\` is no script of package.json`),
+    ...paths.filter((path) => !existsSync(join(root, path))).map((path) => `${where}: there is no ${path}`),
+  ]
+}
+
+function checkLinks(text: string, file: string, root: string): string[] {
+  const prose = text.replaceAll(/^( *)```[\s\S]*?^\1```/gm, '').replaceAll(/`[^`\n]*`/g, '')
+  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
+    .map((match) => match[1]!.split('#')[0]!)
+    .filter((link) => link !== '' && !/^[a-z]+:/.test(link))
+    .filter((link) => !existsSync(join(root, dirname(file), link)))
+    .map((link) => `${file}: the link to ${link} leads nowhere`)
+}
+
+/** Both ways: no variable that no code knows, and none of the configuration without its word in the reference. */
+function checkVariables(files: string[], root: string): string[] {
+  const variablesOf = (file: string) => new Set(readFileSync(join(root, file), 'utf8').match(VARIABLE))
+  const configured = variablesOf(join('src', 'config.ts'))
+  const code = globSync(['src/**/*.ts', 'cli/**/*.ts', 'bench/**/*.ts', 'test/helpers/*.ts'], { cwd: root })
+  const known = new Set([...code.flatMap((file) => [...variablesOf(file)])])
+  const unknown = files.flatMap((file) =>
+    [...variablesOf(file)].filter((name) => !known.has(name)).map((name) => `${file}: no code knows ${name}`),
+  )
+  const reference = join('docs', 'configuration.md')
+  const documented = files.includes(reference) ? variablesOf(reference) : new Set<string>()
+  const missing = [...configured].filter((name) => !documented.has(name))
+  return [...unknown, ...missing.map((name) => `${reference}: does not say what ${name} is`)]
+}
+
+const VARIABLE = /\bTALLYSTICK_[A-Z][A-Z_]*[A-Z]\b/g

@@ -1,0 +1,53 @@
+/*
+ * npm run check: everything that is wrong without running the tests. Each step says what to do.
+ */
+import { spawn } from 'node:child_process'
+import { join, resolve } from 'node:path'
+import { checkDocs } from './check-docs.ts'
+
+const ROOT = resolve(import.meta.dirname, '..')
+const BIN = join(ROOT, 'node_modules', '.bin')
+
+type Step = { readonly name: string; readonly run: () => Promise<string | null> }
+
+const steps: Step[] = [
+  {
+    name: 'format and lint (npm run format)',
+    run: () => command(join(BIN, 'biome'), ['ci', '--colors=off', '--error-on-warnings', '.']),
+  },
+  { name: 'types (tsc)', run: () => command(join(BIN, 'tsc'), ['-p', '.']) },
+  {
+    name: 'migrations/schema.sql',
+    run: () => command(process.execPath, ['tools/dump-schema.ts', '--check']),
+  },
+  { name: 'README and docs', run: async () => checkDocs(ROOT).join('\n') || null },
+]
+
+let failures = 0
+for (const step of steps) {
+  const startedAt = Date.now()
+  const fault = await step.run()
+  console.log(
+    `${fault === null ? 'ok  ' : 'FAIL'} ${step.name}, ${((Date.now() - startedAt) / 1000).toFixed(1)} s`,
+  )
+  if (fault !== null) {
+    console.log(`${fault.trim().replaceAll(/^/gm, '     ')}\n`)
+    failures++
+  }
+}
+if (failures > 0) process.exitCode = 1
+
+/** Null when it succeeds, else what it said. */
+function command(file: string, args: string[]): Promise<string | null> {
+  return new Promise((done) => {
+    const child = spawn(file, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (data) => {
+        output += data
+      })
+    }
+    child.on('error', (error) => done(error.message))
+    child.on('close', (code) => done(code === 0 ? null : output || `exit code ${code}`))
+  })
+}

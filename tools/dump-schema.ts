@@ -1,0 +1,70 @@
+/*
+ * node tools/run.mjs tools/dump-schema.ts [--check]
+ *
+ * Writes migrations/schema.sql: what the migrations add up to, in the order of names, so that a change of the
+ * schema is reviewed as such. From the catalogs, because the embedded Postgres has no pg_dump. With --check it
+ * writes nothing and fails where the file differs.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import pg from 'pg'
+import { migrate } from '../src/db/migrate.ts'
+import { startPostgres } from '../src/postgres/start.ts'
+import { makeMasterKey } from '../src/signing/master-key.ts'
+import { temporaryDir } from '../test/helpers/postgres.ts'
+import { SCHEMA_PARTS } from './schema-parts.ts'
+
+const FILE = join(import.meta.dirname, '..', 'migrations', 'schema.sql')
+const HEADER = `-- What the migrations add up to. Made by \`node tools/run.mjs tools/dump-schema.ts\`; never edited, never run.
+`
+
+if (import.meta.main) {
+  const dump = await dumpMigratedSchema()
+  if (!process.argv.includes('--check')) {
+    writeFileSync(FILE, dump)
+  } else if (readFileSync(FILE, 'utf8') !== dump) {
+    console.error(`migrations/schema.sql is not what the migrations make: ${firstDifference(readFileSync(FILE, 'utf8'), dump)}
+Run \`node tools/run.mjs tools/dump-schema.ts\`, and review the change.`)
+    process.exitCode = 1
+  }
+}
+
+/** Migrates an empty database on a server of its own, because roles and their attributes belong to the server. */
+async function dumpMigratedSchema(): Promise<string> {
+  const settings = { fsync: 'off', synchronous_commit: 'off', shared_buffers: '16MB' }
+  const postgres = await startPostgres({ dataDir: temporaryDir(), temporary: true, settings })
+  try {
+    const masterKey = makeMasterKey(new Uint8Array(32))
+    await migrate({ ownerUrl: postgres.ownerUrl, masterKey, passwords: { api: 'dump', worker: 'dump' } })
+    return await dumpSchema(postgres.ownerUrl)
+  } finally {
+    await postgres.stop('immediate')
+  }
+}
+
+/** Everything that the catalogs say about the schemas and logins of Tallystick. */
+export async function dumpSchema(url: string): Promise<string> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    // Names outside pg_catalog are written with their schema, whatever the login's search_path is.
+    await client.query("set search_path = ''")
+    const parts = [HEADER]
+    for (const { title, sql } of SCHEMA_PARTS) {
+      const { rows } = await client.query<{ text: string }>(sql)
+      const texts = rows.map((row) => row.text.trim().replace(/\n;$/, ';'))
+      const gap = texts.some((text) => text.includes('\n')) ? '\n\n' : '\n'
+      if (texts.length > 0) parts.push(`-- ${title}\n\n${texts.join(gap)}\n`)
+    }
+    return parts.join('\n')
+  } finally {
+    await client.end()
+  }
+}
+
+function firstDifference(before: string, after: string): string {
+  const [old, now] = [before.split('\n'), after.split('\n')]
+  const line = now.findIndex((text, index) => text !== old[index])
+  const at = line === -1 ? now.length : line
+  return `line ${at + 1} is\n  ${old[at] ?? '(end)'}\nand should be\n  ${now[at] ?? '(end)'}`
+}

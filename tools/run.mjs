@@ -1,0 +1,279 @@
+// node tools/run.mjs SCRIPT.ts [arguments]
+//
+// The way in for a machine that has some Node (20 or newer) and its npm, and nothing else: installs what
+// package-lock.json says where node_modules is missing or differs, then runs SCRIPT (a path in this project)
+// under the Node that the project pins. Plain JavaScript, no dependency: nothing is installed yet.
+import { spawn } from 'node:child_process'
+import {
+  existsSync,
+  linkSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { constants } from 'node:os'
+import { delimiter, dirname, join, relative, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
+const BIN = join(ROOT, 'node_modules', '.bin')
+const PINNED_NODE = join(BIN, 'node')
+const LOCK = join(ROOT, '.install-lock')
+/** The holder touches its lock this often; one that was not touched for longer than the maximum is dead. */
+const LOCK_TOUCH_MS = 2_000
+const LOCK_AGE_MS_MAX = 10_000
+/** The pid in a dead lock may be another process's by now. */
+const NPM_MS_MAX = 15 * 60_000
+
+class Failure extends Error {}
+
+try {
+  await main(process.argv.slice(2))
+} catch (error) {
+  if (!(error instanceof Failure)) throw error
+  console.error(`tallystick: ${error.message}`)
+  process.exit(1)
+}
+
+async function main([script, ...args]) {
+  if (Number(process.versions.node.split('.')[0]) < 20)
+    fail(`Node ${process.version} is too old: use Node 20 or newer`)
+  if (!script) fail('usage: node tools/run.mjs SCRIPT.ts [arguments]')
+  const path = resolve(ROOT, script)
+  // Who only runs the server may have left the development dependencies out (npm ci --omit=dev).
+  const withDev = /^(test|tools|bench)\b/.test(relative(ROOT, path))
+  if (!isInstalled(withDev)) await install(withDev)
+  if (!existsSync(PINNED_NODE)) await fetchPinnedNode()
+  await runUnderPinnedNode([path, ...args])
+}
+
+/**
+ * npm writes node_modules/.package-lock.json when an install is complete. What is missing there must be optional
+ * (another platform's binaries), and what is there must be what the lockfile says.
+ */
+function isInstalled(withDev) {
+  const wanted = readPackages(join(ROOT, 'package-lock.json'))
+  const found = readPackages(join(ROOT, 'node_modules', '.package-lock.json'))
+  if (!wanted) fail(`${join(ROOT, 'package-lock.json')} is missing: get the whole project again`)
+  if (!found) return false
+  return Object.entries(wanted).every(
+    ([path, { version, integrity, link, optional, devOptional, dev, peer }]) => {
+      if (!path.startsWith('node_modules/') || link) return true
+      const there = found[path]
+      if (!there) return Boolean(optional || peer || ((dev || devOptional) && !withDev))
+      return there.version === version && (!integrity || !there.integrity || there.integrity === integrity)
+    },
+  )
+}
+
+function readPackages(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')).packages
+  } catch {
+    return null
+  }
+}
+
+async function install(withDev) {
+  await withLock(async () => {
+    if (isInstalled(withDev)) return
+    console.error(
+      'tallystick: installing the dependencies from package-lock.json (once; takes about 10 seconds)',
+    )
+    const flags = ['--no-audit', '--no-fund', '--loglevel=error', ...(withDev ? ['--include=dev'] : [])]
+    const { code, output } = await npm(['ci', ...flags])
+    if (code !== 0) fail(`\`npm ci\` failed: ${explain(output)}\n\n${output.trim()}`)
+    if (!isInstalled(withDev))
+      fail(`\`npm ci\` did not install what package-lock.json says: run it in ${ROOT} and look`)
+  })
+}
+
+/** npm 12, or `ignore-scripts`, may have left out the script by which the package `node` gets its binary. */
+async function fetchPinnedNode() {
+  await withLock(async () => {
+    if (existsSync(PINNED_NODE)) return
+    const { code, output } = await npm(['rebuild', 'node', '--ignore-scripts=false'])
+    if (existsSync(PINNED_NODE) || isGoodEnough(process.versions.node)) return
+    const why = code === 0 ? 'npm did not run its install script' : explain(output)
+    fail(
+      `the Node that this project pins is not there (${why}): run \`npm rebuild node\` in ${ROOT}, ` +
+        `or start with Node ${pinnedVersion() ?? '24'} (this is ${process.version})\n\n${output.trim()}`,
+    )
+  })
+}
+
+/** Where the pinned binary cannot run (musl, say), a Node of the same line that is not older does as well. */
+function isGoodEnough(version) {
+  const [major, minor] = version.split('.').map(Number)
+  const [pinnedMajor, pinnedMinor] = (pinnedVersion() ?? '24.21.0').split('.').map(Number)
+  return major === pinnedMajor && minor >= pinnedMinor
+}
+
+function pinnedVersion() {
+  return readPackages(join(ROOT, 'package-lock.json'))?.['node_modules/node']?.version
+}
+
+/** Resolves with what npm said, whatever its exit code. */
+function npm(args) {
+  // The npm that started us, if one did; else the one on the PATH.
+  const self = process.env.npm_execpath
+  const [command, before] = self && /npm-cli\.c?js$/.test(self) ? [process.execPath, [self]] : ['npm', []]
+  return new Promise((done, reject) => {
+    const child = spawn(command, [...before, ...args], { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
+    let interrupted = false
+    const stopForwarding = forwardSignals(child, () => {
+      interrupted = true
+    })
+    // A start that finds this lock when we are gone waits for npm, which may outlive us.
+    if (child.pid) writeFileSync(LOCK, `${child.pid}\n`)
+    child.on('error', (error) => done({ code: 1, output: `npm cannot be started: ${error.message}` }))
+    child.on('close', (code) => {
+      stopForwarding()
+      if (interrupted) reject(new Failure('interrupted while installing'))
+      done({ code: code ?? 1, output })
+    })
+  })
+}
+
+function explain(output) {
+  if (/npm cannot be started/.test(output))
+    return 'there is no npm on the PATH; install Node together with its npm'
+  if (/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|network/.test(output)) {
+    return (
+      'the package registry cannot be reached. Connect this machine (or set `registry` or a proxy in .npmrc) and ' +
+      'start again, or copy node_modules from a machine of the same kind'
+    )
+  }
+  if (/EACCES|EROFS|EPERM/.test(output)) return notWritable()
+  if (/ENOSPC/.test(output)) return 'the disk is full (about 400 MB are needed)'
+  if (/in sync|EUSAGE/.test(output))
+    return 'package.json and package-lock.json do not agree; run `npm install`'
+  return 'npm says'
+}
+
+function notWritable() {
+  return `this user may not write to ${ROOT}; run \`npm ci\` there once as its owner, and start again`
+}
+
+/** One install at a time in this folder. Whoever waited looks again before it does anything. */
+async function withLock(work) {
+  let notice = () => console.error('tallystick: another start is installing the dependencies; waiting for it')
+  while (!takeLock()) {
+    notice()
+    notice = () => {}
+    dropDeadLock()
+    await sleep(200)
+  }
+  const release = () => rmSync(LOCK, { force: true })
+  const touching = setInterval(() => utimesSync(LOCK, new Date(), new Date()), LOCK_TOUCH_MS)
+  process.once('exit', release)
+  try {
+    await work()
+  } finally {
+    clearInterval(touching)
+    process.off('exit', release)
+    release()
+  }
+}
+
+function takeLock() {
+  try {
+    writeFileSync(LOCK, `${process.pid}\n`, { flag: 'wx' })
+    return true
+  } catch (error) {
+    if (error.code === 'EEXIST') return false
+    if (['EACCES', 'EROFS', 'EPERM'].includes(error.code))
+      fail(`the dependencies are not installed, and ${notWritable()}`)
+    throw error
+  }
+}
+
+/** A lock whose holder was killed. Moved away first: of several that wait, only one gets to drop it. */
+function dropDeadLock() {
+  const dead = `${LOCK}.${process.pid}`
+  try {
+    if (!isDead(LOCK)) return
+    renameSync(LOCK, dead)
+    // Somebody else dropped the dead one and took a new one in between: give it back.
+    if (!isDead(dead)) linkSync(dead, LOCK)
+    rmSync(dead)
+  } catch {
+    // Gone, or taken: the next round sees which.
+  }
+}
+
+function isDead(lock) {
+  const age = Date.now() - statSync(lock).mtimeMs
+  if (age < LOCK_AGE_MS_MAX) return false
+  return age > NPM_MS_MAX || !isAlive(Number(readFileSync(lock, 'utf8')))
+}
+
+function isAlive(pid) {
+  try {
+    return pid > 0 && process.kill(pid, 0)
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
+}
+
+function runUnderPinnedNode(args) {
+  const env = { ...process.env, PATH: `${BIN}${delimiter}${process.env.PATH ?? ''}` }
+  return new Promise((done) => {
+    const start = (node) => {
+      const child = spawn(node, args, { stdio: 'inherit', env })
+      const stopForwarding = forwardSignals(child)
+      child.on('error', (error) => {
+        stopForwarding()
+        if (node !== process.execPath && isGoodEnough(process.versions.node)) return start(process.execPath)
+        console.error(`tallystick: ${node} does not run here (${error.message}): ${advice(error)}`)
+        process.exit(1)
+      })
+      child.on('exit', (code, signal) => {
+        stopForwarding()
+        if (signal) dieOf(signal)
+        else process.exitCode = code ?? 1
+        done()
+      })
+    }
+    start(existsSync(PINNED_NODE) ? PINNED_NODE : process.execPath)
+  })
+}
+
+function advice(error) {
+  if (error.code === 'EACCES') return `let this user read and execute ${join(ROOT, 'node_modules')}`
+  return (
+    `remove ${join(ROOT, 'node_modules')} and start again if it came from another kind of machine, ` +
+    `or start with Node ${pinnedVersion() ?? '24'} (this is ${process.version})`
+  )
+}
+
+/** The script decides what a signal means and when it is done; we only pass it on and stay until then. */
+function forwardSignals(child, onSignal = () => {}) {
+  const handlers = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'].map((signal) => {
+    const handler = () => {
+      onSignal()
+      child.kill(signal)
+    }
+    process.on(signal, handler)
+    return () => process.off(signal, handler)
+  })
+  return () => {
+    for (const off of handlers) off()
+  }
+}
+
+/** Ends as the script ended, so that a shell sees the same. */
+function dieOf(signal) {
+  process.exitCode = 128 + (constants.signals[signal] ?? 0)
+  process.kill(process.pid, signal)
+}
+
+function fail(message) {
+  throw new Failure(message)
+}
