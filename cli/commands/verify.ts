@@ -1,0 +1,138 @@
+import { parseArgs } from 'node:util'
+import { database } from '../../src/verify/database.ts'
+import { exportFile } from '../../src/verify/export-file.ts'
+import { formatReport, strictFailure, type VerifyReport } from '../../src/verify/report.ts'
+import { server } from '../../src/verify/server.ts'
+import type { LedgerSource } from '../../src/verify/source.ts'
+import { spooledExport } from '../../src/verify/spool.ts'
+import { verifyLedger } from '../../src/verify/verify-ledger.ts'
+import { readCheckpointFile } from '../checkpoint-file.ts'
+import { EXIT, type ExitCode, HELP_EXIT_CODES } from '../exit-codes.ts'
+import { pinLedger, readKnownLedgers } from '../known-ledgers.ts'
+import { openProgressBar } from '../progress.ts'
+import { UsageError } from '../run.ts'
+import { serverAddress } from '../server-address.ts'
+
+const HELP = `tallystick verify FILE | --server URL | --database URL
+
+Checks a whole ledger: every envelope and its signature, the chain, the Merkle root, document digests, batches,
+keys and their rotations, who acted, every record's life, erasures, and checkpoints. With --database, every
+column too. Needs nothing but what it reads; trusts nothing but what you give it.
+
+What to read (one of):
+  FILE               an export (\`tallystick export\`); - is standard input
+  --server URL       a running server, for example http://localhost:3000
+    --api-key KEY    an API key with the scope audit:read or records:read; better: TALLYSTICK_API_KEY
+  --database URL     a Postgres with Tallystick's schema
+    --ledger ID      which ledger of it (led_…); needed where there are several
+
+What to trust:
+  --checkpoint FILE  a checkpoint kept outside: the ledger must extend it. Repeatable
+  --key KID          the kid (64 hex digits) of the ledger's first envelope key, known from elsewhere. Repeatable
+  --pin              remember this ledger's first key as soon as it verified; later runs compare
+  --strict           fail unless keys and checkpoint are given by you
+
+  --threads N        verification threads; 0: none. Default: one per core for large ledgers
+  --json             the report as one JSON object
+  -h, --help
+
+The last line:
+  INTEGRITY_OK entries=… records=… keys=given|pinned|self-asserted checkpoint=given|own|none covered=<size> of <entries>
+  INTEGRITY_FAILED seq=<first bad entry> code=… reason="…"
+
+${HELP_EXIT_CODES}`
+
+const OPTIONS = {
+  server: { type: 'string' },
+  'api-key': { type: 'string' },
+  database: { type: 'string' },
+  ledger: { type: 'string' },
+  checkpoint: { type: 'string', multiple: true },
+  key: { type: 'string', multiple: true },
+  pin: { type: 'boolean' },
+  strict: { type: 'boolean' },
+  threads: { type: 'string' },
+  json: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+} as const
+
+type Values = ReturnType<typeof parseVerifyArgs>['values']
+
+function parseVerifyArgs(args: readonly string[]) {
+  return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true })
+}
+
+export async function verifyCommand(args: readonly string[]): Promise<ExitCode> {
+  const { values, positionals } = parseVerifyArgs(args)
+  if (values.help) {
+    process.stdout.write(HELP)
+    return EXIT.ok
+  }
+  const source = chooseSource(values, positionals)
+  const kids = (values.key ?? []).map(parseKid)
+  const threads = parseThreads(values.threads)
+  const checkpoints = (await Promise.all((values.checkpoint ?? []).map(readCheckpointFile))).flat()
+  const bar = openProgressBar()
+  try {
+    const report = await verifyLedger(source, {
+      checkpoints,
+      kids,
+      pinned: await readKnownLedgers(),
+      onProgress: bar.update,
+      ...(threads === null ? {} : { threads }),
+    })
+    bar.close()
+    return await conclude(values.strict ? strictly(report) : report, values)
+  } finally {
+    bar.close()
+  }
+}
+
+async function conclude(report: VerifyReport, values: Values): Promise<ExitCode> {
+  for (const notice of report.notices) process.stderr.write(`tallystick: ${notice}\n`)
+  if (values.pin && report.ok && report.ledger !== null) await pinLedger(report.ledger, report.firstKid!)
+  process.stdout.write(`${values.json ? JSON.stringify(report) : formatReport(report)}\n`)
+  return report.ok ? EXIT.ok : EXIT.refused
+}
+
+function strictly(report: VerifyReport): VerifyReport {
+  const failure = report.failure ?? strictFailure(report)
+  return { ...report, ok: failure === null, failure }
+}
+
+function chooseSource(values: Values, positionals: readonly string[]): LedgerSource {
+  const { server: serverUrl, database: databaseUrl, ledger } = values
+  const named = [...positionals, serverUrl, databaseUrl].filter((name) => name !== undefined)
+  if (named.length !== 1) {
+    throw new UsageError(
+      'verify reads one thing: a FILE (- for standard input), --server URL, or --database URL',
+    )
+  }
+  if (ledger !== undefined && databaseUrl === undefined) throw new UsageError('--ledger goes with --database')
+  if (values['api-key'] !== undefined && serverUrl === undefined)
+    throw new UsageError('--api-key goes with --server')
+  if (serverUrl !== undefined) return server(serverAddress(serverUrl, values['api-key']))
+  if (databaseUrl !== undefined) return database(parseDatabaseUrl(databaseUrl), ledger ?? null)
+  const [path] = positionals
+  return path === '-' ? spooledExport('standard input', async () => process.stdin) : exportFile(path!)
+}
+
+function parseDatabaseUrl(url: string): string {
+  const protocol = URL.parse(url)?.protocol
+  if (protocol === 'postgres:' || protocol === 'postgresql:') return url
+  throw new UsageError('--database takes an address that begins with postgres:// or postgresql://')
+}
+
+function parseKid(text: string): string {
+  if (/^[0-9a-f]{64}$/i.test(text)) return text.toLowerCase()
+  throw new UsageError('--key takes a kid: 64 hex digits, as in /.well-known/tallystick-keys.json')
+}
+
+const THREADS_MAX = 256
+
+function parseThreads(text: string | undefined): number | null {
+  if (text === undefined) return null
+  const threads = Number(text)
+  if (/^\d+$/.test(text) && threads <= THREADS_MAX) return threads
+  throw new UsageError(`--threads takes a number from 0 to ${THREADS_MAX}`)
+}

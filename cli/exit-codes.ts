@@ -1,0 +1,24 @@
+/** Exit codes; those from 64 on are the ones of BSD's sysexits. Documented in docs/cli.md. */
+export const EXIT = {
+  ok: 0,
+  refused: 1,
+  usage: 64,
+  notALedger: 65,
+  software: 70,
+  unavailable: 69,
+  io: 74,
+  denied: 77,
+} as const
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
+
+export const HELP_EXIT_CODES = `Exit codes:
+  0   done; for verify: everything that was read is intact
+  1   verify: an entry, a checkpoint or a key was refused, or --strict found too little trust
+  64  wrong arguments
+  65  what was read is not a ledger, or its end is missing
+  69  a server or database cannot be reached, or broke off
+  70  an error in this program
+  74  a file cannot be read or written
+  77  the API key or login is refused
+`

@@ -1,0 +1,51 @@
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { SourceError } from '../src/verify/source.ts'
+import { environment } from './environment.ts'
+
+/** ledger id → kid (hex) of its first entry, as it was when the ledger was pinned. */
+export type KnownLedgers = Map<string, string>
+
+export function knownLedgersFile(): string {
+  return join(environment.configDirectory(), 'known-ledgers.json')
+}
+
+/** Empty where nothing was pinned yet. A file that cannot be understood is an error: it is somebody's trust. */
+export async function readKnownLedgers(): Promise<KnownLedgers> {
+  const path = knownLedgersFile()
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return new Map()
+    throw new SourceError('io', `${path} cannot be read (${code})`)
+  }
+  const known = parseKnownLedgers(text)
+  if (!known) throw new SourceError('io', `${path} is damaged: mend it, or remove it to begin anew`)
+  return known
+}
+
+function parseKnownLedgers(text: string): KnownLedgers | null {
+  try {
+    const entries = Object.entries((JSON.parse(text) as { ledgers: Record<string, unknown> }).ledgers)
+    return entries.every(([, kid]) => typeof kid === 'string') ? new Map(entries as [string, string][]) : null
+  } catch {
+    return null
+  }
+}
+
+/** Remembers the first key of a ledger. Written beside and renamed: a crash leaves the old file. */
+export async function pinLedger(ledger: string, kid: string): Promise<void> {
+  const known = await readKnownLedgers()
+  if (known.get(ledger) === kid) return
+  known.set(ledger, kid)
+  const path = knownLedgersFile()
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+    await writeFile(`${path}.new`, `${JSON.stringify({ ledgers: Object.fromEntries(known) }, null, 2)}\n`)
+    await rename(`${path}.new`, path)
+  } catch (error) {
+    throw new SourceError('io', `${path} cannot be written (${(error as NodeJS.ErrnoException).code})`)
+  }
+}

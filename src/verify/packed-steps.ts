@@ -1,0 +1,55 @@
+import type { EntryStep } from '../proof/entry-step.ts'
+
+/**
+ * Steps on their way from a worker thread: all their bytes in two buffers that are handed over, not copied. A
+ * small Uint8Array inside each object would cost more to clone than the chain's hashes cost to compute.
+ */
+export type PackedSteps = {
+  readonly steps: readonly PackedStep[]
+  /** For each step: leaf (32), chain (32), 16 for each record. */
+  readonly bytes: Uint8Array<ArrayBuffer>
+  /** For each record one. */
+  readonly words: Uint32Array<ArrayBuffer>
+}
+
+type PackedStep = Omit<EntryStep, 'leaf' | 'chain' | 'recordIds' | 'digestWords'> & {
+  readonly records: number
+}
+
+const HASH_BYTES = 32
+const ID_BYTES = 16
+
+export function packSteps(steps: readonly EntryStep[]): PackedSteps {
+  const records = steps.reduce((sum, step) => sum + step.digestWords.length, 0)
+  const bytes = new Uint8Array(steps.length * 2 * HASH_BYTES + records * ID_BYTES)
+  const words = new Uint32Array(records)
+  let byteAt = 0
+  let wordAt = 0
+  const packed = steps.map(({ leaf, chain, recordIds, digestWords, ...rest }) => {
+    bytes.set(leaf, byteAt)
+    bytes.set(chain, byteAt + HASH_BYTES)
+    bytes.set(recordIds, byteAt + 2 * HASH_BYTES)
+    words.set(digestWords, wordAt)
+    byteAt += 2 * HASH_BYTES + recordIds.length
+    wordAt += digestWords.length
+    return { ...rest, records: digestWords.length }
+  })
+  return { steps: packed, bytes, words }
+}
+
+export function* unpackSteps({ steps, bytes, words }: PackedSteps): Generator<EntryStep> {
+  let byteAt = 0
+  let wordAt = 0
+  for (const { records, ...rest } of steps) {
+    const idsAt = byteAt + 2 * HASH_BYTES
+    yield {
+      ...rest,
+      leaf: bytes.subarray(byteAt, byteAt + HASH_BYTES),
+      chain: bytes.subarray(byteAt + HASH_BYTES, idsAt),
+      recordIds: bytes.subarray(idsAt, idsAt + records * ID_BYTES),
+      digestWords: words.subarray(wordAt, wordAt + records),
+    }
+    byteAt = idsAt + records * ID_BYTES
+    wordAt += records
+  }
+}

@@ -1,0 +1,80 @@
+import type { EntryStep } from '../proof/entry-step.ts'
+import type { Frontier } from '../proof/merkle.ts'
+import type { DocumentsShown } from '../proof/verify-entry.ts'
+import type { LedgerVerifier } from '../proof/verify-ledger.ts'
+
+/**
+ * What a ledger is read from for verification: an export (file, stdin, running server) or a database.
+ *
+ * A source MUST give every entry it has, in order of seq, and MUST NOT judge them: it is the suspect. It
+ * throws `SourceError` when it cannot read on, and only then.
+ */
+export type LedgerSource = {
+  /** For messages: a file name, a URL without secrets. */
+  readonly name: string
+  open(): Promise<OpenLedger>
+}
+
+export type OpenLedger = {
+  /** The ledger id (`led_…`) that the source says it is about. The chain's first entry decides. */
+  readonly ledger: string
+  /**
+   * Keys by which envelopes may be checked. Hints: a kid is the thumbprint of its key, so a false one is found,
+   * and which kid may sign when is rebuilt from the chain.
+   */
+  readonly keys: readonly KeyHint[]
+  /** How much there is, for progress only. `unit` is what `EntryChunk.progress` counts. */
+  readonly total: number
+  /** By default 'all'. A source that withholds them MUST say so in `notices`. */
+  readonly documents?: DocumentsShown
+  /** What could not be looked at, for the user. */
+  readonly notices?: readonly string[]
+  /** Throws ProofError where the source contradicts itself at the place that it has reached. */
+  chunks(): AsyncIterable<EntryChunk>
+  /** Called as the ledger is verified, in order. */
+  readonly observer?: LedgerObserver
+  close(): Promise<void>
+}
+
+export type LedgerSummary = LedgerVerifier['summary']
+
+/** Compares what a source holds beside its entries. */
+export type LedgerObserver = {
+  /** Each perfect subtree of the Merkle tree, as it is completed. */
+  node(level: number, index: number, hash: Uint8Array): void
+  /** Each entry that was verified, with the tree after it. */
+  appended(step: EntryStep, frontier: Frontier): void
+  /** After the last. Throws ProofError. */
+  finish(summary: LedgerSummary): Promise<void>
+}
+
+export type KeyHint = {
+  readonly kid: string
+  readonly alg: string
+  readonly spki: string
+  readonly compromisedAt: string | null
+}
+
+/** A stretch of entries, in order, as whole lines of an export (docs/formats/export.md). */
+export type EntryChunk = {
+  readonly lines: Uint8Array
+  /** The ledger's own checkpoint notes that are compared when their size is reached; ascending. */
+  readonly checkpoints: readonly string[]
+  /** Rows of a database beside the lines: what `columns.ts` compares with the statements. */
+  readonly columns: Uint8Array | null
+  /** Out of `OpenLedger.total`. */
+  readonly progress: number
+}
+
+export type SourceErrorKind = 'usage' | 'unavailable' | 'io' | 'denied' | 'not_a_ledger'
+
+/** Reading failed: says nothing about the ledger's integrity. The message is for the user, without secrets. */
+export class SourceError extends Error {
+  readonly kind: SourceErrorKind
+
+  constructor(kind: SourceErrorKind, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'SourceError'
+    this.kind = kind
+  }
+}

@@ -1,0 +1,82 @@
+import { concat, toHex } from '../proof/bytes.ts'
+import type { Sha256 } from '../proof/crypto.ts'
+import { ProofError } from '../proof/error.ts'
+import type { Frontier } from '../proof/merkle.ts'
+
+const TILE_HASHES = 256
+const TILE_LEVEL_BITS = 8
+
+type Level = { readonly tiles: string[]; growing: Uint8Array[] }
+
+/**
+ * The hash tiles that a database must hold for a tree of `treeSize` entries (migrations/0001-core.sql), as they come
+ * about while a ledger is verified. Keeps one hash for each full tile: of ten million entries, 1.3 MB.
+ */
+export class TreeCollector {
+  readonly #sha256: Sha256
+  readonly #treeSize: number
+  readonly #levels: Level[] = []
+  /** The packed frontier at `treeSize`, when the ledger has been that large. */
+  frontier: Uint8Array | null = null
+
+  constructor(sha256: Sha256, treeSize: number) {
+    this.#sha256 = sha256
+    this.#treeSize = treeSize
+    if (treeSize === 0) this.frontier = new Uint8Array(0)
+  }
+
+  /** For each perfect subtree, as LedgerVerifier tells of it. */
+  node(level: number, index: number, hash: Uint8Array): void {
+    if (level % TILE_LEVEL_BITS === 0 && (index + 1) * 2 ** level <= this.#treeSize) {
+      this.#add(level / TILE_LEVEL_BITS, hash)
+    }
+  }
+
+  /** For each entry, with the frontier after it. */
+  leaf(leaf: Uint8Array, frontier: Frontier): void {
+    if (frontier.size <= this.#treeSize) this.#add(0, leaf)
+    if (frontier.size === this.#treeSize) this.frontier = concat(frontier.hashes)
+  }
+
+  #add(at: number, hash: Uint8Array): void {
+    this.#levels[at] ??= { tiles: [], growing: [] }
+    const level = this.#levels[at]
+    // A copy: the hash may be a piece of a buffer that is much larger.
+    level.growing.push(hash.slice())
+    if (level.growing.length === TILE_HASHES) {
+      level.tiles.push(toHex(this.#sha256(concat(level.growing))))
+      level.growing = []
+    }
+  }
+
+  /** Throws unless `tiles`, ordered by level and index, are exactly those of the tree. */
+  async verifyTiles(
+    tiles: AsyncIterable<{ level: number; tile_index: string; hashes: Uint8Array }>,
+  ): Promise<void> {
+    const expected = this.#expected()
+    for await (const { level, tile_index, hashes } of tiles) {
+      const next = expected.next()
+      const found = `level ${level}, index ${tile_index}`
+      if (next.done || next.value.name !== found)
+        throw contradiction(`tile at ${found} is one too many, or one before is missing`)
+      if (next.value.digest !== toHex(this.#sha256(hashes)))
+        throw contradiction(`tile at ${found} holds other hashes`)
+    }
+    const missing = expected.next()
+    if (!missing.done) throw contradiction(`tile at ${missing.value.name} is missing`)
+  }
+
+  /** A tile of leaves is stored when it is full; those above grow hash by hash. */
+  *#expected(): Generator<{ name: string; digest: string }> {
+    for (const [level, { tiles, growing }] of this.#levels.entries()) {
+      for (const [index, digest] of tiles.entries()) yield { name: `level ${level}, index ${index}`, digest }
+      if (level > 0 && growing.length > 0) {
+        yield { name: `level ${level}, index ${tiles.length}`, digest: toHex(this.#sha256(concat(growing))) }
+      }
+    }
+  }
+}
+
+function contradiction(detail: string): ProofError {
+  return new ProofError('columns_contradict_entries', `tree_tiles: the ${detail}`)
+}

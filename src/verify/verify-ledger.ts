@@ -1,0 +1,218 @@
+import { randomBytes } from 'node:crypto'
+import { availableParallelism } from 'node:os'
+import { ProofError } from '../proof/error.ts'
+import { LedgerVerifier } from '../proof/verify-ledger.ts'
+import { type EntryPool, openEntryPool } from './entry-pool.ts'
+import { unpackSteps } from './packed-steps.ts'
+import { loadProviders } from './providers.ts'
+import type { CheckpointTrust, KeyTrust, VerifyFailure, VerifyReport } from './report.ts'
+import type { EntryChunk, LedgerSource, OpenLedger } from './source.ts'
+import type { ChunkResult } from './verify-chunk.ts'
+
+export type VerifyOptions = {
+  /** Checkpoint notes kept outside: the ledger must extend each. */
+  readonly checkpoints?: readonly string[]
+  /** Trusted envelope keys by kid (hex). Each must have signed in this ledger. */
+  readonly kids?: readonly string[]
+  /** Kids that were seen as a ledger's first before, by ledger id. */
+  readonly pinned?: ReadonlyMap<string, string>
+  /** Threads besides this one; ≤ 1: none. By default one for each core where the source is large enough. */
+  readonly threads?: number
+  /** Called now and then, with a part of `total` (of the source's own unit). */
+  readonly onProgress?: (progress: { entries: number; done: number; total: number }) => void
+}
+
+/** Below this many units of the source, starting threads (about 100 ms each) costs more than it saves. */
+const THREADED_FROM = 4 * 1024 * 1024
+
+/**
+ * Verifies everything that a source holds (FORMATS §3 to §5, DESIGN §9): each entry by itself, in parallel; then all
+ * of them in order. The first entry that is refused ends it, and is named in the report. Throws SourceError when
+ * the source cannot be read.
+ */
+export async function verifyLedger(source: LedgerSource, options: VerifyOptions = {}): Promise<VerifyReport> {
+  const opened = await source.open().catch(proofErrorOrThrow)
+  if (opened instanceof ProofError) return unreadReport(source.name, opened)
+  try {
+    const threads = options.threads ?? (opened.total < THREADED_FROM ? 1 : availableParallelism())
+    const pool = await openEntryPool({ keys: opened.keys, documents: opened.documents ?? 'all' }, threads)
+    try {
+      return await verifyOpened(source.name, opened, pool, options)
+    } finally {
+      await pool.close()
+    }
+  } finally {
+    await opened.close()
+  }
+}
+
+/** Of a source that is refused before its first entry. */
+function unreadReport(name: string, { code, detail }: ProofError): VerifyReport {
+  return {
+    ok: false,
+    source: name,
+    ledger: null,
+    entries: 0,
+    records: 0,
+    documents: 'all',
+    keys: 'self-asserted',
+    firstKid: null,
+    checkpoint: 'none',
+    covered: 0,
+    failure: { seq: null, code, reason: detail },
+    notices: [],
+  }
+}
+
+async function verifyOpened(
+  name: string,
+  opened: OpenLedger,
+  pool: EntryPool,
+  options: VerifyOptions,
+): Promise<VerifyReport> {
+  const { sha256, verifySignature, notice } = await loadProviders()
+  const verifier = new LedgerVerifier(
+    { sha256, verifySignature },
+    {
+      keptCheckpoints: options.checkpoints ?? [],
+      compromisedKids: opened.keys.filter((key) => key.compromisedAt !== null).map((key) => key.kid),
+      idSeed: randomBytes(4).readUInt32LE(),
+      ...(opened.observer && { onNode: opened.observer.node }),
+    },
+  )
+  const failure = await findFailure(opened, pool, verifier, options)
+  const { ledger, firstKid, size, records } = verifier.summary
+  return {
+    ok: failure === null,
+    source: name,
+    ledger,
+    entries: size,
+    records,
+    documents: opened.documents ?? 'all',
+    keys: keyTrust(ledger, firstKid, options),
+    firstKid,
+    ...checkpointTrust(verifier),
+    failure,
+    notices: [...(opened.notices ?? []), ...(notice === null ? [] : [notice])],
+  }
+}
+
+async function findFailure(
+  opened: OpenLedger,
+  pool: EntryPool,
+  verifier: LedgerVerifier,
+  options: VerifyOptions,
+): Promise<VerifyFailure | null> {
+  try {
+    await verifyChunks(opened, pool, verifier, options)
+  } catch (error) {
+    if (error instanceof ProofError)
+      return { seq: verifier.summary.size, code: error.code, reason: error.detail }
+    throw error
+  }
+  try {
+    verifier.finish()
+    await opened.observer?.finish(verifier.summary)
+    verifyClaims(opened, verifier, options)
+  } catch (error) {
+    if (error instanceof ProofError) return { seq: null, code: error.code, reason: error.detail }
+    throw error
+  }
+  return null
+}
+
+/** Back-pressure: the source is read no further than the pool's workers are behind. */
+async function verifyChunks(
+  opened: OpenLedger,
+  pool: EntryPool,
+  verifier: LedgerVerifier,
+  options: VerifyOptions,
+): Promise<void> {
+  const inFlight: { chunk: EntryChunk; result: Promise<ChunkResult> }[] = []
+  const settleFirst = async () => {
+    const { chunk, result } = inFlight.shift()!
+    followChunk(opened, verifier, chunk, await result)
+    options.onProgress?.({ entries: verifier.summary.size, done: chunk.progress, total: opened.total })
+  }
+  const unread = await eachUntilRefused(opened.chunks(), async (chunk) => {
+    const result = pool.run({ lines: chunk.lines, columns: chunk.columns })
+    // It is awaited when its turn comes; until then a failed thread must not end the process.
+    result.catch(() => {})
+    inFlight.push({ chunk, result })
+    if (inFlight.length >= pool.chunksInFlightMax) await settleFirst()
+  })
+  while (inFlight.length > 0) await settleFirst()
+  if (unread) throw unread
+}
+
+/** A source that contradicts itself further on does not hide what is wrong with the entries before. */
+async function eachUntilRefused(
+  chunks: AsyncIterable<EntryChunk>,
+  work: (chunk: EntryChunk) => Promise<void>,
+): Promise<ProofError | null> {
+  const iterator = chunks[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const next = await iterator.next().catch(proofErrorOrThrow)
+      if (next instanceof ProofError) return next
+      if (next.done) return null
+      await work(next.value)
+    }
+  } finally {
+    await iterator.return?.()
+  }
+}
+
+function proofErrorOrThrow(error: unknown): ProofError {
+  if (error instanceof ProofError) return error
+  throw error
+}
+
+function followChunk(
+  opened: OpenLedger,
+  verifier: LedgerVerifier,
+  chunk: EntryChunk,
+  result: ChunkResult,
+): void {
+  for (const note of chunk.checkpoints) verifier.expectCheckpoint(note)
+  for (const step of unpackSteps(result.packed)) {
+    verifier.append(step)
+    opened.observer?.appended(step, verifier.frontier)
+  }
+  if (result.failure) throw new ProofError(result.failure.code, result.failure.detail)
+}
+
+/** What caller and source say about the ledger as a whole, against what its chain says. */
+function verifyClaims(opened: OpenLedger, verifier: LedgerVerifier, options: VerifyOptions): void {
+  const { ledger, kids, firstKid } = verifier.summary
+  if (ledger !== null && ledger !== opened.ledger) {
+    throw new ProofError('ledger_foreign', `the source says ${opened.ledger}, the chain is of ${ledger}`)
+  }
+  for (const kid of options.kids ?? []) {
+    if (!kids.has(kid)) throw new ProofError('trusted_key_absent', `no entry introduces the key ${kid}`)
+  }
+  const pinned = ledger === null ? undefined : options.pinned?.get(ledger)
+  if (pinned !== undefined && pinned !== firstKid) {
+    throw new ProofError(
+      'trusted_key_absent',
+      `${ledger} began with the key ${pinned} when it was pinned, not ${firstKid}`,
+    )
+  }
+}
+
+/**
+ * A key is followed forwards through rotations, so only the first entry's key vouches for the whole chain: a later
+ * one never signed what lies before it.
+ */
+function keyTrust(ledger: string | null, firstKid: string | null, options: VerifyOptions): KeyTrust {
+  if (ledger === null || firstKid === null) return 'self-asserted'
+  if (options.kids?.includes(firstKid)) return 'given'
+  return options.pinned?.get(ledger) === firstKid ? 'pinned' : 'self-asserted'
+}
+
+/** A kept checkpoint names the trust even where the ledger has larger ones of its own: those bind nobody. */
+function checkpointTrust(verifier: LedgerVerifier): { checkpoint: CheckpointTrust; covered: number } {
+  const { keptSize, ownSize } = verifier.summary
+  if (keptSize > 0) return { checkpoint: 'given', covered: keptSize }
+  return ownSize > 0 ? { checkpoint: 'own', covered: ownSize } : { checkpoint: 'none', covered: 0 }
+}
