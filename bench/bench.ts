@@ -1,0 +1,160 @@
+import pg from 'pg'
+import { auditLedger } from './audit.ts'
+import { calibrate } from './calibrate.ts'
+import { type CpuSnapshot, cpuBetween, takeCpuSnapshot } from './cpu.ts'
+import { type Database, openDatabase } from './database.ts'
+import { type Options, parseOptions, USAGE } from './options.ts'
+import { type Phase, type PhasePlan, runPhase } from './phase.ts'
+import { checkGate, measurePreflight, type Preflight } from './preflight.ts'
+import { printPreflight, printReport } from './print.ts'
+import { runReference } from './reference.ts'
+import { describeCommit, type Reference, type Report, type Round, writeReport } from './report.ts'
+import { type Deployment, deploy, startSystem } from './system.ts'
+
+/** Of the highest closed-loop rate: a system is used below its ceiling, and there its latency counts. */
+const ARRIVAL_SHARE = 0.8
+const BACKLOG_SECONDS = 5
+
+const log = (line: string) => console.log(line)
+
+async function main(options: Options): Promise<boolean> {
+  if (options.scenario === 'calibrate') return calibrate(options)
+  const startedAt = new Date().toISOString()
+  const database = await openDatabase(
+    { databaseUrl: process.env['DATABASE_URL'], embedded: options.embedded },
+    log,
+  )
+  closers.push(() => database.close())
+  const { preflight, settings } = await inspectDatabase(database)
+  printPreflight(preflight)
+  if (options.scenario === 'preflight') return true
+  checkGate(preflight, options.fsyncGateMs, options.force)
+  const references = await runReferences(database, options)
+  const deployment = await deploy(database.ownerUrl)
+  closers.push(async () => deployment.close())
+  const rounds: Round[] = []
+  for (const servers of options.servers) rounds.push(await runRound(database, deployment, servers, options))
+  const report: Report = {
+    scenario: options.scenario,
+    startedAt,
+    commit: describeCommit(),
+    node: process.version,
+    postgres: database.postgres,
+    postgresSettings: settings,
+    options,
+    preflight,
+    references,
+    rounds,
+  }
+  printReport(report)
+  log(`\n${writeReport(report)}`)
+  return rounds.every((round) => round.audit.ok)
+}
+
+/** Fresh processes and a fresh ledger: the phases of the scenario, then the audit of everything they wrote. */
+async function runRound(
+  database: Database,
+  deployment: Deployment,
+  servers: number,
+  options: Options,
+): Promise<Round> {
+  const system = await startSystem(deployment, { servers, worker: options.worker, inspect: options.profile })
+  closers.push(() => system.stop())
+  const phases: Phase[] = []
+  const run = async (plan: PhasePlan) => {
+    log(`… ${plan.name}, ${servers} API process${servers === 1 ? '' : 'es'}`)
+    // A seed of its own for each phase: on one ledger no idempotency key comes twice.
+    phases.push(
+      await runPhase(system, database.postmaster, plan, options, options.seed * 1000 + phases.length),
+    )
+  }
+  for (const connections of options.connections) {
+    const unit = options.scenario === 'batch' ? 'producers' : 'connections'
+    await run({ name: `${connections} ${unit}`, connections, pace: { kind: 'closed' } })
+  }
+  if (options.scenario === 'single' && options.arrival) await run(arrivalPhase(phases, options))
+  const items = options.scenario === 'batch' ? options.batchItems : 1
+  const audit = await auditLedger(database.ownerUrl, system, phases, items)
+  await system.stop()
+  return { servers, phases, audit }
+}
+
+function arrivalPhase(phases: readonly Phase[], options: Options): PhasePlan {
+  const ceiling = Math.max(...phases.map((phase) => phase.load.achievedPerSecond))
+  const perSecond = options.perSecond ?? Math.round(ceiling * ARRIVAL_SHARE)
+  const backlogMax = Math.ceil(perSecond * BACKLOG_SECONDS)
+  return {
+    name: `${perSecond}/s due`,
+    connections: Math.max(...options.connections),
+    pace: { kind: 'arrival', perSecond, backlogMax },
+  }
+}
+
+async function runReferences(database: Database, options: Options): Promise<Reference[]> {
+  if (!options.reference) return []
+  const wanted = options.scenario === 'batch' ? [128] : options.connections
+  const references: Reference[] = []
+  for (const connections of new Set(wanted.map((count) => Math.min(count, database.connectionsFree)))) {
+    log(`… reference, ${connections} connections`)
+    const snapshots: CpuSnapshot[] = []
+    const result = await runReference(
+      {
+        databaseUrl: database.ownerUrl,
+        connections,
+        payloadBytes: options.payloadBytes,
+        warmUpMs: Math.min(options.warmUpMs, 2000),
+        durationMs: options.durationMs,
+      },
+      {
+        onEdge: (_edge, pid) => {
+          snapshots.push(takeCpuSnapshot({ processes: { load: [pid] }, postmaster: database.postmaster }))
+        },
+      },
+    )
+    references.push({ ...result, cpu: cpuBetween(snapshots[0]!, snapshots[1]!) })
+  }
+  return references
+}
+
+async function inspectDatabase(
+  database: Database,
+): Promise<{ preflight: Preflight; settings: Record<string, string> }> {
+  const client = new pg.Client({ connectionString: database.ownerUrl })
+  await client.connect()
+  try {
+    const preflight = await measurePreflight(client, database.walDirectory)
+    const { rows } = await client.query<{ name: string; setting: string }>(
+      `select name, setting from pg_settings where name in ('fsync', 'synchronous_commit', 'full_page_writes',
+        'wal_sync_method', 'shared_buffers', 'max_wal_size', 'max_connections') order by name`,
+    )
+    return { preflight, settings: Object.fromEntries(rows.map((row) => [row.name, row.setting])) }
+  } finally {
+    await client.end()
+  }
+}
+
+const closers: (() => Promise<void>)[] = []
+
+async function closeAll(): Promise<void> {
+  for (const close of closers.splice(0).reverse()) await close()
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void closeAll().finally(() => process.exit(130)))
+}
+
+let options: Options
+try {
+  options = parseOptions(process.argv.slice(2))
+} catch (error) {
+  console.error(`${(error as Error).message}\n\n${USAGE}`)
+  process.exit(2)
+}
+try {
+  process.exitCode = (await main(options)) ? 0 : 1
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error)
+  process.exitCode = 1
+} finally {
+  await closeAll()
+}

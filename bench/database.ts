@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto'
+import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { startPostgres } from '../src/postgres/start.ts'
+import { findPostmaster } from './cpu.ts'
+
+export type Database = {
+  readonly ownerUrl: string
+  readonly postgres: string
+  /** null: not on this machine, or not visible from here. */
+  readonly postmaster: number | null
+  /** Where Postgres keeps its WAL; where this process can't write there, a folder for temporary files. */
+  readonly walDirectory: string
+  /** How many more connections a reference run may open. */
+  readonly connectionsFree: number
+  close(): Promise<void>
+}
+
+/** The reference opens as many connections as the load has. */
+const OWN_MAX_CONNECTIONS = 400
+
+/**
+ * A database for this run only: on `DATABASE_URL`'s Postgres, or on one of our own that goes with the run, of
+ * the system's binaries where it has some (they are built for its processor), else of the embedded ones.
+ */
+export async function openDatabase(
+  options: { databaseUrl: string | undefined; embedded: boolean },
+  log: (line: string) => void,
+): Promise<Database> {
+  if (options.databaseUrl !== undefined) return openGiven(options.databaseUrl)
+  const binDir = options.embedded ? null : findSystemBinaries()
+  const dataDir = join(
+    existsSync('/var/tmp') ? '/var/tmp' : tmpdir(),
+    `tallystick-bench-${randomBytes(4).toString('hex')}`,
+  )
+  const server = await startPostgres({
+    dataDir,
+    ...(binDir === null ? {} : { binDir }),
+    settings: { max_connections: OWN_MAX_CONNECTIONS },
+    temporary: true,
+    log,
+  })
+  return {
+    ...(await describe(server.ownerUrl, dataDir)),
+    postgres: `${server.version} (${binDir ?? 'embedded'})`,
+    close: () => server.stop('immediate'),
+  }
+}
+
+async function openGiven(databaseUrl: string): Promise<Database> {
+  const name = `tallystick_bench_${randomBytes(4).toString('hex')}`
+  await execute(databaseUrl, `create database ${name}`)
+  const url = new URL(databaseUrl)
+  url.pathname = `/${name}`
+  return {
+    ...(await describe(url.href, null)),
+    close: () => execute(databaseUrl, `drop database ${name} with (force)`),
+  }
+}
+
+async function describe(ownerUrl: string, dataDir: string | null): Promise<Omit<Database, 'close'>> {
+  const client = new pg.Client({ connectionString: ownerUrl })
+  await client.connect()
+  try {
+    const { rows } = await client.query(`select version(), pg_backend_pid() as backend,
+      current_setting('max_connections')::int - 40 - (select count(*)::int from pg_stat_activity) as free,
+      (select setting from pg_settings where name = 'data_directory') as directory`)
+    return {
+      ownerUrl,
+      postgres: rows[0].version.split(' on ')[0],
+      postmaster: findPostmaster(rows[0].backend),
+      walDirectory: dataDir ?? writable(rows[0].directory) ?? tmpdir(),
+      connectionsFree: Math.max(1, rows[0].free),
+    }
+  } finally {
+    await client.end()
+  }
+}
+
+function writable(directory: string | null): string | null {
+  if (directory === null) return null
+  try {
+    accessSync(directory, constants.W_OK)
+    return directory
+  } catch {
+    return null
+  }
+}
+
+async function execute(databaseUrl: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
+
+function findSystemBinaries(): string | null {
+  const root = '/usr/lib/postgresql'
+  if (!existsSync(root)) return null
+  const found = readdirSync(root)
+    .filter((major) => Number(major) >= 15 && existsSync(join(root, major, 'bin', 'initdb')))
+    .sort((a, b) => Number(b) - Number(a))
+  return found[0] === undefined ? null : join(root, found[0], 'bin')
+}

@@ -1,0 +1,152 @@
+import type { Audit } from './audit.ts'
+import type { CpuUse } from './cpu.ts'
+import type { LatencySummary } from './latencies.ts'
+import type { Options } from './options.ts'
+import type { Phase } from './phase.ts'
+import type { Preflight } from './preflight.ts'
+import type { ProfileSummary } from './profile.ts'
+import { type Reference, type Report, ratioOf } from './report.ts'
+
+/** More of a core than this used by others, and the figures say something about them too. */
+const OTHERS_CORES_MAX = 0.15
+
+export function printPreflight({ machine, fsync, commit }: Preflight): void {
+  const ms = (latency: LatencySummary) => `p50 ${inMs(latency.p50)} ms, p99 ${inMs(latency.p99)} ms`
+  const load = machine.loadAverage.map((average) => average.toFixed(2)).join(' ')
+  print(`machine    ${machine.cores} × ${machine.cpu}, ${machine.memoryGiB} GiB, ${machine.system}`)
+  print(`           load average ${load}; clock resolution ${machine.clockResolutionNs} ns`)
+  print(
+    `fdatasync  8 KiB appends: ${ms(fsync.append)}; overwrites: ${ms(fsync.overwrite)}; in ${fsync.directory}`,
+  )
+  print(`commits    one-row inserts, one after another: ${ms(commit)}`)
+}
+
+export function printReport(report: Report): void {
+  const settings = Object.entries(report.postgresSettings).map(([name, value]) => `${name}=${value}`)
+  print(`\nversions   Tallystick ${report.commit}, Node ${report.node}, Postgres ${report.postgres}`)
+  print(`settings   ${settings.join(' ')}`)
+  for (const { servers, phases, audit } of report.rounds) {
+    print(
+      `\n${servers} API process${servers === 1 ? '' : 'es'}; all indexes on; ${describeLoad(report.options)}`,
+    )
+    for (const phase of phases) print(`${phase.name}: ${phase.load.pace}`)
+    printRates(phases, report.references)
+    printCpu(phases)
+    for (const phase of phases) printTroubles(phase)
+    printAudit(audit)
+    for (const { profile } of phases) if (profile) printProfile(profile)
+  }
+  if (report.references.length > 0) printReferences(report.references)
+}
+
+function printRates(phases: readonly Phase[], references: readonly Reference[]): void {
+  printTable([
+    ['', 'offered/s', 'achieved/s', 'records/s', 'p50 ms', 'p90', 'p99', 'p99.9', 'max', '× plain inserts'],
+    ...phases.map((phase) => {
+      const { load } = phase
+      const { p50, p90, p99, p999, max } = load.latency
+      return [
+        phase.name,
+        rounded(load.offered / (load.measuredMs / 1000)),
+        rounded(load.achievedPerSecond),
+        rounded(load.itemsPerSecond),
+        ...[p50, p90, p99, p999, max].map(inMs),
+        ratioOf(phase, references)?.toFixed(2) ?? '–',
+      ]
+    }),
+  ])
+}
+
+const ACCOUNTS = ['server', 'postgres', 'worker', 'load', 'interrupts', 'others']
+
+/** Average cores in use, and the same as µs for each record. */
+function printCpu(phases: readonly Phase[]): void {
+  const perRecord = (phase: Phase, name: string) => {
+    const cores = phase.cpu[name] ?? 0
+    return phase.load.itemsPerSecond === 0
+      ? ''
+      : ` (${((cores * 1e6) / phase.load.itemsPerSecond).toFixed(1)})`
+  }
+  printTable([
+    ['cores in use (µs/record)', ...ACCOUNTS, 'load, µs/request'],
+    ...phases.map((phase) => [
+      phase.name,
+      ...ACCOUNTS.map((name) =>
+        name in phase.cpu ? `${coresOf(phase.cpu, name)}${perRecord(phase, name)}` : '–',
+      ),
+      phase.load.cpu.microsPerRequest.toFixed(1),
+    ]),
+  ])
+}
+
+function printTroubles({ name, load, cpu, firstFailure }: Phase): void {
+  const unexpected = Object.entries(load.statuses).filter(([status]) => status !== '201')
+  const troubles = [
+    ...unexpected.map(([status, count]) => `${count} × ${status}`),
+    ...Object.entries(load.errors).map(([code, count]) => `${count} × ${code}`),
+    ...(load.unanswered > 0 ? [`${load.unanswered} unanswered`] : []),
+    ...(load.backlogHighest > 0 ? [`backlog up to ${load.backlogHighest}`] : []),
+    ...(load.dropped > 0 ? [`${load.dropped} dropped (backlog full)`] : []),
+    ...((cpu['others'] ?? 0) > OTHERS_CORES_MAX ? ['BUSY MACHINE: others used part of it'] : []),
+  ]
+  if (troubles.length > 0) print(`! ${name}: ${troubles.join(', ')}`)
+  if (firstFailure !== null) print(`  ${firstFailure.slice(0, 400)}`)
+}
+
+function printAudit(audit: Audit): void {
+  print(`audit      ${audit.ok ? 'ok' : 'FAILED'}: acknowledged ${audit.acknowledged}, found ${audit.found},`)
+  print(`           unanswered ${audit.unanswered}, entries ${audit.entries}; ${audit.verify}`)
+}
+
+function printProfile(profile: ProfileSummary): void {
+  print(`\nwhere the first API process' CPU went (self time; ${profile.file})`)
+  for (const [title, lines] of [
+    ['group', profile.groups],
+    ['function', profile.functions],
+  ] as const) {
+    printTable([
+      [title, '%', 'µs/record'],
+      ...lines.map((line) => [line.name, (line.share * 100).toFixed(1), line.microsPerItem.toFixed(2)]),
+    ])
+    print('')
+  }
+}
+
+function printReferences(references: readonly Reference[]): void {
+  print(
+    '\nreference: plain unsigned one-row inserts, each its own transaction, same Postgres, no HTTP, closed loop',
+  )
+  const accounts = ['load', 'postgres', 'interrupts', 'others']
+  printTable([
+    ['connections', 'rows/s', 'p50 ms', 'p99', 'p99.9', 'max', 'cores: load', ...accounts.slice(1)],
+    ...references.map(({ connections, rowsPerSecond, latency, cpu }) => [
+      String(connections),
+      rounded(rowsPerSecond),
+      ...[latency.p50, latency.p99, latency.p999, latency.max].map(inMs),
+      ...accounts.map((name) => coresOf(cpu, name)),
+    ]),
+  ])
+}
+
+function describeLoad(options: Options): string {
+  const batches = options.scenario === 'batch' ? `batches of ${options.batchItems}, ` : ''
+  const keys = options.idempotencyKeys ? 'idempotency keys' : 'no idempotency keys'
+  const worker = options.worker ? 'worker running' : 'no worker'
+  return `${batches}payloads of ${options.payloadBytes} bytes; ${keys}; ${worker}; ${options.durationMs / 1000} s each`
+}
+
+/** The first column to the left, the others to the right. */
+export function printTable(rows: readonly (readonly string[])[]): void {
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
+  for (const row of rows) {
+    const cells = row.map((cell, column) =>
+      column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!),
+    )
+    print(cells.join('  '))
+  }
+}
+
+const coresOf = (cpu: CpuUse, name: string) => cpu[name]?.toFixed(2) ?? '–'
+const rounded = (value: number) => String(Math.round(value))
+const inMs = (nanoseconds: number) => (nanoseconds / 1e6).toFixed(2)
+const print = (line: string) => console.log(line)

@@ -1,0 +1,141 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Child } from './system.ts'
+
+/** Self time of one API process within the measured window, largest first. */
+export type ProfileSummary = {
+  readonly file: string
+  readonly groups: readonly ProfileLine[]
+  readonly functions: readonly ProfileLine[]
+}
+
+export type ProfileLine = { readonly name: string; readonly share: number; readonly microsPerItem: number }
+
+export type ProfiledWindow = {
+  start(): void
+  stop(): void
+  summarize(name: string, items: number): Promise<ProfileSummary>
+}
+
+const SAMPLING_INTERVAL_US = 500
+const FUNCTIONS_MAX = 40
+
+/**
+ * Profiles the first API process through its inspector, for exactly the measured window: a profile of the whole
+ * life of the process would be half start-up. The others share its work and would only cost.
+ */
+export async function profileWindow(servers: readonly Child[], outDir: string): Promise<ProfiledWindow> {
+  const address = await servers[0]!.inspector!
+  const inspector = await connect(address)
+  await inspector.call('Profiler.enable')
+  await inspector.call('Profiler.setSamplingInterval', { interval: SAMPLING_INTERVAL_US })
+  let stopped: Promise<{ profile: CpuProfile }> | null = null
+  return {
+    start: () => void inspector.call('Profiler.start'),
+    stop() {
+      stopped = inspector.call('Profiler.stop') as Promise<{ profile: CpuProfile }>
+    },
+    async summarize(name, items) {
+      const { profile } = await stopped!
+      inspector.close()
+      mkdirSync(outDir, { recursive: true })
+      const file = join(outDir, `${name.replace(/[^a-z0-9]+/gi, '-')}-${Date.now()}.cpuprofile`)
+      writeFileSync(file, JSON.stringify(profile))
+      return { file, ...summarizeProfile(profile, items) }
+    },
+  }
+}
+
+/** The part of the V8 format that is needed: one sample a time delta (µs), each the id of a node. */
+export type CpuProfile = {
+  readonly nodes: readonly {
+    readonly id: number
+    readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number }
+  }[]
+  readonly samples: readonly number[]
+  readonly timeDeltas: readonly number[]
+}
+
+export function summarizeProfile(profile: CpuProfile, items: number): Omit<ProfileSummary, 'file'> {
+  const frames = new Map(profile.nodes.map((node) => [node.id, node.callFrame]))
+  const groups = new Map<string, number>()
+  const functions = new Map<string, number>()
+  let busy = 0
+  for (let i = 0; i < profile.samples.length; i++) {
+    const frame = frames.get(profile.samples[i]!)!
+    const micros = Math.max(0, profile.timeDeltas[i]!)
+    if (frame.functionName === '(idle)') continue
+    busy += micros
+    add(groups, groupOf(frame.functionName, frame.url), micros)
+    add(
+      functions,
+      `${frame.functionName || '(anonymous)'} ${shorten(frame.url)}:${frame.lineNumber + 1}`,
+      micros,
+    )
+  }
+  const lines = (from: Map<string, number>) =>
+    [...from]
+      .sort((a, b) => b[1] - a[1])
+      .map(([name, micros]) => ({ name, share: micros / busy, microsPerItem: micros / Math.max(1, items) }))
+  return { groups: lines(groups), functions: lines(functions).slice(0, FUNCTIONS_MAX) }
+}
+
+/** First match wins. V8 counts what a builtin in C++ costs (JSON.parse, a native addon) to who calls it. */
+const GROUPS: readonly [string, RegExp][] = [
+  ['pg', /node_modules\/pg/],
+  ['signing', /sodium-native|\/src\/signing\/|node:internal\/crypto/],
+  ['validation', /node_modules\/(zod|ajv)|\/src\/http\/schemas/],
+  ['fastify', /node_modules\/(fastify|find-my-way|@fastify|avvio|light-my-request|secure-json)/],
+  ['log', /node_modules\/(pino|sonic-boom|thread-stream)/],
+  ['other packages', /node_modules/],
+  ['node http', /node:(_http|internal\/http)/],
+  ['node streams and sockets', /node:(net|stream|internal\/stream|_stream|internal\/js_stream)/],
+  ['node events, timers, promises', /node:(events|timers|internal\/(timers|process|async_hooks|util|event))/],
+  ['node buffers', /node:(buffer|internal\/buffer)/],
+  ['node, other', /^node:/],
+]
+
+function groupOf(functionName: string, url: string): string {
+  if (functionName === '(garbage collector)') return 'garbage collector'
+  if (functionName === '(program)') return 'native (system calls, C++)'
+  const own = /\/src\/([^/]+)/.exec(url)?.[1]
+  const found = GROUPS.find(([, pattern]) => pattern.test(url))
+  if (found) return found[0]
+  return own === undefined ? 'V8 builtins' : `src/${own}`
+}
+
+function shorten(url: string): string {
+  return url.replace(/^file:\/\/.*?\/(node_modules|src|worker)\//, '$1/')
+}
+
+function add(sums: Map<string, number>, name: string, value: number): void {
+  sums.set(name, (sums.get(name) ?? 0) + value)
+}
+
+type Inspector = { call(method: string, params?: object): Promise<unknown>; close(): void }
+
+function connect(address: string): Promise<Inspector> {
+  const { promise, resolve, reject } = Promise.withResolvers<Inspector>()
+  const socket = new WebSocket(address)
+  const waiting = new Map<number, { resolve(result: unknown): void; reject(error: Error): void }>()
+  let calls = 0
+  socket.addEventListener('open', () =>
+    resolve({
+      call(method, params = {}) {
+        const id = ++calls
+        socket.send(JSON.stringify({ id, method, params }))
+        return new Promise((resolve, reject) => waiting.set(id, { resolve, reject }))
+      },
+      close: () => socket.close(),
+    }),
+  )
+  socket.addEventListener('error', () => reject(new Error(`no inspector at ${address}`)))
+  socket.addEventListener('message', (event) => {
+    const { id, result, error } = JSON.parse(String(event.data))
+    const caller = waiting.get(id)
+    waiting.delete(id)
+    if (error) caller?.reject(new Error(error.message))
+    else caller?.resolve(result)
+  })
+  return promise
+}

@@ -1,0 +1,87 @@
+import { randomBytes } from 'node:crypto'
+import { performance } from 'node:perf_hooks'
+import pg from 'pg'
+import { runJob, serveJob, type WindowEdge, type WindowEvents } from './child.ts'
+import { type LatencySummary, makeLatencies, summarize } from './latencies.ts'
+import { randomFrom } from './random.ts'
+import { makePayload } from './requests.ts'
+
+export type ReferencePlan = {
+  readonly databaseUrl: string
+  readonly connections: number
+  readonly payloadBytes: number
+  readonly warmUpMs: number
+  readonly durationMs: number
+}
+
+/** Latency in nanoseconds, closed loop. */
+export type ReferenceResult = {
+  readonly connections: number
+  readonly rowsPerSecond: number
+  readonly latency: LatencySummary
+}
+
+const GRACE_MS = 15_000
+const PAYLOADS = 64
+
+/**
+ * What the same Postgres does without us: unsigned one-row inserts of the same payload, each its own
+ * transaction, from as many connections, sent by the same driver with binary parameters. No HTTP, no chain.
+ */
+export function runReference(plan: ReferencePlan, events: WindowEvents = {}): Promise<ReferenceResult> {
+  return runJob(import.meta.url, plan, plan.warmUpMs + plan.durationMs + GRACE_MS, events)
+}
+
+async function insertRows(plan: ReferencePlan, onEdge: (edge: WindowEdge) => void): Promise<ReferenceResult> {
+  const clients = await connectAll(plan)
+  await clients[0]!.query(`create table if not exists bench_reference (
+    id uuid primary key, recorded_at timestamptz not null default now(), payload bytea not null)`)
+  const random = randomFrom(1)
+  const payloads = Array.from({ length: PAYLOADS }, () => Buffer.from(makePayload(plan.payloadBytes, random)))
+  const latencies = makeLatencies()
+  let measuring = false
+  let stopped = false
+  const loop = async (client: pg.Client) => {
+    for (let n = 0; !stopped; n++) {
+      const values = [randomBytes(16), payloads[n % PAYLOADS]]
+      const beganAt = performance.now()
+      await client.query({
+        name: 'bench_reference',
+        text: 'insert into bench_reference (id, payload) values ($1, $2)',
+        values,
+      })
+      if (measuring) latencies.record(performance.now() - beganAt)
+    }
+  }
+  const loops = clients.map(loop)
+  await sleep(plan.warmUpMs)
+  onEdge('measure')
+  const beganAt = performance.now()
+  measuring = true
+  await sleep(plan.durationMs)
+  measuring = false
+  const seconds = (performance.now() - beganAt) / 1000
+  onEdge('measured')
+  stopped = true
+  await Promise.all(loops)
+  await clients[0]!.query('drop table bench_reference')
+  await Promise.all(clients.map((client) => client.end()))
+  const latency = summarize(latencies)
+  return { connections: clients.length, rowsPerSecond: latency.count / seconds, latency }
+}
+
+async function connectAll(plan: ReferencePlan): Promise<pg.Client[]> {
+  return Promise.all(
+    Array.from({ length: plan.connections }, async () => {
+      const client = new pg.Client({ connectionString: plan.databaseUrl })
+      await client.connect()
+      return client
+    }),
+  )
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
+
+serveJob<ReferencePlan, ReferenceResult>(import.meta.url, insertRows)

@@ -1,0 +1,55 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Audit } from './audit.ts'
+import type { CpuUse } from './cpu.ts'
+import type { Options } from './options.ts'
+import type { Phase } from './phase.ts'
+import type { Preflight } from './preflight.ts'
+import type { ReferenceResult } from './reference.ts'
+
+export type Reference = ReferenceResult & { readonly cpu: CpuUse }
+export type Round = { readonly servers: number; readonly phases: readonly Phase[]; readonly audit: Audit }
+
+/** Everything that a figure needs beside it, as it goes into bench/results. */
+export type Report = {
+  readonly scenario: string
+  readonly startedAt: string
+  readonly commit: string
+  readonly node: string
+  readonly postgres: string
+  readonly postgresSettings: Readonly<Record<string, string>>
+  readonly options: Options
+  readonly preflight: Preflight
+  readonly references: readonly Reference[]
+  readonly rounds: readonly Round[]
+}
+
+/** The commit, marked if the tree holds anything that it does not. */
+export function describeCommit(): string {
+  const git = (...args: string[]) =>
+    execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+  try {
+    const commit = git('rev-parse', '--short=12', 'HEAD')
+    return git('status', '--porcelain', '--', 'src', 'worker', 'migrations') === ''
+      ? commit
+      : `${commit}-modified`
+  } catch {
+    return 'unknown'
+  }
+}
+
+export function writeReport(report: Report): string {
+  mkdirSync(report.options.outDir, { recursive: true })
+  const time = report.startedAt.replace(/[-:]|\.\d+/g, '')
+  const file = join(report.options.outDir, `${report.scenario}-${report.commit}-${time}.json`)
+  writeFileSync(file, `${JSON.stringify(report, null, 2)}\n`)
+  return file
+}
+
+/** Of the references, the one with the number of connections nearest to the phase's. */
+export function ratioOf(phase: Phase, references: readonly Reference[]): number | null {
+  const distance = (reference: Reference) => Math.abs(reference.connections - phase.connections)
+  const nearest = [...references].sort((a, b) => distance(a) - distance(b))[0]
+  return nearest === undefined ? null : phase.load.itemsPerSecond / nearest.rowsPerSecond
+}

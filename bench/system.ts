@@ -1,0 +1,204 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { migrate } from '../src/db/migrate.ts'
+import { makeMasterKey } from '../src/signing/master-key.ts'
+import type { Target } from './load-connection.ts'
+
+/** API processes and a worker as a user would run them, on one database, with one ledger. */
+export type System = {
+  readonly targets: readonly Target[]
+  readonly servers: readonly Child[]
+  readonly worker: Child | null
+  readonly ledger: string
+  readonly bearer: string
+  readonly env: NodeJS.ProcessEnv
+  stop(): Promise<void>
+}
+
+export type Child = {
+  readonly pid: number
+  readonly inspector: Promise<string> | null
+  stop(): Promise<void>
+}
+
+/** What the processes of every round share: the deployment's secrets and logins. */
+export type Deployment = { readonly env: NodeJS.ProcessEnv; readonly operatorKey: string; close(): void }
+
+const READY_MS_MAX = 30_000
+const STOP_MS_MAX = 10_000
+
+/** Migrates the database and makes the secrets. Logins that exist already keep their passwords, which must be given. */
+export async function deploy(ownerUrl: string): Promise<Deployment> {
+  const masterKey = randomBytes(32)
+  const apiPassword = randomBytes(24).toString('hex')
+  const workerPassword = randomBytes(24).toString('hex')
+  const apiUrl = process.env['TALLYSTICK_API_DATABASE_URL']
+  const workerUrl = process.env['TALLYSTICK_WORKER_DATABASE_URL']
+  if (apiUrl === undefined || workerUrl === undefined) await refuseForeignLogins(ownerUrl)
+  await migrate({
+    ownerUrl,
+    masterKey: makeMasterKey(masterKey),
+    passwords: {
+      api: apiUrl === undefined ? apiPassword : null,
+      worker: workerUrl === undefined ? workerPassword : null,
+    },
+  })
+  const operatorKey = `tlo_${randomBytes(24).toString('hex')}`
+  const dataDir = mkdtempSync(join(tmpdir(), 'tallystick-bench-data-'))
+  const env = {
+    ...process.env,
+    DATABASE_URL: undefined,
+    NODE_OPTIONS: undefined,
+    TALLYSTICK_API_DATABASE_URL: withLogin(ownerUrl, 'tallystick_api', apiPassword, apiUrl),
+    TALLYSTICK_WORKER_DATABASE_URL: withLogin(ownerUrl, 'tallystick_worker', workerPassword, workerUrl),
+    TALLYSTICK_MASTER_KEY: masterKey.toString('hex'),
+    TALLYSTICK_OPERATOR_KEY: operatorKey,
+    TALLYSTICK_DATA: dataDir,
+    TALLYSTICK_LOG_LEVEL: process.env['TALLYSTICK_LOG_LEVEL'] ?? 'info',
+  }
+  return { env, operatorKey, close: () => rmSync(dataDir, { recursive: true, force: true }) }
+}
+
+/** Logins belong to the whole cluster: a new password would lock out the deployment that uses them. */
+async function refuseForeignLogins(ownerUrl: string): Promise<void> {
+  const client = new pg.Client({ connectionString: ownerUrl })
+  await client.connect()
+  try {
+    const { rowCount } = await client.query(
+      "select from pg_roles where rolname in ('tallystick_api', 'tallystick_worker')",
+    )
+    if (rowCount === 0) return
+  } finally {
+    await client.end()
+  }
+  throw new Error(
+    'this Postgres serves a Tallystick already: set TALLYSTICK_API_DATABASE_URL and TALLYSTICK_WORKER_DATABASE_URL ' +
+      'to the URLs of its logins (their database does not matter)',
+  )
+}
+
+/** Starts the processes, waits until each is ready, and makes a ledger. */
+export async function startSystem(
+  deployment: Deployment,
+  options: { servers: number; worker: boolean; inspect: boolean },
+): Promise<System> {
+  const children: Child[] = []
+  const stop = async () => void (await Promise.all(children.splice(0).map((child) => child.stop())))
+  try {
+    const targets: Target[] = []
+    for (let i = 0; i < options.servers; i++) {
+      const port = await findFreePort()
+      children.push(
+        start('src/server.ts', { ...deployment.env, TALLYSTICK_PORT: String(port) }, options.inspect),
+      )
+      targets.push({ host: '127.0.0.1', port })
+    }
+    const servers = [...children]
+    await Promise.all(targets.map(waitUntilReady))
+    const worker = options.worker ? start('worker/worker.ts', deployment.env, false) : null
+    if (worker) children.push(worker)
+    const made = await makeLedger(targets[0]!, deployment.operatorKey)
+    return { targets, servers, worker, ...made, env: deployment.env, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+function start(script: string, env: NodeJS.ProcessEnv, inspect: boolean): Child {
+  const root = new URL('..', import.meta.url)
+  // What a process logs is part of what it costs, but nobody wants to read it here.
+  const child = spawn(process.execPath, [...(inspect ? ['--inspect=127.0.0.1:0'] : []), script], {
+    cwd: root,
+    env,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  if (child.pid === undefined) throw new Error(`${script} does not start`)
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+  child.once('exit', () => process.off('exit', kill))
+  const inspector = watchErrors(script, child)
+  return { pid: child.pid, inspector: inspect ? inspector : null, stop: () => stopChild(child) }
+}
+
+/** Passes on what a process says on stderr; resolves with the inspector's address when that appears. */
+function watchErrors(script: string, child: ChildProcess): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>()
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+    const address = /Debugger listening on (ws:\S+)/.exec(text)?.[1]
+    if (address) resolve(address)
+    const rest = text.replace(
+      /^(Debugger (listening|attached)|For help, see|Waiting for the debugger).*\n/gm,
+      '',
+    )
+    if (rest.trim() !== '') process.stderr.write(`[${script}] ${rest}`)
+  })
+  return promise
+}
+
+function stopChild(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve()
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX)
+    child.once('exit', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+    child.kill('SIGTERM')
+  })
+}
+
+async function waitUntilReady({ host, port }: Target): Promise<void> {
+  const deadline = performance.now() + READY_MS_MAX
+  for (;;) {
+    const ready = await fetch(`http://${host}:${port}/readyz`).then(
+      (answer) => answer.ok,
+      () => false,
+    )
+    if (ready) return
+    if (performance.now() > deadline)
+      throw new Error(`the server on port ${port} was not ready in ${READY_MS_MAX} ms`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+async function makeLedger(
+  { host, port }: Target,
+  operatorKey: string,
+): Promise<{ ledger: string; bearer: string }> {
+  const answer = await fetch(`http://${host}:${port}/v1/ledgers`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${operatorKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'bench' }),
+  })
+  const text = await answer.text()
+  if (answer.status !== 201) throw new Error(`POST /v1/ledgers answered ${answer.status}: ${text}`)
+  const made = JSON.parse(text)
+  return { ledger: made.ledger.id, bearer: made.key.key }
+}
+
+function withLogin(ownerUrl: string, login: string, password: string, given: string | undefined): string {
+  const url = new URL(given ?? ownerUrl)
+  url.pathname = new URL(ownerUrl).pathname
+  if (given === undefined) {
+    url.username = login
+    url.password = password
+  }
+  return url.href
+}
+
+function findFreePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+}

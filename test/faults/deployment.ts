@@ -1,0 +1,216 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { migrate } from '../../src/db/migrate.ts'
+import { type PostgresOptions, type RunningPostgres, startPostgres } from '../../src/postgres/start.ts'
+import { makeMasterKey } from '../../src/signing/master-key.ts'
+import { childrenOf, end, findPort, findWriter, isReady, killIfAlive } from './processes.ts'
+
+/**
+ * A Postgres and processes of the product as an operator runs them, each of which can be killed and started again
+ * at its old address.
+ */
+export type DeploymentOptions = {
+  /** Postgres' data, logs and the worker's files. Removed by the caller. */
+  readonly dir: string
+  readonly apis: number
+  readonly worker?: boolean
+  /** Over what `startPostgres` sets: durable unless a test says otherwise. */
+  readonly settings?: PostgresOptions['settings']
+  /** For the Postgres process: a preloaded library. */
+  readonly postgresEnv?: Record<string, string>
+}
+
+export type Ledger = { readonly ledger: string; readonly bearer: string }
+
+/**
+ * `server`: every process of it at once, as when its container is killed. `postmaster`: its parent alone, whose
+ * children find out by themselves. `backend`: the one that appends; Postgres then recovers without our help.
+ */
+export type PostgresVictim = 'server' | 'postmaster' | 'backend'
+
+const PASSWORDS = { api: 'faults-api', worker: 'faults-worker' }
+const OPERATOR_KEY = `tlo_${'f'.repeat(40)}`
+const MASTER_KEY = new Uint8Array(32).fill(9)
+const READY_MS_MAX = 30_000
+
+export class Deployment {
+  readonly urls: readonly string[]
+  readonly #options: DeploymentOptions
+  readonly #apiPorts: readonly number[]
+  readonly #postgresPort: number
+  readonly #apis: (ChildProcess | null)[] = []
+  #worker: ChildProcess | null = null
+  #postgres: RunningPostgres | null = null
+
+  private constructor(options: DeploymentOptions, apiPorts: readonly number[], postgresPort: number) {
+    this.#options = options
+    this.#apiPorts = apiPorts
+    this.#postgresPort = postgresPort
+    this.urls = apiPorts.map((port) => `http://127.0.0.1:${port}`)
+  }
+
+  /** Starts everything, and waits until it is ready. */
+  static async start(options: DeploymentOptions): Promise<Deployment> {
+    exitOnSignals()
+    const ports = []
+    for (let i = 0; i <= options.apis; i++) ports.push(await findPort())
+    const deployment = new Deployment(options, ports.slice(1), ports[0]!)
+    try {
+      await deployment.startPostgres()
+      await migrate({
+        ownerUrl: deployment.ownerUrl,
+        masterKey: makeMasterKey(MASTER_KEY),
+        passwords: PASSWORDS,
+      })
+      await Promise.all(ports.slice(1).map((_, i) => deployment.startApi(i)))
+      if (options.worker) deployment.#worker = deployment.#spawn('worker/worker.ts', {})
+      return deployment
+    } catch (error) {
+      await deployment.stop()
+      throw error
+    }
+  }
+
+  get ownerUrl(): string {
+    return this.#postgres!.ownerUrl
+  }
+
+  get superuserUrl(): string {
+    const url = new URL(this.#postgres!.superuserUrl)
+    url.pathname = new URL(this.ownerUrl).pathname
+    return url.href
+  }
+
+  get postmaster(): number {
+    return this.#postgres!.pid
+  }
+
+  apiPid(i: number): number {
+    return this.#apis[i]!.pid!
+  }
+
+  /** Recovers first, where the last one was killed. */
+  async startPostgres(): Promise<void> {
+    const { dir, settings, postgresEnv } = this.#options
+    this.#postgres = await startPostgres({
+      dataDir: join(dir, 'postgres'),
+      port: this.#postgresPort,
+      settings: { max_connections: 60, ...settings },
+      ...(postgresEnv && { env: postgresEnv }),
+    })
+  }
+
+  async startApi(i: number): Promise<void> {
+    const child = this.#spawn('src/server.ts', { TALLYSTICK_PORT: String(this.#apiPorts[i]!) })
+    this.#apis[i] = child
+    const giveUpAt = Date.now() + READY_MS_MAX
+    while (!(await isReady(this.urls[i]!))) {
+      if (child.exitCode !== null || Date.now() > giveUpAt)
+        throw new Error(`the API does not start: ${this.#readLogs()}`)
+      await sleep(25)
+    }
+  }
+
+  /** Throws when a process of ours is gone that nobody here has killed: it must survive what happens to others. */
+  requireAlive(): void {
+    for (const child of [...this.#apis, this.#worker]) {
+      if (child && (child.exitCode !== null || child.signalCode !== null)) {
+        throw new Error(`${child.spawnargs.at(-1)} has ended by itself: ${this.#readLogs()}`)
+      }
+    }
+  }
+
+  async killApi(i: number): Promise<void> {
+    await end(this.#apis[i]!, 'SIGKILL')
+  }
+
+  /** Returns when the victim is gone. */
+  async killPostgres(victim: PostgresVictim): Promise<void> {
+    const { pid, exited } = this.#postgres!
+    const children = childrenOf(pid)
+    if (victim === 'backend') {
+      process.kill(await findWriter(this.superuserUrl), 'SIGKILL')
+      return
+    }
+    process.kill(pid, 'SIGKILL')
+    if (victim === 'server') for (const child of children) killIfAlive(child, 'SIGKILL')
+    await exited
+    await this.#postgres!.stop('immediate') // it is gone; this lets its watchdog go
+  }
+
+  /** Stops it in its tracks, with nothing said and nothing flushed. */
+  freezePostgres(): void {
+    for (const pid of [this.postmaster, ...childrenOf(this.postmaster)]) killIfAlive(pid, 'SIGSTOP')
+  }
+
+  async createLedger(name: string): Promise<Ledger> {
+    const response = await fetch(`${this.urls[0]}/v1/ledgers`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${OPERATOR_KEY}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ name }),
+    })
+    const text = await response.text()
+    if (response.status !== 201) throw new Error(`POST /v1/ledgers answered ${response.status}: ${text}`)
+    const made = JSON.parse(text) as { ledger: { id: string }; key: { key: string } }
+    return { ledger: made.ledger.id, bearer: made.key.key }
+  }
+
+  async createLedgers(count: number): Promise<Ledger[]> {
+    const ledgers: Ledger[] = []
+    for (let i = 0; i < count; i++) ledgers.push(await this.createLedger(`ledger ${i}`))
+    return ledgers
+  }
+
+  async stopApis(): Promise<void> {
+    await Promise.all([...this.#apis, this.#worker].map((child) => child && end(child, 'SIGKILL')))
+  }
+
+  async stop(): Promise<void> {
+    await this.stopApis()
+    await this.#postgres?.stop('immediate')
+  }
+
+  #spawn(script: string, env: Record<string, string>): ChildProcess {
+    const url = (user: string, password: string) =>
+      Object.assign(new URL(this.ownerUrl), { username: user, password }).href
+    mkdirSync(this.#options.dir, { recursive: true })
+    const log = openSync(
+      join(this.#options.dir, `${script.replace(/\W+/g, '-')}-${this.#apis.length}.log`),
+      'a',
+    )
+    const child = spawn(process.execPath, [script], {
+      cwd: new URL('../..', import.meta.url),
+      env: {
+        PATH: process.env['PATH'],
+        TALLYSTICK_DATA: join(this.#options.dir, 'files'),
+        TALLYSTICK_API_DATABASE_URL: url('tallystick_api', PASSWORDS.api),
+        TALLYSTICK_WORKER_DATABASE_URL: url('tallystick_worker', PASSWORDS.worker),
+        TALLYSTICK_MASTER_KEY: Buffer.from(MASTER_KEY).toString('hex'),
+        TALLYSTICK_OPERATOR_KEY: OPERATOR_KEY,
+        TALLYSTICK_LOG_LEVEL: 'warn',
+        ...env,
+      },
+      stdio: ['ignore', log, log],
+    })
+    closeSync(log)
+    const kill = () => child.kill('SIGKILL')
+    process.once('exit', kill)
+    child.once('exit', () => process.off('exit', kill))
+    return child
+  }
+
+  #readLogs(): string {
+    const { dir } = this.#options
+    const logs = readdirSync(dir).filter((name) => name.endsWith('.log'))
+    return logs.map((name) => readFileSync(join(dir, name), 'utf8').slice(-2_000)).join('\n')
+  }
+}
+
+/** Without it a signal ends this process with no `exit` event, and what it has started would stay. */
+function exitOnSignals(): void {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    if (process.listenerCount(signal) === 0) process.once(signal, () => process.exit(1))
+  }
+}

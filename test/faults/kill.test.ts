@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { temporaryDir } from '../helpers/postgres.ts'
+import { formatAttempts, formatLoad, killApiUnderLoad, killPostgresUnderLoad, type Outcome } from './kill.ts'
+import { formatReckoning } from './reckoning.ts'
+
+const LOAD_MS = { min: 500, max: 1_200 }
+
+test('a killed Postgres loses nothing that was acknowledged, and doubles nothing', async () => {
+  const outcome = await killPostgresUnderLoad(temporaryDir(), { kills: 2, clients: 16, loadMs: LOAD_MS })
+  print('kill -9 of Postgres', outcome)
+  assertNothingLost(outcome)
+  assert.ok(
+    (outcome.attempts['503 outcome_unknown'] ?? 0) > 0,
+    'no kill hit a commit: the test has shown nothing',
+  )
+})
+
+test('a killed API process loses nothing that was acknowledged, and doubles nothing', async () => {
+  const outcome = await killApiUnderLoad(temporaryDir(), { kills: 2, clients: 16, loadMs: LOAD_MS })
+  print('kill -9 of the API', outcome)
+  assertNothingLost(outcome)
+  assert.ok((outcome.attempts['ECONNRESET'] ?? 0) > 0, 'no kill hit a request: the test has shown nothing')
+})
+
+function print(name: string, { reckoning, attempts, entries, recoveryMs }: Outcome): void {
+  console.log(`${name}: ${formatReckoning(reckoning)}`)
+  console.log(`  entries=${entries} verified; ${formatAttempts(attempts)}`)
+  console.log(`  acknowledging again after ${recoveryMs.join(', ')} ms; ${formatLoad()}`)
+}
+
+function assertNothingLost({ reckoning }: Outcome): void {
+  const { lost, doubled, ghosts, torn } = reckoning
+  assert.ok(reckoning.acked > 0)
+  assert.deepEqual({ lost, doubled, ghosts, torn }, { lost: 0, doubled: 0, ghosts: 0, torn: 0 })
+}

@@ -1,0 +1,66 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Deployment } from './deployment.ts'
+import { readJournals } from './journal.ts'
+import { reckonAll, startClientsOn } from './kill.ts'
+import { LoopDisk } from './loop-image.ts'
+import { type Reckoning, reckon } from './reckoning.ts'
+
+export type PowerCutPlan = { readonly fsync: 'on' | 'off'; readonly clients: number; readonly loadMs: number }
+
+export type PowerCutOutcome = {
+  readonly reckoning: Reckoning
+  /** The database came back at all. Without fsync it need not. */
+  readonly recovered: boolean
+}
+
+/**
+ * Cuts the power under load, and starts from what is on the disk. SIGKILL can't show this: it leaves the kernel, and
+ * with it all that Postgres wrote and never flushed.
+ */
+export async function cutPowerUnderLoad(plan: PowerCutPlan): Promise<PowerCutOutcome> {
+  const disk = await LoopDisk.create()
+  try {
+    const deployment = await Deployment.start({
+      dir: mkdirOnce(disk.mountPoint, 'deployment'),
+      apis: 1,
+      settings: { fsync: plan.fsync, max_wal_size: '256MB', min_wal_size: '80MB' },
+    })
+    try {
+      return await cutOnce(disk, deployment, plan)
+    } finally {
+      await deployment.stop()
+    }
+  } finally {
+    await disk.destroy()
+  }
+}
+
+async function cutOnce(disk: LoopDisk, deployment: Deployment, plan: PowerCutPlan): Promise<PowerCutOutcome> {
+  const ledgers = await deployment.createLedgers(2)
+  await disk.sync() // the ledgers themselves are there in any case
+  const files = mkdirOnce(disk.dir, 'clients') // beside the disk: the clients' power stays on
+  const clients = startClientsOn(deployment, files, ledgers, plan.clients)
+  await sleep(plan.loadMs)
+  deployment.freezePostgres()
+  await disk.cutPower(async () => {
+    await clients.abandon()
+    await deployment.stopApis()
+    await deployment.killPostgres('server')
+  })
+  try {
+    await deployment.startPostgres()
+    return { reckoning: (await reckonAll(deployment, files, ledgers)).reckoning, recovered: true }
+  } catch (error) {
+    // Without fsync the cluster may be damaged in any way.
+    if (plan.fsync === 'on') throw error
+    return { reckoning: reckon(readJournals(join(files, 'journals')), []), recovered: false }
+  }
+}
+
+function mkdirOnce(parent: string, name: string): string {
+  const path = join(parent, name)
+  mkdirSync(path, { recursive: true, mode: 0o711 })
+  return path
+}

@@ -1,0 +1,97 @@
+/*
+ * npm run soak -- NAME…: the long forms of test/faults, and what takes too long, or too quiet a machine, for npm test.
+ *
+ * Each prints what it found, and fails with exit code 1.
+ */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  formatAttempts,
+  formatLoad,
+  killApiUnderLoad,
+  killPostgresUnderLoad,
+  type Outcome,
+} from '../faults/kill.ts'
+import { whyNoLoopImages } from '../faults/loop-image.ts'
+import { cutPowerUnderLoad } from '../faults/power-cut.ts'
+import { formatReckoning, type Reckoning } from '../faults/reckoning.ts'
+import { loadTwoServers } from '../faults/several-servers.ts'
+import { temporaryDir } from '../helpers/postgres.ts'
+import { isolation } from './isolation.ts'
+import { slowDisk } from './slow-disk.ts'
+
+const KILLS = { kills: 5, clients: 32, loadMs: { min: 1_000, max: 4_000 } }
+const POWER_CUTS = 2
+
+const SOAKS: Readonly<Record<string, () => Promise<void>>> = {
+  'kill-postgres': () => runKill('kill -9 of Postgres', (dir) => killPostgresUnderLoad(dir, KILLS)),
+  'kill-api': () => runKill('kill -9 of the API', (dir) => killApiUnderLoad(dir, KILLS)),
+  'kill-control': runKillControl,
+  'power-cut': runPowerCuts,
+  'two-servers': () => runTwoServers(1),
+  'twenty-ledgers': () => runTwoServers(20),
+  isolation: () => isolation(25_000),
+  'slow-disk': () => slowDisk(10_000),
+}
+
+const names = process.argv.slice(2)
+if (names.length === 0 || names.some((name) => !(name in SOAKS))) {
+  console.error(`npm run soak -- NAME…, of: ${Object.keys(SOAKS).join(', ')}`)
+  process.exitCode = 2
+} else {
+  for (const name of names) await SOAKS[name]!()
+}
+
+async function runKill(name: string, kill: (dir: string) => Promise<Outcome>): Promise<void> {
+  const { reckoning, attempts, entries, recoveryMs, ackedBetween } = await kill(temporaryDir())
+  console.log(`${name}, ${KILLS.kills} times: ${formatReckoning(reckoning)}`)
+  console.log(`  acknowledged before each kill: ${ackedBetween.join(', ')}; entries=${entries} verified`)
+  console.log(`  ${formatAttempts(attempts)}`)
+  console.log(`  acknowledging again after ${recoveryMs.join(', ')} ms; ${formatLoad()}`)
+  requireNothingLost(name, reckoning)
+}
+
+/** The same kills where an acknowledgement does not wait for the disk: this must lose something. */
+async function runKillControl(): Promise<void> {
+  const settings = { synchronous_commit: 'off', wal_writer_delay: '10s' }
+  const { reckoning } = await killPostgresUnderLoad(temporaryDir(), { ...KILLS, kills: 1 }, settings)
+  console.log(`kill -9 of Postgres, synchronous_commit=off: ${formatReckoning(reckoning)}; ${formatLoad()}`)
+  if (reckoning.lost === 0) fail('the control lost nothing: the test could not have failed')
+}
+
+async function runPowerCuts(): Promise<void> {
+  const reason = whyNoLoopImages()
+  if (reason !== null) return console.log(`power cut: skipped, because ${reason}`)
+  for (let i = 1; i <= POWER_CUTS; i++) {
+    for (const fsync of ['on', 'off'] as const) {
+      const { reckoning, recovered } = await cutPowerUnderLoad({ fsync, clients: 32, loadMs: 6_000 })
+      console.log(
+        `power cut ${i}, fsync=${fsync}: ${formatReckoning(reckoning)}; recovered=${recovered}; ${formatLoad()}`,
+      )
+      if (fsync === 'on') requireNothingLost('power cut', reckoning)
+      else if (reckoning.lost === 0) fail('the control lost nothing: the test could not have failed')
+    }
+  }
+}
+
+async function runTwoServers(ledgers: number): Promise<void> {
+  const dir = join(temporaryDir(), 'deployment')
+  mkdirSync(dir, { mode: 0o711 })
+  const outcome = await loadTwoServers(dir, { ledgers, clients: 64, loadMs: 20_000 })
+  const { reckoning, entries, deadlocks, recordsPerSecond } = outcome
+  console.log(`two API processes, ${ledgers} ledgers: ${formatReckoning(reckoning)}`)
+  console.log(
+    `  entries=${entries} verified; deadlocks=${deadlocks}; ${recordsPerSecond} records/s; ${formatLoad()}`,
+  )
+  requireNothingLost('two-servers', reckoning)
+  if (deadlocks > 0) fail(`${deadlocks} deadlocks`)
+}
+
+function requireNothingLost(name: string, { acked, lost, doubled, ghosts, torn }: Reckoning): void {
+  if (acked === 0 || lost + doubled + ghosts + torn > 0) fail(`${name}: see the line above`)
+}
+
+function fail(message: string): void {
+  console.error(`FAILED: ${message}`)
+  process.exitCode = 1
+}
