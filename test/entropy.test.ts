@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { makeEntropy } from '../src/entropy.ts'
+
+test('what was handed out is never handed out again, nor changed', () => {
+  const entropy = makeEntropy()
+  const taken = Array.from({ length: 2_000 }, () => entropy.bytes16())
+  const before = taken.map((bytes) => Buffer.from(bytes).toString('hex'))
+  for (let i = 0; i < 2_000; i++) entropy.bytes16()
+  assert.deepEqual(
+    taken.map((bytes) => Buffer.from(bytes).toString('hex')),
+    before,
+  )
+  assert.equal(new Set(before).size, taken.length)
+})
+
+test('a UUIDv7 holds its milliseconds, its version and its variant', () => {
+  const entropy = makeEntropy()
+  for (const ms of [0, 1, 0xffff, 0x1_0000, Date.UTC(2026, 10, 20, 12), 0xffff_ffff_ffff]) {
+    const id = Buffer.from(entropy.uuidv7(ms))
+    assert.equal(id.readUIntBE(0, 6), ms)
+    assert.equal(id[6]! >> 4, 7)
+    assert.equal(id[8]! >> 6, 2)
+  }
+})

@@ -1,0 +1,322 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import pg from 'pg'
+import { KeptCheckpoints } from '../../src/checkpoints/kept.ts'
+import { publishCheckpoints } from '../../src/checkpoints/publish.ts'
+import { getServerKey } from '../../src/db/server-keys.ts'
+import { toUuid } from '../../src/db/uuid.ts'
+import { parseId } from '../../src/proof/ids.ts'
+import { makeMasterKey } from '../../src/signing/master-key.ts'
+import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
+import { database } from '../../src/verify/database.ts'
+import { formatReport } from '../../src/verify/report.ts'
+import { SourceError } from '../../src/verify/source.ts'
+import { verifyLedger } from '../../src/verify/verify-ledger.ts'
+import { buildTestApp, expectStatus, genericBody, type TestApp } from '../helpers/app.ts'
+import { TEST_MASTER_KEY } from '../helpers/database.ts'
+import { temporaryFiles } from '../helpers/temporary-files.ts'
+
+/*
+ * A ledger in its database, tampered with by the database's owner, who has disabled every trigger and constraint but
+ * has no signing key. Every column of the schema is either verified or listed with the reason why it need not be.
+ */
+
+/** More than one tile of leaves, so that there is a tile of each kind. */
+const TILE_ENTRIES = 256
+
+async function setUp(t: TestContext): Promise<TestApp & { uuid: string; publish(): Promise<void> }> {
+  const app = await buildTestApp(t)
+  const pool = new pg.Pool({ connectionString: app.database.workerUrl, max: 1 })
+  t.after(() => pool.end())
+  const note = await getServerKey(pool, makeMasterKey(TEST_MASTER_KEY), 'note')
+  const worker = {
+    pool,
+    noteSigner: makeEd25519Signer(nativeProviders.sha256, note.seed),
+    kept: new KeptCheckpoints(temporaryFiles(t).directory),
+  }
+  return Object.assign(app, {
+    uuid: toUuid(parseId('led', app.ledger.ledger.id)),
+    async publish() {
+      await app.sql(
+        `set session_replication_role = replica;
+         update tallystick.checkpoints set published_at = published_at - interval '1 minute';
+         set session_replication_role = origin`,
+      )
+      await publishCheckpoints(worker)
+    },
+  })
+}
+
+async function fill(app: Awaited<ReturnType<typeof setUp>>): Promise<void> {
+  const { agent } = app.ledger
+  await app.notarize()
+  await app.publish()
+  for (let i = 0; i < TILE_ENTRIES; i++) {
+    const headers = { 'idempotency-key': `key-${i}` }
+    await app.notarize({ ...genericBody({ i }), metadata: { i } }, { headers })
+  }
+  const whole = { occurredAt: '2026-01-02T03:04:05.678Z', onBehalfOf: agent.id }
+  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+  await app.notarize({ ...genericBody(), ...whole }, { headers: { traceparent } })
+  const body = { records: [{ ...genericBody(), ...whole }, genericBody({ n: 2 }), genericBody({ n: 3 })] }
+  expectStatus(201, await app.send('POST', '/v1/records/batch', { body, headers: { traceparent } }))
+  await app.publish()
+  await app.notarize()
+}
+
+const verify = (
+  app: TestApp,
+  url = app.database.superuserUrl,
+  ledger: string | null = app.ledger.ledger.id,
+) => verifyLedger(database(url, ledger))
+
+test('verifies a ledger in its database, as its owner and as its servers', async (t) => {
+  const app = await setUp(t)
+  await fill(app)
+  const line = 'INTEGRITY_OK entries=263 records=262 keys=self-asserted checkpoint=own covered=262 of 263'
+  for (const url of [app.database.superuserUrl, app.database.ownerUrl]) {
+    const report = await verify(app, url)
+    assert.equal(formatReport(report), line)
+    assert.deepEqual(report.notices, [])
+  }
+  const asApi = await verify(app, app.database.apiUrl, null)
+  assert.equal(formatReport(asApi), line)
+  assert.match(asApi.notices[0]!, /idempotency keys/)
+})
+
+test('says what it cannot read, and why, without the password', async (t) => {
+  const app = await setUp(t)
+  const other = await app.newLedger()
+  const fails = async (work: Promise<unknown>, kind: string, pattern: RegExp) =>
+    assert.rejects(work, (error) => {
+      assert.ok(error instanceof SourceError, `${error}`)
+      assert.equal(error.kind, kind, error.message)
+      assert.match(error.message, pattern)
+      assert.doesNotMatch(error.message, /test-owner|wrong-password/)
+      return true
+    })
+  await fails(verify(app, undefined, null), 'usage', new RegExp(`2 ledgers.*${other.ledger.id}`, 's'))
+  await fails(verify(app, undefined, 'led_x'), 'usage', /not the id of a ledger/)
+  await fails(verify(app, undefined, 'led_01jegv5gyme00r000000000001'), 'not_a_ledger', /has no ledger/)
+  const url = new URL(app.database.ownerUrl)
+  url.password = 'wrong-password'
+  await fails(verify(app, url.href), 'denied', /refuses the login/)
+  url.pathname = '/nowhere'
+  url.password = new URL(app.database.ownerUrl).password
+  await fails(verify(app, url.href), 'not_a_ledger', /no such database/)
+  url.port = '1'
+  await fails(verify(app, url.href), 'unavailable', /ECONNREFUSED/)
+  const empty = new URL(app.database.superuserUrl)
+  empty.pathname = '/postgres'
+  await fails(verify(app, empty.href), 'not_a_ledger', /schema/)
+})
+
+const RULES = 'rules for what is written; a verifier has its own'
+const SECRETS = 'a sealed private key: it signs or it does not'
+const CLAIM = 'what the operator says of his key; it decides nothing here'
+
+/** Not evidence, because … */
+const NOT_EVIDENCE: Record<string, string> = {
+  'records.metadata': 'unsigned by design, and marked so',
+  'api_keys.name': 'a label that no statement holds',
+  'api_keys.secret_hash': 'who may act from now on, not who did',
+  'idempotency_keys.key_hash': 'which retry is answered from which entry, not what happened',
+  'idempotency_keys.salt': 'as key_hash',
+  'idempotency_keys.fingerprint': 'as key_hash',
+  'idempotency_keys.seq': 'as key_hash; that an entry of this actor is there is verified',
+  'checkpoints.published_at': 'a note has no time; only how often the next is published depends on it',
+  'server_keys.activated_at': CLAIM,
+  'server_keys.retired_at': CLAIM,
+  'entry_kinds.*': RULES,
+  'record_states.*': RULES,
+  'record_transitions.*': RULES,
+  'schema_migrations.*': 'which migrations ran, not what was recorded',
+  'envelope_key_secrets.*': SECRETS,
+  'note_key_secrets.*': SECRETS,
+}
+
+/** By type: a value that is another one, also of null. */
+const OTHER_VALUE: Record<string, string> = {
+  uuid: 'gen_random_uuid()',
+  text: "coalesce(%c, '') || 'x'",
+  bytea: "coalesce(set_byte(%c, 0, get_byte(%c, 0) # 1), sha256('x'))",
+  integer: 'coalesce(%c, 4) + 1',
+  smallint: 'coalesce(%c, 0) + 1',
+  bigint: 'coalesce(%c, 0) + 1',
+  ARRAY: "array_append(%c, 'x:y')",
+  'timestamp with time zone': "coalesce(%c, now()) + interval '1 microsecond'",
+}
+
+/** Rows to change, where one of a table is not enough to have every column filled. */
+const ROWS: Record<string, string[]> = {
+  entries: [
+    'seq = 0',
+    'seq = 2',
+    'seq = 100',
+    "kind = 'batch-notarized'",
+    'seq = (select max(seq) from tallystick.entries)',
+  ],
+  records: [
+    'first_seq = 3',
+    'on_behalf_of is not null and item_index is null',
+    'item_index = 0',
+    'item_index = 2',
+  ],
+  checkpoints: ['size < 10', 'size > 10'],
+  tree_tiles: ['level = 0', 'level = 1'],
+  server_keys: ["use = 'envelope'", "use = 'note'"],
+}
+
+test('finds a change of every column that is evidence', async (t) => {
+  const app = await setUp(t)
+  await fill(app)
+  const { columns, tamper, changed } = await disarm(t, app)
+  const missed: string[] = []
+  for (const column of columns) {
+    const { table, name, type, nullable } = column
+    if (NOT_EVIDENCE[`${table}.${name}`] || NOT_EVIDENCE[`${table}.*`]) continue
+    const other = OTHER_VALUE[type]
+    assert.ok(other, `no other value of the type ${type} for ${table}.${name}`)
+    const values = [other.replaceAll('%c', name), ...(nullable ? ['null'] : [])]
+    for (const row of ROWS[table] ?? ['true']) {
+      for (const value of values) {
+        const sql = `update tallystick.${table} set ${name} = ${value} where ${row} and ${name} is distinct from ${value}`
+        const report = await tamper(table, sql)
+        if (report?.ok) missed.push(`${sql}: ${formatReport(report)}`)
+      }
+    }
+  }
+  assert.deepEqual(missed, [])
+  assert.ok(changed() > 60, `${changed()} changes were made`)
+})
+
+test('classes every column once: verified, or not evidence', async (t) => {
+  const app = await setUp(t)
+  const { columns } = await disarm(t, app)
+  const known = new Set(columns.flatMap(({ table, name }) => [`${table}.${name}`, `${table}.*`]))
+  for (const name of Object.keys(NOT_EVIDENCE)) assert.ok(known.has(name), `${name} is no column`)
+})
+
+const REMOVED = [
+  'entries',
+  'records',
+  'agents',
+  'api_keys',
+  'ledgers',
+  'chain_heads',
+  'tree_tiles',
+  'tree_frontiers',
+  'server_keys',
+]
+
+test('finds rows that are missing, and rows that no entry explains', async (t) => {
+  const app = await setUp(t)
+  await fill(app)
+  const { tamper } = await disarm(t, app)
+  const missed: string[] = []
+  const expectFound = async (table: string, sql: string) => {
+    const report = await tamper(table, sql).catch((error) => {
+      // Without its head, or its ledger, there is nothing to verify any more: that is said, too.
+      if (error instanceof SourceError) return { ok: false } as const
+      throw error
+    })
+    if (!report || report.ok) missed.push(sql)
+  }
+  for (const table of REMOVED) {
+    for (const row of ROWS[table] ?? ['true']) {
+      await expectFound(
+        table,
+        `delete from tallystick.${table} where ctid = (select ctid from tallystick.${table} where ${row} limit 1)`,
+      )
+    }
+  }
+  const copy = (table: string, changes: string, row = 'true') =>
+    expectFound(
+      table,
+      `insert into tallystick.${table} select (jsonb_populate_record(t, ${changes})).* from
+       tallystick.${table} t where t.ctid = (select ctid from tallystick.${table} where ${row} limit 1)`,
+    )
+  const id = (name: string) => `jsonb_build_object('${name}', gen_random_uuid()`
+  await copy('entries', "jsonb_build_object('seq', (select max(seq) + 1 from tallystick.entries))")
+  for (const seq of ['first_seq', '100', '100000']) {
+    await copy('records', `${id('record_id')}, 'first_seq', ${seq}, 'last_seq', ${seq}, 'item_index', 7)`)
+  }
+  await copy('agents', `${id('agent_id')}, 'name', 'another')`)
+  await copy('agents', `${id('agent_id')}, 'name', 'another', 'registered_seq', 9999)`)
+  await copy('api_keys', `${id('key_id')}, 'secret_hash', '\\x00')`)
+  await copy('idempotency_keys', "jsonb_build_object('key_hash', '\\x00', 'seq', 9999)")
+  await copy('idempotency_keys', `${id('actor_id')})`)
+  await copy('tree_tiles', "jsonb_build_object('tile_index', 9)")
+  await copy('tree_tiles', "jsonb_build_object('level', 3)")
+  await copy('checkpoints', "jsonb_build_object('size', 20)")
+  for (const table of ['entries', 'records', 'agents', 'checkpoints', 'tree_tiles', 'tree_frontiers']) {
+    await copy(table, `${id('ledger_id')})`)
+  }
+  assert.deepEqual(missed, [])
+})
+
+test('finds a cut-off tail by a kept checkpoint, and the ledger’s own where he forgot those', async (t) => {
+  const app = await setUp(t)
+  await fill(app)
+  const [kept] = await app.sql<{ note: string }>(
+    'select note from tallystick.checkpoints order by size desc limit 1',
+  )
+  const { asOwner } = await disarm(t, app)
+  await asOwner(
+    `delete from tallystick.entries where seq >= 200;
+     delete from tallystick.records where first_seq >= 200;
+     delete from tallystick.idempotency_keys where seq >= 200;
+     update tallystick.chain_heads set size = 200, chain = (select chain from tallystick.entries where seq = 199)`,
+  )
+  assert.equal((await verify(app)).ok, false)
+  await asOwner(
+    `delete from tallystick.checkpoints;
+     delete from tallystick.tree_frontiers;
+     delete from tallystick.tree_tiles`,
+  )
+  assert.equal(formatReport(await verify(app)).slice(0, 24), 'INTEGRITY_OK entries=200')
+  const found = await verifyLedger(database(app.database.superuserUrl, null), { checkpoints: [kept!.note] })
+  assert.equal(found.failure?.code, 'checkpoint_beyond_chain')
+})
+
+/** As an owner who stops at nothing: no triggers, no foreign keys, no checks. And a way to undo each change. */
+async function disarm(t: TestContext, app: TestApp) {
+  const columns = await app.sql<{ table: string; name: string; type: string; nullable: boolean }>(
+    `select c.table_name as table, c.column_name as name, c.data_type as type, c.is_nullable = 'YES' as nullable
+     from information_schema.columns c join information_schema.tables t using (table_schema, table_name)
+     where table_schema = 'tallystick' and t.table_type = 'BASE TABLE' order by 1, 2`,
+  )
+  const constraints = await app.sql<{ sql: string }>(
+    `select format('alter table %s drop constraint %I', conrelid::regclass, conname) as sql
+     from pg_constraint where connamespace = 'tallystick'::regnamespace and contype in ('c', 'f', 'u')
+     union all select format('alter table %s drop constraint %I', conrelid::regclass, conname) from pg_constraint
+     where connamespace = 'tallystick'::regnamespace and contype = 'p'
+     union all select 'drop index tallystick.records_by_seq'`,
+  )
+  for (const { sql } of constraints) await app.sql(sql)
+  const tables = new Set(columns.map(({ table }) => table))
+  await app.sql('create schema original')
+  for (const table of tables) await app.sql(`create table original.${table} as table tallystick.${table}`)
+  const owner = new pg.Client({ connectionString: app.database.superuserUrl })
+  await owner.connect()
+  await owner.query('set session_replication_role = replica')
+  t.after(() => owner.end())
+  let changes = 0
+  return {
+    columns,
+    changed: () => changes,
+    asOwner: (sql: string) => owner.query(sql),
+    /** Null where the change changed nothing. */
+    async tamper(table: string, sql: string) {
+      const { rowCount } = await owner.query(sql)
+      if (!rowCount) return null
+      changes++
+      try {
+        return await verify(app)
+      } finally {
+        await owner.query(`delete from tallystick.${table}`)
+        await owner.query(`insert into tallystick.${table} table original.${table}`)
+      }
+    },
+  }
+}

@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import pg from 'pg'
+import { KeptCheckpoints } from '../../src/checkpoints/kept.ts'
+import { publishCheckpoints } from '../../src/checkpoints/publish.ts'
+import { getServerKey } from '../../src/db/server-keys.ts'
+import { makeMasterKey } from '../../src/signing/master-key.ts'
+import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
+import { database } from '../../src/verify/database.ts'
+import { verifyLedger } from '../../src/verify/verify-ledger.ts'
+import { buildTestApp, genericBody, type TestApp } from '../helpers/app.ts'
+import { TEST_MASTER_KEY } from '../helpers/database.ts'
+
+/**
+ * Somebody who owns the database, with triggers disabled and constraints dropped, changes one value. Either verify
+ * names it, or the column is listed here with the reason why it is no evidence. Columns come from the database's
+ * own catalogue, so a new one must be classed.
+ */
+const NOT_EVIDENCE: Record<string, string> = {
+  'schema_migrations.*': 'about the schema, not about any ledger',
+  'entry_kinds.*': 'rules for what may come; what came is judged by the verifier’s own table',
+  'record_states.*': 'rules for what may come; what came is judged by the verifier’s own table',
+  'record_transitions.*': 'rules for what may come; what came is judged by the verifier’s own table',
+  'envelope_key_secrets.*': 'sealed secrets: changed, they can’t be opened any more',
+  'note_key_secrets.*': 'sealed secrets: changed, they can’t be opened any more',
+  'api_keys.name': 'a label',
+  'api_keys.secret_hash': 'says who gets in from now on, nothing about what was done',
+  'idempotency_keys.key_hash': 'decides what a retry is answered, nothing about what was done',
+  'idempotency_keys.salt': 'decides what a retry is answered, nothing about what was done',
+  'idempotency_keys.fingerprint': 'decides what a retry is answered, nothing about what was done',
+  'idempotency_keys.seq': 'decides what a retry is answered; that it is an entry of that agent is verified',
+  'records.metadata': 'free and unsigned, and marked so wherever it is shown',
+  'server_keys.activated_at': 'a claim of the keys document; the stretch of a key is in the chain',
+  'server_keys.retired_at': 'a claim of the keys document; the stretch of a key is in the chain',
+  'checkpoints.published_at': 'when it was published is a claim; the note holds no time',
+}
+
+test('every column is verified, or listed as no evidence', { timeout: 120_000 }, async (t) => {
+  const app = await buildTestApp(t)
+  await fill(app)
+  await dropDefences(app)
+  await t.test('what was not changed verifies', async () => assert.equal(await verdict(app), 'OK'))
+
+  for (const { table, column, type } of await listColumns(app)) {
+    const reason = NOT_EVIDENCE[`${table}.${column}`] ?? NOT_EVIDENCE[`${table}.*`]
+    const name = `${table}.${column}`
+    await t.test(reason ? `${name} is no evidence: ${reason}` : `${name} is verified`, async () => {
+      const restore = await tamper(app, table, column, type)
+      const found = await verdict(app)
+      await restore()
+      if (reason) assert.equal(found, 'OK')
+      else assert.notEqual(found, 'OK', `${name} was changed, and verify did not see it`)
+    })
+  }
+  await t.test('and all of it was restored', async () => assert.equal(await verdict(app), 'OK'))
+})
+
+test('every row that is deleted is found, and entries that are exchanged', {
+  timeout: 120_000,
+}, async (t) => {
+  const app = await buildTestApp(t)
+  await fill(app)
+  await dropDefences(app)
+  for (const table of EVIDENCE_TABLES) {
+    for (const order of ['asc', 'desc']) {
+      await t.test(`${table}: the ${order === 'asc' ? 'first' : 'last'} row deleted`, async () => {
+        await app.sql(`create table kept as select * from tallystick.${table}`)
+        await app.sql(`delete from tallystick.${table} where ctid =
+          (select ctid from tallystick.${table} order by ${orderOf(table)} ${order} limit 1)`)
+        const found = await verdict(app)
+        await restoreTable(app, table)
+        assert.notEqual(found, 'OK')
+      })
+    }
+  }
+  await t.test('entries: two exchanged', async () => {
+    await app.sql('create table kept as select * from tallystick.entries')
+    await app.sql('update tallystick.entries set seq = -1 - seq where seq in (7, 8)')
+    await app.sql('update tallystick.entries set seq = 16 + seq where seq in (-8, -9)')
+    const found = await verdict(app)
+    await restoreTable(app, 'entries')
+    assert.match(found, /seq=7/)
+  })
+  await t.test('and all of it was restored', async () => assert.equal(await verdict(app), 'OK'))
+})
+
+test('a tail that was cut off cleanly is found against a checkpoint that was kept', async (t) => {
+  const app = await buildTestApp(t)
+  await fill(app)
+  const kept = (await app.send('GET', '/v1/checkpoints/latest')).body
+  await dropDefences(app)
+  // Everything that names the last two entries goes, as if they had never been.
+  await app.sql(`do $$ declare head bigint := (select size from tallystick.chain_heads); begin
+    delete from tallystick.records where first_seq >= head - 2;
+    delete from tallystick.idempotency_keys where seq >= head - 2;
+    delete from tallystick.entries where seq >= head - 2;
+    delete from tallystick.checkpoints;
+    delete from tallystick.tree_frontiers;
+    delete from tallystick.tree_tiles;
+    update tallystick.chain_heads set size = head - 2,
+      chain = (select chain from tallystick.entries order by seq desc limit 1);
+  end $$`)
+  assert.equal(await verdict(app), 'OK', 'nothing inside the database can tell')
+  assert.match(await verdict(app, [kept]), /checkpoint/)
+})
+
+/**
+ * Not checkpoints: that one is missing is seen by whoever kept it, or by nobody. Not server_keys: a ledger's keys are
+ * in its chain.
+ */
+const EVIDENCE_TABLES = [
+  'entries',
+  'records',
+  'chain_heads',
+  'ledgers',
+  'agents',
+  'api_keys',
+  'tree_frontiers',
+  'tree_tiles',
+]
+
+/** A ledger in which every column holds something somewhere. */
+async function fill(app: TestApp): Promise<void> {
+  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+  const everything = {
+    occurredAt: '2026-11-19T08:30:00Z',
+    onBehalfOf: app.ledger.agent.id,
+    metadata: { shown: 'beside' },
+  }
+  await app.notarize(
+    { ...genericBody(), ...everything },
+    { headers: { traceparent, 'idempotency-key': 'one' } },
+  )
+  await app.send('POST', '/v1/records/batch', {
+    body: { records: [1, 2, 3].map((n) => ({ ...genericBody({ n }), ...everything })) },
+    headers: { traceparent, 'idempotency-key': 'two' },
+  })
+  for (let i = 0; i < 270; i += 90)
+    await Promise.all(Array.from({ length: 90 }, (_, n) => app.notarize(genericBody({ i, n }))))
+  await publishOnce(app)
+}
+
+async function publishOnce(app: TestApp): Promise<void> {
+  const dir = await mkdtemp(join(tmpdir(), 'tallystick-kept-'))
+  const pool = new pg.Pool({ connectionString: app.database.workerUrl, max: 1 })
+  try {
+    const { seed } = await getServerKey(pool, makeMasterKey(TEST_MASTER_KEY), 'note')
+    const noteSigner = makeEd25519Signer(nativeProviders.sha256, seed)
+    await publishCheckpoints({ pool, noteSigner, kept: new KeptCheckpoints(dir) })
+  } finally {
+    await pool.end()
+    await rm(dir, { recursive: true })
+  }
+}
+
+async function verdict(app: TestApp, checkpoints: string[] = []): Promise<string> {
+  const report = await verifyLedger(database(app.database.superuserUrl, app.ledger.ledger.id), {
+    threads: 1,
+    checkpoints,
+  })
+  if (report.ok) return 'OK'
+  return `seq=${report.failure?.seq} ${report.failure?.code}: ${report.failure?.reason}`
+}
+
+async function dropDefences(app: TestApp): Promise<void> {
+  const constraints = await app.sql<{ statement: string }>(
+    `select format('alter table %s drop constraint %I cascade', conrelid::regclass, conname) as statement
+     from pg_constraint where connamespace = 'tallystick'::regnamespace and contype in ('c', 'u', 'f', 'p')
+     order by contype = 'p'`,
+  )
+  const indexes = await app.sql<{ statement: string }>(
+    `select format('drop index tallystick.%I', i.relname) as statement
+     from pg_index x join pg_class i on i.oid = x.indexrelid
+     where i.relnamespace = 'tallystick'::regnamespace and x.indisunique and not x.indisprimary
+       and not exists (select from pg_constraint c where c.conindid = x.indexrelid)`,
+  )
+  const tables = await app.sql<{ statement: string }>(
+    `select format('alter table tallystick.%I disable trigger all', tablename) as statement
+     from pg_tables where schemaname = 'tallystick'`,
+  )
+  for (const { statement } of [...indexes, ...constraints, ...tables]) await app.sql(statement)
+  const notNull = await app.sql<{ statement: string }>(
+    `select format('alter table tallystick.%I alter column %I drop not null', table_name, column_name) as statement
+     from information_schema.columns where table_schema = 'tallystick' and is_nullable = 'NO'`,
+  )
+  for (const { statement } of notNull) await app.sql(statement)
+}
+
+async function listColumns(app: TestApp) {
+  return app.sql<{ table: string; column: string; type: string }>(
+    `select table_name as table, column_name as column, data_type as type from information_schema.columns
+     where table_schema = 'tallystick' order by table_name, ordinal_position`,
+  )
+}
+
+/** Changes the column in one row, and returns what puts it back. */
+async function tamper(
+  app: TestApp,
+  table: string,
+  column: string,
+  type: string,
+): Promise<() => Promise<void>> {
+  const [row] = await app.sql<{ id: string }>(
+    `select ctid::text as id from tallystick.${table} order by ${column} is null, ${orderOf(table)} limit 1`,
+  )
+  assert.ok(row, `${table} is empty: nothing of it was tested`)
+  await app.sql(`create table kept as select * from tallystick.${table}`)
+  const changed = CHANGES[type]
+  assert.ok(changed, `no change is known for ${type}`)
+  await app.sql(
+    `update tallystick.${table} set ${column} = ${changed.replaceAll('$', column)} where ctid = '${row.id}'`,
+  )
+  return () => restoreTable(app, table)
+}
+
+async function restoreTable(app: TestApp, table: string): Promise<void> {
+  await app.sql(`delete from tallystick.${table}`)
+  await app.sql(`insert into tallystick.${table} select * from kept`)
+  await app.sql('drop table kept')
+}
+
+/** The smallest change of each type; of a null, something. */
+const CHANGES: Record<string, string> = {
+  bytea: "coalesce(set_byte($, length($) - 1, get_byte($, length($) - 1) # 1), '\\x7b7d')",
+  uuid: "coalesce(overlay($::text placing case right($::text, 1) when '0' then '1' else '0' end from 36)::uuid, gen_random_uuid())",
+  text: "coalesce($ || 'x', 'x')",
+  bigint: 'coalesce($ + 1, 5)',
+  integer: 'coalesce($ + 1, 5)',
+  smallint: 'coalesce($ + 1, 5)',
+  boolean: 'not $',
+  ARRAY: '$[2:]',
+  'timestamp with time zone': "coalesce($, now()) + interval '1 microsecond'",
+}
+
+function orderOf(table: string): string {
+  return { entries: 'seq', records: 'first_seq, item_index', tree_tiles: 'level, tile_index' }[table] ?? '1'
+}
