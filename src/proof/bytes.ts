@@ -127,8 +127,7 @@ function decode(
   values: Uint8Array,
   code: 'bad_base64' | 'bad_base64url',
 ): Uint8Array {
-  const left = end % 4
-  if (left === 1) throw new ProofError(code, `${end} digits`)
+  const left = end % 4 // one digit too few for a byte is refused with the digit after it, which is not there
   const bytes = new Uint8Array(Math.floor((end * 3) / 4))
   const value = (at: number): number => {
     const char = text.charCodeAt(at)

@@ -152,7 +152,7 @@ function parseSignature(line: string): NoteSignature {
   return { name, keyId: bytes.subarray(0, KEY_ID_BYTES), signature: bytes.subarray(KEY_ID_BYTES) }
 }
 
-const SIZE = /^(0|[1-9][0-9]{0,15})$/
+const SIZE = /^(0|[1-9][0-9]*)$/
 
 function parseText(text: string): Checkpoint {
   const [origin = '', size = '', root = '', chain = '', ...rest] = text.split('\n')

@@ -166,6 +166,11 @@ describe('parseEnvelope', () => {
     }
   })
 
+  test('takes a time of zero', () => {
+    const labels = header((_, claims) => claims.set(6, 0))
+    assert.equal(parseEnvelope(sign1(cbor(labels))).issuedAtSeconds, 0)
+  })
+
   const bytesOf: Record<string, readonly [ProofErrorCode, Uint8Array]> = {
     'no bytes': ['cbor_malformed', new Uint8Array(0)],
     'a missing tag': ['cose_structure', good.subarray(1)],
@@ -182,6 +187,8 @@ describe('parseEnvelope', () => {
       'cbor_not_deterministic',
       concat([fromHex('d29f'), good.subarray(2), fromHex('ff')]),
     ],
+    'nothing but null': ['cose_structure', fromHex('f6')],
+    'a tag around null': ['cose_structure', fromHex('d2f6')],
     'no array': ['cose_structure', cbor(new Tagged(18, new Map()))],
     'an array of three': ['cose_structure', cbor(new Tagged(18, [cbor(header()), new Map(), PAYLOAD]))],
     'a protected header that is no byte string': ['cose_structure', sign1(header())],
@@ -222,6 +229,8 @@ describe('parseEnvelope', () => {
     'another content type': ['cose_content_type', (labels) => labels.set(3, 'application/json')],
     'a content type by number': ['cose_content_type', (labels) => labels.set(3, 50)],
     'claims that are no map': ['cose_header', (labels) => labels.set(15, [])],
+    'claims that are text': ['cose_header', (labels) => labels.set(15, 'abc')],
+    'claims that are null': ['cose_header', (labels) => labels.set(15, null)],
     'an unknown claim': ['cose_header', (_, claims) => claims.set(3, 'aud')],
     'no subject': ['cose_header', (_, claims) => claims.delete(2)],
     'an issuer that is no text': ['cose_header', (_, claims) => claims.set(1, 1)],

@@ -3,6 +3,7 @@ import { createHash, generateKeyPairSync } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { encode, rfc8949EncodeOptions } from 'cborg'
 import { fromHex, toHex } from '../../src/proof/bytes.ts'
+import { isWeakEd25519Point } from '../../src/proof/ed25519-points.ts'
 import { keyThumbprint, parsePublicKey, spkiOf } from '../../src/proof/keys.ts'
 import { nativeProviders } from '../../src/signing/native.ts'
 import { NOT_CANONICAL_POINTS, SMALL_ORDER_POINTS } from './ed25519-edge-cases.ts'
@@ -77,10 +78,27 @@ test('refuses a compressed point', () => {
 })
 
 describe('refuses Ed25519 keys that are', () => {
-  for (const [name, hex] of SMALL_ORDER_POINTS) {
-    test(`of small order: ${name}`, () => refuses('bad_key', () => spkiOf('EdDSA', fromHex(hex))))
+  for (const [name, hex] of [...SMALL_ORDER_POINTS, ...NOT_CANONICAL_POINTS]) {
+    test(name, () => {
+      refuses('bad_key', () => spkiOf('EdDSA', fromHex(hex)))
+      refuses('bad_key', () => parsePublicKey('EdDSA', fromHex(`302a300506032b6570032100${hex}`)))
+    })
   }
-  for (const [name, hex] of NOT_CANONICAL_POINTS) {
-    test(`not canonical: ${name}`, () => refuses('bad_key', () => spkiOf('EdDSA', fromHex(hex))))
+})
+
+describe('does not call weak', () => {
+  for (const [name, hex] of [
+    ['y = p - 2', `eb${'ff'.repeat(30)}7f`],
+    ['y = p with another last byte', `ed${'ff'.repeat(30)}7e`],
+    ['y = p with another second byte', `ed00${'ff'.repeat(29)}7f`],
+    ['y = p with another byte before the last', `ed${'ff'.repeat(29)}fe7f`],
+    ['y = 2', `02${'00'.repeat(31)}`],
+  ] as const) {
+    test(name, () => {
+      assert.ok(!isWeakEd25519Point(fromHex(hex)))
+      const negative = fromHex(hex)
+      negative[31]! |= 0x80
+      assert.ok(!isWeakEd25519Point(negative))
+    })
   }
 })

@@ -3,15 +3,14 @@
  * exact arithmetic. parseJsonText is held to it.
  */
 
-/** Why the text is refused; null when it is not. */
-export function slowCheck(text: string, depthMax: number): string | null {
-  if (Buffer.from(text).toString() !== text) return 'no UTF-8 encodes it'
+/** Why the text is refused, or its value. JSON.parse is no authority here: see src/proof/json-parser.ts. */
+export function slowCheck(text: string, depthMax: number): { refusal: string } | { value: unknown } {
+  if (Buffer.from(text).toString() !== text) return { refusal: 'no UTF-8 encodes it' }
   try {
     const parser = new Parser(text, depthMax)
-    parser.document()
-    return null
+    return { value: parser.document() }
   } catch (error) {
-    if (error instanceof Refused) return error.message
+    if (error instanceof Refused) return { refusal: error.message }
     throw error
   }
 }
@@ -28,35 +27,42 @@ class Parser {
     this.#depthMax = depthMax
   }
 
-  document(): void {
+  document(): unknown {
     this.#space()
-    this.#value(0)
+    const value = this.#value(0)
     this.#space()
     if (this.#at < this.#text.length) throw new Refused('trailing text')
+    return value
   }
 
-  #value(depth: number): void {
+  #value(depth: number): unknown {
     const char = this.#text[this.#at]
     if (char === '{' || char === '[') {
       if (depth === this.#depthMax) throw new Refused('depth')
-      if (char === '{') this.#object(depth + 1)
-      else this.#list(']', () => this.#value(depth + 1))
-    } else if (char === '"') this.#string()
-    else if (this.#take('true') || this.#take('false') || this.#take('null')) return
-    else this.#number()
+      if (char === '{') return this.#object(depth + 1)
+      const elements: unknown[] = []
+      this.#list(']', () => elements.push(this.#value(depth + 1)))
+      return elements
+    }
+    if (char === '"') return this.#string()
+    if (this.#take('true')) return true
+    if (this.#take('false')) return false
+    if (this.#take('null')) return null
+    return this.#number()
   }
 
-  #object(depth: number): void {
-    const names = new Set<string>()
+  #object(depth: number): unknown {
+    const members = {}
     this.#list('}', () => {
       const name = this.#string()
-      if (names.has(name)) throw new Refused('duplicate')
-      names.add(name)
+      if (Object.hasOwn(members, name)) throw new Refused('duplicate')
       this.#space()
       this.#expect(':')
       this.#space()
-      this.#value(depth)
+      const value = this.#value(depth)
+      Object.defineProperty(members, name, { value, enumerable: true, writable: true, configurable: true })
     })
+    return members
   }
 
   #list(close: string, member: () => void): void {
@@ -103,19 +109,20 @@ class Parser {
     return Number.parseInt(hex, 16)
   }
 
-  #number(): void {
+  #number(): number {
     const match = /^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?/.exec(this.#text.slice(this.#at))
     if (!match) throw new Refused('no value')
     this.#at += match[0].length
     const [literal, , whole = '', fraction, exponent] = match
     const digits = (whole + (fraction ?? '')).replace(/^0+/, '').replace(/0+$/, '')
-    if (digits === '') return
+    if (digits === '') return Number(literal)
     if (digits.length > 17) throw new Refused('digits')
-    if (fraction === undefined && exponent === undefined && !isExact(literal))
+    if (fraction === undefined && exponent === undefined && !isExact(literal) && !isCanonical(literal))
       throw new Refused('inexact integer')
     const power = Number(exponent ?? 0) - (fraction ?? '').length
     if (overflows(BigInt(whole + (fraction ?? '')), power)) throw new Refused('overflow')
     if (vanishes(BigInt(whole + (fraction ?? '')), power)) throw new Refused('underflow')
+    return Number(literal)
   }
 
   #space(): void {
@@ -140,6 +147,11 @@ function isExact(literal: string): boolean {
   if (value >= 2n ** 1024n) return false
   while (value >= 2n ** 53n && value % 2n === 0n) value /= 2n
   return value < 2n ** 53n
+}
+
+/** Whether it is how RFC 8785 writes some double: of several integers that round to one double, the one that stays. */
+function isCanonical(literal: string): boolean {
+  return String(Number(literal)) === literal
 }
 
 /** Whether coefficient × 10^power rounds to infinity: from halfway between the largest double and 2^1024. */

@@ -178,6 +178,15 @@ test('an agent may act for another, and leave a trace id', () => {
   assert.equal(parsed.onBehalfOf, AGT)
 })
 
+test('a batch may hold one record, and a completion may be judged by 256 rules', () => {
+  assert.ok(parseStatement(build('batch-notarized', { predicate: { count: 1 } })))
+  const rules = (count: number): object => ({ rules: Array(count).fill({ id: 'a', outcome: 'pass' }) })
+  assert.ok(parseStatement(build('completion-verified', { predicate: rules(256) })))
+  refuses('statement_predicate', () =>
+    parseStatement(build('completion-verified', { predicate: rules(257) })),
+  )
+})
+
 describe('takes as what may be erased', () => {
   for (const name of [REC, CMP, `${REC}/reason`, `${CMP}/values`]) {
     test(name, () => assert.ok(parseStatement(build('payload-erased', { subjects: [name] }))))
@@ -383,6 +392,11 @@ describe('the statement around', () => {
     ],
     ['a subject whose name is no text', 'statement_subject', { ...good, subject: [{ name: 1, digest }] }],
     ['a digest that is no object', 'statement_subject', { ...good, subject: [{ name: REC, digest: HASH }] }],
+    [
+      'a digest in upper case',
+      'statement_subject',
+      { ...good, subject: [{ name: REC, digest: { sha256: HASH.toUpperCase() } }] },
+    ],
     [
       'a digest of another algorithm',
       'statement_subject',

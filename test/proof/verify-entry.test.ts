@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { fromBase64, toBase64, toHex } from '../../src/proof/bytes.ts'
 import { parseEntryLine } from '../../src/proof/entry-line.ts'
 import { parsePublicKey } from '../../src/proof/keys.ts'
-import { leafHash } from '../../src/proof/merkle.ts'
+import { frontierRoot, leafHash } from '../../src/proof/merkle.ts'
 import { verifyEntry } from '../../src/proof/verify-entry.ts'
 import { LedgerVerifier } from '../../src/proof/verify-ledger.ts'
 import {
@@ -76,6 +76,7 @@ test('takes every entry of the vectors, and the ledger that they are', () => {
   assert.equal(verifier.summary.size, 6)
   assert.equal(verifier.summary.records, 8)
   assert.equal(verifier.summary.keptSize, 6)
+  assert.equal(toHex(frontierRoot(sha256, verifier.frontier)), vectors.entries.at(-1).merkleRoot)
 })
 
 test('refuses a line with a member too many, too few or of another form', () => {
@@ -227,4 +228,18 @@ test('refuses a document that is not the one that was signed', () => {
   assert.deepEqual(erased.step.erased, [
     { subject: document!.subject, sha256: document!.digest, erasedBy: 9 },
   ])
+})
+
+test('takes a line without documents only where they are said to be withheld, and then none with them', () => {
+  const chain = makeChain()
+  const line = chain.notarize()
+  const [document] = line.documents
+  const bare = { ...line, documents: [{ ...document!, salt: null, document: null }] }
+  const verifyWithheld = (line: TestLine) =>
+    verifyEntry(parseEntryLine(JSON.stringify(line)), makeFindKey(chain), providers, 'withheld')
+  assert.deepEqual(verifyWithheld(bare).step.erased, [])
+  assertRefused('document_presence', () => verify(chain, bare))
+  assertRefused('document_presence', () => verifyWithheld(line))
+  const swapped = { ...bare, documents: [{ ...bare.documents[0]!, digest: 'ab'.repeat(32) }] }
+  assertRefused('document_digest', () => verifyWithheld(swapped))
 })

@@ -1,0 +1,137 @@
+import { ProofError } from './error.ts'
+import type { JsonValue } from './json-text.ts'
+
+/**
+ * RFC 8259 without JSON.parse's objects, for texts in which a member's name holds an escape.
+ *
+ * V8 13.6 to 14.6 at least (Node 24, 26) can give such a member another name: after some object had a member called
+ * `\`, `{"x":0,"\u0061":1}` may come back as `{"x":0,"\\":1}` (nodejs/node#63785, open). The state is the process's, so
+ * one caller could change what another one's document says, and hide a doubled name. Names without an escape, and
+ * strings by themselves, are not concerned.
+ *
+ * `depthMax` as in parseJsonText. Throws `json_syntax`, `json_depth`. Of equal names the last one counts.
+ */
+export function parseWithEscapedNames(text: string, depthMax: number): JsonValue {
+  const reader = new Reader(text, depthMax)
+  return reader.readText()
+}
+
+/** The index of the quote that ends a string of which `start` is any character; the text's length if none does. */
+export function endOfString(text: string, start: number): number {
+  let i = start
+  for (; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === QUOTE) break
+    if (code === BACKSLASH) i++
+  }
+  return i
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+
+const SPACE = /[ \t\n\r]*/y
+const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
+const LITERAL = /true|false|null/y
+
+class Reader {
+  readonly #text: string
+  readonly #depthMax: number
+  #at = 0
+
+  constructor(text: string, depthMax: number) {
+    this.#text = text
+    this.#depthMax = depthMax
+  }
+
+  readText(): JsonValue {
+    const value = this.#readValue(0)
+    if (this.#at < this.#text.length) throw this.#unexpected()
+    return value
+  }
+
+  /** With the spaces around it. */
+  #readValue(depth: number): JsonValue {
+    this.#match(SPACE)
+    const value = this.#readBare(depth)
+    this.#match(SPACE)
+    return value
+  }
+
+  #readBare(depth: number): JsonValue {
+    const char = this.#text[this.#at]
+    if (char === '"') return this.#readString()
+    if (char === '{') return this.#readObject(depth + 1)
+    if (char === '[') return this.#readArray(depth + 1)
+    const token = this.#match(LITERAL) || this.#match(NUMBER)
+    if (token === '') throw this.#unexpected()
+    return JSON.parse(token) as JsonValue
+  }
+
+  #readObject(depth: number): JsonValue {
+    const members: [string, JsonValue][] = []
+    this.#readList(depth, '}', () => {
+      this.#match(SPACE)
+      const name = this.#readString()
+      this.#match(SPACE)
+      this.#expect(':')
+      members.push([name, this.#readValue(depth)])
+    })
+    return Object.fromEntries(members) // sets a member called __proto__ like any other
+  }
+
+  #readArray(depth: number): JsonValue {
+    const elements: JsonValue[] = []
+    this.#readList(depth, ']', () => elements.push(this.#readValue(depth)))
+    return elements
+  }
+
+  #readList(depth: number, close: string, readMember: () => void): void {
+    if (depth > this.#depthMax) {
+      throw new ProofError('json_depth', `deeper than ${this.#depthMax} at character ${this.#at}`)
+    }
+    this.#at++
+    this.#match(SPACE)
+    if (this.#text[this.#at] === close) {
+      this.#at++
+      return
+    }
+    readMember()
+    while (this.#text[this.#at] === ',') {
+      this.#at++
+      readMember()
+    }
+    this.#expect(close)
+  }
+
+  /** JSON.parse knows what a string may hold, and a string by itself has no name. */
+  #readString(): string {
+    const start = this.#at
+    this.#expect('"')
+    this.#at = endOfString(this.#text, this.#at) + 1
+    try {
+      return JSON.parse(this.#text.slice(start, this.#at)) as string
+    } catch (error) {
+      throw new ProofError('json_syntax', `${(error as SyntaxError).message} at character ${start}`)
+    }
+  }
+
+  /** What the sticky pattern finds here; '' if it does not. */
+  #match(pattern: RegExp): string {
+    pattern.lastIndex = this.#at
+    const [found] = pattern.exec(this.#text) ?? ['']
+    this.#at += found.length
+    return found
+  }
+
+  #expect(char: string): void {
+    if (this.#text[this.#at] !== char) throw this.#unexpected()
+    this.#at++
+  }
+
+  #unexpected(): ProofError {
+    const char = this.#text[this.#at]
+    const what = char === undefined ? 'the text ends' : `unexpected ${JSON.stringify(char)}`
+    return new ProofError('json_syntax', `${what} at character ${this.#at}`)
+  }
+}
