@@ -1,4 +1,13 @@
-import { readFile } from 'node:fs/promises'
+import { appendFile, readFile } from 'node:fs/promises'
+import { equalBytes } from '../src/proof/bytes.ts'
+import {
+  type Checkpoint,
+  parseVerifierKey,
+  type VerifierKey,
+  verifyCheckpoint,
+} from '../src/proof/checkpoint.ts'
+import type { ProofProviders } from '../src/proof/crypto.ts'
+import { ProofError } from '../src/proof/error.ts'
 import { SourceError } from '../src/verify/source.ts'
 
 /**
@@ -6,37 +15,98 @@ import { SourceError } from '../src/verify/source.ts'
  * with. Throws SourceError where there is none, so that a mistaken file never counts as a kept checkpoint.
  */
 export async function readCheckpointFile(path: string): Promise<string[]> {
-  let text: string
-  try {
-    text = await readFile(path, 'utf8')
-  } catch (error) {
-    throw new SourceError(
-      'io',
-      `the checkpoint file ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`,
-    )
-  }
-  if (!text.startsWith('{')) {
-    if (text.includes('\n\n— ')) return [text]
-    throw noNote(path)
-  }
-  const notes = text
-    .split('\n')
-    .filter((line) => line !== '')
-    .flatMap(noteOfLine)
-  if (notes.length === 0) throw noNote(path)
+  const text = await readText(path)
+  if (!text.startsWith('{') && text.includes('\n\n— ')) return [text]
+  const notes = lineNotes(text)
+  if (notes.length === 0) throw new SourceError('not_a_ledger', `${path} holds no checkpoint note`)
   return notes
 }
 
-/** Lines of an export that are no checkpoint are passed over: a whole export may be given. */
-function noteOfLine(line: string): string[] {
+async function readText(path: string): Promise<string> {
   try {
-    const note = (JSON.parse(line) as { checkpoint?: unknown }).checkpoint
-    return typeof note === 'string' ? [note] : []
-  } catch {
-    return []
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new SourceError('io', `the checkpoint file ${path} cannot be read (${code})`, { cause: error })
   }
 }
 
-function noNote(path: string): SourceError {
-  return new SourceError('not_a_ledger', `${path} holds no checkpoint note`)
+/** Lines of an export that are no checkpoint are passed over: a whole export may be given. */
+function lineNotes(text: string): string[] {
+  return text.split('\n').flatMap((line) => {
+    if (!line.startsWith('{"checkpoint":')) return []
+    try {
+      const { checkpoint } = JSON.parse(line) as { checkpoint: unknown }
+      return typeof checkpoint === 'string' ? [checkpoint] : []
+    } catch {
+      return []
+    }
+  })
+}
+
+/** A file that a ledger's checkpoints are appended to as they are published. */
+export class CheckpointFile {
+  readonly #path: string
+  readonly #key: VerifierKey
+  readonly #providers: ProofProviders
+  #newest: Checkpoint | null = null
+
+  private constructor(path: string, key: VerifierKey, providers: ProofProviders) {
+    this.#path = path
+    this.#key = key
+    this.#providers = providers
+  }
+
+  /**
+   * Reads what the file holds already. Throws SourceError if that is of another ledger or under another note key: a
+   * ledger keeps its note key, so another one is another ledger of that name.
+   */
+  static async open(
+    path: string,
+    ledger: { origin: string; verifierKey: string },
+    providers: ProofProviders,
+  ): Promise<CheckpointFile> {
+    const key = parseVerifierKey(ledger.verifierKey, providers.sha256)
+    const file = new CheckpointFile(path, key, providers)
+    const text = await readText(path).catch((error) => {
+      if (((error as Error).cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT') return ''
+      throw error
+    })
+    for (const note of lineNotes(text)) {
+      const reason = file.#contradiction(note)
+      if (reason !== null)
+        throw new SourceError('not_a_ledger', `${path} holds checkpoints of something else: ${reason}`)
+    }
+    return file
+  }
+
+  /** Appends the note if it is new. Returns why it contradicts what was kept, or null. */
+  async keep(note: string): Promise<string | null> {
+    const before = this.#newest
+    const reason = this.#contradiction(note)
+    if (reason !== null || this.#newest === before) return reason
+    await appendFile(this.#path, `${JSON.stringify({ checkpoint: note })}\n`)
+    return null
+  }
+
+  #contradiction(note: string): string | null {
+    const { sha256, verifySignature } = this.#providers
+    let checkpoint: Checkpoint
+    try {
+      checkpoint = verifyCheckpoint(note, this.#key, sha256, verifySignature)
+    } catch (error) {
+      if (error instanceof ProofError) return error.message
+      throw error
+    }
+    const newest = this.#newest
+    if (newest && checkpoint.size < newest.size) {
+      return `the ledger has ${checkpoint.size} entries now, it had ${newest.size}`
+    }
+    if (newest && checkpoint.size === newest.size) {
+      const isSame = equalBytes(checkpoint.root, newest.root) && equalBytes(checkpoint.chain, newest.chain)
+      return isSame ? null : `two different ledgers of ${newest.size} entries were signed`
+    }
+    this.#newest = checkpoint
+    return null
+  }
 }

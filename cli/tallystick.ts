@@ -1,15 +1,21 @@
 #!/usr/bin/env node
-import { exportCommand } from './commands/export.ts'
-import { verifyCommand } from './commands/verify.ts'
-import { EXIT, HELP_EXIT_CODES } from './exit-codes.ts'
+import { EXIT, type ExitCode, HELP_EXIT_CODES } from './exit-codes.ts'
 import { run } from './run.ts'
 
-const COMMANDS = { verify: verifyCommand, export: exportCommand }
+type Command = (args: readonly string[]) => Promise<ExitCode>
+
+/** Loaded when it is called: a command brings what it needs, and help needs nothing. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  verify: async () => (await import('./commands/verify.ts')).verifyCommand,
+  export: async () => (await import('./commands/export.ts')).exportCommand,
+  checkpoints: async () => (await import('./commands/checkpoints.ts')).checkpointsCommand,
+}
 
 const HELP = `tallystick: verify, export and inspect a Tallystick ledger
 
   tallystick verify FILE|-|--server URL|--database URL   check a whole ledger offline
   tallystick export --server URL [-o FILE]               save a ledger as NDJSON
+  tallystick checkpoints watch FILE --server URL         keep a ledger's checkpoints outside of it
 
 \`tallystick COMMAND --help\` explains a command. Full reference: docs/cli.md
 
@@ -20,14 +26,10 @@ const [name, ...args] = process.argv.slice(2)
 if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
   process.stdout.write(HELP)
   process.exitCode = name === undefined ? EXIT.usage : EXIT.ok
+} else if (Object.hasOwn(COMMANDS, name)) {
+  process.exitCode = await run(async () => (await COMMANDS[name]!())(args))
 } else {
-  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name as keyof typeof COMMANDS] : null
-  if (command) {
-    process.exitCode = await run(() => command(args))
-  } else {
-    process.stderr.write(
-      `tallystick: there is no command ${JSON.stringify(name)}. Commands: ${Object.keys(COMMANDS).join(', ')}\n`,
-    )
-    process.exitCode = EXIT.usage
-  }
+  const known = Object.keys(COMMANDS).join(', ')
+  process.stderr.write(`tallystick: there is no command ${JSON.stringify(name)}. Commands: ${known}\n`)
+  process.exitCode = EXIT.usage
 }

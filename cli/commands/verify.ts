@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util'
-import { database } from '../../src/verify/database.ts'
 import { exportFile } from '../../src/verify/export-file.ts'
-import { formatReport, strictFailure, type VerifyReport } from '../../src/verify/report.ts'
+import { formatReport, outcomeOf, strictFailure, type VerifyReport } from '../../src/verify/report.ts'
 import { server } from '../../src/verify/server.ts'
 import type { LedgerSource } from '../../src/verify/source.ts'
 import { spooledExport } from '../../src/verify/spool.ts'
@@ -68,7 +67,7 @@ export async function verifyCommand(args: readonly string[]): Promise<ExitCode> 
     process.stdout.write(HELP)
     return EXIT.ok
   }
-  const source = chooseSource(values, positionals)
+  const source = await chooseSource(values, positionals)
   const kids = (values.key ?? []).map(parseKid)
   const threads = parseThreads(values.threads)
   const checkpoints = (await Promise.all((values.checkpoint ?? []).map(readCheckpointFile))).flat()
@@ -97,10 +96,10 @@ async function conclude(report: VerifyReport, values: Values): Promise<ExitCode>
 
 function strictly(report: VerifyReport): VerifyReport {
   const failure = report.failure ?? strictFailure(report)
-  return { ...report, ok: failure === null, failure }
+  return { ...report, ...outcomeOf(failure) }
 }
 
-function chooseSource(values: Values, positionals: readonly string[]): LedgerSource {
+async function chooseSource(values: Values, positionals: readonly string[]): Promise<LedgerSource> {
   const { server: serverUrl, database: databaseUrl, ledger } = values
   const named = [...positionals, serverUrl, databaseUrl].filter((name) => name !== undefined)
   if (named.length !== 1) {
@@ -112,7 +111,11 @@ function chooseSource(values: Values, positionals: readonly string[]): LedgerSou
   if (values['api-key'] !== undefined && serverUrl === undefined)
     throw new UsageError('--api-key goes with --server')
   if (serverUrl !== undefined) return server(serverAddress(serverUrl, values['api-key']))
-  if (databaseUrl !== undefined) return database(parseDatabaseUrl(databaseUrl), ledger ?? null)
+  if (databaseUrl !== undefined) {
+    // Loaded when it is asked for: who verifies a file needs no Postgres client.
+    const { database } = await import('../../src/verify/database.ts')
+    return database(parseDatabaseUrl(databaseUrl), ledger ?? null)
+  }
   const [path] = positionals
   return path === '-' ? spooledExport('standard input', async () => process.stdin) : exportFile(path!)
 }

@@ -63,23 +63,26 @@ export async function listLedgerIds(client: pg.ClientBase): Promise<Buffer[]> {
   return rows.map((row) => row.id)
 }
 
+const LEDGER_TABLES = [
+  'entries',
+  'records',
+  'idempotency_keys',
+  'agents',
+  'api_keys',
+  'checkpoints',
+  'tree_tiles',
+  'tree_frontiers',
+  'ledgers',
+]
+
 /**
  * Tables that hold rows of a ledger without a chain, whose rows no audit of any ledger would ever see. Jumps from
- * ledger to ledger along the primary keys.
+ * ledger to ledger along the primary keys. `skip`: tables that this login may not read.
  */
-export async function listStrayTables(client: pg.ClientBase): Promise<string[]> {
-  const tables = [
-    'entries',
-    'records',
-    'checkpoints',
-    'tree_tiles',
-    'tree_frontiers',
-    'agents',
-    'api_keys',
-    'ledgers',
-  ]
+export async function listStrayTables(client: pg.ClientBase, skip: readonly string[]): Promise<string[]> {
   const stray: string[] = []
-  for (const table of tables) {
+  for (const table of LEDGER_TABLES) {
+    if (skip.includes(table)) continue
     const { rowCount } = await client.query(
       `with recursive ids as (
          (select ledger_id from tallystick.${table} order by ledger_id limit 1)
@@ -203,13 +206,16 @@ export type AuditedLedger = {
   envelope_kid: Buffer | null
   tree_size: string | null
   tree_hashes: Buffer | null
+  /** Of the newest checkpoint. */
+  checkpoint_size: string | null
 }
 
 /** The rows of which a ledger has one each; null where it has none. */
 export async function getAuditedLedger(client: pg.ClientBase, ledgerId: Uint8Array): Promise<AuditedLedger> {
   const { rows } = await client.query<AuditedLedger>(
     `select l.name, l.issuer, l.origin, l.note_kid, h.size, h.chain, h.envelope_kid,
-       t.size as tree_size, t.hashes as tree_hashes
+       t.size as tree_size, t.hashes as tree_hashes,
+       (select max(c.size) from tallystick.checkpoints c where c.ledger_id = i.ledger_id) as checkpoint_size
      from (select $1::uuid as ledger_id) i
      left join tallystick.ledgers l using (ledger_id)
      left join tallystick.chain_heads h using (ledger_id)

@@ -85,10 +85,8 @@ export function mapOf(name: Check, member: Check): Check {
   return (value) => isObject(value) && Object.entries(value).every(([n, m]) => name(n) && member(m))
 }
 
-const TEXT_CHARS_MAX = 256
-/** Names that people gave. No control characters. */
-export const isText: Check = (value) =>
-  typeof value === 'string' && value.length >= 1 && value.length <= TEXT_CHARS_MAX && !/\p{Cc}/u.test(value)
+/** Names that people gave: 1 to 256 code points, as Postgres and JSON Schema count. No control characters. */
+export const isText = matching(/^\P{Cc}{1,256}$/u)
 
 /** SHA-256 in lower-case hex: a digest, a leaf, a kid. */
 export const isHash = matching(/^[0-9a-f]{64}$/)

@@ -106,8 +106,9 @@ function verifySubjects(record: GatedRecord, event: RecordEvent, fields: Fields)
   if (named !== undefined && named !== record.completion?.name) {
     throw new ProofError('subject_unknown', `${named} is not the record's completion`)
   }
-  if (completion?.name === named && named !== undefined && completion?.sha256 !== record.completion?.sha256) {
-    throw new ProofError('subject_unknown', `${named} was submitted with other evidence`)
+  if (completion === undefined || completion.name === `${about.name}/reason`) return
+  if (completion.name !== record.completion?.name || completion.sha256 !== record.completion.sha256) {
+    throw new ProofError('subject_unknown', `${completion.name} was not submitted, or with other evidence`)
   }
 }
 

@@ -82,8 +82,13 @@ export function verifyColumns(entry: VerifiedEntry, columns: EntryColumns, sha25
   compareRows('agents', columns.agents, agentRows(statement))
   compareRows('api_keys', columns.keys, keyRows(statement))
   compareRows('ledgers', columns.ledger ? [columns.ledger] : [], ledgerRows(statement, sha256))
-  for (const actorId of columns.idempotencyActorIds)
-    compare('idempotency_keys', 'actor_id', actorId, actorUuid(statement))
+  verifyIdempotencyRows(statement, columns.idempotencyActorIds)
+}
+
+/** A request has one key at most, and an actor's keys are his own. */
+function verifyIdempotencyRows(statement: ParsedStatement, actorIds: readonly string[]): void {
+  if (actorIds.length > 1) throw contradiction('idempotency_keys', 'seq', actorIds.length, 1)
+  for (const actorId of actorIds) compare('idempotency_keys', 'actor_id', actorId, actorUuid(statement))
 }
 
 /** The rows of the records that the entry makes, in order, and no others. */

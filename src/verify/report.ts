@@ -1,8 +1,17 @@
 import type { DocumentsShown } from '../proof/verify-entry.ts'
 
 /** What a verification found, and what the finding rests on (DESIGN §9). */
-export type VerifyReport = {
-  readonly ok: boolean
+export type VerifyReport = Findings & Outcome
+
+type Outcome =
+  | { readonly ok: true; readonly failure: null }
+  | { readonly ok: false; readonly failure: VerifyFailure }
+
+export function outcomeOf(failure: VerifyFailure | null): Outcome {
+  return failure === null ? { ok: true, failure } : { ok: false, failure }
+}
+
+export type Findings = {
   readonly source: string
   /** As its first entry names it; null when not even that was read. */
   readonly ledger: string | null
@@ -17,7 +26,6 @@ export type VerifyReport = {
   readonly checkpoint: CheckpointTrust
   /** Size of the largest checkpoint of that trust that the ledger was found to extend. */
   readonly covered: number
-  readonly failure: VerifyFailure | null
   readonly notices: readonly string[]
 }
 

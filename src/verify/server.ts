@@ -12,18 +12,43 @@ export function server(address: ServerAddress): LedgerSource {
 }
 
 /** The bytes of `GET /v1/export`. Throws SourceError with what to do about it. */
-export async function fetchExport({ url, apiKey }: ServerAddress): Promise<AsyncIterable<Uint8Array>> {
+export async function fetchExport(address: ServerAddress): Promise<AsyncIterable<Uint8Array>> {
+  const response = await get(address, 'v1/export', 'application/x-ndjson')
+  if (response.body) return response.body
+  throw new SourceError('unavailable', `${displayUrl(address.url)} answered with nothing`)
+}
+
+/** The note of `GET /v1/checkpoints/latest`; null while there is none. */
+export async function fetchLatestCheckpoint(address: ServerAddress): Promise<string | null> {
+  const response = await get(address, 'v1/checkpoints/latest', 'text/plain', [409])
+  return response.status === 409 ? null : response.text()
+}
+
+/** What a watcher needs of `GET /v1/ledger`. */
+export async function fetchLedger(
+  address: ServerAddress,
+): Promise<{ origin: string; noteVerifierKey: string }> {
+  const response = await get(address, 'v1/ledger', 'application/json')
+  return (await response.json()) as { origin: string; noteVerifierKey: string }
+}
+
+async function get(
+  address: ServerAddress,
+  path: string,
+  type: string,
+  alsoTaken: readonly number[] = [],
+): Promise<Response> {
+  const { url, apiKey } = address
   const name = displayUrl(url)
-  const response = await request(new URL('v1/export', url.endsWith('/') ? url : `${url}/`), apiKey, name)
-  if (!response.ok) throw await refusal(response, name)
-  const type = response.headers.get('content-type') ?? 'no content type'
-  if (!type.startsWith('application/x-ndjson') || !response.body) {
-    throw new SourceError(
-      'not_a_ledger',
-      `${name} answered with ${type}, not with an export: is this a Tallystick server?`,
-    )
-  }
-  return response.body
+  const response = await request(new URL(path, url.endsWith('/') ? url : `${url}/`), apiKey, name)
+  if (alsoTaken.includes(response.status)) return response
+  if (!response.ok) throw await refusal(response, name, path)
+  const found = response.headers.get('content-type') ?? 'no content type'
+  if (found.startsWith(type)) return response
+  throw new SourceError(
+    'not_a_ledger',
+    `${name} answered with ${found}, not with ${type}: is this a Tallystick server?`,
+  )
 }
 
 async function request(url: URL, apiKey: string, name: string): Promise<Response> {
@@ -31,7 +56,7 @@ async function request(url: URL, apiKey: string, name: string): Promise<Response
   const timer = setTimeout(() => abort.abort(), ANSWER_TIMEOUT_MS)
   try {
     return await fetch(url, {
-      headers: { authorization: `Bearer ${apiKey}`, accept: 'application/x-ndjson' },
+      headers: { authorization: `Bearer ${apiKey}` },
       // An API key goes to the server that was named, and to no other.
       redirect: 'manual',
       signal: abort.signal,
@@ -49,7 +74,7 @@ async function request(url: URL, apiKey: string, name: string): Promise<Response
   }
 }
 
-async function refusal(response: Response, name: string): Promise<SourceError> {
+async function refusal(response: Response, name: string, path: string): Promise<SourceError> {
   const problem = (await response.json().catch(() => null)) as { code?: unknown; title?: unknown } | null
   const said = typeof problem?.code === 'string' ? `${response.status} ${problem.code}` : `${response.status}`
   switch (response.status) {
@@ -66,7 +91,7 @@ async function refusal(response: Response, name: string): Promise<SourceError> {
     case 404:
       return new SourceError(
         'not_a_ledger',
-        `${name} has no /v1/export (${said}): is this a Tallystick server?`,
+        `${name} has no /${path} (${said}): is this a Tallystick server?`,
       )
     default:
       return new SourceError('unavailable', `${name} answered ${said}`)

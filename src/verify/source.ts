@@ -25,6 +25,8 @@ export type OpenLedger = {
   readonly keys: readonly KeyHint[]
   /** How much there is, for progress only. `unit` is what `EntryChunk.progress` counts. */
   readonly total: number
+  /** Whether starting threads (about 100 ms each) would take longer than they save. */
+  readonly isSmall: boolean
   /** By default 'all'. A source that withholds them MUST say so in `notices`. */
   readonly documents?: DocumentsShown
   /** What could not be looked at, for the user. */

@@ -5,7 +5,13 @@ import { LedgerVerifier } from '../proof/verify-ledger.ts'
 import { type EntryPool, openEntryPool } from './entry-pool.ts'
 import { unpackSteps } from './packed-steps.ts'
 import { loadProviders } from './providers.ts'
-import type { CheckpointTrust, KeyTrust, VerifyFailure, VerifyReport } from './report.ts'
+import {
+  type CheckpointTrust,
+  type KeyTrust,
+  outcomeOf,
+  type VerifyFailure,
+  type VerifyReport,
+} from './report.ts'
 import type { EntryChunk, LedgerSource, OpenLedger } from './source.ts'
 import type { ChunkResult } from './verify-chunk.ts'
 
@@ -22,9 +28,6 @@ export type VerifyOptions = {
   readonly onProgress?: (progress: { entries: number; done: number; total: number }) => void
 }
 
-/** Below this many units of the source, starting threads (about 100 ms each) costs more than it saves. */
-const THREADED_FROM = 4 * 1024 * 1024
-
 /**
  * Verifies everything that a source holds (FORMATS §3 to §5, DESIGN §9): each entry by itself, in parallel; then all
  * of them in order. The first entry that is refused ends it, and is named in the report. Throws SourceError when
@@ -34,7 +37,7 @@ export async function verifyLedger(source: LedgerSource, options: VerifyOptions 
   const opened = await source.open().catch(proofErrorOrThrow)
   if (opened instanceof ProofError) return unreadReport(source.name, opened)
   try {
-    const threads = options.threads ?? (opened.total < THREADED_FROM ? 1 : availableParallelism())
+    const threads = options.threads ?? (opened.isSmall ? 1 : availableParallelism())
     const pool = await openEntryPool({ keys: opened.keys, documents: opened.documents ?? 'all' }, threads)
     try {
       return await verifyOpened(source.name, opened, pool, options)
@@ -83,7 +86,7 @@ async function verifyOpened(
   const failure = await findFailure(opened, pool, verifier, options)
   const { ledger, firstKid, size, records } = verifier.summary
   return {
-    ok: failure === null,
+    ...outcomeOf(failure),
     source: name,
     ledger,
     entries: size,
@@ -92,7 +95,6 @@ async function verifyOpened(
     keys: keyTrust(ledger, firstKid, options),
     firstKid,
     ...checkpointTrust(verifier),
-    failure,
     notices: [...(opened.notices ?? []), ...(notice === null ? [] : [notice])],
   }
 }

@@ -31,7 +31,6 @@ const NOT_EVIDENCE: Record<string, string> = {
   'idempotency_keys.key_hash': 'decides what a retry is answered, nothing about what was done',
   'idempotency_keys.salt': 'decides what a retry is answered, nothing about what was done',
   'idempotency_keys.fingerprint': 'decides what a retry is answered, nothing about what was done',
-  'idempotency_keys.seq': 'decides what a retry is answered; that it is an entry of that agent is verified',
   'records.metadata': 'free and unsigned, and marked so wherever it is shown',
   'server_keys.activated_at': 'a claim of the keys document; the stretch of a key is in the chain',
   'server_keys.retired_at': 'a claim of the keys document; the stretch of a key is in the chain',
@@ -236,5 +235,9 @@ const CHANGES: Record<string, string> = {
 }
 
 function orderOf(table: string): string {
-  return { entries: 'seq', records: 'first_seq, item_index', tree_tiles: 'level, tile_index' }[table] ?? '1'
+  return (
+    { entries: 'seq', records: 'first_seq, item_index', tree_tiles: 'level, tile_index', server_keys: 'use' }[
+      table
+    ] ?? '1'
+  )
 }

@@ -1,0 +1,205 @@
+import {
+  AGENTS_BY_SEQ,
+  type AuditedAgent,
+  type AuditedCheckpoint,
+  type AuditedEntry,
+  type AuditedIdempotencyKey,
+  type AuditedKey,
+  type AuditedLedger,
+  type AuditedRecord,
+  CHECKPOINTS_BY_SIZE,
+  ENTRIES_BY_SEQ,
+  IDEMPOTENCY_KEYS_BY_SEQ,
+  KEYS_BY_SEQ,
+  type LedgerSnapshot,
+  RECORDS_BY_SEQ,
+  streamRows,
+} from '../db/ledger-snapshot.ts'
+import { equalBytes, toHex } from '../proof/bytes.ts'
+import { parseCheckpoint } from '../proof/checkpoint.ts'
+import type { Sha256 } from '../proof/crypto.ts'
+import { documentDigest } from '../proof/document.ts'
+import { entryLine } from '../records/export.ts'
+import type { EntryColumns, LedgerColumns, RecordColumns } from './columns.ts'
+import { contradiction } from './contradiction.ts'
+import { OrderedRows } from './ordered-rows.ts'
+import type { EntryChunk } from './source.ts'
+
+/** Bytes of lines, and entries, handed over at a time. */
+const CHUNK_BYTES = 256 * 1024
+const CHUNK_ENTRIES = 512
+
+/**
+ * Reads a ledger's tables side by side, each in the order of the entries: an entry's line as an export has it, and
+ * beside it every row that says it comes from that entry.
+ */
+export class LedgerReader {
+  readonly #row: AuditedLedger
+  readonly #sha256: Sha256
+  readonly #entries: AsyncIterable<AuditedEntry>
+  readonly #checkpoints: OrderedRows<AuditedCheckpoint & { seq: string }>
+  readonly #records: OrderedRows<AuditedRecord>
+  readonly #agents: OrderedRows<AuditedAgent>
+  readonly #keys: OrderedRows<AuditedKey>
+  readonly #idempotencyKeys: OrderedRows<AuditedIdempotencyKey>
+
+  constructor(
+    { client }: LedgerSnapshot,
+    ledgerId: Uint8Array,
+    row: AuditedLedger,
+    options: { sha256: Sha256; mayReadKeys: boolean },
+  ) {
+    const rows = <T extends object>(name: string, text: string) =>
+      streamRows<T & Record<string, unknown>>(client, name, text, ledgerId)
+    this.#row = row
+    this.#sha256 = options.sha256
+    this.#entries = rows<AuditedEntry>('entries', ENTRIES_BY_SEQ)
+    this.#checkpoints = new OrderedRows(
+      'checkpoints',
+      withLastSeq(rows<AuditedCheckpoint>('checkpoints', CHECKPOINTS_BY_SIZE)),
+    )
+    this.#records = new OrderedRows('records', rows<AuditedRecord>('records', RECORDS_BY_SEQ))
+    this.#agents = new OrderedRows('agents', rows<AuditedAgent>('agents', AGENTS_BY_SEQ))
+    this.#keys = new OrderedRows('api_keys', rows<AuditedKey>('api_keys', KEYS_BY_SEQ))
+    this.#idempotencyKeys = new OrderedRows(
+      'idempotency_keys',
+      options.mayReadKeys ? rows<AuditedIdempotencyKey>('idempotency_keys', IDEMPOTENCY_KEYS_BY_SEQ) : none(),
+    )
+  }
+
+  async *chunks(): AsyncGenerator<EntryChunk> {
+    let chunk = new ChunkBuilder()
+    for await (const entry of this.#entries) {
+      const seq = Number(entry.seq)
+      const records = await this.#records.take(seq)
+      const columns = await this.#columnsOf(entry, seq, records)
+      chunk.add(
+        entryLine(entry, records.map(asExported), { documents: true }),
+        columns,
+        await this.#notesOf(seq),
+        seq + 1,
+      )
+      if (chunk.isFull) {
+        yield chunk.build()
+        chunk = new ChunkBuilder()
+      }
+    }
+    yield chunk.build()
+    for (const rows of [this.#checkpoints, this.#records, this.#agents, this.#keys, this.#idempotencyKeys])
+      await rows.finish()
+  }
+
+  async #columnsOf(
+    entry: AuditedEntry,
+    seq: number,
+    records: readonly AuditedRecord[],
+  ): Promise<EntryColumns> {
+    const agents = await this.#agents.take(seq)
+    const keys = await this.#keys.take(seq)
+    const idempotencyKeys = await this.#idempotencyKeys.take(seq)
+    return {
+      subjectId: entry.subject_id,
+      version: entry.version,
+      prevSeq: entry.prev_seq,
+      prevLeaf: entry.prev_leaf === null ? null : toHex(entry.prev_leaf),
+      actorId: entry.actor_id,
+      keyId: entry.key_id,
+      recordedAtUs: entry.recorded_at_us,
+      records: records.map((record) => recordColumns(record, this.#sha256)),
+      agents: agents.map(({ agent_id, name }) => ({ agentId: agent_id, name })),
+      keys: keys.map(({ key_id, agent_id, scopes, expires_at_us }) => ({
+        keyId: key_id,
+        agentId: agent_id,
+        scopes,
+        expiresAtUs: expires_at_us,
+      })),
+      idempotencyActorIds: idempotencyKeys.map(({ actor_id }) => actor_id),
+      ledger: seq === 0 ? ledgerColumns(this.#row) : null,
+    }
+  }
+
+  async #notesOf(seq: number): Promise<string[]> {
+    const rows = await this.#checkpoints.take(seq)
+    for (const row of rows) verifyCheckpointRow(row)
+    return rows.map(({ note }) => note)
+  }
+}
+
+async function* none(): AsyncGenerator<never> {}
+
+/** A checkpoint is compared after the last entry that it covers. */
+async function* withLastSeq(
+  rows: AsyncIterable<AuditedCheckpoint>,
+): AsyncGenerator<AuditedCheckpoint & { seq: string }> {
+  for await (const row of rows) yield { ...row, seq: `${Number(row.size) - 1}` }
+}
+
+/** Lines, their columns and the checkpoints on the way. */
+class ChunkBuilder {
+  #lines: string[] = []
+  #columns: string[] = []
+  #notes: string[] = []
+  #bytes = 0
+  #progress = 0
+
+  add(line: string, columns: EntryColumns, notes: readonly string[], progress: number): void {
+    this.#lines.push(line)
+    this.#columns.push(JSON.stringify(columns))
+    this.#notes.push(...notes)
+    this.#bytes += line.length
+    this.#progress = progress
+  }
+
+  get isFull(): boolean {
+    return this.#bytes >= CHUNK_BYTES || this.#lines.length >= CHUNK_ENTRIES
+  }
+
+  build(): EntryChunk {
+    return {
+      lines: encodeLines(this.#lines),
+      columns: encodeLines(this.#columns),
+      checkpoints: this.#notes,
+      progress: this.#progress,
+    }
+  }
+}
+
+function encodeLines(lines: readonly string[]): Uint8Array {
+  return new TextEncoder().encode(lines.map((line) => `${line}\n`).join(''))
+}
+
+function asExported(record: AuditedRecord) {
+  return { ...record, first_seq: record.seq }
+}
+
+function recordColumns(record: AuditedRecord, sha256: Sha256): RecordColumns {
+  const { salt, payload, digest } = record
+  return {
+    recordId: record.record_id,
+    type: record.type,
+    state: record.state,
+    version: record.version,
+    lastSeq: record.last_seq,
+    lastSubjectId: record.last_subject_id,
+    itemIndex: record.item_index,
+    actorId: record.actor_id,
+    onBehalfOf: record.on_behalf_of,
+    occurredAtUs: record.occurred_at_us,
+    traceparent: record.traceparent,
+    digest: toHex(digest),
+    isCanonical:
+      salt === null || payload === null || equalBytes(documentDigest(sha256, salt, payload), digest),
+  }
+}
+
+function ledgerColumns({ name, issuer, origin, note_kid }: AuditedLedger): LedgerColumns {
+  return { name, issuer, origin, noteKid: note_kid === null ? null : toHex(note_kid) }
+}
+
+/** The row repeats what its note says; that the note is signed, and agrees with the tree, LedgerVerifier finds. */
+function verifyCheckpointRow(row: AuditedCheckpoint): void {
+  const { size, root, chain } = parseCheckpoint(row.note).checkpoint
+  if (`${size}` !== row.size || !equalBytes(root, row.root) || !equalBytes(chain, row.chain)) {
+    throw contradiction(`checkpoints: the row of size ${row.size} is not what its note says`)
+  }
+}

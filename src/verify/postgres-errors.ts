@@ -1,0 +1,42 @@
+import { ProofError } from '../proof/error.ts'
+import { SourceError } from './source.ts'
+
+/** As translated, for rows. */
+export async function* translatedRows<T>(name: string, rows: AsyncIterable<T>): AsyncGenerator<T> {
+  try {
+    yield* rows
+  } catch (error) {
+    throw translate(name, error)
+  }
+}
+
+/** Does `work`; what Postgres or the network throws in it becomes a SourceError that names the database. */
+export async function translated<T>(name: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw translate(name, error)
+  }
+}
+
+/** What Postgres or the network says, as what the user can do about it. Never the URL's password. */
+function translate(name: string, error: unknown): unknown {
+  if (error instanceof ProofError || error instanceof SourceError) return error
+  const { code, message } = error as { code?: string; message: string }
+  // An error of this program, not of Postgres or the network.
+  if (code === undefined && !/connection|timeout/i.test(message)) return error
+  const options = { cause: error }
+  if (code === '28P01' || code === '28000')
+    return new SourceError('denied', `${name} refuses the login`, options)
+  if (code === '42501')
+    return new SourceError('denied', `${name}: this login may not read all of it (${message})`, options)
+  if (code === '3D000') return new SourceError('not_a_ledger', `${name}: there is no such database`, options)
+  if (code === '42P01' || code === '42703' || code === '3F000') {
+    return new SourceError(
+      'not_a_ledger',
+      `${name} does not have the schema of this version (${message})`,
+      options,
+    )
+  }
+  return new SourceError('unavailable', `${name} cannot be read (${code ?? message})`, options)
+}

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { formatVerifierKey } from '../../src/proof/checkpoint.ts'
+import { runCli } from '../helpers/run-cli.ts'
+import { temporaryFiles } from '../helpers/temporary-files.ts'
+import { makeChain, sha256, type TestChain } from '../helpers/test-chain.ts'
+
+const env = { TALLYSTICK_API_KEY: 'tly_test' }
+
+/** A server whose latest checkpoint is what `note` says at the time. */
+async function serve(t: TestContext, chain: TestChain, note: () => string | null): Promise<string> {
+  const server = createServer((request, response) => {
+    if (request.url === '/v1/ledger') {
+      const noteVerifierKey = formatVerifierKey(chain.origin, chain.noteSigner.key.raw, sha256)
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ origin: chain.origin, noteVerifierKey }))
+      return
+    }
+    const latest = note()
+    if (latest === null) response.writeHead(409).end()
+    else response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' }).end(latest)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+test('keeps each new checkpoint once, and what it keeps is what verify takes', async (t) => {
+  const chain = makeChain()
+  let note: string | null = null
+  const url = await serve(t, chain, () => note)
+  const files = temporaryFiles(t)
+  const path = join(files.directory, 'kept.ndjson')
+  const watch = () => runCli(['checkpoints', 'watch', path, '--server', url, '--once'], { env })
+  assert.deepEqual(await watch(), { code: 0, stdout: '', stderr: '' })
+  for (let i = 0; i < 2; i++) {
+    chain.notarize()
+    note = chain.checkpoint()
+    await watch()
+    assert.equal((await watch()).code, 0)
+  }
+  assert.equal(readFileSync(path, 'utf8').trimEnd().split('\n').length, 2)
+  const ledger = files.write('ledger.ndjson', `${chain.exportLines().join('\n')}\n`)
+  const { stdout } = await runCli(['verify', ledger, '--checkpoint', path])
+  assert.match(stdout, /checkpoint=given covered=5 of 5/)
+})
+
+test('ends with 1 at a checkpoint that contradicts one that was kept', async (t) => {
+  const chain = makeChain()
+  chain.notarize()
+  let note = chain.checkpoint()
+  const url = await serve(t, chain, () => note)
+  const path = join(temporaryFiles(t).directory, 'kept.ndjson')
+  const watch = () => runCli(['checkpoints', 'watch', path, '--server', url, '--once'], { env })
+  assert.equal((await watch()).code, 0)
+  const contradictions: [string, RegExp][] = [
+    [chain.checkpoint(3), /has 3 entries now, it had 4/],
+    [chain.checkpoint(4, { root: new Uint8Array(32) }), /two different ledgers of 4 entries/],
+    [makeChain().checkpoint(), /checkpoint_foreign/],
+  ]
+  for (const [contradiction, pattern] of contradictions) {
+    note = contradiction
+    const { code, stdout } = await watch()
+    assert.equal(code, 1)
+    assert.match(stdout, pattern)
+  }
+  assert.equal(readFileSync(path, 'utf8').trimEnd().split('\n').length, 1)
+})
+
+test('does not mix the checkpoints of two ledgers in a file', async (t) => {
+  const chain = makeChain()
+  const url = await serve(t, chain, () => chain.checkpoint())
+  const path = temporaryFiles(t).write(
+    'kept',
+    `${JSON.stringify({ checkpoint: makeChain().checkpoint() })}\n`,
+  )
+  const { code, stderr } = await runCli(['checkpoints', 'watch', path, '--server', url, '--once'], { env })
+  assert.equal(code, 65)
+  assert.match(stderr, /checkpoints of something else/)
+})
+
+test('explains itself, and refuses other arguments', async () => {
+  assert.match((await runCli(['checkpoints', '--help'])).stdout, /checkpoints watch FILE/)
+  const wrong = [
+    [],
+    ['watch'],
+    ['watch', 'a'],
+    ['list', 'a', '--server', 'http://x'],
+    ['watch', 'a', 'b', '--server', 'http://x'],
+  ]
+  for (const args of wrong) assert.equal((await runCli(['checkpoints', ...args], { env })).code, 64)
+  const every = ['checkpoints', 'watch', 'a', '--server', 'http://x', '--every', '0']
+  assert.match((await runCli(every, { env })).stderr, /from 1 to 86400/)
+})
