@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
+import { API_LOGIN, WORKER_LOGIN } from '../src/db/logins.ts'
 import { startPostgres } from '../src/postgres/start.ts'
 import { findPostmaster } from './cpu.ts'
 
@@ -51,12 +52,20 @@ export async function openDatabase(
 
 async function openGiven(databaseUrl: string): Promise<Database> {
   const name = `tallystick_bench_${randomBytes(4).toString('hex')}`
+  const logins = await execute(
+    databaseUrl,
+    `select from pg_roles where rolname in ('${API_LOGIN}', '${WORKER_LOGIN}')`,
+  )
   await execute(databaseUrl, `create database ${name}`)
   const url = new URL(databaseUrl)
   url.pathname = `/${name}`
   return {
     ...(await describe(url.href, null)),
-    close: () => execute(databaseUrl, `drop database ${name} with (force)`),
+    async close() {
+      await execute(databaseUrl, `drop database ${name} with (force)`)
+      // Logins belong to the whole cluster: those that this run made go with it.
+      if (logins === 0) await execute(databaseUrl, `drop role if exists ${API_LOGIN}, ${WORKER_LOGIN}`)
+    },
   }
 }
 
@@ -69,7 +78,7 @@ async function describe(ownerUrl: string, dataDir: string | null): Promise<Omit<
       (select setting from pg_settings where name = 'data_directory') as directory`)
     return {
       ownerUrl,
-      postgres: rows[0].version.split(' on ')[0],
+      postgres: rows[0].version.replace(/^PostgreSQL | on .*$/g, ''),
       postmaster: findPostmaster(rows[0].backend),
       walDirectory: dataDir ?? writable(rows[0].directory) ?? tmpdir(),
       connectionsFree: Math.max(1, rows[0].free),
@@ -89,11 +98,12 @@ function writable(directory: string | null): string | null {
   }
 }
 
-async function execute(databaseUrl: string, statement: string): Promise<void> {
+/** Answers how many rows came back. */
+async function execute(databaseUrl: string, statement: string): Promise<number> {
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
   try {
-    await client.query(statement)
+    return (await client.query(statement)).rowCount ?? 0
   } finally {
     await client.end()
   }

@@ -46,32 +46,31 @@ export async function profileWindow(servers: readonly Child[], outDir: string): 
   }
 }
 
+type CallFrame = { readonly functionName: string; readonly url: string; readonly lineNumber: number }
+
 /** The part of the V8 format that is needed: one sample a time delta (µs), each the id of a node. */
 export type CpuProfile = {
   readonly nodes: readonly {
     readonly id: number
-    readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number }
+    readonly callFrame: CallFrame
+    readonly children?: readonly number[]
   }[]
   readonly samples: readonly number[]
   readonly timeDeltas: readonly number[]
 }
 
 export function summarizeProfile(profile: CpuProfile, items: number): Omit<ProfileSummary, 'file'> {
-  const frames = new Map(profile.nodes.map((node) => [node.id, node.callFrame]))
+  const owners = findOwners(profile)
   const groups = new Map<string, number>()
   const functions = new Map<string, number>()
   let busy = 0
   for (let i = 0; i < profile.samples.length; i++) {
-    const frame = frames.get(profile.samples[i]!)!
+    const { frame, owner } = owners.get(profile.samples[i]!)!
     const micros = Math.max(0, profile.timeDeltas[i]!)
     if (frame.functionName === '(idle)') continue
     busy += micros
-    add(groups, groupOf(frame.functionName, frame.url), micros)
-    add(
-      functions,
-      `${frame.functionName || '(anonymous)'} ${shorten(frame.url)}:${frame.lineNumber + 1}`,
-      micros,
-    )
+    add(groups, groupOf(owner), micros)
+    add(functions, frame === owner ? describe(frame) : `${frame.functionName} of ${describe(owner)}`, micros)
   }
   const lines = (from: Map<string, number>) =>
     [...from]
@@ -80,10 +79,24 @@ export function summarizeProfile(profile: CpuProfile, items: number): Omit<Profi
   return { groups: lines(groups), functions: lines(functions).slice(0, FUNCTIONS_MAX) }
 }
 
-/** First match wins. V8 counts what a builtin in C++ costs (JSON.parse, a native addon) to who calls it. */
+/** What runs in C++ has no address: it is counted to the JavaScript function that called it. */
+function findOwners(profile: CpuProfile): Map<number, { frame: CallFrame; owner: CallFrame }> {
+  const parents = new Map<number, number>()
+  for (const node of profile.nodes) for (const child of node.children ?? []) parents.set(child, node.id)
+  const frames = new Map(profile.nodes.map((node) => [node.id, node.callFrame]))
+  return new Map(
+    profile.nodes.map((node) => {
+      let id: number | undefined = node.id
+      while (id !== undefined && frames.get(id)!.url === '') id = parents.get(id)
+      return [node.id, { frame: node.callFrame, owner: id === undefined ? node.callFrame : frames.get(id)! }]
+    }),
+  )
+}
+
+/** First match wins. */
 const GROUPS: readonly [string, RegExp][] = [
   ['pg', /node_modules\/pg/],
-  ['signing', /sodium-native|\/src\/signing\/|node:internal\/crypto/],
+  ['signing and hashing', /sodium-native|\/src\/signing\/|node:internal\/crypto/],
   ['validation', /node_modules\/(zod|ajv)|\/src\/http\/schemas/],
   ['fastify', /node_modules\/(fastify|find-my-way|@fastify|avvio|light-my-request|secure-json)/],
   ['log', /node_modules\/(pino|sonic-boom|thread-stream)/],
@@ -95,17 +108,17 @@ const GROUPS: readonly [string, RegExp][] = [
   ['node, other', /^node:/],
 ]
 
-function groupOf(functionName: string, url: string): string {
+function groupOf({ functionName, url }: CallFrame): string {
   if (functionName === '(garbage collector)') return 'garbage collector'
-  if (functionName === '(program)') return 'native (system calls, C++)'
   const own = /\/src\/([^/]+)/.exec(url)?.[1]
   const found = GROUPS.find(([, pattern]) => pattern.test(url))
   if (found) return found[0]
-  return own === undefined ? 'V8 builtins' : `src/${own}`
+  return own === undefined ? 'V8 and Node, native' : `src/${own}`
 }
 
-function shorten(url: string): string {
-  return url.replace(/^file:\/\/.*?\/(node_modules|src|worker)\//, '$1/')
+function describe({ functionName, url, lineNumber }: CallFrame): string {
+  const place = url.replace(/^file:\/\/.*?\/(node_modules|src|worker)\//, '$1/')
+  return `${functionName || '(anonymous)'}${url === '' ? '' : ` ${place}:${lineNumber + 1}`}`
 }
 
 function add(sums: Map<string, number>, name: string, value: number): void {

@@ -327,7 +327,9 @@ begin
         when i.head_size is null or (i.kind = 'ledger-created' and i.head_size > 0) then 5
         when i.first_seq is not null then
           case when i.first_fingerprint = sha256(i.first_salt || i.request_hash) then 1 else 2 end
-        when i.same_key or i.same_subject then 7
+        -- A step that the record has passed is decided at once: of many at once for one record only the first
+        -- would be, call after call.
+        when i.same_key or (i.same_subject and i.version > coalesce(i.from_version, 0)) then 7
         when k.kind is null or (k.worker_only and not by_worker) or k.record_event <> (i.version is not null) then 8
         when i.kid is distinct from i.envelope_kid then 6
         when k.record_event and not exists (
@@ -392,7 +394,7 @@ begin
   if 'ledger-created' = any (kinds) then
     delete from chain_heads h where h.ledger_id = any (ledger_ids) and h.size = 0;
   end if;
-  return answer;
+  return coalesce(answer, '');
 end $function$;
 
 create aggregate tallystick.chain_extend(bytea,bytea) (sfunc = tallystick.chain_step, stype = bytea);

@@ -45,9 +45,14 @@ export type Config = {
   readonly logLevel: string
 }
 
-/** Throws with every fault of the environment, by variable, and never with a value. */
+/**
+ * Throws with every fault of the environment, by variable, and never with a value. A variable that is empty counts as
+ * not set: that is how many tools hand on one that has no value.
+ */
 export function parseConfig(env: NodeJS.ProcessEnv): Config {
-  const parsed = environment.safeParse(env)
+  const parsed = environment.safeParse(
+    Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')),
+  )
   if (!parsed.success) {
     const faults = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)
     throw new Error(`the configuration is not valid:\n  ${faults.join('\n  ')}`)

@@ -2,6 +2,9 @@
 
 // A request: how long it may take to arrive, and what it may hold
 export const REQUEST_TIMEOUT_MS = 30_000
+/** Longer than an append may take: of those that still hold a connection then, only streams are left. */
+export const CLOSE_STREAMS_MS = 21_000
+export const CLOSE_IDLE_EVERY_MS = 50
 export const BODY_BYTES_MAX = 4 * 1024 * 1024
 export const DOCUMENT_BYTES_MAX = 64 * 1024
 export const METADATA_BYTES_MAX = 4 * 1024
@@ -14,6 +17,7 @@ export const PAGE_ENTRIES_MAX = 1_000
 // The append queue of one process
 export const APPEND_BATCH_ENTRIES_MAX = 512
 export const APPEND_BATCH_RECORDS_MAX = 4_000
+export const APPEND_BATCH_BYTES_MAX = 16 * 1024 * 1024
 export const APPEND_QUEUE_ENTRIES_MAX = 4_096
 export const APPEND_QUEUE_RECORDS_MAX = 65_536
 export const APPEND_QUEUE_BYTES_MAX = 128 * 1024 * 1024
@@ -38,6 +42,9 @@ export const STREAM_ENTRIES_PER_QUERY = 500
 export const STREAM_RECORDS_PER_QUERY = 2_000
 export const STREAM_PAYLOAD_BYTES_PER_QUERY = 4 * 1024 * 1024
 export const STREAM_CHUNK_CHARS = 64 * 1024
+/** Of one ledger at a time: a line of a full batch is held whole, up to 75 MiB, for as long as nobody reads it. */
+export const STREAMS_PER_LEDGER_MAX = 16
+export const STREAM_STALL_MS_MAX = 60_000
 
 // Checkpoints
 export const CHECKPOINT_EVERY_MS = 500

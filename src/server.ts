@@ -1,13 +1,18 @@
 import { buildApp } from './app.ts'
 import { type Config, parseConfig } from './config.ts'
 import { openDeps } from './deps.ts'
+import { CLOSE_IDLE_EVERY_MS, CLOSE_STREAMS_MS } from './limits.ts'
 import { runProcess, type Service } from './run-process.ts'
 
 /**
  * Opens the database, then listens. `close` takes no new requests, answers those that it has, lets the appender
- * commit what it took, and closes the database.
+ * commit what it took, and closes the database. Whoever reads an export slowly is cut off after `closeStreamsMs`: he
+ * may take hours.
  */
-export async function startServer(config: Config): Promise<Service & { readonly url: string }> {
+export async function startServer(
+  config: Config,
+  closeStreamsMs = CLOSE_STREAMS_MS,
+): Promise<Service & { readonly url: string }> {
   const deps = await openDeps(config)
   const app = buildApp(deps)
   try {
@@ -15,7 +20,12 @@ export async function startServer(config: Config): Promise<Service & { readonly 
     return {
       url,
       async close() {
+        // Node closes kept connections that are idle now; one that is busy would stay open after its answer.
+        const idle = setInterval(() => app.server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS)
+        const cutOff = setTimeout(() => app.server.closeAllConnections(), closeStreamsMs)
         await app.close()
+        clearInterval(idle)
+        clearTimeout(cutOff)
         await deps.close()
       },
     }

@@ -14,7 +14,7 @@ const RULES: [part: string, mayImport: string[]][] = [
   ['src/proof/', []],
   ['src/signing/', ['src/proof/']],
   ['src/db/', [...SHARED, 'src/signing/']],
-  ['src/append/', [...SHARED, 'src/db/']],
+  ['src/append/', [...SHARED, 'src/db/', 'src/errors.ts']],
   [
     'src/tenancy/',
     [...SHARED, 'src/append/', 'src/db/', 'src/records/types.ts', 'src/signing/', 'src/entropy.ts'],

@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
-import { stripTypeScriptTypes } from 'node:module'
 import { dirname, join } from 'node:path'
 
 type Block = { readonly language: string; readonly text: string; readonly where: string }
@@ -38,12 +37,20 @@ function checkBlock({ language, text, where }: Block): string[] {
   if (text.includes('…') || text.includes('...')) return []
   try {
     if (language === 'json') JSON.parse(text)
-    if (language === 'ts' || language === 'typescript') stripTypeScriptTypes(text)
+    if (language === 'ts' || language === 'typescript') requireTypeScript(text)
     if (language === 'sh' || language === 'bash') requireShell(text)
     return []
   } catch (error) {
     return [`${where}: the ${language} block does not parse: ${(error as Error).message.split('\n')[0]}`]
   }
+}
+
+/** In a process of its own, because the function warns of being experimental. */
+function requireTypeScript(text: string): void {
+  const code = "require('node:module').stripTypeScriptTypes(require('node:fs').readFileSync(0, 'utf8'))"
+  const flags = ['--disable-warning=ExperimentalWarning', '--eval', code]
+  const { status, stderr } = spawnSync(process.execPath, flags, { input: text, encoding: 'utf8' })
+  if (status !== 0) throw new Error(/SyntaxError[^\n]*/.exec(stderr)?.[0] ?? stderr)
 }
 
 function requireShell(text: string): void {

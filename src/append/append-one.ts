@@ -1,8 +1,8 @@
-import type { Appender, Overloaded } from '../append/appender.ts'
-import type { AppendOutcome } from '../append/commit.ts'
 import type { EntryRow } from '../db/append-entries.ts'
 import { ApiError } from '../errors.ts'
 import { APPEND_STALE_RETRIES_MAX } from '../limits.ts'
+import type { Appender, Overloaded } from './appender.ts'
+import type { AppendOutcome } from './commit.ts'
 
 export type Written = { readonly replayed: boolean; readonly seq: number; readonly chain: string }
 

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { EntryRow } from '../db/append-entries.ts'
 import {
+  APPEND_BATCH_BYTES_MAX,
   APPEND_BATCH_ENTRIES_MAX,
   APPEND_BATCH_RECORDS_MAX,
   APPEND_QUEUE_BYTES_MAX,
@@ -85,14 +86,16 @@ export class Appender {
   #takeBatch(): Waiting[] {
     const batch: Waiting[] = []
     let records = 0
+    let bytes = 0
     // A ledger that is put back behind the others is visited again by the same iteration.
     for (const [ledger, queue] of this.#queues) {
       const { entry } = queue[0]!
       const full =
         batch.length === APPEND_BATCH_ENTRIES_MAX || records + entry.records.length > APPEND_BATCH_RECORDS_MAX
-      if (full && batch.length > 0) break
+      if ((full || bytes + bytesOf(entry) > APPEND_BATCH_BYTES_MAX) && batch.length > 0) break
       batch.push(queue.shift()!)
       records += entry.records.length
+      bytes += bytesOf(entry)
       this.#count(entry, -1)
       this.#queues.delete(ledger)
       if (queue.length > 0) this.#queues.set(ledger, queue)
@@ -101,13 +104,14 @@ export class Appender {
   }
 
   #settle(batch: Waiting[], outcomes: AppendOutcome[]): void {
-    for (let i = batch.length - 1; i >= 0; i--) {
-      const waiting = batch[i]!
+    const again: Waiting[] = []
+    for (const [i, waiting] of batch.entries()) {
       const outcome = outcomes[i]!
       // A second entry for the same record or idempotency key: it leads the next batch.
-      if (outcome.status === 'again') this.#enqueue(waiting, 'first')
+      if (outcome.status === 'again') again.unshift(waiting)
       else waiting.settle(outcome)
     }
+    for (const waiting of again) this.#enqueue(waiting, 'first')
   }
 
   #enqueue(waiting: Waiting, place: 'first' | 'last' = 'last'): void {
@@ -123,6 +127,7 @@ export class Appender {
     const batchesAhead = Math.max(
       this.#queued.entries / APPEND_BATCH_ENTRIES_MAX,
       this.#queued.records / APPEND_BATCH_RECORDS_MAX,
+      this.#queued.bytes / APPEND_BATCH_BYTES_MAX,
     )
     const waitMs = batchesAhead * this.#batchMs
     const full =

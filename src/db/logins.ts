@@ -3,6 +3,8 @@ import pg from 'pg'
 export const API_LOGIN = 'tallystick_api'
 export const WORKER_LOGIN = 'tallystick_worker'
 
+const PASSWORD_TRIES_MAX = 50
+
 /** null: the login exists and its password is somebody else's business. */
 export type LoginPasswords = { readonly api: string | null; readonly worker: string | null }
 
@@ -21,12 +23,17 @@ async function ensureLogin(client: pg.ClientBase, login: string, password: strin
   exception when duplicate_object or unique_violation then null;
   end $$`)
   if (password === null) return
-  // Another database's migration may be changing it too ("tuple concurrently updated"): once it has committed
-  // there is nothing more to wait for.
+  // Migrations of other databases may be changing it too ("tuple concurrently updated", once the other one has
+  // committed): as many tries as there may be of them.
   await client.query(`do $$ begin
-    alter role ${login} with password ${pg.escapeLiteral(password)};
-  exception when internal_error then
-    alter role ${login} with password ${pg.escapeLiteral(password)};
+    for try in 1 .. ${PASSWORD_TRIES_MAX} loop
+      begin
+        alter role ${login} with password ${pg.escapeLiteral(password)};
+        return;
+      exception when internal_error then
+        if try = ${PASSWORD_TRIES_MAX} then raise; end if;
+      end;
+    end loop;
   end $$`)
 }
 

@@ -4,14 +4,16 @@ import { dirname, join, resolve } from 'node:path'
 import { type RunAs, resolveRunAs, runSync } from './run-as.ts'
 
 /*
- * TALLYSTICK_DATA                0711, so that the server's user can pass through; files in it are 0600
- * └─ postgres/                   0711, `dataDir` of startPostgres
+ * TALLYSTICK_DATA                0700; root's 0711, so that the server's user can pass through; files are 0600
+ * └─ postgres/                   likewise; `dataDir` of startPostgres
  *    ├─ cluster/                 0700, the server user's: PGDATA
  *    ├─ passwords.json           0600, ours
  *    ├─ port                     where the server listened last
  *    ├─ postgres.log             what it had to say
  *    └─ binaries-VERSION/        only where the server's user cannot reach those in node_modules
  */
+const dirMode = () => (process.getuid?.() === 0 ? 0o711 : 0o700)
+
 export const postgresDir = (data: string) => join(data, 'postgres')
 export const clusterDir = (dataDir: string) => join(dataDir, 'cluster')
 export const passwordsFile = (dataDir: string) => join(dataDir, 'passwords.json')
@@ -21,7 +23,7 @@ export const logFile = (dataDir: string) => join(dataDir, 'postgres.log')
 export function openDataDir(dataDir: string): string {
   const dir = resolve(dataDir)
   try {
-    if (mkdirSync(dir, { recursive: true })) chmodSync(dir, 0o711)
+    if (mkdirSync(dir, { recursive: true })) chmodSync(dir, dirMode())
   } catch (error) {
     throw new Error(
       `the data folder ${dir} cannot be made (${reason(error)}): make it, or set TALLYSTICK_DATA to one you can write`,
@@ -100,7 +102,7 @@ function fallbacks(projectDir: string): string[] {
 
 function isWritable(dir: string): boolean {
   try {
-    if (mkdirSync(dir, { recursive: true })) chmodSync(dir, 0o711)
+    if (mkdirSync(dir, { recursive: true })) chmodSync(dir, dirMode())
     return runSync('/bin/sh', ['-c', 'test -w "$1" && test -x "$1"', 'sh', dir], null).ok
   } catch {
     return false

@@ -71,10 +71,11 @@ test('CPU is counted for each named process, and that of others apart', async ()
   }
 })
 
-test('a profile is summed by self time, without idling, into groups and functions', () => {
-  const node = (id: number, functionName: string, url = '') => ({
+test('a profile is summed by self time, without idling, what runs in C++ to its caller', () => {
+  const node = (id: number, functionName: string, url = '', children: number[] = []) => ({
     id,
     callFrame: { functionName, url, lineNumber: 9 },
+    children,
   })
   const summary = summarizeProfile(
     {
@@ -82,22 +83,26 @@ test('a profile is summed by self time, without idling, into groups and function
         node(1, '(idle)'),
         node(2, '(garbage collector)'),
         node(3, 'seal', 'file:///app/src/signing/native.ts'),
-        node(4, 'query', 'file:///app/node_modules/pg/lib/client.js'),
+        node(4, 'query', 'file:///app/node_modules/pg/lib/client.js', [5]),
+        node(5, 'writev'),
       ],
-      samples: [1, 2, 3, 3, 4],
-      timeDeltas: [1000, 100, 200, 300, 400],
+      samples: [1, 2, 3, 3, 4, 5],
+      timeDeltas: [1000, 100, 200, 300, 150, 250],
     },
     10,
   )
   assert.deepEqual(
     summary.groups.map((line) => [line.name, line.share, line.microsPerItem]),
     [
-      ['signing', 0.5, 50],
+      ['signing and hashing', 0.5, 50],
       ['pg', 0.4, 40],
       ['garbage collector', 0.1, 10],
     ],
   )
-  assert.equal(summary.functions[0]!.name, 'seal src/signing/native.ts:10')
+  assert.deepEqual(summary.functions.map((line) => line.name).slice(0, 2), [
+    'seal src/signing/native.ts:10',
+    'writev of query node_modules/pg/lib/client.js:10',
+  ])
 })
 
 test('a sampled 201 must say what a record or a batch says', () => {

@@ -46,7 +46,7 @@ async function open(t: TestContext) {
   return { database, owner, api, ledger, append }
 }
 
-test('appends entries and answers the seq and chain of each, as FORMATS links them', async (t) => {
+test('appends entries and answers the seq of each and the chain that its leaf leads to', async (t) => {
   const { api, owner, ledger } = await open(t)
   const [head] = (
     await owner.query('select chain from tallystick.chain_heads where ledger_id = $1', [toUuid(ledger.id)])
@@ -192,6 +192,16 @@ test('a second item for the same key or the same record in one call is for the n
   assert.deepEqual(await append(record, first!, step, twin!), ['appended', 'appended', 'again', 'again'])
   assert.deepEqual(await append(step, twin!), ['appended', 'conflict'])
   await checkLedger(owner, ledger.id)
+})
+
+test('of many steps for one record at once, those that it has passed are decided in one call', async (t) => {
+  const { owner, ledger, append } = await open(t)
+  const record = makeEntry(ledger)
+  await append(record)
+  const steps = Array.from({ length: 5 }, () => makeStep(ledger, record.subjectId, 2, record.leaf))
+  assert.deepEqual(await append(...steps), ['appended', 'again', 'again', 'again', 'again'])
+  assert.deepEqual(await append(...steps.slice(1)), ['stale', 'stale', 'stale', 'stale'])
+  assert.equal(await checkLedger(owner, ledger.id), FIRST_SIZE + 2)
 })
 
 test('refuses unknown kinds, and kinds with or without a version against the table', async (t) => {

@@ -160,7 +160,7 @@ function spoil(item: Item, entry: EntryRow): EntryRow {
     case 'previous':
       return { ...entry, previousLeaf: entry.previousLeaf && item.record % 2 ? null : randomBytes(32) }
     case 'version':
-      return { ...entry, version: entry.version === null ? 1 : entry.version + 1 + item.record }
+      return { ...entry, version: (entry.version ?? 0) + (item.record % 2 ? 1 + item.record : -1) }
     case 'state':
       return { ...entry, toState: 'NOWHERE' }
     case 'ledger':

@@ -245,7 +245,7 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
     [refusedBy('records_begin'), BATCH_OF_ONE({ payload: 'null', salt: 'null', payload_erased_seq: '8' })],
     [refusedBy('records_begin'), BATCH_OF_ONE({ item_index: '1' })],
     [refusedBy('records_by_seq'), RECORD({ first_seq: '4', last_seq: '4', item_index: '0' })],
-    [refusedBy('records_pkey'), RECORD({ record_id: '$record' })],
+    [refusedBy('records_pkey'), BATCH_OF_ONE({ record_id: '$record' })],
   ],
   'change or forget an idempotency key': [
     [refusedBy('idempotency_keys_append_only'), UPDATE('idempotency_keys', 'seq = 4')],

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { migrate } from '../../src/db/migrate.ts'
 import { type PostgresOptions, type RunningPostgres, startPostgres } from '../../src/postgres/start.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
-import { childrenOf, end, findPort, findWriter, isReady, killIfAlive } from './processes.ts'
+import { childrenOf, end, findPort, findWriter, isReady, killIfAlive, stayFor } from './processes.ts'
 
 /**
  * A Postgres and processes of the product as an operator runs them, each of which can be killed and started again
@@ -136,7 +136,7 @@ export class Deployment {
     }
     process.kill(pid, 'SIGKILL')
     if (victim === 'server') for (const child of children) killIfAlive(child, 'SIGKILL')
-    await exited
+    await stayFor(exited)
     await this.#postgres!.stop('immediate') // it is gone; this lets its watchdog go
   }
 

@@ -10,17 +10,12 @@ test('a killed Postgres loses nothing that was acknowledged, and doubles nothing
   const outcome = await killPostgresUnderLoad(temporaryDir(), { kills: 2, clients: 16, loadMs: LOAD_MS })
   print('kill -9 of Postgres', outcome)
   assertNothingLost(outcome)
-  assert.ok(
-    (outcome.attempts['503 outcome_unknown'] ?? 0) > 0,
-    'no kill hit a commit: the test has shown nothing',
-  )
 })
 
 test('a killed API process loses nothing that was acknowledged, and doubles nothing', async () => {
   const outcome = await killApiUnderLoad(temporaryDir(), { kills: 2, clients: 16, loadMs: LOAD_MS })
   print('kill -9 of the API', outcome)
   assertNothingLost(outcome)
-  assert.ok((outcome.attempts['ECONNRESET'] ?? 0) > 0, 'no kill hit a request: the test has shown nothing')
 })
 
 function print(name: string, { reckoning, attempts, entries, recoveryMs }: Outcome): void {
@@ -29,8 +24,10 @@ function print(name: string, { reckoning, attempts, entries, recoveryMs }: Outco
   console.log(`  acknowledging again after ${recoveryMs.join(', ')} ms; ${formatLoad()}`)
 }
 
-function assertNothingLost({ reckoning }: Outcome): void {
+function assertNothingLost({ reckoning, attempts }: Outcome): void {
   const { lost, doubled, ghosts, torn } = reckoning
   assert.ok(reckoning.acked > 0)
+  const failed = Object.keys(attempts).filter((label) => !label.startsWith('201'))
+  assert.notDeepEqual(failed, [], 'no client noticed a kill: the test has shown nothing')
   assert.deepEqual({ lost, doubled, ghosts, torn }, { lost: 0, doubled: 0, ghosts: 0, torn: 0 })
 }

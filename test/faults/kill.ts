@@ -112,10 +112,10 @@ async function untilAcknowledging(clients: RunningClients, deployment: Deploymen
   const giveUpAt = Date.now() + RECOVERY_MS_MAX
   while (clients.acknowledgedRecords === before) {
     deployment.requireAlive()
-    if (Date.now() > giveUpAt)
-      throw new Error(
-        `nothing was acknowledged for ${RECOVERY_MS_MAX} ms after a kill; ${formatAttempts(clients.attempts)}`,
-      )
+    if (Date.now() > giveUpAt) {
+      const attempts = formatAttempts(clients.attempts)
+      throw new Error(`nothing was acknowledged for ${RECOVERY_MS_MAX} ms after a kill; ${attempts}`)
+    }
     await sleep(10)
   }
 }

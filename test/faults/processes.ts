@@ -73,3 +73,10 @@ export async function findPort(): Promise<number> {
     if (free) return port
   }
 }
+
+/** Awaits what holds nothing open by itself, such as the end of a process that was let go of (`unref`). */
+export async function stayFor(promise: Promise<unknown>): Promise<void> {
+  const stay = setInterval(() => {}, 1_000)
+  await promise
+  clearInterval(stay)
+}

@@ -1,5 +1,10 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import type { FastifyInstance, InjectOptions, LightMyRequestResponse as Response, RouteOptions } from 'fastify'
+import type {
+  FastifyInstance,
+  InjectOptions,
+  LightMyRequestResponse as Response,
+  RouteOptions,
+} from 'fastify'
 
 import pg from 'pg'
 import { pino } from 'pino'
@@ -111,7 +116,10 @@ export async function buildTestApp(t: Test, options: AppOptions = {}): Promise<T
       return (await owner.query(text, values)).rows
     },
   }
-  const made = await send('POST', '/v1/ledgers', { key: OPERATOR_KEY, body: { name: 'tests', agent: 'tester' } })
+  const made = await send('POST', '/v1/ledgers', {
+    key: OPERATOR_KEY,
+    body: { name: 'tests', agent: 'tester' },
+  })
   return Object.assign(testApp, { ledger: expectStatus(201, made).json() })
 }
 

@@ -23,6 +23,7 @@ export type ModelRecord = {
   lastSeq: number
   lastLeaf: string
 }
+type Seen = { readonly keys: Set<string>; readonly records: Map<string, ModelRecord | undefined> }
 type FirstRequest = { readonly request: string; readonly seq: number; readonly call: number }
 export type ModelLedger = {
   readonly kid: string
@@ -59,17 +60,21 @@ export class AppendModel {
 
   /** One call by the API's login. */
   append(items: readonly EntryRow[]): { outcome: string; seq: number }[] {
-    const seen = new Set<string>()
+    const seen: Seen = { keys: new Set(), records: new Map() }
     this.#call++
     return items.map((item) => {
-      const answer = this.#decide(item, seen)
-      if (item.idempotency) seen.add(`key ${hex(item.ledgerId)} ${requestOf(item)}`)
-      seen.add(`record ${hex(item.ledgerId)} ${hex(item.subjectId)}`)
+      const id = `${hex(item.ledgerId)} ${hex(item.subjectId)}`
+      const record = this.ledgers.get(hex(item.ledgerId))?.records.get(hex(item.subjectId))
+      const before = seen.records.has(id) ? seen.records.get(id) : record && { ...record }
+      const answer = this.#decide(item, seen, before)
+      if (item.idempotency) seen.keys.add(`${hex(item.ledgerId)} ${requestOf(item)}`)
+      seen.records.set(id, before)
       return answer
     })
   }
 
-  #decide(item: EntryRow, seen: Set<string>): { outcome: string; seq: number } {
+  /** `before`: the item's record as the call found it. */
+  #decide(item: EntryRow, seen: Seen, before: ModelRecord | undefined): { outcome: string; seq: number } {
     const refuse = (outcome: string) => ({ outcome, seq: 0 })
     const ledger = this.ledgers.get(hex(item.ledgerId))
     const taken = item.idempotency && ledger?.requests.get(requestOf(item))
@@ -81,21 +86,23 @@ export class AppendModel {
       const same = first.request === hex(item.idempotency!.requestHash)
       return { outcome: same ? 'replayed' : 'conflict', seq: first.seq }
     }
-    const sameKey = item.idempotency && seen.has(`key ${hex(item.ledgerId)} ${requestOf(item)}`)
+    const sameKey = item.idempotency && seen.keys.has(`${hex(item.ledgerId)} ${requestOf(item)}`)
+    const from = item.version !== null && item.version > 1 ? before : undefined
     const sameRecord =
-      item.version !== null && seen.has(`record ${hex(item.ledgerId)} ${hex(item.subjectId)}`)
-    if (sameKey || sameRecord) return refuse('again')
+      item.version !== null && seen.records.has(`${hex(item.ledgerId)} ${hex(item.subjectId)}`)
+    // A step that the record has passed is decided at once.
+    if (sameKey || (sameRecord && item.version > (from?.version ?? 0))) return refuse('again')
     const kind = KINDS[item.kind]
     if (!kind || kind.workerOnly || kind.recordEvent !== (item.version !== null))
       return refuse('refused_kind')
     if (ledger && hex(item.kid) !== ledger.kid) return refuse('stale')
-    const record = item.version === 1 ? undefined : ledger?.records.get(hex(item.subjectId))
     if (kind.recordEvent) {
-      if (!TRANSITIONS.has(`${record?.state ?? ''} ${item.kind} ${item.toState}`))
+      if (!TRANSITIONS.has(`${from?.state ?? ''} ${item.kind} ${item.toState}`))
         return refuse('refused_state')
       const previous = item.previousLeaf === null ? undefined : hex(item.previousLeaf)
-      if (item.version !== (record?.version ?? 0) + 1 || previous !== record?.lastLeaf) return refuse('stale')
+      if (item.version !== (from?.version ?? 0) + 1 || previous !== from?.lastLeaf) return refuse('stale')
     }
+    const record = from && ledger!.records.get(hex(item.subjectId))
     if (Math.abs(item.recordedAtMs - Date.now()) > CLOCK_MS_MAX) return refuse('refused_clock')
     return { outcome: 'appended', seq: this.#apply(item, record) }
   }

@@ -1,106 +1,137 @@
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import type { TestContext } from 'node:test'
 
-/** Stands between a server and its Postgres, and makes the network fail in the ways in which networks fail. */
 export type TcpProxy = {
-  /** The same URL, by way of the proxy. */
-  url(databaseUrl: string): string
-  /**
-   * The next request that holds `text` is answered, and so carried out and committed, but its connection is lost
-   * before the answer arrives. Resolves when that has happened.
-   */
-  loseAnswerTo(text: string): Promise<void>
-  /** The next request that holds `text` is lost, with its connection, before it arrives. */
-  loseRequest(text: string): Promise<void>
-  /** Breaks every connection, and refuses new ones until `restore`. */
-  cut(): Promise<void>
-  restore(): Promise<void>
-  close(): Promise<void>
+  /** The target's URL with the proxy's address. */
+  readonly url: string
+  /** Cuts every connection now. */
+  cut(): void
+  /** Forwards this many more bytes, over all connections together, and then cuts them all. */
+  cutAfter(bytes: { readonly toServer: number } | { readonly toClient: number }): void
+  /** Keeps what the server answers until `resume`. */
+  hold(): void
+  resume(): void
+  /** Cuts and refuses connections until `accept`. */
+  refuse(): void
+  accept(): void
+  /** Bytes forwarded so far. */
+  readonly toServerBytes: number
+  readonly toClientBytes: number
 }
 
-type Fault = { readonly text: string; readonly lose: 'answer' | 'request'; readonly done: () => void }
+type Direction = 'toServer' | 'toClient'
+type Pair = { readonly client: Socket; readonly server: Socket; held: Buffer[] }
 
-/** ReadyForQuery, in any transaction state, ends what Postgres has to say to a request. */
-const READY_FOR_QUERY = Buffer.from([0x5a, 0, 0, 0, 5])
+/** Stands between a client and a server, and breaks what a network breaks. */
+export async function startTcpProxy(t: TestContext, targetUrl: string): Promise<TcpProxy> {
+  const proxy = new CuttingProxy(targetUrl)
+  await proxy.listen()
+  t.after(() => proxy.close())
+  return proxy
+}
 
-export async function startTcpProxy(databaseUrl: string): Promise<TcpProxy> {
-  const target = new URL(databaseUrl)
-  const pairs = new Set<[Socket, Socket]>()
-  let fault: Fault | null = null
-  let server = await listen(0)
-  const { port } = server.address() as AddressInfo
+class CuttingProxy implements TcpProxy {
+  readonly #target: URL
+  readonly #pairs = new Set<Pair>()
+  readonly #listener = createServer({ allowHalfOpen: false }, (client) => this.#forward(client))
+  readonly #bytes = { toServer: 0, toClient: 0 }
+  readonly #left = { toServer: Number.POSITIVE_INFINITY, toClient: Number.POSITIVE_INFINITY }
+  #holding = false
+  #refusing = false
 
-  function join(client: Socket): void {
-    const upstream = connect({ host: target.hostname, port: Number(target.port) })
-    const pair: [Socket, Socket] = [client, upstream]
-    pairs.add(pair)
-    const lose = () => {
-      pairs.delete(pair)
-      client.destroy()
-      upstream.destroy()
+  constructor(targetUrl: string) {
+    this.#target = new URL(targetUrl)
+  }
+
+  async listen(): Promise<void> {
+    this.#listener.listen(0, '127.0.0.1')
+    await once(this.#listener, 'listening')
+  }
+
+  async close(): Promise<void> {
+    this.cut()
+    this.#listener.close()
+    await once(this.#listener, 'close')
+  }
+
+  get url(): string {
+    const url = new URL(this.#target)
+    url.port = `${(this.#listener.address() as AddressInfo).port}`
+    return url.href
+  }
+
+  get toServerBytes(): number {
+    return this.#bytes.toServer
+  }
+
+  get toClientBytes(): number {
+    return this.#bytes.toClient
+  }
+
+  cut(): void {
+    for (const { client, server } of this.#pairs) {
+      client.resetAndDestroy()
+      server.resetAndDestroy()
     }
-    let answerLost: (() => void) | null = null
-    client.on('data', (data) => {
-      if (fault && data.includes(fault.text)) {
-        const { done } = fault
-        const isRequest = fault.lose === 'request'
-        fault = null
-        if (isRequest) {
-          lose()
-          done()
-          return
-        }
-        answerLost = done
-      }
-      upstream.write(data)
-    })
-    upstream.on('data', (data) => {
-      if (!answerLost) {
-        client.write(data)
-      } else if (data.subarray(-6, -1).equals(READY_FOR_QUERY)) {
-        lose()
-        answerLost()
-      }
-    })
-    for (const socket of pair) {
-      socket.setNoDelay(true)
-      socket.on('error', lose)
-      socket.on('close', lose)
+    this.#pairs.clear()
+    this.#left.toServer = this.#left.toClient = Number.POSITIVE_INFINITY
+  }
+
+  cutAfter(bytes: { readonly toServer: number } | { readonly toClient: number }): void {
+    Object.assign(this.#left, bytes)
+    if (Math.min(this.#left.toServer, this.#left.toClient) <= 0) this.cut()
+  }
+
+  hold(): void {
+    this.#holding = true
+  }
+
+  resume(): void {
+    this.#holding = false
+    for (const pair of this.#pairs) {
+      for (const chunk of pair.held.splice(0)) this.#pass(pair, 'toClient', chunk)
     }
   }
 
-  function listen(onPort: number): Promise<Server> {
-    return new Promise((resolve, reject) => {
-      const made = createServer(join)
-      made.once('error', reject)
-      made.listen(onPort, '127.0.0.1', () => resolve(made))
+  refuse(): void {
+    this.#refusing = true
+    this.cut()
+  }
+
+  accept(): void {
+    this.#refusing = false
+  }
+
+  #forward(client: Socket): void {
+    client.on('error', () => {})
+    if (this.#refusing) return void client.resetAndDestroy()
+    const server = connect(Number(this.#target.port), this.#target.hostname)
+    const pair: Pair = { client, server, held: [] }
+    this.#pairs.add(pair)
+    server.on('error', () => {})
+    client.on('data', (chunk) => this.#pass(pair, 'toServer', chunk))
+    server.on('data', (chunk) => {
+      if (this.#holding) pair.held.push(chunk)
+      else this.#pass(pair, 'toClient', chunk)
     })
-  }
-
-  async function cut(): Promise<void> {
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-    for (const pair of [...pairs]) for (const socket of pair) socket.destroy()
-    await closed
-  }
-
-  function arm(lose: Fault['lose'], text: string): Promise<void> {
-    return new Promise((done) => {
-      fault = { text, lose, done }
+    client.on('close', () => {
+      server.destroy()
+      this.#pairs.delete(pair)
     })
+    server.on('close', () => client.end())
   }
 
-  return {
-    url(databaseUrl) {
-      const url = new URL(databaseUrl)
-      url.hostname = '127.0.0.1'
-      url.port = String(port)
-      return url.href
-    },
-    loseAnswerTo: (text) => arm('answer', text),
-    loseRequest: (text) => arm('request', text),
-    cut,
-    async restore() {
-      server = await listen(port)
-    },
-    close: cut,
+  #pass(pair: Pair, direction: Direction, chunk: Buffer): void {
+    if (!this.#pairs.has(pair)) return
+    const passed = chunk.subarray(0, this.#left[direction])
+    this.#left[direction] -= passed.length
+    this.#bytes[direction] += passed.length
+    const socket = direction === 'toServer' ? pair.server : pair.client
+    // A reset would overtake what was just written: cut when it is out.
+    const last = this.#left[direction] <= 0
+    socket.write(passed, () => {
+      if (last) setImmediate(() => this.cut())
+    })
   }
 }

@@ -94,13 +94,13 @@ export function makeGated(chain: TestChain, terms: object = {}, options: { princ
         },
         [completion()],
       ),
-    overturn: (supersedes: string, changes: object = {}) => {
+    overturn: (supersedes: string, changes: object = {}, judged: Subject = completion()) => {
       const reason = saltDocument(`${record}/reason`, { text: 'appeal' })
       return step(
         'verdict-overturned',
         'ACCEPTED',
         { ...chain.acting(), completion: evidence!.subject, supersedes, ...signal('RELEASE'), ...changes },
-        [completion(), { name: reason.subject, sha256: reason.digest }],
+        [judged, { name: reason.subject, sha256: reason.digest }],
         [reason],
       )
     },

@@ -28,7 +28,7 @@ export const sha256 = (...parts: Uint8Array[]): Buffer => {
   return hash.digest()
 }
 
-/** FORMATS: H(0x00 ‖ envelope). */
+/** H(0x00 ‖ envelope): an RFC 9162 leaf. */
 export const leafOf = (envelope: Uint8Array): Buffer => sha256(Buffer.of(0), envelope)
 
 export const genesisOf = (ledgerId: Uint8Array): Buffer =>

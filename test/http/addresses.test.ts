@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { connect } from 'node:net'
 import { METHODS } from 'node:http'
+import { connect } from 'node:net'
 import { test } from 'node:test'
-import { type SendOptions, buildTestApp, expectStatus, genericBody, OPERATOR_KEY } from '../helpers/app.ts'
+import { buildTestApp, expectStatus, genericBody, OPERATOR_KEY, type SendOptions } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 
 test('an address', async (t) => {
@@ -113,12 +113,25 @@ test('an address', async (t) => {
   }
 
   await t.test('of a list takes seqs and nothing else', async () => {
-    for (const query of ['after=-1', 'after=', 'after=1.5', 'after=01', 'after=x', 'after=1e3', 'after=+1', 'limit=-1']) {
+    for (const query of [
+      'after=-1',
+      'after=',
+      'after=1.5',
+      'after=01',
+      'after=x',
+      'after=1e3',
+      'after=+1',
+      'limit=-1',
+    ]) {
       assertProblem(await get(`/v1/entries?${query}`), 422, 'invalid_request')
     }
     assertProblem(await get('/v1/entries?after=1&after=2'), 422, 'invalid_request')
     assertProblem(await get(`/v1/entries?after=${'9'.repeat(400)}`), 422, 'invalid_request')
-    for (const query of ['after=0&limit=0', 'after=999999999999999', 'after=999999999999999&limit=999999999999999']) {
+    for (const query of [
+      'after=0&limit=0',
+      'after=999999999999999',
+      'after=999999999999999&limit=999999999999999',
+    ]) {
       assert.equal(expectStatus(200, await get(`/v1/entries?${query}`)).body, '')
     }
   })
@@ -155,7 +168,12 @@ test('a request on the wire', async (t) => {
   const json = 'Content-Type: application/json'
   const body = JSON.stringify(genericBody())
   const post = (headers: string[], text = body) =>
-    raw(origin, [`POST /v1/records HTTP/1.1`, 'Host: x', ...headers, `Content-Length: ${text.length}`, '', text].join('\r\n'))
+    raw(
+      origin,
+      [`POST /v1/records HTTP/1.1`, 'Host: x', ...headers, `Content-Length: ${text.length}`, '', text].join(
+        '\r\n',
+      ),
+    )
 
   await t.test('is refused as a problem document when it is not HTTP', async () => {
     for (const [text, status, code] of [
@@ -178,7 +196,11 @@ test('a request on the wire', async (t) => {
   await t.test('is refused when a header that decides stands twice', async () => {
     assertProblem(await post([authorization, authorization, json]), 401, 'unauthenticated')
     assertProblem(await post([authorization, 'Authorization: Bearer tly_x', json]), 401, 'unauthenticated')
-    assertProblem(await post([authorization, json, 'Content-Type: text/plain']), 415, 'unsupported_media_type')
+    assertProblem(
+      await post([authorization, json, 'Content-Type: text/plain']),
+      415,
+      'unsupported_media_type',
+    )
     assertProblem(
       await post([authorization, json, 'Idempotency-Key: a', 'Idempotency-Key: b']),
       400,
@@ -222,10 +244,9 @@ async function raw(origin: string, text: string) {
     })
     received += chunk
     const match = /^HTTP\/1\.1 (\d{3}) [^\r]*\r\n([\s\S]*?)\r\n\r\n([\s\S]*)$/.exec(received)
-    const headers = Object.fromEntries((match?.[2] ?? '').split('\r\n').map((l) => l.toLowerCase().split(': '))) as Record<
-      string,
-      string
-    >
+    const headers = Object.fromEntries(
+      (match?.[2] ?? '').split('\r\n').map((l) => l.toLowerCase().split(': ')),
+    ) as Record<string, string>
     const length = Number(headers['content-length'] ?? Number.NaN)
     if (done || (match && Buffer.byteLength(match[3]!) >= length)) {
       socket.destroy()

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { gzipSync } from 'node:zlib'
 import { test } from 'node:test'
-import { assertProblem } from '../helpers/assert-problem.ts'
+import { gzipSync } from 'node:zlib'
 import { buildTestApp, expectStatus, genericBody, type SendOptions } from '../helpers/app.ts'
+import { assertProblem } from '../helpers/assert-problem.ts'
 
 const vectors = JSON.parse(readFileSync(new URL('../vectors/vectors.json', import.meta.url), 'utf8')) as {
   refusedJson: string[]
@@ -42,7 +42,9 @@ const json = (what: string, code: string, body: unknown, members: object = {}): 
 })
 
 const BAD_TEXTS: Case[] = [
-  ...vectors.refusedJson.map((t) => text(`the vectors' ${t}`, 400, REFUSED_CODES[isSyntax(t) ? 1 : 0], notarize(t))),
+  ...vectors.refusedJson.map((t) =>
+    text(`the vectors' ${t}`, 400, REFUSED_CODES[isSyntax(t) ? 1 : 0], notarize(t)),
+  ),
   text('an empty body', 400, 'bad_json', ''),
   text('white space only', 400, 'bad_json', ' \n'),
   text('half a body', 400, 'bad_json', notarize('{"a":1').slice(0, -1)),
@@ -55,24 +57,50 @@ const BAD_TEXTS: Case[] = [
   text('a byte order mark', 400, 'bad_json', `\ufeff${notarize('{}')}`),
   text('UTF-16', 400, 'bad_json', Buffer.from(notarize('{}'), 'utf16le')),
   text('Latin-1', 400, 'bad_encoding', Buffer.from(notarize('{"a":"ü"}'), 'latin1')),
-  text('overlong UTF-8', 400, 'bad_encoding', Buffer.concat([utf8('{"type":"'), Buffer.of(0xc0, 0xaf), utf8('"}')])),
-  text('UTF-8 of a surrogate', 400, 'bad_encoding', Buffer.concat([utf8('"'), Buffer.of(0xed, 0xa0, 0x80), utf8('"')])),
+  text(
+    'overlong UTF-8',
+    400,
+    'bad_encoding',
+    Buffer.concat([utf8('{"type":"'), Buffer.of(0xc0, 0xaf), utf8('"}')]),
+  ),
+  text(
+    'UTF-8 of a surrogate',
+    400,
+    'bad_encoding',
+    Buffer.concat([utf8('"'), Buffer.of(0xed, 0xa0, 0x80), utf8('"')]),
+  ),
   text('a body cut within a character', 400, 'bad_encoding', utf8(notarize('{"a":"ü')).subarray(0, -2)),
-  text('a member twice at the top', 400, 'lossy_json', '{"type":"generic/1","type":"generic/1","payload":{}}'),
+  text(
+    'a member twice at the top',
+    400,
+    'lossy_json',
+    '{"type":"generic/1","type":"generic/1","payload":{}}',
+  ),
   text('a member twice by another spelling', 400, 'lossy_json', notarize('{"a":1,"\\u0061":2}')),
   text('__proto__ twice', 400, 'lossy_json', notarize('{"__proto__":1,"__proto__":2}')),
   text('a lone low surrogate', 400, 'lossy_json', notarize('{"a":"\\udc00"}')),
   text('a lone surrogate in a member’s name', 400, 'lossy_json', notarize('{"\\ud800":1}')),
-  text('U+0000 in metadata', 400, 'lossy_json', '{"type":"generic/1","payload":{},"metadata":{"a":"\\u0000"}}'),
+  text(
+    'U+0000 in metadata',
+    400,
+    'lossy_json',
+    '{"type":"generic/1","payload":{},"metadata":{"a":"\\u0000"}}',
+  ),
   text('18 significant digits', 400, 'lossy_json', notarize('{"a":1.00000000000000001}')),
   text('33 levels', 400, 'json_too_deep', notarize(nested(32))),
   text('33 levels of lists', 400, 'json_too_deep', notarize(`{"a":${'['.repeat(31)}${']'.repeat(31)}}`)),
   text('a million open brackets', 400, 'bad_json', '['.repeat(1_000_000)),
   text('a million levels', 400, 'json_too_deep', notarize(`{"a":${'['.repeat(1e6)}${']'.repeat(1e6)}}`)),
   text('4 MiB and a byte', 413, 'body_too_large', ' '.repeat(4 * 1024 * 1024 + 1)),
-  text('another content type', 415, 'unsupported_media_type', notarize('{}'), { 'content-type': 'text/plain' }),
-  text('a form', 415, 'unsupported_media_type', 'a=1', { 'content-type': 'application/x-www-form-urlencoded' }),
-  text('a content type that is none', 415, 'unsupported_media_type', notarize('{}'), { 'content-type': 'json' }),
+  text('another content type', 415, 'unsupported_media_type', notarize('{}'), {
+    'content-type': 'text/plain',
+  }),
+  text('a form', 415, 'unsupported_media_type', 'a=1', {
+    'content-type': 'application/x-www-form-urlencoded',
+  }),
+  text('a content type that is none', 415, 'unsupported_media_type', notarize('{}'), {
+    'content-type': 'json',
+  }),
   text('an empty content type', 415, 'unsupported_media_type', notarize('{}'), { 'content-type': '' }),
   text('a kindred content type', 415, 'unsupported_media_type', notarize('{}'), {
     'content-type': 'application/jsonp',
@@ -103,14 +131,27 @@ const BAD_VALUES: Case[] = [
   json('a type named like a member of Object', 'unknown_type', { type: 'constructor/1', payload: {} }),
   json('a gated type', 'not_notarizable', { type: 'task/1', payload: {} }),
   ...[null, [], 'x', 1, true].map((payload) =>
-    json(`a payload of ${JSON.stringify(payload)}`, 'invalid_request', { type: 'generic/1', payload }, { path: '/payload' }),
+    json(
+      `a payload of ${JSON.stringify(payload)}`,
+      'invalid_request',
+      { type: 'generic/1', payload },
+      { path: '/payload' },
+    ),
   ),
   ...[null, [], 'x'].map((metadata) =>
-    json(`metadata of ${JSON.stringify(metadata)}`, 'invalid_request', { ...genericBody(), metadata }, { path: '/metadata' }),
+    json(
+      `metadata of ${JSON.stringify(metadata)}`,
+      'invalid_request',
+      { ...genericBody(), metadata },
+      { path: '/metadata' },
+    ),
   ),
   json('an unknown field', 'invalid_request', { ...genericBody(), note: 'x' }),
   json('a field of gated types', 'invalid_request', { ...genericBody(), performer: 'agt_x' }),
-  json('a field of the answer', 'invalid_request', { ...genericBody(), recordedAt: '2026-11-20T12:00:00.000Z' }),
+  json('a field of the answer', 'invalid_request', {
+    ...genericBody(),
+    recordedAt: '2026-11-20T12:00:00.000Z',
+  }),
   json('a field in other capitals', 'invalid_request', { ...genericBody(), Metadata: {} }),
   {
     what: 'an unknown field called __proto__',
@@ -134,7 +175,9 @@ const BAD_VALUES: Case[] = [
     [`${'A'.repeat(22)}\n`, 'with a line break'],
     [1, 'that is a number'],
     [null, 'of null'],
-  ].map(([salt, what]) => json(`a salt ${what}`, 'invalid_request', { ...genericBody(), salt }, { path: '/salt' })),
+  ].map(([salt, what]) =>
+    json(`a salt ${what}`, 'invalid_request', { ...genericBody(), salt }, { path: '/salt' }),
+  ),
   ...[
     '2026-02-29T00:00:00Z',
     '2026-04-31T00:00:00Z',
@@ -158,9 +201,14 @@ const BAD_VALUES: Case[] = [
     1_700_000_000_000,
     null,
   ].map((occurredAt) =>
-    json(`occurredAt ${JSON.stringify(occurredAt)}`, 'invalid_request', { ...genericBody(), occurredAt }, {
-      path: '/occurredAt',
-    }),
+    json(
+      `occurredAt ${JSON.stringify(occurredAt)}`,
+      'invalid_request',
+      { ...genericBody(), occurredAt },
+      {
+        path: '/occurredAt',
+      },
+    ),
   ),
   ...[
     ['agt_01jegv5gyme018000000000002', 'unknown_agent'],
@@ -195,14 +243,27 @@ test('a bad body', async (t) => {
       for (const { status, code, send } of BAD_TEXTS) {
         assertProblem(await app.send('POST', url, { ...send, key }), status, code)
       }
-      for (const body of [null, [], 'x', {}, { records: 1 }, { records: {} }, { records: [1] }, { name: 1 }]) {
+      for (const body of [
+        null,
+        [],
+        'x',
+        {},
+        { records: 1 },
+        { records: {} },
+        { records: [1] },
+        { name: 1 },
+      ]) {
         assertProblem(await app.send('POST', url, { body, key }), 422, 'invalid_request')
       }
       assertProblem(await app.send('POST', url, { key }), 422, 'invalid_request')
     }
     for (const name of ['', 'a\u0007b', 'x'.repeat(201), null, 1, {}]) {
       const body = { name }
-      assertProblem(await app.send('POST', '/v1/ledgers', { body, key: OPERATOR_KEY }), 422, 'invalid_request')
+      assertProblem(
+        await app.send('POST', '/v1/ledgers', { body, key: OPERATOR_KEY }),
+        422,
+        'invalid_request',
+      )
     }
     assert.deepEqual(await app.written(), before)
   })
@@ -219,7 +280,10 @@ test('a body at a limit', async (t) => {
 
   await t.test('is taken: 32 levels, a payload of 64 KiB, metadata of 4 KiB', async () => {
     expectStatus(201, await app.send('POST', '/v1/records', { text: notarize(nested(31)) }))
-    await app.notarize({ ...genericBody({ a: 'x'.repeat(65_536 - 8) }), metadata: { a: 'x'.repeat(4_096 - 8) } })
+    await app.notarize({
+      ...genericBody({ a: 'x'.repeat(65_536 - 8) }),
+      metadata: { a: 'x'.repeat(4_096 - 8) },
+    })
   })
 
   await t.test('is taken: limits are of the canonical form, not of the white space around it', async () => {
@@ -234,7 +298,11 @@ test('a body at a limit', async (t) => {
   })
 
   await t.test('is taken: a content type with a charset', async () => {
-    for (const type of ['application/json; charset=utf-8', 'application/json;charset=UTF-8', 'Application/JSON']) {
+    for (const type of [
+      'application/json; charset=utf-8',
+      'application/json;charset=UTF-8',
+      'Application/JSON',
+    ]) {
       const headers = { 'content-type': type }
       expectStatus(201, await app.send('POST', '/v1/records', { body: genericBody(), headers }))
     }

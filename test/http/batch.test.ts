@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
-import { inclusionPath } from '../../src/proof/merkle.ts'
 import { verifyBatchItem } from '../../src/proof/batch.ts'
+import { inclusionPath } from '../../src/proof/merkle.ts'
 import { nativeProviders } from '../../src/signing/native.ts'
 import { buildTestApp, expectStatus, type TestApp } from '../helpers/app.ts'
 import { addAgent } from '../helpers/more-keys.ts'
@@ -129,10 +129,25 @@ test('POST /v1/records/batch', async (t) => {
     ['a payload that is a list', { type: 'generic/1', payload: [] }, 422, 'invalid_request'],
     ['no payload', { type: 'generic/1' }, 422, 'invalid_request'],
     ['an unknown field', { ...generic({}), state: 'ACCEPTED' }, 422, 'invalid_request'],
-    ['a salt, which batches make themselves', { ...generic({}), salt: 'A'.repeat(22) }, 422, 'invalid_request'],
+    [
+      'a salt, which batches make themselves',
+      { ...generic({}), salt: 'A'.repeat(22) },
+      422,
+      'invalid_request',
+    ],
     ['a payload over the limit', generic({ a: 'x'.repeat(65_536) }), 422, 'document_too_large'],
-    ['metadata over the limit', { ...generic({}), metadata: { a: 'x'.repeat(4_096) } }, 422, 'metadata_too_large'],
-    ['a day that does not exist', { ...generic({}), occurredAt: '2026-02-30T00:00:00Z' }, 422, 'invalid_request'],
+    [
+      'metadata over the limit',
+      { ...generic({}), metadata: { a: 'x'.repeat(4_096) } },
+      422,
+      'metadata_too_large',
+    ],
+    [
+      'a day that does not exist',
+      { ...generic({}), occurredAt: '2026-02-30T00:00:00Z' },
+      422,
+      'invalid_request',
+    ],
     [
       'an agent of nowhere',
       { ...generic({}), onBehalfOf: 'agt_01jegv5gyme018000000000002' },

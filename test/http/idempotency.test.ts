@@ -1,8 +1,21 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import { makeEntropy } from '../../src/entropy.ts'
+import { fingerprint } from '../../src/records/idempotency.ts'
 import { buildTestApp, expectStatus, genericBody } from '../helpers/app.ts'
 import { addAgent, addKey } from '../helpers/more-keys.ts'
+
+test('the fingerprint of a request is of its method, its path and its body', () => {
+  const request = { method: 'POST', path: '/v1/records', body: { a: 1 } }
+  const hashOf = (changed: object) => {
+    const row = fingerprint(makeEntropy(), 'key', { ...request, ...changed })
+    return Buffer.from(row!.requestHash).toString('hex')
+  }
+  const hashes = [{}, { method: 'DELETE' }, { path: '/v1/records/batch' }, { body: { a: 2 } }].map(hashOf)
+  assert.equal(new Set(hashes).size, 4)
+  assert.equal(hashOf({}), hashes[0])
+})
 
 test('an Idempotency-Key', async (t) => {
   const app = await buildTestApp(t)
@@ -65,7 +78,10 @@ test('an Idempotency-Key', async (t) => {
     const scopes = ['records:write'] as const
     const first = expectStatus(201, await post(key)).json()
     const sameAgent = expectStatus(201, await post(key, { apiKey: await addKey(app, { scopes }) })).json()
-    const otherAgent = expectStatus(201, await post(key, { apiKey: await addKey(app, { scopes, agent: other }) })).json()
+    const otherAgent = expectStatus(
+      201,
+      await post(key, { apiKey: await addKey(app, { scopes, agent: other }) }),
+    ).json()
     assert.equal(sameAgent.id, first.id)
     assert.notEqual(otherAgent.id, first.id)
     assert.equal(otherAgent.actor, other)
@@ -101,7 +117,9 @@ test('an Idempotency-Key', async (t) => {
 
   await t.test('lets one of several different requests at once through, and refuses the rest', async () => {
     const key = randomUUID()
-    const answers = await Promise.all(Array.from({ length: 8 }, (_, i) => post(key, { body: genericBody({ i }) })))
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, i) => post(key, { body: genericBody({ i }) })),
+    )
     const codes = answers.map((a) => (a.statusCode === 201 ? 'created' : a.json().code)).sort()
     assert.deepEqual(codes, ['created', ...Array(7).fill('idempotency_key_reused')])
   })
@@ -120,13 +138,18 @@ test('an Idempotency-Key', async (t) => {
   await t.test('is told apart by case and to the last character', async () => {
     const key = 'x'.repeat(254)
     const ids = []
-    for (const text of [`${key}a`, `${key}b`, `${key}B`]) ids.push(expectStatus(201, await post(text)).json().id)
+    for (const text of [`${key}a`, `${key}b`, `${key}B`])
+      ids.push(expectStatus(201, await post(text)).json().id)
     assert.equal(new Set(ids).size, 3)
   })
 
   await t.test('is not used up by a refusal', async () => {
     const key = randomUUID()
-    for (const body of [{ type: 'order/1', payload: {} }, { type: 'task/1', payload: {} }, { type: 'generic/1' }]) {
+    for (const body of [
+      { type: 'order/1', payload: {} },
+      { type: 'task/1', payload: {} },
+      { type: 'generic/1' },
+    ]) {
       assert.equal((await post(key, { body })).statusCode, 422)
     }
     assert.equal((await post(key, { apiKey: 'tly_wrong' })).statusCode, 401)
@@ -134,14 +157,19 @@ test('an Idempotency-Key', async (t) => {
     assert.equal(made.headers['idempotency-replayed'], undefined)
   })
 
-  await t.test('stands in the database neither as text nor with an unsalted hash of the request', async () => {
-    const key = `visible-${randomUUID()}`
-    expectStatus(201, await post(key))
-    expectStatus(201, await post(`${key}-2`))
-    const rows = await app.sql<{ row: string; fingerprint: string }>(
-      `select i::text as row, encode(fingerprint, 'hex') as fingerprint from tallystick.idempotency_keys i`,
-    )
-    assert.ok(rows.every(({ row }) => !row.includes('visible') && !row.includes(Buffer.from(key).toString('hex'))))
-    assert.equal(new Set(rows.map((row) => row.fingerprint)).size, rows.length)
-  })
+  await t.test(
+    'stands in the database neither as text nor with an unsalted hash of the request',
+    async () => {
+      const key = `visible-${randomUUID()}`
+      expectStatus(201, await post(key))
+      expectStatus(201, await post(`${key}-2`))
+      const rows = await app.sql<{ row: string; fingerprint: string }>(
+        `select i::text as row, encode(fingerprint, 'hex') as fingerprint from tallystick.idempotency_keys i`,
+      )
+      assert.ok(
+        rows.every(({ row }) => !row.includes('visible') && !row.includes(Buffer.from(key).toString('hex'))),
+      )
+      assert.equal(new Set(rows.map((row) => row.fingerprint)).size, rows.length)
+    },
+  )
 })

@@ -138,7 +138,13 @@ test('POST /v1/records', async (t) => {
   })
 
   await t.test('ignores a traceparent that is not one, as W3C Trace Context demands', async () => {
-    for (const traceparent of ['', 'x', `${TRACEPARENT}-more`, TRACEPARENT.toUpperCase(), `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`]) {
+    for (const traceparent of [
+      '',
+      'x',
+      `${TRACEPARENT}-more`,
+      TRACEPARENT.toUpperCase(),
+      `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`,
+    ]) {
       const record = await app.notarize(genericBody(), { headers: { traceparent } })
       const [line] = await app.entries(`?after=${record.entry.seq - 1}`)
       const { statement } = openEnvelope(line.envelope, await publishedKeys(app))
@@ -147,25 +153,36 @@ test('POST /v1/records', async (t) => {
   })
 
   await t.test('keeps members called __proto__ and constructor as data', async () => {
-    const text = '{"__proto__":{"admin":true},"constructor":{"prototype":{"x":1}},"hasOwnProperty":1,"toString":null}'
+    const text =
+      '{"__proto__":{"admin":true},"constructor":{"prototype":{"x":1}},"hasOwnProperty":1,"toString":null}'
     const response = await app.send('POST', '/v1/records', {
       text: `{"type":"generic/1","payload":${text},"metadata":${text}}`,
     })
     const record = expectStatus(201, response).json()
-    assert.deepEqual(Object.keys(record.payload).sort(), ['__proto__', 'constructor', 'hasOwnProperty', 'toString'])
+    assert.deepEqual(Object.keys(record.payload).sort(), [
+      '__proto__',
+      'constructor',
+      'hasOwnProperty',
+      'toString',
+    ])
     assert.equal(record.digest, digestOf(record.salt, JSON.parse(text)))
     assert.equal(canonicalize(record.metadata), canonicalize(JSON.parse(text)))
     assert.equal('admin' in {}, false)
   })
 
   await t.test('gives back numbers and text as they were', async () => {
-    const payload = '{"a":1e21,"b":100.0,"c":-0.5,"d":5e-324,"e":9007199254740992,"f":"€😂\\u0007\\"\\\\/","":[],"g":{}}'
-    const response = await app.send('POST', '/v1/records', { text: `{"type":"generic/1","payload":${payload}}` })
+    const payload =
+      '{"a":1e21,"b":100.0,"c":-0.5,"d":5e-324,"e":9007199254740992,"f":"€😂\\u0007\\"\\\\/","":[],"g":{}}'
+    const response = await app.send('POST', '/v1/records', {
+      text: `{"type":"generic/1","payload":${payload}}`,
+    })
     assert.deepEqual(expectStatus(201, response).json().payload, JSON.parse(payload))
   })
 
   await t.test('takes an Unicode payload in the last byte of 64 KiB, in canonical form', async () => {
-    const record = await app.notarize(genericBody({ text: 'ä'.repeat((65_536 - '{"text":""}'.length - 1) / 2) + 'a' }))
+    const record = await app.notarize(
+      genericBody({ text: `${'ä'.repeat((65_536 - '{"text":""}'.length - 1) / 2)}a` }),
+    )
     assert.equal(Buffer.byteLength(canonicalize(record.payload)!), 65_536)
   })
 })
@@ -180,7 +197,15 @@ test('GET /.well-known/tallystick-keys.json shows each envelope key, and nothing
   const keys = await publishedKeys(app)
   assert.equal(keys.length, 1)
   const [key] = keys
-  assert.deepEqual(Object.keys(key!), ['kid', 'use', 'alg', 'spki', 'activatedAt', 'retiredAt', 'compromisedAt'])
+  assert.deepEqual(Object.keys(key!), [
+    'kid',
+    'use',
+    'alg',
+    'spki',
+    'activatedAt',
+    'retiredAt',
+    'compromisedAt',
+  ])
   assert.equal(key!.use, 'envelope')
   assert.equal(key!.alg, 'EdDSA')
   assert.equal(key!.kid, Buffer.from(app.deps.signer.kid).toString('hex'))

@@ -4,6 +4,18 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { runSync } from '../../src/postgres/run-as.ts'
+import { endsWithTests } from '../helpers/children.ts'
+
+/** A plain user for tests that root runs; null where he could not run this project's files. */
+export const plainUser = findPlainUser()
+
+function findPlainUser(): number | null {
+  const nobody = { uid: 65_534, gid: 65_534, name: 'nobody' }
+  return process.getuid?.() === 0 && runSync(process.execPath, ['--check', import.meta.filename], nobody).ok
+    ? nobody.uid
+    : null
+}
 
 export type Holder = {
   readonly process: ChildProcess
@@ -24,6 +36,7 @@ export async function startHolder(dataDir: string, options: HolderOptions = {}):
     cwd: '/',
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  endsWithTests(child)
   let output = ''
   let errors = ''
   child.stdout.on('data', (data) => {

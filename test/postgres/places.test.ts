@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
@@ -14,13 +15,14 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { findEmbeddedBinaries, prepareBinaries } from '../../src/postgres/binaries.ts'
 import { chooseDataDir, isReachable } from '../../src/postgres/layout.ts'
-import { resolveRunAs } from '../../src/postgres/run-as.ts'
+import { resolveRunAs, runSync } from '../../src/postgres/run-as.ts'
 import { startPostgres } from '../../src/postgres/start.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
-import { ends, kill, query, startHolder } from './holder.ts'
+import { ends, kill, plainUser, query, startHolder } from './holder.ts'
 
 const root = process.getuid?.() === 0
-const NOBODY = 65_534
+const skipPlain = plainUser === null && 'needs root, and a project that a plain user can read'
+const plain = { uid: plainUser ?? 0 }
 const settings = { fsync: 'off', shared_buffers: '16MB' }
 const quiet = () => {}
 
@@ -47,14 +49,30 @@ test('root: the data of a project that the server cannot enter goes below /var, 
   assert.equal(chooseDataDir(project, { embedded: true, log: quiet }), dataDir)
 })
 
-test('a folder that the user cannot write is passed over; data that he does not own is refused', {
-  skip: !root,
-}, async () => {
-  // As a plain user this is tried by hand: a test that drops its own rights cannot get them back.
+test('a data folder that cannot be made is refused, with what to do', { skip: skipPlain }, async () => {
   const dataDir = temporaryDir()
   await assert.rejects(
-    startHolder(join(dataDir, 'sub'), { uid: NOBODY }),
+    startHolder(join(dataDir, 'sub'), plain),
     /cannot be made \(EACCES\).*TALLYSTICK_DATA/s,
+  )
+})
+
+test("a plain user in somebody else's project keeps his data below /var/tmp", { skip: skipPlain }, (t) => {
+  const project = temporaryDir()
+  chmodSync(project, 0o755)
+  const script = join(import.meta.dirname, '..', '..', 'src', 'postgres', 'layout.ts')
+  const code = `const { chooseDataDir } = await import('${script}')
+    console.log(chooseDataDir('${project}', { embedded: true, log() {} }))`
+  const runAs = { ...plain, gid: plain.uid, name: 'plain' }
+  const chosen = runSync(process.execPath, ['--input-type=module', '-e', code], runAs)
+  assert.match(chosen.output, /^\/var\/tmp\/tallystick-[0-9a-f]{12}$/)
+  t.after(() => rmSync(chosen.output, { recursive: true }))
+  assert.deepEqual([statSync(chosen.output).uid, statSync(chosen.output).mode & 0o777], [plain.uid, 0o700])
+  // Whoever was faster to make that folder could swap what lies in it.
+  chownSync(chosen.output, plain.uid + 1, plain.uid + 1)
+  assert.match(
+    runSync(process.execPath, ['--input-type=module', '-e', code], runAs).output,
+    /no folder for the data/,
   )
 })
 
@@ -73,16 +91,16 @@ test('root: the server runs as a user that is not root', { skip: !root }, async 
   assert.notEqual(statSync(`/proc/${postgres.pid}`).uid, 0)
 })
 
-test('root: a cluster that a plain user made is run as that user', { skip: !root }, async (t) => {
+test('root: a cluster that a plain user made is run as that user', { skip: skipPlain }, async (t) => {
   const dataDir = temporaryDir()
-  chownSync(dataDir, NOBODY, NOBODY)
-  const holder = await startHolder(dataDir, { uid: NOBODY })
+  chownSync(dataDir, plain.uid, plain.uid)
+  const holder = await startHolder(dataDir, plain)
   await query(holder.superuserUrl, 'create table kept as select 42 as answer')
   await kill(holder, 'SIGTERM')
   assert.equal(await ends(holder.pid), true)
   const postgres = await startPostgres({ dataDir, settings, temporary: true })
   t.after(() => postgres.stop())
-  assert.equal(statSync(`/proc/${postgres.pid}`).uid, NOBODY)
+  assert.equal(statSync(`/proc/${postgres.pid}`).uid, plain.uid)
   assert.deepEqual(await query(postgres.superuserUrl, 'select answer from kept'), [{ answer: 42 }])
 })
 
@@ -107,6 +125,8 @@ test('root: binaries that the server cannot reach are copied once, for everybody
   skip: !root,
 }, async (t) => {
   const native = copyOfBinaries(closedDir())
+  // As npm unpacks them under umask 077.
+  execFileSync('chmod', ['-R', 'go-rwx', native])
   const dataDir = temporaryDir()
   const notices: string[] = []
   for (const _ of [1, 2]) {

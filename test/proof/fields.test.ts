@@ -23,7 +23,11 @@ const scopes = (count: number): string[] =>
 
 /** What each format takes, and what it does not. */
 const FORMATS: Record<string, readonly [Check, readonly JsonValue[], readonly JsonValue[]]> = {
-  text: [isText, ['a', 'é', 'x'.repeat(256)], ['', 'x'.repeat(257), 'a\n', '\u007f', '\u0085', 1, null]],
+  text: [
+    isText,
+    ['a', 'é', 'x'.repeat(256), '😂'.repeat(256)],
+    ['', 'x'.repeat(257), '😂'.repeat(257), 'a\n', '\u007f', '\u0085', 1, null],
+  ],
   hash: [
     isHash,
     ['0'.repeat(64), 'af'.repeat(32)],

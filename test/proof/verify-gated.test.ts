@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ProofErrorCode } from '../../src/proof/error.ts'
+import type { Subject } from '../../src/proof/statement.ts'
 import { makeChain, makeId, type TestChain } from '../helpers/test-chain.ts'
 import { makeGated } from '../helpers/test-gated.ts'
 import { assertRefused, verifyChain } from '../helpers/verify-chain.ts'
@@ -137,6 +138,25 @@ test('refuses a verdict by rule that was not agreed, or not what the rules said'
   }
   refused('actor_not_entitled', auto('accept'))
   refused('actor_not_entitled', auto('reject'), { gate: 'auto' })
+})
+
+test('refuses an overturned verdict about another completion, or other evidence, also where it names none', () => {
+  const overturned = (of: (g: Gated) => Subject) => (g: Gated) => {
+    g.activate()
+    g.submit()
+    g.verify()
+    const verdict = g.judge('reject')
+    g.overturn(verdict.leaf, { completion: undefined }, of(g))
+  }
+  verifyChain(live(overturned((g) => g.completion())))
+  refused(
+    'subject_unknown',
+    overturned(() => ({ name: makeId('cmp'), sha256: 'ab'.repeat(32) })),
+  )
+  refused(
+    'subject_unknown',
+    overturned((g) => ({ ...g.completion(), sha256: 'ab'.repeat(32) })),
+  )
 })
 
 test('refuses an overturned verdict that is not the one that was rendered, or without the scope for it', () => {

@@ -3,7 +3,7 @@ import { runLoad } from '../../bench/load-process.ts'
 import { Deployment, type Ledger } from '../faults/deployment.ts'
 import { formatLoad } from '../faults/kill.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
-import { formatLatency, planLoad, requireClean } from './load-on.ts'
+import { formatLatency, measureBusyPercent, planLoad, requireClean } from './load-on.ts'
 
 const PROBES_PER_SECOND = 50
 const LOAD_CONNECTIONS = 128
@@ -15,6 +15,7 @@ const RATIO_MAX = 3
  * alone, then while another ledger is loaded as fast as it goes. Load and probe are processes of their own.
  */
 export async function isolation(durationMs: number): Promise<void> {
+  console.log(`isolation: the machine is ${await measureBusyPercent()} % busy before it begins`)
   const deployment = await Deployment.start({ dir: temporaryDir(), apis: 2, worker: true })
   try {
     const [busy, quiet] = await deployment.createLedgers(2)
@@ -57,6 +58,9 @@ async function probe(
   const plan = planLoad(deployment.urls, ledger, { connections: 16, pace, durationMs, seed: name.length })
   const result = await runLoad(plan)
   console.log(`isolation: the other ledger, ${name}: ${formatLatency(result.latency)}; ${formatLoad()}`)
+  console.log(
+    `  counted from sending, without what the probe itself was late: ${formatLatency(result.service)}`,
+  )
   requireClean(`isolation, ${name}`, result)
   return result.latency.p99
 }

@@ -1,3 +1,5 @@
+import { cpus } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { LatencySummary } from '../../bench/latencies.ts'
 import type { LoadPlan, LoadResult, Pace } from '../../bench/load.ts'
 import type { Ledger } from '../faults/deployment.ts'
@@ -46,4 +48,19 @@ export function requireClean(name: string, load: LoadResult): void {
     const { unanswered, dropped, errors } = load
     throw new Error(`${name}: ${JSON.stringify({ statuses: load.statuses, errors, unanswered, dropped })}`)
   }
+}
+
+/** How busy all cores are before a run has begun, in percent: what is measured on a busy machine is its business too. */
+export async function measureBusyPercent(): Promise<number> {
+  const before = readCpuTimes()
+  await sleep(1_000)
+  const after = readCpuTimes()
+  return Math.round((100 * (after.busy - before.busy)) / (after.total - before.total))
+}
+
+function readCpuTimes(): { busy: number; total: number } {
+  const all = cpus().flatMap(({ times }) => Object.values(times))
+  const total = all.reduce((sum, time) => sum + time, 0)
+  const idle = cpus().reduce((sum, { times }) => sum + times.idle, 0)
+  return { busy: total - idle, total }
 }

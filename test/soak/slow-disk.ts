@@ -6,7 +6,7 @@ import { Deployment } from '../faults/deployment.ts'
 import { formatLoad } from '../faults/kill.ts'
 import { checkLedger } from '../faults/ledger-contents.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
-import { formatLatency, planLoad, requireClean } from './load-on.ts'
+import { formatLatency, measureBusyPercent, planLoad, requireClean } from './load-on.ts'
 
 const FSYNC_US = 2_000
 
@@ -14,6 +14,7 @@ const FSYNC_US = 2_000
 export async function slowDisk(durationMs: number): Promise<void> {
   if (spawnSync('cc', ['--version']).error)
     return console.log('slow-disk: skipped, because there is no C compiler (cc)')
+  console.log(`slow-disk: the machine is ${await measureBusyPercent()} % busy before it begins`)
   const dir = temporaryDir()
   const library = join(dir, 'slow-fsync.so')
   execFileSync('cc', ['-shared', '-fPIC', '-o', library, join(import.meta.dirname, 'slow-fsync.c'), '-ldl'])

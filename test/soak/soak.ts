@@ -49,6 +49,7 @@ async function runKill(name: string, kill: (dir: string) => Promise<Outcome>): P
   console.log(`  ${formatAttempts(attempts)}`)
   console.log(`  acknowledging again after ${recoveryMs.join(', ')} ms; ${formatLoad()}`)
   requireNothingLost(name, reckoning)
+  if (reckoning.unknown === 0) fail('no kill hit a request on its way: the test has shown nothing')
 }
 
 /** The same kills where an acknowledgement does not wait for the disk: this must lose something. */

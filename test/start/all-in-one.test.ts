@@ -17,11 +17,10 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startTestPostgres } from '../helpers/database.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
-import { ends, runs } from '../postgres/holder.ts'
+import { ends, plainUser, runs } from '../postgres/holder.ts'
 import { freePort, getRecord, launch, PROJECT_DIR, paste, startAllInOne } from './installation.ts'
 
 const root = process.getuid?.() === 0
-const NOBODY = 65_534
 
 test('the printed curl line notarizes; a second start keeps the data; Ctrl-C and SIGTERM end with 0', async () => {
   const dataDir = temporaryDir()
@@ -78,8 +77,13 @@ test('a Ctrl-C during the start ends it with 0, and leaves nothing running', asy
   const child = launch({ env: { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() } })
   while (!existsSync(join(dataDir, 'postgres', 'cluster', 'postmaster.pid'))) await sleep(5)
   const server = postgresPid(dataDir)
+  let output = ''
+  child.stdout.on('data', (data) => {
+    output += data
+  })
   child.kill('SIGINT')
   assert.deepEqual(await once(child, 'close'), [0, null])
+  assert.doesNotMatch(output, /Tallystick is running/)
   assert.equal(await ends(server), true)
 })
 
@@ -146,13 +150,14 @@ test('uses DATABASE_URL instead, and says what is wrong with one that does not w
   await assert.rejects(nobodyThere, /cannot be reached \(connection refused\): is Postgres running there\?/)
 })
 
-test('root: runs as a plain user as well', { skip: !root }, async () => {
+test('root: runs as a plain user as well', { skip: plainUser === null }, async () => {
+  const uid = plainUser!
   const dataDir = temporaryDir()
-  chownSync(dataDir, NOBODY, NOBODY)
+  chownSync(dataDir, uid, uid)
   const env = { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() }
-  const started = await startAllInOne({ env, uid: NOBODY })
+  const started = await startAllInOne({ env, uid })
   assert.equal((await paste(started.curl)).status, 201)
-  assert.equal(statSync(`/proc/${postgresPid(dataDir)}`).uid, NOBODY)
+  assert.equal(statSync(`/proc/${postgresPid(dataDir)}`).uid, uid)
   assert.equal(await started.stop('SIGINT'), 0)
 })
 

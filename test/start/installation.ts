@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { endsWithTests } from '../helpers/children.ts'
 
 export const PROJECT_DIR = resolve(import.meta.dirname, '..', '..')
 
@@ -28,12 +29,13 @@ type StartOptions = {
 export function launch(options: StartOptions): ChildProcessByStdio<null, Readable, Readable> {
   const project = options.project ?? PROJECT_DIR
   const { DATABASE_URL: _, ...inherited } = process.env
-  return spawn(process.execPath, [join(project, 'src', 'all-in-one.ts')], {
+  const child = spawn(process.execPath, [join(project, 'src', 'all-in-one.ts')], {
     cwd: options.uid === undefined ? project : '/',
     env: { ...inherited, TALLYSTICK_LOG_LEVEL: 'warn', ...options.env },
     ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  return endsWithTests(child)
 }
 
 /** What `npm start` runs, until it says that it runs; rejects with its output if it ends instead. */

@@ -18,6 +18,9 @@ import { TEST_MASTER_KEY } from '../helpers/database.ts'
  * Somebody who owns the database, with triggers disabled and constraints dropped, changes one value. Either verify
  * names it, or the column is listed here with the reason why it is no evidence. Columns come from the database's
  * own catalogue, so a new one must be classed.
+ *
+ * `idempotency_keys.seq` is evidence by half: it must name an entry of that agent which has no other key, and the change
+ * below breaks that. Moved to another such entry, it would answer a retry with another record, and nobody could tell.
  */
 const NOT_EVIDENCE: Record<string, string> = {
   'schema_migrations.*': 'about the schema, not about any ledger',

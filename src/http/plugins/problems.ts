@@ -19,8 +19,11 @@ export function useProblems(app: FastifyInstance): void {
 
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
   const known = translate(error as FastifyError)
-  if (known.status >= 500) request.log.error({ error: causeOf(error), code: known.code }, 'request failed')
-  if (known.retryAfterMs !== null) reply.header('retry-after', Math.max(1, Math.ceil(known.retryAfterMs / 1000)))
+  // Refusing must stay cheap when there is too much to do.
+  if (known.status >= 500 && known.code !== 'overloaded')
+    request.log.error({ error: causeOf(error), code: known.code }, 'request failed')
+  if (known.retryAfterMs !== null)
+    reply.header('retry-after', Math.max(1, Math.ceil(known.retryAfterMs / 1000)))
   if (known.status === 401) reply.header('www-authenticate', 'Bearer')
   return (
     reply

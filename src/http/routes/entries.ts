@@ -1,17 +1,19 @@
 import { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { findSize } from '../../db/read-entries.ts'
 import type { Deps } from '../../deps.ts'
-import { STREAM_CHUNK_CHARS } from '../../limits.ts'
+import { STREAM_CHUNK_CHARS, STREAM_STALL_MS_MAX, STREAMS_PER_LEDGER_MAX } from '../../limits.ts'
 import { entryLines, exportLines, type Shown } from '../../records/export.ts'
 import type { Caller } from '../../tenancy/caller.ts'
 import { entriesQuery } from '../schemas/entries.ts'
+import { StreamSlots } from '../stream-slots.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
 /** NDJSON, streamed: a slow reader slows the queries, and holds neither memory nor a database snapshot. */
 export function entryRoutes(app: FastifyInstance, deps: Deps): void {
   const typed = app.withTypeProvider<ZodTypes>()
   const access = { scope: 'audit:read' } as const
+  const slots = new StreamSlots(STREAMS_PER_LEDGER_MAX)
 
   typed.get(
     '/v1/entries',
@@ -22,7 +24,9 @@ export function entryRoutes(app: FastifyInstance, deps: Deps): void {
       const from = request.query.after === undefined ? 0 : Number(request.query.after) + 1
       const end =
         request.query.limit === undefined ? size : Math.min(size, from + Number(request.query.limit))
-      return sendLines(reply, entryLines(deps.readPool, ledgerId, from, end, shownTo(request.caller)))
+      return sendLines(request, reply, slots, () =>
+        entryLines(deps.readPool, ledgerId, from, end, shownTo(request.caller)),
+      )
     },
   )
 
@@ -30,7 +34,9 @@ export function entryRoutes(app: FastifyInstance, deps: Deps): void {
     const { ledger, ledgerId } = request.caller
     const size = (await findSize(deps.readPool, ledgerId)) ?? 0
     reply.header('content-disposition', `attachment; filename="${ledger}.ndjson"`)
-    return sendLines(reply, exportLines(deps.readPool, ledgerId, size, shownTo(request.caller)))
+    return sendLines(request, reply, slots, () =>
+      exportLines(deps.readPool, ledgerId, size, shownTo(request.caller)),
+    )
   })
 }
 
@@ -38,9 +44,25 @@ function shownTo(caller: Caller): Shown {
   return { documents: caller.scopes.has('records:read') }
 }
 
-function sendLines(reply: FastifyReply, lines: AsyncGenerator<string>): FastifyReply {
+function sendLines(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  slots: StreamSlots,
+  lines: () => AsyncGenerator<string>,
+): FastifyReply {
+  const release = slots.take(request.caller.ledger)
   // One chunk ahead of a slow reader, and no more: the line of a large batch alone has megabytes.
-  const chunks = Readable.from(inChunks(lines), { objectMode: true, highWaterMark: 1 })
+  const chunks = Readable.from(inChunks(lines()), { objectMode: true, highWaterMark: 1 })
+  const { socket } = request.raw
+  // Of responses that wait behind another one on their connection (pipelining) Fastify does not hear that it is gone.
+  const abandon = () => chunks.destroy()
+  socket.once('close', abandon)
+  chunks.once('close', () => {
+    socket.off('close', abandon)
+    release()
+  })
+  // Of an answer that nobody reads for so long Node closes the connection. (Injected requests' sockets can't.)
+  socket.setTimeout?.(STREAM_STALL_MS_MAX)
   return reply.header('content-type', 'application/x-ndjson').send(chunks)
 }
 

@@ -6,10 +6,13 @@ const typeName = z
   .regex(/^[a-z][a-z0-9.-]{0,62}\/[1-9][0-9]{0,8}$/)
   .describe('name/version of a type of the ledger')
 
-/** Checked for being a real time of day, and brought to milliseconds, by `parseTime`. */
+/**
+ * Checked for being a real time of day, and brought to milliseconds, by `parseTime`. Not of the year 0: the Postgres
+ * driver reads its 29 February as 1 March, and a batch's items would no longer be the ones that were signed.
+ */
 const time = z
   .string()
-  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,3})?Z$/)
+  .regex(/^(?!0000)\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,3})?Z$/)
   .describe('RFC 3339, UTC, at most milliseconds')
 
 const salt = z

@@ -1,0 +1,369 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
+import { Appender } from '../../src/append/appender.ts'
+import type { EntryRow } from '../../src/db/append-entries.ts'
+import { openWritePool } from '../../src/db/pools.ts'
+import { toUuid } from '../../src/db/uuid.ts'
+import {
+  APPEND_BATCH_BYTES_MAX,
+  APPEND_BATCH_ENTRIES_MAX,
+  APPEND_BATCH_RECORDS_MAX,
+  APPEND_QUEUE_BYTES_MAX,
+  APPEND_QUEUE_ENTRIES_MAX,
+  APPEND_QUEUE_RECORDS_MAX,
+} from '../../src/limits.ts'
+import { checkLedger } from '../helpers/check-ledger.ts'
+import { connect } from '../helpers/connect.ts'
+import { createTestDatabase, type TestDatabase } from '../helpers/database.ts'
+import { startTcpProxy } from '../helpers/tcp-proxy.ts'
+import {
+  addTestStep,
+  createTestLedger,
+  makeBatch,
+  makeEntry,
+  makeIdempotency,
+  makeRecord,
+  makeStep,
+  randomId,
+  type TestLedger,
+} from '../helpers/test-ledger.ts'
+
+const FIRST_SIZE = 3
+
+let shared: Promise<TestDatabase> | null = null
+
+async function openDatabase(t: TestContext): Promise<TestDatabase> {
+  const database = await createTestDatabase(t)
+  await addTestStep(await connect(t, database.ownerUrl))
+  return database
+}
+
+async function open(t: TestContext) {
+  shared ??= openDatabase(t)
+  const database = await shared
+  const [owner, locker] = [await connect(t, database.ownerUrl), await connect(t, database.ownerUrl)]
+  const api = await connect(t, database.apiUrl)
+  const pool = openWritePool(database.apiUrl, { warn: () => {} })
+  const appender = new Appender(pool)
+  t.after(async () => {
+    await appender.close()
+    await pool.end()
+  })
+  const ledger = await createTestLedger(api)
+  return { database, owner, locker, api, appender, ledger, check: () => checkLedger(owner, ledger.id) }
+}
+
+/** Keeps one batch in flight: an entry of a ledger whose head is locked. `release` lets it commit. */
+async function holdBatch(t: TestContext, about: { locker: pg.Client; api: pg.Client; appender: Appender }) {
+  const ledger = await createTestLedger(about.api)
+  await about.locker.query('begin')
+  const id = toUuid(ledger.id)
+  await about.locker.query('select from tallystick.chain_heads where ledger_id = $1 for update', [id])
+  const first = about.appender.append(makeEntry(ledger))
+  while (about.appender.queuedEntries > 0) await sleep(1)
+  let held = true
+  const release = async () => {
+    if (held) await about.locker.query('rollback')
+    held = false
+    return await first
+  }
+  t.after(release)
+  return { ledger, release }
+}
+
+/** The number of the transaction that appended each seq from `from` on, counted from 0. */
+async function transactionsOf(owner: pg.Client, ledger: TestLedger, from = FIRST_SIZE): Promise<number[]> {
+  const { rows } = await owner.query(
+    `select dense_rank() over (order by xmin::text::bigint)::int - 1 as n from tallystick.entries
+     where ledger_id = $1 and seq >= $2 order by seq`,
+    [toUuid(ledger.id), from],
+  )
+  return rows.map((row) => row.n)
+}
+
+const keyed = (ledger: TestLedger, key: string): EntryRow =>
+  makeEntry(ledger, { idempotency: makeIdempotency(key, 'request') })
+
+test('what arrives while a batch commits makes one batch, the next', async (t) => {
+  const { database, owner, locker, api, appender, ledger, check } = await open(t)
+  const superuser = await connect(t, database.superuserUrl)
+  const held = await holdBatch(t, { locker, api, appender })
+  const pending = Array.from({ length: 30 }, () => appender.append(makeEntry(ledger)))
+  await sleep(30)
+  assert.equal(appender.queuedEntries, 30, 'one batch is in flight, and no other')
+  const { rows } = await superuser.query(
+    `select count(*)::int from pg_stat_activity where datname = current_database()
+     and state = 'active' and application_name = 'tallystick write'`,
+  )
+  assert.equal(rows[0].count, 1)
+  assert.equal((await held.release()).status, 'appended')
+  await Promise.all(pending)
+  assert.deepEqual(await transactionsOf(owner, ledger), Array(30).fill(0))
+  assert.equal(await check(), FIRST_SIZE + 30)
+})
+
+test('what arrives in one turn of the event loop makes one batch, though nothing is in flight', async (t) => {
+  const { owner, appender, ledger } = await open(t)
+  await Promise.all(Array.from({ length: 20 }, () => appender.append(makeEntry(ledger))))
+  assert.deepEqual(await transactionsOf(owner, ledger), Array(20).fill(0))
+})
+
+test('an idle appender commits at once, each by itself', async (t) => {
+  const { appender, ledger, check } = await open(t)
+  await appender.append(makeEntry(ledger))
+  const startedAt = performance.now()
+  for (let i = 0; i < 20; i++) await appender.append(makeEntry(ledger))
+  assert.ok((performance.now() - startedAt) / 20 < 50, 'no timer delays it')
+  assert.equal(await check(), FIRST_SIZE + 21)
+})
+
+test('settles every promise once, in the order of its ledger', async (t) => {
+  const { api, appender, ledger, check } = await open(t)
+  const other = await createTestLedger(api)
+  const settled: string[] = []
+  const append = async (about: TestLedger, name: string, i: number) => {
+    const outcome = await appender.append(makeEntry(about))
+    assert.equal(outcome.status === 'appended' && outcome.seq, FIRST_SIZE + i)
+    settled.push(`${name} ${i}`)
+  }
+  const all: Promise<void>[] = []
+  for (let i = 0; i < 700; i++) all.push(append(ledger, 'a', i), append(other, 'b', i))
+  await Promise.all(all)
+  for (const name of ['a', 'b']) {
+    assert.deepEqual(
+      settled.filter((line) => line.startsWith(name)),
+      Array.from({ length: 700 }, (_, i) => `${name} ${i}`),
+    )
+  }
+  assert.equal(await check(), FIRST_SIZE + 700)
+})
+
+test('a batch is bounded in entries, and in records', async (t) => {
+  const { owner, locker, api, appender, ledger } = await open(t)
+  const held = await holdBatch(t, { locker, api, appender })
+  const entries = APPEND_BATCH_ENTRIES_MAX + 5
+  const many = Array.from({ length: entries }, () => appender.append(makeEntry(ledger)))
+  await held.release()
+  await Promise.all(many)
+  const inBatches = await transactionsOf(owner, ledger)
+  assert.deepEqual(
+    [inBatches.filter((n) => n === 0).length, inBatches.filter((n) => n === 1).length],
+    [APPEND_BATCH_ENTRIES_MAX, 5],
+  )
+  const heldAgain = await holdBatch(t, { locker, api, appender })
+  const half = APPEND_BATCH_RECORDS_MAX / 2
+  const large = Array.from({ length: 3 }, () => appender.append(makeBatch(ledger, half)))
+  await heldAgain.release()
+  await Promise.all(large)
+  assert.deepEqual(await transactionsOf(owner, ledger, FIRST_SIZE + entries), [0, 0, 1])
+})
+
+test('a deep ledger does not delay a shallow one', async (t) => {
+  const { owner, locker, api, appender, ledger } = await open(t)
+  const shallow = await createTestLedger(api)
+  const held = await holdBatch(t, { locker, api, appender })
+  const deep = Array.from({ length: 2_000 }, () => appender.append(makeEntry(ledger)))
+  const few = Array.from({ length: 3 }, () => appender.append(makeEntry(shallow)))
+  await held.release()
+  await Promise.all([...few, ...deep])
+  const { rows } = await owner.query(
+    `select (select min(xmin::text::bigint) from tallystick.entries where ledger_id = $1 and seq >= $3) as deep,
+       (select max(xmin::text::bigint) from tallystick.entries where ledger_id = $2 and seq >= $3) as shallow`,
+    [toUuid(ledger.id), toUuid(shallow.id), FIRST_SIZE],
+  )
+  assert.equal(rows[0].shallow, rows[0].deep, 'the shallow ledger was in the first batch')
+})
+
+test('a second item for a record or a key leads the next batch', async (t) => {
+  const { owner, locker, api, appender, ledger, check } = await open(t)
+  const held = await holdBatch(t, { locker, api, appender })
+  const record = makeEntry(ledger)
+  const step = makeStep(ledger, record.subjectId, 2, record.leaf)
+  const third = makeStep(ledger, record.subjectId, 3, step.leaf)
+  const items = [record, keyed(ledger, 'k'), step, keyed(ledger, 'k'), third, makeEntry(ledger)]
+  const pending = Promise.all(items.map((item) => appender.append(item)))
+  await held.release()
+  const outcomes = await pending
+  assert.deepEqual(
+    outcomes.map((outcome) => [outcome.status, 'seq' in outcome ? outcome.seq - FIRST_SIZE : null]),
+    [
+      ['appended', 0],
+      ['appended', 1],
+      ['appended', 3],
+      ['replayed', 1],
+      ['appended', 4],
+      ['appended', 2],
+    ],
+  )
+  assert.deepEqual(await transactionsOf(owner, ledger), [0, 0, 0, 1, 2])
+  assert.equal(await check(), FIRST_SIZE + 5)
+})
+
+test('an entry that Postgres refuses spoils no neighbour in its batch', async (t) => {
+  const { locker, api, appender, ledger, check } = await open(t)
+  const held = await holdBatch(t, { locker, api, appender })
+  const items = Array.from({ length: 40 }, (_, i) =>
+    i % 13 === 5 ? makeEntry(ledger, { leaf: Buffer.alloc(32) }) : makeEntry(ledger),
+  )
+  const pending = Promise.all(items.map((item) => appender.append(item)))
+  await held.release()
+  const statuses = (await pending).map((outcome) => outcome.status)
+  assert.deepEqual(
+    statuses,
+    items.map((_, i) => (i % 13 === 5 ? 'failed' : 'appended')),
+  )
+  assert.equal(await check(), FIRST_SIZE + 37)
+})
+
+test('refuses at once what is more than the queue holds, and commits all that it took', async (t) => {
+  const { locker, api, appender, ledger, check } = await open(t)
+  const held = await holdBatch(t, { locker, api, appender })
+  const taken = Array.from({ length: APPEND_QUEUE_ENTRIES_MAX }, () => appender.append(makeEntry(ledger)))
+  const refused = await appender.append(makeEntry(ledger))
+  assert.equal(refused.status, 'overloaded')
+  assert.ok(refused.status === 'overloaded' && refused.retryAfterMs > 0)
+  assert.equal(appender.queuedEntries, APPEND_QUEUE_ENTRIES_MAX)
+  await held.release()
+  for (const outcome of await Promise.all(taken)) assert.equal(outcome.status, 'appended')
+  assert.equal((await appender.append(makeEntry(ledger))).status, 'appended')
+  assert.equal(await check(), FIRST_SIZE + APPEND_QUEUE_ENTRIES_MAX + 1)
+})
+
+test('the queue is bounded in records and in bytes too', async (t) => {
+  const { database, ledger } = await open(t)
+  const payload = `"${'x'.repeat(64_000)}"`
+  const heavy = Array.from({ length: 60 }, (_, index) => makeRecord(randomId(), { index, payload }))
+  const cases: [EntryRow, number][] = [
+    [makeBatch(ledger, 2_000), Math.floor(APPEND_QUEUE_RECORDS_MAX / 2_000)],
+    [
+      makeBatch(ledger, 0, { records: heavy }),
+      Math.floor(APPEND_QUEUE_BYTES_MAX / (60 * payload.length + 120)),
+    ],
+  ]
+  for (const [entry, max] of cases) {
+    // Nothing of it need be written: the database goes away while the first batch is in flight.
+    const proxy = await startTcpProxy(t, database.apiUrl)
+    const pool = openWritePool(proxy.url, { warn: () => {} })
+    const appender = new Appender(pool)
+    proxy.hold()
+    const pending = [appender.append(makeEntry(ledger))]
+    while (appender.queuedEntries > 0) await sleep(1)
+    let taken = 0
+    for (; taken <= max; taken++) {
+      const appending = appender.append(entry)
+      if ((await Promise.race([appending, null]))?.status === 'overloaded') break
+      pending.push(appending)
+    }
+    assert.equal(taken, max)
+    proxy.refuse()
+    await appender.close()
+    for (const outcome of await Promise.all(pending)) assert.match(outcome.status, /^(unknown|unavailable)$/)
+    await pool.end()
+  }
+})
+
+test('a batch is bounded in bytes, though one entry may be as large as it likes', async (t) => {
+  const { owner, locker, api, appender, ledger } = await open(t)
+  const payload = `"${'x'.repeat(64_000)}"`
+  const make = () =>
+    makeBatch(ledger, 0, {
+      records: Array.from({ length: 60 }, (_, index) => makeRecord(randomId(), { index, payload })),
+    })
+  const fitting = Math.floor(APPEND_BATCH_BYTES_MAX / (60 * payload.length))
+  const held = await holdBatch(t, { locker, api, appender })
+  const pending = Array.from({ length: fitting + 1 }, () => appender.append(make()))
+  await held.release()
+  await Promise.all(pending)
+  assert.deepEqual(await transactionsOf(owner, ledger), [...Array(fitting).fill(0), 1])
+})
+
+test('refuses at once when batches have become so slow that the wait would be too long', async (t) => {
+  const { locker, api, appender, ledger } = await open(t)
+  const held = await holdBatch(t, { locker, api, appender })
+  await sleep(2_500)
+  await held.release()
+  const again = await holdBatch(t, { locker, api, appender })
+  let taken = 0
+  for (; taken < APPEND_QUEUE_ENTRIES_MAX; taken++) {
+    const entry = makeEntry(ledger, { kid: Buffer.alloc(32) }) // stale: it need not be written
+    const outcome = await Promise.race([appender.append(entry), null])
+    if (outcome?.status === 'overloaded') {
+      assert.ok(outcome.retryAfterMs > 1_000)
+      break
+    }
+  }
+  assert.ok(taken > APPEND_BATCH_ENTRIES_MAX && taken < APPEND_QUEUE_ENTRIES_MAX, `took ${taken}`)
+  await again.release()
+})
+
+test('closing takes nothing more, and returns when all that was taken is committed', async (t) => {
+  const { locker, api, appender, ledger, check } = await open(t)
+  const held = await holdBatch(t, { locker, api, appender })
+  let settled = 0
+  for (let i = 0; i < 1_000; i++) {
+    void appender.append(makeEntry(ledger)).then((outcome) => {
+      if (outcome.status === 'appended') settled++
+    })
+  }
+  const closing = Promise.all([appender.close(), appender.close()])
+  assert.equal((await appender.append(makeEntry(ledger))).status, 'unavailable')
+  await held.release()
+  await closing
+  assert.equal(settled, 1_000)
+  assert.equal(await check(), FIRST_SIZE + 1_000)
+  await appender.close()
+})
+
+test('whatever happens to connections, every entry ends once, and a retry with its key finds the first', async (t) => {
+  const { database, owner, api } = await open(t)
+  const proxy = await startTcpProxy(t, database.apiUrl)
+  const pool = openWritePool(proxy.url, { warn: () => {} })
+  const appender = new Appender(pool)
+  const ledgers = [await createTestLedger(api), await createTestLedger(api)]
+  const seen = new Set<string>()
+  const seqs = new Map<string, number>()
+  let working = true
+
+  const client = async (name: number) => {
+    for (let i = 0; i < 40; i++) {
+      const ledger = ledgers[(name + i) % ledgers.length]!
+      const entry = keyed(ledger, `${name} ${i}`)
+      for (;;) {
+        const outcome = await appender.append({ ...entry, recordedAtMs: Date.now() })
+        seen.add(outcome.status)
+        if (outcome.status === 'appended' || outcome.status === 'replayed') {
+          const at = `${toUuid(ledger.id)} ${outcome.seq}`
+          assert.ok(!seqs.has(at), 'two requests were answered with the same entry')
+          seqs.set(at, i)
+          break
+        }
+        assert.ok(outcome.status === 'unknown' || outcome.status === 'unavailable', outcome.status)
+        await sleep(1)
+      }
+    }
+  }
+  const cutting = (async () => {
+    while (working) {
+      // A slow machine must get somewhere between two cuts.
+      const before = seqs.size
+      while (working && seqs.size < before + 16) await sleep(1)
+      await sleep(Math.random() * 5)
+      const bytes = Math.floor(Math.random() * 3_000)
+      if (Math.random() < 0.4) proxy.cutAfter({ toServer: bytes })
+      else if (Math.random() < 0.7) proxy.cutAfter({ toClient: bytes >> 2 })
+      else proxy.cut()
+    }
+  })()
+  await Promise.all(Array.from({ length: 16 }, (_, name) => client(name)))
+  working = false
+  await cutting
+  await appender.close()
+  await pool.end()
+  let entries = 0
+  for (const ledger of ledgers) entries += (await checkLedger(owner, ledger.id)) - FIRST_SIZE
+  assert.equal(entries, 16 * 40, 'nothing lost, nothing doubled')
+  assert.equal(seqs.size, 16 * 40)
+  assert.ok(seen.has('unknown') && seen.has('replayed'), `${[...seen]}`)
+})

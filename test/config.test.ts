@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseConfig, required } from '../src/config.ts'
+
+test('an empty environment is a valid configuration, and an empty variable is not set', () => {
+  const empty = parseConfig({})
+  assert.equal(empty.port, 3000)
+  assert.equal(empty.publicUrl, 'http://localhost:3000')
+  assert.equal(empty.ownerUrl, null)
+  assert.deepEqual(parseConfig({ DATABASE_URL: '', TALLYSTICK_PORT: '', TALLYSTICK_MASTER_KEY: '' }), empty)
+})
+
+test('a master key is 32 bytes, as hex or as base64', () => {
+  const key = Buffer.alloc(32, 7)
+  for (const spelling of [key.toString('hex'), key.toString('base64')]) {
+    assert.deepEqual(parseConfig({ TALLYSTICK_MASTER_KEY: spelling }).masterKey, key)
+  }
+})
+
+test('every fault is named by its variable, and no value is shown', () => {
+  const faulty = {
+    TALLYSTICK_PORT: '70000',
+    DATABASE_URL: 'mysql://root:hunter2@localhost/x',
+    TALLYSTICK_MASTER_KEY: 'c2hvcnQ',
+    TALLYSTICK_OPERATOR_KEY: 'hunter3',
+  }
+  assert.throws(
+    () => parseConfig(faulty),
+    ({ message }: Error) => {
+      for (const name of Object.keys(faulty)) assert.ok(message.includes(name), name)
+      assert.doesNotMatch(message, /hunter|c2hvcnQ/)
+      return true
+    },
+  )
+})
+
+test('the public URL loses its closing slashes, so that issuers are spelled one way', () => {
+  assert.equal(
+    parseConfig({ TALLYSTICK_PUBLIC_URL: 'https://ledger.example//' }).publicUrl,
+    'https://ledger.example',
+  )
+})
+
+test('what a part needs and lacks is named, with its purpose', () => {
+  assert.throws(
+    () => required(null, 'TALLYSTICK_MASTER_KEY', 'it opens the key'),
+    /TALLYSTICK_MASTER_KEY is not set: it opens/,
+  )
+})

@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { type TestContext, test } from 'node:test'
+import pg from 'pg'
+import { checkLogin, ensureLogins } from '../../src/db/logins.ts'
+import { checkSchema, listMigrations, migrate } from '../../src/db/migrate.ts'
+import { makeMasterKey } from '../../src/signing/master-key.ts'
+import { checkLedger } from '../helpers/check-ledger.ts'
+import { connect } from '../helpers/connect.ts'
+import {
+  createEmptyDatabase,
+  createTestDatabase,
+  startTestPostgres,
+  TEST_MASTER_KEY,
+  TEST_PASSWORDS,
+} from '../helpers/database.ts'
+import { TEST_SETTINGS } from '../helpers/postgres.ts'
+import { createTestLedger } from '../helpers/test-ledger.ts'
+
+const masterKey = makeMasterKey(TEST_MASTER_KEY)
+const passwords = { api: TEST_PASSWORDS.api, worker: TEST_PASSWORDS.worker }
+const names = listMigrations().map((migration) => migration.name)
+
+/** What `npm run migrate` does, in a process of its own; its standard output. */
+function migrateInProcess(ownerUrl: string, apiUrl: string, workerUrl: string): Promise<string> {
+  const child = spawn(process.execPath, ['src/migrate.ts'], {
+    cwd: new URL('../..', import.meta.url).pathname,
+    env: {
+      PATH: process.env['PATH'],
+      DATABASE_URL: ownerUrl,
+      TALLYSTICK_API_DATABASE_URL: apiUrl,
+      TALLYSTICK_WORKER_DATABASE_URL: workerUrl,
+      TALLYSTICK_MASTER_KEY: Buffer.from(TEST_MASTER_KEY).toString('base64'),
+    },
+  })
+  let output = ''
+  child.stdout.on('data', (chunk) => (output += chunk))
+  child.stderr.on('data', (chunk) => (output += chunk))
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('exit', (code) => (code === 0 ? resolve(output) : reject(new Error(output))))
+  })
+}
+
+function withLogin(url: string, login: keyof typeof passwords): string {
+  const changed = new URL(url)
+  changed.username = `tallystick_${login}`
+  changed.password = passwords[login]
+  return changed.href
+}
+
+async function checkMigrated(t: TestContext, ownerUrl: string): Promise<void> {
+  const owner = await connect(t, ownerUrl)
+  const { rows } = await owner.query('select name from tallystick.schema_migrations order by version')
+  assert.deepEqual(
+    rows.map((row) => row.name),
+    names,
+  )
+  const keys = await owner.query('select use from tallystick.server_keys order by use')
+  assert.deepEqual(
+    keys.rows.map((row) => row.use),
+    ['envelope', 'note'],
+    'the first keys were made once',
+  )
+  await checkSchema(owner)
+  for (const login of ['api', 'worker'] as const) {
+    const client = await connect(t, withLogin(ownerUrl, login))
+    await checkSchema(client)
+    await checkLogin(client)
+  }
+}
+
+test('several processes may migrate one database at once: one does, the others find it done', async (t) => {
+  const { ownerUrl } = await createEmptyDatabase(t)
+  await prepareLogins(t)
+  // Without passwords to set: setting one would make them wait for each other by accident.
+  const [apiUrl, workerUrl] = (['api', 'worker'] as const).map((login) => {
+    const url = new URL(withLogin(ownerUrl, login))
+    url.password = ''
+    return url.href
+  }) as [string, string]
+  const outputs = await Promise.all([1, 2, 3].map(() => migrateInProcess(ownerUrl, apiUrl, workerUrl)))
+  const applied = outputs.filter((output) => output.includes(names[0]!))
+  assert.equal(applied.length, 1, outputs.join('\n'))
+  await checkMigrated(t, ownerUrl)
+})
+
+test('several databases of one server may be migrated at once, though they share the logins', async (t) => {
+  const databases = await Promise.all([1, 2, 3, 4].map(() => createEmptyDatabase(t)))
+  await prepareLogins(t)
+  const all = databases.flatMap(({ ownerUrl }) => [ownerUrl, ownerUrl])
+  const applied = await Promise.all(all.map((ownerUrl) => migrate({ ownerUrl, masterKey, passwords })))
+  assert.equal(applied.filter((list) => list.length > 0).length, databases.length)
+  for (const { ownerUrl } of databases) await checkMigrated(t, ownerUrl)
+})
+
+test('works on Postgres 15 as well as on the embedded one', { skip: skipWithout15() }, async (t) => {
+  const settings = { ...TEST_SETTINGS, max_connections: 20, shared_buffers: '16MB' }
+  const postgres = await startTestPostgres(t, { binDir: BIN_15, settings })
+  const { ownerUrl } = postgres
+  assert.deepEqual(await migrate({ ownerUrl, masterKey, passwords }), names)
+  assert.deepEqual(await migrate({ ownerUrl, masterKey, passwords }), [])
+  await checkMigrated(t, ownerUrl)
+  const ledger = await createTestLedger(await connect(t, withLogin(ownerUrl, 'api')))
+  assert.equal(await checkLedger(await connect(t, ownerUrl), ledger.id), 3)
+})
+
+const BIN_15 = '/usr/lib/postgresql/15/bin'
+
+function skipWithout15(): string | false {
+  return existsSync('/usr/lib/postgresql/15/bin/postgres') ? false : 'this machine has no Postgres 15'
+}
+
+/** Their passwords are everybody's in this suite: a database that is made from the template sets them. */
+async function prepareLogins(t: TestContext): Promise<void> {
+  await createTestDatabase(t)
+}
+
+test('a failed migration leaves nothing behind', async (t) => {
+  const { ownerUrl } = await createEmptyDatabase(t)
+  await prepareLogins(t)
+  const owner = await connect(t, ownerUrl)
+  // Something that stands in the way of the last statements.
+  await owner.query('create schema tallystick; create table tallystick.tree_tiles ()')
+  await assert.rejects(migrate({ ownerUrl, masterKey, passwords }), { code: '42P07' })
+  const { rows } = await owner.query(
+    "select relname from pg_class where relnamespace = 'tallystick'::regnamespace",
+  )
+  assert.deepEqual(rows, [{ relname: 'tree_tiles' }])
+  await owner.query('drop table tallystick.tree_tiles')
+  assert.deepEqual(await migrate({ ownerUrl, masterKey, passwords }), names)
+})
+
+test('a server refuses a database that is not migrated, or not far enough', async (t) => {
+  const { ownerUrl, superuserUrl } = await createEmptyDatabase(t)
+  const owner = await connect(t, ownerUrl)
+  await assert.rejects(checkSchema(owner), /not migrated: run `npm run migrate`/)
+  await prepareLogins(t)
+  await migrate({ ownerUrl, masterKey, passwords })
+  await checkSchema(owner)
+  const superuser = await connect(t, superuserUrl)
+  await superuser.query('delete from tallystick.schema_migrations where version = 2')
+  await assert.rejects(checkSchema(owner), /lacks 0002-append-entries.sql: run/)
+})
+
+test('a server, and migrate, refuse a database that is newer than they are', async (t) => {
+  const { ownerUrl } = await createTestDatabase(t)
+  const owner = await connect(t, ownerUrl)
+  await owner.query("insert into tallystick.schema_migrations values (9999, '9999-later.sql', '')")
+  await assert.rejects(checkSchema(owner), /migration 9999\) is newer than this version/)
+  await assert.rejects(migrate({ ownerUrl, masterKey, passwords }), /migration 9999\) is newer/)
+})
+
+test('a server, and migrate, refuse a database that was migrated with other files', async (t) => {
+  const { ownerUrl } = await createTestDatabase(t)
+  const owner = await connect(t, ownerUrl)
+  await owner.query("update tallystick.schema_migrations set sha256 = 'another' where version = 1")
+  await assert.rejects(checkSchema(owner), /0001-core.sql is not the file/)
+  await assert.rejects(migrate({ ownerUrl, masterKey, passwords }), /0001-core.sql is not the file/)
+})
+
+test('leaves the password of a login alone that it was not given', async (t) => {
+  const { ownerUrl, apiUrl } = await createTestDatabase(t)
+  const owner = await connect(t, ownerUrl)
+  await ensureLogins(owner, { api: null, worker: null })
+  await connect(t, apiUrl)
+})
+
+test('takes the logins of the API and of the worker', async (t) => {
+  const { apiUrl, workerUrl } = await createTestDatabase(t)
+  for (const url of [apiUrl, workerUrl]) await checkLogin(await connect(t, url))
+})
+
+test('refuses logins that could do more than a stolen pod may', async (t) => {
+  const database = await createTestDatabase(t)
+  const superuser = await connect(t, database.superuserUrl)
+  await assert.rejects(checkLogin(superuser), /login postgres is too powerful .* may become a superuser/)
+  await assert.rejects(
+    checkLogin(await connect(t, database.ownerUrl)),
+    /may write into entries.*owns a table/,
+  )
+
+  const login = `login_${database.name}`
+  await superuser.query(`create role ${login} login password 'test' noinherit`)
+  const url = new URL(database.apiUrl)
+  url.username = login
+  url.password = 'test'
+  const client = new pg.Client({ connectionString: url.href })
+  await client.connect()
+  try {
+    await superuser.query(`grant usage on schema tallystick to ${login}`)
+    await checkLogin(client)
+    const powers: [string, string, RegExp][] = [
+      // noinherit: it has none of the owner's rights until it says SET ROLE
+      [`grant tallystick_owner to ${login}`, `revoke tallystick_owner from ${login}`, /may become its owner/],
+      [`alter role ${login} superuser`, `alter role ${login} nosuperuser`, /superuser/],
+      [`alter role ${login} createrole`, `alter role ${login} nocreaterole`, /may create roles/],
+      [
+        `grant pg_write_all_data to ${login}`,
+        `revoke pg_write_all_data from ${login}`,
+        /may write everything/,
+      ],
+      ...['insert', 'update', 'delete', 'truncate', 'trigger'].map((privilege): [string, string, RegExp] => [
+        `grant ${privilege} on tallystick.entries to ${login}`,
+        `revoke ${privilege} on tallystick.entries from ${login}`,
+        /may write into entries/,
+      ]),
+      [
+        `grant update (envelope) on tallystick.entries to ${login}`,
+        `revoke update (envelope) on tallystick.entries from ${login}`,
+        /may write columns of entries/,
+      ],
+      [
+        `grant create on schema tallystick to ${login}`,
+        `revoke create on schema tallystick from ${login}`,
+        /may create in the schema/,
+      ],
+      [
+        `alter function tallystick.append_details owner to ${login}`,
+        'alter function tallystick.append_details owner to tallystick_owner',
+        /owns a function/,
+      ],
+    ]
+    for (const [give, take, reason] of powers) {
+      await superuser.query(give)
+      await assert.rejects(checkLogin(client), reason, give)
+      await superuser.query(take)
+      await checkLogin(client)
+    }
+  } finally {
+    await client.end()
+    await superuser.query(`revoke all on schema tallystick from ${login}; drop role ${login}`)
+  }
+})

@@ -1,0 +1,18 @@
+import type { ChildProcess } from 'node:child_process'
+import { after } from 'node:test'
+
+const children: ChildProcess[] = []
+
+/** A test that fails half-way leaves its processes behind, and they would keep the test file from ending. */
+export function endsWithTests<T extends ChildProcess>(child: T): T {
+  children.push(child)
+  return child
+}
+
+after(() => {
+  for (const child of children) {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
+    for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy()
+    child.unref()
+  }
+})

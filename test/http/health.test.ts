@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { VERSION } from '../../src/config.ts'
+import { openDeps } from '../../src/deps.ts'
+import { buildTestApp, expectStatus, testConfig } from '../helpers/app.ts'
+import { assertProblem } from '../helpers/assert-problem.ts'
+import { createEmptyDatabase, createTestDatabase, TEST_PASSWORDS, urlFor } from '../helpers/database.ts'
+import { startTcpProxy, type TcpProxy } from '../helpers/tcp-proxy.ts'
+
+test('/livez answers while the process lives, and /readyz while it can work', async (t) => {
+  let proxy!: TcpProxy
+  const app = await buildTestApp(t, {
+    async apiUrl(database) {
+      proxy = await startTcpProxy(t, database.apiUrl)
+      return proxy.url
+    },
+  })
+  const health = (url: string) => app.send('GET', url, { key: null })
+  assert.deepEqual(expectStatus(200, await health('/livez')).json(), { status: 'ok', version: VERSION })
+  assert.deepEqual(expectStatus(200, await health('/readyz')).json(), { status: 'ready', version: VERSION })
+
+  proxy.refuse()
+  expectStatus(200, await health('/livez'))
+  assert.equal(assertProblem(await health('/readyz'), 503, 'unavailable')['retryable'], true)
+
+  proxy.accept()
+  expectStatus(200, await health('/readyz'))
+
+  await app.sql('alter table tallystick.schema_migrations rename to elsewhere')
+  assertProblem(await health('/readyz'), 503, 'unavailable')
+  expectStatus(200, await health('/livez'))
+})
+
+test('a server refuses to start', async (t) => {
+  const refuses = async (url: string, why: RegExp, environment: Record<string, string> = {}) => {
+    await assert.rejects(openDeps(testConfig(url, environment)), (error: Error) => {
+      assert.match(error.message, why)
+      assert.doesNotMatch(error.message, new RegExp(Object.values(TEST_PASSWORDS).join('|')))
+      return true
+    })
+  }
+
+  await t.test('on a database that was not migrated, and says how to migrate it', async (t) => {
+    const { ownerUrl } = await createEmptyDatabase(t)
+    await refuses(ownerUrl, /not migrated[\s\S]*npm run migrate/)
+  })
+
+  await t.test('on a schema that is newer than itself', async (t) => {
+    const app = await buildTestApp(t)
+    await app.sql(`insert into tallystick.schema_migrations (version, name, sha256)
+      values (9999, '9999-from-the-future.sql', repeat('0', 64))`)
+    await refuses(app.database.apiUrl, /migration 9999[\s\S]*newer than this version/)
+    assertProblem(await app.send('GET', '/readyz', { key: null }), 503, 'unavailable')
+  })
+
+  await t.test('on a schema that lacks its newest migration', async (t) => {
+    const app = await buildTestApp(t)
+    await app.sql(`delete from tallystick.schema_migrations
+      where version = (select max(version) from tallystick.schema_migrations)`)
+    await refuses(app.database.apiUrl, /lacks \d{4}-[\s\S]*npm run migrate/)
+  })
+
+  await t.test('on a schema made by another edition of a migration', async (t) => {
+    const app = await buildTestApp(t)
+    await app.sql(`update tallystick.schema_migrations set sha256 = repeat('0', 64) where version = 1`)
+    await refuses(app.database.apiUrl, /0001-core\.sql is not the file/)
+  })
+
+  await t.test('as a login that could rewrite history, and names the one to use', async (t) => {
+    const database = await createTestDatabase(t)
+    await refuses(database.ownerUrl, /tallystick_owner is too powerful[\s\S]*use the login tallystick_api/)
+    await refuses(database.superuserUrl, /too powerful[\s\S]*superuser[\s\S]*use the login tallystick_api/)
+  })
+
+  await t.test('with another master key, or without one', async (t) => {
+    const { apiUrl } = await createTestDatabase(t)
+    const masterKey = '00'.repeat(32)
+    await refuses(apiUrl, /TALLYSTICK_MASTER_KEY is not the one/, { TALLYSTICK_MASTER_KEY: masterKey })
+    const config = { ...testConfig(apiUrl), masterKey: null }
+    await assert.rejects(openDeps(config), /TALLYSTICK_MASTER_KEY is not set/)
+    await assert.rejects(openDeps({ ...config, apiUrl: null }), /TALLYSTICK_API_DATABASE_URL is not set/)
+  })
+
+  await t.test('with a wrong password, or where no Postgres is', async (t) => {
+    const database = await createTestDatabase(t)
+    const wrong = urlFor(database.superuserUrl, database.name, 'tallystick_api', 'wrong')
+    await refuses(wrong, /password authentication failed|trust/)
+    await refuses('postgres://tallystick_api:x@127.0.0.1:1/tallystick', /ECONNREFUSED/)
+  })
+})

@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseJsonText } from '../../src/proof/json-text.ts'
+import { genericBody } from '../helpers/app.ts'
+
+/** 20 ms each on a slow machine. Once the optimizer had seen a few, it took 5 to 14 s for each of them. */
+const CPU_MS_MAX = 2_000
+
+test('a body of 4 MiB costs no more after many of them', () => {
+  const records = Array.from({ length: 2_000 }, (_, i) => genericBody({ i, text: 'x'.repeat(2_000) }))
+  const body = Buffer.from(JSON.stringify({ records }))
+  for (let i = 0; i < 40; i++) {
+    const before = process.cpuUsage()
+    parseJsonText(body.toString('utf8'), { depthMax: 32 })
+    const { user, system } = process.cpuUsage(before)
+    assert.ok((user + system) / 1000 < CPU_MS_MAX, `number ${i} took ${(user + system) / 1000} ms`)
+  }
+})

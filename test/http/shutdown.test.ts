@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { Agent, get, request as httpRequest, type IncomingMessage } from 'node:http'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startServer } from '../../src/server.ts'
+import { buildTestApp, expectStatus, genericBody, type TestApp, testConfig } from '../helpers/app.ts'
+import { lockHeads, until } from '../helpers/wait.ts'
+
+test('a server that is closed', async (t) => {
+  // Makes the ledger and looks at the database; the server under test is another one, on a socket.
+  const app = await buildTestApp(t)
+
+  await t.test('answers what it has taken, and takes nothing more', async (t) => {
+    const server = await startServer(testConfig(app.database.apiUrl))
+    await post(app, server.url)
+    const before = await countEntries(app)
+    const release = await lockHeads(t, app.database.superuserUrl)
+    const pending = Array.from({ length: 20 }, () => post(app, server.url))
+    await sleep(200) // one batch waits for the lock, the rest waits for that batch
+    const closed = server.close()
+    await sleep(50)
+    await assert.rejects(post(app, server.url), /ECONNREFUSED|ECONNRESET/)
+    assert.equal(await Promise.race([closed.then(() => 'closed'), sleep(100).then(() => 'open')]), 'open')
+
+    await release()
+    const answers = await Promise.all(pending)
+    await closed
+    for (const { status, body } of answers) {
+      assert.equal(status, 201, body)
+      expectStatus(200, await app.send('GET', `/v1/records/${JSON.parse(body).id}`))
+    }
+    assert.equal(await countEntries(app), before + 20)
+  })
+
+  await t.test('closes kept connections as soon as nothing is under way on them', async () => {
+    const server = await startServer(testConfig(app.database.apiUrl))
+    const agent = new Agent({ keepAlive: true })
+    for (let i = 0; i < 3; i++) assert.equal((await post(app, server.url, agent)).status, 201)
+    const startedAt = performance.now()
+    await server.close()
+    assert.ok(performance.now() - startedAt < 1_000)
+    agent.destroy()
+  })
+
+  await t.test('closes a kept connection after the answer that was under way on it', async (t) => {
+    const server = await startServer(testConfig(app.database.apiUrl))
+    const agent = new Agent({ keepAlive: true })
+    await post(app, server.url, agent)
+    const release = await lockHeads(t, app.database.superuserUrl)
+    const pending = post(app, server.url, agent)
+    await sleep(100)
+    const closed = server.close()
+    await release()
+    const startedAt = performance.now()
+    assert.equal((await pending).status, 201)
+    await closed
+    assert.ok(performance.now() - startedAt < 1_000, 'the client did not have to hang up')
+    agent.destroy()
+  })
+
+  await t.test('does not wait for ever for one who reads slowly', async () => {
+    const records = Array.from({ length: 60 }, () => genericBody({ text: 'x'.repeat(60_000) }))
+    for (let i = 0; i < 6; i++)
+      expectStatus(201, await app.send('POST', '/v1/records/batch', { body: { records } }))
+    const server = await startServer(testConfig(app.database.apiUrl), 300)
+    const headers = { authorization: `Bearer ${app.ledger.key.key}` }
+    const stream = await new Promise<IncomingMessage>((resolve) => {
+      get(`${server.url}/v1/export`, { headers, agent: false }, resolve)
+    })
+    stream.on('error', () => {})
+    await new Promise((resolve) => stream.once('readable', resolve))
+    const startedAt = performance.now()
+    await server.close()
+    const tookMs = performance.now() - startedAt
+    assert.ok(tookMs > 250 && tookMs < 2_000, `${Math.round(tookMs)} ms`)
+    assert.equal(stream.complete, false)
+    stream.destroy()
+  })
+
+  await t.test('leaves no connection to the database', async () => {
+    const { readPool, writePool } = app.deps
+    await until(async () => {
+      const rows = await app.sql(
+        `select pid from pg_stat_activity where datname = current_database() and usename = 'tallystick_api'`,
+      )
+      return rows.length === readPool.totalCount + writePool.totalCount
+    })
+  })
+})
+
+function post(
+  app: TestApp,
+  origin: string,
+  agent: Agent | false = false,
+): Promise<{ status: number; body: string }> {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${app.ledger.key.key}`, 'content-type': 'application/json' }
+    const sent = httpRequest(`${origin}/v1/records`, { method: 'POST', headers, agent }, async (response) => {
+      try {
+        let body = ''
+        for await (const chunk of response) body += chunk
+        resolve({ status: response.statusCode!, body })
+      } catch (error) {
+        reject(error)
+      }
+    })
+    sent.on('error', reject)
+    sent.end(JSON.stringify(genericBody()))
+  })
+}
+
+async function countEntries(app: TestApp): Promise<number> {
+  const [row] = await app.sql<{ n: number }>('select count(*)::int as n from tallystick.entries')
+  return row!.n
+}

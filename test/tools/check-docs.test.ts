@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { checkDocs } from '../../tools/check-docs.ts'
+
+test('passes what is right, and what an ellipsis leaves out', (t) => {
+  const text =
+    '# T\n[src](src/config.ts)\n```json\n{"a":1}\n```\n```json\n{"a":…}\n```\n```sh\nnpm start\nnpm ci\n```\n'
+  assert.deepEqual(checkDocs(makeDocs(t, text)), [])
+})
+
+test('names each fault with its place', (t) => {
+  const text = `[gone](docs/gone.md) TALLYSTICK_NOTHING
+\`\`\`json
+{"a":1,}
+\`\`\`
+\`\`\`ts
+const a: = 1
+\`\`\`
+\`\`\`sh
+npm run nothing
+node tools/nothing.ts
+if then
+\`\`\`
+`
+  const faults = checkDocs(makeDocs(t, text))
+  for (const expected of [
+    /README\.md:3: the json block does not parse/,
+    /README\.md:6: the ts block does not parse/,
+    /README\.md:9: the sh block does not parse/,
+    /`npm run nothing` is no script of package\.json/,
+    /there is no tools\/nothing\.ts/,
+    /the link to docs\/gone\.md leads nowhere/,
+    /no code knows TALLYSTICK_NOTHING/,
+  ]) {
+    assert.equal(
+      faults.filter((fault) => expected.test(fault)).length,
+      1,
+      `${expected} in ${faults.join('\n')}`,
+    )
+  }
+  assert.equal(faults.length, 7)
+})
+
+test('wants every variable of the configuration documented', (t) => {
+  const root = makeDocs(t, '')
+  writeFileSync(join(root, 'docs', 'configuration.md'), '')
+  assert.deepEqual(checkDocs(root), ['docs/configuration.md: does not say what TALLYSTICK_KNOWN is'])
+})
+
+function makeDocs(t: { after(hook: () => void): void }, readme: string): string {
+  const root = mkdtempSync(join(tmpdir(), 'tallystick-docs-'))
+  t.after(() => rmSync(root, { recursive: true }))
+  mkdirSync(join(root, 'src'))
+  mkdirSync(join(root, 'docs'))
+  writeFileSync(join(root, 'package.json'), JSON.stringify({ scripts: { start: 'true' } }))
+  writeFileSync(join(root, 'src', 'config.ts'), '// TALLYSTICK_KNOWN')
+  writeFileSync(join(root, 'docs', 'configuration.md'), 'TALLYSTICK_KNOWN')
+  writeFileSync(join(root, 'README.md'), readme)
+  return root
+}
