@@ -1,4 +1,4 @@
-/** Every bound of the server, by name, with its unit last. Documented in docs/limits.md. */
+/** Every bound of the server, by name, with its unit last. docs/api.md lists those that clients meet. */
 
 // A request: how long it may take to arrive, and what it may hold
 export const REQUEST_TIMEOUT_MS = 30_000

@@ -14,12 +14,12 @@ test('answers that nobody reads', async (t) => {
   app.app.server.on('connection', (socket: Socket) => sockets.push(socket))
   const read = `GET /v1/export HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.ledger.key.key}\r\n\r\n`
 
-  for (const pipelined of [1, STREAMS_PER_LEDGER_MAX]) {
+  for (const pipelined of [1, 2 * STREAMS_PER_LEDGER_MAX]) {
     const how = pipelined === 1 ? 'on connections of their own' : 'one behind another on one connection'
     await t.test(
       `are limited for each ledger and in time, ${how}, and given back when the reader is gone`,
       async () => {
-        const readers = Array.from({ length: STREAMS_PER_LEDGER_MAX / pipelined }, () => {
+        const readers = Array.from({ length: (2 * STREAMS_PER_LEDGER_MAX) / pipelined }, () => {
           const reader = connect(Number(port), '127.0.0.1').pause()
           reader.write(read.repeat(pipelined))
           return reader
@@ -32,9 +32,8 @@ test('answers that nobody reads', async (t) => {
         const other = await app.newLedger()
         expectStatus(200, await app.send('GET', '/v1/export', { key: other.key.key }))
         expectStatus(201, await app.send('POST', '/v1/records', { body: genericBody() }))
-        const stuck = sockets.splice(0)
-        assert.equal(stuck.length, readers.length)
-        for (const socket of stuck) assert.equal(socket.timeout, STREAM_STALL_MS_MAX)
+        const limited = sockets.splice(0).filter((socket) => socket.timeout === STREAM_STALL_MS_MAX)
+        assert.equal(limited.length, pipelined === 1 ? STREAMS_PER_LEDGER_MAX : 1)
         for (const reader of readers) reader.destroy()
         await eventually(app, 200)
       },
@@ -51,7 +50,7 @@ async function fill(app: TestApp): Promise<void> {
 
 async function eventually(app: TestApp, status: number): Promise<void> {
   for (let i = 0; i < 100; i++) {
-    if ((await app.send('GET', '/v1/export')).statusCode === status) return
+    if ((await app.send('GET', '/v1/entries?limit=1')).statusCode === status) return
     await sleep(50)
   }
   assert.fail(`no answer with ${status}`)
