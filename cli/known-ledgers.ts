@@ -4,9 +4,9 @@ import { SourceError } from '../src/verify/source.ts'
 import { environment } from './environment.ts'
 
 /** ledger id → kid (hex) of its first entry, as it was when the ledger was pinned. */
-export type KnownLedgers = Map<string, string>
+type KnownLedgers = Map<string, string>
 
-export function knownLedgersFile(): string {
+function knownLedgersFile(): string {
   return join(environment.configDirectory(), 'known-ledgers.json')
 }
 

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from './config.ts'
 import { API_LOGIN, type LoginPasswords, WORKER_LOGIN } from './db/logins.ts'
+import { getOrMakeSecret } from './local/secrets.ts'
 
-export type DatabaseLogins = {
+type DatabaseLogins = {
   readonly apiUrl: string
   readonly workerUrl: string
   /** What migrate sets; null where the URL came from outside, with whatever password it has. */
@@ -30,12 +31,10 @@ export function getLogins(
     }
   }
   const file = join(config.dataDir, 'database-logins.json')
-  if (!existsSync(file)) {
-    mkdirSync(config.dataDir, { recursive: true, mode: 0o711 })
-    const made = { api: randomBytes(24).toString('hex'), worker: randomBytes(24).toString('hex') }
-    writeFileSync(file, `${JSON.stringify(made)}\n`, { mode: 0o600, flag: 'wx' })
-  }
-  const kept = JSON.parse(readFileSync(file, 'utf8')) as { api: string; worker: string }
+  mkdirSync(config.dataDir, { recursive: true, mode: 0o711 })
+  const kept = JSON.parse(
+    getOrMakeSecret(file, () => JSON.stringify({ api: makePassword(), worker: makePassword() })),
+  ) as { api: string; worker: string }
   return {
     apiUrl: config.apiUrl ?? loginUrl(ownerUrl, API_LOGIN, kept.api),
     workerUrl: config.workerUrl ?? loginUrl(ownerUrl, WORKER_LOGIN, kept.worker),
@@ -45,6 +44,11 @@ export function getLogins(
     },
     file,
   }
+}
+
+/** Hex, so that it needs no escaping in a URL. */
+function makePassword(): string {
+  return randomBytes(24).toString('hex')
 }
 
 function passwordOf(url: string): string | null {

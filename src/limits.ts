@@ -12,7 +12,6 @@ export const JSON_DEPTH_MAX = 32
 export const BATCH_ITEMS_MAX = 2_000
 export const IDEMPOTENCY_KEY_CHARS_MAX = 255
 export const NAME_CHARS_MAX = 200
-export const PAGE_ENTRIES_MAX = 1_000
 
 // The append queue of one process
 export const APPEND_BATCH_ENTRIES_MAX = 512
@@ -29,6 +28,7 @@ export const APPEND_STALE_RETRIES_MAX = 1
 export const APPEND_STATEMENT_TIMEOUT_MS = 15_000
 export const APPEND_ANSWER_TIMEOUT_MS = 20_000
 export const CONNECT_TIMEOUT_MS = 5_000
+export const READY_ANSWER_TIMEOUT_MS = 2_000
 export const WRITE_CONNECTIONS_MAX = 2
 export const READ_CONNECTIONS_MAX = 8
 export const READ_STATEMENT_TIMEOUT_MS = 30_000

@@ -1,10 +1,6 @@
 import type { TileGrowth } from '../db/checkpoints.ts'
-import type { Sha256 } from '../proof/crypto.ts'
-import { extendFrontier, type Frontier } from '../proof/merkle.ts'
-
-const HASH_BYTES = 32
-export const TILE_HASHES = 256
-const TILE_LEVEL_BITS = 8
+import { HASH_BYTES, type Sha256 } from '../proof/crypto.ts'
+import { extendFrontier, type Frontier, TILE_HASHES, TILE_LEVEL_BITS } from '../proof/merkle.ts'
 
 /**
  * Extends `frontier`, in place, by the leaves that it does not have yet, and returns what that adds to the

@@ -14,9 +14,9 @@ import { equalBytes } from '../proof/bytes.ts'
 import { signCheckpoint } from '../proof/checkpoint.ts'
 import type { Signer } from '../proof/crypto.ts'
 import { formatId } from '../proof/ids.ts'
-import { frontierRoot } from '../proof/merkle.ts'
+import { frontierRoot, TILE_HASHES } from '../proof/merkle.ts'
 import { nativeProviders } from '../signing/native.ts'
-import { growTree, packFrontier, TILE_HASHES, unpackFrontier } from './grow-tree.ts'
+import { growTree, packFrontier, unpackFrontier } from './grow-tree.ts'
 import type { KeptCheckpoints } from './kept.ts'
 
 export type PublishDeps = {
@@ -57,8 +57,9 @@ export async function publishCheckpoints(deps: PublishDeps): Promise<boolean> {
 
 /**
  * Grows a ledger's tree by as many entries as one step takes; when that reaches the head, publishes a
- * checkpoint. Returns whether there is more to do. Order matters: the note is kept outside Postgres before anybody can see it, so that whatever was published can't be undone by
- * a restored backup unnoticed. (A crash between the two leaves a kept note of entries that are committed.)
+ * checkpoint. Returns whether there is more to do. Order matters: the note is kept outside Postgres before anybody
+ * can see it, so that whatever was published can't be undone by a restored backup unnoticed. (A crash between the
+ * two leaves a kept note of entries that are committed.)
  */
 async function publishCheckpoint(deps: PublishDeps, ledgerId: Uint8Array): Promise<boolean> {
   const client = await deps.pool.connect()

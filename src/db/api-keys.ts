@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { fromUuid, toUuid } from './uuid.ts'
 
-export type ApiKeyRow = {
+type ApiKeyRow = {
   readonly keyId: Uint8Array
   readonly agentId: Uint8Array
   readonly scopes: string[]

@@ -49,7 +49,7 @@ export type RecordRow = {
 }
 
 /** The first byte of each answer: migrations/0002-append-entries.sql lists them in order of precedence. */
-export const APPEND_OUTCOMES = [
+const APPEND_OUTCOMES = [
   'appended',
   'replayed',
   'conflict',

@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { HASH_BYTES } from '../proof/crypto.ts'
 import { toUuid } from './uuid.ts'
 
 type Db = pg.Pool | pg.ClientBase
@@ -65,7 +66,7 @@ export async function readTree(
   }
 }
 
-/** The leaves from seq `from` to `end`, exclusive, one after another, 32 bytes each. */
+/** The leaves from seq `from` to `end`, exclusive, one after another. */
 export async function readLeaves(
   client: pg.ClientBase,
   ledgerId: Uint8Array,
@@ -78,7 +79,8 @@ export async function readLeaves(
     [toUuid(ledgerId), from, end],
   )
   const leaves = rows[0]!.leaves ?? Buffer.alloc(0)
-  if (leaves.length !== (end - from) * 32) throw new Error(`entries between ${from} and ${end} are missing`)
+  if (leaves.length !== (end - from) * HASH_BYTES)
+    throw new Error(`entries between ${from} and ${end} are missing`)
   return leaves
 }
 

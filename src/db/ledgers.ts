@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { type PublicKey, parsePublicKey } from '../proof/keys.ts'
 import { toUuid } from './uuid.ts'
 
-export type LedgerRow = {
+type LedgerRow = {
   readonly name: string
   readonly issuer: string
   readonly origin: string

@@ -38,8 +38,8 @@ async function ensureLogin(client: pg.ClientBase, login: string, password: strin
 }
 
 /**
- * Throws unless the connected login is as weak as an API pod or a worker must be (docs/trust-model.md): what a
- * stolen pod can do is bounded by this.
+ * Throws unless the connected login is as weak as an API pod or a worker must be (docs/ARCHITECTURE.md): what a stolen
+ * pod can do is bounded by this.
  */
 export async function checkLogin(db: pg.Pool | pg.ClientBase): Promise<void> {
   const { rows } = await db.query<Record<string, boolean | string>>(LOGIN_POWERS)

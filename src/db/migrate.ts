@@ -6,7 +6,7 @@ import { ensureLogins, type LoginPasswords } from './logins.ts'
 import { ensureServerKeys } from './server-keys.ts'
 import { withTransaction } from './transaction.ts'
 
-export type Migration = {
+type Migration = {
   readonly version: number
   readonly name: string
   readonly sql: string
@@ -72,6 +72,15 @@ export async function checkSchema(db: pg.Pool | pg.ClientBase): Promise<void> {
       `the database lacks ${missing.map((m) => m.name).join(', ')}: run \`npm run migrate\` first`,
     )
   }
+}
+
+/** Whether a migrated database answers in time. */
+export async function canRead(pool: pg.Pool, timeoutMs: number): Promise<boolean> {
+  const query = { text: 'select from tallystick.schema_migrations limit 1', query_timeout: timeoutMs }
+  return await pool.query(query).then(
+    () => true,
+    () => false,
+  )
 }
 
 async function applyPending(client: pg.ClientBase): Promise<string[]> {

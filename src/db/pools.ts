@@ -8,7 +8,7 @@ import {
   WRITE_CONNECTIONS_MAX,
 } from '../limits.ts'
 
-export type PoolLog = { warn(details: object, message: string): void }
+type PoolLog = { warn(details: object, message: string): void }
 
 /** Connections that append: the appender's one, and one for what is not queued. */
 export function openWritePool(url: string, log: PoolLog): pg.Pool {

@@ -4,9 +4,9 @@ import { keyThumbprint, type PublicKey, parsePublicKey } from '../proof/keys.ts'
 import type { MasterKey } from '../signing/master-key.ts'
 import { nativeProviders } from '../signing/native.ts'
 
-export type KeyUse = 'envelope' | 'note'
+type KeyUse = 'envelope' | 'note'
 export type ServerKey = { readonly kid: Uint8Array; readonly key: PublicKey }
-export type ServerKeySecret = ServerKey & { readonly seed: Uint8Array }
+type ServerKeySecret = ServerKey & { readonly seed: Uint8Array }
 
 /** Makes the deployment's first envelope key and note key where there are none. Owner only. */
 export async function ensureServerKeys(client: pg.ClientBase, masterKey: MasterKey): Promise<void> {
@@ -58,7 +58,7 @@ export async function getNoteKey(db: pg.Pool): Promise<ServerKey> {
   return { kid: row.kid, key: parsePublicKey('EdDSA', row.spki) }
 }
 
-export type PublishedKey = {
+type PublishedKey = {
   readonly kid: string
   readonly use: KeyUse
   readonly alg: string

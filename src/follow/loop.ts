@@ -7,7 +7,7 @@ export type Follower = {
   readonly step: () => Promise<boolean>
 }
 
-export type FollowerLog = { error(details: object, message: string): void }
+type FollowerLog = { error(details: object, message: string): void }
 
 /** After a failed round, so that a database that is down is not asked without a pause. */
 const FAILURE_PAUSE_MS_MAX = 30_000

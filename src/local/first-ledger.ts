@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { writeSecretOnce } from './secrets.ts'
 
 /** credentials.json: what a client on this machine needs. */
-export type Credentials = {
+type Credentials = {
   readonly url: string
   readonly ledger: string
   readonly agent: string

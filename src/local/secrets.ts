@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { makeOperatorKey } from '../tenancy/api-keys.ts'
 
-export type LocalSecrets = { readonly masterKey: Uint8Array; readonly operatorKey: string }
+type LocalSecrets = { readonly masterKey: Uint8Array; readonly operatorKey: string }
 
 /** From the environment, else from the data folder, where they are made on the first start, 0600. */
 export function getLocalSecrets(
@@ -13,17 +14,15 @@ export function getLocalSecrets(
     masterKey:
       given.masterKey ??
       Buffer.from(
-        getOrMake(join(dataDir, 'master-key'), () => randomBytes(32).toString('hex')),
+        getOrMakeSecret(join(dataDir, 'master-key'), () => randomBytes(32).toString('hex')),
         'hex',
       ),
-    operatorKey: given.operatorKey ?? getOrMake(join(dataDir, 'operator-key'), makeOperatorKey),
+    operatorKey: given.operatorKey ?? getOrMakeSecret(join(dataDir, 'operator-key'), makeOperatorKey),
   }
 }
 
-/** Hex is within the letters and digits that an operator key may have, and 256 bits are enough. */
-const makeOperatorKey = () => `tlo_${randomBytes(32).toString('hex')}`
-
-function getOrMake(file: string, make: () => string): string {
+/** The text that the file holds; made on the first call, whole or not at all. */
+export function getOrMakeSecret(file: string, make: () => string): string {
   try {
     return readFileSync(file, 'utf8').trim()
   } catch (error) {

@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { clusterDir, passwordsFile } from './layout.ts'
 import { type RunAs, removeDir, runSync } from './run-as.ts'
 
-export type ClusterPasswords = { readonly superuser: string; readonly owner: string }
+type ClusterPasswords = { readonly superuser: string; readonly owner: string }
 
 /** Made on the first start, before the cluster that they open, so that no crash leaves one without the other. */
 export function getPasswords(dataDir: string): ClusterPasswords {

@@ -80,7 +80,7 @@ export function chooseDataDir(
 }
 
 /** The default folder that an earlier start has used; null when there was none. */
-export function findDataDir(projectDir: string): string | null {
+function findDataDir(projectDir: string): string | null {
   const isUsed = (dir: string) =>
     existsSync(join(dir, 'master-key')) || existsSync(clusterDir(postgresDir(dir)))
   return candidatesOf(projectDir).find(isUsed) ?? null

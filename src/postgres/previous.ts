@@ -3,7 +3,7 @@ import { existsSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-export type PidFile = { readonly pid: number; readonly ready: boolean }
+type PidFile = { readonly pid: number; readonly ready: boolean }
 
 const FAST_STOP_MS_MAX = 60_000
 const IMMEDIATE_STOP_MS_MAX = 10_000

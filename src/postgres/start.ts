@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ensureOwner } from '../db/owner.ts'
+import { DATABASE, ensureOwner, OWNER_LOGIN } from '../db/owner.ts'
 import { findEmbeddedBinaries, postgresVersion, prepareBinaries } from './binaries.ts'
 import { getPasswords, initCluster } from './cluster.ts'
 import { clusterDir, letThrough, openDataDir } from './layout.ts'
@@ -42,7 +42,7 @@ export type RunningPostgres = {
 }
 
 /** What a ledger wants. fsync and synchronous_commit are named so that nobody's default can weaken them. */
-export const LEDGER_SETTINGS: Readonly<Record<string, string | number>> = {
+const LEDGER_SETTINGS: Readonly<Record<string, string | number>> = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   max_connections: 100,
@@ -94,7 +94,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
   }
   return {
     superuserUrl,
-    ownerUrl: url('tallystick_owner', passwords.owner, 'tallystick'),
+    ownerUrl: url(OWNER_LOGIN, passwords.owner, DATABASE),
     port,
     pid: postmaster.pid,
     version: postgresVersion(binDir, runAs),

@@ -1,4 +1,4 @@
-import { fromHex } from './bytes.ts'
+import { fromHex, utf8Encode } from './bytes.ts'
 import type { Sha256 } from './crypto.ts'
 import { refuseFields } from './fields.ts'
 import { quote } from './jcs.ts'
@@ -34,10 +34,8 @@ export function itemBytes(item: BatchItem): string {
 
 /** Leaf of the batch's own tree: H(0x00 ‖ itemBytes). */
 export function itemLeaf(sha256: Sha256, bytes: string): Uint8Array {
-  return leafHash(sha256, encoder.encode(bytes))
+  return leafHash(sha256, utf8Encode(bytes))
 }
-
-const encoder = new TextEncoder()
 
 /** The digest of a `batch-notarized` entry's subject. `leaves`: itemLeaf of each, in order. */
 export function batchRoot(sha256: Sha256, leaves: readonly Uint8Array[]): Uint8Array {

@@ -17,7 +17,7 @@ export type Checkpoint = {
 }
 
 /** `keyId`: the first 4 bytes of the key's hash. */
-export type NoteSignature = {
+type NoteSignature = {
   readonly name: string
   readonly keyId: Uint8Array
   readonly signature: Uint8Array

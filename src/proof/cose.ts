@@ -13,7 +13,7 @@ export { type ParsedEnvelope, parseEnvelope }
  * three encodings of a record, 5.8 with cborg. Tests hold them to cborg byte by byte.
  */
 
-export type ProtectedHeader = {
+type ProtectedHeader = {
   readonly alg: SignatureAlgorithm
   /** 32 bytes. */
   readonly kid: Uint8Array

@@ -1,6 +1,6 @@
 import { fromBase64, fromBase64Url } from './bytes.ts'
 import { ProofError } from './error.ts'
-import { type Check, type Fields, integer, isHash, isTime, nullOr, refuseFields } from './fields.ts'
+import { type Fields, integer, isHash, isString, isTime, nullOr, refuseFields } from './fields.ts'
 import { type JsonValue, parseJsonText } from './json-text.ts'
 
 /** A line of `GET /v1/entries` and of an export (docs/formats/export.md): what a server says about one entry. */
@@ -26,21 +26,20 @@ export type DocumentLine = {
   readonly erasedBy: number | null
 }
 
-/** A document has at most this depth (DESIGN §7); a line holds it three levels down. */
+/** A document has at most 32 levels (docs/formats/documents.md); a line holds it three levels down. */
 const DEPTH_MAX = 32 + 3
 const SALT_BYTES = 16
 
-const isText: Check = (value) => typeof value === 'string'
 const isSeq = integer(0, Number.MAX_SAFE_INTEGER)
 
 const LINE_FIELDS: Fields = {
   required: {
     seq: isSeq,
-    kind: isText,
+    kind: isString,
     recordedAt: isTime,
     leaf: isHash,
     chain: isHash,
-    envelope: isText,
+    envelope: isString,
     documents: Array.isArray,
     items: nullOr(Array.isArray),
   },
@@ -49,9 +48,9 @@ const LINE_FIELDS: Fields = {
 
 const DOCUMENT_FIELDS: Fields = {
   required: {
-    subject: isText,
+    subject: isString,
     digest: isHash,
-    salt: nullOr(isText),
+    salt: nullOr(isString),
     document: () => true,
     erasedBy: nullOr(isSeq),
   },

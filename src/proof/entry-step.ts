@@ -3,7 +3,7 @@ import { fromHex, toHex } from './bytes.ts'
 import type { ParsedEnvelope } from './cose.ts'
 import type { EntryLine } from './entry-line.ts'
 import { wordAt } from './id-table.ts'
-import { parseId } from './ids.ts'
+import { ID_BYTES, parseId } from './ids.ts'
 import type { EntryKind } from './kinds.ts'
 import type { ErasedDocument } from './ledger-erasures.ts'
 import type { ParsedStatement } from './statement.ts'
@@ -76,8 +76,6 @@ function notarizedRecords(
   if (items !== null) return items.map((item) => ({ name: item.record, sha256: item.digest }))
   return statement.kind === 'record-notarized' ? [statement.subjects[0]] : []
 }
-
-const ID_BYTES = 16
 
 function packIds(records: readonly Notarized[]): Uint8Array {
   const bytes = new Uint8Array(records.length * ID_BYTES)

@@ -1,7 +1,7 @@
 import { fromBase64 } from './bytes.ts'
 import { ProofError, type ProofErrorCode } from './error.ts'
 import { type IdPrefix, isId } from './ids.ts'
-import type { JsonValue } from './json-text.ts'
+import type { JsonObject, JsonValue } from './json-text.ts'
 import { parsePublicKey } from './keys.ts'
 
 /*
@@ -9,7 +9,6 @@ import { parsePublicKey } from './keys.ts'
  * what is signed is compared as text.
  */
 
-export type JsonObject = { readonly [name: string]: JsonValue }
 export type Check = (value: JsonValue) => boolean
 
 /** The members of an object, all of them: what is not listed is refused. */
@@ -56,6 +55,8 @@ export function objectOf(required: Fields['required'], optional: Fields['optiona
   }
 }
 
+export const isString: Check = (value) => typeof value === 'string'
+
 export function idOf(prefix: IdPrefix): Check {
   return (value) => typeof value === 'string' && isId(prefix, value)
 }
@@ -90,7 +91,7 @@ export const isText = matching(/^\P{Cc}{1,256}$/u)
 
 /** SHA-256 in lower-case hex: a digest, a leaf, a kid. */
 export const isHash = matching(/^[0-9a-f]{64}$/)
-/** A record type, name/version (DESIGN §6). */
+/** A record type, name/version. */
 export const isTypeName = matching(/^[a-z][a-z0-9.-]{0,62}\/[1-9][0-9]{0,8}$/)
 /** W3C Trace Context, version 00. */
 export const isTraceparent = matching(/^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/)
@@ -115,7 +116,7 @@ export const isScopeList: Check = (value) =>
 
 /** An envelope key: kid (RFC 9679 thumbprint, not compared here), alg and DER SubjectPublicKeyInfo in base64. */
 export const isEnvelopeKey: Check = (value) =>
-  objectOf({ kid: isHash, alg: oneOf('EdDSA', 'ES256'), spki: (spki) => typeof spki === 'string' })(value) &&
+  objectOf({ kid: isHash, alg: oneOf('EdDSA', 'ES256'), spki: isString })(value) &&
   isSpki((value as JsonObject)['alg'] as 'EdDSA', (value as JsonObject)['spki']!)
 
 /** A note key is always Ed25519. */

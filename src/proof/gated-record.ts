@@ -4,7 +4,7 @@ import type { RecordEvent } from './ledger-records.ts'
 import type { Subject } from './statement.ts'
 
 /**
- * One gated record's life, as its statements tell it (DESIGN §6).
+ * One gated record's life, as its statements tell it (docs/formats/statements.md).
  *
  * A step says itself which entry it follows (`previous`, `version`, `from`), so a step that was left out, doubled
  * or exchanged is found within the record alone. Who takes it is checked too: whoever can sign, but is neither
@@ -27,14 +27,14 @@ export type GatedRecord = {
 }
 
 /** `recordedAt` may be this far off the database's clock, and that one decides about deadlines. */
-export const CLOCK_SKEW_MS_MAX = 30_000
+const CLOCK_SKEW_MS_MAX = 30_000
 
-/** Members of a predicate, whose formats parseStatement has checked. */
-type Fields = Readonly<Record<string, unknown>>
+/** A predicate's members, whose formats parseStatement has checked. */
+type Members = Readonly<Record<string, unknown>>
 
 /** A gated record, as its first event makes it. */
 export function beginGated(event: RecordEvent): GatedRecord {
-  const fields = event.statement.predicate as Fields
+  const fields = event.statement.predicate as Members
   const principal = partyOf(fields)
   const performer = optionalText(fields['performer'])
   if (performer === principal)
@@ -59,7 +59,7 @@ export function beginGated(event: RecordEvent): GatedRecord {
 
 /** Moves the record by one event, or throws and leaves it half moved: the caller stops there. */
 export function stepGated(record: GatedRecord, event: RecordEvent): void {
-  const fields = event.statement.predicate as Fields
+  const fields = event.statement.predicate as Members
   verifyFollows(record, event, fields)
   verifySubjects(record, event, fields)
   const to = nextState(record.state, event.statement.kind, outcomeOf(event, fields))
@@ -80,7 +80,7 @@ export function isFinal(record: GatedRecord): boolean {
   return record.state === 'ACCEPTED' || record.state === 'CANCELLED' || record.state === 'EXPIRED'
 }
 
-function verifyFollows(record: GatedRecord, event: RecordEvent, fields: Fields): void {
+function verifyFollows(record: GatedRecord, event: RecordEvent, fields: Members): void {
   if (fields['previous'] !== record.lastLeaf) {
     throw new ProofError('previous_mismatch', `previous is not the record's last leaf, ${record.lastLeaf}`)
   }
@@ -96,7 +96,7 @@ function verifyFollows(record: GatedRecord, event: RecordEvent, fields: Fields):
 }
 
 /** The subjects that are not new here are the record's own, with the digests that were signed before. */
-function verifySubjects(record: GatedRecord, event: RecordEvent, fields: Fields): void {
+function verifySubjects(record: GatedRecord, event: RecordEvent, fields: Members): void {
   const [about, completion] = event.statement.subjects
   if (about.sha256 !== record.payloadDigest) {
     throw new ProofError('subject_unknown', `${about.name} was created with another payload`)
@@ -112,7 +112,7 @@ function verifySubjects(record: GatedRecord, event: RecordEvent, fields: Fields)
   }
 }
 
-type Step = (record: GatedRecord, event: RecordEvent, fields: Fields) => void
+type Step = (record: GatedRecord, event: RecordEvent, fields: Members) => void
 
 /** Who may take each step, and what it changes besides the state. */
 const STEPS = {
@@ -165,31 +165,31 @@ function verifyInTime(record: GatedRecord, event: RecordEvent): void {
 }
 
 /** `auto` decides by the rules alone: only where that was agreed, only as they came out, only the worker. */
-function verifyAutoVerdict(record: GatedRecord, fields: Fields): void {
+function verifyAutoVerdict(record: GatedRecord, fields: Members): void {
   verifySystem(fields)
   const agreed = record.outcome === 'pass' ? 'accept' : 'reject'
   if (record.gate !== 'auto' || fields['verdict'] !== agreed) throw notEntitled('auto', fields)
 }
 
-function verifyPrincipal(record: GatedRecord, fields: Fields): void {
+function verifyPrincipal(record: GatedRecord, fields: Members): void {
   if (partyOf(fields) !== record.principal) throw notEntitled('not the principal', fields)
 }
 
-function verifyPerformer(record: GatedRecord, fields: Fields): void {
+function verifyPerformer(record: GatedRecord, fields: Members): void {
   if (partyOf(fields) !== record.performer) throw notEntitled('not the performer', fields)
 }
 
-function verifySystem(fields: Fields): void {
+function verifySystem(fields: Members): void {
   if (fields['actor'] !== 'system') throw notEntitled('not the worker', fields)
 }
 
 /** Whose step it is: a gateway acts for the agent that it names. */
-function partyOf(fields: Fields): string {
+function partyOf(fields: Members): string {
   return (fields['onBehalfOf'] ?? fields['actor']) as string
 }
 
 /** What decides a transition besides its kind. */
-function outcomeOf(event: RecordEvent, fields: Fields): string | undefined {
+function outcomeOf(event: RecordEvent, fields: Members): string | undefined {
   if (event.statement.kind === 'completion-verified') return fields['outcome'] as string
   return event.statement.kind === 'verdict-rendered' ? (fields['verdict'] as string) : undefined
 }
@@ -198,6 +198,6 @@ function optionalText(value: unknown): string | null {
   return (value ?? null) as string | null
 }
 
-function notEntitled(who: string, fields: Fields): ProofError {
+function notEntitled(who: string, fields: Members): ProofError {
   return new ProofError('actor_not_entitled', `${partyOf(fields)} is ${who}`)
 }

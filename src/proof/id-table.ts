@@ -17,9 +17,6 @@ const LOAD_MAX = 3 / 4
 const SEQ_WORD = 4
 const TAG_WORD = 5
 
-/** `seq + 1` must fit into 32 bits. */
-export const ID_TABLE_SEQ_MAX = 0xff_ff_ff_fe
-
 export class IdTable {
   #slots: Uint32Array
   #mask: number
@@ -37,7 +34,7 @@ export class IdTable {
   }
 
   /**
-   * Adds the 16 bytes of `ids` at `offset` with `seq` (≤ ID_TABLE_SEQ_MAX) and `tag` (32 bits).
+   * Adds the 16 bytes of `ids` at `offset`. `seq` + 1 and `tag` MUST fit into 32 bits.
    * False, and nothing changed, when the id is there already.
    */
   add(ids: Uint8Array, offset: number, seq: number, tag: number): boolean {

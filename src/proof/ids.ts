@@ -9,17 +9,17 @@ export type IdPrefix = 'rec' | 'bat' | 'led' | 'agt' | 'key' | 'cmp' | 'whk' | '
 
 const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz'
 const DIGIT_COUNT = 26
-const UUID_BYTES = 16
+export const ID_BYTES = 16
 const NO_DIGIT = 255
 const VALUE_OF_DIGIT = valuesOf(DIGITS)
 
 /** `uuid`: 16 bytes. */
 export function formatId(prefix: IdPrefix, uuid: Uint8Array): string {
-  if (uuid.length !== UUID_BYTES) throw new ProofError('bad_id', `a uuid of ${uuid.length} bytes`)
+  if (uuid.length !== ID_BYTES) throw new ProofError('bad_id', `a uuid of ${uuid.length} bytes`)
   let text = `${prefix}_`
   let bits = 0
   let held = 2 // 26 digits hold 130 bits: two zero bits stand before the first byte
-  for (let i = 0; i < UUID_BYTES; i++) {
+  for (let i = 0; i < ID_BYTES; i++) {
     bits = ((bits << 8) | uuid[i]!) & 0xfff
     held += 8
     while (held >= 5) {
@@ -34,7 +34,7 @@ export function formatId(prefix: IdPrefix, uuid: Uint8Array): string {
 export function parseId(prefix: IdPrefix, text: string): Uint8Array {
   if (!isId(prefix, text))
     throw new ProofError('bad_id', `not an id with prefix ${prefix}: ${text.slice(0, 64)}`)
-  const uuid = new Uint8Array(UUID_BYTES)
+  const uuid = new Uint8Array(ID_BYTES)
   let bits = 0
   let held = -2
   let out = 0

@@ -1,5 +1,5 @@
 import { ProofError } from './error.ts'
-import type { JsonValue } from './json-text.ts'
+import type { JsonObject, JsonValue } from './json-text.ts'
 
 /**
  * RFC 8785 canonical JSON. 0.5 µs for a payload of five members; npm's `canonicalize`, to which tests hold it, 0.9.
@@ -24,8 +24,6 @@ export function canonicalize(value: JsonValue): string {
       throw new ProofError('json_syntax', `${typeof value} is not JSON`)
   }
 }
-
-type JsonObject = { readonly [name: string]: JsonValue }
 
 function canonicalizeArray(array: readonly JsonValue[]): string {
   let text = '['

@@ -12,13 +12,9 @@ import { endOfString, parseWithEscapedNames } from './json-parser.ts'
  * a batch of 84 KB); with strings read character by character where indexOf will do, 2.1 times.
  */
 
-export type JsonValue =
-  | null
-  | boolean
-  | number
-  | string
-  | readonly JsonValue[]
-  | { readonly [name: string]: JsonValue }
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject
+
+export type JsonObject = { readonly [name: string]: JsonValue }
 
 export const JSON_DEPTH_MAX_DEFAULT = 64
 
@@ -169,7 +165,7 @@ function countMembers(value: JsonValue): number {
     for (const element of value) members += countMembers(element)
     return members
   }
-  const object = value as { readonly [name: string]: JsonValue }
+  const object = value as JsonObject
   for (const name in object) members += 1 + countMembers(object[name]!)
   return members
 }

@@ -12,7 +12,7 @@ import type { IdPrefix } from './ids.ts'
  */
 export type SubjectRule = Exclude<IdPrefix, 'whk' | 'peer'> | 'type' | 'values' | 'reason?' | 'erased'
 
-export type KindRule = {
+type KindRule = {
   readonly subjects: readonly [SubjectRule, ...SubjectRule[]]
   /** An event of a record: its predicate has `record` and `version`. */
   readonly recordEvent: boolean
@@ -49,10 +49,6 @@ export type EntryKind = keyof typeof KINDS
 
 export const ENTRY_KINDS: Readonly<Record<EntryKind, KindRule>> = KINDS
 
-export function isEntryKind(text: string): text is EntryKind {
-  return Object.hasOwn(KINDS, text)
-}
-
 const PREDICATE_TYPE_START = 'https://tallystick.dev/predicates/'
 const PREDICATE_TYPE_END = '/v1'
 
@@ -82,14 +78,14 @@ export type RecordState =
   | 'EXPIRED'
 
 /** One way that a record's state may go. `outcome`: the statement's `outcome` or `verdict`, where that decides. */
-export type Transition = {
+type Transition = {
   readonly from: RecordState | null
   readonly kind: EntryKind
   readonly outcome?: 'pass' | 'fail' | 'accept' | 'reject'
   readonly to: RecordState
 }
 
-/** DESIGN §6, whole: what is not here is refused. From null: the record's first event. */
+/** The lifecycle, whole: what is not here is refused. From null: the record's first event. */
 export const LIFECYCLE: readonly Transition[] = [
   { from: null, kind: 'record-notarized', to: 'RECORDED' },
   { from: null, kind: 'record-created', to: 'CREATED' },

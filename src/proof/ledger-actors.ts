@@ -1,5 +1,5 @@
 import { ProofError } from './error.ts'
-import type { JsonObject } from './fields.ts'
+import type { JsonObject } from './json-text.ts'
 
 /**
  * Who may act in a ledger, rebuilt from its own entries: agents, and the keys that belong to them.
@@ -24,7 +24,7 @@ type Key = {
  * How long after its revocation, expiry or its agent's disabling a key may still appear, by `recordedAt`:
  * servers cache keys for at most 5 s, and two clocks may each be 30 s off the database's.
  */
-export const KEY_LINGER_MS_MAX = 65_000
+const KEY_LINGER_MS_MAX = 65_000
 
 const SCOPE_ACT = 'agents:act'
 

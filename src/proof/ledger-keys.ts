@@ -2,7 +2,7 @@ import { ProofError } from './error.ts'
 
 /**
  * Which envelope key may sign where: the stretches of the chain that `ledger-created` and `server-key-rotated` give
- * to each kid (FORMATS §3).
+ * to each kid (docs/formats/export.md).
  *
  * A kid is the thumbprint of its key, so nobody can put another key under it. What an attacker with a retired or
  * stolen old key could do is sign entries after the rotation: those are outside its stretch.

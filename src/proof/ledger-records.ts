@@ -2,7 +2,7 @@ import { fromHex } from './bytes.ts'
 import { ProofError } from './error.ts'
 import { beginGated, type GatedRecord, isFinal, stepGated } from './gated-record.ts'
 import { IdTable, wordAt } from './id-table.ts'
-import { parseId } from './ids.ts'
+import { ID_BYTES, parseId } from './ids.ts'
 import type { ParsedStatement, Subject } from './statement.ts'
 
 /** An event of a record, as its entry says it. `leaf`: lower-case hex. */
@@ -35,7 +35,7 @@ export class LedgerRecords {
 
   /** Records that are terminal at once: 16 bytes of `ids` and the first word of the payload's digest for each. */
   notarize(ids: Uint8Array, digestWords: Uint32Array, seq: number): void {
-    for (let i = 0; i < digestWords.length; i++) this.addId(ids, 16 * i, seq, digestWords[i]!)
+    for (let i = 0; i < digestWords.length; i++) this.addId(ids, ID_BYTES * i, seq, digestWords[i]!)
     this.#count += digestWords.length
   }
 

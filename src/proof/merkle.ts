@@ -107,6 +107,10 @@ function refuseOutside(index: number, size: number): void {
   }
 }
 
+/** Stored hashes, as C2SP tlog-tiles has them: 256 in a tile, and a level of tiles for every 8 levels of the tree. */
+export const TILE_HASHES = 256
+export const TILE_LEVEL_BITS = 8
+
 /** What a growing tree needs to know of its leaves: the roots of its perfect subtrees, largest first. */
 export type Frontier = { size: number; hashes: Uint8Array[] }
 

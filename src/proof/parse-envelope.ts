@@ -17,7 +17,7 @@ export type ParsedEnvelope = {
 
 export const ENVELOPE_BYTES_MAX = 32_768
 export const CONTENT_TYPE = 'application/vnd.in-toto+json'
-export const COSE_SIGN1_TAG = 18
+const COSE_SIGN1_TAG = 18
 
 /** Labels of the protected header: RFC 9052 §3.1, RFC 9597 §2; of the claims: RFC 8392 §4. */
 const ALG = 1

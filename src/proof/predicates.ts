@@ -29,7 +29,7 @@ import type { EntryKind } from './kinds.ts'
 
 const COUNT_MAX = Number.MAX_SAFE_INTEGER
 /** 2^11: an item's path has at most 11 hashes. */
-export const BATCH_COUNT_MAX = 2_048
+const BATCH_COUNT_MAX = 2_048
 const REVISIONS_MAX = 1_000
 const RULES_MAX = 256
 

@@ -1,9 +1,9 @@
 import { utf8Decode } from './bytes.ts'
 import { ProofError } from './error.ts'
-import { type Fields, isHash, isObject, isTypeName, type JsonObject, refuseFields } from './fields.ts'
+import { type Fields, isHash, isObject, isString, isTypeName, refuseFields } from './fields.ts'
 import { isId } from './ids.ts'
 import { quote } from './jcs.ts'
-import { type JsonValue, parseJsonText } from './json-text.ts'
+import { type JsonObject, type JsonValue, parseJsonText } from './json-text.ts'
 import { ENTRY_KINDS, type EntryKind, findKind, predicateTypeOf, type SubjectRule } from './kinds.ts'
 import { PREDICATES } from './predicates.ts'
 
@@ -53,7 +53,7 @@ const STATEMENT_FIELDS: Fields = {
   required: {
     _type: (value) => value === STATEMENT_TYPE,
     subject: Array.isArray,
-    predicateType: (value) => typeof value === 'string',
+    predicateType: isString,
     predicate: isObject,
   },
   optional: {},
@@ -61,7 +61,7 @@ const STATEMENT_FIELDS: Fields = {
 
 const SUBJECT_FIELDS: Fields = {
   required: {
-    name: (value) => typeof value === 'string',
+    name: isString,
     digest: (value) => isObject(value) && Object.keys(value).length === 1 && isHash(value['sha256'] ?? null),
   },
   optional: {},

@@ -6,8 +6,8 @@ import { documentDigest } from './document.ts'
 import type { DocumentLine, EntryLine } from './entry-line.ts'
 import { type EntryStep, makeStep } from './entry-step.ts'
 import { ProofError } from './error.ts'
-import type { JsonObject } from './fields.ts'
 import { canonicalize } from './jcs.ts'
+import type { JsonObject } from './json-text.ts'
 import { keyThumbprint, type PublicKey, parsePublicKey } from './keys.ts'
 import { ENTRY_KINDS, type EntryKind, type SubjectRule } from './kinds.ts'
 import { leafHash } from './merkle.ts'
@@ -31,8 +31,8 @@ export type FindKey = (kid: string) => PublicKey | null
 export type DocumentsShown = 'all' | 'withheld'
 
 /**
- * Everything that one line of an export can be held to by itself (FORMATS §3, §4, §6); what needs the entries before
- * it is LedgerVerifier's. Order does not matter: lines can be verified in parallel. Throws ProofError.
+ * Everything that one line of an export can be held to by itself (docs/formats/export.md); what needs the entries
+ * before it is LedgerVerifier's. Order does not matter: lines can be verified in parallel. Throws ProofError.
  *
  * All of the line is under an attacker's control, except what a signature covers; so the signature comes first, and
  * everything else is held to the signed statement.

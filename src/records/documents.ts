@@ -8,7 +8,7 @@ import type { JsonValue } from '../proof/json-text.ts'
 import { nativeProviders } from '../signing/native.ts'
 
 /** A document as it is stored: canonical text, salt, and the digest that the statement signs. */
-export type SaltedDocument = {
+type SaltedDocument = {
   readonly canonical: string
   readonly salt: Uint8Array
   readonly digest: Uint8Array

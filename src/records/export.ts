@@ -7,20 +7,21 @@ import { fromUuid } from '../db/uuid.ts'
 import { type BatchItem, itemBytes } from '../proof/batch.ts'
 import { formatVerifierKey } from '../proof/checkpoint.ts'
 import { formatId } from '../proof/ids.ts'
+import type { DocumentsShown } from '../proof/verify-entry.ts'
 import { nativeProviders } from '../signing/native.ts'
 
 type Db = pg.Pool | pg.ClientBase
 
-/** Who may only audit sees no documents: null as if erased, but with no entry that would say so. */
-export type Shown = { readonly documents: boolean }
-
-/** Lines of docs/formats/export.md for the entries from seq `from` up to `end`, exclusive; each ends with a newline. */
+/**
+ * Lines of docs/formats/export.md for the entries from seq `from` up to `end`, exclusive; each ends with a newline.
+ * A document that is withheld is null as if erased, but with no entry that would say so.
+ */
 export async function* entryLines(
   db: Db,
   ledgerId: Uint8Array,
   from: number,
   end: number,
-  shown: Shown,
+  shown: DocumentsShown,
 ): AsyncGenerator<string> {
   for await (const { entry, records } of readEntries(db, ledgerId, from, end))
     yield `${entryLine(entry, records, shown)}\n`
@@ -31,7 +32,7 @@ export async function* exportLines(
   db: Db,
   ledgerId: Uint8Array,
   end: number,
-  shown: Shown,
+  shown: DocumentsShown,
 ): AsyncGenerator<string> {
   const [ledger, keys, checkpoint] = await Promise.all([
     describeLedger(db, ledgerId),
@@ -39,7 +40,7 @@ export async function* exportLines(
     findCheckpoint(db, ledgerId, end),
   ])
   // Said, because a document that is withheld looks like one that was deleted.
-  const withheld = shown.documents ? {} : { documents: 'withheld' }
+  const withheld = shown === 'all' ? {} : { documents: shown }
   yield `${JSON.stringify({ export: 1, ledger, keys, ...withheld })}\n`
   yield* entryLines(db, ledgerId, 0, end, shown)
   yield `${JSON.stringify({ checkpoint })}\n`
@@ -58,7 +59,7 @@ export async function describeLedger(db: Db, ledgerId: Uint8Array) {
 }
 
 /** One line, without its newline. */
-export function entryLine(entry: EntryRowRead, records: EntryRecordRow[], shown: Shown): string {
+export function entryLine(entry: EntryRowRead, records: EntryRecordRow[], shown: DocumentsShown): string {
   const documents = records.map((r) => renderDocument(r, shown)).join(',')
   const items =
     entry.kind === 'batch-notarized' ? `[${records.map((r) => itemBytes(itemOf(r))).join(',')}]` : 'null'
@@ -69,10 +70,10 @@ export function entryLine(entry: EntryRowRead, records: EntryRecordRow[], shown:
   )
 }
 
-function renderDocument(r: EntryRecordRow, shown: Shown): string {
+function renderDocument(r: EntryRecordRow, shown: DocumentsShown): string {
   // The salt goes with its document: with it, and the digest, a short document could be guessed.
-  const salt = r.salt === null || !shown.documents ? 'null' : `"${r.salt.toString('base64url')}"`
-  const document = shown.documents ? r.payload?.toString('utf8') : undefined
+  const salt = r.salt === null || shown === 'withheld' ? 'null' : `"${r.salt.toString('base64url')}"`
+  const document = shown === 'all' ? r.payload?.toString('utf8') : undefined
   return (
     `{"subject":"${formatId('rec', fromUuid(r.record_id))}","digest":"${r.digest.toString('hex')}","salt":${salt},` +
     `"document":${document ?? 'null'},"erasedBy":${r.payload_erased_seq ?? 'null'}}`

@@ -1,19 +1,18 @@
 import { appendOne } from '../append/append-one.ts'
-import type { EntryRow, IdempotencyRow, RecordRow } from '../db/append-entries.ts'
+import type { IdempotencyRow, RecordRow } from '../db/append-entries.ts'
 import { type BatchItem, batchRoot, itemBytes, itemLeaf } from '../proof/batch.ts'
 import { toBase64Url, toHex } from '../proof/bytes.ts'
 import { formatId } from '../proof/ids.ts'
-import { buildStatement } from '../proof/statement.ts'
 import { nativeProviders } from '../signing/native.ts'
-import { sealEntry } from '../signing/seal-entry.ts'
 import type { Caller } from '../tenancy/caller.ts'
 import { canonicalMetadata, parseTime, saltDocument } from './documents.ts'
 import type { WriteDeps } from './notarize.ts'
 import type { OnBehalfOf } from './on-behalf-of.ts'
 import { renderBatch } from './render.ts'
+import { sealNotarization } from './seal-notarization.ts'
 import { getNotarizableType } from './types.ts'
 
-export type BatchRequestItem = {
+type BatchRequestItem = {
   readonly type: string
   readonly payload: unknown
   readonly metadata?: unknown
@@ -21,14 +20,14 @@ export type BatchRequestItem = {
   readonly onBehalfOf?: string | undefined
 }
 
-export type BatchRequest = {
+type BatchRequest = {
   readonly items: readonly BatchRequestItem[]
   readonly onBehalfOf: ReadonlyMap<string, OnBehalfOf>
   readonly traceparent: string | null
   readonly idempotency: IdempotencyRow | null
 }
 
-export type BatchResult = { readonly batch: string } | { readonly replayedSeq: number }
+type BatchResult = { readonly batch: string } | { readonly replayedSeq: number }
 
 /** Items built between two turns of the event loop: a large batch may not hold up everybody else's requests. */
 const ITEMS_PER_TURN = 200
@@ -62,38 +61,18 @@ async function buildBatch(deps: WriteDeps, caller: Caller, request: BatchRequest
 
   const batchId = deps.entropy.uuidv7(recordedAtMs)
   const batch = formatId('bat', batchId)
-  const root = toHex(batchRoot(nativeProviders.sha256, leaves))
-  const statement = buildStatement('batch-notarized', [{ name: batch, sha256: root }], {
-    ledger: caller.ledger,
-    actor: caller.agent,
-    key: caller.key,
-    recordedAt: new Date(recordedAtMs).toISOString(),
-    batch,
-    count: records.length,
-    tree: 'RFC9162_SHA256',
-  })
-  const sealed = sealEntry(deps.signer, { issuer: caller.issuer, subject: batch, recordedAtMs }, statement)
-
-  const entry: EntryRow = {
-    ledgerId: caller.ledgerId,
+  const entry = sealNotarization(deps.signer, caller, {
     kind: 'batch-notarized',
-    subjectId: batchId,
-    version: 1,
-    toState: 'RECORDED',
-    previousLeaf: null,
-    actorId: caller.agentId,
-    keyId: caller.keyId,
-    kid: deps.signer.kid,
+    subject: { id: batchId, name: batch, digest: toHex(batchRoot(nativeProviders.sha256, leaves)) },
     recordedAtMs,
-    ...sealed,
+    predicate: { batch, count: records.length, tree: 'RFC9162_SHA256' },
     idempotency: request.idempotency,
-    detail: null,
     records,
-  }
+  })
   const render = (seq: number, chain: string): string =>
     renderBatch({
       batch,
-      entry: { seq, kind: 'batch-notarized', leaf: toHex(sealed.leaf), chain },
+      entry: { seq, kind: 'batch-notarized', leaf: toHex(entry.leaf), chain },
       records: views,
     })
   return { entry, render }

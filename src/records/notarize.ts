@@ -1,16 +1,15 @@
 import { appendOne } from '../append/append-one.ts'
 import type { Appender } from '../append/appender.ts'
-import type { EntryRow, IdempotencyRow } from '../db/append-entries.ts'
+import type { IdempotencyRow } from '../db/append-entries.ts'
 import type { Entropy } from '../entropy.ts'
 import { toBase64Url, toHex } from '../proof/bytes.ts'
 import type { Signer } from '../proof/crypto.ts'
 import { formatId } from '../proof/ids.ts'
-import { buildStatement } from '../proof/statement.ts'
-import { sealEntry } from '../signing/seal-entry.ts'
 import type { Caller } from '../tenancy/caller.ts'
 import { canonicalMetadata, parseTime, saltDocument } from './documents.ts'
 import type { OnBehalfOf } from './on-behalf-of.ts'
 import { renderRecord } from './render.ts'
+import { sealNotarization } from './seal-notarization.ts'
 import { getNotarizableType } from './types.ts'
 
 /** What writing needs; opened once a process. */
@@ -21,7 +20,7 @@ export type WriteDeps = {
   readonly now: () => number
 }
 
-export type NotarizeRequest = {
+type NotarizeRequest = {
   readonly type: string
   readonly payload: unknown
   readonly salt?: string | undefined
@@ -33,7 +32,7 @@ export type NotarizeRequest = {
 }
 
 /** The new record as JSON, or `replayedSeq`: the seq of what an earlier request with the same key wrote. */
-export type NotarizeResult = { readonly record: string } | { readonly replayedSeq: number }
+type NotarizeResult = { readonly record: string } | { readonly replayedSeq: number }
 
 /** Notarizes one record: one entry, terminal at once. Returns when it is committed. */
 export async function notarize(
@@ -54,38 +53,22 @@ function buildNotarization(deps: WriteDeps, caller: Caller, request: NotarizeReq
   const recordedAtMs = deps.now()
   const recordId = deps.entropy.uuidv7(recordedAtMs)
   const record = formatId('rec', recordId)
-  const recordedAt = new Date(recordedAtMs).toISOString()
   const occurredAt = occurredAtMs === null ? null : new Date(occurredAtMs).toISOString()
   const digest = toHex(payload.digest)
 
-  const statement = buildStatement('record-notarized', [{ name: record, sha256: digest }], {
-    ledger: caller.ledger,
-    actor: caller.agent,
-    key: caller.key,
-    recordedAt,
-    record,
-    version: 1,
-    type: type.name,
-    ...(request.onBehalfOf && { onBehalfOf: request.onBehalfOf.agent }),
-    ...(occurredAt && { occurredAt }),
-    ...(request.traceparent && { traceparent: request.traceparent }),
-  })
-  const sealed = sealEntry(deps.signer, { issuer: caller.issuer, subject: record, recordedAtMs }, statement)
-
-  const entry: EntryRow = {
-    ledgerId: caller.ledgerId,
+  const entry = sealNotarization(deps.signer, caller, {
     kind: 'record-notarized',
-    subjectId: recordId,
-    version: 1,
-    toState: 'RECORDED',
-    previousLeaf: null,
-    actorId: caller.agentId,
-    keyId: caller.keyId,
-    kid: deps.signer.kid,
+    subject: { id: recordId, name: record, digest },
     recordedAtMs,
-    ...sealed,
+    predicate: {
+      record,
+      version: 1,
+      type: type.name,
+      ...(request.onBehalfOf && { onBehalfOf: request.onBehalfOf.agent }),
+      ...(occurredAt && { occurredAt }),
+      ...(request.traceparent && { traceparent: request.traceparent }),
+    },
     idempotency: request.idempotency,
-    detail: null,
     records: [
       {
         recordId,
@@ -100,7 +83,7 @@ function buildNotarization(deps: WriteDeps, caller: Caller, request: NotarizeReq
         metadata,
       },
     ],
-  }
+  })
   const render = (seq: number, chain: string): string =>
     renderRecord({
       id: record,
@@ -116,8 +99,8 @@ function buildNotarization(deps: WriteDeps, caller: Caller, request: NotarizeReq
       key: caller.key,
       onBehalfOf: request.onBehalfOf?.agent ?? null,
       occurredAt,
-      recordedAt,
-      entry: { seq, kind: 'record-notarized', leaf: toHex(sealed.leaf), chain },
+      recordedAt: new Date(recordedAtMs).toISOString(),
+      entry: { seq, kind: 'record-notarized', leaf: toHex(entry.leaf), chain },
       batch: null,
       metadata,
     })

@@ -10,13 +10,15 @@ export type OnBehalfOf = { readonly agent: string; readonly agentId: Uint8Array 
 
 /**
  * Resolves the agents that `names` names, once each: all must be agents of the caller's ledger, and the key must
- * be allowed to act for others. Throws ApiError, with the index of the item where there are several.
+ * be allowed to act for others. Throws ApiError; for the items of a batch, with `index`.
  */
 export async function resolveOnBehalfOf(
   pool: pg.Pool,
   caller: Caller,
   names: readonly (string | undefined)[],
+  of: 'record' | 'batch',
 ): Promise<ReadonlyMap<string, OnBehalfOf>> {
+  const at = (index: number) => (of === 'batch' ? { index } : {})
   const agents = new Map<string, OnBehalfOf>()
   for (const [index, agent] of names.entries()) {
     if (agent === undefined || agents.has(agent)) continue
@@ -25,13 +27,14 @@ export async function resolveOnBehalfOf(
         'forbidden',
         `the API key ${caller.key} lacks the scope agents:act, which onBehalfOf needs`,
         {
-          members: { scope: 'agents:act', index },
+          members: { scope: 'agents:act', ...at(index) },
         },
       )
     }
-    agents.set(agent, { agent, agentId: parseAgent(agent, index) })
+    agents.set(agent, { agent, agentId: parseAgent(agent, at(index)) })
   }
-  if (agents.size > 0) await refuseUnknown(pool, caller, [...agents.values()], names)
+  if (agents.size > 0)
+    await refuseUnknown(pool, caller, [...agents.values()], (agent) => at(names.indexOf(agent)))
   return agents
 }
 
@@ -39,7 +42,7 @@ async function refuseUnknown(
   pool: pg.Pool,
   caller: Caller,
   agents: OnBehalfOf[],
-  names: readonly (string | undefined)[],
+  membersOf: (agent: string) => object,
 ): Promise<void> {
   const found = await findAgents(
     pool,
@@ -49,17 +52,17 @@ async function refuseUnknown(
   for (const { agent, agentId } of agents) {
     if (found.has(Buffer.from(agentId).toString('hex'))) continue
     throw new ApiError('unknown_agent', `the ledger has no agent ${agent}`, {
-      members: { index: names.indexOf(agent) },
+      members: { ...membersOf(agent) },
     })
   }
 }
 
-function parseAgent(agent: string, index: number): Uint8Array {
+function parseAgent(agent: string, members: object): Uint8Array {
   try {
     return parseId('agt', agent)
   } catch (error) {
     if (error instanceof ProofError)
-      throw new ApiError('unknown_agent', `${agent} is not an agent's id`, { members: { index } })
+      throw new ApiError('unknown_agent', `${agent} is not an agent's id`, { members: { ...members } })
     throw error
   }
 }

@@ -3,7 +3,7 @@
  * 3.2 µs): every string below is an id, a hash, a time or a type name, so that none needs escaping; payload and
  * metadata are canonical JSON already.
  */
-export type RecordView = {
+type RecordView = {
   readonly id: string
   readonly ledger: string
   readonly type: string
@@ -42,7 +42,7 @@ export function renderRecord(r: RecordView): string {
   )
 }
 
-export function renderEntry(e: EntryView): string {
+function renderEntry(e: EntryView): string {
   return `{"seq":${e.seq},"kind":"${e.kind}","leaf":"${e.leaf}","chain":"${e.chain}"}`
 }
 
@@ -50,7 +50,7 @@ function quote(text: string | null): string {
   return text === null ? 'null' : `"${text}"`
 }
 
-export type BatchView = {
+type BatchView = {
   readonly batch: string
   readonly entry: EntryView
   readonly records: readonly { readonly id: string; readonly digest: string; readonly salt: string | null }[]

@@ -4,7 +4,7 @@ import { canonicalize } from '../proof/jcs.ts'
 import type { JsonValue } from '../proof/json-text.ts'
 import { nativeProviders } from '../signing/native.ts'
 
-export type RecordType = {
+type RecordType = {
   /** name/version */
   readonly name: string
   readonly gated: boolean

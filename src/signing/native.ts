@@ -1,4 +1,4 @@
-import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto'
+import { createPrivateKey, createPublicKey, hash, sign } from 'node:crypto'
 import sodium from 'sodium-native'
 import {
   HASH_BYTES,
@@ -7,7 +7,8 @@ import {
   type Signer,
   type VerifySignature,
 } from '../proof/crypto.ts'
-import { keyThumbprint, type PublicKey, parsePublicKey, spkiOf } from '../proof/keys.ts'
+import { keyThumbprint, parsePublicKey, spkiOf } from '../proof/keys.ts'
+import { P1363, verifyEs256 } from './es256.ts'
 
 /**
  * Fresh 32 bytes from Node's own buffer pool. Microseconds at 65 / 200 / 600 bytes, on a CPU with SHA instructions:
@@ -23,29 +24,7 @@ const sha256: Sha256 = (data) => {
 const verifySignature: VerifySignature = (key, message, signature) => {
   if (signature.length !== SIGNATURE_BYTES) return false // libsodium's binding takes longer ones
   if (key.alg === 'EdDSA') return sodium.crypto_sign_verify_detached(signature, message, key.raw)
-  const publicKey = es256Key(key)
-  return publicKey !== null && verify('sha256', message, { key: publicKey, dsaEncoding: P1363 }, signature)
-}
-
-/** r ‖ s, as COSE has it (RFC 9053 §2.1), not DER. */
-const P1363 = 'ieee-p1363'
-const es256Keys = new WeakMap<PublicKey, KeyObject | null>()
-
-/** null: bytes that are no point of the curve, so nothing can be signed with that key. */
-function es256Key(key: PublicKey): KeyObject | null {
-  const known = es256Keys.get(key)
-  if (known !== undefined) return known
-  const made = makeEs256Key(key)
-  es256Keys.set(key, made)
-  return made
-}
-
-function makeEs256Key(key: PublicKey): KeyObject | null {
-  try {
-    return createPublicKey({ key: Buffer.from(key.spki), format: 'der', type: 'spki' })
-  } catch {
-    return null
-  }
+  return verifyEs256(key, message, signature)
 }
 
 export const nativeProviders = { sha256, verifySignature } as const

@@ -3,7 +3,7 @@ import type { Signer } from '../proof/crypto.ts'
 import { leafHash } from '../proof/merkle.ts'
 import { nativeProviders } from './native.ts'
 
-export type SealedEntry = { readonly envelope: Uint8Array; readonly leaf: Uint8Array }
+type SealedEntry = { readonly envelope: Uint8Array; readonly leaf: Uint8Array }
 
 /** Signs a statement, and hashes the envelope into its leaf (docs/formats/envelopes.md). */
 export function sealEntry(

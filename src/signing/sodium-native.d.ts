@@ -3,7 +3,6 @@ declare module 'sodium-native' {
   const sodium: {
     readonly crypto_sign_PUBLICKEYBYTES: number
     readonly crypto_sign_SECRETKEYBYTES: number
-    crypto_hash_sha256(out: Uint8Array, data: Uint8Array): void
     crypto_sign_seed_keypair(publicKey: Uint8Array, secretKey: Uint8Array, seed: Uint8Array): void
     crypto_sign_detached(signature: Uint8Array, message: Uint8Array, secretKey: Uint8Array): void
     crypto_sign_verify_detached(signature: Uint8Array, message: Uint8Array, publicKey: Uint8Array): boolean

@@ -13,6 +13,7 @@ import { formatId, parseId } from '../proof/ids.ts'
 const PREFIX = 'tly_'
 const KEY_PATTERN = /^tly_([0-7][0-9a-hjkmnp-tv-z]{25})([0-9a-f]{40})([0-9a-f]{8})$/
 const SECRET_BYTES = 20
+const OPERATOR_KEY_BYTES = 32
 
 export function makeApiKey(ledgerId: Uint8Array): string {
   const body = `${PREFIX}${formatId('led', ledgerId).slice(4)}${randomBytes(SECRET_BYTES).toString('hex')}`
@@ -40,8 +41,9 @@ export function isSameKey(presented: string, expected: string): boolean {
   return timingSafeEqual(hashKey(presented), hashKey(expected))
 }
 
+/** Hex is within the letters and digits that an operator key may have (src/config.ts). */
 export function makeOperatorKey(): string {
-  return `tlo_${randomBytes(24).toString('hex')}`
+  return `tlo_${randomBytes(OPERATOR_KEY_BYTES).toString('hex')}`
 }
 
 function checksum(text: string): string {

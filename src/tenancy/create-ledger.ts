@@ -17,7 +17,7 @@ import { sealEntry } from '../signing/seal-entry.ts'
 import { hashKey, makeApiKey } from './api-keys.ts'
 import { SCOPES, type Scope } from './scopes.ts'
 
-export type CreateLedgerDeps = {
+type CreateLedgerDeps = {
   readonly writePool: pg.Pool
   readonly signer: Signer
   readonly noteKey: ServerKey

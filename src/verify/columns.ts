@@ -1,12 +1,13 @@
 import { toUuid } from '../db/uuid.ts'
 import { fromBase64, toHex } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
-import { ProofError } from '../proof/error.ts'
+import type { ProofError } from '../proof/error.ts'
 import { type IdPrefix, parseId } from '../proof/ids.ts'
 import { keyThumbprint, parsePublicKey } from '../proof/keys.ts'
 import { ENTRY_KINDS } from '../proof/kinds.ts'
 import type { ParsedStatement } from '../proof/statement.ts'
 import type { VerifiedEntry } from '../proof/verify-entry.ts'
+import { contradiction } from './contradiction.ts'
 
 /**
  * What a database's columns say of one entry, and of everything that the entry made. Columns are an index, and the
@@ -48,8 +49,8 @@ export type RecordColumns = {
   readonly isCanonical: boolean
 }
 
-export type AgentColumns = { readonly agentId: string; readonly name: string }
-export type KeyColumns = {
+type AgentColumns = { readonly agentId: string; readonly name: string }
+type KeyColumns = {
   readonly keyId: string
   readonly agentId: string
   readonly scopes: readonly string[]
@@ -74,7 +75,7 @@ export function verifyColumns(entry: VerifiedEntry, columns: EntryColumns, sha25
     (statement.predicate['previous'] as string | undefined) ?? null,
   )
   if (columns.prevSeq !== null && columns.prevLeaf === null)
-    throw contradiction('entries', 'prev_seq', 'of no entry', 'a seq')
+    throw columnContradiction('entries', 'prev_seq', 'of no entry', 'a seq')
   compare('entries', 'actor_id', columns.actorId, actorUuid(statement))
   compare('entries', 'key_id', columns.keyId, statement.key === null ? null : uuidOf('key', statement.key))
   compare('entries', 'recorded_at', columns.recordedAtUs, microseconds(statement.recordedAt))
@@ -87,7 +88,7 @@ export function verifyColumns(entry: VerifiedEntry, columns: EntryColumns, sha25
 
 /** A request has one key at most, and an actor's keys are his own. */
 function verifyIdempotencyRows(statement: ParsedStatement, actorIds: readonly string[]): void {
-  if (actorIds.length > 1) throw contradiction('idempotency_keys', 'seq', actorIds.length, 1)
+  if (actorIds.length > 1) throw columnContradiction('idempotency_keys', 'seq', actorIds.length, 1)
   for (const actorId of actorIds) compare('idempotency_keys', 'actor_id', actorId, actorUuid(statement))
 }
 
@@ -95,16 +96,13 @@ function verifyIdempotencyRows(statement: ParsedStatement, actorIds: readonly st
 function verifyRecordRows(entry: VerifiedEntry, rows: readonly RecordColumns[], seq: string): void {
   const expected = recordRows(entry)
   if (rows.length !== expected.length) {
-    throw new ProofError(
-      'columns_contradict_entries',
-      `records: ${rows.length} rows begin at seq ${seq}, signed are ${expected.length}`,
-    )
+    throw contradiction(`records: ${rows.length} rows begin at seq ${seq}, signed are ${expected.length}`)
   }
   for (const [i, row] of rows.entries()) {
     const { state, version, lastSeq, lastSubjectId, isCanonical, ...fixed } = row
     compareRows('records', [fixed], [expected[i]!])
     if (!isCanonical)
-      throw contradiction('records', 'payload', 'not the bytes that were hashed', 'canonical JSON')
+      throw columnContradiction('records', 'payload', 'not the bytes that were hashed', 'canonical JSON')
     // The entry at last_seq compares state and version, where it is a later one.
     if (lastSeq !== seq) compare('records', 'last_seq', lastSubjectId, row.recordId)
     else {
@@ -212,10 +210,7 @@ function microseconds(time: string): string {
 
 function compareRows<T extends object>(table: string, rows: readonly T[], expected: readonly T[]): void {
   if (rows.length !== expected.length) {
-    throw new ProofError(
-      'columns_contradict_entries',
-      `${table}: ${rows.length} rows of this entry, signed are ${expected.length}`,
-    )
+    throw contradiction(`${table}: ${rows.length} rows of this entry, signed are ${expected.length}`)
   }
   for (const [i, row] of rows.entries()) {
     for (const name of Object.keys(expected[i]!) as (keyof T & string)[]) {
@@ -225,14 +220,12 @@ function compareRows<T extends object>(table: string, rows: readonly T[], expect
 }
 
 function compare(table: string, column: string, found: unknown, signed: unknown): void {
-  if (JSON.stringify(found) !== JSON.stringify(signed)) throw contradiction(table, column, found, signed)
+  if (JSON.stringify(found) !== JSON.stringify(signed))
+    throw columnContradiction(table, column, found, signed)
 }
 
-function contradiction(table: string, column: string, found: unknown, signed: unknown): ProofError {
-  return new ProofError(
-    'columns_contradict_entries',
-    `${table}.${column} is ${JSON.stringify(found)}, signed is ${JSON.stringify(signed)}`,
-  )
+function columnContradiction(table: string, column: string, found: unknown, signed: unknown): ProofError {
+  return contradiction(`${table}.${column} is ${JSON.stringify(found)}, signed is ${JSON.stringify(signed)}`)
 }
 
 /** occurredAtUs → occurred_at. */

@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
+import { concat } from '../proof/bytes.ts'
 import { ProofError } from '../proof/error.ts'
 import type { DocumentsShown } from '../proof/verify-entry.ts'
 import { type EntryChunk, type KeyHint, type LedgerSource, type OpenLedger, SourceError } from './source.ts'
@@ -11,12 +12,12 @@ import { type EntryChunk, type KeyHint, type LedgerSource, type OpenLedger, Sour
 export const CHUNK_BYTES = 64 * 1024
 /** The first line holds the keys, the last a note. */
 const END_LINE_BYTES_MAX = 1024 * 1024
-/** A batch of 2,000 items in a 4 MiB body, in base64 and with proofs of nothing: 8 MiB at most. */
-export const LINE_BYTES_MAX = 32 * 1024 * 1024
+/** A batch's documents have 18 MiB at most: in a body of 4 MiB `1e20`, which is 21 digits in canonical form. */
+const LINE_BYTES_MAX = 32 * 1024 * 1024
 const SMALL_BYTES_MAX = 4 * 1024 * 1024
 const NEWLINE = 0x0a
 
-/** An export (FORMATS §6): `{"export":1,…}`, one line per entry, `{"checkpoint":…}`. Read twice: ends first. */
+/** An export (docs/formats/export.md): `{"export":1,…}`, one line per entry, `{"checkpoint":…}`. Read twice: ends first. */
 export function exportFile(path: string, name = path): LedgerSource {
   return {
     name,
@@ -176,7 +177,8 @@ async function* readChunks(
   for await (const bytes of stream as AsyncIterable<Buffer>) {
     const cut = bytes.lastIndexOf(NEWLINE) + 1
     if (cut > 0) {
-      const lines = joined([...rest, bytes.subarray(0, cut)])
+      // In a buffer of its own, because it is handed over to a worker thread.
+      const lines = concat([...rest, bytes.subarray(0, cut)])
       progress += lines.length
       yield { lines, checkpoints: notes, columns: null, progress }
       notes = []
@@ -192,15 +194,4 @@ async function* readChunks(
       )
     }
   }
-}
-
-/** In a buffer of its own, because it is handed over to a worker thread. */
-function joined(parts: readonly Buffer[]): Uint8Array {
-  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0))
-  let at = 0
-  for (const part of parts) {
-    bytes.set(part, at)
-    at += part.length
-  }
-  return bytes
 }

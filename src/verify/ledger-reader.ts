@@ -73,12 +73,7 @@ export class LedgerReader {
       const seq = Number(entry.seq)
       const records = await this.#records.take(seq)
       const columns = await this.#columnsOf(entry, seq, records)
-      chunk.add(
-        entryLine(entry, records.map(asExported), { documents: true }),
-        columns,
-        await this.#notesOf(seq),
-        seq + 1,
-      )
+      chunk.add(entryLine(entry, records.map(asExported), 'all'), columns, await this.#notesOf(seq), seq + 1)
       if (chunk.isFull) {
         yield chunk.build()
         chunk = new ChunkBuilder()

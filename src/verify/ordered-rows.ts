@@ -1,4 +1,5 @@
-import { ProofError } from '../proof/error.ts'
+import type { ProofError } from '../proof/error.ts'
+import { contradiction } from './contradiction.ts'
 
 /** Rows of one table in the order of the entries that explain them, taken entry by entry. */
 export class OrderedRows<T extends { seq: string }> {
@@ -37,9 +38,6 @@ export class OrderedRows<T extends { seq: string }> {
   }
 
   #unexplained(row: T): ProofError {
-    return new ProofError(
-      'columns_contradict_entries',
-      `${this.#table}: a row says that it is of seq ${row.seq}, where there is no entry`,
-    )
+    return contradiction(`${this.#table}: a row says that it is of seq ${row.seq}, where there is no entry`)
   }
 }

@@ -1,4 +1,6 @@
+import { HASH_BYTES } from '../proof/crypto.ts'
 import type { EntryStep } from '../proof/entry-step.ts'
+import { ID_BYTES } from '../proof/ids.ts'
 
 /**
  * Steps on their way from a worker thread: all their bytes in two buffers that are handed over, not copied. A
@@ -15,9 +17,6 @@ export type PackedSteps = {
 type PackedStep = Omit<EntryStep, 'leaf' | 'chain' | 'recordIds' | 'digestWords'> & {
   readonly records: number
 }
-
-const HASH_BYTES = 32
-const ID_BYTES = 16
 
 export function packSteps(steps: readonly EntryStep[]): PackedSteps {
   const records = steps.reduce((sum, step) => sum + step.digestWords.length, 0)

@@ -1,8 +1,9 @@
-import { createPublicKey, hash, verify } from 'node:crypto'
-import type { ProofProviders, VerifySignature } from '../proof/crypto.ts'
+import { hash } from 'node:crypto'
+import type { ProofProviders } from '../proof/crypto.ts'
+import { verifyEs256 } from '../signing/es256.ts'
 
 /** What hashes and verifies; `notice` is for the user. */
-export type LoadedProviders = ProofProviders & { readonly notice: string | null }
+type LoadedProviders = ProofProviders & { readonly notice: string | null }
 
 type Native = { readonly nativeProviders: ProofProviders }
 
@@ -27,9 +28,4 @@ export async function loadProviders(
         'the native signature library cannot be loaded here: verifying in JavaScript, which takes about 50 times as long',
     }
   }
-}
-
-const verifyEs256: VerifySignature = (key, message, signature) => {
-  const publicKey = createPublicKey({ key: Buffer.from(key.spki), format: 'der', type: 'spki' })
-  return verify('sha256', message, { key: publicKey, dsaEncoding: 'ieee-p1363' }, signature)
 }

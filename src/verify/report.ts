@@ -1,6 +1,6 @@
 import type { DocumentsShown } from '../proof/verify-entry.ts'
 
-/** What a verification found, and what the finding rests on (DESIGN §9). */
+/** What a verification found, and what the finding rests on (docs/cli.md). */
 export type VerifyReport = Findings & Outcome
 
 type Outcome =
@@ -11,7 +11,7 @@ export function outcomeOf(failure: VerifyFailure | null): Outcome {
   return failure === null ? { ok: true, failure } : { ok: false, failure }
 }
 
-export type Findings = {
+type Findings = {
   readonly source: string
   /** As its first entry names it; null when not even that was read. */
   readonly ledger: string | null
@@ -42,7 +42,7 @@ export type CheckpointTrust = 'given' | 'own' | 'none'
 /** `seq` is null where the finding is about the ledger as a whole. */
 export type VerifyFailure = { readonly seq: number | null; readonly code: string; readonly reason: string }
 
-/** The last line of DESIGN §9. Stable: scripts read it. */
+/** The last line (docs/cli.md). Stable: scripts read it. */
 export function formatReport(report: VerifyReport): string {
   const { failure } = report
   if (failure) {

@@ -41,7 +41,7 @@ export type OpenLedger = {
 export type LedgerSummary = LedgerVerifier['summary']
 
 /** Compares what a source holds beside its entries. */
-export type LedgerObserver = {
+type LedgerObserver = {
   /** Each perfect subtree of the Merkle tree, as it is completed. */
   node(level: number, index: number, hash: Uint8Array): void
   /** Each entry that was verified, with the tree after it. */
@@ -68,7 +68,7 @@ export type EntryChunk = {
   readonly progress: number
 }
 
-export type SourceErrorKind = 'usage' | 'unavailable' | 'io' | 'denied' | 'not_a_ledger'
+type SourceErrorKind = 'usage' | 'unavailable' | 'io' | 'denied' | 'not_a_ledger'
 
 /** Reading failed: says nothing about the ledger's integrity. The message is for the user, without secrets. */
 export class SourceError extends Error {

@@ -1,10 +1,7 @@
 import { concat, toHex } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
-import { ProofError } from '../proof/error.ts'
-import type { Frontier } from '../proof/merkle.ts'
-
-const TILE_HASHES = 256
-const TILE_LEVEL_BITS = 8
+import { type Frontier, TILE_HASHES, TILE_LEVEL_BITS } from '../proof/merkle.ts'
+import { contradiction } from './contradiction.ts'
 
 type Level = { readonly tiles: string[]; growing: Uint8Array[] }
 
@@ -58,12 +55,12 @@ export class TreeCollector {
       const next = expected.next()
       const found = `level ${level}, index ${tile_index}`
       if (next.done || next.value.name !== found)
-        throw contradiction(`tile at ${found} is one too many, or one before is missing`)
+        throw contradiction(`tree_tiles: the tile at ${found} is one too many, or one before is missing`)
       if (next.value.digest !== toHex(this.#sha256(hashes)))
-        throw contradiction(`tile at ${found} holds other hashes`)
+        throw contradiction(`tree_tiles: the tile at ${found} holds other hashes`)
     }
     const missing = expected.next()
-    if (!missing.done) throw contradiction(`tile at ${missing.value.name} is missing`)
+    if (!missing.done) throw contradiction(`tree_tiles: the tile at ${missing.value.name} is missing`)
   }
 
   /** A tile of leaves is stored when it is full; those above grow hash by hash. */
@@ -75,8 +72,4 @@ export class TreeCollector {
       }
     }
   }
-}
-
-function contradiction(detail: string): ProofError {
-  return new ProofError('columns_contradict_entries', `tree_tiles: the ${detail}`)
 }

@@ -29,8 +29,8 @@ export type VerifyOptions = {
 }
 
 /**
- * Verifies everything that a source holds (FORMATS §3 to §5, DESIGN §9): each entry by itself, in parallel; then all
- * of them in order. The first entry that is refused ends it, and is named in the report. Throws SourceError when
+ * Verifies everything that a source holds (docs/formats/export.md): each entry by itself, in parallel; then all of
+ * them in order. The first entry that is refused ends it, and is named in the report. Throws SourceError when
  * the source cannot be read.
  */
 export async function verifyLedger(source: LedgerSource, options: VerifyOptions = {}): Promise<VerifyReport> {

@@ -16,7 +16,7 @@ import type { Scope } from '../../src/tenancy/scopes.ts'
 import { createTestDatabase, TEST_MASTER_KEY, type TestDatabase } from './database.ts'
 
 export const OPERATOR_KEY = `tlo_${'0'.repeat(8)}test${'Z'.repeat(36)}`
-export const PUBLIC_URL = 'https://ledger.example'
+const PUBLIC_URL = 'https://ledger.example'
 
 export type Test = { readonly name: string; after(cleanup: () => Promise<void>): void }
 
@@ -53,7 +53,7 @@ export type SendOptions = {
   readonly headers?: Record<string, string>
 }
 
-export type AppOptions = {
+type AppOptions = {
   /** How the application reaches its database, when not directly (through a proxy, for instance). */
   readonly apiUrl?: (database: TestDatabase) => string | Promise<string>
   /** The server's clock, in milliseconds. */

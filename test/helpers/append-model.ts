@@ -6,7 +6,7 @@ import { genesisOf, linkOf, STEP_KIND } from './test-ledger.ts'
  * precedence is the one at the top of migrations/0002-append-entries.sql.
  */
 
-export type ModelEntry = {
+type ModelEntry = {
   readonly seq: number
   readonly kind: string
   readonly subject: string
@@ -15,7 +15,7 @@ export type ModelEntry = {
   readonly leaf: string
   readonly chain: string
 }
-export type ModelRecord = {
+type ModelRecord = {
   readonly firstSeq: number
   readonly index: number | null
   state: string

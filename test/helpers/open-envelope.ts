@@ -3,13 +3,13 @@ import canonicalize from 'canonicalize'
 import { decode, encode, Tagged } from 'cborg'
 
 /*
- * A second reading of FORMATS for tests of the server: it shares nothing with src/proof, so that an error made
+ * A second reading of docs/formats for tests of the server: it shares nothing with src/proof, so that an error made
  * there in writing is not made again in checking.
  */
 
 export type PublishedKey = { kid: string; use: string; alg: string; spki: string }
 
-export type OpenedEnvelope = {
+type OpenedEnvelope = {
   readonly header: ReadonlyMap<number, unknown>
   readonly claims: ReadonlyMap<number, unknown>
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 
 const CLI = fileURLToPath(new URL('../../cli/tallystick.ts', import.meta.url))
 
-export type CliRun = { readonly code: number | null; readonly stdout: string; readonly stderr: string }
+type CliRun = { readonly code: number | null; readonly stdout: string; readonly stderr: string }
 
 /** Runs the command line tool as a process. Nothing of the caller's environment reaches it but PATH. */
 export async function runCli(

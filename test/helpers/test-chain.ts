@@ -6,7 +6,7 @@ import {
   verify as verifyWith,
 } from 'node:crypto'
 import { type BatchItem, batchRoot, itemBytes, itemLeaf } from '../../src/proof/batch.ts'
-import { concat, fromHex, toBase64, toBase64Url, toHex, utf8Encode } from '../../src/proof/bytes.ts'
+import { fromHex, toBase64, toBase64Url, toHex, utf8Encode } from '../../src/proof/bytes.ts'
 import { genesis, link } from '../../src/proof/chain.ts'
 import { signCheckpoint } from '../../src/proof/checkpoint.ts'
 import { encodeEnvelope, encodeProtected, toBeSigned } from '../../src/proof/cose.ts'
@@ -34,7 +34,7 @@ export const providers: ProofProviders = {
     verifyWith(null, message, { key: Buffer.from(key.spki), format: 'der', type: 'spki' }, signature),
 }
 
-export type TestSigner = Signer & { readonly kidHex: string }
+type TestSigner = Signer & { readonly kidHex: string }
 
 export function makeSigner(): TestSigner {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
@@ -73,7 +73,7 @@ export type TestLine = {
 }
 
 /** Members of an entry that a test wants otherwise than a server would make them. */
-export type Appending = {
+type Appending = {
   kind: EntryKind
   subjects: readonly Subject[]
   predicate: Record<string, unknown>
@@ -310,7 +310,7 @@ export function makeChain(options: { signer?: TestSigner; ledger?: string; empty
   return chain
 }
 
-export const ALL_SCOPES = ['agents:act', 'keys:manage', 'records:write', 'verdicts:overturn']
+const ALL_SCOPES = ['agents:act', 'keys:manage', 'records:write', 'verdicts:overturn']
 
 export function digestOf(value: JsonValue | object): string {
   return toHex(sha256(utf8Encode(canonicalize(value as JsonValue))))
@@ -323,7 +323,3 @@ export function saltDocument(subject: string, document: JsonValue): TestDocument
   const digest = toHex(documentDigest(sha256, salt, utf8Encode(canonicalize(document))))
   return { subject, digest, salt: toBase64Url(salt), document, erasedBy: null }
 }
-
-export const NEWLINE = utf8Encode('\n')
-export const exportBytes = (lines: readonly string[]): Uint8Array =>
-  concat(lines.flatMap((line) => [utf8Encode(line), NEWLINE]))

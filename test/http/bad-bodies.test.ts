@@ -179,6 +179,7 @@ const BAD_VALUES: Case[] = [
     json(`a salt ${what}`, 'invalid_request', { ...genericBody(), salt }, { path: '/salt' }),
   ),
   ...[
+    '0000-01-01T00:00:00Z', // RFC 3339 has a year 0, Postgres has none
     '2026-02-29T00:00:00Z',
     '2026-04-31T00:00:00Z',
     '2026-13-01T00:00:00Z',

@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { makeEntropy } from '../../src/entropy.ts'
 import { fingerprint } from '../../src/records/idempotency.ts'
-import { buildTestApp, expectStatus, genericBody } from '../helpers/app.ts'
+import { buildTestApp, expectStatus, genericBody, OPERATOR_KEY } from '../helpers/app.ts'
+import { assertProblem } from '../helpers/assert-problem.ts'
 import { addAgent, addKey } from '../helpers/more-keys.ts'
 
 test('the fingerprint of a request is of its method, its path and its body', () => {
@@ -172,4 +173,16 @@ test('an Idempotency-Key', async (t) => {
       assert.equal(new Set(rows.map((row) => row.fingerprint)).size, rows.length)
     },
   )
+})
+
+test('POST /v1/ledgers refuses a key that it would ignore', async (t) => {
+  const app = await buildTestApp(t)
+  const before = await app.written()
+  const answer = await app.send('POST', '/v1/ledgers', {
+    key: OPERATOR_KEY,
+    body: { name: 'twice' },
+    headers: { 'idempotency-key': 'once' },
+  })
+  assertProblem(answer, 400, 'invalid_idempotency_key')
+  assert.deepEqual(await app.written(), before)
 })

@@ -167,8 +167,9 @@ test('an export of 20,000 records and 40 MB', async (t) => {
       requests++
     }
     assert.ok((await reading).length > 40 * MIB)
+    // Wide bounds: other test files may have the cores. One that waited for the whole export would be alone.
     assert.ok(requests > 3, `${requests} requests were served meanwhile`)
-    assert.ok(slowestMs < 500, `a request took ${Math.round(slowestMs)} ms`)
+    assert.ok(slowestMs < 5_000, `a request took ${Math.round(slowestMs)} ms`)
   })
 
   await t.test('ends when its reader goes away, and gives its connection back', async (t) => {

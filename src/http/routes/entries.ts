@@ -3,7 +3,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { findSize } from '../../db/read-entries.ts'
 import type { Deps } from '../../deps.ts'
 import { STREAM_CHUNK_CHARS, STREAM_STALL_MS_MAX, STREAMS_PER_LEDGER_MAX } from '../../limits.ts'
-import { entryLines, exportLines, type Shown } from '../../records/export.ts'
+import type { DocumentsShown } from '../../proof/verify-entry.ts'
+import { entryLines, exportLines } from '../../records/export.ts'
 import type { Caller } from '../../tenancy/caller.ts'
 import { entriesQuery } from '../schemas/entries.ts'
 import { StreamSlots } from '../stream-slots.ts'
@@ -40,8 +41,9 @@ export function entryRoutes(app: FastifyInstance, deps: Deps): void {
   })
 }
 
-function shownTo(caller: Caller): Shown {
-  return { documents: caller.scopes.has('records:read') }
+/** Who may only audit sees no documents. */
+function shownTo(caller: Caller): DocumentsShown {
+  return caller.scopes.has('records:read') ? 'all' : 'withheld'
 }
 
 function sendLines(
@@ -56,7 +58,7 @@ function sendLines(
   const { socket } = request.raw
   // Of responses that wait behind another one on their connection (pipelining) Fastify does not hear that it is gone.
   const abandon = () => chunks.destroy()
-  socket.once('close', abandon)
+  socket.setMaxListeners(0).once('close', abandon) // as many as streams, which are limited
   chunks.once('close', () => {
     socket.off('close', abandon)
     release()

@@ -1,18 +1,21 @@
 import type { FastifyInstance } from 'fastify'
 import { VERSION } from '../../config.ts'
-import { checkSchema } from '../../db/migrate.ts'
+import { canRead } from '../../db/migrate.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
+import { READY_ANSWER_TIMEOUT_MS } from '../../limits.ts'
 
 export function healthRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>): void {
   // The process answers: never asks the database, so that a database failure restarts no pod.
   app.get('/livez', { config: { access: 'public' } }, async () => ({ status: 'ok', version: VERSION }))
 
   app.get('/readyz', { config: { access: 'public' } }, async () => {
-    try {
-      await checkSchema(deps.readPool)
-    } catch {
-      throw new ApiError('unavailable', 'the database is not reachable or not migrated', { retryable: true })
+    // Not whether the schema is newer: that is looked at when the server starts, and while a new version rolls out its
+    // migration must not take the old one's pods away.
+    if (!(await canRead(deps.readPool, READY_ANSWER_TIMEOUT_MS))) {
+      throw new ApiError('unavailable', 'the database does not answer, or is not migrated', {
+        retryable: true,
+      })
     }
     return { status: 'ready', version: VERSION }
   })

@@ -1,7 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Deps } from '../../deps.ts'
+import type { Entropy } from '../../entropy.ts'
 import { ApiError } from '../../errors.ts'
 import { ProofError } from '../../proof/error.ts'
+import { isTraceparent } from '../../proof/fields.ts'
 import { parseId } from '../../proof/ids.ts'
 import { fingerprint } from '../../records/idempotency.ts'
 import { notarize } from '../../records/notarize.ts'
@@ -13,9 +15,6 @@ import type { ZodTypes } from '../zod-validation.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** W3C Trace Context, version 00. An invalid header is ignored, as that specification demands. */
-const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
-
 export function recordRoutes(app: FastifyInstance, deps: Deps): void {
   const typed = app.withTypeProvider<ZodTypes>()
 
@@ -24,8 +23,8 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
     { config: { access: { scope: 'records:write' } }, schema: { body: notarizeBody } },
     async (request, reply) => {
       const { body, caller } = request
-      const idempotency = fingerprintOf(request)
-      const agents = await resolveOnBehalfOf(deps.readPool, caller, [body.onBehalfOf])
+      const idempotency = fingerprintOf(deps.entropy, request)
+      const agents = await resolveOnBehalfOf(deps.readPool, caller, [body.onBehalfOf], 'record')
       const onBehalfOf = agents.get(body.onBehalfOf ?? '') ?? null
       const result = await notarize(deps, caller, {
         ...body,
@@ -43,11 +42,12 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
     async (request, reply) => {
       const { caller } = request
       const items = request.body.records
-      const idempotency = fingerprintOf(request)
+      const idempotency = fingerprintOf(deps.entropy, request)
       const onBehalfOf = await resolveOnBehalfOf(
         deps.readPool,
         caller,
         items.map((item) => item.onBehalfOf),
+        'batch',
       )
       const result = await notarizeBatch(deps, caller, {
         items,
@@ -73,28 +73,29 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
     },
   )
 
-  function fingerprintOf(request: FastifyRequest) {
-    const path = request.url.split('?', 1)[0]!
-    return fingerprint(deps.entropy, request.headers['idempotency-key'], {
-      method: 'POST',
-      path,
-      body: request.body,
-    })
-  }
-
   async function replay(request: FastifyRequest, reply: FastifyReply, seq: number) {
     reply.header('idempotency-replayed', 'true')
     return created(reply, await getAnswerOfEntry(deps.readPool, request.caller.ledgerId, seq))
   }
 }
 
+function fingerprintOf(entropy: Entropy, request: FastifyRequest) {
+  const path = request.url.split('?', 1)[0]!
+  return fingerprint(entropy, request.headers['idempotency-key'], {
+    method: 'POST',
+    path,
+    body: request.body,
+  })
+}
+
 function created(reply: FastifyReply, json: string): FastifyReply {
   return reply.code(201).header('content-type', JSON_TYPE).send(json)
 }
 
+/** An invalid header is ignored, as W3C Trace Context demands. */
 function traceparentOf(request: FastifyRequest): string | null {
   const value = request.headers['traceparent']
-  return typeof value === 'string' && TRACEPARENT.test(value) ? value : null
+  return typeof value === 'string' && isTraceparent(value) ? value : null
 }
 
 /** An id that can't be one of the ledger's is answered like one that is not there. */

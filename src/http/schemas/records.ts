@@ -39,6 +39,3 @@ export const batchBody = z.strictObject({
 })
 
 export const recordParams = z.strictObject({ id: z.string() })
-
-export type NotarizeBody = z.output<typeof notarizeBody>
-export type BatchBody = z.output<typeof batchBody>

@@ -1,0 +1,45 @@
+import type { EntryRow, IdempotencyRow, RecordRow } from '../db/append-entries.ts'
+import type { Signer } from '../proof/crypto.ts'
+import { buildStatement } from '../proof/statement.ts'
+import { sealEntry } from '../signing/seal-entry.ts'
+import type { Caller } from '../tenancy/caller.ts'
+
+/** The signed entry by which the caller notarizes `records`: terminal at once. `predicate`: beyond who and when. */
+export function sealNotarization(
+  signer: Signer,
+  caller: Caller,
+  about: {
+    readonly kind: 'record-notarized' | 'batch-notarized'
+    /** `digest`: lower-case hex. */
+    readonly subject: { readonly id: Uint8Array; readonly name: string; readonly digest: string }
+    readonly recordedAtMs: number
+    readonly predicate: object
+    readonly idempotency: IdempotencyRow | null
+    readonly records: readonly RecordRow[]
+  },
+): EntryRow {
+  const { kind, subject, recordedAtMs, idempotency, records } = about
+  const statement = buildStatement(kind, [{ name: subject.name, sha256: subject.digest }], {
+    ledger: caller.ledger,
+    actor: caller.agent,
+    key: caller.key,
+    recordedAt: new Date(recordedAtMs).toISOString(),
+    ...about.predicate,
+  })
+  return {
+    ledgerId: caller.ledgerId,
+    kind,
+    subjectId: subject.id,
+    version: 1,
+    toState: 'RECORDED',
+    previousLeaf: null,
+    actorId: caller.agentId,
+    keyId: caller.keyId,
+    kid: signer.kid,
+    recordedAtMs,
+    ...sealEntry(signer, { issuer: caller.issuer, subject: subject.name, recordedAtMs }, statement),
+    idempotency,
+    detail: null,
+    records,
+  }
+}

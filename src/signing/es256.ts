@@ -1,0 +1,31 @@
+import { createPublicKey, type KeyObject, verify } from 'node:crypto'
+import type { VerifySignature } from '../proof/crypto.ts'
+import type { PublicKey } from '../proof/keys.ts'
+
+/** r ‖ s, as COSE has it (RFC 9053 §2.1), not DER. */
+export const P1363 = 'ieee-p1363'
+
+/** ES256 by node:crypto, which is there whether or not libsodium can be loaded. */
+export const verifyEs256: VerifySignature = (key, message, signature) => {
+  const publicKey = es256Key(key)
+  return publicKey !== null && verify('sha256', message, { key: publicKey, dsaEncoding: P1363 }, signature)
+}
+
+const es256Keys = new WeakMap<PublicKey, KeyObject | null>()
+
+/** null: bytes that are no point of the curve, so nothing can be signed with that key. */
+function es256Key(key: PublicKey): KeyObject | null {
+  const known = es256Keys.get(key)
+  if (known !== undefined) return known
+  const made = makeEs256Key(key)
+  es256Keys.set(key, made)
+  return made
+}
+
+function makeEs256Key(key: PublicKey): KeyObject | null {
+  try {
+    return createPublicKey({ key: Buffer.from(key.spki), format: 'der', type: 'spki' })
+  } catch {
+    return null
+  }
+}
