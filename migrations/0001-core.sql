@@ -174,6 +174,8 @@ create table api_keys (
   name text not null check (length(name) between 1 and 200),
   scopes text[] not null,
   secret_hash bytea not null check (length(secret_hash) = 32),
+  -- Of all that the row grants, under the master key: a row that was not made by a server grants nothing.
+  mac bytea not null check (length(mac) = 32),
   expires_at timestamptz,
   created_seq bigint not null,
   primary key (ledger_id, key_id),

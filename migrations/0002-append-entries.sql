@@ -181,12 +181,13 @@ begin
   left join lateral json_to_record(i.detail::json) d (name text) on true
   where i.outcome = 0 and i.kind = 'agent-registered';
 
-  insert into api_keys (ledger_id, key_id, agent_id, name, scopes, secret_hash, expires_at, created_seq)
-  select i.ledger_id, i.subject_id, d."agentId", d.name, d.scopes, decode(d."secretHash", 'hex'), d."expiresAt", i.seq
+  insert into api_keys (ledger_id, key_id, agent_id, name, scopes, secret_hash, mac, expires_at, created_seq)
+  select i.ledger_id, i.subject_id, d."agentId", d.name, d.scopes, decode(d."secretHash", 'hex'), decode(d.mac, 'hex'),
+    d."expiresAt", i.seq
   from unnest(ledger_ids, kinds, subject_ids, details, outcomes, seqs)
       i (ledger_id, kind, subject_id, detail, outcome, seq)
   left join lateral json_to_record(i.detail::json)
-    d ("agentId" uuid, name text, scopes text[], "secretHash" text, "expiresAt" timestamptz) on true
+    d ("agentId" uuid, name text, scopes text[], "secretHash" text, mac text, "expiresAt" timestamptz) on true
   where i.outcome = 0 and i.kind = 'key-created';
 end $$;
 

@@ -35,10 +35,12 @@ create table tallystick.api_keys (
   name text not null,
   scopes text[] not null,
   secret_hash bytea not null,
+  mac bytea not null,
   expires_at timestamp with time zone,
   created_seq bigint not null,
   constraint api_keys_ledger_id_agent_id_fkey FOREIGN KEY (ledger_id, agent_id) REFERENCES tallystick.agents(ledger_id, agent_id),
   constraint api_keys_ledger_id_secret_hash_key UNIQUE (ledger_id, secret_hash),
+  constraint api_keys_mac_check CHECK ((length(mac) = 32)),
   constraint api_keys_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
   constraint api_keys_pkey PRIMARY KEY (ledger_id, key_id),
   constraint api_keys_secret_hash_check CHECK ((length(secret_hash) = 32))
@@ -259,12 +261,13 @@ begin
   left join lateral json_to_record(i.detail::json) d (name text) on true
   where i.outcome = 0 and i.kind = 'agent-registered';
 
-  insert into api_keys (ledger_id, key_id, agent_id, name, scopes, secret_hash, expires_at, created_seq)
-  select i.ledger_id, i.subject_id, d."agentId", d.name, d.scopes, decode(d."secretHash", 'hex'), d."expiresAt", i.seq
+  insert into api_keys (ledger_id, key_id, agent_id, name, scopes, secret_hash, mac, expires_at, created_seq)
+  select i.ledger_id, i.subject_id, d."agentId", d.name, d.scopes, decode(d."secretHash", 'hex'), decode(d.mac, 'hex'),
+    d."expiresAt", i.seq
   from unnest(ledger_ids, kinds, subject_ids, details, outcomes, seqs)
       i (ledger_id, kind, subject_id, detail, outcome, seq)
   left join lateral json_to_record(i.detail::json)
-    d ("agentId" uuid, name text, scopes text[], "secretHash" text, "expiresAt" timestamptz) on true
+    d ("agentId" uuid, name text, scopes text[], "secretHash" text, mac text, "expiresAt" timestamptz) on true
   where i.outcome = 0 and i.kind = 'key-created';
 end $function$;
 

@@ -10,6 +10,7 @@ import { type Entropy, makeEntropy } from './entropy.ts'
 import type { Signer } from './proof/crypto.ts'
 import { makeMasterKey } from './signing/master-key.ts'
 import { makeEd25519Signer, nativeProviders } from './signing/native.ts'
+import { type KeyMac, makeKeyMac } from './tenancy/api-keys.ts'
 import { CallerCache } from './tenancy/caller.ts'
 
 /** What the server is made of. Opened in order, closed in reverse. */
@@ -23,6 +24,7 @@ export type Deps = {
   readonly writePool: pg.Pool
   readonly signer: Signer
   readonly noteKey: ServerKey
+  readonly keyMac: KeyMac
   readonly callers: CallerCache
   readonly appender: Appender
   close(): Promise<void>
@@ -42,6 +44,7 @@ export async function openDeps(config: Config, log = openLog(config.logLevel)): 
     await checkLogin(readPool)
     const { seed } = await getServerKey(readPool, masterKey, 'envelope')
     const appender = new Appender(writePool)
+    const keyMac = makeKeyMac(masterKey)
     return {
       log,
       now,
@@ -52,7 +55,8 @@ export async function openDeps(config: Config, log = openLog(config.logLevel)): 
       writePool,
       signer: makeEd25519Signer(nativeProviders.sha256, seed),
       noteKey: await getNoteKey(readPool),
-      callers: new CallerCache(readPool, now),
+      keyMac,
+      callers: new CallerCache({ readPool, now, keyMac, log }),
       appender,
       async close() {
         await appender.close()

@@ -1,10 +1,12 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 
-/** Seals private keys at rest. `context` binds a sealed secret to its place, so that rows can't be swapped. */
+/** Seals private keys at rest, and authenticates rows that grant something. `context` binds a sealed secret to its place, so that rows can't be swapped. */
 export type MasterKey = {
   seal(secret: Uint8Array, context: string): Buffer
   /** Throws when the key is another one, or the bytes or their context were changed. */
   open(sealed: Uint8Array, context: string): Buffer
+  /** 32 bytes: HMAC-SHA256 under a key of its own, derived from this one. */
+  mac(text: string, context: string): Buffer
 }
 
 const NONCE_BYTES = 12
@@ -12,6 +14,7 @@ const TAG_BYTES = 16
 
 /** AES-256-GCM; sealed = nonce ‖ tag ‖ ciphertext. `key`: 32 bytes. */
 export function makeMasterKey(key: Uint8Array): MasterKey {
+  const macKey = Buffer.from(hkdfSync('sha256', key, '', 'tallystick mac', 32))
   return {
     seal(secret, context) {
       const nonce = randomBytes(NONCE_BYTES)
@@ -31,6 +34,11 @@ export function makeMasterKey(key: Uint8Array): MasterKey {
           'a sealed key cannot be opened: TALLYSTICK_MASTER_KEY is not the one that sealed it, or the row was changed',
         )
       }
+    },
+    mac(text, context) {
+      return createHmac('sha256', macKey)
+        .update(JSON.stringify([context, text]))
+        .digest()
     },
   }
 }

@@ -2,6 +2,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { ProofError } from '../proof/error.ts'
 import { formatId, parseId } from '../proof/ids.ts'
+import type { MasterKey } from '../signing/master-key.ts'
 
 /**
  * An API key: `tly_` ‖ the ledger's id (26) ‖ secret (40 hex digits, 160 bits) ‖ checksum (8 hex digits of the
@@ -39,6 +40,24 @@ export function hashKey(key: string): Buffer {
 /** Constant-time comparison of a presented key with a configured one. */
 export function isSameKey(presented: string, expected: string): boolean {
   return timingSafeEqual(hashKey(presented), hashKey(expected))
+}
+
+/** Authenticates all that a key's row grants: rows come from a database that others can write to. */
+export type KeyMac = (row: {
+  readonly ledger: string
+  readonly key: string
+  readonly agent: string
+  readonly scopes: readonly string[]
+  readonly expiresAtMs: number | null
+  readonly secretHash: Uint8Array
+}) => Buffer
+
+export function makeKeyMac(masterKey: MasterKey): KeyMac {
+  return (row) => {
+    const secretHash = Buffer.from(row.secretHash).toString('hex')
+    const granted = [row.ledger, row.key, row.agent, [...row.scopes].sort(), row.expiresAtMs, secretHash]
+    return masterKey.mac(JSON.stringify(granted), 'api key')
+  }
 }
 
 /** Hex is within the letters and digits that an operator key may have (src/config.ts). */

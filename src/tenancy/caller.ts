@@ -1,8 +1,9 @@
+import { timingSafeEqual } from 'node:crypto'
 import type pg from 'pg'
 import { findApiKey } from '../db/api-keys.ts'
 import { KEY_CACHE_AGE_MS_MAX, KEY_CACHE_KEYS_MAX } from '../limits.ts'
 import { formatId } from '../proof/ids.ts'
-import { findLedgerOfKey, hashKey } from './api-keys.ts'
+import { findLedgerOfKey, hashKey, type KeyMac } from './api-keys.ts'
 import type { Scope } from './scopes.ts'
 
 /** Who calls: an agent of a ledger, by one of its keys. */
@@ -18,6 +19,8 @@ export type Caller = {
   readonly expiresAtMs: number | null
 }
 
+export type CallerLog = { error(details: object, message: string): void }
+
 /**
  * Finds callers by their keys. What the database says of a key is believed for 5 s at most, so a revoked key
  * is refused everywhere within that time. Keys are looked up by hash: the time that takes tells nothing about them.
@@ -25,11 +28,15 @@ export type Caller = {
 export class CallerCache {
   readonly #pool: pg.Pool
   readonly #now: () => number
+  readonly #keyMac: KeyMac
+  readonly #log: CallerLog
   readonly #callers = new Map<string, { readAtMs: number; caller: Promise<Caller | null> }>()
 
-  constructor(pool: pg.Pool, now: () => number) {
-    this.#pool = pool
-    this.#now = now
+  constructor(deps: { readPool: pg.Pool; now: () => number; keyMac: KeyMac; log: CallerLog }) {
+    this.#pool = deps.readPool
+    this.#now = deps.now
+    this.#keyMac = deps.keyMac
+    this.#log = deps.log
   }
 
   /** null: there is no such key. An expired key is found; who asks must look at `expiresAtMs`. */
@@ -47,26 +54,31 @@ export class CallerCache {
     // The oldest goes first; unknown keys are kept as well, so that they can't be used to load the database.
     this.#callers.delete(cacheKey)
     if (this.#callers.size >= KEY_CACHE_KEYS_MAX) this.#callers.delete(this.#callers.keys().next().value!)
-    const caller = readCaller(this.#pool, ledgerId, secretHash)
+    const caller = this.#readCaller(ledgerId, secretHash)
     this.#callers.set(cacheKey, { readAtMs: this.#now(), caller })
     // A failed look is not remembered.
     caller.catch(() => this.#callers.delete(cacheKey))
     return caller
   }
-}
 
-async function readCaller(pool: pg.Pool, ledgerId: Uint8Array, secretHash: Buffer): Promise<Caller | null> {
-  const row = await findApiKey(pool, ledgerId, secretHash)
-  if (!row) return null
-  return {
-    ledger: formatId('led', ledgerId),
-    ledgerId,
-    issuer: row.issuer,
-    agent: formatId('agt', row.agentId),
-    agentId: row.agentId,
-    key: formatId('key', row.keyId),
-    keyId: row.keyId,
-    scopes: new Set(row.scopes as Scope[]),
-    expiresAtMs: row.expiresAtMs,
+  async #readCaller(ledgerId: Uint8Array, secretHash: Buffer): Promise<Caller | null> {
+    const row = await findApiKey(this.#pool, ledgerId, secretHash)
+    if (!row) return null
+    const caller = {
+      ledger: formatId('led', ledgerId),
+      ledgerId,
+      issuer: row.issuer,
+      agent: formatId('agt', row.agentId),
+      agentId: row.agentId,
+      key: formatId('key', row.keyId),
+      keyId: row.keyId,
+      scopes: new Set(row.scopes as Scope[]),
+      expiresAtMs: row.expiresAtMs,
+    }
+    // Who can write to the table could otherwise have the server sign as any agent.
+    const mac = this.#keyMac({ ...caller, scopes: row.scopes, secretHash })
+    if (timingSafeEqual(mac, row.mac)) return caller
+    this.#log.error({ ledger: caller.ledger, key: caller.key }, 'an API key was made or changed by no server')
+    return null
   }
 }

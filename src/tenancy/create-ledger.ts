@@ -14,7 +14,7 @@ import { buildStatement } from '../proof/statement.ts'
 import { BUILT_IN_TYPES } from '../records/types.ts'
 import { nativeProviders } from '../signing/native.ts'
 import { sealEntry } from '../signing/seal-entry.ts'
-import { hashKey, makeApiKey } from './api-keys.ts'
+import { hashKey, type KeyMac, makeApiKey } from './api-keys.ts'
 import { SCOPES, type Scope } from './scopes.ts'
 
 type CreateLedgerDeps = {
@@ -22,6 +22,7 @@ type CreateLedgerDeps = {
   readonly signer: Signer
   readonly noteKey: ServerKey
   readonly publicUrl: string
+  readonly keyMac: KeyMac
   readonly entropy: Entropy
   readonly now: () => number
 }
@@ -62,6 +63,15 @@ export async function createLedger(
   const scopes = [...(request.scopes ?? SCOPES)].sort()
   const expiresAt = request.expiresAtMs === undefined ? null : new Date(request.expiresAtMs).toISOString()
   const secret = makeApiKey(ledgerId)
+  const secretHash = hashKey(secret)
+  const mac = deps.keyMac({
+    ledger,
+    key,
+    agent,
+    scopes,
+    expiresAtMs: request.expiresAtMs ?? null,
+    secretHash,
+  })
   const keyName = 'first key'
 
   const seal = makeSystemEntries(deps, { ledger, ledgerId, issuer: definition.issuer, recordedAtMs })
@@ -87,7 +97,14 @@ export async function createLedger(
       'key-created',
       { id: keyId, name: key, digestOf: { key, agent, scopes, expiresAt } },
       { agent, scopes, expiresAt },
-      { agentId: toHex(agentId), name: keyName, scopes, secretHash: toHex(hashKey(secret)), expiresAt },
+      {
+        agentId: toHex(agentId),
+        name: keyName,
+        scopes,
+        secretHash: toHex(secretHash),
+        mac: toHex(mac),
+        expiresAt,
+      },
     ),
   ])
   // Nobody saw the key of a ledger that was made without an answer: a retry makes another ledger.

@@ -32,8 +32,11 @@ export async function addKey(
   const secret = makeApiKey(parseId('led', ledger.ledger.id))
   const digest = sha256(JSON.stringify({ agent, expiresAt, key, scopes })) // its members are in JCS order
   const agentId = Buffer.from(parseId('agt', agent)).toString('hex')
-  const secretHash = hashKey(secret).toString('hex')
-  const columns = { agentId, name: `key ${key}`, scopes, secretHash, expiresAt }
+  const secretHash = hashKey(secret)
+  const expiresAtMs = options.expiresAtMs ?? null
+  const mac = app.deps.keyMac({ ledger: ledger.ledger.id, key, agent, scopes, expiresAtMs, secretHash })
+  const hex = { secretHash: secretHash.toString('hex'), mac: mac.toString('hex') }
+  const columns = { agentId, name: `key ${key}`, scopes, ...hex, expiresAt }
   await append(app, ledger, 'key-created', { id, name: key, digest }, { agent, scopes, expiresAt }, columns)
   return secret
 }

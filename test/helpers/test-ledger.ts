@@ -61,6 +61,7 @@ export async function firstEntries(client: pg.ClientBase, ledger: TestLedger): P
       name: 'first key',
       scopes: ['records:write'],
       secretHash: randomBytes(32).toString('hex'),
+      mac: randomBytes(32).toString('hex'),
       expiresAt: null,
     }),
   ]

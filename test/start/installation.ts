@@ -28,7 +28,10 @@ type StartOptions = {
 
 export function launch(options: StartOptions): ChildProcessByStdio<null, Readable, Readable> {
   const project = options.project ?? PROJECT_DIR
-  const { DATABASE_URL: _, ...inherited } = process.env
+  // Whatever configures a Tallystick of the one who runs the tests is not for this one.
+  const inherited = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(TALLYSTICK_|DATABASE_URL$)/.test(name)),
+  )
   const child = spawn(process.execPath, [join(project, 'src', 'all-in-one.ts')], {
     cwd: options.uid === undefined ? project : '/',
     env: { ...inherited, TALLYSTICK_LOG_LEVEL: 'warn', ...options.env },

@@ -30,6 +30,7 @@ const NOT_EVIDENCE: Record<string, string> = {
   'envelope_key_secrets.*': 'sealed secrets: changed, they can’t be opened any more',
   'note_key_secrets.*': 'sealed secrets: changed, they can’t be opened any more',
   'api_keys.name': 'a label',
+  'api_keys.mac': 'says who gets in from now on, nothing about what was done',
   'api_keys.secret_hash': 'says who gets in from now on, nothing about what was done',
   'idempotency_keys.key_hash': 'decides what a retry is answered, nothing about what was done',
   'idempotency_keys.salt': 'decides what a retry is answered, nothing about what was done',
