@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import pg from 'pg'
+import { withClient } from '../src/db/client.ts'
 import { parseId } from '../src/proof/ids.ts'
 import type { Phase } from './phase.ts'
 import type { System } from './system.ts'
@@ -39,9 +39,7 @@ async function count(
   ownerUrl: string,
   ledger: string,
 ): Promise<{ entries: number; found: number; size: number }> {
-  const client = new pg.Client({ connectionString: ownerUrl })
-  await client.connect()
-  try {
+  return withClient(ownerUrl, async (client) => {
     const { rows } = await client.query(
       `select h.size::float8,
         (select count(*)::float8 from tallystick.entries e where e.ledger_id = h.ledger_id) as entries,
@@ -50,9 +48,7 @@ async function count(
       [Buffer.from(parseId('led', ledger))],
     )
     return rows[0]
-  } finally {
-    await client.end()
-  }
+  })
 }
 
 /** The same program that anybody would use, on the database, from the first entry to the last. */

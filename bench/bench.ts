@@ -1,4 +1,4 @@
-import pg from 'pg'
+import { withClient } from '../src/db/client.ts'
 import { auditLedger } from './audit.ts'
 import { calibrate } from './calibrate.ts'
 import { type CpuSnapshot, cpuBetween, takeCpuSnapshot } from './cpu.ts'
@@ -119,18 +119,14 @@ async function runReferences(database: Database, options: Options): Promise<Refe
 async function inspectDatabase(
   database: Database,
 ): Promise<{ preflight: Preflight; settings: Record<string, string> }> {
-  const client = new pg.Client({ connectionString: database.ownerUrl })
-  await client.connect()
-  try {
+  return withClient(database.ownerUrl, async (client) => {
     const preflight = await measurePreflight(client, database.walDirectory)
     const { rows } = await client.query<{ name: string; setting: string }>(
       `select name, setting from pg_settings where name in ('fsync', 'synchronous_commit', 'full_page_writes',
         'wal_sync_method', 'shared_buffers', 'max_wal_size', 'max_connections') order by name`,
     )
     return { preflight, settings: Object.fromEntries(rows.map((row) => [row.name, row.setting])) }
-  } finally {
-    await client.end()
-  }
+  })
 }
 
 const closers: (() => Promise<void>)[] = []

@@ -13,7 +13,7 @@ export type CpuUse = Readonly<Record<string, number>>
 const TICKS_PER_SECOND = 100
 
 /** Named groups of processes; `postmaster` stands for all of its backends. */
-export type CpuGroups = {
+type CpuGroups = {
   readonly processes: Readonly<Record<string, readonly number[]>>
   readonly postmaster: number | null
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import pg from 'pg'
+import { withClient } from '../src/db/client.ts'
 import { API_LOGIN, WORKER_LOGIN } from '../src/db/logins.ts'
 import { startPostgres } from '../src/postgres/start.ts'
 import { findPostmaster } from './cpu.ts'
@@ -70,9 +70,7 @@ async function openGiven(databaseUrl: string): Promise<Database> {
 }
 
 async function describe(ownerUrl: string, dataDir: string | null): Promise<Omit<Database, 'close'>> {
-  const client = new pg.Client({ connectionString: ownerUrl })
-  await client.connect()
-  try {
+  return withClient(ownerUrl, async (client) => {
     const { rows } = await client.query(`select version(), pg_backend_pid() as backend,
       current_setting('max_connections')::int - 40 - (select count(*)::int from pg_stat_activity) as free,
       (select setting from pg_settings where name = 'data_directory') as directory`)
@@ -83,9 +81,7 @@ async function describe(ownerUrl: string, dataDir: string | null): Promise<Omit<
       walDirectory: dataDir ?? writable(rows[0].directory) ?? tmpdir(),
       connectionsFree: Math.max(1, rows[0].free),
     }
-  } finally {
-    await client.end()
-  }
+  })
 }
 
 function writable(directory: string | null): string | null {
@@ -100,13 +96,7 @@ function writable(directory: string | null): string | null {
 
 /** Answers how many rows came back. */
 async function execute(databaseUrl: string, statement: string): Promise<number> {
-  const client = new pg.Client({ connectionString: databaseUrl })
-  await client.connect()
-  try {
-    return (await client.query(statement)).rowCount ?? 0
-  } finally {
-    await client.end()
-  }
+  return withClient(databaseUrl, async (client) => (await client.query(statement)).rowCount ?? 0)
 }
 
 function findSystemBinaries(): string | null {

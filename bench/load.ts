@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { WindowEdge } from './child.ts'
 import { type LatencySummary, makeLatencies, summarize } from './latencies.ts'
 import { type Answer, LoadConnection, type Target } from './load-connection.ts'
@@ -231,8 +232,4 @@ class LoadRun {
 function processCpuMicros(): number {
   const { user, system } = process.cpuUsage()
   return user + system
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Child } from './system.ts'
+import type { Child } from './process.ts'
 
 /** Self time of one API process within the measured window, largest first. */
 export type ProfileSummary = {

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { runJob, serveJob, type WindowEdge, type WindowEvents } from './child.ts'
 import { type LatencySummary, makeLatencies, summarize } from './latencies.ts'
 import { randomFrom } from './random.ts'
 import { makePayload } from './requests.ts'
 
-export type ReferencePlan = {
+type ReferencePlan = {
   readonly databaseUrl: string
   readonly connections: number
   readonly payloadBytes: number
@@ -78,10 +79,6 @@ async function connectAll(plan: ReferencePlan): Promise<pg.Client[]> {
       return client
     }),
   )
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
 serveJob<ReferencePlan, ReferenceResult>(import.meta.url, insertRows)

@@ -1,4 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -8,6 +7,7 @@ import pg from 'pg'
 import { migrate } from '../src/db/migrate.ts'
 import { makeMasterKey } from '../src/signing/master-key.ts'
 import type { Target } from './load-connection.ts'
+import { type Child, startChild } from './process.ts'
 
 /** API processes and a worker as a user would run them, on one database, with one ledger. */
 export type System = {
@@ -20,17 +20,10 @@ export type System = {
   stop(): Promise<void>
 }
 
-export type Child = {
-  readonly pid: number
-  readonly inspector: Promise<string> | null
-  stop(): Promise<void>
-}
-
 /** What the processes of every round share: the deployment's secrets and logins. */
 export type Deployment = { readonly env: NodeJS.ProcessEnv; readonly operatorKey: string; close(): void }
 
 const READY_MS_MAX = 30_000
-const STOP_MS_MAX = 10_000
 
 /** Migrates the database and makes the secrets. Logins that exist already keep their passwords, which must be given. */
 export async function deploy(ownerUrl: string): Promise<Deployment> {
@@ -94,13 +87,13 @@ export async function startSystem(
     for (let i = 0; i < options.servers; i++) {
       const port = await findFreePort()
       children.push(
-        start('src/server.ts', { ...deployment.env, TALLYSTICK_PORT: String(port) }, options.inspect),
+        startChild('src/server.ts', { ...deployment.env, TALLYSTICK_PORT: String(port) }, options.inspect),
       )
       targets.push({ host: '127.0.0.1', port })
     }
     const servers = [...children]
     await Promise.all(targets.map(waitUntilReady))
-    const worker = options.worker ? start('worker/worker.ts', deployment.env, false) : null
+    const worker = options.worker ? startChild('worker/worker.ts', deployment.env, false) : null
     if (worker) children.push(worker)
     const made = await makeLedger(targets[0]!, deployment.operatorKey)
     return { targets, servers, worker, ...made, env: deployment.env, stop }
@@ -108,49 +101,6 @@ export async function startSystem(
     await stop()
     throw error
   }
-}
-
-function start(script: string, env: NodeJS.ProcessEnv, inspect: boolean): Child {
-  const root = new URL('..', import.meta.url)
-  // What a process logs is part of what it costs, but nobody wants to read it here.
-  const child = spawn(process.execPath, [...(inspect ? ['--inspect=127.0.0.1:0'] : []), script], {
-    cwd: root,
-    env,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  if (child.pid === undefined) throw new Error(`${script} does not start`)
-  const kill = () => child.kill('SIGKILL')
-  process.once('exit', kill)
-  child.once('exit', () => process.off('exit', kill))
-  const inspector = watchErrors(script, child)
-  return { pid: child.pid, inspector: inspect ? inspector : null, stop: () => stopChild(child) }
-}
-
-/** Passes on what a process says on stderr; resolves with the inspector's address when that appears. */
-function watchErrors(script: string, child: ChildProcess): Promise<string> {
-  const { promise, resolve } = Promise.withResolvers<string>()
-  child.stderr!.setEncoding('utf8').on('data', (text: string) => {
-    const address = /Debugger listening on (ws:\S+)/.exec(text)?.[1]
-    if (address) resolve(address)
-    const rest = text.replace(
-      /^(Debugger (listening|attached)|For help, see|Waiting for the debugger).*\n/gm,
-      '',
-    )
-    if (rest.trim() !== '') process.stderr.write(`[${script}] ${rest}`)
-  })
-  return promise
-}
-
-function stopChild(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve()
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX)
-    child.once('exit', () => {
-      clearTimeout(timer)
-      resolve()
-    })
-    child.kill('SIGTERM')
-  })
 }
 
 async function waitUntilReady({ host, port }: Target): Promise<void> {

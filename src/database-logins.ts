@@ -12,6 +12,8 @@ type DatabaseLogins = {
   readonly passwords: LoginPasswords
   /** Where passwords that were made here are kept; null when none was. */
   readonly file: string | null
+  /** `file` was not there: whoever runs with passwords from before is locked out once these are set. */
+  readonly isNew: boolean
 }
 
 /**
@@ -28,13 +30,17 @@ export function getLogins(
       workerUrl: config.workerUrl,
       passwords: { api: passwordOf(config.apiUrl), worker: passwordOf(config.workerUrl) },
       file: null,
+      isNew: false,
     }
   }
   const file = join(config.dataDir, 'database-logins.json')
   mkdirSync(config.dataDir, { recursive: true, mode: 0o711 })
-  const kept = JSON.parse(
-    getOrMakeSecret(file, () => JSON.stringify({ api: makePassword(), worker: makePassword() })),
-  ) as { api: string; worker: string }
+  let isNew = false
+  const text = getOrMakeSecret(file, () => {
+    isNew = true
+    return JSON.stringify({ api: makePassword(), worker: makePassword() })
+  })
+  const kept = parsePasswords(text, file)
   return {
     apiUrl: config.apiUrl ?? loginUrl(ownerUrl, API_LOGIN, kept.api),
     workerUrl: config.workerUrl ?? loginUrl(ownerUrl, WORKER_LOGIN, kept.worker),
@@ -43,8 +49,24 @@ export function getLogins(
       worker: config.workerUrl ? passwordOf(config.workerUrl) : kept.worker,
     },
     file,
+    isNew,
   }
 }
+
+function parsePasswords(text: string, file: string): { api: string; worker: string } {
+  try {
+    const kept = JSON.parse(text) ?? {}
+    if (isPassword(kept.api) && isPassword(kept.worker)) return kept
+  } catch {
+    // Not JSON: said below, without the text, which may hold half of a password.
+  }
+  throw new Error(
+    `${file} does not hold the two passwords that migrate made: put it back from a backup; ` +
+      'without it, new ones are made, and whoever has the old ones is locked out',
+  )
+}
+
+const isPassword = (value: unknown) => typeof value === 'string' && value !== ''
 
 /** Hex, so that it needs no escaping in a URL. */
 function makePassword(): string {

@@ -6,6 +6,8 @@ export const REQUEST_TIMEOUT_MS = 30_000
 export const CLOSE_STREAMS_MS = 21_000
 export const CLOSE_IDLE_EVERY_MS = 50
 export const BODY_BYTES_MAX = 4 * 1024 * 1024
+/** Of one record: its document and metadata with every character escaped, and room. A body is read in one turn. */
+export const RECORD_BODY_BYTES_MAX = 512 * 1024
 export const DOCUMENT_BYTES_MAX = 64 * 1024
 export const METADATA_BYTES_MAX = 4 * 1024
 export const JSON_DEPTH_MAX = 32
@@ -17,7 +19,9 @@ export const NAME_CHARS_MAX = 200
 export const APPEND_BATCH_ENTRIES_MAX = 512
 export const APPEND_BATCH_RECORDS_MAX = 4_000
 export const APPEND_BATCH_BYTES_MAX = 16 * 1024 * 1024
+export const APPEND_LANES = 2
 export const APPEND_QUEUE_ENTRIES_MAX = 4_096
+export const APPEND_QUEUE_ENTRIES_PER_LEDGER_MAX = 2_048
 export const APPEND_QUEUE_RECORDS_MAX = 65_536
 export const APPEND_QUEUE_BYTES_MAX = 128 * 1024 * 1024
 export const APPEND_WAIT_MS_MAX = 2_000
@@ -29,7 +33,7 @@ export const APPEND_STATEMENT_TIMEOUT_MS = 15_000
 export const APPEND_ANSWER_TIMEOUT_MS = 20_000
 export const CONNECT_TIMEOUT_MS = 5_000
 export const READY_ANSWER_TIMEOUT_MS = 2_000
-export const WRITE_CONNECTIONS_MAX = 2
+export const WRITE_CONNECTIONS_MAX = 3
 export const READ_CONNECTIONS_MAX = 8
 export const READ_STATEMENT_TIMEOUT_MS = 30_000
 

@@ -1,5 +1,6 @@
 import { parseConfig, required } from './config.ts'
 import { getLogins } from './database-logins.ts'
+import { API_LOGIN, WORKER_LOGIN } from './db/logins.ts'
 import { migrate } from './db/migrate.ts'
 import { makeMasterKey } from './signing/master-key.ts'
 
@@ -19,7 +20,10 @@ try {
     passwords: logins.passwords,
   })
   console.log(applied.length === 0 ? 'the database is up to date' : `applied ${applied.join(', ')}`)
-  if (logins.file) console.log(`the URLs for server and worker are in ${logins.file}`)
+  if (logins.file) {
+    console.log(`the passwords of ${API_LOGIN} and ${WORKER_LOGIN} are in ${logins.file}`)
+    if (logins.isNew) console.log('they are new: a server or worker that has others cannot connect any more')
+  }
 } catch (error) {
   console.error(`tallystick migrate: ${(error as Error).message}`)
   process.exitCode = 1

@@ -7,7 +7,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import pg from 'pg'
+import { withClient } from '../src/db/client.ts'
 import { migrate } from '../src/db/migrate.ts'
 import { startPostgres } from '../src/postgres/start.ts'
 import { makeMasterKey } from '../src/signing/master-key.ts'
@@ -44,9 +44,7 @@ async function dumpMigratedSchema(): Promise<string> {
 
 /** Everything that the catalogs say about the schemas and logins of Tallystick. */
 export async function dumpSchema(url: string): Promise<string> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
+  return withClient(url, async (client) => {
     // Names outside pg_catalog are written with their schema, whatever the login's search_path is.
     await client.query("set search_path = ''")
     const parts = [HEADER]
@@ -57,9 +55,7 @@ export async function dumpSchema(url: string): Promise<string> {
       if (texts.length > 0) parts.push(`-- ${title}\n\n${texts.join(gap)}\n`)
     }
     return parts.join('\n')
-  } finally {
-    await client.end()
-  }
+  })
 }
 
 function firstDifference(before: string, after: string): string {

@@ -4,8 +4,10 @@ import {
   APPEND_BATCH_BYTES_MAX,
   APPEND_BATCH_ENTRIES_MAX,
   APPEND_BATCH_RECORDS_MAX,
+  APPEND_LANES,
   APPEND_QUEUE_BYTES_MAX,
   APPEND_QUEUE_ENTRIES_MAX,
+  APPEND_QUEUE_ENTRIES_PER_LEDGER_MAX,
   APPEND_QUEUE_RECORDS_MAX,
   APPEND_WAIT_MS_MAX,
 } from '../limits.ts'
@@ -35,8 +37,15 @@ export class Appender {
   #queued = { entries: 0, records: 0, bytes: 0 }
   /** A moving average, for predicting waits. */
   #batchMs = 1
-  /** Set while the writer runs. One batch in flight: two writers on a ledger halve the batch and gain nothing. */
-  #writing: Promise<void> | null = null
+  /**
+   * Each lane has one batch in flight, of ledgers that no other lane holds: two writers on a ledger would halve the batch
+   * and gain nothing, but a ledger whose head somebody else has locked must not keep all others waiting. (Beside a
+   * ledger at full load the median of a quiet one went from 15 to 10 ms; its p99 did not move beyond the noise.)
+   * null: nothing to do.
+   */
+  readonly #lanes: (Promise<void> | null)[] = Array.from({ length: APPEND_LANES }, () => null)
+  /** Ledgers of the batches in flight, and since when. */
+  readonly #inFlight = new Map<string, number>()
   #closed = false
 
   constructor(pool: pg.Pool) {
@@ -47,11 +56,13 @@ export class Appender {
     if (this.#closed) {
       return Promise.resolve({ status: 'unavailable', error: new Error('the server is shutting down') })
     }
-    const overloaded = this.#findOverload(entry)
+    const ledger = Buffer.from(entry.ledgerId).toString('latin1')
+    const overloaded = this.#findOverload(ledger, entry)
     if (overloaded) return Promise.resolve(overloaded)
     const { promise, resolve } = Promise.withResolvers<AppendOutcome>()
-    this.#enqueue({ entry, settle: resolve })
-    this.#writing ??= this.#write()
+    this.#enqueue({ ledger, entry, settle: resolve })
+    const lane = this.#inFlight.has(ledger) ? -1 : this.#lanes.indexOf(null)
+    if (lane >= 0) this.#lanes[lane] = this.#write(lane)
     return promise
   }
 
@@ -63,32 +74,35 @@ export class Appender {
   /** Takes nothing more, and returns when everything taken has been committed or refused. */
   async close(): Promise<void> {
     this.#closed = true
-    await this.#writing
+    await Promise.all(this.#lanes)
   }
 
-  async #write(): Promise<void> {
+  async #write(lane: number): Promise<void> {
     // Let the requests that arrived in the same turn of the event loop join the first batch.
     await new Promise(setImmediate)
-    while (this.#queued.entries > 0) {
-      const batch = this.#takeBatch()
+    for (let batch = this.#takeBatch(); batch.length > 0; batch = this.#takeBatch()) {
+      const ledgers = new Set(batch.map((waiting) => waiting.ledger))
       const startedAt = performance.now()
+      for (const ledger of ledgers) this.#inFlight.set(ledger, startedAt)
       const outcomes = await commitBatch(
         this.#pool,
         batch.map((waiting) => waiting.entry),
       )
       this.#batchMs += (performance.now() - startedAt - this.#batchMs) / 8
+      for (const ledger of ledgers) this.#inFlight.delete(ledger)
       this.#settle(batch, outcomes)
     }
-    this.#writing = null
+    this.#lanes[lane] = null
   }
 
-  /** One entry of each waiting ledger in turn, until the batch is full or nothing waits. */
+  /** One entry in turn of each ledger that waits and is in no other lane, until the batch is full. */
   #takeBatch(): Waiting[] {
     const batch: Waiting[] = []
     let records = 0
     let bytes = 0
     // A ledger that is put back behind the others is visited again by the same iteration.
     for (const [ledger, queue] of this.#queues) {
+      if (this.#inFlight.has(ledger)) continue
       const { entry } = queue[0]!
       const full =
         batch.length === APPEND_BATCH_ENTRIES_MAX || records + entry.records.length > APPEND_BATCH_RECORDS_MAX
@@ -115,22 +129,22 @@ export class Appender {
   }
 
   #enqueue(waiting: Waiting, place: 'first' | 'last' = 'last'): void {
-    const ledger = Buffer.from(waiting.entry.ledgerId).toString('latin1')
-    const queue = this.#queues.get(ledger)
-    if (!queue) this.#queues.set(ledger, [waiting])
+    const queue = this.#queues.get(waiting.ledger)
+    if (!queue) this.#queues.set(waiting.ledger, [waiting])
     else if (place === 'last') queue.push(waiting)
     else queue.unshift(waiting)
     this.#count(waiting.entry, 1)
   }
 
-  #findOverload(entry: EntryRow): Overloaded | null {
+  #findOverload(ledger: string, entry: EntryRow): Overloaded | null {
     const batchesAhead = Math.max(
       this.#queued.entries / APPEND_BATCH_ENTRIES_MAX,
       this.#queued.records / APPEND_BATCH_RECORDS_MAX,
       this.#queued.bytes / APPEND_BATCH_BYTES_MAX,
     )
-    const waitMs = batchesAhead * this.#batchMs
+    const waitMs = Math.max(batchesAhead * this.#batchMs, this.#stalledMs(ledger))
     const full =
+      (this.#queues.get(ledger)?.length ?? 0) >= APPEND_QUEUE_ENTRIES_PER_LEDGER_MAX ||
       this.#queued.entries >= APPEND_QUEUE_ENTRIES_MAX ||
       this.#queued.records + entry.records.length > APPEND_QUEUE_RECORDS_MAX ||
       this.#queued.bytes + bytesOf(entry) > APPEND_QUEUE_BYTES_MAX
@@ -138,17 +152,26 @@ export class Appender {
     return { status: 'overloaded', retryAfterMs: waitMs }
   }
 
+  /** For how long the batch that the ledger waits behind has been in flight. */
+  #stalledMs(ledger: string): number {
+    const own = this.#inFlight.get(ledger)
+    if (own !== undefined) return performance.now() - own
+    if (this.#lanes.includes(null) || this.#inFlight.size === 0) return 0
+    return performance.now() - Math.max(...new Set(this.#inFlight.values()))
+  }
+
   #count(entry: EntryRow, sign: 1 | -1): void {
     this.#queued.entries += sign
-    this.#queued.records += sign * weightOf(entry)
+    this.#queued.records += sign * entry.records.length
     this.#queued.bytes += sign * bytesOf(entry)
   }
 }
 
-type Waiting = { readonly entry: EntryRow; readonly settle: (outcome: AppendOutcome) => void }
-
-function weightOf(entry: EntryRow): number {
-  return Math.max(1, entry.records.length)
+type Waiting = {
+  /** The ledger, as the queues name it. */
+  readonly ledger: string
+  readonly entry: EntryRow
+  readonly settle: (outcome: AppendOutcome) => void
 }
 
 function bytesOf(entry: EntryRow): number {

@@ -24,22 +24,18 @@ export type AppendOutcome =
 export async function commitBatch(pool: pg.Pool, entries: readonly EntryRow[]): Promise<AppendOutcome[]> {
   const result = await tryCommit(pool, entries)
   if (Array.isArray(result)) return result
-  if (result.kind === 'data') {
-    if (entries.length === 1) return [{ status: 'failed', error: result.error }]
+  if (result.kind === 'data' && entries.length > 1) {
     const middle = entries.length >> 1
     const left = await commitBatch(pool, entries.slice(0, middle))
     const right = await commitBatch(pool, entries.slice(middle))
     return [...left, ...right]
   }
-  const outcome: AppendOutcome = {
-    status: result.kind === 'unknown' ? 'unknown' : 'unavailable',
-    error: result.error,
-  }
+  const outcome = toFailedOutcome(result)
   return entries.map(() => outcome)
 }
 
 /** Of entries that only make sense together: all were appended, or none, or nobody knows. */
-export type TogetherOutcome =
+type TogetherOutcome =
   | { readonly status: 'appended' }
   | Extract<AppendOutcome, { status: 'unavailable' | 'unknown' | 'failed' }>
 

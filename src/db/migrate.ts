@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
-import pg from 'pg'
+import type pg from 'pg'
 import type { MasterKey } from '../signing/master-key.ts'
+import { withClient } from './client.ts'
 import { ensureLogins, type LoginPasswords } from './logins.ts'
 import { ensureServerKeys } from './server-keys.ts'
 import { withTransaction } from './transaction.ts'
@@ -28,19 +29,15 @@ export async function migrate(options: {
   masterKey: MasterKey
   passwords: LoginPasswords
 }): Promise<string[]> {
-  const client = new pg.Client({ connectionString: options.ownerUrl })
-  await client.connect()
-  try {
-    return await withTransaction(client, async () => {
+  return withClient(options.ownerUrl, (client) =>
+    withTransaction(client, async () => {
       await client.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
       await ensureLogins(client, options.passwords)
       const applied = await applyPending(client)
       await ensureServerKeys(client, options.masterKey)
       return applied
-    })
-  } finally {
-    await client.end()
-  }
+    }),
+  )
 }
 
 /** Every migration of this version of the code, in order. */

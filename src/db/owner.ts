@@ -1,13 +1,12 @@
 import pg from 'pg'
+import { withClient } from './client.ts'
 
 export const OWNER_LOGIN = 'tallystick_owner'
 export const DATABASE = 'tallystick'
 
 /** Makes the owner's login and its database on a Postgres of our own, where they are missing. As superuser. */
 export async function ensureOwner(superuserUrl: string, password: string): Promise<void> {
-  const client = new pg.Client({ connectionString: superuserUrl })
-  await client.connect()
-  try {
+  await withClient(superuserUrl, async (client) => {
     const { rows } = await client.query<{ login: boolean; database: boolean }>(
       `select exists (select from pg_roles where rolname = $1) as login,
         exists (select from pg_database where datname = $2) as database`,
@@ -22,7 +21,5 @@ export async function ensureOwner(superuserUrl: string, password: string): Promi
     }
     if (!rows[0]!.database)
       await client.query(`create database ${DATABASE} owner ${OWNER_LOGIN} template template0`)
-  } finally {
-    await client.end()
-  }
+  })
 }

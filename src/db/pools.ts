@@ -10,7 +10,7 @@ import {
 
 type PoolLog = { warn(details: object, message: string): void }
 
-/** Connections that append: the appender's one, and one for what is not queued. */
+/** Connections that append: one for each lane of the appender, and one for what is not queued. */
 export function openWritePool(url: string, log: PoolLog): pg.Pool {
   return openPool(log, {
     connectionString: url,

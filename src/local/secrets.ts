@@ -11,14 +11,17 @@ export function getLocalSecrets(
   dataDir: string,
 ): LocalSecrets {
   return {
-    masterKey:
-      given.masterKey ??
-      Buffer.from(
-        getOrMakeSecret(join(dataDir, 'master-key'), () => randomBytes(32).toString('hex')),
-        'hex',
-      ),
+    masterKey: given.masterKey ?? getMasterKey(join(dataDir, 'master-key')),
     operatorKey: given.operatorKey ?? getOrMakeSecret(join(dataDir, 'operator-key'), makeOperatorKey),
   }
+}
+
+function getMasterKey(file: string): Uint8Array {
+  const text = getOrMakeSecret(file, () => randomBytes(32).toString('hex'))
+  if (!/^[0-9a-f]{64}$/i.test(text)) {
+    throw new Error(`${file} does not hold 64 hex digits: put it back from a backup`)
+  }
+  return Buffer.from(text, 'hex')
 }
 
 /** The text that the file holds; made on the first call, whole or not at all. */

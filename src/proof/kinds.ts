@@ -65,7 +65,7 @@ export function findKind(predicateType: string): EntryKind | null {
   return KIND_OF_PREDICATE_TYPE.get(predicateType) ?? null
 }
 
-export type RecordState =
+type RecordState =
   | 'RECORDED'
   | 'CREATED'
   | 'ACTIVE'

@@ -17,7 +17,7 @@ const LINE_BYTES_MAX = 32 * 1024 * 1024
 const SMALL_BYTES_MAX = 4 * 1024 * 1024
 const NEWLINE = 0x0a
 
-/** An export (docs/formats/export.md): `{"export":1,…}`, one line per entry, `{"checkpoint":…}`. Read twice: ends first. */
+/** An export (docs/formats/export.md): `{"export":1,…}`, a line for each entry, `{"checkpoint":…}`. Ends are read first. */
 export function exportFile(path: string, name = path): LedgerSource {
   return {
     name,

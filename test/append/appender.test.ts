@@ -10,9 +10,12 @@ import {
   APPEND_BATCH_BYTES_MAX,
   APPEND_BATCH_ENTRIES_MAX,
   APPEND_BATCH_RECORDS_MAX,
+  APPEND_LANES,
   APPEND_QUEUE_BYTES_MAX,
   APPEND_QUEUE_ENTRIES_MAX,
+  APPEND_QUEUE_ENTRIES_PER_LEDGER_MAX,
   APPEND_QUEUE_RECORDS_MAX,
+  APPEND_WAIT_MS_MAX,
 } from '../../src/limits.ts'
 import { checkLedger } from '../helpers/check-ledger.ts'
 import { connect } from '../helpers/connect.ts'
@@ -55,22 +58,25 @@ async function open(t: TestContext) {
   return { database, owner, locker, api, appender, ledger, check: () => checkLedger(owner, ledger.id) }
 }
 
-/** Keeps one batch in flight: an entry of a ledger whose head is locked. `release` lets it commit. */
+/** Keeps every lane busy: with an entry of a ledger whose head is locked. `release` lets them commit. */
 async function holdBatch(t: TestContext, about: { locker: pg.Client; api: pg.Client; appender: Appender }) {
-  const ledger = await createTestLedger(about.api)
   await about.locker.query('begin')
-  const id = toUuid(ledger.id)
-  await about.locker.query('select from tallystick.chain_heads where ledger_id = $1 for update', [id])
-  const first = about.appender.append(makeEntry(ledger))
-  while (about.appender.queuedEntries > 0) await sleep(1)
+  const firsts: ReturnType<Appender['append']>[] = []
+  for (let lane = 0; lane < APPEND_LANES; lane++) {
+    const ledger = await createTestLedger(about.api)
+    const id = toUuid(ledger.id)
+    await about.locker.query('select from tallystick.chain_heads where ledger_id = $1 for update', [id])
+    firsts.push(about.appender.append(makeEntry(ledger)))
+    while (about.appender.queuedEntries > 0) await sleep(1)
+  }
   let held = true
   const release = async () => {
     if (held) await about.locker.query('rollback')
     held = false
-    return await first
+    return (await Promise.all(firsts))[0]!
   }
   t.after(release)
-  return { ledger, release }
+  return { release }
 }
 
 /** The number of the transaction that appended each seq from `from` on, counted from 0. */
@@ -91,13 +97,17 @@ test('what arrives while a batch commits makes one batch, the next', async (t) =
   const superuser = await connect(t, database.superuserUrl)
   const held = await holdBatch(t, { locker, api, appender })
   const pending = Array.from({ length: 30 }, () => appender.append(makeEntry(ledger)))
+  const countWriters = async (): Promise<number> => {
+    const { rows } = await superuser.query(
+      `select count(*)::int from pg_stat_activity where datname = current_database()
+       and state = 'active' and application_name = 'tallystick write'`,
+    )
+    return rows[0].count
+  }
+  while ((await countWriters()) < APPEND_LANES) await sleep(1) // until the lanes' connections are there
   await sleep(30)
-  assert.equal(appender.queuedEntries, 30, 'one batch is in flight, and no other')
-  const { rows } = await superuser.query(
-    `select count(*)::int from pg_stat_activity where datname = current_database()
-     and state = 'active' and application_name = 'tallystick write'`,
-  )
-  assert.equal(rows[0].count, 1)
+  assert.equal(appender.queuedEntries, 30, 'each lane has one batch in flight, and no other')
+  assert.equal(await countWriters(), APPEND_LANES)
   assert.equal((await held.release()).status, 'appended')
   await Promise.all(pending)
   assert.deepEqual(await transactionsOf(owner, ledger), Array(30).fill(0))
@@ -176,6 +186,19 @@ test('a deep ledger does not delay a shallow one', async (t) => {
   assert.equal(rows[0].shallow, rows[0].deep, 'the shallow ledger was in the first batch')
 })
 
+test('a ledger whose head somebody else has locked delays no other', async (t) => {
+  const { locker, api, appender, ledger, check } = await open(t)
+  const stuck = await createTestLedger(api)
+  await locker.query('begin')
+  await locker.query('select from tallystick.chain_heads where ledger_id = $1 for update', [toUuid(stuck.id)])
+  const waiting = Array.from({ length: 50 }, () => appender.append(makeEntry(stuck)))
+  await sleep(20)
+  for (let i = 0; i < 20; i++) assert.equal((await appender.append(makeEntry(ledger))).status, 'appended')
+  assert.equal(await check(), FIRST_SIZE + 20)
+  await locker.query('rollback')
+  for (const outcome of await Promise.all(waiting)) assert.equal(outcome.status, 'appended')
+})
+
 test('a second item for a record or a key leads the next batch', async (t) => {
   const { owner, locker, api, appender, ledger, check } = await open(t)
   const held = await holdBatch(t, { locker, api, appender })
@@ -220,15 +243,20 @@ test('an entry that Postgres refuses spoils no neighbour in its batch', async (t
 test('refuses at once what is more than the queue holds, and commits all that it took', async (t) => {
   const { locker, api, appender, ledger, check } = await open(t)
   const held = await holdBatch(t, { locker, api, appender })
-  const taken = Array.from({ length: APPEND_QUEUE_ENTRIES_MAX }, () => appender.append(makeEntry(ledger)))
+  const share = Array.from({ length: APPEND_QUEUE_ENTRIES_PER_LEDGER_MAX })
+  const taken = share.map(() => appender.append(makeEntry(ledger)))
   const refused = await appender.append(makeEntry(ledger))
   assert.equal(refused.status, 'overloaded')
   assert.ok(refused.status === 'overloaded' && refused.retryAfterMs > 0)
+  // One ledger's share is full; there is room for the others, until there is none at all.
+  const other = await createTestLedger(api)
+  for (let i = taken.length; i < APPEND_QUEUE_ENTRIES_MAX; i++) taken.push(appender.append(makeEntry(other)))
   assert.equal(appender.queuedEntries, APPEND_QUEUE_ENTRIES_MAX)
+  assert.equal((await appender.append(makeEntry(await createTestLedger(api)))).status, 'overloaded')
   await held.release()
   for (const outcome of await Promise.all(taken)) assert.equal(outcome.status, 'appended')
   assert.equal((await appender.append(makeEntry(ledger))).status, 'appended')
-  assert.equal(await check(), FIRST_SIZE + APPEND_QUEUE_ENTRIES_MAX + 1)
+  assert.equal(await check(), FIRST_SIZE + APPEND_QUEUE_ENTRIES_PER_LEDGER_MAX + 1)
 })
 
 test('the queue is bounded in records and in bytes too', async (t) => {
@@ -298,6 +326,15 @@ test('refuses at once when batches have become so slow that the wait would be to
   await again.release()
 })
 
+test('refuses at once what would wait behind a batch that has been in flight for too long', async (t) => {
+  const { locker, api, appender, ledger } = await open(t)
+  const held = await holdBatch(t, { locker, api, appender })
+  assert.equal(await Promise.race([appender.append(makeEntry(ledger)), sleep(20, 'taken')]), 'taken')
+  await sleep(APPEND_WAIT_MS_MAX + 100)
+  assert.equal((await appender.append(makeEntry(ledger))).status, 'overloaded')
+  await held.release()
+})
+
 test('closing takes nothing more, and returns when all that was taken is committed', async (t) => {
   const { locker, api, appender, ledger, check } = await open(t)
   const held = await holdBatch(t, { locker, api, appender })
@@ -346,10 +383,7 @@ test('whatever happens to connections, every entry ends once, and a retry with i
   }
   const cutting = (async () => {
     while (working) {
-      // A slow machine must get somewhere between two cuts.
-      const before = seqs.size
-      while (working && seqs.size < before + 16) await sleep(1)
-      await sleep(Math.random() * 5)
+      await sleep(5 + Math.random() * 20)
       const bytes = Math.floor(Math.random() * 3_000)
       if (Math.random() < 0.4) proxy.cutAfter({ toServer: bytes })
       else if (Math.random() < 0.7) proxy.cutAfter({ toClient: bytes >> 2 })

@@ -18,6 +18,7 @@ test('the limits on the page are the limits in the code', () => {
   const kib = (bytes: number) => (bytes >= 1 << 20 ? `${bytes >> 20} MiB` : `${bytes >> 10} KiB`)
   for (const row of [
     `| Request body | ${kib(limits.BODY_BYTES_MAX)} |`,
+    `| Request body of one record | ${kib(limits.RECORD_BODY_BYTES_MAX)} |`,
     `| Document, in canonical form | ${kib(limits.DOCUMENT_BYTES_MAX)} |`,
     `| Metadata, in canonical form | ${kib(limits.METADATA_BYTES_MAX)} |`,
     `| Nesting | ${limits.JSON_DEPTH_MAX} levels |`,

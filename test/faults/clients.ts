@@ -3,7 +3,7 @@ import http from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Journal, type JournalLine } from './journal.ts'
 
-export type ClientPlan = {
+type ClientPlan = {
   /** Base URLs. A client takes them in turn, so a retry goes to another process where there is one. */
   readonly targets: readonly string[]
   /** Client n writes to ledger n modulo their number. */

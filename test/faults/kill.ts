@@ -8,7 +8,7 @@ import { readJournals } from './journal.ts'
 import { checkLedger, readRecords } from './ledger-contents.ts'
 import { type Reckoning, reckon } from './reckoning.ts'
 
-export type KillPlan = {
+type KillPlan = {
   readonly kills: number
   readonly clients: number
   /** Each kill comes at a random moment within so many milliseconds of load. */

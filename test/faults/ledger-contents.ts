@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
-import pg from 'pg'
+import { withClient } from '../../src/db/client.ts'
 import { fromUuid, toUuid } from '../../src/db/uuid.ts'
 import { formatId, parseId } from '../../src/proof/ids.ts'
 import { database } from '../../src/verify/database.ts'
 import { formatReport } from '../../src/verify/report.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
+import { sha256 } from '../helpers/test-ledger.ts'
 import type { StoredRecord } from './reckoning.ts'
 
 /** Every record of a ledger, traced to the request that made it. */
@@ -84,20 +84,4 @@ export async function countDeadlocks(url: string): Promise<number> {
     )
     return Number(rows[0]!.deadlocks)
   })
-}
-
-export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    return await work(client)
-  } finally {
-    await client.end()
-  }
-}
-
-function sha256(...parts: Uint8Array[]): Buffer {
-  const hash = createHash('sha256')
-  for (const part of parts) hash.update(part)
-  return hash.digest()
 }

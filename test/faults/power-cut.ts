@@ -7,9 +7,9 @@ import { reckonAll, startClientsOn } from './kill.ts'
 import { LoopDisk } from './loop-image.ts'
 import { type Reckoning, reckon } from './reckoning.ts'
 
-export type PowerCutPlan = { readonly fsync: 'on' | 'off'; readonly clients: number; readonly loadMs: number }
+type PowerCutPlan = { readonly fsync: 'on' | 'off'; readonly clients: number; readonly loadMs: number }
 
-export type PowerCutOutcome = {
+type PowerCutOutcome = {
   readonly reckoning: Reckoning
   /** The database came back at all. Without fsync it need not. */
   readonly recovered: boolean

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { withClient } from '../../src/db/client.ts'
 import { toUuid } from '../../src/db/uuid.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { Deployment, type Ledger } from './deployment.ts'
 import { reckonAll, startClientsOn } from './kill.ts'
-import { countDeadlocks, withClient } from './ledger-contents.ts'
+import { countDeadlocks } from './ledger-contents.ts'
 import type { Reckoning } from './reckoning.ts'
 
-export type SeveralServersOutcome = {
+type SeveralServersOutcome = {
   readonly reckoning: Reckoning
   readonly entries: number
   readonly attempts: Readonly<Record<string, number>>

@@ -2,7 +2,8 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { after } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
+import type pg from 'pg'
+import { withClient } from '../../src/db/client.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { type PostgresOptions, type RunningPostgres, startPostgres } from '../../src/postgres/start.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
@@ -174,15 +175,5 @@ async function openConnections(client: pg.Client, name: string): Promise<string[
       [name],
     )
     if (rows.length === 0 || Date.now() > giveUpAt) return rows.map((row) => row.line)
-  }
-}
-
-async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    return await work(client)
-  } finally {
-    await client.end()
   }
 }

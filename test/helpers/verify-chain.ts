@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
-import { fromBase64, toHex } from '../../src/proof/bytes.ts'
 import { parseEntryLine } from '../../src/proof/entry-line.ts'
 import { ProofError, type ProofErrorCode } from '../../src/proof/error.ts'
-import { type PublicKey, parsePublicKey } from '../../src/proof/keys.ts'
 import { verifyEntry } from '../../src/proof/verify-entry.ts'
 import { LedgerVerifier, type LedgerVerifierOptions } from '../../src/proof/verify-ledger.ts'
 import { providers, type TestChain } from './test-chain.ts'
@@ -24,12 +22,7 @@ export function verifyChain(
 }
 
 export function makeFindKey(chain: TestChain) {
-  const keys = new Map<string, PublicKey>(
-    chain.signers.map(({ kid, key }) => [
-      toHex(kid),
-      parsePublicKey('EdDSA', fromBase64(Buffer.from(key.spki).toString('base64'))),
-    ]),
-  )
+  const keys = new Map(chain.signers.map(({ kidHex, key }) => [kidHex, key]))
   return (kid: string) => keys.get(kid) ?? null
 }
 

@@ -209,13 +209,13 @@ test('a request on the wire', async (t) => {
     assertProblem(await post([authorization, json, 'Content-Length: 1']), 400, 'bad_request')
   })
 
-  await t.test('is refused when its body is over 4 MiB, declared or not', async () => {
-    const declared = `POST /v1/records HTTP/1.1\r\nHost: x\r\n${authorization}\r\n${json}\r\nContent-Length: 4194305\r\n\r\n`
+  await t.test('is refused when its body is too large, declared or not', async () => {
+    const declared = `POST /v1/records HTTP/1.1\r\nHost: x\r\n${authorization}\r\n${json}\r\nContent-Length: 524289\r\n\r\n`
     assertProblem(await raw(origin, declared), 413, 'body_too_large')
     const chunk = ' '.repeat(65_536)
     const chunked =
       `POST /v1/records HTTP/1.1\r\nHost: x\r\n${authorization}\r\n${json}\r\nTransfer-Encoding: chunked\r\n\r\n` +
-      `10000\r\n${chunk}\r\n`.repeat(65)
+      `10000\r\n${chunk}\r\n`.repeat(9)
     assertProblem(await raw(origin, chunked), 413, 'body_too_large')
   })
 

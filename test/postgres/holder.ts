@@ -17,7 +17,7 @@ function findPlainUser(): number | null {
     : null
 }
 
-export type Holder = {
+type Holder = {
   readonly process: ChildProcess
   readonly superuserUrl: string
   readonly port: number

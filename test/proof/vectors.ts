@@ -24,7 +24,7 @@ type Vectors = {
   readonly acceptedJson: readonly string[]
 }
 
-export type VectorEntry = {
+type VectorEntry = {
   readonly seq: number
   readonly kind: EntryKind
   readonly statement: string

@@ -4,7 +4,7 @@ import type { LatencySummary } from '../../bench/latencies.ts'
 import type { LoadPlan, LoadResult, Pace } from '../../bench/load.ts'
 import type { Ledger } from '../faults/deployment.ts'
 
-export type LoadShape = {
+type LoadShape = {
   readonly connections: number
   readonly pace: Pace
   readonly durationMs: number

@@ -9,7 +9,7 @@ import { endsWithTests } from '../helpers/children.ts'
 
 export const PROJECT_DIR = resolve(import.meta.dirname, '..', '..')
 
-export type Started = {
+type Started = {
   readonly process: ChildProcess
   /** Everything that it said when it was up. */
   readonly output: string

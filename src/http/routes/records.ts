@@ -1,10 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Deps } from '../../deps.ts'
-import type { Entropy } from '../../entropy.ts'
 import { ApiError } from '../../errors.ts'
-import { ProofError } from '../../proof/error.ts'
+import { RECORD_BODY_BYTES_MAX } from '../../limits.ts'
 import { isTraceparent } from '../../proof/fields.ts'
-import { parseId } from '../../proof/ids.ts'
+import { isId, parseId } from '../../proof/ids.ts'
 import { fingerprint } from '../../records/idempotency.ts'
 import { notarize } from '../../records/notarize.ts'
 import { notarizeBatch } from '../../records/notarize-batch.ts'
@@ -20,10 +19,14 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
 
   typed.post(
     '/v1/records',
-    { config: { access: { scope: 'records:write' } }, schema: { body: notarizeBody } },
+    {
+      config: { access: { scope: 'records:write' } },
+      schema: { body: notarizeBody },
+      bodyLimit: RECORD_BODY_BYTES_MAX,
+    },
     async (request, reply) => {
       const { body, caller } = request
-      const idempotency = fingerprintOf(deps.entropy, request)
+      const idempotency = fingerprintOf(deps, request)
       const agents = await resolveOnBehalfOf(deps.readPool, caller, [body.onBehalfOf], 'record')
       const onBehalfOf = agents.get(body.onBehalfOf ?? '') ?? null
       const result = await notarize(deps, caller, {
@@ -42,7 +45,7 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
     async (request, reply) => {
       const { caller } = request
       const items = request.body.records
-      const idempotency = fingerprintOf(deps.entropy, request)
+      const idempotency = fingerprintOf(deps, request)
       const onBehalfOf = await resolveOnBehalfOf(
         deps.readPool,
         caller,
@@ -79,9 +82,9 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
   }
 }
 
-function fingerprintOf(entropy: Entropy, request: FastifyRequest) {
+function fingerprintOf(deps: Pick<Deps, 'entropy'>, request: FastifyRequest) {
   const path = request.url.split('?', 1)[0]!
-  return fingerprint(entropy, request.headers['idempotency-key'], {
+  return fingerprint(deps.entropy, request.headers['idempotency-key'], {
     method: 'POST',
     path,
     body: request.body,
@@ -100,10 +103,6 @@ function traceparentOf(request: FastifyRequest): string | null {
 
 /** An id that can't be one of the ledger's is answered like one that is not there. */
 function recordIdOf(text: string): Uint8Array {
-  try {
-    return parseId('rec', text)
-  } catch (error) {
-    if (error instanceof ProofError) throw new ApiError('not_found', 'that is not the id of a record (rec_…)')
-    throw error
-  }
+  if (!isId('rec', text)) throw new ApiError('not_found', 'that is not the id of a record (rec_…)')
+  return parseId('rec', text)
 }
