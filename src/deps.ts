@@ -41,7 +41,7 @@ export async function openDeps(config: Config, log = openLog(config.logLevel)): 
   const writePool = openWritePool(url, log)
   try {
     await checkSchema(readPool)
-    await checkLogin(readPool)
+    await checkLogin(readPool, 'server')
     const { seed } = await getServerKey(readPool, masterKey, 'envelope')
     const appender = new Appender(writePool)
     const keyMac = makeKeyMac(masterKey)

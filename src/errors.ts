@@ -29,7 +29,6 @@ export const ERROR_CODES = {
   invalid_idempotency_key: [400, 'The Idempotency-Key is not valid'],
   idempotency_key_reused: [422, 'The Idempotency-Key was used for another request'],
   // The state of things
-  name_taken: [409, 'The name is taken'],
   checkpoint_pending: [409, 'No checkpoint covers this yet'],
   state_conflict: [409, 'The state of the record does not allow this'],
   // The server

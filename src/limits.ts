@@ -47,7 +47,8 @@ export const STREAM_RECORDS_PER_QUERY = 2_000
 export const STREAM_PAYLOAD_BYTES_PER_QUERY = 4 * 1024 * 1024
 export const STREAM_CHUNK_CHARS = 64 * 1024
 /** Of one ledger at a time: a line of a full batch is held whole, up to 75 MiB, for as long as nobody reads it. */
-export const STREAMS_PER_LEDGER_MAX = 16
+export const STREAMS_PER_LEDGER_MAX = 4
+export const STREAMS_MAX = 32
 export const STREAM_STALL_MS_MAX = 60_000
 
 // Checkpoints

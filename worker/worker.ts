@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { FaultyLedgers } from '../src/checkpoints/faulty-ledgers.ts'
 import { KeptCheckpoints } from '../src/checkpoints/kept.ts'
 import { type Config, parseConfig, required } from '../src/config.ts'
 import { checkLogin } from '../src/db/logins.ts'
@@ -26,12 +27,14 @@ export async function startWorker(config: Config): Promise<Service> {
   const pool = openReadPool(url, log)
   try {
     await checkSchema(pool)
-    await checkLogin(pool)
+    await checkLogin(pool, 'worker')
     const { seed } = await getServerKey(pool, masterKey, 'note')
     const stop = new AbortController()
     const followers = registerFollowers({
       pool,
       noteSigner: makeEd25519Signer(nativeProviders.sha256, seed),
+      faulty: new FaultyLedgers(Date.now),
+      log,
       kept: new KeptCheckpoints(join(config.dataDir, 'checkpoints')),
     })
     const running = Promise.all(followers.map((follower) => runFollower(follower, log, stop.signal)))

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import {
   findChain,
+  findRoot,
   insertCheckpoint,
   listLedgersAhead,
   readLeaves,
@@ -14,8 +15,9 @@ import { equalBytes } from '../proof/bytes.ts'
 import { signCheckpoint } from '../proof/checkpoint.ts'
 import type { Signer } from '../proof/crypto.ts'
 import { formatId } from '../proof/ids.ts'
-import { frontierRoot, TILE_HASHES } from '../proof/merkle.ts'
+import { type Frontier, frontierRoot, TILE_HASHES } from '../proof/merkle.ts'
 import { nativeProviders } from '../signing/native.ts'
+import type { FaultyLedgers } from './faulty-ledgers.ts'
 import { growTree, packFrontier, unpackFrontier } from './grow-tree.ts'
 import type { KeptCheckpoints } from './kept.ts'
 
@@ -23,6 +25,8 @@ export type PublishDeps = {
   readonly pool: pg.Pool
   readonly noteSigner: Signer
   readonly kept: KeptCheckpoints
+  readonly faulty: FaultyLedgers
+  readonly log: { error(details: object, message: string): void }
 }
 
 /** What the chain says contradicts a checkpoint that was kept outside: an operator must look. */
@@ -38,20 +42,23 @@ export class ContradictionError extends Error {
 
 /**
  * One round: a checkpoint for every ledger whose chain has grown, from its stored frontier. Returns whether
- * there is more to do at once. One ledger's fault does not stop the others: faults are thrown together, at the end.
+ * there is more to do at once. A ledger's fault is logged and holds up no other ledger; what is wrong with all of them
+ * (the database is away) is thrown.
  */
 export async function publishCheckpoints(deps: PublishDeps): Promise<boolean> {
   const ledgers = await listLedgersAhead(deps.pool, CHECKPOINT_AGE_MS_MIN, CHECKPOINT_LEDGERS_PER_ROUND)
-  const faults: unknown[] = []
   let behind = ledgers.length === CHECKPOINT_LEDGERS_PER_ROUND
   for (const ledgerId of ledgers) {
+    const ledger = formatId('led', ledgerId)
+    if (deps.faulty.isPaused(ledger)) continue
     try {
       behind = (await publishCheckpoint(deps, ledgerId)) || behind
+      deps.faulty.resume(ledger)
     } catch (error) {
-      faults.push(error)
+      deps.faulty.pause(ledger)
+      deps.log.error({ err: error, ledger }, 'the ledger gets no checkpoint')
     }
   }
-  if (faults.length > 0) throw new AggregateError(faults, 'checkpoints could not be published')
   return behind
 }
 
@@ -73,6 +80,7 @@ async function publishCheckpoint(deps: PublishDeps, ledgerId: Uint8Array): Promi
 
       const size = Math.min(tree.headSize, tree.size + TREE_ENTRIES_PER_STEP)
       const frontier = unpackFrontier(tree.size, tree.hashes)
+      await checkStoredTree(client, ledgerId, ledger, frontier)
       const leaves = await readLeaves(client, ledgerId, tree.size - (tree.size % TILE_HASHES), size)
       const growths = growTree(nativeProviders.sha256, frontier, leaves)
       await storeTree(client, ledgerId, { size, hashes: packFrontier(frontier) }, growths)
@@ -94,6 +102,22 @@ async function publishCheckpoint(deps: PublishDeps, ledgerId: Uint8Array): Promi
     })
   } finally {
     client.release()
+  }
+}
+
+/**
+ * Throws when the stored tree is not the one that was last signed: whoever may write to it could otherwise have
+ * this worker sign a wrong root. (At sizes between two checkpoints nothing was signed.)
+ */
+async function checkStoredTree(
+  db: pg.ClientBase,
+  ledgerId: Uint8Array,
+  ledger: string,
+  frontier: Frontier,
+): Promise<void> {
+  const signed = await findRoot(db, ledgerId, frontier.size)
+  if (signed && !equalBytes(signed, frontierRoot(nativeProviders.sha256, frontier))) {
+    throw new Error(`${ledger}: the stored tree is not the one of its checkpoint of ${frontier.size} entries`)
   }
 }
 

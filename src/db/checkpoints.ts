@@ -14,6 +14,15 @@ export async function findCheckpoint(db: Db, ledgerId: Uint8Array, sizeMax: numb
   return rows[0]?.note ?? null
 }
 
+/** The root of the checkpoint of just that size; null where there is none. */
+export async function findRoot(db: Db, ledgerId: Uint8Array, size: number): Promise<Buffer | null> {
+  const { rows } = await db.query<{ root: Buffer }>(
+    'select root from tallystick.checkpoints where ledger_id = $1 and size = $2',
+    [toUuid(ledgerId), size],
+  )
+  return rows[0]?.root ?? null
+}
+
 /** Ledgers whose chain is ahead of their stored tree and whose newest checkpoint is `ageMs` old; at most `limit`. */
 export async function listLedgersAhead(db: Db, ageMs: number, limit: number): Promise<Uint8Array[]> {
   const { rows } = await db.query<{ id: Buffer }>(
@@ -24,7 +33,8 @@ export async function listLedgersAhead(db: Db, ageMs: number, limit: number): Pr
      ) newest on true
      where h.size > coalesce(t.size, 0)
        and (newest.published_at is null or newest.published_at <= now() - $1 * interval '1 millisecond')
-     limit $2`,
+     -- in no order that a ledger could rely on: faulty ones must not stand in front of the others for ever
+     order by random() limit $2`,
     [ageMs, limit],
   )
   return rows.map((row) => row.id)

@@ -41,9 +41,11 @@ async function ensureLogin(client: pg.ClientBase, login: string, password: strin
  * Throws unless the connected login is as weak as an API pod or a worker must be (docs/ARCHITECTURE.md): what a stolen
  * pod can do is bounded by this.
  */
-export async function checkLogin(db: pg.Pool | pg.ClientBase): Promise<void> {
+export async function checkLogin(db: pg.Pool | pg.ClientBase, part: 'server' | 'worker'): Promise<void> {
   const { rows } = await db.query<Record<string, boolean | string>>(LOGIN_POWERS)
-  const { login, ...powers } = rows[0]!
+  const { login, ...all } = rows[0]!
+  const { [WORKERS_POWER]: readsNoteKey, ...powers } = all
+  if (part === 'server' && readsNoteKey === true) powers[WORKERS_POWER] = true
   const found = Object.keys(powers).filter((power) => powers[power] === true)
   if (found.length > 0) {
     throw new Error(
@@ -52,6 +54,9 @@ export async function checkLogin(db: pg.Pool | pg.ClientBase): Promise<void> {
     )
   }
 }
+
+/** What the worker may, and a server may not: who signs entries must not sign checkpoints. */
+const WORKERS_POWER = 'may read the note key'
 
 const LOGIN_POWERS = `
   select session_user as login,
@@ -66,6 +71,7 @@ const LOGIN_POWERS = `
       as "owns a function or may become its owner",
     -- the owner of a schema may drop what is in it; what is made in it could stand in for what is called in it
     bool_or(has_schema_privilege(r.oid, 'tallystick', 'create')) as "may create in the schema",
+    bool_or(has_table_privilege(r.oid, 'tallystick.note_key_secrets', 'select')) as "${WORKERS_POWER}",
     bool_or(r.rolname in ('pg_write_all_data', 'pg_execute_server_program', 'pg_write_server_files'))
       as "may write everything"
   from pg_roles r

@@ -2,27 +2,36 @@ import { ApiError } from '../errors.ts'
 
 /** How many streams each ledger has open: an answer that nobody reads is held, and pipelining makes hundreds cheap. */
 export class StreamSlots {
-  readonly #openMax: number
+  readonly #perLedgerMax: number
+  readonly #allMax: number
   readonly #open = new Map<string, number>()
+  #all = 0
 
-  constructor(openMax: number) {
-    this.#openMax = openMax
+  constructor(perLedgerMax: number, allMax: number) {
+    this.#perLedgerMax = perLedgerMax
+    this.#allMax = allMax
   }
 
   /** Returns what gives the slot back. Throws ApiError where all of the ledger's are taken. */
   take(ledger: string): () => void {
     const open = this.#open.get(ledger) ?? 0
-    if (open >= this.#openMax) {
-      throw new ApiError('overloaded', `the ledger is being read ${open} times at once: try again later`, {
-        retryable: true,
-        retryAfterMs: 1_000,
-      })
+    if (open >= this.#perLedgerMax || this.#all >= this.#allMax) {
+      throw new ApiError(
+        'overloaded',
+        `too much is being read at once (of this ledger ${open} times): try again later`,
+        {
+          retryable: true,
+          retryAfterMs: 1_000,
+        },
+      )
     }
     this.#open.set(ledger, open + 1)
+    this.#all++
     return () => this.#release(ledger)
   }
 
   #release(ledger: string): void {
+    this.#all--
     const open = this.#open.get(ledger)! - 1
     if (open === 0) this.#open.delete(ledger)
     else this.#open.set(ledger, open)

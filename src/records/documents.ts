@@ -45,11 +45,11 @@ export function canonicalMetadata(value: unknown, members: Members = {}): string
 }
 
 /** Milliseconds since the epoch of an RFC 3339 time that the schema let through; refuses 30 February. */
-export function parseTime(text: string, field: string, members: Members = {}): number {
+export function parseTime(text: string, path: string, members: Members = {}): number {
   const ms = Date.parse(text)
   if (Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(text.slice(0, 19))) {
-    throw new ApiError('invalid_request', `${field} is not a time that exists`, {
-      members: { ...members, path: `/${field}` },
+    throw new ApiError('invalid_request', `${path} is not a time that exists`, {
+      members: { ...members, path },
     })
   }
   return ms

@@ -90,7 +90,7 @@ function buildItem(
   const payload = saltDocument(deps.entropy, item.payload, undefined, members)
   const metadata = canonicalMetadata(item.metadata, members)
   const occurredAtMs =
-    item.occurredAt === undefined ? null : parseTime(item.occurredAt, 'occurredAt', members)
+    item.occurredAt === undefined ? null : parseTime(item.occurredAt, `/records/${index}/occurredAt`, members)
   const recordId = deps.entropy.uuidv7(recordedAtMs)
   const id = formatId('rec', recordId)
   const digest = toHex(payload.digest)

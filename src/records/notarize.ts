@@ -49,7 +49,7 @@ function buildNotarization(deps: WriteDeps, caller: Caller, request: NotarizeReq
   const type = getNotarizableType(request.type)
   const payload = saltDocument(deps.entropy, request.payload, request.salt)
   const metadata = canonicalMetadata(request.metadata)
-  const occurredAtMs = request.occurredAt === undefined ? null : parseTime(request.occurredAt, 'occurredAt')
+  const occurredAtMs = request.occurredAt === undefined ? null : parseTime(request.occurredAt, '/occurredAt')
   const recordedAtMs = deps.now()
   const recordId = deps.entropy.uuidv7(recordedAtMs)
   const record = formatId('rec', recordId)

@@ -67,7 +67,7 @@ async function checkMigrated(t: TestContext, ownerUrl: string): Promise<void> {
   for (const login of ['api', 'worker'] as const) {
     const client = await connect(t, withLogin(ownerUrl, login))
     await checkSchema(client)
-    await checkLogin(client)
+    await checkLogin(client, 'worker')
   }
 }
 
@@ -169,15 +169,20 @@ test('leaves the password of a login alone that it was not given', async (t) => 
 
 test('takes the logins of the API and of the worker', async (t) => {
   const { apiUrl, workerUrl } = await createTestDatabase(t)
-  for (const url of [apiUrl, workerUrl]) await checkLogin(await connect(t, url))
+  await checkLogin(await connect(t, apiUrl), 'server')
+  await checkLogin(await connect(t, workerUrl), 'worker')
+  await assert.rejects(checkLogin(await connect(t, workerUrl), 'server'), /may read the note key/)
 })
 
 test('refuses logins that could do more than a stolen pod may', async (t) => {
   const database = await createTestDatabase(t)
   const superuser = await connect(t, database.superuserUrl)
-  await assert.rejects(checkLogin(superuser), /login postgres is too powerful .* may become a superuser/)
   await assert.rejects(
-    checkLogin(await connect(t, database.ownerUrl)),
+    checkLogin(superuser, 'worker'),
+    /login postgres is too powerful .* may become a superuser/,
+  )
+  await assert.rejects(
+    checkLogin(await connect(t, database.ownerUrl), 'worker'),
     /may write into entries.*owns a table/,
   )
 
@@ -190,7 +195,7 @@ test('refuses logins that could do more than a stolen pod may', async (t) => {
   await client.connect()
   try {
     await superuser.query(`grant usage on schema tallystick to ${login}`)
-    await checkLogin(client)
+    await checkLogin(client, 'worker')
     const powers: [string, string, RegExp][] = [
       // noinherit: it has none of the owner's rights until it says SET ROLE
       [`grant tallystick_owner to ${login}`, `revoke tallystick_owner from ${login}`, /may become its owner/],
@@ -224,9 +229,9 @@ test('refuses logins that could do more than a stolen pod may', async (t) => {
     ]
     for (const [give, take, reason] of powers) {
       await superuser.query(give)
-      await assert.rejects(checkLogin(client), reason, give)
+      await assert.rejects(checkLogin(client, 'worker'), reason, give)
       await superuser.query(take)
-      await checkLogin(client)
+      await checkLogin(client, 'worker')
     }
   } finally {
     await client.end()

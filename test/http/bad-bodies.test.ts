@@ -299,7 +299,11 @@ test('a body at a limit', async (t) => {
     const batch = `{"records":[${body}]}`
     const paddedBatch = batch + ' '.repeat(4 * 1024 * 1024 - batch.length)
     expectStatus(201, await app.send('POST', '/v1/records/batch', { text: paddedBatch }))
-    assertProblem(await app.send('POST', '/v1/records/batch', { text: `${paddedBatch} ` }), 413, 'body_too_large')
+    assertProblem(
+      await app.send('POST', '/v1/records/batch', { text: `${paddedBatch} ` }),
+      413,
+      'body_too_large',
+    )
   })
 
   await t.test('is taken: a content type with a charset', async () => {

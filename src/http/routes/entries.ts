@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { findSize } from '../../db/read-entries.ts'
 import type { Deps } from '../../deps.ts'
-import { STREAM_CHUNK_CHARS, STREAM_STALL_MS_MAX, STREAMS_PER_LEDGER_MAX } from '../../limits.ts'
+import { STREAM_CHUNK_CHARS, STREAM_STALL_MS_MAX, STREAMS_MAX, STREAMS_PER_LEDGER_MAX } from '../../limits.ts'
 import type { DocumentsShown } from '../../proof/verify-entry.ts'
 import { entryLines, exportLines } from '../../records/export.ts'
 import type { Caller } from '../../tenancy/caller.ts'
@@ -14,7 +14,7 @@ import type { ZodTypes } from '../zod-validation.ts'
 export function entryRoutes(app: FastifyInstance, deps: Deps): void {
   const typed = app.withTypeProvider<ZodTypes>()
   const access = { scope: 'audit:read' } as const
-  const slots = new StreamSlots(STREAMS_PER_LEDGER_MAX)
+  const slots = new StreamSlots(STREAMS_PER_LEDGER_MAX, STREAMS_MAX)
 
   typed.get(
     '/v1/entries',

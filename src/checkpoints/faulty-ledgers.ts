@@ -1,0 +1,26 @@
+const PAUSE_MS_MIN = 1_000
+const PAUSE_MS_MAX = 60_000
+
+/** Ledgers that could not get a checkpoint: each waits longer from fault to fault, and the others do not wait at all. */
+export class FaultyLedgers {
+  readonly #now: () => number
+  readonly #ledgers = new Map<string, { pauseMs: number; untilMs: number }>()
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  isPaused(ledger: string): boolean {
+    return (this.#ledgers.get(ledger)?.untilMs ?? 0) > this.#now()
+  }
+
+  pause(ledger: string): void {
+    const known = this.#ledgers.get(ledger)
+    const pauseMs = known ? Math.min(2 * known.pauseMs, PAUSE_MS_MAX) : PAUSE_MS_MIN
+    this.#ledgers.set(ledger, { pauseMs, untilMs: this.#now() + pauseMs })
+  }
+
+  resume(ledger: string): void {
+    this.#ledgers.delete(ledger)
+  }
+}

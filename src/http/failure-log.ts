@@ -1,0 +1,29 @@
+import type { ErrorCode } from '../errors.ts'
+
+export type FailureCause = { readonly stack?: unknown; readonly [name: string]: unknown }
+type Log = { error(details: object, message: string): void }
+
+/** When the database is away every request fails, and refusing must stay cheap: said once a second, with no stack. */
+const OFTEN: ReadonlySet<ErrorCode> = new Set(['overloaded', 'unavailable', 'clock_skew', 'outcome_unknown'])
+const OFTEN_EVERY_MS = 1_000
+
+/** What the log is told of requests that ended with a fault of the server's. */
+export class FailureLog {
+  readonly #last = new Map<ErrorCode, { saidAtMs: number; unsaid: number }>()
+
+  log(log: Log, code: ErrorCode, cause: FailureCause): void {
+    if (!OFTEN.has(code)) {
+      log.error({ error: cause, code }, 'request failed')
+      return
+    }
+    const last = this.#last.get(code)
+    const nowMs = performance.now()
+    if (last && nowMs - last.saidAtMs < OFTEN_EVERY_MS) {
+      last.unsaid++
+      return
+    }
+    this.#last.set(code, { saidAtMs: nowMs, unsaid: 0 })
+    const { stack: _, ...brief } = cause
+    log.error({ error: brief, code, since: last?.unsaid ?? 0 }, 'requests fail')
+  }
+}

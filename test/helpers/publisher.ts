@@ -1,0 +1,25 @@
+import { join } from 'node:path'
+import type pg from 'pg'
+import { FaultyLedgers } from '../../src/checkpoints/faulty-ledgers.ts'
+import { KeptCheckpoints } from '../../src/checkpoints/kept.ts'
+import type { PublishDeps } from '../../src/checkpoints/publish.ts'
+import { getServerKey } from '../../src/db/server-keys.ts'
+import { makeMasterKey } from '../../src/signing/master-key.ts'
+import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
+import { TEST_MASTER_KEY } from './database.ts'
+
+export type Publisher = PublishDeps & { readonly logged: object[] }
+
+/** What publishing checkpoints needs, as the worker has it; `pool` is of the worker's login. */
+export async function makePublisher(pool: pg.Pool, dataDir: string): Promise<Publisher> {
+  const { seed } = await getServerKey(pool, makeMasterKey(TEST_MASTER_KEY), 'note')
+  const logged: object[] = []
+  return {
+    pool,
+    noteSigner: makeEd25519Signer(nativeProviders.sha256, seed),
+    kept: new KeptCheckpoints(join(dataDir, 'checkpoints')),
+    faulty: new FaultyLedgers(Date.now),
+    log: { error: (details) => void logged.push(details) },
+    logged,
+  }
+}
