@@ -38,9 +38,26 @@ function canonicalizeObject(object: JsonObject): string {
   let text = '{'
   for (let i = 0; i < names.length; i++) {
     const name = names[i]!
-    text += `${i === 0 ? '' : ','}${quote(name)}:${canonicalize(object[name]!)}`
+    text += (i === 0 ? '' : ',') + quoteName(name) + canonicalize(object[name]!)
   }
   return `${text}}`
+}
+
+/**
+ * Members of documents have the same names again and again: quoted once, with the colon. Bounded, so that names made
+ * up by an attacker cost a little memory, once, and then only the speed.
+ */
+const QUOTED_NAMES_MAX = 4_096
+const QUOTED_NAME_CHARS_MAX = 64
+const quotedNames = new Map<string, string>()
+
+function quoteName(name: string): string {
+  const known = quotedNames.get(name)
+  if (known !== undefined) return known
+  const quoted = `${quote(name)}:`
+  if (quotedNames.size < QUOTED_NAMES_MAX && name.length <= QUOTED_NAME_CHARS_MAX)
+    quotedNames.set(name, quoted)
+  return quoted
 }
 
 function isSorted(names: readonly string[]): boolean {

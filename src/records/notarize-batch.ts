@@ -1,7 +1,6 @@
 import { appendOne } from '../append/append-one.ts'
 import type { IdempotencyRow, RecordRow } from '../db/append-entries.ts'
 import { type BatchItem, batchRoot, itemBytes, itemLeaf } from '../proof/batch.ts'
-import { toBase64Url, toHex } from '../proof/bytes.ts'
 import { formatId } from '../proof/ids.ts'
 import { nativeProviders } from '../signing/native.ts'
 import type { Caller } from '../tenancy/caller.ts'
@@ -10,6 +9,7 @@ import type { WriteDeps } from './notarize.ts'
 import type { OnBehalfOf } from './on-behalf-of.ts'
 import { renderBatch } from './render.ts'
 import { sealNotarization } from './seal-notarization.ts'
+import { toBase64Url, toHex } from './text-of-bytes.ts'
 import { getNotarizableType } from './types.ts'
 
 type BatchRequestItem = {

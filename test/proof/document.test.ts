@@ -19,3 +19,16 @@ test('is H(0x03 ‖ salt ‖ canonical)', () => {
     }),
   )
 })
+
+test('is the same for documents around and beyond the size of the buffer that it reuses', () => {
+  const salt = new Uint8Array(16).fill(7)
+  for (const length of [0, 4_078, 4_079, 4_080, 65_536]) {
+    const canonical = new Uint8Array(length).fill(0x61)
+    const expected = createHash('sha256')
+      .update(Buffer.from([3]))
+      .update(salt)
+      .update(canonical)
+      .digest('hex')
+    assert.equal(toHex(documentDigest(nativeProviders.sha256, salt, canonical)), expected)
+  }
+})

@@ -88,3 +88,9 @@ test('quotes as JSON.stringify does', () => {
     assert.equal(quote(text), JSON.stringify(text))
   }
 })
+
+test('writes names that are too long or too many to be remembered like any other, twice the same', () => {
+  const long = { ['n'.repeat(65)]: 1, 'a"b': 2 }
+  const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`name ${i}`, i]))
+  for (const value of [long, many, long, many]) assert.equal(canonicalize(value), npmCanonicalize(value))
+})
