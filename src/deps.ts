@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { type Logger, pino } from 'pino'
+import type { Logger } from 'pino'
 import { Appender } from './append/appender.ts'
 import { type Config, required } from './config.ts'
 import { checkLogin } from './db/logins.ts'
@@ -7,6 +7,7 @@ import { checkSchema } from './db/migrate.ts'
 import { openReadPool, openWritePool } from './db/pools.ts'
 import { getNoteKey, getServerKey, type ServerKey } from './db/server-keys.ts'
 import { type Entropy, makeEntropy } from './entropy.ts'
+import { openLog } from './log.ts'
 import type { Signer } from './proof/crypto.ts'
 import { makeMasterKey } from './signing/master-key.ts'
 import { makeEd25519Signer, nativeProviders } from './signing/native.ts'
@@ -67,9 +68,4 @@ export async function openDeps(config: Config, log = openLog(config.logLevel)): 
     await Promise.all([writePool.end(), readPool.end()])
     throw error
   }
-}
-
-/** JSON lines on standard output. Headers are never logged, so keys can't be. */
-export function openLog(level: string): Logger {
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime })
 }

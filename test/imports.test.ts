@@ -37,6 +37,7 @@ const RULES: [part: string, mayImport: string[]][] = [
       'src/config.ts',
       'src/deps.ts',
       'src/errors.ts',
+      'src/log.ts',
       'src/signing/',
     ],
   ],

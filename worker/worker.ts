@@ -6,8 +6,8 @@ import { checkLogin } from '../src/db/logins.ts'
 import { checkSchema } from '../src/db/migrate.ts'
 import { openReadPool } from '../src/db/pools.ts'
 import { getServerKey } from '../src/db/server-keys.ts'
-import { openLog } from '../src/deps.ts'
 import { runFollower } from '../src/follow/loop.ts'
+import { openLog } from '../src/log.ts'
 import { runProcess, type Service } from '../src/run-process.ts'
 import { makeMasterKey } from '../src/signing/master-key.ts'
 import { makeEd25519Signer, nativeProviders } from '../src/signing/native.ts'
@@ -37,6 +37,7 @@ export async function startWorker(config: Config): Promise<Service> {
       log,
       kept: new KeptCheckpoints(join(config.dataDir, 'checkpoints')),
     })
+    log.info({ followers: followers.map((follower) => follower.name) }, 'the worker follows the chains')
     const running = Promise.all(followers.map((follower) => runFollower(follower, log, stop.signal)))
     return {
       async close() {

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../errors.ts'
+import type { ErrorDescription } from '../log.ts'
 
-export type FailureCause = { readonly stack?: unknown; readonly [name: string]: unknown }
 type Log = { error(details: object, message: string): void }
 
 /** When the database is away every request fails, and refusing must stay cheap: said once a second, with no stack. */
@@ -11,7 +11,7 @@ const OFTEN_EVERY_MS = 1_000
 export class FailureLog {
   readonly #last = new Map<ErrorCode, { saidAtMs: number; unsaid: number }>()
 
-  log(log: Log, code: ErrorCode, cause: FailureCause): void {
+  log(log: Log, code: ErrorCode, cause: ErrorDescription): void {
     if (!OFTEN.has(code)) {
       log.error({ error: cause, code }, 'request failed')
       return

@@ -8,7 +8,7 @@ import { canonicalMetadata, parseTime, saltDocument } from './documents.ts'
 import type { WriteDeps } from './notarize.ts'
 import type { OnBehalfOf } from './on-behalf-of.ts'
 import { renderBatch } from './render.ts'
-import { sealNotarization } from './seal-notarization.ts'
+import { signNotarization } from './sign-notarization.ts'
 import { toBase64Url, toHex } from './text-of-bytes.ts'
 import { getNotarizableType } from './types.ts'
 
@@ -61,7 +61,7 @@ async function buildBatch(deps: WriteDeps, caller: Caller, request: BatchRequest
 
   const batchId = deps.entropy.uuidv7(recordedAtMs)
   const batch = formatId('bat', batchId)
-  const entry = sealNotarization(deps.signer, caller, {
+  const entry = signNotarization(deps.signer, caller, {
     kind: 'batch-notarized',
     subject: { id: batchId, name: batch, digest: toHex(batchRoot(nativeProviders.sha256, leaves)) },
     recordedAtMs,

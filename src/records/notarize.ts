@@ -8,7 +8,7 @@ import type { Caller } from '../tenancy/caller.ts'
 import { canonicalMetadata, parseTime, saltDocument } from './documents.ts'
 import type { OnBehalfOf } from './on-behalf-of.ts'
 import { renderRecord } from './render.ts'
-import { sealNotarization } from './seal-notarization.ts'
+import { signNotarization } from './sign-notarization.ts'
 import { toBase64Url, toHex } from './text-of-bytes.ts'
 import { getNotarizableType } from './types.ts'
 
@@ -56,7 +56,7 @@ function buildNotarization(deps: WriteDeps, caller: Caller, request: NotarizeReq
   const occurredAt = occurredAtMs === null ? null : new Date(occurredAtMs).toISOString()
   const digest = toHex(payload.digest)
 
-  const entry = sealNotarization(deps.signer, caller, {
+  const entry = signNotarization(deps.signer, caller, {
     kind: 'record-notarized',
     subject: { id: recordId, name: record, digest },
     recordedAtMs,

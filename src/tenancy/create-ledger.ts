@@ -13,7 +13,7 @@ import type { EntryKind } from '../proof/kinds.ts'
 import { buildStatement } from '../proof/statement.ts'
 import { BUILT_IN_TYPES } from '../records/types.ts'
 import { nativeProviders } from '../signing/native.ts'
-import { sealEntry } from '../signing/seal-entry.ts'
+import { signEntry } from '../signing/sign-entry.ts'
 import { hashKey, type KeyMac, makeApiKey } from './api-keys.ts'
 import { SCOPES, type Scope } from './scopes.ts'
 
@@ -74,9 +74,9 @@ export async function createLedger(
   })
   const keyName = 'first key'
 
-  const seal = makeSystemEntries(deps, { ledger, ledgerId, issuer: definition.issuer, recordedAtMs })
+  const entryOf = makeSystemEntries(deps, { ledger, ledgerId, issuer: definition.issuer, recordedAtMs })
   const outcome = await commitTogether(deps.writePool, [
-    seal(
+    entryOf(
       'ledger-created',
       { id: ledgerId, name: ledger, digestOf: definition },
       { definition },
@@ -87,13 +87,13 @@ export async function createLedger(
         noteKid: toHex(deps.noteKey.kid),
       },
     ),
-    seal(
+    entryOf(
       'agent-registered',
       { id: agentId, name: agent, digestOf: { agent, name: request.agentName } },
       { agent, name: request.agentName },
       { name: request.agentName },
     ),
-    seal(
+    entryOf(
       'key-created',
       { id: keyId, name: key, digestOf: { key, agent, scopes, expiresAt } },
       { agent, scopes, expiresAt },
@@ -151,7 +151,7 @@ function makeSystemEntries(
       recordedAt: new Date(about.recordedAtMs).toISOString(),
       ...predicate,
     })
-    const sealed = sealEntry(deps.signer, { ...about, subject: subject.name }, statement)
+    const signed = signEntry(deps.signer, { ...about, subject: subject.name }, statement)
     return {
       ledgerId: about.ledgerId,
       kind,
@@ -163,7 +163,7 @@ function makeSystemEntries(
       keyId: null,
       kid: deps.signer.kid,
       recordedAtMs: about.recordedAtMs,
-      ...sealed,
+      ...signed,
       idempotency: null,
       detail: JSON.stringify(detail),
       records: [],

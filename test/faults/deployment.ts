@@ -65,11 +65,22 @@ export class Deployment {
         passwords: PASSWORDS,
       })
       await Promise.all(ports.slice(1).map((_, i) => deployment.startApi(i)))
-      if (options.worker) deployment.#worker = deployment.#spawn('worker/worker.ts', {})
+      if (options.worker) await deployment.#startWorker()
       return deployment
     } catch (error) {
       await deployment.stop()
       throw error
+    }
+  }
+
+  /** Returns when it is at work: one that can't reach its database when it starts rightly ends. */
+  async #startWorker(): Promise<void> {
+    this.#worker = this.#spawn('worker/worker.ts', {})
+    const giveUpAt = Date.now() + READY_MS_MAX
+    while (!this.#readLogs().includes('the worker follows the chains')) {
+      if (this.#worker.exitCode !== null || Date.now() > giveUpAt)
+        throw new Error(`the worker does not start: ${this.#readLogs()}`)
+      await sleep(25)
     }
   }
 
@@ -189,7 +200,7 @@ export class Deployment {
         TALLYSTICK_WORKER_DATABASE_URL: url('tallystick_worker', PASSWORDS.worker),
         TALLYSTICK_MASTER_KEY: Buffer.from(MASTER_KEY).toString('hex'),
         TALLYSTICK_OPERATOR_KEY: OPERATOR_KEY,
-        TALLYSTICK_LOG_LEVEL: 'warn',
+        TALLYSTICK_LOG_LEVEL: 'info',
         ...env,
       },
       stdio: ['ignore', log, log],

@@ -7,10 +7,10 @@ import type {
 } from 'fastify'
 
 import pg from 'pg'
-import { pino } from 'pino'
 import { buildApp } from '../../src/app.ts'
 import { type Config, parseConfig } from '../../src/config.ts'
 import { type Deps, openDeps } from '../../src/deps.ts'
+import { openLog } from '../../src/log.ts'
 import { createLedger, type NewLedger } from '../../src/tenancy/create-ledger.ts'
 import type { Scope } from '../../src/tenancy/scopes.ts'
 import { createTestDatabase, TEST_MASTER_KEY, type TestDatabase } from './database.ts'
@@ -64,7 +64,7 @@ type AppOptions = {
 export async function buildTestApp(t: Test, options: AppOptions = {}): Promise<TestApp> {
   const database = await createTestDatabase(t)
   const lines: string[] = []
-  const log = pino({ level: 'debug', base: null }, { write: (line: string) => lines.push(line) })
+  const log = openLog('debug', { write: (line: string) => void lines.push(line) })
   const config = testConfig((await options.apiUrl?.(database)) ?? database.apiUrl)
   const opened = await openDeps(config, log)
   const deps = { ...opened, now: options.now ?? opened.now }

@@ -2,7 +2,7 @@ import { appendEntries, type EntryRow } from '../../src/db/append-entries.ts'
 import { formatId, parseId } from '../../src/proof/ids.ts'
 import type { EntryKind } from '../../src/proof/kinds.ts'
 import { buildStatement } from '../../src/proof/statement.ts'
-import { sealEntry } from '../../src/signing/seal-entry.ts'
+import { signEntry } from '../../src/signing/sign-entry.ts'
 import { hashKey, makeApiKey } from '../../src/tenancy/api-keys.ts'
 import type { NewLedger } from '../../src/tenancy/create-ledger.ts'
 import type { Scope } from '../../src/tenancy/scopes.ts'
@@ -70,7 +70,7 @@ async function append(
     keyId: parseId('key', ledger.key.id),
     kid: signer.kid,
     recordedAtMs,
-    ...sealEntry(signer, about, statement),
+    ...signEntry(signer, about, statement),
     idempotency: null,
     detail: JSON.stringify(columns),
     records: [],

@@ -6,7 +6,7 @@ import { vectors } from '../proof/vectors.ts'
 /** The statement of a vector in an envelope of our making. */
 export const PAYLOAD = utf8Encode(vectors.entries[1]!.statement)
 
-export function seal(signer: Signer): Uint8Array {
+export function envelopeOf(signer: Signer): Uint8Array {
   const protectedBytes = encodeProtected({
     alg: signer.key.alg,
     kid: signer.kid,

@@ -8,7 +8,7 @@ import { toHex } from '../../src/proof/bytes.ts'
 import { encodeProtected, parseEnvelope, toBeSigned, verifyEnvelope } from '../../src/proof/cose.ts'
 import { makeEd25519Signer, makeEs256Signer, nativeProviders } from '../../src/signing/native.ts'
 import { refuses } from '../proof/refuses.ts'
-import { PAYLOAD, seal } from './envelope.ts'
+import { envelopeOf, PAYLOAD } from './envelope.ts'
 
 /* Other people's COSE: what we make they must be able to check, and what they make we must read as they meant it. */
 
@@ -41,17 +41,17 @@ function ourHeader(alg: number, kid: Uint8Array): Map<number, unknown> {
 
 describe('@auth0/cose', () => {
   test('verifies our Ed25519 envelopes', async () => {
-    const theirs = Sign1.decode(seal(ed25519))
+    const theirs = Sign1.decode(envelopeOf(ed25519))
     await theirs.verify(ed25519Public)
     assert.equal(toHex(theirs.payload), toHex(PAYLOAD))
   })
 
   test('verifies our ES256 envelopes', async () => {
-    await Sign1.decode(seal(es256)).verify(pair.publicKey)
+    await Sign1.decode(envelopeOf(es256)).verify(pair.publicKey)
   })
 
   test('refuses ours when a byte of the payload was changed', async () => {
-    const envelope = Buffer.from(seal(ed25519))
+    const envelope = Buffer.from(envelopeOf(ed25519))
     envelope[envelope.length - 80]! ^= 1
     await assert.rejects(Sign1.decode(envelope).verify(ed25519Public))
   })
@@ -89,15 +89,18 @@ describe('cose-js', () => {
   const [x, y, d] = [jwk.x, jwk.y, jwk.d].map((part) => Buffer.from(part!, 'base64url'))
 
   test('verifies our ES256 envelopes', async () => {
-    const payload = await coseJs.sign.verify(seal(es256), { key: { x, y } })
+    const payload = await coseJs.sign.verify(envelopeOf(es256), { key: { x, y } })
     assert.equal(toHex(payload), toHex(PAYLOAD))
   })
 
   test('refuses ours under another key, or changed', async () => {
     const other = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' })
     const [ox, oy] = [other.x, other.y].map((part) => Buffer.from(part!, 'base64url'))
-    await assert.rejects(coseJs.sign.verify(seal(es256), { key: { x: ox, y: oy } }), /Signature missmatch/)
-    const envelope = Buffer.from(seal(es256))
+    await assert.rejects(
+      coseJs.sign.verify(envelopeOf(es256), { key: { x: ox, y: oy } }),
+      /Signature missmatch/,
+    )
+    const envelope = Buffer.from(envelopeOf(es256))
     envelope[envelope.length - 80]! ^= 1
     await assert.rejects(coseJs.sign.verify(envelope, { key: { x, y } }), /Signature missmatch/)
   })
@@ -121,11 +124,11 @@ describe('cose-js', () => {
   })
 
   test('knows no Ed25519', async () => {
-    await assert.rejects(coseJs.sign.verify(seal(ed25519), { key: { x, y } }), /Unknown algorithm, -8/)
+    await assert.rejects(coseJs.sign.verify(envelopeOf(ed25519), { key: { x, y } }), /Unknown algorithm, -8/)
   })
 })
 
 test('node:crypto verifies the signature of our Ed25519 envelopes', () => {
-  const { protectedBytes, payload, signature } = parseEnvelope(seal(ed25519))
+  const { protectedBytes, payload, signature } = parseEnvelope(envelopeOf(ed25519))
   assert.ok(verify(null, toBeSigned(protectedBytes, payload), ed25519Public, signature))
 })

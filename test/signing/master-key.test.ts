@@ -25,3 +25,12 @@ test('refuses another key, another place, and any changed or missing byte', () =
   assert.throws(() => master.open(sealed.subarray(0, -1), 'here'), refused)
   assert.throws(() => master.open(new Uint8Array(0), 'here'))
 })
+
+test('a MAC is of the text, of its context and of the key', () => {
+  const mac = master.mac('text', 'here')
+  assert.equal(mac.length, 32)
+  assert.deepEqual(master.mac('text', 'here'), mac)
+  const others = [master.mac('texu', 'here'), master.mac('text', 'there')]
+  others.push(makeMasterKey(new Uint8Array(32).fill(2)).mac('text', 'here'))
+  for (const other of others) assert.notDeepEqual(other, mac)
+})

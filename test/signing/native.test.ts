@@ -7,7 +7,7 @@ import { verifyEnvelope } from '../../src/proof/cose.ts'
 import { keyThumbprint, parsePublicKey, spkiOf } from '../../src/proof/keys.ts'
 import { makeEd25519Signer, makeEs256Signer, nativeProviders } from '../../src/signing/native.ts'
 import { refuses } from '../proof/refuses.ts'
-import { seal } from './envelope.ts'
+import { envelopeOf } from './envelope.ts'
 
 const { sha256, verifySignature } = nativeProviders
 const MESSAGE = utf8Encode('a message')
@@ -48,7 +48,7 @@ for (const signer of [ed25519, es256]) {
     test('signs so that its key verifies', () => {
       assert.equal(signature.length, 64)
       assert.ok(verifySignature(signer.key, MESSAGE, signature))
-      assert.ok(verifyEnvelope(seal(signer), signer.key, nativeProviders))
+      assert.ok(verifyEnvelope(envelopeOf(signer), signer.key, nativeProviders))
     })
 
     test('refuses a changed message, a changed signature, another key', () => {

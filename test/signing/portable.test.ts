@@ -14,7 +14,7 @@ import {
 } from '../../src/signing/portable.ts'
 import { NOT_CANONICAL_POINTS, SMALL_ORDER_POINTS } from '../proof/ed25519-edge-cases.ts'
 import { refuses } from '../proof/refuses.ts'
-import { seal } from './envelope.ts'
+import { envelopeOf } from './envelope.ts'
 
 const { sha256 } = nativeProviders
 const hashes: PortableHashes = { sha256, sha512: (data) => createHash('sha512').update(data).digest() }
@@ -36,11 +36,11 @@ describe('the portable signer', () => {
     )
   })
 
-  test('seals the same envelope', () => {
+  test('makes the same envelope', () => {
     const seed = new Uint8Array(32).fill(3)
     const [a, b] = [makeEd25519Signer(sha256, seed), makePortableEd25519Signer(hashes, seed)]
-    assert.equal(toHex(seal(a)), toHex(seal(b)))
-    assert.ok(verifyEnvelope(seal(a), b.key, portable))
+    assert.equal(toHex(envelopeOf(a)), toHex(envelopeOf(b)))
+    assert.ok(verifyEnvelope(envelopeOf(a), b.key, portable))
   })
 })
 

@@ -4,7 +4,8 @@ import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isUnavailable } from '../../db/failures.ts'
 import { ApiError, ERROR_CODES, type ErrorCode } from '../../errors.ts'
-import { type FailureCause, FailureLog } from '../failure-log.ts'
+import { describeError } from '../../log.ts'
+import { FailureLog } from '../failure-log.ts'
 
 /** Errors as RFC 9457 problem documents. */
 declare module 'fastify' {
@@ -27,7 +28,7 @@ export function useProblems(app: FastifyInstance): void {
 
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
   const known = translate(error as FastifyError)
-  if (known.status >= 500) request.server.failures.log(request.log, known.code, causeOf(error))
+  if (known.status >= 500) request.server.failures.log(request.log, known.code, describeError(error))
   if (known.retryAfterMs !== null)
     reply.header('retry-after', Math.max(1, Math.ceil(known.retryAfterMs / 1000)))
   if (known.status === 401) reply.header('www-authenticate', 'Bearer')
@@ -107,18 +108,4 @@ function translate(error: FastifyError | ApiError): ApiError {
     })
   }
   return new ApiError('internal_error', 'this is a fault of the server')
-}
-
-/** What may be logged: the `detail` of a Postgres error holds values of the row, and so of payloads. */
-function causeOf(error: unknown): FailureCause {
-  const { name, message, stack, code, constraint, table } = error as Error & Record<string, unknown>
-  const cause = (error as Error).cause
-  return {
-    type: name,
-    message,
-    stack,
-    ...(code !== undefined && { code }),
-    ...(constraint !== undefined && { constraint, table }),
-    ...(cause instanceof Error && { cause: causeOf(cause) }),
-  }
 }

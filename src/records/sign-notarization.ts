@@ -1,11 +1,11 @@
 import type { EntryRow, IdempotencyRow, RecordRow } from '../db/append-entries.ts'
 import type { Signer } from '../proof/crypto.ts'
 import { buildStatement } from '../proof/statement.ts'
-import { sealEntry } from '../signing/seal-entry.ts'
+import { signEntry } from '../signing/sign-entry.ts'
 import type { Caller } from '../tenancy/caller.ts'
 
 /** The signed entry by which the caller notarizes `records`: terminal at once. `predicate`: beyond who and when. */
-export function sealNotarization(
+export function signNotarization(
   signer: Signer,
   caller: Caller,
   about: {
@@ -37,7 +37,7 @@ export function sealNotarization(
     keyId: caller.keyId,
     kid: signer.kid,
     recordedAtMs,
-    ...sealEntry(signer, { issuer: caller.issuer, subject: subject.name, recordedAtMs }, statement),
+    ...signEntry(signer, { issuer: caller.issuer, subject: subject.name, recordedAtMs }, statement),
     idempotency,
     detail: null,
     records,

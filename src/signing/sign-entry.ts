@@ -3,14 +3,14 @@ import type { Signer } from '../proof/crypto.ts'
 import { leafHash } from '../proof/merkle.ts'
 import { nativeProviders } from './native.ts'
 
-type SealedEntry = { readonly envelope: Uint8Array; readonly leaf: Uint8Array }
+type SignedEntry = { readonly envelope: Uint8Array; readonly leaf: Uint8Array }
 
 /** Signs a statement, and hashes the envelope into its leaf (docs/formats/envelopes.md). */
-export function sealEntry(
+export function signEntry(
   signer: Signer,
   about: { issuer: string; subject: string; recordedAtMs: number },
   statement: string,
-): SealedEntry {
+): SignedEntry {
   const payload = Buffer.from(statement)
   const protectedBytes = encodeProtected({
     alg: signer.key.alg,

@@ -1,0 +1,31 @@
+import { type DestinationStream, type Logger, pino } from 'pino'
+
+/** JSON lines, on standard output unless told otherwise. Headers are never logged, so keys can't be. */
+export function openLog(level: string, destination?: DestinationStream): Logger {
+  const options = {
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    serializers: { err: describeError },
+  }
+  return destination ? pino(options, destination) : pino(options)
+}
+
+export type ErrorDescription = { readonly stack?: unknown; readonly [name: string]: unknown }
+
+/**
+ * What may be logged of an error. Not all of it: the `detail` of a Postgres error holds values of the row, and so of
+ * payloads; an error of a connection holds the whole client, with the key that cancels its queries.
+ */
+export function describeError(error: unknown): ErrorDescription {
+  const { name, message, stack, code, constraint, table } = error as Error & Record<string, unknown>
+  const cause = (error as Error).cause
+  return {
+    type: name,
+    message,
+    stack,
+    ...(code !== undefined && { code }),
+    ...(constraint !== undefined && { constraint, table }),
+    ...(cause instanceof Error && { cause: describeError(cause) }),
+  }
+}
