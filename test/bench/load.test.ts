@@ -3,40 +3,55 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { performance } from 'node:perf_hooks'
 import { after, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { generateLoad, type LoadPlan } from '../../bench/load.ts'
 import { runLoad } from '../../bench/load-process.ts'
 import { makeRequests, type RequestShape } from '../../bench/requests.ts'
 
 const MS = 1e6
 
-test('a 100 ms stall at a constant rate shows in p99, which a generator that omits waiting would not report', async () => {
-  const server = await startServer({ stallAtMs: 400, stallMs: 100 })
-  const result = await generateLoad({
-    ...planFor(server),
-    connections: 4,
-    pace: { kind: 'arrival', perSecond: 1000, backlogMax: 10_000 },
-    warmUpMs: 100,
-    durationMs: 1000,
-  })
-  assert.equal(result.pace, 'arrival rate, corrected for coordinated omission')
-  assert.ok(result.latency.p99 > 70 * MS, `p99 is ${result.latency.p99 / MS} ms`)
-  assert.ok(result.service.p99 < 70 * MS, `service p99 is ${result.service.p99 / MS} ms`)
-  assert.ok(result.backlogHighest >= 50, `the backlog reached ${result.backlogHighest}`)
-  assert.equal(result.dropped, 0)
-  assert.ok(Math.abs(result.offered - 1000) < 60, `${result.offered} were due`)
-  assert.ok(
-    Math.abs(result.latency.count - result.offered) <= 2,
-    'everything that was due is in the histogram',
-  )
-})
+/** Of what is measured in milliseconds on a machine that others use too, one undisturbed run of three is enough. */
+async function onceOfThree(measure: () => Promise<void>): Promise<void> {
+  for (let disturbed = 0; disturbed < 2; disturbed++) {
+    const failure = await measure().then(
+      () => null,
+      (error: Error) => error,
+    )
+    if (failure === null) return
+  }
+  await measure()
+}
 
-test('a closed loop of the same stall hides it', async () => {
-  const server = await startServer({ stallAtMs: 400, stallMs: 100, answerAfterMs: 1 })
-  const result = await generateLoad({ ...planFor(server), connections: 4, warmUpMs: 100, durationMs: 1000 })
-  assert.equal(result.pace, 'closed loop')
-  assert.ok(result.latency.p99 < 70 * MS, `p99 is ${result.latency.p99 / MS} ms`)
-  assert.ok(result.latency.max > 70 * MS, `max is ${result.latency.max / MS} ms`)
-})
+test('a 100 ms stall at a constant rate shows in p99, which a generator that omits waiting would not report', () =>
+  onceOfThree(async () => {
+    const server = await startServer({ stallAtMs: 400, stallMs: 100 })
+    const result = await generateLoad({
+      ...planFor(server),
+      connections: 4,
+      pace: { kind: 'arrival', perSecond: 1000, backlogMax: 10_000 },
+      warmUpMs: 100,
+      durationMs: 1000,
+    })
+    assert.equal(result.pace, 'arrival rate, corrected for coordinated omission')
+    assert.ok(result.latency.p99 > 70 * MS, `p99 is ${result.latency.p99 / MS} ms`)
+    assert.ok(result.service.p99 < 70 * MS, `service p99 is ${result.service.p99 / MS} ms`)
+    assert.ok(result.backlogHighest >= 50, `the backlog reached ${result.backlogHighest}`)
+    assert.equal(result.dropped, 0)
+    assert.ok(Math.abs(result.offered - 1000) < 60, `${result.offered} were due`)
+    assert.ok(
+      Math.abs(result.latency.count - result.offered) <= 2,
+      'everything that was due is in the histogram',
+    )
+  }))
+
+test('a closed loop of the same stall hides it', () =>
+  onceOfThree(async () => {
+    const server = await startServer({ stallAtMs: 400, stallMs: 100, answerAfterMs: 1 })
+    const result = await generateLoad({ ...planFor(server), connections: 4, warmUpMs: 100, durationMs: 1000 })
+    assert.equal(result.pace, 'closed loop')
+    assert.ok(result.latency.p99 < 70 * MS, `p99 is ${result.latency.p99 / MS} ms`)
+    assert.ok(result.latency.max > 70 * MS, `max is ${result.latency.max / MS} ms`)
+  }))
 
 test('a backlog past its bound is dropped and counted', async () => {
   const server = await startServer({ answerAfterMs: 50 })
@@ -188,6 +203,20 @@ type Behaviour = {
   pieces?: boolean
 }
 
+/** One after another: timers of different lengths may fire in another order than they are due. */
+async function writeInPieces(socket: net.Socket, bytes: Buffer): Promise<void> {
+  for (const [from, to] of [
+    [0, 5],
+    [5, 30],
+    [30, 45],
+    [45, 50],
+    [50, bytes.length],
+  ] as const) {
+    socket.write(bytes.subarray(from, to))
+    await sleep(2)
+  }
+}
+
 async function startServer(behaviour: Behaviour) {
   const sockets = new Set<net.Socket>()
   const state = { port: 0, answered: 0, close }
@@ -202,16 +231,7 @@ async function startServer(behaviour: Behaviour) {
       socket.write(text)
       return
     }
-    const bytes = Buffer.from(text)
-    for (const [from, to] of [
-      [0, 5],
-      [5, 30],
-      [30, 45],
-      [45, 50],
-      [50, bytes.length],
-    ] as const) {
-      setTimeout(() => socket.write(bytes.subarray(from, to)), from / 5)
-    }
+    void writeInPieces(socket, Buffer.from(text))
   }
   const server = net.createServer({ noDelay: true }, (socket) => {
     sockets.add(socket)
