@@ -41,12 +41,13 @@ export class CallerCache {
 
   /** null: there is no such key. An expired key is found; who asks must look at `expiresAtMs`. */
   find(apiKey: string): Promise<Caller | null> {
-    const ledgerId = findLedgerOfKey(apiKey)
-    if (!ledgerId) return Promise.resolve(null)
     const secretHash = hashKey(apiKey)
     const cacheKey = secretHash.toString('latin1')
     const cached = this.#callers.get(cacheKey)
     if (cached && this.#now() - cached.readAtMs < KEY_CACHE_AGE_MS_MAX) return cached.caller
+    // Only what is a key by its own checksum was ever put there.
+    const ledgerId = findLedgerOfKey(apiKey)
+    if (!ledgerId) return Promise.resolve(null)
     return this.#read(cacheKey, ledgerId, secretHash)
   }
 
