@@ -52,7 +52,7 @@ async function count(
 }
 
 /** The same program that anybody would use, on the database, from the first entry to the last. */
-function runVerify(system: System): Promise<string> {
+export function runVerify(system: Pick<System, 'env' | 'ledger'>): Promise<string> {
   const url = system.env['TALLYSTICK_API_DATABASE_URL']!
   const args = ['cli/tallystick.ts', 'verify', '--database', url, '--ledger', system.ledger]
   return new Promise((resolve, reject) => {

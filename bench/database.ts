@@ -99,7 +99,7 @@ async function execute(databaseUrl: string, statement: string): Promise<number> 
   return withClient(databaseUrl, async (client) => (await client.query(statement)).rowCount ?? 0)
 }
 
-function findSystemBinaries(): string | null {
+export function findSystemBinaries(): string | null {
   const root = '/usr/lib/postgresql'
   if (!existsSync(root)) return null
   const found = readdirSync(root)

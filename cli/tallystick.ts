@@ -14,6 +14,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
 const HELP = `tallystick: verify, export and inspect a Tallystick ledger
 
   tallystick verify FILE|-|--server URL|--database URL   check a whole ledger offline
+  tallystick verify --proof FILE [--record FILE]         check one entry or record offline
   tallystick export --server URL [-o FILE]               save a ledger as NDJSON
   tallystick checkpoints watch FILE --server URL         keep a ledger's checkpoints outside of it
 

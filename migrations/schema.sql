@@ -13,6 +13,7 @@ grant tallystick_worker to tallystick_owner with admin option;
 
 -- Schemas
 
+create schema pgboss authorization tallystick_owner;
 create schema tallystick authorization tallystick_owner;
 
 -- Tables
@@ -22,10 +23,24 @@ create table tallystick.agents (
   agent_id uuid not null,
   name text not null,
   registered_seq bigint not null,
+  disabled_seq bigint,
+  constraint agents_check CHECK ((disabled_seq > registered_seq)),
   constraint agents_ledger_id_fkey FOREIGN KEY (ledger_id) REFERENCES tallystick.ledgers(ledger_id),
   constraint agents_ledger_id_name_key UNIQUE (ledger_id, name),
   constraint agents_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
   constraint agents_pkey PRIMARY KEY (ledger_id, agent_id)
+);
+
+create table tallystick.api_key_secrets (
+  ledger_id uuid not null,
+  secret_hash bytea not null,
+  key_id uuid not null,
+  mac bytea not null,
+  expires_at timestamp with time zone,
+  constraint api_key_secrets_ledger_id_key_id_fkey FOREIGN KEY (ledger_id, key_id) REFERENCES tallystick.api_keys(ledger_id, key_id),
+  constraint api_key_secrets_mac_check CHECK ((length(mac) = 32)),
+  constraint api_key_secrets_pkey PRIMARY KEY (ledger_id, secret_hash),
+  constraint api_key_secrets_secret_hash_check CHECK ((length(secret_hash) = 32))
 );
 
 create table tallystick.api_keys (
@@ -34,16 +49,48 @@ create table tallystick.api_keys (
   agent_id uuid not null,
   name text not null,
   scopes text[] not null,
-  secret_hash bytea not null,
-  mac bytea not null,
   expires_at timestamp with time zone,
   created_seq bigint not null,
+  revoked_seq bigint,
+  rate_limit_per_second real,
+  rate_limit_burst integer,
+  constraint api_keys_check CHECK ((revoked_seq > created_seq)),
+  constraint api_keys_check1 CHECK (((rate_limit_per_second IS NULL) = (rate_limit_burst IS NULL))),
   constraint api_keys_ledger_id_agent_id_fkey FOREIGN KEY (ledger_id, agent_id) REFERENCES tallystick.agents(ledger_id, agent_id),
-  constraint api_keys_ledger_id_secret_hash_key UNIQUE (ledger_id, secret_hash),
-  constraint api_keys_mac_check CHECK ((length(mac) = 32)),
   constraint api_keys_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
   constraint api_keys_pkey PRIMARY KEY (ledger_id, key_id),
-  constraint api_keys_secret_hash_check CHECK ((length(secret_hash) = 32))
+  constraint api_keys_rate_limit_burst_check CHECK ((rate_limit_burst > 0)),
+  constraint api_keys_rate_limit_per_second_check CHECK ((rate_limit_per_second > (0)::double precision))
+);
+
+create table tallystick.audit_cursors (
+  ledger_id uuid not null,
+  next_seq bigint not null,
+  chain bytea not null,
+  envelope_kid bytea not null,
+  constraint audit_cursors_chain_check CHECK ((length(chain) = 32)),
+  constraint audit_cursors_envelope_kid_check CHECK ((length(envelope_kid) = 32)),
+  constraint audit_cursors_next_seq_check CHECK ((next_seq > 0)),
+  constraint audit_cursors_pkey PRIMARY KEY (ledger_id)
+) with (fillfactor=50);
+
+create table tallystick.audits (
+  ledger_id uuid not null,
+  audit_id uuid not null,
+  requested_by uuid,
+  requested_at timestamp with time zone not null default now(),
+  state text not null default 'queued'::text,
+  job_id uuid,
+  entries_total bigint,
+  entries_done bigint not null default 0,
+  started_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  ok boolean,
+  report jsonb,
+  constraint audits_ledger_id_fkey FOREIGN KEY (ledger_id) REFERENCES tallystick.ledgers(ledger_id),
+  constraint audits_outcome CHECK ((((state = 'done'::text) = (ok IS NOT NULL)) AND ((state = 'done'::text) = (report IS NOT NULL)) AND ((state = ANY (ARRAY['done'::text, 'failed'::text])) = (finished_at IS NOT NULL)))),
+  constraint audits_pkey PRIMARY KEY (ledger_id, audit_id),
+  constraint audits_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'running'::text, 'done'::text, 'failed'::text])))
 );
 
 create table tallystick.chain_heads (
@@ -51,8 +98,10 @@ create table tallystick.chain_heads (
   size bigint not null,
   chain bytea not null,
   envelope_kid bytea not null,
+  closed text,
   constraint chain_heads_chain_check CHECK ((length(chain) = 32)),
   constraint chain_heads_check CHECK (((size > 0) OR (chain = sha256(('\x74616c6c79737469636b2d636861696e2d7631'::bytea || uuid_send(ledger_id)))))),
+  constraint chain_heads_closed_check CHECK ((closed = ANY (ARRAY['frozen'::text, 'restored'::text]))),
   constraint chain_heads_envelope_kid_check CHECK ((length(envelope_kid) = 32)),
   constraint chain_heads_pkey PRIMARY KEY (ledger_id),
   constraint chain_heads_size_check CHECK ((size >= 0))
@@ -111,17 +160,61 @@ create table tallystick.envelope_key_secrets (
   constraint envelope_key_secrets_pkey PRIMARY KEY (kid)
 );
 
+create table tallystick.erasures (
+  ledger_id uuid not null,
+  subject_id uuid not null,
+  document text not null,
+  seq bigint not null,
+  reason text,
+  erased_at timestamp with time zone,
+  constraint erasures_document_check CHECK ((document = 'payload'::text)),
+  constraint erasures_ledger_id_fkey FOREIGN KEY (ledger_id) REFERENCES tallystick.ledgers(ledger_id),
+  constraint erasures_pkey PRIMARY KEY (ledger_id, subject_id, document),
+  constraint erasures_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 1000)))
+);
+
 create table tallystick.idempotency_keys (
   ledger_id uuid not null,
   actor_id uuid not null,
   key_hash bytea not null,
-  salt bytea not null,
-  fingerprint bytea not null,
+  salt bytea,
+  fingerprint bytea,
   seq bigint not null,
+  constraint idempotency_keys_check CHECK (((salt IS NULL) = (fingerprint IS NULL))),
   constraint idempotency_keys_fingerprint_check CHECK ((length(fingerprint) = 32)),
   constraint idempotency_keys_key_hash_check CHECK ((length(key_hash) = 16)),
   constraint idempotency_keys_pkey PRIMARY KEY (ledger_id, actor_id, key_hash),
   constraint idempotency_keys_salt_check CHECK ((length(salt) = 16))
+);
+
+create table tallystick.ledger_closures (
+  ledger_id uuid not null,
+  closed_at timestamp with time zone not null default now(),
+  known_size bigint not null,
+  known_chain bytea not null,
+  was_frozen boolean not null,
+  restored_seq bigint,
+  constraint ledger_closures_known_chain_check CHECK ((length(known_chain) = 32)),
+  constraint ledger_closures_known_size_check CHECK ((known_size > 0)),
+  constraint ledger_closures_ledger_id_fkey FOREIGN KEY (ledger_id) REFERENCES tallystick.ledgers(ledger_id),
+  constraint ledger_closures_pkey PRIMARY KEY (ledger_id, known_size, known_chain)
+);
+
+create table tallystick.ledger_faults (
+  ledger_id uuid not null,
+  found_at timestamp with time zone not null default clock_timestamp(),
+  found_by text not null,
+  seq bigint,
+  code text not null,
+  reason text not null,
+  cleared_at timestamp with time zone,
+  cleared_note text,
+  constraint ledger_faults_cleared CHECK (((cleared_at IS NULL) = (cleared_note IS NULL))),
+  constraint ledger_faults_cleared_note_check CHECK (((length(cleared_note) >= 1) AND (length(cleared_note) <= 1000))),
+  constraint ledger_faults_code_check CHECK ((length(code) <= 64)),
+  constraint ledger_faults_found_by_check CHECK ((found_by = ANY (ARRAY['follower'::text, 'audit'::text]))),
+  constraint ledger_faults_pkey PRIMARY KEY (ledger_id, found_at),
+  constraint ledger_faults_reason_check CHECK ((length(reason) <= 2000))
 );
 
 create table tallystick.ledgers (
@@ -130,10 +223,15 @@ create table tallystick.ledgers (
   issuer text not null,
   origin text not null,
   note_kid bytea not null,
+  rate_limit_per_second real,
+  rate_limit_burst integer,
+  constraint ledgers_check CHECK (((rate_limit_per_second IS NULL) = (rate_limit_burst IS NULL))),
   constraint ledgers_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
   constraint ledgers_note_kid_fkey FOREIGN KEY (note_kid) REFERENCES tallystick.server_keys(kid),
   constraint ledgers_origin_key UNIQUE (origin),
-  constraint ledgers_pkey PRIMARY KEY (ledger_id)
+  constraint ledgers_pkey PRIMARY KEY (ledger_id),
+  constraint ledgers_rate_limit_burst_check CHECK ((rate_limit_burst > 0)),
+  constraint ledgers_rate_limit_per_second_check CHECK ((rate_limit_per_second > (0)::double precision))
 );
 
 create table tallystick.note_key_secrets (
@@ -141,6 +239,15 @@ create table tallystick.note_key_secrets (
   sealed bytea not null,
   constraint note_key_secrets_kid_fkey FOREIGN KEY (kid) REFERENCES tallystick.server_keys(kid),
   constraint note_key_secrets_pkey PRIMARY KEY (kid)
+);
+
+create table tallystick.record_references (
+  ledger_id uuid not null,
+  reference text not null,
+  first_seq bigint not null,
+  record_id uuid not null,
+  constraint record_references_pkey PRIMARY KEY (ledger_id, reference, first_seq, record_id),
+  constraint record_references_reference_check CHECK (((length(reference) >= 1) AND (length(reference) <= 256)))
 );
 
 create table tallystick.record_states (
@@ -176,6 +283,8 @@ create table tallystick.records (
   payload bytea,
   metadata bytea,
   payload_erased_seq bigint,
+  parent_id uuid,
+  reference_list bytea,
   constraint records_check CHECK ((last_seq >= first_seq)),
   constraint records_check1 CHECK ((payload_erased_seq > first_seq)),
   constraint records_digest_check CHECK ((length(digest) = 32)),
@@ -184,6 +293,7 @@ create table tallystick.records (
   constraint records_payload_check CHECK (((length(payload) >= 2) AND (length(payload) <= 65536))),
   constraint records_payload_or_erased CHECK ((((payload IS NULL) = (salt IS NULL)) AND ((payload IS NOT NULL) OR (payload_erased_seq IS NOT NULL)))),
   constraint records_pkey PRIMARY KEY (ledger_id, record_id),
+  constraint records_reference_list_check CHECK (((length(reference_list) >= 2) AND (length(reference_list) <= 4096))),
   constraint records_salt_check CHECK ((length(salt) = 16)),
   constraint records_traceparent_check CHECK ((length(traceparent) <= 64)),
   constraint records_type_check CHECK ((length(type) <= 80)),
@@ -234,10 +344,43 @@ create table tallystick.tree_tiles (
   constraint tree_tiles_tile_index_check CHECK ((tile_index >= 0))
 );
 
+create table tallystick.types (
+  ledger_id uuid not null,
+  name text not null,
+  gated boolean not null,
+  definition bytea not null,
+  digest bytea not null,
+  registered_seq bigint not null,
+  constraint types_definition_check CHECK ((length(definition) <= 65536)),
+  constraint types_digest CHECK ((digest = sha256(definition))),
+  constraint types_digest_check CHECK ((length(digest) = 32)),
+  constraint types_ledger_id_fkey FOREIGN KEY (ledger_id) REFERENCES tallystick.ledgers(ledger_id),
+  constraint types_name_check CHECK ((length(name) <= 80)),
+  constraint types_pkey PRIMARY KEY (ledger_id, name)
+);
+
 -- Indexes that no constraint makes
 
+CREATE INDEX api_key_secrets_by_key ON tallystick.api_key_secrets USING btree (ledger_id, key_id);
+CREATE INDEX audits_done ON tallystick.audits USING btree (ok, finished_at) WHERE (state = 'done'::text);
+CREATE UNIQUE INDEX audits_open ON tallystick.audits USING btree (ledger_id) WHERE (state = ANY (ARRAY['queued'::text, 'running'::text]));
+CREATE INDEX audits_waiting ON tallystick.audits USING btree (requested_at) WHERE ((state = 'queued'::text) AND (job_id IS NULL));
+CREATE INDEX entries_by_actor ON tallystick.entries USING btree (ledger_id, actor_id, seq NULLS FIRST) WHERE (version = 1);
+CREATE UNIQUE INDEX erasures_by_seq ON tallystick.erasures USING btree (ledger_id, seq);
+CREATE INDEX erasures_pending ON tallystick.erasures USING btree (ledger_id, seq) WHERE (erased_at IS NULL);
+CREATE INDEX idempotency_keys_by_seq ON tallystick.idempotency_keys USING btree (ledger_id, seq);
+CREATE UNIQUE INDEX ledger_closures_open ON tallystick.ledger_closures USING btree (ledger_id) WHERE (restored_seq IS NULL);
+CREATE UNIQUE INDEX ledger_faults_open ON tallystick.ledger_faults USING btree (ledger_id) WHERE (cleared_at IS NULL);
+CREATE INDEX record_references_by_record ON tallystick.record_references USING btree (ledger_id, record_id);
+CREATE INDEX records_by_day ON tallystick.records USING btree (ledger_id, date_trunc('day'::text, (occurred_at AT TIME ZONE 'UTC'::text)), first_seq NULLS FIRST) WHERE (occurred_at IS NOT NULL);
+CREATE INDEX records_by_digest ON tallystick.records USING btree (hash_record_extended(ROW(ledger_id, digest), (0)::bigint), first_seq NULLS FIRST);
+CREATE INDEX records_by_on_behalf_of ON tallystick.records USING btree (ledger_id, on_behalf_of, first_seq NULLS FIRST) WHERE (on_behalf_of IS NOT NULL);
+CREATE INDEX records_by_parent ON tallystick.records USING btree (ledger_id, parent_id, first_seq NULLS FIRST) WHERE (parent_id IS NOT NULL);
 CREATE UNIQUE INDEX records_by_seq ON tallystick.records USING btree (ledger_id, first_seq, item_index) NULLS NOT DISTINCT;
-CREATE UNIQUE INDEX server_keys_current ON tallystick.server_keys USING btree (use) WHERE (retired_at IS NULL);
+CREATE INDEX records_by_state ON tallystick.records USING btree (ledger_id, state COLLATE "C", first_seq NULLS FIRST) WHERE (state <> 'RECORDED'::text);
+CREATE INDEX records_by_trace ON tallystick.records USING btree (ledger_id, substr(traceparent, 4, 32) COLLATE "C", first_seq NULLS FIRST) WHERE (traceparent IS NOT NULL);
+CREATE INDEX records_by_type ON tallystick.records USING btree (ledger_id, type COLLATE "C", first_seq NULLS FIRST) WHERE (first_seq >= 0);
+CREATE UNIQUE INDEX server_keys_current_note ON tallystick.server_keys USING btree (use) WHERE ((use = 'note'::text) AND (retired_at IS NULL));
 
 -- Functions
 
@@ -246,7 +389,11 @@ CREATE OR REPLACE FUNCTION tallystick.append_details(ledger_ids uuid[], kinds te
  LANGUAGE plpgsql
  SET search_path TO 'tallystick', 'pg_temp'
 AS $function$
--- A missing detail becomes nulls, which the columns refuse: no such entry without its row.
+-- A missing detail becomes nulls, which the columns refuse: no such entry without its row. What ends something says so once:
+-- the row that it ends must be there and not have ended.
+declare
+  expected bigint;
+  changed bigint;
 begin
   insert into ledgers (ledger_id, name, issuer, origin, note_kid)
   select i.ledger_id, d.name, d.issuer, d.origin, decode(d."noteKid", 'hex')
@@ -261,17 +408,76 @@ begin
   left join lateral json_to_record(i.detail::json) d (name text) on true
   where i.outcome = 0 and i.kind = 'agent-registered';
 
-  insert into api_keys (ledger_id, key_id, agent_id, name, scopes, secret_hash, mac, expires_at, created_seq)
-  select i.ledger_id, i.subject_id, d."agentId", d.name, d.scopes, decode(d."secretHash", 'hex'), decode(d.mac, 'hex'),
-    d."expiresAt", i.seq
+  with made as (
+    select i.ledger_id, i.subject_id, i.seq, d.*
+    from unnest(ledger_ids, kinds, subject_ids, details, outcomes, seqs)
+        i (ledger_id, kind, subject_id, detail, outcome, seq)
+    left join lateral json_to_record(i.detail::json)
+      d ("agentId" uuid, name text, scopes text[], "secretHash" text, mac text, "expiresAt" timestamptz) on true
+    where i.outcome = 0 and i.kind = 'key-created'
+  ), keys as (
+    insert into api_keys (ledger_id, key_id, agent_id, name, scopes, expires_at, created_seq)
+    select ledger_id, subject_id, "agentId", name, scopes, "expiresAt", seq from made
+  )
+  insert into api_key_secrets (ledger_id, secret_hash, key_id, mac, expires_at)
+  select ledger_id, decode("secretHash", 'hex'), subject_id, decode(mac, 'hex'), "expiresAt" from made;
+
+  insert into types (ledger_id, name, gated, definition, digest, registered_seq)
+  select i.ledger_id, d.name, d.gated, convert_to(d.definition, 'UTF8'), sha256(convert_to(d.definition, 'UTF8')), i.seq
+  from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
+  left join lateral json_to_record(i.detail::json) d (name text, gated boolean, definition text) on true
+  where i.outcome = 0 and i.kind = 'type-registered';
+
+  insert into erasures (ledger_id, subject_id, document, seq, reason)
+  select i.ledger_id, i.subject_id, d.document, i.seq, d.reason
   from unnest(ledger_ids, kinds, subject_ids, details, outcomes, seqs)
       i (ledger_id, kind, subject_id, detail, outcome, seq)
-  left join lateral json_to_record(i.detail::json)
-    d ("agentId" uuid, name text, scopes text[], "secretHash" text, mac text, "expiresAt" timestamptz) on true
-  where i.outcome = 0 and i.kind = 'key-created';
+  left join lateral json_to_record(i.detail::json) d (document text, reason text) on true
+  where i.outcome = 0 and i.kind = 'payload-erased';
+
+  select count(*) into expected from unnest(kinds, outcomes) i (kind, outcome)
+  where i.outcome = 0 and i.kind in ('agent-disabled', 'key-revoked', 'server-key-rotated', 'ledger-restored');
+  if expected = 0 then return; end if;
+
+  with item as (
+    select i.ledger_id, i.kind, i.subject_id, i.seq, d."newKid",
+      count(*) over (partition by i.ledger_id) as of_ledger
+    from unnest(ledger_ids, kinds, subject_ids, details, outcomes, seqs)
+        i (ledger_id, kind, subject_id, detail, outcome, seq)
+    left join lateral json_to_record(i.detail::json) d ("newKid" text) on true
+    where i.outcome = 0
+  ), disabled as (
+    update agents a set disabled_seq = i.seq from item i
+    where i.kind = 'agent-disabled' and a.ledger_id = i.ledger_id and a.agent_id = i.subject_id and a.disabled_seq is null
+    returning 1
+  ), revoked as (
+    update api_keys k set revoked_seq = i.seq from item i
+    where i.kind = 'key-revoked' and k.ledger_id = i.ledger_id and k.key_id = i.subject_id and k.revoked_seq is null
+    returning k.ledger_id, k.key_id
+  ), forgotten as (
+    delete from api_key_secrets s using revoked r where s.ledger_id = r.ledger_id and s.key_id = r.key_id
+  ), rotated as (
+    -- alone of its ledger in a call: what came after it was decided by the key before it
+    update chain_heads h set envelope_kid = decode(i."newKid", 'hex') from item i
+    where i.kind = 'server-key-rotated' and i.of_ledger = 1 and h.ledger_id = i.ledger_id
+    returning 1
+  ), restored as (
+    update ledger_closures c set restored_seq = i.seq from item i
+    where i.kind = 'ledger-restored' and c.ledger_id = i.ledger_id and c.restored_seq is null
+    returning c.ledger_id, c.was_frozen
+  ), reopened as (
+    update chain_heads h set closed = case when r.was_frozen then 'frozen' end from restored r where h.ledger_id = r.ledger_id
+  )
+  select (select count(*) from disabled) + (select count(*) from revoked) + (select count(*) from rotated)
+    + (select count(*) from restored)
+  into changed;
+  if changed <> expected then
+    raise exception 'an entry that ends something ends what is there, once'
+      using errcode = 'integrity_constraint_violation', constraint = 'entries_end_once';
+  end if;
 end $function$;
 
-CREATE OR REPLACE FUNCTION tallystick.append_entries(ledger_ids uuid[], kinds text[], subject_ids uuid[], versions integer[], to_states text[], previous_leaves bytea[], actor_ids uuid[], key_ids uuid[], kids bytea[], recorded_ats timestamp with time zone[], leaves bytea[], envelopes bytea[], idempotency_hashes bytea[], request_salts bytea[], request_hashes bytea[], details text[], record_items integer[], record_ids uuid[], record_indexes integer[], record_types text[], record_digests bytea[], record_salts bytea[], record_payloads bytea[], record_on_behalf_of uuid[], record_occurred_ats timestamp with time zone[], record_traceparents text[], record_metadata bytea[])
+CREATE OR REPLACE FUNCTION tallystick.append_entries(ledger_ids uuid[], kinds text[], subject_ids uuid[], versions integer[], to_states text[], previous_leaves bytea[], actor_ids uuid[], key_ids uuid[], kids bytea[], recorded_ats timestamp with time zone[], leaves bytea[], envelopes bytea[], idempotency_hashes bytea[], request_salts bytea[], request_hashes bytea[], details text[], record_items integer[], record_ids uuid[], record_indexes integer[], record_types text[], record_digests bytea[], record_salts bytea[], record_payloads bytea[], record_on_behalf_of uuid[], record_occurred_ats timestamp with time zone[], record_traceparents text[], record_metadata bytea[], record_parents uuid[], record_reference_lists bytea[])
  RETURNS bytea
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -299,7 +505,7 @@ begin
   perform from chain_heads h where h.ledger_id = any (ledger_ids) order by h.ledger_id for update;
 
   with item as (
-    select i.*, h.size as head_size, h.chain as head_chain, h.envelope_kid,
+    select i.*, h.size as head_size, h.chain as head_chain, h.envelope_kid, h.closed,
       k.seq as first_seq, k.salt as first_salt, k.fingerprint as first_fingerprint,
       r.state as from_state, r.version as from_version, r.last_seq, r.last_leaf,
       i.idempotency_hash is not null
@@ -311,7 +517,7 @@ begin
       with ordinality i (ledger_id, kind, subject_id, version, to_state, previous_leaf, actor_id, key_id, kid,
         recorded_at, leaf, envelope, idempotency_hash, request_salt, request_hash, ix)
     left join lateral (
-      select c.size, c.chain, c.envelope_kid from chain_heads c where c.ledger_id = i.ledger_id offset 0
+      select c.size, c.chain, c.envelope_kid, c.closed from chain_heads c where c.ledger_id = i.ledger_id offset 0
     ) h on true
     left join lateral (
       select x.seq, x.salt, x.fingerprint from idempotency_keys x
@@ -330,6 +536,10 @@ begin
         when i.head_size is null or (i.kind = 'ledger-created' and i.head_size > 0) then 5
         when i.first_seq is not null then
           case when i.first_fingerprint = sha256(i.first_salt || i.request_hash) then 1 else 2 end
+        -- The worker moves a frozen ledger to a new key too: the old one could never be retired otherwise.
+        when i.closed = 'frozen' and not (i.kind = 'server-key-rotated' and by_worker) then 9
+        when i.closed = 'restored' and i.kind <> 'ledger-restored' then 10
+        when i.closed is distinct from 'restored' and i.kind = 'ledger-restored' then 3
         -- A step that the record has passed is decided at once: of many at once for one record only the first
         -- would be, call after call.
         when i.same_key or (i.same_subject and i.version > coalesce(i.from_version, 0)) then 7
@@ -360,12 +570,15 @@ begin
     where idempotency_hash is not null
   ), new_records as (
     insert into records (ledger_id, record_id, type, state, version, first_seq, last_seq, item_index, actor_id,
-      on_behalf_of, occurred_at, traceparent, digest, salt, payload, metadata)
+      on_behalf_of, occurred_at, traceparent, digest, salt, payload, metadata, parent_id, reference_list)
     select a.ledger_id, n.record_id, n.type, a.to_state, 1, a.seq, a.seq, n.item_index, a.actor_id,
-      n.on_behalf_of, n.occurred_at, n.traceparent, n.digest, n.salt, n.payload, n.metadata
+      n.on_behalf_of, n.occurred_at, n.traceparent, n.digest, n.salt, n.payload, n.metadata,
+      n.parent_id, n.reference_list
     from unnest(record_items, record_ids, record_indexes, record_types, record_digests, record_salts,
-        record_payloads, record_on_behalf_of, record_occurred_ats, record_traceparents, record_metadata)
-      n (item, record_id, item_index, type, digest, salt, payload, on_behalf_of, occurred_at, traceparent, metadata)
+        record_payloads, record_on_behalf_of, record_occurred_ats, record_traceparents, record_metadata,
+        record_parents, record_reference_lists)
+      n (item, record_id, item_index, type, digest, salt, payload, on_behalf_of, occurred_at, traceparent, metadata,
+        parent_id, reference_list)
     join appended a on a.ix = n.item
   )
   select array_agg(d.outcome order by d.ix), array_agg(coalesce(a.seq, d.first_seq, 0) order by d.ix),
@@ -387,6 +600,14 @@ begin
     <> (select count(distinct n.item) from unnest(record_items) n (item) where outcomes[n.item] = 0) then
     raise exception 'an entry that begins records comes with them'
       using errcode = 'integrity_constraint_violation', constraint = 'entries_make_records';
+  end if;
+
+  if exists (select from unnest(record_reference_lists) l where l is not null) then
+    insert into record_references (ledger_id, reference, first_seq, record_id)
+    select distinct ledger_ids[n.item], reference, seqs[n.item], n.record_id
+    from unnest(record_items, record_ids, record_reference_lists) n (item, record_id, reference_list)
+    cross join lateral jsonb_array_elements_text(convert_from(n.reference_list, 'UTF8')::jsonb) reference
+    where outcomes[n.item] = 0;
   end if;
 
   -- What administrative entries (no version) say about ledgers, agents and keys; details hold their columns as JSON.
@@ -412,6 +633,14 @@ begin
     if new.size = 0 then return new; end if;
   elsif tg_op = 'DELETE' then
     if old.size = 0 then return old; end if;  -- of a ledger-created that was refused: it never began
+  elsif new.ledger_id = old.ledger_id and new.size = old.size and new.chain = old.chain then
+    -- closed or opened: who may do that is a matter of privileges
+    if new.envelope_kid = old.envelope_kid then return new; end if;
+    if exists (select from entries e where e.ledger_id = new.ledger_id and e.seq = new.size - 1
+        and e.kind = 'server-key-rotated')
+      and exists (select from server_keys k where k.kid = new.envelope_kid and k.use = 'envelope') then
+      return new;
+    end if;
   elsif new.ledger_id = old.ledger_id and new.envelope_kid = old.envelope_kid and new.size > old.size
     and exists (select from entries e
       where e.ledger_id = new.ledger_id and e.seq = new.size - 1 and e.chain = new.chain) then
@@ -451,6 +680,37 @@ begin
   return new;
 end $function$;
 
+CREATE OR REPLACE FUNCTION tallystick.close_restored_ledgers(ledgers uuid[], known_sizes bigint[], known_chains bytea[], refused_seqs bigint[])
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+declare
+  known record;
+  closed_ones uuid[] = '{}';
+begin
+  perform from chain_heads h where h.ledger_id = any (ledgers) order by h.ledger_id for update;
+  for known in
+    select k.*, h.closed as was
+    from unnest(ledgers, known_sizes, known_chains, refused_seqs) k (ledger, size, chain, refused_seq)
+    join chain_heads h on h.ledger_id = k.ledger
+    where h.closed is distinct from 'restored'
+  loop
+    continue when exists (select from entries e
+      where e.ledger_id = known.ledger and e.seq = known.size - 1 and e.chain = known.chain);
+    insert into ledger_closures as c (ledger_id, known_size, known_chain, was_frozen)
+    values (known.ledger, known.size, known.chain, known.was is not null)
+    on conflict on constraint ledger_closures_pkey do update
+      set closed_at = now(), was_frozen = excluded.was_frozen, restored_seq = null
+      where c.restored_seq = known.refused_seq;
+    continue when not found;
+    update chain_heads h set closed = 'restored' where h.ledger_id = known.ledger;
+    closed_ones = closed_ones || known.ledger;
+  end loop;
+  return closed_ones;
+end $function$;
+
 CREATE OR REPLACE FUNCTION tallystick.entries_extend_chain()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -483,6 +743,42 @@ begin
       using errcode = 'integrity_constraint_violation', constraint = 'entries_extend_chain';
   end if;
   return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.erase_document(ledger uuid, at bigint)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+declare
+  erased erasures;
+begin
+  update erasures e set erased_at = now() where e.ledger_id = ledger and e.seq = at and e.erased_at is null
+  returning * into erased;
+  if not found then return false; end if;
+  update idempotency_keys k set salt = null, fingerprint = null
+  from records r where r.ledger_id = ledger and r.record_id = erased.subject_id and k.ledger_id = ledger and k.seq = r.first_seq;
+  update records r set payload = null, salt = null, metadata = null, reference_list = null, payload_erased_seq = at
+  where r.ledger_id = ledger and r.record_id = erased.subject_id;
+  delete from record_references f where f.ledger_id = ledger and f.record_id = erased.subject_id;
+  return true;
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.idempotency_keys_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  if (new.ledger_id, new.actor_id, new.key_hash, new.seq) = (old.ledger_id, old.actor_id, old.key_hash, old.seq)
+    and new.salt is null and exists (
+      select from records r join erasures e on e.ledger_id = r.ledger_id and e.subject_id = r.record_id
+      where r.ledger_id = old.ledger_id and r.first_seq = old.seq) then
+    return new;
+  end if;
+  raise exception 'an idempotency key only loses its fingerprint, and only with an erasure'
+    using errcode = 'integrity_constraint_violation', constraint = 'idempotency_keys_append_only';
 end $function$;
 
 CREATE OR REPLACE FUNCTION tallystick.records_begin()
@@ -536,14 +832,14 @@ begin
     ) erasure on true
     where a.record_id is null or b.record_id is null
       -- what a record is never changes
-      or (a.type, a.first_seq, a.item_index, a.actor_id, a.on_behalf_of, a.occurred_at, a.traceparent, a.digest)
+      or (a.type, a.first_seq, a.item_index, a.actor_id, a.on_behalf_of, a.occurred_at, a.traceparent, a.digest, a.parent_id)
         is distinct from
-         (b.type, b.first_seq, b.item_index, b.actor_id, b.on_behalf_of, b.occurred_at, b.traceparent, b.digest)
+         (b.type, b.first_seq, b.item_index, b.actor_id, b.on_behalf_of, b.occurred_at, b.traceparent, b.digest, b.parent_id)
       -- its documents may only become null, with the entry that says so
-      or ((a.payload, a.salt, a.metadata, a.payload_erased_seq)
-          is distinct from (b.payload, b.salt, b.metadata, b.payload_erased_seq)
+      or ((a.payload, a.salt, a.metadata, a.reference_list, a.payload_erased_seq)
+          is distinct from (b.payload, b.salt, b.metadata, b.reference_list, b.payload_erased_seq)
         and not (b.payload_erased_seq is null and erasure.known is not null
-          and a.payload is null and a.salt is null and a.metadata is null))
+          and a.payload is null and a.salt is null and a.metadata is null and a.reference_list is null))
       -- its state moves as the table says, one version at a time
       or ((a.state, a.version, a.last_seq) is distinct from (b.state, b.version, b.last_seq)
         and not (a.version = b.version + 1 and exists (
@@ -564,6 +860,110 @@ AS $function$
 begin
   raise exception '% is append-only: % is refused', tg_table_name, lower(tg_op)
     using errcode = 'integrity_constraint_violation', constraint = tg_table_name || '_append_only';
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.replace_key_secrets(ledger uuid, key uuid, expected bytea[], secret_hashes bytea[], macs bytea[], expires timestamp with time zone[])
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  perform from api_keys k where k.ledger_id = ledger and k.key_id = key and k.revoked_seq is null for update;
+  if not found or cardinality(secret_hashes) > 3 or expected is distinct from (
+    select coalesce(array_agg(s.secret_hash order by s.secret_hash), '{}') from api_key_secrets s
+    where s.ledger_id = ledger and s.key_id = key
+  ) then
+    return false;
+  end if;
+  delete from api_key_secrets s where s.ledger_id = ledger and s.key_id = key;
+  insert into api_key_secrets (ledger_id, secret_hash, key_id, mac, expires_at)
+  select ledger, n.secret_hash, key, n.mac, n.expires_at
+  from unnest(secret_hashes, macs, expires) n (secret_hash, mac, expires_at);
+  return true;
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.request_audit(ledger uuid, audit uuid, agent uuid)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+declare
+  found_id uuid;
+begin
+  -- One after another for each ledger: what is open can't end between the two looks at it.
+  perform pg_advisory_xact_lock(hashtextextended('audit ' || ledger, 0));
+  insert into audits (ledger_id, audit_id, requested_by) values (ledger, audit, agent)
+  on conflict (ledger_id) where state in ('queued', 'running') do nothing
+  returning audit_id into found_id;
+  if found_id is null then
+    select a.audit_id into found_id from audits a
+    where a.ledger_id = ledger and a.state in ('queued', 'running');
+    return coalesce(found_id, request_audit(ledger, audit, agent));
+  end if;
+  delete from audits a where a.ledger_id = ledger and a.audit_id in (
+    select b.audit_id from audits b where b.ledger_id = ledger
+    order by b.audit_id desc offset 101);
+  return found_id;
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.retire_envelope_keys()
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+declare
+  retired int8;
+begin
+  with unused as (
+    update server_keys k set retired_at = now()
+    where k.use = 'envelope' and k.retired_at is null
+      and k.activated_at < (select max(n.activated_at) from server_keys n where n.use = 'envelope'
+        having max(n.activated_at) < now() - interval '90 seconds')
+      and not exists (select from chain_heads h where h.envelope_kid = k.kid)
+    returning k.kid
+  ), destroyed as (
+    delete from envelope_key_secrets s using unused u where s.kid = u.kid
+  )
+  select count(*) into retired from unused;
+  return retired;
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.set_key_rate_limit(ledger uuid, key uuid, per_second real, burst integer)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  update api_keys set rate_limit_per_second = per_second, rate_limit_burst = burst
+  where ledger_id = ledger and key_id = key;
+  return found;
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.set_ledger_frozen(ledger uuid, frozen boolean)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  update chain_heads set closed = case when frozen then 'frozen' end
+  where ledger_id = ledger and closed is not distinct from (case when not frozen then 'frozen' end);
+  return found;
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.set_ledger_rate_limit(ledger uuid, per_second real, burst integer)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  update ledgers set rate_limit_per_second = per_second, rate_limit_burst = burst where ledger_id = ledger;
+  return found;
 end $function$;
 
 CREATE OR REPLACE FUNCTION tallystick.tree_grows()
@@ -592,7 +992,8 @@ CREATE TRIGGER checkpoints_no_truncate BEFORE TRUNCATE ON tallystick.checkpoints
 CREATE TRIGGER entries_append_only BEFORE DELETE OR UPDATE ON tallystick.entries FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER entries_extend_chain AFTER INSERT ON tallystick.entries REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION tallystick.entries_extend_chain();
 CREATE TRIGGER entries_no_truncate BEFORE TRUNCATE ON tallystick.entries FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
-CREATE TRIGGER idempotency_keys_append_only BEFORE DELETE OR UPDATE ON tallystick.idempotency_keys FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
+CREATE TRIGGER idempotency_keys_change BEFORE UPDATE ON tallystick.idempotency_keys FOR EACH ROW EXECUTE FUNCTION tallystick.idempotency_keys_change();
+CREATE TRIGGER idempotency_keys_no_delete BEFORE DELETE ON tallystick.idempotency_keys FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER idempotency_keys_no_truncate BEFORE TRUNCATE ON tallystick.idempotency_keys FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER records_begin AFTER INSERT ON tallystick.records REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION tallystick.records_begin();
 CREATE TRIGGER records_change AFTER UPDATE ON tallystick.records REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION tallystick.records_change();
@@ -603,15 +1004,29 @@ CREATE TRIGGER tree_tiles_grow BEFORE UPDATE ON tallystick.tree_tiles FOR EACH R
 
 -- Privileges that are not the owner's
 
-grant execute on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],integer[],uuid[],integer[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[]) to tallystick_api;
-grant execute on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],integer[],uuid[],integer[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[]) to tallystick_worker;
+grant execute on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],integer[],uuid[],integer[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[],uuid[],bytea[]) to tallystick_api;
+grant execute on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],integer[],uuid[],integer[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[],uuid[],bytea[]) to tallystick_worker;
+grant execute on function tallystick.close_restored_ledgers(uuid[],bigint[],bytea[],bigint[]) to tallystick_worker;
+grant execute on function tallystick.erase_document(uuid,bigint) to tallystick_worker;
+grant execute on function tallystick.replace_key_secrets(uuid,uuid,bytea[],bytea[],bytea[],timestamp with time zone[]) to tallystick_api;
+grant execute on function tallystick.request_audit(uuid,uuid,uuid) to tallystick_api;
+grant execute on function tallystick.request_audit(uuid,uuid,uuid) to tallystick_worker;
+grant execute on function tallystick.retire_envelope_keys() to tallystick_worker;
+grant execute on function tallystick.set_key_rate_limit(uuid,uuid,real,integer) to tallystick_api;
+grant execute on function tallystick.set_ledger_frozen(uuid,boolean) to tallystick_api;
+grant execute on function tallystick.set_ledger_rate_limit(uuid,real,integer) to tallystick_api;
 grant usage on schema public to public;
 grant usage on schema tallystick to tallystick_api;
 grant usage on schema tallystick to tallystick_worker;
 grant select on table tallystick.agents to tallystick_api;
 grant select on table tallystick.agents to tallystick_worker;
+grant select on table tallystick.api_key_secrets to tallystick_api;
+grant select on table tallystick.api_key_secrets to tallystick_worker;
 grant select on table tallystick.api_keys to tallystick_api;
 grant select on table tallystick.api_keys to tallystick_worker;
+grant insert, select, update on table tallystick.audit_cursors to tallystick_worker;
+grant select on table tallystick.audits to tallystick_api;
+grant select, update on table tallystick.audits to tallystick_worker;
 grant select on table tallystick.chain_heads to tallystick_api;
 grant select on table tallystick.chain_heads to tallystick_worker;
 grant select on table tallystick.checkpoints to tallystick_api;
@@ -622,9 +1037,18 @@ grant select on table tallystick.entry_kinds to tallystick_api;
 grant select on table tallystick.entry_kinds to tallystick_worker;
 grant select on table tallystick.envelope_key_secrets to tallystick_api;
 grant select on table tallystick.envelope_key_secrets to tallystick_worker;
+grant select on table tallystick.erasures to tallystick_api;
+grant select on table tallystick.erasures to tallystick_worker;
+grant select on table tallystick.idempotency_keys to tallystick_worker;
+grant select on table tallystick.ledger_closures to tallystick_api;
+grant select on table tallystick.ledger_closures to tallystick_worker;
+grant select on table tallystick.ledger_faults to tallystick_api;
+grant insert, select on table tallystick.ledger_faults to tallystick_worker;
 grant select on table tallystick.ledgers to tallystick_api;
 grant select on table tallystick.ledgers to tallystick_worker;
 grant select on table tallystick.note_key_secrets to tallystick_worker;
+grant select on table tallystick.record_references to tallystick_api;
+grant select on table tallystick.record_references to tallystick_worker;
 grant select on table tallystick.record_states to tallystick_api;
 grant select on table tallystick.record_states to tallystick_worker;
 grant select on table tallystick.record_transitions to tallystick_api;
@@ -639,3 +1063,5 @@ grant select on table tallystick.tree_frontiers to tallystick_api;
 grant insert, select, update on table tallystick.tree_frontiers to tallystick_worker;
 grant select on table tallystick.tree_tiles to tallystick_api;
 grant insert, select, update on table tallystick.tree_tiles to tallystick_worker;
+grant select on table tallystick.types to tallystick_api;
+grant select on table tallystick.types to tallystick_worker;

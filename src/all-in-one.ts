@@ -9,6 +9,8 @@ import { ensureFirstLedger } from './local/first-ledger.ts'
 import { requireFreePort } from './local/http-port.ts'
 import { getLocalSecrets } from './local/secrets.ts'
 import { listenForStop, type Stop } from './local/stop.ts'
+import { serveMetrics } from './metrics/listen.ts'
+import { Metrics } from './metrics/metrics.ts'
 import { chooseDataDir, openDataDir, postgresDir } from './postgres/layout.ts'
 import { startPostgres } from './postgres/start.ts'
 import { startServer } from './server.ts'
@@ -67,10 +69,16 @@ async function start(given: Config, stop: Stop, closers: Closer[]): Promise<Runn
   stop.throwIfRequested()
 
   const config: Config = { ...given, ...secrets, dataDir, apiUrl: logins.apiUrl, workerUrl: logins.workerUrl }
-  const server = await startServer(config)
-  closers.push(() => server.close())
-  const worker = await startWorker(config)
+  const metrics = new Metrics()
+  if (config.metricsPort !== null) {
+    const listener = await serveMetrics(metrics, { host: config.host, port: config.metricsPort })
+    closers.push(() => listener.close())
+  }
+  // The worker first: a ledger that is an older backup of itself is closed before a server can build on it.
+  const worker = await startWorker(config, metrics)
   closers.push(() => worker.close())
+  const server = await startServer(config, undefined, metrics)
+  closers.push(() => server.close())
 
   const url = reachableUrl(server.url)
   const first = await ensureFirstLedger({ url, dataDir, operatorKey: secrets.operatorKey })

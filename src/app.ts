@@ -1,15 +1,30 @@
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import type { Deps } from './deps.ts'
+import { collectOperations } from './http/openapi/operations.ts'
 import { useAuthentication } from './http/plugins/authenticate.ts'
 import { useJsonBody } from './http/plugins/json-body.ts'
+import { useMeasurement } from './http/plugins/measure.ts'
 import { trackMethods } from './http/plugins/methods.ts'
 import { refuseMalformedHttp, sendProblem, useProblems } from './http/plugins/problems.ts'
+import { useRateLimits } from './http/plugins/rate-limit.ts'
+import { agentRoutes } from './http/routes/agents.ts'
+import { auditRoutes } from './http/routes/audits.ts'
 import { checkpointRoutes } from './http/routes/checkpoints.ts'
+import { docsRoutes } from './http/routes/docs.ts'
 import { entryRoutes } from './http/routes/entries.ts'
+import { erasureRoutes } from './http/routes/erasures.ts'
 import { healthRoutes } from './http/routes/health.ts'
 import { keyDocumentRoutes } from './http/routes/key-document.ts'
+import { keyRoutes } from './http/routes/keys.ts'
+import { ledgerRestoreRoutes } from './http/routes/ledger-restores.ts'
 import { ledgerRoutes } from './http/routes/ledgers.ts'
+import { openApiRoutes } from './http/routes/openapi.ts'
+import { predicateRoutes } from './http/routes/predicates.ts'
+import { proofRoutes } from './http/routes/proofs.ts'
+import { rateLimitRoutes } from './http/routes/rate-limits.ts'
+import { recordReadRoutes } from './http/routes/record-reads.ts'
 import { recordRoutes } from './http/routes/records.ts'
+import { typeRoutes } from './http/routes/types.ts'
 import { useZodValidation } from './http/zod-validation.ts'
 import { BODY_BYTES_MAX, REQUEST_TIMEOUT_MS } from './limits.ts'
 
@@ -36,17 +51,32 @@ export function buildApp(deps: Deps): FastifyInstance {
     routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: 100 },
   }) as unknown as FastifyInstance
   const methods = trackMethods(app)
+  useMeasurement(app, deps)
   useProblems(app)
   useJsonBody(app)
   useZodValidation(app)
   useAuthentication(app, deps)
+  useRateLimits(app)
+  const operations = collectOperations(app)
 
   healthRoutes(app, deps)
   keyDocumentRoutes(app, deps)
   ledgerRoutes(app, deps)
+  ledgerRestoreRoutes(app, deps)
+  agentRoutes(app, deps)
+  keyRoutes(app, deps)
+  rateLimitRoutes(app, deps)
+  typeRoutes(app, deps)
   recordRoutes(app, deps)
+  erasureRoutes(app, deps)
+  recordReadRoutes(app, deps)
   entryRoutes(app, deps)
   checkpointRoutes(app, deps)
+  proofRoutes(app, deps)
+  auditRoutes(app, deps)
+  predicateRoutes(app)
+  openApiRoutes(app, operations)
+  docsRoutes(app)
   methods.refuseOtherMethods()
   return app
 }

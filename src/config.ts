@@ -16,6 +16,7 @@ const masterKey = z
 const environment = z.object({
   TALLYSTICK_HOST: z.string().min(1).default('127.0.0.1'),
   TALLYSTICK_PORT: port.default(3000),
+  TALLYSTICK_METRICS_PORT: port.optional(),
   /** Where this installation keeps what is not in Postgres. */
   TALLYSTICK_DATA: z.string().min(1).default('.tallystick'),
   /** How the outside names this server; fixed in each ledger's origin and issuer when it is made. */
@@ -35,6 +36,7 @@ const environment = z.object({
 export type Config = {
   readonly host: string
   readonly port: number
+  readonly metricsPort: number | null
   readonly dataDir: string
   readonly publicUrl: string
   readonly ownerUrl: string | null
@@ -61,6 +63,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
   return {
     host: values.TALLYSTICK_HOST,
     port: values.TALLYSTICK_PORT,
+    metricsPort: values.TALLYSTICK_METRICS_PORT ?? null,
     dataDir: resolve(values.TALLYSTICK_DATA),
     publicUrl: (values.TALLYSTICK_PUBLIC_URL ?? `http://localhost:${values.TALLYSTICK_PORT}`).replace(
       /\/+$/,

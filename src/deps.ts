@@ -4,68 +4,102 @@ import { Appender } from './append/appender.ts'
 import { type Config, required } from './config.ts'
 import { checkLogin } from './db/logins.ts'
 import { checkSchema } from './db/migrate.ts'
-import { openReadPool, openWritePool } from './db/pools.ts'
-import { getNoteKey, getServerKey, type ServerKey } from './db/server-keys.ts'
+import { openReadPool, openSearchPool, openWritePool } from './db/pools.ts'
+import { findEnvelopeKid, getNoteKey, listServerKeySecrets, type ServerKey } from './db/server-keys.ts'
 import { type Entropy, makeEntropy } from './entropy.ts'
 import { openLog } from './log.ts'
+import { makeAppendObserver, watchQueue } from './metrics/appender.ts'
+import { Metrics } from './metrics/metrics.ts'
 import type { Signer } from './proof/crypto.ts'
-import { makeMasterKey } from './signing/master-key.ts'
+import { type MasterKey, makeMasterKey } from './signing/master-key.ts'
 import { makeEd25519Signer, nativeProviders } from './signing/native.ts'
+import { Signers } from './signing/signers.ts'
 import { type KeyMac, makeKeyMac } from './tenancy/api-keys.ts'
 import { CallerCache } from './tenancy/caller.ts'
+import { TypeRegistry } from './types/type-registry.ts'
 
 /** What the server is made of. Opened in order, closed in reverse. */
 export type Deps = {
   readonly log: Logger
+  readonly metrics: Metrics
   readonly now: () => number
   readonly entropy: Entropy
   readonly publicUrl: string
   readonly operatorKey: string | null
   readonly readPool: pg.Pool
+  readonly searchPool: pg.Pool
   readonly writePool: pg.Pool
-  readonly signer: Signer
+  readonly signers: Signers
   readonly noteKey: ServerKey
   readonly keyMac: KeyMac
   readonly callers: CallerCache
   readonly appender: Appender
+  readonly types: TypeRegistry
   close(): Promise<void>
 }
 
 /** `log`: where to, when not standard output. */
-export async function openDeps(config: Config, log = openLog(config.logLevel)): Promise<Deps> {
+export async function openDeps(
+  config: Config,
+  log = openLog(config.logLevel),
+  metrics = new Metrics(),
+): Promise<Deps> {
   const url = required(config.apiUrl, 'TALLYSTICK_API_DATABASE_URL', "the database, as the API's login")
   const masterKey = makeMasterKey(
     required(config.masterKey, 'TALLYSTICK_MASTER_KEY', 'it opens the signing key'),
   )
   const now = Date.now
   const readPool = openReadPool(url, log)
+  const searchPool = openSearchPool(url, log)
   const writePool = openWritePool(url, log)
+  metrics.watchPool('read', readPool)
+  metrics.watchPool('search', searchPool)
+  metrics.watchPool('write', writePool)
   try {
     await checkSchema(readPool)
     await checkLogin(readPool, 'server')
-    const { seed } = await getServerKey(readPool, masterKey, 'envelope')
-    const appender = new Appender(writePool)
+    const signers = openSigners(readPool, masterKey, now)
+    await signers.load()
+    const appender = new Appender(writePool, makeAppendObserver(metrics))
+    watchQueue(metrics, appender)
     const keyMac = makeKeyMac(masterKey)
     return {
       log,
+      metrics,
       now,
       entropy: makeEntropy(),
       publicUrl: config.publicUrl,
       operatorKey: config.operatorKey,
       readPool,
+      searchPool,
       writePool,
-      signer: makeEd25519Signer(nativeProviders.sha256, seed),
+      signers,
       noteKey: await getNoteKey(readPool),
       keyMac,
       callers: new CallerCache({ readPool, now, keyMac, log }),
       appender,
+      types: new TypeRegistry({ readPool }),
       async close() {
         await appender.close()
-        await Promise.all([writePool.end(), readPool.end()])
+        await Promise.all([writePool.end(), searchPool.end(), readPool.end()])
       },
     }
   } catch (error) {
-    await Promise.all([writePool.end(), readPool.end()])
+    await Promise.all([writePool.end(), searchPool.end(), readPool.end()])
     throw error
   }
+}
+
+export function openSigners(pool: pg.Pool, masterKey: MasterKey, now: () => number): Signers {
+  return new Signers({
+    loadSigners: () => loadSigners(pool, masterKey),
+    findEnvelopeKid: (ledgerId) => findEnvelopeKid(pool, ledgerId),
+    now,
+  })
+}
+
+/** The envelope keys that are not retired, oldest first. */
+export async function loadSigners(pool: pg.Pool, masterKey: MasterKey): Promise<Signer[]> {
+  const keys = await listServerKeySecrets(pool, masterKey, 'envelope')
+  return keys.map(({ seed }) => makeEd25519Signer(nativeProviders.sha256, seed))
 }

@@ -1,43 +1,174 @@
+/** Whether the same request may succeed later: `retryable` of the problem document. `maybe`: the document says. */
+type Retry = 'no' | 'yes' | 'maybe'
+
 /**
- * Every error that a client can see: code → status and title. Anything else is a bug, and becomes
- * `internal_error` with no detail. In order of precedence: when several apply, the first is answered.
+ * Every error that a client can see: code → status, title, whether to retry, and what to do about it. Anything else is a
+ * bug, and becomes `internal_error` with no detail. In order of precedence: when several apply, the first is answered.
  */
 export const ERROR_CODES = {
   // The request as such
-  not_found: [404, 'There is nothing at this address'],
-  method_not_allowed: [405, 'This address does not take this method'],
-  bad_request: [400, 'The request is not well-formed HTTP'],
-  headers_too_large: [431, 'The request headers are too large'],
-  request_timeout: [408, 'The request did not arrive in time'],
-  unauthenticated: [401, 'A valid API key is needed'],
-  key_expired: [401, 'The API key has expired'],
-  forbidden: [403, 'The API key lacks the scope for this'],
-  unsupported_media_type: [415, 'The body must be application/json'],
-  body_too_large: [413, 'The body is too large'],
+  not_found: [
+    404,
+    'There is nothing at this address',
+    'no',
+    'check the address, and that the id is one of the key’s ledger',
+  ],
+  method_not_allowed: [
+    405,
+    'This address does not take this method',
+    'no',
+    'use one of the methods in `Allow`',
+  ],
+  bad_request: [
+    400,
+    'The request is not well-formed HTTP',
+    'no',
+    'look at how the client writes requests: `detail` says where',
+  ],
+  headers_too_large: [431, 'The request headers are too large', 'no', 'send less than 16 KiB of headers'],
+  request_timeout: [408, 'The request did not arrive in time', 'no', 'send the whole request within 30 s'],
+  unauthenticated: [
+    401,
+    'A valid API key is needed',
+    'no',
+    'send a key that exists: `Authorization: Bearer …`',
+  ],
+  key_expired: [401, 'The API key has expired', 'no', 'use another key'],
+  forbidden: [
+    403,
+    'The API key lacks the scope for this',
+    'no',
+    'use a key with the scope that `scope` names',
+  ],
+  rate_limited: [
+    429,
+    'The key or the ledger has used up its rate limit',
+    'yes',
+    'wait for `Retry-After`: nothing was done',
+  ],
+  unsupported_media_type: [
+    415,
+    'The body must be application/json',
+    'no',
+    'send `Content-Type: application/json`, uncompressed',
+  ],
+  body_too_large: [413, 'The body is too large', 'no', 'send less at once'],
   // The text of the body
-  bad_encoding: [400, 'The body is not UTF-8'],
-  bad_json: [400, 'The body is not JSON'],
-  lossy_json: [400, 'The body holds JSON that could not be kept exactly as given'],
-  json_too_deep: [400, 'The body is nested too deeply'],
+  bad_encoding: [400, 'The body is not UTF-8', 'no', 'encode the body as UTF-8'],
+  bad_json: [400, 'The body is not JSON', 'no', '`detail` says where it ends being JSON'],
+  lossy_json: [
+    400,
+    'The body holds JSON that could not be kept exactly as given',
+    'no',
+    'send duplicate names once, and such numbers as strings',
+  ],
+  json_too_deep: [400, 'The body is nested too deeply', 'no', 'flatten it'],
   // Its content
-  invalid_request: [422, 'A field is missing, unknown, or of the wrong type'],
-  document_too_large: [422, 'A document is too large'],
-  metadata_too_large: [422, 'The metadata is too large'],
-  unknown_type: [422, 'The ledger has no such type'],
-  not_notarizable: [422, 'Records of this type are gated, not notarized'],
-  unknown_agent: [422, 'The ledger has no such agent'],
-  invalid_idempotency_key: [400, 'The Idempotency-Key is not valid'],
-  idempotency_key_reused: [422, 'The Idempotency-Key was used for another request'],
+  invalid_request: [422, 'A field is missing, unknown, or of the wrong type', 'no', '`path` names the field'],
+  document_too_large: [
+    422,
+    'A document is too large',
+    'no',
+    'keep the large part elsewhere, and its digest here',
+  ],
+  metadata_too_large: [422, 'The metadata is too large', 'no', 'send less metadata'],
+  unknown_type: [422, 'The ledger has no such type', 'no', 'register the type, or use `generic/1`'],
+  not_notarizable: [
+    422,
+    'Records of this type are gated, not notarized',
+    'no',
+    'use a type that is not gated',
+  ],
+  payload_invalid: [
+    422,
+    'The payload is not as its type wants it',
+    'no',
+    '`path` names the place in the payload, `detail` what the type wants there',
+  ],
+  schema_too_costly: [
+    422,
+    'Validating the document takes too many steps',
+    'no',
+    'send a smaller document, or register a simpler schema',
+  ],
+  invalid_schema: [
+    422,
+    'The definition of the type is not accepted',
+    'no',
+    '`path` names the place in the definition, `detail` the reason',
+  ],
+  unknown_agent: [422, 'The ledger has no such agent', 'no', 'register the agent first'],
+  agent_disabled: [422, 'The agent is disabled', 'no', 'name an agent that is not'],
+  unknown_parent: [422, 'The ledger has no such parent record', 'no', 'name a record of this ledger'],
+  parent_too_deep: [422, 'The parent is too deep in its tree', 'no', 'name an ancestor of it'],
+  scope_not_held: [
+    403,
+    'A key grants only scopes that it holds itself',
+    'no',
+    'use a key with all of the scopes that `scopes` names',
+  ],
+  invalid_idempotency_key: [
+    400,
+    'The Idempotency-Key is not valid',
+    'no',
+    'send 1 to 255 visible ASCII characters, or none where none is taken',
+  ],
+  idempotency_key_reused: [
+    422,
+    'The Idempotency-Key was used for another request',
+    'no',
+    'use a new key for a new request',
+  ],
   // The state of things
-  checkpoint_pending: [409, 'No checkpoint covers this yet'],
-  state_conflict: [409, 'The state of the record does not allow this'],
+  ledger_frozen: [403, 'The operator has frozen the ledger', 'no', 'ask the operator'],
+  ledger_closed: [
+    503,
+    'The ledger is closed until the operator acknowledges a restored backup',
+    'yes',
+    'tell the operator: nothing was written',
+  ],
+  type_exists: [
+    409,
+    'The name and version stand for another type',
+    'no',
+    'register the next version: types never change',
+  ],
+  name_taken: [409, 'The ledger has another one of this name', 'no', 'choose another name'],
+  already_ended: [409, 'It has been ended before', 'no', 'nothing: it is disabled, revoked or erased'],
+  checkpoint_pending: [409, 'No checkpoint covers this yet', 'yes', 'ask again in a second'],
+  state_conflict: [
+    409,
+    'The state of things does not allow this',
+    'maybe',
+    'read what is there, then decide',
+  ],
   // The server
-  overloaded: [503, 'The server has more to write than it can write in time'],
-  unavailable: [503, 'The database is not available at the moment'],
-  clock_skew: [503, "The server's clock is off the database's clock"],
-  outcome_unknown: [503, 'The connection to the database was lost before it answered'],
-  internal_error: [500, 'An internal error'],
-} as const satisfies Record<string, readonly [number, string]>
+  overloaded: [
+    503,
+    'The server has more to write than it can write in time',
+    'yes',
+    'wait for `Retry-After`: nothing was written',
+  ],
+  unavailable: [
+    503,
+    'The database is not available at the moment',
+    'yes',
+    'wait for `Retry-After`: nothing was written',
+  ],
+  clock_skew: [
+    503,
+    "The server's clock is off the database's clock",
+    'yes',
+    'tell the operator: nothing was written',
+  ],
+  outcome_unknown: [
+    503,
+    'The connection to the database was lost before it answered',
+    'maybe',
+    'retry with the same `Idempotency-Key`; without one, look first',
+  ],
+  internal_error: [500, 'An internal error', 'no', 'tell the operator the `requestId`'],
+} as const satisfies Record<string, readonly [status: number, title: string, retry: Retry, advice: string]>
 
 export type ErrorCode = keyof typeof ERROR_CODES
 

@@ -2,6 +2,8 @@ import { buildApp } from './app.ts'
 import { type Config, parseConfig } from './config.ts'
 import { openDeps } from './deps.ts'
 import { CLOSE_IDLE_EVERY_MS, CLOSE_STREAMS_MS } from './limits.ts'
+import { withMetrics } from './metrics/listen.ts'
+import { Metrics } from './metrics/metrics.ts'
 import { runProcess, type Service } from './run-process.ts'
 
 /**
@@ -12,8 +14,9 @@ import { runProcess, type Service } from './run-process.ts'
 export async function startServer(
   config: Config,
   closeStreamsMs = CLOSE_STREAMS_MS,
+  metrics = new Metrics(),
 ): Promise<Service & { readonly url: string }> {
-  const deps = await openDeps(config)
+  const deps = await openDeps(config, undefined, metrics)
   const app = buildApp(deps)
   try {
     const url = await app.listen({ host: config.host, port: config.port })
@@ -35,4 +38,9 @@ export async function startServer(
   }
 }
 
-if (import.meta.main) await runProcess('server', () => startServer(parseConfig(process.env)))
+if (import.meta.main) {
+  await runProcess('server', () => {
+    const config = parseConfig(process.env)
+    return withMetrics(config, (metrics) => startServer(config, undefined, metrics))
+  })
+}

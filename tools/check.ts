@@ -20,6 +20,10 @@ const steps: Step[] = [
     name: 'migrations/schema.sql',
     run: () => command(process.execPath, ['tools/dump-schema.ts', '--check']),
   },
+  {
+    name: 'docs/access.md, docs/errors.md',
+    run: () => command(process.execPath, ['tools/generate-docs.ts', '--check']),
+  },
   { name: 'README and docs', run: async () => checkDocs(ROOT).join('\n') || null },
 ]
 

@@ -147,9 +147,9 @@ export const SCHEMA_PARTS: readonly { readonly title: string; readonly sql: stri
   },
 ].map(({ title, sql }) => ({ title, sql: withOurSchemas(sql) }))
 
-/** Whatever the migrations made: everything but Postgres' own schemas. */
+/** Whatever the migrations made: everything but Postgres' own schemas, and what lies in that of pg-boss. */
 function withOurSchemas(sql: string): string {
   return `with ours as (
-    select oid from pg_namespace where nspname !~ '^(pg_|information_schema$)'
+    select oid from pg_namespace where nspname !~ '^(pg_|(information_schema|pgboss)$)'
   ) ${sql}`
 }

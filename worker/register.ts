@@ -1,8 +1,63 @@
+import { type EnqueueAuditsDeps, enqueueAudits } from '../src/audit/enqueue-audits.ts'
+import { type FollowEntriesDeps, followEntries } from '../src/audit/follow-entries.ts'
+import type { AuditDeps } from '../src/audit/run-audit.ts'
+import { type ScheduleAuditsDeps, scheduleAudits } from '../src/audit/schedule-audits.ts'
 import { type PublishDeps, publishCheckpoints } from '../src/checkpoints/publish.ts'
+import type { RestoredLedgers } from '../src/checkpoints/restored-ledgers.ts'
+import { type ErasureDeps, makeErasureRound } from '../src/erasure/carry-out.ts'
 import type { Follower } from '../src/follow/loop.ts'
-import { CHECKPOINT_EVERY_MS } from '../src/limits.ts'
+import {
+  AUDIT_ENQUEUE_EVERY_MS,
+  AUDIT_SCHEDULE_CRON,
+  CHECKPOINT_EVERY_MS,
+  ENTRY_FOLLOWER_EVERY_MS,
+  ENTRY_FOLLOWER_TIME_SHARE_MAX,
+  ERASURE_EVERY_MS,
+  RESTORED_EVERY_MS,
+  ROTATION_EVERY_MS,
+} from '../src/limits.ts'
+import { type RotateDeps, rotateKeys } from '../src/rotation/rotate-keys.ts'
+import { auditJob } from './jobs/audit.ts'
+import { type QueueWork, queueWork } from './work-queues.ts'
 
-/** All background work, one row each. */
-export function registerFollowers(deps: PublishDeps): Follower[] {
-  return [{ name: 'checkpoints', everyMs: CHECKPOINT_EVERY_MS, step: () => publishCheckpoints(deps) }]
+/** All background work that is done in rounds, one row each. */
+export function registerFollowers(
+  deps: PublishDeps &
+    ErasureDeps &
+    RotateDeps &
+    EnqueueAuditsDeps &
+    FollowEntriesDeps & { readonly restored: RestoredLedgers },
+): Follower[] {
+  return [
+    { name: 'checkpoints', everyMs: CHECKPOINT_EVERY_MS, step: () => publishCheckpoints(deps) },
+    { name: 'erasures', everyMs: ERASURE_EVERY_MS, step: makeErasureRound(deps) },
+    // A database that is restored was away just before, and servers write to it as soon as it is back.
+    {
+      name: 'restored-ledgers',
+      everyMs: RESTORED_EVERY_MS,
+      failurePauseMsMax: RESTORED_EVERY_MS,
+      step: () => deps.restored.step(),
+    },
+    { name: 'rotate-keys', everyMs: ROTATION_EVERY_MS, step: () => rotateKeys(deps) },
+    {
+      name: 'entries',
+      everyMs: ENTRY_FOLLOWER_EVERY_MS,
+      timeShareMax: ENTRY_FOLLOWER_TIME_SHARE_MAX,
+      step: () => followEntries(deps),
+    },
+    { name: 'audits', everyMs: AUDIT_ENQUEUE_EVERY_MS, step: () => enqueueAudits(deps) },
+  ]
+}
+
+/** All background work that is done in jobs, one row each; how they are retried: src/jobs/queues.ts. */
+export function registerQueues(deps: AuditDeps & ScheduleAuditsDeps): QueueWork[] {
+  return [
+    queueWork({ queue: 'audit', concurrency: 1, handle: auditJob(deps) }),
+    queueWork({
+      queue: 'audit-schedule',
+      concurrency: 1,
+      cron: AUDIT_SCHEDULE_CRON,
+      handle: () => scheduleAudits(deps),
+    }),
+  ]
 }

@@ -1,20 +1,48 @@
 import { join } from 'node:path'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import { EntryVerifier } from '../src/audit/entry-verifier.ts'
 import { FaultyLedgers } from '../src/checkpoints/faulty-ledgers.ts'
 import { KeptCheckpoints } from '../src/checkpoints/kept.ts'
+import { RestoredLedgers } from '../src/checkpoints/restored-ledgers.ts'
 import { type Config, parseConfig, required } from '../src/config.ts'
 import { checkLogin } from '../src/db/logins.ts'
 import { checkSchema } from '../src/db/migrate.ts'
 import { openReadPool } from '../src/db/pools.ts'
-import { getServerKey } from '../src/db/server-keys.ts'
+import { getNoteKeySecret } from '../src/db/server-keys.ts'
+import { loadSigners } from '../src/deps.ts'
+import { makeEntropy } from '../src/entropy.ts'
+import { RefusedErasures } from '../src/erasure/refused-erasures.ts'
 import { runFollower } from '../src/follow/loop.ts'
 import { openLog } from '../src/log.ts'
+import { watchAudits } from '../src/metrics/audits.ts'
+import {
+  makeFollowerObserver,
+  watchCheckpoints,
+  watchErasures,
+  watchRestoredLedgers,
+} from '../src/metrics/followers.ts'
+import { withMetrics } from '../src/metrics/listen.ts'
+import { Metrics } from '../src/metrics/metrics.ts'
 import { runProcess, type Service } from '../src/run-process.ts'
-import { makeMasterKey } from '../src/signing/master-key.ts'
+import { type MasterKey, makeMasterKey } from '../src/signing/master-key.ts'
 import { makeEd25519Signer, nativeProviders } from '../src/signing/native.ts'
-import { registerFollowers } from './register.ts'
+import { registerFollowers, registerQueues } from './register.ts'
+import { openQueues, workQueues } from './work-queues.ts'
+
+/** What everything else is opened with; `closers`: of what is open, in the order in which it was opened. */
+type Base = {
+  readonly config: Config
+  readonly url: string
+  readonly masterKey: MasterKey
+  readonly log: Logger
+  readonly pool: pg.Pool
+  readonly metrics: Metrics
+  readonly closers: (() => Promise<unknown>)[]
+}
 
 /** Starts all background work. `close` lets rounds that have begun finish. */
-export async function startWorker(config: Config): Promise<Service> {
+export async function startWorker(config: Config, metrics = new Metrics()): Promise<Service> {
   const url = required(
     config.workerUrl,
     'TALLYSTICK_WORKER_DATABASE_URL',
@@ -25,31 +53,88 @@ export async function startWorker(config: Config): Promise<Service> {
   )
   const log = openLog(config.logLevel)
   const pool = openReadPool(url, log)
+  metrics.watchPool('worker', pool)
+  const closers = [() => pool.end()]
   try {
     await checkSchema(pool)
     await checkLogin(pool, 'worker')
-    const { seed } = await getServerKey(pool, masterKey, 'note')
-    const stop = new AbortController()
-    const followers = registerFollowers({
-      pool,
-      noteSigner: makeEd25519Signer(nativeProviders.sha256, seed),
-      faulty: new FaultyLedgers(Date.now),
-      log,
-      kept: new KeptCheckpoints(join(config.dataDir, 'checkpoints')),
-    })
-    log.info({ followers: followers.map((follower) => follower.name) }, 'the worker follows the chains')
-    const running = Promise.all(followers.map((follower) => runFollower(follower, log, stop.signal)))
-    return {
-      async close() {
-        stop.abort()
-        await running
-        await pool.end()
-      },
-    }
+    return await startWork({ config, url, masterKey, log, pool, metrics, closers })
   } catch (error) {
-    await pool.end()
+    await closeAll(closers)
     throw error
   }
 }
 
-if (import.meta.main) await runProcess('worker', () => startWorker(parseConfig(process.env)))
+async function startWork(base: Base): Promise<Service> {
+  const { log, metrics, closers } = base
+  const stop = new AbortController()
+  const deps = await openWorkDeps(base, stop.signal)
+  const followers = registerFollowers(deps)
+  const queues = registerQueues(deps)
+  const names = { followers: followers.map(({ name }) => name), queues: queues.map(({ queue }) => queue) }
+  log.info(names, 'the worker follows the chains')
+  await workQueues(deps.boss, queues, log)
+  const observe = makeFollowerObserver(metrics)
+  const running = Promise.all(followers.map((follower) => runFollower(follower, log, stop.signal, observe)))
+  return {
+    async close() {
+      stop.abort()
+      await running
+      await closeAll(closers)
+    },
+  }
+}
+
+/** What the tables of register.ts need. */
+async function openWorkDeps(
+  { config, url, masterKey, log, pool, metrics, closers }: Base,
+  stopping: AbortSignal,
+) {
+  const { seed } = await getNoteKeySecret(pool, masterKey)
+  const kept = new KeptCheckpoints(join(config.dataDir, 'checkpoints'))
+  await kept.load(log)
+  const restored = new RestoredLedgers({ pool, kept, log })
+  watchRestoredLedgers(metrics, restored)
+  // Before anything is published, and before a server that waits for us listens.
+  await restored.checkAll()
+  const faulty = new FaultyLedgers(Date.now)
+  watchCheckpoints(metrics, pool, faulty)
+  const refusedErasures = new RefusedErasures(Date.now)
+  watchErasures(metrics, pool, refusedErasures)
+  const unverified = new FaultyLedgers(Date.now)
+  watchAudits(metrics, pool, unverified)
+  const queues = await openQueues(url, log)
+  closers.push(() => queues.close())
+  metrics.watchPool('jobs', queues.pool)
+  const verifier = new EntryVerifier()
+  closers.push(() => verifier.close())
+  return {
+    pool,
+    log,
+    now: Date.now,
+    entropy: makeEntropy(),
+    stopping,
+    databaseUrl: url,
+    noteSigner: makeEd25519Signer(nativeProviders.sha256, seed),
+    loadSigners: () => loadSigners(pool, masterKey),
+    kept,
+    restored,
+    faulty,
+    unmoved: new FaultyLedgers(Date.now),
+    unverified,
+    refusedErasures,
+    boss: queues.boss,
+    verifier,
+  }
+}
+
+async function closeAll(closers: Base['closers']): Promise<void> {
+  for (const close of closers.reverse()) await close()
+}
+
+if (import.meta.main) {
+  await runProcess('worker', () => {
+    const config = parseConfig(process.env)
+    return withMetrics(config, (metrics) => startWorker(config, metrics))
+  })
+}

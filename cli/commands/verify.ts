@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { formatErasure } from '../../src/verify/erasures.ts'
 import { exportFile } from '../../src/verify/export-file.ts'
 import { formatReport, outcomeOf, strictFailure, type VerifyReport } from '../../src/verify/report.ts'
 import { server } from '../../src/verify/server.ts'
@@ -11,8 +12,10 @@ import { pinLedger, readKnownLedgers } from '../known-ledgers.ts'
 import { openProgressBar } from '../progress.ts'
 import { UsageError } from '../run.ts'
 import { serverAddress } from '../server-address.ts'
+import { verifyProofCommand } from './verify-proof.ts'
 
 const HELP = `tallystick verify FILE | --server URL | --database URL
+tallystick verify --proof FILE [--record FILE]
 
 Checks a whole ledger: every envelope and its signature, the chain, the Merkle root, document digests, batches,
 keys and their rotations, who acted, every record's life, erasures, and checkpoints. With --database, every
@@ -24,20 +27,33 @@ What to read (one of):
     --api-key KEY    an API key with the scope audit:read or records:read; better: TALLYSTICK_API_KEY
   --database URL     a Postgres with Tallystick's schema
     --ledger ID      which ledger of it (led_…); needed where there are several
+  --proof FILE       one entry: an answer of GET /v1/records/{id}/proof or /v1/entries/{seq}/proof, without the ledger
+    --record FILE    the record that it must be of: an answer of GET /v1/records/{id}
 
 What to trust:
   --checkpoint FILE  a checkpoint kept outside: the ledger must extend it. Repeatable
   --key KID          the kid (64 hex digits) of the ledger's first envelope key, known from elsewhere. Repeatable
   --pin              remember this ledger's first key as soon as it verified; later runs compare
   --strict           fail unless keys and checkpoint are given by you
+With --proof:
+  --key KID          the kid that signed the entry. Repeatable: one of them must have
+  --note-key VKEY    the ledger's note verifier key (noteVerifierKey of GET /v1/ledger)
+  --checkpoint FILE  a checkpoint kept outside: the proof's must be that one, or be joined to it by
+    --consistency FILE   an answer of GET /v1/checkpoints/consistency?from=…&to=…
 
+  --erasures         list what was erased, one line each: when, why, by whom. --json always has it
   --threads N        verification threads; 0: none. Default: one per core for large ledgers
   --json             the report as one JSON object
   -h, --help
 
 The last line:
   INTEGRITY_OK entries=… records=… keys=given|pinned|self-asserted checkpoint=given|own|none covered=<size> of <entries>
+    erased=… documents=withheld (each where it applies; one line)
   INTEGRITY_FAILED seq=<first bad entry> code=… reason="…"
+With --proof:
+  PROOF_OK ledger=… entry=… kind=… subject=… recorded=… keys=given|self-asserted note-key=given|self-asserted
+    checkpoint=given|own covered=<size> of <size of the proof's> (one line)
+  PROOF_FAILED code=… reason="…"
 
 ${HELP_EXIT_CODES}`
 
@@ -52,6 +68,11 @@ const OPTIONS = {
   strict: { type: 'boolean' },
   threads: { type: 'string' },
   json: { type: 'boolean' },
+  erasures: { type: 'boolean' },
+  proof: { type: 'string' },
+  record: { type: 'string' },
+  consistency: { type: 'string' },
+  'note-key': { type: 'string' },
   help: { type: 'boolean', short: 'h' },
 } as const
 
@@ -67,8 +88,10 @@ export async function verifyCommand(args: readonly string[]): Promise<ExitCode> 
     process.stdout.write(HELP)
     return EXIT.ok
   }
-  const source = await chooseSource(values, positionals)
   const kids = (values.key ?? []).map(parseKid)
+  refuseMixture(values, positionals)
+  if (values.proof !== undefined) return verifyProofCommand({ ...values, proof: values.proof }, kids)
+  const source = await chooseSource(values, positionals)
   const threads = parseThreads(values.threads)
   const checkpoints = (await Promise.all((values.checkpoint ?? []).map(readCheckpointFile))).flat()
   const bar = openProgressBar()
@@ -90,8 +113,23 @@ export async function verifyCommand(args: readonly string[]): Promise<ExitCode> 
 async function conclude(report: VerifyReport, values: Values): Promise<ExitCode> {
   for (const notice of report.notices) process.stderr.write(`tallystick: ${notice}\n`)
   if (values.pin && report.ok && report.ledger !== null) await pinLedger(report.ledger, report.firstKid!)
+  if (values.erasures && !values.json)
+    for (const erasure of report.erasures) process.stdout.write(`${formatErasure(erasure)}\n`)
   process.stdout.write(`${values.json ? JSON.stringify(report) : formatReport(report)}\n`)
   return report.ok ? EXIT.ok : EXIT.refused
+}
+
+const WITH_PROOF = ['record', 'consistency', 'note-key'] as const
+const WITHOUT_PROOF = ['server', 'api-key', 'database', 'ledger', 'pin', 'threads', 'erasures'] as const
+
+/** An option that would be passed over could be somebody's trust. */
+function refuseMixture(values: Values, positionals: readonly string[]): void {
+  const isProof = values.proof !== undefined
+  const misplaced = (isProof ? WITHOUT_PROOF : WITH_PROOF).find((name) => values[name] !== undefined)
+  if (misplaced !== undefined)
+    throw new UsageError(`--${misplaced} ${isProof ? 'does not go' : 'goes'} with --proof`)
+  if (isProof && positionals.length > 0)
+    throw new UsageError('verify reads one thing: a ledger, or the FILE of --proof')
 }
 
 function strictly(report: VerifyReport): VerifyReport {

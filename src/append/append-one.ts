@@ -1,27 +1,36 @@
 import type { EntryRow } from '../db/append-entries.ts'
 import { ApiError } from '../errors.ts'
 import { APPEND_STALE_RETRIES_MAX } from '../limits.ts'
+import type { Signer } from '../proof/crypto.ts'
+import type { SignedLedger, Signers } from '../signing/signers.ts'
 import type { Appender, Overloaded } from './appender.ts'
-import type { AppendOutcome } from './commit.ts'
+import type { AppendOutcome, RefusalReason } from './commit.ts'
 
 export type Written = { readonly replayed: boolean; readonly seq: number; readonly chain: string }
 
+export type AppendDeps = { readonly appender: Appender; readonly signers: Signers }
+
 /**
  * Appends what `build` makes, and returns only when it is committed; every other outcome is thrown as the
- * ApiError that the client sees. A stale entry (signed by a retired key, or bound to an entry that is not the
- * record's last any more) is built and signed again.
+ * ApiError that the client sees. A stale entry (signed by a key that is not the ledger's any more, or bound to an entry that
+ * is not the record's last any more) is built and signed again.
  */
 export async function appendOne<Built extends { readonly entry: EntryRow }>(
-  appender: Appender,
-  build: () => Built | Promise<Built>,
+  deps: AppendDeps,
+  ledger: SignedLedger,
+  build: (signer: Signer) => Built | Promise<Built>,
 ): Promise<Written & { readonly built: Built }> {
+  let signer = deps.signers.signerOf(ledger)
   for (let attempt = 0; ; attempt++) {
-    const built = await build()
-    const outcome = await appender.append(built.entry)
+    const built = await build(await signer)
+    const outcome = await deps.appender.append(built.entry)
     if (outcome.status === 'appended')
       return { replayed: false, seq: outcome.seq, chain: outcome.chain, built }
     if (outcome.status === 'replayed') return { replayed: true, seq: outcome.seq, chain: '', built }
-    if (outcome.status === 'stale' && attempt < APPEND_STALE_RETRIES_MAX) continue
+    if (outcome.status === 'stale' && attempt < APPEND_STALE_RETRIES_MAX) {
+      signer = deps.signers.signerAfterStale(ledger, built.entry.kid)
+      continue
+    }
     throw toApiError(outcome, built.entry.idempotency !== null)
   }
 }
@@ -68,7 +77,7 @@ export function toApiError(outcome: NotWritten, hasIdempotencyKey: boolean): Err
   }
 }
 
-function refusal(reason: 'state' | 'clock' | 'ledger' | 'kind'): Error {
+function refusal(reason: RefusalReason): Error {
   switch (reason) {
     case 'state':
       return new ApiError('state_conflict', 'the state of the record does not allow this')
@@ -79,6 +88,14 @@ function refusal(reason: 'state' | 'clock' | 'ledger' | 'kind'): Error {
         {
           retryable: true,
         },
+      )
+    case 'frozen':
+      return new ApiError('ledger_frozen', 'nothing was written: the operator has frozen this ledger')
+    case 'closed':
+      return new ApiError(
+        'ledger_closed',
+        'nothing was written: the database holds an older state of this ledger than was published; the operator must acknowledge that first',
+        { retryable: true, retryAfterMs: 60_000 },
       )
     case 'ledger':
     case 'kind':

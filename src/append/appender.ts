@@ -16,6 +16,18 @@ import { type AppendOutcome, commitBatch } from './commit.ts'
 /** Refused at once, because the queue is full or the wait would be too long: nothing was written. */
 export type Overloaded = { readonly status: 'overloaded'; readonly retryAfterMs: number }
 
+/** Hears of what the appender does, for figures; it MUST NOT throw. */
+export type AppendObserver = {
+  /** An entry was refused at once. */
+  overloaded(): void
+  /** A batch was tried. `ms`: how long that took. */
+  committed(batch: {
+    readonly outcomes: readonly AppendOutcome[]
+    readonly records: number
+    readonly ms: number
+  }): void
+}
+
 /**
  * The one way into the chain.
  *
@@ -34,6 +46,7 @@ export class Appender {
   /** Entries waiting for the next batch, by ledger, so that a deep ledger can't delay a shallow one. */
   readonly #queues = new Map<string, Waiting[]>()
   readonly #pool: pg.Pool
+  readonly #observer: AppendObserver | null
   #queued = { entries: 0, records: 0, bytes: 0 }
   /** A moving average, for predicting waits. */
   #batchMs = 1
@@ -48,8 +61,9 @@ export class Appender {
   readonly #inFlight = new Map<string, number>()
   #closed = false
 
-  constructor(pool: pg.Pool) {
+  constructor(pool: pg.Pool, observer: AppendObserver | null = null) {
     this.#pool = pool
+    this.#observer = observer
   }
 
   append(entry: EntryRow): Promise<AppendOutcome | Overloaded> {
@@ -58,7 +72,10 @@ export class Appender {
     }
     const ledger = Buffer.from(entry.ledgerId).toString('latin1')
     const overloaded = this.#findOverload(ledger, entry)
-    if (overloaded) return Promise.resolve(overloaded)
+    if (overloaded) {
+      this.#observer?.overloaded()
+      return Promise.resolve(overloaded)
+    }
     const { promise, resolve } = Promise.withResolvers<AppendOutcome>()
     this.#enqueue({ ledger, entry, settle: resolve })
     const lane = this.#inFlight.has(ledger) ? -1 : this.#lanes.indexOf(null)
@@ -66,9 +83,9 @@ export class Appender {
     return promise
   }
 
-  /** Entries that wait for a batch. */
-  get queuedEntries(): number {
-    return this.#queued.entries
+  /** What waits for a batch. */
+  get queued(): { readonly entries: number; readonly records: number; readonly bytes: number } {
+    return this.#queued
   }
 
   /** Takes nothing more, and returns when everything taken has been committed or refused. */
@@ -88,7 +105,12 @@ export class Appender {
         this.#pool,
         batch.map((waiting) => waiting.entry),
       )
-      this.#batchMs += (performance.now() - startedAt - this.#batchMs) / 8
+      const ms = performance.now() - startedAt
+      this.#batchMs += (ms - this.#batchMs) / 8
+      if (this.#observer) {
+        const records = batch.reduce((sum, { entry }) => sum + entry.records.length, 0)
+        this.#observer.committed({ outcomes, records, ms })
+      }
       for (const ledger of ledgers) this.#inFlight.delete(ledger)
       this.#settle(batch, outcomes)
     }

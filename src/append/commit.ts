@@ -12,10 +12,12 @@ export type AppendOutcome =
   | { readonly status: 'appended'; readonly seq: number; readonly chain: string }
   | { readonly status: 'replayed'; readonly seq: number }
   | { readonly status: 'conflict' | 'stale' | 'again' }
-  | { readonly status: 'refused'; readonly reason: 'state' | 'clock' | 'ledger' | 'kind' }
+  | { readonly status: 'refused'; readonly reason: RefusalReason }
   | { readonly status: 'unavailable'; readonly error: Error }
   | { readonly status: 'failed'; readonly error: Error }
   | { readonly status: 'unknown'; readonly error: Error }
+
+export type RefusalReason = 'state' | 'clock' | 'ledger' | 'kind' | 'frozen' | 'closed'
 
 /**
  * Commits one batch: one connection, one round trip, one transaction. Returns one outcome per entry, in
@@ -102,5 +104,9 @@ function toOutcome(answer: AppendAnswer): AppendOutcome {
       return { status: 'refused', reason: 'ledger' }
     case 'refused_kind':
       return { status: 'refused', reason: 'kind' }
+    case 'refused_frozen':
+      return { status: 'refused', reason: 'frozen' }
+    case 'refused_closed':
+      return { status: 'refused', reason: 'closed' }
   }
 }

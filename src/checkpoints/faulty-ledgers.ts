@@ -20,6 +20,10 @@ export class FaultyLedgers {
     this.#ledgers.set(ledger, { pauseMs, untilMs: this.#now() + pauseMs })
   }
 
+  get count(): number {
+    return this.#ledgers.size
+  }
+
   resume(ledger: string): void {
     this.#ledgers.delete(ledger)
   }

@@ -17,6 +17,7 @@ import type { Signer } from '../proof/crypto.ts'
 import { formatId } from '../proof/ids.ts'
 import { type Frontier, frontierRoot, TILE_HASHES } from '../proof/merkle.ts'
 import { nativeProviders } from '../signing/native.ts'
+import { ContradictionError, listContradictions } from './contradictions.ts'
 import type { FaultyLedgers } from './faulty-ledgers.ts'
 import { growTree, packFrontier, unpackFrontier } from './grow-tree.ts'
 import type { KeptCheckpoints } from './kept.ts'
@@ -27,17 +28,6 @@ export type PublishDeps = {
   readonly kept: KeptCheckpoints
   readonly faulty: FaultyLedgers
   readonly log: { error(details: object, message: string): void }
-}
-
-/** What the chain says contradicts a checkpoint that was kept outside: an operator must look. */
-export class ContradictionError extends Error {
-  readonly ledger: string
-  constructor(ledger: string, detail: string) {
-    super(
-      `${ledger} contradicts the checkpoint kept outside Postgres: ${detail}; no checkpoints until it is mended`,
-    )
-    this.ledger = ledger
-  }
 }
 
 /**
@@ -76,7 +66,7 @@ async function publishCheckpoint(deps: PublishDeps, ledgerId: Uint8Array): Promi
       const tree = await readTree(client, ledgerId)
       if (tree.headSize <= tree.size) return false
       const ledger = formatId('led', ledgerId)
-      await checkKept(deps.kept, client, ledgerId, ledger)
+      const goesOnAsAnother = await checkKept(deps.kept, client, ledgerId, ledger)
 
       const size = Math.min(tree.headSize, tree.size + TREE_ENTRIES_PER_STEP)
       const frontier = unpackFrontier(tree.size, tree.hashes)
@@ -97,6 +87,7 @@ async function publishCheckpoint(deps: PublishDeps, ledgerId: Uint8Array): Promi
         nativeProviders.sha256,
       )
       await insertCheckpoint(client, ledgerId, { size, root, chain, note })
+      if (goesOnAsAnother) await deps.kept.setAside(ledger)
       await deps.kept.keep(ledger, note)
       return false
     })
@@ -121,18 +112,19 @@ async function checkStoredTree(
   }
 }
 
-/** Throws ContradictionError when the ledger does not extend the checkpoint that was kept of it. */
+/**
+ * Throws ContradictionError when the ledger does not extend the checkpoint that was kept of it. Returns whether it need not,
+ * because the operator has acknowledged just that.
+ */
 async function checkKept(
   kept: KeptCheckpoints,
   db: pg.ClientBase,
   ledgerId: Uint8Array,
   ledger: string,
-): Promise<void> {
+): Promise<boolean> {
   const checkpoint = await kept.find(ledger)
-  if (!checkpoint) return
-  const chain = await findChain(db, ledgerId, checkpoint.size - 1)
-  if (!chain) throw new ContradictionError(ledger, `it had ${checkpoint.size} entries and has fewer now`)
-  if (!equalBytes(chain, checkpoint.chain)) {
-    throw new ContradictionError(ledger, `its first ${checkpoint.size} entries are not the ones it had`)
-  }
+  if (!checkpoint) return false
+  const [contradiction] = await listContradictions(db, [{ ledger, ledgerId, checkpoint }])
+  if (contradiction && !contradiction.isAcknowledged) throw new ContradictionError(contradiction)
+  return contradiction !== undefined
 }

@@ -6,7 +6,7 @@ import { ValueError } from './failures.ts'
 export type EntryRow = {
   readonly ledgerId: Uint8Array
   readonly kind: string
-  readonly subjectId: Uint8Array
+  readonly subjectId: Uint8Array | null
   /** The record's version after the event; null: not an event of a record. */
   readonly version: number | null
   readonly toState: string | null
@@ -46,9 +46,12 @@ export type RecordRow = {
   readonly occurredAtMs: number | null
   readonly traceparent: string | null
   readonly metadata: string | null
+  readonly parentId: Uint8Array | null
+  /** Canonical JSON: a list of texts. */
+  readonly references: string | null
 }
 
-/** The first byte of each answer: migrations/0002-append-entries.sql lists them in order of precedence. */
+/** The first byte of each answer: migrations/0002 and 0003 list them in order of precedence. */
 const APPEND_OUTCOMES = [
   'appended',
   'replayed',
@@ -59,6 +62,8 @@ const APPEND_OUTCOMES = [
   'stale',
   'again',
   'refused_kind',
+  'refused_frozen',
+  'refused_closed',
 ] as const
 
 /** `seq`: of the entry, or of the first outcome when replayed. `chain`: lower-case hex, when appended. */
@@ -76,7 +81,7 @@ const APPEND_ENTRIES = {
     $1::uuid[], $2::text[], $3::uuid[], $4::int4[], $5::text[], $6::bytea[], $7::uuid[], $8::uuid[], $9::bytea[],
     $10::timestamptz[], $11::bytea[], $12::bytea[], $13::bytea[], $14::bytea[], $15::bytea[], $16::text[],
     $17::int4[], $18::uuid[], $19::int4[], $20::text[], $21::bytea[], $22::bytea[], $23::bytea[], $24::uuid[],
-    $25::timestamptz[], $26::text[], $27::bytea[]) as answer`,
+    $25::timestamptz[], $26::text[], $27::bytea[], $28::uuid[], $29::bytea[]) as answer`,
   // Binary results of pg 8.23 are unusable for bytea; one packed value as hex text is sliced below.
   types: { getTypeParser: () => (value: string) => value },
 }
@@ -138,6 +143,8 @@ function encodeParameters(entries: readonly EntryRow[]): Buffer[] {
     encodeColumn(timestamptz, records, (r) => r.record.occurredAtMs),
     encodeColumn(text, records, (r) => r.record.traceparent),
     encodeColumn(utf8, records, (r) => r.record.metadata),
+    encodeColumn(uuid, records, (r) => r.record.parentId),
+    encodeColumn(utf8, records, (r) => r.record.references),
   ]
 }
 

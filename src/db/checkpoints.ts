@@ -14,6 +14,49 @@ export async function findCheckpoint(db: Db, ledgerId: Uint8Array, sizeMax: numb
   return rows[0]?.note ?? null
 }
 
+export type CheckpointRow = { readonly size: number; readonly note: string }
+
+/** The checkpoint of the fewest entries that are `sizeMin` at least: it covers them all. null where there is none. */
+export async function findCheckpointCovering(
+  db: Db,
+  ledgerId: Uint8Array,
+  sizeMin: number,
+): Promise<CheckpointRow | null> {
+  const { rows } = await db.query<{ size: string; note: string }>({
+    name: 'find_checkpoint_covering',
+    text: `select size, note from tallystick.checkpoints where ledger_id = $1 and size >= $2 order by size limit 1`,
+    values: [toUuid(ledgerId), sizeMin],
+  })
+  const row = rows[0]
+  return row ? { size: Number(row.size), note: row.note } : null
+}
+
+/** The signed note of the checkpoint of just that size; null where there is none. */
+export async function findCheckpointOfSize(
+  db: Db,
+  ledgerId: Uint8Array,
+  size: number,
+): Promise<string | null> {
+  const row = await findCheckpointCovering(db, ledgerId, size)
+  return row?.size === size ? row.note : null
+}
+
+/** Newest first; those of fewer entries than `sizeEnd`, at most `limit`. */
+export async function listCheckpoints(
+  db: Db,
+  ledgerId: Uint8Array,
+  sizeEnd: number,
+  limit: number,
+): Promise<{ size: number; publishedAt: Date }[]> {
+  const { rows } = await db.query<{ size: string; published_at: Date }>({
+    name: 'list_checkpoints',
+    text: `select size, published_at from tallystick.checkpoints where ledger_id = $1 and size < $2
+      order by size desc limit $3`,
+    values: [toUuid(ledgerId), sizeEnd, limit],
+  })
+  return rows.map((row) => ({ size: Number(row.size), publishedAt: row.published_at }))
+}
+
 /** The root of the checkpoint of just that size; null where there is none. */
 export async function findRoot(db: Db, ledgerId: Uint8Array, size: number): Promise<Buffer | null> {
   const { rows } = await db.query<{ root: Buffer }>(
@@ -23,7 +66,10 @@ export async function findRoot(db: Db, ledgerId: Uint8Array, size: number): Prom
   return rows[0]?.root ?? null
 }
 
-/** Ledgers whose chain is ahead of their stored tree and whose newest checkpoint is `ageMs` old; at most `limit`. */
+/**
+ * Ledgers whose chain is ahead of their stored tree and whose newest checkpoint is `ageMs` old; at most `limit`. Not those that
+ * are closed as restored: what they go on with is not decided.
+ */
 export async function listLedgersAhead(db: Db, ageMs: number, limit: number): Promise<Uint8Array[]> {
   const { rows } = await db.query<{ id: Buffer }>(
     `select uuid_send(h.ledger_id) as id from tallystick.chain_heads h
@@ -31,13 +77,28 @@ export async function listLedgersAhead(db: Db, ageMs: number, limit: number): Pr
      left join lateral (
        select published_at from tallystick.checkpoints c where c.ledger_id = h.ledger_id order by size desc limit 1
      ) newest on true
-     where h.size > coalesce(t.size, 0)
+     where h.size > coalesce(t.size, 0) and h.closed is distinct from 'restored'
        and (newest.published_at is null or newest.published_at <= now() - $1 * interval '1 millisecond')
+       and not exists (select from tallystick.ledger_faults f where f.ledger_id = h.ledger_id and f.cleared_at is null)
      -- in no order that a ledger could rely on: faulty ones must not stand in front of the others for ever
      order by random() limit $2`,
     [ageMs, limit],
   )
   return rows.map((row) => row.id)
+}
+
+/** Age of the oldest entry, of all ledgers, that no checkpoint covers; 0 where each is covered. */
+export async function readCheckpointLagSeconds(db: Db): Promise<number> {
+  const { rows } = await db.query<{ seconds: number }>(
+    `select coalesce(max(extract(epoch from now() - e.recorded_at)), 0)::float8 as seconds
+     from tallystick.chain_heads h
+     left join lateral (
+       select size from tallystick.checkpoints c where c.ledger_id = h.ledger_id order by size desc limit 1
+     ) newest on true
+     join tallystick.entries e on e.ledger_id = h.ledger_id and e.seq = coalesce(newest.size, 0)
+     where h.size > coalesce(newest.size, 0)`,
+  )
+  return rows[0]!.seconds
 }
 
 /** Until the end of the transaction; false when another worker has it. */
@@ -77,13 +138,8 @@ export async function readTree(
 }
 
 /** The leaves from seq `from` to `end`, exclusive, one after another. */
-export async function readLeaves(
-  client: pg.ClientBase,
-  ledgerId: Uint8Array,
-  from: number,
-  end: number,
-): Promise<Buffer> {
-  const { rows } = await client.query<{ leaves: Buffer | null }>(
+export async function readLeaves(db: Db, ledgerId: Uint8Array, from: number, end: number): Promise<Buffer> {
+  const { rows } = await db.query<{ leaves: Buffer | null }>(
     `select string_agg(leaf, '' order by seq) as leaves from tallystick.entries
      where ledger_id = $1 and seq >= $2 and seq < $3`,
     [toUuid(ledgerId), from, end],

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type pg from 'pg'
 import type { MasterKey } from '../signing/master-key.ts'
 import { withClient } from './client.ts'
+import { installJobQueues } from './job-queues.ts'
 import { ensureLogins, type LoginPasswords } from './logins.ts'
 import { ensureServerKeys } from './server-keys.ts'
 import { withTransaction } from './transaction.ts'
@@ -20,24 +21,31 @@ const MIGRATIONS_DIR = new URL('../../migrations/', import.meta.url)
 const MIGRATION_LOCK = 7_411_957
 
 /**
- * Brings the database to this version of the code, as its owner: logins, schema, the deployment's first keys.
- * One transaction under a lock, so several processes may call it at once and a failure leaves nothing behind.
- * Returns the names of the migrations that it applied.
+ * Brings the database to this version of the code, as its owner: logins, schema, the deployment's first keys; then the job
+ * queues. One transaction under a lock, so several processes may call it at once and a failure leaves nothing behind
+ * (of the queues it may: the next call finishes them). Returns the names of the migrations that it applied.
  */
 export async function migrate(options: {
   ownerUrl: string
   masterKey: MasterKey
   passwords: LoginPasswords
 }): Promise<string[]> {
-  return withClient(options.ownerUrl, (client) =>
-    withTransaction(client, async () => {
-      await client.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
+  return withClient(options.ownerUrl, async (client) => {
+    const applied = await withTransaction(client, async () => {
+      await lockMigrations(client)
       await ensureLogins(client, options.passwords)
       const applied = await applyPending(client)
       await ensureServerKeys(client, options.masterKey)
       return applied
-    }),
-  )
+    })
+    await installJobQueues(client, options.ownerUrl)
+    return applied
+  })
+}
+
+/** Until the end of the transaction: migrations, and whatever else the owner does one at a time. */
+export async function lockMigrations(client: pg.ClientBase): Promise<void> {
+  await client.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
 }
 
 /** Every migration of this version of the code, in order. */

@@ -3,8 +3,11 @@ import {
   APPEND_ANSWER_TIMEOUT_MS,
   APPEND_STATEMENT_TIMEOUT_MS,
   CONNECT_TIMEOUT_MS,
+  JOB_CONNECTIONS_MAX,
   READ_CONNECTIONS_MAX,
   READ_STATEMENT_TIMEOUT_MS,
+  SEARCH_CONNECTIONS_MAX,
+  SEARCH_STATEMENT_TIMEOUT_MS,
   WRITE_CONNECTIONS_MAX,
 } from '../limits.ts'
 
@@ -26,6 +29,44 @@ export function openReadPool(url: string, log: PoolLog): pg.Pool {
     connectionString: url,
     max: READ_CONNECTIONS_MAX,
     application_name: 'tallystick read',
+    statement_timeout: READ_STATEMENT_TIMEOUT_MS,
+    query_timeout: READ_STATEMENT_TIMEOUT_MS,
+  })
+}
+
+/**
+ * Connections for searches, apart from those that look up keys and single records: however many search, these wait for none.
+ *
+ * All plans but walks along indexes are priced out, because what the planner believes of a value may have been true
+ * once: a walk costs the same whatever the tables are thought to hold.
+ */
+export function openSearchPool(url: string, log: PoolLog): pg.Pool {
+  return openPool(log, {
+    connectionString: url,
+    max: SEARCH_CONNECTIONS_MAX,
+    application_name: 'tallystick search',
+    statement_timeout: SEARCH_STATEMENT_TIMEOUT_MS,
+    query_timeout: SEARCH_STATEMENT_TIMEOUT_MS,
+    options: SEARCH_SETTINGS.map((setting) => `-c ${setting}`).join(' '),
+  })
+}
+
+const SEARCH_SETTINGS = [
+  'enable_seqscan=off',
+  'enable_bitmapscan=off',
+  'enable_sort=off',
+  'enable_hashjoin=off',
+  'enable_mergejoin=off',
+  'max_parallel_workers_per_gather=0',
+  'jit=off',
+]
+
+/** Of pg-boss: apart, so that no round of a follower waits for the polling of a queue, or the other way round. */
+export function openJobPool(url: string, log: PoolLog): pg.Pool {
+  return openPool(log, {
+    connectionString: url,
+    max: JOB_CONNECTIONS_MAX,
+    application_name: 'tallystick jobs',
     statement_timeout: READ_STATEMENT_TIMEOUT_MS,
     query_timeout: READ_STATEMENT_TIMEOUT_MS,
   })

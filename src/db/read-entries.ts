@@ -4,7 +4,7 @@ import {
   STREAM_PAYLOAD_BYTES_PER_QUERY,
   STREAM_RECORDS_PER_QUERY,
 } from '../limits.ts'
-import { toUuid } from './uuid.ts'
+import { fromUuid, toUuid } from './uuid.ts'
 
 export type EntryRowRead = {
   seq: string
@@ -26,8 +26,15 @@ export type EntryRecordRow = {
   digest: Buffer
   salt: Buffer | null
   payload: Buffer | null
+  reference_list: Buffer | null
   payload_erased_seq: string | null
 }
+
+/** What a record's item of its batch is made of. */
+export type ItemRow = Pick<
+  EntryRecordRow,
+  'record_id' | 'type' | 'digest' | 'on_behalf_of' | 'occurred_at' | 'traceparent'
+>
 
 type Db = pg.Pool | pg.ClientBase
 
@@ -38,6 +45,16 @@ export async function findSize(db: Db, ledgerId: Uint8Array): Promise<number | n
     [toUuid(ledgerId)],
   )
   return rows[0] ? Number(rows[0].size) : null
+}
+
+/** Whom or what the entry at `seq` is about; null where that has no id, or there is no such entry. */
+export async function findSubject(db: Db, ledgerId: Uint8Array, seq: number): Promise<Uint8Array | null> {
+  const { rows } = await db.query<{ subject_id: string | null }>(
+    'select subject_id from tallystick.entries where ledger_id = $1 and seq = $2',
+    [toUuid(ledgerId), seq],
+  )
+  const id = rows[0]?.subject_id ?? null
+  return id === null ? null : fromUuid(id)
 }
 
 /**
@@ -101,8 +118,11 @@ class RecordReader {
       name: 'read_entry_records',
       // 2,000 payloads of 64 KiB would be 128 MiB at once: as many as fit, but one at least. Their lengths are
       // known without reading what is stored out of line.
-      text: `select record_id, first_seq, item_index, type, on_behalf_of, occurred_at, traceparent, digest, salt, payload,
-          payload_erased_seq
+      // What an entry says to be erased is not read, though it may be there for a moment.
+      text: `select record_id, first_seq, item_index, type, on_behalf_of, occurred_at, traceparent, digest,
+          case when x.seq is null then salt end as salt, case when x.seq is null then payload end as payload,
+          case when x.seq is null then reference_list end as reference_list,
+          x.seq as payload_erased_seq
         from (
           select *, sum(coalesce(length(payload), 0)) over w as bytes, row_number() over w as place
           from (
@@ -113,6 +133,11 @@ class RecordReader {
           ) r
           window w as (order by first_seq, item_index rows unbounded preceding)
         ) r
+        left join lateral (
+          select d.seq from tallystick.erasures d
+          where d.ledger_id = r.ledger_id and d.subject_id = r.record_id and d.document = 'payload'
+          offset 0
+        ) x on true
         where bytes <= $6 or place = 1
         order by first_seq, item_index`,
       values: [

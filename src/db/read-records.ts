@@ -10,11 +10,19 @@ export type RecordRowRead = {
   item_index: number | null
   actor_id: string
   on_behalf_of: string | null
+  parent_id: string | null
   occurred_at: Date | null
   digest: Buffer
+  /** What is erased is null from the moment on that the entry at `erasure_seq` says so. */
   salt: Buffer | null
   payload: Buffer | null
   metadata: Buffer | null
+  /** Canonical JSON: a list of texts. */
+  reference_list: Buffer | null
+  erasure_seq: string | null
+  erasure_actor_id: string | null
+  erasure_recorded_at: Date | null
+  erasure_envelope: Buffer | null
   key_id: string
   subject_id: string
   recorded_at: Date
@@ -24,8 +32,32 @@ export type RecordRowRead = {
   chain: Buffer
 }
 
-const COLUMNS = `r.record_id, r.type, r.state, r.version, r.item_index, r.actor_id, r.on_behalf_of, r.occurred_at, r.digest,
-  r.salt, r.payload, r.metadata, f.key_id, e.subject_id, f.recorded_at, e.seq, e.kind, e.leaf, e.chain`
+/** Of RECORD_TABLES: a record `r`, its newest entry `e`, its first entry `f`, its erasure `d`, and the entry of that, `x`. */
+export const RECORD_COLUMNS = `r.record_id, r.type, r.state, r.version, r.item_index, r.actor_id, r.on_behalf_of, r.parent_id,
+  r.occurred_at, r.digest, f.key_id, e.subject_id, f.recorded_at, e.seq, e.kind, e.leaf, e.chain,
+  case when d.seq is null then r.salt end as salt, case when d.seq is null then r.payload end as payload,
+  case when d.seq is null then r.metadata end as metadata,
+  case when d.seq is null then r.reference_list end as reference_list,
+  x.seq as erasure_seq, x.actor_id as erasure_actor_id, x.recorded_at as erasure_recorded_at,
+  x.envelope as erasure_envelope`
+
+const ERASURE = `left join lateral (
+    select d.seq from tallystick.erasures d
+    where d.ledger_id = r.ledger_id and d.subject_id = r.record_id and d.document = 'payload' offset 0
+  ) d on true
+  left join lateral (
+    select * from tallystick.entries n where n.ledger_id = r.ledger_id and n.seq = d.seq offset 0
+  ) x on true`
+
+/** Laterals, because a plain join that is planned on empty tables, and kept, reads all entries of the ledger. */
+export const RECORD_TABLES = `tallystick.records r
+  cross join lateral (
+    select * from tallystick.entries n where n.ledger_id = r.ledger_id and n.seq = r.last_seq offset 0
+  ) e
+  cross join lateral (
+    select * from tallystick.entries n where n.ledger_id = r.ledger_id and n.seq = r.first_seq offset 0
+  ) f
+  ${ERASURE}`
 
 export async function findRecord(
   pool: pg.Pool,
@@ -34,10 +66,7 @@ export async function findRecord(
 ): Promise<RecordRowRead | null> {
   const { rows } = await pool.query<RecordRowRead>({
     name: 'find_record',
-    text: `select ${COLUMNS} from tallystick.records r
-      join tallystick.entries e on e.ledger_id = r.ledger_id and e.seq = r.last_seq
-      join tallystick.entries f on f.ledger_id = r.ledger_id and f.seq = r.first_seq
-      where r.ledger_id = $1 and r.record_id = $2`,
+    text: `select ${RECORD_COLUMNS} from ${RECORD_TABLES} where r.ledger_id = $1 and r.record_id = $2`,
     values: [toUuid(ledgerId), toUuid(recordId)],
   })
   return rows[0] ?? null
@@ -51,9 +80,10 @@ export async function listRecordsOfEntry(
 ): Promise<RecordRowRead[]> {
   const { rows } = await pool.query<RecordRowRead>({
     name: 'list_records_of_entry',
-    text: `select ${COLUMNS} from tallystick.records r
+    text: `select ${RECORD_COLUMNS} from tallystick.records r
       join tallystick.entries e on e.ledger_id = r.ledger_id and e.seq = r.first_seq
       join tallystick.entries f on f.ledger_id = r.ledger_id and f.seq = r.first_seq
+      ${ERASURE}
       where r.ledger_id = $1 and r.first_seq = $2
       order by r.item_index`,
     values: [toUuid(ledgerId), seq],

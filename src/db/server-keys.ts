@@ -3,6 +3,7 @@ import type pg from 'pg'
 import { keyThumbprint, type PublicKey, parsePublicKey } from '../proof/keys.ts'
 import type { MasterKey } from '../signing/master-key.ts'
 import { nativeProviders } from '../signing/native.ts'
+import { toUuid } from './uuid.ts'
 
 type KeyUse = 'envelope' | 'note'
 export type ServerKey = { readonly kid: Uint8Array; readonly key: PublicKey }
@@ -19,33 +20,64 @@ export async function ensureServerKeys(client: pg.ClientBase, masterKey: MasterK
   }
 }
 
-async function insertServerKey(client: pg.ClientBase, masterKey: MasterKey, use: KeyUse): Promise<void> {
+/** Makes a key that is newer than all others of its use, whatever the clock says. Owner only. */
+export async function insertServerKey(
+  client: pg.ClientBase,
+  masterKey: MasterKey,
+  use: KeyUse,
+): Promise<ServerKey> {
   const pair = generateKeyPairSync('ed25519')
   const key = parsePublicKey('EdDSA', pair.publicKey.export({ type: 'spki', format: 'der' }))
   const kid = keyThumbprint(nativeProviders.sha256, key)
-  await client.query('insert into tallystick.server_keys (kid, use, alg, spki) values ($1, $2, $3, $4)', [
-    kid,
-    use,
-    key.alg,
-    key.spki,
-  ])
+  await client.query(
+    `insert into tallystick.server_keys (kid, use, alg, spki, activated_at)
+     select $1, $2, $3, $4, greatest(now(), max(activated_at) + interval '1 millisecond')
+     from tallystick.server_keys where use = $2`,
+    [kid, use, key.alg, key.spki],
+  )
   await client.query(`insert into tallystick.${use}_key_secrets (kid, sealed) values ($1, $2)`, [
     kid,
     masterKey.seal(seedOf(pair.privateKey), sealContext(use, kid)),
   ])
+  return { kid, key }
 }
 
-/** The current key of `use` with its opened secret. The note key's is readable by the worker's login only. */
-export async function getServerKey(db: pg.Pool, masterKey: MasterKey, use: KeyUse): Promise<ServerKeySecret> {
+/**
+ * The keys of `use` that are not retired, oldest first, with their opened secrets: of envelope keys there is more than one
+ * while they are rotated. The note key's is readable by the worker's login only.
+ */
+export async function listServerKeySecrets(
+  db: pg.Pool,
+  masterKey: MasterKey,
+  use: KeyUse,
+): Promise<ServerKeySecret[]> {
   const { rows } = await db.query<{ kid: Buffer; spki: Buffer; sealed: Buffer }>(
     `select k.kid, k.spki, s.sealed from tallystick.server_keys k join tallystick.${use}_key_secrets s using (kid)
-     where k.use = $1 and k.retired_at is null`,
+     where k.use = $1 and k.retired_at is null order by k.activated_at, k.kid`,
     [use],
   )
-  const row = rows[0]
-  if (!row) throw new Error(`the database holds no current ${use} key: run \`npm run migrate\``)
-  const key = parsePublicKey('EdDSA', row.spki)
-  return { kid: row.kid, key, seed: masterKey.open(row.sealed, sealContext(use, row.kid)) }
+  if (rows.length === 0) throw new Error(`the database holds no current ${use} key: run \`npm run migrate\``)
+  return rows.map(({ kid, spki, sealed }) => ({
+    kid,
+    key: parsePublicKey('EdDSA', spki),
+    seed: masterKey.open(sealed, sealContext(use, kid)),
+  }))
+}
+
+/** The current note key with its opened secret: what checkpoints are signed with. */
+export async function getNoteKeySecret(db: pg.Pool, masterKey: MasterKey): Promise<ServerKeySecret> {
+  const keys = await listServerKeySecrets(db, masterKey, 'note')
+  return keys[0]!
+}
+
+/** The kid (lower-case hex) that the ledger's next entry must be signed with; null where there is no such ledger. */
+export async function findEnvelopeKid(db: pg.Pool, ledgerId: Uint8Array): Promise<string | null> {
+  const { rows } = await db.query<{ kid: Buffer }>({
+    name: 'find_envelope_kid',
+    text: 'select envelope_kid as kid from tallystick.chain_heads where ledger_id = $1',
+    values: [toUuid(ledgerId)],
+  })
+  return rows[0]?.kid.toString('hex') ?? null
 }
 
 /** The public half of the note key, for a new ledger's definition. */

@@ -5,7 +5,14 @@ export type Follower = {
   readonly name: string
   readonly everyMs: number
   readonly step: () => Promise<boolean>
+  /** Of the time, rounds take this share at most, and what shares the machine has the rest. By default all of it. */
+  readonly timeShareMax?: number
+  /** For what must be done as soon as the database is back; by default FAILURE_PAUSE_MS_MAX. */
+  readonly failurePauseMsMax?: number
 }
+
+/** Hears of each round. */
+export type FollowerObserver = (follower: string, result: 'ok' | 'failed', ms: number) => void
 
 type FollowerLog = { error(details: object, message: string): void }
 
@@ -13,7 +20,12 @@ type FollowerLog = { error(details: object, message: string): void }
 const FAILURE_PAUSE_MS_MAX = 30_000
 
 /** Runs rounds until `signal` aborts; a round that has begun is finished. Never throws. */
-export async function runFollower(follower: Follower, log: FollowerLog, signal: AbortSignal): Promise<void> {
+export async function runFollower(
+  follower: Follower,
+  log: FollowerLog,
+  signal: AbortSignal,
+  observe: FollowerObserver = () => {},
+): Promise<void> {
   let failures = 0
   while (!signal.aborted) {
     const startedAt = performance.now()
@@ -25,14 +37,21 @@ export async function runFollower(follower: Follower, log: FollowerLog, signal: 
       failures++
       log.error({ err: error, follower: follower.name, failures }, 'a round failed')
     }
-    const pauseMs =
-      failures > 0 ? failurePauseMs(follower, failures) : follower.everyMs - (performance.now() - startedAt)
-    if (!more || failures > 0) await sleep(Math.max(0, pauseMs), undefined, { signal }).catch(() => {})
+    const tookMs = performance.now() - startedAt
+    observe(follower.name, failures > 0 ? 'failed' : 'ok', tookMs)
+    const pauseMs = failures > 0 ? failurePauseMs(follower, failures) : roundPauseMs(follower, tookMs, more)
+    if (pauseMs > 0) await sleep(pauseMs, undefined, { signal }).catch(() => {})
   }
+}
+
+function roundPauseMs({ everyMs, timeShareMax = 1 }: Follower, tookMs: number, more: boolean): number {
+  const restMs = tookMs / timeShareMax - tookMs
+  return more ? restMs : Math.max(restMs, everyMs - tookMs)
 }
 
 /** Doubling, jittered by half, so that many workers do not come back at the same moment. */
 function failurePauseMs(follower: Follower, failures: number): number {
-  const pauseMs = Math.min(FAILURE_PAUSE_MS_MAX, follower.everyMs * 2 ** Math.min(failures, 10))
+  const pauseMsMax = follower.failurePauseMsMax ?? FAILURE_PAUSE_MS_MAX
+  const pauseMs = Math.min(pauseMsMax, follower.everyMs * 2 ** Math.min(failures, 10))
   return pauseMs * (0.5 + Math.random() / 2)
 }

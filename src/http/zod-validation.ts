@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { FastifyInstance, FastifyTypeProvider } from 'fastify'
 import { z } from 'zod'
-import { ApiError } from '../errors.ts'
+import { ApiError, type ErrorCode } from '../errors.ts'
 
 /** Unknown parameters are refused, so a route that names none takes none. */
 const noQuery = z.strictObject({})
@@ -16,12 +16,25 @@ export interface ZodTypes extends FastifyTypeProvider {
   readonly validator: this['schema'] extends z.ZodType ? z.output<this['schema']> : unknown
 }
 
+declare module 'fastify' {
+  interface FastifySchema {
+    /** One line, for the API's documentation. */
+    summary?: string
+  }
+  interface FastifyContextConfig {
+    /** What this route can answer beyond the errors that every route of its kind can. */
+    problems?: readonly ErrorCode[]
+  }
+}
+
 export function useZodValidation(app: FastifyInstance): void {
   // No coercion, no defaults, no removal: a request is taken as it is, or refused.
   const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, validateSchema: false })
   app.addHook('onRoute', (route) => {
     route.schema = { querystring: noQuery, ...route.schema }
   })
+  // Responses are described for the documentation; tests hold every answer to its description.
+  app.setSerializerCompiler(() => (data) => JSON.stringify(data))
   app.setValidatorCompiler<z.ZodType>(({ schema, httpPart }) => {
     const { $schema: _, ...jsonSchema } = z.toJSONSchema(schema)
     const validate = ajv.compile(jsonSchema)

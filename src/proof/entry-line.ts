@@ -1,6 +1,15 @@
 import { fromBase64, fromBase64Url } from './bytes.ts'
 import { ProofError } from './error.ts'
-import { type Fields, integer, isHash, isString, isTime, nullOr, refuseFields } from './fields.ts'
+import {
+  type Fields,
+  integer,
+  isHash,
+  isReferences,
+  isString,
+  isTime,
+  nullOr,
+  refuseFields,
+} from './fields.ts'
 import { type JsonValue, parseJsonText } from './json-text.ts'
 
 /** A line of `GET /v1/entries` and of an export (docs/formats/export.md): what a server says about one entry. */
@@ -24,6 +33,8 @@ export type DocumentLine = {
   readonly salt: Uint8Array | null
   readonly document: JsonValue
   readonly erasedBy: number | null
+  /** Of a record that has some, beside its payload: signed by the same salt, erased with it. */
+  readonly references?: readonly string[] | null
 }
 
 /** A document has at most 32 levels (docs/formats/documents.md); a line holds it three levels down. */
@@ -54,7 +65,7 @@ const DOCUMENT_FIELDS: Fields = {
     document: () => true,
     erasedBy: nullOr(isSeq),
   },
-  optional: {},
+  optional: { references: nullOr(isReferences) },
 }
 
 /**

@@ -92,6 +92,15 @@ export type ProofErrorCode =
   | 'document_presence'
   /** The items of a batch do not have the root or the number that was signed. */
   | 'batch_contradicts_statement'
+  // proofs
+  /** Not a proof or a consistency proof as docs/formats/proofs.md has it. */
+  | 'proof_syntax'
+  /** Members of a proof contradict each other, or what was signed. */
+  | 'proof_contradicts_entry'
+  /** A checkpoint that was kept is of another size than the proof's, and no consistency proof joins the two. */
+  | 'consistency_missing'
+  /** A record, as a server shows it, is not the one that the proof is of. */
+  | 'record_contradicts_proof'
   // a ledger as a whole
   /** A seq is missing, doubled or out of order. */
   | 'seq_not_dense'

@@ -1,4 +1,5 @@
 import { fromBase64 } from './bytes.ts'
+import { described, schemaOf, schemaOfFields } from './check-schemas.ts'
 import { ProofError, type ProofErrorCode } from './error.ts'
 import { type IdPrefix, isId } from './ids.ts'
 import type { JsonObject, JsonValue } from './json-text.ts'
@@ -45,49 +46,86 @@ export function isObject(value: JsonValue): value is JsonObject {
 
 /** A member that is an object of its own. */
 export function objectOf(required: Fields['required'], optional: Fields['optional'] = {}): Check {
-  return (value) => {
-    try {
-      refuseFields(value, { required, optional }, 'statement_predicate')
-      return true
-    } catch {
-      return false
-    }
-  }
+  const fields = { required, optional }
+  return described(
+    () => schemaOfFields(fields),
+    (value) => {
+      try {
+        refuseFields(value, fields, 'statement_predicate')
+        return true
+      } catch {
+        return false
+      }
+    },
+  )
 }
 
-export const isString: Check = (value) => typeof value === 'string'
+described(() => ({ type: 'object' }), isObject)
+export const isString = described(
+  () => ({ type: 'string' }),
+  (value) => typeof value === 'string',
+)
 
 export function idOf(prefix: IdPrefix): Check {
-  return (value) => typeof value === 'string' && isId(prefix, value)
+  const schema = { type: 'string', pattern: `^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$` }
+  return described(
+    () => schema,
+    (value) => typeof value === 'string' && isId(prefix, value),
+  )
 }
 
 export function oneOf(...values: readonly JsonValue[]): Check {
-  return (value) => values.includes(value)
+  return described(
+    () => ({ enum: values }),
+    (value) => values.includes(value),
+  )
 }
 
 export function integer(min: number, max: number): Check {
-  return (value) => Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max
+  return described(
+    () => ({ type: 'integer', minimum: min, maximum: max }),
+    (value) => Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max,
+  )
 }
 
 export function matching(pattern: RegExp): Check {
-  return (value) => typeof value === 'string' && pattern.test(value)
+  return described(
+    () => ({ type: 'string', pattern: pattern.source }),
+    (value) => typeof value === 'string' && pattern.test(value),
+  )
 }
 
 export function nullOr(check: Check): Check {
-  return (value) => value === null || check(value)
+  return described(
+    () => ({ anyOf: [schemaOf(check), { type: 'null' }] }),
+    (value) => value === null || check(value),
+  )
 }
 
 export function listOf(check: Check, countMax: number): Check {
-  return (value) => Array.isArray(value) && value.length <= countMax && value.every((member) => check(member))
+  return described(
+    () => ({ type: 'array', maxItems: countMax, items: schemaOf(check) }),
+    (value) => Array.isArray(value) && value.length <= countMax && value.every((member) => check(member)),
+  )
 }
 
 /** Any object whose names and members are as the checks want them. */
 export function mapOf(name: Check, member: Check): Check {
-  return (value) => isObject(value) && Object.entries(value).every(([n, m]) => name(n) && member(m))
+  return described(
+    () => ({ type: 'object', propertyNames: schemaOf(name), additionalProperties: schemaOf(member) }),
+    (value) => isObject(value) && Object.entries(value).every(([n, m]) => name(n) && member(m)),
+  )
 }
 
 /** Names that people gave: 1 to 256 code points, as Postgres and JSON Schema count. No control characters. */
 export const isText = matching(/^\P{Cc}{1,256}$/u)
+
+const REFERENCES_MAX = 16
+
+const isListOfTexts = listOf(isText, REFERENCES_MAX)
+
+/** What a record is about in outside systems. */
+export const isReferences: Check = (value) => isListOfTexts(value) && (value as string[]).length > 0
 
 /** SHA-256 in lower-case hex: a digest, a leaf, a kid. */
 export const isHash = matching(/^[0-9a-f]{64}$/)
@@ -100,27 +138,49 @@ export const isCode = matching(/^[a-z][a-z0-9_]{0,63}$/)
 /** The id of a rule, as its type gives it. */
 export const isRuleId = matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/)
 export const isScope = matching(/^[a-z]+(:[a-z]+)+$/)
-export const isActor: Check = (value) => value === 'system' || idOf('agt')(value)
+
+const isAgent = idOf('agt')
+export const isActor = described(
+  () => ({ anyOf: [{ const: 'system' }, schemaOf(isAgent)] }),
+  (value) => value === 'system' || isAgent(value),
+)
+
+const TIME = /^[0-9]{4}-(?:0[1-9]|1[0-2])-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z$/
 
 /** RFC 3339, UTC, milliseconds, and a time that exists. */
-export const isTime: Check = (value) => {
-  if (typeof value !== 'string' || !/^[0-9]{4}-[0-9T:.-]{18}Z$/.test(value)) return false
-  const ms = Date.parse(value)
-  return !Number.isNaN(ms) && new Date(ms).toISOString() === value
-}
+export const isTime = described(
+  () => ({ type: 'string', pattern: TIME.source, description: 'a time that exists' }),
+  (value) => {
+    if (typeof value !== 'string' || !TIME.test(value)) return false
+    const ms = Date.parse(value)
+    return !Number.isNaN(ms) && new Date(ms).toISOString() === value
+  },
+)
+
+const isListOfScopes = listOf(isScope, 64)
 
 /** Sorted, each once. */
-export const isScopeList: Check = (value) =>
-  listOf(isScope, 64)(value) &&
-  (value as string[]).every((scope, i, scopes) => i === 0 || scopes[i - 1]! < scope)
+export const isScopeList = described(
+  () => ({ ...schemaOf(isListOfScopes), uniqueItems: true, description: 'sorted' }),
+  (value) =>
+    isListOfScopes(value) &&
+    (value as string[]).every((scope, i, scopes) => i === 0 || scopes[i - 1]! < scope),
+)
+
+const isKeyObject = objectOf({ kid: isHash, alg: oneOf('EdDSA', 'ES256'), spki: isString })
 
 /** An envelope key: kid (RFC 9679 thumbprint, not compared here), alg and DER SubjectPublicKeyInfo in base64. */
-export const isEnvelopeKey: Check = (value) =>
-  objectOf({ kid: isHash, alg: oneOf('EdDSA', 'ES256'), spki: isString })(value) &&
-  isSpki((value as JsonObject)['alg'] as 'EdDSA', (value as JsonObject)['spki']!)
+export const isEnvelopeKey = described(
+  () => ({ ...schemaOf(isKeyObject), description: 'spki: DER SubjectPublicKeyInfo of such a key, base64' }),
+  (value) =>
+    isKeyObject(value) && isSpki((value as JsonObject)['alg'] as 'EdDSA', (value as JsonObject)['spki']!),
+)
 
 /** A note key is always Ed25519. */
-export const isNoteKey: Check = (value) => isSpki('EdDSA', value)
+export const isNoteKey = described(
+  () => ({ type: 'string', description: 'DER SubjectPublicKeyInfo of an Ed25519 key, base64' }),
+  (value) => isSpki('EdDSA', value),
+)
 
 function isSpki(alg: 'EdDSA' | 'ES256', value: JsonValue): boolean {
   try {

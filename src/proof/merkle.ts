@@ -101,6 +101,48 @@ export function verifyInclusion(
     throw new ProofError('merkle_path', `leaf ${index} of ${size} leads to another root`)
 }
 
+/**
+ * RFC 9162 §2.1.4.2: the tree of `root2` begins with the leaves that the tree of `root1` has. Throws `merkle_range` for
+ * sizes that are not 1 ≤ size1 ≤ size2, `merkle_path` when the path does not join the two roots.
+ *
+ * Sizes and roots MUST come from something signed: anybody can make a tree that begins with any leaves.
+ */
+export function verifyConsistency(
+  sha256: Sha256,
+  size1: number,
+  size2: number,
+  path: readonly Uint8Array[],
+  root1: Uint8Array,
+  root2: Uint8Array,
+): void {
+  refuseOutside(size1 - 1, size2)
+  const ends = `from ${size1} to ${size2} leaves`
+  if (path.some((hash) => hash.length !== HASH_BYTES))
+    throw new ProofError('merkle_path', 'a hash of another length')
+  let at = size1 - 1
+  let last = size2 - 1
+  for (; at % 2 === 1; at = Math.floor(at / 2)) last = Math.floor(last / 2)
+  // At 0 the smaller tree is one perfect subtree of the larger, and its root is left out; so it is of equal trees.
+  const isRootKnown = at === 0 || size1 === size2
+  const start = isRootKnown ? root1 : path[0]
+  if (start === undefined) throw new ProofError('merkle_path', `no hash is too few ${ends}`)
+  let [hash1, hash2] = [start, start]
+  if (size1 === size2) last = 0
+  for (const sibling of isRootKnown ? path : path.slice(1)) {
+    if (last === 0) throw new ProofError('merkle_path', `${path.length} hashes are too many ${ends}`)
+    if (at % 2 === 1 || at === last) {
+      hash1 = nodeHash(sha256, sibling, hash1)
+      hash2 = nodeHash(sha256, sibling, hash2)
+      for (; at % 2 === 0; at /= 2) last /= 2 // levels on which the last node has no sibling
+    } else hash2 = nodeHash(sha256, hash2, sibling)
+    at = Math.floor(at / 2)
+    last = Math.floor(last / 2)
+  }
+  if (last !== 0) throw new ProofError('merkle_path', `${path.length} hashes are too few ${ends}`)
+  if (!equalBytes(hash1, root1) || !equalBytes(hash2, root2))
+    throw new ProofError('merkle_path', `the path ${ends} does not join the two roots`)
+}
+
 function refuseOutside(index: number, size: number): void {
   if (!Number.isSafeInteger(index) || !Number.isSafeInteger(size) || index < 0 || index >= size) {
     throw new ProofError('merkle_range', `leaf ${index} of ${size}`)

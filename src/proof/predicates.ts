@@ -111,7 +111,7 @@ const RECORD_CREATED = extend(
     gate: oneOf('principal', 'auto'),
     maxRevisions: integer(0, REVISIONS_MAX),
   },
-  { performer: idOf('agt'), deadline: isTime, tolerances: isObject, parent: idOf('rec') },
+  { performer: idOf('agt'), deadline: isTime, tolerances: isObject, parent: idOf('rec'), references: isHash },
 )
 
 const COMPLETION = extend(LATER, { completion: idOf('cmp') })
@@ -135,7 +135,7 @@ export const PREDICATES: Readonly<Record<EntryKind, Fields>> = {
   'key-created': KEY,
   'key-revoked': KEY,
   'type-registered': ALWAYS,
-  'record-notarized': extend(FIRST, { type: isTypeName }, { parent: idOf('rec') }),
+  'record-notarized': extend(FIRST, { type: isTypeName }, { parent: idOf('rec'), references: isHash }),
   'batch-notarized': extend(ALWAYS, {
     batch: idOf('bat'),
     count: integer(1, BATCH_COUNT_MAX),

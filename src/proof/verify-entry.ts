@@ -44,12 +44,7 @@ export function verifyEntry(
   shown: DocumentsShown = 'all',
 ): VerifiedEntry {
   const { sha256 } = providers
-  const envelope = verifySigned(line, findKey, providers)
-  const statement = parseStatement(envelope.payload)
-  verifyClaims(envelope, statement)
-  verifyLine(sha256, line, statement)
-  verifyDefinition(sha256, statement)
-  verifyKid(sha256, statement)
+  const { envelope, statement } = verifySignedEntry(line, findKey, providers)
   const items = verifyItems(sha256, line, statement)
   verifyDocuments(
     sha256,
@@ -57,10 +52,30 @@ export function verifyEntry(
     items === null ? signedDocuments(statement) : items.map(documentOfItem),
     shown,
   )
+  verifyReferences(sha256, line, statement)
   return { step: makeStep(line, envelope, statement, items), envelope, statement, items }
 }
 
-function verifySigned(line: EntryLine, findKey: FindKey, providers: ProofProviders): ParsedEnvelope {
+/** What a line says of the entry itself; the rest lies beside it. */
+export type SignedLine = Pick<EntryLine, 'kind' | 'recordedAt' | 'leaf' | 'envelope'>
+
+/** verifyEntry without items and documents: what an entry that is shown alone can be held to. */
+export function verifySignedEntry(
+  line: SignedLine,
+  findKey: FindKey,
+  providers: ProofProviders,
+): { readonly envelope: ParsedEnvelope; readonly statement: ParsedStatement } {
+  const { sha256 } = providers
+  const envelope = verifySigned(line, findKey, providers)
+  const statement = parseStatement(envelope.payload)
+  verifyClaims(envelope, statement)
+  verifyLine(sha256, line, statement)
+  verifyDefinition(sha256, statement)
+  verifyKid(sha256, statement)
+  return { envelope, statement }
+}
+
+function verifySigned(line: SignedLine, findKey: FindKey, providers: ProofProviders): ParsedEnvelope {
   const envelope = parseEnvelope(line.envelope)
   const kid = toHex(envelope.kid)
   const key = findKey(kid)
@@ -93,7 +108,7 @@ function verifyClaims(envelope: ParsedEnvelope, statement: ParsedStatement): voi
 }
 
 /** What the line repeats of the envelope, for those who search in it. */
-function verifyLine(sha256: Sha256, line: EntryLine, statement: ParsedStatement): void {
+function verifyLine(sha256: Sha256, line: SignedLine, statement: ParsedStatement): void {
   const said = { leaf: line.leaf, kind: line.kind, recordedAt: line.recordedAt }
   const signed = {
     leaf: toHex(leafHash(sha256, line.envelope)),
@@ -240,5 +255,29 @@ function verifyDocument(
       'document_digest',
       `${signed.name} has the digest ${digest}, signed is ${signed.sha256}`,
     )
+  }
+}
+
+/**
+ * References lie beside the payload and are signed with its salt: they are there as long as it is, and only where the
+ * statement says that there are any.
+ */
+function verifyReferences(sha256: Sha256, line: EntryLine, { predicate }: ParsedStatement): void {
+  const signed = predicate['references']
+  for (const { subject, salt, references = null } of line.documents) {
+    const isDue = signed !== undefined && salt !== null
+    if ((references !== null) !== isDue)
+      throw new ProofError(
+        'document_presence',
+        `the references of ${subject} are ${isDue ? 'missing' : 'not signed'}`,
+      )
+    if (references === null || salt === null) continue
+    const digest = toHex(documentDigest(sha256, salt, utf8Encode(canonicalize(references))))
+    if (digest !== signed) {
+      throw new ProofError(
+        'document_digest',
+        `the references of ${subject} have the digest ${digest}, signed is ${signed}`,
+      )
+    }
   }
 }

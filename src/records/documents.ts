@@ -1,14 +1,14 @@
 import type { Entropy } from '../entropy.ts'
 import { ApiError } from '../errors.ts'
-import { DOCUMENT_BYTES_MAX, METADATA_BYTES_MAX } from '../limits.ts'
-import { fromBase64Url } from '../proof/bytes.ts'
+import { DOCUMENT_BYTES_MAX, METADATA_BYTES_MAX, REFERENCES_BYTES_MAX } from '../limits.ts'
+import { fromBase64Url, toHex } from '../proof/bytes.ts'
 import { documentDigest } from '../proof/document.ts'
 import { canonicalize } from '../proof/jcs.ts'
 import type { JsonValue } from '../proof/json-text.ts'
 import { nativeProviders } from '../signing/native.ts'
 
 /** A document as it is stored: canonical text, salt, and the digest that the statement signs. */
-type SaltedDocument = {
+export type SaltedDocument = {
   readonly canonical: string
   readonly salt: Uint8Array
   readonly digest: Uint8Array
@@ -30,6 +30,21 @@ export function saltDocument(
   }
   const saltBytes = salt === undefined ? entropy.bytes16() : fromBase64Url(salt)
   return { canonical, salt: saltBytes, digest: documentDigest(nativeProviders.sha256, saltBytes, bytes) }
+}
+
+/** The list as it is stored, and the digest that the statement signs: with the payload's salt, and erased with it. */
+export function digestReferences(
+  references: readonly string[] | undefined,
+  salt: Uint8Array,
+): { readonly canonical: string; readonly digest: string } | null {
+  if (references === undefined || references.length === 0) return null
+  const canonical = canonicalize([...references])
+  const bytes = Buffer.from(canonical)
+  if (bytes.length > REFERENCES_BYTES_MAX) {
+    const detail = `the references have ${bytes.length} bytes in canonical form; at most ${REFERENCES_BYTES_MAX} are taken`
+    throw new ApiError('invalid_request', detail, { members: { path: '/references' } })
+  }
+  return { canonical, digest: toHex(documentDigest(nativeProviders.sha256, salt, bytes)) }
 }
 
 /** Free and unsigned; null when none was given. */

@@ -1,9 +1,10 @@
 import type pg from 'pg'
 import { findCheckpoint } from '../db/checkpoints.ts'
 import { getLedger } from '../db/ledgers.ts'
-import { type EntryRecordRow, type EntryRowRead, readEntries } from '../db/read-entries.ts'
+import { type EntryRecordRow, type EntryRowRead, type ItemRow, readEntries } from '../db/read-entries.ts'
 import { listEnvelopeKeys } from '../db/server-keys.ts'
 import { fromUuid } from '../db/uuid.ts'
+import { ApiError } from '../errors.ts'
 import { type BatchItem, itemBytes } from '../proof/batch.ts'
 import { formatVerifierKey } from '../proof/checkpoint.ts'
 import { formatId } from '../proof/ids.ts'
@@ -12,38 +13,58 @@ import { nativeProviders } from '../signing/native.ts'
 
 type Db = pg.Pool | pg.ClientBase
 
+/** `end` is exclusive. `endMax`: further than that the lines don't go, whatever was erased meanwhile. */
+type EntryRange = { readonly from: number; readonly end: number; readonly endMax: number }
+
 /**
- * Lines of docs/formats/export.md for the entries from seq `from` up to `end`, exclusive; each ends with a newline.
- * A document that is withheld is null as if erased, but with no entry that would say so.
+ * Lines of docs/formats/export.md for the entries from seq `from` up to `end`; each ends with a newline. Returns where they
+ * ended. A document that is withheld is null as if erased, but with no entry that would say so.
+ *
+ * Lines are read one after another, not at one moment. A document that is erased meanwhile is gone when its line's turn
+ * comes, and the entry that says so may stand beyond `end`: then the lines go on up to that entry, because without it nobody
+ * could tell the document from one that was deleted.
  */
 export async function* entryLines(
   db: Db,
   ledgerId: Uint8Array,
-  from: number,
-  end: number,
+  { from, end, endMax }: EntryRange,
   shown: DocumentsShown,
-): AsyncGenerator<string> {
-  for await (const { entry, records } of readEntries(db, ledgerId, from, end))
-    yield `${entryLine(entry, records, shown)}\n`
+): AsyncGenerator<string, number> {
+  let [at, to] = [from, end]
+  while (at < to) {
+    let explained = to
+    for await (const { entry, records } of readEntries(db, ledgerId, at, to)) {
+      for (const { payload_erased_seq } of records)
+        explained = Math.max(explained, Number(payload_erased_seq ?? 0) + 1)
+      yield `${entryLine(entry, records, shown)}\n`
+    }
+    at = to
+    to = Math.min(explained, endMax)
+  }
+  return at
 }
 
-/** A whole export: the ledger and its keys, its first `end` entries, and the newest checkpoint among them. */
+/**
+ * A whole export: the ledger and its keys, its first `end` entries (or more: see entryLines), and the newest checkpoint among
+ * them.
+ */
 export async function* exportLines(
   db: Db,
   ledgerId: Uint8Array,
   end: number,
   shown: DocumentsShown,
 ): AsyncGenerator<string> {
-  const [ledger, keys, checkpoint] = await Promise.all([
-    describeLedger(db, ledgerId),
-    listEnvelopeKeys(db),
-    findCheckpoint(db, ledgerId, end),
-  ])
+  const [ledger, keys] = await Promise.all([describeLedger(db, ledgerId), listEnvelopeKeys(db)])
   // Said, because a document that is withheld looks like one that was deleted.
   const withheld = shown === 'all' ? {} : { documents: shown }
   yield `${JSON.stringify({ export: 1, ledger, keys, ...withheld })}\n`
-  yield* entryLines(db, ledgerId, 0, end, shown)
-  yield `${JSON.stringify({ checkpoint })}\n`
+  const size = yield* entryLines(db, ledgerId, { from: 0, end, endMax: Number.MAX_SAFE_INTEGER }, shown)
+  // What was added may be signed with a key that the first line could not name: broken off, it is asked for again.
+  if (size > end && (await listEnvelopeKeys(db)).length > keys.length) {
+    const detail = 'during the export a document was erased and a key was rotated: export again'
+    throw new ApiError('unavailable', detail, { retryable: true, retryAfterMs: 1_000 })
+  }
+  yield `${JSON.stringify({ checkpoint: await findCheckpoint(db, ledgerId, size) })}\n`
 }
 
 /** What a verifier needs to know of a ledger. */
@@ -76,12 +97,18 @@ function renderDocument(r: EntryRecordRow, shown: DocumentsShown): string {
   const document = shown === 'all' ? r.payload?.toString('utf8') : undefined
   return (
     `{"subject":"${formatId('rec', fromUuid(r.record_id))}","digest":"${r.digest.toString('hex')}","salt":${salt},` +
-    `"document":${document ?? 'null'},"erasedBy":${r.payload_erased_seq ?? 'null'}}`
+    `"document":${document ?? 'null'},"erasedBy":${r.payload_erased_seq ?? 'null'}${renderReferences(r, shown)}}`
   )
 }
 
+/** A member of records that have some: of ten million that have none, each line stays as it is. */
+function renderReferences(r: EntryRecordRow, shown: DocumentsShown): string {
+  if (r.reference_list === null || shown === 'withheld') return ''
+  return `,"references":${r.reference_list.toString('utf8')}`
+}
+
 /** The object that was hashed as the record's leaf of its batch. */
-function itemOf(r: EntryRecordRow): BatchItem {
+export function itemOf(r: ItemRow): BatchItem {
   return {
     record: formatId('rec', fromUuid(r.record_id)),
     type: r.type,

@@ -1,16 +1,20 @@
 import { appendOne } from '../append/append-one.ts'
 import type { IdempotencyRow, RecordRow } from '../db/append-entries.ts'
+import { ApiError } from '../errors.ts'
+import { BATCH_TYPES_MAX } from '../limits.ts'
 import { type BatchItem, batchRoot, itemBytes, itemLeaf } from '../proof/batch.ts'
+import type { Signer } from '../proof/crypto.ts'
 import { formatId } from '../proof/ids.ts'
 import { nativeProviders } from '../signing/native.ts'
 import type { Caller } from '../tenancy/caller.ts'
-import { canonicalMetadata, parseTime, saltDocument } from './documents.ts'
+import { BUILT_IN_TYPES, type RecordType } from '../types/built-in.ts'
+import { canonicalMetadata, parseTime, type SaltedDocument, saltDocument } from './documents.ts'
 import type { WriteDeps } from './notarize.ts'
 import type { OnBehalfOf } from './on-behalf-of.ts'
 import { renderBatch } from './render.ts'
 import { signNotarization } from './sign-notarization.ts'
 import { toBase64Url, toHex } from './text-of-bytes.ts'
-import { getNotarizableType } from './types.ts'
+import { findNotarizable, verifyPayload } from './typed-payload.ts'
 
 type BatchRequestItem = {
   readonly type: string
@@ -41,12 +45,64 @@ export async function notarizeBatch(
   caller: Caller,
   request: BatchRequest,
 ): Promise<BatchResult> {
-  const written = await appendOne(deps.appender, () => buildBatch(deps, caller, request))
+  const items = await prepareItems(deps, caller, request.items)
+  const build = (signer: Signer) => buildBatch(deps, signer, caller, { ...request, items })
+  const written = await appendOne(deps, caller, build)
   if (written.replayed) return { replayedSeq: written.seq }
   return { batch: written.built.render(written.seq, written.chain) }
 }
 
-async function buildBatch(deps: WriteDeps, caller: Caller, request: BatchRequest) {
+/** An item whose type was found, and whose payload is as the type wants it. */
+type PreparedItem = Omit<BatchRequestItem, 'type' | 'payload'> & {
+  readonly type: RecordType
+  readonly payload: SaltedDocument
+}
+
+type PreparedBatch = Omit<BatchRequest, 'items'> & { readonly items: readonly PreparedItem[] }
+
+/** Before the time is taken that is signed: the ledger may have to wait for its share of validation. */
+async function prepareItems(
+  deps: WriteDeps,
+  caller: Caller,
+  items: readonly BatchRequestItem[],
+): Promise<PreparedItem[]> {
+  const types = await findTypes(deps, caller, items)
+  const prepared: PreparedItem[] = []
+  for (const [index, item] of items.entries()) {
+    if (index > 0 && index % ITEMS_PER_TURN === 0) await new Promise(setImmediate)
+    const members = { index }
+    const type = types.get(item.type)!
+    const payload = saltDocument(deps.entropy, item.payload, undefined, members)
+    const document = { value: item.payload, canonical: payload.canonical }
+    const verified = verifyPayload(deps, caller, type, document, members)
+    if (verified) await verified
+    prepared.push({ ...item, type, payload })
+  }
+  return prepared
+}
+
+/** Each type once, in the order of the items. */
+async function findTypes(
+  deps: WriteDeps,
+  caller: Caller,
+  items: readonly BatchRequestItem[],
+): Promise<ReadonlyMap<string, RecordType>> {
+  const types = new Map<string, RecordType>()
+  let registered = 0
+  for (const [index, { type: name }] of items.entries()) {
+    if (types.has(name)) continue
+    if (!BUILT_IN_TYPES.has(name) && ++registered > BATCH_TYPES_MAX) {
+      throw new ApiError('invalid_request', `a batch has records of at most ${BATCH_TYPES_MAX} types`, {
+        members: { path: `/records/${index}/type`, index },
+      })
+    }
+    const found = findNotarizable(deps, caller, name, { index })
+    types.set(name, found instanceof Promise ? await found : found)
+  }
+  return types
+}
+
+async function buildBatch(deps: WriteDeps, signer: Signer, caller: Caller, request: PreparedBatch) {
   const recordedAtMs = deps.now()
   const records: RecordRow[] = []
   const views: { id: string; digest: string; salt: string }[] = []
@@ -61,7 +117,7 @@ async function buildBatch(deps: WriteDeps, caller: Caller, request: BatchRequest
 
   const batchId = deps.entropy.uuidv7(recordedAtMs)
   const batch = formatId('bat', batchId)
-  const entry = signNotarization(deps.signer, caller, {
+  const entry = signNotarization(signer, caller, {
     kind: 'batch-notarized',
     subject: { id: batchId, name: batch, digest: toHex(batchRoot(nativeProviders.sha256, leaves)) },
     recordedAtMs,
@@ -80,14 +136,13 @@ async function buildBatch(deps: WriteDeps, caller: Caller, request: BatchRequest
 
 function buildItem(
   deps: WriteDeps,
-  request: BatchRequest,
+  request: PreparedBatch,
   recordedAtMs: number,
-  item: BatchRequestItem,
+  item: PreparedItem,
   index: number,
 ) {
   const members = { index }
-  const type = getNotarizableType(item.type, members)
-  const payload = saltDocument(deps.entropy, item.payload, undefined, members)
+  const { type, payload } = item
   const metadata = canonicalMetadata(item.metadata, members)
   const occurredAtMs =
     item.occurredAt === undefined ? null : parseTime(item.occurredAt, `/records/${index}/occurredAt`, members)
@@ -113,6 +168,8 @@ function buildItem(
     occurredAtMs,
     traceparent: request.traceparent,
     metadata,
+    parentId: null,
+    references: null,
   }
   return {
     record,

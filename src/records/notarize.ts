@@ -1,24 +1,30 @@
-import { appendOne } from '../append/append-one.ts'
-import type { Appender } from '../append/appender.ts'
+import { type AppendDeps, appendOne } from '../append/append-one.ts'
 import type { IdempotencyRow } from '../db/append-entries.ts'
 import type { Entropy } from '../entropy.ts'
 import type { Signer } from '../proof/crypto.ts'
 import { formatId } from '../proof/ids.ts'
 import type { Caller } from '../tenancy/caller.ts'
-import { canonicalMetadata, parseTime, saltDocument } from './documents.ts'
+import type { RecordType } from '../types/built-in.ts'
+import {
+  canonicalMetadata,
+  digestReferences,
+  parseTime,
+  type SaltedDocument,
+  saltDocument,
+} from './documents.ts'
+import type { ParentRecord } from './lineage.ts'
 import type { OnBehalfOf } from './on-behalf-of.ts'
 import { renderRecord } from './render.ts'
 import { signNotarization } from './sign-notarization.ts'
 import { toBase64Url, toHex } from './text-of-bytes.ts'
-import { getNotarizableType } from './types.ts'
+import { findNotarizable, type TypeDeps, verifyPayload } from './typed-payload.ts'
 
 /** What writing needs; opened once a process. */
-export type WriteDeps = {
-  readonly appender: Appender
-  readonly signer: Signer
-  readonly entropy: Entropy
-  readonly now: () => number
-}
+export type WriteDeps = AppendDeps &
+  TypeDeps & {
+    readonly entropy: Entropy
+    readonly now: () => number
+  }
 
 type NotarizeRequest = {
   readonly type: string
@@ -27,6 +33,8 @@ type NotarizeRequest = {
   readonly metadata?: unknown
   readonly occurredAt?: string | undefined
   readonly onBehalfOf: OnBehalfOf | null
+  readonly parent: ParentRecord | null
+  readonly references?: readonly string[] | undefined
   readonly traceparent: string | null
   readonly idempotency: IdempotencyRow | null
 }
@@ -40,14 +48,25 @@ export async function notarize(
   caller: Caller,
   request: NotarizeRequest,
 ): Promise<NotarizeResult> {
-  const written = await appendOne(deps.appender, () => buildNotarization(deps, caller, request))
+  const found = findNotarizable(deps, caller, request.type)
+  const type = found instanceof Promise ? await found : found
+  const payload = saltDocument(deps.entropy, request.payload, request.salt)
+  const verified = verifyPayload(deps, caller, type, { value: request.payload, canonical: payload.canonical })
+  if (verified) await verified
+  const build = (signer: Signer) => buildNotarization(deps, signer, caller, { ...request, type, payload })
+  const written = await appendOne(deps, caller, build)
   if (written.replayed) return { replayedSeq: written.seq }
   return { record: written.built.render(written.seq, written.chain) }
 }
 
-function buildNotarization(deps: WriteDeps, caller: Caller, request: NotarizeRequest) {
-  const type = getNotarizableType(request.type)
-  const payload = saltDocument(deps.entropy, request.payload, request.salt)
+function buildNotarization(
+  deps: WriteDeps,
+  signer: Signer,
+  caller: Caller,
+  request: Omit<NotarizeRequest, 'type' | 'payload'> & { type: RecordType; payload: SaltedDocument },
+) {
+  const { type, payload } = request
+  const references = digestReferences(request.references, payload.salt)
   const metadata = canonicalMetadata(request.metadata)
   const occurredAtMs = request.occurredAt === undefined ? null : parseTime(request.occurredAt, '/occurredAt')
   const recordedAtMs = deps.now()
@@ -56,7 +75,7 @@ function buildNotarization(deps: WriteDeps, caller: Caller, request: NotarizeReq
   const occurredAt = occurredAtMs === null ? null : new Date(occurredAtMs).toISOString()
   const digest = toHex(payload.digest)
 
-  const entry = signNotarization(deps.signer, caller, {
+  const entry = signNotarization(signer, caller, {
     kind: 'record-notarized',
     subject: { id: recordId, name: record, digest },
     recordedAtMs,
@@ -67,6 +86,8 @@ function buildNotarization(deps: WriteDeps, caller: Caller, request: NotarizeReq
       ...(request.onBehalfOf && { onBehalfOf: request.onBehalfOf.agent }),
       ...(occurredAt && { occurredAt }),
       ...(request.traceparent && { traceparent: request.traceparent }),
+      ...(request.parent && { parent: request.parent.record }),
+      ...(references && { references: references.digest }),
     },
     idempotency: request.idempotency,
     records: [
@@ -81,6 +102,8 @@ function buildNotarization(deps: WriteDeps, caller: Caller, request: NotarizeReq
         occurredAtMs,
         traceparent: request.traceparent,
         metadata,
+        parentId: request.parent?.recordId ?? null,
+        references: references?.canonical ?? null,
       },
     ],
   })
@@ -98,11 +121,14 @@ function buildNotarization(deps: WriteDeps, caller: Caller, request: NotarizeReq
       actor: caller.agent,
       key: caller.key,
       onBehalfOf: request.onBehalfOf?.agent ?? null,
+      parent: request.parent?.record ?? null,
+      references: references?.canonical ?? null,
       occurredAt,
       recordedAt: new Date(recordedAtMs).toISOString(),
       entry: { seq, kind: 'record-notarized', leaf: toHex(entry.leaf), chain },
       batch: null,
       metadata,
+      erasure: null,
     })
   return { entry, render }
 }

@@ -50,7 +50,10 @@ async function refuseUnknown(
     agents.map((a) => a.agentId),
   )
   for (const { agent, agentId } of agents) {
-    if (found.has(Buffer.from(agentId).toString('hex'))) continue
+    const known = found.get(Buffer.from(agentId).toString('hex'))
+    if (known && !known.disabled) continue
+    if (known)
+      throw new ApiError('agent_disabled', `${agent} was disabled`, { members: { ...membersOf(agent) } })
     throw new ApiError('unknown_agent', `the ledger has no agent ${agent}`, {
       members: { ...membersOf(agent) },
     })

@@ -1,7 +1,7 @@
 /**
  * A record as the API shows it. Concatenated, because that costs a third of JSON.stringify (1.0 instead of
- * 3.2 µs): every string below is an id, a hash, a time or a type name, so that none needs escaping; payload and
- * metadata are canonical JSON already.
+ * 3.2 µs): every string below is an id, a hash, a time or a type name, so that none needs escaping; payload,
+ * references and metadata are canonical JSON already.
  */
 type RecordView = {
   readonly id: string
@@ -17,11 +17,24 @@ type RecordView = {
   readonly actor: string
   readonly key: string
   readonly onBehalfOf: string | null
+  readonly parent: string | null
+  /** Canonical JSON; null without, and once erased. */
+  readonly references: string | null
   readonly occurredAt: string | null
   readonly recordedAt: string
   readonly entry: EntryView
   readonly batch: string | null
   readonly metadata: string | null
+  readonly erasure: ErasureView | null
+}
+
+/** Who erased the payload, and all that lay with it. */
+export type ErasureView = {
+  /** null where the entry that is said to erase it can't be read: nobody signed that, and verify names it. */
+  readonly code: string | null
+  readonly by: string
+  readonly recordedAt: string
+  readonly seq: number
 }
 
 export type EntryView = {
@@ -36,10 +49,16 @@ export function renderRecord(r: RecordView): string {
     `{"id":"${r.id}","ledger":"${r.ledger}","type":"${r.type}","state":"${r.state}","version":${r.version},` +
     `"nextEvents":${r.nextEvents.length === 0 ? '[]' : `["${r.nextEvents.join('","')}"]`},` +
     `"payload":${r.payload ?? 'null'},"salt":${quote(r.salt)},"digest":"${r.digest}",` +
-    `"actor":"${r.actor}","key":"${r.key}","onBehalfOf":${quote(r.onBehalfOf)},` +
+    `"actor":"${r.actor}","key":"${r.key}","onBehalfOf":${quote(r.onBehalfOf)},"parent":${quote(r.parent)},` +
+    `"references":${r.references ?? 'null'},` +
     `"occurredAt":${quote(r.occurredAt)},"recordedAt":"${r.recordedAt}","entry":${renderEntry(r.entry)},` +
-    `"batch":${quote(r.batch)},"metadata":${r.metadata ?? 'null'}}`
+    `"batch":${quote(r.batch)},"metadata":${r.metadata ?? 'null'},"erasure":${renderErasure(r.erasure)}}`
   )
+}
+
+function renderErasure(e: ErasureView | null): string {
+  if (e === null) return 'null'
+  return `{"code":${quote(e.code)},"by":"${e.by}","recordedAt":"${e.recordedAt}","seq":${e.seq}}`
 }
 
 function renderEntry(e: EntryView): string {

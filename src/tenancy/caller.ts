@@ -4,6 +4,7 @@ import { findApiKey } from '../db/api-keys.ts'
 import { KEY_CACHE_AGE_MS_MAX, KEY_CACHE_KEYS_MAX } from '../limits.ts'
 import { formatId } from '../proof/ids.ts'
 import { findLedgerOfKey, hashKey, type KeyMac } from './api-keys.ts'
+import type { RateLimit } from './rate-limits.ts'
 import type { Scope } from './scopes.ts'
 
 /** Who calls: an agent of a ledger, by one of its keys. */
@@ -11,12 +12,16 @@ export type Caller = {
   readonly ledger: string
   readonly ledgerId: Uint8Array
   readonly issuer: string
+  /** What the ledger's entries were signed with when the key was looked up: lower-case hex. */
+  readonly envelopeKid: string
   readonly agent: string
   readonly agentId: Uint8Array
   readonly key: string
   readonly keyId: Uint8Array
   readonly scopes: ReadonlySet<Scope>
   readonly expiresAtMs: number | null
+  readonly keyLimit: RateLimit | null
+  readonly ledgerLimit: RateLimit | null
 }
 
 export type CallerLog = { error(details: object, message: string): void }
@@ -51,6 +56,15 @@ export class CallerCache {
     return this.#read(cacheKey, ledgerId, secretHash)
   }
 
+  /** Something about a key was changed here: whoever asks next is answered with what the database says. */
+  clear(): void {
+    this.#callers.clear()
+  }
+
+  get size(): number {
+    return this.#callers.size
+  }
+
   #read(cacheKey: string, ledgerId: Uint8Array, secretHash: Buffer): Promise<Caller | null> {
     // The oldest goes first; unknown keys are kept as well, so that they can't be used to load the database.
     this.#callers.delete(cacheKey)
@@ -69,12 +83,15 @@ export class CallerCache {
       ledger: formatId('led', ledgerId),
       ledgerId,
       issuer: row.issuer,
+      envelopeKid: row.envelopeKid,
       agent: formatId('agt', row.agentId),
       agentId: row.agentId,
       key: formatId('key', row.keyId),
       keyId: row.keyId,
       scopes: new Set(row.scopes as Scope[]),
       expiresAtMs: row.expiresAtMs,
+      keyLimit: row.keyLimit,
+      ledgerLimit: row.ledgerLimit,
     }
     // Who can write to the table could otherwise have the server sign as any agent.
     const mac = this.#keyMac({ ...caller, scopes: row.scopes, secretHash })

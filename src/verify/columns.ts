@@ -4,7 +4,7 @@ import type { Sha256 } from '../proof/crypto.ts'
 import type { ProofError } from '../proof/error.ts'
 import { type IdPrefix, parseId } from '../proof/ids.ts'
 import { keyThumbprint, parsePublicKey } from '../proof/keys.ts'
-import { ENTRY_KINDS } from '../proof/kinds.ts'
+import { ENTRY_KINDS, type EntryKind } from '../proof/kinds.ts'
 import type { ParsedStatement } from '../proof/statement.ts'
 import type { VerifiedEntry } from '../proof/verify-entry.ts'
 import { contradiction } from './contradiction.ts'
@@ -28,7 +28,12 @@ export type EntryColumns = {
   readonly records: readonly RecordColumns[]
   readonly agents: readonly AgentColumns[]
   readonly keys: readonly KeyColumns[]
-  readonly idempotencyActorIds: readonly string[]
+  readonly disabledAgentIds: readonly string[]
+  readonly revokedKeyIds: readonly string[]
+  readonly types: readonly TypeColumns[]
+  readonly erasures: readonly ErasureColumns[]
+  readonly closures: readonly ClosureColumns[]
+  readonly idempotencyKeys: readonly IdempotencyColumns[]
   readonly ledger: LedgerColumns | null
 }
 
@@ -47,6 +52,13 @@ export type RecordColumns = {
   readonly digest: string
   /** Whether the payload's very bytes have the digest, not only the JSON that they are. */
   readonly isCanonical: boolean
+  readonly parentId: string | null
+  /** Of the stored bytes, by the payload's salt; null where one of both is gone. */
+  readonly referencesDigest: string | null
+  /** Whether its payload was taken away, but not all that lies with it. */
+  readonly isHalfErased: boolean
+  /** Whether a search finds it by just the references that it has. */
+  readonly isFoundByReferences: boolean
 }
 
 type AgentColumns = { readonly agentId: string; readonly name: string }
@@ -55,6 +67,24 @@ type KeyColumns = {
   readonly agentId: string
   readonly scopes: readonly string[]
   readonly expiresAtUs: string | null
+}
+export type TypeColumns = {
+  readonly name: string
+  readonly digest: string
+  /** The hash of the definition's bytes. */
+  readonly definition: string
+  readonly gated: boolean
+  /** Whether the definition says so; null where it is no JSON object. */
+  readonly isDefinedGated: boolean | null
+}
+type ClosureColumns = { readonly knownSize: string; readonly knownChain: string }
+type ErasureColumns = { readonly subjectId: string; readonly document: string }
+type IdempotencyColumns = {
+  readonly actorId: string
+  /** Whether the fingerprint of its request is gone. */
+  readonly isForgotten: boolean
+  /** Whether it should be: it goes with the first of the entry's documents that is taken away. */
+  readonly isOfErased: boolean
 }
 export type LedgerColumns = {
   readonly name: string | null
@@ -82,14 +112,25 @@ export function verifyColumns(entry: VerifiedEntry, columns: EntryColumns, sha25
   verifyRecordRows(entry, columns.records, `${step.seq}`)
   compareRows('agents', columns.agents, agentRows(statement))
   compareRows('api_keys', columns.keys, keyRows(statement))
+  compare('agents', 'disabled_seq', columns.disabledAgentIds, endedIds(statement, 'agent-disabled', 'agt'))
+  compare('api_keys', 'revoked_seq', columns.revokedKeyIds, endedIds(statement, 'key-revoked', 'key'))
+  verifyTypeRows(statement, columns.types)
   compareRows('ledgers', columns.ledger ? [columns.ledger] : [], ledgerRows(statement, sha256))
-  verifyIdempotencyRows(statement, columns.idempotencyActorIds)
+  compareRows('erasures', columns.erasures, erasureRows(statement))
+  compareRows('ledger_closures', columns.closures, closureRows(statement))
+  verifyIdempotencyRows(statement, columns.idempotencyKeys)
 }
 
 /** A request has one key at most, and an actor's keys are his own. */
-function verifyIdempotencyRows(statement: ParsedStatement, actorIds: readonly string[]): void {
-  if (actorIds.length > 1) throw columnContradiction('idempotency_keys', 'seq', actorIds.length, 1)
-  for (const actorId of actorIds) compare('idempotency_keys', 'actor_id', actorId, actorUuid(statement))
+function verifyIdempotencyRows(statement: ParsedStatement, rows: readonly IdempotencyColumns[]): void {
+  if (rows.length > 1) throw columnContradiction('idempotency_keys', 'seq', rows.length, 1)
+  for (const { actorId, isForgotten, isOfErased } of rows) {
+    compare('idempotency_keys', 'actor_id', actorId, actorUuid(statement))
+    if (isForgotten !== isOfErased)
+      throw contradiction(
+        `idempotency_keys: a fingerprint ${isForgotten ? 'is missing' : 'outlives what was erased'}`,
+      )
+  }
 }
 
 /** The rows of the records that the entry makes, in order, and no others. */
@@ -99,10 +140,16 @@ function verifyRecordRows(entry: VerifiedEntry, rows: readonly RecordColumns[], 
     throw contradiction(`records: ${rows.length} rows begin at seq ${seq}, signed are ${expected.length}`)
   }
   for (const [i, row] of rows.entries()) {
-    const { state, version, lastSeq, lastSubjectId, isCanonical, ...fixed } = row
+    const { state, version, lastSeq, lastSubjectId, isCanonical, ...rest } = row
+    const { referencesDigest, isFoundByReferences, isHalfErased, ...fixed } = rest
     compareRows('records', [fixed], [expected[i]!])
     if (!isCanonical)
       throw columnContradiction('records', 'payload', 'not the bytes that were hashed', 'canonical JSON')
+    if (referencesDigest !== null)
+      compare('records', 'reference_list', referencesDigest, entry.statement.predicate['references'] ?? null)
+    if (isHalfErased)
+      throw contradiction(`records: ${row.recordId} is erased, its metadata or references are not`)
+    if (!isFoundByReferences) throw contradiction(`record_references: not those of ${row.recordId}`)
     // The entry at last_seq compares state and version, where it is a later one.
     if (lastSeq !== seq) compare('records', 'last_seq', lastSubjectId, row.recordId)
     else {
@@ -119,7 +166,14 @@ function verifyRecordRows(entry: VerifiedEntry, rows: readonly RecordColumns[], 
 
 type FixedRecordColumns = Omit<
   RecordColumns,
-  'state' | 'version' | 'lastSeq' | 'lastSubjectId' | 'isCanonical'
+  | 'state'
+  | 'version'
+  | 'lastSeq'
+  | 'lastSubjectId'
+  | 'isCanonical'
+  | 'referencesDigest'
+  | 'isFoundByReferences'
+  | 'isHalfErased'
 >
 
 function recordRows({ statement, items }: VerifiedEntry): FixedRecordColumns[] {
@@ -134,10 +188,11 @@ function recordRows({ statement, items }: VerifiedEntry): FixedRecordColumns[] {
       occurredAtUs: item.occurredAt === undefined ? null : microseconds(item.occurredAt),
       traceparent: item.traceparent ?? null,
       digest: item.digest,
+      parentId: null,
     }))
   }
   if (statement.kind !== 'record-notarized' && statement.kind !== 'record-created') return []
-  const { type, occurredAt, traceparent } = statement.predicate as Record<string, string | undefined>
+  const { type, occurredAt, traceparent, parent } = statement.predicate as Record<string, string | undefined>
   return [
     {
       recordId: uuidOf('rec', statement.subjects[0].name),
@@ -148,6 +203,7 @@ function recordRows({ statement, items }: VerifiedEntry): FixedRecordColumns[] {
       occurredAtUs: occurredAt === undefined ? null : microseconds(occurredAt),
       traceparent: traceparent ?? null,
       digest: statement.subjects[0].sha256,
+      parentId: parent === undefined ? null : uuidOf('rec', parent),
     },
   ]
 }
@@ -174,6 +230,36 @@ function keyRows({ kind, subjects, predicate }: ParsedStatement): KeyColumns[] {
   ]
 }
 
+/** A type's entry signs the digest of its definition; the rest of the row is what the definition says. */
+function verifyTypeRows({ kind, subjects }: ParsedStatement, rows: readonly TypeColumns[]): void {
+  const [{ name, sha256 }] = subjects
+  const signed = kind === 'type-registered' ? [{ name, digest: sha256, definition: sha256 }] : []
+  compareRows<Pick<TypeColumns, 'name' | 'digest' | 'definition'>>('types', rows, signed)
+  for (const { gated, isDefinedGated } of rows) compare('types', 'gated', gated, isDefinedGated)
+}
+
+function erasureRows({ kind, subjects }: ParsedStatement): ErasureColumns[] {
+  if (kind !== 'payload-erased') return []
+  const [{ name }] = subjects
+  return [{ subjectId: subjectUuidOf(name)!, document: documentOf(name) }]
+}
+
+function closureRows({ kind, predicate }: ParsedStatement): ClosureColumns[] {
+  if (kind !== 'ledger-restored') return []
+  const { size, chain } = predicate['known'] as { size: number; chain: string }
+  return [{ knownSize: `${size}`, knownChain: chain }]
+}
+
+/** A record's payload is called after the record, and so on (docs/formats/statements.md). */
+function documentOf(name: string): string {
+  return name.startsWith('rec_') && !name.includes('/') ? 'payload' : name
+}
+
+/** Whom an entry of this kind ends: its subject. */
+function endedIds({ kind, subjects }: ParsedStatement, ending: EntryKind, prefix: IdPrefix): string[] {
+  return kind === ending ? [uuidOf(prefix, subjects[0].name)] : []
+}
+
 function ledgerRows({ kind, predicate }: ParsedStatement, sha256: Sha256): LedgerColumns[] {
   if (kind !== 'ledger-created') return []
   const { name, issuer, origin, noteKey } = predicate['definition'] as Record<string, string>
@@ -185,7 +271,11 @@ const ID_PREFIXES: readonly IdPrefix[] = ['rec', 'bat', 'led', 'agt', 'key', 'cm
 
 /** Of a type there is no uuid; of an erased document it is the record's or completion's. */
 function subjectUuid({ subjects }: ParsedStatement): string | null {
-  const [id] = subjects[0].name.split('/')
+  return subjectUuidOf(subjects[0].name)
+}
+
+function subjectUuidOf(name: string): string | null {
+  const [id] = name.split('/')
   const prefix = ID_PREFIXES.find((known) => id!.startsWith(`${known}_`))
   return prefix ? uuidOf(prefix, id!) : null
 }

@@ -2,6 +2,7 @@ import {
   type AuditedServerKey,
   type AuditedTile,
   canReadIdempotencyKeys,
+  countOverdueErasures,
   getAuditedLedger,
   type LedgerSnapshot,
   listLedgerIds,
@@ -46,6 +47,8 @@ export function database(url: string, ledger: string | null): LedgerSource {
 }
 
 const SMALL_ENTRIES_MAX = 2_000
+/** The worker takes a document away within seconds. */
+const ERASURE_OVERDUE_MS = 10 * 60_000
 
 async function openLedger(
   snapshot: LedgerSnapshot,
@@ -66,7 +69,10 @@ async function openLedger(
     keys: serverKeys.filter((key) => key.use === 'envelope').map(keyHint),
     total: Number(row.size ?? 0),
     isSmall: Number(row.size ?? 0) < SMALL_ENTRIES_MAX,
-    notices: mayReadKeys ? [] : ['this login may not read idempotency keys: they were not compared'],
+    notices: [
+      ...(mayReadKeys ? [] : ['this login may not read idempotency keys: they were not compared']),
+      ...overdueNotice(await countOverdueErasures(client, ledgerId, ERASURE_OVERDUE_MS)),
+    ],
     chunks: () => translatedRows(name, reader.chunks()),
     observer: {
       node: (level, index, hash) => tree.node(level, index, hash),
@@ -83,6 +89,14 @@ async function openLedger(
     },
     close: () => snapshot.close(),
   }
+}
+
+/** No fault of integrity: the entry comes first, and nobody is shown the document. But somebody should look. */
+function overdueNotice(count: number): string[] {
+  if (count === 0) return []
+  return [
+    `${count} erased documents are still stored after more than 10 minutes: does a worker run, and what does it log?`,
+  ]
 }
 
 async function chooseLedger(
@@ -104,7 +118,8 @@ async function chooseLedger(
   throw new SourceError('usage', `${name} holds ${ids.length} ledgers: choose one with --ledger\n  ${shown}`)
 }
 
-function keyHint({ kid, alg, spki, compromised_at }: AuditedServerKey) {
+/** A published key, as verification takes it. */
+export function keyHint({ kid, alg, spki, compromised_at }: AuditedServerKey) {
   return {
     kid: toHex(kid),
     alg,

@@ -13,7 +13,7 @@ const CHUNKS_IN_FLIGHT_PER_WORKER = 3
 
 /** `threads` ≤ 1: in this thread. */
 export async function openEntryPool(context: EntryContext, threads: number): Promise<EntryPool> {
-  return threads <= 1 ? inProcess(context) : onThreads(context, threads)
+  return threads <= 1 ? inProcess(context) : openEntryThreads(context, threads)
 }
 
 async function inProcess(context: EntryContext): Promise<EntryPool> {
@@ -25,7 +25,8 @@ async function inProcess(context: EntryContext): Promise<EntryPool> {
   }
 }
 
-function onThreads(context: EntryContext, threads: number): EntryPool {
+/** Even one thread is another one: this thread serves others meanwhile. */
+export function openEntryThreads(context: EntryContext, threads: number): EntryPool {
   const members = Array.from({ length: threads }, () => openMember(context))
   return {
     chunksInFlightMax: threads * CHUNKS_IN_FLIGHT_PER_WORKER,

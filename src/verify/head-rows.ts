@@ -17,9 +17,20 @@ export function verifyHead(row: AuditedLedger, summary: LedgerSummary, tree: Tre
   if (summary.size > 0 && toHex(row.envelope_kid!) !== summary.currentKid) {
     throw contradiction(`chain_heads.envelope_kid is not the current key, ${summary.currentKid}`)
   }
+  verifyClosed(row)
   if (summary.size === 0 && row.name !== null) throw contradiction('ledgers: a row, but there are no entries')
   if (tree.frontier === null || !equalBytes(tree.frontier, row.tree_hashes ?? new Uint8Array(0))) {
     throw contradiction(`tree_frontiers: not the frontier of the first ${row.tree_size} entries`)
+  }
+}
+
+/** Frozen is what the operator says, in no entry; restored is what a closure explains. */
+function verifyClosed({ closed, awaits_acknowledgement }: AuditedLedger): void {
+  const isKnown = closed === null || closed === 'frozen' || closed === 'restored'
+  if (!isKnown || (closed === 'restored') !== awaits_acknowledgement) {
+    throw contradiction(
+      `chain_heads.closed is ${closed}, and ${awaits_acknowledgement ? 'a' : 'no'} row of ledger_closures waits for its entry`,
+    )
   }
 }
 

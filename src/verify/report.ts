@@ -1,4 +1,5 @@
 import type { DocumentsShown } from '../proof/verify-entry.ts'
+import type { Erasure } from './erasures.ts'
 
 /** What a verification found, and what the finding rests on (docs/cli.md). */
 export type VerifyReport = Findings & Outcome
@@ -26,6 +27,8 @@ type Findings = {
   readonly checkpoint: CheckpointTrust
   /** Size of the largest checkpoint of that trust that the ledger was found to extend. */
   readonly covered: number
+  /** In order. Of a ledger that was refused: those up to there. */
+  readonly erasures: readonly Erasure[]
   readonly notices: readonly string[]
 }
 
@@ -56,6 +59,7 @@ export function formatReport(report: VerifyReport): string {
     `checkpoint=${report.checkpoint}`,
     `covered=${report.covered} of ${report.entries}`,
   ]
+  if (report.erasures.length > 0) parts.push(`erased=${report.erasures.length}`)
   if (report.documents === 'withheld') parts.push('documents=withheld')
   return `INTEGRITY_OK ${parts.join(' ')}${report.entries === 0 ? ' (the ledger is empty)' : ''}`
 }

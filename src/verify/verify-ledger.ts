@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { ProofError } from '../proof/error.ts'
 import { LedgerVerifier } from '../proof/verify-ledger.ts'
 import { type EntryPool, openEntryPool } from './entry-pool.ts'
+import { type Erasure, erasureOf } from './erasures.ts'
 import { unpackSteps } from './packed-steps.ts'
 import { loadProviders } from './providers.ts'
 import {
@@ -62,6 +63,7 @@ function unreadReport(name: string, { code, detail }: ProofError): VerifyReport 
     firstKid: null,
     checkpoint: 'none',
     covered: 0,
+    erasures: [],
     failure: { seq: null, code, reason: detail },
     notices: [],
   }
@@ -83,7 +85,8 @@ async function verifyOpened(
       ...(opened.observer && { onNode: opened.observer.node }),
     },
   )
-  const failure = await findFailure(opened, pool, verifier, options)
+  const erasures: Erasure[] = []
+  const failure = await findFailure({ opened, pool, verifier, erasures, options })
   const { ledger, firstKid, size, records } = verifier.summary
   return {
     ...outcomeOf(failure),
@@ -95,18 +98,24 @@ async function verifyOpened(
     keys: keyTrust(ledger, firstKid, options),
     firstKid,
     ...checkpointTrust(verifier),
+    erasures,
     notices: [...(opened.notices ?? []), ...(notice === null ? [] : [notice])],
   }
 }
 
-async function findFailure(
-  opened: OpenLedger,
-  pool: EntryPool,
-  verifier: LedgerVerifier,
-  options: VerifyOptions,
-): Promise<VerifyFailure | null> {
+type Verification = {
+  readonly opened: OpenLedger
+  readonly pool: EntryPool
+  readonly verifier: LedgerVerifier
+  /** Those that were verified so far. */
+  readonly erasures: Erasure[]
+  readonly options: VerifyOptions
+}
+
+async function findFailure(verification: Verification): Promise<VerifyFailure | null> {
+  const { opened, verifier, options } = verification
   try {
-    await verifyChunks(opened, pool, verifier, options)
+    await verifyChunks(verification)
   } catch (error) {
     if (error instanceof ProofError)
       return { seq: verifier.summary.size, code: error.code, reason: error.detail }
@@ -124,16 +133,12 @@ async function findFailure(
 }
 
 /** Back-pressure: the source is read no further than the pool's workers are behind. */
-async function verifyChunks(
-  opened: OpenLedger,
-  pool: EntryPool,
-  verifier: LedgerVerifier,
-  options: VerifyOptions,
-): Promise<void> {
+async function verifyChunks(verification: Verification): Promise<void> {
+  const { opened, pool, verifier, options } = verification
   const inFlight: { chunk: EntryChunk; result: Promise<ChunkResult> }[] = []
   const settleFirst = async () => {
     const { chunk, result } = inFlight.shift()!
-    followChunk(opened, verifier, chunk, await result)
+    followChunk(verification, chunk, await result)
     options.onProgress?.({ entries: verifier.summary.size, done: chunk.progress, total: opened.total })
   }
   const unread = await eachUntilRefused(opened.chunks(), async (chunk) => {
@@ -171,14 +176,15 @@ function proofErrorOrThrow(error: unknown): ProofError {
 }
 
 function followChunk(
-  opened: OpenLedger,
-  verifier: LedgerVerifier,
+  { opened, verifier, erasures }: Verification,
   chunk: EntryChunk,
   result: ChunkResult,
 ): void {
   for (const note of chunk.checkpoints) verifier.expectCheckpoint(note)
   for (const step of unpackSteps(result.packed)) {
     verifier.append(step)
+    const erasure = erasureOf(step)
+    if (erasure) erasures.push(erasure)
     opened.observer?.appended(step, verifier.frontier)
   }
   if (result.failure) throw new ProofError(result.failure.code, result.failure.detail)

@@ -67,7 +67,7 @@ async function holdBatch(t: TestContext, about: { locker: pg.Client; api: pg.Cli
     const id = toUuid(ledger.id)
     await about.locker.query('select from tallystick.chain_heads where ledger_id = $1 for update', [id])
     firsts.push(about.appender.append(makeEntry(ledger)))
-    while (about.appender.queuedEntries > 0) await sleep(1)
+    while (about.appender.queued.entries > 0) await sleep(1)
   }
   let held = true
   const release = async () => {
@@ -106,7 +106,7 @@ test('what arrives while a batch commits makes one batch, the next', async (t) =
   }
   while ((await countWriters()) < APPEND_LANES) await sleep(1) // until the lanes' connections are there
   await sleep(30)
-  assert.equal(appender.queuedEntries, 30, 'each lane has one batch in flight, and no other')
+  assert.equal(appender.queued.entries, 30, 'each lane has one batch in flight, and no other')
   assert.equal(await countWriters(), APPEND_LANES)
   assert.equal((await held.release()).status, 'appended')
   await Promise.all(pending)
@@ -251,7 +251,7 @@ test('refuses at once what is more than the queue holds, and commits all that it
   // One ledger's share is full; there is room for the others, until there is none at all.
   const other = await createTestLedger(api)
   for (let i = taken.length; i < APPEND_QUEUE_ENTRIES_MAX; i++) taken.push(appender.append(makeEntry(other)))
-  assert.equal(appender.queuedEntries, APPEND_QUEUE_ENTRIES_MAX)
+  assert.equal(appender.queued.entries, APPEND_QUEUE_ENTRIES_MAX)
   assert.equal((await appender.append(makeEntry(await createTestLedger(api)))).status, 'overloaded')
   await held.release()
   for (const outcome of await Promise.all(taken)) assert.equal(outcome.status, 'appended')
@@ -277,7 +277,7 @@ test('the queue is bounded in records and in bytes too', async (t) => {
     const appender = new Appender(pool)
     proxy.hold()
     const pending = [appender.append(makeEntry(ledger))]
-    while (appender.queuedEntries > 0) await sleep(1)
+    while (appender.queued.entries > 0) await sleep(1)
     let taken = 0
     for (; taken <= max; taken++) {
       const appending = appender.append(entry)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { appendEntries, type EntryRow } from '../../src/db/append-entries.ts'
+import { appendEntries } from '../../src/db/append-entries.ts'
 import { toUuid } from '../../src/db/uuid.ts'
 import { checkAllLedgers, checkLedger } from '../helpers/check-ledger.ts'
 import { connect } from '../helpers/connect.ts'
@@ -21,6 +21,7 @@ import {
   makeStep,
   outcomesOf,
   randomId,
+  type TestEntry,
   type TestLedger,
 } from '../helpers/test-ledger.ts'
 
@@ -42,7 +43,7 @@ async function open(t: TestContext) {
   const owner = await connect(t, database.ownerUrl)
   const api = await connect(t, database.apiUrl)
   const ledger = await createTestLedger(api)
-  const append = async (...entries: EntryRow[]) => outcomesOf(await appendEntries(api, entries))
+  const append = async (...entries: TestEntry[]) => outcomesOf(await appendEntries(api, entries))
   return { database, owner, api, ledger, append }
 }
 
@@ -122,7 +123,7 @@ test('fails a call in which something stands before the ledger-created, and one 
     table: 'ledgers',
   })
   const noDetail = [created!, agent!, { ...key!, detail: null }]
-  await assert.rejects(appendEntries(api, noDetail), { code: '23502', table: 'api_keys' })
+  await assert.rejects(appendEntries(api, noDetail), { code: '23502', table: 'api_key_secrets' })
   await checkAllLedgers(owner)
 })
 
@@ -275,7 +276,7 @@ test('a step is stale with another previous leaf or version, and refused from an
   const { owner, ledger, append } = await open(t)
   const record = makeEntry(ledger)
   await append(record)
-  const step = (version: number, previous: Uint8Array, changes: Partial<EntryRow> = {}) =>
+  const step = (version: number, previous: Uint8Array, changes: Partial<TestEntry> = {}) =>
     makeStep(ledger, record.subjectId, version, previous, changes)
   assert.deepEqual(await append(step(2, randomBytes(32))), ['stale'])
   assert.deepEqual(await append(step(2, record.leaf, { previousLeaf: null })), ['stale'])
@@ -319,7 +320,7 @@ test('when several outcomes apply to an item, the first of the list is answered'
     recordedAtMs: 0,
     records: [],
   }
-  const steps: [string, Partial<EntryRow>][] = [
+  const steps: [string, Partial<TestEntry>][] = [
     ['refused_ledger', { ledgerId: randomId() }],
     ['replayed', {}],
     ['conflict', { idempotency: makeIdempotency('k', 'another') }],
@@ -347,7 +348,7 @@ test('a refused item never spoils its neighbours', async (t) => {
   const { owner, api, ledger, append } = await open(t)
   const record = makeEntry(ledger)
   await append(record, makeEntry(ledger, { idempotency: makeIdempotency('k', 'request') }))
-  const refused: [string, EntryRow][] = [
+  const refused: [string, TestEntry][] = [
     ['refused_ledger', makeEntry({ ...ledger, id: randomId() })],
     ['replayed', makeEntry(ledger, { idempotency: makeIdempotency('k', 'request') })],
     ['conflict', makeEntry(ledger, { idempotency: makeIdempotency('k', 'another') })],
@@ -377,7 +378,7 @@ test('fails as a whole, and writes nothing, on rows that no caller of ours makes
   await append(taken)
   const id = randomId()
   const begin = 'records_begin'
-  const wrong: [object, EntryRow][] = [
+  const wrong: [object, TestEntry][] = [
     [{ constraint: 'entries_leaf' }, makeEntry(ledger, { leaf: randomBytes(32) })],
     [{ constraint: 'entries_leaf' }, makeEntry(ledger, { leaf: randomBytes(31) })],
     [{ constraint: 'entries_envelope_check' }, makeEntry(ledger, { envelope: randomBytes(32_769) })],

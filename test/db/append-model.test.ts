@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import type pg from 'pg'
-import { type AppendAnswer, appendEntries, type EntryRow } from '../../src/db/append-entries.ts'
+import { type AppendAnswer, appendEntries } from '../../src/db/append-entries.ts'
 import { toUuid } from '../../src/db/uuid.ts'
 import { AppendModel, hex, type ModelLedger } from '../helpers/append-model.ts'
 import { checkLedger } from '../helpers/check-ledger.ts'
@@ -18,6 +18,7 @@ import {
   makeStep,
   randomId,
   sha256,
+  type TestEntry,
   type TestLedger,
 } from '../helpers/test-ledger.ts'
 
@@ -100,7 +101,7 @@ test('calls of four connections at once leave one dense, linked chain, and take 
             // Each connection knows its own records; keys, ledgers and chains are everybody's.
             const own = new AppendModel()
             for (const [id, ledger] of start.ledgers) own.ledgers.set(id, { ...ledger, records: new Map() })
-            const results: [EntryRow, AppendAnswer][] = []
+            const results: [TestEntry, AppendAnswer][] = []
             for (const call of calls) {
               const items = call.map((item) => makeItem(item, ledgers, own))
               const answers = await appendEntries(clients[i]!, items)
@@ -120,7 +121,7 @@ test('calls of four connections at once leave one dense, linked chain, and take 
 })
 
 /** Outcomes, seqs and chains of a call are the model's. */
-async function appendBoth(api: pg.Client, model: AppendModel, items: EntryRow[]): Promise<AppendAnswer[]> {
+async function appendBoth(api: pg.Client, model: AppendModel, items: TestEntry[]): Promise<AppendAnswer[]> {
   const answers = await appendEntries(api, items)
   const expected = model.append(items)
   for (const [i, answer] of answers.entries()) {
@@ -132,14 +133,14 @@ async function appendBoth(api: pg.Client, model: AppendModel, items: EntryRow[])
   return answers
 }
 
-function makeItem(item: Item, ledgers: TestLedger[], model: AppendModel): EntryRow {
+function makeItem(item: Item, ledgers: TestLedger[], model: AppendModel): TestEntry {
   const ledger = { ...ledgers[item.ledger]! }
   const idempotency = item.key === null ? null : makeIdempotency(`${item.key}`, `${item.request}`)
   const about = { actorId: sha256(ledger.id, Buffer.of(item.actor)).subarray(0, 16), idempotency }
   return spoil(item, { ...shape(item, ledger, model), ...about })
 }
 
-function shape(item: Item, ledger: TestLedger, model: AppendModel): EntryRow {
+function shape(item: Item, ledger: TestLedger, model: AppendModel): TestEntry {
   if (item.shape === 'batch') return makeBatch(ledger, 1 + item.record)
   if (item.shape === 'first') {
     return makeEntry(ledger, { kind: 'ledger-created', subjectId: ledger.id, version: null, records: [] })
@@ -151,7 +152,7 @@ function shape(item: Item, ledger: TestLedger, model: AppendModel): EntryRow {
   return makeStep(ledger, Buffer.from(id, 'hex'), record.version + 1, Buffer.from(record.lastLeaf, 'hex'))
 }
 
-function spoil(item: Item, entry: EntryRow): EntryRow {
+function spoil(item: Item, entry: TestEntry): TestEntry {
   switch (item.defect) {
     case 'kid':
       return { ...entry, kid: randomBytes(32) }
@@ -211,7 +212,7 @@ async function compare(owner: pg.Client, ledger: TestLedger, model: ModelLedger)
   }
 }
 
-function remember(own: AppendModel, item: EntryRow): void {
+function remember(own: AppendModel, item: TestEntry): void {
   const { records } = own.ledgers.get(hex(item.ledgerId))!
   const lastLeaf = hex(item.leaf)
   const record = records.get(hex(item.subjectId))
@@ -225,7 +226,7 @@ function remember(own: AppendModel, item: EntryRow): void {
 async function judge(
   owner: pg.Client,
   ledgers: TestLedger[],
-  results: [EntryRow, AppendAnswer][],
+  results: [TestEntry, AppendAnswer][],
 ): Promise<void> {
   for (const ledger of ledgers) {
     const size = await checkLedger(owner, ledger.id)

@@ -361,14 +361,25 @@ const POD_ATTEMPTS: Record<string, string[]> = {
     "select lo_import('/etc/passwd')",
     'select * from pg_authid',
   ],
-  'read what lies in another schema, such as the job queue': [
-    'select * from pgboss.job',
-    'insert into pgboss.job values (1)',
-    'select pgboss.mine()',
-  ],
 }
 
 const API_ATTEMPTS: Record<string, string[]> = {
+  'see or make jobs': [
+    'select * from pgboss.job',
+    "insert into pgboss.job (name) values ('audit')",
+    'delete from pgboss.queue',
+    "select pgboss.create_queue('mine', '{}')",
+  ],
+  'say what audits found, or make a fault go away': [
+    'insert into tallystick.audits (ledger_id, audit_id) values ($ledger, $other)',
+    'update tallystick.audits set ok = true',
+    'delete from tallystick.audits',
+    'insert into tallystick.audit_cursors values ($ledger, 9, $random, $random)',
+    'select * from tallystick.audit_cursors',
+    "update tallystick.ledger_faults set cleared_at = now(), cleared_note = 'x'",
+    'delete from tallystick.ledger_faults',
+    "insert into tallystick.ledger_faults (ledger_id, found_by, code, reason) values ($ledger, 'audit', 'x', 'x')",
+  ],
   'read the secret of the note key, or what idempotency keys stand for': [
     'select * from tallystick.note_key_secrets',
     'select sealed from tallystick.note_key_secrets',
@@ -384,6 +395,17 @@ const API_ATTEMPTS: Record<string, string[]> = {
 }
 
 const WORKER_ATTEMPTS: Record<string, string[]> = {
+  'make a fault go away': [
+    "update tallystick.ledger_faults set cleared_at = now(), cleared_note = 'x'",
+    'delete from tallystick.ledger_faults',
+    'truncate tallystick.ledger_faults',
+  ],
+  'change what the job queues are made of': [
+    'create table pgboss.mine (id int)',
+    'drop table pgboss.job',
+    'alter table pgboss.queue add column mine int',
+    'create or replace function pgboss.delete_queue(queue_name text) returns void language sql as $$ select $$',
+  ],
   'change a checkpoint, or remove parts of the tree': [
     UPDATE('checkpoints', "note = 'another'"),
     'delete from tallystick.checkpoints',
@@ -392,9 +414,6 @@ const WORKER_ATTEMPTS: Record<string, string[]> = {
     'truncate tallystick.tree_tiles',
   ],
 }
-
-const PGBOSS = `create schema if not exists pgboss; create table if not exists pgboss.job (id int);
-  create or replace function pgboss.mine() returns int language sql as 'select 1'`
 
 /** Whoever adds a table or a function says here what each login may do with it. */
 const GRANTS: Record<string, string> = {
@@ -410,14 +429,31 @@ const GRANTS: Record<string, string> = {
   chain_heads: 'api: SELECT; worker: SELECT',
   entries: 'api: SELECT; worker: SELECT',
   records: 'api: SELECT; worker: SELECT',
-  idempotency_keys: '',
+  idempotency_keys: 'worker: SELECT',
   agents: 'api: SELECT; worker: SELECT',
   api_keys: 'api: SELECT; worker: SELECT',
+  api_key_secrets: 'api: SELECT; worker: SELECT',
+  types: 'api: SELECT; worker: SELECT',
+  record_references: 'api: SELECT; worker: SELECT',
+  erasures: 'api: SELECT; worker: SELECT',
+  ledger_closures: 'api: SELECT; worker: SELECT',
+  audits: 'api: SELECT; worker: SELECT, UPDATE',
+  audit_cursors: 'worker: INSERT, SELECT, UPDATE',
+  ledger_faults: 'api: SELECT; worker: INSERT, SELECT',
   checkpoints: 'api: SELECT; worker: INSERT, SELECT',
   tree_tiles: 'api: SELECT; worker: INSERT, SELECT, UPDATE',
   tree_frontiers: 'api: SELECT; worker: INSERT, SELECT, UPDATE',
   'append_entries()': 'api: EXECUTE; worker: EXECUTE',
   'append_details()': '',
+  'replace_key_secrets()': 'api: EXECUTE',
+  'set_key_rate_limit()': 'api: EXECUTE',
+  'set_ledger_rate_limit()': 'api: EXECUTE',
+  'set_ledger_frozen()': 'api: EXECUTE',
+  'close_restored_ledgers()': 'worker: EXECUTE',
+  'retire_envelope_keys()': 'worker: EXECUTE',
+  'erase_document()': 'worker: EXECUTE',
+  'request_audit()': 'api: EXECUTE; worker: EXECUTE',
+  'idempotency_keys_change()': '',
   'chain_link()': '',
   'chain_step()': '',
   'chain_extend()': '',
@@ -452,7 +488,6 @@ for (const [login, table] of [
   for (const [what, attempts] of Object.entries(table)) {
     test(`the ${login}'s login can't ${what}`, async (t) => {
       await open(t)
-      await clients.owner.query(PGBOSS)
       for (const sql of attempts) await refuses(login, sql, FORBIDDEN)
       await checkAllLedgers(clients.owner)
     })

@@ -1,18 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { ERROR_CODES } from '../../src/errors.ts'
 import * as limits from '../../src/limits.ts'
 
 const page = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8')
-
-test('the error reference lists every code in order of precedence, with its status and title', () => {
-  const expected = Object.entries(ERROR_CODES).map(
-    ([code, [status, title]]) => `| \`${code}\` | ${status} | ${title} |`,
-  )
-  const shown = page.split('\n').filter((line) => /^\| `[a-z_]+` \| \d{3} \|/.test(line))
-  assert.deepEqual(shown, expected, `docs/api.md should hold:\n${expected.join('\n')}`)
-})
 
 test('the limits on the page are the limits in the code', () => {
   const kib = (bytes: number) => (bytes >= 1 << 20 ? `${bytes >> 20} MiB` : `${bytes >> 10} KiB`)

@@ -16,7 +16,7 @@ test('a newcomer who pastes the README block by block notarizes, exports and ver
   })
   try {
     const { key } = JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8'))
-    const [start, notarize, batch, verify, ...others] = shellBlocks()
+    const [start, notarize, batch, makeKey, find, verify, proof, ...others] = shellBlocks()
     assert.equal(start, 'npm start\n')
     assert.deepEqual(others, ['npm test\n'])
 
@@ -26,6 +26,7 @@ test('a newcomer who pastes the README block by block notarizes, exports and ver
         .replaceAll('http://localhost:3000', started.url)
         .replaceAll('tly_…', key)
         .replaceAll('ledger.ndjson', join(dataDir, 'ledger.ndjson'))
+        .replaceAll('proof.json', join(dataDir, 'proof.json'))
       const env = { ...process.env, TALLYSTICK_API_KEY: key, XDG_CONFIG_HOME: dataDir }
       return (await run('bash', ['-euc', text], { cwd: PROJECT_DIR, env })).stdout
     }
@@ -37,7 +38,14 @@ test('a newcomer who pastes the README block by block notarizes, exports and ver
       'the same request is answered with the same record',
     )
     assert.equal(JSON.parse(await paste(batch)).records.length, 2)
-    assert.match(await paste(verify), /^INTEGRITY_OK entries=5 records=3 keys=self-asserted checkpoint=\w+ /m)
+    assert.match(JSON.parse(await paste(makeKey)).key, /^tly_/)
+    const found = JSON.parse(await paste(find)).data
+    assert.deepEqual(
+      found.map(({ payload }: { payload: object }) => payload),
+      [{ step: 2 }, { step: 1 }],
+    )
+    assert.match(await paste(verify), /^INTEGRITY_OK entries=7 records=3 keys=self-asserted checkpoint=\w+ /m)
+    assert.match(await paste(proof), /OK/)
   } finally {
     await started.stop('SIGTERM')
   }

@@ -31,8 +31,8 @@ export type Ledger = { readonly ledger: string; readonly bearer: string }
 export type PostgresVictim = 'server' | 'postmaster' | 'backend'
 
 const PASSWORDS = { api: 'faults-api', worker: 'faults-worker' }
-const OPERATOR_KEY = `tlo_${'f'.repeat(40)}`
-const MASTER_KEY = new Uint8Array(32).fill(9)
+export const OPERATOR_KEY = `tlo_${'f'.repeat(40)}`
+export const MASTER_KEY = new Uint8Array(32).fill(9)
 const READY_MS_MAX = 30_000
 
 export class Deployment {

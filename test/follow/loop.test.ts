@@ -58,3 +58,34 @@ test('goes on after a failed round, says so, and pauses longer the more fail', a
   const pauses = at.slice(1).map((time, i) => time - at[i]!)
   assert.ok(pauses[3]! > 8 * 2 ** 4 * 0.5 - 2, `the fourth pause was ${pauses[3]} ms`)
 })
+
+test('pauses no longer than it may, however many rounds failed', async () => {
+  const stop = new AbortController()
+  let rounds = 0
+  const step = async () => {
+    if (++rounds === 12) stop.abort()
+    throw new Error('the database is away')
+  }
+  const startedAt = performance.now()
+  await runFollower({ ...follower(8, step), failurePauseMsMax: 8 }, silent, stop.signal)
+  const tookMs = performance.now() - startedAt
+  assert.ok(tookMs < 2_000, `12 rounds with pauses of 8 ms took ${tookMs} ms`)
+})
+
+test('takes no larger share of the time than it may, however much there is to do', async () => {
+  const stop = new AbortController()
+  let busyMs = 0
+  const startedAt = performance.now()
+  const step = async () => {
+    const begin = performance.now()
+    await sleep(20)
+    busyMs += performance.now() - begin
+    return true
+  }
+  const running = runFollower({ name: 'test', everyMs: 1, timeShareMax: 0.25, step }, silent, stop.signal)
+  await sleep(500)
+  stop.abort()
+  await running
+  const share = busyMs / (performance.now() - startedAt)
+  assert.ok(share < 0.35, `${share} of the time`)
+})

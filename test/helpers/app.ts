@@ -13,6 +13,7 @@ import { type Deps, openDeps } from '../../src/deps.ts'
 import { openLog } from '../../src/log.ts'
 import { createLedger, type NewLedger } from '../../src/tenancy/create-ledger.ts'
 import type { Scope } from '../../src/tenancy/scopes.ts'
+import { assertDocumented } from './conformance.ts'
 import { createTestDatabase, TEST_MASTER_KEY, type TestDatabase } from './database.ts'
 
 export const OPERATOR_KEY = `tlo_${'0'.repeat(8)}test${'Z'.repeat(36)}`
@@ -30,7 +31,7 @@ export type TestApp = {
   readonly ledger: NewLedger
   /** Everything that was logged, as one text. */
   logs(): string
-  /** A request with the first ledger's key; `key: null` sends none. */
+  /** A request with the first ledger's key; `key: null` sends none. Fails unless /openapi.json describes the answer. */
   send(method: string, url: string, options?: SendOptions): Promise<Response>
   /** 201, or the test fails; the record. */
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
@@ -82,16 +83,19 @@ export async function buildTestApp(t: Test, options: AppOptions = {}): Promise<T
   async function send(method: string, url: string, options: SendOptions = {}): Promise<Response> {
     const { key = testApp.ledger.key.key, body, text } = options
     const payload = text ?? (body === undefined ? undefined : JSON.stringify(body))
-    return app.inject({
+    const headers = {
+      ...(key !== null && { authorization: `Bearer ${key}` }),
+      ...(payload !== undefined && { 'content-type': 'application/json' }),
+      ...options.headers,
+    }
+    const response = await app.inject({
       method: method as NonNullable<InjectOptions['method']>,
       url,
-      headers: {
-        ...(key !== null && { authorization: `Bearer ${key}` }),
-        ...(payload !== undefined && { 'content-type': 'application/json' }),
-        ...options.headers,
-      },
+      headers,
       ...(payload !== undefined && { payload }),
     })
+    await assertDocumented(app, { method, url, headers }, response)
+    return response
   }
 
   const testApp: TestApp = {

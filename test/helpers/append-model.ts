@@ -1,4 +1,4 @@
-import type { EntryRow } from '../../src/db/append-entries.ts'
+import type { TestEntry } from './test-ledger.ts'
 import { genesisOf, linkOf, STEP_KIND } from './test-ledger.ts'
 
 /*
@@ -59,7 +59,7 @@ export class AppendModel {
   #call = 0
 
   /** One call by the API's login. */
-  append(items: readonly EntryRow[]): { outcome: string; seq: number }[] {
+  append(items: readonly TestEntry[]): { outcome: string; seq: number }[] {
     const seen: Seen = { keys: new Set(), records: new Map() }
     this.#call++
     return items.map((item) => {
@@ -74,7 +74,7 @@ export class AppendModel {
   }
 
   /** `before`: the item's record as the call found it. */
-  #decide(item: EntryRow, seen: Seen, before: ModelRecord | undefined): { outcome: string; seq: number } {
+  #decide(item: TestEntry, seen: Seen, before: ModelRecord | undefined): { outcome: string; seq: number } {
     const refuse = (outcome: string) => ({ outcome, seq: 0 })
     const ledger = this.ledgers.get(hex(item.ledgerId))
     const taken = item.idempotency && ledger?.requests.get(requestOf(item))
@@ -107,7 +107,7 @@ export class AppendModel {
     return { outcome: 'appended', seq: this.#apply(item, record) }
   }
 
-  #apply(item: EntryRow, record: ModelRecord | undefined): number {
+  #apply(item: TestEntry, record: ModelRecord | undefined): number {
     const ledger = this.#open(item)
     const seq = ledger.entries.length
     ledger.chain = linkOf(ledger.chain, item.leaf)
@@ -140,7 +140,7 @@ export class AppendModel {
     return seq
   }
 
-  #open(item: EntryRow): ModelLedger {
+  #open(item: TestEntry): ModelLedger {
     const id = hex(item.ledgerId)
     let ledger = this.ledgers.get(id)
     if (!ledger) {
@@ -152,5 +152,5 @@ export class AppendModel {
   }
 }
 
-const requestOf = (item: EntryRow): string =>
+const requestOf = (item: TestEntry): string =>
   `${item.actorId ? hex(item.actorId) : ''} ${item.idempotency ? hex(item.idempotency.keyHash) : ''}`

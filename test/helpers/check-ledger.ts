@@ -121,5 +121,15 @@ const NOTHING_SHOULD = {
         where a.ledger_id = e.ledger_id and a.agent_id = e.subject_id and a.registered_seq = e.seq))
       or (e.kind = 'key-created' and not exists (
         select from tallystick.api_keys k
-        where k.ledger_id = e.ledger_id and k.key_id = e.subject_id and k.created_seq = e.seq)))`,
+        where k.ledger_id = e.ledger_id and k.key_id = e.subject_id and k.created_seq = e.seq))
+      or (e.kind = 'payload-erased' and not exists (
+        select from tallystick.erasures x
+        where x.ledger_id = e.ledger_id and x.subject_id = e.subject_id and x.seq = e.seq)))`,
+  'a payload is gone that no erasure took away, or not all that lay with it': `
+    select r.record_id, r.payload_erased_seq from tallystick.records r
+    left join tallystick.erasures x on x.ledger_id = r.ledger_id and x.subject_id = r.record_id and x.document = 'payload'
+    left join tallystick.idempotency_keys k on k.ledger_id = r.ledger_id and k.seq = r.first_seq
+    where r.ledger_id = $1 and (r.payload is null or r.payload_erased_seq is not null) and (
+      x.seq is distinct from r.payload_erased_seq or x.erased_at is null
+      or num_nonnulls(r.payload, r.salt, r.metadata, r.reference_list, k.salt, k.fingerprint) > 0)`,
 }

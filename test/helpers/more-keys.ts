@@ -9,7 +9,7 @@ import type { Scope } from '../../src/tenancy/scopes.ts'
 import type { TestApp } from './app.ts'
 import { sha256 } from './open-envelope.ts'
 
-/** Another agent of the ledger. No route makes one yet; the entry is what such a route would append. */
+/** Another agent of the ledger, by the entry that the route would append. */
 export async function addAgent(app: TestApp, name: string, ledger: NewLedger = app.ledger): Promise<string> {
   const id = app.deps.entropy.uuidv7(Date.now())
   const agent = formatId('agt', id)
@@ -49,7 +49,7 @@ async function append(
   predicate: object,
   columns: object,
 ): Promise<void> {
-  const { signer } = app.deps
+  const signer = await app.deps.signers.load()
   const recordedAtMs = Date.now()
   const statement = buildStatement(kind, [{ name: subject.name, sha256: subject.digest.toString('hex') }], {
     ledger: ledger.ledger.id,

@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { FaultyLedgers } from '../../src/checkpoints/faulty-ledgers.ts'
 import { KeptCheckpoints } from '../../src/checkpoints/kept.ts'
 import type { PublishDeps } from '../../src/checkpoints/publish.ts'
-import { getServerKey } from '../../src/db/server-keys.ts'
+import { getNoteKeySecret } from '../../src/db/server-keys.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
 import { TEST_MASTER_KEY } from './database.ts'
@@ -12,7 +12,7 @@ export type Publisher = PublishDeps & { readonly logged: object[] }
 
 /** What publishing checkpoints needs, as the worker has it; `pool` is of the worker's login. */
 export async function makePublisher(pool: pg.Pool, dataDir: string): Promise<Publisher> {
-  const { seed } = await getServerKey(pool, makeMasterKey(TEST_MASTER_KEY), 'note')
+  const { seed } = await getNoteKeySecret(pool, makeMasterKey(TEST_MASTER_KEY))
   const logged: object[] = []
   return {
     pool,

@@ -37,15 +37,18 @@ export const genesisOf = (ledgerId: Uint8Array): Buffer =>
 export const linkOf = (previous: Uint8Array, leaf: Uint8Array): Buffer => sha256(Buffer.of(2), previous, leaf)
 
 /** A ledger with its first three entries, as the server makes them. */
-export async function createTestLedger(client: pg.ClientBase): Promise<TestLedger> {
-  const ledger = { id: randomId(), agentId: randomId(), keyId: randomId(), kid: randomBytes(32) }
+export async function createTestLedger(
+  client: pg.ClientBase,
+  given: Partial<TestLedger> = {},
+): Promise<TestLedger> {
+  const ledger = { id: randomId(), agentId: randomId(), keyId: randomId(), kid: randomBytes(32), ...given }
   const answers = await appendEntries(client, await firstEntries(client, ledger))
   const refused = answers.find((answer) => answer.outcome !== 'appended')
   if (refused) throw new Error(`no test ledger: ${refused.outcome}`)
   return ledger
 }
 
-export async function firstEntries(client: pg.ClientBase, ledger: TestLedger): Promise<EntryRow[]> {
+export async function firstEntries(client: pg.ClientBase, ledger: TestLedger): Promise<TestEntry[]> {
   const { rows } = await client.query("select kid from tallystick.server_keys where use = 'note'")
   const name = ledger.id.toString('hex')
   return [
@@ -67,7 +70,7 @@ export async function firstEntries(client: pg.ClientBase, ledger: TestLedger): P
   ]
 }
 
-export function adminEntry(ledger: TestLedger, kind: string, subjectId: Buffer, detail: object): EntryRow {
+export function adminEntry(ledger: TestLedger, kind: string, subjectId: Buffer, detail: object): TestEntry {
   return makeEntry(ledger, {
     kind,
     subjectId,
@@ -80,8 +83,11 @@ export function adminEntry(ledger: TestLedger, kind: string, subjectId: Buffer, 
   })
 }
 
+/** An entry that is about something with an id, as most are. */
+export type TestEntry = EntryRow & { readonly subjectId: Uint8Array }
+
 /** An entry that notarizes one record; `changes` replace what it says. A changed envelope gets its leaf. */
-export function makeEntry(ledger: TestLedger, changes: Partial<EntryRow> = {}): EntryRow {
+export function makeEntry(ledger: TestLedger, changes: Partial<TestEntry> = {}): TestEntry {
   const subjectId = changes.subjectId ?? randomId()
   const envelope = changes.envelope ?? randomBytes(120)
   return {
@@ -116,12 +122,14 @@ export function makeRecord(recordId: Uint8Array, changes: Partial<RecordRow> = {
     occurredAtMs: null,
     traceparent: null,
     metadata: null,
+    parentId: null,
+    references: null,
     ...changes,
   }
 }
 
 /** An entry that notarizes `count` records. */
-export function makeBatch(ledger: TestLedger, count: number, changes: Partial<EntryRow> = {}): EntryRow {
+export function makeBatch(ledger: TestLedger, count: number, changes: Partial<TestEntry> = {}): TestEntry {
   const records = Array.from({ length: count }, (_, index) => makeRecord(randomId(), { index }))
   return makeEntry(ledger, { kind: 'batch-notarized', records, ...changes })
 }
@@ -143,8 +151,8 @@ export function makeStep(
   recordId: Uint8Array,
   version: number,
   previousLeaf: Uint8Array,
-  changes: Partial<EntryRow> = {},
-): EntryRow {
+  changes: Partial<TestEntry> = {},
+): TestEntry {
   const step = { kind: STEP_KIND, subjectId: recordId, version, toState: 'DONE', previousLeaf, records: [] }
   return makeEntry(ledger, { ...step, ...changes })
 }

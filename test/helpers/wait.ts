@@ -2,10 +2,10 @@ import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 
-/** Returns when the condition holds; throws when it does not within 10 s. */
-export async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
-  for (const giveUpAt = Date.now() + 10_000; !(await condition()); await sleep(5)) {
-    if (Date.now() > giveUpAt) throw new Error('it did not happen within 10 s')
+/** Returns when the condition holds; throws when it does not in time. */
+export async function until(condition: () => Promise<boolean> | boolean, msMax = 10_000): Promise<void> {
+  for (const giveUpAt = Date.now() + msMax; !(await condition()); await sleep(5)) {
+    if (Date.now() > giveUpAt) throw new Error(`it did not happen within ${msMax} ms`)
   }
 }
 

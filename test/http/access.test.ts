@@ -1,19 +1,26 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Fastify, { type RouteOptions } from 'fastify'
+import { z } from 'zod'
 import type { Access } from '../../src/http/plugins/authenticate.ts'
 import { useAuthentication } from '../../src/http/plugins/authenticate.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { findLedgerOfKey, makeApiKey } from '../../src/tenancy/api-keys.ts'
+import type { NewLedger } from '../../src/tenancy/create-ledger.ts'
 import { SCOPES, type Scope } from '../../src/tenancy/scopes.ts'
 import { buildTestApp, genericBody, OPERATOR_KEY, type SendOptions, type TestApp } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
-import { addKey } from '../helpers/more-keys.ts'
+import { addAgent, addKey } from '../helpers/more-keys.ts'
 
 /** A key, and what a route of an access class must answer to it: a code, or null when it lets the request in. */
 type Presented = { what: string; key: string | null; expect(access: Access): string | null }
 
-/** Addresses to fill in, by parameter. A new parameter needs an id of another ledger here. */
+/**
+ * What stands for the parameters of addresses that begin so: something of the ledger, which the test may spoil; the same
+ * of another ledger; and of none. A route that is not listed fails: think of whose id it takes. `foreign: null`: it is no
+ * id of anything.
+ */
+type Address = { begins: string; own: Ids; foreign: Ids | null; nowhere: Ids | null }
 type Ids = Record<string, string>
 
 const named = (route: RouteOptions) => `${route.method} ${route.url}`
@@ -23,21 +30,22 @@ const SECRET_PAYLOAD = 'value-that-must-not-be-logged'
 test('every route', async (t) => {
   const app = await buildTestApp(t)
   const routes = app.routes.filter((route) => !isRefusalOfMethods(route))
-  const own = await app.notarize({ type: 'generic/1', payload: { own: SECRET_PAYLOAD } })
   const elsewhere = await app.newLedger()
+  const own = await app.notarize({ type: 'generic/1', payload: { own: SECRET_PAYLOAD } })
   const foreign = await app.notarize(
     { type: 'generic/1', payload: { foreign: SECRET_PAYLOAD } },
     { key: elsewhere.key.key },
   )
+  const addresses = await spoilable(app, elsewhere)
   const keys = await presentedKeys(app, elsewhere.key.key)
 
   await t.test('says who may call it', () => {
     assert.ok(routes.length >= 11)
     for (const route of app.routes) assert.ok(route.config?.access, named(route))
     const open = routes.filter((route) => route.config!.access === 'public').map(named)
-    assert.deepEqual(open, ['GET /livez', 'GET /readyz', 'GET /.well-known/tallystick-keys.json'])
-    const operator = routes.filter((route) => route.config!.access === 'operator').map(named)
-    assert.deepEqual(operator, ['POST /v1/ledgers'])
+    assert.deepEqual(open.sort(), PUBLIC)
+    const operator = routes.filter((route) => route.config!.access === 'operator').map((route) => route.url)
+    for (const url of operator) assert.match(url, /^\/v1\/ledgers(\/|$)/)
   })
 
   await t.test('that does not say it is refused when it is registered', () => {
@@ -52,35 +60,53 @@ test('every route', async (t) => {
       const code = expect(access)
       await t.test(`${named(route)} answers ${code ?? 'something else'} to ${what}`, async () => {
         const before = code === null ? null : await app.written()
-        const response = await request(app, route, key, { id: own.id })
+        const response = await request(app, route, key, addressOf(addresses, route).own)
         if (code === null) {
           assert.ok(![401, 403].includes(response.statusCode), response.body)
           return
         }
         const problem = assertProblem(response, code === 'forbidden' ? 403 : 401, code)
         assert.equal(response.headers['www-authenticate'], code === 'forbidden' ? undefined : 'Bearer')
-        if (code === 'forbidden') assert.equal(problem['scope'], (access as { scope: Scope }).scope)
+        if (code === 'forbidden') assert.equal(problem['scope'], scopesOf(access)[0])
         assert.deepEqual(await app.written(), before)
       })
     }
   }
 
-  for (const route of routes.filter((r) => r.url.includes(':'))) {
+  for (const route of routes.filter((r) => r.url.includes(':') && typeof r.config!.access === 'object')) {
+    const { foreign: theirs, nowhere } = addressOf(addresses, route)
+    if (!theirs || !nowhere) continue
     await t.test(`${named(route)} answers ids of another ledger like ids that are nowhere`, async () => {
-      const nowhere = { id: 'rec_01jegv5gyme05800000000000a' }
+      const before = await app.written()
       const answers = await Promise.all(
-        [{ id: foreign.id as string }, nowhere].map(async (ids) => ({
+        [theirs, nowhere].map(async (ids) => ({
           ids,
           response: await request(app, route, app.ledger.key.key, ids),
         })),
       )
       const [other, none] = answers.map(({ ids, response }) => {
         const { requestId, ...problem } = assertProblem(response, 404, 'not_found')
-        const { date, ...headers } = response.headers
-        return { problem: JSON.parse(JSON.stringify(problem).replaceAll(ids.id!, 'ID')), headers }
+        const { date, 'content-length': _, ...headers } = response.headers
+        const text = Object.values(ids).reduce((all, id) => all.replaceAll(id, 'ID'), JSON.stringify(problem))
+        return { problem: JSON.parse(text), headers }
       })
       assert.deepEqual(other, none)
+      assert.deepEqual(await app.written(), before)
     })
+  }
+
+  for (const route of routes.filter((r) => ownScopeOf(r) !== null && r.url.includes(':id'))) {
+    await t.test(
+      `${named(route)} shows an agent with ${ownScopeOf(route)} its own records only`,
+      async () => {
+        const agent = await addAgent(app, `own of ${named(route)}`)
+        const key = await addKey(app, { agent, scopes: [ownScopeOf(route)!, 'records:write'] })
+        const mine = await app.notarize(genericBody(), { key })
+        assertProblem(await request(app, route, key, { id: own.id }), 404, 'not_found')
+        const shown = await request(app, route, key, { id: mine.id })
+        assert.ok(shown.statusCode < 300 || shown.json().code === 'checkpoint_pending', shown.body)
+      },
+    )
   }
 
   await t.test('shows a ledger’s key nothing but that ledger', async () => {
@@ -209,8 +235,7 @@ async function presentedKeys(app: TestApp, foreign: string): Promise<Presented[]
       SCOPES.map(async (scope) => ({
         what: `a key with ${scope} only`,
         key: await addKey(app, { scopes: [scope] }),
-        expect: (access: Access) =>
-          typeof access === 'object' && access.scope !== scope ? 'forbidden' : asKey(null)(access),
+        expect: (access: Access) => asKey(scopesOf(access).includes(scope) ? null : 'forbidden')(access),
       })),
     )),
     {
@@ -221,12 +246,97 @@ async function presentedKeys(app: TestApp, foreign: string): Promise<Presented[]
   ]
 }
 
+const PUBLIC = [
+  'GET /.well-known/tallystick-keys.json',
+  'GET /docs',
+  'GET /docs/scalar.js',
+  'GET /livez',
+  'GET /openapi.json',
+  'GET /predicates/:kind/v1',
+  'GET /readyz',
+]
+
+/** The scopes of which one is needed; the first is named in a refusal. */
+function scopesOf(access: Access): readonly Scope[] {
+  if (typeof access !== 'object') return []
+  return [access.scope, access.own ?? []].flat()
+}
+
+function ownScopeOf(route: RouteOptions): Scope | null {
+  const access = route.config!.access!
+  return (typeof access === 'object' && access.own) || null
+}
+
+async function spoilable(app: TestApp, elsewhere: NewLedger): Promise<Address[]> {
+  const own = await app.notarize(genericBody())
+  const foreign = await app.notarize(genericBody(), { key: elsewhere.key.key })
+  const agent = await addAgent(app, 'to be spoiled')
+  const { id: key } = (
+    await app.send('POST', '/v1/keys', { body: { name: 'to be spoiled', agent, scopes: [] } })
+  ).json()
+  const { id: audit } = (await app.send('POST', '/v1/audits', { body: {} })).json()
+  const { id: foreignAudit } = (
+    await app.send('POST', '/v1/audits', { body: {}, key: elsewhere.key.key })
+  ).json()
+  const victim = await app.newLedger()
+  const digits = '01jegv5gyme05800000000000a'
+  const foreignKey = { id: elsewhere.key.id }
+  const foreignType = { name: 'foreign-type', version: 777, payloadSchema: true }
+  await app.send('POST', '/v1/types', { body: foreignType, key: elsewhere.key.key })
+  return [
+    {
+      begins: '/v1/records/',
+      own: { id: own.id },
+      foreign: { id: foreign.id },
+      nowhere: { id: `rec_${digits}` },
+    },
+    {
+      begins: '/v1/agents/',
+      own: { id: agent },
+      foreign: { id: elsewhere.agent.id },
+      nowhere: { id: `agt_${digits}` },
+    },
+    {
+      begins: '/v1/types/',
+      own: { name: 'generic', version: '1' },
+      foreign: { name: 'foreign-type', version: '777' },
+      nowhere: { name: 'no-type', version: '888' },
+    },
+    { begins: '/v1/keys/', own: { id: key }, foreign: foreignKey, nowhere: { id: `key_${digits}` } },
+    {
+      begins: '/v1/audits/',
+      own: { id: audit },
+      foreign: { id: foreignAudit },
+      nowhere: { id: `aud_${digits}` },
+    },
+    { begins: '/v1/ledgers/', own: { id: victim.ledger.id }, foreign: null, nowhere: null },
+    { begins: '/predicates/', own: { kind: 'record-notarized' }, foreign: null, nowhere: null },
+    { begins: '/v1/entries/', own: { seq: '0' }, foreign: null, nowhere: null },
+    { begins: '/v1/checkpoints/', own: { size: '1' }, foreign: null, nowhere: null },
+  ]
+}
+
+function addressOf(addresses: Address[], route: RouteOptions): Address {
+  if (!route.url.includes(':')) return { begins: route.url, own: {}, foreign: null, nowhere: null }
+  const found = addresses.find(({ begins }) => route.url.startsWith(begins))
+  assert.ok(found, `the route ${route.url} takes ids, and this test has none for it`)
+  return found
+}
+
+/** The example of the documentation, so that a route gets as far as its ids; else no members. */
+function bodyOf(route: RouteOptions): unknown {
+  const examples = z.globalRegistry.get(route.schema?.body as z.ZodType)?.['examples'] as
+    | unknown[]
+    | undefined
+  return examples?.[0] ?? {}
+}
+
 function request(app: TestApp, route: RouteOptions, key: string | null, ids: Ids) {
   const url = route.url.replace(/:(\w+)/g, (_, name) => {
     assert.ok(ids[name], `the route ${route.url} has a parameter that this test has no id for`)
     return ids[name]!
   })
-  const options: SendOptions = { key, ...(route.method === 'POST' && { body: {} }) }
+  const options: SendOptions = { key, ...(route.method !== 'GET' && { body: bodyOf(route) }) }
   return app.send(route.method as string, url, options)
 }
 

@@ -11,7 +11,7 @@ const MS_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
 
 /** The members of DESIGN §7, in its order. */
 const RECORD_MEMBERS =
-  'id ledger type state version nextEvents payload salt digest actor key onBehalfOf occurredAt recordedAt entry batch metadata'
+  'id ledger type state version nextEvents payload salt digest actor key onBehalfOf parent references occurredAt recordedAt entry batch metadata erasure'
 
 test('POST /v1/records', async (t) => {
   const app = await buildTestApp(t)
@@ -41,9 +41,12 @@ test('POST /v1/records', async (t) => {
       actor: app.ledger.agent.id,
       key: app.ledger.key.id,
       onBehalfOf: null,
+      parent: null,
+      references: null,
       occurredAt: null,
       batch: null,
       metadata: null,
+      erasure: null,
     })
   })
 
@@ -207,5 +210,5 @@ test('GET /.well-known/tallystick-keys.json shows each envelope key, and nothing
   ])
   assert.equal(key!.use, 'envelope')
   assert.equal(key!.alg, 'EdDSA')
-  assert.equal(key!.kid, Buffer.from(app.deps.signer.kid).toString('hex'))
+  assert.equal(key!.kid, Buffer.from((await app.deps.signers.load()).kid).toString('hex'))
 })

@@ -17,7 +17,9 @@ import { cutPowerUnderLoad } from '../faults/power-cut.ts'
 import { formatReckoning, type Reckoning } from '../faults/reckoning.ts'
 import { loadTwoServers } from '../faults/several-servers.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
+import { hostileType } from './hostile-type.ts'
 import { isolation } from './isolation.ts'
+import { rotation } from './rotation.ts'
 import { slowDisk } from './slow-disk.ts'
 
 const KILLS = { kills: 5, clients: 32, loadMs: { min: 1_000, max: 4_000 } }
@@ -30,7 +32,9 @@ const SOAKS: Readonly<Record<string, () => Promise<void>>> = {
   'power-cut': runPowerCuts,
   'two-servers': () => runTwoServers(1),
   'twenty-ledgers': () => runTwoServers(20),
+  rotation: async () => requireNothingLost('rotation', await rotation()),
   isolation: () => isolation(25_000),
+  'hostile-type': () => hostileType(20_000),
   'slow-disk': () => slowDisk(10_000),
 }
 

@@ -13,7 +13,8 @@ test('a key whose row was changed in the database grants nothing, and the log sa
   const changes: [what: string, statement: string, key: () => Promise<string>][] = [
     [
       'another secret',
-      `update tallystick.api_keys set secret_hash = '\\x${hashKey(own).toString('hex')}' where name = $1`,
+      `update tallystick.api_key_secrets set secret_hash = '\\x${hashKey(own).toString('hex')}'
+       where key_id = (select key_id from tallystick.api_keys where name = $1)`,
       async () => own,
     ],
     [
@@ -21,7 +22,12 @@ test('a key whose row was changed in the database grants nothing, and the log sa
       `update tallystick.api_keys set scopes = scopes || '{audit:read}' where name = $1`,
       weakKey,
     ],
-    ['no expiry', 'update tallystick.api_keys set expires_at = null where name = $1', expiringKey],
+    [
+      'no expiry',
+      `update tallystick.api_key_secrets set expires_at = null
+       where key_id = (select key_id from tallystick.api_keys where name = $1)`,
+      expiringKey,
+    ],
     [
       'another agent',
       `update tallystick.api_keys set agent_id = (select agent_id from tallystick.agents where name = 'somebody else')

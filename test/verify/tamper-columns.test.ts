@@ -5,9 +5,11 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import pg from 'pg'
 import { publishCheckpoints } from '../../src/checkpoints/publish.ts'
+import { makeErasureRound } from '../../src/erasure/carry-out.ts'
+import { RefusedErasures } from '../../src/erasure/refused-erasures.ts'
 import { database } from '../../src/verify/database.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
-import { buildTestApp, genericBody, type TestApp } from '../helpers/app.ts'
+import { buildTestApp, genericBody, OPERATOR_KEY, type TestApp } from '../helpers/app.ts'
 import { makePublisher } from '../helpers/publisher.ts'
 
 /**
@@ -26,11 +28,24 @@ const NOT_EVIDENCE: Record<string, string> = {
   'envelope_key_secrets.*': 'sealed secrets: changed, they can’t be opened any more',
   'note_key_secrets.*': 'sealed secrets: changed, they can’t be opened any more',
   'api_keys.name': 'a label',
-  'api_keys.mac': 'says who gets in from now on, nothing about what was done',
-  'api_keys.secret_hash': 'says who gets in from now on, nothing about what was done',
+  'api_keys.rate_limit_per_second': 'how fast it may go on, nothing about what was done',
+  'api_keys.rate_limit_burst': 'how fast it may go on, nothing about what was done',
+  'ledgers.rate_limit_per_second': 'how fast it may go on, nothing about what was done',
+  'ledgers.rate_limit_burst': 'how fast it may go on, nothing about what was done',
+  'api_key_secrets.secret_hash': 'says who gets in from now on, nothing about what was done',
+  'api_key_secrets.key_id': 'says who gets in from now on, nothing about what was done',
+  'api_key_secrets.mac': 'says who gets in from now on, nothing about what was done',
+  'api_key_secrets.expires_at': 'says who gets in from now on, nothing about what was done',
   'idempotency_keys.key_hash': 'decides what a retry is answered, nothing about what was done',
+  'ledger_closures.closed_at': 'when the worker found it is a claim; what it found is in the entry',
+  'ledger_closures.was_frozen': 'whether it takes entries from now on, nothing about what was done',
+  'erasures.reason': 'free text, unsigned, and said to be',
+  'erasures.erased_at': 'when a worker came: that the document is gone shows in the record',
   'idempotency_keys.salt': 'decides what a retry is answered, nothing about what was done',
   'idempotency_keys.fingerprint': 'decides what a retry is answered, nothing about what was done',
+  'audits.*': 'what an earlier verification said; whoever doubts it verifies anew',
+  'audit_cursors.*': 'how far the worker has verified; an audit begins at the beginning',
+  'ledger_faults.*': 'what an earlier verification said; whoever doubts it verifies anew',
   'records.metadata': 'free and unsigned, and marked so wherever it is shown',
   'server_keys.activated_at': 'a claim of the keys document; the stretch of a key is in the chain',
   'server_keys.retired_at': 'a claim of the keys document; the stretch of a key is in the chain',
@@ -119,6 +134,10 @@ const EVIDENCE_TABLES = [
   'api_keys',
   'tree_frontiers',
   'tree_tiles',
+  'types',
+  'record_references',
+  'erasures',
+  'ledger_closures',
 ]
 
 /** A ledger in which every column holds something somewhere. */
@@ -129,17 +148,69 @@ async function fill(app: TestApp): Promise<void> {
     onBehalfOf: app.ledger.agent.id,
     metadata: { shown: 'beside' },
   }
-  await app.notarize(
-    { ...genericBody(), ...everything },
+  const { id: parent } = await app.notarize(
+    { ...genericBody(), ...everything, references: ['erp:order/2', 'erp:order/1'] },
     { headers: { traceparent, 'idempotency-key': 'one' } },
   )
-  await app.send('POST', '/v1/records/batch', {
+  const batch = await app.send('POST', '/v1/records/batch', {
     body: { records: [1, 2, 3].map((n) => ({ ...genericBody({ n }), ...everything })) },
     headers: { traceparent, 'idempotency-key': 'two' },
   })
+  await closeAndReopen(app)
+  await eraseTwo(app, batch.json().records)
+  await app.notarize({ ...genericBody(), parent })
   for (let i = 0; i < 270; i += 90)
     await Promise.all(Array.from({ length: 90 }, (_, n) => app.notarize(genericBody({ i, n }))))
+  const { id: agent } = (await app.send('POST', '/v1/agents', { body: { name: 'ended' } })).json()
+  const { id: key } = (await app.send('POST', '/v1/keys', { body: { name: 'ended', scopes: [] } })).json()
+  await app.send('POST', `/v1/keys/${key}/revoke`, { body: {} })
+  await app.send('POST', `/v1/agents/${agent}/disable`, { body: {} })
+  await app.send('POST', '/v1/types', {
+    body: { name: 'order', version: 1, payloadSchema: { type: 'object' } },
+  })
+  await app.notarize()
+  await app.notarize() // what a tail that is cut off takes with it
+  await fillAudits(app)
   await publishOnce(app)
+}
+
+async function fillAudits(app: TestApp): Promise<void> {
+  await app.sql(
+    `insert into tallystick.audits (ledger_id, audit_id) select ledger_id, ledger_id from tallystick.ledgers`,
+  )
+  await app.sql(
+    `insert into tallystick.audit_cursors select ledger_id, size, chain, envelope_kid from tallystick.chain_heads`,
+  )
+  await app.sql(`insert into tallystick.ledger_faults (ledger_id, found_by, code, reason, cleared_at, cleared_note)
+    select ledger_id, 'audit', 'test', 'a test', now(), 'a test' from tallystick.ledgers`)
+}
+
+/** As after an older backup was restored, and the operator acknowledged it. */
+async function closeAndReopen(app: TestApp): Promise<void> {
+  const chain = Buffer.alloc(32, 1)
+  await app.sql(
+    `select tallystick.close_restored_ledgers(array(select ledger_id from tallystick.ledgers), array[1000], $1, array[0])`,
+    [[chain]],
+  )
+  const response = await app.send('POST', `/v1/ledgers/${app.ledger.ledger.id}/restore`, {
+    key: OPERATOR_KEY,
+    body: { known: { size: 1000, chain: chain.toString('hex') } },
+  })
+  assert.equal(response.statusCode, 200, response.body)
+}
+
+/** One that the worker took away, and one that it did not. */
+async function eraseTwo(app: TestApp, [gone, , stored]: { id: string }[]): Promise<void> {
+  const body = { code: 'expired', reason: 'kept long enough' }
+  await app.send('DELETE', `/v1/records/${gone!.id}/payload`, { body })
+  const pool = new pg.Pool({ connectionString: app.database.workerUrl, max: 1 })
+  const log = { info() {}, error() {} }
+  try {
+    await makeErasureRound({ pool, log, refusedErasures: new RefusedErasures(Date.now) })()
+  } finally {
+    await pool.end()
+  }
+  await app.send('DELETE', `/v1/records/${stored!.id}/payload`, { body })
 }
 
 async function publishOnce(app: TestApp): Promise<void> {
@@ -229,6 +300,8 @@ const CHANGES: Record<string, string> = {
   smallint: 'coalesce($ + 1, 5)',
   boolean: 'not $',
   ARRAY: '$[2:]',
+  jsonb: "coalesce($, '{}') || '{\"changed\":true}'",
+  real: 'coalesce($ + 1, 5)',
   'timestamp with time zone': "coalesce($, now()) + interval '1 microsecond'",
 }
 

@@ -4,8 +4,12 @@ import { isSameKey } from '../../tenancy/api-keys.ts'
 import type { Caller, CallerCache } from '../../tenancy/caller.ts'
 import type { Scope } from '../../tenancy/scopes.ts'
 
-/** Who may call a route. Every route must say it: one that does not is refused when it is registered. */
-export type Access = 'public' | 'operator' | { readonly scope: Scope }
+/**
+ * Who may call a route: a key with any of these scopes. `own`: a key with this scope alone may call it too, and is shown
+ * its agent's own records only. Every route must say who: one that does not is refused when it is registered.
+ */
+export type Access = 'public' | 'operator' | KeyAccess
+export type KeyAccess = { readonly scope: Scope | readonly Scope[]; readonly own?: Scope }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -13,6 +17,8 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     caller: Caller
+    /** The route MUST show the caller nothing but records in which its agent is named. */
+    ownRecordsOnly: boolean
   }
 }
 
@@ -21,6 +27,7 @@ export function useAuthentication(
   deps: { callers: CallerCache; operatorKey: string | null; now: () => number },
 ): void {
   app.decorateRequest('caller', null as unknown as Caller)
+  app.decorateRequest('ownRecordsOnly', true)
   app.addHook('onRoute', (route) => {
     if (!route.config?.access)
       throw new Error(`the route ${route.method} ${route.url} does not say who may call it`)
@@ -30,7 +37,8 @@ export function useAuthentication(
     if (access === 'public') return
     const token = bearerToken(request)
     if (access === 'operator') return requireOperator(token, deps.operatorKey)
-    request.caller = await requireCaller(token, access.scope, deps)
+    request.caller = await requireCaller(token, deps)
+    request.ownRecordsOnly = requireScope(request.caller, access) === 'own'
   })
 }
 
@@ -48,7 +56,6 @@ function requireOperator(token: string, operatorKey: string | null): void {
 
 async function requireCaller(
   token: string,
-  scope: Scope,
   deps: { callers: CallerCache; now: () => number },
 ): Promise<Caller> {
   const caller = await deps.callers.find(token)
@@ -59,10 +66,14 @@ async function requireCaller(
       `the API key ${caller.key} expired at ${new Date(caller.expiresAtMs).toISOString()}`,
     )
   }
-  if (!caller.scopes.has(scope)) {
-    throw new ApiError('forbidden', `the API key ${caller.key} lacks the scope ${scope}`, {
-      members: { scope },
-    })
-  }
   return caller
+}
+
+function requireScope(caller: Caller, { scope, own }: KeyAccess): 'all' | 'own' {
+  const scopes = typeof scope === 'string' ? [scope] : scope
+  if (scopes.some((one) => caller.scopes.has(one))) return 'all'
+  if (own !== undefined && caller.scopes.has(own)) return 'own'
+  throw new ApiError('forbidden', `the API key ${caller.key} lacks the scope ${scopes.join(' or ')}`, {
+    members: { scope: scopes[0] },
+  })
 }

@@ -23,6 +23,7 @@ export function trackMethods(app: FastifyInstance): { refuseOtherMethods(): void
           method: others,
           url,
           config: { access: 'public' },
+          schema: { hide: true },
           // Before the body is looked at.
           onRequest: async (request, reply) => {
             // A slash at the end reads as an empty id.

@@ -28,6 +28,7 @@ export function useProblems(app: FastifyInstance): void {
 
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
   const known = translate(error as FastifyError)
+  reply.problem = known.code
   if (known.status >= 500) request.server.failures.log(request.log, known.code, describeError(error))
   if (known.retryAfterMs !== null)
     reply.header('retry-after', Math.max(1, Math.ceil(known.retryAfterMs / 1000)))

@@ -1,25 +1,113 @@
-import type { FastifyInstance } from 'fastify'
-import { findCheckpoint } from '../../db/checkpoints.ts'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import {
+  findCheckpoint,
+  findCheckpointCovering,
+  findCheckpointOfSize,
+  listCheckpoints,
+} from '../../db/checkpoints.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
+import { toHex } from '../../proof/bytes.ts'
+import { checkpointPending } from '../../proofs/prove-entry.ts'
+import { proveConsistency } from '../../proofs/prove-tree.ts'
+import { formatCursor, pageLimit, parseCursor } from '../page.ts'
+import {
+  checkpointNote,
+  checkpointPage,
+  checkpointParams,
+  checkpointsCursor,
+  checkpointsQuery,
+  consistencyProof,
+  consistencyQuery,
+} from '../schemas/proofs.ts'
+import type { ZodTypes } from '../zod-validation.ts'
 
 export function checkpointRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>): void {
-  app.get(
+  const typed = app.withTypeProvider<ZodTypes>()
+  const { readPool } = deps
+  const access = { scope: 'audit:read' } as const
+
+  typed.get(
     '/v1/checkpoints/latest',
-    { config: { access: { scope: 'audit:read' } } },
+    {
+      config: { access, problems: ['checkpoint_pending'] },
+      schema: { summary: 'The newest checkpoint', response: { 200: checkpointNote } },
+    },
     async (request, reply) => {
-      const note = await findCheckpoint(deps.readPool, request.caller.ledgerId, Number.MAX_SAFE_INTEGER)
-      if (note === null) {
-        throw new ApiError(
-          'checkpoint_pending',
-          'the first checkpoint is published within seconds of the first entry',
-          {
-            retryable: true,
-            retryAfterMs: 1000,
-          },
-        )
-      }
-      return reply.header('content-type', 'text/plain; charset=utf-8').send(note)
+      const note = await findCheckpoint(readPool, request.caller.ledgerId, Number.MAX_SAFE_INTEGER)
+      if (note !== null) return sendNote(reply, note)
+      throw checkpointPending('the first checkpoint is published within seconds of the first entry')
     },
   )
+
+  typed.get(
+    '/v1/checkpoints/:size',
+    {
+      config: { access, problems: ['not_found'] },
+      schema: {
+        summary: 'The checkpoint of a size',
+        params: checkpointParams,
+        response: { 200: checkpointNote },
+      },
+    },
+    async (request, reply) => {
+      const { size } = request.params
+      const note = SIZE.test(size)
+        ? await findCheckpointOfSize(readPool, request.caller.ledgerId, Number(size))
+        : null
+      if (note !== null) return sendNote(reply, note)
+      throw new ApiError('not_found', `no checkpoint of ${size} entries was published`)
+    },
+  )
+
+  typed.get(
+    '/v1/checkpoints',
+    {
+      config: { access },
+      schema: {
+        summary: 'List checkpoints, newest first',
+        querystring: checkpointsQuery,
+        response: { 200: checkpointPage },
+      },
+    },
+    async (request) => {
+      const limit = pageLimit(request.query)
+      const [sizeEnd] = parseCursor(request.query, checkpointsCursor) ?? [Number.MAX_SAFE_INTEGER]
+      const rows = await listCheckpoints(readPool, request.caller.ledgerId, sizeEnd, limit + 1)
+      const data = rows.slice(0, limit)
+      return {
+        data: data.map(({ size, publishedAt }) => ({ size, publishedAt: publishedAt.toISOString() })),
+        nextCursor: rows.length > limit ? formatCursor([data.at(-1)!.size]) : null,
+      }
+    },
+  )
+
+  typed.get(
+    '/v1/checkpoints/consistency',
+    {
+      config: { access, problems: ['checkpoint_pending'] },
+      schema: {
+        summary: 'Prove that the ledger of one size begins with that of another',
+        querystring: consistencyQuery,
+        response: { 200: consistencyProof },
+      },
+    },
+    async (request) => {
+      const { ledgerId } = request.caller
+      const [from, to] = [Number(request.query.from), Number(request.query.to)]
+      if (from > to)
+        throw new ApiError('invalid_request', 'from is larger than to', { members: { path: '/from' } })
+      const checkpoint = await findCheckpointCovering(readPool, ledgerId, to)
+      if (!checkpoint) throw checkpointPending(`no checkpoint covers ${to} entries yet`)
+      const path = await proveConsistency(readPool, ledgerId, from, to, checkpoint.note)
+      return { from, to, path: path.map(toHex) }
+    },
+  )
+}
+
+/** Anything else is no checkpoint's size, and answered like one that is not there. */
+const SIZE = /^[1-9][0-9]{0,14}$/
+
+function sendNote(reply: FastifyReply, note: string): FastifyReply {
+  return reply.header('content-type', 'text/plain; charset=utf-8').send(note)
 }

@@ -6,7 +6,7 @@ import { STREAM_CHUNK_CHARS, STREAM_STALL_MS_MAX, STREAMS_MAX, STREAMS_PER_LEDGE
 import type { DocumentsShown } from '../../proof/verify-entry.ts'
 import { entryLines, exportLines } from '../../records/export.ts'
 import type { Caller } from '../../tenancy/caller.ts'
-import { entriesQuery } from '../schemas/entries.ts'
+import { entriesQuery, entryLine, exportLine } from '../schemas/entries.ts'
 import { StreamSlots } from '../stream-slots.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
@@ -18,20 +18,35 @@ export function entryRoutes(app: FastifyInstance, deps: Deps): void {
 
   typed.get(
     '/v1/entries',
-    { config: { access }, schema: { querystring: entriesQuery } },
+    {
+      config: { access, problems: ['overloaded'] },
+      schema: {
+        summary: 'Entries of the chain in order, one a line',
+        querystring: entriesQuery,
+        response: { 200: { content: { 'application/x-ndjson': { schema: entryLine } } } },
+      },
+    },
     async (request, reply) => {
       const { ledgerId } = request.caller
       const size = (await findSize(deps.readPool, ledgerId)) ?? 0
       const from = request.query.after === undefined ? 0 : Number(request.query.after) + 1
-      const end =
-        request.query.limit === undefined ? size : Math.min(size, from + Number(request.query.limit))
+      const endMax =
+        request.query.limit === undefined ? Number.MAX_SAFE_INTEGER : from + Number(request.query.limit)
+      const range = { from, end: Math.min(size, endMax), endMax }
       return sendLines(request, reply, slots, () =>
-        entryLines(deps.readPool, ledgerId, from, end, shownTo(request.caller)),
+        entryLines(deps.readPool, ledgerId, range, shownTo(request.caller)),
       )
     },
   )
 
-  typed.get('/v1/export', { config: { access } }, async (request, reply) => {
+  const exported = {
+    config: { access, problems: ['overloaded'] },
+    schema: {
+      summary: 'The whole ledger, for `tallystick verify`',
+      response: { 200: { content: { 'application/x-ndjson': { schema: exportLine } } } },
+    },
+  } as const
+  typed.get('/v1/export', exported, async (request, reply) => {
     const { ledger, ledgerId } = request.caller
     const size = (await findSize(deps.readPool, ledgerId)) ?? 0
     reply.header('content-disposition', `attachment; filename="${ledger}.ndjson"`)

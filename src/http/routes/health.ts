@@ -4,12 +4,19 @@ import { canRead } from '../../db/migrate.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { READY_ANSWER_TIMEOUT_MS } from '../../limits.ts'
+import { health } from '../schemas/health.ts'
 
 export function healthRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>): void {
   // The process answers: never asks the database, so that a database failure restarts no pod.
-  app.get('/livez', { config: { access: 'public' } }, async () => ({ status: 'ok', version: VERSION }))
+  const live = { summary: 'Whether the process answers', response: { 200: health('ok') } }
+  app.get('/livez', { config: { access: 'public' }, schema: live }, async () => ({
+    status: 'ok',
+    version: VERSION,
+  }))
 
-  app.get('/readyz', { config: { access: 'public' } }, async () => {
+  const ready = { summary: 'Whether it can work', response: { 200: health('ready') } }
+  const readyConfig = { access: 'public', problems: ['unavailable'] } as const
+  app.get('/readyz', { config: readyConfig, schema: ready }, async () => {
     // Not whether the schema is newer: that is looked at when the server starts, and while a new version rolls out its
     // migration must not take the old one's pods away.
     if (!(await canRead(deps.readPool, READY_ANSWER_TIMEOUT_MS))) {

@@ -1,9 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import { listEnvelopeKeys } from '../../db/server-keys.ts'
 import type { Deps } from '../../deps.ts'
+import { keyDocument } from '../schemas/key-document.ts'
 
 export function keyDocumentRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>): void {
-  app.get('/.well-known/tallystick-keys.json', { config: { access: 'public' } }, async () => ({
+  const config = { access: 'public', problems: ['unavailable'] } as const
+  const schema = { summary: 'The keys that sign envelopes', response: { 200: keyDocument } }
+  app.get('/.well-known/tallystick-keys.json', { config, schema }, async () => ({
     keys: await listEnvelopeKeys(deps.readPool),
   }))
 }

@@ -1,9 +1,26 @@
 import type { FastifyInstance } from 'fastify'
+import { type LedgerSummaryRow, listLedgerSummaries } from '../../db/ledgers.ts'
 import type { Deps } from '../../deps.ts'
-import { ApiError } from '../../errors.ts'
+import { formatId, parseId } from '../../proof/ids.ts'
 import { describeLedger } from '../../records/export.ts'
 import { createLedger } from '../../tenancy/create-ledger.ts'
-import { createLedgerBody } from '../schemas/ledgers.ts'
+import { freezeLedger, getLedgerSummary, reissueKey } from '../../tenancy/operate-ledger.ts'
+import { refuseIdempotencyKey } from '../idempotency.ts'
+import { formatCursor, pageLimit, parseCursor } from '../page.ts'
+import { pathId } from '../path-id.ts'
+import { noMembers } from '../schemas/common.ts'
+import {
+  createLedgerBody,
+  ledgerAbout,
+  ledgerPage,
+  ledgerParams,
+  ledgerSummary,
+  ledgersCursor,
+  ledgersQuery,
+  newKey,
+  newLedger,
+  reissueKeyBody,
+} from '../schemas/ledgers.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
 export function ledgerRoutes(app: FastifyInstance, deps: Deps): void {
@@ -11,22 +28,111 @@ export function ledgerRoutes(app: FastifyInstance, deps: Deps): void {
 
   typed.post(
     '/v1/ledgers',
-    { config: { access: 'operator' }, schema: { body: createLedgerBody } },
+    {
+      config: { access: 'operator', problems: ['invalid_idempotency_key'] },
+      schema: {
+        summary: 'Make a ledger, with its first agent and a key that may do everything',
+        body: createLedgerBody,
+        response: { 201: newLedger },
+      },
+    },
     async (request, reply) => {
-      // Said, because whoever sends one relies on it; keys belong to an agent of a ledger, and there is none yet.
-      if (request.headers['idempotency-key'] !== undefined) {
-        throw new ApiError(
-          'invalid_idempotency_key',
-          'this address takes no Idempotency-Key: look before you retry',
-        )
-      }
+      refuseIdempotencyKey(request)
       const { name, agent } = request.body
       const ledger = await createLedger(deps, { name, agentName: agent ?? 'administrator' })
       return reply.code(201).header('cache-control', 'no-store').send(ledger)
     },
   )
 
-  typed.get('/v1/ledger', { config: { access: { scope: 'audit:read' } } }, (request) =>
-    describeLedger(deps.readPool, request.caller.ledgerId),
+  typed.get(
+    '/v1/ledgers',
+    {
+      config: { access: 'operator' },
+      schema: {
+        summary: 'List ledgers, in the order in which they were made',
+        querystring: ledgersQuery,
+        response: { 200: ledgerPage },
+      },
+    },
+    async (request) => {
+      const limit = pageLimit(request.query)
+      const cursor = parseCursor(request.query, ledgersCursor)
+      const after = cursor && parseId('led', cursor[0])
+      const rows = await listLedgerSummaries(deps.readPool, { after, limit: limit + 1 })
+      const data = rows.slice(0, limit).map(render)
+      return { data, nextCursor: rows.length > limit ? formatCursor([data.at(-1)!.id]) : null }
+    },
   )
+
+  typed.get(
+    '/v1/ledgers/:id',
+    {
+      config: { access: 'operator' },
+      schema: { summary: 'A ledger', params: ledgerParams, response: { 200: ledgerSummary } },
+    },
+    async (request) => render(await getLedgerSummary(deps, pathId('led', request.params.id))),
+  )
+
+  for (const [action, frozen] of [
+    ['freeze', true],
+    ['unfreeze', false],
+  ] as const) {
+    typed.post(
+      `/v1/ledgers/:id/${action}`,
+      {
+        config: { access: 'operator', problems: ['ledger_closed'] },
+        schema: {
+          summary: frozen
+            ? 'Freeze a ledger: it is read as before, and takes no entries'
+            : 'Let a frozen ledger take entries again',
+          params: ledgerParams,
+          body: noMembers,
+          response: { 200: ledgerSummary },
+        },
+      },
+      async (request) => render(await freezeLedger(deps, pathId('led', request.params.id), frozen)),
+    )
+  }
+
+  typed.post(
+    '/v1/ledgers/:id/keys',
+    {
+      config: { access: 'operator', problems: ['agent_disabled', 'invalid_idempotency_key'] },
+      schema: {
+        summary: 'Make a key that may do everything, for a ledger whose own keys are lost',
+        params: ledgerParams,
+        body: reissueKeyBody,
+        response: { 201: newKey },
+      },
+    },
+    async (request, reply) => {
+      refuseIdempotencyKey(request)
+      const { name, agent } = request.body
+      const key = await reissueKey(deps, pathId('led', request.params.id), {
+        name: name ?? 'reissued key',
+        agentName: agent ?? 'administrator',
+      })
+      return reply.code(201).header('cache-control', 'no-store').send(key)
+    },
+  )
+
+  typed.get(
+    '/v1/ledger',
+    {
+      config: { access: { scope: ['audit:read', 'records:read', 'records:write'] } },
+      schema: { summary: 'The ledger of the key', response: { 200: ledgerAbout } },
+    },
+    async (request) => {
+      const { ledgerId } = request.caller
+      const [about, { size, closed }] = await Promise.all([
+        describeLedger(deps.readPool, ledgerId),
+        getLedgerSummary(deps, ledgerId),
+      ])
+      return { ...about, size, closed }
+    },
+  )
+}
+
+function render({ ledgerId, ...summary }: LedgerSummaryRow) {
+  return { id: formatId('led', ledgerId), ...summary }
 }

@@ -1,18 +1,30 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Deps } from '../../deps.ts'
-import { ApiError } from '../../errors.ts'
-import { RECORD_BODY_BYTES_MAX } from '../../limits.ts'
+import { RATE_LIMIT_RECORDS_PER_REQUEST, RECORD_BODY_BYTES_MAX } from '../../limits.ts'
 import { isTraceparent } from '../../proof/fields.ts'
-import { isId, parseId } from '../../proof/ids.ts'
-import { fingerprint } from '../../records/idempotency.ts'
+import { resolveParent } from '../../records/lineage.ts'
 import { notarize } from '../../records/notarize.ts'
 import { notarizeBatch } from '../../records/notarize-batch.ts'
 import { resolveOnBehalfOf } from '../../records/on-behalf-of.ts'
-import { findRecordJson, getAnswerOfEntry } from '../../records/read.ts'
-import { batchBody, notarizeBody, recordParams } from '../schemas/records.ts'
+import { getAnswerOfEntry } from '../../records/read.ts'
+import { idempotencyOf, markReplayed } from '../idempotency.ts'
+import { batchBody, batchView, notarizeBody, recordView } from '../schemas/records.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
+
+const NOTARIZE_PROBLEMS = [
+  'document_too_large',
+  'metadata_too_large',
+  'unknown_type',
+  'not_notarizable',
+  'payload_invalid',
+  'schema_too_costly',
+  'unknown_agent',
+  'agent_disabled',
+  'invalid_idempotency_key',
+  'idempotency_key_reused',
+] as const
 
 export function recordRoutes(app: FastifyInstance, deps: Deps): void {
   const typed = app.withTypeProvider<ZodTypes>()
@@ -20,18 +32,22 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
   typed.post(
     '/v1/records',
     {
-      config: { access: { scope: 'records:write' } },
-      schema: { body: notarizeBody },
+      config: {
+        access: { scope: 'records:write' },
+        problems: [...NOTARIZE_PROBLEMS, 'unknown_parent', 'parent_too_deep'],
+      },
+      schema: { summary: 'Notarize one record', body: notarizeBody, response: { 201: recordView } },
       bodyLimit: RECORD_BODY_BYTES_MAX,
     },
     async (request, reply) => {
       const { body, caller } = request
-      const idempotency = fingerprintOf(deps, request)
+      const idempotency = idempotencyOf(deps, request)
       const agents = await resolveOnBehalfOf(deps.readPool, caller, [body.onBehalfOf], 'record')
       const onBehalfOf = agents.get(body.onBehalfOf ?? '') ?? null
       const result = await notarize(deps, caller, {
         ...body,
         onBehalfOf,
+        parent: await resolveParent(deps.readPool, caller.ledgerId, body.parent),
         traceparent: traceparentOf(request),
         idempotency,
       })
@@ -41,11 +57,23 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
 
   typed.post(
     '/v1/records/batch',
-    { config: { access: { scope: 'records:write' } }, schema: { body: batchBody } },
+    {
+      config: {
+        access: { scope: 'records:write' },
+        problems: NOTARIZE_PROBLEMS,
+        furtherCost: (body) =>
+          (body as { records: unknown[] }).records.length / RATE_LIMIT_RECORDS_PER_REQUEST,
+      },
+      schema: {
+        summary: 'Notarize many records in one entry, all or nothing',
+        body: batchBody,
+        response: { 201: batchView },
+      },
+    },
     async (request, reply) => {
       const { caller } = request
       const items = request.body.records
-      const idempotency = fingerprintOf(deps, request)
+      const idempotency = idempotencyOf(deps, request)
       const onBehalfOf = await resolveOnBehalfOf(
         deps.readPool,
         caller,
@@ -62,33 +90,10 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
     },
   )
 
-  typed.get(
-    '/v1/records/:id',
-    { config: { access: { scope: 'records:read' } }, schema: { params: recordParams } },
-    async (request, reply) => {
-      const record = await findRecordJson(
-        deps.readPool,
-        request.caller.ledgerId,
-        recordIdOf(request.params.id),
-      )
-      if (record === null) throw new ApiError('not_found', `the ledger has no record ${request.params.id}`)
-      return reply.header('content-type', JSON_TYPE).send(record)
-    },
-  )
-
   async function replay(request: FastifyRequest, reply: FastifyReply, seq: number) {
-    reply.header('idempotency-replayed', 'true')
-    return created(reply, await getAnswerOfEntry(deps.readPool, request.caller.ledgerId, seq))
+    const answer = await getAnswerOfEntry(deps.readPool, request.caller.ledgerId, seq)
+    return created(markReplayed(reply, true), answer)
   }
-}
-
-function fingerprintOf(deps: Pick<Deps, 'entropy'>, request: FastifyRequest) {
-  const path = request.url.split('?', 1)[0]!
-  return fingerprint(deps.entropy, request.headers['idempotency-key'], {
-    method: 'POST',
-    path,
-    body: request.body,
-  })
 }
 
 function created(reply: FastifyReply, json: string): FastifyReply {
@@ -99,10 +104,4 @@ function created(reply: FastifyReply, json: string): FastifyReply {
 function traceparentOf(request: FastifyRequest): string | null {
   const value = request.headers['traceparent']
   return typeof value === 'string' && isTraceparent(value) ? value : null
-}
-
-/** An id that can't be one of the ledger's is answered like one that is not there. */
-function recordIdOf(text: string): Uint8Array {
-  if (!isId('rec', text)) throw new ApiError('not_found', 'that is not the id of a record (rec_…)')
-  return parseId('rec', text)
 }

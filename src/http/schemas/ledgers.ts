@@ -1,13 +1,70 @@
 import { z } from 'zod'
-import { NAME_CHARS_MAX } from '../../limits.ts'
-
-const name = z
-  .string()
-  .min(1)
-  .max(NAME_CHARS_MAX)
-  .regex(/^\P{Cc}*$/u)
+import { SCOPES } from '../../tenancy/scopes.ts'
+import { pageOf, pageQuery } from '../page.ts'
+import { idOf, instant, ledgerDescription, seq } from './common.ts'
+import { name } from './names.ts'
+import { rateLimit } from './rate-limits.ts'
 
 export const createLedgerBody = z.strictObject({
   name,
   agent: name.describe("name of the ledger's first agent").optional(),
 })
+
+/** All that a key is made with. */
+export const newKey = z.strictObject({
+  id: idOf('key'),
+  key: z.string().describe('the secret: shown here, and never again'),
+  agent: idOf('agt'),
+  name: z.string(),
+  scopes: z.array(z.enum(SCOPES)),
+  expiresAt: instant.nullable(),
+})
+
+export const newLedger = z.strictObject({
+  ledger: z.strictObject({ id: idOf('led'), name: z.string(), issuer: z.string(), origin: z.string() }),
+  agent: z.strictObject({ id: idOf('agt'), name: z.string() }),
+  key: newKey,
+})
+
+export const reissueKeyBody = z.strictObject({
+  name: name.describe("the key's").optional(),
+  agent: name
+    .describe('name of the agent that gets it, registered if there is none; absent: administrator')
+    .optional(),
+})
+
+export const ledgerParams = z.strictObject({ id: z.string() })
+export const ledgersQuery = z.strictObject(pageQuery)
+/** The id of the page's last item. */
+export const ledgersCursor = z.tuple([idOf('led')])
+
+const closed = z
+  .enum(['frozen', 'restored'])
+  .nullable()
+  .describe('why it takes no entries: frozen by the operator, or an older backup of itself; null: it does')
+
+export const ledgerSummary = z
+  .strictObject({
+    id: idOf('led'),
+    name: z.string(),
+    issuer: z.string(),
+    origin: z.string(),
+    size: seq.describe('how many entries it has'),
+    closed,
+    rateLimit: rateLimit.nullable(),
+    fault: z
+      .strictObject({
+        seq: seq.nullable().describe('of the first bad entry; null: of the ledger as a whole'),
+        code: z.string(),
+        foundAt: instant,
+      })
+      .nullable()
+      .describe(
+        'what verification found wrong with it: it gets no checkpoints until the operator has looked',
+      ),
+  })
+  .meta({ id: 'LedgerSummary' })
+
+export const ledgerPage = pageOf(ledgerSummary)
+
+export const ledgerAbout = ledgerDescription.extend({ size: seq.describe('how many entries it has'), closed })

@@ -1,41 +1,85 @@
 import { z } from 'zod'
-import { BATCH_ITEMS_MAX } from '../../limits.ts'
-
-const typeName = z
-  .string()
-  .regex(/^[a-z][a-z0-9.-]{0,62}\/[1-9][0-9]{0,8}$/)
-  .describe('name/version of a type of the ledger')
-
-/**
- * Checked for being a real time of day, and brought to milliseconds, by `parseTime`. Not of the year 0: the Postgres
- * driver reads its 29 February as 1 March, and a batch's items would no longer be the ones that were signed.
- */
-const time = z
-  .string()
-  .regex(/^(?!0000)\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,3})?Z$/)
-  .describe('RFC 3339, UTC, at most milliseconds')
-
-const salt = z
-  .string()
-  .regex(/^[A-Za-z0-9_-]{21}[AQgw]$/)
-  .describe('16 bytes, base64url without padding')
+import { BATCH_ITEMS_MAX, REFERENCE_CHARS_MAX, REFERENCES_MAX } from '../../limits.ts'
+import { entryView, erasureCode, hash, idOf, instant, salt, seq, typeName } from './common.ts'
+import { WITHOUT_CONTROLS } from './names.ts'
+import { time } from './times.ts'
 
 const document = z
   .looseObject({})
   .describe('any JSON object, kept beside the chain and signed by salted digest')
-const agentId = z.string().regex(/^agt_[0-7][0-9a-hjkmnp-tv-z]{25}$/)
 
 const item = {
   type: typeName,
   payload: document,
   metadata: z.looseObject({}).describe('free, unsigned').optional(),
   occurredAt: time.optional(),
-  onBehalfOf: agentId.optional(),
+  onBehalfOf: idOf('agt').optional(),
 }
 
-export const notarizeBody = z.strictObject({ ...item, salt: salt.optional() })
-export const batchBody = z.strictObject({
-  records: z.array(z.strictObject(item)).min(1).max(BATCH_ITEMS_MAX),
-})
+const reference = z
+  .string()
+  .min(1)
+  .max(REFERENCE_CHARS_MAX)
+  .regex(WITHOUT_CONTROLS)
+  .describe('a URI, or `system:id`')
+
+const EXAMPLE = { type: 'generic/1', payload: { tool: 'search', query: 'price of copper' } }
+
+export const notarizeBody = z
+  .strictObject({
+    ...item,
+    salt: salt.optional(),
+    parent: idOf('rec').describe('a record of this ledger').optional(),
+    references: z
+      .array(reference)
+      .max(REFERENCES_MAX)
+      .describe('what it is about in outside systems; signed by salted digest, erased with the payload')
+      .optional(),
+  })
+  .meta({ examples: [EXAMPLE, { ...EXAMPLE, occurredAt: '2026-11-20T12:00:00Z', metadata: { run: 7 } }] })
+export const batchBody = z
+  .strictObject({ records: z.array(z.strictObject(item)).min(1).max(BATCH_ITEMS_MAX) })
+  .meta({ examples: [{ records: [EXAMPLE, EXAMPLE] }] })
 
 export const recordParams = z.strictObject({ id: z.string() })
+
+const erasureView = z
+  .strictObject({
+    code: erasureCode.nullable().describe('null where nobody signed the entry'),
+    by: z.union([idOf('agt'), z.literal('system')]),
+    recordedAt: instant,
+    seq,
+  })
+  .meta({ id: 'RecordErasure' })
+
+/** What `renderRecord` writes (src/records/render.ts). */
+export const recordView = z
+  .strictObject({
+    id: idOf('rec'),
+    ledger: idOf('led'),
+    type: typeName,
+    state: z.enum(['RECORDED']),
+    version: z.int().min(1),
+    nextEvents: z.array(z.string()),
+    payload: z.looseObject({}).nullable().describe('null once erased'),
+    salt: salt.nullable(),
+    digest: hash.describe('of the salted payload (docs/formats/documents.md)'),
+    actor: idOf('agt'),
+    key: idOf('key'),
+    onBehalfOf: idOf('agt').nullable(),
+    parent: idOf('rec').nullable(),
+    references: z.array(reference).nullable().describe('null without, and once erased'),
+    occurredAt: instant.nullable(),
+    recordedAt: instant,
+    entry: entryView.describe('its newest entry'),
+    batch: idOf('bat').nullable(),
+    metadata: z.looseObject({}).nullable().describe('not signed'),
+    erasure: erasureView.nullable().describe('what was erased is null from this entry on'),
+  })
+  .meta({ id: 'Record' })
+
+export const batchView = z.strictObject({
+  batch: idOf('bat'),
+  entry: entryView,
+  records: z.array(z.strictObject({ id: idOf('rec'), digest: hash, salt: salt.nullable() })),
+})

@@ -1,0 +1,75 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type pg from 'pg'
+import { FaultyLedgers } from '../src/checkpoints/faulty-ledgers.ts'
+import { KeptCheckpoints } from '../src/checkpoints/kept.ts'
+import { publishCheckpoints } from '../src/checkpoints/publish.ts'
+import { toUuid } from '../src/db/uuid.ts'
+import type { Signer } from '../src/proof/crypto.ts'
+
+const ROWS_PER_INSERT = 1_000_000
+/** The leaves that a proof reads from entries are among the last 255: those are as wide as a record's are. */
+const WIDE_ENTRIES = 300
+const WIDE_ENVELOPE_BYTES = 600
+
+/**
+ * A ledger of `size` entries with its tree and one checkpoint. Triggers are off while it is filled, and an envelope is its
+ * seq: nobody could verify it, but leaves, tree and checkpoint are what they would be. `pool`: a superuser's.
+ */
+export async function fillLedger(pool: pg.Pool, ledgerId: Uint8Array, size: number): Promise<void> {
+  const client = await pool.connect()
+  const uuid = toUuid(ledgerId)
+  try {
+    await client.query('set session_replication_role = replica')
+    await client.query(
+      `insert into tallystick.ledgers (ledger_id, name, issuer, origin, note_kid)
+       select $1::uuid, $2, 'https://bench.example', 'bench.example/' || $1::uuid, kid from tallystick.server_keys where use = 'note'`,
+      [uuid, `ledger of ${size}`],
+    )
+    for (let from = 0; from < size; from += ROWS_PER_INSERT) {
+      await client.query(
+        `insert into tallystick.entries (ledger_id, seq, kind, subject_id, recorded_at, leaf, chain, envelope)
+         select $1::uuid, seq, case seq when 0 then 'ledger-created' else 'bench' end, case seq when 0 then $1::uuid end,
+           now(), sha256('\\x00'::bytea || envelope), sha256(envelope), envelope
+         from (
+           select seq, case when seq < $4::bigint - ${WIDE_ENTRIES} then int8send(seq)
+             else int8send(seq) || decode(repeat('00', ${WIDE_ENVELOPE_BYTES - 8}), 'hex') end as envelope
+           from generate_series($2::bigint, $3::bigint - 1) seq
+         ) e`,
+        [uuid, from, Math.min(size, from + ROWS_PER_INSERT), size],
+      )
+    }
+    await client.query(
+      `insert into tallystick.chain_heads (ledger_id, size, chain, envelope_kid)
+       select $1, $2::bigint, chain, leaf from tallystick.entries where ledger_id = $1 and seq = $2::bigint - 1`,
+      [uuid, size],
+    )
+    await client.query('set session_replication_role = origin')
+    await client.query('vacuum analyze tallystick.entries')
+  } finally {
+    client.release()
+  }
+}
+
+/** Grows the trees and publishes, as the worker does. */
+export async function publishAll(pool: pg.Pool, noteSigner: Signer): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), 'tallystick-bench-'))
+  try {
+    const deps = {
+      pool,
+      noteSigner,
+      kept: new KeptCheckpoints(directory),
+      faulty: new FaultyLedgers(Date.now),
+      log: {
+        error(details: object) {
+          throw (details as { err: Error }).err
+        },
+      },
+    }
+    while (await publishCheckpoints(deps));
+    await pool.query('vacuum analyze tallystick.tree_tiles, tallystick.checkpoints')
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
+}

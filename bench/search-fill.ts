@@ -1,0 +1,120 @@
+import type { Target } from './load-connection.ts'
+import { type Random, randomFrom } from './random.ts'
+
+/** A ledger with what its records are searched by: of each property a value that is common, and one that is rare. */
+export type LargeLedger = {
+  readonly target: Target
+  readonly ledger: string
+  readonly keys: Readonly<Record<'common' | 'rare', { readonly bearer: string; readonly agent: string }>>
+  readonly types: Readonly<Record<'common' | 'rare', string>>
+  readonly clients: Readonly<Record<'common' | 'rare', string>>
+  /** Of records all over the ledger. */
+  readonly samples: { readonly id: string; readonly digest: string }[]
+  parent: string
+  records: number
+}
+
+export const TRACE_IDS = { common: 'c0'.repeat(16), rare: 'fa'.repeat(16) }
+export const REFERENCES = { common: 'erp:order/1', rare: 'erp:order/2' }
+/** Records that occurred lie on the days from here on, one after another as the ledger grows. */
+export const FIRST_DAY_MS = Date.parse('2026-01-01T00:00:00Z')
+export const DAYS = 300
+const DAY_MS = 86_400_000
+
+const BATCH_ITEMS = 1_000
+const BATCHES_IN_FLIGHT = 3
+const SAMPLES_PER_BATCH = 2
+const SAMPLES_MAX = 2_000
+/** One in so many batches is of the rare agent; at least one. */
+const RARE_BATCHES = 5_000
+const TRACED_BATCHES = 10
+const REFERRING_RECORDS = 300
+
+export async function makeLargeLedger(target: Target, operatorKey: string): Promise<LargeLedger> {
+  const made = await post(target, operatorKey, '/v1/ledgers', { name: 'large' })
+  const first = { bearer: made.key.key as string, agent: made.agent.id as string }
+  const scopes = ['agents:act', 'records:read', 'records:write']
+  const key = await post(target, first.bearer, '/v1/keys', { name: 'rare', scopes })
+  const clients = { common: '', rare: '' }
+  for (const name of ['common', 'rare'] as const)
+    clients[name] = (await post(target, first.bearer, '/v1/agents', { name: `${name} client` })).id
+  for (const name of ['order', 'exception'])
+    await post(target, first.bearer, '/v1/types', { name, version: 1, payloadSchema: { type: 'object' } })
+  return {
+    target,
+    ledger: made.ledger.id,
+    keys: { common: first, rare: { bearer: key.key, agent: key.agent.id ?? key.agent } },
+    types: { common: 'order/1', rare: 'exception/1' },
+    clients,
+    samples: [],
+    parent: '',
+    records: 0,
+  }
+}
+
+/** `records` in batches, some with references or a parent one by one. */
+export async function fillLedger(ledger: LargeLedger, records: number): Promise<void> {
+  const batches = Math.ceil(records / BATCH_ITEMS)
+  const random = randomFrom(records)
+  let next = 0
+  const keepSending = async () => {
+    while (next < batches) await sendBatch(ledger, next++, batches, random)
+  }
+  await Promise.all(Array.from({ length: BATCHES_IN_FLIGHT }, keepSending))
+  const { target, keys } = ledger
+  for (let i = 0; i < REFERRING_RECORDS; i++) {
+    const references = [i === 150 ? REFERENCES.rare : REFERENCES.common]
+    const body = {
+      type: 'order/1',
+      payload: { i },
+      references,
+      ...(ledger.parent && { parent: ledger.parent }),
+    }
+    const record = await post(target, keys.common.bearer, '/v1/records', body)
+    if (i === 0) ledger.parent = record.id
+  }
+  ledger.records = batches * BATCH_ITEMS + REFERRING_RECORDS
+}
+
+async function sendBatch(ledger: LargeLedger, n: number, batches: number, random: Random): Promise<void> {
+  const { target, keys, types, clients } = ledger
+  const isRare = n % RARE_BATCHES === Math.min(batches >> 1, RARE_BATCHES >> 1)
+  const traceId = isRare ? TRACE_IDS.rare : n % TRACED_BATCHES === 0 ? TRACE_IDS.common : null
+  const day = FIRST_DAY_MS + Math.floor((n * DAYS) / batches) * DAY_MS
+  const records = Array.from({ length: BATCH_ITEMS }, (_, i) => ({
+    type: isRare && i < 10 ? types.rare : i % 3 === 0 ? 'generic/1' : types.common,
+    payload: { call: random.hex(8), tool: 'purchase_order.create', quantity: i, note: random.words(90) },
+    ...(i % 4 === 0 && { occurredAt: new Date(day + i * 60_000).toISOString() }),
+    ...(isRare && i < 20 ? { onBehalfOf: clients.rare } : i % 2 === 0 && { onBehalfOf: clients.common }),
+  }))
+  const { bearer } = isRare ? keys.rare : keys.common
+  const headers = traceId === null ? {} : { traceparent: `00-${traceId}-00f067aa0ba902b7-01` }
+  const answer = await post(target, bearer, '/v1/records/batch', { records }, headers)
+  const step = Math.max(1, Math.floor((batches * SAMPLES_PER_BATCH) / SAMPLES_MAX))
+  if (n % step === 0)
+    for (let i = 0; i < SAMPLES_PER_BATCH; i++)
+      ledger.samples.push(answer.records[random.integer(0, BATCH_ITEMS - 1)])
+}
+
+async function post(
+  { host, port }: Target,
+  bearer: string,
+  path: string,
+  body: object,
+  headers: Record<string, string> = {},
+  // biome-ignore lint/suspicious/noExplicitAny: answers of our own server
+): Promise<any> {
+  const answer = await fetch(`http://${host}:${port}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })
+  const text = await answer.text()
+  if (answer.status === 503) {
+    // More than the server can write in time: what it refused is sent again.
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    return post({ host, port }, bearer, path, body, headers)
+  }
+  if (answer.status !== 201) throw new Error(`POST ${path} answered ${answer.status}: ${text}`)
+  return JSON.parse(text)
+}

@@ -1,0 +1,104 @@
+import { parseArgs } from 'node:util'
+import { withClient } from '../src/db/client.ts'
+import { parseId } from '../src/proof/ids.ts'
+import { runVerify } from './audit.ts'
+import { openDatabase } from './database.ts'
+import { printTable } from './print.ts'
+import { describeCommit } from './report.ts'
+import { fillLedger, type LargeLedger, makeLargeLedger } from './search-fill.ts'
+import { makeQueries, measureQueries } from './search-queries.ts'
+import { deploy, startSystem } from './system.ts'
+
+/*
+ * npm run bench:search -- [--records 10000000] [--small 100000] [--repeats 200] [--embedded]
+ *
+ * Does a ledger of many records answer as fast as a small one? Fills two ledgers of one database through the API, in the same
+ * proportions, asks both the same, and prints the ratios; then what a record takes on disk, and how fast the large one
+ * verifies. 10 million records take 6 GB of disk, and what WAL there is beside it.
+ */
+const { values } = parseArgs({
+  options: {
+    records: { type: 'string', default: '10000000' },
+    small: { type: 'string', default: '100000' },
+    repeats: { type: 'string', default: '200' },
+    embedded: { type: 'boolean', default: false },
+  },
+})
+
+const log = (line: string) => console.log(line)
+const database = await openDatabase(
+  { databaseUrl: process.env['DATABASE_URL'], embedded: values.embedded },
+  log,
+)
+try {
+  const deployment = await deploy(database.ownerUrl)
+  const system = await startSystem(deployment, { servers: 1, worker: true, inspect: false })
+  try {
+    log(`${describeCommit()}, Node ${process.version}, Postgres ${database.postgres}`)
+    const small = await makeLargeLedger(system.targets[0]!, deployment.operatorKey)
+    const large = await makeLargeLedger(system.targets[0]!, deployment.operatorKey)
+    await fill('small', small, Number(values.small))
+    await fill('large', large, Number(values.records))
+    await compare(small, large, Number(values.repeats))
+    await printSizes(database.ownerUrl, large)
+    await verify(large)
+  } finally {
+    await system.stop()
+    deployment.close()
+  }
+
+  async function verify(large: LargeLedger): Promise<void> {
+    const startedAt = performance.now()
+    log(await runVerify({ env: system.env, ledger: large.ledger }))
+    const seconds = (performance.now() - startedAt) / 1000
+    log(`verified in ${seconds.toFixed(0)} s: ${Math.round(large.records / seconds)} records/s on all cores`)
+  }
+} finally {
+  await database.close()
+}
+
+async function fill(name: string, ledger: LargeLedger, records: number): Promise<void> {
+  const startedAt = performance.now()
+  await fillLedger(ledger, records)
+  const seconds = (performance.now() - startedAt) / 1000
+  log(`${name}: ${records} records in ${seconds.toFixed(0)} s, ${Math.round(records / seconds)}/s`)
+}
+
+/** Milliseconds, each question asked of both ledgers in turn: what else happens on the machine happens to both. */
+async function compare(small: LargeLedger, large: LargeLedger, repeats: number): Promise<void> {
+  const rows = [['ms', 'items', 'small p50', 'p99', 'large p50', 'p99', 'ratio p50', 'p99']]
+  for (const name of makeQueries(small).keys()) {
+    const [a, b] = await measureQueries(small, large, name, repeats)
+    const { items, isWhole } = b
+    rows.push([
+      name,
+      `${items}${isWhole ? '' : '…'}`,
+      ...[a.p50, a.p99, b.p50, b.p99].map((ms) => ms.toFixed(2)),
+      (b.p50 / a.p50).toFixed(2),
+      (b.p99 / a.p99).toFixed(2),
+    ])
+  }
+  printTable(rows)
+}
+
+async function printSizes(ownerUrl: string, { ledger, records }: LargeLedger): Promise<void> {
+  await withClient(ownerUrl, async (client) => {
+    const { rows } = await client.query<{ name: string; bytes: string }>(
+      `select relname as name, pg_table_size(oid) as bytes from pg_class
+       where relnamespace = 'tallystick'::regnamespace and relkind in ('r', 'i') and relpages > 100 order by 2 desc`,
+    )
+    const { rows: heads } = await client.query<{ size: string }>(
+      'select size from tallystick.chain_heads where ledger_id = $1',
+      [Buffer.from(parseId('led', ledger)).toString('hex')],
+    )
+    log(`${heads[0]?.size} entries; bytes a record of both ledgers:`)
+    printTable([
+      ['', 'MB', 'bytes/record'],
+      ...rows.map(({ name, bytes }) => [
+        name,
+        (Number(bytes) / 1e6).toFixed(0),
+        (Number(bytes) / records).toFixed(0),
+      ]),
+    ])
+  })
+}

@@ -1,0 +1,55 @@
+import { parseVerifierKey } from '../../src/proof/checkpoint.ts'
+import { PROOF_CHARS_MAX } from '../../src/proof/entry-proof.ts'
+import { RECORD_CHARS_MAX } from '../../src/proof/verify-record.ts'
+import { checkProof, formatProofReport, strictly } from '../../src/verify/proof.ts'
+import { loadProviders } from '../../src/verify/providers.ts'
+import { readCheckpointFile } from '../checkpoint-file.ts'
+import { EXIT, type ExitCode } from '../exit-codes.ts'
+import { readText } from '../read-text.ts'
+import { UsageError } from '../run.ts'
+
+/** A character of UTF-8 has three bytes at most for each that counts in a string's length. */
+const CHAR_BYTES_MAX = 3
+
+export type ProofValues = {
+  readonly proof: string
+  readonly record?: string | undefined
+  readonly consistency?: string | undefined
+  readonly checkpoint?: readonly string[] | undefined
+  readonly 'note-key'?: string | undefined
+  readonly strict?: boolean | undefined
+  readonly json?: boolean | undefined
+}
+
+/** `tallystick verify --proof`: one entry, and what it says of one record. */
+export async function verifyProofCommand(values: ProofValues, kids: readonly string[]): Promise<ExitCode> {
+  const { checkpoint = [], consistency, record } = values
+  if (consistency !== undefined && checkpoint.length === 0)
+    throw new UsageError(
+      '--consistency joins the proof to a checkpoint that you kept: name it with --checkpoint',
+    )
+  const noteKey = await parseNoteKey(values['note-key'])
+  const found = await checkProof({
+    proof: await readText(values.proof, PROOF_CHARS_MAX * CHAR_BYTES_MAX),
+    record: record === undefined ? null : await readText(record, RECORD_CHARS_MAX * CHAR_BYTES_MAX),
+    consistency:
+      consistency === undefined ? null : await readText(consistency, PROOF_CHARS_MAX * CHAR_BYTES_MAX),
+    keptCheckpoints: (await Promise.all(checkpoint.map(readCheckpointFile))).flat(),
+    kids,
+    noteKey,
+  })
+  const report = values.strict ? strictly(found) : found
+  for (const notice of report.notices) process.stderr.write(`tallystick: ${notice}\n`)
+  process.stdout.write(`${values.json ? JSON.stringify(report) : formatProofReport(report)}\n`)
+  return report.ok ? EXIT.ok : EXIT.refused
+}
+
+async function parseNoteKey(text: string | undefined): Promise<string | null> {
+  if (text === undefined) return null
+  try {
+    parseVerifierKey(text, (await loadProviders()).sha256)
+    return text
+  } catch {
+    throw new UsageError('--note-key takes a verifier key: noteVerifierKey of GET /v1/ledger')
+  }
+}

@@ -1,0 +1,57 @@
+import { findBindingNote } from '../checkpoints/contradictions.ts'
+import type { KeptCheckpoints } from '../checkpoints/kept.ts'
+import { type AuditName, finishAudit, requeueAudit, setAuditProgress, startAudit } from '../db/audit-work.ts'
+import type { AuditReport } from '../db/audits.ts'
+import { isClosedAsRestored } from '../db/ledgers.ts'
+import { formatId } from '../proof/ids.ts'
+import type { VerifyReport } from '../verify/report.ts'
+import { cutReason, type FaultDeps, raiseFault } from './faults.ts'
+import { verifyInThread } from './verify-in-thread.ts'
+
+export type AuditDeps = FaultDeps & {
+  /** As the worker's login, for the audit's own connection. */
+  readonly databaseUrl: string
+  readonly kept: Pick<KeptCheckpoints, 'findNote'>
+  /** Aborts when the process is to stop. */
+  readonly stopping: AbortSignal
+}
+
+/**
+ * Verifies one ledger as `tallystick verify --database` does, and stores what it found. Nothing of it depends on what an
+ * earlier attempt did: killed at any place, it is taken up again from the beginning. Throws when the ledger could not be
+ * read, and the job is retried.
+ */
+export async function runAudit(
+  deps: AuditDeps,
+  audit: AuditName,
+  job: { readonly id: string; readonly signal: AbortSignal },
+): Promise<void> {
+  if (!(await startAudit(deps.pool, audit, job.id))) return
+  const ledger = formatId('led', audit.ledgerId)
+  const note = await findBindingNote(deps.pool, deps.kept, audit.ledgerId)
+  const report = await verifyInThread(
+    { url: deps.databaseUrl, ledger, checkpoints: note === null ? [] : [note] },
+    (progress) => void setAuditProgress(deps.pool, audit, progress).catch(() => {}),
+    AbortSignal.any([deps.stopping, job.signal]),
+  )
+  // Not the fault of the job: it must not use up its retries in a rolling upgrade.
+  if (report === null) return await requeueAudit(deps.pool, audit)
+  if (report.failure !== null && !(await isClosedAsRestored(deps.pool, audit.ledgerId))) {
+    await raiseFault(deps, audit.ledgerId, { foundBy: 'audit', ...report.failure })
+  }
+  await finishAudit(deps.pool, audit, report.ok, asStored(report))
+}
+
+function asStored(report: VerifyReport): AuditReport {
+  const { entries, records, keys, firstKid, checkpoint, covered, failure, notices } = report
+  return {
+    entries,
+    records,
+    keys,
+    firstKid,
+    checkpoint,
+    covered,
+    failure: failure && { seq: failure.seq, code: failure.code, reason: cutReason(failure.reason) },
+    notices,
+  }
+}

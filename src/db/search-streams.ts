@@ -1,0 +1,176 @@
+/*
+ * Where a search finds its candidates: walks along indexes (migrations/0004-search.sql), each in the order of the chain.
+ * Texts are SQL of this file; what a caller gave is bound, never put into them.
+ */
+
+/** What a search is narrowed by: all of them hold. Ids as Postgres writes uuids. */
+export type RecordFilters = {
+  readonly digest?: Buffer
+  readonly reference?: string
+  readonly parent?: string
+  readonly traceId?: string
+  readonly onBehalfOf?: string
+  readonly actor?: string
+  /** The actor, or who it acts for: what a key may see that sees its own agent's records only. */
+  readonly ownAgent?: string
+  readonly occurred?: TimeRange
+  readonly recorded?: TimeRange
+  readonly type?: string
+  readonly state?: string
+}
+
+/** From the first moment on, up to the second and not including it; milliseconds, null: no bound. */
+export type TimeRange = { readonly fromMs: number | null; readonly beforeMs: number | null }
+
+/** Binds a value and answers its placeholder. */
+export type Bind = (value: unknown, type: string) => string
+
+/** A walk over records `r` of the ledger $1. */
+export type Stream = {
+  /** Days `v.day`, for each of which the walk is taken. */
+  readonly days?: { readonly list: string; readonly count: number }
+  /** From clause and condition. */
+  readonly from: string
+  /** The column that gives the order. */
+  readonly seq: string
+  /** Whether the index that is meant has its nulls first. */
+  readonly nullsFirst: boolean
+}
+
+type Filter<T> = {
+  /** What a record `r` must fulfil. Nothing that the planner could make a join of: it would change the order of a walk. */
+  condition(value: T, bind: Bind): string
+  /** Walks that together meet every record that fulfils it, each once; absent: no index serves it. */
+  readonly streams?: (value: T, bind: Bind) => readonly Stream[]
+}
+
+/** The filters that are there, from the one that is likely to leave the fewest records to the one that leaves the most. */
+export const FILTERS: { readonly [Name in keyof RecordFilters]-?: Filter<NonNullable<RecordFilters[Name]>> } =
+  {
+    digest: byColumn((digest, bind) => {
+      const bytes = bind(digest, 'bytea')
+      return `hash_record_extended(row(r.ledger_id, r.digest), 0) = hash_record_extended(row($1::uuid, ${bytes}), 0)
+      and r.digest = ${bytes}`
+    }),
+    reference: {
+      condition: (reference, bind) => `exists (select from tallystick.record_references x
+      where x.ledger_id = $1 and x.reference = ${bind(reference, 'text')} and x.first_seq = r.first_seq
+        and x.record_id = r.record_id offset 0)
+      -- What was erased finds nothing, though it is there for a moment.
+      and not exists (select from tallystick.erasures d
+      where d.ledger_id = $1 and d.subject_id = r.record_id and d.document = 'payload' offset 0)`,
+      streams: (reference, bind) => [
+        {
+          from: `tallystick.record_references x cross join lateral (
+            select * from tallystick.records c where c.ledger_id = $1 and c.record_id = x.record_id offset 0
+          ) r
+          where x.ledger_id = $1 and x.reference = ${bind(reference, 'text')}`,
+          seq: 'x.first_seq',
+          nullsFirst: false,
+        },
+      ],
+    },
+    parent: byColumn((parent, bind) => `r.parent_id = ${bind(parent, 'uuid')}`),
+    traceId: byColumn(
+      (traceId, bind) => `substr(r.traceparent, 4, 32) collate "C" = ${bind(traceId, 'text')}
+      and r.traceparent is not null`,
+    ),
+    onBehalfOf: byColumn((agent, bind) => `r.on_behalf_of = ${bind(agent, 'uuid')}`),
+    actor: {
+      condition: (agent, bind) => `r.actor_id = ${bind(agent, 'uuid')}`,
+      streams: (agent, bind) => [walkActor(bind(agent, 'uuid'))],
+    },
+    ownAgent: {
+      condition: (agent, bind) => {
+        const own = bind(agent, 'uuid')
+        return `(r.actor_id = ${own} or r.on_behalf_of = ${own})`
+      },
+      streams: (agent, bind) => {
+        const own = bind(agent, 'uuid')
+        return [walkActor(own), walkRecords(`r.on_behalf_of = ${own} and r.actor_id <> ${own}`)]
+      },
+    },
+    // Its walks are by day, and which days there are must be asked first: search-records.ts.
+    occurred: { condition: (range, bind) => inRange('r.occurred_at', range, bind) },
+    // Nearly in the order of the chain: search-records.ts narrows every walk to the stretch of it.
+    recorded: {
+      condition: (range, bind) => `exists (select from tallystick.entries x
+      where x.ledger_id = $1 and x.seq = r.first_seq and ${inRange('x.recorded_at', range, bind)}
+      offset 0)`,
+    },
+    type: byColumn((type, bind) => `r.type collate "C" = ${bind(type, 'text')}`),
+    state: {
+      condition: (state, bind) => `r.state collate "C" = ${bind(state, 'text')}`,
+      streams: (state, bind) =>
+        state === 'RECORDED'
+          ? [WHOLE_LEDGER]
+          : [walkRecords(`r.state collate "C" = ${bind(state, 'text')} and r.state <> 'RECORDED'`)],
+    },
+  }
+
+export const WHOLE_LEDGER: Stream = {
+  from: 'tallystick.records r where r.ledger_id = $1',
+  seq: 'r.first_seq',
+  nullsFirst: false,
+}
+
+const DAY = "date_trunc('day', r.occurred_at at time zone 'UTC')"
+
+/** A walk for each of the days: by array, because 31 walks one by one take 20 ms to plan. */
+export function walkDays(days: readonly string[], bind: Bind): Stream {
+  const list = `unnest(${bind(days, 'timestamp[]')}) v (day)`
+  return {
+    ...walkRecords(`${DAY} = v.day and r.occurred_at is not null`),
+    days: { list, count: days.length },
+  }
+}
+
+/** The days, in order, on which records of the ledger occurred: jumps from one to the next. */
+export function daysText(range: TimeRange, bind: Bind): string {
+  const from = range.fromMs === null ? '' : `and ${DAY} >= date_trunc('day', ${bindTime(range.fromMs, bind)})`
+  const before = range.beforeMs === null ? '' : `and ${DAY} < ${bindTime(range.beforeMs, bind)}`
+  const first = (condition: string) => `select ${DAY} as day from tallystick.records r
+    where r.ledger_id = $1 and r.occurred_at is not null ${condition} ${before} order by ${DAY} limit 1`
+  return `with recursive days as (
+      (${first(from)})
+      union all
+      select (${first(`and ${DAY} > days.day`)}) from days where days.day is not null
+    )
+    select to_char(day, 'YYYY-MM-DD') as day from days where day is not null`
+}
+
+function bindTime(ms: number, bind: Bind): string {
+  return `(${bind(new Date(ms).toISOString(), 'timestamptz')} at time zone 'UTC')`
+}
+
+function byColumn<T>(condition: Filter<T>['condition']): Filter<T> {
+  return { condition, streams: (value, bind) => [walkRecords(condition(value, bind))] }
+}
+
+function walkRecords(condition: string): Stream {
+  return {
+    from: `tallystick.records r where r.ledger_id = $1 and r.first_seq >= 0 and ${condition}`,
+    seq: 'r.first_seq',
+    nullsFirst: true,
+  }
+}
+
+function walkActor(agent: string): Stream {
+  return {
+    from: `tallystick.entries x cross join lateral (
+        select * from tallystick.records c where c.ledger_id = $1 and c.first_seq = x.seq offset 0
+      ) r
+      where x.ledger_id = $1 and x.actor_id = ${agent} and x.version = 1`,
+    seq: 'x.seq',
+    nullsFirst: true,
+  }
+}
+
+function inRange(column: string, { fromMs, beforeMs }: TimeRange, bind: Bind): string {
+  const time = (ms: number) => bind(new Date(ms).toISOString(), 'timestamptz')
+  const bounds = [
+    ...(fromMs === null ? [] : [`${column} >= ${time(fromMs)}`]),
+    ...(beforeMs === null ? [] : [`${column} < ${time(beforeMs)}`]),
+  ]
+  return bounds.length === 0 ? 'true' : bounds.join(' and ')
+}

@@ -1,0 +1,56 @@
+import type pg from 'pg'
+import { eraseDocument, listPendingErasures, type PendingErasure } from '../db/erasures.ts'
+import { isUnavailable } from '../db/failures.ts'
+import { readFindKey } from '../db/signed-entries.ts'
+import { ERASURES_PER_ROUND } from '../limits.ts'
+import { formatId } from '../proof/ids.ts'
+import type { FindKey } from '../proof/verify-entry.ts'
+import type { RefusedErasures } from './refused-erasures.ts'
+import { verifyErasure } from './verify-erasure.ts'
+
+export type ErasureDeps = {
+  readonly pool: pg.Pool
+  readonly refusedErasures: RefusedErasures
+  readonly log: {
+    info(details: object, message: string): void
+    error(details: object, message: string): void
+  }
+}
+
+/**
+ * Makes the rounds that take erased documents away, of all ledgers, page by page: each returns whether there are more pages. What
+ * an erasure did is one transaction, and what was done is pending no more: a worker that is killed goes on where it was, and
+ * two of them do no harm. One that is refused stays pending, and holds up no other.
+ */
+export function makeErasureRound(deps: ErasureDeps): () => Promise<boolean> {
+  let last: PendingErasure | null = null
+  return async () => {
+    const pending = await listPendingErasures(deps.pool, last, ERASURES_PER_ROUND)
+    last = pending.length < ERASURES_PER_ROUND ? null : pending.at(-1)!
+    const due = pending.filter((erasure) => !deps.refusedErasures.isPaused(nameOf(erasure)))
+    if (due.length > 0) {
+      const findKey = await readFindKey(deps.pool)
+      for (const erasure of due) await carryOut(deps, erasure, findKey)
+    }
+    return last !== null
+  }
+}
+
+async function carryOut(deps: ErasureDeps, erasure: PendingErasure, findKey: FindKey): Promise<void> {
+  const name = nameOf(erasure)
+  const details = { ledger: formatId('led', erasure.ledgerId), seq: erasure.seq, document: erasure.document }
+  try {
+    verifyErasure(erasure, findKey)
+    if (await eraseDocument(deps.pool, erasure.ledgerId, erasure.seq))
+      deps.log.info(details, 'a document was erased')
+    deps.refusedErasures.forget(name)
+  } catch (error) {
+    if (isUnavailable(error as Error)) throw error
+    // Once: whoever can make such rows could otherwise fill the log.
+    if (deps.refusedErasures.refuse(name)) deps.log.error({ err: error, ...details }, 'an erasure is refused')
+  }
+}
+
+function nameOf({ ledgerId, seq }: PendingErasure): string {
+  return `${formatId('led', ledgerId)} ${seq}`
+}

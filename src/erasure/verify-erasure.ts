@@ -1,0 +1,32 @@
+import type { ErasableDocument, PendingErasure } from '../db/erasures.ts'
+import { toHex } from '../proof/bytes.ts'
+import { ProofError } from '../proof/error.ts'
+import { formatId } from '../proof/ids.ts'
+import { type FindKey, verifySignedEntry } from '../proof/verify-entry.ts'
+import { nativeProviders } from '../signing/native.ts'
+
+/** What a statement calls the document that lies beside `subject`. */
+const SUBJECT_NAMES: Readonly<Record<ErasableDocument, (subjectId: Uint8Array) => string>> = {
+  payload: (subjectId) => formatId('rec', subjectId),
+}
+
+/**
+ * Throws ProofError unless the entry was signed with an envelope key of the deployment and orders just this: in this ledger, of
+ * this subject, the document with this digest. Row and entry can be made by whoever holds the API's login; the signature can't,
+ * and what is erased on a forged word can't be brought back.
+ */
+export function verifyErasure(pending: PendingErasure, findKey: FindKey): void {
+  const { statement } = verifySignedEntry(pending.entry, findKey, nativeProviders)
+  if (statement.kind !== 'payload-erased')
+    throw new ProofError('erasure_unexplained', `the entry is ${statement.kind}, no erasure`)
+  const ledger = formatId('led', pending.ledgerId)
+  if (statement.ledger !== ledger)
+    throw new ProofError('ledger_foreign', `an entry of ${statement.ledger} in ${ledger}`)
+  const { erasable } = pending
+  const name = SUBJECT_NAMES[pending.document](pending.subjectId)
+  if (!erasable) throw new ProofError('erasure_of_nothing', `there is no ${name}`)
+  const [subject] = statement.subjects
+  const signed = `${subject.name} ${subject.sha256} of seq ${statement.predicate['seq']}`
+  const found = `${name} ${toHex(erasable.digest)} of seq ${erasable.seq}`
+  if (signed !== found) throw new ProofError('erasure_unexplained', `signed is ${signed}, not ${found}`)
+}

@@ -1,0 +1,152 @@
+import { STATUS_CODES } from 'node:http'
+import type { z } from 'zod'
+import { VERSION } from '../../config.ts'
+import { ERROR_CODES, type ErrorCode } from '../../errors.ts'
+import { problem } from '../schemas/problem.ts'
+import { makeHeaders } from './headers.ts'
+import type { Operation } from './operations.ts'
+import { takesIdempotencyKey } from './problems.ts'
+import { SchemaComponents } from './schema-components.ts'
+
+type Json = Record<string, unknown>
+
+const DESCRIPTION = `An open, self-hosted accountability ledger for AI-agent fleets. Every address refuses fields and
+parameters that it does not know (422), and methods that it does not take (405, with \`Allow\`). Errors are problem documents
+(RFC 9457) with a stable \`code\`.`
+
+/** The OpenAPI 3.1 document of the operations: what `GET /openapi.json` answers. */
+export function describeOperations(operations: readonly Operation[]): Json {
+  const schemas = new SchemaComponents()
+  const paths: Record<string, Json> = {}
+  for (const operation of operations) {
+    paths[operation.path] ??= {}
+    paths[operation.path]![operation.method.toLowerCase()] = describeOperation(operation, schemas)
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Tallystick',
+      version: VERSION,
+      description: DESCRIPTION,
+      license: { name: 'Apache-2.0' },
+    },
+    // Wherever it was fetched from: what stands in front of the server is not known to it.
+    servers: [{ url: '/' }],
+    tags: [...new Set(operations.map(tagOf))].map((name) => ({ name })),
+    paths,
+    components: {
+      schemas: schemas.all(),
+      securitySchemes: {
+        apiKey: { type: 'http', scheme: 'bearer', bearerFormat: 'tly_…', description: 'a key of a ledger' },
+        operatorKey: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'tlo_…',
+          description: 'the operator’s key',
+        },
+      },
+    },
+  }
+}
+
+function describeOperation(operation: Operation, schemas: SchemaComponents): Json {
+  const { summary, access, body } = operation
+  return {
+    operationId: operationIdOf(operation),
+    summary,
+    tags: [tagOf(operation)],
+    ...(access !== 'public' && { security: securityOf(access) }),
+    // With this scope alone a key is shown its own agent's records only.
+    ...(typeof access === 'object' && access.own !== undefined && { 'x-own-records-scope': access.own }),
+    parameters: [
+      ...parametersOf('path', operation.params, schemas),
+      ...parametersOf('query', operation.query, schemas),
+      ...headerParametersOf(operation),
+    ],
+    ...(body && {
+      requestBody: { required: true, content: { 'application/json': { schema: schemas.add(body) } } },
+    }),
+    responses: { ...describeAnswers(operation, schemas), ...describeProblems(operation, schemas) },
+  }
+}
+
+/** The method and the path's words: `getRecordsById`. Clients are generated from it, so it never changes by itself. */
+export function operationIdOf({ method, path }: Pick<Operation, 'method' | 'path'>): string {
+  const words = path
+    .replace(/^\/v1\//, '')
+    .replaceAll(/\{(\w+)\}/g, (_, name: string) => `by-${name}`)
+    .split(/[^A-Za-z0-9]+/)
+  return [method.toLowerCase(), ...words.filter(Boolean).map(capitalize)].join('')
+}
+
+function capitalize(word: string): string {
+  return word[0]!.toUpperCase() + word.slice(1)
+}
+
+function tagOf({ path }: Operation): string {
+  return /^\/v1\/([a-z-]+)/.exec(path)?.[1] ?? 'server'
+}
+
+/** Any of the alternatives is enough. */
+function securityOf(access: Exclude<Operation['access'], 'public'>): Json[] {
+  if (access === 'operator') return [{ operatorKey: [] }]
+  return [access.scope, access.own ?? []].flat().map((scope) => ({ apiKey: [scope] }))
+}
+
+function parametersOf(place: 'path' | 'query', schema: z.ZodType | null, schemas: SchemaComponents): Json[] {
+  if (!schema) return []
+  const { properties = {}, required = [] } = schemas.add(schema) as {
+    properties?: Record<string, Json>
+    required?: string[]
+  }
+  return Object.entries(properties).map(([name, { description, ...property }]) => ({
+    name,
+    in: place,
+    required: place === 'path' || required.includes(name),
+    ...(description !== undefined && { description }),
+    schema: property,
+  }))
+}
+
+function headerParametersOf({ problems }: Operation): Json[] {
+  if (!takesIdempotencyKey(problems)) return []
+  return [
+    {
+      name: 'Idempotency-Key',
+      in: 'header',
+      required: false,
+      description: 'a retry with the same key and the same request is answered with the first outcome',
+      schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' },
+    },
+  ]
+}
+
+function describeAnswers(operation: Operation, schemas: SchemaComponents): Json {
+  const answers: Record<string, { description: string; headers?: object; content?: Json }> = {}
+  for (const { status, content } of operation.answers) {
+    answers[status] ??= { description: STATUS_CODES[status]!, ...makeHeaders(operation, Number(status)) }
+    if (!content) continue
+    answers[status].content ??= {}
+    answers[status].content[content.mediaType] = { schema: schemas.add(content.schema) }
+  }
+  return answers
+}
+
+/** By status; each names the codes that this operation can answer with it. */
+function describeProblems(operation: Operation, schemas: SchemaComponents): Json {
+  const byStatus = Map.groupBy(operation.problems, (code) => ERROR_CODES[code][0] as number)
+  return Object.fromEntries(
+    [...byStatus].map(([status, codes]) => [
+      status,
+      {
+        description: codes.map((code) => `\`${code}\`: ${ERROR_CODES[code][1]}`).join('; '),
+        ...makeHeaders(operation, status),
+        content: { 'application/problem+json': { schema: problemOf(codes, schemas) } },
+      },
+    ]),
+  )
+}
+
+function problemOf(codes: readonly ErrorCode[], schemas: SchemaComponents): Json {
+  return { allOf: [schemas.add(problem), { type: 'object', properties: { code: { enum: codes } } }] }
+}

@@ -1,0 +1,40 @@
+import { ERROR_CODES, type ErrorCode } from '../../errors.ts'
+import type { Operation } from './operations.ts'
+import { takesIdempotencyKey } from './problems.ts'
+
+type Header = { readonly description: string; readonly schema: object }
+
+const header = (description: string, schema: object = { type: 'string' }): Header => ({ description, schema })
+
+const RETRY_AFTER = header('seconds', { type: 'integer', minimum: 1 })
+const REPLAYED = header('`true` when this repeats the first answer to the Idempotency-Key', {
+  type: 'string',
+  const: 'true',
+})
+const CHALLENGE = header('the scheme to use', { type: 'string', const: 'Bearer' })
+const RATE_LIMITS = {
+  RateLimit: header('what is left of each limit, where any is set: `"key";r=9;t=1`'),
+  'RateLimit-Policy': header('each limit, where any is set: `"key";q=10;w=1`'),
+}
+
+/** The headers that an answer of this status may have, as the member `headers` of a response; none: no member. */
+export function makeHeaders(operation: Operation, status: number): { headers?: Record<string, Header> } {
+  const retryable = operation.problems.some((code) => statusOf(code) === status && isRetryable(code))
+  const success = status < 300
+  const limited = operation.problems.includes('rate_limited')
+  const headers = {
+    ...(status === 401 && { 'WWW-Authenticate': CHALLENGE }),
+    ...(retryable && { 'Retry-After': RETRY_AFTER }),
+    ...(limited && (success || status === 429) && RATE_LIMITS),
+    ...(success && takesIdempotencyKey(operation.problems) && { 'Idempotency-Replayed': REPLAYED }),
+  }
+  return Object.keys(headers).length > 0 ? { headers } : {}
+}
+
+function statusOf(code: ErrorCode): number {
+  return ERROR_CODES[code][0]
+}
+
+function isRetryable(code: ErrorCode): boolean {
+  return ERROR_CODES[code][2] !== 'no'
+}

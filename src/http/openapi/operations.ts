@@ -1,0 +1,86 @@
+import type { FastifyInstance, HTTPMethods, RouteOptions } from 'fastify'
+import { z } from 'zod'
+import type { ErrorCode } from '../../errors.ts'
+import type { Access } from '../plugins/authenticate.ts'
+import { problemsOf } from './problems.ts'
+
+/** What one method at one address takes and answers. */
+export type Operation = {
+  readonly method: HTTPMethods
+  /** As OpenAPI writes it: `/v1/records/{id}`. */
+  readonly path: string
+  readonly summary: string
+  readonly access: Access
+  readonly params: z.ZodType | null
+  readonly query: z.ZodType | null
+  readonly body: z.ZodType | null
+  readonly answers: readonly Answer[]
+  /** Every error that it can answer, in order of precedence. */
+  readonly problems: readonly ErrorCode[]
+}
+
+export type Answer = {
+  readonly status: string
+  /** null: no body. */
+  readonly content: { readonly mediaType: string; readonly schema: z.ZodType } | null
+}
+
+declare module 'fastify' {
+  interface FastifySchema {
+    /** Not an operation that anybody calls: what answers 405. */
+    hide?: boolean
+  }
+}
+
+/**
+ * Collects the operations of the routes that are registered after it. A route that does not say what it is for and what it
+ * answers is refused when it is registered, so that the documentation is whole.
+ */
+export function collectOperations(app: FastifyInstance): readonly Operation[] {
+  const operations: Operation[] = []
+  app.addHook('onRoute', (route) => {
+    if (!route.schema?.hide) operations.push(operationOf(route))
+  })
+  return operations
+}
+
+function operationOf(route: RouteOptions): Operation {
+  const { summary, params, querystring, body, response } = route.schema ?? {}
+  const where = `${route.method} ${route.url}`
+  if (!summary || !response)
+    throw new Error(`the route ${where} does not say what it is for and what it answers`)
+  const method = route.method as HTTPMethods
+  const access = route.config!.access!
+  return {
+    method,
+    path: route.url.replaceAll(/:(\w+)/g, '{$1}'),
+    summary,
+    access,
+    params: (params as z.ZodType | undefined) ?? null,
+    query: (querystring as z.ZodType | undefined) ?? null,
+    body: (body as z.ZodType | undefined) ?? null,
+    answers: Object.entries(response as Record<string, ResponseSchema>).flatMap(answersOf),
+    problems: problemsOf({
+      method,
+      access,
+      addressed: route.url.includes(':'),
+      declared: route.config!.problems ?? [],
+    }),
+  }
+}
+
+/**
+ * A zod schema answers JSON, and `z.undefined()` no body at all; what answers something else says so, in Fastify's own form.
+ */
+type ResponseSchema = z.ZodType | { readonly content: Readonly<Record<string, { schema: z.ZodType }>> }
+
+function answersOf([status, response]: [string, ResponseSchema]): Answer[] {
+  if (response instanceof z.ZodUndefined) return [{ status, content: null }]
+  if (response instanceof z.ZodType) {
+    return [{ status, content: { mediaType: 'application/json', schema: response } }]
+  }
+  return Object.entries(response.content).map(([mediaType, { schema }]) => ({
+    status,
+    content: { mediaType, schema },
+  }))
+}

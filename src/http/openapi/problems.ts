@@ -1,0 +1,63 @@
+import { ERROR_CODES, type ErrorCode } from '../../errors.ts'
+import type { Access } from '../plugins/authenticate.ts'
+
+const ANY: readonly ErrorCode[] = [
+  'bad_request',
+  'headers_too_large',
+  'request_timeout',
+  'invalid_request',
+  'internal_error',
+]
+const OPERATOR: readonly ErrorCode[] = ['unauthenticated', 'unavailable']
+const KEYED: readonly ErrorCode[] = [
+  'unauthenticated',
+  'key_expired',
+  'forbidden',
+  'rate_limited',
+  'unavailable',
+]
+const BODY: readonly ErrorCode[] = [
+  'unsupported_media_type',
+  'body_too_large',
+  'bad_encoding',
+  'bad_json',
+  'lossy_json',
+  'json_too_deep',
+]
+const WRITE: readonly ErrorCode[] = [
+  'ledger_frozen',
+  'ledger_closed',
+  'overloaded',
+  'clock_skew',
+  'outcome_unknown',
+]
+const IDEMPOTENT: readonly ErrorCode[] = ['invalid_idempotency_key', 'idempotency_key_reused']
+
+/**
+ * Every error that an operation can answer, in order of precedence: what its kind can, and what its route declares. One that
+ * declares `idempotency_key_reused` takes an Idempotency-Key. (405 belongs to an address, not to an operation.)
+ */
+export function problemsOf(operation: {
+  readonly method: string
+  readonly access: Access
+  /** Whether its path holds an id, which may be nobody's. */
+  readonly addressed: boolean
+  readonly declared: readonly ErrorCode[]
+}): ErrorCode[] {
+  const { method, access, addressed, declared } = operation
+  const hasBody = method !== 'GET'
+  const codes = new Set<ErrorCode>([
+    ...ANY,
+    ...(addressed ? (['not_found'] as const) : []),
+    ...(access === 'public' ? [] : access === 'operator' ? OPERATOR : KEYED),
+    ...(hasBody ? BODY : []),
+    ...(hasBody && access !== 'public' ? WRITE : []),
+    ...(takesIdempotencyKey(declared) ? IDEMPOTENT : []),
+    ...declared,
+  ])
+  return (Object.keys(ERROR_CODES) as ErrorCode[]).filter((code) => codes.has(code))
+}
+
+export function takesIdempotencyKey(problems: readonly ErrorCode[]): boolean {
+  return problems.includes('idempotency_key_reused')
+}

@@ -1,0 +1,61 @@
+import type { FastifyInstance } from 'fastify'
+import { ApiError } from '../../errors.ts'
+import type { Caller } from '../../tenancy/caller.ts'
+import { type Limited, type RateLimitState, RateLimits } from '../../tenancy/rate-limits.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What a request costs beyond one, once its body is known. */
+    furtherCost?: (body: unknown) => number
+  }
+}
+
+/**
+ * Holds callers to the limits that were set for their key and their ledger; without any this costs a look. After
+ * authentication: nobody can use up the limit of a key that he does not have.
+ */
+export function useRateLimits(app: FastifyInstance): void {
+  const limits = new RateLimits(() => performance.now())
+  app.addHook('onRequest', (request, reply, done) => {
+    const limited = limitedOf(request.caller)
+    if (limited === null) return done()
+    const charge = limits.charge(limited)
+    reply.header('ratelimit-policy', limited.map(formatPolicy).join(', '))
+    reply.header('ratelimit', limited.map((one, i) => formatState(one, charge.states[i]!)).join(', '))
+    if (charge.allowed) return done()
+    done(
+      new ApiError('rate_limited', 'too many requests with this key, or in this ledger', {
+        retryable: true,
+        retryAfterMs: charge.retryAfterMs,
+      }),
+    )
+  })
+  app.addHook('preHandler', (request, _reply, done) => {
+    const { furtherCost } = request.routeOptions.config
+    const limited = furtherCost && limitedOf(request.caller)
+    if (limited) limits.chargeMore(limited, furtherCost(request.body))
+    done()
+  })
+}
+
+/** null: nothing was set, or nobody calls: public and operator routes have no limit. */
+function limitedOf(caller: Caller | null): Limited[] | null {
+  if (caller === null || (caller.keyLimit === null && caller.ledgerLimit === null)) return null
+  return [
+    ...(caller.keyLimit ? [{ id: caller.key, limit: caller.keyLimit }] : []),
+    ...(caller.ledgerLimit ? [{ id: caller.ledger, limit: caller.ledgerLimit }] : []),
+  ]
+}
+
+/** draft-ietf-httpapi-ratelimit-headers-11: `"key";q=10;w=2`, the burst and in how many seconds it comes back. */
+function formatPolicy({ id, limit }: Limited): string {
+  return `"${nameOf(id)}";q=${limit.burst};w=${Math.max(1, Math.ceil(limit.burst / limit.requestsPerSecond))}`
+}
+
+function formatState({ id }: Limited, state: RateLimitState): string {
+  return `"${nameOf(id)}";r=${state.remaining};t=${Math.ceil(state.fullInMs / 1_000)}`
+}
+
+function nameOf(id: string): string {
+  return id.startsWith('key_') ? 'key' : 'ledger'
+}

@@ -1,0 +1,119 @@
+import type { FastifyInstance } from 'fastify'
+import { type AgentRow, findAgent, findAgentByName, listAgents } from '../../db/agents.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import { formatId, parseId } from '../../proof/ids.ts'
+import { disableAgent, registerAgent } from '../../tenancy/agents.ts'
+import { idempotencyOf, markReplayed } from '../idempotency.ts'
+import { formatCursor, pageLimit, parseCursor } from '../page.ts'
+import { pathId } from '../path-id.ts'
+import {
+  agentAnswer,
+  agentPage,
+  agentParams,
+  agentsCursor,
+  agentsQuery,
+  registerAgentBody,
+} from '../schemas/agents.ts'
+import { noMembers } from '../schemas/common.ts'
+import type { ZodTypes } from '../zod-validation.ts'
+
+export function agentRoutes(app: FastifyInstance, deps: Deps): void {
+  const typed = app.withTypeProvider<ZodTypes>()
+  const manage = { scope: 'agents:manage' } as const
+  const read = { scope: ['agents:manage', 'keys:manage', 'audit:read', 'records:read'] } as const
+
+  typed.post(
+    '/v1/agents',
+    {
+      config: {
+        access: manage,
+        problems: ['name_taken', 'idempotency_key_reused'],
+      },
+      schema: { summary: 'Register an agent', body: registerAgentBody, response: { 201: agentAnswer } },
+    },
+    async (request, reply) => {
+      const { agent, replayed } = await registerAgent(
+        deps,
+        request.caller,
+        request.body.name,
+        idempotencyOf(deps, request),
+      )
+      return markReplayed(reply, replayed).code(201).send(render(agent))
+    },
+  )
+
+  typed.get(
+    '/v1/agents',
+    {
+      config: { access: read },
+      schema: {
+        summary: 'List agents, in the order in which they were registered',
+        querystring: agentsQuery,
+        response: { 200: agentPage },
+      },
+    },
+    async (request) => {
+      const { query } = request
+      const { ledgerId } = request.caller
+      if (query.name !== undefined) {
+        const agent = await findAgentByName(deps.readPool, ledgerId, query.name)
+        return { data: agent ? [render(agent)] : [], nextCursor: null }
+      }
+      const limit = pageLimit(query)
+      const cursor = parseCursor(query, agentsCursor)
+      const after = cursor && parseId('agt', cursor[0])
+      const agents = (await listAgents(deps.readPool, ledgerId, { after, limit: limit + 1 })).map(render)
+      const data = agents.slice(0, limit)
+      return { data, nextCursor: agents.length > limit ? formatCursor([data.at(-1)!.id]) : null }
+    },
+  )
+
+  typed.get(
+    '/v1/agents/:id',
+    {
+      config: { access: read },
+      schema: { summary: 'An agent', params: agentParams, response: { 200: agentAnswer } },
+    },
+    async (request) => {
+      const agent = await findAgent(deps.readPool, request.caller.ledgerId, pathId('agt', request.params.id))
+      if (!agent) throw new ApiError('not_found', `the ledger has no agent ${request.params.id}`)
+      return render(agent)
+    },
+  )
+
+  typed.post(
+    '/v1/agents/:id/disable',
+    {
+      config: {
+        access: manage,
+        problems: ['already_ended', 'idempotency_key_reused'],
+      },
+      schema: {
+        summary: 'Disable an agent, and with it all of its keys; not to be undone',
+        params: agentParams,
+        body: noMembers,
+        response: { 200: agentAnswer },
+      },
+    },
+    async (request, reply) => {
+      const agentId = pathId('agt', request.params.id)
+      const { agent, replayed } = await disableAgent(
+        deps,
+        request.caller,
+        agentId,
+        idempotencyOf(deps, request),
+      )
+      return markReplayed(reply, replayed).send(render(agent))
+    },
+  )
+}
+
+function render(agent: AgentRow) {
+  return {
+    id: formatId('agt', agent.agentId),
+    name: agent.name,
+    registeredAt: agent.registeredAt.toISOString(),
+    disabledAt: agent.disabledAt?.toISOString() ?? null,
+  }
+}

@@ -1,0 +1,78 @@
+import { hash } from 'node:crypto'
+import Fastify, { type FastifyInstance } from 'fastify'
+import { z } from 'zod'
+
+/**
+ * The API's documentation for people: Scalar, shown from what this server sends alone, so that it works where nothing else can be
+ * reached. The page holds no script of its own, and its policy lets none in.
+ */
+const PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Tallystick API</title>
+</head>
+<body>
+<script id="api-reference" data-url="/openapi.json"
+  data-configuration='{"withDefaultFonts":false,"telemetry":false,"showDeveloperTools":"never","hideClientButton":true}'></script>
+<script src="/docs/scalar.js"></script>
+</body>
+</html>
+`
+
+/** Scalar sets styles from its script; it fetches nothing but the document, and what people try out. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+export function docsRoutes(app: FastifyInstance): void {
+  const config = { access: 'public' } as const
+  let script: Promise<{ readonly bytes: Buffer; readonly etag: string }> | undefined
+
+  const shown = { content: { 'text/html; charset=utf-8': { schema: z.string() } } }
+  const page = { config, schema: { summary: 'This document, for people', response: { 200: shown } } }
+  app.get('/docs', page, (_request, reply) =>
+    reply
+      .header('content-security-policy', POLICY)
+      .header('x-content-type-options', 'nosniff')
+      .header('referrer-policy', 'no-referrer')
+      .header('content-type', 'text/html; charset=utf-8')
+      .send(PAGE),
+  )
+
+  const code = { content: { 'text/javascript; charset=utf-8': { schema: z.string() } } }
+  const response = { 200: code, 304: z.undefined() }
+  app.get(
+    '/docs/scalar.js',
+    { config, schema: { summary: 'The script of /docs', response } },
+    async (request, reply) => {
+      script ??= readScript()
+      const { bytes, etag } = await script
+      reply.header('etag', etag).header('cache-control', 'no-cache')
+      if (request.headers['if-none-match'] === etag) return reply.code(304).send()
+      return reply.header('content-type', 'text/javascript; charset=utf-8').send(bytes)
+    },
+  )
+}
+
+/**
+ * Read when somebody looks: it has four megabytes. The package keeps the script to itself and serves it, so it is asked for by
+ * an application that nobody else reaches; its own pages would need a policy that lets inline scripts in.
+ */
+async function readScript() {
+  const { default: apiReference } = await import('@scalar/fastify-api-reference')
+  const inner = Fastify()
+  await inner.register(apiReference, { routePrefix: '/docs', configuration: { url: '/openapi.json' } })
+  const { rawPayload: bytes } = await inner.inject('/docs/js/scalar.js')
+  await inner.close()
+  return { bytes, etag: `"${hash('sha256', bytes, 'hex').slice(0, 32)}"` }
+}

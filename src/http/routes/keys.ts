@@ -1,0 +1,151 @@
+import type { FastifyInstance } from 'fastify'
+import { findKey, type KeyRow, listKeys } from '../../db/api-keys.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import { KEY_OVERLAP_SECONDS_DEFAULT } from '../../limits.ts'
+import { formatId, parseId } from '../../proof/ids.ts'
+import { parseTime } from '../../records/documents.ts'
+import { createKey, revokeKey, rotateKey } from '../../tenancy/keys.ts'
+import { idempotencyOf, markReplayed, refuseIdempotencyKey } from '../idempotency.ts'
+import { formatCursor, pageLimit, parseCursor } from '../page.ts'
+import { pathId } from '../path-id.ts'
+import { noMembers } from '../schemas/common.ts'
+import {
+  createKeyBody,
+  keyAnswer,
+  keyPage,
+  keyParams,
+  keysCursor,
+  keysQuery,
+  keyWithSecret,
+  rotateKeyBody,
+} from '../schemas/keys.ts'
+import type { ZodTypes } from '../zod-validation.ts'
+
+export function keyRoutes(app: FastifyInstance, deps: Deps): void {
+  const typed = app.withTypeProvider<ZodTypes>()
+  const manage = { scope: 'keys:manage' } as const
+  const read = { scope: ['keys:manage', 'audit:read'] } as const
+
+  typed.post(
+    '/v1/keys',
+    {
+      config: {
+        access: manage,
+        problems: ['scope_not_held', 'unknown_agent', 'agent_disabled', 'idempotency_key_reused'],
+      },
+      schema: {
+        summary: 'Make an API key for an agent',
+        body: createKeyBody,
+        response: { 201: keyWithSecret },
+      },
+    },
+    async (request, reply) => {
+      const { name, agent, scopes, expiresAt } = request.body
+      const made = await createKey(deps, request.caller, {
+        name,
+        agentId: agent === undefined ? null : parseId('agt', agent),
+        scopes,
+        expiresAtMs: expiresAt === undefined ? null : parseTime(expiresAt, '/expiresAt'),
+        idempotency: idempotencyOf(deps, request),
+      })
+      return markReplayed(reply, made.secret === null)
+        .code(201)
+        .header('cache-control', 'no-store')
+        .send({ ...render(made.key), key: made.secret })
+    },
+  )
+
+  typed.get(
+    '/v1/keys',
+    {
+      config: { access: read },
+      schema: {
+        summary: 'List API keys, in the order in which they were made',
+        querystring: keysQuery,
+        response: { 200: keyPage },
+      },
+    },
+    async (request) => {
+      const { query } = request
+      const limit = pageLimit(query)
+      const cursor = parseCursor(query, keysCursor)
+      const rows = await listKeys(deps.readPool, request.caller.ledgerId, {
+        agentId: query.agent === undefined ? null : parseId('agt', query.agent),
+        after: cursor && parseId('key', cursor[0]),
+        limit: limit + 1,
+      })
+      const data = rows.slice(0, limit).map(render)
+      return { data, nextCursor: rows.length > limit ? formatCursor([data.at(-1)!.id]) : null }
+    },
+  )
+
+  typed.get(
+    '/v1/keys/:id',
+    {
+      config: { access: read },
+      schema: { summary: 'An API key', params: keyParams, response: { 200: keyAnswer } },
+    },
+    async (request) => {
+      const key = await findKey(deps.readPool, request.caller.ledgerId, pathId('key', request.params.id))
+      if (!key) throw new ApiError('not_found', `the ledger has no key ${request.params.id}`)
+      return render(key)
+    },
+  )
+
+  typed.post(
+    '/v1/keys/:id/rotate',
+    {
+      config: {
+        access: manage,
+        problems: ['scope_not_held', 'already_ended', 'state_conflict', 'invalid_idempotency_key'],
+      },
+      schema: {
+        summary: 'Give an API key a new secret; those before stay valid for a while',
+        params: keyParams,
+        body: rotateKeyBody,
+        response: { 200: keyWithSecret },
+      },
+    },
+    async (request, reply) => {
+      refuseIdempotencyKey(request)
+      const overlapMs = (request.body.overlapSeconds ?? KEY_OVERLAP_SECONDS_DEFAULT) * 1_000
+      const rotated = await rotateKey(deps, request.caller, pathId('key', request.params.id), overlapMs)
+      return reply.header('cache-control', 'no-store').send({ ...render(rotated.key), key: rotated.secret })
+    },
+  )
+
+  typed.post(
+    '/v1/keys/:id/revoke',
+    {
+      config: { access: manage, problems: ['already_ended', 'idempotency_key_reused'] },
+      schema: {
+        summary: 'Revoke an API key; every server refuses it within 5 s',
+        params: keyParams,
+        body: noMembers,
+        response: { 200: keyAnswer },
+      },
+    },
+    async (request, reply) => {
+      const keyId = pathId('key', request.params.id)
+      const { key, replayed } = await revokeKey(deps, request.caller, keyId, idempotencyOf(deps, request))
+      return markReplayed(reply, replayed).send(render(key))
+    },
+  )
+}
+
+function render(key: KeyRow) {
+  return {
+    id: formatId('key', key.keyId),
+    name: key.name,
+    agent: formatId('agt', key.agentId),
+    scopes: key.scopes,
+    createdAt: key.createdAt.toISOString(),
+    expiresAt: key.expiresAt?.toISOString() ?? null,
+    revokedAt: key.revokedAt?.toISOString() ?? null,
+    rateLimit: key.rateLimit,
+    secrets: key.secrets.map(({ expiresAtMs }) => ({
+      expiresAt: expiresAtMs === null ? null : new Date(expiresAtMs).toISOString(),
+    })),
+  }
+}

@@ -1,0 +1,64 @@
+import type { FastifyInstance } from 'fastify'
+import type { Closure } from '../../db/closures.ts'
+import type { Deps } from '../../deps.ts'
+import { toHex } from '../../proof/bytes.ts'
+import { formatId } from '../../proof/ids.ts'
+import { describeHead, getClosure, reopenLedger } from '../../tenancy/reopen-ledger.ts'
+import { refuseIdempotencyKey } from '../idempotency.ts'
+import { pathId } from '../path-id.ts'
+import { acknowledgeBody, restoreAnswer, restoreParams } from '../schemas/ledger-restores.ts'
+import type { ZodTypes } from '../zod-validation.ts'
+
+/** A ledger that was found to be an older backup of itself: what is lost, and the operator's acknowledgement. */
+export function ledgerRestoreRoutes(app: FastifyInstance, deps: Deps): void {
+  const typed = app.withTypeProvider<ZodTypes>()
+
+  typed.get(
+    '/v1/ledgers/:id/restore',
+    {
+      config: { access: 'operator', problems: ['state_conflict'] },
+      schema: {
+        summary: 'What was known of a ledger that is closed as restored, and what was found',
+        params: restoreParams,
+        response: { 200: restoreAnswer },
+      },
+    },
+    async (request) => {
+      const ledgerId = pathId('led', request.params.id)
+      return render(ledgerId, await getClosure(deps, ledgerId))
+    },
+  )
+
+  typed.post(
+    '/v1/ledgers/:id/restore',
+    {
+      config: { access: 'operator', problems: ['state_conflict', 'invalid_idempotency_key'] },
+      schema: {
+        summary: 'Acknowledge what is lost, and let the ledger take entries again',
+        params: restoreParams,
+        body: acknowledgeBody,
+        response: { 200: restoreAnswer },
+      },
+    },
+    async (request) => {
+      refuseIdempotencyKey(request)
+      const ledgerId = pathId('led', request.params.id)
+      return render(ledgerId, await reopenLedger(deps, ledgerId, request.body.known))
+    },
+  )
+}
+
+function render(ledgerId: Uint8Array, { known, found, closedAt, entry }: Closure) {
+  return {
+    ledger: formatId('led', ledgerId),
+    known: describeHead(known),
+    found: describeHead(found),
+    closedAt: closedAt.toISOString(),
+    entry: entry && {
+      seq: entry.seq,
+      kind: 'ledger-restored' as const,
+      leaf: toHex(entry.leaf),
+      chain: toHex(entry.chain),
+    },
+  }
+}

@@ -1,0 +1,29 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { ApiError } from '../../errors.ts'
+import { ENTRY_KINDS, type EntryKind } from '../../proof/kinds.ts'
+import { predicateSchemaOf } from '../../proof/predicate-schema.ts'
+import type { ZodTypes } from '../zod-validation.ts'
+
+const SCHEMA_TYPE = 'application/schema+json'
+
+/** Statements name these addresses as their predicateType, of a host that is not ours: here they lead somewhere. */
+export function predicateRoutes(app: FastifyInstance): void {
+  const jsonSchema = z.looseObject({ $schema: z.string(), $id: z.string() })
+  app.withTypeProvider<ZodTypes>().get(
+    '/predicates/:kind/v1',
+    {
+      config: { access: 'public' },
+      schema: {
+        summary: 'The JSON Schema of what a statement of a kind says',
+        params: z.strictObject({ kind: z.string().describe('of an entry: `record-notarized`, …') }),
+        response: { 200: { content: { [SCHEMA_TYPE]: { schema: jsonSchema } } } },
+      },
+    },
+    async (request, reply) => {
+      const { kind } = request.params
+      if (!Object.hasOwn(ENTRY_KINDS, kind)) throw new ApiError('not_found', 'there is no such kind of entry')
+      return reply.header('content-type', SCHEMA_TYPE).send(predicateSchemaOf(kind as EntryKind))
+    },
+  )
+}

@@ -1,0 +1,78 @@
+import type { FastifyInstance } from 'fastify'
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import { type EntryProof, proveEntry, proveRecord } from '../../proofs/prove-entry.ts'
+import { pathId } from '../path-id.ts'
+import {
+  entryProof,
+  entryProofParams,
+  entryProofQuery,
+  proofParams,
+  recordProofQuery,
+} from '../schemas/proofs.ts'
+import type { ZodTypes } from '../zod-validation.ts'
+
+export function proofRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>): void {
+  const typed = app.withTypeProvider<ZodTypes>()
+
+  typed.get(
+    '/v1/records/:id/proof',
+    {
+      config: {
+        access: { scope: ['audit:read', 'records:read'], own: 'records:read:own' },
+        problems: ['not_found', 'checkpoint_pending'],
+      },
+      schema: {
+        summary: 'Prove a record: its first entry, in a checkpoint',
+        params: proofParams,
+        querystring: recordProofQuery,
+        response: { 200: entryProof },
+      },
+    },
+    async (request) => {
+      const { caller, params, query } = request
+      const proof = await proveRecord(deps.readPool, caller.ledgerId, {
+        recordId: pathId('rec', params.id),
+        seq: numberOf(query.seq),
+        size: numberOf(query.size),
+        agentId: request.ownRecordsOnly ? caller.agentId : null,
+      })
+      const of = query.seq === undefined ? '' : ` with an entry ${query.seq}`
+      return found(proof, `the ledger has no record ${params.id}${of}`)
+    },
+  )
+
+  typed.get(
+    '/v1/entries/:seq/proof',
+    {
+      config: { access: { scope: 'audit:read' }, problems: ['not_found', 'checkpoint_pending'] },
+      schema: {
+        summary: 'Prove an entry in a checkpoint',
+        params: entryProofParams,
+        querystring: entryProofQuery,
+        response: { 200: entryProof },
+      },
+    },
+    async (request) => {
+      const { params, query } = request
+      const proof = SEQ.test(params.seq)
+        ? await proveEntry(deps.readPool, request.caller.ledgerId, Number(params.seq), {
+            size: numberOf(query.size),
+          })
+        : null
+      return found(proof, `the ledger has no entry ${params.seq}`)
+    },
+  )
+}
+
+/** Anything else is no seq of any ledger, and answered like one that is not there. */
+const SEQ = /^(0|[1-9][0-9]{0,14})$/
+
+function numberOf(digits: string | undefined): number | null {
+  return digits === undefined ? null : Number(digits)
+}
+
+function found(proof: EntryProof | null, otherwise: string): EntryProof {
+  if (proof === null) throw new ApiError('not_found', otherwise)
+  return proof
+}

@@ -1,0 +1,52 @@
+import type { FastifyInstance } from 'fastify'
+import { findKey } from '../../db/api-keys.ts'
+import { findLedgerSummary } from '../../db/ledgers.ts'
+import { setKeyRateLimit, setLedgerRateLimit } from '../../db/rate-limits.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import { refuseIdempotencyKey } from '../idempotency.ts'
+import { pathId } from '../path-id.ts'
+import { rateLimitAnswer, rateLimitBody, rateLimitParams } from '../schemas/rate-limits.ts'
+import type { ZodTypes } from '../zod-validation.ts'
+
+/** Limits are configuration, not history: they stand in no chain. Every server follows within 5 s, this one at once. */
+export function rateLimitRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool' | 'callers'>): void {
+  const typed = app.withTypeProvider<ZodTypes>()
+  const { readPool, callers } = deps
+  const shape = { params: rateLimitParams, body: rateLimitBody, response: { 200: rateLimitAnswer } }
+
+  typed.put(
+    '/v1/ledgers/:id/rate-limit',
+    {
+      config: { access: 'operator', problems: ['invalid_idempotency_key'] },
+      schema: { summary: 'Limit the requests of a ledger’s keys together', ...shape },
+    },
+    async (request) => {
+      refuseIdempotencyKey(request)
+      const ledgerId = pathId('led', request.params.id)
+      if (!(await setLedgerRateLimit(readPool, ledgerId, request.body.rateLimit))) {
+        throw new ApiError('not_found', `there is no ledger ${request.params.id}`)
+      }
+      callers.clear()
+      return { rateLimit: (await findLedgerSummary(readPool, ledgerId))!.rateLimit }
+    },
+  )
+
+  typed.put(
+    '/v1/keys/:id/rate-limit',
+    {
+      config: { access: { scope: 'keys:manage' }, problems: ['invalid_idempotency_key'] },
+      schema: { summary: 'Limit the requests of an API key', ...shape },
+    },
+    async (request) => {
+      refuseIdempotencyKey(request)
+      const { ledgerId } = request.caller
+      const keyId = pathId('key', request.params.id)
+      if (!(await setKeyRateLimit(readPool, ledgerId, keyId, request.body.rateLimit))) {
+        throw new ApiError('not_found', `the ledger has no key ${request.params.id}`)
+      }
+      callers.clear()
+      return { rateLimit: (await findKey(readPool, ledgerId, keyId))!.rateLimit }
+    },
+  )
+}

@@ -1,0 +1,150 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Place } from '../../db/search-records.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import { isId, parseId } from '../../proof/ids.ts'
+import { findTree, listRecordEntries } from '../../records/lineage.ts'
+import { findRecordJson } from '../../records/read.ts'
+import { filtersTag, listRecords, parseFilters } from '../../records/search.ts'
+import { formatCursor, pageLimit, parseCursor } from '../page.ts'
+import {
+  recordEntriesCursor,
+  recordEntriesPage,
+  recordEntriesQuery,
+  recordListCursor,
+  recordListPage,
+  recordListQuery,
+  recordTree,
+  recordTreeQuery,
+} from '../schemas/record-reads.ts'
+import { recordParams, recordView } from '../schemas/records.ts'
+import type { ZodTypes } from '../zod-validation.ts'
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+export function recordReadRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool' | 'searchPool'>): void {
+  const typed = app.withTypeProvider<ZodTypes>()
+  const access = { scope: 'records:read', own: 'records:read:own' } as const
+
+  typed.get(
+    '/v1/records',
+    {
+      config: { access },
+      schema: {
+        summary: 'Records in the order of the chain, newest first',
+        querystring: recordListQuery,
+        response: { 200: recordListPage },
+      },
+    },
+    async (request, reply) => {
+      const { limit: _limit, cursor: _cursor, order = 'desc', ...query } = request.query
+      const filters = parseFilters(query, ownAgentOf(request))
+      const tag = filtersTag(filters, order)
+      const { records, next } = await listRecords(deps.searchPool, request.caller.ledgerId, {
+        filters,
+        order,
+        after: placeOf(request.query, tag),
+        limit: pageLimit(request.query),
+      })
+      return sendJson(reply, `{"data":[${records.join(',')}],"nextCursor":${cursorOf(next, tag)}}`)
+    },
+  )
+
+  typed.get(
+    '/v1/records/:id',
+    {
+      config: { access, problems: ['not_found'] },
+      schema: { summary: 'A record as it stands', params: recordParams, response: { 200: recordView } },
+    },
+    async (request, reply) => {
+      const { ledgerId, recordId, ownAgent } = aboutOf(request, request.params.id)
+      const record = await findRecordJson(deps.readPool, ledgerId, recordId, ownAgent)
+      return sendJson(reply, found(record, request.params.id))
+    },
+  )
+
+  typed.get(
+    '/v1/records/:id/entries',
+    {
+      config: { access, problems: ['not_found'] },
+      schema: {
+        summary: "A record's own entries, oldest first",
+        params: recordParams,
+        querystring: recordEntriesQuery,
+        response: { 200: recordEntriesPage },
+      },
+    },
+    async (request) => {
+      const { id } = request.params
+      const cursor = parseCursor(request.query, recordEntriesCursor)
+      const result = await listRecordEntries(deps.readPool, aboutOf(request, id), {
+        afterSeq: cursor?.[0] ?? -1,
+        limit: pageLimit(request.query),
+      })
+      const { entries, nextSeq } = found(result, id)
+      return { data: entries, nextCursor: nextSeq === null ? null : formatCursor([nextSeq]) }
+    },
+  )
+
+  typed.get(
+    '/v1/records/:id/tree',
+    {
+      config: { access, problems: ['not_found'] },
+      schema: {
+        summary: 'A record, its ancestors, and its children, newest first',
+        params: recordParams,
+        querystring: recordTreeQuery,
+        response: { 200: recordTree },
+      },
+    },
+    async (request, reply) => {
+      const { id } = request.params
+      const about = aboutOf(request, id)
+      const tag = filtersTag(parseFilters({ parent: id }, about.ownAgent), 'desc')
+      const tree = found(
+        await findTree(deps, about, { after: placeOf(request.query, tag), limit: pageLimit(request.query) }),
+        id,
+      )
+      return sendJson(
+        reply,
+        `{"record":${tree.record},"ancestors":[${tree.ancestors.join(',')}],` +
+          `"children":{"data":[${tree.children.join(',')}],"nextCursor":${cursorOf(tree.next, tag)}}}`,
+      )
+    },
+  )
+}
+
+function aboutOf(request: FastifyRequest, id: string) {
+  // An id that can't be one of the ledger's is answered like one that is not there.
+  if (!isId('rec', id)) throw new ApiError('not_found', 'that is not the id of a record (rec_…)')
+  const { ledgerId } = request.caller
+  return { ledgerId, recordId: parseId('rec', id), ownAgent: ownAgentOf(request) }
+}
+
+function ownAgentOf({ ownRecordsOnly, caller }: FastifyRequest): Uint8Array | null {
+  return ownRecordsOnly ? caller.agentId : null
+}
+
+function found<T>(result: T | null, id: string): T {
+  if (result === null) throw new ApiError('not_found', `the ledger has no record ${id}`)
+  return result
+}
+
+function placeOf(query: { readonly cursor?: string | undefined }, tag: string): Place | null {
+  const cursor = parseCursor(query, recordListCursor)
+  if (cursor === null) return null
+  const [ofTag, seq, index] = cursor
+  if (ofTag === tag) return { seq, index }
+  throw new ApiError('invalid_request', 'the cursor is of a list with other filters or another order', {
+    members: { path: '/cursor' },
+  })
+}
+
+/** JSON text. */
+function cursorOf(next: Place | null, tag: string): string {
+  return next === null ? 'null' : `"${formatCursor([tag, next.seq, next.index])}"`
+}
+
+function sendJson(reply: FastifyReply, json: string): FastifyReply {
+  return reply.header('content-type', JSON_TYPE).send(json)
+}

@@ -1,0 +1,150 @@
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import { RECORD_BODY_BYTES_MAX } from '../../limits.ts'
+import { isTypeName } from '../../proof/fields.ts'
+import { previewType } from '../../types/preview.ts'
+import { findTypeJson, listTypeSummaries, renderType } from '../../types/read-types.ts'
+import { canonicalOrRefuse, compileOrRefuse } from '../../types/refuse-definition.ts'
+import { registerType } from '../../types/register-type.ts'
+import { idempotencyOf, markReplayed } from '../idempotency.ts'
+import { formatCursor, pageLimit, parseCursor } from '../page.ts'
+import {
+  previewBody,
+  previewDefinitionBody,
+  previewView,
+  registerTypeBody,
+  typePage,
+  typeParams,
+  typesCursor,
+  typesQuery,
+  typeView,
+} from '../schemas/types.ts'
+import type { ZodTypes } from '../zod-validation.ts'
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** Definitions are no documents: whoever writes or reads records, or audits them, must know what they mean. */
+const READ = { scope: ['records:read', 'records:write', 'types:write', 'audit:read'] } as const
+
+export function typeRoutes(app: FastifyInstance, deps: Deps): void {
+  const typed = app.withTypeProvider<ZodTypes>()
+
+  typed.post(
+    '/v1/types',
+    {
+      config: {
+        access: { scope: 'types:write' },
+        problems: ['invalid_schema', 'type_exists', 'invalid_idempotency_key', 'idempotency_key_reused'],
+      },
+      schema: {
+        summary: 'Register a type, for good; 200 where the ledger has just this type already',
+        body: registerTypeBody,
+        response: { 200: typeView, 201: typeView },
+      },
+      bodyLimit: RECORD_BODY_BYTES_MAX,
+    },
+    async (request, reply) => {
+      const idempotency = idempotencyOf(deps, request)
+      const { type, outcome } = await registerType(deps, request.caller, request.body, idempotency)
+      markReplayed(reply, outcome === 'replayed').code(outcome === 'existing' ? 200 : 201)
+      return sendJson(reply, renderType(type))
+    },
+  )
+
+  typed.get(
+    '/v1/types',
+    {
+      config: { access: READ },
+      schema: {
+        summary: 'List types, in the order of their names',
+        querystring: typesQuery,
+        response: { 200: typePage },
+      },
+    },
+    async (request) => {
+      const { query, caller } = request
+      const limit = pageLimit(query)
+      const name = query.name ?? null
+      const cursor = parseCursor(query, typesCursor)
+      if (cursor && cursor[0] !== name) throw foreignCursor()
+      const about = { name, after: cursor?.[1] ?? null, limit: limit + 1 }
+      const types = await listTypeSummaries(deps.readPool, caller.ledgerId, about)
+      const data = types.slice(0, limit)
+      return { data, nextCursor: types.length > limit ? formatCursor([name, data.at(-1)!.type]) : null }
+    },
+  )
+
+  typed.get(
+    '/v1/types/:name/:version',
+    {
+      config: { access: READ },
+      schema: { summary: 'A type with its definition', params: typeParams, response: { 200: typeView } },
+    },
+    async (request, reply) => {
+      const name = requireTypeName(request.params)
+      const type = await findTypeJson(deps.readPool, request.caller.ledgerId, name)
+      if (type === null) throw noType(name)
+      return sendJson(reply, type)
+    },
+  )
+
+  typed.post(
+    '/v1/types/:name/:version/preview',
+    {
+      config: { access: READ, problems: ['document_too_large', 'schema_too_costly'] },
+      schema: {
+        summary: 'What the type says of a payload or of evidence; writes nothing',
+        params: typeParams,
+        body: previewBody,
+        response: { 200: previewView },
+      },
+      bodyLimit: RECORD_BODY_BYTES_MAX,
+    },
+    async (request) => {
+      const name = requireTypeName(request.params)
+      const type = await deps.types.find(request.caller, name)
+      if (type === null) throw noType(name)
+      return previewType(deps.types, request.caller, type, request.body)
+    },
+  )
+
+  typed.post(
+    '/v1/types/preview',
+    {
+      config: { access: READ, problems: ['document_too_large', 'schema_too_costly', 'invalid_schema'] },
+      schema: {
+        summary: 'What a definition that is not registered says of a payload or of evidence; writes nothing',
+        body: previewDefinitionBody,
+        response: { 200: previewView },
+      },
+      bodyLimit: RECORD_BODY_BYTES_MAX,
+    },
+    async (request) => {
+      const { payload, evidence, ...definition } = request.body
+      canonicalOrRefuse(definition)
+      const type = await compileOrRefuse(deps.types, request.caller, definition)
+      return previewType(deps.types, request.caller, type, { payload, evidence })
+    },
+  )
+}
+
+function requireTypeName({ name, version }: { name: string; version: string }): string {
+  const type = `${name}/${version}`
+  if (!isTypeName(type)) throw new ApiError('not_found', 'that is not the name and version of a type')
+  return type
+}
+
+function noType(name: string): ApiError {
+  return new ApiError('not_found', `the ledger has no type ${name}`)
+}
+
+function foreignCursor(): ApiError {
+  return new ApiError('invalid_request', 'the cursor is of a list with another filter', {
+    members: { path: '/cursor' },
+  })
+}
+
+function sendJson(reply: FastifyReply, json: string): FastifyReply {
+  return reply.header('content-type', JSON_TYPE).send(json)
+}

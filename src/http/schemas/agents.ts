@@ -1,0 +1,27 @@
+import { z } from 'zod'
+import { pageOf, pageQuery } from '../page.ts'
+import { idOf, instant } from './common.ts'
+import { name } from './names.ts'
+
+export const registerAgentBody = z.strictObject({ name })
+
+export const agentParams = z.strictObject({ id: z.string() })
+
+export const agentsQuery = z.strictObject({
+  ...pageQuery,
+  name: z.string().min(1).max(200).describe('the one of just this name').optional(),
+})
+
+/** The id of the page's last item. */
+export const agentsCursor = z.tuple([idOf('agt')])
+
+export const agentAnswer = z
+  .strictObject({
+    id: idOf('agt'),
+    name: z.string(),
+    registeredAt: instant,
+    disabledAt: instant.nullable(),
+  })
+  .meta({ id: 'Agent' })
+
+export const agentPage = pageOf(agentAnswer)

@@ -1,0 +1,53 @@
+import { z } from 'zod'
+import { pageOf, pageQuery } from '../page.ts'
+import { hash, idOf, instant, seq } from './common.ts'
+
+export const auditParams = z.strictObject({ id: z.string() })
+
+export const auditsQuery = z.strictObject(pageQuery)
+
+/** The id of the page's last item. */
+export const auditsCursor = z.tuple([idOf('aud')])
+
+const count = z.int().min(0)
+
+const report = z
+  .strictObject({
+    entries: count.describe('how many were verified'),
+    records: count,
+    keys: z
+      .literal(['self-asserted', 'pinned', 'given'])
+      .describe('whose word it is that the keys are the ledger’s'),
+    firstKid: hash.nullable(),
+    checkpoint: z
+      .literal(['given', 'own', 'none'])
+      .describe('given: one that the worker keeps outside the database; own: the ledger’s'),
+    covered: count.describe('size of the largest such checkpoint that the ledger was found to extend'),
+    failure: z
+      .strictObject({
+        seq: seq.nullable().describe('of the first bad entry; null: of the ledger as a whole'),
+        code: z.string(),
+        reason: z.string(),
+      })
+      .nullable(),
+    notices: z.array(z.string()).describe('what could not be looked at'),
+  })
+  .meta({ id: 'AuditReport' })
+
+export const auditAnswer = z
+  .strictObject({
+    id: idOf('aud'),
+    requestedBy: idOf('agt').nullable().describe('null: the daily schedule'),
+    requestedAt: instant,
+    state: z
+      .literal(['queued', 'running', 'done', 'failed'])
+      .describe('done: see `ok`; failed: the ledger could not be read, and nothing is said about it'),
+    progress: z.strictObject({ entriesDone: count, entriesTotal: count.nullable() }),
+    startedAt: instant.nullable(),
+    finishedAt: instant.nullable(),
+    ok: z.boolean().nullable().describe('whether the whole ledger verifies; null: not known yet'),
+    report: report.nullable(),
+  })
+  .meta({ id: 'Audit' })
+
+export const auditPage = pageOf(auditAnswer)

@@ -1,0 +1,75 @@
+import { z } from 'zod'
+import { ENTRY_KINDS, type EntryKind } from '../../proof/kinds.ts'
+
+/* What answers are made of. Each says exactly what the server writes, because the tests hold every answer to it. */
+
+const ID_CHARS = '[0-7][0-9a-hjkmnp-tv-z]{25}'
+
+/** A TypeID, in its one spelling. */
+export function idOf(prefix: 'rec' | 'bat' | 'led' | 'agt' | 'key' | 'cmp' | 'aud') {
+  return z.string().regex(new RegExp(`^${prefix}_${ID_CHARS}$`))
+}
+
+export const hash = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/)
+  .describe('SHA-256, lower-case hex')
+export const seq = z.int().min(0).describe('place in the chain, from 0')
+export const base64 = z.string().regex(/^[A-Za-z0-9+/]+={0,2}$/)
+export const salt = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{21}[AQgw]$/)
+  .describe('16 bytes, base64url without padding')
+export const instant = z
+  .string()
+  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)
+  .describe('RFC 3339, UTC, milliseconds')
+export const typeName = z
+  .string()
+  .regex(/^[a-z][a-z0-9.-]{0,62}\/[1-9][0-9]{0,8}$/)
+  .describe('name/version of a type')
+export const erasureCode = z
+  .string()
+  .regex(/^[a-z][a-z0-9_]{0,63}$/)
+  .describe('why, as a word for programs')
+export const entryKind = z.enum(Object.keys(ENTRY_KINDS) as [EntryKind, ...EntryKind[]])
+
+/** Where an event stands in the chain. */
+export const entryView = z
+  .strictObject({ seq, kind: entryKind, leaf: hash, chain: hash })
+  .meta({ id: 'EntryPlace' })
+
+/** An answer that is not JSON, as a route's `response` says it. */
+export function plainText(schema: z.ZodType) {
+  return { content: { 'text/plain; charset=utf-8': { schema } } }
+}
+
+/** A signed note of the tree (C2SP tlog-checkpoint). */
+export const note = z.string().describe('a signed note: origin, size, Merkle root, chain hash, signatures')
+
+/** What a verifier needs to know of a ledger. */
+export const ledgerDescription = z
+  .strictObject({
+    id: idOf('led'),
+    name: z.string(),
+    issuer: z.string(),
+    origin: z.string(),
+    noteVerifierKey: z.string().describe('the key of its checkpoints, as signed notes name keys'),
+  })
+  .meta({ id: 'Ledger' })
+
+/** A key of the keys document. */
+export const publishedKey = z
+  .strictObject({
+    kid: hash,
+    use: z.literal('envelope'),
+    alg: z.enum(['EdDSA', 'ES256']),
+    spki: base64.describe('DER SubjectPublicKeyInfo'),
+    activatedAt: instant,
+    retiredAt: instant.nullable(),
+    compromisedAt: instant.nullable(),
+  })
+  .meta({ id: 'PublishedKey' })
+
+/** `{}`: what is sent where there is nothing to say. */
+export const noMembers = z.strictObject({})

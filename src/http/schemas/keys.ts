@@ -1,0 +1,61 @@
+import { z } from 'zod'
+import { KEY_OVERLAP_SECONDS_DEFAULT, KEY_OVERLAP_SECONDS_MAX } from '../../limits.ts'
+import { SCOPES } from '../../tenancy/scopes.ts'
+import { pageOf, pageQuery } from '../page.ts'
+import { idOf, instant } from './common.ts'
+import { name } from './names.ts'
+import { rateLimit } from './rate-limits.ts'
+import { time } from './times.ts'
+
+export const createKeyBody = z.strictObject({
+  name,
+  agent: idOf('agt')
+    .describe("absent: the agent that has the key's name, registered if there is none")
+    .optional(),
+  scopes: z.array(z.enum(SCOPES)).max(SCOPES.length).describe('only such as your own key holds'),
+  expiresAt: time.optional(),
+})
+
+export const rotateKeyBody = z.strictObject({
+  overlapSeconds: z
+    .int()
+    .min(0)
+    .max(KEY_OVERLAP_SECONDS_MAX)
+    .describe(`for how long the secrets before stay valid; absent: ${KEY_OVERLAP_SECONDS_DEFAULT}`)
+    .optional(),
+})
+
+export const keyParams = z.strictObject({ id: z.string() })
+
+export const keysQuery = z.strictObject({
+  ...pageQuery,
+  agent: idOf('agt').describe('those of just this agent').optional(),
+})
+
+/** The id of the page's last item. */
+export const keysCursor = z.tuple([idOf('key')])
+
+const key = {
+  id: idOf('key'),
+  name: z.string(),
+  agent: idOf('agt'),
+  scopes: z.array(z.enum(SCOPES)),
+  createdAt: instant,
+  expiresAt: instant.nullable(),
+  revokedAt: instant.nullable(),
+  rateLimit: rateLimit.nullable(),
+  secrets: z
+    .array(z.strictObject({ expiresAt: instant.nullable() }))
+    .describe('one, or more while the key is rotated; none once it is revoked'),
+}
+
+export const keyAnswer = z.strictObject(key).meta({ id: 'Key' })
+export const keyPage = pageOf(keyAnswer)
+
+export const keyWithSecret = z.strictObject({
+  ...key,
+  key: z
+    .string()
+    .nullable()
+    .describe('the secret: shown once, and never again; null in the answer to a repeated request'),
+})

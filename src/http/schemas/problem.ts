@@ -1,0 +1,25 @@
+import { z } from 'zod'
+import { ERROR_CODES, type ErrorCode } from '../../errors.ts'
+import { SCOPES } from '../../tenancy/scopes.ts'
+import { seq, typeName } from './common.ts'
+
+const codes = Object.keys(ERROR_CODES) as [ErrorCode, ...ErrorCode[]]
+
+/** RFC 9457. The optional members stand only where they apply; whatever ApiError's `members` may hold is listed here. */
+export const problem = z
+  .strictObject({
+    type: z.string().describe('names the code; documentation, nothing to fetch'),
+    title: z.string(),
+    status: z.int().min(400).max(599),
+    detail: z.string().describe('for people; may change'),
+    code: z.enum(codes).describe('for programs; stable'),
+    requestId: z.string().regex(/^req_[0-9a-f]{32}$/),
+    retryable: z.boolean().describe('whether the same request may succeed later'),
+    path: z.string().describe('JSON Pointer to the fault').optional(),
+    index: z.int().min(0).describe('which item of a batch').optional(),
+    scope: z.enum(SCOPES).describe('the scope that the key lacks').optional(),
+    scopes: z.array(z.enum(SCOPES)).describe('the scopes that the key does not hold').optional(),
+    recordType: typeName.optional(),
+    seq: seq.describe('the entry that has ended it').optional(),
+  })
+  .meta({ id: 'Problem' })

@@ -1,0 +1,15 @@
+import { z } from 'zod'
+import { RATE_LIMIT_BURST_MAX, RATE_LIMIT_PER_SECOND_MAX, RATE_LIMIT_PER_SECOND_MIN } from '../../limits.ts'
+
+/** Kept with the precision of a 4-byte float: the answer says what was kept. */
+export const rateLimit = z.strictObject({
+  requestsPerSecond: z.number().min(RATE_LIMIT_PER_SECOND_MIN).max(RATE_LIMIT_PER_SECOND_MAX),
+  burst: z.int().min(1).max(RATE_LIMIT_BURST_MAX).describe('requests at once after a pause'),
+})
+
+/** The limit as a member: a body that is missing reads as null, and must not take a limit away. */
+export const rateLimitBody = z
+  .strictObject({ rateLimit: rateLimit.nullable().describe('null: no limit any more') })
+  .meta({ examples: [{ rateLimit: { requestsPerSecond: 100, burst: 200 } }, { rateLimit: null }] })
+export const rateLimitAnswer = z.strictObject({ rateLimit: rateLimit.nullable() })
+export const rateLimitParams = z.strictObject({ id: z.string() })

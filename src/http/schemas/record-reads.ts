@@ -1,0 +1,61 @@
+import { z } from 'zod'
+import { BATCH_ITEMS_MAX, REFERENCE_CHARS_MAX } from '../../limits.ts'
+import { pageOf, pageQuery } from '../page.ts'
+import { base64, entryKind, hash, idOf, instant, seq, typeName } from './common.ts'
+import { recordView } from './records.ts'
+import { time } from './times.ts'
+
+/** Adding a filter: here, in `parseFilters` (src/records/search.ts), and in the table FILTERS (src/db/search-streams.ts). */
+const filters = {
+  type: typeName.optional(),
+  state: z
+    .string()
+    .regex(/^[A-Z]{1,20}$/)
+    .optional(),
+  actor: idOf('agt').optional(),
+  onBehalfOf: idOf('agt').optional(),
+  parent: idOf('rec').optional(),
+  reference: z.string().min(1).max(REFERENCE_CHARS_MAX).describe('exactly one of its references').optional(),
+  traceId: z
+    .string()
+    .regex(/^[0-9a-f]{32}$/)
+    .describe('of its traceparent')
+    .optional(),
+  digest: hash.describe('of its salted payload').optional(),
+  occurredAfter: time.describe('occurredAt, inclusive; records without one are left out').optional(),
+  occurredBefore: time.describe('occurredAt, exclusive; records without one are left out').optional(),
+  recordedAfter: time.describe('recordedAt, inclusive').optional(),
+  recordedBefore: time.describe('recordedAt, exclusive').optional(),
+}
+
+export const recordListQuery = z.strictObject({
+  ...filters,
+  order: z.enum(['asc', 'desc']).describe('of the chain; absent: desc, newest first').optional(),
+  ...pageQuery,
+})
+
+export const recordListPage = pageOf(recordView)
+
+const place = z.int().min(0).max(Number.MAX_SAFE_INTEGER)
+export const recordListCursor = z.tuple([z.string().length(16), place, z.int().min(0).max(BATCH_ITEMS_MAX)])
+
+export const recordEntriesQuery = z.strictObject(pageQuery)
+export const recordEntriesCursor = z.tuple([place])
+
+export const recordEntriesPage = pageOf(
+  z.strictObject({
+    seq,
+    kind: entryKind,
+    recordedAt: instant,
+    leaf: hash,
+    chain: hash,
+    envelope: base64.describe('COSE_Sign1'),
+  }),
+)
+
+export const recordTreeQuery = z.strictObject(pageQuery)
+export const recordTree = z.strictObject({
+  record: recordView,
+  ancestors: z.array(recordView).describe('from the first one, without a parent, to its parent'),
+  children: pageOf(recordView),
+})

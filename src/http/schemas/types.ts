@@ -1,0 +1,87 @@
+import { z } from 'zod'
+import { TYPE_RULES_MAX } from '../../limits.ts'
+import { pageOf, pageQuery } from '../page.ts'
+import { entryView, hash, instant, typeName } from './common.ts'
+
+const shortName = z.string().regex(/^[a-z][a-z0-9.-]{0,62}$/)
+const schema = z
+  .union([z.looseObject({}), z.boolean()])
+  .describe('a JSON Schema, 2020-12, of the keywords that docs/types.md lists')
+const document = z.looseObject({})
+
+/** What a rule may hold is checked in src/types/rules.ts, which says more of what is wrong. */
+const rule = z.looseObject({
+  id: z.string(),
+  op: z.enum(['equals', 'atMost', 'atLeast', 'within', 'oneOf', 'before', 'after']),
+  actual: z.string().describe('a JSON Pointer into the evidence'),
+})
+
+const definition = {
+  name: shortName,
+  version: z.int().min(1).max(999_999_999),
+  payloadSchema: schema,
+  evidenceSchema: schema.describe('makes the type gated').optional(),
+  rules: z.array(rule).max(TYPE_RULES_MAX).describe('with an evidenceSchema only').optional(),
+}
+
+const EXAMPLE = {
+  name: 'purchase',
+  version: 1,
+  payloadSchema: {
+    type: 'object',
+    properties: { sku: { type: 'string', pattern: '^[A-Z]{3}-[0-9]{4}$' }, quantity: { type: 'integer' } },
+    required: ['sku', 'quantity'],
+    additionalProperties: false,
+  },
+}
+
+const documents = { payload: document.optional(), evidence: document.optional() }
+
+export const registerTypeBody = z.strictObject(definition).meta({ examples: [EXAMPLE] })
+export const previewBody = z
+  .strictObject(documents)
+  .meta({ examples: [{ payload: { sku: 'ABC-1234', quantity: 2 } }] })
+export const previewDefinitionBody = z
+  .strictObject({ ...definition, ...documents })
+  .meta({ examples: [{ ...EXAMPLE, payload: { sku: 'ABC-1234', quantity: 2 } }] })
+
+export const typeParams = z.strictObject({ name: z.string(), version: z.string() })
+
+export const typesQuery = z.strictObject({
+  ...pageQuery,
+  name: shortName.describe('all versions of the type of this name').optional(),
+})
+
+/** The filter, and the name/version of the page's last item. */
+export const typesCursor = z.tuple([shortName.nullable(), typeName])
+
+const summary = {
+  type: typeName,
+  gated: z.boolean(),
+  digest: hash.describe('of the definition in canonical form'),
+  registeredAt: instant.nullable().describe('null: it is in every ledger'),
+}
+
+export const typePage = pageOf(z.strictObject(summary))
+
+/** What `renderType` writes (src/types/read-types.ts). */
+export const typeView = z
+  .strictObject({
+    ...summary,
+    definition: z.looseObject({}),
+    entry: entryView.nullable().describe('null: the ledger’s first entry has its digest'),
+  })
+  .meta({ id: 'Type' })
+
+export const previewView = z.strictObject({
+  valid: z.boolean(),
+  errors: z
+    .array(
+      z.strictObject({
+        path: z.string().describe('a JSON Pointer into the request'),
+        keyword: z.string(),
+        message: z.string(),
+      }),
+    )
+    .describe('the first of each document'),
+})

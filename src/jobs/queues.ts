@@ -1,0 +1,58 @@
+import { z } from 'zod'
+import { isId } from '../proof/ids.ts'
+
+/*
+ * The queues of pg-boss, and what their jobs hold: all that those who enqueue and those who work share. A job holds ids, never
+ * bodies: a queue is not covered by any signature, and an erasure does not reach into it.
+ *
+ * `migrate` makes the queues (src/db/job-queues.ts); worker/register.ts says who works on them.
+ */
+
+/** Where jobs go that were given up. Nobody works on it: an operator looks, and puts them back (docs/operations.md). */
+export const DEAD_LETTER_QUEUE = 'dead-letters'
+export const DEAD_LETTER_SECONDS = 30 * 86_400
+
+/** As pg-boss takes them. Retries wait `retryDelay` doubled each time, jittered, `retryDelayMax` at most. */
+type QueueRules = {
+  readonly retryLimit: number
+  readonly retryDelay: number
+  readonly retryBackoff: true
+  readonly retryDelayMax: number
+  /** A job that is at work for longer is taken for lost. */
+  readonly expireInSeconds: number
+  /** One whose worker says nothing for so long, too: it was killed. */
+  readonly heartbeatSeconds: number
+  /** How long one that nobody takes, and one that is done, are kept. */
+  readonly retentionSeconds: number
+  readonly deleteAfterSeconds: number
+}
+
+const RULES: QueueRules = {
+  retryLimit: 5,
+  retryDelay: 10,
+  retryBackoff: true,
+  retryDelayMax: 600,
+  expireInSeconds: 900,
+  heartbeatSeconds: 30,
+  retentionSeconds: 7 * 86_400,
+  deleteAfterSeconds: 86_400,
+}
+
+export const QUEUES = {
+  /** Verify one ledger. A ledger of hundreds of millions of entries takes hours. */
+  audit: { ...RULES, expireInSeconds: 86_399 },
+  /** Ask for the audits that are due; enqueued by the clock. The next one makes up for one that is missed. */
+  'audit-schedule': { ...RULES, retryLimit: 1, retentionSeconds: 3_600 },
+} as const satisfies Record<string, QueueRules>
+
+export type QueueName = keyof typeof QUEUES
+
+const ledgerId = z.string().refine((text) => isId('led', text))
+const auditId = z.string().refine((text) => isId('aud', text))
+
+export const PAYLOADS = {
+  audit: z.strictObject({ ledger: ledgerId, audit: auditId }),
+  'audit-schedule': z.strictObject({}),
+} as const satisfies Record<QueueName, z.ZodType>
+
+export type Payload<Q extends QueueName> = z.infer<(typeof PAYLOADS)[Q]>

@@ -1,0 +1,52 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Service } from '../run-process.ts'
+import { Metrics } from './metrics.ts'
+
+/**
+ * Serves the metrics on a port of their own, which is not for the outside: they tell how much is written. A process that is
+ * asked to stop answers as long as it can.
+ */
+export async function serveMetrics(
+  metrics: Metrics,
+  at: { readonly host: string; readonly port: number },
+): Promise<Service & { readonly url: string }> {
+  metrics.watchProcess()
+  const server = createServer(async (request, response) => {
+    if (request.method !== 'GET' || request.url !== '/metrics') return response.writeHead(404).end()
+    const text = await metrics.registry.metrics()
+    return response.writeHead(200, { 'content-type': metrics.registry.contentType }).end(text)
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(at.port, at.host, resolve)
+  })
+  const { address, port, family } = server.address() as AddressInfo
+  return {
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}/metrics`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+/** Starts `start` with metrics, and serves them for as long as it runs where the configuration gives a port. */
+export async function withMetrics(
+  config: { readonly host: string; readonly metricsPort: number | null },
+  start: (metrics: Metrics) => Promise<Service>,
+): Promise<Service> {
+  const metrics = new Metrics()
+  const port = config.metricsPort
+  const listener = port === null ? null : await serveMetrics(metrics, { host: config.host, port })
+  const service = await start(metrics).catch(async (error) => {
+    await listener?.close()
+    throw error
+  })
+  return {
+    async close() {
+      await service.close()
+      await listener?.close()
+    },
+  }
+}

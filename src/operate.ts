@@ -1,0 +1,94 @@
+import { parseArgs } from 'node:util'
+import type pg from 'pg'
+import { parseConfig, required } from './config.ts'
+import { withClient } from './db/client.ts'
+import { listDeadLetters, redriveDeadLetters } from './db/job-queues.ts'
+import { clearFault, listOpenFaults } from './db/ledger-faults.ts'
+import { formatId, isId, parseId } from './proof/ids.ts'
+
+const USAGE = `usage: npm run operate -- COMMAND
+
+  faults                            ledgers that were found not to verify, and get no checkpoints
+  clear-fault LEDGER --note TEXT    let a ledger have checkpoints again, once it is mended; TEXT says how it was
+  dead-letters                      jobs that were given up
+  redrive [JOB …]                   put them back, all or those that are named`
+
+const LINES_MAX = 1_000
+const NOTE_CHARS_MAX = 1_000
+
+class UsageError extends Error {}
+
+/**
+ * `npm run operate`: what to do after an alarm (docs/operations.md). With the owner's login, not over HTTP: whoever has
+ * broken in to a server must not be able to switch the alarm off.
+ */
+try {
+  const { values, positionals } = parseArgs({ allowPositionals: true, options: { note: { type: 'string' } } })
+  const [command, ...names] = positionals
+  const work = chooseCommand(command, names, values.note)
+  const config = parseConfig(process.env)
+  const ownerUrl = required(config.ownerUrl, 'DATABASE_URL', "the database, as its owner's login")
+  await withClient(ownerUrl, work)
+} catch (error) {
+  const { code, message } = error as NodeJS.ErrnoException
+  console.error(`tallystick operate: ${message}`)
+  if (error instanceof UsageError || code?.startsWith('ERR_PARSE_ARGS')) console.error(USAGE)
+  process.exitCode = 1
+}
+
+function chooseCommand(
+  command: string | undefined,
+  names: readonly string[],
+  note: string | undefined,
+): (client: pg.Client) => Promise<void> {
+  switch (command) {
+    case 'faults':
+      return showFaults
+    case 'clear-fault':
+      return (client) => clear(client, names, note)
+    case 'dead-letters':
+      return showDeadLetters
+    case 'redrive':
+      return (client) => redrive(client, names)
+    default:
+      throw new UsageError(command === undefined ? 'which command?' : `there is no command ${command}`)
+  }
+}
+
+async function showFaults(client: pg.Client): Promise<void> {
+  const faults = await listOpenFaults(client, LINES_MAX)
+  if (faults.length === 0) console.log('no ledger has a fault')
+  for (const { ledgerId, foundAt, foundBy, seq, code, reason } of faults) {
+    const at = seq === null ? '' : ` seq=${seq}`
+    console.log(
+      `${formatId('led', ledgerId)} ${foundAt.toISOString()} by=${foundBy}${at} code=${code} reason=${JSON.stringify(reason)}`,
+    )
+  }
+}
+
+async function clear(client: pg.Client, names: readonly string[], note: string | undefined): Promise<void> {
+  const [ledger] = names
+  if (names.length !== 1 || !isId('led', ledger!)) throw new UsageError('name one ledger (led_…)')
+  if (!note || note.length > NOTE_CHARS_MAX)
+    throw new UsageError('say with --note what was wrong and how it was mended')
+  if (!(await clearFault(client, parseId('led', ledger!), note))) throw new Error(`${ledger} has no fault`)
+  console.log(`${ledger} is verified from where it was, and gets checkpoints again`)
+}
+
+async function showDeadLetters(client: pg.Client): Promise<void> {
+  const jobs = await listDeadLetters(client, LINES_MAX)
+  if (jobs.length === 0) console.log('no job was given up')
+  for (const { id, queue, payload, error, diedAt } of jobs) {
+    console.log(
+      `${id} ${diedAt.toISOString()} queue=${queue} ${JSON.stringify(payload)} error=${JSON.stringify(error)}`,
+    )
+  }
+}
+
+async function redrive(client: pg.Client, names: readonly string[]): Promise<void> {
+  const isUuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+  const wrong = names.find((name) => !isUuid.test(name))
+  if (wrong !== undefined) throw new UsageError(`${wrong} is no job: see dead-letters`)
+  const moved = await redriveDeadLetters(client, names.length === 0 ? null : names)
+  console.log(`put ${moved} ${moved === 1 ? 'job' : 'jobs'} back`)
+}

@@ -1,0 +1,33 @@
+import type { Check, Fields } from './fields.ts'
+
+/*
+ * What a check says, for readers that have no code of ours: JSON Schema (2020-12). A schema takes whatever its check takes;
+ * where JSON Schema can't say all of it, it takes more, and its description says what is missing.
+ */
+
+export type JsonSchema = { readonly [keyword: string]: unknown }
+
+const SCHEMAS = new WeakMap<Check, () => JsonSchema>()
+
+/** The check, with what it says, which is asked for only where somebody wants to read it. */
+export function described(schema: () => JsonSchema, check: Check): Check {
+  SCHEMAS.set(check, schema)
+  return check
+}
+
+/** Throws for a check that was not described. */
+export function schemaOf(check: Check): JsonSchema {
+  const schema = SCHEMAS.get(check)
+  if (!schema) throw new Error(`the check ${check.name} has no schema`)
+  return schema()
+}
+
+export function schemaOfFields({ required, optional }: Fields): JsonSchema {
+  const members = Object.entries({ ...required, ...optional })
+  return {
+    type: 'object',
+    properties: Object.fromEntries(members.map(([name, check]) => [name, schemaOf(check)])),
+    required: Object.keys(required),
+    additionalProperties: false,
+  }
+}

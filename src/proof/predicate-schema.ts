@@ -1,0 +1,13 @@
+import { type JsonSchema, schemaOfFields } from './check-schemas.ts'
+import { type EntryKind, predicateTypeOf } from './kinds.ts'
+import { PREDICATES } from './predicates.ts'
+
+/** The JSON Schema of a kind's predicate, under the name that statements give it. */
+export function predicateSchemaOf(kind: EntryKind): JsonSchema {
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    $id: predicateTypeOf(kind),
+    title: `Predicate of ${kind}`,
+    ...schemaOfFields(PREDICATES[kind]),
+  }
+}

@@ -1,0 +1,79 @@
+import { hash } from 'node:crypto'
+import type pg from 'pg'
+import { type Place, type RecordSearch, searchRecords } from '../db/search-records.ts'
+import type { RecordFilters, TimeRange } from '../db/search-streams.ts'
+import { toUuid } from '../db/uuid.ts'
+import { ApiError } from '../errors.ts'
+import { isId, parseId } from '../proof/ids.ts'
+import { parseTime } from './documents.ts'
+import { renderRow } from './read.ts'
+
+/** What a client asks for, in its own spelling. */
+export type RecordQuery = {
+  readonly [Name in
+    | 'type'
+    | 'state'
+    | 'actor'
+    | 'onBehalfOf'
+    | 'parent'
+    | 'reference'
+    | 'traceId'
+    | 'digest'
+    | 'occurredAfter'
+    | 'occurredBefore'
+    | 'recordedAfter'
+    | 'recordedBefore']?: string | undefined
+}
+
+/** `next`: null on the last page. `records`: JSON texts. */
+type RecordListPage = { readonly records: readonly string[]; readonly next: Place | null }
+
+export async function listRecords(
+  searchPool: pg.Pool,
+  ledgerId: Uint8Array,
+  search: RecordSearch,
+): Promise<RecordListPage> {
+  const { rows, next } = await searchRecords(searchPool, ledgerId, search)
+  return { records: rows.map((row) => renderRow(ledgerId, row)), next }
+}
+
+/** Throws ApiError for times that don't exist and ids that are none. `ownAgent`: whose records alone may be seen, or null. */
+export function parseFilters(query: RecordQuery, ownAgent: Uint8Array | null): RecordFilters {
+  const { type, state, reference, traceId, digest } = query
+  const occurred = rangeOf(query, 'occurredAfter', 'occurredBefore')
+  const recorded = rangeOf(query, 'recordedAfter', 'recordedBefore')
+  return {
+    ...(digest !== undefined && { digest: Buffer.from(digest, 'hex') }),
+    ...(reference !== undefined && { reference }),
+    ...(query.parent !== undefined && { parent: uuidOf('rec', query.parent, 'parent') }),
+    ...(traceId !== undefined && { traceId }),
+    ...(query.onBehalfOf !== undefined && { onBehalfOf: uuidOf('agt', query.onBehalfOf, 'onBehalfOf') }),
+    ...(query.actor !== undefined && { actor: uuidOf('agt', query.actor, 'actor') }),
+    ...(ownAgent && { ownAgent: toUuid(ownAgent) }),
+    ...(occurred && { occurred }),
+    ...(recorded && { recorded }),
+    ...(type !== undefined && { type }),
+    ...(state !== undefined && { state }),
+  }
+}
+
+/** Of everything that a cursor must agree with: a place in another list would silently leave records out. */
+export function filtersTag(filters: RecordFilters, order: string): string {
+  return hash('sha256', JSON.stringify([filters, order]), 'hex').slice(0, 16)
+}
+
+function rangeOf(query: RecordQuery, after: keyof RecordQuery, before: keyof RecordQuery): TimeRange | null {
+  const [from, end] = [query[after], query[before]]
+  if (from === undefined && end === undefined) return null
+  return {
+    fromMs: from === undefined ? null : parseTime(from, `/${after}`),
+    beforeMs: end === undefined ? null : parseTime(end, `/${before}`),
+  }
+}
+
+function uuidOf(prefix: 'agt' | 'rec', id: string, name: string): string {
+  if (isId(prefix, id)) return toUuid(parseId(prefix, id))
+  throw new ApiError('invalid_request', `${name} is not an id (${prefix}_…)`, {
+    members: { path: `/${name}` },
+  })
+}

@@ -1,0 +1,98 @@
+import type { Signer } from '../proof/crypto.ts'
+
+/** A ledger, and the key that its entries were signed with when somebody last looked: lower-case hex. */
+export type SignedLedger = { readonly ledgerId: Uint8Array; readonly envelopeKid: string }
+
+type Deps = {
+  /** The deployment's envelope keys that sign somewhere, oldest first. */
+  readonly loadSigners: () => Promise<Signer[]>
+  /** The kid (hex) that the ledger's next entry must be signed with; null where there is no such ledger. */
+  readonly findEnvelopeKid: (ledgerId: Uint8Array) => Promise<string | null>
+  readonly now: () => number
+}
+
+/** What callers know of a ledger's key is as old at most (KEY_CACHE_AGE_MS_MAX of src/limits.ts), and a bit more. */
+const MOVED_MS_MAX = 10_000
+
+/**
+ * The envelope keys of the deployment: which one signs for which ledger.
+ *
+ * While keys are rotated, ledgers move to the new one by one, each at the entry that says so. A server that has not heard
+ * of that signs with the old key; `append_entries` finds the entry stale, and `signerAfterStale` looks.
+ */
+export class Signers {
+  readonly #deps: Deps
+  readonly #signers = new Map<string, Signer>()
+  /** Ledgers that were found to have moved, for as long as callers may still name their old key. */
+  readonly #moved = new Map<string, { signer: Promise<Signer>; atMs: number }>()
+  #newest: Signer | null = null
+  #loading: Promise<Signer> | null = null
+
+  constructor(deps: Deps) {
+    this.#deps = deps
+  }
+
+  /** Reads the keys anew, and returns the newest: new ledgers begin with it. */
+  async load(): Promise<Signer> {
+    for (const signer of await this.#deps.loadSigners()) {
+      const kid = hexOf(signer.kid)
+      if (!this.#signers.has(kid)) this.#signers.set(kid, signer)
+      this.#newest = this.#signers.get(kid)!
+    }
+    if (!this.#newest) throw new Error('the database holds no envelope key: run `npm run migrate`')
+    return this.#newest
+  }
+
+  /** A promise only where something must be looked up. */
+  signerOf(ledger: SignedLedger): Signer | Promise<Signer> {
+    if (this.#moved.size > 0) {
+      const moved = this.#moved.get(hexOf(ledger.ledgerId))
+      if (moved && this.#deps.now() - moved.atMs < MOVED_MS_MAX) return moved.signer
+    }
+    return this.#signers.get(ledger.envelopeKid) ?? this.#loadUntilKnown(ledger.envelopeKid)
+  }
+
+  /** After an entry of the ledger was found stale: with the key that it has now. Many at once look once. */
+  signerAfterStale(ledger: SignedLedger, staleKid: Uint8Array): Promise<Signer> {
+    const id = hexOf(ledger.ledgerId)
+    const nowMs = this.#deps.now()
+    for (const [other, { atMs }] of this.#moved) {
+      if (nowMs - atMs < MOVED_MS_MAX) break
+      this.#moved.delete(other)
+    }
+    const looked = this.#moved.get(id)
+    if (!looked) return this.#look(id, ledger)
+    return looked.signer.then((signer) => {
+      if (signer.kid !== staleKid) return signer
+      const newer = this.#moved.get(id)
+      return newer && newer !== looked ? newer.signer : this.#look(id, ledger)
+    })
+  }
+
+  #look(id: string, { ledgerId }: SignedLedger): Promise<Signer> {
+    const signer = this.#deps.findEnvelopeKid(ledgerId).then((kid) => {
+      if (kid === null) throw new Error('there is no such ledger')
+      return this.#signers.get(kid) ?? this.#loadUntilKnown(kid)
+    })
+    this.#moved.delete(id)
+    this.#moved.set(id, { signer, atMs: this.#deps.now() })
+    signer.catch(() => this.#moved.delete(id))
+    return signer
+  }
+
+  /** Thousands of ledgers may come upon the new key at the same moment: they share one load, unless it began too early. */
+  async #loadUntilKnown(kid: string): Promise<Signer> {
+    this.#loading ??= this.load().finally(() => {
+      this.#loading = null
+    })
+    await this.#loading
+    if (!this.#signers.has(kid)) await this.load()
+    const signer = this.#signers.get(kid)
+    if (!signer) throw new Error(`the ledger's envelope key ${kid} cannot be opened here`)
+    return signer
+  }
+}
+
+function hexOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex')
+}

@@ -1,0 +1,94 @@
+import type pg from 'pg'
+import { type AgentRow, findAgent, findAgentByName } from '../db/agents.ts'
+import type { IdempotencyRow } from '../db/append-entries.ts'
+import { findSubject } from '../db/read-entries.ts'
+import type { Entropy } from '../entropy.ts'
+import { ApiError } from '../errors.ts'
+import { formatId } from '../proof/ids.ts'
+import {
+  type AdministerDeps,
+  type Administration,
+  type Author,
+  administer,
+  digestOf,
+} from './administration.ts'
+import type { CallerCache } from './caller.ts'
+
+export type AgentDeps = AdministerDeps & {
+  readonly entropy: Entropy
+  readonly readPool: pg.Pool
+  readonly callers: CallerCache
+}
+
+/** `replayed`: by an earlier request with the same Idempotency-Key. */
+type AgentWritten = { readonly agent: AgentRow; readonly replayed: boolean }
+
+/** Throws `name_taken` where another agent has the name. */
+export async function registerAgent(
+  deps: AgentDeps,
+  author: Author,
+  name: string,
+  idempotency: IdempotencyRow | null,
+): Promise<AgentWritten> {
+  const agentId = deps.entropy.uuidv7(deps.now())
+  const done = await administer(deps, author, { ...registrationOf(agentId, name), idempotency })
+  const id = done.replayed ? await findSubject(deps.readPool, author.ledgerId, done.seq) : agentId
+  return { agent: await getAgent(deps.readPool, author.ledgerId, id!), replayed: done.replayed }
+}
+
+/** Its keys are refused within seconds, and nobody can act for it any more. Not to be undone. */
+export async function disableAgent(
+  deps: AgentDeps,
+  author: Author,
+  agentId: Uint8Array,
+  idempotency: IdempotencyRow | null,
+): Promise<AgentWritten> {
+  const { name, disabledAt } = await getAgent(deps.readPool, author.ledgerId, agentId)
+  const agent = formatId('agt', agentId)
+  // With an Idempotency-Key the ledger decides: it may have been this very request.
+  if (disabledAt !== null && idempotency === null)
+    throw new ApiError('already_ended', `${agent} was disabled before`)
+  const { replayed } = await administer(deps, author, {
+    kind: 'agent-disabled',
+    subject: { id: agentId, name: agent, digest: digestOf({ agent, name }) },
+    predicate: { agent, name },
+    detail: {},
+    idempotency,
+  })
+  deps.callers.clear()
+  return { agent: await getAgent(deps.readPool, author.ledgerId, agentId), replayed }
+}
+
+/** The agent of this name; registered now where there is none. Throws `agent_disabled`. */
+export async function ensureAgent(deps: AgentDeps, author: Author, name: string): Promise<AgentRow> {
+  const known = await findAgentByName(deps.readPool, author.ledgerId, name)
+  if (known) return requireActive(known)
+  try {
+    return (await registerAgent(deps, author, name, null)).agent
+  } catch (error) {
+    if (!(error instanceof ApiError && error.code === 'name_taken')) throw error
+    // registered by another request meanwhile
+    return requireActive((await findAgentByName(deps.readPool, author.ledgerId, name))!)
+  }
+}
+
+export function requireActive(agent: AgentRow): AgentRow {
+  if (agent.disabledAt === null) return agent
+  throw new ApiError('agent_disabled', `${formatId('agt', agent.agentId)} was disabled`)
+}
+
+async function getAgent(pool: pg.Pool, ledgerId: Uint8Array, agentId: Uint8Array): Promise<AgentRow> {
+  const agent = await findAgent(pool, ledgerId, agentId)
+  if (!agent) throw new ApiError('not_found', `the ledger has no agent ${formatId('agt', agentId)}`)
+  return agent
+}
+
+export function registrationOf(agentId: Uint8Array, name: string): Administration {
+  const agent = formatId('agt', agentId)
+  return {
+    kind: 'agent-registered',
+    subject: { id: agentId, name: agent, digest: digestOf({ agent, name }) },
+    predicate: { agent, name },
+    detail: { name },
+  }
+}

@@ -1,0 +1,181 @@
+import { timingSafeEqual } from 'node:crypto'
+import { findAgent } from '../db/agents.ts'
+import { findKey, type KeyRow, type KeySecretRow, replaceKeySecrets } from '../db/api-keys.ts'
+import type { IdempotencyRow } from '../db/append-entries.ts'
+import { findSubject } from '../db/read-entries.ts'
+import { ApiError } from '../errors.ts'
+import { KEY_SECRETS_MAX } from '../limits.ts'
+import { formatId } from '../proof/ids.ts'
+import { administer, digestOf } from './administration.ts'
+import { type AgentDeps, ensureAgent, requireActive } from './agents.ts'
+import { hashKey, type KeyMac, makeApiKey } from './api-keys.ts'
+import type { Caller } from './caller.ts'
+import { makeKey } from './new-key.ts'
+import type { Scope } from './scopes.ts'
+
+export type KeyDeps = AgentDeps & { readonly keyMac: KeyMac }
+
+/** `replayed`: by an earlier request with the same Idempotency-Key. */
+type KeyWritten = { readonly key: KeyRow; readonly replayed: boolean }
+/** `secret`: shown once. null on a replay: the one who asked first has it. */
+type KeyWithSecret = { readonly key: KeyRow; readonly secret: string | null }
+
+/** A key of the agent, or of the agent that has the key's name where none is given. */
+export async function createKey(
+  deps: KeyDeps,
+  caller: Caller,
+  request: {
+    readonly name: string
+    readonly agentId: Uint8Array | null
+    readonly scopes: readonly Scope[]
+    readonly expiresAtMs: number | null
+    readonly idempotency: IdempotencyRow | null
+  },
+): Promise<KeyWithSecret> {
+  requireScopes(caller, request.scopes)
+  const { agentId } = request.agentId
+    ? await getActiveAgent(deps, caller, request.agentId)
+    : await ensureAgent(deps, caller, request.name)
+  const keyId = deps.entropy.uuidv7(deps.now())
+  const { made, about } = makeKey(deps.keyMac, {
+    ledger: caller.ledger,
+    ledgerId: caller.ledgerId,
+    keyId,
+    agent: formatId('agt', agentId),
+    agentId,
+    name: request.name,
+    scopes: request.scopes,
+    expiresAtMs: request.expiresAtMs,
+  })
+  const done = await administer(deps, caller, { ...about, idempotency: request.idempotency })
+  if (!done.replayed) return { key: await getKey(deps, caller, keyId), secret: made.key }
+  const first = await findSubject(deps.readPool, caller.ledgerId, done.seq)
+  return { key: await getKey(deps, caller, first!), secret: null }
+}
+
+/** This server refuses the key at once, the others within seconds. */
+export async function revokeKey(
+  deps: KeyDeps,
+  caller: Caller,
+  keyId: Uint8Array,
+  idempotency: IdempotencyRow | null,
+): Promise<KeyWritten> {
+  const row = await getKey(deps, caller, keyId)
+  const key = formatId('key', keyId)
+  // With an Idempotency-Key the ledger decides: it may have been this very request.
+  if (row.revokedAt !== null && idempotency === null)
+    throw new ApiError('already_ended', `${key} was revoked before`)
+  const agent = formatId('agt', row.agentId)
+  const { scopes } = row
+  const expiresAt = row.expiresAt?.toISOString() ?? null
+  const { replayed } = await administer(deps, caller, {
+    kind: 'key-revoked',
+    subject: { id: keyId, name: key, digest: digestOf({ key, agent, scopes, expiresAt }) },
+    predicate: { agent, scopes, expiresAt },
+    detail: {},
+    idempotency,
+  })
+  deps.callers.clear()
+  return { key: await getKey(deps, caller, keyId), replayed }
+}
+
+/**
+ * Gives the key a new secret; those that it had end after `overlapMs`. Whoever rotates learns the secret, so he must hold
+ * all that the key grants.
+ */
+export async function rotateKey(
+  deps: KeyDeps,
+  caller: Caller,
+  keyId: Uint8Array,
+  overlapMs: number,
+): Promise<KeyWithSecret> {
+  const row = await getKey(deps, caller, keyId)
+  if (row.revokedAt !== null)
+    throw new ApiError('already_ended', `${formatId('key', keyId)} was revoked before`)
+  requireScopes(caller, row.scopes as Scope[])
+  requireOwnRow(deps, caller, row)
+  const nowMs = deps.now()
+  const keyEndMs = row.expiresAt?.getTime() ?? null
+  const kept = row.secrets
+    .map(({ secretHash, expiresAtMs }) => ({ secretHash, endMs: earliest(expiresAtMs, nowMs + overlapMs) }))
+    .filter(({ endMs }) => endMs > nowMs)
+  if (kept.length >= KEY_SECRETS_MAX) {
+    throw new ApiError(
+      'state_conflict',
+      `the key has ${kept.length} secrets that have not ended: wait, or rotate with an overlap of 0`,
+    )
+  }
+  const secret = makeApiKey(caller.ledgerId)
+  const secrets = [
+    ...kept.map(({ secretHash, endMs }) => signSecret(deps, caller, row, secretHash, endMs)),
+    signSecret(deps, caller, row, hashKey(secret), keyEndMs),
+  ]
+  if (!(await replaceKeySecrets(deps.readPool, caller.ledgerId, keyId, row.secrets, secrets))) {
+    throw new ApiError('state_conflict', 'another request changed the key at the same time', {
+      retryable: true,
+    })
+  }
+  deps.callers.clear()
+  return { key: await getKey(deps, caller, keyId), secret }
+}
+
+function signSecret(
+  deps: KeyDeps,
+  caller: Caller,
+  row: KeyRow,
+  secretHash: Buffer,
+  expiresAtMs: number | null,
+): KeySecretRow {
+  return { secretHash, expiresAtMs, mac: macOf(deps, caller, row, { secretHash, expiresAtMs }) }
+}
+
+function macOf(
+  deps: KeyDeps,
+  caller: Caller,
+  row: KeyRow,
+  secret: { secretHash: Buffer; expiresAtMs: number | null },
+): Buffer {
+  return deps.keyMac({
+    ledger: caller.ledger,
+    key: formatId('key', row.keyId),
+    agent: formatId('agt', row.agentId),
+    scopes: row.scopes,
+    ...secret,
+  })
+}
+
+/**
+ * What a database says of a key is authenticated anew here, so it must have been authentic before: each secret, and the key's
+ * own end, which is that of the secret that it got last.
+ */
+function requireOwnRow(deps: KeyDeps, caller: Caller, row: KeyRow): void {
+  const ends = row.secrets.map(({ expiresAtMs }) => expiresAtMs ?? Number.POSITIVE_INFINITY)
+  const isOwn =
+    Math.max(...ends) === (row.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY) &&
+    row.secrets.every((secret) => timingSafeEqual(macOf(deps, caller, row, secret), secret.mac))
+  if (!isOwn) throw new Error(`the key ${formatId('key', row.keyId)} was made or changed by no server`)
+}
+
+function requireScopes(caller: Caller, scopes: readonly Scope[]): void {
+  const missing = scopes.filter((scope) => !caller.scopes.has(scope))
+  if (missing.length === 0) return
+  throw new ApiError('scope_not_held', `the API key ${caller.key} lacks ${missing.join(', ')}`, {
+    members: { scopes: missing },
+  })
+}
+
+async function getActiveAgent(deps: KeyDeps, caller: Caller, agentId: Uint8Array) {
+  const agent = await findAgent(deps.readPool, caller.ledgerId, agentId)
+  if (!agent) throw new ApiError('unknown_agent', `the ledger has no agent ${formatId('agt', agentId)}`)
+  return requireActive(agent)
+}
+
+async function getKey(deps: KeyDeps, caller: Caller, keyId: Uint8Array): Promise<KeyRow> {
+  const key = await findKey(deps.readPool, caller.ledgerId, keyId)
+  if (!key) throw new ApiError('not_found', `the ledger has no key ${formatId('key', keyId)}`)
+  return key
+}
+
+function earliest(one: number | null, other: number): number {
+  return one === null ? other : Math.min(one, other)
+}

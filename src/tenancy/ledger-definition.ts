@@ -1,0 +1,27 @@
+import { ProofError } from '../proof/error.ts'
+import { formatId } from '../proof/ids.ts'
+import { type FindKey, type SignedLine, verifySignedEntry } from '../proof/verify-entry.ts'
+import { nativeProviders } from '../signing/native.ts'
+
+/** What entries about the ledger itself repeat of its definition. `digest`: lower-case hex. */
+export type LedgerDefinition = { readonly digest: string; readonly issuer: string }
+
+/**
+ * From the ledger's first entry, verified: whoever could write to a table could otherwise have us sign what he likes about
+ * it. Throws ProofError.
+ */
+export function readDefinition(
+  ledgerId: Uint8Array,
+  first: SignedLine | null,
+  findKey: FindKey,
+): LedgerDefinition {
+  if (!first) throw new ProofError('ledger_created_misplaced', 'the ledger has no first entry')
+  const { statement } = verifySignedEntry(first, findKey, nativeProviders)
+  if (statement.kind !== 'ledger-created')
+    throw new ProofError('ledger_created_misplaced', `seq 0 is ${statement.kind}`)
+  const ledger = formatId('led', ledgerId)
+  if (statement.ledger !== ledger)
+    throw new ProofError('ledger_foreign', `an entry of ${statement.ledger} in ${ledger}`)
+  const { issuer } = statement.predicate['definition'] as { issuer: string }
+  return { digest: statement.subjects[0].sha256, issuer }
+}

@@ -1,0 +1,60 @@
+import { toHex } from '../proof/bytes.ts'
+import { formatId } from '../proof/ids.ts'
+import { type Administration, digestOf } from './administration.ts'
+import { hashKey, type KeyMac, makeApiKey } from './api-keys.ts'
+import type { Scope } from './scopes.ts'
+
+export type NewKey = {
+  readonly id: string
+  /** The secret: it is shown once, and never again. */
+  readonly key: string
+  readonly name: string
+  readonly agent: string
+  readonly scopes: readonly Scope[]
+  readonly expiresAt: string | null
+}
+
+/** A key with its first secret, and the entry that says so. */
+export function makeKey(
+  keyMac: KeyMac,
+  of: {
+    readonly ledger: string
+    readonly ledgerId: Uint8Array
+    readonly keyId: Uint8Array
+    readonly agent: string
+    readonly agentId: Uint8Array
+    readonly name: string
+    readonly scopes: readonly Scope[]
+    readonly expiresAtMs: number | null
+  },
+): { readonly made: NewKey; readonly about: Administration } {
+  const key = formatId('key', of.keyId)
+  const scopes = [...new Set(of.scopes)].sort()
+  const expiresAt = of.expiresAtMs === null ? null : new Date(of.expiresAtMs).toISOString()
+  const secret = makeApiKey(of.ledgerId)
+  const secretHash = hashKey(secret)
+  const mac = keyMac({
+    ledger: of.ledger,
+    key,
+    agent: of.agent,
+    scopes,
+    expiresAtMs: of.expiresAtMs,
+    secretHash,
+  })
+  return {
+    made: { id: key, key: secret, name: of.name, agent: of.agent, scopes, expiresAt },
+    about: {
+      kind: 'key-created',
+      subject: { id: of.keyId, name: key, digest: digestOf({ key, agent: of.agent, scopes, expiresAt }) },
+      predicate: { agent: of.agent, scopes, expiresAt },
+      detail: {
+        agentId: toHex(of.agentId),
+        name: of.name,
+        scopes,
+        secretHash: toHex(secretHash),
+        mac: toHex(mac),
+        expiresAt,
+      },
+    },
+  }
+}

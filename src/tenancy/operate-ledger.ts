@@ -1,0 +1,63 @@
+import { findLedgerSummary, type LedgerSummaryRow, setLedgerFrozen } from '../db/ledgers.ts'
+import { findEnvelopeKid } from '../db/server-keys.ts'
+import { ApiError } from '../errors.ts'
+import { formatId } from '../proof/ids.ts'
+import { type Author, administer } from './administration.ts'
+import { ensureAgent } from './agents.ts'
+import type { KeyDeps } from './keys.ts'
+import { makeKey, type NewKey } from './new-key.ts'
+import { SCOPES } from './scopes.ts'
+
+/* What the operator does to ledgers that are not his own. What goes into a chain is said by `system`. */
+
+export async function getLedgerSummary(deps: KeyDeps, ledgerId: Uint8Array): Promise<LedgerSummaryRow> {
+  const summary = await findLedgerSummary(deps.readPool, ledgerId)
+  if (!summary) throw new ApiError('not_found', `there is no ledger ${formatId('led', ledgerId)}`)
+  return summary
+}
+
+/** A frozen ledger is read as before and takes no entries; frozen and unfrozen as often as wanted. */
+export async function freezeLedger(
+  deps: KeyDeps,
+  ledgerId: Uint8Array,
+  frozen: boolean,
+): Promise<LedgerSummaryRow> {
+  await setLedgerFrozen(deps.readPool, ledgerId, frozen)
+  const summary = await getLedgerSummary(deps, ledgerId)
+  if (summary.closed === 'restored') {
+    throw new ApiError('ledger_closed', 'it is closed already: acknowledge what was restored first')
+  }
+  return summary
+}
+
+/**
+ * A key with all scopes for a ledger whose own are lost; of the agent that has `agentName`, registered if there is none.
+ * What was lost stays valid: revoke it with the new one.
+ */
+export async function reissueKey(
+  deps: KeyDeps,
+  ledgerId: Uint8Array,
+  request: { readonly name: string; readonly agentName: string },
+): Promise<NewKey> {
+  const author = await systemAuthor(deps, ledgerId)
+  const { agentId } = await ensureAgent(deps, author, request.agentName)
+  const { made, about } = makeKey(deps.keyMac, {
+    ledger: author.ledger,
+    ledgerId,
+    keyId: deps.entropy.uuidv7(deps.now()),
+    agent: formatId('agt', agentId),
+    agentId,
+    name: request.name,
+    scopes: SCOPES,
+    expiresAtMs: null,
+  })
+  await administer(deps, author, about)
+  return made
+}
+
+/** `system`, as the one who speaks for the operator in the ledger's own chain. */
+export async function systemAuthor(deps: KeyDeps, ledgerId: Uint8Array): Promise<Author> {
+  const { issuer } = await getLedgerSummary(deps, ledgerId)
+  const envelopeKid = (await findEnvelopeKid(deps.readPool, ledgerId))!
+  return { ledger: formatId('led', ledgerId), ledgerId, issuer, envelopeKid, agent: 'system' }
+}

@@ -1,0 +1,81 @@
+import { RATE_LIMIT_BUCKETS_MAX } from '../limits.ts'
+
+/** Of a bucket's arithmetic on doubles, which must not refuse the last request of a burst. */
+const ROUNDING_MS = 0.001
+
+/** As many requests a second in the long run, and `burst` at once after a pause. */
+export type RateLimit = { readonly requestsPerSecond: number; readonly burst: number }
+
+/** What one limit says after a charge. `remaining`: requests that it would let in at once. */
+export type RateLimitState = {
+  readonly limit: RateLimit
+  readonly remaining: number
+  /** Until the whole burst is there again. */
+  readonly fullInMs: number
+}
+
+export type Charge =
+  | { readonly allowed: true; readonly states: readonly RateLimitState[] }
+  | { readonly allowed: false; readonly states: readonly RateLimitState[]; readonly retryAfterMs: number }
+
+/** What is limited, under a name that is nobody else's. */
+export type Limited = { readonly id: string; readonly limit: RateLimit }
+
+/**
+ * Token buckets, as the time at which each is full again (GCRA): one number each, and nothing that runs. Of this process
+ * alone: behind N servers a client gets up to N times its limit. The clock MUST be one that never goes back.
+ */
+export class RateLimits {
+  readonly #now: () => number
+  readonly #buckets = new Map<string, { limit: RateLimit; fullAtMs: number }>()
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  /** Takes one request from each, or nothing from any. */
+  charge(limited: readonly Limited[]): Charge {
+    const nowMs = this.#now()
+    const buckets = limited.map((one) => this.#bucketOf(one))
+    const waits = buckets.map(
+      ({ limit, fullAtMs }) => Math.max(fullAtMs, nowMs) + intervalMs(limit) * (1 - limit.burst) - nowMs,
+    )
+    const retryAfterMs = Math.max(...waits)
+    const allowed = retryAfterMs <= ROUNDING_MS
+    if (allowed) for (const bucket of buckets) take(bucket, 1, nowMs)
+    const states = buckets.map((bucket) => stateOf(bucket, nowMs))
+    return allowed ? { allowed, states } : { allowed, states, retryAfterMs }
+  }
+
+  /** Takes more for a request that was let in, which may leave a debt: the next one waits the longer. */
+  chargeMore(limited: readonly Limited[], requests: number): void {
+    for (const one of limited) take(this.#bucketOf(one), requests, this.#now())
+  }
+
+  #bucketOf({ id, limit }: Limited) {
+    const known = this.#buckets.get(id)
+    if (known && isSame(known.limit, limit)) return known
+    // The oldest is forgotten, which only gives it its burst anew.
+    if (this.#buckets.size >= RATE_LIMIT_BUCKETS_MAX) this.#buckets.delete(this.#buckets.keys().next().value!)
+    const bucket = { limit, fullAtMs: 0 }
+    this.#buckets.set(id, bucket)
+    return bucket
+  }
+}
+
+function take(bucket: { limit: RateLimit; fullAtMs: number }, requests: number, nowMs: number): void {
+  bucket.fullAtMs = Math.max(bucket.fullAtMs, nowMs) + requests * intervalMs(bucket.limit)
+}
+
+function stateOf({ limit, fullAtMs }: { limit: RateLimit; fullAtMs: number }, nowMs: number): RateLimitState {
+  const fullInMs = Math.max(0, fullAtMs - nowMs - ROUNDING_MS)
+  return { limit, fullInMs, remaining: Math.max(0, Math.floor(limit.burst - fullInMs / intervalMs(limit))) }
+}
+
+function intervalMs(limit: RateLimit): number {
+  return 1_000 / limit.requestsPerSecond
+}
+
+function isSame(one: RateLimit, other: RateLimit): boolean {
+  return one.requestsPerSecond === other.requestsPerSecond && one.burst === other.burst
+}

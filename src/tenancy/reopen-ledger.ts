@@ -1,0 +1,55 @@
+import { type Closure, findClosure, type Head } from '../db/closures.ts'
+import { readFindKey, readFirstEntries } from '../db/signed-entries.ts'
+import { ApiError } from '../errors.ts'
+import { toHex } from '../proof/bytes.ts'
+import { formatId } from '../proof/ids.ts'
+import { administer } from './administration.ts'
+import type { KeyDeps } from './keys.ts'
+import { readDefinition } from './ledger-definition.ts'
+import { getLedgerSummary, systemAuthor } from './operate-ledger.ts'
+
+/** The ledger's closure that is open, or else its last. */
+export async function getClosure(deps: KeyDeps, ledgerId: Uint8Array): Promise<Closure> {
+  const closure = await findClosure(deps.readPool, ledgerId)
+  if (closure) return closure
+  await getLedgerSummary(deps, ledgerId) // there may be no such ledger at all
+  throw new ApiError('state_conflict', `${formatId('led', ledgerId)} was never closed as restored`)
+}
+
+/**
+ * Reopens a ledger that was found to be an older backup of itself, by an entry that says what was known and what is there.
+ * `known`, repeated by the operator, is his acknowledgement of what is lost. The same again is answered as the first time.
+ */
+export async function reopenLedger(
+  deps: KeyDeps,
+  ledgerId: Uint8Array,
+  known: { readonly size: number; readonly chain: string },
+): Promise<Closure> {
+  const closure = await getClosure(deps, ledgerId)
+  if (closure.known.size !== known.size || toHex(closure.known.chain) !== known.chain) {
+    throw new ApiError('state_conflict', 'that is not what was known of the ledger when it was closed')
+  }
+  if (closure.entry) return closure
+  const [author, findKey, [first]] = await Promise.all([
+    systemAuthor(deps, ledgerId),
+    readFindKey(deps.readPool),
+    readFirstEntries(deps.readPool, [ledgerId]),
+  ])
+  const { digest, issuer } = readDefinition(ledgerId, first!, findKey)
+  // What is found can't move while the ledger is closed: the entry is the next one, or is refused.
+  await administer(
+    deps,
+    { ...author, issuer },
+    {
+      kind: 'ledger-restored',
+      subject: { id: ledgerId, name: author.ledger, digest },
+      predicate: { known: describeHead(closure.known), found: describeHead(closure.found) },
+      detail: {},
+    },
+  )
+  return getClosure(deps, ledgerId)
+}
+
+export function describeHead({ size, chain }: Head): { size: number; chain: string } {
+  return { size, chain: toHex(chain) }
+}

@@ -1,0 +1,153 @@
+import { type Assertion, PatternError, type PatternNode } from './pattern-syntax.ts'
+
+/** Which single code points an atom matches. */
+export type AtomTest = (codePoint: number) => boolean
+
+/**
+ * A pattern as an automaton. Instruction i is `ops[i]`: ATOM takes a code point that atom `left[i]` matches and goes on at
+ * i + 1; SPLIT goes on at `left[i]` and `right[i]`; an assertion holds here, and goes on at i + 1, or ends the thread;
+ * MATCH is the end.
+ */
+export type PatternProgram = {
+  readonly ops: Uint8Array
+  readonly left: Int32Array
+  readonly right: Int32Array
+  readonly atoms: readonly AtomTest[]
+}
+
+export const ATOM = 0
+export const SPLIT = 1
+export const MATCH = 2
+export const START = 3
+export const END = 4
+export const WORD_EDGE = 5
+export const NO_WORD_EDGE = 6
+
+const OP_OF_ASSERTION: Readonly<Record<Assertion, number>> = {
+  start: START,
+  end: END,
+  'word edge': WORD_EDGE,
+  'no word edge': NO_WORD_EDGE,
+}
+
+/** Throws PatternError where the pattern, with its repetitions written out, has more than `instructionsMax`. */
+export function compileProgram(root: PatternNode, instructionsMax: number): PatternProgram {
+  const writer = new ProgramWriter(instructionsMax)
+  writer.write(root)
+  return writer.finish()
+}
+
+class ProgramWriter {
+  readonly #instructionsMax: number
+  readonly #ops: number[] = []
+  readonly #left: number[] = []
+  readonly #right: number[] = []
+  readonly #atoms = new Map<string, { index: number; test: AtomTest }>()
+
+  constructor(instructionsMax: number) {
+    this.#instructionsMax = instructionsMax
+  }
+
+  write(node: PatternNode): void {
+    switch (node.kind) {
+      case 'atom':
+        this.#emit(ATOM, this.#atomIndex(node.text, node.literal))
+        break
+      case 'assertion':
+        this.#emit(OP_OF_ASSERTION[node.at])
+        break
+      case 'sequence':
+        for (const one of node.nodes) this.write(one)
+        break
+      case 'choice':
+        this.#writeChoice(node.nodes)
+        break
+      case 'repeat':
+        this.#writeRepeat(node)
+    }
+  }
+
+  finish(): PatternProgram {
+    this.#emit(MATCH)
+    return {
+      ops: Uint8Array.from(this.#ops),
+      left: Int32Array.from(this.#left),
+      right: Int32Array.from(this.#right),
+      atoms: [...this.#atoms.values()].map((atom) => atom.test),
+    }
+  }
+
+  #writeChoice(nodes: readonly PatternNode[]): void {
+    const ends: number[] = []
+    for (const [i, node] of nodes.entries()) {
+      const isLast = i === nodes.length - 1
+      const split = isLast ? -1 : this.#emit(SPLIT)
+      if (!isLast) this.#left[split] = this.#ops.length
+      this.write(node)
+      if (isLast) break
+      ends.push(this.#emit(SPLIT))
+      this.#right[split] = this.#ops.length
+    }
+    for (const end of ends) this.#left[end] = this.#right[end] = this.#ops.length
+  }
+
+  /** Written out: x{2,4} is x x (x (x)?)?. What writes nothing, such as (?:){9999}, is written once. */
+  #writeRepeat({ node, min, max }: PatternNode & { kind: 'repeat' }): void {
+    for (let i = 0; i < min; i++) {
+      const before = this.#ops.length
+      this.write(node)
+      if (this.#ops.length === before) return
+    }
+    if (max === Infinity) this.#writeLoop(node)
+    else this.#writeOptional(node, max - min)
+  }
+
+  /** Asked again at its end, not sent back to its beginning: a step less for each character of a long text. */
+  #writeLoop(node: PatternNode): void {
+    const enter = this.#emit(SPLIT)
+    this.#left[enter] = this.#ops.length
+    this.write(node)
+    const again = this.#emit(SPLIT, enter + 1)
+    this.#right[enter] = this.#right[again] = this.#ops.length
+  }
+
+  #writeOptional(node: PatternNode, times: number): void {
+    const splits: number[] = []
+    for (let i = 0; i < times; i++) {
+      const split = this.#emit(SPLIT)
+      splits.push(split)
+      this.#left[split] = this.#ops.length
+      this.write(node)
+    }
+    for (const split of splits) this.#right[split] = this.#ops.length
+  }
+
+  #emit(op: number, left = 0, right = 0): number {
+    if (this.#ops.length >= this.#instructionsMax) {
+      throw new PatternError(`with its repetitions written out, has more than ${this.#instructionsMax} steps`)
+    }
+    this.#left.push(left)
+    this.#right.push(right)
+    return this.#ops.push(op) - 1
+  }
+
+  #atomIndex(text: string, literal: number | null): number {
+    let atom = this.#atoms.get(text)
+    if (!atom) {
+      const test = literal === null ? classTest(text) : (codePoint: number) => codePoint === literal
+      atom = { index: this.#atoms.size, test }
+      this.#atoms.set(text, atom)
+    }
+    return atom.index
+  }
+}
+
+const ASCII_END = 128
+
+/** V8 decides which code points a class holds: of a single one, nothing can be looked for twice. */
+function classTest(text: string): AtomTest {
+  const pattern = new RegExp(`^(?:${text})$`, 'u')
+  const ascii = Array.from({ length: ASCII_END }, (_, code) => pattern.test(String.fromCharCode(code)))
+  return (codePoint) =>
+    codePoint < ASCII_END ? ascii[codePoint]! : pattern.test(String.fromCodePoint(codePoint))
+}

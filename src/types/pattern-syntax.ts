@@ -1,0 +1,113 @@
+/*
+ * Regular expressions as JSON Schema has them: ECMA-262 with the flag `u`. V8 says whether a pattern is well-formed, so
+ * this parser may rely on that; what it can't turn into an automaton (look-around, back references, modifiers) is
+ * refused.
+ */
+
+export type PatternNode =
+  /** One code point that `text`, an atom of the pattern, matches; `literal` where that is just one. */
+  | { readonly kind: 'atom'; readonly text: string; readonly literal: number | null }
+  | { readonly kind: 'assertion'; readonly at: Assertion }
+  | { readonly kind: 'sequence'; readonly nodes: readonly PatternNode[] }
+  | { readonly kind: 'choice'; readonly nodes: readonly PatternNode[] }
+  | { readonly kind: 'repeat'; readonly node: PatternNode; readonly min: number; readonly max: number }
+
+export type Assertion = 'start' | 'end' | 'word edge' | 'no word edge'
+
+/** Why a pattern is refused. */
+export class PatternError extends Error {}
+
+/** Throws PatternError. */
+export function parsePattern(pattern: string): PatternNode {
+  try {
+    new RegExp(pattern, 'u')
+  } catch (error) {
+    throw new PatternError(
+      `is not a regular expression: ${(error as SyntaxError).message.split(': ').at(-1)}`,
+    )
+  }
+  return new PatternParser(pattern).readChoice()
+}
+
+const CLASS = /\[(?:[^\]\\]|\\.)*\]/suy
+const ESCAPE =
+  /\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|c[A-Za-z]|[pP]\{[^}]*\}|.)/suy
+const COUNT = /\{(\d+)(?:(,)(\d*))?\}/y
+const GROUP = /\((?:\?(?::|<[^=!>][^>]*>))?(?!\?)/y
+
+class PatternParser {
+  readonly #pattern: string
+  #at = 0
+
+  constructor(pattern: string) {
+    this.#pattern = pattern
+  }
+
+  readChoice(): PatternNode {
+    const nodes = [this.#readSequence()]
+    while (this.#pattern[this.#at] === '|') {
+      this.#at++
+      nodes.push(this.#readSequence())
+    }
+    return nodes.length === 1 ? nodes[0]! : { kind: 'choice', nodes }
+  }
+
+  #readSequence(): PatternNode {
+    const nodes: PatternNode[] = []
+    while (this.#at < this.#pattern.length && !'|)'.includes(this.#pattern[this.#at]!)) {
+      nodes.push(this.#readRepeat(this.#readOne()))
+    }
+    return { kind: 'sequence', nodes }
+  }
+
+  #readRepeat(node: PatternNode): PatternNode {
+    const char = this.#pattern[this.#at]
+    let repeat: PatternNode
+    if (char === '*' || char === '+' || char === '?') {
+      this.#at++
+      repeat = { kind: 'repeat', node, min: char === '+' ? 1 : 0, max: char === '?' ? 1 : Infinity }
+    } else if (char === '{') {
+      const [, min, comma, max] = this.#match(COUNT)!
+      const last = comma === undefined ? Number(min) : max === '' ? Infinity : Number(max)
+      repeat = { kind: 'repeat', node, min: Number(min), max: last }
+    } else return node
+    // Lazy or greedy: the text matches, or it does not.
+    if (this.#pattern[this.#at] === '?') this.#at++
+    return repeat
+  }
+
+  #readOne(): PatternNode {
+    const char = this.#pattern[this.#at]!
+    if (char === '(') return this.#readGroup()
+    if (char === '[') return { kind: 'atom', text: this.#match(CLASS)![0], literal: null }
+    if (char === '\\') return this.#readEscape()
+    const literal = this.#pattern.codePointAt(this.#at)!
+    const text = String.fromCodePoint(literal)
+    this.#at += text.length
+    if (char === '^') return { kind: 'assertion', at: 'start' }
+    if (char === '$') return { kind: 'assertion', at: 'end' }
+    return { kind: 'atom', text, literal: char === '.' ? null : literal }
+  }
+
+  #readGroup(): PatternNode {
+    if (!this.#match(GROUP)) throw new PatternError('may not look ahead or behind, nor change flags')
+    const node = this.readChoice()
+    this.#at++ // the bracket that V8 saw
+    return node
+  }
+
+  #readEscape(): PatternNode {
+    const [text] = this.#match(ESCAPE)!
+    if (text === '\\b') return { kind: 'assertion', at: 'word edge' }
+    if (text === '\\B') return { kind: 'assertion', at: 'no word edge' }
+    if (/^\\[1-9k]/.test(text)) throw new PatternError('may not refer back to a group')
+    return { kind: 'atom', text, literal: null }
+  }
+
+  #match(pattern: RegExp): RegExpExecArray | null {
+    pattern.lastIndex = this.#at
+    const found = pattern.exec(this.#pattern)
+    if (found) this.#at += found[0].length
+    return found
+  }
+}

@@ -1,0 +1,81 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { EntryVerifier } from '../../src/audit/entry-verifier.ts'
+import { type FollowEntriesDeps, followEntries } from '../../src/audit/follow-entries.ts'
+import { FaultyLedgers } from '../../src/checkpoints/faulty-ledgers.ts'
+import { toUuid } from '../../src/db/uuid.ts'
+import { parseId } from '../../src/proof/ids.ts'
+import { buildTestApp, type Test, type TestApp } from '../helpers/app.ts'
+import { makePublisher, type Publisher } from '../helpers/publisher.ts'
+
+export type AuditTest = {
+  readonly app: TestApp
+  readonly pool: pg.Pool
+  readonly publisher: Publisher
+  readonly follower: FollowEntriesDeps
+  /** What the follower and audits logged as errors. */
+  readonly alarms: Record<string, unknown>[]
+}
+
+/** The application, and what the worker's verification needs. */
+export async function setUpAudit(t: Test): Promise<AuditTest> {
+  const app = await buildTestApp(t)
+  const dir = await mkdtemp(join(tmpdir(), 'tallystick-audit-'))
+  const pool = new pg.Pool({ connectionString: app.database.workerUrl, max: 4 })
+  pool.on('error', () => {})
+  const verifier = new EntryVerifier()
+  t.after(async () => {
+    await verifier.close()
+    await pool.end()
+    await rm(dir, { recursive: true })
+  })
+  const alarms: Record<string, unknown>[] = []
+  const log = { error: (details: object) => void alarms.push(details as Record<string, unknown>) }
+  const publisher = await makePublisher(pool, dir)
+  return {
+    app,
+    pool,
+    publisher,
+    alarms,
+    follower: { pool, log, verifier, unverified: new FaultyLedgers(Date.now) },
+  }
+}
+
+/** Rounds until there is nothing left to do. */
+export async function followAll({ follower }: AuditTest): Promise<void> {
+  while (await followEntries(follower));
+}
+
+export async function cursorOf({ app }: AuditTest, ledger: string): Promise<number> {
+  const [row] = await app.sql<{ next_seq: string }>(
+    'select next_seq from tallystick.audit_cursors where ledger_id = $1',
+    [toUuid(parseId('led', ledger))],
+  )
+  return Number(row?.next_seq ?? 0)
+}
+
+export type FaultRow = {
+  ledger_id: string
+  found_by: string
+  seq: string | null
+  code: string
+  reason: string
+}
+
+export async function openFaults({ app }: AuditTest): Promise<FaultRow[]> {
+  return app.sql<FaultRow>(
+    'select ledger_id, found_by, seq, code, reason from tallystick.ledger_faults where cleared_at is null',
+  )
+}
+
+/** As the owner who has thrown away all defences. */
+export async function undefended({ app }: AuditTest, sql: string): Promise<void> {
+  const tables = await app.sql<{ name: string }>(
+    "select tablename as name from pg_tables where schemaname = 'tallystick'",
+  )
+  for (const { name } of tables) await app.sql(`alter table tallystick.${name} disable trigger all`)
+  await app.sql(sql)
+  for (const { name } of tables) await app.sql(`alter table tallystick.${name} enable trigger all`)
+}

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { runCli } from '../helpers/run-cli.ts'
+import { temporaryFiles } from '../helpers/temporary-files.ts'
+import { makeChain, makeSigner } from '../helpers/test-chain.ts'
+import { consistencyOf, proofOf, recordOf, verifierKeyOf } from '../helpers/test-proof.ts'
+
+/** A ledger of ten entries, the sixth a batch; its proof in the checkpoint of nine, as a file. */
+function setUp(t: TestContext) {
+  const chain = makeChain()
+  for (let i = 0; i < 7; i++) i === 2 ? chain.notarizeBatch(3) : chain.notarize()
+  const line = chain.lines[5]!
+  const proof = proofOf(chain, line, { size: 9, item: 1 })
+  const record = recordOf(chain, line, 1)
+  const files = temporaryFiles(t)
+  const write = (name: string, value: object | string) =>
+    files.write(name, typeof value === 'string' ? value : JSON.stringify(value))
+  const args = ['verify', '--proof', write('proof.json', proof)]
+  return { chain, line, proof, record, files, write, args }
+}
+
+test('prints one line that says what is proved and on whose word, and exits with 0', async (t) => {
+  const { chain, line, record, args, write } = setUp(t)
+  const alone =
+    `PROOF_OK ledger=${chain.ledger} entry=5 kind=batch-notarized subject=${record.id} recorded=${line.recordedAt}` +
+    ' keys=self-asserted note-key=self-asserted checkpoint=own covered=9 of 9'
+  assert.deepEqual(await runCli(args), { code: 0, stdout: `${alone}\n`, stderr: '' })
+  const given = await runCli([
+    ...args,
+    ...['--record', write('record.json', record), '--key', chain.firstSigner.kidHex.toUpperCase()],
+    ...[
+      '--note-key',
+      verifierKeyOf(chain),
+      '--checkpoint',
+      write('kept.note', chain.checkpoint(9)),
+      '--strict',
+    ],
+  ])
+  const trusted = alone.replaceAll('self-asserted', 'given').replace('=own', '=given')
+  assert.deepEqual(given, { code: 0, stdout: `${trusted} record=same\n`, stderr: '' })
+  const json = JSON.parse((await runCli([...args, '--json'])).stdout)
+  assert.deepEqual([json.ok, json.seq, json.subject, json.treeSize], [true, 5, record.id, 9])
+})
+
+test('names what is wrong with a proof or a record, and exits with 1', async (t) => {
+  const { chain, proof, record, args, write } = setUp(t)
+  const fails = async (arguments_: string[], pattern: RegExp) => {
+    const { code, stdout, stderr } = await runCli(arguments_)
+    assert.deepEqual([code, stderr], [1, ''], stdout)
+    assert.match(stdout, pattern)
+    assert.match(stdout, /^PROOF_FAILED code=[a-z0-9_]+ reason=".*"\n$/)
+  }
+  const proved = (name: string, changed: object | string) => ['verify', '--proof', write(name, changed)]
+  await fails(proved('path', { ...proof, path: proof.path.slice(1) }), /code=merkle_path/)
+  await fails(proved('member', { ...proof, more: '\u001b[2J' }), /code=proof_syntax/)
+  await fails(proved('empty', ''), /code=json_syntax/)
+  await fails(proved('endless', ' '.repeat(1_000_000)), /code=proof_syntax/)
+  await fails(['verify', '--proof', '/dev/zero'], /code=proof_syntax/)
+  const changed = write('payload', { ...record, payload: { i: 2 } })
+  await fails([...args, '--record', changed], /code=document_digest/)
+  await fails([...args, '--record', '/dev/zero'], /code=record_contradicts_proof/)
+  await fails([...args, '--key', '00'.repeat(32)], /code=trusted_key_absent/)
+  await fails([...args, '--note-key', verifierKeyOf(makeChain())], /code=trusted_key_absent/)
+  const forged = chain.checkpoint(9, { signer: makeSigner() })
+  await fails([...args, '--checkpoint', write('forged', forged)], /code=note_unsigned/)
+  const { ok, code } = JSON.parse((await runCli([...proved('json', '{'), '--json'])).stdout)
+  assert.deepEqual([ok, code], [false, 'json_syntax'])
+})
+
+test('joins a kept checkpoint of another size by a consistency proof, and says how to get one', async (t) => {
+  const { chain, args, write } = setUp(t)
+  const older = ['--checkpoint', write('older', chain.checkpoint(6))]
+  const missing = await runCli([...args, ...older])
+  assert.equal(missing.code, 1)
+  assert.match(missing.stdout, /code=consistency_missing .*\/v1\/checkpoints\/consistency\?from=6&to=9/)
+  const joined = ['--consistency', write('6-9', consistencyOf(chain, 6, 9))]
+  const { code, stdout, stderr } = await runCli([...args, ...older, ...joined])
+  assert.deepEqual([code, stderr], [0, ''])
+  assert.match(stdout, /checkpoint=given covered=6 of 9\n/)
+  const wrong = { ...consistencyOf(chain, 6, 9), path: consistencyOf(chain, 6, 10).path }
+  assert.match((await runCli([...args, ...older, '--consistency', write('x', wrong)])).stdout, /=merkle_path/)
+})
+
+test('a kept checkpoint older than the entry does not speak for it', async (t) => {
+  const { chain, args, write } = setUp(t)
+  const kept = ['--checkpoint', write('kept', chain.checkpoint(5))]
+  const joined = [...args, ...kept, '--consistency', write('5-9', consistencyOf(chain, 5, 9))]
+  const { code, stdout, stderr } = await runCli(joined)
+  assert.equal(code, 0)
+  assert.match(stdout, /checkpoint=own covered=9 of 9\n/)
+  assert.match(stderr, /^tallystick: the kept checkpoint of 5 entries is older than the entry/)
+  const strict = await runCli([...joined, '--strict', '--key', chain.firstSigner.kidHex])
+  assert.equal(strict.code, 1)
+  assert.match(strict.stdout, /code=checkpoint_not_given/)
+})
+
+test('with --strict takes nothing on the proof’s own word', async (t) => {
+  const { chain, args, write } = setUp(t)
+  const kept = ['--checkpoint', write('kept', chain.checkpoint(9))]
+  const withoutKey = await runCli([...args, ...kept, '--strict'])
+  assert.deepEqual([withoutKey.code, /code=keys_not_given/.test(withoutKey.stdout)], [1, true])
+  const broken = await runCli(['verify', '--strict', '--proof', write('broken', '{')])
+  assert.match(broken.stdout, /code=json_syntax/)
+})
+
+test('refuses options that would be passed over, and files that are not there', async (t) => {
+  const { args, files } = setUp(t)
+  const fails = async (arguments_: string[], code: number, pattern: RegExp) => {
+    const run = await runCli(arguments_)
+    assert.deepEqual([run.code, run.stdout], [code, ''], run.stderr)
+    assert.match(run.stderr, pattern)
+  }
+  await fails([...args, 'ledger.ndjson'], 64, /verify reads one thing/)
+  await fails([...args, '--pin'], 64, /--pin does not go with --proof/)
+  await fails([...args, '--server', 'http://x'], 64, /--server does not go/)
+  await fails(['verify', 'ledger.ndjson', '--record', 'x'], 64, /--record goes with --proof/)
+  await fails([...args, '--consistency', 'x'], 64, /name it with --checkpoint/)
+  await fails([...args, '--note-key', 'x'], 64, /noteVerifierKey/)
+  await fails([...args, '--key', 'x'], 64, /64 hex digits/)
+  await fails(['verify', '--proof', join(files.directory, 'absent')], 74, /cannot be read \(ENOENT\)/)
+})

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import pg from 'pg'
+import { findErasablePayload, listPendingErasures } from '../../src/db/erasures.ts'
+import { readEntries } from '../../src/db/read-entries.ts'
+import { findRecord, listRecordsOfEntry } from '../../src/db/read-records.ts'
+import { createTestDatabase } from '../helpers/database.ts'
+import { createTestLedger } from '../helpers/test-ledger.ts'
+
+/*
+ * A session keeps the plans that it made when its tables were empty, where every plan seems to cost the same. Each of these must
+ * be one that stays good: every table by an index, and by all of the key that is given.
+ */
+
+test('what reads records, entries and erasures goes by keys, whenever it was planned', async (t) => {
+  const database = await createTestDatabase(t)
+  const pool = new pg.Pool({ connectionString: database.superuserUrl, max: 1 })
+  t.after(() => pool.end())
+  const asked = await askedQueries(pool)
+  await pool.query('set plan_cache_mode = force_generic_plan')
+  for (const [i, { text, values }] of asked.entries()) {
+    await pool.query(`prepare q${i} as ${text}`)
+    const literals = values.map((value) => `'${value}'`)
+    const { rows } = await pool.query(`explain (costs off) execute q${i} (${literals.join(', ')})`)
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+    assert.doesNotMatch(plan, /Seq Scan|Bitmap|Merge Join|Hash Join/, `${text}\n${plan}`)
+    for (const [, condition] of plan.matchAll(/_pkey on .*\n *Index Cond: (.*)/g))
+      assert.match(condition!, / AND /, `${text}\n${plan}`)
+  }
+})
+
+type Asked = { readonly text: string; readonly values: readonly unknown[] }
+
+/** What the functions ask of a ledger that has just begun. */
+async function askedQueries(pool: pg.Pool): Promise<Asked[]> {
+  const client = await pool.connect()
+  const { id } = await createTestLedger(client)
+  client.release()
+  const asked: Asked[] = []
+  const { query } = pool
+  pool.query = ((...parameters: [Asked] | [string, unknown[]]) => {
+    const [asks, values] = parameters
+    asked.push(typeof asks === 'string' ? { text: asks, values: values! } : asks)
+    return Reflect.apply(query, pool, parameters)
+  }) as typeof query
+  for await (const { records } of readEntries(pool, id, 0, 3)) assert.deepEqual(records, [])
+  await findRecord(pool, id, id)
+  await listRecordsOfEntry(pool, id, 0)
+  await findErasablePayload(pool, id, id)
+  await listPendingErasures(pool, null, 100)
+  pool.query = query
+  assert.equal(asked.length, 6)
+  return asked
+}

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type pg from 'pg'
+import { appendEntries } from '../../src/db/append-entries.ts'
+import { openSearchPool } from '../../src/db/pools.ts'
+import { searchRecords } from '../../src/db/search-records.ts'
+import type { RecordFilters } from '../../src/db/search-streams.ts'
+import { toUuid } from '../../src/db/uuid.ts'
+import { connect } from '../helpers/connect.ts'
+import { createTestDatabase } from '../helpers/database.ts'
+import { createTestLedger, makeEntry, makeRecord, randomId, type TestLedger } from '../helpers/test-ledger.ts'
+
+/*
+ * What a search reads, in blocks of 8 KiB, where the planner has every reason to be wrong: it was told what the ledger
+ * looked like when all of its records had the old values, and nobody told it of the 40,000 since that have none of them. A
+ * walk along the chain that looks for such a value reads 3,000 blocks and more; one record at its own index, 20.
+ */
+const BLOCKS_OF_A_PAGE = 900
+const BLOCKS_OF_NOTHING = 120
+/** A filter without an index looks at SEARCH_CANDIDATES_MAX records, and no more. */
+const BLOCKS_OF_A_BUDGET = 2_500
+const BATCH = 1_000
+const OLD_BATCHES = 10
+const NEW_BATCHES = 40
+const OLD_DAY_MS = Date.parse('2026-02-01T00:00:00Z')
+const NEW_DAY_MS = Date.parse('2026-05-01T00:00:00Z')
+const DAY_MS = 86_400_000
+
+const OLD = {
+  actor: randomId(),
+  agent: randomId(),
+  parent: randomId(),
+  trace: 'aa'.repeat(16),
+  type: 'old/1',
+}
+const NEW = {
+  actor: randomId(),
+  agent: randomId(),
+  parent: randomId(),
+  trace: 'bb'.repeat(16),
+  type: 'new/1',
+}
+
+test('a search reads no more than its page needs, whatever the planner believes', async (t) => {
+  const { owner, api, pool, ledger } = await open(t)
+  // Statements that were planned while the tables were empty: none of them is kept.
+  const old = oldFilters()
+  for (const filters of Object.values(old)) await search(pool, ledger, filters)
+  await load(api, ledger, OLD, OLD_DAY_MS, OLD_BATCHES)
+  await owner.query('analyze')
+  await load(api, ledger, NEW, NEW_DAY_MS, NEW_BATCHES)
+
+  const scans = await countScans(owner, pool)
+  const single = Object.entries(old)
+  const pairs = single.flatMap(([a, x], i) =>
+    single.slice(i + 1).map(([b, y]) => [`${a}, ${b}`, { ...x, ...y }] as const),
+  )
+  for (const [name, filters] of [...single, ...pairs]) {
+    const { blocks, found } = await measure(owner, pool, ledger, filters)
+    assert.ok(blocks <= BLOCKS_OF_A_PAGE, `${name}: ${blocks} blocks`)
+    assert.equal(found, 50, name)
+  }
+  for (const [name, filters] of Object.entries(unknownFilters())) {
+    const { blocks, found } = await measure(owner, pool, ledger, filters)
+    assert.ok(blocks <= BLOCKS_OF_NOTHING, `${name}, of which there is none: ${blocks} blocks`)
+    assert.equal(found, 0, name)
+  }
+  assert.deepEqual(await countScans(owner, pool), scans, 'tables were read from end to end')
+})
+
+test('what no index serves ends at the budget, with a place to go on from', async (t) => {
+  const { owner, api, pool, ledger } = await open(t)
+  await load(api, ledger, OLD, OLD_DAY_MS, OLD_BATCHES)
+  await load(api, ledger, NEW, NEW_DAY_MS, NEW_BATCHES)
+  // Both are common, and never met in one record.
+  const filters = { type: OLD.type, actor: toUuid(NEW.actor) }
+  const { blocks, found, next } = await measure(owner, pool, ledger, filters)
+  assert.ok(blocks <= BLOCKS_OF_A_BUDGET, `${blocks} blocks`)
+  assert.equal(found, 0)
+  assert.ok(next, 'not the last page')
+})
+
+/** Each finds the records of before, and none of those since. */
+function oldFilters(): Record<string, RecordFilters> {
+  return {
+    type: { type: OLD.type },
+    actor: { actor: toUuid(OLD.actor) },
+    onBehalfOf: { onBehalfOf: toUuid(OLD.agent) },
+    ownAgent: { ownAgent: toUuid(OLD.actor) },
+    traceId: { traceId: OLD.trace },
+    occurred: { occurred: { fromMs: OLD_DAY_MS, beforeMs: OLD_DAY_MS + DAY_MS } },
+  }
+}
+
+function unknownFilters(): Record<string, RecordFilters> {
+  const id = toUuid(randomId())
+  return {
+    type: { type: 'unknown/1' },
+    actor: { actor: id },
+    onBehalfOf: { onBehalfOf: id },
+    ownAgent: { ownAgent: id },
+    parent: { parent: id },
+    reference: { reference: 'unknown' },
+    traceId: { traceId: 'cc'.repeat(16) },
+    digest: { digest: Buffer.alloc(32) },
+    state: { state: 'ACTIVE' },
+    occurred: { occurred: { fromMs: 0, beforeMs: DAY_MS } },
+    recorded: { recorded: { fromMs: 0, beforeMs: DAY_MS } },
+  }
+}
+
+async function open(t: TestContext) {
+  const database = await createTestDatabase(t)
+  const owner = await connect(t, database.superuserUrl)
+  for (const table of ['entries', 'records', 'record_references'])
+    await owner.query(`alter table tallystick.${table} set (autovacuum_enabled = off)`)
+  const api = await connect(t, database.apiUrl)
+  const pool = openSearchPool(database.apiUrl, { warn: () => {} })
+  t.after(() => pool.end())
+  return { owner, api, pool, ledger: await createTestLedger(api) }
+}
+
+async function load(
+  api: pg.ClientBase,
+  ledger: TestLedger,
+  values: typeof OLD,
+  dayMs: number,
+  batches: number,
+): Promise<void> {
+  for (let n = 0; n < batches; n++) {
+    const records = Array.from({ length: BATCH }, (_, index) =>
+      makeRecord(randomId(), {
+        index,
+        type: values.type,
+        onBehalfOf: values.agent,
+        traceparent: `00-${values.trace}-00f067aa0ba902b7-01`,
+        occurredAtMs: dayMs + index,
+        payload: `{"text":"${'x'.repeat(300)}"}`,
+      }),
+    )
+    const entry = makeEntry(ledger, { kind: 'batch-notarized', actorId: values.actor, records })
+    assert.equal((await appendEntries(api, [entry]))[0]!.outcome, 'appended')
+  }
+}
+
+function search(pool: pg.Pool, ledger: TestLedger, filters: RecordFilters) {
+  return searchRecords(pool, ledger.id, { filters, order: 'desc', after: null, limit: 50 })
+}
+
+/** Blocks that the search read, wherever from. The second time: the first one reads the catalogue. */
+async function measure(owner: pg.ClientBase, pool: pg.Pool, ledger: TestLedger, filters: RecordFilters) {
+  await search(pool, ledger, filters)
+  const before = await countBlocks(owner, pool)
+  const { rows, next } = await search(pool, ledger, filters)
+  return { blocks: (await countBlocks(owner, pool)) - before, found: rows.length, next }
+}
+
+async function countBlocks(owner: pg.ClientBase, pool: pg.Pool): Promise<number> {
+  await pool.query('select pg_stat_force_next_flush()')
+  const { rows } = await owner.query<{ blocks: string }>(
+    `select sum(heap_blks_hit + heap_blks_read + idx_blks_hit + idx_blks_read) as blocks
+     from pg_statio_user_tables where schemaname = 'tallystick'`,
+  )
+  return Number(rows[0]!.blocks)
+}
+
+async function countScans(owner: pg.ClientBase, pool: pg.Pool): Promise<unknown> {
+  await pool.query('select pg_stat_force_next_flush()')
+  const { rows } = await owner.query(
+    `select relname, seq_scan from pg_stat_user_tables
+     where schemaname = 'tallystick' and relname in ('records', 'entries', 'record_references') order by 1`,
+  )
+  return rows
+}

@@ -1,0 +1,30 @@
+import { rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { publishCheckpoints } from '../../src/checkpoints/publish.ts'
+import type { Test, TestApp } from './app.ts'
+import { makePublisher } from './publisher.ts'
+
+/** Publishes a checkpoint of every ledger that has grown, as if the one before were old enough. */
+export async function makePublish(t: Test, app: TestApp): Promise<() => Promise<void>> {
+  const directory = await mkdtemp(join(tmpdir(), 'tallystick-test-'))
+  const pool = new pg.Pool({ connectionString: app.database.workerUrl, max: 2 })
+  t.after(async () => {
+    await pool.end()
+    rmSync(directory, { recursive: true })
+  })
+  const publisher = await makePublisher(pool, directory)
+  return async () => {
+    await unguarded(app, "update tallystick.checkpoints set published_at = published_at - interval '2 s'")
+    while (await publishCheckpoints(publisher));
+    const [fault] = publisher.logged as { err: Error }[]
+    if (fault) throw fault.err
+  }
+}
+
+/** Statements past every trigger, as whoever owns the machine may run them. */
+export async function unguarded(app: TestApp, statements: string): Promise<void> {
+  await app.sql(`begin; set local session_replication_role = replica; ${statements}; commit`)
+}

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import type { FastifyInstance, LightMyRequestResponse as Response } from 'fastify'
+
+/** What a test reads of the OpenAPI document. */
+export type OpenApi = {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, object>> }
+}
+
+type DocumentedOperation = {
+  readonly operationId: string
+  readonly parameters: readonly { readonly name: string; readonly in: string }[]
+  readonly responses: Readonly<Record<string, DocumentedAnswer>>
+}
+
+type DocumentedAnswer = {
+  readonly headers?: Readonly<Record<string, object>>
+  readonly content?: Readonly<Record<string, object>>
+}
+
+type Request = {
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** Headers that an answer has only where the document says so. */
+const DOCUMENTED_HEADERS = [
+  'Idempotency-Replayed',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'WWW-Authenticate',
+] as const
+/** Of NDJSON: lines are alike, and exports are long. */
+const LINES_MAX = 200
+
+/** The same for every application of this process. */
+let document: Promise<OpenApi> | undefined
+const ajv = new Ajv2020({ strict: false, validateSchema: false, validateFormats: false })
+const validators = new Map<string, ValidateFunction>()
+
+/** Fails unless the answer is one that `/openapi.json` says the address gives: its status, media type, headers and body. */
+export async function assertDocumented(
+  app: FastifyInstance,
+  request: Request,
+  response: Response,
+): Promise<void> {
+  document ??= readDocument(app)
+  const { paths } = await document
+  const path = findPath(paths, request.url)
+  const operation = path && paths[path]![request.method.toLowerCase()]
+  const where = `${request.method} ${path ?? request.url} → ${response.statusCode}`
+  if (!operation) {
+    assert.ok(
+      [400, 404, 405, 414].includes(response.statusCode),
+      `${where}: /openapi.json does not know the operation`,
+    )
+    return
+  }
+  const answer = operation.responses[response.statusCode]
+  const code = response.body.slice(0, 300)
+  assert.ok(answer, `${where} is not in /openapi.json (config.problems, or schema.response): ${code}`)
+  for (const name of DOCUMENTED_HEADERS) {
+    if (response.headers[name.toLowerCase()] === undefined) continue
+    assert.ok(answer.headers?.[name], `${where}: /openapi.json does not name the header ${name}`)
+  }
+  if (response.statusCode < 300 && request.headers['idempotency-key'] !== undefined) {
+    const taken = operation.parameters.some(({ name }) => name === 'Idempotency-Key')
+    assert.ok(taken, `${where}: the route must declare \`idempotency_key_reused\` to take an Idempotency-Key`)
+  }
+  assertBody(answer, `${path}/${request.method.toLowerCase()}`, response, where)
+}
+
+function assertBody(answer: DocumentedAnswer, place: string, response: Response, where: string): void {
+  if (!answer.content) {
+    assert.equal(response.body, '', `${where} has a body that /openapi.json does not know`)
+    return
+  }
+  const sent = String(response.headers['content-type'])
+  const mediaType = Object.keys(answer.content).find((type) => sent.split(';')[0] === type.split(';')[0])
+  assert.ok(mediaType, `${where}: /openapi.json does not know ${sent}`)
+  const validate = validatorOf(place, String(response.statusCode), mediaType)
+  for (const value of valuesOf(mediaType, response.body)) {
+    if (validate(value)) continue
+    const [first] = validate.errors!
+    const got = JSON.stringify(value).slice(0, 300)
+    const fault = `${first!.instancePath} ${first!.message} ${JSON.stringify(first!.params)}`
+    assert.fail(`${where} is not as /openapi.json says (src/http/schemas): ${fault}: ${got}`)
+  }
+}
+
+function valuesOf(mediaType: string, body: string): unknown[] {
+  if (mediaType.includes('ndjson')) {
+    const lines = body.split('\n').slice(0, -1)
+    return [...lines.slice(0, LINES_MAX), ...lines.slice(LINES_MAX).slice(-1)].map((line) => JSON.parse(line))
+  }
+  return [mediaType.includes('json') ? JSON.parse(body) : body]
+}
+
+function validatorOf(place: string, status: string, mediaType: string): ValidateFunction {
+  const pointer = ['paths', ...splitPlace(place), 'responses', status, 'content', mediaType, 'schema']
+    .map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1')))
+    .join('/')
+  const found = validators.get(pointer)
+  if (found) return found
+  const made = ajv.compile({ $ref: `openapi#/${pointer}` })
+  validators.set(pointer, made)
+  return made
+}
+
+function splitPlace(place: string): [path: string, method: string] {
+  const end = place.lastIndexOf('/')
+  return [place.slice(0, end), place.slice(end + 1)]
+}
+
+/** An address with no parameter comes before one with. */
+function findPath(paths: OpenApi['paths'], url: string): string | undefined {
+  const [address] = url.split('?')
+  if (Object.hasOwn(paths, address!)) return address
+  return Object.keys(paths).find((path) =>
+    new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(address!),
+  )
+}
+
+async function readDocument(app: FastifyInstance): Promise<OpenApi> {
+  const response = await app.inject('/openapi.json')
+  assert.equal(response.statusCode, 200, response.body)
+  const read = response.json() as OpenApi
+  ajv.addSchema(read, 'openapi')
+  return read
+}

@@ -1,0 +1,33 @@
+import type pg from 'pg'
+import { openReadPool } from '../../src/db/pools.ts'
+import { makeErasureRound } from '../../src/erasure/carry-out.ts'
+import { RefusedErasures } from '../../src/erasure/refused-erasures.ts'
+import type { Test, TestApp } from './app.ts'
+
+export type Eraser = {
+  /** Rounds until there is no more to do at once. */
+  run(): Promise<void>
+  readonly pool: pg.Pool
+  readonly refused: RefusedErasures
+  readonly logged: { readonly level: 'info' | 'error'; readonly seq: number; readonly err?: Error }[]
+}
+
+/** The worker's erasures, on a connection of the worker's login. */
+export function openEraser(t: Test, app: TestApp, now: () => number = Date.now): Eraser {
+  const pool = openReadPool(app.database.workerUrl, { warn() {} })
+  t.after(() => pool.end())
+  const refused = new RefusedErasures(now)
+  const logged: Eraser['logged'] = []
+  const round = makeErasureRound({
+    pool,
+    refusedErasures: refused,
+    log: {
+      info: (details) => void logged.push({ level: 'info', ...(details as { seq: number }) }),
+      error: (details) => void logged.push({ level: 'error', ...(details as { seq: number }) }),
+    },
+  })
+  const run = async () => {
+    while (await round()) {}
+  }
+  return { run, pool, refused, logged }
+}

@@ -1,0 +1,31 @@
+import { type Config, parseConfig } from '../../src/config.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { makeMasterKey } from '../../src/signing/master-key.ts'
+import { startSuitePostgres, temporaryDir } from './postgres.ts'
+
+export type Scratch = { readonly config: Config; readonly operatorKey: string; stop(): Promise<void> }
+
+const MASTER_KEY = new Uint8Array(32).fill(7)
+const PASSWORD = 'scratch'
+const OPERATOR_KEY = `tlo_${'0'.repeat(32)}`
+
+/** A migrated Postgres of its own, and the configuration of a server and a worker on it: for tools, not within tests. */
+export async function startScratch(): Promise<Scratch> {
+  const postgres = await startSuitePostgres()
+  const passwords = { api: PASSWORD, worker: PASSWORD }
+  await migrate({ ownerUrl: postgres.ownerUrl, masterKey: makeMasterKey(MASTER_KEY), passwords })
+  const urlAs = (login: string) => {
+    const url = new URL(postgres.ownerUrl)
+    return Object.assign(url, { username: login, password: PASSWORD }).href
+  }
+  const config = parseConfig({
+    TALLYSTICK_API_DATABASE_URL: urlAs('tallystick_api'),
+    TALLYSTICK_WORKER_DATABASE_URL: urlAs('tallystick_worker'),
+    TALLYSTICK_MASTER_KEY: Buffer.from(MASTER_KEY).toString('hex'),
+    TALLYSTICK_OPERATOR_KEY: OPERATOR_KEY,
+    TALLYSTICK_PORT: '0',
+    TALLYSTICK_DATA: temporaryDir(),
+    TALLYSTICK_LOG_LEVEL: 'silent',
+  })
+  return { config, operatorKey: OPERATOR_KEY, stop: () => postgres.stop('immediate') }
+}

@@ -1,0 +1,89 @@
+import { itemBytes, itemLeaf } from '../../src/proof/batch.ts'
+import { fromHex, toHex } from '../../src/proof/bytes.ts'
+import { formatVerifierKey } from '../../src/proof/checkpoint.ts'
+import { inclusionPath, merkleRoot } from '../../src/proof/merkle.ts'
+import { consistencyRanges } from '../../src/proof/tree-ranges.ts'
+import { sha256, type TestChain, type TestLine } from './test-chain.ts'
+
+export type TestProof = ReturnType<typeof proofOf>
+
+/** The proof that a server would answer for an entry of the chain, and for one item of it where `item` is given. */
+export function proofOf(chain: TestChain, line: TestLine, options: { size?: number; item?: number } = {}) {
+  const size = options.size ?? chain.lines.length
+  const { documents, items, ...entry } = line
+  return {
+    ledger: {
+      id: chain.ledger,
+      name: 'test',
+      issuer: chain.issuer,
+      origin: chain.origin,
+      noteVerifierKey: verifierKeyOf(chain),
+    },
+    keys: chain.keys(),
+    entry,
+    index: line.seq,
+    treeSize: size,
+    path: inclusionPath(sha256, leavesOf(chain).slice(0, size), line.seq).map(toHex),
+    checkpoint: chain.checkpoint(size),
+    ...(options.item !== undefined && { item: itemProofOf(line, options.item) }),
+  }
+}
+
+export function verifierKeyOf(chain: TestChain): string {
+  return formatVerifierKey(chain.origin, chain.noteSigner.key.raw, sha256)
+}
+
+export function consistencyOf(chain: TestChain, from: number, to: number) {
+  const leaves = leavesOf(chain)
+  const path = consistencyRanges(from, to).map(({ start, end }) =>
+    toHex(merkleRoot(sha256, leaves.slice(start, end))),
+  )
+  return { from, to, path }
+}
+
+/** A record of the entry as `GET /v1/records/{id}` shows it. */
+export function recordOf(chain: TestChain, line: TestLine, index = 0) {
+  const { subject, digest, salt, document } = line.documents[index]!
+  const { seq, kind, leaf, chain: link } = line
+  const item = line.items?.[index]
+  return {
+    id: subject,
+    ledger: chain.ledger,
+    type: item?.type ?? 'generic/1',
+    state: 'RECORDED',
+    version: 1,
+    nextEvents: [],
+    payload: document,
+    salt,
+    digest,
+    actor: chain.agent,
+    key: chain.key,
+    onBehalfOf: item?.onBehalfOf ?? null,
+    parent: null,
+    references: null as string[] | null,
+    occurredAt: item?.occurredAt ?? null,
+    recordedAt: line.recordedAt,
+    entry: { seq, kind, leaf, chain: link },
+    batch: item ? subjectOf(line) : null,
+    metadata: null,
+  }
+}
+
+function itemProofOf(line: TestLine, index: number) {
+  const leaves = line.items!.map((item) => itemLeaf(sha256, itemBytes(item)))
+  return {
+    item: line.items![index]!,
+    index,
+    count: leaves.length,
+    path: inclusionPath(sha256, leaves, index).map(toHex),
+  }
+}
+
+function leavesOf(chain: TestChain): Uint8Array[] {
+  return chain.lines.map(({ leaf }) => fromHex(leaf))
+}
+
+/** What the entry's statement is about. */
+function subjectOf(line: TestLine): string {
+  return /"name":"(bat_[^"]+)"/.exec(Buffer.from(line.envelope, 'base64').toString('latin1'))![1]!
+}

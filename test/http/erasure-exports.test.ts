@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { buildTestApp, expectStatus, type TestApp } from '../helpers/app.ts'
+import { assertProblem } from '../helpers/assert-problem.ts'
+import { openEraser } from '../helpers/eraser.ts'
+import { assertIntact, erase, linesOf, PERSONAL, postBatch, SECRET } from '../helpers/personal-records.ts'
+
+test('an export verifies, whatever is erased while it is made', async (t) => {
+  const app = await buildTestApp(t)
+  const eraser = openEraser(t, app)
+
+  await t.test(
+    'a document that is erased before its line is read takes the export up to the erasure',
+    async (t) => {
+      const [first, second] = [await app.notarize(PERSONAL), await app.notarize(PERSONAL)]
+      onQuery(t, app, 'read_entries', [async () => void expectStatus(202, await erase(app, first.id))])
+      const text = (await app.send('GET', '/v1/export')).body
+      const lines = linesOf(text)
+      assert.equal(lines.at(-1).kind, 'payload-erased')
+      assert.equal(lines[first.entry.seq].documents[0].erasedBy, lines.at(-1).seq)
+      assert.equal(lines[second.entry.seq].documents[0].erasedBy, null)
+      await assertIntact(text, lines.length)
+    },
+  )
+
+  await t.test('and what that brings in may be erased as well', async (t) => {
+    const first = await app.notarize(PERSONAL)
+    let later = { id: '', entry: { seq: 0 } }
+    onQuery(t, app, 'read_entries', [
+      async () => {
+        later = await app.notarize(PERSONAL)
+        expectStatus(202, await erase(app, first.id))
+        await app.notarize(PERSONAL)
+      },
+      async () => {
+        expectStatus(202, await erase(app, later.id))
+        await eraser.run()
+      },
+    ])
+    const text = (await app.send('GET', '/v1/export')).body
+    const lines = linesOf(text)
+    assert.equal(lines[later.entry.seq].documents[0].erasedBy, lines.at(-1).seq)
+    await assertIntact(text, lines.length)
+  })
+
+  await t.test('entries that were asked for by number are no more than that', async (t) => {
+    const record = await app.notarize(PERSONAL)
+    onQuery(t, app, 'read_entries', [async () => void expectStatus(202, await erase(app, record.id))])
+    const after = record.entry.seq - 1
+    const lines = await app.entries(`?after=${after}&limit=1`)
+    assert.deepEqual(
+      lines.map((line) => line.seq),
+      [record.entry.seq],
+    )
+    const erasedBy = lines[0].documents[0].erasedBy
+    const [next] = await app.entries(`?after=${erasedBy - 1}&limit=1`)
+    assert.equal(next.kind, 'payload-erased', 'the next pages hold it')
+  })
+
+  await t.test('a document that is erased after its line was read is shown, and was there', async (t) => {
+    const record = await app.notarize(PERSONAL)
+    onQuery(t, app, 'find_checkpoint', [async () => void expectStatus(202, await erase(app, record.id))])
+    const text = (await app.send('GET', '/v1/export')).body
+    assert.equal(linesOf(text)[record.entry.seq].documents[0].document.name, SECRET)
+    await assertIntact(text, linesOf(text).length)
+  })
+
+  await t.test('at any moment, with a worker at work', async (t) => {
+    const ids = await Promise.all(Array.from({ length: 40 }, async () => (await app.notarize(PERSONAL)).id))
+    const batches = await Promise.all([postBatch(app, 20), postBatch(app, 20)])
+    const items = batches.flatMap((batch) => batch.json().records.map((one: { id: string }) => one.id))
+    const left = [...ids, ...items].sort(() => Math.random() - 0.5)
+    const step = async () => {
+      for (const id of left.splice(0, 1 + Math.floor(Math.random() * 3)))
+        expectStatus(202, await erase(app, id))
+      if (Math.random() < 0.5) await app.notarize(PERSONAL)
+      if (Math.random() < 0.5) await eraser.run()
+    }
+    for (let round = 0; left.length > 0; round++) {
+      const query = ['read_entries', 'read_entry_records'][round % 2]!
+      const restore = onQuery(t, app, query, [step, step, step])
+      const text = (await app.send('GET', '/v1/export')).body
+      restore()
+      await assertIntact(text, linesOf(text).length)
+    }
+  })
+})
+
+test('an export that would need a key which its first line does not name is broken off', async (t) => {
+  const app = await buildTestApp(t)
+  const record = await app.notarize()
+  onQuery(t, app, 'read_entries', [
+    async () => {
+      expectStatus(202, await erase(app, record.id))
+      await app.sql(
+        `insert into tallystick.server_keys (kid, use, alg, spki)
+         select sha256(kid), 'envelope', alg, spki from tallystick.server_keys where use = 'envelope'`,
+      )
+    },
+  ])
+  const problem = assertProblem(await app.send('GET', '/v1/export'), 503, 'unavailable')
+  assert.equal(problem['retryable'], true)
+})
+
+/** Before the application's queries of that name: the first `work` before the first of them, and so on. */
+function onQuery(t: TestContext, app: TestApp, name: string, works: (() => Promise<void>)[]): () => void {
+  const { readPool } = app.deps
+  const { query } = readPool
+  const restore = () => {
+    readPool.query = query
+  }
+  t.after(restore)
+  readPool.query = async function (this: unknown, ...parameters: unknown[]) {
+    const [asked] = parameters as [{ name?: string }]
+    if (asked.name === name) await works.shift()?.()
+    return Reflect.apply(query, readPool, parameters)
+  } as unknown as typeof query
+  return restore
+}

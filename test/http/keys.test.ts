@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { buildApp } from '../../src/app.ts'
+import { toUuid } from '../../src/db/uuid.ts'
+import { openDeps } from '../../src/deps.ts'
+import { openLog } from '../../src/log.ts'
+import { parseId } from '../../src/proof/ids.ts'
+import { CallerCache } from '../../src/tenancy/caller.ts'
+import { SCOPES } from '../../src/tenancy/scopes.ts'
+import { buildTestApp, expectStatus, genericBody, type TestApp, testConfig } from '../helpers/app.ts'
+import { assertProblem } from '../helpers/assert-problem.ts'
+import { addAgent, addKey } from '../helpers/more-keys.ts'
+import { assertVerifies } from '../helpers/verify-app.ts'
+
+const DAY_MS = 86_400_000
+
+async function makeKey(app: TestApp, body: object, key?: string) {
+  const response = await app.send('POST', '/v1/keys', { body, ...(key && { key }) })
+  return expectStatus(201, response).json()
+}
+
+test('a key is made for an agent, works, and is shown without its secret', async (t) => {
+  const app = await buildTestApp(t)
+  const agent = await addAgent(app, 'worker')
+  const made = await makeKey(app, { name: 'on host 7', agent, scopes: ['records:write', 'records:read'] })
+  assert.match(made.key, /^tly_/)
+  assert.deepEqual(made.scopes, ['records:read', 'records:write'])
+  const record = await app.notarize(genericBody(), { key: made.key })
+  assert.equal(record.actor, agent)
+  assert.equal(record.key, made.id)
+
+  const { key: _, ...shown } = made
+  assert.deepEqual((await app.send('GET', `/v1/keys/${made.id}`)).json(), shown)
+  const list = (await app.send('GET', `/v1/keys?agent=${agent}`)).json()
+  assert.deepEqual(list, { data: [shown], nextCursor: null })
+  await assertVerifies(app)
+})
+
+test('without an agent a key belongs to the agent of its name, registered if there is none', async (t) => {
+  const app = await buildTestApp(t)
+  const first = await makeKey(app, { name: 'crawler', scopes: [] })
+  const second = await makeKey(app, { name: 'crawler', scopes: [] })
+  assert.equal(second.agent, first.agent)
+  assert.notEqual(second.id, first.id)
+  assert.equal((await app.send('GET', `/v1/agents/${first.agent}`)).json().name, 'crawler')
+  const many = await Promise.all(
+    Array.from({ length: 5 }, () => makeKey(app, { name: 'at once', scopes: [] })),
+  )
+  assert.equal(new Set(many.map((key) => key.agent)).size, 1)
+})
+
+test('a key grants only scopes that it holds, also by rotating another', async (t) => {
+  const app = await buildTestApp(t)
+  const manager = await addKey(app, { scopes: ['keys:manage', 'records:read'] })
+  await makeKey(app, { name: 'reader', scopes: ['records:read'] }, manager)
+  const before = await app.written()
+  const body = { name: 'writer', scopes: ['records:read', 'records:write', 'payloads:erase'] }
+  const refused = assertProblem(
+    await app.send('POST', '/v1/keys', { key: manager, body }),
+    403,
+    'scope_not_held',
+  )
+  assert.deepEqual(refused['scopes'], ['records:write', 'payloads:erase'])
+  const rotated = await app.send('POST', `/v1/keys/${app.ledger.key.id}/rotate`, { key: manager, body: {} })
+  assertProblem(rotated, 403, 'scope_not_held')
+  assert.deepEqual(await app.written(), before)
+})
+
+test('an agent of another ledger gets no key of this one', async (t) => {
+  const app = await buildTestApp(t)
+  const elsewhere = await app.newLedger()
+  const body = { name: 'k', agent: elsewhere.agent.id, scopes: [] }
+  assertProblem(await app.send('POST', '/v1/keys', { body }), 422, 'unknown_agent')
+})
+
+test('a repeated request is answered with the key, and without the secret that the first was given', async (t) => {
+  const app = await buildTestApp(t)
+  const body = { name: 'once', scopes: ['records:read'] }
+  const headers = { 'idempotency-key': 'k' }
+  const first = expectStatus(201, await app.send('POST', '/v1/keys', { body, headers })).json()
+  const again = expectStatus(201, await app.send('POST', '/v1/keys', { body, headers }))
+  assert.equal(again.headers['idempotency-replayed'], 'true')
+  assert.deepEqual(again.json(), { ...first, key: null })
+})
+
+test('a key that has expired is refused, and one that will is not', async (t) => {
+  let nowMs = Date.now()
+  const app = await buildTestApp(t, { now: () => nowMs })
+  const expiresAt = new Date(nowMs + 20_000).toISOString()
+  const { key } = await makeKey(app, { name: 'k', scopes: ['audit:read'], expiresAt })
+  expectStatus(200, await app.send('GET', '/v1/ledger', { key }))
+  nowMs += 20_000
+  assertProblem(await app.send('GET', '/v1/ledger', { key }), 401, 'key_expired')
+  const impossible = { name: 'k', scopes: [], expiresAt: '2027-02-30T00:00:00Z' }
+  assertProblem(await app.send('POST', '/v1/keys', { body: impossible }), 422, 'invalid_request')
+})
+
+test('a rotated key keeps its id; its old secret works until the overlap ends', async (t) => {
+  let nowMs = Date.now()
+  const app = await buildTestApp(t, { now: () => nowMs })
+  const made = await makeKey(app, { name: 'k', scopes: ['audit:read'] })
+  const ask = (key: string) => app.send('GET', '/v1/ledger', { key })
+  expectStatus(200, await ask(made.key))
+  const rotated = expectStatus(
+    200,
+    await app.send('POST', `/v1/keys/${made.id}/rotate`, { body: { overlapSeconds: 60 } }),
+  ).json()
+  assert.equal(rotated.id, made.id)
+  assert.notEqual(rotated.key, made.key)
+  assert.equal(rotated.secrets.length, 2)
+  expectStatus(200, await ask(made.key))
+  expectStatus(200, await ask(rotated.key))
+  nowMs += 60_000
+  assertProblem(await ask(made.key), 401, 'key_expired')
+  expectStatus(200, await ask(rotated.key))
+
+  const at0 = { body: { overlapSeconds: 0 } }
+  const last = expectStatus(200, await app.send('POST', `/v1/keys/${made.id}/rotate`, at0)).json()
+  assert.deepEqual(last.secrets, [{ expiresAt: null }])
+  assertProblem(await ask(rotated.key), 401, 'unauthenticated')
+  expectStatus(200, await ask(last.key))
+})
+
+test('rotation does not prolong a key, and only so many secrets are valid at a time', async (t) => {
+  const app = await buildTestApp(t)
+  const expiresAt = new Date(Date.now() + DAY_MS).toISOString()
+  const made = await makeKey(app, { name: 'k', scopes: [], expiresAt })
+  const rotate = (body: object) => app.send('POST', `/v1/keys/${made.id}/rotate`, { body })
+  const once = expectStatus(200, await rotate({ overlapSeconds: 30 * 86_400 })).json()
+  assert.deepEqual(once.secrets, [{ expiresAt }, { expiresAt }])
+  expectStatus(200, await rotate({}))
+  assertProblem(await rotate({}), 409, 'state_conflict')
+  expectStatus(200, await rotate({ overlapSeconds: 0 }))
+  const refused = await app.send('POST', `/v1/keys/${made.id}/rotate`, {
+    body: {},
+    headers: { 'idempotency-key': 'x' },
+  })
+  assertProblem(refused, 400, 'invalid_idempotency_key')
+})
+
+test('of rotations at the same time each either gives a secret that works or changes nothing', async (t) => {
+  const app = await buildTestApp(t)
+  const made = await makeKey(app, { name: 'k', scopes: ['audit:read'] })
+  const answers = await Promise.all(
+    Array.from({ length: 6 }, () => app.send('POST', `/v1/keys/${made.id}/rotate`, { body: {} })),
+  )
+  const given = answers.filter((answer) => answer.statusCode === 200)
+  assert.ok(given.length >= 1 && given.length < 6, `${given.length} of 6`)
+  for (const answer of given)
+    expectStatus(200, await app.send('GET', '/v1/ledger', { key: answer.json().key }))
+  for (const answer of answers.filter((a) => a.statusCode !== 200))
+    assertProblem(answer, 409, 'state_conflict')
+})
+
+test('a key whose row says more than a server signed is not rotated', async (t) => {
+  const app = await buildTestApp(t)
+  const expiresAt = new Date(Date.now() + DAY_MS).toISOString()
+  for (const change of [
+    `update tallystick.api_keys set scopes = '{${SCOPES.join(',')}}' where key_id = $1`,
+    'update tallystick.api_keys set expires_at = null where key_id = $1',
+    'update tallystick.api_key_secrets set expires_at = null where key_id = $1',
+    'delete from tallystick.api_key_secrets where key_id = $1',
+  ]) {
+    const made = await makeKey(app, { name: 'k', scopes: ['audit:read'], expiresAt })
+    await app.sql(change, [toUuid(parseId('key', made.id))])
+    const answer = await app.send('POST', `/v1/keys/${made.id}/rotate`, { body: {} })
+    assertProblem(answer, 500, 'internal_error')
+  }
+  assert.match(app.logs(), /made or changed by no server/)
+})
+
+test('a revoked key is refused here at once and on every other server within 5 s', async (t) => {
+  let nowMs = Date.now()
+  const app = await buildTestApp(t, { now: () => nowMs })
+  const other = await openDeps(testConfig(app.database.apiUrl), openLog('silent'))
+  const callers = new CallerCache({ ...other, now: () => nowMs })
+  const otherApp = buildApp({ ...other, callers, now: () => nowMs })
+  t.after(async () => {
+    await otherApp.close()
+    await other.close()
+  })
+  const made = await makeKey(app, { name: 'k', scopes: ['audit:read'] })
+  const askOther = () =>
+    otherApp.inject({ url: '/v1/ledger', headers: { authorization: `Bearer ${made.key}` } })
+  expectStatus(200, await askOther())
+
+  const revoked = await app.send('POST', `/v1/keys/${made.id}/revoke`, { body: {} })
+  assert.deepEqual(expectStatus(200, revoked).json().secrets, [])
+  assertProblem(await app.send('GET', '/v1/ledger', { key: made.key }), 401, 'unauthenticated')
+  nowMs += 4_999
+  expectStatus(200, await askOther())
+  nowMs += 1
+  assertProblem(await askOther(), 401, 'unauthenticated')
+
+  assertProblem(await app.send('POST', `/v1/keys/${made.id}/revoke`, { body: {} }), 409, 'already_ended')
+  assertProblem(await app.send('POST', `/v1/keys/${made.id}/rotate`, { body: {} }), 409, 'already_ended')
+  await assertVerifies(app)
+})
+
+test('a key can revoke itself, and the chain still verifies', async (t) => {
+  const app = await buildTestApp(t)
+  const made = await makeKey(app, { name: 'k', scopes: ['keys:manage', 'records:write'] })
+  await app.notarize(genericBody(), { key: made.key })
+  expectStatus(200, await app.send('POST', `/v1/keys/${made.id}/revoke`, { key: made.key, body: {} }))
+  await assertVerifies(app)
+})

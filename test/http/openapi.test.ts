@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import Fastify from 'fastify'
+import { z } from 'zod'
+import { ERROR_CODES, type ErrorCode } from '../../src/errors.ts'
+import { collectOperations } from '../../src/http/openapi/operations.ts'
+import { useAuthentication } from '../../src/http/plugins/authenticate.ts'
+import { buildTestApp, expectStatus } from '../helpers/app.ts'
+import { assertDocumented } from '../helpers/conformance.ts'
+
+test('GET /openapi.json', async (t) => {
+  const app = await buildTestApp(t)
+  const response = expectStatus(200, await app.send('GET', '/openapi.json', { key: null }))
+  const document = response.json()
+  const operations = Object.entries<Record<string, Operation>>(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, ...operation })),
+  )
+
+  await t.test('is an OpenAPI 3.1 document', async () => {
+    assert.equal(document.openapi, '3.1.0')
+    const { valid, errors } = await new Validator().validate(response.json())
+    assert.ok(valid, JSON.stringify(errors))
+  })
+
+  await t.test('describes every route that was registered, and no other', () => {
+    const registered = app.routes
+      .filter((route) => !Array.isArray(route.method))
+      .map((route) => `${route.method} ${route.url.replaceAll(/:(\w+)/g, '{$1}')}`.toLowerCase())
+    const described = operations.map(({ method, path }) => `${method} ${path}`.toLowerCase())
+    assert.deepEqual(described.sort(), registered.sort())
+  })
+
+  await t.test('gives every operation a name of its own', () => {
+    const ids = operations.map(({ operationId }) => operationId)
+    assert.equal(new Set(ids).size, ids.length, ids.join(' '))
+    for (const id of ids) assert.match(id, /^(get|post|put|patch|delete)[A-Z][A-Za-z0-9]+$/)
+    assert.ok(ids.includes('postRecordsBatch') && ids.includes('getRecordsById'))
+  })
+
+  await t.test('names, for every status that is no success, the codes that it can be', () => {
+    for (const { operationId, responses } of operations) {
+      for (const [status, answer] of Object.entries(responses).filter(([status]) => Number(status) >= 400)) {
+        const codes = answer.content['application/problem+json']!.schema.allOf[1].properties.code.enum
+        assert.ok(codes.length > 0)
+        for (const code of codes as ErrorCode[]) {
+          assert.equal(ERROR_CODES[code][0], Number(status), `${operationId} ${code}`)
+        }
+      }
+    }
+  })
+
+  await t.test('says which key an operation needs', () => {
+    const securityOf = (id: string) => operations.find(({ operationId }) => operationId === id)!.security
+    assert.deepEqual(securityOf('postLedgers'), [{ operatorKey: [] }])
+    assert.deepEqual(securityOf('postRecords'), [{ apiKey: ['records:write'] }])
+    assert.equal(securityOf('getLivez'), undefined)
+  })
+
+  await t.test('is not sent again to whoever has it', async () => {
+    const etag = response.headers['etag'] as string
+    const send = (value: string) =>
+      app.send('GET', '/openapi.json', { key: null, headers: { 'if-none-match': value } })
+    assert.equal(expectStatus(304, await send(etag)).body, '')
+    expectStatus(200, await send('"another"'))
+  })
+
+  await t.test('is what every answer is held to', async () => {
+    const record = await app.notarize()
+    const request = { method: 'GET', url: `/v1/records/${record.id}`, headers: {} }
+    const good = await app.send('GET', request.url)
+    const changed = (answer: object) =>
+      assertDocumented(app.app, request, { ...pick(good), ...answer } as never)
+    await changed({})
+    const { digest: _, ...lacking } = good.json()
+    for (const [fault, answer] of [
+      [/not in \/openapi.json/, { statusCode: 418 }],
+      [/must have required property 'digest'/, { body: JSON.stringify(lacking) }],
+      [/must NOT have additional properties/, { body: JSON.stringify({ ...good.json(), more: 1 }) }],
+      [/does not know text\/html/, { headers: { 'content-type': 'text/html' } }],
+      [/does not name the header Retry-After/, { headers: { ...good.headers, 'retry-after': '1' } }],
+    ] as const) {
+      await assert.rejects(changed(answer), fault)
+    }
+    const unknown = { ...request, url: '/v1/nothing' }
+    await assert.rejects(assertDocumented(app.app, unknown, good), /does not know the operation/)
+  })
+})
+
+test('a route that is not documented is refused when it is registered', async (t) => {
+  const { deps } = await buildTestApp(t)
+  const app = Fastify()
+  useAuthentication(app, deps)
+  collectOperations(app)
+  const config = { access: 'public' } as const
+  const response = { 200: z.string() }
+  for (const schema of [undefined, { summary: 'x' }, { response }]) {
+    assert.throws(
+      () => app.get('/x', { config, ...(schema && { schema }) }, async () => 'x'),
+      /GET \/x does not say/,
+    )
+  }
+})
+
+type Operation = {
+  operationId: string
+  security?: object[]
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is what the test asserts
+  responses: Record<string, { content: Record<string, any> }>
+}
+
+function pick({ statusCode, headers, body }: { statusCode: number; headers: object; body: string }) {
+  return { statusCode, headers, body }
+}

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { buildTestApp, expectStatus, genericBody, OPERATOR_KEY, type TestApp } from '../helpers/app.ts'
+import { assertProblem } from '../helpers/assert-problem.ts'
+import { addKey } from '../helpers/more-keys.ts'
+
+const SLOW = { requestsPerSecond: 0.5, burst: 2 }
+
+test('without a limit nothing is said of limits', async (t) => {
+  const app = await buildTestApp(t)
+  const response = await app.send('GET', '/v1/ledger')
+  assert.equal(response.headers['ratelimit'], undefined)
+  assert.equal(response.headers['ratelimit-policy'], undefined)
+})
+
+test('a key’s rate limit', async (t) => {
+  const app = await buildTestApp(t)
+  const manager = await addKey(app, { scopes: ['keys:manage'] })
+  const limit = (limit: unknown, id = app.ledger.key.id) =>
+    app.send('PUT', `/v1/keys/${id}/rate-limit`, { key: manager, body: { rateLimit: limit } })
+  const get = () => app.send('GET', '/v1/ledger')
+
+  await t.test('lets its burst in, and refuses the next with 429 and when to come back', async () => {
+    assert.deepEqual(expectStatus(200, await limit(SLOW)).json(), { rateLimit: SLOW })
+    const first = expectStatus(200, await get())
+    assert.equal(first.headers['ratelimit-policy'], '"key";q=2;w=4')
+    assert.equal(first.headers['ratelimit'], '"key";r=1;t=2')
+    expectStatus(200, await get())
+    const before = await app.written()
+    const refused = await app.send('POST', '/v1/records', { body: genericBody() })
+    assert.equal(assertProblem(refused, 429, 'rate_limited')['retryable'], true)
+    assert.equal(refused.headers['retry-after'], '2')
+    assert.equal(refused.headers['ratelimit'], '"key";r=0;t=4')
+    assert.deepEqual(await app.written(), before)
+  })
+
+  await t.test('holds no other key, and nothing that needs none', async () => {
+    expectStatus(200, await app.send('GET', '/v1/keys', { key: manager }))
+    for (const url of ['/livez', '/readyz', '/openapi.json']) {
+      expectStatus(200, await app.send('GET', url, { key: null }))
+    }
+    expectStatus(200, await app.send('GET', '/v1/ledgers', { key: OPERATOR_KEY }))
+  })
+
+  await t.test('is shown with the key, and taken away with null', async () => {
+    const shown = () => app.send('GET', `/v1/keys/${app.ledger.key.id}`, { key: manager })
+    assert.deepEqual(expectStatus(200, await shown()).json().rateLimit, SLOW)
+    assert.deepEqual(expectStatus(200, await limit(null)).json(), { rateLimit: null })
+    assert.equal((await shown()).json().rateLimit, null)
+    assert.equal(expectStatus(200, await get()).headers['ratelimit'], undefined)
+  })
+
+  await t.test('counts a batch as one request and one more for each hundred records', async () => {
+    expectStatus(200, await limit({ requestsPerSecond: 1, burst: 10 }))
+    const records = Array.from({ length: 500 }, (_, i) => genericBody({ i }))
+    const batch = await app.send('POST', '/v1/records/batch', { body: { records } })
+    assert.equal(expectStatus(201, batch).headers['ratelimit'], '"key";r=9;t=1')
+    assert.match(expectStatus(200, await get()).headers['ratelimit'] as string, /^"key";r=[34];t=7$/)
+  })
+
+  await t.test('refuses what is no limit, keys that are nowhere, and a key without keys:manage', async () => {
+    for (const body of [
+      {},
+      { requestsPerSecond: 0, burst: 1 },
+      { requestsPerSecond: 1, burst: 0 },
+      { requestsPerSecond: 1, burst: 1.5 },
+      { requestsPerSecond: 1, burst: 1, more: 1 },
+      { requestsPerSecond: 2_000_000, burst: 1 },
+      [],
+      'fast',
+      undefined,
+    ]) {
+      assertProblem(await limit(body), 422, 'invalid_request')
+    }
+    const own = `/v1/keys/${app.ledger.key.id}/rate-limit`
+    assertProblem(await app.send('PUT', own, { key: manager }), 422, 'invalid_request')
+    assertProblem(await app.send('PUT', own, { key: manager, text: 'null' }), 422, 'invalid_request')
+    assertProblem(await limit(SLOW, 'key_01jegv5gyme05800000000000a'), 404, 'not_found')
+    const reader = await addKey(app, { scopes: ['records:read'] })
+    const url = `/v1/keys/${app.ledger.key.id}/rate-limit`
+    assertProblem(await app.send('PUT', url, { key: reader, body: { rateLimit: SLOW } }), 403, 'forbidden')
+  })
+})
+
+test('a ledger’s rate limit holds all its keys together, and no other ledger', async (t) => {
+  const app = await buildTestApp(t)
+  const other = await app.newLedger()
+  const second = await addKey(app, { scopes: ['audit:read'] })
+  await limitLedger(app, SLOW)
+  expectStatus(200, await app.send('GET', '/v1/ledger'))
+  expectStatus(200, await app.send('GET', '/v1/ledger', { key: second }))
+  for (const key of [second, app.ledger.key.key]) {
+    const refused = await app.send('GET', '/v1/ledger', { key })
+    assertProblem(refused, 429, 'rate_limited')
+    assert.equal(refused.headers['ratelimit-policy'], '"ledger";q=2;w=4')
+  }
+  expectStatus(200, await app.send('GET', '/v1/ledger', { key: other.key.key }))
+
+  await app.send('PUT', `/v1/keys/${other.key.id}/rate-limit`, {
+    key: other.key.key,
+    body: { rateLimit: SLOW },
+  })
+  await limitLedger(app, { requestsPerSecond: 5, burst: 5 }, other.ledger.id)
+  const both = await app.send('GET', '/v1/ledger', { key: other.key.key })
+  assert.equal(both.headers['ratelimit-policy'], '"key";q=2;w=4, "ledger";q=5;w=1')
+  assert.equal(both.headers['ratelimit'], '"key";r=1;t=2, "ledger";r=4;t=1')
+})
+
+test('a limit that another server set holds from the next look at the key on', async (t) => {
+  const app = await buildTestApp(t)
+  expectStatus(200, await app.send('GET', '/v1/ledger'))
+  await app.sql('update tallystick.ledgers set rate_limit_per_second = 0.5, rate_limit_burst = 1')
+  app.deps.callers.clear() // as after 5 s: test/tenancy/caller.test.ts
+  const first = expectStatus(200, await app.send('GET', '/v1/ledger'))
+  assert.equal(first.headers['ratelimit'], '"ledger";r=0;t=2')
+})
+
+async function limitLedger(app: TestApp, limit: object, id = app.ledger.ledger.id): Promise<void> {
+  expectStatus(
+    200,
+    await app.send('PUT', `/v1/ledgers/${id}/rate-limit`, { key: OPERATOR_KEY, body: { rateLimit: limit } }),
+  )
+}

@@ -1,0 +1,384 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import { parseId } from '../../src/proof/ids.ts'
+import { canonicalize } from '../../src/proof/jcs.ts'
+import { TypeRegistry } from '../../src/types/type-registry.ts'
+import { database } from '../../src/verify/database.ts'
+import { verifyLedger } from '../../src/verify/verify-ledger.ts'
+import { buildTestApp, expectStatus, type TestApp } from '../helpers/app.ts'
+import { assertProblem } from '../helpers/assert-problem.ts'
+import { addKey } from '../helpers/more-keys.ts'
+
+const ORDER = {
+  name: 'order',
+  version: 1,
+  payloadSchema: {
+    type: 'object',
+    properties: {
+      sku: { type: 'string', pattern: '^[A-Z]{3}-[0-9]{4}$' },
+      quantity: { type: 'integer', minimum: 1 },
+    },
+    required: ['sku', 'quantity'],
+    additionalProperties: false,
+  },
+}
+const GOOD = { sku: 'ABC-1234', quantity: 2 }
+
+const GATED = {
+  name: 'delivery',
+  version: 3,
+  payloadSchema: { type: 'object', properties: { quantity: { type: 'number' } } },
+  evidenceSchema: { type: 'object', required: ['quantity'] },
+  rules: [
+    {
+      id: 'quantity',
+      op: 'within',
+      expected: '/quantity',
+      actual: '/quantity',
+      tolerance: { percent: '5' },
+      overridable: { percentMax: '10' },
+    },
+  ],
+}
+
+async function register(app: TestApp, body: object, status = 201, headers: Record<string, string> = {}) {
+  return expectStatus(status, await app.send('POST', '/v1/types', { body, headers })).json()
+}
+
+test('registers a type, whose definition is signed by digest and shown as it was given', async (t) => {
+  const app = await buildTestApp(t)
+  const type = await register(app, ORDER)
+  assert.deepEqual(type.definition, ORDER)
+  assert.equal(type.type, 'order/1')
+  assert.equal(type.gated, false)
+  assert.equal(type.digest, createHash('sha256').update(canonicalize(ORDER)).digest('hex'))
+  const entry = (await app.entries()).at(-1)
+  assert.deepEqual(type.entry, {
+    seq: entry.seq,
+    kind: 'type-registered',
+    leaf: entry.leaf,
+    chain: entry.chain,
+  })
+  assert.equal(entry.recordedAt, type.registeredAt)
+  const shown = await app.send('GET', '/v1/types/order/1')
+  assert.deepEqual(expectStatus(200, shown).json(), type)
+  await assertVerified(app)
+})
+
+test('the same definition again answers the type that is there; another one is refused', async (t) => {
+  const app = await buildTestApp(t)
+  const type = await register(app, ORDER)
+  const before = await app.written()
+  const sameText = { version: 1, payloadSchema: ORDER.payloadSchema, name: 'order' }
+  assert.deepEqual(await register(app, sameText, 200), type)
+  assert.deepEqual(await register(app, ORDER, 200, { 'idempotency-key': 'another' }), type)
+  const other = { ...ORDER, payloadSchema: true }
+  assertProblem(await app.send('POST', '/v1/types', { body: other }), 409, 'type_exists')
+  assert.deepEqual(await app.written(), before)
+  await register(app, { ...other, version: 7 })
+})
+
+test('of the same type registered many times at once one entry is made, and all are answered with it', async (t) => {
+  const app = await buildTestApp(t)
+  const bodies = [ORDER, { ...ORDER, payloadSchema: { type: 'object' } }]
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, (_, i) => app.send('POST', '/v1/types', { body: bodies[i % 2] })),
+  )
+  const statuses = answers.map((answer) => answer.statusCode).sort()
+  assert.deepEqual(statuses, [...Array(5).fill(200), 201, ...Array(6).fill(409)])
+  const made = answers.filter((answer) => answer.statusCode < 300).map((answer) => answer.json())
+  for (const type of made) assert.deepEqual(type, made[0])
+  await assertVerified(app)
+})
+
+test('a retry with the same Idempotency-Key is answered with the first outcome', async (t) => {
+  const app = await buildTestApp(t)
+  const headers = { 'idempotency-key': 'one' }
+  const first = await app.send('POST', '/v1/types', { body: ORDER, headers })
+  const second = await app.send('POST', '/v1/types', { body: ORDER, headers })
+  assert.equal(expectStatus(201, second).body, first.body)
+  assert.equal(second.headers['idempotency-replayed'], 'true')
+  const reused = await app.send('POST', '/v1/types', { body: { ...ORDER, version: 2 }, headers })
+  assertProblem(reused, 422, 'idempotency_key_reused')
+})
+
+test('the names of the built-in types are taken, in every version', async (t) => {
+  const app = await buildTestApp(t)
+  for (const [name, version] of [
+    ['generic', 1],
+    ['generic', 2],
+    ['task', 1],
+    ['task', 9],
+  ] as const) {
+    const body = { name, version, payloadSchema: { type: 'object' } }
+    assertProblem(await app.send('POST', '/v1/types', { body }), 409, 'type_exists')
+  }
+  for (const name of ['generic', 'task']) {
+    const type = expectStatus(200, await app.send('GET', `/v1/types/${name}/1`)).json()
+    assert.equal(type.registeredAt, null)
+    assert.equal(type.entry, null)
+    assert.equal(type.digest, createHash('sha256').update(canonicalize(type.definition)).digest('hex'))
+  }
+})
+
+test('a definition that is not understood is refused, and the answer says where', async (t) => {
+  const app = await buildTestApp(t)
+  const before = await app.written()
+  for (const [change, path] of [
+    [{ payloadSchema: { type: 'strnig' } }, '/payloadSchema/type'],
+    [{ payloadSchema: { properties: { a: { pattern: '(?=a)' } } } }, '/payloadSchema/properties/a/pattern'],
+    [{ payloadSchema: { $ref: 'https://elsewhere.example/s' } }, '/payloadSchema/$ref'],
+    [{ evidenceSchema: { minimum: '1' } }, '/evidenceSchema/minimum'],
+    [{ rules: [] }, '/rules'],
+    [
+      { evidenceSchema: true, rules: [{ ...GATED.rules[0], tolerance: { percent: 5 } }] },
+      '/rules/0/tolerance/percent',
+    ],
+    [{ payloadSchema: { title: 'x'.repeat(65_536) } }, ''],
+  ] as const) {
+    const response = await app.send('POST', '/v1/types', { body: { ...ORDER, ...change } })
+    assert.equal(assertProblem(response, 422, 'invalid_schema')['path'], path)
+  }
+  for (const change of [
+    { name: 'Order' },
+    { version: 0 },
+    { version: 1.5 },
+    { payloadSchema: null },
+    { more: 1 },
+  ]) {
+    const response = await app.send('POST', '/v1/types', { body: { ...ORDER, ...change } })
+    assertProblem(response, 422, 'invalid_request')
+  }
+  assert.deepEqual(await app.written(), before)
+})
+
+test('lists types with the built-in ones in the order of their names, page by page', async (t) => {
+  const app = await buildTestApp(t)
+  for (const [name, version] of [
+    ['order', 1],
+    ['order', 2],
+    ['order', 10],
+    ['orders', 1],
+    ['a', 1],
+    ['zz.top', 1],
+  ])
+    await register(app, { name, version, payloadSchema: true })
+  await register(app, GATED)
+  const expected = [
+    'a/1',
+    'delivery/3',
+    'generic/1',
+    'order/1',
+    'order/10',
+    'order/2',
+    'orders/1',
+    'task/1',
+    'zz.top/1',
+  ]
+  for (const limit of [1, 2, 3, 50]) {
+    const seen: string[] = []
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const page: { data: { type: string }[]; nextCursor: string | null } = (
+        await app.send('GET', `/v1/types?limit=${limit}${cursor && `&cursor=${cursor}`}`)
+      ).json()
+      assert.ok(page.data.length <= limit)
+      seen.push(...page.data.map((type: { type: string }) => type.type))
+      cursor = page.nextCursor
+    }
+    assert.deepEqual(seen, expected)
+  }
+  const names = async (query: string) =>
+    (await app.send('GET', `/v1/types?${query}`)).json().data.map((type: { type: string }) => type.type)
+  assert.deepEqual(await names('name=order'), ['order/1', 'order/10', 'order/2'])
+  assert.deepEqual(await names('name=task'), ['task/1'])
+  assert.deepEqual(await names('name=nothing'), [])
+  const { nextCursor } = (await app.send('GET', '/v1/types?name=order&limit=1')).json()
+  for (const query of [`name=orders&cursor=${nextCursor}`, `cursor=${nextCursor}`, 'cursor=e30'])
+    assertProblem(await app.send('GET', `/v1/types?${query}`), 422, 'invalid_request')
+})
+
+test('a record of a registered type is taken only as the type wants it', async (t) => {
+  const app = await buildTestApp(t)
+  await register(app, ORDER)
+  const record = await app.notarize({ type: 'order/1', payload: GOOD })
+  assert.equal(record.type, 'order/1')
+  const before = await app.written()
+  for (const [payload, path, message] of [
+    [{ ...GOOD, quantity: 0 }, '/quantity', 'must be at least 1'],
+    [{ ...GOOD, sku: 'a secret' }, '/sku', 'must match the pattern of the type'],
+    [{ sku: 'ABC-1234' }, '', 'the member "quantity" must be there'],
+    [{ ...GOOD, 'a/b~': 1 }, '/a~1b~0', 'is not allowed here'],
+  ] as const) {
+    const problem = assertProblem(
+      await app.send('POST', '/v1/records', { body: { type: 'order/1', payload } }),
+      422,
+      'payload_invalid',
+    )
+    assert.equal(problem['path'], path)
+    assert.equal(problem['detail'], `order/1: ${message}`)
+  }
+  assert.deepEqual(await app.written(), before)
+  await assertVerified(app)
+})
+
+test('one bad item refuses a batch, and the answer names it', async (t) => {
+  const app = await buildTestApp(t)
+  await register(app, ORDER)
+  const good = { type: 'order/1', payload: GOOD }
+  const send = (records: object[]) => app.send('POST', '/v1/records/batch', { body: { records } })
+  expectStatus(201, await send([good, { type: 'generic/1', payload: {} }, good]))
+  const before = await app.written()
+  const bad = assertProblem(
+    await send([good, { ...good, payload: { ...GOOD, sku: 1 } }]),
+    422,
+    'payload_invalid',
+  )
+  assert.deepEqual([bad['index'], bad['path']], [1, '/sku'])
+  const unknown = assertProblem(await send([good, good, { ...good, type: 'order/2' }]), 422, 'unknown_type')
+  assert.deepEqual([unknown['index'], unknown['recordType']], [2, 'order/2'])
+  const many = Array.from({ length: 33 }, (_, i) => ({ type: `order/${i + 1}`, payload: GOOD }))
+  assertProblem(await send(many), 422, 'unknown_type')
+  assert.deepEqual(await app.written(), before)
+})
+
+test('a batch has records of at most 32 registered types', async (t) => {
+  const app = await buildTestApp(t)
+  for (let version = 1; version <= 33; version++) await register(app, { ...ORDER, version })
+  const records = Array.from({ length: 33 }, (_, i) => ({ type: `order/${i + 1}`, payload: GOOD }))
+  const response = await app.send('POST', '/v1/records/batch', { body: { records } })
+  assert.equal(assertProblem(response, 422, 'invalid_request')['index'], 32)
+  expectStatus(201, await app.send('POST', '/v1/records/batch', { body: { records: records.slice(0, 32) } }))
+})
+
+test('a gated type, an unknown one and one of another ledger are notarized by nobody', async (t) => {
+  const app = await buildTestApp(t)
+  await register(app, GATED)
+  const elsewhere = await app.newLedger()
+  expectStatus(201, await app.send('POST', '/v1/types', { body: ORDER, key: elsewhere.key.key }))
+  const before = await app.written()
+  for (const [type, code] of [
+    ['delivery/3', 'not_notarizable'],
+    ['task/1', 'not_notarizable'],
+    ['order/1', 'unknown_type'],
+    ['delivery/1', 'unknown_type'],
+  ] as const) {
+    const problem = assertProblem(
+      await app.send('POST', '/v1/records', { body: { type, payload: GOOD } }),
+      422,
+      code,
+    )
+    assert.equal(problem['recordType'], type)
+  }
+  assertProblem(await app.send('GET', '/v1/types/order/1'), 404, 'not_found')
+  assertProblem(await app.send('GET', '/v1/types/order/01'), 404, 'not_found')
+  assert.deepEqual(await app.written(), before)
+})
+
+test('a type counts at once, also for a server that was asked for it a moment before', async (t) => {
+  const app = await buildTestApp(t)
+  const body = { type: 'order/1', payload: GOOD }
+  assertProblem(await app.send('POST', '/v1/records', { body }), 422, 'unknown_type')
+  // Through another registry, as another server would.
+  const other = new TypeRegistry(app.deps)
+  const caller = { ledger: app.ledger.ledger.id, ledgerId: ledgerIdOf(app) }
+  assert.equal(await other.find(caller, 'order/1'), null)
+  await register(app, ORDER)
+  assert.equal((await other.find(caller, 'order/1'))?.name, 'order/1')
+  await app.notarize(body)
+})
+
+test('shows what a type says of documents, registered or not, and writes nothing', async (t) => {
+  const app = await buildTestApp(t)
+  await register(app, GATED)
+  const before = await app.written()
+  const preview = async (url: string, body: object) =>
+    expectStatus(200, await app.send('POST', url, { body })).json()
+  const valid = { valid: true, errors: [] }
+  assert.deepEqual(await preview('/v1/types/delivery/3/preview', { payload: { quantity: 1 } }), valid)
+  assert.deepEqual(await preview('/v1/types/generic/1/preview', { payload: { anything: 1 } }), valid)
+  assert.deepEqual(
+    await preview('/v1/types/delivery/3/preview', { payload: { quantity: '1' }, evidence: {} }),
+    {
+      valid: false,
+      errors: [
+        { path: '/payload/quantity', keyword: 'type', message: 'must be of type number' },
+        { path: '/evidence', keyword: 'required', message: 'the member "quantity" must be there' },
+      ],
+    },
+  )
+  assert.deepEqual(await preview('/v1/types/preview', { ...ORDER, payload: GOOD }), valid)
+  assert.equal((await preview('/v1/types/preview', { ...ORDER, payload: {} })).valid, false)
+  const bad = await app.send('POST', '/v1/types/preview', { body: { ...ORDER, payloadSchema: { $id: 'x' } } })
+  assertProblem(bad, 422, 'invalid_schema')
+  assertProblem(await app.send('POST', '/v1/types/no/1/preview', { body: {} }), 404, 'not_found')
+  assert.deepEqual(await app.written(), before)
+})
+
+test('a schema that takes too many steps costs its own ledger the request, and nothing else', async (t) => {
+  const app = await buildTestApp(t)
+  const levels = 8
+  const $defs = Object.fromEntries(
+    Array.from({ length: levels }, (_, i) => [
+      `d${i}`,
+      i === 0
+        ? { type: 'integer' }
+        : { allOf: [{ $ref: `#/$defs/d${i - 1}` }, { $ref: `#/$defs/d${i - 1}` }] },
+    ]),
+  )
+  const wide = { ...ORDER, payloadSchema: { $defs, properties: { list: { items: { $ref: '#/$defs/d7' } } } } }
+  await register(app, wide)
+  const payload = { list: Array.from({ length: 20_000 }, () => 1) }
+  const before = await app.written()
+  const problem = await app.send('POST', '/v1/records', { body: { type: 'order/1', payload } })
+  assertProblem(problem, 422, 'schema_too_costly')
+  const records = [
+    { type: 'order/1', payload: { list: [] } },
+    { type: 'order/1', payload },
+  ]
+  const batch = await app.send('POST', '/v1/records/batch', { body: { records } })
+  assert.equal(assertProblem(batch, 422, 'schema_too_costly')['index'], 1)
+  assert.deepEqual(await app.written(), before)
+})
+
+test('a ledger that has used up its share is told the same, only later', async (t) => {
+  const app = await buildTestApp(t)
+  await register(app, ORDER)
+  const text = 'ab'.repeat(30_000)
+  const pattern = '[ab]*a[ab]{400}[^ab][^ab]'
+  const costly = { ...ORDER, payloadSchema: { properties: { text: { pattern } } }, payload: { text } }
+  const good = { type: 'order/1', payload: GOOD }
+  const bad = { type: 'order/1', payload: {} }
+  const answers = await Promise.all([
+    ...Array.from({ length: 4 }, () => app.send('POST', '/v1/types/preview', { body: costly })),
+    app.send('POST', '/v1/records', { body: bad }),
+    app.send('POST', '/v1/records/batch', { body: { records: [good, bad] } }),
+    app.send('POST', '/v1/records', { body: good }),
+  ])
+  for (const answer of answers.slice(0, 4)) assertProblem(answer, 422, 'schema_too_costly')
+  for (const answer of answers.slice(4, 6)) assertProblem(answer, 422, 'payload_invalid')
+  expectStatus(201, answers[6]!)
+  assert.equal((await app.entries()).filter((entry) => entry.kind.endsWith('-notarized')).length, 1)
+})
+
+test('types are read with any scope that has to do with records, and written with their own', async (t) => {
+  const app = await buildTestApp(t)
+  for (const scope of ['records:read', 'records:write', 'audit:read', 'types:write'] as const) {
+    const key = await addKey(app, { scopes: [scope] })
+    expectStatus(200, await app.send('GET', '/v1/types', { key }))
+    expectStatus(200, await app.send('POST', '/v1/types/generic/1/preview', { key, body: {} }))
+    const response = await app.send('POST', '/v1/types', { key, body: ORDER })
+    if (scope === 'types:write') expectStatus(201, response)
+    else assertProblem(response, 403, 'forbidden')
+  }
+})
+
+/** All entries, and every row that was made of them. */
+async function assertVerified(app: TestApp): Promise<void> {
+  const report = await verifyLedger(database(app.database.superuserUrl, app.ledger.ledger.id), { threads: 1 })
+  assert.ok(report.ok, JSON.stringify(report.failure))
+}
+
+function ledgerIdOf(app: TestApp): Uint8Array {
+  return parseId('led', app.ledger.ledger.id)
+}

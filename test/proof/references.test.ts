@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { fromBase64Url, toHex, utf8Encode } from '../../src/proof/bytes.ts'
+import { documentDigest } from '../../src/proof/document.ts'
+import { parseEntryLine } from '../../src/proof/entry-line.ts'
+import { canonicalize } from '../../src/proof/jcs.ts'
+import type { JsonValue } from '../../src/proof/json-text.ts'
+import { type DocumentsShown, verifyEntry } from '../../src/proof/verify-entry.ts'
+import { makeChain, makeId, providers, saltDocument, sha256, type TestChain } from '../helpers/test-chain.ts'
+import { assertRefused, makeFindKey } from '../helpers/verify-chain.ts'
+
+const REFERENCES = ['https://erp.example/orders/1', 'jira:OPS-7']
+
+/** A record that signs these references (its statement says nothing else), and its line without them. */
+function notarize(chain: TestChain, references: JsonValue = REFERENCES) {
+  const record = makeId('rec')
+  const payload = saltDocument(record, { n: 1 })
+  const digest = toHex(
+    documentDigest(sha256, fromBase64Url(payload.salt!), utf8Encode(canonicalize(references))),
+  )
+  return chain.append({
+    kind: 'record-notarized',
+    subjects: [{ name: record, sha256: payload.digest }],
+    predicate: { ...chain.acting(), record, version: 1, type: 'generic/1', references: digest },
+    documents: [payload],
+  })
+}
+
+function verify(chain: TestChain, line: object, shown: DocumentsShown = 'all') {
+  return verifyEntry(parseEntryLine(JSON.stringify(line)), makeFindKey(chain), providers, shown)
+}
+
+test('digests a list as the vectors do', () => {
+  const file = new URL('../vectors/references.json', import.meta.url)
+  const { vectors } = JSON.parse(readFileSync(file, 'utf8'))
+  for (const { references, canonical, salt, digest } of vectors) {
+    assert.equal(canonicalize(references), canonical)
+    assert.equal(toHex(documentDigest(sha256, fromBase64Url(salt), utf8Encode(canonical))), digest)
+  }
+})
+
+test('takes references that have the signed digest, and a line of before there were any', () => {
+  const chain = makeChain()
+  const line = notarize(chain)
+  const [payload] = line.documents
+  const shown = { ...line, documents: [{ ...payload, references: REFERENCES }] }
+  assert.match(verify(chain, shown).statement.predicate['references'] as string, /^[0-9a-f]{64}$/)
+  const old = chain.notarize()
+  verify(chain, old)
+  verify(chain, { ...old, documents: [{ ...old.documents[0], references: null }] })
+})
+
+test('takes none where the payload is erased or withheld', () => {
+  const chain = makeChain()
+  const line = notarize(chain)
+  const erased = { ...line.documents[0], salt: null, document: null, erasedBy: 9 }
+  verify(chain, { ...line, documents: [erased] })
+  verify(chain, { ...line, documents: [{ ...erased, references: null }] })
+  verify(chain, { ...line, documents: [{ ...erased, erasedBy: null }] }, 'withheld')
+  assertRefused(
+    'document_presence',
+    () => verify(chain, { ...line, documents: [{ ...erased, references: REFERENCES }] }),
+    /not signed/,
+  )
+})
+
+test('refuses references that are missing, changed, in another order, or not signed', () => {
+  const chain = makeChain()
+  const line = notarize(chain)
+  const [payload] = line.documents
+  const refused = (code: 'document_presence' | 'document_digest', references: unknown) =>
+    assertRefused(
+      code,
+      () => verify(chain, { ...line, documents: [{ ...payload, references }] }),
+      /references/,
+    )
+  refused('document_presence', undefined)
+  refused('document_presence', null)
+  refused('document_digest', ['jira:OPS-7'])
+  refused('document_digest', [...REFERENCES].reverse())
+  refused('document_digest', [...REFERENCES, 'jira:OPS-8'])
+  const without = chain.notarize()
+  assertRefused('document_presence', () =>
+    verify(chain, { ...without, documents: [{ ...without.documents[0], references: REFERENCES }] }),
+  )
+})
+
+test('refuses a list that no server makes: empty, too long, or of anything but short texts', () => {
+  const chain = makeChain()
+  const line = notarize(chain)
+  const [payload] = line.documents
+  for (const references of [[], Array(17).fill('a'), [''], ['a'.repeat(257)], ['a\n'], [1], 'a', {}]) {
+    assertRefused('line_syntax', () =>
+      parseEntryLine(JSON.stringify({ ...line, documents: [{ ...payload, references }] })),
+    )
+  }
+  assertRefused('statement_predicate', () => {
+    const record = makeId('rec')
+    const predicate = { ...chain.acting(), record, version: 1, type: 'generic/1', references: 'ab' }
+    const document = saltDocument(record, {})
+    const subjects = [{ name: record, sha256: document.digest }]
+    verify(chain, chain.append({ kind: 'record-notarized', subjects, predicate, documents: [document] }))
+  })
+})

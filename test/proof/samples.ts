@@ -1,0 +1,93 @@
+import { toBase64 } from '../../src/proof/bytes.ts'
+import type { JsonObject } from '../../src/proof/json-text.ts'
+import type { EntryKind } from '../../src/proof/kinds.ts'
+import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
+
+const END = '01jegv5gyme00r000000000001'
+export const [LED, AGT, KEY, REC, BAT, CMP] = ['led', 'agt', 'key', 'rec', 'bat', 'cmp'].map(
+  (prefix) => `${prefix}_${END}`,
+) as [string, string, string, string, string, string]
+export const HASH = 'ab'.repeat(32)
+export const TIME = '2026-11-20T12:00:00.000Z'
+export const SPKI = toBase64(makeEd25519Signer(nativeProviders.sha256, new Uint8Array(32)).key.spki)
+export const ENVELOPE_KEY = { kid: HASH, alg: 'EdDSA', spki: SPKI }
+
+type Sample = { readonly subjects: readonly string[]; readonly predicate: JsonObject }
+
+export const BY_KEY = { ledger: LED, actor: AGT, key: KEY, recordedAt: TIME }
+export const BY_SYSTEM = { ledger: LED, actor: 'system', recordedAt: TIME }
+export const FIRST = { ...BY_KEY, record: REC, version: 1 }
+export const LATER = { ...FIRST, version: 2, previous: HASH, from: 'CREATED', to: 'ACTIVE' }
+export const SIGNAL = { decision: 'SETTLE', code: 'accepted', failingRules: [], validUntil: null }
+export const KEY_TERMS = { agent: AGT, scopes: ['agents:manage', 'records:read:own'], expiresAt: null }
+export const DEFINITION = {
+  name: 'Müller & Söhne',
+  issuer: 'https://ledger.example',
+  origin: `ledger.example/${LED}`,
+  envelopeKey: ENVELOPE_KEY,
+  noteKey: SPKI,
+  types: { 'generic/1': HASH },
+}
+
+/** One good statement of each kind. */
+export const SAMPLES: Readonly<Record<EntryKind, Sample>> = {
+  'ledger-created': { subjects: [LED], predicate: { ...BY_SYSTEM, definition: DEFINITION } },
+  'server-key-rotated': { subjects: [LED], predicate: { ...BY_SYSTEM, newKey: ENVELOPE_KEY } },
+  'agent-registered': { subjects: [AGT], predicate: { ...BY_SYSTEM, agent: AGT, name: 'pricing' } },
+  'agent-disabled': { subjects: [AGT], predicate: { ...BY_KEY, agent: AGT, name: 'pricing' } },
+  'key-created': { subjects: [KEY], predicate: { ...BY_KEY, ...KEY_TERMS } },
+  'key-revoked': { subjects: [KEY], predicate: { ...BY_KEY, ...KEY_TERMS, expiresAt: TIME } },
+  'type-registered': { subjects: ['copper.order/12'], predicate: BY_KEY },
+  'record-notarized': { subjects: [REC], predicate: { ...FIRST, type: 'generic/1', parent: REC } },
+  'batch-notarized': {
+    subjects: [BAT],
+    predicate: { ...BY_KEY, batch: BAT, count: 2_048, tree: 'RFC9162_SHA256' },
+  },
+  'record-created': {
+    subjects: [REC],
+    predicate: {
+      ...FIRST,
+      to: 'CREATED',
+      type: 'task/1',
+      typeDigest: HASH,
+      gate: 'auto',
+      maxRevisions: 0,
+      performer: AGT,
+      deadline: TIME,
+      tolerances: { quantity: { percent: '5' } },
+    },
+  },
+  'record-activated': { subjects: [REC], predicate: LATER },
+  'completion-submitted': { subjects: [REC, CMP], predicate: { ...LATER, completion: CMP } },
+  'completion-verified': {
+    subjects: [REC, CMP, `${CMP}/values`],
+    predicate: {
+      ...LATER,
+      completion: CMP,
+      outcome: 'fail',
+      rules: [
+        { id: 'quantity', outcome: 'fail', code: 'missing_value' },
+        { id: 'price', outcome: 'pass' },
+      ],
+    },
+  },
+  'verdict-rendered': {
+    subjects: [REC, CMP, `${REC}/reason`],
+    predicate: { ...LATER, completion: CMP, verdict: 'accept', by: 'principal', signal: SIGNAL },
+  },
+  'verdict-overturned': {
+    subjects: [REC, CMP],
+    predicate: { ...LATER, supersedes: HASH, signal: { ...SIGNAL, decision: 'RELEASE', validUntil: TIME } },
+  },
+  'revision-requested': { subjects: [REC, `${REC}/reason`], predicate: { ...LATER, completion: CMP } },
+  'record-cancelled': { subjects: [REC], predicate: { ...LATER, to: 'CANCELLED' } },
+  'record-expired': { subjects: [REC], predicate: { ...LATER, ...BY_KEY, to: 'EXPIRED' } },
+  'payload-erased': {
+    subjects: [`${CMP}/values`],
+    predicate: { ...BY_KEY, seq: 0, code: 'gdpr_article_17' },
+  },
+  'ledger-restored': {
+    subjects: [LED],
+    predicate: { ...BY_SYSTEM, known: { size: 2, chain: HASH }, found: { size: 1, chain: HASH } },
+  },
+}

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { toHex } from '../../src/proof/bytes.ts'
+import type { Signer } from '../../src/proof/crypto.ts'
+import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
+import { Signers } from '../../src/signing/signers.ts'
+
+const [OLD, NEW] = [1, 2].map((n) =>
+  makeEd25519Signer(nativeProviders.sha256, new Uint8Array(32).fill(n)),
+) as [Signer, Signer]
+const LEDGER = { ledgerId: new Uint8Array(16).fill(1), envelopeKid: toHex(OLD.kid) }
+
+/** A deployment with the old key alone, whose database and clock the test moves. */
+function setUp() {
+  const world = {
+    keys: [OLD] as Signer[],
+    kid: toHex(OLD.kid) as string | null,
+    nowMs: 0,
+    loads: 0,
+    looks: 0,
+    fault: null as Error | null,
+  }
+  const signers = new Signers({
+    async loadSigners() {
+      world.loads++
+      if (world.fault) throw world.fault
+      return world.keys
+    },
+    async findEnvelopeKid() {
+      world.looks++
+      if (world.fault) throw world.fault
+      return world.kid
+    },
+    now: () => world.nowMs,
+  })
+  return { world, signers }
+}
+
+const rotated = (world: ReturnType<typeof setUp>['world']) =>
+  Object.assign(world, { keys: [OLD, NEW], kid: toHex(NEW.kid) })
+
+test('a key that is known signs at once, with nothing asked', async () => {
+  const { world, signers } = setUp()
+  assert.equal(await signers.load(), OLD)
+  assert.equal(signers.signerOf(LEDGER), OLD)
+  assert.deepEqual([world.loads, world.looks], [1, 0])
+})
+
+test('loading answers the newest key, and the same signer for a key that was known', async () => {
+  const { world, signers } = setUp()
+  await signers.load()
+  rotated(world)
+  assert.equal(await signers.load(), NEW)
+  assert.equal(signers.signerOf(LEDGER), OLD, 'ledgers move one by one')
+})
+
+test('many ledgers that come upon a new key at the same moment read the keys once', async () => {
+  const { world, signers } = setUp()
+  await signers.load()
+  rotated(world)
+  const ledgers = Array.from({ length: 50 }, (_, n) => ({
+    ledgerId: new Uint8Array(16).fill(n),
+    envelopeKid: toHex(NEW.kid),
+  }))
+  const found = await Promise.all(ledgers.map((ledger) => signers.signerOf(ledger)))
+  assert.deepEqual([...new Set(found)], [NEW])
+  assert.equal(world.loads, 2)
+})
+
+test('a load that began before the key was made is followed by another', async () => {
+  const { world, signers } = setUp()
+  await signers.load()
+  const ledger = { ...LEDGER, envelopeKid: toHex(NEW.kid) }
+  const early = signers.signerOf({ ...LEDGER, envelopeKid: 'f'.repeat(64) })
+  const late = signers.signerOf(ledger)
+  rotated(world)
+  assert.equal(await late, NEW)
+  await assert.rejects(Promise.resolve(early), /f{64} cannot be opened here/)
+})
+
+test('of many entries that are stale at once, one looks which key signs now', async () => {
+  const { world, signers } = setUp()
+  await signers.load()
+  rotated(world)
+  const found = await Promise.all(
+    Array.from({ length: 100 }, () => signers.signerAfterStale(LEDGER, OLD.kid)),
+  )
+  assert.deepEqual([...new Set(found)], [NEW])
+  assert.deepEqual([world.loads, world.looks], [2, 1])
+})
+
+test('callers that still name the old key are given the new one, for longer than they may', async () => {
+  const { world, signers } = setUp()
+  await signers.load()
+  rotated(world)
+  await signers.signerAfterStale(LEDGER, OLD.kid)
+  assert.equal(await signers.signerOf(LEDGER), NEW)
+  world.nowMs = 9_999
+  assert.equal(await signers.signerOf(LEDGER), NEW)
+  assert.equal(world.looks, 1)
+  world.nowMs = 10_000
+  assert.equal(await signers.signerOf(LEDGER), OLD, 'what the caller says is newer')
+})
+
+test('an entry that is stale under the key that was just found makes it look again', async () => {
+  const { world, signers } = setUp()
+  await signers.load()
+  // Stale for another reason: the key is still the old one.
+  assert.equal(await signers.signerAfterStale(LEDGER, OLD.kid), OLD)
+  rotated(world)
+  const found = await Promise.all(
+    Array.from({ length: 100 }, () => signers.signerAfterStale(LEDGER, OLD.kid)),
+  )
+  assert.deepEqual([...new Set(found)], [NEW])
+  assert.equal(world.looks, 2)
+})
+
+test('a look that fails is not remembered', async () => {
+  const { world, signers } = setUp()
+  await signers.load()
+  rotated(world).fault = new Error('the database is away')
+  await assert.rejects(signers.signerAfterStale(LEDGER, OLD.kid), /away/)
+  world.fault = null
+  assert.equal(await signers.signerAfterStale(LEDGER, OLD.kid), NEW)
+})
+
+test('says which key it cannot open, and that a ledger is not there', async () => {
+  const { world, signers } = setUp()
+  await signers.load()
+  world.kid = toHex(NEW.kid)
+  await assert.rejects(
+    signers.signerAfterStale(LEDGER, OLD.kid),
+    new RegExp(`${toHex(NEW.kid)} cannot be opened here`),
+  )
+  world.kid = null
+  await assert.rejects(signers.signerAfterStale(LEDGER, OLD.kid), /no such ledger/)
+})
+
+test('does without a key only where there is none', async () => {
+  const { world, signers } = setUp()
+  world.keys = []
+  await assert.rejects(signers.load(), /npm run migrate/)
+})
