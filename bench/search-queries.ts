@@ -24,6 +24,7 @@ export function makeQueries(ledger: LargeLedger): ReadonlyMap<string, Question> 
   return new Map<string, Question>([
     ['get', () => ({ method: 'GET', path: `/v1/records/${sample().id}` })],
     ['entries of one', () => ({ method: 'GET', path: `/v1/records/${sample().id}/entries` })],
+    ['proof', () => ({ method: 'GET', path: `/v1/records/${sample().id}/proof` })],
     ['tree', () => ({ method: 'GET', path: `/v1/records/${ledger.parent}/tree` })],
     ['list', list({})],
     ['list, 200', list({ limit: '200' })],

@@ -8,9 +8,9 @@
 -- filter, which for a value that was common once reads all that came since (test/db/search-plans.test.ts: 3,600 blocks
 -- instead of 600, of 50,000 records).
 --
--- What a batched record costs in Postgres (CPU of the backend; 8.4 us without them; 2 cores shared with others, so that
--- medians move by 1 us): records_by_type less than that, and 100 bytes of WAL. records_by_digest 2.8 us, because each leaf
--- is another one. Of single records (39 us) none can be told from noise. Partial indexes cost the records that have a value.
+-- What a record costs in Postgres (CPU of the backend, on a busy machine; docs/BENCHMARKS.md): a batched one 10.2 us without
+-- them and 15.2 with all, most of it records_by_digest, because each leaf is another one; a single one 51.9 and 61.5.
+-- Partial indexes cost the records that have a value.
 
 set local search_path = tallystick;
 

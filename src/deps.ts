@@ -90,7 +90,7 @@ export async function openDeps(
   }
 }
 
-export function openSigners(pool: pg.Pool, masterKey: MasterKey, now: () => number): Signers {
+function openSigners(pool: pg.Pool, masterKey: MasterKey, now: () => number): Signers {
   return new Signers({
     loadSigners: () => loadSigners(pool, masterKey),
     findEnvelopeKid: (ledgerId) => findEnvelopeKid(pool, ledgerId),

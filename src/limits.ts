@@ -61,6 +61,8 @@ export const BATCH_TYPES_MAX = 32
 
 // The append queue of one process
 export const APPEND_BATCH_ENTRIES_MAX = 512
+/** Of agents, keys, types and so on: all of them refused cost 15 calls. */
+export const APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX = 8
 export const APPEND_BATCH_RECORDS_MAX = 4_000
 export const APPEND_BATCH_BYTES_MAX = 16 * 1024 * 1024
 export const APPEND_LANES = 2
@@ -95,7 +97,8 @@ export const RATE_LIMIT_RECORDS_PER_REQUEST = 100
 // Keys
 export const KEY_CACHE_AGE_MS_MAX = 5_000
 export const KEY_CACHE_KEYS_MAX = 20_000
-export const KEY_SCOPES_MAX = 64
+/** Between a caller's authentication and what he signs: his body may take REQUEST_TIMEOUT_MS of it, and his types the rest. */
+export const CALLER_AGE_MS_MAX = 40_000
 /** Of one key at a time: its own, and those that it had before rotations. The database refuses more. */
 export const KEY_SECRETS_MAX = 3
 export const KEY_OVERLAP_SECONDS_DEFAULT = 3_600

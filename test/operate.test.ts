@@ -9,6 +9,7 @@ import { insertFault } from '../src/db/ledger-faults.ts'
 import { parseId } from '../src/proof/ids.ts'
 import { openFaults, setUpAudit } from './audit/set-up.ts'
 import { OPERATOR_KEY } from './helpers/app.ts'
+import { bareEnvironment } from './helpers/bare-environment.ts'
 
 test('an operator lists faults and clears one, saying why', async (t) => {
   const audit = await setUpAudit(t)
@@ -80,7 +81,7 @@ test('says how it is used, and needs the owner', async (t) => {
 async function operate(ownerUrl: string, ...args: string[]) {
   const options = {
     cwd: new URL('..', import.meta.url).pathname,
-    env: { PATH: process.env['PATH'], DATABASE_URL: ownerUrl },
+    env: { ...bareEnvironment(), DATABASE_URL: ownerUrl },
   }
   const done = await promisify(execFile)(process.execPath, ['src/operate.ts', ...args], options).catch(
     (e) => e,

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { EntryRow } from '../db/append-entries.ts'
 import {
+  APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX,
   APPEND_BATCH_BYTES_MAX,
   APPEND_BATCH_ENTRIES_MAX,
   APPEND_BATCH_RECORDS_MAX,
@@ -126,6 +127,10 @@ export class Appender {
     for (const [ledger, queue] of this.#queues) {
       if (this.#inFlight.has(ledger)) continue
       const { entry } = queue[0]!
+      if (isAdministrative(entry)) {
+        if (batch.length > 0) continue // its ledger stays first in line
+        return this.#takeAdministration(ledger, queue)
+      }
       const full =
         batch.length === APPEND_BATCH_ENTRIES_MAX || records + entry.records.length > APPEND_BATCH_RECORDS_MAX
       if ((full || bytes + bytesOf(entry) > APPEND_BATCH_BYTES_MAX) && batch.length > 0) break
@@ -136,6 +141,23 @@ export class Appender {
       this.#queues.delete(ledger)
       if (queue.length > 0) this.#queues.set(ledger, queue)
     }
+    return batch
+  }
+
+  /**
+   * What a client can have the database refuse as a whole, such as an agent's name that is taken, is found by trying again in
+   * halves: 300 of those in one batch held up everybody else in it for a second. So they go with their own ledger's only, and
+   * few at a time.
+   */
+  #takeAdministration(ledger: string, queue: Waiting[]): Waiting[] {
+    const end = queue.findIndex(({ entry }) => !isAdministrative(entry))
+    const batch = queue.splice(
+      0,
+      Math.min(end < 0 ? queue.length : end, APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX),
+    )
+    for (const { entry } of batch) this.#count(entry, -1)
+    this.#queues.delete(ledger)
+    if (queue.length > 0) this.#queues.set(ledger, queue)
     return batch
   }
 
@@ -194,6 +216,11 @@ type Waiting = {
   readonly ledger: string
   readonly entry: EntryRow
   readonly settle: (outcome: AppendOutcome) => void
+}
+
+/** Of the ledger's agents, keys, types and so on: it comes with rows that the tables' constraints may refuse. */
+function isAdministrative(entry: EntryRow): boolean {
+  return entry.detail !== null
 }
 
 function bytesOf(entry: EntryRow): number {

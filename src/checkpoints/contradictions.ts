@@ -1,5 +1,5 @@
-import type pg from 'pg'
-import { type ContradictionRow, findContradictions } from '../db/closures.ts'
+import type { Db } from '../db/client.ts'
+import { type ContradictionRow, listContradictionRows } from '../db/closures.ts'
 import { readFindKey } from '../db/signed-entries.ts'
 import { toHex } from '../proof/bytes.ts'
 import { parseCheckpoint } from '../proof/checkpoint.ts'
@@ -38,11 +38,8 @@ function describe(size: number, found: Contradiction['found']): string {
 }
 
 /** Those of `kept` that their ledgers contradict. */
-export async function listContradictions(
-  db: pg.Pool | pg.ClientBase,
-  kept: readonly Kept[],
-): Promise<Contradiction[]> {
-  const rows = await findContradictions(
+export async function listContradictions(db: Db, kept: readonly Kept[]): Promise<Contradiction[]> {
+  const rows = await listContradictionRows(
     db,
     kept.map(({ ledgerId, checkpoint: { size, chain } }) => ({ ledgerId, size, chain })),
   )
@@ -59,7 +56,7 @@ export async function listContradictions(
  * acknowledged that it does not: it stays the newest until the next checkpoint is published.
  */
 export async function findBindingNote(
-  db: pg.Pool | pg.ClientBase,
+  db: Db,
   kept: Pick<KeptCheckpoints, 'findNote'>,
   ledgerId: Uint8Array,
 ): Promise<string | null> {

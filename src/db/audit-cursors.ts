@@ -1,7 +1,6 @@
 import type pg from 'pg'
+import type { Db } from './client.ts'
 import { fromUuid, toUuid } from './uuid.ts'
-
-type Db = pg.Pool | pg.ClientBase
 
 /** How far a ledger's entries were verified as they came, and what the next one must continue. */
 export type AuditCursor = {

@@ -1,10 +1,9 @@
 import type pg from 'pg'
 import type { AuditReport } from './audits.ts'
+import type { Db } from './client.ts'
 import { fromUuid, toUuid } from './uuid.ts'
 
 /* What the worker does with audits: src/db/audits.ts is what is shown of them. */
-
-type Db = pg.Pool | pg.ClientBase
 
 export type AuditName = { readonly ledgerId: Uint8Array; readonly auditId: Uint8Array }
 type NameColumns = { ledger_id: string; audit_id: string }

@@ -1,7 +1,5 @@
-import type pg from 'pg'
+import type { Db } from './client.ts'
 import { fromUuid, toUuid } from './uuid.ts'
-
-type Db = pg.Pool | pg.ClientBase
 
 export type AuditState = 'queued' | 'running' | 'done' | 'failed'
 

@@ -1,8 +1,7 @@
 import type pg from 'pg'
 import { HASH_BYTES } from '../proof/crypto.ts'
+import type { Db } from './client.ts'
 import { toUuid } from './uuid.ts'
-
-type Db = pg.Pool | pg.ClientBase
 
 /** The signed note of the newest checkpoint of at most `sizeMax` entries; null where there is none. */
 export async function findCheckpoint(db: Db, ledgerId: Uint8Array, sizeMax: number): Promise<string | null> {
@@ -79,7 +78,10 @@ export async function listLedgersAhead(db: Db, ageMs: number, limit: number): Pr
      ) newest on true
      where h.size > coalesce(t.size, 0) and h.closed is distinct from 'restored'
        and (newest.published_at is null or newest.published_at <= now() - $1 * interval '1 millisecond')
-       and not exists (select from tallystick.ledger_faults f where f.ledger_id = h.ledger_id and f.cleared_at is null)
+       -- One that was cleared counts until the entry was verified again: nothing may have been mended.
+       and not exists (
+         select from tallystick.ledger_faults f left join tallystick.audit_cursors v on v.ledger_id = f.ledger_id
+         where f.ledger_id = h.ledger_id and (f.cleared_at is null or f.seq >= coalesce(v.next_seq, 0)))
      -- in no order that a ledger could rely on: faulty ones must not stand in front of the others for ever
      order by random() limit $2`,
     [ageMs, limit],

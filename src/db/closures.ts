@@ -1,10 +1,8 @@
-import type pg from 'pg'
 import type { SignedLine } from '../proof/verify-entry.ts'
 import { bytea, encodeColumn, uuid } from './binary-array.ts'
+import type { Db } from './client.ts'
 import { type SignedColumns, toSignedLine } from './signed-entries.ts'
 import { fromUuid, toUuid } from './uuid.ts'
-
-type Db = pg.Pool | pg.ClientBase
 
 /** How far a chain goes, and its hash there: 32 bytes. */
 export type Head = { readonly size: number; readonly chain: Uint8Array }
@@ -32,12 +30,12 @@ type ContradictionColumns = {
 } & (SignedColumns | Record<keyof SignedColumns, null>)
 
 /** Those of `known` whose ledger does not hold that chain at that size: one look by primary key each. */
-export async function findContradictions(
+export async function listContradictionRows(
   db: Db,
   known: readonly (Head & { readonly ledgerId: Uint8Array })[],
 ): Promise<ContradictionRow[]> {
   const { rows } = await db.query<ContradictionColumns>({
-    name: 'find_contradictions',
+    name: 'list_contradictions',
     text: `select k.ix, h.size, h.closed, c.restored_seq, b.chain as chain_before, a.kind, a.recorded_at, a.leaf, a.envelope
       from (
         select k.* from unnest($1::uuid[], $2::bigint[], $3::bytea[]) with ordinality k (ledger_id, size, chain, ix)

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { type ConstructorOptions, PgBoss } from 'pg-boss'
 import { DEAD_LETTER_QUEUE, DEAD_LETTER_SECONDS, QUEUES, type QueueName } from '../jobs/queues.ts'
+import type { Db } from './client.ts'
 import { API_LOGIN, WORKER_LOGIN } from './logins.ts'
 
 const SCHEMA = 'pgboss'
@@ -76,10 +77,7 @@ async function grantQueues(client: pg.ClientBase): Promise<void> {
 }
 
 /** pg-boss as it looks to those who enqueue, work, or look after jobs; never migrates. `db` stays the caller's. */
-export function openJobs(
-  db: pg.Pool | pg.ClientBase,
-  options: Pick<ConstructorOptions, 'schedule' | 'supervise'>,
-): PgBoss {
+export function openJobs(db: Db, options: Pick<ConstructorOptions, 'schedule' | 'supervise'>): PgBoss {
   return new PgBoss({
     ...options,
     schema: SCHEMA,
@@ -92,7 +90,7 @@ export function openJobs(
 }
 
 /** A connection whose transaction pg-boss writes in. */
-export function asJobsDatabase(db: pg.Pool | pg.ClientBase) {
+export function asJobsDatabase(db: Db) {
   return {
     executeSql: (text: string, values?: unknown[]) => db.query(text, values as unknown[]),
   }

@@ -1,7 +1,5 @@
-import type pg from 'pg'
+import type { Db } from './client.ts'
 import { fromUuid, toUuid } from './uuid.ts'
-
-type Db = pg.Pool | pg.ClientBase
 
 /** What verification found wrong with a ledger. `seq` is null where it is about the ledger as a whole. */
 export type LedgerFault = {

@@ -148,9 +148,15 @@ export type AuditedEntry = {
   key_id: string | null
 }
 
+/** As decimal text. Nothing that a thief could put into the column fails: what can't be read is no fault of the ledger's. */
+const microsecondsOf = (column: string) => `trunc(extract(epoch from ${column}) * 1000000)::text`
+/** null for what no statement can say, such as `infinity`: the driver makes no Date of it. */
+const timeOf = (column: string) =>
+  `case when ${column} >= '0001-01-01Z' and ${column} < '10000-01-01Z' then ${column} end`
+
 /** `prev_leaf` is what `prev_seq` points to: the statement names it by leaf. */
 export const ENTRIES_BY_SEQ = `
-  select e.seq, e.kind, e.recorded_at, (extract(epoch from e.recorded_at) * 1000000)::bigint as recorded_at_us,
+  select e.seq, e.kind, e.recorded_at, ${microsecondsOf('e.recorded_at')} as recorded_at_us,
     e.leaf, e.chain, e.envelope, e.subject_id, e.version, e.prev_seq, p.leaf as prev_leaf, e.actor_id, e.key_id
   from tallystick.entries e
   left join lateral (
@@ -188,7 +194,7 @@ export type AuditedRecord = {
  */
 export const RECORDS_BY_SEQ = `
   select r.first_seq as seq, r.record_id, r.type, r.state, r.version, r.last_seq, r.item_index, r.actor_id,
-    r.on_behalf_of, r.occurred_at, (extract(epoch from r.occurred_at) * 1000000)::bigint as occurred_at_us,
+    r.on_behalf_of, ${timeOf('r.occurred_at')} as occurred_at, ${microsecondsOf('r.occurred_at')} as occurred_at_us,
     r.traceparent, r.digest, r.salt, r.payload, r.payload_erased_seq, r.parent_id, r.reference_list,
     r.payload_erased_seq is not null and (r.metadata is not null or r.reference_list is not null) as is_half_erased,
     x.searched_references, l.subject_id as last_subject_id
@@ -229,7 +235,7 @@ export type AuditedKey = {
 }
 
 export const KEYS_BY_SEQ = `
-  select created_seq as seq, key_id, agent_id, scopes, (extract(epoch from expires_at) * 1000000)::bigint as expires_at_us
+  select created_seq as seq, key_id, agent_id, scopes, ${microsecondsOf('expires_at')} as expires_at_us
   from tallystick.api_keys where ledger_id = $1 order by created_seq`
 
 /** What an entry at `seq` is said to have ended: an agent or a key. */

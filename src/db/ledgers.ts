@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import { type PublicKey, parsePublicKey } from '../proof/keys.ts'
+import type { Db } from './client.ts'
 import { toRateLimit } from './rate-limits.ts'
 import { fromUuid, toUuid } from './uuid.ts'
 
@@ -11,7 +12,7 @@ type LedgerRow = {
 }
 
 /** Throws where there is no such ledger. */
-export async function getLedger(db: pg.Pool | pg.ClientBase, ledgerId: Uint8Array): Promise<LedgerRow> {
+export async function getLedger(db: Db, ledgerId: Uint8Array): Promise<LedgerRow> {
   const { rows } = await db.query<{ name: string; issuer: string; origin: string; spki: Buffer }>(
     `select l.name, l.issuer, l.origin, k.spki
      from tallystick.ledgers l join tallystick.server_keys k on k.kid = l.note_kid

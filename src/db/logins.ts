@@ -1,4 +1,5 @@
 import pg from 'pg'
+import type { Db } from './client.ts'
 
 export const API_LOGIN = 'tallystick_api'
 export const WORKER_LOGIN = 'tallystick_worker'
@@ -41,7 +42,7 @@ async function ensureLogin(client: pg.ClientBase, login: string, password: strin
  * Throws unless the connected login is as weak as an API pod or a worker must be (docs/ARCHITECTURE.md): what a stolen
  * pod can do is bounded by this.
  */
-export async function checkLogin(db: pg.Pool | pg.ClientBase, part: 'server' | 'worker'): Promise<void> {
+export async function checkLogin(db: Db, part: 'server' | 'worker'): Promise<void> {
   const { rows } = await db.query<Record<string, boolean | string>>(LOGIN_POWERS)
   const { login, ...all } = rows[0]!
   const { [WORKERS_POWER]: readsNoteKey, ...powers } = all

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import type pg from 'pg'
 import type { MasterKey } from '../signing/master-key.ts'
-import { withClient } from './client.ts'
+import { type Db, withClient } from './client.ts'
 import { installJobQueues } from './job-queues.ts'
 import { ensureLogins, type LoginPasswords } from './logins.ts'
 import { ensureServerKeys } from './server-keys.ts'
@@ -65,7 +65,7 @@ export function listMigrations(): Migration[] {
 }
 
 /** Throws, saying what to do, unless the database's schema is exactly the one that this code was written for. */
-export async function checkSchema(db: pg.Pool | pg.ClientBase): Promise<void> {
+export async function checkSchema(db: Db): Promise<void> {
   const exists = await db.query("select to_regclass('tallystick.schema_migrations') is not null as migrated")
   if (!exists.rows[0].migrated) throw new Error('the database is not migrated: run `npm run migrate` first')
   const known = listMigrations()
@@ -106,7 +106,7 @@ async function applyPending(client: pg.ClientBase): Promise<string[]> {
   return pending.map((migration) => migration.name)
 }
 
-async function readApplied(db: pg.Pool | pg.ClientBase): Promise<Map<number, string>> {
+async function readApplied(db: Db): Promise<Map<number, string>> {
   const { rows } = await db.query<{ version: number; sha256: string }>(
     'select version, sha256 from tallystick.schema_migrations',
   )

@@ -1,9 +1,9 @@
-import type pg from 'pg'
 import {
   STREAM_ENTRIES_PER_QUERY,
   STREAM_PAYLOAD_BYTES_PER_QUERY,
   STREAM_RECORDS_PER_QUERY,
 } from '../limits.ts'
+import type { Db } from './client.ts'
 import { fromUuid, toUuid } from './uuid.ts'
 
 export type EntryRowRead = {
@@ -35,8 +35,6 @@ export type ItemRow = Pick<
   EntryRecordRow,
   'record_id' | 'type' | 'digest' | 'on_behalf_of' | 'occurred_at' | 'traceparent'
 >
-
-type Db = pg.Pool | pg.ClientBase
 
 /** How many entries the ledger has; null where there is no such ledger. */
 export async function findSize(db: Db, ledgerId: Uint8Array): Promise<number | null> {

@@ -1,12 +1,11 @@
 import type pg from 'pg'
 import { type PublicKey, parsePublicKey } from '../proof/keys.ts'
 import type { MasterKey } from '../signing/master-key.ts'
+import type { Db } from './client.ts'
 import { checkSchema, lockMigrations } from './migrate.ts'
-import { insertServerKey, type ServerKey } from './server-keys.ts'
+import { getNoteKeySecret, insertServerKey, type ServerKey } from './server-keys.ts'
 import { withTransaction } from './transaction.ts'
 import { fromUuid } from './uuid.ts'
-
-type Db = pg.Pool | pg.ClientBase
 
 export type StartedRotation = {
   /** Of the keys that sign until each ledger has moved, oldest first. */
@@ -26,6 +25,8 @@ export async function startRotation(
   return withTransaction(client, async () => {
     await lockMigrations(client)
     await checkSchema(client)
+    // A key sealed under another master key would keep every server and worker from starting again.
+    await getNoteKeySecret(client, masterKey)
     const old = await listSigningKeys(client)
     if (old.length > 1 && !options.force) {
       const kids = old.map(({ kid }) => Buffer.from(kid).toString('hex')).join(', ')

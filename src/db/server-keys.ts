@@ -3,13 +3,17 @@ import type pg from 'pg'
 import { keyThumbprint, type PublicKey, parsePublicKey } from '../proof/keys.ts'
 import type { MasterKey } from '../signing/master-key.ts'
 import { nativeProviders } from '../signing/native.ts'
+import type { Db } from './client.ts'
 import { toUuid } from './uuid.ts'
 
 type KeyUse = 'envelope' | 'note'
 export type ServerKey = { readonly kid: Uint8Array; readonly key: PublicKey }
 type ServerKeySecret = ServerKey & { readonly seed: Uint8Array }
 
-/** Makes the deployment's first envelope key and note key where there are none. Owner only. */
+/**
+ * Makes the deployment's first envelope key and note key where there are none. Throws where the keys that are there are
+ * sealed under another master key. Owner only.
+ */
 export async function ensureServerKeys(client: pg.ClientBase, masterKey: MasterKey): Promise<void> {
   for (const use of ['envelope', 'note'] as const) {
     const found = await client.query(
@@ -18,6 +22,7 @@ export async function ensureServerKeys(client: pg.ClientBase, masterKey: MasterK
     )
     if (found.rowCount === 0) await insertServerKey(client, masterKey, use)
   }
+  await getNoteKeySecret(client, masterKey)
 }
 
 /** Makes a key that is newer than all others of its use, whatever the clock says. Owner only. */
@@ -47,7 +52,7 @@ export async function insertServerKey(
  * while they are rotated. The note key's is readable by the worker's login only.
  */
 export async function listServerKeySecrets(
-  db: pg.Pool,
+  db: Db,
   masterKey: MasterKey,
   use: KeyUse,
 ): Promise<ServerKeySecret[]> {
@@ -64,8 +69,11 @@ export async function listServerKeySecrets(
   }))
 }
 
-/** The current note key with its opened secret: what checkpoints are signed with. */
-export async function getNoteKeySecret(db: pg.Pool, masterKey: MasterKey): Promise<ServerKeySecret> {
+/**
+ * The current note key with its opened secret: what checkpoints are signed with. It is sealed once, with the first keys of the
+ * deployment, so a master key that does not open it is not the deployment's.
+ */
+export async function getNoteKeySecret(db: Db, masterKey: MasterKey): Promise<ServerKeySecret> {
   const keys = await listServerKeySecrets(db, masterKey, 'note')
   return keys[0]!
 }
@@ -101,7 +109,7 @@ type PublishedKey = {
 }
 
 /** The keys document's content: the keys that sign envelopes, oldest first (docs/formats/export.md). */
-export async function listEnvelopeKeys(db: pg.Pool | pg.ClientBase): Promise<PublishedKey[]> {
+export async function listEnvelopeKeys(db: Db): Promise<PublishedKey[]> {
   const { rows } = await db.query<{
     kid: Buffer
     alg: string

@@ -1,14 +1,14 @@
-import type pg from 'pg'
 import { toHex } from '../proof/bytes.ts'
 import { type PublicKey, parsePublicKey } from '../proof/keys.ts'
 import type { FindKey, SignedLine } from '../proof/verify-entry.ts'
+import type { Db } from './client.ts'
 import { listEnvelopeKeys } from './server-keys.ts'
 import { toUuid } from './uuid.ts'
 
 /* Single entries that somebody acts on: to be verified first (`verifySignedEntry`), because columns are an index only. */
 
 /** The deployment's envelope keys, retired ones too. */
-export async function readFindKey(db: pg.Pool | pg.ClientBase): Promise<FindKey> {
+export async function readFindKey(db: Db): Promise<FindKey> {
   const keys = new Map<string, PublicKey>()
   for (const { kid, alg, spki } of await listEnvelopeKeys(db)) {
     keys.set(kid, parsePublicKey(alg as PublicKey['alg'], Buffer.from(spki, 'base64')))
@@ -18,7 +18,7 @@ export async function readFindKey(db: pg.Pool | pg.ClientBase): Promise<FindKey>
 
 /** The first entry of each ledger, in the order given; null where there is none. */
 export async function readFirstEntries(
-  db: pg.Pool | pg.ClientBase,
+  db: Db,
   ledgerIds: readonly Uint8Array[],
 ): Promise<(SignedLine | null)[]> {
   const { rows } = await db.query<SignedColumns | Record<keyof SignedColumns, null>>(

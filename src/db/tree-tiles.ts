@@ -1,9 +1,7 @@
-import type pg from 'pg'
 import { HASH_BYTES } from '../proof/crypto.ts'
 import type { ReadSlice, TileSlice } from '../proof/tree-ranges.ts'
+import type { Db } from './client.ts'
 import { toUuid } from './uuid.ts'
-
-type Db = pg.Pool | pg.ClientBase
 
 /**
  * Slices of stored tiles, by primary key, in one query; those that are not stored are left out, and what a tile lacks is

@@ -29,6 +29,17 @@ export function pageLimit(query: { readonly limit?: string | undefined }): numbe
   })
 }
 
+/** Of rows that were asked for one beyond `limit`: the last one only says that there is a next page. */
+export function toPage<Row, Item>(
+  rows: readonly Row[],
+  limit: number,
+  render: (row: Row) => Item,
+  placeOf: (last: Item) => readonly unknown[],
+): { data: Item[]; nextCursor: string | null } {
+  const data = rows.slice(0, limit).map(render)
+  return { data, nextCursor: rows.length > limit ? formatCursor(placeOf(data.at(-1)!)) : null }
+}
+
 /** Opaque to clients: the place of a page's last item, and whatever the next page must agree with. */
 export function formatCursor(place: readonly unknown[]): string {
   return Buffer.from(JSON.stringify(place)).toString('base64url')

@@ -1,7 +1,8 @@
-import { Ajv2020 } from 'ajv/dist/2020.js'
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
 import type { FastifyInstance, FastifyTypeProvider } from 'fastify'
 import { z } from 'zod'
 import { ApiError, type ErrorCode } from '../errors.ts'
+import { TIME, TIME_DESCRIPTION } from './schemas/times.ts'
 
 /** Unknown parameters are refused, so a route that names none takes none. */
 const noQuery = z.strictObject({})
@@ -24,7 +25,14 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** What this route can answer beyond the errors that every route of its kind can. */
     problems?: readonly ErrorCode[]
+    /** Set by `useZodValidation`. */
+    mayOmitBody?: boolean
   }
+}
+
+/** Where a body may say nothing, it need not be there: whoever freezes a ledger in a hurry sends none. */
+export function mayOmitBody(body: unknown): boolean {
+  return body instanceof z.ZodType && body.safeParse({}).success
 }
 
 export function useZodValidation(app: FastifyInstance): void {
@@ -32,6 +40,11 @@ export function useZodValidation(app: FastifyInstance): void {
   const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, validateSchema: false })
   app.addHook('onRoute', (route) => {
     route.schema = { querystring: noQuery, ...route.schema }
+    if (mayOmitBody(route.schema.body)) route.config = { ...route.config!, mayOmitBody: true }
+  })
+  app.addHook('preValidation', (request, _reply, done) => {
+    if (request.body === undefined && request.routeOptions.config.mayOmitBody) request.body = {}
+    done()
   })
   // Responses are described for the documentation; tests hold every answer to its description.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data))
@@ -40,18 +53,26 @@ export function useZodValidation(app: FastifyInstance): void {
     const validate = ajv.compile(jsonSchema)
     return (data: unknown) => {
       if (validate(data)) return { value: data }
-      const [first] = validate.errors!
-      return { error: toApiError(httpPart ?? 'body', first!.instancePath, first!.message!, first!.params) }
+      return { error: toApiError(httpPart ?? 'body', validate.errors![0]!) }
     }
   })
 }
 
-function toApiError(part: string, path: string, message: string, params: Record<string, unknown>): ApiError {
-  const property = params['additionalProperty']
-  const fault = property === undefined ? message : `has no member ${JSON.stringify(property)}`
+function toApiError(part: string, error: ErrorObject): ApiError {
+  const path = error.instancePath
+  const fault = describeFault(error)
   const place = path === '' ? `the ${part === 'querystring' ? 'query' : part}` : path
   const item = /^\/records\/(\d+)/.exec(path)
   return new ApiError('invalid_request', `${place} ${fault}`, {
     members: { path, ...(item ? { index: Number(item[1]) } : {}) },
   })
+}
+
+/** What ajv says of an enum names no value, and of a time it shows an expression of 200 characters. */
+function describeFault({ keyword, params, message }: ErrorObject): string {
+  if (keyword === 'additionalProperties')
+    return `has no member ${JSON.stringify(params['additionalProperty'])}`
+  if (keyword === 'enum') return `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`
+  const isTime = keyword === 'pattern' && params['pattern'] === TIME.source
+  return isTime ? `must be a time such as 2026-11-20T12:00:00Z (${TIME_DESCRIPTION})` : message!
 }

@@ -13,7 +13,7 @@ export function describeRunning(options: {
   return `
 Tallystick is running.
 
-  URL      ${url}
+  URL      ${url} (in a browser: ${url}/docs)
   ledger   ${ledger}
   key      ${first.isNew ? `${key} (kept in ${credentialsFile(dataDir)})` : `in ${credentialsFile(dataDir)}`}
   data     ${dataDir}${options.ownDatabase ? ', with a Postgres of its own' : '; records in DATABASE_URL'}

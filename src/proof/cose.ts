@@ -1,4 +1,4 @@
-import { equalBytes, utf8Encode } from './bytes.ts'
+import { equalBytes, toHex, utf8Encode } from './bytes.ts'
 import type { Sha256, SignatureAlgorithm, VerifySignature } from './crypto.ts'
 import { ProofError } from './error.ts'
 import { keyThumbprint, type PublicKey } from './keys.ts'
@@ -103,8 +103,8 @@ export function encodeEnvelope(
 }
 
 /**
- * parseEnvelope, and that `key` signed it. Throws what parseEnvelope throws, then `algorithm_mismatch`, `kid_mismatch`
- * (where sha256 is given), `signature_invalid`. That the key is the right one for this place is the caller's to know.
+ * parseEnvelope, and that `key` signed it. Throws what parseEnvelope and verifySigner throw, then `kid_mismatch` (where
+ * sha256 is given). That the key is the right one for this place is the caller's to know.
  */
 export function verifyEnvelope(
   bytes: Uint8Array,
@@ -112,17 +112,26 @@ export function verifyEnvelope(
   providers: { readonly sha256?: Sha256; readonly verifySignature: VerifySignature },
 ): ParsedEnvelope {
   const envelope = parseEnvelope(bytes)
-  if (envelope.alg !== key.alg) {
-    throw new ProofError('algorithm_mismatch', `${envelope.alg} with an ${key.alg} key`)
-  }
+  verifySigner(envelope, key, providers.verifySignature)
   if (providers.sha256 && !equalBytes(envelope.kid, keyThumbprint(providers.sha256, key))) {
     throw new ProofError('kid_mismatch', 'the kid is not the thumbprint of the key')
   }
-  const message = toBeSigned(envelope.protectedBytes, envelope.payload)
-  if (!providers.verifySignature(key, message, envelope.signature)) {
-    throw new ProofError('signature_invalid', 'the signature does not verify')
-  }
   return envelope
+}
+
+/** That `key` signed the envelope. Throws `algorithm_mismatch`, `signature_invalid`. */
+export function verifySigner(
+  envelope: ParsedEnvelope,
+  key: PublicKey,
+  verifySignature: VerifySignature,
+): void {
+  if (envelope.alg !== key.alg) {
+    throw new ProofError('algorithm_mismatch', `${envelope.alg} with an ${key.alg} key`)
+  }
+  const message = toBeSigned(envelope.protectedBytes, envelope.payload)
+  if (!verifySignature(key, message, envelope.signature)) {
+    throw new ProofError('signature_invalid', `not signed by ${toHex(envelope.kid)}, or changed since`)
+  }
 }
 
 /** Major types of RFC 8949 §3.1. */

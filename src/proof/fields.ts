@@ -88,7 +88,7 @@ export function integer(min: number, max: number): Check {
   )
 }
 
-export function matching(pattern: RegExp): Check {
+function matching(pattern: RegExp): Check {
   return described(
     () => ({ type: 'string', pattern: pattern.source }),
     (value) => typeof value === 'string' && pattern.test(value),

@@ -21,10 +21,11 @@ type Key = {
 }
 
 /**
- * How long after its revocation, expiry or its agent's disabling a key may still appear, by `recordedAt`:
- * servers cache keys for at most 5 s, and two clocks may each be 30 s off the database's.
+ * How long after its revocation, expiry or its agent's disabling a key may still appear, by `recordedAt`: servers cache
+ * keys for at most 5 s, a request may take 40 s from its authentication to its signature, and two clocks may each be
+ * 30 s off the database's. An honest ledger must never be refused, so some is added.
  */
-const KEY_LINGER_MS_MAX = 65_000
+const KEY_LINGER_MS_MAX = 120_000
 
 const SCOPE_ACT = 'agents:act'
 

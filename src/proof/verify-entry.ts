@@ -1,6 +1,6 @@
 import { type BatchItem, batchRoot, itemBytes, itemLeaf, parseBatchItem } from './batch.ts'
 import { fromBase64, toHex, utf8Encode } from './bytes.ts'
-import { type ParsedEnvelope, parseEnvelope, toBeSigned } from './cose.ts'
+import { type ParsedEnvelope, parseEnvelope, verifySigner } from './cose.ts'
 import type { ProofProviders, Sha256, SignatureAlgorithm } from './crypto.ts'
 import { documentDigest } from './document.ts'
 import type { DocumentLine, EntryLine } from './entry-line.ts'
@@ -80,12 +80,7 @@ function verifySigned(line: SignedLine, findKey: FindKey, providers: ProofProvid
   const kid = toHex(envelope.kid)
   const key = findKey(kid)
   if (!key) throw new ProofError('key_unknown', `nobody gave the key ${kid}`)
-  if (envelope.alg !== key.alg)
-    throw new ProofError('algorithm_mismatch', `${envelope.alg} with an ${key.alg} key`)
-  const message = toBeSigned(envelope.protectedBytes, envelope.payload)
-  if (!providers.verifySignature(key, message, envelope.signature)) {
-    throw new ProofError('signature_invalid', `the envelope was not signed by ${kid}, or was changed`)
-  }
+  verifySigner(envelope, key, providers.verifySignature)
   return envelope
 }
 

@@ -1,5 +1,5 @@
-import type pg from 'pg'
 import { readLeaves } from '../db/checkpoints.ts'
+import type { Db } from '../db/client.ts'
 import { readTileSlices } from '../db/tree-tiles.ts'
 import { parseCheckpoint } from '../proof/checkpoint.ts'
 import { TILE_HASHES, verifyConsistency, verifyInclusion } from '../proof/merkle.ts'
@@ -21,8 +21,6 @@ import { nativeProviders } from '../signing/native.ts'
  */
 
 const { sha256 } = nativeProviders
-
-type Db = pg.Pool | pg.ClientBase
 
 /** The inclusion path of the leaf at `index` in the tree of `note`, a checkpoint that covers it. */
 export async function proveInclusion(

@@ -1,5 +1,5 @@
-import type pg from 'pg'
 import { findCheckpoint } from '../db/checkpoints.ts'
+import type { Db } from '../db/client.ts'
 import { getLedger } from '../db/ledgers.ts'
 import { type EntryRecordRow, type EntryRowRead, type ItemRow, readEntries } from '../db/read-entries.ts'
 import { listEnvelopeKeys } from '../db/server-keys.ts'
@@ -10,8 +10,6 @@ import { formatVerifierKey } from '../proof/checkpoint.ts'
 import { formatId } from '../proof/ids.ts'
 import type { DocumentsShown } from '../proof/verify-entry.ts'
 import { nativeProviders } from '../signing/native.ts'
-
-type Db = pg.Pool | pg.ClientBase
 
 /** `end` is exclusive. `endMax`: further than that the lines don't go, whatever was erased meanwhile. */
 type EntryRange = { readonly from: number; readonly end: number; readonly endMax: number }

@@ -6,7 +6,7 @@ import { type BatchItem, batchRoot, itemBytes, itemLeaf } from '../proof/batch.t
 import type { Signer } from '../proof/crypto.ts'
 import { formatId } from '../proof/ids.ts'
 import { nativeProviders } from '../signing/native.ts'
-import type { Caller } from '../tenancy/caller.ts'
+import { type Caller, requireRecent } from '../tenancy/caller.ts'
 import { BUILT_IN_TYPES, type RecordType } from '../types/built-in.ts'
 import { canonicalMetadata, parseTime, type SaltedDocument, saltDocument } from './documents.ts'
 import type { WriteDeps } from './notarize.ts'
@@ -14,7 +14,7 @@ import type { OnBehalfOf } from './on-behalf-of.ts'
 import { renderBatch } from './render.ts'
 import { signNotarization } from './sign-notarization.ts'
 import { toBase64Url, toHex } from './text-of-bytes.ts'
-import { findNotarizable, verifyPayload } from './typed-payload.ts'
+import { getNotarizable, verifyPayload } from './typed-payload.ts'
 
 type BatchRequestItem = {
   readonly type: string
@@ -75,7 +75,11 @@ async function prepareItems(
     const payload = saltDocument(deps.entropy, item.payload, undefined, members)
     const document = { value: item.payload, canonical: payload.canonical }
     const verified = verifyPayload(deps, caller, type, document, members)
-    if (verified) await verified
+    if (verified) {
+      await verified
+      // At the latest when it is signed; sooner, so that no more is held for it.
+      requireRecent(caller, deps.now())
+    }
     prepared.push({ ...item, type, payload })
   }
   return prepared
@@ -96,7 +100,7 @@ async function findTypes(
         members: { path: `/records/${index}/type`, index },
       })
     }
-    const found = findNotarizable(deps, caller, name, { index })
+    const found = getNotarizable(deps, caller, name, { index })
     types.set(name, found instanceof Promise ? await found : found)
   }
   return types

@@ -17,7 +17,7 @@ import type { OnBehalfOf } from './on-behalf-of.ts'
 import { renderRecord } from './render.ts'
 import { signNotarization } from './sign-notarization.ts'
 import { toBase64Url, toHex } from './text-of-bytes.ts'
-import { findNotarizable, type TypeDeps, verifyPayload } from './typed-payload.ts'
+import { getNotarizable, type TypeDeps, verifyPayload } from './typed-payload.ts'
 
 /** What writing needs; opened once a process. */
 export type WriteDeps = AppendDeps &
@@ -48,7 +48,7 @@ export async function notarize(
   caller: Caller,
   request: NotarizeRequest,
 ): Promise<NotarizeResult> {
-  const found = findNotarizable(deps, caller, request.type)
+  const found = getNotarizable(deps, caller, request.type)
   const type = found instanceof Promise ? await found : found
   const payload = saltDocument(deps.entropy, request.payload, request.salt)
   const verified = verifyPayload(deps, caller, type, { value: request.payload, canonical: payload.canonical })

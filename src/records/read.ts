@@ -84,7 +84,7 @@ function erasureOf(row: RecordRowRead): ErasureView | null {
 }
 
 /** Why something was erased: that stands in the signed statement only. null where it is none. */
-export function codeOf(envelope: Uint8Array): string | null {
+function codeOf(envelope: Uint8Array): string | null {
   try {
     const { kind, predicate } = parseStatement(parseEnvelope(envelope).payload)
     return kind === 'payload-erased' ? (predicate['code'] as string) : null

@@ -2,7 +2,7 @@ import type { EntryRow, IdempotencyRow, RecordRow } from '../db/append-entries.t
 import type { Signer } from '../proof/crypto.ts'
 import { buildStatement } from '../proof/statement.ts'
 import { signEntry } from '../signing/sign-entry.ts'
-import type { Caller } from '../tenancy/caller.ts'
+import { type Caller, requireRecent } from '../tenancy/caller.ts'
 
 /** The signed entry by which the caller notarizes `records`: terminal at once. `predicate`: beyond who and when. */
 export function signNotarization(
@@ -19,6 +19,7 @@ export function signNotarization(
   },
 ): EntryRow {
   const { kind, subject, recordedAtMs, idempotency, records } = about
+  requireRecent(caller, recordedAtMs)
   const statement = buildStatement(kind, [{ name: subject.name, sha256: subject.digest }], {
     ledger: caller.ledger,
     actor: caller.agent,

@@ -11,7 +11,7 @@ type Members = Record<string, unknown>
  * The type that records of this name are notarized as. Not a promise where it is built in: those are most of all
  * records, and there is nothing to wait for. Throws `unknown_type`, `not_notarizable`.
  */
-export function findNotarizable(
+export function getNotarizable(
   deps: TypeDeps,
   caller: Caller,
   name: string,

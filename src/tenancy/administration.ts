@@ -11,11 +11,11 @@ import { buildStatement } from '../proof/statement.ts'
 import { nativeProviders } from '../signing/native.ts'
 import { signEntry } from '../signing/sign-entry.ts'
 import type { SignedLedger } from '../signing/signers.ts'
-import type { Caller } from './caller.ts'
+import { type Caller, requireRecent } from './caller.ts'
 
 /** Who says it: an agent by its key, or `system`, which is the operator or the worker. */
 export type Author = SignedLedger & { readonly ledger: string; readonly issuer: string } & (
-    | Pick<Caller, 'agent' | 'agentId' | 'key' | 'keyId'>
+    | Pick<Caller, 'agent' | 'agentId' | 'key' | 'keyId' | 'authenticatedAtMs'>
     | { readonly agent: 'system' }
   )
 
@@ -50,9 +50,11 @@ export async function administer(
   author: Author,
   about: Administration,
 ): Promise<Administered> {
-  const written = await appendOne(deps, author, (signer) => ({
-    entry: signAdministration(signer, author, about, deps.now()),
-  })).catch(translateConstraint)
+  const written = await appendOne(deps, author, (signer) => {
+    const recordedAtMs = deps.now()
+    if ('keyId' in author) requireRecent(author, recordedAtMs)
+    return { entry: signAdministration(signer, author, about, recordedAtMs) }
+  }).catch(translateConstraint)
   if (written.replayed) return { replayed: true, seq: written.seq }
   const { entry } = written.built
   return {

@@ -30,6 +30,9 @@ export async function registerAgent(
   name: string,
   idempotency: IdempotencyRow | null,
 ): Promise<AgentWritten> {
+  // With an Idempotency-Key the ledger decides: it may have been this very request.
+  if (idempotency === null && (await findAgentByName(deps.readPool, author.ledgerId, name)))
+    throw new ApiError('name_taken', 'the ledger has another agent of this name')
   const agentId = deps.entropy.uuidv7(deps.now())
   const done = await administer(deps, author, { ...registrationOf(agentId, name), idempotency })
   const id = done.replayed ? await findSubject(deps.readPool, author.ledgerId, done.seq) : agentId
@@ -55,7 +58,7 @@ export async function disableAgent(
     detail: {},
     idempotency,
   })
-  deps.callers.clear()
+  deps.callers.forget(author.ledgerId)
   return { agent: await getAgent(deps.readPool, author.ledgerId, agentId), replayed }
 }
 

@@ -1,14 +1,18 @@
 import { timingSafeEqual } from 'node:crypto'
 import type pg from 'pg'
 import { findApiKey } from '../db/api-keys.ts'
-import { KEY_CACHE_AGE_MS_MAX, KEY_CACHE_KEYS_MAX } from '../limits.ts'
+import { ApiError } from '../errors.ts'
+import { CALLER_AGE_MS_MAX, KEY_CACHE_AGE_MS_MAX, KEY_CACHE_KEYS_MAX } from '../limits.ts'
+import { equalBytes } from '../proof/bytes.ts'
 import { formatId } from '../proof/ids.ts'
 import { findLedgerOfKey, hashKey, type KeyMac } from './api-keys.ts'
 import type { RateLimit } from './rate-limits.ts'
 import type { Scope } from './scopes.ts'
 
 /** Who calls: an agent of a ledger, by one of its keys. */
-export type Caller = {
+export type Caller = KnownCaller & { readonly authenticatedAtMs: number }
+
+export type KnownCaller = {
   readonly ledger: string
   readonly ledgerId: Uint8Array
   readonly issuer: string
@@ -24,6 +28,18 @@ export type Caller = {
   readonly ledgerLimit: RateLimit | null
 }
 
+/**
+ * Throws `overloaded` where the caller's request has waited for long: his key, or an agent that he names, may have ended
+ * meanwhile, and a ledger in which a key signs long after its end verifies no more (KEY_LINGER_MS_MAX, src/proof/ledger-actors.ts).
+ */
+export function requireRecent({ authenticatedAtMs }: Pick<Caller, 'authenticatedAtMs'>, nowMs: number): void {
+  if (nowMs - authenticatedAtMs <= CALLER_AGE_MS_MAX) return
+  throw new ApiError('overloaded', 'the request had to wait for too long: nothing was written', {
+    retryable: true,
+    retryAfterMs: 1_000,
+  })
+}
+
 export type CallerLog = { error(details: object, message: string): void }
 
 /**
@@ -35,7 +51,10 @@ export class CallerCache {
   readonly #now: () => number
   readonly #keyMac: KeyMac
   readonly #log: CallerLog
-  readonly #callers = new Map<string, { readAtMs: number; caller: Promise<Caller | null> }>()
+  readonly #callers = new Map<
+    string,
+    { ledgerId: Uint8Array; readAtMs: number; caller: Promise<KnownCaller | null> }
+  >()
 
   constructor(deps: { readPool: pg.Pool; now: () => number; keyMac: KeyMac; log: CallerLog }) {
     this.#pool = deps.readPool
@@ -45,7 +64,7 @@ export class CallerCache {
   }
 
   /** null: there is no such key. An expired key is found; who asks must look at `expiresAtMs`. */
-  find(apiKey: string): Promise<Caller | null> {
+  find(apiKey: string): Promise<KnownCaller | null> {
     const secretHash = hashKey(apiKey)
     const cacheKey = secretHash.toString('latin1')
     const cached = this.#callers.get(cacheKey)
@@ -56,27 +75,32 @@ export class CallerCache {
     return this.#read(cacheKey, ledgerId, secretHash)
   }
 
-  /** Something about a key was changed here: whoever asks next is answered with what the database says. */
-  clear(): void {
-    this.#callers.clear()
+  /**
+   * Something about a key of the ledger was changed here: who asks for one next is answered with what the database says. Those of
+   * other ledgers stay, or one could have all of them looked up again and again.
+   */
+  forget(ledgerId: Uint8Array): void {
+    for (const [cacheKey, known] of this.#callers) {
+      if (equalBytes(known.ledgerId, ledgerId)) this.#callers.delete(cacheKey)
+    }
   }
 
   get size(): number {
     return this.#callers.size
   }
 
-  #read(cacheKey: string, ledgerId: Uint8Array, secretHash: Buffer): Promise<Caller | null> {
+  #read(cacheKey: string, ledgerId: Uint8Array, secretHash: Buffer): Promise<KnownCaller | null> {
     // The oldest goes first; unknown keys are kept as well, so that they can't be used to load the database.
     this.#callers.delete(cacheKey)
     if (this.#callers.size >= KEY_CACHE_KEYS_MAX) this.#callers.delete(this.#callers.keys().next().value!)
     const caller = this.#readCaller(ledgerId, secretHash)
-    this.#callers.set(cacheKey, { readAtMs: this.#now(), caller })
+    this.#callers.set(cacheKey, { ledgerId, readAtMs: this.#now(), caller })
     // A failed look is not remembered.
     caller.catch(() => this.#callers.delete(cacheKey))
     return caller
   }
 
-  async #readCaller(ledgerId: Uint8Array, secretHash: Buffer): Promise<Caller | null> {
+  async #readCaller(ledgerId: Uint8Array, secretHash: Buffer): Promise<KnownCaller | null> {
     const row = await findApiKey(this.#pool, ledgerId, secretHash)
     if (!row) return null
     const caller = {

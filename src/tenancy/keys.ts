@@ -75,7 +75,7 @@ export async function revokeKey(
     detail: {},
     idempotency,
   })
-  deps.callers.clear()
+  deps.callers.forget(caller.ledgerId)
   return { key: await getKey(deps, caller, keyId), replayed }
 }
 
@@ -115,7 +115,7 @@ export async function rotateKey(
       retryable: true,
     })
   }
-  deps.callers.clear()
+  deps.callers.forget(caller.ledgerId)
   return { key: await getKey(deps, caller, keyId), secret }
 }
 

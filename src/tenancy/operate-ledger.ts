@@ -17,7 +17,7 @@ export async function getLedgerSummary(deps: KeyDeps, ledgerId: Uint8Array): Pro
 }
 
 /** A frozen ledger is read as before and takes no entries; frozen and unfrozen as often as wanted. */
-export async function freezeLedger(
+export async function setFrozen(
   deps: KeyDeps,
   ledgerId: Uint8Array,
   frozen: boolean,

@@ -21,7 +21,7 @@ export const MATCH = 2
 export const START = 3
 export const END = 4
 export const WORD_EDGE = 5
-export const NO_WORD_EDGE = 6
+const NO_WORD_EDGE = 6
 
 const OP_OF_ASSERTION: Readonly<Record<Assertion, number>> = {
   start: START,

@@ -14,7 +14,7 @@ type ReadKeyword = (reader: SchemaReader, value: JsonValue, path: string[]) => v
 
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema'
 const ANCHOR = /^[A-Za-z_][-A-Za-z0-9._]*$/
-export const TYPE_NAMES = ['null', 'boolean', 'object', 'array', 'number', 'string', 'integer']
+const TYPE_NAMES = ['null', 'boolean', 'object', 'array', 'number', 'string', 'integer']
 
 export function isJsonObject(value: JsonValue): value is JsonObject {
   return value !== null && typeof value === 'object' && !Array.isArray(value)

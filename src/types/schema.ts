@@ -55,7 +55,7 @@ function invalid({ path, keyword, message }: Fault): ValidationResult {
 }
 
 /** Member names are the caller's, and may be as long as a document. */
-export function shortPointer(segments: readonly string[]): string {
+function shortPointer(segments: readonly string[]): string {
   let chars = 0
   const kept = segments.findIndex((segment) => {
     chars += 1 + segment.length

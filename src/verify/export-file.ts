@@ -9,7 +9,7 @@ import { type EntryChunk, type KeyHint, type LedgerSource, type OpenLedger, Sour
  * Bytes of lines handed to one worker at a time; a longer line goes alone. From 16 to 256 KiB the CPU time of an
  * entry is the same within 3 %, the memory is not (227 to 310 MB with two threads); 1 MiB costs 5 % more of both.
  */
-export const CHUNK_BYTES = 64 * 1024
+const CHUNK_BYTES = 64 * 1024
 /** The first line holds the keys, the last a note. */
 const END_LINE_BYTES_MAX = 1024 * 1024
 /** A batch's documents have 18 MiB at most: in a body of 4 MiB `1e20`, which is 21 digits in canonical form. */

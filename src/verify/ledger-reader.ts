@@ -30,16 +30,14 @@ import {
 import { equalBytes, toHex } from '../proof/bytes.ts'
 import { parseCheckpoint } from '../proof/checkpoint.ts'
 import type { Sha256 } from '../proof/crypto.ts'
-import { documentDigest } from '../proof/document.ts'
 import { entryLine } from '../records/export.ts'
-import type { EntryColumns, LedgerColumns, RecordColumns, TypeColumns } from './columns.ts'
+import { ChunkBuilder } from './chunk-builder.ts'
+import { ledgerColumns, recordColumns, typeColumns } from './columns-of-rows.ts'
 import { contradiction } from './contradiction.ts'
+import type { EntryColumns, RecordColumns } from './entry-columns.ts'
 import { OrderedRows } from './ordered-rows.ts'
 import type { EntryChunk } from './source.ts'
 
-/** Bytes of lines, and entries, handed over at a time. */
-const CHUNK_BYTES = 256 * 1024
-const CHUNK_ENTRIES = 512
 /** Of envelopes, held whole: 8 MiB. */
 const SHORT_RANGE_ENTRIES = 256
 
@@ -216,101 +214,8 @@ async function* withLastSeq(
   for await (const row of rows) yield { ...row, seq: `${Number(row.size) - 1}` }
 }
 
-/** Lines, their columns and the checkpoints on the way. */
-class ChunkBuilder {
-  #lines: string[] = []
-  #columns: string[] = []
-  #notes: string[] = []
-  #bytes = 0
-  #progress = 0
-
-  add(line: string, columns: EntryColumns, notes: readonly string[], progress: number): void {
-    this.#lines.push(line)
-    this.#columns.push(JSON.stringify(columns))
-    this.#notes.push(...notes)
-    this.#bytes += line.length
-    this.#progress = progress
-  }
-
-  get isFull(): boolean {
-    return this.#bytes >= CHUNK_BYTES || this.#lines.length >= CHUNK_ENTRIES
-  }
-
-  build(): EntryChunk {
-    return {
-      lines: encodeLines(this.#lines),
-      columns: encodeLines(this.#columns),
-      checkpoints: this.#notes,
-      progress: this.#progress,
-    }
-  }
-}
-
-function encodeLines(lines: readonly string[]): Uint8Array {
-  return new TextEncoder().encode(lines.map((line) => `${line}\n`).join(''))
-}
-
 function asExported(record: AuditedRecord) {
   return { ...record, first_seq: record.seq }
-}
-
-function typeColumns({ name, gated, definition, digest }: AuditedType, sha256: Sha256): TypeColumns {
-  return {
-    name,
-    digest: toHex(digest),
-    definition: toHex(sha256(definition)),
-    gated,
-    isDefinedGated: isDefinedGated(definition.toString('utf8')),
-  }
-}
-
-/** What the text says, whoever wrote it: that it is the text that was signed is compared elsewhere. */
-function isDefinedGated(definition: string): boolean | null {
-  try {
-    return Object.hasOwn(JSON.parse(definition) as object, 'evidenceSchema')
-  } catch {
-    return null
-  }
-}
-
-function recordColumns(record: AuditedRecord, sha256: Sha256): RecordColumns {
-  const { salt, payload, digest, reference_list: references } = record
-  return {
-    recordId: record.record_id,
-    type: record.type,
-    state: record.state,
-    version: record.version,
-    lastSeq: record.last_seq,
-    lastSubjectId: record.last_subject_id,
-    itemIndex: record.item_index,
-    actorId: record.actor_id,
-    onBehalfOf: record.on_behalf_of,
-    occurredAtUs: record.occurred_at_us,
-    traceparent: record.traceparent,
-    digest: toHex(digest),
-    isCanonical:
-      salt === null || payload === null || equalBytes(documentDigest(sha256, salt, payload), digest),
-    parentId: record.parent_id,
-    referencesDigest:
-      salt === null || references === null ? null : toHex(documentDigest(sha256, salt, references)),
-    isHalfErased: record.is_half_erased,
-    isFoundByReferences:
-      JSON.stringify(record.searched_references ?? []) === JSON.stringify(sortedReferences(references)),
-  }
-}
-
-/** Each once, in the order of their bytes, as Postgres' collation "C" has it; null where the bytes are no list. */
-function sortedReferences(list: Buffer | null): string[] | null {
-  try {
-    const references = new Set(JSON.parse(list?.toString('utf8') ?? '[]') as string[])
-    return [...references].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
-  } catch {
-    return null
-  }
-}
-
-function ledgerColumns({ name, issuer, origin, note_kid }: AuditedLedger): LedgerColumns {
-  return { name, issuer, origin, noteKid: note_kid === null ? null : toHex(note_kid) }
 }
 
 /** The row repeats what its note says; that the note is signed, and agrees with the tree, LedgerVerifier finds. */

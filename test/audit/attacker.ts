@@ -46,6 +46,7 @@ export async function signRecord(app: TestApp, ledger: NewLedger = app.ledger): 
     agentId,
     key: ledger.key.id,
     keyId,
+    authenticatedAtMs: Date.now(),
   } as unknown as Caller
   return signNotarization(await app.deps.signers.load(), caller, {
     kind: 'record-notarized',

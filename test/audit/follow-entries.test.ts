@@ -4,12 +4,20 @@ import { test } from 'node:test'
 import { followEntries } from '../../src/audit/follow-entries.ts'
 import { publishCheckpoints } from '../../src/checkpoints/publish.ts'
 import { clearFault } from '../../src/db/ledger-faults.ts'
+import { toUuid } from '../../src/db/uuid.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { rotateKeys } from '../../src/rotation/rotate-keys.ts'
 import { genericBody } from '../helpers/app.ts'
 import { connect } from '../helpers/connect.ts'
 import { addAgent } from '../helpers/more-keys.ts'
-import { createTestLedger, leafOf, makeEntry } from '../helpers/test-ledger.ts'
+import {
+  adminEntry,
+  createTestLedger,
+  leafOf,
+  makeBatch,
+  makeEntry,
+  randomId,
+} from '../helpers/test-ledger.ts'
 import { makeRotator, rotateKey } from '../rotation/rotation.ts'
 import { appendAsApi, asTestLedger, signRecord } from './attacker.ts'
 import { type AuditTest, cursorOf, followAll, openFaults, setUpAudit, undefended } from './set-up.ts'
@@ -56,6 +64,31 @@ test('garbage appended with the API’s login is found; that ledger gets no more
   await publishCheckpoints(audit.publisher)
   assert.match((await app.send('GET', '/v1/checkpoints/latest')).body, /\n3\n/)
   assert.match((await app.send('GET', '/v1/checkpoints/latest', { key: other.key.key })).body, /\n4\n/)
+})
+
+test('garbage is found beside times that no Date can hold: it could hide behind what fails to be read', async (t) => {
+  const audit = await setUpAudit(t)
+  const { app } = audit
+  const [keys, records] = [await app.newLedger(), await app.newLedger()]
+  const ofKeys = await asTestLedger(app, keys)
+  const key = {
+    agentId: ofKeys.agentId.toString('hex'),
+    name: 'for ever',
+    scopes: [],
+    secretHash: randomBytes(32).toString('hex'),
+    mac: randomBytes(32).toString('hex'),
+    expiresAt: 'infinity',
+  }
+  const batch = makeBatch(await asTestLedger(app, records), 2)
+  const afterAllDates = batch.records.map((record) => ({ ...record, occurredAtMs: 8.64e15 + 1 }))
+  await appendAsApi(app, [
+    adminEntry(ofKeys, 'key-created', randomId(), key),
+    { ...batch, records: afterAllDates },
+  ])
+  await followAll(audit)
+  const found = (await openFaults(audit)).map((fault) => fault.ledger_id).sort()
+  const ids = [keys, records].map(({ ledger }) => toUuid(parseId('led', ledger.id)))
+  assert.deepEqual(found, ids.sort())
 })
 
 test('an entry with a good signature whose columns lie is found', async (t) => {
@@ -273,6 +306,9 @@ test('a fault stands until the owner clears it, and is found again where nothing
   const ledgerId = parseId('led', app.ledger.ledger.id)
   assert.equal(await clearFault(owner, ledgerId, 'looked at'), true)
   assert.equal(await clearFault(owner, ledgerId, 'looked at'), false)
+  await publishCheckpoints(audit.publisher)
+  const early = await app.send('GET', '/v1/checkpoints/latest')
+  assert.equal(early.statusCode, 409, 'not before the entry was verified again')
   await followAll(audit)
   assert.equal((await openFaults(audit)).length, 1)
   assert.equal(audit.alarms.length, 2)
@@ -282,6 +318,8 @@ test('a fault stands until the owner clears it, and is found again where nothing
   await followAll(audit)
   assert.deepEqual(await openFaults(audit), [])
   assert.equal(await cursorOf(audit, app.ledger.ledger.id), 6)
+  await publishCheckpoints(audit.publisher)
+  assert.match((await app.send('GET', '/v1/checkpoints/latest')).body, /\n6\n/)
 })
 
 test('a ledger that another worker is at is left to it', async (t) => {

@@ -6,6 +6,7 @@ import pg from 'pg'
 import { checkLogin, ensureLogins } from '../../src/db/logins.ts'
 import { checkSchema, listMigrations, migrate } from '../../src/db/migrate.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
+import { bareEnvironment } from '../helpers/bare-environment.ts'
 import { checkLedger } from '../helpers/check-ledger.ts'
 import { connect } from '../helpers/connect.ts'
 import {
@@ -27,7 +28,7 @@ function migrateInProcess(ownerUrl: string, apiUrl: string, workerUrl: string): 
   const child = spawn(process.execPath, ['src/migrate.ts'], {
     cwd: new URL('../..', import.meta.url).pathname,
     env: {
-      PATH: process.env['PATH'],
+      ...bareEnvironment(),
       DATABASE_URL: ownerUrl,
       TALLYSTICK_API_DATABASE_URL: apiUrl,
       TALLYSTICK_WORKER_DATABASE_URL: workerUrl,
@@ -116,6 +117,16 @@ function skipWithout15(): string | false {
 async function prepareLogins(t: TestContext): Promise<void> {
   await createTestDatabase(t)
 }
+
+test('refuses a master key that does not open what is there', async (t) => {
+  const { ownerUrl } = await createTestDatabase(t)
+  const other = makeMasterKey(new Uint8Array(32))
+  await assert.rejects(
+    migrate({ ownerUrl, masterKey: other, passwords }),
+    /TALLYSTICK_MASTER_KEY is not the one/,
+  )
+  assert.deepEqual(await migrate({ ownerUrl, masterKey, passwords }), [])
+})
 
 test('a failed migration leaves nothing behind', async (t) => {
   const { ownerUrl } = await createEmptyDatabase(t)

@@ -255,6 +255,7 @@ function entryOf(
     agentId: parseId('agt', agent.id),
     key: key.id,
     keyId: parseId('key', key.id),
+    authenticatedAtMs: Date.now(),
   }
   const subject = { id: parseId('rec', record.id), name: record.id, digest: said.digest ?? record.digest }
   const predicate = { seq: said.seq ?? record.entry.seq, code: 'expired' }

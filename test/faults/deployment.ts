@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { migrate } from '../../src/db/migrate.ts'
 import { type PostgresOptions, type RunningPostgres, startPostgres } from '../../src/postgres/start.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
+import { bareEnvironment } from '../helpers/bare-environment.ts'
 import { childrenOf, end, findPort, findWriter, isReady, killIfAlive, stayFor } from './processes.ts'
 
 /**
@@ -194,7 +195,7 @@ export class Deployment {
     const child = spawn(process.execPath, [script], {
       cwd: new URL('../..', import.meta.url),
       env: {
-        PATH: process.env['PATH'],
+        ...bareEnvironment(),
         TALLYSTICK_DATA: join(this.#options.dir, 'files'),
         TALLYSTICK_API_DATABASE_URL: url('tallystick_api', PASSWORDS.api),
         TALLYSTICK_WORKER_DATABASE_URL: url('tallystick_worker', PASSWORDS.worker),

@@ -115,7 +115,7 @@ export async function buildTestApp(t: Test, options: AppOptions = {}): Promise<T
     },
     newLedger: (options = {}) =>
       createLedger(deps, { name: 'another ledger', agentName: 'another agent', ...options }),
-    written: () => readWritten(owner),
+    written: makeReadWritten(owner),
     async sql(text, values = []) {
       return (await owner.query(text, values)).rows
     },
@@ -173,14 +173,20 @@ function buildAndCollectRoutes(deps: Deps): { app: FastifyInstance; routes: Rout
   }
 }
 
-async function readWritten(owner: pg.Pool): Promise<Record<string, unknown>> {
-  const tables = await owner.query<{ name: string }>(
+/** The tables are looked up and the query planned once: both cost more than counting, and a test counts hundreds of times. */
+function makeReadWritten(owner: pg.Pool): () => Promise<Record<string, unknown>> {
+  let query: Promise<string> | null = null
+  return async () => {
+    query ??= writtenQuery(owner)
+    return (await owner.query({ name: 'written', text: await query })).rows[0]
+  }
+}
+
+async function writtenQuery(owner: pg.Pool): Promise<string> {
+  const { rows } = await owner.query<{ name: string }>(
     `select table_name as name from information_schema.tables
      where table_schema = 'tallystick' and table_type = 'BASE TABLE' order by 1`,
   )
-  const counts = tables.rows.map(({ name }) => `(select count(*)::int from tallystick.${name}) as ${name}`)
-  const { rows } = await owner.query(
-    `select ${counts.join(', ')}, (select json_agg(h order by ledger_id) from tallystick.chain_heads h) as heads`,
-  )
-  return rows[0]
+  const counts = rows.map(({ name }) => `(select count(*)::int from tallystick.${name}) as ${name}`)
+  return `select ${counts.join(', ')}, (select json_agg(h order by ledger_id) from tallystick.chain_heads h) as heads`
 }

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { bareEnvironment } from './bare-environment.ts'
 
 const CLI = fileURLToPath(new URL('../../cli/tallystick.ts', import.meta.url))
 
@@ -11,7 +12,7 @@ export async function runCli(
   options: { env?: Record<string, string>; input?: string } = {},
 ): Promise<CliRun> {
   const child = spawn(process.execPath, [CLI, ...args], {
-    env: { PATH: process.env['PATH'] ?? '', HOME: '/nowhere', XDG_CONFIG_HOME: '/nowhere', ...options.env },
+    env: { ...bareEnvironment(), HOME: '/nowhere', XDG_CONFIG_HOME: '/nowhere', ...options.env },
     stdio: 'pipe',
   })
   child.stdin.on('error', () => {}) // a tool that failed does not read

@@ -114,7 +114,8 @@ test('thousands of agents are listed page by page, each once, in the order of re
   }
   assert.deepEqual(seen.slice(0, ids.length), ids)
   assert.equal(new Set(seen).size, seen.length)
-  for (const query of ['limit=0', 'limit=201', 'limit=x', 'cursor=x', 'cursor=WyJhIl0', 'order=asc']) {
+  const queries = ['limit=0', 'limit=201', 'limit=x', 'cursor=x', 'cursor=WyJhIl0', 'order=asc', 'name=%00']
+  for (const query of queries) {
     assertProblem(await app.send('GET', `/v1/agents?${query}`), 422, 'invalid_request')
   }
 })

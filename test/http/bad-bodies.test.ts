@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { buildTestApp, expectStatus, genericBody, type SendOptions } from '../helpers/app.ts'
+import { buildTestApp, expectStatus, genericBody, OPERATOR_KEY, type SendOptions } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 
 const vectors = JSON.parse(readFileSync(new URL('../vectors/vectors.json', import.meta.url), 'utf8')) as {
@@ -316,4 +316,36 @@ test('a body at a limit', async (t) => {
       expectStatus(201, await app.send('POST', '/v1/records', { body: genericBody(), headers }))
     }
   })
+})
+
+test('where there is nothing to say a body may be left out, with or without its type; elsewhere it may not', async (t) => {
+  const app = await buildTestApp(t)
+  const key = expectStatus(
+    201,
+    await app.send('POST', '/v1/keys', { body: { name: 'k', scopes: ['records:write'] } }),
+  ).json()
+  expectStatus(200, await app.send('POST', `/v1/keys/${key.id}/rotate`, {}))
+  expectStatus(200, await app.send('POST', `/v1/keys/${key.id}/rotate`, { text: '' }))
+  assertProblem(await app.send('POST', `/v1/keys/${key.id}/rotate`, { text: 'null' }), 422, 'invalid_request')
+  expectStatus(200, await app.send('POST', `/v1/keys/${key.id}/revoke`, {}))
+  const freeze = { method: 'POST', url: `/v1/ledgers/${app.ledger.ledger.id}/freeze` } as const
+  expectStatus(200, await app.send(freeze.method, freeze.url, { key: OPERATOR_KEY }))
+  assertProblem(await app.send('POST', '/v1/keys', {}), 422, 'invalid_request')
+  assertProblem(await app.send('POST', '/v1/keys', { text: '' }), 400, 'bad_json')
+})
+
+test('says which words it takes, and what a time looks like', async (t) => {
+  const app = await buildTestApp(t)
+  const scope = await app.send('POST', '/v1/keys', { body: { name: 'k', scopes: ['record:write'] } })
+  const { detail } = assertProblem(scope, 422, 'invalid_request')
+  assert.match(detail as string, /^\/scopes\/0 must be one of agents:act, .*records:write/)
+  const time = assertProblem(
+    await app.send('GET', '/v1/records?recordedAfter=2026-11-20'),
+    422,
+    'invalid_request',
+  )
+  assert.equal(
+    time['detail'],
+    '/recordedAfter must be a time such as 2026-11-20T12:00:00Z (RFC 3339, UTC, at most milliseconds)',
+  )
 })

@@ -7,7 +7,14 @@ import { openLog } from '../../src/log.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { CallerCache } from '../../src/tenancy/caller.ts'
 import { SCOPES } from '../../src/tenancy/scopes.ts'
-import { buildTestApp, expectStatus, genericBody, type TestApp, testConfig } from '../helpers/app.ts'
+import {
+  buildTestApp,
+  expectStatus,
+  genericBody,
+  OPERATOR_KEY,
+  type TestApp,
+  testConfig,
+} from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { addAgent, addKey } from '../helpers/more-keys.ts'
 import { assertVerifies } from '../helpers/verify-app.ts'
@@ -203,4 +210,14 @@ test('a key can revoke itself, and the chain still verifies', async (t) => {
   await app.notarize(genericBody(), { key: made.key })
   expectStatus(200, await app.send('POST', `/v1/keys/${made.id}/revoke`, { key: made.key, body: {} }))
   await assertVerifies(app)
+})
+
+test('whoever shows the operator’s key where a ledger’s is needed is told so', async (t) => {
+  const app = await buildTestApp(t)
+  const { detail } = assertProblem(
+    await app.send('GET', '/v1/records', { key: OPERATOR_KEY }),
+    401,
+    'unauthenticated',
+  )
+  assert.match(detail as string, /not the operator key/)
 })

@@ -114,6 +114,7 @@ test('refuses filters that are not well-formed, and unknown ones', async (t) => 
     'parent=x',
     'reference=',
     `reference=${'x'.repeat(257)}`,
+    'reference=%00',
     'traceId=AF7651916CD43DD8448EB211C80319C0',
     'digest=00',
     'occurredAfter=2026-02-30T00:00:00Z',

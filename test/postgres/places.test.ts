@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { findEmbeddedBinaries, prepareBinaries } from '../../src/postgres/binaries.ts'
+import { getEmbeddedBinaries, prepareBinaries } from '../../src/postgres/binaries.ts'
 import { chooseDataDir, isReachable } from '../../src/postgres/layout.ts'
 import { resolveRunAs, runSync } from '../../src/postgres/run-as.ts'
 import { startPostgres } from '../../src/postgres/start.ts'
@@ -174,7 +174,7 @@ function closedDir(): string {
 
 /** As npm unpacks them when it runs no install scripts: no symbolic links. */
 function copyOfBinaries(dir: string): string {
-  const source = dirname(findEmbeddedBinaries())
+  const source = dirname(getEmbeddedBinaries())
   cpSync(dirname(source), dir, { recursive: true, verbatimSymlinks: true })
   const lib = join(dir, 'native', 'lib')
   for (const entry of readdirSync(lib, { withFileTypes: true })) {

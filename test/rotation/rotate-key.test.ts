@@ -11,6 +11,7 @@ import { exportFile } from '../../src/verify/export-file.ts'
 import { server } from '../../src/verify/server.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import { buildTestApp, type Test, type TestApp } from '../helpers/app.ts'
+import { bareEnvironment } from '../helpers/bare-environment.ts'
 import { TEST_MASTER_KEY } from '../helpers/database.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
 import { makePublisher } from '../helpers/publisher.ts'
@@ -46,6 +47,7 @@ test('npm run rotate-key changes nothing when it does not understand what it is 
     [['--compromised-at', '2999-01-01T00:00:00.000Z'], {}, /is in the future/],
     [['--comprised'], {}, /usage: npm run rotate-key/],
     [[], { DATABASE_URL: app.database.apiUrl }, /permission denied/],
+    [[], { TALLYSTICK_MASTER_KEY: '00'.repeat(32) }, /TALLYSTICK_MASTER_KEY is not the one/],
   ] as [string[], Record<string, string>, RegExp][]) {
     const { status, stderr } = run(app, args, env)
     assert.equal(status, 1)
@@ -110,7 +112,7 @@ function run(app: TestApp, args: string[], env: Record<string, string> = {}) {
     cwd: PROJECT_DIR,
     encoding: 'utf8',
     env: {
-      PATH: process.env['PATH'],
+      ...bareEnvironment(),
       DATABASE_URL: app.database.ownerUrl,
       TALLYSTICK_MASTER_KEY: Buffer.from(TEST_MASTER_KEY).toString('hex'),
       ...env,

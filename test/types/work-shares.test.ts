@@ -32,6 +32,7 @@ test('work is done at once as long as the ledger is within its share', () => {
 test('a ledger that has used its share waits, and others do not', async () => {
   const shares = new WorkShares()
   const heavyMs = 2 * SCHEMA_WORK_AHEAD_MS_MAX * SCHEMA_WORK_SHARE
+  const begun = performance.now()
   shares.run('heavy', () => busy(heavyMs))
   const late = shares.run('heavy', () => 'late')
   assert.ok(late instanceof Promise)
@@ -39,9 +40,9 @@ test('a ledger that has used its share waits, and others do not', async () => {
     shares.run('other', () => 'at once'),
     'at once',
   )
-  const begun = performance.now()
   assert.equal(await late, 'late')
-  assert.ok(performance.now() - begun > SCHEMA_WORK_AHEAD_MS_MAX / 2, 'it did not wait')
+  // Its work alone takes half of that.
+  assert.ok(performance.now() - begun > 0.9 * SCHEMA_WORK_AHEAD_MS_MAX, 'it did not wait')
 })
 
 test('what waits is done in order, one piece a turn, and at the ledger’s share of the time', async () => {

@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import { VERSION } from '../../config.ts'
 import { ERROR_CODES, type ErrorCode } from '../../errors.ts'
 import { problem } from '../schemas/problem.ts'
+import { mayOmitBody } from '../zod-validation.ts'
 import { makeHeaders } from './headers.ts'
 import type { Operation } from './operations.ts'
 import { takesIdempotencyKey } from './problems.ts'
@@ -64,14 +65,17 @@ function describeOperation(operation: Operation, schemas: SchemaComponents): Jso
       ...headerParametersOf(operation),
     ],
     ...(body && {
-      requestBody: { required: true, content: { 'application/json': { schema: schemas.add(body) } } },
+      requestBody: {
+        required: !mayOmitBody(body),
+        content: { 'application/json': { schema: schemas.add(body) } },
+      },
     }),
     responses: { ...describeAnswers(operation, schemas), ...describeProblems(operation, schemas) },
   }
 }
 
 /** The method and the path's words: `getRecordsById`. Clients are generated from it, so it never changes by itself. */
-export function operationIdOf({ method, path }: Pick<Operation, 'method' | 'path'>): string {
+function operationIdOf({ method, path }: Pick<Operation, 'method' | 'path'>): string {
   const words = path
     .replace(/^\/v1\//, '')
     .replaceAll(/\{(\w+)\}/g, (_, name: string) => `by-${name}`)

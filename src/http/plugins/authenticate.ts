@@ -58,15 +58,24 @@ async function requireCaller(
   token: string,
   deps: { callers: CallerCache; now: () => number },
 ): Promise<Caller> {
+  const nowMs = deps.now()
   const caller = await deps.callers.find(token)
-  if (!caller) throw new ApiError('unauthenticated', 'the API key is not known')
-  if (caller.expiresAtMs !== null && caller.expiresAtMs <= deps.now()) {
+  if (!caller) {
+    const isOperatorKey = token.startsWith('tlo_')
+    throw new ApiError(
+      'unauthenticated',
+      isOperatorKey
+        ? "this needs a ledger's API key (tly_…), not the operator key"
+        : 'the API key is not known',
+    )
+  }
+  if (caller.expiresAtMs !== null && caller.expiresAtMs <= nowMs) {
     throw new ApiError(
       'key_expired',
       `the API key ${caller.key} expired at ${new Date(caller.expiresAtMs).toISOString()}`,
     )
   }
-  return caller
+  return { ...caller, authenticatedAtMs: nowMs }
 }
 
 function requireScope(caller: Caller, { scope, own }: KeyAccess): 'all' | 'own' {

@@ -19,6 +19,7 @@ export function useJsonBody(app: FastifyInstance): void {
       if (encoding !== 'identity') {
         throw new ApiError('unsupported_media_type', 'the body must not be compressed')
       }
+      if (body.length === 0 && request.routeOptions.config.mayOmitBody) return undefined
       return parseBody(body)
     },
   )

@@ -5,17 +5,10 @@ import { ApiError } from '../../errors.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
 import { disableAgent, registerAgent } from '../../tenancy/agents.ts'
 import { idempotencyOf, markReplayed } from '../idempotency.ts'
-import { formatCursor, pageLimit, parseCursor } from '../page.ts'
+import { pageLimit, parseCursor, toPage } from '../page.ts'
 import { pathId } from '../path-id.ts'
-import {
-  agentAnswer,
-  agentPage,
-  agentParams,
-  agentsCursor,
-  agentsQuery,
-  registerAgentBody,
-} from '../schemas/agents.ts'
-import { noMembers } from '../schemas/common.ts'
+import { agentAnswer, agentPage, agentsCursor, agentsQuery, registerAgentBody } from '../schemas/agents.ts'
+import { idParams, noMembers } from '../schemas/common.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
 export function agentRoutes(app: FastifyInstance, deps: Deps): void {
@@ -63,9 +56,8 @@ export function agentRoutes(app: FastifyInstance, deps: Deps): void {
       const limit = pageLimit(query)
       const cursor = parseCursor(query, agentsCursor)
       const after = cursor && parseId('agt', cursor[0])
-      const agents = (await listAgents(deps.readPool, ledgerId, { after, limit: limit + 1 })).map(render)
-      const data = agents.slice(0, limit)
-      return { data, nextCursor: agents.length > limit ? formatCursor([data.at(-1)!.id]) : null }
+      const rows = await listAgents(deps.readPool, ledgerId, { after, limit: limit + 1 })
+      return toPage(rows, limit, render, ({ id }) => [id])
     },
   )
 
@@ -73,7 +65,7 @@ export function agentRoutes(app: FastifyInstance, deps: Deps): void {
     '/v1/agents/:id',
     {
       config: { access: read },
-      schema: { summary: 'An agent', params: agentParams, response: { 200: agentAnswer } },
+      schema: { summary: 'An agent', params: idParams, response: { 200: agentAnswer } },
     },
     async (request) => {
       const agent = await findAgent(deps.readPool, request.caller.ledgerId, pathId('agt', request.params.id))
@@ -91,7 +83,7 @@ export function agentRoutes(app: FastifyInstance, deps: Deps): void {
       },
       schema: {
         summary: 'Disable an agent, and with it all of its keys; not to be undone',
-        params: agentParams,
+        params: idParams,
         body: noMembers,
         response: { 200: agentAnswer },
       },

@@ -4,10 +4,10 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
-import { formatCursor, pageLimit, parseCursor } from '../page.ts'
+import { pageLimit, parseCursor, toPage } from '../page.ts'
 import { pathId } from '../path-id.ts'
-import { auditAnswer, auditPage, auditParams, auditsCursor, auditsQuery } from '../schemas/audits.ts'
-import { noMembers } from '../schemas/common.ts'
+import { auditAnswer, auditPage, auditsCursor, auditsQuery } from '../schemas/audits.ts'
+import { idParams, noMembers } from '../schemas/common.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
 export function auditRoutes(app: FastifyInstance, deps: Deps): void {
@@ -50,8 +50,7 @@ export function auditRoutes(app: FastifyInstance, deps: Deps): void {
       const cursor = parseCursor(request.query, auditsCursor)
       const after = cursor && parseId('aud', cursor[0])
       const rows = await listAudits(readPool, request.caller.ledgerId, { after, limit: limit + 1 })
-      const data = rows.slice(0, limit).map(render)
-      return { data, nextCursor: rows.length > limit ? formatCursor([data.at(-1)!.id]) : null }
+      return toPage(rows, limit, render, ({ id }) => [id])
     },
   )
 
@@ -59,7 +58,7 @@ export function auditRoutes(app: FastifyInstance, deps: Deps): void {
     '/v1/audits/:id',
     {
       config: { access },
-      schema: { summary: 'An audit', params: auditParams, response: { 200: auditAnswer } },
+      schema: { summary: 'An audit', params: idParams, response: { 200: auditAnswer } },
     },
     async (request) => {
       const { id } = request.params

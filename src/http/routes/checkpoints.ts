@@ -10,7 +10,8 @@ import { ApiError } from '../../errors.ts'
 import { toHex } from '../../proof/bytes.ts'
 import { checkpointPending } from '../../proofs/prove-entry.ts'
 import { proveConsistency } from '../../proofs/prove-tree.ts'
-import { formatCursor, pageLimit, parseCursor } from '../page.ts'
+import { pageLimit, parseCursor, toPage } from '../page.ts'
+import { SIZE_TEXT } from '../schemas/common.ts'
 import {
   checkpointNote,
   checkpointPage,
@@ -52,7 +53,8 @@ export function checkpointRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPoo
     },
     async (request, reply) => {
       const { size } = request.params
-      const note = SIZE.test(size)
+      // Anything else is no checkpoint's size, and answered like one that is not there.
+      const note = SIZE_TEXT.test(size)
         ? await findCheckpointOfSize(readPool, request.caller.ledgerId, Number(size))
         : null
       if (note !== null) return sendNote(reply, note)
@@ -74,11 +76,7 @@ export function checkpointRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPoo
       const limit = pageLimit(request.query)
       const [sizeEnd] = parseCursor(request.query, checkpointsCursor) ?? [Number.MAX_SAFE_INTEGER]
       const rows = await listCheckpoints(readPool, request.caller.ledgerId, sizeEnd, limit + 1)
-      const data = rows.slice(0, limit)
-      return {
-        data: data.map(({ size, publishedAt }) => ({ size, publishedAt: publishedAt.toISOString() })),
-        nextCursor: rows.length > limit ? formatCursor([data.at(-1)!.size]) : null,
-      }
+      return toPage(rows, limit, render, ({ size }) => [size])
     },
   )
 
@@ -105,8 +103,9 @@ export function checkpointRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPoo
   )
 }
 
-/** Anything else is no checkpoint's size, and answered like one that is not there. */
-const SIZE = /^[1-9][0-9]{0,14}$/
+function render({ size, publishedAt }: { size: number; publishedAt: Date }) {
+  return { size, publishedAt: publishedAt.toISOString() }
+}
 
 function sendNote(reply: FastifyReply, note: string): FastifyReply {
   return reply.header('content-type', 'text/plain; charset=utf-8').send(note)

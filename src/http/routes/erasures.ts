@@ -5,7 +5,8 @@ import { formatId } from '../../proof/ids.ts'
 import { erasePayload } from '../../records/erase.ts'
 import { idempotencyOf, markReplayed } from '../idempotency.ts'
 import { pathId } from '../path-id.ts'
-import { eraseBody, erasureParams, payloadErasure } from '../schemas/erasures.ts'
+import { idParams } from '../schemas/common.ts'
+import { eraseBody, payloadErasure } from '../schemas/erasures.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
 export function erasureRoutes(app: FastifyInstance, deps: Deps): void {
@@ -20,7 +21,7 @@ export function erasureRoutes(app: FastifyInstance, deps: Deps): void {
       },
       schema: {
         summary: 'Erase a payload, with its salt, metadata and references; not to be undone',
-        params: erasureParams,
+        params: idParams,
         body: eraseBody,
         response: { 202: payloadErasure },
       },

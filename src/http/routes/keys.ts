@@ -7,14 +7,13 @@ import { formatId, parseId } from '../../proof/ids.ts'
 import { parseTime } from '../../records/documents.ts'
 import { createKey, revokeKey, rotateKey } from '../../tenancy/keys.ts'
 import { idempotencyOf, markReplayed, refuseIdempotencyKey } from '../idempotency.ts'
-import { formatCursor, pageLimit, parseCursor } from '../page.ts'
+import { pageLimit, parseCursor, toPage } from '../page.ts'
 import { pathId } from '../path-id.ts'
-import { noMembers } from '../schemas/common.ts'
+import { idParams, noMembers } from '../schemas/common.ts'
 import {
   createKeyBody,
   keyAnswer,
   keyPage,
-  keyParams,
   keysCursor,
   keysQuery,
   keyWithSecret,
@@ -75,8 +74,7 @@ export function keyRoutes(app: FastifyInstance, deps: Deps): void {
         after: cursor && parseId('key', cursor[0]),
         limit: limit + 1,
       })
-      const data = rows.slice(0, limit).map(render)
-      return { data, nextCursor: rows.length > limit ? formatCursor([data.at(-1)!.id]) : null }
+      return toPage(rows, limit, render, ({ id }) => [id])
     },
   )
 
@@ -84,7 +82,7 @@ export function keyRoutes(app: FastifyInstance, deps: Deps): void {
     '/v1/keys/:id',
     {
       config: { access: read },
-      schema: { summary: 'An API key', params: keyParams, response: { 200: keyAnswer } },
+      schema: { summary: 'An API key', params: idParams, response: { 200: keyAnswer } },
     },
     async (request) => {
       const key = await findKey(deps.readPool, request.caller.ledgerId, pathId('key', request.params.id))
@@ -102,7 +100,7 @@ export function keyRoutes(app: FastifyInstance, deps: Deps): void {
       },
       schema: {
         summary: 'Give an API key a new secret; those before stay valid for a while',
-        params: keyParams,
+        params: idParams,
         body: rotateKeyBody,
         response: { 200: keyWithSecret },
       },
@@ -121,7 +119,7 @@ export function keyRoutes(app: FastifyInstance, deps: Deps): void {
       config: { access: manage, problems: ['already_ended', 'idempotency_key_reused'] },
       schema: {
         summary: 'Revoke an API key; every server refuses it within 5 s',
-        params: keyParams,
+        params: idParams,
         body: noMembers,
         response: { 200: keyAnswer },
       },

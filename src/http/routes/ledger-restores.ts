@@ -6,7 +6,8 @@ import { formatId } from '../../proof/ids.ts'
 import { describeHead, getClosure, reopenLedger } from '../../tenancy/reopen-ledger.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
 import { pathId } from '../path-id.ts'
-import { acknowledgeBody, restoreAnswer, restoreParams } from '../schemas/ledger-restores.ts'
+import { idParams } from '../schemas/common.ts'
+import { acknowledgeBody, restoreAnswer } from '../schemas/ledger-restores.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
 /** A ledger that was found to be an older backup of itself: what is lost, and the operator's acknowledgement. */
@@ -19,7 +20,7 @@ export function ledgerRestoreRoutes(app: FastifyInstance, deps: Deps): void {
       config: { access: 'operator', problems: ['state_conflict'] },
       schema: {
         summary: 'What was known of a ledger that is closed as restored, and what was found',
-        params: restoreParams,
+        params: idParams,
         response: { 200: restoreAnswer },
       },
     },
@@ -35,7 +36,7 @@ export function ledgerRestoreRoutes(app: FastifyInstance, deps: Deps): void {
       config: { access: 'operator', problems: ['state_conflict', 'invalid_idempotency_key'] },
       schema: {
         summary: 'Acknowledge what is lost, and let the ledger take entries again',
-        params: restoreParams,
+        params: idParams,
         body: acknowledgeBody,
         response: { 200: restoreAnswer },
       },

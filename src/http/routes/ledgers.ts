@@ -4,16 +4,15 @@ import type { Deps } from '../../deps.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
 import { describeLedger } from '../../records/export.ts'
 import { createLedger } from '../../tenancy/create-ledger.ts'
-import { freezeLedger, getLedgerSummary, reissueKey } from '../../tenancy/operate-ledger.ts'
+import { getLedgerSummary, reissueKey, setFrozen } from '../../tenancy/operate-ledger.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
-import { formatCursor, pageLimit, parseCursor } from '../page.ts'
+import { pageLimit, parseCursor, toPage } from '../page.ts'
 import { pathId } from '../path-id.ts'
-import { noMembers } from '../schemas/common.ts'
+import { idParams, noMembers } from '../schemas/common.ts'
 import {
   createLedgerBody,
   ledgerAbout,
   ledgerPage,
-  ledgerParams,
   ledgerSummary,
   ledgersCursor,
   ledgersQuery,
@@ -59,8 +58,7 @@ export function ledgerRoutes(app: FastifyInstance, deps: Deps): void {
       const cursor = parseCursor(request.query, ledgersCursor)
       const after = cursor && parseId('led', cursor[0])
       const rows = await listLedgerSummaries(deps.readPool, { after, limit: limit + 1 })
-      const data = rows.slice(0, limit).map(render)
-      return { data, nextCursor: rows.length > limit ? formatCursor([data.at(-1)!.id]) : null }
+      return toPage(rows, limit, render, ({ id }) => [id])
     },
   )
 
@@ -68,7 +66,7 @@ export function ledgerRoutes(app: FastifyInstance, deps: Deps): void {
     '/v1/ledgers/:id',
     {
       config: { access: 'operator' },
-      schema: { summary: 'A ledger', params: ledgerParams, response: { 200: ledgerSummary } },
+      schema: { summary: 'A ledger', params: idParams, response: { 200: ledgerSummary } },
     },
     async (request) => render(await getLedgerSummary(deps, pathId('led', request.params.id))),
   )
@@ -80,17 +78,20 @@ export function ledgerRoutes(app: FastifyInstance, deps: Deps): void {
     typed.post(
       `/v1/ledgers/:id/${action}`,
       {
-        config: { access: 'operator', problems: ['ledger_closed'] },
+        config: { access: 'operator', problems: ['ledger_closed', 'invalid_idempotency_key'] },
         schema: {
           summary: frozen
             ? 'Freeze a ledger: it is read as before, and takes no entries'
             : 'Let a frozen ledger take entries again',
-          params: ledgerParams,
+          params: idParams,
           body: noMembers,
           response: { 200: ledgerSummary },
         },
       },
-      async (request) => render(await freezeLedger(deps, pathId('led', request.params.id), frozen)),
+      async (request) => {
+        refuseIdempotencyKey(request)
+        return render(await setFrozen(deps, pathId('led', request.params.id), frozen))
+      },
     )
   }
 
@@ -100,7 +101,7 @@ export function ledgerRoutes(app: FastifyInstance, deps: Deps): void {
       config: { access: 'operator', problems: ['agent_disabled', 'invalid_idempotency_key'] },
       schema: {
         summary: 'Make a key that may do everything, for a ledger whose own keys are lost',
-        params: ledgerParams,
+        params: idParams,
         body: reissueKeyBody,
         response: { 201: newKey },
       },

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { describeOperations } from '../openapi/document.ts'
 import type { Operation } from '../openapi/operations.ts'
+import { sendJson } from '../send-json.ts'
 
 /** Made on the first request, because the last route is registered after this one; the same from then on. */
 export function openApiRoutes(app: FastifyInstance, operations: readonly Operation[]): void {
@@ -21,7 +22,7 @@ export function openApiRoutes(app: FastifyInstance, operations: readonly Operati
       document ??= makeDocument(operations)
       reply.header('etag', document.etag).header('cache-control', 'no-cache')
       if (request.headers['if-none-match'] === document.etag) return reply.code(304).send()
-      return reply.header('content-type', 'application/json; charset=utf-8').send(document.text)
+      return sendJson(reply, document.text)
     },
   )
 }

@@ -3,13 +3,8 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { type EntryProof, proveEntry, proveRecord } from '../../proofs/prove-entry.ts'
 import { pathId } from '../path-id.ts'
-import {
-  entryProof,
-  entryProofParams,
-  entryProofQuery,
-  proofParams,
-  recordProofQuery,
-} from '../schemas/proofs.ts'
+import { idParams, SEQ_TEXT } from '../schemas/common.ts'
+import { entryProof, entryProofParams, entryProofQuery, recordProofQuery } from '../schemas/proofs.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
 export function proofRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>): void {
@@ -24,7 +19,7 @@ export function proofRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>):
       },
       schema: {
         summary: 'Prove a record: its first entry, in a checkpoint',
-        params: proofParams,
+        params: idParams,
         querystring: recordProofQuery,
         response: { 200: entryProof },
       },
@@ -55,7 +50,8 @@ export function proofRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>):
     },
     async (request) => {
       const { params, query } = request
-      const proof = SEQ.test(params.seq)
+      // Anything else is no seq of any ledger, and answered like one that is not there.
+      const proof = SEQ_TEXT.test(params.seq)
         ? await proveEntry(deps.readPool, request.caller.ledgerId, Number(params.seq), {
             size: numberOf(query.size),
           })
@@ -64,9 +60,6 @@ export function proofRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>):
     },
   )
 }
-
-/** Anything else is no seq of any ledger, and answered like one that is not there. */
-const SEQ = /^(0|[1-9][0-9]{0,14})$/
 
 function numberOf(digits: string | undefined): number | null {
   return digits === undefined ? null : Number(digits)

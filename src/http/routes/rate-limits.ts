@@ -6,14 +6,15 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
 import { pathId } from '../path-id.ts'
-import { rateLimitAnswer, rateLimitBody, rateLimitParams } from '../schemas/rate-limits.ts'
+import { idParams } from '../schemas/common.ts'
+import { rateLimitAnswer, rateLimitBody } from '../schemas/rate-limits.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
 /** Limits are configuration, not history: they stand in no chain. Every server follows within 5 s, this one at once. */
 export function rateLimitRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool' | 'callers'>): void {
   const typed = app.withTypeProvider<ZodTypes>()
   const { readPool, callers } = deps
-  const shape = { params: rateLimitParams, body: rateLimitBody, response: { 200: rateLimitAnswer } }
+  const shape = { params: idParams, body: rateLimitBody, response: { 200: rateLimitAnswer } }
 
   typed.put(
     '/v1/ledgers/:id/rate-limit',
@@ -27,7 +28,7 @@ export function rateLimitRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool
       if (!(await setLedgerRateLimit(readPool, ledgerId, request.body.rateLimit))) {
         throw new ApiError('not_found', `there is no ledger ${request.params.id}`)
       }
-      callers.clear()
+      callers.forget(ledgerId)
       return { rateLimit: (await findLedgerSummary(readPool, ledgerId))!.rateLimit }
     },
   )
@@ -45,7 +46,7 @@ export function rateLimitRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool
       if (!(await setKeyRateLimit(readPool, ledgerId, keyId, request.body.rateLimit))) {
         throw new ApiError('not_found', `the ledger has no key ${request.params.id}`)
       }
-      callers.clear()
+      callers.forget(ledgerId)
       return { rateLimit: (await findKey(readPool, ledgerId, keyId))!.rateLimit }
     },
   )

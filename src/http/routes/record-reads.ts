@@ -1,12 +1,13 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Place } from '../../db/search-records.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import { isId, parseId } from '../../proof/ids.ts'
 import { findTree, listRecordEntries } from '../../records/lineage.ts'
 import { findRecordJson } from '../../records/read.ts'
 import { filtersTag, listRecords, parseFilters } from '../../records/search.ts'
 import { formatCursor, pageLimit, parseCursor } from '../page.ts'
+import { pathId } from '../path-id.ts'
+import { idParams } from '../schemas/common.ts'
 import {
   recordEntriesCursor,
   recordEntriesPage,
@@ -17,10 +18,9 @@ import {
   recordTree,
   recordTreeQuery,
 } from '../schemas/record-reads.ts'
-import { recordParams, recordView } from '../schemas/records.ts'
+import { recordView } from '../schemas/records.ts'
+import { sendJson } from '../send-json.ts'
 import type { ZodTypes } from '../zod-validation.ts'
-
-const JSON_TYPE = 'application/json; charset=utf-8'
 
 export function recordReadRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool' | 'searchPool'>): void {
   const typed = app.withTypeProvider<ZodTypes>()
@@ -54,7 +54,7 @@ export function recordReadRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPoo
     '/v1/records/:id',
     {
       config: { access, problems: ['not_found'] },
-      schema: { summary: 'A record as it stands', params: recordParams, response: { 200: recordView } },
+      schema: { summary: 'A record as it stands', params: idParams, response: { 200: recordView } },
     },
     async (request, reply) => {
       const { ledgerId, recordId, ownAgent } = aboutOf(request, request.params.id)
@@ -69,7 +69,7 @@ export function recordReadRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPoo
       config: { access, problems: ['not_found'] },
       schema: {
         summary: "A record's own entries, oldest first",
-        params: recordParams,
+        params: idParams,
         querystring: recordEntriesQuery,
         response: { 200: recordEntriesPage },
       },
@@ -92,7 +92,7 @@ export function recordReadRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPoo
       config: { access, problems: ['not_found'] },
       schema: {
         summary: 'A record, its ancestors, and its children, newest first',
-        params: recordParams,
+        params: idParams,
         querystring: recordTreeQuery,
         response: { 200: recordTree },
       },
@@ -115,10 +115,7 @@ export function recordReadRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPoo
 }
 
 function aboutOf(request: FastifyRequest, id: string) {
-  // An id that can't be one of the ledger's is answered like one that is not there.
-  if (!isId('rec', id)) throw new ApiError('not_found', 'that is not the id of a record (rec_…)')
-  const { ledgerId } = request.caller
-  return { ledgerId, recordId: parseId('rec', id), ownAgent: ownAgentOf(request) }
+  return { ledgerId: request.caller.ledgerId, recordId: pathId('rec', id), ownAgent: ownAgentOf(request) }
 }
 
 function ownAgentOf({ ownRecordsOnly, caller }: FastifyRequest): Uint8Array | null {
@@ -143,8 +140,4 @@ function placeOf(query: { readonly cursor?: string | undefined }, tag: string): 
 /** JSON text. */
 function cursorOf(next: Place | null, tag: string): string {
   return next === null ? 'null' : `"${formatCursor([tag, next.seq, next.index])}"`
-}
-
-function sendJson(reply: FastifyReply, json: string): FastifyReply {
-  return reply.header('content-type', JSON_TYPE).send(json)
 }

@@ -9,9 +9,8 @@ import { resolveOnBehalfOf } from '../../records/on-behalf-of.ts'
 import { getAnswerOfEntry } from '../../records/read.ts'
 import { idempotencyOf, markReplayed } from '../idempotency.ts'
 import { batchBody, batchView, notarizeBody, recordView } from '../schemas/records.ts'
+import { sendJson } from '../send-json.ts'
 import type { ZodTypes } from '../zod-validation.ts'
-
-const JSON_TYPE = 'application/json; charset=utf-8'
 
 const NOTARIZE_PROBLEMS = [
   'document_too_large',
@@ -97,7 +96,7 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
 }
 
 function created(reply: FastifyReply, json: string): FastifyReply {
-  return reply.code(201).header('content-type', JSON_TYPE).send(json)
+  return sendJson(reply.code(201), json)
 }
 
 /** An invalid header is ignored, as W3C Trace Context demands. */

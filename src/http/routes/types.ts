@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { RECORD_BODY_BYTES_MAX } from '../../limits.ts'
@@ -8,7 +8,7 @@ import { findTypeJson, listTypeSummaries, renderType } from '../../types/read-ty
 import { canonicalOrRefuse, compileOrRefuse } from '../../types/refuse-definition.ts'
 import { registerType } from '../../types/register-type.ts'
 import { idempotencyOf, markReplayed } from '../idempotency.ts'
-import { formatCursor, pageLimit, parseCursor } from '../page.ts'
+import { pageLimit, parseCursor, toPage } from '../page.ts'
 import {
   previewBody,
   previewDefinitionBody,
@@ -20,9 +20,8 @@ import {
   typesQuery,
   typeView,
 } from '../schemas/types.ts'
+import { sendJson } from '../send-json.ts'
 import type { ZodTypes } from '../zod-validation.ts'
-
-const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** Definitions are no documents: whoever writes or reads records, or audits them, must know what they mean. */
 const READ = { scope: ['records:read', 'records:write', 'types:write', 'audit:read'] } as const
@@ -70,8 +69,12 @@ export function typeRoutes(app: FastifyInstance, deps: Deps): void {
       if (cursor && cursor[0] !== name) throw foreignCursor()
       const about = { name, after: cursor?.[1] ?? null, limit: limit + 1 }
       const types = await listTypeSummaries(deps.readPool, caller.ledgerId, about)
-      const data = types.slice(0, limit)
-      return { data, nextCursor: types.length > limit ? formatCursor([name, data.at(-1)!.type]) : null }
+      return toPage(
+        types,
+        limit,
+        (type) => type,
+        ({ type }) => [name, type],
+      )
     },
   )
 
@@ -143,8 +146,4 @@ function foreignCursor(): ApiError {
   return new ApiError('invalid_request', 'the cursor is of a list with another filter', {
     members: { path: '/cursor' },
   })
-}
-
-function sendJson(reply: FastifyReply, json: string): FastifyReply {
-  return reply.header('content-type', JSON_TYPE).send(json)
 }

@@ -5,11 +5,9 @@ import { name } from './names.ts'
 
 export const registerAgentBody = z.strictObject({ name })
 
-export const agentParams = z.strictObject({ id: z.string() })
-
 export const agentsQuery = z.strictObject({
   ...pageQuery,
-  name: z.string().min(1).max(200).describe('the one of just this name').optional(),
+  name: name.describe('the one of just this name').optional(),
 })
 
 /** The id of the page's last item. */

@@ -2,8 +2,6 @@ import { z } from 'zod'
 import { pageOf, pageQuery } from '../page.ts'
 import { hash, idOf, instant, seq } from './common.ts'
 
-export const auditParams = z.strictObject({ id: z.string() })
-
 export const auditsQuery = z.strictObject(pageQuery)
 
 /** The id of the page's last item. */

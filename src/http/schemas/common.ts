@@ -15,6 +15,11 @@ export const hash = z
   .regex(/^[0-9a-f]{64}$/)
   .describe('SHA-256, lower-case hex')
 export const seq = z.int().min(0).describe('place in the chain, from 0')
+/** Of a seq and of a size in a query or a path: exact as a number. */
+export const SEQ_TEXT = /^(0|[1-9][0-9]{0,14})$/
+export const SIZE_TEXT = /^[1-9][0-9]{0,14}$/
+export const seqText = z.string().regex(SEQ_TEXT)
+export const sizeText = z.string().regex(SIZE_TEXT)
 export const base64 = z.string().regex(/^[A-Za-z0-9+/]+={0,2}$/)
 export const salt = z
   .string()
@@ -38,6 +43,26 @@ export const entryKind = z.enum(Object.keys(ENTRY_KINDS) as [EntryKind, ...Entry
 export const entryView = z
   .strictObject({ seq, kind: entryKind, leaf: hash, chain: hash })
   .meta({ id: 'EntryPlace' })
+
+/** An entry with what was signed: who has it needs nothing else of the server's word. */
+export const signedEntry = z.strictObject({
+  seq,
+  kind: entryKind,
+  recordedAt: instant,
+  leaf: hash,
+  chain: hash,
+  envelope: base64.describe('COSE_Sign1'),
+})
+
+/** The object that was hashed for a record of a batch. */
+export const batchItem = z.strictObject({
+  record: idOf('rec'),
+  type: typeName,
+  digest: hash,
+  onBehalfOf: idOf('agt').optional(),
+  occurredAt: instant.optional(),
+  traceparent: z.string().optional(),
+})
 
 /** An answer that is not JSON, as a route's `response` says it. */
 export function plainText(schema: z.ZodType) {
@@ -70,6 +95,9 @@ export const publishedKey = z
     compromisedAt: instant.nullable(),
   })
   .meta({ id: 'PublishedKey' })
+
+/** The id in a path is read by `pathId`: one that can't be is answered 404. */
+export const idParams = z.strictObject({ id: z.string() })
 
 /** `{}`: what is sent where there is nothing to say. */
 export const noMembers = z.strictObject({})

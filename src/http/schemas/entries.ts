@@ -1,18 +1,14 @@
 import { z } from 'zod'
 import {
-  base64,
-  entryKind,
+  batchItem,
   hash,
-  idOf,
-  instant,
   ledgerDescription,
   publishedKey,
   salt,
   seq,
-  typeName,
+  seqText,
+  signedEntry,
 } from './common.ts'
-
-const seqText = z.string().regex(/^(0|[1-9][0-9]{0,14})$/)
 
 export const entriesQuery = z.strictObject({
   after: seqText.describe('exclusive; absent: from the first entry').optional(),
@@ -28,24 +24,9 @@ const documentLine = z.strictObject({
   references: z.array(z.string()).describe('where the record has some').optional(),
 })
 
-const batchItem = z.strictObject({
-  record: idOf('rec'),
-  type: typeName,
-  digest: hash,
-  onBehalfOf: idOf('agt').optional(),
-  occurredAt: instant.optional(),
-  traceparent: z.string().optional(),
-})
-
 /** docs/formats/export.md. */
-export const entryLine = z
-  .strictObject({
-    seq,
-    kind: entryKind,
-    recordedAt: instant,
-    leaf: hash,
-    chain: hash,
-    envelope: base64.describe('COSE_Sign1'),
+export const entryLine = signedEntry
+  .extend({
     documents: z.array(documentLine),
     items: z.array(batchItem).nullable().describe('of a batch: the objects that were hashed'),
   })

@@ -2,8 +2,6 @@ import { z } from 'zod'
 import { REASON_CHARS_MAX } from '../../limits.ts'
 import { entryView, erasureCode, idOf, instant } from './common.ts'
 
-export const erasureParams = z.strictObject({ id: z.string() })
-
 export const eraseBody = z
   .strictObject({
     code: erasureCode,

@@ -25,8 +25,6 @@ export const rotateKeyBody = z.strictObject({
     .optional(),
 })
 
-export const keyParams = z.strictObject({ id: z.string() })
-
 export const keysQuery = z.strictObject({
   ...pageQuery,
   agent: idOf('agt').describe('those of just this agent').optional(),

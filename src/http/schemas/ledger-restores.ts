@@ -3,8 +3,6 @@ import { hash, idOf, instant, seq } from './common.ts'
 
 const head = z.strictObject({ size: z.int().min(1).describe('how many entries'), chain: hash })
 
-export const restoreParams = z.strictObject({ id: z.string() })
-
 export const acknowledgeBody = z.strictObject({
   known: head.describe(
     'what GET answers as known: an acknowledgement that whatever is not found of it is lost',

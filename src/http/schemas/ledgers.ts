@@ -33,7 +33,6 @@ export const reissueKeyBody = z.strictObject({
     .optional(),
 })
 
-export const ledgerParams = z.strictObject({ id: z.string() })
 export const ledgersQuery = z.strictObject(pageQuery)
 /** The id of the page's last item. */
 export const ledgersCursor = z.tuple([idOf('led')])

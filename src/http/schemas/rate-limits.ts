@@ -12,4 +12,3 @@ export const rateLimitBody = z
   .strictObject({ rateLimit: rateLimit.nullable().describe('null: no limit any more') })
   .meta({ examples: [{ rateLimit: { requestsPerSecond: 100, burst: 200 } }, { rateLimit: null }] })
 export const rateLimitAnswer = z.strictObject({ rateLimit: rateLimit.nullable() })
-export const rateLimitParams = z.strictObject({ id: z.string() })

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { BATCH_ITEMS_MAX, REFERENCE_CHARS_MAX } from '../../limits.ts'
+import { BATCH_ITEMS_MAX } from '../../limits.ts'
 import { pageOf, pageQuery } from '../page.ts'
-import { base64, entryKind, hash, idOf, instant, seq, typeName } from './common.ts'
-import { recordView } from './records.ts'
+import { hash, idOf, signedEntry, typeName } from './common.ts'
+import { recordView, reference } from './records.ts'
 import { time } from './times.ts'
 
 /** Adding a filter: here, in `parseFilters` (src/records/search.ts), and in the table FILTERS (src/db/search-streams.ts). */
@@ -15,7 +15,7 @@ const filters = {
   actor: idOf('agt').optional(),
   onBehalfOf: idOf('agt').optional(),
   parent: idOf('rec').optional(),
-  reference: z.string().min(1).max(REFERENCE_CHARS_MAX).describe('exactly one of its references').optional(),
+  reference: reference.describe('exactly one of its references').optional(),
   traceId: z
     .string()
     .regex(/^[0-9a-f]{32}$/)
@@ -42,16 +42,7 @@ export const recordListCursor = z.tuple([z.string().length(16), place, z.int().m
 export const recordEntriesQuery = z.strictObject(pageQuery)
 export const recordEntriesCursor = z.tuple([place])
 
-export const recordEntriesPage = pageOf(
-  z.strictObject({
-    seq,
-    kind: entryKind,
-    recordedAt: instant,
-    leaf: hash,
-    chain: hash,
-    envelope: base64.describe('COSE_Sign1'),
-  }),
-)
+export const recordEntriesPage = pageOf(signedEntry)
 
 export const recordTreeQuery = z.strictObject(pageQuery)
 export const recordTree = z.strictObject({

@@ -16,7 +16,7 @@ const item = {
   onBehalfOf: idOf('agt').optional(),
 }
 
-const reference = z
+export const reference = z
   .string()
   .min(1)
   .max(REFERENCE_CHARS_MAX)
@@ -40,8 +40,6 @@ export const notarizeBody = z
 export const batchBody = z
   .strictObject({ records: z.array(z.strictObject(item)).min(1).max(BATCH_ITEMS_MAX) })
   .meta({ examples: [{ records: [EXAMPLE, EXAMPLE] }] })
-
-export const recordParams = z.strictObject({ id: z.string() })
 
 const erasureView = z
   .strictObject({

@@ -5,11 +5,11 @@ const MONTH_AND_DAY =
   '(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|[12][0-9]))'
 const TIME_OF_DAY = '(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\\.[0-9]{1,3})?'
 
+export const TIME = new RegExp(`^${YEAR}-${MONTH_AND_DAY}T${TIME_OF_DAY}Z$`)
+export const TIME_DESCRIPTION = 'RFC 3339, UTC, at most milliseconds'
+
 /**
  * Checked for being a day that its month has, and brought to milliseconds, by `parseTime`. Not of the year 0: the Postgres
  * driver reads its 29 February as 1 March, and what is stored would no longer be what was signed.
  */
-export const time = z
-  .string()
-  .regex(new RegExp(`^${YEAR}-${MONTH_AND_DAY}T${TIME_OF_DAY}Z$`))
-  .describe('RFC 3339, UTC, at most milliseconds')
+export const time = z.string().regex(TIME).describe(TIME_DESCRIPTION)

@@ -1,0 +1,40 @@
+import type { EntryColumns } from './entry-columns.ts'
+import type { EntryChunk } from './source.ts'
+
+/** Bytes of lines, and entries, handed over at a time. */
+const CHUNK_BYTES = 256 * 1024
+const CHUNK_ENTRIES = 512
+
+/** Lines, their columns and the checkpoints on the way. */
+export class ChunkBuilder {
+  #lines: string[] = []
+  #columns: string[] = []
+  #notes: string[] = []
+  #bytes = 0
+  #progress = 0
+
+  add(line: string, columns: EntryColumns, notes: readonly string[], progress: number): void {
+    this.#lines.push(line)
+    this.#columns.push(JSON.stringify(columns))
+    this.#notes.push(...notes)
+    this.#bytes += line.length
+    this.#progress = progress
+  }
+
+  get isFull(): boolean {
+    return this.#bytes >= CHUNK_BYTES || this.#lines.length >= CHUNK_ENTRIES
+  }
+
+  build(): EntryChunk {
+    return {
+      lines: encodeLines(this.#lines),
+      columns: encodeLines(this.#columns),
+      checkpoints: this.#notes,
+      progress: this.#progress,
+    }
+  }
+}
+
+function encodeLines(lines: readonly string[]): Uint8Array {
+  return new TextEncoder().encode(lines.map((line) => `${line}\n`).join(''))
+}

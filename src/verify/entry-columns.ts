@@ -1,0 +1,83 @@
+/**
+ * What a database's columns say of one entry, and of everything that the entry made. Columns are an index, and the
+ * statement is the truth: whoever can write to the tables, but not sign, could otherwise show records in
+ * another state, of another actor, or none at all, while the chain verifies.
+ *
+ * Uuids as Postgres writes them, bytes in hex, times in microseconds since the epoch as decimal text.
+ */
+export type EntryColumns = {
+  readonly subjectId: string | null
+  readonly version: number | null
+  readonly prevSeq: string | null
+  readonly prevLeaf: string | null
+  readonly actorId: string | null
+  readonly keyId: string | null
+  readonly recordedAtUs: string
+  /** Rows whose first entry this is said to be; `seq` is where they say it is. */
+  readonly records: readonly RecordColumns[]
+  readonly agents: readonly AgentColumns[]
+  readonly keys: readonly KeyColumns[]
+  readonly disabledAgentIds: readonly string[]
+  readonly revokedKeyIds: readonly string[]
+  readonly types: readonly TypeColumns[]
+  readonly erasures: readonly ErasureColumns[]
+  readonly closures: readonly ClosureColumns[]
+  readonly idempotencyKeys: readonly IdempotencyColumns[]
+  readonly ledger: LedgerColumns | null
+}
+
+export type RecordColumns = {
+  readonly recordId: string
+  readonly type: string
+  readonly state: string
+  readonly version: number
+  readonly lastSeq: string
+  readonly lastSubjectId: string | null
+  readonly itemIndex: number | null
+  readonly actorId: string
+  readonly onBehalfOf: string | null
+  readonly occurredAtUs: string | null
+  readonly traceparent: string | null
+  readonly digest: string
+  /** Whether the payload's very bytes have the digest, not only the JSON that they are. */
+  readonly isCanonical: boolean
+  readonly parentId: string | null
+  /** Of the stored bytes, by the payload's salt; null where one of both is gone. */
+  readonly referencesDigest: string | null
+  /** Whether its payload was taken away, but not all that lies with it. */
+  readonly isHalfErased: boolean
+  /** Whether a search finds it by just the references that it has. */
+  readonly isFoundByReferences: boolean
+}
+
+export type AgentColumns = { readonly agentId: string; readonly name: string }
+export type KeyColumns = {
+  readonly keyId: string
+  readonly agentId: string
+  readonly scopes: readonly string[]
+  readonly expiresAtUs: string | null
+}
+export type TypeColumns = {
+  readonly name: string
+  readonly digest: string
+  /** The hash of the definition's bytes. */
+  readonly definition: string
+  readonly gated: boolean
+  /** Whether the definition says so; null where it is no JSON object. */
+  readonly isDefinedGated: boolean | null
+}
+export type ClosureColumns = { readonly knownSize: string; readonly knownChain: string }
+export type ErasureColumns = { readonly subjectId: string; readonly document: string }
+export type IdempotencyColumns = {
+  readonly actorId: string
+  /** Whether the fingerprint of its request is gone. */
+  readonly isForgotten: boolean
+  /** Whether it should be: it goes with the first of the entry's documents that is taken away. */
+  readonly isOfErased: boolean
+}
+export type LedgerColumns = {
+  readonly name: string | null
+  readonly issuer: string | null
+  readonly origin: string | null
+  readonly noteKid: string | null
+}

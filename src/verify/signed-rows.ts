@@ -1,0 +1,144 @@
+import { toUuid } from '../db/uuid.ts'
+import { fromBase64, toHex } from '../proof/bytes.ts'
+import type { Sha256 } from '../proof/crypto.ts'
+import { type IdPrefix, parseId } from '../proof/ids.ts'
+import { keyThumbprint, parsePublicKey } from '../proof/keys.ts'
+import { ENTRY_KINDS, type EntryKind } from '../proof/kinds.ts'
+import type { ParsedStatement } from '../proof/statement.ts'
+import type { VerifiedEntry } from '../proof/verify-entry.ts'
+import type {
+  AgentColumns,
+  ClosureColumns,
+  ErasureColumns,
+  KeyColumns,
+  LedgerColumns,
+  RecordColumns,
+} from './entry-columns.ts'
+
+/* The rows that a signed statement makes, and the columns of its entry: what the database's must equal. */
+
+type FixedRecordColumns = Omit<
+  RecordColumns,
+  | 'state'
+  | 'version'
+  | 'lastSeq'
+  | 'lastSubjectId'
+  | 'isCanonical'
+  | 'referencesDigest'
+  | 'isFoundByReferences'
+  | 'isHalfErased'
+>
+
+export function recordRows({ statement, items }: VerifiedEntry): FixedRecordColumns[] {
+  const actorId = actorUuid(statement)!
+  if (items !== null) {
+    return items.map((item, i) => ({
+      recordId: uuidOf('rec', item.record),
+      type: item.type,
+      itemIndex: i,
+      actorId,
+      onBehalfOf: item.onBehalfOf === undefined ? null : uuidOf('agt', item.onBehalfOf),
+      occurredAtUs: item.occurredAt === undefined ? null : microseconds(item.occurredAt),
+      traceparent: item.traceparent ?? null,
+      digest: item.digest,
+      parentId: null,
+    }))
+  }
+  if (statement.kind !== 'record-notarized' && statement.kind !== 'record-created') return []
+  const { type, occurredAt, traceparent, parent } = statement.predicate as Record<string, string | undefined>
+  return [
+    {
+      recordId: uuidOf('rec', statement.subjects[0].name),
+      type: type!,
+      itemIndex: null,
+      actorId,
+      onBehalfOf: statement.onBehalfOf === null ? null : uuidOf('agt', statement.onBehalfOf),
+      occurredAtUs: occurredAt === undefined ? null : microseconds(occurredAt),
+      traceparent: traceparent ?? null,
+      digest: statement.subjects[0].sha256,
+      parentId: parent === undefined ? null : uuidOf('rec', parent),
+    },
+  ]
+}
+
+export function agentRows({ kind, predicate }: ParsedStatement): AgentColumns[] {
+  if (kind !== 'agent-registered') return []
+  return [{ agentId: uuidOf('agt', predicate['agent'] as string), name: predicate['name'] as string }]
+}
+
+export function keyRows({ kind, subjects, predicate }: ParsedStatement): KeyColumns[] {
+  if (kind !== 'key-created') return []
+  const { agent, scopes, expiresAt } = predicate as {
+    agent: string
+    scopes: string[]
+    expiresAt: string | null
+  }
+  return [
+    {
+      keyId: uuidOf('key', subjects[0].name),
+      agentId: uuidOf('agt', agent),
+      scopes,
+      expiresAtUs: expiresAt === null ? null : microseconds(expiresAt),
+    },
+  ]
+}
+
+export function erasureRows({ kind, subjects }: ParsedStatement): ErasureColumns[] {
+  if (kind !== 'payload-erased') return []
+  const [{ name }] = subjects
+  return [{ subjectId: subjectUuidOf(name)!, document: documentOf(name) }]
+}
+
+export function closureRows({ kind, predicate }: ParsedStatement): ClosureColumns[] {
+  if (kind !== 'ledger-restored') return []
+  const { size, chain } = predicate['known'] as { size: number; chain: string }
+  return [{ knownSize: `${size}`, knownChain: chain }]
+}
+
+/** A record's payload is called after the record, and so on (docs/formats/statements.md). */
+function documentOf(name: string): string {
+  return name.startsWith('rec_') && !name.includes('/') ? 'payload' : name
+}
+
+/** Whom an entry of this kind ends: its subject. */
+export function endedIds({ kind, subjects }: ParsedStatement, ending: EntryKind, prefix: IdPrefix): string[] {
+  return kind === ending ? [uuidOf(prefix, subjects[0].name)] : []
+}
+
+export function ledgerRows({ kind, predicate }: ParsedStatement, sha256: Sha256): LedgerColumns[] {
+  if (kind !== 'ledger-created') return []
+  const { name, issuer, origin, noteKey } = predicate['definition'] as Record<string, string>
+  const noteKid = toHex(keyThumbprint(sha256, parsePublicKey('EdDSA', fromBase64(noteKey!))))
+  return [{ name: name!, issuer: issuer!, origin: origin!, noteKid }]
+}
+
+const ID_PREFIXES: readonly IdPrefix[] = ['rec', 'bat', 'led', 'agt', 'key', 'cmp']
+
+/** Of a type there is no uuid; of an erased document it is the record's or completion's. */
+export function subjectUuid({ subjects }: ParsedStatement): string | null {
+  return subjectUuidOf(subjects[0].name)
+}
+
+function subjectUuidOf(name: string): string | null {
+  const [id] = name.split('/')
+  const prefix = ID_PREFIXES.find((known) => id!.startsWith(`${known}_`))
+  return prefix ? uuidOf(prefix, id!) : null
+}
+
+/** A batch begins its records, and so has the version that they have. */
+export function versionOf({ kind, predicate }: ParsedStatement): number | null {
+  if (kind === 'batch-notarized') return 1
+  return ENTRY_KINDS[kind].recordEvent ? (predicate['version'] as number) : null
+}
+
+export function actorUuid({ actor }: ParsedStatement): string | null {
+  return actor === 'system' ? null : uuidOf('agt', actor)
+}
+
+export function uuidOf(prefix: IdPrefix, id: string): string {
+  return toUuid(parseId(prefix, id))
+}
+
+export function microseconds(time: string): string {
+  return `${Date.parse(time)}000`
+}
