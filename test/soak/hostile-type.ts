@@ -10,9 +10,10 @@ const HOSTILE_CLIENTS = 16
 const RATIO_MAX = 2
 
 /**
- * One server. A probe notarizes in one ledger at a low constant rate: alone; beside a ledger that sends documents of
- * 60 KB as `generic/1`, which is what anybody may do; and beside the same documents under types that make validation as
- * costly as can be, while new types are compiled all the time.
+ * One server. A probe notarizes in one ledger at a low constant rate: alone; beside a ledger whose types make validation as
+ * costly as can be, for documents of an ordinary size, while new types are compiled all the time; and, for comparison,
+ * beside documents of 60 KB under the same types, and as `generic/1`, which anybody may send. What holds the others up
+ * there is the documents.
  */
 export async function hostileType(durationMs: number): Promise<void> {
   console.log(`hostile-type: the machine is ${await measureBusyPercent()} % busy before it begins`)
@@ -23,17 +24,17 @@ export async function hostileType(durationMs: number): Promise<void> {
     for (const type of COSTLY) await post(url, hostile!, '/v1/types', type)
     await probe(deployment, quiet!, 3_000, 'warm up')
     const alone = await probe(deployment, quiet!, durationMs, 'alone')
-    const plain = await besides(url, hostile!, plainRequest, () =>
-      probe(deployment, quiet!, durationMs, 'beside documents of generic/1'),
-    )
-    const beside = await besides(url, hostile!, hostileRequest, () =>
-      probe(deployment, quiet!, durationMs, 'beside hostile types'),
-    )
+    const measure = (request: (n: number) => Request, name: string) =>
+      besides(url, hostile!, request, () => probe(deployment, quiet!, durationMs, name))
+    const beside = await measure(hostileRequest(SMALL), 'beside hostile types')
+    const large = await measure(hostileRequest(LARGE), 'beside hostile types, 60 KB')
+    const plain = await measure(plainRequest, 'beside generic/1, 60 KB')
     const ratio = (p99: number) => (p99 / alone).toFixed(2)
     console.log(
-      `hostile-type: p99 / alone = ${ratio(beside)} (at most ${RATIO_MAX}); beside generic/1 ${ratio(plain)}`,
+      `hostile-type: p99 / alone = ${ratio(beside)} (at most ${RATIO_MAX}); ` +
+        `with documents of 60 KB ${ratio(large)}, as generic/1 ${ratio(plain)}`,
     )
-    if (beside > RATIO_MAX * alone && beside > plain) process.exitCode = 1
+    if (beside > RATIO_MAX * alone) process.exitCode = 1
   } finally {
     await deployment.stop()
   }
@@ -41,8 +42,15 @@ export async function hostileType(durationMs: number): Promise<void> {
 
 type Request = { readonly path: string; readonly body: object }
 
-const LIST = { list: Array.from({ length: 30_000 }, () => 1) }
-const TEXT = { text: Array.from({ length: 60_000 }, (_, i) => ((i * 7_919) % 13 < 6 ? 'a' : 'b')).join('') }
+type Documents = { readonly list: { list: number[] }; readonly text: { text: string } }
+
+function makeDocuments(bytes: number): Documents {
+  const letters = Array.from({ length: bytes }, (_, i) => ((i * 7_919) % 13 < 6 ? 'a' : 'b'))
+  return { list: { list: Array.from({ length: bytes / 2 }, () => 1) }, text: { text: letters.join('') } }
+}
+
+const SMALL = makeDocuments(1_000)
+const LARGE = makeDocuments(60_000)
 
 const COSTLY = [
   {
@@ -50,6 +58,7 @@ const COSTLY = [
     version: 1,
     payloadSchema: { properties: { text: { pattern: '[ab]*a[ab]{400}[^ab][^ab]' } } },
   },
+  { name: 'nested', version: 1, payloadSchema: { properties: { text: { pattern: '^(a+)+$' } } } },
   {
     name: 'tower',
     version: 1,
@@ -77,13 +86,16 @@ function costlyDefinition(n: number) {
 }
 
 function plainRequest(n: number): Request {
-  return { path: '/v1/records', body: { type: 'generic/1', payload: n % 2 ? LIST : TEXT } }
+  return { path: '/v1/records', body: { type: 'generic/1', payload: n % 2 ? LARGE.list : LARGE.text } }
 }
 
-function hostileRequest(n: number): Request {
-  if (n % 3 === 0) return { path: '/v1/types/preview', body: costlyDefinition(n) }
-  if (n % 3 === 1) return { path: '/v1/records', body: { type: 'ways/1', payload: TEXT } }
-  return { path: '/v1/records', body: { type: 'tower/1', payload: LIST } }
+function hostileRequest({ list, text }: Documents): (n: number) => Request {
+  return (n) => {
+    if (n % 3 === 0) return { path: '/v1/types/preview', body: costlyDefinition(n) }
+    if (n % 3 === 1)
+      return { path: '/v1/records', body: { type: n % 2 ? 'ways/1' : 'nested/1', payload: text } }
+    return { path: '/v1/records', body: { type: 'tower/1', payload: list } }
+  }
 }
 
 /** Does `work` while clients send what `request` makes, one after another each. */
