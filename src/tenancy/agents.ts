@@ -47,14 +47,11 @@ export async function disableAgent(
   idempotency: IdempotencyRow | null,
 ): Promise<AgentWritten> {
   const { name, disabledAt } = await getAgent(deps.readPool, author.ledgerId, agentId)
-  const agent = formatId('agt', agentId)
   // With an Idempotency-Key the ledger decides: it may have been this very request.
   if (disabledAt !== null && idempotency === null)
-    throw new ApiError('already_ended', `${agent} was disabled before`)
+    throw new ApiError('already_ended', `${formatId('agt', agentId)} was disabled before`)
   const { replayed } = await administer(deps, author, {
-    kind: 'agent-disabled',
-    subject: { id: agentId, name: agent, digest: digestOf({ agent, name }) },
-    predicate: { agent, name },
+    ...aboutAgent('agent-disabled', agentId, name),
     detail: {},
     idempotency,
   })
@@ -87,11 +84,12 @@ async function getAgent(pool: pg.Pool, ledgerId: Uint8Array, agentId: Uint8Array
 }
 
 export function registrationOf(agentId: Uint8Array, name: string): Administration {
+  return { ...aboutAgent('agent-registered', agentId, name), detail: { name } }
+}
+
+/** An agent ends under the digest that it began with: verifiers compare the two. */
+function aboutAgent(kind: 'agent-registered' | 'agent-disabled', agentId: Uint8Array, name: string) {
   const agent = formatId('agt', agentId)
-  return {
-    kind: 'agent-registered',
-    subject: { id: agentId, name: agent, digest: digestOf({ agent, name }) },
-    predicate: { agent, name },
-    detail: { name },
-  }
+  const predicate = { agent, name }
+  return { kind, subject: { id: agentId, name: agent, digest: digestOf(predicate) }, predicate }
 }

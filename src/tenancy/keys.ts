@@ -6,11 +6,11 @@ import { findSubject } from '../db/read-entries.ts'
 import { ApiError } from '../errors.ts'
 import { KEY_SECRETS_MAX } from '../limits.ts'
 import { formatId } from '../proof/ids.ts'
-import { administer, digestOf } from './administration.ts'
+import { administer } from './administration.ts'
 import { type AgentDeps, ensureAgent, requireActive } from './agents.ts'
 import { hashKey, type KeyMac, makeApiKey } from './api-keys.ts'
 import type { Caller } from './caller.ts'
-import { makeKey } from './new-key.ts'
+import { aboutKey, makeKey } from './new-key.ts'
 import type { Scope } from './scopes.ts'
 
 export type KeyDeps = AgentDeps & { readonly keyMac: KeyMac }
@@ -61,17 +61,16 @@ export async function revokeKey(
   idempotency: IdempotencyRow | null,
 ): Promise<KeyWritten> {
   const row = await getKey(deps, caller, keyId)
-  const key = formatId('key', keyId)
   // With an Idempotency-Key the ledger decides: it may have been this very request.
   if (row.revokedAt !== null && idempotency === null)
-    throw new ApiError('already_ended', `${key} was revoked before`)
-  const agent = formatId('agt', row.agentId)
-  const { scopes } = row
-  const expiresAt = row.expiresAt?.toISOString() ?? null
+    throw new ApiError('already_ended', `${formatId('key', keyId)} was revoked before`)
+  const granted = {
+    agent: formatId('agt', row.agentId),
+    scopes: row.scopes,
+    expiresAt: row.expiresAt?.toISOString() ?? null,
+  }
   const { replayed } = await administer(deps, caller, {
-    kind: 'key-revoked',
-    subject: { id: keyId, name: key, digest: digestOf({ key, agent, scopes, expiresAt }) },
-    predicate: { agent, scopes, expiresAt },
+    ...aboutKey('key-revoked', keyId, granted),
     detail: {},
     idempotency,
   })

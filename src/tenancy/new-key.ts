@@ -44,9 +44,7 @@ export function makeKey(
   return {
     made: { id: key, key: secret, name: of.name, agent: of.agent, scopes, expiresAt },
     about: {
-      kind: 'key-created',
-      subject: { id: of.keyId, name: key, digest: digestOf({ key, agent: of.agent, scopes, expiresAt }) },
-      predicate: { agent: of.agent, scopes, expiresAt },
+      ...aboutKey('key-created', of.keyId, { agent: of.agent, scopes, expiresAt }),
       detail: {
         agentId: toHex(of.agentId),
         name: of.name,
@@ -56,5 +54,23 @@ export function makeKey(
         expiresAt,
       },
     },
+  }
+}
+
+/** A key ends under the digest that it began with: verifiers compare the two. */
+export function aboutKey(
+  kind: 'key-created' | 'key-revoked',
+  keyId: Uint8Array,
+  granted: {
+    readonly agent: string
+    readonly scopes: readonly string[]
+    readonly expiresAt: string | null
+  },
+) {
+  const key = formatId('key', keyId)
+  return {
+    kind,
+    subject: { id: keyId, name: key, digest: digestOf({ key, ...granted }) },
+    predicate: granted,
   }
 }
