@@ -3,13 +3,15 @@ import { auditLedger } from './audit.ts'
 import { calibrate } from './calibrate.ts'
 import { type CpuSnapshot, cpuBetween, takeCpuSnapshot } from './cpu.ts'
 import { type Database, openDatabase } from './database.ts'
+import { makeParties, runLifecyclePhase } from './lifecycle.ts'
+import { auditLifecycles } from './lifecycle-audit.ts'
 import { type Options, parseOptions, USAGE } from './options.ts'
 import { type Phase, type PhasePlan, runPhase } from './phase.ts'
 import { checkGate, measurePreflight, type Preflight } from './preflight.ts'
 import { printPreflight, printReport } from './print.ts'
 import { runReference } from './reference.ts'
 import { describeCommit, type Reference, type Report, type Round, writeReport } from './report.ts'
-import { type Deployment, deploy, startSystem } from './system.ts'
+import { type Deployment, deploy, type System, startSystem } from './system.ts'
 
 /** Of the highest closed-loop rate: a system is used below its ceiling, and there its latency counts. */
 const ARRIVAL_SHARE = 0.8
@@ -48,7 +50,7 @@ async function main(options: Options): Promise<boolean> {
   }
   printReport(report)
   log(`\n${writeReport(report)}`)
-  return rounds.every((round) => round.audit.ok)
+  return rounds.every(({ audit, lifecycles }) => audit.ok && lifecycles?.ok !== false)
 }
 
 /** Fresh processes and a fresh ledger: the phases of the scenario, then the audit of everything they wrote. */
@@ -60,23 +62,49 @@ async function runRound(
 ): Promise<Round> {
   const system = await startSystem(deployment, { servers, worker: options.worker, inspect: options.profile })
   closers.push(() => system.stop())
+  const run = options.scenario === 'lifecycle' ? runLifecyclePhases : runPhases
+  const phases = await run(database, system, options)
+  const items = options.scenario === 'batch' ? options.batchItems : 1
+  const audit = await auditLedger(database.ownerUrl, system, phases, items)
+  const lifecycles =
+    options.scenario === 'lifecycle' ? await auditLifecycles(database.ownerUrl, system, phases) : null
+  await system.stop()
+  return { servers, phases, audit, lifecycles }
+}
+
+async function runPhases(database: Database, system: System, options: Options): Promise<Phase[]> {
   const phases: Phase[] = []
   const run = async (plan: PhasePlan) => {
-    log(`… ${plan.name}, ${servers} API process${servers === 1 ? '' : 'es'}`)
-    // A seed of its own for each phase: on one ledger no idempotency key comes twice.
-    phases.push(
-      await runPhase(system, database.postmaster, plan, options, options.seed * 1000 + phases.length),
-    )
+    announce(plan.name, system)
+    phases.push(await runPhase(system, database.postmaster, plan, options, seedOf(phases, options)))
   }
   for (const connections of options.connections) {
     const unit = options.scenario === 'batch' ? 'producers' : 'connections'
     await run({ name: `${connections} ${unit}`, connections, pace: { kind: 'closed' } })
   }
   if (options.scenario === 'single' && options.arrival) await run(arrivalPhase(phases, options))
-  const items = options.scenario === 'batch' ? options.batchItems : 1
-  const audit = await auditLedger(database.ownerUrl, system, phases, items)
-  await system.stop()
-  return { servers, phases, audit }
+  return phases
+}
+
+async function runLifecyclePhases(database: Database, system: System, options: Options): Promise<Phase[]> {
+  if (!system.worker) throw new Error('completions are verified by the worker: leave --no-worker out')
+  const parties = await makeParties(system)
+  const phases: Phase[] = []
+  for (const clients of options.connections) {
+    announce(`${clients} clients`, system)
+    const seed = seedOf(phases, options)
+    phases.push(await runLifecyclePhase(system, database.postmaster, parties, clients, options, seed))
+  }
+  return phases
+}
+
+function announce(name: string, { servers }: System): void {
+  log(`… ${name}, ${servers.length} API process${servers.length === 1 ? '' : 'es'}`)
+}
+
+/** Of its own for each phase: on one ledger no idempotency key comes twice. */
+function seedOf(phases: readonly Phase[], options: Options): number {
+  return options.seed * 1000 + phases.length
 }
 
 function arrivalPhase(phases: readonly Phase[], options: Options): PhasePlan {

@@ -1,7 +1,7 @@
 import { startCannedServer } from './canned-server.ts'
 import { runLoad } from './load-process.ts'
 import type { Options } from './options.ts'
-import { printTable } from './print.ts'
+import { printTable } from './table.ts'
 
 /** What a request may cost the generator; past that it takes the CPU from the server that it measures. */
 const MICROS_PER_REQUEST_MAX = 16

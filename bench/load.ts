@@ -229,7 +229,7 @@ class LoadRun {
   }
 }
 
-function processCpuMicros(): number {
+export function processCpuMicros(): number {
   const { user, system } = process.cpuUsage()
   return user + system
 }

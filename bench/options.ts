@@ -1,7 +1,12 @@
 import { parseArgs } from 'node:util'
 
+import type { Gate } from './lifecycle-requests.ts'
+
+const SCENARIOS = ['single', 'batch', 'lifecycle', 'calibrate', 'preflight'] as const
+type Scenario = (typeof SCENARIOS)[number]
+
 export type Options = {
-  readonly scenario: 'single' | 'batch' | 'calibrate' | 'preflight'
+  readonly scenario: Scenario
   /** One round of the scenario for each number of API processes. */
   readonly servers: readonly number[]
   readonly connections: readonly number[]
@@ -11,6 +16,8 @@ export type Options = {
   readonly perSecond: number | null
   readonly arrival: boolean
   readonly batchItems: number
+  /** Who judges gated records. */
+  readonly gate: Gate
   readonly payloadBytes: number
   readonly idempotencyKeys: boolean
   readonly seed: number
@@ -23,10 +30,11 @@ export type Options = {
   readonly outDir: string
 }
 
-export const USAGE = `npm run bench -- single|batch|calibrate|preflight [options]
+export const USAGE = `npm run bench -- single|batch|lifecycle|calibrate|preflight [options]
 
   single       one record a request: closed loops, then a constant arrival rate at 80 % of what they reached
   batch        many records a request: closed loop
+  lifecycle    gated records from creation to verdict: closed loop, one record under way a client
   calibrate    the load generator against a server that does nothing: what it costs itself
   preflight    the machine, its fsync and commit latency; no load
 
@@ -35,6 +43,8 @@ export const USAGE = `npm run bench -- single|batch|calibrate|preflight [options
   --servers 1            API processes; several rounds: --servers 1,2
   --connections 128,256  closed-loop phases of single (256 also for the arrival rate)
   --producers 2          connections of batch; several phases: --producers 1,2,64
+  --clients 64,128       clients of lifecycle, one phase each, each with a connection of its own
+  --gate principal       who judges: principal, or auto (the rules alone)
   --batch-size 1000      records in a batch
   --rate N               requests/s of the arrival-rate phase; --no-arrival: leave it out
   --payload-bytes 400    JSON bytes of a payload
@@ -64,6 +74,8 @@ export function parseOptions(args: readonly string[]): Options {
       servers: { type: 'string', default: '1' },
       connections: { type: 'string', default: '128,256' },
       producers: { type: 'string', default: '2' },
+      clients: { type: 'string', default: '64,128' },
+      gate: { type: 'string', default: 'principal' },
       'batch-size': { type: 'string', default: '1000' },
       rate: { type: 'string' },
       arrival: { type: 'boolean', default: true },
@@ -84,12 +96,13 @@ export function parseOptions(args: readonly string[]): Options {
   const options: Options = {
     scenario,
     servers: numbers(values.servers),
-    connections: numbers(scenario === 'batch' ? values.producers : values.connections),
+    connections: numbers(values[CONNECTIONS_OPTION[scenario] ?? 'connections']),
     durationMs: Number(values.duration) * 1000,
     warmUpMs: Number(values['warm-up']) * 1000,
     perSecond: values.rate === undefined ? null : Number(values.rate),
     arrival: values.arrival,
     batchItems: Number(values['batch-size']),
+    gate: parseGate(values.gate),
     payloadBytes: Number(values['payload-bytes']),
     idempotencyKeys: values['idempotency-keys'],
     seed: Number(values.seed),
@@ -105,14 +118,25 @@ export function parseOptions(args: readonly string[]): Options {
   return options
 }
 
-function isScenario(name: string | undefined): name is Options['scenario'] {
-  return name === 'single' || name === 'batch' || name === 'calibrate' || name === 'preflight'
+/** What the connections of a scenario are called; others: `--connections`. */
+const CONNECTIONS_OPTION: { readonly [S in Scenario]?: 'producers' | 'clients' } = {
+  batch: 'producers',
+  lifecycle: 'clients',
+}
+
+function isScenario(name: string | undefined): name is Scenario {
+  return (SCENARIOS as readonly (string | undefined)[]).includes(name)
+}
+
+function parseGate(text: string): Gate {
+  if (text === 'principal' || text === 'auto') return text
+  throw new Error('--gate must be principal or auto')
 }
 
 function checkRanges(options: Options): void {
   const ranges: [string, readonly (number | null)[], number, number][] = [
     ['--servers', options.servers, 1, 64],
-    [options.scenario === 'batch' ? '--producers' : '--connections', options.connections, 1, 4096],
+    [`--${CONNECTIONS_OPTION[options.scenario] ?? 'connections'}`, options.connections, 1, 4096],
     ['--duration', [options.durationMs / 1000], 0.1, 3600],
     ['--warm-up', [options.warmUpMs / 1000], 0, 600],
     ['--rate', [options.perSecond ?? 1], 0.1, 1e6],

@@ -4,8 +4,10 @@ import type { LatencySummary } from './latencies.ts'
 import type { Options } from './options.ts'
 import type { Phase } from './phase.ts'
 import type { Preflight } from './preflight.ts'
+import { printLifecycle, printLifecycleAudit } from './print-lifecycle.ts'
 import type { ProfileSummary } from './profile.ts'
 import { type Reference, type Report, ratioOf } from './report.ts'
+import { printTable } from './table.ts'
 
 /** More of a core than this used by others, and the figures say something about them too. */
 const OTHERS_CORES_MAX = 0.15
@@ -25,16 +27,18 @@ export function printReport(report: Report): void {
   const settings = Object.entries(report.postgresSettings).map(([name, value]) => `${name}=${value}`)
   print(`\nversions   Tallystick ${report.commit}, Node ${report.node}, Postgres ${report.postgres}`)
   print(`settings   ${settings.join(' ')}`)
-  for (const { servers, phases, audit } of report.rounds) {
+  for (const { servers, phases, audit, lifecycles } of report.rounds) {
     print(
       `\n${servers} API process${servers === 1 ? '' : 'es'}; all indexes on; ${describeLoad(report.options)}`,
     )
     for (const phase of phases) print(`${phase.name}: ${phase.load.pace}`)
     printRates(phases, report.references)
+    for (const phase of phases) printLifecycle(phase)
     printCpu(phases)
     for (const phase of phases) printTroubles(phase)
     printAudit(audit)
-    for (const { profile } of phases) if (profile) printProfile(profile)
+    if (lifecycles) printLifecycleAudit(lifecycles)
+    for (const { profiles } of phases) for (const profile of profiles) printProfile(profile)
   }
   if (report.references.length > 0) printReferences(report.references)
 }
@@ -79,8 +83,9 @@ function printCpu(phases: readonly Phase[]): void {
   ])
 }
 
-function printTroubles({ name, load, cpu, firstFailure }: Phase): void {
-  const unexpected = Object.entries(load.statuses).filter(([status]) => status !== '201')
+function printTroubles({ name, load, cpu, firstFailure, lifecycle }: Phase): void {
+  const expected = lifecycle ? ['200', '201'] : ['201']
+  const unexpected = Object.entries(load.statuses).filter(([status]) => !expected.includes(status))
   const troubles = [
     ...unexpected.map(([status, count]) => `${count} × ${status}`),
     ...Object.entries(load.errors).map(([code, count]) => `${count} × ${code}`),
@@ -99,7 +104,7 @@ function printAudit(audit: Audit): void {
 }
 
 function printProfile(profile: ProfileSummary): void {
-  print(`\nwhere the first API process' CPU went (self time; ${profile.file})`)
+  print(`\nwhere the CPU of ${profile.process} went (self time; ${profile.file})`)
   for (const [title, lines] of [
     ['group', profile.groups],
     ['function', profile.functions],
@@ -130,20 +135,10 @@ function printReferences(references: readonly Reference[]): void {
 
 function describeLoad(options: Options): string {
   const batches = options.scenario === 'batch' ? `batches of ${options.batchItems}, ` : ''
+  const gates = options.scenario === 'lifecycle' ? `gate ${options.gate}, ` : ''
   const keys = options.idempotencyKeys ? 'idempotency keys' : 'no idempotency keys'
   const worker = options.worker ? 'worker running' : 'no worker'
-  return `${batches}payloads of ${options.payloadBytes} bytes; ${keys}; ${worker}; ${options.durationMs / 1000} s each`
-}
-
-/** The first column to the left, the others to the right. */
-export function printTable(rows: readonly (readonly string[])[]): void {
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
-  for (const row of rows) {
-    const cells = row.map((cell, column) =>
-      column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!),
-    )
-    print(cells.join('  '))
-  }
+  return `${batches}${gates}payloads of ${options.payloadBytes} bytes; ${keys}; ${worker}; ${options.durationMs / 1000} s each`
 }
 
 const coresOf = (cpu: CpuUse, name: string) => cpu[name]?.toFixed(2) ?? '–'

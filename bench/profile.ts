@@ -2,8 +2,9 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Child } from './process.ts'
 
-/** Self time of one API process within the measured window, largest first. */
+/** Self time of one process within the measured window, largest first. */
 export type ProfileSummary = {
+  readonly process: string
   readonly file: string
   readonly groups: readonly ProfileLine[]
   readonly functions: readonly ProfileLine[]
@@ -14,18 +15,18 @@ export type ProfileLine = { readonly name: string; readonly share: number; reado
 export type ProfiledWindow = {
   start(): void
   stop(): void
-  summarize(name: string, items: number): Promise<ProfileSummary>
+  summarize(name: string, items: number): Promise<Omit<ProfileSummary, 'process'>>
 }
 
 const SAMPLING_INTERVAL_US = 500
 const FUNCTIONS_MAX = 40
 
 /**
- * Profiles the first API process through its inspector, for exactly the measured window: a profile of the whole
- * life of the process would be half start-up. The others share its work and would only cost.
+ * Profiles a process through its inspector, for exactly the measured window: a profile of its whole life would be half
+ * start-up.
  */
-export async function profileWindow(servers: readonly Child[], outDir: string): Promise<ProfiledWindow> {
-  const address = await servers[0]!.inspector!
+export async function profileWindow(child: Child, outDir: string): Promise<ProfiledWindow> {
+  const address = await child.inspector!
   const inspector = await connect(address)
   await inspector.call('Profiler.enable')
   await inspector.call('Profiler.setSamplingInterval', { interval: SAMPLING_INTERVAL_US })
@@ -59,7 +60,10 @@ export type CpuProfile = {
   readonly timeDeltas: readonly number[]
 }
 
-export function summarizeProfile(profile: CpuProfile, items: number): Omit<ProfileSummary, 'file'> {
+export function summarizeProfile(
+  profile: CpuProfile,
+  items: number,
+): Omit<ProfileSummary, 'file' | 'process'> {
   const owners = findOwners(profile)
   const groups = new Map<string, number>()
   const functions = new Map<string, number>()

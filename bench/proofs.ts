@@ -16,8 +16,8 @@ import { makeEd25519Signer, nativeProviders } from '../src/signing/native.ts'
 import { findSystemBinaries } from './database.ts'
 import { fillLedger, publishAll } from './large-ledger.ts'
 import { makeLatencies, summarize } from './latencies.ts'
-import { printTable } from './print.ts'
 import { randomFrom } from './random.ts'
+import { printTable } from './table.ts'
 
 const SIZES_DEFAULT = [100_000, 10_000_000]
 const SIZE_MIN = 1_000

@@ -3,13 +3,19 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Audit } from './audit.ts'
 import type { CpuUse } from './cpu.ts'
+import type { LifecycleAudit } from './lifecycle-audit.ts'
 import type { Options } from './options.ts'
 import type { Phase } from './phase.ts'
 import type { Preflight } from './preflight.ts'
 import type { ReferenceResult } from './reference.ts'
 
 export type Reference = ReferenceResult & { readonly cpu: CpuUse }
-export type Round = { readonly servers: number; readonly phases: readonly Phase[]; readonly audit: Audit }
+export type Round = {
+  readonly servers: number
+  readonly phases: readonly Phase[]
+  readonly audit: Audit
+  readonly lifecycles: LifecycleAudit | null
+}
 
 /** Everything that a figure needs beside it, as it goes into bench/results. */
 export type Report = {

@@ -23,7 +23,8 @@ const TEMPLATES_PER_CONNECTION = 16
 /** A batch varies within itself, and is large. */
 const TEMPLATES_PER_BATCH_CONNECTION = 2
 const COUNTER_DIGITS = 12
-const COUNTER_MARK = '#'.repeat(COUNTER_DIGITS)
+/** Where a counter is written, so that no two requests are the same. */
+export const COUNTER_MARK = '#'.repeat(COUNTER_DIGITS)
 
 /**
  * Requests of one connection. Bodies are made beforehand, from the seed; what remains for each request is to
@@ -60,16 +61,20 @@ function makeTemplate(shape: RequestShape, random: Random): Template {
     '',
   ].join('\r\n')
   const bytes = Buffer.concat([Buffer.from(head), body])
-  return { bytes, marks: findMarks(bytes) }
+  return { bytes, marks: findMarks(bytes, COUNTER_MARK) }
 }
 
 function makeItem(shape: RequestShape, random: Random): string {
   return `{"type":"generic/1","payload":${makePayload(shape.payloadBytes, random)}}`
 }
 
-/** One tool call of a purchasing agent: nested members, integers, decimals, a little text beyond ASCII. */
 export function makePayload(bytes: number, random: Random): string {
-  const payload = {
+  return JSON.stringify(makeOrder(bytes, random))
+}
+
+/** One tool call of a purchasing agent: nested members, integers, decimals, a little text beyond ASCII. */
+export function makeOrder(bytes: number, random: Random) {
+  const order = {
     action: random.pick(['tool_call', 'handover', 'approval', 'lookup']),
     tool: random.pick(['purchase_order.create', 'invoice.match', 'supplier.search', 'delivery.confirm']),
     callId: `call_${random.hex(8)}_${COUNTER_MARK}`,
@@ -85,19 +90,17 @@ export function makePayload(bytes: number, random: Random): string {
     approved: random.integer(0, 1) === 1,
     note: '',
   }
-  const missing = bytes - Buffer.byteLength(JSON.stringify(payload))
-  return JSON.stringify({ ...payload, note: random.words(Math.max(0, missing)) })
+  const missing = bytes - Buffer.byteLength(JSON.stringify(order))
+  return { ...order, note: random.words(Math.max(0, missing)) }
 }
 
-function findMarks(bytes: Buffer): number[] {
+export function findMarks(bytes: Buffer, mark: string): number[] {
   const marks: number[] = []
-  for (let at = bytes.indexOf(COUNTER_MARK); at >= 0; at = bytes.indexOf(COUNTER_MARK, at + COUNTER_DIGITS)) {
-    marks.push(at)
-  }
+  for (let at = bytes.indexOf(mark); at >= 0; at = bytes.indexOf(mark, at + mark.length)) marks.push(at)
   return marks
 }
 
-function writeDigits(bytes: Buffer, at: number, value: number): void {
+export function writeDigits(bytes: Buffer, at: number, value: number): void {
   let rest = value
   for (let i = at + COUNTER_DIGITS - 1; i >= at; i--) {
     const tenth = Math.floor(rest / 10)

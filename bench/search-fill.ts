@@ -29,6 +29,7 @@ const SAMPLES_MAX = 2_000
 const RARE_BATCHES = 5_000
 const TRACED_BATCHES = 10
 const REFERRING_RECORDS = 300
+const GATED_RECORDS = 300
 
 export async function makeLargeLedger(target: Target, operatorKey: string): Promise<LargeLedger> {
   const made = await post(target, operatorKey, '/v1/ledgers', { name: 'large' })
@@ -52,7 +53,7 @@ export async function makeLargeLedger(target: Target, operatorKey: string): Prom
   }
 }
 
-/** `records` in batches, some with references or a parent one by one. */
+/** `records` in batches; some with references or a parent, and some gated ones, one by one. */
 export async function fillLedger(ledger: LargeLedger, records: number): Promise<void> {
   const batches = Math.ceil(records / BATCH_ITEMS)
   const random = randomFrom(records)
@@ -61,7 +62,7 @@ export async function fillLedger(ledger: LargeLedger, records: number): Promise<
     while (next < batches) await sendBatch(ledger, next++, batches, random)
   }
   await Promise.all(Array.from({ length: BATCHES_IN_FLIGHT }, keepSending))
-  const { target, keys } = ledger
+  const { target, keys, clients } = ledger
   for (let i = 0; i < REFERRING_RECORDS; i++) {
     const references = [i === 150 ? REFERENCES.rare : REFERENCES.common]
     const body = {
@@ -73,7 +74,11 @@ export async function fillLedger(ledger: LargeLedger, records: number): Promise<
     const record = await post(target, keys.common.bearer, '/v1/records', body)
     if (i === 0) ledger.parent = record.id
   }
-  ledger.records = batches * BATCH_ITEMS + REFERRING_RECORDS
+  for (let i = 0; i < GATED_RECORDS; i++) {
+    const performer = i === 150 ? clients.rare : clients.common
+    await post(target, keys.common.bearer, '/v1/records', { type: 'task/1', payload: { i }, performer })
+  }
+  ledger.records = batches * BATCH_ITEMS + REFERRING_RECORDS + GATED_RECORDS
 }
 
 async function sendBatch(ledger: LargeLedger, n: number, batches: number, random: Random): Promise<void> {

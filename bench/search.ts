@@ -3,11 +3,11 @@ import { withClient } from '../src/db/client.ts'
 import { parseId } from '../src/proof/ids.ts'
 import { runVerify } from './audit.ts'
 import { openDatabase } from './database.ts'
-import { printTable } from './print.ts'
 import { describeCommit } from './report.ts'
 import { fillLedger, type LargeLedger, makeLargeLedger } from './search-fill.ts'
 import { makeQueries, measureQueries } from './search-queries.ts'
 import { deploy, startSystem } from './system.ts'
+import { printTable } from './table.ts'
 
 /*
  * npm run bench:search -- [--records 10000000] [--small 100000] [--repeats 200] [--embedded]

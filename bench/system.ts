@@ -93,7 +93,7 @@ export async function startSystem(
     }
     const servers = [...children]
     await Promise.all(targets.map(waitUntilReady))
-    const worker = options.worker ? startChild('worker/worker.ts', deployment.env, false) : null
+    const worker = options.worker ? startChild('worker/worker.ts', deployment.env, options.inspect) : null
     if (worker) children.push(worker)
     const made = await makeLedger(targets[0]!, deployment.operatorKey)
     return { targets, servers, worker, ...made, env: deployment.env, stop }

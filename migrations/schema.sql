@@ -122,6 +122,24 @@ create table tallystick.checkpoints (
   constraint checkpoints_size_check CHECK ((size > 0))
 );
 
+create table tallystick.documents (
+  ledger_id uuid not null,
+  seq bigint not null,
+  document text not null,
+  subject_id uuid not null,
+  digest bytea not null,
+  salt bytea,
+  content bytea,
+  erased_seq bigint,
+  constraint documents_check CHECK ((erased_seq > seq)),
+  constraint documents_content_check CHECK (((length(content) >= 2) AND (length(content) <= 65536))),
+  constraint documents_content_or_erased CHECK ((((content IS NULL) = (salt IS NULL)) AND ((content IS NULL) = (erased_seq IS NOT NULL)))),
+  constraint documents_digest_check CHECK ((length(digest) = 32)),
+  constraint documents_document_check CHECK ((document = ANY (ARRAY['evidence'::text, 'values'::text, 'reason'::text]))),
+  constraint documents_pkey PRIMARY KEY (ledger_id, seq),
+  constraint documents_salt_check CHECK ((length(salt) = 16))
+);
+
 create table tallystick.entries (
   ledger_id uuid not null,
   seq bigint not null,
@@ -167,11 +185,40 @@ create table tallystick.erasures (
   seq bigint not null,
   reason text,
   erased_at timestamp with time zone,
-  constraint erasures_document_check CHECK ((document = 'payload'::text)),
+  document_seq bigint not null,
+  constraint erasures_check CHECK ((document_seq < seq)),
+  constraint erasures_document_check CHECK ((document = ANY (ARRAY['payload'::text, 'evidence'::text, 'values'::text, 'reason'::text]))),
   constraint erasures_ledger_id_fkey FOREIGN KEY (ledger_id) REFERENCES tallystick.ledgers(ledger_id),
-  constraint erasures_pkey PRIMARY KEY (ledger_id, subject_id, document),
+  constraint erasures_pkey PRIMARY KEY (ledger_id, subject_id, document, document_seq),
   constraint erasures_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 1000)))
 );
+
+create table tallystick.gated_records (
+  ledger_id uuid not null,
+  record_id uuid not null,
+  first_seq bigint not null,
+  principal_id uuid not null,
+  performer_id uuid,
+  gate text not null,
+  deadline timestamp with time zone,
+  max_revisions integer not null,
+  tolerances bytea,
+  state text not null,
+  version integer not null,
+  last_seq bigint not null,
+  revisions integer not null default 0,
+  verification_job uuid,
+  constraint gated_records_check CHECK ((last_seq >= first_seq)),
+  constraint gated_records_gate_check CHECK ((gate = ANY (ARRAY['principal'::text, 'auto'::text]))),
+  constraint gated_records_max_revisions_check CHECK ((max_revisions >= 0)),
+  constraint gated_records_parties CHECK ((performer_id <> principal_id)),
+  constraint gated_records_performer CHECK (((performer_id IS NOT NULL) OR (state = ANY (ARRAY['CREATED'::text, 'CANCELLED'::text, 'EXPIRED'::text])))),
+  constraint gated_records_pkey PRIMARY KEY (ledger_id, record_id),
+  constraint gated_records_revisions CHECK ((revisions <= max_revisions)),
+  constraint gated_records_revisions_check CHECK ((revisions >= 0)),
+  constraint gated_records_tolerances_check CHECK (((length(tolerances) >= 2) AND (length(tolerances) <= 16384))),
+  constraint gated_records_version_check CHECK ((version >= 1))
+) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.02);
 
 create table tallystick.idempotency_keys (
   ledger_id uuid not null,
@@ -269,10 +316,7 @@ create table tallystick.records (
   ledger_id uuid not null,
   record_id uuid not null,
   type text not null,
-  state text not null,
-  version integer not null,
   first_seq bigint not null,
-  last_seq bigint not null,
   item_index integer,
   actor_id uuid not null,
   on_behalf_of uuid,
@@ -285,7 +329,6 @@ create table tallystick.records (
   payload_erased_seq bigint,
   parent_id uuid,
   reference_list bytea,
-  constraint records_check CHECK ((last_seq >= first_seq)),
   constraint records_check1 CHECK ((payload_erased_seq > first_seq)),
   constraint records_digest_check CHECK ((length(digest) = 32)),
   constraint records_item_index_check CHECK ((item_index >= 0)),
@@ -296,8 +339,7 @@ create table tallystick.records (
   constraint records_reference_list_check CHECK (((length(reference_list) >= 2) AND (length(reference_list) <= 4096))),
   constraint records_salt_check CHECK ((length(salt) = 16)),
   constraint records_traceparent_check CHECK ((length(traceparent) <= 64)),
-  constraint records_type_check CHECK ((length(type) <= 80)),
-  constraint records_version_check CHECK ((version >= 1))
+  constraint records_type_check CHECK ((length(type) <= 80))
 );
 
 create table tallystick.schema_migrations (
@@ -366,8 +408,13 @@ CREATE INDEX audits_done ON tallystick.audits USING btree (ok, finished_at) WHER
 CREATE UNIQUE INDEX audits_open ON tallystick.audits USING btree (ledger_id) WHERE (state = ANY (ARRAY['queued'::text, 'running'::text]));
 CREATE INDEX audits_waiting ON tallystick.audits USING btree (requested_at) WHERE ((state = 'queued'::text) AND (job_id IS NULL));
 CREATE INDEX entries_by_actor ON tallystick.entries USING btree (ledger_id, actor_id, seq NULLS FIRST) WHERE (version = 1);
+CREATE UNIQUE INDEX entries_by_record ON tallystick.entries USING btree (ledger_id, subject_id, version) INCLUDE (seq, kind) WHERE (version > 1);
 CREATE UNIQUE INDEX erasures_by_seq ON tallystick.erasures USING btree (ledger_id, seq);
 CREATE INDEX erasures_pending ON tallystick.erasures USING btree (ledger_id, seq) WHERE (erased_at IS NULL);
+CREATE INDEX gated_records_by_deadline ON tallystick.gated_records USING btree (deadline) WHERE ((deadline IS NOT NULL) AND (state = ANY (ARRAY['CREATED'::text, 'ACTIVE'::text])));
+CREATE INDEX gated_records_by_performer ON tallystick.gated_records USING btree (ledger_id, performer_id, first_seq NULLS FIRST) WHERE (performer_id IS NOT NULL);
+CREATE INDEX gated_records_by_state ON tallystick.gated_records USING btree (ledger_id, state COLLATE "C", first_seq NULLS FIRST);
+CREATE INDEX gated_records_unverified ON tallystick.gated_records USING btree (verification_job NULLS FIRST, last_seq) WHERE ((state = 'SUBMITTED'::text) OR ((gate = 'auto'::text) AND (state = ANY (ARRAY['VERIFIED'::text, 'DISCREPANT'::text]))));
 CREATE INDEX idempotency_keys_by_seq ON tallystick.idempotency_keys USING btree (ledger_id, seq);
 CREATE UNIQUE INDEX ledger_closures_open ON tallystick.ledger_closures USING btree (ledger_id) WHERE (restored_seq IS NULL);
 CREATE UNIQUE INDEX ledger_faults_open ON tallystick.ledger_faults USING btree (ledger_id) WHERE (cleared_at IS NULL);
@@ -377,7 +424,6 @@ CREATE INDEX records_by_digest ON tallystick.records USING btree (hash_record_ex
 CREATE INDEX records_by_on_behalf_of ON tallystick.records USING btree (ledger_id, on_behalf_of, first_seq NULLS FIRST) WHERE (on_behalf_of IS NOT NULL);
 CREATE INDEX records_by_parent ON tallystick.records USING btree (ledger_id, parent_id, first_seq NULLS FIRST) WHERE (parent_id IS NOT NULL);
 CREATE UNIQUE INDEX records_by_seq ON tallystick.records USING btree (ledger_id, first_seq, item_index) NULLS NOT DISTINCT;
-CREATE INDEX records_by_state ON tallystick.records USING btree (ledger_id, state COLLATE "C", first_seq NULLS FIRST) WHERE (state <> 'RECORDED'::text);
 CREATE INDEX records_by_trace ON tallystick.records USING btree (ledger_id, substr(traceparent, 4, 32) COLLATE "C", first_seq NULLS FIRST) WHERE (traceparent IS NOT NULL);
 CREATE INDEX records_by_type ON tallystick.records USING btree (ledger_id, type COLLATE "C", first_seq NULLS FIRST) WHERE (first_seq >= 0);
 CREATE UNIQUE INDEX server_keys_current_note ON tallystick.server_keys USING btree (use) WHERE ((use = 'note'::text) AND (retired_at IS NULL));
@@ -428,11 +474,11 @@ begin
   left join lateral json_to_record(i.detail::json) d (name text, gated boolean, definition text) on true
   where i.outcome = 0 and i.kind = 'type-registered';
 
-  insert into erasures (ledger_id, subject_id, document, seq, reason)
-  select i.ledger_id, i.subject_id, d.document, i.seq, d.reason
+  insert into erasures (ledger_id, subject_id, document, document_seq, seq, reason)
+  select i.ledger_id, i.subject_id, d.document, d."documentSeq", i.seq, d.reason
   from unnest(ledger_ids, kinds, subject_ids, details, outcomes, seqs)
       i (ledger_id, kind, subject_id, detail, outcome, seq)
-  left join lateral json_to_record(i.detail::json) d (document text, reason text) on true
+  left join lateral json_to_record(i.detail::json) d (document text, "documentSeq" bigint, reason text) on true
   where i.outcome = 0 and i.kind = 'payload-erased';
 
   select count(*) into expected from unnest(kinds, outcomes) i (kind, outcome)
@@ -477,7 +523,7 @@ begin
   end if;
 end $function$;
 
-CREATE OR REPLACE FUNCTION tallystick.append_entries(ledger_ids uuid[], kinds text[], subject_ids uuid[], versions integer[], to_states text[], previous_leaves bytea[], actor_ids uuid[], key_ids uuid[], kids bytea[], recorded_ats timestamp with time zone[], leaves bytea[], envelopes bytea[], idempotency_hashes bytea[], request_salts bytea[], request_hashes bytea[], details text[], record_items integer[], record_ids uuid[], record_indexes integer[], record_types text[], record_digests bytea[], record_salts bytea[], record_payloads bytea[], record_on_behalf_of uuid[], record_occurred_ats timestamp with time zone[], record_traceparents text[], record_metadata bytea[], record_parents uuid[], record_reference_lists bytea[])
+CREATE OR REPLACE FUNCTION tallystick.append_entries(ledger_ids uuid[], kinds text[], subject_ids uuid[], versions integer[], to_states text[], previous_leaves bytea[], actor_ids uuid[], party_ids uuid[], key_ids uuid[], kids bytea[], recorded_ats timestamp with time zone[], leaves bytea[], envelopes bytea[], idempotency_hashes bytea[], request_salts bytea[], request_hashes bytea[], details text[], record_items integer[], record_ids uuid[], record_indexes integer[], record_types text[], record_digests bytea[], record_salts bytea[], record_payloads bytea[], record_on_behalf_of uuid[], record_occurred_ats timestamp with time zone[], record_traceparents text[], record_metadata bytea[], record_parents uuid[], record_reference_lists bytea[], gated_items integer[], gated_performers uuid[], gated_gates text[], gated_deadlines timestamp with time zone[], gated_max_revisions integer[], gated_tolerances bytea[], document_items integer[], document_names text[], document_subjects uuid[], document_digests bytea[], document_salts bytea[], document_contents bytea[])
  RETURNS bytea
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -488,6 +534,7 @@ CREATE OR REPLACE FUNCTION tallystick.append_entries(ledger_ids uuid[], kinds te
 AS $function$
 declare
   by_worker constant boolean := pg_has_role(session_user, 'tallystick_worker', 'member');
+  others bigint[];
   outcomes int2[];
   seqs bigint[];
   answer bytea;
@@ -504,18 +551,40 @@ begin
   -- In id order, so that two calls never wait for each other in a circle.
   perform from chain_heads h where h.ledger_id = any (ledger_ids) order by h.ledger_id for update;
 
+  -- Of each item of a pair, the place of the other one. Null for the API's login.
+  if by_worker and 'completion-verified' = any (kinds) then
+    select array_agg(case when p.follows then p.ix - 1 when p.leads then p.ix + 1 end order by p.ix)
+    into others
+    from (
+      select f.*, lead(f.follows) over (order by f.ix) as leads
+      from (
+        select i.ix, i.kind = 'verdict-rendered' and i.actor_id is null and lag(i.kind) over w = 'completion-verified'
+          and lag(i.ledger_id) over w = i.ledger_id and lag(i.subject_id) over w = i.subject_id
+          and lag(i.version) over w = i.version - 1 and lag(i.leaf) over w = i.previous_leaf as follows
+        from unnest(ledger_ids, kinds, subject_ids, versions, previous_leaves, actor_ids, leaves)
+          with ordinality i (ledger_id, kind, subject_id, version, previous_leaf, actor_id, leaf, ix)
+        window w as (order by i.ix)
+      ) f
+    ) p;
+  end if;
+
   with item as (
     select i.*, h.size as head_size, h.chain as head_chain, h.envelope_kid, h.closed,
       k.seq as first_seq, k.salt as first_salt, k.fingerprint as first_fingerprint,
-      r.state as from_state, r.version as from_version, r.last_seq, r.last_leaf,
+      o.place as other, o.place < i.ix as follows,
+      case when o.place < i.ix then to_states[o.place] else r.state end as from_state,
+      case when o.place < i.ix then i.version - 1 else r.version end as from_version,
+      case when o.place < i.ix then i.previous_leaf else r.last_leaf end as last_leaf,
+      r.last_seq, r.principal_id, r.performer_id, r.gate, r.deadline, r.revisions < r.max_revisions as may_revise,
       i.idempotency_hash is not null
         and row_number() over (partition by i.ledger_id, i.actor_id, i.idempotency_hash order by i.ix) > 1 as same_key,
       i.version is not null
         and row_number() over (partition by i.ledger_id, i.subject_id order by i.ix) > 1 as same_subject
-    from unnest(ledger_ids, kinds, subject_ids, versions, to_states, previous_leaves, actor_ids, key_ids, kids,
+    from unnest(ledger_ids, kinds, subject_ids, versions, to_states, previous_leaves, actor_ids, party_ids, key_ids, kids,
         recorded_ats, leaves, envelopes, idempotency_hashes, request_salts, request_hashes)
-      with ordinality i (ledger_id, kind, subject_id, version, to_state, previous_leaf, actor_id, key_id, kid,
+      with ordinality i (ledger_id, kind, subject_id, version, to_state, previous_leaf, actor_id, party_id, key_id, kid,
         recorded_at, leaf, envelope, idempotency_hash, request_salt, request_hash, ix)
+    cross join lateral (select others[i.ix] as place) o
     left join lateral (
       select c.size, c.chain, c.envelope_kid, c.closed from chain_heads c where c.ledger_id = i.ledger_id offset 0
     ) h on true
@@ -526,8 +595,9 @@ begin
     ) k on true
     -- A first event needs no look: the primary key of records refuses a second record of that id.
     left join lateral (
-      select x.state, x.version, x.last_seq, e.leaf as last_leaf
-      from records x join entries e on e.ledger_id = x.ledger_id and e.seq = x.last_seq
+      select x.state, x.version, x.last_seq, x.principal_id, x.performer_id, x.gate, x.deadline, x.revisions, x.max_revisions,
+        e.leaf as last_leaf
+      from gated_records x join entries e on e.ledger_id = x.ledger_id and e.seq = x.last_seq
       where i.version > 1 and x.ledger_id = i.ledger_id and x.record_id = i.subject_id
       offset 0
     ) r on true
@@ -542,13 +612,30 @@ begin
         when i.closed is distinct from 'restored' and i.kind = 'ledger-restored' then 3
         -- A step that the record has passed is decided at once: of many at once for one record only the first
         -- would be, call after call.
-        when i.same_key or (i.same_subject and i.version > coalesce(i.from_version, 0)) then 7
-        when k.kind is null or (k.worker_only and not by_worker) or k.record_event <> (i.version is not null) then 8
+        when i.same_key or (i.same_subject and i.follows is not true and i.version > coalesce(i.from_version, 0)) then 7
+        when k.kind is null or k.record_event <> (i.version is not null) then 8
+        -- What `system` says of a record, the worker says.
+        when (k.worker_only or (k.record_event and i.actor_id is null)) and not by_worker then 8
         when i.kid is distinct from i.envelope_kid then 6
         when k.record_event and not exists (
           select from record_transitions t
           where t.from_state = coalesce(i.from_state, '') and t.kind = i.kind and t.to_state = i.to_state) then 3
+        when i.kind = 'revision-requested' and not i.may_revise then 3
         when i.version <> coalesce(i.from_version, 0) + 1 or i.previous_leaf is distinct from i.last_leaf then 6
+        when i.version > 1 and case
+            when i.kind in ('completion-verified', 'record-expired') then i.actor_id is null
+            -- accepted where the rules pass, rejected where they fail
+            when i.kind = 'verdict-rendered' and i.gate = 'auto' then
+              i.actor_id is null and (i.from_state = 'VERIFIED') = (i.to_state = 'ACCEPTED')
+            when i.actor_id is null then false
+            when i.kind = 'record-activated' then
+              i.party_id <> i.principal_id and i.party_id = coalesce(i.performer_id, i.party_id)
+            when i.kind = 'completion-submitted' then i.party_id = i.performer_id
+            when i.kind = 'verdict-overturned' then i.party_id <> i.performer_id
+            else i.party_id = i.principal_id
+          end is not true then 12
+        when i.kind in ('record-activated', 'completion-submitted') and i.deadline <= clock_timestamp() then 11
+        when i.kind = 'record-expired' and (i.deadline is null or i.deadline > clock_timestamp()) then 11
         when abs(extract(epoch from i.recorded_at - clock_timestamp())) > 30 then 4
         else 0
       end as outcome
@@ -557,11 +644,13 @@ begin
     select d.*, d.head_size + row_number() over w - 1 as seq, chain_extend(d.leaf, d.head_chain) over w as chain
     from decided d
     where d.outcome = 0
+      and (d.other is null or d.other <> all (array(select x.ix from decided x where x.outcome <> 0)))
     window w as (partition by d.ledger_id order by d.ix)
   ), new_entries as (
     insert into entries (ledger_id, seq, kind, subject_id, version, prev_seq, actor_id, key_id, recorded_at,
       leaf, chain, envelope)
-    select ledger_id, seq, kind, subject_id, version, last_seq, actor_id, key_id, recorded_at, leaf, chain, envelope
+    select ledger_id, seq, kind, subject_id, version, case when follows then seq - 1 else last_seq end, actor_id, key_id,
+      recorded_at, leaf, chain, envelope
     from appended
   ), new_idempotency_keys as (
     insert into idempotency_keys (ledger_id, actor_id, key_hash, salt, fingerprint, seq)
@@ -569,9 +658,9 @@ begin
     from appended
     where idempotency_hash is not null
   ), new_records as (
-    insert into records (ledger_id, record_id, type, state, version, first_seq, last_seq, item_index, actor_id,
+    insert into records (ledger_id, record_id, type, first_seq, item_index, actor_id,
       on_behalf_of, occurred_at, traceparent, digest, salt, payload, metadata, parent_id, reference_list)
-    select a.ledger_id, n.record_id, n.type, a.to_state, 1, a.seq, a.seq, n.item_index, a.actor_id,
+    select a.ledger_id, n.record_id, n.type, a.seq, n.item_index, a.actor_id,
       n.on_behalf_of, n.occurred_at, n.traceparent, n.digest, n.salt, n.payload, n.metadata,
       n.parent_id, n.reference_list
     from unnest(record_items, record_ids, record_indexes, record_types, record_digests, record_salts,
@@ -581,28 +670,65 @@ begin
         parent_id, reference_list)
     join appended a on a.ix = n.item
   )
-  select array_agg(d.outcome order by d.ix), array_agg(coalesce(a.seq, d.first_seq, 0) order by d.ix),
-    string_agg(set_byte('\x00'::bytea, 0, d.outcome) || int8send(coalesce(a.seq, d.first_seq, 0))
+  select array_agg(o.outcome order by d.ix), array_agg(coalesce(a.seq, d.first_seq, 0) order by d.ix),
+    string_agg(set_byte('\x00'::bytea, 0, o.outcome) || int8send(coalesce(a.seq, d.first_seq, 0))
       || coalesce(a.chain, '\x0000000000000000000000000000000000000000000000000000000000000000'::bytea), '' order by d.ix)
   into outcomes, seqs, answer
-  from decided d left join appended a on a.ix = d.ix;
+  from decided d left join appended a on a.ix = d.ix
+  -- One of a pair whose other one was not to be appended.
+  cross join lateral (select case when d.outcome = 0 and a.ix is null then 7 else d.outcome end as outcome) o;
 
-  -- Steps of records that exist: none in a call that only notarizes.
-  if exists (select from unnest(versions) v where v > 1) then
-    update records r set state = i.to_state, version = i.version, last_seq = i.seq
-    from unnest(ledger_ids, subject_ids, to_states, versions, outcomes, seqs)
-      i (ledger_id, subject_id, to_state, version, outcome, seq)
-    where i.outcome = 0 and i.version > 1 and r.ledger_id = i.ledger_id and r.record_id = i.subject_id;
-  end if;
-
-  -- A first event without a record is a caller's fault, and would be found by nobody but an auditor.
+  -- An entry without the rows that it is about is a caller's fault, and would be found by nobody but an auditor.
   if (select count(*) from unnest(versions, outcomes) i (version, outcome) where i.outcome = 0 and i.version = 1)
     <> (select count(distinct n.item) from unnest(record_items) n (item) where outcomes[n.item] = 0) then
     raise exception 'an entry that begins records comes with them'
       using errcode = 'integrity_constraint_violation', constraint = 'entries_make_records';
   end if;
 
-  if exists (select from unnest(record_reference_lists) l where l is not null) then
+  -- Gated records: none in a call that only notarizes.
+  if 'record-created' = any (kinds) or cardinality(gated_items) > 0 then
+    insert into gated_records (ledger_id, record_id, first_seq, principal_id, performer_id, gate, deadline, max_revisions,
+      tolerances, state, version, last_seq)
+    select ledger_ids[n.item], subject_ids[n.item], seqs[n.item], party_ids[n.item], n.performer_id, n.gate, n.deadline,
+      n.max_revisions, n.tolerances, to_states[n.item], 1, seqs[n.item]
+    from unnest(gated_items, gated_performers, gated_gates, gated_deadlines, gated_max_revisions, gated_tolerances)
+      n (item, performer_id, gate, deadline, max_revisions, tolerances)
+    where outcomes[n.item] = 0;
+    if (select count(*) from unnest(kinds, outcomes) i (kind, outcome) where i.outcome = 0 and i.kind = 'record-created')
+      <> (select count(*) from unnest(gated_items) n (item) where outcomes[n.item] = 0) then
+      raise exception 'an entry that creates a gated record comes with its terms'
+        using errcode = 'integrity_constraint_violation', constraint = 'entries_make_gated_records';
+    end if;
+  end if;
+  if 2 <= any (versions) or cardinality(document_items) > 0 then
+    -- Twice for a pair: each of its steps is one.
+    for nth in 1 .. case when by_worker then 2 else 1 end loop
+      update gated_records r set state = i.to_state, version = i.version, last_seq = i.seq, verification_job = null,
+        performer_id = case when i.kind = 'record-activated' then i.party_id else r.performer_id end,
+        revisions = r.revisions + (i.kind = 'revision-requested')::int4
+      from (
+        select s.*, row_number() over (partition by s.ledger_id, s.subject_id order by s.version) as place
+        from unnest(ledger_ids, kinds, subject_ids, party_ids, to_states, versions, outcomes, seqs)
+          s (ledger_id, kind, subject_id, party_id, to_state, version, outcome, seq)
+        where s.outcome = 0 and s.version > 1
+      ) i
+      where i.place = nth and r.ledger_id = i.ledger_id and r.record_id = i.subject_id;
+    end loop;
+    insert into documents (ledger_id, seq, document, subject_id, digest, salt, content)
+    select ledger_ids[n.item], seqs[n.item], n.document, n.subject_id, n.digest, n.salt, n.content
+    from unnest(document_items, document_names, document_subjects, document_digests, document_salts, document_contents)
+      n (item, document, subject_id, digest, salt, content)
+    where outcomes[n.item] = 0;
+    if (select count(*) from unnest(kinds, outcomes) i (kind, outcome)
+        where i.outcome = 0 and i.kind in ('completion-submitted', 'completion-verified'))
+      <> (select count(*) from unnest(document_items, document_names) n (item, document)
+        where outcomes[n.item] = 0 and n.document in ('evidence', 'values')) then
+      raise exception 'a completion comes with its evidence, and its verification with the values'
+        using errcode = 'integrity_constraint_violation', constraint = 'entries_make_documents';
+    end if;
+  end if;
+
+  if num_nonnulls(variadic record_reference_lists) > 0 then
     insert into record_references (ledger_id, reference, first_seq, record_id)
     select distinct ledger_ids[n.item], reference, seqs[n.item], n.record_id
     from unnest(record_items, record_ids, record_reference_lists) n (item, record_id, reference_list)
@@ -611,7 +737,7 @@ begin
   end if;
 
   -- What administrative entries (no version) say about ledgers, agents and keys; details hold their columns as JSON.
-  if exists (select from unnest(versions) v where v is null) then
+  if array_position(versions, null) is not null then
     perform append_details(ledger_ids, kinds, subject_ids, details, outcomes, seqs);
   end if;
   -- Of a ledger-created that was refused nothing may stay.
@@ -711,6 +837,38 @@ begin
   return closed_ones;
 end $function$;
 
+CREATE OR REPLACE FUNCTION tallystick.documents_keep()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  if tg_op = 'INSERT' then
+    if new.content is not null and exists (
+      select from entries e
+      where e.ledger_id = new.ledger_id and e.seq = new.seq and case new.document
+          when 'evidence' then e.kind = 'completion-submitted'
+          when 'values' then e.kind = 'completion-verified'
+          else e.subject_id = new.subject_id
+            and e.kind in ('verdict-rendered', 'verdict-overturned', 'revision-requested', 'record-cancelled')
+        end) then
+      return new;
+    end if;
+  elsif (new.ledger_id, new.seq, new.document, new.subject_id, new.digest)
+      = (old.ledger_id, old.seq, old.document, old.subject_id, old.digest)
+    and old.erased_seq is null
+    and exists (
+      select from entries e where e.ledger_id = new.ledger_id and e.seq = new.erased_seq
+        and e.kind = 'payload-erased' and e.subject_id = new.subject_id)
+    and exists (
+      select from erasures x where x.ledger_id = new.ledger_id and x.subject_id = new.subject_id
+        and x.document = new.document and x.document_seq = new.seq and x.seq = new.erased_seq) then
+    return new;
+  end if;
+  raise exception 'a document comes with its entry, and goes with an erasure'
+    using errcode = 'integrity_constraint_violation', constraint = 'documents_keep';
+end $function$;
+
 CREATE OR REPLACE FUNCTION tallystick.entries_extend_chain()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -757,12 +915,91 @@ begin
   update erasures e set erased_at = now() where e.ledger_id = ledger and e.seq = at and e.erased_at is null
   returning * into erased;
   if not found then return false; end if;
+  if erased.document = 'payload' then
+    update records r set payload = null, salt = null, metadata = null, reference_list = null, payload_erased_seq = at
+    where r.ledger_id = ledger and r.record_id = erased.subject_id;
+    delete from record_references f where f.ledger_id = ledger and f.record_id = erased.subject_id;
+  else
+    update documents d set salt = null, content = null, erased_seq = at
+    where d.ledger_id = ledger and d.seq = erased.document_seq and d.document = erased.document;
+  end if;
   update idempotency_keys k set salt = null, fingerprint = null
-  from records r where r.ledger_id = ledger and r.record_id = erased.subject_id and k.ledger_id = ledger and k.seq = r.first_seq;
-  update records r set payload = null, salt = null, metadata = null, reference_list = null, payload_erased_seq = at
-  where r.ledger_id = ledger and r.record_id = erased.subject_id;
-  delete from record_references f where f.ledger_id = ledger and f.record_id = erased.subject_id;
+  where k.ledger_id = ledger and k.seq = erased.document_seq;
   return true;
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.find_replay(ledger uuid, actor uuid, key bytea, request_hash bytea)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  return (
+    select case when k.fingerprint = sha256(k.salt || request_hash) then k.seq else -1 end
+    from idempotency_keys k where k.ledger_id = ledger and k.actor_id = actor and k.key_hash = key);
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.gated_records_begin()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  if exists (
+    select from added a
+    left join lateral (
+      select true as known
+      from entries e join record_transitions t on t.kind = e.kind and t.from_state = '' and t.to_state = a.state
+      where e.ledger_id = a.ledger_id and e.seq = a.first_seq and e.kind = 'record-created' and e.subject_id = a.record_id
+      offset 0
+    ) entry on true
+    left join lateral (
+      select coalesce(r.on_behalf_of, r.actor_id) as party_id from records r
+      where r.ledger_id = a.ledger_id and r.record_id = a.record_id and r.first_seq = a.first_seq
+      offset 0
+    ) record on true
+    where entry.known is null or record.party_id is distinct from a.principal_id
+      or (a.version, a.last_seq, a.revisions, a.verification_job) is distinct from (1, a.first_seq, 0, null::uuid)
+  ) then
+    raise exception 'a gated record begins with the entry that creates it'
+      using errcode = 'integrity_constraint_violation', constraint = 'gated_records_begin';
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.gated_records_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  if exists (
+    select from before b
+    full join after a on a.ledger_id = b.ledger_id and a.record_id = b.record_id
+    left join lateral (
+      select e.kind from entries e
+      where e.ledger_id = a.ledger_id and e.seq = a.last_seq and e.subject_id = a.record_id
+        and e.version = a.version and e.prev_seq = b.last_seq
+      offset 0
+    ) step on true
+    where a.record_id is null or b.record_id is null
+      or (a.first_seq, a.principal_id, a.gate, a.deadline, a.max_revisions, a.tolerances)
+        is distinct from (b.first_seq, b.principal_id, b.gate, b.deadline, b.max_revisions, b.tolerances)
+      or ((a.state, a.version, a.last_seq, a.performer_id, a.revisions)
+          is distinct from (b.state, b.version, b.last_seq, b.performer_id, b.revisions)
+        and not (a.version = b.version + 1
+          and a.performer_id is not distinct from
+            case when step.kind = 'record-activated' then coalesce(b.performer_id, a.performer_id) else b.performer_id end
+          and a.revisions = b.revisions + (step.kind = 'revision-requested')::int4
+          and exists (
+            select from record_transitions t
+            where t.from_state = b.state and t.kind = step.kind and t.to_state = a.state)))
+  ) then
+    raise exception 'a gated record changes only by a known transition, explained by an entry'
+      using errcode = 'integrity_constraint_violation', constraint = 'gated_records_change';
+  end if;
+  return null;
 end $function$;
 
 CREATE OR REPLACE FUNCTION tallystick.idempotency_keys_change()
@@ -772,9 +1009,13 @@ CREATE OR REPLACE FUNCTION tallystick.idempotency_keys_change()
 AS $function$
 begin
   if (new.ledger_id, new.actor_id, new.key_hash, new.seq) = (old.ledger_id, old.actor_id, old.key_hash, old.seq)
-    and new.salt is null and exists (
-      select from records r join erasures e on e.ledger_id = r.ledger_id and e.subject_id = r.record_id
-      where r.ledger_id = old.ledger_id and r.first_seq = old.seq) then
+    and new.salt is null and (
+      exists (
+        select from records r join erasures e on e.ledger_id = r.ledger_id and e.subject_id = r.record_id
+          and e.document = 'payload' and e.document_seq = r.first_seq
+        where r.ledger_id = old.ledger_id and r.first_seq = old.seq)
+      or exists (select from documents d where d.ledger_id = old.ledger_id and d.seq = old.seq and d.erased_seq is not null)
+    ) then
     return new;
   end if;
   raise exception 'an idempotency key only loses its fingerprint, and only with an erasure'
@@ -789,21 +1030,21 @@ AS $function$
 begin
   if exists (
     select from (
-      select ledger_id, first_seq, state, case when item_index is null then record_id end as subject_id,
-        bool_and(version = 1 and last_seq = first_seq and payload is not null and payload_erased_seq is null)
+      select ledger_id, first_seq, case when item_index is null then record_id end as subject_id,
+        bool_and(payload is not null and payload_erased_seq is null)
           and coalesce(max(item_index) + 1, 1) = count(*) as fresh
-      from added group by 1, 2, 3, 4
+      from added group by 1, 2, 3
     ) a
     left join lateral (
       select true as known
       from entries e join record_transitions t on t.kind = e.kind and t.from_state = ''
-      where e.ledger_id = a.ledger_id and e.seq = a.first_seq and t.to_state = a.state
+      where e.ledger_id = a.ledger_id and e.seq = a.first_seq
         and case when e.kind = 'batch-notarized' then a.subject_id is null else e.subject_id = a.subject_id end
       offset 0
     ) entry on true
     where entry.known is null or not a.fresh
   ) then
-    raise exception 'a record begins with an entry that is about it and leads to its state'
+    raise exception 'a record begins with an entry that is about it'
       using errcode = 'integrity_constraint_violation', constraint = 'records_begin';
   end if;
   return null;
@@ -819,34 +1060,21 @@ begin
     select from before b
     full join after a on a.ledger_id = b.ledger_id and a.record_id = b.record_id
     left join lateral (
-      select e.kind from entries e
-      where e.ledger_id = a.ledger_id and e.seq = a.last_seq and e.subject_id = a.record_id
-        and e.version = a.version and e.prev_seq = b.last_seq
-      offset 0
-    ) step on true
-    left join lateral (
       select true as known from entries e
       where e.ledger_id = a.ledger_id and e.seq = a.payload_erased_seq and e.kind = 'payload-erased'
         and e.subject_id = a.record_id
       offset 0
     ) erasure on true
     where a.record_id is null or b.record_id is null
-      -- what a record is never changes
       or (a.type, a.first_seq, a.item_index, a.actor_id, a.on_behalf_of, a.occurred_at, a.traceparent, a.digest, a.parent_id)
         is distinct from
          (b.type, b.first_seq, b.item_index, b.actor_id, b.on_behalf_of, b.occurred_at, b.traceparent, b.digest, b.parent_id)
-      -- its documents may only become null, with the entry that says so
       or ((a.payload, a.salt, a.metadata, a.reference_list, a.payload_erased_seq)
           is distinct from (b.payload, b.salt, b.metadata, b.reference_list, b.payload_erased_seq)
         and not (b.payload_erased_seq is null and erasure.known is not null
           and a.payload is null and a.salt is null and a.metadata is null and a.reference_list is null))
-      -- its state moves as the table says, one version at a time
-      or ((a.state, a.version, a.last_seq) is distinct from (b.state, b.version, b.last_seq)
-        and not (a.version = b.version + 1 and exists (
-          select from record_transitions t
-          where t.from_state = b.state and t.kind = step.kind and t.to_state = a.state)))
   ) then
-    raise exception 'a record changes only by a known transition or an erasure, each explained by an entry'
+    raise exception 'a record changes only by an erasure, explained by an entry'
       using errcode = 'integrity_constraint_violation', constraint = 'records_change';
   end if;
   return null;
@@ -989,9 +1217,16 @@ CREATE TRIGGER chain_heads_no_truncate BEFORE TRUNCATE ON tallystick.chain_heads
 CREATE TRIGGER checkpoints_agree BEFORE INSERT ON tallystick.checkpoints FOR EACH ROW EXECUTE FUNCTION tallystick.checkpoints_agree();
 CREATE TRIGGER checkpoints_append_only BEFORE DELETE OR UPDATE ON tallystick.checkpoints FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER checkpoints_no_truncate BEFORE TRUNCATE ON tallystick.checkpoints FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
+CREATE TRIGGER documents_keep BEFORE INSERT OR UPDATE ON tallystick.documents FOR EACH ROW EXECUTE FUNCTION tallystick.documents_keep();
+CREATE TRIGGER documents_no_delete BEFORE DELETE ON tallystick.documents FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
+CREATE TRIGGER documents_no_truncate BEFORE TRUNCATE ON tallystick.documents FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER entries_append_only BEFORE DELETE OR UPDATE ON tallystick.entries FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER entries_extend_chain AFTER INSERT ON tallystick.entries REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION tallystick.entries_extend_chain();
 CREATE TRIGGER entries_no_truncate BEFORE TRUNCATE ON tallystick.entries FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
+CREATE TRIGGER gated_records_begin AFTER INSERT ON tallystick.gated_records REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION tallystick.gated_records_begin();
+CREATE TRIGGER gated_records_change AFTER UPDATE ON tallystick.gated_records REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION tallystick.gated_records_change();
+CREATE TRIGGER gated_records_no_delete BEFORE DELETE ON tallystick.gated_records FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
+CREATE TRIGGER gated_records_no_truncate BEFORE TRUNCATE ON tallystick.gated_records FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER idempotency_keys_change BEFORE UPDATE ON tallystick.idempotency_keys FOR EACH ROW EXECUTE FUNCTION tallystick.idempotency_keys_change();
 CREATE TRIGGER idempotency_keys_no_delete BEFORE DELETE ON tallystick.idempotency_keys FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER idempotency_keys_no_truncate BEFORE TRUNCATE ON tallystick.idempotency_keys FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
@@ -1004,10 +1239,12 @@ CREATE TRIGGER tree_tiles_grow BEFORE UPDATE ON tallystick.tree_tiles FOR EACH R
 
 -- Privileges that are not the owner's
 
-grant execute on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],integer[],uuid[],integer[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[],uuid[],bytea[]) to tallystick_api;
-grant execute on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],integer[],uuid[],integer[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[],uuid[],bytea[]) to tallystick_worker;
+grant update on column tallystick.gated_records.verification_job to tallystick_worker;
+grant execute on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],uuid[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],integer[],uuid[],integer[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[],uuid[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[]) to tallystick_api;
+grant execute on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],uuid[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],integer[],uuid[],integer[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[],uuid[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[]) to tallystick_worker;
 grant execute on function tallystick.close_restored_ledgers(uuid[],bigint[],bytea[],bigint[]) to tallystick_worker;
 grant execute on function tallystick.erase_document(uuid,bigint) to tallystick_worker;
+grant execute on function tallystick.find_replay(uuid,uuid,bytea,bytea) to tallystick_api;
 grant execute on function tallystick.replace_key_secrets(uuid,uuid,bytea[],bytea[],bytea[],timestamp with time zone[]) to tallystick_api;
 grant execute on function tallystick.request_audit(uuid,uuid,uuid) to tallystick_api;
 grant execute on function tallystick.request_audit(uuid,uuid,uuid) to tallystick_worker;
@@ -1031,6 +1268,8 @@ grant select on table tallystick.chain_heads to tallystick_api;
 grant select on table tallystick.chain_heads to tallystick_worker;
 grant select on table tallystick.checkpoints to tallystick_api;
 grant insert, select on table tallystick.checkpoints to tallystick_worker;
+grant select on table tallystick.documents to tallystick_api;
+grant select on table tallystick.documents to tallystick_worker;
 grant select on table tallystick.entries to tallystick_api;
 grant select on table tallystick.entries to tallystick_worker;
 grant select on table tallystick.entry_kinds to tallystick_api;
@@ -1039,6 +1278,8 @@ grant select on table tallystick.envelope_key_secrets to tallystick_api;
 grant select on table tallystick.envelope_key_secrets to tallystick_worker;
 grant select on table tallystick.erasures to tallystick_api;
 grant select on table tallystick.erasures to tallystick_worker;
+grant select on table tallystick.gated_records to tallystick_api;
+grant select on table tallystick.gated_records to tallystick_worker;
 grant select on table tallystick.idempotency_keys to tallystick_worker;
 grant select on table tallystick.ledger_closures to tallystick_api;
 grant select on table tallystick.ledger_closures to tallystick_worker;

@@ -13,6 +13,7 @@ import { checkpointRoutes } from './http/routes/checkpoints.ts'
 import { docsRoutes } from './http/routes/docs.ts'
 import { entryRoutes } from './http/routes/entries.ts'
 import { erasureRoutes } from './http/routes/erasures.ts'
+import { gatedRecordRoutes } from './http/routes/gated-records.ts'
 import { healthRoutes } from './http/routes/health.ts'
 import { keyDocumentRoutes } from './http/routes/key-document.ts'
 import { keyRoutes } from './http/routes/keys.ts'
@@ -68,6 +69,7 @@ export function buildApp(deps: Deps): FastifyInstance {
   rateLimitRoutes(app, deps)
   typeRoutes(app, deps)
   recordRoutes(app, deps)
+  gatedRecordRoutes(app, deps)
   erasureRoutes(app, deps)
   recordReadRoutes(app, deps)
   entryRoutes(app, deps)

@@ -3,14 +3,17 @@ import type { Logger } from 'pino'
 import { Appender } from './append/appender.ts'
 import { type Config, required } from './config.ts'
 import { checkLogin } from './db/logins.ts'
+import { Lookups } from './db/lookups.ts'
 import { checkSchema } from './db/migrate.ts'
 import { openReadPool, openSearchPool, openWritePool } from './db/pools.ts'
 import { findEnvelopeKid, getNoteKey, listServerKeySecrets, type ServerKey } from './db/server-keys.ts'
+import { readFindKey } from './db/signed-entries.ts'
 import { type Entropy, makeEntropy } from './entropy.ts'
 import { openLog } from './log.ts'
 import { makeAppendObserver, watchQueue } from './metrics/appender.ts'
 import { Metrics } from './metrics/metrics.ts'
 import type { Signer } from './proof/crypto.ts'
+import { EnvelopeKeys } from './signing/envelope-keys.ts'
 import { type MasterKey, makeMasterKey } from './signing/master-key.ts'
 import { makeEd25519Signer, nativeProviders } from './signing/native.ts'
 import { Signers } from './signing/signers.ts'
@@ -28,8 +31,10 @@ export type Deps = {
   readonly operatorKey: string | null
   readonly readPool: pg.Pool
   readonly searchPool: pg.Pool
+  readonly lookups: Lookups
   readonly writePool: pg.Pool
   readonly signers: Signers
+  readonly envelopeKeys: EnvelopeKeys
   readonly noteKey: ServerKey
   readonly keyMac: KeyMac
   readonly callers: CallerCache
@@ -72,8 +77,10 @@ export async function openDeps(
       operatorKey: config.operatorKey,
       readPool,
       searchPool,
+      lookups: new Lookups(readPool),
       writePool,
       signers,
+      envelopeKeys: new EnvelopeKeys(() => readFindKey(readPool)),
       noteKey: await getNoteKey(readPool),
       keyMac,
       callers: new CallerCache({ readPool, now, keyMac, log }),
@@ -90,7 +97,7 @@ export async function openDeps(
   }
 }
 
-function openSigners(pool: pg.Pool, masterKey: MasterKey, now: () => number): Signers {
+export function openSigners(pool: pg.Pool, masterKey: MasterKey, now: () => number): Signers {
   return new Signers({
     loadSigners: () => loadSigners(pool, masterKey),
     findEnvelopeKid: (ledgerId) => findEnvelopeKid(pool, ledgerId),

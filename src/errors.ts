@@ -85,6 +85,18 @@ export const ERROR_CODES = {
     'no',
     '`path` names the place in the payload, `detail` what the type wants there',
   ],
+  evidence_invalid: [
+    422,
+    'The evidence is not as its type wants it',
+    'no',
+    '`path` names the place in the evidence, `detail` what the type wants there',
+  ],
+  not_gated: [
+    422,
+    'Records of this type are notarized, not gated',
+    'no',
+    'leave out the terms, or use a type with an evidence schema',
+  ],
   schema_too_costly: [
     422,
     'Validating the document takes too many steps',
@@ -136,11 +148,29 @@ export const ERROR_CODES = {
   name_taken: [409, 'The ledger has another one of this name', 'no', 'choose another name'],
   already_ended: [409, 'It has been ended before', 'no', 'nothing: it is disabled, revoked or erased'],
   checkpoint_pending: [409, 'No checkpoint covers this yet', 'yes', 'ask again in a second'],
+  not_entitled: [
+    403,
+    'The step is another agent’s',
+    'no',
+    '`role` names whose: use a key of that agent, or name it in `onBehalfOf`',
+  ],
+  version_mismatch: [
+    412,
+    'The record has another version than `If-Match` names',
+    'no',
+    'read the record, then decide: `version` and `state` say where it stands',
+  ],
   state_conflict: [
     409,
     'The state of things does not allow this',
     'maybe',
-    'read what is there, then decide',
+    'read what is there, then decide; of a record, `nextEvents` says what its state allows',
+  ],
+  deadline_passed: [
+    409,
+    'The deadline of the record has passed',
+    'no',
+    'nothing: the record expires; create another one',
   ],
   // The server
   overloaded: [
@@ -166,6 +196,12 @@ export const ERROR_CODES = {
     'The connection to the database was lost before it answered',
     'maybe',
     'retry with the same `Idempotency-Key`; without one, look first',
+  ],
+  integrity_fault: [
+    500,
+    'The database contradicts what was signed',
+    'no',
+    'tell the operator the `requestId`: nothing was written, and nothing should be believed of the record until he has looked',
   ],
   internal_error: [500, 'An internal error', 'no', 'tell the operator the `requestId`'],
 } as const satisfies Record<string, readonly [status: number, title: string, retry: Retry, advice: string]>

@@ -23,6 +23,8 @@ export const REFERENCES_MAX = 16
 export const REFERENCE_CHARS_MAX = 256
 export const REFERENCES_BYTES_MAX = 4 * 1024
 export const PARENT_DEPTH_MAX = 16
+export const GATED_REVISIONS_DEFAULT = 3
+export const GATED_REVISIONS_MAX = 100
 
 // Searches: what one request may look at (src/db/search-records.ts). A page that reaches it ends there.
 export const SEARCH_CANDIDATES_MAX = 5_000
@@ -45,6 +47,10 @@ export const PATTERN_CHARS_MAX = 256
 export const PATTERN_INSTRUCTIONS_MAX = 1_000
 export const TYPE_RULES_MAX = 256
 export const RULE_VALUES_MAX = 256
+/** What a record sets, in canonical form: signed with its creation. */
+export const TOLERANCES_BYTES_MAX = 16 * 1024
+/** Of one value in the document of compared values; of a longer one it has the size. */
+export const RULE_VALUE_BYTES_MAX = 1_024
 /** A step is 5 to 18 ns of the processor: at most 10 ms for the largest document. */
 export const VALIDATION_STEPS_BASE = 20_000
 export const VALIDATION_STEPS_PER_BYTE = 8
@@ -86,6 +92,9 @@ export const READY_ANSWER_TIMEOUT_MS = 2_000
 export const WRITE_CONNECTIONS_MAX = 3
 export const READ_CONNECTIONS_MAX = 8
 export const JOB_CONNECTIONS_MAX = 2
+/** Look-ups of records by id that share a query, and how many such queries are under way (src/db/coalescer.ts). */
+export const LOOKUPS_PER_QUERY_MAX = 64
+export const LOOKUP_QUERIES_MAX = 2
 export const READ_STATEMENT_TIMEOUT_MS = 30_000
 
 // Rate limits
@@ -123,7 +132,33 @@ export const CHECKPOINT_AGE_MS_MIN = 1_000
 export const CHECKPOINT_LEDGERS_PER_ROUND = 500
 export const TREE_ENTRIES_PER_STEP = 65_536
 
+// Verification of completions
+/** Half of it is what a completion waits on average, on a machine with nothing else to do. */
+export const COMPLETION_ENQUEUE_EVERY_MS = 50
+export const COMPLETIONS_PER_ROUND = 512
+export const COMPLETIONS_PER_BATCH = 128
+/** While one waits for the database the other one computes. */
+export const COMPLETION_BATCHES_AT_ONCE = 2
+/** For a type that its ledger's share of the time has not compiled yet: the others of the batch don't wait longer. */
+export const COMPLETION_TYPE_WAIT_MS_MAX = 500
+export const COMPLETION_SWEEP_EVERY_MS = 2_000
+/** A batch is at work for half a second at most; whose job takes longer is enqueued again, because its worker may be gone. */
+export const COMPLETION_JOB_MS_MAX = 5_000
+export const COMPLETIONS_PER_SWEEP = 5_000
+
+// Expiry
+export const EXPIRY_EVERY_MS = 500
+export const EXPIRIES_PER_ROUND = 256
+/** Closed ledgers keep what is overdue: passing over it takes no more than this share of the time. */
+export const EXPIRY_TIME_SHARE_MAX = 0.25
+/** A refused one is looked at again after this, because what is refused is a fault that somebody may mend. */
+export const EXPIRY_REFUSED_PAUSE_MS = 60_000
+/** How many are remembered to be refused; of more, the oldest are looked at anew. */
+export const EXPIRIES_REFUSED_MAX = 10_000
+
 // Erasure
+/** What an erasure lists of the record's other documents: three a round, and the routes let a record have 101 rounds. */
+export const ERASABLE_LISTED_MAX = 400
 export const ERASURE_EVERY_MS = 1_000
 export const ERASURES_PER_ROUND = 100
 /** A refused one is looked at again after this, because what is refused is a fault that somebody may mend. */
@@ -154,6 +189,8 @@ export const ENTRY_FOLLOWER_LEDGERS_PER_ROUND = 500
 export const ENTRY_FOLLOWER_ENTRIES_PER_SPAN = 8_192
 export const FAULT_REASON_CHARS_MAX = 1_000
 export const JOB_POLL_SECONDS = 1
+/** How often jobs that are done are deleted, once they are old enough; by default once a day. */
+export const JOB_DELETION_EVERY_SECONDS = 120
 export const AUDIT_ENQUEUE_EVERY_MS = 1_000
 export const AUDITS_PER_ROUND = 100
 export const AUDIT_PROGRESS_EVERY_MS = 1_000

@@ -21,7 +21,7 @@ const steps: Step[] = [
     run: () => command(process.execPath, ['tools/dump-schema.ts', '--check']),
   },
   {
-    name: 'docs/access.md, docs/errors.md',
+    name: 'docs/access.md, docs/errors.md, docs/lifecycle.md',
     run: () => command(process.execPath, ['tools/generate-docs.ts', '--check']),
   },
   { name: 'README and docs', run: async () => checkDocs(ROOT).join('\n') || null },

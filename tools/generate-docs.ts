@@ -1,8 +1,8 @@
 /*
  * npm run docs [-- --check]
  *
- * Writes the pages that the application itself knows best: docs/access.md and docs/errors.md. With --check it writes nothing
- * and fails where a page differs.
+ * Writes the pages that the application itself knows best: docs/access.md, docs/errors.md and docs/lifecycle.md. With --check it
+ * writes nothing and fails where a page differs.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,6 +11,7 @@ import { openDeps } from '../src/deps.ts'
 import { ERROR_CODES } from '../src/errors.ts'
 import { SCOPES } from '../src/tenancy/scopes.ts'
 import { startScratch } from '../test/helpers/scratch.ts'
+import { lifecyclePage } from './lifecycle-page.ts'
 
 const DOCS = join(import.meta.dirname, '..', 'docs')
 const MADE_BY = '<!-- Made by `npm run docs`; not to be edited. -->'
@@ -25,7 +26,11 @@ type Route = { readonly name: string } & Operation
 
 if (import.meta.main) {
   const routes = listRoutes(await readOpenApi())
-  const pages = { 'access.md': accessPage(routes), 'errors.md': errorsPage() }
+  const pages = {
+    'access.md': accessPage(routes),
+    'errors.md': errorsPage(),
+    'lifecycle.md': page('Lifecycle', lifecyclePage()),
+  }
   const isCheck = process.argv.includes('--check')
   for (const [file, text] of Object.entries(pages)) {
     if (!isCheck) writeFileSync(join(DOCS, file), text)

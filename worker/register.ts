@@ -5,19 +5,33 @@ import { type ScheduleAuditsDeps, scheduleAudits } from '../src/audit/schedule-a
 import { type PublishDeps, publishCheckpoints } from '../src/checkpoints/publish.ts'
 import type { RestoredLedgers } from '../src/checkpoints/restored-ledgers.ts'
 import { type ErasureDeps, makeErasureRound } from '../src/erasure/carry-out.ts'
+import { type ExpireDeps, makeExpiryRound } from '../src/expiry/expire-records.ts'
 import type { Follower } from '../src/follow/loop.ts'
 import {
   AUDIT_ENQUEUE_EVERY_MS,
   AUDIT_SCHEDULE_CRON,
   CHECKPOINT_EVERY_MS,
+  COMPLETION_BATCHES_AT_ONCE,
+  COMPLETION_ENQUEUE_EVERY_MS,
+  COMPLETION_SWEEP_EVERY_MS,
+  COMPLETIONS_PER_BATCH,
   ENTRY_FOLLOWER_EVERY_MS,
   ENTRY_FOLLOWER_TIME_SHARE_MAX,
   ERASURE_EVERY_MS,
+  EXPIRY_EVERY_MS,
+  EXPIRY_TIME_SHARE_MAX,
   RESTORED_EVERY_MS,
   ROTATION_EVERY_MS,
 } from '../src/limits.ts'
 import { type RotateDeps, rotateKeys } from '../src/rotation/rotate-keys.ts'
+import {
+  type EnqueueCompletionsDeps,
+  enqueueCompletions,
+  releaseCompletions,
+} from '../src/verification/enqueue-completions.ts'
+import type { VerifyCompletionsDeps } from '../src/verification/verify-completions.ts'
 import { auditJob } from './jobs/audit.ts'
+import { verifyCompletionJobs } from './jobs/verify-completion.ts'
 import { type QueueWork, queueWork } from './work-queues.ts'
 
 /** All background work that is done in rounds, one row each. */
@@ -26,6 +40,8 @@ export function registerFollowers(
     ErasureDeps &
     RotateDeps &
     EnqueueAuditsDeps &
+    EnqueueCompletionsDeps &
+    ExpireDeps &
     FollowEntriesDeps & { readonly restored: RestoredLedgers },
 ): Follower[] {
   return [
@@ -45,13 +61,27 @@ export function registerFollowers(
       timeShareMax: ENTRY_FOLLOWER_TIME_SHARE_MAX,
       step: () => followEntries(deps),
     },
+    { name: 'completions', everyMs: COMPLETION_ENQUEUE_EVERY_MS, step: () => enqueueCompletions(deps) },
+    { name: 'lost-completions', everyMs: COMPLETION_SWEEP_EVERY_MS, step: () => releaseCompletions(deps) },
+    {
+      name: 'expiry',
+      everyMs: EXPIRY_EVERY_MS,
+      timeShareMax: EXPIRY_TIME_SHARE_MAX,
+      step: makeExpiryRound(deps),
+    },
     { name: 'audits', everyMs: AUDIT_ENQUEUE_EVERY_MS, step: () => enqueueAudits(deps) },
   ]
 }
 
 /** All background work that is done in jobs, one row each; how they are retried: src/jobs/queues.ts. */
-export function registerQueues(deps: AuditDeps & ScheduleAuditsDeps): QueueWork[] {
+export function registerQueues(deps: AuditDeps & ScheduleAuditsDeps & VerifyCompletionsDeps): QueueWork[] {
   return [
+    queueWork({
+      queue: 'verify-completion',
+      concurrency: COMPLETION_BATCHES_AT_ONCE,
+      batchSize: COMPLETIONS_PER_BATCH,
+      handleBatch: verifyCompletionJobs(deps),
+    }),
     queueWork({ queue: 'audit', concurrency: 1, handle: auditJob(deps) }),
     queueWork({
       queue: 'audit-schedule',

@@ -1,19 +1,33 @@
 import type pg from 'pg'
-import type { JobWithMetadata, PgBoss } from 'pg-boss'
+import type { JobResult, JobWithMetadata, PgBoss } from 'pg-boss'
 import type { Logger } from 'pino'
 import { openJobs } from '../src/db/job-queues.ts'
 import { openJobPool } from '../src/db/pools.ts'
 import { PAYLOADS, type Payload, QUEUES, type QueueName } from '../src/jobs/queues.ts'
 import { JOB_POLL_SECONDS } from '../src/limits.ts'
 
-/** A queue that somebody works on: one job at a time each of `concurrency`. */
+/** A queue that somebody works on: each of `concurrency` does one job, or one batch, at a time. */
 export type QueueWork<Q extends QueueName = QueueName> = {
   readonly queue: Q
   readonly concurrency: number
   /** When the clock enqueues a job, in UTC; absent: never. */
   readonly cron?: string
+} & (SingleWork<Q> | BatchWork<Q>)
+
+type SingleWork<Q extends QueueName> = {
   readonly handle: (payload: Payload<Q>, job: HandledJob) => Promise<unknown>
 }
+
+/** Where there are many small jobs. `handleBatch` answers one outcome a job, in order; when it throws, all of them have failed. */
+type BatchWork<Q extends QueueName> = {
+  readonly batchSize: number
+  readonly handleBatch: (payloads: readonly Payload<Q>[]) => Promise<readonly JobOutcome[]>
+}
+
+/** `failed` is retried as the queue's rules say; `deadletter` is given up at once. */
+export type JobOutcome =
+  | { readonly status: 'completed' }
+  | { readonly status: 'failed' | 'deadletter'; readonly error: Error }
 
 export type HandledJob = { readonly id: string; readonly signal: AbortSignal }
 
@@ -63,22 +77,78 @@ function sparingly(say: (error: Error) => void): (error: Error) => void {
   }
 }
 
-export async function workQueues(boss: PgBoss, rows: readonly QueueWork[], log: Logger): Promise<void> {
+/** Returns, by queue, what wakes those who work on it: they look for jobs each second, or when they are told. */
+export async function workQueues(
+  boss: PgBoss,
+  rows: readonly QueueWork[],
+  log: Logger,
+): Promise<ReadonlyMap<QueueName, () => void>> {
+  const wakers = new Map<QueueName, () => void>()
   for (const row of rows) {
     if (row.cron !== undefined) await boss.schedule(row.queue, row.cron, {}, { tz: 'UTC' })
-    await boss.work(
-      row.queue,
-      { localConcurrency: row.concurrency, includeMetadata: true, pollingIntervalSeconds: JOB_POLL_SECONDS },
-      async ([job]) => {
-        await handleJob(row, job!, log)
-      },
-    )
+    const worker =
+      'handleBatch' in row ? await workInBatches(boss, row, log) : await workOneByOne(boss, row, log)
+    wakers.set(row.queue, () => boss.notifyWorker(worker))
   }
+  return wakers
+}
+
+function workOneByOne(boss: PgBoss, row: QueueWork & SingleWork<QueueName>, log: Logger): Promise<string> {
+  return boss.work(
+    row.queue,
+    { localConcurrency: row.concurrency, includeMetadata: true, pollingIntervalSeconds: JOB_POLL_SECONDS },
+    async ([job]) => {
+      await handleJob(row, job!, log)
+    },
+  )
+}
+
+/** Full batches follow each other without a pause. */
+function workInBatches(boss: PgBoss, row: QueueWork & BatchWork<QueueName>, log: Logger): Promise<string> {
+  return boss.work(
+    row.queue,
+    {
+      localConcurrency: row.concurrency,
+      includeMetadata: true,
+      pollingIntervalSeconds: JOB_POLL_SECONDS,
+      batchSize: row.batchSize,
+      burstWhenBatchFull: true,
+      perJobResults: true,
+    },
+    (jobs) => handleJobs(row, jobs, log),
+  )
+}
+
+/** So one bad job fails alone. */
+async function handleJobs(
+  { queue, handleBatch }: QueueWork & BatchWork<QueueName>,
+  jobs: readonly JobWithMetadata<unknown>[],
+  log: Logger,
+): Promise<JobResult[]> {
+  let outcomes: readonly JobOutcome[]
+  try {
+    outcomes = await handleBatch(jobs.map(({ data }) => PAYLOADS[queue].parse(data) as Payload<QueueName>))
+  } catch (error) {
+    log.warn({ err: error, queue, jobs: jobs.length }, 'a batch of jobs failed')
+    return jobs.map(({ id }) => ({ id, status: 'failed', output: error }))
+  }
+  return jobs.map((job, i) => {
+    const outcome = outcomes[i]!
+    if (outcome.status === 'completed') return { id: job.id, status: 'completed' }
+    const details = { err: outcome.error, queue, job: job.id, payload: job.data }
+    if (outcome.status === 'deadletter') log.error(details, 'a job is given up: it is a dead letter now')
+    else log.warn({ ...details, attempt: attemptOf(queue, job) }, 'a job failed')
+    return { id: job.id, status: outcome.status, output: outcome.error }
+  })
+}
+
+function attemptOf(queue: QueueName, { retryCount }: JobWithMetadata<unknown>): string {
+  return `${retryCount + 1} of ${QUEUES[queue].retryLimit + 1}`
 }
 
 /** What throws is retried by pg-boss, as the queue's rules say, and in the end becomes a dead letter. */
 async function handleJob(
-  { queue, handle }: QueueWork,
+  { queue, handle }: QueueWork & SingleWork<QueueName>,
   job: JobWithMetadata<unknown>,
   log: Logger,
 ): Promise<void> {
@@ -86,8 +156,7 @@ async function handleJob(
     const payload = PAYLOADS[queue].parse(job.data) as Payload<QueueName>
     await handle(payload, job)
   } catch (error) {
-    const attempt = `${job.retryCount + 1} of ${QUEUES[queue].retryLimit + 1}`
-    log.warn({ err: error, queue, job: job.id, attempt }, 'a job failed')
+    log.warn({ err: error, queue, job: job.id, attempt: attemptOf(queue, job) }, 'a job failed')
     throw error
   }
 }

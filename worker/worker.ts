@@ -10,10 +10,13 @@ import { checkLogin } from '../src/db/logins.ts'
 import { checkSchema } from '../src/db/migrate.ts'
 import { openReadPool } from '../src/db/pools.ts'
 import { getNoteKeySecret } from '../src/db/server-keys.ts'
-import { loadSigners } from '../src/deps.ts'
+import { readFindKey } from '../src/db/signed-entries.ts'
+import { loadSigners, openSigners } from '../src/deps.ts'
 import { makeEntropy } from '../src/entropy.ts'
 import { RefusedErasures } from '../src/erasure/refused-erasures.ts'
 import { runFollower } from '../src/follow/loop.ts'
+import { Refused } from '../src/follow/refused.ts'
+import { EXPIRIES_REFUSED_MAX, EXPIRY_REFUSED_PAUSE_MS } from '../src/limits.ts'
 import { openLog } from '../src/log.ts'
 import { watchAudits } from '../src/metrics/audits.ts'
 import {
@@ -24,9 +27,17 @@ import {
 } from '../src/metrics/followers.ts'
 import { withMetrics } from '../src/metrics/listen.ts'
 import { Metrics } from '../src/metrics/metrics.ts'
+import {
+  makeExpiryObserver,
+  makeVerificationObserver,
+  watchExpiry,
+  watchVerification,
+} from '../src/metrics/verification.ts'
 import { runProcess, type Service } from '../src/run-process.ts'
+import { EnvelopeKeys } from '../src/signing/envelope-keys.ts'
 import { type MasterKey, makeMasterKey } from '../src/signing/master-key.ts'
 import { makeEd25519Signer, nativeProviders } from '../src/signing/native.ts'
+import { TypeRegistry } from '../src/types/type-registry.ts'
 import { registerFollowers, registerQueues } from './register.ts'
 import { openQueues, workQueues } from './work-queues.ts'
 
@@ -69,11 +80,11 @@ async function startWork(base: Base): Promise<Service> {
   const { log, metrics, closers } = base
   const stop = new AbortController()
   const deps = await openWorkDeps(base, stop.signal)
-  const followers = registerFollowers(deps)
   const queues = registerQueues(deps)
+  const wakers = await workQueues(deps.boss, queues, log)
+  const followers = registerFollowers({ ...deps, wakeVerification: wakers.get('verify-completion')! })
   const names = { followers: followers.map(({ name }) => name), queues: queues.map(({ queue }) => queue) }
   log.info(names, 'the worker follows the chains')
-  await workQueues(deps.boss, queues, log)
   const observe = makeFollowerObserver(metrics)
   const running = Promise.all(followers.map((follower) => runFollower(follower, log, stop.signal, observe)))
   return {
@@ -103,6 +114,14 @@ async function openWorkDeps(
   watchErasures(metrics, pool, refusedErasures)
   const unverified = new FaultyLedgers(Date.now)
   watchAudits(metrics, pool, unverified)
+  const refusedExpiries = new Refused(Date.now, {
+    pauseMs: EXPIRY_REFUSED_PAUSE_MS,
+    itemsMax: EXPIRIES_REFUSED_MAX,
+  })
+  watchExpiry(metrics, pool, refusedExpiries)
+  watchVerification(metrics, pool)
+  const signers = openSigners(pool, masterKey, Date.now)
+  await signers.load()
   const queues = await openQueues(url, log)
   closers.push(() => queues.close())
   metrics.watchPool('jobs', queues.pool)
@@ -123,6 +142,12 @@ async function openWorkDeps(
     unmoved: new FaultyLedgers(Date.now),
     unverified,
     refusedErasures,
+    refusedExpiries,
+    signers,
+    envelopeKeys: new EnvelopeKeys(() => readFindKey(pool)),
+    types: new TypeRegistry({ readPool: pool }),
+    observeVerification: makeVerificationObserver(metrics),
+    observeExpiry: makeExpiryObserver(metrics),
     boss: queues.boss,
     verifier,
   }

@@ -81,6 +81,10 @@ function refusal(reason: RefusalReason): Error {
   switch (reason) {
     case 'state':
       return new ApiError('state_conflict', 'the state of the record does not allow this')
+    case 'party':
+      return new ApiError('not_entitled', 'this step is another agent’s')
+    case 'deadline':
+      return new ApiError('deadline_passed', 'nothing was written: the record’s deadline has passed')
     case 'clock':
       return new ApiError(
         'clock_skew',

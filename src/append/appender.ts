@@ -224,7 +224,7 @@ function isAdministrative(entry: EntryRow): boolean {
 }
 
 function bytesOf(entry: EntryRow): number {
-  let bytes = entry.envelope.length
+  let bytes = entry.envelope.length + (entry.document?.content.length ?? 0)
   for (const record of entry.records) bytes += record.payload.length + (record.metadata?.length ?? 0)
   return bytes
 }

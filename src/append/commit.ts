@@ -17,7 +17,7 @@ export type AppendOutcome =
   | { readonly status: 'failed'; readonly error: Error }
   | { readonly status: 'unknown'; readonly error: Error }
 
-export type RefusalReason = 'state' | 'clock' | 'ledger' | 'kind' | 'frozen' | 'closed'
+export type RefusalReason = 'state' | 'clock' | 'ledger' | 'kind' | 'frozen' | 'closed' | 'deadline' | 'party'
 
 /**
  * Commits one batch: one connection, one round trip, one transaction. Returns one outcome per entry, in
@@ -108,5 +108,9 @@ function toOutcome(answer: AppendAnswer): AppendOutcome {
       return { status: 'refused', reason: 'frozen' }
     case 'refused_closed':
       return { status: 'refused', reason: 'closed' }
+    case 'refused_deadline':
+      return { status: 'refused', reason: 'deadline' }
+    case 'refused_party':
+      return { status: 'refused', reason: 'party' }
   }
 }

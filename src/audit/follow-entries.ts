@@ -8,7 +8,8 @@ import {
   tryLockAuditCursor,
   useSnapshot,
 } from '../db/audit-cursors.ts'
-import { type AuditedLedger, getAuditedLedger, listServerKeys, type SeqRange } from '../db/ledger-snapshot.ts'
+import { type AuditedLedger, getAuditedLedger, listServerKeys } from '../db/audited-rows.ts'
+import type { SeqRange } from '../db/ledger-snapshot.ts'
 import { withTransaction } from '../db/transaction.ts'
 import {
   ENTRY_FOLLOWER_ENTRIES_PER_SPAN,

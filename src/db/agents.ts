@@ -15,19 +15,24 @@ const SELECT_AGENTS = `select a.agent_id, a.name, r.recorded_at as registered_at
   join tallystick.entries r on r.ledger_id = a.ledger_id and r.seq = a.registered_seq
   left join tallystick.entries d on d.ledger_id = a.ledger_id and d.seq = a.disabled_seq`
 
-/** Which of `agentIds` are agents of the ledger, as lower-case hex, and whether each is disabled. */
-export async function findAgents(
-  pool: pg.Pool,
-  ledgerId: Uint8Array,
-  agentIds: Uint8Array[],
-): Promise<Map<string, { readonly disabled: boolean }>> {
-  const { rows } = await pool.query<{ agent_id: string; disabled: boolean }>({
-    name: 'find_agents',
-    text: `select agent_id, disabled_seq is not null as disabled from tallystick.agents
-      where ledger_id = $1 and agent_id = any ($2::uuid[])`,
-    values: [toUuid(ledgerId), agentIds.map(toUuid)],
+/** Which agent of which ledger; ids as Postgres writes uuids. */
+export type AgentKey = { readonly ledgerId: string; readonly agentId: string }
+export type AgentStanding = 'active' | 'disabled' | 'unknown'
+
+/** In the order of the keys. */
+export async function findAgentStandings(pool: pg.Pool, keys: readonly AgentKey[]): Promise<AgentStanding[]> {
+  const { rows } = await pool.query<{ standing: AgentStanding }>({
+    name: 'find_agent_standings',
+    text: `select case when a.agent_id is null then 'unknown' when a.disabled_seq is null then 'active' else 'disabled' end
+        as standing
+      from unnest($1::uuid[], $2::uuid[]) with ordinality k (ledger_id, agent_id, ix)
+      left join lateral (
+        select * from tallystick.agents x where x.ledger_id = k.ledger_id and x.agent_id = k.agent_id offset 0
+      ) a on true
+      order by k.ix`,
+    values: [keys.map(({ ledgerId }) => ledgerId), keys.map(({ agentId }) => agentId)],
   })
-  return new Map(rows.map((row) => [row.agent_id.replaceAll('-', ''), { disabled: row.disabled }]))
+  return rows.map(({ standing }) => standing)
 }
 
 export async function findAgent(

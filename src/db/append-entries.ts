@@ -14,6 +14,8 @@ export type EntryRow = {
   readonly previousLeaf: Uint8Array | null
   /** null: system. */
   readonly actorId: Uint8Array | null
+  /** Whose step of a gated record it is: the agent that the actor acts for, or the actor. Absent elsewhere, and for system. */
+  readonly partyId?: Uint8Array | undefined
   readonly keyId: Uint8Array | null
   readonly kid: Uint8Array
   readonly recordedAtMs: number
@@ -23,6 +25,10 @@ export type EntryRow = {
   /** Columns of what an administrative entry says, as JSON; null elsewhere. */
   readonly detail: string | null
   readonly records: readonly RecordRow[]
+  /** The terms of the gated record that the entry creates. */
+  readonly gated?: GatedRow | undefined
+  /** The document that a step digests. */
+  readonly document?: DocumentRow | undefined
 }
 
 export type IdempotencyRow = {
@@ -51,7 +57,29 @@ export type RecordRow = {
   readonly references: string | null
 }
 
-/** The first byte of each answer: migrations/0002 and 0003 list them in order of precedence. */
+export type GatedRow = {
+  /** null: whoever activates it. */
+  readonly performerId: Uint8Array | null
+  readonly gate: 'principal' | 'auto'
+  readonly deadlineMs: number | null
+  readonly maxRevisions: number
+  /** Canonical JSON. */
+  readonly tolerances: string | null
+}
+
+export type DocumentName = 'evidence' | 'values' | 'reason'
+
+export type DocumentRow = {
+  readonly name: DocumentName
+  /** The completion; of a reason, the record. */
+  readonly subjectId: Uint8Array
+  readonly digest: Uint8Array
+  readonly salt: Uint8Array
+  /** Canonical JSON. */
+  readonly content: string
+}
+
+/** The first byte of each answer: migrations/0002, 0003 and 0006 list them in order of precedence. */
 const APPEND_OUTCOMES = [
   'appended',
   'replayed',
@@ -64,6 +92,8 @@ const APPEND_OUTCOMES = [
   'refused_kind',
   'refused_frozen',
   'refused_closed',
+  'refused_deadline',
+  'refused_party',
 ] as const
 
 /** `seq`: of the entry, or of the first outcome when replayed. `chain`: lower-case hex, when appended. */
@@ -78,10 +108,12 @@ const ANSWER_HEX_LENGTH = 2 * 41
 const APPEND_ENTRIES = {
   name: 'append_entries',
   text: `select tallystick.append_entries(
-    $1::uuid[], $2::text[], $3::uuid[], $4::int4[], $5::text[], $6::bytea[], $7::uuid[], $8::uuid[], $9::bytea[],
-    $10::timestamptz[], $11::bytea[], $12::bytea[], $13::bytea[], $14::bytea[], $15::bytea[], $16::text[],
-    $17::int4[], $18::uuid[], $19::int4[], $20::text[], $21::bytea[], $22::bytea[], $23::bytea[], $24::uuid[],
-    $25::timestamptz[], $26::text[], $27::bytea[], $28::uuid[], $29::bytea[]) as answer`,
+    $1::uuid[], $2::text[], $3::uuid[], $4::int4[], $5::text[], $6::bytea[], $7::uuid[], $8::uuid[], $9::uuid[],
+    $10::bytea[], $11::timestamptz[], $12::bytea[], $13::bytea[], $14::bytea[], $15::bytea[], $16::bytea[], $17::text[],
+    $18::int4[], $19::uuid[], $20::int4[], $21::text[], $22::bytea[], $23::bytea[], $24::bytea[], $25::uuid[],
+    $26::timestamptz[], $27::text[], $28::bytea[], $29::uuid[], $30::bytea[],
+    $31::int4[], $32::uuid[], $33::text[], $34::timestamptz[], $35::int4[], $36::bytea[],
+    $37::int4[], $38::text[], $39::uuid[], $40::bytea[], $41::bytea[], $42::bytea[]) as answer`,
   // Binary results of pg 8.23 are unusable for bytea; one packed value as hex text is sliced below.
   types: { getTypeParser: () => (value: string) => value },
 }
@@ -123,6 +155,7 @@ function encodeParameters(entries: readonly EntryRow[]): Buffer[] {
     encodeColumn(text, entries, (e) => e.toState),
     encodeColumn(bytea, entries, (e) => e.previousLeaf),
     encodeColumn(uuid, entries, (e) => e.actorId),
+    encodeColumn(uuid, entries, (e) => e.partyId),
     encodeColumn(uuid, entries, (e) => e.keyId),
     encodeColumn(bytea, entries, (e) => e.kid),
     encodeColumn(timestamptz, entries, (e) => e.recordedAtMs),
@@ -145,6 +178,32 @@ function encodeParameters(entries: readonly EntryRow[]): Buffer[] {
     encodeColumn(utf8, records, (r) => r.record.metadata),
     encodeColumn(uuid, records, (r) => r.record.parentId),
     encodeColumn(utf8, records, (r) => r.record.references),
+    ...encodeGated(entries),
+    ...encodeDocuments(entries),
+  ]
+}
+
+function encodeGated(entries: readonly EntryRow[]): Buffer[] {
+  const rows = entries.flatMap(({ gated }, i) => (gated ? [{ item: i + 1, gated }] : []))
+  return [
+    encodeColumn(int4, rows, (r) => r.item),
+    encodeColumn(uuid, rows, (r) => r.gated.performerId),
+    encodeColumn(text, rows, (r) => r.gated.gate),
+    encodeColumn(timestamptz, rows, (r) => r.gated.deadlineMs),
+    encodeColumn(int4, rows, (r) => r.gated.maxRevisions),
+    encodeColumn(utf8, rows, (r) => r.gated.tolerances),
+  ]
+}
+
+function encodeDocuments(entries: readonly EntryRow[]): Buffer[] {
+  const rows = entries.flatMap(({ document }, i) => (document ? [{ item: i + 1, document }] : []))
+  return [
+    encodeColumn(int4, rows, (r) => r.item),
+    encodeColumn(text, rows, (r) => r.document.name),
+    encodeColumn(uuid, rows, (r) => r.document.subjectId),
+    encodeColumn(bytea, rows, (r) => r.document.digest),
+    encodeColumn(bytea, rows, (r) => r.document.salt),
+    encodeColumn(utf8, rows, (r) => r.document.content),
   ]
 }
 

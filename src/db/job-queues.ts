@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { type ConstructorOptions, PgBoss } from 'pg-boss'
 import { DEAD_LETTER_QUEUE, DEAD_LETTER_SECONDS, QUEUES, type QueueName } from '../jobs/queues.ts'
+import { JOB_DELETION_EVERY_SECONDS } from '../limits.ts'
 import type { Db } from './client.ts'
 import { API_LOGIN, WORKER_LOGIN } from './logins.ts'
 
@@ -85,6 +86,7 @@ export function openJobs(db: Db, options: Pick<ConstructorOptions, 'schedule' | 
     createSchema: false,
     // The worker does not own the indexes.
     reindex: false,
+    maintenanceIntervalSeconds: JOB_DELETION_EVERY_SECONDS,
     db: asJobsDatabase(db),
   })
 }

@@ -3,6 +3,7 @@ import {
   STREAM_PAYLOAD_BYTES_PER_QUERY,
   STREAM_RECORDS_PER_QUERY,
 } from '../limits.ts'
+import type { DocumentName } from './append-entries.ts'
 import type { Db } from './client.ts'
 import { fromUuid, toUuid } from './uuid.ts'
 
@@ -55,18 +56,30 @@ export async function findSubject(db: Db, ledgerId: Uint8Array, seq: number): Pr
   return id === null ? null : fromUuid(id)
 }
 
+/** The document that a step of a gated record digests. */
+export type EntryDocumentRow = {
+  seq: string
+  document: DocumentName
+  subject_id: string
+  digest: Buffer
+  salt: Buffer | null
+  content: Buffer | null
+  erased_seq: string | null
+}
+
 /**
- * The entries from seq `from` up to, not including, `end`, in order, each with the records that it made. Read in
- * short queries of bounded size, so that a slow reader holds no snapshot open; what an entry says never
- * changes in between.
+ * The entries from seq `from` up to, not including, `end`, in order, each with the records that it made and the documents that
+ * lie beside it otherwise. Read in short queries of bounded size, so that a slow reader holds no snapshot open; what an entry
+ * says never changes in between.
  */
 export async function* readEntries(
   db: Db,
   ledgerId: Uint8Array,
   from: number,
   end: number,
-): AsyncGenerator<{ entry: EntryRowRead; records: EntryRecordRow[] }> {
-  const records = new RecordReader(db, ledgerId, from, end)
+): AsyncGenerator<{ entry: EntryRowRead; records: EntryRecordRow[]; documents: EntryDocumentRow[] }> {
+  const allRecords = readRecords(db, ledgerId, from, end)
+  const allDocuments = readDocuments(db, ledgerId, from, end)
   for (let next = from; next < end; ) {
     const { rows } = await db.query<EntryRowRead>({
       name: 'read_entries',
@@ -75,35 +88,36 @@ export async function* readEntries(
       values: [toUuid(ledgerId), next, end, STREAM_ENTRIES_PER_QUERY],
     })
     if (rows.length === 0) throw new Error(`entry ${next} is missing`)
-    for (const entry of rows) yield { entry, records: await records.take(Number(entry.seq)) }
+    for (const entry of rows) {
+      const seq = Number(entry.seq)
+      yield { entry, records: await allRecords.take(seq), documents: await allDocuments.take(seq) }
+    }
     next = Number(rows.at(-1)!.seq) + 1
   }
 }
 
-/** Reads records in the order of their entries, some ahead. */
-class RecordReader {
-  readonly #db: Db
-  readonly #ledgerId: string
-  readonly #end: number
-  #rows: EntryRecordRow[] = []
+/** Rows in the order of their entries, read some ahead. */
+class RowsByEntry<T> {
+  readonly #seqOf: (row: T) => number
+  /** The rows after `last`, or the first ones; none at the end. */
+  readonly #readAfter: (last: T | null) => Promise<T[]>
+  #rows: T[] = []
   #at = 0
-  #last: { seq: number; index: number }
+  #last: T | null = null
   #exhausted = false
 
-  constructor(db: Db, ledgerId: Uint8Array, from: number, end: number) {
-    this.#db = db
-    this.#ledgerId = toUuid(ledgerId)
-    this.#end = end
-    this.#last = { seq: from - 1, index: Number.MAX_SAFE_INTEGER }
+  constructor(seqOf: (row: T) => number, readAfter: (last: T | null) => Promise<T[]>) {
+    this.#seqOf = seqOf
+    this.#readAfter = readAfter
   }
 
-  /** The records of the entry at `seq`, which must be larger than at the last call. */
-  async take(seq: number): Promise<EntryRecordRow[]> {
-    const taken: EntryRecordRow[] = []
+  /** The rows of the entry at `seq`, which must be larger than at the last call. */
+  async take(seq: number): Promise<T[]> {
+    const taken: T[] = []
     for (;;) {
       if (this.#at === this.#rows.length && !(await this.#readMore())) return taken
       const row = this.#rows[this.#at]!
-      const rowSeq = Number(row.first_seq)
+      const rowSeq = this.#seqOf(row)
       if (rowSeq > seq) return taken
       this.#at++
       if (rowSeq === seq) taken.push(row)
@@ -112,46 +126,99 @@ class RecordReader {
 
   async #readMore(): Promise<boolean> {
     if (this.#exhausted) return false
-    const { rows } = await this.#db.query<EntryRecordRow>({
-      name: 'read_entry_records',
-      // 2,000 payloads of 64 KiB would be 128 MiB at once: as many as fit, but one at least. Their lengths are
-      // known without reading what is stored out of line.
-      // What an entry says to be erased is not read, though it may be there for a moment.
-      text: `select record_id, first_seq, item_index, type, on_behalf_of, occurred_at, traceparent, digest,
-          case when x.seq is null then salt end as salt, case when x.seq is null then payload end as payload,
-          case when x.seq is null then reference_list end as reference_list,
-          x.seq as payload_erased_seq
-        from (
-          select *, sum(coalesce(length(payload), 0)) over w as bytes, row_number() over w as place
-          from (
-            select * from tallystick.records
-            where ledger_id = $1 and first_seq >= $2 and first_seq < $4
-              and (first_seq > $2 or coalesce(item_index, 0) > $3)
-            order by first_seq, item_index limit $5
-          ) r
-          window w as (order by first_seq, item_index rows unbounded preceding)
-        ) r
-        left join lateral (
-          select d.seq from tallystick.erasures d
-          where d.ledger_id = r.ledger_id and d.subject_id = r.record_id and d.document = 'payload'
-          offset 0
-        ) x on true
-        where bytes <= $6 or place = 1
-        order by first_seq, item_index`,
-      values: [
-        this.#ledgerId,
-        this.#last.seq,
-        Math.min(this.#last.index, 0x7fffffff),
-        this.#end,
-        STREAM_RECORDS_PER_QUERY,
-        STREAM_PAYLOAD_BYTES_PER_QUERY,
-      ],
-    })
-    this.#rows = rows
+    this.#rows = await this.#readAfter(this.#last)
     this.#at = 0
-    this.#exhausted = rows.length === 0
-    const last = rows.at(-1)
-    if (last) this.#last = { seq: Number(last.first_seq), index: last.item_index ?? 0 }
-    return rows.length > 0
+    this.#exhausted = this.#rows.length === 0
+    this.#last = this.#rows.at(-1) ?? this.#last
+    return !this.#exhausted
   }
+}
+
+/*
+ * 2,000 documents of 64 KiB would be 128 MiB at once: as many as fit are read, but one at least. Their lengths are known without
+ * reading what is stored out of line. What an entry says to be erased is not read, though it may be there for a moment.
+ */
+
+function readRecords(db: Db, ledgerId: Uint8Array, from: number, end: number): RowsByEntry<EntryRecordRow> {
+  return new RowsByEntry(
+    (row) => Number(row.first_seq),
+    async (last) => {
+      const { rows } = await db.query<EntryRecordRow>({
+        name: 'read_entry_records',
+        text: `select record_id, first_seq, item_index, type, on_behalf_of, occurred_at, traceparent, digest,
+            case when x.seq is null then salt end as salt, case when x.seq is null then payload end as payload,
+            case when x.seq is null then reference_list end as reference_list,
+            x.seq as payload_erased_seq
+          from (
+            select *, sum(coalesce(length(payload), 0)) over w as bytes, row_number() over w as place
+            from (
+              select * from tallystick.records
+              where ledger_id = $1 and first_seq >= $2 and first_seq < $4
+                and (first_seq > $2 or coalesce(item_index, 0) > $3)
+              order by first_seq, item_index limit $5
+            ) r
+            window w as (order by first_seq, item_index rows unbounded preceding)
+          ) r
+          left join lateral (
+            select d.seq from tallystick.erasures d
+            where d.ledger_id = r.ledger_id and d.subject_id = r.record_id and d.document = 'payload'
+              and d.document_seq = r.first_seq
+            offset 0
+          ) x on true
+          where bytes <= $6 or place = 1
+          order by first_seq, item_index`,
+        values: [
+          toUuid(ledgerId),
+          last?.first_seq ?? from,
+          last ? (last.item_index ?? 0) : -1,
+          end,
+          STREAM_RECORDS_PER_QUERY,
+          STREAM_PAYLOAD_BYTES_PER_QUERY,
+        ],
+      })
+      return rows
+    },
+  )
+}
+
+function readDocuments(
+  db: Db,
+  ledgerId: Uint8Array,
+  from: number,
+  end: number,
+): RowsByEntry<EntryDocumentRow> {
+  return new RowsByEntry(
+    (row) => Number(row.seq),
+    async (last) => {
+      const { rows } = await db.query<EntryDocumentRow>({
+        name: 'read_entry_documents',
+        text: `select r.seq, document, subject_id, digest, case when x.seq is null then salt end as salt,
+            case when x.seq is null then content end as content, x.seq as erased_seq
+          from (
+            select *, sum(coalesce(length(content), 0)) over w as bytes, row_number() over w as place
+            from (
+              select * from tallystick.documents
+              where ledger_id = $1 and seq >= $2 and seq < $3 order by seq limit $4
+            ) d
+            window w as (order by seq rows unbounded preceding)
+          ) r
+          left join lateral (
+            select d.seq from tallystick.erasures d
+            where d.ledger_id = r.ledger_id and d.subject_id = r.subject_id and d.document = r.document
+              and d.document_seq = r.seq
+            offset 0
+          ) x on true
+          where bytes <= $5 or place = 1
+          order by r.seq`,
+        values: [
+          toUuid(ledgerId),
+          last ? Number(last.seq) + 1 : from,
+          end,
+          STREAM_RECORDS_PER_QUERY,
+          STREAM_PAYLOAD_BYTES_PER_QUERY,
+        ],
+      })
+      return rows
+    },
+  )
 }

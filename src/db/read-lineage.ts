@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import { PARENT_DEPTH_MAX } from '../limits.ts'
+import type { DocumentName } from './append-entries.ts'
 import type { EntryRowRead } from './read-entries.ts'
 import { RECORD_COLUMNS, RECORD_TABLES, type RecordRowRead } from './read-records.ts'
 import { toUuid } from './uuid.ts'
@@ -48,41 +49,64 @@ const UPWARD = `with recursive upward (record_id, parent_id, depth) as (
     where u.depth <= ${PARENT_DEPTH_MAX}
   )`
 
+/** One of a record's own entries, with the document that it digests beside the payload. */
+export type RecordStepRow = EntryRowRead & {
+  readonly version: number
+  readonly document: DocumentName | null
+  readonly subject_id: string | null
+  readonly digest: Buffer | null
+  /** What is erased is null from the moment on that the entry at `erased_seq` says so. */
+  readonly salt: Buffer | null
+  readonly content: Buffer | null
+  readonly erased_seq: string | null
+}
+
 /**
- * Entries of one record's own chain after `afterSeq`, oldest first: as many as `bytesMax` bytes of envelopes hold, at most
- * `limit`, and one at least. Found from the record's newest entry backwards, by primary key.
+ * The entries of one record after `afterVersion`, oldest first: as many as `bytesMax` bytes of envelopes and documents hold, at
+ * most `limit`, and one at least. Along the index entries_by_record; lengths are known without reading what is stored out of
+ * line.
  */
 export async function listEntriesOfRecord(
   pool: pg.Pool,
   ledgerId: Uint8Array,
   recordId: Uint8Array,
-  page: { afterSeq: number; limit: number; bytesMax: number },
-): Promise<EntryRowRead[]> {
-  const { rows } = await pool.query<EntryRowRead>({
+  page: { afterVersion: number; limit: number; bytesMax: number },
+): Promise<RecordStepRow[]> {
+  const { rows } = await pool.query<RecordStepRow>({
     name: 'list_entries_of_record',
-    text: `with recursive backward (seq, prev_seq, bytes) as (
-        select e.seq, e.prev_seq, length(e.envelope)::int8 from tallystick.records r
+    text: `with place as (
+        select r.first_seq as seq, 1 as version from tallystick.records r
+        where r.ledger_id = $1 and r.record_id = $2 and $3 < 1
+        union all (
+          select s.seq, s.version from tallystick.entries s
+          where s.ledger_id = $1 and s.subject_id = $2 and s.version > 1 and s.version > $3
+          order by s.version limit $4
+        )
+      ), sized as (
+        select p.version, e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope,
+          d.document, d.subject_id, d.digest, d.salt, d.content,
+          sum(length(e.envelope) + coalesce(length(d.content), 0)) over w as bytes, row_number() over w as nth
+        from place p
         cross join lateral (
-          select * from tallystick.entries x where x.ledger_id = $1 and x.seq = r.last_seq offset 0
+          select * from tallystick.entries e where e.ledger_id = $1 and e.seq = p.seq offset 0
         ) e
-        where r.ledger_id = $1 and r.record_id = $2
-        union all
-        select e.seq, e.prev_seq, length(e.envelope) from backward b
-        cross join lateral (
-          select * from tallystick.entries x where x.ledger_id = $1 and x.seq = b.prev_seq offset 0
-        ) e
-        where e.seq > $3
-      ), forward as (
-        select seq, sum(bytes) over (order by seq) as bytes, row_number() over (order by seq) as place
-        from backward where seq > $3
+        left join lateral (
+          select * from tallystick.documents d where d.ledger_id = $1 and d.seq = p.seq offset 0
+        ) d on true
+        window w as (order by p.version)
       )
-      select e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope from forward w
-      cross join lateral (
-        select * from tallystick.entries x where x.ledger_id = $1 and x.seq = w.seq offset 0
-      ) e
-      where w.place <= $4 and (w.bytes <= $5 or w.place = 1)
-      order by e.seq`,
-    values: [toUuid(ledgerId), toUuid(recordId), page.afterSeq, page.limit, page.bytesMax],
+      select z.version, z.seq, z.kind, z.recorded_at, z.leaf, z.chain, z.envelope, z.document, z.subject_id, z.digest,
+        case when x.seq is null then z.salt end as salt, case when x.seq is null then z.content end as content,
+        x.seq as erased_seq
+      from sized z
+      left join lateral (
+        select x.seq from tallystick.erasures x
+        where x.ledger_id = $1 and x.subject_id = z.subject_id and x.document = z.document and x.document_seq = z.seq
+        offset 0
+      ) x on true
+      where z.nth <= $4 and (z.bytes <= $5 or z.nth = 1)
+      order by z.version`,
+    values: [toUuid(ledgerId), toUuid(recordId), page.afterVersion, page.limit, page.bytesMax],
   })
   return rows
 }

@@ -17,11 +17,12 @@ export async function findEntry(
   return rows[0] ?? null
 }
 
-export type RecordEntryRow = EntryRowRead & {
+type RecordEntryRow = EntryRowRead & {
   readonly first_seq: string
   readonly item_index: number | null
   readonly actor_id: string
   readonly on_behalf_of: string | null
+  readonly performer_id: string | null
 }
 
 /** The entry at `seq`, which must be about the record; null: its first one, which digests its payload. */
@@ -33,9 +34,12 @@ export async function findEntryOfRecord(
 ): Promise<RecordEntryRow | null> {
   const { rows } = await pool.query<RecordEntryRow>({
     name: 'find_entry_of_record',
-    text: `select r.first_seq, r.item_index, r.actor_id, r.on_behalf_of,
+    text: `select r.first_seq, r.item_index, r.actor_id, r.on_behalf_of, g.performer_id,
         e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope
       from tallystick.records r
+      left join lateral (
+        select * from tallystick.gated_records n where n.ledger_id = r.ledger_id and n.record_id = r.record_id offset 0
+      ) g on true
       cross join lateral (
         select * from tallystick.entries e
         where e.ledger_id = r.ledger_id and e.seq = coalesce($3, r.first_seq)

@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import type { Db } from './client.ts'
 import { toUuid } from './uuid.ts'
 
 /** A record with the entry that its current state comes from. */
@@ -30,10 +31,27 @@ export type RecordRowRead = {
   kind: string
   leaf: Buffer
   chain: Buffer
+} & (GatedColumns | { [Name in keyof GatedColumns]: null })
+
+/** Where a gated record stands, and on which terms. */
+export type GatedColumns = {
+  gate: 'principal' | 'auto'
+  principal_id: string
+  performer_id: string | null
+  deadline: Date | null
+  max_revisions: number
+  revisions: number
+  /** Canonical JSON. */
+  tolerances: Buffer | null
 }
 
-/** Of RECORD_TABLES: a record `r`, its newest entry `e`, its first entry `f`, its erasure `d`, and the entry of that, `x`. */
-export const RECORD_COLUMNS = `r.record_id, r.type, r.state, r.version, r.item_index, r.actor_id, r.on_behalf_of, r.parent_id,
+/**
+ * Of RECORD_TABLES: a record `r`, where it stands if it is gated `g`, its newest entry `e`, its first entry `f`, its erasure
+ * `d`, and the entry of that, `x`.
+ */
+export const RECORD_COLUMNS = `r.record_id, r.type, coalesce(g.state, 'RECORDED') as state, coalesce(g.version, 1) as version,
+  g.gate, g.principal_id, g.performer_id, g.deadline, g.max_revisions, g.revisions, g.tolerances,
+  r.item_index, r.actor_id, r.on_behalf_of, r.parent_id,
   r.occurred_at, r.digest, f.key_id, e.subject_id, f.recorded_at, e.seq, e.kind, e.leaf, e.chain,
   case when d.seq is null then r.salt end as salt, case when d.seq is null then r.payload end as payload,
   case when d.seq is null then r.metadata end as metadata,
@@ -43,36 +61,49 @@ export const RECORD_COLUMNS = `r.record_id, r.type, r.state, r.version, r.item_i
 
 const ERASURE = `left join lateral (
     select d.seq from tallystick.erasures d
-    where d.ledger_id = r.ledger_id and d.subject_id = r.record_id and d.document = 'payload' offset 0
+    where d.ledger_id = r.ledger_id and d.subject_id = r.record_id and d.document = 'payload'
+      and d.document_seq = r.first_seq offset 0
   ) d on true
   left join lateral (
     select * from tallystick.entries n where n.ledger_id = r.ledger_id and n.seq = d.seq offset 0
   ) x on true`
 
+const GATED = `left join lateral (
+    select * from tallystick.gated_records n where n.ledger_id = r.ledger_id and n.record_id = r.record_id offset 0
+  ) g on true`
+
 /** Laterals, because a plain join that is planned on empty tables, and kept, reads all entries of the ledger. */
 export const RECORD_TABLES = `tallystick.records r
+  ${GATED}
   cross join lateral (
-    select * from tallystick.entries n where n.ledger_id = r.ledger_id and n.seq = r.last_seq offset 0
+    select * from tallystick.entries n
+    where n.ledger_id = r.ledger_id and n.seq = coalesce(g.last_seq, r.first_seq) offset 0
   ) e
   cross join lateral (
     select * from tallystick.entries n where n.ledger_id = r.ledger_id and n.seq = r.first_seq offset 0
   ) f
   ${ERASURE}`
 
-export async function findRecord(
-  pool: pg.Pool,
-  ledgerId: Uint8Array,
-  recordId: Uint8Array,
-): Promise<RecordRowRead | null> {
-  const { rows } = await pool.query<RecordRowRead>({
-    name: 'find_record',
-    text: `select ${RECORD_COLUMNS} from ${RECORD_TABLES} where r.ledger_id = $1 and r.record_id = $2`,
-    values: [toUuid(ledgerId), toUuid(recordId)],
+/** Which record of which ledger; ids as Postgres writes uuids. */
+export type RecordKey = { readonly ledgerId: string; readonly recordId: string }
+
+/** In the order of the keys; null where the ledger has no such record. */
+export async function findRecords(db: Db, keys: readonly RecordKey[]): Promise<(RecordRowRead | null)[]> {
+  const { rows } = await db.query<RecordRowRead & { ix: string }>({
+    name: 'find_records',
+    text: `select k.ix, w.* from unnest($1::uuid[], $2::uuid[]) with ordinality k (ledger_id, record_id, ix)
+      cross join lateral (
+        select ${RECORD_COLUMNS} from ${RECORD_TABLES}
+        where r.ledger_id = k.ledger_id and r.record_id = k.record_id offset 0
+      ) w`,
+    values: [keys.map(({ ledgerId }) => ledgerId), keys.map(({ recordId }) => recordId)],
   })
-  return rows[0] ?? null
+  const found: (RecordRowRead | null)[] = keys.map(() => null)
+  for (const row of rows) found[Number(row.ix) - 1] = row
+  return found
 }
 
-/** The records that the entry at `seq` made, in their order in the batch. */
+/** The records that the entry at `seq` notarized, in their order in the batch. */
 export async function listRecordsOfEntry(
   pool: pg.Pool,
   ledgerId: Uint8Array,
@@ -83,6 +114,7 @@ export async function listRecordsOfEntry(
     text: `select ${RECORD_COLUMNS} from tallystick.records r
       join tallystick.entries e on e.ledger_id = r.ledger_id and e.seq = r.first_seq
       join tallystick.entries f on f.ledger_id = r.ledger_id and f.seq = r.first_seq
+      ${GATED}
       ${ERASURE}
       where r.ledger_id = $1 and r.first_seq = $2
       order by r.item_index`,

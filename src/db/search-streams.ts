@@ -1,5 +1,6 @@
 /*
- * Where a search finds its candidates: walks along indexes (migrations/0004-search.sql), each in the order of the chain.
+ * Where a search finds its candidates: walks along indexes (migrations/0004-search.sql, and 0006 of gated records), each in
+ * the order of the chain.
  * Texts are SQL of this file; what a caller gave is bound, never put into them.
  */
 
@@ -11,7 +12,10 @@ export type RecordFilters = {
   readonly traceId?: string
   readonly onBehalfOf?: string
   readonly actor?: string
-  /** The actor, or who it acts for: what a key may see that sees its own agent's records only. */
+  readonly performer?: string
+  /** Who a gated record is judged by: the actor of its creation, or who it acted for. */
+  readonly principal?: string
+  /** The actor, who it acts for, or the performer: what a key may see that sees its own agent's records only. */
   readonly ownAgent?: string
   readonly occurred?: TimeRange
   readonly recorded?: TimeRange
@@ -29,8 +33,10 @@ export type Bind = (value: unknown, type: string) => string
 export type Stream = {
   /** Days `v.day`, for each of which the walk is taken. */
   readonly days?: { readonly list: string; readonly count: number }
-  /** From clause and condition. */
+  /** From clause and condition. What they leave out is in no budget: the index MUST lead past it. */
   readonly from: string
+  /** What its candidates must fulfil besides, where another walk meets the others. */
+  readonly besides?: string
   /** The column that gives the order. */
   readonly seq: string
   /** Whether the index that is meant has its nulls first. */
@@ -43,6 +49,8 @@ type Filter<T> = {
   /** Walks that together meet every record that fulfils it, each once; absent: no index serves it. */
   readonly streams?: (value: T, bind: Bind) => readonly Stream[]
 }
+
+const IN_STATE = byGated<string>((state, bind) => `x.state collate "C" = ${bind(state, 'text')}`)
 
 /** The filters that are there, from the one that is likely to leave the fewest records to the one that leaves the most. */
 export const FILTERS: { readonly [Name in keyof RecordFilters]-?: Filter<NonNullable<RecordFilters[Name]>> } =
@@ -58,7 +66,8 @@ export const FILTERS: { readonly [Name in keyof RecordFilters]-?: Filter<NonNull
         and x.record_id = r.record_id offset 0)
       -- What was erased finds nothing, though it is there for a moment.
       and not exists (select from tallystick.erasures d
-      where d.ledger_id = $1 and d.subject_id = r.record_id and d.document = 'payload' offset 0)`,
+      where d.ledger_id = $1 and d.subject_id = r.record_id and d.document = 'payload'
+        and d.document_seq = r.first_seq offset 0)`,
       streams: (reference, bind) => [
         {
           from: `tallystick.record_references x cross join lateral (
@@ -80,14 +89,20 @@ export const FILTERS: { readonly [Name in keyof RecordFilters]-?: Filter<NonNull
       condition: (agent, bind) => `r.actor_id = ${bind(agent, 'uuid')}`,
       streams: (agent, bind) => [walkActor(bind(agent, 'uuid'))],
     },
+    performer: byGated((agent, bind) => `x.performer_id = ${bind(agent, 'uuid')}`),
+    principal: {
+      condition: (agent, bind) => whereGated(`x.principal_id = ${bind(agent, 'uuid')}`),
+      streams: (agent, bind) => walksOfMaker(bind(agent, 'uuid')),
+    },
     ownAgent: {
       condition: (agent, bind) => {
         const own = bind(agent, 'uuid')
-        return `(r.actor_id = ${own} or r.on_behalf_of = ${own})`
+        return `(r.actor_id = ${own} or r.on_behalf_of = ${own} or ${whereGated(`x.performer_id = ${own}`)})`
       },
       streams: (agent, bind) => {
         const own = bind(agent, 'uuid')
-        return [walkActor(own), walkRecords(`r.on_behalf_of = ${own} and r.actor_id <> ${own}`)]
+        const besides = `r.actor_id <> ${own} and r.on_behalf_of is distinct from ${own}`
+        return [...walksOfMaker(own), { ...walkGated(`x.performer_id = ${own}`), besides }]
       },
     },
     // Its walks are by day, and which days there are must be asked first: search-records.ts.
@@ -100,11 +115,8 @@ export const FILTERS: { readonly [Name in keyof RecordFilters]-?: Filter<NonNull
     },
     type: byColumn((type, bind) => `r.type collate "C" = ${bind(type, 'text')}`),
     state: {
-      condition: (state, bind) => `r.state collate "C" = ${bind(state, 'text')}`,
-      streams: (state, bind) =>
-        state === 'RECORDED'
-          ? [WHOLE_LEDGER]
-          : [walkRecords(`r.state collate "C" = ${bind(state, 'text')} and r.state <> 'RECORDED'`)],
+      condition: (state, bind) => (state === 'RECORDED' ? NOTARIZED : IN_STATE.condition(state, bind)),
+      streams: (state, bind) => (state === 'RECORDED' ? [WHOLE_LEDGER] : IN_STATE.streams!(state, bind)),
     },
   }
 
@@ -113,6 +125,9 @@ export const WHOLE_LEDGER: Stream = {
   seq: 'r.first_seq',
   nullsFirst: false,
 }
+
+/** A batch's records are all notarized: most need no look. */
+const NOTARIZED = `(r.item_index is not null or not ${whereGated('true')})`
 
 const DAY = "date_trunc('day', r.occurred_at at time zone 'UTC')"
 
@@ -145,6 +160,36 @@ function bindTime(ms: number, bind: Bind): string {
 
 function byColumn<T>(condition: Filter<T>['condition']): Filter<T> {
   return { condition, streams: (value, bind) => [walkRecords(condition(value, bind))] }
+}
+
+/** By what the row of a gated record `x` says. */
+function byGated<T>(condition: Filter<T>['condition']): Filter<T> {
+  return {
+    condition: (value, bind) => whereGated(condition(value, bind)),
+    streams: (value, bind) => [walkGated(condition(value, bind))],
+  }
+}
+
+function whereGated(condition: string): string {
+  return `exists (select from tallystick.gated_records x
+      where x.ledger_id = $1 and x.record_id = r.record_id and ${condition} offset 0)`
+}
+
+function walkGated(condition: string): Stream {
+  return {
+    from: `tallystick.gated_records x cross join lateral (
+        select * from tallystick.records c where c.ledger_id = $1 and c.record_id = x.record_id offset 0
+      ) r
+      where x.ledger_id = $1 and ${condition}`,
+    seq: 'x.first_seq',
+    nullsFirst: true,
+  }
+}
+
+/** Of the records that the agent made, or that were made in its name. */
+function walksOfMaker(agent: string): Stream[] {
+  const inItsName = { ...walkRecords(`r.on_behalf_of = ${agent}`), besides: `r.actor_id <> ${agent}` }
+  return [walkActor(agent), inItsName]
 }
 
 function walkRecords(condition: string): Stream {

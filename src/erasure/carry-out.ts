@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import { eraseDocument, listPendingErasures, type PendingErasure } from '../db/erasures.ts'
 import { isUnavailable } from '../db/failures.ts'
+import { eraseDocument, listPendingErasures, type PendingErasure } from '../db/pending-erasures.ts'
 import { readFindKey } from '../db/signed-entries.ts'
 import { ERASURES_PER_ROUND } from '../limits.ts'
 import { formatId } from '../proof/ids.ts'

@@ -1,14 +1,10 @@
-import type { ErasableDocument, PendingErasure } from '../db/erasures.ts'
+import type { PendingErasure } from '../db/pending-erasures.ts'
 import { toHex } from '../proof/bytes.ts'
+import { formatDocumentSubject } from '../proof/document-subjects.ts'
 import { ProofError } from '../proof/error.ts'
 import { formatId } from '../proof/ids.ts'
 import { type FindKey, verifySignedEntry } from '../proof/verify-entry.ts'
 import { nativeProviders } from '../signing/native.ts'
-
-/** What a statement calls the document that lies beside `subject`. */
-const SUBJECT_NAMES: Readonly<Record<ErasableDocument, (subjectId: Uint8Array) => string>> = {
-  payload: (subjectId) => formatId('rec', subjectId),
-}
 
 /**
  * Throws ProofError unless the entry was signed with an envelope key of the deployment and orders just this: in this ledger, of
@@ -22,11 +18,11 @@ export function verifyErasure(pending: PendingErasure, findKey: FindKey): void {
   const ledger = formatId('led', pending.ledgerId)
   if (statement.ledger !== ledger)
     throw new ProofError('ledger_foreign', `an entry of ${statement.ledger} in ${ledger}`)
-  const { erasable } = pending
-  const name = SUBJECT_NAMES[pending.document](pending.subjectId)
-  if (!erasable) throw new ProofError('erasure_of_nothing', `there is no ${name}`)
+  const { document, subjectId, documentSeq, digest } = pending
+  const name = formatDocumentSubject(document, subjectId)
+  if (!digest) throw new ProofError('erasure_of_nothing', `seq ${documentSeq} has no ${name}`)
   const [subject] = statement.subjects
   const signed = `${subject.name} ${subject.sha256} of seq ${statement.predicate['seq']}`
-  const found = `${name} ${toHex(erasable.digest)} of seq ${erasable.seq}`
+  const found = `${name} ${toHex(digest)} of seq ${documentSeq}`
   if (signed !== found) throw new ProofError('erasure_unexplained', `signed is ${signed}, not ${found}`)
 }

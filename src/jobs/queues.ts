@@ -43,16 +43,30 @@ export const QUEUES = {
   audit: { ...RULES, expireInSeconds: 86_399 },
   /** Ask for the audits that are due; enqueued by the clock. The next one makes up for one that is missed. */
   'audit-schedule': { ...RULES, retryLimit: 1, retentionSeconds: 3_600 },
+  /**
+   * Verify one completion. Hundreds a second: what is done is deleted soon. The first retry comes after seconds, because
+   * somebody waits; the last one ten minutes later, when a database that was away is back.
+   */
+  'verify-completion': {
+    ...RULES,
+    retryLimit: 8,
+    retryDelay: 2,
+    retryDelayMax: 240,
+    expireInSeconds: 120,
+    deleteAfterSeconds: 120,
+  },
 } as const satisfies Record<string, QueueRules>
 
 export type QueueName = keyof typeof QUEUES
 
 const ledgerId = z.string().refine((text) => isId('led', text))
+const recordId = z.string().refine((text) => isId('rec', text))
 const auditId = z.string().refine((text) => isId('aud', text))
 
 export const PAYLOADS = {
   audit: z.strictObject({ ledger: ledgerId, audit: auditId }),
   'audit-schedule': z.strictObject({}),
+  'verify-completion': z.strictObject({ ledger: ledgerId, record: recordId }),
 } as const satisfies Record<QueueName, z.ZodType>
 
 export type Payload<Q extends QueueName> = z.infer<(typeof PAYLOADS)[Q]>

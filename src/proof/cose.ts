@@ -1,8 +1,21 @@
 import { equalBytes, toHex, utf8Encode } from './bytes.ts'
 import type { Sha256, SignatureAlgorithm, VerifySignature } from './crypto.ts'
+import {
+  ARRAY_OF_4,
+  BYTES,
+  CLAIM_ISSUED_AT,
+  CLAIM_SUBJECT,
+  CLAIMS_START,
+  EMPTY_MAP,
+  ENVELOPE_BYTES_MAX,
+  HEADER_START,
+  TAG_18,
+  TEXT,
+  UINT,
+} from './envelope-layout.ts'
 import { ProofError } from './error.ts'
 import { keyThumbprint, type PublicKey } from './keys.ts'
-import { CONTENT_TYPE, ENVELOPE_BYTES_MAX, type ParsedEnvelope, parseEnvelope } from './parse-envelope.ts'
+import { type ParsedEnvelope, parseEnvelope } from './parse-envelope.ts'
 
 export { type ParsedEnvelope, parseEnvelope }
 
@@ -21,20 +34,6 @@ type ProtectedHeader = {
   /** Name of the statement's first subject. */
   readonly subject: string
   readonly issuedAtSeconds: number
-}
-
-/** {1: alg, 3: content type, 4: kid, 15: {1: …: the bytes before kid, and those from kid to the issuer. */
-const HEADER_START: Readonly<Record<SignatureAlgorithm, Uint8Array>> = {
-  EdDSA: headerStart(0x27), // -8
-  ES256: headerStart(0x26), // -7
-}
-const CLAIMS_START = new Uint8Array([0x0f, 0xa3, 0x01])
-const CLAIM_SUBJECT = 0x02
-const CLAIM_ISSUED_AT = 0x06
-
-function headerStart(alg: number): Uint8Array {
-  const content = utf8Encode(CONTENT_TYPE)
-  return new Uint8Array([0xa4, 0x01, alg, 0x03, 0x78, content.length, ...content, 0x04, 0x58, 0x20])
 }
 
 /** The protected header, deterministic CBOR. Throws `cose_header` for a time that is no count of seconds. */
@@ -78,10 +77,6 @@ export function toBeSigned(protectedBytes: Uint8Array, payload: Uint8Array): Uin
   putBytes(out, at + 1, BYTES, payload)
   return out
 }
-
-const TAG_18 = 0xd2
-const ARRAY_OF_4 = 0x84
-const EMPTY_MAP = 0xa0
 
 /** The whole envelope. Throws `envelope_too_large` for one that every verifier would refuse. */
 export function encodeEnvelope(
@@ -133,11 +128,6 @@ export function verifySigner(
     throw new ProofError('signature_invalid', `not signed by ${toHex(envelope.kid)}, or changed since`)
   }
 }
-
-/** Major types of RFC 8949 §3.1. */
-const UINT = 0x00
-const BYTES = 0x40
-const TEXT = 0x60
 
 /** How long the head of an item is. `value` up to 2^53. */
 function headBytes(value: number): number {

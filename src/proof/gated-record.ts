@@ -35,7 +35,7 @@ type Members = Readonly<Record<string, unknown>>
 /** A gated record, as its first event makes it. */
 export function beginGated(event: RecordEvent): GatedRecord {
   const fields = event.statement.predicate as Members
-  const principal = partyOf(fields)
+  const principal = agentOf(fields)
   const performer = optionalText(fields['performer'])
   if (performer === principal)
     throw new ProofError('actor_not_entitled', 'performer and principal are the same')
@@ -118,7 +118,7 @@ type Step = (record: GatedRecord, event: RecordEvent, fields: Members) => void
 const STEPS = {
   'record-activated': (record, event, fields) => {
     verifyInTime(record, event)
-    const party = partyOf(fields)
+    const party = agentOf(fields)
     if (record.performer === null && party !== record.principal) record.performer = party
     verifyPerformer(record, fields)
   },
@@ -132,12 +132,13 @@ const STEPS = {
     record.outcome = fields['outcome'] as string
   },
   'verdict-rendered': (record, event, fields) => {
-    if (fields['by'] === 'auto') verifyAutoVerdict(record, fields)
+    if (fields['by'] !== record.gate) throw notEntitled(`not whom the gate ${record.gate} lets judge`, fields)
+    if (record.gate === 'auto') verifyAutoVerdict(record, fields)
     else verifyPrincipal(record, fields)
     record.verdictLeaf = event.leaf
   },
   'verdict-overturned': (record, _event, fields) => {
-    if (partyOf(fields) === record.performer) throw notEntitled('the performer', fields)
+    if (agentOf(fields) === record.performer) throw notEntitled('the performer', fields)
     if (fields['supersedes'] !== record.verdictLeaf) {
       throw new ProofError('previous_mismatch', `supersedes is not the verdict's leaf, ${record.verdictLeaf}`)
     }
@@ -164,11 +165,11 @@ function verifyInTime(record: GatedRecord, event: RecordEvent): void {
   }
 }
 
-/** `auto` decides by the rules alone: only where that was agreed, only as they came out, only the worker. */
+/** `auto` decides by the rules alone: as they came out, and by the worker. */
 function verifyAutoVerdict(record: GatedRecord, fields: Members): void {
   verifySystem(fields)
   const agreed = record.outcome === 'pass' ? 'accept' : 'reject'
-  if (record.gate !== 'auto' || fields['verdict'] !== agreed) throw notEntitled('auto', fields)
+  if (fields['verdict'] !== agreed) throw notEntitled(`auto, but the outcome is ${record.outcome}`, fields)
 }
 
 function verifyPrincipal(record: GatedRecord, fields: Members): void {
@@ -186,6 +187,12 @@ function verifySystem(fields: Members): void {
 /** Whose step it is: a gateway acts for the agent that it names. */
 function partyOf(fields: Members): string {
   return (fields['onBehalfOf'] ?? fields['actor']) as string
+}
+
+/** Whose step it is where it must be an agent's: what `system` says of a record, the rules or the clock have decided. */
+function agentOf(fields: Members): string {
+  if (fields['actor'] === 'system') throw notEntitled('no agent', fields)
+  return partyOf(fields)
 }
 
 /** What decides a transition besides its kind. */

@@ -65,17 +65,19 @@ export function findKind(predicateType: string): EntryKind | null {
   return KIND_OF_PREDICATE_TYPE.get(predicateType) ?? null
 }
 
-type RecordState =
-  | 'RECORDED'
-  | 'CREATED'
-  | 'ACTIVE'
-  | 'SUBMITTED'
-  | 'VERIFIED'
-  | 'DISCREPANT'
-  | 'ACCEPTED'
-  | 'REJECTED'
-  | 'CANCELLED'
-  | 'EXPIRED'
+export const RECORD_STATES = [
+  'RECORDED',
+  'CREATED',
+  'ACTIVE',
+  'SUBMITTED',
+  'VERIFIED',
+  'DISCREPANT',
+  'ACCEPTED',
+  'REJECTED',
+  'CANCELLED',
+  'EXPIRED',
+] as const
+export type RecordState = (typeof RECORD_STATES)[number]
 
 /** One way that a record's state may go. `outcome`: the statement's `outcome` or `verdict`, where that decides. */
 type Transition = {
@@ -111,3 +113,21 @@ export function nextState(from: string | null, kind: EntryKind, outcome?: string
   const found = LIFECYCLE.find((way) => way.from === from && way.kind === kind && way.outcome === outcome)
   return found?.to ?? null
 }
+
+/**
+ * Whose step an event is: the principal's, the performer's (where none is named, whoever activates becomes it), anybody's but
+ * the performer's, or the worker's. A verdict is the worker's where the gate is `auto`.
+ */
+export const STEP_PARTIES = {
+  'record-activated': 'performer',
+  'completion-submitted': 'performer',
+  'completion-verified': 'worker',
+  'verdict-rendered': 'principal',
+  'verdict-overturned': 'other than the performer',
+  'revision-requested': 'principal',
+  'record-cancelled': 'principal',
+  'record-expired': 'worker',
+} as const satisfies Partial<Record<EntryKind, string>>
+
+export type StepKind = keyof typeof STEP_PARTIES
+export type StepParty = (typeof STEP_PARTIES)[StepKind]

@@ -13,6 +13,9 @@ export type RecordEvent = {
   readonly statement: ParsedStatement
 }
 
+/** Called for each event of a gated record, with the record as it stands then: not to be kept, nor changed. */
+export type OnGated = (seq: number, record: Readonly<GatedRecord>) => void
+
 /**
  * Every record of a ledger, rebuilt from its statements.
  *
@@ -23,10 +26,12 @@ export class LedgerRecords {
   /** Records and completions: what can be erased by its id. */
   readonly #ids: IdTable
   readonly #gated = new Map<string, GatedRecord>()
+  readonly #onGated: OnGated | undefined
   #count = 0
 
-  constructor(seed: number) {
+  constructor(seed: number, onGated?: OnGated) {
     this.#ids = new IdTable(seed)
+    this.#onGated = onGated
   }
 
   get count(): number {
@@ -44,7 +49,9 @@ export class LedgerRecords {
     const [subject] = event.statement.subjects
     this.#addSubject('rec', subject, event.seq)
     this.#count++
-    this.#gated.set(subject.name, beginGated(event))
+    const record = beginGated(event)
+    this.#gated.set(subject.name, record)
+    this.#onGated?.(event.seq, record)
   }
 
   /** A later event of a gated record. */
@@ -58,6 +65,7 @@ export class LedgerRecords {
     }
     stepGated(record, event)
     if (event.statement.kind === 'completion-submitted') this.#addSubject('cmp', completion!, event.seq)
+    this.#onGated?.(event.seq, record)
     if (isFinal(record)) this.#gated.delete(subject.name)
   }
 

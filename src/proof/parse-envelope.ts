@@ -1,7 +1,9 @@
 import { decode, encode, rfc8949EncodeOptions, Tagged } from 'cborg'
 import { equalBytes } from './bytes.ts'
 import { HASH_BYTES, SIGNATURE_BYTES, type SignatureAlgorithm } from './crypto.ts'
+import { CONTENT_TYPE, ENVELOPE_BYTES_MAX } from './envelope-layout.ts'
 import { ProofError } from './error.ts'
+import { readUsualEnvelope } from './usual-envelope.ts'
 
 export type ParsedEnvelope = {
   /** As received; what is signed contains them. */
@@ -15,8 +17,6 @@ export type ParsedEnvelope = {
   readonly signature: Uint8Array
 }
 
-export const ENVELOPE_BYTES_MAX = 32_768
-export const CONTENT_TYPE = 'application/vnd.in-toto+json'
 const COSE_SIGN1_TAG = 18
 
 /** Labels of the protected header: RFC 9052 §3.1, RFC 9597 §2; of the claims: RFC 8392 §4. */
@@ -44,6 +44,11 @@ const ALGORITHMS: ReadonlyMap<unknown, SignatureAlgorithm> = new Map([
  */
 export function parseEnvelope(bytes: Uint8Array): ParsedEnvelope {
   if (bytes.length > ENVELOPE_BYTES_MAX) throw new ProofError('envelope_too_large', `${bytes.length} bytes`)
+  return readUsualEnvelope(bytes) ?? decodeEnvelope(bytes)
+}
+
+/** Of any that are not too large. */
+export function decodeEnvelope(bytes: Uint8Array): ParsedEnvelope {
   const [protectedBytes, unprotected, payload, signature] = parseSign1(decodeDeterministic(bytes))
   if (unprotected.size > 0) throw new ProofError('cose_unprotected', `${unprotected.size} members`)
   return { ...parseHeader(protectedBytes), protectedBytes, payload, signature }

@@ -1,4 +1,5 @@
 import { utf8Decode } from './bytes.ts'
+import { parseDocumentSubject } from './document-subjects.ts'
 import { ProofError } from './error.ts'
 import { type Fields, isHash, isObject, isString, isTypeName, refuseFields } from './fields.ts'
 import { isId } from './ids.ts'
@@ -117,16 +118,8 @@ function isSubjectName(rule: SubjectRule, name: string, subjects: readonly Subje
   if (rule === 'type') return isTypeName(name)
   if (rule === 'values') return name === `${subjects[1]!.name}/values`
   if (rule === 'reason?') return name === `${subjects[0]!.name}/reason`
-  if (rule === 'erased') return isErasable(name)
+  if (rule === 'erased') return parseDocumentSubject(name) !== null
   return isId(rule, name)
-}
-
-/** A document of a record: its payload, a reason; of a completion: its evidence, the values that rules compared. */
-function isErasable(name: string): boolean {
-  const [id, document, ...rest] = name.split('/')
-  if (rest.length > 0) return false
-  if (isId('rec', id!)) return document === undefined || document === 'reason'
-  return isId('cmp', id!) && (document === undefined || document === 'values')
 }
 
 function refuseActorWithoutKey(predicate: JsonObject): void {

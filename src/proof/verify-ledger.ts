@@ -11,7 +11,7 @@ import { LedgerActors } from './ledger-actors.ts'
 import { LedgerCheckpoints } from './ledger-checkpoints.ts'
 import { LedgerErasures } from './ledger-erasures.ts'
 import { LedgerKeys } from './ledger-keys.ts'
-import { LedgerRecords, type RecordEvent } from './ledger-records.ts'
+import { LedgerRecords, type OnGated, type RecordEvent } from './ledger-records.ts'
 import { LedgerTypes } from './ledger-types.ts'
 import { emptyFrontier, extendFrontier, type Frontier, frontierRoot } from './merkle.ts'
 import type { ParsedStatement } from './statement.ts'
@@ -25,6 +25,8 @@ export type LedgerVerifierOptions = {
   readonly idSeed?: number
   /** Called for each perfect subtree of the Merkle tree as it is completed. */
   readonly onNode?: (level: number, index: number, hash: Uint8Array) => void
+  /** MAY throw ProofError: the entry is refused then. */
+  readonly onGated?: OnGated
 }
 
 /**
@@ -60,7 +62,7 @@ export class LedgerVerifier {
     this.#providers = providers
     this.#options = options
     const seed = options.idSeed ?? 0
-    this.#records = new LedgerRecords(seed)
+    this.#records = new LedgerRecords(seed, options.onGated)
     this.#leaves = new IdTable(seed)
     this.#checkpoints = new LedgerCheckpoints(providers, options.keptCheckpoints ?? [])
   }

@@ -1,17 +1,15 @@
 import type { BatchItem } from './batch.ts'
-import { fromBase64Url, toHex, utf8Encode } from './bytes.ts'
-import type { ProofProviders, Sha256 } from './crypto.ts'
-import { documentDigest } from './document.ts'
+import type { ProofProviders } from './crypto.ts'
 import { ProofError } from './error.ts'
 import { isObject } from './fields.ts'
-import { canonicalize } from './jcs.ts'
 import { type JsonObject, type JsonValue, parseJsonText } from './json-text.ts'
+import { parseShownSalt, verifyShownDigest } from './shown-document.ts'
 import type { ParsedStatement } from './statement.ts'
+import { verifyGatedRecord } from './verify-gated-record.ts'
 import type { VerifiedProof } from './verify-proof.ts'
 
-/** A payload of 64 KiB in canonical form and metadata of 4 KiB, with every character escaped, and room. */
-export const RECORD_CHARS_MAX = 524_288
-const SALT_BYTES = 16
+/** Payload, evidence and values of 64 KiB each, and 28 KiB of the rest, with every character escaped, and room. */
+export const RECORD_CHARS_MAX = 1_572_864
 
 /** What an entry says of a record: members by their names there, and digests of what lies beside the chain. */
 type SignedRecord = {
@@ -23,21 +21,22 @@ type SignedRecord = {
 
 /**
  * That a record, as `GET /v1/records/{id}` answers it, is what the proof is of: payload and references have, with the salt,
- * the digests that were signed, and so were id, type, actor and the rest that the entry says. What the entry does not say
- * (state, version, metadata) is not looked at. Throws ProofError, `record_contradicts_proof` unless something more exact
- * applies.
+ * the digests that were signed, and so were id, type, actor and the rest that the entry says; of a gated record its terms, or
+ * the step. What the entry does not say (metadata, what became of the record later) is not looked at. Throws ProofError,
+ * `record_contradicts_proof` unless something more exact applies.
  */
 export function verifyRecord(text: string, proof: VerifiedProof, { sha256 }: ProofProviders): void {
   const record = parseRecord(text)
   const signed = signedRecord(proof)
   verifyMembers(record, signed)
-  const salt = parseSalt(record)
-  verifyDigest(sha256, salt, 'payload', record['payload']!, signed.payload)
+  verifyGatedRecord(record, proof, sha256)
+  const salt = parseShownSalt(record, 'payload')
+  verifyShownDigest(sha256, salt, 'payload', record['payload']!, signed.payload)
   if (signed.references === undefined) return
   const { references = null } = record
   if ((references === null) !== (signed.references === null))
     throw new ProofError('record_contradicts_proof', 'it has references that were not signed, or lacks them')
-  if (signed.references !== null) verifyDigest(sha256, salt, 'references', references, signed.references)
+  if (signed.references !== null) verifyShownDigest(sha256, salt, 'references', references, signed.references)
 }
 
 function parseRecord(text: string): JsonObject {
@@ -92,26 +91,4 @@ function verifyMembers(record: JsonObject, { members }: SignedRecord): void {
       `${name} is ${JSON.stringify(record[name])}, signed is ${JSON.stringify(value)}`,
     )
   }
-}
-
-function parseSalt({ payload, salt }: JsonObject): Uint8Array {
-  if (payload === null && salt === null)
-    throw new ProofError('document_presence', 'the payload is erased: only its digest is left')
-  if (typeof salt !== 'string' || payload === undefined)
-    throw new ProofError('record_contradicts_proof', 'it has no payload and salt')
-  const bytes = fromBase64Url(salt)
-  if (bytes.length === SALT_BYTES) return bytes
-  throw new ProofError('record_contradicts_proof', `a salt of ${bytes.length} bytes`)
-}
-
-function verifyDigest(
-  sha256: Sha256,
-  salt: Uint8Array,
-  name: string,
-  value: JsonValue,
-  signed: string,
-): void {
-  const digest = toHex(documentDigest(sha256, salt, utf8Encode(canonicalize(value))))
-  if (digest !== signed)
-    throw new ProofError('document_digest', `${name} has the digest ${digest}, signed is ${signed}`)
 }

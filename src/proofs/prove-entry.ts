@@ -1,17 +1,17 @@
 import type pg from 'pg'
 import { findCheckpoint, findCheckpointOfSize } from '../db/checkpoints.ts'
 import type { EntryRowRead } from '../db/read-entries.ts'
-import { findEntry, findEntryOfRecord, listItems, type RecordEntryRow } from '../db/read-proven.ts'
+import { findEntry, findEntryOfRecord, listItems } from '../db/read-proven.ts'
 import { listEnvelopeKeys } from '../db/server-keys.ts'
-import { fromUuid } from '../db/uuid.ts'
 import { ApiError } from '../errors.ts'
 import { itemBytes, itemLeaf, verifyBatchItem } from '../proof/batch.ts'
-import { equalBytes, toHex } from '../proof/bytes.ts'
+import { toHex } from '../proof/bytes.ts'
 import { parseCheckpoint } from '../proof/checkpoint.ts'
 import { parseEnvelope } from '../proof/cose.ts'
 import { inclusionPath, leafHash } from '../proof/merkle.ts'
 import { parseStatement } from '../proof/statement.ts'
 import { describeLedger, itemOf } from '../records/export.ts'
+import { isVisible } from '../records/read.ts'
 import { nativeProviders } from '../signing/native.ts'
 import { proveInclusion } from './prove-tree.ts'
 
@@ -25,8 +25,8 @@ type WantedOfRecord = Wanted & {
   readonly recordId: Uint8Array
   /** Which of the record's entries; null: the first. */
   readonly seq: number | null
-  /** The agent that the record must name; null: any. */
-  readonly agentId: Uint8Array | null
+  /** Whose records alone may be seen; null: all. */
+  readonly ownAgent: Uint8Array | null
 }
 
 /** docs/formats/proofs.md. */
@@ -52,15 +52,11 @@ export async function proveRecord(
   wanted: WantedOfRecord,
 ): Promise<EntryProof | null> {
   const row = await findEntryOfRecord(pool, ledgerId, wanted.recordId, wanted.seq)
-  if (!row || (wanted.agentId !== null && !namesAgent(row, wanted.agentId))) return null
+  if (!row || !isVisible(row, wanted.ownAgent)) return null
   const proof = await proveRow(pool, ledgerId, row, wanted)
   if (row.item_index === null || row.seq !== row.first_seq) return proof
   // Not beside it: 2,000 items need not be hashed for an answer that is still pending.
   return { ...proof, item: await proveItem(pool, ledgerId, row, row.item_index) }
-}
-
-function namesAgent({ actor_id, on_behalf_of }: RecordEntryRow, agentId: Uint8Array): boolean {
-  return [actor_id, on_behalf_of].some((id) => id !== null && equalBytes(fromUuid(id), agentId))
 }
 
 async function proveRow(pool: pg.Pool, ledgerId: Uint8Array, row: EntryRowRead, { size }: Wanted) {

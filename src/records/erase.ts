@@ -1,57 +1,122 @@
 import type pg from 'pg'
 import type { IdempotencyRow } from '../db/append-entries.ts'
-import { type ErasablePayload, type ErasureRow, findErasablePayload, getErasure } from '../db/erasures.ts'
+import { type ErasableRow, type ErasureRow, findErasable, getErasure, listErasable } from '../db/erasures.ts'
 import { ApiError } from '../errors.ts'
+import { ERASABLE_LISTED_MAX } from '../limits.ts'
 import { toHex } from '../proof/bytes.ts'
+import { formatDocumentSubject } from '../proof/document-subjects.ts'
 import { formatId } from '../proof/ids.ts'
 import { type AdministerDeps, administer } from '../tenancy/administration.ts'
 import type { Caller } from '../tenancy/caller.ts'
 
 export type EraseDeps = AdministerDeps & { readonly readPool: pg.Pool }
 
+/** Which of a record's documents. A record has many reasons: `seq` is of the entry that gives it. */
+export type ErasureTarget =
+  | { readonly document: 'payload' }
+  | { readonly document: 'evidence' | 'values'; readonly completionId: Uint8Array }
+  | { readonly document: 'reason'; readonly seq: number }
+
 type EraseRequest = {
   readonly recordId: Uint8Array
+  readonly target: ErasureTarget
   readonly code: string
   /** Free text, unsigned: it could name whom the erasure protects. */
   readonly reason: string | null
   readonly idempotency: IdempotencyRow | null
 }
 
-/** `replayed`: by an earlier request with the same Idempotency-Key. */
-type Erased = { readonly seq: number; readonly erasure: ErasureRow; readonly replayed: boolean }
+/** A document as answers name it. `address`: where it is erased. */
+export type ErasableView = {
+  readonly document: ErasureTarget['document']
+  readonly seq: number
+  readonly completion: string | null
+  readonly address: string
+}
+
+type Erased = {
+  readonly seq: number
+  readonly erasure: ErasureRow
+  /** By an earlier request with the same Idempotency-Key. */
+  readonly replayed: boolean
+  /** What else of the record lay beside the chain when the entry was appended. */
+  readonly remaining: readonly ErasableView[]
+}
 
 /**
- * Erases a record's payload, and what lies with it: salt, metadata, references. Returns when the signed entry is committed; from
- * then on nobody is shown any of it, and the worker takes it away (src/erasure). Not to be undone.
+ * Erases a document of a record, and what lies with it: its salt, and with a payload metadata and references. Returns when the
+ * signed entry is committed; from then on nobody is shown any of it, and the worker takes it away (src/erasure). Not to be
+ * undone.
  */
-export async function erasePayload(deps: EraseDeps, caller: Caller, request: EraseRequest): Promise<Erased> {
-  const { recordId, code, reason, idempotency } = request
-  const record = formatId('rec', recordId)
-  const { digest, seq, erasedSeq } = await getErasable(deps, caller, recordId)
+export async function eraseDocument(deps: EraseDeps, caller: Caller, request: EraseRequest): Promise<Erased> {
+  const { recordId, target, code, reason, idempotency } = request
+  const { document, subjectId, digest, seq, erasedSeq } = await getErasable(deps, caller, request)
   // With an Idempotency-Key the ledger decides: it may have been this very request.
-  if (erasedSeq !== null && idempotency === null) throw alreadyErased(record, erasedSeq)
+  if (erasedSeq !== null && idempotency === null) throw await alreadyErased(deps, caller, request)
   const done = await administer(deps, caller, {
     kind: 'payload-erased',
-    subject: { id: recordId, name: record, digest: toHex(digest) },
+    subject: { id: subjectId, name: formatDocumentSubject(document, subjectId), digest: toHex(digest) },
     predicate: { seq, code },
-    detail: { document: 'payload', reason },
+    detail: { document: target.document, documentSeq: seq, reason },
     idempotency,
   }).catch(async (error) => {
     const isLate = error instanceof ApiError && error.code === 'already_ended'
-    throw isLate ? alreadyErased(record, (await getErasable(deps, caller, recordId)).erasedSeq!) : error
+    throw isLate ? await alreadyErased(deps, caller, request) : error
   })
   const at = done.replayed ? done.seq : done.entry.seq
-  return { seq: at, erasure: await getErasure(deps.readPool, caller.ledgerId, at), replayed: done.replayed }
+  const [erasure, remaining] = await Promise.all([
+    getErasure(deps.readPool, caller.ledgerId, at),
+    listRemaining(deps, caller, recordId, at),
+  ])
+  return { seq: at, erasure, replayed: done.replayed, remaining }
 }
 
-async function getErasable(deps: EraseDeps, caller: Caller, recordId: Uint8Array): Promise<ErasablePayload> {
-  const found = await findErasablePayload(deps.readPool, caller.ledgerId, recordId)
-  if (found) return found
-  throw new ApiError('not_found', `the ledger has no record ${formatId('rec', recordId)}`)
-}
+type Asked = Pick<EraseRequest, 'recordId' | 'target'>
 
-function alreadyErased(record: string, seq: number): ApiError {
-  return new ApiError('already_ended', `the payload of ${record} was erased by the entry ${seq}`, {
-    members: { seq },
+async function getErasable(
+  { readPool }: EraseDeps,
+  { ledgerId }: Caller,
+  { recordId, target }: Asked,
+): Promise<ErasableRow> {
+  const found = await findErasable(readPool, ledgerId, recordId, {
+    document: target.document,
+    subjectId: 'completionId' in target ? target.completionId : recordId,
+    seq: 'seq' in target ? target.seq : null,
   })
+  if (found) return found
+  throw new ApiError('not_found', `the ledger has no ${nameOf(target)} of ${formatId('rec', recordId)}`)
+}
+
+/** With what remains *now*: a completion that waited for the worker may have got compared values meanwhile. */
+async function alreadyErased(deps: EraseDeps, caller: Caller, request: Asked): Promise<ApiError> {
+  const { erasedSeq: seq } = await getErasable(deps, caller, request)
+  const remaining = await listRemaining(deps, caller, request.recordId, Number.MAX_SAFE_INTEGER)
+  const erased = `the ${nameOf(request.target)} of ${formatId('rec', request.recordId)}`
+  return new ApiError('already_ended', `${erased} was erased by the entry ${seq}`, {
+    members: { seq, remaining },
+  })
+}
+
+async function listRemaining(
+  { readPool }: EraseDeps,
+  { ledgerId }: Caller,
+  recordId: Uint8Array,
+  before: number,
+): Promise<ErasableView[]> {
+  const rows = await listErasable(readPool, ledgerId, recordId, { before, limit: ERASABLE_LISTED_MAX })
+  return rows.map((row) => viewOf(recordId, row))
+}
+
+function viewOf(recordId: Uint8Array, { document, subjectId, seq }: ErasableRow): ErasableView {
+  const record = `/v1/records/${formatId('rec', recordId)}`
+  if (document === 'payload') return { document, seq, completion: null, address: `${record}/payload` }
+  if (document === 'reason')
+    return { document, seq, completion: null, address: `${record}/entries/${seq}/reason` }
+  const completion = formatId('cmp', subjectId)
+  return { document, seq, completion, address: `${record}/completions/${completion}/${document}` }
+}
+
+function nameOf(target: ErasureTarget): string {
+  if ('completionId' in target) return `${target.document} of ${formatId('cmp', target.completionId)}`
+  return 'seq' in target ? `reason in the entry ${target.seq}` : 'payload'
 }

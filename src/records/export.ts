@@ -1,12 +1,19 @@
 import { findCheckpoint } from '../db/checkpoints.ts'
 import type { Db } from '../db/client.ts'
 import { getLedger } from '../db/ledgers.ts'
-import { type EntryRecordRow, type EntryRowRead, type ItemRow, readEntries } from '../db/read-entries.ts'
+import {
+  type EntryDocumentRow,
+  type EntryRecordRow,
+  type EntryRowRead,
+  type ItemRow,
+  readEntries,
+} from '../db/read-entries.ts'
 import { listEnvelopeKeys } from '../db/server-keys.ts'
 import { fromUuid } from '../db/uuid.ts'
 import { ApiError } from '../errors.ts'
 import { type BatchItem, itemBytes } from '../proof/batch.ts'
 import { formatVerifierKey } from '../proof/checkpoint.ts'
+import { formatDocumentSubject } from '../proof/document-subjects.ts'
 import { formatId } from '../proof/ids.ts'
 import type { DocumentsShown } from '../proof/verify-entry.ts'
 import { nativeProviders } from '../signing/native.ts'
@@ -31,10 +38,12 @@ export async function* entryLines(
   let [at, to] = [from, end]
   while (at < to) {
     let explained = to
-    for await (const { entry, records } of readEntries(db, ledgerId, at, to)) {
-      for (const { payload_erased_seq } of records)
+    for await (const read of readEntries(db, ledgerId, at, to)) {
+      for (const { payload_erased_seq } of read.records)
         explained = Math.max(explained, Number(payload_erased_seq ?? 0) + 1)
-      yield `${entryLine(entry, records, shown)}\n`
+      for (const { erased_seq } of read.documents)
+        explained = Math.max(explained, Number(erased_seq ?? 0) + 1)
+      yield `${entryLine(read, shown)}\n`
     }
     at = to
     to = Math.min(explained, endMax)
@@ -77,25 +86,59 @@ export async function describeLedger(db: Db, ledgerId: Uint8Array) {
   }
 }
 
+/** An entry, with the records that it makes and the documents that lie beside it otherwise. */
+export type ReadEntry = {
+  readonly entry: EntryRowRead
+  readonly records: readonly EntryRecordRow[]
+  readonly documents: readonly EntryDocumentRow[]
+}
+
 /** One line, without its newline. */
-export function entryLine(entry: EntryRowRead, records: EntryRecordRow[], shown: DocumentsShown): string {
-  const documents = records.map((r) => renderDocument(r, shown)).join(',')
+export function entryLine({ entry, records, documents }: ReadEntry, shown: DocumentsShown): string {
+  const rendered = [
+    ...records.map((r) => renderPayload(r, shown)),
+    ...documents.map((d) => `{${renderStepDocument(d, shown)}}`),
+  ]
   const items =
     entry.kind === 'batch-notarized' ? `[${records.map((r) => itemBytes(itemOf(r))).join(',')}]` : 'null'
   return (
     `{"seq":${entry.seq},"kind":"${entry.kind}","recordedAt":"${entry.recorded_at.toISOString()}",` +
     `"leaf":"${entry.leaf.toString('hex')}","chain":"${entry.chain.toString('hex')}",` +
-    `"envelope":"${entry.envelope.toString('base64')}","documents":[${documents}],"items":${items}}`
+    `"envelope":"${entry.envelope.toString('base64')}","documents":[${rendered.join(',')}],"items":${items}}`
   )
 }
 
-function renderDocument(r: EntryRecordRow, shown: DocumentsShown): string {
+function renderPayload(r: EntryRecordRow, shown: DocumentsShown): string {
+  const document = {
+    subject: formatId('rec', fromUuid(r.record_id)),
+    digest: r.digest,
+    salt: r.salt,
+    content: r.payload,
+    erasedSeq: r.payload_erased_seq,
+  }
+  return `{${renderDocument(document, shown)}${renderReferences(r, shown)}}`
+}
+
+function renderStepDocument(d: EntryDocumentRow, shown: DocumentsShown): string {
+  const subject = formatDocumentSubject(d.document, fromUuid(d.subject_id))
+  return renderDocument({ ...d, subject, erasedSeq: d.erased_seq }, shown)
+}
+
+type ShownDocument = {
+  readonly subject: string
+  readonly digest: Buffer
+  readonly salt: Buffer | null
+  readonly content: Buffer | null
+  readonly erasedSeq: string | null
+}
+
+function renderDocument(d: ShownDocument, shown: DocumentsShown): string {
   // The salt goes with its document: with it, and the digest, a short document could be guessed.
-  const salt = r.salt === null || shown === 'withheld' ? 'null' : `"${r.salt.toString('base64url')}"`
-  const document = shown === 'all' ? r.payload?.toString('utf8') : undefined
+  const salt = d.salt === null || shown === 'withheld' ? 'null' : `"${d.salt.toString('base64url')}"`
+  const content = shown === 'all' ? d.content?.toString('utf8') : undefined
   return (
-    `{"subject":"${formatId('rec', fromUuid(r.record_id))}","digest":"${r.digest.toString('hex')}","salt":${salt},` +
-    `"document":${document ?? 'null'},"erasedBy":${r.payload_erased_seq ?? 'null'}${renderReferences(r, shown)}}`
+    `"subject":"${d.subject}","digest":"${d.digest.toString('hex')}","salt":${salt},` +
+    `"document":${content ?? 'null'},"erasedBy":${d.erasedSeq ?? 'null'}`
   )
 }
 

@@ -1,14 +1,21 @@
 import type pg from 'pg'
-import { findDepth, listAncestors, listEntriesOfRecord } from '../db/read-lineage.ts'
-import { findRecord } from '../db/read-records.ts'
+import type { Lookups } from '../db/lookups.ts'
+import { findDepth, listAncestors, listEntriesOfRecord, type RecordStepRow } from '../db/read-lineage.ts'
 import { type Place, searchRecords } from '../db/search-records.ts'
-import { toUuid } from '../db/uuid.ts'
+import { fromUuid, toUuid } from '../db/uuid.ts'
 import { ApiError } from '../errors.ts'
 import { PAGE_BYTES_MAX, PARENT_DEPTH_MAX } from '../limits.ts'
+import { formatDocumentSubject } from '../proof/document-subjects.ts'
 import { isId, parseId } from '../proof/ids.ts'
-import { isVisible, renderRow } from './read.ts'
+import { isVisible, renderRows } from './read.ts'
+import { quote } from './render.ts'
+import { toBase64Url, toHex } from './text-of-bytes.ts'
 
-type Pools = { readonly readPool: pg.Pool; readonly searchPool: pg.Pool }
+type LineageDeps = {
+  readonly readPool: pg.Pool
+  readonly searchPool: pg.Pool
+  readonly lookups: Lookups
+}
 
 /** Which record of which ledger, for a caller who sees the records of `ownAgent` only, or all: null. */
 type About = {
@@ -40,44 +47,52 @@ export async function resolveParent(
 
 /** The record, its ancestors from the first one on, and a page of its children, newest first; null: no such record. */
 export async function findTree(
-  { readPool, searchPool }: Pools,
+  { readPool, searchPool, lookups }: LineageDeps,
   { ledgerId, recordId, ownAgent }: About,
   page: { after: Place | null; limit: number },
 ) {
-  const row = await findRecord(readPool, ledgerId, recordId)
+  const row = await lookups.findRecord(ledgerId, recordId)
   if (!row || !isVisible(row, ownAgent)) return null
   const ancestors = row.parent_id === null ? [] : await listAncestors(readPool, ledgerId, recordId)
   const filters = { parent: toUuid(recordId), ...(ownAgent && { ownAgent: toUuid(ownAgent) }) }
   const children = await searchRecords(searchPool, ledgerId, { filters, order: 'desc', ...page })
-  const render = (of: typeof row) => renderRow(ledgerId, of)
+  const above = ancestors.filter((ancestor) => isVisible(ancestor, ownAgent)).reverse()
+  const [record, ...others] = await renderRows(lookups, ledgerId, [row, ...above, ...children.rows])
   return {
-    record: render(row),
-    ancestors: ancestors
-      .filter((ancestor) => isVisible(ancestor, ownAgent))
-      .reverse()
-      .map(render),
-    children: children.rows.map(render),
+    record: record!,
+    ancestors: others.slice(0, above.length),
+    children: others.slice(above.length),
     next: children.next,
   }
 }
 
-/** Entries of the record's own chain after `afterSeq`, oldest first; null: no such record. */
+/** The record's own entries after `afterVersion` as JSON texts, oldest first; null: no such record. */
 export async function listRecordEntries(
-  readPool: pg.Pool,
+  { readPool, lookups }: Pick<LineageDeps, 'readPool' | 'lookups'>,
   { ledgerId, recordId, ownAgent }: About,
-  page: { afterSeq: number; limit: number },
-) {
-  const row = await findRecord(readPool, ledgerId, recordId)
+  page: { afterVersion: number; limit: number },
+): Promise<{ readonly entries: readonly string[]; readonly nextVersion: number | null } | null> {
+  const row = await lookups.findRecord(ledgerId, recordId)
   if (!row || !isVisible(row, ownAgent)) return null
   const rows = await listEntriesOfRecord(readPool, ledgerId, recordId, { ...page, bytesMax: PAGE_BYTES_MAX })
-  const entries = rows.map((entry) => ({
-    seq: Number(entry.seq),
-    kind: entry.kind,
-    recordedAt: entry.recorded_at.toISOString(),
-    leaf: entry.leaf.toString('hex'),
-    chain: entry.chain.toString('hex'),
-    envelope: entry.envelope.toString('base64'),
-  }))
-  const last = entries.at(-1)
-  return { entries, nextSeq: last === undefined || last.seq >= Number(row.seq) ? null : last.seq }
+  const last = rows.at(-1)
+  const isWhole = last === undefined || last.version >= row.version
+  return { entries: rows.map(renderEntryLine), nextVersion: isWhole ? null : last.version }
+}
+
+function renderEntryLine(row: RecordStepRow): string {
+  return (
+    `{"seq":${row.seq},"kind":"${row.kind}","recordedAt":"${row.recorded_at.toISOString()}",` +
+    `"leaf":"${toHex(row.leaf)}","chain":"${toHex(row.chain)}","envelope":"${row.envelope.toString('base64')}",` +
+    `"document":${renderDocument(row)}}`
+  )
+}
+
+function renderDocument({ document, subject_id, digest, salt, content, erased_seq }: RecordStepRow): string {
+  if (document === null) return 'null'
+  const subject = formatDocumentSubject(document, fromUuid(subject_id!))
+  return (
+    `{"subject":"${subject}","digest":"${toHex(digest!)}","salt":${quote(salt && toBase64Url(salt))},` +
+    `"document":${content?.toString('utf8') ?? 'null'},"erasedBy":${erased_seq ?? 'null'}}`
+  )
 }

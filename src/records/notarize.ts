@@ -17,7 +17,7 @@ import type { OnBehalfOf } from './on-behalf-of.ts'
 import { renderRecord } from './render.ts'
 import { signNotarization } from './sign-notarization.ts'
 import { toBase64Url, toHex } from './text-of-bytes.ts'
-import { getNotarizable, type TypeDeps, verifyPayload } from './typed-payload.ts'
+import { type TypeDeps, verifyPayload } from './typed-payload.ts'
 
 /** What writing needs; opened once a process. */
 export type WriteDeps = AppendDeps &
@@ -27,7 +27,6 @@ export type WriteDeps = AppendDeps &
   }
 
 type NotarizeRequest = {
-  readonly type: string
   readonly payload: unknown
   readonly salt?: string | undefined
   readonly metadata?: unknown
@@ -42,14 +41,13 @@ type NotarizeRequest = {
 /** The new record as JSON, or `replayedSeq`: the seq of what an earlier request with the same key wrote. */
 type NotarizeResult = { readonly record: string } | { readonly replayedSeq: number }
 
-/** Notarizes one record: one entry, terminal at once. Returns when it is committed. */
+/** Notarizes one record, of a type that is not gated: one entry, terminal at once. Returns when it is committed. */
 export async function notarize(
   deps: WriteDeps,
   caller: Caller,
+  type: RecordType,
   request: NotarizeRequest,
 ): Promise<NotarizeResult> {
-  const found = getNotarizable(deps, caller, request.type)
-  const type = found instanceof Promise ? await found : found
   const payload = saltDocument(deps.entropy, request.payload, request.salt)
   const verified = verifyPayload(deps, caller, type, { value: request.payload, canonical: payload.canonical })
   if (verified) await verified
@@ -63,7 +61,7 @@ function buildNotarization(
   deps: WriteDeps,
   signer: Signer,
   caller: Caller,
-  request: Omit<NotarizeRequest, 'type' | 'payload'> & { type: RecordType; payload: SaltedDocument },
+  request: Omit<NotarizeRequest, 'payload'> & { type: RecordType; payload: SaltedDocument },
 ) {
   const { type, payload } = request
   const references = digestReferences(request.references, payload.salt)
@@ -129,6 +127,7 @@ function buildNotarization(
       batch: null,
       metadata,
       erasure: null,
+      gated: null,
     })
   return { entry, render }
 }

@@ -1,5 +1,4 @@
-import type pg from 'pg'
-import { findAgents } from '../db/agents.ts'
+import type { Lookups } from '../db/lookups.ts'
 import { ApiError } from '../errors.ts'
 import { ProofError } from '../proof/error.ts'
 import { parseId } from '../proof/ids.ts'
@@ -13,7 +12,7 @@ export type OnBehalfOf = { readonly agent: string; readonly agentId: Uint8Array 
  * be allowed to act for others. Throws ApiError; for the items of a batch, with `index`.
  */
 export async function resolveOnBehalfOf(
-  pool: pg.Pool,
+  lookups: Lookups,
   caller: Caller,
   names: readonly (string | undefined)[],
   of: 'record' | 'batch',
@@ -34,25 +33,35 @@ export async function resolveOnBehalfOf(
     agents.set(agent, { agent, agentId: parseAgent(agent, at(index)) })
   }
   if (agents.size > 0)
-    await refuseUnknown(pool, caller, [...agents.values()], (agent) => at(names.indexOf(agent)))
+    await refuseUnknown(lookups, caller, [...agents.values()], (agent) => at(names.indexOf(agent)))
   return agents
 }
 
+/** The agent that is to perform a record: any of the ledger's. Throws `unknown_agent`, `agent_disabled`. */
+export async function resolvePerformer(
+  lookups: Lookups,
+  caller: Caller,
+  performer: string | undefined,
+): Promise<OnBehalfOf | null> {
+  if (performer === undefined) return null
+  const members = { path: '/performer' }
+  const agent = { agent: performer, agentId: parseAgent(performer, members) }
+  await refuseUnknown(lookups, caller, [agent], () => members)
+  return agent
+}
+
 async function refuseUnknown(
-  pool: pg.Pool,
+  lookups: Lookups,
   caller: Caller,
   agents: OnBehalfOf[],
   membersOf: (agent: string) => object,
 ): Promise<void> {
-  const found = await findAgents(
-    pool,
-    caller.ledgerId,
-    agents.map((a) => a.agentId),
+  const standings = await Promise.all(
+    agents.map(({ agentId }) => lookups.findAgent(caller.ledgerId, agentId)),
   )
-  for (const { agent, agentId } of agents) {
-    const known = found.get(Buffer.from(agentId).toString('hex'))
-    if (known && !known.disabled) continue
-    if (known)
+  for (const [i, { agent }] of agents.entries()) {
+    if (standings[i] === 'active') continue
+    if (standings[i] === 'disabled')
       throw new ApiError('agent_disabled', `${agent} was disabled`, { members: { ...membersOf(agent) } })
     throw new ApiError('unknown_agent', `the ledger has no agent ${agent}`, {
       members: { ...membersOf(agent) },

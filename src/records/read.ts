@@ -1,43 +1,72 @@
 import type pg from 'pg'
-import { findRecord, listRecordsOfEntry, type RecordRowRead } from '../db/read-records.ts'
+import type { Lookups } from '../db/lookups.ts'
+import { findEntry } from '../db/read-proven.ts'
+import { listRecordsOfEntry, type RecordRowRead } from '../db/read-records.ts'
 import { fromUuid, toUuid } from '../db/uuid.ts'
 import { parseEnvelope } from '../proof/cose.ts'
 import { ProofError } from '../proof/error.ts'
-import { formatId, type IdPrefix } from '../proof/ids.ts'
+import { formatId, type IdPrefix, parseId } from '../proof/ids.ts'
 import { parseStatement } from '../proof/statement.ts'
+import { nextEvents, standingOf } from './gated/lifecycle.ts'
+import { readSteps, renderGated, type Steps } from './gated/step-view.ts'
 import { type EntryView, type ErasureView, renderBatch, renderRecord } from './render.ts'
 
+export type ReadDeps = { readonly readPool: pg.Pool; readonly lookups: Lookups }
+
+/** A record as JSON, and its version. */
+export type RecordJson = { readonly record: string; readonly version: number }
+
 /**
- * The record as JSON, or null where the ledger has none of that id. `ownAgent`: whose records alone may be seen, or null; of
- * others nobody hears that they are there.
+ * null where the ledger has no record of that id. `ownAgent`: whose records alone may be seen, or null; of others nobody hears
+ * that they are there.
  */
 export async function findRecordJson(
-  pool: pg.Pool,
+  reader: Lookups,
   ledgerId: Uint8Array,
   recordId: Uint8Array,
   ownAgent: Uint8Array | null,
-): Promise<string | null> {
-  const row = await findRecord(pool, ledgerId, recordId)
-  return row && isVisible(row, ownAgent) ? renderRow(ledgerId, row) : null
+): Promise<RecordJson | null> {
+  const row = await reader.findRecord(ledgerId, recordId)
+  if (!row || !isVisible(row, ownAgent)) return null
+  const [record] = await renderRows(reader, ledgerId, [row])
+  return { record: record!, version: row.version }
+}
+
+/** With the steps of those that are gated, in one query more. */
+export function renderRows(
+  reader: Lookups,
+  ledgerId: Uint8Array,
+  rows: readonly RecordRowRead[],
+): Promise<string[]> {
+  return Promise.all(
+    rows.map(async (row) => {
+      const steps = row.version === 1 ? [] : await reader.listSteps(ledgerId, row)
+      return renderRow(ledgerId, row, readSteps(steps))
+    }),
+  )
 }
 
 /** Whether a caller who sees the records of `ownAgent` only (null: all) sees this one. */
 export function isVisible(
-  row: Pick<RecordRowRead, 'actor_id' | 'on_behalf_of'>,
+  row: Pick<RecordRowRead, 'actor_id' | 'on_behalf_of' | 'performer_id'>,
   ownAgent: Uint8Array | null,
 ): boolean {
   if (ownAgent === null) return true
   const own = toUuid(ownAgent)
-  return row.actor_id === own || row.on_behalf_of === own
+  return [row.actor_id, row.on_behalf_of, row.performer_id].includes(own)
 }
 
-/** What the request that wrote the entry at `seq` was answered: for replays. */
-export async function getAnswerOfEntry(pool: pg.Pool, ledgerId: Uint8Array, seq: number): Promise<string> {
-  const rows = await listRecordsOfEntry(pool, ledgerId, seq)
+/** What the request that wrote the entry at `seq` was answered: for replays. `version`: null of a batch. */
+export async function getAnswerOfEntry(
+  deps: ReadDeps,
+  ledgerId: Uint8Array,
+  seq: number,
+): Promise<{ readonly record: string; readonly version: number | null }> {
+  const rows = await listRecordsOfEntry(deps.readPool, ledgerId, seq)
   const [first] = rows
-  if (!first) throw new Error(`entry ${seq} made no record`)
-  if (first.kind !== 'batch-notarized') return renderRow(ledgerId, first)
-  return renderBatch({
+  if (!first || first.gate !== null) return getRecordAsOf(deps, ledgerId, seq)
+  if (first.kind !== 'batch-notarized') return { record: renderRow(ledgerId, first, {}), version: 1 }
+  const batch = renderBatch({
     batch: idOf('bat', first.subject_id),
     entry: entryOf(first),
     records: rows.map((row) => ({
@@ -46,16 +75,40 @@ export async function getAnswerOfEntry(pool: pg.Pool, ledgerId: Uint8Array, seq:
       salt: row.salt?.toString('base64url') ?? null,
     })),
   })
+  return { record: batch, version: null }
 }
 
-export function renderRow(ledgerId: Uint8Array, row: RecordRowRead): string {
+/** A gated record as it was after the entry at `seq`, which is one of its own; but for documents that were erased since. */
+async function getRecordAsOf(
+  { readPool, lookups }: ReadDeps,
+  ledgerId: Uint8Array,
+  seq: number,
+): Promise<RecordJson> {
+  const entry = await findEntry(readPool, ledgerId, seq)
+  if (!entry) throw new Error(`there is no entry ${seq}`)
+  const { predicate } = parseStatement(parseEnvelope(entry.envelope).payload)
+  const { record, version, to, performer } = predicate as Record<string, string> & { version: number }
+  const row = await lookups.findRecord(ledgerId, parseId('rec', record!))
+  if (!row) throw new Error(`entry ${seq} is of no record`)
+  const rows = version === 1 ? [] : await lookups.listSteps(ledgerId, { ...row, version })
+  // Who activates a record without a performer becomes it, by the second entry.
+  const performerId =
+    version > 1 ? row.performer_id : performer === undefined ? null : toUuid(parseId('agt', performer))
+  const then = { state: to!, version, performer_id: performerId, revisions: Number(rows[0]?.revisions ?? 0) }
+  const shown = { ...row, ...then, ...entry, recorded_at: row.recorded_at } as RecordRowRead
+  return { record: renderRow(ledgerId, shown, readSteps(rows)), version }
+}
+
+/** `steps`: of a gated record, the newest of each kind. */
+export function renderRow(ledgerId: Uint8Array, row: RecordRowRead, steps: Steps): string {
+  const standing = standingOf(row)
   return renderRecord({
     id: idOf('rec', row.record_id),
     ledger: formatId('led', ledgerId),
     type: row.type,
     state: row.state,
     version: row.version,
-    nextEvents: [],
+    nextEvents: standing ? nextEvents(standing) : [],
     payload: row.payload?.toString('utf8') ?? null,
     salt: row.salt?.toString('base64url') ?? null,
     digest: row.digest.toString('hex'),
@@ -70,7 +123,20 @@ export function renderRow(ledgerId: Uint8Array, row: RecordRowRead): string {
     batch: row.item_index === null ? null : idOf('bat', row.subject_id),
     metadata: row.metadata?.toString('utf8') ?? null,
     erasure: erasureOf(row),
+    gated: row.gate === null ? null : renderGated(termsOf(row), steps),
   })
+}
+
+function termsOf(row: Extract<RecordRowRead, { gate: 'principal' | 'auto' }>) {
+  return {
+    principal: idOf('agt', row.principal_id),
+    performer: row.performer_id && idOf('agt', row.performer_id),
+    gate: row.gate,
+    deadline: row.deadline?.toISOString() ?? null,
+    maxRevisions: row.max_revisions,
+    revisions: row.revisions,
+    tolerances: row.tolerances?.toString('utf8') ?? null,
+  }
 }
 
 function erasureOf(row: RecordRowRead): ErasureView | null {

@@ -26,6 +26,8 @@ type RecordView = {
   readonly batch: string | null
   readonly metadata: string | null
   readonly erasure: ErasureView | null
+  /** JSON; null: it was notarized. */
+  readonly gated: string | null
 }
 
 /** Who erased the payload, and all that lay with it. */
@@ -52,7 +54,8 @@ export function renderRecord(r: RecordView): string {
     `"actor":"${r.actor}","key":"${r.key}","onBehalfOf":${quote(r.onBehalfOf)},"parent":${quote(r.parent)},` +
     `"references":${r.references ?? 'null'},` +
     `"occurredAt":${quote(r.occurredAt)},"recordedAt":"${r.recordedAt}","entry":${renderEntry(r.entry)},` +
-    `"batch":${quote(r.batch)},"metadata":${r.metadata ?? 'null'},"erasure":${renderErasure(r.erasure)}}`
+    `"batch":${quote(r.batch)},"metadata":${r.metadata ?? 'null'},"erasure":${renderErasure(r.erasure)},` +
+    `"gated":${r.gated ?? 'null'}}`
   )
 }
 
@@ -65,7 +68,7 @@ function renderEntry(e: EntryView): string {
   return `{"seq":${e.seq},"kind":"${e.kind}","leaf":"${e.leaf}","chain":"${e.chain}"}`
 }
 
-function quote(text: string | null): string {
+export function quote(text: string | null): string {
   return text === null ? 'null' : `"${text}"`
 }
 

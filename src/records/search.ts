@@ -1,12 +1,13 @@
 import { hash } from 'node:crypto'
 import type pg from 'pg'
+import type { Lookups } from '../db/lookups.ts'
 import { type Place, type RecordSearch, searchRecords } from '../db/search-records.ts'
 import type { RecordFilters, TimeRange } from '../db/search-streams.ts'
 import { toUuid } from '../db/uuid.ts'
 import { ApiError } from '../errors.ts'
 import { isId, parseId } from '../proof/ids.ts'
 import { parseTime } from './documents.ts'
-import { renderRow } from './read.ts'
+import { renderRows } from './read.ts'
 
 /** What a client asks for, in its own spelling. */
 export type RecordQuery = {
@@ -15,6 +16,8 @@ export type RecordQuery = {
     | 'state'
     | 'actor'
     | 'onBehalfOf'
+    | 'performer'
+    | 'principal'
     | 'parent'
     | 'reference'
     | 'traceId'
@@ -29,12 +32,12 @@ export type RecordQuery = {
 type RecordListPage = { readonly records: readonly string[]; readonly next: Place | null }
 
 export async function listRecords(
-  searchPool: pg.Pool,
+  { searchPool, lookups }: { readonly searchPool: pg.Pool; readonly lookups: Lookups },
   ledgerId: Uint8Array,
   search: RecordSearch,
 ): Promise<RecordListPage> {
   const { rows, next } = await searchRecords(searchPool, ledgerId, search)
-  return { records: rows.map((row) => renderRow(ledgerId, row)), next }
+  return { records: await renderRows(lookups, ledgerId, rows), next }
 }
 
 /** Throws ApiError for times that don't exist and ids that are none. `ownAgent`: whose records alone may be seen, or null. */
@@ -49,6 +52,8 @@ export function parseFilters(query: RecordQuery, ownAgent: Uint8Array | null): R
     ...(traceId !== undefined && { traceId }),
     ...(query.onBehalfOf !== undefined && { onBehalfOf: uuidOf('agt', query.onBehalfOf, 'onBehalfOf') }),
     ...(query.actor !== undefined && { actor: uuidOf('agt', query.actor, 'actor') }),
+    ...(query.performer !== undefined && { performer: uuidOf('agt', query.performer, 'performer') }),
+    ...(query.principal !== undefined && { principal: uuidOf('agt', query.principal, 'principal') }),
     ...(ownAgent && { ownAgent: toUuid(ownAgent) }),
     ...(occurred && { occurred }),
     ...(recorded && { recorded }),

@@ -2,24 +2,35 @@ import { ApiError } from '../errors.ts'
 import type { JsonValue } from '../proof/json-text.ts'
 import type { Caller } from '../tenancy/caller.ts'
 import { BUILT_IN_TYPES, type RecordType } from '../types/built-in.ts'
+import type { Schema } from '../types/schema.ts'
 import type { TypeRegistry, Validity } from '../types/type-registry.ts'
 
 export type TypeDeps = { readonly types: TypeRegistry }
 type Members = Record<string, unknown>
 
 /**
- * The type that records of this name are notarized as. Not a promise where it is built in: those are most of all
- * records, and there is nothing to wait for. Throws `unknown_type`, `not_notarizable`.
+ * The type of this name. Not a promise where it is built in: those are most of all records, and there is nothing to wait for.
+ * Throws `unknown_type`.
  */
+export function getType(
+  deps: TypeDeps,
+  caller: Caller,
+  name: string,
+  members: Members = {},
+): RecordType | Promise<RecordType> {
+  return BUILT_IN_TYPES.get(name) ?? deps.types.get(caller, name, members)
+}
+
+/** The type that records of this name are notarized as. Throws `unknown_type`, `not_notarizable`. */
 export function getNotarizable(
   deps: TypeDeps,
   caller: Caller,
   name: string,
   members: Members = {},
 ): RecordType | Promise<RecordType> {
-  const builtIn = BUILT_IN_TYPES.get(name)
-  if (builtIn) return requireNotarizable(builtIn, members)
-  return deps.types.get(caller, name, members).then((type) => requireNotarizable(type, members))
+  const type = getType(deps, caller, name, members)
+  if (type instanceof Promise) return type.then((late) => requireNotarizable(late, members))
+  return requireNotarizable(type, members)
 }
 
 function requireNotarizable(type: RecordType, members: Members): RecordType {
@@ -39,20 +50,53 @@ export function verifyPayload(
   deps: TypeDeps,
   caller: Caller,
   type: RecordType,
-  payload: { readonly value: unknown; readonly canonical: string },
+  payload: Document,
   members: Members = {},
 ): void | Promise<void> {
-  if (type.payload === null) return
-  const document = { value: payload.value as JsonValue, bytes: Buffer.byteLength(payload.canonical) }
-  const found = deps.types.validate(caller, type.payload, document, members)
-  if (found instanceof Promise) return found.then((late) => refuseInvalid(type, late, members))
-  refuseInvalid(type, found, members)
+  return verifyDocument(
+    deps,
+    caller,
+    { type, code: 'payload_invalid', schema: type.payload },
+    payload,
+    members,
+  )
 }
 
-/** Names no value of the payload: problem documents end up in logs that payloads must not be in. */
-function refuseInvalid(type: RecordType, found: Validity, members: Members): void {
+/** As verifyPayload, of a completion: throws `evidence_invalid`. */
+export function verifyEvidence(
+  deps: TypeDeps,
+  caller: Caller,
+  type: RecordType,
+  evidence: Document,
+): void | Promise<void> {
+  return verifyDocument(deps, caller, { type, code: 'evidence_invalid', schema: type.evidence }, evidence)
+}
+
+type Document = { readonly value: unknown; readonly canonical: string }
+type Expected = {
+  readonly type: RecordType
+  readonly code: 'payload_invalid' | 'evidence_invalid'
+  readonly schema: Schema | null
+}
+
+function verifyDocument(
+  deps: TypeDeps,
+  caller: Caller,
+  expected: Expected,
+  { value, canonical }: Document,
+  members: Members = {},
+): void | Promise<void> {
+  if (expected.schema === null) return
+  const document = { value: value as JsonValue, bytes: Buffer.byteLength(canonical) }
+  const found = deps.types.validate(caller, expected.schema, document, members)
+  if (found instanceof Promise) return found.then((late) => refuseInvalid(expected, late, members))
+  refuseInvalid(expected, found, members)
+}
+
+/** Names no value of the document: problem documents end up in logs that documents must not be in. */
+function refuseInvalid({ type, code }: Expected, found: Validity, members: Members): void {
   if (found.outcome === 'valid') return
-  throw new ApiError('payload_invalid', `${type.name}: ${found.message}`, {
+  throw new ApiError(code, `${type.name}: ${found.message}`, {
     members: { ...members, path: found.path },
   })
 }

@@ -5,7 +5,6 @@ import { type CompiledType, canonicalDefinition, type TypeDefinition, typeNameOf
 export type RecordType = CompiledType & {
   /** name/version */
   readonly name: string
-  readonly gated: boolean
   /** H(JCS(definition)), lower-case hex. */
   readonly digest: string
 }
@@ -32,6 +31,6 @@ export const BUILT_IN_TYPES: ReadonlyMap<string, BuiltInType> = new Map(
     const name = typeNameOf(definition)
     const digest = toHex(nativeProviders.sha256(utf8Encode(canonicalDefinition(definition))))
     const gated = definition.evidenceSchema !== undefined
-    return [name, { name, gated, digest, definition, payload: null, evidence: null }]
+    return [name, { name, gated, digest, definition, payload: null, evidence: null, rules: [] }]
   }),
 )

@@ -1,7 +1,7 @@
 import { TYPE_DEFINITION_BYTES_MAX } from '../limits.ts'
 import { canonicalize } from '../proof/jcs.ts'
 import type { JsonObject, JsonValue } from '../proof/json-text.ts'
-import { verifyRules } from './rules.ts'
+import { parseRules, type Rule } from './rules.ts'
 import { Schema } from './schema.ts'
 import { SchemaError } from './schema-error.ts'
 
@@ -15,8 +15,14 @@ export type TypeDefinition = {
   readonly rules?: unknown
 }
 
-/** A definition that can validate. null: any object is taken. */
-export type CompiledType = { readonly payload: Schema | null; readonly evidence: Schema | null }
+/** A definition that can validate and judge. null: any object is taken. */
+export type CompiledType = {
+  readonly gated: boolean
+  readonly payload: Schema | null
+  readonly evidence: Schema | null
+  /** None where it is not gated. */
+  readonly rules: readonly Rule[]
+}
 
 export function typeNameOf({ name, version }: TypeDefinition): string {
   return `${name}/${version}`
@@ -38,12 +44,11 @@ export function canonicalDefinition(definition: TypeDefinition): string {
 /** Everything about a definition that its members' types do not say. Throws SchemaError. */
 export function compileType(definition: TypeDefinition): CompiledType {
   const { payloadSchema, evidenceSchema, rules } = definition
-  if (rules !== undefined) {
-    if (evidenceSchema === undefined)
-      throw new SchemaError(['rules'], 'rules mean nothing without an evidenceSchema')
-    verifyRules(rules as JsonValue)
-  }
+  if (rules !== undefined && evidenceSchema === undefined)
+    throw new SchemaError(['rules'], 'rules mean nothing without an evidenceSchema')
   return {
+    gated: evidenceSchema !== undefined,
+    rules: rules === undefined ? [] : parseRules(rules as JsonValue),
     payload: new Schema(payloadSchema as JsonValue, 'payloadSchema'),
     evidence: evidenceSchema === undefined ? null : new Schema(evidenceSchema as JsonValue, 'evidenceSchema'),
   }

@@ -1,23 +1,64 @@
-/** A number as the shortest decimal that reads back as it: digits × 10^exponent. */
-type Decimal = { readonly digits: bigint; readonly exponent: number }
-
 /**
- * Whether `value` is a whole multiple of `divisor`, as decimals: 0.3 is one of 0.1, which a division of doubles denies.
- * Both are finite, so neither has more than 17 digits, and the powers of ten no more than 650.
+ * digits × 10^exponent. What is made of a text or a number has no trailing zeros in its digits: where two such are
+ * equal, so are their members.
+ *
+ * Size: texts have up to 60 digits, numbers up to 17 with an exponent of -340 to 308. So the largest that is ever
+ * made, a difference of two numbers brought to one exponent, has some 650 digits: 2 µs, whoever chose them.
  */
+export type Decimal = { readonly digits: bigint; readonly exponent: number }
+
+const DECIMAL = /^(-?(?:0|[1-9]\d{0,29}))(?:\.(\d{1,30}))?$/
+const ZERO: Decimal = { digits: 0n, exponent: 0 }
+
+/** Of up to 30 digits before and after the point, no exponent; null for other texts. */
+export function parseDecimal(text: string): Decimal | null {
+  const match = DECIMAL.exec(text)
+  return match && fromDigits(match[1]!, match[2] ?? '', 0)
+}
+
+/** A finite number as the shortest decimal that reads back as it, which is what its canonical text has. */
+export function decimalOf(value: number): Decimal {
+  const [mantissa, power] = value.toExponential().split('e') as [string, string]
+  const [whole, fraction = ''] = mantissa.split('.') as [string, string?]
+  return fromDigits(whole, fraction, Number(power))
+}
+
+function fromDigits(whole: string, fraction: string, power: number): Decimal {
+  const text = whole + fraction
+  if (!/[1-9]/.test(text)) return ZERO
+  let end = text.length
+  while (text[end - 1] === '0') end--
+  return { digits: BigInt(text.slice(0, end)), exponent: power - fraction.length + text.length - end }
+}
+
+/** Below, equal to or above 0, as `a` is to `b`. */
+export function compareDecimals(a: Decimal, b: Decimal): number {
+  const { digits } = subtractDecimals(a, b)
+  return digits < 0n ? -1 : digits > 0n ? 1 : 0
+}
+
+export function subtractDecimals(a: Decimal, b: Decimal): Decimal {
+  const exponent = Math.min(a.exponent, b.exponent)
+  return { digits: scaled(a, exponent) - scaled(b, exponent), exponent }
+}
+
+/** `percent` hundredths of `a`. */
+export function percentOf(percent: Decimal, a: Decimal): Decimal {
+  return { digits: percent.digits * a.digits, exponent: percent.exponent + a.exponent - 2 }
+}
+
+export function absolute({ digits, exponent }: Decimal): Decimal {
+  return { digits: digits < 0n ? -digits : digits, exponent }
+}
+
+/** Whether `value` is a whole multiple of `divisor`, as decimals: 0.3 is one of 0.1, which a division of doubles denies. */
 export function isMultiple(value: number, divisor: number): boolean {
-  const a = parse(value)
-  const b = parse(divisor)
+  const a = decimalOf(value)
+  const b = decimalOf(divisor)
   const exponent = Math.min(a.exponent, b.exponent)
   return scaled(a, exponent) % scaled(b, exponent) === 0n
 }
 
 function scaled({ digits, exponent }: Decimal, to: number): bigint {
   return digits * 10n ** BigInt(exponent - to)
-}
-
-function parse(value: number): Decimal {
-  const [mantissa, power] = value.toExponential().split('e') as [string, string]
-  const [whole, fraction = ''] = mantissa.split('.') as [string, string?]
-  return { digits: BigInt(whole + fraction), exponent: Number(power) - fraction.length }
 }

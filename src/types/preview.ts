@@ -4,18 +4,25 @@ import { canonicalize } from '../proof/jcs.ts'
 import type { JsonValue } from '../proof/json-text.ts'
 import type { Caller } from '../tenancy/caller.ts'
 import type { CompiledType } from './definition.ts'
+import type { Judgement } from './judge.ts'
 import type { TypeRegistry } from './type-registry.ts'
 
 type Preview = {
   readonly valid: boolean
   readonly errors: readonly { readonly path: string; readonly keyword: string; readonly message: string }[]
+  /** null, as `rules`, without two valid documents, and where the type is not gated. */
+  readonly outcome: Judgement['outcome'] | null
+  readonly rules: Judgement['rules'] | null
 }
 
 type Documents = { readonly payload?: unknown; readonly evidence?: unknown }
 
 const PARTS = ['payload', 'evidence'] as const
 
-/** What records of the type would be told of these documents: the first fault of each. Nothing is written. */
+/**
+ * What records of the type would be told of these documents: the first fault of each and, of valid ones, what the rules
+ * say. Nothing is written.
+ */
 export async function previewType(
   types: TypeRegistry,
   caller: Caller,
@@ -36,7 +43,12 @@ export async function previewType(
     if (found.outcome === 'invalid')
       errors.push({ path: `/${part}${found.path}`, keyword: found.keyword, message: found.message })
   }
-  return { valid: errors.length === 0, errors }
+  const valid = errors.length === 0
+  const { payload, evidence } = documents as { payload?: JsonValue; evidence?: JsonValue }
+  if (!valid || !type.gated || payload === undefined || evidence === undefined)
+    return { valid, errors, outcome: null, rules: null }
+  const { outcome, rules } = await types.judge(caller, type.rules, { payload, evidence })
+  return { valid, errors, outcome, rules }
 }
 
 function documentBytes(part: string, value: JsonValue): number {

@@ -1,18 +1,34 @@
 import { RULE_VALUES_MAX, TYPE_RULES_MAX } from '../limits.ts'
 import { isRuleId, isTime } from '../proof/fields.ts'
 import type { JsonObject, JsonValue } from '../proof/json-text.ts'
+import { parseAmount } from './amounts.ts'
 import { isPointer } from './json-pointer.ts'
 import { SchemaError } from './schema-error.ts'
 import { isJsonObject } from './schema-keywords.ts'
+import { isTolerance, MEASURES, type Tolerance } from './tolerances.ts'
 
 /*
- * Tolerance rules compare one value of the evidence, `actual`, with one of the payload, `expected`, or with a constant,
- * `value`. Here only their form is checked; what they find out is judged when evidence is there.
+ * Rules compare one value of the evidence, `actual`, with one of the payload, `expected`, or with a constant, `value`.
+ * Here they are read as a type has them; judge.ts finds out what they say.
  */
 
-type Operator = 'equals' | 'atMost' | 'atLeast' | 'within' | 'oneOf' | 'before' | 'after'
+type Ordinary = 'equals' | 'atMost' | 'atLeast' | 'oneOf' | 'before' | 'after'
+export type Operator = Ordinary | 'within'
+
+export type Rule = {
+  readonly id: string
+  /** A JSON Pointer into the payload, or the value itself. */
+  readonly expected: { readonly pointer: string } | { readonly constant: JsonValue }
+  /** A JSON Pointer into the evidence. */
+  readonly actual: string
+} & (
+  | { readonly operator: Ordinary }
+  /** `toleranceMax`: how far a record may set it, in the same measure; null where it may not. */
+  | { readonly operator: 'within'; readonly tolerance: Tolerance; readonly toleranceMax: string | null }
+)
 
 const AMOUNT = 'a number, a decimal as a string, or {"amount","currency"}'
+const TIME = 'a time, RFC 3339 in UTC with milliseconds'
 
 /** Which constants an operator compares with. */
 const CONSTANTS: Readonly<Record<Operator, { is: (value: JsonValue) => boolean; what: string }>> = {
@@ -21,77 +37,94 @@ const CONSTANTS: Readonly<Record<Operator, { is: (value: JsonValue) => boolean; 
   atLeast: { is: isAmount, what: AMOUNT },
   within: { is: isAmount, what: AMOUNT },
   oneOf: { is: isChoice, what: `an array of 1 to ${RULE_VALUES_MAX} values` },
-  before: { is: isTime, what: 'a time, RFC 3339 in UTC with milliseconds' },
-  after: { is: isTime, what: 'a time, RFC 3339 in UTC with milliseconds' },
+  before: { is: isTime, what: TIME },
+  after: { is: isTime, what: TIME },
 }
 
 const MEMBERS = ['id', 'op', 'expected', 'value', 'actual', 'tolerance', 'overridable']
-const DECIMAL = /^-?(0|[1-9]\d{0,29})(\.\d{1,30})?$/
-const CURRENCY = /^[A-Z]{3}$/
 
 /** Throws SchemaError. `rules` is the definition's member. */
-export function verifyRules(rules: JsonValue): void {
+export function parseRules(rules: JsonValue): Rule[] {
   if (!Array.isArray(rules)) throw new SchemaError(['rules'], 'must be an array')
   if (rules.length > TYPE_RULES_MAX)
     throw new SchemaError(['rules'], `there are more than ${TYPE_RULES_MAX} rules`)
-  const ids = new Set<JsonValue>()
-  for (const [i, rule] of (rules as JsonValue[]).entries()) {
-    const path = ['rules', `${i}`]
+  const ids = new Set<string>()
+  return (rules as JsonValue[]).map((value, i) => {
+    const rule = new RuleReader(value, ['rules', `${i}`]).read()
+    if (ids.has(rule.id)) throw new SchemaError(['rules', `${i}`, 'id'], `another rule is called ${rule.id}`)
+    ids.add(rule.id)
+    return rule
+  })
+}
+
+/** One rule, and where it stands. */
+class RuleReader {
+  readonly #rule: JsonObject
+  readonly #path: readonly string[]
+
+  constructor(rule: JsonValue, path: readonly string[]) {
     if (!isJsonObject(rule)) throw new SchemaError(path, 'a rule is an object')
-    verifyRule(rule, path)
-    if (ids.has(rule['id']!)) throw new SchemaError([...path, 'id'], 'another rule has this id')
-    ids.add(rule['id']!)
+    this.#rule = rule
+    this.#path = path
   }
-}
 
-function verifyRule(rule: JsonObject, path: string[]): void {
-  for (const name of Object.keys(rule))
-    if (!MEMBERS.includes(name)) throw new SchemaError([...path, name], 'this member is not taken')
-  require(rule, path, 'id', isRuleId, 'an id: 1 to 63 letters, digits, dots, hyphens, underscores')
-  require(rule, path, 'op', isOperator, `one of ${Object.keys(CONSTANTS).join(', ')}`)
-  require(rule, path, 'actual', isPlace, 'a JSON Pointer into the evidence')
-  if (Object.hasOwn(rule, 'expected') === Object.hasOwn(rule, 'value'))
-    throw new SchemaError(path, 'has either expected, a JSON Pointer into the payload, or value, a constant')
-  const operator = rule['op'] as Operator
-  if (Object.hasOwn(rule, 'expected'))
-    require(rule, path, 'expected', isPlace, 'a JSON Pointer into the payload')
-  else require(rule, path, 'value', CONSTANTS[operator].is, CONSTANTS[operator].what)
-  verifyTolerance(rule, operator, path)
-}
-
-/** `overridable`: how far a record may widen the tolerance, in the same measure. */
-function verifyTolerance(rule: JsonObject, operator: Operator, path: string[]): void {
-  if (operator !== 'within') {
+  read(): Rule {
+    for (const name of Object.keys(this.#rule))
+      if (!MEMBERS.includes(name)) throw this.#error([name], 'this member is not taken')
+    const id = this.#member(
+      'id',
+      isRuleId,
+      'an id: 1 to 63 letters, digits, dots, hyphens, underscores',
+    ) as string
+    const operator = this.#member('op', isOperator, `one of ${Object.keys(CONSTANTS).join(', ')}`) as Operator
+    const actual = this.#member('actual', isPlace, 'a JSON Pointer into the evidence') as string
+    const common = { id, expected: this.#expected(operator), actual }
+    if (operator === 'within') return { ...common, operator, ...this.#tolerance() }
     for (const name of ['tolerance', 'overridable'])
-      if (Object.hasOwn(rule, name))
-        throw new SchemaError([...path, name], 'means nothing without the operator within')
-    return
+      if (this.#has(name)) throw this.#error([name], 'means nothing without the operator within')
+    return { ...common, operator }
   }
-  const measure = measureOf(rule['tolerance'], ['absolute', 'percent'], [...path, 'tolerance'])
-  if (Object.hasOwn(rule, 'overridable'))
-    measureOf(rule['overridable'], [`${measure}Max`], [...path, 'overridable'])
-}
 
-/** The one member of `value`, a decimal ≥ 0 as a string. */
-function measureOf(value: JsonValue | undefined, names: readonly string[], path: string[]): string {
-  const [name, ...more] = value !== undefined && isJsonObject(value) ? Object.keys(value) : []
-  if (name === undefined || more.length > 0 || !names.includes(name))
-    throw new SchemaError(path, `must be an object with ${names.join(' or ')}`)
-  const decimal = (value as JsonObject)[name]
-  if (!isDecimal(decimal!) || (decimal as string).startsWith('-'))
-    throw new SchemaError([...path, name], 'must be a decimal ≥ 0, as a string')
-  return name
-}
+  #expected(operator: Operator): Rule['expected'] {
+    if (this.#has('expected') === this.#has('value'))
+      throw this.#error([], 'has either expected, a JSON Pointer into the payload, or value, a constant')
+    if (this.#has('expected'))
+      return { pointer: this.#member('expected', isPlace, 'a JSON Pointer into the payload') as string }
+    return { constant: this.#member('value', CONSTANTS[operator].is, CONSTANTS[operator].what) }
+  }
 
-function require(
-  rule: JsonObject,
-  path: string[],
-  name: string,
-  is: (value: JsonValue) => boolean,
-  what: string,
-): void {
-  if (!Object.hasOwn(rule, name) || !is(rule[name]!))
-    throw new SchemaError([...path, name], `must be ${what}`)
+  #tolerance(): { tolerance: Tolerance; toleranceMax: string | null } {
+    const tolerance = this.#measured('tolerance', MEASURES)
+    if (!this.#has('overridable')) return { tolerance, toleranceMax: null }
+    const { limit } = this.#measured('overridable', [`${tolerance.measure}Max`])
+    return { tolerance, toleranceMax: limit }
+  }
+
+  /** The member's one member, a decimal ≥ 0 as a string. */
+  #measured<N extends string>(name: string, measures: readonly N[]): { measure: N; limit: string } {
+    const value = this.#rule[name]
+    const [measure, ...more] = value !== undefined && isJsonObject(value) ? Object.keys(value) : []
+    if (measure === undefined || more.length > 0 || !measures.includes(measure as N))
+      throw this.#error([name], `must be an object with ${measures.join(' or ')}`)
+    const limit = (value as JsonObject)[measure]!
+    if (!isTolerance(limit)) throw this.#error([name, measure], 'must be a decimal ≥ 0, as a string')
+    return { measure: measure as N, limit }
+  }
+
+  #member(name: string, is: (value: JsonValue) => boolean, what: string): JsonValue {
+    if (!this.#has(name) || !is(this.#rule[name]!)) throw this.#error([name], `must be ${what}`)
+    return this.#rule[name]!
+  }
+
+  #has(name: string): boolean {
+    return Object.hasOwn(this.#rule, name)
+  }
+
+  /** Says which rule it is: who wrote two hundred of them does not count to find the one. */
+  #error(path: readonly string[], detail: string): SchemaError {
+    const id = this.#has('id') ? this.#rule['id']! : null
+    return new SchemaError([...this.#path, ...path], isRuleId(id) ? `rule ${id}: ${detail}` : detail)
+  }
 }
 
 function isOperator(value: JsonValue): boolean {
@@ -102,15 +135,8 @@ function isPlace(value: JsonValue): boolean {
   return typeof value === 'string' && isPointer(value)
 }
 
-function isDecimal(value: JsonValue): boolean {
-  return typeof value === 'string' && DECIMAL.test(value)
-}
-
 function isAmount(value: JsonValue): boolean {
-  if (typeof value === 'number' || isDecimal(value)) return true
-  if (!isJsonObject(value) || Object.keys(value).length !== 2) return false
-  const { amount, currency } = value
-  return isDecimal(amount ?? null) && typeof currency === 'string' && CURRENCY.test(currency)
+  return parseAmount(value) !== null
 }
 
 function isChoice(value: JsonValue): boolean {

@@ -1,9 +1,13 @@
 import type pg from 'pg'
 import { findType } from '../db/types.ts'
 import { ApiError } from '../errors.ts'
+import { toHex, utf8Encode } from '../proof/bytes.ts'
 import { type JsonValue, parseJsonText } from '../proof/json-text.ts'
+import { nativeProviders } from '../signing/native.ts'
 import { BUILT_IN_TYPES, type RecordType } from './built-in.ts'
 import { type CompiledType, compileType, type TypeDefinition } from './definition.ts'
+import { type Judgement, judge } from './judge.ts'
+import type { Rule } from './rules.ts'
 import type { Schema, ValidationResult } from './schema.ts'
 import { TypeCache } from './type-cache.ts'
 import { WorkShares } from './work-shares.ts'
@@ -13,6 +17,7 @@ type Members = Record<string, unknown>
 
 /** Of a definition's text this much is held once more, as keys, values and messages of its checks. */
 const HELD_PER_DEFINITION_BYTE = 4
+const HELD_PER_RULE_BYTES = 512
 
 /** The types of all ledgers, compiled once a process, and what may be done with them at whose expense. */
 export class TypeRegistry {
@@ -43,12 +48,17 @@ export class TypeRegistry {
   async #load(ledger: Ledger, name: string): Promise<{ value: RecordType; bytes: number } | null> {
     const row = await findType(this.#pool, ledger.ledgerId, name)
     if (!row) return null
-    const { gated, digest } = row
     const definition = parseJsonText(row.definition) as unknown as TypeDefinition
-    const { payload, evidence } = await this.compile(ledger, definition)
+    const compiled = await this.compile(ledger, definition)
+    const { payload, evidence, rules } = compiled
     const bytes =
-      HELD_PER_DEFINITION_BYTE * row.definition.length + (payload?.bytes ?? 0) + (evidence?.bytes ?? 0)
-    return { value: { name, gated, digest, payload, evidence }, bytes }
+      HELD_PER_DEFINITION_BYTE * row.definition.length +
+      (payload?.bytes ?? 0) +
+      (evidence?.bytes ?? 0) +
+      HELD_PER_RULE_BYTES * rules.length
+    // Of what was compiled: the column beside it may say something else.
+    const digest = toHex(nativeProviders.sha256(utf8Encode(row.definition)))
+    return { value: { ...compiled, name, digest }, bytes }
   }
 
   /** Throws SchemaError. */
@@ -72,6 +82,15 @@ export class TypeRegistry {
         { members },
       )
     })
+  }
+
+  /** What the type's rules say of two documents that are valid. */
+  judge(
+    ledger: Ledger,
+    rules: readonly Rule[],
+    documents: { readonly payload: JsonValue; readonly evidence: JsonValue },
+  ): Judgement | Promise<Judgement> {
+    return this.#shares.run(ledger.ledger, () => judge(rules, { ...documents, tolerances: null }))
   }
 }
 

@@ -61,11 +61,11 @@ export class WorkShares {
     return account.paidUntilMs - this.#clock() - SCHEMA_WORK_AHEAD_MS_MAX
   }
 
-  /** One piece of work a turn of the event loop, at most. */
+  /** As much a turn as the share allows: with one piece a turn, many small ones would wait longer the busier the thread is. */
   #wake(account: Account): void {
     setTimeout(
       () => {
-        if (this.#waitMs(account) <= 0) account.waiting.shift()!()
+        while (account.waiting.length > 0 && this.#waitMs(account) <= 0) account.waiting.shift()!()
         if (account.waiting.length > 0) this.#wake(account)
       },
       Math.max(1, this.#waitMs(account)),

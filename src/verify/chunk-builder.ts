@@ -5,7 +5,7 @@ import type { EntryChunk } from './source.ts'
 const CHUNK_BYTES = 256 * 1024
 const CHUNK_ENTRIES = 512
 
-/** Lines, their columns and the checkpoints on the way. */
+/** Lines, their columns and the checkpoints on the way. Once built, it begins anew. */
 export class ChunkBuilder {
   #lines: string[] = []
   #columns: string[] = []
@@ -26,12 +26,17 @@ export class ChunkBuilder {
   }
 
   build(): EntryChunk {
-    return {
+    const chunk = {
       lines: encodeLines(this.#lines),
       columns: encodeLines(this.#columns),
       checkpoints: this.#notes,
       progress: this.#progress,
     }
+    this.#lines = []
+    this.#columns = []
+    this.#notes = []
+    this.#bytes = 0
+    return chunk
   }
 }
 

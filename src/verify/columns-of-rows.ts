@@ -1,8 +1,55 @@
-import type { AuditedLedger, AuditedRecord, AuditedType } from '../db/ledger-snapshot.ts'
+import type {
+  AuditedClosure,
+  AuditedDocument,
+  AuditedEntry,
+  AuditedErasure,
+  AuditedGatedRecord,
+  AuditedKey,
+  AuditedLedger,
+  AuditedRecord,
+  AuditedType,
+} from '../db/audited-rows.ts'
 import { equalBytes, toHex } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
 import { documentDigest } from '../proof/document.ts'
-import type { LedgerColumns, RecordColumns, TypeColumns } from './entry-columns.ts'
+import type {
+  ClosureColumns,
+  DocumentColumns,
+  EntryColumns,
+  ErasureColumns,
+  GatedColumns,
+  KeyColumns,
+  LedgerColumns,
+  RecordColumns,
+  TypeColumns,
+} from './entry-columns.ts'
+
+/** What the row of the entry itself says, and of the gated record that it is about. */
+export function entryColumns(entry: AuditedEntry) {
+  return {
+    subjectId: entry.subject_id,
+    version: entry.version,
+    prevSeq: entry.prev_seq,
+    prevLeaf: entry.prev_leaf === null ? null : toHex(entry.prev_leaf),
+    earlierStepSeq: entry.earlier_step_seq,
+    actorId: entry.actor_id,
+    keyId: entry.key_id,
+    recordedAtUs: entry.recorded_at_us,
+    gated: (entry.gated ?? []).map(gatedColumns),
+  } satisfies Partial<EntryColumns>
+}
+
+export function keyColumns({ key_id, agent_id, scopes, expires_at_us }: AuditedKey): KeyColumns {
+  return { keyId: key_id, agentId: agent_id, scopes, expiresAtUs: expires_at_us }
+}
+
+export function erasureColumns({ subject_id, document, document_seq }: AuditedErasure): ErasureColumns {
+  return { subjectId: subject_id, document, documentSeq: document_seq }
+}
+
+export function closureColumns({ known_size, known_chain }: AuditedClosure): ClosureColumns {
+  return { knownSize: known_size, knownChain: toHex(known_chain) }
+}
 
 export function typeColumns({ name, gated, definition, digest }: AuditedType, sha256: Sha256): TypeColumns {
   return {
@@ -28,10 +75,6 @@ export function recordColumns(record: AuditedRecord, sha256: Sha256): RecordColu
   return {
     recordId: record.record_id,
     type: record.type,
-    state: record.state,
-    version: record.version,
-    lastSeq: record.last_seq,
-    lastSubjectId: record.last_subject_id,
     itemIndex: record.item_index,
     actorId: record.actor_id,
     onBehalfOf: record.on_behalf_of,
@@ -47,6 +90,31 @@ export function recordColumns(record: AuditedRecord, sha256: Sha256): RecordColu
     isFoundByReferences:
       JSON.stringify(record.searched_references ?? []) === JSON.stringify(sortedReferences(references)),
   }
+}
+
+function gatedColumns(row: AuditedGatedRecord): GatedColumns {
+  return {
+    firstSeq: row.first_seq,
+    principalId: row.principal_id,
+    performerId: row.performer_id,
+    gate: row.gate,
+    deadlineUs: row.deadline_us,
+    maxRevisions: row.max_revisions,
+    tolerances: row.tolerances,
+    state: row.state,
+    version: row.version,
+    lastSeq: row.last_seq,
+    lastSubjectId: row.last_subject_id,
+    revisions: row.revisions,
+  }
+}
+
+export function documentColumns(
+  { document, salt, content, digest }: AuditedDocument,
+  sha256: Sha256,
+): DocumentColumns {
+  const isGone = salt === null || content === null
+  return { document, isCanonical: isGone || equalBytes(documentDigest(sha256, salt, content), digest) }
 }
 
 /** Each once, in the order of their bytes, as Postgres' collation "C" has it; null where the bytes are no list. */

@@ -1,9 +1,16 @@
 import type { Sha256 } from '../proof/crypto.ts'
-import type { ProofError } from '../proof/error.ts'
 import type { ParsedStatement } from '../proof/statement.ts'
 import type { VerifiedEntry } from '../proof/verify-entry.ts'
+import { columnContradiction, compare, compareRows } from './compare.ts'
 import { contradiction } from './contradiction.ts'
-import type { EntryColumns, IdempotencyColumns, RecordColumns, TypeColumns } from './entry-columns.ts'
+import type {
+  DocumentColumns,
+  EntryColumns,
+  IdempotencyColumns,
+  RecordColumns,
+  TypeColumns,
+} from './entry-columns.ts'
+import { verifyGatedColumns } from './gated-columns.ts'
 import {
   actorUuid,
   agentRows,
@@ -35,7 +42,9 @@ export function verifyColumns(entry: VerifiedEntry, columns: EntryColumns, sha25
   compare('entries', 'actor_id', columns.actorId, actorUuid(statement))
   compare('entries', 'key_id', columns.keyId, statement.key === null ? null : uuidOf('key', statement.key))
   compare('entries', 'recorded_at', columns.recordedAtUs, microseconds(statement.recordedAt))
+  verifyGatedColumns(statement, `${step.seq}`, columns)
   verifyRecordRows(entry, columns.records, `${step.seq}`)
+  verifyDocumentRows(columns.documents)
   compareRows('agents', columns.agents, agentRows(statement))
   compareRows('api_keys', columns.keys, keyRows(statement))
   compare('agents', 'disabled_seq', columns.disabledAgentIds, endedIds(statement, 'agent-disabled', 'agt'))
@@ -66,8 +75,7 @@ function verifyRecordRows(entry: VerifiedEntry, rows: readonly RecordColumns[], 
     throw contradiction(`records: ${rows.length} rows begin at seq ${seq}, signed are ${expected.length}`)
   }
   for (const [i, row] of rows.entries()) {
-    const { state, version, lastSeq, lastSubjectId, isCanonical, ...rest } = row
-    const { referencesDigest, isFoundByReferences, isHalfErased, ...fixed } = rest
+    const { isCanonical, referencesDigest, isFoundByReferences, isHalfErased, ...fixed } = row
     compareRows('records', [fixed], [expected[i]!])
     if (!isCanonical)
       throw columnContradiction('records', 'payload', 'not the bytes that were hashed', 'canonical JSON')
@@ -76,17 +84,14 @@ function verifyRecordRows(entry: VerifiedEntry, rows: readonly RecordColumns[], 
     if (isHalfErased)
       throw contradiction(`records: ${row.recordId} is erased, its metadata or references are not`)
     if (!isFoundByReferences) throw contradiction(`record_references: not those of ${row.recordId}`)
-    // The entry at last_seq compares state and version, where it is a later one.
-    if (lastSeq !== seq) compare('records', 'last_seq', lastSubjectId, row.recordId)
-    else {
-      compare(
-        'records',
-        'state',
-        state,
-        (entry.statement.predicate['to'] as string | undefined) ?? 'RECORDED',
-      )
-      compare('records', 'version', version, 1)
-    }
+  }
+}
+
+/** Number, subjects and digests were compared as documents of the entry's line. */
+function verifyDocumentRows(rows: readonly DocumentColumns[]): void {
+  for (const { isCanonical } of rows) {
+    if (!isCanonical)
+      throw columnContradiction('documents', 'content', 'not the bytes that were hashed', 'canonical JSON')
   }
 }
 
@@ -96,29 +101,4 @@ function verifyTypeRows({ kind, subjects }: ParsedStatement, rows: readonly Type
   const signed = kind === 'type-registered' ? [{ name, digest: sha256, definition: sha256 }] : []
   compareRows<Pick<TypeColumns, 'name' | 'digest' | 'definition'>>('types', rows, signed)
   for (const { gated, isDefinedGated } of rows) compare('types', 'gated', gated, isDefinedGated)
-}
-
-function compareRows<T extends object>(table: string, rows: readonly T[], expected: readonly T[]): void {
-  if (rows.length !== expected.length) {
-    throw contradiction(`${table}: ${rows.length} rows of this entry, signed are ${expected.length}`)
-  }
-  for (const [i, row] of rows.entries()) {
-    for (const name of Object.keys(expected[i]!) as (keyof T & string)[]) {
-      compare(table, columnName(name), row[name], expected[i]![name])
-    }
-  }
-}
-
-function compare(table: string, column: string, found: unknown, signed: unknown): void {
-  if (JSON.stringify(found) !== JSON.stringify(signed))
-    throw columnContradiction(table, column, found, signed)
-}
-
-function columnContradiction(table: string, column: string, found: unknown, signed: unknown): ProofError {
-  return contradiction(`${table}.${column} is ${JSON.stringify(found)}, signed is ${JSON.stringify(signed)}`)
-}
-
-/** occurredAtUs → occurred_at. */
-function columnName(name: string): string {
-  return name.replace(/Us$/, '').replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }

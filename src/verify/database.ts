@@ -4,13 +4,15 @@ import {
   canReadIdempotencyKeys,
   countOverdueErasures,
   getAuditedLedger,
+  listServerKeys,
+  TILES_IN_ORDER,
+} from '../db/audited-rows.ts'
+import {
   type LedgerSnapshot,
   listLedgerIds,
-  listServerKeys,
   listStrayTables,
   openSnapshot,
   streamRows,
-  TILES_IN_ORDER,
 } from '../db/ledger-snapshot.ts'
 import { toHex } from '../proof/bytes.ts'
 import { formatId, isId, parseId } from '../proof/ids.ts'
@@ -76,6 +78,7 @@ async function openLedger(
     chunks: () => translatedRows(name, reader.chunks()),
     observer: {
       node: (level, index, hash) => tree.node(level, index, hash),
+      gated: reader.standings.compare,
       appended: (step, frontier) => tree.leaf(step.leaf, frontier),
       finish: (summary) =>
         translated(name, async () => {

@@ -10,11 +10,16 @@ export type EntryColumns = {
   readonly version: number | null
   readonly prevSeq: string | null
   readonly prevLeaf: string | null
+  /** Of a gated record: the seq of the step before this one; null where the entry before is the creation. */
+  readonly earlierStepSeq: string | null
   readonly actorId: string | null
   readonly keyId: string | null
   readonly recordedAtUs: string
   /** Rows whose first entry this is said to be; `seq` is where they say it is. */
   readonly records: readonly RecordColumns[]
+  /** Of the gated record that the entry is about, as it stands after the last entry. */
+  readonly gated: readonly GatedColumns[]
+  readonly documents: readonly DocumentColumns[]
   readonly agents: readonly AgentColumns[]
   readonly keys: readonly KeyColumns[]
   readonly disabledAgentIds: readonly string[]
@@ -29,10 +34,6 @@ export type EntryColumns = {
 export type RecordColumns = {
   readonly recordId: string
   readonly type: string
-  readonly state: string
-  readonly version: number
-  readonly lastSeq: string
-  readonly lastSubjectId: string | null
   readonly itemIndex: number | null
   readonly actorId: string
   readonly onBehalfOf: string | null
@@ -48,6 +49,30 @@ export type RecordColumns = {
   readonly isHalfErased: boolean
   /** Whether a search finds it by just the references that it has. */
   readonly isFoundByReferences: boolean
+}
+
+export type GatedColumns = {
+  readonly firstSeq: string
+  readonly principalId: string
+  readonly performerId: string | null
+  readonly gate: string
+  readonly deadlineUs: string | null
+  readonly maxRevisions: number
+  /** The bytes, as hex. */
+  readonly tolerances: string | null
+  readonly state: string
+  readonly version: number
+  readonly lastSeq: string
+  /** Whom the entry at `lastSeq` is about. */
+  readonly lastSubjectId: string | null
+  readonly revisions: number
+}
+
+/** Of a step's document the rest stands in the entry's line. */
+export type DocumentColumns = {
+  readonly document: string
+  /** Whether the very bytes have the digest, not only the JSON that they are. */
+  readonly isCanonical: boolean
 }
 
 export type AgentColumns = { readonly agentId: string; readonly name: string }
@@ -67,7 +92,11 @@ export type TypeColumns = {
   readonly isDefinedGated: boolean | null
 }
 export type ClosureColumns = { readonly knownSize: string; readonly knownChain: string }
-export type ErasureColumns = { readonly subjectId: string; readonly document: string }
+export type ErasureColumns = {
+  readonly subjectId: string
+  readonly document: string
+  readonly documentSeq: string
+}
 export type IdempotencyColumns = {
   readonly actorId: string
   /** Whether the fingerprint of its request is gone. */

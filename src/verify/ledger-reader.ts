@@ -3,6 +3,7 @@ import {
   type AuditedAgent,
   type AuditedCheckpoint,
   type AuditedClosure,
+  type AuditedDocument,
   type AuditedEnd,
   type AuditedEntry,
   type AuditedErasure,
@@ -13,28 +14,38 @@ import {
   type AuditedType,
   CHECKPOINTS_BY_SIZE,
   CLOSURES_BY_SEQ,
-  countReferences,
+  countRows,
   DISABLED_AGENTS_BY_SEQ,
+  DOCUMENTS_BY_SEQ,
   ENTRIES_BY_SEQ,
   ERASURES_BY_SEQ,
   IDEMPOTENCY_KEYS_BY_SEQ,
   KEYS_BY_SEQ,
-  type LedgerSnapshot,
   RECORDS_BY_SEQ,
   REVOKED_KEYS_BY_SEQ,
-  readRows,
-  type SeqRange,
-  streamRows,
   TYPES_BY_SEQ,
-} from '../db/ledger-snapshot.ts'
-import { equalBytes, toHex } from '../proof/bytes.ts'
+} from '../db/audited-rows.ts'
+import { type LedgerSnapshot, readRows, type SeqRange, streamRows } from '../db/ledger-snapshot.ts'
+import type { EntryDocumentRow } from '../db/read-entries.ts'
+import { equalBytes } from '../proof/bytes.ts'
 import { parseCheckpoint } from '../proof/checkpoint.ts'
 import type { Sha256 } from '../proof/crypto.ts'
+import { ProofError } from '../proof/error.ts'
 import { entryLine } from '../records/export.ts'
 import { ChunkBuilder } from './chunk-builder.ts'
-import { ledgerColumns, recordColumns, typeColumns } from './columns-of-rows.ts'
+import {
+  closureColumns,
+  documentColumns,
+  entryColumns,
+  erasureColumns,
+  keyColumns,
+  ledgerColumns,
+  recordColumns,
+  typeColumns,
+} from './columns-of-rows.ts'
 import { contradiction } from './contradiction.ts'
 import type { EntryColumns, RecordColumns } from './entry-columns.ts'
+import { GatedStandings } from './gated-standings.ts'
 import { OrderedRows } from './ordered-rows.ts'
 import type { EntryChunk } from './source.ts'
 
@@ -54,6 +65,7 @@ export class LedgerReader {
   readonly #entries: AsyncIterable<AuditedEntry>
   readonly #checkpoints: OrderedRows<AuditedCheckpoint & { seq: string }>
   readonly #records: OrderedRows<AuditedRecord>
+  readonly #documents: OrderedRows<AuditedDocument>
   readonly #agents: OrderedRows<AuditedAgent>
   readonly #keys: OrderedRows<AuditedKey>
   readonly #disabledAgents: OrderedRows<AuditedEnd>
@@ -61,8 +73,10 @@ export class LedgerReader {
   readonly #types: OrderedRows<AuditedType>
   readonly #erasures: OrderedRows<AuditedErasure>
   readonly #closures: OrderedRows<AuditedClosure>
-  #referencesFound = 0
   readonly #idempotencyKeys: OrderedRows<AuditedIdempotencyKey>
+  #referencesFound = 0
+  /** Of a whole ledger: whoever rebuilds its records MUST compare them. */
+  readonly standings = new GatedStandings()
 
   constructor(
     { client }: Pick<LedgerSnapshot, 'client'>,
@@ -83,12 +97,13 @@ export class LedgerReader {
     this.#isWhole = range === null
     this.#row = row
     this.#sha256 = options.sha256
-    this.#entries = rows<AuditedEntry>('entries', ENTRIES_BY_SEQ)
+    this.#entries = ascending(rows<AuditedEntry>('entries', ENTRIES_BY_SEQ))
     this.#checkpoints = new OrderedRows(
       'checkpoints',
       range ? none() : withLastSeq(rows<AuditedCheckpoint>('checkpoints', CHECKPOINTS_BY_SIZE)),
     )
     this.#records = new OrderedRows('records', rows<AuditedRecord>('records', RECORDS_BY_SEQ))
+    this.#documents = new OrderedRows('documents', rows<AuditedDocument>('documents', DOCUMENTS_BY_SEQ))
     this.#agents = new OrderedRows('agents', rows<AuditedAgent>('agents', AGENTS_BY_SEQ))
     this.#keys = new OrderedRows('api_keys', rows<AuditedKey>('api_keys', KEYS_BY_SEQ))
     this.#disabledAgents = new OrderedRows(
@@ -112,21 +127,37 @@ export class LedgerReader {
   }
 
   async *chunks(): AsyncGenerator<EntryChunk> {
-    let chunk = new ChunkBuilder()
-    for await (const entry of this.#entries) {
-      const seq = Number(entry.seq)
-      const records = await this.#records.take(seq)
-      const columns = await this.#columnsOf(entry, seq, records)
-      chunk.add(entryLine(entry, records.map(asExported), 'all'), columns, await this.#notesOf(seq), seq + 1)
-      if (chunk.isFull) {
-        yield chunk.build()
-        chunk = new ChunkBuilder()
+    const chunk = new ChunkBuilder()
+    try {
+      for await (const entry of this.#entries) {
+        await this.#read(entry, chunk)
+        if (chunk.isFull) yield chunk.build()
       }
+    } catch (error) {
+      // What is wrong with an entry is said after those before it were verified.
+      yield chunk.build()
+      throw error
     }
     yield chunk.build()
+    await this.#finish()
+  }
+
+  async #read(entry: AuditedEntry, chunk: ChunkBuilder): Promise<void> {
+    const seq = Number(entry.seq)
+    const records = await this.#records.take(seq)
+    const documents = (await this.#documents.take(seq)).map(asNamed)
+    const columns = await this.#columnsOf(entry, seq, records, documents)
+    if (this.#isWhole) this.standings.expect(seq, columns.gated)
+    const line = entryLine({ entry, records: records.map(asExported), documents }, 'all')
+    chunk.add(line, columns, await this.#notesOf(seq), seq + 1)
+  }
+
+  /** Throws where a row is left that no entry explains. */
+  async #finish(): Promise<void> {
     for (const rows of [
       this.#checkpoints,
       this.#records,
+      this.#documents,
       this.#agents,
       this.#keys,
       this.#disabledAgents,
@@ -137,13 +168,14 @@ export class LedgerReader {
       this.#idempotencyKeys,
     ])
       await rows.finish()
-    if (this.#isWhole) await this.#verifyReferences()
+    if (this.#isWhole) await this.#verifyCounts()
   }
 
   async #columnsOf(
     entry: AuditedEntry,
     seq: number,
     records: readonly AuditedRecord[],
+    documents: readonly EntryDocumentRow[],
   ): Promise<EntryColumns> {
     const agents = await this.#agents.take(seq)
     const keys = await this.#keys.take(seq)
@@ -154,33 +186,22 @@ export class LedgerReader {
     const closures = await this.#closures.take(seq)
     const idempotencyKeys = await this.#idempotencyKeys.take(seq)
     return {
-      subjectId: entry.subject_id,
-      version: entry.version,
-      prevSeq: entry.prev_seq,
-      prevLeaf: entry.prev_leaf === null ? null : toHex(entry.prev_leaf),
-      actorId: entry.actor_id,
-      keyId: entry.key_id,
-      recordedAtUs: entry.recorded_at_us,
+      ...entryColumns(entry),
       records: records.map((record) => this.#recordColumns(record)),
+      documents: documents.map((document) => documentColumns(document, this.#sha256)),
       agents: agents.map(({ agent_id, name }) => ({ agentId: agent_id, name })),
-      keys: keys.map(({ key_id, agent_id, scopes, expires_at_us }) => ({
-        keyId: key_id,
-        agentId: agent_id,
-        scopes,
-        expiresAtUs: expires_at_us,
-      })),
+      keys: keys.map(keyColumns),
       disabledAgentIds: disabledAgents.map(({ id }) => id),
       revokedKeyIds: revokedKeys.map(({ id }) => id),
       types: types.map((type) => typeColumns(type, this.#sha256)),
-      erasures: erasures.map(({ subject_id, document }) => ({ subjectId: subject_id, document })),
-      closures: closures.map(({ known_size, known_chain }) => ({
-        knownSize: known_size,
-        knownChain: toHex(known_chain),
-      })),
+      erasures: erasures.map(erasureColumns),
+      closures: closures.map(closureColumns),
       idempotencyKeys: idempotencyKeys.map(({ actor_id, is_forgotten }) => ({
         actorId: actor_id,
         isForgotten: is_forgotten,
-        isOfErased: records.some((record) => record.payload_erased_seq !== null),
+        isOfErased:
+          records.some((record) => record.payload_erased_seq !== null) ||
+          documents.some((document) => document.erased_seq !== null),
       })),
       ledger: seq === 0 ? ledgerColumns(this.#row) : null,
     }
@@ -191,11 +212,13 @@ export class LedgerReader {
     return recordColumns(record, this.#sha256)
   }
 
-  /** Each record's own were compared; there must be no others, by which a record would be found that does not have them. */
-  async #verifyReferences(): Promise<void> {
-    const count = await countReferences(this.#client, this.#ledgerId)
-    if (count !== this.#referencesFound)
-      throw contradiction(`record_references: ${count} rows, records have ${this.#referencesFound}`)
+  /** Each record's own were compared; there must be no others, by which one would be found or stand where it does not. */
+  async #verifyCounts(): Promise<void> {
+    const found = { record_references: this.#referencesFound, gated_records: this.standings.count }
+    for (const [table, ofRecords] of Object.entries(found)) {
+      const count = await countRows(this.#client, table as keyof typeof found, this.#ledgerId)
+      if (count !== ofRecords) throw contradiction(`${table}: ${count} rows, records have ${ofRecords}`)
+    }
   }
 
   async #notesOf(seq: number): Promise<string[]> {
@@ -203,6 +226,17 @@ export class LedgerReader {
     for (const row of rows) verifyCheckpointRow(row)
     return rows.map(({ note }) => note)
   }
+}
+
+/** Throws where an entry is there twice, before it is given: whoever takes the first one would not ask for it again. */
+async function* ascending(entries: AsyncIterable<AuditedEntry>): AsyncGenerator<AuditedEntry> {
+  let held: AuditedEntry | null = null
+  for await (const entry of entries) {
+    if (held?.seq === entry.seq) throw new ProofError('seq_not_dense', `seq ${entry.seq} is there twice`)
+    if (held) yield held
+    held = entry
+  }
+  if (held) yield held
 }
 
 async function* none(): AsyncGenerator<never> {}
@@ -216,6 +250,13 @@ async function* withLastSeq(
 
 function asExported(record: AuditedRecord) {
   return { ...record, first_seq: record.seq }
+}
+
+/** A name that no document has could not even be shown. */
+function asNamed(row: AuditedDocument): EntryDocumentRow {
+  const { document } = row
+  if (document === 'evidence' || document === 'values' || document === 'reason') return { ...row, document }
+  throw contradiction(`documents.document is ${JSON.stringify(document)} at seq ${row.seq}`)
 }
 
 /** The row repeats what its note says; that the note is signed, and agrees with the tree, LedgerVerifier finds. */

@@ -1,6 +1,7 @@
 import { toUuid } from '../db/uuid.ts'
 import { fromBase64, toHex } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
+import { parseDocumentSubject } from '../proof/document-subjects.ts'
 import { type IdPrefix, parseId } from '../proof/ids.ts'
 import { keyThumbprint, parsePublicKey } from '../proof/keys.ts'
 import { ENTRY_KINDS, type EntryKind } from '../proof/kinds.ts'
@@ -19,14 +20,7 @@ import type {
 
 type FixedRecordColumns = Omit<
   RecordColumns,
-  | 'state'
-  | 'version'
-  | 'lastSeq'
-  | 'lastSubjectId'
-  | 'isCanonical'
-  | 'referencesDigest'
-  | 'isFoundByReferences'
-  | 'isHalfErased'
+  'isCanonical' | 'referencesDigest' | 'isFoundByReferences' | 'isHalfErased'
 >
 
 export function recordRows({ statement, items }: VerifiedEntry): FixedRecordColumns[] {
@@ -83,21 +77,16 @@ export function keyRows({ kind, subjects, predicate }: ParsedStatement): KeyColu
   ]
 }
 
-export function erasureRows({ kind, subjects }: ParsedStatement): ErasureColumns[] {
+export function erasureRows({ kind, subjects, predicate }: ParsedStatement): ErasureColumns[] {
   if (kind !== 'payload-erased') return []
-  const [{ name }] = subjects
-  return [{ subjectId: subjectUuidOf(name)!, document: documentOf(name) }]
+  const { document, id } = parseDocumentSubject(subjects[0].name)!
+  return [{ subjectId: toUuid(id), document, documentSeq: `${predicate['seq']}` }]
 }
 
 export function closureRows({ kind, predicate }: ParsedStatement): ClosureColumns[] {
   if (kind !== 'ledger-restored') return []
   const { size, chain } = predicate['known'] as { size: number; chain: string }
   return [{ knownSize: `${size}`, knownChain: chain }]
-}
-
-/** A record's payload is called after the record, and so on (docs/formats/statements.md). */
-function documentOf(name: string): string {
-  return name.startsWith('rec_') && !name.includes('/') ? 'payload' : name
 }
 
 /** Whom an entry of this kind ends: its subject. */
@@ -116,11 +105,7 @@ const ID_PREFIXES: readonly IdPrefix[] = ['rec', 'bat', 'led', 'agt', 'key', 'cm
 
 /** Of a type there is no uuid; of an erased document it is the record's or completion's. */
 export function subjectUuid({ subjects }: ParsedStatement): string | null {
-  return subjectUuidOf(subjects[0].name)
-}
-
-function subjectUuidOf(name: string): string | null {
-  const [id] = name.split('/')
+  const [id] = subjects[0].name.split('/')
   const prefix = ID_PREFIXES.find((known) => id!.startsWith(`${known}_`))
   return prefix ? uuidOf(prefix, id!) : null
 }
@@ -129,6 +114,12 @@ function subjectUuidOf(name: string): string | null {
 export function versionOf({ kind, predicate }: ParsedStatement): number | null {
   if (kind === 'batch-notarized') return 1
   return ENTRY_KINDS[kind].recordEvent ? (predicate['version'] as number) : null
+}
+
+/** Whose step it is: a gateway acts for the agent that it names. */
+export function partyUuid({ actor, onBehalfOf }: ParsedStatement): string | null {
+  const party = onBehalfOf ?? actor
+  return party === 'system' ? null : uuidOf('agt', party)
 }
 
 export function actorUuid({ actor }: ParsedStatement): string | null {

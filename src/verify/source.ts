@@ -1,4 +1,5 @@
 import type { EntryStep } from '../proof/entry-step.ts'
+import type { OnGated } from '../proof/ledger-records.ts'
 import type { Frontier } from '../proof/merkle.ts'
 import type { DocumentsShown } from '../proof/verify-entry.ts'
 import type { LedgerVerifier } from '../proof/verify-ledger.ts'
@@ -44,6 +45,8 @@ export type LedgerSummary = LedgerVerifier['summary']
 type LedgerObserver = {
   /** Each perfect subtree of the Merkle tree, as it is completed. */
   node(level: number, index: number, hash: Uint8Array): void
+  /** Each event of a gated record, with the record after it. Throws ProofError. */
+  readonly gated: OnGated
   /** Each entry that was verified, with the tree after it. */
   appended(step: EntryStep, frontier: Frontier): void
   /** After the last. Throws ProofError. */

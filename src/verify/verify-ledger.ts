@@ -82,7 +82,7 @@ async function verifyOpened(
       keptCheckpoints: options.checkpoints ?? [],
       compromisedKids: opened.keys.filter((key) => key.compromisedAt !== null).map((key) => key.kid),
       idSeed: randomBytes(4).readUInt32LE(),
-      ...(opened.observer && { onNode: opened.observer.node }),
+      ...(opened.observer && { onNode: opened.observer.node, onGated: opened.observer.gated }),
     },
   )
   const erasures: Erasure[] = []

@@ -23,30 +23,23 @@ import { connect } from '../helpers/connect.ts'
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts'
 import { startTcpProxy } from '../helpers/tcp-proxy.ts'
 import {
-  addTestStep,
   adminEntry,
   createTestLedger,
   makeBatch,
   makeEntry,
   makeIdempotency,
   makeRecord,
-  makeStep,
   randomId,
   type TestLedger,
 } from '../helpers/test-ledger.ts'
+import { makeCreation, makeStep } from '../helpers/test-steps.ts'
 
 const FIRST_SIZE = 3
 
 let shared: Promise<TestDatabase> | null = null
 
-async function openDatabase(t: TestContext): Promise<TestDatabase> {
-  const database = await createTestDatabase(t)
-  await addTestStep(await connect(t, database.ownerUrl))
-  return database
-}
-
 async function open(t: TestContext) {
-  shared ??= openDatabase(t)
+  shared ??= createTestDatabase(t)
   const database = await shared
   const [owner, locker] = [await connect(t, database.ownerUrl), await connect(t, database.ownerUrl)]
   const api = await connect(t, database.apiUrl)
@@ -221,9 +214,9 @@ test('a ledger whose head somebody else has locked delays no other', async (t) =
 test('a second item for a record or a key leads the next batch', async (t) => {
   const { owner, locker, api, appender, ledger, check } = await open(t)
   const held = await holdBatch(t, { locker, api, appender })
-  const record = makeEntry(ledger)
-  const step = makeStep(ledger, record.subjectId, 2, record.leaf)
-  const third = makeStep(ledger, record.subjectId, 3, step.leaf)
+  const record = makeCreation(ledger)
+  const step = makeStep(ledger, record, 'record-activated')
+  const third = makeStep(ledger, step, 'completion-submitted')
   const items = [record, keyed(ledger, 'k'), step, keyed(ledger, 'k'), third, makeEntry(ledger)]
   const pending = Promise.all(items.map((item) => appender.append(item)))
   await held.release()

@@ -10,8 +10,8 @@ import { parseId } from '../../src/proof/ids.ts'
 import { buildTestApp, type Test, type TestApp } from '../helpers/app.ts'
 import { makePublisher, type Publisher } from '../helpers/publisher.ts'
 
-export type AuditTest = {
-  readonly app: TestApp
+export type AuditTest<App extends TestApp = TestApp> = {
+  readonly app: App
   readonly pool: pg.Pool
   readonly publisher: Publisher
   readonly follower: FollowEntriesDeps
@@ -21,7 +21,10 @@ export type AuditTest = {
 
 /** The application, and what the worker's verification needs. */
 export async function setUpAudit(t: Test): Promise<AuditTest> {
-  const app = await buildTestApp(t)
+  return auditOf(t, await buildTestApp(t))
+}
+
+export async function auditOf<App extends TestApp>(t: Test, app: App): Promise<AuditTest<App>> {
   const dir = await mkdtemp(join(tmpdir(), 'tallystick-audit-'))
   const pool = new pg.Pool({ connectionString: app.database.workerUrl, max: 4 })
   pool.on('error', () => {})

@@ -26,6 +26,8 @@ test('options have defaults, take lists, and refuse what is out of range or unkn
   ])
   assert.deepEqual([batch.connections, batch.servers, batch.worker], [[1, 64], [1, 2], false])
   assert.equal(batch.durationMs, 500)
+  const lifecycle = parseOptions(['lifecycle', '--clients', '32', '--gate', 'auto'])
+  assert.deepEqual([lifecycle.connections, lifecycle.gate], [[32], 'auto'])
   for (const args of [
     [],
     ['double'],
@@ -34,6 +36,8 @@ test('options have defaults, take lists, and refuse what is out of range or unkn
     ['single', '--connections', 'many'],
     ['batch', '--batch-size', '2001'],
     ['single', '--duration', '-1'],
+    ['lifecycle', '--clients', '0'],
+    ['lifecycle', '--gate', 'nobody'],
     ['single', '--unknown'],
   ]) {
     assert.throws(() => parseOptions(args), Error, args.join(' '))

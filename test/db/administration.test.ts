@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import type pg from 'pg'
 import { appendEntries } from '../../src/db/append-entries.ts'
 import { toUuid } from '../../src/db/uuid.ts'
-import { checkAllLedgers } from '../helpers/check-ledger.ts'
+import { checkAllLedgers, checkLedger } from '../helpers/check-ledger.ts'
 import { connect } from '../helpers/connect.ts'
 import { createTestDatabase } from '../helpers/database.ts'
 import {
@@ -17,6 +17,7 @@ import {
   type TestEntry,
   type TestLedger,
 } from '../helpers/test-ledger.ts'
+import { makeWay } from '../helpers/test-steps.ts'
 
 /* What migrations/0003 adds to append_entries and its guards. */
 
@@ -147,7 +148,8 @@ test('an idempotency key loses its fingerprint with an erasure only, and its ret
   assert.deepEqual(await append(api, record, kept), ['appended', 'appended'])
   const forget = 'update tallystick.idempotency_keys set salt = null, fingerprint = null where seq = $1'
   await assert.rejects(owner.query(forget, [3]), refusedBy('idempotency_keys_append_only'))
-  const erasure = ending(ledger, 'payload-erased', record.subjectId, { document: 'payload', reason: null })
+  const detail = { document: 'payload', documentSeq: 3, reason: null }
+  const erasure = ending(ledger, 'payload-erased', record.subjectId, detail)
   assert.deepEqual(await append(api, erasure), ['appended'])
   await assert.rejects(append(api, { ...erasure, ...makeErasureAgain(ledger, record) }), {
     constraint: 'erasures_pkey',
@@ -162,6 +164,39 @@ test('an idempotency key loses its fingerprint with an erasure only, and its ret
     'select payload, salt, metadata, reference_list from tallystick.records where first_seq = 3',
   )
   assert.deepEqual(rows, [{ payload: null, salt: null, metadata: null, reference_list: null }])
+})
+
+test('a step’s document is taken away with the fingerprint of its request, and nothing else of the record', async (t) => {
+  const { api, worker, owner, ledger, append } = await open(t)
+  const way = makeWay(ledger, 'SUBMITTED').map((entry, i) => ({
+    ...entry,
+    idempotency: makeIdempotency(`step ${i}`, 'request'),
+  }))
+  for (const entry of way) await append(api, entry)
+  const { subjectId } = way[2]!.document!
+  await append(api, ending(ledger, 'payload-erased', subjectId, { document: 'evidence', documentSeq: 5 }))
+  const read = async () =>
+    (
+      await owner.query(
+        `select k.seq, k.salt is null as forgotten, d.content is null as empty, d.erased_seq
+         from tallystick.idempotency_keys k left join tallystick.documents d using (ledger_id, seq)
+         where ledger_id = $1 order by seq`,
+        [toUuid(ledger.id)],
+      )
+    ).rows
+  const erase = () => worker.query('select tallystick.erase_document($1, 6) as erased', [toUuid(ledger.id)])
+  const before = await read()
+  assert.equal((await erase()).rows[0].erased, true)
+  assert.equal((await erase()).rows[0].erased, false, 'it is gone already')
+  assert.deepEqual(await read(), [
+    ...before.slice(0, 2),
+    { seq: '5', forgotten: true, empty: true, erased_seq: '6' },
+  ])
+  await assert.rejects(
+    owner.query('update tallystick.idempotency_keys set salt = null, fingerprint = null where seq = 3'),
+    refusedBy('idempotency_keys_append_only'),
+  )
+  await checkLedger(owner, ledger.id)
 })
 
 function makeErasureAgain(ledger: TestLedger, record: TestEntry): Partial<TestEntry> {

@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { appendEntries } from '../../src/db/append-entries.ts'
 import { toUuid } from '../../src/db/uuid.ts'
+import type { StepKind } from '../../src/proof/kinds.ts'
 import { checkAllLedgers, checkLedger } from '../helpers/check-ledger.ts'
 import { connect } from '../helpers/connect.ts'
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts'
 import {
-  addTestStep,
   adminEntry,
   createTestLedger,
   firstEntries,
@@ -18,27 +18,31 @@ import {
   makeEntry,
   makeIdempotency,
   makeRecord,
-  makeStep,
   outcomesOf,
   randomId,
   type TestEntry,
   type TestLedger,
 } from '../helpers/test-ledger.ts'
+import {
+  by,
+  makeAutoVerdict,
+  makeCreation,
+  makeDocument,
+  makeStep,
+  makeWay,
+  STEP_KINDS,
+  TEST_PERFORMER,
+  TEST_STRANGER,
+} from '../helpers/test-steps.ts'
 
 const FIRST_SIZE = 3
 const MINUTE_MS = 60_000
 
 let shared: Promise<TestDatabase> | null = null
 
-async function openDatabase(t: TestContext): Promise<TestDatabase> {
-  const database = await createTestDatabase(t)
-  await addTestStep(await connect(t, database.ownerUrl))
-  return database
-}
-
 /** A ledger of its own for each test, in one database. */
 async function open(t: TestContext) {
-  shared ??= openDatabase(t)
+  shared ??= createTestDatabase(t)
   const database = await shared
   const owner = await connect(t, database.ownerUrl)
   const api = await connect(t, database.apiUrl)
@@ -185,8 +189,8 @@ test('a refused item uses neither its idempotency key nor a seq', async (t) => {
 
 test('a second item for the same key or the same record in one call is for the next batch', async (t) => {
   const { owner, ledger, append } = await open(t)
-  const record = makeEntry(ledger)
-  const step = makeStep(ledger, record.subjectId, 2, record.leaf)
+  const record = makeCreation(ledger)
+  const step = makeStep(ledger, record, 'record-activated')
   const [first, twin] = ['request', 'another'].map((request) =>
     makeEntry(ledger, { idempotency: makeIdempotency('k', request) }),
   )
@@ -197,11 +201,11 @@ test('a second item for the same key or the same record in one call is for the n
 
 test('of many steps for one record at once, those that it has passed are decided in one call', async (t) => {
   const { owner, ledger, append } = await open(t)
-  const record = makeEntry(ledger)
+  const record = makeCreation(ledger)
   await append(record)
-  const steps = Array.from({ length: 5 }, () => makeStep(ledger, record.subjectId, 2, record.leaf))
+  const steps = Array.from({ length: 5 }, () => makeStep(ledger, record, 'record-activated'))
   assert.deepEqual(await append(...steps), ['appended', 'again', 'again', 'again', 'again'])
-  assert.deepEqual(await append(...steps.slice(1)), ['stale', 'stale', 'stale', 'stale'])
+  assert.deepEqual(await append(...steps.slice(1)), Array(4).fill('refused_state'))
   assert.equal(await checkLedger(owner, ledger.id), FIRST_SIZE + 2)
 })
 
@@ -220,14 +224,18 @@ test('refuses unknown kinds, and kinds with or without a version against the tab
   await checkLedger(owner, ledger.id)
 })
 
-test("takes a worker's kind from the worker's login only", async (t) => {
+test("takes a worker's kind, and what system says of a record, from the worker's login only", async (t) => {
   const { database, owner, ledger, append } = await open(t)
   const worker = await connect(t, database.workerUrl)
-  const record = makeEntry(ledger)
-  await append(record)
-  const step = makeStep(ledger, record.subjectId, 2, record.leaf, { kind: 'test-worker-step' })
-  assert.deepEqual(await append(step), ['refused_kind'])
-  assert.deepEqual(outcomesOf(await appendEntries(worker, [step])), ['appended'])
+  const way = makeWay(ledger, 'SUBMITTED', { gate: 'auto' })
+  for (const entry of way) await append(entry)
+  const verified = makeStep(ledger, way.at(-1)!, 'completion-verified')
+  assert.deepEqual(await append(verified), ['refused_kind'])
+  assert.deepEqual(await append({ ...verified, ...by(ledger.agentId) }), ['refused_kind'])
+  assert.deepEqual(outcomesOf(await appendEntries(worker, [verified])), ['appended'])
+  const verdict = makeAutoVerdict(ledger, verified)
+  assert.deepEqual(await append(verdict), ['refused_kind'])
+  assert.deepEqual(outcomesOf(await appendEntries(worker, [verdict])), ['appended'])
   await checkLedger(owner, ledger.id)
 })
 
@@ -250,62 +258,66 @@ test('refuses a clock that is more than 30 s off, either way', async (t) => {
 
 test('moves a record along its transitions, each step bound to the one before', async (t) => {
   const { owner, ledger, append } = await open(t)
-  const record = makeEntry(ledger)
+  const record = makeCreation(ledger, { performerId: null })
   await append(record, makeEntry(ledger))
-  const second = makeStep(ledger, record.subjectId, 2, record.leaf)
+  const second = makeStep(ledger, record, 'record-activated')
   assert.deepEqual(await append(second), ['appended'])
-  const third = makeStep(ledger, record.subjectId, 3, second.leaf)
+  const third = makeStep(ledger, second, 'completion-submitted')
   assert.deepEqual(await append(makeEntry(ledger), third), ['appended', 'appended'])
   await checkLedger(owner, ledger.id)
   const { rows } = await owner.query(
-    'select state, version, first_seq, last_seq from tallystick.records where ledger_id = $1 and version > 1',
+    `select state, version, first_seq, last_seq, uuid_send(performer_id) as performer
+     from tallystick.gated_records where ledger_id = $1`,
     [toUuid(ledger.id)],
   )
-  assert.deepEqual(rows, [{ state: 'DONE', version: 3, first_seq: '3', last_seq: '7' }])
+  const stands = { state: 'SUBMITTED', version: 3, first_seq: '3', last_seq: '7' }
+  assert.deepEqual(rows, [{ ...stands, performer: TEST_PERFORMER }])
 })
 
-test('moves one record of a batch', async (t) => {
+test('a record that was notarized, by itself or in a batch, takes no step', async (t) => {
   const { owner, ledger, append } = await open(t)
+  const record = makeEntry(ledger)
   const batch = makeBatch(ledger, 3)
-  await append(batch)
-  assert.deepEqual(await append(makeStep(ledger, batch.records[1]!.recordId, 2, batch.leaf)), ['appended'])
-  await checkLedger(owner, ledger.id)
+  await append(record, batch)
+  const ofBatch = { ...batch, subjectId: batch.records[1]!.recordId }
+  for (const last of [record, ofBatch]) {
+    const steps = STEP_KINDS.map((kind) => makeStep(ledger, last, kind, by(ledger.agentId)))
+    for (const step of steps) assert.match((await append(step))[0]!, /^refused_(state|kind)$/)
+  }
+  assert.equal(await checkLedger(owner, ledger.id), FIRST_SIZE + 2)
 })
 
 test('a step is stale with another previous leaf or version, and refused from another state', async (t) => {
   const { owner, ledger, append } = await open(t)
-  const record = makeEntry(ledger)
+  const record = makeCreation(ledger)
   await append(record)
-  const step = (version: number, previous: Uint8Array, changes: Partial<TestEntry> = {}) =>
-    makeStep(ledger, record.subjectId, version, previous, changes)
-  assert.deepEqual(await append(step(2, randomBytes(32))), ['stale'])
-  assert.deepEqual(await append(step(2, record.leaf, { previousLeaf: null })), ['stale'])
-  assert.deepEqual(await append(step(3, record.leaf)), ['stale'])
-  assert.deepEqual(await append(step(2, record.leaf, { toState: 'RECORDED' })), ['refused_state'])
-  assert.deepEqual(await append(step(2, record.leaf, { toState: null })), ['refused_state'])
-  assert.deepEqual(await append(step(2, record.leaf, { kind: 'record-notarized', toState: 'RECORDED' })), [
-    'refused_state',
-  ])
-  const second = step(2, record.leaf)
-  assert.deepEqual(await append(second), ['appended'])
-  assert.deepEqual(await append(step(2, record.leaf)), ['stale'], 'the loser of a race')
-  assert.deepEqual(await append(makeStep(ledger, randomId(), 2, record.leaf)), ['refused_state'])
+  const step = (changes: Partial<TestEntry> = {}) => makeStep(ledger, record, 'record-activated', changes)
+  assert.deepEqual(await append(step({ previousLeaf: randomBytes(32) })), ['stale'])
+  assert.deepEqual(await append(step({ previousLeaf: null })), ['stale'])
+  assert.deepEqual(await append(step({ version: 3 })), ['stale'])
+  assert.deepEqual(await append(step({ toState: 'CREATED' })), ['refused_state'])
+  assert.deepEqual(await append(step({ toState: null })), ['refused_state'])
+  assert.deepEqual(await append(step({ kind: 'record-created', toState: 'CREATED' })), ['refused_state'])
+  assert.deepEqual(await append(makeStep(ledger, record, 'completion-submitted')), ['refused_state'])
+  assert.deepEqual(await append(step()), ['appended'])
+  assert.deepEqual(await append(step()), ['refused_state'], 'the loser of a race')
+  assert.deepEqual(await append(step({ subjectId: randomId() })), ['refused_state'])
   assert.equal(await checkLedger(owner, ledger.id), FIRST_SIZE + 2)
 })
 
 test('the record of another ledger can be neither moved nor seen', async (t) => {
   const { owner, api, ledger, append } = await open(t)
   const other = await createTestLedger(api)
-  const record = makeEntry(ledger)
+  const record = makeCreation(ledger)
   await append(record)
-  assert.deepEqual(await append(makeStep(other, record.subjectId, 2, record.leaf)), ['refused_state'])
-  assert.deepEqual(await append(makeEntry(other, { subjectId: record.subjectId })), ['appended'])
+  assert.deepEqual(await append(makeStep(other, record, 'record-activated')), ['refused_state'])
+  assert.deepEqual(await append(makeCreation(other, {}, { subjectId: record.subjectId })), ['appended'])
   await checkAllLedgers(owner)
 })
 
 test('when several outcomes apply to an item, the first of the list is answered', async (t) => {
   const { ledger, append } = await open(t)
-  const record = makeEntry(ledger)
+  const record = makeCreation(ledger, { deadlineMs: Date.now() - MINUTE_MS })
   await append(record, makeEntry(ledger, { idempotency: makeIdempotency('k', 'request') }))
   const known = makeIdempotency('k', 'request')
   // Everything that can be wrong with an item is, and then less and less.
@@ -317,6 +329,7 @@ test('when several outcomes apply to an item, the first of the list is answered'
     version: 9,
     toState: 'NOWHERE',
     previousLeaf: randomBytes(32),
+    partyId: TEST_STRANGER,
     recordedAtMs: 0,
     records: [],
   }
@@ -325,10 +338,12 @@ test('when several outcomes apply to an item, the first of the list is answered'
     ['replayed', {}],
     ['conflict', { idempotency: makeIdempotency('k', 'another') }],
     ['refused_kind', { idempotency: null }],
-    ['stale', { kind: 'test-step' }],
+    ['stale', { kind: 'record-activated' }],
     ['refused_state', { kid: ledger.kid }],
-    ['stale', { toState: 'DONE' }],
-    ['refused_clock', { version: 2, previousLeaf: record.leaf }],
+    ['stale', { toState: 'ACTIVE' }],
+    ['refused_party', { version: 2, previousLeaf: record.leaf }],
+    ['refused_deadline', { partyId: TEST_PERFORMER }],
+    ['refused_clock', { kind: 'record-cancelled', toState: 'CANCELLED', partyId: ledger.agentId }],
     ['appended', { recordedAtMs: Date.now() }],
   ]
   let item = makeEntry(ledger, wrong)
@@ -338,7 +353,7 @@ test('when several outcomes apply to an item, the first of the list is answered'
     const tried = ledgerId ? { ...item, ledgerId } : item
     if (outcome === 'refused_kind') {
       // `again` stands before it: with a twin in front, whatever becomes of the twin.
-      assert.deepEqual(await append(item, { ...item, kind: 'test-step' }), ['refused_kind', 'again'])
+      assert.deepEqual(await append(item, { ...item, kind: 'record-activated' }), ['refused_kind', 'again'])
     }
     assert.deepEqual(await append(tried), [outcome])
   }
@@ -375,7 +390,10 @@ test('a refused item never spoils its neighbours', async (t) => {
 test('fails as a whole, and writes nothing, on rows that no caller of ours makes', async (t) => {
   const { owner, api, ledger, append } = await open(t)
   const taken = makeEntry(ledger)
-  await append(taken)
+  const way = makeWay(ledger, 'ACTIVE')
+  for (const entry of [taken, ...way]) await append(entry)
+  const step = (kind: StepKind, changes: Partial<TestEntry>) => makeStep(ledger, way[1]!, kind, changes)
+  const evidence = (changes: object) => ({ document: { ...makeDocument('evidence', id), ...changes } })
   const id = randomId()
   const begin = 'records_begin'
   const wrong: [object, TestEntry][] = [
@@ -389,7 +407,35 @@ test('fails as a whole, and writes nothing, on rows that no caller of ours makes
     [{ constraint: begin }, makeBatch(ledger, 0, { records: [makeRecord(randomId(), { index: 1 })] })],
     [{ constraint: begin }, makeBatch(ledger, 0, { records: [makeRecord(randomId())] })],
     [{ constraint: begin }, makeBatch(ledger, 0, { subjectId: id, records: [makeRecord(id)] })],
-    [{ constraint: begin }, makeStep(ledger, taken.subjectId, 2, taken.leaf, { records: [makeRecord(id)] })],
+    [{ constraint: begin }, step('completion-submitted', { records: [makeRecord(id)] })],
+    [{ constraint: 'entries_make_gated_records' }, makeCreation(ledger, {}, { gated: undefined })],
+    [
+      { constraint: 'gated_records_begin' },
+      makeEntry(ledger, { gated: way[0]!.gated, partyId: ledger.agentId }),
+    ],
+    [{ constraint: 'gated_records_begin' }, makeCreation(ledger, {}, { partyId: TEST_STRANGER })],
+    [{ constraint: 'gated_records_pkey' }, step('record-cancelled', { gated: way[0]!.gated })],
+    [{ code: '23502', column: 'principal_id' }, makeCreation(ledger, {}, { partyId: undefined })],
+    [{ constraint: 'gated_records_parties' }, makeCreation(ledger, { performerId: ledger.agentId })],
+    [{ constraint: 'gated_records_max_revisions_check' }, makeCreation(ledger, { maxRevisions: -1 })],
+    [
+      { constraint: 'gated_records_tolerances_check' },
+      makeCreation(ledger, { tolerances: 'x'.repeat(16_385) }),
+    ],
+    [{ constraint: 'entries_make_documents' }, step('completion-submitted', { document: undefined })],
+    [
+      { constraint: 'documents_keep' },
+      step('completion-submitted', evidence({ name: 'reason', subjectId: way[0]!.subjectId })),
+    ],
+    [{ constraint: 'documents_keep' }, step('completion-submitted', evidence({ name: 'values' }))],
+    [{ constraint: 'documents_keep' }, step('record-cancelled', { document: makeDocument('reason', id) })],
+    [{ constraint: 'documents_keep' }, step('record-cancelled', evidence({}))],
+    [{ constraint: 'documents_keep' }, makeEntry(ledger, evidence({}))],
+    [{ constraint: 'documents_digest_check' }, step('completion-submitted', evidence({ digest: id }))],
+    [
+      { constraint: 'documents_content_check' },
+      step('completion-submitted', evidence({ content: 'x'.repeat(65_537) })),
+    ],
     [
       { constraint: 'records_by_seq' },
       makeBatch(ledger, 0, { records: [0, 1, 1].map((index) => makeRecord(randomId(), { index })) }),
@@ -409,8 +455,17 @@ test('fails as a whole, and writes nothing, on rows that no caller of ours makes
   ]
   for (const [error, entry] of wrong) {
     await assert.rejects(appendEntries(api, [makeEntry(ledger), entry]), error)
-    assert.equal(await checkLedger(owner, ledger.id), FIRST_SIZE + 1)
+    assert.equal(await checkLedger(owner, ledger.id), FIRST_SIZE + 3)
   }
+  // The reason of another record's step is no evidence.
+  const other = makeWay(ledger, 'CREATED')
+  await append(...other)
+  const reason = makeDocument('reason', other[0]!.subjectId)
+  const cancelled = makeStep(ledger, other[0]!, 'record-cancelled', { document: reason })
+  const submitted = step('completion-submitted', { document: undefined })
+  const constraint = 'entries_make_documents'
+  await assert.rejects(appendEntries(api, [submitted, cancelled]), { constraint })
+  assert.equal(await checkLedger(owner, ledger.id), FIRST_SIZE + 4)
 })
 
 test('stores what it was given, byte for byte', async (t) => {

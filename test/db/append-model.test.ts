@@ -5,54 +5,86 @@ import fc from 'fast-check'
 import type pg from 'pg'
 import { type AppendAnswer, appendEntries } from '../../src/db/append-entries.ts'
 import { toUuid } from '../../src/db/uuid.ts'
-import { AppendModel, hex, type ModelLedger } from '../helpers/append-model.ts'
+import { LIFECYCLE, type StepKind } from '../../src/proof/kinds.ts'
+import {
+  AppendModel,
+  hex,
+  type Login,
+  type ModelGated,
+  type ModelLedger,
+  moveRecords,
+} from '../helpers/append-model.ts'
 import { checkLedger } from '../helpers/check-ledger.ts'
 import { connect } from '../helpers/connect.ts'
 import { createTestDatabase } from '../helpers/database.ts'
 import {
-  addTestStep,
   firstEntries,
   makeBatch,
   makeEntry,
   makeIdempotency,
-  makeStep,
   randomId,
   sha256,
   type TestEntry,
   type TestLedger,
 } from '../helpers/test-ledger.ts'
+import {
+  by,
+  makeAutoVerdict,
+  makeCreation,
+  makeStep,
+  STEP_KINDS,
+  TEST_PERFORMER,
+  TEST_STRANGER,
+} from '../helpers/test-steps.ts'
 
-const LEDGERS = 3
-const DEFECTS = ['kid', 'clock', 'previous', 'version', 'state', 'ledger', 'kind', 'worker', 'event'] as const
+const LEDGERS = 2
+const DEFECTS = ['kid', 'clock', 'previous', 'version', 'state', 'ledger', 'kind', 'event', 'system'] as const
 const MINUTE_MS = 60_000
+const DEADLINES_MS = [null, 60 * MINUTE_MS, 60 * MINUTE_MS, -60 * MINUTE_MS]
+const OUTCOMES = 11
 
 /** What fast-check makes; an item's numbers pick among what is there when it is its turn. */
 const itemArbitrary = fc.record({
   ledger: fc.nat({ max: LEDGERS - 1 }),
   shape: fc.oneof(
-    { weight: 3, arbitrary: fc.constant('one' as const) },
+    { weight: 2, arbitrary: fc.constant('one' as const) },
     { weight: 1, arbitrary: fc.constant('batch' as const) },
-    { weight: 5, arbitrary: fc.constant('step' as const) },
+    { weight: 1, arbitrary: fc.constant('creation' as const) },
+    { weight: 12, arbitrary: fc.constant('step' as const) },
+    { weight: 3, arbitrary: fc.constant('pair' as const) },
     { weight: 1, arbitrary: fc.constant('first' as const) },
   ),
   actor: fc.nat({ max: 1 }),
   key: fc.option(fc.nat({ max: 5 }), { freq: 2 }),
   request: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.constant(1) }),
   record: fc.nat({ max: 7 }),
-  defect: fc.option(fc.constantFrom(...DEFECTS), { freq: 2 }),
+  way: fc.nat({ max: 5 }),
+  terms: fc.nat({ max: 47 }),
+  party: fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: fc.nat({ max: 2 }) }),
+  defect: fc.oneof(
+    { weight: 4, arbitrary: fc.constant(null) },
+    { weight: 1, arbitrary: fc.constantFrom(...DEFECTS) },
+  ),
 })
 type Item = typeof itemArbitrary extends fc.Arbitrary<infer T> ? T : never
-const callsArbitrary = fc.array(fc.array(itemArbitrary, { minLength: 1, maxLength: 10 }), {
-  minLength: 1,
-  maxLength: 14,
-})
+const callsArbitrary = fc.array(
+  fc.record({
+    login: fc.constantFrom('api' as const, 'worker' as const, 'worker' as const), // the worker's login can do all that there is
+    items: fc.array(itemArbitrary, { minLength: 1, maxLength: 8 }),
+  }),
+  { minLength: 10, maxLength: 20 },
+)
 
 async function open(t: TestContext) {
   const database = await createTestDatabase(t)
   const owner = await connect(t, database.ownerUrl)
-  await addTestStep(owner)
-  return { database, owner, api: await connect(t, database.apiUrl) }
+  const openLogins = async () => ({
+    api: await connect(t, database.apiUrl),
+    worker: await connect(t, database.workerUrl),
+  })
+  return { owner, openLogins }
 }
+type Logins = Record<Login, pg.Client>
 
 const makeLedgers = (count: number): TestLedger[] =>
   Array.from({ length: count }, () => ({
@@ -63,51 +95,64 @@ const makeLedgers = (count: number): TestLedger[] =>
   }))
 
 test('any calls end as if their items had come one after another', async (t) => {
-  const { owner, api } = await open(t)
+  const { owner, openLogins } = await open(t)
+  const logins = await openLogins()
   const seen = new Set<string>()
+  const reached = new Set<string>()
   await fc.assert(
     fc.asyncProperty(callsArbitrary, async (calls) => {
       const ledgers = makeLedgers(LEDGERS)
       const model = new AppendModel()
-      for (const ledger of ledgers) {
-        await appendBoth(api, model, await firstEntries(api, ledger))
-      }
-      for (const call of calls) {
-        const items = call.map((item) => makeItem(item, ledgers, model))
-        const answers = await appendBoth(api, model, items)
+      for (const ledger of ledgers)
+        await appendBoth(logins, model, 'api', await firstEntries(logins.api, ledger))
+      for (const { login, items: call } of calls) {
+        const items = call.flatMap((item) => makeItems(item, ledgers, model))
+        const answers = await appendBoth(logins, model, login, items)
         for (const answer of answers) seen.add(answer.outcome)
         for (const ledger of ledgers) await compare(owner, ledger, model.ledgers.get(hex(ledger.id))!)
       }
-      for (const ledger of ledgers) await checkLedger(owner, ledger.id)
+      for (const ledger of ledgers) {
+        await checkLedger(owner, ledger.id)
+        for (const gated of model.ledgers.get(hex(ledger.id))!.gated.values()) reached.add(gated.state)
+      }
     }),
-    { numRuns: 60 },
+    { numRuns: 30 },
   )
-  assert.equal(seen.size, 9, `the calls lead to every outcome: ${[...seen]}`)
+  assert.equal(seen.size, OUTCOMES, `the calls lead to every outcome: ${[...seen]}`)
+  assert.equal(reached.size, GATED_STATES.size, `the calls lead to every state: ${[...reached]}`)
 })
 
+const GATED_STATES = new Set(LIFECYCLE.map(({ to }) => to).filter((state) => state !== 'RECORDED'))
+
 test('calls of four connections at once leave one dense, linked chain, and take each key once', async (t) => {
-  const { database, owner } = await open(t)
-  const clients = await Promise.all([0, 1, 2, 3].map(() => connect(t, database.apiUrl)))
+  const { owner, openLogins } = await open(t)
+  const connections = await Promise.all([0, 1, 2, 3].map(openLogins))
   await fc.assert(
     fc.asyncProperty(
       fc.tuple(callsArbitrary, callsArbitrary, callsArbitrary, callsArbitrary),
       async (all) => {
         const ledgers = makeLedgers(LEDGERS)
         const start = new AppendModel()
-        for (const ledger of ledgers)
-          await appendBoth(clients[0]!, start, await firstEntries(clients[0]!, ledger))
+        for (const ledger of ledgers) {
+          const firsts = await firstEntries(connections[0]!.api, ledger)
+          await appendBoth(connections[0]!, start, 'api', firsts)
+        }
         const done = await Promise.all(
           all.map(async (calls, i) => {
             // Each connection knows its own records; keys, ledgers and chains are everybody's.
             const own = new AppendModel()
-            for (const [id, ledger] of start.ledgers) own.ledgers.set(id, { ...ledger, records: new Map() })
+            for (const [id, ledger] of start.ledgers) {
+              own.ledgers.set(id, { ...ledger, records: new Map(), gated: new Map() })
+            }
             const results: [TestEntry, AppendAnswer][] = []
-            for (const call of calls) {
-              const items = call.map((item) => makeItem(item, ledgers, own))
-              const answers = await appendEntries(clients[i]!, items)
+            for (const { login, items: call } of calls) {
+              const items = call.flatMap((item) => makeItems(item, ledgers, own))
+              const answers = await appendEntries(connections[i]![login], items)
               for (const [n, item] of items.entries()) {
-                results.push([item, answers[n]!])
-                if (answers[n]!.outcome === 'appended') remember(own, item)
+                const answer = answers[n]!
+                results.push([item, answer])
+                if (answer.outcome === 'appended')
+                  moveRecords(own.ledgers.get(hex(item.ledgerId))!, item, answer.seq)
               }
             }
             return results
@@ -121,9 +166,14 @@ test('calls of four connections at once leave one dense, linked chain, and take 
 })
 
 /** Outcomes, seqs and chains of a call are the model's. */
-async function appendBoth(api: pg.Client, model: AppendModel, items: TestEntry[]): Promise<AppendAnswer[]> {
-  const answers = await appendEntries(api, items)
-  const expected = model.append(items)
+async function appendBoth(
+  logins: Logins,
+  model: AppendModel,
+  login: Login,
+  items: TestEntry[],
+): Promise<AppendAnswer[]> {
+  const answers = await appendEntries(logins[login], items)
+  const expected = model.append(items, login)
   for (const [i, answer] of answers.entries()) {
     const { outcome, seq } = expected[i]!
     const ledger = model.ledgers.get(hex(items[i]!.ledgerId))
@@ -133,23 +183,79 @@ async function appendBoth(api: pg.Client, model: AppendModel, items: TestEntry[]
   return answers
 }
 
-function makeItem(item: Item, ledgers: TestLedger[], model: AppendModel): TestEntry {
-  const ledger = { ...ledgers[item.ledger]! }
-  const idempotency = item.key === null ? null : makeIdempotency(`${item.key}`, `${item.request}`)
-  const about = { actorId: sha256(ledger.id, Buffer.of(item.actor)).subarray(0, 16), idempotency }
-  return spoil(item, { ...shape(item, ledger, model), ...about })
+function makeItems(item: Item, ledgers: TestLedger[], model: AppendModel): TestEntry[] {
+  const ledger = ledgers[item.ledger]!
+  const [first, ...rest] = shape(item, ledger, model).map((entry) => ({
+    ...entry,
+    ...keyOf(item, ledger, entry),
+  }))
+  // Of a pair either one may be what is wrong with it.
+  return rest.length > 0 && item.request === 0
+    ? [first!, ...rest.map((entry) => spoil(item, entry))]
+    : [spoil(item, first!), ...rest]
 }
 
-function shape(item: Item, ledger: TestLedger, model: AppendModel): TestEntry {
-  if (item.shape === 'batch') return makeBatch(ledger, 1 + item.record)
-  if (item.shape === 'first') {
-    return makeEntry(ledger, { kind: 'ledger-created', subjectId: ledger.id, version: null, records: [] })
+/** A key of its actor; system has none. Whoever notarizes is one of two. */
+function keyOf(item: Item, ledger: TestLedger, entry: TestEntry): Partial<TestEntry> {
+  const notarizes = entry.toState === 'RECORDED' && {
+    actorId: sha256(ledger.id, Buffer.of(item.actor)).subarray(0, 16),
   }
-  const records = [...model.ledgers.get(hex(ledger.id))!.records]
-  const picked = records[item.record % Math.max(1, records.length)]
-  if (item.shape === 'one' || !picked) return makeEntry(ledger)
-  const [id, record] = picked
-  return makeStep(ledger, Buffer.from(id, 'hex'), record.version + 1, Buffer.from(record.lastLeaf, 'hex'))
+  if (item.key === null || entry.actorId === null) return { ...notarizes }
+  return { ...notarizes, idempotency: makeIdempotency(`${item.key}`, `${item.request}`) }
+}
+
+function shape(item: Item, ledger: TestLedger, model: AppendModel): TestEntry[] {
+  if (item.shape === 'one') return [makeEntry(ledger)]
+  if (item.shape === 'batch') return [makeBatch(ledger, 1 + item.record)]
+  if (item.shape === 'first') {
+    return [makeEntry(ledger, { kind: 'ledger-created', subjectId: ledger.id, version: null, records: [] })]
+  }
+  const gated = [...model.ledgers.get(hex(ledger.id))!.gated]
+  // Mostly the newest ones: the others have come to their end.
+  const picked = gated.at(-1 - (item.record % Math.min(3, Math.max(1, gated.length))))
+  if (item.shape === 'creation' || !picked) return [makeCreation(ledger, termsOf(item.terms))]
+  const [id, stands] = picked
+  const last = {
+    subjectId: Buffer.from(id, 'hex'),
+    version: stands.version,
+    leaf: Buffer.from(stands.lastLeaf, 'hex'),
+  }
+  if (item.shape === 'step') return [makeRandomStep(item, ledger, stands, last)]
+  const toState = item.way % 2 ? 'DISCREPANT' : 'VERIFIED'
+  const verified = makeStep(ledger, last, 'completion-verified', { toState })
+  const to = (item.way >> 1) % 2 === item.way % 2 ? 'ACCEPTED' : 'REJECTED'
+  const verdict = makeAutoVerdict(ledger, verified, { toState: to })
+  if (item.way === 4) return [verdict, verified]
+  return item.way === 5 ? [verified, makeEntry(ledger), verdict] : [verified, verdict]
+}
+
+function termsOf(number: number): Parameters<typeof makeCreation>[1] {
+  return {
+    performerId: number & 1 ? TEST_PERFORMER : null,
+    gate: number & 2 ? 'auto' : 'principal',
+    maxRevisions: (number >> 2) & 1,
+    deadlineMs: relativeToNow(DEADLINES_MS[(number >> 3) % DEADLINES_MS.length]!),
+  }
+}
+
+const relativeToNow = (ms: number | null) => ms && Date.now() + ms
+
+/** Mostly one that the state allows, by whom it belongs to. */
+function makeRandomStep(
+  item: Item,
+  ledger: TestLedger,
+  stands: ModelGated,
+  last: Parameters<typeof makeStep>[1],
+): TestEntry {
+  const ways = LIFECYCLE.filter(({ from }) => from === stands.state)
+  const way = ways[Math.max(0, item.way - 3)] // mostly the first, which leads on
+
+  const anything = !way || item.terms === 0
+  const kind = anything ? STEP_KINDS[item.way % STEP_KINDS.length]! : (way.kind as StepKind)
+  const auto = kind === 'verdict-rendered' && stands.gate === 'auto' && item.terms % 4 > 0
+  const step = auto ? makeAutoVerdict(ledger, last) : makeStep(ledger, last, kind)
+  const party = item.party === null ? {} : by([ledger.agentId, TEST_PERFORMER, TEST_STRANGER][item.party]!)
+  return { ...step, ...(!anything && { toState: way.to }), ...party }
 }
 
 function spoil(item: Item, entry: TestEntry): TestEntry {
@@ -168,10 +274,12 @@ function spoil(item: Item, entry: TestEntry): TestEntry {
       return entry.kind === 'ledger-created' ? entry : { ...entry, ledgerId: randomId() }
     case 'kind':
       return { ...entry, kind: 'no-such-kind' }
-    case 'worker':
-      return { ...entry, kind: 'test-worker-step' }
     case 'event':
-      return { ...entry, version: null, records: [] }
+      return { ...entry, version: null, records: [], document: undefined, gated: undefined }
+    case 'system': // who acts for nobody
+      return entry.version !== null && entry.version > 1
+        ? { ...entry, actorId: null, idempotency: null }
+        : { ...entry, partyId: undefined, version: 0 }
     default:
       return entry
   }
@@ -191,15 +299,26 @@ async function compare(owner: pg.Client, ledger: TestLedger, model: ModelLedger)
     model.entries.map((e) => [e.seq, e.kind, e.subject, e.version, e.prevSeq, e.leaf, e.chain]),
   )
   const byFirst = (a: unknown[], b: unknown[]) =>
-    (a[3] as number) - (b[3] as number) || (a[5] as number) - (b[5] as number)
+    (a[1] as number) - (b[1] as number) || (a[2] as number) - (b[2] as number)
   assert.deepEqual(
     (
-      await read(`select replace(record_id::text, '-', ''), state, version, first_seq::int, last_seq::int, item_index
+      await read(`select replace(record_id::text, '-', ''), first_seq::int, item_index
         from tallystick.records where ledger_id = $1`)
     ).sort(byFirst),
-    [...model.records]
-      .map(([record, r]) => [record, r.state, r.version, r.firstSeq, r.lastSeq, r.index])
-      .sort(byFirst),
+    [...model.records].map(([record, r]) => [record, r.firstSeq, r.index]).sort(byFirst),
+  )
+  assert.deepEqual(
+    await read(`select replace(record_id::text, '-', ''), first_seq::int, replace(principal_id::text, '-', ''),
+      replace(performer_id::text, '-', ''), gate, deadline, max_revisions, state, version, last_seq::int, revisions
+      from tallystick.gated_records where ledger_id = $1 order by first_seq`),
+    [...model.gated].map(([record, g]) => [
+      ...[record, g.firstSeq, g.principal, g.performer, g.gate, g.deadlineMs && new Date(g.deadlineMs)],
+      ...[g.maxRevisions, g.state, g.version, g.lastSeq, g.revisions],
+    ]),
+  )
+  assert.deepEqual(
+    await read('select seq::int, document from tallystick.documents where ledger_id = $1 order by seq'),
+    model.entries.filter((e) => e.document !== null).map((e) => [e.seq, e.document]),
   )
   const keys =
     await read(`select replace(actor_id::text, '-', ''), encode(key_hash, 'hex'), seq::int, salt, fingerprint
@@ -209,16 +328,6 @@ async function compare(owner: pg.Client, ledger: TestLedger, model: ModelLedger)
     const first = model.requests.get(`${actor} ${key}`)
     assert.equal(seq, first?.seq)
     assert.deepEqual(fingerprint, sha256(salt, Buffer.from(first!.request, 'hex')))
-  }
-}
-
-function remember(own: AppendModel, item: TestEntry): void {
-  const { records } = own.ledgers.get(hex(item.ledgerId))!
-  const lastLeaf = hex(item.leaf)
-  const record = records.get(hex(item.subjectId))
-  if (record && item.version !== null) Object.assign(record, { version: item.version, lastLeaf })
-  for (const { recordId, index } of item.records) {
-    records.set(hex(recordId), { firstSeq: 0, index, state: 'RECORDED', version: 1, lastSeq: 0, lastLeaf })
   }
 }
 

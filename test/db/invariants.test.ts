@@ -8,17 +8,17 @@ import { checkAllLedgers, checkLedger } from '../helpers/check-ledger.ts'
 import { connect } from '../helpers/connect.ts'
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts'
 import {
-  addTestStep,
+  adminEntry,
   createTestLedger,
   leafOf,
   linkOf,
   makeBatch,
   makeEntry,
   makeIdempotency,
-  makeStep,
   outcomesOf,
   type TestLedger,
 } from '../helpers/test-ledger.ts'
+import { makeCreation, makeDocument, makeStep, makeWay } from '../helpers/test-steps.ts'
 
 /*
  * Breaking each invariant through SQL, as each login. What refuses is named: a constraint or trigger of the
@@ -53,17 +53,28 @@ async function open(t: TestContext): Promise<void> {
   if (first) await fill()
 }
 
-/** Entries 0 to 2 of the ledger, 3 a record, 4 a batch, 5 a step of the record, 6 another record. */
+/**
+ * Entries 0 to 2 of the ledger, 3 a record, 4 a batch, 5 a gated record, 6 another record; 7 to 11 what makes another gated
+ * record VERIFIED with a revision behind it; 12 an erasure about it, of no document that is there.
+ */
 async function fill(): Promise<void> {
-  await addTestStep(clients.owner)
   ledger = await createTestLedger(clients.api)
   other = await createTestLedger(clients.api)
   const record = makeEntry(ledger, { idempotency: makeIdempotency('k', 'request') })
   const batch = makeBatch(ledger, 2)
-  const step = makeStep(ledger, record.subjectId, 2, record.leaf)
+  const created = makeCreation(ledger)
   const last = makeEntry(ledger)
-  for (const entry of [record, batch, step, last]) {
-    assert.deepEqual(outcomesOf(await appendEntries(clients.api, [entry])), ['appended'])
+  const way = makeWay(ledger, 'VERIFIED', { performerId: null })
+  const gated = way[0]!.subjectId
+  const reason = makeDocument('reason', gated)
+  const revision = makeStep(ledger, way[3]!, 'revision-requested', { document: reason })
+  const erased = adminEntry(ledger, 'payload-erased', Buffer.from(gated), {
+    document: 'reason',
+    documentSeq: 10,
+  })
+  for (const entry of [record, batch, created, last, ...way, revision, erased]) {
+    const client = entry.actorId ? clients.api : clients.worker
+    assert.deepEqual(outcomesOf(await appendEntries(client, [entry])), ['appended'])
   }
   const { rows } = await clients.owner.query(
     'select * from tallystick.entries where ledger_id = $1 order by seq',
@@ -76,17 +87,20 @@ async function fill(): Promise<void> {
     stranger: toUuid(randomBytes(16)),
     record: toUuid(record.subjectId),
     lastRecord: toUuid(last.subjectId),
+    created: toUuid(created.subjectId),
+    gated: toUuid(gated),
+    completion: toUuid(way[2]!.document!.subjectId),
     agent: toUuid(ledger.agentId),
     random: randomBytes(32),
     salt: randomBytes(16),
     kid: ledger.kid,
     envelope,
     leaf: leafOf(envelope),
-    next: linkOf(rows[6].chain, leafOf(envelope)),
-    skipped: linkOf(rows[5].chain, leafOf(envelope)),
+    next: linkOf(rows[12].chain, leafOf(envelope)),
+    skipped: linkOf(rows[11].chain, leafOf(envelope)),
     chainAt3: rows[2].chain,
     chainAt5: rows[4].chain,
-    chainAt7: rows[6].chain,
+    chainAt13: rows[12].chain,
   }
   await run('worker', CHECKPOINT('5', '$chainAt5'))
   await run('worker', 'insert into tallystick.tree_tiles values ($ledger, 0, 0, $random || $random)')
@@ -113,10 +127,7 @@ const RECORD = (changes: Record<string, string> = {}) => {
     ledger_id: '$ledger',
     record_id: '$stranger',
     type: "'generic/1'",
-    state: "'RECORDED'",
-    version: '1',
     first_seq: '3',
-    last_seq: '3',
     actor_id: '$agent',
     digest: '$random',
     salt: '$salt',
@@ -127,8 +138,51 @@ const RECORD = (changes: Record<string, string> = {}) => {
 }
 
 const BATCH_OF_ONE = (changes: Record<string, string>) =>
-  `with entry as (${ENTRY('7', '$next', { kind: "'batch-notarized'", version: '1' })})
-   ${RECORD({ first_seq: '7', last_seq: '7', item_index: '0', ...changes })}`
+  `with entry as (${ENTRY('13', '$next', { kind: "'batch-notarized'", version: '1' })})
+   ${RECORD({ first_seq: '13', item_index: '0', ...changes })}`
+
+/** The gated record that is ACTIVE again, moved by an entry that is inserted with it. */
+const STEP = (entry: Record<string, string>, change: string) =>
+  `with entry as (${ENTRY('13', '$next', { kind: "'record-cancelled'", subject_id: '$gated', version: '6', prev_seq: '11', ...entry })})
+   ${UPDATE('gated_records', change)} and record_id = $gated`
+const CANCELLED = "state = 'CANCELLED', version = 6, last_seq = 13"
+
+/** A gated record that begins with an entry, and a record, that are inserted with it. */
+const CREATION = (entry: Record<string, string>, gated: Record<string, string>) => {
+  const columns = {
+    ledger_id: '$ledger',
+    record_id: '$stranger',
+    first_seq: '13',
+    principal_id: '$agent',
+    gate: "'principal'",
+    max_revisions: '1',
+    state: "'CREATED'",
+    version: '1',
+    last_seq: '13',
+    ...gated,
+  }
+  return `with entry as (${ENTRY('13', '$next', { kind: "'record-created'", version: '1', ...entry })}),
+     record as (${RECORD({ first_seq: '13' })})
+   insert into tallystick.gated_records (${Object.keys(columns)}) values (${Object.values(columns)})`
+}
+
+const ERASURE = (documentSeq: string, document: string, seq: string) =>
+  `insert into tallystick.erasures (ledger_id, subject_id, document, document_seq, seq)
+   values ($ledger, $gated, ${document}, ${documentSeq}, ${seq})`
+
+const DOCUMENT = (changes: Record<string, string>) => {
+  const columns = {
+    ledger_id: '$ledger',
+    seq: '10',
+    document: "'reason'",
+    subject_id: '$gated',
+    digest: '$random',
+    salt: '$salt',
+    content: "'{}'",
+    ...changes,
+  }
+  return `insert into tallystick.documents (${Object.keys(columns)}) values (${Object.values(columns)})`
+}
 
 const CHECKPOINT = (size: string, chain: string) =>
   `insert into tallystick.checkpoints (ledger_id, size, root, chain, note)
@@ -159,22 +213,22 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
     ],
   ],
   'insert an entry that does not continue the chain': [
-    [refusedBy('entries_extend_chain'), ENTRY('8', '$next')],
-    [refusedBy('entries_extend_chain'), ENTRY('7', '$random')],
-    [refusedBy('entries_extend_chain'), ENTRY('7', '$skipped')],
+    [refusedBy('entries_extend_chain'), ENTRY('14', '$next')],
+    [refusedBy('entries_extend_chain'), ENTRY('13', '$random')],
+    [refusedBy('entries_extend_chain'), ENTRY('13', '$skipped')],
     [refusedBy('entries_extend_chain'), ENTRY('1', '$next', { ledger_id: '$stranger' })],
-    [refusedBy('entries_pkey'), ENTRY('6', '$skipped')],
-    [refusedBy('entries_leaf'), ENTRY('7', '$next', { leaf: '$random' })],
-    [refusedBy('entries_leaf'), ENTRY('7', '$next', { leaf: 'sha256($envelope)' })],
-    [refusedBy('entries_begin'), ENTRY('7', '$next', { kind: "'ledger-created'", subject_id: '$ledger' })],
+    [refusedBy('entries_pkey'), ENTRY('12', '$skipped')],
+    [refusedBy('entries_leaf'), ENTRY('13', '$next', { leaf: '$random' })],
+    [refusedBy('entries_leaf'), ENTRY('13', '$next', { leaf: 'sha256($envelope)' })],
+    [refusedBy('entries_begin'), ENTRY('13', '$next', { kind: "'ledger-created'", subject_id: '$ledger' })],
     [refusedBy('entries_begin'), ENTRY('0', '$next', { ledger_id: '$stranger' })],
-    [refusedBy('entries_check'), ENTRY('7', '$next', { prev_seq: '7', version: '2' })],
-    [refusedBy('entries_envelope_check'), ENTRY('7', '$next', { envelope: "repeat('x', 32769)::bytea" })],
+    [refusedBy('entries_check'), ENTRY('13', '$next', { prev_seq: '13', version: '2' })],
+    [refusedBy('entries_envelope_check'), ENTRY('13', '$next', { envelope: "repeat('x', 32769)::bytea" })],
   ],
   'move, reset, replace or remove a chain head': [
     [refusedBy('chain_heads_forward_only'), UPDATE('chain_heads', 'size = 5, chain = $chainAt5')],
-    [refusedBy('chain_heads_forward_only'), UPDATE('chain_heads', 'size = 8')],
-    [refusedBy('chain_heads_forward_only'), UPDATE('chain_heads', 'size = 8, chain = $next')],
+    [refusedBy('chain_heads_forward_only'), UPDATE('chain_heads', 'size = 14')],
+    [refusedBy('chain_heads_forward_only'), UPDATE('chain_heads', 'size = 14, chain = $next')],
     [refusedBy('chain_heads_forward_only'), UPDATE('chain_heads', 'chain = $random')],
     [refusedBy('chain_heads_forward_only'), UPDATE('chain_heads', 'envelope_kid = $random')],
     [refusedBy('chain_heads_forward_only'), UPDATE('chain_heads', 'ledger_id = $stranger')],
@@ -211,40 +265,127 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
     [refusedBy('records_append_only'), 'delete from tallystick.records where ledger_id = $ledger'],
     [refusedBy('records_append_only'), 'truncate tallystick.records'],
   ],
-  'move a record where no transition and no entry leads': [
+  'move a gated record where no transition and no entry leads': [
     ...[
-      "state = 'DONE'", // no step
-      "state = 'DONE', version = 2", // no entry
+      "state = 'ACTIVE'", // no step
+      "state = 'ACTIVE', version = 2", // no entry
+      "state = 'ACTIVE', version = 2, last_seq = 8", // the step of another record
+      "state = 'ACTIVE', performer_id = $agent", // no step, and not its performer
       'version = 2',
-      'version = 3',
+      'last_seq = 6',
     ].map((change): [Refusal, string] => [
-      refusedBy('records_change'),
-      `${UPDATE('records', change)} and record_id = $lastRecord`,
+      refusedBy(change.includes('$agent') ? 'gated_records_parties' : 'gated_records_change'),
+      `${UPDATE('gated_records', change)} and record_id = $created`,
     ]),
+    ...[
+      "state = 'VERIFIED', version = 4, last_seq = 10", // back
+      "state = 'VERIFIED'",
+      'version = 6',
+      CANCELLED, // no entry
+    ].map((change): [Refusal, string] => [
+      refusedBy('gated_records_change'),
+      `${UPDATE('gated_records', change)} and record_id = $gated`,
+    ]),
+    ...(
+      [
+        [{ subject_id: '$created' }, CANCELLED], // of another record
+        [{ version: '7' }, CANCELLED], // not the next version
+        [{ version: '7' }, "state = 'CANCELLED', version = 7, last_seq = 13"],
+        [{ prev_seq: '9' }, CANCELLED], // does not follow the last entry
+        [{}, "state = 'EXPIRED', version = 6, last_seq = 13"], // leads elsewhere
+        [{ kind: "'verdict-rendered'" }, "state = 'ACCEPTED', version = 6, last_seq = 13"], // not from ACTIVE
+        [{}, `${CANCELLED}, performer_id = $other`],
+        [{}, `${CANCELLED}, performer_id = null`],
+        [{}, `${CANCELLED}, revisions = 0`],
+      ] as const
+    ).map(([entry, change]): [Refusal, string] => [refusedBy('gated_records_change'), STEP(entry, change)]),
+    // an old step again: of each version there is one
+    [refusedBy('entries_by_record'), STEP({ version: '4', prev_seq: '9' }, CANCELLED)],
+  ],
+  'change the terms of a gated record, exchange its performer or count its revisions anew': [
+    ...[
+      'first_seq = 4',
+      'principal_id = $other',
+      'performer_id = $other',
+      'performer_id = null',
+      "gate = 'auto'",
+      'deadline = now()',
+      'max_revisions = 9',
+      "tolerances = '{}'",
+      'revisions = 0',
+      'record_id = $stranger',
+      'ledger_id = $other',
+    ].map((change): [Refusal, string] => [
+      refusedBy(change === 'performer_id = null' ? 'gated_records_performer' : 'gated_records_change'),
+      `${UPDATE('gated_records', change)} and record_id = $gated`,
+    ]),
+    [refusedBy('gated_records_revisions'), UPDATE('gated_records', 'revisions = 2')],
+    [refusedBy('gated_records_parties'), UPDATE('gated_records', 'performer_id = principal_id')],
     [
-      refusedBy('records_change'), // the step of another record
-      `${UPDATE('records', "state = 'DONE', version = 2, last_seq = 5")} and item_index = 0`,
+      refusedBy('gated_records_append_only'),
+      'delete from tallystick.gated_records where ledger_id = $ledger',
     ],
-    ...["state = 'RECORDED', version = 1, last_seq = 3", "state = 'RECORDED'", 'version = 3'].map(
-      (change): [Refusal, string] => [
-        refusedBy('records_change'),
-        `${UPDATE('records', change)} and record_id = $record`,
-      ],
-    ),
+    [refusedBy('gated_records_append_only'), 'truncate tallystick.gated_records'],
+  ],
+  'insert a gated record that no entry creates': [
+    [refusedBy('gated_records_begin'), CREATION({}, { record_id: '$record' })], // of another record
+    [refusedBy('gated_records_begin'), CREATION({ kind: "'record-notarized'" }, {})],
+    [refusedBy('gated_records_begin'), CREATION({}, { first_seq: '3' })],
+    [refusedBy('gated_records_begin'), CREATION({}, { principal_id: '$other' })],
+    [refusedBy('gated_records_begin'), CREATION({}, { state: "'CANCELLED'" })],
+    [refusedBy('gated_records_begin'), CREATION({}, { version: '2' })],
+    [refusedBy('gated_records_begin'), CREATION({}, { last_seq: '14' })],
+    [refusedBy('gated_records_begin'), CREATION({}, { revisions: '1' })],
+    [refusedBy('gated_records_begin'), CREATION({}, { verification_job: '$other' })],
+    [refusedBy('gated_records_performer'), CREATION({}, { state: "'ACTIVE'" })],
+    [refusedBy('gated_records_parties'), CREATION({}, { performer_id: '$agent' })],
+    [refusedBy('gated_records_pkey'), CREATION({}, { record_id: '$gated', first_seq: '7', last_seq: '7' })],
+  ],
+  'change, remove or add the document of a step': [
+    ...['digest = $random', 'subject_id = $stranger', 'seq = 10', "content = '[]'", 'salt = $salt']
+      .concat(['ledger_id = $other', "document = 'evidence'"])
+      .concat(['content = null, salt = null, erased_seq = 13']) // no entry
+      .map((change): [Refusal, string] => [
+        refusedBy('documents_keep'),
+        `${UPDATE('documents', change)} and seq = 11`,
+      ]),
+    ...['content = null', 'content = null, salt = null'].map((change): [Refusal, string] => [
+      refusedBy('documents_keep'),
+      `${UPDATE('documents', change)} and seq = 11`,
+    ]),
+    [refusedBy('documents_content_or_erased'), DOCUMENT({ seq: '11', salt: 'null' })],
+    // an erasure of something else: of another subject, or of another entry's document
+    ...['9', '11'].map((seq): [Refusal, string] => [
+      refusedBy('documents_keep'),
+      `${UPDATE('documents', 'content = null, salt = null, erased_seq = 12')} and seq = ${seq}`,
+    ]),
+    [refusedBy('documents_append_only'), 'delete from tallystick.documents where ledger_id = $ledger'],
+    [refusedBy('documents_append_only'), 'truncate tallystick.documents'],
+    [refusedBy('documents_keep'), DOCUMENT({ seq: '13' })], // no entry
+    [refusedBy('documents_keep'), DOCUMENT({ seq: '3' })], // no step
+    [refusedBy('documents_keep'), DOCUMENT({ seq: '8' })], // a step without one
+    [refusedBy('documents_keep'), DOCUMENT({ seq: '11', subject_id: '$created' })],
+    [refusedBy('documents_keep'), DOCUMENT({ seq: '11', document: "'evidence'" })],
+    [refusedBy('documents_keep'), DOCUMENT({ seq: '9', document: "'values'", subject_id: '$completion' })],
+    [refusedBy('documents_pkey'), DOCUMENT({ seq: '11' })], // a second one
+    [refusedBy('documents_document_check'), DOCUMENT({ seq: '11', document: "'payload'" })],
+  ],
+  'say of an erasure what can’t be': [
+    [refusedBy('erasures_document_check'), UPDATE('erasures', "document = 'digest'")],
+    [refusedBy('erasures_check'), UPDATE('erasures', 'document_seq = seq')],
+    [refusedBy('erasures_by_seq'), ERASURE('11', "'evidence'", '12')],
+    [refusedBy('erasures_pkey'), ERASURE('10', "'reason'", '14')],
   ],
   'insert a record that no entry explains': [
-    [refusedBy('records_begin'), RECORD({ first_seq: '7', last_seq: '7' })], // no such entry
-    [refusedBy('records_begin'), RECORD({ first_seq: '5', last_seq: '5' })], // a step
-    [refusedBy('records_begin'), RECORD({ first_seq: '1', last_seq: '1' })], // not a record's
+    [refusedBy('records_begin'), RECORD({ first_seq: '13' })], // no such entry
+    [refusedBy('records_begin'), RECORD({ first_seq: '8' })], // a step
+    [refusedBy('records_begin'), RECORD({ first_seq: '1' })], // not a record's
     [refusedBy('records_begin'), RECORD({ item_index: '0' })], // the entry of one record, which is another
-    [refusedBy('records_begin'), RECORD({ first_seq: '4', last_seq: '4' })], // a batch's, without a place
-    [refusedBy('records_begin'), RECORD({ first_seq: '4', last_seq: '4', item_index: '2' })], // a late one
-    [refusedBy('records_begin'), BATCH_OF_ONE({ version: '2' })],
-    [refusedBy('records_begin'), BATCH_OF_ONE({ state: "'DONE'" })],
-    [refusedBy('records_begin'), BATCH_OF_ONE({ last_seq: '8' })],
-    [refusedBy('records_begin'), BATCH_OF_ONE({ payload: 'null', salt: 'null', payload_erased_seq: '8' })],
+    [refusedBy('records_begin'), RECORD({ first_seq: '4' })], // a batch's, without a place
+    [refusedBy('records_begin'), RECORD({ first_seq: '4', item_index: '2' })], // a late one
+    [refusedBy('records_begin'), BATCH_OF_ONE({ payload: 'null', salt: 'null', payload_erased_seq: '14' })],
     [refusedBy('records_begin'), BATCH_OF_ONE({ item_index: '1' })],
-    [refusedBy('records_by_seq'), RECORD({ first_seq: '4', last_seq: '4', item_index: '0' })],
+    [refusedBy('records_by_seq'), RECORD({ first_seq: '4', item_index: '0' })],
     [refusedBy('records_pkey'), BATCH_OF_ONE({ record_id: '$record' })],
   ],
   'change or forget an idempotency key': [
@@ -267,9 +408,9 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
 /** What the worker, who publishes checkpoints and grows the tree, can't do with it; nor can the owner. */
 const TREE_ATTEMPTS: Record<string, [Refusal, string][]> = {
   'publish a checkpoint that contradicts the chain or an earlier one': [
-    [refusedBy('checkpoints_agree'), CHECKPOINT('7', '$random')],
-    [refusedBy('checkpoints_agree'), CHECKPOINT('7', '$chainAt5')],
-    [refusedBy('checkpoints_agree'), CHECKPOINT('8', '$next')],
+    [refusedBy('checkpoints_agree'), CHECKPOINT('13', '$random')],
+    [refusedBy('checkpoints_agree'), CHECKPOINT('13', '$chainAt5')],
+    [refusedBy('checkpoints_agree'), CHECKPOINT('14', '$next')],
     [refusedBy('checkpoints_agree'), CHECKPOINT('3', '$chainAt3')],
     [refusedBy('checkpoints_agree'), CHECKPOINT('5', '$chainAt5')],
   ],
@@ -288,7 +429,7 @@ const TREE_ATTEMPTS: Record<string, [Refusal, string][]> = {
 /** What a stolen pod's login, api or worker, can't do because it may not. */
 const POD_ATTEMPTS: Record<string, string[]> = {
   'write into the chain past append_entries': [
-    ENTRY('7', '$next'),
+    ENTRY('13', '$next'),
     UPDATE('entries', 'recorded_at = now()'),
     'delete from tallystick.entries',
     'truncate tallystick.entries',
@@ -299,15 +440,29 @@ const POD_ATTEMPTS: Record<string, string[]> = {
   ],
   'write records, keys, agents or ledgers': [
     RECORD(),
-    UPDATE('records', "state = 'DONE'"),
+    UPDATE('records', "metadata = '{}'"),
     'delete from tallystick.records',
+    CREATION({}, {}),
+    'insert into tallystick.gated_records (ledger_id) values ($ledger)',
+    UPDATE('gated_records', "state = 'ACCEPTED'"),
+    UPDATE('gated_records', 'performer_id = $other'),
+    UPDATE('gated_records', "state = 'ACCEPTED', verification_job = null"),
+    'delete from tallystick.gated_records',
+    'truncate tallystick.gated_records',
+    DOCUMENT({}),
+    UPDATE('documents', 'content = null, salt = null, erased_seq = 12'),
+    'delete from tallystick.documents',
+    'truncate tallystick.documents',
+    ERASURE('11', "'evidence'", '14'),
+    UPDATE('erasures', 'erased_at = now()'),
+    'delete from tallystick.erasures',
     UPDATE('api_keys', "scopes = '{keys:manage}'"),
     'insert into tallystick.api_keys select * from tallystick.api_keys',
     'delete from tallystick.agents',
     UPDATE('ledgers', "name = 'mine'"),
     UPDATE('ledgers', 'note_kid = $random'),
     'insert into tallystick.idempotency_keys select * from tallystick.idempotency_keys',
-    "insert into tallystick.record_transitions values ('', 'test-step', 'DONE')",
+    "insert into tallystick.record_transitions values ('CREATED', 'verdict-rendered', 'ACCEPTED')",
     "insert into tallystick.entry_kinds values ('mine', true, false)",
     'update tallystick.entry_kinds set worker_only = false',
     "insert into tallystick.server_keys (kid, use, alg, spki) values ($random, 'note', 'EdDSA', '')",
@@ -341,6 +496,7 @@ const POD_ATTEMPTS: Record<string, string[]> = {
   ],
   'call what only append_entries calls': [
     "select tallystick.append_details('{}', '{}', '{}', '{}', '{}', '{}')",
+    'select tallystick.gated_records_begin()',
     'select tallystick.chain_link($random, $random)',
     'select tallystick.chain_step($random, $random, $random)',
     'select tallystick.chain_extend(leaf, chain) from tallystick.entries',
@@ -364,6 +520,11 @@ const POD_ATTEMPTS: Record<string, string[]> = {
 }
 
 const API_ATTEMPTS: Record<string, string[]> = {
+  'say that a completion is being verified': [
+    UPDATE('gated_records', 'verification_job = $other'),
+    'select from tallystick.gated_records for update',
+  ],
+  'take a document away': ['select tallystick.erase_document($ledger, 12)'],
   'see or make jobs': [
     'select * from pgboss.job',
     "insert into pgboss.job (name) values ('audit')",
@@ -387,7 +548,7 @@ const API_ATTEMPTS: Record<string, string[]> = {
     'select * from tallystick.idempotency_keys',
   ],
   'publish checkpoints or touch the tree': [
-    CHECKPOINT('7', '$chainAt7'),
+    CHECKPOINT('13', '$chainAt13'),
     UPDATE('tree_tiles', 'hashes = hashes || $random'),
     'insert into tallystick.tree_frontiers values ($other, 1, $random)',
     'delete from tallystick.tree_tiles',
@@ -395,6 +556,7 @@ const API_ATTEMPTS: Record<string, string[]> = {
 }
 
 const WORKER_ATTEMPTS: Record<string, string[]> = {
+  'ask for the outcome of a request': ['select tallystick.find_replay($ledger, $agent, $salt, $random)'],
   'make a fault go away': [
     "update tallystick.ledger_faults set cleared_at = now(), cleared_note = 'x'",
     'delete from tallystick.ledger_faults',
@@ -429,6 +591,9 @@ const GRANTS: Record<string, string> = {
   chain_heads: 'api: SELECT; worker: SELECT',
   entries: 'api: SELECT; worker: SELECT',
   records: 'api: SELECT; worker: SELECT',
+  gated_records: 'api: SELECT; worker: SELECT',
+  'gated_records.verification_job': 'worker: UPDATE',
+  documents: 'api: SELECT; worker: SELECT',
   idempotency_keys: 'worker: SELECT',
   agents: 'api: SELECT; worker: SELECT',
   api_keys: 'api: SELECT; worker: SELECT',
@@ -445,6 +610,7 @@ const GRANTS: Record<string, string> = {
   tree_frontiers: 'api: SELECT; worker: INSERT, SELECT, UPDATE',
   'append_entries()': 'api: EXECUTE; worker: EXECUTE',
   'append_details()': '',
+  'find_replay()': 'api: EXECUTE',
   'replace_key_secrets()': 'api: EXECUTE',
   'set_key_rate_limit()': 'api: EXECUTE',
   'set_ledger_rate_limit()': 'api: EXECUTE',
@@ -462,6 +628,9 @@ const GRANTS: Record<string, string> = {
   'chain_heads_forward_only()': '',
   'records_begin()': '',
   'records_change()': '',
+  'gated_records_begin()': '',
+  'gated_records_change()': '',
+  'documents_keep()': '',
   'checkpoints_agree()': '',
   'tree_grows()': '',
 }
@@ -498,12 +667,12 @@ test('what continues the chain moves the head with it, whoever inserts it', asyn
   await open(t)
   const client = clients.owner
   await client.query('begin')
-  await run('owner', ENTRY('7', '$next'))
+  await run('owner', ENTRY('13', '$next'))
   const { rows } = await run(
     'owner',
     'select size, chain from tallystick.chain_heads where ledger_id = $ledger',
   )
-  assert.deepEqual(rows, [{ size: '8', chain: values['next'] }])
+  assert.deepEqual(rows, [{ size: '14', chain: values['next'] }])
   await client.query('rollback')
 })
 

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
+import { appendEntries } from '../../src/db/append-entries.ts'
 import { checkLogin, ensureLogins } from '../../src/db/logins.ts'
 import { checkSchema, listMigrations, migrate } from '../../src/db/migrate.ts'
+import { findRecords } from '../../src/db/read-records.ts'
+import { toUuid } from '../../src/db/uuid.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { bareEnvironment } from '../helpers/bare-environment.ts'
 import { checkLedger } from '../helpers/check-ledger.ts'
@@ -16,8 +20,19 @@ import {
   TEST_MASTER_KEY,
   TEST_PASSWORDS,
 } from '../helpers/database.ts'
+import { appendTo5, migrateTo } from '../helpers/older-ledger.ts'
 import { TEST_SETTINGS } from '../helpers/postgres.ts'
-import { createTestLedger } from '../helpers/test-ledger.ts'
+import {
+  adminEntry,
+  createTestLedger,
+  firstEntries,
+  makeBatch,
+  makeEntry,
+  makeIdempotency,
+  makeRecord,
+  randomId,
+} from '../helpers/test-ledger.ts'
+import { makeWay } from '../helpers/test-steps.ts'
 
 const masterKey = makeMasterKey(TEST_MASTER_KEY)
 const passwords = { api: TEST_PASSWORDS.api, worker: TEST_PASSWORDS.worker }
@@ -127,6 +142,63 @@ test('refuses a master key that does not open what is there', async (t) => {
   )
   assert.deepEqual(await migrate({ ownerUrl, masterKey, passwords }), [])
 })
+
+test('a database from before there were gated records keeps all that it holds, and goes on', async (t) => {
+  const { ownerUrl } = await createEmptyDatabase(t)
+  await prepareLogins(t)
+  const owner = await connect(t, ownerUrl)
+  await migrateTo(owner, 5)
+  const ledger = { id: randomId(), agentId: randomId(), keyId: randomId(), kid: randomBytes(32) }
+  const record = makeRecord(randomId(), { references: '["order 7"]', metadata: '{}' })
+  const keyed = { records: [record], idempotency: makeIdempotency('k', 'request') }
+  const [erased, kept] = [makeEntry(ledger, { subjectId: record.recordId, ...keyed }), makeEntry(ledger)]
+  const batch = makeBatch(ledger, 3)
+  const erasure = adminEntry(ledger, 'payload-erased', Buffer.from(erased.subjectId), { document: 'payload' })
+  for (const entry of [...(await firstEntries(owner, ledger)), erased, kept, batch, erasure]) {
+    assert.equal(await appendTo5(owner, entry), 0)
+  }
+  const id = toUuid(ledger.id)
+  await owner.query('select tallystick.erase_document($1, 6)', [id])
+  const entries = await readAll(owner, 'entries', id)
+
+  assert.deepEqual(await migrate({ ownerUrl, masterKey, passwords }), names.slice(5))
+
+  await checkMigrated(t, ownerUrl)
+  assert.deepEqual(await readAll(owner, 'entries', id), entries)
+  assert.equal(await checkLedger(owner, ledger.id), 7)
+  const { rows } = await owner.query(
+    'select document, document_seq, seq, erased_at is not null as done from tallystick.erasures',
+  )
+  assert.deepEqual(rows, [{ document: 'payload', document_seq: '3', seq: '6', done: true }])
+  const keys = [erased, kept, { subjectId: batch.records[2]!.recordId }].map(({ subjectId }) => ({
+    ledgerId: id,
+    recordId: toUuid(subjectId),
+  }))
+  assert.deepEqual(
+    (await findRecords(owner, keys)).map((row) => [
+      row!.state,
+      row!.version,
+      row!.seq,
+      row!.payload === null,
+    ]),
+    [
+      ['RECORDED', 1, '3', true],
+      ['RECORDED', 1, '4', false],
+      ['RECORDED', 1, '5', false],
+    ],
+  )
+  for (const entry of [makeEntry(ledger), ...makeWay(ledger, 'SUBMITTED')]) {
+    assert.equal((await appendEntries(owner, [entry]))[0]!.outcome, 'appended')
+  }
+  assert.equal(await checkLedger(owner, ledger.id), 11)
+})
+
+async function readAll(owner: pg.Client, table: string, ledgerId: string): Promise<unknown[]> {
+  const { rows } = await owner.query(`select * from tallystick.${table} where ledger_id = $1 order by seq`, [
+    ledgerId,
+  ])
+  return rows
+}
 
 test('a failed migration leaves nothing behind', async (t) => {
   const { ownerUrl } = await createEmptyDatabase(t)

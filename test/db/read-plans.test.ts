@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import { findErasablePayload, listPendingErasures } from '../../src/db/erasures.ts'
+import { findErasable, listErasable } from '../../src/db/erasures.ts'
+import { listPendingErasures } from '../../src/db/pending-erasures.ts'
 import { readEntries } from '../../src/db/read-entries.ts'
-import { findRecord, listRecordsOfEntry } from '../../src/db/read-records.ts'
+import { listAncestors, listEntriesOfRecord } from '../../src/db/read-lineage.ts'
+import { findEntryOfRecord } from '../../src/db/read-proven.ts'
+import { findRecords, listRecordsOfEntry } from '../../src/db/read-records.ts'
+import { toUuid } from '../../src/db/uuid.ts'
 import { createTestDatabase } from '../helpers/database.ts'
 import { createTestLedger } from '../helpers/test-ledger.ts'
 
@@ -20,7 +24,7 @@ test('what reads records, entries and erasures goes by keys, whenever it was pla
   await pool.query('set plan_cache_mode = force_generic_plan')
   for (const [i, { text, values }] of asked.entries()) {
     await pool.query(`prepare q${i} as ${text}`)
-    const literals = values.map((value) => `'${value}'`)
+    const literals = values.map((value) => (Array.isArray(value) ? `'{${value}}'` : `'${value}'`))
     const { rows } = await pool.query(`explain (costs off) execute q${i} (${literals.join(', ')})`)
     const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
     assert.doesNotMatch(plan, /Seq Scan|Bitmap|Merge Join|Hash Join/, `${text}\n${plan}`)
@@ -44,11 +48,15 @@ async function askedQueries(pool: pg.Pool): Promise<Asked[]> {
     return Reflect.apply(query, pool, parameters)
   }) as typeof query
   for await (const { records } of readEntries(pool, id, 0, 3)) assert.deepEqual(records, [])
-  await findRecord(pool, id, id)
+  await findRecords(pool, [{ ledgerId: toUuid(id), recordId: toUuid(id) }])
   await listRecordsOfEntry(pool, id, 0)
-  await findErasablePayload(pool, id, id)
+  await findEntryOfRecord(pool, id, id, 1)
+  await listAncestors(pool, id, id)
+  await listEntriesOfRecord(pool, id, id, { afterVersion: 0, limit: 1, bytesMax: 1 })
+  await findErasable(pool, id, id, { document: 'reason', subjectId: id, seq: 1 })
+  await listErasable(pool, id, id, { before: 1, limit: 1 })
   await listPendingErasures(pool, null, 100)
   pool.query = query
-  assert.equal(asked.length, 6)
+  assert.equal(asked.length, 11)
   return asked
 }

@@ -8,9 +8,17 @@ import { openSearchPool } from '../../src/db/pools.ts'
 import { type Place, type RecordSearch, searchRecords } from '../../src/db/search-records.ts'
 import type { RecordFilters } from '../../src/db/search-streams.ts'
 import { toUuid } from '../../src/db/uuid.ts'
+import {
+  LIFECYCLE,
+  RECORD_STATES,
+  type RecordState,
+  STEP_PARTIES,
+  type StepKind,
+} from '../../src/proof/kinds.ts'
 import { connect } from '../helpers/connect.ts'
 import { createTestDatabase } from '../helpers/database.ts'
 import { createTestLedger, makeEntry, makeRecord, randomId, type TestLedger } from '../helpers/test-ledger.ts'
+import { makeCreation, makeStep } from '../helpers/test-steps.ts'
 
 /*
  * Searches against a model: the same filters in JavaScript, over everything that was appended. Candidates are so few here that
@@ -19,6 +27,8 @@ import { createTestLedger, makeEntry, makeRecord, randomId, type TestLedger } fr
 
 const RUNS = 40
 const ENTRIES = 50
+const STEPS = 60
+const STEPS_EACH_MORE = 5
 const BATCH_MAX = 7
 const DAY_MS = 86_400_000
 const FIRST_DAY_MS = Date.parse('2026-03-01T00:00:00Z')
@@ -26,8 +36,21 @@ const FIRST_DAY_MS = Date.parse('2026-03-01T00:00:00Z')
 const ENTRY_MS = 20_000
 const SKEW_MS = 29_000
 
-/** A record as it was appended. */
-type Known = RecordRow & { readonly actorId: Uint8Array; readonly seq: number; recordedAtMs: number }
+/** A record as it was appended; `gated`: as it stands. */
+type Known = RecordRow & {
+  readonly actorId: Uint8Array
+  readonly seq: number
+  recordedAtMs: number
+  readonly gated: Standing | null
+}
+type Standing = {
+  readonly principalId: Uint8Array
+  performerId: Uint8Array | null
+  readonly isLate: boolean
+  state: RecordState
+  version: number
+  lastLeaf: Uint8Array
+}
 
 const IDS = Array.from({ length: 3 }, randomId)
 const TRACE_IDS = ['aa'.repeat(16), 'bb'.repeat(16)]
@@ -35,20 +58,34 @@ const TYPES = ['generic/1', 'order/1', 'rare/1']
 const REFERENCES = ['erp:1', 'erp:2', 'https://example.com/ü']
 const DIGEST = randomBytes(32)
 
-test('pages give every record that matches once, in order, while others are appended', async (t) => {
-  const { owner, api, pool, ledger } = await open(t)
+test('pages give every record that matches once, in order, while others are appended or move', async (t) => {
+  const { owner, worker, pool, ledger } = await open(t)
   const known: Known[] = []
-  for (let i = 0; i < ENTRIES; i++) await append(api, ledger, known)
+  for (let i = 0; i < ENTRIES; i++) await append(worker, ledger, known)
+  for (let i = 0; i < STEPS; i++) await move(worker, ledger, known)
+  // Where every one has its records, searches find some.
+  while (new Set(known.map(stateOf)).size < RECORD_STATES.length) {
+    await create(worker, ledger, known)
+    for (let i = 0; i < STEPS_EACH_MORE; i++) await move(worker, ledger, known)
+  }
   await spreadTimes(owner, ledger, known)
   await fc.assert(
     fc.asyncProperty(arbitrarySearch(known), async (search) => {
       const before = matching(known, search)
-      const found = await readAll(pool, ledger, search, () => append(api, ledger, known))
-      const expected = matching(known, search)
-      assert.deepEqual(found.slice(0, before.length), before.map(idOf), 'what was there when it began')
+      const moved = new Set<string>()
+      const all = await readAll(pool, ledger, search, async () => {
+        await append(worker, ledger, known)
+        const record = await move(worker, ledger, known)
+        if (record) moved.add(idOf(record))
+      })
+      assert.equal(new Set(all).size, all.length, 'none twice, not even what moved')
+      const stood = (records: readonly Known[]) => records.map(idOf).filter((id) => !moved.has(id))
+      const found = all.filter((id) => !moved.has(id))
+      const first = stood(before)
+      assert.deepEqual(found.slice(0, first.length), first, 'what was there when it began')
       // Upwards, what came meanwhile follows at the end.
-      const later = expected.slice(before.length).map(idOf)
-      const rest = found.slice(before.length)
+      const later = stood(matching(known, search)).slice(first.length)
+      const rest = found.slice(first.length)
       assert.deepEqual(rest, search.order === 'asc' ? later.slice(0, rest.length) : [])
     }),
     { numRuns: RUNS },
@@ -74,9 +111,11 @@ async function open(t: TestContext) {
   const database = await createTestDatabase(t)
   const owner = await connect(t, database.superuserUrl)
   const api = await connect(t, database.apiUrl)
+  // Its login takes every step, the worker's own as well.
+  const worker = await connect(t, database.workerUrl)
   const pool = openSearchPool(database.apiUrl, { warn: () => {} })
   t.after(() => pool.end())
-  return { owner, api, pool, ledger: await createTestLedger(api) }
+  return { owner, api, worker, pool, ledger: await createTestLedger(api) }
 }
 
 /** All pages; `between` runs after each. */
@@ -119,15 +158,17 @@ function arbitrarySearch(known: readonly Known[]): fc.Arbitrary<RecordSearch> {
       traceId: fc.constantFrom(...TRACE_IDS, 'cc'.repeat(16)),
       onBehalfOf: agent,
       actor: agent,
+      performer: agent,
+      principal: agent,
       ownAgent: agent,
       occurred: range((record) => record.occurredAtMs),
       recorded: range((record) => record.recordedAtMs),
       type: fc.constantFrom(...TYPES, 'none/1'),
-      state: fc.constantFrom('RECORDED', 'ACTIVE'),
+      state: fc.constantFrom(...RECORD_STATES),
     },
     { requiredKeys: [] },
   )
-  // Of eleven filters few are set, or nothing would ever match.
+  // Of thirteen filters few are set, or nothing would ever match.
   const some = fc.subarray(
     [
       'digest',
@@ -136,6 +177,8 @@ function arbitrarySearch(known: readonly Known[]): fc.Arbitrary<RecordSearch> {
       'traceId',
       'onBehalfOf',
       'actor',
+      'performer',
+      'principal',
       'ownAgent',
       'occurred',
       'recorded',
@@ -168,6 +211,7 @@ function matches(r: Known, f: RecordFilters): boolean {
     range === undefined ||
     ((range.fromMs === null || (ms !== null && ms >= range.fromMs)) &&
       (range.beforeMs === null || (ms !== null && ms < range.beforeMs)))
+  const performer = r.gated && uuid(r.gated.performerId)
   return (
     (f.digest === undefined || f.digest.equals(r.digest)) &&
     (f.reference === undefined || (JSON.parse(r.references ?? '[]') as string[]).includes(f.reference)) &&
@@ -175,17 +219,85 @@ function matches(r: Known, f: RecordFilters): boolean {
     (f.traceId === undefined || f.traceId === r.traceparent?.slice(3, 35)) &&
     (f.onBehalfOf === undefined || f.onBehalfOf === uuid(r.onBehalfOf)) &&
     (f.actor === undefined || f.actor === uuid(r.actorId)) &&
-    (f.ownAgent === undefined || [uuid(r.actorId), uuid(r.onBehalfOf)].includes(f.ownAgent)) &&
+    (f.performer === undefined || f.performer === performer) &&
+    (f.principal === undefined || (r.gated !== null && f.principal === uuid(r.gated.principalId))) &&
+    (f.ownAgent === undefined || [uuid(r.actorId), uuid(r.onBehalfOf), performer].includes(f.ownAgent)) &&
     (f.type === undefined || f.type === r.type) &&
-    (f.state === undefined || f.state === 'RECORDED') &&
+    (f.state === undefined || f.state === stateOf(r)) &&
     inside(r.occurredAtMs, f.occurred) &&
     inside(r.recordedAtMs, f.recorded)
   )
 }
 
 const idOf = (record: Known): string => toUuid(record.recordId)
+const stateOf = ({ gated }: Known): RecordState => gated?.state ?? 'RECORDED'
 
-async function append(api: pg.ClientBase, ledger: TestLedger, known: Known[]): Promise<void> {
+async function append(client: pg.ClientBase, ledger: TestLedger, known: Known[]): Promise<void> {
+  await (oneIn(2) ? create(client, ledger, known) : notarize(client, ledger, known))
+}
+
+async function create(client: pg.ClientBase, ledger: TestLedger, known: Known[]): Promise<void> {
+  const record = makeRecord(randomId(), { ...randomProperties(), ...alone() })
+  const actorId = pick(IDS)
+  const principalId = record.onBehalfOf ?? actorId
+  const performerId = oneIn(3) ? null : pick(IDS.filter((id) => id !== principalId))
+  const isLate = oneIn(5)
+  const recordedAtMs = Date.now()
+  const deadlineMs = isLate ? recordedAtMs - 1_000 : null
+  const entry = makeCreation(
+    ledger,
+    { performerId, deadlineMs, maxRevisions: 100 },
+    { subjectId: record.recordId, actorId, partyId: principalId, recordedAtMs, records: [record] },
+  )
+  const seq = await appendOne(client, entry)
+  const start = {
+    principalId,
+    performerId,
+    isLate,
+    state: 'CREATED',
+    version: 1,
+    lastLeaf: entry.leaf,
+  } as const
+  known.push({ ...record, actorId, seq, recordedAtMs, gated: { ...start } })
+}
+
+/** Any step of any record that can take one. */
+async function move(
+  client: pg.ClientBase,
+  ledger: TestLedger,
+  known: readonly Known[],
+): Promise<Known | null> {
+  const record = pick(known)
+  const { gated } = record
+  const ways = LIFECYCLE.filter(
+    ({ from, kind }) => gated && from === gated.state && mayTake(gated, kind as StepKind),
+  )
+  if (!gated || ways.length === 0) return null
+  const { to, ...way } = pick(ways)
+  const kind = way.kind as StepKind
+  const partyId = partyOf(gated, kind)
+  const taker = partyId && { actorId: partyId, partyId }
+  const last = { subjectId: record.recordId, version: gated.version, leaf: gated.lastLeaf }
+  const entry = makeStep(ledger, last, kind, { toState: to, ...taker })
+  await appendOne(client, entry)
+  if (kind === 'record-activated') gated.performerId = partyId
+  Object.assign(gated, { state: to, version: gated.version + 1, lastLeaf: entry.leaf })
+  return record
+}
+
+function mayTake({ isLate }: Standing, kind: StepKind): boolean {
+  if (kind === 'record-expired') return isLate
+  return kind === 'record-cancelled' ? oneIn(5) : !isLate
+}
+
+function partyOf({ principalId, performerId }: Standing, kind: StepKind): Uint8Array | null {
+  const party = STEP_PARTIES[kind]
+  if (party === 'worker') return null
+  if (party === 'performer') return performerId ?? pick(IDS.filter((id) => id !== principalId))
+  return principalId
+}
+
+async function notarize(client: pg.ClientBase, ledger: TestLedger, known: Known[]): Promise<void> {
   const isBatch = oneIn(2)
   const records = Array.from({ length: isBatch ? 1 + below(BATCH_MAX) : 1 }, (_, index) =>
     makeRecord(
@@ -197,12 +309,13 @@ async function append(api: pg.ClientBase, ledger: TestLedger, known: Known[]): P
   const recordedAtMs = Date.now()
   const kind = isBatch ? 'batch-notarized' : 'record-notarized'
   const subjectId = isBatch ? randomId() : (records[0]!.recordId as Buffer)
-  const seq = await appendOne(api, makeEntry(ledger, { kind, subjectId, actorId, recordedAtMs, records }))
-  known.push(...records.map((record) => ({ ...record, actorId, seq, recordedAtMs })))
+  const entry = makeEntry(ledger, { kind, subjectId, actorId, recordedAtMs, records })
+  const seq = await appendOne(client, entry)
+  known.push(...records.map((record) => ({ ...record, actorId, seq, recordedAtMs, gated: null })))
 }
 
-async function appendOne(api: pg.ClientBase, entry: EntryRow): Promise<number> {
-  const [answer] = await appendEntries(api, [entry])
+async function appendOne(client: pg.ClientBase, entry: EntryRow): Promise<number> {
+  const [answer] = await appendEntries(client, [entry])
   assert.equal(answer!.outcome, 'appended')
   return answer!.seq
 }
@@ -232,18 +345,20 @@ const pick = <T>(list: readonly T[]): T => list[below(list.length)]!
 
 /** As if the entries had come one after another, on servers whose clocks are off: no application could write that. */
 async function spreadTimes(owner: pg.ClientBase, ledger: TestLedger, known: Known[]): Promise<void> {
-  const startMs = Date.now() - ENTRY_MS * (ENTRIES + 10)
-  const times = new Map<number, number>()
-  for (const record of known) {
-    const ms = times.get(record.seq) ?? startMs + ENTRY_MS * record.seq + below(2 * SKEW_MS) - SKEW_MS
-    times.set(record.seq, ms)
-    record.recordedAtMs = ms
-  }
+  const id = toUuid(ledger.id)
+  const { rows } = await owner.query('select size from tallystick.chain_heads where ledger_id = $1', [id])
+  const size = Number(rows[0].size)
+  const startMs = Date.now() - ENTRY_MS * (size + 10)
+  const times = Array.from(
+    { length: size },
+    (_, seq) => startMs + ENTRY_MS * seq + below(2 * SKEW_MS) - SKEW_MS,
+  )
+  for (const record of known) record.recordedAtMs = times[record.seq]!
   await owner.query('set session_replication_role = replica')
   await owner.query(
     `update tallystick.entries e set recorded_at = n.at
-     from unnest($2::int8[], $3::timestamptz[]) n (seq, at) where e.ledger_id = $1 and e.seq = n.seq`,
-    [toUuid(ledger.id), [...times.keys()], [...times.values()].map((ms) => new Date(ms).toISOString())],
+     from unnest($2::timestamptz[]) with ordinality n (at, place) where e.ledger_id = $1 and e.seq = n.place - 1`,
+    [id, times.map((ms) => new Date(ms).toISOString())],
   )
   await owner.query('set session_replication_role = origin')
 }

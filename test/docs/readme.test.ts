@@ -6,17 +6,18 @@ import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { temporaryDir } from '../helpers/postgres.ts'
 import { freePort, PROJECT_DIR, startAllInOne } from '../start/installation.ts'
+import { shellBlocks } from './shell-blocks.ts'
 
 const run = promisify(execFile)
 
-test('a newcomer who pastes the README block by block notarizes, exports and verifies', async () => {
+test('a newcomer who pastes the README block by block notarizes, has work judged, exports and verifies', async () => {
   const dataDir = temporaryDir()
   const started = await startAllInOne({
     env: { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() },
   })
   try {
     const { key } = JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8'))
-    const [start, notarize, batch, makeKey, find, verify, proof, ...others] = shellBlocks()
+    const [start, notarize, batch, makeKey, gated, find, verify, proof, ...others] = shellBlocks('README.md')
     assert.equal(start, 'npm start\n')
     assert.deepEqual(others, ['npm test\n'])
 
@@ -39,19 +40,18 @@ test('a newcomer who pastes the README block by block notarizes, exports and ver
     )
     assert.equal(JSON.parse(await paste(batch)).records.length, 2)
     assert.match(JSON.parse(await paste(makeKey)).key, /^tly_/)
+    assert.match(await paste(gated), /^\{"decision":"SETTLE","code":"accepted",.*\}$/m)
     const found = JSON.parse(await paste(find)).data
     assert.deepEqual(
       found.map(({ payload }: { payload: object }) => payload),
       [{ step: 2 }, { step: 1 }],
     )
-    assert.match(await paste(verify), /^INTEGRITY_OK entries=7 records=3 keys=self-asserted checkpoint=\w+ /m)
+    assert.match(
+      await paste(verify),
+      /^INTEGRITY_OK entries=14 records=4 keys=self-asserted checkpoint=\w+ /m,
+    )
     assert.match(await paste(proof), /OK/)
   } finally {
     await started.stop('SIGTERM')
   }
 })
-
-function shellBlocks(): string[] {
-  const text = readFileSync(join(PROJECT_DIR, 'README.md'), 'utf8')
-  return [...text.matchAll(/^```sh\n([\s\S]*?)^```/gm)].map((match) => match[1]!)
-}

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import * as limits from '../../src/limits.ts'
+import { COMPARISONS, RULE_CODES } from '../../src/types/comparisons.ts'
 import { compileType } from '../../src/types/definition.ts'
 import { FORMATS } from '../../src/types/formats.ts'
-import { verifyRules } from '../../src/types/rules.ts'
+import { parseRules } from '../../src/types/rules.ts'
 import { KEYWORDS } from '../../src/types/schema-keywords.ts'
 
 const page = readFileSync(new URL('../../docs/types.md', import.meta.url), 'utf8')
@@ -28,6 +29,16 @@ test('the page lists every format', () => {
   )
 })
 
+test('the page explains every operator, and every code of a rule that fails, in the order of precedence', () => {
+  const [, table] = page.split('| Code | Why a rule fails')
+  const codes = [...table!.split('\n\n')[0]!.matchAll(/^\| (.*?) \|/gm)].flatMap((row) =>
+    [...row[1]!.matchAll(/`([^`]+)`/g)].map((match) => match[1]!),
+  )
+  assert.deepEqual(codes, [...RULE_CODES])
+  const operators = page.split('| Operator | Passes where')[1]!.split('\n\n')[0]!
+  for (const operator of Object.keys(COMPARISONS)) assert.ok(operators.includes(`\`${operator}\``), operator)
+})
+
 test('the limits on the page are the limits in the code', () => {
   for (const [what, limit] of [
     ['Subschemas of a schema', limits.SCHEMA_SUBSCHEMAS_MAX],
@@ -42,6 +53,11 @@ test('the limits on the page are the limits in the code', () => {
   assert.ok(
     page.includes(`| Definition, in canonical form | ${limits.TYPE_DEFINITION_BYTES_MAX >> 10} KiB |`),
   )
+  assert.ok(
+    page.includes(`| Tolerances of a record, in canonical form | ${limits.TOLERANCES_BYTES_MAX >> 10} KiB |`),
+  )
+  assert.ok(page.includes(`more than ${limits.RULE_VALUE_BYTES_MAX.toLocaleString('en')} bytes`))
+  assert.ok(page.includes(`of more than ${limits.JSON_DEPTH_MAX - 2} levels`))
   assert.ok(page.includes(`at\nmost ${limits.BATCH_TYPES_MAX} registered types`))
   const base = limits.VALIDATION_STEPS_BASE.toLocaleString('en')
   assert.ok(
@@ -54,5 +70,5 @@ test('the examples on the page are taken', () => {
     JSON.parse(match[1]!),
   )
   assert.ok(compileType(definition).payload)
-  verifyRules([rule])
+  parseRules([rule])
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { appendEntries, type EntryRow } from '../../src/db/append-entries.ts'
+import type { EntryRow } from '../../src/db/append-entries.ts'
 import { withClient } from '../../src/db/client.ts'
 import { ERASURE_REFUSED_PAUSE_MS, ERASURES_PER_ROUND } from '../../src/limits.ts'
 import { watchErasures } from '../../src/metrics/followers.ts'
@@ -9,12 +9,11 @@ import { Metrics } from '../../src/metrics/metrics.ts'
 import type { Signer } from '../../src/proof/crypto.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
-import { signAdministration } from '../../src/tenancy/administration.ts'
 import type { NewLedger } from '../../src/tenancy/create-ledger.ts'
 import { buildTestApp, expectStatus, genericBody, type TestApp } from '../helpers/app.ts'
 import { checkAllLedgers } from '../helpers/check-ledger.ts'
 import { openEraser } from '../helpers/eraser.ts'
-import { leafOf } from '../helpers/test-ledger.ts'
+import { appendAsApi, envelopeAt, signErasure, withEnvelope } from '../helpers/forged-erasures.ts'
 import { until } from '../helpers/wait.ts'
 
 type Notarized = { readonly id: string; readonly digest: string; readonly entry: { readonly seq: number } }
@@ -82,6 +81,8 @@ test('what row and entry say is not believed unless the signed statement says it
       'whose envelope is the record’s own',
       async (r) => withEnvelope(entryOf(app, server, r), await envelopeAt(app, r.entry.seq)),
     ],
+    ['whose row names another entry', (r) => atEntryBefore(app, server, r, r.entry.seq)],
+    ['that names another entry in row and statement', (r) => atEntryBefore(app, server, r, r.entry.seq - 1)],
     ['of another ledger', (r) => entryOf(app, server, r, { author: elsewhere })],
     ['that names another entry', (r) => entryOf(app, server, r, { seq: r.entry.seq + 1 })],
     ['that names another digest', (r) => entryOf(app, server, r, { digest: other.digest })],
@@ -95,7 +96,7 @@ test('what row and entry say is not believed unless the signed statement says it
     await t.test(`an erasure ${what} is refused, and said once`, async () => {
       const record = await make()
       targets.push(record.id)
-      const seq = await append(app, await forge(record))
+      const seq = await appendAsApi(app, await forge(record))
       const before = eraser.logged.length
       await eraser.run()
       const said = eraser.logged.slice(before).filter((line) => line.seq === seq)
@@ -136,9 +137,11 @@ test('a row that names an entry which is no erasure is refused', async (t) => {
   const app = await buildTestApp(t)
   const eraser = openEraser(t, app)
   const record = (await app.notarize()) as Notarized
+  const { entry } = (await app.notarize()) as Notarized
   await app.sql(
-    `insert into tallystick.erasures (ledger_id, subject_id, document, seq)
-     select ledger_id, record_id, 'payload', first_seq from tallystick.records`,
+    `insert into tallystick.erasures (ledger_id, subject_id, document, document_seq, seq)
+     select ledger_id, record_id, 'payload', first_seq, ${entry.seq} from tallystick.records
+     where first_seq = ${record.entry.seq}`,
   )
   await eraser.run()
   assert.match(eraser.logged[0]!.err!.message, /the entry is record-notarized, no erasure/)
@@ -182,7 +185,7 @@ test('a connection that breaks in the middle leaves all or nothing, and refuses 
     await holder.query('begin; select from tallystick.records for update')
     const running = eraser.run()
     running.catch(() => {})
-    // It has nulled the fingerprint by then, and waits for the record.
+    // It has noted by then that the erasure is carried out, and waits for the record.
     await until(async () => (await app.sql(`select ${KILL} from pg_stat_activity where ${WAITS}`)).length > 0)
     await assert.rejects(running, /terminat/)
     await holder.query('rollback')
@@ -226,7 +229,7 @@ test('metrics say what is pending, and what of that is refused', async (t) => {
   const [record, other] = [await app.notarize(), await app.notarize()]
   await erase(app, record.id)
   const server = await app.deps.signers.load()
-  await append(app, withEnvelope(entryOf(app, server, other), randomBytes(300)))
+  await appendAsApi(app, withEnvelope(entryOf(app, server, other), randomBytes(300)))
   assert.deepEqual(await read(), ['2', '0'])
   await eraser.run()
   assert.deepEqual(await read(), ['1', '1'])
@@ -245,31 +248,25 @@ function entryOf(
   record: Notarized,
   said: { author?: NewLedger; seq?: number; digest?: string } = {},
 ): EntryRow {
-  const { ledger, agent, key } = said.author ?? app.ledger
-  const author = {
-    ledger: ledger.id,
-    ledgerId: parseId('led', app.ledger.ledger.id),
-    issuer: ledger.issuer,
-    envelopeKid: '',
-    agent: agent.id,
-    agentId: parseId('agt', agent.id),
-    key: key.id,
-    keyId: parseId('key', key.id),
-    authenticatedAtMs: Date.now(),
-  }
-  const subject = { id: parseId('rec', record.id), name: record.id, digest: said.digest ?? record.digest }
-  const predicate = { seq: said.seq ?? record.entry.seq, code: 'expired' }
-  const detail = { document: 'payload', reason: null }
-  return signAdministration(
-    signer,
-    author,
-    { kind: 'payload-erased', subject, predicate, detail },
-    Date.now(),
-  )
+  const { id, digest, entry } = record
+  return signErasure(app, signer, {
+    row: { document: 'payload', subjectId: parseId('rec', id), documentSeq: entry.seq },
+    signed: { subject: id, digest: said.digest ?? digest, seq: said.seq ?? entry.seq },
+    ...(said.author && { author: said.author }),
+  })
 }
 
-function withEnvelope(entry: EntryRow, envelope: Buffer): EntryRow {
-  return { ...entry, envelope, leaf: leafOf(envelope) }
+/** Whose row names the entry before the record's. */
+function atEntryBefore(
+  app: TestApp,
+  signer: Signer,
+  { id, digest, entry }: Notarized,
+  seq: number,
+): EntryRow {
+  return signErasure(app, signer, {
+    row: { document: 'payload', subjectId: parseId('rec', id), documentSeq: entry.seq - 1 },
+    signed: { subject: id, digest, seq },
+  })
 }
 
 function flipped({ envelope }: EntryRow): Buffer {
@@ -277,23 +274,6 @@ function flipped({ envelope }: EntryRow): Buffer {
   const at = bytes.indexOf('expired')
   bytes.write('expires', at)
   return bytes
-}
-
-async function envelopeAt(app: TestApp, seq: number): Promise<Buffer> {
-  const [line] = await app.entries(`?after=${seq - 1}&limit=1`)
-  return Buffer.from(line.envelope, 'base64')
-}
-
-/** With the API's login, which may append whatever it likes. */
-async function append(app: TestApp, entry: EntryRow): Promise<number> {
-  const client = await app.deps.writePool.connect()
-  try {
-    const [answer] = await appendEntries(client, [entry])
-    assert.equal(answer?.outcome, 'appended')
-    return answer.seq
-  } finally {
-    client.release()
-  }
 }
 
 /** Those of the records whose payload is still there. */

@@ -16,7 +16,8 @@ export type DeploymentOptions = {
   /** Postgres' data, logs and the worker's files. Removed by the caller. */
   readonly dir: string
   readonly apis: number
-  readonly worker?: boolean
+  /** How many, or whether there is one. */
+  readonly worker?: boolean | number
   /** Over what `startPostgres` sets: durable unless a test says otherwise. */
   readonly settings?: PostgresOptions['settings']
   /** For the Postgres process: a preloaded library. */
@@ -42,7 +43,7 @@ export class Deployment {
   readonly #apiPorts: readonly number[]
   readonly #postgresPort: number
   readonly #apis: (ChildProcess | null)[] = []
-  #worker: ChildProcess | null = null
+  readonly #workers: ChildProcess[] = []
   #postgres: RunningPostgres | null = null
 
   private constructor(options: DeploymentOptions, apiPorts: readonly number[], postgresPort: number) {
@@ -66,7 +67,7 @@ export class Deployment {
         passwords: PASSWORDS,
       })
       await Promise.all(ports.slice(1).map((_, i) => deployment.startApi(i)))
-      if (options.worker) await deployment.#startWorker()
+      for (let i = 0; i < Number(options.worker ?? 0); i++) await deployment.startWorker(i)
       return deployment
     } catch (error) {
       await deployment.stop()
@@ -75,14 +76,27 @@ export class Deployment {
   }
 
   /** Returns when it is at work: one that can't reach its database when it starts rightly ends. */
-  async #startWorker(): Promise<void> {
-    this.#worker = this.#spawn('worker/worker.ts', {})
+  async startWorker(i: number): Promise<void> {
+    const begun = this.#countWorkerStarts()
+    const worker = this.#spawn('worker/worker.ts', {})
+    this.#workers[i] = worker
     const giveUpAt = Date.now() + READY_MS_MAX
-    while (!this.#readLogs().includes('the worker follows the chains')) {
-      if (this.#worker.exitCode !== null || Date.now() > giveUpAt)
+    while (this.#countWorkerStarts() === begun) {
+      if (worker.exitCode !== null || Date.now() > giveUpAt)
         throw new Error(`the worker does not start: ${this.#readLogs()}`)
       await sleep(25)
     }
+  }
+
+  async killWorker(i: number): Promise<void> {
+    await end(this.#workers[i]!, 'SIGKILL')
+  }
+
+  #countWorkerStarts(): number {
+    const { dir } = this.#options
+    const logs = readdirSync(dir).filter((name) => name.startsWith('worker') && name.endsWith('.log'))
+    const text = logs.map((name) => readFileSync(join(dir, name), 'utf8')).join('')
+    return text.split('the worker follows the chains').length
   }
 
   get ownerUrl(): string {
@@ -127,7 +141,7 @@ export class Deployment {
 
   /** Throws when a process of ours is gone that nobody here has killed: it must survive what happens to others. */
   requireAlive(): void {
-    for (const child of [...this.#apis, this.#worker]) {
+    for (const child of [...this.#apis, ...this.#workers]) {
       if (child && (child.exitCode !== null || child.signalCode !== null)) {
         throw new Error(`${child.spawnargs.at(-1)} has ended by itself: ${this.#readLogs()}`)
       }
@@ -176,7 +190,7 @@ export class Deployment {
   }
 
   async stopApis(): Promise<void> {
-    await Promise.all([...this.#apis, this.#worker].map((child) => child && end(child, 'SIGKILL')))
+    await Promise.all([...this.#apis, ...this.#workers].map((child) => child && end(child, 'SIGKILL')))
   }
 
   async stop(): Promise<void> {

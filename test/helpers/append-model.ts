@@ -1,11 +1,13 @@
+import { ENTRY_KINDS, type EntryKind, LIFECYCLE } from '../../src/proof/kinds.ts'
 import type { TestEntry } from './test-ledger.ts'
-import { genesisOf, linkOf, STEP_KIND } from './test-ledger.ts'
+import { genesisOf, linkOf } from './test-ledger.ts'
 
 /*
- * What append_entries should do, one item after another in order, in memory. The list of outcomes and their
- * precedence is the one at the top of migrations/0002-append-entries.sql.
+ * What append_entries should do, one item after another in order, in memory. The outcomes and their precedence are those at the
+ * top of migrations/0002-append-entries.sql, and of append_entries in 0003 and 0006.
  */
 
+export type Login = 'api' | 'worker'
 type ModelEntry = {
   readonly seq: number
   readonly kind: string
@@ -14,71 +16,93 @@ type ModelEntry = {
   readonly prevSeq: number | null
   readonly leaf: string
   readonly chain: string
+  readonly document: string | null
 }
-type ModelRecord = {
+type ModelRecord = { readonly firstSeq: number; readonly index: number | null }
+export type ModelGated = {
   readonly firstSeq: number
-  readonly index: number | null
+  readonly principal: string
+  readonly gate: string
+  readonly deadlineMs: number | null
+  readonly maxRevisions: number
+  performer: string | null
   state: string
   version: number
   lastSeq: number
   lastLeaf: string
+  revisions: number
 }
-type Seen = { readonly keys: Set<string>; readonly records: Map<string, ModelRecord | undefined> }
-type FirstRequest = { readonly request: string; readonly seq: number; readonly call: number }
+type Seen = { readonly keys: Set<string>; readonly subjects: Set<string> }
+type FirstRequest = { readonly request: string; readonly seq: number }
+type Answer = { readonly outcome: string; readonly seq: number }
 export type ModelLedger = {
   readonly kid: string
   chain: Buffer
   readonly entries: ModelEntry[]
   readonly records: Map<string, ModelRecord>
+  readonly gated: Map<string, ModelGated>
   /** By actor and key. */
   readonly requests: Map<string, FirstRequest>
 }
 
-const KINDS: Record<string, { recordEvent: boolean; workerOnly: boolean }> = {
-  'record-notarized': { recordEvent: true, workerOnly: false },
-  'batch-notarized': { recordEvent: true, workerOnly: false },
-  [STEP_KIND]: { recordEvent: true, workerOnly: false },
-  'test-worker-step': { recordEvent: true, workerOnly: true },
-  'agent-registered': { recordEvent: false, workerOnly: false },
-  'key-created': { recordEvent: false, workerOnly: false },
-  'ledger-created': { recordEvent: false, workerOnly: false },
-}
-const TRANSITIONS = new Set([
-  ' record-notarized RECORDED',
-  ' batch-notarized RECORDED',
-  `RECORDED ${STEP_KIND} DONE`,
-  `DONE ${STEP_KIND} DONE`,
-  'RECORDED test-worker-step DONE',
-])
+const WORKER_KINDS: readonly string[] = ['completion-verified', 'record-expired', 'server-key-rotated']
 const CLOCK_MS_MAX = 30_000
 
 export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 
 export class AppendModel {
   readonly ledgers = new Map<string, ModelLedger>()
-  #call = 0
 
-  /** One call by the API's login. */
-  append(items: readonly TestEntry[]): { outcome: string; seq: number }[] {
-    const seen: Seen = { keys: new Set(), records: new Map() }
-    this.#call++
-    return items.map((item) => {
-      const id = `${hex(item.ledgerId)} ${hex(item.subjectId)}`
-      const record = this.ledgers.get(hex(item.ledgerId))?.records.get(hex(item.subjectId))
-      const before = seen.records.has(id) ? seen.records.get(id) : record && { ...record }
-      const answer = this.#decide(item, seen, before)
+  append(items: readonly TestEntry[], login: Login): Answer[] {
+    // What is decided of a call is decided of what the call found.
+    const found = new Map(
+      [...this.ledgers].map(([id, ledger]) => [
+        id,
+        {
+          gated: new Map([...ledger.gated].map(([record, gated]) => [record, { ...gated }])),
+          requests: new Map(ledger.requests),
+        },
+      ]),
+    )
+    const seen: Seen = { keys: new Set(), subjects: new Set() }
+    const answers: Answer[] = []
+    const decide = (item: TestEntry, led?: ModelGated) => {
+      const before = found.get(hex(item.ledgerId))
+      const stands = item.version !== null && item.version > 1 ? gatedOf(before, item) : undefined
+      const answer = this.#decide(item, login, seen, {
+        first: item.idempotency ? before?.requests.get(requestOf(item)) : undefined,
+        gated: led ?? stands,
+        follows: led !== undefined,
+      })
       if (item.idempotency) seen.keys.add(`${hex(item.ledgerId)} ${requestOf(item)}`)
-      seen.records.set(id, before)
+      seen.subjects.add(`${hex(item.ledgerId)} ${hex(item.subjectId)}`)
       return answer
-    })
+    }
+    for (let i = 0; i < items.length; i++) {
+      const [item, next] = [items[i]!, items[i + 1]]
+      if (login === 'worker' && next && isPair(item, next)) {
+        const led = leadBy(item, gatedOf(found.get(hex(item.ledgerId)), item))
+        const pair = [decide(item), decide(next, led)]
+        const both = pair.every(({ outcome }) => outcome === 'appended')
+        const alone = (answer: Answer) => (answer.outcome === 'appended' ? refuse('again') : answer)
+        answers.push(...(both ? [this.#append(item), this.#append(next)] : pair.map(alone)))
+        i++
+        continue
+      }
+      const answer = decide(item)
+      answers.push(answer.outcome === 'appended' ? this.#append(item) : answer)
+    }
+    return answers
   }
 
-  /** `before`: the item's record as the call found it. */
-  #decide(item: TestEntry, seen: Seen, before: ModelRecord | undefined): { outcome: string; seq: number } {
-    const refuse = (outcome: string) => ({ outcome, seq: 0 })
+  #decide(
+    item: TestEntry,
+    login: Login,
+    seen: Seen,
+    before: { first: FirstRequest | undefined; gated: ModelGated | undefined; follows: boolean },
+  ): Answer {
+    const { first, gated } = before
     const ledger = this.ledgers.get(hex(item.ledgerId))
-    const taken = item.idempotency && ledger?.requests.get(requestOf(item))
-    const first = taken && taken.call < this.#call ? taken : null // a key of this call is not known yet
     if (item.kind === 'ledger-created' ? ledger !== undefined : ledger === undefined) {
       return { outcome: 'refused_ledger', seq: first?.seq ?? 0 } // the seq means nothing
     }
@@ -87,27 +111,15 @@ export class AppendModel {
       return { outcome: same ? 'replayed' : 'conflict', seq: first.seq }
     }
     const sameKey = item.idempotency && seen.keys.has(`${hex(item.ledgerId)} ${requestOf(item)}`)
-    const from = item.version !== null && item.version > 1 ? before : undefined
     const sameRecord =
-      item.version !== null && seen.records.has(`${hex(item.ledgerId)} ${hex(item.subjectId)}`)
+      item.version !== null && seen.subjects.has(`${hex(item.ledgerId)} ${hex(item.subjectId)}`)
     // A step that the record has passed is decided at once.
-    if (sameKey || (sameRecord && item.version > (from?.version ?? 0))) return refuse('again')
-    const kind = KINDS[item.kind]
-    if (!kind || kind.workerOnly || kind.recordEvent !== (item.version !== null))
-      return refuse('refused_kind')
-    if (ledger && hex(item.kid) !== ledger.kid) return refuse('stale')
-    if (kind.recordEvent) {
-      if (!TRANSITIONS.has(`${from?.state ?? ''} ${item.kind} ${item.toState}`))
-        return refuse('refused_state')
-      const previous = item.previousLeaf === null ? undefined : hex(item.previousLeaf)
-      if (item.version !== (from?.version ?? 0) + 1 || previous !== from?.lastLeaf) return refuse('stale')
-    }
-    const record = from && ledger!.records.get(hex(item.subjectId))
-    if (Math.abs(item.recordedAtMs - Date.now()) > CLOCK_MS_MAX) return refuse('refused_clock')
-    return { outcome: 'appended', seq: this.#apply(item, record) }
+    if (sameKey || (sameRecord && !before.follows && item.version > (gated?.version ?? 0)))
+      return refuse('again')
+    return refuse(decideKind(item, login, ledger) ?? decideStep(item, gated) ?? decideClock(item))
   }
 
-  #apply(item: TestEntry, record: ModelRecord | undefined): number {
+  #append(item: TestEntry): Answer {
     const ledger = this.#open(item)
     const seq = ledger.entries.length
     ledger.chain = linkOf(ledger.chain, item.leaf)
@@ -116,28 +128,16 @@ export class AppendModel {
       kind: item.kind,
       subject: hex(item.subjectId),
       version: item.version,
-      prevSeq: record?.lastSeq ?? null,
+      prevSeq: gatedOf(ledger, item)?.lastSeq ?? null,
       leaf: hex(item.leaf),
       chain: hex(ledger.chain),
+      document: item.document?.name ?? null,
     })
     if (item.idempotency) {
-      ledger.requests.set(requestOf(item), {
-        request: hex(item.idempotency.requestHash),
-        seq,
-        call: this.#call,
-      })
+      ledger.requests.set(requestOf(item), { request: hex(item.idempotency.requestHash), seq })
     }
-    const now = {
-      state: item.toState ?? '',
-      version: item.version ?? 0,
-      lastSeq: seq,
-      lastLeaf: hex(item.leaf),
-    }
-    if (record) Object.assign(record, now)
-    for (const made of item.records) {
-      ledger.records.set(hex(made.recordId), { firstSeq: seq, index: made.index, ...now })
-    }
-    return seq
+    moveRecords(ledger, item, seq)
+    return { outcome: 'appended', seq }
   }
 
   #open(item: TestEntry): ModelLedger {
@@ -145,12 +145,118 @@ export class AppendModel {
     let ledger = this.ledgers.get(id)
     if (!ledger) {
       const chain = genesisOf(item.ledgerId)
-      ledger = { kid: hex(item.kid), chain, entries: [], records: new Map(), requests: new Map() }
+      const maps = { records: new Map(), gated: new Map(), requests: new Map() }
+      ledger = { kid: hex(item.kid), chain, entries: [], ...maps }
       this.ledgers.set(id, ledger)
     }
     return ledger
   }
 }
+
+/** The records that an item made, or the one that it moved. */
+export function moveRecords(ledger: ModelLedger, item: TestEntry, seq: number): void {
+  for (const made of item.records) {
+    ledger.records.set(hex(made.recordId), { firstSeq: seq, index: made.index })
+  }
+  const stands = { state: item.toState!, version: item.version!, lastSeq: seq, lastLeaf: hex(item.leaf) }
+  if (item.gated) {
+    const { performerId, gate, deadlineMs, maxRevisions } = item.gated
+    ledger.gated.set(hex(item.subjectId), {
+      firstSeq: seq,
+      principal: hex(item.partyId!),
+      performer: performerId && hex(performerId),
+      gate,
+      deadlineMs,
+      maxRevisions,
+      revisions: 0,
+      ...stands,
+    })
+    return
+  }
+  const gated = gatedOf(ledger, item)
+  if (!gated || item.version === null) return
+  if (item.kind === 'record-activated') gated.performer = hex(item.partyId!)
+  if (item.kind === 'revision-requested') gated.revisions++
+  Object.assign(gated, stands)
+}
+
+/** The worker's completion-verified, and right behind it the verdict that follows from it. */
+function isPair(item: TestEntry, next: TestEntry): boolean {
+  return (
+    item.kind === 'completion-verified' &&
+    next.kind === 'verdict-rendered' &&
+    next.actorId === null &&
+    hex(item.ledgerId) === hex(next.ledgerId) &&
+    hex(item.subjectId) === hex(next.subjectId) &&
+    next.version === item.version! + 1 &&
+    next.previousLeaf !== null &&
+    hex(next.previousLeaf) === hex(item.leaf)
+  )
+}
+
+/** Where a record will stand after `item`, whether or not that may be appended. */
+function leadBy(item: TestEntry, before: ModelGated | undefined): ModelGated {
+  const nobody = { firstSeq: 0, principal: '', performer: null, gate: '', deadlineMs: null, maxRevisions: 0 }
+  const to = { state: item.toState!, version: item.version!, lastLeaf: hex(item.leaf) }
+  return { ...nobody, lastSeq: 0, revisions: 0, ...before, ...to }
+}
+
+function decideKind(item: TestEntry, login: Login, ledger: ModelLedger | undefined): string | null {
+  const known = item.kind in ENTRY_KINDS
+  const recordEvent =
+    item.kind === 'batch-notarized' || (known && ENTRY_KINDS[item.kind as EntryKind].recordEvent)
+  if (!known || recordEvent !== (item.version !== null)) return 'refused_kind'
+  const workers = WORKER_KINDS.includes(item.kind) || (recordEvent && item.actorId === null)
+  if (workers && login !== 'worker') return 'refused_kind'
+  return ledger && hex(item.kid) !== ledger.kid ? 'stale' : null
+}
+
+function decideStep(item: TestEntry, gated: ModelGated | undefined): string | null {
+  if (item.version === null) return null
+  const known = (way: { from: string | null; kind: string; to: string }) =>
+    way.from === (gated?.state ?? null) && way.kind === item.kind && way.to === item.toState
+  const batch = { from: null, kind: 'batch-notarized', to: 'RECORDED' }
+  if (![...LIFECYCLE, batch].some(known)) return 'refused_state'
+  if (item.kind === 'revision-requested' && gated!.revisions >= gated!.maxRevisions) return 'refused_state'
+  const previous = item.previousLeaf === null ? undefined : hex(item.previousLeaf)
+  if (item.version !== (gated?.version ?? 0) + 1 || previous !== gated?.lastLeaf) return 'stale'
+  if (!gated) return null
+  if (!isEntitled(item, gated)) return 'refused_party'
+  const late = gated.deadlineMs !== null && gated.deadlineMs <= Date.now()
+  if (late && (item.kind === 'record-activated' || item.kind === 'completion-submitted'))
+    return 'refused_deadline'
+  return !late && item.kind === 'record-expired' ? 'refused_deadline' : null
+}
+
+/** DESIGN §6, its last column. */
+function isEntitled(item: TestEntry, gated: ModelGated): boolean {
+  const party = item.actorId && item.partyId ? hex(item.partyId) : null
+  switch (item.kind) {
+    case 'completion-verified':
+    case 'record-expired':
+      return item.actorId === null
+    case 'record-activated':
+      return party !== null && party !== gated.principal && party === (gated.performer ?? party)
+    case 'completion-submitted':
+      return party !== null && party === gated.performer
+    case 'verdict-overturned':
+      return party !== null && party !== gated.performer
+    case 'verdict-rendered':
+      if (gated.gate === 'principal') return party === gated.principal
+      return item.actorId === null && (gated.state === 'VERIFIED') === (item.toState === 'ACCEPTED')
+    default:
+      return party === gated.principal
+  }
+}
+
+function decideClock(item: TestEntry): string {
+  return Math.abs(item.recordedAtMs - Date.now()) > CLOCK_MS_MAX ? 'refused_clock' : 'appended'
+}
+
+const refuse = (outcome: string): Answer => ({ outcome, seq: 0 })
+
+const gatedOf = (ledger: Pick<ModelLedger, 'gated'> | undefined, item: TestEntry) =>
+  ledger?.gated.get(hex(item.subjectId))
 
 const requestOf = (item: TestEntry): string =>
   `${item.actorId ? hex(item.actorId) : ''} ${item.idempotency ? hex(item.idempotency.keyHash) : ''}`

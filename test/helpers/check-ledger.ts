@@ -73,29 +73,48 @@ const NOTHING_SHOULD = {
       or e.actor_id is distinct from r.actor_id
       or (e.kind <> 'batch-notarized' and (e.subject_id is distinct from r.record_id or r.item_index is not null))
       or (e.kind = 'batch-notarized' and r.item_index is null))`,
-  "a record's last entry is not its last": `
-    select r.record_id, r.version, r.last_seq
-    from tallystick.records r
-    left join tallystick.entries e on e.ledger_id = r.ledger_id and e.seq = r.last_seq
-    where r.ledger_id = $1 and (r.version <> coalesce(e.version, 0)
-      or (r.last_seq <> r.first_seq and e.subject_id is distinct from r.record_id)
-      or (r.last_seq = r.first_seq) <> (r.version = 1))`,
-  "a record's steps do not lead back to its first entry": `
+  'a gated record is not as it was created, or a record that was created is not gated': `
+    select e.seq, g.record_id from (select * from tallystick.entries where ledger_id = $1) e
+    full join (select * from tallystick.gated_records where ledger_id = $1) g on g.first_seq = e.seq
+    left join tallystick.records r on r.ledger_id = $1 and r.record_id = g.record_id and r.first_seq = g.first_seq
+    where (e.kind = 'record-created' or g.first_seq is not null)
+      and (e.kind is distinct from 'record-created' or g.record_id is distinct from e.subject_id
+        or g.principal_id is distinct from coalesce(r.on_behalf_of, r.actor_id))`,
+  "a gated record's last entry is not its last, or does not lead to its state": `
+    select g.record_id, g.version, g.last_seq
+    from tallystick.gated_records g
+    left join tallystick.entries e on e.ledger_id = g.ledger_id and e.seq = g.last_seq
+    where g.ledger_id = $1 and (g.version <> coalesce(e.version, 0) or e.subject_id is distinct from g.record_id
+      or (g.last_seq = g.first_seq) <> (g.version = 1)
+      or not exists (select from tallystick.record_transitions t where t.kind = e.kind and t.to_state = g.state))`,
+  "a record's steps do not lead back to its first entry, or its revisions are not those that were asked for": `
     with recursive step as (
-      select record_id, first_seq, version, last_seq as seq from tallystick.records where ledger_id = $1
+      select record_id, first_seq, version, last_seq as seq from tallystick.gated_records where ledger_id = $1
       union all
       select s.record_id, s.first_seq, s.version - 1, e.prev_seq
       from step s join tallystick.entries e on e.ledger_id = $1 and e.seq = s.seq and e.version = s.version
       where s.version > 1
     )
-    select record_id from step group by record_id
-    having count(*) <> max(version) or min(version) <> 1 or min(seq) <> min(first_seq)`,
-  'a step is of no record, or was passed over': `
+    select record_id from step s join tallystick.entries e on e.ledger_id = $1 and e.seq = s.seq
+    group by record_id
+    having count(*) <> max(s.version) or min(s.version) <> 1 or min(s.seq) <> min(first_seq)
+      or count(*) filter (where e.kind = 'revision-requested') <> (
+        select revisions from tallystick.gated_records g where g.ledger_id = $1 and g.record_id = s.record_id)`,
+  'a step is of no gated record, or was passed over': `
     select e.seq, e.version from tallystick.entries e
-    left join tallystick.records r on r.ledger_id = e.ledger_id and r.record_id = e.subject_id
-    where e.ledger_id = $1 and e.version > 1 and (r.version is null or r.version < e.version
-      or exists (select from tallystick.entries twin where twin.ledger_id = $1 and twin.version = e.version
-        and twin.subject_id = e.subject_id and twin.seq <> e.seq))`,
+    left join tallystick.gated_records g on g.ledger_id = e.ledger_id and g.record_id = e.subject_id
+    where e.ledger_id = $1 and e.version > 1 and (g.version is null or g.version < e.version
+      or exists (select from tallystick.entries twin where twin.ledger_id = $1 and twin.version > 1
+        and twin.version = e.version and twin.subject_id = e.subject_id and twin.seq <> e.seq))`,
+  'a step lacks its document, or a document its step': `
+    select e.seq, e.kind, d.document
+    from (select * from tallystick.entries where ledger_id = $1) e
+    full join (select * from tallystick.documents where ledger_id = $1) d on d.seq = e.seq
+    where case
+      when e.kind = 'completion-submitted' then d.document is distinct from 'evidence'
+      when e.kind = 'completion-verified' then d.document is distinct from 'values'
+      else d.document is not null and (d.document <> 'reason' or d.subject_id is distinct from e.subject_id
+        or e.version is null or e.version = 1) end`,
   'an entry lacks records, or has too many': `
     select e.seq, e.kind, r.count
     from tallystick.entries e
@@ -128,8 +147,17 @@ const NOTHING_SHOULD = {
   'a payload is gone that no erasure took away, or not all that lay with it': `
     select r.record_id, r.payload_erased_seq from tallystick.records r
     left join tallystick.erasures x on x.ledger_id = r.ledger_id and x.subject_id = r.record_id and x.document = 'payload'
+      and x.document_seq = r.first_seq
     left join tallystick.idempotency_keys k on k.ledger_id = r.ledger_id and k.seq = r.first_seq
     where r.ledger_id = $1 and (r.payload is null or r.payload_erased_seq is not null) and (
       x.seq is distinct from r.payload_erased_seq or x.erased_at is null
       or num_nonnulls(r.payload, r.salt, r.metadata, r.reference_list, k.salt, k.fingerprint) > 0)`,
+  'a step’s document is gone that no erasure took away, or not all that lay with it': `
+    select d.seq, d.erased_seq from tallystick.documents d
+    left join tallystick.erasures x on x.ledger_id = d.ledger_id and x.subject_id = d.subject_id
+      and x.document = d.document and x.document_seq = d.seq
+    left join tallystick.idempotency_keys k on k.ledger_id = d.ledger_id and k.seq = d.seq
+    where d.ledger_id = $1 and d.erased_seq is not null and (
+      x.seq is distinct from d.erased_seq or x.erased_at is null
+      or num_nonnulls(d.content, d.salt, k.salt, k.fingerprint) > 0)`,
 }

@@ -134,29 +134,6 @@ export function makeBatch(ledger: TestLedger, count: number, changes: Partial<Te
   return makeEntry(ledger, { kind: 'batch-notarized', records, ...changes })
 }
 
-export const STEP_KIND = 'test-step'
-
-/** A second event for notarized records, RECORDED → DONE, as the owner; the product has gated ones later. */
-export async function addTestStep(owner: pg.ClientBase): Promise<void> {
-  await owner.query(`insert into tallystick.entry_kinds (kind, record_event, worker_only) values
-    ('test-step', true, false), ('test-worker-step', true, true)`)
-  await owner.query("insert into tallystick.record_states (state, terminal) values ('DONE', false)")
-  await owner.query(`insert into tallystick.record_transitions (from_state, kind, to_state) values
-    ('RECORDED', 'test-step', 'DONE'), ('DONE', 'test-step', 'DONE'), ('RECORDED', 'test-worker-step', 'DONE')`)
-}
-
-/** A step of an existing record: `previousLeaf` is the leaf of its last entry. */
-export function makeStep(
-  ledger: TestLedger,
-  recordId: Uint8Array,
-  version: number,
-  previousLeaf: Uint8Array,
-  changes: Partial<TestEntry> = {},
-): TestEntry {
-  const step = { kind: STEP_KIND, subjectId: recordId, version, toState: 'DONE', previousLeaf, records: [] }
-  return makeEntry(ledger, { ...step, ...changes })
-}
-
 /** An idempotency key by name, for a request by name. */
 export function makeIdempotency(key: string, request: string): NonNullable<EntryRow['idempotency']> {
   return {

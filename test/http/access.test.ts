@@ -8,7 +8,14 @@ import { parseId } from '../../src/proof/ids.ts'
 import { findLedgerOfKey, makeApiKey } from '../../src/tenancy/api-keys.ts'
 import type { NewLedger } from '../../src/tenancy/create-ledger.ts'
 import { SCOPES, type Scope } from '../../src/tenancy/scopes.ts'
-import { buildTestApp, genericBody, OPERATOR_KEY, type SendOptions, type TestApp } from '../helpers/app.ts'
+import {
+  buildTestApp,
+  expectStatus,
+  genericBody,
+  OPERATOR_KEY,
+  type SendOptions,
+  type TestApp,
+} from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { addAgent, addKey } from '../helpers/more-keys.ts'
 
@@ -283,7 +290,20 @@ async function spoilable(app: TestApp, elsewhere: NewLedger): Promise<Address[]>
   const foreignKey = { id: elsewhere.key.id }
   const foreignType = { name: 'foreign-type', version: 777, payloadSchema: true }
   await app.send('POST', '/v1/types', { body: foreignType, key: elsewhere.key.key })
+  const [ownGated, foreignGated] = [await makeGated(app, app.ledger), await makeGated(app, elsewhere)]
   return [
+    {
+      begins: '/v1/records/:id/completions/:completion/',
+      own: ownGated.completed,
+      foreign: foreignGated.completed,
+      nowhere: { id: `rec_${digits}`, completion: `cmp_${digits}` },
+    },
+    {
+      begins: '/v1/records/:id/entries/:seq/',
+      own: ownGated.cancelled,
+      foreign: foreignGated.cancelled,
+      nowhere: { ...foreignGated.cancelled, id: `rec_${digits}` },
+    },
     {
       begins: '/v1/records/',
       own: { id: own.id },
@@ -314,6 +334,20 @@ async function spoilable(app: TestApp, elsewhere: NewLedger): Promise<Address[]>
     { begins: '/v1/entries/', own: { seq: '0' }, foreign: null, nowhere: null },
     { begins: '/v1/checkpoints/', own: { size: '1' }, foreign: null, nowhere: null },
   ]
+}
+
+/** A gated record with a completion, and one with the entry that gives a reason. */
+async function makeGated(app: TestApp, ledger: NewLedger): Promise<{ completed: Ids; cancelled: Ids }> {
+  const agent = await addAgent(app, 'performer', ledger)
+  const performer = await addKey(app, { agent, scopes: ['records:write'], ledger })
+  const create = () => app.notarize({ type: 'task/1', payload: {} }, { key: ledger.key.key })
+  const step = async (id: string, name: string, key: string, body: object) =>
+    expectStatus(200, await app.send('POST', `/v1/records/${id}/${name}`, { key, body })).json()
+  const [{ id }, { id: other }] = [await create(), await create()]
+  await step(id, 'activate', performer, {})
+  const { gated } = await step(id, 'completions', performer, { evidence: {} })
+  const { entry } = await step(other, 'cancel', ledger.key.key, { reason: 'no longer needed' })
+  return { completed: { id, completion: gated.completion.id }, cancelled: { id: other, seq: `${entry.seq}` } }
 }
 
 function addressOf(addresses: Address[], route: RouteOptions): Address {

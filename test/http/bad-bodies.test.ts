@@ -128,7 +128,7 @@ const BAD_VALUES: Case[] = [
   json('an unknown type', 'unknown_type', { type: 'order/1', payload: {} }),
   json('an unknown version', 'unknown_type', { type: 'generic/2', payload: {} }),
   json('a type named like a member of Object', 'unknown_type', { type: 'constructor/1', payload: {} }),
-  json('a gated type', 'not_notarizable', { type: 'task/1', payload: {} }),
+  json('terms of a type that is not gated', 'not_gated', { type: 'generic/1', payload: {}, gate: 'auto' }),
   ...[null, [], 'x', 1, true].map((payload) =>
     json(
       `a payload of ${JSON.stringify(payload)}`,

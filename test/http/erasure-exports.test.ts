@@ -3,6 +3,8 @@ import { type TestContext, test } from 'node:test'
 import { buildTestApp, expectStatus, type TestApp } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { openEraser } from '../helpers/eraser.ts'
+import { buildGatedApp } from '../helpers/gated-app.ts'
+import { documentsOf, eraseAt, makePersonalGated } from '../helpers/personal-gated.ts'
 import { assertIntact, erase, linesOf, PERSONAL, postBatch, SECRET } from '../helpers/personal-records.ts'
 
 test('an export verifies, whatever is erased while it is made', async (t) => {
@@ -83,6 +85,42 @@ test('an export verifies, whatever is erased while it is made', async (t) => {
       restore()
       await assertIntact(text, linesOf(text).length)
     }
+  })
+})
+
+test('an export verifies, whatever of a gated record is erased while it is made', async (t) => {
+  const app = await buildGatedApp(t)
+  const eraser = openEraser(t, app)
+
+  await t.test(
+    'a document that is erased before its line is read takes the export up to the erasure',
+    async (t) => {
+      const [, evidence, values, reason] = documentsOf(await makePersonalGated(app))
+      for (const { address, seq } of [evidence!, values!, reason!]) {
+        const restore = onQuery(t, app, 'read_entry_documents', [
+          async () => {
+            expectStatus(202, await eraseAt(app, address))
+            await eraser.run()
+          },
+        ])
+        const text = (await app.send('GET', '/v1/export')).body
+        restore()
+        const lines = linesOf(text)
+        assert.equal(lines.at(-1).kind, 'payload-erased')
+        assert.equal(lines[seq].documents[0].erasedBy, lines.at(-1).seq)
+        await assertIntact(text, lines.length)
+      }
+    },
+  )
+
+  await t.test('a document that is erased after its line was read is shown, and was there', async (t) => {
+    const [, evidence] = documentsOf(await makePersonalGated(app))
+    onQuery(t, app, 'find_checkpoint', [
+      async () => void expectStatus(202, await eraseAt(app, evidence!.address)),
+    ])
+    const text = (await app.send('GET', '/v1/export')).body
+    assert.equal(linesOf(text)[evidence!.seq].documents[0].document.currency, SECRET)
+    await assertIntact(text, linesOf(text).length)
   })
 })
 

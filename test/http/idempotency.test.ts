@@ -148,7 +148,7 @@ test('an Idempotency-Key', async (t) => {
     const key = randomUUID()
     for (const body of [
       { type: 'order/1', payload: {} },
-      { type: 'task/1', payload: {} },
+      { type: 'generic/1', payload: {}, gate: 'auto' },
       { type: 'generic/1' },
     ]) {
       assert.equal((await post(key, { body })).statusCode, 422)

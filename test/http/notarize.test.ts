@@ -11,7 +11,7 @@ const MS_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
 
 /** The members of DESIGN §7, in its order. */
 const RECORD_MEMBERS =
-  'id ledger type state version nextEvents payload salt digest actor key onBehalfOf parent references occurredAt recordedAt entry batch metadata erasure'
+  'id ledger type state version nextEvents payload salt digest actor key onBehalfOf parent references occurredAt recordedAt entry batch metadata erasure gated'
 
 test('POST /v1/records', async (t) => {
   const app = await buildTestApp(t)
@@ -47,6 +47,7 @@ test('POST /v1/records', async (t) => {
       batch: null,
       metadata: null,
       erasure: null,
+      gated: null,
     })
   })
 

@@ -251,7 +251,7 @@ test('a batch has records of at most 32 registered types', async (t) => {
   expectStatus(201, await app.send('POST', '/v1/records/batch', { body: { records: records.slice(0, 32) } }))
 })
 
-test('a gated type, an unknown one and one of another ledger are notarized by nobody', async (t) => {
+test('a gated type in a batch, an unknown one and one of another ledger are notarized by nobody', async (t) => {
   const app = await buildTestApp(t)
   await register(app, GATED)
   const elsewhere = await app.newLedger()
@@ -263,11 +263,12 @@ test('a gated type, an unknown one and one of another ledger are notarized by no
     ['order/1', 'unknown_type'],
     ['delivery/1', 'unknown_type'],
   ] as const) {
-    const problem = assertProblem(
-      await app.send('POST', '/v1/records', { body: { type, payload: GOOD } }),
-      422,
-      code,
-    )
+    const record = { type, payload: GOOD }
+    const response =
+      code === 'not_notarizable'
+        ? await app.send('POST', '/v1/records/batch', { body: { records: [record] } })
+        : await app.send('POST', '/v1/records', { body: record })
+    const problem = assertProblem(response, 422, code)
     assert.equal(problem['recordType'], type)
   }
   assertProblem(await app.send('GET', '/v1/types/order/1'), 404, 'not_found')
@@ -294,7 +295,7 @@ test('shows what a type says of documents, registered or not, and writes nothing
   const before = await app.written()
   const preview = async (url: string, body: object) =>
     expectStatus(200, await app.send('POST', url, { body })).json()
-  const valid = { valid: true, errors: [] }
+  const valid = { valid: true, errors: [], outcome: null, rules: null }
   assert.deepEqual(await preview('/v1/types/delivery/3/preview', { payload: { quantity: 1 } }), valid)
   assert.deepEqual(await preview('/v1/types/generic/1/preview', { payload: { anything: 1 } }), valid)
   assert.deepEqual(
@@ -305,6 +306,8 @@ test('shows what a type says of documents, registered or not, and writes nothing
         { path: '/payload/quantity', keyword: 'type', message: 'must be of type number' },
         { path: '/evidence', keyword: 'required', message: 'the member "quantity" must be there' },
       ],
+      outcome: null,
+      rules: null,
     },
   )
   assert.deepEqual(await preview('/v1/types/preview', { ...ORDER, payload: GOOD }), valid)
@@ -312,6 +315,46 @@ test('shows what a type says of documents, registered or not, and writes nothing
   const bad = await app.send('POST', '/v1/types/preview', { body: { ...ORDER, payloadSchema: { $id: 'x' } } })
   assertProblem(bad, 422, 'invalid_schema')
   assertProblem(await app.send('POST', '/v1/types/no/1/preview', { body: {} }), 404, 'not_found')
+  assert.deepEqual(await app.written(), before)
+})
+
+test('shows what the rules say of a payload and the evidence for it, and only of both', async (t) => {
+  const app = await buildTestApp(t)
+  await register(app, GATED)
+  const before = await app.written()
+  const said = async (url: string, body: object) => {
+    const { valid, outcome, rules } = expectStatus(200, await app.send('POST', url, { body })).json()
+    return { valid, outcome, rules }
+  }
+  const documents = (expected: number, actual: number) => ({
+    payload: { quantity: expected },
+    evidence: { quantity: actual },
+  })
+  const failed = { id: 'quantity', outcome: 'fail', code: 'outside_tolerance' }
+  for (const [url, definition] of [
+    ['/v1/types/delivery/3/preview', {}],
+    ['/v1/types/preview', GATED],
+  ] as const) {
+    assert.deepEqual(await said(url, { ...definition, ...documents(100, 105) }), {
+      valid: true,
+      outcome: 'pass',
+      rules: [{ id: 'quantity', outcome: 'pass' }],
+    })
+    assert.deepEqual(await said(url, { ...definition, ...documents(100, 106) }), {
+      valid: true,
+      outcome: 'fail',
+      rules: [failed],
+    })
+    const nothing = { outcome: null, rules: null }
+    const { payload, evidence } = documents(1, 1)
+    assert.deepEqual(await said(url, { ...definition, payload }), { valid: true, ...nothing })
+    assert.deepEqual(await said(url, { ...definition, evidence }), { valid: true, ...nothing })
+    assert.deepEqual(await said(url, { ...definition, payload, evidence: {} }), { valid: false, ...nothing })
+  }
+  const task = await said('/v1/types/task/1/preview', documents(1, 2))
+  assert.deepEqual(task, { valid: true, outcome: 'pass', rules: [] })
+  const generic = await said('/v1/types/generic/1/preview', documents(1, 2))
+  assert.deepEqual(generic, { valid: true, outcome: null, rules: null })
   assert.deepEqual(await app.written(), before)
 })
 

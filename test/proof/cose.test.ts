@@ -10,8 +10,8 @@ import {
   toBeSigned,
   verifyEnvelope,
 } from '../../src/proof/cose.ts'
+import { ENVELOPE_BYTES_MAX } from '../../src/proof/envelope-layout.ts'
 import type { ProofErrorCode } from '../../src/proof/error.ts'
-import { ENVELOPE_BYTES_MAX } from '../../src/proof/parse-envelope.ts'
 import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
 import { refuses } from './refuses.ts'
 

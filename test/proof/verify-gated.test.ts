@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ProofErrorCode } from '../../src/proof/error.ts'
+import { ProofError, type ProofErrorCode } from '../../src/proof/error.ts'
 import type { Subject } from '../../src/proof/statement.ts'
 import { makeChain, makeId, type TestChain } from '../helpers/test-chain.ts'
 import { makeGated } from '../helpers/test-gated.ts'
@@ -129,6 +129,38 @@ test('refuses a step by somebody who may not take it', () => {
   })
 })
 
+test('refuses `system` where only an agent can decide', () => {
+  const who = 'actor_not_entitled'
+  const system = (chain: TestChain) => ({ ...chain.system(), key: undefined })
+  const asSystem = makeChain()
+  makeGated(asSystem, system(asSystem))
+  assertRefused(who, () => verifyChain(asSystem), /system is no agent/)
+  refused(who, (g, chain) => g.activate(system(chain)), { performer: undefined })
+  refused(who, (g, chain) => [g.activate(), g.submit(system(chain))])
+  refused(who, (g, chain) => [g.activate(), g.submit(), g.verify(), g.judge('accept', system(chain))])
+  refused(who, (g, chain) => [g.activate(), g.submit(), g.verify(), g.revise(system(chain))])
+  refused(who, (g, chain) => g.cancel(system(chain)))
+  refused(who, (g, chain) => {
+    g.activate()
+    g.submit()
+    g.verify()
+    g.overturn(g.judge('reject').leaf, system(chain))
+  })
+})
+
+test('refuses a verdict by another than whom the gate names, and one that names another', () => {
+  const verdict = (by: string, isSystem: boolean) => (g: Gated, chain: TestChain) => {
+    g.activate()
+    g.submit()
+    g.verify()
+    g.judge('accept', { by, ...(isSystem && { ...chain.system(), key: undefined }) })
+  }
+  const who = 'actor_not_entitled'
+  for (const isSystem of [true, false]) refused(who, verdict('principal', isSystem), { gate: 'auto' })
+  for (const isSystem of [true, false]) refused(who, verdict('auto', isSystem))
+  refused(who, verdict('auto', false), { gate: 'auto' })
+})
+
 test('refuses a verdict by rule that was not agreed, or not what the rules said', () => {
   const auto = (verdict: 'accept' | 'reject') => (g: Gated, chain: TestChain) => {
     g.activate()
@@ -191,4 +223,28 @@ test('refuses steps after the deadline and an expiry before it, as far as clocks
   })
   refused('time_out_of_order', (g) => g.expire(), { deadline: '2026-11-20T13:00:00.000Z' })
   refused('time_out_of_order', (g) => g.expire())
+})
+
+test('tells where each gated record stands after each of its events, and takes a no for an answer', () => {
+  const chain = live((g) => [g.activate(), g.submit(), g.verify('fail'), g.revise(), g.cancel()], {
+    performer: undefined,
+  })
+  chain.notarize()
+  const told: unknown[] = []
+  verifyChain(chain, {
+    onGated: (seq, { state, version, performer, revisions }) =>
+      told.push([seq, state, version, performer !== null, revisions]),
+  })
+  assert.deepEqual(told, [
+    [5, 'CREATED', 1, false, 0],
+    [6, 'ACTIVE', 2, true, 0],
+    [7, 'SUBMITTED', 3, true, 0],
+    [8, 'DISCREPANT', 4, true, 0],
+    [9, 'ACTIVE', 5, true, 1],
+    [10, 'CANCELLED', 6, true, 1],
+  ])
+  const onGated = (seq: number) => {
+    if (seq === 7) throw new ProofError('columns_contradict_entries', 'not what the row says')
+  }
+  assertRefused('columns_contradict_entries', () => verifyChain(chain, { onGated }))
 })

@@ -133,7 +133,9 @@ test('a later event of a record repeats its digest, and says nothing of who made
       to: 'CANCELLED',
     },
   })
-  const record = { ...recordOf(chain, line), actor: makeId('agt'), type: 'task/1' }
+  const cancellation = { by: chain.agent, recordedAt: cancelled.recordedAt, seq: cancelled.seq }
+  const shown = { state: 'CANCELLED', version: 2, gated: { cancellation } }
+  const record = { ...recordOf(chain, line), ...shown, actor: makeId('agt'), type: 'task/1' }
   verify(record, chain, cancelled)
   refuses('record_contradicts_proof', () => verify({ ...record, id: makeId('rec') }, chain, cancelled))
   refuses('document_digest', () => verify({ ...record, payload: {} }, chain, cancelled))

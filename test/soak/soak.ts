@@ -12,6 +12,7 @@ import {
   killPostgresUnderLoad,
   type Outcome,
 } from '../faults/kill.ts'
+import { formatWorkerKills, killWorkersUnderLoad } from '../faults/kill-workers.ts'
 import { whyNoLoopImages } from '../faults/loop-image.ts'
 import { cutPowerUnderLoad } from '../faults/power-cut.ts'
 import { formatReckoning, type Reckoning } from '../faults/reckoning.ts'
@@ -23,12 +24,14 @@ import { rotation } from './rotation.ts'
 import { slowDisk } from './slow-disk.ts'
 
 const KILLS = { kills: 5, clients: 32, loadMs: { min: 1_000, max: 4_000 } }
+const WORKER_KILLS = { kills: 20, clients: 24, ledgers: 4, loadMs: { min: 500, max: 3_000 } }
 const POWER_CUTS = 2
 
 const SOAKS: Readonly<Record<string, () => Promise<void>>> = {
   'kill-postgres': () => runKill('kill -9 of Postgres', (dir) => killPostgresUnderLoad(dir, KILLS)),
   'kill-api': () => runKill('kill -9 of the API', (dir) => killApiUnderLoad(dir, KILLS)),
   'kill-control': runKillControl,
+  'kill-workers': runWorkerKills,
   'power-cut': runPowerCuts,
   'two-servers': () => runTwoServers(1),
   'twenty-ledgers': () => runTwoServers(20),
@@ -62,6 +65,16 @@ async function runKillControl(): Promise<void> {
   const { reckoning } = await killPostgresUnderLoad(temporaryDir(), { ...KILLS, kills: 1 }, settings)
   console.log(`kill -9 of Postgres, synchronous_commit=off: ${formatReckoning(reckoning)}; ${formatLoad()}`)
   if (reckoning.lost === 0) fail('the control lost nothing: the test could not have failed')
+}
+
+async function runWorkerKills(): Promise<void> {
+  const outcome = await killWorkersUnderLoad(temporaryDir(), WORKER_KILLS)
+  console.log(`kill -9 of one of two workers, ${WORKER_KILLS.kills} times: ${formatWorkerKills(outcome)}`)
+  console.log(`  ${formatLoad()}`)
+  const { completed, completions, doubled, unverified, unjudged, deadLetters, jobsHit } = outcome
+  if (completed === 0 || completions !== completed || doubled + unverified + unjudged + deadLetters > 0)
+    fail('kill-workers: see the line above')
+  if (jobsHit.every((jobs) => jobs === 0)) fail('no kill hit a worker at work: the test has shown nothing')
 }
 
 async function runPowerCuts(): Promise<void> {

@@ -45,7 +45,7 @@ test('a ledger that has used its share waits, and others do not', async () => {
   assert.ok(performance.now() - begun > 0.9 * SCHEMA_WORK_AHEAD_MS_MAX, 'it did not wait')
 })
 
-test('what waits is done in order, one piece a turn, and at the ledger’s share of the time', async () => {
+test('what waits is done in order, one heavy piece a turn, and at the ledger’s share of the time', async () => {
   const shares = new WorkShares()
   const order: number[] = []
   let longestTurnMs = 0
@@ -70,6 +70,16 @@ test('what waits is done in order, one piece a turn, and at the ledger’s share
   // All but the first are 10 ms, at a share of a quarter: the loop is free for most of the time.
   assert.ok(performance.now() - begun > 10 * 18 * (1 / SCHEMA_WORK_SHARE) * 0.9)
   assert.ok(longestTurnMs < 150, `${longestTurnMs} ms without a turn for others`)
+})
+
+test('many small pieces that wait are done in one turn, once there is time for them', async () => {
+  const shares = new WorkShares()
+  shares.run('heavy', () => busy(2 * SCHEMA_WORK_AHEAD_MS_MAX * SCHEMA_WORK_SHARE))
+  let turn = 0
+  const turns = setInterval(() => turn++, 1)
+  const doneIn = await Promise.all(Array.from({ length: 100 }, () => shares.run('heavy', () => turn)))
+  clearInterval(turns)
+  assert.ok(new Set(doneIn).size <= 3, `${new Set(doneIn).size} turns`)
 })
 
 test('no more than a bounded number waits; the next is refused and may come back', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { countOverdueErasures } from '../../src/db/audited-rows.ts'
 import { withClient } from '../../src/db/client.ts'
-import { countOverdueErasures } from '../../src/db/ledger-snapshot.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { database } from '../../src/verify/database.ts'
 import { exportFile } from '../../src/verify/export-file.ts'
@@ -9,6 +9,7 @@ import { formatReport } from '../../src/verify/report.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import { buildTestApp, expectStatus, genericBody, type TestApp } from '../helpers/app.ts'
 import { openEraser } from '../helpers/eraser.ts'
+import { buildGatedApp } from '../helpers/gated-app.ts'
 import { runCli } from '../helpers/run-cli.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 
@@ -139,6 +140,87 @@ for (const [what, change, reason] of FAULTS) {
     const { app } = await setUp(t)
     assert.equal((await verify(app)).failure, null)
     await asOwner(app, change)
+    assert.match((await verify(app)).failure?.reason ?? 'nothing', reason)
+  })
+}
+
+/** A gated record, taken to its verdict; its evidence, what was compared and why it was accepted are erased, and taken away. */
+async function setUpGated(t: TestContext) {
+  const app = await buildGatedApp(t)
+  const eraser = openEraser(t, app)
+  const { id } = await app.reach('ACTIVE')
+  await app.take(id, 'completions', { headers: { 'idempotency-key': 'delivered' } })
+  await app.verify(id)
+  const reason = 'as agreed with Jane'
+  const { gated } = await app.take(id, 'verdict', { body: { verdict: 'accept', reason } })
+  const { completion, verification, verdict } = gated
+  const url = `/v1/records/${id}/completions/${completion.id}`
+  for (const document of [
+    `${url}/evidence`,
+    `${url}/values`,
+    `/v1/records/${id}/entries/${verdict.seq}/reason`,
+  ])
+    expectStatus(202, await app.send('DELETE', document, { body: { code: 'expired' } }))
+  return { app, eraser, id, completion, verification, verdict }
+}
+
+test('what is erased of a gated record’s steps is listed, and overdue until it is taken away', async (t) => {
+  const { app, eraser, id, completion, verification, verdict } = await setUpGated(t)
+  const ledgerId = parseId('led', app.ledger.ledger.id)
+  const overdue = () =>
+    withClient(app.database.superuserUrl, (client) => countOverdueErasures(client, ledgerId, 0))
+  const names = [completion.id, `${completion.id}/values`, `${id}/reason`]
+  const seqs = [completion.seq, verification.seq, verdict.seq]
+  for (const due of [3, 0]) {
+    assert.equal(await overdue(), due)
+    const { failure, erasures } = await verify(app)
+    assert.equal(failure, null)
+    assert.deepEqual(
+      erasures.map(({ subject, digestedBy }) => [subject, digestedBy]),
+      names.map((name, i) => [name, seqs[i]]),
+    )
+    await eraser.run()
+  }
+})
+
+const GATED_FAULTS: [string, string, RegExp][] = [
+  [
+    'a document that came back',
+    `update tallystick.documents set content = '{}', salt = substr(digest, 1, 16) where document = 'evidence'`,
+    /missing, or only half erased/,
+  ],
+  [
+    'a document that is gone in the name of another’s erasure',
+    `update tallystick.documents set erased_seq = erased_seq + 1 where document = 'evidence'`,
+    /is said to have erased/,
+  ],
+  [
+    'the fingerprint of a delivery that outlives it',
+    'update tallystick.idempotency_keys set fingerprint = sha256(key_hash), salt = key_hash',
+    /a fingerprint outlives what was erased/,
+  ],
+  [
+    'an erasure whose row names another entry',
+    "update tallystick.erasures set document_seq = document_seq - 1 where document = 'reason'",
+    /erasures.document_seq/,
+  ],
+  [
+    'an erasure whose row names another document',
+    "update tallystick.erasures set document = 'evidence' where document = 'values'",
+    /erasures.document is/,
+  ],
+]
+
+for (const [what, change, reason] of GATED_FAULTS) {
+  test(`verify finds ${what}`, async (t) => {
+    const { app, eraser } = await setUpGated(t)
+    await eraser.run()
+    assert.equal((await verify(app)).failure, null)
+    await asOwner(
+      app,
+      `alter table tallystick.documents drop constraint documents_content_or_erased;
+       alter table tallystick.erasures drop constraint erasures_pkey; ${change}`,
+    )
     assert.match((await verify(app)).failure?.reason ?? 'nothing', reason)
   })
 }

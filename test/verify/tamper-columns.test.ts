@@ -9,7 +9,8 @@ import { makeErasureRound } from '../../src/erasure/carry-out.ts'
 import { RefusedErasures } from '../../src/erasure/refused-erasures.ts'
 import { database } from '../../src/verify/database.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
-import { buildTestApp, genericBody, OPERATOR_KEY, type TestApp } from '../helpers/app.ts'
+import { expectStatus, genericBody, OPERATOR_KEY, type TestApp } from '../helpers/app.ts'
+import { buildGatedApp, type GatedApp } from '../helpers/gated-app.ts'
 import { makePublisher } from '../helpers/publisher.ts'
 
 /**
@@ -46,6 +47,7 @@ const NOT_EVIDENCE: Record<string, string> = {
   'audits.*': 'what an earlier verification said; whoever doubts it verifies anew',
   'audit_cursors.*': 'how far the worker has verified; an audit begins at the beginning',
   'ledger_faults.*': 'what an earlier verification said; whoever doubts it verifies anew',
+  'gated_records.verification_job': 'which job is at it: what came of it is an entry',
   'records.metadata': 'free and unsigned, and marked so wherever it is shown',
   'server_keys.activated_at': 'a claim of the keys document; the stretch of a key is in the chain',
   'server_keys.retired_at': 'a claim of the keys document; the stretch of a key is in the chain',
@@ -53,7 +55,7 @@ const NOT_EVIDENCE: Record<string, string> = {
 }
 
 test('every column is verified, or listed as no evidence', { timeout: 120_000 }, async (t) => {
-  const app = await buildTestApp(t)
+  const app = await buildGatedApp(t)
   await fill(app)
   await dropDefences(app)
   await t.test('what was not changed verifies', async () => assert.equal(await verdict(app), 'OK'))
@@ -75,7 +77,7 @@ test('every column is verified, or listed as no evidence', { timeout: 120_000 },
 test('every row that is deleted is found, and entries that are exchanged', {
   timeout: 120_000,
 }, async (t) => {
-  const app = await buildTestApp(t)
+  const app = await buildGatedApp(t)
   await fill(app)
   await dropDefences(app)
   for (const table of EVIDENCE_TABLES) {
@@ -102,7 +104,7 @@ test('every row that is deleted is found, and entries that are exchanged', {
 })
 
 test('a tail that was cut off cleanly is found against a checkpoint that was kept', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await buildGatedApp(t)
   await fill(app)
   const kept = (await app.send('GET', '/v1/checkpoints/latest')).body
   await dropDefences(app)
@@ -128,6 +130,8 @@ test('a tail that was cut off cleanly is found against a checkpoint that was kep
 const EVIDENCE_TABLES = [
   'entries',
   'records',
+  'gated_records',
+  'documents',
   'chain_heads',
   'ledgers',
   'agents',
@@ -141,7 +145,7 @@ const EVIDENCE_TABLES = [
 ]
 
 /** A ledger in which every column holds something somewhere. */
-async function fill(app: TestApp): Promise<void> {
+async function fill(app: GatedApp): Promise<void> {
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
   const everything = {
     occurredAt: '2026-11-19T08:30:00Z',
@@ -159,6 +163,7 @@ async function fill(app: TestApp): Promise<void> {
   await closeAndReopen(app)
   await eraseTwo(app, batch.json().records)
   await app.notarize({ ...genericBody(), parent })
+  await fillGated(app)
   for (let i = 0; i < 270; i += 90)
     await Promise.all(Array.from({ length: 90 }, (_, n) => app.notarize(genericBody({ i, n }))))
   const { id: agent } = (await app.send('POST', '/v1/agents', { body: { name: 'ended' } })).json()
@@ -172,6 +177,22 @@ async function fill(app: TestApp): Promise<void> {
   await app.notarize() // what a tail that is cut off takes with it
   await fillAudits(app)
   await publishOnce(app)
+}
+
+/** One with every term, a revision and all kinds of documents, of which one is erased; and one whose verification is under way. */
+async function fillGated(app: GatedApp): Promise<void> {
+  const { id } = await app.reach('VERIFIED', {
+    deadline: new Date(Date.now() + 3_600_000).toISOString(),
+    tolerances: { quantity: { percent: '7' } },
+  })
+  const { gated } = await app.take(id, 'revision')
+  const url = `/v1/records/${id}/completions/${gated.completion.id}/evidence`
+  expectStatus(202, await app.send('DELETE', url, { body: { code: 'expired' } }))
+  await eraseWhatIsDue(app)
+  await app.reach('SUBMITTED')
+  await app.sql(
+    "update tallystick.gated_records set verification_job = gen_random_uuid() where state = 'SUBMITTED'",
+  )
 }
 
 async function fillAudits(app: TestApp): Promise<void> {
@@ -203,6 +224,11 @@ async function closeAndReopen(app: TestApp): Promise<void> {
 async function eraseTwo(app: TestApp, [gone, , stored]: { id: string }[]): Promise<void> {
   const body = { code: 'expired', reason: 'kept long enough' }
   await app.send('DELETE', `/v1/records/${gone!.id}/payload`, { body })
+  await eraseWhatIsDue(app)
+  await app.send('DELETE', `/v1/records/${stored!.id}/payload`, { body })
+}
+
+async function eraseWhatIsDue(app: TestApp): Promise<void> {
   const pool = new pg.Pool({ connectionString: app.database.workerUrl, max: 1 })
   const log = { info() {}, error() {} }
   try {
@@ -210,7 +236,6 @@ async function eraseTwo(app: TestApp, [gone, , stored]: { id: string }[]): Promi
   } finally {
     await pool.end()
   }
-  await app.send('DELETE', `/v1/records/${stored!.id}/payload`, { body })
 }
 
 async function publishOnce(app: TestApp): Promise<void> {
@@ -307,8 +332,13 @@ const CHANGES: Record<string, string> = {
 
 function orderOf(table: string): string {
   return (
-    { entries: 'seq', records: 'first_seq, item_index', tree_tiles: 'level, tile_index', server_keys: 'use' }[
-      table
-    ] ?? '1'
+    {
+      entries: 'seq',
+      records: 'first_seq, item_index',
+      gated_records: 'first_seq',
+      documents: 'seq',
+      tree_tiles: 'level, tile_index',
+      server_keys: 'use',
+    }[table] ?? '1'
   )
 }

@@ -6,7 +6,7 @@ import { problem } from '../schemas/problem.ts'
 import { mayOmitBody } from '../zod-validation.ts'
 import { makeHeaders } from './headers.ts'
 import type { Operation } from './operations.ts'
-import { takesIdempotencyKey } from './problems.ts'
+import { takesIdempotencyKey, takesIfMatch } from './problems.ts'
 import { SchemaComponents } from './schema-components.ts'
 
 type Json = Record<string, unknown>
@@ -113,16 +113,26 @@ function parametersOf(place: 'path' | 'query', schema: z.ZodType | null, schemas
 }
 
 function headerParametersOf({ problems }: Operation): Json[] {
-  if (!takesIdempotencyKey(problems)) return []
   return [
-    {
-      name: 'Idempotency-Key',
-      in: 'header',
-      required: false,
-      description: 'a retry with the same key and the same request is answered with the first outcome',
-      schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' },
-    },
+    ...(takesIdempotencyKey(problems) ? [IDEMPOTENCY_KEY] : []),
+    ...(takesIfMatch(problems) ? [IF_MATCH] : []),
   ]
+}
+
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description: 'a retry with the same key and the same request is answered with the first outcome',
+  schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' },
+}
+
+const IF_MATCH = {
+  name: 'If-Match',
+  in: 'header',
+  required: false,
+  description: 'the version that the record must have, as its ETag says it',
+  schema: { type: 'string', pattern: '^(\\*|"[1-9][0-9]{0,8}")$' },
 }
 
 function describeAnswers(operation: Operation, schemas: SchemaComponents): Json {

@@ -11,6 +11,7 @@ const REPLAYED = header('`true` when this repeats the first answer to the Idempo
   type: 'string',
   const: 'true',
 })
+const ETAG = header('the record’s version, in quotes: what If-Match takes', { type: 'string' })
 const CHALLENGE = header('the scheme to use', { type: 'string', const: 'Bearer' })
 const RATE_LIMITS = {
   RateLimit: header('what is left of each limit, where any is set: `"key";r=9;t=1`'),
@@ -26,9 +27,17 @@ export function makeHeaders(operation: Operation, status: number): { headers?: R
     ...(status === 401 && { 'WWW-Authenticate': CHALLENGE }),
     ...(retryable && { 'Retry-After': RETRY_AFTER }),
     ...(limited && (success || status === 429) && RATE_LIMITS),
+    ...(success && answersRecord(operation, status) && { ETag: ETAG }),
     ...(success && takesIdempotencyKey(operation.problems) && { 'Idempotency-Replayed': REPLAYED }),
   }
   return Object.keys(headers).length > 0 ? { headers } : {}
+}
+
+/** Whether the answer of this status is one record. */
+function answersRecord({ answers }: Operation, status: number): boolean {
+  return answers.some(
+    (answer) => Number(answer.status) === status && answer.content?.schema.meta()?.['id'] === 'Record',
+  )
 }
 
 function statusOf(code: ErrorCode): number {

@@ -58,6 +58,11 @@ export function problemsOf(operation: {
   return (Object.keys(ERROR_CODES) as ErrorCode[]).filter((code) => codes.has(code))
 }
 
+/** One that declares `version_mismatch` takes If-Match. */
+export function takesIfMatch(problems: readonly ErrorCode[]): boolean {
+  return problems.includes('version_mismatch')
+}
+
 export function takesIdempotencyKey(problems: readonly ErrorCode[]): boolean {
   return problems.includes('idempotency_key_reused')
 }

@@ -1,12 +1,13 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
 import { RECORD_BODY_BYTES_MAX } from '../../limits.ts'
 import { formatId } from '../../proof/ids.ts'
-import { erasePayload } from '../../records/erase.ts'
+import { type ErasureTarget, eraseDocument } from '../../records/erase.ts'
 import { idempotencyOf, markReplayed } from '../idempotency.ts'
 import { pathId } from '../path-id.ts'
-import { idParams } from '../schemas/common.ts'
-import { eraseBody, payloadErasure } from '../schemas/erasures.ts'
+import { idParams, SEQ_TEXT } from '../schemas/common.ts'
+import { completionParams, eraseBody, erasureView, recordEntryParams } from '../schemas/erasures.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
 export function erasureRoutes(app: FastifyInstance, deps: Deps): void {
@@ -14,45 +15,78 @@ export function erasureRoutes(app: FastifyInstance, deps: Deps): void {
 
   typed.delete(
     '/v1/records/:id/payload',
-    {
-      config: {
-        access: { scope: 'payloads:erase' },
-        problems: ['already_ended', 'idempotency_key_reused'],
+    eraseRoute('Erase a payload, with its salt, metadata and references; not to be undone', idParams),
+    (request, reply) => answer(request, reply, { document: 'payload' }),
+  )
+  for (const [document, what] of [
+    ['evidence', 'the evidence of a completion'],
+    ['values', 'the values that were compared'],
+  ] as const) {
+    typed.delete(
+      `/v1/records/:id/completions/:completion/${document}`,
+      eraseRoute(`Erase ${what}, with its salt; not to be undone`, completionParams),
+      (request, reply) => {
+        const completionId = pathId('cmp', request.params.completion)
+        return answer(request, reply, { document, completionId })
       },
-      schema: {
-        summary: 'Erase a payload, with its salt, metadata and references; not to be undone',
-        params: idParams,
-        body: eraseBody,
-        response: { 202: payloadErasure },
-      },
-      bodyLimit: RECORD_BODY_BYTES_MAX,
-    },
-    async (request, reply) => {
-      const { code, reason = null } = request.body
-      const { seq, erasure, replayed } = await erasePayload(deps, request.caller, {
-        recordId: pathId('rec', request.params.id),
-        code,
-        reason,
-        idempotency: idempotencyOf(deps, request),
-      })
-      return markReplayed(reply, replayed)
-        .code(202)
-        .send({
-          id: request.params.id,
-          erasure: {
-            code,
-            reason: erasure.reason,
-            by: formatId('agt', erasure.actorId),
-            key: formatId('key', erasure.keyId),
-            recordedAt: erasure.recordedAt.toISOString(),
-            entry: {
-              seq,
-              kind: 'payload-erased',
-              leaf: erasure.leaf.toString('hex'),
-              chain: erasure.chain.toString('hex'),
-            },
-          },
-        })
+    )
+  }
+  typed.delete(
+    '/v1/records/:id/entries/:seq/reason',
+    eraseRoute('Erase the reason that a step gives, with its salt; not to be undone', recordEntryParams),
+    (request, reply) => {
+      const { seq } = request.params
+      if (!SEQ_TEXT.test(seq)) throw new ApiError('not_found', 'that is no seq')
+      return answer(request, reply, { document: 'reason', seq: Number(seq) })
     },
   )
+
+  async function answer(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    target: ErasureTarget,
+  ): Promise<FastifyReply> {
+    const { id } = request.params as { id: string }
+    const { code, reason = null } = request.body as { code: string; reason?: string }
+    const { seq, erasure, replayed, remaining } = await eraseDocument(deps, request.caller, {
+      recordId: pathId('rec', id),
+      target,
+      code,
+      reason,
+      idempotency: idempotencyOf(deps, request),
+    })
+    return markReplayed(reply, replayed)
+      .code(202)
+      .send({
+        id,
+        erasure: {
+          document: target.document,
+          documentSeq: erasure.documentSeq,
+          completion: 'completionId' in target ? formatId('cmp', target.completionId) : null,
+          code,
+          reason: erasure.reason,
+          by: formatId('agt', erasure.actorId),
+          key: formatId('key', erasure.keyId),
+          recordedAt: erasure.recordedAt.toISOString(),
+          entry: {
+            seq,
+            kind: 'payload-erased',
+            leaf: erasure.leaf.toString('hex'),
+            chain: erasure.chain.toString('hex'),
+          },
+        },
+        remaining,
+      })
+  }
+}
+
+function eraseRoute<Params>(summary: string, params: Params) {
+  return {
+    config: {
+      access: { scope: 'payloads:erase' },
+      problems: ['already_ended', 'idempotency_key_reused'],
+    },
+    schema: { summary, params, body: eraseBody, response: { 202: erasureView } },
+    bodyLimit: RECORD_BODY_BYTES_MAX,
+  } as const
 }

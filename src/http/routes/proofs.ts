@@ -18,7 +18,7 @@ export function proofRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>):
         problems: ['not_found', 'checkpoint_pending'],
       },
       schema: {
-        summary: 'Prove a record: its first entry, in a checkpoint',
+        summary: 'Prove an entry of a record, the first one by default, in a checkpoint',
         params: idParams,
         querystring: recordProofQuery,
         response: { 200: entryProof },
@@ -30,7 +30,7 @@ export function proofRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>):
         recordId: pathId('rec', params.id),
         seq: numberOf(query.seq),
         size: numberOf(query.size),
-        agentId: request.ownRecordsOnly ? caller.agentId : null,
+        ownAgent: request.ownRecordsOnly ? caller.agentId : null,
       })
       const of = query.seq === undefined ? '' : ` with an entry ${query.seq}`
       return found(proof, `the ledger has no record ${params.id}${of}`)

@@ -5,6 +5,7 @@ import { ApiError } from '../../errors.ts'
 import { findTree, listRecordEntries } from '../../records/lineage.ts'
 import { findRecordJson } from '../../records/read.ts'
 import { filtersTag, listRecords, parseFilters } from '../../records/search.ts'
+import { etagOf } from '../if-match.ts'
 import { formatCursor, pageLimit, parseCursor } from '../page.ts'
 import { pathId } from '../path-id.ts'
 import { idParams } from '../schemas/common.ts'
@@ -22,7 +23,10 @@ import { recordView } from '../schemas/records.ts'
 import { sendJson } from '../send-json.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
-export function recordReadRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool' | 'searchPool'>): void {
+export function recordReadRoutes(
+  app: FastifyInstance,
+  deps: Pick<Deps, 'readPool' | 'searchPool' | 'lookups'>,
+): void {
   const typed = app.withTypeProvider<ZodTypes>()
   const access = { scope: 'records:read', own: 'records:read:own' } as const
 
@@ -40,7 +44,7 @@ export function recordReadRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPoo
       const { limit: _limit, cursor: _cursor, order = 'desc', ...query } = request.query
       const filters = parseFilters(query, ownAgentOf(request))
       const tag = filtersTag(filters, order)
-      const { records, next } = await listRecords(deps.searchPool, request.caller.ledgerId, {
+      const { records, next } = await listRecords(deps, request.caller.ledgerId, {
         filters,
         order,
         after: placeOf(request.query, tag),
@@ -58,8 +62,9 @@ export function recordReadRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPoo
     },
     async (request, reply) => {
       const { ledgerId, recordId, ownAgent } = aboutOf(request, request.params.id)
-      const record = await findRecordJson(deps.readPool, ledgerId, recordId, ownAgent)
-      return sendJson(reply, found(record, request.params.id))
+      const record = await findRecordJson(deps.lookups, ledgerId, recordId, ownAgent)
+      const { record: json, version } = found(record, request.params.id)
+      return sendJson(reply.header('etag', etagOf(version)), json)
     },
   )
 
@@ -68,21 +73,22 @@ export function recordReadRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPoo
     {
       config: { access, problems: ['not_found'] },
       schema: {
-        summary: "A record's own entries, oldest first",
+        summary: "A record's own entries, oldest first, with the documents of its steps",
         params: idParams,
         querystring: recordEntriesQuery,
         response: { 200: recordEntriesPage },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { id } = request.params
       const cursor = parseCursor(request.query, recordEntriesCursor)
-      const result = await listRecordEntries(deps.readPool, aboutOf(request, id), {
-        afterSeq: cursor?.[0] ?? -1,
+      const result = await listRecordEntries(deps, aboutOf(request, id), {
+        afterVersion: cursor?.[0] ?? 0,
         limit: pageLimit(request.query),
       })
-      const { entries, nextSeq } = found(result, id)
-      return { data: entries, nextCursor: nextSeq === null ? null : formatCursor([nextSeq]) }
+      const { entries, nextVersion } = found(result, id)
+      const next = nextVersion === null ? 'null' : `"${formatCursor([nextVersion])}"`
+      return sendJson(reply, `{"data":[${entries.join(',')}],"nextCursor":${next}}`)
     },
   )
 

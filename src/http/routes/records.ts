@@ -1,22 +1,27 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
 import { RATE_LIMIT_RECORDS_PER_REQUEST, RECORD_BODY_BYTES_MAX } from '../../limits.ts'
-import { isTraceparent } from '../../proof/fields.ts'
+import { createGated } from '../../records/gated/create.ts'
 import { resolveParent } from '../../records/lineage.ts'
 import { notarize } from '../../records/notarize.ts'
 import { notarizeBatch } from '../../records/notarize-batch.ts'
-import { resolveOnBehalfOf } from '../../records/on-behalf-of.ts'
+import { resolveOnBehalfOf, resolvePerformer } from '../../records/on-behalf-of.ts'
 import { getAnswerOfEntry } from '../../records/read.ts'
+import { getType } from '../../records/typed-payload.ts'
 import { idempotencyOf, markReplayed } from '../idempotency.ts'
+import { etagOf } from '../if-match.ts'
+import { terms } from '../schemas/gated.ts'
 import { batchBody, batchView, notarizeBody, recordView } from '../schemas/records.ts'
 import { sendJson } from '../send-json.ts'
+import { traceparentOf } from '../traceparent.ts'
 import type { ZodTypes } from '../zod-validation.ts'
+import { sendStep } from './gated-records.ts'
 
 const NOTARIZE_PROBLEMS = [
   'document_too_large',
   'metadata_too_large',
   'unknown_type',
-  'not_notarizable',
   'payload_invalid',
   'schema_too_costly',
   'unknown_agent',
@@ -33,24 +38,41 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: {
         access: { scope: 'records:write' },
-        problems: [...NOTARIZE_PROBLEMS, 'unknown_parent', 'parent_too_deep'],
+        problems: [...NOTARIZE_PROBLEMS, 'not_gated', 'unknown_parent', 'parent_too_deep'],
       },
-      schema: { summary: 'Notarize one record', body: notarizeBody, response: { 201: recordView } },
+      schema: {
+        summary: 'Notarize one record, or create one of a gated type',
+        body: notarizeBody,
+        response: { 201: recordView },
+      },
       bodyLimit: RECORD_BODY_BYTES_MAX,
     },
     async (request, reply) => {
       const { body, caller } = request
       const idempotency = idempotencyOf(deps, request)
-      const agents = await resolveOnBehalfOf(deps.readPool, caller, [body.onBehalfOf], 'record')
-      const onBehalfOf = agents.get(body.onBehalfOf ?? '') ?? null
-      const result = await notarize(deps, caller, {
+      const found = getType(deps, caller, body.type)
+      const type = found instanceof Promise ? await found : found
+      if (!type.gated) refuseTerms(body)
+      const agents = await resolveOnBehalfOf(deps.lookups, caller, [body.onBehalfOf], 'record')
+      const about = {
         ...body,
-        onBehalfOf,
+        onBehalfOf: agents.get(body.onBehalfOf ?? '') ?? null,
         parent: await resolveParent(deps.readPool, caller.ledgerId, body.parent),
         traceparent: traceparentOf(request),
         idempotency,
-      })
-      return 'record' in result ? created(reply, result.record) : replay(request, reply, result.replayedSeq)
+      }
+      if (type.gated) {
+        const performer = await resolvePerformer(deps.lookups, caller, body.performer)
+        return sendStep(
+          deps,
+          request,
+          reply.code(201),
+          await createGated(deps, caller, type, { ...about, performer }),
+        )
+      }
+      const result = await notarize(deps, caller, type, about)
+      if ('record' in result) return created(reply.header('etag', etagOf(1)), result.record)
+      return replay(request, reply, result.replayedSeq)
     },
   )
 
@@ -59,7 +81,7 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: {
         access: { scope: 'records:write' },
-        problems: NOTARIZE_PROBLEMS,
+        problems: [...NOTARIZE_PROBLEMS, 'not_notarizable'],
         furtherCost: (body) =>
           (body as { records: unknown[] }).records.length / RATE_LIMIT_RECORDS_PER_REQUEST,
       },
@@ -74,7 +96,7 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
       const items = request.body.records
       const idempotency = idempotencyOf(deps, request)
       const onBehalfOf = await resolveOnBehalfOf(
-        deps.readPool,
+        deps.lookups,
         caller,
         items.map((item) => item.onBehalfOf),
         'batch',
@@ -90,8 +112,9 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
   )
 
   async function replay(request: FastifyRequest, reply: FastifyReply, seq: number) {
-    const answer = await getAnswerOfEntry(deps.readPool, request.caller.ledgerId, seq)
-    return created(markReplayed(reply, true), answer)
+    const { record, version } = await getAnswerOfEntry(deps, request.caller.ledgerId, seq)
+    if (version !== null) reply.header('etag', etagOf(version))
+    return created(markReplayed(reply, true), record)
   }
 }
 
@@ -99,8 +122,14 @@ function created(reply: FastifyReply, json: string): FastifyReply {
   return sendJson(reply.code(201), json)
 }
 
-/** An invalid header is ignored, as W3C Trace Context demands. */
-function traceparentOf(request: FastifyRequest): string | null {
-  const value = request.headers['traceparent']
-  return typeof value === 'string' && isTraceparent(value) ? value : null
+const TERMS = Object.keys(terms) as (keyof typeof terms)[]
+
+function refuseTerms(
+  body: { readonly type: string } & { readonly [Name in keyof typeof terms]?: unknown },
+): void {
+  const term = TERMS.find((name) => body[name] !== undefined)
+  if (term === undefined) return
+  throw new ApiError('not_gated', `${body.type} is not gated: it takes no ${term}`, {
+    members: { path: `/${term}`, recordType: body.type },
+  })
 }

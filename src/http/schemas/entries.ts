@@ -19,7 +19,10 @@ const documentLine = z.strictObject({
   subject: z.string(),
   digest: hash,
   salt: salt.nullable().describe('null when the document is erased or withheld'),
-  document: z.looseObject({}).nullable(),
+  document: z
+    .union([z.looseObject({}), z.array(z.looseObject({})), z.string()])
+    .nullable()
+    .describe('payload and evidence: an object; compared values: an array; a reason: text'),
   erasedBy: seq.nullable().describe('the entry that says so'),
   references: z.array(z.string()).describe('where the record has some').optional(),
 })

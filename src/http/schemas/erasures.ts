@@ -1,6 +1,9 @@
 import { z } from 'zod'
-import { REASON_CHARS_MAX } from '../../limits.ts'
-import { entryView, erasureCode, idOf, instant } from './common.ts'
+import { ERASABLE_LISTED_MAX, REASON_CHARS_MAX } from '../../limits.ts'
+import { entryView, erasureCode, idOf, instant, seq } from './common.ts'
+
+export const completionParams = z.strictObject({ id: z.string(), completion: z.string() })
+export const recordEntryParams = z.strictObject({ id: z.string(), seq: z.string() })
 
 export const eraseBody = z
   .strictObject({
@@ -9,9 +12,29 @@ export const eraseBody = z
   })
   .meta({ examples: [{ code: 'data_subject_request', reason: 'ticket 4711' }] })
 
-export const payloadErasure = z.strictObject({
+const document = z.enum(['payload', 'evidence', 'values', 'reason'])
+const completion = idOf('cmp').nullable().describe('whose evidence or compared values')
+
+const erasable = z
+  .strictObject({
+    document,
+    seq: seq.describe('of the entry that digests it'),
+    completion,
+    address: z.string().describe('where it is erased'),
+  })
+  .meta({ id: 'ErasableDocument' })
+
+export const remaining = z
+  .array(erasable)
+  .max(ERASABLE_LISTED_MAX)
+  .describe('what else of the record lies beside the chain, oldest first')
+
+export const erasureView = z.strictObject({
   id: idOf('rec'),
   erasure: z.strictObject({
+    document,
+    documentSeq: seq.describe('of the entry that digests what was erased'),
+    completion,
     code: erasureCode,
     reason: z.string().nullable().describe('not signed'),
     by: idOf('agt'),
@@ -19,4 +42,5 @@ export const payloadErasure = z.strictObject({
     recordedAt: instant,
     entry: entryView,
   }),
+  remaining,
 })

@@ -1,7 +1,10 @@
 import { z } from 'zod'
 import { ERROR_CODES, type ErrorCode } from '../../errors.ts'
+import { RECORD_STATES } from '../../proof/kinds.ts'
+import { STEP_ROLES } from '../../records/gated/lifecycle.ts'
 import { SCOPES } from '../../tenancy/scopes.ts'
-import { seq, typeName } from './common.ts'
+import { entryKind, seq, typeName } from './common.ts'
+import { remaining } from './erasures.ts'
 
 const codes = Object.keys(ERROR_CODES) as [ErrorCode, ...ErrorCode[]]
 
@@ -21,5 +24,13 @@ export const problem = z
     scopes: z.array(z.enum(SCOPES)).describe('the scopes that the key does not hold').optional(),
     recordType: typeName.optional(),
     seq: seq.describe('the entry that has ended it').optional(),
+    remaining: remaining.optional(),
+    state: z.enum(RECORD_STATES).describe('the record’s, which is in the way').optional(),
+    version: z.int().min(1).describe('the record’s').optional(),
+    nextEvents: z
+      .array(entryKind)
+      .describe('kinds of entries that the record’s state allows next')
+      .optional(),
+    role: z.enum(STEP_ROLES).describe('whose step it is').optional(),
   })
   .meta({ id: 'Problem' })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { BATCH_ITEMS_MAX } from '../../limits.ts'
 import { pageOf, pageQuery } from '../page.ts'
-import { hash, idOf, signedEntry, typeName } from './common.ts'
+import { hash, idOf, salt, seq, signedEntry, typeName } from './common.ts'
 import { recordView, reference } from './records.ts'
 import { time } from './times.ts'
 
@@ -14,6 +14,8 @@ const filters = {
     .optional(),
   actor: idOf('agt').optional(),
   onBehalfOf: idOf('agt').optional(),
+  performer: idOf('agt').describe('of a gated record: who delivers').optional(),
+  principal: idOf('agt').describe('of a gated record: who judges').optional(),
   parent: idOf('rec').optional(),
   reference: reference.describe('exactly one of its references').optional(),
   traceId: z
@@ -40,9 +42,25 @@ const place = z.int().min(0).max(Number.MAX_SAFE_INTEGER)
 export const recordListCursor = z.tuple([z.string().length(16), place, z.int().min(0).max(BATCH_ITEMS_MAX)])
 
 export const recordEntriesQuery = z.strictObject(pageQuery)
-export const recordEntriesCursor = z.tuple([place])
+export const recordEntriesCursor = z.tuple([z.int32().min(1)])
 
-export const recordEntriesPage = pageOf(signedEntry)
+const stepDocument = z.strictObject({
+  subject: z.string().describe('`cmp_…` (evidence), `cmp_…/values`, or `rec_…/reason`'),
+  digest: hash,
+  salt: salt.nullable().describe('null once erased'),
+  document: z
+    .union([z.looseObject({}), z.array(z.looseObject({})), z.string()])
+    .nullable()
+    .describe('an object, the list of values, or the text of a reason; null once erased'),
+  erasedBy: seq.nullable().describe('the entry that says so'),
+})
+export const recordEntriesPage = pageOf(
+  signedEntry.extend({
+    document: stepDocument
+      .nullable()
+      .describe("the step's own; null without one. The payload lies in the record"),
+  }),
+)
 
 export const recordTreeQuery = z.strictObject(pageQuery)
 export const recordTree = z.strictObject({

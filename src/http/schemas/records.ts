@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { BATCH_ITEMS_MAX, REFERENCE_CHARS_MAX, REFERENCES_MAX } from '../../limits.ts'
-import { entryView, erasureCode, hash, idOf, instant, salt, seq, typeName } from './common.ts'
+import { RECORD_STATES } from '../../proof/kinds.ts'
+import { entryKind, entryView, erasureCode, hash, idOf, instant, salt, seq, typeName } from './common.ts'
+import { gatedView, terms } from './gated.ts'
 import { WITHOUT_CONTROLS } from './names.ts'
 import { time } from './times.ts'
 
@@ -29,6 +31,7 @@ export const notarizeBody = z
   .strictObject({
     ...item,
     salt: salt.optional(),
+    ...terms,
     parent: idOf('rec').describe('a record of this ledger').optional(),
     references: z
       .array(reference)
@@ -56,9 +59,9 @@ export const recordView = z
     id: idOf('rec'),
     ledger: idOf('led'),
     type: typeName,
-    state: z.enum(['RECORDED']),
+    state: z.enum(RECORD_STATES),
     version: z.int().min(1),
-    nextEvents: z.array(z.string()),
+    nextEvents: z.array(entryKind).describe('kinds of entries that may come next'),
     payload: z.looseObject({}).nullable().describe('null once erased'),
     salt: salt.nullable(),
     digest: hash.describe('of the salted payload (docs/formats/documents.md)'),
@@ -73,6 +76,7 @@ export const recordView = z
     batch: idOf('bat').nullable(),
     metadata: z.looseObject({}).nullable().describe('not signed'),
     erasure: erasureView.nullable().describe('what was erased is null from this entry on'),
+    gated: gatedView.nullable().describe('null of what was notarized'),
   })
   .meta({ id: 'Record' })
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { TYPE_RULES_MAX } from '../../limits.ts'
+import { RULE_CODES } from '../../types/judge.ts'
 import { pageOf, pageQuery } from '../page.ts'
 import { entryView, hash, instant, typeName } from './common.ts'
 
@@ -73,6 +74,14 @@ export const typeView = z
   })
   .meta({ id: 'Type' })
 
+const outcome = z.enum(['pass', 'fail'])
+
+export const ruleOutcome = z.strictObject({
+  id: z.string(),
+  outcome,
+  code: z.enum(RULE_CODES).describe('why it fails').optional(),
+})
+
 export const previewView = z.strictObject({
   valid: z.boolean(),
   errors: z
@@ -84,4 +93,8 @@ export const previewView = z.strictObject({
       }),
     )
     .describe('the first of each document'),
+  outcome: outcome
+    .nullable()
+    .describe('of all rules; null without two valid documents, and where the type is not gated'),
+  rules: z.array(ruleOutcome).nullable().describe('what each rule says, in their order; null as outcome'),
 })

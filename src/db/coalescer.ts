@@ -1,0 +1,56 @@
+/**
+ * Joins look-ups that come while others are under way into one query: under load a query costs several requests what it costs
+ * one, and an idle server adds no delay. The same rule as for appends (src/append/appender.ts).
+ *
+ * `load` MUST answer one value for each key, in order. What it throws, all who wait for that query get.
+ */
+export class Coalescer<Key, Value> {
+  readonly #load: (keys: readonly Key[]) => Promise<readonly Value[]>
+  readonly #limits: { readonly keysMax: number; readonly queriesMax: number }
+  #waiting: Waiting<Key, Value>[] = []
+  #queries = 0
+
+  constructor(
+    load: (keys: readonly Key[]) => Promise<readonly Value[]>,
+    limits: { readonly keysMax: number; readonly queriesMax: number },
+  ) {
+    this.#load = load
+    this.#limits = limits
+  }
+
+  find(key: Key): Promise<Value> {
+    const { promise, resolve, reject } = Promise.withResolvers<Value>()
+    this.#waiting.push({ key, resolve, reject })
+    // Requests that arrived in the same turn of the event loop join the first query.
+    if (this.#queries < this.#limits.queriesMax && this.#waiting.length === 1)
+      setImmediate(() => this.#begin())
+    return promise
+  }
+
+  #begin(): void {
+    if (this.#waiting.length === 0 || this.#queries >= this.#limits.queriesMax) return
+    const taken = this.#waiting.splice(0, this.#limits.keysMax)
+    this.#queries++
+    void this.#answer(taken).finally(() => {
+      this.#queries--
+      this.#begin()
+    })
+    this.#begin()
+  }
+
+  async #answer(taken: readonly Waiting<Key, Value>[]): Promise<void> {
+    try {
+      const values = await this.#load(taken.map(({ key }) => key))
+      if (values.length !== taken.length) throw new Error(`${values.length} values for ${taken.length} keys`)
+      for (const [i, { resolve }] of taken.entries()) resolve(values[i]!)
+    } catch (error) {
+      for (const { reject } of taken) reject(error)
+    }
+  }
+}
+
+type Waiting<Key, Value> = {
+  readonly key: Key
+  readonly resolve: (value: Value) => void
+  readonly reject: (error: unknown) => void
+}

@@ -1,0 +1,127 @@
+import type pg from 'pg'
+import type { SignedLine } from '../proof/verify-entry.ts'
+import { useSnapshot } from './audit-cursors.ts'
+import { EVERY_VERSION, listNewestSteps, type StepRow } from './read-steps.ts'
+import { type SignedColumns, toSignedLine } from './signed-entries.ts'
+import { withTransaction } from './transaction.ts'
+import { fromUuid, toUuid } from './uuid.ts'
+
+/** A gated record, wherever it is. */
+export type GatedName = { readonly ledgerId: Uint8Array; readonly recordId: Uint8Array }
+
+/** All that the worker looks at before it says something about a gated record. */
+export type GatedCase = GatedName & {
+  readonly state: string
+  readonly version: number
+  readonly gate: 'principal' | 'auto'
+  readonly deadline: Date | null
+  /** Why its ledger takes no entries; null: it does. */
+  readonly closed: 'frozen' | 'restored' | null
+  /** Of the key that signs the ledger's next entry, lower-case hex. */
+  readonly envelopeKid: string
+  readonly firstSeq: number
+  readonly created: SignedLine
+  readonly payload: CaseDocument
+  /** The newest of each kind, with how many there are in all. */
+  readonly steps: readonly StepRow[]
+}
+
+/** A document as it is stored; salt and content are null from the moment on that the entry at `erasedSeq` says so. */
+export type CaseDocument = {
+  readonly salt: Uint8Array | null
+  readonly content: Buffer | null
+  readonly erasedSeq: number | null
+}
+
+type CaseColumns = SignedColumns & {
+  ix: string
+  ledger_id: string
+  record_id: string
+  state: string
+  version: number
+  gate: 'principal' | 'auto'
+  deadline: Date | null
+  closed: 'frozen' | 'restored' | null
+  envelope_kid: Buffer
+  first_seq: string
+  salt: Buffer | null
+  payload: Buffer | null
+  erased_seq: string | null
+}
+
+/** In the order of `names`; null where there is no such record. One moment's view: of a step that comes meanwhile all, or nothing. */
+export async function readGatedCases(
+  pool: pg.Pool,
+  names: readonly GatedName[],
+): Promise<(GatedCase | null)[]> {
+  const client = await pool.connect()
+  let broken = true
+  try {
+    const cases = await withTransaction(client, async () => {
+      await useSnapshot(client)
+      const rows = await readCases(client, names)
+      const whole = rows.map((row) => ({
+        ledgerId: row.ledger_id,
+        recordId: row.record_id,
+        version: EVERY_VERSION,
+      }))
+      const steps = await listNewestSteps(client, whole)
+      return new Map(rows.map((row, i) => [Number(row.ix), toCase(row, steps[i]!)]))
+    })
+    broken = false
+    return names.map((_, i) => cases.get(i + 1) ?? null)
+  } finally {
+    client.release(broken)
+  }
+}
+
+async function readCases(client: pg.ClientBase, names: readonly GatedName[]): Promise<CaseColumns[]> {
+  const { rows } = await client.query<CaseColumns>({
+    name: 'read_gated_cases',
+    text: `select w.ix, w.ledger_id, w.record_id, g.state, g.version, g.gate, g.deadline, h.closed, h.envelope_kid, g.first_seq,
+        case when x.seq is null then r.salt end as salt, case when x.seq is null then r.payload end as payload,
+        x.seq as erased_seq, e.kind, e.recorded_at, e.leaf, e.envelope
+      from unnest($1::uuid[], $2::uuid[]) with ordinality w (ledger_id, record_id, ix)
+      cross join lateral (
+        select * from tallystick.gated_records g where g.ledger_id = w.ledger_id and g.record_id = w.record_id offset 0
+      ) g
+      cross join lateral (
+        select h.closed, h.envelope_kid from tallystick.chain_heads h where h.ledger_id = w.ledger_id offset 0
+      ) h
+      cross join lateral (
+        select r.salt, r.payload from tallystick.records r
+        where r.ledger_id = w.ledger_id and r.record_id = w.record_id offset 0
+      ) r
+      cross join lateral (
+        select * from tallystick.entries e where e.ledger_id = w.ledger_id and e.seq = g.first_seq offset 0
+      ) e
+      left join lateral (
+        select x.seq from tallystick.erasures x
+        where x.ledger_id = w.ledger_id and x.subject_id = w.record_id and x.document = 'payload'
+          and x.document_seq = g.first_seq offset 0
+      ) x on true`,
+    values: [names.map((n) => toUuid(n.ledgerId)), names.map((n) => toUuid(n.recordId))],
+  })
+  return rows
+}
+
+function toCase(row: CaseColumns, steps: readonly StepRow[]): GatedCase {
+  return {
+    ledgerId: fromUuid(row.ledger_id),
+    recordId: fromUuid(row.record_id),
+    state: row.state,
+    version: row.version,
+    gate: row.gate,
+    deadline: row.deadline,
+    closed: row.closed,
+    envelopeKid: row.envelope_kid.toString('hex'),
+    firstSeq: Number(row.first_seq),
+    created: toSignedLine(row),
+    payload: {
+      salt: row.salt,
+      content: row.payload,
+      erasedSeq: row.erased_seq === null ? null : Number(row.erased_seq),
+    },
+    steps,
+  }
+}

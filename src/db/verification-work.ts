@@ -1,0 +1,134 @@
+import type pg from 'pg'
+import type { QueueName } from '../jobs/queues.ts'
+import type { Db } from './client.ts'
+import type { GatedName } from './gated-cases.ts'
+import { fromUuid, toUuid } from './uuid.ts'
+
+/* Which completions wait for the worker, along the index gated_records_unverified: it holds nothing else. */
+
+/** As the index has it, word for word: only then can the planner use it. */
+const UNVERIFIED = `(g.state = 'SUBMITTED' or g.gate = 'auto' and g.state in ('VERIFIED', 'DISCREPANT'))`
+
+/** No job of pg-boss has this id. What waits for its ledger to be opened again has it, so that nobody passes over it all the time. */
+const HELD_JOB = '00000000-0000-0000-0000-000000000000'
+
+const QUEUE: QueueName = 'verify-completion'
+
+/** One that no job carries; `closed`: its ledger takes no entries. */
+export type WaitingCompletion = GatedName & { readonly closed: boolean }
+
+/** Whether lockWaitingCompletions would find one: asked all the time, without a transaction. */
+export async function hasWaitingCompletions(db: Db): Promise<boolean> {
+  const { rows } = await db.query<{ waiting: boolean }>({
+    name: 'has_waiting_completions',
+    text: `select exists (
+      select from tallystick.gated_records g where g.verification_job is null and ${UNVERIFIED}
+    ) as waiting`,
+  })
+  return rows[0]!.waiting
+}
+
+/** Other workers skip them until the transaction ends. */
+export async function lockWaitingCompletions(
+  client: pg.ClientBase,
+  limit: number,
+): Promise<WaitingCompletion[]> {
+  const { rows } = await client.query<{ ledger_id: string; record_id: string; closed: boolean }>({
+    name: 'lock_waiting_completions',
+    text: `select w.ledger_id, w.record_id, h.closed is not null as closed
+      from (
+        select g.ledger_id, g.record_id from tallystick.gated_records g
+        where g.verification_job is null and ${UNVERIFIED}
+        order by g.verification_job nulls first, g.last_seq limit $1
+        for update skip locked
+      ) w
+      cross join lateral (
+        select h.closed from tallystick.chain_heads h where h.ledger_id = w.ledger_id offset 0
+      ) h`,
+    values: [limit],
+  })
+  return rows.map((row) => ({
+    ledgerId: fromUuid(row.ledger_id),
+    recordId: fromUuid(row.record_id),
+    closed: row.closed,
+  }))
+}
+
+export async function setVerificationJobs(
+  db: Db,
+  jobs: readonly (GatedName & { readonly jobId: string })[],
+): Promise<void> {
+  await db.query({
+    name: 'set_verification_jobs',
+    text: `update tallystick.gated_records g set verification_job = n.job_id
+      from unnest($1::uuid[], $2::uuid[], $3::uuid[]) n (ledger_id, record_id, job_id)
+      where g.ledger_id = n.ledger_id and g.record_id = n.record_id and ${UNVERIFIED}`,
+    values: [
+      jobs.map((j) => toUuid(j.ledgerId)),
+      jobs.map((j) => toUuid(j.recordId)),
+      jobs.map((j) => j.jobId),
+    ],
+  })
+}
+
+/** Until `releaseLostCompletions` finds that their ledger is open. */
+export function holdCompletions(db: Db, names: readonly GatedName[]): Promise<void> {
+  return setVerificationJobs(
+    db,
+    names.map((name) => ({ ...name, jobId: HELD_JOB })),
+  )
+}
+
+/**
+ * Lets completions go whose job is nowhere (deleted, or done without them) or has been at work for longer than `jobMsMax`, and
+ * those that were held in ledgers that are open again; how many, at most `limit`. What was put aside as a dead letter stays its
+ * job's, and so do jobs that an operator put back: these are new jobs, with the old one as their root.
+ */
+export async function releaseLostCompletions(
+  db: Db,
+  options: { readonly jobMsMax: number; readonly limit: number },
+): Promise<number> {
+  const { rowCount } = await db.query({
+    name: 'release_lost_completions',
+    // Each look goes by its own index, whatever the planner believes of the tables: pg-boss keeps what is done for minutes.
+    text: `update tallystick.gated_records u set verification_job = null
+      from (
+        select w.ledger_id, w.record_id, w.verification_job
+        from (
+          select g.ledger_id, g.record_id, g.verification_job from tallystick.gated_records g
+          where g.verification_job is not null and ${UNVERIFIED} offset 0
+        ) w
+        cross join lateral (
+          select from tallystick.chain_heads h where h.ledger_id = w.ledger_id and h.closed is null offset 0
+        ) open
+        left join lateral (
+          select true as lives from pgboss.job j where j.name = $1 and j.id = w.verification_job
+            and (j.state < 'active' or j.state = 'active' and j.started_on > now() - $2 * interval '1 millisecond')
+          limit 1
+        ) own on true
+        left join lateral (
+          select true as lives from pgboss.job j where j.source_root_id = w.verification_job and j.state < 'completed'
+          limit 1
+        ) later on true
+        where own.lives is null and later.lives is null
+        limit $3
+      ) lost
+      where u.ledger_id = lost.ledger_id and u.record_id = lost.record_id and u.verification_job = lost.verification_job`,
+    values: [QUEUE, options.jobMsMax, options.limit],
+  })
+  return rowCount ?? 0
+}
+
+export type WaitingFigures = { readonly count: number; readonly oldestSeconds: number }
+
+/** Completions that are not verified yet, in ledgers that take entries. */
+export async function readWaitingFigures(db: Db): Promise<WaitingFigures> {
+  const { rows } = await db.query<{ count: string; seconds: number }>(
+    `select count(*) as count, coalesce(extract(epoch from now() - min(e.recorded_at)), 0)::float8 as seconds
+     from tallystick.gated_records g
+     join tallystick.chain_heads h on h.ledger_id = g.ledger_id and h.closed is null
+     left join tallystick.entries e on e.ledger_id = g.ledger_id and e.seq = g.last_seq
+     where ${UNVERIFIED}`,
+  )
+  return { count: Number(rows[0]!.count), oldestSeconds: Math.max(0, rows[0]!.seconds) }
+}

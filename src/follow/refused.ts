@@ -1,0 +1,33 @@
+type Limits = { readonly pauseMs: number; readonly itemsMax: number }
+
+/** Work that is refused as it stands: looked at again after a pause, because somebody may mend it, and said once. */
+export class Refused {
+  readonly #now: () => number
+  readonly #limits: Limits
+  readonly #untilMs = new Map<string, number>()
+
+  constructor(now: () => number, limits: Limits) {
+    this.#now = now
+    this.#limits = limits
+  }
+
+  get count(): number {
+    return this.#untilMs.size
+  }
+
+  isPaused(item: string): boolean {
+    return (this.#untilMs.get(item) ?? 0) > this.#now()
+  }
+
+  /** Returns whether it was not known to be refused before. */
+  refuse(item: string): boolean {
+    const isNew = !this.#untilMs.delete(item)
+    if (this.#untilMs.size >= this.#limits.itemsMax) this.#untilMs.delete(this.#untilMs.keys().next().value!)
+    this.#untilMs.set(item, this.#now() + this.#limits.pauseMs)
+    return isNew
+  }
+
+  forget(item: string): void {
+    this.#untilMs.delete(item)
+  }
+}

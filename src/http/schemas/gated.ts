@@ -1,0 +1,113 @@
+import { z } from 'zod'
+import { GATED_REVISIONS_DEFAULT, GATED_REVISIONS_MAX, REASON_CHARS_MAX } from '../../limits.ts'
+import { SIGNAL_CODES } from '../../records/gated/signal.ts'
+import { hash, idOf, instant, salt, seq } from './common.ts'
+import { time } from './times.ts'
+import { ruleOutcome } from './types.ts'
+
+/** What a gated record is created with, beyond what every record is. */
+export const terms = {
+  performer: idOf('agt').describe('absent: whoever activates it').optional(),
+  gate: z
+    .enum(['principal', 'auto'])
+    .describe('who judges: the principal, or the rules alone; absent: principal')
+    .optional(),
+  deadline: time.describe('for the completion').optional(),
+  maxRevisions: z
+    .int()
+    .min(0)
+    .max(GATED_REVISIONS_MAX)
+    .describe(`absent: ${GATED_REVISIONS_DEFAULT}`)
+    .optional(),
+  tolerances: z
+    .looseObject({})
+    .describe('by rule: another tolerance than the type’s, as far as the type allows')
+    .optional(),
+}
+
+const reason = z
+  .string()
+  .min(1)
+  .max(REASON_CHARS_MAX)
+  .describe('free text, kept beside the chain and signed by salted digest')
+const validUntil = time.describe('until when the signal may be acted upon; absent: without end')
+
+const ofStep = { onBehalfOf: idOf('agt').optional(), occurredAt: time.optional() }
+
+export const activateBody = z.strictObject(ofStep)
+export const completionBody = z
+  .strictObject({
+    evidence: z.looseObject({}).describe('any JSON object that the type’s evidence schema takes'),
+    salt: salt.optional(),
+    ...ofStep,
+  })
+  .meta({ examples: [{ evidence: { quantity: 100 } }] })
+export const verdictBody = z
+  .strictObject({
+    verdict: z.enum(['accept', 'reject']),
+    reason: reason.optional(),
+    validUntil: validUntil.optional(),
+    ...ofStep,
+  })
+  .meta({ examples: [{ verdict: 'accept' }, { verdict: 'reject', reason: '3 of 5 pallets are missing' }] })
+export const reasonBody = z
+  .strictObject({ reason, ...ofStep })
+  .meta({ examples: [{ reason: 'the labels are missing' }] })
+export const overturnBody = z
+  .strictObject({ reason, validUntil: validUntil.optional(), ...ofStep })
+  .meta({ examples: [{ reason: 'the appeal was granted' }] })
+
+/** Every step: who took it, when, and the document that it digests. */
+const stepView = <T extends Record<string, z.ZodType>>(id: string, members: T) =>
+  z
+    .strictObject({
+      ...members,
+      by: z.union([idOf('agt'), z.literal('system')]).describe('for whom: onBehalfOf, or the actor'),
+      recordedAt: instant,
+      seq: seq.describe('of its entry'),
+      salt: salt.nullable(),
+      digest: hash.nullable().describe('of the salted document; null without one'),
+      erasedBy: seq.nullable().describe('the entry that erased the document'),
+    })
+    .meta({ id })
+
+const isReason = { reason: z.string().nullable().describe('null without one, and once erased') }
+
+export const signalView = z
+  .strictObject({
+    decision: z.enum(['SETTLE', 'HOLD', 'RELEASE']),
+    code: z.enum(SIGNAL_CODES),
+    failingRules: z.array(z.string()),
+    validUntil: instant.nullable(),
+  })
+  .meta({ id: 'SettlementSignal' })
+
+/** What `renderGated` writes (src/records/gated/step-view.ts). */
+export const gatedView = z
+  .strictObject({
+    principal: idOf('agt'),
+    performer: idOf('agt').nullable(),
+    gate: z.enum(['principal', 'auto']),
+    deadline: instant.nullable(),
+    maxRevisions: z.int().min(0),
+    revisions: z.int().min(0),
+    tolerances: z.looseObject({}).nullable(),
+    completion: stepView('Completion', {
+      id: idOf('cmp'),
+      evidence: z.looseObject({}).nullable().describe('null once erased'),
+    }).nullable(),
+    verification: stepView('Verification', {
+      outcome: z.enum(['pass', 'fail']),
+      rules: z.array(ruleOutcome),
+      values: z.array(z.looseObject({})).nullable().describe('what the rules compared; null once erased'),
+    }).nullable(),
+    verdict: stepView('Verdict', {
+      verdict: z.enum(['accept', 'reject']),
+      signal: signalView,
+      ...isReason,
+    }).nullable(),
+    overturn: stepView('Overturn', { signal: signalView, ...isReason }).nullable(),
+    revision: stepView('Revision', isReason).nullable().describe('the newest'),
+    cancellation: stepView('Cancellation', isReason).nullable(),
+  })
+  .meta({ id: 'GatedRecord' })

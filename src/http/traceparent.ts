@@ -1,0 +1,8 @@
+import type { FastifyRequest } from 'fastify'
+import { isTraceparent } from '../proof/fields.ts'
+
+/** An invalid header is ignored, as W3C Trace Context demands. */
+export function traceparentOf(request: FastifyRequest): string | null {
+  const value = request.headers['traceparent']
+  return typeof value === 'string' && isTraceparent(value) ? value : null
+}

@@ -1,0 +1,43 @@
+import type pg from 'pg'
+import type { IdempotencyRow } from '../../db/append-entries.ts'
+import { findReplay } from '../../db/read-steps.ts'
+import { ApiError } from '../../errors.ts'
+import type { Caller } from '../../tenancy/caller.ts'
+
+/** The entry that an earlier request with the same Idempotency-Key wrote. */
+export type FirstOutcome = { readonly replayedSeq: number }
+
+/**
+ * What this very request did before, of one that would be refused now: the state has moved, perhaps by itself, or the time is over.
+ * null: nothing. Throws `idempotency_key_reused`.
+ */
+export async function findFirstOutcome(
+  deps: { readonly readPool: pg.Pool },
+  caller: Caller,
+  idempotency: IdempotencyRow | null,
+): Promise<FirstOutcome | null> {
+  if (idempotency === null) return null
+  const found = await findReplay(deps.readPool, caller.ledgerId, caller.agentId, idempotency)
+  if (found === 'conflict')
+    throw new ApiError(
+      'idempotency_key_reused',
+      'the first request with this Idempotency-Key was another one',
+    )
+  return found && { replayedSeq: found.seq }
+}
+
+/**
+ * Throws `invalid_request` where the time at `path` has passed. Who repeats a request, because he did not hear how the first one
+ * ended, may do so after that time: then this is what the first one did.
+ */
+export async function refusePast(
+  deps: { readonly readPool: pg.Pool; readonly now: () => number },
+  caller: Caller,
+  idempotency: IdempotencyRow | null,
+  time: { readonly ms: number | null; readonly path: string },
+): Promise<FirstOutcome | null> {
+  if (time.ms === null || time.ms > deps.now()) return null
+  const first = await findFirstOutcome(deps, caller, idempotency)
+  if (first) return first
+  throw new ApiError('invalid_request', `${time.path} has passed`, { members: { path: time.path } })
+}

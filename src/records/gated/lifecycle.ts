@@ -1,0 +1,111 @@
+import type { RecordRowRead } from '../../db/read-records.ts'
+import { toUuid } from '../../db/uuid.ts'
+import { ApiError } from '../../errors.ts'
+import { type EntryKind, LIFECYCLE, STEP_PARTIES, type StepKind } from '../../proof/kinds.ts'
+
+/** What decides about a gated record's next step. */
+export type Standing = {
+  readonly state: string
+  readonly version: number
+  readonly gate: 'principal' | 'auto'
+  readonly revisionsLeft: number
+  readonly hasDeadline: boolean
+}
+
+/** The kinds of entries that may come next, in the order of the lifecycle: what `nextEvents` says. */
+export function nextEvents({ state, gate, revisionsLeft, hasDeadline }: Standing): EntryKind[] {
+  const kinds = new Set(LIFECYCLE.filter(({ from }) => from === state).map(({ kind }) => kind))
+  if (revisionsLeft === 0 || gate === 'auto') kinds.delete('revision-requested')
+  if (!hasDeadline) kinds.delete('record-expired')
+  return [...kinds]
+}
+
+/** null: a record that is not gated. */
+export function standingOf(row: RecordRowRead): Standing | null {
+  if (row.gate === null) return null
+  return {
+    state: row.state,
+    version: row.version,
+    gate: row.gate,
+    revisionsLeft: row.max_revisions - row.revisions,
+    hasDeadline: row.deadline !== null,
+  }
+}
+
+export type Wanted = {
+  readonly kind: StepKind
+  /** Whose step it is to be. */
+  readonly partyId: Uint8Array
+  /** The version that the caller says the record has; null: any. */
+  readonly ifVersion: number | null
+}
+
+/**
+ * Throws ApiError `not_entitled`, `version_mismatch`, `state_conflict`, in this order. That the deadline has not passed is for
+ * the database's clock to say.
+ */
+export function refuseStep(row: RecordRowRead, { kind, partyId, ifVersion }: Wanted): void {
+  const { state, version } = row
+  const standing = standingOf(row)
+  if (standing && row.gate !== null) refuseParty(row, kind, toUuid(partyId))
+  if (ifVersion !== null && ifVersion !== version) {
+    throw new ApiError('version_mismatch', `the record has version ${version}, If-Match says ${ifVersion}`, {
+      members: { state, version },
+    })
+  }
+  const next = standing ? nextEvents(standing) : []
+  if (next.includes(kind)) return
+  // What waits for the worker can be judged a moment later.
+  const waits = state === 'SUBMITTED' && (kind === 'verdict-rendered' || kind === 'revision-requested')
+  throw new ApiError('state_conflict', `${kind} can't come next: the record is ${state}`, {
+    members: { state, version, nextEvents: next },
+    ...(waits && { retryable: true, retryAfterMs: 1_000 }),
+  })
+}
+
+/** What the database's clock refused: of the record as it is. */
+export function deadlinePassed(row: RecordRowRead): ApiError {
+  const { state, version } = row
+  const standing = standingOf(row)
+  const next = standing ? nextEvents(standing) : []
+  const late: readonly EntryKind[] = ['record-activated', 'completion-submitted']
+  const when = row.deadline?.toISOString()
+  return new ApiError('deadline_passed', `nothing was written: the deadline of the record was ${when}`, {
+    members: { state, version, nextEvents: next.filter((kind) => !late.includes(kind)) },
+  })
+}
+
+/** What was refused, though the record as it is by now allows it: others took their steps in between. */
+export function overtaken(row: RecordRowRead): ApiError {
+  const { state, version } = row
+  const standing = standingOf(row)
+  return new ApiError('state_conflict', 'other requests changed the record at the same time', {
+    retryable: true,
+    members: { state, version, nextEvents: standing ? nextEvents(standing) : [] },
+  })
+}
+
+/** What `role` of a problem document may be: whose step it is. */
+export const STEP_ROLES = ['principal', 'performer', 'worker', 'other than the performer'] as const
+
+const WHOSE = {
+  principal: 'the principal',
+  performer: 'the performer',
+  worker: 'the rules to take, because the gate is auto',
+  'other than the performer': 'anybody but the performer',
+} as const satisfies Record<(typeof STEP_ROLES)[number], string>
+
+type GatedRow = Extract<RecordRowRead, { gate: 'principal' | 'auto' }>
+
+function refuseParty(row: GatedRow, kind: StepKind, party: string): void {
+  const role = kind === 'verdict-rendered' && row.gate === 'auto' ? 'worker' : STEP_PARTIES[kind]
+  const isEntitled =
+    (role === 'principal' && party === row.principal_id) ||
+    (role === 'performer' && party === row.performer_id) ||
+    (kind === 'record-activated' && row.performer_id === null && party !== row.principal_id) ||
+    (role === 'other than the performer' && party !== row.performer_id)
+  if (isEntitled) return
+  throw new ApiError('not_entitled', `${kind} is for ${WHOSE[role]}`, {
+    members: { role },
+  })
+}

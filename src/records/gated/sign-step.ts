@@ -1,0 +1,96 @@
+import type { DocumentName, EntryRow, GatedRow, IdempotencyRow, RecordRow } from '../../db/append-entries.ts'
+import { fromHex } from '../../proof/bytes.ts'
+import type { Signer } from '../../proof/crypto.ts'
+import type { RecordState, StepKind } from '../../proof/kinds.ts'
+import { buildStatement, type Subject } from '../../proof/statement.ts'
+import { signEntry } from '../../signing/sign-entry.ts'
+import type { Author } from '../../tenancy/administration.ts'
+import { requireRecent } from '../../tenancy/caller.ts'
+import type { SaltedDocument } from '../documents.ts'
+import type { OnBehalfOf } from '../on-behalf-of.ts'
+import { toHex } from '../text-of-bytes.ts'
+
+/** The document that a step digests, and what its subject is called. */
+export type NamedDocument = SaltedDocument & {
+  readonly name: DocumentName
+  readonly subject: string
+  /** The completion; of a reason, the record. */
+  readonly subjectId: Uint8Array
+}
+
+/** What an event of a gated record says. */
+export type GatedEvent = {
+  readonly kind: StepKind | 'record-created'
+  readonly record: string
+  readonly recordId: Uint8Array
+  /** Of the payload, lower-case hex. */
+  readonly digest: string
+  readonly version: number
+  readonly from: RecordState | null
+  readonly to: RecordState
+  /** The leaf of the record's last entry, lower-case hex; null: there is none yet. */
+  readonly previous: string | null
+  readonly recordedAtMs: number
+  readonly onBehalfOf: OnBehalfOf | null
+  /** Subjects between the record and the document: a completion that an earlier entry digests. */
+  readonly subjects: readonly Subject[]
+  readonly document: NamedDocument | null
+  /** Beyond what every event of a record says. */
+  readonly predicate: object
+  readonly idempotency: IdempotencyRow | null
+  readonly created?: { readonly gated: GatedRow; readonly record: RecordRow }
+}
+
+export type SignedEvent = { readonly entry: EntryRow; readonly predicate: object }
+
+/** The signed entry of one event, as append_entries takes it. */
+export function signEvent(signer: Signer, author: Author, event: GatedEvent): SignedEvent {
+  const { kind, record, document, previous, recordedAtMs, onBehalfOf } = event
+  if ('keyId' in author) requireRecent(author, recordedAtMs)
+  const subjects = [
+    { name: record, sha256: event.digest },
+    ...event.subjects,
+    ...(document ? [{ name: document.subject, sha256: toHex(document.digest) }] : []),
+  ]
+  const predicate = {
+    ledger: author.ledger,
+    actor: author.agent,
+    ...('key' in author && { key: author.key }),
+    ...(onBehalfOf && { onBehalfOf: onBehalfOf.agent }),
+    recordedAt: new Date(recordedAtMs).toISOString(),
+    record,
+    version: event.version,
+    ...(previous !== null && { previous, from: event.from }),
+    to: event.to,
+    ...event.predicate,
+  }
+  const statement = buildStatement(kind, subjects, predicate)
+  const entry: EntryRow = {
+    ledgerId: author.ledgerId,
+    kind,
+    subjectId: event.recordId,
+    version: event.version,
+    toState: event.to,
+    previousLeaf: previous === null ? null : fromHex(previous),
+    actorId: 'agentId' in author ? author.agentId : null,
+    partyId: onBehalfOf?.agentId ?? ('agentId' in author ? author.agentId : undefined),
+    keyId: 'keyId' in author ? author.keyId : null,
+    kid: signer.kid,
+    recordedAtMs,
+    ...signEntry(signer, { issuer: author.issuer, subject: record, recordedAtMs }, statement),
+    idempotency: event.idempotency,
+    detail: null,
+    records: event.created ? [event.created.record] : [],
+    gated: event.created?.gated,
+    document: document
+      ? {
+          name: document.name,
+          subjectId: document.subjectId,
+          digest: document.digest,
+          salt: document.salt,
+          content: document.canonical,
+        }
+      : undefined,
+  }
+  return { entry, predicate }
+}

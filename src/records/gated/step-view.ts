@@ -1,0 +1,118 @@
+import type { StepRow } from '../../db/read-steps.ts'
+import { parseEnvelope } from '../../proof/cose.ts'
+import { ProofError } from '../../proof/error.ts'
+import type { JsonObject } from '../../proof/json-text.ts'
+import type { StepKind } from '../../proof/kinds.ts'
+import { parseStatement } from '../../proof/statement.ts'
+import { quote } from '../render.ts'
+import { toBase64Url, toHex } from '../text-of-bytes.ts'
+
+/** One step of a gated record, from its signed statement and the document beside it. */
+export type Step = {
+  readonly kind: StepKind
+  readonly version: number
+  readonly seq: number
+  readonly recordedAt: string
+  /** Of its statement. */
+  readonly predicate: JsonObject
+  readonly document: StepDocument | null
+}
+
+export type StepDocument = {
+  readonly digest: Uint8Array
+  /** Null once erased, by the entry at `erasedBy`. `content`: canonical JSON. */
+  readonly salt: Uint8Array | null
+  readonly content: string | null
+  readonly erasedBy: number | null
+}
+
+/** The newest step of each kind, by kind. */
+export type Steps = { readonly [Kind in StepKind]?: Step }
+
+/**
+ * One whose envelope holds no statement of its kind is left out: nobody signed that, verify names it, and lists must not fail
+ * because somebody with the API's login wrote it.
+ */
+export function readSteps(rows: readonly StepRow[]): Steps {
+  return Object.fromEntries(
+    rows.flatMap((row) => {
+      const predicate = findPredicate(row)
+      return predicate ? [[row.kind, readStep(row, predicate)]] : []
+    }),
+  )
+}
+
+function findPredicate(row: StepRow): JsonObject | null {
+  try {
+    const { kind, predicate } = parseStatement(parseEnvelope(row.envelope).payload)
+    return kind === row.kind ? predicate : null
+  } catch (error) {
+    if (error instanceof ProofError) return null
+    throw error
+  }
+}
+
+function readStep(row: StepRow, predicate: JsonObject): Step {
+  return {
+    kind: row.kind as StepKind,
+    version: row.version,
+    seq: Number(row.seq),
+    recordedAt: row.recorded_at.toISOString(),
+    predicate,
+    document: row.digest && {
+      digest: row.digest,
+      salt: row.salt,
+      content: row.content?.toString('utf8') ?? null,
+      erasedBy: row.erased_seq === null ? null : Number(row.erased_seq),
+    },
+  }
+}
+
+/** The terms of a gated record, and who has taken them on; ids as TypeIDs. */
+export type Terms = {
+  readonly principal: string
+  readonly performer: string | null
+  readonly gate: 'principal' | 'auto'
+  readonly deadline: string | null
+  readonly maxRevisions: number
+  readonly revisions: number
+  /** Canonical JSON. */
+  readonly tolerances: string | null
+}
+
+/** The member `gated` of a record: JSON. Of what was done again after a revision the newest is shown. */
+export function renderGated(terms: Terms, steps: Steps): string {
+  const completion = steps['completion-submitted']
+  const verification = newerThan(completion, steps['completion-verified'])
+  return (
+    `{"principal":"${terms.principal}","performer":${quote(terms.performer)},"gate":"${terms.gate}",` +
+    `"deadline":${quote(terms.deadline)},"maxRevisions":${terms.maxRevisions},"revisions":${terms.revisions},` +
+    `"tolerances":${terms.tolerances ?? 'null'},` +
+    `"completion":${renderStep(completion, 'evidence', ({ completion: id }) => ({ id }))},` +
+    `"verification":${renderStep(verification, 'values', ({ outcome, rules }) => ({ outcome, rules }))},` +
+    `"verdict":${renderStep(steps['verdict-rendered'], 'reason', ({ verdict, signal }) => ({ verdict, signal }))},` +
+    `"overturn":${renderStep(steps['verdict-overturned'], 'reason', ({ signal }) => ({ signal }))},` +
+    `"revision":${renderStep(steps['revision-requested'], 'reason', () => ({}))},` +
+    `"cancellation":${renderStep(steps['record-cancelled'], 'reason', () => ({}))}}`
+  )
+}
+
+function newerThan(completion: Step | undefined, verification: Step | undefined): Step | undefined {
+  return completion && verification && verification.version > completion.version ? verification : undefined
+}
+
+function renderStep(
+  step: Step | undefined,
+  document: 'evidence' | 'values' | 'reason',
+  said: (predicate: JsonObject) => object,
+): string {
+  if (!step) return 'null'
+  const { predicate, recordedAt, seq } = step
+  const by = predicate['onBehalfOf'] ?? predicate['actor']
+  const members = JSON.stringify({ ...said(predicate), by, recordedAt, seq }).slice(0, -1)
+  const { content = null, salt = null, digest = null, erasedBy = null } = step.document ?? {}
+  return (
+    `${members},"${document}":${content ?? 'null'},"salt":${quote(salt && toBase64Url(salt))},` +
+    `"digest":${quote(digest && toHex(digest))},"erasedBy":${erasedBy ?? 'null'}}`
+  )
+}

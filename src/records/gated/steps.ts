@@ -1,0 +1,165 @@
+import type { Entropy } from '../../entropy.ts'
+import { formatId } from '../../proof/ids.ts'
+import type { StepKind } from '../../proof/kinds.ts'
+import type { ParsedStatement, Subject } from '../../proof/statement.ts'
+import type { Caller } from '../../tenancy/caller.ts'
+import { parseTime, saltDocument } from '../documents.ts'
+import { toHex } from '../text-of-bytes.ts'
+import { getType, type TypeDeps, verifyEvidence } from '../typed-payload.ts'
+import { type FirstOutcome, refusePast } from './first-outcome.ts'
+import type { NamedDocument } from './sign-step.ts'
+import { acceptSignal, overturnSignal, rejectSignal } from './signal.ts'
+import { getForStep, type StepDeps, type StepRequest, type StepResult, takeStep } from './take-step.ts'
+
+/* What the routes of a gated record do: one function a step. */
+
+export type StepsDeps = StepDeps & TypeDeps & { readonly entropy: Entropy }
+
+/** What all of them take. `reason`: free text. */
+export type About = Omit<StepRequest, 'kind' | 'draft' | 'occurredAt'> & {
+  readonly occurredAt?: string | undefined
+}
+
+export function activate(deps: StepsDeps, caller: Caller, about: About): Promise<StepResult> {
+  return step(deps, caller, about, 'record-activated', () => ({ to: 'ACTIVE' }))
+}
+
+/** Throws `evidence_invalid` where the evidence is not as the record's type wants it. */
+export async function complete(
+  deps: StepsDeps,
+  caller: Caller,
+  about: About & { readonly evidence: unknown; readonly salt?: string | undefined },
+): Promise<StepResult> {
+  const current = await getForStep(deps, caller, about)
+  const salted = saltDocument(deps.entropy, about.evidence, about.salt)
+  if (current.row.gate !== null) {
+    const type = await getType(deps, caller, current.row.type)
+    await verifyEvidence(deps, caller, type, { value: about.evidence, canonical: salted.canonical })
+  }
+  const subjectId = deps.entropy.uuidv7(deps.now())
+  const completion = formatId('cmp', subjectId)
+  const document: NamedDocument = { ...salted, name: 'evidence', subject: completion, subjectId }
+  const draft = () => ({ to: 'SUBMITTED', document, predicate: { completion } }) as const
+  return takeStep(deps, caller, requestOf(about, 'completion-submitted', draft), current)
+}
+
+export async function renderVerdict(
+  deps: StepsDeps,
+  caller: Caller,
+  about: About & {
+    readonly verdict: 'accept' | 'reject'
+    readonly reason?: string | undefined
+    readonly validUntil?: string | undefined
+  },
+): Promise<StepResult> {
+  const validUntil = parseValidUntil(about.validUntil)
+  const first = await refuseLate(deps, caller, about, validUntil)
+  if (first) return first
+  return step(deps, caller, about, 'verdict-rendered', (_current, judged) => {
+    const { predicate: said } = judged!
+    const completion = completionOf(judged!)
+    const { verdict } = about
+    return {
+      to: verdict === 'accept' ? 'ACCEPTED' : 'REJECTED',
+      subjects: [completion],
+      document: reasonOf(deps, about),
+      predicate: {
+        completion: completion.name,
+        verdict,
+        by: 'principal',
+        signal: verdict === 'accept' ? acceptSignal(said, validUntil) : rejectSignal(said, validUntil),
+      },
+    }
+  })
+}
+
+export function requestRevision(
+  deps: StepsDeps,
+  caller: Caller,
+  about: About & { readonly reason: string },
+): Promise<StepResult> {
+  return step(deps, caller, about, 'revision-requested', (_current, judged) => ({
+    to: 'ACTIVE',
+    document: reasonOf(deps, about),
+    predicate: { completion: completionOf(judged!).name },
+  }))
+}
+
+export function cancel(
+  deps: StepsDeps,
+  caller: Caller,
+  about: About & { readonly reason: string },
+): Promise<StepResult> {
+  return step(deps, caller, about, 'record-cancelled', () => ({
+    to: 'CANCELLED',
+    document: reasonOf(deps, about),
+  }))
+}
+
+export async function overturn(
+  deps: StepsDeps,
+  caller: Caller,
+  about: About & { readonly reason: string; readonly validUntil?: string | undefined },
+): Promise<StepResult> {
+  const validUntil = parseValidUntil(about.validUntil)
+  const first = await refuseLate(deps, caller, about, validUntil)
+  if (first) return first
+  return step(deps, caller, about, 'verdict-overturned', ({ row }, judged) => {
+    const completion = completionOf(judged!)
+    return {
+      to: 'ACCEPTED',
+      subjects: [completion],
+      document: reasonOf(deps, about),
+      predicate: {
+        completion: completion.name,
+        signal: overturnSignal(judged!.predicate, validUntil),
+        supersedes: toHex(row.leaf),
+      },
+    }
+  })
+}
+
+async function step(
+  deps: StepsDeps,
+  caller: Caller,
+  about: About,
+  kind: StepKind,
+  draft: StepRequest['draft'],
+): Promise<StepResult> {
+  return takeStep(deps, caller, requestOf(about, kind, draft), await getForStep(deps, caller, about))
+}
+
+function requestOf(about: About, kind: StepKind, draft: StepRequest['draft']): StepRequest {
+  const { occurredAt } = about
+  const at = occurredAt === undefined ? null : new Date(parseTime(occurredAt, '/occurredAt')).toISOString()
+  return { ...about, kind, draft, occurredAt: at }
+}
+
+/** The completion that is judged: the second subject of its verification, and of its verdict. */
+function completionOf(judged: ParsedStatement): Subject {
+  return judged.subjects[1]!
+}
+
+function reasonOf(
+  deps: StepsDeps,
+  { recordId, reason }: { readonly recordId: Uint8Array; readonly reason?: string | undefined },
+): NamedDocument | null {
+  if (reason === undefined) return null
+  const subject = `${formatId('rec', recordId)}/reason`
+  return { ...saltDocument(deps.entropy, reason, undefined), name: 'reason', subject, subjectId: recordId }
+}
+
+function parseValidUntil(validUntil: string | undefined): string | null {
+  return validUntil === undefined ? null : new Date(parseTime(validUntil, '/validUntil')).toISOString()
+}
+
+/** A signal that nobody could act upon any more. */
+function refuseLate(
+  deps: StepsDeps,
+  caller: Caller,
+  { idempotency }: About,
+  validUntil: string | null,
+): Promise<FirstOutcome | null> {
+  const ms = validUntil === null ? null : Date.parse(validUntil)
+  return refusePast(deps, caller, idempotency, { ms, path: '/validUntil' })
+}

@@ -1,0 +1,240 @@
+import type pg from 'pg'
+import { type AppendDeps, appendOne } from '../../append/append-one.ts'
+import type { IdempotencyRow } from '../../db/append-entries.ts'
+import type { Lookups } from '../../db/lookups.ts'
+import type { RecordRowRead } from '../../db/read-records.ts'
+import { EVERY_VERSION, type StepRow } from '../../db/read-steps.ts'
+import { toUuid } from '../../db/uuid.ts'
+import { ApiError } from '../../errors.ts'
+import type { Signer } from '../../proof/crypto.ts'
+import { ProofError } from '../../proof/error.ts'
+import { formatId } from '../../proof/ids.ts'
+import type { JsonObject } from '../../proof/json-text.ts'
+import type { RecordState, StepKind } from '../../proof/kinds.ts'
+import type { ParsedStatement, Subject } from '../../proof/statement.ts'
+import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
+import type { Caller } from '../../tenancy/caller.ts'
+import type { OnBehalfOf } from '../on-behalf-of.ts'
+import { renderRow } from '../read.ts'
+import { toHex } from '../text-of-bytes.ts'
+import { findFirstOutcome } from './first-outcome.ts'
+import { deadlinePassed, overtaken, refuseStep } from './lifecycle.ts'
+import { type NamedDocument, signEvent } from './sign-step.ts'
+import { readSteps, type Steps } from './step-view.ts'
+import { verifyJudged } from './verify-judged.ts'
+import { integrityFault } from './verify-standing.ts'
+
+export type StepDeps = AppendDeps & {
+  readonly readPool: pg.Pool
+  readonly lookups: Lookups
+  readonly envelopeKeys: EnvelopeKeys
+  readonly now: () => number
+}
+
+/** A gated record as a step finds it. */
+export type Current = {
+  readonly row: RecordRowRead
+  readonly record: string
+  readonly stepRows: readonly StepRow[]
+  readonly steps: Steps
+}
+
+/** What a step adds to what every step says. */
+export type Draft = {
+  readonly to: RecordState
+  /** Of an earlier entry: a completion. */
+  readonly subjects?: readonly Subject[]
+  readonly document?: NamedDocument | null
+  readonly predicate?: object
+}
+
+export type StepRequest = {
+  readonly kind: StepKind
+  readonly recordId: Uint8Array
+  readonly onBehalfOf: OnBehalfOf | null
+  /** The version that the record must have; null: any. */
+  readonly ifVersion: number | null
+  readonly occurredAt: string | null
+  readonly traceparent: string | null
+  readonly idempotency: IdempotencyRow | null
+  /** Made anew where the record has moved meanwhile. `judged`: what is judged, as it was signed; null of other steps. */
+  readonly draft: (current: Current, judged: ParsedStatement | null) => Draft
+}
+
+/** The record as JSON, or the seq of what an earlier request with the same key wrote. */
+export type StepResult =
+  | { readonly record: string; readonly version: number }
+  | { readonly replayedSeq: number }
+
+/** The record, for a caller who is about to take a step. Throws `not_found`: also where it is none of the caller's business. */
+export async function getForStep(
+  deps: StepDeps,
+  caller: Caller,
+  { recordId, onBehalfOf }: Pick<StepRequest, 'recordId' | 'onBehalfOf'>,
+): Promise<Current> {
+  const record = formatId('rec', recordId)
+  const row = await deps.lookups.findRecord(caller.ledgerId, recordId)
+  if (row === null || !maySee(row, caller, onBehalfOf))
+    throw new ApiError('not_found', `the ledger has no record ${record}`)
+  // The first steps come before there is anything to bind to but the last leaf.
+  const every = { record_id: row.record_id, version: EVERY_VERSION }
+  const stepRows = row.version < 3 ? [] : await deps.lookups.listSteps(caller.ledgerId, every)
+  const steps = readSteps(stepRows)
+  if (Object.keys(steps).length === stepRows.length) return { row, record, stepRows, steps }
+  return integrityFault(new ProofError('statement_structure', `a step of ${record} can't be read`))
+}
+
+/** Who may read records sees all; others those that they are parties of, or may become a party of. */
+function maySee(row: RecordRowRead, caller: Caller, onBehalfOf: OnBehalfOf | null): boolean {
+  if (caller.scopes.has('records:read') || caller.scopes.has('verdicts:overturn')) return true
+  const parties = [row.actor_id, row.on_behalf_of, row.performer_id]
+  const isOpen = row.gate !== null && row.performer_id === null
+  return (
+    isOpen ||
+    parties.includes(toUuid(caller.agentId)) ||
+    parties.includes(toUuid(partyOf(caller, onBehalfOf)))
+  )
+}
+
+export function partyOf(caller: Caller, onBehalfOf: OnBehalfOf | null): Uint8Array {
+  return onBehalfOf?.agentId ?? caller.agentId
+}
+
+/**
+ * Takes one step of a gated record, and returns when it is committed. A step that came second (another one was appended since
+ * `first` was read) is decided, built and signed anew; what the state then refuses is refused with that state.
+ */
+export async function takeStep(
+  deps: StepDeps,
+  caller: Caller,
+  request: StepRequest,
+  first: Current,
+): Promise<StepResult> {
+  let current: Current | null = first
+  const build = async (signer: Signer) => {
+    current ??= await getForStep(deps, caller, request)
+    const built = await buildStep(deps, signer, caller, request, current)
+    current = null
+    return built
+  }
+  try {
+    const written = await appendOne(deps, caller, build)
+    if (written.replayed) return { replayedSeq: written.seq }
+    const { render, version } = written.built
+    return { record: render(written.seq, written.chain), version }
+  } catch (error) {
+    return await explainRefusal(deps, caller, request, error)
+  }
+}
+
+const REFUSED: ReadonlySet<string> = new Set([
+  'not_entitled',
+  'version_mismatch',
+  'state_conflict',
+  'deadline_passed',
+])
+
+/** Why the ledger refused: by the record as it is now. With an Idempotency-Key the step may be this very request's. */
+async function explainRefusal(
+  deps: StepDeps,
+  caller: Caller,
+  request: StepRequest,
+  error: unknown,
+): Promise<StepResult> {
+  if (!(error instanceof ApiError && REFUSED.has(error.code))) throw error
+  const first = await findFirstOutcome(deps, caller, request.idempotency)
+  if (first) return first
+  const { row } = await getForStep(deps, caller, request)
+  refuseStep(row, wantedOf(caller, request))
+  if (error.code === 'deadline_passed') throw deadlinePassed(row)
+  // What was found before anything was sent says in which state.
+  throw error.code === 'state_conflict' && !('state' in error.members) ? overtaken(row) : error
+}
+
+function wantedOf(caller: Caller, { kind, onBehalfOf, ifVersion }: StepRequest) {
+  return { kind, partyId: partyOf(caller, onBehalfOf), ifVersion }
+}
+
+const JUDGED: ReadonlySet<StepKind> = new Set([
+  'verdict-rendered',
+  'verdict-overturned',
+  'revision-requested',
+])
+
+/** A step that came between the two reads is no fault: the record has just moved. */
+async function verifyUnmoved(
+  deps: StepDeps,
+  caller: Caller,
+  request: StepRequest,
+  current: Current,
+): Promise<ParsedStatement> {
+  try {
+    return await verifyJudged(deps, caller, current)
+  } catch (error) {
+    const { row } = await getForStep(deps, caller, request)
+    if (row.version !== current.row.version) throw overtaken(row)
+    return integrityFault(error)
+  }
+}
+
+async function buildStep(
+  deps: StepDeps,
+  signer: Signer,
+  caller: Caller,
+  request: StepRequest,
+  current: Current,
+) {
+  const { row, record, steps } = current
+  const { kind, onBehalfOf, occurredAt, traceparent, idempotency, recordId } = request
+  refuseStep(row, wantedOf(caller, request))
+  // Money moves on a verdict, so what is judged must have been verified.
+  const judged = JUDGED.has(kind) ? await verifyUnmoved(deps, caller, request, current) : null
+  const draft = request.draft(current, judged)
+  const version = row.version + 1
+  const recordedAtMs = deps.now()
+  const { entry, predicate } = signEvent(signer, caller, {
+    kind,
+    record,
+    recordId,
+    digest: toHex(row.digest),
+    version,
+    from: row.state as RecordState,
+    to: draft.to,
+    previous: toHex(row.leaf),
+    recordedAtMs,
+    onBehalfOf,
+    subjects: draft.subjects ?? [],
+    document: draft.document ?? null,
+    predicate: {
+      ...(occurredAt !== null && { occurredAt }),
+      ...(traceparent !== null && { traceparent }),
+      ...draft.predicate,
+    },
+    idempotency,
+  })
+  const render = (seq: number, chain: string): string => {
+    const step = {
+      kind,
+      version,
+      seq,
+      recordedAt: new Date(recordedAtMs).toISOString(),
+      predicate: predicate as JsonObject,
+      document: draft.document
+        ? { ...draft.document, content: draft.document.canonical, erasedBy: null }
+        : null,
+    }
+    const moved = {
+      ...row,
+      state: draft.to,
+      version,
+      performer_id: kind === 'record-activated' ? toUuid(partyOf(caller, onBehalfOf)) : row.performer_id,
+      revisions: (row.revisions ?? 0) + (kind === 'revision-requested' ? 1 : 0),
+      seq: `${seq}`,
+      kind,
+      leaf: Buffer.from(entry.leaf),
+      chain: Buffer.from(chain, 'hex'),
+    } as RecordRowRead
+    return renderRow(caller.ledgerId, moved, { ...steps, [kind]: step })
+  }
+  return { entry, render, version }
+}

@@ -1,0 +1,97 @@
+import type { Lookups } from '../../db/lookups.ts'
+import type { RecordRowRead } from '../../db/read-records.ts'
+import type { StepRow } from '../../db/read-steps.ts'
+import { fromUuid } from '../../db/uuid.ts'
+import { parseEnvelope } from '../../proof/cose.ts'
+import { ProofError } from '../../proof/error.ts'
+import { formatId } from '../../proof/ids.ts'
+import type { ParsedStatement } from '../../proof/statement.ts'
+import { type SignedLine, verifySignedEntry } from '../../proof/verify-entry.ts'
+import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
+import { nativeProviders } from '../../signing/native.ts'
+import { toHex } from '../text-of-bytes.ts'
+import type { Steps } from './step-view.ts'
+import { verifyStanding } from './verify-standing.ts'
+
+/** What is about to be judged, as the database has it. */
+type Judged = {
+  readonly record: string
+  readonly row: RecordRowRead
+  readonly stepRows: readonly StepRow[]
+  readonly steps: Steps
+}
+
+/**
+ * Throws ProofError unless the record stands where its columns say, with the documents, parties and terms that were signed; returns
+ * its newest entry. Whoever owns the database could otherwise have a verdict signed about another payload or other evidence,
+ * make an agent of his the principal, or free a performer to overturn his own rejection.
+ */
+export async function verifyJudged(
+  { envelopeKeys, lookups }: { readonly envelopeKeys: EnvelopeKeys; readonly lookups: Lookups },
+  { ledger, ledgerId }: { readonly ledger: string; readonly ledgerId: Uint8Array },
+  { record, row, stepRows, steps }: Judged,
+): Promise<ParsedStatement> {
+  const { state, version, digest } = row
+  const [newest, created] = await Promise.all([
+    verifyStanding(envelopeKeys, { ledger, record, state, version }, stepRows),
+    lookups.findCreation(ledgerId, row),
+  ])
+  const evidence = steps['completion-submitted']?.document
+  const signed = newest.subjects.slice(0, 2).map(({ sha256 }) => sha256)
+  const found = [digest, evidence?.digest].map((stored) => stored && toHex(stored))
+  if (signed.join() !== found.join()) throw contradiction(record, signed, found)
+  if (!created) throw new ProofError('columns_contradict_entries', `nothing has created ${record}`)
+  await verifyParties(envelopeKeys, { ledger, record, row }, created, stepRows)
+  return newest
+}
+
+async function verifyParties(
+  keys: EnvelopeKeys,
+  record: Named & { readonly row: RecordRowRead },
+  line: SignedLine,
+  steps: readonly StepRow[],
+): Promise<void> {
+  const { row } = record
+  const created = await verifyOf(keys, record, line, 'record-created')
+  const { gate, maxRevisions, performer = await activatorOf(keys, record, steps) } = created.predicate
+  const signed = [partyOf(created), performer, gate, maxRevisions]
+  const found = [agentOf(row.principal_id), agentOf(row.performer_id), row.gate, row.max_revisions]
+  if (signed.join() !== found.join()) throw contradiction(record.record, signed, found)
+}
+
+type Named = { readonly ledger: string; readonly record: string }
+
+/** Where none was named, who took the work on performs it. */
+async function activatorOf(keys: EnvelopeKeys, record: Named, steps: readonly StepRow[]): Promise<string> {
+  const step = steps.find(({ kind }) => kind === 'record-activated')
+  if (!step) throw new ProofError('columns_contradict_entries', `nobody has activated ${record.record}`)
+  const line = { ...step, recordedAt: step.recorded_at.toISOString(), leaf: toHex(step.leaf) }
+  return partyOf(await verifyOf(keys, record, line, 'record-activated'))
+}
+
+async function verifyOf(
+  keys: EnvelopeKeys,
+  { ledger, record }: Named,
+  line: SignedLine,
+  kind: ParsedStatement['kind'],
+): Promise<ParsedStatement> {
+  const findKey = await keys.finderFor([toHex(parseEnvelope(line.envelope).kid)])
+  const { statement } = verifySignedEntry(line, findKey, nativeProviders)
+  const signed = [statement.kind, statement.ledger, statement.subjects[0].name].join(' ')
+  const expected = [kind, ledger, record].join(' ')
+  if (signed === expected) return statement
+  throw new ProofError('columns_contradict_entries', `signed is ${signed}, not ${expected}`)
+}
+
+function partyOf({ onBehalfOf, actor }: ParsedStatement): string {
+  return onBehalfOf ?? actor
+}
+
+function agentOf(id: string | null): string | null {
+  return id && formatId('agt', fromUuid(id))
+}
+
+function contradiction(record: string, signed: readonly unknown[], found: readonly unknown[]): ProofError {
+  const detail = `${record}: signed is ${signed.join(' ')}, not ${found.join(' ')}`
+  return new ProofError('columns_contradict_entries', detail)
+}

@@ -1,0 +1,57 @@
+import type { StepRow } from '../../db/read-steps.ts'
+import { ApiError } from '../../errors.ts'
+import { parseEnvelope } from '../../proof/cose.ts'
+import { ProofError } from '../../proof/error.ts'
+import type { ParsedStatement } from '../../proof/statement.ts'
+import { verifySignedEntry } from '../../proof/verify-entry.ts'
+import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
+import { nativeProviders } from '../../signing/native.ts'
+import { toHex } from '../text-of-bytes.ts'
+
+/** What the columns say of a gated record. Ids as TypeIDs. */
+export type ClaimedStanding = {
+  readonly ledger: string
+  readonly record: string
+  readonly state: string
+  readonly version: number
+}
+
+/**
+ * Throws ProofError unless the newest step was signed for this ledger, this record, this version and this state, and follows the
+ * step before it, and the record has as many steps as its version says. Columns can be written by whoever owns the database: an
+ * old verification that is inserted again is signed, but for an old version, or there is one step too many.
+ *
+ * `steps`: the newest of each kind, of a record that was not created just now. Returns what the newest of all says.
+ */
+export async function verifyStanding(
+  keys: EnvelopeKeys,
+  claimed: ClaimedStanding,
+  steps: readonly StepRow[],
+): Promise<ParsedStatement> {
+  const { version, record } = claimed
+  const last = steps.find((step) => step.version === version)
+  const before = steps.find((step) => step.version === version - 1)
+  if (!last || Number(last.steps) !== version - 1)
+    throw new ProofError(
+      'version_mismatch',
+      `${record} has ${last?.steps ?? 0} steps, but version ${version}`,
+    )
+  const findKey = await keys.finderFor([toHex(parseEnvelope(last.envelope).kid)])
+  const line = { ...last, recordedAt: last.recorded_at.toISOString(), leaf: toHex(last.leaf) }
+  const { statement } = verifySignedEntry(line, findKey, nativeProviders)
+  const { predicate, subjects, ledger } = statement
+  const signed = [ledger, subjects[0].name, predicate['version'], predicate['to']].join(' ')
+  const found = [claimed.ledger, record, version, claimed.state].join(' ')
+  if (signed !== found) throw new ProofError('transition_refused', `signed is ${signed}, not ${found}`)
+  if (before && predicate['previous'] !== toHex(before.leaf))
+    throw new ProofError('previous_mismatch', `the step before ${version} is not the one that was signed`)
+  return statement
+}
+
+/** What a client is told where the database contradicts what was signed. The rest is for the log. */
+export function integrityFault(error: unknown): never {
+  if (!(error instanceof ProofError)) throw error
+  throw new ApiError('integrity_fault', 'the stored record is not what was signed: nothing was written', {
+    cause: error,
+  })
+}

@@ -1,0 +1,21 @@
+import type { FindKey } from '../proof/verify-entry.ts'
+
+/** The deployment's public envelope keys, read when one is asked for that is not known yet: after a rotation. */
+export class EnvelopeKeys {
+  readonly #load: () => Promise<FindKey>
+  #findKey: FindKey = () => null
+
+  constructor(load: () => Promise<FindKey>) {
+    this.#load = load
+  }
+
+  /** Knows all of `kids` (lower-case hex) that the deployment has. */
+  async finderFor(kids: Iterable<string>): Promise<FindKey> {
+    for (const kid of kids) {
+      if (this.#findKey(kid)) continue
+      this.#findKey = await this.#load()
+      break
+    }
+    return this.#findKey
+  }
+}

@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto'
+import type pg from 'pg'
+import type { PgBoss } from 'pg-boss'
+import { asJobsDatabase } from '../db/job-queues.ts'
+import { withTransaction } from '../db/transaction.ts'
+import {
+  hasWaitingCompletions,
+  holdCompletions,
+  lockWaitingCompletions,
+  releaseLostCompletions,
+  setVerificationJobs,
+} from '../db/verification-work.ts'
+import type { Payload } from '../jobs/queues.ts'
+import { COMPLETION_JOB_MS_MAX, COMPLETIONS_PER_ROUND, COMPLETIONS_PER_SWEEP } from '../limits.ts'
+import { formatId } from '../proof/ids.ts'
+
+export type EnqueueCompletionsDeps = {
+  readonly pool: pg.Pool
+  readonly boss: PgBoss
+  /** Wakes those of this process who verify; the others look each second. */
+  readonly wakeVerification: () => void
+  readonly log: { warn(details: object, message: string): void }
+}
+
+/**
+ * One round: a job for every completion that has none, in the transaction that says so; returns whether there may be more.
+ *
+ * There is no cursor. What waits stands in an index that holds nothing else, so that a round with nothing to do costs one look
+ * at it, and nothing is ever passed over (docs/decisions/0009-completions-are-found-in-an-index.md).
+ */
+export async function enqueueCompletions(deps: EnqueueCompletionsDeps): Promise<boolean> {
+  if (!(await hasWaitingCompletions(deps.pool))) return false
+  const client = await deps.pool.connect()
+  let broken = true
+  try {
+    const taken = await withTransaction(client, () => takeWaiting(deps.boss, client))
+    broken = false
+    if (taken > 0) deps.wakeVerification()
+    return taken === COMPLETIONS_PER_ROUND
+  } finally {
+    client.release(broken)
+  }
+}
+
+async function takeWaiting(boss: PgBoss, client: pg.PoolClient): Promise<number> {
+  const waiting = await lockWaitingCompletions(client, COMPLETIONS_PER_ROUND)
+  const held = waiting.filter(({ closed }) => closed)
+  const jobs = waiting.filter(({ closed }) => !closed).map((name) => ({ ...name, jobId: randomUUID() }))
+  if (held.length > 0) await holdCompletions(client, held)
+  if (jobs.length > 0) {
+    await boss.insert(
+      'verify-completion',
+      jobs.map(({ ledgerId, recordId, jobId }) => ({
+        id: jobId,
+        data: {
+          ledger: formatId('led', ledgerId),
+          record: formatId('rec', recordId),
+        } satisfies Payload<'verify-completion'>,
+      })),
+      { db: asJobsDatabase(client) },
+    )
+    await setVerificationJobs(client, jobs)
+  }
+  return waiting.length
+}
+
+/** One round: completions whose job is lost get another one in the next round of `enqueueCompletions`. */
+export async function releaseCompletions(deps: EnqueueCompletionsDeps): Promise<boolean> {
+  const released = await releaseLostCompletions(deps.pool, {
+    jobMsMax: COMPLETION_JOB_MS_MAX,
+    limit: COMPLETIONS_PER_SWEEP,
+  })
+  if (released > 0)
+    deps.log.warn(
+      { completions: released },
+      'completions are enqueued again: their worker is gone, or their ledger was opened',
+    )
+  return released === COMPLETIONS_PER_SWEEP
+}

@@ -1,0 +1,42 @@
+import { COMPLETION_TYPE_WAIT_MS_MAX } from '../limits.ts'
+import { ProofError } from '../proof/error.ts'
+import type { RecordType } from '../types/built-in.ts'
+import { type Judgement, judge } from '../types/judge.ts'
+import { parseTolerances } from '../types/tolerances.ts'
+import type { TypeRegistry } from '../types/type-registry.ts'
+import type { JudgedDocuments, SignedCompletion } from './verify-completion.ts'
+
+/**
+ * What the rules of the record's type say, with the tolerances that were agreed. Throws ProofError where the type is not the
+ * one that the record was created with, by its digest.
+ */
+export async function judgeCompletion(
+  types: TypeRegistry,
+  ledgerId: Uint8Array,
+  { ledger, terms }: SignedCompletion,
+  documents: JudgedDocuments,
+): Promise<Judgement> {
+  const type = await findType(types, { ledger, ledgerId }, terms.type)
+  if (type?.digest !== terms.typeDigest)
+    throw new ProofError(
+      'type_unknown',
+      `${terms.type} has the digest ${type?.digest}, signed is ${terms.typeDigest}`,
+    )
+  const tolerances = terms.tolerances && parseTolerances(type.rules, terms.tolerances)
+  return judge(type.rules, { ...documents, tolerances })
+}
+
+/** A ledger that has used up its share of the time waits for its types, and the others of the batch would wait with it. */
+function findType(
+  types: TypeRegistry,
+  ledger: { readonly ledger: string; readonly ledgerId: Uint8Array },
+  name: string,
+): Promise<RecordType | null> {
+  let timer: NodeJS.Timeout
+  const late = new Promise<never>((_, reject) => {
+    const error = () =>
+      new Error(`the type ${name} is not compiled yet: its ledger has used up its share of the time`)
+    timer = setTimeout(() => reject(error()), COMPLETION_TYPE_WAIT_MS_MAX)
+  })
+  return Promise.race([types.find(ledger, name), late]).finally(() => clearTimeout(timer))
+}

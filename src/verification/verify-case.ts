@@ -1,0 +1,78 @@
+import type { GatedCase } from '../db/gated-cases.ts'
+import type { StepRow } from '../db/read-steps.ts'
+import { toHex } from '../proof/bytes.ts'
+import { parseEnvelope } from '../proof/cose.ts'
+import { ProofError } from '../proof/error.ts'
+import { formatId } from '../proof/ids.ts'
+import type { ParsedStatement } from '../proof/statement.ts'
+import { type FindKey, type SignedLine, verifySignedEntry } from '../proof/verify-entry.ts'
+import { type ClaimedStanding, verifyStanding } from '../records/gated/verify-standing.ts'
+import type { EnvelopeKeys } from '../signing/envelope-keys.ts'
+import { nativeProviders } from '../signing/native.ts'
+
+/** A gated record as it was signed. */
+export type SignedCase = ClaimedStanding & {
+  /** As its first envelope has it. */
+  readonly issuer: string
+  readonly created: ParsedStatement
+  readonly newest: ParsedStatement
+  /** Of the newest entry, lower-case hex: what the next one is bound to. */
+  readonly lastLeaf: string
+  readonly findKey: FindKey
+}
+
+/**
+ * Throws ProofError unless the record was created in this ledger, and stands where its columns say, as its newest entry was
+ * signed. Whoever owns the database can write columns and rows; what the worker then says on their word is signed.
+ */
+export async function verifyCase(keys: EnvelopeKeys, found: GatedCase): Promise<SignedCase> {
+  const ledger = formatId('led', found.ledgerId)
+  const record = formatId('rec', found.recordId)
+  const claimed = { ledger, record, state: found.state, version: found.version }
+  const envelopes = [found.created.envelope, ...found.steps.map(({ envelope }) => envelope)]
+  const findKey = await keys.finderFor(envelopes.map((envelope) => toHex(parseEnvelope(envelope).kid)))
+  const { envelope, statement: created } = verifySignedEntry(found.created, findKey, nativeProviders)
+  requireOf(created, 'record-created', claimed)
+  if (found.version === 1) {
+    if (found.state !== 'CREATED' || found.steps.length > 0)
+      throw new ProofError(
+        'transition_refused',
+        `${record} has version 1, but is ${found.state}, or has steps`,
+      )
+    return {
+      ...claimed,
+      issuer: envelope.issuer,
+      created,
+      newest: created,
+      lastLeaf: found.created.leaf,
+      findKey,
+    }
+  }
+  const newest = await verifyStanding(keys, claimed, found.steps)
+  if (found.version === 2 && newest.predicate['previous'] !== found.created.leaf)
+    throw new ProofError('previous_mismatch', 'the first step does not follow the creation')
+  if (newest.subjects[0].sha256 !== created.subjects[0].sha256)
+    throw new ProofError('subject_unknown', `${record} was created with another payload`)
+  const lastLeaf = toHex(found.steps.find(({ version }) => version === found.version)!.leaf)
+  return { ...claimed, issuer: envelope.issuer, created, newest, lastLeaf, findKey }
+}
+
+/** Throws ProofError unless the statement is of this kind, ledger and record. */
+export function requireOf(
+  { kind, ledger, subjects }: ParsedStatement,
+  expected: ParsedStatement['kind'],
+  claimed: Pick<ClaimedStanding, 'ledger' | 'record'>,
+): void {
+  const signed = `${kind} of ${subjects[0].name}`
+  if (ledger !== claimed.ledger) throw new ProofError('ledger_foreign', `signed for ${ledger}`)
+  if (signed !== `${expected} of ${claimed.record}`)
+    throw new ProofError(
+      'columns_contradict_entries',
+      `signed is ${signed}, not ${expected} of ${claimed.record}`,
+    )
+}
+
+export function lineOf(step: StepRow): SignedLine {
+  const { kind, recorded_at: recordedAt, leaf, envelope } = step
+  return { kind, recordedAt: recordedAt.toISOString(), leaf: toHex(leaf), envelope }
+}

@@ -1,0 +1,82 @@
+import { toHex, utf8Encode } from '../proof/bytes.ts'
+import { ProofError } from '../proof/error.ts'
+import { canonicalize } from '../proof/jcs.ts'
+import type { JsonObject } from '../proof/json-text.ts'
+import { STEP_PARTIES, type StepKind } from '../proof/kinds.ts'
+import type { ParsedStatement } from '../proof/statement.ts'
+import { compare, compareRows } from './compare.ts'
+import { contradiction } from './contradiction.ts'
+import type { EntryColumns, GatedColumns } from './entry-columns.ts'
+import { microseconds, partyUuid, uuidOf, versionOf } from './signed-rows.ts'
+
+/*
+ * Where a gated record stands is one row that every step writes anew: so much of it as one entry can tell. How often it was revised,
+ * and that nobody performs what was never begun, needs the entries before (gated-standings.ts).
+ */
+
+/** Throws `columns_contradict_entries`. `seq`: of the entry. */
+export function verifyGatedColumns(
+  statement: ParsedStatement,
+  seq: string,
+  { gated: rows, prevSeq, earlierStepSeq }: EntryColumns,
+): void {
+  const isCreation = statement.kind === 'record-created'
+  if (!isCreation && (versionOf(statement) ?? 1) === 1) return
+  const [row] = rows
+  if (!row || rows.length > 1)
+    throw contradiction(`gated_records: ${rows.length} rows of ${statement.subjects[0].name}`)
+  compare('entries', 'prev_seq', prevSeq, isCreation ? null : (earlierStepSeq ?? row.firstSeq))
+  if (isCreation) {
+    if (earlierStepSeq !== null)
+      throw contradiction(`entries: the record was created before its step at seq ${earlierStepSeq}`)
+    compareRows<Partial<GatedColumns>>('gated_records', [row], [termsOf(statement, seq)])
+  }
+  verifyParty(statement, row)
+  verifyLast(statement, seq, row)
+}
+
+/** The terms, which never change. */
+function termsOf(statement: ParsedStatement, firstSeq: string): Partial<GatedColumns> {
+  const { gate, deadline, maxRevisions, tolerances } = statement.predicate as Terms
+  return {
+    firstSeq,
+    principalId: partyUuid(statement)!,
+    gate,
+    deadlineUs: deadline === undefined ? null : microseconds(deadline),
+    maxRevisions,
+    tolerances: tolerances === undefined ? null : toHex(utf8Encode(canonicalize(tolerances))),
+  }
+}
+
+type Terms = {
+  readonly gate: string
+  readonly deadline?: string
+  readonly maxRevisions: number
+  readonly tolerances?: JsonObject
+}
+
+/** Whose step it is, by the parties that the row names; the database believes whoever appends that. */
+function verifyParty(statement: ParsedStatement, { principalId, performerId, gate }: GatedColumns): void {
+  const { kind, predicate } = statement
+  const party = partyUuid(statement)
+  const named = predicate['performer'] as string | undefined
+  if (named !== undefined) compare('gated_records', 'performer_id', performerId, uuidOf('agt', named))
+  if (kind === 'verdict-rendered') compare('gated_records', 'gate', gate, predicate['by'])
+  if (kind === 'verdict-overturned' && party === performerId)
+    throw new ProofError('actor_not_entitled', `${statement.onBehalfOf ?? statement.actor} is the performer`)
+  const role = STEP_PARTIES[kind as StepKind]
+  if (role === 'performer') compare('gated_records', 'performer_id', performerId, party)
+  if (role === 'principal' && predicate['by'] !== 'auto')
+    compare('gated_records', 'principal_id', principalId, party)
+}
+
+/** Nothing can be said of the state here where later steps have moved it; but that it was not moved back. */
+function verifyLast(statement: ParsedStatement, seq: string, row: GatedColumns): void {
+  if (Number(row.lastSeq) < Number(seq)) {
+    throw contradiction(`gated_records.last_seq is ${row.lastSeq}, but the record has a step at seq ${seq}`)
+  }
+  compare('gated_records', 'last_seq', row.lastSubjectId, uuidOf('rec', statement.subjects[0].name))
+  if (row.lastSeq !== seq) return
+  compare('gated_records', 'state', row.state, statement.predicate['to'])
+  compare('gated_records', 'version', row.version, versionOf(statement))
+}

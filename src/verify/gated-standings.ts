@@ -1,0 +1,36 @@
+import { toUuid } from '../db/uuid.ts'
+import { parseId } from '../proof/ids.ts'
+import type { OnGated } from '../proof/ledger-records.ts'
+import { compareRows } from './compare.ts'
+import type { GatedColumns } from './entry-columns.ts'
+
+/**
+ * Rows of gated records against the records as a verifier has rebuilt them: each at its last entry, where the verifier has come to
+ * what the row says. Rows are read ahead of the verifier by a few chunks, and no more are held.
+ */
+export class GatedStandings {
+  readonly #rows = new Map<number, GatedColumns>()
+  #count = 0
+
+  /** How many rows stand where an entry of theirs is. */
+  get count(): number {
+    return this.#count
+  }
+
+  /** The rows of the record that the entry at `seq` is about: one, as verifyGatedColumns finds. */
+  expect(seq: number, rows: readonly GatedColumns[]): void {
+    const row = rows.find(({ lastSeq }) => lastSeq === `${seq}`)
+    if (!row) return
+    this.#rows.set(seq, row)
+    this.#count++
+  }
+
+  /** Throws `columns_contradict_entries`. */
+  readonly compare: OnGated = (seq, { state, version, performer, revisions }) => {
+    const row = this.#rows.get(seq)
+    if (!row) return
+    this.#rows.delete(seq)
+    const performerId = performer === null ? null : toUuid(parseId('agt', performer))
+    compareRows<Partial<GatedColumns>>('gated_records', [row], [{ state, version, performerId, revisions }])
+  }
+}

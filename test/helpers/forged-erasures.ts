@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { appendEntries, type EntryRow } from '../../src/db/append-entries.ts'
+import type { Signer } from '../../src/proof/crypto.ts'
+import type { DocumentKind } from '../../src/proof/document-subjects.ts'
+import { parseId } from '../../src/proof/ids.ts'
+import { signAdministration } from '../../src/tenancy/administration.ts'
+import type { NewLedger } from '../../src/tenancy/create-ledger.ts'
+import type { TestApp } from './app.ts'
+import { leafOf } from './test-ledger.ts'
+
+/** What an erasure's row says, and what its statement does. */
+export type SaidErasure = {
+  readonly row: {
+    readonly document: DocumentKind
+    readonly subjectId: Uint8Array
+    readonly documentSeq: number
+  }
+  readonly signed: { readonly subject: string; readonly digest: string; readonly seq: number }
+  readonly author?: NewLedger
+}
+
+/** As the route would append it, but for what is said. */
+export function signErasure(app: TestApp, signer: Signer, { row, signed, author }: SaidErasure): EntryRow {
+  const { ledger, agent, key } = author ?? app.ledger
+  return signAdministration(
+    signer,
+    {
+      ledger: ledger.id,
+      ledgerId: parseId('led', app.ledger.ledger.id),
+      issuer: ledger.issuer,
+      envelopeKid: '',
+      agent: agent.id,
+      agentId: parseId('agt', agent.id),
+      key: key.id,
+      keyId: parseId('key', key.id),
+      authenticatedAtMs: Date.now(),
+    },
+    {
+      kind: 'payload-erased',
+      subject: { id: row.subjectId, name: signed.subject, digest: signed.digest },
+      predicate: { seq: signed.seq, code: 'expired' },
+      detail: { document: row.document, documentSeq: row.documentSeq, reason: null },
+    },
+    Date.now(),
+  )
+}
+
+export function withEnvelope(entry: EntryRow, envelope: Buffer): EntryRow {
+  return { ...entry, envelope, leaf: leafOf(envelope) }
+}
+
+/** With the API's login, which may append whatever it likes; the entry's seq. */
+export async function appendAsApi(app: TestApp, entry: EntryRow): Promise<number> {
+  const client = await app.deps.writePool.connect()
+  try {
+    const [answer] = await appendEntries(client, [entry])
+    assert.equal(answer?.outcome, 'appended')
+    return answer.seq
+  } finally {
+    client.release()
+  }
+}
+
+export async function envelopeAt(app: TestApp, seq: number): Promise<Buffer> {
+  const [line] = await app.entries(`?after=${seq - 1}&limit=1`)
+  return Buffer.from(line.envelope, 'base64')
+}

@@ -1,0 +1,168 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { LightMyRequestResponse as Response } from 'fastify'
+import type { Scope } from '../../src/tenancy/scopes.ts'
+import { buildTestApp, expectStatus, type Test, type TestApp } from './app.ts'
+import { addAgent, addKey } from './more-keys.ts'
+import { openTestWorker } from './test-worker.ts'
+
+export type Agent = { readonly id: string; readonly key: string }
+
+/** Who takes steps: each an agent with a key of its own. */
+const SCOPES = {
+  performer: ['records:write', 'records:read:own'],
+  stranger: ['records:write', 'records:read:own'],
+  gateway: ['records:write', 'records:read', 'agents:act'],
+  overturner: ['verdicts:overturn', 'records:read'],
+} as const satisfies Record<string, readonly Scope[]>
+
+export type AgentName = 'principal' | keyof typeof SCOPES
+
+/** The steps that have a route, and a body that each takes. */
+export const STEP_BODIES = {
+  activate: {},
+  completions: { evidence: { quantity: 100, currency: 'EUR' } },
+  verdict: { verdict: 'accept' },
+  revision: { reason: 'the labels are missing' },
+  cancel: { reason: 'the order was withdrawn' },
+  overturn: { reason: 'the appeal was granted' },
+} as const
+
+export type StepName = keyof typeof STEP_BODIES
+export const STEP_NAMES = Object.keys(STEP_BODIES) as StepName[]
+
+/** Whose step each is; `overturn` is anybody's but the performer's. */
+export const STEP_AGENTS: Readonly<Record<StepName, AgentName>> = {
+  activate: 'performer',
+  completions: 'performer',
+  verdict: 'principal',
+  revision: 'principal',
+  cancel: 'principal',
+  overturn: 'overturner',
+}
+
+/** A completion passes with 95 to 105 of 100, in EUR. */
+export const DELIVERY = {
+  name: 'delivery',
+  version: 1,
+  payloadSchema: { type: 'object', properties: { quantity: { type: 'integer' } }, required: ['quantity'] },
+  evidenceSchema: { type: 'object', properties: { quantity: { type: 'integer' } }, required: ['quantity'] },
+  rules: [
+    {
+      id: 'quantity',
+      op: 'within',
+      expected: '/quantity',
+      actual: '/quantity',
+      tolerance: { percent: '5' },
+      overridable: { percentMax: '10' },
+    },
+    { id: 'currency', op: 'equals', value: 'EUR', actual: '/currency' },
+  ],
+}
+export const PAYLOAD = { quantity: 100 }
+export const PASSING = STEP_BODIES.completions.evidence
+export const FAILING = { quantity: 94, currency: 'EUR' }
+
+export type StepOptions = {
+  readonly as?: AgentName | Agent
+  readonly body?: unknown
+  readonly headers?: Record<string, string>
+}
+
+export type GatedApp = TestApp & {
+  readonly agents: Readonly<Record<AgentName, Agent>>
+  addAgent(name: string, scopes: readonly Scope[]): Promise<Agent>
+  /** 201, or the test fails; a `delivery/1` for `performer` by `principal`, as far as `body` does not say otherwise. */
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
+  create(body?: object, options?: Omit<StepOptions, 'body'>): Promise<any>
+  /** By the agent whose step it is, with a body that the step takes, as far as `options` do not say otherwise. */
+  step(id: string, name: StepName, options?: StepOptions): Promise<Response>
+  /** 200, or the test fails; the record. */
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
+  take(id: string, name: StepName, options?: StepOptions): Promise<any>
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
+  get(id: string): Promise<any>
+  /** The worker verifies its completion; the record. */
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
+  verify(id: string): Promise<any>
+  /** As soon as the deadline has passed, the worker's round; the record. */
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
+  expire(id: string): Promise<any>
+  /** The worker's round of all that is overdue. */
+  expireOverdue(): Promise<void>
+  /** A new record, taken to the state. */
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
+  reach(state: string, body?: object): Promise<any>
+}
+
+/** The application with a gated type and the agents that take its steps. */
+export async function buildGatedApp(
+  t: Test,
+  options: { readonly now?: () => number } = {},
+): Promise<GatedApp> {
+  const app = await buildTestApp(t, options)
+  const worker = openTestWorker(t, app)
+  expectStatus(201, await app.send('POST', '/v1/types', { body: DELIVERY }))
+  const makeAgent = async (name: string, scopes: readonly Scope[]): Promise<Agent> => {
+    const id = await addAgent(app, name)
+    return { id, key: await addKey(app, { agent: id, scopes }) }
+  }
+  const agents: Record<string, Agent> = { principal: { id: app.ledger.agent.id, key: app.ledger.key.key } }
+  for (const [name, scopes] of Object.entries(SCOPES)) agents[name] = await makeAgent(name, scopes)
+  const agentOf = (as: AgentName | Agent) => (typeof as === 'string' ? agents[as]! : as)
+
+  const gated: Omit<GatedApp, keyof TestApp> = {
+    agents: agents as GatedApp['agents'],
+    addAgent: makeAgent,
+    create: (body = {}, { as = 'principal', headers = {} } = {}) =>
+      app.notarize(
+        { type: 'delivery/1', payload: PAYLOAD, performer: agents['performer']!.id, ...body },
+        { key: agentOf(as).key, headers },
+      ),
+    step: (id, name, { as = STEP_AGENTS[name], body = STEP_BODIES[name], headers = {} } = {}) =>
+      app.send('POST', `/v1/records/${id}/${name}`, { key: agentOf(as).key, body, headers }),
+    take: async (id, name, options) => expectStatus(200, await gated.step(id, name, options)).json(),
+    get: async (id) => expectStatus(200, await app.send('GET', `/v1/records/${id}`)).json(),
+    async verify(id) {
+      await worker.verify(id)
+      return gated.get(id)
+    },
+    async expire(id) {
+      const { deadline } = (await gated.get(id)).gated
+      await sleep(Math.max(0, Date.parse(deadline) - Date.now()))
+      await worker.expireOverdue()
+      return gated.get(id)
+    },
+    expireOverdue: worker.expireOverdue,
+    async reach(state, body) {
+      if (state === 'EXPIRED') {
+        const deadline = new Date(Date.now() + EXPIRES_IN_MS).toISOString()
+        return gated.expire((await gated.create({ deadline, ...body })).id)
+      }
+      const { id } = await gated.create(body)
+      for (const step of WAYS[state]!) {
+        if (step === 'verify') await gated.verify(id)
+        else await gated.take(id, ...step)
+      }
+      return gated.get(id)
+    },
+  }
+  return Object.assign(app, gated)
+}
+
+const EXPIRES_IN_MS = 300
+
+type WayStep = 'verify' | [StepName, StepOptions?]
+const SUBMITTED: WayStep[] = [['activate'], ['completions']]
+const DISCREPANT: WayStep[] = [['activate'], ['completions', { body: { evidence: FAILING } }], 'verify']
+const REJECTED: WayStep[] = [...DISCREPANT, ['verdict', { body: { verdict: 'reject' } }]]
+
+const WAYS: Readonly<Record<string, readonly WayStep[]>> = {
+  CREATED: [],
+  ACTIVE: [['activate']],
+  SUBMITTED,
+  VERIFIED: [...SUBMITTED, 'verify'],
+  DISCREPANT,
+  ACCEPTED: [...SUBMITTED, 'verify', ['verdict']],
+  REJECTED,
+  CANCELLED: [['cancel']],
+}

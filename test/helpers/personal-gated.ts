@@ -1,0 +1,70 @@
+import type { GatedApp } from './gated-app.ts'
+import { SECRET } from './personal-records.ts'
+
+/** The rule on the currency fails, so that the compared values repeat it. */
+export const PERSONAL_EVIDENCE = { quantity: 100, currency: SECRET }
+export const PERSONAL_REASON = { reason: `because of ${SECRET}` }
+
+export type PersonalGated = {
+  readonly id: string
+  /** Of its two rounds. */
+  readonly completions: readonly [string, string]
+  /** Of its creation; one entry a step follows. */
+  readonly firstSeq: number
+}
+
+/**
+ * A record that has been through two rounds, with somebody's name in every document that a record can have: payload,
+ * evidence and compared values of two completions, and the reasons of a revision, a verdict and an overturn.
+ */
+export async function makePersonalGated(app: GatedApp): Promise<PersonalGated> {
+  const payload = { quantity: 100, name: SECRET }
+  const { id, entry } = await app.create({ payload, metadata: { note: SECRET }, references: [SECRET] })
+  await app.take(id, 'activate')
+  const complete = async (): Promise<string> => {
+    const { gated } = await app.take(id, 'completions', { body: { evidence: PERSONAL_EVIDENCE } })
+    await app.verify(id)
+    return gated.completion.id
+  }
+  const first = await complete()
+  await app.take(id, 'revision', { body: PERSONAL_REASON })
+  const second = await complete()
+  await app.take(id, 'verdict', { body: { verdict: 'reject', ...PERSONAL_REASON } })
+  await app.take(id, 'overturn', { body: PERSONAL_REASON })
+  return { id, completions: [first, second], firstSeq: entry.seq }
+}
+
+/** A document of a record, as the answer to an erasure names it. */
+export type Erasable = {
+  readonly document: string
+  readonly seq: number
+  readonly completion: string | null
+  readonly address: string
+}
+
+/** All that lie beside it, oldest first. */
+export function documentsOf({ id, completions, firstSeq }: PersonalGated): Erasable[] {
+  const of = (document: string, step: number, completion: string | null, address: string): Erasable => ({
+    document,
+    seq: firstSeq + step,
+    completion,
+    address: `/v1/records/${id}/${address}`,
+  })
+  const ofCompletion = (document: string, step: number, completion: string) =>
+    of(document, step, completion, `completions/${completion}/${document}`)
+  const reason = (step: number) => of('reason', step, null, `entries/${firstSeq + step}/reason`)
+  return [
+    of('payload', 0, null, 'payload'),
+    ofCompletion('evidence', 2, completions[0]),
+    ofCompletion('values', 3, completions[0]),
+    reason(4),
+    ofCompletion('evidence', 5, completions[1]),
+    ofCompletion('values', 6, completions[1]),
+    reason(7),
+    reason(8),
+  ]
+}
+
+export function eraseAt(app: GatedApp, address: string, options: object = {}) {
+  return app.send('DELETE', address, { body: { code: 'data_subject_request' }, ...options })
+}

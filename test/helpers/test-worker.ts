@@ -1,0 +1,42 @@
+import pg from 'pg'
+import { readFindKey } from '../../src/db/signed-entries.ts'
+import { makeExpiryRound } from '../../src/expiry/expire-records.ts'
+import { Refused } from '../../src/follow/refused.ts'
+import { parseId } from '../../src/proof/ids.ts'
+import { EnvelopeKeys } from '../../src/signing/envelope-keys.ts'
+import { TypeRegistry } from '../../src/types/type-registry.ts'
+import { verifyCompletions } from '../../src/verification/verify-completions.ts'
+import type { Test, TestApp } from './app.ts'
+
+/** The worker's work on gated records, by its own login, when a test says so. */
+export function openTestWorker(t: Test, app: TestApp) {
+  const pool = new pg.Pool({ connectionString: app.database.workerUrl, max: 2 })
+  t.after(() => pool.end())
+  const refused: string[] = []
+  const deps = {
+    pool,
+    envelopeKeys: new EnvelopeKeys(() => readFindKey(pool)),
+    signers: app.deps.signers,
+    types: new TypeRegistry({ readPool: pool }),
+    entropy: app.deps.entropy,
+    now: Date.now,
+    observeVerification: () => {},
+    observeExpiry: () => {},
+    refusedExpiries: new Refused(Date.now, { pauseMs: 0, itemsMax: 100 }),
+    log: { error: (_: object, message: string) => void refused.push(message) },
+  }
+  const expireRound = makeExpiryRound(deps)
+
+  return {
+    /** Throws where the worker refuses to say anything. */
+    async verify(record: string): Promise<void> {
+      const name = { ledgerId: parseId('led', app.ledger.ledger.id), recordId: parseId('rec', record) }
+      const [result] = await verifyCompletions(deps, [name])
+      if (result!.status !== 'done') throw result!.error
+    },
+    async expireOverdue(): Promise<void> {
+      while (await expireRound());
+      if (refused.length > 0) throw new Error(refused.join(', '))
+    },
+  }
+}

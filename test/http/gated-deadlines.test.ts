@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { assertProblem } from '../helpers/assert-problem.ts'
+import { buildGatedApp, type GatedApp } from '../helpers/gated-app.ts'
+
+const SOON_MS = 500
+/** Entries may be this much off the database's clock, so a server may. */
+const SKEW_MS = 20_000
+
+const after = (ms: number) => new Date(Date.now() + ms).toISOString()
+async function pass(deadline: string): Promise<void> {
+  await sleep(Date.parse(deadline) - Date.now() + 20)
+}
+
+test('a deadline that has passed', async (t) => {
+  const app = await buildGatedApp(t)
+  const deadline = after(SOON_MS)
+  const created = await app.create({ deadline })
+  const active = await app.create({ deadline })
+  const submitted = await app.create({ deadline })
+  await app.take(active.id, 'activate')
+  await app.take(submitted.id, 'activate')
+  await app.take(submitted.id, 'completions')
+  await pass(deadline)
+
+  async function assertLate(id: string, step: 'activate' | 'completions', state: string): Promise<void> {
+    const before = await app.written()
+    const problem = assertProblem(await app.step(id, step), 409, 'deadline_passed')
+    const next = ['record-cancelled', 'record-expired']
+    assert.deepEqual([problem['state'], problem['nextEvents'], problem['retryable']], [state, next, false])
+    assert.deepEqual(await app.written(), before)
+  }
+
+  await t.test('refuses an activation, and lets the principal cancel', async () => {
+    await assertLate(created.id, 'activate', 'CREATED')
+    await app.take(created.id, 'cancel')
+  })
+
+  await t.test('refuses a completion, and lets the worker expire it', async () => {
+    await assertLate(active.id, 'completions', 'ACTIVE')
+    const { state, version, nextEvents, entry, gated } = await app.expire(active.id)
+    assert.deepEqual([state, version, nextEvents, entry.kind], ['EXPIRED', 3, [], 'record-expired'])
+    assert.equal(gated.completion, null)
+  })
+
+  await t.test('does not touch what was delivered in time', async () => {
+    await app.verify(submitted.id)
+    assert.equal((await app.take(submitted.id, 'verdict')).state, 'ACCEPTED')
+  })
+
+  await t.test('comes after the state: what is over is over', async () => {
+    const problem = assertProblem(await app.step(created.id, 'completions'), 409, 'state_conflict')
+    assert.equal(problem['state'], 'CANCELLED')
+  })
+
+  await t.test('refuses the completion of a revision that was asked for in vain', async () => {
+    const soon = after(SOON_MS)
+    const { id } = await app.create({ deadline: soon })
+    await app.take(id, 'activate')
+    await app.take(id, 'completions')
+    await app.verify(id)
+    await pass(soon)
+    assert.equal((await app.take(id, 'revision')).state, 'ACTIVE')
+    await assertLate(id, 'completions', 'ACTIVE')
+    assert.equal((await app.expire(id)).state, 'EXPIRED')
+  })
+
+  await t.test('is none where none was agreed', async () => {
+    const { id, nextEvents } = await app.create()
+    assert.ok(!nextEvents.includes('record-expired'))
+    await app.expireOverdue()
+    assert.equal((await app.get(id)).state, 'CREATED')
+  })
+})
+
+test('the database’s clock decides about deadlines, not the server’s', async (t) => {
+  async function activeUntil(app: GatedApp, deadline: string): Promise<string> {
+    const { id } = await app.create({ deadline })
+    await app.take(id, 'activate')
+    return id
+  }
+
+  await t.test('a server that is fast takes what is in time', async (t) => {
+    let skewMs = 0
+    const app = await buildGatedApp(t, { now: () => Date.now() + skewMs })
+    const id = await activeUntil(app, after(SKEW_MS / 2))
+    skewMs = SKEW_MS
+    assert.equal((await app.take(id, 'completions')).state, 'SUBMITTED')
+  })
+
+  await t.test('a server that is slow refuses what is late', async (t) => {
+    let skewMs = 0
+    const app = await buildGatedApp(t, { now: () => Date.now() + skewMs })
+    const deadline = after(SOON_MS)
+    const id = await activeUntil(app, deadline)
+    skewMs = -SKEW_MS
+    await pass(deadline)
+    assertProblem(await app.step(id, 'completions'), 409, 'deadline_passed')
+  })
+})

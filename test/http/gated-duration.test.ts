@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { LightMyRequestResponse as Response } from 'fastify'
+import { startWorker } from '../../worker/worker.ts'
+import { expectStatus, testConfig } from '../helpers/app.ts'
+import { buildGatedApp, type StepName } from '../helpers/gated-app.ts'
+import { temporaryDir } from '../helpers/postgres.ts'
+
+const ROUNDS = 12
+/** The goal is 300 ms on an idle machine. This one may be busy with other tests, so the best of several rounds counts. */
+const SERVER_MS_MAX = 300
+const POLL_MS = 2
+
+test('a gated record takes less than 300 ms of server time, from its creation to its acceptance', async (t) => {
+  const app = await buildGatedApp(t)
+  const worker = await startWorker({
+    ...testConfig(app.database.apiUrl),
+    workerUrl: app.database.workerUrl,
+    dataDir: temporaryDir(),
+  })
+  t.after(() => worker.close())
+
+  const rounds: { requestsMs: number; verificationMs: number }[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    let requestsMs = 0
+    const timed = async (send: () => Promise<Response>): Promise<Response> => {
+      const began = performance.now()
+      const response = await send()
+      requestsMs += performance.now() - began
+      return response
+    }
+    const step = (id: string, name: StepName) => timed(() => app.step(id, name))
+    const body = { type: 'delivery/1', payload: { quantity: 100 }, performer: app.agents.performer.id }
+    const { id } = expectStatus(201, await timed(() => app.send('POST', '/v1/records', { body }))).json()
+    expectStatus(200, await step(id, 'activate'))
+    expectStatus(200, await step(id, 'completions'))
+    const submitted = performance.now()
+    while ((await app.get(id)).state === 'SUBMITTED')
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+    const verificationMs = performance.now() - submitted
+    assert.equal(expectStatus(200, await step(id, 'verdict')).json().state, 'ACCEPTED')
+    rounds.push({ requestsMs, verificationMs })
+  }
+  const totals = rounds
+    .map(({ requestsMs, verificationMs }) => requestsMs + verificationMs)
+    .sort((a, b) => a - b)
+  const shown = rounds.map(
+    ({ requestsMs, verificationMs }) => `${requestsMs.toFixed(0)}+${verificationMs.toFixed(0)}`,
+  )
+  t.diagnostic(
+    `four requests + verification, ms: ${shown.join(' ')}; median ${totals[ROUNDS >> 1]!.toFixed(0)}`,
+  )
+  assert.ok(totals[0]! < SERVER_MS_MAX, `the best of ${ROUNDS} took ${totals[0]} ms`)
+})

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { expectStatus } from '../helpers/app.ts'
+import { assertProblem } from '../helpers/assert-problem.ts'
+import { buildGatedApp, STEP_NAMES, type StepName } from '../helpers/gated-app.ts'
+
+/** A state in which each step may be taken. */
+const BEFORE: Record<StepName, string> = {
+  activate: 'CREATED',
+  completions: 'ACTIVE',
+  verdict: 'VERIFIED',
+  revision: 'DISCREPANT',
+  cancel: 'ACTIVE',
+  overturn: 'REJECTED',
+}
+
+test('If-Match on the steps of a gated record', async (t) => {
+  const app = await buildGatedApp(t)
+
+  for (const step of STEP_NAMES) {
+    await t.test(`${step}: refuses another version, and takes the one that ETag says`, async () => {
+      const { id, version, state } = await app.reach(BEFORE[step])
+      const { etag } = (await app.send('GET', `/v1/records/${id}`)).headers
+      assert.equal(etag, `"${version}"`)
+      const before = await app.written()
+      for (const other of [version - 1, version + 1].filter((n) => n > 0)) {
+        const response = await app.step(id, step, { headers: { 'if-match': `"${other}"` } })
+        const problem = assertProblem(response, 412, 'version_mismatch')
+        assert.deepEqual([problem['version'], problem['state']], [version, state])
+      }
+      assert.deepEqual(await app.written(), before)
+      const taken = expectStatus(200, await app.step(id, step, { headers: { 'if-match': etag as string } }))
+      assert.equal(taken.headers['etag'], `"${version + 1}"`)
+    })
+  }
+
+  await t.test('takes any version with *', async () => {
+    const { id } = await app.create()
+    expectStatus(200, await app.step(id, 'activate', { headers: { 'if-match': '*' } }))
+  })
+
+  for (const value of ['1', 'W/"1"', '"1", "2"', '"x"', '""', '"01"', '"1.0"', '"-1"', '"99999999999"', '']) {
+    await t.test(`refuses ${JSON.stringify(value)}`, async () => {
+      const { id } = await app.create()
+      const before = await app.written()
+      const response = await app.step(id, 'activate', { headers: { 'if-match': value } })
+      assert.equal(assertProblem(response, 422, 'invalid_request')['path'], '/if-match')
+      assert.deepEqual(await app.written(), before)
+    })
+  }
+
+  await t.test('comes after whose step it is, and before the state', async () => {
+    const accepted = await app.reach('ACCEPTED')
+    const headers = { 'if-match': '"1"' }
+    assertProblem(await app.step(accepted.id, 'verdict', { as: 'performer', headers }), 403, 'not_entitled')
+    assertProblem(await app.step(accepted.id, 'verdict', { headers }), 412, 'version_mismatch')
+    const current = { 'if-match': `"${accepted.version}"` }
+    assertProblem(await app.step(accepted.id, 'verdict', { headers: current }), 409, 'state_conflict')
+  })
+
+  await t.test('lets one of two who have read the same version through', async () => {
+    for (let round = 0; round < 5; round++) {
+      const { id, version } = await app.reach('VERIFIED')
+      const headers = { 'if-match': `"${version}"` }
+      const answers = await Promise.all([
+        app.step(id, 'verdict', { headers }),
+        app.step(id, 'revision', { headers }),
+        app.step(id, 'verdict', { headers, body: { verdict: 'reject' } }),
+      ])
+      assert.deepEqual(answers.map((answer) => answer.statusCode).sort(), [200, 412, 412])
+      assert.equal((await app.get(id)).version, version + 1)
+    }
+  })
+
+  await t.test('of what is notarized says the version too', async () => {
+    const { id } = await app.notarize()
+    assert.equal((await app.send('GET', `/v1/records/${id}`)).headers['etag'], '"1"')
+    const headers = { 'if-match': '"2"' }
+    assertProblem(await app.step(id, 'cancel', { headers }), 412, 'version_mismatch')
+  })
+})

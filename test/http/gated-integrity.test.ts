@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { withClient } from '../../src/db/client.ts'
+import { toUuid } from '../../src/db/uuid.ts'
+import { parseId } from '../../src/proof/ids.ts'
+import { assertProblem } from '../helpers/assert-problem.ts'
+import { type AgentName, buildGatedApp, FAILING, type GatedApp, type StepName } from '../helpers/gated-app.ts'
+
+/*
+ * Whoever owns the database can write what he likes into columns, and insert again what was once signed. What moves money
+ * is therefore checked against the signatures before it is signed.
+ */
+
+/** As the owner, who has taken the guards away. */
+async function tamper(
+  app: GatedApp,
+  record: { id: string },
+  sql: string,
+  values: unknown[] = [],
+): Promise<void> {
+  await withClient(app.database.superuserUrl, async (client) => {
+    await client.query("set session_replication_role = 'replica'")
+    const { rowCount } = await client.query(sql, [toUuid(parseId('rec', record.id)), ...values])
+    assert.ok(rowCount! > 0, 'nothing was tampered with')
+  })
+}
+
+async function assertFault(app: GatedApp, { id }: { id: string }, steps: readonly StepName[]): Promise<void> {
+  const before = await app.written()
+  for (const step of steps) {
+    const problem = assertProblem(await app.step(id, step), 500, 'integrity_fault')
+    assert.equal(problem['retryable'], false)
+  }
+  assert.deepEqual(await app.written(), before)
+}
+
+const moveTo = `update tallystick.gated_records set state = $2 where record_id = $1`
+
+test('columns that say another state than what was signed', async (t) => {
+  const app = await buildGatedApp(t)
+
+  for (const from of ['CREATED', 'ACTIVE', 'SUBMITTED', 'CANCELLED', 'ACCEPTED', 'REJECTED', 'DISCREPANT']) {
+    await t.test(`VERIFIED instead of ${from}: nothing is judged`, async () => {
+      const record = await app.reach(from)
+      await tamper(app, record, moveTo, ['VERIFIED'])
+      await assertFault(app, record, ['verdict', 'revision'])
+    })
+  }
+
+  await t.test('REJECTED instead of ACCEPTED: nothing is released a second time', async () => {
+    const record = await app.reach('ACCEPTED')
+    await tamper(app, record, moveTo, ['REJECTED'])
+    await assertFault(app, record, ['overturn'])
+  })
+
+  await t.test('REJECTED instead of VERIFIED: nothing is released that nobody judged', async () => {
+    const record = await app.reach('VERIFIED')
+    await tamper(app, record, moveTo, ['REJECTED'])
+    await assertFault(app, record, ['overturn'])
+  })
+
+  await t.test('the fault is in the log with its reason, and not in the answer', async () => {
+    const record = await app.reach('SUBMITTED')
+    await tamper(app, record, moveTo, ['VERIFIED'])
+    const response = await app.step(record.id, 'verdict')
+    const { requestId } = assertProblem(response, 500, 'integrity_fault')
+    assert.doesNotMatch(response.body, /SUBMITTED|columns/)
+    const line = app
+      .logs()
+      .split('\n')
+      .find((text) => text.includes(requestId as string) && text.includes('transition_refused'))
+    assert.ok(line, 'the log says why')
+  })
+})
+
+test('columns that say another version, digest or entry than what was signed', async (t) => {
+  const app = await buildGatedApp(t)
+
+  await t.test('a version further on, or further back', async () => {
+    for (const by of [1, -1]) {
+      const record = await app.reach('VERIFIED')
+      await tamper(
+        app,
+        record,
+        `update tallystick.gated_records set version = version + $2 where record_id = $1`,
+        [by],
+      )
+      await assertFault(app, record, ['verdict', 'revision'])
+    }
+  })
+
+  await t.test('rolled back to the round before: what was verified then is not judged now', async () => {
+    const { id } = await app.reach('VERIFIED')
+    const verified = await app.get(id)
+    await app.take(id, 'revision')
+    await app.take(id, 'completions', { body: { evidence: FAILING } })
+    const sql = `update tallystick.gated_records set state = 'VERIFIED', version = $2, last_seq = $3, revisions = 0
+      where record_id = $1`
+    await tamper(app, { id }, sql, [verified.version, verified.entry.seq])
+    // By the columns alone it is just what it was.
+    const response = await app.step(id, 'verdict')
+    assert.notEqual(response.statusCode, 200, 'an entry of this version is there already')
+  })
+
+  for (const [what, sql] of [
+    [
+      'the payload',
+      `update tallystick.records set digest = sha256('another') where record_id = $1 and $2 > 0`,
+    ],
+    [
+      'the evidence',
+      `update tallystick.documents set digest = sha256('another') where $1::uuid is not null and seq = $2`,
+    ],
+  ] as const) {
+    await t.test(`another digest of ${what}: nothing is judged`, async () => {
+      const record = await app.reach('VERIFIED')
+      await tamper(app, record, sql, [record.gated.completion.seq])
+      await assertFault(app, record, ['verdict', 'revision'])
+    })
+  }
+
+  await t.test('another envelope under the last entry', async () => {
+    const record = await app.reach('VERIFIED')
+    const other = await app.reach('VERIFIED')
+    const sql = `update tallystick.entries e set envelope = o.envelope, leaf = o.leaf from tallystick.entries o
+      where e.subject_id = $1 and e.seq = $2 and o.ledger_id = e.ledger_id and o.seq = $3`
+    await tamper(app, record, sql, [record.entry.seq, other.entry.seq])
+    await assertFault(app, record, ['verdict', 'revision'])
+  })
+})
+
+test('columns that say other parties or terms than what was signed', async (t) => {
+  const app = await buildGatedApp(t)
+  const idOf = (name: AgentName) => toUuid(parseId('agt', app.agents[name].id))
+  async function assertFaultOf(record: { id: string }, step: StepName, as: AgentName): Promise<void> {
+    const before = await app.written()
+    assertProblem(await app.step(record.id, step, { as }), 500, 'integrity_fault')
+    assert.deepEqual(await app.written(), before)
+  }
+  const set = (column: string) => `update tallystick.gated_records set ${column} = $2 where record_id = $1`
+
+  await t.test('another principal: his verdict is not signed', async () => {
+    const record = await app.reach('VERIFIED')
+    await tamper(app, record, set('principal_id'), [idOf('gateway')])
+    for (const step of ['verdict', 'revision'] as const) await assertFaultOf(record, step, 'gateway')
+  })
+
+  await t.test('another performer: the real one does not overturn his own rejection', async () => {
+    const both = await app.addAgent('performs and overturns', ['records:write', 'verdicts:overturn'])
+    for (const performer of [both.id, undefined]) {
+      const { id } = await app.create({ performer })
+      await app.take(id, 'activate', { as: both })
+      await app.take(id, 'completions', { as: both })
+      await app.verify(id)
+      await app.take(id, 'verdict', { body: { verdict: 'reject' } })
+      await tamper(app, { id }, set('performer_id'), [idOf('stranger')])
+      const before = await app.written()
+      assertProblem(await app.step(id, 'overturn', { as: both }), 500, 'integrity_fault')
+      assert.deepEqual(await app.written(), before)
+    }
+  })
+
+  await t.test('another gate: what the rules alone were to judge, nobody else does', async () => {
+    const { id } = await app.create({ gate: 'auto' })
+    await app.take(id, 'activate')
+    await app.take(id, 'completions', { body: { evidence: FAILING } })
+    await tamper(app, { id }, set('gate'), ['principal'])
+    await assert.rejects(app.verify(id), /the gate is principal, signed is auto/)
+    assertProblem(await app.step(id, 'verdict'), 409, 'state_conflict')
+  })
+
+  await t.test('more revisions than were agreed', async () => {
+    const record = await app.reach('VERIFIED', { maxRevisions: 0 })
+    await tamper(app, record, set('max_revisions'), [5])
+    await assertFaultOf(record, 'revision', 'principal')
+  })
+})
+
+test('an old, genuine completion-verified: pass that is inserted again after a revision', async (t) => {
+  const app = await buildGatedApp(t)
+
+  /** A record whose first completion passed, was sent back, and whose second has failed or waits. */
+  async function revised(last: 'SUBMITTED' | 'DISCREPANT') {
+    const { id, entry: old } = await app.reach('VERIFIED')
+    await app.take(id, 'revision')
+    await app.take(id, 'completions', { body: { evidence: FAILING } })
+    const record = last === 'DISCREPANT' ? await app.verify(id) : await app.get(id)
+    return { old, record }
+  }
+
+  /** Copies the entry at `old` to the end of the chain, as a step of the record that follows its last one. */
+  async function insertAgain(
+    record: { id: string; entry: { seq: number } },
+    old: number,
+    version: string,
+  ): Promise<void> {
+    await app.sql('drop index if exists tallystick.entries_by_record')
+    const columns = 'ledger_id, kind, subject_id, actor_id, key_id, recorded_at, leaf, envelope'
+    await tamper(
+      app,
+      record,
+      `insert into tallystick.entries (${columns}, seq, version, prev_seq, chain)
+       select ${columns
+         .split(', ')
+         .map((c) => `e.${c}`)
+         .join(', ')}, h.size, ${version}, g.last_seq, sha256(h.chain || e.leaf)
+       from tallystick.entries e
+       join tallystick.chain_heads h on h.ledger_id = e.ledger_id
+       join tallystick.gated_records g on g.ledger_id = e.ledger_id and g.record_id = e.subject_id
+       where e.subject_id = $1 and e.seq = $2`,
+      [old],
+    )
+    await tamper(
+      app,
+      record,
+      `update tallystick.gated_records g set state = 'VERIFIED', last_seq = e.seq, version = e.version
+       from (select * from tallystick.entries where subject_id = $1 order by seq desc limit 1) e
+       where g.record_id = $1`,
+    )
+    await tamper(app, record, `update tallystick.chain_heads set size = size + 1 where $1::uuid is not null`)
+  }
+
+  for (const last of ['SUBMITTED', 'DISCREPANT'] as const) {
+    for (const [what, version] of [
+      ['as the next version', 'g.version + 1'],
+      ['as the version that it was', 'e.version'],
+    ] as const) {
+      await t.test(`${what}, where the new completion is ${last}: it is never judged`, async () => {
+        const { old, record } = await revised(last)
+        await insertAgain(record, old.seq, version)
+        assert.equal((await app.get(record.id)).state, 'VERIFIED')
+        await assertFault(app, record, ['verdict', 'revision'])
+      })
+    }
+  }
+})

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { redriveDeadLetters } from '../../src/db/job-queues.ts'
+import { Metrics } from '../../src/metrics/metrics.ts'
+import { startWorker } from '../../worker/worker.ts'
+import { expectStatus, type Test, testConfig } from '../helpers/app.ts'
+import { connect } from '../helpers/connect.ts'
+import { buildGatedApp, FAILING, type GatedApp, PASSING } from '../helpers/gated-app.ts'
+import { temporaryDir } from '../helpers/postgres.ts'
+import { assertVerifies } from '../helpers/verify-app.ts'
+import { until } from '../helpers/wait.ts'
+import { jobsOf, kindsOf, tamper } from '../verification/set-up.ts'
+
+test('running workers verify what is submitted, once, and expire what is not; the metrics say so', async (t) => {
+  const app = await buildGatedApp(t)
+  const metrics = await runWorker(t, app)
+  await runWorker(t, app)
+  const passing = await submit(app, PASSING, { gate: 'auto' })
+  const failing = await submit(app, FAILING)
+  const overdue = await app.create({ deadline: new Date(Date.now() + 1_000).toISOString() })
+  await reaches(app, passing, 'ACCEPTED')
+  await reaches(app, failing, 'DISCREPANT')
+  await reaches(app, overdue.id, 'EXPIRED')
+  for (const id of [passing, failing])
+    assert.equal((await kindsOf(app, id)).filter((kind) => kind === 'completion-verified').length, 1)
+  await assertVerifies(app)
+  const text = await metrics.registry.metrics()
+  for (const line of [
+    /tallystick_completions_verified_total{outcome="refused"} 0\n/,
+    /tallystick_completions_waiting{unit="completions"} 0\n/,
+    /tallystick_completions_waiting{unit="seconds"} 0\n/,
+    /tallystick_completion_verification_seconds_count \d\n/,
+    /tallystick_records_expired_total [01]\n/,
+    /tallystick_records_overdue 0\n/,
+    /tallystick_expiries_refused 0\n/,
+  ])
+    assert.match(text, line)
+})
+
+test('a completion that is not what was signed is a dead letter, and once it is mended an operator has it verified', async (t) => {
+  const app = await buildGatedApp(t)
+  const id = await submit(app, PASSING)
+  const other = await submit(app, PASSING)
+  const { seq } = (await app.get(id)).entry
+  const change = (from: string, to: string) =>
+    tamper(
+      app,
+      `update tallystick.documents set content = replace(convert_from(content, 'UTF8'), '${from}', '${to}')::bytea where seq = ${seq}`,
+    )
+  await change('100', '101')
+  await runWorker(t, app)
+  const isDead = async () => (await jobsOf(app)).some(({ name }) => name === 'dead-letters')
+  await until(isDead)
+  await reaches(app, other, 'VERIFIED')
+  assert.equal((await app.get(id)).state, 'SUBMITTED')
+  await change('101', '100')
+  assert.equal(await redriveDeadLetters(await connect(t, app.database.ownerUrl), null), 1)
+  await reaches(app, id, 'VERIFIED')
+  assert.equal(await isDead(), false)
+})
+
+test('what was submitted in time is verified, also by a worker that comes after the deadline', async (t) => {
+  const app = await buildGatedApp(t)
+  const deadline = new Date(Date.now() + 1_500).toISOString()
+  const inTime = await submit(app, PASSING, { deadline })
+  const late = await app.reach('ACTIVE', { deadline })
+  await sleep(Date.parse(deadline) - Date.now() + 20)
+  await runWorker(t, app)
+  await reaches(app, late.id, 'EXPIRED')
+  await reaches(app, inTime, 'VERIFIED')
+})
+
+/** Polling of a second, on a busy machine. */
+const PATIENCE_MS = 20_000
+
+function reaches(app: GatedApp, id: string, state: string): Promise<void> {
+  return until(async () => (await app.get(id)).state === state, PATIENCE_MS)
+}
+
+async function submit(app: GatedApp, evidence: object, body: object = {}): Promise<string> {
+  const { id } = await app.reach('ACTIVE', body)
+  expectStatus(200, await app.step(id, 'completions', { body: { evidence } }))
+  return id
+}
+
+async function runWorker(t: Test, app: GatedApp): Promise<Metrics> {
+  const metrics = new Metrics()
+  const config = testConfig(app.database.apiUrl)
+  const worker = await startWorker(
+    { ...config, workerUrl: app.database.workerUrl, dataDir: temporaryDir() },
+    metrics,
+  )
+  t.after(() => worker.close())
+  return metrics
+}

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openLog } from '../../src/log.ts'
+import { type JobOutcome, openQueues, queueWork, workQueues } from '../../worker/work-queues.ts'
+import { buildTestApp, parseLines } from '../helpers/app.ts'
+import { until } from '../helpers/wait.ts'
+
+const idOf = (prefix: string, n: number) => `${prefix}_01m80jhwa7f9rrq0ry0xny0wg${n}`
+
+test('of a batch each job ends as it deserves: one that fails is retried, one that is hopeless is a dead letter', async (t) => {
+  const app = await buildTestApp(t)
+  const lines: string[] = []
+  const log = openLog('info', { write: (line: string) => void lines.push(line) })
+  const { boss, close } = await openQueues(app.database.workerUrl, log)
+  t.after(close)
+  const outcomes = new Map<string, JobOutcome>([
+    [idOf('rec', 0), { status: 'completed' }],
+    [idOf('rec', 1), { status: 'failed', error: new Error('not today') }],
+    [idOf('rec', 2), { status: 'deadletter', error: new Error('never') }],
+  ])
+  const data = [...outcomes.keys()].map((record) => ({ ledger: idOf('led', 1), record }))
+  await boss.insert(
+    'verify-completion',
+    data.map((one) => ({ data: one })),
+  )
+  const batches: number[] = []
+  const handleBatch = async (payloads: readonly { readonly record: string }[]) => {
+    batches.push(payloads.length)
+    return payloads.map(({ record }) => outcomes.get(record)!)
+  }
+  await workQueues(
+    boss,
+    [queueWork({ queue: 'verify-completion', concurrency: 1, batchSize: 10, handleBatch })],
+    log,
+  )
+  const read = () =>
+    app.sql<{ name: string; state: string; record: string; retry: number }>(
+      `select name, state, data ->> 'record' as record, extract(epoch from start_after - now())::float8 as retry
+       from pgboss.job order by name, record`,
+    )
+  await until(async () => (await read()).some(({ name }) => name === 'dead-letters'))
+  assert.deepEqual(
+    (await read()).map(({ name, state, record }) => `${name} ${state} ${record}`),
+    [
+      `dead-letters created ${idOf('rec', 2)}`,
+      `verify-completion completed ${idOf('rec', 0)}`,
+      `verify-completion retry ${idOf('rec', 1)}`,
+      `verify-completion failed ${idOf('rec', 2)}`,
+    ],
+  )
+  const retried = (await read()).find(({ state }) => state === 'retry')!
+  assert.ok(retried.retry > 0.5, `retried after ${retried.retry} s`)
+  assert.deepEqual(batches, [3])
+  const said = parseLines(lines.join('')).map(({ level, msg, payload, attempt }) => [
+    level,
+    msg,
+    payload.record,
+    attempt,
+  ])
+  assert.deepEqual(said.sort(), [
+    [40, 'a job failed', idOf('rec', 1), '1 of 9'],
+    [50, 'a job is given up: it is a dead letter now', idOf('rec', 2), undefined],
+  ])
+})
+
+test('a batch that throws has failed as a whole, and is said once', async (t) => {
+  const app = await buildTestApp(t)
+  const lines: string[] = []
+  const log = openLog('info', { write: (line: string) => void lines.push(line) })
+  const { boss, close } = await openQueues(app.database.workerUrl, log)
+  t.after(close)
+  const data = [0, 1].map((n) => ({ ledger: idOf('led', 1), record: idOf('rec', n) }))
+  await boss.insert(
+    'verify-completion',
+    data.map((one) => ({ data: one })),
+  )
+  const handleBatch = () => Promise.reject(new Error('the database is away'))
+  await workQueues(
+    boss,
+    [queueWork({ queue: 'verify-completion', concurrency: 1, batchSize: 10, handleBatch })],
+    log,
+  )
+  const states = async () =>
+    (await app.sql<{ state: string }>('select state from pgboss.job')).map(({ state }) => state)
+  await until(async () => (await states()).every((state) => state === 'retry'))
+  assert.deepEqual(
+    parseLines(lines.join('')).map(({ level, msg, jobs, err }) => [level, msg, jobs, err.message]),
+    [[40, 'a batch of jobs failed', 2, 'the database is away']],
+  )
+})

@@ -1,0 +1,62 @@
+import { LIFECYCLE, STEP_PARTIES, type StepKind, type StepParty } from '../src/proof/kinds.ts'
+
+type Transition = (typeof LIFECYCLE)[number]
+
+/** docs/lifecycle.md below its title, from the table by which steps are decided, stored and verified. */
+export function lifecyclePage(): string {
+  return `What may happen to a record, whole: what is not here is refused. The same rows decide in the server (\`src/proof/kinds.ts\`) and in
+the database (\`record_transitions\`), and a verifier rebuilds every state by them. [gated-records.md](gated-records.md) tells the story.
+
+\`\`\`mermaid
+stateDiagram-v2
+${LIFECYCLE.map(({ from, to, ...event }) => `  ${from ?? '[*]'} --> ${to}: ${nameOf(event)}`).join('\n')}
+${listTerminal()
+  .map((state) => `  ${state} --> [*]`)
+  .join('\n')}
+\`\`\`
+
+| From | Event | To | Who |
+|---|---|---|---|
+${LIFECYCLE.map((way) => `| ${stateOf(way.from)} | ${eventOf(way)} | \`${way.to}\` | ${whoseStep(way)} |`).join('\n')}
+
+- **Who** is the agent of the API key, or the one that it names in \`onBehalfOf\`. The worker signs as \`system\`, and only the worker's login
+  may write its events.
+- \`record-activated\` and \`completion-submitted\` come before the record's deadline, \`record-expired\` after it, by the database's clock.
+- \`revision-requested\` comes at most \`maxRevisions\` times, and not where the gate is \`auto\`.
+- Whatever a record's \`nextEvents\` names is possible now, for those whose step it is.`
+}
+
+function listTerminal(): string[] {
+  const left = new Set(LIFECYCLE.map(({ from }) => from))
+  return [...new Set(LIFECYCLE.map(({ to }) => to))].filter((state) => !left.has(state))
+}
+
+function nameOf({ kind, outcome }: Pick<Transition, 'kind' | 'outcome'>): string {
+  return outcome === undefined ? kind : `${kind} (${outcome})`
+}
+
+function eventOf({ kind, outcome }: Transition): string {
+  return outcome === undefined ? `\`${kind}\`` : `\`${kind}\`, ${outcome}`
+}
+
+function stateOf(state: Transition['from']): string {
+  return state === null ? 'nothing' : `\`${state}\``
+}
+
+const WHOSE: Readonly<Record<StepParty, string>> = {
+  performer: 'the performer',
+  principal: 'the principal',
+  worker: 'the worker',
+  'other than the performer': 'anybody but the performer, with the scope `verdicts:overturn`',
+}
+
+function whoseStep({ from, kind, outcome }: Transition): string {
+  if (kind === 'record-notarized') return 'whoever writes'
+  if (kind === 'record-created') return 'who creates it is the principal'
+  const whose = WHOSE[STEP_PARTIES[kind as StepKind]]
+  if (kind === 'record-activated')
+    return `${whose}; where none is named, whoever takes it on, but not the principal`
+  const isRules = (from === 'VERIFIED') === (outcome === 'accept')
+  if (kind === 'verdict-rendered' && isRules) return `${whose}; the worker where the gate is \`auto\``
+  return whose
+}

@@ -1,0 +1,19 @@
+import type { Payload } from '../../src/jobs/queues.ts'
+import { parseId } from '../../src/proof/ids.ts'
+import { type VerifyCompletionsDeps, verifyCompletions } from '../../src/verification/verify-completions.ts'
+import type { JobOutcome } from '../work-queues.ts'
+
+/** What is refused is given up at once: what is stored does not change by being looked at again. */
+export function verifyCompletionJobs(deps: VerifyCompletionsDeps) {
+  return async (payloads: readonly Payload<'verify-completion'>[]): Promise<JobOutcome[]> => {
+    const names = payloads.map(({ ledger, record }) => ({
+      ledgerId: parseId('led', ledger),
+      recordId: parseId('rec', record),
+    }))
+    const results = await verifyCompletions(deps, names)
+    return results.map((result) => {
+      if (result.status === 'done') return { status: 'completed' }
+      return { status: result.status === 'failed' ? 'failed' : 'deadletter', error: result.error }
+    })
+  }
+}
