@@ -62,7 +62,7 @@ create table gated_records (
   principal_id uuid not null,
   performer_id uuid,
   gate text not null check (gate in ('principal', 'auto')),
-  deadline timestamptz,
+  deadline timestamptz check (isfinite(deadline)),  -- of another one whoever reads the record would find no date
   max_revisions int4 not null check (max_revisions >= 0),
   tolerances bytea check (length(tolerances) between 2 and 16384),  -- canonical JSON
   -- where it stands
@@ -75,14 +75,14 @@ create table gated_records (
   constraint gated_records_parties check (performer_id <> principal_id),
   constraint gated_records_performer check (performer_id is not null or state in ('CREATED', 'CANCELLED', 'EXPIRED')),
   constraint gated_records_revisions check (revisions <= max_revisions)
-) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
+) with (autovacuum_vacuum_scale_factor = 0.02);
 
 create index gated_records_by_state on gated_records (ledger_id, state collate "C", first_seq nulls first);
 create index gated_records_by_performer on gated_records (ledger_id, performer_id, first_seq nulls first)
   where performer_id is not null;
--- What waits for the worker, of all ledgers, first what has no job: empty when there is nothing to do. (An `auto` gate that was
+-- What waits for the worker, first what has no job, ledger by ledger: empty when there is nothing to do. (An `auto` gate that was
 -- verified without its verdict: a call that was taken apart because of another item, and a worker that was killed in between.)
-create index gated_records_unverified on gated_records (verification_job nulls first, last_seq)
+create index gated_records_unverified on gated_records (verification_job nulls first, ledger_id, last_seq)
   where state = 'SUBMITTED' or gate = 'auto' and state in ('VERIFIED', 'DISCREPANT');
 create index gated_records_by_deadline on gated_records (deadline)
   where deadline is not null and state in ('CREATED', 'ACTIVE');
@@ -457,7 +457,9 @@ begin
             when i.kind = 'record-activated' then
               i.party_id <> i.principal_id and i.party_id = coalesce(i.performer_id, i.party_id)
             when i.kind = 'completion-submitted' then i.party_id = i.performer_id
-            when i.kind = 'verdict-overturned' then i.party_id <> i.performer_id
+            -- no verdict by the performer, in whoever's name
+            when i.kind = 'verdict-overturned' then i.performer_id <> all (array[i.party_id, i.actor_id])
+            when i.kind = 'verdict-rendered' then i.party_id = i.principal_id and i.actor_id <> i.performer_id
             else i.party_id = i.principal_id
           end is not true then 12
         when i.kind in ('record-activated', 'completion-submitted') and i.deadline <= clock_timestamp() then 11

@@ -209,6 +209,7 @@ create table tallystick.gated_records (
   revisions integer not null default 0,
   verification_job uuid,
   constraint gated_records_check CHECK ((last_seq >= first_seq)),
+  constraint gated_records_deadline_check CHECK (isfinite(deadline)),
   constraint gated_records_gate_check CHECK ((gate = ANY (ARRAY['principal'::text, 'auto'::text]))),
   constraint gated_records_max_revisions_check CHECK ((max_revisions >= 0)),
   constraint gated_records_parties CHECK ((performer_id <> principal_id)),
@@ -218,7 +219,7 @@ create table tallystick.gated_records (
   constraint gated_records_revisions_check CHECK ((revisions >= 0)),
   constraint gated_records_tolerances_check CHECK (((length(tolerances) >= 2) AND (length(tolerances) <= 16384))),
   constraint gated_records_version_check CHECK ((version >= 1))
-) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.02);
+) with (autovacuum_vacuum_scale_factor=0.02);
 
 create table tallystick.idempotency_keys (
   ledger_id uuid not null,
@@ -414,7 +415,7 @@ CREATE INDEX erasures_pending ON tallystick.erasures USING btree (ledger_id, seq
 CREATE INDEX gated_records_by_deadline ON tallystick.gated_records USING btree (deadline) WHERE ((deadline IS NOT NULL) AND (state = ANY (ARRAY['CREATED'::text, 'ACTIVE'::text])));
 CREATE INDEX gated_records_by_performer ON tallystick.gated_records USING btree (ledger_id, performer_id, first_seq NULLS FIRST) WHERE (performer_id IS NOT NULL);
 CREATE INDEX gated_records_by_state ON tallystick.gated_records USING btree (ledger_id, state COLLATE "C", first_seq NULLS FIRST);
-CREATE INDEX gated_records_unverified ON tallystick.gated_records USING btree (verification_job NULLS FIRST, last_seq) WHERE ((state = 'SUBMITTED'::text) OR ((gate = 'auto'::text) AND (state = ANY (ARRAY['VERIFIED'::text, 'DISCREPANT'::text]))));
+CREATE INDEX gated_records_unverified ON tallystick.gated_records USING btree (verification_job NULLS FIRST, ledger_id, last_seq) WHERE ((state = 'SUBMITTED'::text) OR ((gate = 'auto'::text) AND (state = ANY (ARRAY['VERIFIED'::text, 'DISCREPANT'::text]))));
 CREATE INDEX idempotency_keys_by_seq ON tallystick.idempotency_keys USING btree (ledger_id, seq);
 CREATE UNIQUE INDEX ledger_closures_open ON tallystick.ledger_closures USING btree (ledger_id) WHERE (restored_seq IS NULL);
 CREATE UNIQUE INDEX ledger_faults_open ON tallystick.ledger_faults USING btree (ledger_id) WHERE (cleared_at IS NULL);
@@ -631,7 +632,9 @@ begin
             when i.kind = 'record-activated' then
               i.party_id <> i.principal_id and i.party_id = coalesce(i.performer_id, i.party_id)
             when i.kind = 'completion-submitted' then i.party_id = i.performer_id
-            when i.kind = 'verdict-overturned' then i.party_id <> i.performer_id
+            -- no verdict by the performer, in whoever's name
+            when i.kind = 'verdict-overturned' then i.performer_id <> all (array[i.party_id, i.actor_id])
+            when i.kind = 'verdict-rendered' then i.party_id = i.principal_id and i.actor_id <> i.performer_id
             else i.party_id = i.principal_id
           end is not true then 12
         when i.kind in ('record-activated', 'completion-submitted') and i.deadline <= clock_timestamp() then 11

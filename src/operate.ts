@@ -2,14 +2,17 @@ import { parseArgs } from 'node:util'
 import type pg from 'pg'
 import { parseConfig, required } from './config.ts'
 import { withClient } from './db/client.ts'
+import { countOverdue } from './db/expiry-work.ts'
 import { listDeadLetters, redriveDeadLetters } from './db/job-queues.ts'
 import { clearFault, listOpenFaults } from './db/ledger-faults.ts'
+import { readWaitingFigures } from './db/verification-work.ts'
 import { formatId, isId, parseId } from './proof/ids.ts'
 
 const USAGE = `usage: npm run operate -- COMMAND
 
   faults                            ledgers that were found not to verify, and get no checkpoints
   clear-fault LEDGER --note TEXT    let a ledger have checkpoints again, once it is mended; TEXT says how it was
+  waiting                           how many completions and expiries wait for a worker, and since when
   dead-letters                      jobs that were given up
   redrive [JOB …]                   put them back, all or those that are named`
 
@@ -46,6 +49,8 @@ function chooseCommand(
       return showFaults
     case 'clear-fault':
       return (client) => clear(client, names, note)
+    case 'waiting':
+      return showWaiting
     case 'dead-letters':
       return showDeadLetters
     case 'redrive':
@@ -73,6 +78,13 @@ async function clear(client: pg.Client, names: readonly string[], note: string |
     throw new UsageError('say with --note what was wrong and how it was mended')
   if (!(await clearFault(client, parseId('led', ledger!), note))) throw new Error(`${ledger} has no fault`)
   console.log(`${ledger} is verified from where it was, and gets checkpoints again`)
+}
+
+/** The worker's metrics say the same, and are absent just when no worker runs. */
+async function showWaiting(client: pg.Client): Promise<void> {
+  const { count, oldestSeconds } = await readWaitingFigures(client)
+  const overdue = await countOverdue(client)
+  console.log(`completions=${count} oldest=${Math.round(oldestSeconds)}s overdue=${overdue}`)
 }
 
 async function showDeadLetters(client: pg.Client): Promise<void> {

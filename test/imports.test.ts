@@ -45,7 +45,7 @@ const RULES: [part: string, mayImport: string[]][] = [
   ['src/proofs/', [...SHARED, 'src/db/', 'src/records/', 'src/signing/', 'src/errors.ts']],
   ['src/rotation/', [...SHARED, 'src/append/', 'src/checkpoints/', 'src/db/', 'src/tenancy/']],
   ['src/checkpoints/', [...SHARED, 'src/db/', 'src/signing/']],
-  ['src/erasure/', [...SHARED, 'src/db/', 'src/signing/']],
+  ['src/erasure/', [...SHARED, 'src/db/', 'src/follow/', 'src/signing/']],
   [
     'src/audit/',
     [...SHARED, 'src/checkpoints/', 'src/db/', 'src/jobs/', 'src/signing/', 'src/verify/', 'src/entropy.ts'],
@@ -72,7 +72,6 @@ const RULES: [part: string, mayImport: string[]][] = [
       'src/append/',
       'src/checkpoints/',
       'src/db/',
-      'src/erasure/',
       'src/follow/',
       'src/verification/',
       'src/config.ts',

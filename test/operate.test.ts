@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { enqueueAudits } from '../src/audit/enqueue-audits.ts'
 import { requestAudit } from '../src/db/audits.ts'
@@ -10,6 +11,7 @@ import { parseId } from '../src/proof/ids.ts'
 import { openFaults, setUpAudit } from './audit/set-up.ts'
 import { OPERATOR_KEY } from './helpers/app.ts'
 import { bareEnvironment } from './helpers/bare-environment.ts'
+import { buildGatedApp } from './helpers/gated-app.ts'
 
 test('an operator lists faults and clears one, saying why', async (t) => {
   const audit = await setUpAudit(t)
@@ -66,6 +68,16 @@ test('an operator lists dead letters, and puts them back into their queue', asyn
   } finally {
     await boss.stop({ graceful: false })
   }
+})
+
+test('an operator sees what waits for a worker, and since when, while none runs', async (t) => {
+  const app = await buildGatedApp(t)
+  const waiting = async () => (await operate(app.database.ownerUrl, 'waiting')).stdout
+  assert.equal(await waiting(), 'completions=0 oldest=0s overdue=0\n')
+  await app.reach('SUBMITTED')
+  await app.create({ deadline: new Date(Date.now() + 1_000).toISOString() })
+  await sleep(1_100)
+  assert.match(await waiting(), /^completions=1 oldest=[1-9]\d*s overdue=1\n$/)
 })
 
 test('says how it is used, and needs the owner', async (t) => {

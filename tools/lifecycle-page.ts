@@ -23,7 +23,7 @@ ${LIFECYCLE.map((way) => `| ${stateOf(way.from)} | ${eventOf(way)} | \`${way.to}
   may write its events.
 - \`record-activated\` and \`completion-submitted\` come before the record's deadline, \`record-expired\` after it, by the database's clock.
 - \`revision-requested\` comes at most \`maxRevisions\` times, and not where the gate is \`auto\`.
-- Whatever a record's \`nextEvents\` names is possible now, for those whose step it is.`
+- Whatever a record's \`nextEvents\` names, its state and terms allow, for those whose step it is; whether it is in time, the clock says then.`
 }
 
 function listTerminal(): string[] {

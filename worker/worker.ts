@@ -13,10 +13,8 @@ import { getNoteKeySecret } from '../src/db/server-keys.ts'
 import { readFindKey } from '../src/db/signed-entries.ts'
 import { loadSigners, openSigners } from '../src/deps.ts'
 import { makeEntropy } from '../src/entropy.ts'
-import { RefusedErasures } from '../src/erasure/refused-erasures.ts'
 import { runFollower } from '../src/follow/loop.ts'
-import { Refused } from '../src/follow/refused.ts'
-import { EXPIRIES_REFUSED_MAX, EXPIRY_REFUSED_PAUSE_MS } from '../src/limits.ts'
+import { ERASURES_REFUSED, EXPIRIES_REFUSED, Refused } from '../src/follow/refused.ts'
 import { openLog } from '../src/log.ts'
 import { watchAudits } from '../src/metrics/audits.ts'
 import {
@@ -110,14 +108,11 @@ async function openWorkDeps(
   await restored.checkAll()
   const faulty = new FaultyLedgers(Date.now)
   watchCheckpoints(metrics, pool, faulty)
-  const refusedErasures = new RefusedErasures(Date.now)
+  const refusedErasures = new Refused(Date.now, ERASURES_REFUSED)
   watchErasures(metrics, pool, refusedErasures)
   const unverified = new FaultyLedgers(Date.now)
   watchAudits(metrics, pool, unverified)
-  const refusedExpiries = new Refused(Date.now, {
-    pauseMs: EXPIRY_REFUSED_PAUSE_MS,
-    itemsMax: EXPIRIES_REFUSED_MAX,
-  })
+  const refusedExpiries = new Refused(Date.now, EXPIRIES_REFUSED)
   watchExpiry(metrics, pool, refusedExpiries)
   watchVerification(metrics, pool)
   const signers = openSigners(pool, masterKey, Date.now)

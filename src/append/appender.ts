@@ -223,7 +223,8 @@ function isAdministrative(entry: EntryRow): boolean {
   return entry.detail !== null
 }
 
-function bytesOf(entry: EntryRow): number {
+/** About what an entry adds to a call. */
+export function bytesOf(entry: EntryRow): number {
   let bytes = entry.envelope.length + (entry.document?.content.length ?? 0)
   for (const record of entry.records) bytes += record.payload.length + (record.metadata?.length ?? 0)
   return bytes

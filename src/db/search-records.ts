@@ -104,12 +104,16 @@ function pageText(search: RecordSearch, stretch: Stretch, streams: readonly Stre
       select s.first_seq, s.item_index from (${all('stop', 'first_seq, item_index')}) s
       order by s.first_seq ${order}, s.item_index ${order} limit 1
     ), page as materialized (
-      select f.record_id, f.first_seq, row_number() over w as place, sum(f.bytes) over w as bytes
-      from (${all('found', 'record_id, first_seq, item_index, bytes')}) f
-      where not exists (
-        select from stop s where (f.first_seq, f.item_index) ${beyond} (s.first_seq, s.item_index))
-      window w as (order by f.first_seq ${order}, f.item_index ${order} rows unbounded preceding)
-      order by place limit ${limit + 1}
+      select f.record_id, f.first_seq, f.place, sum(f.bytes + steps.bytes) over (order by f.place) as bytes
+      from (
+        select f.record_id, f.first_seq, f.bytes, row_number() over (
+          order by f.first_seq ${order}, f.item_index ${order} rows unbounded preceding) as place
+        from (${all('found', 'record_id, first_seq, item_index, bytes')}) f
+        where not exists (
+          select from stop s where (f.first_seq, f.item_index) ${beyond} (s.first_seq, s.item_index))
+        order by place limit ${limit + 1}
+      ) f
+      cross join lateral (${STEP_BYTES} offset 0) steps
     )
     select p.place, p.first_seq, (select count(*) from page) as found, s.first_seq as stop_seq, s.item_index as stop_index, w.*
     from (select) one left join stop s on true
@@ -120,6 +124,15 @@ function pageText(search: RecordSearch, stretch: Stretch, streams: readonly Stre
     ) w on true
     order by p.place`
 }
+
+/** What a record shows beside its own row: the documents of the newest step of each kind. */
+const STEP_BYTES = `select coalesce(sum(length(d.content)), 0) as bytes from (
+    select distinct on (s.kind) s.seq from tallystick.entries s
+    where s.ledger_id = $1 and s.subject_id = f.record_id and s.version > 1 order by s.kind, s.version desc
+  ) n
+  cross join lateral (
+    select d.content from tallystick.documents d where d.ledger_id = $1 and d.seq = n.seq offset 0
+  ) d`
 
 /** Of many walks each has at least so small a share of the candidates: most fill the page long before. */
 const SHARES_MAX = 10

@@ -28,20 +28,52 @@ export async function hasWaitingCompletions(db: Db): Promise<boolean> {
   return rows[0]!.waiting
 }
 
-/** Other workers skip them until the transaction ends. */
+/** How many jobs could be taken at once, counted to `most`: what waits for another attempt is not among them. */
+export async function countReadyJobs(client: pg.ClientBase, most: number): Promise<number> {
+  const { rows } = await client.query<{ ready: string }>({
+    name: 'count_ready_jobs',
+    text: `select count(*) as ready from (
+      select from pgboss.job j
+      where j.name = $1 and j.state < 'active' and not j.blocked and j.start_after <= now() limit $2
+    ) j`,
+    values: [QUEUE, most],
+  })
+  return Number(rows[0]!.ready)
+}
+
+/**
+ * Each ledger's oldest, as many of one ledger as of another while they have as many: whoever floods the worker waits for himself.
+ * From ledger to ledger it is one look at the index, however many completions wait in between. Other workers skip what is locked
+ * until the transaction ends.
+ */
 export async function lockWaitingCompletions(
   client: pg.ClientBase,
   limit: number,
 ): Promise<WaitingCompletion[]> {
   const { rows } = await client.query<{ ledger_id: string; record_id: string; closed: boolean }>({
     name: 'lock_waiting_completions',
-    text: `select w.ledger_id, w.record_id, h.closed is not null as closed
-      from (
-        select g.ledger_id, g.record_id from tallystick.gated_records g
-        where g.verification_job is null and ${UNVERIFIED}
-        order by g.verification_job nulls first, g.last_seq limit $1
-        for update skip locked
-      ) w
+    text: `with recursive ledgers as (
+        (select g.ledger_id from tallystick.gated_records g where g.verification_job is null and ${UNVERIFIED}
+          order by g.verification_job nulls first, g.ledger_id limit 1)
+        union all
+        select n.ledger_id from ledgers l
+        cross join lateral (
+          select g.ledger_id from tallystick.gated_records g
+          where g.verification_job is null and ${UNVERIFIED} and g.ledger_id > l.ledger_id
+          order by g.verification_job nulls first, g.ledger_id limit 1
+        ) n
+      ), share as materialized (
+        select greatest(1, $1 / count(*)) as rows from ledgers
+      ), w as materialized (
+        select g.ledger_id, g.record_id from (select * from ledgers order by random() limit $1) l
+        cross join lateral (
+          select g.ledger_id, g.record_id from tallystick.gated_records g
+          where g.verification_job is null and ${UNVERIFIED} and g.ledger_id = l.ledger_id
+          order by g.verification_job nulls first, g.ledger_id, g.last_seq limit (select rows from share)
+          for update skip locked
+        ) g
+      )
+      select w.ledger_id, w.record_id, h.closed is not null as closed from w
       cross join lateral (
         select h.closed from tallystick.chain_heads h where h.ledger_id = w.ledger_id offset 0
       ) h`,

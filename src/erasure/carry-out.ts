@@ -2,15 +2,16 @@ import type pg from 'pg'
 import { isUnavailable } from '../db/failures.ts'
 import { eraseDocument, listPendingErasures, type PendingErasure } from '../db/pending-erasures.ts'
 import { readFindKey } from '../db/signed-entries.ts'
+import type { Refused } from '../follow/refused.ts'
 import { ERASURES_PER_ROUND } from '../limits.ts'
 import { formatId } from '../proof/ids.ts'
 import type { FindKey } from '../proof/verify-entry.ts'
-import type { RefusedErasures } from './refused-erasures.ts'
 import { verifyErasure } from './verify-erasure.ts'
 
 export type ErasureDeps = {
   readonly pool: pg.Pool
-  readonly refusedErasures: RefusedErasures
+  /** Erasures that were not carried out, because their entry does not order them or something is in the way. */
+  readonly refusedErasures: Refused
   readonly log: {
     info(details: object, message: string): void
     error(details: object, message: string): void

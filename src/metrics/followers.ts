@@ -4,8 +4,8 @@ import type { FaultyLedgers } from '../checkpoints/faulty-ledgers.ts'
 import type { RestoredLedgers } from '../checkpoints/restored-ledgers.ts'
 import { readCheckpointLagSeconds } from '../db/checkpoints.ts'
 import { countPendingErasures } from '../db/pending-erasures.ts'
-import type { RefusedErasures } from '../erasure/refused-erasures.ts'
 import type { FollowerObserver } from '../follow/loop.ts'
+import type { Refused } from '../follow/refused.ts'
 import type { Metrics } from './metrics.ts'
 
 /** What background work tells of its rounds, counted. */
@@ -56,7 +56,7 @@ export function watchCheckpoints({ registry }: Metrics, pool: pg.Pool, faulty: F
 }
 
 /** Asked of the database when somebody reads; absent while it does not answer. */
-export function watchErasures({ registry }: Metrics, pool: pg.Pool, refused: RefusedErasures): void {
+export function watchErasures({ registry }: Metrics, pool: pg.Pool, refused: Refused): void {
   const registers = [registry]
   new Gauge({
     name: 'tallystick_erasures_pending',

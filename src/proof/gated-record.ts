@@ -135,10 +135,12 @@ const STEPS = {
     if (fields['by'] !== record.gate) throw notEntitled(`not whom the gate ${record.gate} lets judge`, fields)
     if (record.gate === 'auto') verifyAutoVerdict(record, fields)
     else verifyPrincipal(record, fields)
+    verifyNoPerformer(record, fields)
     record.verdictLeaf = event.leaf
   },
   'verdict-overturned': (record, _event, fields) => {
     if (agentOf(fields) === record.performer) throw notEntitled('the performer', fields)
+    verifyNoPerformer(record, fields)
     if (fields['supersedes'] !== record.verdictLeaf) {
       throw new ProofError('previous_mismatch', `supersedes is not the verdict's leaf, ${record.verdictLeaf}`)
     }
@@ -178,6 +180,11 @@ function verifyPrincipal(record: GatedRecord, fields: Members): void {
 
 function verifyPerformer(record: GatedRecord, fields: Members): void {
   if (partyOf(fields) !== record.performer) throw notEntitled('not the performer', fields)
+}
+
+/** A performer that acts for another agent would judge its own work. */
+function verifyNoPerformer(record: GatedRecord, fields: Members): void {
+  if (fields['actor'] === record.performer) throw notEntitled('represented by the performer', fields)
 }
 
 function verifySystem(fields: Members): void {

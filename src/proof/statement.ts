@@ -33,6 +33,11 @@ export type ParsedStatement = {
   readonly predicate: JsonObject
 }
 
+/** Whose event it is: a gateway acts for the agent that it names. */
+export function partyOf({ actor, onBehalfOf }: Pick<ParsedStatement, 'actor' | 'onBehalfOf'>): string {
+  return onBehalfOf ?? actor
+}
+
 const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1'
 
 /**

@@ -5,7 +5,7 @@ import { canonicalize } from './jcs.ts'
 import type { JsonObject, JsonValue } from './json-text.ts'
 import { type EntryKind, LIFECYCLE } from './kinds.ts'
 import { parseShownSalt, verifyShownDigest } from './shown-document.ts'
-import type { ParsedStatement } from './statement.ts'
+import { type ParsedStatement, partyOf } from './statement.ts'
 import type { VerifiedProof } from './verify-proof.ts'
 
 /** What an entry says of the gated record: members of a predicate, whose formats parseStatement has checked. */
@@ -101,11 +101,6 @@ function verifyDocument(
   verifyMember('digest', shown['digest'], signed)
   if (signed === undefined) verifyMember(document, shown[document], undefined)
   else verifyShownDigest(sha256, parseShownSalt(shown, document), document, shown[document]!, signed)
-}
-
-/** Whose step it is. */
-function partyOf({ actor, onBehalfOf }: ParsedStatement): string {
-  return onBehalfOf ?? actor
 }
 
 /** What a statement does not have, an answer shows as null. */

@@ -25,7 +25,7 @@ export function saltDocument(
   const canonical = canonicalize(value as JsonValue)
   const bytes = Buffer.from(canonical)
   if (bytes.length > DOCUMENT_BYTES_MAX) {
-    const detail = `the payload has ${bytes.length} bytes in canonical form; at most ${DOCUMENT_BYTES_MAX} are taken`
+    const detail = `the document has ${bytes.length} bytes in canonical form; at most ${DOCUMENT_BYTES_MAX} are taken`
     throw new ApiError('document_too_large', detail, { members })
   }
   const saltBytes = salt === undefined ? entropy.bytes16() : fromBase64Url(salt)

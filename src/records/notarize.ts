@@ -14,6 +14,7 @@ import {
 } from './documents.ts'
 import type { ParentRecord } from './lineage.ts'
 import type { OnBehalfOf } from './on-behalf-of.ts'
+import type { RecordJson } from './read.ts'
 import { renderRecord } from './render.ts'
 import { signNotarization } from './sign-notarization.ts'
 import { toBase64Url, toHex } from './text-of-bytes.ts'
@@ -38,8 +39,8 @@ type NotarizeRequest = {
   readonly idempotency: IdempotencyRow | null
 }
 
-/** The new record as JSON, or `replayedSeq`: the seq of what an earlier request with the same key wrote. */
-type NotarizeResult = { readonly record: string } | { readonly replayedSeq: number }
+/** The new record, or `replayedSeq`: the seq of what an earlier request with the same key wrote. */
+type NotarizeResult = RecordJson | { readonly replayedSeq: number }
 
 /** Notarizes one record, of a type that is not gated: one entry, terminal at once. Returns when it is committed. */
 export async function notarize(
@@ -54,7 +55,7 @@ export async function notarize(
   const build = (signer: Signer) => buildNotarization(deps, signer, caller, { ...request, type, payload })
   const written = await appendOne(deps, caller, build)
   if (written.replayed) return { replayedSeq: written.seq }
-  return { record: written.built.render(written.seq, written.chain) }
+  return { record: written.built.render(written.seq, written.chain), version: 1 }
 }
 
 function buildNotarization(

@@ -7,6 +7,11 @@ import type { Caller } from '../tenancy/caller.ts'
 /** The agent in whose name a key with the scope `agents:act` acts. */
 export type OnBehalfOf = { readonly agent: string; readonly agentId: Uint8Array }
 
+/** Whose record or step it is. */
+export function partyOf(caller: Caller, onBehalfOf: OnBehalfOf | null): Uint8Array {
+  return onBehalfOf?.agentId ?? caller.agentId
+}
+
 /**
  * Resolves the agents that `names` names, once each: all must be agents of the caller's ledger, and the key must
  * be allowed to act for others. Throws ApiError; for the items of a batch, with `index`.

@@ -37,7 +37,7 @@ function requireNotarizable(type: RecordType, members: Members): RecordType {
   if (!type.gated) return type
   throw new ApiError(
     'not_notarizable',
-    `${type.name} is gated: its records are created and judged, not notarized`,
+    `${type.name} is gated: its records are created, one by one, with POST /v1/records`,
     { members: { ...members, recordType: type.name } },
   )
 }

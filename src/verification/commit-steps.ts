@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { bytesOf } from '../append/appender.ts'
 import { type AppendOutcome, commitBatch } from '../append/commit.ts'
 import type { EntryRow } from '../db/append-entries.ts'
 import { APPEND_BATCH_BYTES_MAX, APPEND_BATCH_ENTRIES_MAX } from '../limits.ts'
@@ -35,10 +36,6 @@ function inCalls(steps: readonly Steps[]): Steps[][] {
     bytes += size
   }
   return calls
-}
-
-function bytesOf({ envelope, document }: EntryRow): number {
-  return envelope.length + Buffer.byteLength(document?.content ?? '')
 }
 
 /**

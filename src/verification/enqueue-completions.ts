@@ -4,6 +4,7 @@ import type { PgBoss } from 'pg-boss'
 import { asJobsDatabase } from '../db/job-queues.ts'
 import { withTransaction } from '../db/transaction.ts'
 import {
+  countReadyJobs,
   hasWaitingCompletions,
   holdCompletions,
   lockWaitingCompletions,
@@ -11,7 +12,7 @@ import {
   setVerificationJobs,
 } from '../db/verification-work.ts'
 import type { Payload } from '../jobs/queues.ts'
-import { COMPLETION_JOB_MS_MAX, COMPLETIONS_PER_ROUND, COMPLETIONS_PER_SWEEP } from '../limits.ts'
+import { COMPLETION_JOB_MS_MAX, COMPLETIONS_PER_SWEEP, COMPLETIONS_QUEUED_MAX } from '../limits.ts'
 import { formatId } from '../proof/ids.ts'
 
 export type EnqueueCompletionsDeps = {
@@ -23,7 +24,10 @@ export type EnqueueCompletionsDeps = {
 }
 
 /**
- * One round: a job for every completion that has none, in the transaction that says so; returns whether there may be more.
+ * One round: jobs for completions that have none, in the transaction that says so; returns whether more can follow at once.
+ *
+ * The queue is first in, first out, so it is kept short, and what enters it is shared among the ledgers: behind a ledger that
+ * submits more than the workers verify, another one waits for COMPLETIONS_QUEUED_MAX jobs and not for all of that ledger's.
  *
  * There is no cursor. What waits stands in an index that holds nothing else, so that a round with nothing to do costs one look
  * at it, and nothing is ever passed over (docs/decisions/0009-completions-are-found-in-an-index.md).
@@ -36,14 +40,16 @@ export async function enqueueCompletions(deps: EnqueueCompletionsDeps): Promise<
     const taken = await withTransaction(client, () => takeWaiting(deps.boss, client))
     broken = false
     if (taken > 0) deps.wakeVerification()
-    return taken === COMPLETIONS_PER_ROUND
+    return taken === COMPLETIONS_QUEUED_MAX
   } finally {
     client.release(broken)
   }
 }
 
 async function takeWaiting(boss: PgBoss, client: pg.PoolClient): Promise<number> {
-  const waiting = await lockWaitingCompletions(client, COMPLETIONS_PER_ROUND)
+  const room = COMPLETIONS_QUEUED_MAX - (await countReadyJobs(client, COMPLETIONS_QUEUED_MAX))
+  if (room === 0) return 0
+  const waiting = await lockWaitingCompletions(client, room)
   const held = waiting.filter(({ closed }) => closed)
   const jobs = waiting.filter(({ closed }) => !closed).map((name) => ({ ...name, jobId: randomUUID() }))
   if (held.length > 0) await holdCompletions(client, held)

@@ -1,12 +1,11 @@
 import type { GatedCase } from '../db/gated-cases.ts'
-import type { StepRow } from '../db/read-steps.ts'
 import { toHex } from '../proof/bytes.ts'
 import { parseEnvelope } from '../proof/cose.ts'
 import { ProofError } from '../proof/error.ts'
 import { formatId } from '../proof/ids.ts'
 import type { ParsedStatement } from '../proof/statement.ts'
-import { type FindKey, type SignedLine, verifySignedEntry } from '../proof/verify-entry.ts'
-import { type ClaimedStanding, verifyStanding } from '../records/gated/verify-standing.ts'
+import { type FindKey, verifySignedEntry } from '../proof/verify-entry.ts'
+import { type ClaimedStanding, requireOf, verifyStanding } from '../records/gated/verify-standing.ts'
 import type { EnvelopeKeys } from '../signing/envelope-keys.ts'
 import { nativeProviders } from '../signing/native.ts'
 
@@ -55,24 +54,4 @@ export async function verifyCase(keys: EnvelopeKeys, found: GatedCase): Promise<
     throw new ProofError('subject_unknown', `${record} was created with another payload`)
   const lastLeaf = toHex(found.steps.find(({ version }) => version === found.version)!.leaf)
   return { ...claimed, issuer: envelope.issuer, created, newest, lastLeaf, findKey }
-}
-
-/** Throws ProofError unless the statement is of this kind, ledger and record. */
-export function requireOf(
-  { kind, ledger, subjects }: ParsedStatement,
-  expected: ParsedStatement['kind'],
-  claimed: Pick<ClaimedStanding, 'ledger' | 'record'>,
-): void {
-  const signed = `${kind} of ${subjects[0].name}`
-  if (ledger !== claimed.ledger) throw new ProofError('ledger_foreign', `signed for ${ledger}`)
-  if (signed !== `${expected} of ${claimed.record}`)
-    throw new ProofError(
-      'columns_contradict_entries',
-      `signed is ${signed}, not ${expected} of ${claimed.record}`,
-    )
-}
-
-export function lineOf(step: StepRow): SignedLine {
-  const { kind, recorded_at: recordedAt, leaf, envelope } = step
-  return { kind, recordedAt: recordedAt.toISOString(), leaf: toHex(leaf), envelope }
 }

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { CaseDocument, GatedCase } from '../db/gated-cases.ts'
 import type { StepRow } from '../db/read-steps.ts'
-import { findSignedEntry } from '../db/signed-entries.ts'
+import { findSignedEntry, toSignedLine } from '../db/signed-entries.ts'
 import { verifyErasure } from '../erasure/verify-erasure.ts'
 import { fromHex, toHex } from '../proof/bytes.ts'
 import { documentDigest } from '../proof/document.ts'
@@ -11,9 +11,10 @@ import { parseId } from '../proof/ids.ts'
 import type { JsonObject, JsonValue } from '../proof/json-text.ts'
 import type { Subject } from '../proof/statement.ts'
 import { verifySignedEntry } from '../proof/verify-entry.ts'
+import { requireOf } from '../records/gated/verify-standing.ts'
 import type { EnvelopeKeys } from '../signing/envelope-keys.ts'
 import { nativeProviders } from '../signing/native.ts'
-import { lineOf, requireOf, type SignedCase, verifyCase } from './verify-case.ts'
+import { type SignedCase, verifyCase } from './verify-case.ts'
 
 /** What was agreed, of what the rules need: as it was signed. */
 type SignedTerms = {
@@ -63,7 +64,7 @@ export async function verifyCompletion(keys: EnvelopeKeys, found: GatedCase): Pr
 /** The completion that the newest entry, a verification, has judged: the entry before it. */
 function verifySubmitted(signed: SignedCase, steps: readonly StepRow[]) {
   const step = submittedOf(steps)
-  const { statement } = verifySignedEntry(lineOf(step), signed.findKey, nativeProviders)
+  const { statement } = verifySignedEntry(toSignedLine(step), signed.findKey, nativeProviders)
   requireOf(statement, 'completion-submitted', signed)
   if (toHex(step.leaf) !== signed.newest.predicate['previous'])
     throw new ProofError('previous_mismatch', 'the completion is not the one that was verified')

@@ -3,7 +3,7 @@ import { ProofError } from '../proof/error.ts'
 import { canonicalize } from '../proof/jcs.ts'
 import type { JsonObject } from '../proof/json-text.ts'
 import { STEP_PARTIES, type StepKind } from '../proof/kinds.ts'
-import type { ParsedStatement } from '../proof/statement.ts'
+import { type ParsedStatement, partyOf } from '../proof/statement.ts'
 import { compare, compareRows } from './compare.ts'
 import { contradiction } from './contradiction.ts'
 import type { EntryColumns, GatedColumns } from './entry-columns.ts'
@@ -63,7 +63,7 @@ function verifyParty(statement: ParsedStatement, { principalId, performerId, gat
   if (named !== undefined) compare('gated_records', 'performer_id', performerId, uuidOf('agt', named))
   if (kind === 'verdict-rendered') compare('gated_records', 'gate', gate, predicate['by'])
   if (kind === 'verdict-overturned' && party === performerId)
-    throw new ProofError('actor_not_entitled', `${statement.onBehalfOf ?? statement.actor} is the performer`)
+    throw new ProofError('actor_not_entitled', `${partyOf(statement)} is the performer`)
   const role = STEP_PARTIES[kind as StepKind]
   if (role === 'performer') compare('gated_records', 'performer_id', performerId, party)
   if (role === 'principal' && predicate['by'] !== 'auto')

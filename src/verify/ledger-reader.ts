@@ -1,36 +1,16 @@
 import {
-  AGENTS_BY_SEQ,
-  type AuditedAgent,
   type AuditedCheckpoint,
-  type AuditedClosure,
   type AuditedDocument,
-  type AuditedEnd,
   type AuditedEntry,
-  type AuditedErasure,
-  type AuditedIdempotencyKey,
-  type AuditedKey,
   type AuditedLedger,
   type AuditedRecord,
-  type AuditedType,
-  CHECKPOINTS_BY_SIZE,
-  CLOSURES_BY_SEQ,
   countRows,
-  DISABLED_AGENTS_BY_SEQ,
-  DOCUMENTS_BY_SEQ,
-  ENTRIES_BY_SEQ,
-  ERASURES_BY_SEQ,
-  IDEMPOTENCY_KEYS_BY_SEQ,
-  KEYS_BY_SEQ,
-  RECORDS_BY_SEQ,
-  REVOKED_KEYS_BY_SEQ,
-  TYPES_BY_SEQ,
 } from '../db/audited-rows.ts'
-import { type LedgerSnapshot, readRows, type SeqRange, streamRows } from '../db/ledger-snapshot.ts'
+import type { LedgerSnapshot, SeqRange } from '../db/ledger-snapshot.ts'
 import type { EntryDocumentRow } from '../db/read-entries.ts'
 import { equalBytes } from '../proof/bytes.ts'
 import { parseCheckpoint } from '../proof/checkpoint.ts'
 import type { Sha256 } from '../proof/crypto.ts'
-import { ProofError } from '../proof/error.ts'
 import { entryLine } from '../records/export.ts'
 import { ChunkBuilder } from './chunk-builder.ts'
 import {
@@ -46,11 +26,8 @@ import {
 import { contradiction } from './contradiction.ts'
 import type { EntryColumns, RecordColumns } from './entry-columns.ts'
 import { GatedStandings } from './gated-standings.ts'
-import { OrderedRows } from './ordered-rows.ts'
+import { type LedgerTables, openTables } from './ledger-tables.ts'
 import type { EntryChunk } from './source.ts'
-
-/** Of envelopes, held whole: 8 MiB. */
-const SHORT_RANGE_ENTRIES = 256
 
 /**
  * Reads a ledger's tables side by side, each in the order of the entries: an entry's line as an export has it, and
@@ -62,18 +39,7 @@ export class LedgerReader {
   readonly #isWhole: boolean
   readonly #row: AuditedLedger
   readonly #sha256: Sha256
-  readonly #entries: AsyncIterable<AuditedEntry>
-  readonly #checkpoints: OrderedRows<AuditedCheckpoint & { seq: string }>
-  readonly #records: OrderedRows<AuditedRecord>
-  readonly #documents: OrderedRows<AuditedDocument>
-  readonly #agents: OrderedRows<AuditedAgent>
-  readonly #keys: OrderedRows<AuditedKey>
-  readonly #disabledAgents: OrderedRows<AuditedEnd>
-  readonly #revokedKeys: OrderedRows<AuditedEnd>
-  readonly #types: OrderedRows<AuditedType>
-  readonly #erasures: OrderedRows<AuditedErasure>
-  readonly #closures: OrderedRows<AuditedClosure>
-  readonly #idempotencyKeys: OrderedRows<AuditedIdempotencyKey>
+  readonly #tables: LedgerTables
   #referencesFound = 0
   /** Of a whole ledger: whoever rebuilds its records MUST compare them. */
   readonly standings = new GatedStandings()
@@ -85,51 +51,19 @@ export class LedgerReader {
     /** `range`: just these entries, without checkpoints. */
     options: { sha256: Sha256; mayReadKeys: boolean; range?: SeqRange },
   ) {
-    const range = options.range ?? null
-    const isShort = range !== null && range.end - range.from <= SHORT_RANGE_ENTRIES
-    const rows = <T extends object>(name: string, text: string) =>
-      // An entry can have thousands of records.
-      isShort && text !== RECORDS_BY_SEQ
-        ? readRows<T & Record<string, unknown>>(client, name, text, ledgerId, range)
-        : streamRows<T & Record<string, unknown>>(client, name, text, ledgerId, range)
+    const { range = null, mayReadKeys, sha256 } = options
     this.#client = client
     this.#ledgerId = ledgerId
     this.#isWhole = range === null
     this.#row = row
-    this.#sha256 = options.sha256
-    this.#entries = ascending(rows<AuditedEntry>('entries', ENTRIES_BY_SEQ))
-    this.#checkpoints = new OrderedRows(
-      'checkpoints',
-      range ? none() : withLastSeq(rows<AuditedCheckpoint>('checkpoints', CHECKPOINTS_BY_SIZE)),
-    )
-    this.#records = new OrderedRows('records', rows<AuditedRecord>('records', RECORDS_BY_SEQ))
-    this.#documents = new OrderedRows('documents', rows<AuditedDocument>('documents', DOCUMENTS_BY_SEQ))
-    this.#agents = new OrderedRows('agents', rows<AuditedAgent>('agents', AGENTS_BY_SEQ))
-    this.#keys = new OrderedRows('api_keys', rows<AuditedKey>('api_keys', KEYS_BY_SEQ))
-    this.#disabledAgents = new OrderedRows(
-      'agents.disabled_seq',
-      rows<AuditedEnd>('disabled_agents', DISABLED_AGENTS_BY_SEQ),
-    )
-    this.#revokedKeys = new OrderedRows(
-      'api_keys.revoked_seq',
-      rows<AuditedEnd>('revoked_keys', REVOKED_KEYS_BY_SEQ),
-    )
-    this.#types = new OrderedRows('types', rows<AuditedType>('types', TYPES_BY_SEQ))
-    this.#erasures = new OrderedRows('erasures', rows<AuditedErasure>('erasures', ERASURES_BY_SEQ))
-    this.#closures = new OrderedRows(
-      'ledger_closures',
-      rows<AuditedClosure>('ledger_closures', CLOSURES_BY_SEQ),
-    )
-    this.#idempotencyKeys = new OrderedRows(
-      'idempotency_keys',
-      options.mayReadKeys ? rows<AuditedIdempotencyKey>('idempotency_keys', IDEMPOTENCY_KEYS_BY_SEQ) : none(),
-    )
+    this.#sha256 = sha256
+    this.#tables = openTables({ client }, ledgerId, { range, mayReadKeys })
   }
 
   async *chunks(): AsyncGenerator<EntryChunk> {
     const chunk = new ChunkBuilder()
     try {
-      for await (const entry of this.#entries) {
+      for await (const entry of this.#tables.entries) {
         await this.#read(entry, chunk)
         if (chunk.isFull) yield chunk.build()
       }
@@ -144,8 +78,9 @@ export class LedgerReader {
 
   async #read(entry: AuditedEntry, chunk: ChunkBuilder): Promise<void> {
     const seq = Number(entry.seq)
-    const records = await this.#records.take(seq)
-    const documents = (await this.#documents.take(seq)).map(asNamed)
+    const { records: recordRows, documents: documentRows } = this.#tables.beside
+    const records = await recordRows.take(seq)
+    const documents = (await documentRows.take(seq)).map(asNamed)
     const columns = await this.#columnsOf(entry, seq, records, documents)
     if (this.#isWhole) this.standings.expect(seq, columns.gated)
     const line = entryLine({ entry, records: records.map(asExported), documents }, 'all')
@@ -154,20 +89,7 @@ export class LedgerReader {
 
   /** Throws where a row is left that no entry explains. */
   async #finish(): Promise<void> {
-    for (const rows of [
-      this.#checkpoints,
-      this.#records,
-      this.#documents,
-      this.#agents,
-      this.#keys,
-      this.#disabledAgents,
-      this.#revokedKeys,
-      this.#types,
-      this.#erasures,
-      this.#closures,
-      this.#idempotencyKeys,
-    ])
-      await rows.finish()
+    for (const rows of Object.values(this.#tables.beside)) await rows.finish()
     if (this.#isWhole) await this.#verifyCounts()
   }
 
@@ -177,14 +99,15 @@ export class LedgerReader {
     records: readonly AuditedRecord[],
     documents: readonly EntryDocumentRow[],
   ): Promise<EntryColumns> {
-    const agents = await this.#agents.take(seq)
-    const keys = await this.#keys.take(seq)
-    const disabledAgents = await this.#disabledAgents.take(seq)
-    const revokedKeys = await this.#revokedKeys.take(seq)
-    const types = await this.#types.take(seq)
-    const erasures = await this.#erasures.take(seq)
-    const closures = await this.#closures.take(seq)
-    const idempotencyKeys = await this.#idempotencyKeys.take(seq)
+    const { beside } = this.#tables
+    const agents = await beside.agents.take(seq)
+    const keys = await beside.keys.take(seq)
+    const disabledAgents = await beside.disabledAgents.take(seq)
+    const revokedKeys = await beside.revokedKeys.take(seq)
+    const types = await beside.types.take(seq)
+    const erasures = await beside.erasures.take(seq)
+    const closures = await beside.closures.take(seq)
+    const idempotencyKeys = await beside.idempotencyKeys.take(seq)
     return {
       ...entryColumns(entry),
       records: records.map((record) => this.#recordColumns(record)),
@@ -222,30 +145,10 @@ export class LedgerReader {
   }
 
   async #notesOf(seq: number): Promise<string[]> {
-    const rows = await this.#checkpoints.take(seq)
+    const rows = await this.#tables.beside.checkpoints.take(seq)
     for (const row of rows) verifyCheckpointRow(row)
     return rows.map(({ note }) => note)
   }
-}
-
-/** Throws where an entry is there twice, before it is given: whoever takes the first one would not ask for it again. */
-async function* ascending(entries: AsyncIterable<AuditedEntry>): AsyncGenerator<AuditedEntry> {
-  let held: AuditedEntry | null = null
-  for await (const entry of entries) {
-    if (held?.seq === entry.seq) throw new ProofError('seq_not_dense', `seq ${entry.seq} is there twice`)
-    if (held) yield held
-    held = entry
-  }
-  if (held) yield held
-}
-
-async function* none(): AsyncGenerator<never> {}
-
-/** A checkpoint is compared after the last entry that it covers. */
-async function* withLastSeq(
-  rows: AsyncIterable<AuditedCheckpoint>,
-): AsyncGenerator<AuditedCheckpoint & { seq: string }> {
-  for await (const row of rows) yield { ...row, seq: `${Number(row.size) - 1}` }
 }
 
 function asExported(record: AuditedRecord) {

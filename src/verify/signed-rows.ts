@@ -5,7 +5,7 @@ import { parseDocumentSubject } from '../proof/document-subjects.ts'
 import { type IdPrefix, parseId } from '../proof/ids.ts'
 import { keyThumbprint, parsePublicKey } from '../proof/keys.ts'
 import { ENTRY_KINDS, type EntryKind } from '../proof/kinds.ts'
-import type { ParsedStatement } from '../proof/statement.ts'
+import { type ParsedStatement, partyOf } from '../proof/statement.ts'
 import type { VerifiedEntry } from '../proof/verify-entry.ts'
 import type {
   AgentColumns,
@@ -116,9 +116,8 @@ export function versionOf({ kind, predicate }: ParsedStatement): number | null {
   return ENTRY_KINDS[kind].recordEvent ? (predicate['version'] as number) : null
 }
 
-/** Whose step it is: a gateway acts for the agent that it names. */
-export function partyUuid({ actor, onBehalfOf }: ParsedStatement): string | null {
-  const party = onBehalfOf ?? actor
+export function partyUuid(statement: ParsedStatement): string | null {
+  const party = partyOf(statement)
   return party === 'system' ? null : uuidOf('agt', party)
 }
 

@@ -386,11 +386,13 @@ test('a performer who overturns his own rejection in another’s name is found a
     by: 'performer',
     predicate: { supersedes: Buffer.from(verdict!.leaf).toString('hex'), signal: signal('RELEASE') },
   })
-  const [answer] = await appendAsApi(audit.app, [
-    { ...entry, partyId: parseId('agt', audit.app.agents.stranger.id) },
-  ])
+  const other = parseId('agt', audit.app.agents.stranger.id)
+  const [refused] = await appendAsApi(audit.app, [{ ...entry, partyId: other }])
+  assert.equal(refused!.outcome, 'refused_party')
+  // The database believes whoever appends that the actor is another one too; the statement says who it was.
+  const [answer] = await appendAsApi(audit.app, [{ ...entry, partyId: other, actorId: other }])
   assert.equal(answer!.outcome, 'appended')
-  const expected = new RegExp(`^${answer!.seq} actor_not_entitled`)
+  const expected = new RegExp(`^${answer!.seq} columns_contradict_entries entries.actor_id`)
   assert.match(await foundByFollower(audit), expected)
   assert.match(await foundByVerify(audit), expected)
 })

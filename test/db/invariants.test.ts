@@ -338,6 +338,8 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
     [refusedBy('gated_records_begin'), CREATION({}, { revisions: '1' })],
     [refusedBy('gated_records_begin'), CREATION({}, { verification_job: '$other' })],
     [refusedBy('gated_records_performer'), CREATION({}, { state: "'ACTIVE'" })],
+    [refusedBy('gated_records_deadline_check'), CREATION({}, { deadline: "'infinity'" })],
+    [refusedBy('gated_records_deadline_check'), CREATION({}, { deadline: "'-infinity'" })],
     [refusedBy('gated_records_parties'), CREATION({}, { performer_id: '$agent' })],
     [refusedBy('gated_records_pkey'), CREATION({}, { record_id: '$gated', first_seq: '7', last_seq: '7' })],
   ],

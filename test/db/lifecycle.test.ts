@@ -188,6 +188,24 @@ test('who acts for another agent takes that agent’s steps, and none of its own
   await check()
 })
 
+test('no verdict is taken from the performer, in whoever’s name', async (t) => {
+  const { ledger, append, check } = await open(t)
+  for (const [from, kind, toState] of [
+    ['VERIFIED', 'verdict-rendered', 'ACCEPTED'],
+    ['REJECTED', 'verdict-overturned', 'ACCEPTED'],
+  ] as const) {
+    const way = makeWay(ledger, from)
+    await append(...way)
+    const verdict = makeStep(ledger, way.at(-1)!, kind, {
+      toState,
+      actorId: TEST_PERFORMER,
+      partyId: ledger.agentId,
+    })
+    assert.deepEqual(await append(verdict), ['refused_party'], kind)
+  }
+  await check()
+})
+
 test('without a performer, whoever activates becomes it, but not the principal', async (t) => {
   const { ledger, append, check } = await open(t)
   const created = makeCreation(ledger, { performerId: null })

@@ -8,6 +8,7 @@ import { openSearchPool } from '../../src/db/pools.ts'
 import { type Place, type RecordSearch, searchRecords } from '../../src/db/search-records.ts'
 import type { RecordFilters } from '../../src/db/search-streams.ts'
 import { toUuid } from '../../src/db/uuid.ts'
+import { PAGE_BYTES_MAX } from '../../src/limits.ts'
 import {
   LIFECYCLE,
   RECORD_STATES,
@@ -18,7 +19,7 @@ import {
 import { connect } from '../helpers/connect.ts'
 import { createTestDatabase } from '../helpers/database.ts'
 import { createTestLedger, makeEntry, makeRecord, randomId, type TestLedger } from '../helpers/test-ledger.ts'
-import { makeCreation, makeStep } from '../helpers/test-steps.ts'
+import { makeCreation, makeDocument, makeStep } from '../helpers/test-steps.ts'
 
 /*
  * Searches against a model: the same filters in JavaScript, over everything that was appended. Candidates are so few here that
@@ -105,6 +106,24 @@ test('a page of large records ends early, and its first record always fits', asy
     found,
     records.map(({ recordId }) => toUuid(recordId)),
   )
+})
+
+test('a page of records with large evidence ends early as well', async (t) => {
+  const { api, pool, ledger } = await open(t)
+  const content = `{"text":"${'x'.repeat(65_000)}"}`
+  const created = Array.from({ length: 70 }, () => makeCreation(ledger))
+  const activated = created.map((last) => makeStep(ledger, last, 'record-activated'))
+  const submitted = activated.map((last) =>
+    makeStep(ledger, last, 'completion-submitted', {
+      document: { ...makeDocument('evidence', randomId()), content },
+    }),
+  )
+  for (const entries of [created, activated, submitted]) await appendEntries(api, entries)
+  const search = { filters: {}, order: 'asc', after: null, limit: 200 } as const
+  const first = await searchRecords(pool, ledger.id, search)
+  assert.equal(first.rows.length, Math.floor(PAGE_BYTES_MAX / content.length))
+  const second = await searchRecords(pool, ledger.id, { ...search, after: first.next })
+  assert.deepEqual([first.rows.length + second.rows.length, second.next], [created.length, null])
 })
 
 async function open(t: TestContext) {

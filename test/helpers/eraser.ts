@@ -1,14 +1,14 @@
 import type pg from 'pg'
 import { openReadPool } from '../../src/db/pools.ts'
 import { makeErasureRound } from '../../src/erasure/carry-out.ts'
-import { RefusedErasures } from '../../src/erasure/refused-erasures.ts'
+import { ERASURES_REFUSED, Refused } from '../../src/follow/refused.ts'
 import type { Test, TestApp } from './app.ts'
 
 export type Eraser = {
   /** Rounds until there is no more to do at once. */
   run(): Promise<void>
   readonly pool: pg.Pool
-  readonly refused: RefusedErasures
+  readonly refused: Refused
   readonly logged: { readonly level: 'info' | 'error'; readonly seq: number; readonly err?: Error }[]
 }
 
@@ -16,7 +16,7 @@ export type Eraser = {
 export function openEraser(t: Test, app: TestApp, now: () => number = Date.now): Eraser {
   const pool = openReadPool(app.database.workerUrl, { warn() {} })
   t.after(() => pool.end())
-  const refused = new RefusedErasures(now)
+  const refused = new Refused(now, ERASURES_REFUSED)
   const logged: Eraser['logged'] = []
   const round = makeErasureRound({
     pool,

@@ -79,6 +79,8 @@ export function answer(record: ModelRecord, request: ModelRequest): ModelAnswer 
     worker: false,
   }[role]
   if (!entitled) return refused(403, 'not_entitled', { role })
+  if (by === performer && (step === 'verdict' || step === 'overturn'))
+    return refused(403, 'not_entitled', { role: 'other than the performer' })
   if (ifVersion !== null && ifVersion !== version) return refused(412, 'version_mismatch', { state, version })
   const nextEvents = nextEventsOf(record)
   if (!nextEvents.includes(KIND[step])) return refused(409, 'state_conflict', { state, version, nextEvents })

@@ -74,7 +74,10 @@ test('every route', async (t) => {
         }
         const problem = assertProblem(response, code === 'forbidden' ? 403 : 401, code)
         assert.equal(response.headers['www-authenticate'], code === 'forbidden' ? undefined : 'Bearer')
-        if (code === 'forbidden') assert.equal(problem['scope'], scopesOf(access)[0])
+        if (code === 'forbidden') {
+          assert.equal(problem['scope'], scopesOf(access)[0])
+          assert.ok(String(problem['detail']).endsWith(` lacks the scope ${scopesOf(access).join(' or ')}`))
+        }
         assert.deepEqual(await app.written(), before)
       })
     }

@@ -232,7 +232,9 @@ test('POST /v1/records with a gated type', async (t) => {
         ],
       }
       const batch = await app.send('POST', '/v1/records/batch', { body })
-      assert.equal(assertProblem(batch, 422, 'not_notarizable')['index'], 1)
+      const { index, detail } = assertProblem(batch, 422, 'not_notarizable')
+      assert.equal(index, 1)
+      assert.match(String(detail), /one by one, with POST \/v1\/records$/)
     }
     assert.deepEqual(await app.written(), before)
   })

@@ -98,6 +98,29 @@ test('a gateway with agents:act takes the steps of the agent that it names', asy
     const overturned = expectStatus(200, await overturn(stranger.id)).json()
     assert.equal(overturned.gated.overturn.by, stranger.id)
   })
+
+  await t.test('and no performer judges its own work for the principal, or for anybody else', async () => {
+    const agent = await app.addAgent('both', ['records:write', 'verdicts:overturn', 'agents:act'])
+    const { id } = await app.create({ performer: agent.id, gate: 'principal' })
+    await app.take(id, 'activate', { as: agent })
+    await app.take(id, 'completions', { as: agent })
+    await app.verify(id)
+    const before = await app.written()
+    const judge = { ...STEP_BODIES.verdict, onBehalfOf: app.agents.principal.id }
+    const refused = assertProblem(
+      await app.step(id, 'verdict', { as: agent, body: judge }),
+      403,
+      'not_entitled',
+    )
+    assert.equal(refused['role'], 'other than the performer')
+    assert.deepEqual(await app.written(), before)
+    await app.take(id, 'verdict', { body: { verdict: 'reject' } })
+    for (const onBehalfOf of [app.agents.principal.id, stranger.id]) {
+      const body = { ...STEP_BODIES.overturn, onBehalfOf }
+      assertProblem(await app.step(id, 'overturn', { as: agent, body }), 403, 'not_entitled')
+    }
+    assert.equal((await app.get(id)).state, 'REJECTED')
+  })
 })
 
 test('an open performer', async (t) => {

@@ -241,7 +241,10 @@ test('a step is refused', async (t) => {
     })
     assert.equal(wrong['path'], '/quantity')
     const large = { evidence: { quantity: 1, more: 'x'.repeat(64 * 1024) } }
-    await assertRefused('ACTIVE', 'completions', [422, 'document_too_large'], { body: large })
+    const tooLarge = await assertRefused('ACTIVE', 'completions', [422, 'document_too_large'], {
+      body: large,
+    })
+    assert.match(`${tooLarge['detail']}`, /^the document has /)
     expectStatus(200, await app.step((await app.reach('ACTIVE')).id, 'completions'))
   })
 })

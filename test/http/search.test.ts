@@ -110,6 +110,7 @@ test('refuses filters that are not well-formed, and unknown ones', async (t) => 
     'order=up',
     'type=Generic/1',
     'state=recorded',
+    'state=DONE',
     'actor=rec_00000000000000000000000000',
     'parent=x',
     'reference=',

@@ -129,6 +129,20 @@ test('refuses a step by somebody who may not take it', () => {
   })
 })
 
+test('refuses a verdict by the performer in the name of another agent', () => {
+  const who = 'actor_not_entitled'
+  refused(who, (g, chain) => {
+    const forPrincipal = { ...g.asPerformer(), onBehalfOf: chain.agent }
+    return [g.activate(), g.submit(), g.verify(), g.judge('accept', forPrincipal)]
+  })
+  refused(who, (g, chain) => {
+    g.activate()
+    g.submit()
+    g.verify()
+    g.overturn(g.judge('reject').leaf, { ...g.asPerformer(), onBehalfOf: chain.agent })
+  })
+})
+
 test('refuses `system` where only an agent can decide', () => {
   const who = 'actor_not_entitled'
   const system = (chain: TestChain) => ({ ...chain.system(), key: undefined })

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { redriveDeadLetters } from '../../src/db/job-queues.ts'
 import { readWaitingFigures } from '../../src/db/verification-work.ts'
-import { COMPLETION_JOB_MS_MAX } from '../../src/limits.ts'
+import { COMPLETION_JOB_MS_MAX, COMPLETIONS_QUEUED_MAX } from '../../src/limits.ts'
 import { enqueueCompletions, releaseCompletions } from '../../src/verification/enqueue-completions.ts'
 import { expectStatus, OPERATOR_KEY, type Test } from '../helpers/app.ts'
 import { connect } from '../helpers/connect.ts'
 import { buildGatedApp, type GatedApp } from '../helpers/gated-app.ts'
-import { jobsOf, openBoss, openDeps, uuidOf, verifyAll } from './set-up.ts'
+import { jobsOf, openBoss, openDeps, tamper, uuidOf, verifyAll } from './set-up.ts'
 
 test('a completion gets one job, whoever looks at the same time, and the job names it and nothing else', async (t) => {
   const { app, deps } = await setUp(t)
@@ -55,6 +55,48 @@ test('a completion whose job is lost, or is at work for too long, gets another o
     1,
     'nothing is left to do',
   )
+})
+
+test('a ledger that floods the queue does not keep another one waiting', async (t) => {
+  const { app, deps, boss } = await setUp(t)
+  await submitted(app)
+  // As many as fit, and more: rows alone, because the queue looks at nothing else.
+  await tamper(
+    app,
+    `insert into tallystick.gated_records (ledger_id, record_id, first_seq, principal_id, performer_id, gate, max_revisions,
+      state, version, last_seq)
+    select ledger_id, gen_random_uuid(), first_seq, principal_id, performer_id, gate, max_revisions, state, version, last_seq
+    from tallystick.gated_records cross join generate_series(1, 2 * ${COMPLETIONS_QUEUED_MAX})`,
+  )
+  assert.equal(await enqueueCompletions(deps), true)
+  assert.equal(await enqueueCompletions(deps), false, 'the queue is full')
+  assert.equal((await jobsOf(app)).length, COMPLETIONS_QUEUED_MAX)
+  const other = 'ffffffff-ffff-7fff-bfff-ffffffffffff'
+  await tamper(
+    app,
+    `with head as (insert into tallystick.chain_heads (ledger_id, size, chain, envelope_kid)
+      select '${other}', size, chain, envelope_kid from tallystick.chain_heads limit 1 returning ledger_id)
+    update tallystick.gated_records g set ledger_id = '${other}', last_seq = 1000000000
+    from (select record_id from tallystick.gated_records where verification_job is null limit 1) r
+    where g.record_id = r.record_id`,
+  )
+  await boss.fetch('verify-completion', { batchSize: 100 })
+  await enqueueCompletions(deps)
+  const enqueued = await app.sql<{ ledger_id: string; jobs: string }>(
+    `select ledger_id, count(verification_job) as jobs from tallystick.gated_records group by 1 order by 1`,
+  )
+  assert.deepEqual(
+    enqueued.map(({ ledger_id, jobs }) => [ledger_id === other, Number(jobs)]),
+    [
+      [false, COMPLETIONS_QUEUED_MAX + 50],
+      [true, 1],
+    ],
+  )
+  // What is retried later takes nobody's place.
+  await app.sql("update pgboss.job set start_after = now() + interval '1 minute' where state < 'active'")
+  await enqueueCompletions(deps)
+  const [left] = await app.sql('select from tallystick.gated_records where verification_job is null')
+  assert.equal(left, undefined)
 })
 
 test('what was given up stays a dead letter until an operator puts it back, and is not doubled by it', async (t) => {

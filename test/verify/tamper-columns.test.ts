@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import pg from 'pg'
 import { publishCheckpoints } from '../../src/checkpoints/publish.ts'
 import { makeErasureRound } from '../../src/erasure/carry-out.ts'
-import { RefusedErasures } from '../../src/erasure/refused-erasures.ts'
+import { ERASURES_REFUSED, Refused } from '../../src/follow/refused.ts'
 import { database } from '../../src/verify/database.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import { expectStatus, genericBody, OPERATOR_KEY, type TestApp } from '../helpers/app.ts'
@@ -232,7 +232,7 @@ async function eraseWhatIsDue(app: TestApp): Promise<void> {
   const pool = new pg.Pool({ connectionString: app.database.workerUrl, max: 1 })
   const log = { info() {}, error() {} }
   try {
-    await makeErasureRound({ pool, log, refusedErasures: new RefusedErasures(Date.now) })()
+    await makeErasureRound({ pool, log, refusedErasures: new Refused(Date.now, ERASURES_REFUSED) })()
   } finally {
     await pool.end()
   }

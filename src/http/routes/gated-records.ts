@@ -13,16 +13,15 @@ import {
 } from '../../records/gated/steps.ts'
 import type { StepResult } from '../../records/gated/take-step.ts'
 import { resolveOnBehalfOf } from '../../records/on-behalf-of.ts'
-import { getAnswerOfEntry } from '../../records/read.ts'
 import type { Caller } from '../../tenancy/caller.ts'
 import type { Scope } from '../../tenancy/scopes.ts'
-import { idempotencyOf, markReplayed } from '../idempotency.ts'
-import { etagOf, ifVersionOf } from '../if-match.ts'
+import { idempotencyOf } from '../idempotency.ts'
+import { ifVersionOf } from '../if-match.ts'
 import { pathId } from '../path-id.ts'
 import { idParams } from '../schemas/common.ts'
 import { activateBody, completionBody, overturnBody, reasonBody, verdictBody } from '../schemas/gated.ts'
 import { recordView } from '../schemas/records.ts'
-import { sendJson } from '../send-json.ts'
+import { sendRecord } from '../send-record.ts'
 import { traceparentOf } from '../traceparent.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
@@ -109,21 +108,8 @@ export function gatedRecordRoutes(app: FastifyInstance, deps: Deps): void {
       traceparent: traceparentOf(request),
       idempotency,
     })
-    return sendStep(deps, request, reply, result)
+    return sendRecord(deps, request, reply, result)
   }
-}
-
-/** The record after the step; after that of an earlier request, where this one repeats it. */
-export async function sendStep(
-  deps: Pick<Deps, 'readPool' | 'lookups'>,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  result: StepResult,
-): Promise<FastifyReply> {
-  if ('record' in result) return sendJson(reply.header('etag', etagOf(result.version)), result.record)
-  const { record, version } = await getAnswerOfEntry(deps, request.caller.ledgerId, result.replayedSeq)
-  if (version !== null) reply.header('etag', etagOf(version))
-  return sendJson(markReplayed(reply, true), record)
 }
 
 function stepRoute<Body>(

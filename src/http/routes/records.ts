@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { RATE_LIMIT_RECORDS_PER_REQUEST, RECORD_BODY_BYTES_MAX } from '../../limits.ts'
@@ -7,16 +7,14 @@ import { resolveParent } from '../../records/lineage.ts'
 import { notarize } from '../../records/notarize.ts'
 import { notarizeBatch } from '../../records/notarize-batch.ts'
 import { resolveOnBehalfOf, resolvePerformer } from '../../records/on-behalf-of.ts'
-import { getAnswerOfEntry } from '../../records/read.ts'
 import { getType } from '../../records/typed-payload.ts'
-import { idempotencyOf, markReplayed } from '../idempotency.ts'
-import { etagOf } from '../if-match.ts'
+import { idempotencyOf } from '../idempotency.ts'
 import { terms } from '../schemas/gated.ts'
 import { batchBody, batchView, notarizeBody, recordView } from '../schemas/records.ts'
 import { sendJson } from '../send-json.ts'
+import { sendRecord, sendReplay } from '../send-record.ts'
 import { traceparentOf } from '../traceparent.ts'
 import type { ZodTypes } from '../zod-validation.ts'
-import { sendStep } from './gated-records.ts'
 
 const NOTARIZE_PROBLEMS = [
   'document_too_large',
@@ -63,16 +61,11 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
       }
       if (type.gated) {
         const performer = await resolvePerformer(deps.lookups, caller, body.performer)
-        return sendStep(
-          deps,
-          request,
-          reply.code(201),
-          await createGated(deps, caller, type, { ...about, performer }),
-        )
+        const result = await createGated(deps, caller, type, { ...about, performer })
+        return sendRecord(deps, request, reply.code(201), result)
       }
       const result = await notarize(deps, caller, type, about)
-      if ('record' in result) return created(reply.header('etag', etagOf(1)), result.record)
-      return replay(request, reply, result.replayedSeq)
+      return sendRecord(deps, request, reply.code(201), result)
     },
   )
 
@@ -107,19 +100,11 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
         traceparent: traceparentOf(request),
         idempotency,
       })
-      return 'batch' in result ? created(reply, result.batch) : replay(request, reply, result.replayedSeq)
+      reply.code(201)
+      if ('batch' in result) return sendJson(reply, result.batch)
+      return sendReplay(deps, request, reply, result.replayedSeq)
     },
   )
-
-  async function replay(request: FastifyRequest, reply: FastifyReply, seq: number) {
-    const { record, version } = await getAnswerOfEntry(deps, request.caller.ledgerId, seq)
-    if (version !== null) reply.header('etag', etagOf(version))
-    return created(markReplayed(reply, true), record)
-  }
-}
-
-function created(reply: FastifyReply, json: string): FastifyReply {
-  return sendJson(reply.code(201), json)
 }
 
 const TERMS = Object.keys(terms) as (keyof typeof terms)[]

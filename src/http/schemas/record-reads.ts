@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { BATCH_ITEMS_MAX } from '../../limits.ts'
+import { RECORD_STATES } from '../../proof/kinds.ts'
 import { pageOf, pageQuery } from '../page.ts'
 import { hash, idOf, salt, seq, signedEntry, typeName } from './common.ts'
 import { recordView, reference } from './records.ts'
@@ -8,10 +9,7 @@ import { time } from './times.ts'
 /** Adding a filter: here, in `parseFilters` (src/records/search.ts), and in the table FILTERS (src/db/search-streams.ts). */
 const filters = {
   type: typeName.optional(),
-  state: z
-    .string()
-    .regex(/^[A-Z]{1,20}$/)
-    .optional(),
+  state: z.enum(RECORD_STATES).optional(),
   actor: idOf('agt').optional(),
   onBehalfOf: idOf('agt').optional(),
   performer: idOf('agt').describe('of a gated record: who delivers').optional(),

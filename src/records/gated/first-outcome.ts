@@ -1,6 +1,7 @@
 import type pg from 'pg'
+import { toApiError } from '../../append/append-one.ts'
 import type { IdempotencyRow } from '../../db/append-entries.ts'
-import { findReplay } from '../../db/read-steps.ts'
+import { findReplay } from '../../db/find-replay.ts'
 import { ApiError } from '../../errors.ts'
 import type { Caller } from '../../tenancy/caller.ts'
 
@@ -18,11 +19,7 @@ export async function findFirstOutcome(
 ): Promise<FirstOutcome | null> {
   if (idempotency === null) return null
   const found = await findReplay(deps.readPool, caller.ledgerId, caller.agentId, idempotency)
-  if (found === 'conflict')
-    throw new ApiError(
-      'idempotency_key_reused',
-      'the first request with this Idempotency-Key was another one',
-    )
+  if (found === 'conflict') throw toApiError({ status: 'conflict' }, true)
   return found && { replayedSeq: found.seq }
 }
 

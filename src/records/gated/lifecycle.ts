@@ -36,6 +36,8 @@ export type Wanted = {
   readonly kind: StepKind
   /** Whose step it is to be. */
   readonly partyId: Uint8Array
+  /** Whose key takes it: another agent's where it acts for the party. */
+  readonly actorId: Uint8Array
   /** The version that the caller says the record has; null: any. */
   readonly ifVersion: number | null
 }
@@ -44,10 +46,11 @@ export type Wanted = {
  * Throws ApiError `not_entitled`, `version_mismatch`, `state_conflict`, in this order. That the deadline has not passed is for
  * the database's clock to say.
  */
-export function refuseStep(row: RecordRowRead, { kind, partyId, ifVersion }: Wanted): void {
+export function refuseStep(row: RecordRowRead, wanted: Wanted): void {
+  const { kind, ifVersion } = wanted
   const { state, version } = row
   const standing = standingOf(row)
-  if (standing && row.gate !== null) refuseParty(row, kind, toUuid(partyId))
+  if (standing && row.gate !== null) refuseParty(row, wanted)
   if (ifVersion !== null && ifVersion !== version) {
     throw new ApiError('version_mismatch', `the record has version ${version}, If-Match says ${ifVersion}`, {
       members: { state, version },
@@ -97,13 +100,23 @@ const WHOSE = {
 
 type GatedRow = Extract<RecordRowRead, { gate: 'principal' | 'auto' }>
 
-function refuseParty(row: GatedRow, kind: StepKind, party: string): void {
+/** A verdict is not the performer's, in whoever's name: with `agents:act` it could judge its own work for the principal. */
+const VERDICTS: ReadonlySet<StepKind> = new Set(['verdict-rendered', 'verdict-overturned'])
+
+function refuseParty(row: GatedRow, { kind, partyId, actorId }: Wanted): void {
+  const party = toUuid(partyId)
   const role = kind === 'verdict-rendered' && row.gate === 'auto' ? 'worker' : STEP_PARTIES[kind]
   const isEntitled =
     (role === 'principal' && party === row.principal_id) ||
     (role === 'performer' && party === row.performer_id) ||
     (kind === 'record-activated' && row.performer_id === null && party !== row.principal_id) ||
     (role === 'other than the performer' && party !== row.performer_id)
+  const judgesItself = VERDICTS.has(kind) && toUuid(actorId) === row.performer_id
+  if (isEntitled && judgesItself) {
+    throw new ApiError('not_entitled', `${kind} is not the performer's, for whomever it acts`, {
+      members: { role: 'other than the performer' },
+    })
+  }
   if (isEntitled) return
   throw new ApiError('not_entitled', `${kind} is for ${WHOSE[role]}`, {
     members: { role },

@@ -1,4 +1,5 @@
 import type { Entropy } from '../../entropy.ts'
+import { formatDocumentSubject } from '../../proof/document-subjects.ts'
 import { formatId } from '../../proof/ids.ts'
 import type { StepKind } from '../../proof/kinds.ts'
 import type { ParsedStatement, Subject } from '../../proof/statement.ts'
@@ -6,10 +7,11 @@ import type { Caller } from '../../tenancy/caller.ts'
 import { parseTime, saltDocument } from '../documents.ts'
 import { toHex } from '../text-of-bytes.ts'
 import { getType, type TypeDeps, verifyEvidence } from '../typed-payload.ts'
+import { getForStep } from './current.ts'
 import { type FirstOutcome, refusePast } from './first-outcome.ts'
 import type { NamedDocument } from './sign-step.ts'
 import { acceptSignal, overturnSignal, rejectSignal } from './signal.ts'
-import { getForStep, type StepDeps, type StepRequest, type StepResult, takeStep } from './take-step.ts'
+import { type StepDeps, type StepRequest, type StepResult, takeStep } from './take-step.ts'
 
 /* What the routes of a gated record do: one function a step. */
 
@@ -145,7 +147,7 @@ function reasonOf(
   { recordId, reason }: { readonly recordId: Uint8Array; readonly reason?: string | undefined },
 ): NamedDocument | null {
   if (reason === undefined) return null
-  const subject = `${formatId('rec', recordId)}/reason`
+  const subject = formatDocumentSubject('reason', recordId)
   return { ...saltDocument(deps.entropy, reason, undefined), name: 'reason', subject, subjectId: recordId }
 }
 

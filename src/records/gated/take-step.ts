@@ -3,24 +3,21 @@ import { type AppendDeps, appendOne } from '../../append/append-one.ts'
 import type { IdempotencyRow } from '../../db/append-entries.ts'
 import type { Lookups } from '../../db/lookups.ts'
 import type { RecordRowRead } from '../../db/read-records.ts'
-import { EVERY_VERSION, type StepRow } from '../../db/read-steps.ts'
 import { toUuid } from '../../db/uuid.ts'
 import { ApiError } from '../../errors.ts'
 import type { Signer } from '../../proof/crypto.ts'
-import { ProofError } from '../../proof/error.ts'
-import { formatId } from '../../proof/ids.ts'
 import type { JsonObject } from '../../proof/json-text.ts'
 import type { RecordState, StepKind } from '../../proof/kinds.ts'
 import type { ParsedStatement, Subject } from '../../proof/statement.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import type { Caller } from '../../tenancy/caller.ts'
-import type { OnBehalfOf } from '../on-behalf-of.ts'
+import { type OnBehalfOf, partyOf } from '../on-behalf-of.ts'
 import { renderRow } from '../read.ts'
 import { toHex } from '../text-of-bytes.ts'
+import { type Current, getForStep } from './current.ts'
 import { findFirstOutcome } from './first-outcome.ts'
 import { deadlinePassed, overtaken, refuseStep } from './lifecycle.ts'
 import { type NamedDocument, signEvent } from './sign-step.ts'
-import { readSteps, type Steps } from './step-view.ts'
 import { verifyJudged } from './verify-judged.ts'
 import { integrityFault } from './verify-standing.ts'
 
@@ -29,14 +26,6 @@ export type StepDeps = AppendDeps & {
   readonly lookups: Lookups
   readonly envelopeKeys: EnvelopeKeys
   readonly now: () => number
-}
-
-/** A gated record as a step finds it. */
-export type Current = {
-  readonly row: RecordRowRead
-  readonly record: string
-  readonly stepRows: readonly StepRow[]
-  readonly steps: Steps
 }
 
 /** What a step adds to what every step says. */
@@ -65,40 +54,6 @@ export type StepRequest = {
 export type StepResult =
   | { readonly record: string; readonly version: number }
   | { readonly replayedSeq: number }
-
-/** The record, for a caller who is about to take a step. Throws `not_found`: also where it is none of the caller's business. */
-export async function getForStep(
-  deps: StepDeps,
-  caller: Caller,
-  { recordId, onBehalfOf }: Pick<StepRequest, 'recordId' | 'onBehalfOf'>,
-): Promise<Current> {
-  const record = formatId('rec', recordId)
-  const row = await deps.lookups.findRecord(caller.ledgerId, recordId)
-  if (row === null || !maySee(row, caller, onBehalfOf))
-    throw new ApiError('not_found', `the ledger has no record ${record}`)
-  // The first steps come before there is anything to bind to but the last leaf.
-  const every = { record_id: row.record_id, version: EVERY_VERSION }
-  const stepRows = row.version < 3 ? [] : await deps.lookups.listSteps(caller.ledgerId, every)
-  const steps = readSteps(stepRows)
-  if (Object.keys(steps).length === stepRows.length) return { row, record, stepRows, steps }
-  return integrityFault(new ProofError('statement_structure', `a step of ${record} can't be read`))
-}
-
-/** Who may read records sees all; others those that they are parties of, or may become a party of. */
-function maySee(row: RecordRowRead, caller: Caller, onBehalfOf: OnBehalfOf | null): boolean {
-  if (caller.scopes.has('records:read') || caller.scopes.has('verdicts:overturn')) return true
-  const parties = [row.actor_id, row.on_behalf_of, row.performer_id]
-  const isOpen = row.gate !== null && row.performer_id === null
-  return (
-    isOpen ||
-    parties.includes(toUuid(caller.agentId)) ||
-    parties.includes(toUuid(partyOf(caller, onBehalfOf)))
-  )
-}
-
-export function partyOf(caller: Caller, onBehalfOf: OnBehalfOf | null): Uint8Array {
-  return onBehalfOf?.agentId ?? caller.agentId
-}
 
 /**
  * Takes one step of a gated record, and returns when it is committed. A step that came second (another one was appended since
@@ -152,7 +107,7 @@ async function explainRefusal(
 }
 
 function wantedOf(caller: Caller, { kind, onBehalfOf, ifVersion }: StepRequest) {
-  return { kind, partyId: partyOf(caller, onBehalfOf), ifVersion }
+  return { kind, partyId: partyOf(caller, onBehalfOf), actorId: caller.agentId, ifVersion }
 }
 
 const JUDGED: ReadonlySet<StepKind> = new Set([

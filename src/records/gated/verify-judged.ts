@@ -1,17 +1,16 @@
 import type { Lookups } from '../../db/lookups.ts'
 import type { RecordRowRead } from '../../db/read-records.ts'
 import type { StepRow } from '../../db/read-steps.ts'
+import { toSignedLine } from '../../db/signed-entries.ts'
 import { fromUuid } from '../../db/uuid.ts'
-import { parseEnvelope } from '../../proof/cose.ts'
 import { ProofError } from '../../proof/error.ts'
 import { formatId } from '../../proof/ids.ts'
-import type { ParsedStatement } from '../../proof/statement.ts'
-import { type SignedLine, verifySignedEntry } from '../../proof/verify-entry.ts'
+import { type ParsedStatement, partyOf } from '../../proof/statement.ts'
+import type { SignedLine } from '../../proof/verify-entry.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
-import { nativeProviders } from '../../signing/native.ts'
 import { toHex } from '../text-of-bytes.ts'
 import type { Steps } from './step-view.ts'
-import { verifyStanding } from './verify-standing.ts'
+import { requireOf, verifySigned, verifyStanding } from './verify-standing.ts'
 
 /** What is about to be judged, as the database has it. */
 type Judged = {
@@ -65,26 +64,18 @@ type Named = { readonly ledger: string; readonly record: string }
 async function activatorOf(keys: EnvelopeKeys, record: Named, steps: readonly StepRow[]): Promise<string> {
   const step = steps.find(({ kind }) => kind === 'record-activated')
   if (!step) throw new ProofError('columns_contradict_entries', `nobody has activated ${record.record}`)
-  const line = { ...step, recordedAt: step.recorded_at.toISOString(), leaf: toHex(step.leaf) }
-  return partyOf(await verifyOf(keys, record, line, 'record-activated'))
+  return partyOf(await verifyOf(keys, record, toSignedLine(step), 'record-activated'))
 }
 
 async function verifyOf(
   keys: EnvelopeKeys,
-  { ledger, record }: Named,
+  record: Named,
   line: SignedLine,
   kind: ParsedStatement['kind'],
 ): Promise<ParsedStatement> {
-  const findKey = await keys.finderFor([toHex(parseEnvelope(line.envelope).kid)])
-  const { statement } = verifySignedEntry(line, findKey, nativeProviders)
-  const signed = [statement.kind, statement.ledger, statement.subjects[0].name].join(' ')
-  const expected = [kind, ledger, record].join(' ')
-  if (signed === expected) return statement
-  throw new ProofError('columns_contradict_entries', `signed is ${signed}, not ${expected}`)
-}
-
-function partyOf({ onBehalfOf, actor }: ParsedStatement): string {
-  return onBehalfOf ?? actor
+  const statement = await verifySigned(keys, line)
+  requireOf(statement, kind, record)
+  return statement
 }
 
 function agentOf(id: string | null): string | null {

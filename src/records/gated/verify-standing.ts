@@ -1,9 +1,10 @@
 import type { StepRow } from '../../db/read-steps.ts'
+import { toSignedLine } from '../../db/signed-entries.ts'
 import { ApiError } from '../../errors.ts'
 import { parseEnvelope } from '../../proof/cose.ts'
 import { ProofError } from '../../proof/error.ts'
 import type { ParsedStatement } from '../../proof/statement.ts'
-import { verifySignedEntry } from '../../proof/verify-entry.ts'
+import { type SignedLine, verifySignedEntry } from '../../proof/verify-entry.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import { toHex } from '../text-of-bytes.ts'
@@ -36,9 +37,7 @@ export async function verifyStanding(
       'version_mismatch',
       `${record} has ${last?.steps ?? 0} steps, but version ${version}`,
     )
-  const findKey = await keys.finderFor([toHex(parseEnvelope(last.envelope).kid)])
-  const line = { ...last, recordedAt: last.recorded_at.toISOString(), leaf: toHex(last.leaf) }
-  const { statement } = verifySignedEntry(line, findKey, nativeProviders)
+  const statement = await verifySigned(keys, toSignedLine(last))
   const { predicate, subjects, ledger } = statement
   const signed = [ledger, subjects[0].name, predicate['version'], predicate['to']].join(' ')
   const found = [claimed.ledger, record, version, claimed.state].join(' ')
@@ -46,6 +45,27 @@ export async function verifyStanding(
   if (before && predicate['previous'] !== toHex(before.leaf))
     throw new ProofError('previous_mismatch', `the step before ${version} is not the one that was signed`)
   return statement
+}
+
+/** Throws ProofError unless a key of the deployment signed the entry, as its columns have it. */
+export async function verifySigned(keys: EnvelopeKeys, line: SignedLine): Promise<ParsedStatement> {
+  const findKey = await keys.finderFor([toHex(parseEnvelope(line.envelope).kid)])
+  return verifySignedEntry(line, findKey, nativeProviders).statement
+}
+
+/** Throws ProofError unless the statement is of this kind, ledger and record. */
+export function requireOf(
+  { kind, ledger, subjects }: ParsedStatement,
+  expected: ParsedStatement['kind'],
+  claimed: Pick<ClaimedStanding, 'ledger' | 'record'>,
+): void {
+  const signed = `${kind} of ${subjects[0].name}`
+  if (ledger !== claimed.ledger) throw new ProofError('ledger_foreign', `signed for ${ledger}`)
+  if (signed !== `${expected} of ${claimed.record}`)
+    throw new ProofError(
+      'columns_contradict_entries',
+      `signed is ${signed}, not ${expected} of ${claimed.record}`,
+    )
 }
 
 /** What a client is told where the database contradicts what was signed. The rest is for the log. */

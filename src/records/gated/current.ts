@@ -1,0 +1,49 @@
+import type { Lookups } from '../../db/lookups.ts'
+import type { RecordRowRead } from '../../db/read-records.ts'
+import { EVERY_VERSION, type StepRow } from '../../db/read-steps.ts'
+import { toUuid } from '../../db/uuid.ts'
+import { ApiError } from '../../errors.ts'
+import { ProofError } from '../../proof/error.ts'
+import { formatId } from '../../proof/ids.ts'
+import type { Caller } from '../../tenancy/caller.ts'
+import { type OnBehalfOf, partyOf } from '../on-behalf-of.ts'
+import { readSteps, type Steps } from './step-view.ts'
+import { integrityFault } from './verify-standing.ts'
+
+/** A gated record as a step finds it. */
+export type Current = {
+  readonly row: RecordRowRead
+  readonly record: string
+  readonly stepRows: readonly StepRow[]
+  readonly steps: Steps
+}
+
+/** The record, for a caller who is about to take a step. Throws `not_found`: also where it is none of the caller's business. */
+export async function getForStep(
+  { lookups }: { readonly lookups: Lookups },
+  caller: Caller,
+  { recordId, onBehalfOf }: { readonly recordId: Uint8Array; readonly onBehalfOf: OnBehalfOf | null },
+): Promise<Current> {
+  const record = formatId('rec', recordId)
+  const row = await lookups.findRecord(caller.ledgerId, recordId)
+  if (row === null || !maySee(row, caller, onBehalfOf))
+    throw new ApiError('not_found', `the ledger has no record ${record}`)
+  // The first steps come before there is anything to bind to but the last leaf.
+  const every = { record_id: row.record_id, version: EVERY_VERSION }
+  const stepRows = row.version < 3 ? [] : await lookups.listSteps(caller.ledgerId, every)
+  const steps = readSteps(stepRows)
+  if (Object.keys(steps).length === stepRows.length) return { row, record, stepRows, steps }
+  return integrityFault(new ProofError('statement_structure', `a step of ${record} can't be read`))
+}
+
+/** Who may read records sees all; others those that they are parties of, or may become a party of. */
+function maySee(row: RecordRowRead, caller: Caller, onBehalfOf: OnBehalfOf | null): boolean {
+  if (caller.scopes.has('records:read') || caller.scopes.has('verdicts:overturn')) return true
+  const parties = [row.actor_id, row.on_behalf_of, row.performer_id]
+  const isOpen = row.gate !== null && row.performer_id === null
+  return (
+    isOpen ||
+    parties.includes(toUuid(caller.agentId)) ||
+    parties.includes(toUuid(partyOf(caller, onBehalfOf)))
+  )
+}

@@ -1,0 +1,89 @@
+import {
+  AGENTS_BY_SEQ,
+  type AuditedAgent,
+  type AuditedCheckpoint,
+  type AuditedClosure,
+  type AuditedDocument,
+  type AuditedEnd,
+  type AuditedEntry,
+  type AuditedErasure,
+  type AuditedIdempotencyKey,
+  type AuditedKey,
+  type AuditedRecord,
+  type AuditedType,
+  CHECKPOINTS_BY_SIZE,
+  CLOSURES_BY_SEQ,
+  DISABLED_AGENTS_BY_SEQ,
+  DOCUMENTS_BY_SEQ,
+  ENTRIES_BY_SEQ,
+  ERASURES_BY_SEQ,
+  IDEMPOTENCY_KEYS_BY_SEQ,
+  KEYS_BY_SEQ,
+  RECORDS_BY_SEQ,
+  REVOKED_KEYS_BY_SEQ,
+  TYPES_BY_SEQ,
+} from '../db/audited-rows.ts'
+import { type LedgerSnapshot, readRows, type SeqRange, streamRows } from '../db/ledger-snapshot.ts'
+import { ProofError } from '../proof/error.ts'
+import { OrderedRows } from './ordered-rows.ts'
+
+/** Of envelopes, held whole: 8 MiB. */
+const SHORT_RANGE_ENTRIES = 256
+
+/** A ledger's entries, and the rows of every table beside them by the entry that explains them. */
+export type LedgerTables = ReturnType<typeof openTables>
+
+/** `range`: just these entries, without checkpoints; null: the whole ledger. */
+export function openTables(
+  { client }: Pick<LedgerSnapshot, 'client'>,
+  ledgerId: Uint8Array,
+  { range, mayReadKeys }: { readonly range: SeqRange | null; readonly mayReadKeys: boolean },
+) {
+  const isShort = range !== null && range.end - range.from <= SHORT_RANGE_ENTRIES
+  const read = <T extends object>(name: string, text: string): AsyncIterable<T> =>
+    // An entry can have thousands of records.
+    isShort && text !== RECORDS_BY_SEQ
+      ? readRows<T & Record<string, unknown>>(client, name, text, ledgerId, range)
+      : streamRows<T & Record<string, unknown>>(client, name, text, ledgerId, range)
+  const inOrder = <T extends { seq: string }>(name: string, text: string, table = name) =>
+    new OrderedRows(table, read<T>(name, text))
+  const checkpoints = range ? none() : read<AuditedCheckpoint>('checkpoints', CHECKPOINTS_BY_SIZE)
+  return {
+    entries: ascending(read<AuditedEntry>('entries', ENTRIES_BY_SEQ)),
+    beside: {
+      checkpoints: new OrderedRows('checkpoints', withLastSeq(checkpoints)),
+      records: inOrder<AuditedRecord>('records', RECORDS_BY_SEQ),
+      documents: inOrder<AuditedDocument>('documents', DOCUMENTS_BY_SEQ),
+      agents: inOrder<AuditedAgent>('agents', AGENTS_BY_SEQ),
+      keys: inOrder<AuditedKey>('api_keys', KEYS_BY_SEQ),
+      disabledAgents: inOrder<AuditedEnd>('disabled_agents', DISABLED_AGENTS_BY_SEQ, 'agents.disabled_seq'),
+      revokedKeys: inOrder<AuditedEnd>('revoked_keys', REVOKED_KEYS_BY_SEQ, 'api_keys.revoked_seq'),
+      types: inOrder<AuditedType>('types', TYPES_BY_SEQ),
+      erasures: inOrder<AuditedErasure>('erasures', ERASURES_BY_SEQ),
+      closures: inOrder<AuditedClosure>('ledger_closures', CLOSURES_BY_SEQ),
+      idempotencyKeys: mayReadKeys
+        ? inOrder<AuditedIdempotencyKey>('idempotency_keys', IDEMPOTENCY_KEYS_BY_SEQ)
+        : new OrderedRows<AuditedIdempotencyKey>('idempotency_keys', none()),
+    },
+  }
+}
+
+/** Throws where an entry is there twice, before it is given: whoever takes the first one would not ask for it again. */
+async function* ascending(entries: AsyncIterable<AuditedEntry>): AsyncGenerator<AuditedEntry> {
+  let held: AuditedEntry | null = null
+  for await (const entry of entries) {
+    if (held?.seq === entry.seq) throw new ProofError('seq_not_dense', `seq ${entry.seq} is there twice`)
+    if (held) yield held
+    held = entry
+  }
+  if (held) yield held
+}
+
+async function* none(): AsyncGenerator<never> {}
+
+/** A checkpoint is compared after the last entry that it covers. */
+async function* withLastSeq(
+  rows: AsyncIterable<AuditedCheckpoint>,
+): AsyncGenerator<AuditedCheckpoint & { seq: string }> {
+  for await (const row of rows) yield { ...row, seq: `${Number(row.size) - 1}` }
+}
