@@ -1,12 +1,12 @@
 import type { Lookups } from '../../db/lookups.ts'
 import type { RecordRowRead } from '../../db/read-records.ts'
 import { EVERY_VERSION, type StepRow } from '../../db/read-steps.ts'
-import { toUuid } from '../../db/uuid.ts'
 import { ApiError } from '../../errors.ts'
 import { ProofError } from '../../proof/error.ts'
 import { formatId } from '../../proof/ids.ts'
 import type { Caller } from '../../tenancy/caller.ts'
 import { type OnBehalfOf, partyOf } from '../on-behalf-of.ts'
+import { isVisible } from '../read.ts'
 import { readSteps, type Steps } from './step-view.ts'
 import { integrityFault } from './verify-standing.ts'
 
@@ -39,11 +39,6 @@ export async function getForStep(
 /** Who may read records sees all; others those that they are parties of, or may become a party of. */
 function maySee(row: RecordRowRead, caller: Caller, onBehalfOf: OnBehalfOf | null): boolean {
   if (caller.scopes.has('records:read') || caller.scopes.has('verdicts:overturn')) return true
-  const parties = [row.actor_id, row.on_behalf_of, row.performer_id]
   const isOpen = row.gate !== null && row.performer_id === null
-  return (
-    isOpen ||
-    parties.includes(toUuid(caller.agentId)) ||
-    parties.includes(toUuid(partyOf(caller, onBehalfOf)))
-  )
+  return isOpen || [caller.agentId, partyOf(caller, onBehalfOf)].some((agentId) => isVisible(row, agentId))
 }
