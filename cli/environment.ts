@@ -1,11 +1,14 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
-/** The only place of the command line tool that reads the environment. */
+/** The only place of the command line tool that reads the environment. An empty variable counts as unset. */
 export const environment = {
-  apiKey: (): string | undefined => process.env['TALLYSTICK_API_KEY'],
+  serverUrl: (): string | undefined => process.env['TALLYSTICK_URL'] || undefined,
+  apiKey: (): string | undefined => process.env['TALLYSTICK_API_KEY'] || undefined,
   databaseUrl: (): string | undefined => process.env['DATABASE_URL'],
-  /** XDG base directory specification: an empty variable counts as unset. */
+  /** Where a server of this machine keeps its data. */
+  dataDirectory: (): string | undefined => process.env['TALLYSTICK_DATA'] || undefined,
+  /** XDG base directory specification. */
   configDirectory: (): string =>
     join(process.env['XDG_CONFIG_HOME'] || join(homedir(), '.config'), 'tallystick'),
 }

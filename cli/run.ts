@@ -1,3 +1,14 @@
+import {
+  ApiError,
+  AuthenticationError,
+  ConnectionError,
+  PermissionError,
+  UsageError as SdkUsageError,
+  TallystickError,
+  TimeoutError,
+  UnavailableError,
+  UnexpectedAnswerError,
+} from '../sdk/errors.ts'
 import { SourceError } from '../src/verify/source.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
 
@@ -18,9 +29,20 @@ export async function run(command: () => Promise<ExitCode>): Promise<ExitCode> {
     return await command()
   } catch (error) {
     if (error instanceof SourceError) return fail(error.message, EXIT_OF_SOURCE[error.kind])
+    if (error instanceof TallystickError) return fail(error.message, exitOfClient(error))
     if (error instanceof UsageError || isParseArgsError(error)) return fail(error.message, EXIT.usage)
     return fail((error as Error).stack ?? String(error), EXIT.software)
   }
+}
+
+function exitOfClient(error: TallystickError): ExitCode {
+  if (error instanceof SdkUsageError) return EXIT.usage
+  if (error instanceof AuthenticationError || error instanceof PermissionError) return EXIT.denied
+  if (error instanceof UnexpectedAnswerError) return error.retryable ? EXIT.unavailable : EXIT.notALedger
+  if (error instanceof UnavailableError || error instanceof ConnectionError || error instanceof TimeoutError)
+    return EXIT.unavailable
+  if (error instanceof ApiError) return error.status < 500 ? EXIT.refused : EXIT.unavailable
+  return EXIT.unavailable
 }
 
 function fail(message: string, code: ExitCode): ExitCode {

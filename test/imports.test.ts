@@ -11,6 +11,7 @@ const ROOT = resolve(import.meta.dirname, '..')
  */
 const SHARED = ['src/limits.ts', 'src/proof/']
 const RULES: [part: string, mayImport: string[]][] = [
+  ['sdk/', ['src/proof/', 'src/signing/portable.ts']],
   ['src/proof/', []],
   ['src/signing/', ['src/proof/']],
   ['src/db/', [...SHARED, 'src/jobs/', 'src/signing/']],
@@ -100,7 +101,10 @@ const RULES: [part: string, mayImport: string[]][] = [
     ],
   ],
   ['worker/', ['src/']],
-  ['cli/', ['src/proof/', 'src/signing/', 'src/verify/', 'src/db/', 'src/config.ts', 'src/limits.ts']],
+  [
+    'cli/',
+    ['sdk/', 'src/proof/', 'src/signing/', 'src/verify/', 'src/db/', 'src/config.ts', 'src/limits.ts'],
+  ],
 ]
 
 test('every import goes in the direction that the architecture draws', () => {

@@ -1,11 +1,11 @@
 /*
- * npm test [files…]: one Postgres for the suite, then `node --test`.
+ * npm test [files and folders…]: one Postgres for the suite, then `node --test`.
  *
  * The server is this process's and temporary: its folder is gone afterwards, also after Ctrl-C or a kill.
  */
 import { spawn } from 'node:child_process'
-import { globSync } from 'node:fs'
-import { relative, resolve } from 'node:path'
+import { globSync, statSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
 import { startSuitePostgres, temporaryDir } from './helpers/postgres.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
@@ -15,8 +15,7 @@ const CONCURRENCY = 2
 const given = process.argv.slice(2)
 const flags = given.filter((argument) => argument.startsWith('-'))
 const named = given.filter((argument) => !argument.startsWith('-'))
-const files =
-  named.length > 0 ? named.map((file) => resolve(file)) : globSync('test/**/*.test.ts', { cwd: ROOT }).sort()
+const files = named.length > 0 ? named.flatMap(testsOf) : testsOf(join(ROOT, 'test'))
 
 const postgres = await startSuitePostgres()
 const tests = spawn(
@@ -44,6 +43,12 @@ const code = await new Promise<number>((done) => {
 })
 await postgres.stop('fast')
 process.exitCode = code
+
+/** A file, or those of a folder. */
+function testsOf(path: string): string[] {
+  const file = resolve(path)
+  return statSync(file).isDirectory() ? globSync(join(file, '**/*.test.ts')).sort() : [file]
+}
 
 function fromRoot(file: string): string {
   return relative(ROOT, resolve(ROOT, file))

@@ -1,8 +1,8 @@
 /*
  * npm run docs [-- --check]
  *
- * Writes the pages that the application itself knows best: docs/access.md, docs/errors.md and docs/lifecycle.md. With --check it
- * writes nothing and fails where a page differs.
+ * Writes what the application itself knows best: docs/access.md, docs/errors.md and docs/lifecycle.md, and sdk/generated, what the
+ * SDK knows of the server. With --check it writes nothing and fails where a file differs.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,8 +12,9 @@ import { ERROR_CODES } from '../src/errors.ts'
 import { SCOPES } from '../src/tenancy/scopes.ts'
 import { startScratch } from '../test/helpers/scratch.ts'
 import { lifecyclePage } from './lifecycle-page.ts'
+import { type OpenApi, sdkSources } from './sdk-sources.ts'
 
-const DOCS = join(import.meta.dirname, '..', 'docs')
+const ROOT = join(import.meta.dirname, '..')
 const MADE_BY = '<!-- Made by `npm run docs`; not to be edited. -->'
 
 type Operation = {
@@ -21,23 +22,21 @@ type Operation = {
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[]
   readonly 'x-own-records-scope'?: string
 }
-type OpenApi = { readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>> }
 type Route = { readonly name: string } & Operation
 
 if (import.meta.main) {
-  const routes = listRoutes(await readOpenApi())
-  const pages = {
-    'access.md': accessPage(routes),
-    'errors.md': errorsPage(),
-    'lifecycle.md': page('Lifecycle', lifecyclePage()),
+  const openApi = await readOpenApi()
+  const files = {
+    'docs/access.md': accessPage(listRoutes(openApi)),
+    'docs/errors.md': errorsPage(),
+    'docs/lifecycle.md': page('Lifecycle', lifecyclePage()),
+    ...(await sdkSources(openApi)),
   }
   const isCheck = process.argv.includes('--check')
-  for (const [file, text] of Object.entries(pages)) {
-    if (!isCheck) writeFileSync(join(DOCS, file), text)
-    else if (readFileSync(join(DOCS, file), 'utf8') !== text) {
-      console.error(
-        `docs/${file} is not what the application says: run \`npm run docs\`, and review the change`,
-      )
+  for (const [file, text] of Object.entries(files)) {
+    if (!isCheck) writeFileSync(join(ROOT, file), text)
+    else if (readFileSync(join(ROOT, file), 'utf8') !== text) {
+      console.error(`${file} is not what the application says: run \`npm run docs\`, and review the change`)
       process.exitCode = 1
     }
   }
@@ -60,7 +59,7 @@ async function readOpenApi(): Promise<OpenApi> {
 
 function listRoutes({ paths }: OpenApi): Route[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({
+    Object.entries(methods as Readonly<Record<string, Operation>>).map(([method, operation]) => ({
       ...operation,
       name: `\`${method.toUpperCase()} ${path}\``,
     })),

@@ -1,9 +1,9 @@
 import { createWriteStream } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
-import { parseArgs } from 'node:util'
 import { displayUrl, fetchExport } from '../../src/verify/server.ts'
 import { SourceError } from '../../src/verify/source.ts'
+import { defineCommand, type ValuesOf } from '../command.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import { UsageError } from '../run.ts'
 import { serverAddress } from '../server-address.ts'
@@ -21,21 +21,19 @@ public keys, and the newest checkpoint. Verify it with \`tallystick verify FILE\
 An export holds documents and their salts: keep it like the data itself.
 `
 
+const OPTIONS = {
+  server: { type: 'string' },
+  'api-key': { type: 'string' },
+  out: { type: 'string', short: 'o' },
+} as const
+
+type Values = ValuesOf<typeof OPTIONS>
+
+export const exportLedger = defineCommand({ help: HELP, options: OPTIONS, run: save })
+
 /** Writes to FILE.part and renames: a file of the final name is a complete one. */
-export async function exportCommand(args: readonly string[]): Promise<ExitCode> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      server: { type: 'string' },
-      'api-key': { type: 'string' },
-      out: { type: 'string', short: 'o' },
-      help: { type: 'boolean', short: 'h' },
-    },
-  })
-  if (values.help) {
-    process.stdout.write(HELP)
-    return EXIT.ok
-  }
+async function save(values: Values, positionals: readonly string[]): Promise<ExitCode> {
+  if (positionals.length > 0) throw new UsageError('export writes to the FILE of -o, or to standard output')
   if (values.server === undefined) throw new UsageError('export needs --server URL')
   const address = serverAddress(values.server, values['api-key'])
   const stream = await fetchExport(address)

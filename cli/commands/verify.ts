@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util'
 import { formatErasure } from '../../src/verify/erasures.ts'
 import { exportFile } from '../../src/verify/export-file.ts'
 import { formatReport, outcomeOf, strictFailure, type VerifyReport } from '../../src/verify/report.ts'
@@ -7,6 +6,7 @@ import type { LedgerSource } from '../../src/verify/source.ts'
 import { spooledExport } from '../../src/verify/spool.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import { readCheckpointFile } from '../checkpoint-file.ts'
+import { defineCommand, type ValuesOf } from '../command.ts'
 import { EXIT, type ExitCode, HELP_EXIT_CODES } from '../exit-codes.ts'
 import { pinLedger, readKnownLedgers } from '../known-ledgers.ts'
 import { openProgressBar } from '../progress.ts'
@@ -73,21 +73,13 @@ const OPTIONS = {
   record: { type: 'string' },
   consistency: { type: 'string' },
   'note-key': { type: 'string' },
-  help: { type: 'boolean', short: 'h' },
 } as const
 
-type Values = ReturnType<typeof parseVerifyArgs>['values']
+type Values = ValuesOf<typeof OPTIONS>
 
-function parseVerifyArgs(args: readonly string[]) {
-  return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true })
-}
+export const verify = defineCommand({ help: HELP, options: OPTIONS, run: verifyAny })
 
-export async function verifyCommand(args: readonly string[]): Promise<ExitCode> {
-  const { values, positionals } = parseVerifyArgs(args)
-  if (values.help) {
-    process.stdout.write(HELP)
-    return EXIT.ok
-  }
+async function verifyAny(values: Values, positionals: readonly string[]): Promise<ExitCode> {
   const kids = (values.key ?? []).map(parseKid)
   refuseMixture(values, positionals)
   if (values.proof !== undefined) return verifyProofCommand({ ...values, proof: values.proof }, kids)

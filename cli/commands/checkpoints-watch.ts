@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { loadProviders } from '../../src/verify/providers.ts'
 import { fetchLatestCheckpoint, fetchLedger } from '../../src/verify/server.ts'
 import { SourceError } from '../../src/verify/source.ts'
 import { CheckpointFile } from '../checkpoint-file.ts'
+import { defineCommand, type ValuesOf } from '../command.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import { UsageError } from '../run.ts'
 import { serverAddress } from '../server-address.ts'
@@ -25,26 +25,20 @@ that was kept: another root at the same size, or a smaller ledger.
 const EVERY_SECONDS_DEFAULT = 60
 const EVERY_SECONDS_MAX = 86_400
 
-export async function checkpointsCommand(args: readonly string[]): Promise<ExitCode> {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    options: {
-      server: { type: 'string' },
-      'api-key': { type: 'string' },
-      every: { type: 'string' },
-      once: { type: 'boolean' },
-      help: { type: 'boolean', short: 'h' },
-    },
-    allowPositionals: true,
-  })
-  if (values.help) {
-    process.stdout.write(HELP)
-    return EXIT.ok
-  }
-  const [verb, path, ...rest] = positionals
-  if (verb !== 'watch' || path === undefined || rest.length > 0 || values.server === undefined) {
+const OPTIONS = {
+  server: { type: 'string' },
+  'api-key': { type: 'string' },
+  every: { type: 'string' },
+  once: { type: 'boolean' },
+} as const
+
+type Values = ValuesOf<typeof OPTIONS>
+
+export const checkpointsWatch = defineCommand({ help: HELP, options: OPTIONS, run: watch })
+
+async function watch(values: Values, [path, ...rest]: readonly string[]): Promise<ExitCode> {
+  if (path === undefined || rest.length > 0 || values.server === undefined)
     throw new UsageError('say: tallystick checkpoints watch FILE --server URL')
-  }
   const everyMs = parseEvery(values.every) * 1000
   const address = serverAddress(values.server, values['api-key'])
   const { origin, noteVerifierKey } = await fetchLedger(address)

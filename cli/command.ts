@@ -1,0 +1,38 @@
+import { type ParseArgsConfig, parseArgs } from 'node:util'
+import { EXIT, type ExitCode } from './exit-codes.ts'
+
+type OptionTable = NonNullable<ParseArgsConfig['options']>
+
+/** What was given of these options. */
+export type ValuesOf<Options extends OptionTable> = ReturnType<
+  typeof parseArgs<{ args: string[]; options: Options; allowPositionals: true }>
+>['values']
+
+/** What `tallystick NAME` does. Its options are data, so that help and shell completion can't tell another story. */
+export type Command = {
+  /** All of what `--help` prints; its first line is the usage. */
+  readonly help: string
+  readonly options: OptionTable
+  /** Throws UsageError, SourceError or TallystickError: cli/run.ts says so, and ends with the exit code that belongs to it. */
+  run(args: readonly string[]): Promise<ExitCode>
+}
+
+export function defineCommand<const Options extends OptionTable>(command: {
+  readonly help: string
+  readonly options: Options
+  readonly run: (values: ValuesOf<Options>, positionals: readonly string[]) => Promise<ExitCode>
+}): Command {
+  const options = { ...command.options, help: { type: 'boolean', short: 'h' } } as const
+  return {
+    help: command.help,
+    options,
+    async run(args) {
+      const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
+      if ((values as { help?: boolean }).help) {
+        process.stdout.write(command.help)
+        return EXIT.ok
+      }
+      return command.run(values as ValuesOf<Options>, positionals)
+    },
+  }
+}

@@ -1,0 +1,67 @@
+/** What every command that shows things takes. */
+export const OUTPUT_OPTIONS = { json: { type: 'boolean' } } as const
+export const OUTPUT_HELP =
+  '  --json           JSON, one object a line, also on a terminal; what is piped is JSON in any case'
+
+/** A column of a table: its heading, and what an item shows in it. */
+export type Column<T> = readonly [heading: string, show: (item: T) => string | number | null]
+
+const ROWS_A_TABLE = 100
+const CELL_CHARS_MAX = 60
+
+type Out = Pick<NodeJS.WriteStream, 'write' | 'isTTY'>
+
+/** One object: its fields one a line on a terminal, otherwise one line of JSON. */
+export function printItem(item: object, json: boolean | undefined, out: Out = process.stdout): void {
+  if (json || !out.isTTY) {
+    out.write(`${JSON.stringify(item)}\n`)
+    return
+  }
+  const width = Math.max(...Object.keys(item).map((name) => name.length))
+  for (const [name, value] of Object.entries(item)) {
+    const text = typeof value === 'string' ? value : JSON.stringify(value)
+    out.write(`${name.padEnd(width)}  ${plain(text)}\n`)
+  }
+}
+
+/** Many: a table on a terminal, otherwise a line of JSON each, as they come. */
+export async function printItems<T extends object>(
+  items: AsyncIterable<T>,
+  columns: readonly Column<T>[],
+  json: boolean | undefined,
+  out: Out = process.stdout,
+): Promise<void> {
+  if (json || !out.isTTY) {
+    for await (const item of items) out.write(`${JSON.stringify(item)}\n`)
+    return
+  }
+  let rows: string[][] = []
+  let widths: number[] | null = null
+  const flush = () => {
+    const lines = widths === null ? [columns.map(([heading]) => heading), ...rows] : rows
+    widths ??= columns.map((_column, i) => Math.max(...lines.map((row) => row[i]!.length)))
+    for (const row of lines)
+      out.write(
+        `${row
+          .map((cell, i) => cell.padEnd(widths![i]!))
+          .join('  ')
+          .trimEnd()}\n`,
+      )
+    rows = []
+  }
+  for await (const item of items) {
+    if (rows.push(columns.map(([, show]) => cell(show(item)))) >= ROWS_A_TABLE) flush()
+  }
+  if (rows.length > 0 || widths === null) flush()
+}
+
+function cell(value: string | number | null): string {
+  const text = plain(String(value ?? ''))
+  return text.length > CELL_CHARS_MAX ? `${text.slice(0, CELL_CHARS_MAX - 1)}…` : text
+}
+
+/** What others wrote must not drive the terminal. */
+export function plain(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '�')
+}

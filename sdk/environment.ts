@@ -1,0 +1,8 @@
+/** The only place of the library that reads the environment; empty where a runtime has none. */
+const variables: Readonly<Record<string, string | undefined>> =
+  (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env ?? {}
+
+export const environment = {
+  baseUrl: (): string | undefined => variables['TALLYSTICK_URL'] || undefined,
+  apiKey: (): string | undefined => variables['TALLYSTICK_API_KEY'] || undefined,
+}

@@ -1,0 +1,141 @@
+import type { Problem } from './generated/api.ts'
+import { ADVICE, type ErrorCode } from './generated/errors.ts'
+
+/**
+ * Every error that this library throws on purpose. `retryable`: whether the same call may succeed later. What was wrong, and
+ * what to do about it, is in `message`, for people; programs look at the class, and at `code` where there is one.
+ */
+export class TallystickError extends Error {
+  readonly retryable: boolean
+
+  constructor(message: string, options: { retryable?: boolean; cause?: unknown } = {}) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined)
+    this.name = new.target.name
+    this.retryable = options.retryable ?? false
+  }
+}
+
+/** What was passed to the library can't mean anything: nothing was sent. */
+export class UsageError extends TallystickError {}
+
+/** The server answered that it did not do it (RFC 9457). Its subclasses are the families that callers tell apart. */
+export class ApiError extends TallystickError {
+  readonly status: number
+  readonly code: ErrorCode
+  /** Names the request in the server's log: tell the operator. */
+  readonly requestId: string
+  /** As the server sent it, with whatever else the code brings. */
+  readonly problem: Problem
+  /** What the server asked to wait, in milliseconds. */
+  readonly retryAfterMs: number | null
+
+  constructor(problem: Problem, retryAfterMs: number | null = null) {
+    const advice = ADVICE[problem.code] as string | undefined
+    const detail = problem.detail || problem.title
+    const where = problem.path ? ` (at ${problem.path})` : ''
+    super(
+      `${problem.status} ${problem.code}: ${detail}${where}${advice ? `. What to do: ${advice}` : ''} [request ${problem.requestId}]`,
+      { retryable: problem.retryable },
+    )
+    this.status = problem.status
+    this.code = problem.code
+    this.requestId = problem.requestId
+    this.problem = problem
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+/** 401: the key is missing, wrong, expired or revoked. */
+export class AuthenticationError extends ApiError {}
+/** 403: the key may not do this: it lacks `problem.scope`, the step is another agent's, or the ledger is frozen. */
+export class PermissionError extends ApiError {}
+/** 404: nothing there that this key may know of. */
+export class NotFoundError extends ApiError {}
+/** 400, 413, 415, 422, 431: the request would be refused as often as it is sent. */
+export class InvalidRequestError extends ApiError {}
+/** 409, 412: what is there is in the way. `state`, `version` and `nextEvents` of a gated record say what would do. */
+export class ConflictError extends ApiError {
+  get state(): Problem['state'] {
+    return this.problem.state
+  }
+  get version(): Problem['version'] {
+    return this.problem.version
+  }
+  get nextEvents(): Problem['nextEvents'] {
+    return this.problem.nextEvents
+  }
+}
+/** 429: nothing was done. */
+export class RateLimitError extends ApiError {}
+/** 503: nothing was written. */
+export class UnavailableError extends ApiError {}
+/** 500, and whatever else has no family. */
+export class ServerError extends ApiError {}
+
+/** Whether it was done is not known: the next three. Of a write, `idempotencyKey` repeats it without doing it twice. */
+export class UnknownOutcomeError extends TallystickError {
+  /** null: the call took none. */
+  readonly idempotencyKey: string | null
+
+  constructor(
+    message: string,
+    options: { retryable: boolean; idempotencyKey: string | null; cause?: unknown },
+  ) {
+    const { idempotencyKey } = options
+    const repeat =
+      idempotencyKey === null
+        ? ''
+        : `; whether it was written is not known: repeat it with the idempotency key ${JSON.stringify(idempotencyKey)}`
+    super(message + repeat, options)
+    this.idempotencyKey = idempotencyKey
+  }
+}
+
+/** 503 `outcome_unknown`: the server lost its database before that answered. */
+export class OutcomeUnknownError extends UnknownOutcomeError {
+  readonly status = 503
+  readonly code = 'outcome_unknown'
+  readonly requestId: string
+  readonly problem: Problem
+
+  constructor(problem: Problem, idempotencyKey: string | null) {
+    const { retryable, requestId } = problem
+    super(`503 outcome_unknown: the server lost its database before that answered [request ${requestId}]`, {
+      retryable,
+      idempotencyKey,
+    })
+    this.requestId = requestId
+    this.problem = problem
+  }
+}
+/** No connection, or it broke off. */
+export class ConnectionError extends UnknownOutcomeError {}
+/** No answer, or not all of it, within `timeoutMs`. */
+export class TimeoutError extends UnknownOutcomeError {}
+/** Something answered that is not a Tallystick server, or is broken: a proxy's page, a cut-off body, a redirect. */
+export class UnexpectedAnswerError extends UnknownOutcomeError {}
+
+const FAMILIES: Readonly<Record<number, typeof ApiError>> = {
+  400: InvalidRequestError,
+  401: AuthenticationError,
+  403: PermissionError,
+  404: NotFoundError,
+  409: ConflictError,
+  412: ConflictError,
+  413: InvalidRequestError,
+  415: InvalidRequestError,
+  422: InvalidRequestError,
+  429: RateLimitError,
+  431: InvalidRequestError,
+  503: UnavailableError,
+}
+
+/** The error that a problem document stands for. */
+export function errorOf(
+  problem: Problem,
+  { retryAfterMs, idempotencyKey }: { retryAfterMs: number | null; idempotencyKey: string | null },
+): TallystickError {
+  if (problem.code === 'outcome_unknown') return new OutcomeUnknownError(problem, idempotencyKey)
+  const Family = FAMILIES[problem.status] ?? ServerError
+  return new Family(problem, retryAfterMs)
+}

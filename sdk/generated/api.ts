@@ -1,0 +1,2267 @@
+// Made by `npm run docs` from /openapi.json; not to be edited.
+
+export interface Problem {
+  /**
+   * names the code; documentation, nothing to fetch
+   */
+  type: string
+  title: string
+  status: number
+  /**
+   * for people; may change
+   */
+  detail: string
+  /**
+   * for programs; stable
+   */
+  code:
+    | 'not_found'
+    | 'method_not_allowed'
+    | 'bad_request'
+    | 'headers_too_large'
+    | 'request_timeout'
+    | 'unauthenticated'
+    | 'key_expired'
+    | 'forbidden'
+    | 'rate_limited'
+    | 'unsupported_media_type'
+    | 'body_too_large'
+    | 'bad_encoding'
+    | 'bad_json'
+    | 'lossy_json'
+    | 'json_too_deep'
+    | 'invalid_request'
+    | 'document_too_large'
+    | 'metadata_too_large'
+    | 'unknown_type'
+    | 'not_notarizable'
+    | 'payload_invalid'
+    | 'evidence_invalid'
+    | 'not_gated'
+    | 'schema_too_costly'
+    | 'invalid_schema'
+    | 'unknown_agent'
+    | 'agent_disabled'
+    | 'unknown_parent'
+    | 'parent_too_deep'
+    | 'scope_not_held'
+    | 'invalid_idempotency_key'
+    | 'idempotency_key_reused'
+    | 'ledger_frozen'
+    | 'ledger_closed'
+    | 'type_exists'
+    | 'name_taken'
+    | 'already_ended'
+    | 'checkpoint_pending'
+    | 'not_entitled'
+    | 'version_mismatch'
+    | 'state_conflict'
+    | 'deadline_passed'
+    | 'overloaded'
+    | 'unavailable'
+    | 'clock_skew'
+    | 'outcome_unknown'
+    | 'integrity_fault'
+    | 'internal_error'
+  requestId: string
+  /**
+   * whether the same request may succeed later
+   */
+  retryable: boolean
+  /**
+   * JSON Pointer to the fault
+   */
+  path?: string
+  /**
+   * which item of a batch
+   */
+  index?: number
+  /**
+   * the scope that the key lacks
+   */
+  scope?:
+    | 'agents:act'
+    | 'agents:manage'
+    | 'audit:read'
+    | 'keys:manage'
+    | 'payloads:erase'
+    | 'peers:manage'
+    | 'records:read'
+    | 'records:read:own'
+    | 'records:write'
+    | 'types:write'
+    | 'verdicts:overturn'
+    | 'webhooks:manage'
+  /**
+   * the scopes that the key does not hold
+   */
+  scopes?: (
+    | 'agents:act'
+    | 'agents:manage'
+    | 'audit:read'
+    | 'keys:manage'
+    | 'payloads:erase'
+    | 'peers:manage'
+    | 'records:read'
+    | 'records:read:own'
+    | 'records:write'
+    | 'types:write'
+    | 'verdicts:overturn'
+    | 'webhooks:manage'
+  )[]
+  /**
+   * name/version of a type
+   */
+  recordType?: string
+  /**
+   * the entry that has ended it
+   */
+  seq?: number
+  /**
+   * what else of the record lies beside the chain, oldest first
+   */
+  remaining?: ErasableDocument[]
+  /**
+   * the record’s, which is in the way
+   */
+  state?:
+    | 'RECORDED'
+    | 'CREATED'
+    | 'ACTIVE'
+    | 'SUBMITTED'
+    | 'VERIFIED'
+    | 'DISCREPANT'
+    | 'ACCEPTED'
+    | 'REJECTED'
+    | 'CANCELLED'
+    | 'EXPIRED'
+  /**
+   * the record’s
+   */
+  version?: number
+  /**
+   * kinds of entries that the record’s state allows next
+   */
+  nextEvents?: (
+    | 'ledger-created'
+    | 'server-key-rotated'
+    | 'agent-registered'
+    | 'agent-disabled'
+    | 'key-created'
+    | 'key-revoked'
+    | 'type-registered'
+    | 'record-notarized'
+    | 'batch-notarized'
+    | 'record-created'
+    | 'record-activated'
+    | 'completion-submitted'
+    | 'completion-verified'
+    | 'verdict-rendered'
+    | 'verdict-overturned'
+    | 'revision-requested'
+    | 'record-cancelled'
+    | 'record-expired'
+    | 'payload-erased'
+    | 'ledger-restored'
+  )[]
+  /**
+   * whose step it is
+   */
+  role?: 'principal' | 'performer' | 'worker' | 'other than the performer'
+}
+export interface ErasableDocument {
+  document: 'payload' | 'evidence' | 'values' | 'reason'
+  /**
+   * of the entry that digests it
+   */
+  seq: number
+  /**
+   * whose evidence or compared values
+   */
+  completion: string | null
+  /**
+   * where it is erased
+   */
+  address: string
+}
+export interface PublishedKey {
+  /**
+   * SHA-256, lower-case hex
+   */
+  kid: string
+  use: 'envelope'
+  alg: 'EdDSA' | 'ES256'
+  /**
+   * DER SubjectPublicKeyInfo
+   */
+  spki: string
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  activatedAt: string
+  retiredAt: string | null
+  compromisedAt: string | null
+}
+export interface LedgerSummary {
+  id: string
+  name: string
+  issuer: string
+  origin: string
+  /**
+   * how many entries it has
+   */
+  size: number
+  /**
+   * why it takes no entries: frozen by the operator, or an older backup of itself; null: it does
+   */
+  closed: ('frozen' | 'restored') | null
+  rateLimit: {
+    requestsPerSecond: number
+    /**
+     * requests at once after a pause
+     */
+    burst: number
+  } | null
+  /**
+   * what verification found wrong with it: it gets no checkpoints until the operator has looked
+   */
+  fault: {
+    /**
+     * of the first bad entry; null: of the ledger as a whole
+     */
+    seq: number | null
+    code: string
+    /**
+     * RFC 3339, UTC, milliseconds
+     */
+    foundAt: string
+  } | null
+}
+export interface LedgerRestore {
+  ledger: string
+  /**
+   * the newest checkpoint kept outside the database
+   */
+  known: {
+    /**
+     * how many entries
+     */
+    size: number
+    /**
+     * SHA-256, lower-case hex
+     */
+    chain: string
+  }
+  /**
+   * what the database holds, or held when it was reopened
+   */
+  found: {
+    /**
+     * how many entries
+     */
+    size: number
+    /**
+     * SHA-256, lower-case hex
+     */
+    chain: string
+  }
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  closedAt: string
+  /**
+   * the entry that reopened it; null while it is closed
+   */
+  entry: {
+    /**
+     * place in the chain, from 0
+     */
+    seq: number
+    kind: 'ledger-restored'
+    /**
+     * SHA-256, lower-case hex
+     */
+    leaf: string
+    /**
+     * SHA-256, lower-case hex
+     */
+    chain: string
+  } | null
+}
+export interface Agent {
+  id: string
+  name: string
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  registeredAt: string
+  disabledAt: string | null
+}
+export interface ApiKey {
+  id: string
+  name: string
+  agent: string
+  scopes: (
+    | 'agents:act'
+    | 'agents:manage'
+    | 'audit:read'
+    | 'keys:manage'
+    | 'payloads:erase'
+    | 'peers:manage'
+    | 'records:read'
+    | 'records:read:own'
+    | 'records:write'
+    | 'types:write'
+    | 'verdicts:overturn'
+    | 'webhooks:manage'
+  )[]
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  createdAt: string
+  expiresAt: string | null
+  revokedAt: string | null
+  rateLimit: {
+    requestsPerSecond: number
+    /**
+     * requests at once after a pause
+     */
+    burst: number
+  } | null
+  /**
+   * one, or more while the key is rotated; none once it is revoked
+   */
+  secrets: {
+    expiresAt: string | null
+  }[]
+}
+export interface RecordType {
+  /**
+   * name/version of a type
+   */
+  type: string
+  gated: boolean
+  /**
+   * of the definition in canonical form
+   */
+  digest: string
+  /**
+   * null: it is in every ledger
+   */
+  registeredAt: string | null
+  definition: {
+    [k: string]: unknown
+  }
+  /**
+   * null: the ledger’s first entry has its digest
+   */
+  entry: EntryPlace | null
+}
+export interface EntryPlace {
+  /**
+   * place in the chain, from 0
+   */
+  seq: number
+  kind:
+    | 'ledger-created'
+    | 'server-key-rotated'
+    | 'agent-registered'
+    | 'agent-disabled'
+    | 'key-created'
+    | 'key-revoked'
+    | 'type-registered'
+    | 'record-notarized'
+    | 'batch-notarized'
+    | 'record-created'
+    | 'record-activated'
+    | 'completion-submitted'
+    | 'completion-verified'
+    | 'verdict-rendered'
+    | 'verdict-overturned'
+    | 'revision-requested'
+    | 'record-cancelled'
+    | 'record-expired'
+    | 'payload-erased'
+    | 'ledger-restored'
+  /**
+   * SHA-256, lower-case hex
+   */
+  leaf: string
+  /**
+   * SHA-256, lower-case hex
+   */
+  chain: string
+}
+export interface LedgerRecord {
+  id: string
+  ledger: string
+  /**
+   * name/version of a type
+   */
+  type: string
+  state:
+    | 'RECORDED'
+    | 'CREATED'
+    | 'ACTIVE'
+    | 'SUBMITTED'
+    | 'VERIFIED'
+    | 'DISCREPANT'
+    | 'ACCEPTED'
+    | 'REJECTED'
+    | 'CANCELLED'
+    | 'EXPIRED'
+  version: number
+  /**
+   * kinds of entries that may come next
+   */
+  nextEvents: (
+    | 'ledger-created'
+    | 'server-key-rotated'
+    | 'agent-registered'
+    | 'agent-disabled'
+    | 'key-created'
+    | 'key-revoked'
+    | 'type-registered'
+    | 'record-notarized'
+    | 'batch-notarized'
+    | 'record-created'
+    | 'record-activated'
+    | 'completion-submitted'
+    | 'completion-verified'
+    | 'verdict-rendered'
+    | 'verdict-overturned'
+    | 'revision-requested'
+    | 'record-cancelled'
+    | 'record-expired'
+    | 'payload-erased'
+    | 'ledger-restored'
+  )[]
+  /**
+   * null once erased
+   */
+  payload: {
+    [k: string]: unknown
+  } | null
+  salt: string | null
+  /**
+   * of the salted payload (docs/formats/documents.md)
+   */
+  digest: string
+  actor: string
+  key: string
+  onBehalfOf: string | null
+  parent: string | null
+  /**
+   * null without, and once erased
+   */
+  references: string[] | null
+  occurredAt: string | null
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  recordedAt: string
+  entry: EntryPlace1
+  batch: string | null
+  /**
+   * not signed
+   */
+  metadata: {
+    [k: string]: unknown
+  } | null
+  /**
+   * what was erased is null from this entry on
+   */
+  erasure: RecordErasure | null
+  /**
+   * null of what was notarized
+   */
+  gated: GatedRecord | null
+}
+/**
+ * its newest entry
+ */
+export interface EntryPlace1 {
+  /**
+   * place in the chain, from 0
+   */
+  seq: number
+  kind:
+    | 'ledger-created'
+    | 'server-key-rotated'
+    | 'agent-registered'
+    | 'agent-disabled'
+    | 'key-created'
+    | 'key-revoked'
+    | 'type-registered'
+    | 'record-notarized'
+    | 'batch-notarized'
+    | 'record-created'
+    | 'record-activated'
+    | 'completion-submitted'
+    | 'completion-verified'
+    | 'verdict-rendered'
+    | 'verdict-overturned'
+    | 'revision-requested'
+    | 'record-cancelled'
+    | 'record-expired'
+    | 'payload-erased'
+    | 'ledger-restored'
+  /**
+   * SHA-256, lower-case hex
+   */
+  leaf: string
+  /**
+   * SHA-256, lower-case hex
+   */
+  chain: string
+}
+export interface RecordErasure {
+  /**
+   * null where nobody signed the entry
+   */
+  code: string | null
+  by: string | 'system'
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  recordedAt: string
+  /**
+   * place in the chain, from 0
+   */
+  seq: number
+}
+export interface GatedRecord {
+  principal: string
+  performer: string | null
+  gate: 'principal' | 'auto'
+  deadline: string | null
+  maxRevisions: number
+  revisions: number
+  tolerances: {
+    [k: string]: unknown
+  } | null
+  completion: Completion | null
+  verification: Verification | null
+  verdict: Verdict | null
+  overturn: Overturn | null
+  /**
+   * the newest
+   */
+  revision: Revision | null
+  cancellation: Cancellation | null
+}
+export interface Completion {
+  id: string
+  /**
+   * null once erased
+   */
+  evidence: {
+    [k: string]: unknown
+  } | null
+  /**
+   * for whom: onBehalfOf, or the actor
+   */
+  by: string | 'system'
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  recordedAt: string
+  /**
+   * of its entry
+   */
+  seq: number
+  salt: string | null
+  /**
+   * of the salted document; null without one
+   */
+  digest: string | null
+  /**
+   * the entry that erased the document
+   */
+  erasedBy: number | null
+}
+export interface Verification {
+  outcome: 'pass' | 'fail'
+  rules: {
+    id: string
+    outcome: 'pass' | 'fail'
+    /**
+     * why it fails
+     */
+    code?:
+      | 'expected_erased'
+      | 'actual_erased'
+      | 'expected_missing'
+      | 'actual_missing'
+      | 'expected_type'
+      | 'actual_type'
+      | 'currency_differs'
+      | 'not_equal'
+      | 'above_maximum'
+      | 'below_minimum'
+      | 'outside_tolerance'
+      | 'not_one_of'
+      | 'not_before'
+      | 'not_after'
+  }[]
+  /**
+   * what the rules compared; null once erased
+   */
+  values:
+    | {
+        [k: string]: unknown
+      }[]
+    | null
+  /**
+   * for whom: onBehalfOf, or the actor
+   */
+  by: string | 'system'
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  recordedAt: string
+  /**
+   * of its entry
+   */
+  seq: number
+  salt: string | null
+  /**
+   * of the salted document; null without one
+   */
+  digest: string | null
+  /**
+   * the entry that erased the document
+   */
+  erasedBy: number | null
+}
+export interface Verdict {
+  verdict: 'accept' | 'reject'
+  signal: SettlementSignal
+  /**
+   * null without one, and once erased
+   */
+  reason: string | null
+  /**
+   * for whom: onBehalfOf, or the actor
+   */
+  by: string | 'system'
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  recordedAt: string
+  /**
+   * of its entry
+   */
+  seq: number
+  salt: string | null
+  /**
+   * of the salted document; null without one
+   */
+  digest: string | null
+  /**
+   * the entry that erased the document
+   */
+  erasedBy: number | null
+}
+export interface SettlementSignal {
+  decision: 'SETTLE' | 'HOLD' | 'RELEASE'
+  code: 'accepted' | 'accepted_anyway' | 'rejected' | 'rules_passed' | 'rules_failed' | 'overturned'
+  failingRules: string[]
+  validUntil: string | null
+}
+export interface Overturn {
+  signal: SettlementSignal
+  /**
+   * null without one, and once erased
+   */
+  reason: string | null
+  /**
+   * for whom: onBehalfOf, or the actor
+   */
+  by: string | 'system'
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  recordedAt: string
+  /**
+   * of its entry
+   */
+  seq: number
+  salt: string | null
+  /**
+   * of the salted document; null without one
+   */
+  digest: string | null
+  /**
+   * the entry that erased the document
+   */
+  erasedBy: number | null
+}
+export interface Revision {
+  /**
+   * null without one, and once erased
+   */
+  reason: string | null
+  /**
+   * for whom: onBehalfOf, or the actor
+   */
+  by: string | 'system'
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  recordedAt: string
+  /**
+   * of its entry
+   */
+  seq: number
+  salt: string | null
+  /**
+   * of the salted document; null without one
+   */
+  digest: string | null
+  /**
+   * the entry that erased the document
+   */
+  erasedBy: number | null
+}
+export interface Cancellation {
+  /**
+   * null without one, and once erased
+   */
+  reason: string | null
+  /**
+   * for whom: onBehalfOf, or the actor
+   */
+  by: string | 'system'
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  recordedAt: string
+  /**
+   * of its entry
+   */
+  seq: number
+  salt: string | null
+  /**
+   * of the salted document; null without one
+   */
+  digest: string | null
+  /**
+   * the entry that erased the document
+   */
+  erasedBy: number | null
+}
+export interface EntryLine {
+  /**
+   * place in the chain, from 0
+   */
+  seq: number
+  kind:
+    | 'ledger-created'
+    | 'server-key-rotated'
+    | 'agent-registered'
+    | 'agent-disabled'
+    | 'key-created'
+    | 'key-revoked'
+    | 'type-registered'
+    | 'record-notarized'
+    | 'batch-notarized'
+    | 'record-created'
+    | 'record-activated'
+    | 'completion-submitted'
+    | 'completion-verified'
+    | 'verdict-rendered'
+    | 'verdict-overturned'
+    | 'revision-requested'
+    | 'record-cancelled'
+    | 'record-expired'
+    | 'payload-erased'
+    | 'ledger-restored'
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  recordedAt: string
+  /**
+   * SHA-256, lower-case hex
+   */
+  leaf: string
+  /**
+   * SHA-256, lower-case hex
+   */
+  chain: string
+  /**
+   * COSE_Sign1
+   */
+  envelope: string
+  documents: {
+    subject: string
+    /**
+     * SHA-256, lower-case hex
+     */
+    digest: string
+    /**
+     * null when the document is erased or withheld
+     */
+    salt: string | null
+    /**
+     * payload and evidence: an object; compared values: an array; a reason: text
+     */
+    document:
+      | (
+          | {
+              [k: string]: unknown
+            }
+          | {
+              [k: string]: unknown
+            }[]
+          | string
+        )
+      | null
+    /**
+     * the entry that says so
+     */
+    erasedBy: number | null
+    /**
+     * where the record has some
+     */
+    references?: string[]
+  }[]
+  /**
+   * of a batch: the objects that were hashed
+   */
+  items:
+    | {
+        record: string
+        /**
+         * name/version of a type
+         */
+        type: string
+        /**
+         * SHA-256, lower-case hex
+         */
+        digest: string
+        onBehalfOf?: string
+        /**
+         * RFC 3339, UTC, milliseconds
+         */
+        occurredAt?: string
+        traceparent?: string
+      }[]
+    | null
+}
+export interface Ledger {
+  id: string
+  name: string
+  issuer: string
+  origin: string
+  /**
+   * the key of its checkpoints, as signed notes name keys
+   */
+  noteVerifierKey: string
+}
+export interface Audit {
+  id: string
+  /**
+   * null: the daily schedule
+   */
+  requestedBy: string | null
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  requestedAt: string
+  /**
+   * done: see `ok`; failed: the ledger could not be read, and nothing is said about it
+   */
+  state: 'queued' | 'running' | 'done' | 'failed'
+  progress: {
+    entriesDone: number
+    entriesTotal: number | null
+  }
+  startedAt: string | null
+  finishedAt: string | null
+  /**
+   * whether the whole ledger verifies; null: not known yet
+   */
+  ok: boolean | null
+  report: AuditReport | null
+}
+export interface AuditReport {
+  /**
+   * how many were verified
+   */
+  entries: number
+  records: number
+  /**
+   * whose word it is that the keys are the ledger’s
+   */
+  keys: 'self-asserted' | 'pinned' | 'given'
+  firstKid: string | null
+  /**
+   * given: one that the worker keeps outside the database; own: the ledger’s
+   */
+  checkpoint: 'given' | 'own' | 'none'
+  /**
+   * size of the largest such checkpoint that the ledger was found to extend
+   */
+  covered: number
+  failure: {
+    /**
+     * of the first bad entry; null: of the ledger as a whole
+     */
+    seq: number | null
+    code: string
+    reason: string
+  } | null
+  /**
+   * what could not be looked at
+   */
+  notices: string[]
+}
+export interface GetLivezAnswer {
+  status: 'ok'
+  version: string
+}
+export interface GetReadyzAnswer {
+  status: 'ready'
+  version: string
+}
+export interface GetWellKnownTallystickKeysJsonAnswer {
+  keys: PublishedKey[]
+}
+export interface PostLedgersBody {
+  name: string
+  /**
+   * name of the ledger's first agent
+   */
+  agent?: string
+}
+export interface PostLedgersAnswer {
+  ledger: {
+    id: string
+    name: string
+    issuer: string
+    origin: string
+  }
+  agent: {
+    id: string
+    name: string
+  }
+  key: {
+    id: string
+    /**
+     * the secret: shown here, and never again
+     */
+    key: string
+    agent: string
+    name: string
+    scopes: (
+      | 'agents:act'
+      | 'agents:manage'
+      | 'audit:read'
+      | 'keys:manage'
+      | 'payloads:erase'
+      | 'peers:manage'
+      | 'records:read'
+      | 'records:read:own'
+      | 'records:write'
+      | 'types:write'
+      | 'verdicts:overturn'
+      | 'webhooks:manage'
+    )[]
+    expiresAt: string | null
+  }
+}
+export interface GetLedgersQuery {
+  /**
+   * how many to answer at most: 1 to 200; absent: 50
+   */
+  limit?: string
+  /**
+   * `nextCursor` of the page before; absent: from the beginning
+   */
+  cursor?: string
+}
+export interface GetLedgersAnswer {
+  data: LedgerSummary[]
+  nextCursor: string | null
+}
+export interface PostLedgersByIdFreezeBody {}
+export interface PostLedgersByIdUnfreezeBody {}
+export interface PostLedgersByIdKeysBody {
+  /**
+   * the key's
+   */
+  name?: string
+  /**
+   * name of the agent that gets it, registered if there is none; absent: administrator
+   */
+  agent?: string
+}
+export interface PostLedgersByIdKeysAnswer {
+  id: string
+  /**
+   * the secret: shown here, and never again
+   */
+  key: string
+  agent: string
+  name: string
+  scopes: (
+    | 'agents:act'
+    | 'agents:manage'
+    | 'audit:read'
+    | 'keys:manage'
+    | 'payloads:erase'
+    | 'peers:manage'
+    | 'records:read'
+    | 'records:read:own'
+    | 'records:write'
+    | 'types:write'
+    | 'verdicts:overturn'
+    | 'webhooks:manage'
+  )[]
+  expiresAt: string | null
+}
+export interface GetLedgerAnswer {
+  id: string
+  name: string
+  issuer: string
+  origin: string
+  /**
+   * the key of its checkpoints, as signed notes name keys
+   */
+  noteVerifierKey: string
+  /**
+   * how many entries it has
+   */
+  size: number
+  /**
+   * why it takes no entries: frozen by the operator, or an older backup of itself; null: it does
+   */
+  closed: ('frozen' | 'restored') | null
+}
+export interface PostLedgersByIdRestoreBody {
+  /**
+   * what GET answers as known: an acknowledgement that whatever is not found of it is lost
+   */
+  known: {
+    /**
+     * how many entries
+     */
+    size: number
+    /**
+     * SHA-256, lower-case hex
+     */
+    chain: string
+  }
+}
+export interface PostAgentsBody {
+  name: string
+}
+export interface GetAgentsQuery {
+  /**
+   * how many to answer at most: 1 to 200; absent: 50
+   */
+  limit?: string
+  /**
+   * `nextCursor` of the page before; absent: from the beginning
+   */
+  cursor?: string
+  /**
+   * the one of just this name
+   */
+  name?: string
+}
+export interface GetAgentsAnswer {
+  data: Agent[]
+  nextCursor: string | null
+}
+export interface PostAgentsByIdDisableBody {}
+export interface PostKeysBody {
+  name: string
+  /**
+   * absent: the agent that has the key's name, registered if there is none
+   */
+  agent?: string
+  /**
+   * only such as your own key holds
+   */
+  scopes: (
+    | 'agents:act'
+    | 'agents:manage'
+    | 'audit:read'
+    | 'keys:manage'
+    | 'payloads:erase'
+    | 'peers:manage'
+    | 'records:read'
+    | 'records:read:own'
+    | 'records:write'
+    | 'types:write'
+    | 'verdicts:overturn'
+    | 'webhooks:manage'
+  )[]
+  /**
+   * RFC 3339, UTC, at most milliseconds
+   */
+  expiresAt?: string
+}
+export interface PostKeysAnswer {
+  id: string
+  name: string
+  agent: string
+  scopes: (
+    | 'agents:act'
+    | 'agents:manage'
+    | 'audit:read'
+    | 'keys:manage'
+    | 'payloads:erase'
+    | 'peers:manage'
+    | 'records:read'
+    | 'records:read:own'
+    | 'records:write'
+    | 'types:write'
+    | 'verdicts:overturn'
+    | 'webhooks:manage'
+  )[]
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  createdAt: string
+  expiresAt: string | null
+  revokedAt: string | null
+  rateLimit: {
+    requestsPerSecond: number
+    /**
+     * requests at once after a pause
+     */
+    burst: number
+  } | null
+  /**
+   * one, or more while the key is rotated; none once it is revoked
+   */
+  secrets: {
+    expiresAt: string | null
+  }[]
+  /**
+   * the secret: shown once, and never again; null in the answer to a repeated request
+   */
+  key: string | null
+}
+export interface GetKeysQuery {
+  /**
+   * how many to answer at most: 1 to 200; absent: 50
+   */
+  limit?: string
+  /**
+   * `nextCursor` of the page before; absent: from the beginning
+   */
+  cursor?: string
+  /**
+   * those of just this agent
+   */
+  agent?: string
+}
+export interface GetKeysAnswer {
+  data: ApiKey[]
+  nextCursor: string | null
+}
+export interface PostKeysByIdRotateBody {
+  /**
+   * for how long the secrets before stay valid; absent: 3600
+   */
+  overlapSeconds?: number
+}
+export interface PostKeysByIdRotateAnswer {
+  id: string
+  name: string
+  agent: string
+  scopes: (
+    | 'agents:act'
+    | 'agents:manage'
+    | 'audit:read'
+    | 'keys:manage'
+    | 'payloads:erase'
+    | 'peers:manage'
+    | 'records:read'
+    | 'records:read:own'
+    | 'records:write'
+    | 'types:write'
+    | 'verdicts:overturn'
+    | 'webhooks:manage'
+  )[]
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  createdAt: string
+  expiresAt: string | null
+  revokedAt: string | null
+  rateLimit: {
+    requestsPerSecond: number
+    /**
+     * requests at once after a pause
+     */
+    burst: number
+  } | null
+  /**
+   * one, or more while the key is rotated; none once it is revoked
+   */
+  secrets: {
+    expiresAt: string | null
+  }[]
+  /**
+   * the secret: shown once, and never again; null in the answer to a repeated request
+   */
+  key: string | null
+}
+export interface PostKeysByIdRevokeBody {}
+export interface PutLedgersByIdRateLimitBody {
+  /**
+   * null: no limit any more
+   */
+  rateLimit: {
+    requestsPerSecond: number
+    /**
+     * requests at once after a pause
+     */
+    burst: number
+  } | null
+}
+export interface PutLedgersByIdRateLimitAnswer {
+  rateLimit: {
+    requestsPerSecond: number
+    /**
+     * requests at once after a pause
+     */
+    burst: number
+  } | null
+}
+export interface PutKeysByIdRateLimitBody {
+  /**
+   * null: no limit any more
+   */
+  rateLimit: {
+    requestsPerSecond: number
+    /**
+     * requests at once after a pause
+     */
+    burst: number
+  } | null
+}
+export interface PutKeysByIdRateLimitAnswer {
+  rateLimit: {
+    requestsPerSecond: number
+    /**
+     * requests at once after a pause
+     */
+    burst: number
+  } | null
+}
+export interface PostTypesBody {
+  name: string
+  version: number
+  /**
+   * a JSON Schema, 2020-12, of the keywords that docs/types.md lists
+   */
+  payloadSchema:
+    | {
+        [k: string]: unknown
+      }
+    | boolean
+  /**
+   * makes the type gated
+   */
+  evidenceSchema?:
+    | {
+        [k: string]: unknown
+      }
+    | boolean
+  /**
+   * with an evidenceSchema only
+   */
+  rules?: {
+    id: string
+    op: 'equals' | 'atMost' | 'atLeast' | 'within' | 'oneOf' | 'before' | 'after'
+    /**
+     * a JSON Pointer into the evidence
+     */
+    actual: string
+    [k: string]: unknown
+  }[]
+}
+export interface GetTypesQuery {
+  /**
+   * how many to answer at most: 1 to 200; absent: 50
+   */
+  limit?: string
+  /**
+   * `nextCursor` of the page before; absent: from the beginning
+   */
+  cursor?: string
+  /**
+   * all versions of the type of this name
+   */
+  name?: string
+}
+export interface GetTypesAnswer {
+  data: {
+    /**
+     * name/version of a type
+     */
+    type: string
+    gated: boolean
+    /**
+     * of the definition in canonical form
+     */
+    digest: string
+    /**
+     * null: it is in every ledger
+     */
+    registeredAt: string | null
+  }[]
+  nextCursor: string | null
+}
+export interface PostTypesByNameByVersionPreviewBody {
+  payload?: {
+    [k: string]: unknown
+  }
+  evidence?: {
+    [k: string]: unknown
+  }
+}
+export interface PostTypesByNameByVersionPreviewAnswer {
+  valid: boolean
+  /**
+   * the first of each document
+   */
+  errors: {
+    /**
+     * a JSON Pointer into the request
+     */
+    path: string
+    keyword: string
+    message: string
+  }[]
+  /**
+   * of all rules; null without two valid documents, and where the type is not gated
+   */
+  outcome: ('pass' | 'fail') | null
+  /**
+   * what each rule says, in their order; null as outcome
+   */
+  rules:
+    | {
+        id: string
+        outcome: 'pass' | 'fail'
+        /**
+         * why it fails
+         */
+        code?:
+          | 'expected_erased'
+          | 'actual_erased'
+          | 'expected_missing'
+          | 'actual_missing'
+          | 'expected_type'
+          | 'actual_type'
+          | 'currency_differs'
+          | 'not_equal'
+          | 'above_maximum'
+          | 'below_minimum'
+          | 'outside_tolerance'
+          | 'not_one_of'
+          | 'not_before'
+          | 'not_after'
+      }[]
+    | null
+}
+export interface PostTypesPreviewBody {
+  name: string
+  version: number
+  /**
+   * a JSON Schema, 2020-12, of the keywords that docs/types.md lists
+   */
+  payloadSchema:
+    | {
+        [k: string]: unknown
+      }
+    | boolean
+  /**
+   * makes the type gated
+   */
+  evidenceSchema?:
+    | {
+        [k: string]: unknown
+      }
+    | boolean
+  /**
+   * with an evidenceSchema only
+   */
+  rules?: {
+    id: string
+    op: 'equals' | 'atMost' | 'atLeast' | 'within' | 'oneOf' | 'before' | 'after'
+    /**
+     * a JSON Pointer into the evidence
+     */
+    actual: string
+    [k: string]: unknown
+  }[]
+  payload?: {
+    [k: string]: unknown
+  }
+  evidence?: {
+    [k: string]: unknown
+  }
+}
+export interface PostTypesPreviewAnswer {
+  valid: boolean
+  /**
+   * the first of each document
+   */
+  errors: {
+    /**
+     * a JSON Pointer into the request
+     */
+    path: string
+    keyword: string
+    message: string
+  }[]
+  /**
+   * of all rules; null without two valid documents, and where the type is not gated
+   */
+  outcome: ('pass' | 'fail') | null
+  /**
+   * what each rule says, in their order; null as outcome
+   */
+  rules:
+    | {
+        id: string
+        outcome: 'pass' | 'fail'
+        /**
+         * why it fails
+         */
+        code?:
+          | 'expected_erased'
+          | 'actual_erased'
+          | 'expected_missing'
+          | 'actual_missing'
+          | 'expected_type'
+          | 'actual_type'
+          | 'currency_differs'
+          | 'not_equal'
+          | 'above_maximum'
+          | 'below_minimum'
+          | 'outside_tolerance'
+          | 'not_one_of'
+          | 'not_before'
+          | 'not_after'
+      }[]
+    | null
+}
+export interface PostRecordsBody {
+  /**
+   * name/version of a type
+   */
+  type: string
+  /**
+   * any JSON object, kept beside the chain and signed by salted digest
+   */
+  payload: {
+    [k: string]: unknown
+  }
+  /**
+   * free, unsigned
+   */
+  metadata?: {
+    [k: string]: unknown
+  }
+  /**
+   * RFC 3339, UTC, at most milliseconds
+   */
+  occurredAt?: string
+  onBehalfOf?: string
+  /**
+   * 16 bytes, base64url without padding
+   */
+  salt?: string
+  /**
+   * absent: whoever activates it
+   */
+  performer?: string
+  /**
+   * who judges: the principal, or the rules alone; absent: principal
+   */
+  gate?: 'principal' | 'auto'
+  /**
+   * for the completion
+   */
+  deadline?: string
+  /**
+   * absent: 3
+   */
+  maxRevisions?: number
+  /**
+   * by rule: another tolerance than the type’s, as far as the type allows
+   */
+  tolerances?: {
+    [k: string]: unknown
+  }
+  /**
+   * a record of this ledger
+   */
+  parent?: string
+  /**
+   * what it is about in outside systems; signed by salted digest, erased with the payload
+   *
+   * Items: a URI, or `system:id`
+   */
+  references?: string[]
+}
+export interface GetRecordsQuery {
+  /**
+   * name/version of a type
+   */
+  type?: string
+  state?:
+    | 'RECORDED'
+    | 'CREATED'
+    | 'ACTIVE'
+    | 'SUBMITTED'
+    | 'VERIFIED'
+    | 'DISCREPANT'
+    | 'ACCEPTED'
+    | 'REJECTED'
+    | 'CANCELLED'
+    | 'EXPIRED'
+  actor?: string
+  onBehalfOf?: string
+  /**
+   * of a gated record: who delivers
+   */
+  performer?: string
+  /**
+   * of a gated record: who judges
+   */
+  principal?: string
+  parent?: string
+  /**
+   * exactly one of its references
+   */
+  reference?: string
+  /**
+   * of its traceparent
+   */
+  traceId?: string
+  /**
+   * of its salted payload
+   */
+  digest?: string
+  /**
+   * occurredAt, inclusive; records without one are left out
+   */
+  occurredAfter?: string
+  /**
+   * occurredAt, exclusive; records without one are left out
+   */
+  occurredBefore?: string
+  /**
+   * recordedAt, inclusive
+   */
+  recordedAfter?: string
+  /**
+   * recordedAt, exclusive
+   */
+  recordedBefore?: string
+  /**
+   * of the chain; absent: desc, newest first
+   */
+  order?: 'asc' | 'desc'
+  /**
+   * how many to answer at most: 1 to 200; absent: 50
+   */
+  limit?: string
+  /**
+   * `nextCursor` of the page before; absent: from the beginning
+   */
+  cursor?: string
+}
+export interface GetRecordsAnswer {
+  data: LedgerRecord[]
+  nextCursor: string | null
+}
+export interface PostRecordsBatchBody {
+  records: {
+    /**
+     * name/version of a type
+     */
+    type: string
+    /**
+     * any JSON object, kept beside the chain and signed by salted digest
+     */
+    payload: {
+      [k: string]: unknown
+    }
+    /**
+     * free, unsigned
+     */
+    metadata?: {
+      [k: string]: unknown
+    }
+    /**
+     * RFC 3339, UTC, at most milliseconds
+     */
+    occurredAt?: string
+    onBehalfOf?: string
+  }[]
+}
+export interface PostRecordsBatchAnswer {
+  batch: string
+  entry: EntryPlace
+  records: {
+    id: string
+    /**
+     * SHA-256, lower-case hex
+     */
+    digest: string
+    salt: string | null
+  }[]
+}
+export interface PostRecordsByIdActivateBody {
+  onBehalfOf?: string
+  /**
+   * RFC 3339, UTC, at most milliseconds
+   */
+  occurredAt?: string
+}
+export interface PostRecordsByIdCompletionsBody {
+  /**
+   * any JSON object that the type’s evidence schema takes
+   */
+  evidence: {
+    [k: string]: unknown
+  }
+  /**
+   * 16 bytes, base64url without padding
+   */
+  salt?: string
+  onBehalfOf?: string
+  /**
+   * RFC 3339, UTC, at most milliseconds
+   */
+  occurredAt?: string
+}
+export interface PostRecordsByIdVerdictBody {
+  verdict: 'accept' | 'reject'
+  /**
+   * free text, kept beside the chain and signed by salted digest
+   */
+  reason?: string
+  /**
+   * until when the signal may be acted upon; absent: without end
+   */
+  validUntil?: string
+  onBehalfOf?: string
+  /**
+   * RFC 3339, UTC, at most milliseconds
+   */
+  occurredAt?: string
+}
+export interface PostRecordsByIdRevisionBody {
+  /**
+   * free text, kept beside the chain and signed by salted digest
+   */
+  reason: string
+  onBehalfOf?: string
+  /**
+   * RFC 3339, UTC, at most milliseconds
+   */
+  occurredAt?: string
+}
+export interface PostRecordsByIdCancelBody {
+  /**
+   * free text, kept beside the chain and signed by salted digest
+   */
+  reason: string
+  onBehalfOf?: string
+  /**
+   * RFC 3339, UTC, at most milliseconds
+   */
+  occurredAt?: string
+}
+export interface PostRecordsByIdOverturnBody {
+  /**
+   * free text, kept beside the chain and signed by salted digest
+   */
+  reason: string
+  /**
+   * until when the signal may be acted upon; absent: without end
+   */
+  validUntil?: string
+  onBehalfOf?: string
+  /**
+   * RFC 3339, UTC, at most milliseconds
+   */
+  occurredAt?: string
+}
+export interface DeleteRecordsByIdPayloadBody {
+  /**
+   * why, as a word for programs
+   */
+  code: string
+  /**
+   * free text, for people; not signed
+   */
+  reason?: string
+}
+export interface DeleteRecordsByIdPayloadAnswer {
+  id: string
+  erasure: {
+    document: 'payload' | 'evidence' | 'values' | 'reason'
+    /**
+     * of the entry that digests what was erased
+     */
+    documentSeq: number
+    /**
+     * whose evidence or compared values
+     */
+    completion: string | null
+    /**
+     * why, as a word for programs
+     */
+    code: string
+    /**
+     * not signed
+     */
+    reason: string | null
+    by: string
+    key: string
+    /**
+     * RFC 3339, UTC, milliseconds
+     */
+    recordedAt: string
+    entry: EntryPlace
+  }
+  /**
+   * what else of the record lies beside the chain, oldest first
+   */
+  remaining: ErasableDocument[]
+}
+export interface DeleteRecordsByIdCompletionsByCompletionEvidenceBody {
+  /**
+   * why, as a word for programs
+   */
+  code: string
+  /**
+   * free text, for people; not signed
+   */
+  reason?: string
+}
+export interface DeleteRecordsByIdCompletionsByCompletionEvidenceAnswer {
+  id: string
+  erasure: {
+    document: 'payload' | 'evidence' | 'values' | 'reason'
+    /**
+     * of the entry that digests what was erased
+     */
+    documentSeq: number
+    /**
+     * whose evidence or compared values
+     */
+    completion: string | null
+    /**
+     * why, as a word for programs
+     */
+    code: string
+    /**
+     * not signed
+     */
+    reason: string | null
+    by: string
+    key: string
+    /**
+     * RFC 3339, UTC, milliseconds
+     */
+    recordedAt: string
+    entry: EntryPlace
+  }
+  /**
+   * what else of the record lies beside the chain, oldest first
+   */
+  remaining: ErasableDocument[]
+}
+export interface DeleteRecordsByIdCompletionsByCompletionValuesBody {
+  /**
+   * why, as a word for programs
+   */
+  code: string
+  /**
+   * free text, for people; not signed
+   */
+  reason?: string
+}
+export interface DeleteRecordsByIdCompletionsByCompletionValuesAnswer {
+  id: string
+  erasure: {
+    document: 'payload' | 'evidence' | 'values' | 'reason'
+    /**
+     * of the entry that digests what was erased
+     */
+    documentSeq: number
+    /**
+     * whose evidence or compared values
+     */
+    completion: string | null
+    /**
+     * why, as a word for programs
+     */
+    code: string
+    /**
+     * not signed
+     */
+    reason: string | null
+    by: string
+    key: string
+    /**
+     * RFC 3339, UTC, milliseconds
+     */
+    recordedAt: string
+    entry: EntryPlace
+  }
+  /**
+   * what else of the record lies beside the chain, oldest first
+   */
+  remaining: ErasableDocument[]
+}
+export interface DeleteRecordsByIdEntriesBySeqReasonBody {
+  /**
+   * why, as a word for programs
+   */
+  code: string
+  /**
+   * free text, for people; not signed
+   */
+  reason?: string
+}
+export interface DeleteRecordsByIdEntriesBySeqReasonAnswer {
+  id: string
+  erasure: {
+    document: 'payload' | 'evidence' | 'values' | 'reason'
+    /**
+     * of the entry that digests what was erased
+     */
+    documentSeq: number
+    /**
+     * whose evidence or compared values
+     */
+    completion: string | null
+    /**
+     * why, as a word for programs
+     */
+    code: string
+    /**
+     * not signed
+     */
+    reason: string | null
+    by: string
+    key: string
+    /**
+     * RFC 3339, UTC, milliseconds
+     */
+    recordedAt: string
+    entry: EntryPlace
+  }
+  /**
+   * what else of the record lies beside the chain, oldest first
+   */
+  remaining: ErasableDocument[]
+}
+export interface GetRecordsByIdEntriesQuery {
+  /**
+   * how many to answer at most: 1 to 200; absent: 50
+   */
+  limit?: string
+  /**
+   * `nextCursor` of the page before; absent: from the beginning
+   */
+  cursor?: string
+}
+export interface GetRecordsByIdEntriesAnswer {
+  data: {
+    /**
+     * place in the chain, from 0
+     */
+    seq: number
+    kind:
+      | 'ledger-created'
+      | 'server-key-rotated'
+      | 'agent-registered'
+      | 'agent-disabled'
+      | 'key-created'
+      | 'key-revoked'
+      | 'type-registered'
+      | 'record-notarized'
+      | 'batch-notarized'
+      | 'record-created'
+      | 'record-activated'
+      | 'completion-submitted'
+      | 'completion-verified'
+      | 'verdict-rendered'
+      | 'verdict-overturned'
+      | 'revision-requested'
+      | 'record-cancelled'
+      | 'record-expired'
+      | 'payload-erased'
+      | 'ledger-restored'
+    /**
+     * RFC 3339, UTC, milliseconds
+     */
+    recordedAt: string
+    /**
+     * SHA-256, lower-case hex
+     */
+    leaf: string
+    /**
+     * SHA-256, lower-case hex
+     */
+    chain: string
+    /**
+     * COSE_Sign1
+     */
+    envelope: string
+    /**
+     * the step's own; null without one. The payload lies in the record
+     */
+    document: {
+      /**
+       * `cmp_…` (evidence), `cmp_…/values`, or `rec_…/reason`
+       */
+      subject: string
+      /**
+       * SHA-256, lower-case hex
+       */
+      digest: string
+      /**
+       * null once erased
+       */
+      salt: string | null
+      /**
+       * an object, the list of values, or the text of a reason; null once erased
+       */
+      document:
+        | (
+            | {
+                [k: string]: unknown
+              }
+            | {
+                [k: string]: unknown
+              }[]
+            | string
+          )
+        | null
+      /**
+       * the entry that says so
+       */
+      erasedBy: number | null
+    } | null
+  }[]
+  nextCursor: string | null
+}
+export interface GetRecordsByIdTreeQuery {
+  /**
+   * how many to answer at most: 1 to 200; absent: 50
+   */
+  limit?: string
+  /**
+   * `nextCursor` of the page before; absent: from the beginning
+   */
+  cursor?: string
+}
+export interface GetRecordsByIdTreeAnswer {
+  record: LedgerRecord
+  /**
+   * from the first one, without a parent, to its parent
+   */
+  ancestors: LedgerRecord[]
+  children: {
+    data: LedgerRecord[]
+    nextCursor: string | null
+  }
+}
+export interface GetEntriesQuery {
+  /**
+   * exclusive; absent: from the first entry
+   */
+  after?: string
+  /**
+   * at most so many entries; absent: to the head
+   */
+  limit?: string
+}
+export interface GetCheckpointsQuery {
+  /**
+   * how many to answer at most: 1 to 200; absent: 50
+   */
+  limit?: string
+  /**
+   * `nextCursor` of the page before; absent: from the beginning
+   */
+  cursor?: string
+}
+export interface GetCheckpointsAnswer {
+  data: {
+    size: number
+    /**
+     * RFC 3339, UTC, milliseconds
+     */
+    publishedAt: string
+  }[]
+  nextCursor: string | null
+}
+export interface GetCheckpointsConsistencyQuery {
+  /**
+   * the smaller size
+   */
+  from: string
+  /**
+   * the larger one: at most that of the newest checkpoint
+   */
+  to: string
+}
+export interface GetCheckpointsConsistencyAnswer {
+  from: number
+  to: number
+  /**
+   * RFC 9162 consistency proof
+   *
+   * Items: SHA-256, lower-case hex
+   */
+  path: string[]
+}
+export interface GetRecordsByIdProofQuery {
+  /**
+   * prove it in the checkpoint of just that size; absent: in the newest
+   */
+  size?: string
+  /**
+   * another entry of the record than its first
+   */
+  seq?: string
+}
+export interface GetRecordsByIdProofAnswer {
+  ledger: Ledger
+  /**
+   * the key that signed the envelope
+   */
+  keys: PublishedKey[]
+  entry: {
+    /**
+     * place in the chain, from 0
+     */
+    seq: number
+    kind:
+      | 'ledger-created'
+      | 'server-key-rotated'
+      | 'agent-registered'
+      | 'agent-disabled'
+      | 'key-created'
+      | 'key-revoked'
+      | 'type-registered'
+      | 'record-notarized'
+      | 'batch-notarized'
+      | 'record-created'
+      | 'record-activated'
+      | 'completion-submitted'
+      | 'completion-verified'
+      | 'verdict-rendered'
+      | 'verdict-overturned'
+      | 'revision-requested'
+      | 'record-cancelled'
+      | 'record-expired'
+      | 'payload-erased'
+      | 'ledger-restored'
+    /**
+     * RFC 3339, UTC, milliseconds
+     */
+    recordedAt: string
+    /**
+     * SHA-256, lower-case hex
+     */
+    leaf: string
+    /**
+     * SHA-256, lower-case hex
+     */
+    chain: string
+    /**
+     * COSE_Sign1
+     */
+    envelope: string
+  }
+  /**
+   * place in the chain, from 0
+   */
+  index: number
+  treeSize: number
+  /**
+   * RFC 9162 audit path, from the leaf up
+   *
+   * Items: SHA-256, lower-case hex
+   */
+  path: string[]
+  /**
+   * a signed note: origin, size, Merkle root, chain hash, signatures
+   */
+  checkpoint: string
+  /**
+   * the record's place in its batch
+   */
+  item?: {
+    /**
+     * exactly the object that was hashed
+     */
+    item: {
+      record: string
+      /**
+       * name/version of a type
+       */
+      type: string
+      /**
+       * SHA-256, lower-case hex
+       */
+      digest: string
+      onBehalfOf?: string
+      /**
+       * RFC 3339, UTC, milliseconds
+       */
+      occurredAt?: string
+      traceparent?: string
+    }
+    index: number
+    count: number
+    /**
+     * RFC 9162 audit path, from the leaf up
+     *
+     * Items: SHA-256, lower-case hex
+     */
+    path: string[]
+  }
+}
+export interface GetEntriesBySeqProofQuery {
+  /**
+   * prove it in the checkpoint of just that size; absent: in the newest
+   */
+  size?: string
+}
+export interface GetEntriesBySeqProofAnswer {
+  ledger: Ledger
+  /**
+   * the key that signed the envelope
+   */
+  keys: PublishedKey[]
+  entry: {
+    /**
+     * place in the chain, from 0
+     */
+    seq: number
+    kind:
+      | 'ledger-created'
+      | 'server-key-rotated'
+      | 'agent-registered'
+      | 'agent-disabled'
+      | 'key-created'
+      | 'key-revoked'
+      | 'type-registered'
+      | 'record-notarized'
+      | 'batch-notarized'
+      | 'record-created'
+      | 'record-activated'
+      | 'completion-submitted'
+      | 'completion-verified'
+      | 'verdict-rendered'
+      | 'verdict-overturned'
+      | 'revision-requested'
+      | 'record-cancelled'
+      | 'record-expired'
+      | 'payload-erased'
+      | 'ledger-restored'
+    /**
+     * RFC 3339, UTC, milliseconds
+     */
+    recordedAt: string
+    /**
+     * SHA-256, lower-case hex
+     */
+    leaf: string
+    /**
+     * SHA-256, lower-case hex
+     */
+    chain: string
+    /**
+     * COSE_Sign1
+     */
+    envelope: string
+  }
+  /**
+   * place in the chain, from 0
+   */
+  index: number
+  treeSize: number
+  /**
+   * RFC 9162 audit path, from the leaf up
+   *
+   * Items: SHA-256, lower-case hex
+   */
+  path: string[]
+  /**
+   * a signed note: origin, size, Merkle root, chain hash, signatures
+   */
+  checkpoint: string
+  /**
+   * the record's place in its batch
+   */
+  item?: {
+    /**
+     * exactly the object that was hashed
+     */
+    item: {
+      record: string
+      /**
+       * name/version of a type
+       */
+      type: string
+      /**
+       * SHA-256, lower-case hex
+       */
+      digest: string
+      onBehalfOf?: string
+      /**
+       * RFC 3339, UTC, milliseconds
+       */
+      occurredAt?: string
+      traceparent?: string
+    }
+    index: number
+    count: number
+    /**
+     * RFC 9162 audit path, from the leaf up
+     *
+     * Items: SHA-256, lower-case hex
+     */
+    path: string[]
+  }
+}
+export interface PostAuditsBody {}
+export interface GetAuditsQuery {
+  /**
+   * how many to answer at most: 1 to 200; absent: 50
+   */
+  limit?: string
+  /**
+   * `nextCursor` of the page before; absent: from the beginning
+   */
+  cursor?: string
+}
+export interface GetAuditsAnswer {
+  data: Audit[]
+  nextCursor: string | null
+}
+export interface GetOpenapiJsonAnswer {
+  openapi: string
+  [k: string]: unknown
+}

@@ -1,0 +1,42 @@
+/** A page of a list; `nextCursor` is null on the last one. */
+export type Page<T> = { readonly data: readonly T[]; readonly nextCursor: string | null }
+
+/**
+ * A list that is read page by page, as far as somebody reads it:
+ *
+ *     for await (const record of tallystick.records.list({ type: 'order/1' })) …
+ *     const newest = await tallystick.records.list({ limit: 10 }).page()
+ */
+export class Listing<T> implements AsyncIterable<T> {
+  readonly #fetchPage: (cursor: string | undefined) => Promise<Page<T>>
+
+  constructor(fetchPage: (cursor: string | undefined) => Promise<Page<T>>) {
+    this.#fetchPage = fetchPage
+  }
+
+  /** The first page, or the one that a `nextCursor` names. */
+  page(cursor?: string): Promise<Page<T>> {
+    return this.#fetchPage(cursor)
+  }
+
+  async *pages(): AsyncGenerator<Page<T>, void, undefined> {
+    let cursor: string | undefined
+    do {
+      const page = await this.#fetchPage(cursor)
+      yield page
+      cursor = page.nextCursor ?? undefined
+    } while (cursor !== undefined)
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
+    for await (const { data } of this.pages()) yield* data
+  }
+
+  /** The first `max` of the list. */
+  async toArray(max: number): Promise<T[]> {
+    const items: T[] = []
+    if (max <= 0) return items
+    for await (const item of this) if (items.push(item) >= max) break
+    return items
+  }
+}

@@ -1,0 +1,31 @@
+import type { LedgerRecord } from './generated/api.ts'
+
+/**
+ * What records of each type hold, for the compiler: `new Tallystick<{ 'order/1': { payload: Order; evidence: Delivery } }>()`.
+ * `tallystick types codegen` writes it from what a ledger has registered. The server checks it in any case.
+ */
+export type TypeMap = { readonly [name: string]: { readonly payload: object; readonly evidence?: object } }
+
+/** Types that every ledger has. */
+export type BuiltInTypes = {
+  readonly 'generic/1': { readonly payload: object }
+  readonly 'task/1': { readonly payload: object; readonly evidence: object }
+}
+
+/** Where no types are given: any. */
+export type AnyTypes = {
+  readonly [name: `${string}/${number}`]: { readonly payload: object; readonly evidence?: object }
+}
+
+type All<Types extends TypeMap> = Types & BuiltInTypes
+
+export type TypeName<Types extends TypeMap> = keyof All<Types> & string
+export type PayloadOf<Types extends TypeMap, Name extends TypeName<Types>> = All<Types>[Name]['payload']
+export type EvidenceOf<Types extends TypeMap, Name extends TypeName<Types>> = All<Types>[Name] extends {
+  readonly evidence?: infer Evidence extends object
+}
+  ? Evidence
+  : object
+
+/** A record whose payload is known: null once it is erased. */
+export type RecordOf<Payload extends object> = Omit<LedgerRecord, 'payload'> & { payload: Payload | null }
