@@ -1,4 +1,4 @@
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { FastifyInstance, FastifyTypeProvider } from 'fastify'
 import { z } from 'zod'
 import { ApiError, type ErrorCode } from '../errors.ts'
@@ -35,9 +35,12 @@ export function mayOmitBody(body: unknown): boolean {
   return body instanceof z.ZodType && body.safeParse({}).success
 }
 
+// No coercion, no defaults, no removal: a request is taken as it is, or refused.
+const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, validateSchema: false })
+/** A server's routes, and what answers 405 at their addresses, name 172 schemas, of which 40 differ: compiling all took 0.1 s of a start. */
+const compiled = new WeakMap<z.ZodType, ValidateFunction>()
+
 export function useZodValidation(app: FastifyInstance): void {
-  // No coercion, no defaults, no removal: a request is taken as it is, or refused.
-  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, validateSchema: false })
   app.addHook('onRoute', (route) => {
     route.schema = { querystring: noQuery, ...route.schema }
     if (mayOmitBody(route.schema.body)) route.config = { ...route.config!, mayOmitBody: true }
@@ -49,13 +52,21 @@ export function useZodValidation(app: FastifyInstance): void {
   // Responses are described for the documentation; tests hold every answer to its description.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data))
   app.setValidatorCompiler<z.ZodType>(({ schema, httpPart }) => {
-    const { $schema: _, ...jsonSchema } = z.toJSONSchema(schema)
-    const validate = ajv.compile(jsonSchema)
+    const validate = compileOnce(schema)
     return (data: unknown) => {
       if (validate(data)) return { value: data }
       return { error: toApiError(httpPart ?? 'body', validate.errors![0]!) }
     }
   })
+}
+
+function compileOnce(schema: z.ZodType): ValidateFunction {
+  const found = compiled.get(schema)
+  if (found) return found
+  const { $schema: _, ...jsonSchema } = z.toJSONSchema(schema)
+  const made = ajv.compile(jsonSchema)
+  compiled.set(schema, made)
+  return made
 }
 
 function toApiError(part: string, error: ErrorObject): ApiError {

@@ -1,4 +1,5 @@
-import { toHex } from './bytes.ts'
+import { fromHex, toHex } from './bytes.ts'
+import { SIGNATURE_BYTES } from './crypto.ts'
 import { ProofError } from './error.ts'
 
 /*
@@ -23,6 +24,27 @@ export function isWeakEd25519Point(point: Uint8Array): boolean {
   y[31]! &= ~SIGN_BIT
   if (y[31] === 0x7f && y[0]! >= 0xed && y.subarray(1, 31).every((byte) => byte === 0xff)) return true
   return SMALL_ORDER_Y.has(toHex(y))
+}
+
+/** The group's order, 2^252 + 27742317777372353535851937790883648493, little-endian as S is. */
+const ORDER = fromHex('edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010')
+
+/**
+ * Whether a signature may be looked at any further: S below the group's order, and neither R nor the key a weak point.
+ * Libraries differ in just these; the equation itself they check alike.
+ */
+export function isStrictEd25519(key: Uint8Array, signature: Uint8Array): boolean {
+  if (signature.length !== SIGNATURE_BYTES) return false
+  return (
+    isBelowOrder(signature.subarray(32)) &&
+    !isWeakEd25519Point(key) &&
+    !isWeakEd25519Point(signature.subarray(0, 32))
+  )
+}
+
+function isBelowOrder(s: Uint8Array): boolean {
+  for (let i = ORDER.length - 1; i >= 0; i--) if (s[i] !== ORDER[i]) return s[i]! < ORDER[i]!
+  return false
 }
 
 /** Throws `bad_key`. That the bytes are a point at all is found by the provider with every use. */

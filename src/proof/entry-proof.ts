@@ -17,7 +17,6 @@ import {
   refuseFields,
 } from './fields.ts'
 import { type JsonObject, type JsonValue, parseJsonText } from './json-text.ts'
-import { parsePublicKey } from './keys.ts'
 import type { SignedLine } from './verify-entry.ts'
 
 /*
@@ -139,12 +138,6 @@ export function parseEntryProof(text: string): EntryProof {
 export function parseConsistencyProof(text: string): ConsistencyProof {
   const proof = parseMembers(text, CONSISTENCY_FIELDS)
   return { ...(proof as unknown as ConsistencyProof), path: hashesOf(proof['path']) }
-}
-
-/** The key of a kid among those of the proof. Throws `bad_key` where its bytes are none. */
-export function findProofKey(proof: EntryProof, kid: string) {
-  const key = proof.keys.find((one) => one.kid === kid)
-  return key ? parsePublicKey(key.alg, fromBase64(key.spki)) : null
 }
 
 function parseMembers(text: string, fields: Fields): JsonObject {

@@ -65,18 +65,28 @@ export function verifySignedEntry(
   findKey: FindKey,
   providers: ProofProviders,
 ): { readonly envelope: ParsedEnvelope; readonly statement: ParsedStatement } {
+  const signed = verifySignedStatement(line.envelope, findKey, providers)
+  verifyLine(providers.sha256, line, signed.statement)
+  return signed
+}
+
+/** What an envelope says, and that it is signed: what can be said of one that comes alone. */
+export function verifySignedStatement(
+  bytes: Uint8Array,
+  findKey: FindKey,
+  providers: ProofProviders,
+): { readonly envelope: ParsedEnvelope; readonly statement: ParsedStatement } {
   const { sha256 } = providers
-  const envelope = verifySigned(line, findKey, providers)
+  const envelope = verifySigned(bytes, findKey, providers)
   const statement = parseStatement(envelope.payload)
   verifyClaims(envelope, statement)
-  verifyLine(sha256, line, statement)
   verifyDefinition(sha256, statement)
   verifyKid(sha256, statement)
   return { envelope, statement }
 }
 
-function verifySigned(line: SignedLine, findKey: FindKey, providers: ProofProviders): ParsedEnvelope {
-  const envelope = parseEnvelope(line.envelope)
+function verifySigned(bytes: Uint8Array, findKey: FindKey, providers: ProofProviders): ParsedEnvelope {
+  const envelope = parseEnvelope(bytes)
   const kid = toHex(envelope.kid)
   const key = findKey(kid)
   if (!key) throw new ProofError('key_unknown', `nobody gave the key ${kid}`)

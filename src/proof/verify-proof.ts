@@ -3,9 +3,9 @@ import { equalBytes, fromHex, toHex } from './bytes.ts'
 import { type Checkpoint, parseVerifierKey, verifyCheckpoint } from './checkpoint.ts'
 import type { ParsedEnvelope } from './cose.ts'
 import type { ProofProviders } from './crypto.ts'
-import { type ConsistencyProof, type EntryProof, findProofKey } from './entry-proof.ts'
+import type { ConsistencyProof, EntryProof } from './entry-proof.ts'
 import { ProofError } from './error.ts'
-import { keyThumbprint, type PublicKey } from './keys.ts'
+import { findNamedKey } from './key-hints.ts'
 import { verifyConsistency, verifyInclusion } from './merkle.ts'
 import type { ParsedStatement } from './statement.ts'
 import { verifySignedEntry } from './verify-entry.ts'
@@ -23,6 +23,7 @@ export type ProofTrust = {
 }
 
 export type VerifiedProof = {
+  readonly envelope: ParsedEnvelope
   readonly statement: ParsedStatement
   readonly item: BatchItem | null
   readonly kid: string
@@ -40,7 +41,8 @@ export type VerifiedProof = {
  * checkpoint's last, are not signed by anything that the proof holds.
  */
 export function verifyProof(proof: EntryProof, trust: ProofTrust, providers: ProofProviders): VerifiedProof {
-  const findKey = (kid: string) => findGenuineKey(proof, kid, providers)
+  // The key comes with the proof, so its name must follow from its bytes: it is the name that a verifier knows.
+  const findKey = (kid: string) => findNamedKey(proof.keys, kid, providers.sha256)
   const { envelope, statement } = verifySignedEntry(proof.entry, findKey, providers)
   const kid = verifyGivenKid(envelope, trust)
   verifyLedger(proof, envelope, statement)
@@ -50,15 +52,7 @@ export function verifyProof(proof: EntryProof, trust: ProofTrust, providers: Pro
   const item = verifyItem(proof, statement, providers)
   const kept = verifyKept(checkpoint, trust.keptCheckpoints.map(verifyNote), trust.consistency, providers)
   verifyCompromise(proof, kid, kept)
-  return { statement, item, kid, seq: proof.index, checkpoint, kept }
-}
-
-/** The key comes with the proof, so its name must follow from its bytes: it is the name that a verifier knows. */
-function findGenuineKey(proof: EntryProof, kid: string, { sha256 }: ProofProviders): PublicKey | null {
-  const key = findProofKey(proof, kid)
-  if (key && toHex(keyThumbprint(sha256, key)) !== kid)
-    throw new ProofError('kid_mismatch', `the key given as ${kid} has another thumbprint`)
-  return key
+  return { envelope, statement, item, kid, seq: proof.index, checkpoint, kept }
 }
 
 function verifyGivenKid(envelope: ParsedEnvelope, { kids }: ProofTrust): string {

@@ -1,13 +1,7 @@
 import { getPublicKey, hashes, Point, sign } from '@noble/ed25519'
 import { concat, equalBytes } from '../proof/bytes.ts'
-import {
-  type ProofProviders,
-  type Sha256,
-  SIGNATURE_BYTES,
-  type Signer,
-  type VerifySignature,
-} from '../proof/crypto.ts'
-import { isWeakEd25519Point } from '../proof/ed25519-points.ts'
+import type { ProofProviders, Sha256, Signer, VerifySignature } from '../proof/crypto.ts'
+import { isStrictEd25519 } from '../proof/ed25519-points.ts'
 import { ProofError } from '../proof/error.ts'
 import { keyThumbprint, parsePublicKey, spkiOf } from '../proof/keys.ts'
 
@@ -59,10 +53,9 @@ function verifyEd25519(
   message: Uint8Array,
   signature: Uint8Array,
 ): boolean {
-  if (signature.length !== SIGNATURE_BYTES) return false
+  if (!isStrictEd25519(key, signature)) return false
   const r = signature.subarray(0, 32)
   const s = littleEndian(signature.subarray(32))
-  if (s >= ORDER || isWeakEd25519Point(key) || isWeakEd25519Point(r)) return false
   const k = littleEndian(sha512(concat([r, key, message]))) % ORDER
   const a = findPoint(key)
   if (!a) return false

@@ -10,6 +10,8 @@ export type EntryPool = {
 }
 
 const CHUNKS_IN_FLIGHT_PER_WORKER = 3
+/** Beside this file, in the sources as well as in the package of the command line, where both are JavaScript. */
+const ENTRY_WORKER = new URL(`./entry-worker${import.meta.url.slice(-3)}`, import.meta.url)
 
 /** `threads` ≤ 1: in this thread. */
 export async function openEntryPool(context: EntryContext, threads: number): Promise<EntryPool> {
@@ -39,7 +41,7 @@ export function openEntryThreads(context: EntryContext, threads: number): EntryP
 
 /** One worker thread: answers come in the order of the questions. */
 function openMember(context: EntryContext) {
-  const worker = new Worker(new URL('./entry-worker.ts', import.meta.url), { workerData: context })
+  const worker = new Worker(ENTRY_WORKER, { workerData: context })
   const waiting: { resolve: (result: ChunkResult) => void; reject: (error: Error) => void }[] = []
   let failure: Error | null = null
   worker.on('message', (result: ChunkResult) => waiting.shift()!.resolve(result))

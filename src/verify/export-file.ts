@@ -2,18 +2,21 @@ import { createReadStream } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { concat } from '../proof/bytes.ts'
 import { ProofError } from '../proof/error.ts'
-import type { DocumentsShown } from '../proof/verify-entry.ts'
-import { type EntryChunk, type KeyHint, type LedgerSource, type OpenLedger, SourceError } from './source.ts'
+import {
+  DOCUMENTS_WITHHELD,
+  END_LINE_BYTES_MAX,
+  type ExportHead,
+  LINE_BYTES_MAX,
+  parseExportHead,
+  parseExportTail,
+} from '../proof/export-ends.ts'
+import { type EntryChunk, type LedgerSource, type OpenLedger, SourceError } from './source.ts'
 
 /**
  * Bytes of lines handed to one worker at a time; a longer line goes alone. From 16 to 256 KiB the CPU time of an
  * entry is the same within 3 %, the memory is not (227 to 310 MB with two threads); 1 MiB costs 5 % more of both.
  */
 const CHUNK_BYTES = 64 * 1024
-/** The first line holds the keys, the last a note. */
-const END_LINE_BYTES_MAX = 1024 * 1024
-/** A batch's documents have 18 MiB at most: in a body of 4 MiB `1e20`, which is 21 digits in canonical form. */
-const LINE_BYTES_MAX = 32 * 1024 * 1024
 const SMALL_BYTES_MAX = 4 * 1024 * 1024
 const NEWLINE = 0x0a
 
@@ -52,15 +55,15 @@ async function openFile(path: string, name: string): Promise<FileHandle> {
 async function openExport(file: FileHandle, name: string): Promise<OpenLedger> {
   const { size } = await file.stat()
   const head = await readHead(file, size)
-  const { ledger, keys, documents } = parseHead(head.text, name)
+  const { ledger, keys, documents } = readExportHead(head.text, name)
   const tail = await readTail(file, head.end, size)
-  const checkpoint = parseTail(tail.text, name)
+  const checkpoint = readExportTail(tail.text, name)
   const checkpoints = checkpoint === null ? [] : [checkpoint]
   return {
     ledger,
     keys,
     documents,
-    notices: documents === 'withheld' ? [WITHHELD] : [],
+    notices: documents === 'withheld' ? [DOCUMENTS_WITHHELD] : [],
     total: tail.start - head.end,
     isSmall: tail.start - head.end < SMALL_BYTES_MAX,
     chunks: () => readChunks(file, head.end, tail.start, checkpoints),
@@ -100,58 +103,22 @@ async function readUpTo(file: FileHandle, position: number, length: number): Pro
   return bytes.subarray(0, filled)
 }
 
-const WITHHELD =
-  'this export was made without documents (the API key may not read them): whether they are intact was not checked'
-
-type Head = { readonly ledger: string; readonly keys: KeyHint[]; readonly documents: DocumentsShown }
-
-/** Throws unless it is the first line of an export; its content stays a hint. */
-function parseHead(text: string, name: string): Head {
-  const head = parseObject(text)
-  if (head?.['export'] !== 1) {
-    throw new SourceError('not_a_ledger', `${name} is not an export: its first line is not {"export":1,…}`)
-  }
-  const ledger = head['ledger'] as { id?: unknown } | null | undefined
-  const keys = head['keys']
-  if (typeof ledger?.id !== 'string' || !Array.isArray(keys)) {
-    throw new SourceError(
-      'not_a_ledger',
-      `${name} is not a complete export: its first line lacks the ledger's id or keys`,
-    )
-  }
-  const documents = head['documents'] === 'withheld' ? 'withheld' : 'all'
-  return { ledger: ledger.id, keys: keys.filter(isKeyHint).map(withCompromise), documents }
-}
-
-function isKeyHint(key: unknown): key is KeyHint {
-  const hint = key as Partial<Record<keyof KeyHint, unknown>> | null
-  return typeof hint?.kid === 'string' && typeof hint.alg === 'string' && typeof hint.spki === 'string'
-}
-
-function withCompromise(key: KeyHint): KeyHint {
-  return { ...key, compromisedAt: typeof key.compromisedAt === 'string' ? key.compromisedAt : null }
-}
-
-/**
- * The checkpoint of the last line; null where the ledger had none yet. A cut-off download has no such line:
- * that is said here, because the entries before the cut would verify.
- */
-function parseTail(text: string, name: string): string | null {
-  const tail = parseObject(text)
-  const note = tail?.['checkpoint']
-  if (tail && Object.keys(tail).length === 1 && (note === null || typeof note === 'string')) return note
-  throw new ProofError(
-    'export_incomplete',
-    `${name} is cut off: its last line is not {"checkpoint":…}; export it again`,
-  )
-}
-
-function parseObject(text: string): Record<string, unknown> | null {
+/** Throws SourceError unless it is the first line of an export: then it is another file. */
+function readExportHead(text: string, name: string): ExportHead {
   try {
-    const value: unknown = JSON.parse(text)
-    return value !== null && typeof value === 'object' ? (value as Record<string, unknown>) : null
-  } catch {
-    return null
+    return parseExportHead(text)
+  } catch (error) {
+    throw new SourceError('not_a_ledger', `${name} is ${(error as ProofError).detail}`)
+  }
+}
+
+/** Says which file it is that is cut off. */
+function readExportTail(text: string, name: string): string | null {
+  try {
+    return parseExportTail(text)
+  } catch (error) {
+    const { code, detail } = error as ProofError
+    throw new ProofError(code, `${name} is ${detail}`)
   }
 }
 

@@ -1,6 +1,7 @@
 import { parseConsistencyProof, parseEntryProof } from '../proof/entry-proof.ts'
 import { ProofError } from '../proof/error.ts'
-import { type VerifiedProof, verifyProof } from '../proof/verify-proof.ts'
+import { findingsOfProof, type ProofFindings } from '../proof/proof-findings.ts'
+import { verifyProof } from '../proof/verify-proof.ts'
 import { verifyRecord } from '../proof/verify-record.ts'
 import { loadProviders } from './providers.ts'
 
@@ -15,28 +16,7 @@ export type ProofInput = {
 }
 
 /** What was found, and what the finding rests on (docs/cli.md). */
-export type ProofReport = ProofFindings | ProofFailure
-
-export type ProofFindings = {
-  readonly ok: true
-  readonly ledger: string
-  readonly seq: number
-  readonly kind: string
-  readonly recordedAt: string
-  /** What the entry is about; of an item's proof the record. */
-  readonly subject: string
-  readonly kid: string
-  /** Size of the proof's checkpoint. */
-  readonly treeSize: number
-  readonly record: 'same' | 'not given'
-  readonly keys: 'given' | 'self-asserted'
-  readonly noteKey: 'given' | 'self-asserted'
-  /** `given`: one that the caller kept covers the entry. `own`: only the proof's does. */
-  readonly checkpoint: 'given' | 'own'
-  /** Size of that checkpoint. */
-  readonly covered: number
-  readonly notices: readonly string[]
-}
+export type ProofReport = ({ readonly ok: true } & ProofFindings) | ProofFailure
 
 type ProofFailure = {
   readonly ok: false
@@ -55,38 +35,11 @@ export async function checkProof(input: ProofInput): Promise<ProofReport> {
     const consistency = input.consistency === null ? null : parseConsistencyProof(input.consistency)
     const verified = verifyProof(proof, { kids, noteKey, keptCheckpoints, consistency }, providers)
     if (input.record !== null) verifyRecord(input.record, verified, providers)
-    return findingsOf(verified, input, notices)
+    const findings = findingsOfProof(verified, input)
+    return { ok: true, ...findings, notices: [...notices, ...findings.notices] }
   } catch (error) {
     if (!(error instanceof ProofError)) throw error
     return { ok: false, code: error.code, reason: error.detail, notices }
-  }
-}
-
-function findingsOf(verified: VerifiedProof, input: ProofInput, notices: readonly string[]): ProofFindings {
-  const { statement, item, kept, checkpoint, seq, kid } = verified
-  const isCovered = kept !== null && kept.size > seq
-  const older =
-    kept === null || isCovered
-      ? []
-      : [
-          `the kept checkpoint of ${kept.size} entries is older than the entry: the ledger extends it, ` +
-            'but that it holds this entry is the word of the proof’s own checkpoint',
-        ]
-  return {
-    ok: true,
-    ledger: statement.ledger,
-    seq,
-    kind: statement.kind,
-    recordedAt: statement.recordedAt,
-    subject: item?.record ?? statement.subjects[0].name,
-    kid,
-    treeSize: checkpoint.size,
-    record: input.record === null ? 'not given' : 'same',
-    keys: input.kids.length > 0 ? 'given' : 'self-asserted',
-    noteKey: input.noteKey === null ? 'self-asserted' : 'given',
-    checkpoint: isCovered ? 'given' : 'own',
-    covered: isCovered ? kept.size : checkpoint.size,
-    notices: [...notices, ...older],
   }
 }
 
@@ -109,6 +62,7 @@ export function strictly(report: ProofReport): ProofReport {
 export function formatProofReport(report: ProofReport): string {
   if (!report.ok) return `PROOF_FAILED code=${report.code} reason=${JSON.stringify(report.reason)}`
   const { ledger, seq, kind, subject, recordedAt, keys, noteKey, checkpoint, covered, treeSize } = report
+  const { record, signal, version } = report
   const parts = [
     `ledger=${ledger}`,
     `entry=${seq}`,
@@ -120,6 +74,8 @@ export function formatProofReport(report: ProofReport): string {
     `checkpoint=${checkpoint}`,
     `covered=${covered} of ${treeSize}`,
   ]
-  if (report.record === 'same') parts.push('record=same')
+  if (record === 'same') parts.push('record=same')
+  if (signal !== null) parts.push(`signal=${signal.decision}`)
+  if (version !== null) parts.push(`version=${version}`)
   return `PROOF_OK ${parts.join(' ')}`
 }

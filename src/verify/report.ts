@@ -1,5 +1,4 @@
-import type { DocumentsShown } from '../proof/verify-entry.ts'
-import type { Erasure } from './erasures.ts'
+import type { LedgerFindings } from '../proof/ledger-findings.ts'
 
 /** What a verification found, and what the finding rests on (docs/cli.md). */
 export type VerifyReport = Findings & Outcome
@@ -12,35 +11,7 @@ export function outcomeOf(failure: VerifyFailure | null): Outcome {
   return failure === null ? { ok: true, failure } : { ok: false, failure }
 }
 
-type Findings = {
-  readonly source: string
-  /** As its first entry names it; null when not even that was read. */
-  readonly ledger: string | null
-  readonly entries: number
-  readonly records: number
-  /** `withheld`: the source showed none, so nothing is said about them. */
-  readonly documents: DocumentsShown
-  /** Whose word it is that the envelope keys are the ledger's. */
-  readonly keys: KeyTrust
-  /** The key that signed the first entry, hex. */
-  readonly firstKid: string | null
-  readonly checkpoint: CheckpointTrust
-  /** Size of the largest checkpoint of that trust that the ledger was found to extend. */
-  readonly covered: number
-  /** In order. Of a ledger that was refused: those up to there. */
-  readonly erasures: readonly Erasure[]
-  readonly notices: readonly string[]
-}
-
-/**
- * `given`: the key of the first entry is one that the caller named. `pinned`: it is the one that was seen with this
- * ledger before. `self-asserted`: it is the ledger's own claim; whoever made another ledger of this id with other
- * keys would not be noticed.
- */
-export type KeyTrust = 'given' | 'pinned' | 'self-asserted'
-
-/** `given`: kept by the caller. `own`: came with the ledger; says nothing against its operator. */
-export type CheckpointTrust = 'given' | 'own' | 'none'
+type Findings = LedgerFindings & { readonly source: string; readonly notices: readonly string[] }
 
 /** `seq` is null where the finding is about the ledger as a whole. */
 export type VerifyFailure = { readonly seq: number | null; readonly code: string; readonly reason: string }

@@ -1,8 +1,9 @@
 import type { EntryStep } from '../proof/entry-step.ts'
+import type { KeyHint } from '../proof/key-hints.ts'
+import type { LedgerSummary } from '../proof/ledger-findings.ts'
 import type { OnGated } from '../proof/ledger-records.ts'
 import type { Frontier } from '../proof/merkle.ts'
 import type { DocumentsShown } from '../proof/verify-entry.ts'
-import type { LedgerVerifier } from '../proof/verify-ledger.ts'
 
 /**
  * What a ledger is read from for verification: an export (file, stdin, running server) or a database.
@@ -39,8 +40,6 @@ export type OpenLedger = {
   close(): Promise<void>
 }
 
-export type LedgerSummary = LedgerVerifier['summary']
-
 /** Compares what a source holds beside its entries. */
 type LedgerObserver = {
   /** Each perfect subtree of the Merkle tree, as it is completed. */
@@ -51,13 +50,6 @@ type LedgerObserver = {
   appended(step: EntryStep, frontier: Frontier): void
   /** After the last. Throws ProofError. */
   finish(summary: LedgerSummary): Promise<void>
-}
-
-export type KeyHint = {
-  readonly kid: string
-  readonly alg: string
-  readonly spki: string
-  readonly compromisedAt: string | null
 }
 
 /** A stretch of entries, in order, as whole lines of an export (docs/formats/export.md). */

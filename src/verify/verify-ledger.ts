@@ -1,28 +1,19 @@
 import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
+import { type Erasure, erasureOf } from '../proof/erasures.ts'
 import { ProofError } from '../proof/error.ts'
+import { findingsOf, type LedgerTrust, verifyTrust } from '../proof/ledger-findings.ts'
 import { LedgerVerifier } from '../proof/verify-ledger.ts'
 import { type EntryPool, openEntryPool } from './entry-pool.ts'
-import { type Erasure, erasureOf } from './erasures.ts'
 import { unpackSteps } from './packed-steps.ts'
 import { loadProviders } from './providers.ts'
-import {
-  type CheckpointTrust,
-  type KeyTrust,
-  outcomeOf,
-  type VerifyFailure,
-  type VerifyReport,
-} from './report.ts'
+import { outcomeOf, type VerifyFailure, type VerifyReport } from './report.ts'
 import type { EntryChunk, LedgerSource, OpenLedger } from './source.ts'
 import type { ChunkResult } from './verify-chunk.ts'
 
-export type VerifyOptions = {
+export type VerifyOptions = LedgerTrust & {
   /** Checkpoint notes kept outside: the ledger must extend each. */
   readonly checkpoints?: readonly string[]
-  /** Trusted envelope keys by kid (hex). Each must have signed in this ledger. */
-  readonly kids?: readonly string[]
-  /** Kids that were seen as a ledger's first before, by ledger id. */
-  readonly pinned?: ReadonlyMap<string, string>
   /** Threads besides this one; ≤ 1: none. By default one for each core where the source is large enough. */
   readonly threads?: number
   /** Called now and then, with a part of `total` (of the source's own unit). */
@@ -87,18 +78,10 @@ async function verifyOpened(
   )
   const erasures: Erasure[] = []
   const failure = await findFailure({ opened, pool, verifier, erasures, options })
-  const { ledger, firstKid, size, records } = verifier.summary
   return {
     ...outcomeOf(failure),
     source: name,
-    ledger,
-    entries: size,
-    records,
-    documents: opened.documents ?? 'all',
-    keys: keyTrust(ledger, firstKid, options),
-    firstKid,
-    ...checkpointTrust(verifier),
-    erasures,
+    ...findingsOf(verifier.summary, options, { documents: opened.documents ?? 'all', erasures }),
     notices: [...(opened.notices ?? []), ...(notice === null ? [] : [notice])],
   }
 }
@@ -124,7 +107,7 @@ async function findFailure(verification: Verification): Promise<VerifyFailure | 
   try {
     verifier.finish()
     await opened.observer?.finish(verifier.summary)
-    verifyClaims(opened, verifier, options)
+    verifyTrust(verifier.summary, opened.ledger, options)
   } catch (error) {
     if (error instanceof ProofError) return { seq: null, code: error.code, reason: error.detail }
     throw error
@@ -188,39 +171,4 @@ function followChunk(
     opened.observer?.appended(step, verifier.frontier)
   }
   if (result.failure) throw new ProofError(result.failure.code, result.failure.detail)
-}
-
-/** What caller and source say about the ledger as a whole, against what its chain says. */
-function verifyClaims(opened: OpenLedger, verifier: LedgerVerifier, options: VerifyOptions): void {
-  const { ledger, kids, firstKid } = verifier.summary
-  if (ledger !== null && ledger !== opened.ledger) {
-    throw new ProofError('ledger_foreign', `the source says ${opened.ledger}, the chain is of ${ledger}`)
-  }
-  for (const kid of options.kids ?? []) {
-    if (!kids.has(kid)) throw new ProofError('trusted_key_absent', `no entry introduces the key ${kid}`)
-  }
-  const pinned = ledger === null ? undefined : options.pinned?.get(ledger)
-  if (pinned !== undefined && pinned !== firstKid) {
-    throw new ProofError(
-      'trusted_key_absent',
-      `${ledger} began with the key ${pinned} when it was pinned, not ${firstKid}`,
-    )
-  }
-}
-
-/**
- * A key is followed forwards through rotations, so only the first entry's key vouches for the whole chain: a later
- * one never signed what lies before it.
- */
-function keyTrust(ledger: string | null, firstKid: string | null, options: VerifyOptions): KeyTrust {
-  if (ledger === null || firstKid === null) return 'self-asserted'
-  if (options.kids?.includes(firstKid)) return 'given'
-  return options.pinned?.get(ledger) === firstKid ? 'pinned' : 'self-asserted'
-}
-
-/** A kept checkpoint names the trust even where the ledger has larger ones of its own: those bind nobody. */
-function checkpointTrust(verifier: LedgerVerifier): { checkpoint: CheckpointTrust; covered: number } {
-  const { keptSize, ownSize } = verifier.summary
-  if (keptSize > 0) return { checkpoint: 'given', covered: keptSize }
-  return ownSize > 0 ? { checkpoint: 'own', covered: ownSize } : { checkpoint: 'none', covered: 0 }
 }

@@ -43,6 +43,27 @@ test('a key is made for an agent, works, and is shown without its secret', async
   await assertVerifies(app)
 })
 
+test('a key is told what it is and when the secret that was sent ends', async (t) => {
+  const app = await buildTestApp(t)
+  const about = async (key: string) =>
+    expectStatus(200, await app.send('GET', '/v1/ledger', { key })).json().key
+  const expiresAt = new Date(Date.now() + DAY_MS).toISOString()
+  const { key, id, name, agent, scopes } = await makeKey(app, {
+    name: 'on host 8',
+    scopes: ['records:write'],
+    expiresAt,
+  })
+  assert.deepEqual(await about(key), { id, name, agent, scopes, expiresAt })
+  const { id: own, name: ownName, agent: ownAgent } = app.ledger.key
+  assert.deepEqual(await about(app.ledger.key.key), {
+    ...{ id: own, name: ownName, agent: ownAgent },
+    ...{ scopes: [...SCOPES].sort(), expiresAt: null },
+  })
+  await app.send('POST', `/v1/keys/${id}/rotate`, { body: { overlapSeconds: 60 } })
+  const before = await about(key)
+  assert.ok(Date.parse(before.expiresAt) <= Date.now() + 60_000)
+})
+
 test('without an agent a key belongs to the agent of its name, registered if there is none', async (t) => {
   const app = await buildTestApp(t)
   const first = await makeKey(app, { name: 'crawler', scopes: [] })

@@ -4,11 +4,12 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import pg from 'pg'
+import { serverLedger } from '../../cli/server-ledger.ts'
+import { Tallystick } from '../../sdk/client.ts'
 import { publishCheckpoints } from '../../src/checkpoints/publish.ts'
 import { rotateKeys } from '../../src/rotation/rotate-keys.ts'
 import { database } from '../../src/verify/database.ts'
 import { exportFile } from '../../src/verify/export-file.ts'
-import { server } from '../../src/verify/server.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import { buildTestApp, type Test, type TestApp } from '../helpers/app.ts'
 import { bareEnvironment } from '../helpers/bare-environment.ts'
@@ -89,7 +90,7 @@ test('what a compromised key signed counts only as far as a checkpoint that was 
   const url = await app.app.listen({ port: 0, host: '127.0.0.1' })
   for (const source of [
     exportFile(file),
-    server({ url, apiKey: app.ledger.key.key }),
+    serverLedger(new Tallystick({ baseUrl: url, apiKey: app.ledger.key.key }), url),
     database(app.database.superuserUrl, app.ledger.ledger.id),
   ]) {
     const verify = async (checkpoints: string[]) => {

@@ -42,10 +42,10 @@ async function fill(app: Awaited<ReturnType<typeof setUp>>): Promise<void> {
   const { agent } = app.ledger
   await app.notarize()
   await app.publish()
-  for (let i = 0; i < TILE_ENTRIES; i++) {
-    const headers = { 'idempotency-key': `key-${i}` }
-    await app.notarize({ ...genericBody({ i }), metadata: { i } }, { headers })
-  }
+  const notarize = (i: number) =>
+    app.notarize({ ...genericBody({ i }), metadata: { i } }, { headers: { 'idempotency-key': `key-${i}` } })
+  for (let i = 0; i < TILE_ENTRIES; i += 64)
+    await Promise.all(Array.from({ length: 64 }, (_, n) => notarize(i + n)))
   const whole = { occurredAt: '2026-01-02T03:04:05.678Z', onBehalfOf: agent.id }
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
   await app.notarize({ ...genericBody(), ...whole }, { headers: { traceparent } })

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { serverLedger } from '../../cli/server-ledger.ts'
+import { Tallystick } from '../../sdk/client.ts'
 import { database } from '../../src/verify/database.ts'
 import { exportFile } from '../../src/verify/export-file.ts'
 import { formatReport } from '../../src/verify/report.ts'
-import { server } from '../../src/verify/server.ts'
 import type { LedgerSource } from '../../src/verify/source.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import { openEraser } from '../helpers/eraser.ts'
@@ -88,7 +89,7 @@ async function assertAllVerify(t: TestContext, app: GatedApp, erased: number): P
     [database(app.database.superuserUrl, null), 1],
     [database(app.database.apiUrl, null), 2],
     [exportFile(path), 1],
-    [server({ url, apiKey: app.ledger.key.key }), 1],
+    [serverLedger(new Tallystick({ baseUrl: url, apiKey: app.ledger.key.key }), url), 1],
   ]
   for (const [source, threads] of sources) {
     const report = await verifyLedger(source, { threads })
@@ -100,6 +101,6 @@ async function assertAllVerify(t: TestContext, app: GatedApp, erased: number): P
     assert.deepEqual([report.entries, report.records], [entries, records])
   }
   const auditor = await addKey(app, { scopes: ['audit:read'] })
-  const withheld = await verifyLedger(server({ url, apiKey: auditor }))
+  const withheld = await verifyLedger(serverLedger(new Tallystick({ baseUrl: url, apiKey: auditor }), url))
   assert.match(formatReport(withheld), /^INTEGRITY_OK .* documents=withheld/)
 }

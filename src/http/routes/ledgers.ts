@@ -1,8 +1,10 @@
 import type { FastifyInstance } from 'fastify'
+import { findKey, type KeyRow } from '../../db/api-keys.ts'
 import { type LedgerSummaryRow, listLedgerSummaries } from '../../db/ledgers.ts'
 import type { Deps } from '../../deps.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
 import { describeLedger } from '../../records/export.ts'
+import type { Caller } from '../../tenancy/caller.ts'
 import { createLedger } from '../../tenancy/create-ledger.ts'
 import { getLedgerSummary, reissueKey, setFrozen } from '../../tenancy/operate-ledger.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
@@ -124,14 +126,20 @@ export function ledgerRoutes(app: FastifyInstance, deps: Deps): void {
       schema: { summary: 'The ledger of the key', response: { 200: ledgerAbout } },
     },
     async (request) => {
-      const { ledgerId } = request.caller
-      const [about, { size, closed }] = await Promise.all([
+      const { ledgerId, keyId } = request.caller
+      const [about, { size, closed }, key] = await Promise.all([
         describeLedger(deps.readPool, ledgerId),
         getLedgerSummary(deps, ledgerId),
+        findKey(deps.readPool, ledgerId, keyId),
       ])
-      return { ...about, size, closed }
+      return { ...about, size, closed, key: renderOwnKey(request.caller, key!) } // no key is ever deleted
     },
   )
+}
+
+function renderOwnKey({ key, agent, expiresAtMs }: Caller, { name, scopes }: KeyRow) {
+  const expiresAt = expiresAtMs === null ? null : new Date(expiresAtMs).toISOString()
+  return { id: key, name, agent, scopes, expiresAt }
 }
 
 function render({ ledgerId, ...summary }: LedgerSummaryRow) {

@@ -66,4 +66,18 @@ export const ledgerSummary = z
 
 export const ledgerPage = pageOf(ledgerSummary)
 
-export const ledgerAbout = ledgerDescription.extend({ size: seq.describe('how many entries it has'), closed })
+export const ledgerAbout = ledgerDescription.extend({
+  size: seq.describe('how many entries it has'),
+  closed,
+  key: z
+    .strictObject({
+      id: idOf('key'),
+      name: z.string(),
+      agent: idOf('agt'),
+      scopes: z.array(z.enum(SCOPES)),
+      expiresAt: instant
+        .nullable()
+        .describe('when the secret that was sent ends; of one that was rotated, that is before its key'),
+    })
+    .describe('the one that asks'),
+})

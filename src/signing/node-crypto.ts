@@ -1,0 +1,55 @@
+import { type ProofProviders, type Sha256, SIGNATURE_BYTES } from '../proof/crypto.ts'
+import { isStrictEd25519 } from '../proof/ed25519-points.ts'
+import type { PublicKey } from '../proof/keys.ts'
+
+/** What is used here of Node's module, which Bun and Deno have as well. */
+export type NodeCrypto = {
+  /** Since Node 20.12. */
+  hash?(algorithm: string, data: Uint8Array, encoding: 'buffer'): Uint8Array
+  createHash(algorithm: string): { update(data: Uint8Array): { digest(): Uint8Array } }
+  createPublicKey(key: { key: Uint8Array; format: 'der'; type: 'spki' }): object
+  verify(algorithm: string | null, data: Uint8Array, key: object, signature: Uint8Array): boolean
+}
+
+type Process = { getBuiltinModule?(name: string): unknown }
+
+/** Without an import, which would keep the library out of browsers. Since Node 20.16. */
+export function findNodeCrypto(): NodeCrypto | null {
+  const { process } = globalThis as { process?: Process }
+  return (process?.getBuiltinModule?.('crypto') as NodeCrypto | undefined) ?? null
+}
+
+export function makeNodeProviders(node: NodeCrypto): ProofProviders {
+  const findKey = makeFindKeyObject(node)
+  const { hash } = node
+  const sha256: Sha256 = hash
+    ? (data) => hash('sha256', data, 'buffer')
+    : (data) => node.createHash('sha256').update(data).digest()
+  return {
+    sha256,
+    verifySignature(key, message, signature) {
+      if (key.alg === 'EdDSA' && !isStrictEd25519(key.raw, signature)) return false
+      const keyObject = signature.length === SIGNATURE_BYTES ? findKey(key) : null
+      if (keyObject === null) return false
+      if (key.alg === 'EdDSA') return node.verify(null, message, keyObject, signature)
+      // r ‖ s, as COSE has it (RFC 9053 §2.1), not DER.
+      return node.verify('sha256', message, { key: keyObject, dsaEncoding: 'ieee-p1363' }, signature)
+    },
+  }
+}
+
+/** null: bytes that are no point of the curve, so nothing can be signed with that key. */
+function makeFindKeyObject(node: NodeCrypto): (key: PublicKey) => object | null {
+  const known = new WeakMap<PublicKey, object | null>()
+  const make = ({ spki }: PublicKey) => {
+    try {
+      return node.createPublicKey({ key: spki, format: 'der', type: 'spki' })
+    } catch {
+      return null
+    }
+  }
+  return (key) => {
+    if (!known.has(key)) known.set(key, make(key))
+    return known.get(key)!
+  }
+}

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { webcrypto } from 'node:crypto'
+import { type Engine, makeSyncEngine, portableProviders } from '../../sdk/verify/providers.ts'
+import { makeWebEngine } from '../../sdk/verify/web-crypto.ts'
+import type { PublicKey } from '../../src/proof/keys.ts'
+import { nativeProviders } from '../../src/signing/native.ts'
+import { findNodeCrypto, makeNodeProviders } from '../../src/signing/node-crypto.ts'
+
+/** Whatever verifies signatures: on a server, and for whoever uses the SDK. */
+export const ENGINES: Readonly<Record<string, Engine>> = {
+  'the server': makeSyncEngine(nativeProviders),
+  'the SDK with node:crypto': makeSyncEngine(makeNodeProviders(findNodeCrypto()!)),
+  'the SDK with WebCrypto': makeWebEngine(webcrypto.subtle, portableProviders),
+  'the SDK alone': makeSyncEngine(portableProviders),
+}
+
+/** Two verifiers that differed would disagree about a ledger. */
+export async function assertAll(
+  expected: boolean,
+  key: PublicKey,
+  message: Uint8Array,
+  signature: Uint8Array,
+): Promise<void> {
+  for (const [name, engine] of Object.entries(ENGINES)) {
+    if (key.alg === 'ES256' && name === 'the SDK alone') continue // it refuses such keys by name
+    assert.equal(await isGood(engine, key, message, signature), expected, name)
+  }
+}
+
+export function isGood(
+  engine: Engine,
+  key: PublicKey,
+  message: Uint8Array,
+  signature: Uint8Array,
+): Promise<boolean> {
+  return engine.run(({ verifySignature }) => verifySignature(key, message, signature))
+}
