@@ -1,12 +1,22 @@
-import { environment } from './environment.ts'
-import { Transport, type TransportOptions } from './http/transport.ts'
+import { BASE_URL_DEFAULT, environment } from './environment.ts'
+import type * as api from './generated/api.ts'
+import { operations } from './generated/operations.ts'
+import { type CallOptions, Transport, type TransportOptions } from './http/transport.ts'
+import { Notarizer } from './notarizer/notarizer.ts'
+import type { NotarizerOptions } from './notarizer/options.ts'
+import { Agents } from './resources/agents.ts'
+import { Audits } from './resources/audits.ts'
 import { Batches } from './resources/batches.ts'
+import { Checkpoints } from './resources/checkpoints.ts'
+import { Entries, Exports } from './resources/entries.ts'
+import { Health } from './resources/health.ts'
+import { Keys } from './resources/keys.ts'
+import { OwnLedger } from './resources/ledgers.ts'
 import { Records } from './resources/records.ts'
+import { RecordTypes } from './resources/types.ts'
 import type { AnyTypes, TypeMap } from './typed.ts'
 
 export type TallystickOptions = Partial<TransportOptions>
-
-const BASE_URL_DEFAULT = 'http://localhost:3000'
 
 /**
  * A ledger, through the API key of one of its agents.
@@ -19,6 +29,15 @@ const BASE_URL_DEFAULT = 'http://localhost:3000'
 export class Tallystick<Types extends TypeMap = AnyTypes> {
   readonly records: Records<Types>
   readonly batches: Batches<Types>
+  readonly types: RecordTypes
+  readonly agents: Agents
+  readonly keys: Keys
+  readonly ledger: OwnLedger
+  readonly entries: Entries
+  readonly exports: Exports
+  readonly checkpoints: Checkpoints
+  readonly audits: Audits
+  readonly health: Health
   readonly #http: Transport
 
   constructor(options: TallystickOptions = {}) {
@@ -29,5 +48,24 @@ export class Tallystick<Types extends TypeMap = AnyTypes> {
     })
     this.records = new Records(this.#http)
     this.batches = new Batches(this.#http)
+    this.types = new RecordTypes(this.#http)
+    this.agents = new Agents(this.#http)
+    this.keys = new Keys(this.#http)
+    this.ledger = new OwnLedger(this.#http)
+    this.entries = new Entries(this.#http)
+    this.exports = new Exports(this.#http)
+    this.checkpoints = new Checkpoints(this.#http)
+    this.audits = new Audits(this.#http)
+    this.health = new Health(this.#http)
+  }
+
+  /** `GET /.well-known/tallystick-keys.json`: the keys that sign envelopes, as trustworthy as the connection. */
+  keyDocument(options?: CallOptions): Promise<api.GetWellKnownTallystickKeysJsonAnswer> {
+    return this.#http.json(operations.getWellKnownTallystickKeysJson, { options })
+  }
+
+  /** Records what a hot loop does, in batches. */
+  notarizer(options?: NotarizerOptions): Notarizer<Types> {
+    return new Notarizer(this.#http, options)
   }
 }

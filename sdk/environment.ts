@@ -6,3 +6,6 @@ export const environment = {
   baseUrl: (): string | undefined => variables['TALLYSTICK_URL'] || undefined,
   apiKey: (): string | undefined => variables['TALLYSTICK_API_KEY'] || undefined,
 }
+
+/** Where `npm start` listens. */
+export const BASE_URL_DEFAULT = 'http://localhost:3000'

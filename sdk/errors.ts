@@ -7,16 +7,50 @@ import { ADVICE, type ErrorCode } from './generated/errors.ts'
  */
 export class TallystickError extends Error {
   readonly retryable: boolean
+  /** What the server asked to wait, in milliseconds. */
+  readonly retryAfterMs: number | null
 
-  constructor(message: string, options: { retryable?: boolean; cause?: unknown } = {}) {
-    super(message, 'cause' in options ? { cause: options.cause } : undefined)
+  constructor(
+    message: string,
+    options: { retryable?: boolean; retryAfterMs?: number | null; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = new.target.name
     this.retryable = options.retryable ?? false
+    this.retryAfterMs = options.retryAfterMs ?? null
   }
 }
 
 /** What was passed to the library can't mean anything: nothing was sent. */
 export class UsageError extends TallystickError {}
+
+/** The answer with a key's secret was lost, and the server answers it once. The key is there, and nobody has its secret. */
+export class SecretLostError extends TallystickError {
+  /** The API key's id. */
+  readonly key: string
+
+  constructor(key: string) {
+    super(
+      `the secret of ${key} was lost with the first answer. What to do: rotate ${key}, which makes another`,
+    )
+    this.key = key
+  }
+}
+
+/** The notarizer's buffer, or its spool, is full: nothing was taken. `await ledger.ready`, then record it. */
+export class BufferFullError extends TallystickError {
+  constructor(what: string) {
+    super(`${what}: nothing was taken. What to do: await \`ready\` before the next record`, {
+      retryable: true,
+    })
+  }
+}
+
+/** The spool can't keep what it should, or another process has it. Of a record, nothing was taken. */
+export class SpoolError extends TallystickError {}
+
+/** What `flush` or `close` waited for was not recorded in time; `cause` is why, where that is known. Nothing is lost by it. */
+export class NotRecordedError extends TallystickError {}
 
 /** The server answered that it did not do it (RFC 9457). Its subclasses are the families that callers tell apart. */
 export class ApiError extends TallystickError {
@@ -26,22 +60,21 @@ export class ApiError extends TallystickError {
   readonly requestId: string
   /** As the server sent it, with whatever else the code brings. */
   readonly problem: Problem
-  /** What the server asked to wait, in milliseconds. */
-  readonly retryAfterMs: number | null
 
   constructor(problem: Problem, retryAfterMs: number | null = null) {
-    const advice = ADVICE[problem.code] as string | undefined
+    // A newer server has codes that are not in the table; one that only pretends has any.
+    const advice = Object.hasOwn(ADVICE, problem.code) ? `. What to do: ${ADVICE[problem.code]}` : ''
     const detail = problem.detail || problem.title
     const where = problem.path ? ` (at ${problem.path})` : ''
+    const wait = retryAfterMs === null ? '' : ` (in ${Math.ceil(retryAfterMs / 1000)} s)`
     super(
-      `${problem.status} ${problem.code}: ${detail}${where}${advice ? `. What to do: ${advice}` : ''} [request ${problem.requestId}]`,
-      { retryable: problem.retryable },
+      `${problem.status} ${problem.code}: ${detail}${where}${advice}${wait} [request ${problem.requestId}]`,
+      { retryable: problem.retryable, retryAfterMs },
     )
     this.status = problem.status
     this.code = problem.code
     this.requestId = problem.requestId
     this.problem = problem
-    this.retryAfterMs = retryAfterMs
   }
 }
 
@@ -79,7 +112,12 @@ export class UnknownOutcomeError extends TallystickError {
 
   constructor(
     message: string,
-    options: { retryable: boolean; idempotencyKey: string | null; cause?: unknown },
+    options: {
+      retryable: boolean
+      idempotencyKey: string | null
+      retryAfterMs?: number | null
+      cause?: unknown
+    },
   ) {
     const { idempotencyKey } = options
     const repeat =
@@ -98,12 +136,13 @@ export class OutcomeUnknownError extends UnknownOutcomeError {
   readonly requestId: string
   readonly problem: Problem
 
-  constructor(problem: Problem, idempotencyKey: string | null) {
-    const { retryable, requestId } = problem
-    super(`503 outcome_unknown: the server lost its database before that answered [request ${requestId}]`, {
-      retryable,
-      idempotencyKey,
-    })
+  constructor(problem: Problem, { idempotencyKey, retryAfterMs, repeatable }: Circumstances) {
+    const { requestId } = problem
+    const look = repeatable ? '' : '; whether it was done is not known: look before you repeat it'
+    super(
+      `503 outcome_unknown: the server lost its database before that answered [request ${requestId}]${look}`,
+      { retryable: problem.retryable && repeatable, retryAfterMs, idempotencyKey },
+    )
     this.requestId = requestId
     this.problem = problem
   }
@@ -130,12 +169,17 @@ const FAMILIES: Readonly<Record<number, typeof ApiError>> = {
   503: UnavailableError,
 }
 
+/** Of the call that was refused. */
+type Circumstances = {
+  readonly retryAfterMs: number | null
+  readonly idempotencyKey: string | null
+  /** Can be repeated without doing it twice. */
+  readonly repeatable: boolean
+}
+
 /** The error that a problem document stands for. */
-export function errorOf(
-  problem: Problem,
-  { retryAfterMs, idempotencyKey }: { retryAfterMs: number | null; idempotencyKey: string | null },
-): TallystickError {
-  if (problem.code === 'outcome_unknown') return new OutcomeUnknownError(problem, idempotencyKey)
+export function errorOf(problem: Problem, circumstances: Circumstances): TallystickError {
+  if (problem.code === 'outcome_unknown') return new OutcomeUnknownError(problem, circumstances)
   const Family = FAMILIES[problem.status] ?? ServerError
-  return new Family(problem, retryAfterMs)
+  return new Family(problem, circumstances.retryAfterMs)
 }

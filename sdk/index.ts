@@ -3,14 +3,33 @@ export * from './errors.ts'
 export type * from './generated/api.ts'
 export { ADVICE, type ErrorCode } from './generated/errors.ts'
 export { Listing, type Page } from './http/listing.ts'
-export type { CallOptions, StepOptions, WriteOptions } from './http/transport.ts'
+export type { RetryPolicy } from './http/retries.ts'
+export type { CallOptions, StepOptions, TransportOptions, WriteOptions } from './http/transport.ts'
+export type { RecordOptions } from './notarizer/items.ts'
+export type { Notarizer } from './notarizer/notarizer.ts'
+export type {
+  NotarizerOptions,
+  NotarizerStats,
+  RecordedBatch,
+  RefusedRecord,
+} from './notarizer/options.ts'
+export type { Refused, Segment, Spool, SpooledBatch } from './notarizer/spool.ts'
+export type { WaitOptions } from './notarizer/wait.ts'
+export { TallystickOperator, type TallystickOperatorOptions } from './operator.ts'
+export type { AgentsQuery } from './resources/agents.ts'
+export type { AuditsQuery } from './resources/audits.ts'
 export type { Batch, BatchItem } from './resources/batches.ts'
+export type { CheckpointPlace, CheckpointsQuery, ConsistencyProof } from './resources/checkpoints.ts'
+export type { EntryProof, EntryStreamOptions } from './resources/entries.ts'
+export type { KeysQuery, KeyWithSecret } from './resources/keys.ts'
+export type { LedgersQuery, NewLedger } from './resources/ledgers.ts'
 export type {
   CompletionRequest,
   CreateRequest,
   NotarizeRequest,
   RecordEntry,
-  RecordState,
   RecordsQuery,
 } from './resources/records.ts'
+export type { Documents, Preview, TypeDefinition, TypeSummary, TypesQuery } from './resources/types.ts'
 export type { AnyTypes, TypeMap } from './typed.ts'
+export * as verify from './verify/index.ts'

@@ -27,5 +27,7 @@ export type EvidenceOf<Types extends TypeMap, Name extends TypeName<Types>> = Al
   ? Evidence
   : object
 
-/** A record whose payload is known: null once it is erased. */
-export type RecordOf<Payload extends object> = Omit<LedgerRecord, 'payload'> & { payload: Payload | null }
+/** A record whose payload is known: null once it is erased. Of a payload that may be any object, it is what the server says. */
+export type RecordOf<Payload extends object> = object extends Payload
+  ? LedgerRecord
+  : Omit<LedgerRecord, 'payload'> & { payload: Payload | null }

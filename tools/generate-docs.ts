@@ -12,7 +12,8 @@ import { ERROR_CODES } from '../src/errors.ts'
 import { SCOPES } from '../src/tenancy/scopes.ts'
 import { startScratch } from '../test/helpers/scratch.ts'
 import { lifecyclePage } from './lifecycle-page.ts'
-import { type OpenApi, sdkSources } from './sdk-sources.ts'
+import type { OpenApi } from './open-api.ts'
+import { sdkSources } from './sdk-sources.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const MADE_BY = '<!-- Made by `npm run docs`; not to be edited. -->'

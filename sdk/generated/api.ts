@@ -1,5 +1,209 @@
 // Made by `npm run docs` from /openapi.json; not to be edited.
+import type {ErrorCode} from './errors.ts'
 
+export type Scope =
+  | 'agents:act'
+  | 'agents:manage'
+  | 'audit:read'
+  | 'keys:manage'
+  | 'payloads:erase'
+  | 'peers:manage'
+  | 'records:read'
+  | 'records:read:own'
+  | 'records:write'
+  | 'types:write'
+  | 'verdicts:overturn'
+  | 'webhooks:manage'
+export type EntryKind =
+  | 'ledger-created'
+  | 'server-key-rotated'
+  | 'agent-registered'
+  | 'agent-disabled'
+  | 'key-created'
+  | 'key-revoked'
+  | 'type-registered'
+  | 'record-notarized'
+  | 'batch-notarized'
+  | 'record-created'
+  | 'record-activated'
+  | 'completion-submitted'
+  | 'completion-verified'
+  | 'verdict-rendered'
+  | 'verdict-overturned'
+  | 'revision-requested'
+  | 'record-cancelled'
+  | 'record-expired'
+  | 'payload-erased'
+  | 'ledger-restored'
+export type RecordState =
+  | 'RECORDED'
+  | 'CREATED'
+  | 'ACTIVE'
+  | 'SUBMITTED'
+  | 'VERIFIED'
+  | 'DISCREPANT'
+  | 'ACCEPTED'
+  | 'REJECTED'
+  | 'CANCELLED'
+  | 'EXPIRED'
+export type Cancellation = Revision
+export type GetLedgersQuery = PageQuery
+export type GetLedgersByIdAnswer = LedgerSummary
+export type PostLedgersByIdFreezeAnswer = LedgerSummary
+export type PostLedgersByIdUnfreezeAnswer = LedgerSummary
+export type PostLedgersByIdKeysAnswer = NewKey
+export type GetLedgersByIdRestoreAnswer = LedgerRestore
+export type PostLedgersByIdRestoreAnswer = LedgerRestore
+export type PostAgentsAnswer = Agent
+export type GetAgentsByIdAnswer = Agent
+export type PostAgentsByIdDisableAnswer = Agent
+export type GetKeysByIdAnswer = ApiKey
+export type PostKeysByIdRotateAnswer = PostKeysAnswer
+export type PostKeysByIdRevokeAnswer = ApiKey
+export type PutKeysByIdRateLimitBody = PutLedgersByIdRateLimitBody
+export type PutKeysByIdRateLimitAnswer = PutLedgersByIdRateLimitAnswer
+export type PostTypesAnswer = RecordType
+export type GetTypesByNameByVersionAnswer = RecordType
+export type PostTypesPreviewAnswer = PostTypesByNameByVersionPreviewAnswer
+export type PostRecordsAnswer = LedgerRecord
+export type PostRecordsByIdActivateAnswer = LedgerRecord
+export type PostRecordsByIdCompletionsAnswer = LedgerRecord
+export type PostRecordsByIdVerdictAnswer = LedgerRecord
+export type PostRecordsByIdRevisionAnswer = LedgerRecord
+export type PostRecordsByIdCancelBody = PostRecordsByIdRevisionBody
+export type PostRecordsByIdCancelAnswer = LedgerRecord
+export type PostRecordsByIdOverturnAnswer = LedgerRecord
+export type DeleteRecordsByIdCompletionsByCompletionEvidenceBody = DeleteRecordsByIdPayloadBody
+export type DeleteRecordsByIdCompletionsByCompletionEvidenceAnswer = DeleteRecordsByIdPayloadAnswer
+export type DeleteRecordsByIdCompletionsByCompletionValuesBody = DeleteRecordsByIdPayloadBody
+export type DeleteRecordsByIdCompletionsByCompletionValuesAnswer = DeleteRecordsByIdPayloadAnswer
+export type DeleteRecordsByIdEntriesBySeqReasonBody = DeleteRecordsByIdPayloadBody
+export type DeleteRecordsByIdEntriesBySeqReasonAnswer = DeleteRecordsByIdPayloadAnswer
+export type GetRecordsByIdAnswer = LedgerRecord
+export type GetRecordsByIdEntriesQuery = PageQuery
+export type GetRecordsByIdTreeQuery = PageQuery
+export type GetCheckpointsQuery = PageQuery
+export type GetEntriesBySeqProofAnswer = GetRecordsByIdProofAnswer
+export type PostAuditsAnswer = Audit
+export type GetAuditsQuery = PageQuery
+export type GetAuditsByIdAnswer = Audit
+
+export interface RateLimit {
+  requestsPerSecond: number
+  /**
+   * requests at once after a pause
+   */
+  burst: number
+}
+export interface RuleOutcome {
+  id: string
+  outcome: 'pass' | 'fail'
+  /**
+   * why it fails
+   */
+  code?:
+    | 'expected_erased'
+    | 'actual_erased'
+    | 'expected_missing'
+    | 'actual_missing'
+    | 'expected_type'
+    | 'actual_type'
+    | 'currency_differs'
+    | 'not_equal'
+    | 'above_maximum'
+    | 'below_minimum'
+    | 'outside_tolerance'
+    | 'not_one_of'
+    | 'not_before'
+    | 'not_after'
+}
+export interface SignedEntry {
+  /**
+   * place in the chain, from 0
+   */
+  seq: number
+  kind: EntryKind
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  recordedAt: string
+  /**
+   * SHA-256, lower-case hex
+   */
+  leaf: string
+  /**
+   * SHA-256, lower-case hex
+   */
+  chain: string
+  /**
+   * COSE_Sign1
+   */
+  envelope: string
+}
+export interface HashedItem {
+  record: string
+  /**
+   * name/version of a type
+   */
+  type: string
+  /**
+   * SHA-256, lower-case hex
+   */
+  digest: string
+  onBehalfOf?: string
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  occurredAt?: string
+  traceparent?: string
+}
+export interface PageQuery {
+  /**
+   * how many to answer at most: 1 to 200; absent: 50
+   */
+  limit?: number
+  /**
+   * `nextCursor` of the page before; absent: from the beginning
+   */
+  cursor?: string
+}
+export interface NewKey {
+  id: string
+  /**
+   * the secret: shown here, and never again
+   */
+  key: string
+  agent: string
+  name: string
+  scopes: Scope[]
+  expiresAt: string | null
+}
+export interface Erasure {
+  document: 'payload' | 'evidence' | 'values' | 'reason'
+  /**
+   * of the entry that digests what was erased
+   */
+  documentSeq: number
+  /**
+   * whose evidence or compared values
+   */
+  completion: string | null
+  /**
+   * why, as a word for programs
+   */
+  code: string
+  /**
+   * not signed
+   */
+  reason: string | null
+  by: string
+  key: string
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  recordedAt: string
+  entry: EntryPlace
+}
 export interface Problem {
   /**
    * names the code; documentation, nothing to fetch
@@ -14,55 +218,7 @@ export interface Problem {
   /**
    * for programs; stable
    */
-  code:
-    | 'not_found'
-    | 'method_not_allowed'
-    | 'bad_request'
-    | 'headers_too_large'
-    | 'request_timeout'
-    | 'unauthenticated'
-    | 'key_expired'
-    | 'forbidden'
-    | 'rate_limited'
-    | 'unsupported_media_type'
-    | 'body_too_large'
-    | 'bad_encoding'
-    | 'bad_json'
-    | 'lossy_json'
-    | 'json_too_deep'
-    | 'invalid_request'
-    | 'document_too_large'
-    | 'metadata_too_large'
-    | 'unknown_type'
-    | 'not_notarizable'
-    | 'payload_invalid'
-    | 'evidence_invalid'
-    | 'not_gated'
-    | 'schema_too_costly'
-    | 'invalid_schema'
-    | 'unknown_agent'
-    | 'agent_disabled'
-    | 'unknown_parent'
-    | 'parent_too_deep'
-    | 'scope_not_held'
-    | 'invalid_idempotency_key'
-    | 'idempotency_key_reused'
-    | 'ledger_frozen'
-    | 'ledger_closed'
-    | 'type_exists'
-    | 'name_taken'
-    | 'already_ended'
-    | 'checkpoint_pending'
-    | 'not_entitled'
-    | 'version_mismatch'
-    | 'state_conflict'
-    | 'deadline_passed'
-    | 'overloaded'
-    | 'unavailable'
-    | 'clock_skew'
-    | 'outcome_unknown'
-    | 'integrity_fault'
-    | 'internal_error'
+  code: ErrorCode
   requestId: string
   /**
    * whether the same request may succeed later
@@ -79,36 +235,11 @@ export interface Problem {
   /**
    * the scope that the key lacks
    */
-  scope?:
-    | 'agents:act'
-    | 'agents:manage'
-    | 'audit:read'
-    | 'keys:manage'
-    | 'payloads:erase'
-    | 'peers:manage'
-    | 'records:read'
-    | 'records:read:own'
-    | 'records:write'
-    | 'types:write'
-    | 'verdicts:overturn'
-    | 'webhooks:manage'
+  scope?: Scope
   /**
    * the scopes that the key does not hold
    */
-  scopes?: (
-    | 'agents:act'
-    | 'agents:manage'
-    | 'audit:read'
-    | 'keys:manage'
-    | 'payloads:erase'
-    | 'peers:manage'
-    | 'records:read'
-    | 'records:read:own'
-    | 'records:write'
-    | 'types:write'
-    | 'verdicts:overturn'
-    | 'webhooks:manage'
-  )[]
+  scopes?: Scope[]
   /**
    * name/version of a type
    */
@@ -124,17 +255,7 @@ export interface Problem {
   /**
    * the record’s, which is in the way
    */
-  state?:
-    | 'RECORDED'
-    | 'CREATED'
-    | 'ACTIVE'
-    | 'SUBMITTED'
-    | 'VERIFIED'
-    | 'DISCREPANT'
-    | 'ACCEPTED'
-    | 'REJECTED'
-    | 'CANCELLED'
-    | 'EXPIRED'
+  state?: RecordState
   /**
    * the record’s
    */
@@ -142,28 +263,7 @@ export interface Problem {
   /**
    * kinds of entries that the record’s state allows next
    */
-  nextEvents?: (
-    | 'ledger-created'
-    | 'server-key-rotated'
-    | 'agent-registered'
-    | 'agent-disabled'
-    | 'key-created'
-    | 'key-revoked'
-    | 'type-registered'
-    | 'record-notarized'
-    | 'batch-notarized'
-    | 'record-created'
-    | 'record-activated'
-    | 'completion-submitted'
-    | 'completion-verified'
-    | 'verdict-rendered'
-    | 'verdict-overturned'
-    | 'revision-requested'
-    | 'record-cancelled'
-    | 'record-expired'
-    | 'payload-erased'
-    | 'ledger-restored'
-  )[]
+  nextEvents?: EntryKind[]
   /**
    * whose step it is
    */
@@ -215,13 +315,7 @@ export interface LedgerSummary {
    * why it takes no entries: frozen by the operator, or an older backup of itself; null: it does
    */
   closed: ('frozen' | 'restored') | null
-  rateLimit: {
-    requestsPerSecond: number
-    /**
-     * requests at once after a pause
-     */
-    burst: number
-  } | null
+  rateLimit: RateLimit | null
   /**
    * what verification found wrong with it: it gets no checkpoints until the operator has looked
    */
@@ -301,33 +395,14 @@ export interface ApiKey {
   id: string
   name: string
   agent: string
-  scopes: (
-    | 'agents:act'
-    | 'agents:manage'
-    | 'audit:read'
-    | 'keys:manage'
-    | 'payloads:erase'
-    | 'peers:manage'
-    | 'records:read'
-    | 'records:read:own'
-    | 'records:write'
-    | 'types:write'
-    | 'verdicts:overturn'
-    | 'webhooks:manage'
-  )[]
+  scopes: Scope[]
   /**
    * RFC 3339, UTC, milliseconds
    */
   createdAt: string
   expiresAt: string | null
   revokedAt: string | null
-  rateLimit: {
-    requestsPerSecond: number
-    /**
-     * requests at once after a pause
-     */
-    burst: number
-  } | null
+  rateLimit: RateLimit | null
   /**
    * one, or more while the key is rotated; none once it is revoked
    */
@@ -362,27 +437,7 @@ export interface EntryPlace {
    * place in the chain, from 0
    */
   seq: number
-  kind:
-    | 'ledger-created'
-    | 'server-key-rotated'
-    | 'agent-registered'
-    | 'agent-disabled'
-    | 'key-created'
-    | 'key-revoked'
-    | 'type-registered'
-    | 'record-notarized'
-    | 'batch-notarized'
-    | 'record-created'
-    | 'record-activated'
-    | 'completion-submitted'
-    | 'completion-verified'
-    | 'verdict-rendered'
-    | 'verdict-overturned'
-    | 'revision-requested'
-    | 'record-cancelled'
-    | 'record-expired'
-    | 'payload-erased'
-    | 'ledger-restored'
+  kind: EntryKind
   /**
    * SHA-256, lower-case hex
    */
@@ -399,43 +454,12 @@ export interface LedgerRecord {
    * name/version of a type
    */
   type: string
-  state:
-    | 'RECORDED'
-    | 'CREATED'
-    | 'ACTIVE'
-    | 'SUBMITTED'
-    | 'VERIFIED'
-    | 'DISCREPANT'
-    | 'ACCEPTED'
-    | 'REJECTED'
-    | 'CANCELLED'
-    | 'EXPIRED'
+  state: RecordState
   version: number
   /**
    * kinds of entries that may come next
    */
-  nextEvents: (
-    | 'ledger-created'
-    | 'server-key-rotated'
-    | 'agent-registered'
-    | 'agent-disabled'
-    | 'key-created'
-    | 'key-revoked'
-    | 'type-registered'
-    | 'record-notarized'
-    | 'batch-notarized'
-    | 'record-created'
-    | 'record-activated'
-    | 'completion-submitted'
-    | 'completion-verified'
-    | 'verdict-rendered'
-    | 'verdict-overturned'
-    | 'revision-requested'
-    | 'record-cancelled'
-    | 'record-expired'
-    | 'payload-erased'
-    | 'ledger-restored'
-  )[]
+  nextEvents: EntryKind[]
   /**
    * null once erased
    */
@@ -460,7 +484,10 @@ export interface LedgerRecord {
    * RFC 3339, UTC, milliseconds
    */
   recordedAt: string
-  entry: EntryPlace1
+  /**
+   * its newest entry
+   */
+  entry: EntryPlace
   batch: string | null
   /**
    * not signed
@@ -476,44 +503,6 @@ export interface LedgerRecord {
    * null of what was notarized
    */
   gated: GatedRecord | null
-}
-/**
- * its newest entry
- */
-export interface EntryPlace1 {
-  /**
-   * place in the chain, from 0
-   */
-  seq: number
-  kind:
-    | 'ledger-created'
-    | 'server-key-rotated'
-    | 'agent-registered'
-    | 'agent-disabled'
-    | 'key-created'
-    | 'key-revoked'
-    | 'type-registered'
-    | 'record-notarized'
-    | 'batch-notarized'
-    | 'record-created'
-    | 'record-activated'
-    | 'completion-submitted'
-    | 'completion-verified'
-    | 'verdict-rendered'
-    | 'verdict-overturned'
-    | 'revision-requested'
-    | 'record-cancelled'
-    | 'record-expired'
-    | 'payload-erased'
-    | 'ledger-restored'
-  /**
-   * SHA-256, lower-case hex
-   */
-  leaf: string
-  /**
-   * SHA-256, lower-case hex
-   */
-  chain: string
 }
 export interface RecordErasure {
   /**
@@ -582,28 +571,7 @@ export interface Completion {
 }
 export interface Verification {
   outcome: 'pass' | 'fail'
-  rules: {
-    id: string
-    outcome: 'pass' | 'fail'
-    /**
-     * why it fails
-     */
-    code?:
-      | 'expected_erased'
-      | 'actual_erased'
-      | 'expected_missing'
-      | 'actual_missing'
-      | 'expected_type'
-      | 'actual_type'
-      | 'currency_differs'
-      | 'not_equal'
-      | 'above_maximum'
-      | 'below_minimum'
-      | 'outside_tolerance'
-      | 'not_one_of'
-      | 'not_before'
-      | 'not_after'
-  }[]
+  rules: RuleOutcome[]
   /**
    * what the rules compared; null once erased
    */
@@ -724,59 +692,12 @@ export interface Revision {
    */
   erasedBy: number | null
 }
-export interface Cancellation {
-  /**
-   * null without one, and once erased
-   */
-  reason: string | null
-  /**
-   * for whom: onBehalfOf, or the actor
-   */
-  by: string | 'system'
-  /**
-   * RFC 3339, UTC, milliseconds
-   */
-  recordedAt: string
-  /**
-   * of its entry
-   */
-  seq: number
-  salt: string | null
-  /**
-   * of the salted document; null without one
-   */
-  digest: string | null
-  /**
-   * the entry that erased the document
-   */
-  erasedBy: number | null
-}
 export interface EntryLine {
   /**
    * place in the chain, from 0
    */
   seq: number
-  kind:
-    | 'ledger-created'
-    | 'server-key-rotated'
-    | 'agent-registered'
-    | 'agent-disabled'
-    | 'key-created'
-    | 'key-revoked'
-    | 'type-registered'
-    | 'record-notarized'
-    | 'batch-notarized'
-    | 'record-created'
-    | 'record-activated'
-    | 'completion-submitted'
-    | 'completion-verified'
-    | 'verdict-rendered'
-    | 'verdict-overturned'
-    | 'revision-requested'
-    | 'record-cancelled'
-    | 'record-expired'
-    | 'payload-erased'
-    | 'ledger-restored'
+  kind: EntryKind
   /**
    * RFC 3339, UTC, milliseconds
    */
@@ -829,25 +750,7 @@ export interface EntryLine {
   /**
    * of a batch: the objects that were hashed
    */
-  items:
-    | {
-        record: string
-        /**
-         * name/version of a type
-         */
-        type: string
-        /**
-         * SHA-256, lower-case hex
-         */
-        digest: string
-        onBehalfOf?: string
-        /**
-         * RFC 3339, UTC, milliseconds
-         */
-        occurredAt?: string
-        traceparent?: string
-      }[]
-    | null
+  items: HashedItem[] | null
 }
 export interface Ledger {
   id: string
@@ -946,47 +849,12 @@ export interface PostLedgersAnswer {
     id: string
     name: string
   }
-  key: {
-    id: string
-    /**
-     * the secret: shown here, and never again
-     */
-    key: string
-    agent: string
-    name: string
-    scopes: (
-      | 'agents:act'
-      | 'agents:manage'
-      | 'audit:read'
-      | 'keys:manage'
-      | 'payloads:erase'
-      | 'peers:manage'
-      | 'records:read'
-      | 'records:read:own'
-      | 'records:write'
-      | 'types:write'
-      | 'verdicts:overturn'
-      | 'webhooks:manage'
-    )[]
-    expiresAt: string | null
-  }
-}
-export interface GetLedgersQuery {
-  /**
-   * how many to answer at most: 1 to 200; absent: 50
-   */
-  limit?: string
-  /**
-   * `nextCursor` of the page before; absent: from the beginning
-   */
-  cursor?: string
+  key: NewKey
 }
 export interface GetLedgersAnswer {
   data: LedgerSummary[]
   nextCursor: string | null
 }
-export interface PostLedgersByIdFreezeBody {}
-export interface PostLedgersByIdUnfreezeBody {}
 export interface PostLedgersByIdKeysBody {
   /**
    * the key's
@@ -996,30 +864,6 @@ export interface PostLedgersByIdKeysBody {
    * name of the agent that gets it, registered if there is none; absent: administrator
    */
   agent?: string
-}
-export interface PostLedgersByIdKeysAnswer {
-  id: string
-  /**
-   * the secret: shown here, and never again
-   */
-  key: string
-  agent: string
-  name: string
-  scopes: (
-    | 'agents:act'
-    | 'agents:manage'
-    | 'audit:read'
-    | 'keys:manage'
-    | 'payloads:erase'
-    | 'peers:manage'
-    | 'records:read'
-    | 'records:read:own'
-    | 'records:write'
-    | 'types:write'
-    | 'verdicts:overturn'
-    | 'webhooks:manage'
-  )[]
-  expiresAt: string | null
 }
 export interface GetLedgerAnswer {
   id: string
@@ -1038,6 +882,19 @@ export interface GetLedgerAnswer {
    * why it takes no entries: frozen by the operator, or an older backup of itself; null: it does
    */
   closed: ('frozen' | 'restored') | null
+  /**
+   * the one that asks
+   */
+  key: {
+    id: string
+    name: string
+    agent: string
+    scopes: Scope[]
+    /**
+     * when the secret that was sent ends; of one that was rotated, that is before its key
+     */
+    expiresAt: string | null
+  }
 }
 export interface PostLedgersByIdRestoreBody {
   /**
@@ -1061,7 +918,7 @@ export interface GetAgentsQuery {
   /**
    * how many to answer at most: 1 to 200; absent: 50
    */
-  limit?: string
+  limit?: number
   /**
    * `nextCursor` of the page before; absent: from the beginning
    */
@@ -1075,7 +932,6 @@ export interface GetAgentsAnswer {
   data: Agent[]
   nextCursor: string | null
 }
-export interface PostAgentsByIdDisableBody {}
 export interface PostKeysBody {
   name: string
   /**
@@ -1085,20 +941,7 @@ export interface PostKeysBody {
   /**
    * only such as your own key holds
    */
-  scopes: (
-    | 'agents:act'
-    | 'agents:manage'
-    | 'audit:read'
-    | 'keys:manage'
-    | 'payloads:erase'
-    | 'peers:manage'
-    | 'records:read'
-    | 'records:read:own'
-    | 'records:write'
-    | 'types:write'
-    | 'verdicts:overturn'
-    | 'webhooks:manage'
-  )[]
+  scopes: Scope[]
   /**
    * RFC 3339, UTC, at most milliseconds
    */
@@ -1108,33 +951,14 @@ export interface PostKeysAnswer {
   id: string
   name: string
   agent: string
-  scopes: (
-    | 'agents:act'
-    | 'agents:manage'
-    | 'audit:read'
-    | 'keys:manage'
-    | 'payloads:erase'
-    | 'peers:manage'
-    | 'records:read'
-    | 'records:read:own'
-    | 'records:write'
-    | 'types:write'
-    | 'verdicts:overturn'
-    | 'webhooks:manage'
-  )[]
+  scopes: Scope[]
   /**
    * RFC 3339, UTC, milliseconds
    */
   createdAt: string
   expiresAt: string | null
   revokedAt: string | null
-  rateLimit: {
-    requestsPerSecond: number
-    /**
-     * requests at once after a pause
-     */
-    burst: number
-  } | null
+  rateLimit: RateLimit | null
   /**
    * one, or more while the key is rotated; none once it is revoked
    */
@@ -1150,7 +974,7 @@ export interface GetKeysQuery {
   /**
    * how many to answer at most: 1 to 200; absent: 50
    */
-  limit?: string
+  limit?: number
   /**
    * `nextCursor` of the page before; absent: from the beginning
    */
@@ -1170,90 +994,14 @@ export interface PostKeysByIdRotateBody {
    */
   overlapSeconds?: number
 }
-export interface PostKeysByIdRotateAnswer {
-  id: string
-  name: string
-  agent: string
-  scopes: (
-    | 'agents:act'
-    | 'agents:manage'
-    | 'audit:read'
-    | 'keys:manage'
-    | 'payloads:erase'
-    | 'peers:manage'
-    | 'records:read'
-    | 'records:read:own'
-    | 'records:write'
-    | 'types:write'
-    | 'verdicts:overturn'
-    | 'webhooks:manage'
-  )[]
-  /**
-   * RFC 3339, UTC, milliseconds
-   */
-  createdAt: string
-  expiresAt: string | null
-  revokedAt: string | null
-  rateLimit: {
-    requestsPerSecond: number
-    /**
-     * requests at once after a pause
-     */
-    burst: number
-  } | null
-  /**
-   * one, or more while the key is rotated; none once it is revoked
-   */
-  secrets: {
-    expiresAt: string | null
-  }[]
-  /**
-   * the secret: shown once, and never again; null in the answer to a repeated request
-   */
-  key: string | null
-}
-export interface PostKeysByIdRevokeBody {}
 export interface PutLedgersByIdRateLimitBody {
   /**
    * null: no limit any more
    */
-  rateLimit: {
-    requestsPerSecond: number
-    /**
-     * requests at once after a pause
-     */
-    burst: number
-  } | null
+  rateLimit: RateLimit | null
 }
 export interface PutLedgersByIdRateLimitAnswer {
-  rateLimit: {
-    requestsPerSecond: number
-    /**
-     * requests at once after a pause
-     */
-    burst: number
-  } | null
-}
-export interface PutKeysByIdRateLimitBody {
-  /**
-   * null: no limit any more
-   */
-  rateLimit: {
-    requestsPerSecond: number
-    /**
-     * requests at once after a pause
-     */
-    burst: number
-  } | null
-}
-export interface PutKeysByIdRateLimitAnswer {
-  rateLimit: {
-    requestsPerSecond: number
-    /**
-     * requests at once after a pause
-     */
-    burst: number
-  } | null
+  rateLimit: RateLimit | null
 }
 export interface PostTypesBody {
   name: string
@@ -1291,7 +1039,7 @@ export interface GetTypesQuery {
   /**
    * how many to answer at most: 1 to 200; absent: 50
    */
-  limit?: string
+  limit?: number
   /**
    * `nextCursor` of the page before; absent: from the beginning
    */
@@ -1347,30 +1095,7 @@ export interface PostTypesByNameByVersionPreviewAnswer {
   /**
    * what each rule says, in their order; null as outcome
    */
-  rules:
-    | {
-        id: string
-        outcome: 'pass' | 'fail'
-        /**
-         * why it fails
-         */
-        code?:
-          | 'expected_erased'
-          | 'actual_erased'
-          | 'expected_missing'
-          | 'actual_missing'
-          | 'expected_type'
-          | 'actual_type'
-          | 'currency_differs'
-          | 'not_equal'
-          | 'above_maximum'
-          | 'below_minimum'
-          | 'outside_tolerance'
-          | 'not_one_of'
-          | 'not_before'
-          | 'not_after'
-      }[]
-    | null
+  rules: RuleOutcome[] | null
 }
 export interface PostTypesPreviewBody {
   name: string
@@ -1409,51 +1134,6 @@ export interface PostTypesPreviewBody {
   evidence?: {
     [k: string]: unknown
   }
-}
-export interface PostTypesPreviewAnswer {
-  valid: boolean
-  /**
-   * the first of each document
-   */
-  errors: {
-    /**
-     * a JSON Pointer into the request
-     */
-    path: string
-    keyword: string
-    message: string
-  }[]
-  /**
-   * of all rules; null without two valid documents, and where the type is not gated
-   */
-  outcome: ('pass' | 'fail') | null
-  /**
-   * what each rule says, in their order; null as outcome
-   */
-  rules:
-    | {
-        id: string
-        outcome: 'pass' | 'fail'
-        /**
-         * why it fails
-         */
-        code?:
-          | 'expected_erased'
-          | 'actual_erased'
-          | 'expected_missing'
-          | 'actual_missing'
-          | 'expected_type'
-          | 'actual_type'
-          | 'currency_differs'
-          | 'not_equal'
-          | 'above_maximum'
-          | 'below_minimum'
-          | 'outside_tolerance'
-          | 'not_one_of'
-          | 'not_before'
-          | 'not_after'
-      }[]
-    | null
 }
 export interface PostRecordsBody {
   /**
@@ -1519,17 +1199,7 @@ export interface GetRecordsQuery {
    * name/version of a type
    */
   type?: string
-  state?:
-    | 'RECORDED'
-    | 'CREATED'
-    | 'ACTIVE'
-    | 'SUBMITTED'
-    | 'VERIFIED'
-    | 'DISCREPANT'
-    | 'ACCEPTED'
-    | 'REJECTED'
-    | 'CANCELLED'
-    | 'EXPIRED'
+  state?: RecordState
   actor?: string
   onBehalfOf?: string
   /**
@@ -1576,7 +1246,7 @@ export interface GetRecordsQuery {
   /**
    * how many to answer at most: 1 to 200; absent: 50
    */
-  limit?: string
+  limit?: number
   /**
    * `nextCursor` of the page before; absent: from the beginning
    */
@@ -1674,17 +1344,6 @@ export interface PostRecordsByIdRevisionBody {
    */
   occurredAt?: string
 }
-export interface PostRecordsByIdCancelBody {
-  /**
-   * free text, kept beside the chain and signed by salted digest
-   */
-  reason: string
-  onBehalfOf?: string
-  /**
-   * RFC 3339, UTC, at most milliseconds
-   */
-  occurredAt?: string
-}
 export interface PostRecordsByIdOverturnBody {
   /**
    * free text, kept beside the chain and signed by salted digest
@@ -1712,175 +1371,11 @@ export interface DeleteRecordsByIdPayloadBody {
 }
 export interface DeleteRecordsByIdPayloadAnswer {
   id: string
-  erasure: {
-    document: 'payload' | 'evidence' | 'values' | 'reason'
-    /**
-     * of the entry that digests what was erased
-     */
-    documentSeq: number
-    /**
-     * whose evidence or compared values
-     */
-    completion: string | null
-    /**
-     * why, as a word for programs
-     */
-    code: string
-    /**
-     * not signed
-     */
-    reason: string | null
-    by: string
-    key: string
-    /**
-     * RFC 3339, UTC, milliseconds
-     */
-    recordedAt: string
-    entry: EntryPlace
-  }
+  erasure: Erasure
   /**
    * what else of the record lies beside the chain, oldest first
    */
   remaining: ErasableDocument[]
-}
-export interface DeleteRecordsByIdCompletionsByCompletionEvidenceBody {
-  /**
-   * why, as a word for programs
-   */
-  code: string
-  /**
-   * free text, for people; not signed
-   */
-  reason?: string
-}
-export interface DeleteRecordsByIdCompletionsByCompletionEvidenceAnswer {
-  id: string
-  erasure: {
-    document: 'payload' | 'evidence' | 'values' | 'reason'
-    /**
-     * of the entry that digests what was erased
-     */
-    documentSeq: number
-    /**
-     * whose evidence or compared values
-     */
-    completion: string | null
-    /**
-     * why, as a word for programs
-     */
-    code: string
-    /**
-     * not signed
-     */
-    reason: string | null
-    by: string
-    key: string
-    /**
-     * RFC 3339, UTC, milliseconds
-     */
-    recordedAt: string
-    entry: EntryPlace
-  }
-  /**
-   * what else of the record lies beside the chain, oldest first
-   */
-  remaining: ErasableDocument[]
-}
-export interface DeleteRecordsByIdCompletionsByCompletionValuesBody {
-  /**
-   * why, as a word for programs
-   */
-  code: string
-  /**
-   * free text, for people; not signed
-   */
-  reason?: string
-}
-export interface DeleteRecordsByIdCompletionsByCompletionValuesAnswer {
-  id: string
-  erasure: {
-    document: 'payload' | 'evidence' | 'values' | 'reason'
-    /**
-     * of the entry that digests what was erased
-     */
-    documentSeq: number
-    /**
-     * whose evidence or compared values
-     */
-    completion: string | null
-    /**
-     * why, as a word for programs
-     */
-    code: string
-    /**
-     * not signed
-     */
-    reason: string | null
-    by: string
-    key: string
-    /**
-     * RFC 3339, UTC, milliseconds
-     */
-    recordedAt: string
-    entry: EntryPlace
-  }
-  /**
-   * what else of the record lies beside the chain, oldest first
-   */
-  remaining: ErasableDocument[]
-}
-export interface DeleteRecordsByIdEntriesBySeqReasonBody {
-  /**
-   * why, as a word for programs
-   */
-  code: string
-  /**
-   * free text, for people; not signed
-   */
-  reason?: string
-}
-export interface DeleteRecordsByIdEntriesBySeqReasonAnswer {
-  id: string
-  erasure: {
-    document: 'payload' | 'evidence' | 'values' | 'reason'
-    /**
-     * of the entry that digests what was erased
-     */
-    documentSeq: number
-    /**
-     * whose evidence or compared values
-     */
-    completion: string | null
-    /**
-     * why, as a word for programs
-     */
-    code: string
-    /**
-     * not signed
-     */
-    reason: string | null
-    by: string
-    key: string
-    /**
-     * RFC 3339, UTC, milliseconds
-     */
-    recordedAt: string
-    entry: EntryPlace
-  }
-  /**
-   * what else of the record lies beside the chain, oldest first
-   */
-  remaining: ErasableDocument[]
-}
-export interface GetRecordsByIdEntriesQuery {
-  /**
-   * how many to answer at most: 1 to 200; absent: 50
-   */
-  limit?: string
-  /**
-   * `nextCursor` of the page before; absent: from the beginning
-   */
-  cursor?: string
 }
 export interface GetRecordsByIdEntriesAnswer {
   data: {
@@ -1888,27 +1383,7 @@ export interface GetRecordsByIdEntriesAnswer {
      * place in the chain, from 0
      */
     seq: number
-    kind:
-      | 'ledger-created'
-      | 'server-key-rotated'
-      | 'agent-registered'
-      | 'agent-disabled'
-      | 'key-created'
-      | 'key-revoked'
-      | 'type-registered'
-      | 'record-notarized'
-      | 'batch-notarized'
-      | 'record-created'
-      | 'record-activated'
-      | 'completion-submitted'
-      | 'completion-verified'
-      | 'verdict-rendered'
-      | 'verdict-overturned'
-      | 'revision-requested'
-      | 'record-cancelled'
-      | 'record-expired'
-      | 'payload-erased'
-      | 'ledger-restored'
+    kind: EntryKind
     /**
      * RFC 3339, UTC, milliseconds
      */
@@ -1963,46 +1438,23 @@ export interface GetRecordsByIdEntriesAnswer {
   }[]
   nextCursor: string | null
 }
-export interface GetRecordsByIdTreeQuery {
-  /**
-   * how many to answer at most: 1 to 200; absent: 50
-   */
-  limit?: string
-  /**
-   * `nextCursor` of the page before; absent: from the beginning
-   */
-  cursor?: string
-}
 export interface GetRecordsByIdTreeAnswer {
   record: LedgerRecord
   /**
    * from the first one, without a parent, to its parent
    */
   ancestors: LedgerRecord[]
-  children: {
-    data: LedgerRecord[]
-    nextCursor: string | null
-  }
+  children: GetRecordsAnswer
 }
 export interface GetEntriesQuery {
   /**
    * exclusive; absent: from the first entry
    */
-  after?: string
+  after?: number
   /**
    * at most so many entries; absent: to the head
    */
-  limit?: string
-}
-export interface GetCheckpointsQuery {
-  /**
-   * how many to answer at most: 1 to 200; absent: 50
-   */
-  limit?: string
-  /**
-   * `nextCursor` of the page before; absent: from the beginning
-   */
-  cursor?: string
+  limit?: number
 }
 export interface GetCheckpointsAnswer {
   data: {
@@ -2018,11 +1470,11 @@ export interface GetCheckpointsConsistencyQuery {
   /**
    * the smaller size
    */
-  from: string
+  from: number
   /**
    * the larger one: at most that of the newest checkpoint
    */
-  to: string
+  to: number
 }
 export interface GetCheckpointsConsistencyAnswer {
   from: number
@@ -2038,11 +1490,11 @@ export interface GetRecordsByIdProofQuery {
   /**
    * prove it in the checkpoint of just that size; absent: in the newest
    */
-  size?: string
+  size?: number
   /**
    * another entry of the record than its first
    */
-  seq?: string
+  seq?: number
 }
 export interface GetRecordsByIdProofAnswer {
   ledger: Ledger
@@ -2050,49 +1502,7 @@ export interface GetRecordsByIdProofAnswer {
    * the key that signed the envelope
    */
   keys: PublishedKey[]
-  entry: {
-    /**
-     * place in the chain, from 0
-     */
-    seq: number
-    kind:
-      | 'ledger-created'
-      | 'server-key-rotated'
-      | 'agent-registered'
-      | 'agent-disabled'
-      | 'key-created'
-      | 'key-revoked'
-      | 'type-registered'
-      | 'record-notarized'
-      | 'batch-notarized'
-      | 'record-created'
-      | 'record-activated'
-      | 'completion-submitted'
-      | 'completion-verified'
-      | 'verdict-rendered'
-      | 'verdict-overturned'
-      | 'revision-requested'
-      | 'record-cancelled'
-      | 'record-expired'
-      | 'payload-erased'
-      | 'ledger-restored'
-    /**
-     * RFC 3339, UTC, milliseconds
-     */
-    recordedAt: string
-    /**
-     * SHA-256, lower-case hex
-     */
-    leaf: string
-    /**
-     * SHA-256, lower-case hex
-     */
-    chain: string
-    /**
-     * COSE_Sign1
-     */
-    envelope: string
-  }
+  entry: SignedEntry
   /**
    * place in the chain, from 0
    */
@@ -2115,23 +1525,7 @@ export interface GetRecordsByIdProofAnswer {
     /**
      * exactly the object that was hashed
      */
-    item: {
-      record: string
-      /**
-       * name/version of a type
-       */
-      type: string
-      /**
-       * SHA-256, lower-case hex
-       */
-      digest: string
-      onBehalfOf?: string
-      /**
-       * RFC 3339, UTC, milliseconds
-       */
-      occurredAt?: string
-      traceparent?: string
-    }
+    item: HashedItem
     index: number
     count: number
     /**
@@ -2146,116 +1540,7 @@ export interface GetEntriesBySeqProofQuery {
   /**
    * prove it in the checkpoint of just that size; absent: in the newest
    */
-  size?: string
-}
-export interface GetEntriesBySeqProofAnswer {
-  ledger: Ledger
-  /**
-   * the key that signed the envelope
-   */
-  keys: PublishedKey[]
-  entry: {
-    /**
-     * place in the chain, from 0
-     */
-    seq: number
-    kind:
-      | 'ledger-created'
-      | 'server-key-rotated'
-      | 'agent-registered'
-      | 'agent-disabled'
-      | 'key-created'
-      | 'key-revoked'
-      | 'type-registered'
-      | 'record-notarized'
-      | 'batch-notarized'
-      | 'record-created'
-      | 'record-activated'
-      | 'completion-submitted'
-      | 'completion-verified'
-      | 'verdict-rendered'
-      | 'verdict-overturned'
-      | 'revision-requested'
-      | 'record-cancelled'
-      | 'record-expired'
-      | 'payload-erased'
-      | 'ledger-restored'
-    /**
-     * RFC 3339, UTC, milliseconds
-     */
-    recordedAt: string
-    /**
-     * SHA-256, lower-case hex
-     */
-    leaf: string
-    /**
-     * SHA-256, lower-case hex
-     */
-    chain: string
-    /**
-     * COSE_Sign1
-     */
-    envelope: string
-  }
-  /**
-   * place in the chain, from 0
-   */
-  index: number
-  treeSize: number
-  /**
-   * RFC 9162 audit path, from the leaf up
-   *
-   * Items: SHA-256, lower-case hex
-   */
-  path: string[]
-  /**
-   * a signed note: origin, size, Merkle root, chain hash, signatures
-   */
-  checkpoint: string
-  /**
-   * the record's place in its batch
-   */
-  item?: {
-    /**
-     * exactly the object that was hashed
-     */
-    item: {
-      record: string
-      /**
-       * name/version of a type
-       */
-      type: string
-      /**
-       * SHA-256, lower-case hex
-       */
-      digest: string
-      onBehalfOf?: string
-      /**
-       * RFC 3339, UTC, milliseconds
-       */
-      occurredAt?: string
-      traceparent?: string
-    }
-    index: number
-    count: number
-    /**
-     * RFC 9162 audit path, from the leaf up
-     *
-     * Items: SHA-256, lower-case hex
-     */
-    path: string[]
-  }
-}
-export interface PostAuditsBody {}
-export interface GetAuditsQuery {
-  /**
-   * how many to answer at most: 1 to 200; absent: 50
-   */
-  limit?: string
-  /**
-   * `nextCursor` of the page before; absent: from the beginning
-   */
-  cursor?: string
+  size?: number
 }
 export interface GetAuditsAnswer {
   data: Audit[]

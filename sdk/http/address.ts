@@ -8,7 +8,9 @@ export type Query = object
 export function addressOf(baseUrl: URL, path: string, params: PathParams, query: Query): URL {
   const filled = path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => {
     const value = params[name]
-    if (value === undefined || value === '') throw new UsageError(`an empty ${name} names nothing`)
+    // Dots are not escaped, and would lead to another address.
+    if (value === undefined || ['', '.', '..'].includes(`${value}`))
+      throw new UsageError(`${JSON.stringify(value ?? '')} is no ${name}`)
     return encodeURIComponent(value)
   })
   const url = new URL(baseUrl.pathname.replace(/\/$/, '') + filled, baseUrl)

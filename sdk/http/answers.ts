@@ -3,7 +3,8 @@ import type { Problem } from '../generated/api.ts'
 
 /** More than any answer that is read whole: a page of the largest records. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024
-const PROXY_STATUSES = [500, 502, 503, 504]
+const PROBLEM_BYTES_MAX = 1024 * 1024
+const PROXY_STATUSES = [429, 500, 502, 503, 504]
 
 /** What an answer is read for: who asked, and how the asking can be repeated. */
 export type Asked = {
@@ -18,56 +19,81 @@ export type Asked = {
 export async function readJson<T>(response: Response, asked: Asked): Promise<T> {
   refuseMediaType(response, 'application/json', asked)
   const text = await readText(response, asked)
+  let value: unknown
   try {
-    return JSON.parse(text) as T
+    value = JSON.parse(text)
   } catch (cause) {
-    throw unexpected(`${asked.name} answered something that begins as JSON and is none`, asked, cause)
+    throw unexpected(`${asked.name} answered something that begins as JSON and is none`, asked, { cause })
   }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as T
+  throw wrongServer(`${asked.name} answered JSON that is no object`)
 }
 
 /** Throws unless the answer is of this type: a wrong server, or something between, answers pages. */
-export function refuseMediaType(response: Response, mediaType: string, asked: Asked): void {
+export function refuseMediaType(response: Response, mediaType: string, { name }: Asked): void {
   const found = response.headers.get('content-type') ?? 'no content type'
-  if (found.startsWith(mediaType)) return
-  throw new UnexpectedAnswerError(
-    `${asked.name} answered ${response.status} with ${found}, not with ${mediaType}: check that the address is a Tallystick server's`,
-    { retryable: false, idempotencyKey: null },
-  )
+  if (found.toLowerCase().startsWith(mediaType)) return
+  throw wrongServer(`${name} answered ${response.status} with ${found.slice(0, 100)}, not with ${mediaType}`)
 }
 
 /** The error of an answer that says that it was not done. */
 export async function readRefusal(response: Response, asked: Asked): Promise<TallystickError> {
-  const { status } = response
-  if (response.headers.get('content-type')?.startsWith('application/problem+json')) {
-    const problem = parseProblem(await readText(response, asked))
-    if (problem?.status === status) {
-      const retryAfterMs = parseRetryAfter(response.headers.get('retry-after'))
-      return errorOf(problem, { retryAfterMs, idempotencyKey: asked.idempotencyKey })
-    }
+  const { status, headers } = response
+  const retryAfterMs = parseRetryAfter(headers.get('retry-after'))
+  if (headers.get('content-type')?.startsWith('application/problem+json')) {
+    const problem = parseProblem(await readText(response, asked, PROBLEM_BYTES_MAX))
+    if (problem?.status === status) return errorOf(problem, { retryAfterMs, ...asked })
   }
-  await response.body?.cancel()
   if (response.type === 'opaqueredirect' || (status >= 300 && status < 400)) {
     return new UnexpectedAnswerError(
       `${asked.name} redirects: give the server's own address, because an API key is sent nowhere else`,
       { retryable: false, idempotencyKey: null },
     )
   }
-  if (PROXY_STATUSES.includes(status))
-    return unexpected(`something before the server answered ${asked.name} with ${status}`, asked)
-  return new UnexpectedAnswerError(
-    `${asked.name} answered ${status} without saying why: check that the address is a Tallystick server's`,
-    { retryable: false, idempotencyKey: null },
-  )
+  if (PROXY_STATUSES.includes(status)) {
+    return unexpected(
+      `something before the server answered ${asked.name} with ${status}: look whether the server runs, and at the proxy`,
+      asked,
+      { retryAfterMs },
+    )
+  }
+  return wrongServer(`${asked.name} answered ${status} without saying why`)
 }
 
-function unexpected(message: string, { repeatable, idempotencyKey }: Asked, cause?: unknown) {
-  return new UnexpectedAnswerError(message, { retryable: repeatable, idempotencyKey, cause })
+/** It may be the server's answer, damaged on the way. */
+export function unexpected(
+  message: string,
+  asked: Asked,
+  options: { retryAfterMs?: number | null; cause?: unknown } = {},
+): UnexpectedAnswerError {
+  return new UnexpectedAnswerError(`${message}${lookFirst(asked)}`, {
+    retryable: asked.repeatable,
+    idempotencyKey: asked.idempotencyKey,
+    ...options,
+  })
 }
 
+/** It is nothing that the server answers: to ask again is of no use. */
+export function wrongServer(message: string): UnexpectedAnswerError {
+  return new UnexpectedAnswerError(`${message}: check that the address is a Tallystick server's`, {
+    retryable: false,
+    idempotencyKey: null,
+  })
+}
+
+/** What there is to do about a write that nobody answered, and that takes no key by which it could be repeated. */
+export function lookFirst({ repeatable }: Asked): string {
+  return repeatable ? '' : '; whether it was done is not known: look before you repeat it'
+}
+
+/** null: whatever it is, the server did not write it. */
 function parseProblem(text: string): Problem | null {
   try {
     const problem = JSON.parse(text) as Partial<Problem> | null
-    const isProblem = typeof problem?.code === 'string' && typeof problem.status === 'number'
+    const isProblem =
+      typeof problem?.status === 'number' &&
+      typeof problem.retryable === 'boolean' &&
+      [problem.code, problem.title, problem.detail, problem.requestId].every((of) => typeof of === 'string')
     return isProblem ? (problem as Problem) : null
   } catch {
     return null
@@ -83,18 +109,18 @@ export function parseRetryAfter(text: string | null, nowMs = Date.now()): number
 }
 
 /** All of the body as text. An answer without an end must not fill the memory. */
-export async function readText(response: Response, asked: Asked): Promise<string> {
+export async function readText(
+  response: Response,
+  asked: Asked,
+  bytesMax = ANSWER_BYTES_MAX,
+): Promise<string> {
   if (!response.body) return ''
   const decoder = new TextDecoder()
   const pieces: string[] = []
   let bytes = 0
   for await (const piece of bytesOf(response.body)) {
     bytes += piece.length
-    if (bytes > ANSWER_BYTES_MAX)
-      throw unexpected(`${asked.name} answered more than ${ANSWER_BYTES_MAX} bytes`, {
-        ...asked,
-        repeatable: false,
-      })
+    if (bytes > bytesMax) throw wrongServer(`${asked.name} answered more than ${bytesMax} bytes`)
     pieces.push(decoder.decode(piece, { stream: true }))
   }
   pieces.push(decoder.decode())

@@ -1,3 +1,5 @@
+import { wrongServer } from './answers.ts'
+
 /** A page of a list; `nextCursor` is null on the last one. */
 export type Page<T> = { readonly data: readonly T[]; readonly nextCursor: string | null }
 
@@ -15,15 +17,20 @@ export class Listing<T> implements AsyncIterable<T> {
   }
 
   /** The first page, or the one that a `nextCursor` names. */
-  page(cursor?: string): Promise<Page<T>> {
-    return this.#fetchPage(cursor)
+  async page(cursor?: string): Promise<Page<T>> {
+    const page = await this.#fetchPage(cursor)
+    if (!Array.isArray(page.data)) throw wrongServer('a list was answered that has no pages')
+    return page
   }
 
   async *pages(): AsyncGenerator<Page<T>, void, undefined> {
     let cursor: string | undefined
     do {
-      const page = await this.#fetchPage(cursor)
+      const page = await this.page(cursor)
       yield page
+      // Whoever reads to the end would never get there.
+      if (cursor !== undefined && page.nextCursor === cursor)
+        throw wrongServer('a page names itself as the next one')
       cursor = page.nextCursor ?? undefined
     } while (cursor !== undefined)
   }

@@ -1,14 +1,19 @@
-import { ConnectionError, TallystickError, TimeoutError, UsageError } from '../errors.ts'
+import { ApiError, UsageError } from '../errors.ts'
+import type { ErrorCode } from '../generated/errors.ts'
 import type { Operation } from '../generated/operations.ts'
+import { toJson } from '../json.ts'
 import { addressOf, type PathParams, parseBaseUrl, type Query } from './address.ts'
 import { type Asked, readJson, readRefusal, readText, refuseMediaType } from './answers.ts'
-import { RETRIES_DEFAULT, type RetryPolicy, withRetries } from './retries.ts'
+import { explain } from './failures.ts'
+import { Patience } from './patience.ts'
+import { parseRetryPolicy, type RetryPolicy, withRetries } from './retries.ts'
+import { watchedStream } from './streams.ts'
 
 export type TransportOptions = {
   /** The server's address; a path of its own is kept. */
   readonly baseUrl: string
   readonly apiKey: string
-  /** For an answer, or the beginning of one that is streamed; each attempt has so long. */
+  /** For an answer, or for the next piece of one that is streamed; each attempt has so long. */
   readonly timeoutMs?: number | undefined
   readonly retries?: Partial<RetryPolicy> | undefined
   /** Instead of the runtime's own, for a proxy or a pool of one's own. */
@@ -44,6 +49,8 @@ export type Call = {
   /** Text of JSON that was made already; instead of `body`. */
   readonly text?: string
   readonly options?: StepOptions | undefined
+  /** An answer, not an obstacle: not asked again because of it. */
+  readonly unretried?: ErrorCode
 }
 
 const TIMEOUT_MS_DEFAULT = 30_000
@@ -63,121 +70,114 @@ export class Transport {
     if (!HEADER_VALUE.test(apiKey))
       throw new UsageError('an API key is needed: `apiKey`, or the variable TALLYSTICK_API_KEY')
     this.#apiKey = apiKey
-    this.#timeoutMs = timeoutMs ?? TIMEOUT_MS_DEFAULT
-    this.#retries = { ...RETRIES_DEFAULT, ...retries }
+    this.#timeoutMs = parseTimeout(timeoutMs ?? TIMEOUT_MS_DEFAULT)
+    this.#retries = parseRetryPolicy(retries)
     this.#fetch = fetch ?? globalThis.fetch.bind(globalThis)
   }
 
   /** The answer of an operation that answers JSON. */
   json<T>(operation: Operation, call: Call = {}): Promise<T> {
-    return this.#call(operation, call, 'application/json', (response, asked) => readJson<T>(response, asked))
+    return this.#call(operation, call, 'application/json', whole(readJson<T>))
   }
 
   /** The answer of an operation that answers text, such as a note. */
   text(operation: Operation, mediaType: string, call: Call = {}): Promise<string> {
-    return this.#call(operation, call, mediaType, (response, asked) => {
+    const read = whole(async (response, asked) => {
       refuseMediaType(response, mediaType, asked)
       return readText(response, asked)
     })
+    return this.#call(operation, call, mediaType, read)
   }
 
-  /** The answer of an operation that answers a stream, from its first byte on: reading it is the caller's, and takes as long as it takes. */
+  /** The answer of an operation that answers a stream, once it begins. Its length is its own; each piece of it is waited for as an answer is. */
   stream(operation: Operation, mediaType: string, call: Call = {}): Promise<ReadableStream<Uint8Array>> {
-    return this.#call(operation, call, mediaType, async (response, asked) => {
+    return this.#call(operation, call, mediaType, async (response, asked, patience) => {
       refuseMediaType(response, mediaType, asked)
-      return response.body ?? new Blob([]).stream()
+      const body = response.body ?? new Blob([]).stream()
+      return watchedStream(body, patience, (error) => explain(error, asked, patience))
     })
   }
 
-  #call<T>(
-    operation: Operation,
-    { params = {}, query = {}, body, text, options = {} }: Call,
-    accept: string,
-    read: (response: Response, asked: Asked) => Promise<T>,
-  ): Promise<T> {
+  /** How a call with these options is retried. */
+  retriesOf({ retriesMax }: CallOptions): RetryPolicy {
+    return parseRetryPolicy({ ...this.#retries, retriesMax: retriesMax ?? this.#retries.retriesMax })
+  }
+
+  async #call<T>(operation: Operation, call: Call, accept: string, read: Read<T>): Promise<T> {
+    const { params = {}, query = {}, options = {}, unretried } = call
     const url = addressOf(this.baseUrl, operation.path, params, query)
-    const isWrite = operation.method !== 'GET'
-    const idempotencyKey =
-      isWrite && operation.idempotent ? (options.idempotencyKey ?? makeIdempotencyKey()) : null
+    const { repeat, method } = operation
+    const idempotencyKey = repeat === 'with-key' ? (options.idempotencyKey ?? makeIdempotencyKey()) : null
+    const asked: Asked = {
+      name: `${method} ${url.origin}${url.pathname}`,
+      idempotencyKey,
+      repeatable: repeat !== 'never',
+    }
+    const request = this.#request(method, call, accept, idempotencyKey)
+    const { signal } = options
+    const timeoutMs = parseTimeout(options.timeoutMs ?? this.#timeoutMs)
+    const isFinal = (error: unknown) => error instanceof ApiError && error.code === unretried
+    const attempt = () => this.#attempt(url, request, { asked, timeoutMs, signal }, read)
+    return withRetries(this.retriesOf(options), signal, attempt, isFinal)
+  }
+
+  #request(method: string, call: Call, accept: string, idempotencyKey: string | null): RequestInit {
+    const { ifVersion, traceparent } = call.options ?? {}
     if (idempotencyKey !== null && !IDEMPOTENCY_KEY.test(idempotencyKey))
       throw new UsageError('an idempotency key has 1 to 255 visible ASCII characters')
-    const asked: Asked = {
-      name: `${operation.method} ${url.origin}${url.pathname}`,
-      idempotencyKey,
-      repeatable: operation.idempotent,
-    }
-    const json = text ?? (body === undefined ? undefined : JSON.stringify(body))
-    const request: RequestInit = {
-      method: operation.method,
+    if (ifVersion !== undefined && !(Number.isSafeInteger(ifVersion) && ifVersion > 0))
+      throw new UsageError('ifVersion is the `version` of a record')
+    if (traceparent !== undefined && !HEADER_VALUE.test(traceparent))
+      throw new UsageError('a traceparent is visible ASCII characters')
+    const json = call.text ?? (call.body === undefined ? undefined : toJson(call.body))
+    return {
+      method,
       headers: {
         authorization: `Bearer ${this.#apiKey}`,
         accept,
         ...(json !== undefined && { 'content-type': 'application/json' }),
         ...(idempotencyKey !== null && { 'idempotency-key': idempotencyKey }),
-        ...(options.ifVersion !== undefined && { 'if-match': `"${options.ifVersion}"` }),
-        ...(options.traceparent !== undefined && { traceparent: options.traceparent }),
+        ...(ifVersion !== undefined && { 'if-match': `"${ifVersion}"` }),
+        ...(traceparent !== undefined && { traceparent }),
       },
       // An API key goes to the server that was named, and to no other.
       redirect: 'manual',
       ...(json !== undefined && { body: json }),
     }
-    const { retriesMax = this.#retries.retriesMax, timeoutMs = this.#timeoutMs, signal } = options
-    return withRetries({ ...this.#retries, retriesMax }, signal, () =>
-      this.#attempt(url, request, { asked, timeoutMs, signal }, read),
-    )
   }
 
   async #attempt<T>(
     url: URL,
     request: RequestInit,
     { asked, timeoutMs, signal }: { asked: Asked; timeoutMs: number; signal: AbortSignal | undefined },
-    read: (response: Response, asked: Asked) => Promise<T>,
+    read: Read<T>,
   ): Promise<T> {
-    signal?.throwIfAborted()
-    const timeout = new AbortController()
-    const timer = setTimeout(() => timeout.abort(), timeoutMs)
-    const either = signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal
+    const patience = new Patience(timeoutMs, signal)
     try {
-      const response = await this.#fetch(url, { ...request, signal: either })
-      if (response.ok) return await read(response, asked)
-      throw await readRefusal(response, asked)
+      const response = await this.#fetch(url, { ...request, signal: patience.signal })
+      if (!response.ok) throw await readRefusal(response, asked)
+      return await read(response, asked, patience)
     } catch (error) {
-      signal?.throwIfAborted()
-      if (error instanceof TallystickError) throw error
-      throw timeout.signal.aborted ? timedOut(asked, timeoutMs) : disconnected(asked, error)
-    } finally {
-      clearTimeout(timer)
+      patience.giveUp()
+      throw explain(error, asked, patience)
     }
   }
 }
 
-function timedOut({ name, repeatable, idempotencyKey }: Asked, timeoutMs: number): TimeoutError {
-  return new TimeoutError(`${name} did not answer within ${timeoutMs} ms`, {
-    retryable: repeatable,
-    idempotencyKey,
-  })
+type Read<T> = (response: Response, asked: Asked, patience: Patience) => Promise<T>
+
+/** Of an answer that is read whole. */
+function whole<T>(read: (response: Response, asked: Asked) => Promise<T>): Read<T> {
+  return async (response, asked, patience) => {
+    const answer = await read(response, asked)
+    patience.end()
+    return answer
+  }
 }
 
-/** Of a connection that never came about, nothing can have been done. */
-const NEVER_CONNECTED = [
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'ConnectionRefused',
-]
-
-function disconnected({ name, repeatable, idempotencyKey }: Asked, error: unknown): ConnectionError {
-  const cause = (error as { cause?: { code?: string; message?: string } }).cause
-  const code = cause?.code ?? (error as { code?: string }).code
-  const never = code !== undefined && NEVER_CONNECTED.includes(code)
-  const reason = code ?? cause?.message ?? (error as Error).message
-  return new ConnectionError(
-    never
-      ? `${name}: no connection (${reason}); is the server running, and the address right?`
-      : `${name}: the connection broke (${reason})`,
-    { retryable: repeatable || never, idempotencyKey: never ? null : idempotencyKey, cause: error },
-  )
+function parseTimeout(timeoutMs: number): number {
+  if (timeoutMs > 0) return timeoutMs
+  throw new UsageError('timeoutMs is a number of milliseconds, more than 0')
 }
 
 /** 128 random bits as hex: needs no secure context, as `crypto.randomUUID` does in browsers. */

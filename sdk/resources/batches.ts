@@ -3,10 +3,16 @@ import { operations } from '../generated/operations.ts'
 import type { Transport, WriteOptions } from '../http/transport.ts'
 import type { PayloadOf, TypeMap, TypeName } from '../typed.ts'
 
-export type BatchItem<Types extends TypeMap, Name extends TypeName<Types> = TypeName<Types>> = Omit<
-  api.PostRecordsBatchBody['records'][number],
-  'type' | 'payload'
-> & { readonly type: Name; readonly payload: PayloadOf<Types, Name> }
+/** Each item's payload is that of its own type. */
+export type BatchItem<
+  Types extends TypeMap,
+  Name extends TypeName<Types> = TypeName<Types>,
+> = Name extends unknown
+  ? Omit<api.PostRecordsBatchBody['records'][number], 'type' | 'payload'> & {
+      readonly type: Name
+      readonly payload: PayloadOf<Types, Name>
+    }
+  : never
 
 export type Batch = api.PostRecordsBatchAnswer
 

@@ -31,7 +31,6 @@ export type CompletionRequest<Evidence extends object> = Omit<
   readonly evidence: Evidence
 }
 
-export type RecordState = api.LedgerRecord['state']
 export type RecordsQuery = Omit<api.GetRecordsQuery, 'cursor'>
 export type RecordEntry = api.GetRecordsByIdEntriesAnswer['data'][number]
 
@@ -140,7 +139,7 @@ export class Records<Types extends TypeMap> {
    */
   async until(
     id: string,
-    states: readonly RecordState[],
+    states: readonly api.RecordState[],
     { timeoutMs = 60_000, ...options }: CallOptions = {},
   ): Promise<api.LedgerRecord> {
     const deadline = Date.now() + timeoutMs
@@ -160,7 +159,12 @@ export class Records<Types extends TypeMap> {
     }
   }
 
-  /** `GET /v1/records`: newest first, unless `order` says otherwise. */
+  /** `GET /v1/records`: newest first, unless `order` says otherwise. Of one type, with its payloads. */
+  list<Name extends TypeName<Types>>(
+    query: RecordsQuery & { readonly type: Name },
+    options?: CallOptions,
+  ): Listing<RecordOf<PayloadOf<Types, Name>>>
+  list(query?: RecordsQuery, options?: CallOptions): Listing<api.LedgerRecord>
   list(query: RecordsQuery = {}, options?: CallOptions): Listing<api.LedgerRecord> {
     return new Listing((cursor) =>
       this.#http.json(operations.getRecords, { query: { ...query, cursor }, options }),

@@ -44,6 +44,21 @@ if then
   assert.equal(faults.length, 7)
 })
 
+test('reads the pages of the SDK and of the examples too, and believes a block that makes the file it runs', (t) => {
+  const root = makeDocs(t, "```sh\ncat > agent.mjs <<'END'\n1\nEND\nnode agent.mjs\n```\n")
+  for (const [folder, page] of [
+    ['sdk', 'README.md'],
+    ['examples/fleet', 'README.md'],
+  ] as const) {
+    mkdirSync(join(root, folder), { recursive: true })
+    writeFileSync(join(root, folder, page), '[gone](gone.md)\n')
+  }
+  assert.deepEqual(checkDocs(root), [
+    'examples/fleet/README.md: the link to gone.md leads nowhere',
+    'sdk/README.md: the link to gone.md leads nowhere',
+  ])
+})
+
 test('wants every variable of the configuration documented', (t) => {
   const root = makeDocs(t, '')
   writeFileSync(join(root, 'docs', 'configuration.md'), '')

@@ -1,0 +1,119 @@
+import { UsageError } from './errors.ts'
+
+/** The server reads no deeper than this (docs/api.md), the body itself included. */
+export const JSON_DEPTH_MAX = 32
+
+/**
+ * JSON.stringify, for what it writes as it was given: where it would write null or `{}` instead of something, leave an element
+ * out or keep half a character, this throws UsageError and names the place. Refused as well is what the server refuses
+ * without saying of which record: U+0000, and more than `depthMax` objects and arrays in each other. As in JSON.stringify,
+ * members that are `undefined` are left out, and `toJSON` has its say: a Date becomes an ISO string. `at`: where the value
+ * stands, as a JSON Pointer, for what is thrown.
+ *
+ * A look at the value, then JSON.stringify: 1.4 times that alone. A replacer function takes 2.2 times, text put together
+ * here 2.4 times.
+ */
+export function toJson(value: unknown, at = '', depthMax = JSON_DEPTH_MAX): string {
+  try {
+    check(value, depthMax)
+    const text = JSON.stringify(value)
+    // An escape of this kind is rare, and the only one that can be of half a pair or of U+0000.
+    if (text.includes('\\u')) checkStrings(value)
+    return text
+  } catch (error) {
+    if (!(error instanceof Lossy)) throw error
+    const path = error.path.map((step) => `/${step.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+    throw new UsageError(`${at + path || 'the value'} ${error.message}`)
+  }
+}
+
+/** What would be lost; its path is put together on the way up. */
+class Lossy extends Error {
+  readonly path: string[] = []
+
+  at(step: string | number): this {
+    this.path.unshift(`${step}`)
+    return this
+  }
+}
+
+/** `depth`: how many more objects and arrays may lie in each other. */
+function check(value: unknown, depth: number): void {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return
+    case 'number':
+      if (!Number.isFinite(value)) throw new Lossy(`is ${value}, which is no JSON number`)
+      return
+    case 'object':
+      if (value === null) return
+      if (depth === 0) throw new Lossy('lies too deep, or within itself')
+      if (typeof (value as { toJSON?: unknown }).toJSON === 'function') check(saidBy(value), depth - 1)
+      else if (Array.isArray(value)) checkArray(value, depth - 1)
+      else checkObject(value, depth - 1)
+      return
+    default:
+      throw new Lossy(
+        `is ${value === undefined ? 'undefined' : `a ${typeof value}`}, which JSON does not have`,
+      )
+  }
+}
+
+function checkArray(array: readonly unknown[], depth: number): void {
+  let i = 0
+  try {
+    for (; i < array.length; i++) check(array[i], depth)
+  } catch (error) {
+    throw error instanceof Lossy ? error.at(i) : error
+  }
+}
+
+function checkObject(object: object, depth: number): void {
+  const names = Object.keys(object)
+  if (names.length === 0 || object instanceof Error) refuseOpaque(object)
+  let name = ''
+  try {
+    for (name of names) {
+      const member = (object as Record<string, unknown>)[name]
+      if (member !== undefined) check(member, depth)
+    }
+  } catch (error) {
+    throw error instanceof Lossy ? error.at(name) : error
+  }
+}
+
+/** What a value says itself that it is in JSON. */
+function saidBy(value: object): unknown {
+  if (value instanceof Date && Number.isNaN(value.getTime())) throw new Lossy('is an invalid Date')
+  return (value as { toJSON(name: string): unknown }).toJSON('')
+}
+
+/** A Map, a Set, a Promise, an Error, an instance with private fields only: JSON.stringify writes `{}`. */
+function refuseOpaque(object: object): void {
+  const prototype = Object.getPrototypeOf(object) as object | null
+  if (prototype === null || Object.getPrototypeOf(prototype) === null) return
+  const kind = (object as { constructor?: { name?: string } }).constructor?.name
+  throw new Lossy(`is ${kind ? `of ${kind}, and` : 'an object that'} shows nothing of itself to JSON`)
+}
+
+/** Halves of surrogate pairs and U+0000, in names and values. */
+function checkStrings(value: unknown): void {
+  if (typeof value === 'string') checkString(value)
+  if (value === null || typeof value !== 'object') return
+  const speaks = typeof (value as { toJSON?: unknown }).toJSON === 'function'
+  if (speaks) checkStrings(saidBy(value))
+  for (const [name, member] of speaks ? [] : Object.entries(value)) {
+    try {
+      checkString(name)
+      checkStrings(member)
+    } catch (error) {
+      throw error instanceof Lossy ? error.at(name) : error
+    }
+  }
+}
+
+function checkString(text: string): void {
+  if (!text.isWellFormed()) throw new Lossy('holds half of a surrogate pair, which is no character')
+  if (text.includes('\0')) throw new Lossy('holds U+0000, which no record can hold')
+}

@@ -1,0 +1,186 @@
+import { closeSync, fdatasync, openSync, unlinkSync, writeSync } from 'node:fs'
+import { open, readFile, rename, unlink } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { SpoolError, TallystickError } from '../errors.ts'
+import type { Item } from '../notarizer/items.ts'
+import type { Segment, SpooledBatch } from '../notarizer/spool.ts'
+import { formatItem, formatKey, formatSegments, parseSegments } from './spool-lines.ts'
+
+const syncData = promisify(fdatasync)
+
+/** What a batch needs of its spool. */
+export type SpoolDirectory = {
+  usedBytes: number
+  /** Throws SpoolError when the spool is another's by now. */
+  requireHeld(): void
+  /** Names in the directory are on the disk. */
+  sync(): Promise<void>
+}
+
+/**
+ * A batch in a file. Records are written when they are taken, into the page cache: that survives the process. Before the first
+ * byte is sent the file and its name are on the disk, so that after a power cut the same request is sent again, or none.
+ */
+export class BatchFile implements SpooledBatch {
+  readonly #path: string
+  readonly #directory: SpoolDirectory
+  /** While records are taken. */
+  #fd: number | null = null
+  #bytes: number
+  #records: number
+  /** Not known to be on the disk as it should be: an error was answered, and a later success says nothing then. */
+  #suspect = false
+  #durable: Promise<void> | null = null
+
+  /** With its first item. Throws SpoolError, and leaves no file. */
+  static begin(directory: SpoolDirectory, path: string, idempotencyKey: string, item: Item): BatchFile {
+    directory.requireHeld()
+    const batch = new BatchFile(directory, path, 0, 0)
+    try {
+      batch.#fd = openSync(path, 'ax', 0o600)
+      batch.#write(formatKey(idempotencyKey) + formatItem(item))
+      return batch
+    } catch (error) {
+      if (batch.#fd !== null) {
+        closeSync(batch.#fd)
+        unlinkSync(path)
+      }
+      throw asSpoolError(error, path)
+    }
+  }
+
+  /** Of an earlier process. */
+  static leftBehind(directory: SpoolDirectory, path: string, bytes: number, records: number): BatchFile {
+    directory.usedBytes += bytes
+    return new BatchFile(directory, path, bytes, records)
+  }
+
+  private constructor(directory: SpoolDirectory, path: string, bytes: number, records: number) {
+    this.#directory = directory
+    this.#path = path
+    this.#bytes = bytes
+    this.#records = records
+  }
+
+  get records(): number {
+    return this.#records
+  }
+
+  append(item: Item): void {
+    this.#directory.requireHeld()
+    try {
+      this.#write(formatItem(item))
+    } catch (error) {
+      this.#suspect = true
+      throw asSpoolError(error, this.#path)
+    }
+  }
+
+  #write(text: string): void {
+    const bytes = Buffer.from(text)
+    const written = writeSync(this.#fd!, bytes)
+    if (written < bytes.length)
+      throw Object.assign(new Error(`${written} of ${bytes.length} bytes were written`), { code: 'ENOSPC' })
+    this.#bytes += bytes.length
+    this.#directory.usedBytes += bytes.length
+    this.#records++
+  }
+
+  seal(): void {
+    this.#durable = this.#makeDurable()
+    // Whoever reads it is told, and tries again.
+    this.#durable.catch(() => {})
+  }
+
+  async #makeDurable(): Promise<void> {
+    const fd = this.#fd
+    this.#fd = null
+    if (fd !== null) {
+      try {
+        await syncData(fd)
+      } catch {
+        this.#suspect = true
+      } finally {
+        closeSync(fd)
+      }
+    } else {
+      const file = await open(this.#path, 'r+')
+      await file.datasync().finally(() => file.close())
+    }
+    if (this.#suspect) await this.#rewrite(await this.#parse())
+    await this.#directory.sync()
+  }
+
+  async read(): Promise<readonly Segment[]> {
+    this.#directory.requireHeld()
+    this.#durable ??= this.#makeDurable()
+    try {
+      await this.#durable
+      return await this.#parse()
+    } catch (error) {
+      this.#durable = null
+      throw asSpoolError(error, this.#path)
+    }
+  }
+
+  /** Without what a failed write may have left at its end. */
+  async #parse(): Promise<Segment[]> {
+    const bytes = await readFile(this.#path)
+    return parseSegments(this.#path, bytes.toString('utf8', 0, this.#bytes), 'is as written')
+  }
+
+  async replace(segments: readonly Segment[]): Promise<void> {
+    this.#directory.requireHeld()
+    try {
+      await this.#rewrite(segments)
+      await this.#directory.sync()
+    } catch (error) {
+      throw asSpoolError(error, this.#path)
+    }
+  }
+
+  async #rewrite(segments: readonly Segment[]): Promise<void> {
+    const bytes = Buffer.from(formatSegments(segments))
+    const path = `${this.#path}.tmp`
+    const file = await open(path, 'w', 0o600)
+    try {
+      await file.writeFile(bytes)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(path, this.#path)
+    this.#suspect = false
+    this.#directory.usedBytes += bytes.length - this.#bytes
+    this.#bytes = bytes.length
+    this.#records = segments.reduce((sum, { items }) => sum + items.length, 0)
+  }
+
+  async remove(): Promise<void> {
+    try {
+      await unlink(this.#path)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw asSpoolError(error, this.#path)
+    }
+    this.#directory.usedBytes -= this.#bytes
+    this.#bytes = 0
+    this.#records = 0
+  }
+}
+
+const ADVICE: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full: make room',
+  EDQUOT: 'the quota of the disk is used up: make room',
+  EROFS: 'the disk is read-only',
+  EACCES: 'its owner must be who runs this process',
+  EIO: 'the disk fails',
+}
+
+export function asSpoolError(cause: unknown, path: string): TallystickError {
+  if (cause instanceof TallystickError) return cause
+  const { code = '', message } = cause as NodeJS.ErrnoException
+  const advice = ADVICE[code]
+  return new SpoolError(`${path}: ${message}${advice ? `. What to do: ${advice}` : ''}`, {
+    cause,
+  })
+}

@@ -1,0 +1,69 @@
+import { readFileSync, readlinkSync } from 'node:fs'
+import { readFile, stat } from 'node:fs/promises'
+import { hostname } from 'node:os'
+
+/** Who has a spool. `place`: where its pid means something. */
+export type Holder = {
+  readonly token: string
+  readonly pid: number
+  readonly place: string
+  /** Tells a process from an earlier one with the same pid. */
+  readonly startedAtMs: number
+}
+
+/** Clocks are set, and a process starts in no time. */
+const SAME_START_MS = 100
+
+export type Lock = { readonly text: string; readonly touchedAtMs: number; readonly holder: Holder | null }
+
+/** null: there is none. */
+export async function readLock(path: string): Promise<Lock | null> {
+  try {
+    const text = await readFile(path, 'utf8')
+    return { text, touchedAtMs: (await stat(path)).mtimeMs, holder: parseHolder(text) }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
+}
+
+export function parseHolder(text: string): Holder | null {
+  try {
+    return JSON.parse(text) as Holder
+  } catch {
+    return null
+  }
+}
+
+/** Whether its process is known not to live any more. */
+export function isGone(holder: Holder | null): boolean {
+  if (holder?.place !== place()) return false
+  if (holder.pid === process.pid) return Math.abs(holder.startedAtMs - startedAtMs()) > SAME_START_MS
+  try {
+    process.kill(holder.pid, 0)
+    return false
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ESRCH'
+  }
+}
+
+export function startedAtMs(): number {
+  return Math.round(Date.now() - process.uptime() * 1000)
+}
+
+/** The machine since it was started, and on Linux the namespace: each container counts its pids from 1. */
+export function place(): string {
+  return [
+    hostname(),
+    tryRead(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()),
+    tryRead(() => readlinkSync('/proc/self/ns/pid')),
+  ].join(' ')
+}
+
+function tryRead(read: () => string): string {
+  try {
+    return read()
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,163 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { rename, unlink, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { SpoolError } from '../errors.ts'
+import { type Holder, isGone, type Lock, parseHolder, place, readLock, startedAtMs } from './lock-holder.ts'
+
+const BEATS_PER_STALE = 5
+const POLLS_PER_STALE = 50
+/** For another process that found the lock stale at the same moment to replace it as well: the last one has it. */
+const SETTLE_MS = 50
+
+/** Directories that this process has, by their locks' tokens. */
+const held = new Map<string, string>()
+
+/**
+ * One process per directory, through `lock` in it. The holder touches the file again and again. A lock is stale when its
+ * process is known to be gone, or nobody has touched it for `staleMs`, by the clock of whoever waits: killed processes leave
+ * theirs, in a container every process has the pid 1, and what is on a shared disk has the time of another machine.
+ */
+export class SpoolLock {
+  readonly #path: string
+  readonly #directory: string
+  readonly #staleMs: number
+  readonly #token = randomUUID()
+  #beat: ReturnType<typeof setInterval> | undefined
+  #seenAtMs = 0
+  #lost = false
+
+  /** `directory`: its real path. Throws SpoolError when another has it. */
+  static async acquire(directory: string, staleMs: number): Promise<SpoolLock> {
+    if (held.has(directory)) throw inUse(directory, 'this process, which has opened it before')
+    const lock = new SpoolLock(directory, staleMs)
+    held.set(directory, lock.#token)
+    try {
+      await lock.#acquire()
+      return lock
+    } catch (error) {
+      held.delete(directory)
+      throw error
+    }
+  }
+
+  private constructor(directory: string, staleMs: number) {
+    this.#directory = directory
+    this.#path = join(directory, 'lock')
+    this.#staleMs = staleMs
+  }
+
+  /**
+   * Throws SpoolError when another process has taken the lock for stale. Looks when that could be: a process that was stopped, or
+   * did not come to touching its lock, must not write into what another one has sent and removed.
+   */
+  requireHeld(): void {
+    if (!this.#lost && Date.now() - this.#seenAtMs <= this.#staleMs / 2) return
+    if (!this.#lost && this.#readTokenSync() === this.#token) {
+      this.#seenAtMs = Date.now()
+      return
+    }
+    this.#lost = true
+    throw new SpoolError(
+      `another process has taken the spool ${this.#directory}, because this one did not move`,
+    )
+  }
+
+  async release(): Promise<void> {
+    clearInterval(this.#beat)
+    held.delete(this.#directory)
+    if (!this.#lost && this.#readTokenSync() === this.#token) await unlink(this.#path)
+    this.#lost = true
+  }
+
+  async #acquire(): Promise<void> {
+    while (!(await this.#create())) {
+      const found = await readLock(this.#path)
+      if (found === null) continue
+      if (!isGone(found.holder)) await this.#waitUntilStale(found)
+      if (await this.#replace(found)) break
+    }
+    this.#seenAtMs = Date.now()
+    this.#beat = setInterval(() => void this.#touch(), this.#staleMs / BEATS_PER_STALE)
+    this.#beat.unref()
+  }
+
+  async #create(): Promise<boolean> {
+    try {
+      await writeFile(this.#path, this.#text(), { flag: 'wx', mode: 0o600 })
+      return true
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+      throw new SpoolError(`the spool ${this.#directory} can't be written: ${(error as Error).message}`, {
+        cause: error,
+      })
+    }
+  }
+
+  /** Returns when nobody has touched it for so long; throws when somebody does. */
+  async #waitUntilStale(found: Lock): Promise<void> {
+    const until = performance.now() + this.#staleMs
+    while (performance.now() < until) {
+      await sleep(this.#staleMs / POLLS_PER_STALE)
+      const now = await readLock(this.#path)
+      if (now === null) return
+      if (now.text !== found.text || now.touchedAtMs !== found.touchedAtMs) {
+        const { pid, place } = now.holder ?? {}
+        throw inUse(this.#directory, `process ${pid} of ${place?.split(' ')[0]}`)
+      }
+    }
+  }
+
+  /** Whether the lock is ours, and not the other's who wanted to replace it too. */
+  async #replace(found: Lock): Promise<boolean> {
+    const own = `${this.#path}.${this.#token}`
+    await writeFile(own, this.#text(), { mode: 0o600 })
+    const now = await readLock(this.#path)
+    if (now !== null && now.text !== found.text) {
+      await unlink(own)
+      return false
+    }
+    await rename(own, this.#path)
+    await sleep(SETTLE_MS)
+    return this.#readTokenSync() === this.#token
+  }
+
+  async #touch(): Promise<void> {
+    try {
+      const lock = await readLock(this.#path)
+      if (lock?.holder?.token === this.#token) {
+        await utimes(this.#path, new Date(), new Date())
+        this.#seenAtMs = Date.now()
+      } else {
+        this.#lost = true
+      }
+    } catch {
+      // requireHeld looks itself when it has not been seen for too long.
+    }
+  }
+
+  #text(): string {
+    const holder: Holder = {
+      token: this.#token,
+      pid: process.pid,
+      place: place(),
+      startedAtMs: startedAtMs(),
+    }
+    return JSON.stringify(holder)
+  }
+
+  #readTokenSync(): string | null {
+    try {
+      return parseHolder(readFileSync(this.#path, 'utf8'))?.token ?? null
+    } catch {
+      return null
+    }
+  }
+}
+
+function inUse(directory: string, who: string): SpoolError {
+  return new SpoolError(
+    `the spool ${directory} is in use by ${who}. What to do: give each process a directory of its own, or end that one`,
+  )
+}

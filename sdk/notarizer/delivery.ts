@@ -1,0 +1,148 @@
+import { ApiError, TallystickError, UnexpectedAnswerError } from '../errors.ts'
+import { operations } from '../generated/operations.ts'
+import { retryDelayMs, sleep } from '../http/retries.ts'
+import type { Transport } from '../http/transport.ts'
+import type { Batch } from '../resources/batches.ts'
+import type { Limits } from './options.ts'
+import { isRefusal, splitRefused } from './refusals.ts'
+import type { Refused, Segment, Spool, SpooledBatch } from './spool.ts'
+
+/** What happens on the way; none of these throws. */
+export type DeliveryEvents = {
+  recorded(segment: Segment, batch: Batch): void
+  refused(refused: readonly Refused[], error: ApiError): void
+  failed(error: TallystickError): void
+  /** What had failed has not, this time. */
+  recovered(): void
+}
+
+/** A Retry-After is honoured up to this: the server may be well before. */
+const RETRY_AFTER_MS_MAX = 60_000
+
+/**
+ * Sends a batch until all of it is recorded or refused, however long that takes: the same bytes with the same key, so that nothing
+ * is there twice. What concerns the batch on a disk is persisted before it is acted upon. Ends otherwise only by the signal.
+ */
+export class Delivery {
+  readonly #http: Transport
+  readonly #spool: Spool
+  readonly #limits: Limits
+  readonly #timeoutMs: number | undefined
+  readonly #events: DeliveryEvents
+  /** Waits that nobody but people can end. */
+  readonly #blocked = new Set<AbortController>()
+
+  constructor(
+    http: Transport,
+    spool: Spool,
+    limits: Limits,
+    timeoutMs: number | undefined,
+    events: DeliveryEvents,
+  ) {
+    this.#http = http
+    this.#spool = spool
+    this.#limits = limits
+    this.#timeoutMs = timeoutMs
+    this.#events = events
+  }
+
+  async deliver(batch: SpooledBatch, signal: AbortSignal): Promise<void> {
+    let segments = await this.#persistently(signal, () => batch.read())
+    let refusals = 0
+    for (let segment = segments[0]; segment !== undefined; segment = segments[0]) {
+      const answer = await this.#send(segment, signal)
+      const others = segments.slice(1)
+      if (answer instanceof ApiError) {
+        segments = await this.#refuse(batch, { segment, others, again: refusals++ > 0 }, answer, signal)
+      } else {
+        this.#events.recorded(segment, answer)
+        segments = others
+      }
+    }
+    await this.#persistently(signal, () => batch.remove())
+  }
+
+  /** The answer, or why the server will never take it. */
+  async #send(segment: Segment, signal: AbortSignal): Promise<Batch | ApiError> {
+    const text = `{"records":[${segment.items.map((item) => item.text).join(',')}]}`
+    const { idempotencyKey } = segment
+    const { traceparent } = segment.items[0]!
+    const options = { idempotencyKey, traceparent, signal, timeoutMs: this.#timeoutMs, retriesMax: 0 }
+    return this.#persistently(signal, async () => {
+      try {
+        const batch = await this.#http.json<Batch>(operations.postRecordsBatch, { text, options })
+        return verifyBatch(batch, segment)
+      } catch (error) {
+        if (isRefusal(error)) return error
+        throw error
+      }
+    })
+  }
+
+  /** The segments that are left to be sent. */
+  async #refuse(
+    batch: SpooledBatch,
+    { segment, others, again }: { segment: Segment; others: readonly Segment[]; again: boolean },
+    error: ApiError,
+    signal: AbortSignal,
+  ): Promise<readonly Segment[]> {
+    const { refused, rest } = splitRefused(segment, error, again)
+    const { problem } = error
+    const { idempotencyKey } = segment
+    const dead = refused.map((item) => ({ item, problem, idempotencyKey }))
+    if (dead.length > 0) await this.#persistently(signal, () => this.#spool.refuse(dead))
+    const left = [...rest, ...others]
+    await this.#persistently(signal, () => batch.replace(left))
+    if (dead.length > 0) this.#events.refused(dead, error)
+    return left
+  }
+
+  async #persistently<T>(signal: AbortSignal, action: () => Promise<T>): Promise<T> {
+    for (let retries = 0; ; retries++) {
+      signal.throwIfAborted()
+      try {
+        const result = await action()
+        if (retries > 0) this.#events.recovered()
+        return result
+      } catch (cause) {
+        signal.throwIfAborted()
+        const error = cause instanceof TallystickError ? cause : new TallystickError(`${cause}`, { cause })
+        this.#events.failed(error)
+        if (error.retryable) await sleep(this.#delayMs(error, retries), signal)
+        else await this.#waitForPeople(signal)
+      }
+    }
+  }
+
+  #delayMs(error: TallystickError, retries: number): number {
+    const { delayMsMin, delayMsMax } = this.#limits
+    return retryDelayMs({ delayMsMin, delayMsMax }, retries, error) ?? RETRY_AFTER_MS_MAX
+  }
+
+  async #waitForPeople(signal: AbortSignal): Promise<void> {
+    const mended = new AbortController()
+    this.#blocked.add(mended)
+    try {
+      await sleep(this.#limits.blockedDelayMs, AbortSignal.any([signal, mended.signal]))
+    } catch {
+      signal.throwIfAborted()
+    } finally {
+      this.#blocked.delete(mended)
+    }
+  }
+
+  /** Tries again now what waits for people: somebody asks, so it may be mended. */
+  retryBlocked(): void {
+    for (const mended of this.#blocked) mended.abort()
+  }
+}
+
+/** Throws unless the answer is about these records: anything that answers 201 could say that they are recorded. */
+function verifyBatch(batch: Batch, { items, idempotencyKey }: Segment): Batch {
+  const isBatch = typeof batch?.batch === 'string' && typeof batch.entry?.seq === 'number'
+  if (isBatch && Array.isArray(batch.records) && batch.records.length === items.length) return batch
+  throw new UnexpectedAnswerError(
+    `what was answered does not speak of the ${items.length} records that were sent: check that the address is a Tallystick server's`,
+    { retryable: false, idempotencyKey },
+  )
+}

@@ -1,0 +1,93 @@
+import { UsageError } from '../errors.ts'
+import { JSON_DEPTH_MAX, toJson } from '../json.ts'
+
+/** What may be said of a record besides its payload. */
+export type RecordOptions<Name extends string = string> = {
+  /** Absent: `generic/1`, which takes any object. */
+  readonly type?: Name | undefined
+  /** Absent: now. The ledger has its own time of a record, which is later by as long as the record waited here. */
+  readonly occurredAt?: Date | string | undefined
+  readonly onBehalfOf?: string | undefined
+  /** Free, at most 4 KiB, not signed. */
+  readonly metadata?: object | undefined
+  /** W3C Trace Context: signed with the record, which is found by its trace id. Each batch has one: another one begins the next batch. */
+  readonly traceparent?: string | undefined
+  /** One's own name for the record: comes back with its id, and is sent nowhere. */
+  readonly tag?: string | undefined
+}
+
+/** A record as it waits: the text that is sent, made when it was taken. */
+export type Item = {
+  readonly text: string
+  /** Of the request that it is sent in. */
+  readonly traceparent: string | undefined
+  readonly tag: string | undefined
+}
+
+export type MeasuredItem = Item & {
+  readonly type: string
+  /** Of the text in UTF-8. */
+  readonly bytes: number
+}
+
+// As the server has them (docs/api.md).
+const DOCUMENT_BYTES_MAX = 64 * 1024
+const METADATA_BYTES_MAX = 4 * 1024
+const TAG_CHARS_MAX = 255
+const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
+/** Type, time and agent, with room. */
+const FRAME_BYTES_MAX = 2 * 1024
+export const ITEM_BYTES_MAX = DOCUMENT_BYTES_MAX + METADATA_BYTES_MAX + FRAME_BYTES_MAX
+
+/** A record's payload lies in the record, in the list of records, in the body. */
+const DOCUMENT_DEPTH_MAX = JSON_DEPTH_MAX - 3
+
+/** Throws UsageError for what would not be recorded as it was given. */
+export function makeItem(payload: object, options: RecordOptions, nowMs: number): MeasuredItem {
+  const { type = 'generic/1', occurredAt, onBehalfOf, metadata, traceparent, tag } = options
+  if (tag !== undefined && tag.length > TAG_CHARS_MAX)
+    throw new UsageError(`a tag has at most ${TAG_CHARS_MAX} characters`)
+  // The server passes over one that is none, as W3C Trace Context demands of it.
+  if (traceparent !== undefined && !TRACEPARENT.test(traceparent))
+    throw new UsageError('a traceparent is 00-<32 hex digits>-<16 hex digits>-<2 hex digits>')
+  const text = `{"type":${toJson(type, '/type')},"payload":${documentText(payload, '/payload', DOCUMENT_BYTES_MAX)}${
+    metadata === undefined ? '' : `,"metadata":${documentText(metadata, '/metadata', METADATA_BYTES_MAX)}`
+  },"occurredAt":${occurredAt === undefined ? instant(nowMs) : toJson(occurredAt, '/occurredAt')}${
+    onBehalfOf === undefined ? '' : `,"onBehalfOf":${toJson(onBehalfOf, '/onBehalfOf')}`
+  }}`
+  const bytes = utf8Bytes(text)
+  if (bytes > ITEM_BYTES_MAX) throw new UsageError('a type, an agent or a time is no longer than some words')
+  return { text, traceparent, tag, type, bytes }
+}
+
+function documentText(document: object, at: string, bytesMax: number): string {
+  const text = toJson(document, at, DOCUMENT_DEPTH_MAX)
+  if (!text.startsWith('{')) throw new UsageError(`${at} is no JSON object`)
+  // The server counts the canonical form, which is as long: members in another order.
+  if (text.length * 3 > bytesMax && utf8Bytes(text) > bytesMax)
+    throw new UsageError(
+      `${at} has more than the ${bytesMax} bytes that are taken: keep the large part elsewhere, and its digest here`,
+    )
+  return text
+}
+
+/** As JSON; made once in a millisecond, because a hot loop records hundreds in each. */
+let instantMs = Number.NaN
+let instantText = ''
+function instant(nowMs: number): string {
+  if (nowMs !== instantMs) {
+    instantMs = nowMs
+    instantText = `"${new Date(nowMs).toISOString()}"`
+  }
+  return instantText
+}
+
+const encoder = new TextEncoder()
+/** Encoding into it is 10 times as fast as into new bytes, and twice as fast as counting: 0.05 µs for 400 characters. */
+const scratch = new Uint8Array(ITEM_BYTES_MAX + 4)
+
+/** Infinity for more than any item may have. */
+function utf8Bytes(text: string): number {
+  const { read, written } = encoder.encodeInto(text, scratch)
+  return read === text.length ? written : Number.POSITIVE_INFINITY
+}

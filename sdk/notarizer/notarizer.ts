@@ -1,0 +1,199 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+import { BufferFullError, UsageError } from '../errors.ts'
+import { makeIdempotencyKey, type Transport } from '../http/transport.ts'
+import type { AnyTypes, PayloadOf, TypeMap, TypeName } from '../typed.ts'
+import { Delivery } from './delivery.ts'
+import { type MeasuredItem, makeItem, type RecordOptions } from './items.ts'
+import { Memory } from './memory.ts'
+import { type Limits, type NotarizerOptions, type NotarizerStats, parseLimits } from './options.ts'
+import { fits, makeDeferred, makePending, type Open, type Pending } from './pending.ts'
+import { Reports } from './reports.ts'
+import type { Spool } from './spool.ts'
+import { type WaitOptions, waitFor } from './wait.ts'
+
+/**
+ * Records what a hot loop does, in batches: `record` returns at once, and what it took is sent until the server has it, exactly
+ * once, in the order of `record`. Made by `tallystick.notarizer()`.
+ *
+ * A batch is sent when it is full or `lingerMs` old, and while one is under way the next one fills: so batches are as large as the
+ * server is slow.
+ */
+export class Notarizer<Types extends TypeMap = AnyTypes> {
+  readonly #limits: Limits
+  readonly #spool: Spool
+  readonly #delivery: Delivery
+  readonly #reports: Reports
+  readonly #stop = new AbortController()
+  #open: Open | null = null
+  /** Sealed, oldest first. */
+  readonly #sealed: Pending[] = []
+  readonly #underWay = new Map<Pending, Promise<void>>()
+  #closing = false
+  /** The producer of a hot loop has not let anything else happen since a batch was sealed. */
+  #mustYield = false
+  #room: { readonly promise: Promise<void>; readonly resolve: () => void } | null = null
+
+  constructor(http: Transport, options: NotarizerOptions = {}) {
+    const limits = parseLimits(options)
+    this.#limits = limits
+    this.#spool = options.spool ?? new Memory(limits.bufferedRecordsMax, limits.bufferedBytesMax)
+    this.#reports = new Reports(options)
+    this.#delivery = new Delivery(http, this.#spool, limits, options.timeoutMs, this.#reports)
+    const { batches, errors } = this.#spool.recover()
+    for (const error of errors) this.#reports.failed(error)
+    for (const spooled of batches) {
+      this.#reports.buffered += spooled.records
+      this.#sealed.push(makePending(spooled))
+    }
+    this.#pump()
+  }
+
+  /**
+   * Takes a record; of a spool: it survives the process from here on. What becomes of the object afterwards does not matter.
+   * Throws BufferFullError when there is no room, SpoolError when the spool can't keep it, UsageError for what can't be recorded as it
+   * was given; then nothing was taken.
+   */
+  record<Name extends TypeName<Types> = 'generic/1'>(
+    payload: PayloadOf<Types, Name>,
+    options: RecordOptions<Name> = {},
+  ): void {
+    if (this.#closing) throw new UsageError('the notarizer is closed')
+    const item = makeItem(payload, options, Date.now())
+    if (!this.#spool.hasRoom) throw new BufferFullError(describeFull(this.stats, this.#spool))
+    if (this.#open !== null && !fits(this.#open, item, this.#limits)) this.#seal()
+    if (this.#open === null) this.#begin(item)
+    else this.#append(this.#open, item)
+    this.#reports.buffered++
+    if (this.#open!.records >= this.#limits.recordsPerBatchMax) this.#seal()
+  }
+
+  /**
+   * Resolves when the next record is sure to find room: await it before each record of a hot loop. Without it such a loop ends in
+   * BufferFullError, and keeps its process from sending.
+   */
+  get ready(): Promise<void> {
+    if (!this.#spool.hasRoom && !this.#stop.signal.aborted) {
+      this.#room ??= makeDeferred()
+      return this.#room.promise
+    }
+    if (!this.#mustYield) return Promise.resolve()
+    this.#mustYield = false
+    return new Promise((resolve) => setTimeout(resolve, 0))
+  }
+
+  /**
+   * Resolves when everything taken so far is recorded, or was refused and reported. Rejects with an error that only people can mend,
+   * as soon as one occurs, or with NotRecordedError when the time is up; what was taken is kept, and tried further.
+   */
+  async flush(options: WaitOptions = {}): Promise<void> {
+    if (this.#open !== null) this.#open.due = true
+    this.#pump()
+    const pending = [...this.#underWay.keys(), ...this.#sealed, ...(this.#open ? [this.#open] : [])]
+    if (pending.length === 0) return
+    if (this.#stop.signal.aborted) throw this.#reports.notRecorded('the notarizer was closed')
+    this.#delivery.retryBlocked()
+    await waitFor(Promise.all(pending.map(({ settled }) => settled)), this.#reports, options)
+  }
+
+  /**
+   * Takes no more, and flushes. Where that fails, what a spool holds stays there for the next process; what is in memory is tried
+   * further as long as the process lives. Can be called again.
+   */
+  async close(options: WaitOptions = {}): Promise<void> {
+    this.#closing = true
+    try {
+      await this.flush(options)
+    } finally {
+      if (!(this.#spool instanceof Memory)) await this.#release()
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  get stats(): NotarizerStats {
+    return {
+      ...this.#reports.counts,
+      bufferedBytes: this.#spool.usedBytes,
+      inFlight: this.#underWay.size,
+    }
+  }
+
+  async #release(): Promise<void> {
+    this.#stop.abort()
+    if (this.#open !== null) this.#sealOpen()
+    await Promise.all(this.#underWay.values())
+    this.#room?.resolve()
+    await this.#spool.close()
+  }
+
+  #begin(item: MeasuredItem): void {
+    const spooled = this.#spool.begin(makeIdempotencyKey(), item, item.bytes)
+    const timer = setTimeout(() => {
+      open.due = true
+      this.#pump()
+    }, this.#limits.lingerMs)
+    const { bytes, type, traceparent } = item
+    const types = new Set([type])
+    const open = { ...makePending(spooled), traceparent, types, records: 1, bytes, due: false, timer }
+    this.#open = open
+  }
+
+  #append(open: Open, item: MeasuredItem): void {
+    try {
+      open.spooled.append(item, item.bytes)
+    } catch (error) {
+      // What a failed write has left in the file ends there: nothing may come after it.
+      this.#seal()
+      throw error
+    }
+    open.types.add(item.type)
+    open.records++
+    open.bytes += item.bytes
+  }
+
+  #seal(): void {
+    this.#sealOpen()
+    this.#pump()
+  }
+
+  #sealOpen(): void {
+    const open = this.#open!
+    clearTimeout(open.timer)
+    open.spooled.seal()
+    this.#open = null
+    this.#sealed.push(open)
+    this.#mustYield = true
+  }
+
+  /** Sends what is to be sent now, as far as so many batches may be under way. */
+  #pump(): void {
+    while (this.#underWay.size < this.#limits.inFlightMax && !this.#stop.signal.aborted) {
+      if (this.#sealed.length === 0 && this.#open?.due) this.#sealOpen()
+      const next = this.#sealed.shift()
+      if (next === undefined) return
+      this.#underWay.set(next, this.#deliver(next))
+    }
+  }
+
+  async #deliver(pending: Pending): Promise<void> {
+    try {
+      await this.#delivery.deliver(pending.spooled, this.#stop.signal)
+    } catch (error) {
+      if (this.#stop.signal.aborted) return // it stays where it is
+      throw error
+    }
+    this.#underWay.delete(pending)
+    pending.settle()
+    if (this.#spool.hasRoom) {
+      this.#room?.resolve()
+      this.#room = null
+    }
+    this.#pump()
+  }
+}
+
+function describeFull(stats: NotarizerStats, { usedBytes, bytesMax }: Spool): string {
+  return `${stats.buffered} records in ${usedBytes} of ${bytesMax} bytes wait to be sent, and there is no room for more`
+}

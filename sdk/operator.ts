@@ -1,0 +1,30 @@
+import { BASE_URL_DEFAULT, environment } from './environment.ts'
+import { Transport, type TransportOptions } from './http/transport.ts'
+import { Health } from './resources/health.ts'
+import { Ledgers } from './resources/ledgers.ts'
+
+export type TallystickOperatorOptions = Partial<Omit<TransportOptions, 'apiKey'>> & {
+  /** `tlo_…`: the server's, of which there is one. Not read from the environment, where agents find theirs. */
+  readonly operatorKey: string
+}
+
+/**
+ * A server, through its operator's key: makes ledgers, freezes them, and gives out their first keys.
+ *
+ *     const operator = new TallystickOperator({ baseUrl: 'http://localhost:3000', operatorKey: 'tlo_…' })
+ *     const { key } = await operator.ledgers.create({ name: 'purchasing' })
+ */
+export class TallystickOperator {
+  readonly ledgers: Ledgers
+  readonly health: Health
+
+  constructor({ operatorKey, ...options }: TallystickOperatorOptions) {
+    const http = new Transport({
+      ...options,
+      baseUrl: options.baseUrl ?? environment.baseUrl() ?? BASE_URL_DEFAULT,
+      apiKey: operatorKey,
+    })
+    this.ledgers = new Ledgers(http)
+    this.health = new Health(http)
+  }
+}

@@ -1,0 +1,53 @@
+import type * as api from '../generated/api.ts'
+import { operations } from '../generated/operations.ts'
+import { Listing } from '../http/listing.ts'
+import { sleep } from '../http/retries.ts'
+import type { CallOptions, Transport } from '../http/transport.ts'
+
+export type AuditsQuery = Omit<api.GetAuditsQuery, 'cursor'>
+
+const POLL_MS_MIN = 100
+const POLL_MS_MAX = 2_000
+
+/** Verifications of the whole ledger by the server's worker. What it says of itself: `verify` says it without the server. */
+export class Audits {
+  readonly #http: Transport
+
+  constructor(http: Transport) {
+    this.#http = http
+  }
+
+  /** `POST /v1/audits`: in the background; while one audit is open, that one is answered. */
+  start(options?: CallOptions): Promise<api.Audit> {
+    return this.#http.json(operations.postAudits, { body: {}, options })
+  }
+
+  /** `GET /v1/audits`: newest first. */
+  list(query: AuditsQuery = {}, options?: CallOptions): Listing<api.Audit> {
+    return new Listing((cursor) =>
+      this.#http.json(operations.getAudits, { query: { ...query, cursor }, options }),
+    )
+  }
+
+  /** `GET /v1/audits/{id}`. */
+  get(id: string, options?: CallOptions): Promise<api.Audit> {
+    return this.#http.json(operations.getAuditsById, { params: { id }, options })
+  }
+
+  /**
+   * Starts an audit and waits until it has ended, however long that takes: `signal` stops the waiting. `ok` of the answer says whether
+   * the ledger verifies; it is null where `state` is `failed`, because the ledger could not be read.
+   */
+  async run(options: CallOptions = {}): Promise<api.Audit> {
+    let audit = await this.start(options)
+    for (let pollMs = POLL_MS_MIN; isOpen(audit); pollMs = Math.min(POLL_MS_MAX, pollMs * 1.5)) {
+      await sleep(pollMs, options.signal)
+      audit = await this.get(audit.id, options)
+    }
+    return audit
+  }
+}
+
+function isOpen({ state }: api.Audit): boolean {
+  return state === 'queued' || state === 'running'
+}

@@ -1,0 +1,115 @@
+import { UsageError } from '../errors.ts'
+import type * as api from '../generated/api.ts'
+import { operations } from '../generated/operations.ts'
+import { type Asked, wrongServer } from '../http/answers.ts'
+import { Retries, sleep } from '../http/retries.ts'
+import { linesOf, wholeExport } from '../http/streams.ts'
+import type { CallOptions, Transport } from '../http/transport.ts'
+
+export type EntryProof = api.GetEntriesBySeqProofAnswer
+
+export type EntryStreamOptions = CallOptions & {
+  /** Begin behind the entry of this seq; absent: with the first one. */
+  readonly after?: number | undefined
+  /** End after so many. */
+  readonly limit?: number | undefined
+  /** At the head, wait for what comes next, until `signal` stops it; otherwise it ends there. */
+  readonly follow?: boolean | undefined
+}
+
+const POLL_MS_MIN = 250
+const POLL_MS_MAX = 2_000
+const NDJSON = 'application/x-ndjson'
+
+/** The ledger's chain. */
+export class Entries {
+  readonly #http: Transport
+
+  constructor(http: Transport) {
+    this.#http = http
+  }
+
+  /**
+   * `GET /v1/entries`: one after another, each once, from the answer as it comes. A connection that breaks is resumed behind the last
+   * entry; `retriesMax` counts how often that fails in a row. What each entry claims is for `verify` to check.
+   */
+  async *stream({
+    after = -1,
+    limit = Number.POSITIVE_INFINITY,
+    follow = false,
+    ...options
+  }: EntryStreamOptions = {}): AsyncGenerator<api.EntryLine, void, undefined> {
+    if (!(Number.isSafeInteger(after) && after >= -1 && limit >= 0))
+      throw new UsageError('after is a seq, and limit a number of entries')
+    const retries = new Retries(this.#http.retriesOf(options), options.signal)
+    const end = after + 1 + limit
+    let seq = after + 1
+    for (let pollMs = POLL_MS_MIN; seq < end; ) {
+      const from = seq
+      try {
+        for await (const entry of this.#read(seq, end, options)) {
+          seq++
+          retries.reset()
+          yield entry
+        }
+      } catch (error) {
+        await retries.before(error)
+        continue
+      }
+      if (!follow || seq >= end) return
+      pollMs = seq > from ? POLL_MS_MIN : Math.min(POLL_MS_MAX, pollMs * 1.5)
+      await sleep(pollMs, options.signal)
+    }
+  }
+
+  /** One answer. */
+  async *#read(from: number, end: number, options: CallOptions): AsyncGenerator<api.EntryLine> {
+    const query = {
+      after: from === 0 ? undefined : from - 1,
+      limit: Number.isFinite(end) ? end - from : undefined,
+    }
+    // Retried by who resumes it.
+    const once = { ...options, retriesMax: 0 }
+    const lines = await this.#http.stream(operations.getEntries, NDJSON, { query, options: once })
+    let seq = from
+    for await (const line of linesOf(lines, ASKED)) {
+      const entry = parseEntry(line)
+      if (entry?.seq !== seq) throw wrongServer(`${ASKED.name} answered something else than entry ${seq}`)
+      yield entry
+      seq++
+      if (seq >= end) return
+    }
+  }
+
+  /** `GET /v1/entries/{seq}/proof`. Waits some seconds for a checkpoint that covers it. */
+  proof(seq: number, query: api.GetEntriesBySeqProofQuery = {}, options?: CallOptions): Promise<EntryProof> {
+    return this.#http.json(operations.getEntriesBySeqProof, { params: { seq }, query, options })
+  }
+}
+
+const ASKED: Asked = { name: 'GET /v1/entries', idempotencyKey: null, repeatable: true }
+
+function parseEntry(line: string): api.EntryLine | null {
+  try {
+    return JSON.parse(line) as api.EntryLine | null
+  } catch {
+    return null
+  }
+}
+
+/** The whole ledger, for `verify` and for an archive. */
+export class Exports {
+  readonly #http: Transport
+
+  constructor(http: Transport) {
+    this.#http = http
+  }
+
+  /**
+   * `GET /v1/export`: NDJSON (docs/formats/export.md). An export that is broken off ends with an error, and has to be begun anew.
+   */
+  async stream(options?: CallOptions): Promise<ReadableStream<Uint8Array>> {
+    const stream = await this.#http.stream(operations.getExport, NDJSON, { options })
+    return stream.pipeThrough(wholeExport({ ...ASKED, name: 'GET /v1/export' }))
+  }
+}

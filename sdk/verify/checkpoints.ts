@@ -1,0 +1,69 @@
+import { equalBytes, toHex } from '../../src/proof/bytes.ts'
+import { type Checkpoint, parseVerifierKey, verifyCheckpoint } from '../../src/proof/checkpoint.ts'
+import type { ProofProviders } from '../../src/proof/crypto.ts'
+import { parseConsistencyProof } from '../../src/proof/entry-proof.ts'
+import { ProofError } from '../../src/proof/error.ts'
+import { verifyConsistency } from '../../src/proof/merkle.ts'
+import { refusing } from './errors.ts'
+import { type Answer, textOf } from './json-text.ts'
+import { chooseEngine } from './providers.ts'
+
+export type CheckpointFindings = {
+  /** `<host>/<led_…>`. */
+  readonly origin: string
+  readonly size: number
+  /** Hex, as `chain`. */
+  readonly root: string
+  readonly chain: string
+}
+
+/** That the ledger's note key signed a checkpoint. `verifierKey`: `noteVerifierKey` of `GET /v1/ledger`, kept from before. */
+export async function checkpoint(
+  note: string,
+  { verifierKey }: { readonly verifierKey: string },
+): Promise<CheckpointFindings> {
+  return refusing(() =>
+    chooseEngine().run((providers) => {
+      const { origin, size, root, chain } = verifyNote(note, verifierKey, providers)
+      return { origin, size, root: toHex(root), chain: toHex(chain) }
+    }),
+  )
+}
+
+function verifyNote(note: string, verifierKey: string, providers: ProofProviders): Checkpoint {
+  const { sha256, verifySignature } = providers
+  return verifyCheckpoint(note, parseVerifierKey(verifierKey, sha256), sha256, verifySignature)
+}
+
+export type ConsistencyFindings = { readonly origin: string; readonly from: number; readonly to: number }
+
+/**
+ * That the ledger of one checkpoint begins with that of an earlier one: nothing that was in it has changed. `consistency`: an answer
+ * of `GET /v1/checkpoints/consistency`.
+ */
+export async function consistency(
+  consistency: Answer,
+  { from, to, verifierKey }: { readonly from: string; readonly to: string; readonly verifierKey: string },
+): Promise<ConsistencyFindings> {
+  const text = textOf(consistency, 'a consistency proof')
+  return refusing(async () => {
+    const proof = parseConsistencyProof(text)
+    return chooseEngine().run((providers) => {
+      const [earlier, later] = [from, to].map((note) => verifyNote(note, verifierKey, providers)) as [
+        Checkpoint,
+        Checkpoint,
+      ]
+      if (proof.from !== earlier.size || proof.to !== later.size) {
+        throw new ProofError(
+          'consistency_missing',
+          `the proof is from ${proof.from} to ${proof.to} entries, the checkpoints are of ${earlier.size} and ${later.size}`,
+        )
+      }
+      verifyConsistency(providers.sha256, proof.from, proof.to, proof.path, earlier.root, later.root)
+      // The tree doesn't hold the chain hash, so of equal trees it is compared.
+      if (earlier.size === later.size && !equalBytes(earlier.chain, later.chain))
+        throw new ProofError('checkpoint_mismatch', `two chain hashes of ${later.size} entries were signed`)
+      return { origin: later.origin, from: earlier.size, to: later.size }
+    })
+  })
+}

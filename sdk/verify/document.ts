@@ -1,0 +1,21 @@
+import { parseJsonText } from '../../src/proof/json-text.ts'
+import { parseShownSalt, verifyShownDigest } from '../../src/proof/shown-document.ts'
+import { toJson } from '../json.ts'
+import { refusing } from './errors.ts'
+import { chooseEngine } from './providers.ts'
+
+/**
+ * That a document (a payload, evidence, compared values, a reason) is the one that was signed. `digest`: from a verified envelope's
+ * `subjects`, hex; `salt`: as a record shows it. Both of an answer alone prove nothing: whoever answers makes them fit.
+ */
+export async function document(
+  document: unknown,
+  { salt, digest }: { readonly salt: string; readonly digest: string },
+): Promise<void> {
+  const text = toJson(document)
+  return refusing(() => {
+    const value = parseJsonText(text)
+    const { sha256 } = chooseEngine().providers
+    verifyShownDigest(sha256, parseShownSalt({ document: value, salt }, 'document'), 'it', value, digest)
+  })
+}

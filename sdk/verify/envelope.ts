@@ -1,0 +1,93 @@
+import { fromBase64, toHex } from '../../src/proof/bytes.ts'
+import type { ParsedEnvelope } from '../../src/proof/cose.ts'
+import { ProofError } from '../../src/proof/error.ts'
+import { findNamedKey } from '../../src/proof/key-hints.ts'
+import type { PublicKey } from '../../src/proof/keys.ts'
+import type { EntryKind } from '../../src/proof/kinds.ts'
+import { leafHash } from '../../src/proof/merkle.ts'
+import { gatedVersion, type Signal, signalOf } from '../../src/proof/proof-findings.ts'
+import type { ParsedStatement, Subject } from '../../src/proof/statement.ts'
+import { verifySignedStatement } from '../../src/proof/verify-entry.ts'
+import { UsageError } from '../errors.ts'
+import type { PublishedKey } from '../generated/api.ts'
+import { refusing } from './errors.ts'
+import { chooseEngine } from './providers.ts'
+
+/** What an entry says, and who signed it. */
+export type VerifiedEnvelope = {
+  readonly kid: string
+  readonly issuer: string
+  readonly ledger: string
+  readonly kind: EntryKind
+  /** An agent, or `system`. */
+  readonly actor: string
+  readonly key: string | null
+  readonly onBehalfOf: string | null
+  readonly recordedAt: string
+  /** What it is about, and the digests of its documents. */
+  readonly subjects: readonly Subject[]
+  /** All that it says. */
+  readonly predicate: Readonly<Record<string, unknown>>
+  /** Of a step of a gated record: the record's version after it. Otherwise null. */
+  readonly version: number | null
+  /** Of a verdict and its overturning. Otherwise null. */
+  readonly signal: Signal | null
+  /** Hash of the envelope: what the entry is called in the chain. Hex. */
+  readonly leaf: string
+}
+
+/**
+ * One envelope, as a webhook brings it: that one of `keys` signed it, and what it says. `keys`: those of
+ * `/.well-known/tallystick-keys.json`, which must have come from elsewhere than the envelope. A server's key signs for all of its
+ * ledgers: say which `ledger` it must be, or look at it.
+ *
+ * It does not show that the entry is in the ledger: that takes a proof.
+ */
+export async function envelope(
+  envelope: Uint8Array | string,
+  { keys, ledger }: { readonly keys: readonly PublishedKey[]; readonly ledger?: string | undefined },
+): Promise<VerifiedEnvelope> {
+  if (!Array.isArray(keys)) throw new UsageError('keys is the list of /.well-known/tallystick-keys.json')
+  return refusing(async () => {
+    const bytes = typeof envelope === 'string' ? fromBase64(envelope) : envelope
+    return chooseEngine().run((providers) => {
+      const findKey = (kid: string) => findEnvelopeKey(keys, kid, providers.sha256)
+      const { envelope, statement } = verifySignedStatement(bytes, findKey, providers)
+      if (ledger !== undefined && ledger !== statement.ledger)
+        throw new ProofError('ledger_foreign', `an entry of ${statement.ledger}, not of ${ledger}`)
+      return verifiedEnvelope(envelope, statement, toHex(leafHash(providers.sha256, bytes)))
+    })
+  })
+}
+
+/** Whoever has a compromised key can sign anything, so an envelope alone proves nothing under it. */
+function findEnvelopeKey(
+  keys: readonly PublishedKey[],
+  kid: string,
+  sha256: (data: Uint8Array) => Uint8Array,
+): PublicKey | null {
+  const ofEnvelopes = keys.filter(({ use }) => use === 'envelope')
+  if (ofEnvelopes.some((key) => key.kid === kid && key.compromisedAt !== null))
+    throw new ProofError(
+      'key_compromised',
+      `${kid} is compromised: only a proof can show that it was signed before`,
+    )
+  return findNamedKey(ofEnvelopes, kid, sha256)
+}
+
+export function verifiedEnvelope(
+  { kid, issuer }: ParsedEnvelope,
+  statement: ParsedStatement,
+  leaf: string,
+): VerifiedEnvelope {
+  const { recordedAtMs: _, ...said } = statement
+  const { kind, predicate } = statement
+  return {
+    ...said,
+    kid: toHex(kid),
+    issuer,
+    version: gatedVersion(kind, predicate),
+    signal: signalOf(predicate),
+    leaf,
+  }
+}

@@ -1,0 +1,36 @@
+import { ProofError, type ProofErrorCode } from '../../src/proof/error.ts'
+import { TallystickError } from '../errors.ts'
+
+/** Closed: codes are added, never renamed. */
+export type VerificationErrorCode = ProofErrorCode
+
+/** Something that should have been proved was not. */
+export class VerificationError extends TallystickError {
+  readonly code: VerificationErrorCode
+  /** What was found, for people; may quote what was given. */
+  readonly detail: string
+  /** The first entry of an export that was refused; null where the finding is about the whole, or about one thing only. */
+  readonly seq: number | null
+
+  constructor(code: VerificationErrorCode, detail: string, seq: number | null = null) {
+    super(seq === null ? `${code}: ${detail}` : `entry ${seq}: ${code}: ${detail}`)
+    // Verifiers are bundled for browsers, where classes lose their names.
+    this.name = 'VerificationError'
+    this.code = code
+    this.detail = detail
+    this.seq = seq
+  }
+}
+
+/** What `verify` returns or throws; `seqNow`: where in a ledger it is. */
+export async function refusing<T>(
+  verify: () => T | Promise<T>,
+  seqNow: () => number | null = () => null,
+): Promise<T> {
+  try {
+    return await verify()
+  } catch (error) {
+    if (error instanceof ProofError) throw new VerificationError(error.code, error.detail, seqNow())
+    throw error
+  }
+}

@@ -1,0 +1,104 @@
+import { concat } from '../../src/proof/bytes.ts'
+import { ProofError } from '../../src/proof/error.ts'
+import { END_LINE_BYTES_MAX, LINE_BYTES_MAX } from '../../src/proof/export-ends.ts'
+import { UsageError } from '../errors.ts'
+import { bytesOf } from '../http/answers.ts'
+
+type Stream = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
+
+/** A whole export: its text, its bytes, a file, or what opens a stream of it. That is called twice: a checkpoint stands at the end. */
+export type ExportSource = string | Uint8Array | Blob | (() => Stream | Promise<Stream>)
+
+export type OpenExport = {
+  /** Of all of it. Known once `readLastLine` is through. */
+  bytesTotal(): number
+  readLastLine(): Promise<Uint8Array>
+  blocks(): AsyncIterable<Block>
+}
+
+/** Whole lines; the last line of all comes alone, and without its newline. */
+export type Block = { readonly lines: Uint8Array; readonly isLast: boolean }
+
+/** Signatures of a block are checked side by side; 64 KiB are about a hundred entries. */
+const BLOCK_BYTES = 64 * 1024
+const NEWLINE = 0x0a
+
+export function openExport(source: ExportSource): OpenExport {
+  if (typeof source === 'function') return openStreams(source)
+  if (source instanceof Blob) return openBlob(source)
+  if (typeof source === 'string' || source instanceof Uint8Array)
+    return openBlob(new Blob([source as Uint8Array<ArrayBuffer>]))
+  throw new UsageError(
+    'an export is text, bytes, a Blob, or a function that opens a stream of it (a stream can be read once, and is needed twice)',
+  )
+}
+
+function openBlob(blob: Blob): OpenExport {
+  return {
+    bytesTotal: () => blob.size,
+    readLastLine: () => lastLineOf(bytesOf(blob.slice(-END_LINE_BYTES_MAX).stream())),
+    blocks: () => blocksOf(bytesOf(blob.stream())),
+  }
+}
+
+function openStreams(open: () => Stream | Promise<Stream>): OpenExport {
+  let total = 0
+  async function* read(onPiece: (bytes: number) => void) {
+    const stream = await open()
+    for await (const piece of 'getReader' in stream ? bytesOf(stream) : stream) {
+      onPiece(piece.length)
+      yield piece
+    }
+  }
+  return {
+    bytesTotal: () => total,
+    readLastLine: () =>
+      lastLineOf(
+        read((bytes) => {
+          total += bytes
+        }),
+      ),
+    blocks: () => blocksOf(read(() => {})),
+  }
+}
+
+async function lastLineOf(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  for await (const { lines, isLast } of blocksOf(pieces)) if (isLast) return lines
+  return new Uint8Array(0)
+}
+
+/** Holds back the line that may be the last, and what has been read of the next one. */
+export async function* blocksOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Block> {
+  let held: Uint8Array[] = []
+  let heldBytes = 0
+  /** So many of them are lines that another one follows. */
+  let readyBytes = 0
+  for await (const part of cut(pieces)) {
+    const end = part.subarray(0, -1).lastIndexOf(NEWLINE) + 1
+    if (end > 0) readyBytes = heldBytes + end
+    else if (held.at(-1)?.at(-1) === NEWLINE) readyBytes = heldBytes
+    held.push(part)
+    heldBytes += part.length
+    if (readyBytes >= BLOCK_BYTES) {
+      const bytes = concat(held)
+      yield { lines: bytes.subarray(0, readyBytes), isLast: false }
+      held = [bytes.subarray(readyBytes)]
+      heldBytes -= readyBytes
+      readyBytes = 0
+    }
+    if (heldBytes - readyBytes > LINE_BYTES_MAX)
+      throw new ProofError('line_syntax', `a line is longer than ${LINE_BYTES_MAX} bytes`)
+  }
+  const bytes = concat(held)
+  if (readyBytes > 0) yield { lines: bytes.subarray(0, readyBytes), isLast: false }
+  const last = bytes.subarray(readyBytes)
+  yield { lines: last.at(-1) === NEWLINE ? last.subarray(0, -1) : last, isLast: true }
+}
+
+/** In parts of at most a block, none of them empty. */
+async function* cut(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const piece of pieces) {
+    for (let from = 0; from < piece.length; from += BLOCK_BYTES)
+      yield piece.subarray(from, from + BLOCK_BYTES)
+  }
+}

@@ -1,0 +1,134 @@
+import { utf8Decode } from '../../src/proof/bytes.ts'
+import { type Erasure, erasureOf } from '../../src/proof/erasures.ts'
+import {
+  DOCUMENTS_WITHHELD,
+  type ExportHead,
+  parseExportHead,
+  parseExportTail,
+} from '../../src/proof/export-ends.ts'
+import { makeFindKey } from '../../src/proof/key-hints.ts'
+import { findingsOf, type LedgerFindings, verifyTrust } from '../../src/proof/ledger-findings.ts'
+import { LedgerVerifier } from '../../src/proof/verify-ledger.ts'
+import { type VerifiedLines, verifyLines } from '../../src/proof/verify-lines.ts'
+import { refusing } from './errors.ts'
+import { type ExportSource, type OpenExport, openExport } from './export-source.ts'
+import { parseKids } from './json-text.ts'
+import { chooseEngine, type Engine } from './providers.ts'
+
+export type ExportOptions = {
+  /** Kids that are trusted, the first entry's above all. Each must have signed in this ledger. */
+  readonly kids?: readonly string[] | undefined
+  /** `firstKid` of an earlier report, by ledger id. */
+  readonly pinned?: Readonly<Record<string, string>> | undefined
+  /** Checkpoint notes that were kept outside: the ledger must extend each. */
+  readonly checkpoints?: readonly string[] | undefined
+  /** Now and then, with so many bytes `done` of `total`. */
+  readonly onProgress?: ((progress: { entries: number; done: number; total: number }) => void) | undefined
+  /** Stops it: its reason is thrown. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** What was found, and what the finding rests on. `notices`: what could not be looked at, for people. */
+export type ExportReport = LedgerFindings & { readonly notices: readonly string[] }
+
+/**
+ * A whole ledger (an answer of `GET /v1/export`): every entry by itself, then all of them in order. Throws VerificationError at the
+ * first that is refused, with its `seq`. Needs the memory of a few blocks, and about 30 bytes for each record.
+ */
+export async function verifyExport(source: ExportSource, options: ExportOptions = {}): Promise<ExportReport> {
+  const trust = {
+    kids: parseKids(options.kids ?? []),
+    pinned: new Map(Object.entries(options.pinned ?? {})),
+  }
+  const opened = openExport(source)
+  const note = await refusing(async () => parseExportTail(utf8Decode(await opened.readLastLine())))
+  const { head, verifier, erasures } = await readEntries(opened, note, options)
+  return refusing(() => {
+    verifier.finish()
+    verifyTrust(verifier.summary, head.ledger, trust)
+    const { documents } = head
+    return {
+      ...findingsOf(verifier.summary, trust, { documents, erasures }),
+      notices: documents === 'withheld' ? [DOCUMENTS_WITHHELD] : [],
+    }
+  })
+}
+
+/** A ledger on its way. */
+type Verification = {
+  readonly head: ExportHead
+  readonly verifier: LedgerVerifier
+  /** Those that were verified so far. */
+  readonly erasures: Erasure[]
+  /** The next block of lines. */
+  readonly verify: (lines: Uint8Array) => Promise<VerifiedLines>
+}
+
+async function readEntries(
+  opened: OpenExport,
+  note: string | null,
+  { checkpoints = [], onProgress, signal }: ExportOptions,
+): Promise<Verification> {
+  const engine = chooseEngine()
+  let verification: Verification | null = null
+  /** While its signatures are checked elsewhere, the next block is read. */
+  let ahead: Promise<VerifiedLines> | null = null
+  let done = 0
+  for await (const { lines, isLast } of opened.blocks()) {
+    signal?.throwIfAborted()
+    const isFirst = verification === null
+    const { head, rest } = isFirst ? await splitHead(lines) : { head: null, rest: lines }
+    verification ??= begin(engine, head!, checkpoints, note)
+    const begun = isLast ? null : verification.verify(rest)
+    // It is awaited after the one before it, which may be refused.
+    begun?.catch(() => {})
+    if (ahead) await follow(verification, await ahead)
+    ahead = begun
+    if (isLast) await refusing(() => parseExportTail(utf8Decode(rest)))
+    done += lines.length
+    onProgress?.({ entries: verification.verifier.summary.size, done, total: opened.bytesTotal() })
+  }
+  return verification!
+}
+
+const NEWLINE = 0x0a
+
+function splitHead(lines: Uint8Array): Promise<{ head: ExportHead; rest: Uint8Array }> {
+  return refusing(() => {
+    const end = lines.indexOf(NEWLINE) + 1 || lines.length
+    return { head: parseExportHead(utf8Decode(lines.subarray(0, end))), rest: lines.subarray(end) }
+  })
+}
+
+function begin(
+  engine: Engine,
+  head: ExportHead,
+  keptCheckpoints: readonly string[],
+  note: string | null,
+): Verification {
+  const verifier = new LedgerVerifier(engine.providers, {
+    keptCheckpoints,
+    compromisedKids: head.keys.filter((key) => key.compromisedAt !== null).map(({ kid }) => kid),
+    idSeed: crypto.getRandomValues(new Uint32Array(1))[0]!,
+  })
+  if (note !== null) verifier.expectCheckpoint(note)
+  const findKey = makeFindKey(head.keys, engine.providers)
+  const { documents } = head
+  const verify = (lines: Uint8Array) =>
+    engine.run((providers) => verifyLines(lines, { findKey, providers, documents }))
+  return { head, verifier, erasures: [], verify }
+}
+
+function follow({ verifier, erasures }: Verification, { steps, failure }: VerifiedLines): Promise<void> {
+  return refusing(
+    () => {
+      for (const step of steps) {
+        verifier.append(step)
+        const erasure = erasureOf(step)
+        if (erasure) erasures.push(erasure)
+      }
+      if (failure) throw failure
+    },
+    () => verifier.summary.size,
+  )
+}

@@ -1,0 +1,56 @@
+import { parseConsistencyProof, parseEntryProof } from '../../src/proof/entry-proof.ts'
+import { findingsOfProof, type ProofFindings } from '../../src/proof/proof-findings.ts'
+import { verifyProof } from '../../src/proof/verify-proof.ts'
+import { verifyRecord } from '../../src/proof/verify-record.ts'
+import { UsageError } from '../errors.ts'
+import { type VerifiedEnvelope, verifiedEnvelope } from './envelope.ts'
+import { refusing } from './errors.ts'
+import { type Answer, parseKids, textOf } from './json-text.ts'
+import { chooseEngine } from './providers.ts'
+
+/** What is known from elsewhere. The more is missing, the more is the proof's own word: the report says which. */
+export type ProofOptions = {
+  /** The record that it must be of: an answer of `GET /v1/records/{id}`. */
+  readonly record?: Answer | undefined
+  /** Kids, one of which must have signed the entry. */
+  readonly kids?: readonly string[] | undefined
+  /** `noteVerifierKey` of `GET /v1/ledger`. */
+  readonly noteKey?: string | undefined
+  /** Notes that were kept: the proof's must be one of them, or joined to one by `consistency`. */
+  readonly checkpoints?: readonly string[] | undefined
+  /** An answer of `GET /v1/checkpoints/consistency`. */
+  readonly consistency?: Answer | undefined
+}
+
+/** `entry`: what it says. */
+export type ProofReport = ProofFindings & { readonly entry: VerifiedEnvelope }
+
+/**
+ * An answer of `GET /v1/records/{id}/proof` or `/v1/entries/{seq}/proof`: that the entry was signed and is in the ledger of a
+ * checkpoint, and that a record is what the entry says.
+ */
+export async function proof(proof: Answer, options: ProofOptions = {}): Promise<ProofReport> {
+  const { record, consistency, checkpoints = [], noteKey = null } = options
+  const kids = parseKids(options.kids ?? [])
+  if (consistency !== undefined && checkpoints.length === 0)
+    throw new UsageError('consistency joins the proof to a checkpoint that you kept: name it in checkpoints')
+  const text = textOf(proof, 'a proof')
+  const recordText = record === undefined ? null : textOf(record, 'a record')
+  const consistencyText = consistency === undefined ? null : textOf(consistency, 'a consistency proof')
+  return refusing(async () => {
+    const parsed = parseEntryProof(text)
+    const trust = {
+      kids,
+      noteKey,
+      keptCheckpoints: checkpoints,
+      consistency: consistencyText === null ? null : parseConsistencyProof(consistencyText),
+    }
+    const verified = await chooseEngine().run((providers) => {
+      const found = verifyProof(parsed, trust, providers)
+      if (recordText !== null) verifyRecord(recordText, found, providers)
+      return found
+    })
+    const findings = findingsOfProof(verified, { kids, noteKey, record: recordText })
+    return { ...findings, entry: verifiedEnvelope(verified.envelope, verified.statement, parsed.entry.leaf) }
+  })
+}

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { inspect } from 'node:util'
+import { Tallystick } from '../../sdk/client.ts'
+import { UsageError } from '../../sdk/errors.ts'
+import { API_KEY, failureOf, sendJson, startHostile } from './hostile-server.ts'
+
+const PAYLOAD = { payload: { n: 1 } }
+
+test('what can mean nothing is refused before anything is sent', async (t) => {
+  const server = await startHostile(t, (response) => sendJson(response, {}))
+  const client = server.client()
+  const calls: (() => Promise<unknown>)[] = [
+    () => client.records.get(''),
+    () => client.records.get('..'),
+    () => client.checkpoints.get('.' as never),
+    () => client.records.notarize(PAYLOAD, { idempotencyKey: 'two words' }),
+    () => client.records.notarize(PAYLOAD, { idempotencyKey: '' }),
+    () => client.records.notarize(PAYLOAD, { traceparent: 'a\r\nx-evil: 1' }),
+    () => client.records.notarize({ payload: { n: Number.NaN } }),
+    () => client.records.activate('rec_1', {}, { ifVersion: 0 }),
+    () => client.ledger.get({ timeoutMs: 0 }),
+    () => client.ledger.get({ timeoutMs: Number.NaN }),
+    () => client.ledger.get({ retriesMax: Number.NaN }),
+    () => client.ledger.get({ retriesMax: -1 }),
+    () => client.entries.stream({ after: -2 }).next(),
+    () => client.entries.stream({ limit: Number.NaN }).next(),
+  ]
+  for (const call of calls) await failureOf(call(), UsageError, /./)
+  assert.equal(server.requests.length, 0)
+  for (const baseUrl of [
+    '',
+    'localhost:3000',
+    'ftp://x',
+    'http://u:p@x',
+    'http://u@x',
+    'http://x?a=1',
+    'http://x#y',
+  ])
+    assert.throws(() => new Tallystick({ baseUrl, apiKey: API_KEY }), UsageError, baseUrl)
+  for (const apiKey of ['', 'a b', 'a\nb', 'ü'])
+    assert.throws(() => new Tallystick({ baseUrl: server.baseUrl, apiKey }), UsageError)
+  assert.throws(() => server.client({ retries: { delayMsMin: 9, delayMsMax: 1 } }), UsageError)
+})
+
+test('ids are data: none reaches another address', async (t) => {
+  const server = await startHostile(t, (response) => sendJson(response, {}))
+  await server.client().records.get('../ledger?x=1#y')
+  await server.client({ baseUrl: `${server.baseUrl}/behind/` }).records.get('a/b')
+  assert.deepEqual(
+    server.requests.map(({ url }) => url),
+    ['/v1/records/..%2Fledger%3Fx%3D1%23y', '/behind/v1/records/a%2Fb'],
+  )
+})
+
+test('a client shows nobody its API key', () => {
+  const client = new Tallystick({ baseUrl: 'http://127.0.0.1:1', apiKey: API_KEY })
+  const shown = [inspect(client, { depth: 10, showHidden: true }), JSON.stringify(client), String(client)]
+  for (const text of shown) assert.ok(!text.includes(API_KEY))
+})

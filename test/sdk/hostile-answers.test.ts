@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import {
+  ConflictError,
+  OutcomeUnknownError,
+  RateLimitError,
+  UnavailableError,
+  UnexpectedAnswerError,
+  UnknownOutcomeError,
+} from '../../sdk/errors.ts'
+import { failureOf, type Hostile, sendJson, sendProblem, startHostile } from './hostile-server.ts'
+import { QUICK_RETRIES } from './quick-retries.ts'
+
+const PAYLOAD = { payload: { n: 1 } }
+const TRIES = QUICK_RETRIES.retriesMax + 1
+
+test('what no Tallystick server answers is not asked for again', async (t) => {
+  const json = { 'content-type': 'application/json' }
+  const cases: [status: number, headers: Record<string, string>, body: string, says: RegExp][] = [
+    [
+      200,
+      { 'content-type': 'text/html' },
+      '<html>',
+      /answered 200 with text\/html, not with application\/json: check/,
+    ],
+    [200, {}, '{}', /with no content type/],
+    [204, {}, '', /with no content type/],
+    [200, json, '[]', /answered JSON that is no object/],
+    [200, json, 'null', /answered JSON that is no object/],
+    [404, { 'content-type': 'text/html' }, 'no', /answered 404 without saying why: check that the address/],
+    [401, json, '{"error":"no"}', /answered 401 without saying why/],
+    [
+      400,
+      { 'content-type': 'application/problem+json' },
+      '{"status":400}',
+      /answered 400 without saying why/,
+    ],
+    [418, { 'content-type': 'application/problem+json' }, '"tea"', /answered 418 without saying why/],
+  ]
+  let at = 0
+  const server = await startHostile(t, (response) => {
+    const [status, headers, body] = cases[at]!
+    response.writeHead(status, headers).end(body)
+  })
+  for (; at < cases.length; at++) {
+    const error = await failureOf(
+      server.client().records.notarize(PAYLOAD),
+      UnexpectedAnswerError,
+      cases[at]![3],
+    )
+    assert.equal(error.retryable, false)
+  }
+  assert.equal(server.requests.length, cases.length)
+})
+
+test('what a proxy says for the server is tried again', async (t) => {
+  const server = await startHostile(t, (response, attempt) => {
+    if (attempt <= 2) response.writeHead(502, { 'content-type': 'text/html' }).end('<html>Bad Gateway')
+    else if (attempt === 3) response.writeHead(200, { 'content-type': 'application/json' }).end('{"id":')
+    else sendJson(response, { id: 'rec_1' })
+  })
+  assert.deepEqual(await server.client().records.notarize(PAYLOAD), { id: 'rec_1' })
+  assert.equal(new Set(server.requests.map(({ headers }) => headers['idempotency-key'])).size, 1)
+  const down = await startHostile(t, (response) => void response.writeHead(503).end())
+  await failureOf(
+    down.client().records.notarize(PAYLOAD),
+    UnexpectedAnswerError,
+    /something before the server answered POST .* with 503.*repeat it with the idempotency key/,
+  )
+  assert.equal(down.requests.length, TRIES)
+})
+
+test('a problem with another status than its own is not believed', async (t) => {
+  const server = await startHostile(t, (response) => {
+    sendProblem(response, 403, 'overloaded', { status: 503, retryable: true })
+  })
+  await failureOf(
+    server.client().records.notarize(PAYLOAD),
+    UnexpectedAnswerError,
+    /answered 403 without saying why/,
+  )
+  assert.equal(server.requests.length, 1)
+})
+
+test('a code that nobody knows, and names of what every object has, are no advice', async (t) => {
+  const server = await startHostile(t, (response) => sendProblem(response, 409, 'constructor'))
+  const error = await failureOf(
+    server.client().ledger.get(),
+    ConflictError,
+    /^409 constructor: the detail \[request/,
+  )
+  assert.equal(error.state, undefined)
+})
+
+test('an API key follows no redirect', async (t) => {
+  const elsewhere = await startHostile(t, (response) => sendJson(response, { id: 'rec_1' }))
+  for (const status of [301, 302, 303, 307, 308]) {
+    const server = await startHostile(t, (response) => {
+      response.writeHead(status, { location: `${elsewhere.baseUrl}/v1/ledger` }).end()
+    })
+    const error = await failureOf(
+      server.client().ledger.get(),
+      UnexpectedAnswerError,
+      /redirects: give the server's own address/,
+    )
+    assert.deepEqual([error.retryable, server.requests.length], [false, 1])
+  }
+  assert.equal(elsewhere.requests.length, 0)
+})
+
+test('a server that is overloaded is given the time that it asks for', async (t) => {
+  const server = await startHostile(t, (response, attempt) => {
+    if (attempt === 1) sendProblem(response, 503, 'overloaded', { headers: { 'retry-after': '1' } })
+    else sendJson(response, { id: 'rec_1' })
+  })
+  const before = Date.now()
+  await server.client().records.notarize(PAYLOAD)
+  assert.ok(Date.now() - before >= 990, `it waited ${Date.now() - before} ms`)
+  const limited = await startHostile(t, (response) =>
+    sendProblem(response, 429, 'rate_limited', { headers: { 'retry-after': '2' } }),
+  )
+  const error = await failureOf(
+    limited.client().records.notarize(PAYLOAD, { retriesMax: 0 }),
+    RateLimitError,
+    /rate_limited: the detail\. What to do: wait .* \(in 2 s\)/,
+  )
+  assert.equal(error.retryAfterMs, 2_000)
+})
+
+test('nobody sleeps for as long as a server may ask', async (t) => {
+  const inAnHour = new Date(Date.now() + 3_600_000).toUTCString()
+  for (const retryAfter of ['3600', '999999999', inAnHour]) {
+    const server = await busy(t, retryAfter)
+    const before = Date.now()
+    const error = await failureOf(server.client().records.notarize(PAYLOAD), UnavailableError, /overloaded/)
+    assert.ok(error.retryAfterMs! > 3_590_000)
+    assert.ok(Date.now() - before < 1_000)
+    assert.equal(server.requests.length, 1)
+  }
+  // What means nothing is as if it were not there.
+  for (const retryAfter of ['soon', '-1', '1e9', '', '0']) {
+    const server = await busy(t, retryAfter)
+    await failureOf(server.client().records.notarize(PAYLOAD), UnavailableError, /overloaded/)
+    assert.equal(server.requests.length, TRIES)
+  }
+})
+
+test('an outcome that the server does not know is asked for again with the key, and not without one', async (t) => {
+  const server = await startHostile(t, (response) => sendProblem(response, 503, 'outcome_unknown'))
+  const keyed = await failureOf(
+    server.client().records.notarize(PAYLOAD, { idempotencyKey: 'mine' }),
+    OutcomeUnknownError,
+    /repeat it with the idempotency key "mine"$/,
+  )
+  assert.deepEqual([keyed.idempotencyKey, keyed.retryable], ['mine', true])
+  assert.equal(server.requests.length, TRIES)
+  const error = await failureOf(
+    server.client().keys.rotate('key_1'),
+    OutcomeUnknownError,
+    /look before you repeat it/,
+  )
+  assert.deepEqual([error.idempotencyKey, error.retryable], [null, false])
+  assert.equal(server.requests.length, TRIES + 1)
+  assert.ok(error instanceof UnknownOutcomeError)
+})
+
+/** A server that says that it has too much to do. */
+function busy(t: TestContext, retryAfter: string): Promise<Hostile> {
+  return startHostile(t, (response) =>
+    sendProblem(response, 503, 'overloaded', { headers: { 'retry-after': retryAfter } }),
+  )
+}

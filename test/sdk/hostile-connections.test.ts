@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict'
+import { getEventListeners, once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { type AddressInfo, createServer } from 'node:net'
+import { test } from 'node:test'
+import { ConnectionError, NotFoundError, TimeoutError, UnexpectedAnswerError } from '../../sdk/errors.ts'
+import { until } from '../helpers/wait.ts'
+import { clientsOf, failureOf, sendJson, sendProblem, startHostile, startRaw } from './hostile-server.ts'
+import { QUICK_RETRIES } from './quick-retries.ts'
+
+const PAYLOAD = { payload: { n: 1 } }
+const TRIES = QUICK_RETRIES.retriesMax + 1
+
+test('a refused connection is tried again, and says what to look at', async () => {
+  const closed = clientsOf(await portNobodyHas())
+  const error = await failureOf(
+    closed.client().records.notarize(PAYLOAD),
+    ConnectionError,
+    /no connection \(ECONNREFUSED\); is the server running, and the address right\?$/,
+  )
+  // Nothing was sent, so there is nothing to be in doubt about.
+  assert.deepEqual([error.retryable, error.idempotencyKey], [true, null])
+})
+
+test('a connection that is reset is tried again, the write with the same key', async (t) => {
+  const heads: string[] = []
+  const { client } = await startRaw(t, (socket) => {
+    socket.on('data', (data) => {
+      heads.push(data.toString())
+      socket.resetAndDestroy()
+    })
+  })
+  const error = await failureOf(
+    client().records.notarize(PAYLOAD),
+    ConnectionError,
+    /the connection broke \(.*\); whether it was written is not known: repeat it with the idempotency key "[0-9a-f]{32}"$/,
+  )
+  assert.equal(error.retryable, true)
+  const keys = new Set(heads.map((head) => /^idempotency-key: (\S+)/im.exec(head)?.[1]).filter(Boolean))
+  assert.deepEqual([...keys], [error.idempotencyKey])
+  assert.equal(heads.filter((head) => head.startsWith('POST ')).length, TRIES)
+})
+
+test('a write that takes no key is sent once, and its error says to look first', async (t) => {
+  const server = await startHostile(t, (response) => response.destroy())
+  const error = await failureOf(
+    server.client().keys.rotate('key_1'),
+    ConnectionError,
+    /whether it was done is not known: look before you repeat it$/,
+  )
+  assert.deepEqual([error.retryable, server.requests.length], [false, 1])
+})
+
+test('a server that does not answer is given up after the timeout', async (t) => {
+  const server = await startHostile(t, () => {})
+  let attempts = 0
+  const countingFetch: typeof fetch = (input, init) => {
+    attempts++
+    return fetch(input, init)
+  }
+  const client = server.client({ timeoutMs: 30, fetch: countingFetch })
+  await failureOf(
+    client.records.notarize(PAYLOAD, { retriesMax: 1 }),
+    TimeoutError,
+    /did not answer within 30 ms: look at the server's load/,
+  )
+  assert.equal(attempts, 2)
+  await failureOf(client.ledger.get({ timeoutMs: 20, retriesMax: 0 }), TimeoutError, /within 20 ms/)
+})
+
+test('an answer that comes drop by drop has no longer than any other', async (t) => {
+  const server = await startHostile(t, (response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    const drip = setInterval(() => response.write(' '), 5)
+    response.on('close', () => clearInterval(drip))
+  })
+  await failureOf(server.client().ledger.get({ timeoutMs: 60, retriesMax: 0 }), TimeoutError, /within 60 ms/)
+})
+
+test('headers that come drop by drop have no longer either', async (t) => {
+  const { client } = await startRaw(t, (socket) => {
+    socket.write('HTTP/1.1 200 OK\r\n')
+    const drip = setInterval(() => socket.write('x-more: 1\r\n'), 5)
+    socket.on('close', () => clearInterval(drip))
+  })
+  await failureOf(client().ledger.get({ timeoutMs: 60, retriesMax: 0 }), TimeoutError, /within 60 ms/)
+})
+
+test('an answer that is cut off is no answer', async (t) => {
+  const cut = await startHostile(t, (response) => {
+    response
+      .writeHead(200, { 'content-type': 'application/json', 'content-length': 100 })
+      .write('{"id":"led_')
+    setTimeout(() => response.destroy(), 5)
+  })
+  await failureOf(cut.client().ledger.get(), ConnectionError, /the connection broke/)
+  assert.equal(cut.requests.length, TRIES)
+  const { client } = await startRaw(t, (socket) => {
+    // Without a length the end of the connection is the end of the answer.
+    socket.end('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n{"id":"led_')
+  })
+  await failureOf(client().ledger.get(), UnexpectedAnswerError, /begins as JSON and is none/)
+})
+
+test('an answer without an end fills no memory', async (t) => {
+  for (const [status, type, bytesMax] of [
+    [200, 'application/json', 64 * 1024 * 1024],
+    [503, 'application/problem+json', 1024 * 1024],
+  ] as const) {
+    const server = await startHostile(t, (response) =>
+      sendForever(response.writeHead(status, { 'content-type': type })),
+    )
+    const says = new RegExp(`answered more than ${bytesMax} bytes`)
+    await failureOf(server.client().ledger.get({ timeoutMs: 60_000 }), UnexpectedAnswerError, says)
+    assert.equal(server.requests.length, 1)
+  }
+})
+
+test('of a page that nobody reads the connection is closed', async (t) => {
+  for (const status of [200, 404]) {
+    let closed = false
+    const server = await startHostile(t, (response) => {
+      response.on('close', () => {
+        closed = true
+      })
+      sendForever(response.writeHead(status, { 'content-type': 'text/html' }))
+    })
+    await failureOf(server.client().ledger.get(), UnexpectedAnswerError, /check that the address/)
+    await until(() => closed)
+  }
+})
+
+test('a signal stops a call at every moment, with its own reason', async (t) => {
+  const reason = new Error('the caller has gone')
+  const isReason = (thrown: unknown) => thrown === reason
+  const moments: Record<string, (response: ServerResponse) => void> = {
+    'before there is an answer': () => {},
+    'in the middle of it': (response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).write('{')
+    },
+    'before it is tried again': (response) =>
+      sendProblem(response, 503, 'overloaded', { headers: { 'retry-after': '30' } }),
+  }
+  for (const [moment, answer] of Object.entries(moments)) {
+    const stop = new AbortController()
+    const server = await startHostile(t, (response) => {
+      answer(response)
+      setTimeout(() => stop.abort(reason), 20)
+    })
+    await assert.rejects(server.client().ledger.get({ signal: AbortSignal.abort(reason) }), isReason)
+    assert.equal(server.requests.length, 0)
+    const before = Date.now()
+    // Of a call that is not tried again as well: the reason comes from the signal, not from the waiting.
+    const retriesMax = moment === 'before it is tried again' ? 1 : 0
+    const call = server.client().records.notarize(PAYLOAD, { signal: stop.signal, retriesMax })
+    await assert.rejects(call, isReason, moment)
+    assert.ok(Date.now() - before < 2_000, `${moment}: it took ${Date.now() - before} ms`)
+    assert.equal(server.requests.length, 1)
+  }
+})
+
+test('a signal that is used for many calls keeps none of them', async (t) => {
+  const server = await startHostile(t, (response, attempt) => {
+    if (attempt === 2) sendProblem(response, 404, 'not_found')
+    else sendJson(response, { id: 'led_1' })
+  })
+  const { signal } = new AbortController()
+  await server.client().ledger.get({ signal })
+  await failureOf(server.client().ledger.get({ signal }), NotFoundError, /not_found/)
+  assert.equal(getEventListeners(signal, 'abort').length, 0)
+})
+
+test('a timeout without an end is none', async (t) => {
+  const server = await startHostile(t, (response) =>
+    setTimeout(() => sendJson(response, { id: 'led_1' }), 20),
+  )
+  for (const timeoutMs of [Number.POSITIVE_INFINITY, 2 ** 40])
+    assert.deepEqual(await server.client({ timeoutMs }).ledger.get(), { id: 'led_1' })
+})
+
+function sendForever(response: ServerResponse): void {
+  const piece = Buffer.alloc(1024 * 1024, ' ')
+  const write = () => {
+    while (!response.destroyed && response.write(piece));
+  }
+  response.on('drain', write)
+  write()
+}
+
+async function portNobodyHas(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  await new Promise((closed) => server.close(closed))
+  return port
+}

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { JSON_DEPTH_MAX, toJson } from '../../sdk/json.ts'
+import { parseJsonText } from '../../src/proof/json-text.ts'
+
+test('what JSON can hold is written as JSON.stringify writes it, and read by the server as it was', () => {
+  const json = fc.jsonValue({ noUnicodeString: false, maxDepth: 4 })
+  fc.assert(
+    fc.property(json, (value) => {
+      const expected = JSON.stringify(value)
+      if (expected.includes('\\u0000')) return
+      const text = toJson(value)
+      assert.equal(text, expected)
+      assert.deepEqual(parseJsonText(text), JSON.parse(expected))
+    }),
+    { numRuns: 50 },
+  )
+})
+
+test('undefined members are left out, and toJSON has its say', () => {
+  class Order {
+    readonly id = 7
+  }
+  const value = {
+    a: undefined,
+    at: new Date(0),
+    own: { toJSON: () => [1] },
+    order: new Order(),
+    bare: Object.create(null),
+  }
+  assert.equal(toJson(value), '{"at":"1970-01-01T00:00:00.000Z","own":[1],"order":{"id":7},"bare":{}}')
+  assert.equal(toJson(value), JSON.stringify(value))
+})
+
+test('what JSON.stringify would change is refused, with its place', () => {
+  const hidden = new (class {
+    readonly #secret = 1
+    read() {
+      return this.#secret
+    }
+  })()
+  const cases: [unknown, string][] = [
+    [{ a: [{ b: Number.NaN }] }, '/a/0/b is NaN, which is no JSON number'],
+    [{ a: Number.NEGATIVE_INFINITY }, '/a is -Infinity'],
+    [{ a: 1n }, '/a is a bigint, which JSON does not have'],
+    [{ a: () => 1 }, '/a is a function'],
+    [{ a: Symbol('x') }, '/a is a symbol'],
+    [[1, undefined], '/1 is undefined'],
+    [new Array(2), '/0 is undefined'],
+    [undefined, 'the value is undefined'],
+    [{ 'a/b': { '~c': Number.NaN } }, '/a~1b/~0c is NaN'],
+    [{ a: new Date(Number.NaN) }, '/a is an invalid Date'],
+    [{ a: new Map([[1, 2]]) }, '/a is of Map, and shows nothing of itself to JSON'],
+    [{ a: new Set([1]) }, '/a is of Set'],
+    [{ a: Object.assign(new Error('lost'), { code: 'E' }) }, '/a is of Error'],
+    [{ a: Promise.resolve(1) }, '/a is of Promise'],
+    [{ a: hidden }, 'shows nothing of itself to JSON'],
+    [{ a: 'half \ud83d' }, '/a holds half of a surrogate pair'],
+    [{ 'half \udc00': 1 }, '/half \udc00 holds half'],
+    [{ a: ['\0'] }, '/a/0 holds U+0000'],
+    [{ a: { toJSON: () => Number.NaN } }, '/a is NaN'],
+    [{ a: { toJSON: () => '\ud800' } }, '/a holds half'],
+  ]
+  for (const [value, message] of cases)
+    assert.throws(
+      () => toJson(value),
+      (error: Error) => error.name === 'UsageError' && error.message.includes(message),
+      message,
+    )
+  assert.throws(() => toJson(Number.NaN, '/payload'), /^UsageError: \/payload is NaN/)
+})
+
+test('a backslash before a u is no escape', () => {
+  assert.equal(toJson({ path: 'C:\\users\\u0000' }), '{"path":"C:\\\\users\\\\u0000"}')
+  assert.equal(toJson('\u001f😀'), '"\\u001f😀"')
+})
+
+test('as deep as the server reads, and no deeper; what holds itself has no end', () => {
+  const nest = (depth: number): unknown =>
+    depth === 0 ? 1 : depth % 2 === 0 ? [nest(depth - 1)] : { a: nest(depth - 1) }
+  toJson(nest(JSON_DEPTH_MAX))
+  assert.throws(() => toJson(nest(JSON_DEPTH_MAX + 1)), /lies too deep, or within itself/)
+  const loop: { self?: unknown } = {}
+  loop.self = loop
+  assert.throws(() => toJson(loop), /within itself/)
+})

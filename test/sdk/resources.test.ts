@@ -1,0 +1,325 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  ConflictError,
+  InvalidRequestError,
+  NotFoundError,
+  SecretLostError,
+  TallystickError,
+  UsageError,
+} from '../../sdk/errors.ts'
+import type { Erasure } from '../../sdk/generated/api.ts'
+import { operations } from '../../sdk/generated/operations.ts'
+import { makePublish } from '../helpers/checkpoints.ts'
+import { DELIVERY, FAILING, PASSING, PAYLOAD } from '../helpers/gated-app.ts'
+import { openTestWorker } from '../helpers/test-worker.ts'
+import { until } from '../helpers/wait.ts'
+import { setUpSdk } from './set-up.ts'
+
+/** What no method calls. Everything else of /openapi.json is called below, so that no new route is forgotten. */
+const NOT_OF_THE_SDK: Readonly<Record<string, string>> = {
+  getPredicatesByKindV1: 'for verifiers in other languages; this library has its own',
+  getOpenapiJson: 'the source of this library',
+  getDocs: 'for people',
+  getDocsScalarJs: 'for people',
+}
+
+type Delivery = { readonly quantity: number; readonly currency: string }
+type Types = { 'delivery/1': { payload: { readonly quantity: number }; evidence: Delivery } }
+
+test('every operation of the server has a method that calls it', async (t) => {
+  const sdk = await setUpSdk(t)
+  const { app } = sdk
+  const publish = await makePublish(t, app)
+  const worker = openTestWorker(t, app)
+  const called = new Set<string>()
+  const recordingFetch: typeof fetch = (input, init) => {
+    called.add(operationOf(init?.method ?? 'GET', new URL(input as URL).pathname))
+    return fetch(input, init)
+  }
+  const client = sdk.client<Types>({ fetch: recordingFetch })
+  const operator = sdk.operator({ fetch: recordingFetch })
+
+  await t.test('a server: health, and the keys that it signs with', async () => {
+    assert.equal((await client.health.live()).status, 'ok')
+    assert.equal((await client.health.ready()).status, 'ready')
+    const { keys } = await client.keyDocument()
+    assert.deepEqual(
+      keys.map(({ use }) => use),
+      ['envelope'],
+    )
+  })
+
+  await t.test('the ledger of the key', async () => {
+    const ledger = await client.ledger.get()
+    assert.equal(ledger.id, app.ledger.ledger.id)
+    assert.equal(ledger.key.id, app.ledger.key.id)
+  })
+
+  await t.test('a ledger without a checkpoint has no latest one, and does not wait for it', async () => {
+    const before = Date.now()
+    assert.equal(await client.checkpoints.latest(), null)
+    assert.ok(Date.now() - before < 500, `it took ${Date.now() - before} ms`)
+  })
+
+  await t.test('agents', async () => {
+    const agent = await client.agents.register({ name: 'buyer' })
+    assert.deepEqual(await client.agents.get(agent.id), agent)
+    assert.deepEqual(await client.agents.list({ name: 'buyer' }).toArray(10), [agent])
+    const names: string[] = []
+    for await (const { name } of client.agents.list({ limit: 1 })) names.push(name)
+    assert.deepEqual(names, ['tester', 'buyer'])
+    assert.notEqual((await client.agents.disable(agent.id)).disabledAt, null)
+    await assert.rejects(client.agents.disable(agent.id), (error) => {
+      assert.ok(error instanceof ConflictError)
+      assert.equal(error.code, 'already_ended')
+      return true
+    })
+  })
+
+  await t.test('keys', async () => {
+    const { key, ...made } = await client.keys.create({ name: 'reader', scopes: ['records:read'] })
+    assert.match(key, /^tly_/)
+    assert.deepEqual(await client.keys.get(made.id), made)
+    assert.deepEqual(await client.keys.list({ agent: made.agent }).toArray(10), [made])
+    const rateLimit = { requestsPerSecond: 100, burst: 200 }
+    assert.deepEqual(await client.keys.setRateLimit(made.id, rateLimit), { rateLimit })
+    const rotated = await client.keys.rotate(made.id, { overlapSeconds: 60 })
+    assert.notEqual(rotated.key, key)
+    const reader = sdk.client({ apiKey: rotated.key })
+    await assert.rejects(reader.records.notarize({ payload: {} }), /records:write/)
+    assert.notEqual((await client.keys.revoke(made.id)).revokedAt, null)
+  })
+
+  await t.test('a key whose secret was lost with the first answer is named, to be rotated', async () => {
+    const losingFetch: typeof fetch = async (input, init) => {
+      const response = await fetch(input, init)
+      if (response.headers.has('idempotency-replayed')) return response
+      throw new TypeError('the answer was lost')
+    }
+    const request = { name: 'lost', scopes: ['records:read' as const] }
+    const error = await sdk
+      .client({ fetch: losingFetch })
+      .keys.create(request)
+      .catch((thrown: unknown) => thrown)
+    assert.ok(error instanceof SecretLostError, `${error}`)
+    assert.match(error.message, /What to do: rotate key_\w+, which makes another$/)
+    const { key, name } = await client.keys.rotate(error.key)
+    assert.equal(name, 'lost')
+    assert.deepEqual(await sdk.client({ apiKey: key }).records.list({ state: 'EXPIRED' }).toArray(1), [])
+  })
+
+  await t.test('types', async () => {
+    const documents = { payload: PAYLOAD, evidence: FAILING }
+    const planned = await client.types.previewDefinition(DELIVERY as never, documents)
+    assert.equal(planned.outcome, 'fail')
+    const type = await client.types.register(DELIVERY as never)
+    assert.deepEqual(await client.types.get('delivery/1'), type)
+    assert.deepEqual(await client.types.preview('delivery/1', documents), planned)
+    const names = (await client.types.list({ name: 'delivery' }).page()).data.map((each) => each.type)
+    assert.deepEqual(names, ['delivery/1'])
+    for (const type of ['delivery', 'delivery/1/2', '/1', ''])
+      await assert.rejects(client.types.get(type), UsageError)
+  })
+
+  await t.test('records that are notarized, by themselves and in batches', async () => {
+    const parent = await client.records.notarize({ payload: { n: 1 }, references: ['order:7'] })
+    const child = await client.records.notarize({ payload: { n: 2 }, parent: parent.id })
+    const { record, ancestors } = await client.records.tree(child.id)
+    assert.deepEqual([record, ...ancestors], [child, parent])
+    const batch = await client.batches.notarize([
+      { type: 'generic/1', payload: { n: 3 } },
+      { type: 'generic/1', payload: { n: 4 } },
+    ])
+    assert.equal(batch.records.length, 2)
+    assert.deepEqual(await client.records.list({ reference: 'order:7' }).toArray(5), [parent])
+    const found = await client.records.list({ type: 'generic/1', order: 'asc', limit: 2 }).toArray(3)
+    assert.deepEqual(
+      found.map(({ payload }) => payload),
+      [{ n: 1 }, { n: 2 }, { n: 3 }],
+    )
+  })
+
+  await t.test('gated records, step by step', async () => {
+    const { key, agent: performer } = await client.keys.create({
+      name: 'performer',
+      scopes: ['records:write', 'records:read:own'],
+    })
+    const performing = sdk.client<Types>({ apiKey: key, fetch: recordingFetch })
+    const take = async (payload: { quantity: number }, evidence: Delivery) => {
+      const { id } = await client.records.create({ type: 'delivery/1', payload, performer })
+      await performing.records.activate(id)
+      await performing.records.complete<'delivery/1'>(id, { evidence })
+      await worker.verify(id)
+      return client.records.until(id, ['VERIFIED', 'DISCREPANT'])
+    }
+    const passed = await take(PAYLOAD, PASSING)
+    const accepted = await client.records.verdict(
+      passed.id,
+      { verdict: 'accept' },
+      { ifVersion: passed.version },
+    )
+    assert.equal(accepted.gated!.verdict!.signal.decision, 'SETTLE')
+
+    const failed = await take(PAYLOAD, FAILING)
+    const revised = await client.records.requestRevision(failed.id, { reason: 'six are missing' })
+    assert.equal(revised.state, 'ACTIVE')
+    await assert.rejects(
+      performing.records.complete(failed.id, { evidence: PASSING }, { ifVersion: failed.version }),
+      (error) => {
+        assert.ok(error instanceof ConflictError)
+        assert.deepEqual(
+          [error.code, error.version, error.state],
+          ['version_mismatch', revised.version, 'ACTIVE'],
+        )
+        return true
+      },
+    )
+    await performing.records.complete(failed.id, { evidence: FAILING })
+    await worker.verify(failed.id)
+    await client.records.verdict(failed.id, { verdict: 'reject', reason: 'again' })
+    const overturned = await client.records.overturn(failed.id, { reason: 'the appeal was granted' })
+    assert.equal(overturned.gated!.overturn!.signal.decision, 'RELEASE')
+
+    const withdrawn = await client.records.create({ type: 'delivery/1', payload: PAYLOAD })
+    const cancelled = await client.records.cancel(withdrawn.id, { reason: 'withdrawn' })
+    assert.equal(cancelled.state, 'CANCELLED')
+    await assert.rejects(client.records.until(cancelled.id, ['ACCEPTED']), /has ended as CANCELLED/)
+
+    const kinds: string[] = []
+    for await (const { kind } of client.records.entries(passed.id)) kinds.push(kind)
+    assert.deepEqual(kinds, [
+      'record-created',
+      'record-activated',
+      'completion-submitted',
+      'completion-verified',
+      'verdict-rendered',
+    ])
+
+    const { gated } = await client.records.get(failed.id)
+    const why = { code: 'gdpr_request' }
+    const erased: Erasure[] = []
+    for (const { erasure } of [
+      await client.records.eraseEvidence(failed.id, gated!.completion!.id, why),
+      await client.records.eraseValues(failed.id, gated!.completion!.id, why),
+      await client.records.eraseReason(failed.id, gated!.verdict!.seq, why),
+      await client.records.erasePayload(failed.id, why),
+    ])
+      erased.push(erasure)
+    assert.deepEqual(
+      erased.map(({ document }) => document),
+      ['evidence', 'values', 'reason', 'payload'],
+    )
+    assert.equal((await client.records.get(failed.id)).payload, null)
+  })
+
+  await t.test('a record that does not get there in time says where it stands', async () => {
+    const { id } = await client.records.create({ payload: { work: 'forever' } })
+    await assert.rejects(client.records.until(id, ['ACCEPTED'], { timeoutMs: 20 }), (error) => {
+      assert.ok(error instanceof TallystickError && error.retryable)
+      assert.match(error.message, /still CREATED after 20 ms, not ACCEPTED; next can be: record-activated/)
+      return true
+    })
+  })
+
+  await t.test('entries, from the first to the head, and exports', async () => {
+    const { size } = await client.ledger.get()
+    const seqs: number[] = []
+    for await (const { seq } of client.entries.stream()) seqs.push(seq)
+    assert.deepEqual(
+      seqs,
+      Array.from({ length: size }, (_, seq) => seq),
+    )
+    const three: number[] = []
+    for await (const { seq } of client.entries.stream({ after: 4, limit: 3 })) three.push(seq)
+    assert.deepEqual(three, [5, 6, 7])
+    const text = await new Response(await client.exports.stream()).text()
+    assert.equal(text.trimEnd().split('\n').length, size + 2)
+  })
+
+  await t.test('followed, entries come until the signal stops them', async () => {
+    const { size } = await client.ledger.get()
+    const stop = new AbortController()
+    const seen: number[] = []
+    const following = (async () => {
+      const stream = client.entries.stream({ after: size - 1, follow: true, signal: stop.signal })
+      for await (const { seq } of stream) if (seen.push(seq) === 2) stop.abort()
+    })()
+    await client.records.notarize({ payload: { n: 5 } })
+    await client.records.notarize({ payload: { n: 6 } })
+    await assert.rejects(following, { name: 'AbortError' })
+    assert.deepEqual(seen, [size, size + 1])
+  })
+
+  await t.test('checkpoints and proofs', async () => {
+    await publish()
+    const { size } = await client.ledger.get()
+    const note = await client.checkpoints.latest()
+    assert.equal(await client.checkpoints.get(size), note)
+    assert.deepEqual(
+      (await client.checkpoints.list().page()).data.map((each) => each.size),
+      [size],
+    )
+    const { path } = await client.checkpoints.consistency(3, size)
+    assert.ok(path.length > 0)
+    await assert.rejects(client.checkpoints.get(size - 1), NotFoundError)
+    await assert.rejects(client.checkpoints.consistency(9, 3), InvalidRequestError)
+    const [record] = await client.records.list({ type: 'generic/1' }).toArray(1)
+    const proof = await client.records.proof(record!.id, { size })
+    assert.deepEqual(await client.entries.proof(record!.entry.seq), proof)
+  })
+
+  await t.test('an audit, waited for until the worker is done', async () => {
+    const started = await client.audits.start()
+    assert.deepEqual(await client.audits.get(started.id), started)
+    assert.deepEqual((await client.audits.list().page()).data, [started])
+    called.delete('getAuditsById')
+    const running = client.audits.run({ signal: AbortSignal.timeout(5_000) })
+    await until(() => called.has('getAuditsById'))
+    await app.sql(
+      "update tallystick.audits set state = 'failed', started_at = now(), finished_at = now() where state = 'queued'",
+    )
+    const ended = await running
+    assert.deepEqual([ended.id, ended.state, ended.ok], [started.id, 'failed', null])
+  })
+
+  await t.test('an operator makes ledgers and freezes them, and reads none', async () => {
+    const made = await operator.ledgers.create({ name: 'of the operator' })
+    const { id } = made.ledger
+    const rateLimit = { requestsPerSecond: 1_000, burst: 1_000 }
+    assert.deepEqual(await operator.ledgers.setRateLimit(id, rateLimit), { rateLimit })
+    assert.equal((await operator.ledgers.freeze(id)).closed, 'frozen')
+    const frozen = sdk.client({ apiKey: made.key.key })
+    await assert.rejects(
+      frozen.records.notarize({ payload: {} }),
+      /ledger_frozen.*What to do: ask the operator/,
+    )
+    assert.equal((await operator.ledgers.unfreeze(id)).closed, null)
+    const issued = await operator.ledgers.issueKey(id)
+    await sdk.client({ apiKey: issued.key }).records.notarize({ payload: {} })
+    const ids: string[] = []
+    for await (const ledger of operator.ledgers.list({ limit: 1 })) ids.push(ledger.id)
+    assert.deepEqual(ids, [app.ledger.ledger.id, id])
+    assert.equal((await operator.ledgers.get(id)).name, 'of the operator')
+    await assert.rejects(operator.ledgers.getRestore(id), ConflictError)
+    const known = { size: 1, chain: '0'.repeat(64) }
+    await assert.rejects(operator.ledgers.acknowledgeRestore(id, { known }), ConflictError)
+    assert.equal((await operator.health.ready()).status, 'ready')
+  })
+
+  const { paths } = (await app.app.inject('/openapi.json')).json()
+  const all = Object.values(paths as Record<string, Record<string, { operationId: string }>>).flatMap(
+    (methods) => Object.values(methods).map(({ operationId }) => operationId),
+  )
+  assert.deepEqual([...called, ...Object.keys(NOT_OF_THE_SDK)].sort(), all.sort())
+})
+
+/** Which operation a request is: the one whose path has the fewest parameters. */
+function operationOf(method: string, pathname: string): string {
+  const matches = Object.entries(operations).filter(([, operation]) => {
+    const pattern = operation.path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')
+    return operation.method === method && new RegExp(`^${pattern}$`).test(pathname)
+  })
+  const [match] = matches.sort((a, b) => a[1].path.split('{').length - b[1].path.split('{').length)
+  return match?.[0] ?? `${method} ${pathname}`
+}

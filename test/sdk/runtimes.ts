@@ -1,0 +1,26 @@
+import type { TestContext } from 'node:test'
+
+/** What verifies, by what a runtime has. */
+export const RUNTIMES = {
+  'with node:crypto': {},
+  'with WebCrypto': { node: false },
+  'with neither': { node: false, web: false },
+} as const
+
+type Runtime = { readonly node?: boolean; readonly web?: boolean }
+
+/** Takes away, until the test ends, what another runtime does not have. */
+export function pretend(t: TestContext, { node = true, web = true }: Runtime): void {
+  const { getBuiltinModule } = process
+  const { crypto } = globalThis
+  t.after(() => {
+    process.getBuiltinModule = getBuiltinModule
+    define(crypto)
+  })
+  if (!node) process.getBuiltinModule = undefined as unknown as typeof getBuiltinModule
+  if (!web) define({ getRandomValues: crypto.getRandomValues.bind(crypto) })
+}
+
+function define(value: unknown): void {
+  Object.defineProperty(globalThis, 'crypto', { value, configurable: true, writable: true })
+}

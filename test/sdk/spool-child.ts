@@ -1,0 +1,28 @@
+/* A process with a spool, for what one alone can't show: spool-child.ts DIRECTORY hold | full */
+import { openSpool } from '../../sdk/node/spool.ts'
+import { begin, item } from './spool-set-up.ts'
+
+const [directory, what] = process.argv.slice(2)
+const spool = await openSpool(directory!, { lockStaleMs: 500 })
+const batch = begin(spool, [item(0)])
+
+if (what === 'hold') {
+  process.stdout.write('held\n')
+  setInterval(() => {}, 1_000)
+} else {
+  // Sent when a file is as long as it may be; by default it ends the process.
+  process.on('SIGXFSZ', () => {})
+  let taken = 1
+  let message = ''
+  for (; message === ''; ) {
+    try {
+      batch.append(item(taken), 1)
+      taken++
+    } catch (error) {
+      message = (error as Error).message
+    }
+  }
+  batch.seal()
+  begin(spool, [item(taken), item(taken + 1)])
+  process.stdout.write(JSON.stringify({ taken, message, retaken: 2 }))
+}

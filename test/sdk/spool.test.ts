@@ -1,0 +1,268 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { SpoolError, UsageError } from '../../sdk/errors.ts'
+import type { Problem } from '../../sdk/generated/api.ts'
+import { openSpool } from '../../sdk/node/spool.ts'
+import { temporaryFiles } from '../helpers/temporary-files.ts'
+import { begin, contents, item, KEY, recoverAll } from './spool-set-up.ts'
+
+const FIRST = '0000000000000001.ndjson'
+
+test('what was taken is there for the next process, in order, with its keys and tags', async (t) => {
+  const { directory } = temporaryFiles(t)
+  const spool = await openSpool(directory)
+  const other = 'f'.repeat(32)
+  begin(spool, [item(0), item(1, 'a "tag"\n')])
+  begin(spool, [item(2)], other).seal()
+  const used = spool.usedBytes
+  await spool.close()
+  const next = await openSpool(directory)
+  t.after(() => next.close())
+  assert.equal(next.usedBytes, used)
+  const [first, second, ...none] = recoverAll(next)
+  assert.deepEqual(none, [])
+  assert.equal(first!.records, 2)
+  assert.deepEqual(await contents(first!), [[KEY, [0, 1]]])
+  assert.deepEqual(await contents(second!), [[other, [2]]])
+  const [segment] = await first!.read()
+  assert.deepEqual(
+    segment!.items.map(({ tag, text }) => [tag, text]),
+    [item(0), item(1, 'a "tag"\n')].map(({ tag, text }) => [tag, text]),
+  )
+  begin(next, [item(3)])
+  assert.ok(readdirSync(directory).includes('0000000000000003.ndjson'), 'a number is not used twice')
+})
+
+test('a batch file holds the key, then a line for each record', async (t) => {
+  const { directory } = temporaryFiles(t)
+  const spool = await openSpool(directory)
+  t.after(() => spool.close())
+  begin(spool, [item(0), item(1, 'order 7')])
+  const record = (i: number) =>
+    `{"type":"generic/1","payload":{"i":${i}},"occurredAt":"1970-01-01T00:00:00.000Z"}`
+  assert.equal(
+    readFileSync(join(directory, FIRST), 'utf8'),
+    `{"idempotencyKey":"${KEY}"}\n{"record":${record(0)}}\n{"tag":"order 7","record":${record(1)}}\n`,
+  )
+})
+
+test('half a line at the end, and a batch without a record, were never taken', async (t) => {
+  const { directory, write } = temporaryFiles(t)
+  const spool = await openSpool(directory)
+  begin(spool, [item(0)])
+  await spool.close()
+  appendFileSync(join(directory, FIRST), '{"record":{"type":"generic/1","payload":{"i":1}')
+  write('0000000000000002.ndjson', `{"idempotencyKey":"${KEY}"}\n`)
+  write('0000000000000003.ndjson', '{"idempot')
+  write('0000000000000001.ndjson.tmp', 'of a replacement that was not finished')
+  const next = await openSpool(directory)
+  t.after(() => next.close())
+  const batches = recoverAll(next)
+  assert.deepEqual(await Promise.all(batches.map(contents)), [[[KEY, [0]]]])
+  assert.deepEqual(readdirSync(directory).sort(), [FIRST, 'lock'])
+})
+
+test('a file that no spool has written is moved aside and told of; the others are sent', async (t) => {
+  const { directory, write } = temporaryFiles(t)
+  const good = '{"record":{"type":"generic/1","payload":{}}}\n'
+  const damaged = [
+    good,
+    `{"idempotencyKey":"${KEY}"}\n${good.slice(0, 9)}\n${good}`,
+    `{"idempotencyKey":"${KEY}"}\n{"record":{"type":"generic/1","payload":{}}},{"record":{}}\n`,
+    `{"idempotencyKey":"short"}\n${good}`,
+    `\0\0\0\n`,
+  ]
+  for (const [i, text] of damaged.entries()) write(`000000000000000${i + 1}.ndjson`, text)
+  write('0000000000000009.ndjson', `{"idempotencyKey":"${KEY}"}\n${good}`)
+  const spool = await openSpool(directory)
+  t.after(() => spool.close())
+  const { batches, errors } = spool.recover()
+  assert.equal(batches.length, 1)
+  assert.equal(errors.length, damaged.length)
+  for (const error of errors) assert.match(error.message, /ndjson: line \d is none .* moved aside/)
+  assert.equal(
+    readdirSync(directory).filter((name) => name.endsWith('.ndjson.damaged')).length,
+    damaged.length,
+  )
+})
+
+test('a replaced batch is the new one, whole, for the next process too', async (t) => {
+  const { directory } = temporaryFiles(t)
+  const spool = await openSpool(directory)
+  const batch = begin(spool, [item(0), item(1), item(2)])
+  batch.seal()
+  const [segment] = await batch.read()
+  const keys = ['a'.repeat(32), 'b'.repeat(32)]
+  await batch.replace([
+    { idempotencyKey: keys[0]!, items: segment!.items.slice(0, 1) },
+    { idempotencyKey: keys[1]!, items: segment!.items.slice(2) },
+  ])
+  assert.equal(batch.records, 2)
+  assert.equal(spool.usedBytes, statSync(join(directory, FIRST)).size)
+  await spool.close()
+  const next = await openSpool(directory)
+  t.after(() => next.close())
+  assert.deepEqual(await contents(recoverAll(next)[0]!), [
+    [keys[0], [0]],
+    [keys[1], [2]],
+  ])
+})
+
+test('directory and files are their owner’s only', async (t) => {
+  const directory = join(temporaryFiles(t).directory, 'new')
+  const spool = await openSpool(directory)
+  t.after(() => spool.close())
+  const batch = begin(spool, [item(0)])
+  batch.seal()
+  await batch.replace(await batch.read())
+  await spool.refuse([{ item: item(1), problem: PROBLEM, idempotencyKey: KEY }])
+  assert.equal(statSync(directory).mode & 0o777, 0o700)
+  for (const name of [FIRST, 'refused.ndjson', 'lock'])
+    assert.equal(statSync(join(directory, name)).mode & 0o777, 0o600, name)
+})
+
+const PROBLEM: Problem = {
+  type: 'https://tallystick.dev/errors/unknown_type',
+  title: 'The ledger has no such type',
+  status: 422,
+  detail: 'no',
+  code: 'unknown_type',
+  requestId: `req_${'0'.repeat(32)}`,
+  retryable: false,
+}
+
+test('what was refused is kept with the reason, also after half a line', async (t) => {
+  const { directory, write } = temporaryFiles(t)
+  const path = write('refused.ndjson', '{"refusedAt":"2026')
+  const spool = await openSpool(directory)
+  t.after(() => spool.close())
+  await spool.refuse([
+    { item: item(0, 'tag'), problem: PROBLEM, idempotencyKey: KEY },
+    { item: item(1), problem: PROBLEM, idempotencyKey: KEY },
+  ])
+  const [half, ...lines] = readFileSync(path, 'utf8').trimEnd().split('\n')
+  assert.equal(half, '{"refusedAt":"2026')
+  const [first, second] = lines.map((line) => JSON.parse(line))
+  assert.deepEqual(first.problem, PROBLEM)
+  assert.equal(first.tag, 'tag')
+  assert.equal(first.idempotencyKey, KEY)
+  assert.deepEqual(first.record.payload, { i: 0 })
+  assert.deepEqual(second.record.payload, { i: 1 })
+  assert.equal(spool.usedBytes, statSync(path).size - 1)
+})
+
+test('its bytes are bounded, and removing makes room', async (t) => {
+  const spool = await openSpool(temporaryFiles(t).directory, { bytesMax: 160_000 })
+  t.after(() => spool.close())
+  const large = { ...item(0), text: item(0).text.replace('0', `"${'x'.repeat(60_000)}"`) }
+  const batches = []
+  for (; spool.hasRoom; batches.push(begin(spool, [large])));
+  assert.equal(batches.length, 2)
+  batches[0]!.seal()
+  await batches[0]!.remove()
+  assert.ok(spool.hasRoom)
+  await assert.rejects(openSpool(temporaryFiles(t).directory, { bytesMax: 1_000 }), UsageError)
+})
+
+test('where nothing can be written, nothing is taken, and SpoolError says why', async (t) => {
+  const { directory } = temporaryFiles(t)
+  const spool = await openSpool(directory)
+  t.after(() => spool.close())
+  rmSync(directory, { recursive: true })
+  assert.throws(() => begin(spool, [item(0)]), { name: 'SpoolError', message: /ENOENT/ })
+  assert.equal(spool.usedBytes, 0)
+})
+
+test('a disk that fills up takes no half records, and the next batch begins where there is room', async (t) => {
+  const { directory } = temporaryFiles(t)
+  // The limit of a file's size stands for the disk: as there, the last write is done by half.
+  const child = spawn('sh', [
+    '-c',
+    `ulimit -f 32; exec "$0" "$1" "$2" full`,
+    process.execPath,
+    CHILD,
+    directory,
+  ])
+  const [printed] = (await once(child.stdout, 'data')) as [Buffer]
+  await once(child, 'exit')
+  const { taken, message, retaken } = JSON.parse(printed.toString()) as {
+    taken: number
+    message: string
+    retaken: number
+  }
+  assert.match(message, /What to do: the disk is full|EFBIG/)
+  const spool = await openSpool(directory)
+  t.after(() => spool.close())
+  const found = await Promise.all(recoverAll(spool).map(contents))
+  assert.deepEqual(
+    found.map(([segment]) => segment![1].length),
+    [taken, retaken],
+  )
+  assert.ok(taken > 0)
+})
+
+const CHILD = new URL('./spool-child.ts', import.meta.url).pathname
+
+test('one process at a time: a second one is told, and a killed one is no obstacle', async (t) => {
+  const { directory } = temporaryFiles(t)
+  const child = spawn(process.execPath, [CHILD, directory, 'hold'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.after(() => void child.kill('SIGKILL'))
+  await once(child.stdout, 'data')
+  await assert.rejects(openSpool(directory, { lockStaleMs: 500 }), (error) => {
+    assert.ok(error instanceof SpoolError)
+    assert.match(error.message, new RegExp(`in use by process ${child.pid} .*What to do`))
+    return true
+  })
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  const startedAt = performance.now()
+  const spool = await openSpool(directory, { lockStaleMs: 60_000 })
+  assert.ok(performance.now() - startedAt < 2_000)
+  assert.equal(recoverAll(spool).length, 1)
+  await assert.rejects(openSpool(directory), /this process, which has opened it before/)
+  await spool.close()
+  await (await openSpool(directory)).close()
+})
+
+test('a lock of an unknown place is waited for; one that nobody touches is stale', async (t) => {
+  const { directory, write } = temporaryFiles(t)
+  const foreign = { token: 'x', pid: process.pid, place: 'another-container', startedAtMs: 1 }
+  const lock = write('lock', JSON.stringify(foreign))
+  const touching = setInterval(() => utimesSync(lock, new Date(), new Date()), 20)
+  await assert
+    .rejects(openSpool(directory, { lockStaleMs: 300 }), SpoolError)
+    .finally(() => clearInterval(touching))
+  const startedAt = performance.now()
+  const spool = await openSpool(directory, { lockStaleMs: 200 })
+  assert.ok(performance.now() - startedAt >= 200)
+  await spool.close()
+})
+
+test('a lock with our own pid, of a process that was before us, is stale', async (t) => {
+  const { directory, write } = temporaryFiles(t)
+  const spool = await openSpool(directory)
+  const ours = JSON.parse(readFileSync(join(directory, 'lock'), 'utf8'))
+  await spool.close()
+  write('lock', JSON.stringify({ ...ours, token: 'x', startedAtMs: ours.startedAtMs - 1_000 }))
+  const startedAt = performance.now()
+  await (await openSpool(directory, { lockStaleMs: 60_000 })).close()
+  assert.ok(performance.now() - startedAt < 2_000)
+})
+
+test('who lost the lock while he did not move takes nothing more, and leaves the new one alone', async (t) => {
+  const { directory, write } = temporaryFiles(t)
+  const spool = await openSpool(directory, { lockStaleMs: 200 })
+  const batch = begin(spool, [item(0)])
+  const foreign = JSON.stringify({ token: 'x', pid: 1, place: 'elsewhere', startedAtMs: 1 })
+  write('lock', foreign)
+  // Not `await`: what touches the lock must not come to see it either.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 120)
+  assert.throws(() => batch.append(item(1), 1), { name: 'SpoolError', message: /another process has taken/ })
+  assert.throws(() => begin(spool, [item(1)]), SpoolError)
+  await spool.close()
+  assert.equal(readFileSync(join(directory, 'lock'), 'utf8'), foreign)
+})

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { test } from 'node:test'
+import type { OpenApi } from '../../tools/open-api.ts'
+import { sdkSources } from '../../tools/sdk-sources.ts'
+import { buildTestApp } from '../helpers/app.ts'
+
+const ROOT = resolve(import.meta.dirname, '..', '..')
+
+test('what the SDK knows of the server', async (t) => {
+  const { app } = await buildTestApp(t)
+  const openApi: OpenApi = (await app.inject('/openapi.json')).json()
+  const sources = await sdkSources(openApi)
+
+  await t.test('is what the application says, made the same each time', async () => {
+    assert.deepEqual(await sdkSources(structuredClone(openApi)), sources)
+    for (const [file, text] of Object.entries(sources))
+      assert.equal(readFileSync(join(ROOT, file), 'utf8'), text, `${file}: run \`npm run docs\``)
+  })
+
+  await t.test('names each shape once', () => {
+    const api = sources['sdk/generated/api.ts']!
+    const names = [...api.matchAll(/^export (?:interface|type) (\w+)/gm)].map(([, name]) => name!)
+    assert.equal(new Set(names).size, names.length)
+    assert.deepEqual(
+      names.filter((name) => /\d$/.test(name)),
+      [],
+    )
+    for (const once of ["'record-notarized'", "'keys:manage'", "'DISCREPANT'", 'requestsPerSecond: number'])
+      assert.equal(api.split(once).length, 2, once)
+  })
+
+  await t.test('has numbers where an address has digits', () => {
+    const query = /export interface PageQuery \{[^}]*\}/.exec(sources['sdk/generated/api.ts']!)![0]
+    assert.match(query, /limit\?: number/)
+    assert.match(query, /cursor\?: string/)
+  })
+
+  await t.test('follows a change of the application', async () => {
+    const changed = structuredClone(openApi)
+    // biome-ignore lint/suspicious/noExplicitAny: JSON
+    const { paths, components } = changed as any
+    components.schemas.Agent.properties.colour = { type: 'string' }
+    paths['/v1/agents'].post.parameters = []
+    const made = await sdkSources(changed)
+    assert.match(made['sdk/generated/api.ts']!, /export interface Agent \{[^}]*colour\?: string/)
+    assert.match(made['sdk/generated/operations.ts']!, /postAgents: \{ [^}]*repeat: 'never' \}/)
+    assert.match(sources['sdk/generated/operations.ts']!, /postAgents: \{ [^}]*repeat: 'with-key' \}/)
+  })
+
+  await t.test('refuses to name a shape that is gone', async () => {
+    const changed = structuredClone(openApi)
+    // biome-ignore lint/suspicious/noExplicitAny: JSON
+    delete (changed as any).components.schemas.Key.properties.rateLimit
+    await assert.rejects(sdkSources(changed), /nothing at ApiKey\/properties\/rateLimit/)
+  })
+})

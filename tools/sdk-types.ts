@@ -1,0 +1,162 @@
+import { compile, type JSONSchema } from 'json-schema-to-typescript'
+import {
+  MADE_BY,
+  type OpenApi,
+  type Operation,
+  operationsOf,
+  type Parameter,
+  type Schema,
+} from './open-api.ts'
+
+/** Names that mean something else in TypeScript, or too little outside of an address. */
+const RENAMED: Readonly<Record<string, string>> = {
+  Record: 'LedgerRecord',
+  Key: 'ApiKey',
+  Type: 'RecordType',
+}
+const nameOf = (component: string) => RENAMED[component] ?? component
+
+/** What stands in several answers without being a component of /openapi.json: a name, and one place where it stands. */
+const NAMED: Readonly<Record<string, string>> = {
+  Scope: 'ApiKey/properties/scopes/items',
+  EntryKind: 'EntryPlace/properties/kind',
+  RecordState: 'LedgerRecord/properties/state',
+  RateLimit: 'ApiKey/properties/rateLimit/anyOf/0',
+  RuleOutcome: 'Verification/properties/rules/items',
+  SignedEntry: 'GetEntriesBySeqProofAnswer/properties/entry',
+  HashedItem: 'EntryLine/properties/items/anyOf/0/items',
+  PageQuery: 'GetLedgersQuery',
+  NewKey: 'PostLedgersAnswer/properties/key',
+  Erasure: 'DeleteRecordsByIdPayloadAnswer/properties/erasure',
+}
+
+/** Every component, and of every operation what it takes and answers as JSON: `PostRecordsBody`, `GetRecordsQuery`, `PostRecordsAnswer`. */
+export async function apiTypes(openApi: OpenApi): Promise<string> {
+  const definitions = prepare(collectDefinitions(openApi)) as Record<string, Schema>
+  const schema = {
+    type: 'object',
+    additionalProperties: false,
+    properties: {},
+    definitions: shareNames(definitions),
+  } as unknown as JSONSchema
+  const text = await compile(schema, 'Unused', {
+    bannerComment: `${MADE_BY}import type { ErrorCode } from './errors.ts'\n`,
+    unreachableDefinitions: true,
+    additionalProperties: false,
+    unknownAny: true,
+    format: true,
+    style: { semi: false, singleQuote: true, printWidth: 110 },
+  })
+  return tidy(text)
+}
+
+function collectDefinitions(openApi: OpenApi): Record<string, Schema> {
+  const definitions: Record<string, Schema> = {}
+  for (const [name, schema] of Object.entries(openApi.components.schemas)) definitions[nameOf(name)] = schema
+  for (const { operation } of operationsOf(openApi)) {
+    const name = operation.operationId[0]!.toUpperCase() + operation.operationId.slice(1)
+    const query = (operation.parameters ?? []).filter((parameter) => parameter.in === 'query')
+    if (query.length > 0) definitions[`${name}Query`] = querySchema(query)
+    const body = operation.requestBody?.content['application/json']
+    if (body && Object.keys(body.schema.properties ?? {}).length > 0) definitions[`${name}Body`] = body.schema
+    const answer = answerOf(operation)
+    if (answer) definitions[`${name}Answer`] = answer
+  }
+  return definitions
+}
+
+/** Of the statuses that say that it was done, the first that answers JSON. */
+function answerOf({ responses }: Operation): Schema | null {
+  const contents = Object.entries(responses).filter(([status]) => status.startsWith('2'))
+  return contents.map(([, { content }]) => content?.['application/json']?.schema).find(Boolean) ?? null
+}
+
+function querySchema(parameters: readonly Parameter[]): Schema {
+  return {
+    type: 'object',
+    properties: Object.fromEntries(
+      parameters.map(({ name, schema, description }) => [
+        name,
+        { ...(isNumber(schema) ? { type: 'number' } : schema), ...(description && { description }) },
+      ]),
+    ),
+    required: parameters.filter(({ required }) => required).map(({ name }) => name),
+    additionalProperties: false,
+  } as Schema
+}
+
+/** An address holds text; a caller has a number where the text is digits. */
+function isNumber({ pattern }: Schema): boolean {
+  return pattern !== undefined && new RegExp(pattern).test('7') && !new RegExp(pattern).test('a')
+}
+
+/** References become names; what TypeScript cannot say, and would only be repeated in comments, goes. */
+function prepare(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(prepare)
+  if (value === null || typeof value !== 'object') return value
+  const { $ref, ...members } = value as Schema
+  if ($ref !== undefined) return { ...members, tsType: nameOf($ref.split('/').at(-1)!) }
+  return Object.fromEntries(
+    Object.entries(members)
+      .filter(([name, of]) => !UNSAID.has(name) || (typeof of === 'object' && name !== 'examples'))
+      .map(([name, of]) => [name, prepare(of)]),
+  )
+}
+
+const UNSAID = new Set([
+  'pattern',
+  'minimum',
+  'maximum',
+  'minLength',
+  'maxLength',
+  'minItems',
+  'maxItems',
+  'examples',
+])
+
+/** What is written more than once gets one name: what is equal but for its description is the same. */
+function shareNames(definitions: Record<string, Schema>): Record<string, Schema> {
+  const names = new Map<string, string>()
+  const shared: Record<string, Schema> = {}
+  const share = (value: unknown, isNamed = false): unknown => {
+    if (Array.isArray(value)) return value.map((item) => share(item))
+    if (value === null || typeof value !== 'object') return value
+    const name = isNamed ? undefined : names.get(meaningOf(value))
+    const { description } = value as Schema
+    if (name !== undefined) return { ...(description && { description }), tsType: name }
+    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, share(member)]))
+  }
+  names.set(meaningOf(find(definitions, 'Problem/properties/code')), 'ErrorCode')
+  for (const [name, path] of Object.entries(NAMED)) {
+    const schema = find(definitions, path)
+    names.set(meaningOf(schema), name)
+    const { description: _, ...named } = schema
+    shared[name] = share(named, true) as Schema
+  }
+  for (const [name, schema] of Object.entries(definitions)) {
+    shared[name] = share(schema) as Schema
+    // What only has another name is called by that one.
+    if (schema.tsType === undefined && !names.has(meaningOf(schema))) names.set(meaningOf(schema), name)
+  }
+  return shared
+}
+
+function meaningOf(schema: object): string {
+  return JSON.stringify({ ...schema, description: undefined })
+}
+
+function find(definitions: Record<string, Schema>, path: string): Schema {
+  // biome-ignore lint/suspicious/noExplicitAny: JSON
+  const found = path.split('/').reduce<any>((value, name) => value?.[name], definitions)
+  if (found === undefined)
+    throw new Error(`/openapi.json has nothing at ${path}: name another place in NAMED`)
+  return found
+}
+
+/** The compiler's own remarks say nothing here. */
+function tidy(text: string): string {
+  return text
+    .replaceAll(/ *\/\*\*\n(?: *\*\n)? *\* This interface was referenced by[^/]*\*\/\n/g, '')
+    .replaceAll(/ *\*\n *\* This interface was referenced by[^/]*?(?=\*\/)/g, ' ')
+    .replace(/export interface Unused \{\}\n+/, '')
+}
