@@ -1,5 +1,6 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { EXIT, type ExitCode } from './exit-codes.ts'
+import { type Io, PROCESS_IO } from './io.ts'
 
 type OptionTable = NonNullable<ParseArgsConfig['options']>
 
@@ -14,25 +15,25 @@ export type Command = {
   readonly help: string
   readonly options: OptionTable
   /** Throws UsageError, SourceError or TallystickError: cli/run.ts says so, and ends with the exit code that belongs to it. */
-  run(args: readonly string[]): Promise<ExitCode>
+  run(args: readonly string[], io?: Io): Promise<ExitCode>
 }
 
 export function defineCommand<const Options extends OptionTable>(command: {
   readonly help: string
   readonly options: Options
-  readonly run: (values: ValuesOf<Options>, positionals: readonly string[]) => Promise<ExitCode>
+  readonly run: (values: ValuesOf<Options>, positionals: readonly string[], io: Io) => Promise<ExitCode>
 }): Command {
   const options = { ...command.options, help: { type: 'boolean', short: 'h' } } as const
   return {
     help: command.help,
     options,
-    async run(args) {
+    async run(args, io = PROCESS_IO) {
       const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
       if ((values as { help?: boolean }).help) {
-        process.stdout.write(command.help)
+        io.stdout.write(command.help)
         return EXIT.ok
       }
-      return command.run(values as ValuesOf<Options>, positionals)
+      return command.run(values as ValuesOf<Options>, positionals, io)
     },
   }
 }

@@ -9,9 +9,69 @@ type Entry = {
 
 /** Every command, by its whole name, in the order of `tallystick --help`. */
 export const COMMANDS: Readonly<Record<string, Entry>> = {
+  init: {
+    summary: 'keep a server and key for this user, and check them',
+    load: async () => (await import('./commands/init.ts')).init,
+  },
+  doctor: {
+    summary: 'check the connection, the key and the ledger, and say what to do',
+    load: async () => (await import('./commands/doctor.ts')).doctor,
+  },
+  notarize: {
+    summary: 'write down what happened: JSON, files, NDJSON in batches',
+    load: async () => (await import('./commands/notarize.ts')).notarize,
+  },
+  create: {
+    summary: 'commission work: a gated record',
+    load: async () => (await import('./commands/create.ts')).create,
+  },
+  activate: {
+    summary: 'take the work on',
+    load: async () => (await import('./commands/activate.ts')).activate,
+  },
+  complete: {
+    summary: 'deliver the work, with evidence',
+    load: async () => (await import('./commands/complete.ts')).complete,
+  },
+  verdict: {
+    summary: 'accept or reject what was delivered',
+    load: async () => (await import('./commands/verdict.ts')).verdict,
+  },
+  revise: {
+    summary: 'ask for the work to be delivered again',
+    load: async () => (await import('./commands/revise.ts')).revise,
+  },
+  cancel: {
+    summary: 'call the work off',
+    load: async () => (await import('./commands/cancel.ts')).cancel,
+  },
+  overturn: {
+    summary: 'turn a rejection into an acceptance',
+    load: async () => (await import('./commands/overturn.ts')).overturn,
+  },
+  erase: {
+    summary: 'erase a document of a record, for good',
+    load: async () => (await import('./commands/erase.ts')).erase,
+  },
   get: {
-    summary: 'a record',
+    summary: 'a record, or wait for its state',
     load: async () => (await import('./commands/get.ts')).get,
+  },
+  list: {
+    summary: 'records, by what they are',
+    load: async () => (await import('./commands/list.ts')).list,
+  },
+  entries: {
+    summary: 'entries of the chain, as JSON lines',
+    load: async () => (await import('./commands/entries.ts')).entries,
+  },
+  tail: {
+    summary: 'follow the chain',
+    load: async () => (await import('./commands/tail.ts')).tail,
+  },
+  proof: {
+    summary: 'what proves an entry offline',
+    load: async () => (await import('./commands/proof.ts')).proof,
   },
   verify: {
     summary: 'check a whole ledger, one entry or one record, offline',
@@ -21,9 +81,89 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'save a ledger as NDJSON',
     load: async () => (await import('./commands/export.ts')).exportLedger,
   },
+  'checkpoints list': {
+    summary: 'at which sizes checkpoints were published',
+    load: async () => (await import('./commands/checkpoints-list.ts')).checkpointsList,
+  },
   'checkpoints watch': {
     summary: "keep a ledger's checkpoints outside of it",
     load: async () => (await import('./commands/checkpoints-watch.ts')).checkpointsWatch,
+  },
+  'types list': {
+    summary: 'types of records',
+    load: async () => (await import('./commands/types-list.ts')).typesList,
+  },
+  'types get': {
+    summary: 'a type with its definition',
+    load: async () => (await import('./commands/types-get.ts')).typesGet,
+  },
+  'types register': {
+    summary: 'register types, for good',
+    load: async () => (await import('./commands/types-register.ts')).typesRegister,
+  },
+  'types preview': {
+    summary: 'what a type says of documents',
+    load: async () => (await import('./commands/types-preview.ts')).typesPreview,
+  },
+  'types codegen': {
+    summary: 'TypeScript of the registered types',
+    load: async () => (await import('./commands/types-codegen.ts')).typesCodegen,
+  },
+  'agents list': {
+    summary: 'who acts',
+    load: async () => (await import('./commands/agents-list.ts')).agentsList,
+  },
+  'agents get': {
+    summary: 'an agent',
+    load: async () => (await import('./commands/agents-get.ts')).agentsGet,
+  },
+  'agents register': {
+    summary: 'register an agent',
+    load: async () => (await import('./commands/agents-register.ts')).agentsRegister,
+  },
+  'agents disable': {
+    summary: 'disable an agent and its keys, for good',
+    load: async () => (await import('./commands/agents-disable.ts')).agentsDisable,
+  },
+  'keys list': {
+    summary: 'API keys',
+    load: async () => (await import('./commands/keys-list.ts')).keysList,
+  },
+  'keys get': {
+    summary: 'an API key',
+    load: async () => (await import('./commands/keys-get.ts')).keysGet,
+  },
+  'keys create': {
+    summary: 'make an API key',
+    load: async () => (await import('./commands/keys-create.ts')).keysCreate,
+  },
+  'keys rotate': {
+    summary: 'give an API key a new secret',
+    load: async () => (await import('./commands/keys-rotate.ts')).keysRotate,
+  },
+  'keys revoke': {
+    summary: 'revoke an API key, for good',
+    load: async () => (await import('./commands/keys-revoke.ts')).keysRevoke,
+  },
+  'keys limit': {
+    summary: 'limit the requests of an API key',
+    load: async () => (await import('./commands/keys-limit.ts')).keysLimit,
+  },
+  audit: {
+    summary: 'have the server verify its whole ledger',
+    load: async () => (await import('./commands/audit.ts')).audit,
+  },
+  'audits list': {
+    summary: 'audits, and what they found',
+    load: async () => (await import('./commands/audits-list.ts')).auditsList,
+  },
+  'audits get': {
+    summary: 'an audit',
+    load: async () => (await import('./commands/audits-get.ts')).auditsGet,
+  },
+  completion: {
+    summary: 'complete commands and options in bash, zsh or fish',
+    load: async () => (await import('./commands/completion.ts')).completion,
   },
 }
 

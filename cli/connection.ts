@@ -1,8 +1,10 @@
-import { readFile, stat } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
+import { open } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { Tallystick } from '../sdk/client.ts'
+import { Transport } from '../sdk/http/transport.ts'
 import { SourceError } from '../src/verify/source.ts'
 import { environment } from './environment.ts'
+import { parseUrl } from './parse-url.ts'
 import { UsageError } from './run.ts'
 
 /** Options of every command that talks to a server. */
@@ -26,12 +28,26 @@ export type Connection = {
   readonly origin: string
 }
 
-type Kept = { readonly url: string; readonly key: string; readonly file: string }
+/** What a credentials file holds. */
+export type Kept = {
+  readonly url: string
+  readonly key: string
+  readonly ledger: string | null
+  readonly file: string
+}
+
+export const URL_DEFAULT = 'http://localhost:3000'
 
 /** A client for the server and key of the options, the environment or a credentials file; throws UsageError without one. */
 export async function connect(values: ConnectionValues): Promise<Tallystick> {
   const { url, apiKey } = await findConnection(values)
   return new Tallystick({ baseUrl: url, apiKey })
+}
+
+/** The same below the client, for what no method of it does. */
+export async function openTransport(values: ConnectionValues): Promise<Transport> {
+  const { url, apiKey } = await findConnection(values)
+  return new Transport({ baseUrl: url, apiKey })
 }
 
 /**
@@ -44,8 +60,8 @@ export async function findConnection(values: ConnectionValues): Promise<Connecti
   if (url !== undefined && apiKey !== undefined) return { url, apiKey, origin: 'options and environment' }
   const kept = await findKept()
   if (apiKey !== undefined)
-    return { url: kept?.url ?? 'http://localhost:3000', apiKey, origin: 'options and environment' }
-  if (kept && (url === undefined || isSame(url, kept.url)))
+    return { url: kept?.url ?? URL_DEFAULT, apiKey, origin: 'options and environment' }
+  if (kept && (url === undefined || isSameServer(url, kept.url)))
     return { url: kept.url, apiKey: kept.key, origin: kept.file }
   throw new UsageError(
     'no API key: set TALLYSTICK_API_KEY, or run `tallystick init`, or start where `npm start` has run' +
@@ -53,39 +69,69 @@ export async function findConnection(values: ConnectionValues): Promise<Connecti
   )
 }
 
-/** What `tallystick init` kept, or else what `npm start` wrote, in this folder or one above. null: neither is there. */
-async function findKept(): Promise<Kept | null> {
-  const own = await readKept(join(environment.configDirectory(), 'credentials.json'))
-  if (own) return own
+/** Where `tallystick init` keeps a server and key. */
+export function ownCredentialsFile(): string {
+  return join(environment.configDirectory(), 'credentials.json')
+}
+
+/** What `tallystick init` kept, or else what `npm start` wrote. null: neither is there. */
+export async function findKept(): Promise<Kept | null> {
+  return (await readKept(ownCredentialsFile())) ?? (await findServersOwn())
+}
+
+/** What `npm start` wrote, in its data directory of this folder or one above. */
+export async function findServersOwn(): Promise<Kept | null> {
   const data = environment.dataDirectory()
   if (data !== undefined) return readKept(join(data, 'credentials.json'))
   for (let folder = process.cwd(); ; folder = dirname(folder)) {
-    const kept = await readKept(resolve(folder, '.tallystick', 'credentials.json'))
+    const kept = await readKept(join(folder, '.tallystick', 'credentials.json'))
     if (kept || folder === dirname(folder)) return kept
   }
 }
 
-/** A file that others may read or write is refused: whoever writes it chooses where this machine's records go. */
-async function readKept(file: string): Promise<Kept | null> {
+const NOT_THERE = ['ENOENT', 'ENOTDIR', 'EACCES']
+
+/** null: there is no such file. One that others may read or write is refused: who writes it chooses where records go. */
+export async function readKept(file: string): Promise<Kept | null> {
   let text: string
   try {
-    const { mode, uid } = await stat(file)
+    text = await readPrivate(file)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === undefined) throw error
+    if (NOT_THERE.includes(code)) return null
+    throw new SourceError('io', `${file} cannot be read (${code})`)
+  }
+  const kept = parseKept(text)
+  if (!kept)
+    throw new SourceError('io', `${file} is damaged: mend it, or remove it and run \`tallystick init\``)
+  return { ...kept, file }
+}
+
+/** Looked at and read by one handle: nobody can put another file there in between. */
+async function readPrivate(file: string): Promise<string> {
+  const handle = await open(file, 'r')
+  try {
+    const { mode, uid } = await handle.stat()
     const self = process.getuid?.()
     if (self !== undefined && ((mode & 0o077) !== 0 || (uid !== self && self !== 0)))
       throw new SourceError('denied', `${file} is not for this user alone: chmod 600 it, or remove it`)
-    text = await readFile(file, 'utf8')
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EACCES') return null
-    throw error
+    return await handle.readFile('utf8')
+  } finally {
+    await handle.close()
   }
-  try {
-    const { url, key } = JSON.parse(text) as { url: unknown; key: unknown }
-    if (typeof url === 'string' && typeof key === 'string') return { url, key, file }
-  } catch {}
-  throw new SourceError('io', `${file} is damaged: mend it, or remove it and run \`tallystick init\``)
 }
 
-function isSame(one: string, other: string): boolean {
-  return URL.parse(one)?.href === URL.parse(other)?.href
+function parseKept(text: string): Omit<Kept, 'file'> | null {
+  try {
+    const { url, key, ledger } = JSON.parse(text) as Record<string, unknown>
+    if (typeof url !== 'string' || typeof key !== 'string') return null
+    return { url, key, ledger: typeof ledger === 'string' ? ledger : null }
+  } catch {
+    return null
+  }
+}
+
+export function isSameServer(one: string, other: string): boolean {
+  return parseUrl(one)?.href === parseUrl(other)?.href
 }

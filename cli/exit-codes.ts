@@ -4,6 +4,7 @@ export const EXIT = {
   refused: 1,
   usage: 64,
   notALedger: 65,
+  badInput: 65,
   software: 70,
   unavailable: 69,
   io: 74,
@@ -14,11 +15,12 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
 export const HELP_EXIT_CODES = `Exit codes:
   0   done; for verify: everything that was read is intact
-  1   verify: an entry, a checkpoint or a key was refused, or --strict found too little trust
+  1   refused by the server; verify: an entry, a checkpoint or a key was refused, or --strict found too little trust;
+      audit: it found a fault; doctor: something is wrong; types preview: a document or a rule fails
   64  wrong arguments
-  65  what was read is not a ledger, or its end is missing
+  65  what was read is not a ledger, or its end is missing; or is no JSON
   69  a server or database cannot be reached, or broke off
   70  an error in this program
-  74  a file cannot be read or written
+  74  a file cannot be read or written; or nobody reads the output any more
   77  the API key or login is refused
 `

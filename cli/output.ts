@@ -1,3 +1,5 @@
+import { type Out, write } from './io.ts'
+
 /** What every command that shows things takes. */
 export const OUTPUT_OPTIONS = { json: { type: 'boolean' } } as const
 export const OUTPUT_HELP =
@@ -9,12 +11,10 @@ export type Column<T> = readonly [heading: string, show: (item: T) => string | n
 const ROWS_A_TABLE = 100
 const CELL_CHARS_MAX = 60
 
-type Out = Pick<NodeJS.WriteStream, 'write' | 'isTTY'>
-
 /** One object: its fields one a line on a terminal, otherwise one line of JSON. */
 export function printItem(item: object, json: boolean | undefined, out: Out = process.stdout): void {
   if (json || !out.isTTY) {
-    out.write(`${JSON.stringify(item)}\n`)
+    out.write(jsonLine(item, out))
     return
   }
   const width = Math.max(...Object.keys(item).map((name) => name.length))
@@ -32,7 +32,7 @@ export async function printItems<T extends object>(
   out: Out = process.stdout,
 ): Promise<void> {
   if (json || !out.isTTY) {
-    for await (const item of items) out.write(`${JSON.stringify(item)}\n`)
+    for await (const item of items) await write(out, jsonLine(item, out))
     return
   }
   let rows: string[][] = []
@@ -60,8 +60,18 @@ function cell(value: string | number | null): string {
   return text.length > CELL_CHARS_MAX ? `${text.slice(0, CELL_CHARS_MAX - 1)}…` : text
 }
 
+/** A line of JSON; for a terminal with what could drive it escaped, which is the same JSON. */
+export function jsonLine(item: unknown, out: Out): string {
+  const json = JSON.stringify(item)
+  const escapeOf = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return `${out.isTTY ? json.replaceAll(DRIVING, escapeOf) : json}\n`
+}
+
 /** What others wrote must not drive the terminal. */
 export function plain(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '�')
+  return text.replaceAll(DRIVING, '�')
 }
+
+/** Controls, and what turns the direction of text. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const DRIVING = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g

@@ -1,19 +1,26 @@
 import {
   ApiError,
   AuthenticationError,
-  ConnectionError,
   PermissionError,
+  RateLimitError,
   UsageError as SdkUsageError,
   TallystickError,
-  TimeoutError,
-  UnavailableError,
   UnexpectedAnswerError,
+  UnknownOutcomeError,
 } from '../sdk/errors.ts'
 import { SourceError } from '../src/verify/source.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
+import type { Out } from './io.ts'
+import { plain } from './output.ts'
 
 /** The arguments cannot mean anything: says what to do instead. */
 export class UsageError extends Error {}
+
+/** What was to be read is not what it should be: no JSON, or no such JSON. */
+export class InputError extends Error {}
+
+/** What was looked for is not so, or was refused, and no server said it. */
+export class RefusedError extends Error {}
 
 const EXIT_OF_SOURCE = {
   usage: EXIT.usage,
@@ -24,30 +31,35 @@ const EXIT_OF_SOURCE = {
 } as const
 
 /** Runs a command; what it throws becomes one line on stderr and an exit code. */
-export async function run(command: () => Promise<ExitCode>): Promise<ExitCode> {
+export async function run(command: () => Promise<ExitCode>, stderr: Out = process.stderr): Promise<ExitCode> {
   try {
     return await command()
   } catch (error) {
-    if (error instanceof SourceError) return fail(error.message, EXIT_OF_SOURCE[error.kind])
-    if (error instanceof TallystickError) return fail(error.message, exitOfClient(error))
-    if (error instanceof UsageError || isParseArgsError(error)) return fail(error.message, EXIT.usage)
-    return fail((error as Error).stack ?? String(error), EXIT.software)
+    const code = exitOf(error)
+    // A fault of this program: only its own developers can do something about it, with the place.
+    const text = code === EXIT.software ? ((error as Error).stack ?? String(error)) : (error as Error).message
+    stderr.write(`${text.split('\n').map(plain).join('\n').replace(/^/, 'tallystick: ')}\n`)
+    return code
   }
+}
+
+function exitOf(error: unknown): ExitCode {
+  if (error instanceof SourceError) return EXIT_OF_SOURCE[error.kind]
+  if (error instanceof TallystickError) return exitOfClient(error)
+  if (error instanceof UsageError || isParseArgsError(error)) return EXIT.usage
+  if (error instanceof InputError) return EXIT.badInput
+  if (error instanceof RefusedError) return EXIT.refused
+  return EXIT.software
 }
 
 function exitOfClient(error: TallystickError): ExitCode {
   if (error instanceof SdkUsageError) return EXIT.usage
   if (error instanceof AuthenticationError || error instanceof PermissionError) return EXIT.denied
   if (error instanceof UnexpectedAnswerError) return error.retryable ? EXIT.unavailable : EXIT.notALedger
-  if (error instanceof UnavailableError || error instanceof ConnectionError || error instanceof TimeoutError)
-    return EXIT.unavailable
+  if (error instanceof RateLimitError) return EXIT.unavailable
   if (error instanceof ApiError) return error.status < 500 ? EXIT.refused : EXIT.unavailable
-  return EXIT.unavailable
-}
-
-function fail(message: string, code: ExitCode): ExitCode {
-  process.stderr.write(`tallystick: ${message}\n`)
-  return code
+  // What is waited for can still come, or never will.
+  return error.retryable || error instanceof UnknownOutcomeError ? EXIT.unavailable : EXIT.refused
 }
 
 function isParseArgsError(error: unknown): error is Error {

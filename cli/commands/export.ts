@@ -1,50 +1,53 @@
 import { createWriteStream } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
-import { displayUrl, fetchExport } from '../../src/verify/server.ts'
+import { TallystickError } from '../../sdk/errors.ts'
+import { bytesOf } from '../../sdk/http/answers.ts'
 import { SourceError } from '../../src/verify/source.ts'
+import { noArguments } from '../arguments.ts'
 import { defineCommand, type ValuesOf } from '../command.ts'
+import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
-import { UsageError } from '../run.ts'
-import { serverAddress } from '../server-address.ts'
+import type { Io } from '../io.ts'
 
-const HELP = `tallystick export --server URL [-o FILE] [--api-key KEY]
+const HELP = `tallystick export [-o FILE]
 
 Saves the whole ledger of an API key as NDJSON (docs/formats/export.md): every entry with its documents, the
-public keys, and the newest checkpoint. Verify it with \`tallystick verify FILE\`.
+public keys, and the newest checkpoint. Verify it with \`tallystick verify FILE\`. Needs a key with the scope audit:read;
+without records:read it has no documents.
 
-  --server URL     a running server, for example http://localhost:3000
-  --api-key KEY    an API key with the scope audit:read or records:read; better: the variable TALLYSTICK_API_KEY
   -o, --out FILE   where to write; by default, or with -, standard output
+${CONNECTION_HELP}
   -h, --help
 
-An export holds documents and their salts: keep it like the data itself.
+An export holds documents and their salts: keep it like the data itself. FILE is readable by you alone.
+
+Examples:
+  tallystick export -o ledger.ndjson
+  tallystick export | gzip > ledger.ndjson.gz
 `
 
-const OPTIONS = {
-  server: { type: 'string' },
-  'api-key': { type: 'string' },
-  out: { type: 'string', short: 'o' },
-} as const
-
-type Values = ValuesOf<typeof OPTIONS>
+const OPTIONS = { out: { type: 'string', short: 'o' }, ...CONNECTION_OPTIONS } as const
 
 export const exportLedger = defineCommand({ help: HELP, options: OPTIONS, run: save })
 
 /** Writes to FILE.part and renames: a file of the final name is a complete one. */
-async function save(values: Values, positionals: readonly string[]): Promise<ExitCode> {
-  if (positionals.length > 0) throw new UsageError('export writes to the FILE of -o, or to standard output')
-  if (values.server === undefined) throw new UsageError('export needs --server URL')
-  const address = serverAddress(values.server, values['api-key'])
-  const stream = await fetchExport(address)
+async function save(
+  values: ValuesOf<typeof OPTIONS>,
+  positionals: readonly string[],
+  io: Io,
+): Promise<ExitCode> {
+  noArguments(positionals, 'export -o FILE')
+  const client = await connect(values)
+  const bytes = bytesOf(await client.exports.stream())
   if (values.out === undefined || values.out === '-') {
-    await saving(displayUrl(address.url), () => pipeline(stream, process.stdout, { end: false }))
+    await saving(() => pipeline(bytes, io.stdout, { end: false }))
     return EXIT.ok
   }
   const part = `${values.out}.part`
   try {
     // 0600: an export holds documents.
-    await saving(displayUrl(address.url), () => pipeline(stream, createWriteStream(part, { mode: 0o600 })))
+    await saving(() => pipeline(bytes, createWriteStream(part, { mode: 0o600 })))
     await rename(part, values.out)
   } catch (error) {
     await rm(part, { force: true })
@@ -53,17 +56,18 @@ async function save(values: Values, positionals: readonly string[]): Promise<Exi
   return EXIT.ok
 }
 
-async function saving(name: string, save: () => Promise<void>): Promise<void> {
+/** What is wrong with the server's end the SDK says. */
+async function saving(save: () => Promise<void>): Promise<void> {
   try {
     await save()
   } catch (error) {
+    if (error instanceof TallystickError) throw error
     const { code, path } = error as NodeJS.ErrnoException
     if (code === 'EPIPE') throw new SourceError('io', 'standard output was closed')
-    if (path !== undefined || code === 'ENOSPC')
-      throw new SourceError('io', `${path ?? 'the file'} cannot be written (${code})`)
+    if (code !== undefined) throw new SourceError('io', `${path ?? 'the file'} cannot be written (${code})`)
     throw new SourceError(
       'unavailable',
-      `${name} broke off before the end of the export (${(error as Error).message})`,
+      `the server broke off before the end of the export (${(error as Error).message})`,
     )
   }
 }

@@ -1,13 +1,21 @@
+import { RECORD_STATES } from '../../src/proof/kinds.ts'
+import { onlyArgument, parseChoice, parseCount } from '../arguments.ts'
 import { defineCommand } from '../command.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
 import { OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
-import { UsageError } from '../run.ts'
 
-const HELP = `tallystick get RECORD
+const TIMEOUT_SECONDS_DEFAULT = 60
+const TIMEOUT_SECONDS_MAX = 86_400
 
-Shows a record as it stands.
+const HELP = `tallystick get RECORD [--wait STATE[,STATE…]]
 
+Shows a record as it stands, or as soon as it is in one of the states. Ends with 1 where it can't come into any of
+them, because it has ended, and with 69 where it takes too long.
+
+  --wait STATES    ${RECORD_STATES.slice(1, 5).join(', ')},
+                   ${RECORD_STATES.slice(5).join(', ')}
+  --timeout SECONDS  how long to wait (default ${TIMEOUT_SECONDS_DEFAULT})
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}
   -h, --help
@@ -15,15 +23,27 @@ ${CONNECTION_HELP}
 Examples:
   tallystick get rec_01kd2m3n4p5q6r7s8t9v0w1x2y
   tallystick get rec_01kd2m3n4p5q6r7s8t9v0w1x2y | jq .gated.verdict
+  tallystick get rec_01kd2m3n4p5q6r7s8t9v0w1x2y --wait VERIFIED,DISCREPANT --timeout 10
 `
 
 export const get = defineCommand({
   help: HELP,
-  options: { ...CONNECTION_OPTIONS, ...OUTPUT_OPTIONS },
-  async run(values, [id, ...more]) {
-    if (id === undefined || more.length > 0) throw new UsageError('say: tallystick get RECORD')
-    const client = await connect(values)
-    printItem(await client.records.get(id), values.json)
+  options: {
+    wait: { type: 'string' },
+    timeout: { type: 'string' },
+    ...CONNECTION_OPTIONS,
+    ...OUTPUT_OPTIONS,
+  },
+  async run(values, positionals, io) {
+    const id = onlyArgument(positionals, 'get RECORD')
+    const states = values.wait?.split(',').map((state) => parseChoice(state, RECORD_STATES, '--wait'))
+    const seconds =
+      parseCount(values.timeout, '--timeout', { max: TIMEOUT_SECONDS_MAX }) ?? TIMEOUT_SECONDS_DEFAULT
+    const { records } = await connect(values)
+    const record = states
+      ? await records.until(id, states, { timeoutMs: seconds * 1000 })
+      : await records.get(id)
+    printItem(record, values.json, io.stdout)
     return EXIT.ok
   },
 })

@@ -5,6 +5,7 @@ import { checkProof, formatProofReport, strictly } from '../../src/verify/proof.
 import { loadProviders } from '../../src/verify/providers.ts'
 import { readCheckpointFile } from '../checkpoint-file.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
 import { readText } from '../read-text.ts'
 import { UsageError } from '../run.ts'
 
@@ -22,7 +23,11 @@ export type ProofValues = {
 }
 
 /** `tallystick verify --proof`: one entry, and what it says of one record. */
-export async function verifyProofCommand(values: ProofValues, kids: readonly string[]): Promise<ExitCode> {
+export async function verifyProofCommand(
+  values: ProofValues,
+  kids: readonly string[],
+  io: Io,
+): Promise<ExitCode> {
   const { checkpoint = [], consistency, record } = values
   if (consistency !== undefined && checkpoint.length === 0)
     throw new UsageError(
@@ -39,8 +44,8 @@ export async function verifyProofCommand(values: ProofValues, kids: readonly str
     noteKey,
   })
   const report = values.strict ? strictly(found) : found
-  for (const notice of report.notices) process.stderr.write(`tallystick: ${notice}\n`)
-  process.stdout.write(`${values.json ? JSON.stringify(report) : formatProofReport(report)}\n`)
+  for (const notice of report.notices) io.stderr.write(`tallystick: ${notice}\n`)
+  io.stdout.write(`${values.json ? JSON.stringify(report) : formatProofReport(report)}\n`)
   return report.ok ? EXIT.ok : EXIT.refused
 }
 

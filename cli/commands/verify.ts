@@ -1,30 +1,33 @@
+import { Tallystick } from '../../sdk/client.ts'
 import { formatErasure } from '../../src/verify/erasures.ts'
 import { exportFile } from '../../src/verify/export-file.ts'
 import { formatReport, outcomeOf, strictFailure, type VerifyReport } from '../../src/verify/report.ts'
-import { server } from '../../src/verify/server.ts'
 import type { LedgerSource } from '../../src/verify/source.ts'
 import { spooledExport } from '../../src/verify/spool.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import { readCheckpointFile } from '../checkpoint-file.ts'
 import { defineCommand, type ValuesOf } from '../command.ts'
+import { CONNECTION_HELP, CONNECTION_OPTIONS, findConnection } from '../connection.ts'
 import { EXIT, type ExitCode, HELP_EXIT_CODES } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
 import { pinLedger, readKnownLedgers } from '../known-ledgers.ts'
+import { parseUrl } from '../parse-url.ts'
 import { openProgressBar } from '../progress.ts'
 import { UsageError } from '../run.ts'
-import { serverAddress } from '../server-address.ts'
+import { displayUrl, serverLedger } from '../server-ledger.ts'
 import { verifyProofCommand } from './verify-proof.ts'
 
-const HELP = `tallystick verify FILE | --server URL | --database URL
+const HELP = `tallystick verify [FILE | --server URL | --database URL]
 tallystick verify --proof FILE [--record FILE]
 
 Checks a whole ledger: every envelope and its signature, the chain, the Merkle root, document digests, batches,
 keys and their rotations, who acted, every record's life, erasures, and checkpoints. With --database, every
 column too. Needs nothing but what it reads; trusts nothing but what you give it.
 
-What to read (one of):
+What to read (one of; without any, the server that the API key of this place is for):
   FILE               an export (\`tallystick export\`); - is standard input
-  --server URL       a running server, for example http://localhost:3000
-    --api-key KEY    an API key with the scope audit:read or records:read; better: TALLYSTICK_API_KEY
+${CONNECTION_HELP}
+                   (its key needs the scope audit:read; without records:read the server withholds documents)
   --database URL     a Postgres with Tallystick's schema
     --ledger ID      which ledger of it (led_…); needed where there are several
   --proof FILE       one entry: an answer of GET /v1/records/{id}/proof or /v1/entries/{seq}/proof, without the ledger
@@ -52,14 +55,20 @@ The last line:
   INTEGRITY_FAILED seq=<first bad entry> code=… reason="…"
 With --proof:
   PROOF_OK ledger=… entry=… kind=… subject=… recorded=… keys=given|self-asserted note-key=given|self-asserted
-    checkpoint=given|own covered=<size> of <size of the proof's> (one line)
+    checkpoint=given|own covered=<size> of <size of the proof's>
+    record=same signal=SETTLE|HOLD|RELEASE version=… (each where it applies; one line)
   PROOF_FAILED code=… reason="…"
+
+Examples:
+  tallystick verify
+  tallystick verify ledger.ndjson --checkpoint kept.ndjson --strict --key 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+  tallystick verify --server https://ledger.example --pin
+  tallystick verify --proof proof.json --record record.json
 
 ${HELP_EXIT_CODES}`
 
 const OPTIONS = {
-  server: { type: 'string' },
-  'api-key': { type: 'string' },
+  ...CONNECTION_OPTIONS,
   database: { type: 'string' },
   ledger: { type: 'string' },
   checkpoint: { type: 'string', multiple: true },
@@ -79,14 +88,14 @@ type Values = ValuesOf<typeof OPTIONS>
 
 export const verify = defineCommand({ help: HELP, options: OPTIONS, run: verifyAny })
 
-async function verifyAny(values: Values, positionals: readonly string[]): Promise<ExitCode> {
+async function verifyAny(values: Values, positionals: readonly string[], io: Io): Promise<ExitCode> {
   const kids = (values.key ?? []).map(parseKid)
   refuseMixture(values, positionals)
-  if (values.proof !== undefined) return verifyProofCommand({ ...values, proof: values.proof }, kids)
-  const source = await chooseSource(values, positionals)
+  if (values.proof !== undefined) return verifyProofCommand({ ...values, proof: values.proof }, kids, io)
+  const source = await chooseSource(values, positionals, io)
   const threads = parseThreads(values.threads)
   const checkpoints = (await Promise.all((values.checkpoint ?? []).map(readCheckpointFile))).flat()
-  const bar = openProgressBar()
+  const bar = openProgressBar(io.stderr)
   try {
     const report = await verifyLedger(source, {
       checkpoints,
@@ -96,18 +105,18 @@ async function verifyAny(values: Values, positionals: readonly string[]): Promis
       ...(threads === null ? {} : { threads }),
     })
     bar.close()
-    return await conclude(values.strict ? strictly(report) : report, values)
+    return await conclude(values.strict ? strictly(report) : report, values, io)
   } finally {
     bar.close()
   }
 }
 
-async function conclude(report: VerifyReport, values: Values): Promise<ExitCode> {
-  for (const notice of report.notices) process.stderr.write(`tallystick: ${notice}\n`)
+async function conclude(report: VerifyReport, values: Values, io: Io): Promise<ExitCode> {
+  for (const notice of report.notices) io.stderr.write(`tallystick: ${notice}\n`)
   if (values.pin && report.ok && report.ledger !== null) await pinLedger(report.ledger, report.firstKid!)
   if (values.erasures && !values.json)
-    for (const erasure of report.erasures) process.stdout.write(`${formatErasure(erasure)}\n`)
-  process.stdout.write(`${values.json ? JSON.stringify(report) : formatReport(report)}\n`)
+    for (const erasure of report.erasures) io.stdout.write(`${formatErasure(erasure)}\n`)
+  io.stdout.write(`${values.json ? JSON.stringify(report) : formatReport(report)}\n`)
   return report.ok ? EXIT.ok : EXIT.refused
 }
 
@@ -129,29 +138,38 @@ function strictly(report: VerifyReport): VerifyReport {
   return { ...report, ...outcomeOf(failure) }
 }
 
-async function chooseSource(values: Values, positionals: readonly string[]): Promise<LedgerSource> {
-  const { server: serverUrl, database: databaseUrl, ledger } = values
-  const named = [...positionals, serverUrl, databaseUrl].filter((name) => name !== undefined)
-  if (named.length !== 1) {
+async function chooseSource(values: Values, positionals: readonly string[], io: Io): Promise<LedgerSource> {
+  const { server, database: databaseUrl, ledger } = values
+  const named = [...positionals, server, databaseUrl].filter((name) => name !== undefined)
+  if (named.length > 1) {
     throw new UsageError(
       'verify reads one thing: a FILE (- for standard input), --server URL, or --database URL',
     )
   }
   if (ledger !== undefined && databaseUrl === undefined) throw new UsageError('--ledger goes with --database')
-  if (values['api-key'] !== undefined && serverUrl === undefined)
-    throw new UsageError('--api-key goes with --server')
-  if (serverUrl !== undefined) return server(serverAddress(serverUrl, values['api-key']))
+  const [path] = positionals
+  if (values['api-key'] !== undefined && (path !== undefined || databaseUrl !== undefined))
+    throw new UsageError('--api-key goes with a server')
   if (databaseUrl !== undefined) {
     // Loaded when it is asked for: who verifies a file needs no Postgres client.
     const { database } = await import('../../src/verify/database.ts')
     return database(parseDatabaseUrl(databaseUrl), ledger ?? null)
   }
-  const [path] = positionals
-  return path === '-' ? spooledExport('standard input', async () => process.stdin) : exportFile(path!)
+  if (path === '-') return spooledExport('standard input', async () => io.stdin as AsyncIterable<Uint8Array>)
+  return path === undefined ? connectedSource(values, io) : exportFile(path)
+}
+
+/** Which server it was must be seen where nobody named it: the last line is about that one. */
+async function connectedSource(values: Values, io: Io): Promise<LedgerSource> {
+  const { url, apiKey, origin } = await findConnection(values)
+  const client = new Tallystick({ baseUrl: url, apiKey })
+  if (values.server === undefined)
+    io.stderr.write(`tallystick: reads the ledger at ${displayUrl(url)} (API key: ${origin})\n`)
+  return serverLedger(client, url)
 }
 
 function parseDatabaseUrl(url: string): string {
-  const protocol = URL.parse(url)?.protocol
+  const protocol = parseUrl(url)?.protocol
   if (protocol === 'postgres:' || protocol === 'postgresql:') return url
   throw new UsageError('--database takes an address that begins with postgres:// or postgresql://')
 }

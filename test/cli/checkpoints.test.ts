@@ -5,13 +5,17 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { formatVerifierKey } from '../../src/proof/checkpoint.ts'
-import { runCli } from '../helpers/run-cli.ts'
+import { runAlone } from '../helpers/run-command.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 import { makeChain, sha256, type TestChain } from '../helpers/test-chain.ts'
 
-const env = { TALLYSTICK_API_KEY: 'tly_test' }
+const KEY = ['--api-key', 'tly_test']
 
-/** A server whose latest checkpoint is what `note` says at the time. */
+function problem(status: number, code: string): string {
+  return JSON.stringify({ type: 'x', title: 'x', detail: 'x', status, code, requestId: 'r', retryable: true })
+}
+
+/** A server whose latest checkpoint is what `note` says at the time; null: it has none yet. */
 async function serve(t: TestContext, chain: TestChain, note: () => string | null): Promise<string> {
   const server = createServer((request, response) => {
     if (request.url === '/v1/ledger') {
@@ -21,7 +25,9 @@ async function serve(t: TestContext, chain: TestChain, note: () => string | null
       return
     }
     const latest = note()
-    if (latest === null) response.writeHead(409).end()
+    const refused = { 'content-type': 'application/problem+json', 'retry-after': '600' }
+    if (latest === null) response.writeHead(409, refused).end(problem(409, 'checkpoint_pending'))
+    else if (latest === 'overloaded') response.writeHead(503, refused).end(problem(503, latest))
     else response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' }).end(latest)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -35,7 +41,7 @@ test('keeps each new checkpoint once, and what it keeps is what verify takes', a
   const url = await serve(t, chain, () => note)
   const files = temporaryFiles(t)
   const path = join(files.directory, 'kept.ndjson')
-  const watch = () => runCli(['checkpoints', 'watch', path, '--server', url, '--once'], { env })
+  const watch = () => runAlone(['checkpoints', 'watch', path, '--server', url, '--once', ...KEY])
   assert.deepEqual(await watch(), { code: 0, stdout: '', stderr: '' })
   for (let i = 0; i < 2; i++) {
     chain.notarize()
@@ -45,7 +51,7 @@ test('keeps each new checkpoint once, and what it keeps is what verify takes', a
   }
   assert.equal(readFileSync(path, 'utf8').trimEnd().split('\n').length, 2)
   const ledger = files.write('ledger.ndjson', `${chain.exportLines().join('\n')}\n`)
-  const { stdout } = await runCli(['verify', ledger, '--checkpoint', path])
+  const { stdout } = await runAlone(['verify', ledger, '--checkpoint', path])
   assert.match(stdout, /checkpoint=given covered=5 of 5/)
 })
 
@@ -55,7 +61,7 @@ test('ends with 1 at a checkpoint that contradicts one that was kept', async (t)
   let note = chain.checkpoint()
   const url = await serve(t, chain, () => note)
   const path = join(temporaryFiles(t).directory, 'kept.ndjson')
-  const watch = () => runCli(['checkpoints', 'watch', path, '--server', url, '--once'], { env })
+  const watch = () => runAlone(['checkpoints', 'watch', path, '--server', url, '--once', ...KEY])
   assert.equal((await watch()).code, 0)
   const contradictions: [string, RegExp][] = [
     [chain.checkpoint(3), /has 3 entries now, it had 4/],
@@ -78,21 +84,29 @@ test('does not mix the checkpoints of two ledgers in a file', async (t) => {
     'kept',
     `${JSON.stringify({ checkpoint: makeChain().checkpoint() })}\n`,
   )
-  const { code, stderr } = await runCli(['checkpoints', 'watch', path, '--server', url, '--once'], { env })
+  const { code, stderr } = await runAlone(['checkpoints', 'watch', path, '--server', url, '--once', ...KEY])
   assert.equal(code, 65)
   assert.match(stderr, /checkpoints of something else/)
 })
 
-test('explains itself, and refuses other arguments', async () => {
-  assert.match((await runCli(['checkpoints', '--help'])).stdout, /checkpoints watch FILE/)
-  const wrong = [
-    [],
-    ['watch'],
-    ['watch', 'a'],
-    ['list', 'a', '--server', 'http://x'],
-    ['watch', 'a', 'b', '--server', 'http://x'],
-  ]
-  for (const args of wrong) assert.equal((await runCli(['checkpoints', ...args], { env })).code, 64)
-  const every = ['checkpoints', 'watch', 'a', '--server', 'http://x', '--every', '0']
-  assert.match((await runCli(every, { env })).stderr, /from 1 to 86400/)
+test('goes on watching a server that cannot answer for a while, unless it asks but once', async (t) => {
+  const chain = makeChain()
+  chain.notarize()
+  const notes = [chain.checkpoint(), 'overloaded', chain.checkpoint(3)]
+  const url = await serve(t, chain, () => notes.shift()!)
+  const path = join(temporaryFiles(t).directory, 'kept.ndjson')
+  const watch = ['checkpoints', 'watch', path, '--server', url, ...KEY]
+  const { code, stdout, stderr } = await runAlone([...watch, '--every', '1'])
+  assert.deepEqual([code, notes.length], [1, 0])
+  assert.match(stderr, /^tallystick: 503 overloaded: .*\n$/)
+  assert.match(stdout, /^CHECKPOINT_CONTRADICTION the ledger has 3 entries now, it had 4\n$/)
+  notes.push('overloaded')
+  assert.equal((await runAlone([...watch, '--once'])).code, 69)
+})
+
+test('refuses other arguments', async () => {
+  const wrong = [[], ['watch'], ['watch', 'a', 'b', '--server', 'http://x', ...KEY], ['look', 'a']]
+  for (const args of wrong) assert.equal((await runAlone(['checkpoints', ...args])).code, 64)
+  const every = ['checkpoints', 'watch', 'a', '--server', 'http://x', '--every', '0', ...KEY]
+  assert.match((await runAlone(every)).stderr, /from 1 to 86400/)
 })

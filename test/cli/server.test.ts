@@ -4,9 +4,14 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { buildTestApp, expectStatus, genericBody } from '../helpers/app.ts'
+import { addKey } from '../helpers/more-keys.ts'
 import { runCli } from '../helpers/run-cli.ts'
+import { runAlone } from '../helpers/run-command.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 import { makeChain } from '../helpers/test-chain.ts'
+
+/* What verify and export do with a server, a real one and such that are none. */
 
 const KEY = 'tly_0123456789abcdef'
 const env = { TALLYSTICK_API_KEY: KEY }
@@ -25,49 +30,81 @@ function makeExport(): string {
 }
 
 const NDJSON = { 'content-type': 'application/x-ndjson' }
+const at = (url: string) => ['--server', url, '--api-key', KEY]
 
-test('verifies and exports a running server, with the key of the environment or the option', async (t) => {
+test('verifies what a running server exports of the key’s own ledger', async (t) => {
+  const app = await buildTestApp(t)
+  await app.app.listen({ port: 0, host: '127.0.0.1' })
+  const url = `http://127.0.0.1:${(app.app.server.address() as AddressInfo).port}`
+  const verify = (key: string) => runAlone(['verify', '--server', url, '--api-key', key])
+  await app.notarize({ ...genericBody(), occurredAt: '2026-01-02T03:04:05.678Z' })
+  const body = { records: [genericBody({ n: 1 }), genericBody({ n: 2.5, text: '\u00fc\u2028"' })] }
+  expectStatus(201, await app.send('POST', '/v1/records/batch', { body }))
+  assert.deepEqual(await verify(app.ledger.key.key), {
+    code: 0,
+    stdout: 'INTEGRITY_OK entries=5 records=3 keys=self-asserted checkpoint=none covered=0 of 5\n',
+    stderr: '',
+  })
+
+  const auditor = await verify(await addKey(app, { scopes: ['audit:read'] }))
+  assert.match(auditor.stdout, /^INTEGRITY_OK entries=6 records=3 .* documents=withheld$/m)
+  assert.match(auditor.stderr, /made without documents/)
+
+  const writer = await verify(await addKey(app, { scopes: ['records:write'] }))
+  assert.deepEqual([writer.code, writer.stdout], [77, ''])
+  assert.match(writer.stderr, /403 forbidden.*audit:read/)
+  const nobody = await verify('tly_nobody')
+  assert.equal(nobody.code, 77)
+  assert.match(nobody.stderr, /401 unauthenticated/)
+})
+
+test('verifies and exports the server of the environment, of the options, or that was kept here', async (t) => {
   const text = makeExport()
   const seen: (string | undefined)[] = []
   const url = await serve(t, (request, response) => {
     seen.push(request.url, request.headers.authorization)
     response.writeHead(200, NDJSON).end(text)
   })
+  const files = temporaryFiles(t)
   const verified = await runCli(['verify', '--server', url], { env })
   assert.deepEqual([verified.code, verified.stderr], [0, ''])
   assert.match(verified.stdout, /^INTEGRITY_OK entries=4 records=3/)
 
-  const path = join(temporaryFiles(t).directory, 'ledger.ndjson')
-  const exported = await runCli(['export', '--server', `${url}/`, '-o', path, '--api-key', 'tly_other'], {
-    env,
-  })
+  const path = join(files.directory, 'ledger.ndjson')
+  const exported = await runAlone(['export', '--server', `${url}/`, '-o', path, '--api-key', 'tly_other'])
   assert.deepEqual(exported, { code: 0, stdout: '', stderr: '' })
   assert.equal(readFileSync(path, 'utf8'), text)
   assert.equal(statSync(path).mode & 0o777, 0o600)
-  assert.equal((await runCli(['export', '--server', url], { env })).stdout, text)
+  assert.equal((await runCli(['export'], { env: { ...env, TALLYSTICK_URL: url } })).stdout, text)
   const auth = ['/v1/export', `Bearer ${KEY}`]
   assert.deepEqual(seen, [...auth, '/v1/export', 'Bearer tly_other', ...auth])
+
+  // Which ledger it was must be seen where nobody named it.
+  const kept = await runCli(['verify'], { env: { TALLYSTICK_URL: url, ...env } })
+  assert.match(kept.stdout, /^INTEGRITY_OK entries=4/)
+  assert.equal(kept.stderr, `tallystick: reads the ledger at ${url} (API key: options and environment)\n`)
 })
 
 test('says what a server refuses, and never shows the key', async (t) => {
+  const problem = { status: 0, title: 'x', detail: 'y', type: 'z', requestId: 'r', retryable: false }
   const answers: [number, object | null, number, RegExp][] = [
-    [401, { code: 'unauthenticated' }, 77, /refuses the API key \(401 unauthenticated\)/],
-    [403, { code: 'forbidden' }, 77, /audit:read/],
-    [404, null, 65, /is this a Tallystick server/],
-    [503, { code: 'overloaded' }, 69, /answered 503 overloaded/],
-    [302, null, 69, /answered 302/],
+    [401, { code: 'unauthenticated' }, 77, /401 unauthenticated/],
+    [403, { code: 'forbidden' }, 77, /403 forbidden/],
+    [404, null, 65, /check that the address is a Tallystick server's/],
+    [503, { code: 'overloaded' }, 69, /503 overloaded/],
+    [302, null, 65, /redirects/],
   ]
-  for (const [status, problem, exit, pattern] of answers) {
+  for (const [status, said, exit, pattern] of answers) {
     const url = await serve(t, (_, response) => {
       response.writeHead(status, {
         'content-type': 'application/problem+json',
         location: 'http://127.0.0.1:1/',
       })
-      response.end(problem ? JSON.stringify(problem) : '')
+      response.end(said ? JSON.stringify({ ...problem, ...said, status }) : '')
     })
     for (const command of ['verify', 'export']) {
-      const { code, stdout, stderr } = await runCli([command, '--server', url], { env })
-      assert.deepEqual([code, stdout], [exit, ''])
+      const { code, stdout, stderr } = await runAlone([command, ...at(url)])
+      assert.deepEqual([code, stdout], [exit, ''], stderr)
       assert.match(stderr, pattern)
       assert.ok(!stderr.includes(KEY))
     }
@@ -75,39 +112,34 @@ test('says what a server refuses, and never shows the key', async (t) => {
   const page = await serve(t, (_, response) =>
     response.writeHead(200, { 'content-type': 'text/html' }).end('<p>'),
   )
-  assert.equal((await runCli(['verify', '--server', page], { env })).code, 65)
-  const gone = createServer()
-  await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve))
-  const { port } = gone.address() as AddressInfo
-  await new Promise((resolve) => gone.close(resolve))
-  const nobody = await runCli(['verify', '--server', `http://127.0.0.1:${port}`], { env })
-  assert.equal(nobody.code, 69)
-  assert.match(nobody.stderr, /cannot be reached \(ECONNREFUSED\)/)
+  assert.equal((await runAlone(['verify', ...at(page)])).code, 65)
 })
 
 test('says that a stream broke off, and leaves no half file under the final name', async (t) => {
   const text = makeExport()
-  const url = await serve(t, (_, response) => {
+  const broken = await serve(t, (_, response) => {
     response.writeHead(200, { ...NDJSON, 'content-length': text.length })
     response.write(text.slice(0, 500))
     setTimeout(() => response.destroy(), 50)
   })
-  const verified = await runCli(['verify', '--server', url], { env })
-  assert.equal(verified.code, 69)
-  assert.match(verified.stderr, /broke off before its end/)
+  const short = await serve(t, (_, response) => response.writeHead(200, NDJSON).end(text.slice(0, -100)))
   const { directory } = temporaryFiles(t)
   const path = join(directory, 'ledger.ndjson')
-  const exported = await runCli(['export', '--server', url, '-o', path], { env })
-  assert.equal(exported.code, 69)
-  assert.ok(!existsSync(path) && !existsSync(`${path}.part`))
-  const nowhere = await runCli(['export', '--server', url, '-o', join(directory, 'no/dir')], { env })
-  assert.equal(nowhere.code, 74)
+  for (const url of [broken, short]) {
+    const verified = await runAlone(['verify', ...at(url)])
+    assert.deepEqual([verified.code, verified.stdout], [69, ''], verified.stderr)
+    const exported = await runAlone(['export', ...at(url), '-o', path])
+    assert.equal(exported.code, 69, exported.stderr)
+    assert.match(exported.stderr, /GET .*\/v1\/export/)
+    assert.ok(!existsSync(path) && !existsSync(`${path}.part`))
+  }
 })
 
-test('refuses a stream that ended early without an error', async (t) => {
+test('says that a file cannot be written', async (t) => {
   const text = makeExport()
-  const url = await serve(t, (_, response) => response.writeHead(200, NDJSON).end(text.slice(0, -100)))
-  const { code, stdout } = await runCli(['verify', '--server', url], { env })
-  assert.equal(code, 1)
-  assert.match(stdout, /code=export_incomplete/)
+  const url = await serve(t, (_, response) => response.writeHead(200, NDJSON).end(text))
+  const { directory } = temporaryFiles(t)
+  const { code, stderr } = await runAlone(['export', ...at(url), '-o', join(directory, 'no/dir')])
+  assert.equal(code, 74)
+  assert.match(stderr, /no\/dir\.part cannot be written \(ENOENT\)/)
 })

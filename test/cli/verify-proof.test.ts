@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { runCli } from '../helpers/run-cli.ts'
+import { runAlone } from '../helpers/run-command.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
-import { makeChain, makeSigner } from '../helpers/test-chain.ts'
+import { makeChain, makeSigner, type TestLine } from '../helpers/test-chain.ts'
+import { makeGated } from '../helpers/test-gated.ts'
 import { consistencyOf, proofOf, recordOf, verifierKeyOf } from '../helpers/test-proof.ts'
 
 /** A ledger of ten entries, the sixth a batch; its proof in the checkpoint of nine, as a file. */
@@ -25,8 +26,8 @@ test('prints one line that says what is proved and on whose word, and exits with
   const alone =
     `PROOF_OK ledger=${chain.ledger} entry=5 kind=batch-notarized subject=${record.id} recorded=${line.recordedAt}` +
     ' keys=self-asserted note-key=self-asserted checkpoint=own covered=9 of 9'
-  assert.deepEqual(await runCli(args), { code: 0, stdout: `${alone}\n`, stderr: '' })
-  const given = await runCli([
+  assert.deepEqual(await runAlone(args), { code: 0, stdout: `${alone}\n`, stderr: '' })
+  const given = await runAlone([
     ...args,
     ...['--record', write('record.json', record), '--key', chain.firstSigner.kidHex.toUpperCase()],
     ...[
@@ -39,14 +40,28 @@ test('prints one line that says what is proved and on whose word, and exits with
   ])
   const trusted = alone.replaceAll('self-asserted', 'given').replace('=own', '=given')
   assert.deepEqual(given, { code: 0, stdout: `${trusted} record=same\n`, stderr: '' })
-  const json = JSON.parse((await runCli([...args, '--json'])).stdout)
+  const json = JSON.parse((await runAlone([...args, '--json'])).stdout)
   assert.deepEqual([json.ok, json.seq, json.subject, json.treeSize], [true, 5, record.id, 9])
+})
+
+test('says what a verdict means for whoever settles', async (t) => {
+  const { chain, write } = setUp(t)
+  const gated = makeGated(chain)
+  const steps = [gated.activate(), gated.submit(), gated.verify('fail'), gated.judge('reject')]
+  const overturned = gated.overturn(gated.last().leaf)
+  const prove = (line: TestLine, ...more: string[]) =>
+    runAlone(['verify', '--proof', write(`${line.seq}`, proofOf(chain, line)), ...more])
+  const { stdout } = await prove(steps[3]!)
+  assert.match(stdout, /^PROOF_OK .* kind=verdict-rendered .* covered=\d+ of \d+ signal=HOLD version=5\n$/)
+  assert.match((await prove(steps[0]!)).stdout, /^PROOF_OK .* covered=\d+ of \d+ version=2\n$/)
+  const { signal, version } = JSON.parse((await prove(overturned, '--json')).stdout)
+  assert.deepEqual([signal.decision, signal.validUntil, version], ['RELEASE', null, 6])
 })
 
 test('names what is wrong with a proof or a record, and exits with 1', async (t) => {
   const { chain, proof, record, args, write } = setUp(t)
   const fails = async (arguments_: string[], pattern: RegExp) => {
-    const { code, stdout, stderr } = await runCli(arguments_)
+    const { code, stdout, stderr } = await runAlone(arguments_)
     assert.deepEqual([code, stderr], [1, ''], stdout)
     assert.match(stdout, pattern)
     assert.match(stdout, /^PROOF_FAILED code=[a-z0-9_]+ reason=".*"\n$/)
@@ -64,33 +79,36 @@ test('names what is wrong with a proof or a record, and exits with 1', async (t)
   await fails([...args, '--note-key', verifierKeyOf(makeChain())], /code=trusted_key_absent/)
   const forged = chain.checkpoint(9, { signer: makeSigner() })
   await fails([...args, '--checkpoint', write('forged', forged)], /code=note_unsigned/)
-  const { ok, code } = JSON.parse((await runCli([...proved('json', '{'), '--json'])).stdout)
+  const { ok, code } = JSON.parse((await runAlone([...proved('json', '{'), '--json'])).stdout)
   assert.deepEqual([ok, code], [false, 'json_syntax'])
 })
 
 test('joins a kept checkpoint of another size by a consistency proof, and says how to get one', async (t) => {
   const { chain, args, write } = setUp(t)
   const older = ['--checkpoint', write('older', chain.checkpoint(6))]
-  const missing = await runCli([...args, ...older])
+  const missing = await runAlone([...args, ...older])
   assert.equal(missing.code, 1)
   assert.match(missing.stdout, /code=consistency_missing .*\/v1\/checkpoints\/consistency\?from=6&to=9/)
   const joined = ['--consistency', write('6-9', consistencyOf(chain, 6, 9))]
-  const { code, stdout, stderr } = await runCli([...args, ...older, ...joined])
+  const { code, stdout, stderr } = await runAlone([...args, ...older, ...joined])
   assert.deepEqual([code, stderr], [0, ''])
   assert.match(stdout, /checkpoint=given covered=6 of 9\n/)
   const wrong = { ...consistencyOf(chain, 6, 9), path: consistencyOf(chain, 6, 10).path }
-  assert.match((await runCli([...args, ...older, '--consistency', write('x', wrong)])).stdout, /=merkle_path/)
+  assert.match(
+    (await runAlone([...args, ...older, '--consistency', write('x', wrong)])).stdout,
+    /=merkle_path/,
+  )
 })
 
 test('a kept checkpoint older than the entry does not speak for it', async (t) => {
   const { chain, args, write } = setUp(t)
   const kept = ['--checkpoint', write('kept', chain.checkpoint(5))]
   const joined = [...args, ...kept, '--consistency', write('5-9', consistencyOf(chain, 5, 9))]
-  const { code, stdout, stderr } = await runCli(joined)
+  const { code, stdout, stderr } = await runAlone(joined)
   assert.equal(code, 0)
   assert.match(stdout, /checkpoint=own covered=9 of 9\n/)
   assert.match(stderr, /^tallystick: the kept checkpoint of 5 entries is older than the entry/)
-  const strict = await runCli([...joined, '--strict', '--key', chain.firstSigner.kidHex])
+  const strict = await runAlone([...joined, '--strict', '--key', chain.firstSigner.kidHex])
   assert.equal(strict.code, 1)
   assert.match(strict.stdout, /code=checkpoint_not_given/)
 })
@@ -98,16 +116,16 @@ test('a kept checkpoint older than the entry does not speak for it', async (t) =
 test('with --strict takes nothing on the proof’s own word', async (t) => {
   const { chain, args, write } = setUp(t)
   const kept = ['--checkpoint', write('kept', chain.checkpoint(9))]
-  const withoutKey = await runCli([...args, ...kept, '--strict'])
+  const withoutKey = await runAlone([...args, ...kept, '--strict'])
   assert.deepEqual([withoutKey.code, /code=keys_not_given/.test(withoutKey.stdout)], [1, true])
-  const broken = await runCli(['verify', '--strict', '--proof', write('broken', '{')])
+  const broken = await runAlone(['verify', '--strict', '--proof', write('broken', '{')])
   assert.match(broken.stdout, /code=json_syntax/)
 })
 
 test('refuses options that would be passed over, and files that are not there', async (t) => {
   const { args, files } = setUp(t)
   const fails = async (arguments_: string[], code: number, pattern: RegExp) => {
-    const run = await runCli(arguments_)
+    const run = await runAlone(arguments_)
     assert.deepEqual([run.code, run.stdout], [code, ''], run.stderr)
     assert.match(run.stderr, pattern)
   }

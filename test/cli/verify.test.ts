@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { drawBar } from '../../cli/progress.ts'
 import { runCli } from '../helpers/run-cli.ts'
+import { runAlone } from '../helpers/run-command.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 import { makeChain, type TestChain } from '../helpers/test-chain.ts'
 
@@ -18,7 +19,7 @@ function makeLedger(entries = 3): TestChain {
 test('prints one line and exits with 0 where all is intact', async (t) => {
   const path = temporaryFiles(t).write('ledger.ndjson', textOf(makeLedger()))
   const line = 'INTEGRITY_OK entries=6 records=3 keys=self-asserted checkpoint=own covered=6 of 6\n'
-  assert.deepEqual(await runCli(['verify', path]), { code: 0, stdout: line, stderr: '' })
+  assert.deepEqual(await runAlone(['verify', path]), { code: 0, stdout: line, stderr: '' })
   const input = readFileSync(path, 'utf8')
   assert.deepEqual(await runCli(['verify', '-'], { input }), { code: 0, stdout: line, stderr: '' })
 })
@@ -26,10 +27,10 @@ test('prints one line and exits with 0 where all is intact', async (t) => {
 test('names the first bad entry and exits with 1', async (t) => {
   const text = textOf(makeLedger()).replace('"n":4', '"n":5')
   const path = temporaryFiles(t).write('ledger.ndjson', text)
-  const { code, stdout } = await runCli(['verify', path])
+  const { code, stdout } = await runAlone(['verify', path])
   assert.equal(code, 1)
   assert.match(stdout, /^INTEGRITY_FAILED seq=4 code=document_digest reason="rec_.*"\n$/)
-  const json = JSON.parse((await runCli(['verify', '--json', path])).stdout)
+  const json = JSON.parse((await runAlone(['verify', '--json', path])).stdout)
   assert.deepEqual([json.ok, json.failure.seq, json.entries], [false, 4, 4])
 })
 
@@ -39,12 +40,12 @@ test('with --strict exits with 1 unless key and checkpoint are given', async (t)
   const path = files.write('ledger.ndjson', textOf(chain))
   const kept = files.write('kept.note', chain.checkpoint(4))
   const strict = ['verify', '--strict', path]
-  const alone = await runCli(strict)
+  const alone = await runAlone(strict)
   assert.equal(alone.code, 1)
   assert.match(alone.stdout, /^INTEGRITY_FAILED code=keys_not_given/)
   const keyed = [...strict, '--key', chain.firstSigner.kidHex.toUpperCase()]
-  assert.match((await runCli(keyed)).stdout, /code=checkpoint_not_given/)
-  const { code, stdout } = await runCli([...keyed, '--checkpoint', kept])
+  assert.match((await runAlone(keyed)).stdout, /code=checkpoint_not_given/)
+  const { code, stdout } = await runAlone([...keyed, '--checkpoint', kept])
   assert.equal(code, 0)
   assert.match(stdout, /keys=given checkpoint=given covered=4 of 6/)
 })
@@ -57,19 +58,19 @@ test('takes kept checkpoints as notes, as lines of JSON, and as the export that 
   const watched = files.write('watched.ndjson', lines)
   chain.notarize()
   const path = files.write('ledger.ndjson', textOf(chain))
-  const { stdout } = await runCli(['verify', path, '--checkpoint', watched, '--checkpoint', older])
+  const { stdout } = await runAlone(['verify', path, '--checkpoint', watched, '--checkpoint', older])
   assert.match(stdout, /checkpoint=given covered=6 of 7/)
   const forked = files.write('forked.note', makeLedger().checkpoint())
-  assert.match((await runCli(['verify', path, '--checkpoint', forked])).stdout, /code=checkpoint_foreign/)
+  assert.match((await runAlone(['verify', path, '--checkpoint', forked])).stdout, /code=checkpoint_foreign/)
   for (const [name, content] of [
     ['none', 'hello'],
     ['empty', '{"export":1}\nx\n'],
   ] as const) {
-    const { code, stderr } = await runCli(['verify', path, '--checkpoint', files.write(name, content)])
+    const { code, stderr } = await runAlone(['verify', path, '--checkpoint', files.write(name, content)])
     assert.equal(code, 65)
     assert.match(stderr, /holds no checkpoint note/)
   }
-  assert.equal((await runCli(['verify', path, '--checkpoint', '/nowhere/x'])).code, 74)
+  assert.equal((await runAlone(['verify', path, '--checkpoint', '/nowhere/x'])).code, 74)
 })
 
 test('remembers the first key of a ledger with --pin, and refuses another one later', async (t) => {
@@ -77,30 +78,31 @@ test('remembers the first key of a ledger with --pin, and refuses another one la
   const files = temporaryFiles(t)
   const env = { XDG_CONFIG_HOME: join(files.directory, 'config') }
   const path = files.write('ledger.ndjson', textOf(chain))
-  assert.match((await runCli(['verify', path, '--pin'], { env })).stdout, /keys=self-asserted/)
-  assert.match((await runCli(['verify', path, '--pin'], { env })).stdout, /keys=pinned/)
+  assert.match((await runAlone(['verify', path, '--pin'], { env })).stdout, /keys=self-asserted/)
+  assert.match((await runAlone(['verify', path, '--pin'], { env })).stdout, /keys=pinned/)
   const known = JSON.parse(readFileSync(join(env.XDG_CONFIG_HOME, 'tallystick/known-ledgers.json'), 'utf8'))
   assert.deepEqual(known, { ledgers: { [chain.ledger]: chain.firstSigner.kidHex } })
   const forged = files.write('forged.ndjson', textOf(makeChain({ ledger: chain.ledger })))
-  const { code, stdout } = await runCli(['verify', forged, '--pin'], { env })
+  const { code, stdout } = await runAlone(['verify', forged, '--pin'], { env })
   assert.equal(code, 1)
   assert.match(stdout, /code=trusted_key_absent/)
   files.write('config/tallystick/known-ledgers.json', '{')
-  const damaged = await runCli(['verify', path], { env })
+  const damaged = await runAlone(['verify', path], { env })
   assert.equal(damaged.code, 74)
   assert.match(damaged.stderr, /is damaged/)
 })
 
 test('says what to do about wrong arguments, and exits with 64', async () => {
   const fails = async (args: string[], pattern: RegExp, env: Record<string, string> = {}) => {
-    const { code, stdout, stderr } = await runCli(args, { env })
+    const { code, stdout, stderr } = await runAlone(args, { env })
     assert.deepEqual([code, stdout], [64, ''], `${args}: ${stderr}`)
     assert.match(stderr, pattern)
     assert.doesNotMatch(stderr, /\n {4}at /)
   }
-  await fails(['prove'], /no command "prove". Commands: verify, export/)
+  const key = { TALLYSTICK_API_KEY: 'tly_test' }
+  await fails(['prove'], /no command `tallystick prove`/)
   await fails(['constructor'], /no command/)
-  await fails(['verify'], /verify reads one thing/)
+  await fails(['verify'], /no API key: set TALLYSTICK_API_KEY/)
   await fails(['verify', 'a', 'b'], /verify reads one thing/)
   await fails(['verify', 'a', '--server', 'http://x'], /verify reads one thing/)
   await fails(['verify', 'a', '--ful'], /--ful/)
@@ -108,32 +110,32 @@ test('says what to do about wrong arguments, and exits with 64', async () => {
   await fails(['verify', 'a', '--threads', 'many'], /from 0 to 256/)
   await fails(['verify', 'a', '--threads', '999'], /from 0 to 256/)
   await fails(['verify', 'a', '--ledger', 'led_x'], /--ledger goes with --database/)
-  await fails(['verify', 'a', '--api-key', 'x'], /--api-key goes with --server/)
+  await fails(['verify', 'a', '--api-key', 'x'], /--api-key goes with a server/)
   await fails(['verify', '--database', 'mysql://x'], /postgres:\/\//)
-  await fails(['verify', '--server', 'ledger.example'], /http:\/\/ or https:\/\//)
+  await fails(['verify', '--server', 'ledger.example'], /http:\/\/ or https:\/\//, key)
   await fails(['verify', '--server', 'http://x'], /TALLYSTICK_API_KEY/)
-  await fails(['verify', '--server', 'http://u:p@x'], /no user name/)
-  await fails(['verify', '--server', 'http://x'], /no key has/, { TALLYSTICK_API_KEY: 'tly_ \u00e9' })
-  await fails(['export'], /--server URL/)
+  await fails(['verify', '--server', 'http://u:p@x'], /no user name/, key)
+  await fails(['verify', '--server', 'http://x'], /API key/, { TALLYSTICK_API_KEY: 'tly_ \u00e9' })
+  await fails(['export'], /no API key: set TALLYSTICK_API_KEY/)
+  await fails(['export', 'ledger.ndjson'], /say: tallystick export -o FILE/)
 })
 
 test('explains itself', async () => {
-  const general = await runCli(['--help'])
+  const general = await runAlone(['--help'])
   assert.equal(general.code, 0)
-  for (const part of ['tallystick verify', 'tallystick export', 'Exit codes'])
-    assert.ok(general.stdout.includes(part))
-  assert.deepEqual(await runCli([]), { ...general, code: 64 })
-  const verify = await runCli(['verify', '--help'])
+  for (const part of ['  verify ', '  export ', 'Exit codes']) assert.ok(general.stdout.includes(part))
+  assert.deepEqual(await runAlone([]), { ...general, code: 64 })
+  const verify = await runAlone(['verify', '--help'])
   assert.match(verify.stdout, /INTEGRITY_OK entries=/)
-  assert.match((await runCli(['export', '-h'])).stdout, /tallystick export --server/)
+  assert.match((await runAlone(['export', '-h'])).stdout, /^tallystick export \[-o FILE\]/)
 })
 
 test('exits with 74 for a file that cannot be read, 65 for one that is no export', async (t) => {
   const files = temporaryFiles(t)
-  const absent = await runCli(['verify', join(files.directory, 'absent')])
+  const absent = await runAlone(['verify', join(files.directory, 'absent')])
   assert.equal(absent.code, 74)
   assert.match(absent.stderr, /^tallystick: .*absent: no such file\n$/)
-  const other = await runCli(['verify', files.write('other', 'hello\n')])
+  const other = await runAlone(['verify', files.write('other', 'hello\n')])
   assert.equal(other.code, 65)
 })
 

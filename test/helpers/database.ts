@@ -7,7 +7,7 @@ import { withClient } from '../../src/db/client.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { type PostgresOptions, type RunningPostgres, startPostgres } from '../../src/postgres/start.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
-import { startSuitePostgres, temporaryDir } from './postgres.ts'
+import { putCluster, startSuitePostgres, temporaryDirInMemory } from './postgres.ts'
 
 export type TestDatabase = {
   readonly name: string
@@ -43,7 +43,9 @@ export async function createTestDatabase(t: Test): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`
   await withClient(superuserUrl, async (client) => {
     const template = await ensureTemplate(client, superuserUrl)
-    await client.query(`create database ${name} template ${template} owner tallystick_owner`)
+    await client.query(
+      `create database ${name} template ${template} owner tallystick_owner strategy file_copy`,
+    )
   })
   let dropped = false
   const drop = async () => {
@@ -80,7 +82,10 @@ export async function startTestPostgres(
   _t: Test,
   options: Omit<PostgresOptions, 'dataDir' | 'temporary'> = {},
 ): Promise<RunningPostgres> {
-  const server = await startPostgres({ ...options, dataDir: temporaryDir(), temporary: true })
+  const dataDir = temporaryDirInMemory()
+  // Other binaries want a cluster of their own version.
+  if (options.binDir === undefined) putCluster(dataDir)
+  const server = await startPostgres({ ...options, dataDir, temporary: true })
   cleanups.push(() => server.stop('fast'))
   return server
 }

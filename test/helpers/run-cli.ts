@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { bareEnvironment } from './bare-environment.ts'
 
-const CLI = fileURLToPath(new URL('../../cli/tallystick.ts', import.meta.url))
+export const CLI = fileURLToPath(new URL('../../cli/tallystick.ts', import.meta.url))
 
 type CliRun = { readonly code: number | null; readonly stdout: string; readonly stderr: string }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { parseEntryLine } from '../../src/proof/entry-line.ts'
+import type { EntryStep } from '../../src/proof/entry-step.ts'
 import { ProofError, type ProofErrorCode } from '../../src/proof/error.ts'
 import { verifyEntry } from '../../src/proof/verify-entry.ts'
 import { LedgerVerifier, type LedgerVerifierOptions } from '../../src/proof/verify-ledger.ts'
@@ -9,13 +10,16 @@ import { providers, type TestChain } from './test-chain.ts'
 export function verifyChain(
   chain: TestChain,
   options: LedgerVerifierOptions & { own?: readonly string[] } = {},
+  onStep: (step: EntryStep) => void = () => {},
 ) {
   const { own = [], ...verifierOptions } = options
   const verifier = new LedgerVerifier(providers, verifierOptions)
   for (const note of own) verifier.expectCheckpoint(note)
   const findKey = makeFindKey(chain)
   for (const line of chain.lines) {
-    verifier.append(verifyEntry(parseEntryLine(JSON.stringify(line)), findKey, providers).step)
+    const { step } = verifyEntry(parseEntryLine(JSON.stringify(line)), findKey, providers)
+    verifier.append(step)
+    onStep(step)
   }
   verifier.finish()
   return verifier.summary

@@ -1,0 +1,33 @@
+import { UsageError } from './run.ts'
+
+/** The one argument of a command that takes just one. */
+export function onlyArgument(positionals: readonly string[], usage: string): string {
+  const [argument] = positionals
+  if (argument === undefined || positionals.length > 1) throw new UsageError(`say: tallystick ${usage}`)
+  return argument
+}
+
+/** Of a command that takes none. */
+export function noArguments(positionals: readonly string[], usage: string): void {
+  if (positionals.length > 0) throw new UsageError(`say: tallystick ${usage}`)
+}
+
+/** A whole number, from `min` to `max`. */
+export function parseCount(
+  text: string | undefined,
+  option: string,
+  { min = 1, max = Number.MAX_SAFE_INTEGER } = {},
+): number | undefined {
+  if (text === undefined) return undefined
+  const count = Number(text)
+  if (/^\d{1,16}$/.test(text) && count >= min && count <= max) return count
+  const range = max === Number.MAX_SAFE_INTEGER ? `from ${min} on` : `from ${min} to ${max}`
+  throw new UsageError(`${option} takes a whole number, ${range}`)
+}
+
+/** What an option must be one of. */
+export function parseChoice<T extends string>(text: string, choices: readonly T[], option: string): T {
+  const choice = choices.find((each) => each === text)
+  if (choice !== undefined) return choice
+  throw new UsageError(`${option} is one of: ${choices.join(', ')}`)
+}

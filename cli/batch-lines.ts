@@ -1,0 +1,101 @@
+import { BATCH_ITEMS_MAX, BODY_BYTES_MAX, RECORD_BODY_BYTES_MAX } from '../src/limits.ts'
+import type { Io } from './io.ts'
+import { decodeText, nameOf, openInput, parseObject } from './json-input.ts'
+import { InputError } from './run.ts'
+
+/** One line of the input: from where, and what it says, as it was written. */
+type Line = { readonly place: string; readonly number: number; readonly text: string }
+
+/** What is sent at once. `index`: from 1 on, of all files together. */
+export type LineBatch = {
+  readonly index: number
+  readonly lines: readonly Line[]
+  /** Of `POST /v1/records/batch`. */
+  readonly body: string
+}
+
+export type BatchLimits = {
+  readonly linesMax: number
+  /** An item of a batch, as JSON, from a line that is an object. */
+  readonly toItem: (line: string) => string
+}
+
+export const BATCH_LINES_DEFAULT = 1_000
+export const BATCH_LINES_MAX = BATCH_ITEMS_MAX
+
+const BODY_BEGIN = '{"records":['
+const BODY_END = ']}'
+const ITEMS_BYTES_MAX = BODY_BYTES_MAX - BODY_BEGIN.length - BODY_END.length
+
+/**
+ * The lines of the files in batches. Where a batch ends depends on the lines alone, never on the time: who runs the same command
+ * again sends the same batches. No more than one of them is held. Throws InputError that names the line that is no JSON object.
+ */
+export async function* batchLines(
+  files: readonly string[],
+  io: Io,
+  { linesMax, toItem }: BatchLimits,
+): AsyncGenerator<LineBatch, void, undefined> {
+  let lines: Line[] = []
+  let items: string[] = []
+  let bytes = 0
+  let index = 0
+  const take = (): LineBatch => {
+    const batch = { index: ++index, lines, body: BODY_BEGIN + items.join(',') + BODY_END }
+    lines = []
+    items = []
+    bytes = 0
+    return batch
+  }
+  for (const file of files) {
+    for await (const line of readLines(file, io)) {
+      const item = toItem(line.text)
+      const itemBytes = Buffer.byteLength(item) + 1 // and its comma
+      if (lines.length === linesMax || (lines.length > 0 && bytes + itemBytes > ITEMS_BYTES_MAX)) yield take()
+      lines.push(line)
+      items.push(item)
+      bytes += itemBytes
+    }
+  }
+  if (lines.length > 0) yield take()
+}
+
+/** Empty lines say nothing, and are passed over; they count. */
+async function* readLines(file: string, io: Io): AsyncGenerator<Line, void, undefined> {
+  let number = 0
+  for await (const bytes of splitLines(file, io)) {
+    number++
+    const place = `line ${number} of ${nameOf(file)}`
+    const text = decodeText(bytes, place)
+    if (text.trim() === '') continue
+    // What it says is sent as it was written: only whether it can be is looked at here.
+    parseObject(text, place)
+    yield { place, number, text }
+  }
+}
+
+const NEWLINE = 0x0a
+
+async function* splitLines(file: string, io: Io): AsyncGenerator<Uint8Array, void, undefined> {
+  let pieces: Uint8Array[] = []
+  let pending = 0
+  let number = 1
+  for await (const chunk of openInput(file, io)) {
+    let from = 0
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
+      yield Buffer.concat([...pieces, chunk.subarray(from, end)])
+      number++
+      pieces = []
+      pending = 0
+      from = end + 1
+    }
+    if (from === chunk.length) continue
+    pieces.push(chunk.subarray(from))
+    pending += chunk.length - from
+    if (pending > RECORD_BODY_BYTES_MAX)
+      throw new InputError(
+        `line ${number} of ${nameOf(file)} has more than ${RECORD_BODY_BYTES_MAX} bytes, which no record has`,
+      )
+  }
+  if (pending > 0) yield Buffer.concat(pieces)
+}

@@ -1,0 +1,74 @@
+import { parseChoice, parseCount } from '../arguments.ts'
+import { defineCommand } from '../command.ts'
+import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
+import { EXIT } from '../exit-codes.ts'
+import { optionObject, parseObject, readObject } from '../json-input.ts'
+import { OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
+import { compact, RECORD_OPTIONS, recordMembers, WRITE_HELP } from '../record-options.ts'
+import { UsageError } from '../run.ts'
+
+const TYPE_DEFAULT = 'task/1'
+const GATES = ['principal', 'auto'] as const
+
+const HELP = `tallystick create [FILE | -] [--payload JSON] [--type TYPE] [--performer AGENT]
+
+Commissions work: a record of a gated type. Its terms are signed, and never change. The payload is read from standard
+input where neither a file nor --payload is given.
+
+  --payload JSON         what is to be done, instead of a file
+  --type TYPE            name/version of a gated type (default ${TYPE_DEFAULT}, which takes any objects)
+  --performer AGENT      who is to do it (agt_…); otherwise whoever activates it
+  --gate GATE            who judges: principal (default), or auto: the type's rules alone
+  --deadline TIME        for the completion: RFC 3339, UTC
+  --max-revisions N      how often the work may be asked for again (default 3)
+  --tolerances JSON      by rule: another tolerance than the type's, as far as it allows
+  --parent RECORD        a record that this one follows from
+  --reference TEXT       what it is about elsewhere, a URI or system:id. Repeatable
+  --metadata JSON        free, not signed
+${WRITE_HELP}
+${OUTPUT_HELP}
+${CONNECTION_HELP}
+  -h, --help
+
+Examples:
+  tallystick create --payload '{"what":"translate the contract"}' --performer agt_01kd2m3n4p5q6r7s8t9v0w1x2y
+  tallystick create order.json --type delivery/1 --gate auto --deadline 2026-12-01T12:00:00Z
+`
+
+export const create = defineCommand({
+  help: HELP,
+  options: {
+    performer: { type: 'string' },
+    gate: { type: 'string' },
+    deadline: { type: 'string' },
+    'max-revisions': { type: 'string' },
+    tolerances: { type: 'string' },
+    ...RECORD_OPTIONS,
+    ...CONNECTION_OPTIONS,
+    ...OUTPUT_OPTIONS,
+  },
+  async run(values, [file, ...more], io) {
+    if (more.length > 0 || (file !== undefined && values.payload !== undefined))
+      throw new UsageError('create takes one FILE, or --payload JSON')
+    const { type = TYPE_DEFAULT, gate } = values
+    const terms = compact({
+      performer: values.performer,
+      gate: gate === undefined ? undefined : parseChoice(gate, GATES, '--gate'),
+      deadline: values.deadline,
+      maxRevisions: parseCount(values['max-revisions'], '--max-revisions', { min: 0 }),
+      tolerances: optionObject(values.tolerances, '--tolerances'),
+    })
+    const members = recordMembers(values)
+    const payload =
+      values.payload === undefined
+        ? await readObject(file ?? '-', io)
+        : parseObject(values.payload, '--payload')
+    const client = await connect(values)
+    const record = await client.records.create(
+      { type: type as `${string}/${number}`, payload, ...terms, ...members },
+      compact({ idempotencyKey: values['idempotency-key'] }),
+    )
+    printItem(record, values.json, io.stdout)
+    return EXIT.ok
+  },
+})

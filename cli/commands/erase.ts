@@ -1,0 +1,99 @@
+import { parseChoice, parseCount } from '../arguments.ts'
+import { defineCommand, type ValuesOf } from '../command.ts'
+import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
+import { EXIT } from '../exit-codes.ts'
+import { OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
+import { compact } from '../record-options.ts'
+import { UsageError } from '../run.ts'
+
+const DOCUMENTS = ['payload', 'evidence', 'values', 'reason'] as const
+const USAGE = 'erase RECORD payload|evidence|values|reason --code CODE --yes'
+
+const HELP = `tallystick ${USAGE}
+
+Erases a document of a record, with its salt: nobody can bring it back. The chain keeps its digest, and says when it was
+erased, by whom and why, so that the ledger verifies as before (docs/erasure.md). The answer names what else of the
+record could hold the same data.
+
+  --code CODE            why, as a word for programs (a-z, 0-9, _): signed, and there forever
+  --reason TEXT          why, for people
+  --completion ID        whose evidence or compared values (cmp_…)
+  --seq N                of the entry whose reason it is
+  --idempotency-key KEY  the same key again never does it twice; one is made where none is given
+  --yes                  do it
+${OUTPUT_HELP}
+${CONNECTION_HELP}
+  -h, --help
+
+Examples:
+  tallystick erase rec_01kd2m3n4p5q6r7s8t9v0w1x2y payload --code gdpr_17 --yes
+  tallystick erase rec_01kd2m3n4p5q6r7s8t9v0w1x2y evidence --completion cmp_01kd2m3n4p5q6r7s8t9v0w1x2y --code gdpr_17 --yes
+`
+
+const OPTIONS = {
+  code: { type: 'string' },
+  reason: { type: 'string' },
+  completion: { type: 'string' },
+  seq: { type: 'string' },
+  'idempotency-key': { type: 'string' },
+  yes: { type: 'boolean' },
+  ...CONNECTION_OPTIONS,
+  ...OUTPUT_OPTIONS,
+} as const
+
+export const erase = defineCommand({
+  help: HELP,
+  options: OPTIONS,
+  async run(values, [id, document, ...more], io) {
+    if (id === undefined || document === undefined || more.length > 0) throw new UsageError(`say: ${USAGE}`)
+    const target = parseTarget(parseChoice(document, DOCUMENTS, 'what is erased'), values)
+    const { code, reason } = values
+    if (code === undefined) throw new UsageError('erase needs --code CODE: why, as a word for programs')
+    if (!values.yes)
+      throw new UsageError('what is erased is gone for good: say --yes, and nothing else stops it')
+    const { records } = await connect(values)
+    const request = { code, ...compact({ reason }) }
+    const options = compact({ idempotencyKey: values['idempotency-key'] })
+    printItem(await target(records, id, request, options), values.json, io.stdout)
+    return EXIT.ok
+  },
+})
+
+type Records = Awaited<ReturnType<typeof connect>>['records']
+type Target = (
+  records: Records,
+  id: string,
+  request: { code: string; reason?: string },
+  options: { idempotencyKey?: string },
+) => Promise<object>
+
+/** Which document: throws UsageError where the options do not say just that. */
+function parseTarget(
+  document: (typeof DOCUMENTS)[number],
+  { completion, seq }: ValuesOf<typeof OPTIONS>,
+): Target {
+  const ofCompletion = document === 'evidence' || document === 'values'
+  if (ofCompletion !== (completion !== undefined))
+    throw new UsageError(
+      ofCompletion
+        ? `erase ${document} needs --completion cmp_…, as the record shows it under gated.completion.id`
+        : `--completion does not go with ${document}`,
+    )
+  if ((document === 'reason') !== (seq !== undefined))
+    throw new UsageError(
+      document === 'reason'
+        ? 'erase reason needs --seq N: the entry whose reason it is'
+        : `--seq does not go with ${document}`,
+    )
+  const entry = parseCount(seq, '--seq', { min: 0 })
+  switch (document) {
+    case 'payload':
+      return (records, id, request, options) => records.erasePayload(id, request, options)
+    case 'evidence':
+      return (records, id, request, options) => records.eraseEvidence(id, completion!, request, options)
+    case 'values':
+      return (records, id, request, options) => records.eraseValues(id, completion!, request, options)
+    case 'reason':
+      return (records, id, request, options) => records.eraseReason(id, entry!, request, options)
+  }
+}

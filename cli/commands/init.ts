@@ -1,0 +1,150 @@
+import { Tallystick } from '../../sdk/client.ts'
+import { TallystickError } from '../../sdk/errors.ts'
+import type { PostKeysBody } from '../../sdk/generated/api.ts'
+import { noArguments } from '../arguments.ts'
+import { askSecret } from '../ask-secret.ts'
+import { defineCommand, type ValuesOf } from '../command.ts'
+import {
+  CONNECTION_OPTIONS,
+  findServersOwn,
+  isSameServer,
+  ownCredentialsFile,
+  readKept,
+  URL_DEFAULT,
+} from '../connection.ts'
+import { type Credentials, keepCredentials, refuseOtherLedger } from '../credentials.ts'
+import { environment } from '../environment.ts'
+import { EXIT, type ExitCode } from '../exit-codes.ts'
+import { findFirstKid } from '../first-key.ts'
+import type { Io } from '../io.ts'
+import { pinLedger, readKnownLedgers } from '../known-ledgers.ts'
+import { OUTPUT_HELP, OUTPUT_OPTIONS, plain, printItem } from '../output.ts'
+import { RefusedError, UsageError } from '../run.ts'
+
+type Scope = PostKeysBody['scopes'][number]
+
+const AGENT_SCOPES: readonly Scope[] = ['records:write', 'records:read:own']
+
+const HELP = `tallystick init [--server URL] [--api-key KEY] [--agent NAME [--scopes SCOPES]]
+
+Keeps a server and an API key for this user, so that no other command needs them: in
+$XDG_CONFIG_HOME/tallystick/credentials.json, with mode 0600. Both are checked first. Without options, those that
+\`npm start\` wrote in this folder or one above are taken; a key that is nowhere is asked for, and read from standard
+input. Pins the ledger's first key, as \`verify --pin\` does, where the API key may read it (audit:read).
+
+  --server URL     the server; otherwise TALLYSTICK_URL, or what \`npm start\` wrote, or ${URL_DEFAULT}
+  --api-key KEY    an API key; otherwise TALLYSTICK_API_KEY, which no process list shows, or what \`npm start\` wrote
+  --agent NAME     make a key for that agent with it, and keep that one instead; needs keys:manage
+  --scopes SCOPES  what the agent's key may do (default ${AGENT_SCOPES.join(',')})
+  --force          also write over what is kept of another ledger
+${OUTPUT_HELP}
+  -h, --help
+
+Examples:
+  tallystick init
+  tallystick init --server https://ledger.example --agent researcher
+  tallystick init --agent auditor --scopes audit:read,records:read < key.txt
+`
+
+const OPTIONS = {
+  agent: { type: 'string' },
+  scopes: { type: 'string' },
+  force: { type: 'boolean' },
+  ...CONNECTION_OPTIONS,
+  ...OUTPUT_OPTIONS,
+} as const
+
+type Values = ValuesOf<typeof OPTIONS>
+type About = Awaited<ReturnType<Tallystick['ledger']['get']>>
+
+export const init = defineCommand({ help: HELP, options: OPTIONS, run })
+
+async function run(values: Values, positionals: readonly string[], io: Io): Promise<ExitCode> {
+  noArguments(positionals, 'init, with options')
+  if (values.scopes !== undefined && values.agent === undefined)
+    throw new UsageError('--scopes goes with --agent')
+  const { url, apiKey } = await chooseServer(values, io)
+  const client = new Tallystick({ baseUrl: url, apiKey })
+  const about = await client.ledger.get()
+  if (!values.force) await refuseOtherLedger(about.id)
+  const firstKey = await pinFirstKey(client, about)
+  const key =
+    values.agent === undefined
+      ? { ...about.key, key: apiKey }
+      : await makeAgentKey(client, values.agent, values.scopes)
+  const credentials = { url, ledger: about.id, agent: key.agent, key: key.key }
+  const file = await keepCredentials(credentials)
+  const { key: _secret, ...shown } = credentials
+  const result = { ...shown, name: about.name, keyId: key.id, scopes: key.scopes, firstKey, file }
+  if (values.json || !io.stdout.isTTY) printItem(result, true, io.stdout)
+  else io.stdout.write(explain(result))
+  return EXIT.ok
+}
+
+/** What `npm start` wrote comes before what this command kept the last time: it is run to keep something else. */
+async function chooseServer(
+  values: Values,
+  io: Io,
+): Promise<{ readonly url: string; readonly apiKey: string }> {
+  const named = values.server ?? environment.serverUrl()
+  const givenKey = values['api-key'] ?? environment.apiKey()
+  if (named !== undefined && givenKey !== undefined) return { url: named, apiKey: givenKey }
+  const kept = [await findServersOwn(), values.force ? null : await readKept(ownCredentialsFile())]
+  const url = named ?? kept.find((each) => each !== null)?.url ?? URL_DEFAULT
+  const keptKey = kept.find((each) => each !== null && isSameServer(each.url, url))?.key
+  return { url, apiKey: givenKey ?? keptKey ?? (await askSecret(`API key for ${plain(url)}: `, io)) }
+}
+
+/** null: the key may not read the chain. Throws RefusedError where another first key was pinned before. */
+async function pinFirstKey(client: Tallystick, about: About): Promise<string | null> {
+  if (!about.key.scopes.includes('audit:read')) return null
+  const kid = await findFirstKid(client, about.id)
+  const pinned = (await readKnownLedgers()).get(about.id)
+  if (pinned !== undefined && pinned !== kid)
+    throw new RefusedError(
+      `the first key of ${about.id} was ${pinned} when it was pinned, and is ${kid} now: this is not that ledger`,
+    )
+  await pinLedger(about.id, kid)
+  return kid
+}
+
+async function makeAgentKey(client: Tallystick, name: string, scopes: string | undefined) {
+  const made = await client.keys.create({
+    name,
+    scopes: scopes === undefined ? [...AGENT_SCOPES] : (scopes.split(',') as Scope[]),
+  })
+  if (made.key !== null) return { ...made, key: made.key }
+  throw new TallystickError(
+    `the secret of ${made.id} was lost with the server's answer: revoke it (tallystick keys revoke ${made.id} --yes), and run this again`,
+    { retryable: true },
+  )
+}
+
+function explain(
+  kept: Omit<Credentials, 'key'> & {
+    readonly name: string
+    readonly scopes: readonly string[]
+    readonly firstKey: string | null
+    readonly file: string
+  },
+): string {
+  const { url, ledger, name, agent, scopes, firstKey, file } = kept
+  return `${plain(`${url} answers: the ledger ${JSON.stringify(name)} (${ledger}).`)}
+${plain(`Kept in ${file}, for this user alone: a key of ${agent} with ${scopes.join(', ')}.`)}
+${firstKey === null ? 'The first key of the ledger is not pinned: that needs audit:read.' : plain(`Pinned the first key of the ledger, ${firstKey}: \`verify\` compares it from now on.`)}
+
+In a program (npm install @tallystick/sdk):
+
+  const tallystick = new Tallystick({ baseUrl: ${plain(JSON.stringify(url))}, apiKey: process.env.TALLYSTICK_API_KEY })
+  await tallystick.records.notarize({ payload: { tool: 'search', query: 'price of copper' } })
+
+Its environment:
+
+  export TALLYSTICK_API_KEY="$(node -p 'JSON.parse(fs.readFileSync(process.argv[1])).key' ${plain(quote(file))})"
+`
+}
+
+/** For a shell. */
+function quote(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}

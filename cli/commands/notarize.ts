@@ -1,0 +1,112 @@
+import { parseCount } from '../arguments.ts'
+import { BATCH_LINES_DEFAULT, BATCH_LINES_MAX } from '../batch-lines.ts'
+import { defineCommand, type ValuesOf } from '../command.ts'
+import { CONNECTION_HELP, CONNECTION_OPTIONS, connect, openTransport } from '../connection.ts'
+import { EXIT, type ExitCode } from '../exit-codes.ts'
+import { type Io, write } from '../io.ts'
+import { parseObject, readObject } from '../json-input.ts'
+import { notarizeLines } from '../notarize-lines.ts'
+import { OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
+import { RECORD_OPTIONS, recordMembers, WRITE_HELP } from '../record-options.ts'
+import { UsageError } from '../run.ts'
+
+const TYPE_DEFAULT = 'generic/1'
+
+const HELP = `tallystick notarize [FILE… | -] [--payload JSON] [--type TYPE]
+
+Writes down what happened: a JSON object from each file, or from standard input. The text is checked before it is sent:
+doubled names and numbers that a double can't hold are refused, because something else would be signed.
+
+  --payload JSON         the object itself, instead of a file
+  --type TYPE            name/version of a type that is not gated (default ${TYPE_DEFAULT})
+  --parent RECORD        a record that this one follows from
+  --reference TEXT       what it is about elsewhere, a URI or system:id. Repeatable
+  --metadata JSON        free, not signed
+${WRITE_HELP}
+                         (with several files: KEY/1, KEY/2, …)
+Many at once:
+  --ndjson               an object a line, sent in batches as they come; files and pipes of any size
+  --items                lines are whole items instead: {"type","payload","metadata"?,"occurredAt"?,"onBehalfOf"?}
+  --batch N              how many lines make a batch (default ${BATCH_LINES_DEFAULT}, at most ${BATCH_LINES_MAX}; large ones end it earlier)
+                         With --idempotency-key KEY batch i has KEY/i: after a failure, run the same command with the
+                         same lines and the same --batch again, and nothing is written twice
+
+  --ids                  print ids alone, one a line. Otherwise: records; with --ndjson, one line a batch
+${OUTPUT_HELP}
+${CONNECTION_HELP}
+  -h, --help
+
+Examples:
+  tallystick notarize --payload '{"tool":"search","query":"price of copper"}'
+  tallystick notarize call.json --type tool-call/1 --reference order:4711
+  tallystick notarize --ndjson --idempotency-key import-2026-11-22 calls.ndjson
+  jq -c '.events[]' log.json | tallystick notarize --ndjson --ids > ids.txt
+`
+
+const OPTIONS = {
+  ...RECORD_OPTIONS,
+  ndjson: { type: 'boolean' },
+  items: { type: 'boolean' },
+  batch: { type: 'string' },
+  ids: { type: 'boolean' },
+  ...CONNECTION_OPTIONS,
+  ...OUTPUT_OPTIONS,
+} as const
+
+type Values = ValuesOf<typeof OPTIONS>
+
+export const notarize = defineCommand({ help: HELP, options: OPTIONS, run })
+
+async function run(values: Values, positionals: readonly string[], io: Io): Promise<ExitCode> {
+  refuseMixture(values, positionals)
+  const files = positionals.length === 0 ? ['-'] : positionals
+  if (values.ndjson) await notarizeNdjson(values, files, io)
+  else await notarizeEach(values, files, io)
+  return EXIT.ok
+}
+
+const WITHOUT_NDJSON = ['items', 'batch'] as const
+const WITH_NDJSON_NOT = ['payload', 'parent', 'reference', 'json'] as const
+const WITH_ITEMS_NOT = ['type', 'metadata', 'occurred-at', 'on-behalf-of'] as const
+
+/** An option that would be passed over could be what somebody relies on. */
+function refuseMixture(values: Values, files: readonly string[]): void {
+  const given = (names: readonly (keyof Values)[]) => names.find((name) => values[name] !== undefined)
+  const misplaced = values.ndjson ? given(WITH_NDJSON_NOT) : given(WITHOUT_NDJSON)
+  if (misplaced !== undefined)
+    throw new UsageError(`--${misplaced} ${values.ndjson ? 'does not go' : 'goes'} with --ndjson`)
+  const twice = values.items && given(WITH_ITEMS_NOT)
+  if (twice) throw new UsageError(`--${twice} does not go with --items: each item says it itself`)
+  if (values.payload !== undefined && files.length > 0)
+    throw new UsageError('notarize takes files or --payload, not both')
+  if (files.filter((file) => file === '-').length > 1)
+    throw new UsageError('standard input (-) can be read once')
+}
+
+/** One after the other; each is printed as soon as it is written, so that a later failure leaves no doubt about it. */
+async function notarizeEach(values: Values, files: readonly string[], io: Io): Promise<void> {
+  const { type = TYPE_DEFAULT, payload, 'idempotency-key': key } = values
+  const members = recordMembers(values)
+  const client = await connect(values)
+  for (const [i, file] of files.entries()) {
+    const object = payload === undefined ? await readObject(file, io) : parseObject(payload, '--payload')
+    const request = { type: type as `${string}/${number}`, payload: object, ...members }
+    const options = key === undefined ? {} : { idempotencyKey: files.length > 1 ? `${key}/${i + 1}` : key }
+    const record = await client.records.notarize(request, options)
+    if (values.ids) await write(io.stdout, `${record.id}\n`)
+    else printItem(record, values.json, io.stdout)
+  }
+}
+
+async function notarizeNdjson(values: Values, files: readonly string[], io: Io): Promise<void> {
+  const { type = TYPE_DEFAULT } = values
+  const linesMax = parseCount(values.batch, '--batch', { max: BATCH_LINES_MAX }) ?? BATCH_LINES_DEFAULT
+  const members = JSON.stringify({ type, ...recordMembers(values) }).slice(1, -1)
+  await notarizeLines(await openTransport(values), io, {
+    files,
+    linesMax,
+    idempotencyKey: values['idempotency-key'],
+    toItem: (line) => (values.items ? line : `{${members},"payload":${line}}`),
+    ids: values.ids ?? false,
+  })
+}

@@ -1,0 +1,95 @@
+import type { EntryLine } from '../../sdk/generated/api.ts'
+import { fromBase64 } from '../../src/proof/bytes.ts'
+import { parseEnvelope } from '../../src/proof/parse-envelope.ts'
+import { parseStatement } from '../../src/proof/statement.ts'
+import { noArguments, parseCount } from '../arguments.ts'
+import { defineCommand } from '../command.ts'
+import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
+import { EXIT } from '../exit-codes.ts'
+import { write } from '../io.ts'
+import { jsonLine, OUTPUT_HELP, OUTPUT_OPTIONS, plain } from '../output.ts'
+import { UsageError } from '../run.ts'
+
+const ENTRIES_DEFAULT = 10
+
+const HELP = `tallystick tail [-n N | --after SEQ]
+
+Follows the chain: a line for each entry, with its seq, time, kind, subjects and who did it, and each new one as it comes.
+Ctrl-C ends it. Shows what the server says; \`tallystick verify\` checks it. Needs the scope audit:read.
+
+  -n, --lines N    begin with the last N entries (default ${ENTRIES_DEFAULT}; 0: only what is new)
+  --after SEQ      begin after that entry: nothing is missed between two runs
+${OUTPUT_HELP}
+${CONNECTION_HELP}
+  -h, --help
+
+Examples:
+  tallystick tail
+  tallystick tail --after 4711 | jq -c 'select(.kind == "verdict-rendered")'
+`
+
+export const tail = defineCommand({
+  help: HELP,
+  options: {
+    lines: { type: 'string', short: 'n' },
+    after: { type: 'string' },
+    ...CONNECTION_OPTIONS,
+    ...OUTPUT_OPTIONS,
+  },
+  async run(values, positionals, io) {
+    noArguments(positionals, 'tail [-n N | --after SEQ]')
+    if (values.lines !== undefined && values.after !== undefined)
+      throw new UsageError('tail takes -n or --after, not both')
+    const lines = parseCount(values.lines, '-n', { min: 0 }) ?? ENTRIES_DEFAULT
+    const client = await connect(values)
+    const after =
+      parseCount(values.after, '--after', { min: 0 }) ?? (await client.ledger.get()).size - lines - 1
+    const isTable = io.stdout.isTTY && !values.json
+    const stop = new AbortController()
+    const end = () => stop.abort()
+    for (const signal of ENDS) process.once(signal, end)
+    try {
+      const from = after < 0 ? {} : { after }
+      for await (const line of client.entries.stream({ ...from, follow: true, signal: stop.signal })) {
+        const entry = summaryOf(line)
+        await write(io.stdout, isTable ? `${rowOf(entry)}\n` : jsonLine(entry, io.stdout))
+      }
+    } catch (error) {
+      if (!stop.signal.aborted) throw error
+    } finally {
+      for (const signal of ENDS) process.off(signal, end)
+    }
+    return EXIT.ok
+  },
+})
+
+const ENDS = ['SIGINT', 'SIGTERM'] as const
+
+type Summary = {
+  readonly seq: number
+  readonly recordedAt: string
+  readonly kind: string
+  readonly subjects: readonly string[]
+  readonly actor: string
+  readonly onBehalfOf: string | null
+}
+
+function summaryOf({ seq, recordedAt, kind, envelope }: EntryLine): Summary {
+  const { subjects, actor, onBehalfOf } = parseStatement(parseEnvelope(fromBase64(envelope)).payload)
+  return { seq, recordedAt, kind, subjects: subjects.map(({ name }) => name), actor, onBehalfOf }
+}
+
+const SEQ_WIDTH = 7
+const KIND_WIDTH = 20
+
+function rowOf({ seq, recordedAt, kind, subjects, actor, onBehalfOf }: Summary): string {
+  const who = onBehalfOf === null ? actor : `${actor} for ${onBehalfOf}`
+  const cells = [
+    String(seq).padStart(SEQ_WIDTH),
+    recordedAt,
+    kind.padEnd(KIND_WIDTH),
+    subjects.join(' '),
+    who,
+  ]
+  return plain(cells.join('  '))
+}

@@ -1,0 +1,68 @@
+import type { PostTypesBody, PostTypesByNameByVersionPreviewBody } from '../../sdk/generated/api.ts'
+import { onlyArgument } from '../arguments.ts'
+import { defineCommand } from '../command.ts'
+import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
+import { EXIT } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
+import { parseObject, readObject } from '../json-input.ts'
+import { OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
+import { compact } from '../record-options.ts'
+import { UsageError } from '../run.ts'
+
+const HELP = `tallystick types preview NAME/VERSION [--payload JSON|FILE] [--evidence JSON|FILE]
+tallystick types preview FILE [--payload JSON|FILE] [--evidence JSON|FILE]
+
+What a type says of documents, as it would say it of a record's: the first fault of each, and of a gated type, given both, what its
+rules say. FILE is a definition that need not be registered; a path, so that it is not taken for NAME/VERSION, may begin with ./.
+Writes nothing. Ends with 1 where a document is refused, or a rule fails.
+
+  --payload DOC    the payload: JSON, a file, or - for standard input
+  --evidence DOC   the evidence, likewise
+${OUTPUT_HELP}
+${CONNECTION_HELP}
+  -h, --help
+
+Examples:
+  tallystick types preview order/1 --payload '{"sku":"ABC-1234","quantity":2}'
+  tallystick types preview ./order-2.json --payload order.json --evidence delivery.json
+`
+
+const TYPE_NAME = /^[a-z][a-z0-9.-]*\/\d+$/
+
+export const typesPreview = defineCommand({
+  help: HELP,
+  options: {
+    payload: { type: 'string' },
+    evidence: { type: 'string' },
+    ...CONNECTION_OPTIONS,
+    ...OUTPUT_OPTIONS,
+  },
+  async run(values, positionals, io) {
+    const type = onlyArgument(
+      positionals,
+      'types preview NAME/VERSION or FILE, with --payload and --evidence',
+    )
+    if ([type, values.payload, values.evidence].filter((each) => each === '-').length > 1)
+      throw new UsageError('standard input can be one of them only')
+    const documents: PostTypesByNameByVersionPreviewBody = compact({
+      payload: await readDocument(values.payload, '--payload', io),
+      evidence: await readDocument(values.evidence, '--evidence', io),
+    })
+    const client = await connect(values)
+    const said = TYPE_NAME.test(type)
+      ? await client.types.preview(type, documents)
+      : await client.types.previewDefinition(await readDefinition(type, io), documents)
+    printItem(said, values.json, io.stdout)
+    return said.valid && said.outcome !== 'fail' ? EXIT.ok : EXIT.refused
+  },
+})
+
+async function readDocument(given: string | undefined, option: string, io: Io) {
+  if (given === undefined) return undefined
+  return given.trimStart().startsWith('{') ? parseObject(given, option) : readObject(given, io)
+}
+
+/** Whether it is a definition the server says, and where it is none. */
+async function readDefinition(file: string, io: Io): Promise<PostTypesBody> {
+  return (await readObject(file, io)) as unknown as PostTypesBody
+}

@@ -1,0 +1,102 @@
+import type { Tallystick } from '../../sdk/client.ts'
+import { AuthenticationError, PermissionError } from '../../sdk/errors.ts'
+import { parseVerifierKey, verifyCheckpoint } from '../../src/proof/checkpoint.ts'
+import { ProofError } from '../../src/proof/error.ts'
+import { loadProviders } from '../../src/verify/providers.ts'
+import { findFirstKid } from '../first-key.ts'
+import { readKnownLedgers } from '../known-ledgers.ts'
+import { type Finding, fail, messageOf, ok, warn } from './finding.ts'
+
+type About = Awaited<ReturnType<Tallystick['ledger']['get']>>
+
+const EXPIRY_WARNING_MS = 7 * 86_400_000
+const CHECKPOINT_POLL_MS = 250
+
+export async function* checkLedger(
+  client: Tallystick,
+  checkpointWaitMs: number,
+): AsyncGenerator<Finding, void, undefined> {
+  let about: About
+  try {
+    about = await client.ledger.get()
+  } catch (error) {
+    if (error instanceof PermissionError)
+      return yield warn(
+        'key',
+        'it may not even read about its ledger',
+        'for more, use a key with records:write',
+      )
+    if (error instanceof AuthenticationError)
+      return yield fail('key', error.message, 'run `tallystick init --force` with another key')
+    return yield fail('key', messageOf(error), null)
+  }
+  const { key, size, closed, name, id } = about
+  yield ok('key', `${key.id} (${key.name}) of ${key.agent}`)
+  yield ok('scopes', key.scopes.join(', '))
+  yield checkExpiry(key.expiresAt, Date.now())
+  yield closed === null
+    ? ok('ledger', `${id} (${name}), ${size} entries`)
+    : fail(
+        'ledger',
+        `${id} (${name}) is closed: ${closed}`,
+        'ask the operator of the server: docs/operations.md',
+      )
+  if (!key.scopes.includes('audit:read')) {
+    const advice = 'use a key with audit:read'
+    return yield { check: 'checkpoint', status: 'skip', detail: 'the key may not read the chain', advice }
+  }
+  yield await checkCheckpoint(client, about, checkpointWaitMs).catch((error) =>
+    fail('checkpoint', messageOf(error), null),
+  )
+  yield await checkPin(client, about).catch((error) => fail('first key', messageOf(error), null))
+}
+
+function checkExpiry(expiresAt: string | null, nowMs: number): Finding {
+  if (expiresAt === null) return ok('expiry', 'never')
+  if (Date.parse(expiresAt) - nowMs > EXPIRY_WARNING_MS) return ok('expiry', expiresAt)
+  return warn(
+    'expiry',
+    `it ends at ${expiresAt}`,
+    'have a new one made: tallystick keys create, or keys rotate',
+  )
+}
+
+/** A ledger that has entries without a checkpoint for longer than one takes has no worker, or does not verify. */
+async function checkCheckpoint(client: Tallystick, about: About, waitMs: number): Promise<Finding> {
+  const providers = await loadProviders()
+  const until = Date.now() + waitMs
+  for (;;) {
+    const note = await client.checkpoints.latest()
+    let covered = 0
+    try {
+      const key = parseVerifierKey(about.noteVerifierKey, providers.sha256)
+      if (note !== null)
+        covered = verifyCheckpoint(note, key, providers.sha256, providers.verifySignature).size
+    } catch (error) {
+      if (!(error instanceof ProofError)) throw error
+      return fail(
+        'checkpoint',
+        `it does not verify: ${error.message}`,
+        'do not trust this server: tell an auditor',
+      )
+    }
+    if (covered >= about.size) return ok('checkpoint', `it verifies, and covers ${covered} entries`)
+    if (Date.now() > until)
+      return fail(
+        'checkpoint',
+        `${about.size - covered} of ${about.size} entries have none after ${waitMs / 1000} s`,
+        'is the worker running? A ledger with a fault gets none either: docs/operations.md',
+      )
+    await new Promise((resolve) => setTimeout(resolve, CHECKPOINT_POLL_MS))
+  }
+}
+
+async function checkPin(client: Tallystick, { id }: About): Promise<Finding> {
+  const pinned = (await readKnownLedgers()).get(id)
+  const kid = await findFirstKid(client, id)
+  if (pinned === undefined)
+    return warn('first key', `${kid} is not pinned`, 'run `tallystick init` or `tallystick verify --pin`')
+  if (pinned === kid) return ok('first key', `${kid}, as it was pinned`)
+  const detail = `it is ${kid}, and was ${pinned} when it was pinned`
+  return fail('first key', detail, 'this is not that ledger: tell an auditor')
+}

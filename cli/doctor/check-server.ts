@@ -1,0 +1,94 @@
+import { API_VERSION, operations } from '../../sdk/generated/operations.ts'
+import { addressOf } from '../../sdk/http/address.ts'
+import { displayUrl } from '../server-ledger.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+
+const ANSWER_TIMEOUT_MS = 10_000
+const CLOCK_MS_MAX = 30_000
+
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/
+
+export function checkEncryption({ protocol, hostname, origin }: URL): Finding {
+  if (protocol === 'https:' || LOOPBACK.test(hostname)) return ok('encryption', origin)
+  return warn('encryption', `${origin} is not encrypted: who listens reads the API key`, 'use https://')
+}
+
+/** Twice: the first answer has the clock and the version, the second one the time that an answer takes on an open connection. */
+export async function checkServer(baseUrl: URL): Promise<{ findings: Finding[]; isThere: boolean }> {
+  const address = displayUrl(baseUrl.href)
+  let live: Answer
+  let ready: Answer
+  try {
+    live = await ask(addressOf(baseUrl, operations.getLivez.path, {}, {}))
+    ready = await ask(addressOf(baseUrl, operations.getReadyz.path, {}, {}))
+  } catch (error) {
+    const cause = (error as { cause?: { code?: string; message?: string } }).cause
+    const reason = cause?.code ?? cause?.message ?? (error as Error).message
+    const advice = 'is the server running, the address right, and is there no proxy or firewall in between?'
+    return { findings: [fail('address', `${address} does not answer (${reason})`, advice)], isThere: false }
+  }
+  const { version } = live
+  if (version === null) {
+    const finding = fail(
+      'address',
+      `${address} answers ${live.status}, not as a Tallystick server does`,
+      'give the server’s own address',
+    )
+    return { findings: [finding], isThere: false }
+  }
+  const findings = [
+    ok('address', `${address} answers within ${Math.ceil(ready.tookMs)} ms`),
+    ready.status === 200
+      ? ok('ready', 'the server reaches its database')
+      : fail(
+          'ready',
+          `the server answers ${ready.status}`,
+          'look at its log: the database is away, or is not migrated',
+        ),
+    version === API_VERSION
+      ? ok('version', version)
+      : warn(
+          'version',
+          `the server has ${version}, this tool ${API_VERSION}`,
+          'bring both to the same version',
+        ),
+    checkClock(live),
+  ]
+  return { findings, isThere: true }
+}
+
+type Answer = {
+  readonly status: number
+  /** null: what answered is no Tallystick server. */
+  readonly version: string | null
+  readonly tookMs: number
+  /** The server's clock minus this one, in the middle of the request. null: there is no Date header. */
+  readonly aheadMs: number | null
+}
+
+async function ask(url: URL): Promise<Answer> {
+  const begunMs = Date.now()
+  const begun = performance.now()
+  const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) })
+  const tookMs = performance.now() - begun
+  const body = (await response.json().catch(() => null)) as { version?: unknown } | null
+  const dateMs = Date.parse(response.headers.get('date') ?? '')
+  return {
+    status: response.status,
+    version: typeof body?.version === 'string' ? body.version : null,
+    tookMs,
+    aheadMs: Number.isNaN(dateMs) ? null : dateMs - (begunMs + tookMs / 2),
+  }
+}
+
+function checkClock({ aheadMs }: Answer): Finding {
+  if (aheadMs === null) return warn('clock', 'the server does not say what time it is', null)
+  const seconds = Math.round(Math.abs(aheadMs) / 1000)
+  if (Math.abs(aheadMs) <= CLOCK_MS_MAX) return ok('clock', `${seconds} s apart`)
+  const which = aheadMs > 0 ? 'ahead of' : 'behind'
+  return warn(
+    'clock',
+    `the server's is ${seconds} s ${which} this one`,
+    'let both follow a time server (NTP)',
+  )
+}

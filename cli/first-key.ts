@@ -1,0 +1,27 @@
+import type { Tallystick } from '../sdk/client.ts'
+import { fromBase64, toHex } from '../src/proof/bytes.ts'
+import { ProofError } from '../src/proof/error.ts'
+import { makeFindKey } from '../src/proof/key-hints.ts'
+import { verifySignedEntry } from '../src/proof/verify-entry.ts'
+import { loadProviders } from '../src/verify/providers.ts'
+import { RefusedError } from './run.ts'
+
+/**
+ * The kid (hex) that signed the ledger's first entry, verified with the key that the server publishes under that thumbprint. Only
+ * the first look is on trust: whoever pins it finds every other ledger of that name. Needs audit:read.
+ */
+export async function findFirstKid(client: Tallystick, ledger: string): Promise<string> {
+  const [{ keys }, providers] = await Promise.all([client.keyDocument(), loadProviders()])
+  const findKey = makeFindKey(keys, providers)
+  try {
+    for await (const line of client.entries.stream({ limit: 1 })) {
+      const signed = { ...line, envelope: fromBase64(line.envelope) }
+      const { envelope, statement } = verifySignedEntry(signed, findKey, providers)
+      if (statement.kind === 'ledger-created' && statement.ledger === ledger) return toHex(envelope.kid)
+    }
+  } catch (error) {
+    if (!(error instanceof ProofError)) throw error
+    throw new RefusedError(`the ledger's first entry does not verify: ${error.message}`)
+  }
+  throw new RefusedError(`the server's first entry does not begin the ledger ${ledger}`)
+}

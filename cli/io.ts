@@ -1,0 +1,17 @@
+/** What a command writes to. */
+export type Out = NodeJS.WritableStream & { readonly isTTY?: boolean }
+
+/** Where a command reads and writes: results to stdout, everything else to stderr. */
+export type Io = {
+  readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean }
+  readonly stdout: Out
+  readonly stderr: Out
+}
+
+export const PROCESS_IO: Io = process
+
+/** Waits where the reader is slower: what comes in long must not pile up in memory. */
+export async function write(out: Out, text: string): Promise<void> {
+  if (out.write(text)) return
+  await new Promise<void>((resolve) => out.once('drain', resolve))
+}

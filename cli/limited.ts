@@ -1,0 +1,29 @@
+import { parseCount } from './arguments.ts'
+import type { Io } from './io.ts'
+
+const TERMINAL_LIMIT_DEFAULT = 50
+
+/** What every command takes that lists. */
+export const LIMIT_OPTIONS = { limit: { type: 'string' } } as const
+export const LIMIT_HELP = `  --limit N        only the first N; without it ${TERMINAL_LIMIT_DEFAULT} on a terminal, otherwise all`
+
+type Values = { readonly limit?: string | undefined; readonly json?: boolean | undefined }
+
+/** The first of them, as many as `--limit` says. Where nobody said, and there are more than are shown, that is said. */
+export async function* limited<T>(
+  items: AsyncIterable<T>,
+  values: Values,
+  io: Io,
+): AsyncGenerator<T, void, undefined> {
+  const given = parseCount(values.limit, '--limit')
+  let left = given ?? (io.stdout.isTTY && !values.json ? TERMINAL_LIMIT_DEFAULT : Number.POSITIVE_INFINITY)
+  for await (const item of items) {
+    if (left === 0) {
+      io.stderr.write('tallystick: there are more: --limit N shows N of them\n')
+      return
+    }
+    yield item
+    // Whoever said how many does not wait for a page of others.
+    if (--left === 0 && given !== undefined) return
+  }
+}

@@ -1,0 +1,62 @@
+import { API_VERSION } from '../sdk/generated/operations.ts'
+import { COMMANDS, findCommand } from './commands.ts'
+import { EXIT, type ExitCode, HELP_EXIT_CODES } from './exit-codes.ts'
+import type { Io } from './io.ts'
+import { run, UsageError } from './run.ts'
+
+/** `tallystick ARGS…`. */
+export async function main(args: readonly string[], io: Io): Promise<ExitCode> {
+  const [name] = args
+  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+    io.stdout.write(help())
+    return name === undefined ? EXIT.usage : EXIT.ok
+  }
+  if (name === '--version' || name === '-V') {
+    io.stdout.write(`tallystick ${API_VERSION}\n`)
+    return EXIT.ok
+  }
+  return run(async () => {
+    const found = findCommand(args)
+    if (!found) throw new UsageError(unknown(args))
+    return (await found.entry.load()).run(found.rest, io)
+  }, io.stderr)
+}
+
+function help(): string {
+  const names = Object.keys(COMMANDS)
+  const width = Math.max(...names.map((each) => each.length))
+  const lines = Object.entries(COMMANDS).map(([each, { summary }]) => `  ${each.padEnd(width)}  ${summary}`)
+  return `tallystick: accountability for AI agents: write down, run gated work, verify
+
+${lines.join('\n')}
+
+\`tallystick COMMAND --help\` explains a command, with examples. Full reference: docs/cli.md
+
+${HELP_EXIT_CODES}`
+}
+
+/** What there is instead: the commands of a group, one that is nearly written so, or all. */
+function unknown([first = '', second = '']: readonly string[]): string {
+  const names = Object.keys(COMMANDS)
+  const group = names.filter((each) => each.startsWith(`${first} `))
+  if (group.length > 0) return `${first} needs one of: ${group.map((each) => each.split(' ')[1]).join(', ')}`
+  const typed = `tallystick ${first}`
+  const meant = names.find((each) => isNearly(each, first) || isNearly(each, `${first} ${second}`))
+  if (meant !== undefined) return `there is no command \`${typed}\`; \`tallystick ${meant}\` was meant?`
+  return `there is no command \`${typed}\`. Commands: ${names.join(', ')}`
+}
+
+/** One letter too many, too few, wrong, or two that changed places. */
+function isNearly(name: string, typed: string): boolean {
+  let from = 0
+  while (from < name.length && name[from] === typed[from]) from++
+  const [rest, typedRest] = [name.slice(from), typed.slice(from)]
+  const swapped = typedRest.slice(1, 2) + typedRest.slice(0, 1) + typedRest.slice(2)
+  return (
+    typed.length > 2 &&
+    (rest.slice(1) === typedRest ||
+      rest === typedRest.slice(1) ||
+      rest.slice(1) === typedRest.slice(1) ||
+      rest === swapped)
+  )
+}

@@ -1,0 +1,68 @@
+import { parseCount } from './arguments.ts'
+import { optionObject } from './json-input.ts'
+
+/** What every command takes that writes. */
+export const WRITE_OPTIONS = {
+  'on-behalf-of': { type: 'string' },
+  'occurred-at': { type: 'string' },
+  'idempotency-key': { type: 'string' },
+} as const
+export const WRITE_HELP = `  --on-behalf-of AGENT   for another agent (agt_…); needs the scope agents:act
+  --occurred-at TIME     when it happened: RFC 3339, UTC
+  --idempotency-key KEY  the same key again never does it twice; one is made where none is given`
+
+/** What every command takes that makes records. */
+export const RECORD_OPTIONS = {
+  payload: { type: 'string' },
+  type: { type: 'string' },
+  parent: { type: 'string' },
+  reference: { type: 'string', multiple: true },
+  metadata: { type: 'string' },
+  ...WRITE_OPTIONS,
+} as const
+
+/** What every step of a gated record takes. */
+export const STEP_OPTIONS = { 'if-version': { type: 'string' }, ...WRITE_OPTIONS } as const
+export const STEP_HELP = `  --if-version N         only if the record still has this version
+${WRITE_HELP}`
+
+type WriteValues = {
+  readonly 'on-behalf-of'?: string | undefined
+  readonly 'occurred-at'?: string | undefined
+  readonly 'idempotency-key'?: string | undefined
+}
+
+/** What of the options belongs into the body of every write. */
+export function writeMembers(values: WriteValues) {
+  return compact({ onBehalfOf: values['on-behalf-of'], occurredAt: values['occurred-at'] })
+}
+
+/** What of the options belongs into the body of a record, beside its payload and type. */
+export function recordMembers(
+  values: WriteValues & {
+    readonly parent?: string | undefined
+    readonly reference?: string[] | undefined
+    readonly metadata?: string | undefined
+  },
+) {
+  return compact({
+    ...writeMembers(values),
+    parent: values.parent,
+    references: values.reference,
+    metadata: optionObject(values.metadata, '--metadata'),
+  })
+}
+
+/** What of the options belongs to the call of a step. */
+export function stepOptions(values: WriteValues & { readonly 'if-version'?: string | undefined }) {
+  return compact({
+    idempotencyKey: values['idempotency-key'],
+    ifVersion: parseCount(values['if-version'], '--if-version'),
+  })
+}
+
+/** What is undefined is left out. */
+export function compact<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const given = Object.entries(members).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(given) as { [K in keyof T]?: Exclude<T[K], undefined> }
+}

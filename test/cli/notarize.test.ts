@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { Readable } from 'node:stream'
+import { test } from 'node:test'
+import { batchLines } from '../../cli/batch-lines.ts'
+import { main } from '../../cli/main.ts'
+import { BODY_BYTES_MAX, RECORD_BODY_BYTES_MAX } from '../../src/limits.ts'
+import { parseLines, type TestApp } from '../helpers/app.ts'
+import { bareEnvironment } from '../helpers/bare-environment.ts'
+import { capture } from '../helpers/capture.ts'
+import { endsWithTests } from '../helpers/children.ts'
+import { buildCliApp } from '../helpers/cli-app.ts'
+import { CLI } from '../helpers/run-cli.ts'
+import { runCommand } from '../helpers/run-command.ts'
+import { temporaryFiles } from '../helpers/temporary-files.ts'
+
+const lines = (count: number, from = 1) =>
+  Array.from({ length: count }, (_, i) => `{"n":${from + i}}\n`).join('')
+
+async function payloads(app: TestApp): Promise<{ n?: number }[]> {
+  const rows = await app.sql<{ document: string }>(
+    `select convert_from(payload, 'utf8') as document from tallystick.records`,
+  )
+  return rows.map(({ document }) => JSON.parse(document))
+}
+
+test('notarize', async (t) => {
+  const app = await buildCliApp(t)
+
+  await t.test(
+    'a document of an option, a file or standard input becomes a record with all that the options say',
+    async () => {
+      const file = app.files.write('call.json', '{"from":"file"}')
+      const members = ['--reference', 'order:1', '--reference', 'urn:x', '--metadata', '{"run":7}']
+      const made = await runCommand([
+        ...['notarize', '--payload', '{"from":"option"}', ...members],
+        ...['--occurred-at', '2026-11-22T05:00:00Z', '--idempotency-key', 'one'],
+      ])
+      assert.deepEqual([made.code, made.stderr], [0, ''])
+      const record = JSON.parse(made.stdout)
+      assert.deepEqual(
+        [record.payload, record.references, record.metadata, record.occurredAt, record.type],
+        [{ from: 'option' }, ['order:1', 'urn:x'], { run: 7 }, '2026-11-22T05:00:00.000Z', 'generic/1'],
+      )
+      const both = await runCommand(
+        ['notarize', file, '-', '--parent', record.id, '--ids', '--idempotency-key', 'two'],
+        {
+          input: '{"from":"stdin"}',
+        },
+      )
+      const ids = both.stdout.trimEnd().split('\n')
+      assert.equal(ids.length, 2)
+      for (const [i, from] of ['file', 'stdin'].entries()) {
+        const shown = JSON.parse((await runCommand(['get', ids[i]!])).stdout)
+        assert.deepEqual([shown.payload, shown.parent], [{ from }, record.id])
+      }
+      // The keys are the caller's: the same again writes nothing.
+      const written = await app.written()
+      const again = await runCommand(
+        ['notarize', file, '-', '--parent', record.id, '--ids', '--idempotency-key', 'two'],
+        {
+          input: '{"from":"stdin"}',
+        },
+      )
+      assert.deepEqual(again, both)
+      assert.deepEqual(await app.written(), written)
+    },
+  )
+
+  await t.test(
+    'what is no JSON object, or would be another one than was written, is refused before anything is sent',
+    async () => {
+      const written = await app.written()
+      const texts: [string, RegExp][] = [
+        ['', /standard input: json_syntax/],
+        ['[1]', /standard input is no JSON object/],
+        ['{"a":1,"a":2}', /"a" stands twice/],
+        ['{"id":12345678901234567891}', /a double would change 12345678901234567891/],
+        ['{"a":"\\ud800"}', /surrogate/],
+        [`{"a":"${'x'.repeat(BODY_BYTES_MAX)}"}`, /more than 4194304 bytes/],
+      ]
+      for (const [input, pattern] of texts) {
+        const refused = await runCommand(['notarize'], { input })
+        assert.deepEqual([refused.code, refused.stdout], [65, ''], input.slice(0, 50))
+        assert.match(refused.stderr, pattern)
+      }
+      const latin1 = app.files.write('latin1.json', Buffer.from('{"a":"\xe9"}', 'latin1'))
+      assert.match((await runCommand(['notarize', latin1])).stderr, /latin1.json is not UTF-8/)
+      assert.equal((await runCommand(['notarize', `${latin1}.gone`])).code, 74)
+      const usages: [string[], RegExp][] = [
+        [['--payload', '{}', latin1], /files or --payload, not both/],
+        [['-', '-'], /can be read once/],
+        [['--batch', '7'], /--batch goes with --ndjson/],
+        [['--items'], /--items goes with --ndjson/],
+        [['--ndjson', '--payload', '{}'], /--payload does not go with --ndjson/],
+        [['--ndjson', '--parent', 'rec_x'], /--parent does not go with --ndjson/],
+        [['--ndjson', '--items', '--type', 'a/1'], /--type does not go with --items/],
+        [['--ndjson', '--batch', '2001'], /--batch takes a whole number, from 1 to 2000/],
+        [['--ndjson', '--batch', '0'], /from 1 to 2000/],
+      ]
+      for (const [args, pattern] of usages) {
+        const refused = await runCommand(['notarize', ...args])
+        assert.equal(refused.code, 64, args.join(' '))
+        assert.match(refused.stderr, pattern)
+      }
+      assert.deepEqual(await app.written(), written)
+    },
+  )
+
+  await t.test(
+    'lines are written in batches, in their order, with what the options say of each',
+    async () => {
+      const input = `${lines(3)}\n \r\n{"n":4}\r\n{"n":5}` // empty lines, and no end of the last one
+      const { code, stdout, stderr } = await runCommand(
+        [
+          'notarize',
+          '--ndjson',
+          '--batch',
+          '2',
+          '--metadata',
+          '{"run":8}',
+          '--occurred-at',
+          '2026-11-22T05:00:00Z',
+        ],
+        { input },
+      )
+      assert.deepEqual([code, stderr], [0, 'tallystick: 5 records in 3 batches\n'])
+      const batches = parseLines(stdout)
+      assert.deepEqual(
+        batches.map(({ records, lines }) => [records, lines]),
+        [
+          [2, [1, 2]],
+          [2, [3, 6]],
+          [1, [7, 7]],
+        ],
+      )
+      const own = (await app.entries(`?after=${batches[0].seq - 1}`)).slice(0, 3)
+      assert.deepEqual(
+        own.flatMap(({ documents }) => documents.map(({ document }: { document: object }) => document)),
+        [1, 2, 3, 4, 5].map((n) => ({ n })),
+      )
+      assert.ok(own.every(({ items }) => items.every((item: { occurredAt: string }) => item.occurredAt)))
+
+      const items = `{"type":"generic/1","payload":{"whole":1},"occurredAt":"2026-11-22T06:00:00Z"}\n`
+      const ids = await runCommand(['notarize', '--ndjson', '--items', '--ids'], { input: items })
+      const record = JSON.parse((await runCommand(['get', ids.stdout.trim()])).stdout)
+      assert.deepEqual([record.payload, record.occurredAt], [{ whole: 1 }, '2026-11-22T06:00:00.000Z'])
+    },
+  )
+
+  await t.test(
+    'says which line is refused, here or by the server, and what was written before it',
+    async () => {
+      const bad: [string, number, RegExp][] = [
+        [
+          `${lines(3)}{"n":\n`,
+          65,
+          /^tallystick: 2 records are written, in 1 batches.*\n.*line 4 of standard input: json_syntax/,
+        ],
+        [`${lines(3)}7\n`, 65, /line 4 of standard input is no JSON object/],
+        [
+          `${lines(2)}{"n":"${'x'.repeat(RECORD_BODY_BYTES_MAX + 70_000)}"}`,
+          65,
+          /line 3 of standard input has more than/,
+        ],
+        [
+          `${lines(3)}\n{"n":"${'x'.repeat(70_000)}"}\n`,
+          1,
+          /line 5 of standard input is refused\n.*\n.*document_too_large/,
+        ],
+      ]
+      for (const [input, exit, pattern] of bad) {
+        const { code, stderr } = await runCommand(['notarize', '--ndjson', '--batch', '2'], { input })
+        assert.equal(code, exit)
+        assert.match(stderr, pattern)
+      }
+    },
+  )
+
+  await t.test(
+    'killed in the middle and run again with its key, it has written each line exactly once',
+    async () => {
+      const file = app.files.write('calls.ndjson', lines(400, 1_000_000))
+      const args = ['notarize', '--ndjson', '--batch', '20', '--idempotency-key', 'import-1', file]
+      const child = endsWithTests(
+        spawn(process.execPath, [CLI, ...args], {
+          env: { ...bareEnvironment(), ...app.env },
+          stdio: ['ignore', 'pipe', 'inherit'],
+        }),
+      )
+      const written = async () => (await payloads(app)).filter((payload) => payload.n! >= 1_000_000)
+      let batches = 0
+      for await (const piece of child.stdout!) {
+        batches += String(piece).split('\n').length - 1
+        if (batches >= 3) break
+      }
+      child.kill('SIGKILL')
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'close')
+      const before = (await written()).length
+      assert.ok(before >= 60 && before < 400, `${before} were written when it was killed`)
+
+      const again = await runCommand(args)
+      assert.equal(again.code, 0)
+      assert.equal(parseLines(again.stdout).length, 20)
+      const found = (await written()).map((payload) => payload.n!).sort()
+      assert.deepEqual(
+        found,
+        Array.from({ length: 400 }, (_, i) => 1_000_000 + i),
+      )
+
+      const other = await runCommand([...args, '--batch', '40'])
+      assert.equal(other.code, 1)
+      assert.match(other.stderr, /nothing is written.*\n.*idempotency_key_reused/)
+    },
+  )
+
+  await t.test(
+    'reads no further ahead of what is written than a batch, and shows progress on a terminal',
+    async () => {
+      const before = (await payloads(app)).length
+      const stderr = capture(true)
+      let ahead = 0
+      async function* input() {
+        for (let i = 0; i < 60; i++) {
+          ahead = Math.max(ahead, i * 10 - ((await payloads(app)).length - before))
+          yield Buffer.from(lines(10))
+        }
+      }
+      const stdin = Readable.from(input(), { highWaterMark: 1 })
+      const stdout = capture()
+      assert.equal(await main(['notarize', '--ndjson', '--batch', '50'], { stdin, stdout, stderr }), 0)
+      assert.ok(ahead <= 50 + 3 * 10, `${ahead} lines ahead`)
+      assert.match(stderr.text(), /\r\d+ records {2}\d+\/s/)
+    },
+  )
+})
+
+test('a batch is never larger than the server takes, and ends where it did the last time', async (t) => {
+  const large = temporaryFiles(t).write('large.ndjson', `{"text":"${'é'.repeat(50_000)}"}\n`.repeat(100))
+  const io = { stdin: process.stdin, stdout: capture(), stderr: capture() }
+  const toItem = (line: string) => `{"type":"generic/1","payload":${line}}`
+  const sizes: number[] = []
+  for await (const { body, lines } of batchLines([large], io, { linesMax: 1_000, toItem })) {
+    assert.ok(Buffer.byteLength(body) <= BODY_BYTES_MAX)
+    assert.equal(JSON.parse(body).records.length, lines.length)
+    sizes.push(lines.length)
+  }
+  assert.deepEqual(sizes, [41, 41, 18])
+})
