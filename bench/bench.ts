@@ -5,8 +5,9 @@ import { type CpuSnapshot, cpuBetween, takeCpuSnapshot } from './cpu.ts'
 import { type Database, openDatabase } from './database.ts'
 import { makeParties, runLifecyclePhase } from './lifecycle.ts'
 import { auditLifecycles } from './lifecycle-audit.ts'
+import { NOTARIZERS, runNotarizerPhase } from './notarizer.ts'
 import { type Options, parseOptions, USAGE } from './options.ts'
-import { type Phase, type PhasePlan, runPhase } from './phase.ts'
+import { hasBatches, type Phase, type PhasePlan, runPhase } from './phase.ts'
 import { checkGate, measurePreflight, type Preflight } from './preflight.ts'
 import { printPreflight, printReport } from './print.ts'
 import { runReference } from './reference.ts'
@@ -62,9 +63,9 @@ async function runRound(
 ): Promise<Round> {
   const system = await startSystem(deployment, { servers, worker: options.worker, inspect: options.profile })
   closers.push(() => system.stop())
-  const run = options.scenario === 'lifecycle' ? runLifecyclePhases : runPhases
+  const run = RUNS[options.scenario] ?? runPhases
   const phases = await run(database, system, options)
-  const items = options.scenario === 'batch' ? options.batchItems : 1
+  const items = hasBatches(options) ? options.batchItems : 1
   const audit = await auditLedger(database.ownerUrl, system, phases, items)
   const lifecycles =
     options.scenario === 'lifecycle' ? await auditLifecycles(database.ownerUrl, system, phases) : null
@@ -79,7 +80,7 @@ async function runPhases(database: Database, system: System, options: Options): 
     phases.push(await runPhase(system, database.postmaster, plan, options, seedOf(phases, options)))
   }
   for (const connections of options.connections) {
-    const unit = options.scenario === 'batch' ? 'producers' : 'connections'
+    const unit = hasBatches(options) ? 'producers' : 'connections'
     await run({ name: `${connections} ${unit}`, connections, pace: { kind: 'closed' } })
   }
   if (options.scenario === 'single' && options.arrival) await run(arrivalPhase(phases, options))
@@ -96,6 +97,21 @@ async function runLifecyclePhases(database: Database, system: System, options: O
     phases.push(await runLifecyclePhase(system, database.postmaster, parties, clients, options, seed))
   }
   return phases
+}
+
+async function runNotarizerPhases(database: Database, system: System, options: Options): Promise<Phase[]> {
+  const phases = await runPhases(database, system, { ...options, idempotencyKeys: true })
+  for (const kind of NOTARIZERS) {
+    announce(kind.name, system)
+    const seed = seedOf(phases, options)
+    phases.push(await runNotarizerPhase(system, database.postmaster, kind, options, seed))
+  }
+  return phases
+}
+
+const RUNS: Partial<Record<Options['scenario'], typeof runPhases>> = {
+  lifecycle: runLifecyclePhases,
+  notarizer: runNotarizerPhases,
 }
 
 function announce(name: string, { servers }: System): void {
@@ -120,7 +136,7 @@ function arrivalPhase(phases: readonly Phase[], options: Options): PhasePlan {
 
 async function runReferences(database: Database, options: Options): Promise<Reference[]> {
   if (!options.reference) return []
-  const wanted = options.scenario === 'batch' ? [128] : options.connections
+  const wanted = hasBatches(options) ? [128] : options.connections
   const references: Reference[] = []
   for (const connections of new Set(wanted.map((count) => Math.min(count, database.connectionsFree)))) {
     log(`… reference, ${connections} connections`)

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 
 import type { Gate } from './lifecycle-requests.ts'
 
-const SCENARIOS = ['single', 'batch', 'lifecycle', 'calibrate', 'preflight'] as const
+const SCENARIOS = ['single', 'batch', 'lifecycle', 'notarizer', 'calibrate', 'preflight'] as const
 type Scenario = (typeof SCENARIOS)[number]
 
 export type Options = {
@@ -30,11 +30,12 @@ export type Options = {
   readonly outDir: string
 }
 
-export const USAGE = `npm run bench -- single|batch|lifecycle|calibrate|preflight [options]
+export const USAGE = `npm run bench -- single|batch|lifecycle|notarizer|calibrate|preflight [options]
 
   single       one record a request: closed loops, then a constant arrival rate at 80 % of what they reached
   batch        many records a request: closed loop
   lifecycle    gated records from creation to verdict: closed loop, one record under way a client
+  notarizer    the SDK's notarizer, with and without a spool, beside the load of batch in the same session
   calibrate    the load generator against a server that does nothing: what it costs itself
   preflight    the machine, its fsync and commit latency; no load
 
@@ -42,7 +43,7 @@ export const USAGE = `npm run bench -- single|batch|lifecycle|calibrate|prefligh
   --warm-up 2            seconds before that, not measured
   --servers 1            API processes; several rounds: --servers 1,2
   --connections 128,256  closed-loop phases of single (256 also for the arrival rate)
-  --producers 2          connections of batch; several phases: --producers 1,2,64
+  --producers 2          connections of batch and of the bare load of notarizer; several phases: --producers 1,2,64
   --clients 64,128       clients of lifecycle, one phase each, each with a connection of its own
   --gate principal       who judges: principal, or auto (the rules alone)
   --batch-size 1000      records in a batch
@@ -121,6 +122,7 @@ export function parseOptions(args: readonly string[]): Options {
 /** What the connections of a scenario are called; others: `--connections`. */
 const CONNECTIONS_OPTION: { readonly [S in Scenario]?: 'producers' | 'clients' } = {
   batch: 'producers',
+  notarizer: 'producers',
   lifecycle: 'clients',
 }
 

@@ -29,6 +29,11 @@ export type PhasePlan = Pick<LoadPlan, 'connections' | 'pace'> & { readonly name
 export const DRAIN_MS_MAX = 10_000
 const SAMPLE_EVERY = { record: 64, batch: 8 }
 
+/** Whether its requests are batches. */
+export function hasBatches({ scenario }: Pick<Options, 'scenario'>): boolean {
+  return scenario === 'batch' || scenario === 'notarizer'
+}
+
 export async function runPhase(
   system: System,
   postmaster: number | null,
@@ -36,7 +41,7 @@ export async function runPhase(
   options: Options,
   seed: number,
 ): Promise<Phase> {
-  const kind = options.scenario === 'batch' ? 'batch' : 'record'
+  const kind = hasBatches(options) ? 'batch' : 'record'
   const items = kind === 'batch' ? options.batchItems : 1
   const window = await watchWindow(system, postmaster, options)
   const { samples, ...load } = await runLoad(

@@ -1,8 +1,9 @@
 import type { Audit } from './audit.ts'
 import type { CpuUse } from './cpu.ts'
 import type { LatencySummary } from './latencies.ts'
+import { printShares } from './notarizer.ts'
 import type { Options } from './options.ts'
-import type { Phase } from './phase.ts'
+import { hasBatches, type Phase } from './phase.ts'
 import type { Preflight } from './preflight.ts'
 import { printLifecycle, printLifecycleAudit } from './print-lifecycle.ts'
 import type { ProfileSummary } from './profile.ts'
@@ -33,6 +34,7 @@ export function printReport(report: Report): void {
     )
     for (const phase of phases) print(`${phase.name}: ${phase.load.pace}`)
     printRates(phases, report.references)
+    if (report.scenario === 'notarizer') printShares(phases)
     for (const phase of phases) printLifecycle(phase)
     printCpu(phases)
     for (const phase of phases) printTroubles(phase)
@@ -134,7 +136,7 @@ function printReferences(references: readonly Reference[]): void {
 }
 
 function describeLoad(options: Options): string {
-  const batches = options.scenario === 'batch' ? `batches of ${options.batchItems}, ` : ''
+  const batches = hasBatches(options) ? `batches of ${options.batchItems}, ` : ''
   const gates = options.scenario === 'lifecycle' ? `gate ${options.gate}, ` : ''
   const keys = options.idempotencyKeys ? 'idempotency keys' : 'no idempotency keys'
   const worker = options.worker ? 'worker running' : 'no worker'

@@ -6,7 +6,12 @@
 import { spawn } from 'node:child_process'
 import { globSync, statSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
-import { startSuitePostgres, temporaryDir } from './helpers/postgres.ts'
+import {
+  CLUSTER_VARIABLE,
+  preparedCluster,
+  startSuitePostgres,
+  temporaryDirInMemory,
+} from './helpers/postgres.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 /** Two cores are what a small machine has; files that load more than one are rare. */
@@ -27,8 +32,9 @@ const tests = spawn(
     env: {
       ...process.env,
       TALLYSTICK_TEST_DATABASE_URL: postgres.superuserUrl,
+      [CLUSTER_VARIABLE]: preparedCluster(),
       // Each file and each child is a process: stripping and compiling the same modules anew took most of a short one.
-      NODE_COMPILE_CACHE: temporaryDir(),
+      NODE_COMPILE_CACHE: temporaryDirInMemory(),
     },
   },
 )

@@ -15,8 +15,21 @@ const steps: Step[] = [
     name: 'format and lint (npm run format)',
     run: () => command(join(BIN, 'biome'), ['ci', '--colors=off', '--error-on-warnings', '.']),
   },
+  // Before the types: the examples take the library as it is installed.
+  {
+    name: 'the SDK is built (npm run build)',
+    run: () => command(process.execPath, ['tools/build-sdk.ts']),
+  },
   { name: 'types (tsc)', run: () => command(join(BIN, 'tsc'), ['-p', '.']) },
   { name: 'the SDK needs no Node (tsc)', run: () => command(join(BIN, 'tsc'), ['-p', 'sdk']) },
+  {
+    name: 'the command line needs nothing newer than Node 20 (tsc)',
+    run: () => command(join(BIN, 'tsc'), ['-p', 'cli']),
+  },
+  {
+    name: 'the examples, as whoever copies them has them (tsc)',
+    run: () => command(join(BIN, 'tsc'), ['-p', 'examples']),
+  },
   {
     name: 'migrations/schema.sql',
     run: () => command(process.execPath, ['tools/dump-schema.ts', '--check']),

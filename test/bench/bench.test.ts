@@ -28,6 +28,8 @@ test('options have defaults, take lists, and refuse what is out of range or unkn
   assert.equal(batch.durationMs, 500)
   const lifecycle = parseOptions(['lifecycle', '--clients', '32', '--gate', 'auto'])
   assert.deepEqual([lifecycle.connections, lifecycle.gate], [[32], 'auto'])
+  const notarizer = parseOptions(['notarizer', '--producers', '3'])
+  assert.deepEqual([notarizer.connections, notarizer.batchItems], [[3], 1_000])
   for (const args of [
     [],
     ['double'],

@@ -2,56 +2,95 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
+import { bareEnvironment } from '../helpers/bare-environment.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
 import { freePort, PROJECT_DIR, startAllInOne } from '../start/installation.ts'
 import { shellBlocks } from './shell-blocks.ts'
 
 const run = promisify(execFile)
+/** From `npm start` to the last line; a newcomer reads in between. */
+const NEWCOMER_MS_MAX = 10 * 60_000
 
-test('a newcomer who pastes the README block by block notarizes, has work judged, exports and verifies', async () => {
+test('a newcomer who pastes the README block by block gets from npm start to a verified record', async (t) => {
+  const startedAt = Date.now()
   const dataDir = temporaryDir()
   const started = await startAllInOne({
     env: { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() },
   })
+  tell(t, startedAt, 'npm start')
   try {
     const { key } = JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8'))
-    const [start, notarize, batch, makeKey, gated, find, verify, proof, ...others] = shellBlocks('README.md')
+    const [start, notarize, verify, proof, project, agent, curl, gated, ...others] = shellBlocks('README.md')
     assert.equal(start, 'npm start\n')
     assert.deepEqual(others, ['npm test\n'])
 
-    const paste = async (block: string | undefined) => {
-      // What the reader puts in: his key, and here another port and another place for the file.
-      const text = block!
-        .replaceAll('http://localhost:3000', started.url)
-        .replaceAll('tly_…', key)
-        .replaceAll('ledger.ndjson', join(dataDir, 'ledger.ndjson'))
-        .replaceAll('proof.json', join(dataDir, 'proof.json'))
-      const env = { ...process.env, TALLYSTICK_API_KEY: key, XDG_CONFIG_HOME: dataDir }
-      return (await run('bash', ['-euc', text], { cwd: PROJECT_DIR, env })).stdout
-    }
-    const record = JSON.parse(await paste(notarize))
+    const shell = openShell(t, { dataDir, url: started.url, key })
+    const [record, ...listed] = lines(await shell.paste(notarize))
     assert.deepEqual(record.payload, { query: 'price of copper', tool: 'search' })
-    assert.equal(
-      JSON.parse(await paste(notarize)).id,
-      record.id,
-      'the same request is answered with the same record',
-    )
-    assert.equal(JSON.parse(await paste(batch)).records.length, 2)
-    assert.match(JSON.parse(await paste(makeKey)).key, /^tly_/)
-    assert.match(await paste(gated), /^\{"decision":"SETTLE","code":"accepted",.*\}$/m)
-    const found = JSON.parse(await paste(find)).data
-    assert.deepEqual(
-      found.map(({ payload }: { payload: object }) => payload),
-      [{ step: 2 }, { step: 1 }],
-    )
+    assert.deepEqual(listed, [record])
     assert.match(
-      await paste(verify),
-      /^INTEGRITY_OK entries=14 records=4 keys=self-asserted checkpoint=\w+ /m,
+      await shell.paste(verify),
+      /^INTEGRITY_OK entries=4 records=1 keys=self-asserted checkpoint=\w+ /m,
     )
-    assert.match(await paste(proof), /OK/)
+    assert.match(await shell.paste(proof), /^PROOF_OK .* entry=3 kind=record-notarized /m)
+
+    await shell.paste(project)
+    assert.match(
+      await shell.paste(agent),
+      /^verified: \{ step: 1000, tool: 'search' \} in entry \d+ of \d+$/m,
+    )
+    const [first, again] = [await shell.paste(curl), await shell.paste(curl)].map((text) => JSON.parse(text))
+    assert.equal(again.id, first.id, 'the same request is answered with the same record')
+    assert.match(await shell.paste(gated), /^\{"decision":"SETTLE","code":"accepted",.*\}$/m)
+    tell(t, startedAt, 'all of it')
+    assert.ok(Date.now() - startedAt < NEWCOMER_MS_MAX)
   } finally {
     await started.stop('SIGTERM')
   }
 })
+
+/** When a step ended, and how long it took: the way from `npm start` on, with its times. */
+function tell(t: TestContext, beganAt: number, step: string): void {
+  t.diagnostic(`${new Date().toISOString()}  ${((Date.now() - beganAt) / 1000).toFixed(1)} s  ${step}`)
+}
+
+/** A shell that goes on from block to block, as the reader's does: where it is and what it exported. */
+function openShell(t: TestContext, { dataDir, url, key }: { dataDir: string; url: string; key: string }) {
+  const state = join(dataDir, 'shell')
+  const folder = join(dataDir, 'my-agent')
+  const env = {
+    ...bareEnvironment(),
+    HOME: process.env['HOME'] ?? dataDir,
+    XDG_CONFIG_HOME: dataDir,
+    TALLYSTICK_DATA: dataDir,
+    // npm test has configured npm for its own project.
+    npm_config_audit: 'false',
+    npm_config_prefer_offline: 'true',
+  }
+  const go = `cd ${PROJECT_DIR}; [ ! -e ${state} ] || . ${state}`
+  const keep = `{ export -p; printf 'cd %q\\n' "$PWD"; } > ${state}`
+  return {
+    async paste(block: string | undefined): Promise<string> {
+      // What the reader puts in: his key, and here another port and other places.
+      const text = block!
+        .replaceAll('http://localhost:3000', url)
+        .replaceAll('tly_…', `${key} TALLYSTICK_URL=${url}`)
+        .replaceAll('../my-agent', folder)
+        .replaceAll(/\b(ledger\.ndjson|proof\.json)/g, join(dataDir, '$1'))
+      const beganAt = Date.now()
+      const { stdout } = await run('bash', ['--norc', '-euc', `${go}\n${text}\n${keep}`], { env })
+      tell(t, beganAt, block!.split('\n')[0]!)
+      return stdout
+    },
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the shape is what the test asserts
+function lines(text: string): any[] {
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+}

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, readdirSync, readFileSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { migrate } from '../../src/db/migrate.ts'
 import { type PostgresOptions, type RunningPostgres, startPostgres } from '../../src/postgres/start.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { bareEnvironment } from '../helpers/bare-environment.ts'
+import { putCluster } from '../helpers/postgres.ts'
 import { childrenOf, end, findPort, findWriter, isReady, killIfAlive, stayFor } from './processes.ts'
 
 /**
@@ -120,8 +121,10 @@ export class Deployment {
   /** Recovers first, where the last one was killed. */
   async startPostgres(): Promise<void> {
     const { dir, settings, postgresEnv } = this.#options
+    const dataDir = join(dir, 'postgres')
+    if (!existsSync(dataDir)) putCluster(dataDir)
     this.#postgres = await startPostgres({
-      dataDir: join(dir, 'postgres'),
+      dataDir,
       port: this.#postgresPort,
       settings: { max_connections: 60, ...settings },
       ...(postgresEnv && { env: postgresEnv }),

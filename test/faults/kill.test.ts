@@ -4,7 +4,7 @@ import { temporaryDir } from '../helpers/postgres.ts'
 import { formatAttempts, formatLoad, killApiUnderLoad, killPostgresUnderLoad, type Outcome } from './kill.ts'
 import { formatReckoning } from './reckoning.ts'
 
-const LOAD_MS = { min: 500, max: 1_200 }
+const LOAD_MS = { min: 250, max: 600 }
 
 test('a killed Postgres loses nothing that was acknowledged, and doubles nothing', async () => {
   const outcome = await killPostgresUnderLoad(temporaryDir(), { kills: 2, clients: 16, loadMs: LOAD_MS })

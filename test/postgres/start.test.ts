@@ -5,13 +5,13 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { startPostgres } from '../../src/postgres/start.ts'
-import { temporaryDir } from '../helpers/postgres.ts'
+import { putCluster, temporaryDirInMemory } from '../helpers/postgres.ts'
 import { ends, kill, query, runs, startHolder } from './holder.ts'
 
 const settings = { fsync: 'off', shared_buffers: '16MB' }
 
 test('starts a Postgres made for a ledger: durable by default, UTF-8, locale C, checksums, only on 127.0.0.1', async (t) => {
-  const postgres = await startPostgres({ dataDir: temporaryDir(), temporary: true })
+  const postgres = await startPostgres({ dataDir: temporaryDirInMemory(), temporary: true })
   t.after(() => postgres.stop())
   const [row] = await query(
     postgres.ownerUrl,
@@ -36,7 +36,7 @@ test('starts a Postgres made for a ledger: durable by default, UTF-8, locale C, 
 })
 
 test('refuses a login without the password', async (t) => {
-  const postgres = await startPostgres({ dataDir: temporaryDir(), temporary: true, settings })
+  const postgres = await startPostgres({ dataDir: temporaryDirInMemory(), temporary: true, settings })
   t.after(() => postgres.stop())
   const url = new URL(postgres.superuserUrl)
   url.password = 'guess'
@@ -44,7 +44,7 @@ test('refuses a login without the password', async (t) => {
 })
 
 test('keeps data, port and passwords over a stop; keeps the passwords to its owner', async (t) => {
-  const dataDir = temporaryDir()
+  const dataDir = temporaryDirInMemory()
   const first = await startPostgres({ dataDir, settings })
   await query(first.ownerUrl, 'create table kept as select 42 as answer')
   await first.stop()
@@ -58,7 +58,7 @@ test('keeps data, port and passwords over a stop; keeps the passwords to its own
 })
 
 test('moves to another port when the remembered one is taken, and says so when a fixed one is', async (t) => {
-  const dataDir = temporaryDir()
+  const dataDir = putCluster(temporaryDirInMemory())
   const first = await startPostgres({ dataDir, settings })
   await first.stop()
   const squatter = createServer().listen(first.port, '127.0.0.1')
@@ -67,13 +67,18 @@ test('moves to another port when the remembered one is taken, and says so when a
   t.after(() => second.stop())
   assert.notEqual(second.port, first.port)
   await assert.rejects(
-    startPostgres({ dataDir: temporaryDir(), temporary: true, settings, port: first.port }),
+    startPostgres({
+      dataDir: putCluster(temporaryDirInMemory()),
+      temporary: true,
+      settings,
+      port: first.port,
+    }),
     /port \d+ on 127.0.0.1 is taken/,
   )
 })
 
 test('refuses a folder that a living process uses, and names the process', async (t) => {
-  const dataDir = temporaryDir()
+  const dataDir = temporaryDirInMemory()
   const postgres = await startPostgres({ dataDir, settings, temporary: true })
   t.after(() => postgres.stop())
   const refusal = new RegExp(`another instance is using .*: process ${process.pid} .*TALLYSTICK_DATA`)
@@ -83,7 +88,7 @@ test('refuses a folder that a living process uses, and names the process', async
 })
 
 test('of two first starts at the same time on one folder, one wins and one says why it does not start', async () => {
-  const dataDir = temporaryDir()
+  const dataDir = temporaryDirInMemory()
   const results = await Promise.allSettled([startHolder(dataDir), startHolder(dataDir)])
   const winners = results.filter((result) => result.status === 'fulfilled')
   const losers = results.filter((result) => result.status === 'rejected')
@@ -99,14 +104,14 @@ test('of two first starts at the same time on one folder, one wins and one says 
 
 for (const signal of ['SIGKILL', 'SIGTERM', 'SIGINT'] as const) {
   test(`stops when its process ends by ${signal}`, async () => {
-    const holder = await startHolder(temporaryDir())
+    const holder = await startHolder(putCluster(temporaryDirInMemory()))
     await kill(holder, signal)
     assert.equal(await ends(holder.pid), true)
   })
 }
 
 test('a server that a killed process and its watchdog left behind is stopped by the next start; data stays', async (t) => {
-  const dataDir = temporaryDir()
+  const dataDir = putCluster(temporaryDirInMemory())
   const holder = await startHolder(dataDir)
   await query(holder.superuserUrl, 'create table kept as select 42 as answer')
   killWatchdog(holder.pid)
@@ -119,7 +124,7 @@ test('a server that a killed process and its watchdog left behind is stopped by 
 })
 
 test('starts again after the server itself was killed, with everything that was committed', async (t) => {
-  const dataDir = temporaryDir()
+  const dataDir = putCluster(temporaryDirInMemory())
   const first = await startPostgres({ dataDir, settings: { ...settings, fsync: 'on' } })
   await query(first.ownerUrl, 'create table kept as select 42 as answer')
   process.kill(first.pid, 'SIGKILL')
@@ -130,7 +135,7 @@ test('starts again after the server itself was killed, with everything that was 
 })
 
 test('a stale pid file that names a process of somebody else does not stand in the way', async (t) => {
-  const dataDir = temporaryDir()
+  const dataDir = putCluster(temporaryDirInMemory())
   const first = await startPostgres({ dataDir, settings })
   const pidFile = join(dataDir, 'cluster', 'postmaster.pid')
   const [, ...rest] = readFileSync(pidFile, 'utf8').split('\n')
@@ -144,7 +149,7 @@ test('a stale pid file that names a process of somebody else does not stand in t
 test('says what is wrong with a setting that Postgres refuses', async () => {
   await assert.rejects(
     startPostgres({
-      dataDir: temporaryDir(),
+      dataDir: putCluster(temporaryDirInMemory()),
       temporary: true,
       settings: { ...settings, shared_buffers: 'lots' },
     }),
@@ -153,7 +158,7 @@ test('says what is wrong with a setting that Postgres refuses', async () => {
 })
 
 test('refuses a cluster of another major version', async () => {
-  const dataDir = temporaryDir()
+  const dataDir = temporaryDirInMemory()
   const first = await startPostgres({ dataDir, settings })
   await first.stop()
   writeFileSync(join(dataDir, 'cluster', 'PG_VERSION'), '14\n')

@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Deployment, type Ledger, OPERATOR_KEY } from '../faults/deployment.ts'
-import { temporaryDir } from '../helpers/postgres.ts'
+import { temporaryDirInMemory } from '../helpers/postgres.ts'
 import { runCli } from '../helpers/run-cli.ts'
 
 const WAIT_MS_MAX = 20_000
 
 test('an older backup of the whole cluster, restored under a running server and worker', async (t) => {
-  const dir = temporaryDir()
+  const dir = temporaryDirInMemory()
   const deployment = await Deployment.start({ dir, apis: 1, worker: true })
   t.after(() => deployment.stop())
   const ledger = await deployment.createLedger('restored')

@@ -12,6 +12,7 @@ import {
   killPostgresUnderLoad,
   type Outcome,
 } from '../faults/kill.ts'
+import { formatAgentReckoning, killAgent } from '../faults/kill-agent.ts'
 import { formatWorkerKills, killWorkersUnderLoad } from '../faults/kill-workers.ts'
 import { whyNoLoopImages } from '../faults/loop-image.ts'
 import { cutPowerUnderLoad } from '../faults/power-cut.ts'
@@ -25,6 +26,7 @@ import { slowDisk } from './slow-disk.ts'
 
 const KILLS = { kills: 5, clients: 32, loadMs: { min: 1_000, max: 4_000 } }
 const WORKER_KILLS = { kills: 20, clients: 24, ledgers: 4, loadMs: { min: 500, max: 3_000 } }
+const AGENT_KILLS = 20
 const POWER_CUTS = 2
 
 const SOAKS: Readonly<Record<string, () => Promise<void>>> = {
@@ -32,6 +34,7 @@ const SOAKS: Readonly<Record<string, () => Promise<void>>> = {
   'kill-api': () => runKill('kill -9 of the API', (dir) => killApiUnderLoad(dir, KILLS)),
   'kill-control': runKillControl,
   'kill-workers': runWorkerKills,
+  'kill-agents': runAgentKills,
   'power-cut': runPowerCuts,
   'two-servers': () => runTwoServers(1),
   'twenty-ledgers': () => runTwoServers(20),
@@ -75,6 +78,16 @@ async function runWorkerKills(): Promise<void> {
   if (completed === 0 || completions !== completed || doubled + unverified + unjudged + deadLetters > 0)
     fail('kill-workers: see the line above')
   if (jobsHit.every((jobs) => jobs === 0)) fail('no kill hit a worker at work: the test has shown nothing')
+}
+
+/** Every fifth kill is the server's. */
+async function runAgentKills(): Promise<void> {
+  const victims = Array.from({ length: AGENT_KILLS * 1.25 }, (_, i) => (i % 5 === 4 ? 'api' : 'agent'))
+  const outcome = await killAgent(temporaryDir(), { victims, workMs: { min: 200, max: 1_500 } })
+  console.log(`kill -9 of an agent, ${AGENT_KILLS} times: ${formatAgentReckoning(outcome)}; ${formatLoad()}`)
+  const { taken, lost, doubled, ghosts, disordered, filesLeft } = outcome
+  if (taken === 0 || lost + doubled + ghosts + disordered > 0) fail('kill-agents: see the line above')
+  if (filesLeft.every((files) => files === 0)) fail('no kill left a batch behind: the test has shown nothing')
 }
 
 async function runPowerCuts(): Promise<void> {

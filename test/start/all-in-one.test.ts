@@ -16,14 +16,14 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startTestPostgres } from '../helpers/database.ts'
-import { temporaryDir } from '../helpers/postgres.ts'
+import { putCluster, temporaryDirInMemory } from '../helpers/postgres.ts'
 import { ends, plainUser, runs } from '../postgres/holder.ts'
 import { freePort, getRecord, launch, PROJECT_DIR, paste, startAllInOne } from './installation.ts'
 
 const root = process.getuid?.() === 0
 
 test('the printed curl line notarizes; a second start keeps the data; Ctrl-C and SIGTERM end with 0', async () => {
-  const dataDir = temporaryDir()
+  const dataDir = temporaryDirInMemory()
   const env = { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() }
   const first = await startAllInOne({ env })
   const made = await paste(first.curl)
@@ -50,7 +50,7 @@ test('the printed curl line notarizes; a second start keeps the data; Ctrl-C and
 })
 
 test('after a kill -9 the next start has every record, and no Postgres is left behind', async () => {
-  const dataDir = temporaryDir()
+  const dataDir = initializedDir()
   const env = { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() }
   const first = await startAllInOne({ env })
   const { body } = await paste(first.curl)
@@ -63,7 +63,7 @@ test('after a kill -9 the next start has every record, and no Postgres is left b
 })
 
 test('a Ctrl-C that arrives twice, as under npm, does not spoil the stop', async () => {
-  const dataDir = temporaryDir()
+  const dataDir = initializedDir()
   const env = { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() }
   const started = await startAllInOne({ env })
   const server = postgresPid(dataDir)
@@ -73,7 +73,7 @@ test('a Ctrl-C that arrives twice, as under npm, does not spoil the stop', async
 })
 
 test('a Ctrl-C during the start ends it with 0, and leaves nothing running', async () => {
-  const dataDir = temporaryDir()
+  const dataDir = temporaryDirInMemory()
   const child = launch({ env: { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() } })
   while (!existsSync(join(dataDir, 'postgres', 'cluster', 'postmaster.pid'))) await sleep(5)
   const server = postgresPid(dataDir)
@@ -88,7 +88,7 @@ test('a Ctrl-C during the start ends it with 0, and leaves nothing running', asy
 })
 
 test('stops with an error when its Postgres is gone', async () => {
-  const dataDir = temporaryDir()
+  const dataDir = initializedDir()
   const started = await startAllInOne({
     env: { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() },
   })
@@ -98,7 +98,7 @@ test('stops with an error when its Postgres is gone', async () => {
 })
 
 test('says who has the port, and who has the data', async (t) => {
-  const dataDir = temporaryDir()
+  const dataDir = initializedDir()
   const env = { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() }
   const started = await startAllInOne({ env })
   t.after(() => started.stop('SIGTERM'))
@@ -115,14 +115,14 @@ test('says who has the port, and who has the data', async (t) => {
   await once(squatter, 'listening')
   const { port } = squatter.address() as { port: number }
   await assert.rejects(
-    startAllInOne({ env: { TALLYSTICK_DATA: temporaryDir(), TALLYSTICK_PORT: `${port}` } }),
+    startAllInOne({ env: { TALLYSTICK_DATA: temporaryDirInMemory(), TALLYSTICK_PORT: `${port}` } }),
     /is taken \(something else listens there\): stop that, or choose another/,
   )
 })
 
 test('uses DATABASE_URL instead, and says what is wrong with one that does not work', async (t) => {
   const postgres = await startTestPostgres(t)
-  const dataDir = temporaryDir()
+  const dataDir = temporaryDirInMemory()
   const env = { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() }
   const started = await startAllInOne({ env: { ...env, DATABASE_URL: postgres.ownerUrl } })
   assert.equal((await paste(started.curl)).status, 201)
@@ -152,7 +152,7 @@ test('uses DATABASE_URL instead, and says what is wrong with one that does not w
 
 test('root: runs as a plain user as well', { skip: plainUser === null }, async () => {
   const uid = plainUser!
-  const dataDir = temporaryDir()
+  const dataDir = temporaryDirInMemory()
   chownSync(dataDir, uid, uid)
   const env = { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() }
   const started = await startAllInOne({ env, uid })
@@ -178,12 +178,19 @@ test('root: runs in a project that the Postgres user cannot enter, twice, with t
   assert.equal(await second.stop('SIGINT'), 0)
 })
 
+/** Without the second that a first start's initdb takes. */
+function initializedDir(): string {
+  const dataDir = temporaryDirInMemory()
+  putCluster(join(dataDir, 'postgres'))
+  return dataDir
+}
+
 function postgresPid(dataDir: string): number {
   return Number.parseInt(readFileSync(join(dataDir, 'postgres', 'cluster', 'postmaster.pid'), 'utf8'), 10)
 }
 
 function closedProject(): string {
-  const closed = join(temporaryDir(), 'closed')
+  const closed = join(temporaryDirInMemory(), 'closed')
   const project = join(closed, 'project')
   mkdirSync(project, { recursive: true })
   chmodSync(closed, 0o700)

@@ -1,0 +1,55 @@
+import { appendFile, readFile } from 'node:fs/promises'
+import { type Tallystick, verify } from '@tallystick/sdk'
+
+/**
+ * A ledger's checkpoints in a file, one a line, as `tallystick checkpoints watch` keeps them: each an extension of the one before. Keep the
+ * file where the ledger's operator can't reach it.
+ */
+export class KeptCheckpoints {
+  readonly notes: string[]
+  readonly #file: string
+  readonly #verifierKey: string
+  readonly #tallystick: Tallystick
+
+  private constructor(file: string, notes: string[], verifierKey: string, tallystick: Tallystick) {
+    this.#file = file
+    this.notes = notes
+    this.#verifierKey = verifierKey
+    this.#tallystick = tallystick
+  }
+
+  static async open(file: string, verifierKey: string, tallystick: Tallystick): Promise<KeptCheckpoints> {
+    return new KeptCheckpoints(file, await readNotes(file), verifierKey, tallystick)
+  }
+
+  /** Throws VerificationError where the ledger that it is of does not begin with the one that was kept: it was cut, or rewritten. */
+  async keep(note: string): Promise<void> {
+    if (this.notes.includes(note)) return
+    const verifierKey = this.#verifierKey
+    const to = await verify.checkpoint(note, { verifierKey })
+    const last = this.notes.at(-1)
+    if (last !== undefined) {
+      const from = await verify.checkpoint(last, { verifierKey })
+      // Adds nothing. Whether the ledger is still as large as it was is found by its export.
+      if (to.size < from.size) return
+      const proof = await this.#findProof(from.size, to.size)
+      await verify.consistency(proof, { from: last, to: note, verifierKey })
+    }
+    await appendFile(this.#file, `${JSON.stringify({ checkpoint: note })}\n`)
+    this.notes.push(note)
+  }
+
+  /** Of equal sizes there is nothing to prove: they are the same, or they contradict each other. */
+  async #findProof(from: number, to: number) {
+    return from === to ? { from, to, path: [] } : this.#tallystick.checkpoints.consistency(from, to)
+  }
+}
+
+async function readNotes(file: string): Promise<string[]> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return ''
+    throw error
+  })
+  const lines = text.split('\n').filter((line) => line !== '')
+  return lines.map((line) => (JSON.parse(line) as { checkpoint: string }).checkpoint)
+}

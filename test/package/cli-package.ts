@@ -1,0 +1,36 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { Deployment } from './deployment.ts'
+import { type Ended, type Project, runProgram } from './project.ts'
+import type { Runtime } from './runtimes.ts'
+
+/** Writes down, exports and verifies with the installed command: by the link that npm made, under the runtime's Node. */
+export async function useCommandOn(
+  runtime: Runtime,
+  { dir }: Project,
+  deployment: Deployment,
+): Promise<string> {
+  const env = { ...(await deployment.newLedger()), PATH: dirname(runtime.file) }
+  const command = join(dir, 'node_modules', '.bin', 'tallystick')
+  const tallystick = async (code: number, ...args: string[]): Promise<Ended> => {
+    const ended = await runProgram(command, args, { cwd: dir, env })
+    if (ended.code === code) return ended
+    throw new Error(`\`tallystick ${args.join(' ')}\` ended with ${ended.code}, not ${code}: ${ended.stderr}`)
+  }
+  await tallystick(0, '--help')
+  const { stdout } = await tallystick(0, 'notarize', '--payload', '{"tool":"search"}')
+  const { id } = JSON.parse(stdout) as { id: string }
+  await tallystick(0, 'get', id)
+  await tallystick(0, 'export', '-o', 'ledger.ndjson')
+  const verified = await tallystick(0, 'verify', 'ledger.ndjson', '--threads', '2')
+  changeOneByte(join(dir, 'ledger.ndjson'))
+  await tallystick(1, 'verify', 'ledger.ndjson', '--threads', '2')
+  return verified.stdout.trim()
+}
+
+/** In the last entry's envelope: one that still is base64. */
+function changeOneByte(file: string): void {
+  const text = readFileSync(file, 'utf8')
+  const at = text.lastIndexOf('"envelope":"') + 200
+  writeFileSync(file, text.slice(0, at) + (text[at] === 'A' ? 'B' : 'A') + text.slice(at + 1))
+}

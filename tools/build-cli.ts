@@ -1,0 +1,59 @@
+import { join } from 'node:path'
+import { build, type Metafile } from 'esbuild'
+import { BUNDLE_OPTIONS, type Manifest, ROOT, readManifest, replaceFolder, writeLicences } from './bundle.ts'
+
+/** A binary, and what only `verify --database` needs: loaded when they are needed. */
+const EXTERNAL = ['pg', 'sodium-native']
+/** The command line does without: it then verifies with node:crypto. */
+const OPTIONAL = ['sodium-native']
+/** `crypto.hash` came with it; `engines` of cli/package.json says the same. */
+const TARGET = 'node20.12'
+
+type CliManifest = Manifest & { readonly private?: boolean }
+export type PackedCli = CliManifest & {
+  readonly bin: Readonly<Record<string, string>>
+  readonly optionalDependencies: Readonly<Record<string, string>>
+}
+
+/**
+ * Makes what the package `tallystick` runs: the command line with a chunk for each command, and the verification thread, which
+ * src/verify/entry-pool.ts looks for beside itself: all in one folder. Answers the manifest that goes with it, because in this
+ * repository the command is the TypeScript source, and has what the server has installed.
+ */
+export async function buildCli(outDir: string): Promise<PackedCli> {
+  let packages: string[] = []
+  await replaceFolder(outDir, async (folder) => {
+    const { metafile } = await build({
+      ...BUNDLE_OPTIONS,
+      entryPoints: ['cli/tallystick.ts', 'src/verify/entry-worker.ts'],
+      entryNames: '[name]',
+      outdir: folder,
+      platform: 'node',
+      target: TARGET,
+      external: EXTERNAL,
+    })
+    packages = importedPackages(metafile)
+    await writeLicences(metafile, folder)
+  })
+  return manifestOf(packages)
+}
+
+function importedPackages({ outputs }: Metafile): string[] {
+  const imports = Object.values(outputs).flatMap((output) => output.imports)
+  const names = imports.filter(({ external, path }) => external && !path.startsWith('node:'))
+  return [...new Set(names.map(({ path }) => path))].sort()
+}
+
+/** Of the same versions as here, where the tests run. */
+function manifestOf(packages: readonly string[]): PackedCli {
+  const { private: _private, ...manifest } = readManifest<CliManifest>(join(ROOT, 'cli'))
+  const versions = readManifest(ROOT).dependencies!
+  const pinned = (names: readonly string[]) =>
+    Object.fromEntries(names.map((name) => [name, versions[name]!] as const))
+  return {
+    ...manifest,
+    bin: { tallystick: 'dist/tallystick.js' },
+    dependencies: pinned(packages.filter((name) => !OPTIONAL.includes(name))),
+    optionalDependencies: pinned(packages.filter((name) => OPTIONAL.includes(name))),
+  }
+}

@@ -1,0 +1,83 @@
+/*
+ * npm run build
+ *
+ * Makes sdk/dist, what @tallystick/sdk is to whoever installs it: an ES module for every entry of its `exports`, what they
+ * share in chunks, and the types of all.
+ */
+import { execFile } from 'node:child_process'
+import { glob, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { build, type Plugin } from 'esbuild'
+import { BUNDLE_OPTIONS, type Manifest, ROOT, readManifest, replaceFolder, writeLicences } from './bundle.ts'
+
+const SDK = join(ROOT, 'sdk')
+/** What Node 20 and the browsers of its time run. */
+const TARGET = 'es2022'
+
+/**
+ * The client names the verifier's entry, instead of having it inside: esbuild would make an object of the namespace `verify`, which no
+ * bundler can leave out, and an application's client would take 51 KiB (gzipped), not 12.
+ */
+const keepVerifierApart: Plugin = {
+  name: 'keep the verifier apart',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\/verify\/index\.ts$/ }, ({ importer }) =>
+      importer === join(SDK, 'index.ts') ? { path: './verify/index.js', external: true } : null,
+    )
+  },
+}
+
+type Entry = { readonly types: string; readonly default: string }
+export type SdkManifest = Manifest & { readonly exports: Readonly<Record<string, Entry | string>> }
+
+if (import.meta.main) await buildSdk()
+
+/** `outDir` is replaced as a whole. Answers the manifest that goes with it. */
+export async function buildSdk(outDir = join(SDK, 'dist')): Promise<SdkManifest> {
+  const manifest = readManifest<SdkManifest>(SDK)
+  await replaceFolder(outDir, async (folder) => {
+    await Promise.all([bundle(manifest, folder), declareTypes(join(folder, 'types'))])
+  })
+  return manifest
+}
+
+async function bundle(manifest: SdkManifest, outdir: string): Promise<void> {
+  const { metafile } = await build({
+    ...BUNDLE_OPTIONS,
+    entryPoints: entriesOf(manifest),
+    outdir,
+    chunkNames: 'chunks/[name]-[hash]',
+    platform: 'neutral',
+    target: TARGET,
+    external: ['node:*', ...Object.keys(manifest.dependencies ?? {})],
+    plugins: [keepVerifierApart],
+  })
+  await writeLicences(metafile, outdir)
+}
+
+/** `exports` says which there are: `./dist/verify/index.js` is made of sdk/verify/index.ts. */
+function entriesOf({ exports }: SdkManifest): Record<string, string> {
+  const names = Object.values(exports)
+    .filter((entry) => typeof entry !== 'string')
+    .map((entry) => /^\.\/dist\/(.+)\.js$/.exec(entry.default)![1]!)
+  return Object.fromEntries(names.map((name) => [name, join(SDK, `${name}.ts`)]))
+}
+
+async function declareTypes(folder: string): Promise<void> {
+  const tsc = join(ROOT, 'node_modules', '.bin', 'tsc')
+  await promisify(execFile)(tsc, ['-p', join(SDK, 'tsconfig.build.json'), '--outDir', folder]).catch(
+    ({ stdout }: { stdout: string }) => {
+      throw new Error(`the types of the SDK are wrong:\n${stdout}`)
+    },
+  )
+  for await (const name of glob('**/*.d.ts', { cwd: folder })) {
+    const file = join(folder, name)
+    await writeFile(file, nameJavaScript(await readFile(file, 'utf8')))
+  }
+}
+
+/** tsc leaves `./client.ts` in declarations, a file that is not there for whoever installs the package. */
+function nameJavaScript(declarations: string): string {
+  return declarations.replaceAll(/((?:from |import\()["']\.[^"']*)\.ts(?=["'])/g, '$1.js')
+}

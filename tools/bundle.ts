@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { rename, rm, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import type { BuildOptions, Metafile } from 'esbuild'
+
+/* What building the SDK and building the command line share. */
+
+export const ROOT = resolve(import.meta.dirname, '..')
+
+export type Manifest = {
+  readonly name: string
+  readonly version: string
+  readonly dependencies?: Readonly<Record<string, string>>
+}
+
+/** ES modules that an auditor can read: not minified, and therefore without source maps. */
+export const BUNDLE_OPTIONS = {
+  absWorkingDir: ROOT,
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  charset: 'utf8',
+  metafile: true,
+  logLevel: 'warning',
+} as const satisfies BuildOptions
+
+export function readManifest<T extends Manifest>(folder: string): T {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as T
+}
+
+/**
+ * Makes a folder beside the one it replaces: who reads the old one meanwhile, or makes the same at the same time, never
+ * finds half a build.
+ */
+export async function replaceFolder(folder: string, make: (beside: string) => Promise<void>): Promise<void> {
+  const build = randomUUID()
+  const beside = `${folder}.new-${build}`
+  const old = `${folder}.old-${build}`
+  try {
+    await make(beside)
+    for (;;) {
+      try {
+        return await rename(beside, folder)
+      } catch (error) {
+        const { code } = error as NodeJS.ErrnoException
+        if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error
+      }
+      await rename(folder, old).catch(ignoreMissing)
+      await rm(old, { recursive: true, force: true })
+    }
+  } finally {
+    await rm(beside, { recursive: true, force: true })
+  }
+}
+
+/** Another build moved it away first. */
+function ignoreMissing(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOENT') throw error
+}
+
+/** The licences of the packages whose code went into a bundle: they ask that their notice goes with every copy. */
+export async function writeLicences(metafile: Metafile, folder: string): Promise<void> {
+  const notices = bundledPackages(metafile).map((name) => {
+    const path = join(ROOT, 'node_modules', name)
+    const { version } = readManifest(path)
+    return `# ${name} ${version}\n\n${readFileSync(join(path, 'LICENSE'), 'utf8').trim()}\n`
+  })
+  await writeFile(
+    join(folder, 'LICENSES.md'),
+    `Code of these packages is part of this one.\n\n${notices.join('\n')}`,
+  )
+}
+
+export function bundledPackages({ inputs }: Metafile): string[] {
+  const names = Object.keys(inputs).map((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1])
+  return [...new Set(names.filter((name) => name !== undefined))].sort()
+}
