@@ -6,12 +6,7 @@
 import { spawn } from 'node:child_process'
 import { globSync, statSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
-import {
-  CLUSTER_VARIABLE,
-  preparedCluster,
-  startSuitePostgres,
-  temporaryDirInMemory,
-} from './helpers/postgres.ts'
+import { CLUSTER_VARIABLE, preparedCluster, startSuitePostgres } from './helpers/postgres.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 /** Two cores are what a small machine has; files that load more than one are rare. */
@@ -34,7 +29,7 @@ const tests = spawn(
       TALLYSTICK_TEST_DATABASE_URL: postgres.superuserUrl,
       [CLUSTER_VARIABLE]: preparedCluster(),
       // Each file and each child is a process: stripping and compiling the same modules anew took most of a short one.
-      NODE_COMPILE_CACHE: temporaryDirInMemory(),
+      NODE_COMPILE_CACHE: join(postgres.dataDir, 'compile-cache'),
     },
   },
 )

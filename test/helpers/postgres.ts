@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getEmbeddedBinaries, prepareBinaries } from '../../src/postgres/binaries.ts'
 import { getPasswords, initCluster } from '../../src/postgres/cluster.ts'
-import { isReachable } from '../../src/postgres/layout.ts'
+import { isReachable, letThrough } from '../../src/postgres/layout.ts'
 import { type RunAs, resolveRunAs } from '../../src/postgres/run-as.ts'
 import { type RunningPostgres, startPostgres } from '../../src/postgres/start.ts'
 
@@ -19,10 +19,15 @@ export const TEST_SETTINGS = {
   max_wal_size: '512MB',
 } as const
 
-/** The suite's own server: npm test starts one for all files, and a file that is run alone starts its own. */
+/**
+ * The suite's own server: npm test starts one for all files, and a file that is run alone starts its own. What lies in its
+ * folder goes with it, also after a kill.
+ */
 export async function startSuitePostgres(): Promise<RunningPostgres> {
+  const dataDir = temporaryDirInMemory()
+  prepared ??= process.env[CLUSTER_VARIABLE] ?? initOnce(join(dataDir, 'initialized'))
   return startPostgres({
-    dataDir: putCluster(temporaryDirInMemory()),
+    dataDir: putCluster(dataDir),
     temporary: true,
     // Of a password that is set here a login takes one round of SHA-256 instead of 4,096. Postgres 16 brought it.
     settings: { ...TEST_SETTINGS, scram_iterations: 1 },
@@ -90,6 +95,8 @@ export function preparedCluster(): string {
 
 function initOnce(dataDir: string): string {
   const user = resolveRunAs('/nonexistent', () => {})
+  mkdirSync(dataDir, { recursive: true })
+  letThrough(dataDir, user)
   const binDir = prepareBinaries(getEmbeddedBinaries(), user, dataDir, () => {})
   initCluster({ dataDir, binDir, runAs: user, passwords: getPasswords(dataDir), sync: false })
   return dataDir

@@ -84,13 +84,12 @@ async function changeColumns(t: TestContext, app: TestApp): Promise<void> {
       assert.notEqual(found, 'OK', `${nameOf(column)} was changed, and verify did not see it`)
     })
   }
-  await t.test('what is listed as no evidence is none, all of it at once', async (t) => {
+  await t.test('what is listed as no evidence is none, all of it at once', async () => {
     const tables = new Set(notEvidence.map(({ table }) => table))
     for (const table of tables) await keepTable(app, table)
     for (const column of notEvidence) await tamper(app, column)
     const found = await verdict(app)
     for (const table of tables) await restoreTable(app, table)
-    for (const column of notEvidence) t.diagnostic(`${nameOf(column)}: ${reasonOf(column)}`)
     assert.equal(found, 'OK')
   })
 }
