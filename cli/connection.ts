@@ -4,7 +4,7 @@ import { Tallystick } from '../sdk/client.ts'
 import { Transport } from '../sdk/http/transport.ts'
 import { SourceError } from '../src/verify/source.ts'
 import { environment } from './environment.ts'
-import { parseUrl } from './parse-url.ts'
+import { isLoopback, parseUrl } from './parse-url.ts'
 import { UsageError } from './run.ts'
 
 /** Options of every command that talks to a server. */
@@ -60,12 +60,24 @@ export async function findConnection(values: ConnectionValues): Promise<Connecti
   if (url !== undefined && apiKey !== undefined) return { url, apiKey, origin: 'options and environment' }
   const kept = await findKept()
   if (apiKey !== undefined)
-    return { url: kept?.url ?? URL_DEFAULT, apiKey, origin: 'options and environment' }
+    return { url: kept === null ? URL_DEFAULT : urlFor(kept), apiKey, origin: 'options and environment' }
   if (kept && (url === undefined || isSameServer(url, kept.url)))
     return { url: kept.url, apiKey: kept.key, origin: kept.file }
   throw new UsageError(
     'no API key: set TALLYSTICK_API_KEY, or run `tallystick init`, or start where `npm start` has run' +
       (kept ? ` (${kept.file} holds one for ${kept.url}, which is sent to no other server)` : ''),
+  )
+}
+
+/**
+ * The kept address for a key that comes from elsewhere. Throws UsageError for one of another machine that only a folder names: whoever
+ * unpacks an archive and enters it would send his key to its author.
+ */
+function urlFor({ url, file }: Kept): string {
+  const parsed = parseUrl(url)
+  if (file === ownCredentialsFile() || (parsed !== null && isLoopback(parsed))) return url
+  throw new UsageError(
+    `the API key is not sent to the address ${url} of ${file} unless you name it: --server, or TALLYSTICK_URL`,
   )
 }
 
@@ -75,7 +87,7 @@ export function ownCredentialsFile(): string {
 }
 
 /** What `tallystick init` kept, or else what `npm start` wrote. null: neither is there. */
-export async function findKept(): Promise<Kept | null> {
+async function findKept(): Promise<Kept | null> {
   return (await readKept(ownCredentialsFile())) ?? (await findServersOwn())
 }
 

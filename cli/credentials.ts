@@ -1,8 +1,6 @@
-import { mkdir, open, rename, rm } from 'node:fs/promises'
-import { dirname } from 'node:path'
-import { SourceError } from '../src/verify/source.ts'
 import { ownCredentialsFile, readKept } from './connection.ts'
 import { RefusedError } from './run.ts'
+import { writeWhole } from './write-whole.ts'
 
 /** As `npm start` writes them. */
 export type Credentials = {
@@ -22,23 +20,9 @@ export async function refuseOtherLedger(ledger: string): Promise<void> {
     )
 }
 
-/** Written beside and renamed, for this user alone: a crash leaves the old file, and nobody ever sees half of one. */
+/** Answers the file. */
 export async function keepCredentials(credentials: Credentials): Promise<string> {
   const file = ownCredentialsFile()
-  const part = `${file}.${process.pid}`
-  try {
-    await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-    const handle = await open(part, 'wx', 0o600)
-    try {
-      await handle.writeFile(`${JSON.stringify(credentials, null, 2)}\n`)
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
-    await rename(part, file)
-  } catch (error) {
-    await rm(part, { force: true })
-    throw new SourceError('io', `${file} cannot be written (${(error as NodeJS.ErrnoException).code})`)
-  }
+  await writeWhole(file, `${JSON.stringify(credentials, null, 2)}\n`, { isPrivate: true })
   return file
 }

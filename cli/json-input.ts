@@ -27,6 +27,11 @@ export function optionObject(text: string | undefined, option: string): JsonObje
   return text === undefined ? undefined : parseObject(text, option)
 }
 
+/** The object of an option that takes JSON, a file with it, or `-`. */
+export async function readGiven(given: string, option: string, io: Io): Promise<JsonObject> {
+  return given.trimStart().startsWith('{') ? parseObject(given, option) : readObject(given, io)
+}
+
 /** The object in a file, or in standard input where it is `-`. */
 export async function readObject(file: string, io: Io): Promise<JsonObject> {
   return parseObject(await readInput(file, io), nameOf(file))

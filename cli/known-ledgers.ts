@@ -1,7 +1,8 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { SourceError } from '../src/verify/source.ts'
 import { environment } from './environment.ts'
+import { writeWhole } from './write-whole.ts'
 
 /** ledger id → kid (hex) of its first entry, as it was when the ledger was pinned. */
 type KnownLedgers = Map<string, string>
@@ -35,17 +36,11 @@ function parseKnownLedgers(text: string): KnownLedgers | null {
   }
 }
 
-/** Remembers the first key of a ledger. Written beside and renamed: a crash leaves the old file. */
+/** Remembers the first key of a ledger. */
 export async function pinLedger(ledger: string, kid: string): Promise<void> {
   const known = await readKnownLedgers()
   if (known.get(ledger) === kid) return
   known.set(ledger, kid)
-  const path = knownLedgersFile()
-  try {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-    await writeFile(`${path}.new`, `${JSON.stringify({ ledgers: Object.fromEntries(known) }, null, 2)}\n`)
-    await rename(`${path}.new`, path)
-  } catch (error) {
-    throw new SourceError('io', `${path} cannot be written (${(error as NodeJS.ErrnoException).code})`)
-  }
+  const text = `${JSON.stringify({ ledgers: Object.fromEntries(known) }, null, 2)}\n`
+  await writeWhole(knownLedgersFile(), text, { isPrivate: true })
 }

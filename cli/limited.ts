@@ -9,14 +9,19 @@ export const LIMIT_HELP = `  --limit N        only the first N; without it ${TER
 
 type Values = { readonly limit?: string | undefined; readonly json?: boolean | undefined }
 
+/** How many of them are shown. */
+export function limitOf(values: Values, { stdout }: Io): number {
+  const unsaid = stdout.isTTY && !values.json ? TERMINAL_LIMIT_DEFAULT : Number.POSITIVE_INFINITY
+  return parseCount(values.limit, '--limit') ?? unsaid
+}
+
 /** The first of them, as many as `--limit` says. Where nobody said, and there are more than are shown, that is said. */
 export async function* limited<T>(
   items: AsyncIterable<T>,
   values: Values,
   io: Io,
 ): AsyncGenerator<T, void, undefined> {
-  const given = parseCount(values.limit, '--limit')
-  let left = given ?? (io.stdout.isTTY && !values.json ? TERMINAL_LIMIT_DEFAULT : Number.POSITIVE_INFINITY)
+  let left = limitOf(values, io)
   for await (const item of items) {
     if (left === 0) {
       io.stderr.write('tallystick: there are more: --limit N shows N of them\n')
@@ -24,6 +29,6 @@ export async function* limited<T>(
     }
     yield item
     // Whoever said how many does not wait for a page of others.
-    if (--left === 0 && given !== undefined) return
+    if (--left === 0 && values.limit !== undefined) return
   }
 }

@@ -4,10 +4,10 @@ import { operations } from '../sdk/generated/operations.ts'
 import type { Transport } from '../sdk/http/transport.ts'
 import { type BatchLimits, batchLines, type LineBatch } from './batch-lines.ts'
 import { type Io, write } from './io.ts'
-import { jsonLine } from './output.ts'
+import { jsonLine, plain } from './output.ts'
 import { openCounter } from './progress.ts'
 
-export type LinesOptions = BatchLimits & {
+type LinesOptions = BatchLimits & {
   readonly files: readonly string[]
   /** Begins the key of each batch: `KEY/1`, `KEY/2`, … */
   readonly idempotencyKey: string | undefined
@@ -55,7 +55,7 @@ async function notarizeBatch(
     await write(
       io.stdout,
       ids
-        ? records.map(({ id }) => `${id}\n`).join('')
+        ? records.map(({ id }) => `${plain(id)}\n`).join('')
         : jsonLine({ batch, seq: entry.seq, records: records.length, lines: [from, to] }, io.stdout),
     )
   } catch (error) {

@@ -12,15 +12,15 @@ const ROWS_A_TABLE = 100
 const CELL_CHARS_MAX = 60
 
 /** One object: its fields one a line on a terminal, otherwise one line of JSON. */
-export function printItem(item: object, json: boolean | undefined, out: Out = process.stdout): void {
+export function printItem(item: object, json: boolean | undefined, out: Out): void {
   if (json || !out.isTTY) {
     out.write(jsonLine(item, out))
     return
   }
-  const width = Math.max(...Object.keys(item).map((name) => name.length))
+  const width = Math.min(CELL_CHARS_MAX, Math.max(...Object.keys(item).map((name) => name.length)))
   for (const [name, value] of Object.entries(item)) {
     const text = typeof value === 'string' ? value : JSON.stringify(value)
-    out.write(`${name.padEnd(width)}  ${plain(text)}\n`)
+    out.write(`${plain(name.padEnd(width))}  ${plain(text)}\n`)
   }
 }
 
@@ -29,7 +29,7 @@ export async function printItems<T extends object>(
   items: AsyncIterable<T>,
   columns: readonly Column<T>[],
   json: boolean | undefined,
-  out: Out = process.stdout,
+  out: Out,
 ): Promise<void> {
   if (json || !out.isTTY) {
     for await (const item of items) await write(out, jsonLine(item, out))
@@ -67,6 +67,11 @@ export function jsonLine(item: unknown, out: Out): string {
   return `${out.isTTY ? json.replaceAll(DRIVING, escapeOf) : json}\n`
 }
 
+/** A line that scripts read as it is; for a terminal with nothing in it that could drive it. */
+export function textLine(text: string, out: Out): string {
+  return `${out.isTTY ? plain(text) : text}\n`
+}
+
 /** What others wrote must not drive the terminal. */
 export function plain(text: string): string {
   return text.replaceAll(DRIVING, '�')
@@ -74,4 +79,4 @@ export function plain(text: string): string {
 
 /** Controls, and what turns the direction of text. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const DRIVING = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
+const DRIVING = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g

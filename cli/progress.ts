@@ -1,4 +1,5 @@
 import type { Out } from './io.ts'
+import { plain } from './output.ts'
 
 const REDRAW_EVERY_MS = 100
 const BAR_WIDTH = 24
@@ -6,46 +7,41 @@ const BAR_WIDTH = 24
 type Progress = { readonly entries: number; readonly done: number; readonly total: number }
 
 /** One line on a terminal's stderr, redrawn; nothing where stderr is a file or a pipe. */
-export function openProgressBar(out: Out = process.stderr) {
-  if (!out.isTTY) return { update: (_progress: Progress) => {}, close: () => {} }
+function openLine<T>(out: Out, draw: (value: T, seconds: number) => string) {
+  if (!out.isTTY) return { update: (_value: T) => {}, close: () => {} }
   const startedAt = performance.now()
   let drawnAt = 0
   return {
-    update(progress: Progress): void {
+    update(value: T): void {
       const now = performance.now()
       if (now - drawnAt < REDRAW_EVERY_MS) return
       drawnAt = now
-      out.write(`\r${drawBar(progress, (now - startedAt) / 1000)}\x1b[K`)
+      // Its numbers are what a server answered.
+      out.write(`\r${plain(draw(value, (now - startedAt) / 1000))}\x1b[K`)
     },
     close(): void {
       if (drawnAt > 0) out.write('\r\x1b[K')
     },
   }
+}
+
+export function openProgressBar(out: Out) {
+  return openLine(out, drawBar)
+}
+
+/** `1234 records  567/s`: for what has no known end. */
+export function openCounter(out: Out) {
+  return openLine(out, (records: number, seconds) => counted(records, 'records', seconds))
+}
+
+function counted(count: number, what: string, seconds: number): string {
+  return `${count} ${what}  ${Math.round(count / Math.max(seconds, 0.001))}/s`
 }
 
 /** `[#####---] 21 %  1234 entries  5678/s`. */
 export function drawBar({ entries, done, total }: Progress, seconds: number): string {
-  const part = total === 0 ? 1 : Math.min(1, done / total)
+  const part = total === 0 ? 1 : Math.min(1, Math.max(0, done / total))
   const filled = Math.round(part * BAR_WIDTH)
   const bar = '#'.repeat(filled) + '-'.repeat(BAR_WIDTH - filled)
-  return `[${bar}] ${Math.floor(part * 100)} %  ${entries} entries  ${Math.round(entries / Math.max(seconds, 0.001))}/s`
-}
-
-/** `1234 records  567/s` on a terminal's stderr, redrawn: for what has no known end. */
-export function openCounter(out: Out) {
-  if (!out.isTTY) return { update: (_records: number) => {}, close: () => {} }
-  const startedAt = performance.now()
-  let drawnAt = 0
-  return {
-    update(records: number): void {
-      const now = performance.now()
-      if (now - drawnAt < REDRAW_EVERY_MS) return
-      drawnAt = now
-      const seconds = Math.max((now - startedAt) / 1000, 0.001)
-      out.write(`\r${records} records  ${Math.round(records / seconds)}/s\x1b[K`)
-    },
-    close(): void {
-      if (drawnAt > 0) out.write('\r\x1b[K')
-    },
-  }
+  return `[${bar}] ${Math.floor(part * 100)} %  ${counted(entries, 'entries', seconds)}`
 }

@@ -1,8 +1,9 @@
 import { parseCount } from './arguments.ts'
+import { compact } from './compact.ts'
 import { optionObject } from './json-input.ts'
 
 /** What every command takes that writes. */
-export const WRITE_OPTIONS = {
+const WRITE_OPTIONS = {
   'on-behalf-of': { type: 'string' },
   'occurred-at': { type: 'string' },
   'idempotency-key': { type: 'string' },
@@ -59,10 +60,4 @@ export function stepOptions(values: WriteValues & { readonly 'if-version'?: stri
     idempotencyKey: values['idempotency-key'],
     ifVersion: parseCount(values['if-version'], '--if-version'),
   })
-}
-
-/** What is undefined is left out. */
-export function compact<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  const given = Object.entries(members).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(given) as { [K in keyof T]?: Exclude<T[K], undefined> }
 }

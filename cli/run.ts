@@ -4,10 +4,12 @@ import {
   PermissionError,
   RateLimitError,
   UsageError as SdkUsageError,
+  SecretLostError,
   TallystickError,
   UnexpectedAnswerError,
   UnknownOutcomeError,
 } from '../sdk/errors.ts'
+import { ProofError } from '../src/proof/error.ts'
 import { SourceError } from '../src/verify/source.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
 import type { Out } from './io.ts'
@@ -31,16 +33,22 @@ const EXIT_OF_SOURCE = {
 } as const
 
 /** Runs a command; what it throws becomes one line on stderr and an exit code. */
-export async function run(command: () => Promise<ExitCode>, stderr: Out = process.stderr): Promise<ExitCode> {
+export async function run(command: () => Promise<ExitCode>, stderr: Out): Promise<ExitCode> {
   try {
     return await command()
   } catch (error) {
     const code = exitOf(error)
-    // A fault of this program: only its own developers can do something about it, with the place.
-    const text = code === EXIT.software ? ((error as Error).stack ?? String(error)) : (error as Error).message
-    stderr.write(`${text.split('\n').map(plain).join('\n').replace(/^/, 'tallystick: ')}\n`)
+    stderr.write(`tallystick: ${describe(error, code)}\n`)
     return code
   }
+}
+
+function describe(error: unknown, code: ExitCode): string {
+  // A line that a server began could pass for one of ours, such as the last line of `verify`.
+  if (code !== EXIT.software) return plain((error as Error).message)
+  // A fault of this program: only its own developers can do something about it, with the place.
+  const stack = (error as Error).stack ?? String(error)
+  return stack.split('\n').map(plain).join('\n')
 }
 
 function exitOf(error: unknown): ExitCode {
@@ -48,6 +56,7 @@ function exitOf(error: unknown): ExitCode {
   if (error instanceof TallystickError) return exitOfClient(error)
   if (error instanceof UsageError || isParseArgsError(error)) return EXIT.usage
   if (error instanceof InputError) return EXIT.badInput
+  if (error instanceof ProofError) return EXIT.notALedger
   if (error instanceof RefusedError) return EXIT.refused
   return EXIT.software
 }
@@ -56,7 +65,7 @@ function exitOfClient(error: TallystickError): ExitCode {
   if (error instanceof SdkUsageError) return EXIT.usage
   if (error instanceof AuthenticationError || error instanceof PermissionError) return EXIT.denied
   if (error instanceof UnexpectedAnswerError) return error.retryable ? EXIT.unavailable : EXIT.notALedger
-  if (error instanceof RateLimitError) return EXIT.unavailable
+  if (error instanceof RateLimitError || error instanceof SecretLostError) return EXIT.unavailable
   if (error instanceof ApiError) return error.status < 500 ? EXIT.refused : EXIT.unavailable
   // What is waited for can still come, or never will.
   return error.retryable || error instanceof UnknownOutcomeError ? EXIT.unavailable : EXIT.refused

@@ -1,12 +1,19 @@
 import { JSON_DEPTH_MAX } from '../src/limits.ts'
 import { SourceError } from '../src/verify/source.ts'
+import {
+  ANY,
+  entries,
+  isObject,
+  type Json,
+  type JsonType,
+  kindOf,
+  kindsOf,
+  list,
+  own,
+  valuesOf,
+} from './schema-members.ts'
 import { comment, indent, intersection, literal, memberName, quote, union } from './typescript.ts'
 
-type Json = { readonly [keyword: string]: unknown }
-
-const JSON_TYPES = ['null', 'boolean', 'number', 'string', 'array', 'object'] as const
-type JsonType = (typeof JSON_TYPES)[number]
-const ANY: readonly JsonType[] = JSON_TYPES
 const NOTHING_KNOWN: Readonly<Record<JsonType, string>> = {
   null: 'null',
   boolean: 'boolean',
@@ -165,44 +172,10 @@ function anything(kinds: readonly JsonType[]): string {
   return kinds.length === ANY.length ? 'unknown' : union(kinds.map((kind) => NOTHING_KNOWN[kind]))
 }
 
-function kindsOf(type: unknown): readonly unknown[] {
-  if (type === undefined) return ANY
-  return (Array.isArray(type) ? type : [type]).map((name) => (name === 'integer' ? 'number' : name))
-}
-
-function kindOf(value: unknown): JsonType {
-  if (value === null) return 'null'
-  return Array.isArray(value) ? 'array' : (typeof value as JsonType)
-}
-
-/** The values that are left by `const` and `enum`; null: any. */
-function valuesOf(schema: Json): readonly unknown[] | null {
-  if (Object.hasOwn(schema, 'const')) return [schema['const']]
-  const values = own(schema, 'enum')
-  return Array.isArray(values) ? values : null
-}
-
 function describe(schema: unknown): string {
   if (!isObject(schema)) return ''
   const said = own(schema, 'description') ?? own(schema, 'title')
   return typeof said === 'string' ? comment(said) : ''
-}
-
-function isObject(value: unknown): value is Json {
-  return value !== null && typeof value === 'object' && !Array.isArray(value)
-}
-
-/** Never what an object inherits: names are the tenant's. */
-function own(schema: Json, name: string): unknown {
-  return Object.hasOwn(schema, name) ? schema[name] : undefined
-}
-
-function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : []
-}
-
-function entries(value: unknown): [string, unknown][] {
-  return isObject(value) ? Object.entries(value) : []
 }
 
 function decode(fragment: string): string {

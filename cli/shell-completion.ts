@@ -1,3 +1,5 @@
+import { shellQuote } from './shell-quote.ts'
+
 /** What can follow `tallystick` on a command line. */
 export type CommandWords = {
   readonly name: string
@@ -22,14 +24,14 @@ export function bashCompletion(commands: readonly CommandWords[]): string {
 _tallystick() {
   local word="\${COMP_WORDS[COMP_CWORD]}" words=''
   if [ "$COMP_CWORD" -eq 1 ]; then
-    words=${quote(first.join(' '))}
+    words=${shellQuote(first.join(' '))}
   elif [[ "$word" == -* ]]; then
     case "\${COMP_WORDS[1]} \${COMP_WORDS[2]}" in
-${commands.map(({ name, options }) => `      ${patternOf(name)}) words=${quote(options.join(' '))} ;;`).join('\n')}
+${commands.map(({ name, options }) => `      ${patternOf(name)}) words=${shellQuote(options.join(' '))} ;;`).join('\n')}
     esac
   elif [ "$COMP_CWORD" -eq 2 ]; then
     case "\${COMP_WORDS[1]}" in
-${groups.map(([name, words]) => `      ${name}) words=${quote(words.join(' '))} ;;`).join('\n')}
+${groups.map(([name, words]) => `      ${name}) words=${shellQuote(words.join(' '))} ;;`).join('\n')}
     esac
   fi
   COMPREPLY=($(compgen -W "$words" -- "$word"))
@@ -60,16 +62,11 @@ export function fishCompletion(commands: readonly CommandWords[]): string {
     const others = second.get(first)!.join(' ')
     const offered =
       rest === undefined
-        ? `complete -c tallystick -n __fish_use_subcommand -a ${first} -d ${quote(summary)}`
-        : `complete -c tallystick -n '__fish_seen_subcommand_from ${first}; and not __fish_seen_subcommand_from ${others}' -a ${rest} -d ${quote(summary)}`
+        ? `complete -c tallystick -n __fish_use_subcommand -a ${first} -d ${shellQuote(summary)}`
+        : `complete -c tallystick -n '__fish_seen_subcommand_from ${first}; and not __fish_seen_subcommand_from ${others}' -a ${rest} -d ${shellQuote(summary)}`
     return [offered, ...options.map((option) => `complete -c tallystick -n '${begun}' -l ${option.slice(2)}`)]
   })
   const groups = [...second].filter(([, words]) => words.length > 0).map(([first]) => first)
   const firsts = groups.map((first) => `complete -c tallystick -n __fish_use_subcommand -a ${first}`)
   return `# tallystick, in fish\n${[...firsts, ...lines].join('\n')}\n`
-}
-
-/** For a POSIX shell, and fish: in single quotes. */
-function quote(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -5,8 +5,11 @@ import { main } from './main.ts'
 
 // Whoever reads the output has seen enough (`| head`): nothing is left to say, and nobody to say it to.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(EXIT.io)
-  throw error
+  if (error.code !== 'EPIPE')
+    process.stderr.write(`tallystick: the output cannot be written (${error.code})\n`)
+  process.exit(EXIT.io)
 })
+// What is under way goes on, whether somebody reads about it or not.
+process.stderr.on('error', () => {})
 
 process.exitCode = await main(process.argv.slice(2), PROCESS_IO)

@@ -1,11 +1,16 @@
-import { rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { SourceError } from '../src/verify/source.ts'
 
-/** Writes beside and renames: a file of this name is a whole one. Throws SourceError. */
-export async function writeWhole(path: string, text: string): Promise<void> {
-  const part = `${path}.part`
+/**
+ * Written beside and renamed: a crash leaves the old file, and nobody ever sees half of one. `isPrivate`: for this user
+ * alone, in a folder that is made where it is missing. Throws SourceError.
+ */
+export async function writeWhole(path: string, text: string, { isPrivate = false } = {}): Promise<void> {
+  const part = `${path}.${process.pid}`
   try {
-    await writeFile(part, text)
+    if (isPrivate) await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+    await writeFile(part, text, { flag: 'wx', mode: isPrivate ? 0o600 : 0o666, flush: true })
     await rename(part, path)
   } catch (error) {
     await rm(part, { force: true })

@@ -17,7 +17,7 @@ export type { Refused, Segment, Spool, SpooledBatch } from './notarizer/spool.ts
 export type { WaitOptions } from './notarizer/wait.ts'
 export { TallystickOperator, type TallystickOperatorOptions } from './operator.ts'
 export type { AgentsQuery } from './resources/agents.ts'
-export type { AuditsQuery } from './resources/audits.ts'
+export type { AuditRunOptions, AuditsQuery } from './resources/audits.ts'
 export type { Batch, BatchItem } from './resources/batches.ts'
 export type { CheckpointPlace, CheckpointsQuery, ConsistencyProof } from './resources/checkpoints.ts'
 export type { EntryProof, EntryStreamOptions } from './resources/entries.ts'

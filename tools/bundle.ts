@@ -72,7 +72,7 @@ export async function writeLicences(metafile: Metafile, folder: string): Promise
   )
 }
 
-export function bundledPackages({ inputs }: Metafile): string[] {
+function bundledPackages({ inputs }: Metafile): string[] {
   const names = Object.keys(inputs).map((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1])
   return [...new Set(names.filter((name) => name !== undefined))].sort()
 }

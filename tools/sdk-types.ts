@@ -22,6 +22,7 @@ const NAMED: Readonly<Record<string, string>> = {
   EntryKind: 'EntryPlace/properties/kind',
   RecordState: 'LedgerRecord/properties/state',
   RateLimit: 'ApiKey/properties/rateLimit/anyOf/0',
+  Rule: 'PostTypesBody/properties/rules/items',
   RuleOutcome: 'Verification/properties/rules/items',
   SignedEntry: 'GetEntriesBySeqProofAnswer/properties/entry',
   HashedItem: 'EntryLine/properties/items/anyOf/0/items',
@@ -47,7 +48,7 @@ export async function apiTypes(openApi: OpenApi): Promise<string> {
     format: true,
     style: { semi: false, singleQuote: true, printWidth: 110 },
   })
-  return tidy(text)
+  return allowUndefined(tidy(text))
 }
 
 function collectDefinitions(openApi: OpenApi): Record<string, Schema> {
@@ -159,4 +160,31 @@ function tidy(text: string): string {
     .replaceAll(/ *\/\*\*\n(?: *\*\n)? *\* This interface was referenced by[^/]*\*\/\n/g, '')
     .replaceAll(/ *\*\n *\* This interface was referenced by[^/]*?(?=\*\/)/g, ' ')
     .replace(/export interface Unused \{\}\n+/, '')
+}
+
+/**
+ * An optional member may be undefined as well: whoever passes on what he was not given himself need not leave it out, under
+ * `exactOptionalPropertyTypes` either. The compiler has no option for it; its text is formatted, so a member ends before the
+ * next line that neither lies deeper nor closes it.
+ */
+function allowUndefined(text: string): string {
+  const lines = text.split('\n')
+  const indents: number[] = []
+  return lines
+    .map((line, i) => {
+      const optional = /^( +)[\w']+\?: /.exec(line)
+      if (optional) indents.push(optional[1]!.length)
+      let ended = line
+      while (indents.length > 0 && !goesOn(lines[i + 1]!, indents.at(-1)!)) {
+        ended += ' | undefined'
+        indents.pop()
+      }
+      return ended
+    })
+    .join('\n')
+}
+
+function goesOn(next: string, indent: number): boolean {
+  const depth = next.search(/\S/)
+  return depth > indent || (depth === indent && /^\s*[})\]|]/.test(next))
 }

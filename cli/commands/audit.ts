@@ -1,12 +1,11 @@
 import type { Tallystick } from '../../sdk/client.ts'
 import type { Audit } from '../../sdk/generated/api.ts'
-import { sleep } from '../../sdk/http/retries.ts'
 import { noArguments } from '../arguments.ts'
 import { defineCommand } from '../command.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
-import { OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
+import { OUTPUT_HELP, OUTPUT_OPTIONS, plain, printItem } from '../output.ts'
 import { openProgressBar } from '../progress.ts'
 
 const HELP = `tallystick audit [--no-wait]
@@ -25,45 +24,35 @@ Examples:
   tallystick audit --no-wait | jq -r .id
 `
 
-const POLL_MS_MIN = 100
-const POLL_MS_MAX = 2_000
-
 export const audit = defineCommand({
   help: HELP,
   options: { 'no-wait': { type: 'boolean' }, ...CONNECTION_OPTIONS, ...OUTPUT_OPTIONS },
   async run(values, positionals, io) {
     noArguments(positionals, 'audit')
     const client = await connect(values)
-    const started = await client.audits.start()
     if (values['no-wait']) {
-      printItem(started, values.json, io.stdout)
+      printItem(await client.audits.start(), values.json, io.stdout)
       return EXIT.ok
     }
-    const ended = await waitFor(client, started, io)
+    const ended = await runAudit(client, io)
     printItem(ended, values.json, io.stdout)
     return exitOf(ended)
   },
 })
 
-async function waitFor(client: Tallystick, started: Audit, io: Io): Promise<Audit> {
-  io.stderr.write(`tallystick: ${started.id} goes on by itself where this is ended\n`)
+async function runAudit(client: Tallystick, io: Io): Promise<Audit> {
   const bar = openProgressBar(io.stderr)
+  let isFirst = true
+  const onProgress = ({ id, progress: { entriesDone, entriesTotal } }: Audit) => {
+    if (isFirst) io.stderr.write(`tallystick: ${plain(id)} goes on by itself where this is ended\n`)
+    isFirst = false
+    bar.update({ entries: entriesDone, done: entriesDone, total: entriesTotal ?? Number.POSITIVE_INFINITY })
+  }
   try {
-    let latest = started
-    for (let pollMs = POLL_MS_MIN; isOpen(latest); pollMs = Math.min(POLL_MS_MAX, pollMs * 1.5)) {
-      const { entriesDone, entriesTotal } = latest.progress
-      bar.update({ entries: entriesDone, done: entriesDone, total: entriesTotal ?? Number.POSITIVE_INFINITY })
-      await sleep(pollMs)
-      latest = await client.audits.get(started.id)
-    }
-    return latest
+    return await client.audits.run({ onProgress })
   } finally {
     bar.close()
   }
-}
-
-function isOpen({ state }: Audit): boolean {
-  return state === 'queued' || state === 'running'
 }
 
 /** Of an audit that failed nothing is known of the ledger. */

@@ -1,10 +1,11 @@
 import { onlyArgument } from '../arguments.ts'
 import { defineCommand } from '../command.ts'
+import { compact } from '../compact.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
-import { parseObject, readObject } from '../json-input.ts'
+import { readGiven } from '../json-input.ts'
 import { OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
-import { compact, STEP_HELP, STEP_OPTIONS, stepOptions, writeMembers } from '../record-options.ts'
+import { STEP_HELP, STEP_OPTIONS, stepOptions, writeMembers } from '../record-options.ts'
 
 const HELP = `tallystick complete RECORD [--evidence JSON|FILE|-] [--if-version N]
 
@@ -35,10 +36,7 @@ export const complete = defineCommand({
   },
   async run(values, positionals, io) {
     const id = onlyArgument(positionals, 'complete RECORD [--evidence JSON|FILE|-]')
-    const { evidence: given = '-' } = values
-    const evidence = given.trimStart().startsWith('{')
-      ? parseObject(given, '--evidence')
-      : await readObject(given, io)
+    const evidence = await readGiven(values.evidence ?? '-', '--evidence', io)
     const client = await connect(values)
     const record = await client.records.complete(
       id,

@@ -1,10 +1,11 @@
 import { parseChoice, parseCount } from '../arguments.ts'
 import { defineCommand } from '../command.ts'
+import { compact } from '../compact.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
 import { optionObject, parseObject, readObject } from '../json-input.ts'
 import { OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
-import { compact, RECORD_OPTIONS, recordMembers, WRITE_HELP } from '../record-options.ts'
+import { RECORD_OPTIONS, recordMembers, WRITE_HELP } from '../record-options.ts'
 import { UsageError } from '../run.ts'
 
 const TYPE_DEFAULT = 'task/1'

@@ -1,9 +1,10 @@
 import { noArguments, parseCount } from '../arguments.ts'
 import { defineCommand } from '../command.ts'
+import { compact } from '../compact.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
 import { write } from '../io.ts'
-import { compact } from '../record-options.ts'
+import { jsonLine } from '../output.ts'
 
 const HELP = `tallystick entries [--after SEQ] [--limit N]
 
@@ -30,8 +31,7 @@ export const entries = defineCommand({
       limit: parseCount(values.limit, '--limit'),
     })
     const client = await connect(values)
-    for await (const entry of client.entries.stream(range))
-      await write(io.stdout, `${JSON.stringify(entry)}\n`)
+    for await (const entry of client.entries.stream(range)) await write(io.stdout, jsonLine(entry, io.stdout))
     return EXIT.ok
   },
 })

@@ -1,9 +1,10 @@
+import type { Tallystick } from '../../sdk/client.ts'
 import { parseChoice, parseCount } from '../arguments.ts'
 import { defineCommand, type ValuesOf } from '../command.ts'
+import { compact } from '../compact.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
 import { OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
-import { compact } from '../record-options.ts'
 import { UsageError } from '../run.ts'
 
 const DOCUMENTS = ['payload', 'evidence', 'values', 'reason'] as const
@@ -59,7 +60,7 @@ export const erase = defineCommand({
   },
 })
 
-type Records = Awaited<ReturnType<typeof connect>>['records']
+type Records = Tallystick['records']
 type Target = (
   records: Records,
   id: string,

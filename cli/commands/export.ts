@@ -31,7 +31,7 @@ const OPTIONS = { out: { type: 'string', short: 'o' }, ...CONNECTION_OPTIONS } a
 
 export const exportLedger = defineCommand({ help: HELP, options: OPTIONS, run: save })
 
-/** Writes to FILE.part and renames: a file of the final name is a complete one. */
+/** Writes beside and renames: a file of the final name is a complete one. */
 async function save(
   values: ValuesOf<typeof OPTIONS>,
   positionals: readonly string[],
@@ -44,10 +44,10 @@ async function save(
     await saving(() => pipeline(bytes, io.stdout, { end: false }))
     return EXIT.ok
   }
-  const part = `${values.out}.part`
+  const part = `${values.out}.${process.pid}.part`
   try {
-    // 0600: an export holds documents.
-    await saving(() => pipeline(bytes, createWriteStream(part, { mode: 0o600 })))
+    // 0600, and a file of its own: an export holds documents, and what lies there may be readable to others, or a link.
+    await saving(() => pipeline(bytes, createWriteStream(part, { flags: 'wx', mode: 0o600 })))
     await rename(part, values.out)
   } catch (error) {
     await rm(part, { force: true })
@@ -61,13 +61,9 @@ async function saving(save: () => Promise<void>): Promise<void> {
   try {
     await save()
   } catch (error) {
-    if (error instanceof TallystickError) throw error
     const { code, path } = error as NodeJS.ErrnoException
+    if (code === undefined || error instanceof TallystickError) throw error
     if (code === 'EPIPE') throw new SourceError('io', 'standard output was closed')
-    if (code !== undefined) throw new SourceError('io', `${path ?? 'the file'} cannot be written (${code})`)
-    throw new SourceError(
-      'unavailable',
-      `the server broke off before the end of the export (${(error as Error).message})`,
-    )
+    throw new SourceError('io', `${path ?? 'the file'} cannot be written (${code})`)
   }
 }

@@ -1,6 +1,6 @@
 import { Tallystick } from '../../sdk/client.ts'
-import { TallystickError } from '../../sdk/errors.ts'
-import type { PostKeysBody } from '../../sdk/generated/api.ts'
+import type { GetLedgerAnswer, PostKeysBody } from '../../sdk/generated/api.ts'
+import type { KeyWithSecret } from '../../sdk/resources/keys.ts'
 import { noArguments } from '../arguments.ts'
 import { askSecret } from '../ask-secret.ts'
 import { defineCommand, type ValuesOf } from '../command.ts'
@@ -20,6 +20,7 @@ import type { Io } from '../io.ts'
 import { pinLedger, readKnownLedgers } from '../known-ledgers.ts'
 import { OUTPUT_HELP, OUTPUT_OPTIONS, plain, printItem } from '../output.ts'
 import { RefusedError, UsageError } from '../run.ts'
+import { shellQuote } from '../shell-quote.ts'
 
 type Scope = PostKeysBody['scopes'][number]
 
@@ -55,8 +56,6 @@ const OPTIONS = {
 } as const
 
 type Values = ValuesOf<typeof OPTIONS>
-type About = Awaited<ReturnType<Tallystick['ledger']['get']>>
-
 export const init = defineCommand({ help: HELP, options: OPTIONS, run })
 
 async function run(values: Values, positionals: readonly string[], io: Io): Promise<ExitCode> {
@@ -96,7 +95,7 @@ async function chooseServer(
 }
 
 /** null: the key may not read the chain. Throws RefusedError where another first key was pinned before. */
-async function pinFirstKey(client: Tallystick, about: About): Promise<string | null> {
+async function pinFirstKey(client: Tallystick, about: GetLedgerAnswer): Promise<string | null> {
   if (!about.key.scopes.includes('audit:read')) return null
   const kid = await findFirstKid(client, about.id)
   const pinned = (await readKnownLedgers()).get(about.id)
@@ -108,16 +107,11 @@ async function pinFirstKey(client: Tallystick, about: About): Promise<string | n
   return kid
 }
 
-async function makeAgentKey(client: Tallystick, name: string, scopes: string | undefined) {
-  const made = await client.keys.create({
+function makeAgentKey(client: Tallystick, name: string, scopes: string | undefined): Promise<KeyWithSecret> {
+  return client.keys.create({
     name,
     scopes: scopes === undefined ? [...AGENT_SCOPES] : (scopes.split(',') as Scope[]),
   })
-  if (made.key !== null) return { ...made, key: made.key }
-  throw new TallystickError(
-    `the secret of ${made.id} was lost with the server's answer: revoke it (tallystick keys revoke ${made.id} --yes), and run this again`,
-    { retryable: true },
-  )
 }
 
 function explain(
@@ -140,11 +134,6 @@ In a program (npm install @tallystick/sdk):
 
 Its environment:
 
-  export TALLYSTICK_API_KEY="$(node -p 'JSON.parse(fs.readFileSync(process.argv[1])).key' ${plain(quote(file))})"
+  export TALLYSTICK_API_KEY="$(node -p 'JSON.parse(fs.readFileSync(process.argv[1])).key' ${plain(shellQuote(file))})"
 `
-}
-
-/** For a shell. */
-function quote(text: string): string {
-  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

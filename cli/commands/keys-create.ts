@@ -1,10 +1,10 @@
 import type { ApiKey } from '../../sdk/generated/api.ts'
 import { defineCommand } from '../command.ts'
+import { compact } from '../compact.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { findAgent } from '../find-agent.ts'
 import { OUTPUT_HELP } from '../output.ts'
 import { printSecret, SECRET_HELP, SECRET_OPTIONS } from '../print-secret.ts'
-import { compact } from '../record-options.ts'
 import { UsageError } from '../run.ts'
 
 const HELP = `tallystick keys create NAME --scopes SCOPE,… [--agent AGENT] [--expires-at TIME]

@@ -1,12 +1,12 @@
 import type { ApiKey } from '../../sdk/generated/api.ts'
 import { noArguments } from '../arguments.ts'
 import { defineCommand } from '../command.ts'
+import { compact } from '../compact.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
 import { findAgent } from '../find-agent.ts'
 import { LIMIT_HELP, LIMIT_OPTIONS, limited } from '../limited.ts'
 import { type Column, OUTPUT_HELP, OUTPUT_OPTIONS, printItems } from '../output.ts'
-import { compact } from '../record-options.ts'
 
 const HELP = `tallystick keys list [--agent AGENT] [--limit N]
 

@@ -1,9 +1,9 @@
 import { onlyArgument, parseCount } from '../arguments.ts'
 import { defineCommand } from '../command.ts'
+import { compact } from '../compact.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { OUTPUT_HELP } from '../output.ts'
 import { printSecret, SECRET_HELP, SECRET_OPTIONS } from '../print-secret.ts'
-import { compact } from '../record-options.ts'
 
 const HELP = `tallystick keys rotate KEY [--overlap SECONDS]
 

@@ -2,21 +2,19 @@ import type { GetRecordsQuery, LedgerRecord } from '../../sdk/generated/api.ts'
 import type { RecordsQuery } from '../../sdk/resources/records.ts'
 import { PAGE_ITEMS_MAX } from '../../src/limits.ts'
 import { RECORD_STATES } from '../../src/proof/kinds.ts'
-import { noArguments, parseChoice, parseCount } from '../arguments.ts'
+import { noArguments, parseChoice } from '../arguments.ts'
 import { defineCommand, type ValuesOf } from '../command.ts'
+import { compact } from '../compact.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
-import type { Io } from '../io.ts'
+import { LIMIT_HELP, LIMIT_OPTIONS, limited, limitOf } from '../limited.ts'
 import { type Column, OUTPUT_HELP, OUTPUT_OPTIONS, printItems } from '../output.ts'
-import { compact } from '../record-options.ts'
 
-const TERMINAL_LIMIT_DEFAULT = 50
 const ORDERS = ['asc', 'desc'] as const
 
 const HELP = `tallystick list [--type TYPE] [--state STATE] [--reference TEXT] … [--limit N]
 
-Records in the order of the chain, newest first: on a terminal the first ${TERMINAL_LIMIT_DEFAULT}, otherwise all, as they come. Filters are
-joined by "and" (docs/search.md).
+Records in the order of the chain, newest first, as they come. Filters are joined by "and" (docs/search.md).
 
   --type TYPE             name/version of a type
   --state STATE           ${RECORD_STATES.slice(0, 6).join(', ')},
@@ -34,7 +32,7 @@ joined by "and" (docs/search.md).
   --recorded-after TIME   from this time on
   --recorded-before TIME  before this time
   --order ORDER           asc, or desc (default)
-  --limit N               at most so many
+${LIMIT_HELP}
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}
   -h, --help
@@ -70,7 +68,7 @@ const OPTIONS = {
   >),
   state: TEXT,
   order: TEXT,
-  limit: TEXT,
+  ...LIMIT_OPTIONS,
   ...CONNECTION_OPTIONS,
   ...OUTPUT_OPTIONS,
 } as const
@@ -91,17 +89,15 @@ export const list = defineCommand({
   options: OPTIONS,
   async run(values, positionals, io) {
     noArguments(positionals, 'list, with filters as options')
-    const isTable = io.stdout.isTTY && !values.json
-    const limit = parseCount(values.limit, '--limit') ?? (isTable ? TERMINAL_LIMIT_DEFAULT : null)
-    const query = toQuery(values, limit)
+    const query = toQuery(values, limitOf(values, io))
     const { records } = await connect(values)
-    await printItems(firstOf(records.list(query), limit, values, io), COLUMNS, values.json, io.stdout)
+    await printItems(limited(records.list(query), values, io), COLUMNS, values.json, io.stdout)
     return EXIT.ok
   },
 })
 
 /** Pages as large as they can be, but not larger than what is asked for. */
-function toQuery(values: Values, limit: number | null): RecordsQuery {
+function toQuery(values: Values, limit: number): RecordsQuery {
   const filters = Object.entries(FILTERS).map(([option, name]) => [
     name,
     values[option as keyof typeof FILTERS],
@@ -113,24 +109,6 @@ function toQuery(values: Values, limit: number | null): RecordsQuery {
       state: state === undefined ? undefined : parseChoice(state, RECORD_STATES, '--state'),
       order: order === undefined ? undefined : parseChoice(order, ORDERS, '--order'),
     }),
-    limit: Math.min(limit ?? PAGE_ITEMS_MAX, PAGE_ITEMS_MAX),
-  }
-}
-
-/** Where nobody asked for a limit, it is said that there is more. */
-async function* firstOf(
-  records: AsyncIterable<LedgerRecord>,
-  limit: number | null,
-  values: Values,
-  io: Io,
-): AsyncGenerator<LedgerRecord, void, undefined> {
-  let left = limit ?? Number.POSITIVE_INFINITY
-  for await (const record of records) {
-    if (left-- === 0) {
-      if (values.limit === undefined)
-        io.stderr.write(`tallystick: there are more: --limit N shows N of them\n`)
-      return
-    }
-    yield record
+    limit: Math.min(limit, PAGE_ITEMS_MAX),
   }
 }

@@ -6,7 +6,7 @@ import { EXIT, type ExitCode } from '../exit-codes.ts'
 import { type Io, write } from '../io.ts'
 import { parseObject, readObject } from '../json-input.ts'
 import { notarizeLines } from '../notarize-lines.ts'
-import { OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
+import { OUTPUT_HELP, OUTPUT_OPTIONS, plain, printItem } from '../output.ts'
 import { RECORD_OPTIONS, recordMembers, WRITE_HELP } from '../record-options.ts'
 import { UsageError } from '../run.ts'
 
@@ -93,7 +93,7 @@ async function notarizeEach(values: Values, files: readonly string[], io: Io): P
     const request = { type: type as `${string}/${number}`, payload: object, ...members }
     const options = key === undefined ? {} : { idempotencyKey: files.length > 1 ? `${key}/${i + 1}` : key }
     const record = await client.records.notarize(request, options)
-    if (values.ids) await write(io.stdout, `${record.id}\n`)
+    if (values.ids) await write(io.stdout, `${plain(record.id)}\n`)
     else printItem(record, values.json, io.stdout)
   }
 }

@@ -1,9 +1,10 @@
 import { onlyArgument } from '../arguments.ts'
 import { defineCommand } from '../command.ts'
+import { compact } from '../compact.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
 import { OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
-import { compact, STEP_HELP, STEP_OPTIONS, stepOptions, writeMembers } from '../record-options.ts'
+import { STEP_HELP, STEP_OPTIONS, stepOptions, writeMembers } from '../record-options.ts'
 import { UsageError } from '../run.ts'
 
 const HELP = `tallystick overturn RECORD --reason TEXT [--if-version N]

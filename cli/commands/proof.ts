@@ -1,8 +1,9 @@
 import { onlyArgument, parseCount } from '../arguments.ts'
 import { defineCommand } from '../command.ts'
+import { compact } from '../compact.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
-import { compact } from '../record-options.ts'
+import { jsonLine } from '../output.ts'
 import { UsageError } from '../run.ts'
 import { writeWhole } from '../write-whole.ts'
 
@@ -46,9 +47,8 @@ export const proof = defineCommand({
     const found = isSeq
       ? await client.entries.proof(seq!, compact({ size }), options)
       : await client.records.proof(of, compact({ seq, size }), options)
-    const text = `${JSON.stringify(found)}\n`
-    if (values.out === undefined || values.out === '-') io.stdout.write(text)
-    else await writeWhole(values.out, text)
+    if (values.out === undefined || values.out === '-') io.stdout.write(jsonLine(found, io.stdout))
+    else await writeWhole(values.out, `${JSON.stringify(found)}\n`)
     return EXIT.ok
   },
 })

@@ -1,3 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Tallystick } from '../../sdk/client.ts'
+import { TallystickError } from '../../sdk/errors.ts'
 import type { EntryLine } from '../../sdk/generated/api.ts'
 import { fromBase64 } from '../../src/proof/bytes.ts'
 import { parseEnvelope } from '../../src/proof/parse-envelope.ts'
@@ -6,16 +9,18 @@ import { noArguments, parseCount } from '../arguments.ts'
 import { defineCommand } from '../command.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
-import { write } from '../io.ts'
+import { type Io, write } from '../io.ts'
 import { jsonLine, OUTPUT_HELP, OUTPUT_OPTIONS, plain } from '../output.ts'
 import { UsageError } from '../run.ts'
 
 const ENTRIES_DEFAULT = 10
+/** Besides the seconds for which the client tries by itself. */
+const AWAY_MS = 1_000
 
 const HELP = `tallystick tail [-n N | --after SEQ]
 
 Follows the chain: a line for each entry, with its seq, time, kind, subjects and who did it, and each new one as it comes.
-Ctrl-C ends it. Shows what the server says; \`tallystick verify\` checks it. Needs the scope audit:read.
+Ctrl-C ends it; a server that is away for a while does not. Shows what the server says; \`tallystick verify\` checks it. Needs the scope audit:read.
 
   -n, --lines N    begin with the last N entries (default ${ENTRIES_DEFAULT}; 0: only what is new)
   --after SEQ      begin after that entry: nothing is missed between two runs
@@ -42,15 +47,15 @@ export const tail = defineCommand({
       throw new UsageError('tail takes -n or --after, not both')
     const lines = parseCount(values.lines, '-n', { min: 0 }) ?? ENTRIES_DEFAULT
     const client = await connect(values)
-    const after =
-      parseCount(values.after, '--after', { min: 0 }) ?? (await client.ledger.get()).size - lines - 1
+    // Asked in any case: a server that was never there is no server that is away for a while.
+    const { size } = await client.ledger.get()
+    const after = parseCount(values.after, '--after', { min: 0 }) ?? size - lines - 1
     const isTable = io.stdout.isTTY && !values.json
     const stop = new AbortController()
     const end = () => stop.abort()
     for (const signal of ENDS) process.once(signal, end)
     try {
-      const from = after < 0 ? {} : { after }
-      for await (const line of client.entries.stream({ ...from, follow: true, signal: stop.signal })) {
+      for await (const line of follow(client, after, stop.signal, io)) {
         const entry = summaryOf(line)
         await write(io.stdout, isTable ? `${rowOf(entry)}\n` : jsonLine(entry, io.stdout))
       }
@@ -64,6 +69,26 @@ export const tail = defineCommand({
 })
 
 const ENDS = ['SIGINT', 'SIGTERM'] as const
+
+/** Each entry once, over restarts of the server: one that is away is said, and waited for. */
+async function* follow(client: Tallystick, after: number, signal: AbortSignal, io: Io) {
+  let said: string | null = null
+  for (let last = after; ; ) {
+    try {
+      const from = last < 0 ? {} : { after: last }
+      for await (const line of client.entries.stream({ ...from, follow: true, signal })) {
+        yield line
+        last = line.seq
+        said = null
+      }
+    } catch (error) {
+      if (signal.aborted || !(error instanceof TallystickError && error.retryable)) throw error
+      if (error.name !== said) io.stderr.write(`tallystick: ${plain(error.message)}\n`)
+      said = error.name
+      await sleep(AWAY_MS, undefined, { signal })
+    }
+  }
+}
 
 type Summary = {
   readonly seq: number

@@ -1,11 +1,11 @@
 import type { GetTypesAnswer } from '../../sdk/generated/api.ts'
 import { noArguments } from '../arguments.ts'
 import { defineCommand } from '../command.ts'
+import { compact } from '../compact.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
 import { LIMIT_HELP, LIMIT_OPTIONS, limited } from '../limited.ts'
 import { type Column, OUTPUT_HELP, OUTPUT_OPTIONS, printItems } from '../output.ts'
-import { compact } from '../record-options.ts'
 
 const HELP = `tallystick types list [--name NAME] [--limit N]
 

@@ -1,12 +1,12 @@
 import type { PostTypesBody, PostTypesByNameByVersionPreviewBody } from '../../sdk/generated/api.ts'
 import { onlyArgument } from '../arguments.ts'
 import { defineCommand } from '../command.ts'
+import { compact } from '../compact.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
-import { parseObject, readObject } from '../json-input.ts'
+import { readGiven, readObject } from '../json-input.ts'
 import { OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
-import { compact } from '../record-options.ts'
 import { UsageError } from '../run.ts'
 
 const HELP = `tallystick types preview NAME/VERSION [--payload JSON|FILE] [--evidence JSON|FILE]
@@ -58,8 +58,7 @@ export const typesPreview = defineCommand({
 })
 
 async function readDocument(given: string | undefined, option: string, io: Io) {
-  if (given === undefined) return undefined
-  return given.trimStart().startsWith('{') ? parseObject(given, option) : readObject(given, io)
+  return given === undefined ? undefined : readGiven(given, option, io)
 }
 
 /** Whether it is a definition the server says, and where it is none. */

@@ -6,6 +6,7 @@ import { loadProviders } from '../../src/verify/providers.ts'
 import { readCheckpointFile } from '../checkpoint-file.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
+import { jsonLine, textLine } from '../output.ts'
 import { readText } from '../read-text.ts'
 import { UsageError } from '../run.ts'
 
@@ -45,7 +46,7 @@ export async function verifyProofCommand(
   })
   const report = values.strict ? strictly(found) : found
   for (const notice of report.notices) io.stderr.write(`tallystick: ${notice}\n`)
-  io.stdout.write(`${values.json ? JSON.stringify(report) : formatProofReport(report)}\n`)
+  io.stdout.write(values.json ? jsonLine(report, io.stdout) : textLine(formatProofReport(report), io.stdout))
   return report.ok ? EXIT.ok : EXIT.refused
 }
 

@@ -1,16 +1,19 @@
 import { Tallystick } from '../../sdk/client.ts'
 import { formatErasure } from '../../src/verify/erasures.ts'
 import { exportFile } from '../../src/verify/export-file.ts'
-import { formatReport, outcomeOf, strictFailure, type VerifyReport } from '../../src/verify/report.ts'
+import { formatReport, strictly, type VerifyReport } from '../../src/verify/report.ts'
 import type { LedgerSource } from '../../src/verify/source.ts'
 import { spooledExport } from '../../src/verify/spool.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
+import { parseCount } from '../arguments.ts'
 import { readCheckpointFile } from '../checkpoint-file.ts'
 import { defineCommand, type ValuesOf } from '../command.ts'
+import { compact } from '../compact.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, findConnection } from '../connection.ts'
 import { EXIT, type ExitCode, HELP_EXIT_CODES } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { pinLedger, readKnownLedgers } from '../known-ledgers.ts'
+import { jsonLine, textLine } from '../output.ts'
 import { parseUrl } from '../parse-url.ts'
 import { openProgressBar } from '../progress.ts'
 import { UsageError } from '../run.ts'
@@ -86,6 +89,8 @@ const OPTIONS = {
 
 type Values = ValuesOf<typeof OPTIONS>
 
+const THREADS_MAX = 256
+
 export const verify = defineCommand({ help: HELP, options: OPTIONS, run: verifyAny })
 
 async function verifyAny(values: Values, positionals: readonly string[], io: Io): Promise<ExitCode> {
@@ -93,7 +98,7 @@ async function verifyAny(values: Values, positionals: readonly string[], io: Io)
   refuseMixture(values, positionals)
   if (values.proof !== undefined) return verifyProofCommand({ ...values, proof: values.proof }, kids, io)
   const source = await chooseSource(values, positionals, io)
-  const threads = parseThreads(values.threads)
+  const threads = parseCount(values.threads, '--threads', { min: 0, max: THREADS_MAX })
   const checkpoints = (await Promise.all((values.checkpoint ?? []).map(readCheckpointFile))).flat()
   const bar = openProgressBar(io.stderr)
   try {
@@ -102,7 +107,7 @@ async function verifyAny(values: Values, positionals: readonly string[], io: Io)
       kids,
       pinned: await readKnownLedgers(),
       onProgress: bar.update,
-      ...(threads === null ? {} : { threads }),
+      ...compact({ threads }),
     })
     bar.close()
     return await conclude(values.strict ? strictly(report) : report, values, io)
@@ -116,7 +121,7 @@ async function conclude(report: VerifyReport, values: Values, io: Io): Promise<E
   if (values.pin && report.ok && report.ledger !== null) await pinLedger(report.ledger, report.firstKid!)
   if (values.erasures && !values.json)
     for (const erasure of report.erasures) io.stdout.write(`${formatErasure(erasure)}\n`)
-  io.stdout.write(`${values.json ? JSON.stringify(report) : formatReport(report)}\n`)
+  io.stdout.write(values.json ? jsonLine(report, io.stdout) : textLine(formatReport(report), io.stdout))
   return report.ok ? EXIT.ok : EXIT.refused
 }
 
@@ -131,11 +136,6 @@ function refuseMixture(values: Values, positionals: readonly string[]): void {
     throw new UsageError(`--${misplaced} ${isProof ? 'does not go' : 'goes'} with --proof`)
   if (isProof && positionals.length > 0)
     throw new UsageError('verify reads one thing: a ledger, or the FILE of --proof')
-}
-
-function strictly(report: VerifyReport): VerifyReport {
-  const failure = report.failure ?? strictFailure(report)
-  return { ...report, ...outcomeOf(failure) }
 }
 
 async function chooseSource(values: Values, positionals: readonly string[], io: Io): Promise<LedgerSource> {
@@ -177,13 +177,4 @@ function parseDatabaseUrl(url: string): string {
 function parseKid(text: string): string {
   if (/^[0-9a-f]{64}$/i.test(text)) return text.toLowerCase()
   throw new UsageError('--key takes a kid: 64 hex digits, as in /.well-known/tallystick-keys.json')
-}
-
-const THREADS_MAX = 256
-
-function parseThreads(text: string | undefined): number | null {
-  if (text === undefined) return null
-  const threads = Number(text)
-  if (/^\d+$/.test(text) && threads <= THREADS_MAX) return threads
-  throw new UsageError(`--threads takes a number from 0 to ${THREADS_MAX}`)
 }

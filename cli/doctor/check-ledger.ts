@@ -1,13 +1,12 @@
 import type { Tallystick } from '../../sdk/client.ts'
 import { AuthenticationError, PermissionError } from '../../sdk/errors.ts'
+import type { GetLedgerAnswer } from '../../sdk/generated/api.ts'
 import { parseVerifierKey, verifyCheckpoint } from '../../src/proof/checkpoint.ts'
 import { ProofError } from '../../src/proof/error.ts'
 import { loadProviders } from '../../src/verify/providers.ts'
 import { findFirstKid } from '../first-key.ts'
 import { readKnownLedgers } from '../known-ledgers.ts'
 import { type Finding, fail, messageOf, ok, warn } from './finding.ts'
-
-type About = Awaited<ReturnType<Tallystick['ledger']['get']>>
 
 const EXPIRY_WARNING_MS = 7 * 86_400_000
 const CHECKPOINT_POLL_MS = 250
@@ -16,7 +15,7 @@ export async function* checkLedger(
   client: Tallystick,
   checkpointWaitMs: number,
 ): AsyncGenerator<Finding, void, undefined> {
-  let about: About
+  let about: GetLedgerAnswer
   try {
     about = await client.ledger.get()
   } catch (error) {
@@ -62,7 +61,7 @@ function checkExpiry(expiresAt: string | null, nowMs: number): Finding {
 }
 
 /** A ledger that has entries without a checkpoint for longer than one takes has no worker, or does not verify. */
-async function checkCheckpoint(client: Tallystick, about: About, waitMs: number): Promise<Finding> {
+async function checkCheckpoint(client: Tallystick, about: GetLedgerAnswer, waitMs: number): Promise<Finding> {
   const providers = await loadProviders()
   const until = Date.now() + waitMs
   for (;;) {
@@ -91,7 +90,7 @@ async function checkCheckpoint(client: Tallystick, about: About, waitMs: number)
   }
 }
 
-async function checkPin(client: Tallystick, { id }: About): Promise<Finding> {
+async function checkPin(client: Tallystick, { id }: GetLedgerAnswer): Promise<Finding> {
   const pinned = (await readKnownLedgers()).get(id)
   const kid = await findFirstKid(client, id)
   if (pinned === undefined)

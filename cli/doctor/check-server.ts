@@ -1,15 +1,17 @@
 import { API_VERSION, operations } from '../../sdk/generated/operations.ts'
 import { addressOf } from '../../sdk/http/address.ts'
+import { readText } from '../../sdk/http/answers.ts'
+import { isLoopback } from '../parse-url.ts'
 import { displayUrl } from '../server-ledger.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 const ANSWER_TIMEOUT_MS = 10_000
 const CLOCK_MS_MAX = 30_000
+const BODY_BYTES_MAX = 64 * 1024
 
-const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/
-
-export function checkEncryption({ protocol, hostname, origin }: URL): Finding {
-  if (protocol === 'https:' || LOOPBACK.test(hostname)) return ok('encryption', origin)
+export function checkEncryption(url: URL): Finding {
+  const { protocol, origin } = url
+  if (protocol === 'https:' || isLoopback(url)) return ok('encryption', origin)
   return warn('encryption', `${origin} is not encrypted: who listens reads the API key`, 'use https://')
 }
 
@@ -71,13 +73,25 @@ async function ask(url: URL): Promise<Answer> {
   const begun = performance.now()
   const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) })
   const tookMs = performance.now() - begun
-  const body = (await response.json().catch(() => null)) as { version?: unknown } | null
+  const body = await readBody(response)
   const dateMs = Date.parse(response.headers.get('date') ?? '')
   return {
     status: response.status,
     version: typeof body?.version === 'string' ? body.version : null,
     tookMs,
     aheadMs: Number.isNaN(dateMs) ? null : dateMs - (begunMs + tookMs / 2),
+  }
+}
+
+type Body = { readonly version?: unknown } | null
+
+/** null: no JSON, or more of it than any server of ours answers here. */
+async function readBody(response: Response): Promise<Body> {
+  const asked = { name: response.url, idempotencyKey: null, repeatable: true }
+  try {
+    return JSON.parse(await readText(response, asked, BODY_BYTES_MAX)) as Body
+  } catch {
+    return null
   }
 }
 

@@ -74,9 +74,18 @@ export class TallystickTracingProcessor implements TracingProcessor {
     const text = typeof value === 'string' ? value : JSON.stringify(value)
     const bytes = Buffer.byteLength(text)
     const sha256 = createHash('sha256').update(text).digest('hex')
-    const isKept = this.#content && bytes <= CONTENT_BYTES_MAX && text.isWellFormed()
-    return { sha256, bytes, ...(isKept && { text }) }
+    return { sha256, bytes, ...(this.#content && isKeepable(text) && { text }) }
   }
+}
+
+/** Whether a record can hold it, also beside another one: what a tool answers must not decide whether its call is recorded. */
+function isKeepable(text: string): boolean {
+  return (
+    text.length <= CONTENT_BYTES_MAX &&
+    text.isWellFormed() &&
+    !text.includes('\0') &&
+    Buffer.byteLength(JSON.stringify(text)) <= CONTENT_BYTES_MAX
+  )
 }
 
 /** W3C Trace Context: by the trace's id all of its records are found (`GET /v1/records?traceId=`). */

@@ -95,6 +95,15 @@ export interface RateLimit {
    */
   burst: number
 }
+export interface Rule {
+  id: string
+  op: 'equals' | 'atMost' | 'atLeast' | 'within' | 'oneOf' | 'before' | 'after'
+  /**
+   * a JSON Pointer into the evidence
+   */
+  actual: string
+  [k: string]: unknown
+}
 export interface RuleOutcome {
   id: string
   outcome: 'pass' | 'fail'
@@ -150,22 +159,22 @@ export interface HashedItem {
    * SHA-256, lower-case hex
    */
   digest: string
-  onBehalfOf?: string
+  onBehalfOf?: string | undefined
   /**
    * RFC 3339, UTC, milliseconds
    */
-  occurredAt?: string
-  traceparent?: string
+  occurredAt?: string | undefined
+  traceparent?: string | undefined
 }
 export interface PageQuery {
   /**
    * how many to answer at most: 1 to 200; absent: 50
    */
-  limit?: number
+  limit?: number | undefined
   /**
    * `nextCursor` of the page before; absent: from the beginning
    */
-  cursor?: string
+  cursor?: string | undefined
 }
 export interface NewKey {
   id: string
@@ -227,47 +236,47 @@ export interface Problem {
   /**
    * JSON Pointer to the fault
    */
-  path?: string
+  path?: string | undefined
   /**
    * which item of a batch
    */
-  index?: number
+  index?: number | undefined
   /**
    * the scope that the key lacks
    */
-  scope?: Scope
+  scope?: Scope | undefined
   /**
    * the scopes that the key does not hold
    */
-  scopes?: Scope[]
+  scopes?: Scope[] | undefined
   /**
    * name/version of a type
    */
-  recordType?: string
+  recordType?: string | undefined
   /**
    * the entry that has ended it
    */
-  seq?: number
+  seq?: number | undefined
   /**
    * what else of the record lies beside the chain, oldest first
    */
-  remaining?: ErasableDocument[]
+  remaining?: ErasableDocument[] | undefined
   /**
    * the record’s, which is in the way
    */
-  state?: RecordState
+  state?: RecordState | undefined
   /**
    * the record’s
    */
-  version?: number
+  version?: number | undefined
   /**
    * kinds of entries that the record’s state allows next
    */
-  nextEvents?: EntryKind[]
+  nextEvents?: EntryKind[] | undefined
   /**
    * whose step it is
    */
-  role?: 'principal' | 'performer' | 'worker' | 'other than the performer'
+  role?: 'principal' | 'performer' | 'worker' | 'other than the performer' | undefined
 }
 export interface ErasableDocument {
   document: 'payload' | 'evidence' | 'values' | 'reason'
@@ -745,7 +754,7 @@ export interface EntryLine {
     /**
      * where the record has some
      */
-    references?: string[]
+    references?: string[] | undefined
   }[]
   /**
    * of a batch: the objects that were hashed
@@ -836,7 +845,7 @@ export interface PostLedgersBody {
   /**
    * name of the ledger's first agent
    */
-  agent?: string
+  agent?: string | undefined
 }
 export interface PostLedgersAnswer {
   ledger: {
@@ -859,11 +868,11 @@ export interface PostLedgersByIdKeysBody {
   /**
    * the key's
    */
-  name?: string
+  name?: string | undefined
   /**
    * name of the agent that gets it, registered if there is none; absent: administrator
    */
-  agent?: string
+  agent?: string | undefined
 }
 export interface GetLedgerAnswer {
   id: string
@@ -918,15 +927,15 @@ export interface GetAgentsQuery {
   /**
    * how many to answer at most: 1 to 200; absent: 50
    */
-  limit?: number
+  limit?: number | undefined
   /**
    * `nextCursor` of the page before; absent: from the beginning
    */
-  cursor?: string
+  cursor?: string | undefined
   /**
    * the one of just this name
    */
-  name?: string
+  name?: string | undefined
 }
 export interface GetAgentsAnswer {
   data: Agent[]
@@ -937,7 +946,7 @@ export interface PostKeysBody {
   /**
    * absent: the agent that has the key's name, registered if there is none
    */
-  agent?: string
+  agent?: string | undefined
   /**
    * only such as your own key holds
    */
@@ -945,7 +954,7 @@ export interface PostKeysBody {
   /**
    * RFC 3339, UTC, at most milliseconds
    */
-  expiresAt?: string
+  expiresAt?: string | undefined
 }
 export interface PostKeysAnswer {
   id: string
@@ -974,15 +983,15 @@ export interface GetKeysQuery {
   /**
    * how many to answer at most: 1 to 200; absent: 50
    */
-  limit?: number
+  limit?: number | undefined
   /**
    * `nextCursor` of the page before; absent: from the beginning
    */
-  cursor?: string
+  cursor?: string | undefined
   /**
    * those of just this agent
    */
-  agent?: string
+  agent?: string | undefined
 }
 export interface GetKeysAnswer {
   data: ApiKey[]
@@ -992,7 +1001,7 @@ export interface PostKeysByIdRotateBody {
   /**
    * for how long the secrets before stay valid; absent: 3600
    */
-  overlapSeconds?: number
+  overlapSeconds?: number | undefined
 }
 export interface PutLedgersByIdRateLimitBody {
   /**
@@ -1025,29 +1034,21 @@ export interface PostTypesBody {
   /**
    * with an evidenceSchema only
    */
-  rules?: {
-    id: string
-    op: 'equals' | 'atMost' | 'atLeast' | 'within' | 'oneOf' | 'before' | 'after'
-    /**
-     * a JSON Pointer into the evidence
-     */
-    actual: string
-    [k: string]: unknown
-  }[]
+  rules?: Rule[] | undefined
 }
 export interface GetTypesQuery {
   /**
    * how many to answer at most: 1 to 200; absent: 50
    */
-  limit?: number
+  limit?: number | undefined
   /**
    * `nextCursor` of the page before; absent: from the beginning
    */
-  cursor?: string
+  cursor?: string | undefined
   /**
    * all versions of the type of this name
    */
-  name?: string
+  name?: string | undefined
 }
 export interface GetTypesAnswer {
   data: {
@@ -1070,10 +1071,10 @@ export interface GetTypesAnswer {
 export interface PostTypesByNameByVersionPreviewBody {
   payload?: {
     [k: string]: unknown
-  }
+  } | undefined
   evidence?: {
     [k: string]: unknown
-  }
+  } | undefined
 }
 export interface PostTypesByNameByVersionPreviewAnswer {
   valid: boolean
@@ -1119,21 +1120,13 @@ export interface PostTypesPreviewBody {
   /**
    * with an evidenceSchema only
    */
-  rules?: {
-    id: string
-    op: 'equals' | 'atMost' | 'atLeast' | 'within' | 'oneOf' | 'before' | 'after'
-    /**
-     * a JSON Pointer into the evidence
-     */
-    actual: string
-    [k: string]: unknown
-  }[]
+  rules?: Rule[] | undefined
   payload?: {
     [k: string]: unknown
-  }
+  } | undefined
   evidence?: {
     [k: string]: unknown
-  }
+  } | undefined
 }
 export interface PostRecordsBody {
   /**
@@ -1151,106 +1144,106 @@ export interface PostRecordsBody {
    */
   metadata?: {
     [k: string]: unknown
-  }
+  } | undefined
   /**
    * RFC 3339, UTC, at most milliseconds
    */
-  occurredAt?: string
-  onBehalfOf?: string
+  occurredAt?: string | undefined
+  onBehalfOf?: string | undefined
   /**
    * 16 bytes, base64url without padding
    */
-  salt?: string
+  salt?: string | undefined
   /**
    * absent: whoever activates it
    */
-  performer?: string
+  performer?: string | undefined
   /**
    * who judges: the principal, or the rules alone; absent: principal
    */
-  gate?: 'principal' | 'auto'
+  gate?: 'principal' | 'auto' | undefined
   /**
    * for the completion
    */
-  deadline?: string
+  deadline?: string | undefined
   /**
    * absent: 3
    */
-  maxRevisions?: number
+  maxRevisions?: number | undefined
   /**
    * by rule: another tolerance than the type’s, as far as the type allows
    */
   tolerances?: {
     [k: string]: unknown
-  }
+  } | undefined
   /**
    * a record of this ledger
    */
-  parent?: string
+  parent?: string | undefined
   /**
    * what it is about in outside systems; signed by salted digest, erased with the payload
    *
    * Items: a URI, or `system:id`
    */
-  references?: string[]
+  references?: string[] | undefined
 }
 export interface GetRecordsQuery {
   /**
    * name/version of a type
    */
-  type?: string
-  state?: RecordState
-  actor?: string
-  onBehalfOf?: string
+  type?: string | undefined
+  state?: RecordState | undefined
+  actor?: string | undefined
+  onBehalfOf?: string | undefined
   /**
    * of a gated record: who delivers
    */
-  performer?: string
+  performer?: string | undefined
   /**
    * of a gated record: who judges
    */
-  principal?: string
-  parent?: string
+  principal?: string | undefined
+  parent?: string | undefined
   /**
    * exactly one of its references
    */
-  reference?: string
+  reference?: string | undefined
   /**
    * of its traceparent
    */
-  traceId?: string
+  traceId?: string | undefined
   /**
    * of its salted payload
    */
-  digest?: string
+  digest?: string | undefined
   /**
    * occurredAt, inclusive; records without one are left out
    */
-  occurredAfter?: string
+  occurredAfter?: string | undefined
   /**
    * occurredAt, exclusive; records without one are left out
    */
-  occurredBefore?: string
+  occurredBefore?: string | undefined
   /**
    * recordedAt, inclusive
    */
-  recordedAfter?: string
+  recordedAfter?: string | undefined
   /**
    * recordedAt, exclusive
    */
-  recordedBefore?: string
+  recordedBefore?: string | undefined
   /**
    * of the chain; absent: desc, newest first
    */
-  order?: 'asc' | 'desc'
+  order?: 'asc' | 'desc' | undefined
   /**
    * how many to answer at most: 1 to 200; absent: 50
    */
-  limit?: number
+  limit?: number | undefined
   /**
    * `nextCursor` of the page before; absent: from the beginning
    */
-  cursor?: string
+  cursor?: string | undefined
 }
 export interface GetRecordsAnswer {
   data: LedgerRecord[]
@@ -1273,12 +1266,12 @@ export interface PostRecordsBatchBody {
      */
     metadata?: {
       [k: string]: unknown
-    }
+    } | undefined
     /**
      * RFC 3339, UTC, at most milliseconds
      */
-    occurredAt?: string
-    onBehalfOf?: string
+    occurredAt?: string | undefined
+    onBehalfOf?: string | undefined
   }[]
 }
 export interface PostRecordsBatchAnswer {
@@ -1294,11 +1287,11 @@ export interface PostRecordsBatchAnswer {
   }[]
 }
 export interface PostRecordsByIdActivateBody {
-  onBehalfOf?: string
+  onBehalfOf?: string | undefined
   /**
    * RFC 3339, UTC, at most milliseconds
    */
-  occurredAt?: string
+  occurredAt?: string | undefined
 }
 export interface PostRecordsByIdCompletionsBody {
   /**
@@ -1310,39 +1303,39 @@ export interface PostRecordsByIdCompletionsBody {
   /**
    * 16 bytes, base64url without padding
    */
-  salt?: string
-  onBehalfOf?: string
+  salt?: string | undefined
+  onBehalfOf?: string | undefined
   /**
    * RFC 3339, UTC, at most milliseconds
    */
-  occurredAt?: string
+  occurredAt?: string | undefined
 }
 export interface PostRecordsByIdVerdictBody {
   verdict: 'accept' | 'reject'
   /**
    * free text, kept beside the chain and signed by salted digest
    */
-  reason?: string
+  reason?: string | undefined
   /**
    * until when the signal may be acted upon; absent: without end
    */
-  validUntil?: string
-  onBehalfOf?: string
+  validUntil?: string | undefined
+  onBehalfOf?: string | undefined
   /**
    * RFC 3339, UTC, at most milliseconds
    */
-  occurredAt?: string
+  occurredAt?: string | undefined
 }
 export interface PostRecordsByIdRevisionBody {
   /**
    * free text, kept beside the chain and signed by salted digest
    */
   reason: string
-  onBehalfOf?: string
+  onBehalfOf?: string | undefined
   /**
    * RFC 3339, UTC, at most milliseconds
    */
-  occurredAt?: string
+  occurredAt?: string | undefined
 }
 export interface PostRecordsByIdOverturnBody {
   /**
@@ -1352,12 +1345,12 @@ export interface PostRecordsByIdOverturnBody {
   /**
    * until when the signal may be acted upon; absent: without end
    */
-  validUntil?: string
-  onBehalfOf?: string
+  validUntil?: string | undefined
+  onBehalfOf?: string | undefined
   /**
    * RFC 3339, UTC, at most milliseconds
    */
-  occurredAt?: string
+  occurredAt?: string | undefined
 }
 export interface DeleteRecordsByIdPayloadBody {
   /**
@@ -1367,7 +1360,7 @@ export interface DeleteRecordsByIdPayloadBody {
   /**
    * free text, for people; not signed
    */
-  reason?: string
+  reason?: string | undefined
 }
 export interface DeleteRecordsByIdPayloadAnswer {
   id: string
@@ -1450,11 +1443,11 @@ export interface GetEntriesQuery {
   /**
    * exclusive; absent: from the first entry
    */
-  after?: number
+  after?: number | undefined
   /**
    * at most so many entries; absent: to the head
    */
-  limit?: number
+  limit?: number | undefined
 }
 export interface GetCheckpointsAnswer {
   data: {
@@ -1490,11 +1483,11 @@ export interface GetRecordsByIdProofQuery {
   /**
    * prove it in the checkpoint of just that size; absent: in the newest
    */
-  size?: number
+  size?: number | undefined
   /**
    * another entry of the record than its first
    */
-  seq?: number
+  seq?: number | undefined
 }
 export interface GetRecordsByIdProofAnswer {
   ledger: Ledger
@@ -1534,13 +1527,13 @@ export interface GetRecordsByIdProofAnswer {
      * Items: SHA-256, lower-case hex
      */
     path: string[]
-  }
+  } | undefined
 }
 export interface GetEntriesBySeqProofQuery {
   /**
    * prove it in the checkpoint of just that size; absent: in the newest
    */
-  size?: number
+  size?: number | undefined
 }
 export interface GetAuditsAnswer {
   data: Audit[]

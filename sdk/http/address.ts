@@ -13,7 +13,9 @@ export function addressOf(baseUrl: URL, path: string, params: PathParams, query:
       throw new UsageError(`${JSON.stringify(value ?? '')} is no ${name}`)
     return encodeURIComponent(value)
   })
-  const url = new URL(baseUrl.pathname.replace(/\/$/, '') + filled, baseUrl)
+  const url = new URL(baseUrl)
+  // Set, not resolved: what begins with two slashes would be the address of another host, and the key be sent there.
+  url.pathname = baseUrl.pathname.replace(/\/+$/, '') + filled
   for (const [name, value] of Object.entries(query))
     if (value !== undefined) url.searchParams.append(name, String(value))
   return url

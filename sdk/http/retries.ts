@@ -16,15 +16,15 @@ const RETRY_AFTER_MS_MAX = 60_000
 
 /** Throws UsageError for a policy that means nothing: with a retriesMax that is no number it would never end. */
 export function parseRetryPolicy(policy: Partial<RetryPolicy> = {}): RetryPolicy {
-  const { retriesMax, delayMsMin, delayMsMax } = { ...RETRIES_DEFAULT, ...withoutAbsent(policy) }
+  const {
+    retriesMax = RETRIES_DEFAULT.retriesMax,
+    delayMsMin = RETRIES_DEFAULT.delayMsMin,
+    delayMsMax = RETRIES_DEFAULT.delayMsMax,
+  } = policy
   if (!(retriesMax >= 0)) throw new UsageError('retriesMax is a number from 0 on')
   if (!(delayMsMin >= 0 && delayMsMax >= delayMsMin && delayMsMax < 2 ** 31))
     throw new UsageError('delayMsMin and delayMsMax are milliseconds, and delayMsMin is not the larger one')
   return { retriesMax, delayMsMin, delayMsMax }
-}
-
-function withoutAbsent<T extends object>(options: T): T {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T
 }
 
 /** Runs `attempt` until it succeeds, fails for good, or was tried often enough; then the last error is thrown. */

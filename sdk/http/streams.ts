@@ -47,19 +47,19 @@ export async function* linesOf(
   lineBytesMax = LINE_BYTES_MAX,
 ): AsyncGenerator<string> {
   const decoder = new TextDecoder()
-  let begun: Uint8Array[] = []
+  // Text, not bytes: a piece of one byte would take some hundred.
+  let begun: string[] = []
   let begunBytes = 0
   for await (const piece of bytesOf(stream)) {
     let from = 0
     for (let end = piece.indexOf(NEWLINE); end >= 0; end = piece.indexOf(NEWLINE, from)) {
-      const before = begun.map((bytes) => decoder.decode(bytes, { stream: true }))
-      yield before.join('') + decoder.decode(piece.subarray(from, end))
+      yield begun.join('') + decoder.decode(piece.subarray(from, end))
       begun = []
       begunBytes = 0
       from = end + 1
     }
     if (from === piece.length) continue
-    begun.push(piece.subarray(from))
+    begun.push(decoder.decode(piece.subarray(from), { stream: true }))
     begunBytes += piece.length - from
     if (begunBytes > lineBytesMax)
       throw wrongServer(`${asked.name} answered a line of more than ${lineBytesMax} bytes`)

@@ -9,6 +9,11 @@ export type AuditsQuery = Omit<api.GetAuditsQuery, 'cursor'>
 const POLL_MS_MIN = 100
 const POLL_MS_MAX = 2_000
 
+export type AuditRunOptions = CallOptions & {
+  /** With the audit as it was started, and then each time that it was looked at. */
+  readonly onProgress?: ((audit: api.Audit) => void) | undefined
+}
+
 /** Verifications of the whole ledger by the server's worker. What it says of itself: `verify` says it without the server. */
 export class Audits {
   readonly #http: Transport
@@ -38,11 +43,13 @@ export class Audits {
    * Starts an audit and waits until it has ended, however long that takes: `signal` stops the waiting. `ok` of the answer says whether
    * the ledger verifies; it is null where `state` is `failed`, because the ledger could not be read.
    */
-  async run(options: CallOptions = {}): Promise<api.Audit> {
+  async run({ onProgress, ...options }: AuditRunOptions = {}): Promise<api.Audit> {
     let audit = await this.start(options)
+    onProgress?.(audit)
     for (let pollMs = POLL_MS_MIN; isOpen(audit); pollMs = Math.min(POLL_MS_MAX, pollMs * 1.5)) {
       await sleep(pollMs, options.signal)
       audit = await this.get(audit.id, options)
+      onProgress?.(audit)
     }
     return audit
   }

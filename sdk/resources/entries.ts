@@ -52,6 +52,7 @@ export class Entries {
           retries.reset()
           yield entry
         }
+        retries.reset()
       } catch (error) {
         await retries.before(error)
         continue

@@ -5,7 +5,7 @@ import { parseConsistencyProof } from '../../src/proof/entry-proof.ts'
 import { ProofError } from '../../src/proof/error.ts'
 import { verifyConsistency } from '../../src/proof/merkle.ts'
 import { refusing } from './errors.ts'
-import { type Answer, textOf } from './json-text.ts'
+import { type Answer, textOf } from './given.ts'
 import { chooseEngine } from './providers.ts'
 
 export type CheckpointFindings = {

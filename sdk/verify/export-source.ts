@@ -68,7 +68,7 @@ async function lastLineOf(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array
 }
 
 /** Holds back the line that may be the last, and what has been read of the next one. */
-export async function* blocksOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Block> {
+async function* blocksOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Block> {
   let held: Uint8Array[] = []
   let heldBytes = 0
   /** So many of them are lines that another one follows. */
@@ -95,10 +95,21 @@ export async function* blocksOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerat
   yield { lines: last.at(-1) === NEWLINE ? last.subarray(0, -1) : last, isLast: true }
 }
 
-/** In parts of at most a block, none of them empty. */
+/** In parts of a block each, but the last: pieces of a few bytes would take a hundred times their memory until a line ends. */
 async function* cut(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let part = new Uint8Array(BLOCK_BYTES)
+  let filled = 0
   for await (const piece of pieces) {
-    for (let from = 0; from < piece.length; from += BLOCK_BYTES)
-      yield piece.subarray(from, from + BLOCK_BYTES)
+    for (let from = 0; from < piece.length; ) {
+      const taken = piece.subarray(from, from + BLOCK_BYTES - filled)
+      part.set(taken, filled)
+      filled += taken.length
+      from += taken.length
+      if (filled < BLOCK_BYTES) continue
+      yield part
+      part = new Uint8Array(BLOCK_BYTES)
+      filled = 0
+    }
   }
+  if (filled > 0) yield part.subarray(0, filled)
 }

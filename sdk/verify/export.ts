@@ -12,7 +12,7 @@ import { LedgerVerifier } from '../../src/proof/verify-ledger.ts'
 import { type VerifiedLines, verifyLines } from '../../src/proof/verify-lines.ts'
 import { refusing } from './errors.ts'
 import { type ExportSource, type OpenExport, openExport } from './export-source.ts'
-import { parseKids } from './json-text.ts'
+import { parseKids } from './given.ts'
 import { chooseEngine, type Engine } from './providers.ts'
 
 export type ExportOptions = {

@@ -5,7 +5,7 @@ import { verifyRecord } from '../../src/proof/verify-record.ts'
 import { UsageError } from '../errors.ts'
 import { type VerifiedEnvelope, verifiedEnvelope } from './envelope.ts'
 import { refusing } from './errors.ts'
-import { type Answer, parseKids, textOf } from './json-text.ts'
+import { type Answer, parseKids, textOf } from './given.ts'
 import { chooseEngine } from './providers.ts'
 
 /** What is known from elsewhere. The more is missing, the more is the proof's own word: the report says which. */

@@ -36,7 +36,11 @@ export function formatReport(report: VerifyReport): string {
 }
 
 /** What `--strict` asks for: throws away every finding that rests on the ledger's own word. */
-export function strictFailure(report: VerifyReport): VerifyFailure | null {
+export function strictly(report: VerifyReport): VerifyReport {
+  return { ...report, ...outcomeOf(report.failure ?? strictFailure(report)) }
+}
+
+function strictFailure(report: VerifyReport): VerifyFailure | null {
   if (report.keys !== 'given') {
     return {
       seq: null,

@@ -1,5 +1,5 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib'
-import { build } from 'esbuild'
+import { build, type StdinOptions } from 'esbuild'
 import { ROOT } from '../../tools/bundle.ts'
 
 /** 39.2 KiB when this was written. */
@@ -8,10 +8,10 @@ const VERIFIER_GZIP_BYTES_MAX = 44 * 1024
 export type Bundle = { readonly code: string; readonly gzipBytes: number; readonly brotliBytes: number }
 
 /** A module and all that it imports, as an application for browsers has it. An import of Node would fail. */
-export async function bundleForBrowser(entryPoint: string): Promise<Bundle> {
+export async function bundleForBrowser(source: string | StdinOptions): Promise<Bundle> {
   const { outputFiles } = await build({
     absWorkingDir: ROOT,
-    entryPoints: [entryPoint],
+    ...(typeof source === 'string' ? { entryPoints: [source] } : { stdin: source }),
     bundle: true,
     minify: true,
     format: 'esm',

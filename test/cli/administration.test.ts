@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { limited } from '../../cli/limited.ts'
-import { printSecret } from '../../cli/print-secret.ts'
 import { Metrics } from '../../src/metrics/metrics.ts'
 import { startWorker } from '../../worker/worker.ts'
 import { genericBody, testConfig } from '../helpers/app.ts'
@@ -175,6 +174,14 @@ test('beside a running server with its worker', async (t) => {
     await fails(['entries', '--after', '-1'], 64, /ambiguous|--after/)
   })
 
+  await t.test('what somebody wrote does not drive the terminal that it is printed to', async () => {
+    const { entry } = await app.notarize({ type: 'generic/1', payload: { text: '\u009b31m\u202e' } })
+    const args = ['entries', '--after', String(entry.seq - 1)]
+    const { stdout } = await runCommand(args, { isTTY: true })
+    assert.match(stdout, /\\u009b31m\\u202e/)
+    assert.deepEqual([JSON.parse(stdout)], await linesOf(args))
+  })
+
   await t.test('a proof is fetched as soon as a checkpoint covers it, and holds offline', async () => {
     const record = await app.notarize(genericBody())
     const out = join(app.files.directory, 'proof.json')
@@ -219,13 +226,6 @@ test('beside a running server with its worker', async (t) => {
       assert.match(listed.stdout, /^aud_\w+ +\S+ +agt_\w+ +done +\d+ +document_digest$/m)
     },
   )
-})
-
-test('a key whose secret was lost on the way is shown, with what to do about it', async () => {
-  const io = { stdin: process.stdin, stdout: capture(), stderr: capture() }
-  assert.equal(await printSecret({ id: 'key_x', key: null }, { env: true }, io), 69)
-  assert.equal(io.stdout.text(), '{"id":"key_x","key":null}\n')
-  assert.match(io.stderr.text(), /not shown again: `tallystick keys rotate key_x` makes another/)
 })
 
 test('a terminal gets the first 50 of a list, and is told that there are more', async () => {

@@ -4,7 +4,7 @@ import { COMMANDS } from '../../cli/commands.ts'
 import { EXIT, HELP_EXIT_CODES } from '../../cli/exit-codes.ts'
 import { plain, printItem, printItems } from '../../cli/output.ts'
 import { InputError, RefusedError, run, UsageError } from '../../cli/run.ts'
-import { ConnectionError, errorOf, TallystickError } from '../../sdk/errors.ts'
+import { ConnectionError, errorOf, SecretLostError, TallystickError } from '../../sdk/errors.ts'
 import type { Problem } from '../../sdk/generated/api.ts'
 import { SourceError } from '../../src/verify/source.ts'
 import { capture } from '../helpers/capture.ts'
@@ -122,6 +122,7 @@ test('every error ends with its exit code, and drives no terminal', async () => 
     [problem(503, 'overloaded'), EXIT.unavailable],
     [problem(503, 'outcome_unknown'), EXIT.unavailable],
     [new ConnectionError('x', { retryable: true, idempotencyKey: null }), EXIT.unavailable],
+    [new SecretLostError('key_x'), EXIT.unavailable],
     [new TallystickError('it takes too long', { retryable: true }), EXIT.unavailable],
     [new TallystickError('it never will'), EXIT.refused],
     [new TypeError('x is not a function'), EXIT.software],

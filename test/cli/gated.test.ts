@@ -13,6 +13,7 @@ import { buildGatedApp, FAILING, PAYLOAD } from '../helpers/gated-app.ts'
 import { CLI } from '../helpers/run-cli.ts'
 import { runCommand } from '../helpers/run-command.ts'
 import { until } from '../helpers/wait.ts'
+import { sendProblem, startHostile } from '../sdk/hostile-server.ts'
 
 /** The answer of a command that must succeed. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
@@ -177,6 +178,26 @@ test('the life of a gated record', async (t) => {
       assert.equal((await runCommand(['list', ...args])).code, 64, args.join(' '))
   })
 
+  await t.test(
+    'a full disk is said, and is exit code 74; who reads no notices gets all results',
+    async () => {
+      const shell = (command: string) =>
+        spawn('bash', ['--norc', '-c', command, 'bash', process.execPath, CLI], {
+          env: { ...bareEnvironment(), ...env },
+        })
+      const full = shell('"$1" "$2" list > /dev/full; echo $?')
+      const [code, said] = await Promise.all(
+        [full.stdout, full.stderr].map(async (stream) => (await stream.toArray()).join('')),
+      )
+      assert.deepEqual([code, said], ['74\n', 'tallystick: the output cannot be written (ENOSPC)\n'])
+      const deaf = shell(
+        `printf '{}\\n{}\\n' | "$1" "$2" notarize --ndjson --ids 2> >(exec 0<&-; sleep 0.1); echo $?`,
+      )
+      const lines = (await deaf.stdout.toArray()).join('').trimEnd().split('\n')
+      assert.deepEqual([lines.length, lines[2]], [3, '0'])
+    },
+  )
+
   await t.test('list ends without a word when nobody reads on', async () => {
     const command = `"${process.execPath}" "${CLI}" list | head -n 1; echo "\${PIPESTATUS[0]}"`
     const child = spawn('bash', ['--norc', '-c', command], { env: { ...bareEnvironment(), ...env } })
@@ -215,6 +236,18 @@ test('the life of a gated record', async (t) => {
       assert.equal((await runCommand(['tail', '-n', '2', '--after', '3'])).code, 64)
     },
   )
+})
+
+test('tail says once that the server is away, and waits for it', async (t) => {
+  const server = await startHostile(t, (response, attempt) => {
+    if (attempt === 1) response.writeHead(200, { 'content-type': 'application/json' }).end('{"size":3}')
+    else if (attempt < 4) sendProblem(response, 503, 'unavailable', { headers: { 'retry-after': '61' } })
+    else sendProblem(response, 401, 'unauthenticated')
+  })
+  const { code, stderr } = await runCommand(['tail', '--server', server.baseUrl, '--api-key', 'tly_x'])
+  assert.equal(code, 77)
+  assert.deepEqual(stderr.match(/(?<=^tallystick: )\d{3}/gm), ['503', '401'])
+  assert.equal(server.requests.at(-1)!.url, '/v1/entries')
 })
 
 test('every filter of the route is an option of list', async (t) => {

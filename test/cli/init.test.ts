@@ -77,7 +77,7 @@ test('init and doctor', async (t) => {
       /new Tallystick\(\{ baseUrl: "http:\/\/127\.0\.0\.1:\d+", apiKey: process\.env\.TALLYSTICK_API_KEY \}\)/,
     )
     assert.match(stdout, /await tallystick\.records\.notarize\(/)
-    assert.match(stdout, /export TALLYSTICK_API_KEY="\$\(node -p '.*' .*credentials\.json\)"/)
+    assert.match(stdout, /export TALLYSTICK_API_KEY="\$\(node -p '.*' '.*credentials\.json'\)"/)
     assert.ok(!stdout.includes(key.key))
   })
 

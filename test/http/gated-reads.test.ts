@@ -270,7 +270,7 @@ test('tallystick verify takes the proof of a verdict with the record, and no rec
   }
   const [code, found] = await verify(record)
   assert.equal(code, 0)
-  assert.match(`${found}`, /^PROOF_OK .* kind=verdict-rendered .* record=same$/m)
+  assert.match(`${found}`, /^PROOF_OK .* kind=verdict-rendered .* record=same signal=HOLD version=5$/m)
   const signal = { ...record.gated.verdict.signal, decision: 'SETTLE' }
   const verdict = { ...record.gated.verdict, verdict: 'accept', signal }
   const [refused, reason] = await verify({ ...record, gated: { ...record.gated, verdict } })

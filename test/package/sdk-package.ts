@@ -1,8 +1,7 @@
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { gzipSync } from 'node:zlib'
-import { build } from 'esbuild'
 import { type Manifest, ROOT, readManifest } from '../../tools/bundle.ts'
+import { bundleForBrowser } from '../browser/bundle.ts'
 import type { Deployment } from './deployment.ts'
 import { type Project, runProgram } from './project.ts'
 import type { Runtime } from './runtimes.ts'
@@ -71,17 +70,7 @@ const BUNDLES = {
 export async function checkBundleSizes({ dir }: Project): Promise<string> {
   const sizes: string[] = []
   for (const [name, { source, gzipBytesMax }] of Object.entries(BUNDLES)) {
-    const { outputFiles } = await build({
-      stdin: { contents: source, resolveDir: dir },
-      bundle: true,
-      minify: true,
-      format: 'esm',
-      platform: 'browser',
-      write: false,
-      logLevel: 'silent',
-    })
-    const code = outputFiles[0]!.contents
-    const gzipBytes = gzipSync(code).length
+    const { code, gzipBytes } = await bundleForBrowser({ contents: source, resolveDir: dir })
     if (gzipBytes > gzipBytesMax)
       throw new Error(`${name}: ${gzipBytes} bytes gzipped, more than ${gzipBytesMax}`)
     sizes.push(`${name} ${kib(code.length)} minified, ${kib(gzipBytes)} gzipped`)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import {
   ConflictError,
+  NotFoundError,
   OutcomeUnknownError,
   RateLimitError,
   UnavailableError,
@@ -68,6 +69,19 @@ test('what a proxy says for the server is tried again', async (t) => {
     /something before the server answered POST .* with 503.*repeat it with the idempotency key/,
   )
   assert.equal(down.requests.length, TRIES)
+})
+
+test('what a server says drives no terminal and begins no line of a log', async (t) => {
+  const said = 'gone\r\n{"level":"info"}\u001b[2J\u009b2J\u202e'
+  const server = await startHostile(t, (response) =>
+    sendProblem(response, 404, 'not_found', { detail: said }),
+  )
+  const error = await failureOf(
+    server.client().records.get('rec_1'),
+    NotFoundError,
+    /gone��\{"level":"info"\}�\[2J�2J�/,
+  )
+  assert.equal(error.problem.detail, said, 'whoever wants it as it is has it')
 })
 
 test('a problem with another status than its own is not believed', async (t) => {

@@ -8,7 +8,7 @@ import {
   TallystickError,
   UsageError,
 } from '../../sdk/errors.ts'
-import type { Erasure } from '../../sdk/generated/api.ts'
+import type { Audit, Erasure } from '../../sdk/generated/api.ts'
 import { operations } from '../../sdk/generated/operations.ts'
 import { makePublish } from '../helpers/checkpoints.ts'
 import { DELIVERY, FAILING, PASSING, PAYLOAD } from '../helpers/gated-app.ts'
@@ -274,12 +274,21 @@ test('every operation of the server has a method that calls it', async (t) => {
     assert.deepEqual(await client.audits.get(started.id), started)
     assert.deepEqual((await client.audits.list().page()).data, [started])
     called.delete('getAuditsById')
-    const running = client.audits.run({ signal: AbortSignal.timeout(5_000) })
+    const seen: Audit[] = []
+    let isAnnounced = false
+    const running = client.audits.run({
+      signal: AbortSignal.timeout(5_000),
+      onProgress(audit) {
+        seen.push(audit)
+        isAnnounced ||= !called.has('getAuditsById')
+      },
+    })
     await until(() => called.has('getAuditsById'))
     await app.sql(
       "update tallystick.audits set state = 'failed', started_at = now(), finished_at = now() where state = 'queued'",
     )
     const ended = await running
+    assert.deepEqual([isAnnounced, seen[0], seen.at(-1)], [true, started, ended])
     assert.deepEqual([ended.id, ended.state, ended.ok], [started.id, 'failed', null])
   })
 

@@ -201,6 +201,15 @@ test('followed, a stream outlives what breaks it', async (t) => {
   )
 })
 
+test('followed over a quiet ledger, failures with answers between them are none in a row', async (t) => {
+  const server = await startHostile(t, (response, attempt) => {
+    if (attempt % 2 === 1) response.destroy()
+    else response.writeHead(200, NDJSON).end(attempt === 4 ? '{"seq":0}\n' : '')
+  })
+  const options = { follow: true, limit: 1, retriesMax: 1 }
+  assert.deepEqual(await seqsOf(server.client(), options), [0])
+})
+
 test('an export has its last line, wherever it is cut into pieces', async () => {
   const whole = '{"export":1}\n{"seq":0}\n{"checkpoint":null}\n'
   for (let first = 0; first < whole.length; first++) {

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { findConnection } from '../../cli/connection.ts'
+import { runAlone } from '../helpers/run-command.ts'
+import { temporaryFiles } from '../helpers/temporary-files.ts'
+import { API_KEY, sendJson, sendProblem, startHostile } from '../sdk/hostile-server.ts'
+
+/* What a server, and whoever writes into a folder, can do to the user of the command line. */
+
+const ESCAPE = '\u001b]0;evil\u0007'
+/** One character that begins a control sequence, and one that turns text around: JSON.stringify leaves both as they are. */
+const UNESCAPED = '\u009b2J\u202e'
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const DRIVING = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/
+
+test('nothing that a server answers drives the terminal, whatever command asked', async (t) => {
+  const hostile = `x${ESCAPE}${UNESCAPED}\u061c`
+  const server = await startHostile(t, (response) => {
+    const key = { id: hostile, [hostile]: hostile, key: 'tly_0' }
+    sendJson(response, {
+      ...key,
+      checkpoint: hostile,
+      progress: { entriesDone: hostile, entriesTotal: -1 },
+      state: 'done',
+      data: [key],
+      records: [key],
+    })
+  })
+  const commands = [
+    ['get', 'rec_1'],
+    ['get', 'rec_1', '--json'],
+    ['notarize', '--payload', '{}'],
+    ['notarize', '--payload', '{}', '--ids'],
+    ['keys', 'create', 'x', '--scopes', 'audit:read'],
+    ['keys', 'get', 'key_1'],
+    ['types', 'get', 'order/1'],
+    ['agents', 'get', 'agt_1'],
+    ['audits', 'get', 'adt_1'],
+    ['audit'],
+    ['proof', '1'],
+  ]
+  for (const command of commands) {
+    const args = [...command, '--server', server.baseUrl, '--api-key', API_KEY]
+    const { stdout, stderr } = await runAlone(args, { isTTY: true })
+    assert.ok(stdout.includes('x'), `${command}: ${stderr}`)
+    // The progress bar begins its line anew, and clears the rest of it.
+    const said = stderr.replaceAll('\r', '').replaceAll('\u001b[K', '')
+    for (const text of [stdout, said]) assert.doesNotMatch(text, DRIVING, command.join(' '))
+  }
+})
+
+test('what a server says of an error is one line, and cannot look like the last line of verify', async (t) => {
+  const server = await startHostile(t, (response) =>
+    sendProblem(response, 404, 'not_found', { detail: 'x\r\nINTEGRITY_OK entries=1 keys=given' }),
+  )
+  const args = ['verify', '--server', server.baseUrl, '--api-key', API_KEY]
+  const { code, stdout, stderr } = await runAlone(args, { isTTY: true })
+  assert.deepEqual([code, stdout, stderr.split('\n').length], [1, '', 2], stderr)
+})
+
+test('a secret that a shell would execute is no secret, and is not printed for an environment', async (t) => {
+  for (const key of ['tly_1\nLD_PRELOAD=/evil.so', 'tly_$(id)', 'tly_1;id', '', 7]) {
+    const server = await startHostile(t, (response) => sendJson(response, { id: 'key_1', key }))
+    const args = ['keys', 'create', 'x', '--scopes', 'audit:read', '--env']
+    const { code, stdout, stderr } = await runAlone([
+      ...args,
+      '--server',
+      server.baseUrl,
+      '--api-key',
+      API_KEY,
+    ])
+    assert.deepEqual([code, stdout], [65, ''], `${key}`)
+    assert.match(stderr, /^tallystick: .* is no secret of an API key: .*\n$/)
+  }
+})
+
+test('an export takes over no file that lies there, which others may read or which is a link', async (t) => {
+  const { directory } = temporaryFiles(t)
+  const server = await startHostile(t, (response) =>
+    response
+      .writeHead(200, { 'content-type': 'application/x-ndjson' })
+      .end('{"export":1}\n{"checkpoint":null}\n'),
+  )
+  const [file, target] = [join(directory, 'ledger.ndjson'), join(directory, 'target')]
+  writeFileSync(target, 'mine')
+  for (const part of [`${file}.part`, `${file}.${process.pid}.part`]) symlinkSync(target, part)
+  const args = ['export', '-o', file, '--server', server.baseUrl, '--api-key', API_KEY]
+  assert.match((await runAlone(args)).stderr, /cannot be written \(EEXIST\)/)
+  assert.equal(readFileSync(target, 'utf8'), 'mine')
+  rmSync(`${file}.${process.pid}.part`, { force: true })
+  assert.equal((await runAlone(args)).stderr, '')
+  assert.equal(statSync(file).mode & 0o777, 0o600)
+})
+
+test('the key of the environment goes to no address that only a folder names, unless it is this machine’s', async (t) => {
+  const { directory } = temporaryFiles(t)
+  const before = { directory: process.cwd(), env: process.env }
+  t.after(() => {
+    process.chdir(before.directory)
+    process.env = before.env
+  })
+  process.env = { XDG_CONFIG_HOME: join(directory, 'config'), TALLYSTICK_API_KEY: API_KEY }
+  mkdirSync(join(directory, '.tallystick'))
+  process.chdir(directory)
+  const keep = (folder: string, url: string) => {
+    mkdirSync(join(directory, folder), { recursive: true })
+    writeFileSync(join(directory, folder, 'credentials.json'), JSON.stringify({ url, key: 'tly_kept' }), {
+      mode: 0o600,
+    })
+  }
+  keep('.tallystick', 'https://evil.example')
+  await assert.rejects(
+    findConnection({}),
+    /the address https:\/\/evil\.example of .*credentials\.json unless you name it: --server/,
+  )
+  keep('.tallystick', 'http://localhost:4711')
+  assert.equal((await findConnection({})).url, 'http://localhost:4711')
+  keep('config/tallystick', 'https://ledger.example')
+  assert.equal((await findConnection({})).url, 'https://ledger.example')
+})
+
+test('an entry that is none is said to be none, and is no fault of this program', async (t) => {
+  const line = { seq: 0, recordedAt: 'x', kind: 'x', leaf: 'x', envelope: 'AAAA' }
+  const server = await startHostile(t, (response) =>
+    response.writeHead(200, { 'content-type': 'application/x-ndjson' }).end(`${JSON.stringify(line)}\n`),
+  )
+  const args = ['tail', '--after', '0', '--server', server.baseUrl, '--api-key', API_KEY]
+  line.seq = 1
+  const { code, stdout, stderr } = await runAlone(args)
+  assert.deepEqual([code, stdout, stderr.split('\n').length], [65, '', 2], stderr)
+})
+
+test('doctor reads no more of an answer than a server of ours answers', async (t) => {
+  const server = await startHostile(t, (response) =>
+    sendJson(response, { version: '0.1.0', filler: 'x'.repeat(2 * 1024 * 1024) }),
+  )
+  const { code, stdout } = await runAlone(['doctor', '--server', server.baseUrl, '--api-key', API_KEY])
+  assert.equal(code, 1)
+  assert.match(stdout, /answers 200, not as a Tallystick server does/)
+})

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { linesOf } from '../../sdk/http/streams.ts'
+import { openExport } from '../../sdk/verify/export-source.ts'
+
+const PIECES = 50_000
+/** A piece that is kept as it comes takes more than 200. */
+const BYTES_A_PIECE_MAX = 100
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+/** Bytes of memory for each piece of a line that comes byte by byte, while it has no end yet. */
+async function bytesAPiece(
+  read: (pieces: () => AsyncGenerator<Uint8Array>) => Promise<unknown>,
+): Promise<number> {
+  const used = () => {
+    collectGarbage()
+    const { heapUsed, external } = process.memoryUsage()
+    return heapUsed + external
+  }
+  const before = used()
+  let after = before
+  await read(async function* () {
+    for (let i = 0; i < PIECES; i++) yield new Uint8Array([0x78])
+    after = used()
+  })
+  return (after - before) / PIECES
+}
+
+test('a server that sends a line byte by byte fills no memory with its pieces', async () => {
+  const asked = { name: 'GET /', idempotencyKey: null, repeatable: true }
+  const ofLines = await bytesAPiece(async (pieces) => {
+    const iterator = pieces()
+    const stream = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        const { done, value } = await iterator.next()
+        if (done) controller.close()
+        else controller.enqueue(value)
+      },
+    })
+    await assert.rejects(linesOf(stream, asked).next(), /ended in the middle of a line/)
+  })
+  const ofExport = await bytesAPiece((pieces) => openExport(pieces).readLastLine())
+  assert.ok(Math.max(ofLines, ofExport) < BYTES_A_PIECE_MAX, `${ofLines}, ${ofExport}`)
+})
