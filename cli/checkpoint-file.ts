@@ -50,6 +50,7 @@ export class CheckpointFile {
   readonly #key: VerifierKey
   readonly #providers: ProofProviders
   #newest: Checkpoint | null = null
+  #isCut = false
 
   private constructor(path: string, key: VerifierKey, providers: ProofProviders) {
     this.#path = path
@@ -72,6 +73,8 @@ export class CheckpointFile {
       if (((error as Error).cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT') return ''
       throw error
     })
+    // A crash may have left half a line, which would swallow the next one.
+    file.#isCut = text !== '' && !text.endsWith('\n')
     for (const note of lineNotes(text)) {
       const reason = file.#contradiction(note)
       if (reason !== null)
@@ -85,7 +88,8 @@ export class CheckpointFile {
     const before = this.#newest
     const reason = this.#contradiction(note)
     if (reason !== null || this.#newest === before) return reason
-    await appendFile(this.#path, `${JSON.stringify({ checkpoint: note })}\n`)
+    await appendFile(this.#path, `${this.#isCut ? '\n' : ''}${JSON.stringify({ checkpoint: note })}\n`)
+    this.#isCut = false
     return null
   }
 

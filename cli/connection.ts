@@ -126,8 +126,11 @@ async function readPrivate(file: string): Promise<string> {
   try {
     const { mode, uid } = await handle.stat()
     const self = process.getuid?.()
-    if (self !== undefined && ((mode & 0o077) !== 0 || (uid !== self && self !== 0)))
-      throw new SourceError('denied', `${file} is not for this user alone: chmod 600 it, or remove it`)
+    if (self !== undefined && ((mode & 0o077) !== 0 || uid !== self))
+      throw new SourceError(
+        'denied',
+        `${file} is not this user's alone: chmod 600 it, or remove it; another user's is not taken`,
+      )
     return await handle.readFile('utf8')
   } finally {
     await handle.close()

@@ -1,6 +1,6 @@
 import { parseCount } from './arguments.ts'
-import { compact } from './compact.ts'
 import { optionObject } from './json-input.ts'
+import { UsageError } from './run.ts'
 
 /** What every command takes that writes. */
 const WRITE_OPTIONS = {
@@ -33,9 +33,17 @@ type WriteValues = {
   readonly 'idempotency-key'?: string | undefined
 }
 
+const TYPE_NAME = /^[a-z][a-z0-9.-]{0,62}\/[1-9][0-9]{0,8}$/
+
+/** `--type`. Throws UsageError: the server could only say that a body does not fit a pattern. */
+export function parseType(text: string): `${string}/${number}` {
+  if (TYPE_NAME.test(text)) return text as `${string}/${number}`
+  throw new UsageError('--type takes NAME/VERSION, such as generic/1: `tallystick types list` shows them')
+}
+
 /** What of the options belongs into the body of every write. */
 export function writeMembers(values: WriteValues) {
-  return compact({ onBehalfOf: values['on-behalf-of'], occurredAt: values['occurred-at'] })
+  return { onBehalfOf: values['on-behalf-of'], occurredAt: values['occurred-at'] }
 }
 
 /** What of the options belongs into the body of a record, beside its payload and type. */
@@ -46,18 +54,18 @@ export function recordMembers(
     readonly metadata?: string | undefined
   },
 ) {
-  return compact({
+  return {
     ...writeMembers(values),
     parent: values.parent,
     references: values.reference,
     metadata: optionObject(values.metadata, '--metadata'),
-  })
+  }
 }
 
 /** What of the options belongs to the call of a step. */
 export function stepOptions(values: WriteValues & { readonly 'if-version'?: string | undefined }) {
-  return compact({
+  return {
     idempotencyKey: values['idempotency-key'],
     ifVersion: parseCount(values['if-version'], '--if-version'),
-  })
+  }
 }

@@ -31,7 +31,7 @@ export const ERROR_CODES = {
     401,
     'A valid API key is needed',
     'no',
-    'send a key that exists: `Authorization: Bearer …`',
+    'use another key: this one is unknown, or was revoked (`Authorization: Bearer …`)',
   ],
   key_expired: [401, 'The API key has expired', 'no', 'use another key'],
   forbidden: [

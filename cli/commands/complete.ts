@@ -1,6 +1,5 @@
 import { onlyArgument } from '../arguments.ts'
 import { defineCommand } from '../command.ts'
-import { compact } from '../compact.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
 import { readGiven } from '../json-input.ts'
@@ -40,7 +39,7 @@ export const complete = defineCommand({
     const client = await connect(values)
     const record = await client.records.complete(
       id,
-      { evidence, ...compact({ salt: values.salt }), ...writeMembers(values) },
+      { evidence, salt: values.salt, ...writeMembers(values) },
       stepOptions(values),
     )
     printItem(record, values.json, io.stdout)

@@ -1,11 +1,10 @@
 import { parseChoice, parseCount } from '../arguments.ts'
 import { defineCommand } from '../command.ts'
-import { compact } from '../compact.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
 import { optionObject, parseObject, readObject } from '../json-input.ts'
 import { OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
-import { RECORD_OPTIONS, recordMembers, WRITE_HELP } from '../record-options.ts'
+import { parseType, RECORD_OPTIONS, recordMembers, WRITE_HELP } from '../record-options.ts'
 import { UsageError } from '../run.ts'
 
 const TYPE_DEFAULT = 'task/1'
@@ -51,14 +50,15 @@ export const create = defineCommand({
   async run(values, [file, ...more], io) {
     if (more.length > 0 || (file !== undefined && values.payload !== undefined))
       throw new UsageError('create takes one FILE, or --payload JSON')
-    const { type = TYPE_DEFAULT, gate } = values
-    const terms = compact({
+    const { gate } = values
+    const type = parseType(values.type ?? TYPE_DEFAULT)
+    const terms = {
       performer: values.performer,
       gate: gate === undefined ? undefined : parseChoice(gate, GATES, '--gate'),
       deadline: values.deadline,
       maxRevisions: parseCount(values['max-revisions'], '--max-revisions', { min: 0 }),
       tolerances: optionObject(values.tolerances, '--tolerances'),
-    })
+    }
     const members = recordMembers(values)
     const payload =
       values.payload === undefined
@@ -66,8 +66,8 @@ export const create = defineCommand({
         : parseObject(values.payload, '--payload')
     const client = await connect(values)
     const record = await client.records.create(
-      { type: type as `${string}/${number}`, payload, ...terms, ...members },
-      compact({ idempotencyKey: values['idempotency-key'] }),
+      { type, payload, ...terms, ...members },
+      { idempotencyKey: values['idempotency-key'] },
     )
     printItem(record, values.json, io.stdout)
     return EXIT.ok

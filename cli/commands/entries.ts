@@ -1,6 +1,5 @@
 import { noArguments, parseCount } from '../arguments.ts'
 import { defineCommand } from '../command.ts'
-import { compact } from '../compact.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
 import { write } from '../io.ts'
@@ -26,10 +25,10 @@ export const entries = defineCommand({
   options: { after: { type: 'string' }, limit: { type: 'string' }, ...CONNECTION_OPTIONS },
   async run(values, positionals, io) {
     noArguments(positionals, 'entries')
-    const range = compact({
+    const range = {
       after: parseCount(values.after, '--after', { min: 0 }),
       limit: parseCount(values.limit, '--limit'),
-    })
+    }
     const client = await connect(values)
     for await (const entry of client.entries.stream(range)) await write(io.stdout, jsonLine(entry, io.stdout))
     return EXIT.ok

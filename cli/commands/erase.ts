@@ -1,7 +1,6 @@
 import type { Tallystick } from '../../sdk/client.ts'
 import { parseChoice, parseCount } from '../arguments.ts'
 import { defineCommand, type ValuesOf } from '../command.ts'
-import { compact } from '../compact.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
 import { OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
@@ -53,8 +52,8 @@ export const erase = defineCommand({
     if (!values.yes)
       throw new UsageError('what is erased is gone for good: say --yes, and nothing else stops it')
     const { records } = await connect(values)
-    const request = { code, ...compact({ reason }) }
-    const options = compact({ idempotencyKey: values['idempotency-key'] })
+    const request = { code, reason }
+    const options = { idempotencyKey: values['idempotency-key'] }
     printItem(await target(records, id, request, options), values.json, io.stdout)
     return EXIT.ok
   },
@@ -64,8 +63,8 @@ type Records = Tallystick['records']
 type Target = (
   records: Records,
   id: string,
-  request: { code: string; reason?: string },
-  options: { idempotencyKey?: string },
+  request: { code: string; reason?: string | undefined },
+  options: { idempotencyKey?: string | undefined },
 ) => Promise<object>
 
 /** Which document: throws UsageError where the options do not say just that. */

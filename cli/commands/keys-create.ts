@@ -1,6 +1,5 @@
 import type { ApiKey } from '../../sdk/generated/api.ts'
 import { defineCommand } from '../command.ts'
-import { compact } from '../compact.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { findAgent } from '../find-agent.ts'
 import { OUTPUT_HELP } from '../output.ts'
@@ -43,10 +42,8 @@ export const keysCreate = defineCommand({
       name,
       // Whether they are scopes is the server's to say: it may know more of them than this tool.
       scopes: values.scopes.split(',') as ApiKey['scopes'],
-      ...compact({
-        agent: values.agent === undefined ? undefined : (await findAgent(client, values.agent)).id,
-        expiresAt: values['expires-at'],
-      }),
+      agent: values.agent === undefined ? undefined : (await findAgent(client, values.agent)).id,
+      expiresAt: values['expires-at'],
     })
     return printSecret(made, values, io)
   },

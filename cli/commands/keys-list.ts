@@ -1,7 +1,6 @@
 import type { ApiKey } from '../../sdk/generated/api.ts'
 import { noArguments } from '../arguments.ts'
 import { defineCommand } from '../command.ts'
-import { compact } from '../compact.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
 import { findAgent } from '../find-agent.ts'
@@ -40,7 +39,7 @@ export const keysList = defineCommand({
     noArguments(positionals, 'keys list')
     const client = await connect(values)
     const agent = values.agent === undefined ? undefined : (await findAgent(client, values.agent)).id
-    const keys = limited(client.keys.list(compact({ agent })), values, io)
+    const keys = limited(client.keys.list({ agent }), values, io)
     await printItems(keys, COLUMNS, values.json, io.stdout)
     return EXIT.ok
   },

@@ -1,6 +1,5 @@
 import { onlyArgument, parseCount } from '../arguments.ts'
 import { defineCommand } from '../command.ts'
-import { compact } from '../compact.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { OUTPUT_HELP } from '../output.ts'
 import { printSecret, SECRET_HELP, SECRET_OPTIONS } from '../print-secret.ts'
@@ -28,6 +27,6 @@ export const keysRotate = defineCommand({
     const id = onlyArgument(positionals, 'keys rotate KEY')
     const overlapSeconds = parseCount(values.overlap, '--overlap', { min: 0 })
     const client = await connect(values)
-    return printSecret(await client.keys.rotate(id, compact({ overlapSeconds })), values, io)
+    return printSecret(await client.keys.rotate(id, { overlapSeconds }), values, io)
   },
 })

@@ -4,7 +4,6 @@ import { PAGE_ITEMS_MAX } from '../../src/limits.ts'
 import { RECORD_STATES } from '../../src/proof/kinds.ts'
 import { noArguments, parseChoice } from '../arguments.ts'
 import { defineCommand, type ValuesOf } from '../command.ts'
-import { compact } from '../compact.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
 import { LIMIT_HELP, LIMIT_OPTIONS, limited, limitOf } from '../limited.ts'
@@ -105,10 +104,8 @@ function toQuery(values: Values, limit: number): RecordsQuery {
   const { state, order } = values
   return {
     ...(Object.fromEntries(filters) as RecordsQuery),
-    ...compact({
-      state: state === undefined ? undefined : parseChoice(state, RECORD_STATES, '--state'),
-      order: order === undefined ? undefined : parseChoice(order, ORDERS, '--order'),
-    }),
+    state: state === undefined ? undefined : parseChoice(state, RECORD_STATES, '--state'),
+    order: order === undefined ? undefined : parseChoice(order, ORDERS, '--order'),
     limit: Math.min(limit, PAGE_ITEMS_MAX),
   }
 }

@@ -7,7 +7,7 @@ import { type Io, write } from '../io.ts'
 import { parseObject, readObject } from '../json-input.ts'
 import { notarizeLines } from '../notarize-lines.ts'
 import { OUTPUT_HELP, OUTPUT_OPTIONS, plain, printItem } from '../output.ts'
-import { RECORD_OPTIONS, recordMembers, WRITE_HELP } from '../record-options.ts'
+import { parseType, RECORD_OPTIONS, recordMembers, WRITE_HELP } from '../record-options.ts'
 import { UsageError } from '../run.ts'
 
 const TYPE_DEFAULT = 'generic/1'
@@ -85,12 +85,13 @@ function refuseMixture(values: Values, files: readonly string[]): void {
 
 /** One after the other; each is printed as soon as it is written, so that a later failure leaves no doubt about it. */
 async function notarizeEach(values: Values, files: readonly string[], io: Io): Promise<void> {
-  const { type = TYPE_DEFAULT, payload, 'idempotency-key': key } = values
+  const { payload, 'idempotency-key': key } = values
+  const type = parseType(values.type ?? TYPE_DEFAULT)
   const members = recordMembers(values)
   const client = await connect(values)
   for (const [i, file] of files.entries()) {
     const object = payload === undefined ? await readObject(file, io) : parseObject(payload, '--payload')
-    const request = { type: type as `${string}/${number}`, payload: object, ...members }
+    const request = { type, payload: object, ...members }
     const options = key === undefined ? {} : { idempotencyKey: files.length > 1 ? `${key}/${i + 1}` : key }
     const record = await client.records.notarize(request, options)
     if (values.ids) await write(io.stdout, `${plain(record.id)}\n`)
@@ -99,7 +100,7 @@ async function notarizeEach(values: Values, files: readonly string[], io: Io): P
 }
 
 async function notarizeNdjson(values: Values, files: readonly string[], io: Io): Promise<void> {
-  const { type = TYPE_DEFAULT } = values
+  const type = parseType(values.type ?? TYPE_DEFAULT)
   const linesMax = parseCount(values.batch, '--batch', { max: BATCH_LINES_MAX }) ?? BATCH_LINES_DEFAULT
   const members = JSON.stringify({ type, ...recordMembers(values) }).slice(1, -1)
   await notarizeLines(await openTransport(values), io, {

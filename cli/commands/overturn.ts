@@ -1,6 +1,5 @@
 import { onlyArgument } from '../arguments.ts'
 import { defineCommand } from '../command.ts'
-import { compact } from '../compact.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
 import { OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
@@ -37,7 +36,7 @@ export const overturn = defineCommand({
     const client = await connect(values)
     const record = await client.records.overturn(
       id,
-      { reason: values.reason, ...compact({ validUntil: values['valid-until'] }), ...writeMembers(values) },
+      { reason: values.reason, validUntil: values['valid-until'], ...writeMembers(values) },
       stepOptions(values),
     )
     printItem(record, values.json, io.stdout)

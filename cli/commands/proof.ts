@@ -1,6 +1,5 @@
 import { onlyArgument, parseCount } from '../arguments.ts'
 import { defineCommand } from '../command.ts'
-import { compact } from '../compact.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
 import { jsonLine } from '../output.ts'
@@ -45,8 +44,8 @@ export const proof = defineCommand({
     const client = await connect(values)
     const options = { retriesMax: RETRIES_MAX }
     const found = isSeq
-      ? await client.entries.proof(seq!, compact({ size }), options)
-      : await client.records.proof(of, compact({ seq, size }), options)
+      ? await client.entries.proof(seq!, { size }, options)
+      : await client.records.proof(of, { seq, size }, options)
     if (values.out === undefined || values.out === '-') io.stdout.write(jsonLine(found, io.stdout))
     else await writeWhole(values.out, `${JSON.stringify(found)}\n`)
     return EXIT.ok

@@ -1,7 +1,6 @@
 import type { GetTypesAnswer } from '../../sdk/generated/api.ts'
 import { noArguments } from '../arguments.ts'
 import { defineCommand } from '../command.ts'
-import { compact } from '../compact.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
 import { LIMIT_HELP, LIMIT_OPTIONS, limited } from '../limited.ts'
@@ -35,7 +34,7 @@ export const typesList = defineCommand({
   async run(values, positionals, io) {
     noArguments(positionals, 'types list')
     const client = await connect(values)
-    const types = limited(client.types.list(compact({ name: values.name })), values, io)
+    const types = limited(client.types.list({ name: values.name }), values, io)
     await printItems(types, COLUMNS, values.json, io.stdout)
     return EXIT.ok
   },

@@ -1,7 +1,6 @@
 import type { PostTypesBody, PostTypesByNameByVersionPreviewBody } from '../../sdk/generated/api.ts'
 import { onlyArgument } from '../arguments.ts'
 import { defineCommand } from '../command.ts'
-import { compact } from '../compact.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
@@ -44,10 +43,10 @@ export const typesPreview = defineCommand({
     )
     if ([type, values.payload, values.evidence].filter((each) => each === '-').length > 1)
       throw new UsageError('standard input can be one of them only')
-    const documents: PostTypesByNameByVersionPreviewBody = compact({
+    const documents: PostTypesByNameByVersionPreviewBody = {
       payload: await readDocument(values.payload, '--payload', io),
       evidence: await readDocument(values.evidence, '--evidence', io),
-    })
+    }
     const client = await connect(values)
     const said = TYPE_NAME.test(type)
       ? await client.types.preview(type, documents)

@@ -1,5 +1,4 @@
 import { defineCommand } from '../command.ts'
-import { compact } from '../compact.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
 import { OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
@@ -39,7 +38,8 @@ export const verdict = defineCommand({
       id,
       {
         verdict,
-        ...compact({ reason: values.reason, validUntil: values['valid-until'] }),
+        reason: values.reason,
+        validUntil: values['valid-until'],
         ...writeMembers(values),
       },
       stepOptions(values),

@@ -8,7 +8,6 @@ import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import { parseCount } from '../arguments.ts'
 import { readCheckpointFile } from '../checkpoint-file.ts'
 import { defineCommand, type ValuesOf } from '../command.ts'
-import { compact } from '../compact.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, findConnection } from '../connection.ts'
 import { EXIT, type ExitCode, HELP_EXIT_CODES } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
@@ -107,7 +106,7 @@ async function verifyAny(values: Values, positionals: readonly string[], io: Io)
       kids,
       pinned: await readKnownLedgers(),
       onProgress: bar.update,
-      ...compact({ threads }),
+      ...(threads !== undefined && { threads }),
     })
     bar.close()
     return await conclude(values.strict ? strictly(report) : report, values, io)

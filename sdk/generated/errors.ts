@@ -7,7 +7,7 @@ export const ADVICE = {
   bad_request: "look at how the client writes requests: `detail` says where",
   headers_too_large: "send less than 16 KiB of headers",
   request_timeout: "send the whole request within 30 s",
-  unauthenticated: "send a key that exists: `Authorization: Bearer …`",
+  unauthenticated: "use another key: this one is unknown, or was revoked (`Authorization: Bearer …`)",
   key_expired: "use another key",
   forbidden: "use a key with the scope that `scope` names",
   rate_limited: "wait for `Retry-After`: nothing was done",

@@ -27,9 +27,8 @@ export function parseBaseUrl(text: string): URL {
   try {
     url = new URL(text)
   } catch {
-    throw new UsageError(
-      `the server's address ${JSON.stringify(text)} is no URL: it begins with http:// or https://`,
-    )
+    // Not shown: whoever mistakes one option for another has put his key there.
+    throw new UsageError("the server's address is no URL: it begins with http:// or https://")
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     throw new UsageError("the server's address begins with http:// or https://")

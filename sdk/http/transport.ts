@@ -12,7 +12,8 @@ import { watchedStream } from './streams.ts'
 export type TransportOptions = {
   /** The server's address; a path of its own is kept. */
   readonly baseUrl: string
-  readonly apiKey: string
+  /** Or what gives it, asked before each attempt: a key that is rotated while the process runs. */
+  readonly apiKey: string | (() => string | Promise<string>)
   /** For an answer, or for the next piece of one that is streamed; each attempt has so long. */
   readonly timeoutMs?: number | undefined
   readonly retries?: Partial<RetryPolicy> | undefined
@@ -60,16 +61,15 @@ const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 /** Every request of the library goes through here: authenticated, timed, retried, and its answer understood. */
 export class Transport {
   readonly baseUrl: URL
-  readonly #apiKey: string
+  readonly #apiKey: () => string | Promise<string>
   readonly #timeoutMs: number
   readonly #retries: RetryPolicy
   readonly #fetch: typeof globalThis.fetch
 
   constructor({ baseUrl, apiKey, timeoutMs, retries, fetch }: TransportOptions) {
     this.baseUrl = parseBaseUrl(baseUrl)
-    if (!HEADER_VALUE.test(apiKey))
-      throw new UsageError('an API key is needed: `apiKey`, or the variable TALLYSTICK_API_KEY')
-    this.#apiKey = apiKey
+    this.#apiKey = typeof apiKey === 'function' ? apiKey : () => apiKey
+    if (typeof apiKey !== 'function') requireKey(apiKey)
     this.#timeoutMs = parseTimeout(timeoutMs ?? TIMEOUT_MS_DEFAULT)
     this.#retries = parseRetryPolicy(retries)
     this.#fetch = fetch ?? globalThis.fetch.bind(globalThis)
@@ -113,7 +113,7 @@ export class Transport {
       idempotencyKey,
       repeatable: repeat !== 'never',
     }
-    const request = this.#request(method, call, accept, idempotencyKey)
+    const request = makeRequest(method, call, accept, idempotencyKey)
     const { signal } = options
     const timeoutMs = parseTimeout(options.timeoutMs ?? this.#timeoutMs)
     const isFinal = (error: unknown) => error instanceof ApiError && error.code === unretried
@@ -121,40 +121,21 @@ export class Transport {
     return withRetries(this.retriesOf(options), signal, attempt, isFinal)
   }
 
-  #request(method: string, call: Call, accept: string, idempotencyKey: string | null): RequestInit {
-    const { ifVersion, traceparent } = call.options ?? {}
-    if (idempotencyKey !== null && !IDEMPOTENCY_KEY.test(idempotencyKey))
-      throw new UsageError('an idempotency key has 1 to 255 visible ASCII characters')
-    if (ifVersion !== undefined && !(Number.isSafeInteger(ifVersion) && ifVersion > 0))
-      throw new UsageError('ifVersion is the `version` of a record')
-    if (traceparent !== undefined && !HEADER_VALUE.test(traceparent))
-      throw new UsageError('a traceparent is visible ASCII characters')
-    const json = call.text ?? (call.body === undefined ? undefined : toJson(call.body))
-    return {
-      method,
-      headers: {
-        authorization: `Bearer ${this.#apiKey}`,
-        accept,
-        ...(json !== undefined && { 'content-type': 'application/json' }),
-        ...(idempotencyKey !== null && { 'idempotency-key': idempotencyKey }),
-        ...(ifVersion !== undefined && { 'if-match': `"${ifVersion}"` }),
-        ...(traceparent !== undefined && { traceparent }),
-      },
-      // An API key goes to the server that was named, and to no other.
-      redirect: 'manual',
-      ...(json !== undefined && { body: json }),
-    }
-  }
-
   async #attempt<T>(
     url: URL,
-    request: RequestInit,
-    { asked, timeoutMs, signal }: { asked: Asked; timeoutMs: number; signal: AbortSignal | undefined },
+    { headers, ...request }: Request,
+    {
+      asked,
+      timeoutMs,
+      signal: callers,
+    }: { asked: Asked; timeoutMs: number; signal: AbortSignal | undefined },
     read: Read<T>,
   ): Promise<T> {
-    const patience = new Patience(timeoutMs, signal)
+    const authorization = `Bearer ${requireKey(await this.#apiKey())}`
+    const patience = new Patience(timeoutMs, callers)
     try {
-      const response = await this.#fetch(url, { ...request, signal: patience.signal })
+      const { signal } = patience
+      const response = await this.#fetch(url, { ...request, headers: { ...headers, authorization }, signal })
       if (!response.ok) throw await readRefusal(response, asked)
       return await read(response, asked, patience)
     } catch (error) {
@@ -163,6 +144,9 @@ export class Transport {
     }
   }
 }
+
+/** A request without its key, which each attempt adds. */
+type Request = RequestInit & { readonly headers: Readonly<Record<string, string>> }
 
 type Read<T> = (response: Response, asked: Asked, patience: Patience) => Promise<T>
 
@@ -173,6 +157,35 @@ function whole<T>(read: (response: Response, asked: Asked) => Promise<T>): Read<
     patience.end()
     return answer
   }
+}
+
+function makeRequest(method: string, call: Call, accept: string, idempotencyKey: string | null): Request {
+  const { ifVersion, traceparent } = call.options ?? {}
+  if (idempotencyKey !== null && !IDEMPOTENCY_KEY.test(idempotencyKey))
+    throw new UsageError('an idempotency key has 1 to 255 visible ASCII characters')
+  if (ifVersion !== undefined && !(Number.isSafeInteger(ifVersion) && ifVersion > 0))
+    throw new UsageError('ifVersion is the `version` of a record')
+  if (traceparent !== undefined && !HEADER_VALUE.test(traceparent))
+    throw new UsageError('a traceparent is visible ASCII characters')
+  const json = call.text ?? (call.body === undefined ? undefined : toJson(call.body))
+  return {
+    method,
+    headers: {
+      accept,
+      ...(json !== undefined && { 'content-type': 'application/json' }),
+      ...(idempotencyKey !== null && { 'idempotency-key': idempotencyKey }),
+      ...(ifVersion !== undefined && { 'if-match': `"${ifVersion}"` }),
+      ...(traceparent !== undefined && { traceparent }),
+    },
+    // An API key goes to the server that was named, and to no other.
+    redirect: 'manual',
+    ...(json !== undefined && { body: json }),
+  }
+}
+
+function requireKey(apiKey: unknown): string {
+  if (typeof apiKey === 'string' && HEADER_VALUE.test(apiKey)) return apiKey
+  throw new UsageError('an API key is needed: `apiKey`, or the variable TALLYSTICK_API_KEY')
 }
 
 function parseTimeout(timeoutMs: number): number {

@@ -55,6 +55,17 @@ test('keeps each new checkpoint once, and what it keeps is what verify takes', a
   assert.match(stdout, /checkpoint=given covered=5 of 5/)
 })
 
+test('a line that a crash has cut off does not swallow the next one', async (t) => {
+  const chain = makeChain()
+  chain.notarize()
+  const note = chain.checkpoint()
+  const url = await serve(t, chain, () => note)
+  const path = temporaryFiles(t).write('kept.ndjson', '{"checkpoint":"led')
+  assert.equal((await runAlone(['checkpoints', 'watch', path, '--server', url, '--once', ...KEY])).code, 0)
+  const [cut, kept] = readFileSync(path, 'utf8').split('\n')
+  assert.deepEqual([cut, JSON.parse(kept!)], ['{"checkpoint":"led', { checkpoint: note }])
+})
+
 test('ends with 1 at a checkpoint that contradicts one that was kept', async (t) => {
   const chain = makeChain()
   chain.notarize()

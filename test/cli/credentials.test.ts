@@ -92,7 +92,10 @@ test('a file that others may read, or that is damaged, is refused; without any, 
     const refused = await runCommand(['get', 'rec_x'])
     assert.deepEqual(
       [refused.code, refused.stderr],
-      [77, `tallystick: ${file} is not for this user alone: chmod 600 it, or remove it\n`],
+      [
+        77,
+        `tallystick: ${file} is not this user's alone: chmod 600 it, or remove it; another user's is not taken\n`,
+      ],
     )
   }
   for (const content of ['{', '[]', 'null', { url: URL_KEPT }, { url: 7, key: KEY }]) {

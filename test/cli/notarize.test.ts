@@ -92,6 +92,7 @@ test('notarize', async (t) => {
         [['--payload', '{}', latin1], /files or --payload, not both/],
         [['-', '-'], /can be read once/],
         [['--batch', '7'], /--batch goes with --ndjson/],
+        [['--payload', '{}', '--type', 'generic'], /--type takes NAME\/VERSION, such as generic\/1/],
         [['--items'], /--items goes with --ndjson/],
         [['--ndjson', '--payload', '{}'], /--payload does not go with --ndjson/],
         [['--ndjson', '--parent', 'rec_x'], /--parent does not go with --ndjson/],

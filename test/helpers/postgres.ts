@@ -25,7 +25,7 @@ export const TEST_SETTINGS = {
  */
 export async function startSuitePostgres(): Promise<RunningPostgres> {
   const dataDir = temporaryDirInMemory()
-  prepared ??= process.env[CLUSTER_VARIABLE] ?? initOnce(join(dataDir, 'initialized'))
+  if (!isPrepared()) prepared = initOnce(join(dataDir, 'initialized'))
   return startPostgres({
     dataDir: putCluster(dataDir),
     temporary: true,
@@ -76,7 +76,9 @@ process.once('exit', () => {
 
 /** Where npm test keeps the cluster that `putCluster` copies. */
 export const CLUSTER_VARIABLE = 'TALLYSTICK_TEST_CLUSTER'
-let prepared: string | undefined
+let prepared = process.env[CLUSTER_VARIABLE]
+/** One that lay in a server's folder is gone with that. */
+const isPrepared = () => prepared !== undefined && existsSync(prepared)
 
 /**
  * Makes the folder one in which a Postgres was initialized and never started, for a test that is not about that: initdb
@@ -89,8 +91,8 @@ export function putCluster(dataDir: string): string {
 }
 
 export function preparedCluster(): string {
-  prepared ??= process.env[CLUSTER_VARIABLE] ?? initOnce(temporaryDirInMemory())
-  return prepared
+  if (!isPrepared()) prepared = initOnce(temporaryDirInMemory())
+  return prepared!
 }
 
 function initOnce(dataDir: string): string {

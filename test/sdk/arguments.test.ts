@@ -60,3 +60,20 @@ test('a client shows nobody its API key', () => {
   const shown = [inspect(client, { depth: 10, showHidden: true }), JSON.stringify(client), String(client)]
   for (const text of shown) assert.ok(!text.includes(API_KEY))
 })
+
+test('a key that is rotated while the process runs is asked for before each attempt', async (t) => {
+  const server = await startHostile(t, (response, attempt) =>
+    attempt === 1 ? response.destroy() : sendJson(response, {}),
+  )
+  const keys = ['tly_old', 'tly_new', 'two words']
+  const client = server.client({ apiKey: async () => keys.shift()! })
+  await client.ledger.get()
+  assert.deepEqual(
+    server.requests.map(({ headers }) => headers.authorization),
+    ['Bearer tly_old', 'Bearer tly_new'],
+  )
+  await failureOf(client.ledger.get(), UsageError, /an API key is needed/)
+  const lost = server.client({ apiKey: () => Promise.reject(new Error('the vault is closed')) })
+  await assert.rejects(lost.ledger.get(), { message: 'the vault is closed' })
+  assert.equal(server.requests.length, 2)
+})
