@@ -13,7 +13,7 @@ export type {
   RecordedBatch,
   RefusedRecord,
 } from './notarizer/options.ts'
-export type { Refused, Segment, Spool, SpooledBatch } from './notarizer/spool.ts'
+export type { Refused, Segment, Spool, SpooledBatch, SpoolOwner } from './notarizer/spool.ts'
 export type { WaitOptions } from './notarizer/wait.ts'
 export { TallystickOperator, type TallystickOperatorOptions } from './operator.ts'
 export type { AgentsQuery } from './resources/agents.ts'

@@ -1,9 +1,10 @@
 import { closeSync, fdatasync, openSync, unlinkSync, writeSync } from 'node:fs'
-import { open, readFile, rename, unlink } from 'node:fs/promises'
+import { open, readFile, unlink } from 'node:fs/promises'
 import { promisify } from 'node:util'
-import { SpoolError, TallystickError } from '../errors.ts'
 import type { Item } from '../notarizer/items.ts'
 import type { Segment, SpooledBatch } from '../notarizer/spool.ts'
+import { replaceFile } from './files.ts'
+import { asSpoolError } from './spool-errors.ts'
 import { formatItem, formatKey, formatSegments, parseSegments } from './spool-lines.ts'
 
 const syncData = promisify(fdatasync)
@@ -141,15 +142,7 @@ export class BatchFile implements SpooledBatch {
 
   async #rewrite(segments: readonly Segment[]): Promise<void> {
     const bytes = Buffer.from(formatSegments(segments))
-    const path = `${this.#path}.tmp`
-    const file = await open(path, 'w', 0o600)
-    try {
-      await file.writeFile(bytes)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    await rename(path, this.#path)
+    await replaceFile(this.#path, bytes)
     this.#suspect = false
     this.#directory.usedBytes += bytes.length - this.#bytes
     this.#bytes = bytes.length
@@ -166,21 +159,4 @@ export class BatchFile implements SpooledBatch {
     this.#bytes = 0
     this.#records = 0
   }
-}
-
-const ADVICE: Readonly<Record<string, string>> = {
-  ENOSPC: 'the disk is full: make room',
-  EDQUOT: 'the quota of the disk is used up: make room',
-  EROFS: 'the disk is read-only',
-  EACCES: 'its owner must be who runs this process',
-  EIO: 'the disk fails',
-}
-
-export function asSpoolError(cause: unknown, path: string): TallystickError {
-  if (cause instanceof TallystickError) return cause
-  const { code = '', message } = cause as NodeJS.ErrnoException
-  const advice = ADVICE[code]
-  return new SpoolError(`${path}: ${message}${advice ? `. What to do: ${advice}` : ''}`, {
-    cause,
-  })
 }

@@ -27,12 +27,20 @@ export async function readLock(path: string): Promise<Lock | null> {
   }
 }
 
+/** null: nothing that a spool writes, perhaps half of it. */
 export function parseHolder(text: string): Holder | null {
   try {
-    return JSON.parse(text) as Holder
+    const { token, pid, place, startedAtMs } = JSON.parse(text) as Partial<Holder>
+    if (typeof token !== 'string' || typeof place !== 'string' || typeof startedAtMs !== 'number') return null
+    // Of 0 and less kill() makes a group of processes, or all of them.
+    return isPid(pid) ? { token, pid, place, startedAtMs } : null
   } catch {
     return null
   }
+}
+
+function isPid(pid: unknown): pid is number {
+  return Number.isInteger(pid) && (pid as number) > 0 && (pid as number) < 2 ** 31
 }
 
 /** Whether its process is known not to live any more. */

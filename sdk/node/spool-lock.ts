@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { rename, unlink, utimes, writeFile } from 'node:fs/promises'
+import { rename, rm, unlink, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SpoolError } from '../errors.ts'
+import { makeFile } from './files.ts'
 import { type Holder, isGone, type Lock, parseHolder, place, readLock, startedAtMs } from './lock-holder.ts'
+import { asSpoolError } from './spool-errors.ts'
 
 const BEATS_PER_STALE = 5
 const POLLS_PER_STALE = 50
@@ -28,7 +30,7 @@ export class SpoolLock {
   #seenAtMs = 0
   #lost = false
 
-  /** `directory`: its real path. Throws SpoolError when another has it. */
+  /** `directory`: its real path. Throws SpoolError when another has it, or it can't be written. */
   static async acquire(directory: string, staleMs: number): Promise<SpoolLock> {
     if (held.has(directory)) throw inUse(directory, 'this process, which has opened it before')
     const lock = new SpoolLock(directory, staleMs)
@@ -38,7 +40,7 @@ export class SpoolLock {
       return lock
     } catch (error) {
       held.delete(directory)
-      throw error
+      throw asSpoolError(error, lock.#path)
     }
   }
 
@@ -85,13 +87,11 @@ export class SpoolLock {
 
   async #create(): Promise<boolean> {
     try {
-      await writeFile(this.#path, this.#text(), { flag: 'wx', mode: 0o600 })
+      await makeFile(this.#path, this.#text())
       return true
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
-      throw new SpoolError(`the spool ${this.#directory} can't be written: ${(error as Error).message}`, {
-        cause: error,
-      })
+      throw error
     }
   }
 
@@ -103,8 +103,9 @@ export class SpoolLock {
       const now = await readLock(this.#path)
       if (now === null) return
       if (now.text !== found.text || now.touchedAtMs !== found.touchedAtMs) {
-        const { pid, place } = now.holder ?? {}
-        throw inUse(this.#directory, `process ${pid} of ${place?.split(' ')[0]}`)
+        const { holder } = now
+        const who = holder ? `process ${holder.pid} of ${holder.place.split(' ')[0]}` : 'another process'
+        throw inUse(this.#directory, who)
       }
     }
   }
@@ -112,15 +113,32 @@ export class SpoolLock {
   /** Whether the lock is ours, and not the other's who wanted to replace it too. */
   async #replace(found: Lock): Promise<boolean> {
     const own = `${this.#path}.${this.#token}`
-    await writeFile(own, this.#text(), { mode: 0o600 })
-    const now = await readLock(this.#path)
-    if (now !== null && now.text !== found.text) {
-      await unlink(own)
-      return false
+    try {
+      const isMade = await this.#makeReplacement(own, found)
+      const now = await readLock(this.#path)
+      if (now !== null && now.text !== found.text) return false
+      if (isMade) await rename(own, this.#path)
+      else {
+        await rm(this.#path, { force: true })
+        if (!(await this.#create())) return false
+      }
+    } finally {
+      await rm(own, { force: true })
     }
-    await rename(own, this.#path)
     await sleep(SETTLE_MS)
     return this.#readTokenSync() === this.#token
+  }
+
+  /** false: a full disk has no room for it but where the lock of a process that is gone lies; that has to be removed first. */
+  async #makeReplacement(path: string, { holder }: Lock): Promise<boolean> {
+    try {
+      await makeFile(path, this.#text())
+      return true
+    } catch (error) {
+      const { code = '' } = error as NodeJS.ErrnoException
+      if (['ENOSPC', 'EDQUOT'].includes(code) && isGone(holder)) return false
+      throw error
+    }
   }
 
   async #touch(): Promise<void> {

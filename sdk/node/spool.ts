@@ -1,28 +1,38 @@
 import { mkdirSync, realpathSync } from 'node:fs'
-import { type FileHandle, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises'
+import { type FileHandle, lstat, open, readdir, readFile, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SpoolError, UsageError } from '../errors.ts'
 import { ITEM_BYTES_MAX, type Item } from '../notarizer/items.ts'
-import type { Refused, Spool, SpooledBatch } from '../notarizer/spool.ts'
-import { asSpoolError, BatchFile, type SpoolDirectory } from './batch-file.ts'
-import { formatRefused, parseSegments } from './spool-lines.ts'
+import type { Refused, Spool, SpooledBatch, SpoolOwner } from '../notarizer/spool.ts'
+import { BatchFile, type SpoolDirectory } from './batch-file.ts'
+import { keepRefused } from './dead-letters.ts'
+import { isOwnFile, takeDirectory } from './files.ts'
+import { asSpoolError } from './spool-errors.ts'
+import { parseSegments } from './spool-lines.ts'
 import { SpoolLock } from './spool-lock.ts'
+import { claimSpool } from './spool-owner.ts'
 
 export type { Spool } from '../notarizer/spool.ts'
 
 export type SpoolOptions = {
-  /** Of all files together; 1 GiB by default. */
+  /** Of what waits to be sent; 1 GiB by default. */
   readonly bytesMax?: number | undefined
+  /** From which `refused.ndjson` takes no more, and batches with such records wait; 256 MiB by default. */
+  readonly refusedBytesMax?: number | undefined
   /** After this time without a sign of life another process may take the directory; 5000 by default. */
   readonly lockStaleMs?: number | undefined
 }
 
 const BYTES_MAX_DEFAULT = 1024 ** 3
+const REFUSED_BYTES_MAX_DEFAULT = 256 * 1024 ** 2
 const LOCK_STALE_MS_DEFAULT = 5_000
 /** An item with its tag and its batch's key. */
 const LINE_BYTES_MAX = ITEM_BYTES_MAX + 2 * 1024
 const BATCH_NAME = /^\d{16}\.ndjson$/
+/** Of a replacement that was not finished: what it should have replaced is there. */
+const UNFINISHED_NAME = /^\d{16}\.ndjson\.tmp$/
 const REFUSED_NAME = 'refused.ndjson'
+const OWNER_NAME = 'owner.json'
 
 /**
  * A spool in a directory of its own: what `record` took survives the process, and what was to be sent survives the machine. Holds
@@ -33,20 +43,26 @@ const REFUSED_NAME = 'refused.ndjson'
  */
 export async function openSpool(
   directory: string,
-  { bytesMax = BYTES_MAX_DEFAULT, lockStaleMs = LOCK_STALE_MS_DEFAULT }: SpoolOptions = {},
+  {
+    bytesMax = BYTES_MAX_DEFAULT,
+    refusedBytesMax = REFUSED_BYTES_MAX_DEFAULT,
+    lockStaleMs = LOCK_STALE_MS_DEFAULT,
+  }: SpoolOptions = {},
 ): Promise<Spool> {
   if (!(bytesMax >= LINE_BYTES_MAX)) throw new UsageError(`bytesMax is at least ${LINE_BYTES_MAX}`)
+  if (!(refusedBytesMax >= 1)) throw new UsageError('refusedBytesMax is at least 1')
   if (!(lockStaleMs >= 100)) throw new UsageError('lockStaleMs is at least 100')
   let path: string
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 })
     path = realpathSync(directory)
+    await takeDirectory(path)
   } catch (error) {
     throw asSpoolError(error, directory)
   }
   const lock = await SpoolLock.acquire(path, lockStaleMs)
   try {
-    const spool = new DirectorySpool(path, lock, bytesMax)
+    const spool = new DirectorySpool(path, lock, { bytesMax, refusedBytesMax })
     await spool.open()
     return spool
   } catch (error) {
@@ -56,18 +72,25 @@ export async function openSpool(
 }
 
 class DirectorySpool implements Spool, SpoolDirectory {
+  readonly isDurable: boolean = true
   readonly bytesMax: number
   usedBytes = 0
+  readonly #refusedBytesMax: number
   readonly #path: string
   readonly #lock: SpoolLock
   #handle: FileHandle | null = null
   #nextNumber = 1
   #found: { batches: SpooledBatch[]; errors: SpoolError[] } | null = { batches: [], errors: [] }
 
-  constructor(path: string, lock: SpoolLock, bytesMax: number) {
+  constructor(
+    path: string,
+    lock: SpoolLock,
+    limits: { readonly bytesMax: number; readonly refusedBytesMax: number },
+  ) {
     this.#path = path
     this.#lock = lock
-    this.bytesMax = bytesMax
+    this.bytesMax = limits.bytesMax
+    this.#refusedBytesMax = limits.refusedBytesMax
   }
 
   get hasRoom(): boolean {
@@ -83,9 +106,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
     if (process.platform !== 'win32') this.#handle = await open(this.#path, 'r')
     for (const name of (await readdir(this.#path)).sort()) {
       const path = join(this.#path, name)
-      // Of a replacement that was not finished: what it should have replaced is there.
-      if (name.endsWith('.tmp')) await unlink(path)
-      else if (name === REFUSED_NAME) this.usedBytes += (await stat(path)).size
+      if (UNFINISHED_NAME.test(name)) await unlink(path)
       else if (BATCH_NAME.test(name)) await this.#takeOver(path, Number(name.slice(0, 16)))
     }
   }
@@ -93,8 +114,9 @@ class DirectorySpool implements Spool, SpoolDirectory {
   async #takeOver(path: string, number: number): Promise<void> {
     this.#nextNumber = number + 1
     const { batches, errors } = this.#found!
-    const bytes = await readFile(path)
     try {
+      if (!isOwnFile(await lstat(path))) throw new SpoolError(`${path} is no file of this user`)
+      const bytes = await readFile(path)
       const segments = parseSegments(path, bytes.toString('utf8'), 'is JSON')
       const records = segments.reduce((sum, { items }) => sum + items.length, 0)
       // The process ended while it made the file: no record was taken.
@@ -125,29 +147,23 @@ class DirectorySpool implements Spool, SpoolDirectory {
 
   async refuse(refused: readonly Refused[]): Promise<void> {
     const path = join(this.#path, REFUSED_NAME)
-    const refusedAt = new Date().toISOString()
-    const bytes = Buffer.from(refused.map((one) => formatRefused(one, refusedAt)).join(''))
     try {
-      const file = await open(path, 'a+', 0o600)
-      const { size } = await file.stat()
-      try {
-        // A process that ended here has left half a line.
-        const { buffer } = await file.read(Buffer.alloc(1), 0, 1, Math.max(0, size - 1))
-        if (size > 0 && buffer[0] !== 0x0a) await file.writeFile('\n')
-        await file.writeFile(bytes)
-        await file.sync()
-      } catch (error) {
-        // Half a line would spoil the next one.
-        await file.truncate(size)
-        throw error
-      } finally {
-        await file.close()
-      }
+      await keepRefused(path, refused, this.#refusedBytesMax)
       await this.sync()
     } catch (error) {
       throw asSpoolError(error, path)
     }
-    this.usedBytes += bytes.length
+  }
+
+  async claim(owner: SpoolOwner): Promise<void> {
+    const path = join(this.#path, OWNER_NAME)
+    this.requireHeld()
+    try {
+      await claimSpool(this.#path, path, owner)
+      await this.sync()
+    } catch (error) {
+      throw asSpoolError(error, path)
+    }
   }
 
   async sync(): Promise<void> {

@@ -1,4 +1,5 @@
 import { ApiError, TallystickError, UnexpectedAnswerError } from '../errors.ts'
+import type { GetLedgerAnswer } from '../generated/api.ts'
 import { operations } from '../generated/operations.ts'
 import { retryDelayMs, sleep } from '../http/retries.ts'
 import type { Transport } from '../http/transport.ts'
@@ -29,6 +30,8 @@ export class Delivery {
   readonly #limits: Limits
   readonly #timeoutMs: number | undefined
   readonly #events: DeliveryEvents
+  /** The spool is known to be that of the key's agent, or will be. */
+  #claimed: Promise<void> | null = null
   /** Waits that nobody but people can end. */
   readonly #blocked = new Set<AbortController>()
 
@@ -47,6 +50,8 @@ export class Delivery {
   }
 
   async deliver(batch: SpooledBatch, signal: AbortSignal): Promise<void> {
+    this.#claimed ??= this.#claim(signal)
+    await this.#claimed
     let segments = await this.#persistently(signal, () => batch.read())
     let refusals = 0
     for (let segment = segments[0]; segment !== undefined; segment = segments[0]) {
@@ -60,6 +65,18 @@ export class Delivery {
       }
     }
     await this.#persistently(signal, () => batch.remove())
+  }
+
+  async #claim(signal: AbortSignal): Promise<void> {
+    const spool = this.#spool
+    if (!spool.claim) return
+    const options = { signal, timeoutMs: this.#timeoutMs, retriesMax: 0 }
+    await this.#persistently(signal, async () => {
+      const { id, key } = verifyLedger(
+        await this.#http.json<GetLedgerAnswer>(operations.getLedger, { options }),
+      )
+      await spool.claim?.({ ledger: id, agent: key.agent })
+    })
   }
 
   /** The answer, or why the server will never take it. */
@@ -144,5 +161,14 @@ function verifyBatch(batch: Batch, { items, idempotencyKey }: Segment): Batch {
   throw new UnexpectedAnswerError(
     `what was answered does not speak of the ${items.length} records that were sent: check that the address is a Tallystick server's`,
     { retryable: false, idempotencyKey },
+  )
+}
+
+/** Throws unless the answer says whose key it is: a spool would be another's for good. */
+function verifyLedger(ledger: GetLedgerAnswer): GetLedgerAnswer {
+  if (typeof ledger?.id === 'string' && typeof ledger.key?.agent === 'string') return ledger
+  throw new UnexpectedAnswerError(
+    `what was answered does not name a ledger and an agent: check that the address is a Tallystick server's`,
+    { retryable: false, idempotencyKey: null },
   )
 }

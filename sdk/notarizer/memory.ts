@@ -4,6 +4,7 @@ import type { Segment, Spool, SpooledBatch } from './spool.ts'
 
 /** Where records wait that nothing but this process holds: they end with it. */
 export class Memory implements Spool {
+  readonly isDurable: boolean = false
   readonly recordsMax: number
   readonly bytesMax: number
   usedRecords = 0

@@ -104,7 +104,8 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
     try {
       await this.flush(options)
     } finally {
-      if (!(this.#spool instanceof Memory)) await this.#release()
+      this.#reports.end()
+      if (this.#spool.isDurable) await this.#release()
     }
   }
 

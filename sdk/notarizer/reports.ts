@@ -4,6 +4,9 @@ import type { DeliveryEvents } from './delivery.ts'
 import type { NotarizerOptions, NotarizerStats, RefusedRecord } from './options.ts'
 import type { Refused, Segment } from './spool.ts'
 
+/** Between lines about refused records: a producer that is wrong is so thousands of times. */
+const REFUSED_LINES_MS = 10_000
+
 /** Counts what happens to records, and tells the caller, whose mistakes must not keep records from being sent. */
 export class Reports implements DeliveryEvents {
   buffered = 0
@@ -11,6 +14,11 @@ export class Reports implements DeliveryEvents {
   #refused = 0
   #failures = 0
   #lastError: TallystickError | null = null
+  /** A failure was written to the console. */
+  #hasComplained = false
+  /** Not yet written to the console. */
+  #unsaid: { count: number; latest: ApiError } | null = null
+  #saidRefusedAtMs = Number.NEGATIVE_INFINITY
   readonly #told: Pick<NotarizerOptions, 'onRecorded' | 'onRefused' | 'onError'>
   /** Those who wait, and would wait for ever when only people can help. */
   readonly #waiting = new Set<(error: TallystickError) => void>()
@@ -45,8 +53,10 @@ export class Reports implements DeliveryEvents {
     this.buffered -= refused.length
     this.#refused += refused.length
     const { onRefused } = this.#told
-    if (!onRefused) console.error(`tallystick: ${refused.length} record(s) were refused: ${error.message}`)
-    else
+    if (!onRefused) {
+      this.#unsaid = { count: (this.#unsaid?.count ?? 0) + refused.length, latest: error }
+      if (performance.now() - this.#saidRefusedAtMs >= REFUSED_LINES_MS) this.#sayRefused()
+    } else
       for (const { item } of refused) {
         tell(() => {
           const record = JSON.parse(item.text) as RefusedRecord
@@ -55,18 +65,37 @@ export class Reports implements DeliveryEvents {
       }
   }
 
+  /** Nothing may come after it: says what was kept back. */
+  end(): void {
+    this.#sayRefused()
+  }
+
+  #sayRefused(): void {
+    if (this.#unsaid === null) return
+    const { count, latest } = this.#unsaid
+    console.error(`tallystick: ${count} record(s) were refused: ${latest.message}`)
+    this.#unsaid = null
+    this.#saidRefusedAtMs = performance.now()
+  }
+
   failed(error: TallystickError): void {
     const isNews = this.#lastError === null || !error.retryable
     this.#failures++
     this.#lastError = error
     const { onError } = this.#told
     if (onError) tell(() => onError(error))
-    else if (isNews) console.error(`tallystick: ${error.message}`)
+    else if (isNews) {
+      this.#hasComplained = true
+      console.error(`tallystick: ${error.message}`)
+    }
     if (!error.retryable) for (const tell of this.#waiting) tell(error)
   }
 
   recovered(): void {
     this.#lastError = null
+    if (!this.#hasComplained) return
+    this.#hasComplained = false
+    console.error('tallystick: it works again')
   }
 
   /** Calls it with what only people can mend, as soon as it happens, until the answer is called. */

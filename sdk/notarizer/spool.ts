@@ -8,6 +8,9 @@ export type Segment = { readonly idempotencyKey: string; readonly items: readonl
 /** What the server will never take, why, and in which request it was. */
 export type Refused = { readonly item: Item; readonly problem: Problem; readonly idempotencyKey: string }
 
+/** Whose records a spool holds. */
+export type SpoolOwner = { readonly ledger: string; readonly agent: string }
+
 /**
  * Where records wait until they are recorded: in memory, or on a disk (`openSpool` of `@tallystick/sdk/spool`).
  *
@@ -15,6 +18,8 @@ export type Refused = { readonly item: Item; readonly problem: Problem; readonly
  * MUST survive whatever the spool promises to survive; where they throw, nothing was taken.
  */
 export type Spool = {
+  /** What it holds survives the process: another one may send it. */
+  readonly isDurable: boolean
   /** Whether an item of the largest size is sure to be taken. */
   readonly hasRoom: boolean
   /** How much it holds, and may hold. */
@@ -22,6 +27,8 @@ export type Spool = {
   readonly bytesMax: number
   /** What earlier processes left behind, oldest first. The first call takes it over; errors are about what could not be. */
   recover(): { readonly batches: readonly SpooledBatch[]; readonly errors: readonly SpoolError[] }
+  /** Before anything is sent: rejects with SpoolError when it holds what is another's. Absent: it never can. */
+  claim?(owner: SpoolOwner): Promise<void>
   /** A new batch, with its first item. */
   begin(idempotencyKey: string, item: Item, bytes: number): SpooledBatch
   /** Keeps what was refused, for people; after a crash it may stand there twice. */

@@ -14,6 +14,7 @@ import { temporaryDir } from '../helpers/postgres.ts'
 import { makePublisher } from '../helpers/publisher.ts'
 import { startTcpProxy } from '../helpers/tcp-proxy.ts'
 import { assertVerifies } from '../helpers/verify-app.ts'
+import { until } from '../helpers/wait.ts'
 import { compile, runAll, writeCodeBlocks } from './code-blocks.ts'
 import { openProject, type Project } from './project.ts'
 
@@ -158,8 +159,8 @@ async function auditorFinds(t: TestContext, project: Project, disputed: string):
   assert.match(output, new RegExp(`^${disputed} version=6 signal=\\{"decision":"RELEASE",`, 'm'))
 
   const { id } = await app.notarize()
-  // Waits for a checkpoint that covers it.
-  await app.send('GET', `/v1/records/${id}/proof`)
+  // Until a checkpoint covers it.
+  await until(async () => (await app.send('GET', `/v1/records/${id}/proof`)).statusCode === 200)
   const again = await audit()
   assert.equal(again.code, 0, again.output)
   const kept = join(folder, 'audit', 'checkpoints.ndjson')

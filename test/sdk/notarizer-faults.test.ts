@@ -134,7 +134,11 @@ test('whatever becomes of requests and answers, every record is there once, and 
       refused.map(({ payload }) => (payload as { i: number }).i),
       [9, 29, 49],
     )
-    assert.deepEqual(readdirSync(directory), ['refused.ndjson'], 'nothing else is left, the lock neither')
+    assert.deepEqual(
+      readdirSync(directory),
+      ['owner.json', 'refused.ndjson'],
+      'nothing else is left, the lock neither',
+    )
   })
 
   await t.test(

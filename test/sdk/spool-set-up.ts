@@ -1,3 +1,6 @@
+import { syncBuiltinESMExports } from 'node:module'
+import type { TestContext } from 'node:test'
+import type { Problem } from '../../sdk/generated/api.ts'
 import { type MeasuredItem, makeItem } from '../../sdk/notarizer/items.ts'
 import type { Spool, SpooledBatch } from '../../sdk/notarizer/spool.ts'
 
@@ -28,3 +31,32 @@ export async function contents(batch: SpooledBatch): Promise<[string, number[]][
     items.map(({ text }) => (JSON.parse(text) as { payload: { i: number } }).payload.i),
   ])
 }
+
+export const PROBLEM: Problem = {
+  type: 'https://tallystick.dev/errors/unknown_type',
+  title: 'The ledger has no such type',
+  status: 422,
+  detail: 'no',
+  code: 'unknown_type',
+  requestId: `req_${'0'.repeat(32)}`,
+  retryable: false,
+}
+
+/** A function of node:fs as a failing disk has it, until the answer is called, or the test ends. */
+export function injectFault<Module extends object>(
+  t: TestContext,
+  module: Module,
+  name: keyof Module,
+  fault: (...args: never[]) => unknown,
+): () => void {
+  const mock = t.mock.method(module as Record<string, () => unknown>, name as string, fault)
+  const mend = () => {
+    mock.mock.restore()
+    syncBuiltinESMExports()
+  }
+  syncBuiltinESMExports()
+  t.after(mend)
+  return mend
+}
+
+export const diskFull = () => Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })

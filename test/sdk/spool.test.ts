@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs'
+import fs, { appendFileSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { SpoolError, UsageError } from '../../sdk/errors.ts'
-import type { Problem } from '../../sdk/generated/api.ts'
 import { openSpool } from '../../sdk/node/spool.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
-import { begin, contents, item, KEY, recoverAll } from './spool-set-up.ts'
+import { begin, contents, injectFault, item, KEY, PROBLEM, recoverAll } from './spool-set-up.ts'
 
 const FIRST = '0000000000000001.ndjson'
 
@@ -125,16 +124,6 @@ test('directory and files are their owner’s only', async (t) => {
     assert.equal(statSync(join(directory, name)).mode & 0o777, 0o600, name)
 })
 
-const PROBLEM: Problem = {
-  type: 'https://tallystick.dev/errors/unknown_type',
-  title: 'The ledger has no such type',
-  status: 422,
-  detail: 'no',
-  code: 'unknown_type',
-  requestId: `req_${'0'.repeat(32)}`,
-  retryable: false,
-}
-
 test('what was refused is kept with the reason, also after half a line', async (t) => {
   const { directory, write } = temporaryFiles(t)
   const path = write('refused.ndjson', '{"refusedAt":"2026')
@@ -152,7 +141,52 @@ test('what was refused is kept with the reason, also after half a line', async (
   assert.equal(first.idempotencyKey, KEY)
   assert.deepEqual(first.record.payload, { i: 0 })
   assert.deepEqual(second.record.payload, { i: 1 })
-  assert.equal(spool.usedBytes, statSync(path).size - 1)
+  assert.equal(spool.usedBytes, 0, 'what was refused takes no room from what is to be sent')
+})
+
+test('a file of refused records that is full takes no more, says what to do, and goes on when it is removed', async (t) => {
+  const { directory } = temporaryFiles(t)
+  const spool = await openSpool(directory, { bytesMax: 160_000, refusedBytesMax: 500 })
+  t.after(() => spool.close())
+  const refuse = (i: number) => spool.refuse([{ item: item(i), problem: PROBLEM, idempotencyKey: KEY }])
+  await refuse(0)
+  await refuse(1)
+  await assert.rejects(refuse(2), {
+    name: 'SpoolError',
+    retryable: false,
+    message: /refused\.ndjson has \d+ bytes .* What to do: .* move the file away/,
+  })
+  assert.ok(spool.hasRoom)
+  rmSync(join(directory, 'refused.ndjson'))
+  await refuse(2)
+  await assert.rejects(openSpool(temporaryFiles(t).directory, { refusedBytesMax: 0 }), UsageError)
+})
+
+test('what an earlier process has had refused takes no room', async (t) => {
+  const { directory, write } = temporaryFiles(t)
+  write('refused.ndjson', 'x'.repeat(160_000))
+  const spool = await openSpool(directory, { bytesMax: 160_000 })
+  t.after(() => spool.close())
+  assert.ok(spool.hasRoom)
+})
+
+test('a record whose write failed is not sent, even where all of its line is in the file', async (t) => {
+  const { directory } = temporaryFiles(t)
+  const spool = await openSpool(directory)
+  t.after(() => spool.close())
+  const batch = begin(spool, [item(0)])
+  const { writeSync } = fs
+  const mend = injectFault(t, fs, 'writeSync', (fd: number, bytes: Buffer) => {
+    writeSync(fd, bytes)
+    throw Object.assign(new Error('the disk fails'), { code: 'EIO' })
+  })
+  assert.throws(() => batch.append(item(1), 1), SpoolError)
+  mend()
+  assert.match(readFileSync(join(directory, FIRST), 'utf8'), /"i":1/, 'the test shows nothing')
+  batch.seal()
+  assert.deepEqual(await contents(batch), [[KEY, [0]]])
+  assert.equal(batch.records, 1)
+  assert.doesNotMatch(readFileSync(join(directory, FIRST), 'utf8'), /"i":1/)
 })
 
 test('its bytes are bounded, and removing makes room', async (t) => {

@@ -1,0 +1,41 @@
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { SpoolError } from '../errors.ts'
+import type { Refused } from '../notarizer/spool.ts'
+import { isOwnFile, NO_FOLLOW } from './files.ts'
+import { formatRefused } from './spool-lines.ts'
+
+const FLAGS = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | NO_FOLLOW
+
+/** Adds to the file, unless it has `bytesMax` already: looked up each time, because people remove it when they have read it. */
+export async function keepRefused(
+  path: string,
+  refused: readonly Refused[],
+  bytesMax: number,
+): Promise<void> {
+  const refusedAt = new Date().toISOString()
+  const bytes = Buffer.from(refused.map((one) => formatRefused(one, refusedAt)).join(''))
+  const file = await open(path, FLAGS, 0o600)
+  try {
+    const found = await file.stat()
+    const { size } = found
+    if (!isOwnFile(found)) throw new SpoolError(`${path} is no file of this user. What to do: remove it`)
+    if (size >= bytesMax)
+      throw new SpoolError(
+        `${path} has ${size} bytes of refused records, and takes no more from ${bytesMax} on: the batch with the next one waits. What to do: see why they are refused, and move the file away`,
+      )
+    try {
+      // A process that ended here has left half a line.
+      const { buffer } = await file.read(Buffer.alloc(1), 0, 1, Math.max(0, size - 1))
+      if (size > 0 && buffer[0] !== 0x0a) await file.writeFile('\n')
+      await file.writeFile(bytes)
+      await file.sync()
+    } catch (error) {
+      // Half a line would spoil the next one.
+      await file.truncate(size)
+      throw error
+    }
+  } finally {
+    await file.close()
+  }
+}

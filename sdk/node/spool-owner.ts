@@ -1,0 +1,44 @@
+import { constants } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { SpoolError } from '../errors.ts'
+import type { SpoolOwner } from '../notarizer/spool.ts'
+import { NO_FOLLOW, replaceFile } from './files.ts'
+
+/**
+ * Whose records a directory holds: the first who sends from it. Throws SpoolError for another. Idempotency keys are an agent's own: a
+ * batch whose answer was lost would be there twice, the second time under another name.
+ */
+export async function claimSpool(directory: string, path: string, claimed: SpoolOwner): Promise<void> {
+  const { ledger, agent } = claimed
+  const owner = await readOwner(path)
+  if (owner === null) return replaceFile(path, `${JSON.stringify({ ledger, agent })}\n`)
+  if (owner.ledger !== ledger || owner.agent !== agent)
+    throw new SpoolError(
+      `the spool ${directory} holds records of the agent ${owner.agent} of the ledger ${owner.ledger}, and the key is ${agent}'s of ${ledger}: nothing is sent. What to do: use a key of ${owner.agent}, or another directory`,
+    )
+}
+
+/** null: nobody has sent from it. */
+async function readOwner(path: string): Promise<SpoolOwner | null> {
+  let text: string
+  try {
+    text = await readFile(path, { encoding: 'utf8', flag: constants.O_RDONLY | NO_FOLLOW })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
+  const owner = parseOwner(text)
+  if (owner !== null) return owner
+  throw new SpoolError(
+    `${path} does not say whose records the spool holds. What to do: remove it, if they are those of the key's agent`,
+  )
+}
+
+function parseOwner(text: string): SpoolOwner | null {
+  try {
+    const { ledger, agent } = JSON.parse(text) as Partial<SpoolOwner>
+    return typeof ledger === 'string' && typeof agent === 'string' ? { ledger, agent } : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { SpoolError } from '../../sdk/errors.ts'
+import { openSpool } from '../../sdk/node/spool.ts'
+import { temporaryFiles } from '../helpers/temporary-files.ts'
+import { begin, contents, item, KEY, PROBLEM, recoverAll } from './spool-set-up.ts'
+
+const FIRST = '0000000000000001.ndjson'
+const BATCH = `{"idempotencyKey":"${KEY}"}\n{"record":${item(0).text}}\n`
+const IS_ROOT = process.geteuid?.() === 0
+const ONLY_ROOT = { skip: !IS_ROOT && 'only root can give files away' }
+const ANOTHER = 4711
+
+test('files of other programs stay', async (t) => {
+  const { directory, write } = temporaryFiles(t)
+  for (const name of ['report.tmp', 'x0000000000000001.ndjson.tmp', 'owner.json.tmp']) write(name, 'theirs')
+  write(`${FIRST}.tmp`, 'of a replacement that was not finished')
+  await (await openSpool(directory)).close()
+  assert.deepEqual(readdirSync(directory).sort(), [
+    'owner.json.tmp',
+    'report.tmp',
+    'x0000000000000001.ndjson.tmp',
+  ])
+})
+
+test('a directory that is there and ours is made private', async (t) => {
+  const { directory } = temporaryFiles(t)
+  chmodSync(directory, 0o2775)
+  await (await openSpool(directory)).close()
+  assert.equal(statSync(directory).mode & 0o777, 0o700)
+})
+
+test('a directory of ours that others use for other things is left as it is', async (t) => {
+  const files = temporaryFiles(t)
+  files.write('mail', 'of somebody')
+  chmodSync(files.directory, 0o755)
+  await assert.rejects(openSpool(files.directory), /holds other things, .* What to do: name one/)
+  assert.equal(statSync(files.directory).mode & 0o777, 0o755)
+})
+
+test('a directory of another user is not taken', async (t) => {
+  const { directory } = temporaryFiles(t)
+  if (IS_ROOT) chownSync(directory, ANOTHER, ANOTHER)
+  else t.mock.method(process, 'geteuid' as never, (() => ANOTHER) as never)
+  await assert.rejects(openSpool(directory), {
+    name: 'SpoolError',
+    message: /the user \d+'s.*What to do: give it/,
+  })
+  assert.deepEqual(readdirSync(directory), [])
+})
+
+test('a directory of root, as volumes are, is taken as it is', ONLY_ROOT, async (t) => {
+  const { directory } = temporaryFiles(t)
+  chmodSync(directory, 0o2775)
+  t.mock.method(process, 'geteuid' as never, (() => ANOTHER) as never)
+  await (await openSpool(directory)).close()
+  assert.equal(statSync(directory).mode & 0o7777, 0o2775)
+})
+
+test('a batch that is no regular file, or another user’s, is moved aside and not sent', async (t) => {
+  const { directory, write } = temporaryFiles(t)
+  const elsewhere = temporaryFiles(t).write('elsewhere', BATCH)
+  symlinkSync(elsewhere, join(directory, FIRST))
+  mkdirSync(join(directory, '0000000000000002.ndjson'))
+  const foreign = write('0000000000000003.ndjson', BATCH)
+  if (IS_ROOT) chownSync(foreign, ANOTHER, ANOTHER)
+  write('0000000000000004.ndjson', BATCH)
+  const spool = await openSpool(directory)
+  t.after(() => spool.close())
+  const { batches, errors } = spool.recover()
+  assert.equal(batches.length, IS_ROOT ? 1 : 2)
+  for (const error of errors) assert.match(error.message, /no file of this user: it is moved aside/)
+  assert.equal(errors.length, IS_ROOT ? 3 : 2)
+  assert.ok(existsSync(join(directory, `${FIRST}.damaged`)))
+  assert.equal(readFileSync(elsewhere, 'utf8'), BATCH)
+})
+
+test('nothing is written through links that somebody has put there', async (t) => {
+  const { directory } = temporaryFiles(t)
+  const theirs = temporaryFiles(t).write('theirs', 'theirs')
+  const spool = await openSpool(directory)
+  t.after(() => spool.close())
+  const batch = begin(spool, [item(0)])
+  batch.seal()
+  const segments = await batch.read()
+  linkSync(theirs, join(directory, `${FIRST}.tmp`))
+  await batch.replace(segments)
+  symlinkSync(theirs, join(directory, 'refused.ndjson'))
+  await assert.rejects(spool.refuse([{ item: item(1), problem: PROBLEM, idempotencyKey: KEY }]), {
+    name: 'SpoolError',
+    message: /ELOOP.*What to do/,
+  })
+  symlinkSync(theirs, join(directory, 'owner.json'))
+  await assert.rejects(spool.claim!({ ledger: 'led_1', agent: 'agt_1' }), SpoolError)
+  assert.equal(readFileSync(theirs, 'utf8'), 'theirs')
+})
+
+test('it is of the agent who sends from it first, whoever opens it later', async (t) => {
+  const { directory, write } = temporaryFiles(t)
+  const owner = { ledger: 'led_1', agent: 'agt_1' }
+  const first = await openSpool(directory)
+  await first.claim!(owner)
+  await first.claim!(owner)
+  assert.equal(readFileSync(join(directory, 'owner.json'), 'utf8'), '{"ledger":"led_1","agent":"agt_1"}\n')
+  assert.equal(statSync(join(directory, 'owner.json')).mode & 0o777, 0o600)
+  await first.close()
+  const second = await openSpool(directory)
+  t.after(() => second.close())
+  for (const other of [
+    { ...owner, agent: 'agt_2' },
+    { ...owner, ledger: 'led_2' },
+  ])
+    await assert.rejects(second.claim!(other), {
+      name: 'SpoolError',
+      retryable: false,
+      message:
+        /records of the agent agt_1 of the ledger led_1, and the key is agt_\d's of led_\d.*What to do/,
+    })
+  await second.claim!(owner)
+  write('owner.json', '{"led')
+  await assert.rejects(second.claim!(owner), /does not say whose records/)
+})
+
+test('an unfinished replacement is no obstacle to the next one', async (t) => {
+  const { directory, write } = temporaryFiles(t)
+  const spool = await openSpool(directory)
+  t.after(() => spool.close())
+  const batch = begin(spool, [item(0), item(1)])
+  batch.seal()
+  const [segment] = await batch.read()
+  write(`${FIRST}.tmp`, 'half of')
+  await batch.replace([{ idempotencyKey: KEY, items: segment!.items.slice(1) }])
+  assert.deepEqual(await contents(batch), [[KEY, [1]]])
+  assert.deepEqual(recoverAll(spool), [])
+})

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { existsSync, readdirSync, readFileSync, utimesSync } from 'node:fs'
+import fsPromises from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { parseHolder, place, startedAtMs } from '../../sdk/node/lock-holder.ts'
+import { openSpool } from '../../sdk/node/spool.ts'
+import { temporaryFiles } from '../helpers/temporary-files.ts'
+import { diskFull, injectFault } from './spool-set-up.ts'
+
+/** Of an earlier process with our pid. */
+const GONE = { token: 'x', pid: process.pid, place: place(), startedAtMs: startedAtMs() - 10_000 }
+
+test('a lock that names no process is nobody’s', () => {
+  assert.deepEqual(parseHolder(JSON.stringify(GONE)), GONE)
+  for (const text of [
+    'null',
+    '7',
+    '{',
+    '{}',
+    ...[
+      { token: 1 },
+      { place: 7 },
+      { startedAtMs: null },
+      { pid: '1' },
+      { pid: 0 },
+      { pid: -1 },
+      { pid: 1.5 },
+    ].map((wrong) => JSON.stringify({ ...GONE, ...wrong })),
+  ])
+    assert.equal(parseHolder(text), null, text)
+})
+
+test('a lock that nobody can read is another’s as long as somebody touches it', async (t) => {
+  const { directory, write } = temporaryFiles(t)
+  const lock = write('lock', JSON.stringify({ ...GONE, place: 7 }))
+  const touching = setInterval(() => utimesSync(lock, new Date(), new Date()), 10)
+  await assert
+    .rejects(openSpool(directory, { lockStaleMs: 300 }), {
+      name: 'SpoolError',
+      message: /in use by another process/,
+    })
+    .finally(() => clearInterval(touching))
+})
+
+test('on a full disk the lock of a process that is gone makes room for the next one', async (t) => {
+  const { directory, write } = temporaryFiles(t)
+  const lock = write('lock', JSON.stringify(GONE))
+  const { open } = fsPromises
+  injectFault(t, fsPromises, 'open', async (path: string, ...rest: [string, number]) => {
+    // There is room for one lock, and that is taken.
+    if (path.startsWith(`${lock}.`) && existsSync(lock)) throw diskFull()
+    return open(path, ...rest)
+  })
+  const spool = await openSpool(directory, { lockStaleMs: 60_000 })
+  t.after(() => spool.close())
+  const holder = parseHolder(readFileSync(lock, 'utf8'))
+  assert.equal(holder?.pid, process.pid)
+  assert.notEqual(holder?.token, GONE.token)
+})
+
+test('a full disk leaves no lock that is half made, and says what to do', async (t) => {
+  const { directory, write } = temporaryFiles(t)
+  const foreign = JSON.stringify({ ...GONE, place: 'elsewhere' })
+  write('lock', foreign)
+  const { open } = fsPromises
+  injectFault(t, fsPromises, 'open', async (path: string, ...rest: [string, number]) => {
+    const file = await open(path, ...rest)
+    file.writeFile = async () => {
+      await file.write('{')
+      throw diskFull()
+    }
+    return file
+  })
+  const full = { name: 'SpoolError', message: /What to do: the disk is full: make room/ }
+  await assert.rejects(openSpool(directory, { lockStaleMs: 100 }), full)
+  assert.deepEqual(readdirSync(directory), ['lock'])
+  assert.equal(readFileSync(join(directory, 'lock'), 'utf8'), foreign)
+  const empty = temporaryFiles(t).directory
+  await assert.rejects(openSpool(empty), full)
+  assert.deepEqual(readdirSync(empty), [])
+})
