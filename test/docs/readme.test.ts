@@ -56,12 +56,22 @@ function tell(t: TestContext, beganAt: number, step: string): void {
   t.diagnostic(`${new Date().toISOString()}  ${((Date.now() - beganAt) / 1000).toFixed(1)} s  ${step}`)
 }
 
+/** How this machine reaches its registry, which the reader's shell has from his profile: npm's own files, certificates, proxies. */
+function ofNetwork(): Record<string, string> {
+  const names =
+    /^(npm_config_(globalconfig|userconfig|cache|registry|cafile)|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|(https?|no)_proxy)$/i
+  return Object.fromEntries(
+    Object.entries(process.env).flatMap(([name, value = '']) => (names.test(name) ? [[name, value]] : [])),
+  )
+}
+
 /** A shell that goes on from block to block, as the reader's does: where it is and what it exported. */
 function openShell(t: TestContext, { dataDir, url, key }: { dataDir: string; url: string; key: string }) {
   const state = join(dataDir, 'shell')
   const folder = join(dataDir, 'my-agent')
   const env = {
     ...bareEnvironment(),
+    ...ofNetwork(),
     HOME: process.env['HOME'] ?? dataDir,
     XDG_CONFIG_HOME: dataDir,
     TALLYSTICK_DATA: dataDir,
