@@ -2,9 +2,10 @@ import { ApiError } from '../sdk/errors.ts'
 import type { PostRecordsBatchAnswer } from '../sdk/generated/api.ts'
 import { operations } from '../sdk/generated/operations.ts'
 import type { Transport } from '../sdk/http/transport.ts'
+import { plain } from '../sdk/plain.ts'
 import { type BatchLimits, batchLines, type LineBatch } from './batch-lines.ts'
 import { type Io, write } from './io.ts'
-import { jsonLine, plain } from './output.ts'
+import { jsonLine } from './output.ts'
 import { openCounter } from './progress.ts'
 
 type LinesOptions = BatchLimits & {

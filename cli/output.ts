@@ -1,3 +1,4 @@
+import { DRIVING, plain } from '../sdk/plain.ts'
 import { type Out, write } from './io.ts'
 
 /** What every command that shows things takes. */
@@ -71,12 +72,3 @@ export function jsonLine(item: unknown, out: Out): string {
 export function textLine(text: string, out: Out): string {
   return `${out.isTTY ? plain(text) : text}\n`
 }
-
-/** What others wrote must not drive the terminal. */
-export function plain(text: string): string {
-  return text.replaceAll(DRIVING, '�')
-}
-
-/** Controls, and what turns the direction of text. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const DRIVING = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g

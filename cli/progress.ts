@@ -1,5 +1,5 @@
+import { plain } from '../sdk/plain.ts'
 import type { Out } from './io.ts'
-import { plain } from './output.ts'
 
 const REDRAW_EVERY_MS = 100
 const BAR_WIDTH = 24

@@ -9,11 +9,11 @@ import {
   UnexpectedAnswerError,
   UnknownOutcomeError,
 } from '../sdk/errors.ts'
+import { plain } from '../sdk/plain.ts'
 import { ProofError } from '../src/proof/error.ts'
 import { SourceError } from '../src/verify/source.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
 import type { Out } from './io.ts'
-import { plain } from './output.ts'
 
 /** The arguments cannot mean anything: says what to do instead. */
 export class UsageError extends Error {}

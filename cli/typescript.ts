@@ -1,4 +1,4 @@
-import { plain } from './output.ts'
+import { plain } from '../sdk/plain.ts'
 
 /* Pieces of TypeScript made of text that others wrote: none of it can end its string or comment, or show up as something else. */
 

@@ -1,5 +1,6 @@
 import type { Problem } from './generated/api.ts'
 import { ADVICE, type ErrorCode } from './generated/errors.ts'
+import { plain } from './plain.ts'
 
 /**
  * Every error that this library throws on purpose. `retryable`: whether the same call may succeed later. What was wrong, and
@@ -14,20 +15,12 @@ export class TallystickError extends Error {
     message: string,
     options: { retryable?: boolean; retryAfterMs?: number | null; cause?: unknown } = {},
   ) {
-    super(oneLine(message), options.cause === undefined ? undefined : { cause: options.cause })
+    super(plain(message), options.cause === undefined ? undefined : { cause: options.cause })
     this.name = new.target.name
     this.retryable = options.retryable ?? false
     this.retryAfterMs = options.retryAfterMs ?? null
   }
 }
-
-/** Messages quote servers, and end in logs and on terminals: none of it begins a line there, drives it or turns its text. */
-function oneLine(text: string): string {
-  return text.replaceAll(DRIVING, '�')
-}
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const DRIVING = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 
 /** What was passed to the library can't mean anything: nothing was sent. */
 export class UsageError extends TallystickError {}

@@ -1,11 +1,12 @@
 import type { Tallystick } from '../../sdk/client.ts'
 import type { Audit } from '../../sdk/generated/api.ts'
+import { plain } from '../../sdk/plain.ts'
 import { noArguments } from '../arguments.ts'
 import { defineCommand } from '../command.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
-import { OUTPUT_HELP, OUTPUT_OPTIONS, plain, printItem } from '../output.ts'
+import { OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
 import { openProgressBar } from '../progress.ts'
 
 const HELP = `tallystick audit [--no-wait]

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TallystickError } from '../../sdk/errors.ts'
+import { plain } from '../../sdk/plain.ts'
 import { loadProviders } from '../../src/verify/providers.ts'
 import { onlyArgument, parseCount } from '../arguments.ts'
 import { CheckpointFile } from '../checkpoint-file.ts'
@@ -7,7 +8,6 @@ import { defineCommand, type ValuesOf } from '../command.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
-import { plain } from '../output.ts'
 
 const EVERY_SECONDS_DEFAULT = 60
 const EVERY_SECONDS_MAX = 86_400

@@ -1,9 +1,10 @@
+import { plain } from '../../sdk/plain.ts'
 import { noArguments } from '../arguments.ts'
 import { defineCommand } from '../command.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS } from '../connection.ts'
 import { diagnose } from '../doctor/diagnose.ts'
 import { EXIT } from '../exit-codes.ts'
-import { jsonLine, OUTPUT_HELP, OUTPUT_OPTIONS, plain } from '../output.ts'
+import { jsonLine, OUTPUT_HELP, OUTPUT_OPTIONS } from '../output.ts'
 
 const HELP = `tallystick doctor
 

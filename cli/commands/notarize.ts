@@ -1,3 +1,4 @@
+import { plain } from '../../sdk/plain.ts'
 import { parseCount } from '../arguments.ts'
 import { BATCH_LINES_DEFAULT, BATCH_LINES_MAX } from '../batch-lines.ts'
 import { defineCommand, type ValuesOf } from '../command.ts'
@@ -6,7 +7,7 @@ import { EXIT, type ExitCode } from '../exit-codes.ts'
 import { type Io, write } from '../io.ts'
 import { parseObject, readObject } from '../json-input.ts'
 import { notarizeLines } from '../notarize-lines.ts'
-import { OUTPUT_HELP, OUTPUT_OPTIONS, plain, printItem } from '../output.ts'
+import { OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
 import { parseType, RECORD_OPTIONS, recordMembers, WRITE_HELP } from '../record-options.ts'
 import { UsageError } from '../run.ts'
 

@@ -11,7 +11,7 @@ export function isRefusal(error: unknown): error is ApiError {
   return error instanceof ApiError && OF_THE_BODY.includes(error.status)
 }
 
-export type Split = { readonly refused: readonly Item[]; readonly rest: readonly Segment[] }
+type Split = { readonly refused: readonly Item[]; readonly rest: readonly Segment[] }
 
 /**
  * What is to be done about a refused segment. Everything that it answers holds fewer items than the segment, so that it ends.
