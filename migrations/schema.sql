@@ -402,6 +402,96 @@ create table tallystick.types (
   constraint types_pkey PRIMARY KEY (ledger_id, name)
 );
 
+create table tallystick.webhook_cursors (
+  ledger_id uuid not null,
+  webhook_id uuid not null,
+  next_seq bigint not null,
+  checkpoint_size bigint not null,
+  due_at timestamp with time zone not null default 'infinity'::timestamp with time zone,
+  job_id uuid,
+  leased_until timestamp with time zone,
+  served_at timestamp with time zone not null default '-infinity'::timestamp with time zone,
+  failures integer not null default 0,
+  failing_since timestamp with time zone,
+  resume_at timestamp with time zone,
+  last_success_at timestamp with time zone,
+  last_failure_at timestamp with time zone,
+  recover_seq bigint,
+  recover_end bigint,
+  recover_delivered boolean not null default false,
+  constraint webhook_cursors_checkpoint_size_check CHECK ((checkpoint_size >= 0)),
+  constraint webhook_cursors_failures_check CHECK ((failures >= 0)),
+  constraint webhook_cursors_ledger_id_webhook_id_fkey FOREIGN KEY (ledger_id, webhook_id) REFERENCES tallystick.webhooks(ledger_id, webhook_id),
+  constraint webhook_cursors_next_seq_check CHECK ((next_seq >= 0)),
+  constraint webhook_cursors_pkey PRIMARY KEY (ledger_id, webhook_id),
+  constraint webhook_cursors_recover CHECK (((recover_seq IS NULL) = (recover_end IS NULL)))
+) with (fillfactor=50, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_scale_factor=0);
+
+create table tallystick.webhook_deliveries (
+  ledger_id uuid not null,
+  webhook_id uuid not null,
+  event_id uuid not null,
+  event text not null,
+  seq bigint,
+  place smallint not null default 0,
+  record_id uuid,
+  notice text,
+  state text not null,
+  tries smallint not null,
+  attempts integer not null,
+  attempt_log jsonb not null,
+  due_at timestamp with time zone,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  finished_at timestamp with time zone,
+  constraint webhook_deliveries_attempts_check CHECK ((attempts >= 0)),
+  constraint webhook_deliveries_due CHECK (((state = 'pending'::text) = (due_at IS NOT NULL))),
+  constraint webhook_deliveries_event_check CHECK ((length(event) <= 64)),
+  constraint webhook_deliveries_finished CHECK (((state = ANY (ARRAY['delivered'::text, 'dead'::text])) = (finished_at IS NOT NULL))),
+  constraint webhook_deliveries_notice CHECK (((seq IS NULL) = (notice IS NOT NULL))),
+  constraint webhook_deliveries_notice_check CHECK ((length(notice) <= 4096)),
+  constraint webhook_deliveries_pkey PRIMARY KEY (ledger_id, webhook_id, event_id),
+  constraint webhook_deliveries_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'held'::text, 'delivered'::text, 'dead'::text]))),
+  constraint webhook_deliveries_tries_check CHECK ((tries >= 0))
+) with (autovacuum_vacuum_scale_factor=0.02);
+
+create table tallystick.webhook_secrets (
+  ledger_id uuid not null,
+  webhook_id uuid not null,
+  secret_id uuid not null,
+  sealed bytea not null,
+  public_key bytea not null,
+  expires_at timestamp with time zone,
+  constraint webhook_secrets_ledger_id_webhook_id_fkey FOREIGN KEY (ledger_id, webhook_id) REFERENCES tallystick.webhooks(ledger_id, webhook_id),
+  constraint webhook_secrets_pkey PRIMARY KEY (ledger_id, webhook_id, secret_id),
+  constraint webhook_secrets_public_key_check CHECK ((length(public_key) = 32)),
+  constraint webhook_secrets_sealed_check CHECK ((length(sealed) <= 256))
+);
+
+create table tallystick.webhooks (
+  ledger_id uuid not null,
+  webhook_id uuid not null,
+  url text not null,
+  description text,
+  events text[] not null,
+  types text[] not null default '{}'::text[],
+  include text[] not null default '{}'::text[],
+  created_by uuid not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  state text not null default 'active'::text,
+  reason text,
+  state_at timestamp with time zone not null default clock_timestamp(),
+  constraint webhooks_description_check CHECK (((length(description) >= 1) AND (length(description) <= 200))),
+  constraint webhooks_events_check CHECK (((cardinality(events) >= 1) AND (cardinality(events) <= 32))),
+  constraint webhooks_include_check CHECK ((include <@ '{documents,envelope}'::text[])),
+  constraint webhooks_ledger_id_fkey FOREIGN KEY (ledger_id) REFERENCES tallystick.ledgers(ledger_id),
+  constraint webhooks_pkey PRIMARY KEY (ledger_id, webhook_id),
+  constraint webhooks_reason CHECK (((reason IS NULL) = (state = ANY (ARRAY['active'::text, 'deleted'::text])))),
+  constraint webhooks_reason_check CHECK ((reason = ANY (ARRAY['requested'::text, 'failing'::text, 'gone'::text]))),
+  constraint webhooks_state_check CHECK ((state = ANY (ARRAY['active'::text, 'paused'::text, 'disabled'::text, 'deleted'::text]))),
+  constraint webhooks_types_check CHECK ((cardinality(types) <= 32)),
+  constraint webhooks_url_check CHECK (((length(url) >= 1) AND (length(url) <= 2048)))
+);
+
 -- Indexes that no constraint makes
 
 CREATE INDEX api_key_secrets_by_key ON tallystick.api_key_secrets USING btree (ledger_id, key_id);
@@ -428,6 +518,9 @@ CREATE UNIQUE INDEX records_by_seq ON tallystick.records USING btree (ledger_id,
 CREATE INDEX records_by_trace ON tallystick.records USING btree (ledger_id, substr(traceparent, 4, 32) COLLATE "C", first_seq NULLS FIRST) WHERE (traceparent IS NOT NULL);
 CREATE INDEX records_by_type ON tallystick.records USING btree (ledger_id, type COLLATE "C", first_seq NULLS FIRST) WHERE (first_seq >= 0);
 CREATE UNIQUE INDEX server_keys_current_note ON tallystick.server_keys USING btree (use) WHERE ((use = 'note'::text) AND (retired_at IS NULL));
+CREATE INDEX webhook_deliveries_dead ON tallystick.webhook_deliveries USING btree (ledger_id, webhook_id, event_id) WHERE (state = 'dead'::text);
+CREATE INDEX webhook_deliveries_due ON tallystick.webhook_deliveries USING btree (ledger_id, webhook_id, due_at) WHERE (state = 'pending'::text);
+CREATE INDEX webhook_deliveries_open ON tallystick.webhook_deliveries USING btree (ledger_id, webhook_id, record_id, seq, place) WHERE (state = ANY (ARRAY['pending'::text, 'held'::text]));
 
 -- Functions
 
@@ -794,6 +887,22 @@ begin
   return sha256('\x02'::bytea || coalesce(state, head) || leaf);
 end $function$;
 
+CREATE OR REPLACE FUNCTION tallystick.change_webhook(ledger uuid, webhook uuid, new_url text, new_description text, keeps_description boolean, new_events text[], new_types text[], new_include text[], with_documents boolean)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  if not lock_webhook(ledger, webhook) then return 'missing'; end if;
+  update webhooks w set url = coalesce(new_url, w.url),
+    description = case when keeps_description then w.description else new_description end,
+    events = coalesce(new_events, w.events), types = coalesce(new_types, w.types), include = coalesce(new_include, w.include)
+  where w.ledger_id = ledger and w.webhook_id = webhook
+    and (with_documents or not 'documents' = any (coalesce(new_include, w.include)));
+  return case when found then 'changed' else 'documents' end;
+end $function$;
+
 CREATE OR REPLACE FUNCTION tallystick.checkpoints_agree()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -838,6 +947,48 @@ begin
     closed_ones = closed_ones || known.ledger;
   end loop;
   return closed_ones;
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.create_webhook(ledger uuid, webhook uuid, new_url text, new_description text, new_events text[], new_types text[], new_include text[], creator uuid, secret uuid, new_sealed bytea, new_public_key bytea, webhooks_max integer)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+declare
+  twin uuid;
+begin
+  -- One after another for each ledger: none comes between the look at the others and the new one.
+  perform pg_advisory_xact_lock(hashtextextended('webhooks ' || ledger, 0));
+  select w.webhook_id into twin from webhooks w
+  where w.ledger_id = ledger and w.state <> 'deleted' and w.url = new_url and w.events = new_events and w.types = new_types
+    and w.include = new_include
+  limit 1;
+  if found then return twin; end if;
+  if (select count(*) from webhooks w where w.ledger_id = ledger and w.state <> 'deleted') >= webhooks_max then
+    return null;
+  end if;
+  insert into webhooks (ledger_id, webhook_id, url, description, events, types, include, created_by)
+  values (ledger, webhook, new_url, new_description, new_events, new_types, new_include, creator);
+  insert into webhook_secrets (ledger_id, webhook_id, secret_id, sealed, public_key)
+  values (ledger, webhook, secret, new_sealed, new_public_key);
+  insert into webhook_cursors (ledger_id, webhook_id, next_seq, checkpoint_size)
+  select ledger, webhook, e.size, e.checkpoint from ledger_ends(ledger) e;
+  return webhook;
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.delete_webhook(ledger uuid, webhook uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  if not lock_webhook(ledger, webhook) then return false; end if;
+  update webhooks w set state = 'deleted', reason = null, state_at = clock_timestamp()
+  where w.ledger_id = ledger and w.webhook_id = webhook;
+  delete from webhook_secrets s where s.ledger_id = ledger and s.webhook_id = webhook;
+  return true;
 end $function$;
 
 CREATE OR REPLACE FUNCTION tallystick.documents_keep()
@@ -1025,6 +1176,41 @@ begin
     using errcode = 'integrity_constraint_violation', constraint = 'idempotency_keys_append_only';
 end $function$;
 
+CREATE OR REPLACE FUNCTION tallystick.ledger_ends(ledger uuid, OUT size bigint, OUT checkpoint bigint)
+ RETURNS record
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+  select h.size, coalesce((select max(c.size) from checkpoints c where c.ledger_id = h.ledger_id), 0)
+  from chain_heads h where h.ledger_id = ledger
+$function$;
+
+CREATE OR REPLACE FUNCTION tallystick.lock_webhook(ledger uuid, webhook uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  perform from webhook_cursors c where c.ledger_id = ledger and c.webhook_id = webhook for update;
+  perform from webhooks w
+  where w.ledger_id = ledger and w.webhook_id = webhook and w.state <> 'deleted' for update;
+  return found;
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.pause_webhook(ledger uuid, webhook uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  if not lock_webhook(ledger, webhook) then return false; end if;
+  update webhooks w set state = 'paused', reason = 'requested', state_at = clock_timestamp()
+  where w.ledger_id = ledger and w.webhook_id = webhook and w.state = 'active';
+  return true;
+end $function$;
+
 CREATE OR REPLACE FUNCTION tallystick.records_begin()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1083,6 +1269,85 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION tallystick.recover_webhook(ledger uuid, webhook uuid, from_seq bigint, end_seq bigint, delivered boolean)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+declare
+  c webhook_cursors;
+  last_seq bigint;
+begin
+  if not lock_webhook(ledger, webhook) then return 'missing'; end if;
+  select * into c from webhook_cursors x where x.ledger_id = ledger and x.webhook_id = webhook;
+  last_seq = least(end_seq, c.next_seq);  -- without nulls
+  if c.recover_seq is not null then
+    return case when c.recover_delivered = delivered and from_seq <= c.recover_seq
+      and (end_seq is null or last_seq = c.recover_end) then 'recovering' else 'busy' end;
+  end if;
+  if from_seq < last_seq then
+    update webhook_cursors x set recover_seq = from_seq, recover_end = last_seq, recover_delivered = delivered
+    where x.ledger_id = ledger and x.webhook_id = webhook;
+  end if;
+  return 'recovering';
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.redeliver_dead_webhook_events(ledger uuid, webhook uuid, first_event uuid, deliveries_max integer)
+ RETURNS TABLE(redelivered integer, more boolean)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+declare
+  events uuid[];
+begin
+  if not lock_webhook(ledger, webhook) then return; end if;
+  events = array(select d.event_id from webhook_deliveries d
+    where d.ledger_id = ledger and d.webhook_id = webhook and d.state = 'dead' and d.event_id >= first_event
+    order by d.event_id limit deliveries_max);
+  redelivered = cardinality(events);
+  if redelivered > 0 then perform redeliver_events(ledger, webhook, events); end if;
+  more = exists (select from webhook_deliveries d
+    where d.ledger_id = ledger and d.webhook_id = webhook and d.state = 'dead' and d.event_id >= first_event);
+  return next;
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.redeliver_events(ledger uuid, webhook uuid, events uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  update webhook_deliveries d set state = 'held', tries = 0, due_at = null, finished_at = null
+  where d.ledger_id = ledger and d.webhook_id = webhook and d.event_id = any (events);
+  -- Of each record in order.
+  update webhook_deliveries d set state = 'pending', due_at = clock_timestamp()
+  where d.ledger_id = ledger and d.webhook_id = webhook and d.event_id = any (events) and not exists (
+    select from webhook_deliveries e
+    where e.ledger_id = ledger and e.webhook_id = webhook and e.record_id = d.record_id and e.state in ('pending', 'held')
+      and (e.seq, e.place) < (d.seq, d.place));
+  update webhook_cursors c set due_at = clock_timestamp() where c.ledger_id = ledger and c.webhook_id = webhook;
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.redeliver_webhook_event(ledger uuid, webhook uuid, that_event uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+declare
+  was text;
+begin
+  if not lock_webhook(ledger, webhook) then return 'missing'; end if;
+  select d.state into was from webhook_deliveries d
+  where d.ledger_id = ledger and d.webhook_id = webhook and d.event_id = that_event for update;
+  if not found then return 'missing'; end if;
+  if was = 'held' then return 'held'; end if;
+  perform redeliver_events(ledger, webhook, array[that_event]);
+  return 'redelivered';
+end $function$;
+
 CREATE OR REPLACE FUNCTION tallystick.refuse_change()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1139,6 +1404,47 @@ begin
   return found_id;
 end $function$;
 
+CREATE OR REPLACE FUNCTION tallystick.request_webhook_test(ledger uuid, webhook uuid, new_event uuid, body text, open_max integer)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  if not lock_webhook(ledger, webhook) then return 'missing'; end if;
+  if not exists (select from webhooks w
+    where w.ledger_id = ledger and w.webhook_id = webhook and w.state = 'active') then
+    return 'inactive';
+  end if;
+  if (select count(*) from webhook_deliveries d
+    where d.ledger_id = ledger and d.webhook_id = webhook and d.state in ('pending', 'held') and d.record_id is null
+      and d.seq is null and d.event = 'webhook.test') >= open_max then
+    return 'full';
+  end if;
+  insert into webhook_deliveries
+    (ledger_id, webhook_id, event_id, event, notice, state, tries, attempts, attempt_log, due_at)
+  values (ledger, webhook, new_event, 'webhook.test', body, 'pending', 0, 0, '[]', clock_timestamp());
+  update webhook_cursors c set due_at = clock_timestamp() where c.ledger_id = ledger and c.webhook_id = webhook;
+  return 'requested';
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.resume_webhook(ledger uuid, webhook uuid, skips boolean)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  if not lock_webhook(ledger, webhook) then return false; end if;
+  update webhooks w set state = 'active', reason = null, state_at = clock_timestamp()
+  where w.ledger_id = ledger and w.webhook_id = webhook and w.state <> 'active';
+  update webhook_cursors c set failures = 0, failing_since = null, resume_at = null, job_id = null, leased_until = null,
+    next_seq = case when skips then greatest(c.next_seq, e.size) else c.next_seq end,
+    checkpoint_size = case when skips then greatest(c.checkpoint_size, e.checkpoint) else c.checkpoint_size end
+  from ledger_ends(ledger) e where c.ledger_id = ledger and c.webhook_id = webhook;
+  return true;
+end $function$;
+
 CREATE OR REPLACE FUNCTION tallystick.retire_envelope_keys()
  RETURNS bigint
  LANGUAGE plpgsql
@@ -1160,6 +1466,30 @@ begin
   )
   select count(*) into retired from unused;
   return retired;
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.rotate_webhook_secret(ledger uuid, webhook uuid, secret uuid, new_sealed bytea, new_public_key bytea, overlap interval, secrets_max integer)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+declare
+  overlap_end constant timestamptz := clock_timestamp() + overlap;
+begin
+  if not lock_webhook(ledger, webhook) then return 'missing'; end if;
+  delete from webhook_secrets s where s.ledger_id = ledger and s.webhook_id = webhook
+    and least(s.expires_at, overlap_end) <= clock_timestamp();
+  if (select count(*) from webhook_secrets s where s.ledger_id = ledger and s.webhook_id = webhook) >= secrets_max then
+    return 'full';
+  end if;
+  update webhook_secrets s set expires_at = least(s.expires_at, overlap_end)
+  where s.ledger_id = ledger and s.webhook_id = webhook;
+  insert into webhook_secrets (ledger_id, webhook_id, secret_id, sealed, public_key)
+  values (ledger, webhook, secret, new_sealed, new_public_key);
+  -- Whoever delivers to it reads it anew where this row was written.
+  update webhooks w set url = w.url where w.ledger_id = ledger and w.webhook_id = webhook;
+  return 'rotated';
 end $function$;
 
 CREATE OR REPLACE FUNCTION tallystick.set_key_rate_limit(ledger uuid, key uuid, per_second real, burst integer)
@@ -1243,15 +1573,33 @@ CREATE TRIGGER tree_tiles_grow BEFORE UPDATE ON tallystick.tree_tiles FOR EACH R
 -- Privileges that are not the owner's
 
 grant update on column tallystick.gated_records.verification_job to tallystick_worker;
+grant select on column tallystick.webhook_secrets.expires_at to tallystick_api;
+grant select on column tallystick.webhook_secrets.ledger_id to tallystick_api;
+grant select on column tallystick.webhook_secrets.public_key to tallystick_api;
+grant select on column tallystick.webhook_secrets.secret_id to tallystick_api;
+grant select on column tallystick.webhook_secrets.webhook_id to tallystick_api;
+grant update on column tallystick.webhooks.reason to tallystick_worker;
+grant update on column tallystick.webhooks.state to tallystick_worker;
+grant update on column tallystick.webhooks.state_at to tallystick_worker;
 grant execute on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],uuid[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],integer[],uuid[],integer[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[],uuid[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[]) to tallystick_api;
 grant execute on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],uuid[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],integer[],uuid[],integer[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[],uuid[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[]) to tallystick_worker;
+grant execute on function tallystick.change_webhook(uuid,uuid,text,text,boolean,text[],text[],text[],boolean) to tallystick_api;
 grant execute on function tallystick.close_restored_ledgers(uuid[],bigint[],bytea[],bigint[]) to tallystick_worker;
+grant execute on function tallystick.create_webhook(uuid,uuid,text,text,text[],text[],text[],uuid,uuid,bytea,bytea,integer) to tallystick_api;
+grant execute on function tallystick.delete_webhook(uuid,uuid) to tallystick_api;
 grant execute on function tallystick.erase_document(uuid,bigint) to tallystick_worker;
 grant execute on function tallystick.find_replay(uuid,uuid,bytea,bytea) to tallystick_api;
+grant execute on function tallystick.pause_webhook(uuid,uuid) to tallystick_api;
+grant execute on function tallystick.recover_webhook(uuid,uuid,bigint,bigint,boolean) to tallystick_api;
+grant execute on function tallystick.redeliver_dead_webhook_events(uuid,uuid,uuid,integer) to tallystick_api;
+grant execute on function tallystick.redeliver_webhook_event(uuid,uuid,uuid) to tallystick_api;
 grant execute on function tallystick.replace_key_secrets(uuid,uuid,bytea[],bytea[],bytea[],timestamp with time zone[]) to tallystick_api;
 grant execute on function tallystick.request_audit(uuid,uuid,uuid) to tallystick_api;
 grant execute on function tallystick.request_audit(uuid,uuid,uuid) to tallystick_worker;
+grant execute on function tallystick.request_webhook_test(uuid,uuid,uuid,text,integer) to tallystick_api;
+grant execute on function tallystick.resume_webhook(uuid,uuid,boolean) to tallystick_api;
 grant execute on function tallystick.retire_envelope_keys() to tallystick_worker;
+grant execute on function tallystick.rotate_webhook_secret(uuid,uuid,uuid,bytea,bytea,interval,integer) to tallystick_api;
 grant execute on function tallystick.set_key_rate_limit(uuid,uuid,real,integer) to tallystick_api;
 grant execute on function tallystick.set_ledger_frozen(uuid,boolean) to tallystick_api;
 grant execute on function tallystick.set_ledger_rate_limit(uuid,real,integer) to tallystick_api;
@@ -1309,3 +1657,10 @@ grant select on table tallystick.tree_tiles to tallystick_api;
 grant insert, select, update on table tallystick.tree_tiles to tallystick_worker;
 grant select on table tallystick.types to tallystick_api;
 grant select on table tallystick.types to tallystick_worker;
+grant select on table tallystick.webhook_cursors to tallystick_api;
+grant delete, select, update on table tallystick.webhook_cursors to tallystick_worker;
+grant select on table tallystick.webhook_deliveries to tallystick_api;
+grant delete, insert, select, update on table tallystick.webhook_deliveries to tallystick_worker;
+grant delete, select on table tallystick.webhook_secrets to tallystick_worker;
+grant select on table tallystick.webhooks to tallystick_api;
+grant delete, select on table tallystick.webhooks to tallystick_worker;

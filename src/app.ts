@@ -13,6 +13,7 @@ import { checkpointRoutes } from './http/routes/checkpoints.ts'
 import { docsRoutes } from './http/routes/docs.ts'
 import { entryRoutes } from './http/routes/entries.ts'
 import { erasureRoutes } from './http/routes/erasures.ts'
+import { eventRoutes } from './http/routes/events.ts'
 import { gatedRecordRoutes } from './http/routes/gated-records.ts'
 import { healthRoutes } from './http/routes/health.ts'
 import { keyDocumentRoutes } from './http/routes/key-document.ts'
@@ -26,6 +27,8 @@ import { rateLimitRoutes } from './http/routes/rate-limits.ts'
 import { recordReadRoutes } from './http/routes/record-reads.ts'
 import { recordRoutes } from './http/routes/records.ts'
 import { typeRoutes } from './http/routes/types.ts'
+import { webhookDeliveryRoutes } from './http/routes/webhook-deliveries.ts'
+import { webhookRoutes } from './http/routes/webhooks.ts'
 import { useZodValidation } from './http/zod-validation.ts'
 import { BODY_BYTES_MAX, REQUEST_TIMEOUT_MS } from './limits.ts'
 
@@ -76,6 +79,9 @@ export function buildApp(deps: Deps): FastifyInstance {
   checkpointRoutes(app, deps)
   proofRoutes(app, deps)
   auditRoutes(app, deps)
+  eventRoutes(app, deps)
+  webhookRoutes(app, deps)
+  webhookDeliveryRoutes(app, deps)
   predicateRoutes(app)
   openApiRoutes(app, operations)
   docsRoutes(app)

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import { type Allowances, parseAllowances } from './outbound/allowances.ts'
 
 const port = z.coerce.number().int().min(0).max(65_535)
 const url = z.url({ protocol: /^https?$/ })
@@ -11,6 +12,18 @@ const masterKey = z
   .string()
   .transform((text) => Buffer.from(text, /^[0-9a-fA-F]{64}$/.test(text) ? 'hex' : 'base64'))
   .refine((key) => key.length === 32, 'must be 32 bytes, as 64 hex digits or as base64')
+
+const allowances = z
+  .string()
+  .default('')
+  .transform((text, context) => {
+    try {
+      return parseAllowances(text)
+    } catch (error) {
+      context.addIssue((error as Error).message)
+      return z.NEVER
+    }
+  })
 
 /** The one documented schema of the environment (docs/configuration.md). */
 const environment = z.object({
@@ -30,6 +43,8 @@ const environment = z.object({
     .string()
     .regex(/^tlo_[0-9A-Za-z]{32,}$/, 'must be tlo_ and at least 32 letters and digits')
     .optional(),
+  /** Addresses of inner networks that webhooks may be delivered to. */
+  TALLYSTICK_OUTBOUND_ALLOW: allowances,
   TALLYSTICK_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent']).default('info'),
 })
 
@@ -44,12 +59,13 @@ export type Config = {
   readonly workerUrl: string | null
   readonly masterKey: Uint8Array | null
   readonly operatorKey: string | null
+  readonly outboundAllow: Allowances
   readonly logLevel: string
 }
 
 /**
- * Throws with every fault of the environment, by variable, and never with a value. A variable that is empty counts as
- * not set: that is how many tools hand on one that has no value.
+ * Throws with every fault of the environment, by variable, and never with a value that is secret. A variable that is
+ * empty counts as not set: that is how many tools hand on one that has no value.
  */
 export function parseConfig(env: NodeJS.ProcessEnv): Config {
   const parsed = environment.safeParse(
@@ -74,6 +90,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     workerUrl: values.TALLYSTICK_WORKER_DATABASE_URL ?? null,
     masterKey: values.TALLYSTICK_MASTER_KEY ?? null,
     operatorKey: values.TALLYSTICK_OPERATOR_KEY ?? null,
+    outboundAllow: values.TALLYSTICK_OUTBOUND_ALLOW,
     logLevel: values.TALLYSTICK_LOG_LEVEL,
   }
 }

@@ -12,6 +12,7 @@ import { type Entropy, makeEntropy } from './entropy.ts'
 import { openLog } from './log.ts'
 import { makeAppendObserver, watchQueue } from './metrics/appender.ts'
 import { Metrics } from './metrics/metrics.ts'
+import type { Allowances } from './outbound/allowances.ts'
 import type { Signer } from './proof/crypto.ts'
 import { EnvelopeKeys } from './signing/envelope-keys.ts'
 import { type MasterKey, makeMasterKey } from './signing/master-key.ts'
@@ -37,6 +38,9 @@ export type Deps = {
   readonly envelopeKeys: EnvelopeKeys
   readonly noteKey: ServerKey
   readonly keyMac: KeyMac
+  /** Of the master key only this: a server seals the secrets of webhooks, and opens none. */
+  readonly sealer: Pick<MasterKey, 'seal'>
+  readonly outboundAllow: Allowances
   readonly callers: CallerCache
   readonly appender: Appender
   readonly types: TypeRegistry
@@ -83,6 +87,8 @@ export async function openDeps(
       envelopeKeys: new EnvelopeKeys(() => readFindKey(readPool)),
       noteKey: await getNoteKey(readPool),
       keyMac,
+      sealer: { seal: masterKey.seal },
+      outboundAllow: config.outboundAllow,
       callers: new CallerCache({ readPool, now, keyMac, log }),
       appender,
       types: new TypeRegistry({ readPool }),

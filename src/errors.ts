@@ -65,6 +65,12 @@ export const ERROR_CODES = {
   json_too_deep: [400, 'The body is nested too deeply', 'no', 'flatten it'],
   // Its content
   invalid_request: [422, 'A field is missing, unknown, or of the wrong type', 'no', '`path` names the field'],
+  url_refused: [
+    422,
+    'The URL is none that this server sends to',
+    'no',
+    'name another one: `detail` says what is wrong with it',
+  ],
   document_too_large: [
     422,
     'A document is too large',

@@ -92,6 +92,7 @@ export const READY_ANSWER_TIMEOUT_MS = 2_000
 export const WRITE_CONNECTIONS_MAX = 3
 export const READ_CONNECTIONS_MAX = 8
 export const JOB_CONNECTIONS_MAX = 2
+export const WEBHOOK_CONNECTIONS_MAX = 4
 /**
  * Look-ups of records by id that share a query, and how many such queries are under way (src/db/coalescer.ts). With one at a
  * time instead of two, 457 and 479 gated records/s instead of 473 and 518.
@@ -175,6 +176,28 @@ export const ROTATION_EVERY_MS = 1_000
 /** One transaction holds the heads of so many ledgers, for about 20 ms. */
 export const ROTATION_LEDGERS_PER_ROUND = 200
 
+// Requests to addresses that a tenant or a peer has named (src/outbound)
+export const OUTBOUND_URL_CHARS_MAX = 2_048
+/** Of the whole exchange, its name's resolution, its connection and a repetition included. */
+export const OUTBOUND_REQUEST_MS_MAX = 15_000
+export const OUTBOUND_CONNECT_MS_MAX = 5_000
+/** c-ares doubles it for the second try: together they leave time to connect. */
+export const OUTBOUND_NAME_QUERY_MS = 1_000
+export const OUTBOUND_NAME_QUERY_TRIES = 2
+export const OUTBOUND_ADDRESSES_MAX = 6
+/** Of each address but the last: longer than a round trip around the world. */
+export const OUTBOUND_ADDRESS_ATTEMPT_MS = 500
+export const OUTBOUND_HEADER_BYTES_MAX = 16 * 1024
+/** Of answers with a status below 200, of which a peer can send any number before the one that counts. */
+export const OUTBOUND_INTERIM_ANSWERS_MAX = 8
+export const OUTBOUND_BODY_BYTES_MAX = 16 * 1024
+/** After the status, which counts without its body too. */
+export const OUTBOUND_BODY_MS_MAX = 1_000
+export const OUTBOUND_EXCERPT_BYTES_MAX = 1_024
+/** Less than the 5 s of a Node server, so that it is mostly we who close. */
+export const OUTBOUND_IDLE_MS_MAX = 4_000
+export const OUTBOUND_IDLE_CONNECTIONS_MAX = 500
+
 // Restored backups: how many kept checkpoints are compared with the chain in a round. Those kept last are the first that an
 // older backup lacks; the others take turns.
 export const RESTORED_EVERY_MS = 1_000
@@ -201,3 +224,108 @@ export const AUDIT_PROGRESS_EVERY_MS = 1_000
 /** Six times an hour: 72,000 ledgers a day. */
 export const AUDIT_SCHEDULE_CRON = '*/10 * * * *'
 export const AUDITS_PER_SCHEDULE_MAX = 500
+
+// Events
+/** Entries that nobody wants to hear of, passed over by one query. */
+export const EVENTS_SCANNED_MAX = 10_000
+/** Entries whose records must be looked at, because only some are wanted or may be seen. */
+export const EVENTS_SIFTED_PER_QUERY = 500
+/** Names in a filter. */
+export const EVENTS_FILTER_NAMES_MAX = 32
+/** Tails: answers to `GET /v1/events` that go on (src/http/event-tails.ts). One query for all ledgers that somebody tails. */
+export const EVENTS_POLL_MS = 200
+/** Of the time: with many ledgers the query is made less often. */
+export const EVENTS_POLL_TIME_SHARE_MAX = 0.2
+export const EVENTS_PER_TAIL_QUERY = 100
+/** Of all tails together: catching up, they leave connections to the others. */
+export const EVENTS_TAIL_QUERIES_AT_ONCE_MAX = 2
+export const EVENTS_HEARTBEAT_MS = 15_000
+/** What is said of a tail's key may be so old, and KEY_CACHE_AGE_MS_MAX. */
+export const EVENTS_KEY_LOOK_EVERY_MS = 5_000
+/** Up to a quarter less, so that not all come back at once. */
+export const EVENTS_TAIL_MS_MAX = 60 * 60_000
+/** What a client waits before it comes back. */
+export const EVENTS_RETRY_MS = 1_000
+/** When the server closes: who reads so slowly is cut off, and comes back. */
+export const EVENTS_TAIL_CLOSE_MS_MAX = 1_000
+export const EVENTS_TAILS_PER_LEDGER_MAX = 500
+export const EVENTS_TAILS_MAX = 2_000
+
+// Webhooks: how endpoints are delivered to (docs/webhooks.md)
+const MINUTE_MS = 60_000
+/** After an attempt that failed; then the delivery is given up. */
+export const WEBHOOK_RETRY_DELAYS_MS: readonly number[] = [
+  5_000,
+  ...[5, 30, 120, 300, 600, 600].map((minutes) => minutes * MINUTE_MS),
+]
+/** Of a delay, up or down. */
+export const WEBHOOK_RETRY_JITTER = 0.1
+export const WEBHOOK_RETRY_AFTER_MS_MAX = 60 * MINUTE_MS
+/** Without a success since: the endpoint is paused. */
+export const WEBHOOK_FAILING_MS_MAX = 5 * 24 * 60 * MINUTE_MS
+/** From so many failures in a row on an endpoint is tried with one delivery at a time, and left alone in between. */
+export const WEBHOOK_BREAKER_FAILURES = 5
+export const WEBHOOK_BREAKER_PAUSE_MS_MIN = 5_000
+export const WEBHOOK_BREAKER_PAUSE_MS_MAX = 5 * MINUTE_MS
+/** Requests to one endpoint at a time: as many as it answers well, one more for each success, half after a failure. */
+export const WEBHOOK_REQUESTS_FIRST = 4
+export const WEBHOOK_REQUESTS_PER_ENDPOINT_MAX = 32
+/** Of one worker: endpoints that hang hold one each. */
+export const WEBHOOK_REQUESTS_MAX = 1_024
+export const WEBHOOK_LANES_MAX = 512
+/** Opened secrets, of endpoints that were delivered to last. */
+export const WEBHOOK_SIGNERS_KEPT_MAX = 10_000
+/** What an endpoint has in memory of what is to be sent; with documents, of up to 64 KiB each, fewer. */
+export const WEBHOOK_EVENTS_PER_LOAD = 128
+export const WEBHOOK_EVENTS_WITH_DOCUMENTS_PER_LOAD = 16
+/** An entry has two events at most, and both must fit. */
+export const WEBHOOK_EVENTS_PER_LOAD_MIN = 8
+/** Of all endpoints that a worker delivers to: of many, each has its share. An event has 1 KB, and 45 KB at most. */
+export const WEBHOOK_EVENTS_IN_MEMORY = 8_192
+/** Pending and held of one endpoint: with so many, nothing new is begun. */
+export const WEBHOOK_OPEN_MAX = 1_000
+export const WEBHOOK_REST_MS = 1_000
+export const WEBHOOK_ATTEMPTS_LOGGED_MAX = 16
+export const WEBHOOK_ENQUEUE_EVERY_MS = 100
+export const WEBHOOK_ENQUEUE_TIME_SHARE_MAX = 0.25
+/** Jobs that could be taken at once. */
+export const WEBHOOK_JOBS_QUEUED_MAX = 512
+/** An endpoint whose worker was killed is taken over after this. */
+export const WEBHOOK_LEASE_MS = 10_000
+export const WEBHOOK_LOOK_EVERY_MS = 100
+export const WEBHOOK_LEASE_RENEW_EVERY_MS = 2_000
+/** Then another endpoint that waits may have the place. */
+export const WEBHOOK_TURN_MS_MAX = 30_000
+/** A request that takes longer is written down, so that the cursor can pass it; sent again after this, if its worker is gone. */
+export const WEBHOOK_STRAGGLER_MS = 1_000
+export const WEBHOOK_STRAGGLER_DUE_MS = 30_000
+/** What is under way when a worker stops has so long to be answered. */
+export const WEBHOOK_STOP_MS_MAX = 5_000
+
+// Webhooks: what tenants may ask for
+export const WEBHOOKS_PER_LEDGER_MAX = 100
+/** Names of events or types that one endpoint asks for. */
+export const WEBHOOK_NAMES_MAX = 32
+/** Of one endpoint at a time: its own, and those that it had before rotations. */
+export const WEBHOOK_SECRETS_MAX = 3
+export const WEBHOOK_OVERLAP_SECONDS_DEFAULT = 86_400
+export const WEBHOOK_OVERLAP_SECONDS_MAX = 7 * 86_400
+/** Of one endpoint, waiting to be delivered. */
+export const WEBHOOK_TESTS_OPEN_MAX = 10
+/** Of what was given up, in one request. */
+export const WEBHOOK_REDELIVERED_MAX = 1_000
+/** Deliveries of an endpoint are counted so far. */
+export const WEBHOOK_COUNT_MAX = 1_000
+/** A page of deliveries that are wanted ends there. */
+export const WEBHOOK_DELIVERIES_SCANNED_MAX = 5_000
+
+// Webhooks: what is kept of deliveries
+export const WEBHOOK_UPKEEP_EVERY_MS = 10_000
+export const WEBHOOK_UPKEEP_TIME_SHARE_MAX = 0.1
+export const WEBHOOK_UPKEEP_ENDPOINTS = 50
+/** One statement removes so many, for one endpoint so many times in a row. */
+export const WEBHOOK_UPKEEP_ROWS = 5_000
+export const WEBHOOK_UPKEEP_DELETIONS_MAX = 20
+export const WEBHOOK_DELIVERED_KEPT_DAYS = 7
+export const WEBHOOK_DELIVERED_KEPT_MAX = 100_000
+export const WEBHOOK_DEAD_KEPT_DAYS = 30

@@ -41,6 +41,15 @@ test('the public URL loses its closing slashes, so that issuers are spelled one 
   )
 })
 
+test('an address that webhooks may be delivered to is an address or a range, and a bad one is named', () => {
+  assert.deepEqual(parseConfig({}).outboundAllow, [])
+  assert.equal(parseConfig({ TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.1, fd00::/8' }).outboundAllow.length, 2)
+  assert.throws(
+    () => parseConfig({ TALLYSTICK_OUTBOUND_ALLOW: '10.0.0.0/8,receiver' }),
+    /TALLYSTICK_OUTBOUND_ALLOW: receiver is neither an IP address nor a range/,
+  )
+})
+
 test('what a part needs and lacks is named, with its purpose', () => {
   assert.throws(
     () => required(null, 'TALLYSTICK_MASTER_KEY', 'it opens the key'),

@@ -22,6 +22,11 @@ import {
   EXPIRY_TIME_SHARE_MAX,
   RESTORED_EVERY_MS,
   ROTATION_EVERY_MS,
+  WEBHOOK_ENQUEUE_EVERY_MS,
+  WEBHOOK_ENQUEUE_TIME_SHARE_MAX,
+  WEBHOOK_LANES_MAX,
+  WEBHOOK_UPKEEP_EVERY_MS,
+  WEBHOOK_UPKEEP_TIME_SHARE_MAX,
 } from '../src/limits.ts'
 import { type RotateDeps, rotateKeys } from '../src/rotation/rotate-keys.ts'
 import {
@@ -30,7 +35,11 @@ import {
   releaseCompletions,
 } from '../src/verification/enqueue-completions.ts'
 import type { VerifyCompletionsDeps } from '../src/verification/verify-completions.ts'
+import { type EnqueueWebhooksDeps, enqueueWebhooks } from '../src/webhooks/enqueue.ts'
+import type { WebhookLanes } from '../src/webhooks/lanes.ts'
+import { makeWebhookUpkeep } from '../src/webhooks/upkeep.ts'
 import { auditJob } from './jobs/audit.ts'
+import { deliverWebhookJob } from './jobs/deliver-webhook.ts'
 import { verifyCompletionJobs } from './jobs/verify-completion.ts'
 import { type QueueWork, queueWork } from './work-queues.ts'
 
@@ -41,6 +50,7 @@ export function registerFollowers(
     RotateDeps &
     EnqueueAuditsDeps &
     EnqueueCompletionsDeps &
+    EnqueueWebhooksDeps &
     ExpireDeps &
     FollowEntriesDeps & { readonly restored: RestoredLedgers },
 ): Follower[] {
@@ -70,17 +80,36 @@ export function registerFollowers(
       step: makeExpiryRound(deps),
     },
     { name: 'audits', everyMs: AUDIT_ENQUEUE_EVERY_MS, step: () => enqueueAudits(deps) },
+    {
+      name: 'webhooks',
+      everyMs: WEBHOOK_ENQUEUE_EVERY_MS,
+      timeShareMax: WEBHOOK_ENQUEUE_TIME_SHARE_MAX,
+      step: () => enqueueWebhooks(deps),
+    },
+    {
+      name: 'webhook-upkeep',
+      everyMs: WEBHOOK_UPKEEP_EVERY_MS,
+      timeShareMax: WEBHOOK_UPKEEP_TIME_SHARE_MAX,
+      step: makeWebhookUpkeep(deps),
+    },
   ]
 }
 
 /** All background work that is done in jobs, one row each; how they are retried: src/jobs/queues.ts. */
-export function registerQueues(deps: AuditDeps & ScheduleAuditsDeps & VerifyCompletionsDeps): QueueWork[] {
+export function registerQueues(
+  deps: AuditDeps & ScheduleAuditsDeps & VerifyCompletionsDeps & { readonly lanes: WebhookLanes },
+): QueueWork[] {
   return [
     queueWork({
       queue: 'verify-completion',
       concurrency: COMPLETION_BATCHES_AT_ONCE,
       batchSize: COMPLETIONS_PER_BATCH,
       handleBatch: verifyCompletionJobs(deps),
+    }),
+    queueWork({
+      queue: 'deliver-webhook',
+      slots: WEBHOOK_LANES_MAX,
+      handleInSlot: deliverWebhookJob(deps.lanes),
     }),
     queueWork({ queue: 'audit', concurrency: 1, handle: auditJob(deps) }),
     queueWork({

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { JobResult, JobWithMetadata, PgBoss } from 'pg-boss'
 import type { Logger } from 'pino'
@@ -6,13 +7,15 @@ import { openJobPool } from '../src/db/pools.ts'
 import { PAYLOADS, type Payload, QUEUES, type QueueName } from '../src/jobs/queues.ts'
 import { JOB_POLL_SECONDS } from '../src/limits.ts'
 
-/** A queue that somebody works on: each of `concurrency` does one job, or one batch, at a time. */
+/** A queue that somebody works on. */
 export type QueueWork<Q extends QueueName = QueueName> = {
   readonly queue: Q
-  readonly concurrency: number
   /** When the clock enqueues a job, in UTC; absent: never. */
   readonly cron?: string
-} & (SingleWork<Q> | BatchWork<Q>)
+} & ((Concurrency & (SingleWork<Q> | BatchWork<Q>)) | SlotWork<Q>)
+
+/** Each does one job, or one batch, at a time. */
+type Concurrency = { readonly concurrency: number }
 
 type SingleWork<Q extends QueueName> = {
   readonly handle: (payload: Payload<Q>, job: HandledJob) => Promise<unknown>
@@ -22,6 +25,15 @@ type SingleWork<Q extends QueueName> = {
 type BatchWork<Q extends QueueName> = {
   readonly batchSize: number
   readonly handleBatch: (payloads: readonly Payload<Q>[]) => Promise<readonly JobOutcome[]>
+}
+
+/**
+ * Where jobs mostly wait for others: hundreds at a time, each ended by itself. (As many of pg-boss's own workers would each ask
+ * for jobs every second.) A job that throws is done with; whoever enqueued it knows what to do.
+ */
+type SlotWork<Q extends QueueName> = {
+  readonly slots: number
+  readonly handleInSlot: (payload: Payload<Q>, jobId: string) => Promise<unknown>
 }
 
 /** `failed` is retried as the queue's rules say; `deadletter` is given up at once. */
@@ -77,23 +89,78 @@ function sparingly(say: (error: Error) => void): (error: Error) => void {
   }
 }
 
-/** Returns, by queue, what wakes those who work on it: they look for jobs each second, or when they are told. */
+/** Returns, by queue, what wakes those who work on it: they look for jobs each second, or when they are told; no more after `signal`. */
 export async function workQueues(
   boss: PgBoss,
   rows: readonly QueueWork[],
   log: Logger,
+  signal: AbortSignal,
 ): Promise<ReadonlyMap<QueueName, () => void>> {
   const wakers = new Map<QueueName, () => void>()
   for (const row of rows) {
     if (row.cron !== undefined) await boss.schedule(row.queue, row.cron, {}, { tz: 'UTC' })
-    const worker =
-      'handleBatch' in row ? await workInBatches(boss, row, log) : await workOneByOne(boss, row, log)
-    wakers.set(row.queue, () => boss.notifyWorker(worker))
+    if ('slots' in row) {
+      wakers.set(row.queue, workInSlots(boss, row, log, signal))
+    } else {
+      const worker =
+        'handleBatch' in row ? await workInBatches(boss, row, log) : await workOneByOne(boss, row, log)
+      wakers.set(row.queue, () => boss.notifyWorker(worker))
+    }
   }
   return wakers
 }
 
-function workOneByOne(boss: PgBoss, row: QueueWork & SingleWork<QueueName>, log: Logger): Promise<string> {
+/** Returns what wakes it. Ends with `signal`; jobs that are in their slots then are their handler's to end. */
+function workInSlots(
+  boss: PgBoss,
+  { queue, slots, handleInSlot }: QueueWork & SlotWork<QueueName>,
+  log: Logger,
+  signal: AbortSignal,
+): () => void {
+  let free = slots
+  let done: string[] = []
+  let wake = () => {}
+  const settle = async (job: JobWithMetadata<unknown>) => {
+    try {
+      await handleInSlot(PAYLOADS[queue].parse(job.data) as Payload<QueueName>, job.id)
+    } catch (error) {
+      log.warn({ err: error, queue, job: job.id, payload: job.data }, 'a job failed')
+    }
+    done.push(job.id)
+    free++
+    wake()
+  }
+  const round = async () => {
+    const ended = done
+    done = []
+    // Deleted, not completed: nobody asks for them any more, and a completed one would be read and written again to be deleted.
+    if (ended.length > 0) await boss.deleteJob(queue, ended)
+    if (free === 0) return
+    const jobs = await boss.fetch<unknown>(queue, { batchSize: free, includeMetadata: true })
+    free -= jobs.length
+    for (const job of jobs) void settle(job)
+  }
+  const work = async () => {
+    while (!signal.aborted) {
+      const woken = new Promise<void>((resolve) => {
+        wake = resolve
+      })
+      await round().catch((error: unknown) => boss.emit('error', error as Error))
+      const timer = new AbortController()
+      const options = { signal: AbortSignal.any([signal, timer.signal]) }
+      await Promise.race([woken, sleep(JOB_POLL_SECONDS * 1_000, undefined, options).catch(() => {})])
+      timer.abort()
+    }
+  }
+  void work()
+  return () => wake()
+}
+
+function workOneByOne(
+  boss: PgBoss,
+  row: QueueWork & Concurrency & SingleWork<QueueName>,
+  log: Logger,
+): Promise<string> {
   return boss.work(
     row.queue,
     { localConcurrency: row.concurrency, includeMetadata: true, pollingIntervalSeconds: JOB_POLL_SECONDS },
@@ -104,7 +171,11 @@ function workOneByOne(boss: PgBoss, row: QueueWork & SingleWork<QueueName>, log:
 }
 
 /** Full batches follow each other without a pause. */
-function workInBatches(boss: PgBoss, row: QueueWork & BatchWork<QueueName>, log: Logger): Promise<string> {
+function workInBatches(
+  boss: PgBoss,
+  row: QueueWork & Concurrency & BatchWork<QueueName>,
+  log: Logger,
+): Promise<string> {
   return boss.work(
     row.queue,
     {

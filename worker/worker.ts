@@ -5,10 +5,10 @@ import { EntryVerifier } from '../src/audit/entry-verifier.ts'
 import { FaultyLedgers } from '../src/checkpoints/faulty-ledgers.ts'
 import { KeptCheckpoints } from '../src/checkpoints/kept.ts'
 import { RestoredLedgers } from '../src/checkpoints/restored-ledgers.ts'
-import { type Config, parseConfig, required } from '../src/config.ts'
+import { type Config, parseConfig, required, VERSION } from '../src/config.ts'
 import { checkLogin } from '../src/db/logins.ts'
 import { checkSchema } from '../src/db/migrate.ts'
-import { openReadPool } from '../src/db/pools.ts'
+import { openReadPool, openWebhookPool } from '../src/db/pools.ts'
 import { getNoteKeySecret } from '../src/db/server-keys.ts'
 import { readFindKey } from '../src/db/signed-entries.ts'
 import { loadSigners, openSigners } from '../src/deps.ts'
@@ -31,11 +31,14 @@ import {
   watchExpiry,
   watchVerification,
 } from '../src/metrics/verification.ts'
+import { makeDeliveryObserver, watchWebhooks } from '../src/metrics/webhooks.ts'
+import { Connector } from '../src/outbound/connector.ts'
 import { runProcess, type Service } from '../src/run-process.ts'
 import { EnvelopeKeys } from '../src/signing/envelope-keys.ts'
 import { type MasterKey, makeMasterKey } from '../src/signing/master-key.ts'
 import { makeEd25519Signer, nativeProviders } from '../src/signing/native.ts'
 import { TypeRegistry } from '../src/types/type-registry.ts'
+import { WebhookLanes } from '../src/webhooks/lanes.ts'
 import { registerFollowers, registerQueues } from './register.ts'
 import { openQueues, workQueues } from './work-queues.ts'
 
@@ -79,8 +82,12 @@ async function startWork(base: Base): Promise<Service> {
   const stop = new AbortController()
   const deps = await openWorkDeps(base, stop.signal)
   const queues = registerQueues(deps)
-  const wakers = await workQueues(deps.boss, queues, log)
-  const followers = registerFollowers({ ...deps, wakeVerification: wakers.get('verify-completion')! })
+  const wakers = await workQueues(deps.boss, queues, log, stop.signal)
+  const followers = registerFollowers({
+    ...deps,
+    wakeVerification: wakers.get('verify-completion')!,
+    wakeDelivery: wakers.get('deliver-webhook')!,
+  })
   const names = { followers: followers.map(({ name }) => name), queues: queues.map(({ queue }) => queue) }
   log.info(names, 'the worker follows the chains')
   const observe = makeFollowerObserver(metrics)
@@ -120,6 +127,8 @@ async function openWorkDeps(
   const queues = await openQueues(url, log)
   closers.push(() => queues.close())
   metrics.watchPool('jobs', queues.pool)
+  const envelopeKeys = new EnvelopeKeys(() => readFindKey(pool))
+  const lanes = openLanes({ config, url, masterKey, log, pool, metrics, closers }, envelopeKeys)
   const verifier = new EntryVerifier()
   closers.push(() => verifier.close())
   return {
@@ -139,13 +148,41 @@ async function openWorkDeps(
     refusedErasures,
     refusedExpiries,
     signers,
-    envelopeKeys: new EnvelopeKeys(() => readFindKey(pool)),
+    envelopeKeys,
+    lanes,
     types: new TypeRegistry({ readPool: pool }),
     observeVerification: makeVerificationObserver(metrics),
     observeExpiry: makeExpiryObserver(metrics),
     boss: queues.boss,
     verifier,
   }
+}
+
+/** Connections and requests of their own: what endpoints do is no other work's concern. */
+function openLanes(
+  { config, url, masterKey, log, metrics, closers }: Base,
+  envelopeKeys: EnvelopeKeys,
+): WebhookLanes {
+  const pool = openWebhookPool(url, log)
+  metrics.watchPool('webhooks', pool)
+  closers.push(() => pool.end())
+  const connector = new Connector({ allowances: config.outboundAllow })
+  closers.push(async () => connector.close())
+  const lanes = new WebhookLanes({
+    pool,
+    log,
+    now: Date.now,
+    entropy: makeEntropy(),
+    connector,
+    masterKey,
+    envelopeKeys,
+    entriesUrl: `${config.publicUrl}/v1/entries`,
+    userAgent: `Tallystick/${VERSION}`,
+    observeDelivery: makeDeliveryObserver(metrics),
+  })
+  watchWebhooks(metrics, pool, lanes)
+  closers.push(() => lanes.stop())
+  return lanes
 }
 
 async function closeAll(closers: Base['closers']): Promise<void> {

@@ -47,6 +47,144 @@ export type RecordState =
   | 'CANCELLED'
   | 'EXPIRED'
 export type Cancellation = Revision
+export type LedgerEvent =
+  | {
+      /**
+       * the same however often it is asked for
+       */
+      id: string
+      type:
+        | 'record.recorded'
+        | 'record.created'
+        | 'record.activated'
+        | 'completion.submitted'
+        | 'completion.verified'
+        | 'verdict.rendered'
+        | 'verdict.overturned'
+        | 'revision.requested'
+        | 'record.cancelled'
+        | 'record.expired'
+      /**
+       * when it was recorded
+       */
+      timestamp: string
+      data: RecordEventData
+    }
+  | {
+      /**
+       * the same however often it is asked for
+       */
+      id: string
+      type: 'signal.emitted'
+      /**
+       * when it was recorded
+       */
+      timestamp: string
+      data: SignalEventData
+    }
+  | {
+      /**
+       * the same however often it is asked for
+       */
+      id: string
+      type: 'batch.recorded'
+      /**
+       * when it was recorded
+       */
+      timestamp: string
+      data: BatchEventData
+    }
+  | {
+      /**
+       * the same however often it is asked for
+       */
+      id: string
+      type: 'payload.erased'
+      /**
+       * when it was recorded
+       */
+      timestamp: string
+      data: ErasureEventData
+    }
+  | {
+      /**
+       * the same however often it is asked for
+       */
+      id: string
+      type: 'checkpoint.published'
+      /**
+       * when it was recorded
+       */
+      timestamp: string
+      data: CheckpointEventData
+    }
+export type WebhookEvent =
+  | {
+      type:
+        | 'record.recorded'
+        | 'record.created'
+        | 'record.activated'
+        | 'completion.submitted'
+        | 'completion.verified'
+        | 'verdict.rendered'
+        | 'verdict.overturned'
+        | 'revision.requested'
+        | 'record.cancelled'
+        | 'record.expired'
+      /**
+       * when it was recorded
+       */
+      timestamp: string
+      data: RecordEventData
+    }
+  | {
+      type: 'signal.emitted'
+      /**
+       * when it was recorded
+       */
+      timestamp: string
+      data: SignalEventData
+    }
+  | {
+      type: 'batch.recorded'
+      /**
+       * when it was recorded
+       */
+      timestamp: string
+      data: BatchEventData
+    }
+  | {
+      type: 'payload.erased'
+      /**
+       * when it was recorded
+       */
+      timestamp: string
+      data: ErasureEventData
+    }
+  | {
+      type: 'checkpoint.published'
+      /**
+       * when it was recorded
+       */
+      timestamp: string
+      data: CheckpointEventData
+    }
+  | {
+      type: 'webhook.paused'
+      /**
+       * when it happened
+       */
+      timestamp: string
+      data: WebhookPausedEventData
+    }
+  | {
+      type: 'webhook.test'
+      /**
+       * when it happened
+       */
+      timestamp: string
+      data: WebhookTestEventData
+    }
 export type GetLedgersQuery = PageQuery
 export type GetLedgersByIdAnswer = LedgerSummary
 export type PostLedgersByIdFreezeAnswer = LedgerSummary
@@ -87,6 +225,16 @@ export type GetEntriesBySeqProofAnswer = GetRecordsByIdProofAnswer
 export type PostAuditsAnswer = Audit
 export type GetAuditsQuery = PageQuery
 export type GetAuditsByIdAnswer = Audit
+export type GetWebhooksQuery = PageQuery
+export type GetWebhooksByIdAnswer = Webhook
+export type PatchWebhooksByIdAnswer = Webhook
+export type PostWebhooksByIdPauseAnswer = Webhook
+export type PostWebhooksByIdResumeAnswer = Webhook
+export type PostWebhooksByIdRotateSecretAnswer = PostWebhooksAnswer
+export type GetWebhooksByIdDeliveriesByEventAnswer = Delivery
+export type PostWebhooksByIdDeliveriesByEventRedeliverAnswer = Delivery
+export type PostWebhooksByIdRecoverAnswer = Webhook
+export type PostWebhooksByIdTestAnswer = Delivery
 
 export interface RateLimit {
   requestsPerSecond: number
@@ -273,6 +421,10 @@ export interface Problem {
    * kinds of entries that the record’s state allows next
    */
   nextEvents?: EntryKind[] | undefined
+  /**
+   * the endpoint that is just like it
+   */
+  webhook?: string | undefined
   /**
    * whose step it is
    */
@@ -828,6 +980,475 @@ export interface AuditReport {
    * what could not be looked at
    */
   notices: string[]
+}
+export interface RecordEventData {
+  ledger: string
+  entry: EntryPlace
+  /**
+   * as signed
+   */
+  subjects: {
+    name: string
+    /**
+     * SHA-256, lower-case hex
+     */
+    sha256: string
+  }[]
+  /**
+   * as signed: `GET /predicates/{kind}/v1` says what it holds
+   */
+  predicate: {
+    [k: string]: unknown
+  }
+  record: EventRecord
+  /**
+   * COSE_Sign1 of the entry
+   */
+  envelope?: string | undefined
+  /**
+   * what lies beside the entry; none of a batch
+   */
+  documents?: {
+    subject: string
+    /**
+     * SHA-256, lower-case hex
+     */
+    digest: string
+    /**
+     * null when the document is erased or withheld
+     */
+    salt: string | null
+    /**
+     * payload and evidence: an object; compared values: an array; a reason: text
+     */
+    document:
+      | (
+          | {
+              [k: string]: unknown
+            }
+          | {
+              [k: string]: unknown
+            }[]
+          | string
+        )
+      | null
+    /**
+     * the entry that says so
+     */
+    erasedBy: number | null
+    /**
+     * where the record has some
+     */
+    references?: string[] | undefined
+  }[] | undefined
+}
+export interface EventRecord {
+  id: string
+  /**
+   * name/version of a type
+   */
+  type: string
+  /**
+   * after this event
+   */
+  state: RecordState
+  /**
+   * after this event
+   */
+  version: number
+}
+export interface SignalEventData {
+  ledger: string
+  entry: EntryPlace
+  /**
+   * as signed
+   */
+  subjects: {
+    name: string
+    /**
+     * SHA-256, lower-case hex
+     */
+    sha256: string
+  }[]
+  /**
+   * as signed: `GET /predicates/{kind}/v1` says what it holds
+   */
+  predicate: {
+    [k: string]: unknown
+  }
+  record: EventRecord
+  signal: SettlementSignal
+  /**
+   * the signed verdict
+   */
+  envelope: string
+  /**
+   * what lies beside the entry; none of a batch
+   */
+  documents?: {
+    subject: string
+    /**
+     * SHA-256, lower-case hex
+     */
+    digest: string
+    /**
+     * null when the document is erased or withheld
+     */
+    salt: string | null
+    /**
+     * payload and evidence: an object; compared values: an array; a reason: text
+     */
+    document:
+      | (
+          | {
+              [k: string]: unknown
+            }
+          | {
+              [k: string]: unknown
+            }[]
+          | string
+        )
+      | null
+    /**
+     * the entry that says so
+     */
+    erasedBy: number | null
+    /**
+     * where the record has some
+     */
+    references?: string[] | undefined
+  }[] | undefined
+}
+export interface BatchEventData {
+  ledger: string
+  entry: EntryPlace
+  /**
+   * as signed
+   */
+  subjects: {
+    name: string
+    /**
+     * SHA-256, lower-case hex
+     */
+    sha256: string
+  }[]
+  /**
+   * as signed: `GET /predicates/{kind}/v1` says what it holds
+   */
+  predicate: {
+    [k: string]: unknown
+  }
+  record: null
+  batch: {
+    id: string
+    count: number
+    /**
+     * how many records of each type
+     */
+    types: {
+      [k: string]: number
+    }
+    /**
+     * where they are read (scope audit:read)
+     */
+    records: string
+  }
+  /**
+   * COSE_Sign1 of the entry
+   */
+  envelope?: string | undefined
+  /**
+   * what lies beside the entry; none of a batch
+   */
+  documents?: {
+    subject: string
+    /**
+     * SHA-256, lower-case hex
+     */
+    digest: string
+    /**
+     * null when the document is erased or withheld
+     */
+    salt: string | null
+    /**
+     * payload and evidence: an object; compared values: an array; a reason: text
+     */
+    document:
+      | (
+          | {
+              [k: string]: unknown
+            }
+          | {
+              [k: string]: unknown
+            }[]
+          | string
+        )
+      | null
+    /**
+     * the entry that says so
+     */
+    erasedBy: number | null
+    /**
+     * where the record has some
+     */
+    references?: string[] | undefined
+  }[] | undefined
+}
+export interface ErasureEventData {
+  ledger: string
+  entry: EntryPlace
+  /**
+   * as signed
+   */
+  subjects: {
+    name: string
+    /**
+     * SHA-256, lower-case hex
+     */
+    sha256: string
+  }[]
+  /**
+   * as signed: `GET /predicates/{kind}/v1` says what it holds
+   */
+  predicate: {
+    [k: string]: unknown
+  }
+  record: {
+    id: string
+    /**
+     * name/version of a type
+     */
+    type: string
+    /**
+     * an erasure is no step of it
+     */
+    state: null
+    version: null
+  }
+  /**
+   * COSE_Sign1 of the entry
+   */
+  envelope?: string | undefined
+  /**
+   * what lies beside the entry; none of a batch
+   */
+  documents?: {
+    subject: string
+    /**
+     * SHA-256, lower-case hex
+     */
+    digest: string
+    /**
+     * null when the document is erased or withheld
+     */
+    salt: string | null
+    /**
+     * payload and evidence: an object; compared values: an array; a reason: text
+     */
+    document:
+      | (
+          | {
+              [k: string]: unknown
+            }
+          | {
+              [k: string]: unknown
+            }[]
+          | string
+        )
+      | null
+    /**
+     * the entry that says so
+     */
+    erasedBy: number | null
+    /**
+     * where the record has some
+     */
+    references?: string[] | undefined
+  }[] | undefined
+}
+export interface CheckpointEventData {
+  ledger: string
+  record: null
+  entry: null
+  checkpoint: {
+    /**
+     * so many entries are under it
+     */
+    size: number
+    /**
+     * a signed note: origin, size, Merkle root, chain hash, signatures
+     */
+    note: string
+  }
+}
+export interface Webhook {
+  id: string
+  url: string
+  description: string | null
+  events: string[]
+  types: string[]
+  include: ('documents' | 'envelope')[]
+  state: 'active' | 'paused' | 'disabled'
+  /**
+   * gone: the endpoint answered 410; null: it is active
+   */
+  reason: ('requested' | 'failing' | 'gone') | null
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  stateAt: string
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  createdAt: string
+  createdBy: string
+  /**
+   * newest first: one, or more while it is rotated. Deliveries are signed with each
+   */
+  secrets: {
+    /**
+     * Ed25519: what the `v1a` signatures of deliveries verify with
+     */
+    publicKey: string
+    /**
+     * RFC 3339, UTC, milliseconds
+     */
+    createdAt: string
+    expiresAt: string | null
+  }[]
+  standing: {
+    /**
+     * the first entry that it has not come to
+     */
+    nextSeq: number
+    /**
+     * entries that it has not come to
+     */
+    behind: number
+    /**
+     * in a row
+     */
+    failures: number
+    failingSince: string | null
+    /**
+     * nothing is sent before: the endpoint asked for it, or fails
+     */
+    resumeAt: string | null
+    lastSuccessAt: string | null
+    lastFailureAt: string | null
+    /**
+     * how far the recovery is that was asked for; null: none is under way
+     */
+    recovery: {
+      /**
+       * place in the chain, from 0
+       */
+      nextSeq: number
+      /**
+       * place in the chain, from 0
+       */
+      endSeq: number
+      delivered: boolean
+    } | null
+    /**
+     * counted to 1000
+     */
+    pending: number
+    /**
+     * wait for an earlier event of their record; counted to 1000
+     */
+    held: number
+    /**
+     * were given up; counted to 1000
+     */
+    dead: number
+  }
+}
+export interface DeliverySummary {
+  /**
+   * the `webhook-id`
+   */
+  id: string
+  event: string
+  record: string | null
+  /**
+   * of the entry; of a checkpoint, that of its last entry; null: it is about an endpoint
+   */
+  seq: number | null
+  /**
+   * held: an earlier event of the record is pending; dead: it was given up
+   */
+  state: 'pending' | 'held' | 'delivered' | 'dead'
+  attempts: number
+  dueAt: string | null
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  createdAt: string
+  finishedAt: string | null
+}
+export interface Delivery {
+  /**
+   * the `webhook-id`
+   */
+  id: string
+  event: string
+  record: string | null
+  /**
+   * of the entry; of a checkpoint, that of its last entry; null: it is about an endpoint
+   */
+  seq: number | null
+  /**
+   * held: an earlier event of the record is pending; dead: it was given up
+   */
+  state: 'pending' | 'held' | 'delivered' | 'dead'
+  attempts: number
+  dueAt: string | null
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  createdAt: string
+  finishedAt: string | null
+  /**
+   * the newest ones, oldest first
+   */
+  attemptLog: {
+    /**
+     * RFC 3339, UTC, milliseconds
+     */
+    at: string
+    durationMs: number
+    /**
+     * null: there was no answer
+     */
+    status: number | null
+    /**
+     * why, as a word for programs
+     */
+    error: string | null
+    /**
+     * of the answer; null also where an answer of that address is not kept
+     */
+    excerpt: string | null
+  }[]
+}
+export interface WebhookPausedEventData {
+  ledger: string
+  record: null
+  entry: null
+  webhook: {
+    id: string
+    state: 'paused' | 'disabled'
+    reason: 'failing' | 'gone'
+  }
+}
+export interface WebhookTestEventData {
+  ledger: string
+  record: null
+  entry: null
+  webhook: {
+    id: string
+  }
 }
 export interface GetLivezAnswer {
   status: 'ok'
@@ -1538,6 +2159,281 @@ export interface GetEntriesBySeqProofQuery {
 export interface GetAuditsAnswer {
   data: Audit[]
   nextCursor: string | null
+}
+export interface GetEventsQuery {
+  /**
+   * which events, with commas between; absent: all
+   */
+  events?: string | undefined
+  /**
+   * of records of which types, `name` or `name/version`, with commas between; what is of no record comes in any case
+   */
+  types?: string | undefined
+  /**
+   * instead of a cursor; absent: a page is from the beginning, a stream from the end
+   */
+  from?: 'beginning' | 'end' | undefined
+  /**
+   * how many to answer at most: 1 to 200; absent: 50
+   */
+  limit?: number | undefined
+  /**
+   * `nextCursor` of the page before; absent: from the beginning
+   */
+  cursor?: string | undefined
+}
+export interface GetEventsAnswer {
+  data: LedgerEvent[]
+  /**
+   * behind all that was looked at: where to go on, now or later
+   */
+  nextCursor: string
+  /**
+   * whether there is more to look at now, also where `data` is empty
+   */
+  more: boolean
+}
+export interface PostWebhooksBody {
+  /**
+   * https:, without a user and without a fragment
+   */
+  url: string
+  description?: string | null | undefined
+  /**
+   * names of events, or `*` alone: all, also those that there will be
+   */
+  events: (
+    | '*'
+    | 'record.recorded'
+    | 'batch.recorded'
+    | 'record.created'
+    | 'record.activated'
+    | 'completion.submitted'
+    | 'completion.verified'
+    | 'verdict.rendered'
+    | 'signal.emitted'
+    | 'verdict.overturned'
+    | 'revision.requested'
+    | 'record.cancelled'
+    | 'record.expired'
+    | 'payload.erased'
+    | 'checkpoint.published'
+    | 'webhook.paused'
+  )[]
+  /**
+   * of the records that events are about: `name/version`, or `name` for all versions; none: all types
+   */
+  types?: string[] | undefined
+  /**
+   * what events hold beyond what was signed; `documents` needs the scope `records:read`
+   */
+  include?: ('documents' | 'envelope')[] | undefined
+}
+export interface PostWebhooksAnswer {
+  id: string
+  url: string
+  description: string | null
+  events: string[]
+  types: string[]
+  include: ('documents' | 'envelope')[]
+  state: 'active' | 'paused' | 'disabled'
+  /**
+   * gone: the endpoint answered 410; null: it is active
+   */
+  reason: ('requested' | 'failing' | 'gone') | null
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  stateAt: string
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  createdAt: string
+  createdBy: string
+  /**
+   * newest first: one, or more while it is rotated. Deliveries are signed with each
+   */
+  secrets: {
+    /**
+     * Ed25519: what the `v1a` signatures of deliveries verify with
+     */
+    publicKey: string
+    /**
+     * RFC 3339, UTC, milliseconds
+     */
+    createdAt: string
+    expiresAt: string | null
+  }[]
+  standing: {
+    /**
+     * the first entry that it has not come to
+     */
+    nextSeq: number
+    /**
+     * entries that it has not come to
+     */
+    behind: number
+    /**
+     * in a row
+     */
+    failures: number
+    failingSince: string | null
+    /**
+     * nothing is sent before: the endpoint asked for it, or fails
+     */
+    resumeAt: string | null
+    lastSuccessAt: string | null
+    lastFailureAt: string | null
+    /**
+     * how far the recovery is that was asked for; null: none is under way
+     */
+    recovery: {
+      /**
+       * place in the chain, from 0
+       */
+      nextSeq: number
+      /**
+       * place in the chain, from 0
+       */
+      endSeq: number
+      delivered: boolean
+    } | null
+    /**
+     * counted to 1000
+     */
+    pending: number
+    /**
+     * wait for an earlier event of their record; counted to 1000
+     */
+    held: number
+    /**
+     * were given up; counted to 1000
+     */
+    dead: number
+  }
+  /**
+   * what the `v1` signatures of deliveries verify with: shown once, and never again
+   */
+  secret: string
+  /**
+   * Ed25519: what the `v1a` signatures of deliveries verify with
+   */
+  publicKey: string
+}
+export interface GetWebhooksAnswer {
+  data: Webhook[]
+  nextCursor: string | null
+}
+export interface PatchWebhooksByIdBody {
+  /**
+   * https:, without a user and without a fragment
+   */
+  url?: string | undefined
+  description?: string | null | undefined
+  /**
+   * names of events, or `*` alone: all, also those that there will be
+   */
+  events?: (
+    | '*'
+    | 'record.recorded'
+    | 'batch.recorded'
+    | 'record.created'
+    | 'record.activated'
+    | 'completion.submitted'
+    | 'completion.verified'
+    | 'verdict.rendered'
+    | 'signal.emitted'
+    | 'verdict.overturned'
+    | 'revision.requested'
+    | 'record.cancelled'
+    | 'record.expired'
+    | 'payload.erased'
+    | 'checkpoint.published'
+    | 'webhook.paused'
+  )[] | undefined
+  /**
+   * of the records that events are about: `name/version`, or `name` for all versions; none: all types
+   */
+  types?: string[] | undefined
+  /**
+   * what events hold beyond what was signed; `documents` needs the scope `records:read`
+   */
+  include?: ('documents' | 'envelope')[] | undefined
+}
+export interface PostWebhooksByIdResumeBody {
+  /**
+   * here: what was missed is delivered; now: it is left out. Absent: here
+   */
+  from?: 'here' | 'now' | undefined
+}
+export interface PostWebhooksByIdRotateSecretBody {
+  /**
+   * for how long deliveries are signed with those before as well; absent: 86400
+   */
+  overlapSeconds?: number | undefined
+}
+export interface GetWebhooksByIdDeliveriesQuery {
+  /**
+   * how many to answer at most: 1 to 200; absent: 50
+   */
+  limit?: number | undefined
+  /**
+   * `nextCursor` of the page before; absent: from the beginning
+   */
+  cursor?: string | undefined
+  state?: 'pending' | 'held' | 'delivered' | 'dead' | undefined
+  event?:
+    | 'record.recorded'
+    | 'batch.recorded'
+    | 'record.created'
+    | 'record.activated'
+    | 'completion.submitted'
+    | 'completion.verified'
+    | 'verdict.rendered'
+    | 'signal.emitted'
+    | 'verdict.overturned'
+    | 'revision.requested'
+    | 'record.cancelled'
+    | 'record.expired'
+    | 'payload.erased'
+    | 'checkpoint.published'
+    | 'webhook.paused'
+    | 'webhook.test'
+  record?: string | undefined
+}
+export interface GetWebhooksByIdDeliveriesAnswer {
+  data: DeliverySummary[]
+  nextCursor: string | null
+}
+export interface PostWebhooksByIdRedeliverDeadBody {
+  /**
+   * events of this time or later; absent: all
+   */
+  since?: string | undefined
+}
+export interface PostWebhooksByIdRedeliverDeadAnswer {
+  /**
+   * at most 1000 in one request, oldest first
+   */
+  redelivered: number
+  /**
+   * whether there are more: ask again
+   */
+  more: boolean
+}
+export interface PostWebhooksByIdRecoverBody {
+  /**
+   * recordedAt, inclusive
+   */
+  since: string
+  /**
+   * recordedAt, exclusive; absent: as far as the endpoint has come
+   */
+  until?: string | undefined
+  /**
+   * whether also what was delivered is delivered again; absent: false
+   */
+  delivered?: boolean | undefined
 }
 export interface GetOpenapiJsonAnswer {
   openapi: string

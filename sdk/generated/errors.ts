@@ -18,6 +18,7 @@ export const ADVICE = {
   lossy_json: "send duplicate names once, and such numbers as strings",
   json_too_deep: "flatten it",
   invalid_request: "`path` names the field",
+  url_refused: "name another one: `detail` says what is wrong with it",
   document_too_large: "keep the large part elsewhere, and its digest here",
   metadata_too_large: "send less metadata",
   unknown_type: "register the type, or use `generic/1`",

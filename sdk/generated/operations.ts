@@ -121,6 +121,36 @@ export const operations = {
   getAudits: { method: 'GET', path: '/v1/audits', repeat: 'freely' },
   /** An audit. */
   getAuditsById: { method: 'GET', path: '/v1/audits/{id}', repeat: 'freely' },
+  /** Events in the order of the chain: a page, or as they come (`Accept: text/event-stream`). */
+  getEvents: { method: 'GET', path: '/v1/events', repeat: 'freely' },
+  /** Have what happens from now on delivered to a URL. */
+  postWebhooks: { method: 'POST', path: '/v1/webhooks', repeat: 'freely' },
+  /** List webhooks, in the order in which they were made. */
+  getWebhooks: { method: 'GET', path: '/v1/webhooks', repeat: 'freely' },
+  /** A webhook, and how far it has heard. */
+  getWebhooksById: { method: 'GET', path: '/v1/webhooks/{id}', repeat: 'freely' },
+  /** Change a webhook; what is not named stays as it is. */
+  patchWebhooksById: { method: 'PATCH', path: '/v1/webhooks/{id}', repeat: 'freely' },
+  /** Delete a webhook, with its secrets; not to be undone. */
+  deleteWebhooksById: { method: 'DELETE', path: '/v1/webhooks/{id}', repeat: 'never' },
+  /** Deliver nothing to a webhook until it is resumed. */
+  postWebhooksByIdPause: { method: 'POST', path: '/v1/webhooks/{id}/pause', repeat: 'freely' },
+  /** Deliver to a webhook again, as if it had never failed. */
+  postWebhooksByIdResume: { method: 'POST', path: '/v1/webhooks/{id}/resume', repeat: 'freely' },
+  /** Give a webhook a new secret; deliveries are signed with those before as well for a while. */
+  postWebhooksByIdRotateSecret: { method: 'POST', path: '/v1/webhooks/{id}/rotate-secret', repeat: 'never' },
+  /** List what was delivered to a webhook or is to be, newest first. */
+  getWebhooksByIdDeliveries: { method: 'GET', path: '/v1/webhooks/{id}/deliveries', repeat: 'freely' },
+  /** A delivery with its attempts. */
+  getWebhooksByIdDeliveriesByEvent: { method: 'GET', path: '/v1/webhooks/{id}/deliveries/{event}', repeat: 'freely' },
+  /** Deliver an event now, with the same id, whatever became of it before. */
+  postWebhooksByIdDeliveriesByEventRedeliver: { method: 'POST', path: '/v1/webhooks/{id}/deliveries/{event}/redeliver', repeat: 'never' },
+  /** Deliver what was given up, oldest first. */
+  postWebhooksByIdRedeliverDead: { method: 'POST', path: '/v1/webhooks/{id}/redeliver-dead', repeat: 'freely' },
+  /** Deliver what was recorded in a time and not delivered, or all of it again. */
+  postWebhooksByIdRecover: { method: 'POST', path: '/v1/webhooks/{id}/recover', repeat: 'never' },
+  /** Send a webhook an event that says nothing. */
+  postWebhooksByIdTest: { method: 'POST', path: '/v1/webhooks/{id}/test', repeat: 'never' },
   /** The JSON Schema of what a statement of a kind says. */
   getPredicatesByKindV1: { method: 'GET', path: '/predicates/{kind}/v1', repeat: 'freely' },
   /** This document: every address, what it takes and answers. */

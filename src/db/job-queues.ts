@@ -1,7 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { type ConstructorOptions, PgBoss } from 'pg-boss'
-import { DEAD_LETTER_QUEUE, DEAD_LETTER_SECONDS, QUEUES, type QueueName } from '../jobs/queues.ts'
+import {
+  DEAD_LETTER_QUEUE,
+  DEAD_LETTER_SECONDS,
+  QUEUES,
+  type QueueName,
+  type QueueRules,
+} from '../jobs/queues.ts'
 import { JOB_DELETION_EVERY_SECONDS } from '../limits.ts'
 import type { Db } from './client.ts'
 import { API_LOGIN, WORKER_LOGIN } from './logins.ts'
@@ -59,8 +65,9 @@ async function ensureQueues(boss: PgBoss): Promise<void> {
   const dead = { retentionSeconds: DEAD_LETTER_SECONDS }
   await boss.createQueue(DEAD_LETTER_QUEUE, dead)
   await boss.updateQueue(DEAD_LETTER_QUEUE, dead)
-  for (const [name, rules] of Object.entries(QUEUES)) {
-    const options = { ...rules, deadLetter: DEAD_LETTER_QUEUE }
+  const queues: readonly [string, QueueRules][] = Object.entries(QUEUES)
+  for (const [name, { deadLetter = DEAD_LETTER_QUEUE, ...rules }] of queues) {
+    const options = deadLetter === null ? rules : { ...rules, deadLetter }
     await boss.createQueue(name, options)
     // One that is there already is left as it is: its rules may be those of an earlier version.
     await boss.updateQueue(name, options)

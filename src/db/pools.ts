@@ -8,6 +8,7 @@ import {
   READ_STATEMENT_TIMEOUT_MS,
   SEARCH_CONNECTIONS_MAX,
   SEARCH_STATEMENT_TIMEOUT_MS,
+  WEBHOOK_CONNECTIONS_MAX,
   WRITE_CONNECTIONS_MAX,
 } from '../limits.ts'
 
@@ -67,6 +68,17 @@ export function openJobPool(url: string, log: PoolLog): pg.Pool {
     connectionString: url,
     max: JOB_CONNECTIONS_MAX,
     application_name: 'tallystick jobs',
+    statement_timeout: READ_STATEMENT_TIMEOUT_MS,
+    query_timeout: READ_STATEMENT_TIMEOUT_MS,
+  })
+}
+
+/** Of deliveries to endpoints: apart, because their number is their tenants' choice. */
+export function openWebhookPool(url: string, log: PoolLog): pg.Pool {
+  return openPool(log, {
+    connectionString: url,
+    max: WEBHOOK_CONNECTIONS_MAX,
+    application_name: 'tallystick webhooks',
     statement_timeout: READ_STATEMENT_TIMEOUT_MS,
     query_timeout: READ_STATEMENT_TIMEOUT_MS,
   })

@@ -7,3 +7,10 @@ export function toUuid(id: Uint8Array): string {
 export function fromUuid(text: string): Uint8Array {
   return Buffer.from(text.replaceAll('-', ''), 'hex')
 }
+
+/** No UUIDv7 of this moment, or a later one, is smaller. */
+export function firstUuidv7(ms: number): Uint8Array {
+  const id = Buffer.alloc(16)
+  id.writeUIntBE(ms, 0, 6)
+  return id
+}

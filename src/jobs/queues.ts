@@ -13,18 +13,20 @@ export const DEAD_LETTER_QUEUE = 'dead-letters'
 export const DEAD_LETTER_SECONDS = 30 * 86_400
 
 /** As pg-boss takes them. Retries wait `retryDelay` doubled each time, jittered, `retryDelayMax` at most. */
-type QueueRules = {
+export type QueueRules = {
   readonly retryLimit: number
   readonly retryDelay: number
   readonly retryBackoff: true
   readonly retryDelayMax: number
   /** A job that is at work for longer is taken for lost. */
   readonly expireInSeconds: number
-  /** One whose worker says nothing for so long, too: it was killed. */
-  readonly heartbeatSeconds: number
+  /** One whose worker says nothing for so long, too: it was killed. Absent: nobody asks. */
+  readonly heartbeatSeconds?: number
   /** How long one that nobody takes, and one that is done, are kept. */
   readonly retentionSeconds: number
   readonly deleteAfterSeconds: number
+  /** null: it is not put aside when it is given up, because what it would have done comes again by itself. */
+  readonly deadLetter?: null
 }
 
 const RULES: QueueRules = {
@@ -55,18 +57,34 @@ export const QUEUES = {
     expireInSeconds: 120,
     deleteAfterSeconds: 120,
   },
+  /**
+   * An endpoint's turn to be delivered to. One that fails, or is lost with its worker, is not retried: the endpoint gets another
+   * turn when its lease ends (src/webhooks/enqueue.ts). Deliveries have their own retries.
+   */
+  'deliver-webhook': {
+    retryLimit: 0,
+    retryDelay: 0,
+    retryBackoff: true,
+    retryDelayMax: 1,
+    expireInSeconds: 300,
+    retentionSeconds: 3_600,
+    deleteAfterSeconds: 120,
+    deadLetter: null,
+  },
 } as const satisfies Record<string, QueueRules>
 
 export type QueueName = keyof typeof QUEUES
 
 const ledgerId = z.string().refine((text) => isId('led', text))
 const recordId = z.string().refine((text) => isId('rec', text))
+const webhookId = z.string().refine((text) => isId('whk', text))
 const auditId = z.string().refine((text) => isId('aud', text))
 
 export const PAYLOADS = {
   audit: z.strictObject({ ledger: ledgerId, audit: auditId }),
   'audit-schedule': z.strictObject({}),
   'verify-completion': z.strictObject({ ledger: ledgerId, record: recordId }),
+  'deliver-webhook': z.strictObject({ ledger: ledgerId, webhook: webhookId }),
 } as const satisfies Record<QueueName, z.ZodType>
 
 export type Payload<Q extends QueueName> = z.infer<(typeof PAYLOADS)[Q]>

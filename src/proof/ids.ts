@@ -5,7 +5,7 @@ import { ProofError } from './error.ts'
  * one id: ids stand in signed statements and are compared as text.
  */
 
-export type IdPrefix = 'rec' | 'bat' | 'led' | 'agt' | 'key' | 'cmp' | 'aud' | 'whk' | 'peer'
+export type IdPrefix = 'rec' | 'bat' | 'led' | 'agt' | 'key' | 'cmp' | 'aud' | 'whk' | 'evt' | 'peer'
 
 const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz'
 const DIGIT_COUNT = 26

@@ -10,7 +10,7 @@ import type { IdPrefix } from './ids.ts'
  * has no id: the values that rules compared, `<cmp_…>/values`, and a reason in free text, `<rec_…>/reason`.
  * `erased` is whichever of them was erased. Only the last subject may be optional.
  */
-export type SubjectRule = Exclude<IdPrefix, 'whk' | 'peer'> | 'type' | 'values' | 'reason?' | 'erased'
+export type SubjectRule = Exclude<IdPrefix, 'whk' | 'evt' | 'peer'> | 'type' | 'values' | 'reason?' | 'erased'
 
 type KindRule = {
   readonly subjects: readonly [SubjectRule, ...SubjectRule[]]

@@ -95,17 +95,25 @@ export type ReadEntry = {
 
 /** One line, without its newline. */
 export function entryLine({ entry, records, documents }: ReadEntry, shown: DocumentsShown): string {
-  const rendered = [
-    ...records.map((r) => renderPayload(r, shown)),
-    ...documents.map((d) => `{${renderStepDocument(d, shown)}}`),
-  ]
   const items =
     entry.kind === 'batch-notarized' ? `[${records.map((r) => itemBytes(itemOf(r))).join(',')}]` : 'null'
   return (
     `{"seq":${entry.seq},"kind":"${entry.kind}","recordedAt":"${entry.recorded_at.toISOString()}",` +
     `"leaf":"${entry.leaf.toString('hex')}","chain":"${entry.chain.toString('hex')}",` +
-    `"envelope":"${entry.envelope.toString('base64')}","documents":[${rendered.join(',')}],"items":${items}}`
+    `"envelope":"${entry.envelope.toString('base64')}","documents":${documentsJson({ records, documents }, shown)},"items":${items}}`
   )
+}
+
+/** What lies beside an entry, as its line shows it. */
+export function documentsJson(
+  { records, documents }: Pick<ReadEntry, 'records' | 'documents'>,
+  shown: DocumentsShown,
+): string {
+  const rendered = [
+    ...records.map((r) => renderPayload(r, shown)),
+    ...documents.map((d) => `{${renderStepDocument(d, shown)}}`),
+  ]
+  return `[${rendered.join(',')}]`
 }
 
 function renderPayload(r: EntryRecordRow, shown: DocumentsShown): string {

@@ -18,6 +18,7 @@ import {
 } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { addAgent, addKey } from '../helpers/more-keys.ts'
+import { makeWebhook } from '../helpers/webhooks.ts'
 
 /** A key, and what a route of an access class must answer to it: a code, or null when it lets the request in. */
 type Presented = { what: string; key: string | null; expect(access: Access): string | null }
@@ -293,6 +294,7 @@ async function spoilable(app: TestApp, elsewhere: NewLedger): Promise<Address[]>
   const foreignKey = { id: elsewhere.key.id }
   const foreignType = { name: 'foreign-type', version: 777, payloadSchema: true }
   await app.send('POST', '/v1/types', { body: foreignType, key: elsewhere.key.key })
+  const [hook, foreignHook] = [await makeHook(app, app.ledger), await makeHook(app, elsewhere)]
   const [ownGated, foreignGated] = [await makeGated(app, app.ledger), await makeGated(app, elsewhere)]
   return [
     {
@@ -332,11 +334,30 @@ async function spoilable(app: TestApp, elsewhere: NewLedger): Promise<Address[]>
       foreign: { id: foreignAudit },
       nowhere: { id: `aud_${digits}` },
     },
+    {
+      begins: '/v1/webhooks/:id/deliveries/:event',
+      own: hook,
+      foreign: foreignHook,
+      nowhere: { id: `whk_${digits}`, event: `evt_${digits}` },
+    },
+    {
+      begins: '/v1/webhooks/',
+      own: { id: hook.id },
+      foreign: { id: foreignHook.id },
+      nowhere: { id: `whk_${digits}` },
+    },
     { begins: '/v1/ledgers/', own: { id: victim.ledger.id }, foreign: null, nowhere: null },
     { begins: '/predicates/', own: { kind: 'record-notarized' }, foreign: null, nowhere: null },
     { begins: '/v1/entries/', own: { seq: '0' }, foreign: null, nowhere: null },
     { begins: '/v1/checkpoints/', own: { size: '1' }, foreign: null, nowhere: null },
   ]
+}
+
+/** A webhook, and an event that is to be delivered to it. */
+async function makeHook(app: TestApp, { key: { key } }: NewLedger): Promise<{ id: string; event: string }> {
+  const { id } = await makeWebhook(app, {}, key)
+  const test = await app.send('POST', `/v1/webhooks/${id}/test`, { key })
+  return { id, event: expectStatus(202, test).json().id }
 }
 
 /** A gated record with a completion, and one with the entry that gives a reason. */

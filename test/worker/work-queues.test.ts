@@ -32,6 +32,7 @@ test('of a batch each job ends as it deserves: one that fails is retried, one th
     boss,
     [queueWork({ queue: 'verify-completion', concurrency: 1, batchSize: 10, handleBatch })],
     log,
+    AbortSignal.any([]),
   )
   const read = () =>
     app.sql<{ name: string; state: string; record: string; retry: number }>(
@@ -79,6 +80,7 @@ test('a batch that throws has failed as a whole, and is said once', async (t) =>
     boss,
     [queueWork({ queue: 'verify-completion', concurrency: 1, batchSize: 10, handleBatch })],
     log,
+    AbortSignal.any([]),
   )
   const states = async () =>
     (await app.sql<{ state: string }>('select state from pgboss.job')).map(({ state }) => state)

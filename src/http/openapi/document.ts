@@ -2,12 +2,14 @@ import { STATUS_CODES } from 'node:http'
 import type { z } from 'zod'
 import { VERSION } from '../../config.ts'
 import { ERROR_CODES, type ErrorCode } from '../../errors.ts'
+import { EVENT_STREAM } from '../accept.ts'
 import { problem } from '../schemas/problem.ts'
 import { mayOmitBody } from '../zod-validation.ts'
 import { makeHeaders } from './headers.ts'
 import type { Operation } from './operations.ts'
 import { takesIdempotencyKey, takesIfMatch } from './problems.ts'
 import { SchemaComponents } from './schema-components.ts'
+import { describeWebhooks } from './webhooks.ts'
 
 type Json = Record<string, unknown>
 
@@ -35,6 +37,7 @@ export function describeOperations(operations: readonly Operation[]): Json {
     servers: [{ url: '/' }],
     tags: [...new Set(operations.map(tagOf))].map((name) => ({ name })),
     paths,
+    webhooks: describeWebhooks(schemas),
     components: {
       schemas: schemas.all(),
       securitySchemes: {
@@ -112,10 +115,12 @@ function parametersOf(place: 'path' | 'query', schema: z.ZodType | null, schemas
   }))
 }
 
-function headerParametersOf({ problems }: Operation): Json[] {
+function headerParametersOf({ problems, answers }: Operation): Json[] {
+  const isStream = answers.some(({ content }) => content?.mediaType === EVENT_STREAM)
   return [
     ...(takesIdempotencyKey(problems) ? [IDEMPOTENCY_KEY] : []),
     ...(takesIfMatch(problems) ? [IF_MATCH] : []),
+    ...(isStream ? [LAST_EVENT_ID] : []),
   ]
 }
 
@@ -133,6 +138,14 @@ const IF_MATCH = {
   required: false,
   description: 'the version that the record must have, as its ETag says it',
   schema: { type: 'string', pattern: '^(\\*|"[1-9][0-9]{0,8}")$' },
+}
+
+const LAST_EVENT_ID = {
+  name: 'Last-Event-ID',
+  in: 'header',
+  required: false,
+  description: 'of a stream that comes back: its last `id`, which counts instead of a cursor',
+  schema: { type: 'string' },
 }
 
 function describeAnswers(operation: Operation, schemas: SchemaComponents): Json {

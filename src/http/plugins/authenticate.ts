@@ -42,6 +42,21 @@ export function useAuthentication(
   })
 }
 
+/** For answers that go on: whether the request's key, as it is now, would be let in, and be shown as much. */
+export async function isStillLetIn(
+  request: FastifyRequest,
+  deps: { callers: CallerCache; now: () => number },
+): Promise<boolean> {
+  try {
+    const caller = await requireCaller(bearerToken(request), deps)
+    const shown = requireScope(caller, request.routeOptions.config.access as KeyAccess)
+    return (shown === 'own') === request.ownRecordsOnly
+  } catch (error) {
+    if (error instanceof ApiError) return false
+    throw error
+  }
+}
+
 function bearerToken(request: FastifyRequest): string {
   const match = /^Bearer ([\x21-\x7e]{1,256})$/i.exec(request.headers.authorization ?? '')
   if (!match) throw new ApiError('unauthenticated', 'send the key as `Authorization: Bearer …`')

@@ -6,7 +6,7 @@ import { ENTRY_KINDS, type EntryKind } from '../../proof/kinds.ts'
 const ID_CHARS = '[0-7][0-9a-hjkmnp-tv-z]{25}'
 
 /** A TypeID, in its one spelling. */
-export function idOf(prefix: 'rec' | 'bat' | 'led' | 'agt' | 'key' | 'cmp' | 'aud') {
+export function idOf(prefix: 'rec' | 'bat' | 'led' | 'agt' | 'key' | 'cmp' | 'aud' | 'whk' | 'evt') {
   return z.string().regex(new RegExp(`^${prefix}_${ID_CHARS}$`))
 }
 

@@ -15,7 +15,7 @@ export const entriesQuery = z.strictObject({
   limit: seqText.describe('at most so many entries; absent: to the head').optional(),
 })
 
-const documentLine = z.strictObject({
+export const documentLine = z.strictObject({
   subject: z.string(),
   digest: hash,
   salt: salt.nullable().describe('null when the document is erased or withheld'),

@@ -3,7 +3,7 @@ import { ERROR_CODES, type ErrorCode } from '../../errors.ts'
 import { RECORD_STATES } from '../../proof/kinds.ts'
 import { STEP_ROLES } from '../../records/gated/lifecycle.ts'
 import { SCOPES } from '../../tenancy/scopes.ts'
-import { entryKind, seq, typeName } from './common.ts'
+import { entryKind, idOf, seq, typeName } from './common.ts'
 import { remaining } from './erasures.ts'
 
 const codes = Object.keys(ERROR_CODES) as [ErrorCode, ...ErrorCode[]]
@@ -31,6 +31,7 @@ export const problem = z
       .array(entryKind)
       .describe('kinds of entries that the record’s state allows next')
       .optional(),
+    webhook: idOf('whk').describe('the endpoint that is just like it').optional(),
     role: z.enum(STEP_ROLES).describe('whose step it is').optional(),
   })
   .meta({ id: 'Problem' })

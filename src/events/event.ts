@@ -1,0 +1,141 @@
+import type { CheckpointRow, EventRow } from '../db/read-events.ts'
+import { fromUuid } from '../db/uuid.ts'
+import { ProofError } from '../proof/error.ts'
+import { formatId } from '../proof/ids.ts'
+import type { ParsedStatement } from '../proof/statement.ts'
+import type { EntryEvent, EventType } from './event-types.ts'
+
+/** Something that others hear of: what an entry says, or that a checkpoint was published. */
+export type LedgerEvent = {
+  readonly ledgerId: Uint8Array
+  readonly type: EventType
+  /** Of its entry; of a checkpoint, the last one's that it covers. */
+  readonly seq: number
+  readonly timestampMs: number
+  /** Whose events are told in order; null: of no record. */
+  readonly recordId: Uint8Array | null
+  /** Of the record, or of a batch's records; none: of no record. */
+  readonly recordTypes: readonly string[]
+  /** JSON: the members of `data`, but for what only some ask for, without braces. */
+  readonly members: string
+  /** null: of a checkpoint. */
+  readonly envelope: Uint8Array | null
+  /** Why it must not be told: what is stored is not what was signed. */
+  readonly fault: ProofError | null
+}
+
+/** Reads what an entry says; MUST throw ProofError where it is not to be believed. */
+export type ReadStatement = (row: EventRow) => ParsedStatement
+
+/** `entriesUrl`: where the entries are read, for the link of a batch to its records. */
+export function eventsOfEntry(
+  row: EventRow,
+  types: readonly EntryEvent[],
+  about: {
+    readonly ledgerId: Uint8Array
+    readonly entriesUrl: string
+    readonly readStatement: ReadStatement
+  },
+): LedgerEvent[] {
+  let said: ParsedStatement | ProofError
+  try {
+    said = about.readStatement(row)
+  } catch (error) {
+    if (!(error instanceof ProofError)) throw error
+    said = error
+  }
+  return types.map((type) => ({
+    ledgerId: about.ledgerId,
+    type,
+    seq: Number(row.seq),
+    timestampMs: row.recorded_at.getTime(),
+    recordId: row.record_id === null ? null : fromUuid(row.record_id),
+    recordTypes: recordTypesOf(row),
+    members: said instanceof ProofError ? '' : entryMembers(row, type, said, about.entriesUrl),
+    envelope: row.envelope,
+    fault: said instanceof ProofError ? said : null,
+  }))
+}
+
+/** Of the entry's record, or of its batch's records; none: of no record. */
+export function recordTypesOf(row: EventRow): string[] {
+  return row.record_type === null ? Object.keys(row.batch_types ?? {}) : [row.record_type]
+}
+
+/** Taken from the statement, which is signed; `chain`, and the record's type, lie beside it. */
+function entryMembers(
+  row: EventRow,
+  type: EntryEvent,
+  statement: ParsedStatement,
+  entriesUrl: string,
+): string {
+  const { ledger, kind, subjects, predicate } = statement
+  const record = row.record_id && {
+    id: formatId('rec', fromUuid(row.record_id)),
+    type: row.record_type,
+    state: predicate['to'] ?? (kind === 'record-notarized' ? 'RECORDED' : null),
+    version: predicate['version'] ?? null,
+  }
+  const entry = {
+    seq: Number(row.seq),
+    kind,
+    leaf: row.leaf.toString('hex'),
+    chain: row.chain.toString('hex'),
+  }
+  const data = {
+    ledger,
+    record,
+    entry,
+    subjects,
+    predicate,
+    ...(type === 'signal.emitted' && { signal: predicate['signal'] }),
+    ...(type === 'batch.recorded' && {
+      batch: {
+        id: predicate['batch'],
+        count: predicate['count'],
+        types: row.batch_types,
+        records: `${entriesUrl}?after=${entry.seq - 1}&limit=1`,
+      },
+    }),
+  }
+  return JSON.stringify(data).slice(1, -1)
+}
+
+export function checkpointEvent(ledgerId: Uint8Array, row: CheckpointRow): LedgerEvent {
+  const size = Number(row.size)
+  const data = {
+    ledger: formatId('led', ledgerId),
+    record: null,
+    entry: null,
+    checkpoint: { size, note: row.note },
+  }
+  return {
+    ledgerId,
+    type: 'checkpoint.published',
+    seq: size - 1,
+    timestampMs: row.published_at.getTime(),
+    recordId: null,
+    recordTypes: [],
+    members: JSON.stringify(data).slice(1, -1),
+    envelope: null,
+    fault: null,
+  }
+}
+
+/**
+ * The event as it is told (docs/webhooks.md). `extras`: JSON of further members of `data`, each beginning with a comma;
+ * `id`: where the event carries its own.
+ */
+export function renderEvent(event: LedgerEvent, extras: string, id: string | null = null): string {
+  const timestamp = new Date(event.timestampMs).toISOString()
+  return (
+    `{${id === null ? '' : `"id":"${id}",`}"type":"${event.type}","timestamp":"${timestamp}",` +
+    `"data":{${event.members}${extras}}}`
+  )
+}
+
+/** A settlement signal always has its envelope: whoever acts on it checks that. */
+export function envelopeMember({ type, envelope }: LedgerEvent, isAsked: boolean): string {
+  if (envelope === null || !(isAsked || type === 'signal.emitted')) return ''
+  return `,"envelope":"${Buffer.from(envelope).toString('base64')}"`
+}

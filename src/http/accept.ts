@@ -1,0 +1,15 @@
+export const EVENT_STREAM = 'text/event-stream'
+
+/** Whether an Accept header asks for an event stream rather than for JSON (RFC 9110 §12.5.1). Wildcards mean JSON. */
+export function prefersEventStream(accept: string | undefined): boolean {
+  const qualities = new Map((accept ?? '').split(',').map(parseRange))
+  const stream = qualities.get(EVENT_STREAM) ?? 0
+  return stream > 0 && stream > (qualities.get('application/json') ?? 0)
+}
+
+function parseRange(range: string): [mediaType: string, quality: number] {
+  const [mediaType, ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
+  const q = parameters.find((parameter) => parameter.startsWith('q='))
+  const quality = q === undefined ? 1 : Number(q.slice(2))
+  return [mediaType!, Number.isNaN(quality) ? 0 : quality]
+}

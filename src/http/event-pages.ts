@@ -1,0 +1,79 @@
+import type { Db } from '../db/client.ts'
+import type { LedgerEnds } from '../db/read-events.ts'
+import { ApiError } from '../errors.ts'
+import { envelopeMember, type LedgerEvent, renderEvent } from '../events/event.ts'
+import { eventId, formatEventId } from '../events/event-id.ts'
+import type { EventFilter } from '../events/event-types.ts'
+import { type EventPosition, readEvents } from '../events/read-events.ts'
+import { storedStatements } from '../events/statements.ts'
+import type { ProofError } from '../proof/error.ts'
+import { formatCursor } from './page.ts'
+
+/** Events in order, rendered, as many as were asked for or fit. */
+export type FittedPage = {
+  readonly texts: readonly string[]
+  readonly position: EventPosition
+  readonly more: boolean
+  /** Whether more were read than fit. */
+  readonly isCut: boolean
+  /** Of the event that comes next: it can't be told, and nothing behind it is. */
+  readonly fault: ProofError | null
+}
+
+type Rendered = { readonly type: string; readonly json: string }
+
+export function formatEventCursor({ seq, told, checkpoint }: EventPosition): string {
+  return formatCursor([seq, told, checkpoint])
+}
+
+/** Reads what comes after a place. `charsMax`: of all texts together, but the first event comes in any case. */
+export async function readFittedPage(
+  db: Db,
+  source: { readonly ledgerId: Uint8Array; readonly filter: EventFilter; readonly entriesUrl: string },
+  from: EventPosition,
+  ends: LedgerEnds,
+  {
+    limit,
+    charsMax,
+    render,
+  }: {
+    readonly limit: number
+    readonly charsMax: number
+    readonly render: (event: Rendered, cursor: string) => string
+  },
+): Promise<FittedPage> {
+  const about = { ...source, statementsOf: storedStatements }
+  const { steps, position, more } = await readEvents(db, about, from, ends, limit)
+  const texts: string[] = []
+  let reached = from
+  let chars = 0
+  for (const { event, after } of steps) {
+    const { fault } = event
+    if (fault !== null) return { texts, position: reached, more: true, isCut: false, fault }
+    if (chars >= charsMax) return { texts, position: reached, more: true, isCut: true, fault: null }
+    const text = render({ type: event.type, json: eventJson(event) }, formatEventCursor(after))
+    texts.push(text)
+    chars += text.length
+    reached = after
+  }
+  return { texts, position, more, isCut: false, fault: null }
+}
+
+/** An event as an item of the stream: one line. */
+function eventJson(event: LedgerEvent): string {
+  return renderEvent(
+    event,
+    envelopeMember(event, false),
+    formatEventId(eventId({ ...event, endpoint: null })),
+  )
+}
+
+/** Throws ApiError `integrity_fault` where the first event can't be told. */
+export function requireTellable({ texts, fault, position }: FittedPage): void {
+  if (fault === null || texts.length > 0) return
+  throw new ApiError(
+    'integrity_fault',
+    `the entry at ${position.seq}, or the first of interest after it, is not what was signed`,
+    { cause: fault },
+  )
+}

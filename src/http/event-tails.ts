@@ -1,0 +1,209 @@
+import { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Gauge } from 'prom-client'
+import { isUnavailable } from '../db/failures.ts'
+import { type LedgerEnds, readEnds } from '../db/read-events.ts'
+import type { Deps } from '../deps.ts'
+import type { EventFilter } from '../events/event-types.ts'
+import { LedgerWatch } from '../events/ledger-watch.ts'
+import type { EventPosition } from '../events/read-events.ts'
+import { SharedReads } from '../events/shared-reads.ts'
+import {
+  EVENTS_HEARTBEAT_MS,
+  EVENTS_KEY_LOOK_EVERY_MS,
+  EVENTS_PER_TAIL_QUERY,
+  EVENTS_RETRY_MS,
+  EVENTS_TAIL_CLOSE_MS_MAX,
+  EVENTS_TAIL_MS_MAX,
+  EVENTS_TAIL_QUERIES_AT_ONCE_MAX,
+  EVENTS_TAILS_MAX,
+  EVENTS_TAILS_PER_LEDGER_MAX,
+  STREAM_CHUNK_CHARS,
+  STREAM_STALL_MS_MAX,
+} from '../limits.ts'
+import { EVENT_STREAM } from './accept.ts'
+import { type FittedPage, formatEventCursor, readFittedPage, requireTellable } from './event-pages.ts'
+import { isStillLetIn } from './plugins/authenticate.ts'
+import { StreamSlots } from './stream-slots.ts'
+
+/** What is tailed. */
+export type TailSource = {
+  readonly ledgerId: Uint8Array
+  readonly filter: EventFilter
+  /** The filter as text. */
+  readonly tag: string
+  readonly entriesUrl: string
+}
+
+type Tail = {
+  readonly source: TailSource
+  readonly from: EventPosition
+  readonly ends: LedgerEnds
+  /** What comes first: read before anything was answered, so that what is wrong with it is. */
+  readonly first: FittedPage
+  readonly isLetIn: () => Promise<boolean>
+  /** As performance.now() has it. */
+  readonly endsAtMs: number
+  readonly signal: AbortSignal
+}
+
+/**
+ * Answers that follow a ledger's events (WHATWG server-sent events). Tails that have come as far as their ledger cost one query
+ * for all of them (LedgerWatch), and what many want next is read and rendered once (SharedReads). One that is read slowly holds
+ * STREAM_CHUNK_CHARS twice; one that is not read at all is cut off after STREAM_STALL_MS_MAX.
+ */
+export class EventTails {
+  readonly #deps: Deps
+  readonly #slots = new StreamSlots(EVENTS_TAILS_PER_LEDGER_MAX, EVENTS_TAILS_MAX)
+  readonly #watch: LedgerWatch
+  readonly #reads = new SharedReads<FittedPage>(EVENTS_TAIL_QUERIES_AT_ONCE_MAX)
+  readonly #open = new Map<AbortController, Readable>()
+  #isClosing = false
+
+  constructor(deps: Deps) {
+    this.#deps = deps
+    this.#watch = new LedgerWatch((ledgerIds) => readEnds(deps.readPool, ledgerIds), deps.log)
+    const open = this.#open
+    new Gauge({
+      name: 'tallystick_event_tails',
+      help: 'Answers to GET /v1/events that are open and go on',
+      registers: [deps.metrics.registry],
+      collect() {
+        this.set(open.size)
+      },
+    })
+  }
+
+  /** Ends all of them, and each that begins from now on: their clients come back, to another server or to the next one. */
+  close(): void {
+    this.#isClosing = true
+    for (const ending of this.#open.keys()) ending.abort()
+    const cutOff = () => {
+      for (const stream of this.#open.values()) stream.destroy()
+    }
+    setTimeout(cutOff, EVENTS_TAIL_CLOSE_MS_MAX).unref()
+  }
+
+  async send(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    source: TailSource,
+    from: EventPosition,
+    ends: LedgerEnds,
+  ): Promise<FastifyReply> {
+    const release = this.#slots.take(request.caller.ledger)
+    try {
+      const first = await this.#read(source, from, ends, EVENTS_PER_TAIL_QUERY)
+      requireTellable(first)
+      const ending = new AbortController()
+      const frames = this.#frames({
+        source,
+        from,
+        ends,
+        first,
+        isLetIn: () => isStillLetIn(request, this.#deps),
+        endsAtMs: performance.now() + EVENTS_TAIL_MS_MAX * (0.75 + Math.random() / 4),
+        signal: ending.signal,
+      })
+      return this.#stream(request, reply, frames, ending, release)
+    } catch (error) {
+      release()
+      throw error
+    }
+  }
+
+  #stream(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    frames: AsyncGenerator<string>,
+    ending: AbortController,
+    release: () => void,
+  ): FastifyReply {
+    const stream = Readable.from(frames, { objectMode: true, highWaterMark: 1 })
+    const { socket } = request.raw
+    this.#open.set(ending, stream)
+    if (this.#isClosing) ending.abort()
+    // A generator that waits is not ended by destroying its stream.
+    const abandon = () => {
+      ending.abort()
+      stream.destroy()
+    }
+    socket.setMaxListeners(0).once('close', abandon)
+    stream.once('close', () => {
+      socket.off('close', abandon)
+      this.#open.delete(ending)
+      release()
+    })
+    socket.setTimeout?.(STREAM_STALL_MS_MAX)
+    return reply
+      .header('content-type', EVENT_STREAM)
+      .header('cache-control', 'no-store')
+      .header('x-accel-buffering', 'no')
+      .send(stream)
+  }
+
+  async *#frames({ source, from, ends, first, ...tail }: Tail): AsyncGenerator<string> {
+    // The place where it begins: whoever loses the connection before the first event misses none.
+    yield `retry: ${EVENTS_RETRY_MS}\n${placeFrame(from)}`
+    let writtenAtMs = performance.now()
+    let keyLookAtMs = writtenAtMs + EVENTS_KEY_LOOK_EVERY_MS
+    let limit = EVENTS_PER_TAIL_QUERY
+    let page: FittedPage | null = first
+    for (let position = from; ; ) {
+      if (page !== null) {
+        position = page.position
+        // Of long events, no more than fit.
+        limit = page.isCut ? page.texts.length : EVENTS_PER_TAIL_QUERY
+        if (page.texts.length > 0) {
+          yield page.texts.join('')
+          writtenAtMs = performance.now()
+        }
+        if (page.fault !== null) {
+          yield ': integrity_fault: what follows is not what was signed\n\n'
+          return
+        }
+      }
+      const isAtEnd = page !== null && !page.more
+      if (isAtEnd) {
+        const dueAtMs = Math.min(keyLookAtMs, writtenAtMs + EVENTS_HEARTBEAT_MS, tail.endsAtMs)
+        const msMax = Math.max(0, dueAtMs - performance.now())
+        const { signal } = tail
+        ends = (await this.#watch.grown(source.ledgerId, ends, { msMax, signal })) ?? ends
+      }
+      if (tail.signal.aborted || performance.now() >= tail.endsAtMs) return
+      if (performance.now() >= writtenAtMs + EVENTS_HEARTBEAT_MS) {
+        yield placeFrame(position)
+        writtenAtMs = performance.now()
+      }
+      try {
+        if (performance.now() >= keyLookAtMs) {
+          if (!(await tail.isLetIn())) return
+          keyLookAtMs = performance.now() + EVENTS_KEY_LOOK_EVERY_MS
+        }
+        page = await this.#read(source, position, ends, limit)
+      } catch (error) {
+        if (!isUnavailable(error as Error)) throw error
+        page = null
+        await sleep(EVENTS_RETRY_MS, undefined, { signal: tail.signal }).catch(() => {})
+      }
+    }
+  }
+
+  #read(source: TailSource, from: EventPosition, ends: LedgerEnds, limit: number): Promise<FittedPage> {
+    const places = [from.seq, from.told, from.checkpoint, ends.size, ends.checkpoint, limit]
+    const key = `${Buffer.from(source.ledgerId).toString('hex')} ${source.tag} ${places.join(' ')}`
+    return this.#reads.read(key, () =>
+      readFittedPage(this.#deps.readPool, source, from, ends, {
+        limit,
+        charsMax: STREAM_CHUNK_CHARS,
+        render: (event, cursor) => `id: ${cursor}\nevent: ${event.type}\ndata: ${event.json}\n\n`,
+      }),
+    )
+  }
+}
+
+/** Says where the client has come to, and that the server is there, without an event. */
+function placeFrame(position: EventPosition): string {
+  return `id: ${formatEventCursor(position)}\n\n`
+}

@@ -1,0 +1,52 @@
+import { z } from 'zod'
+import { webhookEvent } from '../schemas/events.ts'
+import type { SchemaComponents } from './schema-components.ts'
+
+type Json = Record<string, unknown>
+
+/** What the server sends to endpoints, by event: receivers make types of it. docs/webhooks.md says how it is delivered and signed. */
+export function describeWebhooks(schemas: SchemaComponents): Record<string, Json> {
+  // The union too stands among the components.
+  schemas.add(webhookEvent)
+  const described = webhookEvent.options.flatMap((event) =>
+    namesOf(event.shape.type).map((name): [string, Json] => [
+      name,
+      describeWebhook(name, schemas.add(event)),
+    ]),
+  )
+  return Object.fromEntries(described)
+}
+
+function namesOf(type: z.ZodType): string[] {
+  return type instanceof z.ZodEnum ? type.options.map(String) : [String((type as z.ZodLiteral).value)]
+}
+
+function describeWebhook(name: string, schema: Json): Json {
+  return {
+    post: {
+      summary: `The event ${name}`,
+      parameters: HEADERS,
+      requestBody: { required: true, content: { 'application/json': { schema } } },
+      responses: {
+        '2XX': { description: 'it was delivered' },
+        410: { description: 'the endpoint wants no more: it is disabled' },
+        default: { description: 'it was not delivered, and is sent again' },
+      },
+    },
+  }
+}
+
+const HEADERS = [
+  ['webhook-id', 'of the event, for this endpoint: the same however often it is sent'],
+  ['webhook-timestamp', 'when it was sent, in seconds since 1970'],
+  [
+    'webhook-signature',
+    '`v1,` (HMAC-SHA256) and `v1a,` (Ed25519) over `id.timestamp.body`, with spaces between',
+  ],
+].map(([header, description]) => ({
+  name: header,
+  in: 'header',
+  required: true,
+  description,
+  schema: { type: 'string' },
+}))

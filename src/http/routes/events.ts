@@ -1,0 +1,127 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { type LedgerEnds, readEnds } from '../../db/read-events.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import { EVENT_TYPES, type EventFilter } from '../../events/event-types.ts'
+import type { EventPosition } from '../../events/read-events.ts'
+import { PAGE_BYTES_MAX } from '../../limits.ts'
+import { EVENT_STREAM, prefersEventStream } from '../accept.ts'
+import { formatEventCursor, readFittedPage, requireTellable } from '../event-pages.ts'
+import { EventTails } from '../event-tails.ts'
+import { pageLimit, parseCursor } from '../page.ts'
+import { eventPage, eventStream, eventsCursor, eventsQuery } from '../schemas/events.ts'
+import { sendJson } from '../send-json.ts'
+import type { ZodTypes } from '../zod-validation.ts'
+
+type EventsQuery = {
+  readonly events?: string | undefined
+  readonly types?: string | undefined
+  readonly from?: 'beginning' | 'end' | undefined
+  readonly cursor?: string | undefined
+  readonly limit?: string | undefined
+}
+
+/** What others hear of a ledger: page by page, or as it comes. */
+export function eventRoutes(app: FastifyInstance, deps: Deps): void {
+  const access = { scope: ['records:read', 'audit:read'], own: 'records:read:own' } as const
+  const entriesUrl = `${deps.publicUrl}/v1/entries`
+  const tails = new EventTails(deps)
+  app.addHook('preClose', async () => tails.close())
+
+  app.withTypeProvider<ZodTypes>().get(
+    '/v1/events',
+    {
+      config: { access, problems: ['overloaded', 'integrity_fault'] },
+      schema: {
+        summary: 'Events in the order of the chain: a page, or as they come (`Accept: text/event-stream`)',
+        querystring: eventsQuery,
+        response: {
+          200: {
+            content: { 'application/json': { schema: eventPage }, [EVENT_STREAM]: { schema: eventStream } },
+          },
+        },
+      },
+    },
+    async (request, reply) => {
+      const { query } = request
+      const { ledgerId } = request.caller
+      const filter = filterOf(request, query)
+      const isTail = prefersEventStream(request.headers.accept)
+      const [ends] = await readEnds(deps.readPool, [ledgerId])
+      const from = placeOf(request, query, isTail, ends!)
+      const source = { ledgerId, filter, entriesUrl }
+      reply.header('vary', 'accept')
+      if (isTail) return tails.send(request, reply, { ...source, tag: tagOf(request, query) }, from, ends!)
+      const page = await readFittedPage(deps.readPool, source, from, ends!, {
+        limit: pageLimit(query),
+        charsMax: PAGE_BYTES_MAX,
+        render: ({ json }) => json,
+      })
+      requireTellable(page)
+      const { texts, position, more } = page
+      return sendJson(
+        reply,
+        `{"data":[${texts.join(',')}],"nextCursor":"${formatEventCursor(position)}","more":${more}}`,
+      )
+    },
+  )
+}
+
+function filterOf({ ownRecordsOnly, caller }: FastifyRequest, { events, types }: EventsQuery): EventFilter {
+  const names = events?.split(',') ?? null
+  const unknown = names?.find((name) => !EVENT_TYPES.some((type) => type === name))
+  if (unknown !== undefined)
+    throw invalid('/events', `${unknown} is none of the events: ${EVENT_TYPES.join(', ')}`)
+  return {
+    events: names && new Set(names),
+    types: types === undefined ? null : new Set(types.split(',')),
+    ...(ownRecordsOnly && { ownAgent: caller.agentId }),
+  }
+}
+
+/** What is told to one caller is told to another only where this is the same. */
+function tagOf({ ownRecordsOnly, caller }: FastifyRequest, { events, types }: EventsQuery): string {
+  return JSON.stringify([events ?? null, types ?? null, ownRecordsOnly ? caller.agent : null])
+}
+
+/** Where to begin. A client that comes back repeats its first request, and says in `Last-Event-ID` how far it came. */
+function placeOf(
+  request: FastifyRequest,
+  query: EventsQuery,
+  isTail: boolean,
+  ends: LedgerEnds,
+): EventPosition {
+  const { cursor, from, limit } = query
+  if (cursor !== undefined && from !== undefined) throw invalid('/from', 'give a cursor, or from, not both')
+  if (isTail && limit !== undefined) throw invalid('/limit', 'a page has a limit, a stream has none')
+  const lastEventId = isTail ? request.headers['last-event-id'] : undefined
+  if (typeof lastEventId === 'string' && lastEventId !== '') return lastPlace(lastEventId, ends)
+  const place = parseCursor(query, eventsCursor)
+  if (place !== null) return within(ends, place)
+  const isFromEnd = (from ?? (isTail ? 'end' : 'beginning')) === 'end'
+  return isFromEnd
+    ? { seq: ends.size, told: 0, checkpoint: ends.checkpoint }
+    : { seq: 0, told: 0, checkpoint: 0 }
+}
+
+/** A header is no field of the request: 400, which ends an EventSource for good. */
+function lastPlace(lastEventId: string, ends: LedgerEnds): EventPosition {
+  try {
+    return within(ends, parseCursor({ cursor: lastEventId }, eventsCursor)!)
+  } catch (error) {
+    throw new ApiError('bad_request', `Last-Event-ID: ${(error as ApiError).message}`)
+  }
+}
+
+/** What follows a place that the ledger has not come to yet would be left out when it comes there. */
+function within(ends: LedgerEnds, [seq, told, checkpoint]: readonly [number, number, number]): EventPosition {
+  if (seq + Math.sign(told) <= ends.size && checkpoint <= ends.checkpoint) return { seq, told, checkpoint }
+  throw invalid(
+    '/cursor',
+    'the cursor is beyond the ledger’s end: it is another ledger’s, or a backup that was restored is older than it',
+  )
+}
+
+function invalid(path: string, detail: string): ApiError {
+  return new ApiError('invalid_request', detail, { members: { path } })
+}

@@ -1,0 +1,248 @@
+import type { FastifyInstance } from 'fastify'
+import {
+  type DeliveryRow,
+  findDelivery,
+  listDeliveries,
+  recoverWebhook,
+  redeliverDead,
+  redeliverEvent,
+  requestWebhookTest,
+} from '../../db/webhook-deliveries.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import { WEBHOOK_TESTS_OPEN_MAX } from '../../limits.ts'
+import { formatId, parseId } from '../../proof/ids.ts'
+import { parseTime } from '../../records/documents.ts'
+import type { Caller } from '../../tenancy/caller.ts'
+import { getEndpoint, noEndpoint } from '../../webhooks/endpoints.ts'
+import { noticeBody } from '../../webhooks/notices.ts'
+import { refuseIdempotencyKey } from '../idempotency.ts'
+import { formatCursor, pageLimit, parseCursor } from '../page.ts'
+import { pathId } from '../path-id.ts'
+import { idParams, noMembers } from '../schemas/common.ts'
+import {
+  deliveriesCursor,
+  deliveriesQuery,
+  deliveryAnswer,
+  deliveryPage,
+  deliveryParams,
+  recoverBody,
+  redeliverDeadAnswer,
+  redeliverDeadBody,
+  webhookAnswer,
+} from '../schemas/webhooks.ts'
+import type { ZodTypes } from '../zod-validation.ts'
+import { renderWebhook } from './webhooks.ts'
+
+const access = { scope: 'webhooks:manage' } as const
+
+/** What was delivered to an endpoint, and what shall be delivered because somebody asks. */
+export function webhookDeliveryRoutes(app: FastifyInstance, deps: Deps): void {
+  readRoutes(app, deps)
+  redeliveryRoutes(app, deps)
+  testRoute(app, deps)
+}
+
+function readRoutes(app: FastifyInstance, deps: Deps): void {
+  const typed = app.withTypeProvider<ZodTypes>()
+
+  typed.get(
+    '/v1/webhooks/:id/deliveries',
+    {
+      config: { access },
+      schema: {
+        summary: 'List what was delivered to a webhook or is to be, newest first',
+        params: idParams,
+        querystring: deliveriesQuery,
+        response: { 200: deliveryPage },
+      },
+    },
+    async (request) => {
+      const { query, caller } = request
+      const limit = pageLimit(query)
+      const cursor = parseCursor(query, deliveriesCursor)
+      const { webhookId } = await getEndpoint(deps, caller, pathId('whk', request.params.id))
+      const filters = {
+        state: query.state ?? null,
+        event: query.event ?? null,
+        recordId: query.record === undefined ? null : parseId('rec', query.record),
+      }
+      const before = cursor && parseId('evt', cursor[0])
+      const page = { before, limit }
+      const { rows, next } = await listDeliveries(deps.readPool, caller.ledgerId, webhookId, filters, page)
+      return { data: rows.map(renderSummary), nextCursor: next && formatCursor([formatId('evt', next)]) }
+    },
+  )
+
+  typed.get(
+    '/v1/webhooks/:id/deliveries/:event',
+    {
+      config: { access },
+      schema: {
+        summary: 'A delivery with its attempts',
+        params: deliveryParams,
+        response: { 200: deliveryAnswer },
+      },
+    },
+    async (request) => render(await getDelivery(deps, request.caller, placeOf(request.params))),
+  )
+}
+
+function redeliveryRoutes(app: FastifyInstance, deps: Deps): void {
+  const typed = app.withTypeProvider<ZodTypes>()
+  const { readPool } = deps
+
+  typed.post(
+    '/v1/webhooks/:id/deliveries/:event/redeliver',
+    {
+      config: { access, problems: ['invalid_idempotency_key', 'state_conflict'] },
+      schema: {
+        summary: 'Deliver an event now, with the same id, whatever became of it before',
+        params: deliveryParams,
+        body: noMembers,
+        response: { 202: deliveryAnswer },
+      },
+    },
+    async (request, reply) => {
+      refuseIdempotencyKey(request)
+      const { caller } = request
+      const place = placeOf(request.params)
+      const outcome = await redeliverEvent(readPool, caller.ledgerId, place.webhookId, place.eventId)
+      if (outcome === 'missing') throw noDelivery(place)
+      if (outcome === 'held') {
+        throw new ApiError('state_conflict', 'an earlier event of the record is delivered before this one')
+      }
+      return reply.code(202).send(render(await getDelivery(deps, caller, place)))
+    },
+  )
+
+  typed.post(
+    '/v1/webhooks/:id/redeliver-dead',
+    {
+      config: { access, problems: ['invalid_idempotency_key'] },
+      schema: {
+        summary: 'Deliver what was given up, oldest first',
+        params: idParams,
+        body: redeliverDeadBody,
+        response: { 200: redeliverDeadAnswer },
+      },
+    },
+    async (request) => {
+      refuseIdempotencyKey(request)
+      const { since } = request.body
+      const webhookId = pathId('whk', request.params.id)
+      const sinceMs = since === undefined ? 0 : parseTime(since, '/since')
+      const done = await redeliverDead(readPool, request.caller.ledgerId, webhookId, sinceMs)
+      if (!done) throw noEndpoint(webhookId)
+      return done
+    },
+  )
+
+  typed.post(
+    '/v1/webhooks/:id/recover',
+    {
+      config: { access, problems: ['invalid_idempotency_key', 'state_conflict'] },
+      schema: {
+        summary: 'Deliver what was recorded in a time and not delivered, or all of it again',
+        params: idParams,
+        body: recoverBody,
+        response: { 202: webhookAnswer },
+      },
+    },
+    async (request, reply) => {
+      refuseIdempotencyKey(request)
+      const { caller, body } = request
+      const webhookId = pathId('whk', request.params.id)
+      const outcome = await recoverWebhook(deps, caller.ledgerId, webhookId, {
+        sinceMs: parseTime(body.since, '/since'),
+        untilMs: body.until === undefined ? null : parseTime(body.until, '/until'),
+        delivered: body.delivered ?? false,
+      })
+      if (outcome === 'missing') throw noEndpoint(webhookId)
+      if (outcome === 'busy') {
+        throw new ApiError('state_conflict', 'another recovery of this webhook is under way', {
+          retryable: true,
+        })
+      }
+      return reply.code(202).send(renderWebhook(await getEndpoint(deps, caller, webhookId)))
+    },
+  )
+}
+
+function testRoute(app: FastifyInstance, deps: Deps): void {
+  const typed = app.withTypeProvider<ZodTypes>()
+  const { readPool, entropy, now } = deps
+
+  typed.post(
+    '/v1/webhooks/:id/test',
+    {
+      config: { access, problems: ['invalid_idempotency_key', 'state_conflict'] },
+      schema: {
+        summary: 'Send a webhook an event that says nothing',
+        params: idParams,
+        body: noMembers,
+        response: { 202: deliveryAnswer },
+      },
+    },
+    async (request, reply) => {
+      refuseIdempotencyKey(request)
+      const { caller, params } = request
+      const { ledgerId } = caller
+      const webhookId = pathId('whk', params.id)
+      const atMs = now()
+      const eventId = entropy.uuidv7(atMs)
+      const about = { ledger: caller.ledger, webhook: { id: params.id }, atMs }
+      const notice = noticeBody('webhook.test', about)
+      const outcome = await requestWebhookTest(readPool, ledgerId, webhookId, { eventId, notice })
+      if (outcome === 'missing') throw noEndpoint(webhookId)
+      if (outcome !== 'requested') throw testRefused(outcome)
+      return reply.code(202).send(render(await getDelivery(deps, caller, { webhookId, eventId })))
+    },
+  )
+}
+
+function testRefused(reason: 'inactive' | 'full'): ApiError {
+  if (reason === 'inactive')
+    return new ApiError('state_conflict', 'the webhook is not active: resume it first')
+  const detail = `${WEBHOOK_TESTS_OPEN_MAX} tests of this webhook are still to be delivered`
+  return new ApiError('state_conflict', detail, { retryable: true })
+}
+
+type Place = { readonly webhookId: Uint8Array; readonly eventId: Uint8Array }
+
+function placeOf({ id, event }: { id: string; event: string }): Place {
+  return { webhookId: pathId('whk', id), eventId: pathId('evt', event) }
+}
+
+async function getDelivery(
+  { readPool }: Pick<Deps, 'readPool'>,
+  caller: Caller,
+  place: Place,
+): Promise<DeliveryRow> {
+  const delivery = await findDelivery(readPool, caller.ledgerId, place.webhookId, place.eventId)
+  if (!delivery) throw noDelivery(place)
+  return delivery
+}
+
+function noDelivery({ webhookId, eventId }: Place): ApiError {
+  const [webhook, event] = [formatId('whk', webhookId), formatId('evt', eventId)]
+  return new ApiError('not_found', `the ledger has no webhook ${webhook} with a delivery ${event}`)
+}
+
+function render(delivery: DeliveryRow) {
+  return { ...renderSummary(delivery), attemptLog: delivery.attemptLog }
+}
+
+function renderSummary(delivery: DeliveryRow) {
+  return {
+    id: formatId('evt', delivery.eventId),
+    event: delivery.event,
+    record: delivery.recordId && formatId('rec', delivery.recordId),
+    seq: delivery.seq,
+    state: delivery.state,
+    attempts: delivery.attempts,
+    dueAt: delivery.dueAt?.toISOString() ?? null,
+    createdAt: delivery.createdAt.toISOString(),
+    finishedAt: delivery.finishedAt?.toISOString() ?? null,
+  }
+}

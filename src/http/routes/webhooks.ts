@@ -1,0 +1,244 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import {
+  deleteWebhook,
+  listWebhooks,
+  pauseWebhook,
+  resumeWebhook,
+  type WebhookRow,
+} from '../../db/webhooks.ts'
+import type { Deps } from '../../deps.ts'
+import { WEBHOOK_OVERLAP_SECONDS_DEFAULT } from '../../limits.ts'
+import { formatId, parseId } from '../../proof/ids.ts'
+import {
+  changeEndpoint,
+  createEndpoint,
+  getEndpoint,
+  noEndpoint,
+  rotateEndpointSecret,
+} from '../../webhooks/endpoints.ts'
+import { formatWebhookPublicKey, type NewWebhookSecret } from '../../webhooks/secrets.ts'
+import { refuseIdempotencyKey } from '../idempotency.ts'
+import { pageLimit, parseCursor, toPage } from '../page.ts'
+import { pathId } from '../path-id.ts'
+import { idParams, noMembers } from '../schemas/common.ts'
+import {
+  changeWebhookBody,
+  createWebhookBody,
+  resumeWebhookBody,
+  rotateWebhookBody,
+  webhookAnswer,
+  webhookPage,
+  webhooksCursor,
+  webhooksQuery,
+  webhookWithSecret,
+} from '../schemas/webhooks.ts'
+import type { ZodTypes } from '../zod-validation.ts'
+
+const access = { scope: 'webhooks:manage' } as const
+
+/** Endpoints are configuration, not history: they stand in no chain, and can be managed while a ledger takes no entries. */
+export function webhookRoutes(app: FastifyInstance, deps: Deps): void {
+  configurationRoutes(app, deps)
+  stateRoutes(app, deps)
+}
+
+function configurationRoutes(app: FastifyInstance, deps: Deps): void {
+  const typed = app.withTypeProvider<ZodTypes>()
+  const { readPool } = deps
+
+  typed.post(
+    '/v1/webhooks',
+    {
+      config: {
+        access,
+        problems: ['url_refused', 'scope_not_held', 'invalid_idempotency_key', 'state_conflict'],
+      },
+      schema: {
+        summary: 'Have what happens from now on delivered to a URL',
+        body: createWebhookBody,
+        response: { 201: webhookWithSecret },
+      },
+    },
+    async (request, reply) => {
+      refuseIdempotencyKey(request)
+      const { url, description = null, events, types = [], include = [] } = request.body
+      const asked = { url, description, events, types, include }
+      const { webhook, made } = await createEndpoint(deps, request.caller, asked)
+      return reply.code(201).header('cache-control', 'no-store').send(renderWithSecret(webhook, made))
+    },
+  )
+
+  typed.get(
+    '/v1/webhooks',
+    {
+      config: { access },
+      schema: {
+        summary: 'List webhooks, in the order in which they were made',
+        querystring: webhooksQuery,
+        response: { 200: webhookPage },
+      },
+    },
+    async (request) => {
+      const limit = pageLimit(request.query)
+      const cursor = parseCursor(request.query, webhooksCursor)
+      const after = cursor && parseId('whk', cursor[0])
+      const rows = await listWebhooks(readPool, request.caller.ledgerId, { after, limit: limit + 1 })
+      return toPage(rows, limit, renderWebhook, ({ id }) => [id])
+    },
+  )
+
+  typed.get(
+    '/v1/webhooks/:id',
+    {
+      config: { access },
+      schema: {
+        summary: 'A webhook, and how far it has heard',
+        params: idParams,
+        response: { 200: webhookAnswer },
+      },
+    },
+    async (request) =>
+      renderWebhook(await getEndpoint(deps, request.caller, pathId('whk', request.params.id))),
+  )
+
+  typed.patch(
+    '/v1/webhooks/:id',
+    {
+      config: { access, problems: ['url_refused', 'scope_not_held', 'invalid_idempotency_key'] },
+      schema: {
+        summary: 'Change a webhook; what is not named stays as it is',
+        params: idParams,
+        body: changeWebhookBody,
+        response: { 200: webhookAnswer },
+      },
+    },
+    async (request) => {
+      refuseIdempotencyKey(request)
+      const webhookId = pathId('whk', request.params.id)
+      return renderWebhook(await changeEndpoint(deps, request.caller, webhookId, request.body))
+    },
+  )
+
+  typed.delete(
+    '/v1/webhooks/:id',
+    {
+      config: { access, problems: ['invalid_idempotency_key'] },
+      schema: {
+        summary: 'Delete a webhook, with its secrets; not to be undone',
+        params: idParams,
+        body: noMembers,
+        response: { 204: z.undefined() },
+      },
+    },
+    async (request, reply) => {
+      refuseIdempotencyKey(request)
+      const webhookId = pathId('whk', request.params.id)
+      if (!(await deleteWebhook(readPool, request.caller.ledgerId, webhookId))) throw noEndpoint(webhookId)
+      return reply.code(204).send()
+    },
+  )
+}
+
+function stateRoutes(app: FastifyInstance, deps: Deps): void {
+  const typed = app.withTypeProvider<ZodTypes>()
+  const { readPool } = deps
+
+  typed.post(
+    '/v1/webhooks/:id/pause',
+    {
+      config: { access, problems: ['invalid_idempotency_key'] },
+      schema: {
+        summary: 'Deliver nothing to a webhook until it is resumed',
+        params: idParams,
+        body: noMembers,
+        response: { 200: webhookAnswer },
+      },
+    },
+    async (request) => {
+      refuseIdempotencyKey(request)
+      const webhookId = pathId('whk', request.params.id)
+      if (!(await pauseWebhook(readPool, request.caller.ledgerId, webhookId))) throw noEndpoint(webhookId)
+      return renderWebhook(await getEndpoint(deps, request.caller, webhookId))
+    },
+  )
+
+  typed.post(
+    '/v1/webhooks/:id/resume',
+    {
+      config: { access, problems: ['invalid_idempotency_key'] },
+      schema: {
+        summary: 'Deliver to a webhook again, as if it had never failed',
+        params: idParams,
+        body: resumeWebhookBody,
+        response: { 200: webhookAnswer },
+      },
+    },
+    async (request) => {
+      refuseIdempotencyKey(request)
+      const webhookId = pathId('whk', request.params.id)
+      const skips = request.body.from === 'now'
+      const found = await resumeWebhook(readPool, request.caller.ledgerId, webhookId, skips)
+      if (!found) throw noEndpoint(webhookId)
+      return renderWebhook(await getEndpoint(deps, request.caller, webhookId))
+    },
+  )
+
+  typed.post(
+    '/v1/webhooks/:id/rotate-secret',
+    {
+      config: { access, problems: ['invalid_idempotency_key', 'state_conflict'] },
+      schema: {
+        summary: 'Give a webhook a new secret; deliveries are signed with those before as well for a while',
+        params: idParams,
+        body: rotateWebhookBody,
+        response: { 200: webhookWithSecret },
+      },
+    },
+    async (request, reply) => {
+      refuseIdempotencyKey(request)
+      const { overlapSeconds = WEBHOOK_OVERLAP_SECONDS_DEFAULT } = request.body
+      const webhookId = pathId('whk', request.params.id)
+      const { webhook, made } = await rotateEndpointSecret(deps, request.caller, webhookId, overlapSeconds)
+      return reply.header('cache-control', 'no-store').send(renderWithSecret(webhook, made))
+    },
+  )
+}
+
+function renderWithSecret(webhook: WebhookRow, { secret, publicKey }: NewWebhookSecret) {
+  return { ...renderWebhook(webhook), secret, publicKey: formatWebhookPublicKey(publicKey) }
+}
+
+export function renderWebhook(webhook: WebhookRow) {
+  return {
+    id: formatId('whk', webhook.webhookId),
+    url: webhook.url,
+    description: webhook.description,
+    events: webhook.events,
+    types: webhook.types,
+    include: webhook.include,
+    state: webhook.state,
+    reason: webhook.reason,
+    stateAt: webhook.stateAt.toISOString(),
+    createdAt: webhook.createdAt.toISOString(),
+    createdBy: formatId('agt', webhook.createdBy),
+    secrets: webhook.secrets.map(({ publicKey, createdAt, expiresAt }) => ({
+      publicKey: formatWebhookPublicKey(publicKey),
+      createdAt: createdAt.toISOString(),
+      expiresAt: expiresAt?.toISOString() ?? null,
+    })),
+    standing: {
+      nextSeq: webhook.nextSeq,
+      behind: webhook.behind,
+      failures: webhook.failures,
+      failingSince: webhook.failingSince?.toISOString() ?? null,
+      resumeAt: webhook.resumeAt?.toISOString() ?? null,
+      lastSuccessAt: webhook.lastSuccessAt?.toISOString() ?? null,
+      lastFailureAt: webhook.lastFailureAt?.toISOString() ?? null,
+      recovery: webhook.recovery,
+      pending: webhook.pending,
+      held: webhook.held,
+      dead: webhook.dead,
+    },
+  }
+}

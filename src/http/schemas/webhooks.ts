@@ -1,0 +1,223 @@
+import { z } from 'zod'
+import { EVENT_TYPES, NOTICE_TYPES } from '../../events/event-types.ts'
+import {
+  NAME_CHARS_MAX,
+  OUTBOUND_URL_CHARS_MAX,
+  WEBHOOK_COUNT_MAX,
+  WEBHOOK_NAMES_MAX,
+  WEBHOOK_OVERLAP_SECONDS_DEFAULT,
+  WEBHOOK_OVERLAP_SECONDS_MAX,
+  WEBHOOK_REDELIVERED_MAX,
+} from '../../limits.ts'
+import { pageOf, pageQuery } from '../page.ts'
+import { idOf, instant, seq } from './common.ts'
+import { WITHOUT_CONTROLS } from './names.ts'
+import { time } from './times.ts'
+
+/** What an endpoint can ask for. A test is not asked for: whoever requests one gets it. */
+const SUBSCRIBABLE = [...EVENT_TYPES, 'webhook.paused'] as const
+const ALL_EVENTS = '*'
+
+/** In the query of a list and in what is answered: every name that a delivery can have. */
+const eventName = z.enum([...EVENT_TYPES, ...NOTICE_TYPES])
+
+const settings = {
+  url: z
+    .string()
+    .min(1)
+    .max(OUTBOUND_URL_CHARS_MAX)
+    .describe('https:, without a user and without a fragment'),
+  description: z.string().min(1).max(NAME_CHARS_MAX).regex(WITHOUT_CONTROLS).nullable(),
+  events: z
+    .array(z.enum([ALL_EVENTS, ...SUBSCRIBABLE]))
+    .min(1)
+    .max(WEBHOOK_NAMES_MAX)
+    .describe('names of events, or `*` alone: all, also those that there will be'),
+  types: z
+    .array(z.string().regex(/^[a-z][a-z0-9.-]{0,62}(\/[1-9][0-9]{0,8})?$/))
+    .max(WEBHOOK_NAMES_MAX)
+    .describe(
+      'of the records that events are about: `name/version`, or `name` for all versions; none: all types',
+    ),
+  include: z
+    .array(z.enum(['documents', 'envelope']))
+    .max(2)
+    .describe('what events hold beyond what was signed; `documents` needs the scope `records:read`'),
+}
+
+const URL_EXAMPLE = 'https://example.com/hooks/tallystick'
+
+export const createWebhookBody = z
+  .strictObject({
+    url: settings.url,
+    description: settings.description.optional(),
+    events: settings.events,
+    types: settings.types.optional(),
+    include: settings.include.optional(),
+  })
+  .meta({ examples: [{ url: URL_EXAMPLE, events: ['signal.emitted'], types: ['purchase'] }] })
+
+export const changeWebhookBody = z
+  .strictObject({
+    url: settings.url.optional(),
+    description: settings.description.optional(),
+    events: settings.events.optional(),
+    types: settings.types.optional(),
+    include: settings.include.optional(),
+  })
+  .meta({ examples: [{ events: ['*'] }] })
+
+export const resumeWebhookBody = z.strictObject({
+  from: z
+    .enum(['here', 'now'])
+    .describe('here: what was missed is delivered; now: it is left out. Absent: here')
+    .optional(),
+})
+
+export const rotateWebhookBody = z.strictObject({
+  overlapSeconds: z
+    .int()
+    .min(0)
+    .max(WEBHOOK_OVERLAP_SECONDS_MAX)
+    .describe(
+      `for how long deliveries are signed with those before as well; absent: ${WEBHOOK_OVERLAP_SECONDS_DEFAULT}`,
+    )
+    .optional(),
+})
+
+export const webhooksQuery = z.strictObject(pageQuery)
+/** The id of the page's last item. */
+export const webhooksCursor = z.tuple([idOf('whk')])
+
+const count = z.int().min(0)
+const counted = count.describe(`counted to ${WEBHOOK_COUNT_MAX}`)
+
+const standing = z.strictObject({
+  nextSeq: seq.describe('the first entry that it has not come to'),
+  behind: count.describe('entries that it has not come to'),
+  failures: count.describe('in a row'),
+  failingSince: instant.nullable(),
+  resumeAt: instant.nullable().describe('nothing is sent before: the endpoint asked for it, or fails'),
+  lastSuccessAt: instant.nullable(),
+  lastFailureAt: instant.nullable(),
+  recovery: z
+    .strictObject({ nextSeq: seq, endSeq: seq, delivered: z.boolean() })
+    .nullable()
+    .describe('how far the recovery is that was asked for; null: none is under way'),
+  pending: counted,
+  held: counted.describe(`wait for an earlier event of their record; counted to ${WEBHOOK_COUNT_MAX}`),
+  dead: counted.describe(`were given up; counted to ${WEBHOOK_COUNT_MAX}`),
+})
+
+const publicKey = z
+  .string()
+  .regex(/^whpk_[A-Za-z0-9+/]{43}=$/)
+  .describe('Ed25519: what the `v1a` signatures of deliveries verify with')
+
+const webhook = {
+  id: idOf('whk'),
+  url: z.string(),
+  description: z.string().nullable(),
+  events: z.array(z.string()),
+  types: z.array(z.string()),
+  include: z.array(z.enum(['documents', 'envelope'])),
+  state: z.enum(['active', 'paused', 'disabled']),
+  reason: z
+    .enum(['requested', 'failing', 'gone'])
+    .nullable()
+    .describe('gone: the endpoint answered 410; null: it is active'),
+  stateAt: instant,
+  createdAt: instant,
+  createdBy: idOf('agt'),
+  secrets: z
+    .array(
+      z.strictObject({
+        publicKey,
+        createdAt: instant,
+        expiresAt: instant.nullable(),
+      }),
+    )
+    .describe('newest first: one, or more while it is rotated. Deliveries are signed with each'),
+  standing,
+}
+
+export const webhookAnswer = z.strictObject(webhook).meta({ id: 'Webhook' })
+export const webhookPage = pageOf(webhookAnswer)
+export const webhookWithSecret = z.strictObject({
+  ...webhook,
+  secret: z
+    .string()
+    .regex(/^whsec_[A-Za-z0-9+/]{43}=$/)
+    .describe('what the `v1` signatures of deliveries verify with: shown once, and never again'),
+  publicKey,
+})
+
+export const deliveryParams = z.strictObject({ id: z.string(), event: z.string() })
+
+const deliveryState = z.enum(['pending', 'held', 'delivered', 'dead'])
+
+export const deliveriesQuery = z.strictObject({
+  ...pageQuery,
+  state: deliveryState.optional(),
+  event: eventName.optional(),
+  record: idOf('rec').optional(),
+})
+
+/** The id of the last event that was looked at. */
+export const deliveriesCursor = z.tuple([idOf('evt')])
+
+const delivery = {
+  id: idOf('evt').describe('the `webhook-id`'),
+  event: z.string(),
+  record: idOf('rec').nullable(),
+  seq: seq
+    .nullable()
+    .describe('of the entry; of a checkpoint, that of its last entry; null: it is about an endpoint'),
+  state: deliveryState.describe('held: an earlier event of the record is pending; dead: it was given up'),
+  attempts: count,
+  dueAt: instant.nullable(),
+  createdAt: instant,
+  finishedAt: instant.nullable(),
+}
+
+export const deliverySummary = z.strictObject(delivery).meta({ id: 'DeliverySummary' })
+export const deliveryPage = pageOf(deliverySummary)
+
+export const deliveryAnswer = z
+  .strictObject({
+    ...delivery,
+    attemptLog: z
+      .array(
+        z.strictObject({
+          at: instant,
+          durationMs: count,
+          status: z.int().nullable().describe('null: there was no answer'),
+          error: z.string().nullable().describe('why, as a word for programs'),
+          excerpt: z
+            .string()
+            .nullable()
+            .describe('of the answer; null also where an answer of that address is not kept'),
+        }),
+      )
+      .describe('the newest ones, oldest first'),
+  })
+  .meta({ id: 'Delivery' })
+
+export const redeliverDeadBody = z.strictObject({
+  since: time.describe('events of this time or later; absent: all').optional(),
+})
+export const redeliverDeadAnswer = z.strictObject({
+  redelivered: count.describe(`at most ${WEBHOOK_REDELIVERED_MAX} in one request, oldest first`),
+  more: z.boolean().describe('whether there are more: ask again'),
+})
+
+export const recoverBody = z
+  .strictObject({
+    since: time.describe('recordedAt, inclusive'),
+    until: time.describe('recordedAt, exclusive; absent: as far as the endpoint has come').optional(),
+    delivered: z
+      .boolean()
+      .describe('whether also what was delivered is delivered again; absent: false')
+      .optional(),
+  })
+  .meta({ examples: [{ since: '2026-11-20T12:00:00Z' }] })

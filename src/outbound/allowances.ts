@@ -1,0 +1,65 @@
+import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
+import { type Address, isIn, isPublicAddress, type Range } from './public-addresses.ts'
+
+/** What the operator allows besides public addresses: TALLYSTICK_OUTBOUND_ALLOW. */
+export type Allowances = readonly Range[]
+
+/** `public`: globally routable unicast; `allowed`: in an allowance, public or not; `refused`: neither. */
+export type AddressClass = 'public' | 'allowed' | 'refused'
+
+/** Of addresses and ranges in CIDR notation, separated by commas. Throws an Error that names the first bad one. */
+export function parseAllowances(text: string): Allowances {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
+    .map(parseAllowance)
+}
+
+function parseAllowance(item: string): Range {
+  const [, ip = '', prefix] = /^([^/%]*)(?:\/(\d{1,3}))?$/.exec(item) ?? []
+  if (isIP(ip) === 0) throw new Error(`${item} is neither an IP address nor a range like 10.0.0.0/8`)
+  const address = parseAddress(ip)
+  const bitsMax = address.kind() === 'ipv4' ? 32 : 128
+  const bits = prefix === undefined ? bitsMax : Number(prefix)
+  if (bits > bitsMax) throw new Error(`${item}: the prefix has at most ${bitsMax} bits`)
+  if (findAddress(ip)?.kind() !== address.kind()) throw new Error(`${item}: write it as IPv4`)
+  const network = networkOf(address, bits)
+  // Whoever writes 10.1.2.3/8 meant one address or all of 10.0.0.0/8, and the difference is 16 million addresses.
+  if (network.toNormalizedString() !== address.toNormalizedString()) {
+    throw new Error(`${item} is inside a range: write ${network.toString()}/${bits} or one address`)
+  }
+  return [network, bits]
+}
+
+function networkOf(address: Address, prefixBits: number): Address {
+  const kind = address.kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6
+  return kind.networkAddressFromCIDR(`${address.toNormalizedString()}/${prefixBits}`)
+}
+
+/** Of an IP address as resolvers and sockets spell it. What is no address is refused. */
+export function classifyAddress(ip: string, allowances: Allowances): AddressClass {
+  const address = findAddress(ip)
+  if (address === null) return 'refused'
+  if (allowances.some((range) => isIn(address, range))) return 'allowed'
+  return isPublicAddress(address) ? 'public' : 'refused'
+}
+
+/** Whether it belongs to some inner network, which only an allowance opens: its answers are not kept. */
+export function isPrivateAddress(ip: string): boolean {
+  const address = findAddress(ip)
+  return address === null || !isPublicAddress(address)
+}
+
+/** IPv4 that is written as IPv6 comes back as IPv4. A zone names a link, and no link is public. */
+function findAddress(ip: string): Address | null {
+  if (isIP(ip) === 0 || ip.includes('%')) return null
+  const address = parseAddress(ip)
+  return address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() ? address.toIPv4Address() : address
+}
+
+/** `new URL` knows IPv6 as it is written; ipaddr.js takes ::8.8.8.8, which is ::808:808, for ::ffff:8.8.8.8. */
+function parseAddress(ip: string): Address {
+  return ipaddr.parse(isIP(ip) === 4 ? ip : new URL(`http://[${ip}]`).hostname.slice(1, -1))
+}

@@ -1,0 +1,59 @@
+import ipaddr from 'ipaddr.js'
+
+export type Address = ipaddr.IPv4 | ipaddr.IPv6
+export type Range = readonly [network: Address, prefixBits: number]
+
+/**
+ * What IANA's registries of special-purpose addresses hold of IPv4, all of it: also the few that are reachable from
+ * everywhere (AS112, AMT), because nobody is delivered to there. Whole, so that it can be compared with the registry.
+ */
+const IPV4_SPECIAL = [
+  '0.0.0.0/8', // this network
+  '10.0.0.0/8',
+  '100.64.0.0/10', // carriers' address translation; cloud providers have services here
+  '127.0.0.0/8',
+  '168.63.129.16/32', // public by its number, but in Azure it is the host of the virtual machine
+  '169.254.0.0/16', // link-local: the metadata services of clouds
+  '172.16.0.0/12',
+  '192.0.0.0/24', // protocol assignments
+  '192.0.2.0/24', // documentation
+  '192.31.196.0/24', // AS112
+  '192.52.193.0/24', // AMT
+  '192.88.99.0/24', // 6to4 relays, deprecated
+  '192.168.0.0/16',
+  '192.175.48.0/24', // AS112
+  '198.18.0.0/15', // benchmarks
+  '198.51.100.0/24', // documentation
+  '203.0.113.0/24', // documentation
+  '224.0.0.0/4', // multicast
+  '240.0.0.0/4', // reserved, broadcast
+].map(rangeOf)
+
+/** Of IPv6 only this is given out to networks; what lies outside is not public, whatever it will become. */
+const IPV6_GLOBAL = rangeOf('2000::/3')
+
+const IPV6_SPECIAL = [
+  '2001::/23', // protocol assignments, among them Teredo, benchmarks and ORCHID
+  '2001:db8::/32', // documentation
+  '2002::/16', // 6to4: an IPv4 address is inside, and no relay is left
+  '2620:4f:8000::/48', // AS112
+  '3fff::/20', // documentation
+].map(rangeOf)
+
+/** NAT64: the IPv4 address behind the translator is what counts. */
+const NAT64 = rangeOf('64:ff9b::/96')
+
+/** Whether packets to it can only leave through the internet. */
+export function isPublicAddress(address: Address): boolean {
+  if (address instanceof ipaddr.IPv4) return !IPV4_SPECIAL.some((range) => isIn(address, range))
+  if (isIn(address, NAT64)) return isPublicAddress(new ipaddr.IPv4(address.toByteArray().slice(12)))
+  return isIn(address, IPV6_GLOBAL) && !IPV6_SPECIAL.some((range) => isIn(address, range))
+}
+
+export function isIn(address: Address, [network, prefixBits]: Range): boolean {
+  return address.kind() === network.kind() && address.match(network, prefixBits)
+}
+
+function rangeOf(text: string): Range {
+  return ipaddr.parseCIDR(text)
+}

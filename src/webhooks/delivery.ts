@@ -1,0 +1,102 @@
+import { toUuid } from '../db/uuid.ts'
+import type { Attempt, DeliveryRow, Endpoint, StoredDelivery } from '../db/webhook-work.ts'
+import { envelopeMember, type LedgerEvent, renderEvent } from '../events/event.ts'
+import { eventId } from '../events/event-id.ts'
+import { EVENTS_OF_KIND, type EventKind } from '../events/event-types.ts'
+import type { EventStep } from '../events/read-events.ts'
+import { WEBHOOK_ATTEMPTS_LOGGED_MAX } from '../limits.ts'
+import type { Task } from './window.ts'
+
+/** What is to be delivered, and what was tried already. */
+export type Delivery = {
+  readonly eventId: Uint8Array
+  readonly event: string
+  readonly seq: number | null
+  /** Among the events of its entry. */
+  readonly place: number
+  readonly recordId: Uint8Array | null
+  readonly notice: string | null
+  readonly tries: number
+  readonly attempts: number
+  readonly attemptLog: readonly Attempt[]
+  /** When it happened; null: of a notice. */
+  readonly happenedAtMs: number | null
+  /** JSON; or why there is none: what is stored is not what was signed, or is not there. */
+  readonly body: string | { readonly error: string }
+}
+
+/** How one attempt ended. */
+export type Attempted = { readonly delivery: Delivery; readonly dueInMs: number | null }
+
+/** `documents`: JSON, where the endpoint asks for them and there are any. */
+export function newDelivery(endpoint: Endpoint, event: LedgerEvent, documents: string | null): Delivery {
+  return {
+    eventId: idOf(endpoint, event),
+    event: event.type,
+    seq: event.seq,
+    place: placeOf(event.type),
+    recordId: event.recordId,
+    notice: null,
+    tries: 0,
+    attempts: 0,
+    attemptLog: [],
+    happenedAtMs: event.timestampMs,
+    body: bodyOf(endpoint, event, documents),
+  }
+}
+
+/** `event`: null where it is of a notice, or not there any more. */
+export function storedDelivery(
+  endpoint: Endpoint,
+  stored: StoredDelivery,
+  event: LedgerEvent | null,
+  documents: string | null,
+): Delivery {
+  const body = stored.notice ?? (event ? bodyOf(endpoint, event, documents) : { error: 'event_missing' })
+  return { ...stored, happenedAtMs: event?.timestampMs ?? null, body }
+}
+
+/** The webhook-id of an event. */
+export function idOf({ ledgerId, webhookId }: Endpoint, { seq, type, timestampMs }: LedgerEvent): Uint8Array {
+  return eventId({ ledgerId, endpoint: webhookId, seq, type, timestampMs })
+}
+
+export function placeOf(type: string): number {
+  const kinds = Object.keys(EVENTS_OF_KIND) as EventKind[]
+  for (const kind of kinds) {
+    const place = (EVENTS_OF_KIND[kind] as readonly string[]).indexOf(type)
+    if (place > 0) return place
+  }
+  return 0
+}
+
+export function taskOf(delivery: Delivery, after: EventStep['after'] | null): Task<Delivery> {
+  const { eventId, recordId } = delivery
+  return {
+    id: toUuid(eventId),
+    record: recordId === null ? null : toUuid(recordId),
+    after,
+    content: delivery,
+  }
+}
+
+function bodyOf({ include }: Endpoint, event: LedgerEvent, documents: string | null): Delivery['body'] {
+  if (event.fault) return { error: 'integrity_fault' }
+  const shown = documents === null ? '' : `,"documents":${documents}`
+  return renderEvent(event, envelopeMember(event, include.includes('envelope')) + shown)
+}
+
+/** The delivery after one more attempt, whose place in its round of retries is `tries`. */
+export function afterAttempt(delivery: Delivery, attempt: Attempt): Delivery {
+  return {
+    ...delivery,
+    tries: delivery.tries + 1,
+    attempts: delivery.attempts + 1,
+    attemptLog: [...delivery.attemptLog, attempt].slice(-WEBHOOK_ATTEMPTS_LOGGED_MAX),
+  }
+}
+
+export function rowOf(delivery: Delivery, state: DeliveryRow['state'], dueInMs: number | null): DeliveryRow {
+  const { happenedAtMs: _, body: __, ...row } = delivery
+  return { ...row, state, dueInMs }
+}

@@ -1,0 +1,83 @@
+import type { Health } from '../db/webhook-work.ts'
+import {
+  WEBHOOK_FAILING_MS_MAX,
+  WEBHOOK_REQUESTS_FIRST,
+  WEBHOOK_REQUESTS_PER_ENDPOINT_MAX,
+  WEBHOOK_REST_MS,
+} from '../limits.ts'
+import { breakerPauseMs } from './schedule.ts'
+
+/** Why an endpoint is not delivered to any more. */
+export type Stop =
+  | { readonly state: 'paused'; readonly reason: 'failing' }
+  | { readonly state: 'disabled'; readonly reason: 'gone' }
+
+/** How an endpoint answers, and so how much it is sent. */
+export class EndpointHealth {
+  #failures: number
+  #failingSinceMs: number | null
+  #lastSuccessMs: number | null = null
+  #lastFailureMs: number | null = null
+  /** After many failures in a row; a success ends it. */
+  #breakerUntilMs = 0
+  /** The endpoint asked for it, or has enough. */
+  #askedUntilMs = 0
+  #requestsMax: number
+  #isGone = false
+
+  constructor(known: { readonly failures: number; readonly failingSinceMs: number | null }) {
+    this.#failures = known.failures
+    this.#failingSinceMs = known.failingSinceMs
+    this.#requestsMax = known.failures === 0 ? WEBHOOK_REQUESTS_FIRST : 1
+  }
+
+  /** Requests at a time. */
+  get requestsMax(): number {
+    return this.#requestsMax
+  }
+
+  mustWait(nowMs: number): boolean {
+    return this.#isGone || nowMs < Math.max(this.#breakerUntilMs, this.#askedUntilMs)
+  }
+
+  succeed(nowMs: number): void {
+    this.#failures = 0
+    this.#failingSinceMs = null
+    this.#breakerUntilMs = 0
+    this.#lastSuccessMs = nowMs
+    this.#requestsMax = Math.min(this.#requestsMax + 1, WEBHOOK_REQUESTS_PER_ENDPOINT_MAX)
+  }
+
+  /** `waitMs`: how long the endpoint asks to be left alone. */
+  fail(nowMs: number, { isGone, waitMs }: { readonly isGone: boolean; readonly waitMs: number }): void {
+    this.#failures++
+    this.#failingSinceMs ??= nowMs
+    this.#lastFailureMs = nowMs
+    this.#breakerUntilMs = nowMs + breakerPauseMs(this.#failures)
+    this.#askedUntilMs = Math.max(this.#askedUntilMs, nowMs + waitMs)
+    this.#requestsMax = Math.max(1, Math.floor(this.#requestsMax / 2))
+    this.#isGone ||= isGone
+  }
+
+  /** It has so much open that nothing new is begun: what is open is looked at again after a while. */
+  rest(nowMs: number): void {
+    this.#askedUntilMs = Math.max(this.#askedUntilMs, nowMs + WEBHOOK_REST_MS)
+  }
+
+  stopOf(nowMs: number): Stop | null {
+    if (this.#isGone) return { state: 'disabled', reason: 'gone' }
+    const failingMs = this.#failingSinceMs === null ? 0 : nowMs - this.#failingSinceMs
+    return failingMs > WEBHOOK_FAILING_MS_MAX ? { state: 'paused', reason: 'failing' } : null
+  }
+
+  toWrite(nowMs: number): Health {
+    const waitMs = Math.max(this.#breakerUntilMs, this.#askedUntilMs) - nowMs
+    return {
+      failures: this.#failures,
+      failingSinceMs: this.#failingSinceMs,
+      resumeInMs: waitMs > 0 ? waitMs : null,
+      lastSuccessMs: this.#lastSuccessMs,
+      lastFailureMs: this.#lastFailureMs,
+    }
+  }
+}

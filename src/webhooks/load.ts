@@ -1,0 +1,130 @@
+import type { Db } from '../db/client.ts'
+import { type LedgerEnds, readEventDocuments } from '../db/read-events.ts'
+import { toUuid } from '../db/uuid.ts'
+import { type Endpoint, listDueDeliveries, readStored } from '../db/webhook-work.ts'
+import type { LedgerEvent } from '../events/event.ts'
+import type { EventFilter } from '../events/event-types.ts'
+import { type EventPosition, type EventSource, findEvents, readEvents } from '../events/read-events.ts'
+import { verifiedStatements } from '../events/statements.ts'
+import {
+  WEBHOOK_EVENTS_PER_LOAD,
+  WEBHOOK_EVENTS_PER_LOAD_MIN,
+  WEBHOOK_EVENTS_WITH_DOCUMENTS_PER_LOAD,
+} from '../limits.ts'
+import { documentsJson } from '../records/export.ts'
+import type { EnvelopeKeys } from '../signing/envelope-keys.ts'
+import { type Delivery, idOf, newDelivery, rowOf, storedDelivery, taskOf } from './delivery.ts'
+import type { Task } from './window.ts'
+
+/** Reads what an endpoint is to be sent; what it answers is verified. */
+export class DeliveryLoader {
+  readonly #db: Db
+  readonly #endpoint: Endpoint
+  readonly #source: EventSource
+  readonly #shareOf: () => number
+
+  /** `share`: how many events the endpoint may have in memory. */
+  constructor(
+    deps: { pool: Db; envelopeKeys: EnvelopeKeys; entriesUrl: string },
+    endpoint: Endpoint,
+    shareOf: () => number,
+  ) {
+    this.#db = deps.pool
+    this.#endpoint = endpoint
+    this.#source = {
+      ledgerId: endpoint.ledgerId,
+      filter: filterOf(endpoint),
+      entriesUrl: deps.entriesUrl,
+      statementsOf: verifiedStatements(endpoint.ledgerId, deps.envelopeKeys),
+    }
+    this.#shareOf = shareOf
+  }
+
+  /** `full`: there may be more that is due. */
+  async due(inHand: readonly Uint8Array[]): Promise<{ tasks: Task<Delivery>[]; full: boolean }> {
+    const limit = this.#perLoad
+    const stored = await listDueDeliveries(this.#db, this.#endpoint, inHand, limit)
+    const named = stored
+      .filter(({ seq }) => seq !== null)
+      .map(({ seq, event }) => ({ seq: seq!, type: event }))
+    const events = (await findEvents(this.#db, this.#source, named)).values()
+    const found = stored.map((one) => ({
+      stored: one,
+      event: one.seq === null ? null : events.next().value!,
+    }))
+    const documents = await this.#documents(found.flatMap(({ event }) => event ?? []))
+    const tasks = found.map(({ stored, event }) =>
+      taskOf(
+        storedDelivery(this.#endpoint, stored, event, event && (documents.get(event.seq) ?? null)),
+        null,
+      ),
+    )
+    return { tasks, full: stored.length === limit }
+  }
+
+  /** What follows in the ledger's stream, without what has a row already. */
+  async next(from: EventPosition, ends: LedgerEnds) {
+    const page = await readEvents(this.#db, this.#source, from, ends, this.#perLoad)
+    const ids = page.steps.map(({ event }) => idOf(this.#endpoint, event))
+    const records = page.steps.flatMap(({ event }) => event.recordId ?? [])
+    const { states, openRecords } =
+      ids.length === 0
+        ? { states: new Map(), openRecords: new Set<string>() }
+        : await readStored(this.#db, this.#endpoint, ids, records)
+    const documents = await this.#documents(page.steps.map(({ event }) => event))
+    const fresh = page.steps.filter((_, i) => !states.has(toUuid(ids[i]!)))
+    const tasks = fresh.map(({ event, after }) =>
+      taskOf(newDelivery(this.#endpoint, event, documents.get(event.seq) ?? null), after),
+    )
+    return { tasks, openRecords, position: page.position, more: page.more }
+  }
+
+  /**
+   * What is to be delivered again, from `from` on, as rows: of each record all is held, until it is let go one after another.
+   * `from`: where to go on; null: that was all.
+   */
+  async recovery({ from, end, delivered }: NonNullable<Endpoint['recover']>) {
+    const start = { seq: from, told: 0, checkpoint: Number.MAX_SAFE_INTEGER }
+    const page = await readEvents(this.#db, this.#source, start, { size: end, checkpoint: 0 }, this.#perLoad)
+    const ids = page.steps.map(({ event }) => idOf(this.#endpoint, event))
+    const { states } = await readStored(this.#db, this.#endpoint, ids, [])
+    const again = page.steps.filter((_, i) => {
+      const state = states.get(toUuid(ids[i]!))
+      return state === undefined || state === 'dead' || (delivered && state === 'delivered')
+    })
+    // Of an entry with two events, the second may be on the next page: it is looked at again with the first.
+    const { seq } = page.position
+    return {
+      rows: again.map(({ event }) => {
+        const delivery = newDelivery(this.#endpoint, event, null)
+        return event.recordId === null ? rowOf(delivery, 'pending', 0) : rowOf(delivery, 'held', null)
+      }),
+      from: seq >= end ? null : seq,
+    }
+  }
+
+  get #perLoad(): number {
+    const most = this.#wantsDocuments ? WEBHOOK_EVENTS_WITH_DOCUMENTS_PER_LOAD : WEBHOOK_EVENTS_PER_LOAD
+    return Math.floor(Math.max(WEBHOOK_EVENTS_PER_LOAD_MIN, Math.min(most, this.#shareOf())))
+  }
+
+  get #wantsDocuments(): boolean {
+    return this.#endpoint.include.includes('documents')
+  }
+
+  /** By seq, as JSON; none where nobody asks. */
+  async #documents(events: readonly LedgerEvent[]): Promise<ReadonlyMap<number, string>> {
+    if (!this.#wantsDocuments) return new Map()
+    const seqs = [...new Set(events.filter(({ envelope }) => envelope !== null).map(({ seq }) => seq))]
+    const read =
+      seqs.length === 0 ? new Map() : await readEventDocuments(this.#db, this.#endpoint.ledgerId, seqs)
+    return new Map([...read].map(([seq, beside]) => [seq, documentsJson(beside, 'all')]))
+  }
+}
+
+function filterOf({ events, types }: Endpoint): EventFilter {
+  return {
+    events: events.includes('*') ? null : new Set(events),
+    types: types.length === 0 ? null : new Set(types),
+  }
+}

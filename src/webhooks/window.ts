@@ -1,0 +1,187 @@
+import type { EventPosition } from '../events/read-events.ts'
+
+/** A delivery that is to be made. */
+export type Task<Content> = {
+  readonly id: string
+  /** Whose events are delivered one after another; null: of no record. */
+  readonly record: string | null
+  /** Behind it in the ledger's stream; null: it was read from its row, which is behind the cursor. */
+  readonly after: EventPosition | null
+  readonly content: Content
+}
+
+/** What becomes of a delivery; `retry`: it stays pending; `held`: an earlier one of its record does. */
+export type Outcome = 'delivered' | 'dead' | 'retry' | 'held'
+
+export type Write<Content, Result> = {
+  readonly task: Task<Content>
+  /** null: it is under way, and only written down so that the cursor can pass it. */
+  readonly outcome: Outcome | null
+  readonly result: Result | null
+  /** It had a row before. */
+  readonly stored: boolean
+}
+
+type Slot<Content, Result> = {
+  readonly task: Task<Content>
+  state: 'queued' | 'sent' | 'settled'
+  sentAtMs: number
+  /** It has a row, or the next write gives it one. */
+  written: boolean
+  outcome: Outcome | null
+  result: Result | null
+}
+
+/**
+ * What one endpoint is being sent: in order for each record, and otherwise in any; and how far its cursor may move. It holds
+ * no clock and does no I/O.
+ *
+ * The cursor may pass a delivery once that has a row. What is settled beyond one that is still under way gets its row as well,
+ * so that whoever goes on from the cursor finds that it is dealt with.
+ */
+export class DeliveryWindow<Content, Result> {
+  /** From the stream, in its order, from the cursor on. */
+  #stream: Slot<Content, Result>[] = []
+  readonly #slots = new Map<string, Slot<Content, Result>>()
+  readonly #queue = new Set<Slot<Content, Result>>()
+  /** Of each record, what is not settled, oldest first. */
+  readonly #records = new Map<string, Slot<Content, Result>[]>()
+  #writes = new Map<string, Slot<Content, Result>>()
+  #passed: EventPosition
+  #read: EventPosition
+  #sent = 0
+
+  constructor(position: EventPosition) {
+    this.#passed = position
+    this.#read = position
+  }
+
+  get queued(): number {
+    return this.#queue.size
+  }
+
+  get underWay(): number {
+    return this.#sent
+  }
+
+  get writes(): number {
+    return this.#writes.size
+  }
+
+  /** Up to where the stream was read. */
+  get read(): EventPosition {
+    return this.#read
+  }
+
+  /** Of what is in hand: neither settled nor dropped, or not written yet. */
+  ids(): string[] {
+    return [...this.#slots.keys()]
+  }
+
+  add(task: Task<Content>): void {
+    const slot = this.#take(task, 'queued')
+    this.#queue.add(slot)
+    if (task.record === null) return
+    const others = this.#records.get(task.record)
+    if (others) others.push(slot)
+    else this.#records.set(task.record, [slot])
+  }
+
+  /** One of the stream that waits for an earlier one, which has a row. */
+  hold(task: Task<Content>): void {
+    this.#settle(this.#take(task, 'settled'), 'held', null)
+  }
+
+  /** The stream was read up to here; nothing after what was added so far is wanted. */
+  readTo(position: EventPosition): void {
+    this.#read = position
+  }
+
+  /** One that may be sent now, and counts as sent. */
+  next(nowMs: number): Task<Content> | null {
+    for (const slot of this.#queue) {
+      const { record } = slot.task
+      if (record !== null && this.#records.get(record)![0] !== slot) continue
+      this.#queue.delete(slot)
+      slot.state = 'sent'
+      slot.sentAtMs = nowMs
+      this.#sent++
+      return slot.task
+    }
+    return null
+  }
+
+  /** Of what was sent. One that stays pending holds the later ones of its record. */
+  settle(task: Task<Content>, outcome: Exclude<Outcome, 'held'>, result: Result): void {
+    const slot = this.#slots.get(task.id)!
+    this.#sent--
+    this.#settle(slot, outcome, result)
+    if (task.record === null) return
+    const [, ...later] = this.#records.get(task.record)!
+    if (outcome !== 'retry') {
+      if (later.length > 0) this.#records.set(task.record, later)
+      else this.#records.delete(task.record)
+      return
+    }
+    this.#records.delete(task.record)
+    for (const other of later) {
+      this.#queue.delete(other)
+      // Of those that have rows, the rows say so.
+      if (other.task.after === null) this.#slots.delete(other.task.id)
+      else this.#settle(other, 'held', null)
+    }
+  }
+
+  /** What was under way and is not any more, with nothing to say of it: it will be sent again. */
+  drop(task: Task<Content>): void {
+    this.#sent--
+    const slot = this.#slots.get(task.id)!
+    slot.state = 'queued'
+  }
+
+  /**
+   * What to write, and the position that holds once it is written. What was sent before `sentBeforeMs` and keeps the cursor
+   * from moving is written down as it stands.
+   */
+  takeWrites(sentBeforeMs: number): { writes: Write<Content, Result>[]; position: EventPosition } {
+    let passed = 0
+    for (const slot of this.#stream) {
+      const isStraggler = slot.state === 'sent' && slot.sentAtMs < sentBeforeMs
+      if (slot.state !== 'settled' && !isStraggler && !slot.written) break
+      if (isStraggler && !slot.written) this.#writes.set(slot.task.id, slot)
+      this.#passed = slot.task.after!
+      passed++
+    }
+    this.#stream = this.#stream.slice(passed)
+    const writes = [...this.#writes.values()].map((slot) => {
+      const { task, outcome, result, written } = slot
+      slot.written = true
+      return { task, outcome, result, stored: written || task.after === null }
+    })
+    this.#writes = new Map()
+    return { writes, position: this.#stream.length === 0 ? this.#read : this.#passed }
+  }
+
+  /** These stand in the database. */
+  confirm(writes: readonly Write<Content, Result>[]): void {
+    for (const { task } of writes) {
+      const isDone = this.#slots.get(task.id)?.state === 'settled'
+      // One that was under way when it was written, and is settled since, is to be written again.
+      if (isDone && !this.#writes.has(task.id)) this.#slots.delete(task.id)
+    }
+  }
+
+  #take(task: Task<Content>, state: Slot<Content, Result>['state']): Slot<Content, Result> {
+    const slot = { task, state, sentAtMs: 0, written: false, outcome: null, result: null }
+    this.#slots.set(task.id, slot)
+    if (task.after !== null) this.#stream.push(slot)
+    return slot
+  }
+
+  #settle(slot: Slot<Content, Result>, outcome: Outcome, result: Result | null): void {
+    slot.state = 'settled'
+    slot.outcome = outcome
+    slot.result = result
+    this.#writes.set(slot.task.id, slot)
+  }
+}

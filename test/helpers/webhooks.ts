@@ -1,0 +1,22 @@
+import { expectStatus, type TestApp } from './app.ts'
+
+export const URL = 'https://example.com/hooks'
+
+/** 201, or the test fails; the webhook with its secret. */
+export async function makeWebhook(app: TestApp, body: object = {}, key = app.ledger.key.key) {
+  const response = await app.send('POST', '/v1/webhooks', { key, body: { url: URL, events: ['*'], ...body } })
+  return expectStatus(201, response).json()
+}
+
+/** All pages of a list. */
+// biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
+export async function listAll(app: TestApp, url: string): Promise<any[]> {
+  const all = []
+  let cursor = ''
+  for (;;) {
+    const page = expectStatus(200, await app.send('GET', `${url}${cursor}`)).json()
+    all.push(...page.data)
+    if (page.nextCursor === null) return all
+    cursor = `${url.includes('?') ? '&' : '?'}cursor=${page.nextCursor}`
+  }
+}

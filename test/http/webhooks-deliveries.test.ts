@@ -1,0 +1,415 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { toUuid } from '../../src/db/uuid.ts'
+import { formatId, parseId } from '../../src/proof/ids.ts'
+import { buildTestApp, expectStatus, type TestApp } from '../helpers/app.ts'
+import { assertProblem } from '../helpers/assert-problem.ts'
+import { listAll, makeWebhook, URL } from '../helpers/webhooks.ts'
+
+const HOUR_MS = 3_600_000
+const NOWHERE = 'evt_01jegv5gyme05800000000000a'
+const RECORDS = ['rec_01jegv5gyme05800000000000a', 'rec_01jegv5gyme05800000000000b'] as const
+
+test('a test is an event for this endpoint alone, and waits for the worker', async (t) => {
+  const app = await buildTestApp(t)
+  const { id } = await makeWebhook(app, { events: ['record.created'] })
+  await makeWebhook(app, { url: `${URL}/other` })
+  const delivery = expectStatus(202, await app.send('POST', `/v1/webhooks/${id}/test`)).json()
+  const { id: event, createdAt, dueAt, ...rest } = delivery
+  assert.match(event, /^evt_/)
+  for (const at of [createdAt, dueAt]) assert.ok(Math.abs(Date.parse(at) - Date.now()) < 5_000)
+  assert.deepEqual(rest, {
+    ...{ event: 'webhook.test', record: null, seq: null, state: 'pending', attempts: 0 },
+    ...{ finishedAt: null, attemptLog: [] },
+  })
+  assert.deepEqual(await show(app, id, event), delivery)
+  const { attemptLog: _, ...summary } = delivery
+  assert.deepEqual(await listAll(app, `/v1/webhooks/${id}/deliveries`), [summary])
+  assert.equal((await standing(app, id)).pending, 1)
+  const rows = await app.sql<{ notice: string }>('select notice from tallystick.webhook_deliveries')
+  assert.deepEqual(
+    rows.map(({ notice }) => JSON.parse(notice)).map(({ timestamp, ...rest }) => rest),
+    [
+      {
+        type: 'webhook.test',
+        data: { ledger: app.ledger.ledger.id, record: null, entry: null, webhook: { id } },
+      },
+    ],
+  )
+  assert.ok(await isDueNow(app))
+})
+
+test('ten tests wait at most, and none of an endpoint that is not active', async (t) => {
+  const app = await buildTestApp(t)
+  const { id } = await makeWebhook(app)
+  const ask = () => app.send('POST', `/v1/webhooks/${id}/test`)
+  const answers = await Promise.all(Array.from({ length: 12 }, ask))
+  assert.deepEqual(answers.map(({ statusCode }) => statusCode).sort(), [...Array(10).fill(202), 409, 409])
+  assert.equal(assertProblem(await ask(), 409, 'state_conflict')['retryable'], true)
+  await app.sql(`update tallystick.webhook_deliveries set state = 'delivered', due_at = null, finished_at = now()
+    where event_id in (select event_id from tallystick.webhook_deliveries limit 1)`)
+  expectStatus(202, await ask())
+  expectStatus(200, await app.send('POST', `/v1/webhooks/${id}/pause`))
+  await app.sql('delete from tallystick.webhook_deliveries')
+  assert.equal(assertProblem(await ask(), 409, 'state_conflict')['retryable'], false)
+})
+
+test('deliveries are listed newest first, by state, event and record, page by page, each once', async (t) => {
+  const app = await buildTestApp(t)
+  const { id } = await makeWebhook(app)
+  const other = await makeWebhook(app, { url: `${URL}/other` })
+  await deliver(app, other.id, { minute: 1 })
+  const all: Delivery[] = []
+  for (let minute = 0; minute < 24; minute++) {
+    all.unshift(
+      await deliver(app, id, {
+        minute,
+        state: (['delivered', 'pending', 'held', 'dead'] as const)[minute % 4]!,
+        event: ['record.created', 'record.activated', 'payload.erased'][minute % 3]!,
+        record: RECORDS[Math.floor(minute / 6) % 2]!,
+      }),
+    )
+  }
+  const expectListed = async (query: string, wanted: (delivery: Delivery) => boolean) => {
+    for (const limit of [2, 200]) {
+      const listed = await listAll(app, `/v1/webhooks/${id}/deliveries?limit=${limit}${query}`)
+      assert.deepEqual(
+        listed.map((delivery) => delivery.id),
+        all.filter(wanted).map((delivery) => delivery.id),
+      )
+    }
+  }
+  await expectListed('', () => true)
+  for (const state of ['delivered', 'pending', 'held', 'dead']) {
+    await expectListed(`&state=${state}`, (one) => one.state === state)
+    await expectListed(
+      `&state=${state}&event=record.created`,
+      (one) => one.state === state && one.event === 'record.created',
+    )
+    await expectListed(
+      `&state=${state}&record=${RECORDS[1]}`,
+      (one) => one.state === state && one.record === RECORDS[1],
+    )
+  }
+  await expectListed('&event=payload.erased', (one) => one.event === 'payload.erased')
+  await expectListed(`&record=${RECORDS[0]}`, (one) => one.record === RECORDS[0])
+  const { pending, held, dead } = await standing(app, id)
+  assert.deepEqual({ pending, held, dead }, { pending: 6, held: 6, dead: 6 })
+})
+
+test('a page ends where 5,000 deliveries were looked at, and the next one goes on there', async (t) => {
+  const app = await buildTestApp(t)
+  const { id } = await makeWebhook(app)
+  const oldest = await deliver(app, id, { minute: 0, event: 'record.created' })
+  await app.sql(`insert into tallystick.webhook_deliveries
+      (ledger_id, webhook_id, event_id, event, seq, state, tries, attempts, attempt_log, finished_at)
+    select ledger_id, webhook_id, ('f0000000-0000-7000-8000-' || lpad(to_hex(i), 12, '0'))::uuid, 'batch.recorded', i,
+      'delivered', 1, 1, '[]', now() from tallystick.webhooks, generate_series(1, 5000) i`)
+  const url = `/v1/webhooks/${id}/deliveries?event=record.created`
+  const page = expectStatus(200, await app.send('GET', url)).json()
+  assert.deepEqual(page.data, [])
+  assert.notEqual(page.nextCursor, null)
+  assert.deepEqual(
+    (await listAll(app, url)).map(({ id }) => id),
+    [oldest.id],
+  )
+  assert.deepEqual(await listAll(app, `/v1/webhooks/${id}/deliveries?state=dead`), [])
+})
+
+test('a delivery is shown with its attempts', async (t) => {
+  const app = await buildTestApp(t)
+  const { id } = await makeWebhook(app)
+  const attemptLog = [
+    { at: '2026-11-20T12:00:00.000Z', durationMs: 15_000, status: null, error: 'timeout', excerpt: null },
+    { at: '2026-11-20T12:00:05.123Z', durationMs: 12, status: 500, error: null, excerpt: 'try again' },
+  ]
+  const made = await deliver(app, id, { minute: 5, state: 'dead', record: RECORDS[0], seq: 41, attemptLog })
+  const { createdAt, finishedAt, ...shown } = await show(app, id, made.id)
+  assert.ok(Date.parse(createdAt) > 0 && Date.parse(finishedAt) > 0)
+  assert.deepEqual(shown, {
+    ...{ id: made.id, event: 'record.created', record: RECORDS[0], seq: 41, state: 'dead', attempts: 2 },
+    ...{ dueAt: null, attemptLog },
+  })
+})
+
+test('what was delivered, given up or will be tried later is delivered now, with a schedule that begins anew', async (t) => {
+  const app = await buildTestApp(t)
+  const { id } = await makeWebhook(app)
+  for (const [minute, state] of (['delivered', 'dead', 'pending'] as const).entries()) {
+    await app.sql("update tallystick.webhook_cursors set due_at = 'infinity'")
+    const { id: event } = await deliver(app, id, { minute, state, record: RECORDS[0] })
+    const redelivered = expectStatus(202, await redeliver(app, id, event)).json()
+    assert.deepEqual([redelivered.state, redelivered.attempts, redelivered.finishedAt], ['pending', 1, null])
+    assert.ok(Date.parse(redelivered.dueAt) <= Date.now() + 1_000)
+    assert.deepEqual(await show(app, id, event), redelivered)
+    assert.deepEqual(
+      await app.sql('select tries from tallystick.webhook_deliveries where event_id = $1', [uuidOf(event)]),
+      [{ tries: 0 }],
+    )
+    assert.ok(await isDueNow(app))
+    await app.sql('delete from tallystick.webhook_deliveries')
+  }
+})
+
+test('what waits for an earlier event of its record is not delivered before it', async (t) => {
+  const app = await buildTestApp(t)
+  const { id } = await makeWebhook(app)
+  const first = await deliver(app, id, { minute: 1, state: 'pending', record: RECORDS[0], seq: 1 })
+  const held = await deliver(app, id, { minute: 2, state: 'held', record: RECORDS[0], seq: 2 })
+  const dead = await deliver(app, id, { minute: 3, state: 'dead', record: RECORDS[0], seq: 3 })
+  assertProblem(await redeliver(app, id, held.id), 409, 'state_conflict')
+  assert.equal(expectStatus(202, await redeliver(app, id, dead.id)).json().state, 'held')
+  assert.equal(expectStatus(202, await redeliver(app, id, first.id)).json().state, 'pending')
+})
+
+test('what was given up is delivered in the order of each record', async (t) => {
+  const app = await buildTestApp(t)
+  const { id } = await makeWebhook(app)
+  const give = (minute: number, seq: number, more: object) =>
+    deliver(app, id, { minute, seq, state: 'dead', ...more })
+  const a1 = await give(1, 1, { record: RECORDS[0] })
+  const b1 = await give(2, 2, { record: RECORDS[1] })
+  const a2 = await give(3, 3, { record: RECORDS[0] })
+  const a3 = await give(3, 3, { record: RECORDS[0], event: 'signal.emitted', place: 1 })
+  const none = [
+    await give(4, 4, { event: 'batch.recorded' }),
+    await give(5, 5, { event: 'checkpoint.published' }),
+  ]
+  const delivered = await deliver(app, id, { minute: 6, seq: 6 })
+  assert.deepEqual(await redeliverDead(app, id), { redelivered: 6, more: false })
+  const states = Object.fromEntries(
+    (await listAll(app, `/v1/webhooks/${id}/deliveries`)).map(({ id, state }) => [id, state]),
+  )
+  assert.deepEqual(states, {
+    [a1.id]: 'pending',
+    [b1.id]: 'pending',
+    [a2.id]: 'held',
+    [a3.id]: 'held',
+    [none[0]!.id]: 'pending',
+    [none[1]!.id]: 'pending',
+    [delivered.id]: 'delivered',
+  })
+  assert.ok(await isDueNow(app))
+  assert.deepEqual(await redeliverDead(app, id), { redelivered: 0, more: false })
+})
+
+test('what was given up is delivered from a time on only, if asked, and at most 1,000 of it in one request', async (t) => {
+  const app = await buildTestApp(t)
+  const { id } = await makeWebhook(app)
+  const deaths = await Promise.all([1, 2, 3].map((minute) => deliver(app, id, { minute, state: 'dead' })))
+  assert.deepEqual(await redeliverDead(app, id, timeOf(4)), { redelivered: 0, more: false })
+  assert.deepEqual(await redeliverDead(app, id, timeOf(2)), { redelivered: 2, more: false })
+  assert.equal((await show(app, id, deaths[0]!.id)).state, 'dead')
+  await app.sql(`insert into tallystick.webhook_deliveries
+      (ledger_id, webhook_id, event_id, event, seq, state, tries, attempts, attempt_log, finished_at)
+    select ledger_id, webhook_id, ('f0000000-0000-7000-8000-' || lpad(to_hex(i), 12, '0'))::uuid, 'batch.recorded', i,
+      'dead', 8, 8, '[]', now() from tallystick.webhooks, generate_series(1, 1500) i`)
+  assert.equal((await standing(app, id)).dead, 1_000)
+  assert.deepEqual(await redeliverDead(app, id), { redelivered: 1_000, more: true })
+  const open = await app.sql<{ newest: string }>(
+    `select event_id::text as newest from tallystick.webhook_deliveries where state = 'pending' order by event_id desc limit 1`,
+  )
+  assert.match(open[0]!.newest, /0003e7$/) // the oldest three died on other days; of the rest the first 999
+  assert.deepEqual(await redeliverDead(app, id), { redelivered: 501, more: false })
+})
+
+test('what was recorded in a time is delivered again', async (t) => {
+  const app = await buildTestApp(t)
+  const { id } = await makeWebhook(app)
+  for (let i = 0; i < 6; i++) await app.notarize()
+  await setClock(app)
+  await app.sql('update tallystick.webhook_cursors set next_seq = 8')
+  const { recovery, ...rest } = (await recover(app, id, { since: timeOf(5), until: timeOf(7) })).standing
+  assert.deepEqual(recovery, { nextSeq: 5, endSeq: 7, delivered: false })
+  assert.equal(rest.nextSeq, 8)
+  assert.deepEqual((await standing(app, id)).recovery, recovery)
+  await endRecovery(app)
+  // As far as it has come: what follows is delivered anyway.
+  assert.deepEqual((await recover(app, id, { since: timeOf(5), delivered: true })).standing.recovery, {
+    ...{ nextSeq: 5, endSeq: 8, delivered: true },
+  })
+  await endRecovery(app)
+  assert.deepEqual((await recover(app, id, { since: timeOf(4), until: timeOf(1_000) })).standing.recovery, {
+    ...{ nextSeq: 4, endSeq: 8, delivered: false },
+  })
+  await endRecovery(app)
+  for (const nothing of [
+    { since: timeOf(8) },
+    { since: timeOf(1_000) },
+    { since: timeOf(5), until: timeOf(5) },
+    { since: timeOf(7), until: timeOf(5) },
+  ]) {
+    assert.equal((await recover(app, id, nothing)).standing.recovery, null)
+  }
+})
+
+test('one recovery at a time: the same again is that one, another is refused', async (t) => {
+  const app = await buildTestApp(t)
+  const { id } = await makeWebhook(app)
+  for (let i = 0; i < 6; i++) await app.notarize()
+  await setClock(app)
+  await app.sql('update tallystick.webhook_cursors set next_seq = 8')
+  const body = { since: timeOf(4), until: timeOf(7) }
+  await recover(app, id, body)
+  await app.sql('update tallystick.webhook_cursors set recover_seq = 6')
+  assert.deepEqual((await recover(app, id, body)).standing.recovery, {
+    nextSeq: 6,
+    endSeq: 7,
+    delivered: false,
+  })
+  for (const other of [
+    { ...body, delivered: true },
+    { ...body, until: timeOf(6) },
+    { ...body, until: timeOf(8) },
+    { since: timeOf(7), until: timeOf(7) },
+  ]) {
+    const response = await app.send('POST', `/v1/webhooks/${id}/recover`, { body: other })
+    assert.equal(assertProblem(response, 409, 'state_conflict')['retryable'], true)
+  }
+  await app.sql('update tallystick.webhook_cursors set next_seq = 9')
+  await recover(app, id, { since: timeOf(4) })
+  assert.deepEqual((await standing(app, id)).recovery, { nextSeq: 6, endSeq: 7, delivered: false })
+})
+
+test('refuses what it does not know: filters, times, ids', async (t) => {
+  const app = await buildTestApp(t)
+  const { id } = await makeWebhook(app)
+  const { id: event } = await deliver(app, id, {})
+  const other = await makeWebhook(app, { url: `${URL}/other` })
+  for (const query of [
+    'state=open',
+    'event=record.invented',
+    'record=rec_1',
+    'cursor=x',
+    'limit=0',
+    'page=1',
+  ]) {
+    expectStatus(422, await app.send('GET', `/v1/webhooks/${id}/deliveries?${query}`))
+  }
+  for (const body of [
+    {},
+    { since: '2026-02-30T00:00:00Z' },
+    { since: 'yesterday' },
+    { since: timeOf(1), until: '2026-02-30T00:00:00Z' },
+    { since: timeOf(1), delivered: 1 },
+  ]) {
+    expectStatus(422, await app.send('POST', `/v1/webhooks/${id}/recover`, { body }))
+  }
+  expectStatus(
+    422,
+    await app.send('POST', `/v1/webhooks/${id}/redeliver-dead`, { body: { since: '2026-02-30T00:00:00Z' } }),
+  )
+  // Before there were clocks that counted from 1970.
+  expectStatus(
+    202,
+    await app.send('POST', `/v1/webhooks/${id}/recover`, { body: { since: '0001-01-01T00:00:00Z' } }),
+  )
+  assert.deepEqual(await redeliverDead(app, id, '0001-01-01T00:00:00Z'), { redelivered: 0, more: false })
+  for (const address of [
+    `${id}/deliveries/${NOWHERE}`,
+    `${id}/deliveries/evt_1`,
+    `${other.id}/deliveries/${event}`,
+  ]) {
+    assertProblem(await app.send('GET', `/v1/webhooks/${address}`), 404, 'not_found')
+    assertProblem(await app.send('POST', `/v1/webhooks/${address}/redeliver`), 404, 'not_found')
+  }
+})
+
+type Delivery = {
+  readonly id: string
+  readonly state: string
+  readonly event: string
+  readonly record: string | null
+}
+
+/** A time long ago. */
+function timeOf(minute: number): string {
+  return new Date(Date.UTC(2026, 0, 1) + minute * 60_000).toISOString()
+}
+
+/** As the worker would. */
+async function deliver(
+  app: TestApp,
+  webhook: string,
+  {
+    minute = 0,
+    state = 'delivered',
+    event = 'record.created',
+    record = null,
+    seq = minute,
+    place = 0,
+    attemptLog = [{ at: timeOf(minute), durationMs: 1, status: 500, error: null, excerpt: null }],
+  }: {
+    minute?: number
+    state?: 'pending' | 'held' | 'delivered' | 'dead'
+    event?: string
+    record?: string | null
+    seq?: number
+    place?: number
+    attemptLog?: object[]
+  },
+): Promise<Delivery> {
+  const eventId = app.deps.entropy.uuidv7(Date.parse(timeOf(minute)))
+  await app.sql(
+    `insert into tallystick.webhook_deliveries (ledger_id, webhook_id, event_id, event, seq, place, record_id, state, tries,
+       attempts, attempt_log, due_at, finished_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, 3, $9, $10, $11, $12)`,
+    [
+      uuidOf(app.ledger.ledger.id),
+      uuidOf(webhook),
+      toUuid(eventId),
+      event,
+      seq,
+      place,
+      record && uuidOf(record),
+      state,
+      attemptLog.length,
+      JSON.stringify(attemptLog),
+      state === 'pending' ? new Date(Date.now() + HOUR_MS) : null,
+      state === 'delivered' || state === 'dead' ? new Date() : null,
+    ],
+  )
+  return { id: formatId('evt', eventId), state, event, record }
+}
+
+/** Entry n was recorded at minute n, hours apart as far as clocks that differ are concerned. */
+async function setClock(app: TestApp): Promise<void> {
+  await app.sql('alter table tallystick.entries disable trigger all')
+  await app.sql(
+    `update tallystick.entries set recorded_at = timestamptz '2026-01-01T00:00:00Z' + seq * interval '1 minute'`,
+  )
+}
+
+async function endRecovery(app: TestApp): Promise<void> {
+  await app.sql('update tallystick.webhook_cursors set recover_seq = null, recover_end = null')
+}
+
+async function recover(app: TestApp, id: string, body: object) {
+  return expectStatus(202, await app.send('POST', `/v1/webhooks/${id}/recover`, { body })).json()
+}
+
+async function redeliverDead(app: TestApp, id: string, since?: string) {
+  const body = since === undefined ? {} : { since }
+  return expectStatus(200, await app.send('POST', `/v1/webhooks/${id}/redeliver-dead`, { body })).json()
+}
+
+function redeliver(app: TestApp, id: string, event: string) {
+  return app.send('POST', `/v1/webhooks/${id}/deliveries/${event}/redeliver`)
+}
+
+async function show(app: TestApp, id: string, event: string) {
+  return expectStatus(200, await app.send('GET', `/v1/webhooks/${id}/deliveries/${event}`)).json()
+}
+
+async function standing(app: TestApp, id: string) {
+  return expectStatus(200, await app.send('GET', `/v1/webhooks/${id}`)).json().standing
+}
+
+async function isDueNow(app: TestApp): Promise<boolean> {
+  const rows = await app.sql('select from tallystick.webhook_cursors where due_at <= clock_timestamp()')
+  return rows.length === 1
+}
+
+function uuidOf(id: string): string {
+  return toUuid(parseId(id.split('_')[0] as 'evt', id))
+}

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Webhook } from 'standardwebhooks'
+import { fromUuid } from '../../src/db/uuid.ts'
+import { parseId } from '../../src/proof/ids.ts'
+import { makeMasterKey } from '../../src/signing/master-key.ts'
+import { openWebhookSecret, signatureHeader } from '../../src/webhooks/secrets.ts'
+import { buildTestApp, expectStatus, type TestApp } from '../helpers/app.ts'
+import { assertProblem } from '../helpers/assert-problem.ts'
+import { TEST_MASTER_KEY } from '../helpers/database.ts'
+import { makeWebhook } from '../helpers/webhooks.ts'
+
+const DAY_MS = 86_400_000
+const EVENT = 'evt_01jegv5gyme05800000000000a'
+
+test('the worker opens with the master key what the server sealed, and signs so that the receiver accepts it', async (t) => {
+  const app = await buildTestApp(t)
+  const { id, secret } = await makeWebhook(app)
+  const [signer] = await openSealed(app, id)
+  const timestamp = Math.floor(Date.now() / 1_000)
+  const body = '{"type":"webhook.test"}'
+  new Webhook(secret).verify(body, {
+    'webhook-id': EVENT,
+    'webhook-timestamp': `${timestamp}`,
+    'webhook-signature': signatureHeader([signer!], EVENT, timestamp, body),
+  })
+})
+
+test('a secret that is rotated goes on beside the new one for a day, or as long as asked', async (t) => {
+  const app = await buildTestApp(t)
+  const { id, secret, secrets } = await makeWebhook(app)
+  const response = await rotate(app, id)
+  const { secret: second, publicKey, ...rotated } = expectStatus(200, response).json()
+  assert.equal(response.headers['cache-control'], 'no-store')
+  assert.match(second, /^whsec_/)
+  assert.notEqual(second, secret)
+  assert.equal(rotated.secrets.length, 2)
+  assert.equal(rotated.secrets[0].expiresAt, null)
+  assert.equal(rotated.secrets[0].publicKey, publicKey)
+  assert.equal(rotated.secrets[1].publicKey, secrets[0].publicKey)
+  assertNear(rotated.secrets[1].expiresAt, Date.now() + DAY_MS)
+  assert.deepEqual(expectStatus(200, await app.send('GET', `/v1/webhooks/${id}`)).json(), rotated)
+
+  // An end only comes nearer.
+  const { secrets: three } = expectStatus(200, await rotate(app, id, 60)).json()
+  assert.equal(three.length, 3)
+  for (const { expiresAt } of three.slice(1)) assertNear(expiresAt, Date.now() + 60_000)
+  assert.deepEqual(three.slice(1).map(publicKeyOf), rotated.secrets.map(publicKeyOf))
+})
+
+test('an endpoint has three secrets at most; an overlap of 0 ends those before at once', async (t) => {
+  const app = await buildTestApp(t)
+  const { id } = await makeWebhook(app)
+  await rotate(app, id)
+  await rotate(app, id, 7 * 86_400)
+  const refused = assertProblem(await rotate(app, id), 409, 'state_conflict')
+  assert.match(refused['detail'] as string, /3 secrets/)
+  const { secrets, secret } = expectStatus(200, await rotate(app, id, 0)).json()
+  assert.deepEqual(
+    secrets.map(({ expiresAt }: { expiresAt: unknown }) => expiresAt),
+    [null],
+  )
+  assert.match(secret, /^whsec_/)
+  assert.equal((await openSealed(app, id)).length, 1)
+})
+
+test('a secret that has ended is shown no more, makes room for another one, and is removed with the next rotation', async (t) => {
+  const app = await buildTestApp(t)
+  const { id } = await makeWebhook(app)
+  await rotate(app, id)
+  const { secrets } = expectStatus(200, await rotate(app, id)).json()
+  await app.sql('update tallystick.webhook_secrets set expires_at = now() where expires_at is not null')
+  const shown = expectStatus(200, await app.send('GET', `/v1/webhooks/${id}`)).json().secrets
+  assert.deepEqual(shown, secrets.slice(0, 1))
+  expectStatus(200, await rotate(app, id))
+  assert.equal((await openSealed(app, id)).length, 2)
+})
+
+test('many rotations at once leave three secrets at most', async (t) => {
+  const app = await buildTestApp(t)
+  const { id } = await makeWebhook(app)
+  const answers = await Promise.all(Array.from({ length: 8 }, () => rotate(app, id)))
+  assert.deepEqual(answers.map(({ statusCode }) => statusCode).sort(), [200, 200, ...Array(6).fill(409)])
+  const told = answers.flatMap((answer) => (answer.statusCode === 200 ? answer.json().publicKey : []))
+  const shown = expectStatus(200, await app.send('GET', `/v1/webhooks/${id}`)).json().secrets
+  assert.deepEqual(shown.slice(0, 2).map(publicKeyOf).sort(), told.sort())
+  assert.equal((await openSealed(app, id)).length, 3)
+})
+
+test('whoever delivers sees a rotation: the row of the endpoint is another one', async (t) => {
+  const app = await buildTestApp(t)
+  const { id } = await makeWebhook(app)
+  const version = async () =>
+    (await app.sql('select xmin::text as version from tallystick.webhooks'))[0]!['version']
+  const before = await version()
+  await rotate(app, id)
+  assert.notEqual(await version(), before)
+})
+
+test('refuses an overlap that is no time, or longer than a week', async (t) => {
+  const app = await buildTestApp(t)
+  const { id } = await makeWebhook(app)
+  for (const overlapSeconds of [-1, 0.5, 7 * 86_400 + 1, '60', null]) {
+    const response = await app.send('POST', `/v1/webhooks/${id}/rotate-secret`, { body: { overlapSeconds } })
+    assertProblem(response, 422, 'invalid_request')
+  }
+})
+
+test('no answer but the two that make a secret holds one, and no log line does', async (t) => {
+  const app = await buildTestApp(t)
+  const { id, secret } = await makeWebhook(app)
+  const { secret: second } = expectStatus(200, await rotate(app, id)).json()
+  const { id: event } = expectStatus(202, await app.send('POST', `/v1/webhooks/${id}/test`)).json()
+  const answers = [
+    await app.send('GET', '/v1/webhooks'),
+    await app.send('GET', `/v1/webhooks/${id}`),
+    await app.send('PATCH', `/v1/webhooks/${id}`, { body: { description: 'x' } }),
+    await app.send('POST', `/v1/webhooks/${id}/pause`),
+    await app.send('POST', `/v1/webhooks/${id}/resume`),
+    await app.send('POST', `/v1/webhooks/${id}/recover`, { body: { since: '2026-11-20T12:00:00Z' } }),
+    await app.send('GET', `/v1/webhooks/${id}/deliveries`),
+    await app.send('GET', `/v1/webhooks/${id}/deliveries/${event}`),
+    await app.send('POST', '/v1/webhooks', { body: { url: `ftp://${secret}/`, events: ['*'] } }),
+    await app.send('POST', `/v1/webhooks/${id}/rotate-secret`, { body: { overlapSeconds: secret } }),
+    await app.send('DELETE', `/v1/webhooks/${id}`),
+  ]
+  const sealed = [secret, second].map((one) => one.slice('whsec_'.length))
+  for (const text of [...answers.map(({ body }) => body), app.logs()]) {
+    assert.doesNotMatch(text, /whsec_/)
+    for (const one of sealed) assert.ok(!text.includes(one) && !text.includes(toHex(one)))
+  }
+})
+
+function rotate(app: TestApp, id: string, overlapSeconds?: number) {
+  const body = overlapSeconds === undefined ? {} : { overlapSeconds }
+  return app.send('POST', `/v1/webhooks/${id}/rotate-secret`, { body })
+}
+
+/** As the worker does. */
+async function openSealed(app: TestApp, id: string) {
+  const of = { ledgerId: parseId('led', app.ledger.ledger.id), webhookId: parseId('whk', id) }
+  const rows = await app.sql<{ secret_id: string; sealed: Buffer }>(
+    'select secret_id, sealed from tallystick.webhook_secrets order by secret_id desc',
+  )
+  const masterKey = makeMasterKey(TEST_MASTER_KEY)
+  return rows.map(({ secret_id, sealed }) =>
+    openWebhookSecret(masterKey, { ...of, secretId: fromUuid(secret_id), sealed }),
+  )
+}
+
+function publicKeyOf({ publicKey }: { publicKey: string }): string {
+  return publicKey
+}
+
+function assertNear(time: string, ms: number): void {
+  assert.ok(Math.abs(Date.parse(time) - ms) < 5_000, `${time} is not near ${new Date(ms).toISOString()}`)
+}
+
+function toHex(base64: string): string {
+  return Buffer.from(base64, 'base64').toString('hex')
+}

@@ -1,0 +1,9 @@
+import type { Payload } from '../../src/jobs/queues.ts'
+import { parseId } from '../../src/proof/ids.ts'
+import type { WebhookLanes } from '../../src/webhooks/lanes.ts'
+
+/** The job's id is what the endpoint's turn was given to. */
+export function deliverWebhookJob(lanes: WebhookLanes) {
+  return ({ ledger, webhook }: Payload<'deliver-webhook'>, jobId: string): Promise<void> =>
+    lanes.take({ ledgerId: parseId('led', ledger), webhookId: parseId('whk', webhook), jobId })
+}
