@@ -9,10 +9,12 @@ import { NOTARIZERS, runNotarizerPhase } from './notarizer.ts'
 import { type Options, parseOptions, USAGE } from './options.ts'
 import { hasBatches, type Phase, type PhasePlan, runPhase } from './phase.ts'
 import { checkGate, measurePreflight, type Preflight } from './preflight.ts'
-import { printPreflight, printReport } from './print.ts'
+import { printPreflight, printProfile, printReport, printVersions } from './print.ts'
+import { printWebhooks } from './print-webhooks.ts'
 import { runReference } from './reference.ts'
 import { describeCommit, type Reference, type Report, type Round, writeReport } from './report.ts'
 import { type Deployment, deploy, type System, startSystem } from './system.ts'
+import { runWebhooks } from './webhooks.ts'
 
 /** Of the highest closed-loop rate: a system is used below its ceiling, and there its latency counts. */
 const ARRIVAL_SHARE = 0.8
@@ -32,12 +34,7 @@ async function main(options: Options): Promise<boolean> {
   printPreflight(preflight)
   if (options.scenario === 'preflight') return true
   checkGate(preflight, options.fsyncGateMs, options.force)
-  const references = await runReferences(database, options)
-  const deployment = await deploy(database.ownerUrl)
-  closers.push(async () => deployment.close())
-  const rounds: Round[] = []
-  for (const servers of options.servers) rounds.push(await runRound(database, deployment, servers, options))
-  const report: Report = {
+  const about = {
     scenario: options.scenario,
     startedAt,
     commit: describeCommit(),
@@ -46,12 +43,30 @@ async function main(options: Options): Promise<boolean> {
     postgresSettings: settings,
     options,
     preflight,
-    references,
-    rounds,
   }
+  const references = options.scenario === 'webhooks' ? [] : await runReferences(database, options)
+  const deployment = await deploy(database.ownerUrl)
+  closers.push(async () => deployment.close())
+  if (options.scenario === 'webhooks') return measureWebhooks(database, deployment, about)
+  const rounds: Round[] = []
+  for (const servers of options.servers) rounds.push(await runRound(database, deployment, servers, options))
+  const report: Report = { ...about, references, rounds }
   printReport(report)
   log(`\n${writeReport(report)}`)
   return rounds.every(({ audit, lifecycles }) => audit.ok && lifecycles?.ok !== false)
+}
+
+async function measureWebhooks(
+  database: Database,
+  deployment: Deployment,
+  about: Omit<Report, 'references' | 'rounds'>,
+): Promise<boolean> {
+  const figures = await runWebhooks(database, deployment, about.options, log)
+  printVersions(about)
+  printWebhooks(figures)
+  for (const { profiles } of figures.phases) profiles.forEach(printProfile)
+  log(`\n${writeReport({ ...about, ...figures })}`)
+  return figures.audit.ok
 }
 
 /** Fresh processes and a fresh ledger: the phases of the scenario, then the audit of everything they wrote. */

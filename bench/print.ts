@@ -24,10 +24,16 @@ export function printPreflight({ machine, fsync, commit }: Preflight): void {
   print(`commits    one-row inserts, one after another: ${ms(commit)}`)
 }
 
-export function printReport(report: Report): void {
+export function printVersions(
+  report: Pick<Report, 'commit' | 'node' | 'postgres' | 'postgresSettings'>,
+): void {
   const settings = Object.entries(report.postgresSettings).map(([name, value]) => `${name}=${value}`)
   print(`\nversions   Tallystick ${report.commit}, Node ${report.node}, Postgres ${report.postgres}`)
   print(`settings   ${settings.join(' ')}`)
+}
+
+export function printReport(report: Report): void {
+  printVersions(report)
   for (const { servers, phases, audit, lifecycles } of report.rounds) {
     print(
       `\n${servers} API process${servers === 1 ? '' : 'es'}; all indexes on; ${describeLoad(report.options)}`,
@@ -105,7 +111,7 @@ function printAudit(audit: Audit): void {
   print(`           unanswered ${audit.unanswered}, entries ${audit.entries}; ${audit.verify}`)
 }
 
-function printProfile(profile: ProfileSummary): void {
+export function printProfile(profile: ProfileSummary): void {
   print(`\nwhere the CPU of ${profile.process} went (self time; ${profile.file})`)
   for (const [title, lines] of [
     ['group', profile.groups],

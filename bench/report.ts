@@ -45,7 +45,7 @@ export function describeCommit(): string {
   }
 }
 
-export function writeReport(report: Report): string {
+export function writeReport(report: Pick<Report, 'scenario' | 'startedAt' | 'commit' | 'options'>): string {
   mkdirSync(report.options.outDir, { recursive: true })
   const time = report.startedAt.replace(/[-:]|\.\d+/g, '')
   const file = join(report.options.outDir, `${report.scenario}-${report.commit}-${time}.json`)

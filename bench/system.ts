@@ -52,6 +52,7 @@ export async function deploy(ownerUrl: string): Promise<Deployment> {
     TALLYSTICK_MASTER_KEY: masterKey.toString('hex'),
     TALLYSTICK_OPERATOR_KEY: operatorKey,
     TALLYSTICK_DATA: dataDir,
+    TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8',
     TALLYSTICK_LOG_LEVEL: process.env['TALLYSTICK_LOG_LEVEL'] ?? 'info',
   }
   return { env, operatorKey, close: () => rmSync(dataDir, { recursive: true, force: true }) }
@@ -117,7 +118,7 @@ async function waitUntilReady({ host, port }: Target): Promise<void> {
   }
 }
 
-async function makeLedger(
+export async function makeLedger(
   { host, port }: Target,
   operatorKey: string,
 ): Promise<{ ledger: string; bearer: string }> {

@@ -65,8 +65,12 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'entries of the chain, as JSON lines',
     load: async () => (await import('./commands/entries.ts')).entries,
   },
+  events: {
+    summary: 'what happened, as others are told of it',
+    load: async () => (await import('./commands/events.ts')).events,
+  },
   tail: {
-    summary: 'follow the chain',
+    summary: 'follow what happens, as it comes',
     load: async () => (await import('./commands/tail.ts')).tail,
   },
   proof: {
@@ -148,6 +152,62 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   'keys limit': {
     summary: 'limit the requests of an API key',
     load: async () => (await import('./commands/keys-limit.ts')).keysLimit,
+  },
+  'webhooks create': {
+    summary: 'have what happens delivered to a URL',
+    load: async () => (await import('./commands/webhooks-create.ts')).webhooksCreate,
+  },
+  'webhooks list': {
+    summary: 'webhooks, and how each stands',
+    load: async () => (await import('./commands/webhooks-list.ts')).webhooksList,
+  },
+  'webhooks get': {
+    summary: 'a webhook',
+    load: async () => (await import('./commands/webhooks-get.ts')).webhooksGet,
+  },
+  'webhooks update': {
+    summary: 'change a webhook',
+    load: async () => (await import('./commands/webhooks-update.ts')).webhooksUpdate,
+  },
+  'webhooks pause': {
+    summary: 'deliver nothing to a webhook for a while',
+    load: async () => (await import('./commands/webhooks-pause.ts')).webhooksPause,
+  },
+  'webhooks resume': {
+    summary: 'deliver to a webhook again',
+    load: async () => (await import('./commands/webhooks-resume.ts')).webhooksResume,
+  },
+  'webhooks delete': {
+    summary: 'delete a webhook, for good',
+    load: async () => (await import('./commands/webhooks-delete.ts')).webhooksDelete,
+  },
+  'webhooks rotate-secret': {
+    summary: 'give a webhook a new secret',
+    load: async () => (await import('./commands/webhooks-rotate-secret.ts')).webhooksRotateSecret,
+  },
+  'webhooks test': {
+    summary: 'send a webhook a test event, and see what it answers',
+    load: async () => (await import('./commands/webhooks-test.ts')).webhooksTest,
+  },
+  'webhooks deliveries': {
+    summary: 'what was delivered to a webhook, or is to be',
+    load: async () => (await import('./commands/webhooks-deliveries.ts')).webhooksDeliveries,
+  },
+  'webhooks delivery': {
+    summary: 'a delivery, with its attempts',
+    load: async () => (await import('./commands/webhooks-delivery.ts')).webhooksDelivery,
+  },
+  'webhooks redeliver': {
+    summary: 'deliver an event again',
+    load: async () => (await import('./commands/webhooks-redeliver.ts')).webhooksRedeliver,
+  },
+  'webhooks redeliver-dead': {
+    summary: 'deliver what was given up',
+    load: async () => (await import('./commands/webhooks-redeliver-dead.ts')).webhooksRedeliverDead,
+  },
+  'webhooks recover': {
+    summary: 'deliver what was missed in a time',
+    load: async () => (await import('./commands/webhooks-recover.ts')).webhooksRecover,
   },
   audit: {
     summary: 'have the server verify its whole ledger',

@@ -1,4 +1,5 @@
 import type { KeyWithSecret } from '../sdk/resources/keys.ts'
+import type { WebhookWithSecret } from '../sdk/resources/webhooks.ts'
 import { type ConnectionValues, findConnection } from './connection.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
 import type { Io } from './io.ts'
@@ -9,25 +10,45 @@ import { InputError } from './run.ts'
 export const SECRET_OPTIONS = { env: { type: 'boolean' }, ...OUTPUT_OPTIONS } as const
 export const SECRET_HELP =
   '  --env            print what an environment needs: TALLYSTICK_URL and TALLYSTICK_API_KEY'
+export const WEBHOOK_SECRET_HELP =
+  "  --env            print what a receiver's environment needs: WEBHOOK_SECRET and WEBHOOK_PUBLIC_KEY"
 
 type Values = ConnectionValues & { readonly env?: boolean | undefined; readonly json?: boolean | undefined }
 
 /** Nothing that a shell would do something with. */
 const SECRET = /^[A-Za-z0-9_-]+$/
+const WEBHOOK_SECRET = /^whsec_[A-Za-z0-9+/]+=*$/
+const WEBHOOK_PUBLIC_KEY = /^whpk_[A-Za-z0-9+/]+=*$/
 
 /**
  * The one time that a secret is shown. Throws InputError for what is none: it is written into files that a shell reads, and a server
  * that chose another text would choose what that executes.
  */
 export async function printSecret(made: KeyWithSecret, values: Values, io: Io): Promise<ExitCode> {
-  if (typeof made.key !== 'string' || !SECRET.test(made.key))
-    throw new InputError(
-      'what was answered is no secret of an API key: check that the address is a Tallystick server’s',
-    )
+  requireSecret(made.key, SECRET, 'no secret of an API key')
   if (values.env) {
     const { url } = await findConnection(values)
     io.stdout.write(`TALLYSTICK_URL=${url}\nTALLYSTICK_API_KEY=${made.key}\n`)
   } else printItem(made, values.json, io.stdout)
+  return keepIt(io)
+}
+
+/** The same of a webhook, whose environment is its receiver's. */
+export function printWebhookSecret(made: WebhookWithSecret, values: Values, io: Io): ExitCode {
+  const { secret, publicKey } = made
+  requireSecret(secret, WEBHOOK_SECRET, 'no secret of a webhook')
+  requireSecret(publicKey, WEBHOOK_PUBLIC_KEY, 'no public key of a webhook')
+  if (values.env) io.stdout.write(`WEBHOOK_SECRET=${secret}\nWEBHOOK_PUBLIC_KEY=${publicKey}\n`)
+  else printItem(made, values.json, io.stdout)
+  return keepIt(io)
+}
+
+function requireSecret(text: unknown, pattern: RegExp, otherwise: string): void {
+  if (typeof text === 'string' && pattern.test(text)) return
+  throw new InputError(`what was answered is ${otherwise}: check that the address is a Tallystick server’s`)
+}
+
+function keepIt(io: Io): ExitCode {
   io.stderr.write('tallystick: the secret is shown this once: keep it now\n')
   return EXIT.ok
 }

@@ -1283,12 +1283,15 @@ begin
   select * into c from webhook_cursors x where x.ledger_id = ledger and x.webhook_id = webhook;
   last_seq = least(end_seq, c.next_seq);  -- without nulls
   if c.recover_seq is not null then
-    return case when c.recover_delivered = delivered and from_seq <= c.recover_seq
-      and (end_seq is null or last_seq = c.recover_end) then 'recovering' else 'busy' end;
+    -- Where it began is not known any more: what is asked must be part of what is still to come.
+    return case when c.recover_delivered = delivered and from_seq >= c.recover_seq
+      and (end_seq is null or last_seq <= c.recover_end) then 'recovering' else 'busy' end;
   end if;
   if from_seq < last_seq then
     update webhook_cursors x set recover_seq = from_seq, recover_end = last_seq, recover_delivered = delivered
     where x.ledger_id = ledger and x.webhook_id = webhook;
+    -- As above: whoever delivers to it looks anew.
+    update webhooks w set url = w.url where w.ledger_id = ledger and w.webhook_id = webhook;
   end if;
   return 'recovering';
 end $function$;
@@ -1438,7 +1441,11 @@ begin
   if not lock_webhook(ledger, webhook) then return false; end if;
   update webhooks w set state = 'active', reason = null, state_at = clock_timestamp()
   where w.ledger_id = ledger and w.webhook_id = webhook and w.state <> 'active';
+  update webhook_deliveries d set due_at = clock_timestamp()
+  where d.ledger_id = ledger and d.webhook_id = webhook and d.state = 'pending';
+  -- What is due is read anew: whoever delivers to it just now can't say it any more.
   update webhook_cursors c set failures = 0, failing_since = null, resume_at = null, job_id = null, leased_until = null,
+    due_at = clock_timestamp(),
     next_seq = case when skips then greatest(c.next_seq, e.size) else c.next_seq end,
     checkpoint_size = case when skips then greatest(c.checkpoint_size, e.checkpoint) else c.checkpoint_size end
   from ledger_ends(ledger) e where c.ledger_id = ledger and c.webhook_id = webhook;

@@ -9,11 +9,13 @@ import { Audits } from './resources/audits.ts'
 import { Batches } from './resources/batches.ts'
 import { Checkpoints } from './resources/checkpoints.ts'
 import { Entries, Exports } from './resources/entries.ts'
+import { Events } from './resources/events.ts'
 import { Health } from './resources/health.ts'
 import { Keys } from './resources/keys.ts'
 import { OwnLedger } from './resources/ledgers.ts'
 import { Records } from './resources/records.ts'
 import { RecordTypes } from './resources/types.ts'
+import { Webhooks } from './resources/webhooks.ts'
 import type { AnyTypes, TypeMap } from './typed.ts'
 
 export type TallystickOptions = Partial<TransportOptions>
@@ -35,8 +37,10 @@ export class Tallystick<Types extends TypeMap = AnyTypes> {
   readonly ledger: OwnLedger
   readonly entries: Entries
   readonly exports: Exports
+  readonly events: Events
   readonly checkpoints: Checkpoints
   readonly audits: Audits
+  readonly webhooks: Webhooks
   readonly health: Health
   readonly #http: Transport
 
@@ -54,8 +58,10 @@ export class Tallystick<Types extends TypeMap = AnyTypes> {
     this.ledger = new OwnLedger(this.#http)
     this.entries = new Entries(this.#http)
     this.exports = new Exports(this.#http)
+    this.events = new Events(this.#http)
     this.checkpoints = new Checkpoints(this.#http)
     this.audits = new Audits(this.#http)
+    this.webhooks = new Webhooks(this.#http)
     this.health = new Health(this.#http)
   }
 

@@ -25,16 +25,14 @@ export class TallystickError extends Error {
 /** What was passed to the library can't mean anything: nothing was sent. */
 export class UsageError extends TallystickError {}
 
-/** The answer with a key's secret was lost, and the server answers it once. The key is there, and nobody has its secret. */
+/** The answer with a secret was lost, and the server answers it once. What it belongs to is there, and nobody has its secret. */
 export class SecretLostError extends TallystickError {
-  /** The API key's id. */
-  readonly key: string
+  /** Of the API key, or of the webhook. */
+  readonly id: string
 
-  constructor(key: string) {
-    super(
-      `the secret of ${key} was lost with the first answer. What to do: rotate ${key}, which makes another`,
-    )
-    this.key = key
+  constructor(id: string) {
+    super(`the secret of ${id} was lost with the first answer. What to do: rotate ${id}, which makes another`)
+    this.id = id
   }
 }
 

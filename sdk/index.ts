@@ -21,6 +21,15 @@ export type { AuditRunOptions, AuditsQuery } from './resources/audits.ts'
 export type { Batch, BatchItem } from './resources/batches.ts'
 export type { CheckpointPlace, CheckpointsQuery, ConsistencyProof } from './resources/checkpoints.ts'
 export type { EntryProof, EntryStreamOptions } from './resources/entries.ts'
+export type {
+  EventFilter,
+  EventPage,
+  EventPageQuery,
+  EventsQuery,
+  EventType,
+  TailedEvent,
+  TailOptions,
+} from './resources/events.ts'
 export type { KeysQuery, KeyWithSecret } from './resources/keys.ts'
 export type { LedgersQuery, NewLedger } from './resources/ledgers.ts'
 export type {
@@ -31,5 +40,12 @@ export type {
   RecordsQuery,
 } from './resources/records.ts'
 export type { Documents, Preview, TypeDefinition, TypeSummary, TypesQuery } from './resources/types.ts'
+export type {
+  DeliveriesQuery,
+  DeliveryAttempt,
+  WebhooksQuery,
+  WebhookWithSecret,
+} from './resources/webhooks.ts'
 export type { AnyTypes, TypeMap } from './typed.ts'
 export * as verify from './verify/index.ts'
+export * as webhooks from './webhooks/index.ts'

@@ -294,6 +294,11 @@ export const WEBHOOK_JOBS_QUEUED_MAX = 512
 export const WEBHOOK_LEASE_MS = 10_000
 export const WEBHOOK_LOOK_EVERY_MS = 100
 export const WEBHOOK_LEASE_RENEW_EVERY_MS = 2_000
+/** What was delivered is written together: so many at a time, or after so long. A worker that is killed leaves it to be sent again. */
+export const WEBHOOK_ROWS_PER_WRITE = 256
+export const WEBHOOK_WRITE_AFTER_MS = 50
+/** With nothing to do an endpoint keeps its turn for so long, while half of the places are free. */
+export const WEBHOOK_LINGER_MS = 1_000
 /** Then another endpoint that waits may have the place. */
 export const WEBHOOK_TURN_MS_MAX = 30_000
 /** A request that takes longer is written down, so that the cursor can pass it; sent again after this, if its worker is gone. */

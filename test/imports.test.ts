@@ -93,6 +93,7 @@ const RULES: [part: string, mayImport: string[]][] = [
       'src/db/',
       'src/follow/',
       'src/verification/',
+      'src/webhooks/',
       'src/config.ts',
       'src/run-process.ts',
     ],

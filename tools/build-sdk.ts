@@ -16,14 +16,14 @@ const SDK = join(ROOT, 'sdk')
 const TARGET = 'es2022'
 
 /**
- * The client names the verifier's entry, instead of having it inside: esbuild would make an object of the namespace `verify`, which no
- * bundler can leave out, and an application's client would take 51 KiB (gzipped), not 12.
+ * The client names the entries of the verifier and of webhooks, instead of having them inside: esbuild would make objects of the
+ * namespaces `verify` and `webhooks`, which no bundler can leave out, and an application's client would take 51 KiB (gzipped), not 12.
  */
-const keepVerifierApart: Plugin = {
-  name: 'keep the verifier apart',
+const keepNamespacesApart: Plugin = {
+  name: 'keep the namespaces apart',
   setup({ onResolve }) {
-    onResolve({ filter: /^\.\/verify\/index\.ts$/ }, ({ importer }) =>
-      importer === join(SDK, 'index.ts') ? { path: './verify/index.js', external: true } : null,
+    onResolve({ filter: /^\.\/(verify|webhooks)\/index\.ts$/ }, ({ importer, path }) =>
+      importer === join(SDK, 'index.ts') ? { path: path.replace(/\.ts$/, '.js'), external: true } : null,
     )
   },
 }
@@ -51,7 +51,7 @@ async function bundle(manifest: SdkManifest, outdir: string): Promise<void> {
     platform: 'neutral',
     target: TARGET,
     external: ['node:*', ...Object.keys(manifest.dependencies ?? {})],
-    plugins: [keepVerifierApart],
+    plugins: [keepNamespacesApart],
   })
   await writeLicences(metafile, outdir)
 }

@@ -19,6 +19,12 @@ const REPEATABLE = [
   'postLedgersByIdFreeze',
   'postLedgersByIdUnfreeze',
   'postAudits',
+  // One that is just like the first is refused, and the refusal names the first.
+  'postWebhooks',
+  'patchWebhooksById',
+  'postWebhooksByIdPause',
+  'postWebhooksByIdResume',
+  'postWebhooksByIdRedeliverDead',
 ]
 
 function repeatOf(method: string, { operationId, parameters = [] }: Operation): string {

@@ -172,7 +172,7 @@ function allowUndefined(text: string): string {
   const indents: number[] = []
   return lines
     .map((line, i) => {
-      const optional = /^( +)[\w']+\?: /.exec(line)
+      const optional = /^( +)[\w']+\?:( |$)/.exec(line)
       if (optional) indents.push(optional[1]!.length)
       let ended = line
       while (indents.length > 0 && !goesOn(lines[i + 1]!, indents.at(-1)!)) {

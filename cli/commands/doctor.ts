@@ -9,8 +9,8 @@ import { jsonLine, OUTPUT_HELP, OUTPUT_OPTIONS } from '../output.ts'
 const HELP = `tallystick doctor
 
 Checks everything between this machine and the ledger, and says what to do: Node, credentials, address, readiness,
-version and clock of the server, the key with its scopes and its end, whether the ledger takes entries, its newest
-checkpoint, and its first key. Ends with 1 where something fails. Writes nothing to the ledger.
+version and clock of the server, the key with its scopes and its end, whether the ledger takes entries and its webhooks are
+delivered to, its newest checkpoint, and its first key. Ends with 1 where something fails. Writes nothing to the ledger.
 
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}
@@ -34,7 +34,7 @@ export const doctor = defineCommand({
       const { check, status, detail, advice } = finding
       if (status === 'fail') failed++
       const row = plain(`${status.padEnd(4)}  ${check.padEnd(CHECK_WIDTH)} ${detail}`)
-      const todo = advice === null ? '' : `      ${' '.repeat(CHECK_WIDTH)} → ${advice}\n`
+      const todo = advice === null ? '' : `      ${' '.repeat(CHECK_WIDTH)} → ${plain(advice)}\n`
       io.stdout.write(isTable ? `${row}\n${todo}` : jsonLine(finding, io.stdout))
     }
     return failed === 0 ? EXIT.ok : EXIT.refused

@@ -1,121 +1,95 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Tallystick } from '../../sdk/client.ts'
-import { TallystickError } from '../../sdk/errors.ts'
-import type { EntryLine } from '../../sdk/generated/api.ts'
+import { RETRIES_DEFAULT } from '../../sdk/http/retries.ts'
 import { plain } from '../../sdk/plain.ts'
-import { fromBase64 } from '../../src/proof/bytes.ts'
-import { parseEnvelope } from '../../src/proof/parse-envelope.ts'
-import { parseStatement } from '../../src/proof/statement.ts'
-import { noArguments, parseCount } from '../arguments.ts'
-import { defineCommand } from '../command.ts'
+import type { TailedEvent } from '../../sdk/resources/events.ts'
+import { noArguments } from '../arguments.ts'
+import { defineCommand, type ValuesOf } from '../command.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
+import { EVENT_FILTER_HELP, EVENT_FILTER_OPTIONS, eventFilterOf, whatOf } from '../event-text.ts'
 import { EXIT } from '../exit-codes.ts'
-import { type Io, write } from '../io.ts'
+import { follow } from '../follow.ts'
+import type { Io } from '../io.ts'
 import { jsonLine, OUTPUT_HELP, OUTPUT_OPTIONS } from '../output.ts'
 import { UsageError } from '../run.ts'
+import { tailEntries } from '../tail-entries.ts'
 
-const ENTRIES_DEFAULT = 10
-/** Besides the seconds for which the client tries by itself. */
-const AWAY_MS = 1_000
+const HELP = `tallystick tail [--events NAMES] [--types TYPES] [--from-beginning | --after CURSOR]
 
-const HELP = `tallystick tail [-n N | --after SEQ]
+Follows what happens in the ledger: a line for each event as it comes, from now on. As JSON each has a \`cursor\`: with the last one, the next
+run goes on where this one ended. Ctrl-C ends it; a server that is away for a while does not. Shows what the server says;
+\`tallystick verify\` checks it. Needs the scope records:read or audit:read; with records:read:own it is of the agent's own records.
 
-Follows the chain: a line for each entry, with its seq, time, kind, subjects and who did it, and each new one as it comes.
-Ctrl-C ends it; a server that is away for a while does not. Shows what the server says; \`tallystick verify\` checks it. Needs the scope audit:read.
-
-  -n, --lines N    begin with the last N entries (default ${ENTRIES_DEFAULT}; 0: only what is new)
-  --after SEQ      begin after that entry: nothing is missed between two runs
+${EVENT_FILTER_HELP}
+  --from-beginning begin with the ledger's first event
+  --after CURSOR   begin behind that event: nothing is missed between two runs
+  --entries        follow the entries of the chain instead, whatever they are about (scope audit:read)
+  -n, --lines N    of entries: begin with the last N (default 10; 0: only what is new); --after takes a SEQ
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}
   -h, --help
 
 Examples:
   tallystick tail
-  tallystick tail --after 4711 | jq -c 'select(.kind == "verdict-rendered")'
+  tallystick tail --types order --events signal.emitted | jq -r '.data.record.id + " " + .data.signal.decision'
+  tallystick tail --entries --after 4711 | jq -c 'select(.kind == "key-created")'
 `
+
+const OPTIONS = {
+  entries: { type: 'boolean' },
+  lines: { type: 'string', short: 'n' },
+  after: { type: 'string' },
+  'from-beginning': { type: 'boolean' },
+  ...EVENT_FILTER_OPTIONS,
+  ...CONNECTION_OPTIONS,
+  ...OUTPUT_OPTIONS,
+} as const
+
+type Values = ValuesOf<typeof OPTIONS>
 
 export const tail = defineCommand({
   help: HELP,
-  options: {
-    lines: { type: 'string', short: 'n' },
-    after: { type: 'string' },
-    ...CONNECTION_OPTIONS,
-    ...OUTPUT_OPTIONS,
-  },
+  options: OPTIONS,
   async run(values, positionals, io) {
-    noArguments(positionals, 'tail [-n N | --after SEQ]')
-    if (values.lines !== undefined && values.after !== undefined)
-      throw new UsageError('tail takes -n or --after, not both')
-    const lines = parseCount(values.lines, '-n', { min: 0 }) ?? ENTRIES_DEFAULT
+    noArguments(positionals, 'tail')
+    refuseContradictions(values)
     const client = await connect(values)
-    // Asked in any case: a server that was never there is no server that is away for a while.
-    const { size } = await client.ledger.get()
-    const after = parseCount(values.after, '--after', { min: 0 }) ?? size - lines - 1
-    const isTable = io.stdout.isTTY && !values.json
-    const stop = new AbortController()
-    const end = () => stop.abort()
-    for (const signal of ENDS) process.once(signal, end)
-    try {
-      for await (const line of follow(client, after, stop.signal, io)) {
-        const entry = summaryOf(line)
-        await write(io.stdout, isTable ? `${rowOf(entry)}\n` : jsonLine(entry, io.stdout))
-      }
-    } catch (error) {
-      if (!stop.signal.aborted) throw error
-    } finally {
-      for (const signal of ENDS) process.off(signal, end)
-    }
+    if (values.entries) await tailEntries(client, values, io)
+    else await tailEvents(client, values, io)
     return EXIT.ok
   },
 })
 
-const ENDS = ['SIGINT', 'SIGTERM'] as const
-
-/** Each entry once, over restarts of the server: one that is away is said, and waited for. */
-async function* follow(client: Tallystick, after: number, signal: AbortSignal, io: Io) {
-  let said: string | null = null
-  for (let last = after; ; ) {
-    try {
-      const from = last < 0 ? {} : { after: last }
-      for await (const line of client.entries.stream({ ...from, follow: true, signal })) {
-        yield line
-        last = line.seq
-        said = null
-      }
-    } catch (error) {
-      if (signal.aborted || !(error instanceof TallystickError && error.retryable)) throw error
-      if (error.name !== said) io.stderr.write(`tallystick: ${plain(error.message)}\n`)
-      said = error.name
-      await sleep(AWAY_MS, undefined, { signal })
-    }
-  }
+function refuseContradictions(values: Values): void {
+  const begins = [values.lines, values.after, values['from-beginning']].filter((value) => value !== undefined)
+  if (begins.length > 1)
+    throw new UsageError('tail takes -n, --after or --from-beginning, not several of them')
+  if (values.entries) {
+    if (values.events !== undefined || values.types !== undefined || values['from-beginning'])
+      throw new UsageError('--events, --types and --from-beginning are of events: leave out --entries')
+  } else if (values.lines !== undefined) throw new UsageError('-n is of entries: say --entries -n N')
 }
 
-type Summary = {
-  readonly seq: number
-  readonly recordedAt: string
-  readonly kind: string
-  readonly subjects: readonly string[]
-  readonly actor: string
-  readonly onBehalfOf: string | null
+async function tailEvents(client: Tallystick, values: Values, io: Io): Promise<void> {
+  const filter = eventFilterOf(values)
+  const begin =
+    values.after === undefined
+      ? ({ from: values['from-beginning'] ? 'beginning' : 'end' } as const)
+      : { cursor: values.after }
+  // Asked in any case: a server that was never there is no server that is away for a while. And its end is where it was then.
+  const { nextCursor } = await client.events.page({ ...filter, ...begin, limit: 1 })
+  const place = begin.from === 'end' ? { after: nextCursor } : { after: begin.cursor, from: begin.from }
+  const { retriesMax } = RETRIES_DEFAULT
+  const isTable = io.stdout.isTTY && !values.json
+  await follow<TailedEvent>(
+    io,
+    (last, signal) =>
+      client.events.tail({ ...filter, ...(last ? { after: last.cursor } : place), signal, retriesMax }),
+    (event) => (isTable ? `${rowOf(event)}\n` : jsonLine(event, io.stdout)),
+  )
 }
 
-function summaryOf({ seq, recordedAt, kind, envelope }: EntryLine): Summary {
-  const { subjects, actor, onBehalfOf } = parseStatement(parseEnvelope(fromBase64(envelope)).payload)
-  return { seq, recordedAt, kind, subjects: subjects.map(({ name }) => name), actor, onBehalfOf }
-}
+const TYPE_WIDTH = 20
 
-const SEQ_WIDTH = 7
-const KIND_WIDTH = 20
-
-function rowOf({ seq, recordedAt, kind, subjects, actor, onBehalfOf }: Summary): string {
-  const who = onBehalfOf === null ? actor : `${actor} for ${onBehalfOf}`
-  const cells = [
-    String(seq).padStart(SEQ_WIDTH),
-    recordedAt,
-    kind.padEnd(KIND_WIDTH),
-    subjects.join(' '),
-    who,
-  ]
-  return plain(cells.join('  '))
+function rowOf(event: TailedEvent): string {
+  return plain([event.timestamp, event.type.padEnd(TYPE_WIDTH), whatOf(event)].join('  '))
 }

@@ -6,6 +6,7 @@ import { ProofError } from '../../src/proof/error.ts'
 import { loadProviders } from '../../src/verify/providers.ts'
 import { findFirstKid } from '../first-key.ts'
 import { readKnownLedgers } from '../known-ledgers.ts'
+import { checkWebhooks } from './check-webhooks.ts'
 import { type Finding, fail, messageOf, ok, warn } from './finding.ts'
 
 const EXPIRY_WARNING_MS = 7 * 86_400_000
@@ -40,6 +41,7 @@ export async function* checkLedger(
         `${id} (${name}) is closed: ${closed}`,
         'ask the operator of the server: docs/operations.md',
       )
+  yield* checkWebhooks(client, key.scopes)
   if (!key.scopes.includes('audit:read')) {
     const advice = 'use a key with audit:read'
     return yield { check: 'checkpoint', status: 'skip', detail: 'the key may not read the chain', advice }

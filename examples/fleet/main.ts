@@ -106,7 +106,7 @@ async function auditLedger(auditor: Tallystick<FleetTypes>): Promise<void> {
 type Checked = {
   readonly gated: { readonly verification: { readonly rules: readonly Rule[] } | null } | null
 }
-type Rule = { readonly id: string; readonly outcome: string; readonly code?: string }
+type Rule = { readonly id: string; readonly outcome: string; readonly code?: string | undefined }
 
 function failedRules({ gated }: Checked): string {
   const failed = (gated?.verification?.rules ?? []).filter(({ outcome }) => outcome === 'fail')

@@ -272,7 +272,7 @@ export interface RuleOutcome {
     | 'outside_tolerance'
     | 'not_one_of'
     | 'not_before'
-    | 'not_after'
+    | 'not_after' | undefined
 }
 export interface SignedEntry {
   /**
@@ -1651,7 +1651,7 @@ export interface PostTypesBody {
     | {
         [k: string]: unknown
       }
-    | boolean
+    | boolean | undefined
   /**
    * with an evidenceSchema only
    */
@@ -1737,7 +1737,7 @@ export interface PostTypesPreviewBody {
     | {
         [k: string]: unknown
       }
-    | boolean
+    | boolean | undefined
   /**
    * with an evidenceSchema only
    */
@@ -2398,7 +2398,7 @@ export interface GetWebhooksByIdDeliveriesQuery {
     | 'payload.erased'
     | 'checkpoint.published'
     | 'webhook.paused'
-    | 'webhook.test'
+    | 'webhook.test' | undefined
   record?: string | undefined
 }
 export interface GetWebhooksByIdDeliveriesAnswer {

@@ -3,7 +3,7 @@ import type { ErrorCode } from '../generated/errors.ts'
 import type { Operation } from '../generated/operations.ts'
 import { toJson } from '../json.ts'
 import { addressOf, type PathParams, parseBaseUrl, type Query } from './address.ts'
-import { type Asked, readJson, readRefusal, readText, refuseMediaType } from './answers.ts'
+import { type Asked, readJson, readRefusal, readText, refuseMediaType, wrongServer } from './answers.ts'
 import { explain } from './failures.ts'
 import { Patience } from './patience.ts'
 import { parseRetryPolicy, type RetryPolicy, withRetries } from './retries.ts'
@@ -87,6 +87,16 @@ export class Transport {
       return readText(response, asked)
     })
     return this.#call(operation, call, mediaType, read)
+  }
+
+  /** An operation that answers nothing, and has done it when this returns. */
+  done(operation: Operation, call: Call = {}): Promise<void> {
+    const read = whole(async (response, { name }) => {
+      if (response.status === 204) return
+      await response.body?.cancel()
+      throw wrongServer(`${name} answered ${response.status}, not 204`)
+    })
+    return this.#call(operation, call, 'application/json', read)
   }
 
   /** The answer of an operation that answers a stream, once it begins. Its length is its own; each piece of it is waited for as an answer is. */

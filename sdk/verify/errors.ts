@@ -2,7 +2,17 @@ import { ProofError, type ProofErrorCode } from '../../src/proof/error.ts'
 import { TallystickError } from '../errors.ts'
 
 /** Closed: codes are added, never renamed. */
-export type VerificationErrorCode = ProofErrorCode
+export type VerificationErrorCode =
+  | ProofErrorCode
+  // events of a ledger
+  /** Not an event as docs/receiving-webhooks.md has it. */
+  | 'event_syntax'
+  /** What an event says beside its envelope is not what the envelope says. */
+  | 'event_contradicts_envelope'
+  /** The envelope is of no verdict. */
+  | 'signal_absent'
+  /** A settlement signal that nobody may act upon any more. */
+  | 'signal_expired'
 
 /** Something that should have been proved was not. */
 export class VerificationError extends TallystickError {

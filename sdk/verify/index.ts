@@ -9,3 +9,10 @@ export { VerificationError, type VerificationErrorCode } from './errors.ts'
 export { type ExportOptions, type ExportReport, verifyExport as export } from './export.ts'
 export type { ExportSource } from './export-source.ts'
 export { type ProofOptions, type ProofReport, proof } from './proof.ts'
+export {
+  type SignalEvent,
+  SignalExpiredError,
+  type SignalOptions,
+  signal,
+  type VerifiedSignal,
+} from './signal.ts'

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { QueueName } from '../jobs/queues.ts'
 import type { Db } from './client.ts'
+import type { LedgerEnds } from './read-events.ts'
 import { fromUuid, toUuid } from './uuid.ts'
 
 /* What the worker reads and writes to deliver. What the API reads and asks for: src/db/webhooks.ts. */
@@ -77,14 +78,18 @@ export type Endpoint = WebhookName & {
   readonly include: readonly string[]
   readonly nextSeq: number
   readonly checkpointSize: number
+  /** How far the ledger has come. */
+  readonly ends: LedgerEnds
+  /** Pending and held, counted to `openMax`. */
+  readonly open: number
   readonly failures: number
   readonly failingSinceMs: number | null
   readonly recover: { readonly from: number; readonly end: number; readonly delivered: boolean } | null
   readonly secrets: readonly { readonly secretId: Uint8Array; readonly sealed: Buffer }[]
 }
 
-/** null: it is paused or gone, or it is not this job's turn any more. */
-export async function findEndpoint(db: Db, turn: WebhookTurn): Promise<Endpoint | null> {
+/** null: it is paused or gone, or it is not this job's turn any more. All at once: of many endpoints each hears little a turn. */
+export async function findEndpoint(db: Db, turn: WebhookTurn, openMax: number): Promise<Endpoint | null> {
   const { rows } = await db.query<{
     url: string
     events: string[]
@@ -92,6 +97,9 @@ export async function findEndpoint(db: Db, turn: WebhookTurn): Promise<Endpoint 
     include: string[]
     next_seq: string
     checkpoint_size: string
+    size: string
+    checkpoint: string | null
+    open: string
     failures: number
     failing_since: Date | null
     recover_seq: string | null
@@ -102,7 +110,7 @@ export async function findEndpoint(db: Db, turn: WebhookTurn): Promise<Endpoint 
   }>({
     name: 'find_webhook_endpoint',
     text: `select w.url, w.events, w.types, w.include, c.next_seq, c.checkpoint_size, c.failures, c.failing_since,
-        c.recover_seq, c.recover_end, c.recover_delivered, w.xmin::text as version, s.secrets
+        c.recover_seq, c.recover_end, c.recover_delivered, w.xmin::text as version, s.secrets, o.open, h.size, k.size as checkpoint
       from tallystick.webhook_cursors c
       join tallystick.webhooks w on w.ledger_id = c.ledger_id and w.webhook_id = c.webhook_id
       cross join lateral (
@@ -112,8 +120,20 @@ export async function findEndpoint(db: Db, turn: WebhookTurn): Promise<Endpoint 
         where x.ledger_id = w.ledger_id and x.webhook_id = w.webhook_id
           and (x.expires_at is null or x.expires_at > now())
       ) s
+      cross join lateral (
+        select count(*) as open from (
+          select from tallystick.webhook_deliveries d
+          where d.ledger_id = c.ledger_id and d.webhook_id = c.webhook_id and d.state in ('pending', 'held') limit $4
+        ) d
+      ) o
+      cross join lateral (
+        select n.size from tallystick.chain_heads n where n.ledger_id = c.ledger_id offset 0
+      ) h
+      left join lateral (
+        select n.size from tallystick.checkpoints n where n.ledger_id = c.ledger_id order by n.size desc limit 1
+      ) k on true
       where c.ledger_id = $1 and c.webhook_id = $2 and c.job_id = $3 and w.state = 'active'`,
-    values: [toUuid(turn.ledgerId), toUuid(turn.webhookId), turn.jobId],
+    values: [toUuid(turn.ledgerId), toUuid(turn.webhookId), turn.jobId, openMax],
   })
   const [row] = rows
   if (!row) return null
@@ -127,6 +147,8 @@ export async function findEndpoint(db: Db, turn: WebhookTurn): Promise<Endpoint 
     include: row.include,
     nextSeq: Number(row.next_seq),
     checkpointSize: Number(row.checkpoint_size),
+    ends: { size: Number(row.size), checkpoint: Number(row.checkpoint ?? 0) },
+    open: Number(row.open),
     failures: row.failures,
     failingSinceMs: row.failing_since?.getTime() ?? null,
     recover:

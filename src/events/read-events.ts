@@ -121,19 +121,19 @@ async function readEntrySteps(
   return { steps, end: rows.length < rowsMax ? scanned : Number(rows.at(-1)!.seq) + 1 }
 }
 
-/** Where they are not wanted: of those that are there, the ones behind which a place is count as told. */
+/** Where they are not wanted: those that would have come before a place count as told. */
 function passCheckpoints(
   { steps, end }: { steps: EventStep[]; end: number },
   from: EventPosition,
   ends: LedgerEnds,
 ): { steps: EventStep[]; position: EventPosition } {
-  const checkpointAt = (seq: number) => Math.max(from.checkpoint, Math.min(ends.checkpoint, seq))
+  const passed = (size: number) => Math.max(from.checkpoint, Math.min(ends.checkpoint, size))
   return {
     steps: steps.map(({ event, after }) => ({
       event,
-      after: { ...after, checkpoint: checkpointAt(after.seq) },
+      after: { ...after, checkpoint: passed(event.seq) },
     })),
-    position: { seq: end, told: 0, checkpoint: checkpointAt(end) },
+    position: { seq: end, told: 0, checkpoint: passed(end) },
   }
 }
 

@@ -48,6 +48,20 @@ type Tail = {
   readonly signal: AbortSignal
 }
 
+/** How far a tail has come. Times as performance.now() has them. */
+type Standing = {
+  position: EventPosition
+  /** As they were seen last. */
+  ends: LedgerEnds
+  /** Nothing is left before these. */
+  isAtEnd: boolean
+  limit: number
+  writtenAtMs: number
+  keyLookAtMs: number
+}
+
+type Next = FittedPage | 'nothing' | 'over'
+
 /**
  * Answers that follow a ledger's events (WHATWG server-sent events). Tails that have come as far as their ledger cost one query
  * for all of them (LedgerWatch), and what many want next is read and rendered once (SharedReads). One that is read slowly holds
@@ -135,6 +149,7 @@ export class EventTails {
       this.#open.delete(ending)
       release()
     })
+    if (socket.destroyed) abandon()
     socket.setTimeout?.(STREAM_STALL_MS_MAX)
     return reply
       .header('content-type', EVENT_STREAM)
@@ -143,50 +158,51 @@ export class EventTails {
       .send(stream)
   }
 
-  async *#frames({ source, from, ends, first, ...tail }: Tail): AsyncGenerator<string> {
+  async *#frames(tail: Tail): AsyncGenerator<string> {
+    const { from, ends, first } = tail
+    const nowMs = performance.now()
+    const at: Standing = {
+      position: from,
+      ends,
+      isAtEnd: false,
+      limit: EVENTS_PER_TAIL_QUERY,
+      writtenAtMs: nowMs,
+      keyLookAtMs: nowMs + EVENTS_KEY_LOOK_EVERY_MS,
+    }
     // The place where it begins: whoever loses the connection before the first event misses none.
     yield `retry: ${EVENTS_RETRY_MS}\n${placeFrame(from)}`
-    let writtenAtMs = performance.now()
-    let keyLookAtMs = writtenAtMs + EVENTS_KEY_LOOK_EVERY_MS
-    let limit = EVENTS_PER_TAIL_QUERY
-    let page: FittedPage | null = first
-    for (let position = from; ; ) {
-      if (page !== null) {
-        position = page.position
-        // Of long events, no more than fit.
-        limit = page.isCut ? page.texts.length : EVENTS_PER_TAIL_QUERY
-        if (page.texts.length > 0) {
-          yield page.texts.join('')
-          writtenAtMs = performance.now()
-        }
-        if (page.fault !== null) {
-          yield ': integrity_fault: what follows is not what was signed\n\n'
-          return
-        }
+    for (let next: Next = first; next !== 'over'; next = await this.#next(tail, at)) {
+      const text = next === 'nothing' ? '' : advance(at, next)
+      if (text !== '' || performance.now() >= at.writtenAtMs + EVENTS_HEARTBEAT_MS) {
+        yield text === '' ? placeFrame(at.position) : text
+        at.writtenAtMs = performance.now()
       }
-      const isAtEnd = page !== null && !page.more
-      if (isAtEnd) {
-        const dueAtMs = Math.min(keyLookAtMs, writtenAtMs + EVENTS_HEARTBEAT_MS, tail.endsAtMs)
-        const msMax = Math.max(0, dueAtMs - performance.now())
-        const { signal } = tail
-        ends = (await this.#watch.grown(source.ledgerId, ends, { msMax, signal })) ?? ends
+      if (next === 'nothing' || next.fault === null) continue
+      yield ': integrity_fault: what follows is not what was signed\n\n'
+      return
+    }
+  }
+
+  /** Waits at the ledger's end, and while the database is away, but not longer than until something else is due. */
+  async #next({ source, isLetIn, endsAtMs, signal }: Tail, at: Standing): Promise<Next> {
+    if (at.isAtEnd) {
+      const dueAtMs = Math.min(at.keyLookAtMs, at.writtenAtMs + EVENTS_HEARTBEAT_MS, endsAtMs)
+      const msMax = Math.max(0, dueAtMs - performance.now())
+      const grown = await this.#watch.grown(source.ledgerId, at.ends, { msMax, signal })
+      at.isAtEnd = grown === null
+      at.ends = grown ?? at.ends
+    }
+    if (signal.aborted || performance.now() >= endsAtMs) return 'over'
+    try {
+      if (performance.now() >= at.keyLookAtMs) {
+        if (!(await isLetIn())) return 'over'
+        at.keyLookAtMs = performance.now() + EVENTS_KEY_LOOK_EVERY_MS
       }
-      if (tail.signal.aborted || performance.now() >= tail.endsAtMs) return
-      if (performance.now() >= writtenAtMs + EVENTS_HEARTBEAT_MS) {
-        yield placeFrame(position)
-        writtenAtMs = performance.now()
-      }
-      try {
-        if (performance.now() >= keyLookAtMs) {
-          if (!(await tail.isLetIn())) return
-          keyLookAtMs = performance.now() + EVENTS_KEY_LOOK_EVERY_MS
-        }
-        page = await this.#read(source, position, ends, limit)
-      } catch (error) {
-        if (!isUnavailable(error as Error)) throw error
-        page = null
-        await sleep(EVENTS_RETRY_MS, undefined, { signal: tail.signal }).catch(() => {})
-      }
+      return at.isAtEnd ? 'nothing' : await this.#read(source, at.position, at.ends, at.limit)
+    } catch (error) {
+      if (!isUnavailable(error as Error)) throw error
+      await sleep(EVENTS_RETRY_MS, undefined, { signal }).catch(() => {})
+      return 'nothing'
     }
   }
 
@@ -201,6 +217,15 @@ export class EventTails {
       }),
     )
   }
+}
+
+/** Moves behind a page; its text. */
+function advance(at: Standing, { texts, position, more, isCut }: FittedPage): string {
+  at.position = position
+  at.isAtEnd = !more
+  // Of long events, about as many as fit.
+  at.limit = isCut ? texts.length : Math.min(2 * at.limit, EVENTS_PER_TAIL_QUERY)
+  return texts.join('')
 }
 
 /** Says where the client has come to, and that the server is there, without an event. */

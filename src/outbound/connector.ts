@@ -60,7 +60,8 @@ export class Connector {
       try {
         return await exchange.run()
       } catch (error) {
-        if (!exchange.wasStale || !(error instanceof OutboundError && error.code === 'reset')) throw error
+        const stale = error instanceof OutboundError && error.code === 'reset' && !exchange.begun
+        if (!stale) throw error
       }
     }
     return await this.#exchange(this.#connect(target), target, request, startedAtMs).run()

@@ -64,9 +64,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return this.#answer.promise
   }
 
-  /** Nothing came back on a connection that was used before: most likely the peer had closed it by then. */
-  get wasStale(): boolean {
-    return !this.#begun && this.#options.connection.usedBefore
+  /** Whether any byte of an answer has come. */
+  get begun(): boolean {
+    return this.#begun
   }
 
   onRequestStart(): void {}

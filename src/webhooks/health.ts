@@ -50,10 +50,13 @@ export class EndpointHealth {
 
   /** `waitMs`: how long the endpoint asks to be left alone. */
   fail(nowMs: number, { isGone, waitMs }: { readonly isGone: boolean; readonly waitMs: number }): void {
-    this.#failures++
+    // What was under way already says nothing new: an endpoint that restarts fails all of it at once.
+    if (nowMs >= this.#breakerUntilMs) {
+      this.#failures++
+      this.#breakerUntilMs = nowMs + breakerPauseMs(this.#failures)
+    }
     this.#failingSinceMs ??= nowMs
     this.#lastFailureMs = nowMs
-    this.#breakerUntilMs = nowMs + breakerPauseMs(this.#failures)
     this.#askedUntilMs = Math.max(this.#askedUntilMs, nowMs + waitMs)
     this.#requestsMax = Math.max(1, Math.floor(this.#requestsMax / 2))
     this.#isGone ||= isGone
@@ -66,7 +69,9 @@ export class EndpointHealth {
 
   stopOf(nowMs: number): Stop | null {
     if (this.#isGone) return { state: 'disabled', reason: 'gone' }
-    const failingMs = this.#failingSinceMs === null ? 0 : nowMs - this.#failingSinceMs
+    // Of one that was not tried nothing is known.
+    if (this.#lastFailureMs === null || this.#failingSinceMs === null) return null
+    const failingMs = nowMs - this.#failingSinceMs
     return failingMs > WEBHOOK_FAILING_MS_MAX ? { state: 'paused', reason: 'failing' } : null
   }
 

@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import type { LedgerEnds } from '../db/read-events.ts'
+import { withTransaction } from '../db/transaction.ts'
 import { fromUuid } from '../db/uuid.ts'
 import {
   countOpen,
@@ -8,15 +9,19 @@ import {
   type EndpointLook,
   endTurn,
   moveRecovery,
+  type Progress,
   releaseHeld,
   type WebhookTurn,
   writeProgress,
 } from '../db/webhook-work.ts'
 import {
+  WEBHOOK_LINGER_MS,
   WEBHOOK_OPEN_MAX,
+  WEBHOOK_ROWS_PER_WRITE,
   WEBHOOK_STRAGGLER_DUE_MS,
   WEBHOOK_STRAGGLER_MS,
   WEBHOOK_TURN_MS_MAX,
+  WEBHOOK_WRITE_AFTER_MS,
 } from '../limits.ts'
 import { toHex } from '../proof/bytes.ts'
 import { type AttemptDeps, type AttemptResult, attemptDelivery } from './attempt.ts'
@@ -47,7 +52,8 @@ type Settled = { readonly delivery: Delivery; readonly dueInMs: number | null }
  * One endpoint's turn: sends it what it is to hear, as much at a time as it answers well, and writes down what became of it.
  *
  * Sending goes on while the database is asked; of reading and writing there is one at a time, so that a row that is read is
- * never one whose outcome is on its way.
+ * never one whose outcome is on its way. What was delivered is gathered before it is written, and what follows in the stream is
+ * read meanwhile; what is to be tried again, or holds others, is written at once, because it decides what may be sent next.
  */
 export class Lane {
   readonly turn: WebhookTurn
@@ -72,21 +78,34 @@ export class Lane {
   /** It is another's turn: nothing is written any more. */
   #lost = false
   #busy = false
-  /** What nobody wanted was passed over, or there is to be a rest, and the cursor does not say so yet. */
+  /** The database does not know yet what decides on other deliveries, that nothing was wanted, or that there is to be a rest. */
   #mustWrite = false
+  /** Since when something waits to be written, and since when there is nothing to do; of `performance.now()`. */
+  #unwrittenSince: number | null = null
+  #idleSince: number | null = null
+  /** Pending and held, at most: others only make them fewer, but for what somebody asks to be delivered again. */
+  #open: number
+  readonly #mayLinger: () => boolean
 
   constructor(
     deps: LaneDeps,
     turn: WebhookTurn,
     endpoint: Endpoint,
-    about: { loader: DeliveryLoader; signers: readonly WebhookSigner[]; ends: LedgerEnds },
+    about: {
+      readonly loader: DeliveryLoader
+      readonly signers: readonly WebhookSigner[]
+      /** Whether it may keep its place for a while when there is nothing to do. */
+      readonly mayLinger: () => boolean
+    },
   ) {
     this.turn = turn
     this.#deps = deps
     this.#endpoint = endpoint
     this.#loader = about.loader
     this.#signers = about.signers
-    this.#ends = about.ends
+    this.#mayLinger = about.mayLinger
+    this.#ends = endpoint.ends
+    this.#open = endpoint.open
     this.#recover = endpoint.recover
     this.#health = new EndpointHealth(endpoint)
     this.#window = new DeliveryWindow({
@@ -140,8 +159,7 @@ export class Lane {
     if (this.#busy) return
     const step = this.#nextStep()
     if (step === null) {
-      const isIdle = this.#window.underWay === 0
-      if (isIdle && (this.#window.queued === 0 || !this.#maySend())) this.#ended.resolve()
+      if (this.#isOver()) this.#ended.resolve()
       return
     }
     this.#busy = true
@@ -151,15 +169,37 @@ export class Lane {
     }, this.#fail)
   }
 
+  /** An endpoint that hears of something all the time keeps its turn: a new one for each event would cost more than the event. */
+  #isOver(): boolean {
+    if (this.#window.underWay > 0) return false
+    if (this.#lost || !this.#maySend()) return true
+    if (this.#window.queued > 0) return false
+    const nowMs = performance.now()
+    this.#idleSince ??= nowMs
+    return nowMs - this.#idleSince >= WEBHOOK_LINGER_MS || !this.#mayLinger()
+  }
+
   /** What the database is to be asked next; null: nothing. */
   #nextStep(): (() => Promise<void>) | null {
     if (this.#lost) return null
-    if (this.#window.writes > 0 || this.#mustWrite) return () => this.#write()
+    if (this.#mustWrite || this.#isWriteDue()) return () => this.#write()
     if (!this.#maySend() || this.#window.queued >= this.#health.requestsMax) return null
-    if (this.#mayHaveDue) return () => this.#loadDue()
-    if (this.#recover) return () => this.#loadRecovery(this.#recover!)
-    if (this.#mayHaveMore) return () => this.#loadNext()
-    return null
+    const isNextOnly = !this.#mayHaveDue && !this.#recover
+    if (isNextOnly && this.#mayHaveMore) return () => this.#loadNext()
+    if (isNextOnly) return null
+    // Of rows: what stands in them must be what became of them.
+    if (this.#window.writes > 0) return () => this.#write()
+    return this.#mayHaveDue ? () => this.#loadDue() : () => this.#loadRecovery(this.#recover!)
+  }
+
+  #isWriteDue(): boolean {
+    const { writes, underWay } = this.#window
+    if (writes === 0) return false
+    const nowMs = performance.now()
+    this.#unwrittenSince ??= nowMs
+    const isOld = nowMs - this.#unwrittenSince >= WEBHOOK_WRITE_AFTER_MS
+    const mayHaveMore = this.#mayHaveMore && this.#maySend()
+    return writes >= WEBHOOK_ROWS_PER_WRITE || isOld || (underWay === 0 && !mayHaveMore)
   }
 
   #maySend(): boolean {
@@ -195,6 +235,7 @@ export class Lane {
       return
     }
     const message = { eventId: task.content.eventId, body }
+    this.#idleSince = null
     const endpoint = { url: this.#endpoint.url, signers: this.#signers }
     this.#settle(task, await attemptDelivery(this.#deps, endpoint, message, this.#cut.signal))
   }
@@ -222,6 +263,7 @@ export class Lane {
 
   /** Not before `waitMs`, if ever. */
   #retry(task: Task<Delivery>, delivery: Delivery, waitMs: number): void {
+    this.#mustWrite = true
     const delayMs = retryDelayMs(delivery.tries)
     this.#deps.observeDelivery(delayMs === null ? 'dead' : 'failed', null)
     if (delayMs === null) {
@@ -237,6 +279,7 @@ export class Lane {
   #giveUp(task: Task<Delivery>, error: string): void {
     const at = new Date(this.#deps.now()).toISOString()
     const attempt = { at, durationMs: 0, status: null, error, excerpt: null }
+    this.#mustWrite = true
     this.#deps.observeDelivery('dead', null)
     this.#window.settle(task, 'dead', { delivery: afterAttempt(task.content, attempt), dueInMs: null })
   }
@@ -245,25 +288,28 @@ export class Lane {
     this.#mayHaveDue = false
     this.#retryAtMs = Number.POSITIVE_INFINITY
     const { tasks, full } = await this.#loader.due(this.#window.ids().map(fromUuid))
-    for (const task of tasks) this.#window.add(task)
+    for (const task of tasks) this.#mayHaveDue = !this.#window.add(task, false) || this.#mayHaveDue
     this.#mayHaveDue ||= full
   }
 
   async #loadNext(): Promise<void> {
     this.#mayHaveMore = false
     // An endpoint that answers nothing fills its rows: what is new waits in the chain, which costs nothing.
-    if ((await countOpen(this.#deps.pool, this.#endpoint, WEBHOOK_OPEN_MAX)) >= WEBHOOK_OPEN_MAX) {
+    if (this.#open >= WEBHOOK_OPEN_MAX)
+      this.#open = await countOpen(this.#deps.pool, this.#endpoint, WEBHOOK_OPEN_MAX)
+    if (this.#open >= WEBHOOK_OPEN_MAX) {
       this.#health.rest(this.#deps.now())
       this.#mustWrite = true
       return
     }
     const { tasks, openRecords, position, more } = await this.#loader.next(this.#window.read, this.#ends)
     for (const task of tasks) {
-      if (task.record !== null && openRecords.has(task.record)) this.#window.hold(task)
-      else this.#window.add(task)
+      const isRecordOpen = task.record !== null && openRecords.has(task.record)
+      this.#window.add(task, isRecordOpen)
+      this.#mustWrite ||= isRecordOpen
     }
     this.#window.readTo(position)
-    this.#mustWrite = tasks.length === 0
+    this.#mustWrite ||= tasks.length === 0
     this.#mayHaveMore ||= more
   }
 
@@ -278,6 +324,7 @@ export class Lane {
   /** What became of deliveries, and `more` rows, in one statement. */
   async #write(more: readonly DeliveryRow[] = []): Promise<void> {
     this.#mustWrite = false
+    this.#unwrittenSince = null
     const nowMs = this.#deps.now()
     const { writes, position } = this.#window.takeWrites(nowMs - WEBHOOK_STRAGGLER_MS)
     const progress = {
@@ -286,20 +333,33 @@ export class Lane {
       health: this.#health.toWrite(nowMs),
       rows: [...writes.map(toRow), ...more],
     }
-    if (!(await writeProgress(this.#deps.pool, this.turn, progress))) {
+    this.#open += progress.rows.filter(({ state }) => state === 'pending' || state === 'held').length
+    if (!(await this.#writeAndRelease(progress, [...writes.filter(mayRelease).map(toRow), ...more]))) {
       this.#lost = this.#closing = true
       return
     }
     this.#window.confirm(writes)
-    await this.#release([...writes.filter(mayRelease).map(toRow), ...more])
   }
 
-  /** Lets go what was held by these, or is held since. */
-  async #release(rows: readonly DeliveryRow[]): Promise<void> {
+  /** What these held, or is held since, is let go in the same transaction: after a crash in between nobody would. */
+  async #writeAndRelease(progress: Progress, rows: readonly DeliveryRow[]): Promise<boolean> {
+    const pool: pg.Pool = this.#deps.pool
     const records = new Map(rows.flatMap(({ recordId }) => (recordId ? [[toHex(recordId), recordId]] : [])))
-    if (records.size === 0) return
-    if ((await releaseHeld(this.#deps.pool, this.#endpoint, [...records.values()])) > 0)
-      this.#mayHaveDue = true
+    if (records.size === 0) return writeProgress(pool, this.turn, progress)
+    const client = await pool.connect()
+    let broken = true
+    try {
+      const isOurs = await withTransaction(client, async () => {
+        if (!(await writeProgress(client, this.turn, progress))) return false
+        const released = await releaseHeld(client, this.#endpoint, [...records.values()])
+        this.#mayHaveDue ||= released > 0
+        return true
+      })
+      broken = false
+      return isOurs
+    } finally {
+      client.release(broken)
+    }
   }
 }
 

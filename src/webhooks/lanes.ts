@@ -1,11 +1,12 @@
-import { readEnds } from '../db/read-events.ts'
 import { toUuid } from '../db/uuid.ts'
 import { type Endpoint, findEndpoint, lookAtEndpoints, type WebhookTurn } from '../db/webhook-work.ts'
 import {
   WEBHOOK_EVENTS_IN_MEMORY,
+  WEBHOOK_LANES_MAX,
   WEBHOOK_LEASE_MS,
   WEBHOOK_LEASE_RENEW_EVERY_MS,
   WEBHOOK_LOOK_EVERY_MS,
+  WEBHOOK_OPEN_MAX,
   WEBHOOK_REQUESTS_MAX,
   WEBHOOK_SIGNERS_KEPT_MAX,
   WEBHOOK_STOP_MS_MAX,
@@ -57,13 +58,12 @@ export class WebhookLanes {
   }
 
   async #take(turn: WebhookTurn): Promise<void> {
-    const endpoint = await findEndpoint(this.#deps.pool, turn)
+    const endpoint = await findEndpoint(this.#deps.pool, turn, WEBHOOK_OPEN_MAX)
     if (!endpoint) return
-    const [ends] = await readEnds(this.#deps.pool, [turn.ledgerId])
     const about = {
       loader: new DeliveryLoader(this.#deps, endpoint, () => WEBHOOK_EVENTS_IN_MEMORY / this.#lanes.size),
       signers: endpoint.secrets.map((secret) => this.#signerOf(endpoint, secret)),
-      ends: ends!,
+      mayLinger: () => this.#lanes.size < WEBHOOK_LANES_MAX / 2,
     }
     const lane = new Lane({ ...this.#deps, permits: this.#permits }, turn, endpoint, about)
     this.#lanes.add(lane)

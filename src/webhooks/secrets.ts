@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHmac, createSecretKey, randomBytes } from 'node:crypto'
 import { toUuid } from '../db/uuid.ts'
 import type { Entropy } from '../entropy.ts'
 import type { MasterKey } from '../signing/master-key.ts'
@@ -56,7 +56,8 @@ export function openWebhookSecret(
   { secretId, sealed, ...of }: WebhookOf & { readonly secretId: Uint8Array; readonly sealed: Uint8Array },
 ): WebhookSigner {
   const keys = masterKey.open(sealed, contextOf(of, secretId))
-  const hmacKey = keys.subarray(0, HMAC_KEY_BYTES)
+  // Made once: given the bytes each time, an HMAC of a body costs 16 µs instead of 3.
+  const hmacKey = createSecretKey(keys.subarray(0, HMAC_KEY_BYTES))
   const signer = makeEd25519Signer(nativeProviders.sha256, keys.subarray(HMAC_KEY_BYTES))
   return (message) => [
     `v1,${createHmac('sha256', hmacKey).update(message).digest('base64')}`,

@@ -46,6 +46,8 @@ export class DeliveryWindow<Content, Result> {
   readonly #queue = new Set<Slot<Content, Result>>()
   /** Of each record, what is not settled, oldest first. */
   readonly #records = new Map<string, Slot<Content, Result>[]>()
+  /** Records of which one is to be tried again, and has no row that says so yet: what is read meanwhile does not know. */
+  readonly #failed = new Set<string>()
   #writes = new Map<string, Slot<Content, Result>>()
   #passed: EventPosition
   #read: EventPosition
@@ -78,18 +80,29 @@ export class DeliveryWindow<Content, Result> {
     return [...this.#slots.keys()]
   }
 
-  add(task: Task<Content>): void {
+  /**
+   * `isRecordOpen`: rows of its record are pending or held; the next one of the stream waits for them. false: it has a row, and
+   * waits for what has just failed; it is to be read again once that is written.
+   */
+  add(task: Task<Content>, isRecordOpen: boolean): boolean {
+    const { record, after } = task
+    if (record === null) {
+      this.#queue.add(this.#take(task, 'queued'))
+      return true
+    }
+    const others = this.#records.get(record) ?? []
+    const hasFailed = this.#failed.has(record)
+    if (after === null && hasFailed) return false
+    // Behind one without a row it must be sent after that one, and so can't have a row before.
+    const mustHold = hasFailed || (isRecordOpen && others.every(({ written }) => written))
+    if (after !== null && mustHold) {
+      this.#settle(this.#take(task, 'settled'), 'held', null)
+      return true
+    }
     const slot = this.#take(task, 'queued')
     this.#queue.add(slot)
-    if (task.record === null) return
-    const others = this.#records.get(task.record)
-    if (others) others.push(slot)
-    else this.#records.set(task.record, [slot])
-  }
-
-  /** One of the stream that waits for an earlier one, which has a row. */
-  hold(task: Task<Content>): void {
-    this.#settle(this.#take(task, 'settled'), 'held', null)
+    this.#records.set(record, [...others, slot])
+    return true
   }
 
   /** The stream was read up to here; nothing after what was added so far is wanted. */
@@ -117,19 +130,13 @@ export class DeliveryWindow<Content, Result> {
     this.#sent--
     this.#settle(slot, outcome, result)
     if (task.record === null) return
+    if (outcome === 'retry') {
+      this.#failed.add(task.record)
+      this.#holdBehind(slot)
+    }
     const [, ...later] = this.#records.get(task.record)!
-    if (outcome !== 'retry') {
-      if (later.length > 0) this.#records.set(task.record, later)
-      else this.#records.delete(task.record)
-      return
-    }
-    this.#records.delete(task.record)
-    for (const other of later) {
-      this.#queue.delete(other)
-      // Of those that have rows, the rows say so.
-      if (other.task.after === null) this.#slots.delete(other.task.id)
-      else this.#settle(other, 'held', null)
-    }
+    if (later.length > 0) this.#records.set(task.record, later)
+    else this.#records.delete(task.record)
   }
 
   /** What was under way and is not any more, with nothing to say of it: it will be sent again. */
@@ -141,14 +148,13 @@ export class DeliveryWindow<Content, Result> {
 
   /**
    * What to write, and the position that holds once it is written. What was sent before `sentBeforeMs` and keeps the cursor
-   * from moving is written down as it stands.
+   * from moving is written down as it stands, and what waits for it is held.
    */
   takeWrites(sentBeforeMs: number): { writes: Write<Content, Result>[]; position: EventPosition } {
     let passed = 0
     for (const slot of this.#stream) {
-      const isStraggler = slot.state === 'sent' && slot.sentAtMs < sentBeforeMs
-      if (slot.state !== 'settled' && !isStraggler && !slot.written) break
-      if (isStraggler && !slot.written) this.#writes.set(slot.task.id, slot)
+      this.#writeStraggler(slot, sentBeforeMs)
+      if (slot.state !== 'settled' && !slot.written && !this.#writes.has(slot.task.id)) break
       this.#passed = slot.task.after!
       passed++
     }
@@ -156,7 +162,7 @@ export class DeliveryWindow<Content, Result> {
     const writes = [...this.#writes.values()].map((slot) => {
       const { task, outcome, result, written } = slot
       slot.written = true
-      return { task, outcome, result, stored: written || task.after === null }
+      return { task, outcome, result, stored: written }
     })
     this.#writes = new Map()
     return { writes, position: this.#stream.length === 0 ? this.#read : this.#passed }
@@ -164,7 +170,8 @@ export class DeliveryWindow<Content, Result> {
 
   /** These stand in the database. */
   confirm(writes: readonly Write<Content, Result>[]): void {
-    for (const { task } of writes) {
+    for (const { task, outcome } of writes) {
+      if (outcome === 'retry' && task.record !== null) this.#failed.delete(task.record)
       const isDone = this.#slots.get(task.id)?.state === 'settled'
       // One that was under way when it was written, and is settled since, is to be written again.
       if (isDone && !this.#writes.has(task.id)) this.#slots.delete(task.id)
@@ -172,10 +179,32 @@ export class DeliveryWindow<Content, Result> {
   }
 
   #take(task: Task<Content>, state: Slot<Content, Result>['state']): Slot<Content, Result> {
-    const slot = { task, state, sentAtMs: 0, written: false, outcome: null, result: null }
+    const written = task.after === null
+    const slot = { task, state, sentAtMs: 0, written, outcome: null, result: null }
     this.#slots.set(task.id, slot)
     if (task.after !== null) this.#stream.push(slot)
     return slot
+  }
+
+  #writeStraggler(slot: Slot<Content, Result>, sentBeforeMs: number): void {
+    const isSlow = ({ state, sentAtMs }: Slot<Content, Result>) => state === 'sent' && sentAtMs < sentBeforeMs
+    const { id, record } = slot.task
+    if (isSlow(slot) && !slot.written) this.#writes.set(id, slot)
+    if (slot.state !== 'queued' || record === null) return
+    const first = this.#records.get(record)![0]!
+    if (isSlow(first)) this.#holdBehind(first)
+  }
+
+  /** Of what has a row, the row says so. */
+  #holdBehind(first: Slot<Content, Result>): void {
+    const record = first.task.record!
+    const [, ...later] = this.#records.get(record)!
+    this.#records.set(record, [first])
+    for (const slot of later) {
+      this.#queue.delete(slot)
+      if (slot.written) this.#slots.delete(slot.task.id)
+      else this.#settle(slot, 'held', null)
+    }
   }
 
   #settle(slot: Slot<Content, Result>, outcome: Outcome, result: Result | null): void {

@@ -209,10 +209,12 @@ test('the life of a gated record', async (t) => {
   })
 
   await t.test(
-    'tail shows the last entries, then each new one, and ends with 0 when it is interrupted',
+    'tail --entries shows the last entries, then each new one, and ends with 0 when it is interrupted',
     async () => {
       const child = endsWithTests(
-        spawn(process.execPath, [CLI, 'tail', '-n', '2'], { env: { ...bareEnvironment(), ...env } }),
+        spawn(process.execPath, [CLI, 'tail', '--entries', '-n', '2'], {
+          env: { ...bareEnvironment(), ...env },
+        }),
       )
       let out = ''
       child.stdout.setEncoding('utf8').on('data', (text) => {
@@ -230,21 +232,28 @@ test('the life of a gated record', async (t) => {
         shown().map((entry) => entry.seq),
         [seq - 2, seq - 1, seq],
       )
-      const denied = await runCommand(['tail', '--after', '0', ...asPerformer])
+      const denied = await runCommand(['tail', '--entries', '--after', '0', ...asPerformer])
       assert.equal(denied.code, 77)
       assert.match(denied.stderr, /audit:read/)
-      assert.equal((await runCommand(['tail', '-n', '2', '--after', '3'])).code, 64)
+      assert.equal((await runCommand(['tail', '--entries', '-n', '2', '--after', '3'])).code, 64)
     },
   )
 })
 
-test('tail says once that the server is away, and waits for it', async (t) => {
+test('tail --entries says once that the server is away, and waits for it', async (t) => {
   const server = await startHostile(t, (response, attempt) => {
     if (attempt === 1) response.writeHead(200, { 'content-type': 'application/json' }).end('{"size":3}')
     else if (attempt < 4) sendProblem(response, 503, 'unavailable', { headers: { 'retry-after': '61' } })
     else sendProblem(response, 401, 'unauthenticated')
   })
-  const { code, stderr } = await runCommand(['tail', '--server', server.baseUrl, '--api-key', 'tly_x'])
+  const { code, stderr } = await runCommand([
+    'tail',
+    '--entries',
+    '--server',
+    server.baseUrl,
+    '--api-key',
+    'tly_x',
+  ])
   assert.equal(code, 77)
   assert.deepEqual(stderr.match(/(?<=^tallystick: )\d{3}/gm), ['503', '401'])
   assert.equal(server.requests.at(-1)!.url, '/v1/entries')

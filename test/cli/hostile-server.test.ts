@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync }
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { findConnection } from '../../cli/connection.ts'
+import { API_VERSION } from '../../sdk/generated/operations.ts'
 import { runAlone } from '../helpers/run-command.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 import { API_KEY, sendJson, sendProblem, startHostile } from '../sdk/hostile-server.ts'
@@ -26,6 +27,10 @@ test('nothing that a server answers drives the terminal, whatever command asked'
       state: 'done',
       data: [key],
       records: [key],
+      attempts: 1,
+      attemptLog: [{ at: hostile, durationMs: hostile, status: null, error: hostile, excerpt: hostile }],
+      secret: 'whsec_0',
+      publicKey: 'whpk_0',
     })
   })
   const commands = [
@@ -40,6 +45,10 @@ test('nothing that a server answers drives the terminal, whatever command asked'
     ['audits', 'get', 'adt_1'],
     ['audit'],
     ['proof', '1'],
+    ['webhooks', 'create', '--url', 'https://example.com', '--events', '*'],
+    ['webhooks', 'get', 'whk_1'],
+    ['webhooks', 'delivery', 'whk_1', 'evt_1'],
+    ['webhooks', 'test', 'whk_1'],
   ]
   for (const command of commands) {
     const args = [...command, '--server', server.baseUrl, '--api-key', API_KEY]
@@ -74,6 +83,57 @@ test('a secret that a shell would execute is no secret, and is not printed for a
     assert.deepEqual([code, stdout], [65, ''], `${key}`)
     assert.match(stderr, /^tallystick: .* is no secret of an API key: .*\n$/)
   }
+})
+
+test('a webhook’s secret, or its public key, that a shell would execute is none either', async (t) => {
+  const [secret, publicKey] = ['whsec_MDEyMw==', 'whpk_MDEyMw==']
+  for (const [of, answer] of [
+    ['secret', { secret: 'whsec_$(id)', publicKey }],
+    ['secret', { secret: 'whsec_0\nLD_PRELOAD=/evil.so', publicKey }],
+    ['secret', { publicKey }],
+    ['public key', { secret, publicKey: 'whpk_1;id' }],
+    ['public key', { secret, publicKey: 'whpk_1\n' }],
+  ] as const) {
+    const server = await startHostile(t, (response) => sendJson(response, { id: 'whk_1', ...answer }))
+    const args = [
+      'webhooks',
+      'rotate-secret',
+      'whk_1',
+      '--env',
+      '--server',
+      server.baseUrl,
+      '--api-key',
+      API_KEY,
+    ]
+    const { code, stdout, stderr } = await runAlone(args)
+    assert.deepEqual([code, stdout], [65, ''], JSON.stringify(answer))
+    assert.match(stderr, new RegExp(`^tallystick: .* is no ${of} of a webhook: .*\\n$`))
+  }
+})
+
+test('what a webhook is called drives no terminal of a doctor, nor does what there is to do about it', async (t) => {
+  const hostile = `whk_${ESCAPE}${UNESCAPED}`
+  const standing = { failures: 1, failingSince: hostile, dead: 7 }
+  const webhook = {
+    id: hostile,
+    url: hostile,
+    state: 'disabled',
+    reason: hostile,
+    stateAt: hostile,
+    standing,
+  }
+  const key = { id: 'key_1', name: 'x', agent: 'agt_1', scopes: ['webhooks:manage'], expiresAt: null }
+  const ledger = { key, id: 'led_1', name: 'x', size: 1, closed: null }
+  const server = await startHostile(t, (response) =>
+    sendJson(response, { version: API_VERSION, ...ledger, data: [webhook], nextCursor: null }),
+  )
+  const args = ['doctor', '--server', server.baseUrl, '--api-key', API_KEY]
+  const { stdout } = await runAlone(args, { isTTY: true })
+  assert.match(
+    stdout,
+    /warn {2}webhooks .* is disabled since [\s\S]*→ .* webhooks resume whk_[\s\S]*→ .* redeliver-dead whk_/,
+  )
+  assert.doesNotMatch(stdout, DRIVING)
 })
 
 test('an export takes over no file that lies there, which others may read or which is a link', async (t) => {
@@ -126,7 +186,7 @@ test('an entry that is none is said to be none, and is no fault of this program'
   const server = await startHostile(t, (response) =>
     response.writeHead(200, { 'content-type': 'application/x-ndjson' }).end(`${JSON.stringify(line)}\n`),
   )
-  const args = ['tail', '--after', '0', '--server', server.baseUrl, '--api-key', API_KEY]
+  const args = ['tail', '--entries', '--after', '0', '--server', server.baseUrl, '--api-key', API_KEY]
   line.seq = 1
   const { code, stdout, stderr } = await runAlone(args)
   assert.deepEqual([code, stdout, stderr.split('\n').length], [65, '', 2], stderr)

@@ -5,7 +5,7 @@ import { appendEntries } from '../../src/db/append-entries.ts'
 import { toUuid } from '../../src/db/uuid.ts'
 import { redeliverDead } from '../../src/db/webhook-deliveries.ts'
 import { createWebhook, findWebhook } from '../../src/db/webhooks.ts'
-import { parseId } from '../../src/proof/ids.ts'
+import { formatId, parseId } from '../../src/proof/ids.ts'
 import { buildTestApp, type TestApp } from '../helpers/app.ts'
 import { connect } from '../helpers/connect.ts'
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts'
@@ -48,6 +48,20 @@ test('what somebody is appending while a webhook is made is heard of', async (t)
   assert.deepEqual([webhook?.nextSeq, webhook?.behind], [3, 1])
 })
 
+test('of two servers that are asked for the same webhook at once the second one waits for the first', async (t) => {
+  const app = await buildTestApp(t)
+  const first = await connect(t, app.database.apiUrl)
+  await first.query('begin')
+  await first.query(
+    `select tallystick.create_webhook($1, $2, $3, null, '{*}', '{}', '{}', $2, $2, $4, $4, 100)`,
+    [toUuid(parseId('led', app.ledger.ledger.id)), toUuid(SETTINGS.webhookId), URL, SECRET.publicKey],
+  )
+  const second = app.send('POST', '/v1/webhooks', { body: { url: URL, events: ['*'] } })
+  await until(() => isWaiting(app))
+  await first.query('commit')
+  assert.equal((await second).json().webhook, formatId('whk', SETTINGS.webhookId))
+})
+
 test('who resumes an endpoint waits for whoever writes of it, and never takes its cursor back', async (t) => {
   const app = await buildTestApp(t)
   const { id } = await makeWebhook(app)
@@ -58,6 +72,20 @@ test('who resumes an endpoint waits for whoever writes of it, and never takes it
   await until(() => isWaiting(app))
   await worker.query('commit')
   assert.equal((await resumed).json().standing.nextSeq, 20)
+})
+
+test('a recovery that is asked for while the worker ends the one before begins', async (t) => {
+  const app = await buildTestApp(t)
+  const { id } = await makeWebhook(app)
+  const worker = await connect(t, app.database.workerUrl)
+  await worker.query('update tallystick.webhook_cursors set recover_seq = 2, recover_end = 3')
+  await worker.query('begin')
+  await worker.query('update tallystick.webhook_cursors set recover_seq = null, recover_end = null')
+  const body = { since: '2026-01-01T00:00:00Z', delivered: true }
+  const recovered = app.send('POST', `/v1/webhooks/${id}/recover`, { body })
+  await until(() => isWaiting(app))
+  await worker.query('commit')
+  assert.deepEqual((await recovered).json().standing.recovery, { nextSeq: 0, endSeq: 3, delivered: true })
 })
 
 test('an endpoint that its worker stops at the same moment is active once it is resumed', async (t) => {

@@ -16,13 +16,13 @@ const NEWCOMER_MS_MAX = 10 * 60_000
 test('a newcomer who pastes the README block by block gets from npm start to a verified record', async (t) => {
   const startedAt = Date.now()
   const dataDir = temporaryDir()
-  const started = await startAllInOne({
-    env: { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() },
-  })
+  const env = { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() }
+  let started = await startAllInOne({ env })
   tell(t, startedAt, 'npm start')
   try {
     const { key } = JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8'))
-    const [start, notarize, verify, proof, project, agent, curl, gated, ...others] = shellBlocks('README.md')
+    const [start, notarize, verify, proof, project, agent, curl, gated, restart, receiver, ...others] =
+      shellBlocks('README.md')
     assert.equal(start, 'npm start\n')
     assert.deepEqual(others, ['npm test\n'])
 
@@ -44,6 +44,11 @@ test('a newcomer who pastes the README block by block gets from npm start to a v
     const [first, again] = [await shell.paste(curl), await shell.paste(curl)].map((text) => JSON.parse(text))
     assert.equal(again.id, first.id, 'the same request is answered with the same record')
     assert.match(await shell.paste(gated), /^\{"decision":"SETTLE","code":"accepted",.*\}$/m)
+    const [, allow] = /^TALLYSTICK_OUTBOUND_ALLOW=(\S+) npm start\n$/.exec(restart!)!
+    await started.stop('SIGTERM')
+    started = await startAllInOne({ env: { ...env, TALLYSTICK_OUTBOUND_ALLOW: allow! } })
+    tell(t, startedAt, 'npm start, again')
+    assert.match(await shell.paste(receiver), /^verified: webhook\.test evt_\w+$/m)
     tell(t, startedAt, 'all of it')
     assert.ok(Date.now() - startedAt < NEWCOMER_MS_MAX)
   } finally {

@@ -11,7 +11,7 @@ import { temporaryDir } from '../helpers/postgres.ts'
 import { PROJECT_DIR } from '../start/installation.ts'
 
 type Ended = { readonly code: number | null; readonly output: string }
-type Running = {
+export type Running = {
   /** Resolves as soon as it has said so; rejects if it ends without. */
   says(text: string): Promise<void>
   readonly ended: Promise<Ended>
@@ -47,7 +47,7 @@ export async function openProject(t: Test): Promise<Project> {
 
 type ExampleRun = { folder: string; example: string; args: readonly string[]; env: Record<string, string> }
 
-function startExample({ folder, example, args, env }: ExampleRun): Running {
+export function startExample({ folder, example, args, env }: ExampleRun): Running {
   const child = endsWithTests(
     spawn(process.execPath, [join(PROJECT_DIR, 'examples', example, 'main.ts'), ...args], {
       cwd: folder,

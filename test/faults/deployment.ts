@@ -114,6 +114,10 @@ export class Deployment {
     return this.#postgres!.pid
   }
 
+  workerPid(i: number): number {
+    return this.#workers[i]!.pid!
+  }
+
   apiPid(i: number): number {
     return this.#apis[i]!.pid!
   }
@@ -218,6 +222,7 @@ export class Deployment {
         TALLYSTICK_WORKER_DATABASE_URL: url('tallystick_worker', PASSWORDS.worker),
         TALLYSTICK_MASTER_KEY: Buffer.from(MASTER_KEY).toString('hex'),
         TALLYSTICK_OPERATOR_KEY: OPERATOR_KEY,
+        TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8',
         TALLYSTICK_LOG_LEVEL: 'info',
         ...env,
       },

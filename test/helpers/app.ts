@@ -54,11 +54,13 @@ export type SendOptions = {
   readonly headers?: Record<string, string>
 }
 
-type AppOptions = {
+export type AppOptions = {
   /** How the application reaches its database, when not directly (through a proxy, for instance). */
   readonly apiUrl?: (database: TestDatabase) => string | Promise<string>
   /** The server's clock, in milliseconds. */
   readonly now?: () => number
+  /** Of its configuration, beyond what every test has. */
+  readonly environment?: Record<string, string>
 }
 
 /** The application on a database of its own, with one ledger; closed when the test is done. */
@@ -66,7 +68,7 @@ export async function buildTestApp(t: Test, options: AppOptions = {}): Promise<T
   const database = await createTestDatabase(t)
   const lines: string[] = []
   const log = openLog('debug', { write: (line: string) => void lines.push(line) })
-  const config = testConfig((await options.apiUrl?.(database)) ?? database.apiUrl)
+  const config = testConfig((await options.apiUrl?.(database)) ?? database.apiUrl, options.environment)
   const opened = await openDeps(config, log)
   const deps = { ...opened, now: options.now ?? opened.now }
   const { app, routes } = buildAndCollectRoutes(deps)

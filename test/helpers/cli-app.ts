@@ -1,4 +1,4 @@
-import { buildTestApp, type Test, type TestApp } from './app.ts'
+import { type AppOptions, buildTestApp, type Test, type TestApp } from './app.ts'
 import { temporaryFiles } from './temporary-files.ts'
 
 type Files = ReturnType<typeof temporaryFiles>
@@ -19,7 +19,7 @@ export async function listen(
   return { url, files, env }
 }
 
-export async function buildCliApp(t: Test & { after(cleanup: () => void): void }) {
-  const app = await buildTestApp(t)
+export async function buildCliApp(t: Test & { after(cleanup: () => void): void }, options?: AppOptions) {
+  const app = await buildTestApp(t, options)
   return { ...app, ...(await listen(t, app)) }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LightMyRequestResponse as Response } from 'fastify'
 import type { Scope } from '../../src/tenancy/scopes.ts'
-import { buildTestApp, expectStatus, type Test, type TestApp } from './app.ts'
+import { type AppOptions, buildTestApp, expectStatus, type Test, type TestApp } from './app.ts'
 import { addAgent, addKey } from './more-keys.ts'
 import { openTestWorker } from './test-worker.ts'
 
@@ -95,10 +95,7 @@ export type GatedApp = TestApp & {
 }
 
 /** The application with a gated type and the agents that take its steps. */
-export async function buildGatedApp(
-  t: Test,
-  options: { readonly now?: () => number } = {},
-): Promise<GatedApp> {
+export async function buildGatedApp(t: Test, options: AppOptions = {}): Promise<GatedApp> {
   const app = await buildTestApp(t, options)
   const worker = openTestWorker(t, app)
   expectStatus(201, await app.send('POST', '/v1/types', { body: DELIVERY }))

@@ -20,3 +20,13 @@ export async function listAll(app: TestApp, url: string): Promise<any[]> {
     cursor = `${url.includes('?') ? '&' : '?'}cursor=${page.nextCursor}`
   }
 }
+
+/** How far a webhook has heard. */
+export async function standing(app: TestApp, id: string) {
+  return expectStatus(200, await app.send('GET', `/v1/webhooks/${id}`)).json().standing
+}
+
+/** A time long ago. */
+export function timeOf(minute: number): string {
+  return new Date(Date.UTC(2026, 0, 1) + minute * 60_000).toISOString()
+}

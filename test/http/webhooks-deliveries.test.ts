@@ -4,7 +4,7 @@ import { toUuid } from '../../src/db/uuid.ts'
 import { formatId, parseId } from '../../src/proof/ids.ts'
 import { buildTestApp, expectStatus, type TestApp } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
-import { listAll, makeWebhook, URL } from '../helpers/webhooks.ts'
+import { listAll, makeWebhook, standing, timeOf, URL } from '../helpers/webhooks.ts'
 
 const HOUR_MS = 3_600_000
 const NOWHERE = 'evt_01jegv5gyme05800000000000a'
@@ -169,6 +169,7 @@ test('what was given up is delivered in the order of each record', async (t) => 
     deliver(app, id, { minute, seq, state: 'dead', ...more })
   const a1 = await give(1, 1, { record: RECORDS[0] })
   const b1 = await give(2, 2, { record: RECORDS[1] })
+  const b2 = await give(2, 2, { record: RECORDS[1], event: 'signal.emitted', place: 1 })
   const a2 = await give(3, 3, { record: RECORDS[0] })
   const a3 = await give(3, 3, { record: RECORDS[0], event: 'signal.emitted', place: 1 })
   const none = [
@@ -176,13 +177,14 @@ test('what was given up is delivered in the order of each record', async (t) => 
     await give(5, 5, { event: 'checkpoint.published' }),
   ]
   const delivered = await deliver(app, id, { minute: 6, seq: 6 })
-  assert.deepEqual(await redeliverDead(app, id), { redelivered: 6, more: false })
+  assert.deepEqual(await redeliverDead(app, id), { redelivered: 7, more: false })
   const states = Object.fromEntries(
     (await listAll(app, `/v1/webhooks/${id}/deliveries`)).map(({ id, state }) => [id, state]),
   )
   assert.deepEqual(states, {
     [a1.id]: 'pending',
     [b1.id]: 'pending',
+    [b2.id]: 'held',
     [a2.id]: 'held',
     [a3.id]: 'held',
     [none[0]!.id]: 'pending',
@@ -213,64 +215,6 @@ test('what was given up is delivered from a time on only, if asked, and at most 
   assert.deepEqual(await redeliverDead(app, id), { redelivered: 501, more: false })
 })
 
-test('what was recorded in a time is delivered again', async (t) => {
-  const app = await buildTestApp(t)
-  const { id } = await makeWebhook(app)
-  for (let i = 0; i < 6; i++) await app.notarize()
-  await setClock(app)
-  await app.sql('update tallystick.webhook_cursors set next_seq = 8')
-  const { recovery, ...rest } = (await recover(app, id, { since: timeOf(5), until: timeOf(7) })).standing
-  assert.deepEqual(recovery, { nextSeq: 5, endSeq: 7, delivered: false })
-  assert.equal(rest.nextSeq, 8)
-  assert.deepEqual((await standing(app, id)).recovery, recovery)
-  await endRecovery(app)
-  // As far as it has come: what follows is delivered anyway.
-  assert.deepEqual((await recover(app, id, { since: timeOf(5), delivered: true })).standing.recovery, {
-    ...{ nextSeq: 5, endSeq: 8, delivered: true },
-  })
-  await endRecovery(app)
-  assert.deepEqual((await recover(app, id, { since: timeOf(4), until: timeOf(1_000) })).standing.recovery, {
-    ...{ nextSeq: 4, endSeq: 8, delivered: false },
-  })
-  await endRecovery(app)
-  for (const nothing of [
-    { since: timeOf(8) },
-    { since: timeOf(1_000) },
-    { since: timeOf(5), until: timeOf(5) },
-    { since: timeOf(7), until: timeOf(5) },
-  ]) {
-    assert.equal((await recover(app, id, nothing)).standing.recovery, null)
-  }
-})
-
-test('one recovery at a time: the same again is that one, another is refused', async (t) => {
-  const app = await buildTestApp(t)
-  const { id } = await makeWebhook(app)
-  for (let i = 0; i < 6; i++) await app.notarize()
-  await setClock(app)
-  await app.sql('update tallystick.webhook_cursors set next_seq = 8')
-  const body = { since: timeOf(4), until: timeOf(7) }
-  await recover(app, id, body)
-  await app.sql('update tallystick.webhook_cursors set recover_seq = 6')
-  assert.deepEqual((await recover(app, id, body)).standing.recovery, {
-    nextSeq: 6,
-    endSeq: 7,
-    delivered: false,
-  })
-  for (const other of [
-    { ...body, delivered: true },
-    { ...body, until: timeOf(6) },
-    { ...body, until: timeOf(8) },
-    { since: timeOf(7), until: timeOf(7) },
-  ]) {
-    const response = await app.send('POST', `/v1/webhooks/${id}/recover`, { body: other })
-    assert.equal(assertProblem(response, 409, 'state_conflict')['retryable'], true)
-  }
-  await app.sql('update tallystick.webhook_cursors set next_seq = 9')
-  await recover(app, id, { since: timeOf(4) })
-  assert.deepEqual((await standing(app, id)).recovery, { nextSeq: 6, endSeq: 7, delivered: false })
-})
-
 test('refuses what it does not know: filters, times, ids', async (t) => {
   const app = await buildTestApp(t)
   const { id } = await makeWebhook(app)
@@ -286,24 +230,11 @@ test('refuses what it does not know: filters, times, ids', async (t) => {
   ]) {
     expectStatus(422, await app.send('GET', `/v1/webhooks/${id}/deliveries?${query}`))
   }
-  for (const body of [
-    {},
-    { since: '2026-02-30T00:00:00Z' },
-    { since: 'yesterday' },
-    { since: timeOf(1), until: '2026-02-30T00:00:00Z' },
-    { since: timeOf(1), delivered: 1 },
-  ]) {
-    expectStatus(422, await app.send('POST', `/v1/webhooks/${id}/recover`, { body }))
-  }
   expectStatus(
     422,
     await app.send('POST', `/v1/webhooks/${id}/redeliver-dead`, { body: { since: '2026-02-30T00:00:00Z' } }),
   )
-  // Before there were clocks that counted from 1970.
-  expectStatus(
-    202,
-    await app.send('POST', `/v1/webhooks/${id}/recover`, { body: { since: '0001-01-01T00:00:00Z' } }),
-  )
+  // Before the time from which ids count.
   assert.deepEqual(await redeliverDead(app, id, '0001-01-01T00:00:00Z'), { redelivered: 0, more: false })
   for (const address of [
     `${id}/deliveries/${NOWHERE}`,
@@ -320,11 +251,6 @@ type Delivery = {
   readonly state: string
   readonly event: string
   readonly record: string | null
-}
-
-/** A time long ago. */
-function timeOf(minute: number): string {
-  return new Date(Date.UTC(2026, 0, 1) + minute * 60_000).toISOString()
 }
 
 /** As the worker would. */
@@ -372,22 +298,6 @@ async function deliver(
   return { id: formatId('evt', eventId), state, event, record }
 }
 
-/** Entry n was recorded at minute n, hours apart as far as clocks that differ are concerned. */
-async function setClock(app: TestApp): Promise<void> {
-  await app.sql('alter table tallystick.entries disable trigger all')
-  await app.sql(
-    `update tallystick.entries set recorded_at = timestamptz '2026-01-01T00:00:00Z' + seq * interval '1 minute'`,
-  )
-}
-
-async function endRecovery(app: TestApp): Promise<void> {
-  await app.sql('update tallystick.webhook_cursors set recover_seq = null, recover_end = null')
-}
-
-async function recover(app: TestApp, id: string, body: object) {
-  return expectStatus(202, await app.send('POST', `/v1/webhooks/${id}/recover`, { body })).json()
-}
-
 async function redeliverDead(app: TestApp, id: string, since?: string) {
   const body = since === undefined ? {} : { since }
   return expectStatus(200, await app.send('POST', `/v1/webhooks/${id}/redeliver-dead`, { body })).json()
@@ -399,10 +309,6 @@ function redeliver(app: TestApp, id: string, event: string) {
 
 async function show(app: TestApp, id: string, event: string) {
   return expectStatus(200, await app.send('GET', `/v1/webhooks/${id}/deliveries/${event}`)).json()
-}
-
-async function standing(app: TestApp, id: string) {
-  return expectStatus(200, await app.send('GET', `/v1/webhooks/${id}`)).json().standing
 }
 
 async function isDueNow(app: TestApp): Promise<boolean> {

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { Connection } from '../../src/outbound/connection.ts'
+import { OutboundError } from '../../src/outbound/error.ts'
 import { Exchange, type OutboundAnswer } from '../../src/outbound/exchange.ts'
 import { assertFails } from './assert-fails.ts'
 import { LOOPBACK, request, resolver, startBytePeer, startConnector, startHttpPeer } from './peers.ts'
@@ -32,6 +33,15 @@ test('a post arrives as it was given, and its answer comes back', async (t) => {
   ])
   assert.deepEqual(answer, { status: 201, retryAfterMs: null, excerpt: null, truncated: false })
   assert.ok(durationMs >= 0 && durationMs < 5_000)
+})
+
+test('a header that cannot be sent is a fault of the caller, and nothing of the peer', async (t) => {
+  const peer = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end())
+  await assert.rejects(
+    startConnector(t).post(request(peer.url, { headers: { 'webhook-id': 'a\r\nb: c' } })),
+    (error) => !(error instanceof OutboundError),
+  )
+  assert.equal(peer.connections, 0)
 })
 
 test('a redirect is an answer like any other', async (t) => {

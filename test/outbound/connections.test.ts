@@ -6,9 +6,12 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { OUTBOUND_IDLE_CONNECTIONS_MAX, OUTBOUND_IDLE_MS_MAX } from '../../src/limits.ts'
+import type { Connector } from '../../src/outbound/connector.ts'
 import { assertFails } from './assert-fails.ts'
 import { request, resolver, startBytePeer, startConnector, startHttpPeer } from './peers.ts'
 
+/** Posts at once: five hundred after one another may take as long as a connection is kept. */
+const WAVE = 50
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
 
 test('posts to one origin share its connections, and there are as many as posts at once', async (t) => {
@@ -30,6 +33,17 @@ test('a kept connection is closed after a while, also one whose peer would keep 
   await sleep(OUTBOUND_IDLE_MS_MAX / 2)
   assert.equal(peer.open.size, 1)
   await t.waitFor(() => assert.equal(peer.open.size, 0), { timeout: OUTBOUND_IDLE_MS_MAX })
+})
+
+test('of the connections that a burst has opened, those that single posts do not need are closed', async (t) => {
+  const peer = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end())
+  const connector = startConnector(t)
+  await Promise.all([connector.post(request(peer.url)), connector.post(request(peer.url))])
+  for (let ms = 0; ms <= OUTBOUND_IDLE_MS_MAX; ms += 500) {
+    await connector.post(request(peer.url))
+    await sleep(500)
+  }
+  assert.deepEqual([peer.connections, peer.open.size], [2, 1])
 })
 
 test('where a peer closes a kept connection on the next post, that one goes out on a new connection', async (t) => {
@@ -91,19 +105,32 @@ test('bytes that come unasked on a kept connection are never the answer to the n
 
 test('more connections than may be kept are not kept, and the oldest go first', async (t) => {
   const peer = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end())
-  const more = 50
+  const more = WAVE
   const names = Array.from({ length: OUTBOUND_IDLE_CONNECTIONS_MAX + more }, (_, n) => `h${n}.example`)
   const connector = startConnector(
     t,
     resolver(Object.fromEntries(names.map((name) => [name, ['127.0.0.1']]))),
   )
-  for (const name of names) await connector.post(request(`http://${name}:${peer.port}/`))
+  await postInWaves(connector, names, peer.port)
   await t.waitFor(() => assert.equal(peer.open.size, OUTBOUND_IDLE_CONNECTIONS_MAX))
   const before = peer.connections
   await connector.post(request(`http://${names.at(-1)}:${peer.port}/`))
   assert.equal(peer.connections, before)
   await connector.post(request(`http://${names[0]}:${peer.port}/`))
   assert.equal(peer.connections, before + 1)
+})
+
+test('connections that their peers have closed take no place among those that are kept', async (t) => {
+  const living = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end())
+  const closing = await startHttpPeer(t, (_incoming, outgoing) =>
+    outgoing.setHeader('connection', 'close').end(),
+  )
+  const connector = startConnector(t, async () => [{ address: '127.0.0.1', family: 4 }])
+  await connector.post(request(living.url))
+  const names = Array.from({ length: OUTBOUND_IDLE_CONNECTIONS_MAX }, (_, n) => `h${n}.example`)
+  await postInWaves(connector, names, closing.port)
+  await connector.post(request(living.url))
+  assert.equal(living.connections, 1)
 })
 
 test('who gives up is answered at once, and the connection is cut: while it is made, waits or answers', async (t) => {
@@ -140,8 +167,10 @@ test('after close nothing is open, and nothing is opened again', async (t) => {
   connector.close()
   await Promise.all(waiting)
   await t.waitFor(() => assert.deepEqual([kept.open.size, mute.open.size], [0, 0]))
-  await assertFails(connector.post(request(kept.url)), 'aborted')
-  assert.equal(kept.connections, 1)
+  for (const url of [kept.url, mute.url]) {
+    await assertFails(connector.post(request(url)), 'aborted', url)
+  }
+  assert.deepEqual([kept.connections, mute.connections], [1, 2])
 })
 
 test('a process that has posted ends by itself, though a connection is kept', async (t) => {
@@ -162,3 +191,10 @@ test('a process that has posted ends by itself, though a connection is kept', as
   assert.equal(stdout, '200\n')
   assert.ok(performance.now() - startedAt < OUTBOUND_IDLE_MS_MAX)
 })
+
+async function postInWaves(connector: Connector, names: readonly string[], port: number): Promise<void> {
+  for (let from = 0; from < names.length; from += WAVE) {
+    const wave = names.slice(from, from + WAVE)
+    await Promise.all(wave.map((name) => connector.post(request(`http://${name}:${port}/`))))
+  }
+}

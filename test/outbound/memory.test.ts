@@ -39,9 +39,8 @@ test('origins that were called once leave nothing behind', { timeout: 60_000 }, 
   const before = await call(2 * OUTBOUND_IDLE_CONNECTIONS_MAX + 1_000)
   const origins = 8_000
   const grownKib = (await call(origins)) - before
-  console.log(grownKib)
-  // 5 KiB for each of half of them, when connections that had to go for others were still known.
-  assert.ok(grownKib < origins / 2, `${grownKib} KiB`)
+  // 150 KiB in all. An empty list left behind for each of those that could be called is 1 MiB, a connection 20 MiB.
+  assert.ok(grownKib < 600, `${grownKib} KiB`)
 })
 
 test('five hundred peers that hang hold little memory', { timeout: 60_000 }, async (t) => {

@@ -49,6 +49,10 @@ test('names of this machine, its network and its cluster are for the system', as
   const local = ['receiver', 'a.b.svc.cluster.local', 'host.docker.internal', 'router.lan', 'a.home.arpa']
   for (const name of local) await resolveName(name).catch(() => {})
   assert.deepEqual(server.questions, [])
-  await resolveName('locals.example')
-  assert.deepEqual(server.questions.toSorted(), ['A locals.example', 'AAAA locals.example'])
+  const others = ['local.example', 'host.latest']
+  for (const name of others) await resolveName(name)
+  assert.deepEqual(
+    server.questions.toSorted(),
+    ['A', 'AAAA'].flatMap((type) => others.toSorted().map((name) => `${type} ${name}`)),
+  )
 })

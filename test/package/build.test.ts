@@ -31,7 +31,7 @@ after(() => rmSync(stages, { recursive: true }))
 
 test("each of the SDK's entries is there, and so are all that its modules and its types name", () => {
   const files = entriesOfSdk().flatMap((entry) => [entry.default, entry.types])
-  assert.equal(files.length, 6)
+  assert.equal(files.length, 8)
   assert.deepEqual(
     files.filter((entry) => !existsSync(join(stageOf('sdk'), entry))),
     [],
@@ -94,6 +94,7 @@ test('an application that imports one thing of the SDK bundles little more than 
   assert.ok((await gzipBytes('UsageError')) < 1024)
   assert.ok((await gzipBytes('Tallystick')) < 20_000)
   assert.ok((await gzipBytes('verify')) > 30_000)
+  assert.ok((await gzipBytes('webhooks')) < 16_000)
 })
 
 test('nothing in the packages is newer than Node 20', () => {

@@ -104,7 +104,7 @@ test('every operation of the server has a method that calls it', async (t) => {
       .catch((thrown: unknown) => thrown)
     assert.ok(error instanceof SecretLostError, `${error}`)
     assert.match(error.message, /What to do: rotate key_\w+, which makes another$/)
-    const { key, name } = await client.keys.rotate(error.key)
+    const { key, name } = await client.keys.rotate(error.id)
     assert.equal(name, 'lost')
     assert.deepEqual(await sdk.client({ apiKey: key }).records.list({ state: 'EXPIRED' }).toArray(1), [])
   })
@@ -290,6 +290,50 @@ test('every operation of the server has a method that calls it', async (t) => {
     const ended = await running
     assert.deepEqual([isAnnounced, seen[0], seen.at(-1)], [true, started, ended])
     assert.deepEqual([ended.id, ended.state, ended.ok], [started.id, 'failed', null])
+  })
+
+  await t.test('events, by page and as they come', async () => {
+    const filter = { events: ['record.recorded' as const] }
+    const { data, nextCursor, more } = await client.events.page({ ...filter, limit: 1 })
+    assert.deepEqual([data.length, more], [1, true])
+    const [, next] = await client.events.list(filter).toArray(2)
+    for await (const { cursor, ...event } of client.events.tail({ after: nextCursor, ...filter })) {
+      assert.deepEqual(event, next)
+      assert.notEqual(cursor, nextCursor)
+      break
+    }
+  })
+
+  await t.test('webhooks, and what was delivered to them', async () => {
+    const { webhooks } = client
+    const events = ['signal.emitted' as const]
+    const url = 'https://example.com/hooks'
+    const { secret, publicKey, ...made } = await webhooks.create({ url, events })
+    assert.match(secret, /^whsec_/)
+    assert.equal(made.secrets[0]!.publicKey, publicKey)
+    const { id } = made
+    assert.deepEqual(await webhooks.get(id), made)
+    assert.deepEqual(await webhooks.list().toArray(5), [made])
+    const changed = await webhooks.update(id, { types: ['delivery'] })
+    assert.deepEqual([changed.types, changed.events], [['delivery'], events])
+    const rotated = await webhooks.rotateSecret(id, { overlapSeconds: 60 })
+    assert.deepEqual([rotated.secret === secret, rotated.secrets.length], [false, 2])
+
+    const sent = await webhooks.test(id)
+    assert.deepEqual([sent.event, sent.state, sent.attempts], ['webhook.test', 'pending', 0])
+    const { attemptLog, ...summary } = await webhooks.delivery(id, sent.id)
+    assert.deepEqual(attemptLog, [])
+    assert.deepEqual(await webhooks.deliveries(id, { event: 'webhook.test' }).toArray(5), [summary])
+    assert.deepEqual(await webhooks.deliveries(id, { state: 'dead' }).toArray(5), [])
+    assert.equal((await webhooks.redeliver(id, sent.id)).id, sent.id)
+    assert.equal(await webhooks.redeliverDead(id), 0)
+    assert.equal((await webhooks.recover(id, { since: made.createdAt })).id, id)
+
+    assert.equal((await webhooks.pause(id)).state, 'paused')
+    await assert.rejects(webhooks.test(id), ConflictError)
+    assert.equal((await webhooks.resume(id, { from: 'now' })).state, 'active')
+    await webhooks.delete(id)
+    assert.deepEqual(await webhooks.list().toArray(5), [])
   })
 
   await t.test('an operator makes ledgers and freezes them, and reads none', async () => {

@@ -13,6 +13,7 @@ import {
   type Outcome,
 } from '../faults/kill.ts'
 import { formatAgentReckoning, killAgent } from '../faults/kill-agent.ts'
+import { formatWebhookKills, killWebhookWorkers } from '../faults/kill-webhook-workers.ts'
 import { formatWorkerKills, killWorkersUnderLoad } from '../faults/kill-workers.ts'
 import { whyNoLoopImages } from '../faults/loop-image.ts'
 import { cutPowerUnderLoad } from '../faults/power-cut.ts'
@@ -23,9 +24,20 @@ import { hostileType } from './hostile-type.ts'
 import { isolation } from './isolation.ts'
 import { rotation } from './rotation.ts'
 import { slowDisk } from './slow-disk.ts'
+import { webhookBacklog } from './webhook-backlog.ts'
+import { webhookEndpoints } from './webhook-endpoints.ts'
+import { webhookIsolation } from './webhook-isolation.ts'
 
 const KILLS = { kills: 5, clients: 32, loadMs: { min: 1_000, max: 4_000 } }
 const WORKER_KILLS = { kills: 20, clients: 24, ledgers: 4, loadMs: { min: 500, max: 3_000 } }
+const WEBHOOK_WORKER_KILLS = {
+  kills: 20,
+  clients: 12,
+  ledgers: 4,
+  endpointsPerLedger: 2,
+  loadMs: { min: 500, max: 3_000 },
+  hurry: false,
+}
 const AGENT_KILLS = 20
 const POWER_CUTS = 2
 
@@ -34,6 +46,7 @@ const SOAKS: Readonly<Record<string, () => Promise<void>>> = {
   'kill-api': () => runKill('kill -9 of the API', (dir) => killApiUnderLoad(dir, KILLS)),
   'kill-control': runKillControl,
   'kill-workers': runWorkerKills,
+  'kill-webhook-workers': runWebhookWorkerKills,
   'kill-agents': runAgentKills,
   'power-cut': runPowerCuts,
   'two-servers': () => runTwoServers(1),
@@ -42,6 +55,9 @@ const SOAKS: Readonly<Record<string, () => Promise<void>>> = {
   isolation: () => isolation(25_000),
   'hostile-type': () => hostileType(20_000),
   'slow-disk': () => slowDisk(10_000),
+  'webhook-isolation': runWebhookIsolation,
+  'webhook-endpoints': runWebhookEndpoints,
+  'webhook-backlog': runWebhookBacklog,
 }
 
 const names = process.argv.slice(2)
@@ -80,6 +96,16 @@ async function runWorkerKills(): Promise<void> {
   if (jobsHit.every((jobs) => jobs === 0)) fail('no kill hit a worker at work: the test has shown nothing')
 }
 
+async function runWebhookWorkerKills(): Promise<void> {
+  const outcome = await killWebhookWorkers(temporaryDir(), WEBHOOK_WORKER_KILLS)
+  console.log(`kill -9 of one of two workers that deliver: ${formatWebhookKills(outcome)}; ${formatLoad()}`)
+  const { events, lost, disordered, unstable, ghosts, requestsHit } = outcome
+  if (events === 0 || lost + disordered + unstable + ghosts > 0)
+    fail('kill-webhook-workers: see the line above')
+  if (requestsHit.every((requests) => requests === 0))
+    fail('no kill hit a request under way: the test has shown nothing')
+}
+
 /** Every fifth kill is the server's. */
 async function runAgentKills(): Promise<void> {
   const victims = Array.from({ length: AGENT_KILLS * 1.25 }, (_, i) => (i % 5 === 4 ? 'api' : 'agent'))
@@ -116,6 +142,33 @@ async function runTwoServers(ledgers: number): Promise<void> {
   )
   requireNothingLost('two-servers', reckoning)
   if (deadlocks > 0) fail(`${deadlocks} deadlocks`)
+}
+
+async function runWebhookIsolation(): Promise<void> {
+  const { alone, beside, received, due } = await webhookIsolation(30_000)
+  const ratio = beside.p99 / alone.p99
+  console.log(
+    `webhook-isolation: due ${due}, received ${received}; p99 beside / alone = ${ratio.toFixed(2)} (at most 2)`,
+  )
+  if (ratio > 2 || received !== due) fail('webhook-isolation: see the lines above')
+}
+
+async function runWebhookEndpoints(): Promise<void> {
+  const plan = { ledgers: 200, endpointsPerLedger: 5, recordsPerSecond: 50, durationMs: 60_000 }
+  const { due, received } = await webhookEndpoints(plan)
+  if (received !== due) fail(`webhook-endpoints: ${received} of ${due} were received`)
+}
+
+async function runWebhookBacklog(): Promise<void> {
+  const plan = { entries: 10_000_000, fastEndpoints: 5, recordsPerSecond: 200, durationMs: 120_000 }
+  const { without, beside, due, received, slowReceived, residentMiB, jobs } = await webhookBacklog(plan)
+  const ratio = beside.p99 / without.p99
+  console.log(
+    `webhook-backlog: due ${due}, received ${received}; the slow one ${slowReceived}; p99 beside / without = ${ratio.toFixed(2)}`,
+  )
+  const grownMiB = residentMiB.at(-1)! - residentMiB.at(-2)!
+  if (received !== due || slowReceived === 0 || grownMiB > 50 || jobs > plan.fastEndpoints + 1)
+    fail('webhook-backlog: see the lines above')
 }
 
 function requireNothingLost(name: string, { acked, lost, doubled, ghosts, torn }: Reckoning): void {

@@ -37,6 +37,14 @@ test('what the SDK knows of the server', async (t) => {
     assert.match(query, /cursor\?: string/)
   })
 
+  await t.test('lets whatever may be left out be undefined, however many lines it takes', () => {
+    const definition = /export interface PostTypesBody \{[\s\S]*?\n\}/.exec(
+      sources['sdk/generated/api.ts']!,
+    )![0]
+    assert.match(definition, /evidenceSchema\?:\n {4}\| \{[^}]*\}\n {4}\| boolean \| undefined\n/)
+    assert.match(definition, /rules\?: Rule\[\] \| undefined\n/)
+  })
+
   await t.test('follows a change of the application', async () => {
     const changed = structuredClone(openApi)
     // biome-ignore lint/suspicious/noExplicitAny: JSON

@@ -12,6 +12,7 @@ import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import { expectStatus, genericBody, OPERATOR_KEY, type TestApp } from '../helpers/app.ts'
 import { buildGatedApp, type GatedApp } from '../helpers/gated-app.ts'
 import { makePublisher } from '../helpers/publisher.ts'
+import { makeWebhook } from '../helpers/webhooks.ts'
 
 /**
  * Somebody who owns the database, with triggers disabled and constraints dropped, changes one value. Either verify
@@ -47,6 +48,10 @@ const NOT_EVIDENCE: Record<string, string> = {
   'audits.*': 'what an earlier verification said; whoever doubts it verifies anew',
   'audit_cursors.*': 'how far the worker has verified; an audit begins at the beginning',
   'ledger_faults.*': 'what an earlier verification said; whoever doubts it verifies anew',
+  'webhooks.*': 'who is told from now on, nothing about what was done',
+  'webhook_secrets.*': 'sealed secrets: changed, they can’t be opened any more',
+  'webhook_cursors.*': 'how far others were told; whoever doubts it reads the chain',
+  'webhook_deliveries.*': 'what others were told; whoever doubts it reads the chain',
   'gated_records.verification_job': 'which job is at it: what came of it is an entry',
   'records.metadata': 'free and unsigned, and marked so wherever it is shown',
   'server_keys.activated_at': 'a claim of the keys document; the stretch of a key is in the chain',
@@ -186,6 +191,8 @@ async function fill(app: GatedApp): Promise<void> {
   await app.notarize()
   await app.notarize() // what a tail that is cut off takes with it
   await fillAudits(app)
+  const { id: webhook } = await makeWebhook(app)
+  await app.send('POST', `/v1/webhooks/${webhook}/test`)
   await publishOnce(app)
 }
 

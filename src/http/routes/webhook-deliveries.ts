@@ -40,6 +40,7 @@ const access = { scope: 'webhooks:manage' } as const
 export function webhookDeliveryRoutes(app: FastifyInstance, deps: Deps): void {
   readRoutes(app, deps)
   redeliveryRoutes(app, deps)
+  recoveryRoute(app, deps)
   testRoute(app, deps)
 }
 
@@ -137,6 +138,10 @@ function redeliveryRoutes(app: FastifyInstance, deps: Deps): void {
       return done
     },
   )
+}
+
+function recoveryRoute(app: FastifyInstance, deps: Deps): void {
+  const typed = app.withTypeProvider<ZodTypes>()
 
   typed.post(
     '/v1/webhooks/:id/recover',

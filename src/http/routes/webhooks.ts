@@ -39,13 +39,15 @@ const access = { scope: 'webhooks:manage' } as const
 
 /** Endpoints are configuration, not history: they stand in no chain, and can be managed while a ledger takes no entries. */
 export function webhookRoutes(app: FastifyInstance, deps: Deps): void {
-  configurationRoutes(app, deps)
+  creationRoute(app, deps)
+  readRoutes(app, deps)
+  changeRoutes(app, deps)
   stateRoutes(app, deps)
+  rotationRoute(app, deps)
 }
 
-function configurationRoutes(app: FastifyInstance, deps: Deps): void {
+function creationRoute(app: FastifyInstance, deps: Deps): void {
   const typed = app.withTypeProvider<ZodTypes>()
-  const { readPool } = deps
 
   typed.post(
     '/v1/webhooks',
@@ -68,6 +70,10 @@ function configurationRoutes(app: FastifyInstance, deps: Deps): void {
       return reply.code(201).header('cache-control', 'no-store').send(renderWithSecret(webhook, made))
     },
   )
+}
+
+function readRoutes(app: FastifyInstance, deps: Deps): void {
+  const typed = app.withTypeProvider<ZodTypes>()
 
   typed.get(
     '/v1/webhooks',
@@ -83,7 +89,7 @@ function configurationRoutes(app: FastifyInstance, deps: Deps): void {
       const limit = pageLimit(request.query)
       const cursor = parseCursor(request.query, webhooksCursor)
       const after = cursor && parseId('whk', cursor[0])
-      const rows = await listWebhooks(readPool, request.caller.ledgerId, { after, limit: limit + 1 })
+      const rows = await listWebhooks(deps.readPool, request.caller.ledgerId, { after, limit: limit + 1 })
       return toPage(rows, limit, renderWebhook, ({ id }) => [id])
     },
   )
@@ -101,6 +107,11 @@ function configurationRoutes(app: FastifyInstance, deps: Deps): void {
     async (request) =>
       renderWebhook(await getEndpoint(deps, request.caller, pathId('whk', request.params.id))),
   )
+}
+
+function changeRoutes(app: FastifyInstance, deps: Deps): void {
+  const typed = app.withTypeProvider<ZodTypes>()
+  const { readPool } = deps
 
   typed.patch(
     '/v1/webhooks/:id',
@@ -183,6 +194,10 @@ function stateRoutes(app: FastifyInstance, deps: Deps): void {
       return renderWebhook(await getEndpoint(deps, request.caller, webhookId))
     },
   )
+}
+
+function rotationRoute(app: FastifyInstance, deps: Deps): void {
+  const typed = app.withTypeProvider<ZodTypes>()
 
   typed.post(
     '/v1/webhooks/:id/rotate-secret',

@@ -9,9 +9,11 @@ import {
   Tallystick,
   UsageError,
   verify,
+  webhooks,
 } from '@tallystick/sdk'
 import { openSpool } from '@tallystick/sdk/spool'
 import { checkpoint as verifyNote } from '@tallystick/sdk/verify'
+import { verify as verifyWebhook } from '@tallystick/sdk/webhooks'
 
 declare const process: { readonly env: Readonly<Record<string, string | undefined>> }
 
@@ -68,6 +70,9 @@ check(
 )
 check(verifyNote === verify.checkpoint, 'the verifier is one, whichever way it is imported')
 
+await receive()
+check(verifyWebhook === webhooks.verify, 'so is the receiver of webhooks')
+
 console.log(JSON.stringify({ records: report.records, entries: report.entries }))
 
 /** The life of a gated record: commissioned here, delivered there, judged here. */
@@ -80,6 +85,31 @@ async function settle(): Promise<LedgerRecord> {
   await performer.records.complete(id, { evidence: { counted: 42 } })
   const { version } = await tallystick.records.until(id, ['VERIFIED'])
   return tallystick.records.verdict(id, { verdict: 'accept' }, { ifVersion: version })
+}
+
+/** A webhook that was kept, of keys that nobody uses. */
+async function receive(): Promise<void> {
+  const secret = 'whsec_AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE='
+  const publicKey = 'whpk_gTl3Dqh9F19Wo1Rmw0x+zMuNipG07jeiXfYPW4/Js5Q='
+  const now = new Date('2026-11-20T12:00:00.000Z')
+  const body =
+    '{"type":"webhook.test","timestamp":"2026-11-20T12:00:00.000Z","data":{"ledger":"led_1","record":null,"entry":null,"webhook":{"id":"whk_1"}}}'
+  const headers = new Headers({
+    'webhook-id': 'evt_1',
+    'webhook-timestamp': `${now.getTime() / 1000}`,
+    'webhook-signature':
+      'v1,BUYePCxPiKCFGjVM+9MjyiGbR9tjDz+2QXrvDBXT7Cw= ' +
+      'v1a,JUSt+kXeCeJrtWSvdlUqN+6QRfp69UgkL7P4ZjvZGv9tL7eTOOuscBKX3RcERn8CCgk76OYf3Q2EYzhwz2OWBw==',
+  })
+  const event = await verifyWebhook(body, headers, { secret, publicKey, now })
+  check(event.type === 'webhook.test' && event.data.webhook.id === 'whk_1', 'a webhook verifies')
+  for (const keys of [{ secret }, { publicKey }]) {
+    const refused = await caught(verifyWebhook(`${body} `, headers, { ...keys, now }))
+    check(
+      refused instanceof webhooks.WebhookVerificationError && refused.code === 'signature_mismatch',
+      'a changed webhook does not',
+    )
+  }
 }
 
 async function bytesOf(stream: ReadableStream<Uint8Array>): Promise<Uint8Array> {

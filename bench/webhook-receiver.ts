@@ -1,0 +1,175 @@
+import { fork } from 'node:child_process'
+import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import net from 'node:net'
+import { type LatencySummary, makeLatencies, summarize } from './latencies.ts'
+
+/** Endpoint n is at `/n`. */
+export type ReceiverEndpoint = {
+  /** `whsec_…` */
+  readonly secret: string
+  /** How long it thinks before it answers. */
+  readonly answerMs: number
+}
+
+/** What came: since the start, but for what is of the window. */
+export type Received = {
+  readonly requests: number
+  /** Events, each counted once for each endpoint. */
+  readonly events: number
+  readonly signaturesChecked: number
+  readonly signaturesBad: number
+  /** By endpoint: since the receiver was told to begin a window. */
+  readonly windows: readonly ReceivedWindow[]
+}
+
+export type ReceivedWindow = {
+  readonly requests: number
+  /** Of the wall clock; null: none came. */
+  readonly firstAtMs: number | null
+  readonly lastAtMs: number | null
+  /** From the event's timestamp (when its entry was recorded) to its arrival. Nanoseconds, measured in milliseconds. */
+  readonly lag: LatencySummary
+}
+
+type Command =
+  | { readonly kind: 'add'; readonly endpoints: readonly ReceiverEndpoint[] }
+  | { readonly kind: 'begin' }
+  | { readonly kind: 'read'; readonly windows: readonly (readonly number[])[] }
+
+/** One delivery in so many has its v1 signature checked. */
+const CHECKED_EVERY = 32
+
+export type WebhookReceiver = {
+  readonly pid: number
+  readonly port: number
+  /** Answers the number of the first of them. */
+  add(endpoints: readonly ReceiverEndpoint[]): Promise<number>
+  /** A window begins, of all endpoints. */
+  begin(): Promise<void>
+  /** `windows`: which endpoints to count as one. */
+  read(windows: readonly (readonly number[])[]): Promise<Received>
+  stop(): void
+}
+
+/** A receiver in a process of its own, on raw sockets: what it costs, the worker does not have. */
+export async function startWebhookReceiver(): Promise<WebhookReceiver> {
+  const child = fork(new URL(import.meta.url), ['webhook-receiver'], { execArgv: [] })
+  const [port] = (await once(child, 'message')) as [number]
+  const call = async <Result>(command: Command): Promise<Result> => {
+    child.send(command)
+    const [result] = (await once(child, 'message')) as [Result]
+    return result
+  }
+  return {
+    pid: child.pid!,
+    port,
+    add: (endpoints) => call({ kind: 'add', endpoints }),
+    begin: () => call({ kind: 'begin' }),
+    read: (windows) => call({ kind: 'read', windows }),
+    stop: () => void child.kill(),
+  }
+}
+
+type Endpoint = ReceiverEndpoint & { readonly seqs: Set<number> }
+type Arrival = { readonly endpoint: number; readonly atMs: number; readonly lagMs: number }
+
+class Receiver {
+  readonly #endpoints: Endpoint[] = []
+  #arrivals: Arrival[] = []
+  #requests = 0
+  #checked = 0
+  #bad = 0
+
+  handle(command: Command): number | boolean | Received {
+    if (command.kind === 'add') {
+      const first = this.#endpoints.length
+      this.#endpoints.push(...command.endpoints.map((one) => ({ ...one, seqs: new Set<number>() })))
+      return first
+    }
+    if (command.kind === 'read') return this.#read(command.windows)
+    this.#arrivals = []
+    return true
+  }
+
+  /** Answers how long to think. `body`: with `entry.seq`, of one type of event. */
+  receive(path: string, head: string, body: Buffer): number {
+    const atMs = Date.now()
+    const number = Number(path.slice(1))
+    const endpoint = this.#endpoints[number]!
+    const text = body.toString()
+    const [, timestamp] = /^\{"type":"[^"]*","timestamp":"([^"]*)"/.exec(text)!
+    endpoint.seqs.add(Number(/"entry":\{"seq":(\d+)/.exec(text)![1]))
+    this.#arrivals.push({ endpoint: number, atMs, lagMs: atMs - Date.parse(timestamp!) })
+    if (this.#requests++ % CHECKED_EVERY === 0) {
+      this.#checked++
+      if (!isSigned(endpoint.secret, head, body)) this.#bad++
+    }
+    return endpoint.answerMs
+  }
+
+  #read(windows: readonly (readonly number[])[]): Received {
+    return {
+      requests: this.#requests,
+      events: this.#endpoints.reduce((sum, { seqs }) => sum + seqs.size, 0),
+      signaturesChecked: this.#checked,
+      signaturesBad: this.#bad,
+      windows: windows.map((endpoints) => {
+        const arrivals = this.#arrivals.filter(({ endpoint }) => endpoints.includes(endpoint))
+        const lag = makeLatencies()
+        for (const { lagMs } of arrivals) lag.record(lagMs)
+        return {
+          requests: arrivals.length,
+          firstAtMs: arrivals[0]?.atMs ?? null,
+          lastAtMs: arrivals.at(-1)?.atMs ?? null,
+          lag: summarize(lag),
+        }
+      }),
+    }
+  }
+}
+
+/** Standard Webhooks, as any receiver does it. */
+function isSigned(secret: string, head: string, body: Buffer): boolean {
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
+  const signed = Buffer.concat([
+    Buffer.from(`${headerOf(head, 'webhook-id')}.${headerOf(head, 'webhook-timestamp')}.`),
+    body,
+  ])
+  const signature = `v1,${createHmac('sha256', key).update(signed).digest('base64')}`
+  return headerOf(head, 'webhook-signature').split(' ').includes(signature)
+}
+
+function headerOf(head: string, name: string): string {
+  return new RegExp(`\r\n${name}: ([^\r]*)`, 'i').exec(head)?.[1] ?? ''
+}
+
+const ANSWER = Buffer.from('HTTP/1.1 204 No Content\r\n\r\n')
+const HEAD_END = Buffer.from('\r\n\r\n')
+
+/** One request at a time, as the connector sends them: no pipelining. */
+function serve(receiver: Receiver, socket: net.Socket): void {
+  let waiting: Buffer[] = []
+  socket.on('error', () => socket.destroy())
+  socket.on('data', (chunk) => {
+    waiting.push(chunk as Buffer)
+    const bytes = waiting.length === 1 ? waiting[0]! : Buffer.concat(waiting)
+    const headEnd = bytes.indexOf(HEAD_END)
+    if (headEnd < 0) return
+    const head = bytes.toString('latin1', 0, headEnd)
+    const bodyAt = headEnd + HEAD_END.length
+    if (bytes.length < bodyAt + Number(headerOf(head, 'content-length'))) return
+    waiting = []
+    const answerMs = receiver.receive(head.split(' ', 2)[1]!, head, bytes.subarray(bodyAt))
+    if (answerMs === 0) socket.write(ANSWER)
+    else setTimeout(() => socket.write(ANSWER), answerMs)
+  })
+}
+
+if (process.argv[2] === 'webhook-receiver' && process.send) {
+  const receiver = new Receiver()
+  const server = net.createServer({ noDelay: true }, (socket) => serve(receiver, socket))
+  server.listen(0, '127.0.0.1', () => process.send!((server.address() as net.AddressInfo).port))
+  process.on('message', (command: Command) => process.send!(receiver.handle(command)))
+  process.once('disconnect', () => process.exit())
+}

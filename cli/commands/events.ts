@@ -1,0 +1,70 @@
+import type { Tallystick } from '../../sdk/client.ts'
+import type { LedgerEvent } from '../../sdk/generated/api.ts'
+import { PAGE_ITEMS_MAX } from '../../src/limits.ts'
+import { noArguments } from '../arguments.ts'
+import { defineCommand } from '../command.ts'
+import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
+import { EVENT_FILTER_HELP, EVENT_FILTER_OPTIONS, eventFilterOf, whatOf } from '../event-text.ts'
+import { EXIT } from '../exit-codes.ts'
+import { LIMIT_HELP, LIMIT_OPTIONS, limitOf } from '../limited.ts'
+import { type Column, OUTPUT_HELP, OUTPUT_OPTIONS, printItems } from '../output.ts'
+
+const HELP = `tallystick events [--events NAMES] [--types TYPES] [--after CURSOR] [--limit N]
+
+What happened in the ledger, oldest first, up to now, as webhooks and \`tallystick tail\` tell it (docs/events.md). Says on standard error
+behind which cursor to go on. Needs the scope records:read or audit:read; with records:read:own it is of the agent's own records.
+
+${EVENT_FILTER_HELP}
+  --after CURSOR   only what comes behind it; without it from the first event on
+${LIMIT_HELP}
+${OUTPUT_HELP}
+${CONNECTION_HELP}
+  -h, --help
+
+Examples:
+  tallystick events --limit 20
+  tallystick events --events signal.emitted | jq -r '.data.record.id + " " + .data.signal.decision'
+`
+
+const COLUMNS: readonly Column<LedgerEvent>[] = [
+  ['TIME', ({ timestamp }) => timestamp],
+  ['EVENT', ({ type }) => type],
+  ['WHAT', whatOf],
+]
+
+export const events = defineCommand({
+  help: HELP,
+  options: {
+    after: { type: 'string' },
+    ...EVENT_FILTER_OPTIONS,
+    ...LIMIT_OPTIONS,
+    ...CONNECTION_OPTIONS,
+    ...OUTPUT_OPTIONS,
+  },
+  async run(values, positionals, io) {
+    noArguments(positionals, 'events')
+    const limit = limitOf(values, io)
+    const place = { cursor: values.after }
+    const client = await connect(values)
+    const items = read(client, eventFilterOf(values), place, limit)
+    await printItems(items, COLUMNS, values.json, io.stdout)
+    if (place.cursor !== undefined) io.stderr.write(`tallystick: go on with --after ${place.cursor}\n`)
+    return EXIT.ok
+  },
+})
+
+/** Moves `place` behind what it gives. */
+async function* read(
+  client: Tallystick,
+  filter: ReturnType<typeof eventFilterOf>,
+  place: { cursor: string | undefined },
+  limit: number,
+): AsyncGenerator<LedgerEvent> {
+  for (let left = limit, more = true; more && left > 0; ) {
+    const page = await client.events.page({ ...filter, ...place, limit: Math.min(left, PAGE_ITEMS_MAX) })
+    yield* page.data
+    left -= page.data.length
+    more = page.more
+    place.cursor = page.nextCursor
+  }
+}

@@ -1,0 +1,29 @@
+import { defineCommand } from '../command.ts'
+import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
+import { EXIT } from '../exit-codes.ts'
+import { OUTPUT_HELP, OUTPUT_OPTIONS } from '../output.ts'
+import { deliveryArguments, printDelivery } from '../webhook-deliveries.ts'
+
+const HELP = `tallystick webhooks delivery WEBHOOK EVENT
+
+Shows what became of an event at a webhook, with the attempts to deliver it: when, how long it took, and what was answered. Needs
+a key with the scope webhooks:manage.
+
+${OUTPUT_HELP}
+${CONNECTION_HELP}
+  -h, --help
+
+Examples:
+  tallystick webhooks delivery whk_01kd2m3n4p5q6r7s8t9v0w1x2y evt_01kd2m3n4p5q6r7s8t9v0w1x2y
+`
+
+export const webhooksDelivery = defineCommand({
+  help: HELP,
+  options: { ...CONNECTION_OPTIONS, ...OUTPUT_OPTIONS },
+  async run(values, positionals, io) {
+    const [id, event] = deliveryArguments(positionals, 'webhooks delivery WEBHOOK EVENT')
+    const client = await connect(values)
+    await printDelivery(await client.webhooks.delivery(id, event), values.json, io.stdout)
+    return EXIT.ok
+  },
+})

@@ -1,0 +1,80 @@
+import type { Tallystick } from '../../sdk/client.ts'
+import type { Delivery } from '../../sdk/generated/api.ts'
+import { sleep } from '../../sdk/http/retries.ts'
+import { plain } from '../../sdk/plain.ts'
+import { onlyArgument } from '../arguments.ts'
+import { defineCommand } from '../command.ts'
+import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
+import { EXIT, type ExitCode } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
+import { OUTPUT_HELP, OUTPUT_OPTIONS } from '../output.ts'
+import { adviceOn } from '../webhook-advice.ts'
+import { printDelivery } from '../webhook-deliveries.ts'
+
+/** More than an endpoint has for its answer. */
+const WAIT_MS = 20_000
+const POLL_MS_MIN = 100
+const POLL_MS_MAX = 1_000
+
+const HELP = `tallystick webhooks test WEBHOOK
+
+Sends a webhook an event that says nothing (webhook.test), waits up to ${WAIT_MS / 1000} s for what becomes of it, and shows that: how long it took
+and what was answered. Ends with 1 where it was not delivered, and says what to do; it is tried again all the same. Ends with 69
+where nothing was tried in that time. Needs a key with the scope webhooks:manage.
+
+${OUTPUT_HELP}
+${CONNECTION_HELP}
+  -h, --help
+
+Examples:
+  tallystick webhooks test whk_01kd2m3n4p5q6r7s8t9v0w1x2y
+`
+
+export const webhooksTest = defineCommand({
+  help: HELP,
+  options: { ...CONNECTION_OPTIONS, ...OUTPUT_OPTIONS },
+  async run(values, positionals, io) {
+    const id = onlyArgument(positionals, 'webhooks test WEBHOOK')
+    const client = await connect(values)
+    const delivery = await sendTest(client, id)
+    await printDelivery(delivery, values.json, io.stdout)
+    return judgeTest(client, id, delivery, io)
+  },
+})
+
+/** The delivery after its first attempt, or as it stands when there was none in time. */
+export async function sendTest(client: Tallystick, id: string, waitMs = WAIT_MS): Promise<Delivery> {
+  const { id: event } = await client.webhooks.test(id)
+  const until = Date.now() + waitMs
+  for (let pollMs = POLL_MS_MIN; ; pollMs = Math.min(POLL_MS_MAX, pollMs * 1.5)) {
+    const delivery = await client.webhooks.delivery(id, event)
+    if (delivery.attempts > 0 || Date.now() > until) return delivery
+    await sleep(pollMs)
+  }
+}
+
+/** Says what to do where it was not delivered. */
+export async function judgeTest(
+  client: Tallystick,
+  id: string,
+  { state, attemptLog }: Delivery,
+  io: Pick<Io, 'stderr'>,
+): Promise<ExitCode> {
+  if (state === 'delivered') return EXIT.ok
+  const say = (what: string, todo: string) =>
+    io.stderr.write(`tallystick: ${plain(`${what}. What to do: ${todo}`)}\n`)
+  const attempt = attemptLog.at(-1)
+  if (attempt !== undefined) {
+    say(`it was not delivered (${attempt.status ?? attempt.error})`, adviceOn(attempt))
+    return EXIT.refused
+  }
+  const { resumeAt } = (await client.webhooks.get(id)).standing
+  if (resumeAt === null)
+    say('nothing was sent in time', 'ask the operator of the server whether a worker is running')
+  else
+    say(
+      `nothing is sent to it before ${resumeAt}, because it fails, or asks for that`,
+      `mend it, then tallystick webhooks resume ${id}`,
+    )
+  return EXIT.unavailable
+}

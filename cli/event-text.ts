@@ -1,0 +1,33 @@
+import type { LedgerEvent } from '../sdk/generated/api.ts'
+
+/** Which events: of every command that shows some. */
+export const EVENT_FILTER_OPTIONS = { events: { type: 'string' }, types: { type: 'string' } } as const
+export const EVENT_FILTER_HELP = `  --events NAMES   only these, with commas between: verdict.rendered,signal.emitted (docs/events.md)
+  --types TYPES    only of records of these types, name or name/version; what is of no record comes in any case`
+
+/** For an address: the server says which names it knows. */
+export function eventFilterOf({
+  events,
+  types,
+}: {
+  readonly events?: string | undefined
+  readonly types?: string | undefined
+}) {
+  return { events: events?.split(',') as LedgerEvent['type'][] | undefined, types: types?.split(',') }
+}
+
+/** What an event is about, in some words. What is no event of ours is shown as far as it goes. */
+export function whatOf({ type, data }: LedgerEvent): string {
+  switch (type) {
+    case 'checkpoint.published':
+      return `${data.checkpoint.size} entries`
+    case 'batch.recorded':
+      return `${data.batch.id} ${data.batch.count} records`
+    case 'payload.erased':
+      return `${data.record.id} ${data.record.type}`
+    case 'signal.emitted':
+      return `${data.record.id} ${data.record.type} ${data.signal.decision}`
+    default:
+      return `${data.record?.id} ${data.record?.type} ${data.record?.state}`
+  }
+}

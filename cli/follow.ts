@@ -1,0 +1,51 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { TallystickError } from '../sdk/errors.ts'
+import { plain } from '../sdk/plain.ts'
+import { type Io, write } from './io.ts'
+
+/** Besides the seconds for which the client tries by itself. */
+const AWAY_MS = 1_000
+const ENDS = ['SIGINT', 'SIGTERM'] as const
+
+/**
+ * Shows what `read` reads, behind the item that it is given (null: from where it began), and reads on behind the last one when the server
+ * is away for a while, which is said once. Ctrl-C ends it; whatever else cannot succeed is thrown.
+ */
+export async function follow<Item>(
+  io: Io,
+  read: (last: Item | null, signal: AbortSignal) => AsyncIterable<Item>,
+  textOf: (item: Item) => string,
+): Promise<void> {
+  const stop = new AbortController()
+  const end = () => stop.abort()
+  for (const signal of ENDS) process.once(signal, end)
+  try {
+    for await (const item of readOn(io, read, stop.signal)) await write(io.stdout, textOf(item))
+  } catch (error) {
+    if (!stop.signal.aborted) throw error
+  } finally {
+    for (const signal of ENDS) process.off(signal, end)
+  }
+}
+
+async function* readOn<Item>(
+  io: Io,
+  read: (last: Item | null, signal: AbortSignal) => AsyncIterable<Item>,
+  signal: AbortSignal,
+): AsyncGenerator<Item> {
+  let said: string | null = null
+  for (let last: Item | null = null; ; ) {
+    try {
+      for await (const item of read(last, signal)) {
+        yield item
+        last = item
+        said = null
+      }
+    } catch (error) {
+      if (signal.aborted || !(error instanceof TallystickError && error.retryable)) throw error
+      if (error.name !== said) io.stderr.write(`tallystick: ${plain(error.message)}\n`)
+      said = error.name
+      await sleep(AWAY_MS, undefined, { signal })
+    }
+  }
+}

@@ -1,0 +1,28 @@
+import type { PatchWebhooksByIdBody } from '../sdk/generated/api.ts'
+
+/** What `webhooks create` and `webhooks update` say of a webhook. */
+export const WEBHOOK_OPTIONS = {
+  url: { type: 'string' },
+  events: { type: 'string' },
+  types: { type: 'string' },
+  include: { type: 'string' },
+  description: { type: 'string' },
+} as const
+
+type Values = { readonly [Name in keyof typeof WEBHOOK_OPTIONS]?: string | undefined }
+
+/** What is not given is not named. An empty text takes away what was there. */
+export function webhookSettings({ url, events, types, include, description }: Values): PatchWebhooksByIdBody {
+  return {
+    url,
+    // Which events there are is the server's to say: it may know more of them than this tool.
+    events: listOf(events) as PatchWebhooksByIdBody['events'],
+    types: listOf(types),
+    include: listOf(include) as PatchWebhooksByIdBody['include'],
+    description: description === '' ? null : description,
+  }
+}
+
+function listOf(text: string | undefined): string[] | undefined {
+  return text === '' ? [] : text?.split(',')
+}

@@ -1,0 +1,49 @@
+import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
+import type { verify } from '@tallystick/sdk'
+
+/** What was done with a signal: acted upon, or why not. */
+export type Taken = 'paid' | 'held' | 'known, or overtaken' | 'paid before: somebody must look'
+
+type Line = Pick<verify.VerifiedSignal, 'record' | 'version' | 'decision'>
+
+/**
+ * What was acted upon, in a file, one signal a line. It stands for the database of whoever pays: there, one transaction looks the
+ * record up, notes its version and orders the payment, under a unique key of record and version, and a second one of paid records.
+ */
+export class Book {
+  readonly #file: number
+  readonly #versions = new Map<string, number>()
+  readonly #paid = new Set<string>()
+
+  constructor(path: string) {
+    this.#file = openSync(path, 'a+', 0o600)
+    const text = readFileSync(this.#file, 'utf8')
+    try {
+      for (const line of text.split('\n').slice(0, -1)) this.#note(JSON.parse(line) as Line)
+      if (text !== '' && !text.endsWith('\n')) throw new Error('its last line is cut off')
+    } catch (error) {
+      closeSync(this.#file)
+      throw new Error(`${path} is damaged, so what was paid is not known`, { cause: error })
+    }
+  }
+
+  /**
+   * A signal may come again, and after a later one (a dead letter that was delivered by hand): of a record only a higher version counts.
+   * A record is paid once, whatever comes: a ledger that was restored from a backup may judge it anew.
+   */
+  take({ record, version, decision }: verify.VerifiedSignal): Taken {
+    if (version <= (this.#versions.get(record) ?? 0)) return 'known, or overtaken'
+    const isPaid = this.#paid.has(record)
+    const line = { record, version, decision }
+    writeSync(this.#file, `${JSON.stringify(line)}\n`)
+    fsyncSync(this.#file)
+    this.#note(line)
+    if (isPaid) return 'paid before: somebody must look'
+    return decision === 'HOLD' ? 'held' : 'paid'
+  }
+
+  #note({ record, version, decision }: Line): void {
+    this.#versions.set(record, version)
+    if (decision !== 'HOLD') this.#paid.add(record)
+  }
+}

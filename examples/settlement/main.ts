@@ -1,0 +1,74 @@
+/*
+ * npm run example -- settlement [--port 8787] [--folder settlement]
+ *
+ * What moves money when a ledger says so: receives the webhooks of an endpoint for `signal.emitted`, believes nothing but what is signed,
+ * and acts once. WEBHOOK_SECRET and WEBHOOK_PUBLIC_KEY are what the answer had that made the endpoint. Runs until it is ended.
+ */
+import { mkdirSync } from 'node:fs'
+import { createServer, type IncomingMessage } from 'node:http'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { verify, webhooks } from '@tallystick/sdk'
+import { Book } from './book.ts'
+import { keptTrust } from './trust.ts'
+
+/** A signal takes a few KiB, and never more than its envelope and what repeats it: 32 KiB each, and Base64. */
+const BODY_BYTES_MAX = 256 * 1024
+
+const { values } = parseArgs({
+  options: { port: { type: 'string', default: '8787' }, folder: { type: 'string', default: 'settlement' } },
+})
+mkdirSync(values.folder, { recursive: true, mode: 0o700 })
+const { ledger, keys } = await keptTrust(join(values.folder, 'trust.json'))
+const book = new Book(join(values.folder, 'book.ndjson'))
+const endpoint = { secret: setting('WEBHOOK_SECRET'), publicKey: setting('WEBHOOK_PUBLIC_KEY') }
+
+const server = createServer((request, response) => {
+  void receive(request).then((status) => response.writeHead(status).end())
+})
+server.listen(Number(values.port), '127.0.0.1', () => {
+  console.log(`settles what ${ledger} says, on ${JSON.stringify(server.address())}`)
+})
+
+/** 2xx: dealt with, or not for us. All else is sent again, for a day and more: time for somebody to mend what is wrong. */
+async function receive(request: IncomingMessage): Promise<number> {
+  try {
+    const event = await webhooks.verify(await readBody(request), request.headers, endpoint)
+    if (event.type === 'signal.emitted') await settle(event)
+    return 204
+  } catch (error) {
+    console.error(`${error}`)
+    const isForged =
+      error instanceof webhooks.WebhookVerificationError || error instanceof verify.VerificationError
+    return isForged ? 400 : 500
+  }
+}
+
+async function settle(event: webhooks.VerifiedWebhook<'signal.emitted'>): Promise<void> {
+  try {
+    const signal = await verify.signal(event, { keys, ledger })
+    console.log(`${signal.decision} ${signal.once}: ${book.take(signal)}`)
+  } catch (error) {
+    if (!(error instanceof verify.SignalExpiredError)) throw error
+    // Sent again, it would be as late.
+    console.error(`${error}: somebody must look`)
+  }
+}
+
+/** The bytes as they came: the signature is over them. */
+async function readBody(request: IncomingMessage): Promise<Uint8Array> {
+  const pieces: Buffer[] = []
+  let bytes = 0
+  for await (const piece of request as AsyncIterable<Buffer>) {
+    bytes += piece.length
+    if (bytes > BODY_BYTES_MAX) throw new Error(`a body of more than ${BODY_BYTES_MAX} bytes`)
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces)
+}
+
+function setting(name: string): string {
+  const value = process.env[name]
+  if (!value) throw new Error(`${name} is not set: the answer that made the endpoint has it`)
+  return value
+}

@@ -1,0 +1,100 @@
+/** What a stream of server-sent events dispatches. */
+export type SseEvent = {
+  /** `message` where the stream names none. */
+  readonly type: string
+  readonly data: string
+  /** The newest `id`, which may be an earlier event's; empty: none yet. */
+  readonly lastEventId: string
+}
+
+/** A line, or the data of an event, is longer than any that this reads. */
+export class SseTooLongError extends Error {}
+
+/**
+ * Parses `text/event-stream` (WHATWG HTML §9.2.6) as it comes, in whatever pieces. An event that is cut off is not dispatched. What
+ * never ends must not fill the memory: beyond `charsMax` of one line, or of one event's data, `push` throws SseTooLongError.
+ */
+export class SseParser {
+  readonly #charsMax: number
+  /** Not fatal, and without a byte order mark at the beginning. */
+  readonly #decoder = new TextDecoder()
+  /** Of the line that has begun: many pieces may be joined to it. */
+  #begun: string[] = []
+  #begunChars = 0
+  /** The last character was a CR: a LF that follows belongs to it. */
+  #afterCr = false
+  #type = ''
+  #data: string[] = []
+  #dataChars = 0
+  #id = ''
+  #lastEventId = ''
+  #retryMs: number | null = null
+
+  constructor(charsMax: number) {
+    this.#charsMax = charsMax
+  }
+
+  /** Also of what had no data, and was not dispatched. */
+  get lastEventId(): string {
+    return this.#lastEventId
+  }
+
+  /** What the stream asks to wait before it is opened again; null: nothing. */
+  get retryMs(): number | null {
+    return this.#retryMs
+  }
+
+  /** The events that end in this piece. */
+  push(piece: Uint8Array): SseEvent[] {
+    const events: SseEvent[] = []
+    let text = this.#decoder.decode(piece, { stream: true })
+    if (text === '') return events
+    if (this.#afterCr && text[0] === '\n') text = text.slice(1)
+    this.#afterCr = text.endsWith('\r')
+    let from = 0
+    for (const { index, 0: end } of text.matchAll(/\r\n|\r|\n/g)) {
+      this.#begin(text.slice(from, index))
+      const line = this.#begun.join('')
+      this.#begun = []
+      this.#begunChars = 0
+      this.#take(line, events)
+      from = index + end.length
+    }
+    if (from < text.length) this.#begin(text.slice(from))
+    return events
+  }
+
+  #begin(text: string): void {
+    this.#begunChars += text.length
+    if (this.#begunChars > this.#charsMax) throw new SseTooLongError()
+    this.#begun.push(text)
+  }
+
+  #take(line: string, events: SseEvent[]): void {
+    if (line === '') this.#dispatch(events)
+    const colon = line.indexOf(':')
+    const name = colon < 0 ? line : line.slice(0, colon)
+    const rest = colon < 0 ? '' : line.slice(colon + 1)
+    const value = rest.startsWith(' ') ? rest.slice(1) : rest
+    if (name === 'data') this.#addData(value)
+    else if (name === 'event') this.#type = value
+    else if (name === 'id' && !value.includes('\0')) this.#id = value
+    else if (name === 'retry' && /^[0-9]{1,15}$/.test(value)) this.#retryMs = Number(value)
+    // Anything else, a comment among them, says nothing.
+  }
+
+  #addData(value: string): void {
+    this.#dataChars += value.length + 1
+    if (this.#dataChars > this.#charsMax) throw new SseTooLongError()
+    this.#data.push(value)
+  }
+
+  #dispatch(events: SseEvent[]): void {
+    this.#lastEventId = this.#id
+    const type = this.#type === '' ? 'message' : this.#type
+    if (this.#data.length > 0) events.push({ type, data: this.#data.join('\n'), lastEventId: this.#id })
+    this.#type = ''
+    this.#data = []
+    this.#dataChars = 0
+  }
+}

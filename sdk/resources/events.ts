@@ -1,0 +1,149 @@
+import { UsageError } from '../errors.ts'
+import type * as api from '../generated/api.ts'
+import { operations } from '../generated/operations.ts'
+import { type Asked, bytesOf, wrongServer } from '../http/answers.ts'
+import { Listing } from '../http/listing.ts'
+import { Retries, sleep } from '../http/retries.ts'
+import { type SseEvent, SseParser, SseTooLongError } from '../http/sse.ts'
+import type { CallOptions, Transport } from '../http/transport.ts'
+
+export type EventType = api.LedgerEvent['type']
+export type EventPage = api.GetEventsAnswer
+/** `cursor`: behind this event, for `after`. */
+export type TailedEvent = api.LedgerEvent & { readonly cursor: string }
+
+/** Which events: absent, all. */
+export type EventFilter = {
+  readonly events?: readonly EventType[] | undefined
+  /** `name/version` of records' types, or a name for all its versions. */
+  readonly types?: readonly string[] | undefined
+}
+
+export type EventsQuery = EventFilter & { readonly limit?: number | undefined }
+export type EventPageQuery = EventsQuery & {
+  /** `nextCursor` of a page, or `cursor` of an event that was tailed. */
+  readonly cursor?: string | undefined
+  /** Where there is no cursor; absent: from the beginning. */
+  readonly from?: 'beginning' | 'end' | undefined
+}
+export type TailOptions = CallOptions &
+  EventFilter & {
+    /** Begin behind this cursor. */
+    readonly after?: string | undefined
+    /** Where there is no cursor; absent: what comes from now on. */
+    readonly from?: 'beginning' | 'end' | undefined
+  }
+
+const EVENT_STREAM = 'text/event-stream'
+/** Three times what the server lets pass without a word. */
+const SILENCE_MS_MAX = 45_000
+/** More than the longest event. */
+const EVENT_CHARS_MAX = 16 * 1024 * 1024
+const RETRY_MS_DEFAULT = 1_000
+const RETRY_MS_MAX = 60_000
+const ASKED: Asked = { name: 'GET /v1/events', idempotencyKey: null, repeatable: true }
+
+/** What happens in the ledger, as it is told to others (docs/events.md). */
+export class Events {
+  readonly #http: Transport
+
+  constructor(http: Transport) {
+    this.#http = http
+  }
+
+  /** `GET /v1/events`: one page. `nextCursor` is where to go on, now (`more`) or later. */
+  page({ events, types, ...place }: EventPageQuery = {}, options?: CallOptions): Promise<EventPage> {
+    return this.#http.json(operations.getEvents, { query: { ...filter(events, types), ...place }, options })
+  }
+
+  /** `GET /v1/events`: all that there is now, from the beginning, page by page. */
+  list(query: EventsQuery = {}, options?: CallOptions): Listing<api.LedgerEvent> {
+    return new Listing(async (cursor) => {
+      const { data, nextCursor, more } = await this.page({ ...query, cursor }, options)
+      return { data, nextCursor: more ? nextCursor : null }
+    })
+  }
+
+  /**
+   * `GET /v1/events` as a stream: each event once, as it comes, in order, until `signal` stops it; it then throws the signal's reason.
+   * A connection that breaks, or a server that restarts, is resumed behind the last event, as often as it takes, unless `retriesMax`
+   * bounds how often that fails in a row. What can't succeed, such as a key that was revoked, is thrown; so is a server that was
+   * never there.
+   */
+  async *tail({
+    after,
+    from,
+    events,
+    types,
+    ...options
+  }: TailOptions = {}): AsyncGenerator<TailedEvent, void, undefined> {
+    if (after !== undefined && from !== undefined) throw new UsageError('tail takes after or from, not both')
+    let retries = new Retries(this.#http.retriesOf(options), options.signal)
+    let cursor = after
+    let retryMs = RETRY_MS_DEFAULT
+    for (let hasBegun = false; ; ) {
+      const place = cursor === undefined ? { from } : { cursor }
+      try {
+        const stream = await this.#open({ ...filter(events, types), ...place }, options)
+        if (!hasBegun) retries = this.#patient(options)
+        hasBegun = true
+        const parser = new SseParser(EVENT_CHARS_MAX)
+        let pieces = 0
+        for await (const piece of bytesOf(stream)) {
+          for (const event of parsed(parser, piece)) {
+            yield parseEvent(event)
+            cursor = event.lastEventId
+          }
+          // The first one says where the stream begins, however often it breaks behind that.
+          if (++pieces > 1) retries.reset()
+          cursor = parser.lastEventId || cursor
+          retryMs = Math.min(parser.retryMs ?? retryMs, RETRY_MS_MAX)
+        }
+      } catch (error) {
+        await retries.before(error)
+        continue
+      }
+      // The server has ended it, because it closes, or to spread its clients anew.
+      await sleep(retryMs * (0.5 + Math.random() / 2), options.signal)
+    }
+  }
+
+  #open(query: object, options: CallOptions): Promise<ReadableStream<Uint8Array>> {
+    // Retried by who resumes it.
+    const once = { timeoutMs: SILENCE_MS_MAX, ...options, retriesMax: 0 }
+    return this.#http.stream(operations.getEvents, EVENT_STREAM, { query, options: once })
+  }
+
+  #patient({ retriesMax = Number.POSITIVE_INFINITY, signal }: CallOptions): Retries {
+    return new Retries(this.#http.retriesOf({ retriesMax }), signal)
+  }
+}
+
+function filter(events: readonly string[] | undefined, types: readonly string[] | undefined) {
+  return { events: events?.join(','), types: types?.join(',') }
+}
+
+function parsed(parser: SseParser, piece: Uint8Array): SseEvent[] {
+  try {
+    return parser.push(piece)
+  } catch (error) {
+    if (!(error instanceof SseTooLongError)) throw error
+    throw wrongServer(`${ASKED.name} answered an event of more than ${EVENT_CHARS_MAX} characters`)
+  }
+}
+
+function parseEvent({ type, data, lastEventId }: SseEvent): TailedEvent {
+  const event = parseObject(data)
+  if (event === null || event['type'] !== type || typeof event['id'] !== 'string' || lastEventId === '')
+    throw wrongServer(`${ASKED.name} answered something else than an event`)
+  return { ...(event as unknown as api.LedgerEvent), cursor: lastEventId }
+}
+
+function parseObject(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' ? (value as Record<string, unknown> | null) : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,65 @@
+import { UsageError } from '../errors.ts'
+import { WebhookVerificationError } from './errors.ts'
+
+/** `Headers`, what node:http calls `request.headers`, or any object of names and values; in any case of letters. */
+export type WebhookHeaders =
+  | { get(name: string): string | null }
+  | Readonly<Record<string, string | readonly string[] | undefined>>
+
+export type Signature = { readonly version: string; readonly value: string }
+
+/** What is signed besides the body, as it was written, and by what. */
+export type WebhookHead = {
+  readonly id: string
+  /** Seconds since the epoch, in digits. */
+  readonly timestamp: string
+  readonly signatures: readonly Signature[]
+}
+
+/** More than any rotation needs: whoever sends chooses how many are tried. */
+const SIGNATURES_MAX = 32
+
+/* A header that came twice reaches us joined by commas, so no format takes one outside of a signature. */
+/** Without a point: what is signed is `id.timestamp.body`, and must fall apart in one way only. */
+const ID = /^[!-+\-/-~]{1,255}$/
+const TIMESTAMP = /^(?:0|[1-9]\d{0,11})$/
+const SIGNATURE = /^([^\s,]+),([^\s,]+)$/
+
+/** Throws `header_missing` or `header_invalid`. */
+export function readHead(headers: WebhookHeaders): WebhookHead {
+  if (typeof headers !== 'object' || headers === null)
+    throw new UsageError('headers are those of the request: Headers, or an object of names and values')
+  const id = readHeader(headers, 'webhook-id', ID)
+  const timestamp = readHeader(headers, 'webhook-timestamp', TIMESTAMP)
+  const list = readHeader(headers, 'webhook-signature', /./).split(' ', SIGNATURES_MAX + 1)
+  if (list.length > SIGNATURES_MAX)
+    throw new WebhookVerificationError('header_invalid', `more than ${SIGNATURES_MAX} signatures`)
+  return { id, timestamp, signatures: list.map(parseSignature) }
+}
+
+function readHeader(headers: WebhookHeaders, name: string, format: RegExp): string {
+  const [value, ...others] = valuesOf(headers, name)
+  if (value === undefined) throw new WebhookVerificationError('header_missing', `there is no ${name}`)
+  if (others.length > 0) throw new WebhookVerificationError('header_invalid', `${name} is there twice`)
+  if (typeof value !== 'string' || !format.test(value))
+    throw new WebhookVerificationError('header_invalid', `${name} is not of its format, or there twice`)
+  return value
+}
+
+function valuesOf(headers: WebhookHeaders, name: string): unknown[] {
+  const values = isHeaders(headers)
+    ? [headers.get(name)]
+    : Object.entries(headers).flatMap(([key, value]) => (key.toLowerCase() === name ? value : []))
+  return values.filter((value) => value !== undefined && value !== null)
+}
+
+function isHeaders(headers: WebhookHeaders): headers is { get(name: string): string | null } {
+  return typeof headers['get'] === 'function'
+}
+
+function parseSignature(text: string): Signature {
+  const [, version, value] = SIGNATURE.exec(text) ?? []
+  if (version === undefined || value === undefined)
+    throw new WebhookVerificationError('header_invalid', 'webhook-signature is no list of signatures')
+  return { version, value }
+}

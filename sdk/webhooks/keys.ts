@@ -1,0 +1,64 @@
+import { fromBase64 } from '../../src/proof/bytes.ts'
+import { type PublicKey, parsePublicKey, spkiOf } from '../../src/proof/keys.ts'
+import { UsageError } from '../errors.ts'
+
+/** One, or while it is rotated several. */
+export type OneOrMore = string | readonly string[]
+
+export type WebhookKeys = {
+  readonly secrets: readonly Uint8Array[]
+  readonly publicKeys: readonly PublicKey[]
+}
+
+/** Each is tried with each signature. */
+const KEYS_MAX = 16
+/** As Standard Webhooks has it; ours have 32. */
+const SECRET_BYTES_MIN = 24
+const SECRET_BYTES_MAX = 64
+
+/** Throws UsageError, which never says what was given. */
+export function parseKeys(given: {
+  readonly secret?: OneOrMore | undefined
+  readonly publicKey?: OneOrMore | undefined
+}): WebhookKeys {
+  const secrets = listOf(given.secret, 'secret').map(parseSecret)
+  const publicKeys = listOf(given.publicKey, 'publicKey').map(parseWebhookKey)
+  if (secrets.length + publicKeys.length === 0)
+    throw new UsageError('give secret, publicKey or both, as the endpoint was made with them')
+  return { secrets, publicKeys }
+}
+
+function listOf(given: OneOrMore | undefined, name: string): readonly string[] {
+  if (given === undefined) return []
+  const list = typeof given === 'string' ? [given] : given
+  // An empty list is one from which all was taken: it must not mean that nothing is asked.
+  if (!Array.isArray(list) || list.length === 0 || list.length > KEYS_MAX)
+    throw new UsageError(`${name} is a text, or a list of 1 to ${KEYS_MAX}`)
+  return list
+}
+
+function parseSecret(text: string): Uint8Array {
+  const bytes = decode(text, 'whsec_')
+  if (bytes === null || bytes.length < SECRET_BYTES_MIN || bytes.length > SECRET_BYTES_MAX)
+    throw new UsageError('secret is not whsec_ and the base64 of a key, and nothing else')
+  return bytes
+}
+
+function parseWebhookKey(text: string): PublicKey {
+  const raw = decode(text, 'whpk_')
+  try {
+    if (raw !== null) return parsePublicKey('EdDSA', spkiOf('EdDSA', raw))
+  } catch {
+    // Of another length, not canonical, or of small order.
+  }
+  throw new UsageError('publicKey is not whpk_ and the base64 of an Ed25519 key, and nothing else')
+}
+
+function decode(text: string, prefix: string): Uint8Array | null {
+  if (typeof text !== 'string' || !text.startsWith(prefix)) return null
+  try {
+    return fromBase64(text.slice(prefix.length))
+  } catch {
+    return null
+  }
+}

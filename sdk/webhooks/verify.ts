@@ -1,0 +1,82 @@
+import { concat, utf8Decode, utf8Encode } from '../../src/proof/bytes.ts'
+import { UsageError } from '../errors.ts'
+import { nowMs } from './clock.ts'
+import { WebhookVerificationError } from './errors.ts'
+import type { VerifiedWebhook } from './events.ts'
+import { readHead, type WebhookHeaders } from './headers.ts'
+import { type OneOrMore, parseKeys } from './keys.ts'
+import { verifySignatures } from './signatures.ts'
+
+/** Of one endpoint. `secret`, `publicKey` or both: then both must verify. */
+export type WebhookOptions = {
+  /** `whsec_…`: who has it can sign too. While it is rotated at the receiver, the old one and the new one. */
+  readonly secret?: OneOrMore | undefined
+  /** `whpk_…`: only the ledger can sign. */
+  readonly publicKey?: OneOrMore | undefined
+  /** How far `webhook-timestamp` may be off `now`, both ways. Without it 300. */
+  readonly toleranceSeconds?: number | undefined
+  /** Of a webhook that was kept: when it came. Without it now. */
+  readonly now?: Date | undefined
+}
+
+const TOLERANCE_SECONDS = 300
+
+/**
+ * That a webhook was sent by the ledger, just now, and as it came (Standard Webhooks): answers the event, or throws
+ * WebhookVerificationError. `body`: the text or the bytes as they were received, before any parser.
+ *
+ * It may have come before: act once for each `id`. A settlement signal is for `verify.signal`.
+ */
+export async function verify(
+  body: string | Uint8Array,
+  headers: WebhookHeaders,
+  options: WebhookOptions,
+): Promise<VerifiedWebhook> {
+  const bytes = bytesOf(body)
+  const keys = parseKeys(options)
+  const { id, timestamp, signatures } = readHead(headers)
+  const sentAt = verifyTime(Number(timestamp), options)
+  await verifySignatures(signatures, concat([utf8Encode(`${id}.${timestamp}.`), bytes]), keys)
+  return { id, sentAt, ...parseEvent(bytes) } as VerifiedWebhook
+}
+
+/** Text becomes bytes here, and what is parsed later is these bytes: nothing else was signed. */
+function bytesOf(body: string | Uint8Array): Uint8Array {
+  if (typeof body === 'string') return utf8Encode(body)
+  if (body instanceof Uint8Array) return body
+  throw new UsageError(
+    'body is the text or the bytes as they were received: the signature is over them, and what a JSON parser made of them, or JSON.stringify ' +
+      'of that, is not the same. What to do: take the body before the parser (await request.text(), express.raw(), a content type parser of Fastify)',
+  )
+}
+
+function verifyTime(
+  seconds: number,
+  { now, toleranceSeconds = TOLERANCE_SECONDS }: Pick<WebhookOptions, 'now' | 'toleranceSeconds'>,
+): Date {
+  if (!Number.isFinite(toleranceSeconds) || toleranceSeconds < 0)
+    throw new UsageError('toleranceSeconds is a number, 0 or more')
+  const ageSeconds = Math.floor(nowMs(now) / 1000) - seconds
+  if (ageSeconds > toleranceSeconds)
+    throw new WebhookVerificationError('timestamp_too_old', `sent ${ageSeconds} s ago by this clock`)
+  if (-ageSeconds > toleranceSeconds)
+    throw new WebhookVerificationError('timestamp_in_future', `sent in ${-ageSeconds} s by this clock`)
+  return new Date(seconds * 1000)
+}
+
+function parseEvent(bytes: Uint8Array): { type: string; timestamp: string; data: unknown } {
+  const { type, timestamp, data } = parseObject(bytes)
+  if (typeof type !== 'string' || typeof timestamp !== 'string' || data === undefined)
+    throw new WebhookVerificationError('body_invalid', 'it is signed, but has no type, timestamp and data')
+  return { type, timestamp, data }
+}
+
+function parseObject(bytes: Uint8Array): { type?: unknown; timestamp?: unknown; data?: unknown } {
+  try {
+    const value: unknown = JSON.parse(utf8Decode(bytes))
+    if (typeof value === 'object' && value !== null) return value
+  } catch {
+    // What the parser says quotes the body.
+  }
+  throw new WebhookVerificationError('body_invalid', 'it is signed, but no JSON object')
+}

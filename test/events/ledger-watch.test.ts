@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { LedgerEnds } from '../../src/db/read-events.ts'
+import { LedgerWatch } from '../../src/events/ledger-watch.ts'
+import { EVENTS_POLL_MS } from '../../src/limits.ts'
+import { until } from '../helpers/wait.ts'
+
+const [ONE, OTHER] = [new Uint8Array(16).fill(1), new Uint8Array(16).fill(2)]
+const START = { size: 3, checkpoint: 0 }
+
+/** Ledgers whose ends the test sets. */
+function setUp() {
+  const ends = new Map<number, LedgerEnds>([
+    [1, START],
+    [2, START],
+  ])
+  const looks: number[][] = []
+  const warnings: string[] = []
+  const state = { ends, looks, warnings, isAway: false }
+  const read = async (ids: readonly Uint8Array[]) => {
+    looks.push(ids.map((id) => id[0]!))
+    if (state.isAway) throw new Error('away')
+    return ids.map((id) => ends.get(id[0]!)!)
+  }
+  const watch = new LedgerWatch(read, { warn: (_details, message) => void warnings.push(message) })
+  const stop = new AbortController()
+  const wait = (ledgerId: Uint8Array, { than = START, msMax = 10_000, signal = stop.signal } = {}) =>
+    watch.grown(ledgerId, than, { msMax, signal })
+  return { ...state, state, wait, stop }
+}
+
+test('who waits for a ledger hears when it has grown, or got a checkpoint, and nobody else does', async () => {
+  const { ends, looks, wait, stop } = setUp()
+  const waiting = [wait(ONE), wait(ONE), wait(OTHER, { msMax: 3 * EVENTS_POLL_MS })]
+  ends.set(1, { size: 4, checkpoint: 0 })
+  assert.deepEqual(await Promise.all(waiting), [ends.get(1), ends.get(1), null])
+  assert.deepEqual(looks[0], [1, 2], 'one query asks for all of them')
+  const published = wait(ONE, { than: { size: 4, checkpoint: 0 } })
+  ends.set(1, { size: 4, checkpoint: 4 })
+  assert.deepEqual(await published, ends.get(1))
+  stop.abort()
+})
+
+test('what grew before somebody waited is told at the next look', async () => {
+  const { ends, wait } = setUp()
+  ends.set(1, { size: 9, checkpoint: 0 })
+  assert.deepEqual(await wait(ONE), { size: 9, checkpoint: 0 })
+})
+
+test('nobody is looked for when nobody waits', async () => {
+  const { looks, wait, stop } = setUp()
+  const waiting = wait(ONE)
+  await until(() => looks.length > 1)
+  stop.abort()
+  assert.equal(await waiting, null)
+  await sleep(2 * EVENTS_POLL_MS)
+  const before = looks.length
+  await sleep(3 * EVENTS_POLL_MS)
+  assert.equal(looks.length, before)
+  assert.equal(await wait(ONE), null, 'who was stopped does not begin')
+  assert.equal(looks.length, before)
+  const { signal } = new AbortController()
+  void wait(ONE, { signal, msMax: 2 * EVENTS_POLL_MS })
+  await until(() => looks.length > before)
+})
+
+test('they wait on while the database is away, which is said once', async () => {
+  const { state, ends, wait, warnings, looks } = setUp()
+  state.isAway = true
+  const waiting = wait(ONE)
+  await until(() => looks.length > 3)
+  assert.equal(warnings.length, 1)
+  state.isAway = false
+  ends.set(1, { size: 4, checkpoint: 0 })
+  assert.deepEqual(await waiting, { size: 4, checkpoint: 0 })
+})

@@ -1,0 +1,59 @@
+import { expectStatus, genericBody, type Test } from './app.ts'
+import { makePublish } from './checkpoints.ts'
+import { buildGatedApp, type GatedApp } from './gated-app.ts'
+
+export type EventLedger = GatedApp & { readonly publish: () => Promise<void> }
+
+/** What a page of `GET /v1/events` holds. */
+// biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
+export type EventPageAnswer = { data: any[]; nextCursor: string; more: boolean }
+
+/** A ledger in which every kind of event has happened, with checkpoints in between. */
+export async function buildEventLedger(t: Test): Promise<EventLedger> {
+  const app = await buildGatedApp(t)
+  const publish = await makePublish(t, app)
+  const { id } = await app.notarize(genericBody({ n: 1 }))
+  const records = [genericBody({ n: 2 }), genericBody({ n: 3 })]
+  expectStatus(201, await app.send('POST', '/v1/records/batch', { body: { records } }))
+  await publish()
+  await app.reach('ACCEPTED')
+  const rejected = await app.reach('REJECTED')
+  await app.take(rejected.id, 'overturn')
+  await publish()
+  const discrepant = await app.reach('DISCREPANT')
+  await app.take(discrepant.id, 'revision')
+  await app.reach('CANCELLED')
+  await app.reach('EXPIRED')
+  const body = { code: 'gdpr_request' }
+  expectStatus(202, await app.send('DELETE', `/v1/records/${id}/payload`, { body }))
+  await publish()
+  await app.notarize(genericBody({ last: true }))
+  return Object.assign(app, { publish })
+}
+
+export async function eventPage(
+  app: Pick<GatedApp, 'send'>,
+  query: Record<string, string | number> = {},
+  key?: string,
+): Promise<EventPageAnswer> {
+  const parameters = new URLSearchParams(
+    Object.entries(query).map(([name, value]): [string, string] => [name, `${value}`]),
+  )
+  const url = `/v1/events?${parameters}`
+  return expectStatus(200, await app.send('GET', url, key === undefined ? {} : { key })).json()
+}
+
+/** All events, page by page. */
+export async function allEvents(
+  app: Pick<GatedApp, 'send'>,
+  query: Record<string, string | number> = {},
+  key?: string,
+): Promise<EventPageAnswer['data']> {
+  const events = []
+  for (let page = await eventPage(app, query, key); ; ) {
+    events.push(...page.data)
+    if (!page.more) return events
+    const { from: _, ...rest } = query
+    page = await eventPage(app, { ...rest, cursor: page.nextCursor }, key)
+  }
+}

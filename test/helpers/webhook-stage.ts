@@ -1,0 +1,109 @@
+import { toUuid } from '../../src/db/uuid.ts'
+import { parseId } from '../../src/proof/ids.ts'
+import type { Service } from '../../src/run-process.ts'
+import { startWorker } from '../../worker/worker.ts'
+import { expectStatus, type Test, testConfig } from './app.ts'
+import { buildGatedApp, type GatedApp } from './gated-app.ts'
+import { temporaryDir } from './postgres.ts'
+import { until } from './wait.ts'
+import { startReceiver } from './webhook-receiver.ts'
+import { listAll } from './webhooks.ts'
+
+const ENVIRONMENT = { TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8' }
+
+type Receiver = Awaited<ReturnType<typeof startReceiver>>
+
+/** An endpoint that a receiver of this process answers for. */
+export type Endpoint = {
+  readonly id: string
+  readonly secret: string
+  readonly receiver: Receiver
+  /** What it was sent of `type`, without what is only about the ledger. */
+  received(type?: string): Receiver['received']
+  /** A request about it; its answer, which is a success. */
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
+  ask(method: string, path?: string, body?: object): Promise<any>
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
+  deliveries(query?: string): Promise<any[]>
+  /** Waits until it was sent so many of `type`. */
+  hears(count: number, type?: string, msMax?: number): Promise<void>
+  /** Waits until nobody delivers to it; what it was not sent then waits for its time. */
+  rests(): Promise<void>
+  /** Of its rows, as the superuser. */
+  sql(text: string): Promise<void>
+}
+
+export type Stage = GatedApp & {
+  readonly worker: Service
+  restartWorker(): Promise<void>
+  /** Until the test ends. */
+  subscribe(t: Test, settings?: object, answer?: Receiver['answer']): Promise<Endpoint>
+}
+
+/** For all tests of a file: the application and a worker that delivers to receivers on loopback. `workerUrl`: how the worker reaches its database. */
+export async function buildStage(
+  t: Test,
+  options: { readonly workerUrl?: (url: string) => Promise<string> } = {},
+): Promise<Stage> {
+  const app = await buildGatedApp(t, { environment: ENVIRONMENT })
+  const workerUrl = (await options.workerUrl?.(app.database.workerUrl)) ?? app.database.workerUrl
+  const config = { ...testConfig(app.database.apiUrl, ENVIRONMENT), workerUrl, dataDir: temporaryDir() }
+  const stage = {
+    worker: await startWorker(config),
+    async restartWorker() {
+      stage.worker = await startWorker(config)
+    },
+    async subscribe(test: Test, settings: object = {}, answer?: Receiver['answer']) {
+      const receiver = await startReceiver(answer)
+      const body = { url: receiver.url, events: ['*'], ...settings }
+      const made = expectStatus(201, await app.send('POST', '/v1/webhooks', { body })).json()
+      test.after(async () => {
+        await app.send('DELETE', `/v1/webhooks/${made.id}`)
+        await receiver.close()
+      })
+      return makeEndpoint(app, receiver, made)
+    },
+  }
+  t.after(() => stage.worker.close())
+  return Object.assign(stage, app, { worker: stage.worker })
+}
+
+function makeEndpoint(
+  app: GatedApp,
+  receiver: Receiver,
+  { id, secret }: { readonly id: string; readonly secret: string },
+): Endpoint {
+  const url = `/v1/webhooks/${id}`
+  const received = (type?: string) =>
+    receiver.received.filter(({ event }) =>
+      type === undefined ? event.type !== 'checkpoint.published' : event.type === type,
+    )
+  return {
+    id,
+    secret,
+    receiver,
+    received,
+    async ask(method, path = '', body) {
+      const response = await app.send(method, `${url}${path}`, method === 'GET' ? {} : { body: body ?? {} })
+      if (response.statusCode >= 300) throw new Error(`${method} ${path}: ${response.body}`)
+      return response.body === '' ? null : response.json()
+    },
+    deliveries: (query = '') => listAll(app, `${url}/deliveries${query}`),
+    hears: (count, type, msMax = 10_000) => until(() => received(type).length >= count, msMax),
+    rests: () =>
+      until(async () => {
+        const rows = await app.sql<{ rests: boolean }>(
+          'select job_id is null as rests from tallystick.webhook_cursors where webhook_id = $1',
+          [uuidOf(id)],
+        )
+        return rows[0]!.rests
+      }),
+    async sql(text) {
+      await app.sql(text, [uuidOf(id)])
+    },
+  }
+}
+
+function uuidOf(id: string): string {
+  return toUuid(parseId('whk', id))
+}

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import * as verify from '../../sdk/verify/index.ts'
+import * as webhooks from '../../sdk/webhooks/index.ts'
+import { buildGatedApp } from '../helpers/gated-app.ts'
+import { makeEndpoint } from './webhook-sender.ts'
+
+test('a receiver settles what a ledger has judged: from the webhook to the signal, and on to its overturning', async (t) => {
+  const app = await buildGatedApp(t)
+  const { keys } = (await app.send('GET', '/.well-known/tallystick-keys.json')).json()
+  const { id: ledger } = (await app.send('GET', '/v1/ledger')).json()
+  const { secret, publicKey, send } = makeEndpoint()
+  const { id } = await app.reach('REJECTED')
+  await app.take(id, 'overturn')
+
+  const { data: events } = (await app.send('GET', '/v1/events?events=signal.emitted')).json()
+  const signals: verify.VerifiedSignal[] = []
+  for (const { id, ...told } of events) {
+    const { body, headers } = send(told, { id })
+    const event = await webhooks.verify(body, headers, { secret, publicKey })
+    assert.ok(event.type === 'signal.emitted' && event.id === id)
+    signals.push(await verify.signal(event, { keys, ledger }))
+  }
+  assert.deepEqual(
+    signals.map(({ decision, code, once, actor }) => [decision, code, once, actor]),
+    [
+      ['HOLD', 'rejected', `${id}/5`, app.agents.principal.id],
+      ['RELEASE', 'overturned', `${id}/6`, app.agents.overturner.id],
+    ],
+  )
+  assert.deepEqual(signals[0]!.failingRules, ['quantity'])
+})

@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { HOSTILE } from './hostile-endpoints.ts'
+import { webhookIsolation } from './webhook-isolation.ts'
+
+/** So far the machine's other work may move it in a run this short; the long form says how far hostile endpoints do. */
+const P99_MS_MAX = 3_000
+
+test('an endpoint hears of all and soon, beside endpoints that hang, drip, pour, refuse and cut', async () => {
+  const { alone, beside, due, received, hostile } = await webhookIsolation(2_000)
+  assert.equal(received, due)
+  assert.deepEqual(
+    Object.keys(hostile).sort(),
+    [...HOSTILE].sort(),
+    'one that was sent nothing shows nothing',
+  )
+  const boundMs = Math.max(P99_MS_MAX, (10 * alone.p99) / 1e6)
+  assert.ok(beside.p99 / 1e6 < boundMs, `p99 ${beside.p99 / 1e6} ms, alone ${alone.p99 / 1e6} ms`)
+})
