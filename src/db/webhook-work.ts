@@ -88,8 +88,44 @@ export type Endpoint = WebhookName & {
   readonly secrets: readonly { readonly secretId: Uint8Array; readonly sealed: Buffer }[]
 }
 
-/** null: it is paused or gone, or it is not this job's turn any more. All at once: of many endpoints each hears little a turn. */
-export async function findEndpoint(db: Db, turn: WebhookTurn, openMax: number): Promise<Endpoint | null> {
+/** All at once, because of many endpoints each hears little in a turn. */
+const BEGIN_TURN = `with c as (
+    update tallystick.webhook_cursors x set leased_until = now() + $4 * interval '1 millisecond'
+    where x.ledger_id = $1 and x.webhook_id = $2 and x.job_id = $3 returning x.*
+  )
+  select w.url, w.events, w.types, w.include, c.next_seq, c.checkpoint_size, c.failures, c.failing_since,
+    c.recover_seq, c.recover_end, c.recover_delivered, w.xmin::text as version, s.secrets, o.open, h.size, k.size as checkpoint
+  from c join tallystick.webhooks w on w.ledger_id = c.ledger_id and w.webhook_id = c.webhook_id
+  cross join lateral (
+    select coalesce(jsonb_agg(jsonb_build_object('id', x.secret_id, 'sealed', encode(x.sealed, 'base64'))
+        order by x.secret_id desc), '[]') as secrets
+    from tallystick.webhook_secrets x
+    where x.ledger_id = w.ledger_id and x.webhook_id = w.webhook_id
+      and (x.expires_at is null or x.expires_at > now())
+  ) s
+  cross join lateral (
+    select count(*) as open from (
+      select from tallystick.webhook_deliveries d
+      where d.ledger_id = w.ledger_id and d.webhook_id = w.webhook_id and d.state in ('pending', 'held') limit $5
+    ) d
+  ) o
+  cross join lateral (
+    select n.size from tallystick.chain_heads n where n.ledger_id = w.ledger_id offset 0
+  ) h
+  left join lateral (
+    select n.size from tallystick.checkpoints n where n.ledger_id = w.ledger_id order by n.size desc limit 1
+  ) k on true
+  where w.state = 'active'`
+
+/**
+ * The lease begins anew: the job may have waited to be taken. null: the endpoint is paused or gone, or it is not this job's turn
+ * any more.
+ */
+export async function beginTurn(
+  db: Db,
+  turn: WebhookTurn,
+  { leaseMs, openMax }: { readonly leaseMs: number; readonly openMax: number },
+): Promise<Endpoint | null> {
   const { rows } = await db.query<{
     url: string
     events: string[]
@@ -108,32 +144,9 @@ export async function findEndpoint(db: Db, turn: WebhookTurn, openMax: number): 
     version: string
     secrets: { id: string; sealed: string }[]
   }>({
-    name: 'find_webhook_endpoint',
-    text: `select w.url, w.events, w.types, w.include, c.next_seq, c.checkpoint_size, c.failures, c.failing_since,
-        c.recover_seq, c.recover_end, c.recover_delivered, w.xmin::text as version, s.secrets, o.open, h.size, k.size as checkpoint
-      from tallystick.webhook_cursors c
-      join tallystick.webhooks w on w.ledger_id = c.ledger_id and w.webhook_id = c.webhook_id
-      cross join lateral (
-        select coalesce(jsonb_agg(jsonb_build_object('id', x.secret_id, 'sealed', encode(x.sealed, 'base64'))
-            order by x.secret_id desc), '[]') as secrets
-        from tallystick.webhook_secrets x
-        where x.ledger_id = w.ledger_id and x.webhook_id = w.webhook_id
-          and (x.expires_at is null or x.expires_at > now())
-      ) s
-      cross join lateral (
-        select count(*) as open from (
-          select from tallystick.webhook_deliveries d
-          where d.ledger_id = c.ledger_id and d.webhook_id = c.webhook_id and d.state in ('pending', 'held') limit $4
-        ) d
-      ) o
-      cross join lateral (
-        select n.size from tallystick.chain_heads n where n.ledger_id = c.ledger_id offset 0
-      ) h
-      left join lateral (
-        select n.size from tallystick.checkpoints n where n.ledger_id = c.ledger_id order by n.size desc limit 1
-      ) k on true
-      where c.ledger_id = $1 and c.webhook_id = $2 and c.job_id = $3 and w.state = 'active'`,
-    values: [toUuid(turn.ledgerId), toUuid(turn.webhookId), turn.jobId, openMax],
+    name: 'begin_webhook_turn',
+    text: BEGIN_TURN,
+    values: [toUuid(turn.ledgerId), toUuid(turn.webhookId), turn.jobId, leaseMs, openMax],
   })
   const [row] = rows
   if (!row) return null
@@ -458,12 +471,32 @@ export async function releaseHeld(
   return rowCount ?? 0
 }
 
+/**
+ * These are delivered again, with a new round of retries: of a record all are held, until they are let go one after another. In the
+ * transaction of writeProgress, which says that it is the caller's turn.
+ */
+export async function reopenDeliveries(
+  client: pg.ClientBase,
+  { ledgerId, webhookId }: WebhookName,
+  eventIds: readonly Uint8Array[],
+): Promise<void> {
+  await client.query({
+    name: 'reopen_deliveries',
+    text: `update tallystick.webhook_deliveries d set tries = 0, finished_at = null,
+        state = case when d.record_id is null then 'pending' else 'held' end,
+        due_at = case when d.record_id is null then now() end
+      where d.ledger_id = $1 and d.webhook_id = $2 and d.event_id = any($3)`,
+    values: [toUuid(ledgerId), toUuid(webhookId), eventIds.map(toUuid)],
+  })
+}
+
 /** Moves what is asked to be delivered again; null: all of it was looked at. */
 export async function moveRecovery(db: Db, turn: WebhookTurn, from: number | null): Promise<void> {
   await db.query({
     name: 'move_webhook_recovery',
-    text: `update tallystick.webhook_cursors c set recover_seq = $4, recover_end = case when $4 is null then null else c.recover_end end,
-        recover_delivered = c.recover_delivered and $4 is not null
+    text: `update tallystick.webhook_cursors c set recover_seq = $4::bigint,
+        recover_end = case when $4::bigint is null then null else c.recover_end end,
+        recover_delivered = c.recover_delivered and $4::bigint is not null
       where c.ledger_id = $1 and c.webhook_id = $2 and c.job_id = $3`,
     values: [toUuid(turn.ledgerId), toUuid(turn.webhookId), turn.jobId, from],
   })

@@ -11,6 +11,7 @@ import {
   moveRecovery,
   type Progress,
   releaseHeld,
+  reopenDeliveries,
   type WebhookTurn,
   writeProgress,
 } from '../db/webhook-work.ts'
@@ -45,6 +46,9 @@ export type LaneDeps = AttemptDeps &
 
 /** Requests that may be under way at a time, of all lanes of a process. */
 export type Permits = { tryTake(): boolean; release(): void }
+
+/** What was dealt with, and is delivered again. */
+type Again = Pick<DeliveryRow, 'eventId' | 'recordId'>
 
 type Settled = { readonly delivery: Delivery; readonly dueInMs: number | null }
 
@@ -159,7 +163,7 @@ export class Lane {
     if (this.#busy) return
     const step = this.#nextStep()
     if (step === null) {
-      if (this.#isOver()) this.#ended.resolve()
+      if (this.#isOver()) this.#end()
       return
     }
     this.#busy = true
@@ -167,6 +171,12 @@ export class Lane {
       this.#busy = false
       this.#pump()
     }, this.#fail)
+  }
+
+  /** A look that comes while the turn is given back must not begin anything: another would send it as well. */
+  #end(): void {
+    this.#closing = true
+    this.#ended.resolve()
   }
 
   /** An endpoint that hears of something all the time keeps its turn: a new one for each event would cost more than the event. */
@@ -314,15 +324,15 @@ export class Lane {
   }
 
   async #loadRecovery(recover: NonNullable<Endpoint['recover']>): Promise<void> {
-    const { rows, from } = await this.#loader.recovery(recover)
-    await this.#write(rows)
+    const { fresh, again, from } = await this.#loader.recovery(recover)
+    await this.#write(fresh, again)
     await moveRecovery(this.#deps.pool, this.turn, from)
     this.#recover = from === null ? null : { ...recover, from }
     this.#mayHaveDue = true
   }
 
   /** What became of deliveries, and `more` rows, in one statement. */
-  async #write(more: readonly DeliveryRow[] = []): Promise<void> {
+  async #write(more: readonly DeliveryRow[] = [], again: readonly Again[] = []): Promise<void> {
     this.#mustWrite = false
     this.#unwrittenSince = null
     const nowMs = this.#deps.now()
@@ -334,7 +344,8 @@ export class Lane {
       rows: [...writes.map(toRow), ...more],
     }
     this.#open += progress.rows.filter(({ state }) => state === 'pending' || state === 'held').length
-    if (!(await this.#writeAndRelease(progress, [...writes.filter(mayRelease).map(toRow), ...more]))) {
+    const letsGo = [...writes.filter(mayRelease).map(toRow), ...more, ...again]
+    if (!(await this.#writeAndRelease(progress, again, letsGo))) {
       this.#lost = this.#closing = true
       return
     }
@@ -342,15 +353,25 @@ export class Lane {
   }
 
   /** What these held, or is held since, is let go in the same transaction: after a crash in between nobody would. */
-  async #writeAndRelease(progress: Progress, rows: readonly DeliveryRow[]): Promise<boolean> {
+  async #writeAndRelease(
+    progress: Progress,
+    again: readonly Again[],
+    letsGo: readonly Pick<DeliveryRow, 'recordId'>[],
+  ): Promise<boolean> {
     const pool: pg.Pool = this.#deps.pool
-    const records = new Map(rows.flatMap(({ recordId }) => (recordId ? [[toHex(recordId), recordId]] : [])))
-    if (records.size === 0) return writeProgress(pool, this.turn, progress)
+    const records = new Map(letsGo.flatMap(({ recordId }) => (recordId ? [[toHex(recordId), recordId]] : [])))
+    if (records.size === 0 && again.length === 0) return writeProgress(pool, this.turn, progress)
     const client = await pool.connect()
     let broken = true
     try {
       const isOurs = await withTransaction(client, async () => {
         if (!(await writeProgress(client, this.turn, progress))) return false
+        if (again.length > 0)
+          await reopenDeliveries(
+            client,
+            this.#endpoint,
+            again.map(({ eventId }) => eventId),
+          )
         const released = await releaseHeld(client, this.#endpoint, [...records.values()])
         this.#mayHaveDue ||= released > 0
         return true

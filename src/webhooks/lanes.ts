@@ -1,5 +1,5 @@
 import { toUuid } from '../db/uuid.ts'
-import { type Endpoint, findEndpoint, lookAtEndpoints, type WebhookTurn } from '../db/webhook-work.ts'
+import { beginTurn, type Endpoint, lookAtEndpoints, type WebhookTurn } from '../db/webhook-work.ts'
 import {
   WEBHOOK_EVENTS_IN_MEMORY,
   WEBHOOK_LANES_MAX,
@@ -58,7 +58,8 @@ export class WebhookLanes {
   }
 
   async #take(turn: WebhookTurn): Promise<void> {
-    const endpoint = await findEndpoint(this.#deps.pool, turn, WEBHOOK_OPEN_MAX)
+    const limits = { leaseMs: WEBHOOK_LEASE_MS, openMax: WEBHOOK_OPEN_MAX }
+    const endpoint = await beginTurn(this.#deps.pool, turn, limits)
     if (!endpoint) return
     const about = {
       loader: new DeliveryLoader(this.#deps, endpoint, () => WEBHOOK_EVENTS_IN_MEMORY / this.#lanes.size),

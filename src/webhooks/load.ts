@@ -80,25 +80,28 @@ export class DeliveryLoader {
   }
 
   /**
-   * What is to be delivered again, from `from` on, as rows: of each record all is held, until it is let go one after another.
-   * `from`: where to go on; null: that was all.
+   * What is to be delivered again, from `from` on: what has no row yet, with a row that is held, and what has one. `from`: where
+   * to go on; null: that was all.
    */
   async recovery({ from, end, delivered }: NonNullable<Endpoint['recover']>) {
     const start = { seq: from, told: 0, checkpoint: Number.MAX_SAFE_INTEGER }
     const page = await readEvents(this.#db, this.#source, start, { size: end, checkpoint: 0 }, this.#perLoad)
     const ids = page.steps.map(({ event }) => idOf(this.#endpoint, event))
     const { states } = await readStored(this.#db, this.#endpoint, ids, [])
-    const again = page.steps.filter((_, i) => {
-      const state = states.get(toUuid(ids[i]!))
-      return state === undefined || state === 'dead' || (delivered && state === 'delivered')
+    const stateOf = (i: number) => states.get(toUuid(ids[i]!))
+    const fresh = page.steps.filter((_, i) => stateOf(i) === undefined)
+    const again = page.steps.flatMap(({ event }, i) => {
+      const isAgain = stateOf(i) === 'dead' || (delivered && stateOf(i) === 'delivered')
+      return isAgain ? [{ eventId: ids[i]!, recordId: event.recordId }] : []
     })
     // Of an entry with two events, the second may be on the next page: it is looked at again with the first.
     const { seq } = page.position
     return {
-      rows: again.map(({ event }) => {
+      fresh: fresh.map(({ event }) => {
         const delivery = newDelivery(this.#endpoint, event, null)
         return event.recordId === null ? rowOf(delivery, 'pending', 0) : rowOf(delivery, 'held', null)
       }),
+      again,
       from: seq >= end ? null : seq,
     }
   }

@@ -65,6 +65,7 @@ export async function killWebhookWorkers(dir: string, plan: WebhookKillPlan): Pr
         recordSingles(deployment.urls[0]!, ledger, state),
       ),
     )
+    for (const single of singles) single.catch(() => {}) // reported below
     const requestsHit: number[] = []
     for (let i = 0; i < plan.kills; i++) {
       await sleep(plan.loadMs.min + Math.random() * (plan.loadMs.max - plan.loadMs.min))
@@ -134,7 +135,9 @@ async function recordSingles(url: string, { bearer }: Ledger, state: { stopping:
 // biome-ignore lint/suspicious/noExplicitAny: what the API answers
 async function post(url: string, bearer: string, path: string, body: object): Promise<any> {
   const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' }
-  const response = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })
+  const send = () => fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })
+  // A kept connection may have ended just now: this process has much to do.
+  const response = await send().catch(send)
   const text = await response.text()
   if (response.status !== 201) throw new Error(`${path} answered ${response.status}: ${text}`)
   return JSON.parse(text)
