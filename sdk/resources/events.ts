@@ -90,10 +90,7 @@ export class Events {
         const parser = new SseParser(EVENT_CHARS_MAX)
         let pieces = 0
         for await (const piece of bytesOf(stream)) {
-          for (const event of parsed(parser, piece)) {
-            yield parseEvent(event)
-            cursor = event.lastEventId
-          }
+          for (const event of parsed(parser, piece)) yield parseEvent(event)
           // The first one says where the stream begins, however often it breaks behind that.
           if (++pieces > 1) retries.reset()
           cursor = parser.lastEventId || cursor

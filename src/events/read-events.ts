@@ -160,11 +160,10 @@ async function mixCheckpoints(
     checkpoint = size
     mixed.push({ event: checkpointEvent(ledgerId, row), after: { ...at, checkpoint } })
   }
-  // Of more checkpoints than a page takes, those that follow come before the entries that follow.
-  const isCut = rows.length === limit
-  for (const { event, after } of isCut ? [] : steps.slice(next))
+  // Of more checkpoints than a page takes nothing that follows is on the page.
+  for (const { event, after } of steps.slice(next))
     mixed.push({ event, after: { seq: after.seq, told: after.told, checkpoint } })
-  return { steps: mixed, position: isCut ? { ...at, checkpoint } : { seq: end, told: 0, checkpoint } }
+  return { steps: mixed, position: { seq: end, told: 0, checkpoint } }
 }
 
 /** Which event of a ledger. */

@@ -52,8 +52,10 @@ test('nobody is looked for when nobody waits', async () => {
   const { looks, wait, stop } = setUp()
   const waiting = wait(ONE)
   await until(() => looks.length > 1)
+  const stoppedAt = performance.now()
   stop.abort()
   assert.equal(await waiting, null)
+  assert.ok(performance.now() - stoppedAt < 1_000, 'who is stopped waits no longer')
   await sleep(2 * EVENTS_POLL_MS)
   const before = looks.length
   await sleep(3 * EVENTS_POLL_MS)

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { Agent, get, request as httpRequest, type IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startServer } from '../../src/server.ts'
@@ -40,6 +42,18 @@ test('a server that is closed', async (t) => {
     await server.close()
     assert.ok(performance.now() - startedAt < 1_000)
     agent.destroy()
+  })
+
+  await t.test('waits for no connection on which nothing was ever sent', async () => {
+    const server = await startServer(testConfig(app.database.apiUrl))
+    const { hostname, port } = new URL(server.url)
+    const spare = connect(Number(port), hostname)
+    await once(spare, 'connect')
+    assert.equal((await post(app, server.url)).status, 201)
+    const startedAt = performance.now()
+    await server.close()
+    assert.ok(performance.now() - startedAt < 1_000)
+    spare.destroy()
   })
 
   await t.test('closes a kept connection after the answer that was under way on it', async (t) => {
