@@ -71,7 +71,7 @@ create table webhook_deliveries (
   seq bigint,                             -- of its entry; of a checkpoint, its last one's; null: of a notice
   place int2 not null default 0,          -- among the events of its entry
   record_id uuid,
-  notice text check (length(notice) <= 4096),  -- the body, where neither entry nor checkpoint says it
+  notice text check (length(notice) <= 4096),  -- what it is about, where neither entry nor checkpoint says it: JSON
   state text not null check (state in ('pending', 'held', 'delivered', 'dead')),
   tries int2 not null check (tries >= 0), -- of this round of the retry schedule
   attempts int4 not null check (attempts >= 0),
@@ -237,7 +237,7 @@ begin
 end $$;
 
 -- Answers `missing`, `inactive`, `full` where `open_max` are waiting, else `requested`.
-create function request_webhook_test(ledger uuid, webhook uuid, new_event uuid, body text, open_max int4) returns text
+create function request_webhook_test(ledger uuid, webhook uuid, new_event uuid, about text, open_max int4) returns text
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
   if not lock_webhook(ledger, webhook) then return 'missing'; end if;
@@ -252,7 +252,7 @@ begin
   end if;
   insert into webhook_deliveries
     (ledger_id, webhook_id, event_id, event, notice, state, tries, attempts, attempt_log, due_at)
-  values (ledger, webhook, new_event, 'webhook.test', body, 'pending', 0, 0, '[]', clock_timestamp());
+  values (ledger, webhook, new_event, 'webhook.test', about, 'pending', 0, 0, '[]', clock_timestamp());
   update webhook_cursors c set due_at = clock_timestamp() where c.ledger_id = ledger and c.webhook_id = webhook;
   return 'requested';
 end $$;

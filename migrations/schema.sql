@@ -1407,7 +1407,7 @@ begin
   return found_id;
 end $function$;
 
-CREATE OR REPLACE FUNCTION tallystick.request_webhook_test(ledger uuid, webhook uuid, new_event uuid, body text, open_max integer)
+CREATE OR REPLACE FUNCTION tallystick.request_webhook_test(ledger uuid, webhook uuid, new_event uuid, about text, open_max integer)
  RETURNS text
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -1426,7 +1426,7 @@ begin
   end if;
   insert into webhook_deliveries
     (ledger_id, webhook_id, event_id, event, notice, state, tries, attempts, attempt_log, due_at)
-  values (ledger, webhook, new_event, 'webhook.test', body, 'pending', 0, 0, '[]', clock_timestamp());
+  values (ledger, webhook, new_event, 'webhook.test', about, 'pending', 0, 0, '[]', clock_timestamp());
   update webhook_cursors c set due_at = clock_timestamp() where c.ledger_id = ledger and c.webhook_id = webhook;
   return 'requested';
 end $function$;

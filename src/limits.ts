@@ -231,6 +231,8 @@ export const EVENTS_SCANNED_MAX = 10_000
 /** Entries whose records must be looked at, because only some are wanted or may be seen. */
 export const EVENTS_SIFTED_PER_QUERY = 500
 /** Names in a filter. */
+/** Of batches: 22 ms for 20 that are full. */
+export const EVENT_BATCHES_PER_QUERY = 20
 export const EVENTS_FILTER_NAMES_MAX = 32
 /** Tails: answers to `GET /v1/events` that go on (src/http/event-tails.ts). One query for all ledgers that somebody tails. */
 export const EVENTS_POLL_MS = 200
@@ -263,8 +265,12 @@ export const WEBHOOK_RETRY_JITTER = 0.1
 export const WEBHOOK_RETRY_AFTER_MS_MAX = 60 * MINUTE_MS
 /** Without a success since: the endpoint is paused. */
 export const WEBHOOK_FAILING_MS_MAX = 5 * 24 * 60 * MINUTE_MS
+/** Longer than all tries of one delivery: after such a silence an endpoint that fails begins to fail. */
+export const WEBHOOK_FAILING_GAP_MS_MAX = 28 * 60 * MINUTE_MS
 /** From so many failures in a row on an endpoint is tried with one delivery at a time, and left alone in between. */
 export const WEBHOOK_BREAKER_FAILURES = 5
+/** … and one that answers from so many refusals on: receivers that want only some of the events refuse the others. */
+export const WEBHOOK_BREAKER_REFUSALS = 20
 export const WEBHOOK_BREAKER_PAUSE_MS_MIN = 5_000
 export const WEBHOOK_BREAKER_PAUSE_MS_MAX = 5 * MINUTE_MS
 /** Requests to one endpoint at a time: as many as it answers well, one more for each success, half after a failure. */
@@ -279,12 +285,18 @@ export const WEBHOOK_SIGNERS_KEPT_MAX = 10_000
 export const WEBHOOK_EVENTS_PER_LOAD = 128
 export const WEBHOOK_EVENTS_WITH_DOCUMENTS_PER_LOAD = 16
 /** An entry has two events at most, and both must fit. */
-export const WEBHOOK_EVENTS_PER_LOAD_MIN = 8
-/** Of all endpoints that a worker delivers to: of many, each has its share. An event has 1 KB, and 45 KB at most. */
+export const WEBHOOK_EVENTS_PER_LOAD_MIN = 2
+/**
+ * Of all endpoints that a worker delivers to: of many, each has its share. An event has 1 KB, 45 KB at most; one with documents, which
+ * counts as eight, 350 KB at most.
+ */
 export const WEBHOOK_EVENTS_IN_MEMORY = 8_192
+export const WEBHOOK_EVENTS_PER_DOCUMENTED_EVENT = 8
 /** Pending and held of one endpoint: with so many, nothing new is begun. */
-export const WEBHOOK_OPEN_MAX = 1_000
-export const WEBHOOK_REST_MS = 1_000
+export const WEBHOOK_OPEN_MAX = 10_000
+export const WEBHOOK_REST_MS = 5_000
+/** Of what an endpoint is told of others, waiting to be delivered. */
+export const WEBHOOK_NOTICES_OPEN_MAX = 10
 export const WEBHOOK_ATTEMPTS_LOGGED_MAX = 16
 export const WEBHOOK_ENQUEUE_EVERY_MS = 100
 export const WEBHOOK_ENQUEUE_TIME_SHARE_MAX = 0.25

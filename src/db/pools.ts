@@ -76,8 +76,6 @@ export function openJobPool(url: string, log: PoolLog): pg.Pool {
 /**
  * Of deliveries to endpoints: apart, because their number is their tenants' choice.
  *
- * No write waits for the disk. A crash of Postgres takes back what was written last (WAL is in order: never a cursor's move
- * without the rows before it), within three times `wal_writer_delay`; so long is sent again, which deliveries may always be.
  * Tables that are small when a statement is prepared may have grown: no plan of theirs reads them whole.
  */
 export function openWebhookPool(url: string, log: PoolLog): pg.Pool {
@@ -87,7 +85,7 @@ export function openWebhookPool(url: string, log: PoolLog): pg.Pool {
     application_name: 'tallystick webhooks',
     statement_timeout: READ_STATEMENT_TIMEOUT_MS,
     query_timeout: READ_STATEMENT_TIMEOUT_MS,
-    options: '-c synchronous_commit=off -c enable_seqscan=off',
+    options: '-c enable_seqscan=off',
   })
 }
 

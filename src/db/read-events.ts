@@ -1,3 +1,4 @@
+import { EVENT_BATCHES_PER_QUERY } from '../limits.ts'
 import type { Db } from './client.ts'
 import type { EntryDocumentRow, EntryRecordRow } from './read-entries.ts'
 import { toUuid } from './uuid.ts'
@@ -17,6 +18,8 @@ export type EventRow = {
   /** Of a batch: how many records of each type. */
   batch_types: Record<string, number> | null
 }
+
+type SeenEventRow = EventRow & { is_visible: boolean }
 
 const EVENT_COLUMNS = `e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope, e.subject_id,
   a.record_id, r.type as record_type, b.batch_types`
@@ -51,8 +54,9 @@ const VISIBLE = `cross join lateral (
   ) v`
 
 /**
- * Entries of these kinds, from seq `from` up to, not including, `end`, in order, at most `limit`. `ownAgent`: whose records alone
- * may be seen, or null; `is_visible` says it of each.
+ * Entries of these kinds, from seq `from` up to, not including, `end`, in order, at most `limit`, and of batches at most
+ * EVENT_BATCHES_PER_QUERY: what one holds costs a millisecond to count. `upTo`: so far all were looked at. `ownAgent`: whose
+ * records alone may be seen, or null; `is_visible` says it of each.
  */
 export async function listEventRows(
   db: Db,
@@ -64,13 +68,17 @@ export async function listEventRows(
     readonly limit: number
     readonly ownAgent: Uint8Array | null
   },
-): Promise<(EventRow & { is_visible: boolean })[]> {
-  const { rows } = await db.query<EventRow & { is_visible: boolean }>({
+): Promise<{ readonly rows: SeenEventRow[]; readonly upTo: number }> {
+  const { rows } = await db.query<SeenEventRow & { found: string }>({
     name: 'list_event_rows',
-    text: `select ${EVENT_COLUMNS}, v.is_visible from (
-        select * from tallystick.entries
-        where ledger_id = $1 and seq >= $2 and seq < $3 and kind = any($4) order by seq limit $5
-      ) e ${ABOUT} ${VISIBLE} order by e.seq`,
+    text: `select ${EVENT_COLUMNS}, v.is_visible, e.found from (
+        select *, count(*) over () as found,
+          count(*) filter (where kind = 'batch-notarized') over (order by seq rows unbounded preceding) as batches
+        from (
+          select * from tallystick.entries
+          where ledger_id = $1 and seq >= $2 and seq < $3 and kind = any($4) order by seq limit $5
+        ) n
+      ) e ${ABOUT} ${VISIBLE} where e.batches <= $7 order by e.seq`,
     values: [
       toUuid(ledgerId),
       about.from,
@@ -78,9 +86,12 @@ export async function listEventRows(
       about.kinds,
       about.limit,
       about.ownAgent && toUuid(about.ownAgent),
+      EVENT_BATCHES_PER_QUERY,
     ],
   })
-  return rows
+  const last = rows.at(-1)
+  const isCut = rows.length === about.limit || (last !== undefined && rows.length < Number(last.found))
+  return { rows, upTo: isCut ? Number(last!.seq) + 1 : about.end }
 }
 
 /** Those of them that are there. */

@@ -114,7 +114,7 @@ function rowsOf(state: DeliveryState | null): string {
   return `(select * from ${rows} where ledger_id = $1 and webhook_id = $2 and state = '${state}' ${fence})`
 }
 
-/** An event that only this endpoint hears; its body is `notice`. `full`: too many of them are waiting. */
+/** An event that only this endpoint hears. `full`: too many of them are waiting. */
 export async function requestWebhookTest(
   pool: pg.Pool,
   ledgerId: Uint8Array,

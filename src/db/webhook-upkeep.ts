@@ -1,6 +1,6 @@
 import type { Db } from './client.ts'
 import { firstUuidv7, fromUuid, toUuid } from './uuid.ts'
-import type { WebhookName } from './webhook-work.ts'
+import type { WebhookName } from './webhook-turns.ts'
 
 const DAY_MS = 86_400_000
 

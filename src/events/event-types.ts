@@ -20,7 +20,7 @@ export type EventKind = keyof typeof EVENTS_OF_KIND
 export type EntryEvent = (typeof EVENTS_OF_KIND)[EventKind][number]
 export type EventType = EntryEvent | 'checkpoint.published'
 
-const ENTRY_EVENTS = [...new Set(Object.values(EVENTS_OF_KIND).flat())]
+export const ENTRY_EVENTS: readonly EntryEvent[] = [...new Set(Object.values(EVENTS_OF_KIND).flat())]
 
 /** What a ledger's stream of events holds. */
 export const EVENT_TYPES: readonly EventType[] = [...ENTRY_EVENTS, 'checkpoint.published']

@@ -99,7 +99,7 @@ async function readEntrySteps(
   const rowsMax = isSifted ? Math.max(limit, EVENTS_SIFTED_PER_QUERY) : limit
   const ownAgent = filter.ownAgent ?? null
   const about = { from: from.seq, end: scanned, kinds, limit: rowsMax, ownAgent }
-  const rows = await listEventRows(db, ledgerId, about)
+  const { rows, upTo } = await listEventRows(db, ledgerId, about)
   const readStatement = await source.statementsOf(rows)
   const steps: EventStep[] = []
   for (const row of rows) {
@@ -118,7 +118,7 @@ async function readEntrySteps(
     }
     if (steps.length >= limit) return { steps, end: seq + 1 }
   }
-  return { steps, end: rows.length < rowsMax ? scanned : Number(rows.at(-1)!.seq) + 1 }
+  return { steps, end: upTo }
 }
 
 /** Where they are not wanted: those that would have come before a place count as told. */

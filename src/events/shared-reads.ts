@@ -1,11 +1,12 @@
 /**
- * Reads that many ask for at the same time: who asks for what is being read shares it, and of the others few read at a time, in
- * the order in which they asked.
+ * Reads that many ask for at the same time: who asks for what is being read shares it, and of the others few read at a time. Ledgers
+ * take turns, so that nobody waits for the five hundred that another one asks for; of a ledger, who asked first is first.
  */
 export class SharedReads<T> {
   readonly #atOnceMax: number
   readonly #reading = new Map<string, Promise<T>>()
-  readonly #waiting: (() => void)[] = []
+  /** By ledger; the one whose turn it is is first. */
+  readonly #waiting = new Map<string, (() => void)[]>()
   #atOnce = 0
 
   constructor(atOnceMax: number) {
@@ -13,24 +14,39 @@ export class SharedReads<T> {
   }
 
   /** `key`: MUST be another one wherever `read` could read something else. */
-  read(key: string, read: () => Promise<T>): Promise<T> {
+  read(ledger: string, key: string, read: () => Promise<T>): Promise<T> {
     const found = this.#reading.get(key)
     if (found) return found
-    const made = this.#inTurn(read).finally(() => this.#reading.delete(key))
+    const made = this.#inTurn(ledger, read).finally(() => this.#reading.delete(key))
     this.#reading.set(key, made)
     return made
   }
 
-  async #inTurn(read: () => Promise<T>): Promise<T> {
-    if (this.#atOnce >= this.#atOnceMax) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+  async #inTurn(ledger: string, read: () => Promise<T>): Promise<T> {
+    if (this.#atOnce >= this.#atOnceMax) await new Promise<void>((resolve) => this.#wait(ledger, resolve))
     else this.#atOnce++
     try {
       return await read()
     } finally {
       // Whoever is next has the place.
-      const next = this.#waiting.shift()
+      const next = this.#takeWaiting()
       if (next) next()
       else this.#atOnce--
     }
+  }
+
+  #wait(ledger: string, go: () => void): void {
+    const others = this.#waiting.get(ledger)
+    if (others) others.push(go)
+    else this.#waiting.set(ledger, [go])
+  }
+
+  #takeWaiting(): (() => void) | undefined {
+    for (const [ledger, [next, ...others]] of this.#waiting) {
+      this.#waiting.delete(ledger)
+      if (others.length > 0) this.#waiting.set(ledger, others)
+      return next
+    }
+    return undefined
   }
 }

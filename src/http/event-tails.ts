@@ -208,8 +208,8 @@ export class EventTails {
 
   #read(source: TailSource, from: EventPosition, ends: LedgerEnds, limit: number): Promise<FittedPage> {
     const places = [from.seq, from.told, from.checkpoint, ends.size, ends.checkpoint, limit]
-    const key = `${Buffer.from(source.ledgerId).toString('hex')} ${source.tag} ${places.join(' ')}`
-    return this.#reads.read(key, () =>
+    const ledger = Buffer.from(source.ledgerId).toString('hex')
+    return this.#reads.read(ledger, `${ledger} ${source.tag} ${places.join(' ')}`, () =>
       readFittedPage(this.#deps.readPool, source, from, ends, {
         limit,
         charsMax: STREAM_CHUNK_CHARS,

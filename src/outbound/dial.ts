@@ -5,7 +5,7 @@ import { OUTBOUND_ADDRESS_ATTEMPT_MS, OUTBOUND_ADDRESSES_MAX, OUTBOUND_CONNECT_M
 import { type Allowances, classifyAddress } from './allowances.ts'
 import { ipOf, portOf } from './check-url.ts'
 import { OutboundError } from './error.ts'
-import type { ResolveName } from './resolve-name.ts'
+import { isLocalName, type ResolveName } from './resolve-name.ts'
 
 export type Dialling = {
   readonly url: URL
@@ -67,6 +67,9 @@ function open(url: URL, lookup: LookupFunction): Socket {
 
 function makeJudgedLookup({ allowances, allowedOnly, resolveName }: Dialling): LookupFunction {
   return (name, _options, callback) => {
+    // Tenants could find out name by name what there is around us: one that is not there fails like one that is not allowed.
+    const isLocal = isLocalName(name)
+    if (isLocal && allowances.length === 0) return callback(new OutboundError('address_refused'), [])
     resolveName(name).then(
       (addresses) => {
         const ips = addresses.map(({ address }) => address)
@@ -74,7 +77,7 @@ function makeJudgedLookup({ allowances, allowedOnly, resolveName }: Dialling): L
         // autoSelectFamily asks for all, and takes a list.
         callback(refusalOf(ips, allowances, allowedOnly), spread(permitted))
       },
-      () => callback(new OutboundError('dns_failed'), []),
+      () => callback(new OutboundError(isLocal ? 'address_refused' : 'dns_failed'), []),
     )
   }
 }

@@ -4,8 +4,12 @@ import { OUTBOUND_NAME_QUERY_MS, OUTBOUND_NAME_QUERY_TRIES } from '../limits.ts'
 /** The addresses of a host name, best first; rejects where there is none. */
 export type ResolveName = (name: string) => Promise<readonly LookupAddress[]>
 
-/** Names that nobody can delegate to a name server of his own: hosts of this machine, its network or its cluster. */
 const LOCAL_NAME = /^[^.]+$|(^|\.)(home\.arpa|internal|lan|local|localhost|test)$/
+
+/** Whether nobody can delegate it to a name server of his own: a host of this machine, its network or its cluster. */
+export function isLocalName(name: string): boolean {
+  return LOCAL_NAME.test(withoutRoot(name))
+}
 
 /**
  * Local names are for the system: its hosts file, its search domains. All others are asked for with a resolver of our
@@ -14,8 +18,8 @@ const LOCAL_NAME = /^[^.]+$|(^|\.)(home\.arpa|internal|lan|local|localhost|test)
  */
 export function makeResolveName(resolver = makeResolver()): ResolveName {
   return async (name) => {
-    const bare = name.replace(/\.$/, '')
-    if (LOCAL_NAME.test(bare)) return await dns.lookup(name, { all: true, order: 'verbatim' })
+    const bare = withoutRoot(name)
+    if (isLocalName(name)) return await dns.lookup(name, { all: true, order: 'verbatim' })
     const [six, four] = await Promise.allSettled([resolver.resolve6(bare), resolver.resolve4(bare)])
     const addresses = [...addressesOf(six, 6), ...addressesOf(four, 4)]
     if (addresses.length === 0) throw new Error('it has no address')
@@ -25,6 +29,10 @@ export function makeResolveName(resolver = makeResolver()): ResolveName {
 
 function makeResolver(): dns.Resolver {
   return new dns.Resolver({ timeout: OUTBOUND_NAME_QUERY_MS, tries: OUTBOUND_NAME_QUERY_TRIES })
+}
+
+function withoutRoot(name: string): string {
+  return name.replace(/\.$/, '')
 }
 
 function addressesOf(answer: PromiseSettledResult<string[]>, family: 4 | 6): LookupAddress[] {

@@ -1,32 +1,21 @@
 import { toUuid } from '../db/uuid.ts'
-import type { Attempt, DeliveryRow, Endpoint, StoredDelivery } from '../db/webhook-work.ts'
+import type { Endpoint } from '../db/webhook-turns.ts'
+import type { Attempt, DeliveryRow, StoredDelivery } from '../db/webhook-work.ts'
 import { envelopeMember, type LedgerEvent, renderEvent } from '../events/event.ts'
 import { eventId } from '../events/event-id.ts'
 import { EVENTS_OF_KIND, type EventKind } from '../events/event-types.ts'
 import type { EventStep } from '../events/read-events.ts'
 import { WEBHOOK_ATTEMPTS_LOGGED_MAX } from '../limits.ts'
+import { noticeBody } from './notices.ts'
 import type { Task } from './window.ts'
 
 /** What is to be delivered, and what was tried already. */
-export type Delivery = {
-  readonly eventId: Uint8Array
-  readonly event: string
-  readonly seq: number | null
-  /** Among the events of its entry. */
-  readonly place: number
-  readonly recordId: Uint8Array | null
-  readonly notice: string | null
-  readonly tries: number
-  readonly attempts: number
-  readonly attemptLog: readonly Attempt[]
+export type Delivery = StoredDelivery & {
   /** When it happened; null: of a notice. */
   readonly happenedAtMs: number | null
   /** JSON; or why there is none: what is stored is not what was signed, or is not there. */
   readonly body: string | { readonly error: string }
 }
-
-/** How one attempt ended. */
-export type Attempted = { readonly delivery: Delivery; readonly dueInMs: number | null }
 
 /** `documents`: JSON, where the endpoint asks for them and there are any. */
 export function newDelivery(endpoint: Endpoint, event: LedgerEvent, documents: string | null): Delivery {
@@ -52,8 +41,13 @@ export function storedDelivery(
   event: LedgerEvent | null,
   documents: string | null,
 ): Delivery {
-  const body = stored.notice ?? (event ? bodyOf(endpoint, event, documents) : { error: 'event_missing' })
-  return { ...stored, happenedAtMs: event?.timestampMs ?? null, body }
+  const happenedAtMs = event?.timestampMs ?? null
+  if (stored.notice !== null) {
+    const notice = noticeBody(endpoint.ledgerId, { ...stored, notice: stored.notice })
+    return { ...stored, happenedAtMs, body: notice ?? { error: 'integrity_fault' } }
+  }
+  const body = event ? bodyOf(endpoint, event, documents) : { error: 'event_missing' }
+  return { ...stored, happenedAtMs, body }
 }
 
 /** The webhook-id of an event. */

@@ -1,16 +1,25 @@
 import type { Health } from '../db/webhook-work.ts'
 import {
+  WEBHOOK_BREAKER_FAILURES,
   WEBHOOK_FAILING_MS_MAX,
   WEBHOOK_REQUESTS_FIRST,
   WEBHOOK_REQUESTS_PER_ENDPOINT_MAX,
   WEBHOOK_REST_MS,
 } from '../limits.ts'
-import { breakerPauseMs } from './schedule.ts'
+import { breakerPauseMs, refusalPauseMs } from './schedule.ts'
 
 /** Why an endpoint is not delivered to any more. */
 export type Stop =
   | { readonly state: 'paused'; readonly reason: 'failing' }
   | { readonly state: 'disabled'; readonly reason: 'gone' }
+
+export type Failure = {
+  /** It did not answer, or said that it can't now. Otherwise it refused this event, and may well take the next one. */
+  readonly isDown: boolean
+  readonly isGone: boolean
+  /** How long the endpoint asks to be left alone. */
+  readonly waitMs: number
+}
 
 /** How an endpoint answers, and so how much it is sent. */
 export class EndpointHealth {
@@ -36,6 +45,11 @@ export class EndpointHealth {
     return this.#requestsMax
   }
 
+  /** Of what is tried of one that fails all the time, every other one is new: what it refuses may be only the old ones. */
+  get isNewFirst(): boolean {
+    return this.#failures >= WEBHOOK_BREAKER_FAILURES && this.#failures % 2 === 0
+  }
+
   mustWait(nowMs: number): boolean {
     return this.#isGone || nowMs < Math.max(this.#breakerUntilMs, this.#askedUntilMs)
   }
@@ -48,17 +62,17 @@ export class EndpointHealth {
     this.#requestsMax = Math.min(this.#requestsMax + 1, WEBHOOK_REQUESTS_PER_ENDPOINT_MAX)
   }
 
-  /** `waitMs`: how long the endpoint asks to be left alone. */
-  fail(nowMs: number, { isGone, waitMs }: { readonly isGone: boolean; readonly waitMs: number }): void {
+  fail(nowMs: number, { isDown, isGone, waitMs }: Failure): void {
     // What was under way already says nothing new: an endpoint that restarts fails all of it at once.
     if (nowMs >= this.#breakerUntilMs) {
       this.#failures++
-      this.#breakerUntilMs = nowMs + breakerPauseMs(this.#failures)
+      const pauseMs = isDown ? breakerPauseMs(this.#failures) : refusalPauseMs(this.#failures)
+      this.#breakerUntilMs = nowMs + pauseMs
     }
     this.#failingSinceMs ??= nowMs
     this.#lastFailureMs = nowMs
     this.#askedUntilMs = Math.max(this.#askedUntilMs, nowMs + waitMs)
-    this.#requestsMax = Math.max(1, Math.floor(this.#requestsMax / 2))
+    if (isDown) this.#requestsMax = Math.max(1, Math.floor(this.#requestsMax / 2))
     this.#isGone ||= isGone
   }
 

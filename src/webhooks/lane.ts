@@ -3,16 +3,18 @@ import type { LedgerEnds } from '../db/read-events.ts'
 import { withTransaction } from '../db/transaction.ts'
 import { fromUuid } from '../db/uuid.ts'
 import {
-  countOpen,
-  type DeliveryRow,
   type Endpoint,
   type EndpointLook,
   endTurn,
   moveRecovery,
+  type WebhookTurn,
+} from '../db/webhook-turns.ts'
+import {
+  countOpen,
+  type DeliveryRow,
   type Progress,
   releaseHeld,
   reopenDeliveries,
-  type WebhookTurn,
   writeProgress,
 } from '../db/webhook-work.ts'
 import {
@@ -29,6 +31,7 @@ import { type AttemptDeps, type AttemptResult, attemptDelivery } from './attempt
 import { afterAttempt, type Delivery, rowOf } from './delivery.ts'
 import { EndpointHealth } from './health.ts'
 import type { DeliveryLoader } from './load.ts'
+import type { Permits } from './permits.ts'
 import { retryAfterMs, retryDelayMs } from './schedule.ts'
 import type { WebhookSigner } from './secrets.ts'
 import { type StopDeps, stopEndpoint } from './stop-endpoint.ts'
@@ -44,11 +47,11 @@ export type LaneDeps = AttemptDeps &
     readonly observeDelivery: DeliveryObserver
   }
 
-/** Requests that may be under way at a time, of all lanes of a process. */
-export type Permits = { tryTake(): boolean; release(): void }
-
 /** What was dealt with, and is delivered again. */
 type Again = Pick<DeliveryRow, 'eventId' | 'recordId'>
+
+/** Of an answer: not of this event, but of all. */
+const DOWN: readonly number[] = [429, 502, 503, 504]
 
 type Settled = { readonly delivery: Delivery; readonly dueInMs: number | null }
 
@@ -72,7 +75,7 @@ export class Lane {
   readonly #cut = new AbortController()
   #ends: LedgerEnds
   #recover: Endpoint['recover']
-  #mayHaveDue = true
+  #mayHaveDue: boolean
   /** As the cursor had it when what is due was read; and when something that was retried here is due. */
   #dueSeen: string | null = null
   #retryAtMs = Number.POSITIVE_INFINITY
@@ -110,6 +113,7 @@ export class Lane {
     this.#mayLinger = about.mayLinger
     this.#ends = endpoint.ends
     this.#open = endpoint.open
+    this.#mayHaveDue = endpoint.hasDue
     this.#recover = endpoint.recover
     this.#health = new EndpointHealth(endpoint)
     this.#window = new DeliveryWindow({
@@ -193,9 +197,10 @@ export class Lane {
   #nextStep(): (() => Promise<void>) | null {
     if (this.#lost) return null
     if (this.#mustWrite || this.#isWriteDue()) return () => this.#write()
-    if (!this.#maySend() || this.#window.queued >= this.#health.requestsMax) return null
+    if (!this.#maySend() || this.#window.queued >= Math.min(this.#health.requestsMax, this.#loader.perLoad))
+      return null
     const isNextOnly = !this.#mayHaveDue && !this.#recover
-    if (isNextOnly && this.#mayHaveMore) return () => this.#loadNext()
+    if (this.#mayHaveMore && (isNextOnly || this.#health.isNewFirst)) return () => this.#loadNext()
     if (isNextOnly) return null
     // Of rows: what stands in them must be what became of them.
     if (this.#window.writes > 0) return () => this.#write()
@@ -219,7 +224,7 @@ export class Lane {
   #send(): void {
     const { permits, now } = this.#deps
     while (this.#maySend() && this.#window.queued > 0 && this.#window.underWay < this.#health.requestsMax) {
-      if (!permits.tryTake()) return
+      if (!permits.tryTake(this.#window.underWay)) return
       const task = this.#window.next(now())
       if (task === null) {
         permits.release()
@@ -258,7 +263,8 @@ export class Lane {
       this.#succeed(task, delivery)
     } else {
       const waitMs = retryAfterMs(askedMs)
-      this.#health.fail(this.#deps.now(), { isGone: outcome === 'gone', waitMs })
+      const isDown = attempt.status === null || DOWN.includes(attempt.status)
+      this.#health.fail(this.#deps.now(), { isDown, isGone: outcome === 'gone', waitMs })
       this.#retry(task, delivery, waitMs)
     }
   }
@@ -337,13 +343,14 @@ export class Lane {
     this.#unwrittenSince = null
     const nowMs = this.#deps.now()
     const { writes, position } = this.#window.takeWrites(nowMs - WEBHOOK_STRAGGLER_MS)
+    const rows = [...writes.map(toRow), ...more]
     const progress = {
       nextSeq: position.seq,
       checkpointSize: position.checkpoint,
       health: this.#health.toWrite(nowMs),
-      rows: [...writes.map(toRow), ...more],
+      rows,
     }
-    this.#open += progress.rows.filter(({ state }) => state === 'pending' || state === 'held').length
+    this.#open += rows.filter(({ state }) => state === 'pending' || state === 'held').length
     const letsGo = [...writes.filter(mayRelease).map(toRow), ...more, ...again]
     if (!(await this.#writeAndRelease(progress, again, letsGo))) {
       this.#lost = this.#closing = true
@@ -354,18 +361,21 @@ export class Lane {
 
   /** What these held, or is held since, is let go in the same transaction: after a crash in between nobody would. */
   async #writeAndRelease(
-    progress: Progress,
+    progress: Omit<Progress, 'mayBeLost'>,
     again: readonly Again[],
     letsGo: readonly Pick<DeliveryRow, 'recordId'>[],
   ): Promise<boolean> {
     const pool: pg.Pool = this.#deps.pool
     const records = new Map(letsGo.flatMap(({ recordId }) => (recordId ? [[toHex(recordId), recordId]] : [])))
-    if (records.size === 0 && again.length === 0) return writeProgress(pool, this.turn, progress)
+    if (records.size === 0 && again.length === 0) {
+      const mayBeLost = progress.rows.every(({ state }) => state === 'delivered')
+      return writeProgress(pool, this.turn, { ...progress, mayBeLost })
+    }
     const client = await pool.connect()
     let broken = true
     try {
       const isOurs = await withTransaction(client, async () => {
-        if (!(await writeProgress(client, this.turn, progress))) return false
+        if (!(await writeProgress(client, this.turn, { ...progress, mayBeLost: false }))) return false
         if (again.length > 0)
           await reopenDeliveries(
             client,

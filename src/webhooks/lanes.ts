@@ -1,5 +1,5 @@
 import { toUuid } from '../db/uuid.ts'
-import { beginTurn, type Endpoint, lookAtEndpoints, type WebhookTurn } from '../db/webhook-work.ts'
+import { beginTurn, type Endpoint, lookAtEndpoints, type WebhookTurn } from '../db/webhook-turns.ts'
 import {
   WEBHOOK_EVENTS_IN_MEMORY,
   WEBHOOK_LANES_MAX,
@@ -15,6 +15,7 @@ import type { EnvelopeKeys } from '../signing/envelope-keys.ts'
 import type { MasterKey } from '../signing/master-key.ts'
 import { Lane, type LaneDeps } from './lane.ts'
 import { DeliveryLoader } from './load.ts'
+import { Permits } from './permits.ts'
 import { openWebhookSecret, type WebhookSigner } from './secrets.ts'
 
 export type LanesDeps = Omit<LaneDeps, 'permits'> & {
@@ -30,7 +31,7 @@ export class WebhookLanes {
   readonly #lanes = new Set<Lane>()
   readonly #turns = new Set<Promise<unknown>>()
   readonly #signers = new Map<string, WebhookSigner>()
-  #permitsLeft = WEBHOOK_REQUESTS_MAX
+  readonly #permits = new Permits(WEBHOOK_REQUESTS_MAX)
   #renewedAt = 0
   #timer: NodeJS.Timeout | null = null
   #looking = false
@@ -45,7 +46,7 @@ export class WebhookLanes {
   }
 
   get requestsUnderWay(): number {
-    return WEBHOOK_REQUESTS_MAX - this.#permitsLeft
+    return this.#permits.taken
   }
 
   /** One endpoint's turn, to its end. Nothing happens where it is not its turn any more. */
@@ -87,17 +88,6 @@ export class WebhookLanes {
     }, WEBHOOK_STOP_MS_MAX)
     await Promise.all(this.#turns)
     clearTimeout(cut)
-  }
-
-  readonly #permits = {
-    tryTake: () => {
-      if (this.#permitsLeft === 0) return false
-      this.#permitsLeft--
-      return true
-    },
-    release: () => {
-      this.#permitsLeft++
-    },
   }
 
   /** A look that fails leaves things as they are: a lease that is not renewed ends by itself. */

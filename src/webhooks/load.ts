@@ -1,12 +1,14 @@
 import type { Db } from '../db/client.ts'
 import { type LedgerEnds, readEventDocuments } from '../db/read-events.ts'
 import { toUuid } from '../db/uuid.ts'
-import { type Endpoint, listDueDeliveries, readStored } from '../db/webhook-work.ts'
+import type { Endpoint } from '../db/webhook-turns.ts'
+import { listDueDeliveries, readStored } from '../db/webhook-work.ts'
 import type { LedgerEvent } from '../events/event.ts'
 import type { EventFilter } from '../events/event-types.ts'
 import { type EventPosition, type EventSource, findEvents, readEvents } from '../events/read-events.ts'
 import { verifiedStatements } from '../events/statements.ts'
 import {
+  WEBHOOK_EVENTS_PER_DOCUMENTED_EVENT,
   WEBHOOK_EVENTS_PER_LOAD,
   WEBHOOK_EVENTS_PER_LOAD_MIN,
   WEBHOOK_EVENTS_WITH_DOCUMENTS_PER_LOAD,
@@ -42,7 +44,7 @@ export class DeliveryLoader {
 
   /** `full`: there may be more that is due. */
   async due(inHand: readonly Uint8Array[]): Promise<{ tasks: Task<Delivery>[]; full: boolean }> {
-    const limit = this.#perLoad
+    const limit = this.perLoad
     const stored = await listDueDeliveries(this.#db, this.#endpoint, inHand, limit)
     const named = stored
       .filter(({ seq }) => seq !== null)
@@ -64,7 +66,7 @@ export class DeliveryLoader {
 
   /** What follows in the ledger's stream, without what has a row already. */
   async next(from: EventPosition, ends: LedgerEnds) {
-    const page = await readEvents(this.#db, this.#source, from, ends, this.#perLoad)
+    const page = await readEvents(this.#db, this.#source, from, ends, this.perLoad)
     const ids = page.steps.map(({ event }) => idOf(this.#endpoint, event))
     const records = page.steps.flatMap(({ event }) => event.recordId ?? [])
     const { states, openRecords } =
@@ -85,7 +87,7 @@ export class DeliveryLoader {
    */
   async recovery({ from, end, delivered }: NonNullable<Endpoint['recover']>) {
     const start = { seq: from, told: 0, checkpoint: Number.MAX_SAFE_INTEGER }
-    const page = await readEvents(this.#db, this.#source, start, { size: end, checkpoint: 0 }, this.#perLoad)
+    const page = await readEvents(this.#db, this.#source, start, { size: end, checkpoint: 0 }, this.perLoad)
     const ids = page.steps.map(({ event }) => idOf(this.#endpoint, event))
     const { states } = await readStored(this.#db, this.#endpoint, ids, [])
     const stateOf = (i: number) => states.get(toUuid(ids[i]!))
@@ -106,9 +108,12 @@ export class DeliveryLoader {
     }
   }
 
-  get #perLoad(): number {
-    const most = this.#wantsDocuments ? WEBHOOK_EVENTS_WITH_DOCUMENTS_PER_LOAD : WEBHOOK_EVENTS_PER_LOAD
-    return Math.floor(Math.max(WEBHOOK_EVENTS_PER_LOAD_MIN, Math.min(most, this.#shareOf())))
+  /** Events at a time: as many as the endpoint's share of the memory has room for. */
+  get perLoad(): number {
+    const [most, share] = this.#wantsDocuments
+      ? [WEBHOOK_EVENTS_WITH_DOCUMENTS_PER_LOAD, this.#shareOf() / WEBHOOK_EVENTS_PER_DOCUMENTED_EVENT]
+      : [WEBHOOK_EVENTS_PER_LOAD, this.#shareOf()]
+    return Math.floor(Math.max(WEBHOOK_EVENTS_PER_LOAD_MIN, Math.min(most, share)))
   }
 
   get #wantsDocuments(): boolean {

@@ -8,8 +8,8 @@ function heldReads(atOnceMax: number) {
   const reads = new SharedReads<string>(atOnceMax)
   const begun: string[] = []
   const settle = new Map<string, { resolve(text: string): void; reject(error: Error): void }>()
-  const read = (key: string) =>
-    reads.read(key, () => {
+  const read = (key: string, ledger = 'one') =>
+    reads.read(ledger, key, () => {
       begun.push(key)
       return new Promise((resolve, reject) => settle.set(key, { resolve, reject }))
     })
@@ -40,11 +40,23 @@ test('few read at a time, in the order in which they asked, also when reads fail
     await turn()
   }
   assert.deepEqual(await Promise.all(all), ['a', 'away', 'c', 'd', 'e'])
-  const [x, y, z] = ['x', 'y', 'z'].map(read)
+  const [x, y, z] = ['x', 'y', 'z'].map((key) => read(key))
   await turn()
   assert.deepEqual(begun.slice(5), ['x', 'y'], 'every place was given back')
   for (const key of ['x', 'y']) settle.get(key)!.resolve(key)
   await turn()
   settle.get('z')!.resolve('z')
   assert.deepEqual(await Promise.all([x, y, z]), ['x', 'y', 'z'])
+})
+
+test('ledgers take turns: whoever asks for a great deal waits for it alone', async () => {
+  const { read, begun, settle } = heldReads(1)
+  const all = ['a', 'b', 'c', 'd'].map((key) => read(key, 'busy'))
+  all.push(read('x', 'other'), read('y', 'other'), read('z', 'third'))
+  for (let i = 0; i < all.length; i++) {
+    await turn()
+    settle.get(begun[i]!)!.resolve('')
+  }
+  await Promise.all(all)
+  assert.deepEqual(begun, ['a', 'b', 'x', 'z', 'c', 'y', 'd'])
 })

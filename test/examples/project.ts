@@ -27,11 +27,12 @@ export type Project = {
   run(example: string, args?: readonly string[], env?: Record<string, string>): Promise<Ended>
 }
 
-export async function openProject(t: Test): Promise<Project> {
-  const app = await buildTestApp(t)
+/** `environment`: of server and worker. */
+export async function openProject(t: Test, environment: Record<string, string> = {}): Promise<Project> {
+  const app = await buildTestApp(t, { environment })
   const url = await app.app.listen({ port: 0, host: '127.0.0.1' })
   const { workerUrl, apiUrl } = app.database
-  const worker = await startWorker({ ...testConfig(apiUrl), workerUrl, dataDir: temporaryDir() })
+  const worker = await startWorker({ ...testConfig(apiUrl, environment), workerUrl, dataDir: temporaryDir() })
   t.after(() => worker.close())
 
   const apiKey = app.ledger.key.key
@@ -47,7 +48,7 @@ export async function openProject(t: Test): Promise<Project> {
 
 type ExampleRun = { folder: string; example: string; args: readonly string[]; env: Record<string, string> }
 
-export function startExample({ folder, example, args, env }: ExampleRun): Running {
+function startExample({ folder, example, args, env }: ExampleRun): Running {
   const child = endsWithTests(
     spawn(process.execPath, [join(PROJECT_DIR, 'examples', example, 'main.ts'), ...args], {
       cwd: folder,

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Book } from '../../examples/settlement/book.ts'
@@ -10,22 +8,24 @@ import { buildSdk } from '../../tools/build-sdk.ts'
 import { expectStatus, type TestApp } from '../helpers/app.ts'
 import { bareEnvironment } from '../helpers/bare-environment.ts'
 import { addAgent, addKey } from '../helpers/more-keys.ts'
-import { temporaryDir } from '../helpers/postgres.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 import { until } from '../helpers/wait.ts'
-import { makeEndpoint, type Sent } from '../sdk/webhook-sender.ts'
-import { freePort, startAllInOne } from '../start/installation.ts'
+import { type Endpoint, makeEndpoint, type Sent } from '../sdk/webhook-sender.ts'
+import { freePort } from '../start/installation.ts'
 import { compile, runAll, writeCodeBlocks } from './code-blocks.ts'
-import { openProject, type Project, type Running, startExample } from './project.ts'
+import { openProject, type Project, type Running } from './project.ts'
+
+/** What a receiver verifies with. */
+type Keys = Pick<Endpoint, 'secret' | 'publicKey'>
 
 const VALID_MS = 1_500
 const SAYS_MS_MAX = 15_000
 
 test('the receiver of settlement signals', async (t) => {
   await buildSdk()
-  const project = await openProject(t)
+  const project = await openProject(t, { TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.1/32' })
   const endpoint = makeEndpoint()
-  const receiver = await startReceiver(project, endpoint)
+  const receiver = await openReceiver(project, endpoint)
   const disputed = await judge(project.app, { verdict: 'reject' })
   await step(project.app, disputed, 'overturn', { reason: 'the appeal was granted' })
   const [hold, release] = await signalsOf(project.app, disputed)
@@ -38,7 +38,7 @@ test('the receiver of settlement signals', async (t) => {
   })
 
   await t.test('knows what was paid when it is started again', async () => {
-    const again = await startReceiver(project, endpoint)
+    const again = await openReceiver(project, endpoint)
     await again.takes(release!, `RELEASE ${disputed}/6: known, or overtaken`)
   })
 
@@ -64,6 +64,17 @@ test('the receiver of settlement signals', async (t) => {
     await receiver.takes(settle!, `signal_expired: SETTLE of ${late}/5`)
   })
 
+  await t.test('is told of a verdict and of its overturning by the ledger itself', async () => {
+    const port = await freePort()
+    const running = await startReceiver(project, await makeWebhook(project, port), port)
+    const buyer = new Tallystick({ baseUrl: project.url, apiKey: project.apiKey })
+    const { id } = await deliver(buyer, project.url)
+    await buyer.records.verdict(id, { verdict: 'reject' })
+    await says(running, `HOLD ${id}/5: held`)
+    await buyer.records.overturn(id, { reason: 'the appeal was granted' })
+    await says(running, `RELEASE ${id}/6: paid`)
+  })
+
   await t.test('what the page about receiving shows compiles strictly, and runs', async () => {
     const page = 'docs/receiving-webhooks.md'
     const blocks = writeCodeBlocks([page], [])
@@ -81,40 +92,6 @@ test('the receiver of settlement signals', async (t) => {
     const trust = { ledger: release!.data.ledger, keys }
     assert.equal(await acting.act(release, trust), `RELEASE ${disputed} under ${disputed}/6`)
   })
-})
-
-test('is told of a verdict and of its overturning by the ledger itself, beside npm start', async () => {
-  await buildSdk()
-  const dataDir = temporaryDir()
-  const started = await startAllInOne({
-    env: {
-      TALLYSTICK_DATA: dataDir,
-      TALLYSTICK_PORT: await freePort(),
-      TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.1/32',
-    },
-  })
-  try {
-    const { key } = JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8'))
-    const port = await freePort()
-    const { secret, publicKey } = await makeWebhook({ url: started.url, key, port })
-    const env = {
-      TALLYSTICK_URL: started.url,
-      TALLYSTICK_API_KEY: key,
-      WEBHOOK_SECRET: secret,
-      WEBHOOK_PUBLIC_KEY: publicKey,
-    }
-    const args = ['--port', port]
-    const running = startExample({ folder: temporaryDir(), example: 'settlement', args, env })
-    await says(running, 'settles what led_')
-    const buyer = new Tallystick({ baseUrl: started.url, apiKey: key })
-    const { id } = await deliver(buyer, started.url)
-    await buyer.records.verdict(id, { verdict: 'reject' })
-    await says(running, `HOLD ${id}/5: held`)
-    await buyer.records.overturn(id, { reason: 'the appeal was granted' })
-    await says(running, `RELEASE ${id}/6: paid`)
-  } finally {
-    await started.stop('SIGTERM')
-  }
 })
 
 test('its book pays a record once, whatever a ledger says later, and opens only whole', (t) => {
@@ -141,14 +118,11 @@ async function says(running: Running, text: string): Promise<void> {
   await Promise.race([running.says(text), late.then(() => assert.fail(`it does not say ${text}`))])
 }
 
-async function makeWebhook(about: { url: string; key: string; port: string }) {
-  const answer = await fetch(`${about.url}/v1/webhooks`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${about.key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ url: `http://127.0.0.1:${about.port}/`, events: ['signal.emitted'] }),
-  })
-  assert.equal(answer.status, 201)
-  return (await answer.json()) as { secret: string; publicKey: string }
+/** Of the receiver at the port. */
+async function makeWebhook({ app }: Project, port: string): Promise<Keys> {
+  const body = { url: `http://127.0.0.1:${port}/`, events: ['signal.emitted'] }
+  const { secret, secrets } = expectStatus(201, await app.send('POST', '/v1/webhooks', { body })).json()
+  return { secret, publicKey: secrets[0].publicKey }
 }
 
 /** Up to the verdict. */
@@ -161,14 +135,17 @@ async function deliver(buyer: Tallystick, baseUrl: string) {
   return buyer.records.until(id, ['VERIFIED'])
 }
 
-/** Posts what a ledger would, and what it would not. */
-async function startReceiver(project: Project, endpoint: ReturnType<typeof makeEndpoint>) {
-  const port = await freePort()
-  const running = project.start('settlement', ['--port', port], {
-    WEBHOOK_SECRET: endpoint.secret,
-    WEBHOOK_PUBLIC_KEY: endpoint.publicKey,
-  })
+async function startReceiver(project: Project, { secret, publicKey }: Keys, port: string): Promise<Running> {
+  const env = { WEBHOOK_SECRET: secret, WEBHOOK_PUBLIC_KEY: publicKey }
+  const running = project.start('settlement', ['--port', port], env)
   await says(running, 'settles what led_')
+  return running
+}
+
+/** Posts what a ledger would, and what it would not. */
+async function openReceiver(project: Project, endpoint: Endpoint) {
+  const port = await freePort()
+  const running = await startReceiver(project, endpoint, port)
   const post = async ({ body, headers }: Sent) =>
     (await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body, headers })).status
   const send = (event: unknown) => post(endpoint.send(event))

@@ -7,7 +7,7 @@ import { formatWebhookKills, killWebhookWorkers } from './kill-webhook-workers.t
 test('whichever worker is killed, each endpoint hears each event, of each record in order, always with the same id', async () => {
   const outcome = await killWebhookWorkers(temporaryDir(), {
     kills: 2,
-    clients: 4,
+    clients: 2,
     ledgers: 2,
     endpointsPerLedger: 2,
     loadMs: { min: 300, max: 900 },

@@ -39,12 +39,14 @@ export type WebhookKillOutcome = {
 
 type Listener = Awaited<ReturnType<typeof startListener>>
 
-const SETTLED_MS_MAX = 120_000
+/** Longer than any wait before the second retry: what nobody heard after so long in which nothing came is lost. */
+const QUIET_MS_MAX = 60_000
 /** A kill waits so long for a request that it hits. */
 const HIT_MS_MAX = 500
 /** Of the receivers: how often they fail what they hear for the first time, and how long they take. */
 const FAILURE_SHARE = 0.05
 const ANSWER_MS_MAX = 25
+const SINGLE_EVERY_MS_MAX = 150
 const SLOW_SHARE = 0.005
 const SLOW_MS = 2_500
 
@@ -128,7 +130,7 @@ async function startListener(url: string, { ledger, bearer }: Ledger) {
 async function recordSingles(url: string, { bearer }: Ledger, state: { stopping: boolean }): Promise<void> {
   for (let n = 0; !state.stopping; n++) {
     await post(url, bearer, '/v1/records', { type: 'generic/1', payload: { n } })
-    await sleep(Math.random() * 20)
+    await sleep(Math.random() * SINGLE_EVERY_MS_MAX)
   }
 }
 
@@ -167,9 +169,13 @@ async function readExpected(
   })
 }
 
-/** Until each has heard all; or for so long that what is missing is lost. */
+/** Until each has heard all; or nothing comes any more. */
 async function settle(url: string, listeners: readonly Listener[], hurry: boolean): Promise<void> {
-  for (const giveUpAt = Date.now() + SETTLED_MS_MAX; Date.now() < giveUpAt; await sleep(200)) {
+  let heardBefore = 0
+  for (let quietSince = Date.now(); Date.now() - quietSince < QUIET_MS_MAX; await sleep(200)) {
+    const heardNow = listeners.reduce((sum, { received }) => sum + received.length, 0)
+    if (heardNow > heardBefore) quietSince = Date.now()
+    heardBefore = heardNow
     const missing = await Promise.all(
       listeners.map(async (listener) => {
         const heard = new Set(listener.received.map(({ event }) => nameOf(event)))

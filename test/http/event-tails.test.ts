@@ -157,6 +157,20 @@ test('streams of events of many', async (t) => {
     for (const each of [mine, all, elsewhere]) each.close()
   })
 
+  await t.test('of ledgers that have come equally far show each its own', async () => {
+    const keys = [await app.newLedger(), await app.newLedger()].map(({ key }) => key.key)
+    const tails = await Promise.all(keys.map((key) => tail({}, key)))
+    await until(() => tails.every(({ lastEventId }) => lastEventId() !== ''))
+    assert.equal(tails[0]!.lastEventId(), tails[1]!.lastEventId())
+    const made = await Promise.all(keys.map((key) => app.notarize(genericBody(), { key })))
+    await until(() => tails.every(({ events }) => events.length > 0))
+    assert.deepEqual(
+      tails.map((each) => eventsOf(each).map(({ data }) => data.record.id)),
+      made.map(({ id }) => [id]),
+    )
+    for (const each of tails) each.close()
+  })
+
   await t.test('on one ledger, 200 of them, are told of an append within a second', async () => {
     const tails = await Promise.all(Array.from({ length: 200 }, () => tail()))
     await until(() => tails.every(({ lastEventId }) => lastEventId() !== ''))
@@ -196,93 +210,6 @@ test('streams of events of many', async (t) => {
   })
 })
 
-test('a stream of events that nobody reads reads no further than buffers take, and is cut off', async (t) => {
-  const app = await buildTestApp(t)
-  const { origin } = await setUp(t, app)
-  const count = 600
-  await createWithLongTerms(app, count)
-  const reads = countReads(app)
-  const sockets: Socket[] = []
-  app.app.server.on('connection', (socket: Socket) => sockets.push(socket))
-  const reader = connect(Number(new URL(origin).port), '127.0.0.1').pause()
-  reader.write(
-    `GET /v1/events?from=beginning HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\nAuthorization: Bearer ${app.ledger.key.key}\r\n\r\n`,
-  )
-  for (let before = -1; before !== reads.rows || before === 0; await sleep(300)) before = reads.rows
-  t.diagnostic(`${reads.rows} entries were read, by ${reads.queries} queries, up to ${reads.seqMax}`)
-  assert.ok(reads.seqMax < 0.8 * count, 'it reads on though nobody reads')
-  assert.ok(reads.rows < 2 * reads.seqMax, 'most of what is read is not told')
-  assert.equal(sockets[0]!.timeout, STREAM_STALL_MS_MAX)
-  expectStatus(200, await app.send('GET', '/v1/events'))
-
-  await t.test('also when the server closes', async () => {
-    const closingAt = performance.now()
-    await app.app.close()
-    assert.ok(performance.now() - closingAt < EVENTS_TAIL_CLOSE_MS_MAX + 1_000)
-  })
-  reader.destroy()
-})
-
-test('a stream of events whose key has ended', { concurrency: true }, async (t) => {
-  const app = await buildTestApp(t)
-  const { tail } = await setUp(t, app)
-  const keyOf = async (options: { expiresAt?: string } = {}) =>
-    expectStatus(
-      201,
-      await app.send('POST', '/v1/keys', {
-        body: { name: `k${Math.random()}`, scopes: ['records:read'], ...options },
-      }),
-    ).json()
-  const silent = tail({ query: '?events=record.expired' })
-
-  await Promise.all([
-    t.test('ends when the key is revoked', async () => {
-      const { id, key } = await keyOf()
-      const open = await tail({}, key)
-      expectStatus(200, await app.send('POST', `/v1/keys/${id}/revoke`))
-      assert.ok((await open.ended) < EVENTS_KEY_LOOK_EVERY_MS + 2_000)
-    }),
-    t.test('ends when it expires', async () => {
-      const { key } = await keyOf({ expiresAt: new Date(Date.now() + 1_500).toISOString() })
-      const open = await tail({}, key)
-      assert.equal(open.response.statusCode, 200)
-      assert.ok((await open.ended) < EVENTS_KEY_LOOK_EVERY_MS + 2_000)
-    }),
-    t.test('goes on with one that has not, and says so with the place where it is', async () => {
-      const open = await silent
-      const before = open.lastEventId()
-      await app.notarize()
-      await sleep(EVENTS_HEARTBEAT_MS + 1_000)
-      assert.match(open.text(), /^retry: 1000\nid: [\w-]+\n\nid: [\w-]+\n\n$/)
-      assert.notEqual(open.lastEventId(), before)
-      const later = await tail({ lastEventId: open.lastEventId() })
-      await sleep(300)
-      assert.deepEqual(later.events, [], 'it is behind what was not wanted')
-      assert.equal(await openTails(app), 2)
-    }),
-  ])
-})
-
-test('a stream of events lives on while the database is away', async (t) => {
-  let proxy: Awaited<ReturnType<typeof startTcpProxy>> | undefined
-  const app = await buildTestApp(t, {
-    apiUrl: async ({ apiUrl }) => {
-      proxy = await startTcpProxy(t, apiUrl)
-      return proxy.url
-    },
-  })
-  const { tail } = await setUp(t, app)
-  const open = await tail()
-  await app.notarize(genericBody({ n: 1 }))
-  await until(() => open.events.length === 1)
-  proxy!.refuse()
-  await sleep(EVENTS_KEY_LOOK_EVERY_MS + 500)
-  assertProblem(await app.send('GET', '/v1/events'), 503, 'unavailable')
-  proxy!.accept()
-  await app.notarize(genericBody({ n: 2 }))
-  await until(() => open.events.length === 2)
-})
-
 test('a server that closes ends its streams of events at once', async (t) => {
   const app = await buildTestApp(t)
   const { tail } = await setUp(t, app)
@@ -292,6 +219,96 @@ test('a server that closes ends its streams of events at once', async (t) => {
   await Promise.all(tails.map(({ ended }) => ended))
   assert.ok(performance.now() - closingAt < 500, `${performance.now() - closingAt} ms`)
   for (const { response } of tails) assert.equal(response.complete, true)
+})
+
+/** Each waits for clocks, in applications of their own: all of them take as long as the longest. */
+test('a stream of events that stays open', { concurrency: true }, async (t) => {
+  await Promise.all([
+    t.test('that nobody reads reads no further than buffers take, and is cut off', async (t) => {
+      const app = await buildTestApp(t)
+      const { origin } = await setUp(t, app)
+      const count = 600
+      await createWithLongTerms(app, count)
+      const reads = countReads(app)
+      const sockets: Socket[] = []
+      app.app.server.on('connection', (socket: Socket) => sockets.push(socket))
+      const reader = connect(Number(new URL(origin).port), '127.0.0.1').pause()
+      reader.write(
+        `GET /v1/events?from=beginning HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\nAuthorization: Bearer ${app.ledger.key.key}\r\n\r\n`,
+      )
+      for (let before = -1; before !== reads.rows || before === 0; await sleep(300)) before = reads.rows
+      t.diagnostic(`${reads.rows} entries were read, by ${reads.queries} queries, up to ${reads.seqMax}`)
+      assert.ok(reads.seqMax < 0.8 * count, 'it reads on though nobody reads')
+      assert.ok(reads.rows < 2 * reads.seqMax, 'most of what is read is not told')
+      assert.equal(sockets[0]!.timeout, STREAM_STALL_MS_MAX)
+      expectStatus(200, await app.send('GET', '/v1/events'))
+
+      await t.test('also when the server closes', async () => {
+        const closingAt = performance.now()
+        await app.app.close()
+        assert.ok(performance.now() - closingAt < EVENTS_TAIL_CLOSE_MS_MAX + 1_000)
+      })
+      reader.destroy()
+    }),
+    t.test('whose key has ended', { concurrency: true }, async (t) => {
+      const app = await buildTestApp(t)
+      const { tail } = await setUp(t, app)
+      const keyOf = async (options: { expiresAt?: string } = {}) =>
+        expectStatus(
+          201,
+          await app.send('POST', '/v1/keys', {
+            body: { name: `k${Math.random()}`, scopes: ['records:read'], ...options },
+          }),
+        ).json()
+      const silent = tail({ query: '?events=record.expired' })
+
+      await Promise.all([
+        t.test('ends when the key is revoked', async () => {
+          const { id, key } = await keyOf()
+          const open = await tail({}, key)
+          expectStatus(200, await app.send('POST', `/v1/keys/${id}/revoke`))
+          assert.ok((await open.ended) < EVENTS_KEY_LOOK_EVERY_MS + 2_000)
+        }),
+        t.test('ends when it expires', async () => {
+          const { key } = await keyOf({ expiresAt: new Date(Date.now() + 1_500).toISOString() })
+          const open = await tail({}, key)
+          assert.equal(open.response.statusCode, 200)
+          assert.ok((await open.ended) < EVENTS_KEY_LOOK_EVERY_MS + 2_000)
+        }),
+        t.test('goes on with one that has not, and says so with the place where it is', async () => {
+          const open = await silent
+          const before = open.lastEventId()
+          await app.notarize()
+          await sleep(EVENTS_HEARTBEAT_MS + 1_000)
+          assert.match(open.text(), /^retry: 1000\nid: [\w-]+\n\nid: [\w-]+\n\n$/)
+          assert.notEqual(open.lastEventId(), before)
+          const later = await tail({ lastEventId: open.lastEventId() })
+          await sleep(300)
+          assert.deepEqual(later.events, [], 'it is behind what was not wanted')
+          assert.equal(await openTails(app), 2)
+        }),
+      ])
+    }),
+    t.test('lives on while the database is away', async (t) => {
+      let proxy: Awaited<ReturnType<typeof startTcpProxy>> | undefined
+      const app = await buildTestApp(t, {
+        apiUrl: async ({ apiUrl }) => {
+          proxy = await startTcpProxy(t, apiUrl)
+          return proxy.url
+        },
+      })
+      const { tail } = await setUp(t, app)
+      const open = await tail()
+      await app.notarize(genericBody({ n: 1 }))
+      await until(() => open.events.length === 1)
+      proxy!.refuse()
+      await sleep(EVENTS_KEY_LOOK_EVERY_MS + 500)
+      assertProblem(await app.send('GET', '/v1/events'), 503, 'unavailable')
+      proxy!.accept()
+      await app.notarize(genericBody({ n: 2 }))
+      await until(() => open.events.length === 2)
+    }),
+  ])
 })
 
 async function openTails({ deps }: TestApp): Promise<number> {

@@ -25,27 +25,6 @@ test('posts to one origin share its connections, and there are as many as posts 
   assert.equal(peer.connections, 10)
 })
 
-test('a kept connection is closed after a while, also one whose peer would keep it for longer', async (t) => {
-  const peer = await startBytePeer(t, (socket) =>
-    socket.write('HTTP/1.1 200 OK\r\nkeep-alive: timeout=600\r\ncontent-length: 0\r\n\r\n'),
-  )
-  await startConnector(t).post(request(peer.url))
-  await sleep(OUTBOUND_IDLE_MS_MAX / 2)
-  assert.equal(peer.open.size, 1)
-  await t.waitFor(() => assert.equal(peer.open.size, 0), { timeout: OUTBOUND_IDLE_MS_MAX })
-})
-
-test('of the connections that a burst has opened, those that single posts do not need are closed', async (t) => {
-  const peer = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end())
-  const connector = startConnector(t)
-  await Promise.all([connector.post(request(peer.url)), connector.post(request(peer.url))])
-  for (let ms = 0; ms <= OUTBOUND_IDLE_MS_MAX; ms += 500) {
-    await connector.post(request(peer.url))
-    await sleep(500)
-  }
-  assert.deepEqual([peer.connections, peer.open.size], [2, 1])
-})
-
 test('where a peer closes a kept connection on the next post, that one goes out on a new connection', async (t) => {
   for (const close of [(socket: Socket) => socket.end(), (socket: Socket) => socket.resetAndDestroy()]) {
     const used = new WeakSet<Socket>()

@@ -13,7 +13,7 @@ const fails = (_: unknown, response: ServerResponse) => void response.writeHead(
 const slowly = (_: unknown, response: ServerResponse) =>
   void setTimeout(() => response.writeHead(204).end(), 300)
 
-test('what is asked of an endpoint', async (t) => {
+test('what is asked of an endpoint', { concurrency: true }, async (t) => {
   const stage = await buildStage(t)
   const notarizeMany = (count: number, type = 'generic/1') =>
     Promise.all(Array.from({ length: count }, (_, n) => stage.notarize({ type, payload: { n } })))
@@ -36,66 +36,77 @@ test('what is asked of an endpoint', async (t) => {
     return endpoint
   }
 
-  await t.test('redelivers one event, with the same id and body, and then what was given up', async (t) => {
-    const endpoint = await deadEndpoint(t, 3)
-    const [first] = endpoint.received()
-    const asked = await endpoint.ask('POST', `/deliveries/${first!.id}/redeliver`)
-    assert.deepEqual([asked.id, asked.state], [first!.id, 'pending'])
-    await endpoint.hears(4)
-    const again = endpoint.received().at(-1)!
-    assert.deepEqual([again.id, again.body], [first!.id, first!.body])
-    await until(async () => (await countOf(endpoint, 'delivered')) === 1)
-    assert.deepEqual(await endpoint.ask('POST', '/redeliver-dead'), { redelivered: 2, more: false })
-    await endpoint.hears(6)
-    await until(async () => (await countOf(endpoint, 'delivered')) === 3)
-    assert.equal(new Set(idsOf(endpoint)).size, 3)
-    await endpoint.ask('POST', `/deliveries/${first!.id}/redeliver`)
-    await endpoint.hears(7)
-    assert.equal(idsOf(endpoint).at(-1), first!.id)
-  })
-
-  await t.test('redelivers what was given up of a record in its order', async (t) => {
-    const states = ['record.created', 'record.activated', 'record.cancelled']
-    const endpoint = await stage.subscribe(t, { events: states }, fails)
-    const { id } = await stage.create()
-    await stage.take(id, 'activate')
-    await stage.take(id, 'cancel')
-    await until(async () => (await countOf(endpoint, 'held')) === 2)
-    await endpoint.rests()
-    await giveUp(endpoint)
-    endpoint.receiver.answer = slowly
-    assert.deepEqual(await endpoint.ask('POST', '/redeliver-dead'), { redelivered: 3, more: false })
-    await endpoint.hears(4)
-    assert.deepEqual(
-      endpoint
-        .received()
-        .slice(1)
-        .map(({ event }) => event.type),
-      states,
-    )
-  })
-
-  await t.test('recovers what was not delivered in a time; all of it where that is asked', async (t) => {
-    const since = new Date().toISOString()
-    // A recovery takes what is a minute older, too.
-    const body = { name: 'order', version: 1, payloadSchema: {} }
-    expectStatus(201, await stage.send('POST', '/v1/types', { body }))
-    const endpoint = await deadEndpoint(t, 2, 'order/1')
-    await notarizeMany(2, 'order/1')
-    await endpoint.hears(4)
-    await until(async () => (await countOf(endpoint, 'delivered')) === 2)
-    await endpoint.ask('POST', '/recover', { since })
-    await endpoint.hears(6)
-    await until(async () => (await countOf(endpoint, 'delivered')) === 4)
-    await endpoint.rests()
-    assert.deepEqual([idsOf(endpoint).length, new Set(idsOf(endpoint)).size], [6, 4])
-    const [delivery] = (await endpoint.deliveries()).filter(({ attempts }) => attempts === 2)
-    assert.equal(delivery.attempts, 2, 'the attempts before are still told')
-    await endpoint.ask('POST', '/recover', { since, delivered: true })
-    await until(() => idsOf(endpoint).length >= 10)
-    await endpoint.rests()
-    assert.deepEqual([idsOf(endpoint).length, new Set(idsOf(endpoint).slice(6)).size], [10, 4])
-  })
+  // Each about an endpoint that hears of nothing of the others.
+  await Promise.all([
+    t.test('redelivers one event, with the same id and body, and then what was given up', async (t) => {
+      const endpoint = await deadEndpoint(t, 3)
+      const [first] = endpoint.received()
+      const asked = await endpoint.ask('POST', `/deliveries/${first!.id}/redeliver`)
+      assert.deepEqual([asked.id, asked.state], [first!.id, 'pending'])
+      await endpoint.hears(4)
+      const again = endpoint.received().at(-1)!
+      assert.deepEqual([again.id, again.body], [first!.id, first!.body])
+      await until(async () => (await countOf(endpoint, 'delivered')) === 1)
+      assert.deepEqual(await endpoint.ask('POST', '/redeliver-dead'), { redelivered: 2, more: false })
+      await endpoint.hears(6)
+      await until(async () => (await countOf(endpoint, 'delivered')) === 3)
+      assert.equal(new Set(idsOf(endpoint)).size, 3)
+      await endpoint.ask('POST', `/deliveries/${first!.id}/redeliver`)
+      await endpoint.hears(7)
+      assert.equal(idsOf(endpoint).at(-1), first!.id)
+    }),
+    t.test('redelivers what was given up of a record in its order', async (t) => {
+      const states = ['record.created', 'record.activated', 'record.cancelled']
+      const endpoint = await stage.subscribe(t, { events: states }, fails)
+      const { id } = await stage.create()
+      await stage.take(id, 'activate')
+      await stage.take(id, 'cancel')
+      await until(async () => (await countOf(endpoint, 'held')) === 2)
+      await endpoint.rests()
+      await giveUp(endpoint)
+      endpoint.receiver.answer = slowly
+      assert.deepEqual(await endpoint.ask('POST', '/redeliver-dead'), { redelivered: 3, more: false })
+      await endpoint.hears(4)
+      assert.deepEqual(
+        endpoint
+          .received()
+          .slice(1)
+          .map(({ event }) => event.type),
+        states,
+      )
+    }),
+    t.test('recovers what was not delivered in a time; all of it where that is asked', async (t) => {
+      const since = new Date().toISOString()
+      // A recovery takes what is a minute older, too.
+      const body = { name: 'order', version: 1, payloadSchema: {} }
+      expectStatus(201, await stage.send('POST', '/v1/types', { body }))
+      const endpoint = await deadEndpoint(t, 2, 'order/1')
+      await notarizeMany(2, 'order/1')
+      await endpoint.hears(4)
+      await until(async () => (await countOf(endpoint, 'delivered')) === 2)
+      await endpoint.ask('POST', '/recover', { since })
+      await endpoint.hears(6)
+      await until(async () => (await countOf(endpoint, 'delivered')) === 4)
+      await endpoint.rests()
+      assert.deepEqual([idsOf(endpoint).length, new Set(idsOf(endpoint)).size], [6, 4])
+      const [delivery] = (await endpoint.deliveries()).filter(({ attempts }) => attempts === 2)
+      assert.equal(delivery.attempts, 2, 'the attempts before are still told')
+      await endpoint.ask('POST', '/recover', { since, delivered: true })
+      await until(() => idsOf(endpoint).length >= 10)
+      await endpoint.rests()
+      assert.deepEqual([idsOf(endpoint).length, new Set(idsOf(endpoint).slice(6)).size], [10, 4])
+    }),
+    t.test('a test event is sent at once, and is about the endpoint', async (t) => {
+      const endpoint = await stage.subscribe(t, { events: ['record.cancelled'] })
+      const { id } = await endpoint.ask('POST', '/test')
+      await endpoint.hears(1)
+      const [received] = endpoint.received()
+      assert.deepEqual(
+        [received!.id, received!.event.type, received!.event.data.webhook],
+        [id, 'webhook.test', { id: endpoint.id }],
+      )
+    }),
+  ])
 
   await t.test('recovers what did not match before its settings were changed', async (t) => {
     const since = new Date().toISOString()
@@ -106,17 +117,6 @@ test('what is asked of an endpoint', async (t) => {
     await endpoint.ask('PATCH', '', RECORDED)
     await endpoint.ask('POST', '/recover', { since })
     await until(() => endpoint.received().some(({ event }) => event.data.record.id === record.id))
-  })
-
-  await t.test('a test event is sent at once, and is about the endpoint', async (t) => {
-    const endpoint = await stage.subscribe(t, { events: ['record.cancelled'] })
-    const { id } = await endpoint.ask('POST', '/test')
-    await endpoint.hears(1)
-    const [received] = endpoint.received()
-    assert.deepEqual(
-      [received!.id, received!.event.type, received!.event.data.webhook],
-      [id, 'webhook.test', { id: endpoint.id }],
-    )
   })
 
   await t.test(

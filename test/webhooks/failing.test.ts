@@ -9,7 +9,7 @@ import { buildStage, type Endpoint } from '../helpers/webhook-stage.ts'
 const STATES = ['record.created', 'record.activated', 'record.cancelled']
 const RECORDED = { events: ['record.recorded'] }
 
-test('endpoints that fail', async (t) => {
+test('endpoints that fail', { concurrency: true }, async (t) => {
   const stage = await buildStage(t)
 
   const ok = (_: unknown, response: ServerResponse) => void response.writeHead(204).end()
@@ -41,7 +41,8 @@ test('endpoints that fail', async (t) => {
 
   const standing = async (endpoint: Endpoint) => (await endpoint.ask('GET')).standing
 
-  await t.test(
+  // Of other records than the next ones: they need not wait for it.
+  const sentAgain = t.test(
     'what failed is sent again after 5 s, with the same id, and only then what is later of its record',
     async (t) => {
       let failing = ''
@@ -70,35 +71,6 @@ test('endpoints that fail', async (t) => {
       const { state, attemptLog } = await endpoint.ask('GET', `/deliveries/${failed!.id}`)
       const statuses = attemptLog.map(({ status }: { status: number }) => status)
       assert.deepEqual([state, statuses], ['delivered', [500, 204]])
-    },
-  )
-
-  await t.test(
-    'after eight attempts a delivery is dead, and the later ones of its record go on; a redirect is a failure',
-    async (t) => {
-      const endpoint = await stage.subscribe(t, { events: STATES }, ({ event }, response) => {
-        response.writeHead(event.type === 'record.created' ? 302 : 204, { location: '/elsewhere' }).end()
-      })
-      const record = await threeEvents()
-      const dues: number[] = []
-      for (let attempts = 1; attempts < 8; attempts++) {
-        await until(async () => (await endpoint.deliveries('?state=pending'))[0]?.attempts === attempts)
-        const [delivery] = await endpoint.deliveries('?state=pending')
-        dues.push((Date.parse(delivery.dueAt) - Date.now()) / 1_000)
-        await hurry(endpoint, attempts, () => endpoint.received().length > attempts)
-      }
-      await hurry(endpoint, 0, () => endpoint.received().length === 10)
-      for (const [i, seconds] of [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000].entries())
-        assert.ok(Math.abs(dues[i]! - seconds) < seconds * 0.1 + 2, `the ${i}th comes after ${dues[i]} s`)
-      assert.deepEqual(
-        endpoint.received().map(({ event }) => event.type),
-        [...Array(8).fill(STATES[0]), STATES[1], STATES[2]],
-      )
-      await until(async () => (await endpoint.deliveries('?state=delivered')).length === 2)
-      const [dead] = await endpoint.deliveries(`?state=dead&record=${record}`)
-      assert.deepEqual([dead.state, dead.attempts, dead.dueAt], ['dead', 8, null])
-      const { attemptLog } = await endpoint.ask('GET', `/deliveries/${dead.id}`)
-      assert.deepEqual(new Set(attemptLog.map(({ status }: { status: number }) => status)), new Set([302]))
     },
   )
 
@@ -153,7 +125,7 @@ test('endpoints that fail', async (t) => {
   }
 
   await t.test(
-    'after five failures in a row an endpoint is sent one at a time and left alone in between, however many fail at once',
+    'after five failures in a row an endpoint that is down is sent one at a time and left alone in between, however many fail at once',
     async (t) => {
       let underWay = 0
       let most = 0
@@ -165,7 +137,7 @@ test('endpoints that fail', async (t) => {
         most = Math.max(most, ++underWay)
         setTimeout(() => {
           underWay--
-          response.writeHead(500).end()
+          response.writeHead(503).end()
         }, 50)
       }
       await Promise.all(records.map((body) => stage.notarize(body)))
@@ -195,34 +167,73 @@ test('endpoints that fail', async (t) => {
     },
   )
 
-  for (const from of ['here', 'now']) {
-    const heard = from === 'here' ? 3 : 2
-    await t.test(
-      `an endpoint that fails for five days is paused, and told of; resumed from ${from}, it hears ${from === 'here' ? 'all' : 'nothing'} that it missed`,
-      async (t) => {
-        const other = await stage.subscribe(t, { events: ['webhook.paused'] })
-        const endpoint = await stage.subscribe(t, RECORDED, answers(500))
-        await stage.notarize(genericBody({ failed: true }))
+  await t.test(
+    'an endpoint that fails for five days is paused, and told of; resumed, it hears all that it missed, or none of it',
+    async (t) => {
+      const other = await stage.subscribe(t, { events: ['webhook.paused'] })
+      const resumed = [
+        { from: 'here', heard: 3, endpoint: await stage.subscribe(t, RECORDED, answers(500)) },
+        { from: 'now', heard: 2, endpoint: await stage.subscribe(t, RECORDED, answers(500)) },
+      ]
+      const each = (act: (one: (typeof resumed)[number]) => Promise<void>) => Promise.all(resumed.map(act))
+      await stage.notarize(genericBody({ failed: true }))
+      await each(async ({ endpoint }) => {
         await until(async () => (await standing(endpoint)).failingSince !== null)
         await endpoint.rests()
         await endpoint.sql(
           "update tallystick.webhook_cursors set failing_since = now() - interval '5 days 1 minute' where webhook_id = $1",
         )
         assert.equal((await endpoint.ask('GET')).state, 'active')
-        await hurry(endpoint, 1, () => other.received().length === 1)
+        const isTold = () => other.received().some(({ event }) => event.data.webhook.id === endpoint.id)
+        await hurry(endpoint, 1, isTold)
         const { state, reason } = await endpoint.ask('GET')
         assert.deepEqual([state, reason], ['paused', 'failing'])
-        await stage.notarize(genericBody({ missed: true }))
         endpoint.receiver.answer = ok
-        const before = endpoint.received().length
-        const resumed = await endpoint.ask('POST', '/resume', { from })
-        assert.deepEqual([resumed.state, resumed.standing.failures], ['active', 0])
-        await stage.notarize(genericBody({ after: true }))
+      })
+      await stage.notarize(genericBody({ missed: true }))
+      const before = new Map(resumed.map(({ endpoint }) => [endpoint, endpoint.received().length]))
+      await each(async ({ from, endpoint }) => {
+        const { state, standing } = await endpoint.ask('POST', '/resume', { from })
+        assert.deepEqual([state, standing.failures], ['active', 0])
+      })
+      await stage.notarize(genericBody({ after: true }))
+      await each(async ({ heard, endpoint }) => {
         // What failed already is not skipped.
-        await hurry(endpoint, 2, () => endpoint.received().length >= before + heard)
+        const heardAll = before.get(endpoint)! + heard
+        await hurry(endpoint, 2, () => endpoint.received().length >= heardAll)
         await endpoint.rests()
-        assert.equal(endpoint.received().length, before + heard)
-      },
-    )
-  }
+        assert.equal(endpoint.received().length, heardAll)
+      })
+    },
+  )
+
+  await sentAgain
+  await t.test(
+    'after eight attempts a delivery is dead, and the later ones of its record go on; a redirect is a failure',
+    async (t) => {
+      const endpoint = await stage.subscribe(t, { events: STATES }, ({ event }, response) => {
+        response.writeHead(event.type === 'record.created' ? 302 : 204, { location: '/elsewhere' }).end()
+      })
+      const record = await threeEvents()
+      const dues: number[] = []
+      for (let attempts = 1; attempts < 8; attempts++) {
+        await until(async () => (await endpoint.deliveries('?state=pending'))[0]?.attempts === attempts)
+        const [delivery] = await endpoint.deliveries('?state=pending')
+        dues.push((Date.parse(delivery.dueAt) - Date.now()) / 1_000)
+        await hurry(endpoint, attempts, () => endpoint.received().length > attempts)
+      }
+      await hurry(endpoint, 0, () => endpoint.received().length === 10)
+      for (const [i, seconds] of [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000].entries())
+        assert.ok(Math.abs(dues[i]! - seconds) < seconds * 0.1 + 2, `the ${i}th comes after ${dues[i]} s`)
+      assert.deepEqual(
+        endpoint.received().map(({ event }) => event.type),
+        [...Array(8).fill(STATES[0]), STATES[1], STATES[2]],
+      )
+      await until(async () => (await endpoint.deliveries('?state=delivered')).length === 2)
+      const [dead] = await endpoint.deliveries(`?state=dead&record=${record}`)
+      assert.deepEqual([dead.state, dead.attempts, dead.dueAt], ['dead', 8, null])
+      const { attemptLog } = await endpoint.ask('GET', `/deliveries/${dead.id}`)
+      assert.deepEqual(new Set(attemptLog.map(({ status }: { status: number }) => status)), new Set([302]))
+    },
+  )
 })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { openLog } from '../../src/log.ts'
 import { type JobOutcome, openQueues, queueWork, workQueues } from '../../worker/work-queues.ts'
 import { buildTestApp, parseLines } from '../helpers/app.ts'
@@ -89,4 +90,48 @@ test('a batch that throws has failed as a whole, and is said once', async (t) =>
     parseLines(lines.join('')).map(({ level, msg, jobs, err }) => [level, msg, jobs, err.message]),
     [[40, 'a batch of jobs failed', 2, 'the database is away']],
   )
+})
+
+test('a slot takes one job until it ends, whatever becomes of it: jobs are deleted, and one that throws is said', async (t) => {
+  const app = await buildTestApp(t)
+  const lines: string[] = []
+  const log = openLog('info', { write: (line: string) => void lines.push(line) })
+  const { boss, close } = await openQueues(app.database.workerUrl, log)
+  t.after(close)
+  const stop = new AbortController()
+  t.after(async () => stop.abort())
+  const data = Array.from({ length: 5 }, (_, n) => ({ ledger: idOf('led', 1), webhook: idOf('whk', n) }))
+  await boss.insert(
+    'deliver-webhook',
+    data.map((one) => ({ data: one })),
+  )
+  const underWay = new Map<string, PromiseWithResolvers<void>>()
+  const handleInSlot = ({ webhook }: { readonly webhook: string }) => {
+    const ends = Promise.withResolvers<void>()
+    underWay.set(webhook, ends)
+    return ends.promise.finally(() => underWay.delete(webhook))
+  }
+  const wakers = await workQueues(
+    boss,
+    [queueWork({ queue: 'deliver-webhook', slots: 2, handleInSlot })],
+    log,
+    stop.signal,
+  )
+  const countJobs = async () => (await app.sql('select from pgboss.job')).length
+  await until(() => underWay.size === 2)
+  const [first, second] = [...underWay.values()]
+  first!.reject(new Error('not today'))
+  await until(async () => underWay.size === 2 && (await countJobs()) === 4)
+  second!.resolve()
+  await until(async () => underWay.size === 2 && (await countJobs()) === 3)
+  for (const one of underWay.values()) one.resolve()
+  await until(async () => underWay.size === 1 && (await countJobs()) === 1)
+  const said = parseLines(lines.join('')).map(({ msg, err }) => [msg, err.message])
+  assert.deepEqual(said, [['a job failed', 'not today']])
+  stop.abort()
+  for (const one of underWay.values()) one.resolve()
+  await boss.insert('deliver-webhook', [{ data: data[0]! }])
+  wakers.get('deliver-webhook')!()
+  await sleep(300)
+  assert.equal(underWay.size, 0)
 })

@@ -15,7 +15,7 @@ import { formatId, parseId } from '../../proof/ids.ts'
 import { parseTime } from '../../records/documents.ts'
 import type { Caller } from '../../tenancy/caller.ts'
 import { getEndpoint, noEndpoint } from '../../webhooks/endpoints.ts'
-import { noticeBody } from '../../webhooks/notices.ts'
+import { noticeAbout } from '../../webhooks/notices.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
 import { formatCursor, pageLimit, parseCursor } from '../page.ts'
 import { pathId } from '../path-id.ts'
@@ -194,10 +194,8 @@ function testRoute(app: FastifyInstance, deps: Deps): void {
       const { caller, params } = request
       const { ledgerId } = caller
       const webhookId = pathId('whk', params.id)
-      const atMs = now()
-      const eventId = entropy.uuidv7(atMs)
-      const about = { ledger: caller.ledger, webhook: { id: params.id }, atMs }
-      const notice = noticeBody('webhook.test', about)
+      const eventId = entropy.uuidv7(now())
+      const notice = noticeAbout(params)
       const outcome = await requestWebhookTest(readPool, ledgerId, webhookId, { eventId, notice })
       if (outcome === 'missing') throw noEndpoint(webhookId)
       if (outcome !== 'requested') throw testRefused(outcome)

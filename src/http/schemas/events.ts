@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { EVENTS_OF_KIND } from '../../events/event-types.ts'
+import { ENTRY_EVENTS, type EntryEvent } from '../../events/event-types.ts'
 import { EVENTS_FILTER_NAMES_MAX } from '../../limits.ts'
 import { RECORD_STATES } from '../../proof/kinds.ts'
 import { pageQuery } from '../page.ts'
@@ -126,11 +126,8 @@ const webhookTestData = z
   .meta({ id: 'WebhookTestEventData' })
 
 const OTHERS = ['batch.recorded', 'signal.emitted', 'payload.erased'] as const
-type RecordEvent = Exclude<
-  (typeof EVENTS_OF_KIND)[keyof typeof EVENTS_OF_KIND][number],
-  (typeof OTHERS)[number]
->
-const RECORD_EVENTS = [...new Set(Object.values(EVENTS_OF_KIND).flat())].filter(
+type RecordEvent = Exclude<EntryEvent, (typeof OTHERS)[number]>
+const RECORD_EVENTS = ENTRY_EVENTS.filter(
   (name): name is RecordEvent => !OTHERS.some((other) => other === name),
 ) as [RecordEvent, ...RecordEvent[]]
 
@@ -148,7 +145,7 @@ function eventsWith<Head extends z.ZodRawShape>(head: Head) {
 }
 
 /** An item of the ledger's stream of events. */
-export const ledgerEvent = z
+const ledgerEvent = z
   .discriminatedUnion(
     'type',
     eventsWith({ id: idOf('evt').describe('the same however often it is asked for') }),

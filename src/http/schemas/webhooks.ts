@@ -180,7 +180,7 @@ const delivery = {
   finishedAt: instant.nullable(),
 }
 
-export const deliverySummary = z.strictObject(delivery).meta({ id: 'DeliverySummary' })
+const deliverySummary = z.strictObject(delivery).meta({ id: 'DeliverySummary' })
 export const deliveryPage = pageOf(deliverySummary)
 
 export const deliveryAnswer = z
