@@ -3,7 +3,7 @@ import type { SignedLine } from '../proof/verify-entry.ts'
 import { useSnapshot } from './audit-cursors.ts'
 import { EVERY_VERSION, listNewestSteps, type StepRow } from './read-steps.ts'
 import { type SignedColumns, toSignedLine } from './signed-entries.ts'
-import { withTransaction } from './transaction.ts'
+import { withPooledTransaction } from './transaction.ts'
 import { fromUuid, toUuid } from './uuid.ts'
 
 /** A gated record, wherever it is. */
@@ -54,25 +54,18 @@ export async function readGatedCases(
   pool: pg.Pool,
   names: readonly GatedName[],
 ): Promise<(GatedCase | null)[]> {
-  const client = await pool.connect()
-  let broken = true
-  try {
-    const cases = await withTransaction(client, async () => {
-      await useSnapshot(client)
-      const rows = await readCases(client, names)
-      const whole = rows.map((row) => ({
-        ledgerId: row.ledger_id,
-        recordId: row.record_id,
-        version: EVERY_VERSION,
-      }))
-      const steps = await listNewestSteps(client, whole)
-      return new Map(rows.map((row, i) => [Number(row.ix), toCase(row, steps[i]!)]))
-    })
-    broken = false
-    return names.map((_, i) => cases.get(i + 1) ?? null)
-  } finally {
-    client.release(broken)
-  }
+  const cases = await withPooledTransaction(pool, async (client) => {
+    await useSnapshot(client)
+    const rows = await readCases(client, names)
+    const whole = rows.map((row) => ({
+      ledgerId: row.ledger_id,
+      recordId: row.record_id,
+      version: EVERY_VERSION,
+    }))
+    const steps = await listNewestSteps(client, whole)
+    return new Map(rows.map((row, i) => [Number(row.ix), toCase(row, steps[i]!)]))
+  })
+  return names.map((_, i) => cases.get(i + 1) ?? null)
 }
 
 async function readCases(client: pg.ClientBase, names: readonly GatedName[]): Promise<CaseColumns[]> {

@@ -13,3 +13,19 @@ export async function withTransaction<T>(client: pg.ClientBase, work: () => Prom
     throw error
   }
 }
+
+/** On a connection of the pool, which does not get it back where anything failed. */
+export async function withPooledTransaction<T>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect()
+  let broken = true
+  try {
+    const result = await withTransaction(client, () => work(client))
+    broken = false
+    return result
+  } finally {
+    client.release(broken)
+  }
+}

@@ -90,13 +90,16 @@ export type Endpoint = WebhookName & {
   readonly secrets: readonly { readonly secretId: Uint8Array; readonly sealed: Buffer }[]
 }
 
-/** All at once, because of many endpoints each hears little in a turn. */
+/**
+ * All at once, because of many endpoints each hears little in a turn. A lease that a crash of Postgres takes back is one that has
+ * ended sooner, and nobody waits for the disk.
+ */
 const BEGIN_TURN = `with c as (
     update tallystick.webhook_cursors x set leased_until = now() + $4 * interval '1 millisecond'
     where x.ledger_id = $1 and x.webhook_id = $2 and x.job_id = $3 returning x.*
   )
-  select w.url, w.events, w.types, w.include, c.next_seq, c.checkpoint_size, c.failures,
-        case when c.last_failure_at > now() - $6 * interval '1 millisecond' then c.failing_since end as failing_since,
+  select set_config('synchronous_commit', 'off', true), w.url, w.events, w.types, w.include, c.next_seq, c.checkpoint_size,
+    c.failures, case when c.last_failure_at > now() - $6 * interval '1 millisecond' then c.failing_since end as failing_since,
     c.recover_seq, c.recover_end, c.recover_delivered, w.xmin::text as version, s.secrets, o.open, h.size, k.size as checkpoint,
     exists (
       select from tallystick.webhook_deliveries d
@@ -275,6 +278,7 @@ export async function moveRecovery(db: Db, turn: WebhookTurn, from: number | nul
 /**
  * Ends the turn. When something is due next is read anew, but not where somebody has set it meanwhile (always to his own now):
  * what he wrote may not be seen here yet.
+ * What a crash of Postgres takes back of it is a turn that was abandoned, and is given anew.
  */
 export async function endTurn(db: Db, turn: WebhookTurn): Promise<void> {
   await db.query({
@@ -287,7 +291,8 @@ export async function endTurn(db: Db, turn: WebhookTurn): Promise<void> {
       )
       update tallystick.webhook_cursors c set job_id = null, leased_until = null, served_at = clock_timestamp(),
         due_at = case when c.due_at = s.due_at then s.next_at else c.due_at end
-      from seen s where c.ledger_id = $1 and c.webhook_id = $2 and c.job_id = $3`,
+      from seen s where c.ledger_id = $1 and c.webhook_id = $2 and c.job_id = $3
+      returning set_config('synchronous_commit', 'off', true)`,
     values: [toUuid(turn.ledgerId), toUuid(turn.webhookId), turn.jobId],
   })
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import type { PgBoss } from 'pg-boss'
 import { asJobsDatabase } from '../db/job-queues.ts'
-import { withTransaction } from '../db/transaction.ts'
+import { withPooledTransaction } from '../db/transaction.ts'
 import {
   countReadyJobs,
   hasWaitingCompletions,
@@ -34,16 +34,9 @@ export type EnqueueCompletionsDeps = {
  */
 export async function enqueueCompletions(deps: EnqueueCompletionsDeps): Promise<boolean> {
   if (!(await hasWaitingCompletions(deps.pool))) return false
-  const client = await deps.pool.connect()
-  let broken = true
-  try {
-    const taken = await withTransaction(client, () => takeWaiting(deps.boss, client))
-    broken = false
-    if (taken > 0) deps.wakeVerification()
-    return taken === COMPLETIONS_QUEUED_MAX
-  } finally {
-    client.release(broken)
-  }
+  const taken = await withPooledTransaction(deps.pool, (client) => takeWaiting(deps.boss, client))
+  if (taken > 0) deps.wakeVerification()
+  return taken === COMPLETIONS_QUEUED_MAX
 }
 
 async function takeWaiting(boss: PgBoss, client: pg.PoolClient): Promise<number> {

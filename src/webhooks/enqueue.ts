@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { PgBoss } from 'pg-boss'
 import { asJobsDatabase } from '../db/job-queues.ts'
-import { withTransaction } from '../db/transaction.ts'
+import { withPooledTransaction } from '../db/transaction.ts'
 import { countReadyTurns, hasWaitingWebhooks, takeTurns } from '../db/webhook-turns.ts'
 import type { Payload } from '../jobs/queues.ts'
 import { WEBHOOK_JOBS_QUEUED_MAX, WEBHOOK_LEASE_MS } from '../limits.ts'
@@ -23,16 +23,9 @@ export type EnqueueWebhooksDeps = {
  */
 export async function enqueueWebhooks(deps: EnqueueWebhooksDeps): Promise<boolean> {
   if (!(await hasWaitingWebhooks(deps.pool))) return false
-  const client = await deps.pool.connect()
-  let broken = true
-  try {
-    const taken = await withTransaction(client, () => giveTurns(deps.boss, client))
-    broken = false
-    if (taken > 0) deps.wakeDelivery()
-    return taken === WEBHOOK_JOBS_QUEUED_MAX
-  } finally {
-    client.release(broken)
-  }
+  const taken = await withPooledTransaction(deps.pool, (client) => giveTurns(deps.boss, client))
+  if (taken > 0) deps.wakeDelivery()
+  return taken === WEBHOOK_JOBS_QUEUED_MAX
 }
 
 async function giveTurns(boss: PgBoss, client: pg.PoolClient): Promise<number> {

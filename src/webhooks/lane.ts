@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { LedgerEnds } from '../db/read-events.ts'
-import { withTransaction } from '../db/transaction.ts'
+import { withPooledTransaction } from '../db/transaction.ts'
 import { fromUuid } from '../db/uuid.ts'
 import {
   type Endpoint,
@@ -365,32 +365,20 @@ export class Lane {
     again: readonly Again[],
     letsGo: readonly Pick<DeliveryRow, 'recordId'>[],
   ): Promise<boolean> {
-    const pool: pg.Pool = this.#deps.pool
+    const { pool } = this.#deps
     const records = new Map(letsGo.flatMap(({ recordId }) => (recordId ? [[toHex(recordId), recordId]] : [])))
     if (records.size === 0 && again.length === 0) {
       const mayBeLost = progress.rows.every(({ state }) => state === 'delivered')
       return writeProgress(pool, this.turn, { ...progress, mayBeLost })
     }
-    const client = await pool.connect()
-    let broken = true
-    try {
-      const isOurs = await withTransaction(client, async () => {
-        if (!(await writeProgress(client, this.turn, { ...progress, mayBeLost: false }))) return false
-        if (again.length > 0)
-          await reopenDeliveries(
-            client,
-            this.#endpoint,
-            again.map(({ eventId }) => eventId),
-          )
-        const released = await releaseHeld(client, this.#endpoint, [...records.values()])
-        this.#mayHaveDue ||= released > 0
-        return true
-      })
-      broken = false
-      return isOurs
-    } finally {
-      client.release(broken)
-    }
+    return withPooledTransaction(pool, async (client) => {
+      if (!(await writeProgress(client, this.turn, { ...progress, mayBeLost: false }))) return false
+      const eventIds = again.map(({ eventId }) => eventId)
+      if (eventIds.length > 0) await reopenDeliveries(client, this.#endpoint, eventIds)
+      const released = await releaseHeld(client, this.#endpoint, [...records.values()])
+      this.#mayHaveDue ||= released > 0
+      return true
+    })
   }
 }
 

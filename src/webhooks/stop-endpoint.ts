@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { withTransaction } from '../db/transaction.ts'
+import { withPooledTransaction } from '../db/transaction.ts'
 import type { WebhookName } from '../db/webhook-turns.ts'
 import { addNotices, listListeners, stopWebhook } from '../db/webhook-work.ts'
 import type { Entropy } from '../entropy.ts'
@@ -20,26 +20,19 @@ const PAUSED: NoticeType = 'webhook.paused'
 /** Of an endpoint that answers for itself no more the ledger's other endpoints hear; in one transaction, or nobody would after a crash. */
 export async function stopEndpoint(deps: StopDeps, name: WebhookName, stop: Stop): Promise<void> {
   const id = formatId('whk', name.webhookId)
-  const client = await deps.pool.connect()
-  let broken = true
-  try {
-    const isStopped = await withTransaction(client, async () => {
-      if (!(await stopWebhook(client, name, stop))) return false
-      const listeners = await listListeners(client, name, PAUSED)
-      const notice = noticeAbout({ id, ...stop })
-      const notices = listeners.map((webhookId) => ({
-        webhookId,
-        eventId: deps.entropy.uuidv7(deps.now()),
-        event: PAUSED,
-        notice,
-      }))
-      if (notices.length > 0) await addNotices(client, name.ledgerId, notices)
-      return true
-    })
-    broken = false
-    const about = { ledger: formatId('led', name.ledgerId), webhook: id, ...stop }
-    if (isStopped) deps.log.warn(about, 'an endpoint is not delivered to any more')
-  } finally {
-    client.release(broken)
-  }
+  const isStopped = await withPooledTransaction(deps.pool, async (client) => {
+    if (!(await stopWebhook(client, name, stop))) return false
+    const listeners = await listListeners(client, name, PAUSED)
+    const notice = noticeAbout({ id, ...stop })
+    const notices = listeners.map((webhookId) => ({
+      webhookId,
+      eventId: deps.entropy.uuidv7(deps.now()),
+      event: PAUSED,
+      notice,
+    }))
+    if (notices.length > 0) await addNotices(client, name.ledgerId, notices)
+    return true
+  })
+  const about = { ledger: formatId('led', name.ledgerId), webhook: id, ...stop }
+  if (isStopped) deps.log.warn(about, 'an endpoint is not delivered to any more')
 }
