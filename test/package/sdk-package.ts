@@ -61,7 +61,7 @@ export async function useOn(runtime: Runtime, { dir }: Project, deployment: Depl
 const BUNDLES = {
   '{ Tallystick } of @tallystick/sdk': {
     source: `export { Tallystick } from '@tallystick/sdk'`,
-    gzipBytesMax: 14_000,
+    gzipBytesMax: 15_500,
   },
   '@tallystick/sdk/verify': { source: `export * from '@tallystick/sdk/verify'`, gzipBytesMax: 44_500 },
   '@tallystick/sdk/webhooks': { source: `export * from '@tallystick/sdk/webhooks'`, gzipBytesMax: 13_400 },

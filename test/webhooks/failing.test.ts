@@ -236,4 +236,38 @@ test('endpoints that fail', { concurrency: true }, async (t) => {
       assert.deepEqual(new Set(attemptLog.map(({ status }: { status: number }) => status)), new Set([302]))
     },
   )
+
+  await t.test('an endpoint that refuses some events hears of the others as they come', async (t) => {
+    const endpoint = await stage.subscribe(t, {}, ({ event }, response) => {
+      response.writeHead(event.type === 'record.created' ? 500 : 204).end()
+    })
+    for (let i = 0; i < 15; i++) await stage.create()
+    await until(async () => (await standing(endpoint)).pending >= 15)
+    assert.equal((await standing(endpoint)).resumeAt, null)
+    await stage.notarize()
+    await endpoint.hears(1, 'record.recorded', 3_000)
+  })
+
+  await t.test('one that refuses twenty in a row is sent old and new ones in turn', async (t) => {
+    const endpoint = await stage.subscribe(t, {}, ({ event }, response) => {
+      response.writeHead(event.type === 'record.created' ? 500 : 204).end()
+    })
+    for (let i = 0; i < 25; i++) await stage.create()
+    await until(async () => (await standing(endpoint)).failures >= 20)
+    await endpoint.rests()
+    const pauseMs = Date.parse((await standing(endpoint)).resumeAt) - Date.now()
+    assert.ok(pauseMs > 2_000 && pauseMs < 5_600, `left alone for ${pauseMs} ms`)
+    await stage.notarize()
+    // Twenty old ones are due whenever its pause is over.
+    await until(async () => {
+      await endpoint.sql(
+        "update tallystick.webhook_deliveries set due_at = now(), tries = 1 where webhook_id = $1 and state = 'pending'",
+      )
+      await endpoint.sql(
+        'update tallystick.webhook_cursors set due_at = now(), resume_at = null where webhook_id = $1',
+      )
+      await sleep(100)
+      return endpoint.received().some(({ event }) => event.type === 'record.recorded')
+    })
+  })
 })
