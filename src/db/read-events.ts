@@ -120,7 +120,7 @@ export async function listCheckpoints(
   about: { readonly after: number; readonly upTo: number; readonly limit: number },
 ): Promise<CheckpointRow[]> {
   const { rows } = await db.query<CheckpointRow>({
-    name: 'list_checkpoints',
+    name: 'list_event_checkpoints',
     text: `select size, note, published_at from tallystick.checkpoints
       where ledger_id = $1 and size > $2 and size <= $3 order by size limit $4`,
     values: [toUuid(ledgerId), about.after, about.upTo, about.limit],
@@ -135,7 +135,7 @@ export async function findCheckpointRows(
   sizes: readonly number[],
 ): Promise<CheckpointRow[]> {
   const { rows } = await db.query<CheckpointRow>({
-    name: 'find_checkpoint_rows',
+    name: 'find_event_checkpoints',
     text: `select size, note, published_at from tallystick.checkpoints where ledger_id = $1 and size = any($2)`,
     values: [toUuid(ledgerId), sizes],
   })
