@@ -116,7 +116,7 @@ export async function countOpen(db: Db, { ledgerId, webhookId }: WebhookName, mo
   return Number(rows[0]!.open)
 }
 
-export type DeliveryRow = StoredDelivery & {
+export type WrittenDelivery = StoredDelivery & {
   readonly state: DeliveryState
   /** Where it is pending. */
   readonly dueInMs: number | null
@@ -135,7 +135,7 @@ export type Progress = {
   readonly nextSeq: number
   readonly checkpointSize: number
   readonly health: Health
-  readonly rows: readonly DeliveryRow[]
+  readonly rows: readonly WrittenDelivery[]
   /** The transaction need not wait for the disk. */
   readonly mayBeLost: boolean
 }

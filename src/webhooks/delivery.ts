@@ -1,9 +1,9 @@
 import { toUuid } from '../db/uuid.ts'
 import type { Endpoint } from '../db/webhook-turns.ts'
-import type { Attempt, DeliveryRow, StoredDelivery } from '../db/webhook-work.ts'
+import type { Attempt, StoredDelivery, WrittenDelivery } from '../db/webhook-work.ts'
 import { envelopeMember, type LedgerEvent, renderEvent } from '../events/event.ts'
 import { eventId } from '../events/event-id.ts'
-import { EVENTS_OF_KIND, type EventKind } from '../events/event-types.ts'
+import { EVENTS_OF_KIND } from '../events/event-types.ts'
 import type { EventStep } from '../events/read-events.ts'
 import { WEBHOOK_ATTEMPTS_LOGGED_MAX } from '../limits.ts'
 import { noticeBody } from './notices.ts'
@@ -23,7 +23,7 @@ export function newDelivery(endpoint: Endpoint, event: LedgerEvent, documents: s
     eventId: idOf(endpoint, event),
     event: event.type,
     seq: event.seq,
-    place: placeOf(event.type),
+    place: PLACES.get(event.type) ?? 0,
     recordId: event.recordId,
     notice: null,
     tries: 0,
@@ -55,14 +55,10 @@ export function idOf({ ledgerId, webhookId }: Endpoint, { seq, type, timestampMs
   return eventId({ ledgerId, endpoint: webhookId, seq, type, timestampMs })
 }
 
-export function placeOf(type: string): number {
-  const kinds = Object.keys(EVENTS_OF_KIND) as EventKind[]
-  for (const kind of kinds) {
-    const place = (EVENTS_OF_KIND[kind] as readonly string[]).indexOf(type)
-    if (place > 0) return place
-  }
-  return 0
-}
+/** Of the events that are not the first of their entry. */
+const PLACES: ReadonlyMap<string, number> = new Map(
+  Object.values(EVENTS_OF_KIND).flatMap((types) => types.slice(1).map((type, i) => [type, i + 1] as const)),
+)
 
 export function taskOf(delivery: Delivery, after: EventStep['after'] | null): Task<Delivery> {
   const { eventId, recordId } = delivery
@@ -90,7 +86,11 @@ export function afterAttempt(delivery: Delivery, attempt: Attempt): Delivery {
   }
 }
 
-export function rowOf(delivery: Delivery, state: DeliveryRow['state'], dueInMs: number | null): DeliveryRow {
+export function rowOf(
+  delivery: Delivery,
+  state: WrittenDelivery['state'],
+  dueInMs: number | null,
+): WrittenDelivery {
   const { happenedAtMs: _, body: __, ...row } = delivery
   return { ...row, state, dueInMs }
 }

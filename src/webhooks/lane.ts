@@ -11,10 +11,10 @@ import {
 } from '../db/webhook-turns.ts'
 import {
   countOpen,
-  type DeliveryRow,
   type Progress,
   releaseHeld,
   reopenDeliveries,
+  type WrittenDelivery,
   writeProgress,
 } from '../db/webhook-work.ts'
 import {
@@ -48,7 +48,7 @@ export type LaneDeps = AttemptDeps &
   }
 
 /** What was dealt with, and is delivered again. */
-type Again = Pick<DeliveryRow, 'eventId' | 'recordId'>
+type Again = Pick<WrittenDelivery, 'eventId' | 'recordId'>
 
 /** Of an answer: not of this event, but of all. */
 const DOWN: readonly number[] = [429, 502, 503, 504]
@@ -338,7 +338,7 @@ export class Lane {
   }
 
   /** What became of deliveries, and `more` rows, in one statement. */
-  async #write(more: readonly DeliveryRow[] = [], again: readonly Again[] = []): Promise<void> {
+  async #write(more: readonly WrittenDelivery[] = [], again: readonly Again[] = []): Promise<void> {
     this.#mustWrite = false
     this.#unwrittenSince = null
     const nowMs = this.#deps.now()
@@ -363,7 +363,7 @@ export class Lane {
   async #writeAndRelease(
     progress: Omit<Progress, 'mayBeLost'>,
     again: readonly Again[],
-    letsGo: readonly Pick<DeliveryRow, 'recordId'>[],
+    letsGo: readonly Pick<WrittenDelivery, 'recordId'>[],
   ): Promise<boolean> {
     const { pool } = this.#deps
     const records = new Map(letsGo.flatMap(({ recordId }) => (recordId ? [[toHex(recordId), recordId]] : [])))
@@ -382,7 +382,7 @@ export class Lane {
   }
 }
 
-function toRow({ task, outcome, result }: Write<Delivery, Settled>): DeliveryRow {
+function toRow({ task, outcome, result }: Write<Delivery, Settled>): WrittenDelivery {
   const { delivery, dueInMs } = result ?? { delivery: task.content, dueInMs: null }
   if (outcome === null) return rowOf(delivery, 'pending', WEBHOOK_STRAGGLER_DUE_MS)
   if (outcome === 'retry') return rowOf(delivery, 'pending', dueInMs)
