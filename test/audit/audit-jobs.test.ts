@@ -30,7 +30,8 @@ test('of a ledger’s audits that ended, a hundred are kept', async (t) => {
   const newest = await request(audit)
   const rows = await audits(audit)
   assert.equal(rows.length, 101)
-  assert.equal(rows.at(-1)!.id, newest)
+  // Not that it is the last: two audits of one millisecond stand in any order, their ids being random below that.
+  assert.ok(rows.some((row) => row.id === newest))
 })
 
 test('an audit gets one job, also from many workers at once, and the job names it', async (t) => {
