@@ -17,6 +17,10 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'check the connection, the key and the ledger, and say what to do',
     load: async () => (await import('./commands/doctor.ts')).doctor,
   },
+  preflight: {
+    summary: 'measure the database that a deployment is to stand on, and say what is wrong',
+    load: async () => (await import('./commands/preflight.ts')).preflight,
+  },
   notarize: {
     summary: 'write down what happened: JSON, files, NDJSON in batches',
     load: async () => (await import('./commands/notarize.ts')).notarize,

@@ -16,7 +16,7 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 export const HELP_EXIT_CODES = `Exit codes:
   0   done; for verify: everything that was read is intact
   1   refused by the server; verify: an entry, a checkpoint or a key was refused, or --strict found too little trust;
-      audit: it found a fault; doctor: something is wrong; types preview: a document or a rule fails;
+      audit: it found a fault; doctor, preflight: something is wrong; types preview: a document or a rule fails;
       webhooks test: it was not delivered
   64  wrong arguments
   65  what was read is not a ledger, or its end is missing; or is no JSON

@@ -30,6 +30,19 @@ function translate(name: string, error: unknown): unknown {
     return new SourceError('denied', `${name} refuses the login`, options)
   if (code === '42501')
     return new SourceError('denied', `${name}: this login may not read all of it (${message})`, options)
+  // A pooler's, such as `unsupported startup parameter: statement_timeout`.
+  if (code === '08P01')
+    return new SourceError(
+      'unavailable',
+      `${name} refuses the connection (${message}): name Postgres itself`,
+      options,
+    )
+  if (code === '53300')
+    return new SourceError(
+      'unavailable',
+      `${name} has no connection left for this login (${message})`,
+      options,
+    )
   if (code === '3D000') return new SourceError('not_a_ledger', `${name}: there is no such database`, options)
   if (code === '42P01' || code === '42703' || code === '3F000') {
     return new SourceError(

@@ -1,0 +1,121 @@
+import { API_VERSION } from '../../sdk/generated/operations.ts'
+import { parseBaseUrl } from '../../sdk/http/address.ts'
+import { plain } from '../../sdk/plain.ts'
+import { PREFLIGHT_CONNECTIONS_MAX, PREFLIGHT_GATE_MS_DEFAULT } from '../../src/limits.ts'
+import type { Finding } from '../../src/preflight/finding.ts'
+import { isWell, makeReport } from '../../src/preflight/report.ts'
+import { parseSize } from '../../src/preflight/sizes.ts'
+import { translated } from '../../src/verify/postgres-errors.ts'
+import { noArguments, parseCount } from '../arguments.ts'
+import { defineCommand, type ValuesOf } from '../command.ts'
+import { environment } from '../environment.ts'
+import { EXIT, HELP_EXIT_CODES } from '../exit-codes.ts'
+import type { Out } from '../io.ts'
+import { jsonLine } from '../output.ts'
+import { parseUrl } from '../parse-url.ts'
+import { UsageError } from '../run.ts'
+
+const HELP = `tallystick preflight [--database URL]
+
+Measures what a deployment stands on, and says what is wrong with it: how long the database takes to answer, to commit and
+to flush a commit to its disk, its settings, its connections, how many bytes a record takes and when the disk is full, and
+how far the clocks are apart. Takes about five seconds. Writes to no table, and leaves nothing behind.
+
+  --database URL        the database, by the login of the owner, a server or a worker; otherwise the variable DATABASE_URL,
+                        which no process list shows
+  --server URL          an API server as well: whether it is ready, its round trip, version and clock. Needs no key
+  --gate-ms MS          what a flush may take, in the median; ${PREFLIGHT_GATE_MS_DEFAULT} by default. Above it, it ends with 1
+  --connections N       so many that commit at once, at most; ${PREFLIGHT_CONNECTIONS_MAX} by default. 1: none beside others
+  --disk-free SIZE      what the database's disk has left (100GiB, 2TB); otherwise seen, where it is on this machine
+  --records-per-day N   what to plan for; otherwise what was written in the last day, or week
+  --json                one JSON object: docs/preflight.md
+  -h, --help
+
+Ends with 1 where something fails. A database that cannot be reached is 69, a login that is refused 77.
+
+Examples:
+  tallystick preflight --database postgres://tallystick_api@db.example/tallystick
+  tallystick preflight --server https://ledger.example --disk-free 500GiB --records-per-day 2000000
+  tallystick preflight --json | jq '.flush.p50Ms'
+
+${HELP_EXIT_CODES}`
+
+const OPTIONS = {
+  database: { type: 'string' },
+  server: { type: 'string' },
+  'gate-ms': { type: 'string' },
+  connections: { type: 'string' },
+  'disk-free': { type: 'string' },
+  'records-per-day': { type: 'string' },
+  json: { type: 'boolean' },
+} as const
+
+type Values = ValuesOf<typeof OPTIONS>
+
+const CONNECTIONS = [8, PREFLIGHT_CONNECTIONS_MAX]
+
+export const preflight = defineCommand({
+  help: HELP,
+  options: OPTIONS,
+  async run(values, positionals, io) {
+    noArguments(positionals, 'preflight --database URL')
+    const databaseUrl = parseDatabase(values.database ?? environment.databaseUrl())
+    const options = parseOptions(values)
+    const { host, pathname } = new URL(databaseUrl)
+    const address = `postgres://${host}${pathname}`
+    // Loaded when it is asked for, because it brings the Postgres client.
+    const { runPreflight } = await import('../../src/preflight/preflight.ts')
+    const result = await translated(address, () => runPreflight({ ...options, databaseUrl, now: Date.now }))
+    const report = makeReport(result, { address, gateMs: options.gateMs, at: new Date() })
+    if (values.json) io.stdout.write(jsonLine(report, io.stdout))
+    else printTable(result.findings, io.stdout)
+    return isWell(result.findings) ? EXIT.ok : EXIT.refused
+  },
+})
+
+const CHECK_WIDTH = 14
+const INDENT = ' '.repeat(6 + CHECK_WIDTH + 1)
+
+function printTable(findings: readonly Finding[], out: Out): void {
+  for (const { check, status, detail, advice } of findings) {
+    const mark = status === 'fail' ? 'FAIL' : status
+    out.write(plain(`${mark.padEnd(4)}  ${check.padEnd(CHECK_WIDTH)} ${detail}`))
+    out.write(advice === null ? '\n' : `\n${INDENT}→ ${plain(advice)}\n`)
+  }
+}
+
+function parseDatabase(url: string | undefined): string {
+  if (url === undefined || url === '')
+    throw new UsageError('which database? Say --database URL, or set DATABASE_URL')
+  const protocol = parseUrl(url)?.protocol
+  if (protocol === 'postgres:' || protocol === 'postgresql:') return url
+  throw new UsageError('--database takes an address that begins with postgres:// or postgresql://')
+}
+
+function parseOptions(values: Values) {
+  const most = parseCount(values.connections, '--connections', { max: PREFLIGHT_CONNECTIONS_MAX })
+  return {
+    gateMs: parseGate(values['gate-ms']),
+    connections: most === undefined ? CONNECTIONS : connectionsUpTo(most),
+    freeBytes: values['disk-free'] === undefined ? null : parseFree(values['disk-free']),
+    recordsPerDay: parseCount(values['records-per-day'], '--records-per-day') ?? null,
+    server: values.server === undefined ? null : { url: parseBaseUrl(values.server), version: API_VERSION },
+  }
+}
+
+function connectionsUpTo(most: number): number[] {
+  return most === 1 ? [] : [...CONNECTIONS.filter((count) => count < most), most]
+}
+
+function parseGate(text: string | undefined): number {
+  if (text === undefined) return PREFLIGHT_GATE_MS_DEFAULT
+  const ms = Number(text)
+  if (/^\d{1,6}(\.\d{1,3})?$/.test(text) && ms > 0) return ms
+  throw new UsageError('--gate-ms takes milliseconds, such as 5 or 0.5')
+}
+
+function parseFree(text: string): number {
+  const bytes = parseSize(text)
+  if (bytes !== null) return bytes
+  throw new UsageError('--disk-free takes a size, such as 100GiB or 2TB')
+}

@@ -1,0 +1,23 @@
+/** What one check found, and what to do about it where it is not ok. skip: it could not be looked at. */
+export type Finding = {
+  readonly check: string
+  readonly status: 'ok' | 'warn' | 'fail' | 'skip'
+  readonly detail: string
+  readonly advice: string | null
+}
+
+export function ok(check: string, detail: string): Finding {
+  return { check, status: 'ok', detail, advice: null }
+}
+
+export function warn(check: string, detail: string, advice: string): Finding {
+  return { check, status: 'warn', detail, advice }
+}
+
+export function fail(check: string, detail: string, advice: string): Finding {
+  return { check, status: 'fail', detail, advice }
+}
+
+export function skip(check: string, detail: string, advice: string): Finding {
+  return { check, status: 'skip', detail, advice }
+}

@@ -1,0 +1,78 @@
+import { API_LOGIN, WORKER_LOGIN } from '../db/logins.ts'
+import type { ConnectionFacts } from '../db/preflight.ts'
+import {
+  JOB_CONNECTIONS_MAX,
+  READ_CONNECTIONS_MAX,
+  SEARCH_CONNECTIONS_MAX,
+  WEBHOOK_CONNECTIONS_MAX,
+  WRITE_CONNECTIONS_MAX,
+} from '../limits.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+
+/** What the pools of src/db/pools.ts open at most, of one process. */
+export const API_CONNECTIONS = WRITE_CONNECTIONS_MAX + READ_CONNECTIONS_MAX + SEARCH_CONNECTIONS_MAX
+export const WORKER_CONNECTIONS = READ_CONNECTIONS_MAX + JOB_CONNECTIONS_MAX + WEBHOOK_CONNECTIONS_MAX
+
+export type ConnectionPlan = {
+  /** That servers and workers of this database may have, those that run already included. */
+  readonly usable: number
+  readonly usedByOthers: number
+  /** API processes that fit beside one worker. */
+  readonly apiProcesses: number
+  readonly workerFits: boolean
+  /** How many this login may open yet. */
+  readonly openable: number
+}
+
+/** `own`: the login that is connected, whose limits count besides, whatever its name. */
+export function planConnections(facts: ConnectionFacts, own: string): ConnectionPlan {
+  const cluster = facts.max - facts.reserved
+  // One of those in use is the preflight's own.
+  const usedByOthers = Math.max(0, facts.inUse - facts.ours - 1)
+  const othersHere = Math.max(0, facts.databaseInUse - facts.ours - 1)
+  const usable = Math.min(cluster - usedByOthers, limited(facts.databaseMax) - othersHere)
+  const apiMax = Math.min(limitOf(facts, API_LOGIN), own === WORKER_LOGIN ? Infinity : limitOf(facts, own))
+  const workerMax = Math.min(limitOf(facts, WORKER_LOGIN), own === API_LOGIN ? Infinity : limitOf(facts, own))
+  return {
+    usable,
+    usedByOthers,
+    apiProcesses: Math.max(0, Math.floor(Math.min(usable - WORKER_CONNECTIONS, apiMax) / API_CONNECTIONS)),
+    workerFits: Math.min(usable, workerMax) >= WORKER_CONNECTIONS,
+    openable: Math.max(
+      0,
+      Math.min(
+        cluster - facts.inUse,
+        limited(facts.databaseMax) - facts.databaseInUse,
+        limitOf(facts, own) - inUseOf(facts, own),
+      ),
+    ),
+  }
+}
+
+export function judgeConnections(facts: ConnectionFacts, plan: ConnectionPlan): Finding {
+  const limits = [
+    ...(facts.databaseMax < 0 ? [] : [`${facts.databaseMax} for this database`]),
+    ...facts.logins.filter(({ max }) => max >= 0).map(({ login, max }) => `${max} for ${login}`),
+  ]
+  const detail =
+    `max_connections ${facts.max}, ${facts.reserved} of them reserved${limits.map((limit) => `, ${limit}`).join('')}; ` +
+    `${facts.inUse} in use. An API process takes up to ${API_CONNECTIONS}, a worker ${WORKER_CONNECTIONS}: ` +
+    (plan.workerFits ? `beside a worker there is room for ${plan.apiProcesses}` : 'a worker does not fit')
+  const advice = `raise max_connections or the limits; ${API_CONNECTIONS} for each API process and ${WORKER_CONNECTIONS} for each worker`
+  if (!plan.workerFits || plan.apiProcesses === 0) return fail('connections', detail, advice)
+  // While one is replaced by a new one, both are there.
+  if (plan.apiProcesses === 1) return warn('connections', `${detail}: none for a rolling restart`, advice)
+  return ok('connections', detail)
+}
+
+const limited = (max: number) => (max < 0 ? Infinity : max)
+
+/** Superusers are held to none. */
+function limitOf({ logins }: ConnectionFacts, login: string): number {
+  const found = logins.find((each) => each.login === login)
+  return found === undefined || found.isSuperuser ? Infinity : limited(found.max)
+}
+
+function inUseOf({ logins }: ConnectionFacts, login: string): number {
+  return logins.find((each) => each.login === login)?.inUse ?? 0
+}

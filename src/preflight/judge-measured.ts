@@ -1,0 +1,149 @@
+import {
+  CLOCK_SKEW_MS_MAX,
+  PREFLIGHT_ANSWER_TIMEOUT_MS,
+  PREFLIGHT_CLOCK_FAIL_MS,
+  PREFLIGHT_CLOCK_WARN_MS,
+} from '../limits.ts'
+import type { ClockOffset } from './clock.ts'
+import type { Commits, ConcurrentCommits } from './commits.ts'
+import type { FsyncLatencies } from './disk.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+import type { LatencySummary } from './latencies.ts'
+import type { Pooler } from './pooler.ts'
+import type { ServerAnswers } from './server.ts'
+import { countText, latencyText, msOf } from './text.ts'
+
+/** A record waits for two at least: its own, and that of the batch before it. */
+const ROUND_TRIP_WARN_MS = 5
+
+export function judgeRoundTrip(roundTrip: LatencySummary): Finding {
+  const detail = latencyText(roundTrip)
+  if (roundTrip.p50 / 1e6 <= ROUND_TRIP_WARN_MS) return ok('round trip', detail)
+  return warn(
+    'round trip',
+    detail,
+    'each append holds its ledger for one: run servers and workers in the region of the database',
+  )
+}
+
+/**
+ * The gate is on the median: it says what the disk is. A p99 is three of three hundred, and says what else went on just then;
+ * above the gate it is a warning.
+ */
+export function judgeCommits(commits: Commits | null, gateMs: number): Finding[] {
+  if (commits === null)
+    return [
+      fail(
+        'flush',
+        `nothing can be committed here within ${PREFLIGHT_ANSWER_TIMEOUT_MS / 1000} s, so nothing is known of the disk`,
+        'name the primary; are the standbys there that synchronous_standby_names lists, and may this login execute ' +
+          'pg_logical_emit_message, as every login may by default?',
+      ),
+    ]
+  const { commit, unflushed, flush } = commits
+  const detail = `${latencyText(flush)} (commits, less ${msOf(unflushed.p50)} that they take without)`
+  const gate = `the gate is ${gateMs} ms`
+  const flushed = (() => {
+    if (flush.p50 / 1e6 > gateMs)
+      return fail(
+        'flush',
+        `${detail}; ${gate}`,
+        'every append waits for it: use a faster disk, or a machine with less to do; or raise --gate-ms',
+      )
+    if (flush.p99 / 1e6 > gateMs)
+      return warn('flush', `${detail}; ${gate}, and the p99 is above it`, 'is the disk shared, or busy?')
+    return ok('flush', `${detail}; ${gate}`)
+  })()
+  return [ok('commit', `one after another: ${latencyText(commit)}`), flushed]
+}
+
+export function judgeConcurrent(all: readonly ConcurrentCommits[]): Finding[] {
+  return all.map(({ connections, commitsPerSecond, latency }) =>
+    ok(
+      'commits',
+      `${connections} connections at once: ${countText(commitsPerSecond)}/s, ${latencyText(latency)}`,
+    ),
+  )
+}
+
+export function judgeFsync(fsync: FsyncLatencies | null): Finding[] {
+  if (fsync === null) return []
+  const { directory, append, overwrite } = fsync
+  return [
+    ok(
+      'fdatasync',
+      `8 KiB appends: ${latencyText(append)}; overwrites: ${latencyText(overwrite)}; in ${directory}`,
+    ),
+  ]
+}
+
+export function judgeClock({ aheadMs, errorMs }: ClockOffset): Finding {
+  return judgeOffset('clock', 'the database’s', 'this machine’s', { aheadMs, errorMs })
+}
+
+/** `database`: its clock against this machine's, as the server's is. */
+export function judgeServer(
+  answers: ServerAnswers,
+  database: ClockOffset,
+  ourVersion: string,
+  address: string,
+): Finding[] {
+  const { version, readyStatus, roundTrip, clock } = answers
+  if (version === null)
+    return [
+      fail(
+        'server',
+        `${address} does not answer as a Tallystick server does`,
+        'give the server’s own address',
+      ),
+    ]
+  const findings = [
+    readyStatus === 200
+      ? ok('server', `${address} is ready; ${latencyText(roundTrip)}`)
+      : fail('server', `${address} answers ${readyStatus} on /readyz`, 'look at its log'),
+    version === ourVersion
+      ? ok('server version', version)
+      : warn(
+          'server version',
+          `it has ${version}, this tool ${ourVersion}`,
+          'bring both to the same version',
+        ),
+  ]
+  if (clock === null) return findings
+  // It signs by its own clock, and the database holds it to the database's.
+  const offset = { aheadMs: clock.aheadMs - database.aheadMs, errorMs: clock.errorMs + database.errorMs }
+  return [...findings, judgeOffset('server clock', 'the server’s', 'the database’s', offset)]
+}
+
+function judgeOffset(
+  check: string,
+  theirs: string,
+  other: string,
+  { aheadMs, errorMs }: ClockOffset,
+): Finding {
+  const which = aheadMs > 0 ? 'ahead of' : 'behind'
+  const detail = `${theirs} is ${offsetText(aheadMs)} ${which} ${other} (± ${offsetText(errorMs)})`
+  // What is certain: less by the error of the measurement.
+  const certainMs = Math.abs(aheadMs) - errorMs
+  const advice = `let both follow a time server (NTP): entries more than ${CLOCK_SKEW_MS_MAX / 1000} s off are refused`
+  if (certainMs > PREFLIGHT_CLOCK_FAIL_MS) return fail(check, detail, advice)
+  if (certainMs > PREFLIGHT_CLOCK_WARN_MS) return warn(check, detail, advice)
+  return ok(check, detail)
+}
+
+function offsetText(ms: number): string {
+  const size = Math.abs(ms)
+  return size < 1_000 ? `${size.toFixed(1)} ms` : `${(size / 1000).toFixed(1)} s`
+}
+
+export function judgePooler(pooler: Pooler): Finding[] {
+  if (pooler === 'none') return []
+  const advice =
+    'name Postgres itself in the address: servers and workers have pools of their own, whose timeouts and planner settings are ' +
+    'given when they connect'
+  return [
+    pooler === 'transaction'
+      ? fail('pooler', 'a pooler hands connections on after each transaction', advice)
+      : warn('pooler', 'something between here and Postgres pools connections', advice),
+  ]
+}

@@ -1,0 +1,199 @@
+import type pg from 'pg'
+import {
+  type ConnectionFacts,
+  findSystemIdentifier,
+  listLoginSettings,
+  openPreflightClient,
+  readConnectionFacts,
+  readServerFacts,
+  type ServerFacts,
+} from '../db/preflight.ts'
+import { readVolume, type VolumeFacts } from '../db/preflight-volume.ts'
+import { PREFLIGHT_LOAD_MS } from '../limits.ts'
+import { type Capacity, judgeCapacity, planCapacity } from './capacity.ts'
+import { type ClockOffset, measureClock } from './clock.ts'
+import {
+  type Commits,
+  type ConcurrentCommits,
+  measureCommits,
+  measureConcurrentCommits,
+  measureRoundTrips,
+} from './commits.ts'
+import { type FsyncLatencies, findLocalLog, freeBytesIn, measureFsync } from './disk.ts'
+import { type Finding, fail } from './finding.ts'
+import { type ConnectionPlan, judgeConnections, planConnections } from './judge-connections.ts'
+import * as measured from './judge-measured.ts'
+import { judgeSettings, LOGIN_SETTINGS, SETTINGS } from './judge-settings.ts'
+import type { LatencySummary } from './latencies.ts'
+import { findPooler, type Pooler } from './pooler.ts'
+import { askServer, type ServerAnswers } from './server.ts'
+
+export type PreflightOptions = {
+  readonly databaseUrl: string
+  readonly gateMs: number
+  /** Commits at once: a second each, as far as the limits let them. */
+  readonly connections: readonly number[]
+  /** null: of the disk that the database is on, where that can be seen. */
+  readonly freeBytes: number | null
+  readonly recordsPerDay: number | null
+  readonly server: { readonly url: URL; readonly version: string } | null
+  readonly now: () => number
+}
+
+export type PreflightResult = {
+  readonly findings: readonly Finding[]
+  readonly facts: ServerFacts
+  readonly pooler: Pooler
+  readonly roundTrip: LatencySummary
+  /** null: nothing can be committed here. */
+  readonly commits: Commits | null
+  readonly concurrent: readonly ConcurrentCommits[]
+  /** null: the log is on another machine, or not open to this process. */
+  readonly fsync: FsyncLatencies | null
+  readonly clock: ClockOffset
+  readonly connections: ConnectionFacts
+  readonly plan: ConnectionPlan
+  /** null: not migrated, not this login's to read, or too slow to. */
+  readonly volume: VolumeFacts | null
+  readonly capacity: Capacity
+  readonly server: ServerAnswers | null
+}
+
+/** Measures, then judges. Leaves nothing behind; throws what Postgres and the network throw where it cannot connect. */
+export async function runPreflight(options: PreflightOptions): Promise<PreflightResult> {
+  const client = await openPreflightClient(options.databaseUrl)
+  try {
+    const asked = await askPostgres(client)
+    const stored = await measureStorage(client, options, asked.facts)
+    // Last, because a commit that no standby confirms keeps its connection.
+    const timed = await timePostgres(client, options, asked)
+    const server = await askedServer(options)
+    const findings = [
+      ...judgeSettings(asked.facts, asked.loginSettings),
+      ...measured.judgePooler(timed.pooler),
+      measured.judgeRoundTrip(timed.roundTrip),
+      ...measured.judgeCommits(timed.commits, options.gateMs),
+      ...measured.judgeConcurrent(timed.concurrent),
+      ...measured.judgeFsync(stored.fsync),
+      measured.judgeClock(timed.clock),
+      judgeConnections(asked.connections, asked.plan),
+      ...judgeCapacity(stored.capacity, stored.volume),
+      ...judgeAnswers(server, timed.clock, options),
+    ]
+    return { findings, ...asked, ...timed, ...stored, server: server instanceof Error ? null : server }
+  } finally {
+    await client.end()
+  }
+}
+
+async function askPostgres(client: pg.Client) {
+  const facts = await readServerFacts(client, SETTINGS)
+  const loginSettings = await listLoginSettings(client, LOGIN_SETTINGS)
+  const connections = await readConnectionFacts(client)
+  return { facts, loginSettings, connections, plan: planConnections(connections, facts.login) }
+}
+
+async function timePostgres(
+  client: pg.Client,
+  options: PreflightOptions,
+  { facts, plan }: Pick<PreflightResult, 'facts' | 'plan'>,
+) {
+  const pooler = await findPooler(client, options.databaseUrl)
+  const roundTrip = await measureRoundTrips(client)
+  const clock = await measureClock(client, options.now)
+  const commits = facts.inRecovery ? null : await measureCommits(client).catch(nullIfDeniedOrStuck)
+  const concurrent = commits === null ? [] : await loadTogether(client, options, plan)
+  return { pooler, roundTrip, clock, commits, concurrent }
+}
+
+async function measureStorage(client: pg.Client, options: PreflightOptions, facts: ServerFacts) {
+  const dataDirectory = facts.settings['data_directory'] ?? null
+  const log = findLocalLog(dataDirectory, await findSystemIdentifier(client))
+  const volume = facts.isMigrated ? await readVolume(client).catch(nullIfDeniedOrSlow) : null
+  const capacity = planCapacity({
+    volume,
+    freeBytes: options.freeBytes ?? (log === null ? null : await freeBytesIn(dataDirectory!)),
+    maxWalBytes: facts.maxWalBytes,
+    recordsPerDay: options.recordsPerDay,
+    nowMs: options.now(),
+  })
+  return { volume, capacity, fsync: log === null ? null : measureLocally(log) }
+}
+
+/** No more connections than half of what is left: the other half is for those who work here. */
+async function loadTogether(
+  client: pg.Client,
+  { databaseUrl, connections }: PreflightOptions,
+  { openable }: ConnectionPlan,
+): Promise<ConcurrentCommits[]> {
+  const results: ConcurrentCommits[] = []
+  const clients = [client]
+  const most = 1 + Math.floor(openable / 2)
+  try {
+    for (const wanted of new Set(connections.map((count) => Math.min(count, most)))) {
+      if (wanted === 1) continue
+      while (clients.length < wanted) clients.push(await openPreflightClient(databaseUrl))
+      results.push(await measureConcurrentCommits(clients, PREFLIGHT_LOAD_MS))
+    }
+  } catch (error) {
+    // Somebody else took them in between.
+    if ((error as { code?: unknown }).code !== TOO_MANY_CONNECTIONS) throw error
+  } finally {
+    await Promise.all(clients.slice(1).map((each) => each.end()))
+  }
+  return results
+}
+
+const TOO_MANY_CONNECTIONS = '53300'
+const INSUFFICIENT_PRIVILEGE = '42501'
+const QUERY_CANCELED = '57014'
+
+function nullIfDenied(error: unknown): null {
+  if ((error as { code?: unknown }).code === INSUFFICIENT_PRIVILEGE) return null
+  throw error
+}
+
+/** Commits whose standbys are away come back with them: pg says so in this message, and in no code. */
+function nullIfDeniedOrStuck(error: unknown): null {
+  return (error as Error).message === 'Query read timeout' ? null : nullIfDenied(error)
+}
+
+/** How much is stored is worth no more than its statement timeout. */
+function nullIfDeniedOrSlow(error: unknown): null {
+  return (error as { code?: unknown }).code === QUERY_CANCELED ? null : nullIfDenied(error)
+}
+
+/** A folder that this process may look into, and not write. */
+function measureLocally(directory: string): FsyncLatencies | null {
+  try {
+    return measureFsync(directory)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') return null
+    throw error
+  }
+}
+
+/** That it does not answer is a finding: what else was measured is worth as much without it. */
+async function askedServer({ server, now }: PreflightOptions): Promise<ServerAnswers | Error | null> {
+  return server === null ? null : askServer(server.url, now).catch((error: Error) => error)
+}
+
+function judgeAnswers(
+  answers: ServerAnswers | Error | null,
+  clock: ClockOffset,
+  { server }: PreflightOptions,
+): Finding[] {
+  if (answers === null || server === null) return []
+  const { origin, pathname } = server.url
+  const address = origin + (pathname === '/' ? '' : pathname)
+  if (!(answers instanceof Error)) return measured.judgeServer(answers, clock, server.version, address)
+  const { code, message } = ((answers as { cause?: unknown }).cause ?? answers) as NodeJS.ErrnoException
+  return [
+    fail(
+      'server',
+      `${address} does not answer (${code ?? message})`,
+      'is it running, the address right, and is there no firewall in between?',
+    ),
+  ]
+}

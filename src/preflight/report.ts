@@ -1,0 +1,71 @@
+import type { ConcurrentCommits } from './commits.ts'
+import type { Finding } from './finding.ts'
+import { API_CONNECTIONS, WORKER_CONNECTIONS } from './judge-connections.ts'
+import type { LatencySummary } from './latencies.ts'
+import type { PreflightResult } from './preflight.ts'
+
+/** What `--json` prints: names that scripts may rely on, with their units last. docs/preflight.md lists them. */
+export type PreflightReport = ReturnType<typeof makeReport>
+
+export function makeReport(result: PreflightResult, about: { address: string; gateMs: number; at: Date }) {
+  const { facts, commits, fsync, server, volume, plan, connections } = result
+  return {
+    ok: isWell(result.findings),
+    at: about.at.toISOString(),
+    database: about.address,
+    gateMs: about.gateMs,
+    findings: result.findings,
+    postgres: {
+      version: facts.version,
+      database: facts.database,
+      login: facts.login,
+      isStandby: facts.inRecovery,
+      pooler: result.pooler,
+      settings: facts.settings,
+    },
+    roundTrip: inMs(result.roundTrip),
+    commit: commits && inMs(commits.commit),
+    commitWithoutFlush: commits && inMs(commits.unflushed),
+    flush: commits && inMs(commits.flush),
+    commitsAtOnce: result.concurrent.map(concurrentInMs),
+    fdatasync: fsync && {
+      directory: fsync.directory,
+      append: inMs(fsync.append),
+      overwrite: inMs(fsync.overwrite),
+    },
+    clock: result.clock,
+    connections: {
+      max: connections.max,
+      reserved: connections.reserved,
+      inUse: connections.inUse,
+      databaseMax: nullIfUnlimited(connections.databaseMax),
+      logins: connections.logins.map((each) => ({ ...each, max: nullIfUnlimited(each.max) })),
+      perApiProcess: API_CONNECTIONS,
+      perWorker: WORKER_CONNECTIONS,
+      apiProcessesBesideAWorker: plan.workerFits ? plan.apiProcesses : 0,
+    },
+    volume,
+    capacity: result.capacity,
+    server: server && {
+      version: server.version,
+      readyStatus: server.readyStatus,
+      roundTrip: inMs(server.roundTrip),
+      clock: server.clock,
+    },
+  }
+}
+
+/** What could not be looked at is no failure. */
+export function isWell(findings: readonly Finding[]): boolean {
+  return findings.every(({ status }) => status !== 'fail')
+}
+
+function inMs({ count, p50, p90, p99, max }: LatencySummary) {
+  return { samples: count, p50Ms: p50 / 1e6, p90Ms: p90 / 1e6, p99Ms: p99 / 1e6, maxMs: max / 1e6 }
+}
+
+function concurrentInMs({ connections, commitsPerSecond, latency }: ConcurrentCommits) {
+  return { connections, commitsPerSecond, ...inMs(latency) }
+}
+
+const nullIfUnlimited = (max: number) => (max < 0 ? null : max)

@@ -1,0 +1,84 @@
+import { performance } from 'node:perf_hooks'
+import { CONNECT_TIMEOUT_MS } from '../limits.ts'
+import type { ClockOffset } from './clock.ts'
+import { type LatencySummary, summarizeMs } from './latencies.ts'
+
+/** What an API process answers to anybody. */
+export type ServerAnswers = {
+  /** null: what answers there is no Tallystick. */
+  readonly version: string | null
+  /** Of `/readyz`. */
+  readonly readyStatus: number
+  /** Of `/livez`, which asks no database, on an open connection. */
+  readonly roundTrip: LatencySummary
+  /** Against this machine. null: the answer has no Date. */
+  readonly clock: ClockOffset | null
+}
+
+const SAMPLES = 20
+const BODY_CHARS_MAX = 64 * 1024
+/** A Date header has whole seconds: the time was in its second. */
+const DATE_MS = 1_000
+
+/** Throws what `fetch` throws where nobody answers. */
+export async function askServer(baseUrl: URL, now: () => number): Promise<ServerAnswers> {
+  const ready = await ask(new URL(pathBelow(baseUrl, 'readyz')), now)
+  const answers: Answer[] = []
+  for (let i = 0; i < SAMPLES; i++) answers.push(await ask(new URL(pathBelow(baseUrl, 'livez')), now))
+  return {
+    version: versionOf(answers[0]!.body),
+    readyStatus: ready.status,
+    roundTrip: summarizeMs(answers.map(({ tookMs }) => tookMs)),
+    clock: narrowest(answers),
+  }
+}
+
+type Answer = {
+  readonly status: number
+  readonly body: string
+  readonly tookMs: number
+  readonly clock: ClockOffset | null
+}
+
+async function ask(url: URL, now: () => number): Promise<Answer> {
+  const askedMs = now()
+  const beganAt = performance.now()
+  const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS) })
+  const tookMs = performance.now() - beganAt
+  const body = await readStart(response)
+  const dateMs = Date.parse(response.headers.get('date') ?? '')
+  const clock = Number.isNaN(dateMs)
+    ? null
+    : { aheadMs: dateMs + DATE_MS / 2 - (askedMs + tookMs / 2), errorMs: (DATE_MS + tookMs) / 2 }
+  return { status: response.status, body, tookMs, clock }
+}
+
+/** No more of it than a server of ours answers here, whoever it is. */
+async function readStart(response: Response): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk as Uint8Array, { stream: true })
+    if (text.length > BODY_CHARS_MAX) break
+  }
+  return text
+}
+
+function versionOf(body: string): string | null {
+  try {
+    const { version } = JSON.parse(body) as { version?: unknown }
+    return typeof version === 'string' ? version : null
+  } catch {
+    return null
+  }
+}
+
+function narrowest(answers: readonly Answer[]): ClockOffset | null {
+  const clocks = answers.map(({ clock }) => clock).filter((clock) => clock !== null)
+  return clocks.sort((a, b) => a.errorMs - b.errorMs)[0] ?? null
+}
+
+/** A server may stand below a path of its own. */
+function pathBelow(baseUrl: URL, name: string): string {
+  return `${baseUrl.origin}${baseUrl.pathname.replace(/\/+$/, '')}/${name}`
+}

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chmodSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { checkGate } from '../../bench/preflight.ts'
+import { openPreflightClient } from '../../src/db/preflight.ts'
+import { measureCommits } from '../../src/preflight/commits.ts'
+import { findLocalLog } from '../../src/preflight/disk.ts'
+import { judgeCommits } from '../../src/preflight/judge-measured.ts'
+import { startTestPostgres } from '../helpers/database.ts'
+import { temporaryDir } from '../helpers/postgres.ts'
+import { runAlone } from '../helpers/run-command.ts'
+
+const SHIM = join(import.meta.dirname, '..', 'soak', 'slow-fsync.c')
+const FLUSH_MS = 8
+
+const hasCompiler = spawnSync('cc', ['--version']).error === undefined
+const skip = hasCompiler ? false : 'there is no C compiler (cc) to make the slow disk with'
+
+test('a slow disk fails the gate of the command and of the benchmarks, by the flush alone', {
+  skip,
+}, async (t) => {
+  const library = join(temporaryDir(), 'slow-fsync.so')
+  execFileSync('cc', ['-shared', '-fPIC', '-o', library, SHIM, '-ldl'])
+  chmodSync(library, 0o644)
+  const env = { LD_PRELOAD: library, SLOW_FSYNC_US: String(FLUSH_MS * 1000) }
+  const postgres = await startTestPostgres(t, { env })
+  const args = ['preflight', '--json', '--connections', '1', '--database', postgres.ownerUrl]
+
+  const slow = await runAlone(args)
+  assert.equal(slow.code, 1)
+  const { flush, commitWithoutFlush, findings } = JSON.parse(slow.stdout)
+  assert.ok(flush.p50Ms >= FLUSH_MS - commitWithoutFlush.p50Ms, `flush ${flush.p50Ms} ms`)
+  assert.ok(commitWithoutFlush.p50Ms < FLUSH_MS, `without it ${commitWithoutFlush.p50Ms} ms`)
+  const [failed] = findings.filter(({ status }: { status: string }) => status === 'fail')
+  assert.equal(failed.check, 'flush')
+  assert.match(failed.detail, /; the gate is 5 ms$/)
+
+  const raised = await runAlone([...args, '--gate-ms', '10000'])
+  assert.equal(raised.code, 0, raised.stdout)
+
+  const client = await openPreflightClient(postgres.ownerUrl)
+  t.after(() => client.end())
+  const commits = await measureCommits(client)
+  assert.throws(() => checkGate(commits, 5, false), /a flush of the log takes .* more than the gate of 5 ms/)
+  checkGate(commits, 5, true)
+  checkGate(commits, 10_000, false)
+})
+
+test('the gate is on the median; a p99 above it is a warning', () => {
+  const latency = (p50: number, p99: number) => ({
+    ...{
+      count: 300,
+      mean: p50,
+      p50: p50 * 1e6,
+      p90: p50 * 1e6,
+      p99: p99 * 1e6,
+      p999: p99 * 1e6,
+      max: p99 * 1e6,
+    },
+  })
+  const statusOf = (p50: number, p99: number) => {
+    const flush = latency(p50, p99)
+    return judgeCommits({ commit: flush, unflushed: latency(0.1, 0.2), flush }, 5)[1]!.status
+  }
+  assert.deepEqual(
+    [statusOf(1, 4.9), statusOf(5, 5), statusOf(1, 5.1), statusOf(5.1, 6)],
+    ['ok', 'ok', 'warn', 'fail'],
+  )
+})
+
+test('a folder is the database’s own only if its control file says so', async (t) => {
+  const postgres = await startTestPostgres(t, { settings: { fsync: 'off' } })
+  const cluster = join(postgres.dataDir, 'cluster')
+  assert.equal(findLocalLog(cluster, 1n), null)
+  assert.equal(findLocalLog(postgres.dataDir, 1n), null)
+  assert.equal(findLocalLog(null, 1n), null)
+})

@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { withClient } from '../../src/db/client.ts'
+import type { Finding } from '../../src/preflight/finding.ts'
+import type { PreflightReport } from '../../src/preflight/report.ts'
+import { buildTestApp } from '../helpers/app.ts'
+import { createEmptyDatabase, createTestDatabase, startTestPostgres } from '../helpers/database.ts'
+import { runAlone } from '../helpers/run-command.ts'
+
+/** A loaded machine takes longer than any gate that means something. */
+const ANY_DISK = ['--gate-ms', '100000']
+const QUICK = ['--connections', '1', ...ANY_DISK]
+
+type Run = { readonly code: number; readonly report: PreflightReport; readonly text: string }
+
+async function preflight(database: string, ...options: string[]): Promise<Run> {
+  const { code, stdout, stderr } = await runAlone(['preflight', '--json', '--database', database, ...options])
+  assert.equal(stderr, '')
+  return { code, report: JSON.parse(stdout), text: stdout }
+}
+
+function finding({ report }: Run, check: string): Finding {
+  const found = report.findings.find((each) => each.check === check)
+  assert.ok(found, `${check} is none of ${report.findings.map((each) => each.check)}`)
+  return found
+}
+
+const statusOf = (run: Run, check: string) => finding(run, check).status
+
+test('a database that keeps what it acknowledges passes, is measured, and is as it was', async (t) => {
+  const postgres = await startTestPostgres(t)
+  const options = ['--disk-free', '500GiB', '--records-per-day', '1000000', ...ANY_DISK]
+  const run = await preflight(postgres.superuserUrl, '--connections', '4', ...options)
+  assert.deepEqual(
+    run.report.findings.filter(({ status }) => status === 'fail'),
+    [],
+  )
+  assert.equal(run.code, 0)
+  const { report } = run
+  for (const each of [report.roundTrip, report.commit, report.commitWithoutFlush, report.flush])
+    assert.ok(
+      each && each.samples >= 20 && each.p50Ms > 0 && each.p50Ms <= each.p99Ms && each.p99Ms <= each.maxMs,
+    )
+  assert.deepEqual(
+    report.commitsAtOnce.map(({ connections }) => connections),
+    [4],
+  )
+  assert.ok(report.commitsAtOnce[0]!.commitsPerSecond > 1)
+  assert.ok(Math.abs(report.clock.aheadMs) <= report.clock.errorMs, 'it is the same clock')
+  assert.equal(report.postgres.settings['fsync'], 'on')
+  assert.equal(report.capacity.freeBytes, 500 * 1024 ** 3)
+  const log = join(report.postgres.settings['data_directory']!, 'pg_wal')
+  assert.equal(report.fdatasync?.directory, log)
+  assert.deepEqual(
+    readdirSync(log).filter((name) => name.includes('preflight')),
+    [],
+  )
+  await withClient(postgres.superuserUrl, async (client) => {
+    const others = "select from pg_stat_activity where application_name = 'tallystick preflight'"
+    assert.equal((await client.query(others)).rowCount, 0)
+  })
+
+  const table = await runAlone([
+    'preflight',
+    '--database',
+    postgres.superuserUrl,
+    '--connections',
+    '1',
+    ...options,
+  ])
+  assert.equal(table.code, 0)
+  assert.match(table.stdout, /^ok {4}version {8}Postgres \d+/)
+  assert.match(table.stdout, /^ok {4}flush .* p50 [\d.]+ ms, .*the gate is 100000 ms$|^warn {2}flush/m)
+  assert.match(table.stdout, /^ok {4}disk +500 GiB free, .* GiB of it for the log; 1,000,000 records/m)
+})
+
+test('each login may run it, on a migrated database or an empty one, and nothing is written', async (t) => {
+  const app = await buildTestApp(t)
+  await app.notarize()
+  const before = await app.written()
+  for (const url of [app.database.apiUrl, app.database.workerUrl, app.database.ownerUrl]) {
+    const run = await preflight(url, ...QUICK)
+    assert.ok(run.report.flush && run.report.commit, url)
+    assert.equal(run.report.volume?.records, 1)
+    assert.equal(statusOf(run, 'disk'), 'skip')
+  }
+  assert.deepEqual(await app.written(), before)
+  const empty = await preflight((await createEmptyDatabase(t)).ownerUrl, ...QUICK)
+  assert.equal(empty.report.volume, null)
+})
+
+test('what was acknowledged and could be lost is a failure: fsync and synchronous_commit off', async (t) => {
+  // The suite's server has both off.
+  const database = await createTestDatabase(t)
+  const run = await preflight(database.ownerUrl, ...QUICK)
+  assert.equal(run.code, 1)
+  const details = run.report.findings.filter(
+    ({ check, status }) => check === 'durability' && status === 'fail',
+  )
+  assert.deepEqual(
+    details.map(({ detail }) => detail.split(':')[0]),
+    ['fsync = off', 'synchronous_commit = off'],
+  )
+  assert.ok(details.every(({ advice }) => advice?.includes('= on')))
+  const table = await runAlone(['preflight', '--database', database.ownerUrl, ...QUICK])
+  assert.match(table.stdout, /^FAIL {2}durability {5}fsync = off: .*\n +→ set fsync = on/m)
+})
+
+test('what weakens servers or workers alone is found with the login of the owner', async (t) => {
+  const database = await createTestDatabase(t)
+  await withClient(database.superuserUrl, async (client) => {
+    await client.query(`alter role tallystick_api in database ${database.name} set synchronous_commit = off`)
+    await client.query(`alter database ${database.name} set default_transaction_isolation = 'serializable'`)
+  })
+  const { report } = await preflight(database.ownerUrl, ...QUICK)
+  assert.deepEqual(
+    report.findings.filter(({ check }) => check === 'logins').map(({ detail }) => detail),
+    [
+      'every login of this database has default_transaction_isolation = serializable',
+      'tallystick_api has synchronous_commit = off',
+    ],
+  )
+})
+
+test('a database that takes no writes is a failure', async (t) => {
+  const database = await createTestDatabase(t)
+  await withClient(database.superuserUrl, (client) =>
+    client.query(`alter database ${database.name} set default_transaction_read_only = on`),
+  )
+  const run = await preflight(database.apiUrl, ...QUICK)
+  assert.equal(run.code, 1)
+  assert.equal(statusOf(run, 'writer'), 'fail')
+})
+
+test('a login that may not commit anything fails the gate, because nothing is known of the disk', async (t) => {
+  const database = await createTestDatabase(t)
+  await withClient(database.superuserUrl, async (client) => {
+    const { rows } = await client.query<{ name: string }>(
+      "select oid::regprocedure::text as name from pg_proc where proname = 'pg_logical_emit_message'",
+    )
+    for (const { name } of rows) await client.query(`revoke execute on function ${name} from public`)
+  })
+  const run = await preflight(database.apiUrl, ...QUICK)
+  assert.equal(run.report.flush, null)
+  assert.equal(statusOf(run, 'flush'), 'fail')
+})
+
+test('connections that do not suffice are a failure, and no more are opened than are left', async (t) => {
+  const database = await createTestDatabase(t)
+  const name = `preflight_${database.name}`
+  const url = new URL(database.ownerUrl)
+  Object.assign(url, { username: name, password: 'few-connections' })
+  await withClient(database.superuserUrl, (client) =>
+    client.query(`create role ${name} login password 'few-connections' connection limit 2`),
+  )
+  t.after(() => withClient(database.superuserUrl, (client) => client.query(`drop role ${name}`)))
+  const run = await preflight(url.href, ...ANY_DISK)
+  assert.equal(run.code, 1)
+  const { status, detail } = finding(run, 'connections')
+  assert.equal(status, 'fail')
+  assert.match(detail, new RegExp(`, 2 for ${name}; .*: a worker does not fit$`))
+  assert.deepEqual(run.report.commitsAtOnce, [])
+  await withClient(url.href, () =>
+    withClient(url.href, async () => {
+      const refused = await runAlone(['preflight', '--database', url.href])
+      assert.equal(refused.code, 69)
+      assert.match(refused.stderr, /^tallystick: .* has no connection left for this login \(.*\)\n$/)
+      assert.doesNotMatch(refused.stderr, /few-connections/)
+    }),
+  )
+})
+
+test('a database that cannot be had is one line that says why, without the password', async (t) => {
+  const { ownerUrl } = await createTestDatabase(t)
+  const url = (change: Partial<URL>) =>
+    Object.assign(new URL(ownerUrl), { password: 's3cret-word', ...change }).href
+  const cases: [args: string[], code: number, says: RegExp][] = [
+    [['--database', url({})], 77, /refuses the login/],
+    [['--database', url({ port: '1' })], 69, /ECONNREFUSED/],
+    [['--database', url({ hostname: 'no-such-host.invalid' })], 69, /ENOTFOUND|EAI_AGAIN/],
+    [['--database', url({ password: 'test-owner', pathname: '/s3cret-base' })], 65, /no such database/],
+    [['--database', url({}).replace('postgres:', 'mysql:')], 64, /begins with postgres/],
+    [['--database', 'postgres://s3cret-word@@'], 64, /begins with postgres/],
+    [[], 64, /--database URL, or set DATABASE_URL/],
+    [['--database', ownerUrl, '--gate-ms', '0'], 64, /--gate-ms takes milliseconds/],
+    [['--database', ownerUrl, '--disk-free', '5 apples'], 64, /--disk-free takes a size/],
+    [['--database', ownerUrl, '--connections', '65'], 64, /--connections takes a whole number, from 1 to 64/],
+    [['--database', ownerUrl, '--server', 'ledger.example'], 64, /http:\/\/ or https:\/\//],
+    [['other', '--database', ownerUrl], 64, /say: tallystick preflight/],
+  ]
+  for (const [args, code, says] of cases) {
+    const run = await runAlone(['preflight', ...args])
+    assert.deepEqual([run.code, run.stdout], [code, ''], `${args}: ${run.stderr}`)
+    assert.match(run.stderr, says)
+    assert.match(run.stderr, /^tallystick: [^\n]*\n$/)
+    assert.doesNotMatch(run.stderr, /s3cret-word|test-owner/)
+  }
+  const run = await preflight(ownerUrl, ...QUICK)
+  assert.doesNotMatch(run.text, /test-owner/)
+  const given = await runAlone(['preflight', '--json', ...QUICK], { env: { DATABASE_URL: ownerUrl } })
+  assert.equal(JSON.parse(given.stdout).database, run.report.database)
+})
+
+test('an API server is asked with --server: whether it is ready, its round trip, version and clock', async (t) => {
+  const app = await buildTestApp(t)
+  const url = await app.app.listen({ port: 0, host: '127.0.0.1' })
+  const run = await preflight(app.database.apiUrl, '--server', url, ...QUICK)
+  for (const check of ['server', 'server version', 'server clock']) assert.equal(statusOf(run, check), 'ok')
+  assert.equal(run.report.server?.readyStatus, 200)
+  assert.ok(run.report.server.roundTrip.p50Ms > 0)
+
+  const other = createServer((_request, response) => response.end('hello'))
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+  const { port } = other.address() as AddressInfo
+  const foreign = await preflight(app.database.apiUrl, '--server', `http://127.0.0.1:${port}`, ...QUICK)
+  assert.match(finding(foreign, 'server').detail, /does not answer as a Tallystick server does/)
+  await new Promise((resolve) => other.close(resolve))
+  const away = await preflight(app.database.apiUrl, '--server', `http://127.0.0.1:${port}`, ...QUICK)
+  assert.match(finding(away, 'server').detail, /does not answer \(ECONNREFUSED\)/)
+  assert.equal(away.code, 1)
+})
+
+test('a pooler in between is seen by the process that it announces', async (t) => {
+  const database = await createTestDatabase(t)
+  assert.equal((await preflight(database.apiUrl, ...QUICK)).report.postgres.pooler, 'none')
+  const run = await preflight(await announceOtherPid(t, database.apiUrl), ...QUICK)
+  assert.equal(run.report.postgres.pooler, 'present')
+  assert.equal(statusOf(run, 'pooler'), 'warn')
+})
+
+/** As poolers do: what the database says of its process at the start is replaced (BackendKeyData, `K`). */
+async function announceOtherPid(t: TestContext, target: string): Promise<string> {
+  const url = new URL(target)
+  const to = { port: Number(url.port), host: url.hostname }
+  const relay = createTcpServer((client) => {
+    const server = connect(to)
+    client.pipe(server)
+    server.on('data', (bytes) => {
+      const at = bytes.indexOf(KEY_DATA)
+      if (at >= 0) bytes.writeInt32BE(376_976_152, at + KEY_DATA.length)
+      client.write(bytes)
+    })
+    server.on('end', () => client.end())
+    for (const socket of [client, server]) socket.on('error', () => {})
+  })
+  await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve))
+  t.after(() => void relay.close())
+  url.port = `${(relay.address() as AddressInfo).port}`
+  return url.href
+}
+
+const KEY_DATA = Buffer.from([0x4b, 0, 0, 0, 12])
