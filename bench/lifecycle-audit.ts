@@ -8,7 +8,7 @@ export type LifecycleAudit = {
   readonly complete: number
   readonly abandoned: number
   readonly states: Readonly<Record<string, number>>
-  /** Accepted records that do not have exactly one completion, one verification and one verdict. */
+  /** Judged records that do not have exactly one completion, one verification and one verdict. */
   readonly notOnce: number
   /** By the ledger's own clocks: from the completion's `recordedAt` to the verification's. Milliseconds. */
   readonly verificationMs: { readonly p50: number; readonly p99: number; readonly max: number }
@@ -33,7 +33,7 @@ export async function auditLifecycles(
   return { complete, abandoned, ...found, ok }
 }
 
-async function readLedger(
+export async function readLedger(
   ownerUrl: string,
   ledger: Buffer,
 ): Promise<Pick<LifecycleAudit, 'states' | 'notOnce' | 'verificationMs' | 'jobsRetried'>> {
@@ -43,7 +43,7 @@ async function readLedger(
       [ledger],
     )
     const entries = await client.query(
-      `select count(*) filter (where r.state = 'ACCEPTED' and (completions, verifications, verdicts) <> (1, 1, 1))::int
+      `select count(*) filter (where r.state in ('ACCEPTED', 'REJECTED') and (completions, verifications, verdicts) <> (1, 1, 1))::int
           as "notOnce",
         coalesce(percentile_disc(0.5) within group (order by ms), 0) as p50,
         coalesce(percentile_disc(0.99) within group (order by ms), 0) as p99, coalesce(max(ms), 0) as max

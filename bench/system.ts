@@ -17,13 +17,15 @@ export type System = {
   readonly ledger: string
   readonly bearer: string
   readonly env: NodeJS.ProcessEnv
+  /** The URL of each API process' metrics, and the worker's, where they were asked for. */
+  readonly metrics: { readonly servers: readonly string[]; readonly worker: string | null }
   stop(): Promise<void>
 }
 
 /** What the processes of every round share: the deployment's secrets and logins. */
 export type Deployment = { readonly env: NodeJS.ProcessEnv; readonly operatorKey: string; close(): void }
 
-const READY_MS_MAX = 30_000
+const READY_MS_MAX = 60_000
 
 /** Migrates the database and makes the secrets. Logins that exist already keep their passwords, which must be given. */
 export async function deploy(ownerUrl: string): Promise<Deployment> {
@@ -52,6 +54,8 @@ export async function deploy(ownerUrl: string): Promise<Deployment> {
     TALLYSTICK_MASTER_KEY: masterKey.toString('hex'),
     TALLYSTICK_OPERATOR_KEY: operatorKey,
     TALLYSTICK_DATA: dataDir,
+    // Nobody balances load over these.
+    TALLYSTICK_DRAIN_SECONDS: '0',
     TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8',
     TALLYSTICK_LOG_LEVEL: process.env['TALLYSTICK_LOG_LEVEL'] ?? 'info',
   }
@@ -79,25 +83,32 @@ async function refuseForeignLogins(ownerUrl: string): Promise<void> {
 /** Starts the processes, waits until each is ready, and makes a ledger. */
 export async function startSystem(
   deployment: Deployment,
-  options: { servers: number; worker: boolean; inspect: boolean },
+  options: { servers: number; worker: boolean; inspect: boolean; metrics?: boolean },
 ): Promise<System> {
   const children: Child[] = []
   const stop = async () => void (await Promise.all(children.splice(0).map((child) => child.stop())))
   try {
     const targets: Target[] = []
+    const metrics: string[] = []
+    const start = async (script: string, env: NodeJS.ProcessEnv) => {
+      const port = options.metrics ? await findFreePort() : null
+      if (port !== null) metrics.push(`http://127.0.0.1:${port}/metrics`)
+      const withPort = port === null ? {} : { TALLYSTICK_METRICS_PORT: String(port) }
+      const child = startChild(script, { ...deployment.env, ...env, ...withPort }, options.inspect)
+      children.push(child)
+      return child
+    }
     for (let i = 0; i < options.servers; i++) {
       const port = await findFreePort()
-      children.push(
-        startChild('src/server.ts', { ...deployment.env, TALLYSTICK_PORT: String(port) }, options.inspect),
-      )
+      await start('src/server.ts', { TALLYSTICK_PORT: String(port) })
       targets.push({ host: '127.0.0.1', port })
     }
     const servers = [...children]
     await Promise.all(targets.map(waitUntilReady))
-    const worker = options.worker ? startChild('worker/worker.ts', deployment.env, options.inspect) : null
-    if (worker) children.push(worker)
+    const worker = options.worker ? await start('worker/worker.ts', {}) : null
     const made = await makeLedger(targets[0]!, deployment.operatorKey)
-    return { targets, servers, worker, ...made, env: deployment.env, stop }
+    const urls = { servers: metrics.slice(0, servers.length), worker: metrics[servers.length] ?? null }
+    return { targets, servers, worker, ...made, env: deployment.env, metrics: urls, stop }
   } catch (error) {
     await stop()
     throw error

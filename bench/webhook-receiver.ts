@@ -32,10 +32,12 @@ export type ReceivedWindow = {
   readonly lag: LatencySummary
 }
 
+/** `lags`: each delivery's of the window, in milliseconds, as it came. */
 type Command =
   | { readonly kind: 'add'; readonly endpoints: readonly ReceiverEndpoint[] }
   | { readonly kind: 'begin' }
   | { readonly kind: 'read'; readonly windows: readonly (readonly number[])[] }
+  | { readonly kind: 'lags' }
 
 /** One delivery in so many has its v1 signature checked. */
 const CHECKED_EVERY = 32
@@ -81,13 +83,14 @@ class Receiver {
   #checked = 0
   #bad = 0
 
-  handle(command: Command): number | boolean | Received {
+  handle(command: Command): number | boolean | number[] | Received {
     if (command.kind === 'add') {
       const first = this.#endpoints.length
       this.#endpoints.push(...command.endpoints.map((one) => ({ ...one, seqs: new Set<number>() })))
       return first
     }
     if (command.kind === 'read') return this.#read(command.windows)
+    if (command.kind === 'lags') return this.#arrivals.map(({ lagMs }) => lagMs)
     this.#arrivals = []
     return true
   }
@@ -160,10 +163,19 @@ function serve(receiver: Receiver, socket: net.Socket): void {
     const bodyAt = headEnd + HEAD_END.length
     if (bytes.length < bodyAt + Number(headerOf(head, 'content-length'))) return
     waiting = []
-    const answerMs = receiver.receive(head.split(' ', 2)[1]!, head, bytes.subarray(bodyAt))
+    const [method, path] = head.split(' ', 2)
+    const body = bytes.subarray(bodyAt)
+    if (method === 'PUT') return void socket.write(obey(receiver, body))
+    const answerMs = receiver.receive(path!, head, body)
     if (answerMs === 0) socket.write(ANSWER)
     else setTimeout(() => socket.write(ANSWER), answerMs)
   })
+}
+
+/** A load script has no channel to this process: what it commands comes as a PUT. */
+function obey(receiver: Receiver, body: Buffer): string {
+  const result = JSON.stringify(receiver.handle(JSON.parse(body.toString())))
+  return `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${result.length}\r\n\r\n${result}`
 }
 
 if (process.argv[2] === 'webhook-receiver' && process.send) {

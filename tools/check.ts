@@ -21,6 +21,7 @@ const steps: Step[] = [
     run: () => command(process.execPath, ['tools/build-sdk.ts']),
   },
   { name: 'types (tsc)', run: () => command(join(BIN, 'tsc'), ['-p', '.']) },
+  { name: "k6's scripts (tsc)", run: () => command(join(BIN, 'tsc'), ['-p', 'k6']) },
   { name: 'the SDK needs no Node (tsc)', run: () => command(join(BIN, 'tsc'), ['-p', 'sdk']) },
   {
     name: 'the command line needs nothing newer than Node 20 (tsc)',

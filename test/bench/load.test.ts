@@ -176,7 +176,7 @@ function planFor(server: { port: number }): LoadPlan {
     targets: [{ host: '127.0.0.1', port: server.port }],
     request: {
       host: 'localhost',
-      bearer: 'tly_test',
+      bearers: ['tly_test'],
       kind: 'record',
       items: 1,
       payloadBytes: 400,

@@ -62,3 +62,26 @@ test('the receiver finds a signature that is made with another secret', async (t
   const { signaturesChecked, signaturesBad } = await receiver.read([])
   assert.deepEqual([signaturesChecked, signaturesBad], [1, 1])
 })
+
+test('the receiver does for a PUT what it does for the process that started it', async (t) => {
+  const receiver = await startWebhookReceiver()
+  t.after(() => receiver.stop())
+  const { secret, signer } = makeSecret()
+  const command = async (body: object) => {
+    const answer = await fetch(`http://127.0.0.1:${receiver.port}`, {
+      method: 'PUT',
+      body: JSON.stringify(body),
+    })
+    assert.equal(answer.status, 200)
+    return answer.json()
+  }
+  assert.equal(await command({ kind: 'add', endpoints: [{ secret, answerMs: 0 }] }), 0)
+  await deliver(receiver.port, 0, 1, signer, 70_000)
+  await command({ kind: 'begin' })
+  await deliver(receiver.port, 0, 1, signer, 5_000)
+  await deliver(receiver.port, 0, 2, signer)
+  const lags = (await command({ kind: 'lags' })) as number[]
+  assert.equal(lags.length, 2, 'of the window')
+  assert.ok(lags[0]! >= 5_000 && lags[0]! < 70_000 && lags[1]! < 5_000, `${lags} ms`)
+  assert.deepEqual(await command({ kind: 'read', windows: [[0]] }), await receiver.read([[0]]))
+})

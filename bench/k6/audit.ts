@@ -1,0 +1,177 @@
+import { withClient } from '../../src/db/client.ts'
+import { formatId, parseId } from '../../src/proof/ids.ts'
+import { runVerify } from '../audit.ts'
+import type { K6Run } from './k6-process.ts'
+import type { Running } from './round.ts'
+
+/** What was found after a round, in all ledgers that it made. */
+export type Audit = {
+  readonly ledgers: number
+  readonly acknowledged: number
+  /** Sent and never answered: each may or may not have been committed. */
+  readonly unanswered: number
+  readonly found: number
+  readonly entries: number
+  /** By how much the database grew, indexes and jobs included; without its WAL. */
+  readonly bytesPerRecord: number
+  /** Ledgers that `tallystick verify` found good; what it said of the others. */
+  readonly verified: number
+  readonly badVerdicts: readonly string[]
+  /** Of the processes that were started: how many have ended since. Nothing starts one again. */
+  readonly ended: number
+  readonly deadLetters: number
+  /** Deliveries due and received, each once; null: the script has no receiver. */
+  readonly deliveries: { readonly due: number; readonly received: number } | null
+  /** What was found wrong, in words. */
+  readonly faults: readonly string[]
+  readonly ok: boolean
+}
+
+/** Two cores: a third `verify` would only wait. */
+const VERIFY_AT_ONCE = 2
+
+/**
+ * Every acknowledged record is in the ledgers, none twice, every ledger verifies, nothing died and nothing was given up: a rate
+ * that was reached by losing something is no rate.
+ */
+export async function auditRound(running: Running, runs: readonly K6Run[], before: Before): Promise<Audit> {
+  const { database, system } = running
+  const all = await countLedgers(database.ownerUrl)
+  const counted = all.filter(({ ledger }) => !before.ledgers.has(ledger))
+  const used = counted.filter(({ size }) => size > 0)
+  const sum = (of: (ledger: Counted) => number) => counted.reduce((total, ledger) => total + of(ledger), 0)
+  const verdicts = await verifyAll(
+    used.map(({ ledger }) => ledger),
+    system.env,
+  )
+  const facts = {
+    ledgers: used.length,
+    acknowledged: countOf(runs, 'acknowledged_records'),
+    // Those of requests that were still under way when k6 ended their iteration, too.
+    unanswered:
+      countOf(runs, 'unanswered_records') + countOf(runs, 'sent_records') - countOf(runs, 'settled_records'),
+    found: sum(({ records }) => records),
+    entries: sum(({ entries }) => entries),
+    bytesPerRecord: ((await sizeOf(database.ownerUrl)) - before.bytes) / sum(({ records }) => records),
+    verified: verdicts.filter(isGood).length,
+    badVerdicts: verdicts.filter((verdict) => !isGood(verdict)),
+    ended: [...system.servers, ...(system.worker ? [system.worker] : [])].filter(({ pid }) => !isAlive(pid))
+      .length,
+    deadLetters: await countDead(database.ownerUrl),
+    deliveries: await countDeliveries(running, before.ledgers),
+  }
+  const faults = [...findFaults(facts), ...counted.flatMap(findGaps)]
+  return { ...facts, faults, ok: faults.length === 0 }
+}
+
+type Facts = Omit<Audit, 'faults' | 'ok'>
+
+/** Exported for its test. */
+export function findFaults(facts: Facts): string[] {
+  const { acknowledged, unanswered, found, deliveries } = facts
+  const faults: string[] = []
+  if (found < acknowledged) faults.push(`${acknowledged - found} acknowledged records are in no ledger`)
+  if (found > acknowledged + unanswered)
+    faults.push(`${found - acknowledged - unanswered} records more than were acknowledged or left unanswered`)
+  if (facts.ledgers === 0) faults.push('nothing was written')
+  faults.push(...facts.badVerdicts.map((verdict) => `verify: ${verdict}`))
+  if (facts.ended > 0) faults.push(`${facts.ended} processes have ended`)
+  if (facts.deadLetters > 0) faults.push(`${facts.deadLetters} dead letters`)
+  if (deliveries && deliveries.received !== deliveries.due)
+    faults.push(`${deliveries.received} of ${deliveries.due} deliveries came`)
+  return faults
+}
+
+function findGaps({ ledger, entries, size }: Counted): string[] {
+  return entries === size ? [] : [`${ledger} says it has ${size} entries, and has ${entries}`]
+}
+
+function countOf(runs: readonly K6Run[], metric: string): number {
+  return runs.reduce((sum, { summary }) => sum + Number(summary.metrics[metric]?.['count'] ?? 0), 0)
+}
+
+const isGood = (verdict: string) => verdict.startsWith('INTEGRITY_OK')
+
+async function verifyAll(ledgers: readonly string[], env: NodeJS.ProcessEnv): Promise<string[]> {
+  const waiting = [...ledgers]
+  const verdicts: string[] = []
+  const work = async () => {
+    for (let ledger = waiting.pop(); ledger !== undefined; ledger = waiting.pop())
+      verdicts.push(await runVerify({ env, ledger }))
+  }
+  await Promise.all(Array.from({ length: VERIFY_AT_ONCE }, work))
+  return verdicts
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+type Counted = {
+  readonly ledger: string
+  readonly size: number
+  readonly entries: number
+  readonly records: number
+}
+
+/** What there was before a round. */
+export type Before = { readonly ledgers: ReadonlySet<string>; readonly bytes: number }
+
+export async function lookBefore(ownerUrl: string): Promise<Before> {
+  const ledgers = (await countLedgers(ownerUrl)).map(({ ledger }) => ledger)
+  return { ledgers: new Set(ledgers), bytes: await sizeOf(ownerUrl) }
+}
+
+async function sizeOf(ownerUrl: string): Promise<number> {
+  return withClient(ownerUrl, async (client) => {
+    const { rows } = await client.query('select pg_database_size(current_database())::float8 as bytes')
+    return rows[0].bytes
+  })
+}
+
+async function countLedgers(ownerUrl: string): Promise<Counted[]> {
+  return withClient(ownerUrl, async (client) => {
+    const { rows } = await client.query<Omit<Counted, 'ledger'> & { id: string }>(
+      `select h.ledger_id as id, h.size::float8, coalesce(e.count, 0) as entries, coalesce(r.count, 0) as records
+       from tallystick.chain_heads h
+       left join (select ledger_id, count(*)::float8 from tallystick.entries group by 1) e using (ledger_id)
+       left join (select ledger_id, count(*)::float8 from tallystick.records group by 1) r using (ledger_id)`,
+    )
+    return rows.map(({ id, ...counts }) => ({
+      ledger: formatId('led', Buffer.from(id.replaceAll('-', ''), 'hex')),
+      ...counts,
+    }))
+  })
+}
+
+/** Jobs that were given up, and deliveries that were. */
+async function countDead(ownerUrl: string): Promise<number> {
+  return withClient(ownerUrl, async (client) => {
+    const { rows } = await client.query<{ count: number }>(
+      "select count(*)::int as count from pgboss.job where name = 'dead-letters'",
+    )
+    return rows[0]!.count
+  })
+}
+
+/** Every webhook of the round was made before its ledger's first record, for each of them. */
+async function countDeliveries(
+  { receiver, database }: Running,
+  before: ReadonlySet<string>,
+): Promise<Audit['deliveries']> {
+  if (receiver === null) return null
+  const due = await withClient(database.ownerUrl, async (client) => {
+    const { rows } = await client.query<{ count: number }>(
+      `select count(*)::int as count from tallystick.webhooks w join tallystick.entries e using (ledger_id)
+       where e.kind = 'record-notarized' and not ledger_id = any ($1::uuid[])`,
+      [[...before].map((ledger) => Buffer.from(parseId('led', ledger)).toString('hex'))],
+    )
+    return rows[0]!.count
+  })
+  return { due, received: (await receiver.read([])).events }
+}

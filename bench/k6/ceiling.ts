@@ -1,0 +1,126 @@
+import type { K6Run } from './k6-process.ts'
+import type { K6Options } from './options.ts'
+import type { Running } from './round.ts'
+import type { DrivenRound, Findings, Scenario } from './scenarios.ts'
+
+/** A rate is held while its slowest requests take no longer than this. */
+const P99_MS_MAX = 250
+/** Of the offered rate: arrivals at the edges of a step are counted on one side only. */
+const ACHIEVED_SHARE_MIN = 0.97
+const FIRST_RATE = { short: 100, full: 1_000 }
+const RATE_MAX = { short: 400, full: 100_000 }
+const STEP_SECONDS = { short: 3, full: 10 }
+const COARSE_STEP = 1.5
+const FINE_STEP = 1.1
+
+/** One ramp; with `--peak max` the ceiling by steps of a constant rate, and then twice that. */
+export const notarizeRamp = {
+  secondsMax: { short: 120, full: 600 },
+  rounds: ({ peak, servers }: K6Options) => [
+    { name: '', servers: servers ?? 1, ...(peak === 'max' && { drive: driveToCeiling }) },
+  ],
+  env: ({ peak }: K6Options): Record<string, string> =>
+    typeof peak === 'number' ? { PEAK: String(peak) } : {},
+  combine: describeRamp,
+} satisfies Scenario
+
+/** The ceiling first, by clients that wait for their answers; then twice it. */
+export const overload = {
+  secondsMax: { short: 120, full: 1_200 },
+  rounds: ({ servers }: K6Options) => [{ name: '', servers: servers ?? 1, drive: driveOverload }],
+} satisfies Scenario
+
+async function driveOverload(running: Running): Promise<K6Run[]> {
+  const search = await running.runScript('the ceiling')
+  const { ceiling } = search.summary.figures
+  if (!ceiling) throw new Error('the search found no ceiling')
+  const load = await running.runScript('twice the ceiling', { CEILING: String(Math.round(ceiling)) })
+  return [search, load]
+}
+
+async function driveToCeiling(running: Running): Promise<K6Run[]> {
+  // A process that has just started compiles what it runs: that is no ceiling.
+  const warmUp = await offer(running, FIRST_RATE[running.options.profile], 'warm-up')
+  const steps = await findCeiling(running)
+  const ceiling = highestHeld(steps)
+  if (ceiling === null) throw new Error(`not even ${rateOf(steps[0]!)} requests/s were held`)
+  const above = await offer(running, ceiling * 2, `twice the ceiling: ${ceiling * 2}/s`)
+  return [warmUp, ...steps, above]
+}
+
+/** Steps of a constant rate, coarse ones first and then finer ones between the last two, until one is not held. */
+export async function findCeiling(running: Running): Promise<K6Run[]> {
+  const { profile } = running.options
+  const steps: K6Run[] = []
+  let from = FIRST_RATE[profile] / COARSE_STEP
+  for (const factor of [COARSE_STEP, FINE_STEP]) {
+    for (let rate = Math.round(from * factor); ; rate = Math.round(rate * factor)) {
+      const step = await offer(running, rate, `${rate}/s`)
+      steps.push(step)
+      if (!isHeld(step) || rate > RATE_MAX[profile]) break
+      from = rate
+    }
+    if (highestHeld(steps) === null) break
+  }
+  return steps
+}
+
+function offer(running: Running, rate: number, title: string): Promise<K6Run> {
+  const seconds = String(running.options.seconds ?? STEP_SECONDS[running.options.profile])
+  return running.runScript(title, { RATE: String(rate), SECONDS: seconds, SEARCHING: '1' })
+}
+
+/** Exported for its test. */
+export function isHeld({ summary }: Pick<K6Run, 'summary'>): boolean {
+  const { rate = null, p99 = null } = summary.figures
+  const { dropped, refused, peakPerSecond } = summary.extras as Record<string, number>
+  if (rate === null || p99 === null || p99 > P99_MS_MAX) return false
+  const hasFailures = Number(summary.metrics['failed']?.['rate'] ?? 0) > 0
+  return !hasFailures && dropped === 0 && refused === 0 && rate >= peakPerSecond! * ACHIEVED_SHARE_MIN
+}
+
+function highestHeld(steps: readonly K6Run[]): number | null {
+  const held = steps.filter(isHeld).map(rateOf)
+  return held.length === 0 ? null : Math.max(...held)
+}
+
+function rateOf({ summary }: K6Run): number {
+  return Number(summary.extras['peakPerSecond'])
+}
+
+function describeRamp(rounds: readonly DrivenRound[], { peak }: K6Options): Findings {
+  const { runs } = rounds[0]!
+  const last = runs.at(-1)!.summary
+  if (peak !== 'max')
+    return { figures: { ceiling: heldPeak(runs.at(-1)!), ...last.figures }, extras: last.extras }
+  const steps = runs.slice(1, -1)
+  const ceiling = highestHeld(steps)
+  const best = steps.find((step) => rateOf(step) === ceiling)!.summary
+  return {
+    figures: { ceiling, ...best.figures },
+    extras: {
+      ...best.extras,
+      steps: steps.map((step) => ({
+        offered: rateOf(step),
+        held: isHeld(step),
+        ...step.summary.figures,
+        ...step.summary.extras,
+      })),
+      twiceTheCeiling: {
+        ...last.extras,
+        ...last.figures,
+        accepted: last.metrics['accepted'],
+        rejected: last.metrics['rejected'],
+      },
+    },
+    ...(last.metrics['failed']?.['rate'] !== 0 && {
+      faults: ['at twice the ceiling not every request was accepted or refused within 20 ms'],
+    }),
+  }
+}
+
+/** A ramp that was taken to its end held its peak, at least. */
+function heldPeak(run: K6Run): number | null {
+  const { dropped, refused } = run.summary.extras
+  return dropped === 0 && refused === 0 ? rateOf(run) : null
+}

@@ -1,0 +1,109 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import type { Figures } from './scenarios.ts'
+import { type Point, readRecording } from './series.ts'
+
+const SCRIPTS_DIR = resolve(import.meta.dirname, '..', '..', 'k6')
+/** k6's own exit code where thresholds were crossed: the run itself is whole. */
+const THRESHOLDS_CROSSED = 99
+const ERROR_LINES_MAX = 20
+
+/** What a script says at its end: k6/lib/summary.js. */
+export type Summary = {
+  readonly script: string
+  readonly profile: string
+  readonly seed: number
+  readonly durationMs: number
+  readonly ledgers: readonly string[]
+  readonly figures: Figures
+  readonly extras: Readonly<Record<string, unknown>>
+  readonly thresholds: readonly {
+    readonly metric: string
+    readonly expression: string
+    readonly ok: boolean
+  }[]
+  readonly metrics: Readonly<Record<string, Readonly<Record<string, number | string>>>>
+}
+
+/** One run of k6, and what was seen of all processes meanwhile. */
+export type K6Run = K6Result & { readonly title: string } & import('./samples.ts').Sampled
+
+export type K6Result = {
+  readonly exitCode: number
+  readonly summary: Summary
+  /** By k6's own clock, in its own aggregation: what it saw in each second, or each five. */
+  readonly points: readonly Point[]
+  /** The last lines that k6 and the script wrote to stderr. */
+  readonly warnings: readonly string[]
+}
+
+export type K6Plan = {
+  readonly k6: string
+  readonly script: string
+  readonly env: Readonly<Record<string, string>>
+  readonly everySeconds: number
+  readonly secondsMax: number
+  /** What it wrote is copied there; null: it goes. */
+  readonly keepDir: string | null
+  readonly onStart: (pid: number) => void
+}
+
+/** Runs a script once. Throws where k6 says no more than that it failed: a setup that threw, a script that does not parse. */
+export async function runK6(plan: K6Plan): Promise<K6Result> {
+  const dir = plan.keepDir ?? mkdtempSync(join(tmpdir(), 'tallystick-k6-'))
+  const summaryPath = join(dir, `${plan.script}-summary.json`)
+  const recordingPath = join(dir, `${plan.script}-recording.ndjson`)
+  rmSync(summaryPath, { force: true })
+  try {
+    const { code, stderr } = await execute(plan, {
+      SUMMARY: summaryPath,
+      K6_WEB_DASHBOARD: 'true',
+      // No port: only the recording is wanted.
+      K6_WEB_DASHBOARD_PORT: '-1',
+      K6_WEB_DASHBOARD_PERIOD: `${plan.everySeconds}s`,
+      K6_WEB_DASHBOARD_RECORD: recordingPath,
+      K6_WEB_DASHBOARD_TAGS: 'scenario',
+    })
+    const warnings = stderr.trim().split('\n').filter(Boolean).slice(-ERROR_LINES_MAX)
+    if (code !== 0 && code !== THRESHOLDS_CROSSED)
+      throw new Error(`k6 ended ${plan.script} with ${code}:\n${warnings.join('\n')}`)
+    return {
+      exitCode: code,
+      summary: JSON.parse(readFileSync(summaryPath, 'utf8')),
+      points: readRecording(readFileSync(recordingPath, 'utf8')),
+      warnings,
+    }
+  } finally {
+    if (plan.keepDir === null) rmSync(dir, { recursive: true, force: true })
+  }
+}
+
+function execute(
+  { k6, script, env, secondsMax, onStart }: K6Plan,
+  files: Record<string, string>,
+): Promise<{ code: number | string; stderr: string }> {
+  const child = spawn(k6, ['run', '--quiet', '--no-color', '--no-usage-report', `${script}.js`], {
+    cwd: SCRIPTS_DIR,
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env, ...files },
+    // On stdout it has the table that the runner prints from the same figures.
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+  const timer = setTimeout(kill, secondsMax * 1000)
+  let stderr = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+  })
+  return new Promise((done, reject) => {
+    child.once('error', reject)
+    child.once('spawn', () => onStart(child.pid!))
+    child.once('close', (code, signal) => {
+      clearTimeout(timer)
+      process.off('exit', kill)
+      done({ code: code ?? signal ?? 1, stderr })
+    })
+  })
+}

@@ -1,0 +1,50 @@
+import { parseId } from '../../src/proof/ids.ts'
+import { readLedger } from '../lifecycle-audit.ts'
+import type { K6Run } from './k6-process.ts'
+import type { Running } from './round.ts'
+import type { DrivenRound, Findings, Scenario } from './scenarios.ts'
+
+/** Beside what is audited of every script: where each record stands, and that each was delivered, verified and judged once. */
+export const lifecycleSoak = {
+  rounds: ({ servers }) => [{ name: '', servers: servers ?? 1, drive: driveAndAudit }],
+  env: (): Record<string, string> => {
+    const clients = process.env['CLIENTS']
+    return clients === undefined ? {} : { CLIENTS: clients }
+  },
+  secondsMax: { short: 180, full: 900 },
+  combine: findLifecycleFaults,
+} as const satisfies Scenario
+
+async function driveAndAudit(running: Running): Promise<K6Run[]> {
+  const run = await running.runScript()
+  const [ledger] = run.summary.ledgers
+  const found = await readLedger(running.database.ownerUrl, Buffer.from(parseId('led', ledger!)))
+  const extras = { ...run.summary.extras, ...found }
+  return [{ ...run, summary: { ...run.summary, extras } }]
+}
+
+type Found = Pick<Awaited<ReturnType<typeof readLedger>>, 'states' | 'notOnce'>
+
+function findLifecycleFaults(rounds: readonly DrivenRound[]): Findings {
+  const { summary } = rounds.at(-1)!.runs.at(-1)!
+  const count = (metric: string) => Number(summary.metrics[metric]?.['count'] ?? 0)
+  const faults = compareLifecycles(
+    summary.extras as Found,
+    count('lifecycles_complete'),
+    count('lifecycles_abandoned'),
+  )
+  return { figures: summary.figures, extras: summary.extras, faults }
+}
+
+/** What clients saw complete is accepted or rejected; what stands anywhere else was given up. */
+export function compareLifecycles({ states, notOnce }: Found, complete: number, abandoned: number): string[] {
+  const { ACCEPTED: accepted = 0, REJECTED: rejected = 0, ...others } = states
+  const unfinished = Object.values(others).reduce((sum, count) => sum + count, 0)
+  const faults: string[] = []
+  if (accepted + rejected < complete)
+    faults.push(`${complete - accepted - rejected} records that were seen judged are not`)
+  if (accepted + rejected + unfinished > complete + abandoned)
+    faults.push(`${accepted + rejected + unfinished - complete - abandoned} records are nobody's`)
+  if (notOnce > 0) faults.push(`${notOnce} records were not delivered, verified and judged just once`)
+  return faults
+}

@@ -1,0 +1,39 @@
+import type { CpuUse } from '../cpu.ts'
+import type { K6Run } from './k6-process.ts'
+
+/** What the parts of a deployment used while a script's load was on. */
+export type LoadWindow = {
+  /** Average cores. */
+  readonly cores: CpuUse
+  /** The same as CPU for each record of the script's `rate`. */
+  readonly microsPerRecord: Readonly<Record<string, number>>
+}
+
+/** k6 needs about that long to read a script and to run its setup. */
+const START_MS = 1_500
+
+/** By what the script says of itself: `warmUpSeconds` before it counts, and `seconds` that it counts. */
+export function measureWindow({
+  samples,
+  cpu,
+  summary,
+}: Pick<K6Run, 'samples' | 'cpu' | 'summary'>): LoadWindow {
+  const { warmUpSeconds = 0, seconds = 0 } = summary.extras as Record<string, number>
+  const fromMs = START_MS + warmUpSeconds * 1000
+  // A sample says what was used since the one before it, a second earlier.
+  const inside = samples.filter(({ atMs }) => atMs >= fromMs + 1_000 && atMs <= fromMs + seconds * 1000 - 500)
+  const cores = inside.length === 0 ? cpu : mean(inside.map((sample) => sample.cores))
+  const rate = summary.figures['rate'] ?? 0
+  const perRecord = Object.entries(cores).map(([name, used]): [string, number] => [
+    name,
+    rate === 0 ? 0 : (used * 1e6) / rate,
+  ])
+  return { cores, microsPerRecord: Object.fromEntries(perRecord) }
+}
+
+function mean(all: readonly CpuUse[]): CpuUse {
+  const sums: Record<string, number> = {}
+  for (const use of all)
+    for (const [name, cores] of Object.entries(use)) sums[name] = (sums[name] ?? 0) + cores / all.length
+  return sums
+}

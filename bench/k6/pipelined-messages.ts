@@ -1,0 +1,25 @@
+import { availableParallelism } from 'node:os'
+import { measureWindow } from './load-window.ts'
+import type { DrivenRound, Findings, Scenario } from './scenarios.ts'
+
+/** Beside the rate, what was published with it: the CPU and the memory of the server. */
+export const pipelinedMessages = {
+  secondsMax: { short: 180, full: 900 },
+  combine: addServer,
+} as const satisfies Scenario
+
+function addServer(rounds: readonly DrivenRound[]): Findings {
+  const run = rounds.at(-1)!.runs.at(-1)!
+  const { cores, microsPerRecord } = measureWindow(run)
+  const servers = Object.keys(cores).filter((name) => /^API( \d+)?$/.test(name))
+  const used = servers.reduce((sum, name) => sum + cores[name]!, 0)
+  const memory = servers.map((name) => run.memory[name]?.max ?? 0)
+  return {
+    figures: {
+      ...run.summary.figures,
+      serverCpuPercent: (used / availableParallelism()) * 100,
+      serverMemory: (Math.max(...memory) * 2 ** 20) / 1e6,
+    },
+    extras: { ...run.summary.extras, cores, microsPerRecord },
+  }
+}

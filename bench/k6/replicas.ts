@@ -1,0 +1,88 @@
+import { availableParallelism } from 'node:os'
+import type { CpuUse } from '../cpu.ts'
+import { type CpuQuota, limitToOneCpu } from './cpu-quota.ts'
+import type { K6Run } from './k6-process.ts'
+import { measureWindow } from './load-window.ts'
+import type { Running } from './round.ts'
+import type { DrivenRound, Findings, Round, Scenario } from './scenarios.ts'
+
+/**
+ * 1, 2 and 3 API processes on one database, each held to one CPU by a quota, as a container would be. A quota makes no cores: where
+ * the machine has fewer than all parts together could use, it is the machine that ends first, and the figures say so.
+ */
+export const replicas = {
+  rounds: ({ servers }) => (servers === null ? [1, 2, 3] : [servers]).map(makeRound),
+  secondsMax: { short: 120, full: 900 },
+  combine: compare,
+} as const satisfies Scenario
+
+function makeRound(servers: number): Round {
+  const name = servers === 1 ? '1 API process' : `${servers} API processes`
+  return { name, servers, drive: driveLimited }
+}
+
+async function driveLimited(running: Running): Promise<K6Run[]> {
+  const { system, log } = running
+  const quotas = system.servers.map(({ pid }) => limitToOneCpu(pid))
+  const isLimited = quotas.every((quota) => quota !== null)
+  if (!isLimited) log('  no CPU quota here: the API processes take what they get')
+  try {
+    const run = await running.runScript()
+    const window = measureWindow(run)
+    const throttledPercent = isLimited ? quotas.map(throttledShare) : null
+    const extras = {
+      ...run.summary.extras,
+      ...window,
+      throttledPercent,
+      atItsEnd: findEnds(window.cores, isLimited),
+    }
+    return [{ ...run, summary: { ...run.summary, extras } }]
+  } finally {
+    for (const quota of quotas) quota?.release()
+  }
+}
+
+function throttledShare(quota: CpuQuota): number {
+  const { periods, throttledPeriods } = quota.read()
+  return periods === 0 ? 0 : (100 * throttledPeriods) / periods
+}
+
+/** As good as all of it: the rest is what a scheduler leaves. */
+const OF_A_PROCESS = 0.9
+const OF_THE_MACHINE = 0.93
+/** From here on the figures say something about somebody else too. */
+const OTHERS_MIN = 0.15
+
+/**
+ * Which resources have nothing left. The API: every process uses its CPU. The machine: all of its cores are in use, by whomever.
+ * Neither: requests wait for something else, which is the one writer of a ledger, its commits and the disk.
+ */
+export function findEnds(cores: CpuUse, isLimited: boolean, machineCores = availableParallelism()): string[] {
+  const ends: string[] = []
+  const servers = Object.entries(cores).filter(([name]) => isServer(name))
+  if (isLimited && servers.length > 0 && servers.every(([, used]) => used >= OF_A_PROCESS))
+    ends.push('the CPU of the API processes')
+  const used = Object.values(cores).reduce((sum, each) => sum + each, 0)
+  const { others = 0 } = cores
+  const strangers = others >= OTHERS_MIN ? `, ${others.toFixed(2)} of them used by others` : ''
+  if (used >= OF_THE_MACHINE * machineCores) ends.push(`the machine's ${machineCores} cores${strangers}`)
+  return ends.length > 0 ? ends : ["no CPU: requests wait for the ledger's commits"]
+}
+
+const isServer = (name: string) => /^API( \d+)?$/.test(name)
+
+function compare(rounds: readonly DrivenRound[]): Findings {
+  const all = rounds.map(({ round, runs }) => {
+    const { figures, extras } = runs.at(-1)!.summary
+    return { servers: round.servers, rate: figures['rate'] ?? 0, ...extras }
+  })
+  const one = all.find(({ servers }) => servers === 1)?.rate ?? 0
+  const figures = all.flatMap(({ servers, rate }): [string, number][] => [
+    [`rate${servers}`, rate],
+    ...(servers > 1 && one > 0 ? [[`ratio${servers}`, rate / one] as [string, number]] : []),
+  ])
+  return {
+    figures: Object.fromEntries(figures),
+    extras: { machineCores: availableParallelism(), rounds: all },
+  }
+}

@@ -1,0 +1,183 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Preflight } from '../preflight.ts'
+import type { Audit } from './audit.ts'
+import { drawPage } from './html.ts'
+import type { K6Run } from './k6-process.ts'
+import type { K6Options } from './options.ts'
+import { drawPlot } from './plots.ts'
+import { plotsOfRound } from './plots-of-round.ts'
+import type { RoundResult } from './round.ts'
+import { thinSamples } from './samples.ts'
+import type { Figures, Findings, ScriptName } from './scenarios.ts'
+import { type Flatness, flatness } from './trends.ts'
+
+export type Goal = { readonly atLeast?: number; readonly atMost?: number }
+
+/** A script in k6/published.json. */
+export type Published = {
+  readonly what: string
+  /** Its figures elsewhere in words, as they were published; and on what. */
+  readonly elsewhere: string
+  readonly hardware: string
+  readonly figures: readonly {
+    readonly id: string
+    readonly name: string
+    readonly unit: string
+    readonly published?: number
+    readonly goal?: Goal
+  }[]
+}
+
+export type ReportedRun = K6Run & {
+  /** µs of k6's own CPU for each request that it sent. */
+  readonly k6MicrosPerRequest: number
+  /** Of acknowledged records, by k6's scenarios: whether the rate stays what it is. */
+  readonly flatness: Readonly<Record<string, Flatness>>
+}
+export type ReportedRound = {
+  readonly name: string
+  readonly servers: number
+  readonly runs: readonly ReportedRun[]
+  readonly audit: Audit
+}
+
+/** Everything that a figure needs beside it, as it goes into bench/results. */
+export type K6Report = {
+  readonly script: ScriptName
+  readonly published: Published
+  readonly options: K6Options
+  readonly startedAt: string
+  readonly seconds: number
+  readonly commit: string
+  readonly node: string
+  readonly k6: string
+  readonly postgres: string
+  readonly postgresSettings: Readonly<Record<string, string>>
+  readonly preflight: Preflight
+  readonly figures: Figures
+  readonly extras: Readonly<Record<string, unknown>>
+  readonly rounds: readonly ReportedRound[]
+  /** What does not hold: thresholds, audits, memory that grows. */
+  readonly faults: readonly string[]
+  readonly ok: boolean
+}
+
+/** A process whose memory grows by more of its mean, over the second half of a run, is not flat. */
+const GROWTH_PERCENT_MAX = 10
+/** In less, a heap that fills for the first time looks like one that grows. */
+const GROWTH_JUDGED_FROM_MS = 120_000
+const OURS = /^(API|worker)/
+
+type Made = Omit<K6Report, 'published' | 'node' | 'figures' | 'extras' | 'rounds' | 'faults' | 'ok'> & {
+  readonly results: readonly RoundResult[]
+  readonly findings: Findings
+}
+
+export function makeReport({ results, findings, ...about }: Made): K6Report {
+  const rounds = results.map(({ round, runs, audit }) => ({
+    name: round.name,
+    servers: round.servers,
+    runs: runs.map((run) => describeRun(run, about.options)),
+    audit,
+  }))
+  const faults = [...findFaults(rounds), ...(findings.faults ?? [])]
+  return {
+    ...about,
+    published: readPublished(about.script),
+    node: process.version,
+    figures: findings.figures,
+    extras: findings.extras ?? {},
+    rounds,
+    faults,
+    ok: faults.length === 0,
+  }
+}
+
+export function readPublished(script: ScriptName): Published {
+  const path = new URL('../../k6/published.json', import.meta.url)
+  return JSON.parse(readFileSync(path, 'utf8'))[script]
+}
+
+/** null: there is no goal, or nothing was measured. A goal that is not met is said; it makes no run fail. */
+export function isMet(goal: Goal | undefined, value: number | null | undefined): boolean | null {
+  if (goal === undefined || value === null || value === undefined) return null
+  return (
+    (goal.atLeast === undefined || value >= goal.atLeast) &&
+    (goal.atMost === undefined || value <= goal.atMost)
+  )
+}
+
+function describeRun(run: K6Run, { profile }: K6Options): ReportedRun {
+  const requests = Number(run.summary.metrics['http_reqs']?.['count'] ?? 0)
+  const micros = ((run.cpu['k6'] ?? 0) * run.wallMs * 1000) / requests
+  return {
+    ...run,
+    samples: profile === 'full' ? thinSamples(run.samples) : run.samples,
+    k6MicrosPerRequest: requests === 0 ? 0 : micros,
+    flatness: findFlatness(run),
+  }
+}
+
+const SCENARIO = /^acknowledged_records\{scenario:(.+)\}$/
+
+/** Whole periods only: in its first and its last one a scenario was at work for a part of the time. */
+function findFlatness({ points }: K6Run): Record<string, Flatness> {
+  const scenarios = new Set(
+    points.flatMap(({ metrics }) => Object.keys(metrics).flatMap((name) => SCENARIO.exec(name)?.[1] ?? [])),
+  )
+  const found: Record<string, Flatness> = {}
+  for (const scenario of scenarios) {
+    const values = points.flatMap(({ atMs, metrics }) => {
+      const value = metrics[`acknowledged_records{scenario:${scenario}}`]?.['rate']
+      return value === undefined ? [] : [{ at: atMs, value }]
+    })
+    const flat = flatness(values.slice(1, -1))
+    if (flat !== null) found[scenario] = flat
+  }
+  return found
+}
+
+function findFaults(rounds: readonly ReportedRound[]): string[] {
+  return rounds.flatMap(({ name, runs, audit }) => {
+    const faults = [
+      ...runs.flatMap((run) =>
+        run.summary.thresholds
+          .filter(({ ok }) => !ok)
+          .map(({ metric, expression }) => `${run.title} threshold ${metric}: ${expression}`.trim()),
+      ),
+      ...runs.flatMap(findGrowth),
+      ...audit.faults.map((fault) => `audit: ${fault}`),
+    ]
+    return name === '' ? faults : faults.map((fault) => `${name}: ${fault}`)
+  })
+}
+
+function findGrowth({ memory, wallMs }: ReportedRun): string[] {
+  if (wallMs < GROWTH_JUDGED_FROM_MS) return []
+  return Object.entries(memory)
+    .filter(([name, { percent }]) => OURS.test(name) && percent > GROWTH_PERCENT_MAX)
+    .map(([name, { percent }]) => `memory of ${name} grew by ${percent.toFixed(1)} % in the second half`)
+}
+
+/** Answers the paths of what it wrote. */
+export function writeReport(report: K6Report, { outDir, plotsDir }: K6Options): string[] {
+  mkdirSync(outDir, { recursive: true })
+  const time = report.startedAt.replace(/[-:]|\.\d+/g, '')
+  const base = join(outDir, `k6-${report.script}-${report.options.profile}-${report.commit}-${time}`)
+  writeFileSync(`${base}.json`, `${JSON.stringify(report, null, 1)}\n`)
+  writeFileSync(`${base}.html`, drawPage(report))
+  return [`${base}.json`, `${base}.html`, ...(plotsDir === null ? [] : writePlots(report, plotsDir))]
+}
+
+function writePlots({ script, rounds }: K6Report, dir: string): string[] {
+  mkdirSync(dir, { recursive: true })
+  return rounds.flatMap(({ runs }, r) =>
+    plotsOfRound(runs).map((plot) => {
+      const what = plot.title.split(/[ ,]/, 2)[0]!.toLowerCase()
+      const file = join(dir, `${[script, ...(rounds.length > 1 ? [r + 1] : []), what].join('-')}.svg`)
+      writeFileSync(file, `${drawPlot(plot)}\n`)
+      return file
+    }),
+  )
+}

@@ -1,0 +1,144 @@
+import { mkdirSync } from 'node:fs'
+import type { Database } from '../database.ts'
+import { type Deployment, type System, startSystem } from '../system.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../webhook-receiver.ts'
+import { type Audit, auditRound, lookBefore } from './audit.ts'
+import { type K6Run, runK6 } from './k6-process.ts'
+import type { K6Options } from './options.ts'
+import { type Sampling, startSampling } from './samples.ts'
+import type { Round, Scenario, ScriptName } from './scenarios.ts'
+
+/** What the rounds of a script stand on. */
+export type Ground = {
+  readonly database: Database
+  readonly deployment: Deployment
+  readonly options: K6Options
+  readonly k6: string
+  readonly log: (line: string) => void
+}
+
+/** A deployment that runs, on which a round drives k6. */
+export type Running = Ground & {
+  readonly script: ScriptName
+  readonly round: Round
+  readonly system: System
+  readonly receiver: WebhookReceiver | null
+  /** Runs the script once; `env` is added to what it gets. */
+  runScript(title?: string, env?: Readonly<Record<string, string>>): Promise<K6Run>
+}
+
+export type RoundResult = {
+  readonly round: Round
+  readonly runs: readonly K6Run[]
+  readonly audit: Audit
+}
+
+const POINT_EVERY_SECONDS = { short: 1, full: 5 }
+
+/** Fresh processes, the runs of k6, the audit of all that they wrote. */
+export async function runRound(
+  ground: Ground,
+  script: ScriptName,
+  scenario: Scenario,
+  round: Round,
+): Promise<RoundResult> {
+  const { database, deployment } = ground
+  const before = await lookBefore(database.ownerUrl)
+  const system = await startSystem(deployment, {
+    servers: round.servers,
+    worker: true,
+    inspect: false,
+    metrics: true,
+  })
+  const receiver = scenario.receiver ? await startWebhookReceiver() : null
+  let undo = () => {}
+  try {
+    const running = makeRunning(ground, script, scenario, round, system, receiver)
+    undo = (await round.prepare?.(running)) ?? undo
+    const runs = await (round.drive ?? driveOnce)(running)
+    const audit = await auditRound(running, runs, before)
+    return { round, runs, audit }
+  } finally {
+    undo()
+    receiver?.stop()
+    await system.stop()
+  }
+}
+
+async function driveOnce(running: Running): Promise<K6Run[]> {
+  return [await running.runScript()]
+}
+
+function makeRunning(
+  ground: Ground,
+  script: ScriptName,
+  scenario: Scenario,
+  round: Round,
+  system: System,
+  receiver: WebhookReceiver | null,
+): Running {
+  const running: Running = {
+    ...ground,
+    script,
+    round,
+    system,
+    receiver,
+    runScript: (title = round.name, env = {}) => runOnce(running, scenario, title, env),
+  }
+  return running
+}
+
+async function runOnce(
+  running: Running,
+  scenario: Scenario,
+  title: string,
+  env: Readonly<Record<string, string>>,
+): Promise<K6Run> {
+  const { options, script, k6, log } = running
+  log(`… ${[script, title].filter(Boolean).join(', ')}`)
+  const keepDir = options.keep ? options.outDir : null
+  if (keepDir !== null) mkdirSync(keepDir, { recursive: true })
+  const sampling: Sampling[] = []
+  try {
+    const result = await runK6({
+      k6,
+      script,
+      env: { ...scriptEnv(running), ...scenario.env?.(options), ...env },
+      everySeconds: POINT_EVERY_SECONDS[options.profile],
+      secondsMax: scenario.secondsMax[options.profile] + (options.seconds ?? 0) * 3,
+      keepDir,
+      onStart: (pid) => sampling.push(startSampling(watchedOf(running, pid))),
+    })
+    return { ...result, title, ...sampling[0]!.stop() }
+  } finally {
+    for (const one of sampling) one.stop()
+  }
+}
+
+function scriptEnv({ system, deployment, options, receiver }: Running): Record<string, string> {
+  return {
+    TALLYSTICK_URLS: system.targets.map(({ host, port }) => `http://${host}:${port}`).join(','),
+    OPERATOR_KEY: deployment.operatorKey,
+    PROFILE: options.profile,
+    SEED: String(options.seed),
+    ...(receiver && { RECEIVER_URL: `http://127.0.0.1:${receiver.port}` }),
+    ...(options.seconds !== null && { SECONDS: String(options.seconds) }),
+  }
+}
+
+function watchedOf({ system, database, receiver }: Running, k6Pid: number) {
+  const servers = system.servers.map(({ pid }, i): [string, number[]] => [
+    system.servers.length === 1 ? 'API' : `API ${i + 1}`,
+    [pid],
+  ])
+  return {
+    processes: {
+      ...Object.fromEntries(servers),
+      worker: system.worker ? [system.worker.pid] : [],
+      k6: [k6Pid],
+      ...(receiver && { receiver: [receiver.pid] }),
+    },
+    postmaster: database.postmaster,
+    metrics: system.metrics,
+  }
+}

@@ -1,0 +1,149 @@
+/*
+ * npm run k6 -- NAME|all: starts a deployment, runs a script of k6/ against it, looks at all processes meanwhile, audits every
+ * ledger that the script made, and leaves a report with plots. Exit code 0 only if every threshold and every audit holds.
+ */
+import { statfsSync } from 'node:fs'
+import { withClient } from '../../src/db/client.ts'
+import { type Database, openDatabase } from '../database.ts'
+import { checkGate, measurePreflight, type Preflight } from '../preflight.ts'
+import { printPreflight } from '../print.ts'
+import { describeCommit } from '../report.ts'
+import { type Deployment, deploy } from '../system.ts'
+import { describeK6, installK6 } from './install.ts'
+import { type K6Options, parseOptions, USAGE } from './options.ts'
+import { printOutcomes, printReport } from './print.ts'
+import { type K6Report, makeReport, writeReport } from './report.ts'
+import { type RoundResult, runRound } from './round.ts'
+import { combineRounds, roundsOf, SCENARIOS, type ScriptName } from './scenarios.ts'
+
+const log = (line: string) => console.log(line)
+
+async function main(options: K6Options): Promise<boolean> {
+  const k6 = await installK6(log)
+  const reports: (K6Report | { readonly script: ScriptName; readonly error: string })[] = []
+  for (const script of options.scripts) {
+    try {
+      const report = await runScript(script, options, k6)
+      const files = writeReport(report, options)
+      printReport(report)
+      log(files.map((file) => `  ${file}`).join('\n'))
+      reports.push(report)
+    } catch (error) {
+      // The other scripts still say what they have to say.
+      if (options.scripts.length === 1) throw error
+      console.error(`${script}: ${(error as Error).message}`)
+      reports.push({ script, error: (error as Error).message })
+    }
+  }
+  await close(sharedGround)
+  if (reports.length > 1) printOutcomes(reports)
+  return reports.every((report) => 'ok' in report && report.ok)
+}
+
+async function runScript(script: ScriptName, options: K6Options, k6: string): Promise<K6Report> {
+  const startedAt = new Date()
+  const scenario = SCENARIOS[script]
+  const results: RoundResult[] = []
+  let ground = await openGround(options)
+  for (const round of roundsOf(scenario, options)) {
+    if (results.length > 0 && options.profile === 'full') ground = await openGround(options)
+    requireDisk(ground.database, scenario.diskBytes?.(options) ?? 0)
+    results.push(await runRound({ ...ground, options, k6, log }, script, scenario, round))
+    if (options.profile === 'full') await close(ground)
+  }
+  return makeReport({
+    script,
+    options,
+    startedAt: startedAt.toISOString(),
+    seconds: (Date.now() - startedAt.getTime()) / 1000,
+    commit: describeCommit(),
+    k6: describeK6(k6),
+    ...ground.about,
+    results,
+    findings: combineRounds(scenario, results, options),
+  })
+}
+
+type Ground = {
+  readonly database: Database
+  readonly deployment: Deployment
+  readonly about: {
+    readonly postgres: string
+    readonly postgresSettings: Record<string, string>
+    readonly preflight: Preflight
+  }
+}
+
+/** What is not closed yet, and closed when the process is asked to stop. */
+const grounds = new Set<Ground>()
+let sharedGround: Ground | null = null
+
+/** In full each round has a database of its own; in short, where rates say nothing, all share one. */
+async function openGround(options: K6Options): Promise<Ground> {
+  if (sharedGround !== null) return sharedGround
+  const { embedded } = options
+  const database = await openDatabase({ databaseUrl: process.env['DATABASE_URL'], embedded }, log)
+  const about = await inspectDatabase(database)
+  const ground = { database, about, deployment: await deploy(database.ownerUrl) }
+  grounds.add(ground)
+  if (grounds.size === 1 && !isInspected) printPreflight(about.preflight)
+  isInspected = true
+  // Short says nothing of rates, so a slow disk spoils none.
+  if (options.profile === 'full') checkGate(about.preflight, options.fsyncGateMs, options.force)
+  if (options.profile === 'short') sharedGround = ground
+  return ground
+}
+
+let isInspected = false
+
+async function close(ground: Ground | null): Promise<void> {
+  if (ground === null || !grounds.delete(ground)) return
+  ground.deployment.close()
+  await ground.database.close()
+}
+
+async function inspectDatabase(database: Database): Promise<Ground['about']> {
+  return withClient(database.ownerUrl, async (client) => {
+    const preflight = await measurePreflight(client, database.walDirectory)
+    const { rows } = await client.query<{ name: string; setting: string }>(
+      `select name, setting from pg_settings where name in ('fsync', 'synchronous_commit', 'full_page_writes',
+        'wal_sync_method', 'shared_buffers', 'max_wal_size', 'max_connections') order by name`,
+    )
+    const postgresSettings = Object.fromEntries(rows.map((row) => [row.name, row.setting]))
+    return { preflight, postgresSettings, postgres: database.postgres }
+  })
+}
+
+/** A disk that fills up in the ninth minute spoils more than the run. */
+function requireDisk({ walDirectory }: Database, bytes: number): void {
+  const { bavail, bsize } = statfsSync(walDirectory)
+  const free = bavail * bsize
+  if (bytes <= free) return
+  const gib = (value: number) => `${(value / 2 ** 30).toFixed(1)} GiB`
+  throw new Error(
+    `at the rate that is the goal this takes ${gib(bytes)}, and ${walDirectory} has ${gib(free)}: shorten it with --seconds N`,
+  )
+}
+
+async function closeAll(): Promise<void> {
+  for (const ground of [...grounds]) await close(ground)
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void closeAll().finally(() => process.exit(130)))
+
+let options: K6Options
+try {
+  options = parseOptions(process.argv.slice(2))
+} catch (error) {
+  console.error(`${(error as Error).message}\n\n${USAGE}`)
+  process.exit(2)
+}
+try {
+  process.exitCode = (await main(options)) ? 0 : 1
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error)
+  process.exitCode = 1
+} finally {
+  await closeAll()
+}

@@ -1,0 +1,175 @@
+import { readFileSync } from 'node:fs'
+import { type CpuSnapshot, type CpuUse, cpuBetween, takeCpuSnapshot } from '../cpu.ts'
+import { scrapeAll } from './scrape.ts'
+import { type Growth, growth } from './trends.ts'
+
+/** The state of everything at one moment, and the CPU since the moment before. */
+export type Sample = {
+  readonly atMs: number
+  /** Average cores since the sample before. */
+  readonly cores: CpuUse
+  readonly rssMiB: Readonly<Record<string, number>>
+  /** Sums over the API processes; rates since the sample before. */
+  readonly server: Readonly<Record<string, number>>
+  readonly worker: Readonly<Record<string, number>>
+}
+
+export type Sampled = {
+  readonly samples: readonly Sample[]
+  /** Average cores over the whole run of k6, its setup included. */
+  readonly cpu: CpuUse
+  readonly wallMs: number
+  /** Of each process, over the second half of the run. */
+  readonly memory: Readonly<Record<string, Growth>>
+}
+
+export type Watched = {
+  /** Names as the report shows them: `API`, `worker`, `k6`, `receiver`. */
+  readonly processes: Readonly<Record<string, readonly number[]>>
+  readonly postmaster: number | null
+  readonly metrics: { readonly servers: readonly string[]; readonly worker: string | null }
+}
+
+const SAMPLE_EVERY_MS = 1_000
+/** A worker's metrics ask the database; and what they say changes slowly. */
+const WORKER_EVERY = 5
+const PAGE_BYTES = 4_096
+
+export type Sampling = { stop(): Sampled }
+
+/** Looks each second, until it is stopped. */
+export function startSampling(watched: Watched): Sampling {
+  const beganAt = performance.now()
+  const samples: Sample[] = []
+  const first = takeCpuSnapshot(watched)
+  let previous = first
+  let counters: Record<string, number> | null = null
+  let worker: Record<string, number> = {}
+  let turn = 0
+  let isBusy = false
+  const sample = async () => {
+    if (isBusy) return
+    isBusy = true
+    const snapshot = takeCpuSnapshot(watched)
+    if (hasEnded(previous, snapshot)) return
+    const [read, readWorker] = await Promise.all([
+      scrapeAll(watched.metrics.servers),
+      turn++ % WORKER_EVERY === 0 && watched.metrics.worker !== null
+        ? scrapeAll([watched.metrics.worker])
+        : null,
+    ])
+    if (readWorker) worker = pickWorker(readWorker)
+    const seconds = (snapshot.atMs - previous.atMs) / 1000
+    samples.push({
+      atMs: snapshot.atMs - beganAt,
+      cores: cpuBetween(previous, snapshot),
+      rssMiB: readMemory(watched.processes),
+      server: read === null ? {} : pickServer(read, counters, seconds),
+      worker,
+    })
+    counters = read ?? counters
+    previous = snapshot
+    isBusy = false
+  }
+  const timer = setInterval(() => void sample(), SAMPLE_EVERY_MS)
+  return {
+    stop() {
+      clearInterval(timer)
+      // k6 has ended by now, and with it what it had used: the last look at it counts.
+      const last = samples.length > 0 ? previous : takeCpuSnapshot(watched)
+      return summarize(samples, first, last, Object.keys(watched.processes))
+    },
+  }
+}
+
+/** What a process had used goes with it. k6's own end is no part of its run. */
+function hasEnded(before: CpuSnapshot, now: CpuSnapshot): boolean {
+  return (now.seconds['k6'] ?? 0) < (before.seconds['k6'] ?? 0)
+}
+
+function summarize(
+  samples: readonly Sample[],
+  first: CpuSnapshot,
+  last: CpuSnapshot,
+  processes: readonly string[],
+): Sampled {
+  const half = samples.slice(Math.floor(samples.length / 2))
+  const memory = processes.map((name): [string, Growth] => [
+    name,
+    growth(half.map(({ atMs, rssMiB }) => ({ at: atMs / 60_000, value: rssMiB[name] ?? 0 }))),
+  ])
+  return {
+    samples,
+    cpu: cpuBetween(first, last),
+    wallMs: last.atMs - first.atMs,
+    memory: Object.fromEntries(memory),
+  }
+}
+
+const THINNED_TO = 5
+
+/** Of five seconds the mean, so that ten minutes fit a report. */
+export function thinSamples(samples: readonly Sample[]): Sample[] {
+  return Array.from({ length: Math.ceil(samples.length / THINNED_TO) }, (_, i) => {
+    const group = samples.slice(i * THINNED_TO, (i + 1) * THINNED_TO)
+    const mean = (read: (sample: Sample) => Readonly<Record<string, number>>) =>
+      Object.fromEntries(
+        Object.keys(read(group.at(-1)!)).map((name) => [
+          name,
+          group.reduce((sum, sample) => sum + (read(sample)[name] ?? 0), 0) / group.length,
+        ]),
+      )
+    return {
+      atMs: group.at(-1)!.atMs,
+      cores: mean(({ cores }) => cores),
+      rssMiB: mean(({ rssMiB }) => rssMiB),
+      server: mean(({ server }) => server),
+      worker: mean(({ worker }) => worker),
+    }
+  })
+}
+
+function readMemory(processes: Watched['processes']): Record<string, number> {
+  const sizes = Object.entries(processes).map(([name, pids]): [string, number] => [
+    name,
+    pids.reduce((sum, pid) => sum + residentMiB(pid), 0),
+  ])
+  return Object.fromEntries(sizes)
+}
+
+/** proc(5), /proc/<pid>/statm: total and resident size in pages. 0: it has ended. */
+export function residentMiB(pid: number): number {
+  try {
+    const pages = Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ', 2)[1])
+    return (pages * PAGE_BYTES) / 2 ** 20
+  } catch {
+    return 0
+  }
+}
+
+const QUEUE = 'tallystick_append_queue_records'
+const RATES = { 'records/s': 'tallystick_append_records_total' }
+
+function pickServer(
+  now: Record<string, number>,
+  before: Record<string, number> | null,
+  seconds: number,
+): Record<string, number> {
+  const picked: Record<string, number> = {
+    'queue of records': now[QUEUE] ?? 0,
+    'event loop p99 ms': (now['nodejs_eventloop_lag_p99_seconds'] ?? 0) * 1000,
+  }
+  for (const [name, metric] of Object.entries(RATES))
+    if (before) picked[name] = Math.max(0, ((now[metric] ?? 0) - (before[metric] ?? 0)) / seconds)
+  return picked
+}
+
+function pickWorker(now: Record<string, number>): Record<string, number> {
+  const sum = (prefix: string) =>
+    Object.entries(now).reduce((total, [name, value]) => total + (name.startsWith(prefix) ? value : 0), 0)
+  return {
+    'jobs waiting': sum('tallystick_jobs{'),
+    'dead letters': sum('tallystick_dead_letters{'),
+    'entries not verified': sum('tallystick_entry_verification_lag_entries'),
+  }
+}

@@ -1,0 +1,132 @@
+import { notarizeRamp, overload } from './ceiling.ts'
+import type { K6Run } from './k6-process.ts'
+import { lifecycleSoak } from './lifecycle-soak.ts'
+import type { K6Options, Profile } from './options.ts'
+import { pipelinedMessages } from './pipelined-messages.ts'
+import { replicas } from './replicas.ts'
+import type { Running } from './round.ts'
+
+/** Figures by their ids in k6/published.json. */
+export type Figures = Readonly<Record<string, number | null>>
+
+/** Fresh processes, and in the profile `full` a fresh database: what runs on them, and is audited together. */
+export type Round = {
+  readonly name: string
+  readonly servers: number
+  /** Before k6 starts: what the processes need besides. What it answers is undone at the end. */
+  readonly prepare?: (running: Running) => Promise<() => void>
+  /** The runs of k6; without it one, as the profile says. */
+  readonly drive?: (running: Running) => Promise<K6Run[]>
+}
+
+/** What the runner says of a script besides what the script says itself. */
+export type Findings = {
+  readonly figures: Figures
+  readonly extras?: Readonly<Record<string, unknown>>
+  /** What must hold besides the thresholds and the audit; what does not is named. */
+  readonly faults?: readonly string[]
+}
+
+export type DrivenRound = { readonly round: Round; readonly runs: readonly K6Run[] }
+
+/** How the runner runs a script. */
+export type Scenario = {
+  /** One, of one API process, where nothing else is said. */
+  readonly rounds?: (options: K6Options) => readonly Round[]
+  /** k6 is killed after so many seconds, each run. */
+  readonly secondsMax: Readonly<Record<Profile, number>>
+  /** Deliveries go to a receiver in a process of its own: RECEIVER_URL. */
+  readonly receiver?: boolean
+  /** The script's environment, besides what all have. */
+  readonly env?: (options: K6Options) => Readonly<Record<string, string>>
+  /** What a round may need of the disk, where that is much. */
+  readonly diskBytes?: (options: K6Options) => number
+  /** What becomes of the figures of several rounds or runs; without it those of the last run count. */
+  readonly combine?: (rounds: readonly DrivenRound[], options: K6Options) => Findings
+}
+
+const table = {
+  'notarize-ramp': notarizeRamp,
+  'lifecycle-soak': lifecycleSoak,
+  'batch-sustained': { secondsMax: { short: 120, full: 3_000 }, diskBytes: batchBytes },
+  'dense-producers': { secondsMax: { short: 120, full: 900 } },
+  'pipelined-messages': pipelinedMessages,
+  'mixed-users': { secondsMax: { short: 120, full: 1_800 }, env: passOn('STEPS') },
+  zipfian: {
+    rounds: (options) => repeat(options.profile === 'short' ? 1 : 3, options),
+    secondsMax: { short: 120, full: 1_200 },
+    env: passOn('USERS'),
+    combine: medianAndSpread,
+  },
+  overload,
+  replicas,
+  'webhooks-drain': { secondsMax: { short: 120, full: 1_200 }, receiver: true },
+} as const satisfies Record<string, Scenario>
+
+export type ScriptName = keyof typeof table
+export const SCENARIOS: Readonly<Record<ScriptName, Scenario>> = table
+export const SCRIPTS = Object.keys(table) as readonly ScriptName[]
+
+export function isScript(name: string): name is ScriptName {
+  return name in table
+}
+
+export function roundsOf(scenario: Scenario, options: K6Options): readonly Round[] {
+  return scenario.rounds?.(options) ?? [{ name: '', servers: options.servers ?? 1 }]
+}
+
+/** Of several rounds the figures of the last run of each, unless the scenario says otherwise. */
+export function combineRounds(
+  scenario: Scenario,
+  rounds: readonly DrivenRound[],
+  options: K6Options,
+): Findings {
+  if (scenario.combine) return scenario.combine(rounds, options)
+  const { summary } = rounds.at(-1)!.runs.at(-1)!
+  return { figures: summary.figures, extras: summary.extras }
+}
+
+/** 60,000 records a second are the goal; of each the database and its WAL keep about so much. */
+const BATCH_RECORDS_PER_SECOND = 60_000
+const BYTES_PER_RECORD = 900
+const BATCH_SECONDS = { short: 8, full: 600 }
+const BATCH_SIZES = 2
+
+function batchBytes({ seconds, profile }: K6Options): number {
+  return (seconds ?? BATCH_SECONDS[profile]) * BATCH_SIZES * BATCH_RECORDS_PER_SECOND * BYTES_PER_RECORD
+}
+
+/** A setting of one script's own, from the caller's environment (docs/k6.md). */
+function passOn(name: string): () => Readonly<Record<string, string>> {
+  const value = process.env[name]
+  return () => (value === undefined ? {} : { [name]: value })
+}
+
+function repeat(times: number, { servers }: K6Options): Round[] {
+  return Array.from({ length: times }, (_, i) => ({ name: `run ${i + 1}`, servers: servers ?? 1 }))
+}
+
+/** More than this between the runs of a script is noise: the median says little. */
+const SPREAD_PERCENT_MAX = 10
+
+/** Of each figure the median of the rounds, and its spread: (max - min) / median. `spreadPercent` is that of the rate. */
+export function medianAndSpread(rounds: readonly DrivenRound[]): Findings {
+  const all = rounds.map(({ runs }) => runs.at(-1)!.summary)
+  const figures: Record<string, number | null> = {}
+  const spread: Record<string, number> = {}
+  for (const id of Object.keys(all[0]!.figures)) {
+    const values = all.flatMap((summary) => summary.figures[id] ?? []).sort((a, b) => a - b)
+    const median = values[Math.floor(values.length / 2)] ?? null
+    figures[id] = median
+    if (values.length > 1 && median) spread[id] = ((values.at(-1)! - values[0]!) / median) * 100
+  }
+  return {
+    figures: { ...figures, spreadPercent: spread['rate'] ?? null },
+    extras: {
+      ...all[Math.floor(all.length / 2)]!.extras,
+      runs: all.map((summary) => summary.figures),
+      spreadPercent: spread,
+      noisy: Object.keys(spread).filter((id) => spread[id]! > SPREAD_PERCENT_MAX),
+    },
+  }
+}

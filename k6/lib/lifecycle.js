@@ -1,0 +1,194 @@
+/*
+ * The life of a gated record, as both of its parties bring it to its end, each with an API key of its own: an order with a
+ * deadline is created, activated, delivered, verified by the worker, and judged. One delivery in ten costs more than was agreed, so
+ * what the rules must say of each is known beforehand, and what they say is checked.
+ */
+import { check, sleep } from 'k6'
+import { Counter, Trend } from 'k6/metrics'
+import { escapeText, payload, rng, SEED } from './data.js'
+import { makeKey, registerType } from './deployment.js'
+import { ORDER_TYPE } from './order-type.js'
+import { sendPatiently } from './requests.js'
+
+/** Records whose verdict was answered as it must be. */
+const complete = new Counter('lifecycles_complete')
+/** Records that were begun, and given up because a step was answered otherwise. */
+const abandoned = new Counter('lifecycles_abandoned')
+/** From sending the creation to the answer to the verdict, with all waiting. */
+const wholeMs = new Trend('lifecycle', true)
+/** From the completion's answer until its client saw that it was verified. */
+const verifiedMs = new Trend('lifecycle_verified', true)
+/** How often a client looked whether its completion was verified. */
+const looks = new Trend('lifecycle_looks')
+
+export const STEPS = /** @type {const} */ (['create', 'activate', 'complete', 'look', 'judge'])
+const stepMs = Object.fromEntries(STEPS.map((step) => [step, new Trend(`step_${step}`, true)]))
+
+/** How a client waits for the worker: it looks after the first delay, then after half as long again, up to the last. */
+const LOOK_AFTER_SECONDS = 0.1
+const LOOK_AFTER_SECONDS_MAX = 1
+const LOOK_BACK_OFF = 1.5
+/** A completion that is not verified by then never is: 64 looks. */
+const LOOKS_MAX = 64
+const DEADLINE_MS = 86_400_000
+/** One delivery in so many breaks the rule about the price. */
+const OVERPRICED_EVERY = 10
+
+/**
+ * @typedef {object} Parties
+ * @property {string} type
+ * @property {string} principalKey
+ * @property {string} performerKey
+ * @property {string} performer the agent that the records name
+ */
+
+/**
+ * In `setup`: the type, and a performer beside the ledger's first agent, who is the principal.
+ * @param {import('./deployment.js').Ledger} ledger
+ * @returns {Parties}
+ */
+export function makeParties(ledger) {
+  const performer = makeKey(ledger, { name: 'performer', scopes: ['records:write', 'records:read:own'] })
+  return {
+    type: registerType(ledger, ORDER_TYPE),
+    principalKey: ledger.key,
+    performerKey: performer.key,
+    performer: performer.agent,
+  }
+}
+
+/**
+ * One record, from its creation to its verdict. A step that is answered otherwise than it must be fails a check, and ends it.
+ * @param {Parties} parties
+ * @param {number} turn of this virtual user
+ * @returns {boolean} whether it came to its verdict
+ */
+export function runLifecycle(parties, turn) {
+  const begunAt = Date.now()
+  const order = makeOrder(turn)
+  const record = create(parties, order)
+  const isComplete =
+    record !== null &&
+    activate(parties, order, record) &&
+    deliver(parties, order, record) &&
+    awaitVerification(parties, order, record) &&
+    judge(parties, order, record)
+  if (isComplete) wholeMs.add(Date.now() - begunAt)
+  const counter = isComplete ? complete : abandoned
+  counter.add(1)
+  return isComplete
+}
+
+/**
+ * @typedef {object} Order
+ * @property {string} id of no other order of the run
+ * @property {ReturnType<typeof payload>} payload
+ * @property {boolean} isOverpriced
+ */
+
+/** @param {number} turn @returns {Order} */
+function makeOrder(turn) {
+  const random = rng(SEED, __VU, turn)
+  const id = `${SEED}-${__VU}-${turn}`
+  return { id, payload: payload(random, `call_${id}`), isOverpriced: (turn + __VU) % OVERPRICED_EVERY === 0 }
+}
+
+/** @param {Parties} parties @param {Order} order @returns {string | null} the record's id */
+function create({ type, performer, principalKey }, order) {
+  const deadline = new Date(Date.now() + DEADLINE_MS).toISOString()
+  const body = { type, payload: order.payload, performer, gate: 'principal', deadline }
+  const record = take('create', 'POST', '/v1/records', order, principalKey, body)
+  const isCreated = record?.state === 'CREATED' && record.payload.callId === order.payload.callId
+  return verdictOf('the order is created', isCreated && record.gated.performer === performer)
+    ? record.id
+    : null
+}
+
+/** @param {Parties} parties @param {Order} order @param {string} id */
+function activate({ performerKey }, order, id) {
+  const record = take('activate', 'POST', `/v1/records/${id}/activate`, order, performerKey, {})
+  return verdictOf('the performer takes it on', record?.state === 'ACTIVE' && record.version === 2)
+}
+
+/** @param {Parties} parties @param {Order} order @param {string} id */
+function deliver({ performerKey }, order, id) {
+  const { quantity, unitPrice } = order.payload.input
+  const price = order.isOverpriced ? { ...unitPrice, amount: `1${unitPrice.amount}` } : unitPrice
+  const evidence = { deliveryNote: `dn_${order.id}`, quantity, unitPrice: price, sealIntact: true }
+  const record = take('complete', 'POST', `/v1/records/${id}/completions`, order, performerKey, { evidence })
+  return verdictOf('the completion is taken', record?.state === 'SUBMITTED' && record.version === 3)
+}
+
+/** Waits for the worker by looking. @param {Parties} parties @param {Order} order @param {string} id */
+function awaitVerification({ principalKey }, order, id) {
+  const deliveredAt = Date.now()
+  let delaySeconds = LOOK_AFTER_SECONDS
+  for (let look = 1; look <= LOOKS_MAX; look++) {
+    sleep(delaySeconds)
+    delaySeconds = Math.min(LOOK_AFTER_SECONDS_MAX, delaySeconds * LOOK_BACK_OFF)
+    const record = take('look', 'GET', `/v1/records/${id}`, order, principalKey)
+    if (record?.state === 'SUBMITTED') continue
+    verifiedMs.add(Date.now() - deliveredAt)
+    looks.add(look)
+    return verdictOf('the rules say what is so', isVerifiedAsItIs(record, order))
+  }
+  return verdictOf('the worker verifies it in time', false)
+}
+
+/** @param {any} record @param {Order} order */
+function isVerifiedAsItIs(record, { isOverpriced }) {
+  const rules = record?.gated?.verification?.rules
+  if (
+    record?.state !== (isOverpriced ? 'DISCREPANT' : 'VERIFIED') ||
+    rules.length !== ORDER_TYPE.rules.length
+  )
+    return false
+  return rules.every(
+    (/** @type {{ id: string, outcome: string }} */ { id, outcome }) =>
+      outcome === (isOverpriced && id === 'price' ? 'fail' : 'pass'),
+  )
+}
+
+/** @param {Parties} parties @param {Order} order @param {string} id */
+function judge({ principalKey }, order, id) {
+  const body = order.isOverpriced
+    ? { verdict: 'reject', reason: 'dearer than agreed' }
+    : { verdict: 'accept' }
+  const record = take('judge', 'POST', `/v1/records/${id}/verdict`, order, principalKey, body)
+  const isJudged = record?.state === (order.isOverpriced ? 'REJECTED' : 'ACCEPTED') && record.version === 5
+  const decision = order.isOverpriced ? 'HOLD' : 'SETTLE'
+  return verdictOf('the verdict is settled', isJudged && record.gated.verdict.signal.decision === decision)
+}
+
+/**
+ * Sends a step, as long as the server refuses it; answers the record, or null where it answered no 2xx.
+ * @param {(typeof STEPS)[number]} step
+ * @param {'GET' | 'POST'} method
+ * @param {string} path
+ * @param {Order} order
+ * @param {string} key
+ * @param {object} [body]
+ * @returns {any}
+ */
+function take(step, method, path, order, key, body) {
+  const answer = sendPatiently({
+    method,
+    path,
+    name: `${method} ${path.replace(/rec_[0-9a-z]+/, '{id}')}`,
+    key,
+    ...(body && { body: escapeText(JSON.stringify(body)), idempotencyKey: `${order.id}-${step}` }),
+    records: step === 'create' ? 1 : 0,
+    keepBody: true,
+  })
+  stepMs[step].add(answer.ms)
+  if (answer.outcome === 'done') return JSON.parse(/** @type {string} */ (answer.body))
+  console.warn(
+    `${step} of ${order.id} was answered ${answer.status}: ${answer.body ?? answer.response.error}`,
+  )
+  return null
+}
+
+/** @param {string} name @param {boolean} holds @returns {boolean} */
+function verdictOf(name, holds) {
+  return check(null, { [name]: () => holds })
+}

@@ -1,0 +1,105 @@
+/*
+ * How long and how hard each script works: `short` shows on any machine in seconds that it works, `full` measures. And what
+ * every script's options have in common.
+ */
+
+/** @type {'short' | 'full'} */
+export const PROFILE = parseProfile(__ENV.PROFILE ?? 'short')
+
+/** Seconds, unless a name says otherwise. What is the same in both profiles stands in the script. */
+const PROFILES = {
+  'notarize-ramp': {
+    short: { seconds: 10, from: 1, peak: 50, usersMax: 200 },
+    full: { seconds: 30, from: 1, peak: 100, usersMax: 1000 },
+  },
+  'batch-sustained': {
+    short: { seconds: 8, producers: 2, sizes: [1000, 2000] },
+    full: { seconds: 600, producers: 2, sizes: [1000, 2000] },
+  },
+  'dense-producers': {
+    short: { seconds: 6, warmUpSeconds: 1, producers: 64, items: 100, referenceItems: 1000 },
+    full: { seconds: 60, warmUpSeconds: 5, producers: 64, items: 100, referenceItems: 1000 },
+  },
+  'lifecycle-soak': {
+    short: { seconds: 10, clients: 8 },
+    full: { seconds: 300, clients: 8 },
+  },
+  'pipelined-messages': {
+    short: { seconds: 8, users: 30, inFlight: 5 },
+    full: { seconds: 60, users: 30, inFlight: 5 },
+  },
+  'webhooks-drain': {
+    short: { ledgers: 2, backlog: 600, perSecond: 50, followers: 50, seconds: 5 },
+    // At 500 records a second 250 followers are enough for half a second each.
+    full: { ledgers: 8, backlog: 40_000, perSecond: 500, followers: 250, seconds: 60 },
+  },
+  replicas: {
+    short: { users: 32, warmUpSeconds: 1, seconds: 3 },
+    full: { users: 128, warmUpSeconds: 5, seconds: 30 },
+  },
+}
+
+/**
+ * The figures of a script in this profile.
+ * @template {keyof typeof PROFILES} Name
+ * @param {Name} name
+ * @returns {(typeof PROFILES)[Name]['full']}
+ */
+export function profileOf(name) {
+  return PROFILES[name][PROFILE]
+}
+
+/** @template T @param {T} short @param {T} full @returns {T} */
+export function pick(short, full) {
+  return PROFILE === 'short' ? short : full
+}
+
+/** Every answer is a 2xx or a quick refusal, and says what it should. */
+const THRESHOLDS = { failed: ['rate==0'], checks: ['rate==1'] }
+
+/**
+ * Options of a script.
+ * @param {{ scenarios: Record<string, object>, thresholds?: Record<string, unknown[]>, [option: string]: unknown }} options
+ *   thresholds are added to those that all have; an empty list takes one of those away
+ */
+export function makeOptions({ scenarios, thresholds = {}, ...others }) {
+  const all = Object.entries({ ...THRESHOLDS, ...thresholds }).filter(([, list]) => list.length > 0)
+  return {
+    scenarios,
+    thresholds: Object.fromEntries(all),
+    discardResponseBodies: true,
+    noConnectionReuse: false,
+    // Of the tags that k6 gives each sample, those that something reads: each combination is a series of its own.
+    systemTags: ['name', 'method', 'status', 'error_code', 'scenario', 'expected_response', 'check', 'group'],
+    summaryTrendStats: ['min', 'avg', 'p(50)', 'p(90)', 'p(95)', 'p(99)', 'p(99.9)', 'max', 'count'],
+    setupTimeout: '300s',
+    teardownTimeout: '300s',
+    ...others,
+  }
+}
+
+/**
+ * Thresholds that always hold, for metrics with tags: k6 says nothing of `accepted{scenario:two}` unless one names it.
+ * @param {string} metric a Trend
+ * @param {readonly string[]} tags `scenario:two`
+ * @returns {Record<string, string[]>}
+ */
+export function watch(metric, tags) {
+  return Object.fromEntries(tags.map((tag) => [`${metric}{${tag}}`, ['max>=0']]))
+}
+
+/** The same for a Counter. @param {string} metric @param {readonly string[]} tags @returns {Record<string, string[]>} */
+export function watchCount(metric, tags) {
+  return Object.fromEntries(tags.map((tag) => [`${metric}{${tag}}`, ['count>=0']]))
+}
+
+/** The same for a Rate. @param {string} metric @param {readonly string[]} tags @returns {Record<string, string[]>} */
+export function watchRate(metric, tags) {
+  return Object.fromEntries(tags.map((tag) => [`${metric}{${tag}}`, ['rate>=0']]))
+}
+
+/** @param {string} text @returns {'short' | 'full'} */
+function parseProfile(text) {
+  if (text === 'short' || text === 'full') return text
+  throw new Error(`PROFILE is ${text}, neither short nor full`)
+}

@@ -1,0 +1,38 @@
+/*
+ * A load that rises in steps: for each a ramp, which is measured by nobody, and a time in which it is held.
+ */
+
+/** What an iteration is tagged with that begins while the load changes. */
+export const BETWEEN = 'between'
+
+/**
+ * @typedef {object} Step
+ * @property {string} name
+ * @property {number} target users, or requests a second
+ * @property {number} rampSeconds
+ * @property {number} holdSeconds
+ */
+
+/**
+ * `stages` is what k6's ramping executors take; `nameAt` says which step is held so many milliseconds after their start.
+ * @param {readonly Step[]} steps
+ * @returns {{ stages: { duration: string, target: number }[], seconds: number, nameAt(ms: number): string }}
+ */
+export function makeSteps(steps) {
+  /** @type {{ name: string, untilMs: number }[]} */
+  const parts = []
+  let untilMs = 0
+  for (const { name, rampSeconds, holdSeconds } of steps) {
+    const heldFromMs = untilMs + rampSeconds * 1_000
+    untilMs = heldFromMs + holdSeconds * 1_000
+    parts.push({ name: BETWEEN, untilMs: heldFromMs }, { name, untilMs })
+  }
+  return {
+    stages: steps.flatMap(({ target, rampSeconds, holdSeconds }) => [
+      { duration: `${rampSeconds}s`, target },
+      { duration: `${holdSeconds}s`, target },
+    ]),
+    seconds: untilMs / 1_000,
+    nameAt: (ms) => parts.find((part) => ms < part.untilMs)?.name ?? BETWEEN,
+  }
+}

@@ -1,0 +1,64 @@
+/*
+ * Numbers in Zipf's distribution: rank r, from 0, comes up in proportion to 1 / (r + 1)^theta. YCSB's generator, which is that of
+ * Gray et al., "Quickly Generating Billion-Record Synthetic Databases" (SIGMOD 1994): constant time for each number, exact for
+ * the first two ranks; behind them ranks up to any one come up in at most 2 % of all draws too many (test/k6/zipf.test.ts).
+ */
+
+/** YCSB's constant: of 1,000 items the first comes up in 13 % of all draws, the first 10 % of them in 69 %. */
+export const THETA = 0.99
+/** The sum over all ranks takes about a microsecond an item in k6, once. */
+const ITEMS_MAX = 1_000_000
+
+/**
+ * What the generator needs of a number of items: plain figures, to be made in `setup` and handed on.
+ * @typedef {{ items: number, theta: number, zeta: number, eta: number, stride: number }} Zipf
+ */
+
+/** @param {number} items @param {number} [theta] at least 0 and less than 1 @returns {Zipf} */
+export function makeZipf(items, theta = THETA) {
+  if (!(Number.isInteger(items) && items >= 2 && items <= ITEMS_MAX))
+    throw new Error(`items: ${items}, must be from 2 to ${ITEMS_MAX}`)
+  if (!(theta >= 0 && theta < 1)) throw new Error(`theta: ${theta}, must be at least 0 and less than 1`)
+  const zeta = sum(items, theta)
+  const eta = items === 2 ? 0 : (1 - (2 / items) ** (1 - theta)) / (1 - sum(2, theta) / zeta)
+  return { items, theta, zeta, eta, stride: strideOf(items) }
+}
+
+/** @param {Zipf} zipf @param {number} uniform at least 0 and less than 1 @returns {number} from 0 to items - 1 */
+export function rankAt({ items, theta, zeta, eta }, uniform) {
+  const scaled = uniform * zeta
+  if (scaled < 1) return 0
+  if (scaled < 1 + 0.5 ** theta) return 1
+  const rank = Math.floor(items * (eta * uniform - eta + 1) ** (1 / (1 - theta)))
+  // Rounding may take the last draw past the end.
+  return Math.min(items - 1, rank)
+}
+
+/**
+ * Where the item of a rank lies: ranks that follow one another lie far apart, so that what is popular is not also neighbours in
+ * the database. Each place belongs to one rank.
+ * @param {Zipf} zipf
+ * @param {number} rank
+ */
+export function placeOf({ items, stride }, rank) {
+  return (rank * stride) % items
+}
+
+/** About the golden section of all places, and without a common divisor. @param {number} items */
+function strideOf(items) {
+  let found = Math.max(1, Math.round(items * 0.618034))
+  while (divisor(found, items) !== 1) found++
+  return found
+}
+
+/** @param {number} a @param {number} b @returns {number} */
+function divisor(a, b) {
+  return b === 0 ? a : divisor(b, a % b)
+}
+
+/** @param {number} items @param {number} theta */
+function sum(items, theta) {
+  let total = 0
+  for (let rank = 1; rank <= items; rank++) total += 1 / rank ** theta
+  return total
+}

@@ -1,0 +1,67 @@
+/*
+ * Eight clients, each with one gated record under way after another, from its creation to its verdict, for five minutes. The
+ * figure that counts is that nothing goes wrong: no error, no record given up, no restart, no dead letter, memory that stays
+ * flat (the last three are the runner's to see). CLIENTS takes another number of clients.
+ */
+import exec from 'k6/execution'
+import { Counter } from 'k6/metrics'
+import { makeLedger } from './lib/deployment.js'
+import { makeParties, runLifecycle, STEPS } from './lib/lifecycle.js'
+import { makeOptions, profileOf } from './lib/profile.js'
+import { makeSummary, measured } from './lib/summary.js'
+
+const { seconds: secondsDefault, clients: clientsDefault } = profileOf('lifecycle-soak')
+const seconds = Number(__ENV.SECONDS ?? secondsDefault)
+/** Complete before the duration was over: what comes after it is no part of the rate. */
+const inTime = new Counter('lifecycles_in_time')
+const clients = Number(__ENV.CLIENTS ?? clientsDefault)
+
+export const options = makeOptions({
+  scenarios: {
+    // What is under way at the end is still brought to its end: looking for a verification takes a minute at most.
+    soak: { executor: 'constant-vus', vus: clients, duration: `${seconds}s`, gracefulStop: '90s' },
+  },
+  thresholds: {
+    http_reqs: ['count>0'],
+    lifecycles_complete: ['count>0'],
+    lifecycles_abandoned: ['count==0'],
+    unanswered_records: ['count==0'],
+  },
+})
+
+export function setup() {
+  const ledger = makeLedger('lifecycle-soak')
+  return { ledger: ledger.id, parties: makeParties(ledger) }
+}
+
+/** @param {ReturnType<typeof setup>} data */
+export default function ({ parties }) {
+  const isComplete = runLifecycle(parties, __ITER)
+  if (isComplete && Date.now() <= exec.scenario.startTime + seconds * 1000) inTime.add(1)
+}
+
+export const handleSummary = makeSummary('lifecycle-soak', (data) => {
+  const rate = (measured(data, 'lifecycles_in_time', 'count') ?? 0) / seconds
+  const steps = STEPS.map((step) => [
+    step,
+    { p50: measured(data, `step_${step}`, 'p(50)'), p99: measured(data, `step_${step}`, 'p(99)') },
+  ])
+  return {
+    figures: {
+      records: measured(data, 'lifecycles_complete', 'count') ?? 0,
+      // The goal is a rate of many clients: eight that wait for the worker between two looks can't reach it.
+      [clients === clientsDefault ? 'rate' : 'rateOfMany']: rate,
+      // A Rate's `passes` are the requests for which `failed` was true.
+      errors: measured(data, 'failed', 'passes'),
+      p50: measured(data, 'lifecycle', 'p(50)'),
+      p99: measured(data, 'lifecycle', 'p(99)'),
+      verified: measured(data, 'lifecycle_verified', 'p(50)'),
+    },
+    extras: {
+      clients,
+      looks: measured(data, 'lifecycle_looks', 'avg'),
+      retried: measured(data, 'retried', 'count') ?? 0,
+      stepsMs: Object.fromEntries(steps),
+    },
+  }
+})

@@ -1,0 +1,68 @@
+/*
+ * Single records at a rate that rises from 1 to 100 requests a second in 30 s, whatever the server does (an open model). PEAK
+ * takes it to another height; RATE holds one from beginning to end instead, which is how the runner finds the ceiling.
+ */
+import { check } from 'k6'
+import { makeRecordBodies } from './lib/data.js'
+import { makeLedger } from './lib/deployment.js'
+import { makeOptions, PROFILE, profileOf, watchCount } from './lib/profile.js'
+import { notarize } from './lib/requests.js'
+import { makeSummary, measured } from './lib/summary.js'
+
+const { seconds, from, peak: peakDefault, usersMax } = profileOf('notarize-ramp')
+const peak = Number(__ENV.PEAK ?? peakDefault)
+const held = __ENV.RATE === undefined ? null : Number(__ENV.RATE)
+const runSeconds = Number(__ENV.SECONDS ?? seconds)
+/** Each request holds one for as long as it takes: at 1 s a request, as many as requests a second. */
+const users = Math.min(usersMax, Math.max(64, Math.ceil(held ?? peak)))
+/** Of the answers this part is read: parsing all of them would be most of what k6 does. */
+const READ_EVERY = 16
+
+export const options = makeOptions({
+  scenarios: {
+    ramp: {
+      executor: 'ramping-arrival-rate',
+      startRate: held ?? from,
+      timeUnit: '1s',
+      stages: [{ duration: `${runSeconds}s`, target: held ?? peak }],
+      preAllocatedVUs: users,
+      gracefulStop: '30s',
+    },
+  },
+  // Past the ceiling refusals, failures and dropped iterations are what is looked for, and the runner judges them; a ramp below it
+  // has none. In short nothing is said of a machine that lets k6 start late.
+  thresholds: __ENV.SEARCHING
+    ? { failed: [], ...watchCount('http_reqs', ['status:503']) }
+    : {
+        'http_reqs{status:503}': ['count==0'],
+        ...(PROFILE === 'full' && { dropped_iterations: ['count==0'] }),
+      },
+})
+
+const nextBody = makeRecordBodies()
+
+export function setup() {
+  return makeLedger('notarize-ramp')
+}
+
+/** @param {import('./lib/deployment.js').Ledger} ledger */
+export default function ({ key }) {
+  const keepBody = __ITER % READ_EVERY === 0
+  const { outcome, body } = notarize(key, nextBody(), { keepBody })
+  if (!keepBody || outcome !== 'done') return
+  const { id, state, entry } = JSON.parse(/** @type {string} */ (body))
+  check(null, { 'an answer says what was recorded': () => !!id && state === 'RECORDED' && entry.seq >= 0 })
+}
+
+export const handleSummary = makeSummary('notarize-ramp', (data) => ({
+  figures: {
+    rate: (measured(data, 'acknowledged_records', 'count') ?? 0) / runSeconds,
+    p50: measured(data, 'accepted', 'p(50)'),
+    p99: measured(data, 'accepted', 'p(99)'),
+  },
+  extras: {
+    peakPerSecond: held ?? peak,
+    dropped: measured(data, 'dropped_iterations', 'count') ?? 0,
+    refused: measured(data, 'http_reqs{status:503}', 'count') ?? 0,
+  },
+}))
