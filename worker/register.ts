@@ -29,12 +29,9 @@ import {
   WEBHOOK_UPKEEP_TIME_SHARE_MAX,
 } from '../src/limits.ts'
 import { type RotateDeps, rotateKeys } from '../src/rotation/rotate-keys.ts'
-import {
-  type EnqueueCompletionsDeps,
-  enqueueCompletions,
-  releaseCompletions,
-} from '../src/verification/enqueue-completions.ts'
+import { type EnqueueCompletionsDeps, releaseCompletions } from '../src/verification/enqueue-completions.ts'
 import type { VerifyCompletionsDeps } from '../src/verification/verify-completions.ts'
+import { makeVerificationRound } from '../src/verification/verify-waiting.ts'
 import { type EnqueueWebhooksDeps, enqueueWebhooks } from '../src/webhooks/enqueue.ts'
 import type { WebhookLanes } from '../src/webhooks/lanes.ts'
 import { makeWebhookUpkeep } from '../src/webhooks/upkeep.ts'
@@ -50,6 +47,7 @@ export function registerFollowers(
     RotateDeps &
     EnqueueAuditsDeps &
     EnqueueCompletionsDeps &
+    VerifyCompletionsDeps &
     EnqueueWebhooksDeps &
     ExpireDeps &
     FollowEntriesDeps & { readonly restored: RestoredLedgers },
@@ -71,7 +69,7 @@ export function registerFollowers(
       timeShareMax: ENTRY_FOLLOWER_TIME_SHARE_MAX,
       step: () => followEntries(deps),
     },
-    { name: 'completions', everyMs: COMPLETION_ENQUEUE_EVERY_MS, step: () => enqueueCompletions(deps) },
+    { name: 'completions', everyMs: COMPLETION_ENQUEUE_EVERY_MS, step: makeVerificationRound(deps) },
     { name: 'lost-completions', everyMs: COMPLETION_SWEEP_EVERY_MS, step: () => releaseCompletions(deps) },
     {
       name: 'expiry',

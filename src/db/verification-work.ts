@@ -50,21 +50,9 @@ export async function lockWaitingCompletions(
   client: pg.ClientBase,
   limit: number,
 ): Promise<WaitingCompletion[]> {
-  const { rows } = await client.query<{ ledger_id: string; record_id: string; closed: boolean }>({
+  const { rows } = await client.query<NameColumns & { closed: boolean }>({
     name: 'lock_waiting_completions',
-    text: `with recursive ledgers as (
-        (select g.ledger_id from tallystick.gated_records g where g.verification_job is null and ${UNVERIFIED}
-          order by g.verification_job nulls first, g.ledger_id limit 1)
-        union all
-        select n.ledger_id from ledgers l
-        cross join lateral (
-          select g.ledger_id from tallystick.gated_records g
-          where g.verification_job is null and ${UNVERIFIED} and g.ledger_id > l.ledger_id
-          order by g.verification_job nulls first, g.ledger_id limit 1
-        ) n
-      ), share as materialized (
-        select greatest(1, $1 / count(*)) as rows from ledgers
-      ), w as materialized (
+    text: `${WAITING_SHARES}, w as materialized (
         select g.ledger_id, g.record_id from (select * from ledgers order by random() limit $1) l
         cross join lateral (
           select g.ledger_id, g.record_id from tallystick.gated_records g
@@ -79,12 +67,61 @@ export async function lockWaitingCompletions(
       ) h`,
     values: [limit],
   })
-  return rows.map((row) => ({
-    ledgerId: fromUuid(row.ledger_id),
-    recordId: fromUuid(row.record_id),
-    closed: row.closed,
-  }))
+  return rows.map((row) => ({ ...toName(row), closed: row.closed }))
 }
+
+/** The ledgers in which something waits, and how many completions of each are taken. */
+const WAITING_SHARES = `with recursive ledgers as (
+    (select g.ledger_id from tallystick.gated_records g where g.verification_job is null and ${UNVERIFIED}
+      order by g.verification_job nulls first, g.ledger_id limit 1)
+    union all
+    select n.ledger_id from ledgers l
+    cross join lateral (
+      select g.ledger_id from tallystick.gated_records g
+      where g.verification_job is null and ${UNVERIFIED} and g.ledger_id > l.ledger_id
+      order by g.verification_job nulls first, g.ledger_id limit 1
+    ) n
+  ), share as materialized (
+    select greatest(1, $1 / count(*)) as rows from ledgers
+  )`
+
+type NameColumns = { ledger_id: string; record_id: string }
+
+function toName({ ledger_id, record_id }: NameColumns): GatedName {
+  return { ledgerId: fromUuid(ledger_id), recordId: fromUuid(record_id) }
+}
+
+/**
+ * As lockWaitingCompletions, but without a lock on the rows, because append_entries moves them in another transaction: what is
+ * claimed, no other worker claims until this transaction ends. Claims are advisory locks, and a claim is no evidence of anything: of
+ * two workers that verify one completion, the chain takes one's word. Whoever says nothing for `claimMsMax` (the machine is
+ * gone) loses it.
+ */
+export async function claimWaitingCompletions(
+  client: pg.ClientBase,
+  options: { readonly limit: number; readonly claimMsMax: number },
+): Promise<GatedName[]> {
+  await client.query(`set local idle_in_transaction_session_timeout = ${Math.trunc(options.claimMsMax)}`)
+  const { rows } = await client.query<NameColumns>({
+    name: 'claim_waiting_completions',
+    text: `${WAITING_SHARES}
+      select g.ledger_id, g.record_id from (select * from ledgers order by random() limit $1) l
+      cross join lateral (
+        select c.ledger_id, c.record_id from (
+          select g.ledger_id, g.record_id from tallystick.gated_records g
+          where g.verification_job is null and ${UNVERIFIED} and g.ledger_id = l.ledger_id
+          order by g.verification_job nulls first, g.ledger_id, g.last_seq limit (select ${CLAIMERS_MAX} * rows from share)
+        ) c
+        where pg_try_advisory_xact_lock(uuid_hash_extended(c.record_id, uuid_hash(c.ledger_id)))
+        limit (select rows from share)
+      ) g`,
+    values: [options.limit],
+  })
+  return rows.map(toName)
+}
+
+/** So many workers find something to do in one ledger that has enough: each looks past what the others have claimed. */
+const CLAIMERS_MAX = 4
 
 export async function setVerificationJobs(
   db: Db,

@@ -5,7 +5,7 @@ import { markReplayed } from './idempotency.ts'
 import { etagOf } from './if-match.ts'
 import { sendJson } from './send-json.ts'
 
-type ReadDeps = Pick<Deps, 'readPool' | 'lookups'>
+type ReadDeps = Pick<Deps, 'readPool' | 'lookups' | 'envelopeKeys'>
 
 /** The record that the request wrote, or moved; where it repeats an earlier request, as that one left it. */
 export function sendRecord(

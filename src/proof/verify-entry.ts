@@ -66,19 +66,23 @@ export function verifySignedEntry(
   providers: ProofProviders,
 ): { readonly envelope: ParsedEnvelope; readonly statement: ParsedStatement } {
   const signed = verifySignedStatement(line.envelope, findKey, providers)
-  verifyLine(providers.sha256, line, signed.statement)
+  verifyLine(line, toHex(leafHash(providers.sha256, line.envelope)), signed.statement)
   return signed
 }
 
-/** What an envelope says, and that it is signed: what can be said of one that comes alone. */
+/**
+ * What an envelope says, and that it is signed: what can be said of one that comes alone. `parsed`: what parseStatement says of
+ * these very bytes, where somebody has asked.
+ */
 export function verifySignedStatement(
   bytes: Uint8Array,
   findKey: FindKey,
   providers: ProofProviders,
+  parsed: ParsedStatement | null = null,
 ): { readonly envelope: ParsedEnvelope; readonly statement: ParsedStatement } {
   const { sha256 } = providers
   const envelope = verifySigned(bytes, findKey, providers)
-  const statement = parseStatement(envelope.payload)
+  const statement = parsed ?? parseStatement(envelope.payload)
   verifyClaims(envelope, statement)
   verifyDefinition(sha256, statement)
   verifyKid(sha256, statement)
@@ -112,11 +116,11 @@ function verifyClaims(envelope: ParsedEnvelope, statement: ParsedStatement): voi
   }
 }
 
-/** What the line repeats of the envelope, for those who search in it. */
-function verifyLine(sha256: Sha256, line: SignedLine, statement: ParsedStatement): void {
+/** What the line repeats of the envelope, for those who search in it. `leaf`: of the line's envelope. */
+export function verifyLine(line: SignedLine, leaf: string, statement: ParsedStatement): void {
   const said = { leaf: line.leaf, kind: line.kind, recordedAt: line.recordedAt }
   const signed = {
-    leaf: toHex(leafHash(sha256, line.envelope)),
+    leaf,
     kind: statement.kind,
     recordedAt: statement.recordedAt,
   }

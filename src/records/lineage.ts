@@ -1,5 +1,4 @@
 import type pg from 'pg'
-import type { Lookups } from '../db/lookups.ts'
 import { findDepth, listAncestors, listEntriesOfRecord, type RecordStepRow } from '../db/read-lineage.ts'
 import { type Place, searchRecords } from '../db/search-records.ts'
 import { fromUuid, toUuid } from '../db/uuid.ts'
@@ -7,15 +6,11 @@ import { ApiError } from '../errors.ts'
 import { PAGE_BYTES_MAX, PARENT_DEPTH_MAX } from '../limits.ts'
 import { formatDocumentSubject } from '../proof/document-subjects.ts'
 import { isId, parseId } from '../proof/ids.ts'
-import { isVisible, renderRows } from './read.ts'
+import { isVisible, type RenderDeps, renderRows } from './read.ts'
 import { quote } from './render.ts'
 import { toBase64Url, toHex } from './text-of-bytes.ts'
 
-type LineageDeps = {
-  readonly readPool: pg.Pool
-  readonly searchPool: pg.Pool
-  readonly lookups: Lookups
-}
+type LineageDeps = RenderDeps & { readonly readPool: pg.Pool; readonly searchPool: pg.Pool }
 
 /** Which record of which ledger, for a caller who sees the records of `ownAgent` only, or all: null. */
 type About = {
@@ -47,17 +42,18 @@ export async function resolveParent(
 
 /** The record, its ancestors from the first one on, and a page of its children, newest first; null: no such record. */
 export async function findTree(
-  { readPool, searchPool, lookups }: LineageDeps,
+  deps: LineageDeps,
   { ledgerId, recordId, ownAgent }: About,
   page: { after: Place | null; limit: number },
 ) {
+  const { readPool, searchPool, lookups } = deps
   const row = await lookups.findRecord(ledgerId, recordId)
   if (!row || !isVisible(row, ownAgent)) return null
   const ancestors = row.parent_id === null ? [] : await listAncestors(readPool, ledgerId, recordId)
   const filters = { parent: toUuid(recordId), ...(ownAgent && { ownAgent: toUuid(ownAgent) }) }
   const children = await searchRecords(searchPool, ledgerId, { filters, order: 'desc', ...page })
   const above = ancestors.filter((ancestor) => isVisible(ancestor, ownAgent)).reverse()
-  const [record, ...others] = await renderRows(lookups, ledgerId, [row, ...above, ...children.rows])
+  const [record, ...others] = await renderRows(deps, ledgerId, [row, ...above, ...children.rows])
   return {
     record: record!,
     ancestors: others.slice(0, above.length),

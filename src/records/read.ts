@@ -7,11 +7,15 @@ import { parseEnvelope } from '../proof/cose.ts'
 import { ProofError } from '../proof/error.ts'
 import { formatId, type IdPrefix, parseId } from '../proof/ids.ts'
 import { parseStatement } from '../proof/statement.ts'
+import type { EnvelopeKeys } from '../signing/envelope-keys.ts'
 import { nextEvents, standingOf } from './gated/lifecycle.ts'
 import { readSteps, renderGated, type Steps } from './gated/step-view.ts'
 import { type EntryView, type ErasureView, renderBatch, renderRecord } from './render.ts'
 
-export type ReadDeps = { readonly readPool: pg.Pool; readonly lookups: Lookups }
+export type ReadDeps = RenderDeps & { readonly readPool: pg.Pool }
+
+/** What shows records. */
+export type RenderDeps = { readonly lookups: Lookups; readonly envelopeKeys: EnvelopeKeys }
 
 /** A record as JSON, and its version. */
 export type RecordJson = { readonly record: string; readonly version: number }
@@ -21,27 +25,27 @@ export type RecordJson = { readonly record: string; readonly version: number }
  * that they are there.
  */
 export async function findRecordJson(
-  reader: Lookups,
+  deps: RenderDeps,
   ledgerId: Uint8Array,
   recordId: Uint8Array,
   ownAgent: Uint8Array | null,
 ): Promise<RecordJson | null> {
-  const row = await reader.findRecord(ledgerId, recordId)
+  const row = await deps.lookups.findRecord(ledgerId, recordId)
   if (!row || !isVisible(row, ownAgent)) return null
-  const [record] = await renderRows(reader, ledgerId, [row])
+  const [record] = await renderRows(deps, ledgerId, [row])
   return { record: record!, version: row.version }
 }
 
 /** With the steps of those that are gated, in one query more. */
 export function renderRows(
-  reader: Lookups,
+  { lookups, envelopeKeys }: RenderDeps,
   ledgerId: Uint8Array,
   rows: readonly RecordRowRead[],
 ): Promise<string[]> {
   return Promise.all(
     rows.map(async (row) => {
-      const steps = row.version === 1 ? [] : await reader.listSteps(ledgerId, row)
-      return renderRow(ledgerId, row, readSteps(steps))
+      const steps = row.version === 1 ? [] : await lookups.listSteps(ledgerId, row)
+      return renderRow(ledgerId, row, readSteps(envelopeKeys, steps))
     }),
   )
 }
@@ -80,7 +84,7 @@ export async function getAnswerOfEntry(
 
 /** A gated record as it was after the entry at `seq`, which is one of its own; but for documents that were erased since. */
 async function getRecordAsOf(
-  { readPool, lookups }: ReadDeps,
+  { readPool, lookups, envelopeKeys }: ReadDeps,
   ledgerId: Uint8Array,
   seq: number,
 ): Promise<RecordJson> {
@@ -96,7 +100,7 @@ async function getRecordAsOf(
     version > 1 ? row.performer_id : performer === undefined ? null : toUuid(parseId('agt', performer))
   const then = { state: to!, version, performer_id: performerId, revisions: Number(rows[0]?.revisions ?? 0) }
   const shown = { ...row, ...then, ...entry, recorded_at: row.recorded_at } as RecordRowRead
-  return { record: renderRow(ledgerId, shown, readSteps(rows)), version }
+  return { record: renderRow(ledgerId, shown, readSteps(envelopeKeys, rows)), version }
 }
 
 /** `steps`: of a gated record, the newest of each kind. */

@@ -1,13 +1,12 @@
 import { hash } from 'node:crypto'
 import type pg from 'pg'
-import type { Lookups } from '../db/lookups.ts'
 import { type Place, type RecordSearch, searchRecords } from '../db/search-records.ts'
 import type { RecordFilters, TimeRange } from '../db/search-streams.ts'
 import { toUuid } from '../db/uuid.ts'
 import { ApiError } from '../errors.ts'
 import { isId, parseId } from '../proof/ids.ts'
 import { parseTime } from './documents.ts'
-import { renderRows } from './read.ts'
+import { type RenderDeps, renderRows } from './read.ts'
 
 /** What a client asks for, in its own spelling. */
 export type RecordQuery = {
@@ -32,12 +31,12 @@ export type RecordQuery = {
 type RecordListPage = { readonly records: readonly string[]; readonly next: Place | null }
 
 export async function listRecords(
-  { searchPool, lookups }: { readonly searchPool: pg.Pool; readonly lookups: Lookups },
+  deps: RenderDeps & { readonly searchPool: pg.Pool },
   ledgerId: Uint8Array,
   search: RecordSearch,
 ): Promise<RecordListPage> {
-  const { rows, next } = await searchRecords(searchPool, ledgerId, search)
-  return { records: await renderRows(lookups, ledgerId, rows), next }
+  const { rows, next } = await searchRecords(deps.searchPool, ledgerId, search)
+  return { records: await renderRows(deps, ledgerId, rows), next }
 }
 
 /** Throws ApiError for times that don't exist and ids that are none. `ownAgent`: whose records alone may be seen, or null. */

@@ -1,7 +1,10 @@
 import type { FindKey } from '../proof/verify-entry.ts'
+import { KnownStatements } from './known-statements.ts'
 
 /** The deployment's public envelope keys, read when one is asked for that is not known yet: after a rotation. */
 export class EnvelopeKeys {
+  /** What these keys are known to have signed. */
+  readonly known = new KnownStatements()
   readonly #load: () => Promise<FindKey>
   #findKey: FindKey = () => null
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import type { PgBoss } from 'pg-boss'
+import type { GatedName } from '../db/gated-cases.ts'
 import { asJobsDatabase } from '../db/job-queues.ts'
 import { withPooledTransaction } from '../db/transaction.ts'
 import {
@@ -44,23 +45,35 @@ async function takeWaiting(boss: PgBoss, client: pg.PoolClient): Promise<number>
   if (room === 0) return 0
   const waiting = await lockWaitingCompletions(client, room)
   const held = waiting.filter(({ closed }) => closed)
-  const jobs = waiting.filter(({ closed }) => !closed).map((name) => ({ ...name, jobId: randomUUID() }))
   if (held.length > 0) await holdCompletions(client, held)
-  if (jobs.length > 0) {
-    await boss.insert(
-      'verify-completion',
-      jobs.map(({ ledgerId, recordId, jobId }) => ({
-        id: jobId,
-        data: {
-          ledger: formatId('led', ledgerId),
-          record: formatId('rec', recordId),
-        } satisfies Payload<'verify-completion'>,
-      })),
-      { db: asJobsDatabase(client) },
-    )
-    await setVerificationJobs(client, jobs)
-  }
+  await insertJobs(
+    boss,
+    client,
+    waiting.filter(({ closed }) => !closed),
+  )
   return waiting.length
+}
+
+/** In the transaction that says who has one. */
+export async function insertJobs(
+  boss: PgBoss,
+  client: pg.ClientBase,
+  completions: readonly GatedName[],
+): Promise<void> {
+  if (completions.length === 0) return
+  const jobs = completions.map((name) => ({ ...name, jobId: randomUUID() }))
+  await boss.insert(
+    'verify-completion',
+    jobs.map(({ ledgerId, recordId, jobId }) => ({
+      id: jobId,
+      data: {
+        ledger: formatId('led', ledgerId),
+        record: formatId('rec', recordId),
+      } satisfies Payload<'verify-completion'>,
+    })),
+    { db: asJobsDatabase(client) },
+  )
+  await setVerificationJobs(client, jobs)
 }
 
 /** One round: completions whose job is lost get another one in the next round of `enqueueCompletions`. */

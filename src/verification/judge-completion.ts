@@ -6,17 +6,19 @@ import { parseTolerances } from '../types/tolerances.ts'
 import type { TypeRegistry } from '../types/type-registry.ts'
 import type { JudgedDocuments, SignedCompletion } from './verify-completion.ts'
 
+type JudgeDeps = { readonly types: TypeRegistry; readonly typeWaitMsMax?: number }
+
 /**
  * What the rules of the record's type say, with the tolerances that were agreed. Throws ProofError where the type is not the
  * one that the record was created with, by its digest.
  */
 export async function judgeCompletion(
-  types: TypeRegistry,
+  deps: JudgeDeps,
   ledgerId: Uint8Array,
   { ledger, terms }: SignedCompletion,
   documents: JudgedDocuments,
 ): Promise<Judgement> {
-  const type = await findType(types, { ledger, ledgerId }, terms.type)
+  const type = await findType(deps, { ledger, ledgerId }, terms.type)
   if (type?.digest !== terms.typeDigest)
     throw new ProofError(
       'type_unknown',
@@ -28,7 +30,7 @@ export async function judgeCompletion(
 
 /** A ledger that has used up its share of the time waits for its types, and the others of the batch would wait with it. */
 function findType(
-  types: TypeRegistry,
+  { types, typeWaitMsMax = COMPLETION_TYPE_WAIT_MS_MAX }: JudgeDeps,
   ledger: { readonly ledger: string; readonly ledgerId: Uint8Array },
   name: string,
 ): Promise<RecordType | null> {
@@ -36,7 +38,7 @@ function findType(
   const late = new Promise<never>((_, reject) => {
     const error = () =>
       new Error(`the type ${name} is not compiled yet: its ledger has used up its share of the time`)
-    timer = setTimeout(() => reject(error()), COMPLETION_TYPE_WAIT_MS_MAX)
+    timer = setTimeout(() => reject(error()), typeWaitMsMax)
   })
   return Promise.race([types.find(ledger, name), late]).finally(() => clearTimeout(timer))
 }

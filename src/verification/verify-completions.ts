@@ -22,10 +22,16 @@ export type VerifyCompletionsDeps = {
   readonly entropy: Entropy
   readonly now: () => number
   readonly observeVerification: VerificationObserver
+  /** How long a type is waited for; by default COMPLETION_TYPE_WAIT_MS_MAX. */
+  readonly typeWaitMsMax?: number
 }
 
 /** Hears of each completion that was verified: how, and so long after it was submitted; and of each that is refused. */
-export type VerificationObserver = (outcome: 'pass' | 'fail' | 'refused', ms: number) => void
+export type VerificationObserver = (
+  outcome: 'pass' | 'fail' | 'refused',
+  ms: number,
+  completion?: GatedName & { readonly traceparent: unknown },
+) => void
 
 /**
  * How a job ends. `refused`: what is stored is not what was signed, and nothing was said about it; that does not get better by
@@ -41,10 +47,12 @@ const DONE: VerificationResult = { status: 'done' }
 type Attempt = VerificationResult | { readonly status: 'moved'; readonly error: Error }
 
 /** What is to be appended about one completion; `outcome`: where it says how the completion was found. */
-type Signed = {
+type Signed = GatedName & {
   readonly entries: readonly EntryRow[]
   readonly outcome: 'pass' | 'fail' | null
   readonly submittedAtMs: number
+  /** Of the request that submitted it; anything else: it had none. */
+  readonly traceparent: unknown
 }
 
 /**
@@ -101,16 +109,18 @@ async function prepare(
   if (!found || !isWaiting(found) || found.closed !== null) return DONE
   const completion = await verifyCompletion(deps.envelopeKeys, found)
   const signer = await deps.signers.signerOf(found)
-  const { submittedAtMs, verified } = completion
+  const { submittedAtMs, verified, newest } = completion
+  const { ledgerId, recordId } = found
+  const about = { ledgerId, recordId, submittedAtMs, traceparent: newest.predicate['traceparent'] }
   if (verified) {
     const signing = { signer, entropy: deps.entropy, nowMs: deps.now() }
-    return { entries: [signLateVerdict(signing, found, completion, verified)], outcome: null, submittedAtMs }
+    return { entries: [signLateVerdict(signing, found, completion, verified)], outcome: null, ...about }
   }
   const documents = await readDocuments(deps.pool, found, completion)
-  const judgement = await judgeCompletion(deps.types, found.ledgerId, completion, documents)
+  const judgement = await judgeCompletion(deps, found.ledgerId, completion, documents)
   const signing = { signer, entropy: deps.entropy, nowMs: deps.now() }
   const entries = signVerification(signing, found, completion, judgement)
-  return { entries, outcome: judgement.outcome, submittedAtMs }
+  return { entries, outcome: judgement.outcome, ...about }
 }
 
 function toResult(deps: VerifyCompletionsDeps, error: Error): VerificationResult {
@@ -122,11 +132,11 @@ function toResult(deps: VerifyCompletionsDeps, error: Error): VerificationResult
 /** `outcomes`: one an entry. Of two, the first may have been appended alone: then the verdict alone is missing. */
 function settle(
   deps: VerifyCompletionsDeps,
-  { outcome, submittedAtMs }: Signed,
+  { outcome, submittedAtMs, ledgerId, recordId, traceparent }: Signed,
   outcomes: readonly AppendOutcome[],
 ): Attempt {
   if (outcomes[0]!.status === 'appended' && outcome !== null)
-    deps.observeVerification(outcome, deps.now() - submittedAtMs)
+    deps.observeVerification(outcome, deps.now() - submittedAtMs, { ledgerId, recordId, traceparent })
   const missing = outcomes.find(({ status }) => status !== 'appended')
   if (!missing) return DONE
   return { status: hasMoved(missing) ? 'moved' : 'failed', error: errorOf(missing) }

@@ -25,7 +25,7 @@ import type { ZodTypes } from '../zod-validation.ts'
 
 export function recordReadRoutes(
   app: FastifyInstance,
-  deps: Pick<Deps, 'readPool' | 'searchPool' | 'lookups'>,
+  deps: Pick<Deps, 'readPool' | 'searchPool' | 'lookups' | 'envelopeKeys'>,
 ): void {
   const typed = app.withTypeProvider<ZodTypes>()
   const access = { scope: 'records:read', own: 'records:read:own' } as const
@@ -62,7 +62,7 @@ export function recordReadRoutes(
     },
     async (request, reply) => {
       const { ledgerId, recordId, ownAgent } = aboutOf(request, request.params.id)
-      const record = await findRecordJson(deps.lookups, ledgerId, recordId, ownAgent)
+      const record = await findRecordJson(deps, ledgerId, recordId, ownAgent)
       const { record: json, version } = found(record, request.params.id)
       return sendJson(reply.header('etag', etagOf(version)), json)
     },

@@ -5,6 +5,7 @@ import { ApiError } from '../../errors.ts'
 import { GATED_REVISIONS_DEFAULT } from '../../limits.ts'
 import type { Signer } from '../../proof/crypto.ts'
 import type { JsonValue } from '../../proof/json-text.ts'
+import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import type { Caller } from '../../tenancy/caller.ts'
 import type { RecordType } from '../../types/built-in.ts'
 import { parseTolerances } from '../../types/tolerances.ts'
@@ -14,11 +15,12 @@ import { partyOf } from '../on-behalf-of.ts'
 import { verifyPayload } from '../typed-payload.ts'
 import { buildCreation, type CreateRequest, type Terms } from './build-creation.ts'
 import { refusePast } from './first-outcome.ts'
+import { rememberSigned } from './sign-step.ts'
 import type { StepResult } from './take-step.ts'
 
 /** Creates a gated record: its terms are signed, and never change. Returns when it is committed. */
 export async function createGated(
-  deps: WriteDeps & { readonly readPool: pg.Pool },
+  deps: WriteDeps & { readonly readPool: pg.Pool; readonly envelopeKeys: EnvelopeKeys },
   caller: Caller,
   type: RecordType,
   request: CreateRequest,
@@ -32,6 +34,7 @@ export async function createGated(
   const build = (signer: Signer) => buildCreation(deps, signer, caller, { ...request, type, terms, payload })
   const written = await appendOne(deps, caller, build)
   if (written.replayed) return { replayedSeq: written.seq }
+  rememberSigned(deps.envelopeKeys, written.built.entry)
   return { record: written.built.render(written.seq, written.chain), version: 1 }
 }
 

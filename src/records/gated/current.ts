@@ -4,6 +4,7 @@ import { EVERY_VERSION, type StepRow } from '../../db/read-steps.ts'
 import { ApiError } from '../../errors.ts'
 import { ProofError } from '../../proof/error.ts'
 import { formatId } from '../../proof/ids.ts'
+import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import type { Caller } from '../../tenancy/caller.ts'
 import { type OnBehalfOf, partyOf } from '../on-behalf-of.ts'
 import { isVisible } from '../read.ts'
@@ -20,7 +21,7 @@ export type Current = {
 
 /** The record, for a caller who is about to take a step. Throws `not_found`: also where it is none of the caller's business. */
 export async function getForStep(
-  { lookups }: { readonly lookups: Lookups },
+  { lookups, envelopeKeys }: { readonly lookups: Lookups; readonly envelopeKeys: EnvelopeKeys },
   caller: Caller,
   { recordId, onBehalfOf }: { readonly recordId: Uint8Array; readonly onBehalfOf: OnBehalfOf | null },
 ): Promise<Current> {
@@ -31,7 +32,7 @@ export async function getForStep(
   // The first steps come before there is anything to bind to but the last leaf.
   const every = { record_id: row.record_id, version: EVERY_VERSION }
   const stepRows = row.version < 3 ? [] : await lookups.listSteps(caller.ledgerId, every)
-  const steps = readSteps(stepRows)
+  const steps = readSteps(envelopeKeys, stepRows)
   if (Object.keys(steps).length === stepRows.length) return { row, record, stepRows, steps }
   return integrityFault(new ProofError('statement_structure', `a step of ${record} can't be read`))
 }

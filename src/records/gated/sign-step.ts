@@ -3,6 +3,7 @@ import { fromHex } from '../../proof/bytes.ts'
 import type { Signer } from '../../proof/crypto.ts'
 import type { RecordState, StepKind } from '../../proof/kinds.ts'
 import { buildStatement, type Subject } from '../../proof/statement.ts'
+import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { signEntry } from '../../signing/sign-entry.ts'
 import type { Author } from '../../tenancy/administration.ts'
 import { requireRecent } from '../../tenancy/caller.ts'
@@ -93,4 +94,9 @@ export function signEvent(signer: Signer, author: Author, event: GatedEvent): Si
       : undefined,
   }
   return { entry, predicate }
+}
+
+/** Of an entry that was appended: this process has signed it, so it need not verify that when the record is judged. */
+export function rememberSigned({ known }: EnvelopeKeys, { leaf, envelope }: EntryRow): void {
+  known.addSigned(toHex(leaf), envelope, null)
 }

@@ -1,9 +1,8 @@
 import type { StepRow } from '../../db/read-steps.ts'
-import { parseEnvelope } from '../../proof/cose.ts'
 import { ProofError } from '../../proof/error.ts'
 import type { JsonObject } from '../../proof/json-text.ts'
 import type { StepKind } from '../../proof/kinds.ts'
-import { parseStatement } from '../../proof/statement.ts'
+import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { quote } from '../render.ts'
 import { toBase64Url, toHex } from '../text-of-bytes.ts'
 
@@ -33,18 +32,18 @@ export type Steps = { readonly [Kind in StepKind]?: Step }
  * One whose envelope holds no statement of its kind is left out: nobody signed that, verify names it, and lists must not fail
  * because somebody with the API's login wrote it.
  */
-export function readSteps(rows: readonly StepRow[]): Steps {
+export function readSteps(keys: EnvelopeKeys, rows: readonly StepRow[]): Steps {
   return Object.fromEntries(
     rows.flatMap((row) => {
-      const predicate = findPredicate(row)
+      const predicate = findPredicate(keys, row)
       return predicate ? [[row.kind, readStep(row, predicate)]] : []
     }),
   )
 }
 
-function findPredicate(row: StepRow): JsonObject | null {
+function findPredicate({ known }: EnvelopeKeys, row: StepRow): JsonObject | null {
   try {
-    const { kind, predicate } = parseStatement(parseEnvelope(row.envelope).payload)
+    const { kind, predicate } = known.read(row.envelope)
     return kind === row.kind ? predicate : null
   } catch (error) {
     if (error instanceof ProofError) return null

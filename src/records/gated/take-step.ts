@@ -17,7 +17,7 @@ import { toHex } from '../text-of-bytes.ts'
 import { type Current, getForStep } from './current.ts'
 import { findFirstOutcome } from './first-outcome.ts'
 import { deadlinePassed, overtaken, refuseStep } from './lifecycle.ts'
-import { type NamedDocument, signEvent } from './sign-step.ts'
+import { type NamedDocument, rememberSigned, signEvent } from './sign-step.ts'
 import { verifyJudged } from './verify-judged.ts'
 import { integrityFault } from './verify-standing.ts'
 
@@ -75,7 +75,8 @@ export async function takeStep(
   try {
     const written = await appendOne(deps, caller, build)
     if (written.replayed) return { replayedSeq: written.seq }
-    const { render, version } = written.built
+    const { render, version, entry } = written.built
+    rememberSigned(deps.envelopeKeys, entry)
     return { record: render(written.seq, written.chain), version }
   } catch (error) {
     return await explainRefusal(deps, caller, request, error)

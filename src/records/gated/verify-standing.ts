@@ -4,8 +4,9 @@ import { ApiError } from '../../errors.ts'
 import { parseEnvelope } from '../../proof/cose.ts'
 import { ProofError } from '../../proof/error.ts'
 import type { ParsedStatement } from '../../proof/statement.ts'
-import { type SignedLine, verifySignedEntry } from '../../proof/verify-entry.ts'
+import { type SignedLine, verifyLine, verifySignedStatement } from '../../proof/verify-entry.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
+import { leafOf } from '../../signing/known-statements.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import { toHex } from '../text-of-bytes.ts'
 
@@ -49,8 +50,21 @@ export async function verifyStanding(
 
 /** Throws ProofError unless a key of the deployment signed the entry, as its columns have it. */
 export async function verifySigned(keys: EnvelopeKeys, line: SignedLine): Promise<ParsedStatement> {
-  const findKey = await keys.finderFor([toHex(parseEnvelope(line.envelope).kid)])
-  return verifySignedEntry(line, findKey, nativeProviders).statement
+  const leaf = leafOf(line.envelope)
+  const statement = keys.known.findSigned(leaf, line.envelope) ?? (await verifyUnknown(keys, leaf, line))
+  verifyLine(line, leaf, statement)
+  return statement
+}
+
+async function verifyUnknown(
+  keys: EnvelopeKeys,
+  leaf: string,
+  { envelope }: SignedLine,
+): Promise<ParsedStatement> {
+  const findKey = await keys.finderFor([toHex(parseEnvelope(envelope).kid)])
+  const { statement } = verifySignedStatement(envelope, findKey, nativeProviders, keys.known.findRead(leaf))
+  keys.known.addSigned(leaf, envelope, statement)
+  return statement
 }
 
 /** Throws ProofError unless the statement is of this kind, ledger and record. */

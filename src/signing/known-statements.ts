@@ -1,0 +1,71 @@
+import { KNOWN_STATEMENTS_BYTES_MAX } from '../limits.ts'
+import { toHex } from '../proof/bytes.ts'
+import { parseEnvelope } from '../proof/cose.ts'
+import { leafHash } from '../proof/merkle.ts'
+import { type ParsedStatement, parseStatement } from '../proof/statement.ts'
+import { nativeProviders } from './native.ts'
+
+/** `statement`: null where nobody has read it yet. `isSigned`: that a key of the deployment signed these bytes was verified. */
+type Known = {
+  readonly statement: ParsedStatement | null
+  readonly isSigned: boolean
+  readonly bytes: number
+}
+
+/**
+ * What this process has found out about envelopes, by leaf. A leaf commits to every byte, so what was parsed or verified once need
+ * not be again: a step of a gated record is read three times within a second, at 16 µs, and the signatures of two are verified
+ * before a verdict, at 60; a leaf is 1.5.
+ *
+ * Whoever owns the database decides which bytes are asked for, and can have no others taken for them. That an entry is signed
+ * says nothing of its place: what it is an entry of, and whether it is the newest, is for the caller to compare, each time.
+ *
+ * What came first goes first, in the order of what was known, because a record's steps follow each other closely.
+ */
+export class KnownStatements {
+  readonly #known = new Map<string, Known>()
+  #bytes = 0
+
+  /** Throws what parseEnvelope and parseStatement throw. Of whoever wrote it: that it is signed is not said. */
+  read(envelope: Uint8Array): ParsedStatement {
+    return this.#read(leafOf(envelope), envelope)
+  }
+
+  /** null where it is not known that a key of the deployment signed the envelope; `leaf`: of it, lower-case hex. */
+  findSigned(leaf: string, envelope: Uint8Array): ParsedStatement | null {
+    return this.#known.get(leaf)?.isSigned ? this.#read(leaf, envelope) : null
+  }
+
+  /** What was parsed, of an envelope whose signature was not verified; null: nothing. */
+  findRead(leaf: string): ParsedStatement | null {
+    return this.#known.get(leaf)?.statement ?? null
+  }
+
+  /** `statement`: null of an envelope that this process has signed itself. */
+  addSigned(leaf: string, { length }: Uint8Array, statement: ParsedStatement | null): void {
+    this.#set(leaf, { statement, isSigned: true, bytes: length })
+  }
+
+  #read(leaf: string, envelope: Uint8Array): ParsedStatement {
+    const known = this.#known.get(leaf)
+    if (known?.statement) return known.statement
+    const statement = parseStatement(parseEnvelope(envelope).payload)
+    this.#set(leaf, { statement, isSigned: known?.isSigned ?? false, bytes: envelope.length })
+    return statement
+  }
+
+  #set(leaf: string, known: Known): void {
+    this.#bytes += known.bytes - (this.#known.get(leaf)?.bytes ?? 0)
+    this.#known.set(leaf, known)
+    for (const [oldest, { bytes }] of this.#known) {
+      if (this.#bytes <= KNOWN_STATEMENTS_BYTES_MAX) break
+      this.#known.delete(oldest)
+      this.#bytes -= bytes
+    }
+  }
+}
+
+/** Lower-case hex. */
+export function leafOf(envelope: Uint8Array): string {
+  return toHex(leafHash(nativeProviders.sha256, envelope))
+}
