@@ -1,0 +1,85 @@
+import type { Attributes, Span } from '@opentelemetry/api'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { failSpan } from '../../tracing/fail-span.ts'
+import type { Tracing } from '../../tracing/tracing.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** null: the request is not sampled. Absent: nobody traces. */
+    span?: Span | null
+  }
+}
+
+/** Probes and scrapes: they come every few seconds, and nobody looks for them. */
+const UNTRACED = new Set(['/livez', '/readyz'])
+/** Clients may send any method that Node knows; a span's name has few values. */
+const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'])
+
+/**
+ * A span a request, from its headers to the last byte of its answer, whose parent is the caller's where he sends a `traceparent`
+ * (semantic conventions of HTTP, stable). Without addresses, queries and user agents, which may be personal. MUST come before what
+ * else hears of requests.
+ */
+export function useTracing(app: FastifyInstance, tracing: Tracing): void {
+  app.decorateRequest('span', null)
+  app.addHook('onRequest', (request, reply, done) => {
+    if (!UNTRACED.has(request.routeOptions.url ?? '')) begin(tracing, request, reply)
+    done()
+  })
+  // Not earlier: the body is read in the context of its connection.
+  app.addHook('preHandler', (request, _reply, done) => {
+    if (request.span) tracing.with(request.span, done)
+    else done()
+  })
+  app.addHook('onResponse', (request, reply, done) => {
+    end(request, reply, 'answered')
+    done()
+  })
+}
+
+function begin(tracing: Tracing, request: FastifyRequest, reply: FastifyReply): void {
+  const route = request.routeOptions.url
+  const { traceparent, tracestate } = request.headers
+  const span = tracing.start(route === undefined ? methodOf(request) : `${methodOf(request)} ${route}`, {
+    kind: 'server',
+    parent: tracing.parentOf(traceparent, tracestate),
+    attributes: {
+      'http.request.method': METHODS.has(request.method) ? request.method : '_OTHER',
+      'url.scheme': request.protocol,
+      'url.path': request.url.split('?', 1)[0]!,
+      'network.protocol.version': request.raw.httpVersion,
+      'tallystick.request.id': request.id,
+      ...(route !== undefined && { 'http.route': route }),
+    },
+  })
+  if (span === null) return
+  request.span = span
+  // Of a client that goes away before it is answered Fastify says nothing.
+  reply.raw.once('close', () => end(request, reply, 'aborted'))
+}
+
+function methodOf({ method }: FastifyRequest): string {
+  return METHODS.has(method) ? method : 'HTTP'
+}
+
+/** Both may come. */
+function end(request: FastifyRequest, reply: FastifyReply, how: 'answered' | 'aborted'): void {
+  const { span } = request
+  if (!span) return
+  request.span = null
+  span.setAttributes(subjectOf(request))
+  if (reply.problem !== null) span.setAttribute('tallystick.error.code', reply.problem)
+  if (reply.raw.headersSent) span.setAttribute('http.response.status_code', reply.statusCode)
+  if (how === 'aborted') span.setAttribute('error.type', how)
+  else if (reply.statusCode >= 500) failSpan(span, reply.problem ?? String(reply.statusCode))
+  span.end()
+}
+
+/** Who asks, and about which record. */
+function subjectOf(request: FastifyRequest): Attributes {
+  const { id } = (request.params ?? {}) as { readonly id?: unknown }
+  return {
+    ...(request.caller && { 'tallystick.ledger.id': request.caller.ledger }),
+    ...(typeof id === 'string' && id.startsWith('rec_') && { 'tallystick.record.id': id }),
+  }
+}

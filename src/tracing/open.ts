@@ -1,0 +1,14 @@
+import type { TracingOptions } from './options.ts'
+import type { TraceObserver } from './span-sender.ts'
+import type { Tracing } from './tracing.ts'
+
+/** null: nobody wants traces, and nothing of OpenTelemetry is loaded. `process`: the service's name where none is configured. */
+export async function openTracing(
+  options: TracingOptions | null,
+  process: 'tallystick-server' | 'tallystick-worker',
+  makeObserver: () => TraceObserver,
+): Promise<Tracing | null> {
+  if (options === null) return null
+  const { Tracing } = await import('./tracing.ts')
+  return new Tracing(options, process, makeObserver())
+}

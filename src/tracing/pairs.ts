@@ -1,0 +1,21 @@
+export type Pairs = Readonly<Record<string, string>>
+
+/**
+ * `key=value,key=value`, as OpenTelemetry writes headers and resources: percent-encoded, and spaces around each don't count (W3C
+ * Baggage, without properties). Throws with the place of what is wrong and not the text, which may be a secret.
+ */
+export function parsePairs(text: string): Pairs {
+  const found: Record<string, string> = Object.create(null)
+  for (const [i, member] of text.split(',').entries()) {
+    if (member.trim() === '') continue
+    const at = member.indexOf('=')
+    const key = member.slice(0, Math.max(at, 0)).trim()
+    if (key === '') throw new Error(`member ${i + 1} is not key=value`)
+    try {
+      found[decodeURIComponent(key)] = decodeURIComponent(member.slice(at + 1).trim())
+    } catch {
+      throw new Error(`member ${i + 1} is not percent-encoded`)
+    }
+  }
+  return { ...found }
+}

@@ -1,0 +1,127 @@
+import type { Span } from '@opentelemetry/api'
+import type { Follower } from '../src/follow/loop.ts'
+import { failSpan } from '../src/tracing/fail-span.ts'
+import type { Tracing } from '../src/tracing/tracing.ts'
+import type { VerificationObserver } from '../src/verification/verify-completions.ts'
+import type { JobOutcome, QueueWork } from './work-queues.ts'
+
+/*
+ * Spans of background work: one a batch of jobs, and one a round that did something or failed. Rounds that found nothing to do have
+ * none: there are fifty a second.
+ */
+
+/** What a round calls when it does something. */
+type Told = {
+  readonly observeCheckpoint: () => void
+  readonly observeErasure: () => void
+  readonly observeEntries: (entries: number) => void
+  readonly observeExpiry: () => void
+  readonly observeVerification: VerificationObserver
+  readonly loadSigners: () => Promise<unknown>
+  readonly wakeVerification: () => void
+  readonly wakeDelivery: () => void
+}
+
+const TOLD = [
+  'observeCheckpoint',
+  'observeErasure',
+  'observeEntries',
+  'observeExpiry',
+  'observeVerification',
+  'loadSigners',
+  'wakeVerification',
+  'wakeDelivery',
+] as const satisfies (keyof Told)[]
+
+/** `register`: makes the followers of what they need. */
+export function traceFollowers<Deps extends Told>(
+  tracing: Tracing | null,
+  deps: Deps,
+  register: (deps: Deps) => Follower[],
+): Follower[] {
+  if (tracing === null) return register(deps)
+  const busy = new WeakSet<Span>()
+  const noting =
+    (told: (...given: never[]) => unknown) =>
+    (...given: never[]) => {
+      if (tracing.current) busy.add(tracing.current)
+      return told(...given)
+    }
+  const noted = Object.fromEntries(TOLD.map((name) => [name, noting(deps[name])]))
+  return register({ ...deps, ...noted }).map((follower) => ({
+    ...follower,
+    step: () => traceRound(tracing, follower, busy),
+  }))
+}
+
+/** The span of a round that did nothing is never ended, and so never sent. */
+async function traceRound(tracing: Tracing, { name, step }: Follower, busy: WeakSet<Span>): Promise<boolean> {
+  const attributes = { 'tallystick.follower': name }
+  const span = tracing.start(`round ${name}`, { kind: 'internal', parent: null, attributes })
+  if (span === null) return step()
+  try {
+    const more = await tracing.with(span, step)
+    if (more || busy.has(span)) span.end()
+    return more
+  } catch (error) {
+    failSpan(span, nameOf(error)).end()
+    throw error
+  }
+}
+
+/** Rows that do what they did, within a span. */
+export function traceQueues(tracing: Tracing | null, rows: readonly QueueWork[]): readonly QueueWork[] {
+  if (tracing === null) return rows
+  return rows.map((row): QueueWork => {
+    if ('handleInSlot' in row) {
+      const { handleInSlot } = row
+      return {
+        ...row,
+        handleInSlot: (...job) => traceJobs(tracing, row.queue, 1, () => handleInSlot(...job)),
+      }
+    }
+    if ('handleBatch' in row) {
+      const { handleBatch } = row
+      return {
+        ...row,
+        handleBatch: (jobs) => traceJobs(tracing, row.queue, jobs.length, () => handleBatch(jobs)),
+      }
+    }
+    const { handle } = row
+    return { ...row, handle: (...job) => traceJobs(tracing, row.queue, 1, () => handle(...job)) }
+  })
+}
+
+async function traceJobs<T>(
+  tracing: Tracing,
+  queue: string,
+  jobs: number,
+  work: () => Promise<T>,
+): Promise<T> {
+  const span = tracing.start(`job ${queue}`, {
+    kind: 'consumer',
+    parent: null,
+    attributes: { 'tallystick.queue': queue, 'tallystick.jobs': jobs },
+  })
+  if (span === null) return work()
+  try {
+    const result = await tracing.with(span, work)
+    const failed = Array.isArray(result) ? countFailed(result) : 0
+    if (failed > 0) failSpan(span.setAttribute('tallystick.jobs.failed', failed), 'jobs_failed')
+    return result
+  } catch (error) {
+    failSpan(span, nameOf(error))
+    throw error
+  } finally {
+    span.end()
+  }
+}
+
+function countFailed(outcomes: readonly JobOutcome[]): number {
+  return outcomes.filter(({ status }) => status !== 'completed').length
+}
+
+/** Not its message, which may hold what somebody sent. */
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : 'unknown'
+}
