@@ -19,6 +19,13 @@ import { runWebhooks } from './webhooks.ts'
 /** Of the highest closed-loop rate: a system is used below its ceiling, and there its latency counts. */
 const ARRIVAL_SHARE = 0.8
 const BACKLOG_SECONDS = 5
+/** So many that none has to wait for one: what is due is sent at once. */
+const OVERLOAD_CONNECTIONS = 1_024
+const OVERLOAD = [
+  { share: 0.2, warmUpMs: 2_000 },
+  { share: 2, warmUpMs: 2_000 },
+  { share: 0.5, warmUpMs: 5_000 },
+]
 
 const log = (line: string) => console.log(line)
 
@@ -102,6 +109,25 @@ async function runPhases(database: Database, system: System, options: Options): 
   return phases
 }
 
+/** What a request takes when there is time, what is left of that at twice the ceiling, and how soon it is over. */
+async function runOverloadPhases(database: Database, system: System, options: Options): Promise<Phase[]> {
+  const phases: Phase[] = []
+  const run = async (plan: PhasePlan, warmUpMs: number) => {
+    announce(plan.name, system)
+    const seed = seedOf(phases, options)
+    phases.push(await runPhase(system, database.postmaster, plan, { ...options, warmUpMs }, seed))
+  }
+  const connections = Math.max(...options.connections)
+  await run({ name: `${connections} connections`, connections, pace: { kind: 'closed' } }, options.warmUpMs)
+  const ceiling = phases[0]!.load.achievedPerSecond
+  for (const { share, warmUpMs } of OVERLOAD) {
+    const perSecond = Math.round(ceiling * share)
+    const pace = { kind: 'arrival', perSecond, backlogMax: perSecond * BACKLOG_SECONDS } as const
+    await run({ name: `${share} × the ceiling`, connections: OVERLOAD_CONNECTIONS, pace }, warmUpMs)
+  }
+  return phases
+}
+
 async function runLifecyclePhases(database: Database, system: System, options: Options): Promise<Phase[]> {
   if (!system.worker) throw new Error('completions are verified by the worker: leave --no-worker out')
   const parties = await makeParties(system)
@@ -125,6 +151,7 @@ async function runNotarizerPhases(database: Database, system: System, options: O
 }
 
 const RUNS: Partial<Record<Options['scenario'], typeof runPhases>> = {
+  overload: runOverloadPhases,
   lifecycle: runLifecyclePhases,
   notarizer: runNotarizerPhases,
 }

@@ -17,7 +17,7 @@ export async function calibrate(options: Options): Promise<boolean> {
         targets: [{ host: '127.0.0.1', port: server.port }],
         request: {
           host: 'localhost',
-          bearer: 'tly_calibration',
+          bearers: ['tly_calibration'],
           kind: 'record',
           items: 1,
           payloadBytes: options.payloadBytes,

@@ -204,6 +204,7 @@ class LifecycleRun implements LifecycleEvents {
       itemsPerSecond: complete / seconds,
       latency,
       service: latency,
+      refusals: summarize(makeLatencies()),
       acknowledged: this.#created,
       acknowledgedItems: this.#created,
       sent: this.#answered + this.#unanswered,

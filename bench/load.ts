@@ -45,6 +45,8 @@ export type LoadResult = {
   readonly latency: LatencySummary
   /** Nanoseconds from the moment of sending: what a generator that omits waiting would report. */
   readonly service: LatencySummary
+  /** The same as `latency`, of answers that refused: 503. */
+  readonly refusals: LatencySummary
   /** Whole run, warm-up and drain included: what an audit must find. */
   readonly acknowledged: number
   readonly acknowledgedItems: number
@@ -61,6 +63,7 @@ export type LoadResult = {
 
 export type Sample = { readonly status: number; readonly body: string }
 
+const REFUSED = 503
 const SAMPLES_MAX = 2_000
 const FAILED_SAMPLES_MAX = 5
 const RECONNECT_DELAY_MS = 50
@@ -91,6 +94,7 @@ class LoadRun {
   readonly #pacer: Pacer
   readonly #latency = makeLatencies()
   readonly #service = makeLatencies()
+  readonly #refusals = makeLatencies()
   readonly #statuses: Record<string, number> = {}
   readonly #errors: Record<string, number> = {}
   readonly #samples: Sample[] = []
@@ -169,17 +173,22 @@ class LoadRun {
     if (this.#measuring) this.#answeredMeasured++
     if (expected && this.#measuring) this.#achieved++
     if (expected) this.#record(connection, now)
+    else if (answer.status === REFUSED && this.#isMeasured(connection))
+      this.#refusals.record(now - connection.dueAt)
     if (answer.body !== null) this.#keep(answer.status, answer.body, expected)
     this.#pacer.onFree(connection)
   }
 
   /** What was due within the window counts, however late it was answered. */
   #record(connection: LoadConnection, now: number): void {
-    const { dueAt, sentAt } = connection
-    if (this.#beganAt === 0 || dueAt < this.#beganAt) return
-    if (!this.#measuring && dueAt >= this.#beganAt + this.#measuredMs) return
-    this.#latency.record(now - dueAt)
-    this.#service.record(now - sentAt)
+    if (!this.#isMeasured(connection)) return
+    this.#latency.record(now - connection.dueAt)
+    this.#service.record(now - connection.sentAt)
+  }
+
+  #isMeasured({ dueAt }: LoadConnection): boolean {
+    if (this.#beganAt === 0 || dueAt < this.#beganAt) return false
+    return this.#measuring || dueAt < this.#beganAt + this.#measuredMs
   }
 
   #keep(status: number, body: string, expected: boolean): void {
@@ -212,6 +221,7 @@ class LoadRun {
       itemsPerSecond: perSecond * request.items,
       latency: summarize(this.#latency),
       service: summarize(this.#service),
+      refusals: summarize(this.#refusals),
       acknowledged: this.#acknowledged,
       acknowledgedItems: this.#acknowledged * request.items,
       sent: this.#sent,

@@ -83,6 +83,7 @@ async function loadByNotarizer(plan: NotarizerPlan, onEdge: (edge: WindowEdge) =
     itemsPerSecond: achievedItems / (measuredMs / 1000),
     latency: summarize(latency),
     service: summarize(latency),
+    refusals: summarize(makeLatencies()),
     acknowledged: batches,
     acknowledgedItems: items,
     sent: batches + counts.failures,

@@ -2,7 +2,16 @@ import { parseArgs } from 'node:util'
 
 import type { Gate } from './lifecycle-requests.ts'
 
-const SCENARIOS = ['single', 'batch', 'lifecycle', 'notarizer', 'webhooks', 'calibrate', 'preflight'] as const
+const SCENARIOS = [
+  'single',
+  'batch',
+  'overload',
+  'lifecycle',
+  'notarizer',
+  'webhooks',
+  'calibrate',
+  'preflight',
+] as const
 type Scenario = (typeof SCENARIOS)[number]
 
 export type Options = {
@@ -33,10 +42,11 @@ export type Options = {
   readonly outDir: string
 }
 
-export const USAGE = `npm run bench -- single|batch|lifecycle|notarizer|webhooks|calibrate|preflight [options]
+export const USAGE = `npm run bench -- single|batch|overload|lifecycle|notarizer|webhooks|calibrate|preflight [options]
 
   single       one record a request: closed loops, then a constant arrival rate at 80 % of what they reached
   batch        many records a request: closed loop
+  overload     one record a request: the ceiling, a fifth of it, twice it, and a half of it straight after that
   lifecycle    gated records from creation to verdict: closed loop, one record under way a client
   notarizer    the SDK's notarizer, with and without a spool, beside the load of batch in the same session
   webhooks     deliveries: backlogs that are drained, then records at a constant rate (--rate, or 500 a second)

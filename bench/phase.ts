@@ -51,7 +51,7 @@ export async function runPhase(
       pace: plan.pace,
       request: {
         host: 'localhost',
-        bearer: system.bearer,
+        bearers: [system.bearer],
         kind,
         items,
         payloadBytes: options.payloadBytes,

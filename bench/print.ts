@@ -13,7 +13,7 @@ import { printTable } from './table.ts'
 /** More of a core than this used by others, and the figures say something about them too. */
 const OTHERS_CORES_MAX = 0.15
 
-export function printPreflight({ machine, fsync, commit }: Preflight): void {
+export function printPreflight({ machine, fsync, commit, flush }: Preflight): void {
   const ms = (latency: LatencySummary) => `p50 ${inMs(latency.p50)} ms, p99 ${inMs(latency.p99)} ms`
   const load = machine.loadAverage.map((average) => average.toFixed(2)).join(' ')
   print(`machine    ${machine.cores} × ${machine.cpu}, ${machine.memoryGiB} GiB, ${machine.system}`)
@@ -21,7 +21,7 @@ export function printPreflight({ machine, fsync, commit }: Preflight): void {
   print(
     `fdatasync  8 KiB appends: ${ms(fsync.append)}; overwrites: ${ms(fsync.overwrite)}; in ${fsync.directory}`,
   )
-  print(`commits    one-row inserts, one after another: ${ms(commit)}`)
+  print(`commits    one after another: ${ms(commit)}; their flush: ${ms(flush)}`)
 }
 
 export function printVersions(
@@ -42,6 +42,7 @@ export function printReport(report: Report): void {
     printRates(phases, report.references)
     if (report.scenario === 'notarizer') printShares(phases)
     for (const phase of phases) printLifecycle(phase)
+    printRefusals(phases)
     printCpu(phases)
     for (const phase of phases) printTroubles(phase)
     printAudit(audit)
@@ -66,6 +67,19 @@ function printRates(phases: readonly Phase[], references: readonly Reference[]):
         ratioOf(phase, references)?.toFixed(2) ?? '–',
       ]
     }),
+  ])
+}
+
+function printRefusals(phases: readonly Phase[]): void {
+  const refusing = phases.filter(({ load }) => load.refusals.count > 0)
+  if (refusing.length === 0) return
+  printTable([
+    ['refused (503)', 'refused/s', 'p50 ms', 'p90', 'p99', 'p99.9', 'max'],
+    ...refusing.map(({ name, load: { refusals, measuredMs } }) => [
+      name,
+      rounded(refusals.count / (measuredMs / 1000)),
+      ...[refusals.p50, refusals.p90, refusals.p99, refusals.p999, refusals.max].map(inMs),
+    ]),
   ])
 }
 

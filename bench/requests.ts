@@ -3,7 +3,8 @@ import { type Random, randomFrom } from './random.ts'
 /** What a connection sends again and again, each time with other contents. */
 export type RequestShape = {
   readonly host: string
-  readonly bearer: string
+  /** Of the ledgers that are written to, in turn. */
+  readonly bearers: readonly string[]
   readonly kind: 'record' | 'batch'
   /** Records in a request: 1, or the batch's size. */
   readonly items: number
@@ -33,7 +34,10 @@ export const COUNTER_MARK = '#'.repeat(COUNTER_DIGITS)
 export function makeRequests(shape: RequestShape, connection: number): Requests {
   const random = randomFrom(shape.seed * 100_003 + connection)
   const count = shape.kind === 'batch' ? TEMPLATES_PER_BATCH_CONNECTION : TEMPLATES_PER_CONNECTION
-  const templates = Array.from({ length: count }, () => makeTemplate(shape, random))
+  const templates = Array.from({ length: count }, (_, i) => {
+    const bearer = shape.bearers[(connection * count + i) % shape.bearers.length]!
+    return makeTemplate(shape, bearer, random)
+  })
   let counter = connection * 1_000_000_000
   let turn = 0
   return {
@@ -47,13 +51,13 @@ export function makeRequests(shape: RequestShape, connection: number): Requests 
 
 type Template = { readonly bytes: Buffer; readonly marks: readonly number[] }
 
-function makeTemplate(shape: RequestShape, random: Random): Template {
+function makeTemplate(shape: RequestShape, bearer: string, random: Random): Template {
   const items = Array.from({ length: shape.items }, () => makeItem(shape, random))
   const body = Buffer.from(shape.kind === 'batch' ? `{"records":[${items.join(',')}]}` : items[0]!)
   const head = [
     `POST ${shape.kind === 'batch' ? '/v1/records/batch' : '/v1/records'} HTTP/1.1`,
     `Host: ${shape.host}`,
-    `Authorization: Bearer ${shape.bearer}`,
+    `Authorization: Bearer ${bearer}`,
     'Content-Type: application/json',
     `Content-Length: ${body.length}`,
     ...(shape.idempotencyKeys ? [`Idempotency-Key: bench-${shape.seed.toString(36)}-${COUNTER_MARK}`] : []),

@@ -175,7 +175,7 @@ async function load(
       pace: shape.pace,
       request: {
         host: 'localhost',
-        bearer,
+        bearers: [bearer],
         kind: 'record',
         items: 1,
         payloadBytes: options.payloadBytes,

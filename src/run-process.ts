@@ -1,12 +1,18 @@
-/** Something that runs until it is closed. */
-export type Service = { close(): Promise<void> }
+import { EventEmitter, once } from 'node:events'
 
-/** Beyond this a shutdown is given up: longer than any request may take, shorter than a pod's grace period. */
+/**
+ * Something that runs until it is closed. `drain`, where there is one: works as before and sees to it that new work goes
+ * elsewhere; it returns when that should have happened.
+ */
+export type Service = { drain?(): Promise<void>; close(): Promise<void> }
+
+/** After the drain, beyond this a shutdown is given up: longer than any request may take. */
 const CLOSE_MS_MAX = 25_000
 
 /**
- * Runs a service as a process: until SIGTERM or SIGINT, then closes it and exits with 0. What can't start says
- * why in one line and exits with 1.
+ * Runs a service as a process: until SIGTERM or SIGINT, then closes it and exits with 0. SIGTERM comes from what runs many of them,
+ * and balances load over the others: before it is closed the service is drained, until that is done or the next signal. What can't
+ * start says why in one line and exits with 1.
  */
 export async function runProcess(name: string, start: () => Promise<Service>): Promise<void> {
   let service: Service
@@ -16,11 +22,11 @@ export async function runProcess(name: string, start: () => Promise<Service>): P
     console.error(`tallystick ${name}: ${(error as Error).message}`)
     process.exit(1)
   }
-  const signal = await new Promise<NodeJS.Signals>((resolve) => {
-    // Not `once`: under npm a Ctrl-C arrives twice, and the second would end the process while it drains.
-    process.on('SIGTERM', resolve)
-    process.on('SIGINT', resolve)
-  })
+  const signals = new EventEmitter()
+  // Not `once`: under npm a Ctrl-C arrives twice, and the second would end the process while it closes.
+  for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => signals.emit('signal', name))
+  const [signal] = await once(signals, 'signal')
+  if (signal === 'SIGTERM' && service.drain) await Promise.race([service.drain(), once(signals, 'signal')])
   const givenUp = setTimeout(() => {
     console.error(`tallystick ${name}: not closed ${CLOSE_MS_MAX} ms after ${signal}; giving up`)
     process.exit(1)

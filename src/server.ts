@@ -1,15 +1,18 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { buildApp } from './app.ts'
 import { type Config, parseConfig } from './config.ts'
 import { openDeps } from './deps.ts'
-import { CLOSE_IDLE_EVERY_MS, CLOSE_STREAMS_MS } from './limits.ts'
+import { CLOSE_IDLE_EVERY_MS, CLOSE_STREAMS_MS, CLOSE_UNUSED_AFTER_MS, LISTEN_BACKLOG } from './limits.ts'
 import { withMetrics } from './metrics/listen.ts'
 import { Metrics } from './metrics/metrics.ts'
 import { runProcess, type Service } from './run-process.ts'
 
 /**
- * Opens the database, then listens. `close` takes no new requests, answers those that it has, lets the appender
+ * Opens the database, then listens. `drain` answers everything, but is not ready any more, and ends each connection with its next
+ * answer, until load balancers have seen it: who closes connections that clients hold open breaks the requests that are on
+ * their way. `close` takes no new requests, answers those that it has, lets the appender
  * commit what it took, and closes the database. Whoever reads an export slowly is cut off after `closeStreamsMs`: he
  * may take hours.
  */
@@ -22,14 +25,21 @@ export async function startServer(
   const app = buildApp(deps)
   const connections = trackConnections(app.server)
   try {
-    const url = await app.listen({ host: config.host, port: config.port })
+    const url = await app.listen({ host: config.host, port: config.port, backlog: LISTEN_BACKLOG })
     return {
       url,
+      async drain() {
+        app.drain()
+        await sleep(config.drainMs)
+      },
       async close() {
         // Node closes kept connections that are idle now; one that is busy would stay open after its answer.
+        const beganAtMs = performance.now()
         const idle = setInterval(() => {
           app.server.closeIdleConnections()
           // To Node one on which nothing was ever sent is not idle; clients and browsers open such to have them at hand.
+          // On one that was opened just now a request may be on its way.
+          if (performance.now() - beganAtMs < CLOSE_UNUSED_AFTER_MS) return
           for (const socket of connections) if (socket.bytesRead === 0) socket.destroy()
         }, CLOSE_IDLE_EVERY_MS)
         const cutOff = setTimeout(() => app.server.closeAllConnections(), closeStreamsMs)

@@ -5,6 +5,8 @@ import {
   APPEND_BATCH_BYTES_MAX,
   APPEND_BATCH_ENTRIES_MAX,
   APPEND_BATCH_RECORDS_MAX,
+  APPEND_GATHER_ENTRIES_MAX,
+  APPEND_GATHER_MS_MAX,
   APPEND_LANES,
   APPEND_QUEUE_BYTES_MAX,
   APPEND_QUEUE_ENTRIES_MAX,
@@ -12,7 +14,7 @@ import {
   APPEND_QUEUE_RECORDS_MAX,
   APPEND_WAIT_MS_MAX,
 } from '../limits.ts'
-import { type AppendOutcome, commitBatch } from './commit.ts'
+import { type AppendOutcome, commitBatch, type RetryCause } from './commit.ts'
 
 /** Refused at once, because the queue is full or the wait would be too long: nothing was written. */
 export type Overloaded = { readonly status: 'overloaded'; readonly retryAfterMs: number }
@@ -21,8 +23,11 @@ export type Overloaded = { readonly status: 'overloaded'; readonly retryAfterMs:
 export type AppendObserver = {
   /** An entry was refused at once. */
   overloaded(): void
+  /** A call was made again. */
+  retried(cause: RetryCause): void
   /** A batch was tried. `ms`: how long that took. */
   committed(batch: {
+    readonly entries: readonly EntryRow[]
     readonly outcomes: readonly AppendOutcome[]
     readonly records: number
     readonly ms: number
@@ -48,6 +53,7 @@ export class Appender {
   readonly #queues = new Map<string, Waiting[]>()
   readonly #pool: pg.Pool
   readonly #observer: AppendObserver | null
+  readonly #isMoreComing: () => boolean
   #queued = { entries: 0, records: 0, bytes: 0 }
   /** A moving average, for predicting waits. */
   #batchMs = 1
@@ -62,9 +68,15 @@ export class Appender {
   readonly #inFlight = new Map<string, number>()
   #closed = false
 
-  constructor(pool: pg.Pool, observer: AppendObserver | null = null) {
+  /** `isMoreComing`: whether requests have arrived that may append soon. */
+  constructor(
+    pool: pg.Pool,
+    observer: AppendObserver | null = null,
+    isMoreComing: () => boolean = () => false,
+  ) {
     this.#pool = pool
     this.#observer = observer
+    this.#isMoreComing = isMoreComing
   }
 
   append(entry: EntryRow): Promise<AppendOutcome | Overloaded> {
@@ -89,6 +101,13 @@ export class Appender {
     return this.#queued
   }
 
+  /** Batches in flight; `oldestMs`: for how long the oldest of them has been, 0 where there is none. */
+  get underWay(): { readonly batches: number; readonly oldestMs: number } {
+    const batches = this.#lanes.filter((lane) => lane !== null).length
+    const oldest = Math.min(...this.#inFlight.values())
+    return { batches, oldestMs: Number.isFinite(oldest) ? performance.now() - oldest : 0 }
+  }
+
   /** Takes nothing more, and returns when everything taken has been committed or refused. */
   async close(): Promise<void> {
     this.#closed = true
@@ -98,24 +117,32 @@ export class Appender {
   async #write(lane: number): Promise<void> {
     // Let the requests that arrived in the same turn of the event loop join the first batch.
     await new Promise(setImmediate)
-    for (let batch = this.#takeBatch(); batch.length > 0; batch = this.#takeBatch()) {
+    for (;;) {
+      await this.#gather()
+      const batch = this.#takeBatch()
+      if (batch.length === 0) break
       const ledgers = new Set(batch.map((waiting) => waiting.ledger))
       const startedAt = performance.now()
       for (const ledger of ledgers) this.#inFlight.set(ledger, startedAt)
-      const outcomes = await commitBatch(
-        this.#pool,
-        batch.map((waiting) => waiting.entry),
-      )
+      const entries = batch.map((waiting) => waiting.entry)
+      const outcomes = await commitBatch(this.#pool, entries, this.#observer)
       const ms = performance.now() - startedAt
       this.#batchMs += (ms - this.#batchMs) / 8
       if (this.#observer) {
         const records = batch.reduce((sum, { entry }) => sum + entry.records.length, 0)
-        this.#observer.committed({ outcomes, records, ms })
+        this.#observer.committed({ entries, outcomes, records, ms })
       }
       for (const ledger of ledgers) this.#inFlight.delete(ledger)
       this.#settle(batch, outcomes)
     }
     this.#lanes[lane] = null
+  }
+
+  /** Under load lets those join that have arrived and did not begin yet: a transaction costs as much as ten of its entries. */
+  async #gather(): Promise<void> {
+    const until = performance.now() + APPEND_GATHER_MS_MAX
+    const isSmall = () => this.#queued.entries > 0 && this.#queued.entries < APPEND_GATHER_ENTRIES_MAX
+    while (this.#isMoreComing() && isSmall() && performance.now() < until) await new Promise(setImmediate)
   }
 
   /** One entry in turn of each ledger that waits and is in no other lane, until the batch is full. */

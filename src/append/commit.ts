@@ -19,17 +19,28 @@ export type AppendOutcome =
 
 export type RefusalReason = 'state' | 'clock' | 'ledger' | 'kind' | 'frozen' | 'closed' | 'deadline' | 'party'
 
+/** Why a call is made again: in halves, where Postgres refused the data of one of its entries. */
+export type RetryCause = 'deadlock' | 'data'
+
+/** Hears of calls that are made again, for figures; null: nobody does. */
+type RetryObserver = { retried(cause: RetryCause): void } | null
+
 /**
  * Commits one batch: one connection, one round trip, one transaction. Returns one outcome per entry, in
  * order; never throws. A call that fails on data is retried in halves, so that only the guilty entry fails.
  */
-export async function commitBatch(pool: pg.Pool, entries: readonly EntryRow[]): Promise<AppendOutcome[]> {
-  const result = await tryCommit(pool, entries)
+export async function commitBatch(
+  pool: pg.Pool,
+  entries: readonly EntryRow[],
+  observer: RetryObserver = null,
+): Promise<AppendOutcome[]> {
+  const result = await tryCommit(pool, entries, observer)
   if (Array.isArray(result)) return result
   if (result.kind === 'data' && entries.length > 1) {
+    observer?.retried('data')
     const middle = entries.length >> 1
-    const left = await commitBatch(pool, entries.slice(0, middle))
-    const right = await commitBatch(pool, entries.slice(middle))
+    const left = await commitBatch(pool, entries.slice(0, middle), observer)
+    const right = await commitBatch(pool, entries.slice(middle), observer)
     return [...left, ...right]
   }
   const outcome = toFailedOutcome(result)
@@ -46,7 +57,7 @@ type TogetherOutcome =
  * database decided on them one by one: these are nobody else's ledger, record or key, so that it has no reason to.
  */
 export async function commitTogether(pool: pg.Pool, entries: readonly EntryRow[]): Promise<TogetherOutcome> {
-  const result = await tryCommit(pool, entries)
+  const result = await tryCommit(pool, entries, null)
   if (!Array.isArray(result)) return toFailedOutcome(result)
   const other = result.find((outcome) => outcome.status !== 'appended')
   if (other) throw new Error(`append_entries answered ${JSON.stringify(other)}`)
@@ -58,12 +69,17 @@ function toFailedOutcome({ kind, error }: Failure): Exclude<TogetherOutcome, { s
   return { status: kind === 'unknown' ? 'unknown' : 'unavailable', error }
 }
 
-async function tryCommit(pool: pg.Pool, entries: readonly EntryRow[]): Promise<AppendOutcome[] | Failure> {
+async function tryCommit(
+  pool: pg.Pool,
+  entries: readonly EntryRow[],
+  observer: RetryObserver,
+): Promise<AppendOutcome[] | Failure> {
   for (let attempt = 0; ; attempt++) {
     const result = await callOnce(pool, entries)
     const again =
       !Array.isArray(result) && result.kind === 'deadlock' && attempt < APPEND_DEADLOCK_RETRIES_MAX
     if (!again) return result
+    observer?.retried('deadlock')
   }
 }
 

@@ -23,6 +23,8 @@ export type DeploymentOptions = {
   readonly settings?: PostgresOptions['settings']
   /** For the Postgres process: a preloaded library. */
   readonly postgresEnv?: Record<string, string>
+  /** For the API processes, over what they get here. */
+  readonly apiEnv?: Record<string, string>
 }
 
 export type Ledger = { readonly ledger: string; readonly bearer: string }
@@ -136,7 +138,10 @@ export class Deployment {
   }
 
   async startApi(i: number): Promise<void> {
-    const child = this.#spawn('src/server.ts', { TALLYSTICK_PORT: String(this.#apiPorts[i]!) })
+    const child = this.#spawn('src/server.ts', {
+      TALLYSTICK_PORT: String(this.#apiPorts[i]!),
+      ...this.#options.apiEnv,
+    })
     this.#apis[i] = child
     const giveUpAt = Date.now() + READY_MS_MAX
     while (!(await isReady(this.urls[i]!))) {
@@ -157,6 +162,13 @@ export class Deployment {
 
   async killApi(i: number): Promise<void> {
     await end(this.#apis[i]!, 'SIGKILL')
+  }
+
+  /** As an orchestrator stops it. Resolves when it has ended; 0 is what it should have ended with. */
+  async terminateApi(i: number): Promise<number | null> {
+    const child = this.#apis[i]!
+    await end(child, 'SIGTERM')
+    return child.exitCode
   }
 
   /** Returns when the victim is gone. */

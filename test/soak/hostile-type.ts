@@ -138,7 +138,7 @@ async function probe(
   name: string,
 ): Promise<number> {
   const pace = { kind: 'arrival', perSecond: PROBES_PER_SECOND, backlogMax: 1_000 } as const
-  const plan = planLoad(deployment.urls, ledger, { connections: 16, pace, durationMs, seed: name.length })
+  const plan = planLoad(deployment.urls, [ledger], { connections: 16, pace, durationMs, seed: name.length })
   const result = await runLoad(plan)
   console.log(`hostile-type: ${name}: ${formatLatency(result.latency)}; ${formatLoad()}`)
   requireClean(`hostile-type, ${name}`, result)

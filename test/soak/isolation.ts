@@ -44,7 +44,7 @@ function load(deployment: Deployment, ledger: Ledger, durationMs: number) {
     durationMs,
     seed: durationMs,
   } as const
-  return runLoad(planLoad(deployment.urls, ledger, shape))
+  return runLoad(planLoad(deployment.urls, [ledger], shape))
 }
 
 /** Answers the p99 in nanoseconds. */
@@ -55,7 +55,7 @@ async function probe(
   name: string,
 ): Promise<number> {
   const pace = { kind: 'arrival', perSecond: PROBES_PER_SECOND, backlogMax: 1_000 } as const
-  const plan = planLoad(deployment.urls, ledger, { connections: 16, pace, durationMs, seed: name.length })
+  const plan = planLoad(deployment.urls, [ledger], { connections: 16, pace, durationMs, seed: name.length })
   const result = await runLoad(plan)
   console.log(`isolation: the other ledger, ${name}: ${formatLatency(result.latency)}; ${formatLoad()}`)
   console.log(

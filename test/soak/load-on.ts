@@ -12,14 +12,14 @@ type LoadShape = {
 }
 
 /** Single records, about 400 bytes of payload each, in a process of their own. */
-export function planLoad(urls: readonly string[], { bearer }: Ledger, shape: LoadShape): LoadPlan {
+export function planLoad(urls: readonly string[], ledgers: readonly Ledger[], shape: LoadShape): LoadPlan {
   return {
     targets: urls.map((url) => ({ host: '127.0.0.1', port: Number(new URL(url).port) })),
     connections: shape.connections,
     pace: shape.pace,
     request: {
       host: 'localhost',
-      bearer,
+      bearers: ledgers.map(({ bearer }) => bearer),
       kind: 'record',
       items: 1,
       payloadBytes: 400,

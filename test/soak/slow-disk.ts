@@ -1,5 +1,3 @@
-import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import { runLoad } from '../../bench/load-process.ts'
 import { Deployment } from '../faults/deployment.ts'
@@ -7,24 +5,20 @@ import { formatLoad } from '../faults/kill.ts'
 import { checkLedger } from '../faults/ledger-contents.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
 import { formatLatency, measureBusyPercent, planLoad, requireClean } from './load-on.ts'
-
-const FSYNC_US = 2_000
+import { SLOW_FSYNC_US, slowFsync } from './slow-fsync.ts'
 
 /** Rate and latency where each flush takes 2 ms more, as on network storage. Closed loop, single records. */
 export async function slowDisk(durationMs: number): Promise<void> {
-  if (spawnSync('cc', ['--version']).error)
-    return console.log('slow-disk: skipped, because there is no C compiler (cc)')
   console.log(`slow-disk: the machine is ${await measureBusyPercent()} % busy before it begins`)
   const dir = temporaryDir()
-  const library = join(dir, 'slow-fsync.so')
-  execFileSync('cc', ['-shared', '-fPIC', '-o', library, join(import.meta.dirname, 'slow-fsync.c'), '-ldl'])
-  chmodSync(library, 0o644)
+  const postgresEnv = slowFsync(dir)
+  if (postgresEnv === null) return console.log('slow-disk: skipped, because there is no C compiler (cc)')
   for (const slow of [false, true]) {
     const deployment = await Deployment.start({
       dir: join(dir, slow ? 'slow' : 'fast'),
       apis: 1,
       worker: true,
-      ...(slow && { postgresEnv: { LD_PRELOAD: library, SLOW_FSYNC_US: String(FSYNC_US) } }),
+      ...(slow && { postgresEnv }),
     })
     try {
       for (const connections of [64, 256]) await measure(deployment, connections, slow, durationMs)
@@ -41,14 +35,14 @@ async function measure(
   durationMs: number,
 ): Promise<void> {
   const ledger = await deployment.createLedger(`${connections} connections`)
-  const plan = planLoad(deployment.urls, ledger, {
+  const plan = planLoad(deployment.urls, [ledger], {
     connections,
     pace: { kind: 'closed' },
     durationMs,
     seed: connections,
   })
   const load = await runLoad(plan)
-  const disk = slow ? `fsync + ${FSYNC_US / 1000} ms` : 'fsync as it is'
+  const disk = slow ? `fsync + ${SLOW_FSYNC_US / 1_000} ms` : 'fsync as it is'
   console.log(
     `slow-disk: ${disk}, ${connections} connections: ${Math.round(load.achievedPerSecond)} records/s, ` +
       `${formatLatency(load.latency)}; ${formatLoad()}`,

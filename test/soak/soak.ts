@@ -18,10 +18,12 @@ import { formatWorkerKills, killWorkersUnderLoad } from '../faults/kill-workers.
 import { whyNoLoopImages } from '../faults/loop-image.ts'
 import { cutPowerUnderLoad } from '../faults/power-cut.ts'
 import { formatReckoning, type Reckoning } from '../faults/reckoning.ts'
+import { formatRestarts, restartUnderLoad } from '../faults/rolling-restart.ts'
 import { loadTwoServers } from '../faults/several-servers.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
 import { hostileType } from './hostile-type.ts'
 import { isolation } from './isolation.ts'
+import { manyLedgers } from './many-ledgers.ts'
 import { rotation } from './rotation.ts'
 import { slowDisk } from './slow-disk.ts'
 import { webhookBacklog } from './webhook-backlog.ts'
@@ -39,6 +41,7 @@ const WEBHOOK_WORKER_KILLS = {
   hurry: false,
 }
 const AGENT_KILLS = 20
+const RESTARTS = { rounds: 10, clients: 64, loadMs: 2_000, drainSeconds: 5 }
 const POWER_CUTS = 2
 
 const SOAKS: Readonly<Record<string, () => Promise<void>>> = {
@@ -48,6 +51,7 @@ const SOAKS: Readonly<Record<string, () => Promise<void>>> = {
   'kill-workers': runWorkerKills,
   'kill-webhook-workers': runWebhookWorkerKills,
   'kill-agents': runAgentKills,
+  'rolling-restart': runRollingRestart,
   'power-cut': runPowerCuts,
   'two-servers': () => runTwoServers(1),
   'twenty-ledgers': () => runTwoServers(20),
@@ -55,6 +59,7 @@ const SOAKS: Readonly<Record<string, () => Promise<void>>> = {
   isolation: () => isolation(25_000),
   'hostile-type': () => hostileType(20_000),
   'slow-disk': () => slowDisk(10_000),
+  'many-ledgers': () => manyLedgers(8_000),
   'webhook-isolation': runWebhookIsolation,
   'webhook-endpoints': runWebhookEndpoints,
   'webhook-backlog': runWebhookBacklog,
@@ -90,10 +95,11 @@ async function runWorkerKills(): Promise<void> {
   const outcome = await killWorkersUnderLoad(temporaryDir(), WORKER_KILLS)
   console.log(`kill -9 of one of two workers, ${WORKER_KILLS.kills} times: ${formatWorkerKills(outcome)}`)
   console.log(`  ${formatLoad()}`)
-  const { completed, completions, doubled, unverified, unjudged, deadLetters, jobsHit } = outcome
+  const { completed, completions, doubled, unverified, unjudged, deadLetters, waitingHit } = outcome
   if (completed === 0 || completions !== completed || doubled + unverified + unjudged + deadLetters > 0)
     fail('kill-workers: see the line above')
-  if (jobsHit.every((jobs) => jobs === 0)) fail('no kill hit a worker at work: the test has shown nothing')
+  if (waitingHit.every((waiting) => waiting === 0))
+    fail('no kill hit a worker at work: the test has shown nothing')
 }
 
 async function runWebhookWorkerKills(): Promise<void> {
@@ -114,6 +120,18 @@ async function runAgentKills(): Promise<void> {
   const { taken, lost, doubled, ghosts, disordered, filesLeft } = outcome
   if (taken === 0 || lost + doubled + ghosts + disordered > 0) fail('kill-agents: see the line above')
   if (filesLeft.every((files) => files === 0)) fail('no kill left a batch behind: the test has shown nothing')
+}
+
+async function runRollingRestart(): Promise<void> {
+  const outcome = await restartUnderLoad(temporaryDir(), RESTARTS)
+  console.log(
+    `two API processes, each restarted ${RESTARTS.rounds} times: ${formatReckoning(outcome.reckoning)}`,
+  )
+  console.log(`  ${formatRestarts(outcome)}; ${formatLoad()}`)
+  requireNothingLost('rolling-restart', outcome.reckoning)
+  const failed = Object.keys(outcome.ends).filter((end) => end !== '200' && end !== '201')
+  if (failed.length > 0) fail(`rolling-restart: requests ended with ${failed.join(', ')}`)
+  if (outcome.stops.some(({ exitCode }) => exitCode !== 0)) fail('rolling-restart: a process ended badly')
 }
 
 async function runPowerCuts(): Promise<void> {

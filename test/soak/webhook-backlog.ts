@@ -166,7 +166,7 @@ async function measure(
   name: string,
 ) {
   const pace = { kind: 'arrival', perSecond: recordsPerSecond, backlogMax: 10_000 } as const
-  const plan = planLoad(deployment.urls, ledger, { connections: 32, pace, durationMs, seed: name.length })
+  const plan = planLoad(deployment.urls, [ledger], { connections: 32, pace, durationMs, seed: name.length })
   await receiver.begin()
   const resident = [residentMiB(deployment.workerPid(0))]
   const middle = sleep(plan.warmUpMs + durationMs / 2).then(

@@ -64,7 +64,7 @@ async function measure(
   const pace = { kind: 'arrival', perSecond: RECORDS_PER_SECOND, backlogMax: 1_000 } as const
   const loads = await Promise.all(
     ledgers.map((ledger, i) => {
-      const plan = planLoad(deployment.urls, ledger, {
+      const plan = planLoad(deployment.urls, [ledger], {
         connections: 16,
         pace,
         durationMs,

@@ -17,6 +17,7 @@ export function healthRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>)
   const ready = { summary: 'Whether it can work', response: { 200: health('ready') } }
   const readyConfig = { access: 'public', problems: ['unavailable'] } as const
   app.get('/readyz', { config: readyConfig, schema: ready }, async () => {
+    if (app.isDraining) throw new ApiError('unavailable', 'the server is about to stop', { retryable: true })
     // Not whether the schema is newer: that is looked at when the server starts, and while a new version rolls out its
     // migration must not take the old one's pods away.
     if (!(await canRead(deps.readPool, READY_ANSWER_TIMEOUT_MS))) {

@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Admission } from '../../admission.ts'
+import { ApiError } from '../../errors.ts'
+import { PROBLEM_TYPE, renderProblem } from './problems.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /**
+     * From now on each answer ends its connection, so that the client's next one goes to another server; nothing is refused.
+     */
+    drain(): void
+    readonly isDraining: boolean
+  }
+  interface FastifyRequest {
+    /** Whether it counts among those under way. */
+    isUnderWay: boolean
+  }
+}
+
+/** Probes: a server that has too much to do is neither dead nor of no use. */
+const ALWAYS_ADMITTED = new Set(['/livez', '/readyz'])
+const RETRY_AFTER_SECONDS_MAX = 2
+
+/**
+ * Refuses what is too much, before anything else is done for it. A request counts from when it is authenticated and has arrived
+ * whole, until its answer begins: nobody can fill the places by sending slowly or without a key, and streams have slots of their
+ * own.
+ */
+export function useAdmission(app: FastifyInstance, { admission }: { admission: Admission }): void {
+  let isDraining = false
+  app.decorate('drain', () => {
+    isDraining = true
+  })
+  app.decorate('isDraining', { getter: () => isDraining })
+
+  const [handle] = app.server.listeners('request') as [RequestListener]
+  app.server.removeListener('request', handle)
+  app.server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    if (isDraining) response.shouldKeepAlive = false
+    if (ALWAYS_ADMITTED.has(request.url!)) return handle(request, response)
+    if (!admission.admits()) {
+      app.countProblem('overloaded')
+      return refuse(response)
+    }
+    admission.begin(Number(request.headers['content-length'] ?? 0), () => {
+      // Whoever has gone meanwhile: nothing was done, and nobody would hear of it.
+      if (!request.socket.destroyed) handle(request, response)
+    })
+  })
+
+  app.decorateRequest('isUnderWay', false)
+  const leave = (request: FastifyRequest) => {
+    if (!request.isUnderWay) return
+    request.isUnderWay = false
+    admission.leave()
+  }
+  app.addHook('preHandler', (request, reply, done) => {
+    request.isUnderWay = true
+    admission.enter()
+    // For whoever goes away: a handler that fails after that sends nothing.
+    reply.raw.once('close', () => leave(request))
+    done()
+  })
+  app.addHook('onSend', (request, _reply, payload, done) => {
+    leave(request)
+    done(null, payload)
+  })
+}
+
+/** Made once: an error of its own for each, with its stack, and rendering it took a third of what refusing costs. */
+const REFUSAL = renderProblem(
+  new ApiError('overloaded', 'too many requests are under way: nothing was done', { retryable: true }),
+  'REQUEST_ID',
+).split('REQUEST_ID') as [string, string]
+const REFUSAL_BYTES = Buffer.byteLength(REFUSAL.join(`req_${'0'.repeat(32)}`))
+
+function refuse(response: ServerResponse): void {
+  response
+    .writeHead(503, {
+      'content-type': PROBLEM_TYPE,
+      'content-length': REFUSAL_BYTES,
+      // Jittered, so that refused clients do not come back all at once.
+      'retry-after': String(1 + Math.floor(Math.random() * RETRY_AFTER_SECONDS_MAX)),
+    })
+    .end(REFUSAL.join(`req_${randomUUID().replaceAll('-', '')}`))
+}

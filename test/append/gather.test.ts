@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { Appender } from '../../src/append/appender.ts'
+import { openWritePool } from '../../src/db/pools.ts'
+import { APPEND_GATHER_ENTRIES_MAX, APPEND_GATHER_MS_MAX } from '../../src/limits.ts'
+import { connect } from '../helpers/connect.ts'
+import { createTestDatabase } from '../helpers/database.ts'
+import { createTestLedger, makeEntry } from '../helpers/test-ledger.ts'
+
+test('what a batch waits for while requests that were taken have not begun', async (t) => {
+  const { coming, batches, append } = await open(t)
+
+  await t.test('for them to begin, in turns of their own, so that they share its transaction', async () => {
+    coming.still = true
+    const first = append()
+    for (let turn = 0; turn < 5; turn++) {
+      await nextTurn()
+      append()
+    }
+    coming.still = false
+    await first
+    assert.deepEqual(batches.splice(0), [6])
+  })
+
+  await t.test('for nothing when none are coming', async () => {
+    await append()
+    await append()
+    assert.deepEqual(batches.splice(0), [1, 1])
+  })
+
+  await t.test('for no more than make a batch worth its transaction', async () => {
+    coming.still = true
+    let looks = 0
+    coming.look = () => {
+      looks++
+    }
+    await Promise.all(Array.from({ length: APPEND_GATHER_ENTRIES_MAX }, append))
+    coming.still = false
+    assert.deepEqual(batches.splice(0), [APPEND_GATHER_ENTRIES_MAX])
+    assert.ok(looks < 10, `looked ${looks} times whether more are coming`)
+  })
+
+  await t.test('not for long', async () => {
+    coming.still = true
+    const startedAt = performance.now()
+    await append()
+    const tookMs = performance.now() - startedAt
+    coming.still = false
+    assert.ok(tookMs >= APPEND_GATHER_MS_MAX && tookMs < 2_000, `${tookMs} ms`)
+    assert.deepEqual(batches.splice(0), [1])
+  })
+})
+
+/** `batches`: how many entries each had. */
+async function open(t: TestContext) {
+  const database = await createTestDatabase(t)
+  const ledger = await createTestLedger(await connect(t, database.apiUrl))
+  const pool = openWritePool(database.apiUrl, { warn: () => {} })
+  const coming = { still: false, look: () => {} }
+  const batches: number[] = []
+  const observer = {
+    overloaded() {},
+    retried() {},
+    committed: ({ entries }: { entries: readonly unknown[] }) => void batches.push(entries.length),
+  }
+  const appender = new Appender(pool, observer, () => {
+    coming.look()
+    return coming.still
+  })
+  t.after(async () => {
+    await appender.close()
+    await pool.end()
+  })
+  return { coming, batches, append: () => appender.append(makeEntry(ledger)) }
+}

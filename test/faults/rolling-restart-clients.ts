@@ -1,0 +1,138 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Ledger } from './deployment.ts'
+import { Journal } from './journal.ts'
+import {
+  type Answer,
+  type Connection,
+  openAgentConnection,
+  openRawConnection,
+} from './rolling-restart-connection.ts'
+
+type ClientPlan = {
+  readonly url: string
+  readonly ledger: Ledger
+  readonly clients: number
+  /** Where each client that writes keeps its own file. */
+  readonly journalDir: string
+}
+
+export type RunningClients = {
+  readonly answered: number
+  /** How requests ended, by status and code: `201`, `503 unavailable`, `ECONNRESET`. Each was sent once. */
+  readonly ends: Readonly<Record<string, number>>
+  finish(): Promise<void>
+}
+
+/** At random, between two requests of every fourth client: its connection is idle when a server begins to stop. */
+const THINK_MS_MAX = 400
+/** The same of the others: what fails because a machine is full has nothing to do with a restart. */
+const PAUSE_MS_MAX = 20
+const FILLER = 'a purchase order was created and confirmed by the supplier; '.repeat(4)
+
+/**
+ * Clients in a closed loop, each with a connection that it keeps: half of them through Node's agent, half raw; half of them
+ * notarize, half get what was notarized. Nothing is retried: whatever fails is seen.
+ */
+export function startRestartClients(plan: ClientPlan): RunningClients {
+  const state: State = {
+    plan,
+    run: randomBytes(4).toString('hex'),
+    ends: {},
+    answered: 0,
+    ids: [],
+    stopping: false,
+  }
+  const all = Promise.all(Array.from({ length: plan.clients }, (_, client) => runClient(state, client)))
+  all.catch(() => {}) // reported by finish
+  return {
+    get answered() {
+      return state.answered
+    },
+    ends: state.ends,
+    async finish() {
+      state.stopping = true
+      await all
+    },
+  }
+}
+
+type State = {
+  readonly plan: ClientPlan
+  /** Makes the names of intents unique among runs on one ledger. */
+  readonly run: string
+  readonly ends: Record<string, number>
+  answered: number
+  readonly ids: string[]
+  stopping: boolean
+}
+
+async function runClient(state: State, client: number): Promise<void> {
+  const { plan } = state
+  const connection = (client % 2 === 0 ? openAgentConnection : openRawConnection)(plan.url)
+  const writes = client % 4 < 2
+  const journal = writes ? new Journal(plan.journalDir, client) : null
+  const pauseMs = Math.floor(client / 4) % 4 === 3 ? THINK_MS_MAX : PAUSE_MS_MAX
+  try {
+    for (let n = 0; !state.stopping; n++) {
+      const id = state.ids[Math.floor(Math.random() * state.ids.length)]
+      const end =
+        journal === null
+          ? await get(connection, plan.ledger, id)
+          : await notarize(state, connection, journal, `${state.run}-${client}-${n}`)
+      if (end !== null) count(state, end)
+      await sleep(Math.random() * pauseMs)
+    }
+  } finally {
+    connection.close()
+    journal?.close()
+  }
+}
+
+function count(state: State, end: string): void {
+  state.ends[end] = (state.ends[end] ?? 0) + 1
+  if (end.startsWith('2')) state.answered++
+}
+
+/** null: there is nothing to get yet. */
+async function get(
+  connection: Connection,
+  { bearer }: Ledger,
+  id: string | undefined,
+): Promise<string | null> {
+  if (id === undefined) return null
+  const answer = await send(connection, { method: 'GET', path: `/v1/records/${id}`, bearer, body: '' })
+  if (typeof answer === 'string') return answer
+  if (answer.status === 200 && JSON.parse(answer.text).id !== id) return '200 of another record'
+  return label(answer)
+}
+
+async function notarize(
+  state: State,
+  connection: Connection,
+  journal: Journal,
+  intent: string,
+): Promise<string> {
+  const { ledger, bearer } = state.plan.ledger
+  const body = JSON.stringify({ type: 'generic/1', payload: { intent, item: 0, filler: FILLER } })
+  const answer = await send(connection, { method: 'POST', path: '/v1/records', bearer, body })
+  const line = { intent, ledger, items: 1, hasKey: false, replayed: false }
+  if (typeof answer === 'string' || answer.status !== 201) {
+    const outcome = answer === 'ECONNREFUSED' ? 'refused' : 'unknown'
+    journal.write({ ...line, outcome, ids: [], seq: -1 })
+    return typeof answer === 'string' ? answer : label(answer)
+  }
+  const made = JSON.parse(answer.text) as { id: string; entry: { seq: number } }
+  journal.write({ ...line, outcome: 'acked', ids: [made.id], seq: made.entry.seq })
+  state.ids.push(made.id)
+  return '201'
+}
+
+/** The answer, or the code of how none came. */
+function send(connection: Connection, request: Parameters<Connection['send']>[0]): Promise<Answer | string> {
+  return connection.send(request).catch((error: NodeJS.ErrnoException) => error.code ?? error.message)
+}
+
+function label({ status, text }: Answer): string {
+  return status < 300 ? String(status) : `${status} ${/"code":"(\w+)"/.exec(text)?.[1] ?? ''}`
+}

@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { Agent, get, request as httpRequest, type IncomingMessage } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { Admission } from '../../src/admission.ts'
+import { buildApp } from '../../src/app.ts'
+import { Metrics } from '../../src/metrics/metrics.ts'
+import { startServer } from '../../src/server.ts'
+import { buildTestApp, genericBody, type TestApp, testConfig } from '../helpers/app.ts'
+import { lockHeads, until } from '../helpers/wait.ts'
+
+const FEW = { underWayMax: 4, burstMax: 2, burstPerSecond: 1, perTurnMax: 2, turnBytesMax: 100 }
+
+test('as many are taken as may be under way, then a burst, then none until one has left', () => {
+  const admission = new Admission(() => 0, FEW)
+  for (let i = 0; i < 4; i++) admission.enter()
+  assert.deepEqual(take(admission, 3), [true, true, false])
+  assert.equal(admission.refused, 1)
+  const calm = new Admission(() => 0, FEW)
+  for (let i = 0; i < 4; i++) calm.enter()
+  calm.leave()
+  assert.deepEqual(take(calm, 1), [true])
+})
+
+test('what bursts have used up comes back with time, up to the whole', () => {
+  let nowMs = 0
+  const admission = new Admission(() => nowMs, FEW)
+  for (let i = 0; i < 4; i++) admission.enter()
+  assert.deepEqual(take(admission, 3), [true, true, false])
+  nowMs = 999
+  assert.deepEqual(take(admission, 1), [false])
+  nowMs = 1_000
+  assert.deepEqual(take(admission, 2), [true, false])
+  nowMs = 60_000
+  assert.deepEqual(take(admission, 3), [true, true, false])
+})
+
+test('they begin in order, a few in each turn, large ones alone', async () => {
+  const admission = new Admission(() => 0, FEW)
+  const begun: string[] = []
+  const turns: string[][] = []
+  for (const [name, bytes] of [
+    ['a', 1],
+    ['b', 1],
+    ['c', 100],
+    ['d', 1],
+    ['e', 1],
+  ] as const)
+    admission.begin(bytes, () => begun.push(name))
+  assert.deepEqual(begun, [], 'not within the turn in which they are seen')
+  while (admission.hasWaiting) {
+    await nextTurn()
+    turns.push(begun.splice(0))
+  }
+  assert.deepEqual(turns, [['a', 'b'], ['c'], ['d', 'e']])
+})
+
+test('where a turn went by with refusing, more of those that were taken begin', async () => {
+  const admission = new Admission(() => 0, { ...FEW, burstMax: 0 })
+  let begun = 0
+  for (let i = 0; i < 30; i++) {
+    if (i < 4) admission.enter()
+    admission.begin(0, () => begun++)
+  }
+  for (let i = 0; i < 20; i++) assert.equal(admission.admits(), false)
+  await nextTurn()
+  assert.equal(begun, 2 + 20 / 5)
+  await nextTurn()
+  assert.equal(begun, 6 + 2)
+})
+
+test('a server that has too much to do', async (t) => {
+  const app = await buildTestApp(t)
+  const { url, admission } = await listen(t, app)
+
+  await t.test(
+    'refuses at once, on a connection that stays open, and answers what it has taken',
+    async (t) => {
+      const release = await lockHeads(t, app.database.superuserUrl)
+      const taken = Array.from({ length: 6 }, () => post(app, url))
+      await until(async () => admission.underWay === 6)
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+      t.after(() => agent.destroy())
+      const ports = new Set<number>()
+      for (let i = 0; i < 3; i++) {
+        const startedAt = performance.now()
+        const refused = await post(app, url, agent)
+        assert.ok(performance.now() - startedAt < 500)
+        assert.equal(refused.status, 503)
+        assert.match(String(refused.headers['retry-after']), /^[12]$/)
+        assert.equal(refused.headers['content-type'], 'application/problem+json')
+        const { code, retryable, requestId } = JSON.parse(refused.body)
+        assert.deepEqual([code, retryable], ['overloaded', true])
+        assert.match(requestId, /^req_[0-9a-f]{32}$/)
+        ports.add(refused.localPort)
+      }
+      assert.equal(ports.size, 1, 'one connection')
+      for (const probe of ['/livez', '/readyz']) assert.equal((await fetch(url + probe)).status, 200)
+      await release()
+      for (const { status } of await Promise.all(taken)) assert.equal(status, 201)
+      assert.equal(admission.underWay, 0)
+      assert.equal((await post(app, url)).status, 201)
+    },
+  )
+
+  await t.test('is not filled by those who send slowly, or without a key', async (t) => {
+    const sockets = await Promise.all(Array.from({ length: 12 }, () => open(t, url)))
+    for (const socket of sockets) socket.write(headOf(app, 500))
+    const stranger = await Promise.all(
+      Array.from({ length: 12 }, () => fetch(`${url}/v1/records`, { method: 'POST' })),
+    )
+    for (const { status } of stranger) assert.ok(status === 401 || status === 503)
+    await until(async () => admission.underWay === 0)
+    assert.equal((await post(app, url)).status, 201)
+  })
+
+  await t.test('is not filled by streams', async (t) => {
+    const headers = { authorization: `Bearer ${app.ledger.key.key}`, accept: 'text/event-stream' }
+    for (let i = 0; i < 8; i++) {
+      const stream = await new Promise<IncomingMessage>((resolve) => {
+        get(`${url}/v1/events`, { headers, agent: false }, resolve)
+      })
+      t.after(() => stream.destroy())
+      assert.equal(stream.statusCode, 200)
+    }
+    assert.equal(admission.underWay, 0)
+    assert.equal((await post(app, url)).status, 201)
+  })
+
+  await t.test('gives the places of those who went away to others', async (t) => {
+    const release = await lockHeads(t, app.database.superuserUrl)
+    const sockets = await Promise.all(Array.from({ length: 4 }, () => open(t, url)))
+    const body = JSON.stringify(genericBody())
+    for (const socket of sockets) socket.write(headOf(app, Buffer.byteLength(body)) + body)
+    await until(async () => admission.underWay === 4)
+    for (const socket of sockets) socket.destroy()
+    await release()
+    await until(async () => admission.underWay === 0)
+  })
+})
+
+test('a server that drains is not ready, answers everything, and ends each connection with its answer', async (t) => {
+  const app = await buildTestApp(t)
+  const server = await startServer({ ...testConfig(app.database.apiUrl), drainMs: 700 })
+  const agent = new Agent({ keepAlive: true })
+  t.after(() => agent.destroy())
+  assert.equal((await post(app, server.url, agent)).headers['connection'], 'keep-alive')
+  const idle = await open(t, server.url)
+  const startedAt = performance.now()
+  const drained = server.drain!().then(() => performance.now() - startedAt)
+  const ready = await fetch(`${server.url}/readyz`)
+  assert.equal(ready.status, 503)
+  assert.equal(((await ready.json()) as { code: string }).code, 'unavailable')
+  assert.equal((await fetch(`${server.url}/livez`)).status, 200)
+  const last = await post(app, server.url, agent)
+  assert.deepEqual([last.status, last.headers['connection']], [201, 'close'])
+  assert.equal((await post(app, server.url, agent)).status, 201, 'a new connection is taken')
+  await sleep(200)
+  assert.equal(idle.readyState, 'open', 'a client may be about to send on it')
+  assert.ok((await drained) >= 700)
+  await server.close()
+})
+
+function take(admission: Admission, count: number): boolean[] {
+  return Array.from({ length: count }, () => {
+    const isTaken = admission.admits()
+    if (isTaken) admission.begin(0, () => {})
+    return isTaken
+  })
+}
+
+/** The application of `app` once more, on a socket and with few places. */
+async function listen(t: TestContext, app: TestApp): Promise<{ url: string; admission: Admission }> {
+  const admission = new Admission(() => performance.now(), FEW)
+  const server = buildApp({ ...app.deps, admission, metrics: new Metrics() })
+  await server.listen({ host: '127.0.0.1', port: 0 })
+  t.after(() => server.close())
+  return { url: `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`, admission }
+}
+
+type Answered = {
+  readonly status: number
+  readonly headers: IncomingMessage['headers']
+  readonly body: string
+  readonly localPort: number
+}
+
+function post(app: TestApp, url: string, agent: Agent | false = false): Promise<Answered> {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${app.ledger.key.key}`, 'content-type': 'application/json' }
+    const sent = httpRequest(`${url}/v1/records`, { method: 'POST', headers, agent }, async (response) => {
+      try {
+        const { localPort } = sent.socket!
+        let body = ''
+        for await (const chunk of response) body += chunk
+        resolve({ status: response.statusCode!, headers: response.headers, body, localPort: localPort! })
+      } catch (error) {
+        reject(error)
+      }
+    })
+    sent.on('error', reject)
+    sent.end(JSON.stringify(genericBody()))
+  })
+}
+
+async function open(t: TestContext, url: string): Promise<Socket> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  socket.on('error', () => {})
+  t.after(() => socket.destroy())
+  await once(socket, 'connect')
+  return socket
+}
+
+/** Of a request whose body is still to come. */
+function headOf(app: TestApp, bodyBytes: number): string {
+  return [
+    'POST /v1/records HTTP/1.1',
+    'Host: localhost',
+    `Authorization: Bearer ${app.ledger.key.key}`,
+    'Content-Type: application/json',
+    `Content-Length: ${bodyBytes}`,
+    '\r\n',
+  ].join('\r\n')
+}
