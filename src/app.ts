@@ -1,12 +1,15 @@
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import type { Deps } from './deps.ts'
 import { collectOperations } from './http/openapi/operations.ts'
+import { useAdmission } from './http/plugins/admit.ts'
 import { useAuthentication } from './http/plugins/authenticate.ts'
 import { useJsonBody } from './http/plugins/json-body.ts'
 import { useMeasurement } from './http/plugins/measure.ts'
 import { trackMethods } from './http/plugins/methods.ts'
 import { refuseMalformedHttp, sendProblem, useProblems } from './http/plugins/problems.ts'
 import { useRateLimits } from './http/plugins/rate-limit.ts'
+import { useRequestLog } from './http/plugins/request-log.ts'
+import { useTracing } from './http/plugins/trace.ts'
 import { agentRoutes } from './http/routes/agents.ts'
 import { auditRoutes } from './http/routes/audits.ts'
 import { checkpointRoutes } from './http/routes/checkpoints.ts'
@@ -37,8 +40,9 @@ export function buildApp(deps: Deps): FastifyInstance {
   const app = Fastify({
     bodyLimit: BODY_BYTES_MAX,
     loggerInstance: deps.log,
-    // Two lines a request cost more than the request's own validation; failures are logged by useProblems.
-    logController: new LogController({ disableRequestLogging: true }),
+    // Two lines a request cost more than the request's own validation; failures are logged by useProblems, and where it is wanted
+    // each request by useRequestLog. The name of its id is that of problem documents.
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     genReqId: () => `req_${Buffer.from(deps.entropy.bytes16()).toString('hex')}`,
     // A HEAD of an export would run the whole export.
     exposeHeadRoutes: false,
@@ -55,8 +59,11 @@ export function buildApp(deps: Deps): FastifyInstance {
     routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: 100 },
   }) as unknown as FastifyInstance
   const methods = trackMethods(app)
+  if (deps.tracing) useTracing(app, deps.tracing)
   useMeasurement(app, deps)
+  if (deps.logRequests) useRequestLog(app)
   useProblems(app)
+  useAdmission(app, deps)
   useJsonBody(app)
   useZodValidation(app)
   useAuthentication(app, deps)

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import { DRAIN_SECONDS_DEFAULT, DRAIN_SECONDS_MAX } from './limits.ts'
 import { type Allowances, parseAllowances } from './outbound/allowances.ts'
+import { parseTracing, type TracingOptions } from './tracing/options.ts'
 
 const port = z.coerce.number().int().min(0).max(65_535)
 const url = z.url({ protocol: /^https?$/ })
@@ -30,6 +32,8 @@ const environment = z.object({
   TALLYSTICK_HOST: z.string().min(1).default('127.0.0.1'),
   TALLYSTICK_PORT: port.default(3000),
   TALLYSTICK_METRICS_PORT: port.optional(),
+  /** From SIGTERM on a server answers for so long before it stops listening. */
+  TALLYSTICK_DRAIN_SECONDS: z.coerce.number().min(0).max(DRAIN_SECONDS_MAX).default(DRAIN_SECONDS_DEFAULT),
   /** Where this installation keeps what is not in Postgres. */
   TALLYSTICK_DATA: z.string().min(1).default('.tallystick'),
   /** How the outside names this server; fixed in each ledger's origin and issuer when it is made. */
@@ -45,6 +49,10 @@ const environment = z.object({
     .optional(),
   /** Addresses of inner networks that webhooks may be delivered to. */
   TALLYSTICK_OUTBOUND_ALLOW: allowances,
+  /** One line for each request that is answered. */
+  TALLYSTICK_LOG_REQUESTS: z
+    .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' })
+    .default(false),
   TALLYSTICK_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent']).default('info'),
 })
 
@@ -52,6 +60,7 @@ export type Config = {
   readonly host: string
   readonly port: number
   readonly metricsPort: number | null
+  readonly drainMs: number
   readonly dataDir: string
   readonly publicUrl: string
   readonly ownerUrl: string | null
@@ -60,7 +69,10 @@ export type Config = {
   readonly masterKey: Uint8Array | null
   readonly operatorKey: string | null
   readonly outboundAllow: Allowances
+  /** null: no traces. */
+  readonly tracing: TracingOptions | null
   readonly logLevel: string
+  readonly logRequests: boolean
 }
 
 /**
@@ -68,11 +80,12 @@ export type Config = {
  * empty counts as not set: that is how many tools hand on one that has no value.
  */
 export function parseConfig(env: NodeJS.ProcessEnv): Config {
-  const parsed = environment.safeParse(
-    Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')),
-  )
-  if (!parsed.success) {
-    const faults = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
+  const parsed = environment.safeParse(given)
+  const tracing = parseTracing(given)
+  if (!parsed.success || tracing.issues.length > 0) {
+    const issues = [...(parsed.error?.issues ?? []), ...tracing.issues]
+    const faults = issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)
     throw new Error(`the configuration is not valid:\n  ${faults.join('\n  ')}`)
   }
   const values = parsed.data
@@ -80,6 +93,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     host: values.TALLYSTICK_HOST,
     port: values.TALLYSTICK_PORT,
     metricsPort: values.TALLYSTICK_METRICS_PORT ?? null,
+    drainMs: values.TALLYSTICK_DRAIN_SECONDS * 1_000,
     dataDir: resolve(values.TALLYSTICK_DATA),
     publicUrl: (values.TALLYSTICK_PUBLIC_URL ?? `http://localhost:${values.TALLYSTICK_PORT}`).replace(
       /\/+$/,
@@ -91,7 +105,9 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     masterKey: values.TALLYSTICK_MASTER_KEY ?? null,
     operatorKey: values.TALLYSTICK_OPERATOR_KEY ?? null,
     outboundAllow: values.TALLYSTICK_OUTBOUND_ALLOW,
+    tracing: tracing.options,
     logLevel: values.TALLYSTICK_LOG_LEVEL,
+    logRequests: values.TALLYSTICK_LOG_REQUESTS,
   }
 }
 

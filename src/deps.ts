@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import type { Logger } from 'pino'
+import { Admission } from './admission.ts'
 import { Appender } from './append/appender.ts'
 import { type Config, required } from './config.ts'
 import { checkLogin } from './db/logins.ts'
@@ -10,8 +11,13 @@ import { findEnvelopeKid, getNoteKey, listServerKeySecrets, type ServerKey } fro
 import { readFindKey } from './db/signed-entries.ts'
 import { type Entropy, makeEntropy } from './entropy.ts'
 import { openLog } from './log.ts'
+import { watchAdmission } from './metrics/admission.ts'
 import { makeAppendObserver, watchQueue } from './metrics/appender.ts'
+import { watchLookups, watchPool } from './metrics/database.ts'
 import { Metrics } from './metrics/metrics.ts'
+import { watchKeyCache } from './metrics/reading.ts'
+import { makeTraceObserver } from './metrics/traces.ts'
+import { watchTypes } from './metrics/types.ts'
 import type { Allowances } from './outbound/allowances.ts'
 import type { Signer } from './proof/crypto.ts'
 import { EnvelopeKeys } from './signing/envelope-keys.ts'
@@ -20,12 +26,18 @@ import { makeEd25519Signer, nativeProviders } from './signing/native.ts'
 import { Signers } from './signing/signers.ts'
 import { type KeyMac, makeKeyMac } from './tenancy/api-keys.ts'
 import { CallerCache } from './tenancy/caller.ts'
+import { openTracing } from './tracing/open.ts'
+import { TracedAppender } from './tracing/traced-appender.ts'
+import type { Tracing } from './tracing/tracing.ts'
 import { TypeRegistry } from './types/type-registry.ts'
 
 /** What the server is made of. Opened in order, closed in reverse. */
 export type Deps = {
   readonly log: Logger
+  readonly logRequests: boolean
   readonly metrics: Metrics
+  /** null: no traces. */
+  readonly tracing: Tracing | null
   readonly now: () => number
   readonly entropy: Entropy
   readonly publicUrl: string
@@ -42,6 +54,7 @@ export type Deps = {
   readonly sealer: Pick<MasterKey, 'seal'>
   readonly outboundAllow: Allowances
   readonly callers: CallerCache
+  readonly admission: Admission
   readonly appender: Appender
   readonly types: TypeRegistry
   close(): Promise<void>
@@ -61,27 +74,44 @@ export async function openDeps(
   const readPool = openReadPool(url, log)
   const searchPool = openSearchPool(url, log)
   const writePool = openWritePool(url, log)
-  metrics.watchPool('read', readPool)
-  metrics.watchPool('search', searchPool)
-  metrics.watchPool('write', writePool)
+  watchPool(metrics, 'read', readPool)
+  watchPool(metrics, 'search', searchPool)
+  watchPool(metrics, 'write', writePool)
+  const tracing = await openTracing(config.tracing, 'tallystick-server', () =>
+    makeTraceObserver(metrics, 'server', log),
+  )
   try {
     await checkSchema(readPool)
     await checkLogin(readPool, 'server')
     const signers = openSigners(readPool, masterKey, now)
     await signers.load()
-    const appender = new Appender(writePool, makeAppendObserver(metrics))
+    const observer = makeAppendObserver(metrics)
+    const admission = new Admission(() => performance.now())
+    watchAdmission(metrics, admission)
+    const isMoreComing = () => admission.hasWaiting
+    const appender = tracing
+      ? new TracedAppender(writePool, observer, isMoreComing, tracing)
+      : new Appender(writePool, observer, isMoreComing)
     watchQueue(metrics, appender)
     const keyMac = makeKeyMac(masterKey)
+    const lookups = new Lookups(readPool)
+    watchLookups(metrics, lookups)
+    const callers = new CallerCache({ readPool, now, keyMac, log })
+    watchKeyCache(metrics, callers)
+    const types = new TypeRegistry({ readPool })
+    watchTypes(metrics, 'server', types)
     return {
       log,
+      logRequests: config.logRequests,
       metrics,
+      tracing,
       now,
       entropy: makeEntropy(),
       publicUrl: config.publicUrl,
       operatorKey: config.operatorKey,
       readPool,
       searchPool,
-      lookups: new Lookups(readPool),
+      lookups,
       writePool,
       signers,
       envelopeKeys: new EnvelopeKeys(() => readFindKey(readPool)),
@@ -89,16 +119,17 @@ export async function openDeps(
       keyMac,
       sealer: { seal: masterKey.seal },
       outboundAllow: config.outboundAllow,
-      callers: new CallerCache({ readPool, now, keyMac, log }),
+      callers,
+      admission,
       appender,
-      types: new TypeRegistry({ readPool }),
+      types,
       async close() {
         await appender.close()
-        await Promise.all([writePool.end(), searchPool.end(), readPool.end()])
+        await Promise.all([tracing?.close(), writePool.end(), searchPool.end(), readPool.end()])
       },
     }
   } catch (error) {
-    await Promise.all([writePool.end(), searchPool.end(), readPool.end()])
+    await Promise.all([tracing?.close(), writePool.end(), searchPool.end(), readPool.end()])
     throw error
   }
 }

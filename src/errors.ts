@@ -181,9 +181,9 @@ export const ERROR_CODES = {
   // The server
   overloaded: [
     503,
-    'The server has more to write than it can write in time',
+    'The server has more to do than it can do in time',
     'yes',
-    'wait for `Retry-After`: nothing was written',
+    'wait for `Retry-After`: nothing was done',
   ],
   unavailable: [
     503,

@@ -2,9 +2,25 @@
 
 // A request: how long it may take to arrive, and what it may hold
 export const REQUEST_TIMEOUT_MS = 30_000
+/** Beyond these a request is refused at once, but for bursts (src/admission.ts). */
+export const REQUESTS_UNDER_WAY_MAX = 256
+export const REQUESTS_BURST_MAX = 2_048
+export const REQUESTS_BURST_PER_SECOND = 100
+/** Of those that have arrived, what begins before others are looked at. */
+export const REQUESTS_PER_TURN_MAX = 16
+export const TURN_BYTES_MAX = 64 * 1024
+/** As long as load balancers take to see that a server is not ready: those of Kubernetes look every 1 to 10 s. */
+export const DRAIN_SECONDS_DEFAULT = 5
+export const DRAIN_SECONDS_MAX = 300
 /** Longer than an append may take: of those that still hold a connection then, only streams are left. */
 export const CLOSE_STREAMS_MS = 21_000
 export const CLOSE_IDLE_EVERY_MS = 50
+export const CLOSE_UNUSED_AFTER_MS = 300
+/**
+ * Connections that the kernel has opened and the server has not taken yet; the kernel's own bound (net.core.somaxconn) is 4,096 as
+ * a rule. With Node's 511 a thousand of 2,000 clients that came at once had to try again after a second.
+ */
+export const LISTEN_BACKLOG = 4_096
 export const BODY_BYTES_MAX = 4 * 1024 * 1024
 /** Of one record: its document and metadata with every character escaped, and room. A body is read in one turn. */
 export const RECORD_BODY_BYTES_MAX = 512 * 1024
@@ -75,6 +91,9 @@ export const APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX = 8
 export const APPEND_BATCH_RECORDS_MAX = 4_000
 export const APPEND_BATCH_BYTES_MAX = 16 * 1024 * 1024
 export const APPEND_LANES = 2
+/** What a batch waits for while requests that have arrived are still being prepared (src/append/appender.ts). */
+export const APPEND_GATHER_ENTRIES_MAX = 128
+export const APPEND_GATHER_MS_MAX = 20
 export const APPEND_QUEUE_ENTRIES_MAX = 4_096
 export const APPEND_QUEUE_ENTRIES_PER_LEDGER_MAX = 2_048
 export const APPEND_QUEUE_RECORDS_MAX = 65_536
@@ -101,6 +120,35 @@ export const LOOKUPS_PER_QUERY_MAX = 64
 export const LOOKUP_QUERIES_MAX = 2
 export const READ_STATEMENT_TIMEOUT_MS = 30_000
 
+// Preflight (docs/preflight.md)
+/** What append_entries refuses: signed further than this off the database's clock. */
+export const CLOCK_SKEW_MS_MAX = 30_000
+export const PREFLIGHT_CLOCK_WARN_MS = 1_000
+/** Not 30 s: a clock that drifts is past it before somebody has looked. */
+export const PREFLIGHT_CLOCK_FAIL_MS = 25_000
+export const PREFLIGHT_GATE_MS_DEFAULT = 5
+export const PREFLIGHT_ROUND_TRIPS = 200
+/** With and without a flush. A slow disk gets fewer, and at least so many. */
+export const PREFLIGHT_COMMITS = 300
+export const PREFLIGHT_COMMITS_MIN = 20
+export const PREFLIGHT_COMMITS_MS_MAX = 4_000
+export const PREFLIGHT_CONNECTIONS_MAX = 64
+export const PREFLIGHT_LOAD_MS = 1_000
+export const PREFLIGHT_STATEMENT_TIMEOUT_MS = 5_000
+/** A statement waits for a flush, or for standbys: longer than that is an error. */
+export const PREFLIGHT_ANSWER_TIMEOUT_MS = 10_000
+/** Records of a larger table are estimated from its size, as the planner does. */
+export const PREFLIGHT_RECORDS_COUNTED_MAX = 100_000
+/** The largest: what they grew by stands for all. */
+export const PREFLIGHT_LEDGERS_MAX = 200
+/** Of less no rate is made. */
+export const PREFLIGHT_HISTORY_MS_MIN = 3_600_000
+export const PREFLIGHT_DISK_WARN_DAYS = 30
+export const PREFLIGHT_DISK_FAIL_DAYS = 7
+
+// Metrics: of one question to the database, while somebody waits for all of them
+export const METRICS_ANSWER_TIMEOUT_MS = 2_000
+
 // Rate limits
 export const RATE_LIMIT_PER_SECOND_MIN = 0.001
 export const RATE_LIMIT_PER_SECOND_MAX = 1_000_000
@@ -109,6 +157,10 @@ export const RATE_LIMIT_BURST_MAX = 1_000_000
 export const RATE_LIMIT_BUCKETS_MAX = 20_000
 /** So many records of a batch cost as much as one request: that is what they take of a core. */
 export const RATE_LIMIT_RECORDS_PER_REQUEST = 100
+
+// Statements that a process has read (src/signing/known-statements.ts)
+/** Of their envelopes; as objects they take three times as much. At 600 gated records a second that is the last three seconds. */
+export const KNOWN_STATEMENTS_BYTES_MAX = 8 * 1024 * 1024
 
 // Keys
 export const KEY_CACHE_AGE_MS_MAX = 5_000
@@ -146,6 +198,10 @@ export const COMPLETIONS_PER_BATCH = 128
 export const COMPLETION_BATCHES_AT_ONCE = 2
 /** For a type that its ledger's share of the time has not compiled yet: the others of the batch don't wait longer. */
 export const COMPLETION_TYPE_WAIT_MS_MAX = 500
+/** … when a completion is looked at for the first time: others wait in the same round, and what is late gets a job. */
+export const COMPLETION_TYPE_WAIT_FIRST_MS_MAX = 100
+/** Of a round that says nothing: then others take what it had. Longer than a batch, which takes half a second at most. */
+export const COMPLETION_CLAIM_MS_MAX = 5_000
 export const COMPLETION_SWEEP_EVERY_MS = 2_000
 /** A batch is at work for half a second at most; whose job takes longer is enqueued again, because its worker may be gone. */
 export const COMPLETION_JOB_MS_MAX = 5_000
@@ -333,6 +389,8 @@ export const WEBHOOK_TESTS_OPEN_MAX = 10
 export const WEBHOOK_REDELIVERED_MAX = 1_000
 /** Deliveries of an endpoint are counted so far. */
 export const WEBHOOK_COUNT_MAX = 1_000
+/** … and of all endpoints, of each state, for the metrics. */
+export const WEBHOOK_DELIVERIES_COUNTED_MAX = 10_000
 /** A page of deliveries that are wanted ends there. */
 export const WEBHOOK_DELIVERIES_SCANNED_MAX = 5_000
 
@@ -346,3 +404,19 @@ export const WEBHOOK_UPKEEP_DELETIONS_MAX = 20
 export const WEBHOOK_DELIVERED_KEPT_DAYS = 7
 export const WEBHOOK_DELIVERED_KEPT_MAX = 100_000
 export const WEBHOOK_DEAD_KEPT_DAYS = 30
+
+// Traces (docs/tracing.md)
+/** Ended and not at the collector yet; each takes about 2 KB. More are dropped: whoever is traced never waits. */
+export const TRACE_SPANS_WAITING_MAX = 8_192
+/** Packing them takes 2 ms of the thread. */
+export const TRACE_SPANS_PER_EXPORT = 256
+export const TRACE_EXPORT_EVERY_MS = 1_000
+export const TRACE_EXPORT_TIMEOUT_MS_DEFAULT = 10_000
+export const TRACE_EXPORT_TIMEOUT_MS_MAX = 60_000
+/** When a process closes: what is not at the collector then is lost. */
+export const TRACE_CLOSE_MS_MAX = 2_000
+/** From a batch that is committed to the requests that wait for it. */
+export const TRACE_LINKS_MAX = 128
+export const TRACE_ATTRIBUTES_MAX = 32
+export const TRACE_ATTRIBUTE_CHARS_MAX = 256
+export const TRACE_LOSS_LOG_EVERY_MS = 60_000

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type pg from 'pg'
 import type { JobResult, JobWithMetadata, PgBoss } from 'pg-boss'
 import type { Logger } from 'pino'
 import { openJobs } from '../src/db/job-queues.ts'
-import { openJobPool } from '../src/db/pools.ts'
+import { type DatabasePool, openJobPool } from '../src/db/pools.ts'
 import { PAYLOADS, type Payload, QUEUES, type QueueName } from '../src/jobs/queues.ts'
 import { JOB_POLL_SECONDS } from '../src/limits.ts'
+import type { JobResult as JobEnd, JobObserver } from '../src/metrics/jobs.ts'
 
 /** A queue that somebody works on. */
 export type QueueWork<Q extends QueueName = QueueName> = {
@@ -41,6 +41,9 @@ export type JobOutcome =
   | { readonly status: 'completed' }
   | { readonly status: 'failed' | 'deadletter'; readonly error: Error }
 
+/** Who is told of what becomes of jobs. */
+type Told = { readonly log: Logger; readonly observe: JobObserver }
+
 export type HandledJob = { readonly id: string; readonly signal: AbortSignal }
 
 /** Jobs that are at work have so long to end, less than a process has; those that have not are taken up again elsewhere. */
@@ -52,7 +55,7 @@ export function queueWork<Q extends QueueName>(work: QueueWork<Q>): QueueWork {
   return work as unknown as QueueWork
 }
 
-export type Queues = { readonly boss: PgBoss; readonly pool: pg.Pool; close(): Promise<void> }
+export type Queues = { readonly boss: PgBoss; readonly pool: DatabasePool; close(): Promise<void> }
 
 /** Connects to the queues. What goes wrong between jobs (the database is away) is logged, and tried again by pg-boss. */
 export async function openQueues(url: string, log: Logger): Promise<Queues> {
@@ -93,17 +96,18 @@ function sparingly(say: (error: Error) => void): (error: Error) => void {
 export async function workQueues(
   boss: PgBoss,
   rows: readonly QueueWork[],
-  log: Logger,
-  signal: AbortSignal,
+  { log, signal, observe }: Told & { readonly signal: AbortSignal },
 ): Promise<ReadonlyMap<QueueName, () => void>> {
   const wakers = new Map<QueueName, () => void>()
   for (const row of rows) {
     if (row.cron !== undefined) await boss.schedule(row.queue, row.cron, {}, { tz: 'UTC' })
     if ('slots' in row) {
-      wakers.set(row.queue, workInSlots(boss, row, log, signal))
+      wakers.set(row.queue, workInSlots(boss, row, { log, signal, observe }))
     } else {
       const worker =
-        'handleBatch' in row ? await workInBatches(boss, row, log) : await workOneByOne(boss, row, log)
+        'handleBatch' in row
+          ? await workInBatches(boss, row, { log, observe })
+          : await workOneByOne(boss, row, { log, observe })
       wakers.set(row.queue, () => boss.notifyWorker(worker))
     }
   }
@@ -114,16 +118,18 @@ export async function workQueues(
 function workInSlots(
   boss: PgBoss,
   { queue, slots, handleInSlot }: QueueWork & SlotWork<QueueName>,
-  log: Logger,
-  signal: AbortSignal,
+  { log, signal, observe }: Told & { readonly signal: AbortSignal },
 ): () => void {
   let free = slots
   let done: string[] = []
   let wake = () => {}
   const settle = async (job: JobWithMetadata<unknown>) => {
+    const startedAt = performance.now()
     try {
       await handleInSlot(PAYLOADS[queue].parse(job.data) as Payload<QueueName>, job.id)
+      observe(queue, ['completed'], performance.now() - startedAt)
     } catch (error) {
+      observe(queue, ['dead'], performance.now() - startedAt)
       log.warn({ err: error, queue, job: job.id, payload: job.data }, 'a job failed')
     }
     done.push(job.id)
@@ -159,13 +165,13 @@ function workInSlots(
 function workOneByOne(
   boss: PgBoss,
   row: QueueWork & Concurrency & SingleWork<QueueName>,
-  log: Logger,
+  told: Told,
 ): Promise<string> {
   return boss.work(
     row.queue,
     { localConcurrency: row.concurrency, includeMetadata: true, pollingIntervalSeconds: JOB_POLL_SECONDS },
     async ([job]) => {
-      await handleJob(row, job!, log)
+      await handleJob(row, job!, told)
     },
   )
 }
@@ -174,7 +180,7 @@ function workOneByOne(
 function workInBatches(
   boss: PgBoss,
   row: QueueWork & Concurrency & BatchWork<QueueName>,
-  log: Logger,
+  told: Told,
 ): Promise<string> {
   return boss.work(
     row.queue,
@@ -186,7 +192,7 @@ function workInBatches(
       burstWhenBatchFull: true,
       perJobResults: true,
     },
-    (jobs) => handleJobs(row, jobs, log),
+    (jobs) => handleJobs(row, jobs, told),
   )
 }
 
@@ -194,15 +200,23 @@ function workInBatches(
 async function handleJobs(
   { queue, handleBatch }: QueueWork & BatchWork<QueueName>,
   jobs: readonly JobWithMetadata<unknown>[],
-  log: Logger,
+  { log, observe }: Told,
 ): Promise<JobResult[]> {
+  const startedAt = performance.now()
   let outcomes: readonly JobOutcome[]
   try {
     outcomes = await handleBatch(jobs.map(({ data }) => PAYLOADS[queue].parse(data) as Payload<QueueName>))
   } catch (error) {
+    observe(
+      queue,
+      jobs.map((job) => failureOf(queue, job)),
+      performance.now() - startedAt,
+    )
     log.warn({ err: error, queue, jobs: jobs.length }, 'a batch of jobs failed')
     return jobs.map(({ id }) => ({ id, status: 'failed', output: error }))
   }
+  const results = jobs.map((job, i) => resultOf(queue, job, outcomes[i]!))
+  observe(queue, results, performance.now() - startedAt)
   return jobs.map((job, i) => {
     const outcome = outcomes[i]!
     if (outcome.status === 'completed') return { id: job.id, status: 'completed' }
@@ -213,6 +227,16 @@ async function handleJobs(
   })
 }
 
+function resultOf(queue: QueueName, job: JobWithMetadata<unknown>, { status }: JobOutcome): JobEnd {
+  if (status === 'completed') return 'completed'
+  return status === 'deadletter' ? 'dead' : failureOf(queue, job)
+}
+
+/** After its last attempt pg-boss puts a job aside. */
+function failureOf(queue: QueueName, { retryCount }: JobWithMetadata<unknown>): JobEnd {
+  return retryCount < QUEUES[queue].retryLimit ? 'failed' : 'dead'
+}
+
 function attemptOf(queue: QueueName, { retryCount }: JobWithMetadata<unknown>): string {
   return `${retryCount + 1} of ${QUEUES[queue].retryLimit + 1}`
 }
@@ -221,12 +245,15 @@ function attemptOf(queue: QueueName, { retryCount }: JobWithMetadata<unknown>): 
 async function handleJob(
   { queue, handle }: QueueWork & SingleWork<QueueName>,
   job: JobWithMetadata<unknown>,
-  log: Logger,
+  { log, observe }: Told,
 ): Promise<void> {
+  const startedAt = performance.now()
   try {
     const payload = PAYLOADS[queue].parse(job.data) as Payload<QueueName>
     await handle(payload, job)
+    observe(queue, ['completed'], performance.now() - startedAt)
   } catch (error) {
+    observe(queue, [failureOf(queue, job)], performance.now() - startedAt)
     log.warn({ err: error, queue, job: job.id, attempt: attemptOf(queue, job) }, 'a job failed')
     throw error
   }

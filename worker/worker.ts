@@ -16,30 +16,40 @@ import { makeEntropy } from '../src/entropy.ts'
 import { runFollower } from '../src/follow/loop.ts'
 import { ERASURES_REFUSED, EXPIRIES_REFUSED, Refused } from '../src/follow/refused.ts'
 import { openLog } from '../src/log.ts'
-import { watchAudits } from '../src/metrics/audits.ts'
+import { makeAuditObserver, makeEntryObserver, watchAudits } from '../src/metrics/audits.ts'
 import {
-  makeFollowerObserver,
   watchCheckpoints,
   watchErasures,
   watchRestoredLedgers,
-} from '../src/metrics/followers.ts'
+  watchRotation,
+} from '../src/metrics/checkpoints.ts'
+import { watchPool } from '../src/metrics/database.ts'
+import { makeFollowerObserver } from '../src/metrics/followers.ts'
+import { makeJobObserver, watchJobs } from '../src/metrics/jobs.ts'
 import { withMetrics } from '../src/metrics/listen.ts'
 import { Metrics } from '../src/metrics/metrics.ts'
+import { makeTraceObserver } from '../src/metrics/traces.ts'
+import { watchTypes } from '../src/metrics/types.ts'
 import {
   makeExpiryObserver,
   makeVerificationObserver,
   watchExpiry,
   watchVerification,
 } from '../src/metrics/verification.ts'
-import { makeDeliveryObserver, watchWebhooks } from '../src/metrics/webhooks.ts'
+import { makeDeliveryObserver, watchLanes, watchOutbound, watchWebhooks } from '../src/metrics/webhooks.ts'
 import { Connector } from '../src/outbound/connector.ts'
 import { runProcess, type Service } from '../src/run-process.ts'
 import { EnvelopeKeys } from '../src/signing/envelope-keys.ts'
 import { type MasterKey, makeMasterKey } from '../src/signing/master-key.ts'
 import { makeEd25519Signer, nativeProviders } from '../src/signing/native.ts'
+import { makeAttemptTracer } from '../src/tracing/delivery-spans.ts'
+import { openTracing } from '../src/tracing/open.ts'
+import type { Tracing } from '../src/tracing/tracing.ts'
+import { traceVerification } from '../src/tracing/verification-spans.ts'
 import { TypeRegistry } from '../src/types/type-registry.ts'
 import { WebhookLanes } from '../src/webhooks/lanes.ts'
 import { registerFollowers, registerQueues } from './register.ts'
+import { traceFollowers, traceQueues } from './trace-work.ts'
 import { openQueues, workQueues } from './work-queues.ts'
 
 /** What everything else is opened with; `closers`: of what is open, in the order in which it was opened. */
@@ -50,6 +60,8 @@ type Base = {
   readonly log: Logger
   readonly pool: pg.Pool
   readonly metrics: Metrics
+  /** null: no traces. */
+  readonly tracing: Tracing | null
   readonly closers: (() => Promise<unknown>)[]
 }
 
@@ -65,12 +77,15 @@ export async function startWorker(config: Config, metrics = new Metrics()): Prom
   )
   const log = openLog(config.logLevel)
   const pool = openReadPool(url, log)
-  metrics.watchPool('worker', pool)
-  const closers = [() => pool.end()]
+  watchPool(metrics, 'worker', pool)
+  const tracing = await openTracing(config.tracing, 'tallystick-worker', () =>
+    makeTraceObserver(metrics, 'worker', log),
+  )
+  const closers: Base['closers'] = [() => pool.end(), async () => tracing?.close()]
   try {
     await checkSchema(pool)
     await checkLogin(pool, 'worker')
-    return await startWork({ config, url, masterKey, log, pool, metrics, closers })
+    return await startWork({ config, url, masterKey, log, pool, metrics, tracing, closers })
   } catch (error) {
     await closeAll(closers)
     throw error
@@ -78,19 +93,27 @@ export async function startWorker(config: Config, metrics = new Metrics()): Prom
 }
 
 async function startWork(base: Base): Promise<Service> {
-  const { log, metrics, closers } = base
+  const { log, metrics, tracing, closers } = base
   const stop = new AbortController()
   const deps = await openWorkDeps(base, stop.signal)
-  const queues = registerQueues(deps)
-  const wakers = await workQueues(deps.boss, queues, log, stop.signal)
-  const followers = registerFollowers({
-    ...deps,
-    wakeVerification: wakers.get('verify-completion')!,
-    wakeDelivery: wakers.get('deliver-webhook')!,
+  const queues = traceQueues(tracing, registerQueues(deps))
+  const wakers = await workQueues(deps.boss, queues, {
+    log,
+    signal: stop.signal,
+    observe: makeJobObserver(metrics),
   })
+  const followers = traceFollowers(
+    tracing,
+    {
+      ...deps,
+      wakeVerification: wakers.get('verify-completion')!,
+      wakeDelivery: wakers.get('deliver-webhook')!,
+    },
+    registerFollowers,
+  )
   const names = { followers: followers.map(({ name }) => name), queues: queues.map(({ queue }) => queue) }
   log.info(names, 'the worker follows the chains')
-  const observe = makeFollowerObserver(metrics)
+  const observe = makeFollowerObserver(metrics, names.followers)
   const running = Promise.all(followers.map((follower) => runFollower(follower, log, stop.signal, observe)))
   return {
     async close() {
@@ -103,7 +126,7 @@ async function startWork(base: Base): Promise<Service> {
 
 /** What the tables of register.ts need. */
 async function openWorkDeps(
-  { config, url, masterKey, log, pool, metrics, closers }: Base,
+  { config, url, masterKey, log, pool, metrics, tracing, closers }: Base,
   stopping: AbortSignal,
 ) {
   const { seed } = await getNoteKeySecret(pool, masterKey)
@@ -114,21 +137,27 @@ async function openWorkDeps(
   // Before anything is published, and before a server that waits for us listens.
   await restored.checkAll()
   const faulty = new FaultyLedgers(Date.now)
-  watchCheckpoints(metrics, pool, faulty)
+  const observeCheckpoint = watchCheckpoints(metrics, pool, faulty)
   const refusedErasures = new Refused(Date.now, ERASURES_REFUSED)
-  watchErasures(metrics, pool, refusedErasures)
+  const observeErasure = watchErasures(metrics, pool, refusedErasures)
   const unverified = new FaultyLedgers(Date.now)
   watchAudits(metrics, pool, unverified)
   const refusedExpiries = new Refused(Date.now, EXPIRIES_REFUSED)
   watchExpiry(metrics, pool, refusedExpiries)
   watchVerification(metrics, pool)
+  const unmoved = new FaultyLedgers(Date.now)
+  watchRotation(metrics, pool, unmoved)
+  const types = new TypeRegistry({ readPool: pool })
+  watchTypes(metrics, 'worker', types)
   const signers = openSigners(pool, masterKey, Date.now)
   await signers.load()
   const queues = await openQueues(url, log)
   closers.push(() => queues.close())
-  metrics.watchPool('jobs', queues.pool)
+  watchPool(metrics, 'jobs', queues.pool)
+  watchJobs(metrics, pool)
   const envelopeKeys = new EnvelopeKeys(() => readFindKey(pool))
-  const lanes = openLanes({ config, url, masterKey, log, pool, metrics, closers }, envelopeKeys)
+  const lanes = openLanes({ config, url, masterKey, log, pool, metrics, tracing, closers }, envelopeKeys)
+  const observeVerification = makeVerificationObserver(metrics)
   const verifier = new EntryVerifier()
   closers.push(() => verifier.close())
   return {
@@ -143,15 +172,19 @@ async function openWorkDeps(
     kept,
     restored,
     faulty,
-    unmoved: new FaultyLedgers(Date.now),
+    unmoved,
     unverified,
     refusedErasures,
     refusedExpiries,
     signers,
     envelopeKeys,
     lanes,
-    types: new TypeRegistry({ readPool: pool }),
-    observeVerification: makeVerificationObserver(metrics),
+    types,
+    observeCheckpoint,
+    observeErasure,
+    observeAudit: makeAuditObserver(metrics),
+    observeEntries: makeEntryObserver(metrics),
+    observeVerification: tracing ? traceVerification(tracing, observeVerification) : observeVerification,
     observeExpiry: makeExpiryObserver(metrics),
     boss: queues.boss,
     verifier,
@@ -160,11 +193,11 @@ async function openWorkDeps(
 
 /** Connections and requests of their own: what endpoints do is no other work's concern. */
 function openLanes(
-  { config, url, masterKey, log, metrics, closers }: Base,
+  { config, url, masterKey, log, metrics, tracing, closers }: Base,
   envelopeKeys: EnvelopeKeys,
 ): WebhookLanes {
   const pool = openWebhookPool(url, log)
-  metrics.watchPool('webhooks', pool)
+  watchPool(metrics, 'webhooks', pool)
   closers.push(() => pool.end())
   const connector = new Connector({ allowances: config.outboundAllow })
   closers.push(async () => connector.close())
@@ -179,8 +212,11 @@ function openLanes(
     entriesUrl: `${config.publicUrl}/v1/entries`,
     userAgent: `Tallystick/${VERSION}`,
     observeDelivery: makeDeliveryObserver(metrics),
+    traceAttempt: tracing && makeAttemptTracer(tracing),
   })
-  watchWebhooks(metrics, pool, lanes)
+  watchLanes(metrics, lanes)
+  watchOutbound(metrics, connector)
+  watchWebhooks(metrics, pool)
   closers.push(() => lanes.stop())
   return lanes
 }

@@ -32,6 +32,8 @@ export type FollowEntriesDeps = FaultDeps & {
   readonly verifier: EntryVerifier
   /** Those that could not be read or verified for another reason than a fault. */
   readonly unverified: FaultyLedgers
+  /** Hears of the entries that were verified. */
+  readonly observeEntries?: (entries: number) => void
 }
 
 /**
@@ -67,6 +69,7 @@ async function followLedger(deps: FollowEntriesDeps, ledgerId: Uint8Array, endsA
   for (;;) {
     const span = await verifySpan(deps, ledgerId, entries, endsAt)
     if (span.cursor) await moveAuditCursor(deps.pool, ledgerId, span.cursor)
+    deps.observeEntries?.(span.entries)
     if (span.failure === null) {
       if (!span.more || performance.now() > endsAt) return span.more
     } else if (entries === 1) {
@@ -85,6 +88,8 @@ type Span = {
   readonly cursor: AuditCursor | null
   readonly failure: ProofError | null
   readonly more: boolean
+  /** That were verified. */
+  readonly entries: number
 }
 
 /** At most `entriesMax` from the cursor on; ends early, between chunks, at `endsAt`. */
@@ -96,16 +101,19 @@ async function verifySpan(
 ): Promise<Span> {
   return inSnapshot(deps.pool, async (client) => {
     let cursor = await findAuditCursor(client, ledgerId)
-    if (!(await tryLockAuditCursor(client, ledgerId))) return { cursor, failure: null, more: false }
+    if (!(await tryLockAuditCursor(client, ledgerId)))
+      return { cursor, failure: null, more: false, entries: 0 }
     const head = await getAuditedLedger(client, ledgerId)
     const from = cursor?.nextSeq ?? 0
     const end = Math.min(Number(head.size), from + entriesMax)
     const more = end < Number(head.size)
+    const entries = () => (cursor?.nextSeq ?? 0) - from
     try {
       for await (const step of verifiedSteps(deps, client, ledgerId, head, { from, end })) {
         if (step === CHUNK_END) {
           const isEnd = cursor?.nextSeq === end
-          if (!isEnd && performance.now() > endsAt) return { cursor, failure: null, more: true }
+          if (!isEnd && performance.now() > endsAt)
+            return { cursor, failure: null, more: true, entries: entries() }
         } else {
           const identity = { ledger: formatId('led', ledgerId), issuer: head.issuer ?? '' }
           cursor = extendCursor(cursor, step, identity, nativeProviders.sha256)
@@ -114,9 +122,9 @@ async function verifySpan(
       verifyEnd(head, cursor, end)
     } catch (error) {
       if (!(error instanceof ProofError)) throw error
-      return { cursor, failure: error, more: false }
+      return { cursor, failure: error, more: false, entries: entries() }
     }
-    return { cursor, failure: null, more }
+    return { cursor, failure: null, more, entries: entries() }
   })
 }
 

@@ -14,7 +14,13 @@ export type AuditDeps = FaultDeps & {
   readonly kept: Pick<KeptCheckpoints, 'findNote'>
   /** Aborts when the process is to stop. */
   readonly stopping: AbortSignal
+  /** Hears of each audit that ended here, and how long it took. */
+  readonly observeAudit?: (result: AuditResult, ms: number) => void
 }
+
+/** `failed`: the ledger could not be read; `interrupted`: another worker begins it anew. */
+export const AUDIT_RESULTS = ['good', 'bad', 'failed', 'interrupted'] as const
+export type AuditResult = (typeof AUDIT_RESULTS)[number]
 
 /**
  * Verifies one ledger as `tallystick verify --database` does, and stores what it found. Nothing of it depends on what an
@@ -27,19 +33,33 @@ export async function runAudit(
   job: { readonly id: string; readonly signal: AbortSignal },
 ): Promise<void> {
   if (!(await startAudit(deps.pool, audit, job.id))) return
+  const startedAt = performance.now()
+  let result: AuditResult = 'failed'
+  try {
+    result = await verifyAndStore(deps, audit, job.signal)
+  } finally {
+    deps.observeAudit?.(result, performance.now() - startedAt)
+  }
+}
+
+async function verifyAndStore(deps: AuditDeps, audit: AuditName, signal: AbortSignal): Promise<AuditResult> {
   const ledger = formatId('led', audit.ledgerId)
   const note = await findBindingNote(deps.pool, deps.kept, audit.ledgerId)
   const report = await verifyInThread(
     { url: deps.databaseUrl, ledger, checkpoints: note === null ? [] : [note] },
     (progress) => void setAuditProgress(deps.pool, audit, progress).catch(() => {}),
-    AbortSignal.any([deps.stopping, job.signal]),
+    AbortSignal.any([deps.stopping, signal]),
   )
   // Not the fault of the job: it must not use up its retries in a rolling upgrade.
-  if (report === null) return await requeueAudit(deps.pool, audit)
+  if (report === null) {
+    await requeueAudit(deps.pool, audit)
+    return 'interrupted'
+  }
   if (report.failure !== null && !(await isClosedAsRestored(deps.pool, audit.ledgerId))) {
     await raiseFault(deps, audit.ledgerId, { foundBy: 'audit', ...report.failure })
   }
   await finishAudit(deps.pool, audit, report.ok, asStored(report))
+  return report.ok ? 'good' : 'bad'
 }
 
 function asStored(report: VerifyReport): AuditReport {

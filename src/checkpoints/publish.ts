@@ -27,6 +27,8 @@ export type PublishDeps = {
   readonly noteSigner: Signer
   readonly kept: KeptCheckpoints
   readonly faulty: FaultyLedgers
+  /** Hears of each checkpoint that is there to be seen. */
+  readonly observeCheckpoint?: () => void
   readonly log: { error(details: object, message: string): void }
 }
 
@@ -59,9 +61,10 @@ export async function publishCheckpoints(deps: PublishDeps): Promise<boolean> {
  * two leaves a kept note of entries that are committed.)
  */
 async function publishCheckpoint(deps: PublishDeps, ledgerId: Uint8Array): Promise<boolean> {
+  let published = false
   const client = await deps.pool.connect()
   try {
-    return await withTransaction(client, async () => {
+    const more = await withTransaction(client, async () => {
       if (!(await tryLockTree(client, ledgerId))) return false
       const tree = await readTree(client, ledgerId)
       if (tree.headSize <= tree.size) return false
@@ -89,8 +92,11 @@ async function publishCheckpoint(deps: PublishDeps, ledgerId: Uint8Array): Promi
       await insertCheckpoint(client, ledgerId, { size, root, chain, note })
       if (goesOnAsAnother) await deps.kept.setAside(ledger)
       await deps.kept.keep(ledger, note)
+      published = true
       return false
     })
+    if (published) deps.observeCheckpoint?.()
+    return more
   } finally {
     client.release()
   }

@@ -9,6 +9,7 @@ export class Coalescer<Key, Value> {
   readonly #limits: { readonly keysMax: number; readonly queriesMax: number }
   #waiting: Waiting<Key, Value>[] = []
   #queries = 0
+  #counts = { queries: 0, keys: 0 }
 
   constructor(
     load: (keys: readonly Key[]) => Promise<readonly Value[]>,
@@ -27,10 +28,17 @@ export class Coalescer<Key, Value> {
     return promise
   }
 
+  /** What waits now; queries that were begun, and the look-ups that they answer. */
+  get figures(): { readonly waiting: number; readonly queries: number; readonly keys: number } {
+    return { waiting: this.#waiting.length, ...this.#counts }
+  }
+
   #begin(): void {
     if (this.#waiting.length === 0 || this.#queries >= this.#limits.queriesMax) return
     const taken = this.#waiting.splice(0, this.#limits.keysMax)
     this.#queries++
+    this.#counts.queries++
+    this.#counts.keys += taken.length
     void this.#answer(taken).finally(() => {
       this.#queries--
       this.#begin()

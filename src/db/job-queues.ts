@@ -105,18 +105,52 @@ export function asJobsDatabase(db: Db) {
   }
 }
 
-export type QueueDepth = { readonly queue: string; readonly waiting: number; readonly working: number }
+export type QueueDepth = {
+  readonly queue: string
+  /** For the first attempt; for another one. */
+  readonly waiting: number
+  readonly retrying: number
+  readonly working: number
+  /** For how long the oldest of those that could be taken has waited. */
+  readonly oldestSeconds: number
+}
 
 /** Counted now, where pg-boss's own figures are up to a minute old. */
 export async function countJobs(db: pg.Pool): Promise<QueueDepth[]> {
-  const { rows } = await db.query<{ queue: string; waiting: string; working: string }>(
-    `select q.name as queue, count(j.id) filter (where j.state < 'active') as waiting,
-       count(j.id) filter (where j.state = 'active') as working
+  const { rows } = await db.query<Record<keyof QueueDepth, string>>(
+    `select q.name as queue, count(j.id) filter (where j.state = 'created') as waiting,
+       count(j.id) filter (where j.state = 'retry') as retrying,
+       count(j.id) filter (where j.state = 'active') as working,
+       coalesce(extract(epoch from now() - min(j.start_after) filter (where j.state < 'active' and j.start_after <= now())),
+         0) as "oldestSeconds"
      from unnest($1::text[]) q (name) left join pgboss.job j on j.name = q.name and j.state < 'completed'
      group by q.name`,
-    [[...(Object.keys(QUEUES) as QueueName[]), DEAD_LETTER_QUEUE]],
+    [Object.keys(QUEUES)],
   )
-  return rows.map((row) => ({ queue: row.queue, waiting: Number(row.waiting), working: Number(row.working) }))
+  return rows.map(({ queue, ...row }) => ({
+    queue,
+    waiting: Number(row.waiting),
+    retrying: Number(row.retrying),
+    working: Number(row.working),
+    oldestSeconds: Number(row.oldestSeconds),
+  }))
+}
+
+/** By the queue that gave them up; not those that an operator has put back. */
+export async function countDeadLetters(db: pg.Pool): Promise<Readonly<Record<string, number>>> {
+  const { rows } = await db.query<{ queue: string; count: string }>(
+    `select q.name as queue, count(j.id) as count
+     from unnest($1::text[]) q (name)
+     left join pgboss.job j on j.name = $2 and j.state < 'active' and j.source_name = q.name
+     group by q.name`,
+    [Object.keys(QUEUES).filter(hasDeadLetters), DEAD_LETTER_QUEUE],
+  )
+  return Object.fromEntries(rows.map(({ queue, count }) => [queue, Number(count)]))
+}
+
+function hasDeadLetters(queue: string): boolean {
+  const rules: QueueRules = QUEUES[queue as QueueName]
+  return rules.deadLetter !== null
 }
 
 export type DeadLetter = {

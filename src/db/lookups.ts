@@ -27,6 +27,16 @@ export class Lookups {
     })
   }
 
+  /** Of each kind. */
+  get figures() {
+    return {
+      records: this.#records.figures,
+      steps: this.#steps.figures,
+      creations: this.#creations.figures,
+      agents: this.#agents.figures,
+    }
+  }
+
   /** null: the ledger has no such record. */
   findRecord(ledgerId: Uint8Array, recordId: Uint8Array): Promise<RecordRowRead | null> {
     return this.#records.find({ ledgerId: toUuid(ledgerId), recordId: toUuid(recordId) })

@@ -12,10 +12,37 @@ import {
   WRITE_CONNECTIONS_MAX,
 } from '../limits.ts'
 
+type ConnectCallback = Parameters<pg.Pool['connect']>[0]
+
+/** Counts the connections that it did not get: of these pg-pool tells nobody but who asked. */
+export class DatabasePool extends pg.Pool {
+  /** `wait`: none became free in time; `idle`: one broke while nobody used it. */
+  readonly failures = { connect: 0, wait: 0, idle: 0 }
+
+  override connect(): Promise<pg.PoolClient>
+  override connect(callback: ConnectCallback): void
+  override connect(callback?: ConnectCallback): Promise<pg.PoolClient> | void {
+    if (!callback) {
+      const connecting = super.connect()
+      connecting.catch((error: Error) => this.#count(error))
+      return connecting
+    }
+    super.connect((error, client, release) => {
+      if (error) this.#count(error)
+      callback(error, client, release)
+    })
+  }
+
+  #count({ message }: Error): void {
+    if (message === 'timeout exceeded when trying to connect') this.failures.wait++
+    else if (!this.ending) this.failures.connect++
+  }
+}
+
 type PoolLog = { warn(details: object, message: string): void }
 
 /** Connections that append: one for each lane of the appender, and one for what is not queued. */
-export function openWritePool(url: string, log: PoolLog): pg.Pool {
+export function openWritePool(url: string, log: PoolLog): DatabasePool {
   return openPool(log, {
     connectionString: url,
     max: WRITE_CONNECTIONS_MAX,
@@ -25,7 +52,7 @@ export function openWritePool(url: string, log: PoolLog): pg.Pool {
   })
 }
 
-export function openReadPool(url: string, log: PoolLog): pg.Pool {
+export function openReadPool(url: string, log: PoolLog): DatabasePool {
   return openPool(log, {
     connectionString: url,
     max: READ_CONNECTIONS_MAX,
@@ -41,7 +68,7 @@ export function openReadPool(url: string, log: PoolLog): pg.Pool {
  * All plans but walks along indexes are priced out, because what the planner believes of a value may have been true
  * once: a walk costs the same whatever the tables are thought to hold.
  */
-export function openSearchPool(url: string, log: PoolLog): pg.Pool {
+export function openSearchPool(url: string, log: PoolLog): DatabasePool {
   return openPool(log, {
     connectionString: url,
     max: SEARCH_CONNECTIONS_MAX,
@@ -63,7 +90,7 @@ const SEARCH_SETTINGS = [
 ]
 
 /** Of pg-boss: apart, so that no round of a follower waits for the polling of a queue, or the other way round. */
-export function openJobPool(url: string, log: PoolLog): pg.Pool {
+export function openJobPool(url: string, log: PoolLog): DatabasePool {
   return openPool(log, {
     connectionString: url,
     max: JOB_CONNECTIONS_MAX,
@@ -78,7 +105,7 @@ export function openJobPool(url: string, log: PoolLog): pg.Pool {
  *
  * Tables that are small when a statement is prepared may have grown: no plan of theirs reads them whole.
  */
-export function openWebhookPool(url: string, log: PoolLog): pg.Pool {
+export function openWebhookPool(url: string, log: PoolLog): DatabasePool {
   return openPool(log, {
     connectionString: url,
     max: WEBHOOK_CONNECTIONS_MAX,
@@ -89,10 +116,13 @@ export function openWebhookPool(url: string, log: PoolLog): pg.Pool {
   })
 }
 
-function openPool(log: PoolLog, config: pg.PoolConfig): pg.Pool {
-  const pool = new pg.Pool({ connectionTimeoutMillis: CONNECT_TIMEOUT_MS, keepAlive: true, ...config })
+function openPool(log: PoolLog, config: pg.PoolConfig): DatabasePool {
+  const pool = new DatabasePool({ connectionTimeoutMillis: CONNECT_TIMEOUT_MS, keepAlive: true, ...config })
   // An idle connection that breaks is replaced at the next use; without a listener it would end the process.
-  pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection broke'))
+  pool.on('error', (error) => {
+    pool.failures.idle++
+    log.warn({ err: error }, 'an idle database connection broke')
+  })
   // One that breaks while it is in use emits the error too, besides failing its query, and the pool has no
   // listener on it then.
   pool.on('connect', (client) => client.on('error', () => {}))

@@ -15,6 +15,8 @@ export type EventRow = {
   /** null: it is about a batch. */
   record_id: string | null
   record_type: string | null
+  /** As the record was created. */
+  record_traceparent: string | null
   /** Of a batch: how many records of each type. */
   batch_types: Record<string, number> | null
 }
@@ -22,7 +24,8 @@ export type EventRow = {
 type SeenEventRow = EventRow & { is_visible: boolean }
 
 const EVENT_COLUMNS = `e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope, e.subject_id,
-  a.record_id, r.type as record_type, b.batch_types`
+  a.record_id, r.type as record_type,
+  r.traceparent as record_traceparent, b.batch_types`
 
 /** Of an entry `e`. What an erasure is about is a document: whose, says the entry that digests it. */
 const ABOUT = `left join lateral (
@@ -35,7 +38,7 @@ const ABOUT = `left join lateral (
     select case e.kind when 'batch-notarized' then null when 'payload-erased' then x.record_id else e.subject_id end as record_id
   ) a
   left join lateral (
-    select r.type from tallystick.records r where r.ledger_id = e.ledger_id and r.record_id = a.record_id offset 0
+    select r.type, r.traceparent from tallystick.records r where r.ledger_id = e.ledger_id and r.record_id = a.record_id offset 0
   ) r on true
   left join lateral (
     select jsonb_object_agg(t.type, t.records) as batch_types from (

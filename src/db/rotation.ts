@@ -79,6 +79,17 @@ export async function listLedgersToRotate(
   return rows.map((row) => ({ ledgerId: fromUuid(row.ledger_id), kid: row.kid }))
 }
 
+/** Of the same ledgers all: how many. */
+export async function countLedgersToRotate(db: Db): Promise<number> {
+  const { rows } = await db.query<{ count: string }>(
+    `select count(*) as count from tallystick.chain_heads
+     where closed is distinct from 'restored' and envelope_kid <> (
+       select kid from tallystick.server_keys where use = 'envelope' and retired_at is null
+       order by activated_at desc, kid desc limit 1)`,
+  )
+  return Number(rows[0]!.count)
+}
+
 /** Retires the keys that sign nowhere any more, once it is safe; how many. Worker only. */
 export async function retireEnvelopeKeys(db: Db): Promise<number> {
   const { rows } = await db.query<{ retired: string }>('select tallystick.retire_envelope_keys() as retired')

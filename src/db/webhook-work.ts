@@ -310,20 +310,48 @@ export async function addNotices(db: Db, ledgerId: Uint8Array, notices: readonly
   )
 }
 
-export type WebhookFigures = Readonly<Record<'active' | 'failing' | 'behind' | 'paused' | 'disabled', number>>
+export type WebhookFigures = Readonly<
+  Record<'active' | 'failing' | 'behind' | 'paused' | 'disabled' | 'lagEntries' | 'lagSeconds', number>
+>
 
-/** How many endpoints there are of each kind, in all ledgers. */
+/**
+ * How many endpoints there are of each kind, in all ledgers; and of the entries that active ones have not come to, how many there are
+ * and the age of the oldest.
+ */
 export async function readWebhookFigures(db: Db): Promise<WebhookFigures> {
-  const { rows } = await db.query<Record<keyof WebhookFigures, string>>(
+  const { rows } = await db.query<Record<keyof WebhookFigures, string | number>>(
     `select count(*) filter (where w.state = 'active') as active,
        count(*) filter (where w.state = 'active' and c.failures > 0) as failing,
        count(*) filter (where w.state = 'active' and c.next_seq < h.size) as behind,
        count(*) filter (where w.state = 'paused') as paused,
-       count(*) filter (where w.state = 'disabled') as disabled
+       count(*) filter (where w.state = 'disabled') as disabled,
+       coalesce(sum(h.size - c.next_seq) filter (where w.state = 'active' and c.next_seq < h.size), 0) as "lagEntries",
+       coalesce(greatest(max(extract(epoch from now() - e.recorded_at)), 0), 0) as "lagSeconds"
      from tallystick.webhooks w
      join tallystick.webhook_cursors c on c.ledger_id = w.ledger_id and c.webhook_id = w.webhook_id
-     join tallystick.chain_heads h on h.ledger_id = w.ledger_id`,
+     join tallystick.chain_heads h on h.ledger_id = w.ledger_id
+     left join lateral (
+       select n.recorded_at from tallystick.entries n where n.ledger_id = c.ledger_id and n.seq = c.next_seq offset 0
+     ) e on w.state = 'active' and c.next_seq < h.size`,
   )
-  const counts = Object.entries(rows[0]!).map(([state, count]) => [state, Number(count)])
-  return Object.fromEntries(counts) as WebhookFigures
+  const figures = Object.entries(rows[0]!).map(([name, figure]) => [name, Number(figure)])
+  return Object.fromEntries(figures) as WebhookFigures
+}
+
+/** Deliveries that something is still to become of, or that were given up: of each state counted to `most`, along an index. */
+export async function countWebhookDeliveries(
+  db: Db,
+  most: number,
+): Promise<Readonly<Record<'pending' | 'held' | 'dead', number>>> {
+  const counted = (state: DeliveryState, index: string) => `(select count(*) from (
+    select from tallystick.webhook_deliveries where state = '${state}' and ${index} limit $1
+  ) d) as ${state}`
+  // The conditions of the indexes, word by word: without them the table would be read.
+  const { rows } = await db.query<Record<'pending' | 'held' | 'dead', string>>(
+    `select ${counted('pending', "state = 'pending'")}, ${counted('held', "state in ('pending', 'held')")},
+       ${counted('dead', "state = 'dead'")}`,
+    [most],
+  )
+  const { pending, held, dead } = rows[0]!
+  return { pending: Number(pending), held: Number(held), dead: Number(dead) }
 }

@@ -12,6 +12,8 @@ export type ErasureDeps = {
   readonly pool: pg.Pool
   /** Erasures that were not carried out, because their entry does not order them or something is in the way. */
   readonly refusedErasures: Refused
+  /** Hears of each document that was taken away. */
+  readonly observeErasure?: () => void
   readonly log: {
     info(details: object, message: string): void
     error(details: object, message: string): void
@@ -42,8 +44,10 @@ async function carryOut(deps: ErasureDeps, erasure: PendingErasure, findKey: Fin
   const details = { ledger: formatId('led', erasure.ledgerId), seq: erasure.seq, document: erasure.document }
   try {
     verifyErasure(erasure, findKey)
-    if (await eraseDocument(deps.pool, erasure.ledgerId, erasure.seq))
+    if (await eraseDocument(deps.pool, erasure.ledgerId, erasure.seq)) {
+      deps.observeErasure?.()
       deps.log.info(details, 'a document was erased')
+    }
     deps.refusedErasures.forget(name)
   } catch (error) {
     if (isUnavailable(error as Error)) throw error

@@ -16,6 +16,8 @@ export type LedgerEvent = {
   readonly recordId: Uint8Array | null
   /** Of the record, or of a batch's records; none: of no record. */
   readonly recordTypes: readonly string[]
+  /** Of the request that wrote its entry, or else of the one that created its record. */
+  readonly traceparent: string | null
   /** JSON: the members of `data`, but for what only some ask for, without braces. */
   readonly members: string
   /** null: of a checkpoint. */
@@ -51,6 +53,7 @@ export function eventsOfEntry(
     timestampMs: row.recorded_at.getTime(),
     recordId: row.record_id === null ? null : fromUuid(row.record_id),
     recordTypes: recordTypesOf(row),
+    traceparent: traceparentOf(row, said),
     members: said instanceof ProofError ? '' : entryMembers(row, type, said, about.entriesUrl),
     envelope: row.envelope,
     fault: said instanceof ProofError ? said : null,
@@ -60,6 +63,11 @@ export function eventsOfEntry(
 /** Of the entry's record, or of its batch's records; none: of no record. */
 export function recordTypesOf(row: EventRow): string[] {
   return row.record_type === null ? Object.keys(row.batch_types ?? {}) : [row.record_type]
+}
+
+function traceparentOf(row: EventRow, said: ParsedStatement | ProofError): string | null {
+  const own = said instanceof ProofError ? undefined : said.predicate['traceparent']
+  return typeof own === 'string' ? own : row.record_traceparent
 }
 
 /** Taken from the statement, which is signed; `chain`, and the record's type, lie beside it. */
@@ -116,6 +124,7 @@ export function checkpointEvent(ledgerId: Uint8Array, row: CheckpointRow): Ledge
     timestampMs: row.published_at.getTime(),
     recordId: null,
     recordTypes: [],
+    traceparent: null,
     members: JSON.stringify(data).slice(1, -1),
     envelope: null,
     fault: null,

@@ -8,15 +8,26 @@ export class SharedReads<T> {
   /** By ledger; the one whose turn it is is first. */
   readonly #waiting = new Map<string, (() => void)[]>()
   #atOnce = 0
+  #figures = { made: 0, shared: 0 }
 
   constructor(atOnceMax: number) {
     this.#atOnceMax = atOnceMax
   }
 
+  /** What waits now; since the process began, reads that were made, and that somebody else's answered. */
+  get figures(): { readonly waiting: number; readonly made: number; readonly shared: number } {
+    const waiting = [...this.#waiting.values()].reduce((sum, others) => sum + others.length, 0)
+    return { waiting, ...this.#figures }
+  }
+
   /** `key`: MUST be another one wherever `read` could read something else. */
   read(ledger: string, key: string, read: () => Promise<T>): Promise<T> {
     const found = this.#reading.get(key)
-    if (found) return found
+    if (found) {
+      this.#figures.shared++
+      return found
+    }
+    this.#figures.made++
     const made = this.#inTurn(ledger, read).finally(() => this.#reading.delete(key))
     this.#reading.set(key, made)
     return made

@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Gauge } from 'prom-client'
 import { isUnavailable } from '../db/failures.ts'
 import { type LedgerEnds, readEnds } from '../db/read-events.ts'
 import type { Deps } from '../deps.ts'
@@ -22,6 +21,7 @@ import {
   STREAM_CHUNK_CHARS,
   STREAM_STALL_MS_MAX,
 } from '../limits.ts'
+import { watchEventReads, watchStreams } from '../metrics/reading.ts'
 import { EVENT_STREAM } from './accept.ts'
 import { type FittedPage, formatEventCursor, readFittedPage, requireTellable } from './event-pages.ts'
 import { isStillLetIn } from './plugins/authenticate.ts'
@@ -78,15 +78,8 @@ export class EventTails {
   constructor(deps: Deps) {
     this.#deps = deps
     this.#watch = new LedgerWatch((ledgerIds) => readEnds(deps.readPool, ledgerIds), deps.log)
-    const open = this.#open
-    new Gauge({
-      name: 'tallystick_event_tails',
-      help: 'Answers to GET /v1/events that are open and go on',
-      registers: [deps.metrics.registry],
-      collect() {
-        this.set(open.size)
-      },
-    })
+    watchStreams(deps.metrics, 'events', this.#slots)
+    watchEventReads(deps.metrics, this.#reads)
   }
 
   /** Ends all of them, and each that begins from now on: their clients come back, to another server or to the next one. */

@@ -6,16 +6,27 @@ export class StreamSlots {
   readonly #allMax: number
   readonly #open = new Map<string, number>()
   #all = 0
+  #refused = 0
 
   constructor(perLedgerMax: number, allMax: number) {
     this.#perLedgerMax = perLedgerMax
     this.#allMax = allMax
   }
 
+  get open(): number {
+    return this.#all
+  }
+
+  /** Since the process began. */
+  get refused(): number {
+    return this.#refused
+  }
+
   /** Returns what gives the slot back. Throws ApiError where all of the ledger's are taken. */
   take(ledger: string): () => void {
     const open = this.#open.get(ledger) ?? 0
     if (open >= this.#perLedgerMax || this.#all >= this.#allMax) {
+      this.#refused++
       throw new ApiError(
         'overloaded',
         `too much is being read at once (of this ledger ${open} times): try again later`,

@@ -44,6 +44,7 @@ export async function withMetrics(
     throw error
   })
   return {
+    drain: async () => service.drain?.(),
     async close() {
       await service.close()
       await listener?.close()

@@ -67,6 +67,11 @@ export class Connector {
     return await this.#exchange(this.#connect(target), target, request, startedAtMs).run()
   }
 
+  /** Those that are kept for a next post, and those that one has. */
+  get connections(): { readonly idle: number; readonly used: number } {
+    return { idle: this.#kept.size, used: this.#open.size - this.#kept.size }
+  }
+
   /** Cuts all connections: posts under way fail with `aborted`, and so does each later one. */
   close(): void {
     this.#closed = true

@@ -15,6 +15,20 @@ export type OutboundErrorCode =
   | 'malformed_answer'
   | 'aborted'
 
+export const OUTBOUND_ERROR_CODES: readonly OutboundErrorCode[] = [
+  'url_refused',
+  'address_refused',
+  'insecure',
+  'dns_failed',
+  'connect_failed',
+  'connect_timeout',
+  'tls_failed',
+  'timeout',
+  'reset',
+  'malformed_answer',
+  'aborted',
+]
+
 const SENTENCES: Readonly<Record<OutboundErrorCode, string>> = {
   url_refused: 'the URL cannot be delivered to',
   address_refused: 'the host has no public address, and no address that the operator allows',

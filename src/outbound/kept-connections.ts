@@ -7,6 +7,10 @@ export class KeptConnections {
   /** The one kept for longest is first. */
   readonly #all = new Set<Connection>()
 
+  get size(): number {
+    return this.#all.size
+  }
+
   /** The one used last, because the peer will keep it longest. */
   take(origin: string): Connection | null {
     const connection = this.#byOrigin.get(origin)?.at(-1) ?? null

@@ -55,6 +55,7 @@ export class CallerCache {
     string,
     { ledgerId: Uint8Array; readAtMs: number; caller: Promise<KnownCaller | null> }
   >()
+  #figures = { hits: 0, misses: 0 }
 
   constructor(deps: { readPool: pg.Pool; now: () => number; keyMac: KeyMac; log: CallerLog }) {
     this.#pool = deps.readPool
@@ -68,10 +69,14 @@ export class CallerCache {
     const secretHash = hashKey(apiKey)
     const cacheKey = secretHash.toString('latin1')
     const cached = this.#callers.get(cacheKey)
-    if (cached && this.#now() - cached.readAtMs < KEY_CACHE_AGE_MS_MAX) return cached.caller
+    if (cached && this.#now() - cached.readAtMs < KEY_CACHE_AGE_MS_MAX) {
+      this.#figures.hits++
+      return cached.caller
+    }
     // Only what is a key by its own checksum was ever put there.
     const ledgerId = findLedgerOfKey(apiKey)
     if (!ledgerId) return Promise.resolve(null)
+    this.#figures.misses++
     return this.#read(cacheKey, ledgerId, secretHash)
   }
 
@@ -87,6 +92,11 @@ export class CallerCache {
 
   get size(): number {
     return this.#callers.size
+  }
+
+  /** Looks that the cache answered, and that the database was asked for. */
+  get figures(): { readonly hits: number; readonly misses: number } {
+    return this.#figures
   }
 
   #read(cacheKey: string, ledgerId: Uint8Array, secretHash: Buffer): Promise<KnownCaller | null> {

@@ -16,15 +16,25 @@ export class TypeCache<T> {
   readonly #ledgers = new Map<string, HeldOfLedger<T>>()
   readonly #loading = new Map<string, Promise<Held<T> | null>>()
   #bytes = 0
+  #hits = 0
+  #misses = 0
 
   get bytes(): number {
     return this.#bytes
   }
 
+  get figures(): { readonly bytes: number; readonly hits: number; readonly misses: number } {
+    return { bytes: this.#bytes, hits: this.#hits, misses: this.#misses }
+  }
+
   /** `load` is called once for all who ask at the same time. */
   async get(ledger: string, name: string, load: () => Promise<Held<T> | null>): Promise<T | null> {
     const held = this.#find(ledger, name)
-    if (held) return held.value
+    if (held) {
+      this.#hits++
+      return held.value
+    }
+    this.#misses++
     const key = `${ledger} ${name}`
     let loading = this.#loading.get(key)
     if (!loading) {

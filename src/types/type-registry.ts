@@ -30,6 +30,10 @@ export class TypeRegistry {
     this.#shares = shares
   }
 
+  get figures() {
+    return { cache: this.#cache.figures, work: this.#shares.figures }
+  }
+
   /** null where the ledger has no type of this name. */
   async find(ledger: Ledger, name: string): Promise<RecordType | null> {
     const load = () => this.#load(ledger, name)

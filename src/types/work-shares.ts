@@ -20,9 +20,15 @@ type Account = {
 export class WorkShares {
   readonly #clock: () => number
   readonly #accounts = new Map<string, Account>()
+  #figures = { waiting: 0, delayed: 0, refused: 0, ms: 0 }
 
   constructor(clock: () => number = () => performance.now()) {
     this.#clock = clock
+  }
+
+  /** What waits now; since the process began, what had to wait, what was refused, and how long all work took. */
+  get figures(): Readonly<Record<'waiting' | 'delayed' | 'refused' | 'ms', number>> {
+    return this.#figures
   }
 
   /** Does `work`, now or when it is the ledger's turn. Throws `overloaded` where too many wait already. */
@@ -30,13 +36,17 @@ export class WorkShares {
     const account = this.#accountOf(ledger)
     if (account.waiting.length === 0 && this.#waitMs(account) <= 0) return this.#charged(account, work)
     if (account.waiting.length >= SCHEMA_WORK_WAITING_PER_LEDGER_MAX) {
+      this.#figures.refused++
       throw new ApiError('overloaded', "this ledger's types cost more than its share: nothing was written", {
         retryable: true,
         retryAfterMs: 1000,
       })
     }
+    this.#figures.delayed++
+    this.#figures.waiting++
     return new Promise<T>((resolve, reject) => {
       account.waiting.push(() => {
+        this.#figures.waiting--
         try {
           resolve(this.#charged(account, work))
         } catch (error) {
@@ -53,6 +63,7 @@ export class WorkShares {
       return work()
     } finally {
       const now = this.#clock()
+      this.#figures.ms += now - begunMs
       account.paidUntilMs = Math.max(account.paidUntilMs, begunMs) + (now - begunMs) / SCHEMA_WORK_SHARE
     }
   }

@@ -1,7 +1,9 @@
+import type { WebhookName } from '../db/webhook-turns.ts'
 import type { Attempt } from '../db/webhook-work.ts'
 import { formatEventId } from '../events/event-id.ts'
 import type { Connector } from '../outbound/connector.ts'
 import { OutboundError } from '../outbound/error.ts'
+import type { Delivery } from './delivery.ts'
 import { signatureHeader, type WebhookSigner } from './secrets.ts'
 
 /** `gone`: the endpoint says that it wants no more. `aborted`: by us, and nobody knows how it would have ended. */
@@ -16,7 +18,18 @@ export type AttemptDeps = {
   readonly connector: Pick<Connector, 'post'>
   readonly now: () => number
   readonly userAgent: string
+  /** null: nobody traces. */
+  readonly traceAttempt: AttemptTracer | null
 }
+
+type AttemptedEndpoint = WebhookName & { readonly url: string; readonly signers: readonly WebhookSigner[] }
+type AttemptedDelivery = Omit<Delivery, 'body'> & { readonly body: string }
+
+/** Hears that an attempt begins, and answers who hears how it ended; null: nobody. Neither may throw. */
+export type AttemptTracer = (
+  endpoint: AttemptedEndpoint,
+  delivery: AttemptedDelivery,
+) => ((result: AttemptResult) => void) | null
 
 const GONE = 410
 /** It asks for fewer requests, not for this one later. */
@@ -24,9 +37,21 @@ const BUSY: readonly number[] = [429, 503]
 
 /** One request to an endpoint (Standard Webhooks). Never throws. */
 export async function attemptDelivery(
+  deps: AttemptDeps,
+  endpoint: AttemptedEndpoint,
+  delivery: AttemptedDelivery,
+  signal: AbortSignal,
+): Promise<AttemptResult> {
+  const ended = deps.traceAttempt?.(endpoint, delivery)
+  const result = await attempt(deps, endpoint, delivery, signal)
+  ended?.(result)
+  return result
+}
+
+async function attempt(
   { connector, now, userAgent }: AttemptDeps,
-  endpoint: { readonly url: string; readonly signers: readonly WebhookSigner[] },
-  message: { readonly eventId: Uint8Array; readonly body: string },
+  endpoint: AttemptedEndpoint,
+  message: AttemptedDelivery,
   signal: AbortSignal,
 ): Promise<AttemptResult> {
   const atMs = now()

@@ -13,6 +13,8 @@ import type { Task } from './window.ts'
 export type Delivery = StoredDelivery & {
   /** When it happened; null: of a notice. */
   readonly happenedAtMs: number | null
+  /** Of the request that it tells of. */
+  readonly traceparent: string | null
   /** JSON; or why there is none: what is stored is not what was signed, or is not there. */
   readonly body: string | { readonly error: string }
 }
@@ -30,6 +32,7 @@ export function newDelivery(endpoint: Endpoint, event: LedgerEvent, documents: s
     attempts: 0,
     attemptLog: [],
     happenedAtMs: event.timestampMs,
+    traceparent: event.traceparent,
     body: bodyOf(endpoint, event, documents),
   }
 }
@@ -41,13 +44,13 @@ export function storedDelivery(
   event: LedgerEvent | null,
   documents: string | null,
 ): Delivery {
-  const happenedAtMs = event?.timestampMs ?? null
+  const about = { happenedAtMs: event?.timestampMs ?? null, traceparent: event?.traceparent ?? null }
   if (stored.notice !== null) {
     const notice = noticeBody(endpoint.ledgerId, { ...stored, notice: stored.notice })
-    return { ...stored, happenedAtMs, body: notice ?? { error: 'integrity_fault' } }
+    return { ...stored, ...about, body: notice ?? { error: 'integrity_fault' } }
   }
   const body = event ? bodyOf(endpoint, event, documents) : { error: 'event_missing' }
-  return { ...stored, happenedAtMs, body }
+  return { ...stored, ...about, body }
 }
 
 /** The webhook-id of an event. */
@@ -91,6 +94,6 @@ export function rowOf(
   state: WrittenDelivery['state'],
   dueInMs: number | null,
 ): WrittenDelivery {
-  const { happenedAtMs: _, body: __, ...row } = delivery
+  const { happenedAtMs: _, traceparent: __, body: ___, ...row } = delivery
   return { ...row, state, dueInMs }
 }

@@ -10,6 +10,7 @@ import {
   type WebhookTurn,
 } from '../db/webhook-turns.ts'
 import {
+  type Attempt,
   countOpen,
   type Progress,
   releaseHeld,
@@ -37,8 +38,18 @@ import type { WebhookSigner } from './secrets.ts'
 import { type StopDeps, stopEndpoint } from './stop-endpoint.ts'
 import { DeliveryWindow, type Task, type Write } from './window.ts'
 
-/** Hears of each attempt; `ms`: since the event happened, where it was delivered at last. */
-export type DeliveryObserver = (outcome: 'delivered' | 'failed' | 'dead', ms: number | null) => void
+export type AttemptSeen = {
+  readonly outcome: 'delivered' | 'failed' | 'dead'
+  readonly status: number | null
+  readonly error: string | null
+  /** null: nothing was sent. */
+  readonly durationMs: number | null
+  /** Since the event happened, where it was delivered at last. */
+  readonly lagMs: number | null
+}
+
+/** Hears of each attempt. */
+export type DeliveryObserver = (attempt: AttemptSeen) => void
 
 export type LaneDeps = AttemptDeps &
   StopDeps & {
@@ -121,6 +132,10 @@ export class Lane {
       told: 0,
       checkpoint: endpoint.checkpointSize,
     })
+  }
+
+  get queued(): number {
+    return this.#window.queued
   }
 
   /** Until there is nothing to do, or the turn is over. Throws what the database throws; others then take the turn. */
@@ -249,10 +264,10 @@ export class Lane {
       this.#giveUp(task, body.error)
       return
     }
-    const message = { eventId: task.content.eventId, body }
     this.#idleSince = null
-    const endpoint = { url: this.#endpoint.url, signers: this.#signers }
-    this.#settle(task, await attemptDelivery(this.#deps, endpoint, message, this.#cut.signal))
+    const endpoint = { ...this.#endpoint, signers: this.#signers }
+    const delivery = { ...task.content, body }
+    this.#settle(task, await attemptDelivery(this.#deps, endpoint, delivery, this.#cut.signal))
   }
 
   #settle(task: Task<Delivery>, { outcome, attempt, retryAfterMs: askedMs }: AttemptResult): void {
@@ -260,28 +275,33 @@ export class Lane {
     if (outcome === 'aborted') {
       this.#window.drop(task)
     } else if (outcome === 'delivered') {
-      this.#succeed(task, delivery)
+      this.#succeed(task, delivery, attempt)
     } else {
       const waitMs = retryAfterMs(askedMs)
       const isDown = attempt.status === null || DOWN.includes(attempt.status)
       this.#health.fail(this.#deps.now(), { isDown, isGone: outcome === 'gone', waitMs })
-      this.#retry(task, delivery, waitMs)
+      this.#retry(task, delivery, { attempt, waitMs })
     }
   }
 
-  #succeed(task: Task<Delivery>, delivery: Delivery): void {
+  #succeed(task: Task<Delivery>, delivery: Delivery, attempt: Attempt): void {
     const nowMs = this.#deps.now()
     this.#health.succeed(nowMs)
     const { happenedAtMs } = delivery
-    this.#deps.observeDelivery('delivered', happenedAtMs === null ? null : nowMs - happenedAtMs)
+    const lagMs = happenedAtMs === null ? null : nowMs - happenedAtMs
+    this.#deps.observeDelivery({ ...attempt, outcome: 'delivered', lagMs })
     this.#window.settle(task, 'delivered', { delivery, dueInMs: null })
   }
 
   /** Not before `waitMs`, if ever. */
-  #retry(task: Task<Delivery>, delivery: Delivery, waitMs: number): void {
+  #retry(
+    task: Task<Delivery>,
+    delivery: Delivery,
+    { attempt, waitMs }: { readonly attempt: Attempt; readonly waitMs: number },
+  ): void {
     this.#mustWrite = true
     const delayMs = retryDelayMs(delivery.tries)
-    this.#deps.observeDelivery(delayMs === null ? 'dead' : 'failed', null)
+    this.#deps.observeDelivery({ ...attempt, outcome: delayMs === null ? 'dead' : 'failed', lagMs: null })
     if (delayMs === null) {
       this.#window.settle(task, 'dead', { delivery, dueInMs: null })
       return
@@ -296,7 +316,7 @@ export class Lane {
     const at = new Date(this.#deps.now()).toISOString()
     const attempt = { at, durationMs: 0, status: null, error, excerpt: null }
     this.#mustWrite = true
-    this.#deps.observeDelivery('dead', null)
+    this.#deps.observeDelivery({ outcome: 'dead', status: null, error, durationMs: null, lagMs: null })
     this.#window.settle(task, 'dead', { delivery: afterAttempt(task.content, attempt), dueInMs: null })
   }
 

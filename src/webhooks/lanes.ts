@@ -45,6 +45,11 @@ export class WebhookLanes {
     return this.#lanes.size
   }
 
+  /** Events in memory that are to be sent. */
+  get queued(): number {
+    return [...this.#lanes].reduce((sum, { queued }) => sum + queued, 0)
+  }
+
   get requestsUnderWay(): number {
     return this.#permits.taken
   }

@@ -6,6 +6,7 @@ const ANY: readonly ErrorCode[] = [
   'headers_too_large',
   'request_timeout',
   'invalid_request',
+  'overloaded',
   'internal_error',
 ]
 const OPERATOR: readonly ErrorCode[] = ['unauthenticated', 'unavailable']
@@ -24,13 +25,7 @@ const BODY: readonly ErrorCode[] = [
   'lossy_json',
   'json_too_deep',
 ]
-const WRITE: readonly ErrorCode[] = [
-  'ledger_frozen',
-  'ledger_closed',
-  'overloaded',
-  'clock_skew',
-  'outcome_unknown',
-]
+const WRITE: readonly ErrorCode[] = ['ledger_frozen', 'ledger_closed', 'clock_skew', 'outcome_unknown']
 const IDEMPOTENT: readonly ErrorCode[] = ['invalid_idempotency_key', 'idempotency_key_reused']
 
 /**

@@ -1,10 +1,14 @@
-import type { FastifyInstance } from 'fastify'
-import { Counter, Gauge, Histogram } from 'prom-client'
+import type { ServerResponse } from 'node:http'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorCode } from '../../errors.ts'
+import { HttpMetrics, type RouteDurations } from '../../metrics/http.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
-import type { CallerCache } from '../../tenancy/caller.ts'
 
 declare module 'fastify' {
+  interface FastifyInstance {
+    /** An answer is a problem document. */
+    countProblem(code: ErrorCode): void
+  }
   interface FastifyReply {
     /** The code of the problem that is answered. */
     problem: ErrorCode | null
@@ -12,41 +16,60 @@ declare module 'fastify' {
 }
 
 /** Clients may send any method that Node knows, to any address: each is counted, under one name. */
-const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'other'] as const
 const ELSEWHERE = 'none'
 
-export function useMeasurement(
-  app: FastifyInstance,
-  { metrics, callers }: { metrics: Metrics; callers: CallerCache },
-): void {
-  const registers = [metrics.registry]
-  const requests = new Histogram({
-    name: 'tallystick_http_request_duration_seconds',
-    help: 'From the request’s headers to the last byte of the answer',
-    labelNames: ['method', 'route', 'status'],
-    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    registers,
-  })
-  const problems = new Counter({
-    name: 'tallystick_http_problems_total',
-    help: 'Answers that are problem documents, by code',
-    labelNames: ['code'],
-    registers,
-  })
-  new Gauge({
-    name: 'tallystick_key_cache_keys',
-    help: 'API keys that are remembered, those that nobody made among them',
-    registers,
-    collect() {
-      this.set(callers.size)
-    },
-  })
+type ByMethod = (method: string) => RouteDurations
+type OnResponse = (request: FastifyRequest, reply: FastifyReply, done: () => void) => void
+
+/**
+ * Each route has its own hook, which holds its figures: to measure a request takes 0.03 µs, and 0.1 more to see its client go
+ * away. With labels for prom-client, of which one is asked of `request.routeOptions`, the first was 0.65 µs.
+ */
+export function useMeasurement(app: FastifyInstance, { metrics }: { metrics: Metrics }): void {
+  const http = new HttpMetrics(metrics, () => countConnections(app))
+  app.decorate('countProblem', (code: ErrorCode) => http.problems.add(code))
   app.decorateReply('problem', null)
+  const routes = new Map<string, ByMethod>()
+  const durationsOf = (url: string): ByMethod => {
+    const known = routes.get(url) ?? byMethod(http, url)
+    routes.set(url, known)
+    return known
+  }
+  app.addHook('onRoute', (route) => {
+    const observe = observeWith(durationsOf(route.url))
+    route.onResponse = [route.onResponse ?? [], observe].flat() as OnResponse[]
+  })
+  const observeElsewhere = observeWith(durationsOf(ELSEWHERE))
   app.addHook('onResponse', (request, reply, done) => {
-    const route = request.routeOptions.url ?? ELSEWHERE
-    const method = METHODS.has(request.method) ? request.method : 'other'
-    requests.observe({ method, route, status: reply.statusCode }, reply.elapsedTime / 1000)
-    if (reply.problem !== null) problems.inc({ code: reply.problem })
+    if (request.is404) observeElsewhere(request, reply, done)
+    else done()
+  })
+  // Of a client that goes away before it is answered Fastify says nothing.
+  const onClose = function (this: ServerResponse) {
+    if (!this.writableFinished) http.aborted++
+  }
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.raw.on('close', onClose)
     done()
+  })
+}
+
+function byMethod(http: HttpMetrics, url: string): ByMethod {
+  const all = new Map<string, RouteDurations>(METHODS.map((method) => [method, http.addRoute(method, url)]))
+  const other = all.get('other')!
+  return (method) => all.get(method) ?? other
+}
+
+function observeWith(durations: ByMethod): OnResponse {
+  return (request, reply, done) => {
+    durations(request.method).observe(reply.statusCode, reply.elapsedTime)
+    done()
+  }
+}
+
+function countConnections({ server }: FastifyInstance): Promise<number | null> {
+  return new Promise((resolve) => {
+    server.getConnections((error, count) => resolve(error ? null : count))
   })
 }

@@ -29,6 +29,7 @@ export function useProblems(app: FastifyInstance): void {
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
   const known = translate(error as FastifyError)
   reply.problem = known.code
+  request.server.countProblem(known.code)
   if (known.status >= 500) request.server.failures.log(request.log, known.code, describeError(error))
   if (known.retryAfterMs !== null)
     reply.header('retry-after', Math.max(1, Math.ceil(known.retryAfterMs / 1000)))
@@ -46,12 +47,17 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
  * Answers what Node's HTTP parser refused. There is no request yet, so that the answer is written by hand, and
  * the connection closed.
  */
-export function refuseMalformedHttp(error: Error & { code?: string }, socket: Socket): void {
+export function refuseMalformedHttp(
+  this: FastifyInstance,
+  error: Error & { code?: string },
+  socket: Socket,
+): void {
   if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) {
     socket.destroy() // nobody to answer, or in the middle of another answer
     return
   }
   const code = PARSER_CODES[error.code ?? ''] ?? 'bad_request'
+  this.countProblem(code)
   const [status, title] = ERROR_CODES[code]
   const body = renderProblem(new ApiError(code, title), `req_${randomBytes(16).toString('hex')}`)
   socket.end(
@@ -60,9 +66,9 @@ export function refuseMalformedHttp(error: Error & { code?: string }, socket: So
   )
 }
 
-const PROBLEM_TYPE = 'application/problem+json'
+export const PROBLEM_TYPE = 'application/problem+json'
 
-function renderProblem(error: ApiError, requestId: string): string {
+export function renderProblem(error: ApiError, requestId: string): string {
   const [status, title] = ERROR_CODES[error.code]
   return JSON.stringify({
     ...error.members,

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { findSize } from '../../db/read-entries.ts'
 import type { Deps } from '../../deps.ts'
 import { STREAM_CHUNK_CHARS, STREAM_STALL_MS_MAX, STREAMS_MAX, STREAMS_PER_LEDGER_MAX } from '../../limits.ts'
+import { watchStreams } from '../../metrics/reading.ts'
 import type { DocumentsShown } from '../../proof/verify-entry.ts'
 import { entryLines, exportLines } from '../../records/export.ts'
 import type { Caller } from '../../tenancy/caller.ts'
@@ -15,6 +16,7 @@ export function entryRoutes(app: FastifyInstance, deps: Deps): void {
   const typed = app.withTypeProvider<ZodTypes>()
   const access = { scope: 'audit:read' } as const
   const slots = new StreamSlots(STREAMS_PER_LEDGER_MAX, STREAMS_MAX)
+  watchStreams(deps.metrics, 'entries', slots)
 
   typed.get(
     '/v1/entries',

@@ -1,0 +1,73 @@
+import type { Metrics } from './metrics.ts'
+import { readCounter, readGauge, readingsOf } from './readings.ts'
+
+/** Hits: looks that the database was not asked for. */
+type CacheFigures = { readonly hits: number; readonly misses: number }
+
+/** API keys that a server remembers. */
+export function watchKeyCache(
+  metrics: Metrics,
+  callers: { readonly size: number; readonly figures: CacheFigures },
+): void {
+  readGauge(
+    metrics,
+    {
+      name: 'tallystick_key_cache_keys',
+      help: 'API keys that are remembered, those that nobody made among them',
+    },
+    () => callers.size,
+  )
+  readCounter(
+    metrics,
+    {
+      name: 'tallystick_key_cache_lookups_total',
+      help: 'Looks for an API key; miss: the database was asked',
+    },
+    () => {
+      const { hits, misses } = callers.figures
+      return readingsOf('result', { hit: hits, miss: misses })
+    },
+  )
+}
+
+type Slots = { readonly open: number; readonly refused: number }
+
+/** Answers that may take long, each kind with a bounded number of slots; `kind`: entries, or events. */
+export function watchStreams(metrics: Metrics, kind: 'entries' | 'events', slots: Slots): void {
+  metrics.addPart<Slots>('streams', kind, slots, (all) => {
+    const ofEach = (figure: keyof Slots) => () =>
+      readingsOf('stream', Object.fromEntries([...all].map(([name, part]) => [name, part[figure]])))
+    readGauge(metrics, { name: 'tallystick_streams', help: 'Streamed answers that are open' }, ofEach('open'))
+    readCounter(
+      metrics,
+      {
+        name: 'tallystick_streams_refused_total',
+        help: 'Streams that were refused, because the ledger or the server had too many open',
+      },
+      ofEach('refused'),
+    )
+  })
+}
+
+/** What tails of events read for each other. */
+export function watchEventReads(
+  metrics: Metrics,
+  reads: { readonly figures: { readonly waiting: number; readonly made: number; readonly shared: number } },
+): void {
+  readGauge(
+    metrics,
+    { name: 'tallystick_event_reads_waiting', help: 'Pages of events that wait for their turn to be read' },
+    () => reads.figures.waiting,
+  )
+  readCounter(
+    metrics,
+    {
+      name: 'tallystick_event_reads_total',
+      help: 'Pages of events that tails asked for; shared: it was being read for another one',
+    },
+    () => {
+      const { made, shared } = reads.figures
+      return readingsOf('result', { read: made, shared })
+    },
+  )
+}
