@@ -9,6 +9,9 @@ export type CpuSnapshot = { readonly atMs: number; readonly seconds: Readonly<Re
  */
 export type CpuUse = Readonly<Record<string, number>>
 
+/** More of a core than this used by others, and the figures say something about them too. */
+export const OTHERS_CORES_MAX = 0.15
+
 /** Linux' USER_HZ, the unit of /proc/<pid>/stat, is 100 on every platform that Node runs on. */
 const TICKS_PER_SECOND = 100
 

@@ -1,8 +1,8 @@
+import { OTHERS_CORES_MAX } from './cpu.ts'
 import { printTable } from './table.ts'
 import type { WebhookFigures, WebhookPhase } from './webhooks.ts'
 
 const ACCOUNTS = ['worker', 'postgres', 'receiver', 'server', 'load', 'interrupts', 'others']
-const OTHERS_CORES_MAX = 0.15
 
 export function printWebhooks({ phases, audit }: WebhookFigures): void {
   console.log('\nevery record of a ledger to each of its endpoints (ledgers × endpoints of each)')

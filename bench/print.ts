@@ -1,6 +1,6 @@
+import type { LatencySummary } from '../src/preflight/latencies.ts'
 import type { Audit } from './audit.ts'
-import type { CpuUse } from './cpu.ts'
-import type { LatencySummary } from './latencies.ts'
+import { type CpuUse, OTHERS_CORES_MAX } from './cpu.ts'
 import { printShares } from './notarizer.ts'
 import type { Options } from './options.ts'
 import { hasBatches, type Phase } from './phase.ts'
@@ -9,9 +9,6 @@ import { printLifecycle, printLifecycleAudit } from './print-lifecycle.ts'
 import type { ProfileSummary } from './profile.ts'
 import { type Reference, type Report, ratioOf } from './report.ts'
 import { printTable } from './table.ts'
-
-/** More of a core than this used by others, and the figures say something about them too. */
-const OTHERS_CORES_MAX = 0.15
 
 export function printPreflight({ machine, fsync, commit, flush }: Preflight): void {
   const ms = (latency: LatencySummary) => `p50 ${inMs(latency.p50)} ms, p99 ${inMs(latency.p99)} ms`

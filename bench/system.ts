@@ -17,8 +17,8 @@ export type System = {
   readonly ledger: string
   readonly bearer: string
   readonly env: NodeJS.ProcessEnv
-  /** The URL of each API process' metrics, and the worker's, where they were asked for. */
-  readonly metrics: { readonly servers: readonly string[]; readonly worker: string | null }
+  /** The URL of each API process' metrics, where they were asked for. */
+  readonly metrics: readonly string[]
   stop(): Promise<void>
 }
 
@@ -90,25 +90,23 @@ export async function startSystem(
   try {
     const targets: Target[] = []
     const metrics: string[] = []
-    const start = async (script: string, env: NodeJS.ProcessEnv) => {
-      const port = options.metrics ? await findFreePort() : null
-      if (port !== null) metrics.push(`http://127.0.0.1:${port}/metrics`)
-      const withPort = port === null ? {} : { TALLYSTICK_METRICS_PORT: String(port) }
-      const child = startChild(script, { ...deployment.env, ...env, ...withPort }, options.inspect)
-      children.push(child)
-      return child
-    }
     for (let i = 0; i < options.servers; i++) {
       const port = await findFreePort()
-      await start('src/server.ts', { TALLYSTICK_PORT: String(port) })
+      const env: NodeJS.ProcessEnv = { ...deployment.env, TALLYSTICK_PORT: String(port) }
+      if (options.metrics) {
+        const metricsPort = await findFreePort()
+        env['TALLYSTICK_METRICS_PORT'] = String(metricsPort)
+        metrics.push(`http://127.0.0.1:${metricsPort}/metrics`)
+      }
+      children.push(startChild('src/server.ts', env, options.inspect))
       targets.push({ host: '127.0.0.1', port })
     }
     const servers = [...children]
     await Promise.all(targets.map(waitUntilReady))
-    const worker = options.worker ? await start('worker/worker.ts', {}) : null
+    const worker = options.worker ? startChild('worker/worker.ts', deployment.env, options.inspect) : null
+    if (worker) children.push(worker)
     const made = await makeLedger(targets[0]!, deployment.operatorKey)
-    const urls = { servers: metrics.slice(0, servers.length), worker: metrics[servers.length] ?? null }
-    return { targets, servers, worker, ...made, env: deployment.env, metrics: urls, stop }
+    return { targets, servers, worker, ...made, env: deployment.env, metrics, stop }
   } catch (error) {
     await stop()
     throw error

@@ -10,8 +10,9 @@ import { makeOptions, profileOf, watch, watchCount } from './lib/profile.js'
 import { notarizeBatch } from './lib/requests.js'
 import { makeSummary, measured } from './lib/summary.js'
 
-const { seconds: secondsDefault, producers, sizes } = profileOf('batch-sustained')
-const seconds = Number(__ENV.SECONDS ?? secondsDefault)
+const seconds = Number(__ENV.SECONDS ?? profileOf('batch-sustained').seconds)
+const producers = 2
+const sizes = [1_000, 2_000]
 /** What the last batches of one size take to be answered, before the next size begins. */
 const PAUSE_SECONDS = 2
 /** Of the answers this part is read: one of 1,000 records is 150 KB. */

@@ -10,11 +10,11 @@ import { makeParties, runLifecycle, STEPS } from './lib/lifecycle.js'
 import { makeOptions, profileOf } from './lib/profile.js'
 import { makeSummary, measured } from './lib/summary.js'
 
-const { seconds: secondsDefault, clients: clientsDefault } = profileOf('lifecycle-soak')
-const seconds = Number(__ENV.SECONDS ?? secondsDefault)
+const seconds = Number(__ENV.SECONDS ?? profileOf('lifecycle-soak').seconds)
+const CLIENTS_DEFAULT = 8
 /** Complete before the duration was over: what comes after it is no part of the rate. */
 const inTime = new Counter('lifecycles_in_time')
-const clients = Number(__ENV.CLIENTS ?? clientsDefault)
+const clients = Number(__ENV.CLIENTS ?? CLIENTS_DEFAULT)
 
 export const options = makeOptions({
   scenarios: {
@@ -50,7 +50,7 @@ export const handleSummary = makeSummary('lifecycle-soak', (data) => {
     figures: {
       records: measured(data, 'lifecycles_complete', 'count') ?? 0,
       // The goal is a rate of many clients: eight that wait for the worker between two looks can't reach it.
-      [clients === clientsDefault ? 'rate' : 'rateOfMany']: rate,
+      [clients === CLIENTS_DEFAULT ? 'rate' : 'rateOfMany']: rate,
       // A Rate's `passes` are the requests for which `failed` was true.
       errors: measured(data, 'failed', 'passes'),
       p50: measured(data, 'lifecycle', 'p(50)'),

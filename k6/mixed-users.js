@@ -6,16 +6,15 @@ import { check, sleep } from 'k6'
 import exec from 'k6/execution'
 import { makeBatchBodies, makeRecordBodies, rng, SEED } from './lib/data.js'
 import { makeLedger } from './lib/deployment.js'
-import { makeOptions, PROFILE, pick, watch, watchCount, watchRate } from './lib/profile.js'
+import { makeOptions, PROFILE, profileOf, watch, watchCount, watchRate } from './lib/profile.js'
 import { get, list, notarize, notarizeBatch } from './lib/requests.js'
 import { makeSteps } from './lib/steps.js'
 import { makeSummary, measured } from './lib/summary.js'
 
-/** The last one as far as the memory carries it: a user takes about 0.8 MiB of k6. STEPS asks for others. */
-const USERS = (
-  __ENV.STEPS?.split(',') ?? pick([20, 60, 120], [100, 500, 1000, 2000, 4000, 6000, 8000, 10000])
-).map(Number)
-const HOLD_SECONDS = Number(__ENV.SECONDS ?? pick(3, 20))
+const { users, seconds } = profileOf('mixed-users')
+/** STEPS asks for others. */
+const USERS = __ENV.STEPS?.split(',').map(Number) ?? users
+const HOLD_SECONDS = Number(__ENV.SECONDS ?? seconds)
 /** More at once would fill the server's queue of new connections, and wait a second for the next try. */
 const USERS_PER_SECOND = 400
 const SEEDED = 10_000

@@ -9,7 +9,8 @@ import { makeOptions, PROFILE, profileOf, watchCount } from './lib/profile.js'
 import { notarize } from './lib/requests.js'
 import { makeSummary, measured } from './lib/summary.js'
 
-const { seconds, from, peak: peakDefault, usersMax } = profileOf('notarize-ramp')
+const { seconds, peak: peakDefault, usersMax } = profileOf('notarize-ramp')
+const FROM = 1
 const peak = Number(__ENV.PEAK ?? peakDefault)
 const held = __ENV.RATE === undefined ? null : Number(__ENV.RATE)
 const runSeconds = Number(__ENV.SECONDS ?? seconds)
@@ -22,7 +23,7 @@ export const options = makeOptions({
   scenarios: {
     ramp: {
       executor: 'ramping-arrival-rate',
-      startRate: held ?? from,
+      startRate: held ?? FROM,
       timeUnit: '1s',
       stages: [{ duration: `${runSeconds}s`, target: held ?? peak }],
       preAllocatedVUs: users,

@@ -8,28 +8,29 @@ import { check } from 'k6'
 import exec from 'k6/execution'
 import { makeRecordBodies } from './lib/data.js'
 import { makeLedger } from './lib/deployment.js'
-import { makeOptions, PROFILE, pick, watch, watchCount, watchRate } from './lib/profile.js'
+import { makeOptions, PROFILE, profileOf, watch, watchCount, watchRate } from './lib/profile.js'
 import { findRecovery } from './lib/recovery.js'
 import { notarize } from './lib/requests.js'
 import { makeSteps } from './lib/steps.js'
 import { makeSummary, measured } from './lib/summary.js'
 
 const CEILING = __ENV.CEILING === undefined ? null : Number(__ENV.CEILING)
+const profile = profileOf('overload')
 const PHASES = {
-  unloaded: { share: 0.2, seconds: pick(3, 30) },
-  overload: { share: 2, seconds: Number(__ENV.SECONDS ?? pick(4, 120)) },
-  recovery: { share: 0.5, seconds: pick(5, 30) },
+  unloaded: { share: 0.2, seconds: profile.unloadedSeconds },
+  overload: { share: 2, seconds: Number(__ENV.SECONDS ?? profile.seconds) },
+  recovery: { share: 0.5, seconds: profile.recoverySeconds },
 }
-const SEARCH_SECONDS = pick(3, 15)
+const SEARCH_SECONDS = profile.searchSeconds
 /** A process that has just begun runs code that is not compiled yet. */
-const SEARCH_WARM_UP_SECONDS = pick(1, 5)
+const SEARCH_WARM_UP_SECONDS = profile.searchWarmUpSeconds
 /** Fewer than the server lets in at once, so that it refuses none of them. */
 const SEARCH_USERS = 128
 /**
  * A request holds one while it is under way: as many as the server lets in (256, and once a burst of 2,048), and those that it is
  * about to refuse. With fewer k6 could not offer what it should; `short` only shows that all works.
  */
-const USERS_MAX = pick(600, 3_000)
+const USERS_MAX = profile.usersMax
 /** Also where the ceiling is low: fewer than 256 would never be refused. */
 const USERS_MIN = 320
 /** Of what is offered in a second, so much must be accepted: then the throughput is back. */

@@ -13,8 +13,9 @@ import { makeOptions, profileOf, watch } from './lib/profile.js'
 import { list, notarizeLater } from './lib/requests.js'
 import { makeSummary, measured } from './lib/summary.js'
 
-const { seconds: secondsDefault, users, inFlight } = profileOf('pipelined-messages')
-const seconds = Number(__ENV.SECONDS ?? secondsDefault)
+const seconds = Number(__ENV.SECONDS ?? profileOf('pipelined-messages').seconds)
+const users = 30
+const inFlight = 5
 /** Answered within the duration: what comes after it is no part of the rate. */
 const inTime = new Counter('messages_in_time')
 /** From the end of a user's sending until it has read all of its messages back. */

@@ -7,18 +7,16 @@ import { check, sleep } from 'k6'
 import exec from 'k6/execution'
 import { makeBatchBodies, makeRecordBodies, rng, SEED } from './lib/data.js'
 import { makeLedgers } from './lib/deployment.js'
-import { makeOptions, pick, watch } from './lib/profile.js'
+import { makeOptions, profileOf, watch } from './lib/profile.js'
 import { erasePayload, get, notarize, notarizeBatch } from './lib/requests.js'
 import { makeSteps } from './lib/steps.js'
 import { makeSummary, measured } from './lib/summary.js'
 import { makeZipf, placeOf, rankAt } from './lib/zipf.js'
 
-const LEDGERS = pick(20, 100)
-const PLACES = pick(100, 1_000)
-/** Few enough to leave the server some of the machine: what queues for a processor says nothing about the server. */
-const USERS = Number(__ENV.USERS ?? pick(4, 16))
-const WARM_UP_SECONDS = pick(2, 15)
-const STEADY_SECONDS = Number(__ENV.SECONDS ?? pick(6, 60))
+const profile = profileOf('zipfian')
+const { ledgers: LEDGERS, places: PLACES, warmUpSeconds: WARM_UP_SECONDS } = profile
+const USERS = Number(__ENV.USERS ?? profile.users)
+const STEADY_SECONDS = Number(__ENV.SECONDS ?? profile.seconds)
 /** Of the reads this part is looked at, and each read of what was erased. */
 const CHECK_EVERY = 16
 /** A user may erase what it wrote and its share of what was seeded, so that none erases twice; found within so many draws. */

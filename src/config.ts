@@ -9,6 +9,12 @@ const port = z.coerce.number().int().min(0).max(65_535)
 const url = z.url({ protocol: /^https?$/ })
 const postgresUrl = z.url({ protocol: /^postgres(ql)?$/ })
 
+const DRAIN_SECONDS = `must be seconds, from 0 to ${DRAIN_SECONDS_MAX}`
+const drainSeconds = z.coerce
+  .number(DRAIN_SECONDS)
+  .min(0, DRAIN_SECONDS)
+  .max(DRAIN_SECONDS_MAX, DRAIN_SECONDS)
+
 /** 32 bytes, as 64 hex digits or as base64. */
 const masterKey = z
   .string()
@@ -33,7 +39,7 @@ const environment = z.object({
   TALLYSTICK_PORT: port.default(3000),
   TALLYSTICK_METRICS_PORT: port.optional(),
   /** From SIGTERM on a server answers for so long before it stops listening. */
-  TALLYSTICK_DRAIN_SECONDS: z.coerce.number().min(0).max(DRAIN_SECONDS_MAX).default(DRAIN_SECONDS_DEFAULT),
+  TALLYSTICK_DRAIN_SECONDS: drainSeconds.default(DRAIN_SECONDS_DEFAULT),
   /** Where this installation keeps what is not in Postgres. */
   TALLYSTICK_DATA: z.string().min(1).default('.tallystick'),
   /** How the outside names this server; fixed in each ledger's origin and issuer when it is made. */

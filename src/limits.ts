@@ -6,6 +6,10 @@ export const REQUEST_TIMEOUT_MS = 30_000
 export const REQUESTS_UNDER_WAY_MAX = 256
 export const REQUESTS_BURST_MAX = 2_048
 export const REQUESTS_BURST_PER_SECOND = 100
+/** A request whose client has gone, and which is never answered, counts for so long: longer than one may take. */
+export const REQUEST_ABANDONED_MS_MAX = 60_000
+/** Asked of those that are refused, from 1 s on. */
+export const REFUSED_RETRY_AFTER_SECONDS_MAX = 2
 /** Of those that have arrived, what begins before others are looked at. */
 export const REQUESTS_PER_TURN_MAX = 16
 export const TURN_BYTES_MAX = 64 * 1024
@@ -132,6 +136,14 @@ export const PREFLIGHT_ROUND_TRIPS = 200
 export const PREFLIGHT_COMMITS = 300
 export const PREFLIGHT_COMMITS_MIN = 20
 export const PREFLIGHT_COMMITS_MS_MAX = 4_000
+/** Appends to a file beside the log, and overwrites, each. */
+export const PREFLIGHT_FSYNC_MS_MAX = 2_000
+/** Of each clock: the best one counts. */
+export const PREFLIGHT_CLOCK_SAMPLES = 20
+/** A record waits for two at least: its own, and that of the batch before it. */
+export const PREFLIGHT_ROUND_TRIP_WARN_MS = 5
+/** Of a server's answer; it may be anybody's. */
+export const PREFLIGHT_ANSWER_CHARS_MAX = 64 * 1024
 export const PREFLIGHT_CONNECTIONS_MAX = 64
 export const PREFLIGHT_LOAD_MS = 1_000
 export const PREFLIGHT_STATEMENT_TIMEOUT_MS = 5_000
@@ -202,6 +214,8 @@ export const COMPLETION_TYPE_WAIT_MS_MAX = 500
 export const COMPLETION_TYPE_WAIT_FIRST_MS_MAX = 100
 /** Of a round that says nothing: then others take what it had. Longer than a batch, which takes half a second at most. */
 export const COMPLETION_CLAIM_MS_MAX = 5_000
+/** So many workers find something to do in one ledger that has enough: each looks past what the others have claimed. */
+export const COMPLETION_CLAIMERS_MAX = 4
 export const COMPLETION_SWEEP_EVERY_MS = 2_000
 /** A batch is at work for half a second at most; whose job takes longer is enqueued again, because its worker may be gone. */
 export const COMPLETION_JOB_MS_MAX = 5_000

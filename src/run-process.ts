@@ -1,10 +1,16 @@
 import { EventEmitter, once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
  * Something that runs until it is closed. `drain`, where there is one: works as before and sees to it that new work goes
  * elsewhere; it returns when that should have happened.
  */
 export type Service = { drain?(): Promise<void>; close(): Promise<void> }
+
+/**
+ * systemd signals every process of a unit, and npm and tools/run.mjs pass on what they get: one stop arrives up to three times, at once.
+ */
+const SAME_STOP_MS = 1_000
 
 /** After the drain, beyond this a shutdown is given up: longer than any request may take. */
 const CLOSE_MS_MAX = 25_000
@@ -26,7 +32,7 @@ export async function runProcess(name: string, start: () => Promise<Service>): P
   // Not `once`: under npm a Ctrl-C arrives twice, and the second would end the process while it closes.
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => signals.emit('signal', name))
   const [signal] = await once(signals, 'signal')
-  if (signal === 'SIGTERM' && service.drain) await Promise.race([service.drain(), once(signals, 'signal')])
+  if (signal === 'SIGTERM' && service.drain) await Promise.race([service.drain(), anotherStop(signals)])
   const givenUp = setTimeout(() => {
     console.error(`tallystick ${name}: not closed ${CLOSE_MS_MAX} ms after ${signal}; giving up`)
     process.exit(1)
@@ -34,4 +40,9 @@ export async function runProcess(name: string, start: () => Promise<Service>): P
   await service.close()
   clearTimeout(givenUp)
   process.exit(0)
+}
+
+async function anotherStop(signals: EventEmitter): Promise<void> {
+  await sleep(SAME_STOP_MS)
+  await once(signals, 'signal')
 }

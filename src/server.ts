@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns/promises'
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -25,7 +26,10 @@ export async function startServer(
   const app = buildApp(deps)
   const connections = trackConnections(app.server)
   try {
-    const url = await app.listen({ host: config.host, port: config.port, backlog: LISTEN_BACKLOG })
+    // For the name `localhost` Fastify opens a server for each of its addresses, of which only the first would be ours to hold back
+    // and to drain.
+    const { address } = await lookup(config.host)
+    const url = await app.listen({ host: address, port: config.port, backlog: LISTEN_BACKLOG })
     return {
       url,
       async drain() {

@@ -1,26 +1,28 @@
 /*
- * npm test [files and folders…]: one Postgres for the suite, then `node --test`.
+ * npm test [files and folders…]: one Postgres for the suite, then `node --test`. A file that is named has a process of its own;
+ * of the whole suite, files that can share one do (helpers/groups.ts).
  *
  * The server is this process's and temporary: its folder is gone afterwards, also after Ctrl-C or a kill.
  */
 import { spawn } from 'node:child_process'
-import { globSync, statSync } from 'node:fs'
+import { globSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
+import { groupFiles, renderGroup } from './helpers/groups.ts'
 import { CLUSTER_VARIABLE, preparedCluster, startSuitePostgres } from './helpers/postgres.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
-/** Two cores are what a small machine has; files that load more than one are rare. */
-const CONCURRENCY = 2
+/** Two cores are what a small machine has, and half of its time a file waits: for Postgres, a child, a clock. */
+const CONCURRENCY = 3
 
 const given = process.argv.slice(2)
 const flags = given.filter((argument) => argument.startsWith('-'))
 const named = given.filter((argument) => !argument.startsWith('-'))
-const files = named.length > 0 ? named.flatMap(testsOf) : testsOf(join(ROOT, 'test'))
 
 const postgres = await startSuitePostgres()
+const files = named.length > 0 ? named.flatMap(testsOf).map(fromRoot) : writeGroups(postgres.dataDir)
 const tests = spawn(
   process.execPath,
-  ['--test', '--test-reporter=spec', `--test-concurrency=${CONCURRENCY}`, ...flags, ...files.map(fromRoot)],
+  ['--test', '--test-reporter=spec', `--test-concurrency=${CONCURRENCY}`, ...flags, ...files],
   {
     cwd: ROOT,
     stdio: 'inherit',
@@ -49,6 +51,17 @@ process.exitCode = code
 function testsOf(path: string): string[] {
   const file = resolve(path)
   return statSync(file).isDirectory() ? globSync(join(file, '**/*.test.ts')).sort() : [file]
+}
+
+/** `node --test` begins with the first by name. */
+function writeGroups(dataDir: string): string[] {
+  const dir = join(dataDir, 'groups')
+  mkdirSync(dir)
+  return groupFiles(join(ROOT, 'test'), testsOf(join(ROOT, 'test'))).map((group, i) => {
+    const file = join(dir, `${String(i).padStart(3, '0')}-${group.name}.mjs`)
+    writeFileSync(file, renderGroup(group))
+    return file
+  })
 }
 
 function fromRoot(file: string): string {

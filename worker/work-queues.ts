@@ -3,7 +3,7 @@ import type { JobResult, JobWithMetadata, PgBoss } from 'pg-boss'
 import type { Logger } from 'pino'
 import { openJobs } from '../src/db/job-queues.ts'
 import { type DatabasePool, openJobPool } from '../src/db/pools.ts'
-import { PAYLOADS, type Payload, QUEUES, type QueueName } from '../src/jobs/queues.ts'
+import { PAYLOADS, type Payload, type QueueName } from '../src/jobs/queues.ts'
 import { JOB_POLL_SECONDS } from '../src/limits.ts'
 import type { JobResult as JobEnd, JobObserver } from '../src/metrics/jobs.ts'
 
@@ -207,38 +207,34 @@ async function handleJobs(
   try {
     outcomes = await handleBatch(jobs.map(({ data }) => PAYLOADS[queue].parse(data) as Payload<QueueName>))
   } catch (error) {
-    observe(
-      queue,
-      jobs.map((job) => failureOf(queue, job)),
-      performance.now() - startedAt,
-    )
+    observe(queue, jobs.map(failureOf), performance.now() - startedAt)
     log.warn({ err: error, queue, jobs: jobs.length }, 'a batch of jobs failed')
     return jobs.map(({ id }) => ({ id, status: 'failed', output: error }))
   }
-  const results = jobs.map((job, i) => resultOf(queue, job, outcomes[i]!))
+  const results = jobs.map((job, i) => resultOf(job, outcomes[i]!))
   observe(queue, results, performance.now() - startedAt)
   return jobs.map((job, i) => {
     const outcome = outcomes[i]!
     if (outcome.status === 'completed') return { id: job.id, status: 'completed' }
     const details = { err: outcome.error, queue, job: job.id, payload: job.data }
     if (outcome.status === 'deadletter') log.error(details, 'a job is given up: it is a dead letter now')
-    else log.warn({ ...details, attempt: attemptOf(queue, job) }, 'a job failed')
+    else log.warn({ ...details, attempt: attemptOf(job) }, 'a job failed')
     return { id: job.id, status: outcome.status, output: outcome.error }
   })
 }
 
-function resultOf(queue: QueueName, job: JobWithMetadata<unknown>, { status }: JobOutcome): JobEnd {
+function resultOf(job: JobWithMetadata<unknown>, { status }: JobOutcome): JobEnd {
   if (status === 'completed') return 'completed'
-  return status === 'deadletter' ? 'dead' : failureOf(queue, job)
+  return status === 'deadletter' ? 'dead' : failureOf(job)
 }
 
 /** After its last attempt pg-boss puts a job aside. */
-function failureOf(queue: QueueName, { retryCount }: JobWithMetadata<unknown>): JobEnd {
-  return retryCount < QUEUES[queue].retryLimit ? 'failed' : 'dead'
+function failureOf({ retryCount, retryLimit }: JobWithMetadata<unknown>): JobEnd {
+  return retryCount < retryLimit ? 'failed' : 'dead'
 }
 
-function attemptOf(queue: QueueName, { retryCount }: JobWithMetadata<unknown>): string {
-  return `${retryCount + 1} of ${QUEUES[queue].retryLimit + 1}`
+function attemptOf({ retryCount, retryLimit }: JobWithMetadata<unknown>): string {
+  return `${retryCount + 1} of ${retryLimit + 1}`
 }
 
 /** What throws is retried by pg-boss, as the queue's rules say, and in the end becomes a dead letter. */
@@ -253,8 +249,8 @@ async function handleJob(
     await handle(payload, job)
     observe(queue, ['completed'], performance.now() - startedAt)
   } catch (error) {
-    observe(queue, [failureOf(queue, job)], performance.now() - startedAt)
-    log.warn({ err: error, queue, job: job.id, attempt: attemptOf(queue, job) }, 'a job failed')
+    observe(queue, [failureOf(job)], performance.now() - startedAt)
+    log.warn({ err: error, queue, job: job.id, attempt: attemptOf(job) }, 'a job failed')
     throw error
   }
 }

@@ -49,7 +49,7 @@ async function driveToCeiling(running: Running): Promise<K6Run[]> {
 }
 
 /** Steps of a constant rate, coarse ones first and then finer ones between the last two, until one is not held. */
-export async function findCeiling(running: Running): Promise<K6Run[]> {
+async function findCeiling(running: Running): Promise<K6Run[]> {
   const { profile } = running.options
   const steps: K6Run[] = []
   let from = FIRST_RATE[profile] / COARSE_STEP

@@ -8,7 +8,7 @@ export type CpuQuota = {
   release(): void
 }
 
-export type Throttling = { readonly periods: number; readonly throttledPeriods: number }
+type Throttling = { readonly periods: number; readonly throttledPeriods: number }
 
 /** The controller `cpu` of cgroup v1, where it is mounted. */
 const MOUNT = '/sys/fs/cgroup/cpu'

@@ -19,7 +19,7 @@ const HERE: Place = { env: process.env, platform: process.platform, arch: proces
  */
 export async function installK6(log: (line: string) => void): Promise<string> {
   const given = process.env['K6']
-  if (given !== undefined) return given
+  if (given) return requireRunning(resolve(given))
   const path = cachedK6(pinnedVersion(), HERE)
   if (existsSync(path)) return path
   const release = await lock(`${path}.lock`, log)
@@ -33,7 +33,7 @@ export async function installK6(log: (line: string) => void): Promise<string> {
 
 /** k6, if it needs neither to be built nor to be fetched. */
 export function findK6(): string | null {
-  const path = process.env['K6'] ?? cachedK6(pinnedVersion(), HERE)
+  const path = process.env['K6'] || cachedK6(pinnedVersion(), HERE)
   return existsSync(path) ? path : null
 }
 
@@ -79,6 +79,16 @@ async function build(go: string, path: string, log: (line: string) => void): Pro
   const version = describeK6(made)
   renameSync(made, path)
   log(`  ${version}, ${Math.round((Date.now() - beganAt) / 1000)} s, kept as ${path}`)
+}
+
+/** Looked at before minutes of work, not after them. */
+function requireRunning(path: string): string {
+  try {
+    describeK6(path)
+    return path
+  } catch (error) {
+    throw new Error(`K6=${path} does not run (${(error as Error).message})`)
+  }
 }
 
 /** What it says of itself: `k6 v2.2.0 (go1.26.8, linux/amd64)`. */

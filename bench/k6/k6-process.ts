@@ -24,14 +24,14 @@ export type Summary = {
     readonly expression: string
     readonly ok: boolean
   }[]
+  readonly checks: readonly { readonly name: string; readonly passes: number; readonly fails: number }[]
   readonly metrics: Readonly<Record<string, Readonly<Record<string, number | string>>>>
 }
 
 /** One run of k6, and what was seen of all processes meanwhile. */
 export type K6Run = K6Result & { readonly title: string } & import('./samples.ts').Sampled
 
-export type K6Result = {
-  readonly exitCode: number
+type K6Result = {
   readonly summary: Summary
   /** By k6's own clock, in its own aggregation: what it saw in each second, or each five. */
   readonly points: readonly Point[]
@@ -39,7 +39,7 @@ export type K6Result = {
   readonly warnings: readonly string[]
 }
 
-export type K6Plan = {
+type K6Plan = {
   readonly k6: string
   readonly script: string
   readonly env: Readonly<Record<string, string>>
@@ -70,7 +70,6 @@ export async function runK6(plan: K6Plan): Promise<K6Result> {
     if (code !== 0 && code !== THRESHOLDS_CROSSED)
       throw new Error(`k6 ended ${plan.script} with ${code}:\n${warnings.join('\n')}`)
     return {
-      exitCode: code,
       summary: JSON.parse(readFileSync(summaryPath, 'utf8')),
       points: readRecording(readFileSync(recordingPath, 'utf8')),
       warnings,
@@ -87,12 +86,15 @@ function execute(
   const child = spawn(k6, ['run', '--quiet', '--no-color', '--no-usage-report', `${script}.js`], {
     cwd: SCRIPTS_DIR,
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env, ...files },
-    // On stdout it has the table that the runner prints from the same figures.
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   const kill = () => child.kill('SIGKILL')
   process.once('exit', kill)
-  const timer = setTimeout(kill, secondsMax * 1000)
+  let isLate = false
+  const timer = setTimeout(() => {
+    isLate = true
+    kill()
+  }, secondsMax * 1000)
   let stderr = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text
@@ -103,7 +105,8 @@ function execute(
     child.once('close', (code, signal) => {
       clearTimeout(timer)
       process.off('exit', kill)
-      done({ code: code ?? signal ?? 1, stderr })
+      const why = isLate ? `${signal}, because it took longer than ${secondsMax} s` : signal
+      done({ code: code ?? why ?? 1, stderr })
     })
   })
 }

@@ -7,10 +7,6 @@ import type { DrivenRound, Findings, Scenario } from './scenarios.ts'
 /** Beside what is audited of every script: where each record stands, and that each was delivered, verified and judged once. */
 export const lifecycleSoak = {
   rounds: ({ servers }) => [{ name: '', servers: servers ?? 1, drive: driveAndAudit }],
-  env: (): Record<string, string> => {
-    const clients = process.env['CLIENTS']
-    return clients === undefined ? {} : { CLIENTS: clients }
-  },
   secondsMax: { short: 180, full: 900 },
   combine: findLifecycleFaults,
 } as const satisfies Scenario

@@ -2,7 +2,7 @@ import type { CpuUse } from '../cpu.ts'
 import type { K6Run } from './k6-process.ts'
 
 /** What the parts of a deployment used while a script's load was on. */
-export type LoadWindow = {
+type LoadWindow = {
   /** Average cores. */
   readonly cores: CpuUse
   /** The same as CPU for each record of the script's `rate`. */
@@ -29,6 +29,11 @@ export function measureWindow({
     rate === 0 ? 0 : (used * 1e6) / rate,
   ])
   return { cores, microsPerRecord: Object.fromEntries(perRecord) }
+}
+
+/** `API`, or `API 2` of several: as round.ts names them. */
+export function isServer(name: string): boolean {
+  return /^API( \d+)?$/.test(name)
 }
 
 function mean(all: readonly CpuUse[]): CpuUse {

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { measureWindow } from './load-window.ts'
+import { isServer, measureWindow } from './load-window.ts'
 import type { DrivenRound, Findings, Scenario } from './scenarios.ts'
 
 /** Beside the rate, what was published with it: the CPU and the memory of the server. */
@@ -11,7 +11,7 @@ export const pipelinedMessages = {
 function addServer(rounds: readonly DrivenRound[]): Findings {
   const run = rounds.at(-1)!.runs.at(-1)!
   const { cores, microsPerRecord } = measureWindow(run)
-  const servers = Object.keys(cores).filter((name) => /^API( \d+)?$/.test(name))
+  const servers = Object.keys(cores).filter(isServer)
   const used = servers.reduce((sum, name) => sum + cores[name]!, 0)
   const memory = servers.map((name) => run.memory[name]?.max ?? 0)
   return {

@@ -1,12 +1,10 @@
+import { OTHERS_CORES_MAX } from '../cpu.ts'
 import { printTable } from '../table.ts'
 import { describeAudit } from './html.ts'
 import { isMet, type K6Report, type Published } from './report.ts'
 import type { ScriptName } from './scenarios.ts'
 
 type Failed = { readonly script: ScriptName; readonly error: string }
-
-/** More of a core than this used by others, and the figures say something about them too. */
-const OTHERS_CORES_MAX = 0.15
 
 export function printReport(report: K6Report): void {
   console.log('')
@@ -33,7 +31,7 @@ export function printReport(report: K6Report): void {
 export function rowsOf({ published, figures }: Pick<K6Report, 'published' | 'figures'>): string[][] {
   const rows = published.figures.filter(({ id }) => figures[id] !== undefined)
   return [
-    ['', 'published elsewhere', 'here', 'goal', ''],
+    ['', 'published elsewhere (other hardware)', 'here', 'goal', ''],
     ...rows.map(({ id, name, unit, published: elsewhere, goal }) => {
       const met = isMet(goal, figures[id])
       return [

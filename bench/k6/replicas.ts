@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os'
-import type { CpuUse } from '../cpu.ts'
+import { type CpuUse, OTHERS_CORES_MAX } from '../cpu.ts'
 import { type CpuQuota, limitToOneCpu } from './cpu-quota.ts'
 import type { K6Run } from './k6-process.ts'
-import { measureWindow } from './load-window.ts'
+import { isServer, measureWindow } from './load-window.ts'
 import type { Running } from './round.ts'
 import type { DrivenRound, Findings, Round, Scenario } from './scenarios.ts'
 
@@ -50,8 +50,6 @@ function throttledShare(quota: CpuQuota): number {
 /** As good as all of it: the rest is what a scheduler leaves. */
 const OF_A_PROCESS = 0.9
 const OF_THE_MACHINE = 0.93
-/** From here on the figures say something about somebody else too. */
-const OTHERS_MIN = 0.15
 
 /**
  * Which resources have nothing left. The API: every process uses its CPU. The machine: all of its cores are in use, by whomever.
@@ -64,12 +62,10 @@ export function findEnds(cores: CpuUse, isLimited: boolean, machineCores = avail
     ends.push('the CPU of the API processes')
   const used = Object.values(cores).reduce((sum, each) => sum + each, 0)
   const { others = 0 } = cores
-  const strangers = others >= OTHERS_MIN ? `, ${others.toFixed(2)} of them used by others` : ''
+  const strangers = others > OTHERS_CORES_MAX ? `, ${others.toFixed(2)} of them used by others` : ''
   if (used >= OF_THE_MACHINE * machineCores) ends.push(`the machine's ${machineCores} cores${strangers}`)
   return ends.length > 0 ? ends : ["no CPU: requests wait for the ledger's commits"]
 }
-
-const isServer = (name: string) => /^API( \d+)?$/.test(name)
 
 function compare(rounds: readonly DrivenRound[]): Findings {
   const all = rounds.map(({ round, runs }) => {

@@ -12,7 +12,7 @@ import { thinSamples } from './samples.ts'
 import type { Figures, Findings, ScriptName } from './scenarios.ts'
 import { type Flatness, flatness } from './trends.ts'
 
-export type Goal = { readonly atLeast?: number; readonly atMost?: number }
+type Goal = { readonly atLeast?: number; readonly atMost?: number }
 
 /** A script in k6/published.json. */
 export type Published = {
@@ -145,6 +145,11 @@ function findFaults(rounds: readonly ReportedRound[]): string[] {
         run.summary.thresholds
           .filter(({ ok }) => !ok)
           .map(({ metric, expression }) => `${run.title} threshold ${metric}: ${expression}`.trim()),
+      ),
+      ...runs.flatMap(({ title, summary }) =>
+        summary.checks
+          .filter(({ fails }) => fails > 0)
+          .map(({ name, fails }) => `${title} check failed ${fails} times: ${name}`.trim()),
       ),
       ...runs.flatMap(findGrowth),
       ...audit.faults.map((fault) => `audit: ${fault}`),

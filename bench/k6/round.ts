@@ -9,7 +9,7 @@ import { type Sampling, startSampling } from './samples.ts'
 import type { Round, Scenario, ScriptName } from './scenarios.ts'
 
 /** What the rounds of a script stand on. */
-export type Ground = {
+type RoundDeps = {
   readonly database: Database
   readonly deployment: Deployment
   readonly options: K6Options
@@ -18,7 +18,7 @@ export type Ground = {
 }
 
 /** A deployment that runs, on which a round drives k6. */
-export type Running = Ground & {
+export type Running = RoundDeps & {
   readonly script: ScriptName
   readonly round: Round
   readonly system: System
@@ -37,12 +37,12 @@ const POINT_EVERY_SECONDS = { short: 1, full: 5 }
 
 /** Fresh processes, the runs of k6, the audit of all that they wrote. */
 export async function runRound(
-  ground: Ground,
+  deps: RoundDeps,
   script: ScriptName,
   scenario: Scenario,
   round: Round,
 ): Promise<RoundResult> {
-  const { database, deployment } = ground
+  const { database, deployment } = deps
   const before = await lookBefore(database.ownerUrl)
   const system = await startSystem(deployment, {
     servers: round.servers,
@@ -53,7 +53,7 @@ export async function runRound(
   const receiver = scenario.receiver ? await startWebhookReceiver() : null
   let undo = () => {}
   try {
-    const running = makeRunning(ground, script, scenario, round, system, receiver)
+    const running = makeRunning(deps, script, scenario, round, system, receiver)
     undo = (await round.prepare?.(running)) ?? undo
     const runs = await (round.drive ?? driveOnce)(running)
     const audit = await auditRound(running, runs, before)
@@ -70,7 +70,7 @@ async function driveOnce(running: Running): Promise<K6Run[]> {
 }
 
 function makeRunning(
-  ground: Ground,
+  deps: RoundDeps,
   script: ScriptName,
   scenario: Scenario,
   round: Round,
@@ -78,7 +78,7 @@ function makeRunning(
   receiver: WebhookReceiver | null,
 ): Running {
   const running: Running = {
-    ...ground,
+    ...deps,
     script,
     round,
     system,

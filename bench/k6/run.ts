@@ -35,7 +35,7 @@ async function main(options: K6Options): Promise<boolean> {
       reports.push({ script, error: (error as Error).message })
     }
   }
-  await close(sharedGround)
+  await close(sharedTestbed)
   if (reports.length > 1) printOutcomes(reports)
   return reports.every((report) => 'ok' in report && report.ok)
 }
@@ -44,12 +44,12 @@ async function runScript(script: ScriptName, options: K6Options, k6: string): Pr
   const startedAt = new Date()
   const scenario = SCENARIOS[script]
   const results: RoundResult[] = []
-  let ground = await openGround(options)
+  let testbed = await openTestbed(options)
   for (const round of roundsOf(scenario, options)) {
-    if (results.length > 0 && options.profile === 'full') ground = await openGround(options)
-    requireDisk(ground.database, scenario.diskBytes?.(options) ?? 0)
-    results.push(await runRound({ ...ground, options, k6, log }, script, scenario, round))
-    if (options.profile === 'full') await close(ground)
+    if (results.length > 0 && options.profile === 'full') testbed = await openTestbed(options)
+    requireDisk(testbed.database, scenario.diskBytes?.(options) ?? 0)
+    results.push(await runRound({ ...testbed, options, k6, log }, script, scenario, round))
+    if (options.profile === 'full') await close(testbed)
   }
   return makeReport({
     script,
@@ -58,13 +58,13 @@ async function runScript(script: ScriptName, options: K6Options, k6: string): Pr
     seconds: (Date.now() - startedAt.getTime()) / 1000,
     commit: describeCommit(),
     k6: describeK6(k6),
-    ...ground.about,
+    ...testbed.about,
     results,
     findings: combineRounds(scenario, results, options),
   })
 }
 
-type Ground = {
+type Testbed = {
   readonly database: Database
   readonly deployment: Deployment
   readonly about: {
@@ -75,34 +75,34 @@ type Ground = {
 }
 
 /** What is not closed yet, and closed when the process is asked to stop. */
-const grounds = new Set<Ground>()
-let sharedGround: Ground | null = null
+const testbeds = new Set<Testbed>()
+let sharedTestbed: Testbed | null = null
 
 /** In full each round has a database of its own; in short, where rates say nothing, all share one. */
-async function openGround(options: K6Options): Promise<Ground> {
-  if (sharedGround !== null) return sharedGround
+async function openTestbed(options: K6Options): Promise<Testbed> {
+  if (sharedTestbed !== null) return sharedTestbed
   const { embedded } = options
   const database = await openDatabase({ databaseUrl: process.env['DATABASE_URL'], embedded }, log)
   const about = await inspectDatabase(database)
-  const ground = { database, about, deployment: await deploy(database.ownerUrl) }
-  grounds.add(ground)
-  if (grounds.size === 1 && !isInspected) printPreflight(about.preflight)
+  const testbed = { database, about, deployment: await deploy(database.ownerUrl) }
+  testbeds.add(testbed)
+  if (testbeds.size === 1 && !isInspected) printPreflight(about.preflight)
   isInspected = true
   // Short says nothing of rates, so a slow disk spoils none.
   if (options.profile === 'full') checkGate(about.preflight, options.fsyncGateMs, options.force)
-  if (options.profile === 'short') sharedGround = ground
-  return ground
+  if (options.profile === 'short') sharedTestbed = testbed
+  return testbed
 }
 
 let isInspected = false
 
-async function close(ground: Ground | null): Promise<void> {
-  if (ground === null || !grounds.delete(ground)) return
-  ground.deployment.close()
-  await ground.database.close()
+async function close(testbed: Testbed | null): Promise<void> {
+  if (testbed === null || !testbeds.delete(testbed)) return
+  testbed.deployment.close()
+  await testbed.database.close()
 }
 
-async function inspectDatabase(database: Database): Promise<Ground['about']> {
+async function inspectDatabase(database: Database): Promise<Testbed['about']> {
   return withClient(database.ownerUrl, async (client) => {
     const preflight = await measurePreflight(client, database.walDirectory)
     const { rows } = await client.query<{ name: string; setting: string }>(
@@ -126,7 +126,7 @@ function requireDisk({ walDirectory }: Database, bytes: number): void {
 }
 
 async function closeAll(): Promise<void> {
-  for (const ground of [...grounds]) await close(ground)
+  for (const testbed of [...testbeds]) await close(testbed)
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const)

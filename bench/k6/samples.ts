@@ -9,9 +9,8 @@ export type Sample = {
   /** Average cores since the sample before. */
   readonly cores: CpuUse
   readonly rssMiB: Readonly<Record<string, number>>
-  /** Sums over the API processes; rates since the sample before. */
+  /** Of the API processes together, from their metrics. */
   readonly server: Readonly<Record<string, number>>
-  readonly worker: Readonly<Record<string, number>>
 }
 
 export type Sampled = {
@@ -27,12 +26,11 @@ export type Watched = {
   /** Names as the report shows them: `API`, `worker`, `k6`, `receiver`. */
   readonly processes: Readonly<Record<string, readonly number[]>>
   readonly postmaster: number | null
-  readonly metrics: { readonly servers: readonly string[]; readonly worker: string | null }
+  /** The URLs of the API processes' metrics. */
+  readonly metrics: readonly string[]
 }
 
 const SAMPLE_EVERY_MS = 1_000
-/** A worker's metrics ask the database; and what they say changes slowly. */
-const WORKER_EVERY = 5
 const PAGE_BYTES = 4_096
 
 export type Sampling = { stop(): Sampled }
@@ -43,31 +41,19 @@ export function startSampling(watched: Watched): Sampling {
   const samples: Sample[] = []
   const first = takeCpuSnapshot(watched)
   let previous = first
-  let counters: Record<string, number> | null = null
-  let worker: Record<string, number> = {}
-  let turn = 0
   let isBusy = false
   const sample = async () => {
     if (isBusy) return
     isBusy = true
     const snapshot = takeCpuSnapshot(watched)
     if (hasEnded(previous, snapshot)) return
-    const [read, readWorker] = await Promise.all([
-      scrapeAll(watched.metrics.servers),
-      turn++ % WORKER_EVERY === 0 && watched.metrics.worker !== null
-        ? scrapeAll([watched.metrics.worker])
-        : null,
-    ])
-    if (readWorker) worker = pickWorker(readWorker)
-    const seconds = (snapshot.atMs - previous.atMs) / 1000
+    const read = await scrapeAll(watched.metrics)
     samples.push({
       atMs: snapshot.atMs - beganAt,
       cores: cpuBetween(previous, snapshot),
       rssMiB: readMemory(watched.processes),
-      server: read === null ? {} : pickServer(read, counters, seconds),
-      worker,
+      server: read === null ? {} : pickServer(read),
     })
-    counters = read ?? counters
     previous = snapshot
     isBusy = false
   }
@@ -124,7 +110,6 @@ export function thinSamples(samples: readonly Sample[]): Sample[] {
       cores: mean(({ cores }) => cores),
       rssMiB: mean(({ rssMiB }) => rssMiB),
       server: mean(({ server }) => server),
-      worker: mean(({ worker }) => worker),
     }
   })
 }
@@ -148,28 +133,10 @@ export function residentMiB(pid: number): number {
 }
 
 const QUEUE = 'tallystick_append_queue_records'
-const RATES = { 'records/s': 'tallystick_append_records_total' }
 
-function pickServer(
-  now: Record<string, number>,
-  before: Record<string, number> | null,
-  seconds: number,
-): Record<string, number> {
-  const picked: Record<string, number> = {
-    'queue of records': now[QUEUE] ?? 0,
-    'event loop p99 ms': (now['nodejs_eventloop_lag_p99_seconds'] ?? 0) * 1000,
-  }
-  for (const [name, metric] of Object.entries(RATES))
-    if (before) picked[name] = Math.max(0, ((now[metric] ?? 0) - (before[metric] ?? 0)) / seconds)
-  return picked
-}
-
-function pickWorker(now: Record<string, number>): Record<string, number> {
-  const sum = (prefix: string) =>
-    Object.entries(now).reduce((total, [name, value]) => total + (name.startsWith(prefix) ? value : 0), 0)
+function pickServer(read: Readonly<Record<string, number>>): Record<string, number> {
   return {
-    'jobs waiting': sum('tallystick_jobs{'),
-    'dead letters': sum('tallystick_dead_letters{'),
-    'entries not verified': sum('tallystick_entry_verification_lag_entries'),
+    'queue of records': read[QUEUE] ?? 0,
+    'event loop p99 ms': (read['nodejs_eventloop_lag_p99_seconds'] ?? 0) * 1000,
   }
 }

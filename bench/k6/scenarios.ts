@@ -47,7 +47,7 @@ export type Scenario = {
 
 const table = {
   'notarize-ramp': notarizeRamp,
-  'lifecycle-soak': lifecycleSoak,
+  'lifecycle-soak': { ...lifecycleSoak, env: passOn('CLIENTS') },
   'batch-sustained': { secondsMax: { short: 120, full: 3_000 }, diskBytes: batchBytes },
   'dense-producers': { secondsMax: { short: 120, full: 900 } },
   'pipelined-messages': pipelinedMessages,

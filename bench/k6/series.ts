@@ -12,16 +12,7 @@ type Event =
   | { readonly event: 'stop' | 'threshold' }
 
 /** Those that a report shows; k6 has a dozen more for each request. */
-const METRICS: ReadonlySet<string> = new Set([
-  'accepted',
-  'rejected',
-  'failed',
-  'acknowledged_records',
-  'http_reqs',
-  'dropped_iterations',
-  'iterations',
-  'vus',
-])
+const METRICS: ReadonlySet<string> = new Set(['accepted', 'rejected', 'acknowledged_records', 'http_reqs'])
 
 /**
  * The recording of k6's web dashboard: a line for each period, with an array of values for each metric that was seen so far, in

@@ -19,7 +19,7 @@ const HELP = `tallystick preflight [--database URL]
 
 Measures what a deployment stands on, and says what is wrong with it: how long the database takes to answer, to commit and
 to flush a commit to its disk, its settings, its connections, how many bytes a record takes and when the disk is full, and
-how far the clocks are apart. Takes about five seconds. Writes to no table, and leaves nothing behind.
+how far the clocks are apart. Takes about five seconds. Writes to no table.
 
   --database URL        the database, by the login of the owner, a server or a worker; otherwise the variable DATABASE_URL,
                         which no process list shows
@@ -89,7 +89,9 @@ function parseDatabase(url: string | undefined): string {
     throw new UsageError('which database? Say --database URL, or set DATABASE_URL')
   const protocol = parseUrl(url)?.protocol
   if (protocol === 'postgres:' || protocol === 'postgresql:') return url
-  throw new UsageError('--database takes an address that begins with postgres:// or postgresql://')
+  throw new UsageError(
+    '--database and DATABASE_URL take an address that begins with postgres:// or postgresql://',
+  )
 }
 
 function parseOptions(values: Values) {

@@ -32,16 +32,6 @@ export function makeLedgers(name, count) {
   return Array.from({ length: count }, (_, i) => makeLedger(`${name}-${i}`))
 }
 
-/** @param {Pick<Ledger, 'key'>} ledger @param {string} name @returns {string} the agent's id */
-export function makeAgent({ key }, name) {
-  return post(key, '/v1/agents', { name }, [201]).id
-}
-
-/** @param {Pick<Ledger, 'key'>} ledger @param {readonly string[]} names @returns {string[]} the agents' ids, in order */
-export function makeAgents(ledger, names) {
-  return names.map((name) => makeAgent(ledger, name))
-}
-
 /**
  * @param {Pick<Ledger, 'key'>} ledger
  * @param {{ name: string, scopes: readonly string[], agent?: string }} options without an agent it gets one of its name

@@ -4,21 +4,21 @@
 import { Counter, Rate, Trend } from 'k6/metrics'
 
 /** A refusal that takes longer than this is no quick one: whoever waited for it could have been served. */
-export const REFUSED_QUICKLY_MS = 20
+const REFUSED_QUICKLY_MS = 20
 
 /** Records in 2xx answers to writes: each of them is in a ledger, or the run has failed. */
-export const acknowledgedRecords = new Counter('acknowledged_records')
+const acknowledgedRecords = new Counter('acknowledged_records')
 /** Records that were sent, and whose request ended without an answer that says whether they were written. */
-export const unansweredRecords = new Counter('unanswered_records')
+const unansweredRecords = new Counter('unanswered_records')
 /** Records that were sent, and of these the ones whose request came to an end: where k6 ends an iteration, it does not. */
 export const sentRecords = new Counter('sent_records')
-export const settledRecords = new Counter('settled_records')
+const settledRecords = new Counter('settled_records')
 /** Of 2xx answers: from asking for a connection to the last byte. */
-export const accepted = new Trend('accepted', true)
+const accepted = new Trend('accepted', true)
 /** The same of 503. */
-export const rejected = new Trend('rejected', true)
+const rejected = new Trend('rejected', true)
 /** Anything but 2xx or a quick 503. */
-export const failed = new Rate('failed')
+const failed = new Rate('failed')
 /** Requests that were sent again after a refusal or a lost connection. */
 export const retried = new Counter('retried')
 

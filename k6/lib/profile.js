@@ -9,24 +9,52 @@ export const PROFILE = parseProfile(__ENV.PROFILE ?? 'short')
 /** Seconds, unless a name says otherwise. What is the same in both profiles stands in the script. */
 const PROFILES = {
   'notarize-ramp': {
-    short: { seconds: 10, from: 1, peak: 50, usersMax: 200 },
-    full: { seconds: 30, from: 1, peak: 100, usersMax: 1000 },
+    short: { seconds: 10, peak: 50, usersMax: 200 },
+    full: { seconds: 30, peak: 100, usersMax: 1_000 },
   },
   'batch-sustained': {
-    short: { seconds: 8, producers: 2, sizes: [1000, 2000] },
-    full: { seconds: 600, producers: 2, sizes: [1000, 2000] },
+    short: { seconds: 8 },
+    full: { seconds: 600 },
   },
   'dense-producers': {
-    short: { seconds: 6, warmUpSeconds: 1, producers: 64, items: 100, referenceItems: 1000 },
-    full: { seconds: 60, warmUpSeconds: 5, producers: 64, items: 100, referenceItems: 1000 },
+    short: { seconds: 6, warmUpSeconds: 1 },
+    full: { seconds: 60, warmUpSeconds: 5 },
   },
   'lifecycle-soak': {
-    short: { seconds: 10, clients: 8 },
-    full: { seconds: 300, clients: 8 },
+    short: { seconds: 10 },
+    full: { seconds: 300 },
   },
   'pipelined-messages': {
-    short: { seconds: 8, users: 30, inFlight: 5 },
-    full: { seconds: 60, users: 30, inFlight: 5 },
+    short: { seconds: 8 },
+    full: { seconds: 60 },
+  },
+  'mixed-users': {
+    short: { seconds: 3, users: [20, 60, 120] },
+    // The last one as far as the memory carries it: a user takes about 0.8 MiB of k6.
+    full: { seconds: 20, users: [100, 500, 1_000, 2_000, 4_000, 6_000, 8_000, 10_000] },
+  },
+  zipfian: {
+    short: { seconds: 6, warmUpSeconds: 2, ledgers: 20, places: 100, users: 4 },
+    // Few enough to leave the server some of the machine: what queues for a processor says nothing about the server.
+    full: { seconds: 60, warmUpSeconds: 15, ledgers: 100, places: 1_000, users: 16 },
+  },
+  overload: {
+    short: {
+      seconds: 4,
+      searchWarmUpSeconds: 1,
+      searchSeconds: 3,
+      unloadedSeconds: 3,
+      recoverySeconds: 5,
+      usersMax: 600,
+    },
+    full: {
+      seconds: 120,
+      searchWarmUpSeconds: 5,
+      searchSeconds: 15,
+      unloadedSeconds: 30,
+      recoverySeconds: 30,
+      usersMax: 3_000,
+    },
   },
   'webhooks-drain': {
     short: { ledgers: 2, backlog: 600, perSecond: 50, followers: 50, seconds: 5 },
@@ -47,11 +75,6 @@ const PROFILES = {
  */
 export function profileOf(name) {
   return PROFILES[name][PROFILE]
-}
-
-/** @template T @param {T} short @param {T} full @returns {T} */
-export function pick(short, full) {
-  return PROFILE === 'short' ? short : full
 }
 
 /** Every answer is a 2xx or a quick refusal, and says what it should. */

@@ -113,7 +113,7 @@ export function send(request) {
  * @param {Request} request
  * @returns {Promise<Answer>}
  */
-export async function sendLater(request) {
+async function sendLater(request) {
   const { method, path, body } = request
   countSent(request)
   return judge(request, await http.asyncRequest(method, baseUrl() + path, body ?? null, paramsOf(request)))

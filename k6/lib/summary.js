@@ -1,12 +1,9 @@
 /*
- * What a script says at its end: a short table for people (published elsewhere, here, goal), and for the runner everything,
- * as JSON in the file that SUMMARY names.
+ * What a script says at its end: everything, as JSON in the file that SUMMARY names. The runner sets it beside what was published
+ * elsewhere (bench/k6/print.ts).
  */
 import { SEED } from './data.js'
 import { PROFILE } from './profile.js'
-
-/** Read once: k6 writes the summary in the virtual user that also runs `setup`, number 0. */
-const PUBLISHED = __VU === 0 ? JSON.parse(open('../published.json')) : {}
 
 /**
  * What a script measured, by the ids of its figures in published.json. null: not measured in this run.
@@ -37,8 +34,6 @@ const PUBLISHED = __VU === 0 ? JSON.parse(open('../published.json')) : {}
 export function makeSummary(name, measure) {
   return (data) => {
     const { figures, extras = {} } = measure(data)
-    const thresholds = listThresholds(data)
-    const checks = listChecks(data.root_group)
     const summary = {
       script: name,
       profile: PROFILE,
@@ -47,8 +42,8 @@ export function makeSummary(name, measure) {
       ledgers: findLedgers(data.setup_data),
       figures,
       extras,
-      thresholds,
-      checks,
+      thresholds: listThresholds(data),
+      checks: listChecks(data.root_group),
       metrics: Object.fromEntries(
         Object.entries(data.metrics).map(([metric, { type, contains, values }]) => [
           metric,
@@ -56,8 +51,7 @@ export function makeSummary(name, measure) {
         ]),
       ),
     }
-    const files = __ENV.SUMMARY ? { [__ENV.SUMMARY]: JSON.stringify(summary) } : {}
-    return { stdout: describe(name, figures, thresholds, checks), ...files }
+    return { [__ENV.SUMMARY ?? 'stdout']: JSON.stringify(summary) }
   }
 }
 
@@ -94,51 +88,4 @@ function listChecks({ checks, groups }) {
 function findLedgers(data) {
   const found = JSON.stringify(data ?? null).match(/"led_[0-9a-z]{26}"/g) ?? []
   return [...new Set(found.map((text) => text.slice(1, -1)))]
-}
-
-/**
- * @param {string} name
- * @param {Figures} figures
- * @param {{ metric: string, expression: string, ok: boolean }[]} thresholds
- * @param {{ name: string, fails: number }[]} checks
- */
-function describe(name, figures, thresholds, checks) {
-  const published = PUBLISHED[name] ?? { what: '', figures: [] }
-  const rows = published.figures
-    .filter((/** @type {{ id: string }} */ { id }) => figures[id] !== undefined)
-    .map((/** @type {any} */ figure) => [
-      figure.name,
-      format(figure.published, figure.unit),
-      format(figures[figure.id], figure.unit),
-      formatGoal(figure.goal, figure.unit),
-    ])
-  const table = [['', 'published elsewhere', 'here', 'goal'], ...rows]
-  const lines = table.map((cells) => `  ${cells[0].padEnd(44)} ${cells.slice(1).map(pad).join(' ')}`)
-  const broken = thresholds
-    .filter(({ ok }) => !ok)
-    .map(({ metric, expression }) => `${metric}: ${expression}`)
-  const verdict =
-    broken.length === 0
-      ? `  all ${thresholds.length} thresholds hold`
-      : `  THRESHOLDS BROKEN: ${broken.join(', ')}`
-  const failing = checks
-    .filter(({ fails }) => fails > 0)
-    .map((failed) => `\n  not so, ${failed.fails} times: ${failed.name}`)
-  return `\n${name} (${PROFILE}): ${published.what}\n${lines.join('\n')}\n${verdict}${failing.join('')}\n`
-}
-
-/** @param {string} text */
-const pad = (text) => text.padStart(20)
-
-/** @param {number | null | undefined} value @param {string} unit */
-function format(value, unit) {
-  if (value === null || value === undefined) return '–'
-  const digits = Math.abs(value) >= 100 || Number.isInteger(value) ? 0 : Math.abs(value) >= 10 ? 1 : 2
-  return `${value.toFixed(digits).replace(/\B(?=(\d{3})+$)/g, digits === 0 ? ',' : '')} ${unit}`.trim()
-}
-
-/** @param {{ atLeast?: number, atMost?: number } | undefined} goal @param {string} unit */
-function formatGoal(goal, unit) {
-  if (goal?.atLeast !== undefined) return `≥ ${format(goal.atLeast, unit)}`
-  return goal?.atMost !== undefined ? `≤ ${format(goal.atMost, unit)}` : '–'
 }

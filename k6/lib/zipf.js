@@ -5,7 +5,7 @@
  */
 
 /** YCSB's constant: of 1,000 items the first comes up in 13 % of all draws, the first 10 % of them in 69 %. */
-export const THETA = 0.99
+const THETA = 0.99
 /** The sum over all ranks takes about a microsecond an item in k6, once. */
 const ITEMS_MAX = 1_000_000
 

@@ -45,7 +45,7 @@ export const ADVICE = {
   version_mismatch: "read the record, then decide: `version` and `state` say where it stands",
   state_conflict: "read what is there, then decide; of a record, `nextEvents` says what its state allows",
   deadline_passed: "nothing: the record expires; create another one",
-  overloaded: "wait for `Retry-After`: nothing was written",
+  overloaded: "wait for `Retry-After`: nothing was done",
   unavailable: "wait for `Retry-After`: nothing was written",
   clock_skew: "tell the operator: nothing was written",
   outcome_unknown: "retry with the same `Idempotency-Key`; without one, look first",

@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import type { QueueName } from '../jobs/queues.ts'
+import { COMPLETION_CLAIMERS_MAX } from '../limits.ts'
 import type { Db } from './client.ts'
 import type { GatedName } from './gated-cases.ts'
 import { fromUuid, toUuid } from './uuid.ts'
@@ -110,7 +111,7 @@ export async function claimWaitingCompletions(
         select c.ledger_id, c.record_id from (
           select g.ledger_id, g.record_id from tallystick.gated_records g
           where g.verification_job is null and ${UNVERIFIED} and g.ledger_id = l.ledger_id
-          order by g.verification_job nulls first, g.ledger_id, g.last_seq limit (select ${CLAIMERS_MAX} * rows from share)
+          order by g.verification_job nulls first, g.ledger_id, g.last_seq limit (select ${COMPLETION_CLAIMERS_MAX} * rows from share)
         ) c
         where pg_try_advisory_xact_lock(uuid_hash_extended(c.record_id, uuid_hash(c.ledger_id)))
         limit (select rows from share)
@@ -119,9 +120,6 @@ export async function claimWaitingCompletions(
   })
   return rows.map(toName)
 }
-
-/** So many workers find something to do in one ledger that has enough: each looks past what the others have claimed. */
-const CLAIMERS_MAX = 4
 
 export async function setVerificationJobs(
   db: Db,

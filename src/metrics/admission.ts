@@ -1,4 +1,5 @@
 import type { Admission } from '../admission.ts'
+import { REQUESTS_UNDER_WAY_MAX } from '../limits.ts'
 import type { Metrics } from './metrics.ts'
 import { readCounter, readGauge } from './readings.ts'
 
@@ -7,7 +8,7 @@ export function watchAdmission(metrics: Metrics, admission: Admission): void {
     metrics,
     {
       name: 'tallystick_http_requests_under_way',
-      help: 'Requests that are worked at, or begin soon; beyond 256 all but bursts are refused',
+      help: `Requests that are worked at, or begin soon; beyond ${REQUESTS_UNDER_WAY_MAX} all but bursts are refused`,
     },
     () => admission.underWay,
   )

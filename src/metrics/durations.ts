@@ -2,7 +2,7 @@ import type { Reading } from './readings.ts'
 
 /**
  * How long things of one kind took: one line of a histogram. To observe costs 0.03 µs, where a histogram of prom-client costs
- * 0.4 µs, also one whose labels are given beforehand: a request of 56 µs has one.
+ * 0.4 µs, also one whose labels are given beforehand, and each request has one.
  */
 export class Durations {
   readonly #boundsMs: readonly number[]

@@ -18,7 +18,8 @@ export async function serveMetrics(
     return response.writeHead(200, { 'content-type': metrics.registry.contentType }).end(text)
   })
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(at.port, at.host, resolve)
+    const fail = ({ message }: Error) => reject(new Error(`TALLYSTICK_METRICS_PORT: ${message}`))
+    server.once('error', fail).listen(at.port, at.host, resolve)
   })
   const { address, port, family } = server.address() as AddressInfo
   return {

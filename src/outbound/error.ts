@@ -15,20 +15,6 @@ export type OutboundErrorCode =
   | 'malformed_answer'
   | 'aborted'
 
-export const OUTBOUND_ERROR_CODES: readonly OutboundErrorCode[] = [
-  'url_refused',
-  'address_refused',
-  'insecure',
-  'dns_failed',
-  'connect_failed',
-  'connect_timeout',
-  'tls_failed',
-  'timeout',
-  'reset',
-  'malformed_answer',
-  'aborted',
-]
-
 const SENTENCES: Readonly<Record<OutboundErrorCode, string>> = {
   url_refused: 'the URL cannot be delivered to',
   address_refused: 'the host has no public address, and no address that the operator allows',
@@ -42,6 +28,8 @@ const SENTENCES: Readonly<Record<OutboundErrorCode, string>> = {
   malformed_answer: 'the answer is not HTTP/1.1 within the limits',
   aborted: 'the request was given up',
 }
+
+export const OUTBOUND_ERROR_CODES = Object.keys(SENTENCES) as readonly OutboundErrorCode[]
 
 /**
  * Tenants read its message: it MUST NOT hold an address or what the peer sent, which tell of the network behind us. So

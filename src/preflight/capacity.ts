@@ -107,7 +107,5 @@ function judgeDisk(capacity: Capacity): Finding {
 
 function days(count: number): string {
   const rounded = count < 10 ? Number(count.toFixed(1)) : Math.floor(count)
-  return `${countTextOf(rounded)} ${rounded === 1 ? 'day' : 'days'}`
+  return `${rounded.toLocaleString('en')} ${rounded === 1 ? 'day' : 'days'}`
 }
-
-const countTextOf = (count: number) => count.toLocaleString('en')

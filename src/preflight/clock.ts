@@ -1,11 +1,11 @@
 import { performance } from 'node:perf_hooks'
 import type pg from 'pg'
 import { readClock } from '../db/preflight.ts'
+import { PREFLIGHT_CLOCK_SAMPLES } from '../limits.ts'
 
 /** Another clock minus this machine's. The true value is within `errorMs` of it. */
 export type ClockOffset = { readonly aheadMs: number; readonly errorMs: number }
 
-const SAMPLES = 20
 /** `Date.now()` cuts the rest of a millisecond off. */
 const TICK_MS = 1
 
@@ -15,7 +15,7 @@ const TICK_MS = 1
  */
 export async function measureClock(client: pg.ClientBase, now: () => number): Promise<ClockOffset> {
   let best: ClockOffset | null = null
-  for (let i = 0; i < SAMPLES; i++) {
+  for (let i = 0; i < PREFLIGHT_CLOCK_SAMPLES; i++) {
     const askedMs = now() + TICK_MS / 2
     const beganAt = performance.now()
     const theirMs = await readClock(client)

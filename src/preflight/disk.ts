@@ -2,6 +2,7 @@ import { closeSync, existsSync, fdatasyncSync, openSync, readSync, rmSync, write
 import { statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
+import { PREFLIGHT_COMMITS, PREFLIGHT_COMMITS_MIN, PREFLIGHT_FSYNC_MS_MAX } from '../limits.ts'
 import { type LatencySummary, makeLatencies, summarize } from './latencies.ts'
 
 export type FsyncLatencies = {
@@ -12,9 +13,6 @@ export type FsyncLatencies = {
   readonly overwrite: LatencySummary
 }
 
-const SAMPLES = 300
-const SAMPLES_MIN = 20
-const PASS_MS_MAX = 2_000
 const PAGE_BYTES = 8192
 
 /** Writes a file into `directory`, and removes it. */
@@ -26,8 +24,8 @@ export function measureFsync(directory: string): FsyncLatencies {
   try {
     const pass = (pages: number) => {
       const latencies = makeLatencies()
-      const endsAt = performance.now() + PASS_MS_MAX
-      for (let i = 0; i < pages && (i < SAMPLES_MIN || performance.now() < endsAt); i++) {
+      const endsAt = performance.now() + PREFLIGHT_FSYNC_MS_MAX
+      for (let i = 0; i < pages && (i < PREFLIGHT_COMMITS_MIN || performance.now() < endsAt); i++) {
         const beganAt = performance.now()
         writeSync(file, page, 0, PAGE_BYTES, i * PAGE_BYTES)
         fdatasyncSync(file)
@@ -36,7 +34,7 @@ export function measureFsync(directory: string): FsyncLatencies {
       }
       return summarize(latencies)
     }
-    return { directory, append: pass(SAMPLES), overwrite: pass(written) }
+    return { directory, append: pass(PREFLIGHT_COMMITS), overwrite: pass(written) }
   } finally {
     closeSync(file)
     rmSync(path)

@@ -3,6 +3,7 @@ import {
   PREFLIGHT_ANSWER_TIMEOUT_MS,
   PREFLIGHT_CLOCK_FAIL_MS,
   PREFLIGHT_CLOCK_WARN_MS,
+  PREFLIGHT_ROUND_TRIP_WARN_MS,
 } from '../limits.ts'
 import type { ClockOffset } from './clock.ts'
 import type { Commits, ConcurrentCommits } from './commits.ts'
@@ -13,12 +14,9 @@ import type { Pooler } from './pooler.ts'
 import type { ServerAnswers } from './server.ts'
 import { countText, latencyText, msOf } from './text.ts'
 
-/** A record waits for two at least: its own, and that of the batch before it. */
-const ROUND_TRIP_WARN_MS = 5
-
 export function judgeRoundTrip(roundTrip: LatencySummary): Finding {
   const detail = latencyText(roundTrip)
-  if (roundTrip.p50 / 1e6 <= ROUND_TRIP_WARN_MS) return ok('round trip', detail)
+  if (roundTrip.p50 / 1e6 <= PREFLIGHT_ROUND_TRIP_WARN_MS) return ok('round trip', detail)
   return warn(
     'round trip',
     detail,
@@ -40,21 +38,20 @@ export function judgeCommits(commits: Commits | null, gateMs: number): Finding[]
           'pg_logical_emit_message, as every login may by default?',
       ),
     ]
-  const { commit, unflushed, flush } = commits
-  const detail = `${latencyText(flush)} (commits, less ${msOf(unflushed.p50)} that they take without)`
-  const gate = `the gate is ${gateMs} ms`
-  const flushed = (() => {
-    if (flush.p50 / 1e6 > gateMs)
-      return fail(
-        'flush',
-        `${detail}; ${gate}`,
-        'every append waits for it: use a faster disk, or a machine with less to do; or raise --gate-ms',
-      )
-    if (flush.p99 / 1e6 > gateMs)
-      return warn('flush', `${detail}; ${gate}, and the p99 is above it`, 'is the disk shared, or busy?')
-    return ok('flush', `${detail}; ${gate}`)
-  })()
-  return [ok('commit', `one after another: ${latencyText(commit)}`), flushed]
+  return [ok('commit', `one after another: ${latencyText(commits.commit)}`), judgeFlush(commits, gateMs)]
+}
+
+function judgeFlush({ unflushed, flush }: Commits, gateMs: number): Finding {
+  const detail = `${latencyText(flush)} (commits, less ${msOf(unflushed.p50)} that they take without); the gate is ${gateMs} ms`
+  if (flush.p50 / 1e6 > gateMs)
+    return fail(
+      'flush',
+      detail,
+      'every append waits for it: use a faster disk, or a machine with less to do; or raise --gate-ms',
+    )
+  if (flush.p99 / 1e6 > gateMs)
+    return warn('flush', `${detail}, and the p99 is above it`, 'is the disk shared, or busy?')
+  return ok('flush', detail)
 }
 
 export function judgeConcurrent(all: readonly ConcurrentCommits[]): Finding[] {

@@ -59,7 +59,7 @@ export type PreflightResult = {
   readonly server: ServerAnswers | null
 }
 
-/** Measures, then judges. Leaves nothing behind; throws what Postgres and the network throw where it cannot connect. */
+/** Measures, then judges. Writes no table; throws what Postgres and the network throw where it cannot connect. */
 export async function runPreflight(options: PreflightOptions): Promise<PreflightResult> {
   const client = await openPreflightClient(options.databaseUrl)
   try {

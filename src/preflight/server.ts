@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks'
-import { CONNECT_TIMEOUT_MS } from '../limits.ts'
+import { CONNECT_TIMEOUT_MS, PREFLIGHT_ANSWER_CHARS_MAX, PREFLIGHT_CLOCK_SAMPLES } from '../limits.ts'
 import type { ClockOffset } from './clock.ts'
 import { type LatencySummary, summarizeMs } from './latencies.ts'
 
@@ -15,8 +15,6 @@ export type ServerAnswers = {
   readonly clock: ClockOffset | null
 }
 
-const SAMPLES = 20
-const BODY_CHARS_MAX = 64 * 1024
 /** A Date header has whole seconds: the time was in its second. */
 const DATE_MS = 1_000
 
@@ -24,7 +22,8 @@ const DATE_MS = 1_000
 export async function askServer(baseUrl: URL, now: () => number): Promise<ServerAnswers> {
   const ready = await ask(new URL(pathBelow(baseUrl, 'readyz')), now)
   const answers: Answer[] = []
-  for (let i = 0; i < SAMPLES; i++) answers.push(await ask(new URL(pathBelow(baseUrl, 'livez')), now))
+  for (let i = 0; i < PREFLIGHT_CLOCK_SAMPLES; i++)
+    answers.push(await ask(new URL(pathBelow(baseUrl, 'livez')), now))
   return {
     version: versionOf(answers[0]!.body),
     readyStatus: ready.status,
@@ -59,7 +58,7 @@ async function readStart(response: Response): Promise<string> {
   let text = ''
   for await (const chunk of response.body ?? []) {
     text += decoder.decode(chunk as Uint8Array, { stream: true })
-    if (text.length > BODY_CHARS_MAX) break
+    if (text.length > PREFLIGHT_ANSWER_CHARS_MAX) break
   }
   return text
 }

@@ -28,7 +28,7 @@ const SAMPLERS = [
   'parentbased_traceidratio',
 ] as const
 
-const url = z.url({ protocol: /^https?$/ })
+const url = z.url({ protocol: /^https?$/, error: 'must be an address that begins with http:// or https://' })
 
 /** `key=value,key=value`, each percent-encoded. */
 const pairs = z.string().transform((text, context) => orIssue(context, () => parsePairs(text)))

@@ -111,10 +111,11 @@ export class SpanSender {
       done(result)
     }
     // The exporter's own ends a silence: a collector that says a byte now and then would hold the others up for ever.
-    const timer = setTimeout(
-      () => settle({ code: FAILED, error: new Error('the collector took too long') }),
-      timeoutMs,
-    )
+    const timer = setTimeout(() => {
+      settle({ code: FAILED, error: new Error('the collector took too long') })
+      // Or it would keep the request, and of those the exporter has no more than concurrencyLimit, ever.
+      this.#agent.destroy()
+    }, timeoutMs)
     exporter.export(spans, settle)
   }
 

@@ -42,7 +42,9 @@ export async function verifyWaiting(deps: VerifyWaitingDeps): Promise<boolean> {
       claimMsMax: COMPLETION_CLAIM_MS_MAX,
     })
     const left = await verifyClaimed(deps, waiting)
-    await insertJobs(deps.boss, client, left)
+    // In a transaction of its own: this one Postgres may have ended, because the batch took too long, and without jobs what
+    // makes it so slow would be tried again and again, and all others with it.
+    if (left.length > 0) await withPooledTransaction(deps.pool, (other) => insertJobs(deps.boss, other, left))
     return { more: hasFullShare(waiting), left: left.length }
   })
   if (left > 0) deps.wakeVerification()

@@ -3,10 +3,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { cpuBetween, takeCpuSnapshot } from '../../bench/cpu.ts'
-import { makeLatencies, summarize } from '../../bench/latencies.ts'
 import { parseOptions } from '../../bench/options.ts'
 import { summarizeProfile } from '../../bench/profile.ts'
 import { checkSamples } from '../../bench/samples.ts'
+import { makeLatencies, summarize } from '../../src/preflight/latencies.ts'
 
 test('options have defaults, take lists, and refuse what is out of range or unknown', () => {
   const single = parseOptions(['single'])

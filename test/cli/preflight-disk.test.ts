@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { checkGate } from '../../bench/preflight.ts'
@@ -11,20 +9,13 @@ import { judgeCommits } from '../../src/preflight/judge-measured.ts'
 import { startTestPostgres } from '../helpers/database.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
 import { runAlone } from '../helpers/run-command.ts'
+import { slowFsync } from '../soak/slow-fsync.ts'
 
-const SHIM = join(import.meta.dirname, '..', 'soak', 'slow-fsync.c')
 const FLUSH_MS = 8
 
-const hasCompiler = spawnSync('cc', ['--version']).error === undefined
-const skip = hasCompiler ? false : 'there is no C compiler (cc) to make the slow disk with'
-
-test('a slow disk fails the gate of the command and of the benchmarks, by the flush alone', {
-  skip,
-}, async (t) => {
-  const library = join(temporaryDir(), 'slow-fsync.so')
-  execFileSync('cc', ['-shared', '-fPIC', '-o', library, SHIM, '-ldl'])
-  chmodSync(library, 0o644)
-  const env = { LD_PRELOAD: library, SLOW_FSYNC_US: String(FLUSH_MS * 1000) }
+test('a slow disk fails the gate of the command and of the benchmarks, by the flush alone', async (t) => {
+  const env = slowFsync(temporaryDir(), FLUSH_MS * 1_000)
+  if (env === null) return t.skip('there is no C compiler (cc) to make the slow disk with')
   const postgres = await startTestPostgres(t, { env })
   const args = ['preflight', '--json', '--connections', '1', '--database', postgres.ownerUrl]
 
@@ -49,17 +40,10 @@ test('a slow disk fails the gate of the command and of the benchmarks, by the fl
 })
 
 test('the gate is on the median; a p99 above it is a warning', () => {
-  const latency = (p50: number, p99: number) => ({
-    ...{
-      count: 300,
-      mean: p50,
-      p50: p50 * 1e6,
-      p90: p50 * 1e6,
-      p99: p99 * 1e6,
-      p999: p99 * 1e6,
-      max: p99 * 1e6,
-    },
-  })
+  const latency = (p50Ms: number, p99Ms: number) => {
+    const [p50, p99] = [p50Ms * 1e6, p99Ms * 1e6]
+    return { count: 300, mean: p50, p50, p90: p50, p99, p999: p99, max: p99 }
+  }
   const statusOf = (p50: number, p99: number) => {
     const flush = latency(p50, p99)
     return judgeCommits({ commit: flush, unflushed: latency(0.1, 0.2), flush }, 5)[1]!.status

@@ -107,7 +107,7 @@ const PARTIES: readonly Party[] = ['principal', 'performer', 'stranger', 'system
 for (const gate of ['principal', 'auto'] as const) {
   test(`gate ${gate}: of every state, kind, end, party and login exactly what the table says is appended`, async (t) => {
     const { logins, ledger, append, check } = await open(t)
-    const deadlineMs = Date.now() + 1_000
+    const deadlineMs = Date.now() + 2_500
     const standing = new Map<string, TestEntry>()
     for (const from of GATED_STATES) {
       // Only what has passed its deadline expires, and only what has not goes on.

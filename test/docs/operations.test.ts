@@ -6,7 +6,7 @@ import { buildTestApp } from '../helpers/app.ts'
 import { makeWebhook } from '../helpers/webhooks.ts'
 import { PROJECT_DIR } from '../start/installation.ts'
 
-test('what the operator is given to paste into psql shows which endpoints fail, and how', async (t) => {
+test('what the operator is given to paste into psql shows who writes most, and which endpoints fail, and how', async (t) => {
   const app = await buildTestApp(t)
   const [failing, paused, well] = await Promise.all(
     ['failing', 'paused', 'well'].map((name) => makeWebhook(app, { url: `https://example.com/${name}` })),
@@ -25,10 +25,13 @@ test('what the operator is given to paste into psql shows which endpoints fail, 
   )
 
   const page = readFileSync(join(PROJECT_DIR, 'docs/operations.md'), 'utf8')
-  const [endpoints, attempts, ...others] = [...page.matchAll(/^```sql\n([\s\S]*?)^```/gm)].map(
+  const [busiest, endpoints, attempts, ...others] = [...page.matchAll(/^ *```sql\n([\s\S]*?)^ *```/gm)].map(
     ([, sql]) => sql!,
   )
   assert.deepEqual(others, [])
+  const [most] = await app.sql(busiest!)
+  assert.equal(most!['name'], 'tests')
+  assert.ok(Number(most!['entries_per_second']) > 0)
   const found = await app.sql(endpoints!)
   assert.deepEqual(
     found.map(({ url, state, reason, behind, failures }) => [url, state, reason, behind, failures]),

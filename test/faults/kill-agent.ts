@@ -66,6 +66,8 @@ export async function killAgent(dir: string, plan: Plan): Promise<AgentReckoning
   }
 }
 
+/** On a busy machine; otherwise half a second. */
+const BEGIN_MS_MAX = 60_000
 const AGENT = new URL('./agent.ts', import.meta.url).pathname
 
 /** One agent after the other, on the same spool, each with a journal of its own. */
@@ -96,10 +98,15 @@ class Lives {
     const kill = () => child.kill('SIGKILL')
     process.once('exit', kill)
     once(child, 'exit').then(() => process.off('exit', kill))
-    await until(() => {
+    const begun = until(() => {
       if (child.exitCode !== null) throw new Error(`agent ${life} ended with ${child.exitCode}`)
       return sizeOf(journal) > 0
-    }, 20_000)
+    }, BEGIN_MS_MAX)
+    // Nobody else knows it yet, and it would keep this process.
+    await begun.catch((error) => {
+      kill()
+      throw error
+    })
     return child
   }
 

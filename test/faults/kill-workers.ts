@@ -24,8 +24,8 @@ export type WorkerKillOutcome = {
   /** Records of an `auto` gate that were verified, and not judged. */
   readonly unjudged: number
   readonly deadLetters: number
-  /** Jobs that the worker had at the moment when it was killed, by kill. */
-  readonly jobsHit: readonly number[]
+  /** Completions that waited at the moment when the worker was killed, by kill. */
+  readonly waitingHit: readonly number[]
 }
 
 /** Kills one of two worker processes under load, by turns and at random moments, and starts it again. */
@@ -35,29 +35,34 @@ export async function killWorkersUnderLoad(dir: string, plan: WorkerKillPlan): P
   try {
     const ledgers = await deployment.createLedgers(plan.ledgers)
     clients = await startGatedClients(deployment.urls[0]!, ledgers, plan.clients)
-    const jobsHit: number[] = []
+    const waitingHit: number[] = []
     for (let i = 0; i < plan.kills; i++) {
       await sleep(plan.loadMs.min + Math.random() * (plan.loadMs.max - plan.loadMs.min))
       await deployment.killWorker(i % 2)
-      jobsHit.push(await countStranded(deployment.ownerUrl))
+      waitingHit.push(await countWaiting(deployment.ownerUrl))
       await deployment.startWorker(i % 2)
     }
     await clients.finish()
     deployment.requireAlive()
     let entries = 0
     for (const { ledger } of ledgers) entries += await checkLedger(deployment.ownerUrl, ledger)
-    return { completed: clients.completed, entries, jobsHit, ...(await countVerified(deployment.ownerUrl)) }
+    return {
+      completed: clients.completed,
+      entries,
+      waitingHit,
+      ...(await countVerified(deployment.ownerUrl)),
+    }
   } finally {
     await clients?.abandon()
     await deployment.stop()
   }
 }
 
-/** At least those that the killed one had; the other one is at work, and what it has taken just now may be among them. */
-async function countStranded(url: string): Promise<number> {
+/** At least those that the killed one had; the other one is at work, and what it has taken, or not yet, may be among them. */
+async function countWaiting(url: string): Promise<number> {
   return withClient(url, async (client) => {
     const { rows } = await client.query<{ count: number }>(
-      "select count(*)::int as count from pgboss.job where name = 'verify-completion' and state = 'active'",
+      "select count(*)::int as count from tallystick.gated_records where state = 'SUBMITTED'",
     )
     return rows[0]!.count
   })
@@ -91,9 +96,9 @@ async function countVerified(url: string): Promise<Verified> {
 }
 
 export function formatWorkerKills(outcome: WorkerKillOutcome): string {
-  const { completed, completions, doubled, unverified, unjudged, deadLetters, entries, jobsHit } = outcome
+  const { completed, completions, doubled, unverified, unjudged, deadLetters, entries, waitingHit } = outcome
   return (
     `records=${completed} completions=${completions} doubled=${doubled} unverified=${unverified} unjudged=${unjudged} ` +
-    `dead-letters=${deadLetters} entries=${entries} verified; jobs at work at each kill: ${jobsHit.join(', ')}`
+    `dead-letters=${deadLetters} entries=${entries} verified; waiting at each kill: ${waitingHit.join(', ')}`
   )
 }

@@ -16,3 +16,26 @@ test('every test gets a migrated database of its own, with the three logins', as
     await client.query('select from tallystick.schema_migrations')
   }
 })
+
+test('a database goes when its test is done and nobody is connected to it', async (t) => {
+  const names = { quiet: '', busy: '' }
+  let connection: pg.Client | undefined
+  await t.test('one that closes what it opened', async (t) => {
+    names.quiet = (await createTestDatabase(t)).name
+  })
+  await t.test('one that does not', async (t) => {
+    const { name, apiUrl } = await createTestDatabase(t)
+    names.busy = name
+    connection = new pg.Client({ connectionString: apiUrl })
+    await connection.connect()
+  })
+  const { superuserUrl } = await createTestDatabase(t)
+  const client = new pg.Client({ connectionString: superuserUrl })
+  await client.connect()
+  t.after(() => client.end())
+  const { rows } = await client.query('select datname as name from pg_database where datname = any ($1)', [
+    Object.values(names),
+  ])
+  await connection!.end()
+  assert.deepEqual(rows, [{ name: names.busy }])
+})

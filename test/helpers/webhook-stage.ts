@@ -40,14 +40,21 @@ export type Stage = GatedApp & {
   subscribe(t: Test, settings?: object, answer?: Receiver['answer']): Promise<Endpoint>
 }
 
-/** For all tests of a file: the application and a worker that delivers to receivers on loopback. `workerUrl`: how the worker reaches its database. */
+/**
+ * For all tests of a file: the application and a worker that delivers to receivers on loopback. `workerUrl`: how the worker reaches
+ * its database; `environment`: of both, beyond that.
+ */
 export async function buildStage(
   t: Test,
-  options: { readonly workerUrl?: (url: string) => Promise<string> } = {},
+  options: {
+    readonly workerUrl?: (url: string) => Promise<string>
+    readonly environment?: Record<string, string>
+  } = {},
 ): Promise<Stage> {
-  const app = await buildGatedApp(t, { environment: ENVIRONMENT })
+  const environment = { ...ENVIRONMENT, ...options.environment }
+  const app = await buildGatedApp(t, { environment })
   const workerUrl = (await options.workerUrl?.(app.database.workerUrl)) ?? app.database.workerUrl
-  const config = { ...testConfig(app.database.apiUrl, ENVIRONMENT), workerUrl, dataDir: temporaryDir() }
+  const config = { ...testConfig(app.database.apiUrl, environment), workerUrl, dataDir: temporaryDir() }
   const stage = {
     worker: await startWorker(config),
     async restartWorker() {

@@ -10,6 +10,7 @@ import { Metrics } from '../../src/metrics/metrics.ts'
 import { startServer } from '../../src/server.ts'
 import { buildTestApp, genericBody, type TestApp, testConfig } from '../helpers/app.ts'
 import { lockHeads, until } from '../helpers/wait.ts'
+import { sampleOf } from '../metrics/exposition.ts'
 
 const FEW = { underWayMax: 4, burstMax: 2, burstPerSecond: 1, perTurnMax: 2, turnBytesMax: 100 }
 
@@ -73,7 +74,7 @@ test('where a turn went by with refusing, more of those that were taken begin', 
 
 test('a server that has too much to do', async (t) => {
   const app = await buildTestApp(t)
-  const { url, admission } = await listen(t, app)
+  const { url, admission, metrics } = await listen(t, app)
 
   await t.test(
     'refuses at once, on a connection that stays open, and answers what it has taken',
@@ -97,6 +98,9 @@ test('a server that has too much to do', async (t) => {
         ports.add(refused.localPort)
       }
       assert.equal(ports.size, 1, 'one connection')
+      const problems = { code: 'overloaded' }
+      const counted = sampleOf(await metrics.registry.metrics(), 'tallystick_http_problems_total', problems)
+      assert.equal(counted, 0, 'refusals have a counter of their own')
       for (const probe of ['/livez', '/readyz']) assert.equal((await fetch(url + probe)).status, 200)
       await release()
       for (const { status } of await Promise.all(taken)) assert.equal(status, 201)
@@ -129,13 +133,15 @@ test('a server that has too much to do', async (t) => {
     assert.equal((await post(app, url)).status, 201)
   })
 
-  await t.test('gives the places of those who went away to others', async (t) => {
+  await t.test('gives the places of those who went away to others when their work is done', async (t) => {
     const release = await lockHeads(t, app.database.superuserUrl)
     const sockets = await Promise.all(Array.from({ length: 4 }, () => open(t, url)))
     const body = JSON.stringify(genericBody())
     for (const socket of sockets) socket.write(headOf(app, Buffer.byteLength(body)) + body)
     await until(async () => admission.underWay === 4)
     for (const socket of sockets) socket.destroy()
+    await sleep(100)
+    assert.equal(admission.underWay, 4)
     await release()
     await until(async () => admission.underWay === 0)
   })
@@ -143,7 +149,8 @@ test('a server that has too much to do', async (t) => {
 
 test('a server that drains is not ready, answers everything, and ends each connection with its answer', async (t) => {
   const app = await buildTestApp(t)
-  const server = await startServer({ ...testConfig(app.database.apiUrl), drainMs: 700 })
+  const metrics = new Metrics()
+  const server = await startServer({ ...testConfig(app.database.apiUrl), drainMs: 700 }, undefined, metrics)
   const agent = new Agent({ keepAlive: true })
   t.after(() => agent.destroy())
   assert.equal((await post(app, server.url, agent)).headers['connection'], 'keep-alive')
@@ -153,6 +160,7 @@ test('a server that drains is not ready, answers everything, and ends each conne
   const ready = await fetch(`${server.url}/readyz`)
   assert.equal(ready.status, 503)
   assert.equal(((await ready.json()) as { code: string }).code, 'unavailable')
+  assert.match(await metrics.registry.metrics(), /^tallystick_http_problems_total\{code="unavailable"\} 0$/m)
   assert.equal((await fetch(`${server.url}/livez`)).status, 200)
   const last = await post(app, server.url, agent)
   assert.deepEqual([last.status, last.headers['connection']], [201, 'close'])
@@ -163,6 +171,25 @@ test('a server that drains is not ready, answers everything, and ends each conne
   await server.close()
 })
 
+test('of what a client has sent at once a server that drains answers all', async (t) => {
+  const app = await buildTestApp(t)
+  const server = await startServer({ ...testConfig(app.database.apiUrl), drainMs: 100 })
+  t.after(() => server.close())
+  const socket = await open(t, server.url)
+  const body = JSON.stringify(genericBody())
+  await Promise.all([
+    server.drain!(),
+    new Promise((resolve) => socket.write((headOf(app, Buffer.byteLength(body)) + body).repeat(3), resolve)),
+  ])
+  let answers = ''
+  for await (const chunk of socket) answers += chunk
+  assert.deepEqual(answers.match(/HTTP\/1.1 \d+|Connection: [a-z-]+/g), [
+    ...['HTTP/1.1 201', 'Connection: keep-alive'],
+    ...['HTTP/1.1 201', 'Connection: keep-alive'],
+    ...['HTTP/1.1 201', 'Connection: close'],
+  ])
+})
+
 function take(admission: Admission, count: number): boolean[] {
   return Array.from({ length: count }, () => {
     const isTaken = admission.admits()
@@ -171,13 +198,14 @@ function take(admission: Admission, count: number): boolean[] {
   })
 }
 
-/** The application of `app` once more, on a socket and with few places. */
-async function listen(t: TestContext, app: TestApp): Promise<{ url: string; admission: Admission }> {
-  const admission = new Admission(() => performance.now(), FEW)
-  const server = buildApp({ ...app.deps, admission, metrics: new Metrics() })
+/** The application of `app` once more, on a socket and with few places. Its bursts never come back: on a busy machine seconds go by. */
+async function listen(t: TestContext, app: TestApp) {
+  const metrics = new Metrics()
+  const admission = new Admission(() => 0, FEW)
+  const server = buildApp({ ...app.deps, admission, metrics })
   await server.listen({ host: '127.0.0.1', port: 0 })
   t.after(() => server.close())
-  return { url: `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`, admission }
+  return { url: `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`, admission, metrics }
 }
 
 type Answered = {

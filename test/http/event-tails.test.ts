@@ -313,9 +313,9 @@ test('a stream of events that stays open', { concurrency: true }, async (t) => {
 
 async function openTails({ deps }: TestApp): Promise<number> {
   const [metric] = (await deps.metrics.registry.getMetricsAsJSON()).filter(
-    ({ name }) => name === 'tallystick_event_tails',
+    ({ name }) => name === 'tallystick_streams',
   )
-  return metric!.values[0]!.value
+  return metric!.values.find(({ labels }) => labels['stream'] === 'events')!.value
 }
 
 /** How many entries are read of the database from now on, by how many queries. */

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { buildGatedApp, type GatedApp } from '../helpers/gated-app.ts'
 
-const SOON_MS = 500
+const SOON_MS = 1_500
 /** Entries may be this much off the database's clock, so a server may. */
 const SKEW_MS = 20_000
 

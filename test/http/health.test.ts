@@ -4,8 +4,10 @@ import { VERSION } from '../../src/config.ts'
 import { openDeps } from '../../src/deps.ts'
 import { buildTestApp, expectStatus, testConfig } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
+import { connect } from '../helpers/connect.ts'
 import { createEmptyDatabase, createTestDatabase, TEST_PASSWORDS, urlFor } from '../helpers/database.ts'
 import { startTcpProxy, type TcpProxy } from '../helpers/tcp-proxy.ts'
+import { until } from '../helpers/wait.ts'
 
 test('/livez answers while the process lives, and /readyz while it can work', async (t) => {
   let proxy!: TcpProxy
@@ -35,6 +37,22 @@ test('/livez answers while the process lives, and /readyz while it can work', as
   await app.sql('alter table tallystick.schema_migrations rename to elsewhere')
   assertProblem(await health('/readyz'), 503, 'unavailable')
   expectStatus(200, await health('/livez'))
+})
+
+test('many who ask at the same time whether a server is ready are one question to the database', async (t) => {
+  const app = await buildTestApp(t)
+  const other = await connect(t, app.database.superuserUrl)
+  await other.query('begin')
+  await other.query('lock table tallystick.schema_migrations')
+  const answers = Promise.all(Array.from({ length: 20 }, () => app.send('GET', '/readyz', { key: null })))
+  const asking = () =>
+    app.sql(
+      `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+  await until(async () => (await asking()).length > 0)
+  assert.equal((await asking()).length, 1)
+  await other.query('commit')
+  for (const answer of await answers) expectStatus(200, answer)
 })
 
 test('a server refuses to start', async (t) => {

@@ -4,7 +4,8 @@ import pg from 'pg'
 import { FaultyLedgers } from '../../src/checkpoints/faulty-ledgers.ts'
 import { publishCheckpoints } from '../../src/checkpoints/publish.ts'
 import { type FollowerObserver, runFollower } from '../../src/follow/loop.ts'
-import { makeFollowerObserver, watchCheckpoints } from '../../src/metrics/followers.ts'
+import { watchCheckpoints } from '../../src/metrics/checkpoints.ts'
+import { makeFollowerObserver } from '../../src/metrics/followers.ts'
 import { serveMetrics } from '../../src/metrics/listen.ts'
 import { Metrics } from '../../src/metrics/metrics.ts'
 import { buildTestApp, expectStatus, genericBody } from '../helpers/app.ts'
@@ -37,8 +38,8 @@ test('GET /metrics, on a port of its own', async (t) => {
     assert.equal(grown('tallystick_append_records_total'), 5)
     assert.equal(grown('tallystick_append_batch_entries_sum'), 3)
     assert.equal(grown('tallystick_append_commit_duration_seconds_count'), 3)
-    assert.equal(after.get('tallystick_append_queue{unit="entries"}'), 0)
-    assert.equal(after.get('tallystick_database_connections{pool="write",state="waiting"}'), 0)
+    assert.equal(after.get('tallystick_append_queue_entries'), 0)
+    assert.equal(after.get('tallystick_database_waiting{pool="write"}'), 0)
     assert.ok(after.get('tallystick_key_cache_keys')! >= 1)
     assert.ok(after.has('process_cpu_seconds_total') && after.has('nodejs_eventloop_lag_seconds'))
   })
@@ -95,7 +96,7 @@ test('a worker’s metrics tell how far checkpoints are behind, and of rounds th
   faulty.pause('a ledger')
   assert.equal((await read()).get('tallystick_checkpoint_faulty_ledgers'), 1)
 
-  const observe = makeFollowerObserver(metrics)
+  const observe = makeFollowerObserver(metrics, ['good', 'bad'])
   await runRound(observe, 'good', async () => false)
   await runRound(observe, 'bad', () => Promise.reject(new Error('x')))
   const after = await read()
@@ -106,8 +107,7 @@ test('a worker’s metrics tell how far checkpoints are behind, and of rounds th
 test('what waits in the queue is a figure', async (t) => {
   const app = await buildTestApp(t)
   const metrics = app.deps.metrics.registry
-  const waiting = async () =>
-    parseMetrics(await metrics.metrics()).get('tallystick_append_queue{unit="entries"}')!
+  const waiting = async () => parseMetrics(await metrics.metrics()).get('tallystick_append_queue_entries')!
   const release = await lockHeads(t, app.database.superuserUrl)
   const first = app.send('POST', '/v1/records', { body: genericBody() })
   await until(async () => app.deps.writePool.totalCount - app.deps.writePool.idleCount > 0)

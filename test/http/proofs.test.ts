@@ -136,8 +136,11 @@ test('a proof takes as many queries of a large ledger as of a small one', async 
     await publish()
     const taken = []
     for (const url of ['/v1/entries/7/proof', '/v1/checkpoints/consistency?from=5&to=299']) {
-      queries = 0
-      url.includes('entries') ? await prove(url) : expectStatus(200, await app.send('GET', url))
+      // The first also finds the caller, whom the server then knows for some seconds.
+      for (let n = 0; n < 2; n++) {
+        queries = 0
+        url.includes('entries') ? await prove(url) : expectStatus(200, await app.send('GET', url))
+      }
       taken.push(queries)
     }
     counts.push(taken)

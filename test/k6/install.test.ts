@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { cachedK6, findGo, pinnedVersion } from '../../bench/k6/install.ts'
 
-const TOOLS = join(import.meta.dirname, '..', '..', 'tools', 'k6')
+const ROOT = join(import.meta.dirname, '..', '..')
+const TOOLS = join(ROOT, 'tools', 'k6')
 
 test('the cache of a version, a system and a processor is no other one’s', () => {
   const place = { env: { XDG_CACHE_HOME: '/cache' }, platform: 'linux', arch: 'x64' }
@@ -41,4 +43,16 @@ test('Go is found on the PATH, before the place of its own installer', (t) => {
   writeFileSync(join(dir, 'bin', 'go'), '#!/bin/sh\n')
   chmodSync(join(dir, 'bin', 'go'), 0o755)
   assert.equal(findGo({ PATH: `/nowhere:${join(dir, 'bin')}` }), join(dir, 'bin', 'go'))
+})
+
+test('a k6 that does not run is refused by its name, before anything is started', () => {
+  const env = { ...process.env, K6: '/nowhere/k6' }
+  const run = spawnSync(process.execPath, ['bench/k6/run.ts', 'notarize-ramp'], {
+    cwd: ROOT,
+    env,
+    encoding: 'utf8',
+  })
+  assert.equal(run.status, 1)
+  assert.equal(run.stdout, '')
+  assert.match(run.stderr, /^K6=\/nowhere\/k6 does not run \(.*ENOENT/)
 })

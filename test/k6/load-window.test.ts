@@ -4,7 +4,7 @@ import { measureWindow } from '../../bench/k6/load-window.ts'
 import type { Sample } from '../../bench/k6/samples.ts'
 
 const sample = (atMs: number, cores: Record<string, number>) =>
-  ({ atMs, cores, rssMiB: {}, server: {}, worker: {} }) satisfies Sample
+  ({ atMs, cores, rssMiB: {}, server: {} }) satisfies Sample
 
 const run = (samples: readonly Sample[], extras: object, rate: number | null) =>
   ({ samples, cpu: { API: 9 }, summary: { extras, figures: { rate } } }) as unknown as Parameters<

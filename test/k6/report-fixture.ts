@@ -3,7 +3,9 @@ import type { K6Options } from '../../bench/k6/options.ts'
 import type { makeReport } from '../../bench/k6/report.ts'
 import type { RoundResult } from '../../bench/k6/round.ts'
 
-type Change = Partial<Pick<Summary, 'figures' | 'extras' | 'thresholds'>> & { readonly failed?: number }
+type Change = Partial<Pick<Summary, 'figures' | 'extras' | 'thresholds' | 'checks'>> & {
+  readonly failed?: number
+}
 
 /** A run of ten seconds as the runner has it. */
 export function runOf(change: Change = {}): K6Run {
@@ -11,7 +13,6 @@ export function runOf(change: Change = {}): K6Run {
   const seconds = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
   return {
     title: '',
-    exitCode: 0,
     warnings: [],
     summary: {
       script: 'notarize-ramp',
@@ -22,6 +23,7 @@ export function runOf(change: Change = {}): K6Run {
       figures: { ceiling: 50, rate: 25, p50: 4, p99: 20 },
       extras: { dropped: 0 },
       thresholds: [{ metric: 'failed', expression: 'rate==0', ok: true }],
+      checks: [{ name: 'an answer says what was recorded', passes: 15, fails: 0 }],
       metrics: { http_reqs: { count: 250 }, failed: { rate: failed }, accepted: { 'p(50)': 4, 'p(99)': 20 } },
       ...changed,
     },
@@ -38,7 +40,6 @@ export function runOf(change: Change = {}): K6Run {
       cores: { API: 0.2, k6: 0.1, postgres: 0.1 },
       rssMiB: { API: 200, k6: 90 },
       server: { 'queue of records': 3, 'event loop p99 ms': 11 },
-      worker: {},
     })),
     cpu: { API: 0.2, k6: 0.1, postgres: 0.1, others: 0 },
     wallMs: 10_000,

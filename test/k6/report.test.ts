@@ -39,13 +39,15 @@ test('a report is one file that needs no network, and says the figures, the mach
   assert.ok(existsSync(json!))
 })
 
-test('a report fails where a threshold is crossed, an audit is bad, or a script’s own finding is', () => {
+test('a report fails where a threshold is crossed, a check or an audit is bad, or a script’s own finding is', () => {
   const options = parseOptions(['notarize-ramp'])
   assert.deepEqual(makeReport(madeOf([resultOf()], options)).faults, [])
   const crossed = resultOf({
     runs: [runOf({ thresholds: [{ metric: 'failed', expression: 'rate==0', ok: false }] })],
   })
   assert.deepEqual(makeReport(madeOf([crossed], options)).faults, ['threshold failed: rate==0'])
+  const wrong = resultOf({ runs: [runOf({ checks: [{ name: 'it is its own', passes: 8, fails: 2 }] })] })
+  assert.deepEqual(makeReport(madeOf([wrong], options)).faults, ['check failed 2 times: it is its own'])
   const lost = resultOf({ faults: ['1 acknowledged records are in no ledger'] })
   const report = makeReport(madeOf([lost], options))
   assert.deepEqual(report.faults, ['audit: 1 acknowledged records are in no ledger'])
@@ -82,7 +84,7 @@ test('the table has what was published, what was measured and the goal, and leav
     figures: { rate: 12_345.6, ratio: null },
   })
   assert.deepEqual(rows, [
-    ['', 'published elsewhere', 'here', 'goal', ''],
+    ['', 'published elsewhere (other hardware)', 'here', 'goal', ''],
     ['records/s, 64 producers × 100', '5,992 /s', '12,346 /s', '–', ''],
     ["64 producers of one producer's rate", '–', '–', '≥ 60 %', ''],
   ])

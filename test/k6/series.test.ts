@@ -56,7 +56,6 @@ test('of five seconds the mean is left, also of a last group that is smaller', (
     cores: { API: second },
     rssMiB: { API: 100 },
     server: {},
-    worker: {},
   })
   const thinned = thinSamples([1, 2, 3, 4, 5, 6, 8].map(sample))
   assert.deepEqual(

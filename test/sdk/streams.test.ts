@@ -155,9 +155,9 @@ test('a stream that falls silent is resumed, and a reader that takes its time is
     if (attempt > 1) response.end()
   })
   const seqs: number[] = []
-  for await (const { seq } of server.client({ timeoutMs: 100 }).entries.stream()) {
+  for await (const { seq } of server.client({ timeoutMs: 400 }).entries.stream()) {
     seqs.push(seq)
-    await sleep(150)
+    await sleep(500)
   }
   assert.deepEqual(seqs, [0, 1, 2])
   assert.equal(server.requests.length, 2)

@@ -23,9 +23,8 @@ import { loadTwoServers } from '../faults/several-servers.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
 import { hostileType } from './hostile-type.ts'
 import { isolation } from './isolation.ts'
-import { manyLedgers } from './many-ledgers.ts'
 import { rotation } from './rotation.ts'
-import { slowDisk } from './slow-disk.ts'
+import { compareDisks } from './slow-disk.ts'
 import { webhookBacklog } from './webhook-backlog.ts'
 import { webhookEndpoints } from './webhook-endpoints.ts'
 import { webhookIsolation } from './webhook-isolation.ts'
@@ -58,8 +57,8 @@ const SOAKS: Readonly<Record<string, () => Promise<void>>> = {
   rotation: async () => requireNothingLost('rotation', await rotation()),
   isolation: () => isolation(25_000),
   'hostile-type': () => hostileType(20_000),
-  'slow-disk': () => slowDisk(10_000),
-  'many-ledgers': () => manyLedgers(8_000),
+  'slow-disk': () => compareDisks({ name: 'slow-disk', ledgers: [1], durationMs: 10_000 }),
+  'many-ledgers': () => compareDisks({ name: 'many-ledgers', ledgers: [1, 200], durationMs: 8_000 }),
   'webhook-isolation': runWebhookIsolation,
   'webhook-endpoints': runWebhookEndpoints,
   'webhook-backlog': runWebhookBacklog,

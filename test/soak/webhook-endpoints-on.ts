@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
-import type { LatencySummary } from '../../bench/latencies.ts'
 import type { WebhookReceiver } from '../../bench/webhook-receiver.ts'
 import { withClient } from '../../src/db/client.ts'
+import type { LatencySummary } from '../../src/preflight/latencies.ts'
 import type { Deployment, Ledger } from '../faults/deployment.ts'
 
 /** What the receivers of the soaks count: one event for each record. */

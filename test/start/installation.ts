@@ -30,7 +30,7 @@ export function launch(options: StartOptions): ChildProcessByStdio<null, Readabl
   const project = options.project ?? PROJECT_DIR
   // Whatever configures a Tallystick of the one who runs the tests is not for this one.
   const inherited = Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(TALLYSTICK_|DATABASE_URL$)/.test(name)),
+    Object.entries(process.env).filter(([name]) => !/^(TALLYSTICK_|OTEL_|DATABASE_URL$)/.test(name)),
   )
   const child = spawn(process.execPath, [join(project, 'src', 'all-in-one.ts')], {
     cwd: options.uid === undefined ? project : '/',

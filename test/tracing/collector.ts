@@ -25,7 +25,7 @@ export type ReceivedSpan = {
 
 type Answer = (response: ServerResponse) => void
 
-/** A collector of OTLP over HTTP, on loopback, that keeps all spans it is sent. `answer`: 200 by default. */
+/** A collector of OTLP over HTTP, on loopback, that keeps all spans it is sent. `answer`: 200 by default; one that does nothing hangs. */
 export async function startCollector(t: Test, answer: Answer = (response) => response.writeHead(200).end()) {
   const spans: ReceivedSpan[] = []
   const requests: { readonly path: string; readonly headers: IncomingHttpHeaders }[] = []

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer, request, type Server } from 'node:http'
+import { request } from 'node:http'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TRACE_CLOSE_MS_MAX } from '../../src/limits.ts'
-import { OPERATOR_KEY, type Test } from '../helpers/app.ts'
+import { OPERATOR_KEY } from '../helpers/app.ts'
 import { endsWithTests } from '../helpers/children.ts'
 import { createTestDatabase, TEST_MASTER_KEY, type TestDatabase } from '../helpers/database.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
@@ -84,16 +84,6 @@ async function makeLedger({ url }: Started, headers: Record<string, string> = {}
   return ((await response.json()) as { key: { key: string } }).key.key
 }
 
-async function startHanging(t: Test): Promise<string> {
-  const server: Server = createServer((request) => request.resume()).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(async () => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as { port: number }).port}`
-}
-
 test('processes that are traced, and others', async (t) => {
   const database = await createTestDatabase(t)
 
@@ -126,8 +116,8 @@ test('processes that are traced, and others', async (t) => {
   })
 
   await t.test('a collector that hangs slows no request, and a shutdown by its bound only', async (t) => {
-    const url = await startHanging(t)
-    const server = await startServer(database, { OTEL_EXPORTER_OTLP_ENDPOINT: url })
+    const hanging = await startCollector(t, () => {})
+    const server = await startServer(database, hanging.environment)
     const key = await makeLedger(server)
     const notarize = async () => {
       const startedAt = performance.now()

@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { parseConfig } from '../../src/config.ts'
 import { TRACE_CLOSE_MS_MAX, TRACE_SPANS_WAITING_MAX } from '../../src/limits.ts'
 import { openTracing } from '../../src/tracing/open.ts'
 import type { LossReason } from '../../src/tracing/span-sender.ts'
 import type { Tracing } from '../../src/tracing/tracing.ts'
-import type { Test } from '../helpers/app.ts'
 import { until } from '../helpers/wait.ts'
 import { startCollector } from './collector.ts'
 
@@ -29,21 +26,6 @@ function trace(tracing: Tracing, spans: number): void {
   for (let i = 0; i < spans; i++) tracing.start('something', { kind: 'internal', parent: null })?.end()
 }
 
-/** Takes connections, and never answers. */
-async function startHanging(t: Test): Promise<string> {
-  const sockets = new Set<Socket>()
-  const server = createServer((socket) => {
-    sockets.add(socket)
-    socket.on('error', () => {}).resume()
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(async () => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as { port: number }).port}`
-}
-
 test('what has ended when a process closes is sent first', async (t) => {
   const collector = await startCollector(t)
   const { tracing, figures } = await open(collector.environment)
@@ -54,8 +36,8 @@ test('what has ended when a process closes is sent first', async (t) => {
 })
 
 test('a collector that hangs holds up no shutdown beyond the bound', async (t) => {
-  const url = await startHanging(t)
-  const { tracing, figures } = await open({ OTEL_EXPORTER_OTLP_ENDPOINT: url })
+  const hanging = await startCollector(t, () => {})
+  const { tracing, figures } = await open(hanging.environment)
   trace(tracing, 1_000)
   const startedAt = performance.now()
   await tracing.close()
@@ -65,9 +47,8 @@ test('a collector that hangs holds up no shutdown beyond the bound', async (t) =
 })
 
 test('a collector that hangs makes spans be dropped and counted, and none waits for it', async (t) => {
-  const url = await startHanging(t)
-  const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_TIMEOUT: '500' }
-  const { tracing, figures } = await open(environment)
+  const hanging = await startCollector(t, () => {})
+  const { tracing, figures } = await open({ ...hanging.environment, OTEL_EXPORTER_OTLP_TIMEOUT: '500' })
   t.after(() => tracing.close())
   trace(tracing, TRACE_SPANS_WAITING_MAX + 1_234)
   assert.equal(figures.lost.queue_full, 1_234)
@@ -77,16 +58,21 @@ test('a collector that hangs makes spans be dropped and counted, and none waits 
   assert.equal(figures.lost.queue_full, 1_234)
 })
 
-test('a collector that says a byte now and then does not hold the others up for ever', async (t) => {
+test('a collector that says a byte now and then does not hold the others up for ever, nor its request', async (t) => {
+  let closed = 0
   const collector = await startCollector(t, (response) => {
     response.writeHead(200)
     const drip = setInterval(() => response.write('.'), 50)
-    response.once('close', () => clearInterval(drip))
+    response.once('close', () => {
+      clearInterval(drip)
+      closed++
+    })
   })
   const { tracing, figures } = await open({ ...collector.environment, OTEL_EXPORTER_OTLP_TIMEOUT: '300' })
   t.after(() => tracing.close())
   trace(tracing, 256)
   await until(() => figures.lost.not_taken === 256)
+  await until(() => closed === 1)
 })
 
 test('a collector that is away and comes back gets what has not waited too long', async (t) => {

@@ -6,6 +6,7 @@ import { makeVerificationRound, verifyWaiting } from '../../src/verification/ver
 import { expectStatus, OPERATOR_KEY, type Test } from '../helpers/app.ts'
 import { connect } from '../helpers/connect.ts'
 import { buildGatedApp, type GatedApp } from '../helpers/gated-app.ts'
+import { lockHeads, until } from '../helpers/wait.ts'
 import { jobsOf, kindsOf, openBoss, openDeps, tamper, uuidOf } from './set-up.ts'
 
 const CLAIM = { limit: 2, claimMsMax: 10_000 }
@@ -47,8 +48,8 @@ test('what another worker has claimed is left to it, until it lets go or says no
 
   const [last] = await submitted(app, 1)
   await other.query('begin')
-  assert.equal((await claimWaitingCompletions(other, { ...CLAIM, claimMsMax: 50 })).length, 1)
-  await sleep(500)
+  assert.equal((await claimWaitingCompletions(other, { ...CLAIM, claimMsMax: 500 })).length, 1)
+  await sleep(1_500)
   await verifyWaiting(deps)
   assert.deepEqual(await statesOf(app, [last!]), ['VERIFIED'])
 })
@@ -71,6 +72,21 @@ test('one that is refused gets a job, and holds up none of the others', async (t
   await verifyWaiting(deps)
   assert.equal((await jobsOf(app)).length, 1)
   assert.equal((await boss.fetch('verify-completion')).length, 1)
+})
+
+test('what fails in a round that took so long that its claims are gone gets jobs all the same', async (t) => {
+  const { app, deps } = await setUp(t)
+  const ids = await submitted(app, 2)
+  await lockHeads(t, app.database.superuserUrl)
+  const round = verifyWaiting(deps).catch((error: Error) => error)
+  const workers = `from pg_stat_activity where datname = current_database() and usename = 'tallystick_worker'`
+  await until(async () => (await app.sql(`select pid ${workers} and wait_event_type = 'Lock'`)).length === 1)
+  // As Postgres does after COMPLETION_CLAIM_MS_MAX, and later for the statement.
+  await app.sql(`select pg_terminate_backend(pid) ${workers} and state = 'idle in transaction'`)
+  await app.sql(`select pg_cancel_backend(pid) ${workers} and wait_event_type = 'Lock'`)
+  assert.ok((await round) instanceof Error, 'it says that it was not whole')
+  const jobs = (await jobsOf(app)).map(({ data }) => data.record)
+  assert.deepEqual(jobs.sort(), ids.sort())
 })
 
 test('what waits in a closed ledger is put aside', async (t) => {

@@ -21,13 +21,13 @@ test('a running worker does the audit that was asked for over HTTP, and its metr
   assert.equal(audit.requestedBy, app.ledger.agent.id)
   assert.equal(audit.progress.entriesDone, 4)
   await until(
-    async () => /tallystick_entry_verification_lag{unit="entries"} 0\n/.test(await read(metrics)),
+    async () => /tallystick_entry_verification_lag_entries 0\n/.test(await read(metrics)),
     PATIENCE_MS,
   )
   const text = await read(metrics)
   assert.match(text, /tallystick_ledger_faults 0\n/)
   assert.match(text, /tallystick_audit_last_timestamp_seconds{result="good"} \d+/)
-  assert.match(text, /tallystick_jobs{queue="dead-letters",state="waiting"} 0\n/)
+  assert.match(text, /tallystick_dead_letters{queue="audit"} 0\n/)
   assert.match(text, /tallystick_jobs{queue="audit",state="waiting"} 0\n/)
 })
 

@@ -28,8 +28,8 @@ test('running workers verify what is submitted, once, and expire what is not; th
   const text = await metrics.registry.metrics()
   for (const line of [
     /tallystick_completions_verified_total{outcome="refused"} 0\n/,
-    /tallystick_completions_waiting{unit="completions"} 0\n/,
-    /tallystick_completions_waiting{unit="seconds"} 0\n/,
+    /tallystick_completions_waiting 0\n/,
+    /tallystick_completions_oldest_waiting_seconds 0\n/,
     /tallystick_completion_verification_seconds_count \d\n/,
     /tallystick_records_expired_total [01]\n/,
     /tallystick_records_overdue 0\n/,

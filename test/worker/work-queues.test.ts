@@ -32,8 +32,7 @@ test('of a batch each job ends as it deserves: one that fails is retried, one th
   await workQueues(
     boss,
     [queueWork({ queue: 'verify-completion', concurrency: 1, batchSize: 10, handleBatch })],
-    log,
-    AbortSignal.any([]),
+    { log, signal: AbortSignal.any([]), observe: () => {} },
   )
   const read = () =>
     app.sql<{ name: string; state: string; record: string; retry: number }>(
@@ -80,8 +79,7 @@ test('a batch that throws has failed as a whole, and is said once', async (t) =>
   await workQueues(
     boss,
     [queueWork({ queue: 'verify-completion', concurrency: 1, batchSize: 10, handleBatch })],
-    log,
-    AbortSignal.any([]),
+    { log, signal: AbortSignal.any([]), observe: () => {} },
   )
   const states = async () =>
     (await app.sql<{ state: string }>('select state from pgboss.job')).map(({ state }) => state)
@@ -111,12 +109,11 @@ test('a slot takes one job until it ends, whatever becomes of it: jobs are delet
     underWay.set(webhook, ends)
     return ends.promise.finally(() => underWay.delete(webhook))
   }
-  const wakers = await workQueues(
-    boss,
-    [queueWork({ queue: 'deliver-webhook', slots: 2, handleInSlot })],
+  const wakers = await workQueues(boss, [queueWork({ queue: 'deliver-webhook', slots: 2, handleInSlot })], {
     log,
-    stop.signal,
-  )
+    signal: stop.signal,
+    observe: () => {},
+  })
   const countJobs = async () => (await app.sql('select from pgboss.job')).length
   await until(() => underWay.size === 2)
   const [first, second] = [...underWay.values()]

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Admission } from '../../admission.ts'
 import { ApiError } from '../../errors.ts'
+import { REFUSED_RETRY_AFTER_SECONDS_MAX, REQUEST_ABANDONED_MS_MAX } from '../../limits.ts'
 import { PROBLEM_TYPE, renderProblem } from './problems.ts'
 
 declare module 'fastify' {
@@ -21,7 +23,6 @@ declare module 'fastify' {
 
 /** Probes: a server that has too much to do is neither dead nor of no use. */
 const ALWAYS_ADMITTED = new Set(['/livez', '/readyz'])
-const RETRY_AFTER_SECONDS_MAX = 2
 
 /**
  * Refuses what is too much, before anything else is done for it. A request counts from when it is authenticated and has arrived
@@ -35,15 +36,13 @@ export function useAdmission(app: FastifyInstance, { admission }: { admission: A
   })
   app.decorate('isDraining', { getter: () => isDraining })
 
+  const newest = new WeakMap<Socket, ServerResponse>()
   const [handle] = app.server.listeners('request') as [RequestListener]
   app.server.removeListener('request', handle)
   app.server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    if (isDraining) response.shouldKeepAlive = false
+    if (isDraining) newest.set(request.socket, response)
     if (ALWAYS_ADMITTED.has(request.url!)) return handle(request, response)
-    if (!admission.admits()) {
-      app.countProblem('overloaded')
-      return refuse(response)
-    }
+    if (!admission.admits()) return refuse(response)
     admission.begin(Number(request.headers['content-length'] ?? 0), () => {
       // Whoever has gone meanwhile: nothing was done, and nobody would hear of it.
       if (!request.socket.destroyed) handle(request, response)
@@ -59,12 +58,17 @@ export function useAdmission(app: FastifyInstance, { admission }: { admission: A
   app.addHook('preHandler', (request, reply, done) => {
     request.isUnderWay = true
     admission.enter()
-    // For whoever goes away: a handler that fails after that sends nothing.
-    reply.raw.once('close', () => leave(request))
+    // Whoever goes away leaves the work behind: it has its place until it is done, or clients that give up and try again would
+    // begin more and more of it. A handler that then sends nothing keeps the place for a while.
+    reply.raw.once('close', () => {
+      if (request.isUnderWay) setTimeout(leave, REQUEST_ABANDONED_MS_MAX, request).unref()
+    })
     done()
   })
-  app.addHook('onSend', (request, _reply, payload, done) => {
+  app.addHook('onSend', (request, reply, payload, done) => {
     leave(request)
+    // Of what a client has sent at once (pipelining) only the last answer: what is behind the one that says so is answered by nobody.
+    if (isDraining && newest.get(request.raw.socket) === reply.raw) reply.raw.shouldKeepAlive = false
     done(null, payload)
   })
 }
@@ -82,7 +86,7 @@ function refuse(response: ServerResponse): void {
       'content-type': PROBLEM_TYPE,
       'content-length': REFUSAL_BYTES,
       // Jittered, so that refused clients do not come back all at once.
-      'retry-after': String(1 + Math.floor(Math.random() * RETRY_AFTER_SECONDS_MAX)),
+      'retry-after': String(1 + Math.floor(Math.random() * REFUSED_RETRY_AFTER_SECONDS_MAX)),
     })
     .end(REFUSAL.join(`req_${randomUUID().replaceAll('-', '')}`))
 }

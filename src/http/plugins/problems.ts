@@ -29,8 +29,10 @@ export function useProblems(app: FastifyInstance): void {
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
   const known = translate(error as FastifyError)
   reply.problem = known.code
-  request.server.countProblem(known.code)
-  if (known.status >= 500) request.server.failures.log(request.log, known.code, describeError(error))
+  if (!isToldToLeave(request)) {
+    request.server.countProblem(known.code)
+    if (known.status >= 500) request.server.failures.log(request.log, known.code, describeError(error))
+  }
   if (known.retryAfterMs !== null)
     reply.header('retry-after', Math.max(1, Math.ceil(known.retryAfterMs / 1000)))
   if (known.status === 401) reply.header('www-authenticate', 'Bearer')
@@ -41,6 +43,11 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
       // As bytes: to a string Fastify adds a charset, which this media type does not have (RFC 9457 §6.1).
       .send(Buffer.from(renderProblem(known, request.id)))
   )
+}
+
+/** A probe of a server that is about to stop: nothing has failed, and each restart would be an alarm. */
+function isToldToLeave({ server, routeOptions }: FastifyRequest): boolean {
+  return server.isDraining && routeOptions.url === '/readyz'
 }
 
 /**

@@ -10,7 +10,7 @@ declare module 'fastify' {
   }
 }
 
-/** Probes and scrapes: they come every few seconds, and nobody looks for them. */
+/** Probes: they come every few seconds, and nobody looks for them. */
 const UNTRACED = new Set(['/livez', '/readyz'])
 /** Clients may send any method that Node knows; a span's name has few values. */
 const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'])

@@ -14,13 +14,22 @@ export function healthRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>)
     version: VERSION,
   }))
 
+  // Anybody may ask as often as he likes, and nobody is refused: those who ask at the same time share one question to the database.
+  let asking: Promise<boolean> | null = null
+  const canReadNow = () => {
+    asking ??= canRead(deps.readPool, READY_ANSWER_TIMEOUT_MS).finally(() => {
+      asking = null
+    })
+    return asking
+  }
+
   const ready = { summary: 'Whether it can work', response: { 200: health('ready') } }
   const readyConfig = { access: 'public', problems: ['unavailable'] } as const
   app.get('/readyz', { config: readyConfig, schema: ready }, async () => {
     if (app.isDraining) throw new ApiError('unavailable', 'the server is about to stop', { retryable: true })
     // Not whether the schema is newer: that is looked at when the server starts, and while a new version rolls out its
     // migration must not take the old one's pods away.
-    if (!(await canRead(deps.readPool, READY_ANSWER_TIMEOUT_MS))) {
+    if (!(await canReadNow())) {
       throw new ApiError('unavailable', 'the database does not answer, or is not migrated', {
         retryable: true,
       })

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { globSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { test } from 'node:test'
+import { bareEnvironment } from './bare-environment.ts'
+import { groupFiles, renderGroup } from './groups.ts'
+import { temporaryFiles } from './temporary-files.ts'
+
+const TEST_DIR = resolve(import.meta.dirname, '..')
+
+test('each test file is in one group, and no group is of two folders', () => {
+  const files = globSync(join(TEST_DIR, '**/*.test.ts')).sort()
+  const groups = groupFiles(TEST_DIR, files)
+  assert.deepEqual(groups.flatMap((group) => group.files).sort(), files)
+  assert.equal(new Set(groups.map(({ name }) => name)).size, groups.length)
+  for (const { files } of groups) assert.equal(new Set(files.map((file) => resolve(file, '..'))).size, 1)
+})
+
+test('what takes every core runs beside three that do not', () => {
+  const groups = groupFiles(TEST_DIR, globSync(join(TEST_DIR, '**/*.test.ts')).sort())
+  const heavy = groups.flatMap(({ name }, i) => (/^(start|faults|soak)-/.test(name) ? [i] : []))
+  assert.ok(heavy.length > 8)
+  assert.deepEqual(
+    heavy,
+    heavy.map((_, n) => 3 * n),
+  )
+})
+
+test('a file that cannot be loaded is a test that fails, and the others of its group run', async (t) => {
+  const { directory } = temporaryFiles(t)
+  const write = (name: string, text: string) => {
+    writeFileSync(join(directory, name), text)
+    return join(directory, name)
+  }
+  const broken = write('broken.mjs', "throw new Error('not today')")
+  const good = write('good.mjs', "import { test } from 'node:test'; test('the good one', () => {})")
+  const group = write('group.mjs', renderGroup({ name: 'group', files: [broken, good] }))
+  const { code, stdout } = await run(group)
+  assert.equal(code, 1)
+  assert.match(stdout, /not ok \d+ - .*broken\.mjs/)
+  assert.match(stdout, /not today/)
+  assert.match(stdout, /^ok \d+ - the good one/m)
+})
+
+function run(file: string): Promise<{ code: unknown; stdout: string }> {
+  return new Promise((done) => {
+    execFile(process.execPath, ['--test-reporter=tap', file], { env: bareEnvironment() }, (error, stdout) =>
+      done({ code: error?.code ?? 0, stdout }),
+    )
+  })
+}

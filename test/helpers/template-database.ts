@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import type pg from 'pg'
+import { migrate } from '../../src/db/migrate.ts'
+import { makeMasterKey } from '../../src/signing/master-key.ts'
+
+/** Roles belong to the whole server and test files run side by side, so all of them share these passwords. */
+export const TEST_PASSWORDS = { owner: 'test-owner', api: 'test-api', worker: 'test-worker' } as const
+
+/** The master key that sealed the server keys in every test database. */
+export const TEST_MASTER_KEY = new Uint8Array(32).fill(7)
+
+const MIGRATIONS_DIR = new URL('../../migrations/', import.meta.url)
+const TEMPLATE_LOCK = 7_411_958
+const OWNER_LOCK = 7_411_959
+
+let template: Promise<string> | null = null
+
+/** Of the database that every test's is a copy of: migrated once, whichever process comes first. */
+export function ensureTemplate(client: pg.Client, superuserUrl: string): Promise<string> {
+  template ??= findTemplate(client, superuserUrl)
+  return template
+}
+
+async function findTemplate(client: pg.Client, superuserUrl: string): Promise<string> {
+  const hash = createHash('sha256')
+  for (const name of readdirSync(MIGRATIONS_DIR).sort()) {
+    if (/^\d{4}-.+\.sql$/.test(name)) hash.update(name).update(readFileSync(new URL(name, MIGRATIONS_DIR)))
+  }
+  const template = `template_${hash.digest('hex').slice(0, 16)}`
+  await client.query('select pg_advisory_lock($1)', [TEMPLATE_LOCK])
+  try {
+    const found = await client.query('select from pg_database where datname = $1', [template])
+    if (found.rowCount === 0) await makeTemplate(client, superuserUrl, template)
+  } finally {
+    await client.query('select pg_advisory_unlock($1)', [TEMPLATE_LOCK])
+  }
+  return template
+}
+
+/** Migrated under another name first: a migration that fails leaves no half-made template behind. */
+async function makeTemplate(client: pg.Client, superuserUrl: string, template: string): Promise<void> {
+  const draft = `${template}_draft`
+  await ensureTestOwner(client)
+  await client.query(`drop database if exists ${draft} with (force)`)
+  await client.query(`create database ${draft} template template0 owner tallystick_owner`)
+  await migrate({
+    ownerUrl: urlFor(superuserUrl, draft, 'tallystick_owner', TEST_PASSWORDS.owner),
+    masterKey: makeMasterKey(TEST_MASTER_KEY),
+    passwords: { api: TEST_PASSWORDS.api, worker: TEST_PASSWORDS.worker },
+  })
+  await client.query(`alter database ${draft} rename to ${template}`)
+}
+
+/** The server of a suite has made this role already, with a password that only its starter knows. */
+export async function ensureTestOwner(client: pg.Client): Promise<void> {
+  await client.query('select pg_advisory_lock($1)', [OWNER_LOCK])
+  try {
+    await client.query(`do $$ begin
+      if not exists (select from pg_roles where rolname = 'tallystick_owner') then
+        create role tallystick_owner login createrole;
+      end if;
+      alter role tallystick_owner with password '${TEST_PASSWORDS.owner}';
+    end $$`)
+  } finally {
+    await client.query('select pg_advisory_unlock($1)', [OWNER_LOCK])
+  }
+}
+
+export function urlFor(base: string, database: string, user?: string, password?: string): string {
+  const url = new URL(base)
+  url.pathname = `/${database}`
+  if (user !== undefined) url.username = user
+  if (password !== undefined) url.password = password
+  return url.href
+}
