@@ -18,7 +18,7 @@ const LIMITS = {
 /** What a request costs of the processor, in refusals: 150 µs and 30. */
 const REFUSALS_PER_REQUEST = 5
 
-type Waiting = { readonly bytes: number; readonly begin: () => void }
+type Waiting = { readonly bytes: number; readonly ledger: string | null; readonly begin: () => void }
 
 /**
  * How many requests a process works at, and when it begins each.
@@ -28,6 +28,10 @@ type Waiting = { readonly bytes: number; readonly begin: () => void }
  * comes at one moment, to a server that has time, is worked off in a fraction of a second. Bursts are a store that fills up again
  * slowly (a token bucket), so that a load which stays is held to the smaller number.
  *
+ * No ledger can have the places to itself while others come: whose requests have fewer than an equal share of them is taken
+ * nevertheless. (Requests that wait for something else than the processor, such as their ledger's share of time for its types, would
+ * otherwise fill all of them with ten requests a second.)
+ *
  * Those that are taken begin a few at a time, in a turn of the event loop each: one that has to be refused is not seen before the
  * turn ends. (256 that all begin when they are seen make turns of 50 ms.)
  */
@@ -35,6 +39,8 @@ export class Admission {
   readonly #now: () => number
   readonly #limits: typeof LIMITS
   readonly #waiting: Waiting[] = []
+  /** How many each ledger has, of those that have any. */
+  readonly #places = new Map<string, number>()
   #underWay = 0
   #burst: number
   #filledAtMs: number
@@ -48,26 +54,31 @@ export class Admission {
     this.#filledAtMs = now()
   }
 
-  /** Whether one more may come. MUST be followed by its `begin`. */
-  admits(): boolean {
-    if (this.underWay < this.#limits.underWayMax || this.#takeBurst()) return true
+  /**
+   * Whether one more may come. MUST be followed by its `begin`. `ledger`: the one that it says it is of; nobody has looked at its key.
+   */
+  admits(ledger: string | null = null): boolean {
+    if (this.underWay < this.#limits.underWayMax || this.#hasTooFew(ledger) || this.#takeBurst()) return true
     this.#refused++
     return false
   }
 
   /** Begins it, soon. `bytes`: of its body, as far as that is known. */
-  begin(bytes: number, begin: () => void): void {
-    this.#waiting.push({ bytes, begin })
+  begin(bytes: number, ledger: string | null, begin: () => void): void {
+    this.#count(ledger, 1)
+    this.#waiting.push({ bytes, ledger, begin })
     if (this.#waiting.length === 1) setImmediate(this.#beginSome)
   }
 
   /** It has arrived whole, from somebody who may: from now on it counts. MUST be followed by one `leave`. */
-  enter(): void {
+  enter(ledger: string | null = null): void {
     this.#underWay++
+    this.#count(ledger, 1)
   }
 
-  leave(): void {
+  leave(ledger: string | null = null): void {
     this.#underWay--
+    this.#count(ledger, -1)
   }
 
   get underWay(): number {
@@ -94,9 +105,24 @@ export class Admission {
       const next = this.#waiting.shift()
       if (!next) return
       bytes += next.bytes
+      this.#count(next.ledger, -1)
       next.begin()
     }
     if (this.#waiting.length > 0) setImmediate(this.#beginSome)
+  }
+
+  #hasTooFew(ledger: string | null): boolean {
+    if (ledger === null) return false
+    const own = this.#places.get(ledger) ?? 0
+    const ledgers = this.#places.size + (own === 0 ? 1 : 0)
+    return own + 1 <= this.#limits.underWayMax / ledgers
+  }
+
+  #count(ledger: string | null, sign: 1 | -1): void {
+    if (ledger === null) return
+    const places = (this.#places.get(ledger) ?? 0) + sign
+    if (places === 0) this.#places.delete(ledger)
+    else this.#places.set(ledger, places)
   }
 
   #takeBurst(): boolean {

@@ -42,6 +42,8 @@ const headers = pairs.refine(
 )
 
 const timeoutMs = z.coerce.number().int().min(1).max(TRACE_EXPORT_TIMEOUT_MS_MAX)
+const RATIO = 'must be a ratio, from 0 to 1'
+const ratio = z.coerce.number(RATIO).min(0, RATIO).max(1, RATIO)
 const compression = z.enum(['none', 'gzip'])
 const pemFile = z.string().transform((path, context) => orIssue(context, () => readFileSync(path)))
 
@@ -69,7 +71,7 @@ const environment = z.object({
   OTEL_SERVICE_NAME: z.string().optional(),
   OTEL_RESOURCE_ATTRIBUTES: pairs.default({}),
   OTEL_TRACES_SAMPLER: z.enum(SAMPLERS).default('parentbased_always_on'),
-  OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1),
+  OTEL_TRACES_SAMPLER_ARG: ratio.default(1),
 })
 
 const onOrOff = z.object({

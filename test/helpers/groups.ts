@@ -85,8 +85,13 @@ export function renderGroup({ files }: Group): string {
   const imports = files.map((file) => `await load(${JSON.stringify(pathToFileURL(file).href)})`)
   return [
     "import { test } from 'node:test'",
+    // The first to run, and the others wait for it: else those of the first file could be all that there are, and be done, while
+    // the second is loaded, and what a process does after its tests would come before them.
+    'const all = Promise.withResolvers()',
+    "test('the files of the group are loaded', () => all.promise)",
     'const load = (file) => import(file).catch((error) => test(file, () => { throw error }))',
     ...imports,
+    'all.resolve()',
     '',
   ].join('\n')
 }

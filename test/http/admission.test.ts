@@ -6,9 +6,19 @@ import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { Admission } from '../../src/admission.ts'
 import { buildApp } from '../../src/app.ts'
+import { toUuid } from '../../src/db/uuid.ts'
 import { Metrics } from '../../src/metrics/metrics.ts'
+import { parseId } from '../../src/proof/ids.ts'
 import { startServer } from '../../src/server.ts'
-import { buildTestApp, genericBody, type TestApp, testConfig } from '../helpers/app.ts'
+import {
+  buildTestApp,
+  expectStatus,
+  genericBody,
+  OPERATOR_KEY,
+  type TestApp,
+  testConfig,
+} from '../helpers/app.ts'
+import { connect as connectTo } from '../helpers/connect.ts'
 import { lockHeads, until } from '../helpers/wait.ts'
 import { sampleOf } from '../metrics/exposition.ts'
 
@@ -38,6 +48,33 @@ test('what bursts have used up comes back with time, up to the whole', () => {
   assert.deepEqual(take(admission, 3), [true, true, false])
 })
 
+test('a ledger that has fewer than its share of the places is taken beyond them', () => {
+  const admission = new Admission(() => 0, { ...FEW, burstMax: 0 })
+  for (let i = 0; i < 4; i++) admission.enter('a')
+  assert.equal(admission.admits('a'), false, 'alone, a ledger has all of them, and no more')
+  for (let i = 0; i < 2; i++) {
+    assert.equal(admission.admits('b'), true)
+    admission.enter('b')
+  }
+  assert.equal(admission.admits('b'), false, 'it has a half')
+  assert.equal(admission.admits('a'), false)
+  assert.equal(admission.admits(null), false)
+  for (let i = 0; i < 3; i++) admission.leave('a')
+  assert.equal(admission.admits('a'), true)
+})
+
+test('what is taken beyond the places is bounded, whatever ledgers are named', () => {
+  const admission = new Admission(() => 0, { ...FEW, burstMax: 0 })
+  for (let i = 0; i < 4; i++) admission.enter('a')
+  let taken = 0
+  for (let i = 0; i < 100; i++) {
+    if (!admission.admits(`claimed-${i}`)) continue
+    admission.begin(0, `claimed-${i}`, () => {})
+    taken++
+  }
+  assert.equal(taken, 3, 'with as many ledgers as there are places each has its one')
+})
+
 test('they begin in order, a few in each turn, large ones alone', async () => {
   const admission = new Admission(() => 0, FEW)
   const begun: string[] = []
@@ -49,7 +86,7 @@ test('they begin in order, a few in each turn, large ones alone', async () => {
     ['d', 1],
     ['e', 1],
   ] as const)
-    admission.begin(bytes, () => begun.push(name))
+    admission.begin(bytes, null, () => begun.push(name))
   assert.deepEqual(begun, [], 'not within the turn in which they are seen')
   while (admission.hasWaiting) {
     await nextTurn()
@@ -63,7 +100,7 @@ test('where a turn went by with refusing, more of those that were taken begin', 
   let begun = 0
   for (let i = 0; i < 30; i++) {
     if (i < 4) admission.enter()
-    admission.begin(0, () => begun++)
+    admission.begin(0, null, () => begun++)
   }
   for (let i = 0; i < 20; i++) assert.equal(admission.admits(), false)
   await nextTurn()
@@ -80,8 +117,8 @@ test('a server that has too much to do', async (t) => {
     'refuses at once, on a connection that stays open, and answers what it has taken',
     async (t) => {
       const release = await lockHeads(t, app.database.superuserUrl)
-      const taken = Array.from({ length: 6 }, () => post(app, url))
-      await until(async () => admission.underWay === 6)
+      const taken = Array.from({ length: 4 }, () => post(app, url))
+      await until(async () => admission.underWay === 4)
       const agent = new Agent({ keepAlive: true, maxSockets: 1 })
       t.after(() => agent.destroy())
       const ports = new Set<number>()
@@ -171,6 +208,28 @@ test('a server that drains is not ready, answers everything, and ends each conne
   await server.close()
 })
 
+test('a ledger whose requests take all places leaves other ledgers, and the operator, theirs', async (t) => {
+  const app = await buildTestApp(t)
+  const { url, admission } = await listen(t, app)
+  const made = await app.send('POST', '/v1/ledgers', { key: OPERATOR_KEY, body: { name: 'another one' } })
+  const other = expectStatus(201, made).json().key.key
+  const locker = await connectTo(t, app.database.superuserUrl)
+  await locker.query('begin')
+  await locker.query('select from tallystick.chain_heads where ledger_id = $1 for update', [
+    toUuid(parseId('led', app.ledger.ledger.id)),
+  ])
+  const stuck = Array.from({ length: 4 }, () => post(app, url))
+  await until(async () => admission.underWay === 4)
+  assert.equal((await post(app, url)).status, 503)
+  const ask = async (path: string, key: string) =>
+    (await fetch(url + path, { headers: { authorization: `Bearer ${key}` } })).status
+  assert.equal(await ask('/v1/records', other), 200)
+  assert.equal(await ask('/v1/ledgers', OPERATOR_KEY), 200)
+  await locker.query('rollback')
+  for (const { status } of await Promise.all(stuck)) assert.equal(status, 201)
+  assert.equal(admission.underWay, 0)
+})
+
 test('of what a client has sent at once a server that drains answers all', async (t) => {
   const app = await buildTestApp(t)
   const server = await startServer({ ...testConfig(app.database.apiUrl), drainMs: 100 })
@@ -193,15 +252,15 @@ test('of what a client has sent at once a server that drains answers all', async
 function take(admission: Admission, count: number): boolean[] {
   return Array.from({ length: count }, () => {
     const isTaken = admission.admits()
-    if (isTaken) admission.begin(0, () => {})
+    if (isTaken) admission.begin(0, null, () => {})
     return isTaken
   })
 }
 
-/** The application of `app` once more, on a socket and with few places. Its bursts never come back: on a busy machine seconds go by. */
+/** The application of `app` once more, on a socket, with few places and without bursts: how much of one is used up depends on the machine. */
 async function listen(t: TestContext, app: TestApp) {
   const metrics = new Metrics()
-  const admission = new Admission(() => 0, FEW)
+  const admission = new Admission(() => 0, { ...FEW, burstMax: 0 })
   const server = buildApp({ ...app.deps, admission, metrics })
   await server.listen({ host: '127.0.0.1', port: 0 })
   t.after(() => server.close())

@@ -42,8 +42,9 @@ export function useAdmission(app: FastifyInstance, { admission }: { admission: A
   app.server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     if (isDraining) newest.set(request.socket, response)
     if (ALWAYS_ADMITTED.has(request.url!)) return handle(request, response)
-    if (!admission.admits()) return refuse(response)
-    admission.begin(Number(request.headers['content-length'] ?? 0), () => {
+    const ledger = claimedLedger(request.headers.authorization)
+    if (!admission.admits(ledger)) return refuse(response)
+    admission.begin(Number(request.headers['content-length'] ?? 0), ledger, () => {
       // Whoever has gone meanwhile: nothing was done, and nobody would hear of it.
       if (!request.socket.destroyed) handle(request, response)
     })
@@ -53,11 +54,11 @@ export function useAdmission(app: FastifyInstance, { admission }: { admission: A
   const leave = (request: FastifyRequest) => {
     if (!request.isUnderWay) return
     request.isUnderWay = false
-    admission.leave()
+    admission.leave(ledgerOf(request))
   }
   app.addHook('preHandler', (request, reply, done) => {
     request.isUnderWay = true
-    admission.enter()
+    admission.enter(ledgerOf(request))
     // Whoever goes away leaves the work behind: it has its place until it is done, or clients that give up and try again would
     // begin more and more of it. A handler that then sends nothing keeps the place for a while.
     reply.raw.once('close', () => {
@@ -71,6 +72,21 @@ export function useAdmission(app: FastifyInstance, { admission }: { admission: A
     if (isDraining && newest.get(request.raw.socket) === reply.raw) reply.raw.shouldKeepAlive = false
     done(null, payload)
   })
+}
+
+/** Has a share as a ledger has: who has to hold one back must not be refused because of it. */
+const OPERATOR = 'operator'
+
+/** What a key names (src/tenancy/api-keys.ts), right or not: whoever names another's ledger is refused for its key later. */
+function claimedLedger(authorization: string | undefined): string | null {
+  if (authorization === undefined || authorization.length < 37) return null
+  return authorization.startsWith('tlo_', 7) ? OPERATOR : authorization.slice(11, 37)
+}
+
+/** As keys name it. null: nobody calls. */
+function ledgerOf({ caller, routeOptions }: FastifyRequest): string | null {
+  if (caller !== null) return caller.ledger.slice(4)
+  return routeOptions.config.access === 'operator' ? OPERATOR : null
 }
 
 /** Made once: an error of its own for each, with its stack, and rendering it took a third of what refusing costs. */
