@@ -89,7 +89,7 @@ export function renderGroup({ files }: Group): string {
     // the second is loaded, and what a process does after its tests would come before them.
     'const all = Promise.withResolvers()',
     "test('the files of the group are loaded', () => all.promise)",
-    'const load = (file) => import(file).catch((error) => test(file, () => { throw error }))',
+    'const load = (file) => import(file).catch((error) => void test(file, () => { throw error }))',
     ...imports,
     'all.resolve()',
     '',

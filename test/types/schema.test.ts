@@ -91,11 +91,26 @@ const schema = fc.letrec<{ any: JsonValue }>((tie) => {
   return { any: fc.oneof({ maxDepth: 3 }, fc.boolean(), ...keywords) }
 }).any
 
+/**
+ * Beside `prefixItems` ajv 8.20 does not count what `items` of an `anyOf` has evaluated: to it `[null, null]` is invalid under
+ * `{"prefixItems":[true],"anyOf":[{"items":true}],"unevaluatedItems":false}`. By JSON Schema 2020-12, Core §11.2, it is valid.
+ */
+function isWrongInAjv(schema: unknown): boolean {
+  const text = JSON.stringify(schema)
+  return ['"unevaluatedItems"', '"prefixItems"', '"items"'].every((keyword) => text.includes(keyword))
+}
+
+test('what ajv gets wrong is right here', () => {
+  const schema = { prefixItems: [true], anyOf: [{ items: true }], unevaluatedItems: false }
+  assert.equal(validate(schema, [null, null]).outcome, 'valid')
+})
+
 test('agrees with ajv about schemas and values that mean no harm', { timeout: 60_000 }, () => {
   const ajv = new Ajv2020({ strict: false, validateSchema: false, addUsedSchema: false, ownProperties: true })
   const seen = { valid: 0, invalid: 0, 'too costly': 0 }
   fc.assert(
     fc.property(schema, fc.array(value, { minLength: 3, maxLength: 5 }), (one, values) => {
+      fc.pre(!isWrongInAjv(one))
       const expected = ajv.compile(one as object | boolean)
       const found = new Schema(one, 'payloadSchema')
       for (const candidate of values) {
