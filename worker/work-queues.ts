@@ -137,10 +137,11 @@ function workInSlots(
     wake()
   }
   const round = async () => {
-    const ended = done
-    done = []
     // Deleted, not completed: nobody asks for them any more, and a completed one would be read and written again to be deleted.
+    // What could not be deleted is the next round's: left there, each would be done again when its time is over.
+    const ended = [...done]
     if (ended.length > 0) await boss.deleteJob(queue, ended)
+    done = done.slice(ended.length)
     if (free === 0) return
     const jobs = await boss.fetch<unknown>(queue, { batchSize: free, includeMetadata: true })
     free -= jobs.length

@@ -59,8 +59,8 @@ const PROFILES = {
   },
   'webhooks-drain': {
     short: { ledgers: 2, backlog: 600, perSecond: 50, followers: 50, seconds: 5 },
-    // At 500 records a second 250 followers are enough for half a second each.
-    full: { ledgers: 8, backlog: 40_000, perSecond: 500, followers: 250, seconds: 60 },
+    // At 500 records a second so many followers are enough for two seconds each: 250 were not, for a moment.
+    full: { ledgers: 8, backlog: 40_000, perSecond: 500, followers: 1_000, seconds: 60 },
   },
   replicas: {
     short: { users: 32, warmUpSeconds: 1, seconds: 3 },

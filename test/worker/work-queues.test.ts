@@ -132,3 +132,25 @@ test('a slot takes one job until it ends, whatever becomes of it: jobs are delet
   await sleep(300)
   assert.equal(underWay.size, 0)
 })
+
+test('a job whose deletion fails is deleted with the next round, and not done again', async (t) => {
+  const app = await buildTestApp(t)
+  const { boss, close } = await openQueues(app.database.workerUrl, openLog('silent'))
+  t.after(close)
+  const stop = new AbortController()
+  t.after(async () => stop.abort())
+  await boss.insert('deliver-webhook', [{ data: { ledger: idOf('led', 1), webhook: idOf('whk', 1) } }])
+  const failing = t.mock.method(boss, 'deleteJob')
+  failing.mock.mockImplementationOnce(() => Promise.reject(new Error('the database is away')))
+  let handled = 0
+  const handleInSlot = async () => {
+    handled++
+  }
+  await workQueues(boss, [queueWork({ queue: 'deliver-webhook', slots: 2, handleInSlot })], {
+    log: openLog('silent'),
+    signal: stop.signal,
+    observe: () => {},
+  })
+  await until(async () => (await app.sql('select from pgboss.job')).length === 0)
+  assert.deepEqual([handled, failing.mock.callCount()], [1, 2])
+})
