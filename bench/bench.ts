@@ -1,4 +1,3 @@
-import { withClient } from '../src/db/client.ts'
 import { auditLedger } from './audit.ts'
 import { calibrate } from './calibrate.ts'
 import { type CpuSnapshot, cpuBetween, takeCpuSnapshot } from './cpu.ts'
@@ -8,11 +7,12 @@ import { auditLifecycles } from './lifecycle-audit.ts'
 import { NOTARIZERS, runNotarizerPhase } from './notarizer.ts'
 import { type Options, parseOptions, USAGE } from './options.ts'
 import { hasBatches, type Phase, type PhasePlan, runPhase } from './phase.ts'
-import { checkGate, measurePreflight, type Preflight } from './preflight.ts'
+import { checkGate, inspectDatabase } from './preflight.ts'
 import { printPreflight, printProfile, printReport, printVersions } from './print.ts'
 import { printWebhooks } from './print-webhooks.ts'
 import { runReference } from './reference.ts'
 import { describeCommit, type Reference, type Report, type Round, writeReport } from './report.ts'
+import { onClose, runBench } from './run-bench.ts'
 import { type Deployment, deploy, type System, startSystem } from './system.ts'
 import { runWebhooks } from './webhooks.ts'
 
@@ -36,8 +36,9 @@ async function main(options: Options): Promise<boolean> {
     { databaseUrl: process.env['DATABASE_URL'], embedded: options.embedded },
     log,
   )
-  closers.push(() => database.close())
-  const { preflight, settings } = await inspectDatabase(database)
+  onClose(() => database.close())
+  const inspected = await inspectDatabase(database)
+  const { preflight } = inspected
   printPreflight(preflight)
   if (options.scenario === 'preflight') return true
   checkGate(preflight, options.fsyncGateMs, options.force)
@@ -46,14 +47,12 @@ async function main(options: Options): Promise<boolean> {
     startedAt,
     commit: describeCommit(),
     node: process.version,
-    postgres: database.postgres,
-    postgresSettings: settings,
     options,
-    preflight,
+    ...inspected,
   }
   const references = options.scenario === 'webhooks' ? [] : await runReferences(database, options)
   const deployment = await deploy(database.ownerUrl)
-  closers.push(async () => deployment.close())
+  onClose(async () => deployment.close())
   if (options.scenario === 'webhooks') return measureWebhooks(database, deployment, about)
   const rounds: Round[] = []
   for (const servers of options.servers) rounds.push(await runRound(database, deployment, servers, options))
@@ -84,7 +83,7 @@ async function runRound(
   options: Options,
 ): Promise<Round> {
   const system = await startSystem(deployment, { servers, worker: options.worker, inspect: options.profile })
-  closers.push(() => system.stop())
+  onClose(() => system.stop())
   const run = RUNS[options.scenario] ?? runPhases
   const phases = await run(database, system, options)
   const items = hasBatches(options) ? options.batchItems : 1
@@ -202,41 +201,4 @@ async function runReferences(database: Database, options: Options): Promise<Refe
   return references
 }
 
-async function inspectDatabase(
-  database: Database,
-): Promise<{ preflight: Preflight; settings: Record<string, string> }> {
-  return withClient(database.ownerUrl, async (client) => {
-    const preflight = await measurePreflight(client, database.walDirectory)
-    const { rows } = await client.query<{ name: string; setting: string }>(
-      `select name, setting from pg_settings where name in ('fsync', 'synchronous_commit', 'full_page_writes',
-        'wal_sync_method', 'shared_buffers', 'max_wal_size', 'max_connections') order by name`,
-    )
-    return { preflight, settings: Object.fromEntries(rows.map((row) => [row.name, row.setting])) }
-  })
-}
-
-const closers: (() => Promise<void>)[] = []
-
-async function closeAll(): Promise<void> {
-  for (const close of closers.splice(0).reverse()) await close()
-}
-
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => void closeAll().finally(() => process.exit(130)))
-}
-
-let options: Options
-try {
-  options = parseOptions(process.argv.slice(2))
-} catch (error) {
-  console.error(`${(error as Error).message}\n\n${USAGE}`)
-  process.exit(2)
-}
-try {
-  process.exitCode = (await main(options)) ? 0 : 1
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error)
-  process.exitCode = 1
-} finally {
-  await closeAll()
-}
+await runBench(parseOptions, USAGE, main)

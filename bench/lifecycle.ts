@@ -1,9 +1,10 @@
+import { ORDER_TYPE } from '../k6/lib/order-type.js'
 import { type LifecycleResult, runLifecycles } from './lifecycle-load.ts'
 import type { Gate, LifecycleShape } from './lifecycle-requests.ts'
 import type { Sample } from './load.ts'
-import type { Target } from './load-connection.ts'
 import type { Options } from './options.ts'
 import { DRAIN_MS_MAX, type Phase } from './phase.ts'
+import { post } from './post.ts'
 import type { System } from './system.ts'
 import { watchWindow } from './window.ts'
 
@@ -19,91 +20,21 @@ export type Parties = Pick<
 const SAMPLE_EVERY = 64
 const DEADLINE_MS = 86_400_000
 
-/** An order, and three rules that its delivery is held to; the payload and evidence of `makeLifecycleRequests` fit. */
-const TYPE = {
-  name: 'order',
-  version: 1,
-  payloadSchema: {
-    type: 'object',
-    properties: {
-      callId: { type: 'string', maxLength: 64 },
-      input: {
-        type: 'object',
-        properties: {
-          sku: { type: 'string', pattern: '^[A-Z]{2}-[0-9]{4}$' },
-          quantity: { type: 'integer', minimum: 1 },
-          unitPrice: { $ref: '#/$defs/money' },
-        },
-        required: ['sku', 'quantity', 'unitPrice'],
-      },
-    },
-    required: ['callId', 'input'],
-    $defs: {
-      money: {
-        type: 'object',
-        properties: {
-          amount: { type: 'string', maxLength: 32 },
-          currency: { type: 'string', minLength: 3, maxLength: 3 },
-        },
-        required: ['amount', 'currency'],
-      },
-    },
-  },
-  evidenceSchema: {
-    type: 'object',
-    properties: {
-      deliveryNote: { type: 'string', maxLength: 64 },
-      quantity: { type: 'integer', minimum: 0 },
-      unitPrice: { type: 'object', required: ['amount', 'currency'] },
-      sealIntact: { type: 'boolean' },
-    },
-    required: ['deliveryNote', 'quantity', 'unitPrice'],
-  },
-  rules: [
-    {
-      id: 'quantity',
-      op: 'within',
-      expected: '/input/quantity',
-      actual: '/quantity',
-      tolerance: { percent: '5' },
-    },
-    { id: 'price', op: 'atMost', expected: '/input/unitPrice', actual: '/unitPrice' },
-    {
-      id: 'currency',
-      op: 'equals',
-      expected: '/input/unitPrice/currency',
-      actual: '/unitPrice/currency',
-    },
-  ],
-}
-
 /** Registers the type, and a performer with a key of its own; the ledger's first key is the principal's. */
 export async function makeParties({ targets, bearer }: System): Promise<Parties> {
-  const post = (path: string, body: object) => postJson(targets[0]!, bearer, path, body)
-  await post('/v1/types', TYPE)
-  const key = await post('/v1/keys', { name: 'performer', scopes: ['records:write', 'records:read:own'] })
+  // The payload and evidence of `makeLifecycleRequests` fit it.
+  await post(targets[0]!, bearer, '/v1/types', ORDER_TYPE)
+  const key = await post(targets[0]!, bearer, '/v1/keys', {
+    name: 'performer',
+    scopes: ['records:write', 'records:read:own'],
+  })
   return {
-    type: `${TYPE.name}/${TYPE.version}`,
+    type: `${ORDER_TYPE.name}/${ORDER_TYPE.version}`,
     principalBearer: bearer,
     performerBearer: key['key']!,
     performer: key['agent']!,
     deadline: new Date(Date.now() + DEADLINE_MS).toISOString(),
   }
-}
-
-async function postJson(
-  { host, port }: Target,
-  bearer: string,
-  path: string,
-  body: object,
-): Promise<Record<string, string>> {
-  const answer = await fetch(`http://${host}:${port}${path}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  if (answer.status !== 201) throw new Error(`POST ${path} answered ${answer.status}: ${await answer.text()}`)
-  return (await answer.json()) as Record<string, string>
 }
 
 export async function runLifecyclePhase(

@@ -1,8 +1,10 @@
 import os from 'node:os'
 import type pg from 'pg'
+import { withClient } from '../src/db/client.ts'
 import { type Commits, measureCommits } from '../src/preflight/commits.ts'
 import { type FsyncLatencies, measureFsync } from '../src/preflight/disk.ts'
 import { msOf } from '../src/preflight/text.ts'
+import type { Database } from './database.ts'
 
 /** Latencies in nanoseconds, measured as `tallystick preflight` does (docs/preflight.md). */
 export type Preflight = {
@@ -17,8 +19,21 @@ export type Preflight = {
   readonly fsync: FsyncLatencies
 } & Commits
 
-/** What the figures of this run depend on, measured before it. `directory`: where Postgres keeps its WAL. */
-export async function measurePreflight(client: pg.ClientBase, directory: string): Promise<Preflight> {
+/** What the figures of a run depend on, of its database and machine, measured before it. */
+export async function inspectDatabase({ ownerUrl, walDirectory, postgres }: Database) {
+  return withClient(ownerUrl, async (client) => {
+    const preflight = await measurePreflight(client, walDirectory)
+    const { rows } = await client.query<{ name: string; setting: string }>(
+      `select name, setting from pg_settings where name in ('fsync', 'synchronous_commit', 'full_page_writes',
+        'wal_sync_method', 'shared_buffers', 'max_wal_size', 'max_connections') order by name`,
+    )
+    const postgresSettings = Object.fromEntries(rows.map((row) => [row.name, row.setting]))
+    return { preflight, postgresSettings, postgres }
+  })
+}
+
+/** `directory`: where Postgres keeps its WAL. */
+async function measurePreflight(client: pg.ClientBase, directory: string): Promise<Preflight> {
   return {
     machine: {
       cpu: os.cpus()[0]?.model.trim() ?? 'unknown',

@@ -1,4 +1,5 @@
 import type { Target } from './load-connection.ts'
+import { post } from './post.ts'
 import { type Random, randomFrom } from './random.ts'
 
 /** A ledger with what its records are searched by: of each property a value that is common, and one that is rare. */
@@ -99,27 +100,4 @@ async function sendBatch(ledger: LargeLedger, n: number, batches: number, random
   if (n % step === 0)
     for (let i = 0; i < SAMPLES_PER_BATCH; i++)
       ledger.samples.push(answer.records[random.integer(0, BATCH_ITEMS - 1)])
-}
-
-async function post(
-  { host, port }: Target,
-  bearer: string,
-  path: string,
-  body: object,
-  headers: Record<string, string> = {},
-  // biome-ignore lint/suspicious/noExplicitAny: answers of our own server
-): Promise<any> {
-  const answer = await fetch(`http://${host}:${port}${path}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  })
-  const text = await answer.text()
-  if (answer.status === 503) {
-    // More than the server can write in time: what it refused is sent again.
-    await new Promise((resolve) => setTimeout(resolve, 200))
-    return post({ host, port }, bearer, path, body, headers)
-  }
-  if (answer.status !== 201) throw new Error(`POST ${path} answered ${answer.status}: ${text}`)
-  return JSON.parse(text)
 }

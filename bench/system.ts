@@ -7,6 +7,7 @@ import pg from 'pg'
 import { migrate } from '../src/db/migrate.ts'
 import { makeMasterKey } from '../src/signing/master-key.ts'
 import type { Target } from './load-connection.ts'
+import { post } from './post.ts'
 import { type Child, startChild } from './process.ts'
 
 /** API processes and a worker as a user would run them, on one database, with one ledger. */
@@ -128,17 +129,10 @@ async function waitUntilReady({ host, port }: Target): Promise<void> {
 }
 
 export async function makeLedger(
-  { host, port }: Target,
+  target: Target,
   operatorKey: string,
 ): Promise<{ ledger: string; bearer: string }> {
-  const answer = await fetch(`http://${host}:${port}/v1/ledgers`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${operatorKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'bench' }),
-  })
-  const text = await answer.text()
-  if (answer.status !== 201) throw new Error(`POST /v1/ledgers answered ${answer.status}: ${text}`)
-  const made = JSON.parse(text)
+  const made = await post(target, operatorKey, '/v1/ledgers', { name: 'bench' })
   return { ledger: made.ledger.id, bearer: made.key.key }
 }
 

@@ -9,6 +9,7 @@ import type { Pace } from './load.ts'
 import type { Target } from './load-connection.ts'
 import { runLoad } from './load-process.ts'
 import type { Options } from './options.ts'
+import { post } from './post.ts'
 import { type ProfileSummary, profileWindow } from './profile.ts'
 import { type Deployment, makeLedger, type System, startSystem } from './system.ts'
 import { startWebhookReceiver, type WebhookReceiver } from './webhook-receiver.ts'
@@ -227,21 +228,6 @@ async function changeAll(
 ): Promise<void> {
   for (const { bearer, webhooks } of ledgers)
     for (const { id } of webhooks) await post(system.targets[0]!, bearer, `/v1/webhooks/${id}/${to}`, {})
-}
-
-export async function post(
-  { host, port }: Target,
-  bearer: string,
-  path: string,
-  body: object,
-): Promise<Record<string, string>> {
-  const answer = await fetch(`http://${host}:${port}${path}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  if (!answer.ok) throw new Error(`POST ${path} answered ${answer.status}: ${await answer.text()}`)
-  return (await answer.json()) as Record<string, string>
 }
 
 /** Until all that is due has come; answers the window of these ledgers. Throws where no more comes. */

@@ -3,11 +3,11 @@
  * ledger that the script made, and leaves a report with plots. Exit code 0 only if every threshold and every audit holds.
  */
 import { statfsSync } from 'node:fs'
-import { withClient } from '../../src/db/client.ts'
 import { type Database, openDatabase } from '../database.ts'
-import { checkGate, measurePreflight, type Preflight } from '../preflight.ts'
+import { checkGate, inspectDatabase } from '../preflight.ts'
 import { printPreflight } from '../print.ts'
 import { describeCommit } from '../report.ts'
+import { onClose, runBench } from '../run-bench.ts'
 import { type Deployment, deploy } from '../system.ts'
 import { describeK6, installK6 } from './install.ts'
 import { type K6Options, parseOptions, USAGE } from './options.ts'
@@ -67,11 +67,7 @@ async function runScript(script: ScriptName, options: K6Options, k6: string): Pr
 type Testbed = {
   readonly database: Database
   readonly deployment: Deployment
-  readonly about: {
-    readonly postgres: string
-    readonly postgresSettings: Record<string, string>
-    readonly preflight: Preflight
-  }
+  readonly about: Awaited<ReturnType<typeof inspectDatabase>>
 }
 
 /** What is not closed yet, and closed when the process is asked to stop. */
@@ -102,18 +98,6 @@ async function close(testbed: Testbed | null): Promise<void> {
   await testbed.database.close()
 }
 
-async function inspectDatabase(database: Database): Promise<Testbed['about']> {
-  return withClient(database.ownerUrl, async (client) => {
-    const preflight = await measurePreflight(client, database.walDirectory)
-    const { rows } = await client.query<{ name: string; setting: string }>(
-      `select name, setting from pg_settings where name in ('fsync', 'synchronous_commit', 'full_page_writes',
-        'wal_sync_method', 'shared_buffers', 'max_wal_size', 'max_connections') order by name`,
-    )
-    const postgresSettings = Object.fromEntries(rows.map((row) => [row.name, row.setting]))
-    return { preflight, postgresSettings, postgres: database.postgres }
-  })
-}
-
 /** A disk that fills up in the ninth minute spoils more than the run. */
 function requireDisk({ walDirectory }: Database, bytes: number): void {
   const { bavail, bsize } = statfsSync(walDirectory)
@@ -125,25 +109,7 @@ function requireDisk({ walDirectory }: Database, bytes: number): void {
   )
 }
 
-async function closeAll(): Promise<void> {
+onClose(async () => {
   for (const testbed of [...testbeds]) await close(testbed)
-}
-
-for (const signal of ['SIGINT', 'SIGTERM'] as const)
-  process.once(signal, () => void closeAll().finally(() => process.exit(130)))
-
-let options: K6Options
-try {
-  options = parseOptions(process.argv.slice(2))
-} catch (error) {
-  console.error(`${(error as Error).message}\n\n${USAGE}`)
-  process.exit(2)
-}
-try {
-  process.exitCode = (await main(options)) ? 0 : 1
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error)
-  process.exitCode = 1
-} finally {
-  await closeAll()
-}
+})
+await runBench(parseOptions, USAGE, main)

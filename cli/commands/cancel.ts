@@ -1,38 +1,8 @@
-import { onlyArgument } from '../arguments.ts'
-import { defineCommand } from '../command.ts'
-import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
-import { EXIT } from '../exit-codes.ts'
-import { OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
-import { STEP_HELP, STEP_OPTIONS, stepOptions, writeMembers } from '../record-options.ts'
-import { UsageError } from '../run.ts'
+import { defineReasonedStep } from '../reasoned-step.ts'
 
-const HELP = `tallystick cancel RECORD --reason TEXT [--if-version N]
-
-Calls off work that is not delivered. The principal's step.
-
-  --reason TEXT          why, for people; can be erased
-${STEP_HELP}
-${OUTPUT_HELP}
-${CONNECTION_HELP}
-  -h, --help
-
-Examples:
-  tallystick cancel rec_01kd2m3n4p5q6r7s8t9v0w1x2y --reason 'the order was withdrawn'
-`
-
-export const cancel = defineCommand({
-  help: HELP,
-  options: { reason: { type: 'string' }, ...STEP_OPTIONS, ...CONNECTION_OPTIONS, ...OUTPUT_OPTIONS },
-  async run(values, positionals, io) {
-    const id = onlyArgument(positionals, 'cancel RECORD --reason TEXT')
-    if (values.reason === undefined) throw new UsageError('cancel needs --reason TEXT')
-    const client = await connect(values)
-    const record = await client.records.cancel(
-      id,
-      { reason: values.reason, ...writeMembers(values) },
-      stepOptions(values),
-    )
-    printItem(record, values.json, io.stdout)
-    return EXIT.ok
-  },
+export const cancel = defineReasonedStep({
+  name: 'cancel',
+  does: "Calls off work that is not delivered. The principal's step.",
+  reasonExample: 'the order was withdrawn',
+  method: 'cancel',
 })

@@ -1,13 +1,14 @@
 import type { Tallystick } from '../../sdk/client.ts'
 import { AuthenticationError, PermissionError } from '../../sdk/errors.ts'
 import type { GetLedgerAnswer } from '../../sdk/generated/api.ts'
+import { type Finding, fail, ok, warn } from '../../src/preflight/finding.ts'
 import { parseVerifierKey, verifyCheckpoint } from '../../src/proof/checkpoint.ts'
 import { ProofError } from '../../src/proof/error.ts'
 import { loadProviders } from '../../src/verify/providers.ts'
 import { findFirstKid } from '../first-key.ts'
 import { readKnownLedgers } from '../known-ledgers.ts'
 import { checkWebhooks } from './check-webhooks.ts'
-import { type Finding, fail, messageOf, ok, warn } from './finding.ts'
+import { messageOf } from './message-of.ts'
 
 const EXPIRY_WARNING_MS = 7 * 86_400_000
 const CHECKPOINT_POLL_MS = 250
@@ -39,7 +40,7 @@ export async function* checkLedger(
     : fail(
         'ledger',
         `${id} (${name}) is closed: ${closed}`,
-        'ask the operator of the server: docs/operations.md',
+        'ask the operator of the server: docs/runbooks/ledger-fault.md',
       )
   yield* checkWebhooks(client, key.scopes)
   if (!key.scopes.includes('audit:read')) {
@@ -86,7 +87,7 @@ async function checkCheckpoint(client: Tallystick, about: GetLedgerAnswer, waitM
       return fail(
         'checkpoint',
         `${about.size - covered} of ${about.size} entries have none after ${waitMs / 1000} s`,
-        'is the worker running? A ledger with a fault gets none either: docs/operations.md',
+        'is the worker running? A ledger with a fault gets none either: docs/runbooks/no-checkpoints.md',
       )
     await new Promise((resolve) => setTimeout(resolve, CHECKPOINT_POLL_MS))
   }

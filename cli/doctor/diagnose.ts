@@ -1,9 +1,10 @@
 import { Tallystick } from '../../sdk/client.ts'
 import { parseBaseUrl } from '../../sdk/http/address.ts'
+import { type Finding, fail, ok } from '../../src/preflight/finding.ts'
 import { type ConnectionValues, findConnection } from '../connection.ts'
 import { checkLedger } from './check-ledger.ts'
 import { checkEncryption, checkServer } from './check-server.ts'
-import { type Finding, fail, messageOf, ok } from './finding.ts'
+import { messageOf } from './message-of.ts'
 
 /** Several times as long as a checkpoint takes. */
 const CHECKPOINT_WAIT_MS = 5_000

@@ -10,11 +10,11 @@ export function ok(check: string, detail: string): Finding {
   return { check, status: 'ok', detail, advice: null }
 }
 
-export function warn(check: string, detail: string, advice: string): Finding {
+export function warn(check: string, detail: string, advice: string | null): Finding {
   return { check, status: 'warn', detail, advice }
 }
 
-export function fail(check: string, detail: string, advice: string): Finding {
+export function fail(check: string, detail: string, advice: string | null): Finding {
   return { check, status: 'fail', detail, advice }
 }
 

@@ -44,16 +44,21 @@ export function parseFilters(query: RecordQuery, ownAgent: Uint8Array | null): R
   const { type, state, reference, traceId, digest } = query
   const occurred = rangeOf(query, 'occurredAfter', 'occurredBefore')
   const recorded = rangeOf(query, 'recordedAfter', 'recordedBefore')
+  const agents = {
+    ...(query.onBehalfOf !== undefined && { onBehalfOf: uuidOf('agt', query.onBehalfOf, 'onBehalfOf') }),
+    ...(query.actor !== undefined && { actor: uuidOf('agt', query.actor, 'actor') }),
+    ...(query.performer !== undefined && { performer: uuidOf('agt', query.performer, 'performer') }),
+  }
+  const own = ownAgent && toUuid(ownAgent)
   return {
     ...(digest !== undefined && { digest: Buffer.from(digest, 'hex') }),
     ...(reference !== undefined && { reference }),
     ...(query.parent !== undefined && { parent: uuidOf('rec', query.parent, 'parent') }),
     ...(traceId !== undefined && { traceId }),
-    ...(query.onBehalfOf !== undefined && { onBehalfOf: uuidOf('agt', query.onBehalfOf, 'onBehalfOf') }),
-    ...(query.actor !== undefined && { actor: uuidOf('agt', query.actor, 'actor') }),
-    ...(query.performer !== undefined && { performer: uuidOf('agt', query.performer, 'performer') }),
+    ...agents,
     ...(query.principal !== undefined && { principal: uuidOf('agt', query.principal, 'principal') }),
-    ...(ownAgent && { ownAgent: toUuid(ownAgent) }),
+    // Whoever asks for what names its own agent sees all of that: one walk along an index in place of three, and no probe of both.
+    ...(own && !Object.values(agents).includes(own) && { ownAgent: own }),
     ...(occurred && { occurred }),
     ...(recorded && { recorded }),
     ...(type !== undefined && { type }),

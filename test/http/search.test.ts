@@ -140,6 +140,8 @@ test("shows a key for its agent's own records nothing else, wherever it looks", 
   assert.deepEqual(idsOf(await list(app, {}, { key })), visible)
   assert.deepEqual(idsOf(await list(app, { order: 'asc' }, { key })), [...visible].reverse())
   assert.deepEqual(idsOf(await list(app, { actor: agent }, { key })), [own.id])
+  assert.deepEqual(idsOf(await list(app, { onBehalfOf: agent }, { key })), [below.id, forIt.id])
+  assert.deepEqual(idsOf(await list(app, { performer: agent }, { key })), [])
   for (const query of [{ actor: app.ledger.agent.id }, { parent: own.id }, { type: 'generic/1' }])
     assert.ok(!idsOf(await list(app, query as never, { key })).includes(other.id), JSON.stringify(query))
   assert.deepEqual(idsOf(await list(app, { digest: other.digest }, { key })), [])
