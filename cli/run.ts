@@ -18,6 +18,15 @@ import type { Out } from './io.ts'
 /** The arguments cannot mean anything: says what to do instead. */
 export class UsageError extends Error {}
 
+/** What `make` throws is the arguments' fault, or the environment's. */
+export function asUsage<T>(make: () => T): T {
+  try {
+    return make()
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
+}
+
 /** What was to be read is not what it should be: no JSON, or no such JSON. */
 export class InputError extends Error {}
 

@@ -282,6 +282,20 @@ create table tallystick.ledgers (
   constraint ledgers_rate_limit_per_second_check CHECK ((rate_limit_per_second > (0)::double precision))
 );
 
+create table tallystick.master_key_changes (
+  changed_at timestamp with time zone not null default clock_timestamp(),
+  changed_by text not null default SESSION_USER,
+  previous_id bytea not null,
+  current_id bytea not null,
+  server_keys integer not null,
+  webhook_secrets integer not null,
+  api_key_secrets integer not null,
+  refused integer not null,
+  constraint master_key_changes_current_id_check CHECK ((length(current_id) = 8)),
+  constraint master_key_changes_pkey PRIMARY KEY (changed_at),
+  constraint master_key_changes_previous_id_check CHECK ((length(previous_id) = 8))
+);
+
 create table tallystick.note_key_secrets (
   kid bytea not null,
   sealed bytea not null,
@@ -349,6 +363,13 @@ create table tallystick.schema_migrations (
   sha256 text not null,
   applied_at timestamp with time zone not null default now(),
   constraint schema_migrations_pkey PRIMARY KEY (version)
+);
+
+create table tallystick.schema_serves (
+  version integer not null,
+  serves_from integer not null,
+  constraint schema_serves_check CHECK ((serves_from <= version)),
+  constraint schema_serves_pkey PRIMARY KEY (version)
 );
 
 create table tallystick.server_keys (
@@ -1570,6 +1591,8 @@ CREATE TRIGGER gated_records_no_truncate BEFORE TRUNCATE ON tallystick.gated_rec
 CREATE TRIGGER idempotency_keys_change BEFORE UPDATE ON tallystick.idempotency_keys FOR EACH ROW EXECUTE FUNCTION tallystick.idempotency_keys_change();
 CREATE TRIGGER idempotency_keys_no_delete BEFORE DELETE ON tallystick.idempotency_keys FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER idempotency_keys_no_truncate BEFORE TRUNCATE ON tallystick.idempotency_keys FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
+CREATE TRIGGER master_key_changes_append_only BEFORE DELETE OR UPDATE ON tallystick.master_key_changes FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
+CREATE TRIGGER master_key_changes_no_truncate BEFORE TRUNCATE ON tallystick.master_key_changes FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER records_begin AFTER INSERT ON tallystick.records REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION tallystick.records_begin();
 CREATE TRIGGER records_change AFTER UPDATE ON tallystick.records REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION tallystick.records_change();
 CREATE TRIGGER records_no_delete BEFORE DELETE ON tallystick.records FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
@@ -1656,6 +1679,8 @@ grant select on table tallystick.records to tallystick_api;
 grant select on table tallystick.records to tallystick_worker;
 grant select on table tallystick.schema_migrations to tallystick_api;
 grant select on table tallystick.schema_migrations to tallystick_worker;
+grant select on table tallystick.schema_serves to tallystick_api;
+grant select on table tallystick.schema_serves to tallystick_worker;
 grant select on table tallystick.server_keys to tallystick_api;
 grant select on table tallystick.server_keys to tallystick_worker;
 grant select on table tallystick.tree_frontiers to tallystick_api;

@@ -3,6 +3,7 @@ import { startWorker } from '../worker/worker.ts'
 import { type Config, parseConfig } from './config.ts'
 import { getLogins } from './database-logins.ts'
 import { checkConnection } from './db/check-connection.ts'
+import { Database } from './db/connection.ts'
 import { migrate } from './db/migrate.ts'
 import { describeRunning } from './local/banner.ts'
 import { ensureFirstLedger } from './local/first-ledger.ts'
@@ -14,7 +15,7 @@ import { Metrics } from './metrics/metrics.ts'
 import { chooseDataDir, openDataDir, postgresDir } from './postgres/layout.ts'
 import { startPostgres } from './postgres/start.ts'
 import { startServer } from './server.ts'
-import { makeMasterKey } from './signing/master-key.ts'
+import { makeMasterKeys } from './signing/master-keys.ts'
 
 /*
  * What `npm start` runs: Postgres (our own, or DATABASE_URL), migrate, server, worker, and on the first run a
@@ -60,15 +61,21 @@ async function start(given: Config, stop: Stop, closers: Closer[]): Promise<Runn
     ownerUrl = postgres.ownerUrl
     postgresExited = postgres.exited
   } else {
-    await checkConnection(ownerUrl)
+    await checkConnection(new Database(ownerUrl, given.database))
   }
   stop.throwIfRequested()
 
   const logins = getLogins({ ...given, dataDir }, ownerUrl)
-  await migrate({ ownerUrl, masterKey: makeMasterKey(secrets.masterKey), passwords: logins.passwords })
+  const masterKey = makeMasterKeys(secrets.masterKey, given.previousMasterKey)
+  const owner = new Database(ownerUrl, given.ownerUrl === null ? undefined : given.database)
+  await migrate({ ownerUrl: owner, masterKey, passwords: logins.passwords, byRdsIam: logins.byRdsIam })
   stop.throwIfRequested()
 
-  const config: Config = { ...given, ...secrets, dataDir, apiUrl: logins.apiUrl, workerUrl: logins.workerUrl }
+  const { apiUrl, workerUrl } = logins
+  // Passwords that were made here stand in the URLs.
+  const isInUrl = new URL(apiUrl).password !== ''
+  const database = isInUrl ? { ...given.database, password: null } : given.database
+  const config: Config = { ...given, ...secrets, dataDir, apiUrl, workerUrl, database }
   const metrics = new Metrics()
   if (config.metricsPort !== null) {
     const listener = await serveMetrics(metrics, { host: config.host, port: config.metricsPort })

@@ -5,7 +5,7 @@ import { useAdmission } from './http/plugins/admit.ts'
 import { useAuthentication } from './http/plugins/authenticate.ts'
 import { useJsonBody } from './http/plugins/json-body.ts'
 import { useMeasurement } from './http/plugins/measure.ts'
-import { trackMethods } from './http/plugins/methods.ts'
+import { refuseOtherMethods } from './http/plugins/methods.ts'
 import { refuseMalformedHttp, sendProblem, useProblems } from './http/plugins/problems.ts'
 import { useRateLimits } from './http/plugins/rate-limit.ts'
 import { useRequestLog } from './http/plugins/request-log.ts'
@@ -33,7 +33,10 @@ import { typeRoutes } from './http/routes/types.ts'
 import { webhookDeliveryRoutes } from './http/routes/webhook-deliveries.ts'
 import { webhookRoutes } from './http/routes/webhooks.ts'
 import { useZodValidation } from './http/zod-validation.ts'
-import { BODY_BYTES_MAX, REQUEST_TIMEOUT_MS } from './limits.ts'
+import { BODY_BYTES_MAX, KEPT_CONNECTION_MS, REQUEST_TIMEOUT_MS } from './limits.ts'
+
+/** Addresses are compared as they are. */
+const ROUTER = { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: 100 }
 
 /** The HTTP application: plugins, then routes, in the order in which they apply. */
 export function buildApp(deps: Deps): FastifyInstance {
@@ -47,6 +50,7 @@ export function buildApp(deps: Deps): FastifyInstance {
     // A HEAD of an export would run the whole export.
     exposeHeadRoutes: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEPT_CONNECTION_MS,
     clientErrorHandler: refuseMalformedHttp,
     frameworkErrors: (error, request, reply) => sendProblem(request, reply, error),
     // Of two Authorization headers Node would take the first; joined, they are no valid header and are refused.
@@ -56,13 +60,13 @@ export function buildApp(deps: Deps): FastifyInstance {
     // A document member called __proto__ is a document member.
     onProtoPoisoning: 'ignore',
     onConstructorPoisoning: 'ignore',
-    routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: 100 },
+    routerOptions: ROUTER,
   }) as unknown as FastifyInstance
-  const methods = trackMethods(app)
   if (deps.tracing) useTracing(app, deps.tracing)
   useMeasurement(app, deps)
   if (deps.logRequests) useRequestLog(app)
   useProblems(app)
+  refuseOtherMethods(app, ROUTER)
   useAdmission(app, deps)
   useJsonBody(app)
   useZodValidation(app)
@@ -92,6 +96,5 @@ export function buildApp(deps: Deps): FastifyInstance {
   predicateRoutes(app)
   openApiRoutes(app, operations)
   docsRoutes(app)
-  methods.refuseOtherMethods()
   return app
 }

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { DRAIN_SECONDS_DEFAULT, DRAIN_SECONDS_MAX } from './limits.ts'
+import type { DatabaseOptions } from './db/connection.ts'
+import { parseDatabaseOptions } from './db/options.ts'
+import { DRAIN_SECONDS_DEFAULT, DRAIN_SECONDS_MAX, SCHEMA_WAIT_SECONDS_MAX } from './limits.ts'
 import { type Allowances, parseAllowances } from './outbound/allowances.ts'
 import { parseTracing, type TracingOptions } from './tracing/options.ts'
 
@@ -15,11 +17,21 @@ const drainSeconds = z.coerce
   .min(0, DRAIN_SECONDS)
   .max(DRAIN_SECONDS_MAX, DRAIN_SECONDS)
 
+const SCHEMA_WAIT_SECONDS = `must be seconds, from 0 to ${SCHEMA_WAIT_SECONDS_MAX}`
+const schemaWaitSeconds = z.coerce
+  .number(SCHEMA_WAIT_SECONDS)
+  .min(0, SCHEMA_WAIT_SECONDS)
+  .max(SCHEMA_WAIT_SECONDS_MAX, SCHEMA_WAIT_SECONDS)
+
 /** 32 bytes, as 64 hex digits or as base64. */
 const masterKey = z
   .string()
   .transform((text) => Buffer.from(text, /^[0-9a-fA-F]{64}$/.test(text) ? 'hex' : 'base64'))
   .refine((key) => key.length === 32, 'must be 32 bytes, as 64 hex digits or as base64')
+
+const operatorKey = z
+  .string()
+  .regex(/^tlo_[0-9A-Za-z]{32,}$/, 'must be tlo_ and at least 32 letters and digits')
 
 const allowances = z
   .string()
@@ -44,15 +56,25 @@ const environment = z.object({
   TALLYSTICK_DATA: z.string().min(1).default('.tallystick'),
   /** How the outside names this server; fixed in each ledger's origin and issuer when it is made. */
   TALLYSTICK_PUBLIC_URL: url.optional(),
+  /** Where `smoke` finds a server. */
+  TALLYSTICK_URL: url.optional(),
   /** The owner's: for `migrate`, and for `npm start`. */
   DATABASE_URL: postgresUrl.optional(),
   TALLYSTICK_API_DATABASE_URL: postgresUrl.optional(),
   TALLYSTICK_WORKER_DATABASE_URL: postgresUrl.optional(),
+  /** Server and worker wait so long for `migrate`. */
+  TALLYSTICK_SCHEMA_WAIT_SECONDS: schemaWaitSeconds.default(0),
+  /** For `migrate`: what it lets the two lesser logins log in with, where their URLs do not say. */
+  TALLYSTICK_API_DATABASE_PASSWORD_FILE: z.string().optional(),
+  TALLYSTICK_WORKER_DATABASE_PASSWORD_FILE: z.string().optional(),
+  TALLYSTICK_DATABASE_LOGINS: z.literal('rds-iam', 'must be rds-iam, or not set').optional(),
+  // The other TALLYSTICK_DATABASE_… are parsed in src/db/options.ts, which the command line shares.
   TALLYSTICK_MASTER_KEY: masterKey.optional(),
-  TALLYSTICK_OPERATOR_KEY: z
-    .string()
-    .regex(/^tlo_[0-9A-Za-z]{32,}$/, 'must be tlo_ and at least 32 letters and digits')
-    .optional(),
+  /** While the master key is replaced: the one that goes. */
+  TALLYSTICK_MASTER_KEY_PREVIOUS: masterKey.optional(),
+  TALLYSTICK_OPERATOR_KEY: operatorKey.optional(),
+  /** While the operator's key is replaced: the one that goes. */
+  TALLYSTICK_OPERATOR_KEY_PREVIOUS: operatorKey.optional(),
   /** Addresses of inner networks that webhooks may be delivered to. */
   TALLYSTICK_OUTBOUND_ALLOW: allowances,
   /** One line for each request that is answered. */
@@ -69,11 +91,20 @@ export type Config = {
   readonly drainMs: number
   readonly dataDir: string
   readonly publicUrl: string
+  /** null: `publicUrl`. */
+  readonly serverUrl: string | null
   readonly ownerUrl: string | null
   readonly apiUrl: string | null
   readonly workerUrl: string | null
+  /** For whichever URL the process uses. */
+  readonly database: DatabaseOptions
+  readonly schemaWaitMs: number
+  readonly loginPasswordFiles: { readonly api: string | null; readonly worker: string | null }
+  readonly loginsByRdsIam: boolean
   readonly masterKey: Uint8Array | null
+  readonly previousMasterKey: Uint8Array | null
   readonly operatorKey: string | null
+  readonly previousOperatorKey: string | null
   readonly outboundAllow: Allowances
   /** null: no traces. */
   readonly tracing: TracingOptions | null
@@ -89,8 +120,9 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
   const parsed = environment.safeParse(given)
   const tracing = parseTracing(given)
-  if (!parsed.success || tracing.issues.length > 0) {
-    const issues = [...(parsed.error?.issues ?? []), ...tracing.issues]
+  const database = parseDatabaseOptions(given)
+  if (!parsed.success || tracing.issues.length + database.issues.length > 0) {
+    const issues = [...(parsed.error?.issues ?? []), ...database.issues, ...tracing.issues]
     const faults = issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)
     throw new Error(`the configuration is not valid:\n  ${faults.join('\n  ')}`)
   }
@@ -105,11 +137,21 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
       /\/+$/,
       '',
     ),
+    serverUrl: values.TALLYSTICK_URL ?? null,
     ownerUrl: values.DATABASE_URL ?? null,
     apiUrl: values.TALLYSTICK_API_DATABASE_URL ?? null,
     workerUrl: values.TALLYSTICK_WORKER_DATABASE_URL ?? null,
+    database: database.options,
+    schemaWaitMs: values.TALLYSTICK_SCHEMA_WAIT_SECONDS * 1_000,
+    loginPasswordFiles: {
+      api: values.TALLYSTICK_API_DATABASE_PASSWORD_FILE ?? null,
+      worker: values.TALLYSTICK_WORKER_DATABASE_PASSWORD_FILE ?? null,
+    },
+    loginsByRdsIam: values.TALLYSTICK_DATABASE_LOGINS === 'rds-iam',
     masterKey: values.TALLYSTICK_MASTER_KEY ?? null,
+    previousMasterKey: values.TALLYSTICK_MASTER_KEY_PREVIOUS ?? null,
     operatorKey: values.TALLYSTICK_OPERATOR_KEY ?? null,
+    previousOperatorKey: values.TALLYSTICK_OPERATOR_KEY_PREVIOUS ?? null,
     outboundAllow: values.TALLYSTICK_OUTBOUND_ALLOW,
     tracing: tracing.options,
     logLevel: values.TALLYSTICK_LOG_LEVEL,

@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from './config.ts'
 import { API_LOGIN, type LoginPasswords, WORKER_LOGIN } from './db/logins.ts'
+import { readPasswordFile } from './db/passwords.ts'
 import { getOrMakeSecret } from './local/secrets.ts'
 
 type DatabaseLogins = {
@@ -14,23 +15,28 @@ type DatabaseLogins = {
   readonly file: string | null
   /** `file` was not there: whoever runs with passwords from before is locked out once these are set. */
   readonly isNew: boolean
+  /** They log in with tokens of RDS: migrate lets them. */
+  readonly byRdsIam: boolean
 }
 
+type LoginConfig = Pick<Config, 'apiUrl' | 'workerUrl' | 'dataDir'> &
+  Partial<Pick<Config, 'loginPasswordFiles' | 'loginsByRdsIam'>>
+
 /**
- * The URLs of the two lesser logins: from the configuration, or the owner's URL with passwords that are made
- * once and kept, readable by the owner only, in the data directory.
+ * The URLs of the two lesser logins: from the configuration, or the owner's URL with other logins. Their passwords: from the URLs,
+ * or files of their own; where neither says, they are made once and kept, readable by the owner only, in the data directory.
  */
-export function getLogins(
-  config: Pick<Config, 'apiUrl' | 'workerUrl' | 'dataDir'>,
-  ownerUrl: string,
-): DatabaseLogins {
-  if (config.apiUrl && config.workerUrl) {
+export function getLogins(config: LoginConfig, ownerUrl: string): DatabaseLogins {
+  const given = givenPasswords(config)
+  const isKnown = (name: 'api' | 'worker') => config[`${name}Url`] !== null || given[name] !== null
+  if (config.loginsByRdsIam || (isKnown('api') && isKnown('worker'))) {
     return {
-      apiUrl: config.apiUrl,
-      workerUrl: config.workerUrl,
-      passwords: { api: passwordOf(config.apiUrl), worker: passwordOf(config.workerUrl) },
+      apiUrl: config.apiUrl ?? loginUrl(ownerUrl, API_LOGIN, given.api),
+      workerUrl: config.workerUrl ?? loginUrl(ownerUrl, WORKER_LOGIN, given.worker),
+      passwords: given,
       file: null,
       isNew: false,
+      byRdsIam: config.loginsByRdsIam ?? false,
     }
   }
   const file = join(config.dataDir, 'database-logins.json')
@@ -42,15 +48,29 @@ export function getLogins(
   })
   const kept = parsePasswords(text, file)
   return {
-    apiUrl: config.apiUrl ?? loginUrl(ownerUrl, API_LOGIN, kept.api),
-    workerUrl: config.workerUrl ?? loginUrl(ownerUrl, WORKER_LOGIN, kept.worker),
+    apiUrl: config.apiUrl ?? loginUrl(ownerUrl, API_LOGIN, given.api ?? kept.api),
+    workerUrl: config.workerUrl ?? loginUrl(ownerUrl, WORKER_LOGIN, given.worker ?? kept.worker),
     passwords: {
-      api: config.apiUrl ? passwordOf(config.apiUrl) : kept.api,
-      worker: config.workerUrl ? passwordOf(config.workerUrl) : kept.worker,
+      api: isKnown('api') ? given.api : kept.api,
+      worker: isKnown('worker') ? given.worker : kept.worker,
     },
     file,
     isNew,
+    byRdsIam: false,
   }
+}
+
+/** null: the login's password is somebody else's business, or none. */
+function givenPasswords(config: LoginConfig): LoginPasswords {
+  const { api, worker } = config.loginPasswordFiles ?? { api: null, worker: null }
+  if (config.loginsByRdsIam && (api ?? worker) !== null) {
+    throw new Error(
+      'TALLYSTICK_DATABASE_LOGINS=rds-iam goes with no password files: RDS takes tokens only, then',
+    )
+  }
+  const passwordFor = (url: string | null, file: string | null) =>
+    file === null ? url && passwordOf(url) : readPasswordFile(file)
+  return { api: passwordFor(config.apiUrl, api), worker: passwordFor(config.workerUrl, worker) }
 }
 
 function parsePasswords(text: string, file: string): { api: string; worker: string } {
@@ -77,9 +97,9 @@ function passwordOf(url: string): string | null {
   return decodeURIComponent(new URL(url).password) || null
 }
 
-function loginUrl(ownerUrl: string, login: string, password: string): string {
+function loginUrl(ownerUrl: string, login: string, password: string | null): string {
   const url = new URL(ownerUrl)
   url.username = login
-  url.password = password
+  url.password = encodeURIComponent(password ?? '')
   return url.href
 }

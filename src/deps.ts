@@ -3,13 +3,16 @@ import type { Logger } from 'pino'
 import { Admission } from './admission.ts'
 import { Appender } from './append/appender.ts'
 import { type Config, required } from './config.ts'
+import { checkDatabase } from './db/check-database.ts'
+import { Database } from './db/connection.ts'
+import { watchHalfOpen } from './db/half-open.ts'
 import { checkLogin } from './db/logins.ts'
 import { Lookups } from './db/lookups.ts'
-import { checkSchema } from './db/migrate.ts'
 import { openReadPool, openSearchPool, openWritePool } from './db/pools.ts'
 import { findEnvelopeKid, getNoteKey, listServerKeySecrets, type ServerKey } from './db/server-keys.ts'
 import { readFindKey } from './db/signed-entries.ts'
 import { type Entropy, makeEntropy } from './entropy.ts'
+import { MASTER_KEY_AGE_MS_MAX } from './limits.ts'
 import { openLog } from './log.ts'
 import { watchAdmission } from './metrics/admission.ts'
 import { makeAppendObserver, watchQueue } from './metrics/appender.ts'
@@ -21,7 +24,8 @@ import { watchTypes } from './metrics/types.ts'
 import type { Allowances } from './outbound/allowances.ts'
 import type { Signer } from './proof/crypto.ts'
 import { EnvelopeKeys } from './signing/envelope-keys.ts'
-import { type MasterKey, makeMasterKey } from './signing/master-key.ts'
+import type { MasterKey } from './signing/master-key.ts'
+import { makeMasterKeys } from './signing/master-keys.ts'
 import { makeEd25519Signer, nativeProviders } from './signing/native.ts'
 import { Signers } from './signing/signers.ts'
 import { type KeyMac, makeKeyMac } from './tenancy/api-keys.ts'
@@ -41,7 +45,8 @@ export type Deps = {
   readonly now: () => number
   readonly entropy: Entropy
   readonly publicUrl: string
-  readonly operatorKey: string | null
+  /** Two while it is replaced; none: nobody may do what the operator may. */
+  readonly operatorKeys: readonly string[]
   readonly readPool: pg.Pool
   readonly searchPool: pg.Pool
   readonly lookups: Lookups
@@ -67,32 +72,33 @@ export async function openDeps(
   metrics = new Metrics(),
 ): Promise<Deps> {
   const url = required(config.apiUrl, 'TALLYSTICK_API_DATABASE_URL', "the database, as the API's login")
-  const masterKey = makeMasterKey(
+  const masterKey = makeMasterKeys(
     required(config.masterKey, 'TALLYSTICK_MASTER_KEY', 'it opens the signing key'),
+    config.previousMasterKey,
   )
   const now = Date.now
-  const readPool = openReadPool(url, log)
-  const searchPool = openSearchPool(url, log)
-  const writePool = openWritePool(url, log)
-  watchPool(metrics, 'read', readPool)
-  watchPool(metrics, 'search', searchPool)
-  watchPool(metrics, 'write', writePool)
+  const database = new Database(url, config.database)
+  const pools = openPools(database, log, metrics)
+  const { readPool, writePool } = pools
+  const closers: (() => unknown)[] = Object.values(pools).map((pool) => () => pool.end())
+  const close = async () => {
+    for (const each of closers.reverse()) await each()
+  }
   const tracing = await openTracing(config.tracing, 'tallystick-server', () =>
     makeTraceObserver(metrics, 'server', log),
   )
+  closers.push(() => tracing?.close())
   try {
-    await checkSchema(readPool)
+    const pooler = await checkDatabase(database, readPool, log, config.schemaWaitMs)
     await checkLogin(readPool, 'server')
     const signers = openSigners(readPool, masterKey, now)
     await signers.load()
-    const observer = makeAppendObserver(metrics)
+    closers.push(watchHalfOpen(database, pooler, log))
+    if (config.previousMasterKey) closers.push(followMasterKey(signers, log))
     const admission = new Admission(() => performance.now())
     watchAdmission(metrics, admission)
-    const isMoreComing = () => admission.hasWaiting
-    const appender = tracing
-      ? new TracedAppender(writePool, observer, isMoreComing, tracing)
-      : new Appender(writePool, observer, isMoreComing)
-    watchQueue(metrics, appender)
+    const appender = openAppender(writePool, { admission, metrics, tracing })
+    closers.push(() => appender.close())
     const keyMac = makeKeyMac(masterKey)
     const lookups = new Lookups(readPool)
     watchLookups(metrics, lookups)
@@ -108,30 +114,65 @@ export async function openDeps(
       now,
       entropy: makeEntropy(),
       publicUrl: config.publicUrl,
-      operatorKey: config.operatorKey,
-      readPool,
-      searchPool,
+      operatorKeys: operatorKeysOf(config),
+      ...pools,
       lookups,
-      writePool,
       signers,
       envelopeKeys: new EnvelopeKeys(() => readFindKey(readPool)),
       noteKey: await getNoteKey(readPool),
       keyMac,
-      sealer: { seal: masterKey.seal },
+      sealer: { seal: (secret, context) => masterKey.seal(secret, context) },
       outboundAllow: config.outboundAllow,
       callers,
       admission,
       appender,
       types,
-      async close() {
-        await appender.close()
-        await Promise.all([tracing?.close(), writePool.end(), searchPool.end(), readPool.end()])
-      },
+      close,
     }
   } catch (error) {
-    await Promise.all([tracing?.close(), writePool.end(), searchPool.end(), readPool.end()])
+    await close()
     throw error
   }
+}
+
+function openPools(
+  database: Database,
+  log: Logger,
+  metrics: Metrics,
+): Pick<Deps, 'readPool' | 'searchPool' | 'writePool'> {
+  const readPool = openReadPool(database, log)
+  const searchPool = openSearchPool(database, log)
+  const writePool = openWritePool(database, log)
+  watchPool(metrics, 'read', readPool)
+  watchPool(metrics, 'search', searchPool)
+  watchPool(metrics, 'write', writePool)
+  return { readPool, searchPool, writePool }
+}
+
+function openAppender(
+  writePool: pg.Pool,
+  { admission, metrics, tracing }: Pick<Deps, 'admission' | 'metrics' | 'tracing'>,
+): Appender {
+  const observer = makeAppendObserver(metrics)
+  const isMoreComing = () => admission.hasWaiting
+  const appender = tracing
+    ? new TracedAppender(writePool, observer, isMoreComing, tracing)
+    : new Appender(writePool, observer, isMoreComing)
+  watchQueue(metrics, appender)
+  return appender
+}
+
+/** The one before counts beside another only: who takes the operator's key away means both. */
+function operatorKeysOf({ operatorKey, previousOperatorKey }: Config): string[] {
+  if (operatorKey === null) return []
+  return previousOperatorKey === null ? [operatorKey] : [operatorKey, previousOperatorKey]
+}
+
+/** While the master key is replaced: reading the keys anew says which one seals. What fails is tried again. Returns what ends it. */
+function followMasterKey(signers: Signers, log: Logger): () => void {
+  const follow = () => signers.load().catch((err) => log.warn({ err }, 'the server keys cannot be read'))
+  const timer = setInterval(follow, MASTER_KEY_AGE_MS_MAX).unref()
+  return () => clearInterval(timer)
 }
 
 export function openSigners(pool: pg.Pool, masterKey: MasterKey, now: () => number): Signers {

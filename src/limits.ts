@@ -2,6 +2,8 @@
 
 // A request: how long it may take to arrive, and what it may hold
 export const REQUEST_TIMEOUT_MS = 30_000
+/** A connection on which nothing is asked for so long is closed: later than a load balancer before it would, or its next request is lost. */
+export const KEPT_CONNECTION_MS = 72_000
 /** Beyond these a request is refused at once, but for bursts (src/admission.ts). */
 export const REQUESTS_UNDER_WAY_MAX = 256
 export const REQUESTS_BURST_MAX = 2_048
@@ -104,13 +106,39 @@ export const APPEND_QUEUE_RECORDS_MAX = 65_536
 export const APPEND_QUEUE_BYTES_MAX = 128 * 1024 * 1024
 export const APPEND_WAIT_MS_MAX = 2_000
 export const APPEND_DEADLOCK_RETRIES_MAX = 3
+/** A call that the database could not take is made once more after the pause, unless so much time has gone already. */
+export const APPEND_UNAVAILABLE_PAUSE_MS = 100
+export const APPEND_UNAVAILABLE_RETRY_MS_MAX = 1_000
 /** The record's last entry may have changed, and the ledger's key as well. */
 export const APPEND_STALE_RETRIES_MAX = 2
 
 // Postgres
 export const APPEND_STATEMENT_TIMEOUT_MS = 15_000
-export const APPEND_ANSWER_TIMEOUT_MS = 20_000
 export const CONNECT_TIMEOUT_MS = 5_000
+/** Of a connection on which nothing is sent: then the kernel asks, and ten seconds later it is known to be dead. */
+export const KEEP_ALIVE_AFTER_MS = 5_000
+export const CA_FILE_BYTES_MAX = 4 * 1024 * 1024
+/** An RDS token has 400 to 2,000 bytes. */
+export const PASSWORD_BYTES_MAX = 16 * 1024
+/** Starts a program and asks a cloud for a token: on a processor that others use it takes seconds. */
+export const PASSWORD_COMMAND_MS_MAX = 15_000
+/** Where the database refuses what it gave. */
+export const PASSWORD_COMMAND_EVERY_MS = 1_000
+/** A token of RDS is good for 15 minutes. */
+export const PASSWORD_CACHE_SECONDS_DEFAULT = 600
+export const PASSWORD_CACHE_SECONDS_MAX = 3_600
+/** What a migration waits for a lock, and everybody else behind it. */
+export const MIGRATION_LOCK_MS_MAX = 3_000
+export const SCHEMA_WAIT_SECONDS_MAX = 3_600
+export const SCHEMA_WAIT_EVERY_MS = 500
+/** Questions that a pooler is told apart by. */
+export const POOLER_PROBES = 8
+/** An answer that takes so long is asked after (src/db/half-open.ts), and so long is waited for one that is on its way. */
+export const HALF_OPEN_AFTER_MS = 2_000
+export const HALF_OPEN_GRACE_MS = 250
+export const HALF_OPEN_LOOK_EVERY_MS = 500
+/** However many connections say that the database has moved. */
+export const POOLS_RENEWED_EVERY_MS = 1_000
 export const READY_ANSWER_TIMEOUT_MS = 2_000
 export const WRITE_CONNECTIONS_MAX = 3
 export const READ_CONNECTIONS_MAX = 8
@@ -123,6 +151,8 @@ export const WEBHOOK_CONNECTIONS_MAX = 4
 export const LOOKUPS_PER_QUERY_MAX = 64
 export const LOOKUP_QUERIES_MAX = 2
 export const READ_STATEMENT_TIMEOUT_MS = 30_000
+/** A statement that takes too long Postgres ends, and says so. From whom nothing is heard so long after that is not there any more. */
+export const STATEMENT_END_MS_MAX = 5_000
 
 // Preflight (docs/preflight.md)
 /** What append_entries refuses: signed further than this off the database's clock. */
@@ -177,6 +207,10 @@ export const KNOWN_STATEMENTS_BYTES_MAX = 8 * 1024 * 1024
 // Keys
 export const KEY_CACHE_AGE_MS_MAX = 5_000
 export const KEY_CACHE_KEYS_MAX = 20_000
+/** While the master key is replaced: how long a server may go on sealing under the one that goes. */
+export const MASTER_KEY_AGE_MS_MAX = 1_000
+/** Rows that `npm run rotate-master-key` seals anew at a time. */
+export const RESEALED_PER_QUERY = 2_000
 /** Between a caller's authentication and what he signs: his body may take REQUEST_TIMEOUT_MS of it, and his types the rest. */
 export const CALLER_AGE_MS_MAX = 40_000
 /** Of one key at a time: its own, and those that it had before rotations. The database refuses more. */
@@ -300,9 +334,9 @@ export const AUDITS_PER_SCHEDULE_MAX = 500
 export const EVENTS_SCANNED_MAX = 10_000
 /** Entries whose records must be looked at, because only some are wanted or may be seen. */
 export const EVENTS_SIFTED_PER_QUERY = 500
-/** Names in a filter. */
 /** Of batches: 22 ms for 20 that are full. */
 export const EVENT_BATCHES_PER_QUERY = 20
+/** Names in a filter. */
 export const EVENTS_FILTER_NAMES_MAX = 32
 /** Tails: answers to `GET /v1/events` that go on (src/http/event-tails.ts). One query for all ledgers that somebody tails. */
 export const EVENTS_POLL_MS = 200
@@ -418,6 +452,14 @@ export const WEBHOOK_UPKEEP_DELETIONS_MAX = 20
 export const WEBHOOK_DELIVERED_KEPT_DAYS = 7
 export const WEBHOOK_DELIVERED_KEPT_MAX = 100_000
 export const WEBHOOK_DEAD_KEPT_DAYS = 30
+
+// `smoke` (docs/image.md)
+/** All of it but the revocation of its key: within what `helm test` waits, 5 min. */
+export const SMOKE_MS_MAX = 60_000
+/** A worker publishes once a second; one that was started just now needs some seconds more. */
+export const SMOKE_CHECKPOINT_MS_MAX = 30_000
+export const SMOKE_POLL_MS = 250
+export const SMOKE_REVOKE_MS_MAX = 10_000
 
 // Traces (docs/tracing.md)
 /** Ended and not at the collector yet; each takes about 2 KB. More are dropped: whoever is traced never waits. */

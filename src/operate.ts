@@ -1,14 +1,16 @@
 import { parseArgs } from 'node:util'
 import type pg from 'pg'
-import { parseConfig, required } from './config.ts'
+import { parseConfig } from './config.ts'
 import { withClient } from './db/client.ts'
 import { countOverdue } from './db/expiry-work.ts'
 import { listDeadLetters, redriveDeadLetters } from './db/job-queues.ts'
 import { clearFault, listOpenFaults } from './db/ledger-faults.ts'
 import { readWaitingFigures } from './db/verification-work.ts'
+import { getOwnerDatabase } from './owner-database.ts'
 import { formatId, isId, parseId } from './proof/ids.ts'
+import { runToEnd, UsageError } from './run-to-end.ts'
 
-const USAGE = `usage: npm run operate -- COMMAND
+const USAGE = `usage: operate COMMAND, or npm run operate -- COMMAND
 
   faults                            ledgers that were found not to verify, and get no checkpoints
   clear-fault LEDGER --note TEXT    let a ledger have checkpoints again, once it is mended; TEXT says how it was
@@ -19,24 +21,21 @@ const USAGE = `usage: npm run operate -- COMMAND
 const LINES_MAX = 1_000
 const NOTE_CHARS_MAX = 1_000
 
-class UsageError extends Error {}
-
 /**
- * `npm run operate`: what to do after an alarm (docs/operations.md). With the owner's login, not over HTTP: whoever has
+ * `npm run operate`: what to do after an alarm (docs/runbooks). With the owner's login, not over HTTP: whoever has
  * broken in to a server must not be able to switch the alarm off.
  */
-try {
-  const { values, positionals } = parseArgs({ allowPositionals: true, options: { note: { type: 'string' } } })
-  const [command, ...names] = positionals
-  const work = chooseCommand(command, names, values.note)
-  const config = parseConfig(process.env)
-  const ownerUrl = required(config.ownerUrl, 'DATABASE_URL', "the database, as its owner's login")
-  await withClient(ownerUrl, work)
-} catch (error) {
-  const { code, message } = error as NodeJS.ErrnoException
-  console.error(`tallystick operate: ${message}`)
-  if (error instanceof UsageError || code?.startsWith('ERR_PARSE_ARGS')) console.error(USAGE)
-  process.exitCode = 1
+export function main(args: readonly string[]): Promise<void> {
+  return runToEnd('operate', USAGE, async () => {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { note: { type: 'string' } },
+    })
+    const [command, ...names] = positionals
+    const work = chooseCommand(command, names, values.note)
+    await withClient(getOwnerDatabase(parseConfig(process.env)), work)
+  })
 }
 
 function chooseCommand(
@@ -104,3 +103,5 @@ async function redrive(client: pg.Client, names: readonly string[]): Promise<voi
   const moved = await redriveDeadLetters(client, names.length === 0 ? null : names)
   console.log(`put ${moved} ${moved === 1 ? 'job' : 'jobs'} back`)
 }
+
+if (import.meta.main) await main(process.argv.slice(2))

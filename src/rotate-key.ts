@@ -2,38 +2,39 @@ import { parseArgs } from 'node:util'
 import { parseConfig, required } from './config.ts'
 import { withClient } from './db/client.ts'
 import { startRotation } from './db/rotation.ts'
-import { makeMasterKey } from './signing/master-key.ts'
+import { getOwnerDatabase } from './owner-database.ts'
+import { runToEnd } from './run-to-end.ts'
+import { makeMasterKeys } from './signing/master-keys.ts'
 
-const USAGE = `usage: npm run rotate-key -- [--compromised-at TIME] [--force]
+const USAGE = `usage: rotate-key [--compromised-at TIME] [--force], or npm run rotate-key -- …
 
   --compromised-at TIME  also say that the keys that sign now were in other hands since TIME (RFC 3339, UTC)
   --force                even though an earlier rotation is not finished`
 
 /** `npm run rotate-key`: as the owner, makes a new envelope key, to which the worker moves every ledger. */
-try {
-  const { values } = parseArgs({
-    options: { 'compromised-at': { type: 'string' }, force: { type: 'boolean' } },
+export function main(args: readonly string[]): Promise<void> {
+  return runToEnd('rotate-key', USAGE, async () => {
+    const { values } = parseArgs({
+      args: [...args],
+      options: { 'compromised-at': { type: 'string' }, force: { type: 'boolean' } },
+    })
+    const compromisedAt = parseTime(values['compromised-at'])
+    const config = parseConfig(process.env)
+    const owner = getOwnerDatabase(config)
+    const masterKey = makeMasterKeys(
+      required(config.masterKey, 'TALLYSTICK_MASTER_KEY', 'it seals the new signing key'),
+      config.previousMasterKey,
+    )
+    const { oldKids, newKid } = await withClient(owner, (client) =>
+      startRotation(client, masterKey, { compromisedAt, force: values.force ?? false }),
+    )
+    for (const kid of oldKids) console.log(`old key  ${hex(kid)}${compromisedAt ? '  compromised' : ''}`)
+    console.log(`new key  ${hex(newKid)}`)
+    console.log(
+      'The worker now moves every ledger to the new key, and retires the old one when none is left: about two minutes, longer for\n' +
+        'ledgers that are closed. Nothing needs a restart. Verifiers that trust a ledger’s first key follow by themselves.',
+    )
   })
-  const compromisedAt = parseTime(values['compromised-at'])
-  const config = parseConfig(process.env)
-  const ownerUrl = required(config.ownerUrl, 'DATABASE_URL', "the database, as its owner's login")
-  const masterKey = makeMasterKey(
-    required(config.masterKey, 'TALLYSTICK_MASTER_KEY', 'it seals the new signing key'),
-  )
-  const { oldKids, newKid } = await withClient(ownerUrl, (client) =>
-    startRotation(client, masterKey, { compromisedAt, force: values.force ?? false }),
-  )
-  for (const kid of oldKids) console.log(`old key  ${hex(kid)}${compromisedAt ? '  compromised' : ''}`)
-  console.log(`new key  ${hex(newKid)}`)
-  console.log(
-    'The worker now moves every ledger to the new key, and retires the old one when none is left: about two minutes, longer for\n' +
-      'ledgers that are closed. Nothing needs a restart. Verifiers that trust a ledger’s first key follow by themselves.',
-  )
-} catch (error) {
-  const { code, message } = error as NodeJS.ErrnoException
-  console.error(`tallystick rotate-key: ${message}`)
-  if (code?.startsWith('ERR_PARSE_ARGS')) console.error(USAGE)
-  process.exitCode = 1
 }
 
 function parseTime(text: string | undefined): Date | null {
@@ -49,3 +50,5 @@ function parseTime(text: string | undefined): Date | null {
 function hex(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('hex')
 }
+
+if (import.meta.main) await main(process.argv.slice(2))

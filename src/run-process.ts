@@ -13,7 +13,7 @@ export type Service = { drain?(): Promise<void>; close(): Promise<void> }
 const SAME_STOP_MS = 1_000
 
 /** After the drain, beyond this a shutdown is given up: longer than any request may take. */
-const CLOSE_MS_MAX = 25_000
+export const CLOSE_MS_MAX = 25_000
 
 /**
  * Runs a service as a process: until SIGTERM or SIGINT, then closes it and exits with 0. SIGTERM comes from what runs many of them,

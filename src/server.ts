@@ -9,6 +9,7 @@ import { CLOSE_IDLE_EVERY_MS, CLOSE_STREAMS_MS, CLOSE_UNUSED_AFTER_MS, LISTEN_BA
 import { withMetrics } from './metrics/listen.ts'
 import { Metrics } from './metrics/metrics.ts'
 import { runProcess, type Service } from './run-process.ts'
+import { refuseArguments } from './run-to-end.ts'
 
 /**
  * Opens the database, then listens. `drain` answers everything, but is not ready any more, and ends each connection with its next
@@ -69,9 +70,12 @@ function trackConnections(server: Server): ReadonlySet<Socket> {
   return open
 }
 
-if (import.meta.main) {
-  await runProcess('server', () => {
+export function main(args: readonly string[]): Promise<void> {
+  return runProcess('server', async () => {
+    refuseArguments(args)
     const config = parseConfig(process.env)
     return withMetrics(config, (metrics) => startServer(config, undefined, metrics))
   })
 }
+
+if (import.meta.main) await main(process.argv.slice(2))

@@ -50,6 +50,33 @@ test('an address that webhooks may be delivered to is an address or a range, and
   )
 })
 
+test('how the database is connected to is the same for every URL, and what is wrong is named without a value', () => {
+  assert.deepEqual(parseConfig({}).database, { caFile: null, password: null })
+  assert.equal(parseConfig({}).schemaWaitMs, 0)
+  const config = parseConfig({
+    TALLYSTICK_DATABASE_CA_FILE: '/run/ca.pem',
+    TALLYSTICK_DATABASE_PASSWORD_FILE: '/run/password',
+    TALLYSTICK_SCHEMA_WAIT_SECONDS: '120',
+    TALLYSTICK_DATABASE_LOGINS: 'rds-iam',
+  })
+  assert.deepEqual(config.database, { caFile: '/run/ca.pem', password: { file: '/run/password' } })
+  assert.equal(config.schemaWaitMs, 120_000)
+  assert.equal(config.loginsByRdsIam, true)
+  const faulty = {
+    TALLYSTICK_DATABASE_PASSWORD_COMMAND: 'echo "hunter2"',
+    TALLYSTICK_SCHEMA_WAIT_SECONDS: 'hunter2',
+    TALLYSTICK_DATABASE_LOGINS: 'hunter2',
+  }
+  assert.throws(
+    () => parseConfig(faulty),
+    ({ message }: Error) => {
+      for (const name of Object.keys(faulty)) assert.ok(message.includes(name), name)
+      assert.doesNotMatch(message, /hunter/)
+      return true
+    },
+  )
+})
+
 test('what a part needs and lacks is named, with its purpose', () => {
   assert.throws(
     () => required(null, 'TALLYSTICK_MASTER_KEY', 'it opens the key'),

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { promisify } from 'node:util'
 import { enqueueAudits } from '../src/audit/enqueue-audits.ts'
 import { requestAudit } from '../src/db/audits.ts'
 import { openJobs } from '../src/db/job-queues.ts'
@@ -10,8 +8,8 @@ import { insertFault } from '../src/db/ledger-faults.ts'
 import { parseId } from '../src/proof/ids.ts'
 import { openFaults, setUpAudit } from './audit/set-up.ts'
 import { OPERATOR_KEY } from './helpers/app.ts'
-import { bareEnvironment } from './helpers/bare-environment.ts'
 import { buildGatedApp } from './helpers/gated-app.ts'
+import { runScript } from './helpers/run-script.ts'
 
 test('an operator lists faults and clears one, saying why', async (t) => {
   const audit = await setUpAudit(t)
@@ -90,13 +88,6 @@ test('says how it is used, and needs the owner', async (t) => {
   assert.match((await operate(app.database.apiUrl, 'dead-letters')).stderr, /permission denied/)
 })
 
-async function operate(ownerUrl: string, ...args: string[]) {
-  const options = {
-    cwd: new URL('..', import.meta.url).pathname,
-    env: { ...bareEnvironment(), DATABASE_URL: ownerUrl },
-  }
-  const done = await promisify(execFile)(process.execPath, ['src/operate.ts', ...args], options).catch(
-    (e) => e,
-  )
-  return { stdout: done.stdout as string, stderr: done.stderr as string, code: (done.code ?? 0) as number }
+function operate(ownerUrl: string, ...args: string[]) {
+  return runScript('src/operate.ts', args, { env: { DATABASE_URL: ownerUrl } })
 }

@@ -1,18 +1,21 @@
 /*
  * npm test [files and folders…]: one Postgres for the suite, then `node --test`. A file that is named has a process of its own;
- * of the whole suite, files that can share one do (helpers/groups.ts).
+ * of the whole suite, files that can share one do (helpers/groups.ts). What kills and drowns whole deployments is not in it, but in
+ * `npm run faults`.
  *
  * The server is this process's and temporary: its folder is gone afterwards, also after Ctrl-C or a kill.
  */
 import { spawn } from 'node:child_process'
 import { globSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
-import { join, relative, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { groupFiles, renderGroup } from './helpers/groups.ts'
 import { CLUSTER_VARIABLE, preparedCluster, startSuitePostgres } from './helpers/postgres.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 /** Two cores are what a small machine has, and half of its time a file waits: for Postgres, a child, a clock. */
 const CONCURRENCY = 3
+/** The soaks in their short form. Each takes every core there is, and all of them two minutes: as many as a third of all other tests. */
+const FAULTS = ['faults', 'soak'].map((folder) => join(ROOT, 'test', folder))
 
 const given = process.argv.slice(2)
 const flags = given.filter((argument) => argument.startsWith('-'))
@@ -57,7 +60,8 @@ function testsOf(path: string): string[] {
 function writeGroups(dataDir: string): string[] {
   const dir = join(dataDir, 'groups')
   mkdirSync(dir)
-  return groupFiles(join(ROOT, 'test'), testsOf(join(ROOT, 'test'))).map((group, i) => {
+  const files = testsOf(join(ROOT, 'test')).filter((file) => !FAULTS.includes(dirname(file)))
+  return groupFiles(join(ROOT, 'test'), files).map((group, i) => {
     const file = join(dir, `${String(i).padStart(3, '0')}-${group.name}.mjs`)
     writeFileSync(file, renderGroup(group))
     return file

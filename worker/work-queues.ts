@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { JobResult, JobWithMetadata, PgBoss } from 'pg-boss'
 import type { Logger } from 'pino'
+import type { DatabaseOrUrl } from '../src/db/connection.ts'
 import { openJobs } from '../src/db/job-queues.ts'
 import { type DatabasePool, openJobPool } from '../src/db/pools.ts'
+import { SchemaBehindError } from '../src/db/schema-behind.ts'
 import { PAYLOADS, type Payload, type QueueName } from '../src/jobs/queues.ts'
 import { JOB_POLL_SECONDS } from '../src/limits.ts'
 import type { JobResult as JobEnd, JobObserver } from '../src/metrics/jobs.ts'
@@ -58,8 +60,8 @@ export function queueWork<Q extends QueueName>(work: QueueWork<Q>): QueueWork {
 export type Queues = { readonly boss: PgBoss; readonly pool: DatabasePool; close(): Promise<void> }
 
 /** Connects to the queues. What goes wrong between jobs (the database is away) is logged, and tried again by pg-boss. */
-export async function openQueues(url: string, log: Logger): Promise<Queues> {
-  const pool = openJobPool(url, log)
+export async function openQueues(database: DatabaseOrUrl, log: Logger): Promise<Queues> {
+  const pool = openJobPool(database, log)
   const boss = openJobs(pool, { schedule: true, supervise: true })
   boss.on(
     'error',
@@ -76,7 +78,7 @@ export async function openQueues(url: string, log: Logger): Promise<Queues> {
     await close()
     // What pg-boss misses, migrate makes.
     throw error instanceof Error && error.message.startsWith('pg-boss')
-      ? new Error(`${error.message}: run \`npm run migrate\` first`)
+      ? new SchemaBehindError(error.message)
       : error
   }
   return { boss, pool, close }

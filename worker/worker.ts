@@ -6,8 +6,10 @@ import { FaultyLedgers } from '../src/checkpoints/faulty-ledgers.ts'
 import { KeptCheckpoints } from '../src/checkpoints/kept.ts'
 import { RestoredLedgers } from '../src/checkpoints/restored-ledgers.ts'
 import { type Config, parseConfig, required, VERSION } from '../src/config.ts'
+import { checkDatabase, untilMigrated } from '../src/db/check-database.ts'
+import { Database } from '../src/db/connection.ts'
+import { watchHalfOpen } from '../src/db/half-open.ts'
 import { checkLogin } from '../src/db/logins.ts'
-import { checkSchema } from '../src/db/migrate.ts'
 import { openReadPool, openWebhookPool } from '../src/db/pools.ts'
 import { getNoteKeySecret } from '../src/db/server-keys.ts'
 import { readFindKey } from '../src/db/signed-entries.ts'
@@ -39,8 +41,10 @@ import {
 import { makeDeliveryObserver, watchLanes, watchOutbound, watchWebhooks } from '../src/metrics/webhooks.ts'
 import { Connector } from '../src/outbound/connector.ts'
 import { runProcess, type Service } from '../src/run-process.ts'
+import { refuseArguments } from '../src/run-to-end.ts'
 import { EnvelopeKeys } from '../src/signing/envelope-keys.ts'
-import { type MasterKey, makeMasterKey } from '../src/signing/master-key.ts'
+import type { MasterKey } from '../src/signing/master-key.ts'
+import { makeMasterKeys } from '../src/signing/master-keys.ts'
 import { makeEd25519Signer, nativeProviders } from '../src/signing/native.ts'
 import { makeAttemptTracer } from '../src/tracing/delivery-spans.ts'
 import { openTracing } from '../src/tracing/open.ts'
@@ -55,7 +59,7 @@ import { openQueues, workQueues } from './work-queues.ts'
 /** What everything else is opened with; `closers`: of what is open, in the order in which it was opened. */
 type Base = {
   readonly config: Config
-  readonly url: string
+  readonly database: Database
   readonly masterKey: MasterKey
   readonly log: Logger
   readonly pool: pg.Pool
@@ -72,20 +76,24 @@ export async function startWorker(config: Config, metrics = new Metrics()): Prom
     'TALLYSTICK_WORKER_DATABASE_URL',
     "the database, as the worker's login",
   )
-  const masterKey = makeMasterKey(
+  const masterKey = makeMasterKeys(
     required(config.masterKey, 'TALLYSTICK_MASTER_KEY', 'it opens the note key'),
+    config.previousMasterKey,
   )
   const log = openLog(config.logLevel)
-  const pool = openReadPool(url, log)
+  const database = new Database(url, config.database)
+  const pool = openReadPool(database, log)
   watchPool(metrics, 'worker', pool)
   const tracing = await openTracing(config.tracing, 'tallystick-worker', () =>
     makeTraceObserver(metrics, 'worker', log),
   )
   const closers: Base['closers'] = [() => pool.end(), async () => tracing?.close()]
   try {
-    await checkSchema(pool)
+    const pooler = await checkDatabase(database, pool, log, config.schemaWaitMs)
     await checkLogin(pool, 'worker')
-    return await startWork({ config, url, masterKey, log, pool, metrics, tracing, closers })
+    const stopWatching = watchHalfOpen(database, pooler, log)
+    closers.push(async () => stopWatching())
+    return await startWork({ config, database, masterKey, log, pool, metrics, tracing, closers })
   } catch (error) {
     await closeAll(closers)
     throw error
@@ -126,7 +134,7 @@ async function startWork(base: Base): Promise<Service> {
 
 /** What the tables of register.ts need. */
 async function openWorkDeps(
-  { config, url, masterKey, log, pool, metrics, tracing, closers }: Base,
+  { config, database, masterKey, log, pool, metrics, tracing, closers }: Base,
   stopping: AbortSignal,
 ) {
   const { seed } = await getNoteKeySecret(pool, masterKey)
@@ -151,12 +159,12 @@ async function openWorkDeps(
   watchTypes(metrics, 'worker', types)
   const signers = openSigners(pool, masterKey, Date.now)
   await signers.load()
-  const queues = await openQueues(url, log)
+  const queues = await untilMigrated(() => openQueues(database, log), log, config.schemaWaitMs)
   closers.push(() => queues.close())
   watchPool(metrics, 'jobs', queues.pool)
   watchJobs(metrics, pool)
   const envelopeKeys = new EnvelopeKeys(() => readFindKey(pool))
-  const lanes = openLanes({ config, url, masterKey, log, pool, metrics, tracing, closers }, envelopeKeys)
+  const lanes = openLanes({ config, database, masterKey, log, pool, metrics, tracing, closers }, envelopeKeys)
   const observeVerification = makeVerificationObserver(metrics)
   const verifier = new EntryVerifier()
   closers.push(() => verifier.close())
@@ -166,7 +174,7 @@ async function openWorkDeps(
     now: Date.now,
     entropy: makeEntropy(),
     stopping,
-    databaseUrl: url,
+    database,
     noteSigner: makeEd25519Signer(nativeProviders.sha256, seed),
     loadSigners: () => loadSigners(pool, masterKey),
     kept,
@@ -193,10 +201,10 @@ async function openWorkDeps(
 
 /** Connections and requests of their own: what endpoints do is no other work's concern. */
 function openLanes(
-  { config, url, masterKey, log, metrics, tracing, closers }: Base,
+  { config, database, masterKey, log, metrics, tracing, closers }: Base,
   envelopeKeys: EnvelopeKeys,
 ): WebhookLanes {
-  const pool = openWebhookPool(url, log)
+  const pool = openWebhookPool(database, log)
   watchPool(metrics, 'webhooks', pool)
   closers.push(() => pool.end())
   const connector = new Connector({ allowances: config.outboundAllow })
@@ -225,9 +233,12 @@ async function closeAll(closers: Base['closers']): Promise<void> {
   for (const close of closers.reverse()) await close()
 }
 
-if (import.meta.main) {
-  await runProcess('worker', () => {
+export function main(args: readonly string[]): Promise<void> {
+  return runProcess('worker', async () => {
+    refuseArguments(args)
     const config = parseConfig(process.env)
     return withMetrics(config, (metrics) => startWorker(config, metrics))
   })
 }
+
+if (import.meta.main) await main(process.argv.slice(2))

@@ -13,7 +13,7 @@ import { EXIT, HELP_EXIT_CODES } from '../exit-codes.ts'
 import type { Out } from '../io.ts'
 import { jsonLine } from '../output.ts'
 import { parseUrl } from '../parse-url.ts'
-import { UsageError } from '../run.ts'
+import { asUsage, UsageError } from '../run.ts'
 
 const HELP = `tallystick preflight [--database URL]
 
@@ -64,8 +64,10 @@ export const preflight = defineCommand({
     const { host, pathname } = new URL(databaseUrl)
     const address = `postgres://${host}${pathname}`
     // Loaded when it is asked for, because it brings the Postgres client.
+    const { Database } = await import('../../src/db/connection.ts')
     const { runPreflight } = await import('../../src/preflight/preflight.ts')
-    const result = await translated(address, () => runPreflight({ ...options, databaseUrl, now: Date.now }))
+    const database = asUsage(() => new Database(databaseUrl, environment.databaseOptions()))
+    const result = await translated(address, () => runPreflight({ ...options, database, now: Date.now }))
     const report = makeReport(result, { address, gateMs: options.gateMs, at: new Date() })
     if (values.json) io.stdout.write(jsonLine(report, io.stdout))
     else printTable(result.findings, io.stdout)

@@ -9,13 +9,14 @@ import { parseCount } from '../arguments.ts'
 import { readCheckpointFile } from '../checkpoint-file.ts'
 import { defineCommand, type ValuesOf } from '../command.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, findConnection } from '../connection.ts'
+import { environment } from '../environment.ts'
 import { EXIT, type ExitCode, HELP_EXIT_CODES } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { pinLedger, readKnownLedgers } from '../known-ledgers.ts'
 import { jsonLine, textLine } from '../output.ts'
 import { parseUrl } from '../parse-url.ts'
 import { openProgressBar } from '../progress.ts'
-import { UsageError } from '../run.ts'
+import { asUsage, UsageError } from '../run.ts'
 import { displayUrl, serverLedger } from '../server-ledger.ts'
 import { verifyProofCommand } from './verify-proof.ts'
 
@@ -151,8 +152,13 @@ async function chooseSource(values: Values, positionals: readonly string[], io: 
     throw new UsageError('--api-key goes with a server')
   if (databaseUrl !== undefined) {
     // Loaded when it is asked for: who verifies a file needs no Postgres client.
+    const { Database } = await import('../../src/db/connection.ts')
     const { database } = await import('../../src/verify/database.ts')
-    return database(parseDatabaseUrl(databaseUrl), ledger ?? null)
+    const options = environment.databaseOptions()
+    return database(
+      asUsage(() => new Database(parseDatabaseUrl(databaseUrl), options)),
+      ledger ?? null,
+    )
   }
   if (path === '-') return spooledExport('standard input', async () => io.stdin as AsyncIterable<Uint8Array>)
   return path === undefined ? connectedSource(values, io) : exportFile(path)

@@ -1,7 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { type AppendAnswer, appendEntries, type EntryRow } from '../db/append-entries.ts'
 import { classifyFailure, type Failure } from '../db/failures.ts'
-import { APPEND_DEADLOCK_RETRIES_MAX } from '../limits.ts'
+import {
+  APPEND_DEADLOCK_RETRIES_MAX,
+  APPEND_UNAVAILABLE_PAUSE_MS,
+  APPEND_UNAVAILABLE_RETRY_MS_MAX,
+} from '../limits.ts'
 
 /**
  * How an append ended. Done: `appended`, `replayed`. Refused, nothing was written: `conflict`, `stale`,
@@ -19,8 +24,11 @@ export type AppendOutcome =
 
 export type RefusalReason = 'state' | 'clock' | 'ledger' | 'kind' | 'frozen' | 'closed' | 'deadline' | 'party'
 
-/** Why a call is made again: in halves, where Postgres refused the data of one of its entries. */
-export type RetryCause = 'deadlock' | 'data'
+/**
+ * Why a call is made again: in halves, where Postgres refused the data of one of its entries; and where the database is another one
+ * by now, or is about to be.
+ */
+export type RetryCause = 'deadlock' | 'data' | 'unavailable'
 
 /** Hears of calls that are made again, for figures; null: nobody does. */
 type RetryObserver = { retried(cause: RetryCause): void } | null
@@ -74,12 +82,21 @@ async function tryCommit(
   entries: readonly EntryRow[],
   observer: RetryObserver,
 ): Promise<AppendOutcome[] | Failure> {
+  const startedAt = performance.now()
   for (let attempt = 0; ; attempt++) {
     const result = await callOnce(pool, entries)
-    const again =
-      !Array.isArray(result) && result.kind === 'deadlock' && attempt < APPEND_DEADLOCK_RETRIES_MAX
-    if (!again) return result
-    observer?.retried('deadlock')
+    if (Array.isArray(result)) return result
+    if (result.kind === 'deadlock' && attempt < APPEND_DEADLOCK_RETRIES_MAX) {
+      observer?.retried('deadlock')
+      continue
+    }
+    // Nothing was committed. After a failover the next connection leads to the new writer; what took long fails here, because its
+    // clients have waited long.
+    const tookMs = performance.now() - startedAt
+    if (result.kind !== 'unavailable' || attempt > 0 || tookMs > APPEND_UNAVAILABLE_RETRY_MS_MAX)
+      return result
+    observer?.retried('unavailable')
+    await sleep(APPEND_UNAVAILABLE_PAUSE_MS)
   }
 }
 
@@ -96,8 +113,8 @@ async function callOnce(pool: pg.Pool, entries: readonly EntryRow[]): Promise<Ap
     return answers.map(toOutcome)
   } catch (error) {
     const failure = classifyFailure(error as Error)
-    // Only an error about the data leaves a connection that can be trusted.
-    client.release(failure.kind !== 'data' && failure.kind !== 'deadlock')
+    // Only an error about the data leaves a connection that can be trusted. Of any other the pool hears which it was.
+    client.release(failure.kind === 'data' || failure.kind === 'deadlock' ? false : failure.error)
     return failure
   }
 }

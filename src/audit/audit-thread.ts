@@ -1,5 +1,6 @@
 import { constants, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
+import { Database } from '../db/connection.ts'
 import { AUDIT_PROGRESS_EVERY_MS } from '../limits.ts'
 import { database } from '../verify/database.ts'
 import { verifyLedger } from '../verify/verify-ledger.ts'
@@ -9,14 +10,14 @@ import type { AuditMessage, AuditTask } from './verify-in-thread.ts'
  * One audit, in a thread of its own: it takes minutes of CPU for millions of entries, and everybody else in the process and on
  * the machine goes first.
  */
-const { url, ledger, checkpoints } = workerData as AuditTask
+const { url, options, ledger, checkpoints } = workerData as AuditTask
 const say = (message: AuditMessage) => parentPort!.postMessage(message)
 
 // On Linux the priority is this thread's; elsewhere it would be the whole process'.
 if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 
 let saidAt = 0
-const report = await verifyLedger(database(url, ledger), {
+const report = await verifyLedger(database(new Database(url, options), ledger), {
   checkpoints,
   threads: 1,
   onProgress({ entries, total }) {

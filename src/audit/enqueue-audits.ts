@@ -3,7 +3,7 @@ import type pg from 'pg'
 import type { PgBoss } from 'pg-boss'
 import { failLostAudits, lockWaitingAudits, setAuditJobs } from '../db/audit-work.ts'
 import { asJobsDatabase } from '../db/job-queues.ts'
-import { withTransaction } from '../db/transaction.ts'
+import { withPooledTransaction } from '../db/transaction.ts'
 import type { Payload } from '../jobs/queues.ts'
 import { AUDITS_PER_ROUND } from '../limits.ts'
 import { formatId } from '../proof/ids.ts'
@@ -19,30 +19,24 @@ export type EnqueueAuditsDeps = {
  * it asks for lies in a table, one audit a ledger.
  */
 export async function enqueueAudits(deps: EnqueueAuditsDeps): Promise<boolean> {
-  const client = await deps.pool.connect()
-  let enqueued: number
-  try {
-    enqueued = await withTransaction(client, async () => {
-      const audits = await lockWaitingAudits(client, AUDITS_PER_ROUND)
-      const jobs = audits.map((audit) => ({ ...audit, jobId: randomUUID() }))
-      if (jobs.length === 0) return 0
-      await deps.boss.insert(
-        'audit',
-        jobs.map(({ ledgerId, auditId, jobId }) => ({
-          id: jobId,
-          data: {
-            ledger: formatId('led', ledgerId),
-            audit: formatId('aud', auditId),
-          } satisfies Payload<'audit'>,
-        })),
-        { db: asJobsDatabase(client) },
-      )
-      await setAuditJobs(client, jobs)
-      return jobs.length
-    })
-  } finally {
-    client.release()
-  }
+  const enqueued = await withPooledTransaction(deps.pool, async (client) => {
+    const audits = await lockWaitingAudits(client, AUDITS_PER_ROUND)
+    const jobs = audits.map((audit) => ({ ...audit, jobId: randomUUID() }))
+    if (jobs.length === 0) return 0
+    await deps.boss.insert(
+      'audit',
+      jobs.map(({ ledgerId, auditId, jobId }) => ({
+        id: jobId,
+        data: {
+          ledger: formatId('led', ledgerId),
+          audit: formatId('aud', auditId),
+        } satisfies Payload<'audit'>,
+      })),
+      { db: asJobsDatabase(client) },
+    )
+    await setAuditJobs(client, jobs)
+    return jobs.length
+  })
   for (const { ledgerId, auditId } of await failLostAudits(deps.pool)) {
     const ids = { ledger: formatId('led', ledgerId), audit: formatId('aud', auditId) }
     deps.log.error(ids, 'an audit was given up: its job is among the dead letters')

@@ -8,7 +8,7 @@ export type FaultDeps = {
   readonly log: { error(details: object, message: string): void }
 }
 
-/** The alarm: the ledger gets no more checkpoints until an operator has looked (docs/operations.md). */
+/** The alarm: the ledger gets no more checkpoints until an operator has looked (docs/runbooks/ledger-fault.md). */
 export async function raiseFault(deps: FaultDeps, ledgerId: Uint8Array, fault: LedgerFault): Promise<void> {
   // The reason quotes what an attacker wrote.
   const reason = cutReason(fault.reason)

@@ -10,7 +10,7 @@ import {
 } from '../db/audit-cursors.ts'
 import { type AuditedLedger, getAuditedLedger, listServerKeys } from '../db/audited-rows.ts'
 import type { SeqRange } from '../db/ledger-snapshot.ts'
-import { withTransaction } from '../db/transaction.ts'
+import { withPooledTransaction } from '../db/transaction.ts'
 import {
   ENTRY_FOLLOWER_ENTRIES_PER_SPAN,
   ENTRY_FOLLOWER_LEDGERS_PER_ROUND,
@@ -160,14 +160,9 @@ function verifyEnd(head: AuditedLedger, cursor: AuditCursor | null, end: number)
     throw contradiction('chain_heads.envelope_kid is not the current key')
 }
 
-async function inSnapshot<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-  const client = await pool.connect()
-  try {
-    return await withTransaction(client, async () => {
-      await useSnapshot(client)
-      return await work(client)
-    })
-  } finally {
-    client.release()
-  }
+function inSnapshot<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  return withPooledTransaction(pool, async (client) => {
+    await useSnapshot(client)
+    return await work(client)
+  })
 }

@@ -2,15 +2,16 @@ import { findBindingNote } from '../checkpoints/contradictions.ts'
 import type { KeptCheckpoints } from '../checkpoints/kept.ts'
 import { type AuditName, finishAudit, requeueAudit, setAuditProgress, startAudit } from '../db/audit-work.ts'
 import type { AuditReport } from '../db/audits.ts'
+import { Database, type DatabaseOrUrl } from '../db/connection.ts'
 import { isClosedAsRestored } from '../db/ledgers.ts'
 import { formatId } from '../proof/ids.ts'
 import type { VerifyReport } from '../verify/report.ts'
 import { cutReason, type FaultDeps, raiseFault } from './faults.ts'
-import { verifyInThread } from './verify-in-thread.ts'
+import { type AuditTask, verifyInThread } from './verify-in-thread.ts'
 
 export type AuditDeps = FaultDeps & {
   /** As the worker's login, for the audit's own connection. */
-  readonly databaseUrl: string
+  readonly database: DatabaseOrUrl
   readonly kept: Pick<KeptCheckpoints, 'findNote'>
   /** Aborts when the process is to stop. */
   readonly stopping: AbortSignal
@@ -46,7 +47,7 @@ async function verifyAndStore(deps: AuditDeps, audit: AuditName, signal: AbortSi
   const ledger = formatId('led', audit.ledgerId)
   const note = await findBindingNote(deps.pool, deps.kept, audit.ledgerId)
   const report = await verifyInThread(
-    { url: deps.databaseUrl, ledger, checkpoints: note === null ? [] : [note] },
+    { ...plainly(deps.database), ledger, checkpoints: note === null ? [] : [note] },
     (progress) => void setAuditProgress(deps.pool, audit, progress).catch(() => {}),
     AbortSignal.any([deps.stopping, signal]),
   )
@@ -60,6 +61,12 @@ async function verifyAndStore(deps: AuditDeps, audit: AuditName, signal: AbortSi
   }
   await finishAudit(deps.pool, audit, report.ok, asStored(report))
   return report.ok ? 'good' : 'bad'
+}
+
+/** A thread makes its own connection, and is handed values only. */
+function plainly(database: DatabaseOrUrl): Pick<AuditTask, 'url' | 'options'> {
+  const { url, options } = Database.of(database)
+  return { url, options }
 }
 
 function asStored(report: VerifyReport): AuditReport {

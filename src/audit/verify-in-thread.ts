@@ -1,9 +1,11 @@
 import { Worker } from 'node:worker_threads'
+import type { DatabaseOptions } from '../db/connection.ts'
 import type { VerifyReport } from '../verify/report.ts'
 
 export type AuditTask = {
   /** The database, as a login that may read all of it. */
   readonly url: string
+  readonly options: DatabaseOptions
   readonly ledger: string
   /** Notes that were kept outside of it. */
   readonly checkpoints: readonly string[]

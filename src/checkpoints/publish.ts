@@ -9,7 +9,7 @@ import {
   storeTree,
   tryLockTree,
 } from '../db/checkpoints.ts'
-import { withTransaction } from '../db/transaction.ts'
+import { withPooledTransaction } from '../db/transaction.ts'
 import { CHECKPOINT_AGE_MS_MIN, CHECKPOINT_LEDGERS_PER_ROUND, TREE_ENTRIES_PER_STEP } from '../limits.ts'
 import { equalBytes } from '../proof/bytes.ts'
 import { signCheckpoint } from '../proof/checkpoint.ts'
@@ -62,44 +62,39 @@ export async function publishCheckpoints(deps: PublishDeps): Promise<boolean> {
  */
 async function publishCheckpoint(deps: PublishDeps, ledgerId: Uint8Array): Promise<boolean> {
   let published = false
-  const client = await deps.pool.connect()
-  try {
-    const more = await withTransaction(client, async () => {
-      if (!(await tryLockTree(client, ledgerId))) return false
-      const tree = await readTree(client, ledgerId)
-      if (tree.headSize <= tree.size) return false
-      const ledger = formatId('led', ledgerId)
-      const goesOnAsAnother = await checkKept(deps.kept, client, ledgerId, ledger)
+  const more = await withPooledTransaction(deps.pool, async (client) => {
+    if (!(await tryLockTree(client, ledgerId))) return false
+    const tree = await readTree(client, ledgerId)
+    if (tree.headSize <= tree.size) return false
+    const ledger = formatId('led', ledgerId)
+    const goesOnAsAnother = await checkKept(deps.kept, client, ledgerId, ledger)
 
-      const size = Math.min(tree.headSize, tree.size + TREE_ENTRIES_PER_STEP)
-      const frontier = unpackFrontier(tree.size, tree.hashes)
-      await checkStoredTree(client, ledgerId, ledger, frontier)
-      const leaves = await readLeaves(client, ledgerId, tree.size - (tree.size % TILE_HASHES), size)
-      const growths = growTree(nativeProviders.sha256, frontier, leaves)
-      await storeTree(client, ledgerId, { size, hashes: packFrontier(frontier) }, growths)
-      if (size < tree.headSize) return true
+    const size = Math.min(tree.headSize, tree.size + TREE_ENTRIES_PER_STEP)
+    const frontier = unpackFrontier(tree.size, tree.hashes)
+    await checkStoredTree(client, ledgerId, ledger, frontier)
+    const leaves = await readLeaves(client, ledgerId, tree.size - (tree.size % TILE_HASHES), size)
+    const growths = growTree(nativeProviders.sha256, frontier, leaves)
+    await storeTree(client, ledgerId, { size, hashes: packFrontier(frontier) }, growths)
+    if (size < tree.headSize) return true
 
-      const root = frontierRoot(nativeProviders.sha256, frontier)
-      const chain = (await findChain(client, ledgerId, size - 1))!
-      if (!equalBytes(tree.noteKid, deps.noteSigner.kid)) {
-        throw new Error(`${ledger} was made with another note key than this worker's`)
-      }
-      const note = signCheckpoint(
-        { origin: tree.origin, size, root, chain },
-        deps.noteSigner,
-        nativeProviders.sha256,
-      )
-      await insertCheckpoint(client, ledgerId, { size, root, chain, note })
-      if (goesOnAsAnother) await deps.kept.setAside(ledger)
-      await deps.kept.keep(ledger, note)
-      published = true
-      return false
-    })
-    if (published) deps.observeCheckpoint?.()
-    return more
-  } finally {
-    client.release()
-  }
+    const root = frontierRoot(nativeProviders.sha256, frontier)
+    const chain = (await findChain(client, ledgerId, size - 1))!
+    if (!equalBytes(tree.noteKid, deps.noteSigner.kid)) {
+      throw new Error(`${ledger} was made with another note key than this worker's`)
+    }
+    const note = signCheckpoint(
+      { origin: tree.origin, size, root, chain },
+      deps.noteSigner,
+      nativeProviders.sha256,
+    )
+    await insertCheckpoint(client, ledgerId, { size, root, chain, note })
+    if (goesOnAsAnother) await deps.kept.setAside(ledger)
+    await deps.kept.keep(ledger, note)
+    published = true
+    return false
+  })
+  if (published) deps.observeCheckpoint?.()
+  return more
 }
 
 /**

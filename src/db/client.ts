@@ -1,15 +1,37 @@
-import pg from 'pg'
+import type pg from 'pg'
+import { Database, DatabaseClient, type DatabaseOrUrl } from './connection.ts'
 
 /** A pool, or the one connection of a caller who owns the transaction. */
 export type Db = pg.Pool | pg.ClientBase
 
 /** Does `work` with a connection of its own, which is closed after it, whatever comes of it. */
-export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
+export async function withClient<T>(
+  database: DatabaseOrUrl,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  const client = await openClient(database)
   try {
     return await work(client)
   } finally {
     await client.end()
   }
+}
+
+/** One connection, which the caller closes. */
+export async function openClient(
+  database: DatabaseOrUrl,
+  config: pg.ClientConfig & { readonly settings?: Readonly<Record<string, string | number>> } = {},
+): Promise<pg.Client> {
+  const opened = Database.of(database)
+  await opened.prepare()
+  const connect = async () => {
+    const client = new DatabaseClient({ ...opened.clientConfig(), ...config })
+    await client.connect()
+    return client
+  }
+  return connect().catch((error: Error) => {
+    // The password may have been changed just before.
+    if (opened.isWorthAnother(error)) return connect()
+    throw error
+  })
 }

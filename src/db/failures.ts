@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { ConnectError } from './connect-error.ts'
 
 /**
  * What a failed call means for the transaction that it carried.
@@ -21,6 +22,7 @@ export class ValueError extends Error {}
  * failed like this nobody knows the outcome.
  */
 export function isUnavailable(error: Error): boolean {
+  if (error instanceof ConnectError) return true
   const { code } = error as { code?: unknown }
   if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) {
     return UNAVAILABLE.has(code) || [...UNAVAILABLE_CLASSES, ...UNKNOWN_CLASSES].includes(code.slice(0, 2))
@@ -28,6 +30,25 @@ export function isUnavailable(error: Error): boolean {
   if (typeof code === 'string') return SOCKET_CODES.has(code)
   return PG_MESSAGES.test(error.message)
 }
+
+/**
+ * Whether `error` says that what this connection led to is not the database any more, or not the one that takes writes: a failover,
+ * a restart, an answer that never came. Other connections lead to the same place, and a new one looks the name up anew.
+ */
+export function isMoved(error: Error): boolean {
+  const { code } = error as { code?: unknown }
+  if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) return MOVED.has(code)
+  if (typeof code === 'string') return SOCKET_CODES.has(code)
+  return isUnanswered(error) || error.message.startsWith('Connection terminated unexpectedly')
+}
+
+/** Nothing came within the time of the query: on this connection nothing else will. */
+export function isUnanswered(error: Error): boolean {
+  return error.message === 'Query read timeout'
+}
+
+// read_only_sql_transaction, admin_shutdown, crash_shutdown, cannot_connect_now, connection_failure
+const MOVED = new Set(['25006', '57P01', '57P02', '57P03', '08006'])
 
 const SOCKET_CODES = new Set([
   'ECONNREFUSED',

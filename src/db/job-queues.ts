@@ -10,6 +10,7 @@ import {
 } from '../jobs/queues.ts'
 import { JOB_DELETION_EVERY_SECONDS } from '../limits.ts'
 import type { Db } from './client.ts'
+import { Database, type DatabaseOrUrl } from './connection.ts'
 import { API_LOGIN, WORKER_LOGIN } from './logins.ts'
 
 const SCHEMA = 'pgboss'
@@ -23,11 +24,11 @@ const INDEX_WAIT_MS = 200
  * because pg-boss has its own; under a lock of the session instead, so several processes may call it at once. What a failure
  * leaves behind, the next call finishes.
  */
-export async function installJobQueues(client: pg.ClientBase, ownerUrl: string): Promise<void> {
+export async function installJobQueues(client: pg.ClientBase, owner: DatabaseOrUrl): Promise<void> {
   await client.query('select pg_advisory_lock($1)', [INSTALL_LOCK])
   try {
     const boss = new PgBoss({
-      connectionString: ownerUrl,
+      ...(Database.of(owner).clientConfig() as ConstructorOptions),
       schema: SCHEMA,
       max: 2,
       supervise: false,

@@ -1,4 +1,6 @@
-import pg from 'pg'
+import type pg from 'pg'
+import { openClient } from './client.ts'
+import type { DatabaseOrUrl } from './connection.ts'
 import { toUuid } from './uuid.ts'
 
 /*
@@ -7,7 +9,6 @@ import { toUuid } from './uuid.ts'
  */
 
 const ROWS_PER_FETCH = 1_000
-const CONNECT_TIMEOUT_MS = 10_000
 
 export type LedgerSnapshot = {
   readonly client: pg.ClientBase
@@ -18,15 +19,8 @@ export type LedgerSnapshot = {
  * One connection in one read-only snapshot, which ends with the connection. It asks for time zone and formats that
  * the statements below rely on.
  */
-export async function openSnapshot(url: string): Promise<LedgerSnapshot> {
-  const client = new pg.Client({
-    connectionString: url,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    application_name: 'tallystick verify',
-  })
-  // A connection that breaks fails the query that waits; without a listener it would end the process too.
-  client.on('error', () => {})
-  await client.connect()
+export async function openSnapshot(database: DatabaseOrUrl): Promise<LedgerSnapshot> {
+  const client = await openClient(database, { application_name: 'tallystick verify' })
   try {
     await client.query('begin isolation level repeatable read read only')
     // Sequential scans of one ledger among many, each over all of a table, are what a wrong estimate costs.

@@ -26,7 +26,7 @@ async function ensureLogin(client: pg.ClientBase, login: string, password: strin
   if (password === null) return
   // Migrations of other databases may be changing it too ("tuple concurrently updated", once the other one has
   // committed): as many tries as there may be of them.
-  await client.query(`do $$ begin
+  const body = `begin
     for try in 1 .. ${PASSWORD_TRIES_MAX} loop
       begin
         alter role ${login} with password ${pg.escapeLiteral(password)};
@@ -35,8 +35,30 @@ async function ensureLogin(client: pg.ClientBase, login: string, password: strin
         if try = ${PASSWORD_TRIES_MAX} then raise; end if;
       end;
     end loop;
-  end $$`)
+  end`
+  // A literal too: a password with two dollars in it would end a body between dollars, and what follows would be run.
+  await client.query(`do ${pg.escapeLiteral(body)}`)
 }
+
+/** On RDS whoever is a member of `rds_iam` logs in with a token, and with no password any more. */
+export async function grantRdsIam(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ login: string; isMember: boolean | null }>(
+    `select l.rolname as login, pg_has_role(l.oid, r.oid, 'member') as "isMember"
+     from pg_roles l left join pg_roles r on r.rolname = 'rds_iam' where l.rolname = any($1)`,
+    [[API_LOGIN, WORKER_LOGIN]],
+  )
+  for (const { login, isMember } of rows) {
+    if (isMember) continue
+    if (isMember === null)
+      throw new Error('TALLYSTICK_DATABASE_LOGINS=rds-iam: only a Postgres of RDS has the role rds_iam')
+    await client.query(`grant rds_iam to ${login}`).catch((error: Error & { code?: string }) => {
+      if (error.code !== INSUFFICIENT_PRIVILEGE) throw error
+      throw new Error(`${error.message}: let the master user of RDS say once \`grant rds_iam to ${login}\``)
+    })
+  }
+}
+
+const INSUFFICIENT_PRIVILEGE = '42501'
 
 /**
  * Throws unless the connected login is as weak as an API pod or a worker must be (docs/ARCHITECTURE.md): what a stolen

@@ -1,22 +1,18 @@
-import pg from 'pg'
-import { CONNECT_TIMEOUT_MS, PREFLIGHT_ANSWER_TIMEOUT_MS, PREFLIGHT_STATEMENT_TIMEOUT_MS } from '../limits.ts'
+import type pg from 'pg'
+import { PREFLIGHT_ANSWER_TIMEOUT_MS, PREFLIGHT_STATEMENT_TIMEOUT_MS } from '../limits.ts'
+import { openClient } from './client.ts'
+import type { DatabaseOrUrl } from './connection.ts'
 import { API_LOGIN, WORKER_LOGIN } from './logins.ts'
 
 /* What `tallystick preflight` asks. Any login may, and nothing of it writes a table. */
 
-/** With the same kind of startup parameters as the pools have: a pooler that refuses theirs refuses this one's. */
-export async function openPreflightClient(url: string): Promise<pg.Client> {
-  const client = new pg.Client({
-    connectionString: url,
+/** With settings of the session, as the pools have: what a pooler does with theirs it does with these. */
+export function openPreflightClient(database: DatabaseOrUrl): Promise<pg.Client> {
+  return openClient(database, {
     application_name: 'tallystick preflight',
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: PREFLIGHT_STATEMENT_TIMEOUT_MS,
     query_timeout: PREFLIGHT_ANSWER_TIMEOUT_MS,
+    settings: { statement_timeout: PREFLIGHT_STATEMENT_TIMEOUT_MS },
   })
-  // One that breaks fails its query too; without a listener it would end the process.
-  client.on('error', () => {})
-  await client.connect()
-  return client
 }
 
 export async function roundTrip(client: pg.ClientBase): Promise<void> {
@@ -48,16 +44,6 @@ export async function readClock(client: pg.ClientBase): Promise<number> {
     'select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms',
   )
   return rows[0]!.ms
-}
-
-export async function readBackendPid(client: pg.ClientBase): Promise<number> {
-  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
-  return rows[0]!.pid
-}
-
-/** What the connection was told at its start. A pooler makes one up. */
-export function announcedPid(client: pg.Client): number | null {
-  return (client as pg.Client & { processID?: number | null }).processID ?? null
 }
 
 export type ServerFacts = {

@@ -62,6 +62,8 @@ export async function listServerKeySecrets(
     [use],
   )
   if (rows.length === 0) throw new Error(`the database holds no current ${use} key: run \`npm run migrate\``)
+  const newest = rows.at(-1)!
+  masterKey.followSealed(newest.sealed, sealContext(use, newest.kid))
   return rows.map(({ kid, spki, sealed }) => ({
     kid,
     key: parsePublicKey('EdDSA', spki),
@@ -137,6 +139,6 @@ function seedOf(privateKey: KeyObject): Uint8Array {
   return privateKey.export({ type: 'pkcs8', format: 'der' }).subarray(-ED25519_SEED_BYTES)
 }
 
-function sealContext(use: KeyUse, kid: Uint8Array): string {
+export function sealContext(use: KeyUse, kid: Uint8Array): string {
   return `tallystick ${use} key ${Buffer.from(kid).toString('hex')}`
 }

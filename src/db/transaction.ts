@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { isUnanswered } from './failures.ts'
 
 /** The only place that says begin, commit, rollback. */
 export async function withTransaction<T>(client: pg.ClientBase, work: () => Promise<T>): Promise<T> {
@@ -8,8 +9,9 @@ export async function withTransaction<T>(client: pg.ClientBase, work: () => Prom
     await client.query('commit')
     return result
   } catch (error) {
-    // The first error is the one that explains; a connection that is gone has rolled back by itself.
-    await client.query('rollback').catch(() => {})
+    // The first error is the one that explains; a connection that is gone has rolled back by itself, and on one that does not
+    // answer this would wait as long again.
+    if (!isUnanswered(error as Error)) await client.query('rollback').catch(() => {})
     throw error
   }
 }
@@ -20,12 +22,12 @@ export async function withPooledTransaction<T>(
   work: (client: pg.PoolClient) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect()
-  let broken = true
   try {
     const result = await withTransaction(client, () => work(client))
-    broken = false
+    client.release()
     return result
-  } finally {
-    client.release(broken)
+  } catch (error) {
+    client.release(error as Error)
+    throw error
   }
 }

@@ -16,8 +16,8 @@ export type FollowerObserver = (follower: string, result: 'ok' | 'failed', ms: n
 
 type FollowerLog = { error(details: object, message: string): void }
 
-/** After a failed round, so that a database that is down is not asked without a pause. */
-const FAILURE_PAUSE_MS_MAX = 30_000
+/** After a failed round, so that a database that is down is not asked without a pause, and its return is not missed for long. */
+const FAILURE_PAUSE_MS_MAX = 5_000
 
 /** Runs rounds until `signal` aborts; a round that has begun is finished. Never throws. */
 export async function runFollower(

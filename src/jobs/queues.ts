@@ -8,7 +8,7 @@ import { isId } from '../proof/ids.ts'
  * `migrate` makes the queues (src/db/job-queues.ts); worker/register.ts says who works on them.
  */
 
-/** Where jobs go that were given up. Nobody works on it: an operator looks, and puts them back (docs/operations.md). */
+/** Where jobs go that were given up. Nobody works on it: an operator looks, and puts them back (docs/runbooks/dead-letters.md). */
 export const DEAD_LETTER_QUEUE = 'dead-letters'
 export const DEAD_LETTER_SECONDS = 30 * 86_400
 

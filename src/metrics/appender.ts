@@ -27,7 +27,7 @@ const REASONS: readonly RefusalReason[] = [
   'deadline',
   'party',
 ]
-const CAUSES: readonly RetryCause[] = ['deadlock', 'data']
+const CAUSES: readonly RetryCause[] = ['deadlock', 'data', 'unavailable']
 
 /** What the appender tells of its batches, counted. */
 export function makeAppendObserver(metrics: Metrics): AppendObserver {

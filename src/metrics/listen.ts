@@ -5,14 +5,19 @@ import { Metrics } from './metrics.ts'
 
 /**
  * Serves the metrics on a port of their own, which is not for the outside: they tell how much is written. A process that is
- * asked to stop answers as long as it can.
+ * asked to stop answers as long as it can. What has no other port (a worker) is asked here whether it lives and whether it has
+ * started, neither of which asks the database.
  */
 export async function serveMetrics(
   metrics: Metrics,
   at: { readonly host: string; readonly port: number },
+  hasStarted: () => boolean = () => true,
 ): Promise<Service & { readonly url: string }> {
   metrics.watchProcess()
   const server = createServer(async (request, response) => {
+    if (request.method === 'GET' && request.url === '/livez') return response.writeHead(200).end()
+    if (request.method === 'GET' && request.url === '/readyz')
+      return response.writeHead(hasStarted() ? 200 : 503).end()
     if (request.method !== 'GET' || request.url !== '/metrics') return response.writeHead(404).end()
     const text = await metrics.registry.metrics()
     return response.writeHead(200, { 'content-type': metrics.registry.contentType }).end(text)
@@ -39,11 +44,14 @@ export async function withMetrics(
 ): Promise<Service> {
   const metrics = new Metrics()
   const port = config.metricsPort
-  const listener = port === null ? null : await serveMetrics(metrics, { host: config.host, port })
+  let started = false
+  const listener =
+    port === null ? null : await serveMetrics(metrics, { host: config.host, port }, () => started)
   const service = await start(metrics).catch(async (error) => {
     await listener?.close()
     throw error
   })
+  started = true
   return {
     drain: async () => service.drain?.(),
     async close() {

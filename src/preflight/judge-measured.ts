@@ -1,3 +1,4 @@
+import type { Pooler } from '../db/pooler.ts'
 import {
   CLOCK_SKEW_MS_MAX,
   PREFLIGHT_ANSWER_TIMEOUT_MS,
@@ -10,7 +11,6 @@ import type { Commits, ConcurrentCommits } from './commits.ts'
 import type { FsyncLatencies } from './disk.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 import type { LatencySummary } from './latencies.ts'
-import type { Pooler } from './pooler.ts'
 import type { ServerAnswers } from './server.ts'
 import { countText, latencyText, msOf } from './text.ts'
 

@@ -1,4 +1,6 @@
 import type pg from 'pg'
+import type { DatabaseOrUrl } from '../db/connection.ts'
+import { findPooler, type Pooler } from '../db/pooler.ts'
 import {
   type ConnectionFacts,
   findSystemIdentifier,
@@ -25,11 +27,10 @@ import { type ConnectionPlan, judgeConnections, planConnections } from './judge-
 import * as measured from './judge-measured.ts'
 import { judgeSettings, LOGIN_SETTINGS, SETTINGS } from './judge-settings.ts'
 import type { LatencySummary } from './latencies.ts'
-import { findPooler, type Pooler } from './pooler.ts'
 import { askServer, type ServerAnswers } from './server.ts'
 
 export type PreflightOptions = {
-  readonly databaseUrl: string
+  readonly database: DatabaseOrUrl
   readonly gateMs: number
   /** Commits at once: a second each, as far as the limits let them. */
   readonly connections: readonly number[]
@@ -61,7 +62,7 @@ export type PreflightResult = {
 
 /** Measures, then judges. Writes no table; throws what Postgres and the network throw where it cannot connect. */
 export async function runPreflight(options: PreflightOptions): Promise<PreflightResult> {
-  const client = await openPreflightClient(options.databaseUrl)
+  const client = await openPreflightClient(options.database)
   try {
     const asked = await askPostgres(client)
     const stored = await measureStorage(client, options, asked.facts)
@@ -98,7 +99,7 @@ async function timePostgres(
   options: PreflightOptions,
   { facts, plan }: Pick<PreflightResult, 'facts' | 'plan'>,
 ) {
-  const pooler = await findPooler(client, options.databaseUrl)
+  const pooler = await findPooler(client, options.database)
   const roundTrip = await measureRoundTrips(client)
   const clock = await measureClock(client, options.now)
   const commits = facts.inRecovery ? null : await measureCommits(client).catch(nullIfDeniedOrStuck)
@@ -123,7 +124,7 @@ async function measureStorage(client: pg.Client, options: PreflightOptions, fact
 /** No more connections than half of what is left: the other half is for those who work here. */
 async function loadTogether(
   client: pg.Client,
-  { databaseUrl, connections }: PreflightOptions,
+  { database, connections }: PreflightOptions,
   { openable }: ConnectionPlan,
 ): Promise<ConcurrentCommits[]> {
   const results: ConcurrentCommits[] = []
@@ -132,7 +133,7 @@ async function loadTogether(
   try {
     for (const wanted of new Set(connections.map((count) => Math.min(count, most)))) {
       if (wanted === 1) continue
-      while (clients.length < wanted) clients.push(await openPreflightClient(databaseUrl))
+      while (clients.length < wanted) clients.push(await openPreflightClient(database))
       results.push(await measureConcurrentCommits(clients, PREFLIGHT_LOAD_MS))
     }
   } catch (error) {

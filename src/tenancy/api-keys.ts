@@ -36,22 +36,34 @@ export function isSameKey(presented: string, expected: string): boolean {
   return timingSafeEqual(hashKey(presented), hashKey(expected))
 }
 
-/** Authenticates all that a key's row grants: rows come from a database that others can write to. */
-export type KeyMac = (row: {
+export type GrantedKey = {
   readonly ledger: string
   readonly key: string
   readonly agent: string
   readonly scopes: readonly string[]
   readonly expiresAtMs: number | null
   readonly secretHash: Uint8Array
-}) => Buffer
+}
 
-export function makeKeyMac(masterKey: MasterKey): KeyMac {
-  return (row) => {
-    const secretHash = Buffer.from(row.secretHash).toString('hex')
-    const granted = [row.ledger, row.key, row.agent, [...row.scopes].sort(), row.expiresAtMs, secretHash]
-    return masterKey.mac(JSON.stringify(granted), 'api key')
+/** Authenticates all that a key's row grants: rows come from a database that others can write to. */
+export type KeyMac = {
+  of(row: GrantedKey): Buffer
+  /** Whether a server has made the row as it is. */
+  isOf(row: GrantedKey, mac: Uint8Array): boolean
+}
+
+export function makeKeyMac(masterKey: Pick<MasterKey, 'mac' | 'isMac'>): KeyMac {
+  return {
+    of: (row) => masterKey.mac(textOf(row), MAC_CONTEXT),
+    isOf: (row, mac) => masterKey.isMac(mac, textOf(row), MAC_CONTEXT),
   }
+}
+
+const MAC_CONTEXT = 'api key'
+
+function textOf({ ledger, key, agent, scopes, expiresAtMs, secretHash }: GrantedKey): string {
+  const hash = Buffer.from(secretHash).toString('hex')
+  return JSON.stringify([ledger, key, agent, [...scopes].sort(), expiresAtMs, hash])
 }
 
 /** Hex is within the letters and digits that an operator key may have (src/config.ts). */

@@ -1,4 +1,3 @@
-import { timingSafeEqual } from 'node:crypto'
 import type pg from 'pg'
 import { findApiKey } from '../db/api-keys.ts'
 import { ApiError } from '../errors.ts'
@@ -128,8 +127,7 @@ export class CallerCache {
       ledgerLimit: row.ledgerLimit,
     }
     // Who can write to the table could otherwise have the server sign as any agent.
-    const mac = this.#keyMac({ ...caller, scopes: row.scopes, secretHash })
-    if (timingSafeEqual(mac, row.mac)) return caller
+    if (this.#keyMac.isOf({ ...caller, scopes: row.scopes, secretHash }, row.mac)) return caller
     this.#log.error({ ledger: caller.ledger, key: caller.key }, 'an API key was made or changed by no server')
     return null
   }

@@ -1,4 +1,3 @@
-import { timingSafeEqual } from 'node:crypto'
 import { findAgent } from '../db/agents.ts'
 import { findKey, type KeyRow, type KeySecretRow, replaceKeySecrets } from '../db/api-keys.ts'
 import type { IdempotencyRow } from '../db/append-entries.ts'
@@ -8,7 +7,7 @@ import { KEY_SECRETS_MAX } from '../limits.ts'
 import { formatId } from '../proof/ids.ts'
 import { administer } from './administration.ts'
 import { type AgentDeps, ensureAgent, requireActive } from './agents.ts'
-import { hashKey, type KeyMac, makeApiKey } from './api-keys.ts'
+import { type GrantedKey, hashKey, type KeyMac, makeApiKey } from './api-keys.ts'
 import type { Caller } from './caller.ts'
 import { aboutKey, makeKey } from './new-key.ts'
 import type { Scope } from './scopes.ts'
@@ -125,22 +124,23 @@ function signSecret(
   secretHash: Buffer,
   expiresAtMs: number | null,
 ): KeySecretRow {
-  return { secretHash, expiresAtMs, mac: macOf(deps, caller, row, { secretHash, expiresAtMs }) }
+  const mac = deps.keyMac.of(grantedBy(caller, row, { secretHash, expiresAtMs }))
+  return { secretHash, expiresAtMs, mac }
 }
 
-function macOf(
-  deps: KeyDeps,
+function grantedBy(
   caller: Caller,
   row: KeyRow,
-  secret: { secretHash: Buffer; expiresAtMs: number | null },
-): Buffer {
-  return deps.keyMac({
+  { secretHash, expiresAtMs }: Pick<KeySecretRow, 'secretHash' | 'expiresAtMs'>,
+): GrantedKey {
+  return {
     ledger: caller.ledger,
     key: formatId('key', row.keyId),
     agent: formatId('agt', row.agentId),
     scopes: row.scopes,
-    ...secret,
-  })
+    expiresAtMs,
+    secretHash,
+  }
 }
 
 /**
@@ -151,7 +151,7 @@ function requireOwnRow(deps: KeyDeps, caller: Caller, row: KeyRow): void {
   const ends = row.secrets.map(({ expiresAtMs }) => expiresAtMs ?? Number.POSITIVE_INFINITY)
   const isOwn =
     Math.max(...ends) === (row.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY) &&
-    row.secrets.every((secret) => timingSafeEqual(macOf(deps, caller, row, secret), secret.mac))
+    row.secrets.every((secret) => deps.keyMac.isOf(grantedBy(caller, row, secret), secret.mac))
   if (!isOwn) throw new Error(`the key ${formatId('key', row.keyId)} was made or changed by no server`)
 }
 

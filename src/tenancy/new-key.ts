@@ -33,7 +33,7 @@ export function makeKey(
   const expiresAt = of.expiresAtMs === null ? null : new Date(of.expiresAtMs).toISOString()
   const secret = makeApiKey(of.ledgerId)
   const secretHash = hashKey(secret)
-  const mac = keyMac({
+  const mac = keyMac.of({
     ledger: of.ledger,
     key,
     agent: of.agent,

@@ -7,6 +7,7 @@ import {
   listServerKeys,
   TILES_IN_ORDER,
 } from '../db/audited-rows.ts'
+import type { DatabaseOrUrl } from '../db/connection.ts'
 import {
   type LedgerSnapshot,
   listLedgerIds,
@@ -31,13 +32,13 @@ import { TreeCollector } from './tree-collector.ts'
  * `ledger`: which one (`led_…`); null where the database has only one. Needs a login that may read all tables; with a
  * server's own, idempotency keys are left out, and a notice says so.
  */
-export function database(url: string, ledger: string | null): LedgerSource {
-  const { host, pathname } = new URL(url)
+export function database(from: DatabaseOrUrl, ledger: string | null): LedgerSource {
+  const { host, pathname } = new URL(typeof from === 'string' ? from : from.url)
   const name = `postgres://${host}${pathname}`
   return {
     name,
     async open(): Promise<OpenLedger> {
-      const snapshot = await translated(name, () => openSnapshot(url))
+      const snapshot = await translated(name, () => openSnapshot(from))
       try {
         return await translated(name, () => openLedger(snapshot, ledger, name))
       } catch (error) {

@@ -1,3 +1,4 @@
+import { ConnectError } from '../db/connect-error.ts'
 import { ProofError } from '../proof/error.ts'
 import { SourceError } from './source.ts'
 
@@ -51,5 +52,6 @@ function translate(name: string, error: unknown): unknown {
       options,
     )
   }
+  if (error instanceof ConnectError) return new SourceError('unavailable', message, options)
   return new SourceError('unavailable', `${name} cannot be read (${code ?? message})`, options)
 }

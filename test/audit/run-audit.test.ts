@@ -126,7 +126,7 @@ test('a database that cannot be read says nothing about the ledger: the job fail
   const name = await request(audit)
   const url = new URL(audit.app.database.workerUrl)
   url.password = 'wrong'
-  const deps = { ...auditDeps(audit), databaseUrl: url.href }
+  const deps = { ...auditDeps(audit), database: url.href }
   await assert.rejects(runAudit(deps, name, { id: randomUUID(), signal: NEVER }), /refuses the login/)
   assert.equal((await findAudit(audit.pool, name.ledgerId, name.auditId))!.state, 'running')
   assert.deepEqual(await openFaults(audit), [])
@@ -134,7 +134,7 @@ test('a database that cannot be read says nothing about the ledger: the job fail
 
 function auditDeps({ app, pool, publisher, follower }: AuditTest): AuditDeps {
   const { kept } = publisher
-  return { pool, log: follower.log, databaseUrl: app.database.workerUrl, kept, stopping: NEVER }
+  return { pool, log: follower.log, database: app.database.workerUrl, kept, stopping: NEVER }
 }
 
 async function request({ app, pool }: AuditTest) {

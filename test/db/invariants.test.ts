@@ -606,6 +606,8 @@ const WORKER_ATTEMPTS: Record<string, string[]> = {
 const GRANTS: Record<string, string> = {
   'schema tallystick': 'api: USAGE; worker: USAGE',
   schema_migrations: 'api: SELECT; worker: SELECT',
+  schema_serves: 'api: SELECT; worker: SELECT',
+  master_key_changes: '',
   entry_kinds: 'api: SELECT; worker: SELECT',
   record_states: 'api: SELECT; worker: SELECT',
   record_transitions: 'api: SELECT; worker: SELECT',

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
@@ -10,7 +9,6 @@ import { checkSchema, listMigrations, migrate } from '../../src/db/migrate.ts'
 import { findRecords } from '../../src/db/read-records.ts'
 import { toUuid } from '../../src/db/uuid.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
-import { bareEnvironment } from '../helpers/bare-environment.ts'
 import { checkLedger } from '../helpers/check-ledger.ts'
 import { connect } from '../helpers/connect.ts'
 import {
@@ -22,6 +20,7 @@ import {
 } from '../helpers/database.ts'
 import { appendTo5, migrateTo } from '../helpers/older-ledger.ts'
 import { TEST_SETTINGS } from '../helpers/postgres.ts'
+import { runScript } from '../helpers/run-script.ts'
 import {
   adminEntry,
   createTestLedger,
@@ -39,24 +38,17 @@ const passwords = { api: TEST_PASSWORDS.api, worker: TEST_PASSWORDS.worker }
 const names = listMigrations().map((migration) => migration.name)
 
 /** What `npm run migrate` does, in a process of its own; its standard output. */
-function migrateInProcess(ownerUrl: string, apiUrl: string, workerUrl: string): Promise<string> {
-  const child = spawn(process.execPath, ['src/migrate.ts'], {
-    cwd: new URL('../..', import.meta.url).pathname,
+async function migrateInProcess(ownerUrl: string, apiUrl: string, workerUrl: string): Promise<string> {
+  const { code, stdout, stderr } = await runScript('src/migrate.ts', [], {
     env: {
-      ...bareEnvironment(),
       DATABASE_URL: ownerUrl,
       TALLYSTICK_API_DATABASE_URL: apiUrl,
       TALLYSTICK_WORKER_DATABASE_URL: workerUrl,
       TALLYSTICK_MASTER_KEY: Buffer.from(TEST_MASTER_KEY).toString('base64'),
     },
   })
-  let output = ''
-  child.stdout.on('data', (chunk) => (output += chunk))
-  child.stderr.on('data', (chunk) => (output += chunk))
-  return new Promise((resolve, reject) => {
-    child.on('error', reject)
-    child.on('exit', (code) => (code === 0 ? resolve(output) : reject(new Error(output))))
-  })
+  assert.equal(code, 0, stderr)
+  return stdout
 }
 
 function withLogin(url: string, login: keyof typeof passwords): string {
@@ -233,6 +225,51 @@ test('a server, and migrate, refuse a database that is newer than they are', asy
   await owner.query("insert into tallystick.schema_migrations values (9999, '9999-later.sql', '')")
   await assert.rejects(checkSchema(owner), /migration 9999\) is newer than this version/)
   await assert.rejects(migrate({ ownerUrl, masterKey, passwords }), /migration 9999\) is newer/)
+})
+
+test('a server and migrate go on with a newer schema that says that it serves them, and with no other', async (t) => {
+  const { ownerUrl, apiUrl } = await createTestDatabase(t)
+  const owner = await connect(t, ownerUrl)
+  const newest = listMigrations().at(-1)!.version
+  await owner.query("insert into tallystick.schema_migrations values (9998, '9998-later.sql', '')")
+  await owner.query('insert into tallystick.schema_serves values (9998, $1)', [newest])
+  await checkSchema(await connect(t, apiUrl))
+  assert.deepEqual(await migrate({ ownerUrl, masterKey, passwords }), [])
+  // One more, for which the version between is the oldest.
+  await owner.query("insert into tallystick.schema_migrations values (9999, '9999-later.sql', '')")
+  await owner.query('insert into tallystick.schema_serves values (9999, 9998)')
+  await assert.rejects(checkSchema(owner), /migration 9999\) is newer than this version[\s\S]*upgrading.md/)
+})
+
+test('every migration since 0008 says which version of the code it serves, and the database knows it', async (t) => {
+  const { ownerUrl } = await createTestDatabase(t)
+  const { rows } = await (await connect(t, ownerUrl)).query(
+    'select version, serves_from from tallystick.schema_serves order by version',
+  )
+  const since = listMigrations().filter(({ version }) => version >= 8)
+  assert.deepEqual(
+    rows,
+    since.map(({ version, servesFrom }) => ({ version, serves_from: servesFrom })),
+  )
+  for (const { name, version, servesFrom } of since)
+    assert.ok(servesFrom !== null && servesFrom < version, `${name} does not begin with \`-- serves: NNNN\``)
+})
+
+test('a migration that has to wait for a lock gives up at once, before appends wait behind it, and changes nothing', async (t) => {
+  const { ownerUrl, superuserUrl } = await createEmptyDatabase(t)
+  await prepareLogins(t)
+  const owner = await connect(t, ownerUrl)
+  await migrateTo(owner, 5)
+  const reader = await connect(t, superuserUrl)
+  await reader.query('begin; select count(*) from tallystick.records')
+  await assert.rejects(
+    migrate({ ownerUrl, masterKey, passwords }),
+    /0006-gated-records.sql changes a table that somebody/,
+  )
+  const { rows } = await owner.query('select max(version) as version from tallystick.schema_migrations')
+  assert.deepEqual(rows, [{ version: 5 }])
+  await reader.query('rollback')
+  assert.deepEqual(await migrate({ ownerUrl, masterKey, passwords }), names.slice(5))
 })
 
 test('a server, and migrate, refuse a database that was migrated with other files', async (t) => {

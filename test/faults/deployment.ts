@@ -25,6 +25,10 @@ export type DeploymentOptions = {
   readonly postgresEnv?: Record<string, string>
   /** For the API processes, over what they get here. */
   readonly apiEnv?: Record<string, string>
+  /** What stands between the processes and Postgres: given Postgres' address, answers the one that they are given. */
+  readonly through?: (postgresUrl: string) => Promise<string>
+  /** Of a database that is there already: nothing else is started or migrated. */
+  readonly postgresOnly?: boolean
 }
 
 export type Ledger = { readonly ledger: string; readonly bearer: string }
@@ -48,6 +52,7 @@ export class Deployment {
   readonly #apis: (ChildProcess | null)[] = []
   readonly #workers: ChildProcess[] = []
   #postgres: RunningPostgres | null = null
+  #address: string | null = null
 
   private constructor(options: DeploymentOptions, apiPorts: readonly number[], postgresPort: number) {
     this.#options = options
@@ -64,6 +69,8 @@ export class Deployment {
     const deployment = new Deployment(options, ports.slice(1), ports[0]!)
     try {
       await deployment.startPostgres()
+      deployment.#address = (await options.through?.(deployment.ownerUrl)) ?? null
+      if (options.postgresOnly) return deployment
       await migrate({
         ownerUrl: deployment.ownerUrl,
         masterKey: makeMasterKey(MASTER_KEY),
@@ -185,6 +192,11 @@ export class Deployment {
     await this.#postgres!.stop('immediate') // it is gone; this lets its watchdog go
   }
 
+  /** As its operator does, or its host: `fast` tells its clients. */
+  async stopPostgres(mode: 'fast' | 'immediate'): Promise<void> {
+    await this.#postgres!.stop(mode)
+  }
+
   /** Stops it in its tracks, with nothing said and nothing flushed. */
   freezePostgres(): void {
     for (const pid of [this.postmaster, ...childrenOf(this.postmaster)]) killIfAlive(pid, 'SIGSTOP')
@@ -219,7 +231,7 @@ export class Deployment {
 
   #spawn(script: string, env: Record<string, string>): ChildProcess {
     const url = (user: string, password: string) =>
-      Object.assign(new URL(this.ownerUrl), { username: user, password }).href
+      Object.assign(new URL(this.#address ?? this.ownerUrl), { username: user, password }).href
     mkdirSync(this.#options.dir, { recursive: true })
     const log = openSync(
       join(this.#options.dir, `${script.replace(/\W+/g, '-')}-${this.#apis.length}.log`),

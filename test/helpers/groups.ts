@@ -42,7 +42,7 @@ const ALONE = new Set([
 /** What they keep until the end, about 8 MB an application, makes the garbage collector's work. */
 const FILES_PER_PROCESS_MAX = 10
 /** Their processes take every core there is: two of them at once make the servers of both too slow to start in time. */
-const HEAVY = ['start', 'faults', 'soak']
+const HEAVY = ['start']
 /** One of so many that run side by side (CONCURRENCY, ../run.ts). */
 const HEAVY_EVERY = 3
 /** Folders whose files take 10 s and more: a long one that begins last is what everybody waits for. */

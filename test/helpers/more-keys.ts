@@ -34,7 +34,7 @@ export async function addKey(
   const agentId = Buffer.from(parseId('agt', agent)).toString('hex')
   const secretHash = hashKey(secret)
   const expiresAtMs = options.expiresAtMs ?? null
-  const mac = app.deps.keyMac({ ledger: ledger.ledger.id, key, agent, scopes, expiresAtMs, secretHash })
+  const mac = app.deps.keyMac.of({ ledger: ledger.ledger.id, key, agent, scopes, expiresAtMs, secretHash })
   const hex = { secretHash: secretHash.toString('hex'), mac: mac.toString('hex') }
   const columns = { agentId, name: `key ${key}`, scopes, ...hex, expiresAt }
   await append(app, ledger, 'key-created', { id, name: key, digest }, { agent, scopes, expiresAt }, columns)

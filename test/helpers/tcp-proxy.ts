@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import type { TestContext } from 'node:test'
 
 export type TcpProxy = {
   /** The target's URL with the proxy's address. */
@@ -12,19 +11,26 @@ export type TcpProxy = {
   /** Keeps what the server answers until `resume`. */
   hold(): void
   resume(): void
+  /** Nothing passes any more on the connections that are open, in either direction, and nobody is told; new ones work. */
+  strand(): void
   /** Cuts and refuses connections until `accept`. */
   refuse(): void
   accept(): void
+  /** Open now. */
+  readonly connections: number
   /** Bytes forwarded so far. */
   readonly toServerBytes: number
   readonly toClientBytes: number
 }
 
+/** A test, or whatever else ends. */
+export type Ends = { after(cleanup: () => Promise<void>): void }
+
 type Direction = 'toServer' | 'toClient'
-type Pair = { readonly client: Socket; readonly server: Socket; held: Buffer[] }
+type Pair = { readonly client: Socket; readonly server: Socket; held: Buffer[]; isStranded: boolean }
 
 /** Stands between a client and a server, and breaks what a network breaks. */
-export async function startTcpProxy(t: TestContext, targetUrl: string): Promise<TcpProxy> {
+export async function startTcpProxy(t: Ends, targetUrl: string): Promise<TcpProxy> {
   const proxy = new CuttingProxy(targetUrl)
   await proxy.listen()
   t.after(() => proxy.close())
@@ -61,6 +67,10 @@ class CuttingProxy implements TcpProxy {
     return url.href
   }
 
+  get connections(): number {
+    return this.#pairs.size
+  }
+
   get toServerBytes(): number {
     return this.#bytes.toServer
   }
@@ -94,6 +104,10 @@ class CuttingProxy implements TcpProxy {
     }
   }
 
+  strand(): void {
+    for (const pair of this.#pairs) pair.isStranded = true
+  }
+
   refuse(): void {
     this.#refusing = true
     this.cut()
@@ -107,7 +121,7 @@ class CuttingProxy implements TcpProxy {
     client.on('error', () => {})
     if (this.#refusing) return void client.resetAndDestroy()
     const server = connect(Number(this.#target.port), this.#target.hostname)
-    const pair: Pair = { client, server, held: [] }
+    const pair: Pair = { client, server, held: [], isStranded: false }
     this.#pairs.add(pair)
     server.on('error', () => {})
     client.on('data', (chunk) => this.#pass(pair, 'toServer', chunk))
@@ -119,11 +133,13 @@ class CuttingProxy implements TcpProxy {
       server.destroy()
       this.#pairs.delete(pair)
     })
-    server.on('close', () => client.end())
+    server.on('close', () => {
+      if (!pair.isStranded) client.end()
+    })
   }
 
   #pass(pair: Pair, direction: Direction, chunk: Buffer): void {
-    if (!this.#pairs.has(pair)) return
+    if (!this.#pairs.has(pair) || pair.isStranded) return
     const passed = chunk.subarray(0, this.#left[direction])
     this.#left[direction] -= passed.length
     this.#bytes[direction] += passed.length

@@ -46,7 +46,7 @@ test('npm run rotate-key changes nothing when it does not understand what it is 
   for (const [args, env, reason] of [
     [['--compromised-at', '2026-13-01T00:00Z'], {}, /2026-13-01T00:00Z is no time such as/],
     [['--compromised-at', '2999-01-01T00:00:00.000Z'], {}, /is in the future/],
-    [['--comprised'], {}, /usage: npm run rotate-key/],
+    [['--comprised'], {}, /usage: rotate-key/],
     [[], { DATABASE_URL: app.database.apiUrl }, /permission denied/],
     [[], { TALLYSTICK_MASTER_KEY: '00'.repeat(32) }, /TALLYSTICK_MASTER_KEY is not the one/],
   ] as [string[], Record<string, string>, RegExp][]) {

@@ -16,6 +16,7 @@ import { formatAgentReckoning, killAgent } from '../faults/kill-agent.ts'
 import { formatWebhookKills, killWebhookWorkers } from '../faults/kill-webhook-workers.ts'
 import { formatWorkerKills, killWorkersUnderLoad } from '../faults/kill-workers.ts'
 import { whyNoLoopImages } from '../faults/loop-image.ts'
+import { formatOutages, OUTAGES, type OutageName, sufferOutages } from '../faults/outages.ts'
 import { cutPowerUnderLoad } from '../faults/power-cut.ts'
 import { formatReckoning, type Reckoning } from '../faults/reckoning.ts'
 import { formatRestarts, restartUnderLoad } from '../faults/rolling-restart.ts'
@@ -42,6 +43,8 @@ const WEBHOOK_WORKER_KILLS = {
 const AGENT_KILLS = 20
 const RESTARTS = { rounds: 10, clients: 64, loadMs: 2_000, drainSeconds: 5 }
 const POWER_CUTS = 2
+/** From the moment when the database is back; twice what docs/databases.md says. */
+const OUTAGE_MS_MAX = 10_000
 
 const SOAKS: Readonly<Record<string, () => Promise<void>>> = {
   'kill-postgres': () => runKill('kill -9 of Postgres', (dir) => killPostgresUnderLoad(dir, KILLS)),
@@ -52,6 +55,7 @@ const SOAKS: Readonly<Record<string, () => Promise<void>>> = {
   'kill-agents': runAgentKills,
   'rolling-restart': runRollingRestart,
   'power-cut': runPowerCuts,
+  outages: runOutages,
   'two-servers': () => runTwoServers(1),
   'twenty-ledgers': () => runTwoServers(20),
   rotation: async () => requireNothingLost('rotation', await rotation()),
@@ -131,6 +135,18 @@ async function runRollingRestart(): Promise<void> {
   const failed = Object.keys(outcome.ends).filter((end) => end !== '200' && end !== '201')
   if (failed.length > 0) fail(`rolling-restart: requests ended with ${failed.join(', ')}`)
   if (outcome.stops.some(({ exitCode }) => exitCode !== 0)) fail('rolling-restart: a process ended badly')
+}
+
+async function runOutages(): Promise<void> {
+  const cleanups: (() => Promise<void>)[] = []
+  const ends = { after: (cleanup: () => Promise<void>) => void cleanups.push(cleanup) }
+  const plan = { outages: Object.keys(OUTAGES) as OutageName[], clients: 32, recoveryMsMax: OUTAGE_MS_MAX }
+  const outcome = await sufferOutages(ends, temporaryDir(), plan)
+  for (const cleanup of cleanups) await cleanup()
+  console.log(formatOutages(outcome))
+  requireNothingLost('outages', outcome.reckoning)
+  const strange = Object.keys(outcome.attempts).filter((label) => !/^(201|503)/.test(label))
+  if (strange.length > 0) fail(`outages: requests ended with ${strange.join(', ')}`)
 }
 
 async function runPowerCuts(): Promise<void> {

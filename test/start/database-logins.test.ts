@@ -42,3 +42,34 @@ test('a file without both passwords is refused by name, and none of it is shown'
     )
   }
 })
+
+test('passwords of files are what migrate sets, and with those of both nothing is made', (t) => {
+  const dataDir = makeDataDir(t)
+  const file = (name: string) => {
+    writeFileSync(join(dataDir, name), `${name}/secret\n`)
+    return join(dataDir, name)
+  }
+  const loginPasswordFiles = { api: file('api'), worker: file('worker') }
+  const logins = getLogins({ apiUrl: null, workerUrl: null, dataDir, loginPasswordFiles }, OWNER_URL)
+  assert.deepEqual(logins.passwords, { api: 'api/secret', worker: 'worker/secret' })
+  assert.equal(logins.apiUrl, 'postgres://tallystick_api:api%2Fsecret@db.example/ledgers')
+  assert.equal(logins.file, null)
+  const missing = { api: join(dataDir, 'none'), worker: null }
+  assert.throws(
+    () => getLogins({ apiUrl: null, workerUrl: null, dataDir, loginPasswordFiles: missing }, OWNER_URL),
+    /the password file cannot be read: ENOENT/,
+  )
+})
+
+test('logins with tokens of RDS get no passwords, and none is made for them', (t) => {
+  const config = { apiUrl: null, workerUrl: null, dataDir: makeDataDir(t), loginsByRdsIam: true }
+  const logins = getLogins(config, OWNER_URL)
+  assert.deepEqual(logins.passwords, { api: null, worker: null })
+  assert.equal(logins.workerUrl, 'postgres://tallystick_worker@db.example/ledgers')
+  assert.deepEqual([logins.file, logins.byRdsIam], [null, true])
+  const loginPasswordFiles = { api: '/run/api', worker: null }
+  assert.throws(
+    () => getLogins({ ...config, loginPasswordFiles }, OWNER_URL),
+    /rds-iam goes with no password files/,
+  )
+})

@@ -1,11 +1,12 @@
 import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { endsWithTests } from '../helpers/children.ts'
+
+export { freePort } from '../helpers/free-port.ts'
 
 export const PROJECT_DIR = resolve(import.meta.dirname, '..', '..')
 
@@ -69,15 +70,6 @@ export async function startAllInOne(options: StartOptions): Promise<Started> {
       return code ?? how
     },
   }
-}
-
-export async function freePort(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return `${address.port}`
 }
 
 /** As a person would: pasted into a shell. */

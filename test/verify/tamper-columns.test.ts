@@ -24,6 +24,8 @@ import { makeWebhook } from '../helpers/webhooks.ts'
  */
 const NOT_EVIDENCE: Record<string, string> = {
   'schema_migrations.*': 'about the schema, not about any ledger',
+  'schema_serves.*': 'about the schema, not about any ledger',
+  'master_key_changes.*': 'about the deployment, not about any ledger',
   'entry_kinds.*': 'rules for what may come; what came is judged by the verifier’s own table',
   'record_states.*': 'rules for what may come; what came is judged by the verifier’s own table',
   'record_transitions.*': 'rules for what may come; what came is judged by the verifier’s own table',
@@ -191,6 +193,7 @@ async function fill(app: GatedApp): Promise<void> {
   await app.notarize()
   await app.notarize() // what a tail that is cut off takes with it
   await fillAudits(app)
+  await replaceMasterKey(app)
   const { id: webhook } = await makeWebhook(app)
   await app.send('POST', `/v1/webhooks/${webhook}/test`)
   await publishOnce(app)
@@ -221,6 +224,13 @@ async function fillAudits(app: TestApp): Promise<void> {
   )
   await app.sql(`insert into tallystick.ledger_faults (ledger_id, found_by, code, reason, cleared_at, cleared_note)
     select ledger_id, 'audit', 'test', 'a test', now(), 'a test' from tallystick.ledgers`)
+}
+
+/** Says that it was: of what that leaves behind only this row is new. */
+async function replaceMasterKey(app: TestApp): Promise<void> {
+  await app.sql(`insert into tallystick.master_key_changes
+    (previous_id, current_id, server_keys, webhook_secrets, api_key_secrets, refused)
+    values ('\\x0000000000000001', '\\x0000000000000002', 2, 0, 1, 0)`)
 }
 
 /** As after an older backup was restored, and the operator acknowledged it. */

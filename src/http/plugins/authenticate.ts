@@ -24,7 +24,7 @@ declare module 'fastify' {
 
 export function useAuthentication(
   app: FastifyInstance,
-  deps: { callers: CallerCache; operatorKey: string | null; now: () => number },
+  deps: { callers: CallerCache; operatorKeys: readonly string[]; now: () => number },
 ): void {
   app.decorateRequest('caller', null as unknown as Caller)
   app.decorateRequest('ownRecordsOnly', true)
@@ -33,10 +33,10 @@ export function useAuthentication(
       throw new Error(`the route ${route.method} ${route.url} does not say who may call it`)
   })
   app.addHook('onRequest', async (request) => {
-    const access = request.routeOptions.config.access ?? 'public' // the handler of unknown addresses
+    const access = request.routeOptions.config.access ?? 'public' // of addresses that are not there
     if (access === 'public') return
     const token = bearerToken(request)
-    if (access === 'operator') return requireOperator(token, deps.operatorKey)
+    if (access === 'operator') return requireOperator(token, deps.operatorKeys)
     request.caller = await requireCaller(token, deps)
     request.ownRecordsOnly = requireScope(request.caller, access) === 'own'
   })
@@ -63,8 +63,8 @@ function bearerToken(request: FastifyRequest): string {
   return match[1]!
 }
 
-function requireOperator(token: string, operatorKey: string | null): void {
-  if (operatorKey === null || !isSameKey(token, operatorKey)) {
+function requireOperator(token: string, operatorKeys: readonly string[]): void {
+  if (!operatorKeys.some((key) => isSameKey(token, key))) {
     throw new ApiError('unauthenticated', 'this needs the operator key (TALLYSTICK_OPERATOR_KEY)')
   }
 }

@@ -1,41 +1,36 @@
-import { METHODS as NODE_METHODS } from 'node:http'
-import type { FastifyInstance, HTTPMethods } from 'fastify'
+import type { FastifyInstance, RouteOptions } from 'fastify'
+import makeRouter from 'find-my-way'
 import { ApiError } from '../../errors.ts'
 
-/** Every method that Node's parser knows; CONNECT never reaches a route. */
-const METHODS = NODE_METHODS.filter((method) => method !== 'CONNECT') as HTTPMethods[]
-
-/** Collects the methods of each address; `refuseOtherMethods`, called after the last route, answers 405 to the rest. */
-export function trackMethods(app: FastifyInstance): { refuseOtherMethods(): void } {
-  const taken = new Map<string, Set<HTTPMethods>>()
-  app.addHook('onRoute', (route) => {
-    const methods = taken.get(route.url) ?? new Set()
-    for (const method of [route.method].flat()) methods.add(method as HTTPMethods)
-    taken.set(route.url, methods)
+/**
+ * Answers 405 with `Allow` where an address is there and takes other methods, and 404 where it is not, before the body is
+ * looked at. A router of its own knows the addresses without their methods: a second route for each, with all the methods that
+ * it does not take, was half of the time in which a server is built (31 of 52 ms).
+ */
+export function refuseOtherMethods(
+  app: FastifyInstance,
+  options: makeRouter.Config<makeRouter.HTTPVersion.V1>,
+): void {
+  const addresses = makeRouter(options)
+  const methodsOf = new Map<string, Set<string>>()
+  app.addHook('onRoute', ({ method, url }: RouteOptions) => {
+    const known = methodsOf.get(url)
+    const methods = known ?? new Set()
+    for (const one of [method].flat()) methods.add(one)
+    if (known) return
+    methodsOf.set(url, methods)
+    addresses.on('GET', url, () => {}, methods)
   })
-  return {
-    refuseOtherMethods() {
-      for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
-      for (const [url, methods] of [...taken]) {
-        const others = METHODS.filter((method) => !methods.has(method))
-        const allow = [...methods].sort().join(', ')
-        app.route({
-          method: others,
-          url,
-          config: { access: 'public' },
-          schema: { hide: true },
-          // Before the body is looked at.
-          onRequest: async (request, reply) => {
-            // A slash at the end reads as an empty id.
-            if (Object.values(request.params as object).includes('')) {
-              throw new ApiError('not_found', `there is nothing at ${request.url.split('?')[0]}`)
-            }
-            reply.header('allow', allow)
-            throw new ApiError('method_not_allowed', `this address takes ${allow}`)
-          },
-          handler: () => {},
-        })
-      }
-    },
-  }
+  app.addHook('onRequest', async (request, reply) => {
+    const path = request.url.split('?')[0]!
+    // GET /v1/records/batch would be answered by /v1/records/:id.
+    if (!request.is404 && (methodsOf.get(path)?.has(request.method) ?? true)) return
+    const found = addresses.find('GET', path)
+    // A slash at the end reads as an empty id.
+    if (!found || Object.values(found.params).includes(''))
+      throw new ApiError('not_found', `there is nothing at ${path}`)
+    const allow = [...(found.store as Set<string>)].sort().join(', ')
+    reply.header('allow', allow)
+    throw new ApiError('method_not_allowed', `this address takes ${allow}`)
+  })
 }

@@ -17,13 +17,6 @@ declare module 'fastify' {
 export function useProblems(app: FastifyInstance): void {
   app.decorate('failures', new FailureLog())
   app.setErrorHandler((error, request, reply) => sendProblem(request, reply, error))
-  app.setNotFoundHandler((request, reply) =>
-    sendProblem(
-      request,
-      reply,
-      new ApiError('not_found', `there is nothing at ${request.url.split('?')[0]}`),
-    ),
-  )
 }
 
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {

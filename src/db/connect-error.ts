@@ -1,0 +1,85 @@
+import type { Tls } from './tls.ts'
+
+/** A connection that could not be made: nothing was sent. The message says what to do, and never the password. */
+export class ConnectError extends Error {
+  /** Of the network, of TLS, or Postgres' own (SQLSTATE). */
+  readonly code: string | undefined
+
+  constructor(message: string, cause: Error) {
+    super(message, { cause })
+    this.name = 'ConnectError'
+    this.code = (cause as { code?: string }).code
+  }
+
+  /** The password, or whom it is for. */
+  get isLoginRefused(): boolean {
+    return this.code === '28P01' || this.code === '28000'
+  }
+}
+
+export function explainConnectFailure(error: Error, where: string, tls: Tls): ConnectError {
+  if (error instanceof ConnectError) return error
+  // Of a host with several addresses Node has an error without a message.
+  const said = error.message || (error as { code?: string }).code || error.name
+  const advice = adviseOn(error, tls)
+  return new ConnectError(`cannot connect to the database ${where}: ${said}${advice && `: ${advice}`}`, error)
+}
+
+function adviseOn(error: Error, tls: Tls): string {
+  const { code = '', message } = error as Error & { code?: string }
+  const advice = BY_CODE[code]
+  if (advice !== undefined) return typeof advice === 'string' ? advice : advice(tls)
+  const found = BY_MESSAGE.find(([pattern]) => pattern.test(message))
+  return found ? found[1] : ''
+}
+
+const CHECK_LOGIN = 'check user and password'
+
+/** What each is answered with; what needs no advice is missing. */
+const BY_CODE: Readonly<Record<string, string | ((tls: Tls) => string)>> = {
+  ECONNREFUSED: 'is Postgres running there?',
+  ENOTFOUND: 'its host name is not known',
+  EAI_AGAIN: 'its host name cannot be looked up at the moment',
+  '28P01': CHECK_LOGIN,
+  '28000': ({ mode }) =>
+    mode === 'disable'
+      ? `${CHECK_LOGIN}, and whether it takes connections without TLS (sslmode)`
+      : CHECK_LOGIN,
+  '3D000': 'make the database first',
+  '53300': 'there are more processes than max_connections has room for (docs/preflight.md)',
+  '08P01': 'if that is a pooler, see docs/databases.md',
+  ERR_TLS_CERT_ALTNAME_INVALID:
+    'name the host in the URL as its certificate does (of Aurora, the cluster’s endpoint, no alias). If that is the name, somebody ' +
+    'else answers: who is in between shows a certificate of his own',
+  CERT_HAS_EXPIRED:
+    'its certificate, or one above it, is too old: renew it, or get the bundle of authorities anew',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet: is this machine’s clock right?',
+  ...Object.fromEntries(
+    [
+      'SELF_SIGNED_CERT_IN_CHAIN',
+      'DEPTH_ZERO_SELF_SIGNED_CERT',
+      'UNABLE_TO_GET_ISSUER_CERT',
+      'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+      'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+      'CERT_SIGNATURE_FAILURE',
+    ].map((code) => [code, adviseOnAuthority]),
+  ),
+}
+
+function adviseOnAuthority({ caFile }: Tls): string {
+  if (caFile === null)
+    return 'no authority that is trusted has signed its certificate: name theirs in TALLYSTICK_DATABASE_CA_FILE (docs/databases.md)'
+  return `none of the authorities in ${caFile} has signed its certificate: get the right bundle`
+}
+
+const BY_MESSAGE: readonly (readonly [RegExp, string])[] = [
+  [
+    /does not support SSL/,
+    'it takes no TLS: turn it on there (ssl = on), or say sslmode=disable in the URL, if the network in between is yours',
+  ],
+  [
+    /client password must be a string/,
+    'it asks for a password, and none is given: docs/databases.md says where from',
+  ],
+  [/timeout|Connection terminated/, 'is it reachable from here: address, firewall, security group?'],
+]

@@ -1,0 +1,154 @@
+import type pg from 'pg'
+import { checkSchema, lockMigrations } from '../db/migrate.ts'
+import {
+  type GrantedSecret,
+  insertMasterKeyChange,
+  listGrantedSecrets,
+  listSealedServerKeys,
+  listSealedWebhookSecrets,
+  type Replaced,
+  replaceKeyMacs,
+  replaceSealedServerKey,
+  replaceWebhookSecrets,
+  type SealedWebhookSecret,
+} from '../db/reseal.ts'
+import { sealContext } from '../db/server-keys.ts'
+import { withTransaction } from '../db/transaction.ts'
+import { RESEALED_PER_QUERY } from '../limits.ts'
+import { formatId } from '../proof/ids.ts'
+import { type MasterKey, makeMasterKey, masterKeyId } from '../signing/master-key.ts'
+import { makeKeyMac } from '../tenancy/api-keys.ts'
+import { webhookSecretContext } from '../webhooks/secrets.ts'
+
+type Keys = { readonly from: MasterKey; readonly to: MasterKey }
+type Pass = { readonly resealed: number; readonly refused: number }
+
+export type Resealed = {
+  readonly serverKeys: number
+  readonly webhookSecrets: number
+  readonly apiKeySecrets: number
+  /** Rows that neither key had sealed: left as they are, and as useless as they were. */
+  readonly refused: number
+}
+
+/**
+ * Seals under `current` whatever `previous` has sealed, as the owner: the secrets of webhooks and the MACs that make rows of API keys
+ * believed, a page in each transaction, and at last the deployment's own keys, with which everybody begins to seal under `current`.
+ * What `current` has sealed stays, so doing it again goes on where it ended, and finds what was sealed meanwhile. Throws, before
+ * anything is changed, where a key of the deployment is sealed under neither.
+ *
+ * Not one transaction over all: a revocation waits for the row of its key, within an append, and 40,000 of them took 19 s.
+ */
+export async function resealSecrets(
+  client: pg.ClientBase,
+  { previous, current }: { readonly previous: Uint8Array; readonly current: Uint8Array },
+): Promise<Resealed> {
+  const keys = { from: makeMasterKey(previous), to: makeMasterKey(current) }
+  await alone(client, () => resealServerKeys(client, keys, { isTrial: true }))
+  const webhooks = await resealWebhookSecrets(client, keys)
+  const apiKeys = await renewKeyMacs(client, keys)
+  return alone(client, async () => {
+    const serverKeys = await resealServerKeys(client, keys, { isTrial: false })
+    const done = {
+      serverKeys,
+      webhookSecrets: webhooks.resealed,
+      apiKeySecrets: apiKeys.resealed,
+      refused: webhooks.refused + apiKeys.refused,
+    }
+    if (serverKeys + webhooks.resealed + apiKeys.resealed > 0) {
+      const ids = { previousId: masterKeyId(previous), currentId: masterKeyId(current) }
+      await insertMasterKeyChange(client, { ...ids, ...done })
+    }
+    return done
+  })
+}
+
+/** In a transaction in which no migration and no other run of this is at work. */
+function alone<T>(client: pg.ClientBase, work: () => Promise<T>): Promise<T> {
+  return withTransaction(client, async () => {
+    await lockMigrations(client)
+    await checkSchema(client)
+    return work()
+  })
+}
+
+async function resealServerKeys(
+  client: pg.ClientBase,
+  { from, to }: Keys,
+  { isTrial }: { readonly isTrial: boolean },
+): Promise<number> {
+  let resealed = 0
+  for (const key of await listSealedServerKeys(client)) {
+    const context = sealContext(key.use, key.kid)
+    if (findOpened(to, key.sealed, context)) continue
+    const resealedKey = to.seal(from.open(key.sealed, context), context)
+    if (!isTrial) await replaceSealedServerKey(client, key, resealedKey)
+    resealed++
+  }
+  return resealed
+}
+
+function resealWebhookSecrets(client: pg.ClientBase, { from, to }: Keys): Promise<Pass> {
+  return eachPage<SealedWebhookSecret>(client, {
+    list: (after) => listSealedWebhookSecrets(client, after, RESEALED_PER_QUERY),
+    renew: (row) => {
+      const context = webhookSecretContext(row, row.secretId)
+      if (findOpened(to, row.sealed, context)) return 'current'
+      const secret = findOpened(from, row.sealed, context)
+      return secret === null ? 'refused' : to.seal(secret, context)
+    },
+    replace: (replaced) => replaceWebhookSecrets(client, replaced),
+  })
+}
+
+/** A row that was not authentic before is not made so. */
+function renewKeyMacs(client: pg.ClientBase, { from, to }: Keys): Promise<Pass> {
+  const [fromMac, toMac] = [makeKeyMac(from), makeKeyMac(to)]
+  return eachPage<GrantedSecret>(client, {
+    list: (after) => listGrantedSecrets(client, after, RESEALED_PER_QUERY),
+    renew: (row) => {
+      const granted = {
+        ledger: formatId('led', row.ledgerId),
+        key: formatId('key', row.keyId),
+        agent: formatId('agt', row.agentId),
+        scopes: row.scopes,
+        expiresAtMs: row.expiresAtMs,
+        secretHash: row.secretHash,
+      }
+      if (toMac.isOf(granted, row.mac)) return 'current'
+      return fromMac.isOf(granted, row.mac) ? toMac.of(granted) : 'refused'
+    },
+    replace: (replaced) => replaceKeyMacs(client, replaced),
+  })
+}
+
+async function eachPage<Row>(
+  client: pg.ClientBase,
+  table: {
+    list(after: Row | null): Promise<Row[]>
+    renew(row: Row): Buffer | 'current' | 'refused'
+    replace(replaced: readonly Replaced<Row>[]): Promise<number>
+  },
+): Promise<Pass> {
+  let [resealed, refused] = [0, 0]
+  for (let after: Row | null = null; ; ) {
+    const rows: Row[] = await alone(client, async () => {
+      const listed = await table.list(after)
+      const renewed = listed.map((row) => ({ row, replacement: table.renew(row) }))
+      refused += renewed.filter(({ replacement }) => replacement === 'refused').length
+      const replaced = renewed.filter((one): one is Replaced<Row> => typeof one.replacement !== 'string')
+      if (replaced.length > 0) resealed += await table.replace(replaced)
+      return listed
+    })
+    if (rows.length < RESEALED_PER_QUERY) return { resealed, refused }
+    after = rows.at(-1)!
+  }
+}
+
+function findOpened(key: MasterKey, sealed: Uint8Array, context: string): Buffer | null {
+  try {
+    return key.open(sealed, context)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,24 @@
+import { parseArgs } from 'node:util'
+
+/** The command was not called as its usage says. */
+export class UsageError extends Error {}
+
+/**
+ * Runs what does one thing and ends. What goes wrong is a line on standard error and exit code 1; where the arguments were wrong, the
+ * usage follows.
+ */
+export async function runToEnd(name: string, usage: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    console.error(`tallystick ${name}: ${message}`)
+    if (error instanceof UsageError || code?.startsWith('ERR_PARSE_ARGS')) console.error(usage)
+    process.exitCode = 1
+  }
+}
+
+/** For what is told everything by the environment: who asks it for `--help` must not find that it was done. */
+export function refuseArguments(args: readonly string[]): void {
+  parseArgs({ args: [...args] })
+}

@@ -1,0 +1,30 @@
+import { type MasterKey, makeMasterKey } from './master-key.ts'
+
+/**
+ * The master key, and the one before it where it is being replaced (docs/secrets.md): both open, and one of them seals.
+ *
+ * Processes learn of the new key one after another, and one that does not know it yet must be able to open what the others seal. So
+ * they go on with the previous key until the database says otherwise: `npm run rotate-master-key` seals the server keys anew, in the
+ * transaction that seals everything anew, and whoever reads them next follows (`followSealed`).
+ */
+export function makeMasterKeys(current: Uint8Array, previous: Uint8Array | null): MasterKey {
+  if (previous === null) return makeMasterKey(current)
+  const keys = [makeMasterKey(current), makeMasterKey(previous)] as const
+  let sealing: MasterKey = keys[0]
+  const opening = (sealed: Uint8Array, context: string): [MasterKey, Buffer] => {
+    try {
+      return [keys[0], keys[0].open(sealed, context)]
+    } catch {
+      return [keys[1], keys[1].open(sealed, context)]
+    }
+  }
+  return {
+    seal: (secret, context) => sealing.seal(secret, context),
+    open: (sealed, context) => opening(sealed, context)[1],
+    mac: (text, context) => sealing.mac(text, context),
+    isMac: (mac, text, context) => keys.some((key) => key.isMac(mac, text, context)),
+    followSealed(sealed, context) {
+      sealing = opening(sealed, context)[0]
+    },
+  }
+}

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { withClient } from '../../src/db/client.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { makeMasterKey } from '../../src/signing/master-key.ts'
+import { startTestPostgres } from '../helpers/database.ts'
+
+test('on RDS migrate lets the two logins in with tokens, or says what its master user must', async (t) => {
+  const settings = { fsync: 'off', synchronous_commit: 'off' }
+  const { ownerUrl, superuserUrl } = await startTestPostgres(t, { settings })
+  const run = (sql: string) => withClient(superuserUrl, (client) => client.query(sql))
+  const masterKey = makeMasterKey(new Uint8Array(32).fill(2))
+  const passwords = { api: null, worker: null }
+  const migrateNow = () => migrate({ ownerUrl, masterKey, passwords, byRdsIam: true })
+
+  await assert.rejects(migrateNow(), /only a Postgres of RDS has the role rds_iam/)
+  await run('create role rds_iam')
+  await assert.rejects(migrateNow(), /let the master user of RDS say once `grant rds_iam to tallystick_api`/)
+  await run('grant rds_iam to tallystick_owner with admin option')
+  await migrateNow()
+  const { rows } = await run(
+    `select m.rolname as login from pg_auth_members a join pg_roles m on m.oid = a.member join pg_roles r on r.oid = a.roleid
+     where r.rolname = 'rds_iam' order by 1`,
+  )
+  assert.deepEqual(
+    rows.map(({ login }) => login),
+    ['tallystick_api', 'tallystick_owner', 'tallystick_worker'],
+  )
+  // Found done: who may not grant it need not.
+  await run('revoke rds_iam from tallystick_owner cascade')
+  await run('grant rds_iam to tallystick_api, tallystick_worker')
+  assert.deepEqual(await migrateNow(), [])
+})

@@ -1,0 +1,75 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chownSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { resolveRunAs } from '../../src/postgres/run-as.ts'
+import { findPort } from '../faults/processes.ts'
+import { temporaryDir } from './postgres.ts'
+import { until } from './wait.ts'
+
+/** null: PgBouncer is here; else why not. */
+export function whyNoPgbouncer(): string | null {
+  return spawnSync('pgbouncer', ['--version']).error ? 'pgbouncer is not installed' : null
+}
+
+/** A PgBouncer as its package configures it, but for its mode, before the Postgres of these URLs. Answers them as it is reached. */
+export async function startPgbouncer(
+  t: TestContext,
+  mode: 'session' | 'transaction',
+  urls: readonly string[],
+): Promise<string[]> {
+  const port = await findPort()
+  const dir = temporaryDir()
+  // It does not run as root.
+  const user = resolveRunAs('/nonexistent', () => {})
+  const write = (name: string, lines: readonly string[]) => {
+    writeFileSync(join(dir, name), `${lines.join('\n')}\n`, { mode: 0o600 })
+    if (user !== null) chownSync(join(dir, name), user.uid, user.gid)
+    return join(dir, name)
+  }
+  const [first] = urls.map((url) => new URL(url))
+  const logins = write(
+    'userlist.txt',
+    urls.map((url) => `"${new URL(url).username}" "${new URL(url).password}"`),
+  )
+  const config = write('pgbouncer.ini', [
+    '[databases]',
+    `* = host=${first!.hostname} port=${first!.port}`,
+    '[pgbouncer]',
+    `listen_addr = 127.0.0.1`,
+    `listen_port = ${port}`,
+    'unix_socket_dir =',
+    'auth_type = scram-sha-256',
+    `auth_file = ${logins}`,
+    `pool_mode = ${mode}`,
+    'default_pool_size = 20',
+  ])
+  const options = user === null ? {} : { uid: user.uid, gid: user.gid }
+  const child = spawn('pgbouncer', ['-q', config], { ...options, cwd: '/', stdio: 'ignore' })
+  const exited = once(child, 'exit')
+  const kill = () => child.kill('SIGTERM')
+  process.once('exit', kill)
+  // After those who are connected to it: hooks run oldest first.
+  t.after(() =>
+    t.after(async () => {
+      kill()
+      await exited
+    }),
+  )
+  await until(() => isListening(port))
+  return urls.map((url) => Object.assign(new URL(url), { port: String(port) }).href)
+}
+
+async function isListening(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1')
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
+}
