@@ -6,6 +6,7 @@ const PAGES = [
   '*.md',
   'docs/**/*.md',
   'migrations/*.md',
+  'helm/*/README.md',
   'sdk/README.md',
   'cli/README.md',
   'examples/**/*.md',
@@ -15,7 +16,7 @@ type Block = { readonly language: string; readonly text: string; readonly where:
 
 /**
  * What README and docs claim and a machine can see: code blocks parse, scripts and files that commands name
- * exist, links lead somewhere, variables are those of the configuration. One line per fault.
+ * exist, links lead to a page and a heading of it, variables are those of the configuration. One line per fault.
  */
 export function checkDocs(root: string): string[] {
   const files = globSync(PAGES, { cwd: root }).sort()
@@ -86,18 +87,41 @@ function checkCommands({ language, text, where }: Block, root: string, scripts: 
 }
 
 function checkLinks(text: string, file: string, root: string): string[] {
-  const prose = text.replaceAll(/^( *)```[\s\S]*?^\1```/gm, '').replaceAll(/`[^`\n]*`/g, '')
+  const prose = withoutBlocks(text).replaceAll(/`[^`\n]*`/g, '')
   return [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
-    .map((match) => match[1]!.split('#')[0]!)
-    .filter((link) => link !== '' && !/^[a-z]+:/.test(link))
-    .filter((link) => !existsSync(join(root, dirname(file), link)))
-    .map((link) => `${file}: the link to ${link} leads nowhere`)
+    .map((match) => match[1]!)
+    .filter((link) => !/^[a-z]+:/.test(link))
+    .flatMap((link) => {
+      const [path, heading] = link.split('#') as [string, string?]
+      const page = path === '' ? file : join(dirname(file), path)
+      if (!existsSync(join(root, page))) return [`${file}: the link to ${path} leads nowhere`]
+      if (heading === undefined || !page.endsWith('.md')) return []
+      const headings = headingsOf(readFileSync(join(root, page), 'utf8'))
+      return headings.has(heading) ? [] : [`${file}: no heading is #${heading} in ${page}`]
+    })
+}
+
+/** As GitHub names them, and anchors that a page makes itself. */
+function headingsOf(text: string): Set<string> {
+  const prose = withoutBlocks(text)
+  const headings = [...prose.matchAll(/^#+ +(.*)$/gm)].map(([, heading]) =>
+    heading!
+      .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+  return new Set([...headings, ...[...prose.matchAll(/<a id="([^"]+)"/g)].map(([, id]) => id!)])
+}
+
+function withoutBlocks(text: string): string {
+  return text.replaceAll(/^( *)```[\s\S]*?^\1```/gm, '')
 }
 
 /** Both ways: no variable that no code knows, and none of the configuration without its word in the reference. */
 function checkVariables(files: string[], root: string): string[] {
   const variablesOf = (file: string) => new Set(readFileSync(join(root, file), 'utf8').match(VARIABLE))
-  const configured = variablesOf(join('src', 'config.ts'))
+  const configured = globSync(CONFIGURATION, { cwd: root }).flatMap((file) => [...variablesOf(file)])
   const code = globSync(CODE, { cwd: root })
   const known = new Set([...code.flatMap((file) => [...variablesOf(file)])])
   const unknown = files.flatMap((file) =>
@@ -105,9 +129,10 @@ function checkVariables(files: string[], root: string): string[] {
   )
   const reference = join('docs', 'configuration.md')
   const documented = files.includes(reference) ? variablesOf(reference) : new Set<string>()
-  const missing = [...configured].filter((name) => !documented.has(name))
+  const missing = configured.filter((name) => !documented.has(name))
   return [...unknown, ...missing.map((name) => `${reference}: does not say what ${name} is`)]
 }
 
+const CONFIGURATION = ['src/config.ts', 'src/db/options.ts']
 const CODE = ['src/**/*.ts', 'sdk/*.ts', 'cli/**/*.ts', 'bench/**/*.ts', 'examples/*.ts', 'test/helpers/*.ts']
 const VARIABLE = /\bTALLYSTICK_[A-Z][A-Z_]*[A-Z]\b/g

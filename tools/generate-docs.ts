@@ -2,7 +2,7 @@
  * npm run docs [-- --check]
  *
  * Writes what the application itself knows best: docs/access.md, docs/errors.md and docs/lifecycle.md, and sdk/generated, what the
- * SDK knows of the server. With --check it writes nothing and fails where a file differs.
+ * SDK knows of the server; and the dashboard, of tools/dashboard. With --check it writes nothing and fails where a file differs.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,6 +11,7 @@ import { openDeps } from '../src/deps.ts'
 import { ERROR_CODES } from '../src/errors.ts'
 import { SCOPES } from '../src/tenancy/scopes.ts'
 import { startScratch } from '../test/helpers/scratch.ts'
+import { dashboardFile } from './dashboard/dashboard.ts'
 import { lifecyclePage } from './lifecycle-page.ts'
 import type { OpenApi } from './open-api.ts'
 import { sdkSources } from './sdk-sources.ts'
@@ -31,6 +32,7 @@ if (import.meta.main) {
     'docs/access.md': accessPage(listRoutes(openApi)),
     'docs/errors.md': errorsPage(),
     'docs/lifecycle.md': page('Lifecycle', lifecyclePage()),
+    'helm/tallystick/files/dashboard.json': dashboardFile(),
     ...(await sdkSources(openApi)),
   }
   const isCheck = process.argv.includes('--check')

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { COMMANDS, findCommand } from '../../cli/commands.ts'
 import { EXIT } from '../../cli/exit-codes.ts'
 
 const page = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8')
-const pages = ['docs/cli.md', 'README.md', 'docs/gated-records.md', 'docs/operations.md'].map(
+const runbooks = globSync('docs/runbooks/*.md', { cwd: new URL('../..', import.meta.url) })
+const pages = ['docs/cli.md', 'README.md', 'docs/gated-records.md', 'docs/operations.md', ...runbooks].map(
   (path) => [path, readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')] as const,
 )
 

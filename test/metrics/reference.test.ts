@@ -13,8 +13,7 @@ import { temporaryDir } from '../helpers/postgres.ts'
 import { until } from '../helpers/wait.ts'
 import { PROJECT_DIR } from '../start/installation.ts'
 import { type Exposed, parseExposition } from './exposition.ts'
-
-const PAGE = readFileSync(join(PROJECT_DIR, 'docs/metrics.md'), 'utf8')
+import { readReferencePage } from './reference-page.ts'
 
 /** Of the process's own, the library decides what they are called. */
 const isOurs = ({ name }: { name: string }) => name.startsWith('tallystick_')
@@ -34,7 +33,7 @@ const ABSENT_AT_FIRST = new Set([
 
 test('the reference page is what server, worker and npm start answer', async (t) => {
   const scraped = await scrapeAll(t)
-  const documented = parsePage(PAGE)
+  const documented = readReferencePage()
 
   for (const process of ['server', 'worker'] as const) {
     await t.test(`the ${process} has all metrics that the page says it has, and none else`, () => {
@@ -64,7 +63,7 @@ test('the reference page is what server, worker and npm start answer', async (t)
 })
 
 test('no page names a metric that no process has', () => {
-  const known = new Set(parsePage(PAGE).map(({ name }) => name))
+  const known = new Set(readReferencePage().map(({ name }) => name))
   for (const file of globSync(['*.md', 'docs/**/*.md'], { cwd: PROJECT_DIR })) {
     const text = readFileSync(join(PROJECT_DIR, file), 'utf8')
     const queries = [...text.matchAll(/^```promql\n([\s\S]*?)^```/gm), ...text.matchAll(/`([^`\n]+)`/g)]
@@ -80,45 +79,6 @@ test('no page names a metric that no process has', () => {
 
 /** Of the database, with the same beginning. */
 const ROLES = new Set(['tallystick_owner', 'tallystick_api', 'tallystick_worker'])
-
-type Documented = {
-  readonly name: string
-  readonly type: string
-  /** null: what is not known beforehand. */
-  readonly labels: ReadonlyMap<string, readonly string[] | null>
-  readonly processes: string
-}
-
-function parsePage(text: string): Documented[] {
-  return text
-    .split(/^## /m)
-    .slice(1)
-    .flatMap((section) => {
-      const processes = /\(([a-z, ]+)\)/.exec(section.split('\n')[0]!)?.[1] ?? ''
-      const rows = section.split('\n').filter((line) => line.startsWith('| `'))
-      return rows.map((row) => {
-        const [, name, type, labels] = row.split('|').map((cell) => cell.trim())
-        return { name: unquote(name!), type: type!, labels: parseLabels(labels!), processes }
-      })
-    })
-}
-
-/** `pool`: `read`, `write`; `state` */
-function parseLabels(cell: string): Map<string, string[] | null> {
-  if (cell === '') return new Map()
-  const parts = cell.includes(':') ? cell.split('; ') : cell.split(', ')
-  return new Map(
-    parts.map((part) => {
-      const [label, values] = part.split(': ')
-      return [unquote(label!), values === undefined ? null : values.split(', ').map(unquote)]
-    }),
-  )
-}
-
-function unquote(text: string): string {
-  assert.match(text, /^`[^`]+`$/)
-  return text.slice(1, -1)
-}
 
 function assertValues({ name, type, samples }: Exposed, label: string, values: readonly string[]): void {
   const found = [...new Set(samples.map(({ labels }) => labels[label]!))].sort()

@@ -7,9 +7,9 @@
  */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
+import { installPythonTool } from '../../tools/python-tool.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
 import { startFuzzed } from './deployment.ts'
-import { installSchemathesis } from './install.ts'
 
 type OpenApi = {
   readonly paths: Record<
@@ -25,7 +25,7 @@ const ANSWER_SECONDS_MAX = 10
 /** They can take the key itself away, and whatever came after would only be told 401. */
 const ENDING = ['postAgentsByIdDisable', 'postKeysByIdRevoke', 'postKeysByIdRotate', 'putKeysByIdRateLimit']
 
-const schemathesis = installSchemathesis()
+const schemathesis = installPythonTool('schemathesis', join(import.meta.dirname, 'requirements.txt'))
 const fuzzed = await startFuzzed()
 try {
   const { operator, ledger } = await listOperations()

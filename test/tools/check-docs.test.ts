@@ -44,6 +44,18 @@ if then
   assert.equal(faults.length, 7)
 })
 
+test('names a link to a heading that is not there, on the same page or another one', (t) => {
+  const text = `# The *first* one: \`npm start\`, and ((more))
+[here](#the-first-one-npm-start-and-more) [there](docs/page.md#its-parts) [not here](#second) [not there](docs/page.md#part)
+`
+  const root = makeDocs(t, text)
+  writeFileSync(join(root, 'docs', 'page.md'), '# Page\n\n## Its parts\n\n```sh\n# part\n```\n')
+  assert.deepEqual(checkDocs(root), [
+    'README.md: no heading is #second in README.md',
+    'README.md: no heading is #part in docs/page.md',
+  ])
+})
+
 test('reads the pages of the SDK and of the examples too, and believes a block that makes the file it runs', (t) => {
   const root = makeDocs(t, "```sh\ncat > agent.mjs <<'END'\n1\nEND\nnode agent.mjs\n```\n")
   for (const [folder, page] of [
@@ -61,8 +73,13 @@ test('reads the pages of the SDK and of the examples too, and believes a block t
 
 test('wants every variable of the configuration documented', (t) => {
   const root = makeDocs(t, '')
+  mkdirSync(join(root, 'src', 'db'))
+  writeFileSync(join(root, 'src', 'db', 'options.ts'), '// TALLYSTICK_DATABASE_KNOWN')
   writeFileSync(join(root, 'docs', 'configuration.md'), '')
-  assert.deepEqual(checkDocs(root), ['docs/configuration.md: does not say what TALLYSTICK_KNOWN is'])
+  assert.deepEqual(checkDocs(root), [
+    'docs/configuration.md: does not say what TALLYSTICK_KNOWN is',
+    'docs/configuration.md: does not say what TALLYSTICK_DATABASE_KNOWN is',
+  ])
 })
 
 function makeDocs(t: { after(hook: () => void): void }, readme: string): string {

@@ -1,0 +1,138 @@
+{{/*
+The variables of a component's container: `dict "root" $ "component" "api"`. A name that stands twice is an error of server-side
+apply, and which of the two counts is anybody's guess before that: it is refused here.
+*/}}
+{{- define "tallystick.env" -}}
+{{- $values := index .root.Values .component -}}
+{{- $own := include (printf "tallystick.env.%s" .component) .root | fromYamlArray -}}
+{{- $names := dict -}}
+{{- range $own }}{{- $_ := set $names .name "the chart sets it" -}}{{- end -}}
+{{- $extra := concat .root.Values.extraEnv $values.extraEnv -}}
+{{- range $extra -}}
+{{- if hasKey $names .name -}}
+{{- fail (printf "extraEnv: %s stands twice in the environment of %s: %s. Use the chart's value for it, or name it once" .name $.component (get $names .name)) -}}
+{{- end -}}
+{{- $_ := set $names .name "extraEnv names it twice" -}}
+{{- end -}}
+{{- concat $own $extra | toYaml -}}
+{{- end }}
+
+{{- define "tallystick.env.api" -}}
+- { name: TALLYSTICK_PORT, value: "3000" }
+{{ include "tallystick.env.process" . }}
+- { name: TALLYSTICK_DRAIN_SECONDS, value: {{ .Values.api.drainSeconds | quote }} }
+- { name: TALLYSTICK_LOG_REQUESTS, value: {{ .Values.logRequests | quote }} }
+- { name: TALLYSTICK_API_DATABASE_URL, value: {{ include "tallystick.databaseUrl" (dict "root" . "login" "api" "user" "tallystick_api") | quote }} }
+{{ include "tallystick.env.database" (dict "root" . "login" "api") }}
+{{ include "tallystick.env.masterKey" . }}
+{{- if .Values.operatorKey.existingSecret }}
+{{ include "tallystick.env.operatorKey" . }}
+{{- end }}
+{{ include "tallystick.env.tracing" . }}
+{{- end }}
+
+{{- define "tallystick.env.worker" -}}
+{{ include "tallystick.env.process" . }}
+- { name: TALLYSTICK_DATA, value: /data }
+- { name: TALLYSTICK_WORKER_DATABASE_URL, value: {{ include "tallystick.databaseUrl" (dict "root" . "login" "worker" "user" "tallystick_worker") | quote }} }
+{{ include "tallystick.env.database" (dict "root" . "login" "worker") }}
+{{ include "tallystick.env.masterKey" . }}
+{{ include "tallystick.env.tracing" . }}
+{{- end }}
+
+{{- define "tallystick.env.migrate" -}}
+{{ include "tallystick.env.owner" . }}
+{{- if eq .Values.database.auth "password" }}
+- { name: TALLYSTICK_API_DATABASE_PASSWORD_FILE, value: /etc/tallystick/api-database/password }
+- { name: TALLYSTICK_WORKER_DATABASE_PASSWORD_FILE, value: /etc/tallystick/worker-database/password }
+{{- else }}
+- { name: TALLYSTICK_DATABASE_LOGINS, value: rds-iam }
+{{- end }}
+{{- end }}
+
+{{- define "tallystick.env.operate" -}}
+{{ include "tallystick.env.owner" . }}
+{{- end }}
+
+{{- define "tallystick.env.owner" -}}
+- { name: TALLYSTICK_LOG_LEVEL, value: {{ .Values.logLevel | quote }} }
+- { name: DATABASE_URL, value: {{ include "tallystick.databaseUrl" (dict "root" . "login" "owner" "user" .Values.database.owner.user) | quote }} }
+{{ include "tallystick.env.database" (dict "root" . "login" "owner") }}
+{{ include "tallystick.env.masterKey" . }}
+{{- end }}
+
+{{- define "tallystick.env.test" -}}
+- { name: TALLYSTICK_URL, value: {{ printf "http://%s-api:%v" (include "tallystick.fullname" .) .Values.service.port | quote }} }
+{{- $current := omit .Values.operatorKey "previousKey" }}
+{{ include "tallystick.env.key" (dict "variable" "TALLYSTICK_OPERATOR_KEY" "of" $current) }}
+{{- end }}
+
+{{/* Of servers and workers. */}}
+{{- define "tallystick.env.process" -}}
+- { name: TALLYSTICK_HOST, value: {{ .Values.listenAddress | quote }} }
+- { name: TALLYSTICK_METRICS_PORT, value: "9464" }
+- { name: TALLYSTICK_PUBLIC_URL, value: {{ .Values.publicUrl | quote }} }
+- { name: TALLYSTICK_LOG_LEVEL, value: {{ .Values.logLevel | quote }} }
+- { name: TALLYSTICK_SCHEMA_WAIT_SECONDS, value: {{ include "tallystick.schemaWaitSeconds" . | quote }} }
+{{- with .Values.outboundAllow }}
+- { name: TALLYSTICK_OUTBOUND_ALLOW, value: {{ join "," . | quote }} }
+{{- end }}
+{{- end }}
+
+{{/* The password is in a file, which is read for each connection, and in no URL: a Secret that changes is noticed. */}}
+{{- define "tallystick.env.database" -}}
+{{- if eq (include "tallystick.databaseAuth" .) "iam" -}}
+- { name: TALLYSTICK_DATABASE_PASSWORD_COMMAND, value: node /app/src/command.ts rds-token }
+{{- with .root.Values.database.iam.region }}
+- { name: AWS_REGION, value: {{ . | quote }} }
+{{- end }}
+{{- else -}}
+- { name: TALLYSTICK_DATABASE_PASSWORD_FILE, value: /etc/tallystick/database/password }
+{{- end }}
+{{- if or .root.Values.database.ca.existingConfigMap .root.Values.database.ca.existingSecret }}
+- { name: TALLYSTICK_DATABASE_CA_FILE, value: /etc/tallystick/ca/ca.pem }
+{{- end }}
+{{- end }}
+
+{{- define "tallystick.databaseUrl" -}}
+{{- $database := .root.Values.database -}}
+{{- $host := $database.host -}}
+{{- $port := $database.port -}}
+{{- if eq .login "owner" -}}
+{{- $host = default $host $database.owner.host -}}
+{{- $port = default $port $database.owner.port -}}
+{{- end -}}
+{{- if contains ":" $host }}{{ $host = printf "[%s]" $host }}{{ end -}}
+{{- $sslMode := $database.sslMode | empty | ternary "" (printf "?sslmode=%s" $database.sslMode) -}}
+{{- printf "postgres://%s@%s:%d/%s%s" .user $host (int $port) $database.name $sslMode -}}
+{{- end }}
+
+{{- define "tallystick.env.masterKey" -}}
+{{ include "tallystick.env.key" (dict "variable" "TALLYSTICK_MASTER_KEY" "of" .Values.masterKey) }}
+{{- end }}
+
+{{- define "tallystick.env.operatorKey" -}}
+{{ include "tallystick.env.key" (dict "variable" "TALLYSTICK_OPERATOR_KEY" "of" .Values.operatorKey) }}
+{{- end }}
+
+{{/* A key, and while it is rotated the one before it. */}}
+{{- define "tallystick.env.key" -}}
+- name: {{ .variable }}
+  valueFrom: { secretKeyRef: { name: {{ .of.existingSecret | quote }}, key: {{ .of.key | quote }} } }
+{{- with .of.previousKey }}
+- name: {{ $.variable }}_PREVIOUS
+  valueFrom: { secretKeyRef: { name: {{ $.of.existingSecret | quote }}, key: {{ . | quote }} } }
+{{- end }}
+{{- end }}
+
+{{- define "tallystick.env.tracing" -}}
+{{- with .Values.tracing }}{{- if .endpoint -}}
+- { name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ .endpoint | quote }} }
+- { name: OTEL_TRACES_SAMPLER, value: {{ .sampler | quote }} }
+- { name: OTEL_TRACES_SAMPLER_ARG, value: {{ .samplerArg | quote }} }
+{{- if .headers.existingSecret }}
+- name: OTEL_EXPORTER_OTLP_HEADERS
+  valueFrom: { secretKeyRef: { name: {{ .headers.existingSecret | quote }}, key: {{ .headers.key | quote }} } }
+{{- end }}
+{{- end }}{{- end }}
+{{- end }}

@@ -1,0 +1,103 @@
+{{/* An address or a range as a range. */}}
+{{- define "tallystick.cidr" -}}
+{{- if contains "/" . }}{{ . }}{{ else if contains ":" . }}{{ . }}/128{{ else }}{{ . }}/32{{ end -}}
+{{- end }}
+
+{{/* An IPv4 range as NAT64 has it (RFC 6052): a translator of the VPC leads from there to the same hosts, private ones too. */}}
+{{- define "tallystick.nat64" -}}
+{{- $part := regexSplit "[./]" . -1 -}}
+{{- $high := add (mul 256 (index $part 0)) (index $part 1) -}}
+{{- $low := add (mul 256 (index $part 2)) (index $part 3) -}}
+{{- printf "64:ff9b::%x:%x/%d" $high $low (add 96 (index $part 4)) -}}
+{{- end }}
+
+{{/* Every public address, and none of blockedCIDRs, nor what a translator has for them. */}}
+{{- define "tallystick.publicPeers" -}}
+{{- $v4 := list -}}
+{{- $v6 := list -}}
+{{- range .Values.networkPolicy.blockedCIDRs -}}
+{{- if contains ":" . }}{{ $v6 = append $v6 . }}{{ else }}{{ $v4 = append $v4 . }}{{ end -}}
+{{- end -}}
+{{- range $v4 }}{{ $v6 = append $v6 (include "tallystick.nat64" .) }}{{ end -}}
+- ipBlock:
+    cidr: 0.0.0.0/0
+    except: {{ toJson $v4 }}
+- ipBlock:
+    cidr: ::/0
+    except: {{ toJson $v6 }}
+{{- end }}
+
+{{- define "tallystick.egress.dns" -}}
+- to:
+    {{- toYaml .Values.networkPolicy.dnsTo | nindent 4 }}
+  ports:
+    - { protocol: UDP, port: 53 }
+    - { protocol: TCP, port: 53 }
+{{- end }}
+
+{{/* dict "root" $ "login" "owner" */}}
+{{- define "tallystick.egress.database" -}}
+{{- $database := .root.Values.database -}}
+- to:
+    {{- range .root.Values.networkPolicy.databaseCIDRs }}
+    - ipBlock: { cidr: {{ include "tallystick.cidr" . | quote }} }
+    {{- end }}
+  ports:
+    - { protocol: TCP, port: {{ eq .login "owner" | ternary (default $database.port $database.owner.port) $database.port | int }} }
+{{- if eq (include "tallystick.databaseAuth" .) "iam" }}
+{{- with .root.Values.networkPolicy.awsCIDRs }}
+# Where the credentials come from that sign tokens.
+- to:
+    {{- range . }}
+    - ipBlock: { cidr: {{ include "tallystick.cidr" . | quote }} }
+    {{- end }}
+  ports:
+    - { protocol: TCP, port: 80 }
+    - { protocol: TCP, port: 443 }
+{{- end }}
+{{- if .root.Values.networkPolicy.stsPublic }}
+- to:
+    {{- include "tallystick.publicPeers" .root | nindent 4 }}
+  ports:
+    - { protocol: TCP, port: 443 }
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "tallystick.egress.tracing" -}}
+{{- with .Values.tracing.endpoint }}
+{{- $url := urlParse . }}
+{{- $port := regexFind ":[0-9]+$" (get $url "host") | trimPrefix ":" }}
+{{- $default := eq (get $url "scheme") "https" | ternary 443 80 }}
+- to:
+    {{- toYaml $.Values.networkPolicy.tracingTo | nindent 4 }}
+  ports:
+    - { protocol: TCP, port: {{ default $default $port | int }} }
+{{- end }}
+{{- end }}
+
+{{/* Webhooks: public addresses on their ports, what outboundAllow names on any, as the worker itself has it. */}}
+{{- define "tallystick.egress.webhooks" -}}
+- to:
+    {{- include "tallystick.publicPeers" . | nindent 4 }}
+  ports:
+    {{- range .Values.networkPolicy.webhookPorts }}
+    - { protocol: TCP, port: {{ int . }} }
+    {{- end }}
+{{- with .Values.outboundAllow }}
+- to:
+    {{- range . }}
+    - ipBlock: { cidr: {{ include "tallystick.cidr" . | quote }} }
+    {{- end }}
+  ports:
+    - { protocol: TCP, port: 1, endPort: 65535 }
+{{- end }}
+{{- end }}
+
+{{/* dict "root" $ "from" […] */}}
+{{- define "tallystick.ingress.metrics" -}}
+- from:
+    {{- default (list (dict "namespaceSelector" dict)) .Values.networkPolicy.metricsFrom | toYaml | nindent 4 }}
+  ports:
+    - { protocol: TCP, port: metrics }
+{{- end }}

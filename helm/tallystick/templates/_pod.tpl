@@ -1,0 +1,157 @@
+{{/*
+What all pods have: `dict "root" $ "component" "api"`. What a component says about itself is added to what holds for all, and goes
+before it where both can't be.
+*/}}
+{{- define "tallystick.podFields" -}}
+{{- $root := .root -}}
+{{- $values := index .root.Values .component -}}
+{{- with $root.Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- if hasKey $values "serviceAccount" }}
+serviceAccountName: {{ include "tallystick.serviceAccountName" . }}
+{{- end }}
+automountServiceAccountToken: false
+enableServiceLinks: false
+securityContext:
+  runAsNonRoot: true
+  {{- with $root.Values.runAsUser }}
+  runAsUser: {{ int . }}
+  runAsGroup: {{ int . }}
+  fsGroup: {{ int . }}
+  fsGroupChangePolicy: OnRootMismatch
+  {{- end }}
+  seccompProfile: { type: RuntimeDefault }
+{{- with default $root.Values.priorityClassName $values.priorityClassName }}
+priorityClassName: {{ . | quote }}
+{{- end }}
+{{- with merge dict $values.nodeSelector $root.Values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with concat $root.Values.tolerations $values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* Annotations of a pod, where there are any. */}}
+{{- define "tallystick.podAnnotations" -}}
+{{- with merge dict (index .root.Values .component).podAnnotations .root.Values.podAnnotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* What all containers have, besides name, arguments, ports and probes. */}}
+{{- define "tallystick.containerFields" -}}
+image: {{ include "tallystick.image" .root | quote }}
+imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities: { drop: [ALL] }
+env:
+  {{- include "tallystick.env" . | nindent 2 }}
+{{- $values := index .root.Values .component }}
+resources:
+  {{- toYaml $values.resources | nindent 2 }}
+volumeMounts:
+  {{- $mounts := include "tallystick.mounts" . | fromYamlArray }}
+  {{- concat $mounts .root.Values.extraVolumeMounts $values.extraVolumeMounts | toYaml | nindent 2 }}
+{{- end }}
+
+{{- define "tallystick.mounts" -}}
+- { name: tmp, mountPath: /tmp }
+{{- if ne .component "test" }}
+{{- if or .root.Values.database.ca.existingConfigMap .root.Values.database.ca.existingSecret }}
+- { name: database-ca, mountPath: /etc/tallystick/ca, readOnly: true }
+{{- end }}
+{{- $login := include "tallystick.login" .component }}
+{{- if eq (include "tallystick.databaseAuth" (dict "root" .root "login" $login)) "password" }}
+- { name: database-password, mountPath: /etc/tallystick/database, readOnly: true }
+{{- end }}
+{{- if and (eq .component "migrate") (eq .root.Values.database.auth "password") }}
+- { name: api-database-password, mountPath: /etc/tallystick/api-database, readOnly: true }
+- { name: worker-database-password, mountPath: /etc/tallystick/worker-database, readOnly: true }
+{{- end }}
+{{- end }}
+{{- if eq .component "worker" }}
+- { name: data, mountPath: /data }
+{{- end }}
+{{- end }}
+
+{{- define "tallystick.volumes" -}}
+{{- $own := include "tallystick.ownVolumes" . | fromYamlArray -}}
+{{- concat $own .root.Values.extraVolumes (index .root.Values .component).extraVolumes | toYaml -}}
+{{- end }}
+
+{{- define "tallystick.ownVolumes" -}}
+{{- $database := .root.Values.database -}}
+- { name: tmp, emptyDir: { sizeLimit: 64Mi } }
+{{- if ne .component "test" }}
+{{- with $database.ca }}
+{{- if .existingConfigMap }}
+- { name: database-ca, configMap: { name: {{ .existingConfigMap | quote }}, items: [{ key: {{ .key | quote }}, path: ca.pem }] } }
+{{- else if .existingSecret }}
+- { name: database-ca, secret: { secretName: {{ .existingSecret | quote }}, items: [{ key: {{ .key | quote }}, path: ca.pem }] } }
+{{- end }}
+{{- end }}
+{{- $login := include "tallystick.login" .component }}
+{{- if eq (include "tallystick.databaseAuth" (dict "root" .root "login" $login)) "password" }}
+{{ include "tallystick.passwordVolume" (dict "name" "database-password" "of" (index $database $login)) }}
+{{- end }}
+{{- if and (eq .component "migrate") (eq $database.auth "password") }}
+{{ include "tallystick.passwordVolume" (dict "name" "api-database-password" "of" $database.api) }}
+{{ include "tallystick.passwordVolume" (dict "name" "worker-database-password" "of" $database.worker) }}
+{{- end }}
+{{- end }}
+{{- if eq .component "worker" }}
+{{- if .root.Values.worker.persistence.enabled }}
+- { name: data, persistentVolumeClaim: { claimName: {{ include "tallystick.claimName" .root | quote }} } }
+{{- else }}
+- { name: data, emptyDir: { sizeLimit: 1Gi } }
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* 288 is 0440: the group is the pod's. No subPath: such a mount is never renewed. */}}
+{{- define "tallystick.passwordVolume" -}}
+- name: {{ .name }}
+  secret:
+    secretName: {{ .of.existingSecret | quote }}
+    defaultMode: 288
+    items: [{ key: {{ .of.passwordKey | quote }}, path: password }]
+{{- end }}
+
+{{/* Evenly over zones and nodes; of a rollout the new pods among themselves. */}}
+{{- define "tallystick.topologySpread" -}}
+{{- range .root.Values.topologySpreadKeys }}
+- maxSkew: 1
+  topologyKey: {{ . | quote }}
+  whenUnsatisfiable: ScheduleAnyway
+  labelSelector:
+    matchLabels:
+      {{- include "tallystick.selectorLabels" $ | nindent 6 }}
+  matchLabelKeys: [pod-template-hash]
+{{- end }}
+{{- end }}
+
+{{/* dict "probe" .startup "path" "/livez" "port" "http" "failureThreshold" 30 (where the probe has none) */}}
+{{- define "tallystick.probe" -}}
+httpGet: { path: {{ .path }}, port: {{ .port }} }
+periodSeconds: {{ int .probe.periodSeconds }}
+timeoutSeconds: {{ int .probe.timeoutSeconds }}
+failureThreshold: {{ default .failureThreshold .probe.failureThreshold | int }}
+{{- end }}
+
+{{/* A start takes a minute at most, and what it waits for the schema. */}}
+{{- define "tallystick.startFailures" -}}
+{{- $seconds := add 60 (include "tallystick.schemaWaitSeconds" .root | int) -}}
+{{- div (add $seconds (sub (int .periodSeconds) 1)) (int .periodSeconds) -}}
+{{- end }}

@@ -1,0 +1,71 @@
+import { join } from 'node:path'
+import { CHART_DIR } from './command.ts'
+import { type Helm, template } from './render.ts'
+
+const LEAST = join(CHART_DIR, 'ci', 'default-values.yaml')
+
+/** Values that are wrong on top of the least ones, and what has to be said about them. */
+export const REFUSALS: readonly (readonly [values: string, message: RegExp])[] = [
+  ['image.repository=', /image\.repository is not set: push the image/],
+  ['publicUrl=', /publicUrl is not set: the https:\/\/ address/],
+  ['publicUrl=ledger.example', /\/publicUrl': 'ledger\.example' does not match/],
+  ['masterKey.existingSecret=', /masterKey\.existingSecret is not set: make a Secret/],
+  ['database.host=', /database\.host is not set/],
+  ['database.host=postgres://db', /\/database\/host': 'postgres:\/\/db' does not match/],
+  ['database.owner.existingSecret=', /database\.owner\.existingSecret is not set: name the Secret/],
+  ['database.api.existingSecret=', /database\.api\.existingSecret is not set: name the Secret/],
+  ['database.worker.existingSecret=', /database\.worker\.existingSecret is not set: name the Secret/],
+  ['database.sslMode=prefer', /\/database\/sslMode': value must be one of/],
+  ['database.auth=iam', /database\.api\.existingSecret is set, but this login uses iam/],
+  ['database.auth=iam', /database\.iam\.region is not set, and database\.host does not name a region/],
+  ['database.owner.auth=iam,database.sslMode=disable', /sslMode is disable, but iam needs TLS/],
+  ['database.ca.existingSecret=a,database.ca.existingConfigMap=b', /which one\?/],
+  ['database.sslMode=verify-ca', /verify-ca, which needs an authority of its own/],
+  [
+    'worker.replicas=2',
+    /worker\.replicas is 2, but worker\.persistence\.accessMode ReadWriteOnce lets one worker write/,
+  ],
+  [
+    'worker.autoscaling.enabled=true',
+    /worker\.autoscaling is enabled, but .* ReadWriteOnce lets one worker write/,
+  ],
+  ['worker.autoscaling.enabled=true', /keda\.serverAddress is not set/],
+  ['worker.autoscaling.enabled=true,worker.persistence.enabled=false', /would know no checkpoint/],
+  [
+    'worker.autoscaling.enabled=true,worker.autoscaling.minReplicas=9',
+    /worker\.autoscaling\.minReplicas is more than maxReplicas/,
+  ],
+  [
+    'api.autoscaling.enabled=true,api.autoscaling.minReplicas=9',
+    /api\.autoscaling\.minReplicas is more than maxReplicas/,
+  ],
+  ['api.autoscaling.enabled=true,api.resources.requests.cpu=', /api\.resources\.requests\.cpu is not set/],
+  ['networkPolicy.enabled=true', /networkPolicy\.databaseCIDRs is not set/],
+  ['networkPolicy.enabled=true,tracing.endpoint=http://a:4318', /networkPolicy\.tracingTo is not set/],
+  ['metrics.prometheusRule.disabled[0]=TallystickNone', /disabled names TallystickNone, which is no alert/],
+  [
+    'extraEnv[0].name=TALLYSTICK_PORT,extraEnv[0].value=x',
+    /TALLYSTICK_PORT stands twice in the environment of api: the chart sets it/,
+  ],
+  [
+    'extraEnv[0].name=A,api.extraEnv[0].name=A',
+    /A stands twice in the environment of api: extraEnv names it twice/,
+  ],
+  ['api.replicaCount=3', /\/api': additional properties 'replicaCount' not allowed/],
+  ['api.replicas=many', /\/api\/replicas': got string, want integer/],
+  ['image.digest=sha256:abc', /\/image\/digest': 'sha256:abc' does not match/],
+  ['outboundAllow[0]=receiver.example', /\/outboundAllow\/0': 'receiver\.example' does not match/],
+  ['migrate.mode=Hook', /\/migrate\/mode': value must be one of 'hook', 'job', 'none'/],
+]
+
+/** Values that are taken though they are wrong, or that are refused otherwise than with what has to be said. */
+export async function findLenience(helm: Helm, kubernetesVersion: string): Promise<string[]> {
+  const faults: string[] = []
+  for (const [values, message] of REFUSALS) {
+    const set = ['--values', LEAST, '--set', values]
+    const { code, stderr } = await template(helm, kubernetesVersion, set)
+    if (code === 0) faults.push(`${values}: is taken`)
+    else if (!message.test(stderr)) faults.push(`${values}: is refused without ${message}:\n${stderr.trim()}`)
+  }
+  return faults
+}

@@ -1,0 +1,65 @@
+import { globSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { parseAllDocuments } from 'yaml'
+import { CHART_DIR, execute } from './command.ts'
+
+export type Helm = { readonly name: string; readonly path: string }
+
+/** As far as the checks look into it. */
+export type KubernetesObject = {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: {
+    readonly name: string
+    readonly labels?: Readonly<Record<string, string>>
+    readonly annotations?: Readonly<Record<string, string>>
+  }
+  // biome-ignore lint/suspicious/noExplicitAny: of each kind another
+  readonly [field: string]: any
+}
+
+/** What Helm makes of one file of values. */
+export type Rendering = {
+  readonly helm: string
+  readonly kubernetesVersion: string
+  readonly name: string
+  readonly text: string
+  readonly objects: readonly KubernetesObject[]
+}
+
+/** Each optional feature of the chart has its case, as chart-testing would find it. */
+export function listCases(): string[] {
+  return globSync('ci/*-values.yaml', { cwd: CHART_DIR })
+    .sort()
+    .map((file) => join(CHART_DIR, file))
+}
+
+export async function renderAll(
+  helm: Helm,
+  kubernetesVersion: string,
+): Promise<{ rendered: Rendering[]; faults: string[] }> {
+  const rendered: Rendering[] = []
+  const faults: string[] = []
+  for (const file of listCases()) {
+    const name = basename(file, '-values.yaml')
+    const { code, stdout, stderr } = await template(helm, kubernetesVersion, ['--values', file])
+    if (code !== 0) faults.push(`${name}: ${stderr.trim()}`)
+    else rendered.push({ helm: helm.name, kubernetesVersion, name, text: stdout, objects: parse(stdout) })
+  }
+  return { rendered, faults }
+}
+
+export function template(helm: Helm, kubernetesVersion: string, args: readonly string[], chart = CHART_DIR) {
+  const release = ['template', 'tallystick', chart, '--namespace', 'tallystick']
+  return execute(helm.path, [...release, '--kube-version', kubernetesVersion, ...args])
+}
+
+/** Throws where a document is no YAML, or has a key twice. */
+export function parse(text: string): KubernetesObject[] {
+  return parseAllDocuments(text, { version: '1.1' }).flatMap((document) => {
+    const [error] = document.errors
+    if (error) throw error
+    const object = document.toJS()
+    return object === null ? [] : [object]
+  })
+}

@@ -1,0 +1,68 @@
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { CHART_DIR } from './command.ts'
+import { type Helm, type KubernetesObject, parse, template } from './render.ts'
+
+const KEPT_DIR = join(CHART_DIR, 'ci', 'upgrade')
+/** Kept beside the values of a version: what an upgrade from it can't change. */
+const KEPT_FILE = 'immutable.json'
+
+type Immutable = Readonly<Record<string, unknown>>
+
+/**
+ * What Kubernetes refuses to change in an object that is there, and what would be another object if it changed: names, selectors of
+ * Deployments, claims but for their size.
+ */
+export function immutableParts(objects: readonly KubernetesObject[]): Immutable {
+  const kept = objects.filter(({ metadata }) => metadata.annotations?.['helm.sh/hook'] === undefined)
+  return Object.fromEntries(
+    kept
+      .map((object) => [`${object.kind}/${object.metadata.name}`, partsOf(object)] as const)
+      .sort(([a], [b]) => (a < b ? -1 : 1)),
+  )
+}
+
+function partsOf({ kind, spec }: KubernetesObject): unknown {
+  if (kind === 'Deployment') return { selector: spec.selector }
+  if (kind === 'PersistentVolumeClaim') return { ...spec, resources: undefined }
+  if (kind === 'Service') return { clusterIP: spec.clusterIP ?? null }
+  return {}
+}
+
+/** With the values of each version before this one the chart still renders, and changes nothing that can't be changed. */
+export async function findBreakingChanges(helm: Helm, kubernetesVersion: string): Promise<string[]> {
+  const faults: string[] = []
+  for (const file of globSync('*/values.yaml', { cwd: KEPT_DIR }).sort()) {
+    const version = basename(dirname(file))
+    const { code, stdout, stderr } = await template(helm, kubernetesVersion, [
+      '--values',
+      join(KEPT_DIR, file),
+    ])
+    if (code !== 0) {
+      faults.push(`the values of ${version}: ${stderr.trim()}`)
+      continue
+    }
+    const before = JSON.parse(readFileSync(join(KEPT_DIR, version, KEPT_FILE), 'utf8')) as Immutable
+    faults.push(...compare(before, immutableParts(parse(stdout))).map((fault) => `from ${version}: ${fault}`))
+  }
+  return faults
+}
+
+export function compare(before: Immutable, after: Immutable): string[] {
+  return Object.entries(before).flatMap(([name, parts]) => {
+    if (!(name in after)) return [`${name} would be deleted`]
+    const [was, is] = [JSON.stringify(parts), JSON.stringify(after[name])]
+    return was === is ? [] : [`${name} can't be changed from ${was} to ${is}`]
+  })
+}
+
+/** Keeps what this version makes of its values; what an earlier one made is never written again. */
+export async function keepThisVersion(helm: Helm, kubernetesVersion: string, version: string): Promise<void> {
+  const file = join(KEPT_DIR, version, KEPT_FILE)
+  if (existsSync(file)) return
+  mkdirSync(dirname(file), { recursive: true })
+  const values = join(KEPT_DIR, version, 'values.yaml')
+  const { code, stdout, stderr } = await template(helm, kubernetesVersion, ['--values', values])
+  if (code !== 0) throw new Error(stderr)
+  writeFileSync(file, `${JSON.stringify(immutableParts(parse(stdout)), null, 2)}\n`)
+}

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { KubernetesObject } from '../helm/render.ts'
+import type { ContainerOptions } from './container.ts'
+
+/** Secrets and ConfigMaps by name, with what is in them. */
+export type Stored = Readonly<Record<string, Readonly<Record<string, string>>>>
+
+export type Pod = ContainerOptions & { readonly args: readonly string[] }
+
+/** What a node would start of a rendered workload: arguments, environment and files as the manifest says. */
+export function podOf(
+  objects: readonly KubernetesObject[],
+  kind: string,
+  component: string,
+  stored: Stored,
+  dir: string,
+): Pod {
+  const object = objects.find(
+    (each) => each.kind === kind && each.metadata.labels?.['app.kubernetes.io/component'] === component,
+  )
+  const spec = kind === 'Pod' ? object!['spec'] : object!['spec'].template.spec
+  const [container] = spec.containers
+  const mounts = container.volumeMounts.map(({ name, mountPath }: { name: string; mountPath: string }) => {
+    const volume = spec.volumes.find((each: { name: string }) => each.name === name)
+    return [mountPath, folderOf(volume, stored, dir)]
+  })
+  return {
+    args: container.args,
+    env: Object.fromEntries(
+      container.env.map((variable: Variable) => [variable.name, readVariable(variable, stored)]),
+    ),
+    mounts: Object.fromEntries(mounts.filter(([path]: [string]) => path !== '/tmp')),
+  }
+}
+
+type Variable = {
+  readonly name: string
+  readonly value?: string
+  readonly valueFrom?: { readonly secretKeyRef: { readonly name: string; readonly key: string } }
+}
+
+function readVariable({ name, value, valueFrom }: Variable, stored: Stored): string {
+  if (value !== undefined) return value
+  const { secretKeyRef } = valueFrom!
+  const found = stored[secretKeyRef.name]?.[secretKeyRef.key]
+  if (found === undefined)
+    throw new Error(`${name}: there is no Secret ${secretKeyRef.name} with ${secretKeyRef.key}`)
+  return found
+}
+
+type Volume = {
+  readonly name: string
+  readonly secret?: { readonly secretName: string; readonly items?: Items }
+  readonly configMap?: { readonly name: string; readonly items?: Items }
+}
+type Items = readonly { readonly key: string; readonly path: string }[]
+
+/** Whatever is neither Secret nor ConfigMap is an empty folder of the pod's user. */
+function folderOf({ name, secret, configMap }: Volume, stored: Stored, dir: string): string {
+  const folder = join(dir, `${name}-${randomUUID()}`)
+  mkdirSync(folder)
+  const source = secret?.secretName ?? configMap?.name
+  if (source === undefined) {
+    chmodSync(folder, 0o777)
+    return folder
+  }
+  const found = stored[source]
+  if (!found) throw new Error(`the volume ${name}: there is no ${source}`)
+  const items = secret?.items ?? configMap?.items ?? Object.keys(found).map((key) => ({ key, path: key }))
+  for (const { key, path } of items) {
+    if (found[key] === undefined) throw new Error(`the volume ${name}: ${source} has no ${key}`)
+    writeFileSync(join(folder, path), found[key])
+  }
+  return folder
+}

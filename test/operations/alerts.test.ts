@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { CASES } from './alert-cases.ts'
+import { pageOf, RUNBOOKS_DIR, readAlerts, readRules } from './alerts-file.ts'
+import { findStrangers } from './promql.ts'
+
+const ALERTS = readAlerts()
+const NAMES = [...new Set(ALERTS.map(({ alert }) => alert))]
+
+test('every alert asks for what processes answer', () => {
+  for (const { expr } of readRules()) assert.deepEqual(findStrangers(expr, ['refused', 'window']), [])
+})
+
+test('what no process has is found', () => {
+  assert.deepEqual(findStrangers('rate(tallystick_nothing_total[5m])'), [
+    'no process has tallystick_nothing_total',
+  ])
+  const wrong = 'sum by (colour) (tallystick_jobs{queue="audits", state=~"waiting|lost", tenant="x"})'
+  assert.deepEqual(findStrangers(wrong), [
+    'tallystick_jobs has no queue="audits"',
+    'tallystick_jobs has no state="lost"',
+    'tallystick_jobs has no label tenant',
+    `no label colour: ${wrong}`,
+  ])
+  assert.deepEqual(findStrangers('tallystick_http_problems_total{code="overload"}'), [
+    'tallystick_http_problems_total has no code="overload"',
+  ])
+})
+
+test('every alert says how bad it is, what was found, and which page is its own', () => {
+  for (const { alert, labels, annotations } of ALERTS) {
+    assert.match(alert, /^Tallystick([A-Z][a-z]+)+$/)
+    assert.match(labels['severity']!, /^(page|ticket)$/, alert)
+    assert.match(annotations['summary']!, /^[A-Z][^.{]+$/, alert)
+    assert.match(annotations['description']!, /\$value/, alert)
+    assert.equal(annotations['runbook'], pageOf(alert))
+  }
+})
+
+test('every alert has a page with what one looks for at night, and every page an alert', () => {
+  const pages = readdirSync(RUNBOOKS_DIR).filter((name) => name !== 'README.md')
+  assert.deepEqual(pages.sort(), NAMES.map(pageOf).sort())
+  for (const name of NAMES) {
+    const text = readFileSync(join(RUNBOOKS_DIR, pageOf(name)), 'utf8')
+    assert.deepEqual(
+      [...text.matchAll(/^## (.*)$/gm)].map(([, title]) => title),
+      ['Look first', 'Why, and what to do', 'It is over when', 'What was lost'],
+      name,
+    )
+    const [, alert, severity] = /^# .+\n\n`(\w+)`(?:, |: )(page|ticket)/.exec(text) ?? []
+    assert.deepEqual([alert, severity], [name, severitiesOf(name)[0]])
+  }
+})
+
+test('the index has every page with its title, how bad it is, and its alert, pages first', () => {
+  const index = readFileSync(join(RUNBOOKS_DIR, 'README.md'), 'utf8')
+  const rows = [...index.matchAll(/^\| \[(.+)\]\((.+)\) \| (.+) \| `(.+)` \|$/gm)].map((match) =>
+    match.slice(1),
+  )
+  const expected = NAMES.map((name) => {
+    const title = /^# (.+)$/m.exec(readFileSync(join(RUNBOOKS_DIR, pageOf(name)), 'utf8'))![1]!
+    return [title, pageOf(name), severitiesOf(name).join(', '), name]
+  })
+  assert.deepEqual(rows.toSorted(byAlert), expected.toSorted(byAlert))
+  const firstTicket = rows.findIndex(([, , severity]) => severity === 'ticket')
+  assert.ok(rows.slice(firstTicket).every(([, , severity]) => severity === 'ticket'))
+})
+
+test('every alert has a case in which it fires, as bad as it says (npm run alerts tries them)', () => {
+  const tried = CASES.map(({ alert, severity }) => `${alert} ${severity}`)
+  const all = ALERTS.map(({ alert, labels }) => `${alert} ${labels['severity']}`)
+  assert.deepEqual([...new Set(tried)].sort(), [...new Set(all)].sort())
+})
+
+function severitiesOf(name: string): string[] {
+  return [...new Set(ALERTS.filter(({ alert }) => alert === name).map(({ labels }) => labels['severity']!))]
+}
+
+function byAlert(one: readonly string[], other: readonly string[]): number {
+  return one[3]! < other[3]! ? -1 : 1
+}

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { RUNBOOKS_DIR } from './alerts-file.ts'
+import { readDashboard } from './dashboard-file.ts'
+import { findStrangers } from './promql.ts'
+
+const DASHBOARD = readDashboard()
+const PANELS = DASHBOARD.panels.filter(({ type }) => type !== 'row')
+
+test('every panel asks for what processes answer, by labels that they have', () => {
+  for (const { title, targets = [] } of PANELS) {
+    assert.ok(targets.length > 0, title)
+    for (const { expr, legendFormat } of targets) {
+      assert.deepEqual(findStrangers(expr), [], title)
+      for (const [, label] of legendFormat.matchAll(/\{\{(\w+)\}\}/g))
+        assert.deepEqual(findStrangers(`${expr} by (${label})`), [], title)
+    }
+  }
+})
+
+test('every panel says what is normal or what it shows, and its links lead to pages', () => {
+  for (const { title, description = '', links = [] } of PANELS) {
+    assert.match(description, /^.{15,}\.$/, title)
+    for (const { url } of links) {
+      const [, page] = /^\$\{runbooks\}\/([a-z-]+\.md)$/.exec(url) ?? []
+      assert.ok(page && existsSync(join(RUNBOOKS_DIR, page)), url)
+    }
+  }
+})
+
+test('no panel lies on another one, each has an id of its own, and none is wider than the page', () => {
+  const ids = DASHBOARD.panels.map(({ id }) => id)
+  assert.equal(new Set(ids).size, ids.length)
+  const taken = new Map<string, string>()
+  for (const { title, gridPos } of DASHBOARD.panels) {
+    assert.ok(gridPos.x + gridPos.w <= 24, title)
+    for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
+      for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
+        assert.equal(taken.get(`${x},${y}`), undefined, `${title} lies on another panel`)
+        taken.set(`${x},${y}`, title)
+      }
+    }
+  }
+})
+
+test('what is chosen above the panels is what they ask for', () => {
+  const chosen = DASHBOARD.templating.list.map(({ name }) => name)
+  const text = JSON.stringify(DASHBOARD.panels)
+  for (const name of chosen) assert.match(text, new RegExp(`\\$\\{?${name}\\b`), name)
+  const asked = new Set([...text.matchAll(/\$\{?(\w+)/g)].map(([, name]) => name!))
+  assert.deepEqual([...asked].filter((name) => !name.startsWith('__')).sort(), chosen.toSorted())
+  for (const { definition } of DASHBOARD.templating.list)
+    if (definition)
+      assert.deepEqual(findStrangers(definition.replace(/^label_values\((.*), \w+\)$/, '$1')), [])
+})

@@ -1,0 +1,158 @@
+import { type Panel, ROWS } from './panels.ts'
+
+/** Of Grafana 11 and newer. */
+const SCHEMA_VERSION = 39
+const COLUMNS = 24
+/** What the chart puts the address of docs/runbooks in for; whoever imports the file by hand types it in. */
+const RUNBOOKS_PLACEHOLDER = 'RUNBOOK_BASE_URL'
+const DATASOURCE = { type: 'prometheus', uid: `\${datasource}` }
+
+/** helm/tallystick/files/dashboard.json, from the table of its panels. */
+export function dashboardFile(): string {
+  const dashboard = {
+    uid: 'tallystick',
+    title: 'Tallystick',
+    description: 'An accountability ledger: what servers and workers count of themselves (docs/metrics.md).',
+    tags: ['tallystick'],
+    schemaVersion: SCHEMA_VERSION,
+    version: 1,
+    editable: true,
+    graphTooltip: 1,
+    refresh: '30s',
+    time: { from: 'now-6h', to: 'now' },
+    timezone: '',
+    annotations: { list: [] },
+    links: [],
+    templating: { list: variables() },
+    panels: layOut(),
+  }
+  return `${JSON.stringify(dashboard, null, 2)}\n`
+}
+
+function variables(): unknown[] {
+  const known = 'tallystick_build_info{namespace=~"$namespace", job=~"$job"}'
+  return [
+    { name: 'datasource', label: 'Data source', type: 'datasource', query: 'prometheus', hide: 0 },
+    labelVariable('namespace', 'Namespace', 'label_values(tallystick_build_info, namespace)'),
+    labelVariable('job', 'Job', 'label_values(tallystick_build_info{namespace=~"$namespace"}, job)'),
+    labelVariable('instance', 'Process', `label_values(${known}, instance)`),
+    {
+      name: 'runbooks',
+      label: 'Address of the runbooks',
+      type: 'textbox',
+      hide: 2,
+      query: RUNBOOKS_PLACEHOLDER,
+      current: { text: RUNBOOKS_PLACEHOLDER, value: RUNBOOKS_PLACEHOLDER },
+      options: [{ selected: true, text: RUNBOOKS_PLACEHOLDER, value: RUNBOOKS_PLACEHOLDER }],
+    },
+  ]
+}
+
+/** All by default, and that matches what lacks the label too: without Kubernetes there is no namespace. */
+function labelVariable(name: string, label: string, query: string): unknown {
+  return {
+    name,
+    label,
+    type: 'query',
+    datasource: DATASOURCE,
+    query: { query, refId: name },
+    definition: query,
+    refresh: 2,
+    sort: 1,
+    includeAll: true,
+    multi: true,
+    allValue: '.*',
+    current: { selected: true, text: ['All'], value: ['$__all'] },
+    hide: 0,
+  }
+}
+
+/** Each row begins on a line of its own; its panels follow from left to right, as long as there is room. */
+function layOut(): unknown[] {
+  let id = 0
+  let y = 0
+  return ROWS.flatMap(({ title, height, panels }) => {
+    const row = {
+      id: ++id,
+      type: 'row',
+      title,
+      collapsed: false,
+      panels: [],
+      gridPos: { x: 0, y, w: COLUMNS, h: 1 },
+    }
+    y++
+    let x = 0
+    const made = panels.map((panel) => {
+      if (x + panel.width > COLUMNS) {
+        x = 0
+        y += height
+      }
+      const gridPos = { x, y, w: panel.width, h: height }
+      x += panel.width
+      return makePanel(++id, panel, gridPos)
+    })
+    y += height
+    return [row, ...made]
+  })
+}
+
+function makePanel(id: number, panel: Panel, gridPos: unknown): unknown {
+  const { type = 'timeseries', title, description, unit, min = 0, max, warnAbove, runbook, queries } = panel
+  const steps = [
+    { color: 'green', value: null },
+    ...(warnAbove === undefined ? [] : [{ color: 'red', value: warnAbove }]),
+  ]
+  return {
+    id,
+    type,
+    title,
+    description,
+    datasource: DATASOURCE,
+    gridPos,
+    links: runbook
+      ? [{ title: `Runbook: ${runbook}`, url: `\${runbooks}/${runbook}`, targetBlank: true }]
+      : [],
+    fieldConfig: {
+      defaults: {
+        unit,
+        min,
+        ...(max === undefined ? {} : { max }),
+        thresholds: { mode: 'absolute', steps },
+        ...(type === 'timeseries' ? { custom: timeSeriesStyle(warnAbove !== undefined) } : {}),
+      },
+      overrides: [],
+    },
+    options: type === 'stat' ? STAT_OPTIONS : TIME_SERIES_OPTIONS,
+    targets: queries.map(([expr, legendFormat], index) => ({
+      refId: String.fromCharCode(65 + index),
+      datasource: DATASOURCE,
+      expr,
+      legendFormat,
+      range: type === 'timeseries',
+      instant: type === 'stat',
+    })),
+  }
+}
+
+function timeSeriesStyle(hasThreshold: boolean): unknown {
+  return {
+    drawStyle: 'line',
+    lineWidth: 1,
+    fillOpacity: 8,
+    showPoints: 'never',
+    spanNulls: false,
+    thresholdsStyle: { mode: hasThreshold ? 'dashed' : 'off' },
+  }
+}
+
+const STAT_OPTIONS = {
+  colorMode: 'value',
+  graphMode: 'none',
+  justifyMode: 'auto',
+  reduceOptions: { calcs: ['lastNotNull'], fields: '', values: false },
+  textMode: 'auto',
+}
+const TIME_SERIES_OPTIONS = {
+  legend: { displayMode: 'list', placement: 'bottom', showLegend: true, calcs: [] },
+  tooltip: { mode: 'multi', sort: 'desc' },
+}

@@ -1,0 +1,24 @@
+import { PROCESS_ROWS } from './process-panels.ts'
+import { SERVER_ROWS } from './server-panels.ts'
+import { WORKER_ROWS } from './worker-panels.ts'
+
+export type Panel = {
+  readonly type?: 'stat'
+  readonly title: string
+  /** What it shows, and what is normal. */
+  readonly description: string
+  /** https://grafana.com/docs/grafana/latest/panels-visualizations/configure-standard-options/ */
+  readonly unit: 'short' | 's' | 'bytes' | 'percentunit' | 'reqps' | 'cps' | 'dateTimeFromNow'
+  readonly min?: number
+  readonly max?: number
+  readonly warnAbove?: number
+  /** The page of the alert that is about it. */
+  readonly runbook?: string
+  /** Of the 24 columns. */
+  readonly width: number
+  readonly queries: readonly (readonly [expr: string, legend: string])[]
+}
+
+export type Row = { readonly title: string; readonly height: number; readonly panels: readonly Panel[] }
+
+export const ROWS: readonly Row[] = [...SERVER_ROWS, ...WORKER_ROWS, ...PROCESS_ROWS]
