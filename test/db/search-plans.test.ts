@@ -26,7 +26,7 @@ import { makeCreation, makeStep } from '../helpers/test-steps.ts'
  */
 const BLOCKS_OF_A_PAGE = 1_800
 /** And the first 200 candidates of each: 6 blocks each where every record has an entry of its own. */
-const BLOCKS_OF_TWO = 4_000
+const BLOCKS_OF_TWO = 4_400
 const BLOCKS_OF_NOTHING = 120
 /** A filter without an index looks at SEARCH_CANDIDATES_MAX records, and no more. */
 const BLOCKS_OF_A_BUDGET = 2_500
