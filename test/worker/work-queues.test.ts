@@ -114,15 +114,22 @@ test('a slot takes one job until it ends, whatever becomes of it: jobs are delet
     signal: stop.signal,
     observe: () => {},
   })
-  const countJobs = async () => (await app.sql('select from pgboss.job')).length
-  await until(() => underWay.size === 2)
+  const countJobs = async () =>
+    (await app.sql("select from pgboss.job where name = 'deliver-webhook'")).length
+  const stands = async (jobs: number, begun: number) => {
+    await until(async () => (await countJobs()) === jobs && underWay.size === begun).catch(async () => {
+      const rows = await app.sql('select name, state, data from pgboss.job')
+      assert.fail(JSON.stringify({ jobs, begun, rows, underWay: [...underWay.keys()], lines }))
+    })
+  }
+  await stands(5, 2)
   const [first, second] = [...underWay.values()]
   first!.reject(new Error('not today'))
-  await until(async () => underWay.size === 2 && (await countJobs()) === 4)
+  await stands(4, 2)
   second!.resolve()
-  await until(async () => underWay.size === 2 && (await countJobs()) === 3)
+  await stands(3, 2)
   for (const one of underWay.values()) one.resolve()
-  await until(async () => underWay.size === 1 && (await countJobs()) === 1)
+  await stands(1, 1)
   const said = parseLines(lines.join('')).map(({ msg, err }) => [msg, err.message])
   assert.deepEqual(said, [['a job failed', 'not today']])
   stop.abort()
