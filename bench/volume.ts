@@ -4,6 +4,7 @@
  * What a record takes, by kind: bytes in tables and indexes, of log, on the way to clients and to Postgres. None of it depends on
  * how fast the machine is. docs/capacity.md calculates with it.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { readFollowerLag } from '../src/db/audit-cursors.ts'
 import { withClient } from '../src/db/client.ts'
@@ -200,8 +201,4 @@ function settle(): Promise<void> {
     while ((await readFollowerLag(client)).entries > 0) await sleep(LOOK_EVERY_MS)
     await sleep(SETTLE_MS)
   })
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { findGoTool, installGoTool } from '../../tools/go-tool.ts'
+import { installGoTool } from '../../tools/go-tool.ts'
 
 /** The path of k6: the one that `K6` names, else the cached one, else it is built (tools/go-tool.ts). */
 export async function installK6(log: (line: string) => void): Promise<string> {
@@ -11,11 +11,6 @@ export async function installK6(log: (line: string) => void): Promise<string> {
   } catch (error) {
     throw new Error(`K6=${path} does not run (${(error as Error).message})`)
   }
-}
-
-/** k6, if it needs neither to be built nor to be fetched. */
-export function findK6(): string | null {
-  return findGoTool('k6')
 }
 
 /** What it says of itself: `k6 v2.2.0 (go1.26.8, linux/amd64)`. */

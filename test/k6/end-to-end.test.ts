@@ -4,10 +4,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
-import { findK6 } from '../../bench/k6/install.ts'
+import { findGoTool } from '../../tools/go-tool.ts'
 
 const ROOT = resolve(import.meta.dirname, '..', '..')
-const k6 = findK6()
+const k6 = findGoTool('k6')
 
 /** All ten run in .ci/run, which builds k6 first. */
 test('npm run k6 starts a deployment, runs a script, audits it and leaves its report', {
