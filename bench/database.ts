@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import pg from 'pg'
 import { withClient } from '../src/db/client.ts'
 import { API_LOGIN, WORKER_LOGIN } from '../src/db/logins.ts'
 import { startPostgres } from '../src/postgres/start.ts'
@@ -16,6 +17,8 @@ export type Database = {
   readonly walDirectory: string
   /** How many more connections a reference run may open. */
   readonly connectionsFree: number
+  /** Another one beside it, that goes with it; its owner's URL. */
+  makeAnother(): Promise<string>
   close(): Promise<void>
 }
 
@@ -46,30 +49,51 @@ export async function openDatabase(
   return {
     ...(await describe(server.ownerUrl, dataDir)),
     postgres: `${server.version} (${binDir ?? 'embedded'})`,
+    makeAnother: () => createDatabase(server.superuserUrl, server.ownerUrl),
     close: () => server.stop('immediate'),
   }
 }
 
+/** On the same Postgres, owned by whom `ownerUrl` logs in; that user's URL of it. */
+async function createDatabase(superuserUrl: string, ownerUrl: string): Promise<string> {
+  const url = new URL(ownerUrl)
+  const name = makeName()
+  await execute(superuserUrl, `create database ${name} owner ${pg.escapeIdentifier(url.username)}`)
+  url.pathname = `/${name}`
+  return url.href
+}
+
+function makeName(): string {
+  return `tallystick_bench_${randomBytes(4).toString('hex')}`
+}
+
 async function openGiven(databaseUrl: string): Promise<Database> {
-  const name = `tallystick_bench_${randomBytes(4).toString('hex')}`
   const logins = await execute(
     databaseUrl,
     `select from pg_roles where rolname in ('${API_LOGIN}', '${WORKER_LOGIN}')`,
   )
-  await execute(databaseUrl, `create database ${name}`)
-  const url = new URL(databaseUrl)
-  url.pathname = `/${name}`
+  const made: string[] = []
+  const makeAnother = async () => {
+    const url = await createDatabase(databaseUrl, databaseUrl)
+    made.push(url)
+    return url
+  }
   return {
-    ...(await describe(url.href, null)),
+    ...(await describe(await makeAnother(), null)),
+    makeAnother,
     async close() {
-      await execute(databaseUrl, `drop database ${name} with (force)`)
+      for (const url of made)
+        await execute(databaseUrl, `drop database ${new URL(url).pathname.slice(1)} with (force)`)
       // Logins belong to the whole cluster: those that this run made go with it.
       if (logins === 0) await execute(databaseUrl, `drop role if exists ${API_LOGIN}, ${WORKER_LOGIN}`)
     },
   }
 }
 
-async function describe(ownerUrl: string, dataDir: string | null): Promise<Omit<Database, 'close'>> {
+async function describe(
+  ownerUrl: string,
+  dataDir: string | null,
+): Promise<Omit<Database, 'makeAnother' | 'close'>> {
   return withClient(ownerUrl, async (client) => {
     const { rows } = await client.query(`select version(), pg_backend_pid() as backend,
       current_setting('max_connections')::int - 40 - (select count(*)::int from pg_stat_activity) as free,

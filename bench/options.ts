@@ -9,6 +9,7 @@ const SCENARIOS = [
   'lifecycle',
   'notarizer',
   'webhooks',
+  'federation',
   'calibrate',
   'preflight',
 ] as const
@@ -42,7 +43,7 @@ export type Options = {
   readonly outDir: string
 }
 
-export const USAGE = `npm run bench -- single|batch|overload|lifecycle|notarizer|webhooks|calibrate|preflight [options]
+export const USAGE = `npm run bench -- single|batch|overload|lifecycle|notarizer|webhooks|federation|calibrate|preflight [options]
 
   single       one record a request: closed loops, then a constant arrival rate at 80 % of what they reached
   batch        many records a request: closed loop
@@ -50,6 +51,8 @@ export const USAGE = `npm run bench -- single|batch|overload|lifecycle|notarizer
   lifecycle    gated records from creation to verdict: closed loop, one record under way a client
   notarizer    the SDK's notarizer, with and without a spool, beside the load of batch in the same session
   webhooks     deliveries: backlogs that are drained, then records at a constant rate (--rate, or 500 a second)
+  federation   two servers: shared records of which nothing was sent yet are drained, then records at a constant rate
+               (--rate, or 100 a second), then steps that the other side's agents offer
   calibrate    the load generator against a server that does nothing: what it costs itself
   preflight    the machine, its fsync and commit latency; no load
 
@@ -63,7 +66,7 @@ export const USAGE = `npm run bench -- single|batch|overload|lifecycle|notarizer
   --ledgers 1,8          of webhooks: one backlog each, spread over so many ledgers
   --endpoints 1          of webhooks: endpoints of each ledger
   --batch-size 1000      records in a batch
-  --rate N               requests/s of the arrival-rate phase; --no-arrival: leave it out
+  --rate N               requests/s of the arrival-rate phase; --no-arrival: leave it out (of federation: measure backlogs alone)
   --payload-bytes 400    JSON bytes of a payload
   --idempotency-keys     an Idempotency-Key on every request
   --seed 1               the same seed sends the same payloads

@@ -14,16 +14,33 @@ export async function post(
   headers: Record<string, string> = {},
   // biome-ignore lint/suspicious/noExplicitAny: answers of our own server
 ): Promise<any> {
-  const answer = await fetch(`http://${target.host}:${target.port}${path}`, {
+  return send(target, bearer, path, {
     method: 'POST',
-    headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json', ...headers },
+    headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),
   })
-  const text = await answer.text()
-  if (answer.status === 503) {
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: answers of our own server
+export function get(target: Target, bearer: string, path: string): Promise<any> {
+  return send(target, bearer, path, { method: 'GET' })
+}
+
+async function send(
+  target: Target,
+  bearer: string,
+  path: string,
+  request: Pick<RequestInit, 'method' | 'headers' | 'body'>,
+  // biome-ignore lint/suspicious/noExplicitAny: answers of our own server
+): Promise<any> {
+  for (;;) {
+    const answer = await fetch(`http://${target.host}:${target.port}${path}`, {
+      ...request,
+      headers: { authorization: `Bearer ${bearer}`, ...request.headers },
+    })
+    const text = await answer.text()
+    if (answer.ok) return JSON.parse(text)
+    if (answer.status !== 503) throw new Error(`${request.method} ${path} answered ${answer.status}: ${text}`)
     await new Promise((resolve) => setTimeout(resolve, REFUSED_PAUSE_MS))
-    return post(target, bearer, path, body, headers)
   }
-  if (!answer.ok) throw new Error(`POST ${path} answered ${answer.status}: ${text}`)
-  return JSON.parse(text)
 }

@@ -6,6 +6,8 @@ export type RequestShape = {
   /** Of the ledgers that are written to, in turn. */
   readonly bearers: readonly string[]
   readonly kind: 'record' | 'batch'
+  /** Members of each record beside its payload; absent: a record of no type. */
+  readonly members?: { readonly type: string; readonly [name: string]: unknown }
   /** Records in a request: 1, or the batch's size. */
   readonly items: number
   /** About how many bytes of JSON a payload has; at least 300. */
@@ -69,7 +71,8 @@ function makeTemplate(shape: RequestShape, bearer: string, random: Random): Temp
 }
 
 function makeItem(shape: RequestShape, random: Random): string {
-  return `{"type":"generic/1","payload":${makePayload(shape.payloadBytes, random)}}`
+  const members = JSON.stringify(shape.members ?? { type: 'generic/1' })
+  return `${members.slice(0, -1)},"payload":${makePayload(shape.payloadBytes, random)}}`
 }
 
 export function makePayload(bytes: number, random: Random): string {

@@ -28,13 +28,20 @@ export type Deployment = { readonly env: NodeJS.ProcessEnv; readonly operatorKey
 
 const READY_MS_MAX = 60_000
 
-/** Migrates the database and makes the secrets. Logins that exist already keep their passwords, which must be given. */
-export async function deploy(ownerUrl: string): Promise<Deployment> {
+/**
+ * Migrates the database and makes the secrets. Logins that exist already keep their passwords, which must be given: in the
+ * environment, or as those of a deployment `beside` on the same Postgres.
+ */
+export async function deploy(
+  ownerUrl: string,
+  beside: Pick<Deployment, 'env'> | null = null,
+): Promise<Deployment> {
   const masterKey = randomBytes(32)
   const apiPassword = randomBytes(24).toString('hex')
   const workerPassword = randomBytes(24).toString('hex')
-  const apiUrl = process.env['TALLYSTICK_API_DATABASE_URL']
-  const workerUrl = process.env['TALLYSTICK_WORKER_DATABASE_URL']
+  const given = beside?.env ?? process.env
+  const apiUrl = given['TALLYSTICK_API_DATABASE_URL']
+  const workerUrl = given['TALLYSTICK_WORKER_DATABASE_URL']
   if (apiUrl === undefined || workerUrl === undefined) await refuseForeignLogins(ownerUrl)
   await migrate({
     ownerUrl,
@@ -91,9 +98,11 @@ export async function startSystem(
   try {
     const targets: Target[] = []
     const metrics: string[] = []
+    let shared = deployment.env
     for (let i = 0; i < options.servers; i++) {
       const port = await findFreePort()
-      const env: NodeJS.ProcessEnv = { ...deployment.env, TALLYSTICK_PORT: String(port) }
+      if (i === 0) shared = { ...shared, TALLYSTICK_PUBLIC_URL: `http://127.0.0.1:${port}` }
+      const env: NodeJS.ProcessEnv = { ...shared, TALLYSTICK_PORT: String(port) }
       if (options.metrics) {
         const metricsPort = await findFreePort()
         env['TALLYSTICK_METRICS_PORT'] = String(metricsPort)
@@ -104,7 +113,7 @@ export async function startSystem(
     }
     const servers = [...children]
     await Promise.all(targets.map(waitUntilReady))
-    const worker = options.worker ? startChild('worker/worker.ts', deployment.env, options.inspect) : null
+    const worker = options.worker ? startChild('worker/worker.ts', shared, options.inspect) : null
     if (worker) children.push(worker)
     const made = await makeLedger(targets[0]!, deployment.operatorKey)
     return { targets, servers, worker, ...made, env: deployment.env, metrics, stop }

@@ -85,6 +85,10 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'check a whole ledger, one entry or one record, offline',
     load: async () => (await import('./commands/verify.ts')).verify,
   },
+  reconcile: {
+    summary: 'check two ledgers that share records against each other, offline',
+    load: async () => (await import('./commands/reconcile.ts')).reconcile,
+  },
   export: {
     summary: 'save a ledger as NDJSON',
     load: async () => (await import('./commands/export.ts')).exportLedger,

@@ -25,6 +25,8 @@ export function whatOf({ type, data }: LedgerEvent): string {
       return `${data.batch.id} ${data.batch.count} records`
     case 'payload.erased':
       return `${data.record.id} ${data.record.type}`
+    case 'entry.received':
+      return `${data.peer} ${data.received.kind} ${data.record?.id ?? ''}`.trimEnd()
     case 'signal.emitted':
       return `${data.record.id} ${data.record.type} ${data.signal.decision}`
     default:

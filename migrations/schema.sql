@@ -208,12 +208,14 @@ create table tallystick.gated_records (
   last_seq bigint not null,
   revisions integer not null default 0,
   verification_job uuid,
+  performer_remote text,
   constraint gated_records_check CHECK ((last_seq >= first_seq)),
   constraint gated_records_deadline_check CHECK (isfinite(deadline)),
   constraint gated_records_gate_check CHECK ((gate = ANY (ARRAY['principal'::text, 'auto'::text]))),
   constraint gated_records_max_revisions_check CHECK ((max_revisions >= 0)),
   constraint gated_records_parties CHECK ((performer_id <> principal_id)),
   constraint gated_records_performer CHECK (((performer_id IS NOT NULL) OR (state = ANY (ARRAY['CREATED'::text, 'CANCELLED'::text, 'EXPIRED'::text])))),
+  constraint gated_records_performer_remote_check CHECK ((performer_remote ~~ 'led\_%/agt\_%'::text)),
   constraint gated_records_pkey PRIMARY KEY (ledger_id, record_id),
   constraint gated_records_revisions CHECK ((revisions <= max_revisions)),
   constraint gated_records_revisions_check CHECK ((revisions >= 0)),
@@ -265,6 +267,15 @@ create table tallystick.ledger_faults (
   constraint ledger_faults_reason_check CHECK ((length(reason) <= 2000))
 );
 
+create table tallystick.ledger_rotations (
+  ledger_id uuid not null,
+  seq bigint not null,
+  new_kid bytea not null,
+  constraint ledger_rotations_ledger_id_fkey FOREIGN KEY (ledger_id) REFERENCES tallystick.ledgers(ledger_id),
+  constraint ledger_rotations_new_kid_check CHECK ((length(new_kid) = 32)),
+  constraint ledger_rotations_pkey PRIMARY KEY (ledger_id, seq)
+);
+
 create table tallystick.ledgers (
   ledger_id uuid not null,
   name text not null,
@@ -301,6 +312,227 @@ create table tallystick.note_key_secrets (
   sealed bytea not null,
   constraint note_key_secrets_kid_fkey FOREIGN KEY (kid) REFERENCES tallystick.server_keys(kid),
   constraint note_key_secrets_pkey PRIMARY KEY (kid)
+);
+
+create table tallystick.offers (
+  ledger_id uuid not null,
+  seq bigint not null,
+  peer_id uuid not null,
+  record_id uuid not null,
+  version integer not null,
+  step text not null,
+  agent_id uuid not null,
+  leaf bytea not null,
+  state text not null default 'pending'::text,
+  code text,
+  decided_seq bigint,
+  constraint offers_check CHECK ((decided_seq > seq)),
+  constraint offers_code_check CHECK ((length(code) <= 64)),
+  constraint offers_decided CHECK ((((state = 'pending'::text) = (decided_seq IS NULL)) AND ((state = 'refused'::text) = (code IS NOT NULL)))),
+  constraint offers_leaf_check CHECK ((length(leaf) = 32)),
+  constraint offers_ledger_id_peer_id_fkey FOREIGN KEY (ledger_id, peer_id) REFERENCES tallystick.peers(ledger_id, peer_id),
+  constraint offers_pkey PRIMARY KEY (ledger_id, seq),
+  constraint offers_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'taken'::text, 'refused'::text]))),
+  constraint offers_step_check CHECK ((step = ANY (ARRAY['record-activated'::text, 'completion-submitted'::text]))),
+  constraint offers_version_check CHECK ((version >= 2))
+);
+
+create table tallystick.peer_backlog (
+  ledger_id uuid not null,
+  peer_id uuid not null,
+  record_id uuid not null,
+  from_seq bigint not null,
+  constraint peer_backlog_ledger_id_peer_id_fkey FOREIGN KEY (ledger_id, peer_id) REFERENCES tallystick.peers(ledger_id, peer_id),
+  constraint peer_backlog_pkey PRIMARY KEY (ledger_id, peer_id, record_id)
+);
+
+create table tallystick.peer_cursors (
+  ledger_id uuid not null,
+  peer_id uuid not null,
+  next_seq bigint not null,
+  known_kid bytea not null,
+  job_id uuid,
+  leased_until timestamp with time zone,
+  served_at timestamp with time zone not null default '-infinity'::timestamp with time zone,
+  failures integer not null default 0,
+  failing_since timestamp with time zone,
+  last_error text,
+  last_success_at timestamp with time zone,
+  resume_at timestamp with time zone,
+  summary text,
+  summary_at timestamp with time zone,
+  summary_wanted boolean not null default false,
+  constraint peer_cursors_failures_check CHECK ((failures >= 0)),
+  constraint peer_cursors_known_kid_check CHECK ((length(known_kid) = 32)),
+  constraint peer_cursors_last_error_check CHECK ((length(last_error) <= 1000)),
+  constraint peer_cursors_ledger_id_peer_id_fkey FOREIGN KEY (ledger_id, peer_id) REFERENCES tallystick.peers(ledger_id, peer_id),
+  constraint peer_cursors_next_seq_check CHECK ((next_seq >= 0)),
+  constraint peer_cursors_pkey PRIMARY KEY (ledger_id, peer_id)
+) with (fillfactor=50, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_scale_factor=0);
+
+create table tallystick.peer_dead_letters (
+  ledger_id uuid not null,
+  peer_id uuid not null,
+  seq bigint not null,
+  record_id uuid,
+  kind text not null,
+  code text not null,
+  detail text,
+  died_at timestamp with time zone not null default clock_timestamp(),
+  constraint peer_dead_letters_code_check CHECK ((length(code) <= 64)),
+  constraint peer_dead_letters_detail_check CHECK ((length(detail) <= 1000)),
+  constraint peer_dead_letters_ledger_id_peer_id_fkey FOREIGN KEY (ledger_id, peer_id) REFERENCES tallystick.peers(ledger_id, peer_id),
+  constraint peer_dead_letters_pkey PRIMARY KEY (ledger_id, peer_id, seq)
+);
+
+create table tallystick.peer_forks (
+  ledger_id uuid not null,
+  peer_id uuid not null,
+  leaf bytea not null,
+  remote_seq bigint not null,
+  record_id uuid,
+  version integer,
+  held_leaf bytea not null,
+  envelope bytea not null,
+  seen_at timestamp with time zone not null default clock_timestamp(),
+  constraint peer_forks_envelope_check CHECK (((length(envelope) >= 1) AND (length(envelope) <= 32768))),
+  constraint peer_forks_held_leaf_check CHECK ((length(held_leaf) = 32)),
+  constraint peer_forks_leaf_check CHECK ((length(leaf) = 32)),
+  constraint peer_forks_ledger_id_peer_id_fkey FOREIGN KEY (ledger_id, peer_id) REFERENCES tallystick.peers(ledger_id, peer_id),
+  constraint peer_forks_pkey PRIMARY KEY (ledger_id, peer_id, leaf)
+);
+
+create table tallystick.peer_inboxes (
+  ledger_id uuid not null,
+  peer_id uuid not null,
+  constraint peer_inboxes_ledger_id_peer_id_fkey FOREIGN KEY (ledger_id, peer_id) REFERENCES tallystick.peers(ledger_id, peer_id),
+  constraint peer_inboxes_pkey PRIMARY KEY (ledger_id, peer_id)
+);
+
+create table tallystick.peer_keys (
+  ledger_id uuid not null,
+  peer_id uuid not null,
+  kid bytea not null,
+  alg text not null,
+  spki bytea not null,
+  since timestamp with time zone not null default clock_timestamp(),
+  until_seq bigint,
+  constraint peer_keys_alg_check CHECK ((alg = ANY (ARRAY['EdDSA'::text, 'ES256'::text]))),
+  constraint peer_keys_kid_check CHECK ((length(kid) = 32)),
+  constraint peer_keys_ledger_id_peer_id_fkey FOREIGN KEY (ledger_id, peer_id) REFERENCES tallystick.peers(ledger_id, peer_id),
+  constraint peer_keys_pkey PRIMARY KEY (ledger_id, peer_id, kid),
+  constraint peer_keys_spki_check CHECK ((length(spki) <= 256)),
+  constraint peer_keys_until_seq_check CHECK ((until_seq >= 0))
+);
+
+create table tallystick.peer_nonces (
+  ledger_id uuid not null,
+  peer_id uuid not null,
+  nonce bytea not null,
+  seen_at timestamp with time zone not null default clock_timestamp(),
+  constraint peer_nonces_nonce_check CHECK ((length(nonce) = 16)),
+  constraint peer_nonces_pkey PRIMARY KEY (ledger_id, peer_id, nonce)
+);
+
+create table tallystick.peer_receipts (
+  ledger_id uuid not null,
+  seq bigint not null,
+  peer_id uuid not null,
+  envelope bytea not null,
+  constraint peer_receipts_envelope_check CHECK (((length(envelope) >= 1) AND (length(envelope) <= 32768))),
+  constraint peer_receipts_ledger_id_peer_id_fkey FOREIGN KEY (ledger_id, peer_id) REFERENCES tallystick.peers(ledger_id, peer_id),
+  constraint peer_receipts_pkey PRIMARY KEY (ledger_id, seq, peer_id)
+);
+
+create table tallystick.peers (
+  ledger_id uuid not null,
+  peer_id uuid not null,
+  name text not null,
+  role text not null,
+  state text not null,
+  created_by uuid not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  token_hash bytea not null,
+  expires_at timestamp with time zone not null,
+  sealed_token bytea,
+  inviter text not null,
+  invited text,
+  remote_ledger_id uuid,
+  remote_url text,
+  handshake bytea,
+  added_seq bigint,
+  added_leaf bytea,
+  counterpart bytea,
+  revoked_seq bigint,
+  constraint peers_added CHECK (((state = ANY (ARRAY['invited'::text, 'pending'::text, 'revoked'::text])) OR ((added_seq IS NOT NULL) AND (handshake IS NOT NULL)))),
+  constraint peers_added_leaf_check CHECK ((length(added_leaf) = 32)),
+  constraint peers_counterpart_check CHECK ((length(counterpart) = 32)),
+  constraint peers_handshake_check CHECK ((length(handshake) = 32)),
+  constraint peers_invited_check CHECK ((length(invited) <= 4096)),
+  constraint peers_inviter_check CHECK ((length(inviter) <= 4096)),
+  constraint peers_known CHECK (((state = 'invited'::text) OR (state = 'revoked'::text) OR (remote_ledger_id IS NOT NULL))),
+  constraint peers_ledger_id_fkey FOREIGN KEY (ledger_id) REFERENCES tallystick.ledgers(ledger_id),
+  constraint peers_name_check CHECK (((length(name) >= 1) AND (length(name) <= 256))),
+  constraint peers_pkey PRIMARY KEY (ledger_id, peer_id),
+  constraint peers_remote_url_check CHECK ((length(remote_url) <= 2048)),
+  constraint peers_role_check CHECK ((role = ANY (ARRAY['inviter'::text, 'invited'::text]))),
+  constraint peers_sealed_token_check CHECK ((length(sealed_token) <= 256)),
+  constraint peers_state_check CHECK ((state = ANY (ARRAY['invited'::text, 'pending'::text, 'active'::text, 'suspended'::text, 'revoked'::text]))),
+  constraint peers_token_hash_check CHECK ((length(token_hash) = 32))
+);
+
+create table tallystick.received_documents (
+  ledger_id uuid not null,
+  seq bigint not null,
+  subject text not null,
+  digest bytea not null,
+  salt bytea,
+  content bytea,
+  reference_list bytea,
+  erased_seq bigint,
+  constraint received_documents_check CHECK ((erased_seq > seq)),
+  constraint received_documents_content_check CHECK (((length(content) >= 2) AND (length(content) <= 65536))),
+  constraint received_documents_content_or_erased CHECK ((((content IS NULL) = (salt IS NULL)) AND ((content IS NULL) = (erased_seq IS NOT NULL)))),
+  constraint received_documents_digest_check CHECK ((length(digest) = 32)),
+  constraint received_documents_ledger_id_seq_fkey FOREIGN KEY (ledger_id, seq) REFERENCES tallystick.received_entries(ledger_id, seq),
+  constraint received_documents_pkey PRIMARY KEY (ledger_id, seq),
+  constraint received_documents_reference_list_check CHECK (((length(reference_list) >= 2) AND (length(reference_list) <= 4096))),
+  constraint received_documents_salt_check CHECK ((length(salt) = 16)),
+  constraint received_documents_subject_check CHECK ((length(subject) <= 80))
+);
+
+create table tallystick.received_entries (
+  ledger_id uuid not null,
+  seq bigint not null,
+  peer_id uuid not null,
+  remote_seq bigint not null,
+  kind text not null,
+  record_id uuid,
+  version integer,
+  leaf bytea not null,
+  envelope bytea not null,
+  constraint received_entries_envelope_check CHECK (((length(envelope) >= 1) AND (length(envelope) <= 32768))),
+  constraint received_entries_leaf CHECK ((leaf = sha256(('\x00'::bytea || envelope)))),
+  constraint received_entries_leaf_check CHECK ((length(leaf) = 32)),
+  constraint received_entries_ledger_id_peer_id_fkey FOREIGN KEY (ledger_id, peer_id) REFERENCES tallystick.peers(ledger_id, peer_id),
+  constraint received_entries_once UNIQUE (ledger_id, peer_id, remote_seq),
+  constraint received_entries_pkey PRIMARY KEY (ledger_id, seq),
+  constraint received_entries_remote_seq_check CHECK ((remote_seq >= 0)),
+  constraint received_entries_version_check CHECK ((version >= 1))
+);
+
+create table tallystick.received_types (
+  ledger_id uuid not null,
+  peer_id uuid not null,
+  digest bytea not null,
+  name text not null,
+  definition bytea not null,
+  constraint received_types_definition_check CHECK ((length(definition) <= 65536)),
+  constraint received_types_digest CHECK ((digest = sha256(definition))),
+  constraint received_types_digest_check CHECK ((length(digest) = 32)),
+  constraint received_types_ledger_id_peer_id_fkey FOREIGN KEY (ledger_id, peer_id) REFERENCES tallystick.peers(ledger_id, peer_id),
+  constraint received_types_name_check CHECK ((length(name) <= 80)),
+  constraint received_types_pkey PRIMARY KEY (ledger_id, peer_id, digest)
 );
 
 create table tallystick.record_references (
@@ -357,6 +589,27 @@ create table tallystick.records (
   constraint records_type_check CHECK ((length(type) <= 80))
 );
 
+create table tallystick.remote_records (
+  ledger_id uuid not null,
+  record_id uuid not null,
+  peer_id uuid not null,
+  type text not null,
+  documents text not null,
+  state text not null,
+  version integer not null,
+  leaf bytea not null,
+  standing text not null,
+  first_seq bigint not null,
+  last_seq bigint not null,
+  constraint remote_records_documents_check CHECK ((documents = ANY (ARRAY['whole'::text, 'digests'::text]))),
+  constraint remote_records_leaf_check CHECK ((length(leaf) = 32)),
+  constraint remote_records_ledger_id_peer_id_fkey FOREIGN KEY (ledger_id, peer_id) REFERENCES tallystick.peers(ledger_id, peer_id),
+  constraint remote_records_pkey PRIMARY KEY (ledger_id, record_id, peer_id),
+  constraint remote_records_standing_check CHECK ((length(standing) <= 8192)),
+  constraint remote_records_type_check CHECK ((length(type) <= 80)),
+  constraint remote_records_version_check CHECK ((version >= 1))
+) with (autovacuum_vacuum_scale_factor=0.02);
+
 create table tallystick.schema_migrations (
   version integer not null,
   name text not null,
@@ -384,6 +637,17 @@ create table tallystick.server_keys (
   constraint server_keys_kid_check CHECK ((length(kid) = 32)),
   constraint server_keys_pkey PRIMARY KEY (kid),
   constraint server_keys_use_check CHECK ((use = ANY (ARRAY['envelope'::text, 'note'::text])))
+);
+
+create table tallystick.shared_records (
+  ledger_id uuid not null,
+  record_id uuid not null,
+  peer_id uuid not null,
+  documents text not null,
+  shared_seq bigint not null,
+  constraint shared_records_documents_check CHECK ((documents = ANY (ARRAY['whole'::text, 'digests'::text]))),
+  constraint shared_records_ledger_id_peer_id_fkey FOREIGN KEY (ledger_id, peer_id) REFERENCES tallystick.peers(ledger_id, peer_id),
+  constraint shared_records_pkey PRIMARY KEY (ledger_id, record_id, peer_id)
 );
 
 create table tallystick.tree_frontiers (
@@ -530,6 +794,14 @@ CREATE INDEX gated_records_unverified ON tallystick.gated_records USING btree (v
 CREATE INDEX idempotency_keys_by_seq ON tallystick.idempotency_keys USING btree (ledger_id, seq);
 CREATE UNIQUE INDEX ledger_closures_open ON tallystick.ledger_closures USING btree (ledger_id) WHERE (restored_seq IS NULL);
 CREATE UNIQUE INDEX ledger_faults_open ON tallystick.ledger_faults USING btree (ledger_id) WHERE (cleared_at IS NULL);
+CREATE INDEX offers_by_record ON tallystick.offers USING btree (ledger_id, record_id, peer_id, seq);
+CREATE UNIQUE INDEX offers_pending ON tallystick.offers USING btree (ledger_id, record_id, peer_id) WHERE (state = 'pending'::text);
+CREATE INDEX peer_dead_letters_by_record ON tallystick.peer_dead_letters USING btree (ledger_id, peer_id, record_id);
+CREATE UNIQUE INDEX peer_keys_current ON tallystick.peer_keys USING btree (ledger_id, peer_id) WHERE (until_seq IS NULL);
+CREATE INDEX peer_receipts_by_peer ON tallystick.peer_receipts USING btree (ledger_id, peer_id, seq);
+CREATE UNIQUE INDEX peers_remote ON tallystick.peers USING btree (ledger_id, remote_ledger_id) WHERE ((state <> 'revoked'::text) AND (remote_ledger_id IS NOT NULL));
+CREATE INDEX received_entries_about_record ON tallystick.received_entries USING btree (ledger_id, peer_id, record_id, remote_seq) WHERE ((version IS NULL) AND (record_id IS NOT NULL));
+CREATE UNIQUE INDEX received_entries_by_record ON tallystick.received_entries USING btree (ledger_id, peer_id, record_id, version) WHERE (version IS NOT NULL);
 CREATE INDEX record_references_by_record ON tallystick.record_references USING btree (ledger_id, record_id);
 CREATE INDEX records_by_day ON tallystick.records USING btree (ledger_id, date_trunc('day'::text, (occurred_at AT TIME ZONE 'UTC'::text)), first_seq NULLS FIRST) WHERE (occurred_at IS NOT NULL);
 CREATE INDEX records_by_digest ON tallystick.records USING btree (hash_record_extended(ROW(ledger_id, digest), (0)::bigint), first_seq NULLS FIRST);
@@ -538,12 +810,32 @@ CREATE INDEX records_by_parent ON tallystick.records USING btree (ledger_id, par
 CREATE UNIQUE INDEX records_by_seq ON tallystick.records USING btree (ledger_id, first_seq, item_index) NULLS NOT DISTINCT;
 CREATE INDEX records_by_trace ON tallystick.records USING btree (ledger_id, substr(traceparent, 4, 32) COLLATE "C", first_seq NULLS FIRST) WHERE (traceparent IS NOT NULL);
 CREATE INDEX records_by_type ON tallystick.records USING btree (ledger_id, type COLLATE "C", first_seq NULLS FIRST) WHERE (first_seq >= 0);
+CREATE INDEX remote_records_by_peer ON tallystick.remote_records USING btree (ledger_id, peer_id, record_id);
 CREATE UNIQUE INDEX server_keys_current_note ON tallystick.server_keys USING btree (use) WHERE ((use = 'note'::text) AND (retired_at IS NULL));
+CREATE INDEX shared_records_by_peer ON tallystick.shared_records USING btree (ledger_id, peer_id, record_id);
 CREATE INDEX webhook_deliveries_dead ON tallystick.webhook_deliveries USING btree (ledger_id, webhook_id, event_id) WHERE (state = 'dead'::text);
 CREATE INDEX webhook_deliveries_due ON tallystick.webhook_deliveries USING btree (ledger_id, webhook_id, due_at) WHERE (state = 'pending'::text);
 CREATE INDEX webhook_deliveries_open ON tallystick.webhook_deliveries USING btree (ledger_id, webhook_id, record_id, seq, place) WHERE (state = ANY (ARRAY['pending'::text, 'held'::text]));
 
 -- Functions
+
+CREATE OR REPLACE FUNCTION tallystick.accept_peer(ledger uuid, peer uuid, peer_name text, agent uuid, token_hash bytea, expires timestamp with time zone, sealed bytea, inviter text, remote_ledger uuid, url text, own_kid bytea, peers_max integer)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  perform from ledgers l where l.ledger_id = ledger for no key update;
+  if (select count(*) from peers p where p.ledger_id = ledger and p.state not in ('invited', 'revoked')) >= peers_max then
+    return false;
+  end if;
+  insert into peers (ledger_id, peer_id, name, role, state, created_by, token_hash, expires_at, sealed_token, inviter,
+    remote_ledger_id, remote_url)
+  values (ledger, peer, peer_name, 'invited', 'pending', agent, token_hash, expires, sealed, inviter, remote_ledger, url);
+  insert into peer_cursors (ledger_id, peer_id, next_seq, known_kid) values (ledger, peer, 0, own_kid);
+  return true;
+end $function$;
 
 CREATE OR REPLACE FUNCTION tallystick.append_details(ledger_ids uuid[], kinds text[], subject_ids uuid[], details text[], outcomes smallint[], seqs bigint[])
  RETURNS void
@@ -839,7 +1131,7 @@ begin
     if (select count(*) from unnest(kinds, outcomes) i (kind, outcome)
         where i.outcome = 0 and i.kind in ('completion-submitted', 'completion-verified'))
       <> (select count(*) from unnest(document_items, document_names) n (item, document)
-        where outcomes[n.item] = 0 and n.document in ('evidence', 'values')) then
+        where outcomes[n.item] = 0 and n.document in ('evidence', 'values') and kinds[n.item] <> 'step-offered') then
       raise exception 'a completion comes with its evidence, and its verification with the values'
         using errcode = 'integrity_constraint_violation', constraint = 'entries_make_documents';
     end if;
@@ -857,11 +1149,274 @@ begin
   if array_position(versions, null) is not null then
     perform append_details(ledger_ids, kinds, subject_ids, details, outcomes, seqs);
   end if;
+  -- And about peers; of records, what is shared and what was offered (0009).
+  if num_nonnulls(variadic details) > 0 then
+    perform append_federation(ledger_ids, kinds, subject_ids, leaves, details, outcomes, seqs);
+  end if;
   -- Of a ledger-created that was refused nothing may stay.
   if 'ledger-created' = any (kinds) then
     delete from chain_heads h where h.ledger_id = any (ledger_ids) and h.size = 0;
   end if;
   return coalesce(answer, '');
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.append_federation(ledger_ids uuid[], kinds text[], subject_ids uuid[], leaves bytea[], details text[], outcomes smallint[], seqs bigint[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+declare
+  expected bigint;
+  changed bigint;
+begin
+  -- Peerings begin and change by their entries, along their states, each once.
+  if kinds && '{peer-added,peer-suspended,peer-resumed,peer-revoked}' then
+    with item as (
+      select i.*, d.*
+      from unnest(ledger_ids, kinds, subject_ids, leaves, details, outcomes, seqs)
+          i (ledger_id, kind, peer_id, leaf, detail, outcome, seq)
+      left join lateral json_to_record(i.detail::json) d (invited text, "remoteLedgerId" uuid, "remoteUrl" text, handshake text,
+        counterpart text, kid text, alg text, spki text, "ownKid" text) on true
+      where i.outcome = 0 and i.kind like 'peer-%' and i.kind <> 'peer-key-rotated'
+    ), moved as (
+      update peers p set
+        state = case i.kind when 'peer-added' then case p.role when 'inviter' then 'pending' else 'active' end
+          when 'peer-suspended' then 'suspended' when 'peer-resumed' then 'active' else 'revoked' end,
+        invited = coalesce(p.invited, i.invited), sealed_token = null,
+        remote_ledger_id = coalesce(p.remote_ledger_id, i."remoteLedgerId"), remote_url = coalesce(p.remote_url, i."remoteUrl"),
+        handshake = coalesce(p.handshake, decode(i.handshake, 'hex')),
+        counterpart = coalesce(p.counterpart, decode(i.counterpart, 'hex')),
+        added_seq = case i.kind when 'peer-added' then i.seq else p.added_seq end,
+        added_leaf = case i.kind when 'peer-added' then i.leaf else p.added_leaf end,
+        revoked_seq = case i.kind when 'peer-revoked' then i.seq end
+      from item i
+      where p.ledger_id = i.ledger_id and p.peer_id = i.peer_id and case i.kind
+          when 'peer-added' then p.state = case p.role when 'inviter' then 'invited' else 'pending' end and p.added_seq is null
+          when 'peer-suspended' then p.state = 'active'
+          when 'peer-resumed' then p.state = 'suspended'
+          else p.state in ('pending', 'active', 'suspended') and p.added_seq is not null end
+      returning p.ledger_id, p.peer_id
+    )
+    select (select count(*) from item), (select count(*) from moved) into expected, changed;
+    if changed <> expected then
+      raise exception 'a peering changes along its states, once' using errcode = 'integrity_constraint_violation', constraint = 'peers_state';
+    end if;
+    -- What the entries before it say is none of the other side's business, but this one may be.
+    insert into peer_keys (ledger_id, peer_id, kid, alg, spki)
+    select i.ledger_id, i.peer_id, decode(d.kid, 'hex'), d.alg, decode(d.spki, 'base64')
+    from unnest(ledger_ids, kinds, subject_ids, details, outcomes) i (ledger_id, kind, peer_id, detail, outcome)
+    left join lateral json_to_record(i.detail::json) d (kid text, alg text, spki text) on true
+    where i.outcome = 0 and i.kind = 'peer-added';
+    insert into peer_inboxes (ledger_id, peer_id)
+    select i.ledger_id, i.peer_id
+    from unnest(ledger_ids, kinds, subject_ids, outcomes) i (ledger_id, kind, peer_id, outcome)
+    where i.outcome = 0 and i.kind = 'peer-added';
+    -- The invited's own is the first that it sends; the inviter's went back in an answer.
+    insert into peer_cursors (ledger_id, peer_id, next_seq, known_kid)
+    select i.ledger_id, i.peer_id, i.seq + (p.role = 'inviter')::int4, decode(d."ownKid", 'hex')
+    from unnest(ledger_ids, kinds, subject_ids, details, outcomes, seqs) i (ledger_id, kind, peer_id, detail, outcome, seq)
+    join peers p on p.ledger_id = i.ledger_id and p.peer_id = i.peer_id
+    left join lateral json_to_record(i.detail::json) d ("ownKid" text) on true
+    where i.outcome = 0 and i.kind = 'peer-added'
+    on conflict on constraint peer_cursors_pkey do update set next_seq = excluded.next_seq, known_kid = excluded.known_kid;
+  end if;
+
+  if 'server-key-rotated' = any (kinds) then
+    insert into ledger_rotations (ledger_id, seq, new_kid)
+    select i.ledger_id, i.seq, decode(d."newKid", 'hex')
+    from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
+    left join lateral json_to_record(i.detail::json) d ("newKid" text) on true
+    where i.outcome = 0 and i.kind = 'server-key-rotated';
+  end if;
+  if 'peer-resumed' = any (kinds) then
+    update peer_cursors c set failures = 0, failing_since = null, resume_at = null
+    from unnest(ledger_ids, kinds, subject_ids, outcomes) i (ledger_id, kind, peer_id, outcome)
+    where i.outcome = 0 and i.kind = 'peer-resumed' and c.ledger_id = i.ledger_id and c.peer_id = i.peer_id;
+  end if;
+
+  -- What is shared with whom: from its first entry on, or from one that says so later.
+  if kinds && '{record-created,record-shared}' then
+    insert into shared_records (ledger_id, record_id, peer_id, documents, shared_seq)
+    select i.ledger_id, i.record_id, s."peerId", s.documents, i.seq
+    from unnest(ledger_ids, kinds, subject_ids, details, outcomes, seqs) i (ledger_id, kind, record_id, detail, outcome, seq)
+    cross join lateral json_to_recordset(i.detail::json -> 'share') s ("peerId" uuid, documents text)
+    where i.outcome = 0 and i.kind in ('record-created', 'record-shared');
+    if exists (
+      select from unnest(ledger_ids, kinds, subject_ids, outcomes, seqs) i (ledger_id, kind, record_id, outcome, seq)
+      left join lateral (
+        select p.state from shared_records s join peers p on p.ledger_id = s.ledger_id and p.peer_id = s.peer_id
+        where s.ledger_id = i.ledger_id and s.record_id = i.record_id and s.shared_seq = i.seq
+      ) p on true
+      where i.outcome = 0 and i.kind in ('record-created', 'record-shared')
+        and (p.state is null and i.kind = 'record-shared' or p.state not in ('active', 'suspended'))) then
+      raise exception 'a record is shared with a peer' using errcode = 'integrity_constraint_violation', constraint = 'shared_records_peer';
+    end if;
+  end if;
+  if kinds && '{record-created,record-activated}' then
+    update gated_records g set performer_remote = d.performer
+    from unnest(ledger_ids, kinds, subject_ids, details, outcomes) i (ledger_id, kind, record_id, detail, outcome)
+    cross join lateral json_to_record(i.detail::json) d (performer text)
+    where i.outcome = 0 and i.kind in ('record-created', 'record-activated') and d.performer is not null
+      and g.ledger_id = i.ledger_id and g.record_id = i.record_id;
+  end if;
+
+  if 'step-offered' = any (kinds) then
+    insert into offers (ledger_id, seq, peer_id, record_id, version, step, agent_id, leaf)
+    select i.ledger_id, i.seq, d."peerId", i.record_id, d.version, d.step, d."agentId", i.leaf
+    from unnest(ledger_ids, kinds, subject_ids, leaves, details, outcomes, seqs)
+        i (ledger_id, kind, record_id, leaf, detail, outcome, seq)
+    left join lateral json_to_record(i.detail::json) d ("peerId" uuid, version int4, step text, "agentId" uuid) on true
+    where i.outcome = 0 and i.kind = 'step-offered';
+    if exists (
+      select from unnest(ledger_ids, kinds, details, outcomes) i (ledger_id, kind, detail, outcome)
+      left join lateral json_to_record(i.detail::json) d ("peerId" uuid) on true
+      left join peers p on p.ledger_id = i.ledger_id and p.peer_id = d."peerId"
+      where i.outcome = 0 and i.kind = 'step-offered' and p.state is distinct from 'active') then
+      raise exception 'the peering is not active' using errcode = 'integrity_constraint_violation', constraint = 'peers_state';
+    end if;
+    if exists (
+      select from unnest(ledger_ids, kinds, outcomes, seqs) i (ledger_id, kind, outcome, seq)
+      left join offers o on o.ledger_id = i.ledger_id and o.seq = i.seq
+      left join documents d on d.ledger_id = i.ledger_id and d.seq = i.seq
+      where i.outcome = 0 and i.kind = 'step-offered' and (o.step = 'completion-submitted') <> (d.seq is not null)) then
+      raise exception 'a completion is offered with its evidence'
+        using errcode = 'integrity_constraint_violation', constraint = 'entries_make_documents';
+    end if;
+  end if;
+
+  perform append_received(ledger_ids, kinds, subject_ids, details, outcomes, seqs);
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.append_received(ledger_ids uuid[], kinds text[], subject_ids uuid[], details text[], outcomes smallint[], seqs bigint[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+declare
+  expected bigint;
+  changed bigint;
+begin
+  if not kinds && '{entry-received,offer-refused,peer-key-rotated,record-activated,completion-submitted}' then return; end if;
+
+  insert into received_entries (ledger_id, seq, peer_id, remote_seq, kind, record_id, version, leaf, envelope)
+  select i.ledger_id, i.seq, r."peerId", r.seq, r.kind, r."recordId", r.version, decode(r.leaf, 'hex'), decode(r.envelope, 'base64')
+  from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
+  left join lateral json_to_record(i.detail::json -> 'received')
+    r ("peerId" uuid, seq bigint, kind text, "recordId" uuid, version int4, leaf text, envelope text) on true
+  where i.outcome = 0 and (i.kind in ('entry-received', 'offer-refused', 'peer-key-rotated')
+    or i.kind in ('record-activated', 'completion-submitted') and i.detail is not null);
+  get diagnostics changed = row_count;
+  if changed = 0 then return; end if;
+  -- The other side's part of the handshake, or its end.
+  if exists (select from unnest(kinds, details, outcomes) i (kind, detail, outcome)
+      where i.outcome = 0 and i.kind = 'entry-received' and i.detail::json -> 'peer' is not null) then
+    select count(*) into expected from unnest(kinds, details, outcomes) i (kind, detail, outcome)
+    where i.outcome = 0 and i.kind = 'entry-received' and i.detail::json -> 'peer' is not null;
+    with moved as (
+      update peers p set state = d.state, counterpart = coalesce(p.counterpart, decode(d.counterpart, 'hex')),
+        revoked_seq = case d.state when 'revoked' then i.seq end
+      from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
+      cross join lateral json_to_record(i.detail::json -> 'peer') d ("peerId" uuid, state text, counterpart text)
+      where i.outcome = 0 and i.kind = 'entry-received' and d.state is not null
+        and p.ledger_id = i.ledger_id and p.peer_id = d."peerId"
+        and case d.state when 'active' then p.state = 'pending' else p.state <> 'revoked' end
+      returning 1
+    )
+    select count(*) into changed from moved;
+    if changed <> expected then
+      raise exception 'a peering changes along its states, once' using errcode = 'integrity_constraint_violation', constraint = 'peers_state';
+    end if;
+  end if;
+
+  if exists (
+    select from unnest(ledger_ids, seqs, outcomes) i (ledger_id, seq, outcome)
+    join received_entries r on r.ledger_id = i.ledger_id and r.seq = i.seq
+    join peers p on p.ledger_id = r.ledger_id and p.peer_id = r.peer_id
+    where i.outcome = 0 and p.state <> 'active' and r.kind not in ('peer-revoked', 'server-key-rotated')) then
+    raise exception 'the peering is not active' using errcode = 'integrity_constraint_violation', constraint = 'peers_state';
+  end if;
+
+  insert into received_documents (ledger_id, seq, subject, digest, salt, content, reference_list)
+  select i.ledger_id, i.seq, d.subject, decode(d.digest, 'hex'), decode(d.salt, 'hex'), convert_to(d.content, 'UTF8'),
+    convert_to(n.reference_list, 'UTF8')
+  from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
+  cross join lateral json_to_record(i.detail::json -> 'document')
+    d (subject text, digest text, salt text, content text, "references" text)
+  cross join lateral (select d."references" as reference_list) n
+  where i.outcome = 0 and i.kind = 'entry-received' and d.subject is not null;
+
+  insert into received_types (ledger_id, peer_id, digest, name, definition)
+  select i.ledger_id, d."peerId", sha256(convert_to(d.definition, 'UTF8')), d.name, convert_to(d.definition, 'UTF8')
+  from unnest(ledger_ids, kinds, details, outcomes) i (ledger_id, kind, detail, outcome)
+  cross join lateral json_to_record(i.detail::json -> 'type') d ("peerId" uuid, name text, definition text)
+  where i.outcome = 0 and i.kind = 'entry-received' and d.name is not null
+  on conflict do nothing;
+
+  -- Of several steps of a record in one call the last one tells where it stands.
+  with item as (
+    select distinct on (i.ledger_id, d."recordId") i.ledger_id, d.*, i.seq,
+      min(i.seq) over (partition by i.ledger_id, d."recordId") as first_seq
+    from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
+    cross join lateral json_to_record(i.detail::json -> 'standing')
+      d ("peerId" uuid, "recordId" uuid, type text, documents text, state text, version int4, leaf text, standing text)
+    where i.outcome = 0 and i.kind = 'entry-received' and d."recordId" is not null
+    order by i.ledger_id, d."recordId", d.version desc
+  )
+  insert into remote_records as r (ledger_id, record_id, peer_id, type, documents, state, version, leaf, standing, first_seq, last_seq)
+  select ledger_id, "recordId", "peerId", type, documents, state, version, decode(leaf, 'hex'), standing, first_seq, seq from item
+  on conflict on constraint remote_records_pkey do update set
+    state = excluded.state, version = excluded.version, leaf = excluded.leaf, standing = excluded.standing,
+    last_seq = excluded.last_seq;
+
+  -- What became of an offer of ours.
+  update offers o set state = d.state, code = d.code, decided_seq = i.seq
+  from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
+  cross join lateral json_to_record(i.detail::json -> 'offer') d (seq bigint, state text, code text)
+  where i.outcome = 0 and i.kind = 'entry-received' and d.state is not null
+    and o.ledger_id = i.ledger_id and o.seq = d.seq and o.state = 'pending';
+
+  -- What its home erased goes here too.
+  update received_documents x set salt = null, content = null, reference_list = null, erased_seq = i.seq
+  from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
+  cross join lateral json_to_record(i.detail::json -> 'erased') d ("peerId" uuid, "remoteSeq" bigint)
+  join received_entries r on r.ledger_id = i.ledger_id and r.peer_id = d."peerId" and r.remote_seq = d."remoteSeq"
+  where i.outcome = 0 and i.kind = 'entry-received' and x.ledger_id = r.ledger_id and x.seq = r.seq and x.erased_seq is null;
+
+  -- Whoever sends can be sent to.
+  update peer_cursors c set resume_at = null
+  from (
+    select distinct r.ledger_id, r.peer_id from unnest(ledger_ids, seqs, outcomes) i (ledger_id, seq, outcome)
+    join received_entries r on r.ledger_id = i.ledger_id and r.seq = i.seq where i.outcome = 0
+  ) i
+  where c.ledger_id = i.ledger_id and c.peer_id = i.peer_id and c.resume_at > now() + interval '1 second';
+
+  -- The other ledger's new key, named by its old one.
+  if 'peer-key-rotated' = any (kinds) then
+    update peer_keys k set until_seq = r.seq
+    from unnest(ledger_ids, kinds, details, outcomes) i (ledger_id, kind, detail, outcome)
+    cross join lateral json_to_record(i.detail::json -> 'received') r ("peerId" uuid, seq bigint)
+    where i.outcome = 0 and i.kind = 'peer-key-rotated'
+      and k.ledger_id = i.ledger_id and k.peer_id = r."peerId" and k.until_seq is null;
+    insert into peer_keys (ledger_id, peer_id, kid, alg, spki)
+    select i.ledger_id, d."peerId", decode(d.kid, 'hex'), d.alg, decode(d.spki, 'base64')
+    from unnest(ledger_ids, kinds, details, outcomes) i (ledger_id, kind, detail, outcome)
+    cross join lateral json_to_record(i.detail::json -> 'key') d ("peerId" uuid, kid text, alg text, spki text)
+    where i.outcome = 0 and i.kind = 'peer-key-rotated';
+  end if;
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.begin_peer_request(ledger uuid, peer uuid, request_nonce bytea)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  perform from peer_inboxes i where i.ledger_id = ledger and i.peer_id = peer for update;
+  -- For longer than a request may be old or early, on both sides.
+  delete from peer_nonces n where n.ledger_id = ledger and n.peer_id = peer and n.seen_at < clock_timestamp() - interval '150 seconds';
+  insert into peer_nonces (ledger_id, peer_id, nonce) values (ledger, peer, request_nonce) on conflict do nothing;
+  return found;
 end $function$;
 
 create aggregate tallystick.chain_extend(bytea,bytea) (sfunc = tallystick.chain_step, stype = bytea);
@@ -1022,7 +1577,7 @@ begin
     if new.content is not null and exists (
       select from entries e
       where e.ledger_id = new.ledger_id and e.seq = new.seq and case new.document
-          when 'evidence' then e.kind = 'completion-submitted'
+          when 'evidence' then e.kind in ('completion-submitted', 'step-offered')
           when 'values' then e.kind = 'completion-verified'
           else e.subject_id = new.subject_id
             and e.kind in ('verdict-rendered', 'verdict-overturned', 'revision-requested', 'record-cancelled')
@@ -1195,6 +1750,39 @@ begin
   end if;
   raise exception 'an idempotency key only loses its fingerprint, and only with an erasure'
     using errcode = 'integrity_constraint_violation', constraint = 'idempotency_keys_append_only';
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.invite_peer(ledger uuid, peer uuid, peer_name text, agent uuid, token_hash bytea, expires timestamp with time zone, inviter text, open_max integer, peers_max integer)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  perform from ledgers l where l.ledger_id = ledger for no key update;
+  if (select count(*) from peers p where p.ledger_id = ledger and p.state = 'invited' and p.expires_at > now()) >= open_max
+    or (select count(*) from peers p where p.ledger_id = ledger and p.state not in ('invited', 'revoked')) >= peers_max then
+    return false;
+  end if;
+  -- Nobody can use these any more.
+  delete from peers p where p.ledger_id = ledger and p.state = 'invited' and p.expires_at < now() - interval '30 days';
+  insert into peers (ledger_id, peer_id, name, role, state, created_by, token_hash, expires_at, inviter)
+  values (ledger, peer, peer_name, 'inviter', 'invited', agent, token_hash, expires, inviter);
+  return true;
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.keep_fork(ledger uuid, peer uuid, fork_leaf bytea, at bigint, record uuid, record_version integer, held bytea, fork bytea, forks_max integer)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  if (select count(*) from (select from peer_forks f where f.ledger_id = ledger and f.peer_id = peer limit forks_max) f) >= forks_max then
+    return;
+  end if;
+  insert into peer_forks (ledger_id, peer_id, leaf, remote_seq, record_id, version, held_leaf, envelope)
+  values (ledger, peer, fork_leaf, at, record, record_version, held, fork) on conflict do nothing;
 end $function$;
 
 CREATE OR REPLACE FUNCTION tallystick.ledger_ends(ledger uuid, OUT size bigint, OUT checkpoint bigint)
@@ -1403,6 +1991,29 @@ begin
   return true;
 end $function$;
 
+CREATE OR REPLACE FUNCTION tallystick.replay_peer(ledger uuid, peer uuid, at bigint[])
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+declare
+  replayed bigint;
+begin
+  with gone as (
+    delete from peer_dead_letters d
+    where d.ledger_id = ledger and d.peer_id = peer and (at is null or d.seq = any (at))
+    returning d.record_id, d.seq
+  ), again as (
+    insert into peer_backlog as b (ledger_id, peer_id, record_id, from_seq)
+    select ledger, peer, g.record_id, min(g.seq) from gone g where g.record_id is not null group by g.record_id
+    on conflict on constraint peer_backlog_pkey do update set from_seq = least(b.from_seq, excluded.from_seq)
+  )
+  select count(*) into replayed from gone;
+  update peer_cursors c set resume_at = null where c.ledger_id = ledger and c.peer_id = peer;
+  return replayed;
+end $function$;
+
 CREATE OR REPLACE FUNCTION tallystick.request_audit(ledger uuid, audit uuid, agent uuid)
  RETURNS uuid
  LANGUAGE plpgsql
@@ -1571,6 +2182,28 @@ begin
     using errcode = 'integrity_constraint_violation', constraint = tg_table_name || '_grow';
 end $function$;
 
+CREATE OR REPLACE FUNCTION tallystick.want_peer_summary(ledger uuid, peer uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  update peer_cursors c set summary_wanted = true where c.ledger_id = ledger and c.peer_id = peer;
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.withdraw_peer(ledger uuid, peer uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  update peers p set state = 'revoked', sealed_token = null
+  where p.ledger_id = ledger and p.peer_id = peer and p.added_seq is null and p.state in ('invited', 'pending');
+  return found;
+end $function$;
+
 -- Triggers
 
 CREATE TRIGGER chain_heads_forward_only BEFORE INSERT OR DELETE OR UPDATE ON tallystick.chain_heads FOR EACH ROW EXECUTE FUNCTION tallystick.chain_heads_forward_only();
@@ -1593,6 +2226,10 @@ CREATE TRIGGER idempotency_keys_no_delete BEFORE DELETE ON tallystick.idempotenc
 CREATE TRIGGER idempotency_keys_no_truncate BEFORE TRUNCATE ON tallystick.idempotency_keys FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER master_key_changes_append_only BEFORE DELETE OR UPDATE ON tallystick.master_key_changes FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER master_key_changes_no_truncate BEFORE TRUNCATE ON tallystick.master_key_changes FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
+CREATE TRIGGER peer_forks_append_only BEFORE DELETE OR UPDATE ON tallystick.peer_forks FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
+CREATE TRIGGER peer_keys_no_delete BEFORE DELETE ON tallystick.peer_keys FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
+CREATE TRIGGER received_entries_append_only BEFORE DELETE OR UPDATE ON tallystick.received_entries FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
+CREATE TRIGGER received_entries_no_truncate BEFORE TRUNCATE ON tallystick.received_entries FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER records_begin AFTER INSERT ON tallystick.records REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION tallystick.records_begin();
 CREATE TRIGGER records_change AFTER UPDATE ON tallystick.records REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION tallystick.records_change();
 CREATE TRIGGER records_no_delete BEFORE DELETE ON tallystick.records FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
@@ -1603,6 +2240,24 @@ CREATE TRIGGER tree_tiles_grow BEFORE UPDATE ON tallystick.tree_tiles FOR EACH R
 -- Privileges that are not the owner's
 
 grant update on column tallystick.gated_records.verification_job to tallystick_worker;
+grant select on column tallystick.peers.added_leaf to tallystick_api;
+grant select on column tallystick.peers.added_seq to tallystick_api;
+grant select on column tallystick.peers.counterpart to tallystick_api;
+grant select on column tallystick.peers.created_at to tallystick_api;
+grant select on column tallystick.peers.created_by to tallystick_api;
+grant select on column tallystick.peers.expires_at to tallystick_api;
+grant select on column tallystick.peers.handshake to tallystick_api;
+grant select on column tallystick.peers.invited to tallystick_api;
+grant select on column tallystick.peers.inviter to tallystick_api;
+grant select on column tallystick.peers.ledger_id to tallystick_api;
+grant select on column tallystick.peers.name to tallystick_api;
+grant select on column tallystick.peers.peer_id to tallystick_api;
+grant select on column tallystick.peers.remote_ledger_id to tallystick_api;
+grant select on column tallystick.peers.remote_url to tallystick_api;
+grant select on column tallystick.peers.revoked_seq to tallystick_api;
+grant select on column tallystick.peers.role to tallystick_api;
+grant select on column tallystick.peers.state to tallystick_api;
+grant select on column tallystick.peers.token_hash to tallystick_api;
 grant select on column tallystick.webhook_secrets.expires_at to tallystick_api;
 grant select on column tallystick.webhook_secrets.ledger_id to tallystick_api;
 grant select on column tallystick.webhook_secrets.public_key to tallystick_api;
@@ -1611,19 +2266,24 @@ grant select on column tallystick.webhook_secrets.webhook_id to tallystick_api;
 grant update on column tallystick.webhooks.reason to tallystick_worker;
 grant update on column tallystick.webhooks.state to tallystick_worker;
 grant update on column tallystick.webhooks.state_at to tallystick_worker;
+grant execute on function tallystick.accept_peer(uuid,uuid,text,uuid,bytea,timestamp with time zone,bytea,text,uuid,text,bytea,integer) to tallystick_api;
 grant execute on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],uuid[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],integer[],uuid[],integer[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[],uuid[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[]) to tallystick_api;
 grant execute on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],uuid[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],integer[],uuid[],integer[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[],uuid[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[]) to tallystick_worker;
+grant execute on function tallystick.begin_peer_request(uuid,uuid,bytea) to tallystick_api;
 grant execute on function tallystick.change_webhook(uuid,uuid,text,text,boolean,text[],text[],text[],boolean) to tallystick_api;
 grant execute on function tallystick.close_restored_ledgers(uuid[],bigint[],bytea[],bigint[]) to tallystick_worker;
 grant execute on function tallystick.create_webhook(uuid,uuid,text,text,text[],text[],text[],uuid,uuid,bytea,bytea,integer) to tallystick_api;
 grant execute on function tallystick.delete_webhook(uuid,uuid) to tallystick_api;
 grant execute on function tallystick.erase_document(uuid,bigint) to tallystick_worker;
 grant execute on function tallystick.find_replay(uuid,uuid,bytea,bytea) to tallystick_api;
+grant execute on function tallystick.invite_peer(uuid,uuid,text,uuid,bytea,timestamp with time zone,text,integer,integer) to tallystick_api;
+grant execute on function tallystick.keep_fork(uuid,uuid,bytea,bigint,uuid,integer,bytea,bytea,integer) to tallystick_api;
 grant execute on function tallystick.pause_webhook(uuid,uuid) to tallystick_api;
 grant execute on function tallystick.recover_webhook(uuid,uuid,bigint,bigint,boolean) to tallystick_api;
 grant execute on function tallystick.redeliver_dead_webhook_events(uuid,uuid,uuid,integer) to tallystick_api;
 grant execute on function tallystick.redeliver_webhook_event(uuid,uuid,uuid) to tallystick_api;
 grant execute on function tallystick.replace_key_secrets(uuid,uuid,bytea[],bytea[],bytea[],timestamp with time zone[]) to tallystick_api;
+grant execute on function tallystick.replay_peer(uuid,uuid,bigint[]) to tallystick_api;
 grant execute on function tallystick.request_audit(uuid,uuid,uuid) to tallystick_api;
 grant execute on function tallystick.request_audit(uuid,uuid,uuid) to tallystick_worker;
 grant execute on function tallystick.request_webhook_test(uuid,uuid,uuid,text,integer) to tallystick_api;
@@ -1633,6 +2293,8 @@ grant execute on function tallystick.rotate_webhook_secret(uuid,uuid,uuid,bytea,
 grant execute on function tallystick.set_key_rate_limit(uuid,uuid,real,integer) to tallystick_api;
 grant execute on function tallystick.set_ledger_frozen(uuid,boolean) to tallystick_api;
 grant execute on function tallystick.set_ledger_rate_limit(uuid,real,integer) to tallystick_api;
+grant execute on function tallystick.want_peer_summary(uuid,uuid) to tallystick_api;
+grant execute on function tallystick.withdraw_peer(uuid,uuid) to tallystick_api;
 grant usage on schema public to public;
 grant usage on schema tallystick to tallystick_api;
 grant usage on schema tallystick to tallystick_worker;
@@ -1666,9 +2328,32 @@ grant select on table tallystick.ledger_closures to tallystick_api;
 grant select on table tallystick.ledger_closures to tallystick_worker;
 grant select on table tallystick.ledger_faults to tallystick_api;
 grant insert, select on table tallystick.ledger_faults to tallystick_worker;
+grant select on table tallystick.ledger_rotations to tallystick_api;
+grant select on table tallystick.ledger_rotations to tallystick_worker;
 grant select on table tallystick.ledgers to tallystick_api;
 grant select on table tallystick.ledgers to tallystick_worker;
 grant select on table tallystick.note_key_secrets to tallystick_worker;
+grant select on table tallystick.offers to tallystick_api;
+grant select on table tallystick.offers to tallystick_worker;
+grant select on table tallystick.peer_backlog to tallystick_api;
+grant delete, insert, select, update on table tallystick.peer_backlog to tallystick_worker;
+grant select on table tallystick.peer_cursors to tallystick_api;
+grant select, update on table tallystick.peer_cursors to tallystick_worker;
+grant select on table tallystick.peer_dead_letters to tallystick_api;
+grant delete, insert, select, update on table tallystick.peer_dead_letters to tallystick_worker;
+grant select on table tallystick.peer_forks to tallystick_api;
+grant select on table tallystick.peer_forks to tallystick_worker;
+grant select on table tallystick.peer_keys to tallystick_api;
+grant select on table tallystick.peer_keys to tallystick_worker;
+grant select on table tallystick.peer_receipts to tallystick_api;
+grant insert, select on table tallystick.peer_receipts to tallystick_worker;
+grant select on table tallystick.peers to tallystick_worker;
+grant select on table tallystick.received_documents to tallystick_api;
+grant select on table tallystick.received_documents to tallystick_worker;
+grant select on table tallystick.received_entries to tallystick_api;
+grant select on table tallystick.received_entries to tallystick_worker;
+grant select on table tallystick.received_types to tallystick_api;
+grant select on table tallystick.received_types to tallystick_worker;
 grant select on table tallystick.record_references to tallystick_api;
 grant select on table tallystick.record_references to tallystick_worker;
 grant select on table tallystick.record_states to tallystick_api;
@@ -1677,12 +2362,16 @@ grant select on table tallystick.record_transitions to tallystick_api;
 grant select on table tallystick.record_transitions to tallystick_worker;
 grant select on table tallystick.records to tallystick_api;
 grant select on table tallystick.records to tallystick_worker;
+grant select on table tallystick.remote_records to tallystick_api;
+grant select on table tallystick.remote_records to tallystick_worker;
 grant select on table tallystick.schema_migrations to tallystick_api;
 grant select on table tallystick.schema_migrations to tallystick_worker;
 grant select on table tallystick.schema_serves to tallystick_api;
 grant select on table tallystick.schema_serves to tallystick_worker;
 grant select on table tallystick.server_keys to tallystick_api;
 grant select on table tallystick.server_keys to tallystick_worker;
+grant select on table tallystick.shared_records to tallystick_api;
+grant select on table tallystick.shared_records to tallystick_worker;
 grant select on table tallystick.tree_frontiers to tallystick_api;
 grant insert, select, update on table tallystick.tree_frontiers to tallystick_worker;
 grant select on table tallystick.tree_tiles to tallystick_api;

@@ -17,6 +17,7 @@ import { docsRoutes } from './http/routes/docs.ts'
 import { entryRoutes } from './http/routes/entries.ts'
 import { erasureRoutes } from './http/routes/erasures.ts'
 import { eventRoutes } from './http/routes/events.ts'
+import { federationRoutes } from './http/routes/federation.ts'
 import { gatedRecordRoutes } from './http/routes/gated-records.ts'
 import { healthRoutes } from './http/routes/health.ts'
 import { keyDocumentRoutes } from './http/routes/key-document.ts'
@@ -24,11 +25,14 @@ import { keyRoutes } from './http/routes/keys.ts'
 import { ledgerRestoreRoutes } from './http/routes/ledger-restores.ts'
 import { ledgerRoutes } from './http/routes/ledgers.ts'
 import { openApiRoutes } from './http/routes/openapi.ts'
+import { peerReconciliationRoutes } from './http/routes/peer-reconciliation.ts'
+import { peerRoutes } from './http/routes/peers.ts'
 import { predicateRoutes } from './http/routes/predicates.ts'
 import { proofRoutes } from './http/routes/proofs.ts'
 import { rateLimitRoutes } from './http/routes/rate-limits.ts'
 import { recordReadRoutes } from './http/routes/record-reads.ts'
 import { recordRoutes } from './http/routes/records.ts'
+import { sharedRecordRoutes } from './http/routes/shared-records.ts'
 import { typeRoutes } from './http/routes/types.ts'
 import { webhookDeliveryRoutes } from './http/routes/webhook-deliveries.ts'
 import { webhookRoutes } from './http/routes/webhooks.ts'
@@ -86,6 +90,7 @@ export function buildApp(deps: Deps): FastifyInstance {
   gatedRecordRoutes(app, deps)
   erasureRoutes(app, deps)
   recordReadRoutes(app, deps)
+  sharedRecordRoutes(app, deps)
   entryRoutes(app, deps)
   checkpointRoutes(app, deps)
   proofRoutes(app, deps)
@@ -93,6 +98,9 @@ export function buildApp(deps: Deps): FastifyInstance {
   eventRoutes(app, deps)
   webhookRoutes(app, deps)
   webhookDeliveryRoutes(app, deps)
+  peerRoutes(app, deps)
+  peerReconciliationRoutes(app, deps)
+  federationRoutes(app, deps)
   predicateRoutes(app)
   openApiRoutes(app, operations)
   docsRoutes(app)

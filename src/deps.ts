@@ -12,12 +12,15 @@ import { openReadPool, openSearchPool, openWritePool } from './db/pools.ts'
 import { findEnvelopeKid, getNoteKey, listServerKeySecrets, type ServerKey } from './db/server-keys.ts'
 import { readFindKey } from './db/signed-entries.ts'
 import { type Entropy, makeEntropy } from './entropy.ts'
+import { Inbox } from './federation/inbox.ts'
+import type { ReceiveDeps } from './federation/receive.ts'
 import { MASTER_KEY_AGE_MS_MAX } from './limits.ts'
 import { openLog } from './log.ts'
 import { watchAdmission } from './metrics/admission.ts'
 import { makeAppendObserver, watchQueue } from './metrics/appender.ts'
 import { watchLookups, watchPool } from './metrics/database.ts'
 import { Metrics } from './metrics/metrics.ts'
+import { makeReceptionObserver, watchInbox } from './metrics/peers.ts'
 import { watchKeyCache } from './metrics/reading.ts'
 import { makeTraceObserver } from './metrics/traces.ts'
 import { watchTypes } from './metrics/types.ts'
@@ -62,6 +65,8 @@ export type Deps = {
   readonly admission: Admission
   readonly appender: Appender
   readonly types: TypeRegistry
+  readonly inbox: Inbox
+  readonly observeReception: ReceiveDeps['observeReception']
   close(): Promise<void>
 }
 
@@ -106,6 +111,8 @@ export async function openDeps(
     watchKeyCache(metrics, callers)
     const types = new TypeRegistry({ readPool })
     watchTypes(metrics, 'server', types)
+    const inbox = new Inbox()
+    watchInbox(metrics, inbox)
     return {
       log,
       logRequests: config.logRequests,
@@ -127,6 +134,8 @@ export async function openDeps(
       admission,
       appender,
       types,
+      inbox,
+      observeReception: makeReceptionObserver(metrics),
       close,
     }
   } catch (error) {

@@ -47,6 +47,10 @@ export const REFERENCES_BYTES_MAX = 4 * 1024
 export const PARENT_DEPTH_MAX = 16
 export const GATED_REVISIONS_DEFAULT = 3
 export const GATED_REVISIONS_MAX = 100
+/** Of a record: the peers that it is shared with. */
+export const SHARE_PEERS_MAX = 8
+/** Of a salt that a caller chose, where a peer sees the digest alone: 16 random bytes have fewer once in 10^12. */
+export const SALT_DISTINCT_BYTES_MIN = 8
 
 // Searches: what one request may look at (src/db/search-records.ts). A page that reaches it ends there.
 export const SEARCH_CANDIDATES_MAX = 5_000
@@ -476,3 +480,62 @@ export const TRACE_LINKS_MAX = 128
 export const TRACE_ATTRIBUTES_MAX = 32
 export const TRACE_ATTRIBUTE_CHARS_MAX = 256
 export const TRACE_LOSS_LOG_EVERY_MS = 60_000
+
+// Federation (docs/formats/federation.md)
+/** That a peer's clock may be off ours, either way. */
+export const PEER_CLOCK_WINDOW_MS = 60_000
+export const PEER_INVITATION_MS_MAX = 24 * 3_600_000
+export const PEER_INVITATIONS_OPEN_MAX = 100
+export const PEERS_PER_LEDGER_MAX = 1_000
+export const PEER_ENTRIES_PER_REQUEST_MAX = 500
+export const PEER_TYPES_PER_REQUEST_MAX = 64
+export const PEER_ROTATIONS_PER_REQUEST_MAX = 64
+/** Of a request that brings its key along: it is read before anybody knows who sent it. */
+export const PEER_INTRODUCTION_BYTES_MAX = 256 * 1024
+/** How deep in a request of a peer a document begins. */
+export const PEER_DOCUMENT_DEPTH = 4
+export const PEER_REQUEST_BYTES_MAX = 4 * 1024 * 1024
+/** Base64 makes 4 bytes of 3, and there are other members. */
+export const PEER_REQUEST_ENTRY_BYTES_MAX = 2_500_000
+export const PEER_ANSWER_BYTES_MAX = 8 * 1024 * 1024
+/**
+ * Requests of peers that a server appends for at once: each holds a connection that appends, of which the others need the rest.
+ * Beyond so many that wait they are refused.
+ */
+export const PEER_REQUESTS_AT_ONCE = 1
+export const PEER_REQUESTS_WAITING_MAX = 64
+/** Verified, and then signed, without a pause: what others ask for waits so long. 32 take some 5 ms. */
+export const PEER_ENTRIES_IN_A_ROW = 32
+/** Requests a second of a peering, and how many may come at once after a pause. */
+export const PEER_REQUESTS_PER_SECOND = 50
+export const PEER_REQUESTS_BURST = 200
+/** Of one record and peer, taken and refused: each is an entry, and beyond them an offer is refused without one. */
+export const PEER_OFFERS_MAX = 2_500
+export const PEER_FORKS_KEPT_MAX = 1_000
+/** What other requests decide at the same time is decided anew so many times; then the peer is asked to come again. */
+export const PEER_DECISIONS_MAX = 3
+export const PEER_SUMMARY_RECORDS_MAX = 1_000
+// Draining to peers
+export const PEER_ENQUEUE_EVERY_MS = 50
+export const PEER_ENQUEUE_TIME_SHARE_MAX = 0.1
+export const PEER_DRAINS_MAX = 64
+export const PEER_JOBS_QUEUED_MAX = 64
+/** Longer than a request may take, so that nobody else sends the same meanwhile. */
+export const PEER_LEASE_MS = 30_000
+/** Of a chain that says little to a peer so many entries are looked through at once. */
+export const PEER_STRETCH_ENTRIES_MAX = 5_000
+/** A turn waits so long for more: the next one begins sooner than a job would. */
+/** Then others have their turn. */
+export const PEER_TURN_MS_MAX = 60_000
+export const PEER_LINGER_MS = 1_000
+export const PEER_LOOK_EVERY_MS = 50
+export const PEER_RETRY_MS_MIN = 1_000
+export const PEER_RETRY_MS_MAX = 300_000
+/** What a peer asks for with `Retry-After` is believed up to this. */
+export const PEER_RETRY_AFTER_MS_MAX = 3_600_000
+export const PEER_CONNECTIONS_MAX = 2
+export const PEER_SUMMARY_PAGES_MAX = 100
+/** Of records that a reconciliation shows; it counts all of them. */
+export const PEER_DIFFERENCES_SHOWN_MAX = 100
+/** Of dead letters, forks and open offers, for the metrics. */
+export const PEER_MATTERS_COUNTED_MAX = 10_000

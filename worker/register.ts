@@ -6,6 +6,8 @@ import { type PublishDeps, publishCheckpoints } from '../src/checkpoints/publish
 import type { RestoredLedgers } from '../src/checkpoints/restored-ledgers.ts'
 import { type ErasureDeps, makeErasureRound } from '../src/erasure/carry-out.ts'
 import { type ExpireDeps, makeExpiryRound } from '../src/expiry/expire-records.ts'
+import type { PeerDrains } from '../src/federation/drain.ts'
+import { type EnqueuePeersDeps, enqueuePeers } from '../src/federation/enqueue.ts'
 import type { Follower } from '../src/follow/loop.ts'
 import {
   AUDIT_ENQUEUE_EVERY_MS,
@@ -20,6 +22,9 @@ import {
   ERASURE_EVERY_MS,
   EXPIRY_EVERY_MS,
   EXPIRY_TIME_SHARE_MAX,
+  PEER_DRAINS_MAX,
+  PEER_ENQUEUE_EVERY_MS,
+  PEER_ENQUEUE_TIME_SHARE_MAX,
   RESTORED_EVERY_MS,
   ROTATION_EVERY_MS,
   WEBHOOK_ENQUEUE_EVERY_MS,
@@ -37,6 +42,7 @@ import type { WebhookLanes } from '../src/webhooks/lanes.ts'
 import { makeWebhookUpkeep } from '../src/webhooks/upkeep.ts'
 import { auditJob } from './jobs/audit.ts'
 import { deliverWebhookJob } from './jobs/deliver-webhook.ts'
+import { drainPeerJob } from './jobs/drain-peer.ts'
 import { verifyCompletionJobs } from './jobs/verify-completion.ts'
 import { type QueueWork, queueWork } from './work-queues.ts'
 
@@ -49,6 +55,7 @@ export function registerFollowers(
     EnqueueCompletionsDeps &
     VerifyCompletionsDeps &
     EnqueueWebhooksDeps &
+    EnqueuePeersDeps &
     ExpireDeps &
     FollowEntriesDeps & { readonly restored: RestoredLedgers },
 ): Follower[] {
@@ -90,12 +97,23 @@ export function registerFollowers(
       timeShareMax: WEBHOOK_UPKEEP_TIME_SHARE_MAX,
       step: makeWebhookUpkeep(deps),
     },
+    {
+      name: 'peers',
+      everyMs: PEER_ENQUEUE_EVERY_MS,
+      timeShareMax: PEER_ENQUEUE_TIME_SHARE_MAX,
+      step: () => enqueuePeers(deps),
+    },
   ]
 }
 
 /** All background work that is done in jobs, one row each; how they are retried: src/jobs/queues.ts. */
 export function registerQueues(
-  deps: AuditDeps & ScheduleAuditsDeps & VerifyCompletionsDeps & { readonly lanes: WebhookLanes },
+  deps: AuditDeps &
+    ScheduleAuditsDeps &
+    VerifyCompletionsDeps & {
+      readonly lanes: WebhookLanes
+      readonly drains: PeerDrains
+    },
 ): QueueWork[] {
   return [
     queueWork({
@@ -108,6 +126,11 @@ export function registerQueues(
       queue: 'deliver-webhook',
       slots: WEBHOOK_LANES_MAX,
       handleInSlot: deliverWebhookJob(deps.lanes),
+    }),
+    queueWork({
+      queue: 'drain-peer',
+      slots: PEER_DRAINS_MAX,
+      handleInSlot: drainPeerJob(deps.drains),
     }),
     queueWork({ queue: 'audit', concurrency: 1, handle: auditJob(deps) }),
     queueWork({

@@ -10,11 +10,12 @@ import { checkDatabase, untilMigrated } from '../src/db/check-database.ts'
 import { Database } from '../src/db/connection.ts'
 import { watchHalfOpen } from '../src/db/half-open.ts'
 import { checkLogin } from '../src/db/logins.ts'
-import { openReadPool, openWebhookPool } from '../src/db/pools.ts'
+import { openPeerPool, openReadPool, openWebhookPool } from '../src/db/pools.ts'
 import { getNoteKeySecret } from '../src/db/server-keys.ts'
 import { readFindKey } from '../src/db/signed-entries.ts'
 import { loadSigners, openSigners } from '../src/deps.ts'
 import { makeEntropy } from '../src/entropy.ts'
+import { PeerDrains } from '../src/federation/drain.ts'
 import { runFollower } from '../src/follow/loop.ts'
 import { ERASURES_REFUSED, EXPIRIES_REFUSED, Refused } from '../src/follow/refused.ts'
 import { openLog } from '../src/log.ts'
@@ -30,6 +31,7 @@ import { makeFollowerObserver } from '../src/metrics/followers.ts'
 import { makeJobObserver, watchJobs } from '../src/metrics/jobs.ts'
 import { withMetrics } from '../src/metrics/listen.ts'
 import { Metrics } from '../src/metrics/metrics.ts'
+import { makeDrainObserver, watchDrains, watchPeers } from '../src/metrics/peers.ts'
 import { makeTraceObserver } from '../src/metrics/traces.ts'
 import { watchTypes } from '../src/metrics/types.ts'
 import {
@@ -46,6 +48,7 @@ import { EnvelopeKeys } from '../src/signing/envelope-keys.ts'
 import type { MasterKey } from '../src/signing/master-key.ts'
 import { makeMasterKeys } from '../src/signing/master-keys.ts'
 import { makeEd25519Signer, nativeProviders } from '../src/signing/native.ts'
+import type { Signers } from '../src/signing/signers.ts'
 import { makeAttemptTracer } from '../src/tracing/delivery-spans.ts'
 import { openTracing } from '../src/tracing/open.ts'
 import type { Tracing } from '../src/tracing/tracing.ts'
@@ -116,6 +119,7 @@ async function startWork(base: Base): Promise<Service> {
       ...deps,
       wakeVerification: wakers.get('verify-completion')!,
       wakeDelivery: wakers.get('deliver-webhook')!,
+      wakeDrain: wakers.get('drain-peer')!,
     },
     registerFollowers,
   )
@@ -164,7 +168,9 @@ async function openWorkDeps(
   watchPool(metrics, 'jobs', queues.pool)
   watchJobs(metrics, pool)
   const envelopeKeys = new EnvelopeKeys(() => readFindKey(pool))
-  const lanes = openLanes({ config, database, masterKey, log, pool, metrics, tracing, closers }, envelopeKeys)
+  const base = { config, database, masterKey, log, pool, metrics, tracing, closers }
+  const lanes = openLanes(base, envelopeKeys)
+  const drains = openDrains(base, signers)
   const observeVerification = makeVerificationObserver(metrics)
   const verifier = new EntryVerifier()
   closers.push(() => verifier.close())
@@ -187,6 +193,7 @@ async function openWorkDeps(
     signers,
     envelopeKeys,
     lanes,
+    drains,
     types,
     observeCheckpoint,
     observeErasure,
@@ -223,10 +230,38 @@ function openLanes(
     traceAttempt: tracing && makeAttemptTracer(tracing),
   })
   watchLanes(metrics, lanes)
-  watchOutbound(metrics, connector)
+  watchOutbound(metrics, 'webhooks', connector)
   watchWebhooks(metrics, pool)
   closers.push(() => lanes.stop())
   return lanes
+}
+
+/** As with webhooks: what peers do is no other work's concern. */
+function openDrains(
+  { config, database, masterKey, log, metrics, closers }: Base,
+  signers: Signers,
+): PeerDrains {
+  const pool = openPeerPool(database, log)
+  watchPool(metrics, 'peers', pool)
+  closers.push(() => pool.end())
+  const connector = new Connector({ allowances: config.outboundAllow })
+  closers.push(async () => connector.close())
+  const drains = new PeerDrains({
+    pool,
+    log,
+    now: Date.now,
+    connector,
+    masterKey,
+    signers,
+    publicUrl: config.publicUrl,
+    userAgent: `Tallystick/${VERSION}`,
+    observeDrain: makeDrainObserver(metrics),
+  })
+  watchDrains(metrics, drains)
+  watchOutbound(metrics, 'peers', connector)
+  watchPeers(metrics, pool)
+  closers.push(() => drains.stop())
+  return drains
 }
 
 async function closeAll(closers: Base['closers']): Promise<void> {

@@ -14,6 +14,7 @@ import { EXIT, type ExitCode, HELP_EXIT_CODES } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { pinLedger, readKnownLedgers } from '../known-ledgers.ts'
 import { jsonLine, textLine } from '../output.ts'
+import { parseKid, THREADS_MAX } from '../parse-kid.ts'
 import { parseUrl } from '../parse-url.ts'
 import { openProgressBar } from '../progress.ts'
 import { asUsage, UsageError } from '../run.ts'
@@ -88,8 +89,6 @@ const OPTIONS = {
 } as const
 
 type Values = ValuesOf<typeof OPTIONS>
-
-const THREADS_MAX = 256
 
 export const verify = defineCommand({ help: HELP, options: OPTIONS, run: verifyAny })
 
@@ -177,9 +176,4 @@ function parseDatabaseUrl(url: string): string {
   const protocol = parseUrl(url)?.protocol
   if (protocol === 'postgres:' || protocol === 'postgresql:') return url
   throw new UsageError('--database takes an address that begins with postgres:// or postgresql://')
-}
-
-function parseKid(text: string): string {
-  if (/^[0-9a-f]{64}$/i.test(text)) return text.toLowerCase()
-  throw new UsageError('--key takes a kid: 64 hex digits, as in /.well-known/tallystick-keys.json')
 }

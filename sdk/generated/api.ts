@@ -35,6 +35,15 @@ export type EntryKind =
   | 'record-expired'
   | 'payload-erased'
   | 'ledger-restored'
+  | 'peer-added'
+  | 'peer-suspended'
+  | 'peer-resumed'
+  | 'peer-revoked'
+  | 'peer-key-rotated'
+  | 'record-shared'
+  | 'entry-received'
+  | 'step-offered'
+  | 'offer-refused'
 export type RecordState =
   | 'RECORDED'
   | 'CREATED'
@@ -111,6 +120,18 @@ export type LedgerEvent =
        * the same however often it is asked for
        */
       id: string
+      type: 'entry.received'
+      /**
+       * when it was recorded
+       */
+      timestamp: string
+      data: ReceivedEventData
+    }
+  | {
+      /**
+       * the same however often it is asked for
+       */
+      id: string
       type: 'checkpoint.published'
       /**
        * when it was recorded
@@ -162,6 +183,14 @@ export type WebhookEvent =
       data: ErasureEventData
     }
   | {
+      type: 'entry.received'
+      /**
+       * when it was recorded
+       */
+      timestamp: string
+      data: ReceivedEventData
+    }
+  | {
       type: 'checkpoint.published'
       /**
        * when it was recorded
@@ -211,6 +240,7 @@ export type PostRecordsByIdRevisionAnswer = LedgerRecord
 export type PostRecordsByIdCancelBody = PostRecordsByIdRevisionBody
 export type PostRecordsByIdCancelAnswer = LedgerRecord
 export type PostRecordsByIdOverturnAnswer = LedgerRecord
+export type PostRecordsByIdShareAnswer = LedgerRecord
 export type DeleteRecordsByIdCompletionsByCompletionEvidenceBody = DeleteRecordsByIdPayloadBody
 export type DeleteRecordsByIdCompletionsByCompletionEvidenceAnswer = DeleteRecordsByIdPayloadAnswer
 export type DeleteRecordsByIdCompletionsByCompletionValuesBody = DeleteRecordsByIdPayloadBody
@@ -220,6 +250,8 @@ export type DeleteRecordsByIdEntriesBySeqReasonAnswer = DeleteRecordsByIdPayload
 export type GetRecordsByIdAnswer = LedgerRecord
 export type GetRecordsByIdEntriesQuery = PageQuery
 export type GetRecordsByIdTreeQuery = PageQuery
+export type GetPeersByIdRecordsQuery = PageQuery
+export type GetPeersByIdRecordsByRecordAnswer = SharedRecordWithType
 export type GetCheckpointsQuery = PageQuery
 export type GetEntriesBySeqProofAnswer = GetRecordsByIdProofAnswer
 export type PostAuditsAnswer = Audit
@@ -235,6 +267,17 @@ export type GetWebhooksByIdDeliveriesByEventAnswer = Delivery
 export type PostWebhooksByIdDeliveriesByEventRedeliverAnswer = Delivery
 export type PostWebhooksByIdRecoverAnswer = Webhook
 export type PostWebhooksByIdTestAnswer = Delivery
+export type PostPeersAnswer = NewPeer
+export type GetPeersQuery = PageQuery
+export type GetPeersByIdAnswer = Peer
+export type PostPeersByIdSuspendAnswer = Peer
+export type PostPeersByIdResumeBody = PostPeersByIdSuspendBody
+export type PostPeersByIdResumeAnswer = Peer
+export type PostPeersByIdRevokeBody = PostPeersByIdSuspendBody
+export type PostPeersByIdRevokeAnswer = Peer
+export type GetPeersByIdDeadLettersQuery = PageQuery
+export type PostPeersByIdReplayAnswer = PeerReplay
+export type GetPeersByIdForksQuery = PageQuery
 
 export interface RateLimit {
   requestsPerSecond: number
@@ -402,7 +445,7 @@ export interface Problem {
    */
   recordType?: string | undefined
   /**
-   * the entry that has ended it
+   * the entry that has ended it, or the offer that is to be decided first
    */
   seq?: number | undefined
   /**
@@ -429,6 +472,14 @@ export interface Problem {
    * whose step it is
    */
   role?: 'principal' | 'performer' | 'worker' | 'other than the performer' | undefined
+  /**
+   * the home of the record
+   */
+  ledger?: string | undefined
+  /**
+   * each has sent a record of this id
+   */
+  peers?: string[] | undefined
 }
 export interface ErasableDocument {
   document: 'payload' | 'evidence' | 'values' | 'reason'
@@ -610,6 +661,9 @@ export interface EntryPlace {
 }
 export interface LedgerRecord {
   id: string
+  /**
+   * its home
+   */
   ledger: string
   /**
    * name/version of a type
@@ -622,7 +676,7 @@ export interface LedgerRecord {
    */
   nextEvents: EntryKind[]
   /**
-   * null once erased
+   * null once erased, and where its home shares digests alone
    */
   payload: {
     [k: string]: unknown
@@ -632,6 +686,9 @@ export interface LedgerRecord {
    * of the salted payload (docs/formats/documents.md)
    */
   digest: string
+  /**
+   * `agt_…`, or of another ledger `led_…/agt_…`
+   */
   actor: string
   key: string
   onBehalfOf: string | null
@@ -646,7 +703,7 @@ export interface LedgerRecord {
    */
   recordedAt: string
   /**
-   * its newest entry
+   * its newest entry; of a record of another ledger, the one that received that
    */
   entry: EntryPlace
   batch: string | null
@@ -681,6 +738,9 @@ export interface RecordErasure {
   seq: number
 }
 export interface GatedRecord {
+  /**
+   * `agt_…`, or of another ledger `led_…/agt_…`
+   */
   principal: string
   performer: string | null
   gate: 'principal' | 'auto'
@@ -699,6 +759,14 @@ export interface GatedRecord {
    */
   revision: Revision | null
   cancellation: Cancellation | null
+  /**
+   * by peer; null: with nobody
+   */
+  share: SharedWith[] | null
+  /**
+   * of a record of another ledger: the newest step that was offered here
+   */
+  offer: Offer | null
 }
 export interface Completion {
   id: string
@@ -853,6 +921,93 @@ export interface Revision {
    */
   erasedBy: number | null
 }
+export interface SharedWith {
+  peer: string
+  /**
+   * with payload, evidence, values and reasons; or the signed entries alone
+   */
+  documents: 'whole' | 'digests'
+}
+export interface Offer {
+  state: 'pending' | 'taken' | 'refused'
+  step: 'record-activated' | 'completion-submitted'
+  /**
+   * that the step would have
+   */
+  version: number
+  /**
+   * null of another step
+   */
+  completion: string | null
+  /**
+   * for whom: onBehalfOf, or the actor
+   */
+  by: string
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  recordedAt: string
+  /**
+   * of its entry in this ledger
+   */
+  seq: number
+  /**
+   * why it was refused
+   */
+  code: string | null
+  /**
+   * the entry of this ledger that received the decision of its home
+   */
+  decidedBy: number | null
+}
+export interface SharedRecord {
+  id: string
+  /**
+   * home: a record of this ledger; guest: one of the peer’s
+   */
+  role: 'home' | 'guest'
+  documents: 'whole' | 'digests'
+  /**
+   * name/version of a type
+   */
+  type: string
+  state: RecordState
+  /**
+   * of a record of the peer’s, as far as its entries came
+   */
+  version: number
+  /**
+   * of a record of the peer’s: the newest step that was offered here
+   */
+  offer: Offer | null
+}
+export interface SharedRecordWithType {
+  id: string
+  /**
+   * home: a record of this ledger; guest: one of the peer’s
+   */
+  role: 'home' | 'guest'
+  documents: 'whole' | 'digests'
+  /**
+   * name/version of a type
+   */
+  type: string
+  state: RecordState
+  /**
+   * of a record of the peer’s, as far as its entries came
+   */
+  version: number
+  /**
+   * of a record of the peer’s: the newest step that was offered here
+   */
+  offer: Offer | null
+  /**
+   * that came with a record of the peer’s, held to the digest that was signed; null of a type that is built in
+   */
+  typeDefinition: {
+    [k: string]: unknown
+  } | null
+}
 export interface EntryLine {
   /**
    * place in the chain, from 0
@@ -912,6 +1067,10 @@ export interface EntryLine {
    * of a batch: the objects that were hashed
    */
   items: HashedItem[] | null
+  /**
+   * the envelope of another ledger’s entry that this one receives
+   */
+  received?: string | undefined
 }
 export interface Ledger {
   id: string
@@ -1266,6 +1425,106 @@ export interface ErasureEventData {
     references?: string[] | undefined
   }[] | undefined
 }
+export interface ReceivedEventData {
+  ledger: string
+  entry: EntryPlace
+  /**
+   * as signed
+   */
+  subjects: {
+    name: string
+    /**
+     * SHA-256, lower-case hex
+     */
+    sha256: string
+  }[]
+  /**
+   * as signed: `GET /predicates/{kind}/v1` says what it holds
+   */
+  predicate: {
+    [k: string]: unknown
+  }
+  /**
+   * that the received entry is about, at its home; null: the peering
+   */
+  record: {
+    id: string
+    /**
+     * name/version of a type
+     */
+    type: string
+    /**
+     * after what was received; null: that is no step of it
+     */
+    state: RecordState | null
+    version: number | null
+  } | null
+  /**
+   * who sent it
+   */
+  peer: string
+  /**
+   * which entry of the other ledger
+   */
+  received: {
+    ledger: string
+    /**
+     * place in the chain, from 0
+     */
+    seq: number
+    /**
+     * SHA-256, lower-case hex
+     */
+    leaf: string
+    kind: EntryKind
+    record: string | null
+    version: number | null
+  }
+  /**
+   * COSE_Sign1 of the entry
+   */
+  envelope?: string | undefined
+  /**
+   * what lies beside the entry; none of a batch
+   */
+  documents?: {
+    subject: string
+    /**
+     * SHA-256, lower-case hex
+     */
+    digest: string
+    /**
+     * null when the document is erased or withheld
+     */
+    salt: string | null
+    /**
+     * payload and evidence: an object; compared values: an array; a reason: text
+     */
+    document:
+      | (
+          | {
+              [k: string]: unknown
+            }
+          | {
+              [k: string]: unknown
+            }[]
+          | string
+        )
+      | null
+    /**
+     * the entry that says so
+     */
+    erasedBy: number | null
+    /**
+     * where the record has some
+     */
+    references?: string[] | undefined
+  }[] | undefined
+  /**
+   * COSE_Sign1 of the received entry, beside `envelope`
+   */
+  receivedEnvelope?: string | undefined
+}
 export interface CheckpointEventData {
   ledger: string
   record: null
@@ -1431,6 +1690,167 @@ export interface Delivery {
      */
     excerpt: string | null
   }[]
+}
+export interface NewPeer {
+  /**
+   * the same on both sides
+   */
+  id: string
+  name: string
+  /**
+   * who this ledger was in the handshake
+   */
+  role: 'inviter' | 'invited'
+  state: 'invited' | 'pending' | 'active' | 'suspended' | 'revoked'
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  createdAt: string
+  createdBy: string
+  /**
+   * of the invitation
+   */
+  expiresAt: string
+  /**
+   * who the other side is; null before the handshake
+   */
+  remote: PeerIdentity | null
+  /**
+   * of our peer-added
+   */
+  addedSeq: number | null
+  /**
+   * null before there is anything to send
+   */
+  drain: {
+    /**
+     * entries of our chain that were not looked at yet: most are none of the peer’s
+     */
+    behind: number
+    /**
+     * in a row
+     */
+    failures: number
+    failingSince: string | null
+    lastError: string | null
+    lastSuccessAt: string | null
+    /**
+     * nothing is sent before
+     */
+    resumeAt: string | null
+    deadLetters: number
+    forks: number
+  } | null
+  /**
+   * for the other side’s administrator, once, and secret: whoever has it can become the peer. null: one was accepted
+   */
+  invitation: string | null
+}
+export interface PeerIdentity {
+  ledger: string
+  url: string
+  origin: string
+  genesis: string
+  envelopeKey: {
+    kid: string
+    alg: 'EdDSA' | 'ES256'
+    spki: string
+  }
+}
+export interface Peer {
+  /**
+   * the same on both sides
+   */
+  id: string
+  name: string
+  /**
+   * who this ledger was in the handshake
+   */
+  role: 'inviter' | 'invited'
+  state: 'invited' | 'pending' | 'active' | 'suspended' | 'revoked'
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  createdAt: string
+  createdBy: string
+  /**
+   * of the invitation
+   */
+  expiresAt: string
+  /**
+   * who the other side is; null before the handshake
+   */
+  remote: PeerIdentity | null
+  /**
+   * of our peer-added
+   */
+  addedSeq: number | null
+  /**
+   * null before there is anything to send
+   */
+  drain: {
+    /**
+     * entries of our chain that were not looked at yet: most are none of the peer’s
+     */
+    behind: number
+    /**
+     * in a row
+     */
+    failures: number
+    failingSince: string | null
+    lastError: string | null
+    lastSuccessAt: string | null
+    /**
+     * nothing is sent before
+     */
+    resumeAt: string | null
+    deadLetters: number
+    forks: number
+  } | null
+}
+export interface PeerDeadLetter {
+  /**
+   * place in the chain, from 0
+   */
+  seq: number
+  record: string | null
+  /**
+   * for which the other side refused it
+   */
+  code: string
+  detail: string | null
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  diedAt: string
+  entry: SignedEntry
+}
+export interface PeerReplay {
+  replayed: number
+}
+export interface PeerFork {
+  /**
+   * of the entry that was refused
+   */
+  leaf: string
+  /**
+   * that the other side said it has in its chain
+   */
+  seq: number
+  record: string | null
+  version: number | null
+  /**
+   * the leaf that is held in its place
+   */
+  held: string
+  /**
+   * COSE_Sign1 of the refused entry: signed by the peer
+   */
+  envelope: string
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  seenAt: string
 }
 export interface WebhookPausedEventData {
   ledger: string
@@ -1776,7 +2196,7 @@ export interface PostRecordsBody {
    */
   salt?: string | undefined
   /**
-   * absent: whoever activates it
+   * `agt_…`, or `led_…/agt_…` of a ledger that `share` names; absent: whoever activates it
    */
   performer?: string | undefined
   /**
@@ -1797,6 +2217,10 @@ export interface PostRecordsBody {
   tolerances?: {
     [k: string]: unknown
   } | undefined
+  /**
+   * with which peers, each once
+   */
+  share?: SharedWith[] | undefined
   /**
    * a record of this ledger
    */
@@ -1973,6 +2397,13 @@ export interface PostRecordsByIdOverturnBody {
    */
   occurredAt?: string | undefined
 }
+export interface PostRecordsByIdShareBody {
+  /**
+   * with which peers, each once
+   */
+  share: SharedWith[]
+  onBehalfOf?: string | undefined
+}
 export interface DeleteRecordsByIdPayloadBody {
   /**
    * why, as a word for programs
@@ -2049,6 +2480,10 @@ export interface GetRecordsByIdEntriesAnswer {
        */
       erasedBy: number | null
     } | null
+    /**
+     * of a record of another ledger: its envelope, which the entry received; `document` is of that
+     */
+    received?: string | undefined
   }[]
   nextCursor: string | null
 }
@@ -2059,6 +2494,10 @@ export interface GetRecordsByIdTreeAnswer {
    */
   ancestors: LedgerRecord[]
   children: GetRecordsAnswer
+}
+export interface GetPeersByIdRecordsAnswer {
+  data: SharedRecord[]
+  nextCursor: string | null
 }
 export interface GetEntriesQuery {
   /**
@@ -2217,6 +2656,7 @@ export interface PostWebhooksBody {
     | 'record.cancelled'
     | 'record.expired'
     | 'payload.erased'
+    | 'entry.received'
     | 'checkpoint.published'
     | 'webhook.paused'
   )[]
@@ -2348,6 +2788,7 @@ export interface PatchWebhooksByIdBody {
     | 'record.cancelled'
     | 'record.expired'
     | 'payload.erased'
+    | 'entry.received'
     | 'checkpoint.published'
     | 'webhook.paused'
   )[] | undefined
@@ -2396,6 +2837,7 @@ export interface GetWebhooksByIdDeliveriesQuery {
     | 'record.cancelled'
     | 'record.expired'
     | 'payload.erased'
+    | 'entry.received'
     | 'checkpoint.published'
     | 'webhook.paused'
     | 'webhook.test' | undefined
@@ -2434,6 +2876,42 @@ export interface PostWebhooksByIdRecoverBody {
    * whether also what was delivered is delivered again; absent: false
    */
   delivered?: boolean | undefined
+}
+export interface PostPeersBody {
+  /**
+   * of the other side, as this ledger calls it
+   */
+  name: string
+  /**
+   * of the other side: it is accepted. Absent: one is made, for the other side
+   */
+  invitation?: string | undefined
+}
+export interface GetPeersAnswer {
+  data: Peer[]
+  nextCursor: string | null
+}
+export interface PostPeersByIdSuspendBody {
+  /**
+   * why, as a word for programs; absent: requested
+   */
+  code?: string | undefined
+}
+export interface GetPeersByIdDeadLettersAnswer {
+  data: PeerDeadLetter[]
+  nextCursor: string | null
+}
+export interface PostPeersByIdReplayBody {
+  /**
+   * absent: all of them
+   *
+   * Items: place in the chain, from 0
+   */
+  seqs?: number[] | undefined
+}
+export interface GetPeersByIdForksAnswer {
+  data: PeerFork[]
+  nextCursor: string | null
 }
 export interface GetOpenapiJsonAnswer {
   openapi: string

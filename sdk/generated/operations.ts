@@ -85,6 +85,8 @@ export const operations = {
   postRecordsByIdCancel: { method: 'POST', path: '/v1/records/{id}/cancel', repeat: 'with-key' },
   /** Overturn a rejection. */
   postRecordsByIdOverturn: { method: 'POST', path: '/v1/records/{id}/overturn', repeat: 'with-key' },
+  /** Share a gated record with peers, from its first entry on; not to be undone. */
+  postRecordsByIdShare: { method: 'POST', path: '/v1/records/{id}/share', repeat: 'with-key' },
   /** Erase a payload, with its salt, metadata and references; not to be undone. */
   deleteRecordsByIdPayload: { method: 'DELETE', path: '/v1/records/{id}/payload', repeat: 'with-key' },
   /** Erase the evidence of a completion, with its salt; not to be undone. */
@@ -99,6 +101,10 @@ export const operations = {
   getRecordsByIdEntries: { method: 'GET', path: '/v1/records/{id}/entries', repeat: 'freely' },
   /** A record, its ancestors, and its children, newest first. */
   getRecordsByIdTree: { method: 'GET', path: '/v1/records/{id}/tree', repeat: 'freely' },
+  /** Records that are shared with a peer, both ways. */
+  getPeersByIdRecords: { method: 'GET', path: '/v1/peers/{id}/records', repeat: 'freely' },
+  /** A record that is shared with a peer, with the definition of its type where that came along. */
+  getPeersByIdRecordsByRecord: { method: 'GET', path: '/v1/peers/{id}/records/{record}', repeat: 'freely' },
   /** Entries of the chain in order, one a line. */
   getEntries: { method: 'GET', path: '/v1/entries', repeat: 'freely' },
   /** The whole ledger, for `tallystick verify`. */
@@ -151,6 +157,24 @@ export const operations = {
   postWebhooksByIdRecover: { method: 'POST', path: '/v1/webhooks/{id}/recover', repeat: 'never' },
   /** Send a webhook an event that says nothing. */
   postWebhooksByIdTest: { method: 'POST', path: '/v1/webhooks/{id}/test', repeat: 'never' },
+  /** Invite a ledger of another server, or accept its invitation. */
+  postPeers: { method: 'POST', path: '/v1/peers', repeat: 'never' },
+  /** List peers, in the order in which they were invited. */
+  getPeers: { method: 'GET', path: '/v1/peers', repeat: 'freely' },
+  /** A peer, and how far it has heard. */
+  getPeersById: { method: 'GET', path: '/v1/peers/{id}', repeat: 'freely' },
+  /** Suspend a peering: nothing is sent, and nothing is taken, until it is resumed. */
+  postPeersByIdSuspend: { method: 'POST', path: '/v1/peers/{id}/suspend', repeat: 'with-key' },
+  /** Resume a peering that was suspended. */
+  postPeersByIdResume: { method: 'POST', path: '/v1/peers/{id}/resume', repeat: 'with-key' },
+  /** End a peering for good; the other side is told. */
+  postPeersByIdRevoke: { method: 'POST', path: '/v1/peers/{id}/revoke', repeat: 'with-key' },
+  /** Entries that the other side refused, each with what it was sent. */
+  getPeersByIdDeadLetters: { method: 'GET', path: '/v1/peers/{id}/dead-letters', repeat: 'freely' },
+  /** Send again what the other side refused, and what waits behind it. */
+  postPeersByIdReplay: { method: 'POST', path: '/v1/peers/{id}/replay', repeat: 'never' },
+  /** Entries of the other side that contradict what it sent before. */
+  getPeersByIdForks: { method: 'GET', path: '/v1/peers/{id}/forks', repeat: 'freely' },
   /** The JSON Schema of what a statement of a kind says. */
   getPredicatesByKindV1: { method: 'GET', path: '/predicates/{kind}/v1', repeat: 'freely' },
   /** This document: every address, what it takes and answers. */

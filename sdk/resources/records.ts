@@ -118,6 +118,15 @@ export class Records<Types extends TypeMap> {
     return this.#step(operations.postRecordsByIdOverturn, id, request, options)
   }
 
+  /** `POST /v1/records/{id}/share`: shares a gated record with peers, for good. */
+  share(
+    id: string,
+    request: api.PostRecordsByIdShareBody,
+    options?: WriteOptions,
+  ): Promise<api.LedgerRecord> {
+    return this.#http.json(operations.postRecordsByIdShare, { params: { id }, body: request, options })
+  }
+
   #step(
     operation: (typeof operations)[keyof typeof operations],
     id: string,

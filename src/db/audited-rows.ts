@@ -22,13 +22,18 @@ export type AuditedEntry = {
   key_id: string | null
   earlier_step_seq: string | null
   gated: AuditedGatedRecord[] | null
+  /** Of a record that it creates or shares: whom with. */
+  shares: AuditedShare[] | null
 }
+
+export type AuditedShare = { peer_id: string; documents: string }
 
 /** Where a gated record stands. */
 export type AuditedGatedRecord = {
   first_seq: string
   principal_id: string
   performer_id: string | null
+  performer_remote: string | null
   gate: string
   deadline_us: string | null
   max_revisions: number
@@ -52,7 +57,7 @@ const IS_OF_GATED = "(e.kind = 'record-created' or e.version > 1)"
 
 /** With whom its last entry is about. */
 const GATED_ROW = `json_build_object('first_seq', g.first_seq::text, 'principal_id', g.principal_id,
-  'performer_id', g.performer_id, 'gate', g.gate, 'deadline_us', ${microsecondsOf('g.deadline')},
+  'performer_id', g.performer_id, 'performer_remote', g.performer_remote, 'gate', g.gate, 'deadline_us', ${microsecondsOf('g.deadline')},
   'max_revisions', g.max_revisions, 'tolerances', encode(g.tolerances, 'hex'), 'state', g.state, 'version', g.version,
   'last_seq', g.last_seq::text, 'last_subject_id', l.subject_id, 'revisions', g.revisions)`
 
@@ -78,7 +83,12 @@ export const ENTRIES_BY_SEQ = `
         select x.subject_id from tallystick.entries x where x.ledger_id = g.ledger_id and x.seq = g.last_seq offset 0
       ) l on true
       where g.ledger_id = e.ledger_id and g.record_id = e.subject_id
-    ) end as gated
+    ) end as gated,
+    case when e.kind in ('record-created', 'record-shared') then (
+      select json_agg(json_build_object('peer_id', s.peer_id, 'documents', s.documents) order by s.peer_id)
+      from tallystick.shared_records s
+      where s.ledger_id = e.ledger_id and s.record_id = e.subject_id and s.shared_seq = e.seq
+    ) end as shares
   from tallystick.entries e
   left join lateral (
     select x.leaf from tallystick.entries x where x.ledger_id = e.ledger_id and x.seq = e.prev_seq offset 0
@@ -128,7 +138,7 @@ export const RECORDS_BY_SEQ = `
 /** All rows of the ledger in a table whose rows are read one by one, from elsewhere: there must be no others. */
 export async function countRows(
   client: pg.ClientBase,
-  table: 'record_references' | 'gated_records',
+  table: 'record_references' | 'gated_records' | 'shared_records' | 'remote_records',
   ledgerId: Uint8Array,
 ): Promise<number> {
   const { rows } = await client.query<{ count: string }>(

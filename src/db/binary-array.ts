@@ -22,6 +22,11 @@ export const int4: Codec<number> = {
   bytesOf: () => 4,
   write: (buffer, at, value) => buffer.writeInt32BE(value, at),
 }
+export const int8: Codec<number> = {
+  oid: 20,
+  bytesOf: () => 8,
+  write: (buffer, at, value) => buffer.writeBigInt64BE(BigInt(value), at),
+}
 export const text: Codec<string> = {
   oid: 25,
   bytesOf: (value) => Buffer.byteLength(value),

@@ -16,7 +16,14 @@ export type ErasableRow = {
   /** Of the entry that digests it. */
   readonly seq: number
   readonly erasedSeq: number | null
+  readonly needed: Needed | null
 }
+
+/**
+ * Why evidence that was offered to another ledger has to stay: the home has to decide yet, or it has taken the step and sent the
+ * evidence back, so that a copy lies here for as long as the home has it.
+ */
+export type Needed = 'by the decision' | 'by the home'
 
 type ErasableColumns = {
   document: DocumentKind
@@ -24,24 +31,40 @@ type ErasableColumns = {
   digest: Buffer
   seq: string
   erased_seq: string | null
+  needed: Needed | null
 }
 
 /**
- * Of the record $2, of the ledger $1: its payload, and the documents of its steps. Its steps go by the index entries_by_record,
- * each document by the key of its table.
+ * Of the record $2, of the ledger $1: its payload, and the documents of its steps; of a record of another ledger the evidence that
+ * was offered. Its steps go by the index entries_by_record, each document by the key of its table.
  */
 const DOCUMENTS = `
-  select d.document, d.subject_id, d.digest, d.seq, x.seq as erased_seq
+  select d.document, d.subject_id, d.digest, d.seq, d.needed, x.seq as erased_seq
   from (
-    select 'payload' as document, r.record_id as subject_id, r.digest, r.first_seq as seq
+    select 'payload' as document, r.record_id as subject_id, r.digest, r.first_seq as seq, null as needed
     from tallystick.records r where r.ledger_id = $1 and r.record_id = $2
     union all
-    select n.document, n.subject_id, n.digest, n.seq
+    select n.document, n.subject_id, n.digest, n.seq, null
     from tallystick.entries e
     cross join lateral (
       select * from tallystick.documents d where d.ledger_id = $1 and d.seq = e.seq offset 0
     ) n
     where e.ledger_id = $1 and e.subject_id = $2 and e.version > 1
+    union all
+    select n.document, n.subject_id, n.digest, n.seq, case
+        when o.state = 'pending' then 'by the decision'
+        when o.state = 'taken' and exists (
+          select from tallystick.received_entries s
+          cross join lateral (
+            select r.erased_seq from tallystick.received_documents r where r.ledger_id = $1 and r.seq = s.seq offset 0
+          ) r
+          where s.ledger_id = $1 and s.peer_id = o.peer_id and s.record_id = $2 and s.version = o.version
+            and r.erased_seq is null) then 'by the home' end
+    from tallystick.offers o
+    cross join lateral (
+      select * from tallystick.documents d where d.ledger_id = $1 and d.seq = o.seq offset 0
+    ) n
+    where o.ledger_id = $1 and o.record_id = $2
   ) d
   left join lateral (
     select x.seq from tallystick.erasures x
@@ -85,13 +108,14 @@ export async function listErasable(
   return rows.map(toErasable)
 }
 
-function toErasable({ document, subject_id, digest, seq, erased_seq }: ErasableColumns): ErasableRow {
+function toErasable({ document, subject_id, digest, seq, erased_seq, needed }: ErasableColumns): ErasableRow {
   return {
     document,
     subjectId: fromUuid(subject_id),
     digest,
     seq: Number(seq),
     erasedSeq: erased_seq === null ? null : Number(erased_seq),
+    needed,
   }
 }
 

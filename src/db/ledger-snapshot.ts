@@ -103,6 +103,14 @@ const LEDGER_TABLES = [
   'tree_tiles',
   'tree_frontiers',
   'ledgers',
+  'peers',
+  'peer_keys',
+  'shared_records',
+  'received_entries',
+  'received_documents',
+  'received_types',
+  'remote_records',
+  'offers',
 ]
 
 /**

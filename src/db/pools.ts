@@ -2,6 +2,7 @@ import pg from 'pg'
 import {
   APPEND_STATEMENT_TIMEOUT_MS,
   JOB_CONNECTIONS_MAX,
+  PEER_CONNECTIONS_MAX,
   POOLS_RENEWED_EVERY_MS,
   READ_CONNECTIONS_MAX,
   READ_STATEMENT_TIMEOUT_MS,
@@ -150,6 +151,16 @@ export function openWebhookPool(database: DatabaseOrUrl, log: PoolLog): Database
   return openPool(database, log, {
     max: WEBHOOK_CONNECTIONS_MAX,
     application_name: 'tallystick webhooks',
+    statementMs: READ_STATEMENT_TIMEOUT_MS,
+    settings: { enable_seqscan: 'off' },
+  })
+}
+
+/** Of what is drained to peers: apart, as with endpoints. */
+export function openPeerPool(database: DatabaseOrUrl, log: PoolLog): DatabasePool {
+  return openPool(database, log, {
+    max: PEER_CONNECTIONS_MAX,
+    application_name: 'tallystick peers',
     statementMs: READ_STATEMENT_TIMEOUT_MS,
     settings: { enable_seqscan: 'off' },
   })

@@ -67,9 +67,12 @@ export type EntryDocumentRow = {
   erased_seq: string | null
 }
 
+/** Another ledger's entry, beside the entry of ours that received it. */
+export type EntryReceivedRow = { seq: string; envelope: Buffer }
+
 /**
- * The entries from seq `from` up to, not including, `end`, in order, each with the records that it made and the documents that
- * lie beside it otherwise. Read in short queries of bounded size, so that a slow reader holds no snapshot open; what an entry
+ * The entries from seq `from` up to, not including, `end`, in order, each with the records that it made, the documents that
+ * lie beside it otherwise, and the envelope that it received. Read in short queries of bounded size, so that a slow reader holds no snapshot open; what an entry
  * says never changes in between.
  */
 export async function* readEntries(
@@ -77,9 +80,15 @@ export async function* readEntries(
   ledgerId: Uint8Array,
   from: number,
   end: number,
-): AsyncGenerator<{ entry: EntryRowRead; records: EntryRecordRow[]; documents: EntryDocumentRow[] }> {
+): AsyncGenerator<{
+  entry: EntryRowRead
+  records: EntryRecordRow[]
+  documents: EntryDocumentRow[]
+  received: Buffer | null
+}> {
   const allRecords = readRecords(db, ledgerId, from, end)
   const allDocuments = readDocuments(db, ledgerId, from, end)
+  const allReceived = readReceived(db, ledgerId, from, end)
   for (let next = from; next < end; ) {
     const { rows } = await db.query<EntryRowRead>({
       name: 'read_entries',
@@ -90,7 +99,13 @@ export async function* readEntries(
     if (rows.length === 0) throw new Error(`entry ${next} is missing`)
     for (const entry of rows) {
       const seq = Number(entry.seq)
-      yield { entry, records: await allRecords.take(seq), documents: await allDocuments.take(seq) }
+      const [received] = await allReceived.take(seq)
+      yield {
+        entry,
+        records: await allRecords.take(seq),
+        documents: await allDocuments.take(seq),
+        received: received?.envelope ?? null,
+      }
     }
     next = Number(rows.at(-1)!.seq) + 1
   }
@@ -217,6 +232,27 @@ function readDocuments(
           STREAM_RECORDS_PER_QUERY,
           STREAM_PAYLOAD_BYTES_PER_QUERY,
         ],
+      })
+      return rows
+    },
+  )
+}
+
+/** Not asked for entry by entry: of ten million that received nothing it costs one look into an index. */
+function readReceived(
+  db: Db,
+  ledgerId: Uint8Array,
+  from: number,
+  end: number,
+): RowsByEntry<EntryReceivedRow> {
+  return new RowsByEntry(
+    (row) => Number(row.seq),
+    async (last) => {
+      const { rows } = await db.query<EntryReceivedRow>({
+        name: 'read_entry_received',
+        text: `select seq, envelope from tallystick.received_entries
+          where ledger_id = $1 and seq >= $2 and seq < $3 order by seq limit $4`,
+        values: [toUuid(ledgerId), last ? Number(last.seq) + 1 : from, end, STREAM_ENTRIES_PER_QUERY],
       })
       return rows
     },

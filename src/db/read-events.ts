@@ -1,4 +1,5 @@
 import { EVENT_BATCHES_PER_QUERY } from '../limits.ts'
+import { formatId } from '../proof/ids.ts'
 import type { Db } from './client.ts'
 import type { EntryDocumentRow, EntryRecordRow } from './read-entries.ts'
 import { toUuid } from './uuid.ts'
@@ -19,26 +20,41 @@ export type EventRow = {
   record_traceparent: string | null
   /** Of a batch: how many records of each type. */
   batch_types: Record<string, number> | null
+  /** The envelope of another ledger's entry that this one received; null: none. Of a step that took an offer it is not read. */
+  received: Buffer | null
 }
 
 type SeenEventRow = EventRow & { is_visible: boolean }
 
 const EVENT_COLUMNS = `e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope, e.subject_id,
   a.record_id, r.type as record_type,
-  r.traceparent as record_traceparent, b.batch_types`
+  r.traceparent as record_traceparent, b.batch_types, w.envelope as received`
 
-/** Of an entry `e`. What an erasure is about is a document: whose, says the entry that digests it. */
+/**
+ * Of an entry `e`. What an erasure is about is a document: whose, says the entry that digests it. What came from another ledger is
+ * about a record of that ledger, whatever has its id here; what answers an offer of it, about one of ours.
+ */
 const ABOUT = `left join lateral (
     select case when d.document = 'payload' then d.subject_id else x.subject_id end as record_id
     from tallystick.erasures d
     join tallystick.entries x on x.ledger_id = d.ledger_id and x.seq = d.document_seq
     where e.kind = 'payload-erased' and d.ledger_id = e.ledger_id and d.seq = e.seq offset 0
   ) x on true
+  left join lateral (
+    select n.peer_id, n.record_id, n.envelope from tallystick.received_entries n
+    where e.kind in ('entry-received', 'offer-refused', 'peer-key-rotated') and n.ledger_id = e.ledger_id and n.seq = e.seq offset 0
+  ) w on true
   cross join lateral (
-    select case e.kind when 'batch-notarized' then null when 'payload-erased' then x.record_id else e.subject_id end as record_id
+    select case when e.kind = 'batch-notarized' then null when e.kind = 'payload-erased' then x.record_id
+      when w.peer_id is not null then w.record_id else e.subject_id end as record_id
   ) a
   left join lateral (
-    select r.type, r.traceparent from tallystick.records r where r.ledger_id = e.ledger_id and r.record_id = a.record_id offset 0
+    select n.type, n.traceparent from tallystick.records n
+    where e.kind <> 'entry-received' and n.ledger_id = e.ledger_id and n.record_id = a.record_id
+    union all
+    select n.type, null from tallystick.remote_records n
+    where e.kind = 'entry-received' and n.ledger_id = e.ledger_id and n.record_id = a.record_id and n.peer_id = w.peer_id
+    offset 0
   ) r on true
   left join lateral (
     select jsonb_object_agg(t.type, t.records) as batch_types from (
@@ -47,13 +63,22 @@ const ABOUT = `left join lateral (
     ) t
   ) b on true`
 
-/** Of an entry `e` with what it is about: whether $6, an agent that sees its own records only, sees it; null sees all. */
+/**
+ * Of an entry `e` with what it is about: whether $6, an agent that sees its own records only, sees it; null sees all. $8: as another
+ * ledger writes that agent. Of what other ledgers sent it sees the records that it performs, or has offered to.
+ */
 const VISIBLE = `cross join lateral (
     select $6::uuid is null or (e.kind = 'batch-notarized' and e.actor_id = $6)
-      or exists (select from tallystick.records n where n.ledger_id = e.ledger_id and n.record_id = a.record_id
-        and (n.actor_id = $6 or n.on_behalf_of = $6) offset 0)
-      or exists (select from tallystick.gated_records n where n.ledger_id = e.ledger_id and n.record_id = a.record_id
-        and n.performer_id = $6 offset 0) as is_visible
+      or exists (select from tallystick.records n where e.kind <> 'entry-received'
+        and n.ledger_id = e.ledger_id and n.record_id = a.record_id and (n.actor_id = $6 or n.on_behalf_of = $6) offset 0)
+      or exists (select from tallystick.gated_records n where e.kind <> 'entry-received'
+        and n.ledger_id = e.ledger_id and n.record_id = a.record_id and n.performer_id = $6 offset 0)
+      or exists (select from tallystick.remote_records n where e.kind = 'entry-received'
+        and n.ledger_id = e.ledger_id and n.record_id = a.record_id and n.peer_id = w.peer_id
+        and n.standing::json ->> 'performer' = $8 offset 0)
+      or exists (select from tallystick.offers n where e.kind = 'entry-received'
+        and n.ledger_id = e.ledger_id and n.record_id = a.record_id and n.peer_id = w.peer_id and n.agent_id = $6 offset 0)
+      as is_visible
   ) v`
 
 /**
@@ -90,6 +115,7 @@ export async function listEventRows(
       about.limit,
       about.ownAgent && toUuid(about.ownAgent),
       EVENT_BATCHES_PER_QUERY,
+      about.ownAgent && `${formatId('led', ledgerId)}/${formatId('agt', about.ownAgent)}`,
     ],
   })
   const last = rows.at(-1)

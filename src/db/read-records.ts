@@ -43,6 +43,16 @@ export type GatedColumns = {
   revisions: number
   /** Canonical JSON. */
   tolerances: Buffer | null
+  /** `led_…/agt_…` of a performer of another ledger, for whom `performer_id` stands (src/proof/remote-agents.ts). */
+  performer_remote: string | null
+  /** Sorted by peer; null: with nobody. `seq`: of the entry that says so. */
+  share: readonly ShareColumn[] | null
+}
+
+export type ShareColumn = {
+  readonly peer_id: string
+  readonly documents: 'whole' | 'digests'
+  readonly seq: number
 }
 
 /**
@@ -51,6 +61,10 @@ export type GatedColumns = {
  */
 export const RECORD_COLUMNS = `r.record_id, r.type, coalesce(g.state, 'RECORDED') as state, coalesce(g.version, 1) as version,
   g.gate, g.principal_id, g.performer_id, g.deadline, g.max_revisions, g.revisions, g.tolerances,
+  g.performer_remote, case when g.gate is not null then (
+    select json_agg(json_build_object('peer_id', s.peer_id, 'documents', s.documents, 'seq', s.shared_seq) order by s.peer_id)
+    from tallystick.shared_records s where s.ledger_id = r.ledger_id and s.record_id = r.record_id
+  ) end as share,
   r.item_index, r.actor_id, r.on_behalf_of, r.parent_id,
   r.occurred_at, r.digest, f.key_id, e.subject_id, f.recorded_at, e.seq, e.kind, e.leaf, e.chain,
   case when d.seq is null then r.salt end as salt, case when d.seq is null then r.payload end as payload,

@@ -14,6 +14,9 @@ export const EVENTS_OF_KIND = {
   'record-cancelled': ['record.cancelled'],
   'record-expired': ['record.expired'],
   'payload-erased': ['payload.erased'],
+  'entry-received': ['entry.received'],
+  'offer-refused': ['entry.received'],
+  'peer-key-rotated': ['entry.received'],
 } as const satisfies Partial<Record<EntryKind, readonly string[]>>
 
 export type EventKind = keyof typeof EVENTS_OF_KIND

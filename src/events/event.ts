@@ -2,7 +2,10 @@ import type { CheckpointRow, EventRow } from '../db/read-events.ts'
 import { fromUuid } from '../db/uuid.ts'
 import { ProofError } from '../proof/error.ts'
 import { formatId } from '../proof/ids.ts'
+import type { JsonValue } from '../proof/json-text.ts'
 import type { ParsedStatement } from '../proof/statement.ts'
+import { type SaidOfReceived, saidOfReceived, verifyReceived } from '../proof/verify-received.ts'
+import { nativeProviders } from '../signing/native.ts'
 import type { EntryEvent, EventType } from './event-types.ts'
 
 /** Something that others hear of: what an entry says, or that a checkpoint was published. */
@@ -22,6 +25,8 @@ export type LedgerEvent = {
   readonly members: string
   /** null: of a checkpoint. */
   readonly envelope: Uint8Array | null
+  /** Another ledger's, that its entry received; null: none. */
+  readonly received: Uint8Array | null
   /** Why it must not be told: what is stored is not what was signed. */
   readonly fault: ProofError | null
 }
@@ -39,13 +44,7 @@ export function eventsOfEntry(
     readonly readStatement: ReadStatement
   },
 ): LedgerEvent[] {
-  let said: ParsedStatement | ProofError
-  try {
-    said = about.readStatement(row)
-  } catch (error) {
-    if (!(error instanceof ProofError)) throw error
-    said = error
-  }
+  const said = readSaid(row, about.readStatement)
   return types.map((type) => ({
     ledgerId: about.ledgerId,
     type,
@@ -56,8 +55,33 @@ export function eventsOfEntry(
     traceparent: traceparentOf(row, said),
     members: said instanceof ProofError ? '' : entryMembers(row, type, said, about.entriesUrl),
     envelope: row.envelope,
+    received: row.received,
     fault: said instanceof ProofError ? said : null,
   }))
+}
+
+/** What an entry says, and what the one says that it received: another ledger's, bound by the leaf that ours has signed. */
+type Said = { readonly statement: ParsedStatement; readonly received: SaidReceived | null }
+type SaidReceived = { readonly said: SaidOfReceived; readonly statement: ParsedStatement }
+
+function readSaid(row: EventRow, readStatement: ReadStatement): Said | ProofError {
+  try {
+    const statement = readStatement(row)
+    return { statement, received: row.received && readReceived(row, statement) }
+  } catch (error) {
+    if (error instanceof ProofError) return error
+    throw error
+  }
+}
+
+function readReceived(row: EventRow, statement: ParsedStatement): SaidReceived {
+  const said = saidOfReceived(statement)
+  const received = verifyReceived(nativeProviders.sha256, row.received, statement)
+  if (said === null || received === null) throw new ProofError('received_mismatch', `${statement.kind} receives nothing`)
+  const record = row.record_id === null ? null : formatId('rec', fromUuid(row.record_id))
+  if (said.record !== record)
+    throw new ProofError('line_contradicts_envelope', `the entry is about ${said.record}, its row about ${record}`)
+  return { said, statement: received.statement }
 }
 
 /** Of the entry's record, or of its batch's records; none: of no record. */
@@ -65,8 +89,8 @@ export function recordTypesOf(row: EventRow): string[] {
   return row.record_type === null ? Object.keys(row.batch_types ?? {}) : [row.record_type]
 }
 
-function traceparentOf(row: EventRow, said: ParsedStatement | ProofError): string | null {
-  const own = said instanceof ProofError ? undefined : said.predicate['traceparent']
+function traceparentOf(row: EventRow, said: Said | ProofError): string | null {
+  const own = said instanceof ProofError ? undefined : said.statement.predicate['traceparent']
   return typeof own === 'string' ? own : row.record_traceparent
 }
 
@@ -74,15 +98,14 @@ function traceparentOf(row: EventRow, said: ParsedStatement | ProofError): strin
 function entryMembers(
   row: EventRow,
   type: EntryEvent,
-  statement: ParsedStatement,
+  { statement, received }: Said,
   entriesUrl: string,
 ): string {
   const { ledger, kind, subjects, predicate } = statement
   const record = row.record_id && {
     id: formatId('rec', fromUuid(row.record_id)),
     type: row.record_type,
-    state: predicate['to'] ?? (kind === 'record-notarized' ? 'RECORDED' : null),
-    version: predicate['version'] ?? null,
+    ...standingOf(received?.statement ?? statement),
   }
   const entry = {
     seq: Number(row.seq),
@@ -96,6 +119,7 @@ function entryMembers(
     entry,
     subjects,
     predicate,
+    ...(received && { peer: received.said.peer, received: predicate['received'] }),
     ...(type === 'signal.emitted' && { signal: predicate['signal'] }),
     ...(type === 'batch.recorded' && {
       batch: {
@@ -107,6 +131,14 @@ function entryMembers(
     }),
   }
   return JSON.stringify(data).slice(1, -1)
+}
+
+/** Where a record stands after what is said of it; nulls: that is no step of it. */
+function standingOf({ kind, predicate }: ParsedStatement): { state: JsonValue; version: JsonValue } {
+  // An offer has a version too: the one that its step would have.
+  if (kind === 'step-offered') return { state: null, version: null }
+  const state = predicate['to'] ?? (kind === 'record-notarized' ? 'RECORDED' : null)
+  return { state, version: predicate['version'] ?? null }
 }
 
 export function checkpointEvent(ledgerId: Uint8Array, row: CheckpointRow): LedgerEvent {
@@ -127,6 +159,7 @@ export function checkpointEvent(ledgerId: Uint8Array, row: CheckpointRow): Ledge
     traceparent: null,
     members: JSON.stringify(data).slice(1, -1),
     envelope: null,
+    received: null,
     fault: null,
   }
 }
@@ -144,7 +177,8 @@ export function renderEvent(event: LedgerEvent, extras: string, id: string | nul
 }
 
 /** A settlement signal always has its envelope: whoever acts on it checks that. */
-export function envelopeMember({ type, envelope }: LedgerEvent, isAsked: boolean): string {
+export function envelopeMember({ type, envelope, received }: LedgerEvent, isAsked: boolean): string {
   if (envelope === null || !(isAsked || type === 'signal.emitted')) return ''
-  return `,"envelope":"${Buffer.from(envelope).toString('base64')}"`
+  const own = `,"envelope":"${Buffer.from(envelope).toString('base64')}"`
+  return received === null ? own : `${own},"receivedEnvelope":"${Buffer.from(received).toString('base64')}"`
 }

@@ -71,6 +71,17 @@ export const QUEUES = {
     deleteAfterSeconds: 120,
     deadLetter: null,
   },
+  /** A peering's turn to be drained to: as deliver-webhook. What is sent has its own retries. */
+  'drain-peer': {
+    retryLimit: 0,
+    retryDelay: 0,
+    retryBackoff: true,
+    retryDelayMax: 1,
+    expireInSeconds: 86_399,
+    retentionSeconds: 3_600,
+    deleteAfterSeconds: 120,
+    deadLetter: null,
+  },
 } as const satisfies Record<string, QueueRules>
 
 export type QueueName = keyof typeof QUEUES
@@ -78,6 +89,7 @@ export type QueueName = keyof typeof QUEUES
 const ledgerId = z.string().refine((text) => isId('led', text))
 const recordId = z.string().refine((text) => isId('rec', text))
 const webhookId = z.string().refine((text) => isId('whk', text))
+const peerId = z.string().refine((text) => isId('peer', text))
 const auditId = z.string().refine((text) => isId('aud', text))
 
 export const PAYLOADS = {
@@ -85,6 +97,7 @@ export const PAYLOADS = {
   'audit-schedule': z.strictObject({}),
   'verify-completion': z.strictObject({ ledger: ledgerId, record: recordId }),
   'deliver-webhook': z.strictObject({ ledger: ledgerId, webhook: webhookId }),
+  'drain-peer': z.strictObject({ ledger: ledgerId, peer: peerId }),
 } as const satisfies Record<QueueName, z.ZodType>
 
 export type Payload<Q extends QueueName> = z.infer<(typeof PAYLOADS)[Q]>

@@ -125,14 +125,18 @@ export function watchWebhooks(metrics: Metrics, pool: pg.Pool): void {
   ])
 }
 
-/** Connections to endpoints. */
-export function watchOutbound(
-  metrics: Metrics,
-  connector: { readonly connections: { readonly idle: number; readonly used: number } },
-): void {
-  readGauge(
-    metrics,
-    { name: 'tallystick_outbound_connections', help: 'Connections to endpoints that are open' },
-    () => readingsOf('state', connector.connections),
+type Connections = { readonly connections: { readonly idle: number; readonly used: number } }
+
+/** Connections to addresses that tenants and peers have named; `pool`: what they are for. */
+export function watchOutbound(metrics: Metrics, pool: 'webhooks' | 'peers', connector: Connections): void {
+  metrics.addPart<Connections>('outbound', pool, connector, (all) =>
+    readGauge(
+      metrics,
+      { name: 'tallystick_outbound_connections', help: 'Connections to endpoints and to peers that are open' },
+      () =>
+        [...all].flatMap(([pool, { connections }]) =>
+          readingsOf('state', connections).map(({ labels, value }) => ({ labels: { pool, ...labels }, value })),
+        ),
+    ),
   )
 }

@@ -13,6 +13,8 @@ export type OutboundRequest = {
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer | string
   readonly signal: AbortSignal
+  /** Who needs all of the answer says how much of it he takes; absent: an excerpt is enough. */
+  readonly answerBytesMax?: number
 }
 
 /**
@@ -95,6 +97,7 @@ export class Connector {
       startedAtMs,
       deadlineMs: startedAtMs + OUTBOUND_REQUEST_MS_MAX,
       signal: request.signal,
+      answerBytesMax: request.answerBytesMax ?? 0,
       release: (reusable) => {
         const done = reusable ? this.#kept.keep(connection) : connection
         if (done !== null) this.#destroy(done)

@@ -4,6 +4,7 @@ import {
   OUTBOUND_BODY_MS_MAX,
   OUTBOUND_EXCERPT_BYTES_MAX,
   OUTBOUND_INTERIM_ANSWERS_MAX,
+  OUTBOUND_REQUEST_MS_MAX,
 } from '../limits.ts'
 import type { Connection } from './connection.ts'
 import { OutboundError } from './error.ts'
@@ -17,6 +18,8 @@ export type OutboundAnswer = {
   readonly retryAfterMs: number | null
   /** The beginning of the body as text, undecoded; null where the peer is on an inner network. */
   readonly excerpt: string | null
+  /** All of the body, where that was asked for and came; otherwise null. It is as untrusted as its sender. */
+  readonly body: Buffer | null
   /** Since `post` was called. */
   readonly durationMs: number
   /** The body was longer or slower than we read, or was cut. */
@@ -30,6 +33,8 @@ export type ExchangeOptions = {
   readonly startedAtMs: number
   readonly deadlineMs: number
   readonly signal: AbortSignal
+  /** 0: an excerpt is enough. */
+  readonly answerBytesMax: number
   /** Called once, when the exchange has ended: the connection is free for another one, or to be destroyed. */
   readonly release: (reusable: boolean) => void
 }
@@ -50,6 +55,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #retryAfterMs: number | null = null
   #isPrivate = true
   readonly #excerpt: Buffer[] = []
+  readonly #body: Buffer[] = []
   #bodyBytes = 0
 
   constructor(options: ExchangeOptions) {
@@ -90,15 +96,18 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#retryAfterMs = parseRetryAfterMs(headers['retry-after'], Date.now())
     this.#isPrivate = this.#options.connection.isPrivate
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#finish(true), Math.min(OUTBOUND_BODY_MS_MAX, this.#leftMs()))
+    const bodyMsMax = this.#options.answerBytesMax > 0 ? OUTBOUND_REQUEST_MS_MAX : OUTBOUND_BODY_MS_MAX
+    this.#timer = setTimeout(() => this.#finish(true), Math.min(bodyMsMax, this.#leftMs()))
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     const wantedBytes = this.#isPrivate ? 0 : OUTBOUND_EXCERPT_BYTES_MAX - this.#bodyBytes
     // A copy, because a chunk is a view of a buffer that may be much larger.
     if (wantedBytes > 0) this.#excerpt.push(Buffer.from(chunk.subarray(0, wantedBytes)))
+    const { answerBytesMax } = this.#options
+    if (answerBytesMax > 0) this.#body.push(Buffer.from(chunk))
     this.#bodyBytes += chunk.length
-    if (this.#bodyBytes > OUTBOUND_BODY_BYTES_MAX) this.#finish(true)
+    if (this.#bodyBytes > Math.max(answerBytesMax, OUTBOUND_BODY_BYTES_MAX)) this.#finish(true)
   }
 
   onResponseEnd(): void {
@@ -117,6 +126,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       status: this.#status!,
       retryAfterMs: this.#retryAfterMs,
       excerpt: this.#isPrivate ? null : excerptOf(this.#excerpt),
+      body: truncated || this.#options.answerBytesMax === 0 ? null : Buffer.concat(this.#body),
       durationMs: Math.round(performance.now() - this.#options.startedAtMs),
       truncated,
     })

@@ -24,6 +24,8 @@ export type EntryLine = {
   readonly documents: readonly DocumentLine[]
   /** Of a batch: the objects that were hashed, not checked here. Otherwise null. */
   readonly items: readonly JsonValue[] | null
+  /** The envelope of another ledger's entry that this one receives. */
+  readonly received?: Uint8Array
 }
 
 /** A document beside the chain; erased: `salt` and `document` are null and `erasedBy` is the seq that says so. */
@@ -54,7 +56,7 @@ const LINE_FIELDS: Fields = {
     documents: Array.isArray,
     items: nullOr(Array.isArray),
   },
-  optional: {},
+  optional: { received: isString },
 }
 
 const DOCUMENT_FIELDS: Fields = {
@@ -75,10 +77,12 @@ const DOCUMENT_FIELDS: Fields = {
 export function parseEntryLine(text: string): EntryLine {
   const line = parseJsonText(text, { depthMax: DEPTH_MAX })
   refuseFields(line, LINE_FIELDS, 'line_syntax')
+  const { received, ...always } = line
   return {
-    ...(line as unknown as EntryLine),
+    ...(always as unknown as EntryLine),
     envelope: fromBase64(line['envelope'] as string),
     documents: (line['documents'] as readonly JsonValue[]).map(parseDocument),
+    ...(received !== undefined && { received: fromBase64(received as string) }),
   }
 }
 

@@ -7,6 +7,7 @@ import { ID_BYTES, parseId } from './ids.ts'
 import type { EntryKind } from './kinds.ts'
 import type { ErasedDocument } from './ledger-erasures.ts'
 import type { ParsedStatement } from './statement.ts'
+import type { ReceivedEntry } from './verify-received.ts'
 
 /** What a ledger's verifier needs of one verified entry: small, and fit to be sent between threads. */
 export type EntryStep = {
@@ -33,13 +34,18 @@ export type EntryStep = {
   readonly erased: readonly ErasedDocument[]
   /** null for `record-notarized`, which says nothing more, and of which there are ten million. */
   readonly statement: ParsedStatement | null
+  /** Another ledger's entry, where this one receives one. */
+  readonly received: ReceivedEntry | null
 }
+
+/** What lies beside an entry's statement. */
+type Beside = { readonly items: readonly BatchItem[] | null; readonly received: ReceivedEntry | null }
 
 export function makeStep(
   line: EntryLine,
   envelope: ParsedEnvelope,
   statement: ParsedStatement,
-  items: readonly BatchItem[] | null,
+  { items, received }: Beside,
 ): EntryStep {
   const notarized = notarizedRecords(statement, items)
   return {
@@ -64,6 +70,7 @@ export function makeStep(
       erasedBy === null ? [] : [{ subject, sha256: digest, erasedBy }],
     ),
     statement: statement.kind === 'record-notarized' ? null : statement,
+    received,
   }
 }
 

@@ -101,6 +101,13 @@ export type ProofErrorCode =
   | 'consistency_missing'
   /** A record, as a server shows it, is not the one that the proof is of. */
   | 'record_contradicts_proof'
+  // an entry that received another ledger's
+  /** The received envelope is missing, stands where none belongs, or is not what the entry says of it. */
+  | 'received_mismatch'
+  /** A step is not the one that was offered. */
+  | 'offer_mismatch'
+  /** It shares nothing with this peer. */
+  | 'not_shared'
   // a ledger as a whole
   /** A seq is missing, doubled or out of order. */
   | 'seq_not_dense'
@@ -150,6 +157,18 @@ export type ProofErrorCode =
   | 'erasure_unexplained'
   /** An erasure of something that the named entry does not digest. */
   | 'erasure_of_nothing'
+  /** A peering that no earlier entry made, or with another handshake. */
+  | 'peer_unknown'
+  /** A peering that was suspended or revoked before, or has not begun. */
+  | 'peer_not_active'
+  /** Both sides do not say the same of their peering. */
+  | 'handshake_mismatch'
+  /** The same entry of another ledger twice. */
+  | 'received_twice'
+  /** Another ledger moves a record whose home is this one. */
+  | 'not_home'
+  /** An offer was taken or refused before. */
+  | 'offer_answered_twice'
   /** Time runs backwards by more than clocks may differ. */
   | 'time_out_of_order'
   /** A checkpoint names a size that the chain has not reached. */

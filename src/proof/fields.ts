@@ -88,7 +88,7 @@ export function integer(min: number, max: number): Check {
   )
 }
 
-function matching(pattern: RegExp): Check {
+export function matching(pattern: RegExp): Check {
   return described(
     () => ({ type: 'string', pattern: pattern.source }),
     (value) => typeof value === 'string' && pattern.test(value),
@@ -139,7 +139,7 @@ export const isCode = matching(/^[a-z][a-z0-9_]{0,63}$/)
 export const isRuleId = matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/)
 export const isScope = matching(/^[a-z]+(:[a-z]+)+$/)
 
-const isAgent = idOf('agt')
+export const isAgent = idOf('agt')
 export const isActor = described(
   () => ({ anyOf: [{ const: 'system' }, schemaOf(isAgent)] }),
   (value) => value === 'system' || isAgent(value),

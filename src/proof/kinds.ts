@@ -1,16 +1,21 @@
 import type { IdPrefix } from './ids.ts'
 
-/*
- * The kinds of entries (docs/formats/statements.md): what each is about, and where it moves a record. Kinds of
- * the federation are not known yet, so they are refused.
- */
+/* The kinds of entries (docs/formats/statements.md): what each is about, and where it moves a record. */
 
 /**
- * What a subject is named after: an id; `type`, a record type `name/version`; or a document beside the chain that
- * has no id: the values that rules compared, `<cmp_…>/values`, and a reason in free text, `<rec_…>/reason`.
- * `erased` is whichever of them was erased. Only the last subject may be optional.
+ * What a subject is named after: an id; `type`, a record type `name/version`; a document beside the chain that
+ * has no id: the values that rules compared, `<cmp_…>/values`, and a reason in free text, `<rec_…>/reason`;
+ * `erased`, whichever of them was erased; or `entry`, another ledger's, `<led_…>/<seq>`. Only the last subject may be
+ * optional.
  */
-export type SubjectRule = Exclude<IdPrefix, 'whk' | 'evt' | 'peer'> | 'type' | 'values' | 'reason?' | 'erased'
+export type SubjectRule =
+  | Exclude<IdPrefix, 'whk' | 'evt'>
+  | 'type'
+  | 'values'
+  | 'reason?'
+  | 'erased'
+  | 'entry'
+  | 'cmp?'
 
 type KindRule = {
   readonly subjects: readonly [SubjectRule, ...SubjectRule[]]
@@ -21,6 +26,8 @@ type KindRule = {
 const ABOUT_RECORD = { subjects: ['rec'], recordEvent: true } as const
 const ABOUT_RECORD_WITH_REASON = { subjects: ['rec', 'reason?'], recordEvent: true } as const
 const VERDICT = { subjects: ['rec', 'cmp', 'reason?'], recordEvent: true } as const
+const ABOUT_PEER = { subjects: ['peer'], recordEvent: false } as const
+const ABOUT_ENTRY = { subjects: ['entry'], recordEvent: false } as const
 
 const KINDS = {
   'ledger-created': { subjects: ['led'], recordEvent: false },
@@ -43,6 +50,15 @@ const KINDS = {
   'record-expired': ABOUT_RECORD,
   'payload-erased': { subjects: ['erased'], recordEvent: false },
   'ledger-restored': { subjects: ['led'], recordEvent: false },
+  'peer-added': ABOUT_PEER,
+  'peer-suspended': ABOUT_PEER,
+  'peer-resumed': ABOUT_PEER,
+  'peer-revoked': ABOUT_PEER,
+  'peer-key-rotated': ABOUT_PEER,
+  'record-shared': { subjects: ['rec'], recordEvent: false },
+  'entry-received': ABOUT_ENTRY,
+  'step-offered': { subjects: ['rec', 'cmp?'], recordEvent: false },
+  'offer-refused': ABOUT_ENTRY,
 } as const satisfies Record<string, KindRule>
 
 export type EntryKind = keyof typeof KINDS
@@ -128,6 +144,24 @@ export const STEP_PARTIES = {
   'record-cancelled': 'principal',
   'record-expired': 'worker',
 } as const satisfies Partial<Record<EntryKind, string>>
+
+/** The steps that a remote performer may offer. */
+export const OFFERED_STEPS = ['record-activated', 'completion-submitted'] as const
+export type OfferedStep = (typeof OFFERED_STEPS)[number]
+
+/**
+ * Of another ledger's entries, those that an `entry-received` receives. An offer is received by the step that takes it or by its
+ * refusal, a rotation by `peer-key-rotated`; anything else is not shared.
+ */
+export const RECEIVED_KINDS: ReadonlySet<EntryKind> = new Set([
+  ...(Object.keys(STEP_PARTIES) as StepKind[]),
+  'record-created',
+  'record-shared',
+  'payload-erased',
+  'offer-refused',
+  'peer-added',
+  'peer-revoked',
+])
 
 export type StepKind = keyof typeof STEP_PARTIES
 export type StepParty = (typeof STEP_PARTIES)[StepKind]

@@ -1,5 +1,6 @@
 import { ProofError } from './error.ts'
 import type { JsonObject } from './json-text.ts'
+import { parseRemoteAgent } from './remote-agents.ts'
 
 /**
  * Who may act in a ledger, rebuilt from its own entries: agents, and the keys that belong to them.
@@ -39,6 +40,8 @@ export class LedgerActors {
       if (actedFor.length > 0) throw new ProofError('actor_not_entitled', 'system acts for nobody')
       return
     }
+    // Another ledger's agent: its offer is held to the peering (ledger-peers.ts).
+    if (parseRemoteAgent(actor) !== null) return
     this.#verifyAgent(actor, atMs)
     for (const agent of actedFor) this.#verifyAgent(agent, atMs)
     if (this.#keys.size === 0) return

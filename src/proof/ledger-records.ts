@@ -47,7 +47,7 @@ export class LedgerRecords {
   /** The first event of a gated record. */
   create(event: RecordEvent): void {
     const [subject] = event.statement.subjects
-    this.#addSubject('rec', subject, event.seq)
+    this.addSubject('rec', subject, event.seq)
     this.#count++
     const record = beginGated(event)
     this.#gated.set(subject.name, record)
@@ -64,7 +64,7 @@ export class LedgerRecords {
       throw new ProofError('subject_unknown', `${subject.name} was not created in this ledger`)
     }
     stepGated(record, event)
-    if (event.statement.kind === 'completion-submitted') this.#addSubject('cmp', completion!, event.seq)
+    if (event.statement.kind === 'completion-submitted') this.addSubject('cmp', completion!, event.seq)
     this.#onGated?.(event.seq, record)
     if (isFinal(record)) this.#gated.delete(subject.name)
   }
@@ -92,7 +92,21 @@ export class LedgerRecords {
     )
   }
 
-  #addSubject(prefix: 'rec' | 'cmp', subject: Subject, seq: number): void {
+  /** Whether a record of the ledger has this name. */
+  has(name: string): boolean {
+    return this.#ids.get(parseId('rec', name)) !== null
+  }
+
+  /** Throws unless the record was made in this ledger with this payload: of a terminal one, as far as 32 bits of its digest tell. */
+  verifyRecord({ name, sha256 }: Subject): void {
+    const known = this.#ids.get(parseId('rec', name))
+    const digest = this.#gated.get(name)?.payloadDigest ?? sha256
+    if (known?.tag !== wordAt(fromHex(sha256.slice(0, 8)), 0) || digest !== sha256)
+      throw new ProofError('subject_unknown', `${name} was not created here, or with another payload`)
+  }
+
+  /** A document's owner, by which it can be erased. Throws `duplicate_subject`. */
+  addSubject(prefix: 'rec' | 'cmp', subject: Subject, seq: number): void {
     this.addId(parseId(prefix, subject.name), 0, seq, wordAt(fromHex(subject.sha256.slice(0, 8)), 0))
   }
 }

@@ -1,8 +1,17 @@
 import {
+  eitherOf,
+  isIdentity,
+  isReceived,
+  isRemoteAgent,
+  isShare,
+  isTakenOffer,
+} from './federation-fields.ts'
+import {
   type Fields,
   idOf,
   integer,
   isActor,
+  isAgent,
   isCode,
   isEnvelopeKey,
   isHash,
@@ -20,7 +29,7 @@ import {
   objectOf,
   oneOf,
 } from './fields.ts'
-import type { EntryKind } from './kinds.ts'
+import { type EntryKind, OFFERED_STEPS } from './kinds.ts'
 
 /*
  * What each kind's predicate holds (docs/formats/statements.md). A member that is not listed is refused: whoever
@@ -87,8 +96,10 @@ const signal = (...decisions: string[]) =>
 
 const isHead = objectOf({ size: integer(1, COUNT_MAX), chain: isHash })
 
-const LEDGER_CREATED = extend(ALWAYS, {
-  actor: oneOf('system'),
+const BY_SYSTEM = extend(ALWAYS, { actor: oneOf('system') })
+const BY_AGENT = extend(ALWAYS, { actor: isAgent })
+
+const LEDGER_CREATED = extend(BY_SYSTEM, {
   definition: objectOf({
     name: isText,
     issuer: isText,
@@ -111,10 +122,21 @@ const RECORD_CREATED = extend(
     gate: oneOf('principal', 'auto'),
     maxRevisions: integer(0, REVISIONS_MAX),
   },
-  { performer: idOf('agt'), deadline: isTime, tolerances: isObject, parent: idOf('rec'), references: isHash },
+  {
+    performer: eitherOf(isAgent, isRemoteAgent),
+    deadline: isTime,
+    tolerances: isObject,
+    parent: idOf('rec'),
+    references: isHash,
+    share: isShare,
+  },
 )
 
 const COMPLETION = extend(LATER, { completion: idOf('cmp') })
+
+/** A step that another ledger's agent may have offered; then that is the actor. */
+const offered = (step: Fields): Fields =>
+  extend(step, { actor: eitherOf(isActor, isRemoteAgent) }, { offer: isTakenOffer })
 
 const VERIFIED = extend(COMPLETION, {
   outcome: isOutcome,
@@ -126,6 +148,8 @@ const VERDICT = extend(COMPLETION, {
   by: oneOf('principal', 'auto'),
   signal: signal('SETTLE', 'HOLD'),
 })
+
+const PEER_CHANGED = extend(BY_AGENT, { code: isCode })
 
 export const PREDICATES: Readonly<Record<EntryKind, Fields>> = {
   'ledger-created': LEDGER_CREATED,
@@ -142,8 +166,8 @@ export const PREDICATES: Readonly<Record<EntryKind, Fields>> = {
     tree: oneOf('RFC9162_SHA256'),
   }),
   'record-created': RECORD_CREATED,
-  'record-activated': LATER,
-  'completion-submitted': COMPLETION,
+  'record-activated': offered(LATER),
+  'completion-submitted': offered(COMPLETION),
   'completion-verified': VERIFIED,
   'verdict-rendered': VERDICT,
   'verdict-overturned': extend(
@@ -156,6 +180,34 @@ export const PREDICATES: Readonly<Record<EntryKind, Fields>> = {
   'record-expired': LATER,
   'payload-erased': extend(ALWAYS, { seq: integer(0, COUNT_MAX), code: isCode }),
   'ledger-restored': extend(ALWAYS, { known: isHead, found: isHead }),
+  'peer-added': extend(
+    BY_SYSTEM,
+    { tokenHash: isHash, inviter: isIdentity, invited: isIdentity },
+    { counterpart: isHash },
+  ),
+  'peer-suspended': PEER_CHANGED,
+  'peer-resumed': PEER_CHANGED,
+  'peer-revoked': PEER_CHANGED,
+  'peer-key-rotated': extend(BY_SYSTEM, { newKey: isEnvelopeKey, received: isReceived }),
+  'record-shared': extend(BY_AGENT, { record: idOf('rec'), share: isShare }),
+  'entry-received': extend(BY_SYSTEM, { peer: idOf('peer'), received: isReceived }),
+  'step-offered': extend(
+    BY_AGENT,
+    {
+      peer: idOf('peer'),
+      record: idOf('rec'),
+      step: oneOf(...OFFERED_STEPS),
+      version: integer(2, COUNT_MAX),
+      previous: isHash,
+    },
+    { completion: idOf('cmp') },
+  ),
+  'offer-refused': extend(BY_SYSTEM, {
+    peer: idOf('peer'),
+    record: idOf('rec'),
+    code: isCode,
+    received: isReceived,
+  }),
 }
 
 /** One record of a batch (docs/formats/chain-and-checkpoints.md). */

@@ -1,5 +1,5 @@
 import type { JsonObject } from './json-text.ts'
-import type { EntryKind } from './kinds.ts'
+import { ENTRY_KINDS, type EntryKind } from './kinds.ts'
 import type { VerifiedProof } from './verify-proof.ts'
 
 /** What a proof was found to prove, and what the finding rests on. */
@@ -65,7 +65,7 @@ export function findingsOfProof(verified: VerifiedProof, given: Given): ProofFin
 }
 
 export function gatedVersion(kind: EntryKind, { version = null }: JsonObject): number | null {
-  return kind === 'record-notarized' ? null : (version as number | null)
+  return ENTRY_KINDS[kind].recordEvent && kind !== 'record-notarized' ? (version as number | null) : null
 }
 
 /** parseStatement has checked its members. */

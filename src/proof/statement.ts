@@ -1,6 +1,7 @@
 import { utf8Decode } from './bytes.ts'
 import { parseDocumentSubject } from './document-subjects.ts'
 import { ProofError } from './error.ts'
+import { refuseFederation } from './federation-statements.ts'
 import { type Fields, isHash, isObject, isString, isTypeName, refuseFields } from './fields.ts'
 import { isId } from './ids.ts'
 import { quote } from './jcs.ts'
@@ -21,9 +22,9 @@ export type ParsedStatement = {
   /** In the order of the kind's rule; the first is what the entry is about. */
   readonly subjects: readonly [Subject, ...Subject[]]
   readonly ledger: string
-  /** An agent, or `system`. */
+  /** An agent, `system`, or the remote agent `led_…/agt_…` whose offer the step takes. */
   readonly actor: string
-  /** null for `system`. */
+  /** null for `system` and for remote agents: no key of this ledger acted. */
   readonly key: string | null
   readonly onBehalfOf: string | null
   readonly recordedAt: string
@@ -103,7 +104,7 @@ export function parseStatement(bytes: Uint8Array): ParsedStatement {
 
 function parseSubjects(kind: EntryKind, list: readonly JsonValue[]): [Subject, ...Subject[]] {
   const rules = ENTRY_KINDS[kind].subjects
-  const least = rules.at(-1) === 'reason?' ? rules.length - 1 : rules.length
+  const least = rules.at(-1)!.endsWith('?') ? rules.length - 1 : rules.length
   if (list.length < least || list.length > rules.length) {
     throw new ProofError('statement_subject', `${kind} has ${rules.join(', ')}, not ${list.length} subjects`)
   }
@@ -124,16 +125,27 @@ function isSubjectName(rule: SubjectRule, name: string, subjects: readonly Subje
   if (rule === 'values') return name === `${subjects[1]!.name}/values`
   if (rule === 'reason?') return name === `${subjects[0]!.name}/reason`
   if (rule === 'erased') return parseDocumentSubject(name) !== null
-  return isId(rule, name)
+  if (rule === 'entry') return isEntryName(name)
+  return isId(rule === 'cmp?' ? 'cmp' : rule, name)
 }
 
+/** `<led_…>/<seq>`, the seq as JSON writes it. */
+function isEntryName(name: string): boolean {
+  const slash = name.indexOf('/')
+  const digits = name.slice(slash + 1)
+  const isSeq = /^(?:0|[1-9][0-9]*)$/.test(digits) && Number.isSafeInteger(Number(digits))
+  return isSeq && isId('led', name.slice(0, slash))
+}
+
+/** Only agents of this ledger have a key of it. */
 function refuseActorWithoutKey(predicate: JsonObject): void {
-  const isSystem = predicate['actor'] === 'system'
-  if (isSystem === Object.hasOwn(predicate, 'key')) {
-    throw new ProofError('statement_predicate', isSystem ? 'system acts without a key' : 'key is missing')
+  const actor = predicate['actor'] as string
+  const isAgent = isId('agt', actor)
+  if (isAgent !== Object.hasOwn(predicate, 'key')) {
+    throw new ProofError('statement_predicate', isAgent ? 'key is missing' : `${actor} acts without a key`)
   }
-  if (isSystem && Object.hasOwn(predicate, 'onBehalfOf')) {
-    throw new ProofError('statement_predicate', 'system acts for nobody')
+  if (!isAgent && Object.hasOwn(predicate, 'onBehalfOf')) {
+    throw new ProofError('statement_predicate', `${actor} acts for nobody`)
   }
 }
 
@@ -144,11 +156,16 @@ const MEMBER_OF_SUBJECT: Partial<Record<SubjectRule, string>> = {
   rec: 'record',
   bat: 'batch',
   cmp: 'completion',
+  'cmp?': 'completion',
 }
 
 const DECISION_OF_VERDICT: Readonly<Record<string, string>> = { accept: 'SETTLE', reject: 'HOLD' }
 
-function refuseContradictions(kind: EntryKind, subjects: readonly Subject[], predicate: JsonObject): void {
+function refuseContradictions(
+  kind: EntryKind,
+  subjects: readonly [Subject, ...Subject[]],
+  predicate: JsonObject,
+): void {
   for (const [i, { name }] of subjects.entries()) {
     const member = MEMBER_OF_SUBJECT[ENTRY_KINDS[kind].subjects[i]!]
     const named = member === undefined ? undefined : predicate[member]
@@ -156,6 +173,7 @@ function refuseContradictions(kind: EntryKind, subjects: readonly Subject[], pre
       throw new ProofError('statement_subject', `subject ${i} is ${name}, but ${member} is ${named}`)
     }
   }
+  refuseFederation(kind, subjects, predicate)
   if (kind === 'ledger-created') refuseForeignOrigin(predicate)
   if (kind === 'verdict-rendered') {
     const { decision } = predicate['signal'] as JsonObject

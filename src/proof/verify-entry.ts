@@ -1,17 +1,18 @@
 import { type BatchItem, batchRoot, itemBytes, itemLeaf, parseBatchItem } from './batch.ts'
-import { fromBase64, toHex, utf8Encode } from './bytes.ts'
+import { toHex, utf8Encode } from './bytes.ts'
 import { type ParsedEnvelope, parseEnvelope, verifySigner } from './cose.ts'
-import type { ProofProviders, Sha256, SignatureAlgorithm } from './crypto.ts'
+import type { ProofProviders, Sha256 } from './crypto.ts'
 import { documentDigest } from './document.ts'
 import type { DocumentLine, EntryLine } from './entry-line.ts'
 import { type EntryStep, makeStep } from './entry-step.ts'
 import { ProofError } from './error.ts'
 import { canonicalize } from './jcs.ts'
-import type { JsonObject } from './json-text.ts'
-import { keyThumbprint, type PublicKey, parsePublicKey } from './keys.ts'
+import type { PublicKey } from './keys.ts'
 import { ENTRY_KINDS, type EntryKind, type SubjectRule } from './kinds.ts'
 import { leafHash } from './merkle.ts'
 import { type ParsedStatement, parseStatement, type Subject } from './statement.ts'
+import { verifyContent } from './verify-content.ts'
+import { verifyReceived } from './verify-received.ts'
 
 /** A verified entry with all that it says; `step` is what LedgerVerifier takes. */
 export type VerifiedEntry = {
@@ -53,7 +54,8 @@ export function verifyEntry(
     shown,
   )
   verifyReferences(sha256, line, statement)
-  return { step: makeStep(line, envelope, statement, items), envelope, statement, items }
+  const received = verifyReceived(sha256, line.received ?? null, statement)
+  return { step: makeStep(line, envelope, statement, { items, received }), envelope, statement, items }
 }
 
 /** What a line says of the entry itself; the rest lies beside it. */
@@ -83,9 +85,7 @@ export function verifySignedStatement(
   const { sha256 } = providers
   const envelope = verifySigned(bytes, findKey, providers)
   const statement = parsed ?? parseStatement(envelope.payload)
-  verifyClaims(envelope, statement)
-  verifyDefinition(sha256, statement)
-  verifyKid(sha256, statement)
+  verifyContent(sha256, envelope, statement)
   return { envelope, statement }
 }
 
@@ -96,24 +96,6 @@ function verifySigned(bytes: Uint8Array, findKey: FindKey, providers: ProofProvi
   if (!key) throw new ProofError('key_unknown', `nobody gave the key ${kid}`)
   verifySigner(envelope, key, providers.verifySignature)
   return envelope
-}
-
-/** Others index envelopes by their claims: these must not say something else than the statement below them. */
-function verifyClaims(envelope: ParsedEnvelope, statement: ParsedStatement): void {
-  const { name } = statement.subjects[0]
-  if (envelope.subject !== name) {
-    throw new ProofError(
-      'claims_contradict_statement',
-      `subject ${envelope.subject}, in the statement ${name}`,
-    )
-  }
-  const seconds = Math.floor(statement.recordedAtMs / 1000)
-  if (envelope.issuedAtSeconds !== seconds) {
-    throw new ProofError(
-      'claims_contradict_statement',
-      `issued at ${envelope.issuedAtSeconds}, recorded at ${seconds}`,
-    )
-  }
 }
 
 /** What the line repeats of the envelope, for those who search in it. `leaf`: of the line's envelope. */
@@ -132,49 +114,6 @@ export function verifyLine(line: SignedLine, leaf: string, statement: ParsedStat
       )
     }
   }
-}
-
-/** What a subject's digest is of, where the predicate holds it whole: H(JCS(…)), without salt. */
-function definitionOf(statement: ParsedStatement): JsonObject | null {
-  const { kind, predicate, subjects } = statement
-  switch (kind) {
-    case 'ledger-created':
-      return predicate['definition'] as JsonObject
-    case 'agent-registered':
-    case 'agent-disabled':
-      return { agent: predicate['agent']!, name: predicate['name']! }
-    case 'key-created':
-    case 'key-revoked': {
-      const { agent, scopes, expiresAt } = predicate
-      return { key: subjects[0].name, agent: agent!, scopes: scopes!, expiresAt: expiresAt! }
-    }
-    default:
-      return null
-  }
-}
-
-function verifyDefinition(sha256: Sha256, statement: ParsedStatement): void {
-  const definition = definitionOf(statement)
-  if (!definition) return
-  const digest = toHex(sha256(utf8Encode(canonicalize(definition))))
-  const { name, sha256: signed } = statement.subjects[0]
-  if (digest !== signed)
-    throw new ProofError('definition_mismatch', `${name} has the digest ${digest}, signed is ${signed}`)
-}
-
-/** A kid that were not its key's thumbprint could stand for a second key later. */
-function verifyKid(sha256: Sha256, { kind, predicate }: ParsedStatement): void {
-  const named =
-    kind === 'ledger-created'
-      ? (predicate['definition'] as JsonObject)['envelopeKey']
-      : kind === 'server-key-rotated'
-        ? predicate['newKey']
-        : null
-  if (!named) return
-  const { kid, alg, spki } = named as Record<'kid' | 'spki', string> & { alg: SignatureAlgorithm }
-  const thumbprint = toHex(keyThumbprint(sha256, parsePublicKey(alg, fromBase64(spki))))
-  if (thumbprint !== kid)
-    throw new ProofError('kid_mismatch', `the key's thumbprint is ${thumbprint}, not ${kid}`)
 }
 
 /** A batch's items are signed by their number and their root only, so all of them must be there, in order. */
@@ -205,7 +144,7 @@ function documentOfItem(item: BatchItem): Subject {
 }
 
 /** The subjects that name a document of this very entry; others repeat the digest of an earlier entry's. */
-function signedDocuments({ kind, subjects }: ParsedStatement): Subject[] {
+export function signedDocuments({ kind, subjects }: ParsedStatement): Subject[] {
   const rules = ENTRY_KINDS[kind].subjects
   return subjects.filter((_, i) => namesDocument(kind, rules[i]!))
 }
@@ -213,7 +152,7 @@ function signedDocuments({ kind, subjects }: ParsedStatement): Subject[] {
 function namesDocument(kind: EntryKind, rule: SubjectRule): boolean {
   if (rule === 'rec') return kind === 'record-notarized' || kind === 'record-created'
   if (rule === 'cmp') return kind === 'completion-submitted'
-  return rule === 'values' || rule === 'reason?'
+  return rule === 'values' || rule === 'reason?' || rule === 'cmp?'
 }
 
 function verifyDocuments(

@@ -44,8 +44,16 @@ function verifyTerms(gated: JsonObject, statement: ParsedStatement, isNew: boole
   const { gate, deadline, maxRevisions, tolerances, performer } = statement.predicate
   const terms = { principal: partyOf(statement), gate, deadline, maxRevisions, tolerances }
   for (const [name, value] of Object.entries(terms)) verifyMember(name, gated[name], value)
+  verifyShare(gated['share'], statement.predicate['share'])
   // Where none was agreed, whoever activates the record becomes it: that is for the proof of the activation.
   if (performer !== undefined || isNew) verifyMember('performer', gated['performer'], performer)
+}
+
+/** With more peers than at its creation, perhaps: then with these too, in the same way. */
+function verifyShare(shown: JsonValue | undefined, signed: JsonValue | undefined): void {
+  const texts = (Array.isArray(shown) ? shown : []).map(canonicalize)
+  const missing = ((signed ?? []) as JsonObject[]).find((one) => !texts.includes(canonicalize(one)))
+  if (missing) throw contradiction(`it is shared with ${missing['peer']}, and not shown so`)
 }
 
 type ShownStep = {

@@ -11,12 +11,13 @@ import { LedgerActors } from './ledger-actors.ts'
 import { LedgerCheckpoints } from './ledger-checkpoints.ts'
 import { LedgerErasures } from './ledger-erasures.ts'
 import { LedgerKeys } from './ledger-keys.ts'
+import { LedgerPeers, type PeeringStanding, type PeersObserver } from './ledger-peers.ts'
 import { LedgerRecords, type OnGated, type RecordEvent } from './ledger-records.ts'
 import { LedgerTypes } from './ledger-types.ts'
 import { emptyFrontier, extendFrontier, type Frontier, frontierRoot } from './merkle.ts'
 import type { ParsedStatement } from './statement.ts'
 
-export type LedgerVerifierOptions = {
+export type LedgerVerifierOptions = PeersObserver & {
   /** Checkpoint notes held outside: the ledger must extend each. */
   readonly keptCheckpoints?: readonly string[]
   /** Keys that are known to be compromised, by kid (hex). */
@@ -25,8 +26,10 @@ export type LedgerVerifierOptions = {
   readonly idSeed?: number
   /** Called for each perfect subtree of the Merkle tree as it is completed. */
   readonly onNode?: (level: number, index: number, hash: Uint8Array) => void
-  /** MAY throw ProofError: the entry is refused then. */
+  /** MAY throw ProofError, as onRemote and onOffer: the entry is refused then. */
   readonly onGated?: OnGated
+  /** Called for each entry, when it was verified. */
+  readonly onEntry?: (step: EntryStep) => void
 }
 
 /**
@@ -46,6 +49,7 @@ export class LedgerVerifier {
   readonly #actors = new LedgerActors()
   readonly #types = new LedgerTypes()
   readonly #records: LedgerRecords
+  readonly #peers: LedgerPeers
   readonly #erasures = new LedgerErasures()
   readonly #checkpoints: LedgerCheckpoints
   readonly #leaves: IdTable
@@ -63,6 +67,7 @@ export class LedgerVerifier {
     this.#options = options
     const seed = options.idSeed ?? 0
     this.#records = new LedgerRecords(seed, options.onGated)
+    this.#peers = new LedgerPeers(providers, this.#records, seed, options)
     this.#leaves = new IdTable(seed)
     this.#checkpoints = new LedgerCheckpoints(providers, options.keptCheckpoints ?? [])
   }
@@ -85,6 +90,7 @@ export class LedgerVerifier {
     this.#chain = chain
     this.#size = step.seq + 1
     if (this.#options.compromisedKids?.includes(step.kid)) this.#compromisedSize = this.#size
+    this.#options.onEntry?.(step)
   }
 
   /** One of the ledger's own checkpoints, before the entry that reaches its size. */
@@ -107,6 +113,11 @@ export class LedgerVerifier {
   /** The Merkle tree so far; not to be changed. */
   get frontier(): Frontier {
     return this.#frontier
+  }
+
+  /** All peerings that ever were, as they stand. */
+  get peerings(): Iterable<PeeringStanding> {
+    return this.#peers.standings()
   }
 
   /** What was verified so far. */
@@ -142,6 +153,7 @@ export class LedgerVerifier {
     this.#chain = genesis(this.#providers.sha256, parseId('led', step.ledger))
     this.#keys.begin(definition.envelopeKey.kid, step.kid)
     this.#types.begin(definition.types)
+    this.#peers.begin({ ledger: step.ledger, origin: definition.origin, genesis: toHex(step.leaf) })
     this.#checkpoints.begin(definition.origin, parsePublicKey('EdDSA', fromBase64(definition.noteKey)))
   }
 
@@ -171,8 +183,9 @@ export class LedgerVerifier {
   /** What the entry changes. */
   #follow(step: EntryStep): void {
     this.#records.notarize(step.recordIds, step.digestWords, step.seq)
-    const { statement } = step
+    const { statement, received } = step
     if (!statement) return
+    if (received) this.#peers.receive(step, received)
     const { kind, predicate, subjects } = statement
     const [{ name, sha256: digest }] = subjects
     switch (kind) {
@@ -210,6 +223,31 @@ export class LedgerVerifier {
       case 'record-created':
         this.#types.verifyDigest(predicate['type'] as string, predicate['typeDigest'] as string)
         this.#records.create(eventOf(step, statement))
+        this.#peers.share(step.seq, statement)
+        break
+      case 'record-shared':
+        this.#records.verifyRecord(subjects[0])
+        this.#peers.share(step.seq, statement)
+        break
+      case 'peer-added':
+        this.#peers.add(step, statement)
+        break
+      case 'peer-suspended':
+        this.#peers.suspend(subjects[0])
+        break
+      case 'peer-resumed':
+        this.#peers.resume(subjects[0])
+        break
+      case 'peer-revoked':
+        this.#peers.revoke(subjects[0], step.seq)
+        break
+      case 'step-offered':
+        this.#peers.offer(step, statement)
+        if (subjects[1]) this.#records.addSubject('cmp', subjects[1], step.seq)
+        break
+      case 'entry-received':
+      case 'offer-refused':
+      case 'peer-key-rotated':
         break
       default:
         if (kind === 'verdict-overturned') this.#actors.verifyScope(step.key, 'verdicts:overturn')

@@ -50,9 +50,11 @@ type Erased = {
  */
 export async function eraseDocument(deps: EraseDeps, caller: Caller, request: EraseRequest): Promise<Erased> {
   const { recordId, target, code, reason, idempotency } = request
-  const { document, subjectId, digest, seq, erasedSeq } = await getErasable(deps, caller, request)
+  const erasable = await getErasable(deps, caller, request)
+  const { document, subjectId, digest, seq, erasedSeq } = erasable
   // With an Idempotency-Key the ledger decides: it may have been this very request.
   if (erasedSeq !== null && idempotency === null) throw await alreadyErased(deps, caller, request)
+  if (erasedSeq === null) refuseNeeded(erasable)
   const done = await administer(deps, caller, {
     kind: 'payload-erased',
     subject: { id: subjectId, name: formatDocumentSubject(document, subjectId), digest: toHex(digest) },
@@ -85,6 +87,20 @@ async function getErasable(
   })
   if (found) return found
   throw new ApiError('not_found', `the ledger has no ${nameOf(target)} of ${formatId('rec', recordId)}`)
+}
+
+/** Throws `offer_pending`, `not_home`, of evidence that was offered to another ledger. */
+function refuseNeeded({ subjectId, seq, needed }: ErasableRow): void {
+  if (needed === null) return
+  const evidence = `the evidence of ${formatId('cmp', subjectId)}, offered by the entry ${seq},`
+  if (needed === 'by the decision') {
+    throw new ApiError('offer_pending', `${evidence} is needed until its home has decided`, {
+      retryable: true,
+      retryAfterMs: 1_000,
+      members: { seq },
+    })
+  }
+  throw new ApiError('not_home', `${evidence} stands in its home's chain too: have it erased there first`)
 }
 
 /** With what remains *now*: a completion that waited for the worker may have got compared values meanwhile. */

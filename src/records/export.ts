@@ -86,22 +86,29 @@ export async function describeLedger(db: Db, ledgerId: Uint8Array) {
   }
 }
 
-/** An entry, with the records that it makes and the documents that lie beside it otherwise. */
+/** An entry, with the records that it makes and what lies beside it otherwise. */
 export type ReadEntry = {
   readonly entry: EntryRowRead
   readonly records: readonly EntryRecordRow[]
   readonly documents: readonly EntryDocumentRow[]
+  /** The envelope of another ledger's entry that this one receives. */
+  readonly received: Buffer | null
 }
 
 /** One line, without its newline. */
-export function entryLine({ entry, records, documents }: ReadEntry, shown: DocumentsShown): string {
+export function entryLine({ entry, records, documents, received }: ReadEntry, shown: DocumentsShown): string {
   const items =
     entry.kind === 'batch-notarized' ? `[${records.map((r) => itemBytes(itemOf(r))).join(',')}]` : 'null'
   return (
     `{"seq":${entry.seq},"kind":"${entry.kind}","recordedAt":"${entry.recorded_at.toISOString()}",` +
     `"leaf":"${entry.leaf.toString('hex')}","chain":"${entry.chain.toString('hex')}",` +
-    `"envelope":"${entry.envelope.toString('base64')}","documents":${documentsJson({ records, documents }, shown)},"items":${items}}`
+    `"envelope":"${entry.envelope.toString('base64')}","documents":${documentsJson({ records, documents }, shown)},"items":${items}${renderReceived(received)}}`
   )
+}
+
+/** A member of those that have one, as references are. */
+function renderReceived(envelope: Buffer | null): string {
+  return envelope === null ? '' : `,"received":"${envelope.toString('base64')}"`
 }
 
 /** What lies beside an entry, as its line shows it. */

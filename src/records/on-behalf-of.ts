@@ -2,7 +2,9 @@ import type { Lookups } from '../db/lookups.ts'
 import { ApiError } from '../errors.ts'
 import { ProofError } from '../proof/error.ts'
 import { parseId } from '../proof/ids.ts'
+import { parseRemoteAgent } from '../proof/remote-agents.ts'
 import type { Caller } from '../tenancy/caller.ts'
+import { agentIdOf } from './agent-ids.ts'
 
 /** The agent in whose name a key with the scope `agents:act` acts. */
 export type OnBehalfOf = { readonly agent: string; readonly agentId: Uint8Array }
@@ -42,14 +44,24 @@ export async function resolveOnBehalfOf(
   return agents
 }
 
-/** The agent that is to perform a record: any of the ledger's. Throws `unknown_agent`, `agent_disabled`. */
+/**
+ * The agent that is to perform a record: any of the ledger's, or one of a ledger that the record is shared with: who that ledger's
+ * agents are, only that one knows. Throws `unknown_agent`, `agent_disabled`, `performer_not_shared`.
+ */
 export async function resolvePerformer(
   lookups: Lookups,
   caller: Caller,
   performer: string | undefined,
+  share: readonly { readonly ledger: string }[] | null,
 ): Promise<OnBehalfOf | null> {
   if (performer === undefined) return null
   const members = { path: '/performer' }
+  const remote = parseRemoteAgent(performer)
+  if (remote) {
+    if (share?.some(({ ledger }) => ledger === remote.ledger))
+      return { agent: performer, agentId: agentIdOf(performer) }
+    throw new ApiError('performer_not_shared', `the record is not shared with ${remote.ledger}`, { members })
+  }
   const agent = { agent: performer, agentId: parseAgent(performer, members) }
   await refuseUnknown(lookups, caller, [agent], () => members)
   return agent

@@ -6,8 +6,10 @@ import { fromUuid, toUuid } from '../db/uuid.ts'
 import { parseEnvelope } from '../proof/cose.ts'
 import { ProofError } from '../proof/error.ts'
 import { formatId, type IdPrefix, parseId } from '../proof/ids.ts'
+import { parseRemoteAgent } from '../proof/remote-agents.ts'
 import { parseStatement } from '../proof/statement.ts'
 import type { EnvelopeKeys } from '../signing/envelope-keys.ts'
+import { agentIdOf } from './agent-ids.ts'
 import { nextEvents, standingOf } from './gated/lifecycle.ts'
 import { readSteps, renderGated, type Steps } from './gated/step-view.ts'
 import { type EntryView, type ErasureView, renderBatch, renderRecord } from './render.ts'
@@ -95,12 +97,29 @@ async function getRecordAsOf(
   const row = await lookups.findRecord(ledgerId, parseId('rec', record!))
   if (!row) throw new Error(`entry ${seq} is of no record`)
   const rows = version === 1 ? [] : await lookups.listSteps(ledgerId, { ...row, version })
-  // Who activates a record without a performer becomes it, by the second entry.
-  const performerId =
-    version > 1 ? row.performer_id : performer === undefined ? null : toUuid(parseId('agt', performer))
-  const then = { state: to!, version, performer_id: performerId, revisions: Number(rows[0]?.revisions ?? 0) }
+  const then = {
+    state: to!,
+    version,
+    revisions: Number(rows[0]?.revisions ?? 0),
+    share: sharedUpTo(row, seq),
+    // Who activates a record without a performer becomes it, by the second entry.
+    ...(version === 1 && performerColumns(performer)),
+  }
   const shown = { ...row, ...then, ...entry, recorded_at: row.recorded_at } as RecordRowRead
   return { record: renderRow(ledgerId, shown, readSteps(envelopeKeys, rows)), version }
+}
+
+function performerColumns(performer: string | undefined) {
+  if (performer === undefined) return { performer_id: null, performer_remote: null }
+  return {
+    performer_id: toUuid(agentIdOf(performer)),
+    performer_remote: parseRemoteAgent(performer) ? performer : null,
+  }
+}
+
+function sharedUpTo({ share }: RecordRowRead, seq: number): RecordRowRead['share'] {
+  const then = share?.filter((one) => one.seq <= seq) ?? []
+  return then.length === 0 ? null : then
 }
 
 /** `steps`: of a gated record, the newest of each kind. */
@@ -134,12 +153,14 @@ export function renderRow(ledgerId: Uint8Array, row: RecordRowRead, steps: Steps
 function termsOf(row: Extract<RecordRowRead, { gate: 'principal' | 'auto' }>) {
   return {
     principal: idOf('agt', row.principal_id),
-    performer: row.performer_id && idOf('agt', row.performer_id),
+    performer: row.performer_remote ?? (row.performer_id && idOf('agt', row.performer_id)),
     gate: row.gate,
     deadline: row.deadline?.toISOString() ?? null,
     maxRevisions: row.max_revisions,
     revisions: row.revisions,
     tolerances: row.tolerances?.toString('utf8') ?? null,
+    share: row.share?.map(({ peer_id, documents }) => ({ peer: idOf('peer', peer_id), documents })) ?? null,
+    offer: null,
   }
 }
 

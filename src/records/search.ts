@@ -5,6 +5,8 @@ import type { RecordFilters, TimeRange } from '../db/search-streams.ts'
 import { toUuid } from '../db/uuid.ts'
 import { ApiError } from '../errors.ts'
 import { isId, parseId } from '../proof/ids.ts'
+import { parseRemoteAgent } from '../proof/remote-agents.ts'
+import { agentIdOf } from './agent-ids.ts'
 import { parseTime } from './documents.ts'
 import { type RenderDeps, renderRows } from './read.ts'
 
@@ -47,7 +49,7 @@ export function parseFilters(query: RecordQuery, ownAgent: Uint8Array | null): R
   const agents = {
     ...(query.onBehalfOf !== undefined && { onBehalfOf: uuidOf('agt', query.onBehalfOf, 'onBehalfOf') }),
     ...(query.actor !== undefined && { actor: uuidOf('agt', query.actor, 'actor') }),
-    ...(query.performer !== undefined && { performer: uuidOf('agt', query.performer, 'performer') }),
+    ...(query.performer !== undefined && { performer: performerUuid(query.performer) }),
   }
   const own = ownAgent && toUuid(ownAgent)
   return {
@@ -78,6 +80,10 @@ function rangeOf(query: RecordQuery, after: keyof RecordQuery, before: keyof Rec
     fromMs: from === undefined ? null : parseTime(from, `/${after}`),
     beforeMs: end === undefined ? null : parseTime(end, `/${before}`),
   }
+}
+
+function performerUuid(agent: string): string {
+  return parseRemoteAgent(agent) ? toUuid(agentIdOf(agent)) : uuidOf('agt', agent, 'performer')
 }
 
 function uuidOf(prefix: 'agt' | 'rec', id: string, name: string): string {

@@ -1,9 +1,11 @@
 import { ApiError } from '../errors.ts'
 import type { JsonValue } from '../proof/json-text.ts'
-import type { Caller } from '../tenancy/caller.ts'
 import { BUILT_IN_TYPES, type RecordType } from '../types/built-in.ts'
 import type { Schema } from '../types/schema.ts'
 import type { TypeRegistry, Validity } from '../types/type-registry.ts'
+
+/** Whose types, and at whose expense they are compiled and documents validated. */
+type OfLedger = { readonly ledger: string; readonly ledgerId: Uint8Array }
 
 export type TypeDeps = { readonly types: TypeRegistry }
 type Members = Record<string, unknown>
@@ -14,21 +16,21 @@ type Members = Record<string, unknown>
  */
 export function getType(
   deps: TypeDeps,
-  caller: Caller,
+  ledger: OfLedger,
   name: string,
   members: Members = {},
 ): RecordType | Promise<RecordType> {
-  return BUILT_IN_TYPES.get(name) ?? deps.types.get(caller, name, members)
+  return BUILT_IN_TYPES.get(name) ?? deps.types.get(ledger, name, members)
 }
 
 /** The type that records of this name are notarized as. Throws `unknown_type`, `not_notarizable`. */
 export function getNotarizable(
   deps: TypeDeps,
-  caller: Caller,
+  ledger: OfLedger,
   name: string,
   members: Members = {},
 ): RecordType | Promise<RecordType> {
-  const type = getType(deps, caller, name, members)
+  const type = getType(deps, ledger, name, members)
   if (type instanceof Promise) return type.then((late) => requireNotarizable(late, members))
   return requireNotarizable(type, members)
 }
@@ -48,14 +50,14 @@ function requireNotarizable(type: RecordType, members: Members): RecordType {
  */
 export function verifyPayload(
   deps: TypeDeps,
-  caller: Caller,
+  ledger: OfLedger,
   type: RecordType,
   payload: Document,
   members: Members = {},
 ): void | Promise<void> {
   return verifyDocument(
     deps,
-    caller,
+    ledger,
     { type, code: 'payload_invalid', schema: type.payload },
     payload,
     members,
@@ -65,11 +67,11 @@ export function verifyPayload(
 /** As verifyPayload, of a completion: throws `evidence_invalid`. */
 export function verifyEvidence(
   deps: TypeDeps,
-  caller: Caller,
+  ledger: OfLedger,
   type: RecordType,
   evidence: Document,
 ): void | Promise<void> {
-  return verifyDocument(deps, caller, { type, code: 'evidence_invalid', schema: type.evidence }, evidence)
+  return verifyDocument(deps, ledger, { type, code: 'evidence_invalid', schema: type.evidence }, evidence)
 }
 
 type Document = { readonly value: unknown; readonly canonical: string }
@@ -81,14 +83,14 @@ type Expected = {
 
 function verifyDocument(
   deps: TypeDeps,
-  caller: Caller,
+  ledger: OfLedger,
   expected: Expected,
   { value, canonical }: Document,
   members: Members = {},
 ): void | Promise<void> {
   if (expected.schema === null) return
   const document = { value: value as JsonValue, bytes: Buffer.byteLength(canonical) }
-  const found = deps.types.validate(caller, expected.schema, document, members)
+  const found = deps.types.validate(ledger, expected.schema, document, members)
   if (found instanceof Promise) return found.then((late) => refuseInvalid(expected, late, members))
   refuseInvalid(expected, found, members)
 }

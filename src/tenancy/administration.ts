@@ -69,10 +69,12 @@ const CONSTRAINTS: Readonly<Record<string, [ErrorCode, string]>> = {
   agents_ledger_id_name_key: ['name_taken', 'the ledger has another agent of this name'],
   types_pkey: ['type_exists', 'the ledger has another type of this name and version'],
   erasures_pkey: ['already_ended', 'it was erased before'],
+  shared_records_pkey: ['already_shared', 'it was shared with that peer at the same time'],
+  shared_records_peer: ['peer_not_active', 'the peering was revoked at the same time'],
   entries_end_once: ['already_ended', 'another request ended it at the same time'],
 }
 
-function translateConstraint(error: Error): never {
+export function translateConstraint(error: Error): never {
   const known = CONSTRAINTS[constraintOf(error) ?? '']
   throw known ? new ApiError(known[0], known[1]) : error
 }

@@ -36,6 +36,7 @@ export function entryColumns(entry: AuditedEntry) {
     keyId: entry.key_id,
     recordedAtUs: entry.recorded_at_us,
     gated: (entry.gated ?? []).map(gatedColumns),
+    shares: (entry.shares ?? []).map(({ peer_id, documents }) => ({ peerId: peer_id, documents })),
   } satisfies Partial<EntryColumns>
 }
 
@@ -97,6 +98,7 @@ function gatedColumns(row: AuditedGatedRecord): GatedColumns {
     firstSeq: row.first_seq,
     principalId: row.principal_id,
     performerId: row.performer_id,
+    performerRemote: row.performer_remote,
     gate: row.gate,
     deadlineUs: row.deadline_us,
     maxRevisions: row.max_revisions,

@@ -11,6 +11,7 @@ import type {
   TypeColumns,
 } from './entry-columns.ts'
 import { verifyGatedColumns } from './gated-columns.ts'
+import { verifyPeerColumns } from './peer-columns.ts'
 import {
   actorUuid,
   agentRows,
@@ -31,18 +32,14 @@ export function verifyColumns(entry: VerifiedEntry, columns: EntryColumns, sha25
   const { statement, step } = entry
   compare('entries', 'subject_id', columns.subjectId, subjectUuid(statement))
   compare('entries', 'version', columns.version, versionOf(statement))
-  compare(
-    'entries',
-    'prev_seq',
-    columns.prevLeaf,
-    (statement.predicate['previous'] as string | undefined) ?? null,
-  )
+  compare('entries', 'prev_seq', columns.prevLeaf, previousOf(statement))
   if (columns.prevSeq !== null && columns.prevLeaf === null)
     throw columnContradiction('entries', 'prev_seq', 'of no entry', 'a seq')
-  compare('entries', 'actor_id', columns.actorId, actorUuid(statement))
+  compare('entries', 'actor_id', columns.actorId, actorUuid(statement, sha256))
   compare('entries', 'key_id', columns.keyId, statement.key === null ? null : uuidOf('key', statement.key))
   compare('entries', 'recorded_at', columns.recordedAtUs, microseconds(statement.recordedAt))
-  verifyGatedColumns(statement, `${step.seq}`, columns)
+  verifyGatedColumns(statement, `${step.seq}`, columns, sha256)
+  verifyPeerColumns(entry, columns, sha256)
   verifyRecordRows(entry, columns.records, `${step.seq}`)
   verifyDocumentRows(columns.documents)
   compareRows('agents', columns.agents, agentRows(statement))
@@ -53,14 +50,23 @@ export function verifyColumns(entry: VerifiedEntry, columns: EntryColumns, sha25
   compareRows('ledgers', columns.ledger ? [columns.ledger] : [], ledgerRows(statement, sha256))
   compareRows('erasures', columns.erasures, erasureRows(statement))
   compareRows('ledger_closures', columns.closures, closureRows(statement))
-  verifyIdempotencyRows(statement, columns.idempotencyKeys)
+  verifyIdempotencyRows(statement, columns.idempotencyKeys, sha256)
+}
+
+/** An offer's is in the chain of the record's home. */
+function previousOf({ kind, predicate }: ParsedStatement): string | null {
+  return kind === 'step-offered' ? null : ((predicate['previous'] as string | undefined) ?? null)
 }
 
 /** A request has one key at most, and an actor's keys are his own. */
-function verifyIdempotencyRows(statement: ParsedStatement, rows: readonly IdempotencyColumns[]): void {
+function verifyIdempotencyRows(
+  statement: ParsedStatement,
+  rows: readonly IdempotencyColumns[],
+  sha256: Sha256,
+): void {
   if (rows.length > 1) throw columnContradiction('idempotency_keys', 'seq', rows.length, 1)
   for (const { actorId, isForgotten, isOfErased } of rows) {
-    compare('idempotency_keys', 'actor_id', actorId, actorUuid(statement))
+    compare('idempotency_keys', 'actor_id', actorId, actorUuid(statement, sha256))
     if (isForgotten !== isOfErased)
       throw contradiction(
         `idempotency_keys: a fingerprint ${isForgotten ? 'is missing' : 'outlives what was erased'}`,

@@ -1,3 +1,4 @@
+import { type AuditedReceivedType, listAuditedPeers, RECEIVED_TYPES } from '../db/audited-peer-rows.ts'
 import {
   type AuditedServerKey,
   type AuditedTile,
@@ -16,10 +17,13 @@ import {
   streamRows,
 } from '../db/ledger-snapshot.ts'
 import { toHex } from '../proof/bytes.ts'
+import type { Sha256 } from '../proof/crypto.ts'
 import { formatId, isId, parseId } from '../proof/ids.ts'
+import type { PeeringStanding } from '../proof/ledger-peers.ts'
 import { contradiction } from './contradiction.ts'
 import { verifyHead, verifyNewestCheckpoint, verifyServerKeys } from './head-rows.ts'
 import { LedgerReader } from './ledger-reader.ts'
+import { verifyPeers, verifyReceivedType } from './peer-standings.ts'
 import { translated, translatedRows } from './postgres-errors.ts'
 import { loadProviders } from './providers.ts'
 import { type LedgerSource, type OpenLedger, SourceError } from './source.ts'
@@ -80,19 +84,40 @@ async function openLedger(
     observer: {
       node: (level, index, hash) => tree.node(level, index, hash),
       gated: reader.standings.compare,
+      remote: reader.peerStandings.compareRemote,
+      offer: reader.peerStandings.compareOffer,
       appended: (step, frontier) => tree.leaf(step.leaf, frontier),
-      finish: (summary) =>
+      finish: (summary, peerings) =>
         translated(name, async () => {
           verifyHead(row, summary, tree)
           await tree.verifyTiles(streamRows<AuditedTile>(client, 'tiles', TILES_IN_ORDER, ledgerId))
           verifyNewestCheckpoint(row)
           verifyServerKeys(serverKeys, row, sha256)
+          await verifyPeerRows(reader, { client, ledgerId, sha256 }, peerings)
           if (strayTables.length > 0)
             throw contradiction(`${strayTables[0]}: rows of a ledger that has no chain`)
         }),
     },
     close: () => snapshot.close(),
   }
+}
+
+/** What there is of other ledgers but the rows of entries. */
+async function verifyPeerRows(
+  reader: LedgerReader,
+  { client, ledgerId, sha256 }: { client: LedgerSnapshot['client']; ledgerId: Uint8Array; sha256: Sha256 },
+  peerings: Iterable<PeeringStanding>,
+): Promise<void> {
+  reader.peerStandings.finish()
+  const peers = await listAuditedPeers(client, ledgerId)
+  verifyPeers(peers, peerings)
+  for await (const type of streamRows<AuditedReceivedType>(
+    client,
+    'received_types',
+    RECEIVED_TYPES,
+    ledgerId,
+  ))
+    verifyReceivedType(type, peers, sha256)
 }
 
 /** No fault of integrity: the entry comes first, and nobody is shown the document. But somebody should look. */

@@ -29,6 +29,10 @@ export type EntryColumns = {
   readonly closures: readonly ClosureColumns[]
   readonly idempotencyKeys: readonly IdempotencyColumns[]
   readonly ledger: LedgerColumns | null
+  readonly shares: readonly ShareColumns[]
+  readonly offers: readonly OfferColumns[]
+  readonly received: readonly ReceivedColumns[]
+  readonly receivedDocuments: readonly ReceivedDocumentColumns[]
 }
 
 export type RecordColumns = {
@@ -55,6 +59,7 @@ export type GatedColumns = {
   readonly firstSeq: string
   readonly principalId: string
   readonly performerId: string | null
+  readonly performerRemote: string | null
   readonly gate: string
   readonly deadlineUs: string | null
   readonly maxRevisions: number
@@ -109,4 +114,55 @@ export type LedgerColumns = {
   readonly issuer: string | null
   readonly origin: string | null
   readonly noteKid: string | null
+}
+
+/** Whom the entry shares its record with. */
+export type ShareColumns = { readonly peerId: string; readonly documents: string }
+
+export type OfferColumns = {
+  readonly peerId: string
+  readonly recordId: string
+  readonly version: number
+  readonly step: string
+  readonly agentId: string
+  readonly leaf: string
+  readonly state: string
+  readonly code: string | null
+  readonly decidedSeq: string | null
+}
+
+/** Of another ledger's entry; its envelope stands in the entry's line. */
+export type ReceivedColumns = {
+  readonly peerId: string
+  readonly remoteSeq: string
+  readonly kind: string
+  readonly recordId: string | null
+  readonly version: number | null
+  readonly leaf: string
+  /** Of the record whose event it is, as it stands after the last one that came. */
+  readonly remote: readonly RemoteColumns[]
+}
+
+export type RemoteColumns = {
+  readonly type: string
+  readonly documents: string
+  readonly state: string
+  readonly version: number
+  readonly leaf: string
+  /** JSON. */
+  readonly standing: string
+  readonly firstSeq: string
+  readonly lastSeq: string
+}
+
+/** Of a document that came along. The digests are those of the stored bytes by its salt; null where it is erased. */
+export type ReceivedDocumentColumns = {
+  readonly subject: string
+  readonly digest: string
+  readonly contentDigest: string | null
+  readonly referencesDigest: string | null
+  /** What its home is said to have erased; null where it is there. */
+  readonly erased: { readonly subject: string; readonly seq: string } | null
+  /** Whether some of it is there and some is not. */
+  readonly isHalfErased: boolean
 }

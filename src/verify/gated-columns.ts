@@ -1,4 +1,5 @@
 import { toHex, utf8Encode } from '../proof/bytes.ts'
+import type { Sha256 } from '../proof/crypto.ts'
 import { ProofError } from '../proof/error.ts'
 import { canonicalize } from '../proof/jcs.ts'
 import type { JsonObject } from '../proof/json-text.ts'
@@ -7,7 +8,7 @@ import { type ParsedStatement, partyOf } from '../proof/statement.ts'
 import { compare, compareRows } from './compare.ts'
 import { contradiction } from './contradiction.ts'
 import type { EntryColumns, GatedColumns } from './entry-columns.ts'
-import { microseconds, partyUuid, uuidOf, versionOf } from './signed-rows.ts'
+import { agentUuid, microseconds, partyUuid, uuidOf, versionOf } from './signed-rows.ts'
 
 /*
  * Where a gated record stands is one row that every step writes anew: so much of it as one entry can tell. How often it was revised,
@@ -19,6 +20,7 @@ export function verifyGatedColumns(
   statement: ParsedStatement,
   seq: string,
   { gated: rows, prevSeq, earlierStepSeq }: EntryColumns,
+  sha256: Sha256,
 ): void {
   const isCreation = statement.kind === 'record-created'
   if (!isCreation && (versionOf(statement) ?? 1) === 1) return
@@ -29,18 +31,18 @@ export function verifyGatedColumns(
   if (isCreation) {
     if (earlierStepSeq !== null)
       throw contradiction(`entries: the record was created before its step at seq ${earlierStepSeq}`)
-    compareRows<Partial<GatedColumns>>('gated_records', [row], [termsOf(statement, seq)])
+    compareRows<Partial<GatedColumns>>('gated_records', [row], [termsOf(statement, seq, sha256)])
   }
-  verifyParty(statement, row)
+  verifyParty(statement, row, sha256)
   verifyLast(statement, seq, row)
 }
 
 /** The terms, which never change. */
-function termsOf(statement: ParsedStatement, firstSeq: string): Partial<GatedColumns> {
+function termsOf(statement: ParsedStatement, firstSeq: string, sha256: Sha256): Partial<GatedColumns> {
   const { gate, deadline, maxRevisions, tolerances } = statement.predicate as Terms
   return {
     firstSeq,
-    principalId: partyUuid(statement)!,
+    principalId: partyUuid(statement, sha256)!,
     gate,
     deadlineUs: deadline === undefined ? null : microseconds(deadline),
     maxRevisions,
@@ -56,11 +58,15 @@ type Terms = {
 }
 
 /** Whose step it is, by the parties that the row names; the database believes whoever appends that. */
-function verifyParty(statement: ParsedStatement, { principalId, performerId, gate }: GatedColumns): void {
+function verifyParty(
+  statement: ParsedStatement,
+  { principalId, performerId, gate }: GatedColumns,
+  sha256: Sha256,
+): void {
   const { kind, predicate } = statement
-  const party = partyUuid(statement)
+  const party = partyUuid(statement, sha256)
   const named = predicate['performer'] as string | undefined
-  if (named !== undefined) compare('gated_records', 'performer_id', performerId, uuidOf('agt', named))
+  if (named !== undefined) compare('gated_records', 'performer_id', performerId, agentUuid(named, sha256))
   if (kind === 'verdict-rendered') compare('gated_records', 'gate', gate, predicate['by'])
   if (kind === 'verdict-overturned' && party === performerId)
     throw new ProofError('actor_not_entitled', `${partyOf(statement)} is the performer`)

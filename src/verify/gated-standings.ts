@@ -1,8 +1,9 @@
-import { toUuid } from '../db/uuid.ts'
-import { parseId } from '../proof/ids.ts'
+import type { Sha256 } from '../proof/crypto.ts'
 import type { OnGated } from '../proof/ledger-records.ts'
+import { parseRemoteAgent } from '../proof/remote-agents.ts'
 import { compareRows } from './compare.ts'
 import type { GatedColumns } from './entry-columns.ts'
+import { agentUuid } from './signed-rows.ts'
 
 /**
  * Rows of gated records against the records as a verifier has rebuilt them: each at its last entry, where the verifier has come to
@@ -10,7 +11,12 @@ import type { GatedColumns } from './entry-columns.ts'
  */
 export class GatedStandings {
   readonly #rows = new Map<number, GatedColumns>()
+  readonly #sha256: Sha256
   #count = 0
+
+  constructor(sha256: Sha256) {
+    this.#sha256 = sha256
+  }
 
   /** How many rows stand where an entry of theirs is. */
   get count(): number {
@@ -30,7 +36,13 @@ export class GatedStandings {
     const row = this.#rows.get(seq)
     if (!row) return
     this.#rows.delete(seq)
-    const performerId = performer === null ? null : toUuid(parseId('agt', performer))
-    compareRows<Partial<GatedColumns>>('gated_records', [row], [{ state, version, performerId, revisions }])
+    const expected = {
+      state,
+      version,
+      performerId: performer === null ? null : agentUuid(performer, this.#sha256),
+      performerRemote: performer !== null && parseRemoteAgent(performer) ? performer : null,
+      revisions,
+    }
+    compareRows<Partial<GatedColumns>>('gated_records', [row], [expected])
   }
 }

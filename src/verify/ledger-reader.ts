@@ -1,3 +1,4 @@
+import type { AuditedReceived } from '../db/audited-peer-rows.ts'
 import {
   type AuditedCheckpoint,
   type AuditedDocument,
@@ -27,7 +28,16 @@ import { contradiction } from './contradiction.ts'
 import type { EntryColumns, RecordColumns } from './entry-columns.ts'
 import { GatedStandings } from './gated-standings.ts'
 import { type LedgerTables, openTables } from './ledger-tables.ts'
+import { offerColumns, receivedColumns, receivedDocumentColumns } from './peer-columns-of-rows.ts'
+import { PeerStandings } from './peer-standings.ts'
 import type { EntryChunk } from './source.ts'
+
+/** Rows beside an entry that its line shows too. */
+type Beside = {
+  readonly records: readonly AuditedRecord[]
+  readonly documents: readonly EntryDocumentRow[]
+  readonly received: readonly AuditedReceived[]
+}
 
 /**
  * Reads a ledger's tables side by side, each in the order of the entries: an entry's line as an export has it, and
@@ -42,7 +52,8 @@ export class LedgerReader {
   readonly #tables: LedgerTables
   #referencesFound = 0
   /** Of a whole ledger: whoever rebuilds its records MUST compare them. */
-  readonly standings = new GatedStandings()
+  readonly standings: GatedStandings
+  readonly peerStandings = new PeerStandings()
 
   constructor(
     { client }: Pick<LedgerSnapshot, 'client'>,
@@ -57,6 +68,7 @@ export class LedgerReader {
     this.#isWhole = range === null
     this.#row = row
     this.#sha256 = sha256
+    this.standings = new GatedStandings(sha256)
     this.#tables = openTables({ client }, ledgerId, { range, mayReadKeys })
   }
 
@@ -81,9 +93,17 @@ export class LedgerReader {
     const { records: recordRows, documents: documentRows } = this.#tables.beside
     const records = await recordRows.take(seq)
     const documents = (await documentRows.take(seq)).map(asNamed)
-    const columns = await this.#columnsOf(entry, seq, records, documents)
-    if (this.#isWhole) this.standings.expect(seq, columns.gated)
-    const line = entryLine({ entry, records: records.map(asExported), documents }, 'all')
+    const receivedRows = await this.#tables.beside.received.take(seq)
+    const columns = await this.#columnsOf(entry, seq, { records, documents, received: receivedRows })
+    if (this.#isWhole) {
+      this.standings.expect(seq, columns.gated)
+      this.peerStandings.expect(seq, columns)
+    }
+    const [received] = receivedRows
+    const line = entryLine(
+      { entry, records: records.map(asExported), documents, received: received?.envelope ?? null },
+      'all',
+    )
     chunk.add(line, columns, await this.#notesOf(seq), seq + 1)
   }
 
@@ -96,8 +116,7 @@ export class LedgerReader {
   async #columnsOf(
     entry: AuditedEntry,
     seq: number,
-    records: readonly AuditedRecord[],
-    documents: readonly EntryDocumentRow[],
+    { records, documents, received }: Beside,
   ): Promise<EntryColumns> {
     const { beside } = this.#tables
     const agents = await beside.agents.take(seq)
@@ -108,6 +127,8 @@ export class LedgerReader {
     const erasures = await beside.erasures.take(seq)
     const closures = await beside.closures.take(seq)
     const idempotencyKeys = await beside.idempotencyKeys.take(seq)
+    const offers = await beside.offers.take(seq)
+    const receivedDocuments = await beside.receivedDocuments.take(seq)
     return {
       ...entryColumns(entry),
       records: records.map((record) => this.#recordColumns(record)),
@@ -127,6 +148,9 @@ export class LedgerReader {
           documents.some((document) => document.erased_seq !== null),
       })),
       ledger: seq === 0 ? ledgerColumns(this.#row) : null,
+      offers: offers.map(offerColumns),
+      received: received.map(receivedColumns),
+      receivedDocuments: receivedDocuments.map((row) => receivedDocumentColumns(row, this.#sha256)),
     }
   }
 
@@ -137,7 +161,11 @@ export class LedgerReader {
 
   /** Each record's own were compared; there must be no others, by which one would be found or stand where it does not. */
   async #verifyCounts(): Promise<void> {
-    const found = { record_references: this.#referencesFound, gated_records: this.standings.count }
+    const found = {
+      record_references: this.#referencesFound,
+      gated_records: this.standings.count,
+      ...this.peerStandings.counts,
+    }
     for (const [table, ofRecords] of Object.entries(found)) {
       const count = await countRows(this.#client, table as keyof typeof found, this.#ledgerId)
       if (count !== ofRecords) throw contradiction(`${table}: ${count} rows, records have ${ofRecords}`)

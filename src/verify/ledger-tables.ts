@@ -1,4 +1,12 @@
 import {
+  type AuditedOffer,
+  type AuditedReceived,
+  type AuditedReceivedDocument,
+  OFFERS_BY_SEQ,
+  RECEIVED_BY_SEQ,
+  RECEIVED_DOCUMENTS_BY_SEQ,
+} from '../db/audited-peer-rows.ts'
+import {
   AGENTS_BY_SEQ,
   type AuditedAgent,
   type AuditedCheckpoint,
@@ -61,6 +69,9 @@ export function openTables(
       types: inOrder<AuditedType>('types', TYPES_BY_SEQ),
       erasures: inOrder<AuditedErasure>('erasures', ERASURES_BY_SEQ),
       closures: inOrder<AuditedClosure>('ledger_closures', CLOSURES_BY_SEQ),
+      offers: inOrder<AuditedOffer>('offers', OFFERS_BY_SEQ),
+      received: inOrder<AuditedReceived>('received_entries', RECEIVED_BY_SEQ),
+      receivedDocuments: inOrder<AuditedReceivedDocument>('received_documents', RECEIVED_DOCUMENTS_BY_SEQ),
       idempotencyKeys: mayReadKeys
         ? inOrder<AuditedIdempotencyKey>('idempotency_keys', IDEMPOTENCY_KEYS_BY_SEQ)
         : new OrderedRows<AuditedIdempotencyKey>('idempotency_keys', none()),

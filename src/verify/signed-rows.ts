@@ -5,6 +5,7 @@ import { parseDocumentSubject } from '../proof/document-subjects.ts'
 import { type IdPrefix, parseId } from '../proof/ids.ts'
 import { keyThumbprint, parsePublicKey } from '../proof/keys.ts'
 import { ENTRY_KINDS, type EntryKind } from '../proof/kinds.ts'
+import { parseRemoteAgent, remoteAgentId } from '../proof/remote-agents.ts'
 import { type ParsedStatement, partyOf } from '../proof/statement.ts'
 import type { VerifiedEntry } from '../proof/verify-entry.ts'
 import type {
@@ -24,8 +25,8 @@ type FixedRecordColumns = Omit<
 >
 
 export function recordRows({ statement, items }: VerifiedEntry): FixedRecordColumns[] {
-  const actorId = actorUuid(statement)!
   if (items !== null) {
+    const actorId = uuidOf('agt', statement.actor)
     return items.map((item, i) => ({
       recordId: uuidOf('rec', item.record),
       type: item.type,
@@ -45,7 +46,7 @@ export function recordRows({ statement, items }: VerifiedEntry): FixedRecordColu
       recordId: uuidOf('rec', statement.subjects[0].name),
       type: type!,
       itemIndex: null,
-      actorId,
+      actorId: uuidOf('agt', statement.actor),
       onBehalfOf: statement.onBehalfOf === null ? null : uuidOf('agt', statement.onBehalfOf),
       occurredAtUs: occurredAt === undefined ? null : microseconds(occurredAt),
       traceparent: traceparent ?? null,
@@ -101,10 +102,11 @@ export function ledgerRows({ kind, predicate }: ParsedStatement, sha256: Sha256)
   return [{ name: name!, issuer: issuer!, origin: origin!, noteKid }]
 }
 
-const ID_PREFIXES: readonly IdPrefix[] = ['rec', 'bat', 'led', 'agt', 'key', 'cmp']
+const ID_PREFIXES: readonly IdPrefix[] = ['rec', 'bat', 'led', 'agt', 'key', 'cmp', 'peer']
 
-/** Of a type there is no uuid; of an erased document it is the record's or completion's. */
-export function subjectUuid({ subjects }: ParsedStatement): string | null {
+/** Of a type, and of another ledger's entry, there is no uuid; of an erased document it is the record's or completion's. */
+export function subjectUuid({ kind, subjects }: ParsedStatement): string | null {
+  if (ENTRY_KINDS[kind].subjects[0] === 'entry') return null
   const [id] = subjects[0].name.split('/')
   const prefix = ID_PREFIXES.find((known) => id!.startsWith(`${known}_`))
   return prefix ? uuidOf(prefix, id!) : null
@@ -116,13 +118,18 @@ export function versionOf({ kind, predicate }: ParsedStatement): number | null {
   return ENTRY_KINDS[kind].recordEvent ? (predicate['version'] as number) : null
 }
 
-export function partyUuid(statement: ParsedStatement): string | null {
-  const party = partyOf(statement)
-  return party === 'system' ? null : uuidOf('agt', party)
+export function partyUuid(statement: ParsedStatement, sha256: Sha256): string | null {
+  return agentUuid(partyOf(statement), sha256)
 }
 
-export function actorUuid({ actor }: ParsedStatement): string | null {
-  return actor === 'system' ? null : uuidOf('agt', actor)
+export function actorUuid({ actor }: ParsedStatement, sha256: Sha256): string | null {
+  return agentUuid(actor, sha256)
+}
+
+/** null for `system`. */
+export function agentUuid(name: string, sha256: Sha256): string | null {
+  if (name === 'system') return null
+  return parseRemoteAgent(name) ? toUuid(remoteAgentId(sha256, name)) : uuidOf('agt', name)
 }
 
 export function uuidOf(prefix: IdPrefix, id: string): string {

@@ -1,6 +1,8 @@
 import type { EntryStep } from '../proof/entry-step.ts'
 import type { KeyHint } from '../proof/key-hints.ts'
 import type { LedgerSummary } from '../proof/ledger-findings.ts'
+import type { OnOffer } from '../proof/ledger-offers.ts'
+import type { OnRemote, PeeringStanding } from '../proof/ledger-peers.ts'
 import type { OnGated } from '../proof/ledger-records.ts'
 import type { Frontier } from '../proof/merkle.ts'
 import type { DocumentsShown } from '../proof/verify-entry.ts'
@@ -46,10 +48,14 @@ type LedgerObserver = {
   node(level: number, index: number, hash: Uint8Array): void
   /** Each event of a gated record, with the record after it. Throws ProofError. */
   readonly gated: OnGated
+  /** The same of records of other ledgers, as their events came. */
+  readonly remote: OnRemote
+  /** Each offer that was answered. Throws ProofError. */
+  readonly offer: OnOffer
   /** Each entry that was verified, with the tree after it. */
   appended(step: EntryStep, frontier: Frontier): void
   /** After the last. Throws ProofError. */
-  finish(summary: LedgerSummary): Promise<void>
+  finish(summary: LedgerSummary, peerings: Iterable<PeeringStanding>): Promise<void>
 }
 
 /** A stretch of entries, in order, as whole lines of an export (docs/formats/export.md). */

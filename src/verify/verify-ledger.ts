@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
+import type { EntryStep } from '../proof/entry-step.ts'
 import { type Erasure, erasureOf } from '../proof/erasures.ts'
 import { ProofError } from '../proof/error.ts'
 import { findingsOf, type LedgerTrust, verifyTrust } from '../proof/ledger-findings.ts'
@@ -18,6 +19,8 @@ export type VerifyOptions = LedgerTrust & {
   readonly threads?: number
   /** Called now and then, with a part of `total` (of the source's own unit). */
   readonly onProgress?: (progress: { entries: number; done: number; total: number }) => void
+  /** Called for each entry that was verified, in order. */
+  readonly onEntry?: (step: EntryStep) => void
 }
 
 /**
@@ -73,7 +76,13 @@ async function verifyOpened(
       keptCheckpoints: options.checkpoints ?? [],
       compromisedKids: opened.keys.filter((key) => key.compromisedAt !== null).map((key) => key.kid),
       idSeed: randomBytes(4).readUInt32LE(),
-      ...(opened.observer && { onNode: opened.observer.node, onGated: opened.observer.gated }),
+      ...(options.onEntry && { onEntry: options.onEntry }),
+      ...(opened.observer && {
+        onNode: opened.observer.node,
+        onGated: opened.observer.gated,
+        onRemote: opened.observer.remote,
+        onOffer: opened.observer.offer,
+      }),
     },
   )
   const erasures: Erasure[] = []
@@ -106,7 +115,7 @@ async function findFailure(verification: Verification): Promise<VerifyFailure | 
   }
   try {
     verifier.finish()
-    await opened.observer?.finish(verifier.summary)
+    await opened.observer?.finish(verifier.summary, verifier.peerings)
     verifyTrust(verifier.summary, opened.ledger, options)
   } catch (error) {
     if (error instanceof ProofError) return { seq: null, code: error.code, reason: error.detail }

@@ -102,6 +102,8 @@ async function fill(): Promise<void> {
     chainAt5: rows[4].chain,
     chainAt13: rows[12].chain,
   }
+  await run('owner', PEER)
+  for (const insert of FROM_PEER) await run('owner', insert)
   await run('worker', CHECKPOINT('5', '$chainAt5'))
   await run('worker', 'insert into tallystick.tree_tiles values ($ledger, 0, 0, $random || $random)')
   await run('worker', 'insert into tallystick.tree_frontiers values ($ledger, 5, $random || $random)')
@@ -191,6 +193,21 @@ const CHECKPOINT = (size: string, chain: string) =>
 const UPDATE = (table: string, change: string) =>
   `update tallystick.${table} set ${change} where ledger_id = $ledger`
 
+/** Its id is the other ledger's: an id is as good as another. */
+const PEER = `insert into tallystick.peers (ledger_id, peer_id, name, role, state, created_by, token_hash, expires_at, inviter,
+    remote_ledger_id, handshake, added_seq)
+  values ($ledger, $other, 'peer', 'invited', 'active', $agent, $random, now(), '{}', $other, $random, 1)`
+const RECEIVED = (seq: string, remoteSeq: string, leaf = '$leaf') =>
+  `insert into tallystick.received_entries (ledger_id, seq, peer_id, remote_seq, kind, leaf, envelope)
+   values ($ledger, ${seq}, $other, ${remoteSeq}, 'record-shared', ${leaf}, $envelope)`
+/** What came from it: an entry, its key, and a fork. */
+const FROM_PEER = [
+  RECEIVED('12', '7'),
+  `insert into tallystick.peer_keys (ledger_id, peer_id, kid, alg, spki) values ($ledger, $other, $kid, 'EdDSA', $random)`,
+  `insert into tallystick.peer_forks (ledger_id, peer_id, leaf, remote_seq, held_leaf, envelope)
+   values ($ledger, $other, $random, 7, $leaf, $envelope)`,
+]
+
 /** What not even the owner can do while the triggers stand. */
 const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
   'change, delete or truncate entries': [
@@ -224,6 +241,31 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
     [refusedBy('entries_begin'), ENTRY('0', '$next', { ledger_id: '$stranger' })],
     [refusedBy('entries_check'), ENTRY('13', '$next', { prev_seq: '13', version: '2' })],
     [refusedBy('entries_envelope_check'), ENTRY('13', '$next', { envelope: "repeat('x', 32769)::bytea" })],
+  ],
+  'change or remove what came from a peer': [
+    [refusedBy('received_entries_append_only'), UPDATE('received_entries', 'envelope = $random')],
+    [refusedBy('received_entries_append_only'), UPDATE('received_entries', 'remote_seq = 8')],
+    [
+      refusedBy('received_entries_append_only'),
+      'delete from tallystick.received_entries where ledger_id = $ledger',
+    ],
+    [refusedBy('received_entries_append_only'), 'truncate tallystick.received_entries cascade'],
+    [refusedBy('received_entries_leaf'), RECEIVED('13', '8', '$random')],
+    [refusedBy('received_entries_once'), RECEIVED('13', '7')],
+    [refusedBy('received_entries_pkey'), RECEIVED('12', '8')],
+    [refusedBy('peer_keys_append_only'), 'delete from tallystick.peer_keys where ledger_id = $ledger'],
+    [
+      refusedBy('peer_keys_current'),
+      `insert into tallystick.peer_keys (ledger_id, peer_id, kid, alg, spki)
+       values ($ledger, $other, $random, 'EdDSA', $random)`,
+    ],
+    [refusedBy('peer_forks_append_only'), UPDATE('peer_forks', 'held_leaf = $random')],
+    [refusedBy('peer_forks_append_only'), 'delete from tallystick.peer_forks where ledger_id = $ledger'],
+  ],
+  'have two peers for one other ledger': [
+    [refusedBy('peers_remote'), PEER.replace('values ($ledger, $other', 'values ($ledger, $stranger')],
+    [refusedBy('peers_known'), UPDATE('peers', 'remote_ledger_id = null')],
+    [refusedBy('peers_added'), UPDATE('peers', 'handshake = null')],
   ],
   'move, reset, replace or remove a chain head': [
     [refusedBy('chain_heads_forward_only'), UPDATE('chain_heads', 'size = 5, chain = $chainAt5')],
@@ -471,6 +513,28 @@ const POD_ATTEMPTS: Record<string, string[]> = {
     'delete from tallystick.envelope_key_secrets',
     'delete from tallystick.schema_migrations',
   ],
+  'say that a peer is there, what came from it, or with whom something is shared': [
+    PEER,
+    UPDATE('peers', "state = 'active'"),
+    'delete from tallystick.peers',
+    ...FROM_PEER,
+    UPDATE('peer_keys', 'until_seq = 5'),
+    UPDATE('received_entries', 'remote_seq = 8'),
+    'truncate tallystick.received_entries',
+    'insert into tallystick.received_documents select * from tallystick.received_documents',
+    UPDATE('received_documents', 'content = null, salt = null, erased_seq = 13'),
+    'insert into tallystick.received_types select * from tallystick.received_types',
+    'insert into tallystick.remote_records select * from tallystick.remote_records',
+    UPDATE('remote_records', "state = 'ACCEPTED'"),
+    'insert into tallystick.shared_records select * from tallystick.shared_records',
+    'delete from tallystick.shared_records',
+    'insert into tallystick.offers select * from tallystick.offers',
+    UPDATE('offers', "state = 'taken'"),
+    'insert into tallystick.ledger_rotations select * from tallystick.ledger_rotations',
+    'delete from tallystick.peer_receipts',
+    'delete from tallystick.peer_nonces',
+    'select * from tallystick.peer_inboxes for update',
+  ],
   'unmake the guards': [
     'alter table tallystick.entries disable trigger all',
     'alter table tallystick.entries disable trigger entries_append_only',
@@ -498,6 +562,8 @@ const POD_ATTEMPTS: Record<string, string[]> = {
   ],
   'call what only append_entries calls': [
     "select tallystick.append_details('{}', '{}', '{}', '{}', '{}', '{}')",
+    "select tallystick.append_federation('{}', '{}', '{}', '{}', '{}', '{}', '{}')",
+    "select tallystick.append_received('{}', '{}', '{}', '{}', '{}', '{}')",
     'select tallystick.gated_records_begin()',
     'select tallystick.chain_link($random, $random)',
     'select tallystick.chain_step($random, $random, $random)',
@@ -557,6 +623,16 @@ const API_ATTEMPTS: Record<string, string[]> = {
     'delete from tallystick.webhook_deliveries',
     "select tallystick.redeliver_events($ledger, $other, '{}')",
   ],
+  'read what a handshake is done with, or what peers were sent': [
+    'select * from tallystick.peers',
+    'select sealed_token from tallystick.peers',
+    'select count(sealed_token) from tallystick.peers',
+    'copy tallystick.peers (sealed_token) to stdout',
+    'update tallystick.peer_cursors set next_seq = 99',
+    'insert into tallystick.peer_receipts select * from tallystick.peer_receipts',
+    'delete from tallystick.peer_dead_letters',
+    'delete from tallystick.peer_backlog',
+  ],
   'read the secret of the note key, or what idempotency keys stand for': [
     'select * from tallystick.note_key_secrets',
     'select sealed from tallystick.note_key_secrets',
@@ -581,6 +657,17 @@ const WORKER_ATTEMPTS: Record<string, string[]> = {
     'update tallystick.webhook_secrets set sealed = $random',
     "select tallystick.create_webhook($ledger, $other, 'x', null, '{*}', '{}', '{}', $other, $other, $random, $random, 9)",
     'select tallystick.delete_webhook($ledger, $other)',
+  ],
+  'invite or accept peers, take their requests, or say what they have sent': [
+    "select tallystick.invite_peer($ledger, $stranger, 'x', $agent, $random, now(), '{}', 9, 9)",
+    "select tallystick.accept_peer($ledger, $stranger, 'x', $agent, $random, now(), $random, '{}', $other, 'x', $kid, 9)",
+    'select tallystick.withdraw_peer($ledger, $other)',
+    'select tallystick.begin_peer_request($ledger, $other, $salt)',
+    'select tallystick.keep_fork($ledger, $other, $leaf, 7, null, null, $leaf, $envelope, 9)',
+    'select tallystick.replay_peer($ledger, $other, null)',
+    'select tallystick.want_peer_summary($ledger, $other)',
+    'update tallystick.peer_receipts set envelope = $envelope',
+    'delete from tallystick.peer_cursors',
   ],
   'make a fault go away': [
     "update tallystick.ledger_faults set cleared_at = now(), cleared_note = 'x'",
@@ -647,8 +734,56 @@ const GRANTS: Record<string, string> = {
   checkpoints: 'api: SELECT; worker: INSERT, SELECT',
   tree_tiles: 'api: SELECT; worker: INSERT, SELECT, UPDATE',
   tree_frontiers: 'api: SELECT; worker: INSERT, SELECT, UPDATE',
+  peers: 'worker: SELECT',
+  ...Object.fromEntries(
+    // All but the sealed token.
+    [
+      'ledger_id',
+      'peer_id',
+      'name',
+      'role',
+      'state',
+      'created_by',
+      'created_at',
+      'token_hash',
+      'expires_at',
+      'inviter',
+      'invited',
+      'remote_ledger_id',
+      'remote_url',
+      'handshake',
+      'added_seq',
+      'added_leaf',
+      'counterpart',
+      'revoked_seq',
+    ].map((column) => [`peers.${column}`, 'api: SELECT']),
+  ),
+  peer_keys: 'api: SELECT; worker: SELECT',
+  peer_inboxes: '',
+  peer_nonces: '',
+  peer_cursors: 'api: SELECT; worker: SELECT, UPDATE',
+  peer_backlog: 'api: SELECT; worker: DELETE, INSERT, SELECT, UPDATE',
+  peer_receipts: 'api: SELECT; worker: INSERT, SELECT',
+  peer_dead_letters: 'api: SELECT; worker: DELETE, INSERT, SELECT, UPDATE',
+  peer_forks: 'api: SELECT; worker: SELECT',
+  ledger_rotations: 'api: SELECT; worker: SELECT',
+  shared_records: 'api: SELECT; worker: SELECT',
+  offers: 'api: SELECT; worker: SELECT',
+  received_entries: 'api: SELECT; worker: SELECT',
+  received_documents: 'api: SELECT; worker: SELECT',
+  received_types: 'api: SELECT; worker: SELECT',
+  remote_records: 'api: SELECT; worker: SELECT',
   'append_entries()': 'api: EXECUTE; worker: EXECUTE',
   'append_details()': '',
+  'append_federation()': '',
+  'append_received()': '',
+  'begin_peer_request()': 'api: EXECUTE',
+  'invite_peer()': 'api: EXECUTE',
+  'accept_peer()': 'api: EXECUTE',
+  'withdraw_peer()': 'api: EXECUTE',
+  'keep_fork()': 'api: EXECUTE',
+  'replay_peer()': 'api: EXECUTE',
+  'want_peer_summary()': 'api: EXECUTE',
   'find_replay()': 'api: EXECUTE',
   'replace_key_secrets()': 'api: EXECUTE',
   'set_key_rate_limit()': 'api: EXECUTE',

@@ -2,11 +2,19 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
 import { findErasable, listErasable } from '../../src/db/erasures.ts'
+import { findSharedRecords, listSharedRecords } from '../../src/db/offers.ts'
 import { listPendingErasures } from '../../src/db/pending-erasures.ts'
 import { readEntries } from '../../src/db/read-entries.ts'
 import { listAncestors, listEntriesOfRecord } from '../../src/db/read-lineage.ts'
 import { findEntryOfRecord } from '../../src/db/read-proven.ts'
 import { findRecords, listRecordsOfEntry } from '../../src/db/read-records.ts'
+import {
+  findReceivedType,
+  listNewestRemoteSteps,
+  listRemoteClaims,
+  listRemoteEntries,
+} from '../../src/db/remote-records.ts'
+import { listChosenSalts, listSharePeers } from '../../src/db/shares.ts'
 import { toUuid } from '../../src/db/uuid.ts'
 import { createTestDatabase } from '../helpers/database.ts'
 import { createTestLedger } from '../helpers/test-ledger.ts'
@@ -56,7 +64,16 @@ async function askedQueries(pool: pg.Pool): Promise<Asked[]> {
   await findErasable(pool, id, id, { document: 'reason', subjectId: id, seq: 1 })
   await listErasable(pool, id, id, { before: 1, limit: 1 })
   await listPendingErasures(pool, null, 100)
+  const remote = { record_id: toUuid(id), peer_id: toUuid(id) }
+  await listRemoteClaims(pool, id, id, id)
+  await listNewestRemoteSteps(pool, id, remote)
+  await listRemoteEntries(pool, id, remote, { afterVersion: 0, limit: 1, bytesMax: 1 })
+  await findReceivedType(pool, id, id, '00')
+  await listSharedRecords(pool, id, id, { after: { recordId: id, role: 'home' }, limit: 1 })
+  await findSharedRecords(pool, id, id, id)
+  await listSharePeers(pool, id, [id])
+  await listChosenSalts(pool, id, id)
   pool.query = query
-  assert.equal(asked.length, 11)
+  assert.equal(asked.length, 20)
   return asked
 }

@@ -70,6 +70,8 @@ export type TestLine = {
   envelope: string
   documents: TestDocument[]
   items: BatchItem[] | null
+  /** The envelope of another ledger's entry. */
+  received?: string
 }
 
 /** Members of an entry that a test wants otherwise than a server would make them. */
@@ -79,6 +81,7 @@ type Appending = {
   predicate: Record<string, unknown>
   documents?: TestDocument[]
   items?: BatchItem[] | null
+  received?: string | undefined
   signer?: TestSigner
   issuer?: string
   subject?: string
@@ -144,6 +147,7 @@ export function makeChain(options: { signer?: TestSigner; ledger?: string; empty
       envelope: toBase64(envelope),
       documents: entry.documents ?? [],
       items: entry.items ?? null,
+      ...(entry.received !== undefined && { received: entry.received }),
     }
     lines.push(line)
     return line
@@ -166,6 +170,11 @@ export function makeChain(options: { signer?: TestSigner; ledger?: string; empty
     acting,
     append,
     aboutLedger,
+
+    /** Takes the last entry back, which somebody may have received: another one will stand in its place. */
+    forget: (): void => {
+      for (const list of [lines, leaves, chains]) list.pop()
+    },
 
     create: (predicate: object = {}) =>
       append({

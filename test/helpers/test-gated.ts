@@ -2,9 +2,16 @@ import type { EntryKind } from '../../src/proof/kinds.ts'
 import type { Subject } from '../../src/proof/statement.ts'
 import { makeId, saltDocument, type TestChain, type TestDocument, type TestLine } from './test-chain.ts'
 
+/** What a step has besides its predicate. */
+type Changes = { readonly subjects?: Subject[]; readonly received?: string }
+
 /** Appends the events of one gated record; `changes` go into the predicate of any of them. */
-export function makeGated(chain: TestChain, terms: object = {}, options: { principal?: object } = {}) {
-  const record = makeId('rec')
+export function makeGated(
+  chain: TestChain,
+  terms: object = {},
+  options: { principal?: object; record?: string } = {},
+) {
+  const record = options.record ?? makeId('rec')
   const performer = makeId('agt')
   const performerKey = makeId('key')
   chain.registerAgent(performer, 'performer')
@@ -14,6 +21,8 @@ export function makeGated(chain: TestChain, terms: object = {}, options: { princ
   let evidence: TestDocument | null = null
   let version = 1
   let state = 'CREATED'
+  let revisions = 0
+  let performedBy: string | null = { performer, ...terms }.performer ?? null
   let last: TestLine = chain.append({
     kind: 'record-created',
     subjects: [about],
@@ -40,15 +49,18 @@ export function makeGated(chain: TestChain, terms: object = {}, options: { princ
     subjects: Subject[] = [],
     documents: TestDocument[] = [],
   ) {
-    const { subjects: changedSubjects, ...changed } = predicate as { subjects?: Subject[] }
+    const { subjects: changedSubjects, received, ...changed } = predicate as Changes
     last = chain.append({
       kind,
+      received,
       subjects: changedSubjects ?? [about, ...subjects],
       predicate: { record, version: version + 1, previous: last.leaf, from: state, to, ...changed },
       documents,
     })
     version++
     state = to
+    if (kind === 'revision-requested') revisions++
+    performedBy ??= (changed as { actor?: string }).actor ?? null
     return last
   }
   const asPerformer = () => chain.acting(performer, performerKey)
@@ -64,9 +76,13 @@ export function makeGated(chain: TestChain, terms: object = {}, options: { princ
     completion,
     asPerformer,
     last: () => last,
+    version: () => version,
+    state: () => state,
+    performedBy: () => performedBy,
+    revisions: () => revisions,
     activate: (changes: object = {}) => step('record-activated', 'ACTIVE', { ...asPerformer(), ...changes }),
-    submit: (changes: object = {}) => {
-      evidence = saltDocument(makeId('cmp'), { quantity: 100 })
+    submit: (changes: object = {}, offered: TestDocument | null = null) => {
+      evidence = offered ?? saltDocument(makeId('cmp'), { quantity: 100 })
       const predicate = { ...asPerformer(), completion: evidence.subject, ...changes }
       return step('completion-submitted', 'SUBMITTED', predicate, [completion()], [evidence])
     },

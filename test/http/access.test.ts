@@ -18,6 +18,7 @@ import {
 } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { addAgent, addKey } from '../helpers/more-keys.ts'
+import { addPeer } from '../helpers/test-peers.ts'
 import { makeWebhook } from '../helpers/webhooks.ts'
 
 /** A key, and what a route of an access class must answer to it: a code, or null when it lets the request in. */
@@ -54,6 +55,9 @@ test('every route', async (t) => {
     assert.deepEqual(open.sort(), PUBLIC)
     const operator = routes.filter((route) => route.config!.access === 'operator').map((route) => route.url)
     for (const url of operator) assert.match(url, /^\/v1\/ledgers(\/|$)/)
+    const ofPeers = routes.filter((route) => isForPeers(route.config!.access!))
+    assert.deepEqual(ofPeers.map(named).sort(), FOR_PEERS)
+    for (const { schema } of ofPeers) assert.ok(schema!.hide)
   })
 
   await t.test('that does not say it is refused when it is registered', () => {
@@ -217,7 +221,9 @@ async function presentedKeys(app: TestApp, foreign: string): Promise<Presented[]
   const good = app.ledger.key.key
   const ledgerId = parseId('led', app.ledger.ledger.id)
   const lastDigit = good.at(-1) === '0' ? '1' : '0'
-  const asNoKey = (access: Access) => (access === 'public' ? null : 'unauthenticated')
+  // Servers of peers have no keys, but sign: whoever sends one is nobody.
+  const asNoKey = (access: Access) =>
+    access === 'public' ? null : isForPeers(access) ? 'peer_unknown' : 'unauthenticated'
   const asKey = (code: string | null) => (access: Access) =>
     typeof access === 'object' ? code : asNoKey(access)
   const expired = await addKey(app, { scopes: SCOPES, expiresAtMs: Date.now() - 1 })
@@ -267,6 +273,17 @@ const PUBLIC = [
   'GET /readyz',
 ]
 
+const FOR_PEERS = [
+  'POST /v1/federation/entries',
+  'POST /v1/federation/peerings',
+  'POST /v1/federation/rotations',
+  'POST /v1/federation/summary',
+]
+
+function isForPeers(access: Access): boolean {
+  return access === 'peer' || access === 'introduction'
+}
+
 /** The scopes of which one is needed; the first is named in a refusal. */
 function scopesOf(access: Access): readonly Scope[] {
   if (typeof access !== 'object') return []
@@ -295,6 +312,11 @@ async function spoilable(app: TestApp, elsewhere: NewLedger): Promise<Address[]>
   const foreignType = { name: 'foreign-type', version: 777, payloadSchema: true }
   await app.send('POST', '/v1/types', { body: foreignType, key: elsewhere.key.key })
   const [hook, foreignHook] = [await makeHook(app, app.ledger), await makeHook(app, elsewhere)]
+  const [ownShared, foreignShared] = [await makeShared(app, app.ledger), await makeShared(app, elsewhere)]
+  const [peer, foreignPeer] = [
+    { id: await invitePeer(app, app.ledger) },
+    { id: await invitePeer(app, elsewhere) },
+  ]
   const [ownGated, foreignGated] = [await makeGated(app, app.ledger), await makeGated(app, elsewhere)]
   return [
     {
@@ -346,6 +368,13 @@ async function spoilable(app: TestApp, elsewhere: NewLedger): Promise<Address[]>
       foreign: { id: foreignHook.id },
       nowhere: { id: `whk_${digits}` },
     },
+    {
+      begins: '/v1/peers/:id/records/',
+      own: ownShared,
+      foreign: foreignShared,
+      nowhere: { id: `peer_${digits}`, record: `rec_${digits}` },
+    },
+    { begins: '/v1/peers/', own: peer, foreign: foreignPeer, nowhere: { id: `peer_${digits}` } },
     { begins: '/v1/ledgers/', own: { id: victim.ledger.id }, foreign: null, nowhere: null },
     { begins: '/predicates/', own: { kind: 'record-notarized' }, foreign: null, nowhere: null },
     { begins: '/v1/entries/', own: { seq: '0' }, foreign: null, nowhere: null },
@@ -358,6 +387,14 @@ async function makeHook(app: TestApp, { key: { key } }: NewLedger): Promise<{ id
   const { id } = await makeWebhook(app, {}, key)
   const test = await app.send('POST', `/v1/webhooks/${id}/test`, { key })
   return { id, event: expectStatus(202, test).json().id }
+}
+
+/** A peer, and a gated record that is shared with it. */
+async function makeShared(app: TestApp, ledger: NewLedger): Promise<{ id: string; record: string }> {
+  const { peer } = await addPeer(app, 'active', ledger.ledger.id)
+  const share = [{ peer, documents: 'whole' }]
+  const { id } = await app.notarize({ type: 'task/1', payload: {}, share }, { key: ledger.key.key })
+  return { id: peer, record: id }
 }
 
 /** A gated record with a completion, and one with the entry that gives a reason. */
@@ -396,6 +433,11 @@ function request(app: TestApp, route: RouteOptions, key: string | null, ids: Ids
   })
   const options: SendOptions = { key, ...(route.method !== 'GET' && { body: bodyOf(route) }) }
   return app.send(route.method as string, url, options)
+}
+
+async function invitePeer(app: TestApp, { key: { key } }: NewLedger): Promise<string> {
+  const made = await app.send('POST', '/v1/peers', { key, body: { name: 'to be spoiled' } })
+  return expectStatus(201, made).json().id
 }
 
 function assertNoSecrets(app: TestApp, secrets: (string | null)[]): void {

@@ -71,6 +71,8 @@ test('POST /v1/records with a gated type', async (t) => {
         overturn: null,
         revision: null,
         cancellation: null,
+        share: null,
+        offer: null,
       },
     })
     assert.deepEqual(await app.get(id), response.json())

@@ -83,6 +83,17 @@ export const HEALTHY: Series = {
   [`tallystick_webhook_attempts_total{outcome="dead", ${WORKER}}`]: flat(0),
   [`tallystick_webhook_attempt_failures_total{reason="5xx", ${WORKER}}`]: growing(6),
   [`tallystick_webhook_attempt_failures_total{reason="integrity_fault", ${WORKER}}`]: flat(0),
+  [`tallystick_peers{state="active", ${WORKER}}`]: flat(3),
+  [`tallystick_peers_behind{${WORKER}}`]: flat(2),
+  [`tallystick_peers_failing{${WORKER}}`]: flat(1),
+  [`tallystick_peers_failing_seconds{${WORKER}}`]: `0+60x40 0+0x${MINUTES}`,
+  [`tallystick_peer_lag_seconds{state="active", ${WORKER}}`]: flat(2),
+  [`tallystick_peer_lag_seconds{state="suspended", ${WORKER}}`]: growing(60),
+  [`tallystick_peer_dead_letters{${WORKER}}`]: flat(0),
+  [`tallystick_peer_entries_sent_total{outcome="received", ${WORKER}}`]: growing(60),
+  [`tallystick_peer_request_duration_seconds_count{${WORKER}}`]: growing(6),
+  [`tallystick_peer_entries_refused_total{code="fork", ${SERVER}}`]: flat(0),
+  [`tallystick_peer_entries_refused_total{code="not_shared", ${SERVER}}`]: growing(1),
   'kube_pod_container_status_waiting_reason{namespace="ledger", pod="tallystick-api-7d9-x", reason="CrashLoopBackOff"}': `0 1 1 0+0x${MINUTES}`,
   'kube_pod_container_status_waiting_reason{namespace="ledger", pod="another-api-7d9-x", reason="CrashLoopBackOff"}':
     flat(1),
@@ -375,6 +386,46 @@ export const CASES: readonly AlertCase[] = [
     series: { [`tallystick_webhook_endpoints{state="disabled", ${WORKER}}`]: once },
     labels: { state: 'disabled' },
     description: '1 endpoints more than an hour ago are disabled.',
+  },
+  {
+    ...page,
+    alert: 'TallystickPeersNotDrained',
+    series: {
+      [`tallystick_peer_lag_seconds{state="active", ${WORKER}}`]: growing(60),
+      [`tallystick_peer_request_duration_seconds_count{${WORKER}}`]: flat(9),
+      [`tallystick_peer_entries_sent_total{outcome="received", ${WORKER}}`]: flat(9),
+    },
+    description:
+      '2 peers wait for entries, and none gets any: what is shared with other organisations stands still.',
+  },
+  {
+    ...page,
+    alert: 'TallystickPeersNotDrained',
+    series: {
+      [`tallystick_peers_behind{${WORKER}}`]: flat(3),
+      [`tallystick_peers_failing{${WORKER}}`]: flat(3),
+      [`tallystick_peer_entries_sent_total{outcome="received", ${WORKER}}`]: flat(9),
+    },
+    description:
+      '3 peers wait for entries, and none gets any: what is shared with other organisations stands still.',
+  },
+  {
+    ...ticket,
+    alert: 'TallystickPeerFails',
+    series: { [`tallystick_peers_failing_seconds{${WORKER}}`]: flat(5_400) },
+    description: 'A peer has taken nothing for 1h 30m 0s.',
+  },
+  {
+    ...ticket,
+    alert: 'TallystickPeerDeadLetters',
+    series: { [`tallystick_peer_dead_letters{${WORKER}}`]: flat(2) },
+    description: '2 entries were refused by peers, and what follows them in their records waits.',
+  },
+  {
+    ...ticket,
+    alert: 'TallystickPeerFork',
+    series: { [`tallystick_peer_entries_refused_total{code="fork", ${SERVER}}`]: once },
+    description: '1 entries of peers contradict an entry that is held in their place.',
   },
   // The Secret of a password is mounted: where it is not there, the container is not made.
   ...['CrashLoopBackOff', 'ContainerCreating'].map((reason) => ({

@@ -8,6 +8,7 @@ import {
   APPEND_QUEUE_BYTES_MAX,
   ENTRY_FOLLOWER_TIME_SHARE_MAX,
   JOB_CONNECTIONS_MAX,
+  PEER_CONNECTIONS_MAX,
   READ_CONNECTIONS_MAX,
   REQUESTS_UNDER_WAY_MAX,
   SEARCH_CONNECTIONS_MAX,
@@ -29,11 +30,11 @@ const SECONDS_A_DAY = 86_400
 
 test('the capacity page has the limits of the code', () => {
   const server = WRITE_CONNECTIONS_MAX + READ_CONNECTIONS_MAX + SEARCH_CONNECTIONS_MAX
-  const worker = READ_CONNECTIONS_MAX + WEBHOOK_CONNECTIONS_MAX + JOB_CONNECTIONS_MAX
+  const worker = READ_CONNECTIONS_MAX + WEBHOOK_CONNECTIONS_MAX + PEER_CONNECTIONS_MAX + JOB_CONNECTIONS_MAX
   assert.equal(ENTRY_FOLLOWER_TIME_SHARE_MAX, 1 / 4)
   for (const claim of [
     `${server} of each server (${WRITE_CONNECTIONS_MAX} to write, ${READ_CONNECTIONS_MAX} to read, ${SEARCH_CONNECTIONS_MAX} to search)`,
-    `${worker} of each worker (${READ_CONNECTIONS_MAX}, ${WEBHOOK_CONNECTIONS_MAX} for webhooks, ${JOB_CONNECTIONS_MAX} for jobs)`,
+    `${worker} of each worker (${READ_CONNECTIONS_MAX}, ${WEBHOOK_CONNECTIONS_MAX} for webhooks, ${PEER_CONNECTIONS_MAX} for peers, ${JOB_CONNECTIONS_MAX} for jobs)`,
     `connections  = ${server} × servers + ${worker} × workers`,
     `up to ${APPEND_BATCH_ENTRIES_MAX} entries or ${text(APPEND_BATCH_RECORDS_MAX)} records`,
     `A server takes ${REQUESTS_UNDER_WAY_MAX} at a time`,
@@ -75,7 +76,7 @@ test('its examples follow from its formulas and its figures', () => {
       servers,
       'entries a second': entries,
       workers,
-      connections: 15 * servers + 14 * workers,
+      connections: 15 * servers + 16 * workers,
       'GB a day': round((sum(0) * SECONDS_A_DAY) / 1e9),
       'MB of log a second': round(sum(1) / 1e6),
       'busy cores of Postgres': round(cores),

@@ -9,7 +9,7 @@ import { makeWebhook } from '../helpers/webhooks.ts'
 import { PROJECT_DIR } from '../start/installation.ts'
 import { RUNBOOKS_DIR } from './alerts-file.ts'
 
-test('what the operator is given to paste into psql shows who writes most, who holds whom up, and which endpoints fail, and how', async (t) => {
+test('what the operator is given to paste into psql shows who writes most, who holds whom up, and which endpoints and peers fail, and how', async (t) => {
   const app = await buildTestApp(t)
   const [failing, paused, well] = await Promise.all(
     ['failing', 'paused', 'well'].map((name) => makeWebhook(app, { url: `https://example.com/${name}` })),
@@ -49,9 +49,26 @@ test('what the operator is given to paste into psql shows who writes most, who h
       ['503', '1'],
     ],
   )
+  await assertFailingPeer(app, queries.get('peer-fails.md')![0]!)
   await assertWaiting(app, queries.get('no-database.md')![0]!)
-  assert.equal([...queries.values()].flat().length, 4)
+  assert.equal([...queries.values()].flat().length, 5)
 })
+
+/** One that is invited has no cursor yet, so only the one that was accepted can fail. */
+async function assertFailingPeer(app: TestApp, query: string): Promise<void> {
+  const { id } = (await app.send('POST', '/v1/peers', { body: { name: 'Harbour' } })).json()
+  assert.deepEqual(await app.sql(query), [])
+  await app.sql(`update tallystick.peers set state = 'pending', role = 'invited', remote_ledger_id = gen_random_uuid(),
+    remote_url = 'https://harbour.example'`)
+  await app.sql(`insert into tallystick.peer_cursors (ledger_id, peer_id, next_seq, known_kid, failures, failing_since, last_error)
+    select ledger_id, peer_id, 0, sha256(''), 3, now(), 'dns_failed: no such name' from tallystick.peers`)
+  const found = await app.sql(query)
+  assert.match(id, /^peer_/)
+  assert.deepEqual(
+    found.map(({ name, remote_url, state, failures, last_error }) => [name, remote_url, state, failures, last_error]),
+    [['Harbour', 'https://harbour.example', 'pending', 3, 'dns_failed: no such name']],
+  )
+}
 
 /** While one transaction holds a lock, another one waits for it. */
 async function assertWaiting({ database, sql }: TestApp, query: string): Promise<void> {

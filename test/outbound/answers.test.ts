@@ -31,7 +31,7 @@ test('a post arrives as it was given, and its answer comes back', async (t) => {
       body: '{"é":1}',
     },
   ])
-  assert.deepEqual(answer, { status: 201, retryAfterMs: null, excerpt: null, truncated: false })
+  assert.deepEqual(answer, { status: 201, retryAfterMs: null, excerpt: null, body: null, truncated: false })
   assert.ok(durationMs >= 0 && durationMs < 5_000)
 })
 
@@ -211,6 +211,7 @@ async function postAsIfPublic(url: string): Promise<OutboundAnswer> {
     startedAtMs,
     deadlineMs: startedAtMs + 5_000,
     signal: new AbortController().signal,
+    answerBytesMax: 0,
     release: () => connection.destroy(),
   })
   return await exchange.run()

@@ -4,9 +4,11 @@ import type { EntryKind } from '../../src/proof/kinds.ts'
 import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
 
 const END = '01jegv5gyme00r000000000001'
-export const [LED, AGT, KEY, REC, BAT, CMP] = ['led', 'agt', 'key', 'rec', 'bat', 'cmp'].map(
+export const [LED, AGT, KEY, REC, BAT, CMP, PEER] = ['led', 'agt', 'key', 'rec', 'bat', 'cmp', 'peer'].map(
   (prefix) => `${prefix}_${END}`,
-) as [string, string, string, string, string, string]
+) as [string, string, string, string, string, string, string]
+/** Another ledger. */
+export const THERE = LED.replace('1', '2')
 export const HASH = 'ab'.repeat(32)
 export const TIME = '2026-11-20T12:00:00.000Z'
 export const SPKI = toBase64(makeEd25519Signer(nativeProviders.sha256, new Uint8Array(32)).key.spki)
@@ -28,6 +30,30 @@ export const DEFINITION = {
   noteKey: SPKI,
   types: { 'generic/1': HASH },
 }
+
+/** Who a peer is. */
+export function identity(ledger: string): JsonObject {
+  return {
+    ledger,
+    url: 'https://ledger.example/base',
+    origin: `ledger.example/${ledger}`,
+    genesis: HASH,
+    envelopeKey: ENVELOPE_KEY,
+  }
+}
+
+export const RECEIVED = {
+  ledger: THERE,
+  seq: 41,
+  leaf: HASH,
+  kind: 'record-activated',
+  record: REC,
+  version: 2,
+}
+export const OFFER = { peer: PEER, ledger: THERE, seq: 9, leaf: HASH }
+/** A step that its performer offered. */
+export const OFFERED = { ledger: LED, actor: `${THERE}/${AGT}`, offer: OFFER }
+const ENTRY = `${THERE}/41`
 
 /** One good statement of each kind. */
 export const SAMPLES: Readonly<Record<EntryKind, Sample>> = {
@@ -89,5 +115,47 @@ export const SAMPLES: Readonly<Record<EntryKind, Sample>> = {
   'ledger-restored': {
     subjects: [LED],
     predicate: { ...BY_SYSTEM, known: { size: 2, chain: HASH }, found: { size: 1, chain: HASH } },
+  },
+  'peer-added': {
+    subjects: [PEER],
+    predicate: { ...BY_SYSTEM, tokenHash: HASH, inviter: identity(LED), invited: identity(THERE) },
+  },
+  'peer-suspended': { subjects: [PEER], predicate: { ...BY_KEY, code: 'maintenance' } },
+  'peer-resumed': { subjects: [PEER], predicate: { ...BY_KEY, code: 'maintenance' } },
+  'peer-revoked': { subjects: [PEER], predicate: { ...BY_KEY, code: 'contract_ended' } },
+  'peer-key-rotated': {
+    subjects: [PEER],
+    predicate: {
+      ...BY_SYSTEM,
+      newKey: ENVELOPE_KEY,
+      received: { ...RECEIVED, kind: 'server-key-rotated', record: null, version: null },
+    },
+  },
+  'record-shared': {
+    subjects: [REC],
+    predicate: { ...BY_KEY, record: REC, share: [{ peer: PEER, documents: 'whole' }] },
+  },
+  'entry-received': { subjects: [ENTRY], predicate: { ...BY_SYSTEM, peer: PEER, received: RECEIVED } },
+  'step-offered': {
+    subjects: [REC, CMP],
+    predicate: {
+      ...BY_KEY,
+      peer: PEER,
+      record: REC,
+      step: 'completion-submitted',
+      version: 3,
+      previous: HASH,
+      completion: CMP,
+    },
+  },
+  'offer-refused': {
+    subjects: [ENTRY],
+    predicate: {
+      ...BY_SYSTEM,
+      peer: PEER,
+      record: REC,
+      code: 'transition_refused',
+      received: { ...RECEIVED, kind: 'step-offered', version: null },
+    },
   },
 }

@@ -84,7 +84,7 @@ for (const kind of KINDS) {
     const wrong = [
       subjects.slice(1),
       [...subjects, `${REC}/reason`, REC],
-      ['peer_01jegv5gyme00r000000000001', ...subjects.slice(1)],
+      ['whk_01jegv5gyme00r000000000001', ...subjects.slice(1)],
       [...subjects.slice(0, -1), 'x'],
       [...subjects.slice(0, -1), ''],
     ]

@@ -129,6 +129,38 @@ test('takes who the creation was made for as principal', () => {
   )
 })
 
+test('takes a record that is shared with whom its creation says, and perhaps with more', () => {
+  const [ledger, agent] = [makeId('led'), makeId('agt')]
+  const [first, second, third] = [makeId('peer'), makeId('peer'), makeId('peer')].sort()
+  const whole = { peer: first!, documents: 'whole' }
+  const digests = { peer: second!, documents: 'digests' }
+  const performer = `${ledger}/${agent}`
+  const { chain, created, shown } = makeRecord({ performer, share: [whole, digests] })
+  const more = { peer: third!, documents: 'whole' }
+  for (const share of [
+    [whole, digests],
+    [whole, digests, more],
+  ])
+    verify(shown(1, 'CREATED', { share }), chain, created)
+  for (const share of [
+    null,
+    undefined,
+    [],
+    'all',
+    [whole],
+    [whole, more],
+    [whole, { ...digests, documents: 'whole' }],
+  ])
+    refuses('record_contradicts_proof', () => verify(shown(1, 'CREATED', { share }), chain, created))
+  for (const other of [agent, `${makeId('led')}/${agent}`])
+    refuses('record_contradicts_proof', () =>
+      verify(shown(1, 'CREATED', { share: [whole, digests], performer: other }), chain, created),
+    )
+  const later = makeRecord()
+  verify(later.shown(1, 'CREATED', { share: [more] }), later.chain, later.created)
+  verify(later.shown(1, 'CREATED', { share: null }), later.chain, later.created)
+})
+
 test('takes a record as it stood after each step, and with what came later', () => {
   const { chain, lines, records } = takeAllSteps()
   for (const name of Object.keys(lines) as (keyof typeof lines)[]) {

@@ -12,6 +12,7 @@ import type { Audit, Erasure } from '../../sdk/generated/api.ts'
 import { operations } from '../../sdk/generated/operations.ts'
 import { makePublish } from '../helpers/checkpoints.ts'
 import { DELIVERY, FAILING, PASSING, PAYLOAD } from '../helpers/gated-app.ts'
+import { addPeer } from '../helpers/test-peers.ts'
 import { openTestWorker } from '../helpers/test-worker.ts'
 import { until } from '../helpers/wait.ts'
 import { setUpSdk } from './set-up.ts'
@@ -185,6 +186,10 @@ test('every operation of the server has a method that calls it', async (t) => {
     const cancelled = await client.records.cancel(withdrawn.id, { reason: 'withdrawn' })
     assert.equal(cancelled.state, 'CANCELLED')
     await assert.rejects(client.records.until(cancelled.id, ['ACCEPTED']), /has ended as CANCELLED/)
+    const { peer } = await addPeer(app)
+    const share = [{ peer, documents: 'digests' }] as const
+    const shared = await client.records.share(cancelled.id, { share: [...share] })
+    assert.deepEqual(shared.gated!.share, share)
 
     const kinds: string[] = []
     for await (const { kind } of client.records.entries(passed.id)) kinds.push(kind)

@@ -5,6 +5,8 @@
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { type FederationPlan, formatFederation, sufferFederation } from '../faults/federation-faults.ts'
+import { formatFederationReckoning } from '../faults/federation-reckoning.ts'
 import {
   formatAttempts,
   formatLoad,
@@ -41,6 +43,16 @@ const WEBHOOK_WORKER_KILLS = {
   hurry: false,
 }
 const AGENT_KILLS = 20
+const FEDERATION_FAULTS: FederationPlan = {
+  seed: Date.now() % 1_000_000,
+  organisations: 3,
+  clients: 3,
+  kills: 20,
+  rotations: 3,
+  loadMs: { min: 1_000, max: 4_000 },
+  faults: { share: 0.3, msMax: 2_000 },
+  hurry: false,
+}
 const RESTARTS = { rounds: 10, clients: 64, loadMs: 2_000, drainSeconds: 5 }
 const POWER_CUTS = 2
 /** From the moment when the database is back; twice what docs/databases.md says. */
@@ -53,6 +65,7 @@ const SOAKS: Readonly<Record<string, () => Promise<void>>> = {
   'kill-workers': runWorkerKills,
   'kill-webhook-workers': runWebhookWorkerKills,
   'kill-agents': runAgentKills,
+  'federation-faults': runFederationFaults,
   'rolling-restart': runRollingRestart,
   'power-cut': runPowerCuts,
   outages: runOutages,
@@ -123,6 +136,18 @@ async function runAgentKills(): Promise<void> {
   const { taken, lost, doubled, ghosts, disordered, filesLeft } = outcome
   if (taken === 0 || lost + doubled + ghosts + disordered > 0) fail('kill-agents: see the line above')
   if (filesLeft.every((files) => files === 0)) fail('no kill left a batch behind: the test has shown nothing')
+}
+
+async function runFederationFaults(): Promise<void> {
+  const outcome = await sufferFederation(temporaryDir(), FEDERATION_FAULTS)
+  const { kills, seed } = FEDERATION_FAULTS
+  console.log(`three federated ledgers, ${kills} kills, seed ${seed}: ${formatFederation(outcome)}`)
+  console.log(`  ${formatFederationReckoning(outcome.reckoning)}; ${formatLoad()}`)
+  const { shared, offers, records, findings, ...bad } = outcome.reckoning
+  if (shared * offers * records === 0 || findings.length > 0 || Object.values(bad).some((count) => count > 0))
+    fail('federation-faults: see the lines above')
+  if (Object.values(outcome.met).includes(0) || outcome.requestsHit.every((requests) => requests === 0))
+    fail('a fault never met a request, or no kill hit one: the test has shown nothing')
 }
 
 async function runRollingRestart(): Promise<void> {

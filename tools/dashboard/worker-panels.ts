@@ -269,4 +269,79 @@ export const WORKER_ROWS: readonly Row[] = [
       },
     ],
   },
+  {
+    title: 'Federation',
+    height: 8,
+    panels: [
+      {
+        title: 'Entries sent to peers',
+        description: 'Received, and refused for good: a dead letter. Normal: none is refused.',
+        unit: 'cps',
+        runbook: 'peer-dead-letters.md',
+        width: 8,
+        queries: [[rate('tallystick_peer_entries_sent_total', 'outcome'), '{{outcome}}']],
+      },
+      {
+        title: 'Entries that peers sent',
+        description:
+          'By what servers answered, and why they refused. Missing is usual after a replay. A fork is an alarm.',
+        unit: 'cps',
+        runbook: 'peer-fork.md',
+        width: 8,
+        queries: [
+          [rate('tallystick_peer_entries_received_total', 'outcome'), '{{outcome}}'],
+          [`${rate('tallystick_peer_entries_refused_total', 'code')} > 0`, 'refused: {{code}}'],
+        ],
+      },
+      {
+        title: 'Furthest behind',
+        description:
+          'Age of the oldest entry that a peer has not come to. Normal: seconds, but for peers that fail. Suspended ones fall behind on purpose.',
+        unit: 's',
+        runbook: 'peers-not-drained.md',
+        width: 8,
+        queries: [
+          [most('tallystick_peer_lag_seconds', 'state'), '{{state}}'],
+          [most('tallystick_peers_failing_seconds'), 'fails for'],
+        ],
+      },
+      {
+        title: 'Peers',
+        description: 'By state; and those that fail or have not come to all entries of their ledger.',
+        unit: 'short',
+        runbook: 'peer-fails.md',
+        width: 8,
+        queries: [
+          [most('tallystick_peers', 'state'), '{{state}}'],
+          [most('tallystick_peers_failing'), 'failing'],
+          [most('tallystick_peers_behind'), 'behind'],
+        ],
+      },
+      {
+        title: 'Requests to peers',
+        description:
+          'How long they take, and why they fail, a second. The same reason for all peers: the workers don’t get out.',
+        unit: 's',
+        runbook: 'peer-fails.md',
+        width: 8,
+        queries: [
+          ...quantiles('tallystick_peer_request_duration_seconds'),
+          [`${rate('tallystick_peer_request_failures_total', 'reason')} > 0`, '{{reason}}/s'],
+        ],
+      },
+      {
+        title: 'Left over',
+        description:
+          'Entries that were refused for good; entries of peers that contradict another; offers that nobody has decided yet. Normal: no dead letters, no forks.',
+        unit: 'short',
+        runbook: 'peer-dead-letters.md',
+        width: 8,
+        queries: [
+          [most('tallystick_peer_dead_letters'), 'dead letters'],
+          [most('tallystick_peer_forks'), 'forks'],
+          [most('tallystick_peer_offers_pending'), 'open offers'],
+        ],
+      },
+    ],
+  },
 ]

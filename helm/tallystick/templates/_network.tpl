@@ -76,8 +76,8 @@
 {{- end }}
 {{- end }}
 
-{{/* Webhooks: public addresses on their ports, what outboundAllow names on any, as the worker itself has it. */}}
-{{- define "tallystick.egress.webhooks" -}}
+{{/* Webhooks and peers: public addresses on their ports, what outboundAllow names on any, as the worker itself has it. */}}
+{{- define "tallystick.egress.outbound" -}}
 - to:
     {{- include "tallystick.publicPeers" . | nindent 4 }}
   ports:

@@ -1,7 +1,7 @@
 import type { FastifyInstance, HTTPMethods, RouteOptions } from 'fastify'
 import { z } from 'zod'
 import type { ErrorCode } from '../../errors.ts'
-import type { Access } from '../plugins/authenticate.ts'
+import type { Access, PeerAccess } from '../plugins/authenticate.ts'
 import { problemsOf } from './problems.ts'
 
 /** What one method at one address takes and answers. */
@@ -10,7 +10,7 @@ export type Operation = {
   /** As OpenAPI writes it: `/v1/records/{id}`. */
   readonly path: string
   readonly summary: string
-  readonly access: Access
+  readonly access: Exclude<Access, PeerAccess>
   readonly params: z.ZodType | null
   readonly query: z.ZodType | null
   readonly body: z.ZodType | null
@@ -27,7 +27,7 @@ export type Answer = {
 
 declare module 'fastify' {
   interface FastifySchema {
-    /** Not an operation that anybody calls: what answers 405. */
+    /** Not an operation that a client calls: what answers 405, and what the servers of peers say to each other. */
     hide?: boolean
   }
 }
@@ -51,6 +51,7 @@ function operationOf(route: RouteOptions): Operation {
     throw new Error(`the route ${where} does not say what it is for and what it answers`)
   const method = route.method as HTTPMethods
   const access = route.config!.access!
+  if (access === 'peer' || access === 'introduction') throw new Error(`${where} is for peers: hide it`)
   return {
     method,
     path: route.url.replaceAll(/:(\w+)/g, '{$1}'),

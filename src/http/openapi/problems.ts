@@ -1,5 +1,5 @@
 import { ERROR_CODES, type ErrorCode } from '../../errors.ts'
-import type { Access } from '../plugins/authenticate.ts'
+import type { Access, PeerAccess } from '../plugins/authenticate.ts'
 
 const ANY: readonly ErrorCode[] = [
   'bad_request',
@@ -34,7 +34,7 @@ const IDEMPOTENT: readonly ErrorCode[] = ['invalid_idempotency_key', 'idempotenc
  */
 export function problemsOf(operation: {
   readonly method: string
-  readonly access: Access
+  readonly access: Exclude<Access, PeerAccess>
   /** Whether its path holds an id, which may be nobody's. */
   readonly addressed: boolean
   readonly declared: readonly ErrorCode[]

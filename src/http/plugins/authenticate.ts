@@ -1,5 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ApiError } from '../../errors.ts'
+import {
+  authenticatePeer,
+  type PeerAuthDeps,
+  type PeerRequest,
+  readRequestSignature,
+} from '../../federation/authenticate.ts'
+import type { RequestSignature } from '../../federation/http-signature.ts'
 import { isSameKey } from '../../tenancy/api-keys.ts'
 import type { Caller, CallerCache } from '../../tenancy/caller.ts'
 import type { Scope } from '../../tenancy/scopes.ts'
@@ -8,7 +15,9 @@ import type { Scope } from '../../tenancy/scopes.ts'
  * Who may call a route: a key with any of these scopes. `own`: a key with this scope alone may call it too, and is shown
  * its agent's own records only. Every route must say who: one that does not is refused when it is registered.
  */
-export type Access = 'public' | 'operator' | KeyAccess
+export type Access = 'public' | 'operator' | PeerAccess | KeyAccess
+/** The server of a peer, which signs its requests; of an `introduction` the body brings the key, and its route looks at it. */
+export type PeerAccess = 'peer' | 'introduction'
 export type KeyAccess = { readonly scope: Scope | readonly Scope[]; readonly own?: Scope }
 
 declare module 'fastify' {
@@ -17,6 +26,10 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     caller: Caller
+    /** Who sent a request whose route is for peers. */
+    peer: PeerRequest
+    /** What its headers say; null of all others. */
+    peerSignature: RequestSignature | null
     /** The route MUST show the caller nothing but records in which its agent is named. */
     ownRecordsOnly: boolean
   }
@@ -24,10 +37,12 @@ declare module 'fastify' {
 
 export function useAuthentication(
   app: FastifyInstance,
-  deps: { callers: CallerCache; operatorKeys: readonly string[]; now: () => number },
+  deps: PeerAuthDeps & { callers: CallerCache; operatorKeys: readonly string[]; now: () => number },
 ): void {
   app.decorateRequest('caller', null as unknown as Caller)
   app.decorateRequest('ownRecordsOnly', true)
+  app.decorateRequest('peer', null as unknown as PeerRequest)
+  app.decorateRequest('peerSignature', null)
   app.addHook('onRoute', (route) => {
     if (!route.config?.access)
       throw new Error(`the route ${route.method} ${route.url} does not say who may call it`)
@@ -35,6 +50,15 @@ export function useAuthentication(
   app.addHook('onRequest', async (request) => {
     const access = request.routeOptions.config.access ?? 'public' // of addresses that are not there
     if (access === 'public') return
+    if (access === 'peer' || access === 'introduction') {
+      request.peerSignature = readRequestSignature(deps, {
+        method: request.method,
+        path: request.url,
+        headers: request.headers,
+      })
+      if (access === 'peer') request.peer = await authenticatePeer(deps, request.peerSignature)
+      return
+    }
     const token = bearerToken(request)
     if (access === 'operator') return requireOperator(token, deps.operatorKeys)
     request.caller = await requireCaller(token, deps)

@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ApiError, type ErrorCode } from '../../errors.ts'
-import { JSON_DEPTH_MAX } from '../../limits.ts'
+import { verifyContentDigest } from '../../federation/http-signature.ts'
+import { JSON_DEPTH_MAX, PEER_DOCUMENT_DEPTH } from '../../limits.ts'
 import { ProofError, type ProofErrorCode } from '../../proof/error.ts'
 import { type JsonValue, parseJsonText } from '../../proof/json-text.ts'
 
@@ -19,8 +20,12 @@ export function useJsonBody(app: FastifyInstance): void {
       if (encoding !== 'identity') {
         throw new ApiError('unsupported_media_type', 'the body must not be compressed')
       }
+      const { peerSignature } = request
+      if (peerSignature && !verifyContentDigest(peerSignature, body)) {
+        throw new ApiError('content_digest_mismatch', 'the body has another digest', { retryable: true })
+      }
       if (body.length === 0 && request.routeOptions.config.mayOmitBody) return undefined
-      return parseBody(body)
+      return parseBody(body, peerSignature ? JSON_DEPTH_MAX + PEER_DOCUMENT_DEPTH : JSON_DEPTH_MAX)
     },
   )
 }
@@ -34,10 +39,10 @@ const CODES: Partial<Record<ProofErrorCode, ErrorCode>> = {
   json_depth: 'json_too_deep',
 }
 
-function parseBody(body: Buffer): JsonValue {
+function parseBody(body: Buffer, depthMax: number): JsonValue {
   if (!isUtf8(body)) throw new ApiError('bad_encoding', 'the body holds bytes that are not UTF-8')
   try {
-    return parseJsonText(body.toString('utf8'), { depthMax: JSON_DEPTH_MAX })
+    return parseJsonText(body.toString('utf8'), { depthMax })
   } catch (error) {
     const code = error instanceof ProofError ? CODES[error.code] : undefined
     if (!code) throw error

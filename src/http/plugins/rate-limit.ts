@@ -1,7 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { ApiError } from '../../errors.ts'
+import type { PeerRequest } from '../../federation/authenticate.ts'
+import { PEER_REQUESTS_BURST, PEER_REQUESTS_PER_SECOND } from '../../limits.ts'
 import type { Caller } from '../../tenancy/caller.ts'
 import { type Limited, type RateLimitState, RateLimits } from '../../tenancy/rate-limits.ts'
+
+type Callers = { readonly caller: Caller | null; readonly peer: PeerRequest | null }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -17,14 +21,14 @@ declare module 'fastify' {
 export function useRateLimits(app: FastifyInstance): void {
   const limits = new RateLimits(() => performance.now())
   app.addHook('onRequest', (request, reply, done) => {
-    const limited = limitedOf(request.caller)
+    const limited = limitedOf(request)
     if (limited === null) return done()
     const charge = limits.charge(limited)
     reply.header('ratelimit-policy', limited.map(formatPolicy).join(', '))
     reply.header('ratelimit', limited.map((one, i) => formatState(one, charge.states[i]!)).join(', '))
     if (charge.allowed) return done()
     done(
-      new ApiError('rate_limited', 'too many requests with this key, or in this ledger', {
+      new ApiError('rate_limited', 'too many requests with this key, in this ledger, or of this peer', {
         retryable: true,
         retryAfterMs: charge.retryAfterMs,
       }),
@@ -32,14 +36,17 @@ export function useRateLimits(app: FastifyInstance): void {
   })
   app.addHook('preHandler', (request, _reply, done) => {
     const { furtherCost } = request.routeOptions.config
-    const limited = furtherCost && limitedOf(request.caller)
+    const limited = furtherCost && limitedOf(request)
     if (limited) limits.chargeMore(limited, furtherCost(request.body))
     done()
   })
 }
 
+const PEER_LIMIT = { requestsPerSecond: PEER_REQUESTS_PER_SECOND, burst: PEER_REQUESTS_BURST }
+
 /** null: nothing was set, or nobody calls: public and operator routes have no limit. */
-function limitedOf(caller: Caller | null): Limited[] | null {
+function limitedOf({ caller, peer }: Callers): Limited[] | null {
+  if (peer) return [{ id: `${peer.ledger} ${peer.peer}`, limit: PEER_LIMIT }]
   if (caller === null || (caller.keyLimit === null && caller.ledgerLimit === null)) return null
   return [
     ...(caller.keyLimit ? [{ id: caller.key, limit: caller.keyLimit }] : []),

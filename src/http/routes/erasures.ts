@@ -84,7 +84,7 @@ function eraseRoute<Params>(summary: string, params: Params) {
   return {
     config: {
       access: { scope: 'payloads:erase' },
-      problems: ['already_ended', 'idempotency_key_reused'],
+      problems: ['already_ended', 'idempotency_key_reused', 'offer_pending', 'not_home'],
     },
     schema: { summary, params, body: eraseBody, response: { 202: erasureView } },
     bodyLimit: RECORD_BODY_BYTES_MAX,

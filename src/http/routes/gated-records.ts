@@ -1,7 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Deps } from '../../deps.ts'
-import type { ErrorCode } from '../../errors.ts'
+import { ApiError, type ErrorCode } from '../../errors.ts'
+import { type OfferResult, offerActivation, offerCompletion, refuseAtGuest } from '../../federation/offers.ts'
 import { RECORD_BODY_BYTES_MAX } from '../../limits.ts'
+import { shareRecord } from '../../records/gated/share-record.ts'
 import {
   type About,
   activate,
@@ -15,12 +17,20 @@ import type { StepResult } from '../../records/gated/take-step.ts'
 import { resolveOnBehalfOf } from '../../records/on-behalf-of.ts'
 import type { Caller } from '../../tenancy/caller.ts'
 import type { Scope } from '../../tenancy/scopes.ts'
-import { idempotencyOf } from '../idempotency.ts'
-import { ifVersionOf } from '../if-match.ts'
+import { idempotencyOf, markReplayed } from '../idempotency.ts'
+import { etagOf, ifVersionOf } from '../if-match.ts'
 import { pathId } from '../path-id.ts'
 import { idParams } from '../schemas/common.ts'
-import { activateBody, completionBody, overturnBody, reasonBody, verdictBody } from '../schemas/gated.ts'
+import {
+  activateBody,
+  completionBody,
+  overturnBody,
+  reasonBody,
+  shareBody,
+  verdictBody,
+} from '../schemas/gated.ts'
 import { recordView } from '../schemas/records.ts'
+import { sendJson } from '../send-json.ts'
 import { sendRecord } from '../send-record.ts'
 import { traceparentOf } from '../traceparent.ts'
 import type { ZodTypes } from '../zod-validation.ts'
@@ -35,6 +45,26 @@ const STEP_PROBLEMS = [
   'version_mismatch',
   'state_conflict',
   'integrity_fault',
+  'not_home',
+  'record_ambiguous',
+] as const satisfies readonly ErrorCode[]
+
+/** Of steps that an agent of this ledger may take of another ledger's record. */
+const OFFER_PROBLEMS = ['peer_not_active', 'offer_pending'] as const satisfies readonly ErrorCode[]
+
+const SHARE_PROBLEMS = [
+  'not_found',
+  'unknown_agent',
+  'agent_disabled',
+  'invalid_idempotency_key',
+  'idempotency_key_reused',
+  'not_entitled',
+  'not_shareable',
+  'already_shared',
+  'unknown_peer',
+  'peer_not_active',
+  'weak_salt',
+  'integrity_fault',
 ] as const satisfies readonly ErrorCode[]
 
 type OfStep = { readonly onBehalfOf?: string | undefined; readonly occurredAt?: string | undefined }
@@ -45,21 +75,32 @@ export function gatedRecordRoutes(app: FastifyInstance, deps: Deps): void {
 
   typed.post(
     '/v1/records/:id/activate',
-    stepRoute('Take the work on', activateBody, ['deadline_passed']),
+    offeredRoute('Take the work on', activateBody, ['deadline_passed']),
     (request, reply) =>
-      answer(request, reply, request.body, (caller, about) => activate(deps, caller, about)),
+      answer(
+        request,
+        reply,
+        request.body,
+        (caller, about) => activate(deps, caller, about),
+        (caller, about) => offerActivation(deps, caller, about),
+      ),
   )
   typed.post(
     '/v1/records/:id/completions',
-    stepRoute('Deliver the work, with evidence', completionBody, [
+    offeredRoute('Deliver the work, with evidence', completionBody, [
       'deadline_passed',
       'document_too_large',
       'evidence_invalid',
       'schema_too_costly',
+      'weak_salt',
     ]),
     (request, reply) =>
-      answer(request, reply, request.body, (caller, about) =>
-        complete(deps, caller, { ...request.body, ...about }),
+      answer(
+        request,
+        reply,
+        request.body,
+        (caller, about) => complete(deps, caller, { ...request.body, ...about }),
+        (caller, about) => offerCompletion(deps, caller, { ...request.body, ...about }),
       ),
   )
   typed.post('/v1/records/:id/verdict', stepRoute('Judge the completion', verdictBody), (request, reply) =>
@@ -89,27 +130,72 @@ export function gatedRecordRoutes(app: FastifyInstance, deps: Deps): void {
       ),
   )
 
+  typed.post(
+    '/v1/records/:id/share',
+    {
+      config: {
+        access: { scope: 'records:write' },
+        problems: SHARE_PROBLEMS,
+      },
+      schema: {
+        summary: 'Share a gated record with peers, from its first entry on; not to be undone',
+        params: idParams,
+        body: shareBody,
+        response: { 200: recordView },
+      },
+    },
+    async (request, reply) => {
+      const { caller, body } = request
+      const recordId = pathId('rec', request.params.id)
+      const idempotency = idempotencyOf(deps, request)
+      const agents = await resolveOnBehalfOf(deps.lookups, caller, [body.onBehalfOf], 'record')
+      const onBehalfOf = agents.get(body.onBehalfOf ?? '') ?? null
+      const about = { recordId, onBehalfOf, share: body.share, idempotency }
+      const { record, version, replayed } = await shareRecord(deps, caller, about)
+      return sendJson(markReplayed(reply.header('etag', etagOf(version)), replayed), record)
+    },
+  )
+
   async function answer(
     request: FastifyRequest,
     reply: FastifyReply,
     { onBehalfOf, occurredAt }: OfStep,
     take: (caller: Caller, about: About) => Promise<StepResult>,
+    offer: (caller: Caller, about: About) => Promise<OfferResult | null> = (caller, about) =>
+      refuseAtGuest(deps, caller, about),
   ): Promise<FastifyReply> {
     const { caller } = request
     const recordId = pathId('rec', (request.params as { id: string }).id)
     const idempotency = idempotencyOf(deps, request)
     const ifVersion = ifVersionOf(request)
     const agents = await resolveOnBehalfOf(deps.lookups, caller, [onBehalfOf], 'record')
-    const result = await take(caller, {
+    const about = {
       recordId,
       onBehalfOf: agents.get(onBehalfOf ?? '') ?? null,
       occurredAt,
       ifVersion,
       traceparent: traceparentOf(request),
       idempotency,
+    }
+    const result = await take(caller, about).catch(async (error) => {
+      const offered = isNotFound(error) ? await offer(caller, about) : null
+      if (offered) return { offered }
+      throw error
     })
-    return sendRecord(deps, request, reply, result)
+    if (!('offered' in result)) return sendRecord(deps, request, reply, result)
+    const { record, version, replayed } = result.offered
+    return sendJson(markReplayed(reply.code(202).header('etag', etagOf(version)), replayed), record)
   }
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 'not_found'
+}
+
+/** 202: of a record of another ledger, which is to decide. */
+function offeredRoute<Body>(summary: string, body: Body, problems: readonly ErrorCode[]) {
+  const { schema, ...route } = stepRoute(summary, body, [...OFFER_PROBLEMS, ...problems])
+  return { ...route, schema: { ...schema, response: { 200: recordView, 202: recordView } } }
 }
 
 function stepRoute<Body>(

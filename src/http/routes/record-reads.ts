@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Place } from '../../db/search-records.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
+import { findRemoteRecordJson, listRemoteRecordEntries } from '../../federation/remote-records.ts'
 import { findTree, listRecordEntries } from '../../records/lineage.ts'
 import { findRecordJson } from '../../records/read.ts'
 import { filtersTag, listRecords, parseFilters } from '../../records/search.ts'
@@ -57,12 +58,14 @@ export function recordReadRoutes(
   typed.get(
     '/v1/records/:id',
     {
-      config: { access, problems: ['not_found'] },
+      config: { access, problems: ['not_found', 'record_ambiguous', 'integrity_fault'] },
       schema: { summary: 'A record as it stands', params: idParams, response: { 200: recordView } },
     },
     async (request, reply) => {
       const { ledgerId, recordId, ownAgent } = aboutOf(request, request.params.id)
-      const record = await findRecordJson(deps, ledgerId, recordId, ownAgent)
+      const record =
+        (await findRecordJson(deps, ledgerId, recordId, ownAgent)) ??
+        (await findRemoteRecordJson(deps, aboutRemote(request, recordId)))
       const { record: json, version } = found(record, request.params.id)
       return sendJson(reply.header('etag', etagOf(version)), json)
     },
@@ -71,7 +74,7 @@ export function recordReadRoutes(
   typed.get(
     '/v1/records/:id/entries',
     {
-      config: { access, problems: ['not_found'] },
+      config: { access, problems: ['not_found', 'record_ambiguous'] },
       schema: {
         summary: "A record's own entries, oldest first, with the documents of its steps",
         params: idParams,
@@ -82,10 +85,11 @@ export function recordReadRoutes(
     async (request, reply) => {
       const { id } = request.params
       const cursor = parseCursor(request.query, recordEntriesCursor)
-      const result = await listRecordEntries(deps, aboutOf(request, id), {
-        afterVersion: cursor?.[0] ?? 0,
-        limit: pageLimit(request.query),
-      })
+      const about = aboutOf(request, id)
+      const page = { afterVersion: cursor?.[0] ?? 0, limit: pageLimit(request.query) }
+      const result =
+        (await listRecordEntries(deps, about, page)) ??
+        (await listRemoteRecordEntries(deps, aboutRemote(request, about.recordId), page))
       const { entries, nextVersion } = found(result, id)
       const next = nextVersion === null ? 'null' : `"${formatCursor([nextVersion])}"`
       return sendJson(reply, `{"data":[${entries.join(',')}],"nextCursor":${next}}`)
@@ -122,6 +126,12 @@ export function recordReadRoutes(
 
 function aboutOf(request: FastifyRequest, id: string) {
   return { ledgerId: request.caller.ledgerId, recordId: pathId('rec', id), ownAgent: ownAgentOf(request) }
+}
+
+/** Of a record that is not the ledger's own. */
+function aboutRemote({ caller, ownRecordsOnly }: FastifyRequest, recordId: Uint8Array) {
+  const { ledger, ledgerId, agentId } = caller
+  return { ledger, ledgerId, agentId, recordId, ownOnly: ownRecordsOnly }
 }
 
 function ownAgentOf({ ownRecordsOnly, caller }: FastifyRequest): Uint8Array | null {

@@ -3,6 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { RATE_LIMIT_RECORDS_PER_REQUEST, RECORD_BODY_BYTES_MAX } from '../../limits.ts'
 import { createGated } from '../../records/gated/create.ts'
+import { resolveShare } from '../../records/gated/share.ts'
 import { resolveParent } from '../../records/lineage.ts'
 import { notarize } from '../../records/notarize.ts'
 import { notarizeBatch } from '../../records/notarize-batch.ts'
@@ -36,7 +37,16 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: {
         access: { scope: 'records:write' },
-        problems: [...NOTARIZE_PROBLEMS, 'not_gated', 'unknown_parent', 'parent_too_deep'],
+        problems: [
+          ...NOTARIZE_PROBLEMS,
+          'not_gated',
+          'unknown_parent',
+          'parent_too_deep',
+          'unknown_peer',
+          'peer_not_active',
+          'performer_not_shared',
+          'weak_salt',
+        ],
       },
       schema: {
         summary: 'Notarize one record, or create one of a gated type',
@@ -60,8 +70,9 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
         idempotency,
       }
       if (type.gated) {
-        const performer = await resolvePerformer(deps.lookups, caller, body.performer)
-        const result = await createGated(deps, caller, type, { ...about, performer })
+        const share = await resolveShare(deps.readPool, caller.ledgerId, body.share)
+        const performer = await resolvePerformer(deps.lookups, caller, body.performer, share)
+        const result = await createGated(deps, caller, type, { ...about, performer, share })
         return sendRecord(deps, request, reply.code(201), result)
       }
       const result = await notarize(deps, caller, type, about)

@@ -6,9 +6,15 @@ import { ENTRY_KINDS, type EntryKind } from '../../proof/kinds.ts'
 const ID_CHARS = '[0-7][0-9a-hjkmnp-tv-z]{25}'
 
 /** A TypeID, in its one spelling. */
-export function idOf(prefix: 'rec' | 'bat' | 'led' | 'agt' | 'key' | 'cmp' | 'aud' | 'whk' | 'evt') {
+export function idOf(prefix: 'rec' | 'bat' | 'led' | 'agt' | 'key' | 'cmp' | 'aud' | 'whk' | 'evt' | 'peer') {
   return z.string().regex(new RegExp(`^${prefix}_${ID_CHARS}$`))
 }
+
+/** An agent, also of another ledger. */
+export const anyAgent = z
+  .string()
+  .regex(new RegExp(`^(led_${ID_CHARS}/)?agt_${ID_CHARS}$`))
+  .describe('`agt_…`, or of another ledger `led_…/agt_…`')
 
 export const hash = z
   .string()

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import {
+  base64,
   batchItem,
   hash,
   ledgerDescription,
@@ -32,6 +33,7 @@ export const entryLine = signedEntry
   .extend({
     documents: z.array(documentLine),
     items: z.array(batchItem).nullable().describe('of a batch: the objects that were hashed'),
+    received: base64.describe('the envelope of another ledger’s entry that this one receives').optional(),
   })
   .meta({ id: 'EntryLine' })
 

@@ -3,7 +3,7 @@ import { ENTRY_EVENTS, type EntryEvent } from '../../events/event-types.ts'
 import { EVENTS_FILTER_NAMES_MAX } from '../../limits.ts'
 import { RECORD_STATES } from '../../proof/kinds.ts'
 import { pageQuery } from '../page.ts'
-import { base64, entryView, hash, idOf, instant, note, seq, typeName } from './common.ts'
+import { base64, entryKind, entryView, hash, idOf, instant, note, seq, typeName } from './common.ts'
 import { documentLine } from './entries.ts'
 import { signalView } from './gated.ts'
 
@@ -99,6 +99,34 @@ const erasureData = z
   .strictObject({ ...ofEntry, record: erasedRecord, ...included })
   .meta({ id: 'ErasureEventData' })
 
+const receivedData = z
+  .strictObject({
+    ...ofEntry,
+    record: z
+      .strictObject({
+        id: idOf('rec'),
+        type: typeName,
+        state: z.enum(RECORD_STATES).nullable().describe('after what was received; null: that is no step of it'),
+        version: z.int().min(1).nullable(),
+      })
+      .nullable()
+      .describe('that the received entry is about, at its home; null: the peering'),
+    peer: idOf('peer').describe('who sent it'),
+    received: z
+      .strictObject({
+        ledger: idOf('led'),
+        seq,
+        leaf: hash,
+        kind: entryKind,
+        record: idOf('rec').nullable(),
+        version: z.int().min(1).nullable(),
+      })
+      .describe('which entry of the other ledger'),
+    ...included,
+    receivedEnvelope: base64.describe('COSE_Sign1 of the received entry, beside `envelope`').optional(),
+  })
+  .meta({ id: 'ReceivedEventData' })
+
 const checkpointData = z
   .strictObject({
     ledger: idOf('led'),
@@ -125,7 +153,7 @@ const webhookTestData = z
   .strictObject({ ...ofWebhook, webhook: z.strictObject({ id: idOf('whk') }) })
   .meta({ id: 'WebhookTestEventData' })
 
-const OTHERS = ['batch.recorded', 'signal.emitted', 'payload.erased'] as const
+const OTHERS = ['batch.recorded', 'signal.emitted', 'payload.erased', 'entry.received'] as const
 type RecordEvent = Exclude<EntryEvent, (typeof OTHERS)[number]>
 const RECORD_EVENTS = ENTRY_EVENTS.filter(
   (name): name is RecordEvent => !OTHERS.some((other) => other === name),
@@ -140,6 +168,7 @@ function eventsWith<Head extends z.ZodRawShape>(head: Head) {
     event(z.literal('signal.emitted'), signalData),
     event(z.literal('batch.recorded'), batchData),
     event(z.literal('payload.erased'), erasureData),
+    event(z.literal('entry.received'), receivedData),
     event(z.literal('checkpoint.published'), checkpointData),
   ] as const
 }

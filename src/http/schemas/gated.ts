@@ -1,13 +1,29 @@
 import { z } from 'zod'
-import { GATED_REVISIONS_DEFAULT, GATED_REVISIONS_MAX, REASON_CHARS_MAX } from '../../limits.ts'
+import {
+  GATED_REVISIONS_DEFAULT,
+  GATED_REVISIONS_MAX,
+  REASON_CHARS_MAX,
+  SHARE_PEERS_MAX,
+} from '../../limits.ts'
+import { OFFERED_STEPS } from '../../proof/kinds.ts'
 import { SIGNAL_CODES } from '../../records/gated/signal.ts'
-import { hash, idOf, instant, salt, seq } from './common.ts'
+import { anyAgent, hash, idOf, instant, salt, seq } from './common.ts'
 import { time } from './times.ts'
 import { ruleOutcome } from './types.ts'
 
+const sharedWith = z.strictObject({
+  peer: idOf('peer'),
+  documents: z
+    .enum(['whole', 'digests'])
+    .describe('with payload, evidence, values and reasons; or the signed entries alone'),
+})
+const share = z.array(sharedWith).min(1).max(SHARE_PEERS_MAX).describe('with which peers, each once')
+
 /** What a gated record is created with, beyond what every record is. */
 export const terms = {
-  performer: idOf('agt').describe('absent: whoever activates it').optional(),
+  performer: anyAgent
+    .describe('`agt_…`, or `led_…/agt_…` of a ledger that `share` names; absent: whoever activates it')
+    .optional(),
   gate: z
     .enum(['principal', 'auto'])
     .describe('who judges: the principal, or the rules alone; absent: principal')
@@ -23,6 +39,7 @@ export const terms = {
     .looseObject({})
     .describe('by rule: another tolerance than the type’s, as far as the type allows')
     .optional(),
+  share: share.optional(),
 }
 
 const reason = z
@@ -34,6 +51,9 @@ const validUntil = time.describe('until when the signal may be acted upon; absen
 
 const ofStep = { onBehalfOf: idOf('agt').optional(), occurredAt: time.optional() }
 
+export const shareBody = z
+  .strictObject({ share, onBehalfOf: ofStep.onBehalfOf })
+  .meta({ examples: [{ share: [{ peer: 'peer_01jegv5gyme05800000000000a', documents: 'whole' }] }] })
 export const activateBody = z.strictObject(ofStep)
 export const completionBody = z
   .strictObject({
@@ -62,7 +82,7 @@ const stepView = <T extends Record<string, z.ZodType>>(id: string, members: T) =
   z
     .strictObject({
       ...members,
-      by: z.union([idOf('agt'), z.literal('system')]).describe('for whom: onBehalfOf, or the actor'),
+      by: z.union([anyAgent, z.literal('system')]).describe('for whom: onBehalfOf, or the actor'),
       recordedAt: instant,
       seq: seq.describe('of its entry'),
       salt: salt.nullable(),
@@ -82,11 +102,26 @@ export const signalView = z
   })
   .meta({ id: 'SettlementSignal' })
 
+/** A step that an agent of this ledger took of another ledger's record, and what became of it. */
+export const offerView = z
+  .strictObject({
+    state: z.enum(['pending', 'taken', 'refused']),
+    step: z.enum(OFFERED_STEPS),
+    version: z.int().min(2).describe('that the step would have'),
+    completion: idOf('cmp').nullable().describe('null of another step'),
+    by: idOf('agt').describe('for whom: onBehalfOf, or the actor'),
+    recordedAt: instant,
+    seq: seq.describe('of its entry in this ledger'),
+    code: z.string().nullable().describe('why it was refused'),
+    decidedBy: seq.nullable().describe('the entry of this ledger that received the decision of its home'),
+  })
+  .meta({ id: 'Offer' })
+
 /** What `renderGated` writes (src/records/gated/step-view.ts). */
 export const gatedView = z
   .strictObject({
-    principal: idOf('agt'),
-    performer: idOf('agt').nullable(),
+    principal: anyAgent,
+    performer: anyAgent.nullable(),
     gate: z.enum(['principal', 'auto']),
     deadline: instant.nullable(),
     maxRevisions: z.int().min(0),
@@ -109,5 +144,12 @@ export const gatedView = z
     overturn: stepView('Overturn', { signal: signalView, ...isReason }).nullable(),
     revision: stepView('Revision', isReason).nullable().describe('the newest'),
     cancellation: stepView('Cancellation', isReason).nullable(),
+    share: z
+      .array(sharedWith.meta({ id: 'SharedWith' }))
+      .nullable()
+      .describe('by peer; null: with nobody'),
+    offer: offerView
+      .nullable()
+      .describe('of a record of another ledger: the newest step that was offered here'),
   })
   .meta({ id: 'GatedRecord' })

@@ -23,7 +23,7 @@ export const problem = z
     scope: z.enum(SCOPES).describe('the scope that the key lacks').optional(),
     scopes: z.array(z.enum(SCOPES)).describe('the scopes that the key does not hold').optional(),
     recordType: typeName.optional(),
-    seq: seq.describe('the entry that has ended it').optional(),
+    seq: seq.describe('the entry that has ended it, or the offer that is to be decided first').optional(),
     remaining: remaining.optional(),
     state: z.enum(RECORD_STATES).describe('the record’s, which is in the way').optional(),
     version: z.int().min(1).describe('the record’s').optional(),
@@ -33,5 +33,7 @@ export const problem = z
       .optional(),
     webhook: idOf('whk').describe('the endpoint that is just like it').optional(),
     role: z.enum(STEP_ROLES).describe('whose step it is').optional(),
+    ledger: idOf('led').describe('the home of the record').optional(),
+    peers: z.array(idOf('peer')).describe('each has sent a record of this id').optional(),
   })
   .meta({ id: 'Problem' })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { BATCH_ITEMS_MAX } from '../../limits.ts'
 import { RECORD_STATES } from '../../proof/kinds.ts'
 import { pageOf, pageQuery } from '../page.ts'
-import { hash, idOf, salt, seq, signedEntry, typeName } from './common.ts'
+import { anyAgent, base64, hash, idOf, salt, seq, signedEntry, typeName } from './common.ts'
 import { recordView, reference } from './records.ts'
 import { time } from './times.ts'
 
@@ -12,7 +12,7 @@ const filters = {
   state: z.enum(RECORD_STATES).optional(),
   actor: idOf('agt').optional(),
   onBehalfOf: idOf('agt').optional(),
-  performer: idOf('agt').describe('of a gated record: who delivers').optional(),
+  performer: anyAgent.describe('of a gated record: who delivers').optional(),
   principal: idOf('agt').describe('of a gated record: who judges').optional(),
   parent: idOf('rec').optional(),
   reference: reference.describe('exactly one of its references').optional(),
@@ -57,6 +57,11 @@ export const recordEntriesPage = pageOf(
     document: stepDocument
       .nullable()
       .describe("the step's own; null without one. The payload lies in the record"),
+    received: base64
+      .describe(
+        'of a record of another ledger: its envelope, which the entry received; `document` is of that',
+      )
+      .optional(),
   }),
 )
 

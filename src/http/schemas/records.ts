@@ -1,7 +1,18 @@
 import { z } from 'zod'
 import { BATCH_ITEMS_MAX, REFERENCE_CHARS_MAX, REFERENCES_MAX } from '../../limits.ts'
 import { RECORD_STATES } from '../../proof/kinds.ts'
-import { entryKind, entryView, erasureCode, hash, idOf, instant, salt, seq, typeName } from './common.ts'
+import {
+  anyAgent,
+  entryKind,
+  entryView,
+  erasureCode,
+  hash,
+  idOf,
+  instant,
+  salt,
+  seq,
+  typeName,
+} from './common.ts'
 import { gatedView, terms } from './gated.ts'
 import { WITHOUT_CONTROLS } from './names.ts'
 import { time } from './times.ts'
@@ -47,7 +58,7 @@ export const batchBody = z
 const erasureView = z
   .strictObject({
     code: erasureCode.nullable().describe('null where nobody signed the entry'),
-    by: z.union([idOf('agt'), z.literal('system')]),
+    by: z.union([anyAgent, z.literal('system')]),
     recordedAt: instant,
     seq,
   })
@@ -57,22 +68,25 @@ const erasureView = z
 export const recordView = z
   .strictObject({
     id: idOf('rec'),
-    ledger: idOf('led'),
+    ledger: idOf('led').describe('its home'),
     type: typeName,
     state: z.enum(RECORD_STATES),
     version: z.int().min(1),
     nextEvents: z.array(entryKind).describe('kinds of entries that may come next'),
-    payload: z.looseObject({}).nullable().describe('null once erased'),
+    payload: z
+      .looseObject({})
+      .nullable()
+      .describe('null once erased, and where its home shares digests alone'),
     salt: salt.nullable(),
     digest: hash.describe('of the salted payload (docs/formats/documents.md)'),
-    actor: idOf('agt'),
+    actor: anyAgent,
     key: idOf('key'),
-    onBehalfOf: idOf('agt').nullable(),
+    onBehalfOf: anyAgent.nullable(),
     parent: idOf('rec').nullable(),
     references: z.array(reference).nullable().describe('null without, and once erased'),
     occurredAt: instant.nullable(),
     recordedAt: instant,
-    entry: entryView.describe('its newest entry'),
+    entry: entryView.describe('its newest entry; of a record of another ledger, the one that received that'),
     batch: idOf('bat').nullable(),
     metadata: z.looseObject({}).nullable().describe('not signed'),
     erasure: erasureView.nullable().describe('what was erased is null from this entry on'),

@@ -4,6 +4,7 @@ import { toUuid } from '../../db/uuid.ts'
 import type { Signer } from '../../proof/crypto.ts'
 import { formatId } from '../../proof/ids.ts'
 import type { JsonValue } from '../../proof/json-text.ts'
+import { parseRemoteAgent } from '../../proof/remote-agents.ts'
 import type { Caller } from '../../tenancy/caller.ts'
 import type { RecordType } from '../../types/built-in.ts'
 import { canonicalMetadata, digestReferences, parseTime, type SaltedDocument } from '../documents.ts'
@@ -12,6 +13,7 @@ import type { WriteDeps } from '../notarize.ts'
 import { type OnBehalfOf, partyOf } from '../on-behalf-of.ts'
 import { renderRow } from '../read.ts'
 import { toHex } from '../text-of-bytes.ts'
+import { type SharedWith, shareDetail, sharePredicate } from './share.ts'
 import { type GatedEvent, signEvent } from './sign-step.ts'
 
 export type CreateRequest = {
@@ -26,6 +28,8 @@ export type CreateRequest = {
   readonly idempotency: IdempotencyRow | null
   /** null: whoever activates the record performs. */
   readonly performer: OnBehalfOf | null
+  /** Sorted by peer; null: with nobody. */
+  readonly share: readonly SharedWith[] | null
   readonly gate?: 'principal' | 'auto' | undefined
   readonly deadline?: string | undefined
   readonly maxRevisions?: number | undefined
@@ -91,10 +95,23 @@ function eventOf(creation: Creation): GatedEvent {
     predicate: predicateOf(creation),
     idempotency,
     created: { gated: gatedOf(creation), record: recordOf(creation) },
+    detail: detailOf(creation),
   }
 }
 
-function predicateOf({ type, terms, occurredAtMs, traceparent, parent, references }: Creation): object {
+/** Of most records there is none. */
+function detailOf({ share, terms }: Creation): object | undefined {
+  if (share === null) return undefined
+  const performer = remotePerformerOf(terms)
+  return { share: shareDetail(share), ...(performer !== null && { performer }) }
+}
+
+function remotePerformerOf({ performer }: Terms): string | null {
+  return performer && parseRemoteAgent(performer.agent) ? performer.agent : null
+}
+
+function predicateOf(creation: Creation): object {
+  const { type, terms, occurredAtMs, traceparent, parent, references, share } = creation
   const { performer, gate, deadlineMs, maxRevisions, tolerances } = terms
   return {
     type: type.name,
@@ -108,6 +125,7 @@ function predicateOf({ type, terms, occurredAtMs, traceparent, parent, reference
     ...(traceparent !== null && { traceparent }),
     ...(parent && { parent: parent.record }),
     ...(references && { references: references.digest }),
+    ...(share && { share: sharePredicate(share) }),
   }
 }
 
@@ -144,7 +162,7 @@ type Place = { readonly seq: number; readonly leaf: Uint8Array; readonly chain: 
 
 /** The record as a reader will find it. */
 function rowOf(caller: Caller, creation: Creation, { seq, leaf, chain }: Place): RecordRowRead {
-  const { recordId, type, terms, payload, onBehalfOf, parent, occurredAtMs } = creation
+  const { recordId, type, terms, payload, onBehalfOf, parent, occurredAtMs, share } = creation
   const { performer, gate, deadlineMs, maxRevisions, tolerances } = terms
   return {
     record_id: toUuid(recordId),
@@ -154,10 +172,12 @@ function rowOf(caller: Caller, creation: Creation, { seq, leaf, chain }: Place):
     gate,
     principal_id: toUuid(partyOf(caller, onBehalfOf)),
     performer_id: performer && toUuid(performer.agentId),
+    performer_remote: remotePerformerOf(terms),
     deadline: deadlineMs === null ? null : new Date(deadlineMs),
     max_revisions: maxRevisions,
     revisions: 0,
     tolerances: bytesOrNull(tolerances?.canonical),
+    share: share?.map(({ peerId, documents }) => ({ peer_id: toUuid(peerId), documents, seq })) ?? null,
     item_index: null,
     actor_id: toUuid(caller.agentId),
     on_behalf_of: onBehalfOf && toUuid(onBehalfOf.agentId),

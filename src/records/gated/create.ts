@@ -6,6 +6,7 @@ import { GATED_REVISIONS_DEFAULT } from '../../limits.ts'
 import type { Signer } from '../../proof/crypto.ts'
 import type { JsonValue } from '../../proof/json-text.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
+import { translateConstraint } from '../../tenancy/administration.ts'
 import type { Caller } from '../../tenancy/caller.ts'
 import type { RecordType } from '../../types/built-in.ts'
 import { parseTolerances } from '../../types/tolerances.ts'
@@ -15,6 +16,7 @@ import { partyOf } from '../on-behalf-of.ts'
 import { verifyPayload } from '../typed-payload.ts'
 import { buildCreation, type CreateRequest, type Terms } from './build-creation.ts'
 import { refusePast } from './first-outcome.ts'
+import { isDigestsOnly, refuseWeakSalt } from './share.ts'
 import { rememberSigned } from './sign-step.ts'
 import type { StepResult } from './take-step.ts'
 
@@ -26,13 +28,14 @@ export async function createGated(
   request: CreateRequest,
 ): Promise<StepResult> {
   const terms = parseTerms(caller, type, request)
+  if (isDigestsOnly(request.share)) refuseWeakSalt(request.salt)
   const deadline = { ms: terms.deadlineMs, path: '/deadline' }
   const first = await refusePast(deps, caller, request.idempotency, deadline)
   if (first) return first
   const payload = saltDocument(deps.entropy, request.payload, request.salt)
   await verifyPayload(deps, caller, type, { value: request.payload, canonical: payload.canonical })
   const build = (signer: Signer) => buildCreation(deps, signer, caller, { ...request, type, terms, payload })
-  const written = await appendOne(deps, caller, build)
+  const written = await appendOne(deps, caller, build).catch(translateConstraint)
   if (written.replayed) return { replayedSeq: written.seq }
   rememberSigned(deps.envelopeKeys, written.built.entry)
   return { record: written.built.render(written.seq, written.chain), version: 1 }

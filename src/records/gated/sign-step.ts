@@ -1,10 +1,12 @@
 import type { DocumentName, EntryRow, GatedRow, IdempotencyRow, RecordRow } from '../../db/append-entries.ts'
 import { fromHex } from '../../proof/bytes.ts'
 import type { Signer } from '../../proof/crypto.ts'
+import type { TakenOffer } from '../../proof/federation-statements.ts'
 import type { RecordState, StepKind } from '../../proof/kinds.ts'
 import { buildStatement, type Subject } from '../../proof/statement.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { signEntry } from '../../signing/sign-entry.ts'
+import type { SignedLedger } from '../../signing/signers.ts'
 import type { Author } from '../../tenancy/administration.ts'
 import { requireRecent } from '../../tenancy/caller.ts'
 import type { SaltedDocument } from '../documents.ts'
@@ -40,12 +42,23 @@ export type GatedEvent = {
   readonly predicate: object
   readonly idempotency: IdempotencyRow | null
   readonly created?: { readonly gated: GatedRow; readonly record: RecordRow }
+  /** About peers: what `append_federation` stores, by kind (migrations/0009). Absent: nothing. */
+  readonly detail?: object | undefined
+}
+
+/** An agent of another ledger, `led_…/agt_…`, by what it offered: no key of this ledger acted. */
+export type RemoteAuthor = SignedLedger & {
+  readonly ledger: string
+  readonly issuer: string
+  readonly agent: string
+  readonly agentId: Uint8Array
+  readonly offer: TakenOffer
 }
 
 export type SignedEvent = { readonly entry: EntryRow; readonly predicate: object }
 
 /** The signed entry of one event, as append_entries takes it. */
-export function signEvent(signer: Signer, author: Author, event: GatedEvent): SignedEvent {
+export function signEvent(signer: Signer, author: Author | RemoteAuthor, event: GatedEvent): SignedEvent {
   const { kind, record, document, previous, recordedAtMs, onBehalfOf } = event
   if ('keyId' in author) requireRecent(author, recordedAtMs)
   const subjects = [
@@ -58,6 +71,7 @@ export function signEvent(signer: Signer, author: Author, event: GatedEvent): Si
     actor: author.agent,
     ...('key' in author && { key: author.key }),
     ...(onBehalfOf && { onBehalfOf: onBehalfOf.agent }),
+    ...('offer' in author && { offer: author.offer }),
     recordedAt: new Date(recordedAtMs).toISOString(),
     record,
     version: event.version,
@@ -80,7 +94,7 @@ export function signEvent(signer: Signer, author: Author, event: GatedEvent): Si
     recordedAtMs,
     ...signEntry(signer, { issuer: author.issuer, subject: record, recordedAtMs }, statement),
     idempotency: event.idempotency,
-    detail: null,
+    detail: event.detail === undefined ? null : JSON.stringify(event.detail),
     records: event.created ? [event.created.record] : [],
     gated: event.created?.gated,
     document: document

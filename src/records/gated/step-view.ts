@@ -1,7 +1,7 @@
 import type { StepRow } from '../../db/read-steps.ts'
 import { ProofError } from '../../proof/error.ts'
 import type { JsonObject } from '../../proof/json-text.ts'
-import type { StepKind } from '../../proof/kinds.ts'
+import type { OfferedStep, StepKind } from '../../proof/kinds.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { quote } from '../render.ts'
 import { toBase64Url, toHex } from '../text-of-bytes.ts'
@@ -67,6 +67,24 @@ function readStep(row: StepRow, predicate: JsonObject): Step {
   }
 }
 
+/** A step that an agent of ours offered to another ledger's record, and what became of it. */
+export type OfferView = {
+  readonly state: 'pending' | 'taken' | 'refused'
+  readonly step: OfferedStep
+  /** That the step would have. */
+  readonly version: number
+  /** null of another step. */
+  readonly completion: string | null
+  readonly by: string
+  readonly recordedAt: string
+  /** Of the entry that offers it. */
+  readonly seq: number
+  /** Why it was refused; null otherwise. */
+  readonly code: string | null
+  /** The entry that received what the home said to it. */
+  readonly decidedBy: number | null
+}
+
 /** The terms of a gated record, and who has taken them on; ids as TypeIDs. */
 export type Terms = {
   readonly principal: string
@@ -77,6 +95,10 @@ export type Terms = {
   readonly revisions: number
   /** Canonical JSON. */
   readonly tolerances: string | null
+  /** Sorted by peer; null: with nobody. */
+  readonly share: readonly { readonly peer: string; readonly documents: 'whole' | 'digests' }[] | null
+  /** The newest; null of a record of this ledger. */
+  readonly offer: OfferView | null
 }
 
 /** The member `gated` of a record: JSON. Of what was done again after a revision the newest is shown. */
@@ -92,7 +114,9 @@ export function renderGated(terms: Terms, steps: Steps): string {
     `"verdict":${renderStep(steps['verdict-rendered'], 'reason', ({ verdict, signal }) => ({ verdict, signal }))},` +
     `"overturn":${renderStep(steps['verdict-overturned'], 'reason', ({ signal }) => ({ signal }))},` +
     `"revision":${renderStep(steps['revision-requested'], 'reason', () => ({}))},` +
-    `"cancellation":${renderStep(steps['record-cancelled'], 'reason', () => ({}))}}`
+    `"cancellation":${renderStep(steps['record-cancelled'], 'reason', () => ({}))},` +
+    `"share":${terms.share === null ? 'null' : JSON.stringify(terms.share)},` +
+    `"offer":${terms.offer === null ? 'null' : JSON.stringify(terms.offer)}}`
   )
 }
 

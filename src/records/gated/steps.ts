@@ -9,6 +9,7 @@ import { toHex } from '../text-of-bytes.ts'
 import { getType, type TypeDeps, verifyEvidence } from '../typed-payload.ts'
 import { getForStep } from './current.ts'
 import { type FirstOutcome, refusePast } from './first-outcome.ts'
+import { isDigestsOnly, refuseWeakSalt } from './share.ts'
 import type { NamedDocument } from './sign-step.ts'
 import { acceptSignal, overturnSignal, rejectSignal } from './signal.ts'
 import { type StepDeps, type StepRequest, type StepResult, takeStep } from './take-step.ts'
@@ -26,13 +27,14 @@ export function activate(deps: StepsDeps, caller: Caller, about: About): Promise
   return step(deps, caller, about, 'record-activated', () => ({ to: 'ACTIVE' }))
 }
 
-/** Throws `evidence_invalid` where the evidence is not as the record's type wants it. */
+/** Throws `evidence_invalid` where the evidence is not as the record's type wants it, and `weak_salt`. */
 export async function complete(
   deps: StepsDeps,
   caller: Caller,
   about: About & { readonly evidence: unknown; readonly salt?: string | undefined },
 ): Promise<StepResult> {
   const current = await getForStep(deps, caller, about)
+  if (isDigestsOnly(current.row.share)) refuseWeakSalt(about.salt)
   const salted = saltDocument(deps.entropy, about.evidence, about.salt)
   if (current.row.gate !== null) {
     const type = await getType(deps, caller, current.row.type)

@@ -2,12 +2,13 @@ import type { Lookups } from '../../db/lookups.ts'
 import type { RecordRowRead } from '../../db/read-records.ts'
 import type { StepRow } from '../../db/read-steps.ts'
 import { toSignedLine } from '../../db/signed-entries.ts'
-import { fromUuid } from '../../db/uuid.ts'
+import { fromUuid, toUuid } from '../../db/uuid.ts'
 import { ProofError } from '../../proof/error.ts'
 import { formatId } from '../../proof/ids.ts'
 import { type ParsedStatement, partyOf } from '../../proof/statement.ts'
 import type { SignedLine } from '../../proof/verify-entry.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
+import { agentIdOf } from '../agent-ids.ts'
 import { toHex } from '../text-of-bytes.ts'
 import type { Steps } from './step-view.ts'
 import { requireOf, verifySigned, verifyStanding } from './verify-standing.ts'
@@ -54,7 +55,7 @@ async function verifyParties(
   const created = await verifyOf(keys, record, line, 'record-created')
   const { gate, maxRevisions, performer = await activatorOf(keys, record, steps) } = created.predicate
   const signed = [partyOf(created), performer, gate, maxRevisions]
-  const found = [agentOf(row.principal_id), agentOf(row.performer_id), row.gate, row.max_revisions]
+  const found = [agentOf(row.principal_id), performerOf(row), row.gate, row.max_revisions]
   if (signed.join() !== found.join()) throw contradiction(record.record, signed, found)
 }
 
@@ -76,6 +77,12 @@ async function verifyOf(
   const statement = await verifySigned(keys, line)
   requireOf(statement, kind, record)
   return statement
+}
+
+/** By its id, because that decides whose step is taken. */
+function performerOf({ performer_id, performer_remote }: RecordRowRead): string | null {
+  const isThat = performer_remote !== null && toUuid(agentIdOf(performer_remote)) === performer_id
+  return isThat ? performer_remote : agentOf(performer_id)
 }
 
 function agentOf(id: string | null): string | null {

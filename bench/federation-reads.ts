@@ -1,0 +1,82 @@
+import { withClient } from '../src/db/client.ts'
+import { parseId } from '../src/proof/ids.ts'
+import type { Side } from './pair.ts'
+
+/* What the two chains say, read by their owners: it costs no server anything. */
+
+/** How many entries a chain has. */
+export async function readSize(side: Side): Promise<number> {
+  const [row] = await query<{ size: number }>(
+    side,
+    'select size::float8 from tallystick.chain_heads where ledger_id = $1',
+  )
+  return row!.size
+}
+
+/** An entry that came: its place in the sender's chain, and how much later than there it was recorded. */
+export type Received = { readonly remoteSeq: number; readonly leaf: string; readonly lagMs: number }
+
+/** What the receiver's entries from seq `from` on have received. Throws where the sender's chain does not hold it. */
+export async function listReceived(sender: Side, receiver: Side, from = 0): Promise<Received[]> {
+  const received = await query<{ remote_seq: number; leaf: string; ms: number }>(
+    receiver,
+    `select r.remote_seq::float8, encode(r.leaf, 'hex') as leaf, extract(epoch from e.recorded_at)::float8 * 1000 as ms
+     from tallystick.received_entries r join tallystick.entries e on e.ledger_id = r.ledger_id and e.seq = r.seq
+     where r.ledger_id = $1 and r.seq >= $2 order by r.seq`,
+    [from],
+  )
+  const sent = await query<{ seq: number; leaf: string; ms: number }>(
+    sender,
+    `select seq::float8, encode(leaf, 'hex') as leaf, extract(epoch from recorded_at)::float8 * 1000 as ms
+     from tallystick.entries where ledger_id = $1 and seq >= $2`,
+    [received.reduce((least, { remote_seq }) => Math.min(least, remote_seq), Number.MAX_SAFE_INTEGER)],
+  )
+  const bySeq = new Map(sent.map((entry) => [entry.seq, entry]))
+  return received.map(({ remote_seq: remoteSeq, leaf, ms }) => {
+    const original = bySeq.get(remoteSeq)
+    if (original?.leaf !== leaf)
+      throw new Error(`the ${sender.name}'s chain has no entry ${remoteSeq} with ${leaf}`)
+    return { remoteSeq, leaf, lagMs: ms - original.ms }
+  })
+}
+
+/** Of the records that are shared: the entries about them that the home has, without those of the guest's offers. */
+export async function countShared(home: Side): Promise<number> {
+  const [row] = await query<{ entries: number }>(
+    home,
+    `select count(*)::float8 as entries from tallystick.entries e
+     join tallystick.shared_records s on s.ledger_id = e.ledger_id and s.record_id = e.subject_id
+     where e.ledger_id = $1 and e.version is not null`,
+  )
+  return row!.entries
+}
+
+export async function countOffers(guest: Side): Promise<{ readonly offers: number; readonly open: number }> {
+  const [row] = await query<{ offers: number; open: number }>(
+    guest,
+    `select count(*)::float8 as offers, count(*) filter (where state = 'pending')::float8 as open
+     from tallystick.offers where ledger_id = $1`,
+  )
+  return row!
+}
+
+/** What must not be there. */
+export async function countFaults(
+  side: Side,
+): Promise<{ readonly deadLetters: number; readonly forks: number }> {
+  const [row] = await query<{ deadLetters: number; forks: number }>(
+    side,
+    `select (select count(*)::float8 from tallystick.peer_dead_letters where ledger_id = $1) as "deadLetters",
+       (select count(*)::float8 from tallystick.peer_forks where ledger_id = $1) as forks`,
+  )
+  return row!
+}
+
+async function query<Row extends object>(
+  { ownerUrl, system }: Side,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<Row[]> {
+  const ledger = Buffer.from(parseId('led', system.ledger))
+  return withClient(ownerUrl, async (client) => (await client.query<Row>(text, [ledger, ...values])).rows)
+}

@@ -1,0 +1,87 @@
+import { exportFile } from '../../src/verify/export-file.ts'
+import { formatReconciliation, reconcileLedgers } from '../../src/verify/reconcile.ts'
+import { spooledExport } from '../../src/verify/spool.ts'
+import { parseCount } from '../arguments.ts'
+import { readCheckpointFile } from '../checkpoint-file.ts'
+import { defineCommand } from '../command.ts'
+import { EXIT, HELP_EXIT_CODES } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
+import { readKnownLedgers } from '../known-ledgers.ts'
+import { jsonLine, textLine } from '../output.ts'
+import { parseKid, THREADS_MAX } from '../parse-kid.ts'
+import { openProgressBar } from '../progress.ts'
+import { UsageError } from '../run.ts'
+
+const HELP = `tallystick reconcile A.export B.export [--key KID]…
+
+Checks two ledgers that share records: each by itself, as \`tallystick verify\` does, and then both against each other. Whatever
+one of them received is what the other one signed, and nothing was left out on the way. Offline, in either order.
+
+  A.export, B.export  exports of the two (\`tallystick export\`); one of them may be -, standard input
+
+What to trust:
+  --key KID          the kid (64 hex digits) of the first envelope key of one of them, known from elsewhere. Repeatable
+  --checkpoint FILE  a checkpoint of one of them kept outside: that ledger must extend it. Repeatable
+  --strict           fail unless keys and checkpoints of both are given, and neither export ends before what the other one
+                     holds of it
+  Ledgers that \`verify --pin\` remembers are compared with what it saw.
+
+  --threads N        verification threads; 0: none. Default: one per core for large ledgers
+  --json             the report as one JSON object
+  -h, --help
+
+The last line:
+  RECONCILED records=… entries=… offers=… inFlight=… keys=given|pinned|self-asserted dropped=… beyond=…
+    inFlight  sent, and not received by the end of the other export: no fault
+    dropped   the same, where the peering has ended (where it applies)
+    beyond    received from beyond the end of the other's export, which says nothing of them (where it applies)
+  NOT_RECONCILED ledger=… seq=<first difference> code=… reason="…"
+
+Examples:
+  tallystick reconcile ours.ndjson theirs.ndjson
+  tallystick reconcile ours.ndjson theirs.ndjson --key 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+
+${HELP_EXIT_CODES}`
+
+export const reconcile = defineCommand({
+  help: HELP,
+  options: {
+    key: { type: 'string', multiple: true },
+    checkpoint: { type: 'string', multiple: true },
+    strict: { type: 'boolean' },
+    threads: { type: 'string' },
+    json: { type: 'boolean' },
+  },
+  async run(values, positionals, io) {
+    const [a, b] = positionals
+    if (a === undefined || b === undefined || positionals.length > 2)
+      throw new UsageError('say: tallystick reconcile A.export B.export')
+    if (a === '-' && b === '-') throw new UsageError('reconcile reads one export from standard input')
+    const threads = parseCount(values.threads, '--threads', { min: 0, max: THREADS_MAX })
+    const kids = (values.key ?? []).map(parseKid)
+    const checkpoints = (await Promise.all((values.checkpoint ?? []).map(readCheckpointFile))).flat()
+    const bar = openProgressBar(io.stderr)
+    try {
+      const report = await reconcileLedgers([sourceOf(a, io), sourceOf(b, io)], {
+        kids,
+        checkpoints,
+        pinned: await readKnownLedgers(),
+        strict: values.strict ?? false,
+        onProgress: bar.update,
+        ...(threads !== undefined && { threads }),
+      })
+      bar.close()
+      const notices = new Set(report.ledgers.flatMap(({ notices }) => notices))
+      for (const notice of notices) io.stderr.write(`tallystick: ${notice}\n`)
+      io.stdout.write(values.json ? jsonLine(report, io.stdout) : textLine(formatReconciliation(report), io.stdout))
+      return report.ok ? EXIT.ok : EXIT.refused
+    } finally {
+      bar.close()
+    }
+  },
+})
+
+function sourceOf(path: string, io: Io) {
+  if (path !== '-') return exportFile(path)
+  return spooledExport('standard input', async () => io.stdin as AsyncIterable<Uint8Array>)
+}

@@ -1,0 +1,340 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
+import { commitBatch } from '../append/commit.ts'
+import {
+  type DrainedPeer,
+  endPeerTurn,
+  findSeqOfVersion,
+  keepSummary,
+  lookAtPeer,
+  type PeerTurn,
+  type Sent,
+  settleSent,
+} from '../db/peer-turns.ts'
+import { readRotations, type SharedEntry } from '../db/peer-work.ts'
+import { withPooledTransaction } from '../db/transaction.ts'
+import { toUuid } from '../db/uuid.ts'
+import {
+  PEER_LEASE_MS,
+  PEER_LINGER_MS,
+  PEER_LOOK_EVERY_MS,
+  PEER_RETRY_AFTER_MS_MAX,
+  PEER_RETRY_MS_MAX,
+  PEER_RETRY_MS_MIN,
+  PEER_ROTATIONS_PER_REQUEST_MAX,
+  PEER_TURN_MS_MAX,
+} from '../limits.ts'
+import { fromBase64 } from '../proof/bytes.ts'
+import { ProofError } from '../proof/error.ts'
+import { formatId } from '../proof/ids.ts'
+import { canonicalize } from '../proof/jcs.ts'
+import type { JsonObject } from '../proof/json-text.ts'
+import type { MasterKey } from '../signing/master-key.ts'
+import { type Author, signAdministration } from '../tenancy/administration.ts'
+import { handshakeOf, peerAdded, verifyCounterpart } from './handshake.ts'
+import { type Identity, identityOf } from './identity.ts'
+import { type Outgoing, readOutgoing, renderOutgoing } from './outbox.ts'
+import { tokenContext } from './peerings.ts'
+import { PeerError, type PostDeps, postToPeer } from './post.ts'
+import { readReceipt } from './receipts.ts'
+import { askSummary } from './summary.ts'
+
+export type DrainDeps = PostDeps & {
+  readonly pool: pg.Pool
+  readonly masterKey: Pick<MasterKey, 'open'>
+  readonly publicUrl: string
+  readonly observeDrain: DrainObserver
+  readonly log: { warn(details: object, message: string): void }
+}
+
+/** Hears of what is sent to peers. */
+export type DrainObserver = {
+  /** A request has ended, however. */
+  readonly request: (ms: number) => void
+  /** A turn has ended because the peer did not take what was sent; `code`: of the PeerError. */
+  readonly failure: (code: string) => void
+  /** So many entries the peer has received, or refused for good. */
+  readonly entries: (counts: { readonly received: number; readonly refused: number }) => void
+}
+
+/** All peerings that this process drains at the moment: one request at a time to each, many at once. */
+export class PeerDrains {
+  readonly #deps: DrainDeps
+  readonly #stopping = new AbortController()
+  readonly #turns = new Set<Promise<void>>()
+
+  constructor(deps: DrainDeps) {
+    this.#deps = deps
+  }
+
+  get size(): number {
+    return this.#turns.size
+  }
+
+  /** One peering's turn, to its end. */
+  async take(turn: PeerTurn): Promise<void> {
+    if (this.#stopping.signal.aborted) return
+    const taken = new Drain(this.#deps, turn, this.#stopping.signal).run()
+    const ended = taken.catch(() => {}).finally(() => this.#turns.delete(ended))
+    this.#turns.add(ended)
+    await taken
+  }
+
+  /** Begins no request more, and gives up those under way: what has no answer is sent again by others. */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await Promise.all(this.#turns)
+  }
+}
+
+class Drain {
+  readonly #deps: DrainDeps
+  readonly #turn: PeerTurn
+  readonly #stopping: AbortSignal
+
+  constructor(deps: DrainDeps, turn: PeerTurn, stopping: AbortSignal) {
+    this.#deps = deps
+    this.#turn = turn
+    this.#stopping = stopping
+  }
+
+  /** Until there has been nothing to say for a while, or the peer does not answer. Throws only where the database fails. */
+  async run(): Promise<void> {
+    const beganAtMs = performance.now()
+    let busyAtMs = beganAtMs
+    while (!this.#stopping.aborted && performance.now() - beganAtMs < PEER_TURN_MS_MAX) {
+      const peer = await lookAtPeer(this.#deps.pool, this.#turn, PEER_LEASE_MS)
+      if (peer === null) return
+      try {
+        if (await this.#step(peer)) busyAtMs = performance.now()
+        else if (performance.now() - busyAtMs > PEER_LINGER_MS) break
+        else await sleep(PEER_LOOK_EVERY_MS, undefined, { signal: this.#stopping }).catch(() => {})
+      } catch (error) {
+        if (!(error instanceof PeerError)) throw error
+        if (this.#stopping.aborted) break
+        return this.#fail(peer, error)
+      }
+    }
+    await endPeerTurn(this.#deps.pool, this.#turn, null)
+  }
+
+  async #fail(peer: DrainedPeer, error: PeerError): Promise<void> {
+    this.#deps.observeDrain.failure(error.code)
+    // Whoever sent the same before got no answer: another nonce is all that it needs.
+    const afterMs = error.code === 'request_replayed' ? 0 : retryMs(peer.failures, error.retryAfterMs)
+    if (peer.failures === 0) {
+      const ids = { ledger: formatId('led', peer.ledgerId), peer: formatId('peer', peer.peerId) }
+      this.#deps.log.warn({ ...ids, error: error.message }, 'a peer does not take what is sent')
+    }
+    await endPeerTurn(this.#deps.pool, this.#turn, { error: error.message, afterMs })
+  }
+
+  /** Whether there was anything to do. */
+  async #step(peer: DrainedPeer): Promise<boolean> {
+    if (peer.state === 'pending' && peer.role === 'invited') return this.#shakeHands(peer)
+    if (peer.state === 'revoked') return this.#sayEnd(peer)
+    if (peer.state !== 'active') return false
+    if (peer.knownKid !== peer.envelopeKid) return this.#tellKey(peer)
+    if (peer.summaryWanted) {
+      const summary = await askSummary((path, body) => this.#post(peer, path, body))
+      await keepSummary(this.#deps.pool, this.#turn, summary)
+      return true
+    }
+    if (peer.backlog === null && peer.nextSeq >= peer.size) return false
+    return this.#send(peer, await readOutgoing(this.#deps.pool, peer))
+  }
+
+  async #post(peer: DrainedPeer, path: string, body: string): Promise<JsonObject> {
+    const beganAtMs = performance.now()
+    try {
+      return await postToPeer(this.#deps, peer, { path, body, signal: this.#stopping })
+    } finally {
+      this.#deps.observeDrain.request(performance.now() - beganAtMs)
+    }
+  }
+
+  async #send(peer: DrainedPeer, outgoing: Outgoing): Promise<boolean> {
+    if (outgoing.entries.length === 0) {
+      await this.#settle({ ...nothingSent(peer), nextSeq: outgoing.nextSeq, backlog: ofBacklog(outgoing) })
+      return true
+    }
+    const answer = await this.#post(peer, '/v1/federation/entries', renderOutgoing(outgoing))
+    const sent = await this.#readOutcomes(peer, outgoing, answer)
+    await this.#settle(sent)
+    this.#deps.observeDrain.entries({ received: sent.receipts.length, refused: sent.dead.length })
+    return true
+  }
+
+  async #settle(sent: Sent): Promise<void> {
+    await withPooledTransaction(this.#deps.pool, (client) =>
+      settleSent(client, this.#turn, sent, PEER_LEASE_MS),
+    )
+  }
+
+  /** What the peer says of each entry. Of a record whose entry it does not take, the later ones wait, whatever it says of them. */
+  async #readOutcomes(
+    peer: DrainedPeer,
+    { entries, ...outgoing }: Outgoing,
+    answer: JsonObject,
+  ): Promise<Sent> {
+    const outcomes = answer['outcomes']
+    if (!Array.isArray(outcomes) || outcomes.length !== entries.length)
+      throw new PeerError('unexpected_answer', 'it does not say what became of each entry')
+    const receipts: Sent['receipts'][number][] = []
+    const dead: Sent['dead'][number][] = []
+    const backlog = new Map<string, Sent['backlog'][number]>()
+    const waiting = new Set<string>()
+    for (const [i, entry] of entries.entries()) {
+      const record = entry.recordId && toUuid(entry.recordId)
+      if (record !== null && waiting.has(record)) continue
+      const outcome = outcomes[i] as JsonObject
+      switch (outcome['outcome']) {
+        case 'received':
+          receipts.push({ seq: entry.seq, envelope: readReceipt(peer, entry, outcome['envelope']) })
+          break
+        case 'refused':
+          dead.push(deadLetter(entry, outcome))
+          if (record !== null) waiting.add(record)
+          break
+        case 'missing': {
+          const fromSeq = await this.#seqOfMissing(peer, entry, outcome)
+          backlog.set(record!, { recordId: entry.recordId!, fromSeq })
+          waiting.add(record!)
+          break
+        }
+        default:
+          throw new PeerError('unexpected_answer', `of entry ${entry.seq} it says nothing that is known`)
+      }
+    }
+    const rest = ofBacklog({ entries, ...outgoing }).filter(({ recordId }) => !backlog.has(toUuid(recordId)))
+    // What waits behind a dead letter is sent when that is replayed.
+    const gone = rest.map((one) => (waiting.has(toUuid(one.recordId)) ? { ...one, fromSeq: null } : one))
+    return {
+      receipts,
+      dead,
+      backlog: [...gone, ...backlog.values()],
+      nextSeq: outgoing.nextSeq,
+      knownKid: peer.knownKid,
+      answered: true,
+    }
+  }
+
+  /** Throws PeerError where the peer asks for what was just sent, or for what there is not. */
+  async #seqOfMissing(peer: DrainedPeer, entry: SharedEntry, outcome: JsonObject): Promise<number> {
+    const version = outcome['version']
+    const isOfRecord = entry.recordId !== null && outcome['record'] === formatId('rec', entry.recordId)
+    const seq =
+      isOfRecord && Number.isSafeInteger(version)
+        ? await findSeqOfVersion(this.#deps.pool, peer.ledgerId, entry.recordId, version as number)
+        : null
+    if (seq === null || seq >= entry.seq)
+      throw new PeerError('unexpected_answer', `at entry ${entry.seq} it misses what there is not`)
+    return seq
+  }
+
+  /** A new key of ours: the old one says so, before anything else is said. */
+  async #tellKey(peer: DrainedPeer): Promise<boolean> {
+    const { pool } = this.#deps
+    const rotations = await readRotations(pool, peer.ledgerId, peer.knownKid, PEER_ROTATIONS_PER_REQUEST_MAX)
+    if (rotations.length === 0)
+      throw new PeerError('key_unknown', 'no entry of ours names the key that signs now')
+    const sent = rotations.map(({ seq, envelope }) => ({ seq, envelope: envelope.toString('base64') }))
+    const answer = await this.#post(peer, '/v1/federation/rotations', JSON.stringify({ rotations: sent }))
+    const envelopes = Array.isArray(answer['envelopes']) ? answer['envelopes'] : []
+    // Of a request whose answer was lost the receipts do not come again.
+    const newest = rotations.slice(rotations.length - envelopes.length)
+    const receipts = newest.map((one, i) => ({
+      seq: one.seq,
+      envelope: readReceipt(peer, one, envelopes[i]),
+    }))
+    await this.#settle({ ...nothingSent(peer), receipts, knownKid: peer.envelopeKid, answered: true })
+    return true
+  }
+
+  /** Whoever revokes says so, and nothing more. */
+  async #sayEnd(peer: DrainedPeer): Promise<boolean> {
+    const { revokedSeq } = peer
+    if (revokedSeq === null || peer.nextSeq > revokedSeq) return false
+    const outgoing = await readOutgoing(this.#deps.pool, {
+      ...peer,
+      backlog: null,
+      nextSeq: revokedSeq,
+      size: revokedSeq + 1,
+    })
+    return this.#send(peer, outgoing)
+  }
+
+  #openToken(sealed: Buffer, context: string): Buffer {
+    try {
+      return this.#deps.masterKey.open(sealed, context)
+    } catch {
+      throw new PeerError('token_unreadable', 'the master key was replaced since: take another invitation')
+    }
+  }
+
+  /** The invited's part: the token for the inviter's signed entry, and an entry of our own that names it. */
+  async #shakeHands(peer: DrainedPeer): Promise<boolean> {
+    const deps = this.#deps
+    const context = tokenContext(peer.ledgerId, peer.peerId)
+    const token = this.#openToken(peer.sealedToken!, context)
+    const invited = await identityOf(deps.pool, peer.ledgerId, deps.publicUrl)
+    const inviter = JSON.parse(peer.inviter) as Identity
+    const handshake = handshakeOf(peer, inviter, invited)
+    const body = canonicalize({ peer: handshake.peer, token: token.toString('base64url'), invited })
+    const { envelope } = await this.#post(peer, '/v1/federation/peerings', body)
+    const counterpart = readCounterpart(envelope, handshake)
+    const author: Author = {
+      ledger: invited.ledger,
+      ledgerId: peer.ledgerId,
+      issuer: peer.issuer,
+      envelopeKid: peer.envelopeKid,
+      agent: 'system',
+    }
+    const signer = await deps.signers.signerOf(author)
+    const about = peerAdded(peer.peerId, handshake, { remote: inviter, own: invited, counterpart })
+    const [outcome] = await commitBatch(deps.pool, [signAdministration(signer, author, about, deps.now())])
+    if (outcome!.status !== 'appended')
+      throw new PeerError('not_appended', `our own entry was not appended: ${outcome!.status}`)
+    return true
+  }
+}
+
+function readCounterpart(envelope: unknown, handshake: Parameters<typeof verifyCounterpart>[1]): string {
+  try {
+    return verifyCounterpart(fromBase64(typeof envelope === 'string' ? envelope : ''), handshake)
+  } catch (error) {
+    if (error instanceof ProofError) throw new PeerError('handshake_mismatch', error.message)
+    throw error
+  }
+}
+
+function nothingSent({ nextSeq, knownKid }: DrainedPeer): Sent {
+  return { receipts: [], dead: [], backlog: [], nextSeq, knownKid, answered: false }
+}
+
+function ofBacklog({ backlog }: Pick<Outgoing, 'backlog' | 'entries'>): Sent['backlog'][number][] {
+  return backlog === null ? [] : [backlog]
+}
+
+const CODE = /^[a-z][a-z0-9_]{0,63}$/
+
+function deadLetter(
+  { seq, recordId, kind }: SharedEntry,
+  { code, detail }: JsonObject,
+): Sent['dead'][number] {
+  const isCode = typeof code === 'string' && CODE.test(code)
+  return {
+    seq,
+    recordId,
+    kind,
+    code: isCode ? code : 'unexpected_answer',
+    detail: typeof detail === 'string' ? detail.slice(0, 1_000) : '',
+  }
+}
+
+/** Twice as long after each failure, jittered by half; what the peer asks for is the least, up to a bound. */
+function retryMs(failures: number, retryAfterMs: number | null): number {
+  const backoffMs = Math.min(PEER_RETRY_MS_MAX, PEER_RETRY_MS_MIN * 2 ** Math.min(failures, 20))
+  const asked = Math.min(retryAfterMs ?? 0, PEER_RETRY_AFTER_MS_MAX)
+  return Math.max(asked, backoffMs * (0.5 + Math.random() / 2))
+}

@@ -1,0 +1,70 @@
+import type { FastifyInstance } from 'fastify'
+import type { Deps } from '../../deps.ts'
+import { introduce } from '../../federation/handshake.ts'
+import { receiveEntries } from '../../federation/receive.ts'
+import { receiveRotations } from '../../federation/rotations.ts'
+import { summarize } from '../../federation/summary.ts'
+import { PEER_INTRODUCTION_BYTES_MAX, PEER_REQUEST_BYTES_MAX } from '../../limits.ts'
+import type { JsonObject } from '../../proof/json-text.ts'
+import {
+  entriesAnswer,
+  entriesBody,
+  introductionAnswer,
+  introductionBody,
+  rotationsAnswer,
+  rotationsBody,
+  summaryAnswer,
+  summaryBody,
+} from '../schemas/peers.ts'
+import type { ZodTypes } from '../zod-validation.ts'
+
+/** What the servers of peers say to each other (docs/formats/federation.md, "Requests"). */
+export function federationRoutes(app: FastifyInstance, deps: Deps): void {
+  const typed = app.withTypeProvider<ZodTypes>()
+
+  typed.post(
+    '/v1/federation/peerings',
+    {
+      config: { access: 'introduction' },
+      schema: { hide: true, body: introductionBody, response: { 200: introductionAnswer } },
+      bodyLimit: PEER_INTRODUCTION_BYTES_MAX,
+    },
+    (request) => introduce(deps, request.peerSignature!, request.body),
+  )
+
+  typed.post(
+    '/v1/federation/rotations',
+    {
+      config: { access: 'introduction' },
+      schema: { hide: true, body: rotationsBody, response: { 200: rotationsAnswer } },
+      bodyLimit: PEER_INTRODUCTION_BYTES_MAX,
+    },
+    async (request) => ({
+      envelopes: await receiveRotations(deps, request.peerSignature!, request.body.rotations),
+    }),
+  )
+
+  typed.post(
+    '/v1/federation/entries',
+    {
+      config: { access: 'peer' },
+      schema: { hide: true, body: entriesBody, response: { 200: entriesAnswer } },
+      bodyLimit: PEER_REQUEST_BYTES_MAX,
+    },
+    async (request) => {
+      const { types, entries } = request.body
+      const sent = { types: types as JsonObject[] | undefined, entries: entries as never }
+      return { outcomes: await receiveEntries(deps, request.peer, sent) }
+    },
+  )
+
+  typed.post(
+    '/v1/federation/summary',
+    {
+      config: { access: 'peer' },
+      schema: { hide: true, body: summaryBody, response: { 200: summaryAnswer } },
+      bodyLimit: PEER_INTRODUCTION_BYTES_MAX,
+    },
+    (request) => summarize(deps, request.peer, request.body.after),
+  )
+}

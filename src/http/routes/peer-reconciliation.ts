@@ -1,0 +1,79 @@
+import type { FastifyInstance } from 'fastify'
+import type { Deps } from '../../deps.ts'
+import { askPeer, type PeerReconciliation, reconcilePeer } from '../../federation/reconciliation.ts'
+import { refuseIdempotencyKey } from '../idempotency.ts'
+import { pathId } from '../path-id.ts'
+import { idParams, noMembers } from '../schemas/common.ts'
+import { reconciliationView } from '../schemas/peer-reconciliation.ts'
+import type { ZodTypes } from '../zod-validation.ts'
+
+const access = { scope: ['peers:manage', 'audit:read'] } as const
+
+export function peerReconciliationRoutes(app: FastifyInstance, deps: Deps): void {
+  const typed = app.withTypeProvider<ZodTypes>()
+
+  typed.get(
+    '/v1/peers/:id/reconciliation',
+    {
+      config: { access },
+      schema: {
+        summary: 'Whether a peer holds what this ledger does: what was exchanged, and what it last said',
+        params: idParams,
+        response: { 200: reconciliationView },
+      },
+    },
+    async (request) => {
+      const peerId = pathId('peer', request.params.id)
+      return render(await reconcilePeer(deps, { ledgerId: request.caller.ledgerId, peerId }))
+    },
+  )
+
+  typed.post(
+    '/v1/peers/:id/reconciliation',
+    {
+      config: { access, problems: ['state_conflict', 'invalid_idempotency_key'] },
+      schema: {
+        summary: 'Ask a peer anew what it holds: `asking` says until when',
+        params: idParams,
+        body: noMembers,
+        response: { 202: reconciliationView },
+      },
+    },
+    async (request, reply) => {
+      refuseIdempotencyKey(request)
+      const peerId = pathId('peer', request.params.id)
+      const asked = await askPeer(deps, { ledgerId: request.caller.ledgerId, peerId })
+      return reply.code(202).send(render(asked))
+    },
+  )
+}
+
+function render({ peer, state, reasons, counts, summary, isAsked }: PeerReconciliation) {
+  return {
+    peer,
+    state,
+    reconciled: reasons.length === 0,
+    reasons: [...reasons],
+    sent: {
+      records: counts.sentRecords,
+      entries: counts.sentEntries,
+      acknowledged: counts.acknowledged,
+      inFlight: counts.sentEntries - counts.acknowledged,
+      deadLetters: counts.deadLetters,
+    },
+    received: { records: counts.receivedRecords, entries: counts.receivedEntries, forks: counts.forks },
+    offers: {
+      made: { pending: counts.offersPending, taken: counts.offersTaken, refused: counts.offersRefused },
+      answered: { taken: counts.answersTaken, refused: counts.answersRefused },
+    },
+    summary: summary && {
+      at: summary.at.toISOString(),
+      whole: summary.isWhole,
+      records: summary.records,
+      faults: summary.faults,
+      behind: summary.behind,
+      differences: [...summary.differences],
+    },
+    asking: isAsked,
+  }
+}

@@ -1,0 +1,166 @@
+import { z } from 'zod'
+import { identity, token } from '../../federation/invitation.ts'
+import {
+  PEER_ENTRIES_PER_REQUEST_MAX,
+  PEER_ROTATIONS_PER_REQUEST_MAX,
+  PEER_SUMMARY_RECORDS_MAX,
+  PEER_TYPES_PER_REQUEST_MAX,
+} from '../../limits.ts'
+import { isId } from '../../proof/ids.ts'
+import { pageOf, pageQuery } from '../page.ts'
+import { base64, erasureCode, hash, idOf, instant, salt, seq, signedEntry } from './common.ts'
+import { name } from './names.ts'
+
+export const PEER_STATES = ['invited', 'pending', 'active', 'suspended', 'revoked'] as const
+
+/** What an administrator asks for. */
+export const addPeerBody = z
+  .strictObject({
+    name: name.describe('of the other side, as this ledger calls it'),
+    invitation: z
+      .string()
+      .max(8_192)
+      .describe('of the other side: it is accepted. Absent: one is made, for the other side')
+      .optional(),
+  })
+  .meta({ examples: [{ name: 'Harbour Freight' }] })
+
+export const peerReason = z
+  .strictObject({ code: erasureCode.optional().describe('why, as a word for programs; absent: requested') })
+  .meta({ examples: [{ code: 'contract_ended' }] })
+
+export const peerView = z
+  .strictObject({
+    id: idOf('peer').describe('the same on both sides'),
+    name: z.string(),
+    role: z.enum(['inviter', 'invited']).describe('who this ledger was in the handshake'),
+    state: z.enum(PEER_STATES),
+    createdAt: instant,
+    createdBy: idOf('agt'),
+    expiresAt: instant.describe('of the invitation'),
+    remote: identity.nullable().describe('who the other side is; null before the handshake'),
+    addedSeq: seq.nullable().describe('of our peer-added'),
+    drain: z
+      .strictObject({
+        behind: z
+          .int()
+          .min(0)
+          .describe('entries of our chain that were not looked at yet: most are none of the peer’s'),
+        failures: z.int().min(0).describe('in a row'),
+        failingSince: instant.nullable(),
+        lastError: z.string().nullable(),
+        lastSuccessAt: instant.nullable(),
+        resumeAt: instant.nullable().describe('nothing is sent before'),
+        deadLetters: z.int().min(0),
+        forks: z.int().min(0),
+      })
+      .nullable()
+      .describe('null before there is anything to send'),
+  })
+  .meta({ id: 'Peer' })
+
+export const newPeerView = z
+  .strictObject({
+    ...peerView.shape,
+    invitation: z
+      .string()
+      .nullable()
+      .describe(
+        'for the other side’s administrator, once, and secret: whoever has it can become the peer. null: one was accepted',
+      ),
+  })
+  .meta({ id: 'NewPeer' })
+
+export const peerPage = pageOf(peerView)
+export const peersQuery = z.strictObject(pageQuery)
+export const peersCursor = z.tuple([z.string().refine((id) => isId('peer', id))])
+
+export const deadLetterView = z
+  .strictObject({
+    seq,
+    record: idOf('rec').nullable(),
+    code: z.string().describe('for which the other side refused it'),
+    detail: z.string().nullable(),
+    diedAt: instant,
+    entry: signedEntry,
+  })
+  .meta({ id: 'PeerDeadLetter' })
+export const deadLetterPage = pageOf(deadLetterView)
+export const seqCursor = z.tuple([seq])
+export const replayBody = z
+  .strictObject({ seqs: z.array(seq).min(1).max(1_000).optional().describe('absent: all of them') })
+  .meta({ examples: [{}] })
+export const replayAnswer = z.strictObject({ replayed: z.int().min(0) }).meta({ id: 'PeerReplay' })
+
+export const forkView = z
+  .strictObject({
+    leaf: hash.describe('of the entry that was refused'),
+    seq: seq.describe('that the other side said it has in its chain'),
+    record: idOf('rec').nullable(),
+    version: z.int().min(1).nullable(),
+    held: hash.describe('the leaf that is held in its place'),
+    envelope: base64.describe('COSE_Sign1 of the refused entry: signed by the peer'),
+    seenAt: instant,
+  })
+  .meta({ id: 'PeerFork' })
+export const forkPage = pageOf(forkView)
+export const leafCursor = z.tuple([hash])
+
+/* Between servers */
+
+export const introductionBody = z.strictObject({ peer: idOf('peer'), token, invited: identity })
+export const introductionAnswer = z.strictObject({ envelope: base64 }).meta({ id: 'PeerIntroduced' })
+
+const sentRotation = z.strictObject({ seq, envelope: base64.max(44_000) })
+export const rotationsBody = z.strictObject({
+  rotations: z.array(sentRotation).min(1).max(PEER_ROTATIONS_PER_REQUEST_MAX),
+})
+export const rotationsAnswer = z.strictObject({ envelopes: z.array(base64) }).meta({ id: 'PeerKeysReceived' })
+
+const sentDocument = z.strictObject({
+  subject: z.string().min(1).max(80),
+  digest: hash,
+  salt: salt.nullable(),
+  document: z.union([z.looseObject({}), z.array(z.unknown()), z.string(), z.null()]),
+  references: z.array(z.string().min(1).max(256)).min(1).max(16).nullable().optional(),
+})
+const sentEntry = z.strictObject({
+  seq,
+  envelope: base64.max(44_000),
+  document: sentDocument.nullable().optional(),
+})
+export const entriesBody = z.strictObject({
+  types: z
+    .array(z.looseObject({ name: z.string(), version: z.int() }))
+    .max(PEER_TYPES_PER_REQUEST_MAX)
+    .optional(),
+  entries: z.array(sentEntry).min(1).max(PEER_ENTRIES_PER_REQUEST_MAX),
+})
+const leaf = hash.nullable().describe('null where the envelope can’t be read')
+export const entriesAnswer = z
+  .strictObject({
+    outcomes: z.array(
+      z.union([
+        z.strictObject({ leaf, outcome: z.literal('received'), envelope: base64 }),
+        z.strictObject({
+          leaf,
+          outcome: z.literal('refused'),
+          code: z.string(),
+          detail: z.string(),
+          held: hash.optional(),
+        }),
+        z.strictObject({ leaf, outcome: z.literal('missing'), record: idOf('rec'), version: z.int().min(1) }),
+      ]),
+    ),
+  })
+  .meta({ id: 'PeerOutcomes' })
+
+export const summaryBody = z.strictObject({ after: idOf('rec').optional() })
+export const summaryAnswer = z
+  .strictObject({
+    records: z
+      .array(z.strictObject({ record: idOf('rec'), version: z.int().min(1), leaf: hash }))
+      .max(PEER_SUMMARY_RECORDS_MAX),
+    next: idOf('rec').nullable(),
+  })
+  .meta({ id: 'PeerSummary' })

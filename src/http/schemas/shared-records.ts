@@ -1,0 +1,38 @@
+import { z } from 'zod'
+import { RECORD_STATES } from '../../proof/kinds.ts'
+import { pageOf, pageQuery } from '../page.ts'
+import { idOf, typeName } from './common.ts'
+import { offerView } from './gated.ts'
+
+export const sharedRecordParams = z.strictObject({ id: z.string(), record: z.string() })
+export const sharedRecordsQuery = z.strictObject(pageQuery)
+
+const roles = z.enum(['home', 'guest']).describe('home: a record of this ledger; guest: one of the peer’s')
+
+/** The record after which a page begins, and whose it is: both sides may say that they have one of this id. */
+export const sharedRecordsCursor = z.tuple([idOf('rec'), roles])
+
+const sharedRecord = z
+  .strictObject({
+    id: idOf('rec'),
+    role: roles,
+    documents: z.enum(['whole', 'digests']),
+    type: typeName,
+    state: z.enum(RECORD_STATES),
+    version: z.int().min(1).describe('of a record of the peer’s, as far as its entries came'),
+    offer: offerView.nullable().describe('of a record of the peer’s: the newest step that was offered here'),
+  })
+  .meta({ id: 'SharedRecord' })
+
+export const sharedRecordPage = pageOf(sharedRecord)
+
+export const sharedRecordView = sharedRecord
+  .extend({
+    typeDefinition: z
+      .looseObject({})
+      .nullable()
+      .describe(
+        'that came with a record of the peer’s, held to the digest that was signed; null of a type that is built in',
+      ),
+  })
+  .meta({ id: 'SharedRecordWithType' })

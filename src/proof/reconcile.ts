@@ -1,0 +1,186 @@
+import type { LedgerExchange, PeeringExchange, SentEntry, TakenEntry } from './exchange.ts'
+
+/*
+ * Two ledgers, each verified by itself, against each other (docs/formats/federation.md). That an entry is received twice, or an
+ * offer answered twice, is found before: no ledger verifies that says so.
+ */
+
+export type ReconcileCode =
+  | 'peering_missing'
+  | 'handshake_mismatch'
+  | 'not_sent'
+  | 'leaf_mismatch'
+  | 'not_received'
+  | 'offer_open'
+  | 'state_mismatch'
+
+/** The first that was found. `seq`: of `ledger`; null: it is about no entry. */
+export type Difference = {
+  readonly code: ReconcileCode
+  readonly ledger: string
+  readonly seq: number | null
+  readonly detail: string
+}
+
+export type ReconcileCounts = {
+  /** Shared by either with the other. */
+  readonly records: number
+  /** Of either, received by the other with the same leaf; the offers among them. */
+  readonly entries: number
+  readonly offers: number
+  /** Sent, as far as the sender's chain says, and not received by the end of the receiver's. No fault. */
+  readonly inFlight: number
+  /** The same, where the peering has ended: it will not come. */
+  readonly dropped: number
+  /** Received, of the other ledger, from beyond the end of what was shown of it. Shown anew, it holds them, or they are `not_sent`. */
+  readonly beyond: number
+}
+
+export type Reconciliation =
+  | { readonly ok: true; readonly counts: ReconcileCounts; readonly difference: null }
+  | { readonly ok: false; readonly counts: null; readonly difference: Difference }
+
+/** The two MUST have been verified, and be of two ledgers. Their order makes no difference but to which of two faults is found. */
+export function reconcile(one: LedgerExchange, other: LedgerExchange): Reconciliation {
+  try {
+    const pairs = pairPeerings(one, other)
+    const records = countRecords(other, pairs)
+    const counts = { records, entries: 0, offers: 0, inFlight: 0, dropped: 0, beyond: 0 }
+    for (const [a, b] of pairs) {
+      compare({ ledger: one, peering: a }, { ledger: other, peering: b }, counts)
+      compare({ ledger: other, peering: b }, { ledger: one, peering: a }, counts)
+    }
+    return { ok: true, counts, difference: null }
+  } catch (error) {
+    if (!(error instanceof Differs)) throw error
+    return { ok: false, counts: null, difference: error.difference }
+  }
+}
+
+class Differs extends Error {
+  readonly difference: Difference
+
+  constructor(difference: Difference) {
+    super(difference.detail)
+    this.difference = difference
+  }
+}
+
+type Pair = readonly [PeeringExchange, PeeringExchange]
+
+/** Each peering of the two, on both sides: they may have had several, one after the other. */
+function pairPeerings(one: LedgerExchange, other: LedgerExchange): Pair[] {
+  const theirs = new Map(other.with(one.ledger).map((peering) => [peering.peer, peering]))
+  const pairs: Pair[] = []
+  for (const peering of one.with(other.ledger)) {
+    const counterpart = theirs.get(peering.peer)
+    theirs.delete(peering.peer)
+    if (counterpart) pairs.push(verifyHandshake(other, peering, counterpart))
+    else refuseUsed(peering, one, other)
+  }
+  for (const peering of theirs.values()) refuseUsed(peering, other, one)
+  if (pairs.length > 0) return pairs
+  throw new Differs({
+    code: 'peering_missing',
+    ledger: other.ledger,
+    seq: null,
+    detail: `${one.ledger} and ${other.ledger} have no peering that both know of`,
+  })
+}
+
+/** One that only `side` has may be on its way, as long as nothing has come by it that the other shows nothing of. */
+function refuseUsed(peering: PeeringExchange, side: LedgerExchange, other: LedgerExchange): void {
+  for (const [seq, { at }] of peering.taken) {
+    if (seq >= other.size) continue
+    throw new Differs({
+      code: 'peering_missing',
+      ledger: side.ledger,
+      seq: at,
+      detail: `received by ${peering.peer}, which ${other.ledger} does not know`,
+    })
+  }
+}
+
+function verifyHandshake(other: LedgerExchange, peering: PeeringExchange, counterpart: PeeringExchange): Pair {
+  const [inviter, invited] = peering.counterpart === null ? [peering, counterpart] : [counterpart, peering]
+  if (inviter.handshake === invited.handshake && invited.counterpart === inviter.added.leaf)
+    return [peering, counterpart]
+  throw new Differs({
+    code: 'handshake_mismatch',
+    ledger: other.ledger,
+    seq: counterpart.added.seq,
+    detail: `the two sides of ${peering.peer} say different things of their handshake`,
+  })
+}
+
+type Side = { readonly ledger: LedgerExchange; readonly peering: PeeringExchange }
+type Counts = { -readonly [Name in keyof ReconcileCounts]: ReconcileCounts[Name] }
+
+/** What `from` sends against what `to` has received. */
+function compare(from: Side, to: Side, counts: Counts): void {
+  const sent = [...from.peering.sent()]
+  verifySent(new Map(sent.flat().map((entry) => [entry.seq, entry])), from, to, counts)
+  const hasEnded = from.peering.endedAt !== null || to.peering.endedAt !== null
+  for (const entries of sent) {
+    const left = entries.length - countReceived(entries, from, to)
+    if (hasEnded) counts.dropped += left
+    else counts.inFlight += left
+  }
+}
+
+/** Whatever was received was sent, and is the same. */
+function verifySent(sent: ReadonlyMap<number, SentEntry>, from: Side, to: Side, counts: Counts): void {
+  for (const [seq, taken] of to.peering.taken) {
+    if (seq >= from.ledger.size) {
+      counts.beyond++
+      continue
+    }
+    const entry = sent.get(seq)
+    if (!entry) throw refuseTaken('not_sent', { seq, taken, from, to })
+    if (entry.leaf !== taken.leaf) throw refuseTaken('leaf_mismatch', { seq, taken, from, to })
+    counts.entries++
+    if (entry.kind === 'step-offered') counts.offers++
+  }
+}
+
+type Refused = { readonly seq: number; readonly taken: TakenEntry; readonly from: Side; readonly to: Side }
+
+function refuseTaken(code: 'not_sent' | 'leaf_mismatch', { seq, taken, from, to }: Refused): Differs {
+  const where = `entry ${seq} of ${from.ledger.ledger}`
+  const detail =
+    code === 'not_sent'
+      ? `received as ${where}, which is none that is shared`
+      : `received as ${where}, with the leaf ${taken.leaf}, which is another there`
+  return new Differs({ code, ledger: to.ledger.ledger, seq: taken.at, detail })
+}
+
+/** How many of a list were received: those before the last one all were. */
+function countReceived(entries: readonly SentEntry[], { ledger }: Side, to: Side): number {
+  const { taken } = to.peering
+  const last = entries.findLastIndex(({ seq }) => taken.has(seq))
+  for (const { seq, kind } of entries.slice(0, last + 1)) {
+    if (taken.has(seq)) continue
+    const isOffer = kind === 'step-offered'
+    throw new Differs({
+      code: isOffer ? 'offer_open' : 'not_received',
+      ledger: ledger.ledger,
+      seq,
+      detail: `${to.ledger.ledger} has ${isOffer ? 'no answer to' : 'not received'} this ${kind}, but a later entry`,
+    })
+  }
+  return last + 1
+}
+
+/** Of all peerings together: one that is shared anew is the same record, and each has one home. */
+function countRecords({ ledger }: LedgerExchange, pairs: readonly Pair[]): number {
+  const records = new Set(pairs.flatMap(([peering]) => [...peering.records]))
+  const theirs = new Set(pairs.flatMap(([, peering]) => [...peering.records]))
+  const twice = [...theirs].find((record) => records.has(record))
+  if (twice === undefined) return records.size + theirs.size
+  throw new Differs({
+    code: 'state_mismatch',
+    ledger,
+    seq: null,
+    detail: `${twice} is a record of both: each says that it is its home`,
+  })
+}

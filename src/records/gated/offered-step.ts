@@ -1,0 +1,155 @@
+import type { EntryRow } from '../../db/append-entries.ts'
+import type { RecordRowRead } from '../../db/read-records.ts'
+import { fromUuid } from '../../db/uuid.ts'
+import { ApiError } from '../../errors.ts'
+import { DOCUMENT_BYTES_MAX } from '../../limits.ts'
+import { fromHex } from '../../proof/bytes.ts'
+import type { Signer } from '../../proof/crypto.ts'
+import { isObject } from '../../proof/fields.ts'
+import { formatId, parseId } from '../../proof/ids.ts'
+import type { JsonValue } from '../../proof/json-text.ts'
+import type { OfferedStep, RecordState } from '../../proof/kinds.ts'
+import { isOfferedCompletionId } from '../../proof/offered-completions.ts'
+import { nativeProviders } from '../../signing/native.ts'
+import type { SignedLedger } from '../../signing/signers.ts'
+import { agentIdOf } from '../agent-ids.ts'
+import { toHex } from '../text-of-bytes.ts'
+import { getType, type TypeDeps, verifyEvidence } from '../typed-payload.ts'
+import { deadlinePassed, overtaken, refuseStep } from './lifecycle.ts'
+import { isDigestsOnly, isWeakSalt } from './share.ts'
+import { type NamedDocument, signEvent } from './sign-step.ts'
+
+export type OfferedStepDeps = TypeDeps & { readonly now: () => number }
+
+/** A peer's `step-offered`, verified, as far as its home needs it. Ids as TypeIDs, hashes in lower-case hex. */
+export type Offer = {
+  readonly peer: string
+  /** The other ledger, and its entry. */
+  readonly ledger: string
+  readonly seq: number
+  readonly leaf: string
+  /** Whose step it is: `led_…/agt_…` of that ledger. */
+  readonly agent: string
+  readonly step: OfferedStep
+  /** That the record would have. */
+  readonly version: number
+  /** The leaf of the record's entry that the step would follow. */
+  readonly previous: string
+  /** null: of no completion. */
+  readonly completion: OfferedCompletion | null
+  /** `received` of the entry's detail (append_received, migrations/0009). */
+  readonly receivedRow: object
+}
+
+/** `id`: as the peer has chosen it. The evidence: held to its digest, as canonical JSON. */
+export type OfferedCompletion = {
+  readonly id: string
+  readonly evidence: {
+    readonly value: JsonValue
+    readonly canonical: string
+    readonly salt: Uint8Array
+    readonly digest: string
+  }
+}
+
+/** The ledger that is the record's home. */
+type Home = SignedLedger & { readonly ledger: string; readonly issuer: string }
+
+/**
+ * The step that takes an offer, signed, as append_entries takes it: the home's own entry, by the remote agent, which has no key here.
+ * Throws ApiError with the code for which the same call of an agent of the home would be refused.
+ *
+ * Of what moves after `row` was read append_entries says `stale` or `again`, of a deadline that the database's
+ * clock finds passed `refused_deadline`: then it is to be decided anew.
+ */
+export async function buildOfferedStep(
+  deps: OfferedStepDeps,
+  signer: Signer,
+  home: Home,
+  row: RecordRowRead,
+  offer: Offer,
+): Promise<EntryRow> {
+  const { step, agent } = offer
+  const agentId = agentIdOf(agent)
+  const recordedAtMs = deps.now()
+  refuseOffer(row, offer, { agentId, recordedAtMs })
+  const document = step === 'completion-submitted' ? await verifyCompletion(deps, home, row, offer) : null
+  const recordId = fromUuid(row.record_id)
+  const { ledger, ledgerId, issuer, envelopeKid } = home
+  const author = { ledger, ledgerId, issuer, envelopeKid, agent, agentId, offer: takenOf(offer) }
+  const { entry } = signEvent(signer, author, {
+    kind: step,
+    record: formatId('rec', recordId),
+    recordId,
+    digest: toHex(row.digest),
+    version: row.version + 1,
+    from: row.state as RecordState,
+    to: step === 'record-activated' ? 'ACTIVE' : 'SUBMITTED',
+    previous: toHex(row.leaf),
+    recordedAtMs,
+    onBehalfOf: null,
+    subjects: [],
+    document,
+    predicate: document ? { completion: document.subject } : {},
+    idempotency: null,
+    detail: {
+      received: offer.receivedRow,
+      // Where none was named, whoever takes the work on performs it.
+      ...(step === 'record-activated' && row.performer_id === null && { performer: agent }),
+    },
+  })
+  return entry
+}
+
+function takenOf({ peer, ledger, seq, leaf }: Offer) {
+  return { peer, ledger, seq, leaf }
+}
+
+/** In the order in which a local step is refused. */
+function refuseOffer(
+  row: RecordRowRead,
+  { step: kind, version, previous, peer }: Offer,
+  { agentId, recordedAtMs }: { readonly agentId: Uint8Array; readonly recordedAtMs: number },
+): void {
+  if (!row.share?.some(({ peer_id }) => formatId('peer', fromUuid(peer_id)) === peer))
+    throw new ApiError('not_entitled', `the record is not shared with ${peer}`, {
+      members: { role: 'performer' },
+    })
+  refuseStep(row, { kind, partyId: agentId, actorId: agentId, ifVersion: null })
+  // It was offered to follow another entry: the record has moved since, or the peer has heard of another one.
+  if (version !== row.version + 1 || previous !== toHex(row.leaf)) throw overtaken(row)
+  if (row.deadline !== null && row.deadline.getTime() <= recordedAtMs) throw deadlinePassed(row)
+}
+
+async function verifyCompletion(
+  deps: OfferedStepDeps,
+  home: Home,
+  row: RecordRowRead,
+  offer: Offer,
+): Promise<NamedDocument> {
+  const { completion } = offer
+  if (completion === null) throw new Error('a completion is offered with its evidence')
+  const { value, canonical, salt, digest } = completion.evidence
+  const bytes = Buffer.byteLength(canonical)
+  if (bytes > DOCUMENT_BYTES_MAX)
+    throw new ApiError(
+      'document_too_large',
+      `the evidence has ${bytes} bytes; at most ${DOCUMENT_BYTES_MAX} are taken`,
+    )
+  if (isDigestsOnly(row.share) && isWeakSalt(salt))
+    throw new ApiError('weak_salt', 'others see the digest of the evidence, and its salt can be guessed')
+  if (!isObject(value)) throw new ApiError('evidence_invalid', 'evidence is a JSON object')
+  const type = await getType(deps, home, row.type)
+  await verifyEvidence(deps, home, type, { value, canonical })
+  const subjectId = parseId('cmp', completion.id)
+  // The peer has made it. With a second one of an id the ledger's export would verify no more.
+  const place = {
+    ledger: offer.ledger,
+    record: formatId('rec', fromUuid(row.record_id)),
+    version: offer.version,
+    digest,
+  }
+  if (!isOfferedCompletionId(nativeProviders.sha256, place, completion.id))
+    throw new ApiError('invalid_request', `${completion.id} is no id of this completion`)
+  return { name: 'evidence', subject: completion.id, subjectId, canonical, salt, digest: fromHex(digest) }
+}

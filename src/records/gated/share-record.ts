@@ -1,0 +1,145 @@
+import type { IdempotencyRow } from '../../db/append-entries.ts'
+import type { RecordRowRead, ShareColumn } from '../../db/read-records.ts'
+import { listChosenSalts } from '../../db/shares.ts'
+import { fromUuid, toUuid } from '../../db/uuid.ts'
+import { ApiError, type ErrorCode } from '../../errors.ts'
+import { SHARE_PEERS_MAX } from '../../limits.ts'
+import { ProofError } from '../../proof/error.ts'
+import { formatId } from '../../proof/ids.ts'
+import { partyOf as signedPartyOf } from '../../proof/statement.ts'
+import { administer } from '../../tenancy/administration.ts'
+import type { Caller } from '../../tenancy/caller.ts'
+import { type OnBehalfOf, partyOf } from '../on-behalf-of.ts'
+import { findRecordJson, type RecordJson } from '../read.ts'
+import { toHex } from '../text-of-bytes.ts'
+import { type Current, getForStep } from './current.ts'
+import { findFirstOutcome } from './first-outcome.ts'
+import {
+  isDigestsOnly,
+  isWeakSalt,
+  resolveShare,
+  type SharedWith,
+  type ShareRequest,
+  shareDetail,
+  sharePredicate,
+} from './share.ts'
+import type { StepDeps } from './take-step.ts'
+import { integrityFault, requireOf, verifySigned } from './verify-standing.ts'
+
+export type ShareRecordRequest = {
+  readonly recordId: Uint8Array
+  readonly onBehalfOf: OnBehalfOf | null
+  readonly share: ShareRequest
+  readonly idempotency: IdempotencyRow | null
+}
+
+/** The record as it is now: to share it is no step of it, so there is no version that a replay could go back to. */
+export type SharedRecord = RecordJson & { readonly replayed: boolean }
+
+/** What this very request may have done before. */
+const REFUSED: ReadonlySet<ErrorCode> = new Set(['already_shared', 'peer_not_active'])
+
+/**
+ * Shares a record with more peers, from its first entry on, also where it has ended; nothing takes that back. Returns when the
+ * signed entry is committed. Throws ApiError.
+ */
+export async function shareRecord(
+  deps: StepDeps,
+  caller: Caller,
+  request: ShareRecordRequest,
+): Promise<SharedRecord> {
+  const replayed = await appendShared(deps, caller, request).catch(async (error) => {
+    const isRefused = error instanceof ApiError && REFUSED.has(error.code)
+    if (isRefused && (await findFirstOutcome(deps, caller, request.idempotency))) return true
+    throw error
+  })
+  const found = await findRecordJson(deps, caller.ledgerId, request.recordId, null)
+  if (!found) throw new Error('a record that was shared is gone')
+  return { ...found, replayed }
+}
+
+/** Whether an earlier request with the same key did it. */
+async function appendShared(deps: StepDeps, caller: Caller, request: ShareRecordRequest): Promise<boolean> {
+  const { recordId, onBehalfOf } = request
+  const current = await getForStep(deps, caller, request)
+  const { row, record } = current
+  refuseUnshareable(row, record)
+  if (toUuid(partyOf(caller, onBehalfOf)) !== row.principal_id)
+    throw new ApiError('not_entitled', 'a record is shared by its principal', {
+      members: { role: 'principal' },
+    })
+  refuseShared(row.share ?? [], request.share)
+  const share = (await resolveShare(deps.readPool, caller.ledgerId, request.share))!
+  if (isDigestsOnly(share)) await refuseWeakSalts(deps, caller, recordId)
+  await verifyCreation(deps, caller, current)
+  const { replayed } = await administer(deps, caller, administrationOf(current, request, share))
+  return replayed
+}
+
+function refuseUnshareable({ gate, item_index }: RecordRowRead, record: string): void {
+  if (gate !== null) return
+  const what = item_index === null ? 'was notarized' : 'is an item of a batch'
+  throw new ApiError('not_shareable', `${record} ${what}: a peer can be shown its proof`)
+}
+
+function refuseShared(shared: readonly ShareColumn[], asked: ShareRequest): void {
+  const peers = new Set(shared.map(({ peer_id }) => formatId('peer', fromUuid(peer_id))))
+  for (const [i, { peer }] of asked.entries()) {
+    if (!peers.has(peer)) continue
+    throw new ApiError('already_shared', `the record is shared with ${peer}`, {
+      members: { path: `/share/${i}/peer` },
+    })
+  }
+  if (peers.size + asked.length <= SHARE_PEERS_MAX) return
+  const detail = `/share: the record is shared with ${peers.size} peers; at most ${SHARE_PEERS_MAX} are taken`
+  throw new ApiError('invalid_request', detail, { members: { path: '/share' } })
+}
+
+/** Of what is erased the salt is gone: whether it was weak nobody can say. */
+async function refuseWeakSalts(
+  { readPool }: StepDeps,
+  { ledgerId }: Caller,
+  recordId: Uint8Array,
+): Promise<void> {
+  const salts = await listChosenSalts(readPool, ledgerId, recordId)
+  if (!salts.some(isWeakSalt)) return
+  throw new ApiError('weak_salt', 'a salt that was given with the record can be guessed: share it whole')
+}
+
+/** Whoever can write columns could otherwise have somebody else's record shared. */
+async function verifyCreation(
+  { lookups, envelopeKeys }: StepDeps,
+  { ledger, ledgerId }: Caller,
+  { row, record }: Current,
+): Promise<void> {
+  try {
+    const line = await lookups.findCreation(ledgerId, row)
+    if (!line) throw new ProofError('columns_contradict_entries', `nothing has created ${record}`)
+    const created = await verifySigned(envelopeKeys, line)
+    requireOf(created, 'record-created', { ledger, record })
+    const signed = [created.subjects[0].sha256, signedPartyOf(created)].join(' ')
+    const found = [toHex(row.digest), formatId('agt', fromUuid(row.principal_id!))].join(' ')
+    if (signed !== found)
+      throw new ProofError('columns_contradict_entries', `signed is ${signed}, not ${found}`)
+  } catch (error) {
+    integrityFault(error)
+  }
+}
+
+function administrationOf(
+  { row, record }: Current,
+  { recordId, onBehalfOf, idempotency }: ShareRecordRequest,
+  share: readonly SharedWith[],
+) {
+  return {
+    kind: 'record-shared',
+    subject: { id: recordId, name: record, digest: toHex(row.digest) },
+    predicate: {
+      ...(onBehalfOf && { onBehalfOf: onBehalfOf.agent }),
+      record,
+      share: sharePredicate(share),
+    },
+    detail: { share: shareDetail(share) },
+    idempotency,
+  } as const
+}

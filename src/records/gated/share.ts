@@ -1,0 +1,88 @@
+import type pg from 'pg'
+import { listSharePeers, type SharePeer } from '../../db/shares.ts'
+import { toUuid } from '../../db/uuid.ts'
+import { ApiError } from '../../errors.ts'
+import { SALT_DISTINCT_BYTES_MIN } from '../../limits.ts'
+import { fromBase64Url } from '../../proof/bytes.ts'
+import { formatId, isId, parseId } from '../../proof/ids.ts'
+
+/** `whole`: with its documents; `digests`: the entries alone. */
+export type SharedDocuments = 'whole' | 'digests'
+
+/** Whom a record is to be shared with, as a client names them. */
+export type ShareRequest = readonly { readonly peer: string; readonly documents: SharedDocuments }[]
+
+/** A peer that a record is to be shared with: of the ledger's own, and one with which it can be. */
+export type SharedWith = {
+  readonly peer: string
+  readonly peerId: Uint8Array
+  readonly documents: SharedDocuments
+  /** The other ledger, `led_…`. */
+  readonly ledger: string
+}
+
+/** As it is signed: sorted by peer. null: with nobody. Throws `invalid_request`, `unknown_peer`, `peer_not_active`. */
+export async function resolveShare(
+  readPool: pg.Pool,
+  ledgerId: Uint8Array,
+  asked: ShareRequest | undefined,
+): Promise<readonly SharedWith[] | null> {
+  if (asked === undefined) return null
+  for (const [i, { peer }] of asked.entries()) {
+    if (asked.findIndex((other) => other.peer === peer) < i)
+      throw new ApiError('invalid_request', `/share: ${peer} is named twice`, { members: at(i) })
+  }
+  const ids = asked.flatMap(({ peer }) => (isId('peer', peer) ? [parseId('peer', peer)] : []))
+  const found = await listSharePeers(readPool, ledgerId, ids)
+  const peers = new Map(found.map((peer) => [toUuid(peer.peerId), peer]))
+  const share = asked.map(({ peer, documents }, i) => {
+    const known = isId('peer', peer) ? peers.get(toUuid(parseId('peer', peer))) : undefined
+    return { peer, documents, ...requireLiving(known, peer, i) }
+  })
+  return share.sort((a, b) => (a.peer < b.peer ? -1 : 1))
+}
+
+/** With one that is suspended too: what is shared waits until it is resumed. */
+function requireLiving(
+  known: SharePeer | undefined,
+  peer: string,
+  i: number,
+): Pick<SharedWith, 'peerId' | 'ledger'> {
+  if (!known) throw new ApiError('unknown_peer', `the ledger has no peer ${peer}`, { members: at(i) })
+  const { state, peerId, remoteLedgerId } = known
+  if ((state === 'active' || state === 'suspended') && remoteLedgerId)
+    return { peerId, ledger: formatId('led', remoteLedgerId) }
+  throw new ApiError('peer_not_active', `${peer} is ${state}`, { members: at(i) })
+}
+
+function at(i: number): { readonly path: string } {
+  return { path: `/share/${i}/peer` }
+}
+
+/** What the statement says, and the columns of the entry's detail (append_federation, migrations/0009). */
+export function sharePredicate(share: readonly SharedWith[]) {
+  return share.map(({ peer, documents }) => ({ peer, documents }))
+}
+export function shareDetail(share: readonly SharedWith[]) {
+  return share.map(({ peerId, documents }) => ({ peerId: toUuid(peerId), documents }))
+}
+
+/** Whether some peer sees the digests of documents, and not the documents. */
+export function isDigestsOnly(share: readonly { readonly documents: SharedDocuments }[] | null): boolean {
+  return share?.some(({ documents }) => documents === 'digests') ?? false
+}
+
+/**
+ * Throws `weak_salt`. Whoever has a digest, and knows the salt, can try documents until one fits: of short ones there are few.
+ * `salt`: as a caller chose it, base64url; undefined: nobody did.
+ */
+export function refuseWeakSalt(salt: string | undefined): void {
+  if (salt === undefined || !isWeakSalt(fromBase64Url(salt))) return
+  throw new ApiError('weak_salt', `/salt has fewer than ${SALT_DISTINCT_BYTES_MIN} different bytes`, {
+    members: { path: '/salt' },
+  })
+}
+
+export function isWeakSalt(salt: Uint8Array): boolean {
+  return new Set(salt).size < SALT_DISTINCT_BYTES_MIN
+}

@@ -1,0 +1,79 @@
+import type {
+  AuditedOffer,
+  AuditedReceived,
+  AuditedReceivedDocument,
+  AuditedRemoteRecord,
+} from '../db/audited-peer-rows.ts'
+import { toHex } from '../proof/bytes.ts'
+import { parseEnvelope } from '../proof/cose.ts'
+import type { Sha256 } from '../proof/crypto.ts'
+import { documentDigest } from '../proof/document.ts'
+import { parseStatement } from '../proof/statement.ts'
+import type {
+  OfferColumns,
+  ReceivedColumns,
+  ReceivedDocumentColumns,
+  RemoteColumns,
+} from './entry-columns.ts'
+
+/* As columns-of-rows.ts, of what entries say of other ledgers. */
+
+export function offerColumns(offer: AuditedOffer): OfferColumns {
+  return {
+    peerId: offer.peer_id,
+    recordId: offer.record_id,
+    version: offer.version,
+    step: offer.step,
+    agentId: offer.agent_id,
+    leaf: toHex(offer.leaf),
+    state: offer.state,
+    code: offer.code,
+    decidedSeq: offer.decided_seq,
+  }
+}
+
+export function receivedColumns(received: AuditedReceived): ReceivedColumns {
+  return {
+    peerId: received.peer_id,
+    remoteSeq: received.remote_seq,
+    kind: received.kind,
+    recordId: received.record_id,
+    version: received.version,
+    leaf: toHex(received.leaf),
+    remote: (received.remote ?? []).map(remoteColumns),
+  }
+}
+
+function remoteColumns(row: AuditedRemoteRecord): RemoteColumns {
+  const { first_seq: firstSeq, last_seq: lastSeq, ...same } = row
+  return { ...same, firstSeq, lastSeq }
+}
+
+export function receivedDocumentColumns(
+  row: AuditedReceivedDocument,
+  sha256: Sha256,
+): ReceivedDocumentColumns {
+  const { salt, content, reference_list: references, erased_seq: erasedSeq } = row
+  const digestOf = (bytes: Buffer | null) =>
+    salt === null || bytes === null ? null : toHex(documentDigest(sha256, salt, bytes))
+  const isGone = salt === null && content === null && references === null
+  return {
+    subject: row.subject,
+    digest: toHex(row.digest),
+    contentDigest: digestOf(content),
+    referencesDigest: digestOf(references),
+    erased: erasedSeq === null ? null : erasedBy(row.erasure),
+    isHalfErased: isGone !== (erasedSeq !== null),
+  }
+}
+
+/** What the received envelope says to have erased; nothing, where there is none or it is no erasure. */
+function erasedBy(envelope: Buffer | null): { readonly subject: string; readonly seq: string } {
+  try {
+    const { kind, subjects, predicate } = parseStatement(parseEnvelope(envelope!).payload)
+    if (kind === 'payload-erased') return { subject: subjects[0].name, seq: `${predicate['seq']}` }
+  } catch {
+    // Judged where it stands itself.
+  }
+  return { subject: '', seq: '' }
+}

@@ -1,0 +1,184 @@
+import { ProofError } from '../proof/error.ts'
+import { LedgerExchange, UnforeseenShare } from '../proof/exchange.ts'
+import type { KeyTrust } from '../proof/ledger-findings.ts'
+import { type ReconcileCounts, reconcile } from '../proof/reconcile.ts'
+import { strictly, type VerifyReport } from './report.ts'
+import { findSharedLater } from './shared-later.ts'
+import { type LedgerSource, type OpenLedger, SourceError } from './source.ts'
+import { type VerifyOptions, verifyLedger } from './verify-ledger.ts'
+
+export type ReconcileOptions = Pick<VerifyOptions, 'pinned' | 'threads' | 'onProgress'> & {
+  /** First envelope keys that are known from elsewhere, of either ledger: each MUST be one of the two. */
+  readonly kids: readonly string[]
+  /** Checkpoint notes kept outside, of either. */
+  readonly checkpoints: readonly string[]
+  /** Refuses what rests on a ledger's own word, and what one export holds from beyond the end of the other. */
+  readonly strict: boolean
+}
+
+/** `seq`: of `ledger`; null where it is about no entry. */
+export type ReconcileFailure = {
+  readonly code: string
+  readonly ledger: string | null
+  readonly seq: number | null
+  readonly reason: string
+}
+
+/** What was found of each ledger by itself, and of both. `counts`: null where either could not be verified. */
+export type ReconcileReport = {
+  readonly ok: boolean
+  readonly counts: ReconcileCounts | null
+  /** The weaker of the two. */
+  readonly keys: KeyTrust
+  readonly failure: ReconcileFailure | null
+  /** Those that were verified, in the order given. */
+  readonly ledgers: readonly VerifyReport[]
+}
+
+type Pair<T> = readonly [T, T]
+type Looked = { readonly opened: OpenLedger; readonly sharedLater: ReadonlySet<string> }
+
+/**
+ * Verifies two ledgers, one after the other, and compares what each says that it exchanged with the other
+ * (docs/formats/federation.md). Throws SourceError where one can't be read, or both are the same.
+ */
+export async function reconcileLedgers(
+  sources: Pair<LedgerSource>,
+  options: ReconcileOptions,
+): Promise<ReconcileReport> {
+  const looked: (Looked | ProofError)[] = []
+  try {
+    for (const source of sources) looked.push(await look(source))
+    const sides = looked as unknown as Pair<Looked | ProofError>
+    refuseSame(sources, sides)
+    return await verifyBoth(sources, sides, options)
+  } finally {
+    for (const one of looked) if (!(one instanceof ProofError)) await one.opened.close()
+  }
+}
+
+/** Opened once: standard input can't be opened again. */
+async function look(source: LedgerSource): Promise<Looked | ProofError> {
+  try {
+    const opened = await source.open()
+    try {
+      return { opened, sharedLater: await findSharedLater(opened) }
+    } catch (error) {
+      await opened.close()
+      throw error
+    }
+  } catch (error) {
+    if (error instanceof ProofError) return error
+    throw error
+  }
+}
+
+function refuseSame([a, b]: Pair<LedgerSource>, [one, other]: Pair<Looked | ProofError>): void {
+  if (one instanceof ProofError || other instanceof ProofError) return
+  const { ledger } = one.opened
+  if (ledger === other.opened.ledger)
+    throw new SourceError(
+      'usage',
+      `${a.name} and ${b.name} are both of ${ledger}: what is compared is a ledger and its peer`,
+    )
+}
+
+async function verifyBoth(
+  sources: Pair<LedgerSource>,
+  sides: Pair<Looked | ProofError>,
+  options: ReconcileOptions,
+): Promise<ReconcileReport> {
+  const exchanges: LedgerExchange[] = []
+  const ledgers: VerifyReport[] = []
+  const total = sides.reduce((sum, side) => sum + (side instanceof ProofError ? 0 : side.opened.total), 0)
+  const before = { entries: 0, done: 0 }
+  for (const [i, side] of sides.entries()) {
+    const sharedLater = side instanceof ProofError ? null : side.sharedLater
+    const exchange = new LedgerExchange(sharedLater)
+    const report = await verifySide(sources[i]!.name, side, exchange, {
+      ...options,
+      onProgress: ({ entries, done }) =>
+        options.onProgress?.({ entries: before.entries + entries, done: before.done + done, total }),
+    })
+    exchanges.push(exchange)
+    ledgers.push(report)
+    const { failure, ledger } = options.strict ? strictly(report) : report
+    if (failure) return refused({ ...failure, ledger, reason: `${report.source}: ${failure.reason}` }, ledgers)
+    before.entries += report.entries
+    before.done += side instanceof ProofError ? 0 : side.opened.total
+  }
+  return conclude(exchanges as unknown as Pair<LedgerExchange>, ledgers, options)
+}
+
+async function verifySide(
+  name: string,
+  side: Looked | ProofError,
+  exchange: LedgerExchange,
+  { kids, checkpoints, pinned, threads, onProgress }: ReconcileOptions,
+): Promise<VerifyReport> {
+  const isRefused = side instanceof ProofError
+  const open = () => (isRefused ? Promise.reject(side) : Promise.resolve({ ...side.opened, close: async () => {} }))
+  try {
+    const report = await verifyLedger(
+      { name, open },
+      {
+        checkpoints: isRefused ? [] : checkpoints.filter((note) => isOf(note, side.opened.ledger)),
+        onEntry: (step) => exchange.follow(step),
+        ...(pinned && { pinned }),
+        ...(threads !== undefined && { threads }),
+        ...(onProgress && { onProgress }),
+      },
+    )
+    const isGiven = report.firstKid !== null && kids.includes(report.firstKid)
+    return isGiven ? { ...report, keys: 'given' } : report
+  } catch (error) {
+    if (!(error instanceof UnforeseenShare)) throw error
+    throw new SourceError('not_a_ledger', `${name} is not written as an export is, or has changed: ${error.message}`)
+  }
+}
+
+/** A checkpoint's first line is its origin, which ends with the ledger. */
+function isOf(note: string, ledger: string): boolean {
+  return note.slice(0, note.indexOf('\n')).endsWith(`/${ledger}`)
+}
+
+function conclude(
+  [one, other]: Pair<LedgerExchange>,
+  ledgers: readonly VerifyReport[],
+  { kids, checkpoints, strict }: ReconcileOptions,
+): ReconcileReport {
+  const whole = (code: string, reason: string) => refused({ code, ledger: null, seq: null, reason }, ledgers)
+  const absent = kids.find((kid) => !ledgers.some(({ firstKid }) => firstKid === kid))
+  if (absent !== undefined) return whole('trusted_key_absent', `neither ledger began with the key ${absent}`)
+  if (checkpoints.some((note) => !ledgers.some(({ ledger }) => isOf(note, ledger!))))
+    return whole('checkpoint_foreign', 'a checkpoint that was given is of neither ledger')
+  const { counts, difference } = reconcile(one, other)
+  if (difference) return refused({ ...difference, reason: difference.detail }, ledgers)
+  if (strict && counts.beyond > 0)
+    return whole('beyond_export', `${counts.beyond} entries were received from beyond the end of the other export: save both anew`)
+  return { ok: true, counts, keys: weaker(ledgers), failure: null, ledgers }
+}
+
+function refused({ code, ledger, seq, reason }: ReconcileFailure, ledgers: readonly VerifyReport[]): ReconcileReport {
+  return { ok: false, counts: null, keys: weaker(ledgers), failure: { code, ledger, seq, reason }, ledgers }
+}
+
+const TRUST: readonly KeyTrust[] = ['self-asserted', 'pinned', 'given']
+
+function weaker(ledgers: readonly VerifyReport[]): KeyTrust {
+  return TRUST.find((trust) => ledgers.some(({ keys }) => keys === trust))!
+}
+
+/** The last line (docs/cli.md). Stable: scripts read it. */
+export function formatReconciliation({ counts, failure, keys }: ReconcileReport): string {
+  if (failure) {
+    const { ledger, seq, code, reason } = failure
+    const at = [ledger === null ? '' : `ledger=${ledger} `, seq === null ? '' : `seq=${seq} `].join('')
+    return `NOT_RECONCILED ${at}code=${code} reason=${JSON.stringify(reason)}`
+  }
+  const { records, entries, offers, inFlight, dropped, beyond } = counts!
+  const parts = [`records=${records}`, `entries=${entries}`, `offers=${offers}`, `inFlight=${inFlight}`, `keys=${keys}`]
+  if (dropped > 0) parts.push(`dropped=${dropped}`)
+  if (beyond > 0) parts.push(`beyond=${beyond}`)
+  return `RECONCILED ${parts.join(' ')}`
+}

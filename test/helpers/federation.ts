@@ -1,0 +1,163 @@
+import { findPort } from '../faults/processes.ts'
+import type { Test } from './app.ts'
+import { createTestDatabase } from './database.ts'
+import { type Agent, type Answer, Organisation, type OwnDatabase } from './federation-organisation.ts'
+import { DELIVERY, PASSING, PAYLOAD } from './gated-app.ts'
+import { until } from './wait.ts'
+
+export type { Agent, Answer, Organisation, OwnDatabase } from './federation-organisation.ts'
+
+export type OrganisationsOptions = {
+  /** API and worker of each as processes, which can be killed; otherwise they run in this one. */
+  readonly processes?: boolean
+  /** What stands before the servers: given one's address, answers the one at which the others find it. */
+  readonly through?: (url: string, index: number) => Promise<string>
+  /** One each; absent: copies of the suite's template. */
+  readonly databases?: readonly OwnDatabase[]
+  /** Of all processes, over what they get anyway. */
+  readonly environment?: Record<string, string>
+}
+
+const NAMES = ['Acme', 'Bolt', 'Crate', 'Dock'] as const
+/** Of a machine that has something else to do. */
+const SHARED_MS_MAX = 20_000
+
+/** Organisations that know nothing of each other; they end with the test. */
+export async function startOrganisations(
+  t: Test,
+  count: number,
+  { processes = false, through = async (url) => url, databases, environment = {} }: OrganisationsOptions = {},
+): Promise<Organisation[]> {
+  const starting = NAMES.slice(0, count).map(async (name, i) => {
+    const port = await findPort()
+    const organisation = new Organisation({
+      name,
+      database: databases?.[i] ?? (await createTestDatabase(t)),
+      masterKey: new Uint8Array(32).fill(0x40 + i),
+      port,
+      publicUrl: await through(`http://127.0.0.1:${port}`, i),
+      processes,
+      environment,
+    })
+    return organisation.open(t)
+  })
+  // One that fails ends the test, which ends the others: after they have started.
+  const started = await Promise.allSettled(starting)
+  return started.map((result) => {
+    if (result.status === 'rejected') throw result.reason
+    return result.value
+  })
+}
+
+/** A peering of the two, by an invitation of the first; `peer_…`, when both say that it is active. */
+export async function peer(
+  inviter: Organisation,
+  invited: Organisation,
+  msMax = SHARED_MS_MAX,
+): Promise<string> {
+  const { id, invitation } = await inviter.ask('POST', '/v1/peers', { body: { name: invited.name } })
+  await invited.ask('POST', '/v1/peers', { body: { name: inviter.name, invitation } })
+  for (const side of [inviter, invited]) await untilPeer(side, id, 'active', msMax)
+  return id
+}
+
+export async function untilPeer(
+  side: Organisation,
+  id: string,
+  state: string,
+  msMax = SHARED_MS_MAX,
+): Promise<void> {
+  const get = () => side.ask('GET', `/v1/peers/${id}`)
+  await until(async () => (await get()).state === state, msMax).catch(async (error) => {
+    throw new Error(`${side.name}: not ${state}, but ${JSON.stringify(await get())}`, { cause: error })
+  })
+}
+
+/** A gated record of `home` that a `guest` knows, and maybe works on. */
+export type SharedRecord = {
+  readonly id: string
+  readonly peer: string
+  readonly home: Organisation
+  readonly guest: Organisation
+  /** Of the guest; null: of the home. */
+  readonly performer: Agent | null
+}
+
+/** Of the home: the type of the records that `share` makes. */
+export async function registerDelivery(home: Organisation): Promise<void> {
+  await home.ask('POST', '/v1/types', { body: DELIVERY })
+}
+
+/** A new `delivery/1` that is shared, and performed by the guest's agent; `body` says what else. */
+export async function share(
+  {
+    home,
+    guest,
+    peer,
+    performer,
+    documents = 'whole',
+  }: Omit<SharedRecord, 'id'> & { readonly documents?: 'whole' | 'digests' },
+  body: object = {},
+): Promise<SharedRecord> {
+  const { id } = await home.ask('POST', '/v1/records', {
+    body: {
+      type: 'delivery/1',
+      payload: PAYLOAD,
+      share: [{ peer, documents }],
+      ...(performer && { performer: performer.remote }),
+      ...body,
+    },
+  })
+  return { id, peer, home, guest, performer }
+}
+
+/** What a side says of the record; null where it has none. */
+// biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
+export async function look(side: Organisation, { id }: Pick<SharedRecord, 'id'>): Promise<any> {
+  const { status, body } = await side.send('GET', `/v1/records/${id}`)
+  if (status === 404) return null
+  if (status === 200) return body
+  throw new Error(`${side.name}: GET /v1/records/${id} answered ${status}: ${JSON.stringify(body)}`)
+}
+
+/** Waits until both sides say that it stands so; what the guest says. */
+// biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
+export async function untilBoth(record: SharedRecord, state: string, msMax = SHARED_MS_MAX): Promise<any> {
+  const { home, guest } = record
+  for (const side of [home, guest]) {
+    await until(async () => (await look(side, record))?.state === state, msMax).catch(async (error) => {
+      const found = JSON.stringify(await look(side, record))
+      throw new Error(`${side.name}: ${record.id} is not ${state}: ${found}`, { cause: error })
+    })
+  }
+  return look(guest, record)
+}
+
+/** The performer's step at its own server: 202, or it throws. */
+export async function offer(
+  { id, guest, performer }: SharedRecord,
+  step: 'activate' | 'completions',
+  body: object = step === 'activate' ? {} : { evidence: PASSING },
+): Promise<Answer> {
+  const answer = await guest.send('POST', `/v1/records/${id}/${step}`, { key: performer!.key, body })
+  if (answer.status === 202) return answer
+  throw new Error(`${guest.name}: ${step} of ${id} answered ${answer.status}: ${JSON.stringify(answer.body)}`)
+}
+
+/** A step at the home, by the principal. */
+// biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
+export function take({ id, home }: SharedRecord, step: string, body: object): Promise<any> {
+  return home.ask('POST', `/v1/records/${id}/${step}`, { body })
+}
+
+/** From its creation to its acceptance, one step after the other; what the guest says then. */
+// biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
+export async function live(record: SharedRecord): Promise<any> {
+  await untilBoth(record, 'CREATED')
+  await offer(record, 'activate')
+  await untilBoth(record, 'ACTIVE')
+  await offer(record, 'completions')
+  await untilBoth(record, 'VERIFIED')
+  await take(record, 'verdict', { verdict: 'accept' })
+  return untilBoth(record, 'ACCEPTED')
+}

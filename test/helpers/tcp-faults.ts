@@ -1,0 +1,226 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { randomFrom } from '../../bench/random.ts'
+import type { Ends } from './tcp-proxy.ts'
+
+/**
+ * What happens to one request. `drop`: it is swallowed, and so is the connection after `ms`. `reset`: before it is passed on. `delay`:
+ * by `ms`. `cut`: after so many bytes in one direction; of an answer, 0 swallows it whole. `duplicate`: the same bytes arrive twice,
+ * the second time on a connection of their own, before the request or after it is answered. `reorder`: its sender is cut off, and it
+ * arrives behind the next request that passes, or after `ms`.
+ */
+export type Fault =
+  | { readonly kind: 'pass' | 'reset' }
+  | { readonly kind: 'drop' | 'delay' | 'reorder'; readonly ms: number }
+  | { readonly kind: 'cut'; readonly direction: 'toServer' | 'toClient'; readonly bytes: number }
+  | { readonly kind: 'duplicate'; readonly order: 'before' | 'after' }
+
+export type FaultKind = Fault['kind']
+
+/** `request`: the how manyeth of the proxy, from 0 on. */
+export type FaultPlan = (request: number) => Fault
+
+export type FaultProxy = {
+  /** The target's URL with the proxy's address; no slash at its end. */
+  readonly url: string
+  /** So many requests met each. */
+  readonly met: Readonly<Record<FaultKind, number>>
+  /** Requests that nobody has answered yet. */
+  readonly underWay: number
+  /** From now on everything passes, and what was held back is passed on. */
+  heal(): void
+}
+
+const KINDS: readonly FaultKind[] = ['pass', 'drop', 'reset', 'delay', 'cut', 'duplicate', 'reorder']
+const PASS: Fault = { kind: 'pass' }
+const HEAD_END = Buffer.from('\r\n\r\n')
+
+/**
+ * The same seed, the same faults: each request's is drawn for its number alone. `share`: of all requests, how many meet one; the kinds
+ * are as frequent as each other. `msMax`: of drops, delays and what is held back.
+ */
+export function seededPlan(
+  seed: number,
+  { share, msMax, kinds = KINDS.slice(1) }: { share: number; msMax: number; kinds?: readonly FaultKind[] },
+): FaultPlan {
+  return (request) => {
+    const random = randomFrom(seed * 1_000_003 + request)
+    if (random.integer(1, 1_000) > share * 1_000) return PASS
+    const kind = random.pick(kinds)
+    if (kind === 'pass' || kind === 'reset') return { kind }
+    if (kind === 'duplicate') return { kind, order: random.pick(['before', 'after']) }
+    if (kind !== 'cut') return { kind, ms: random.integer(1, msMax) }
+    // Before anything, within a head, within a body, or behind all of it.
+    const bytes = random.integer(0, random.pick([0, 300, 4_000]))
+    return { kind, direction: random.pick(['toServer', 'toClient']), bytes }
+  }
+}
+
+/** Stands between HTTP/1.1 clients and a server, and does to each request what the plan says. */
+export async function startFaultProxy(t: Ends, targetUrl: string, plan: FaultPlan): Promise<FaultProxy> {
+  const proxy = new FaultingProxy(new URL(targetUrl), plan)
+  await proxy.listen()
+  t.after(() => proxy.close())
+  return proxy
+}
+
+class FaultingProxy implements FaultProxy {
+  readonly met: Record<FaultKind, number> = Object.fromEntries(KINDS.map((kind) => [kind, 0])) as never
+  readonly #target: URL
+  readonly #sockets = new Set<Socket>()
+  readonly #asking = new Set<Socket>()
+  readonly #held = new Set<() => void>()
+  readonly #listener = createServer((client) => this.#serve(client))
+  #plan: FaultPlan
+  #requests = 0
+  #closed = false
+
+  constructor(target: URL, plan: FaultPlan) {
+    this.#target = target
+    this.#plan = plan
+  }
+
+  get url(): string {
+    const { port } = this.#listener.address() as AddressInfo
+    return Object.assign(new URL(this.#target), { port }).href.replace(/\/$/, '')
+  }
+
+  get underWay(): number {
+    return this.#asking.size
+  }
+
+  async listen(): Promise<void> {
+    this.#listener.listen(0, '127.0.0.1')
+    await once(this.#listener, 'listening')
+  }
+
+  heal(): void {
+    this.#plan = () => PASS
+    this.#release()
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#listener.close()
+    for (const socket of this.#sockets) socket.destroy()
+    this.#release()
+    if (this.#listener.listening) await once(this.#listener, 'close')
+  }
+
+  #release(): void {
+    for (const release of this.#held) release()
+  }
+
+  /** Requests one after the other: nobody here pipelines. */
+  #serve(client: Socket): void {
+    this.#keep(client)
+    const server = this.#connect()
+    server.on('close', () => client.end())
+    client.on('close', () => {
+      this.#asking.delete(client)
+      server.destroy()
+    })
+    const answers = { left: Number.POSITIVE_INFINITY }
+    server.on('data', (chunk) => {
+      this.#asking.delete(client)
+      const passed = chunk.subarray(0, answers.left)
+      answers.left -= passed.length
+      // A reset would overtake what was just written: cut when it is out.
+      client.write(passed, () => {
+        if (answers.left <= 0) reset(client, server)
+      })
+    })
+    let waiting = Buffer.alloc(0)
+    client.on('data', (chunk) => {
+      waiting = Buffer.concat([waiting, chunk])
+      for (let bytes = requestBytes(waiting); bytes !== null; bytes = requestBytes(waiting)) {
+        const request = waiting.subarray(0, bytes)
+        waiting = waiting.subarray(bytes)
+        this.#handle(request, { client, server, answers }).catch(() => reset(client, server))
+      }
+    })
+  }
+
+  async #handle(
+    request: Buffer,
+    { client, server, answers }: { client: Socket; server: Socket; answers: { left: number } },
+  ): Promise<void> {
+    const fault = this.#plan(this.#requests++)
+    this.met[fault.kind]++
+    this.#asking.add(client)
+    answers.left = Number.POSITIVE_INFINITY
+    switch (fault.kind) {
+      case 'drop':
+        return void later(fault.ms, () => reset(client, server))
+      case 'reset':
+        return reset(client, server)
+      case 'reorder':
+        this.#hold(request, fault.ms)
+        return reset(client, server)
+      case 'cut':
+        if (fault.direction === 'toClient') answers.left = fault.bytes
+        return void server.write(
+          fault.direction === 'toServer' ? request.subarray(0, fault.bytes) : request,
+          () => fault.direction === 'toServer' && later(1, () => reset(client, server)),
+        )
+      case 'delay':
+        return void later(fault.ms, () => server.write(request))
+      case 'duplicate':
+        if (fault.order === 'before') await this.#deliver(request)
+        else server.once('data', () => void this.#deliver(request))
+        return void server.write(request)
+      default:
+        server.write(request)
+        server.once('data', () => this.#release())
+    }
+  }
+
+  /** Until the next request is answered. */
+  #hold(request: Buffer, ms: number): void {
+    const release = () => {
+      clearTimeout(timer)
+      if (this.#held.delete(release) && !this.#closed) void this.#deliver(request)
+    }
+    const timer = setTimeout(release, ms)
+    this.#held.add(release)
+  }
+
+  /** On a connection of its own, whose answer nobody hears. Resolves when it begins. */
+  async #deliver(request: Buffer): Promise<void> {
+    const server = this.#connect()
+    server.write(request)
+    await Promise.race([once(server, 'data'), once(server, 'close')]).catch(() => {})
+    server.end()
+  }
+
+  #connect(): Socket {
+    const { port, hostname } = this.#target
+    return this.#keep(connect({ port: Number(port), host: hostname }))
+  }
+
+  #keep(socket: Socket): Socket {
+    this.#sockets.add(socket)
+    // What is at its other end is killed, or does the killing.
+    socket.on('error', () => {})
+    return socket.on('close', () => this.#sockets.delete(socket))
+  }
+}
+
+function reset(...sockets: readonly Socket[]): void {
+  for (const socket of sockets) socket.resetAndDestroy()
+}
+
+function later(ms: number, act: () => void): void {
+  setTimeout(act, ms).unref()
+}
+
+/** Of the request at the beginning of `bytes`, with its body; null: it is not all there. */
+function requestBytes(bytes: Buffer): number | null {
+  const end = bytes.indexOf(HEAD_END)
+  if (end < 0) return null
+  const head = bytes.toString('latin1', 0, end)
+  if (/^transfer-encoding:/im.test(head)) throw new Error('a body of unknown length')
+  const length = /^content-length: *(\d+)/im.exec(head)?.[1] ?? '0'
+  const size = end + HEAD_END.length + Number(length)
+  return size <= bytes.length ? size : null
+}

@@ -1,0 +1,59 @@
+import { randomBytes } from 'node:crypto'
+import { toUuid } from '../../src/db/uuid.ts'
+import type { Identity } from '../../src/federation/identity.ts'
+import { formatId, parseId } from '../../src/proof/ids.ts'
+import type { TestApp } from './app.ts'
+
+/* Peerings as rows, without their handshake: for tests of what is shared with them. */
+
+export type TestPeer = {
+  readonly peer: string
+  readonly peerId: Uint8Array
+  /** The other ledger, and an agent of it, `led_…/agt_…`. */
+  readonly ledger: string
+  readonly agent: string
+}
+
+export type TestPeerState = 'invited' | 'pending' | 'active' | 'suspended' | 'revoked'
+
+/** A peering of the ledger, by default of the first one. */
+export async function addPeer(
+  app: TestApp,
+  state: TestPeerState = 'active',
+  ledger: string = app.ledger.ledger.id,
+): Promise<TestPeer> {
+  const [peerId, remoteId, agentId] = [0, 1, 2].map(() => app.deps.entropy.uuidv7(Date.now()))
+  const remote = formatId('led', remoteId!)
+  const isKnown = state !== 'invited'
+  await app.sql(
+    `insert into tallystick.peers (ledger_id, peer_id, name, role, state, created_by, token_hash, expires_at, inviter, invited,
+       remote_ledger_id, remote_url, handshake, added_seq, added_leaf, revoked_seq)
+     values ($1, $2, $3, 'inviter', $4, $5, $6, now() + interval '1 day', '{}', $7, $8, $9, $6, $10, $6, $11)`,
+    [
+      toUuid(parseId('led', ledger)),
+      toUuid(peerId!),
+      `peer ${remote}`,
+      state,
+      toUuid(parseId('agt', app.ledger.agent.id)),
+      randomBytes(32),
+      isKnown ? JSON.stringify(identityOf(remote)) : null,
+      isKnown ? toUuid(remoteId!) : null,
+      isKnown ? OTHER_URL : null,
+      isKnown ? 3 : null,
+      state === 'revoked' ? 4 : null,
+    ],
+  )
+  const peer = formatId('peer', peerId!)
+  return { peer, peerId: peerId!, ledger: remote, agent: `${remote}/${formatId('agt', agentId!)}` }
+}
+
+const OTHER_URL = 'https://other.example'
+
+function identityOf(ledger: string): Identity {
+  const envelopeKey = { kid: '0'.repeat(64), alg: 'EdDSA', spki: 'AAAA' } as const
+  return { ledger, url: OTHER_URL, origin: `other.example/${ledger}`, genesis: '0'.repeat(64), envelopeKey }
+}
+
+export async function setPeerState(app: TestApp, { peerId }: TestPeer, state: TestPeerState): Promise<void> {
+  await app.sql('update tallystick.peers set state = $1 where peer_id = $2', [state, toUuid(peerId)])
+}
