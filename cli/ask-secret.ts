@@ -6,18 +6,18 @@ import { UsageError } from './run.ts'
 const SECRET_CHARS_MAX = 4_096
 
 /** A line that is not shown as it is typed; from a pipe, the first line of it. */
-export async function askSecret(question: string, { stdin, stderr }: Io): Promise<string> {
+export async function askSecret(question: string, { stdin, stderr }: Io, what = 'API key'): Promise<string> {
   if (stdin.isTTY) stderr.write(question)
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
   const lines = createInterface({ input: stdin, output: nowhere, terminal: stdin.isTTY === true })
   try {
     const answer = await new Promise<string>((resolve, reject) => {
       lines.once('line', resolve)
-      lines.once('close', () => reject(new UsageError('no API key was given')))
+      lines.once('close', () => reject(new UsageError(`no ${what} was given`)))
       lines.once('SIGINT', () => lines.close())
     })
     const secret = answer.trim()
-    if (secret === '' || secret.length > SECRET_CHARS_MAX) throw new UsageError('no API key was given')
+    if (secret === '' || secret.length > SECRET_CHARS_MAX) throw new UsageError(`no ${what} was given`)
     return secret
   } finally {
     lines.close()

@@ -57,6 +57,10 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'erase a document of a record, for good',
     load: async () => (await import('./commands/erase.ts')).erase,
   },
+  share: {
+    summary: 'share a record with ledgers of other servers',
+    load: async () => (await import('./commands/share.ts')).share,
+  },
   get: {
     summary: 'a record, or wait for its state',
     load: async () => (await import('./commands/get.ts')).get,
@@ -216,6 +220,54 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   'webhooks recover': {
     summary: 'deliver what was missed in a time',
     load: async () => (await import('./commands/webhooks-recover.ts')).webhooksRecover,
+  },
+  'peers invite': {
+    summary: 'invite a ledger of another server',
+    load: async () => (await import('./commands/peers-invite.ts')).peersInvite,
+  },
+  'peers accept': {
+    summary: 'accept the invitation of a ledger of another server',
+    load: async () => (await import('./commands/peers-accept.ts')).peersAccept,
+  },
+  'peers list': {
+    summary: 'ledgers of other servers, and how each stands',
+    load: async () => (await import('./commands/peers-list.ts')).peersList,
+  },
+  'peers get': {
+    summary: 'a peer',
+    load: async () => (await import('./commands/peers-get.ts')).peersGet,
+  },
+  'peers records': {
+    summary: 'what is shared with a peer, both ways',
+    load: async () => (await import('./commands/peers-records.ts')).peersRecords,
+  },
+  'peers suspend': {
+    summary: 'send a peer nothing, and take nothing, for a while',
+    load: async () => (await import('./commands/peers-suspend.ts')).peersSuspend,
+  },
+  'peers resume': {
+    summary: 'go on with a peer',
+    load: async () => (await import('./commands/peers-resume.ts')).peersResume,
+  },
+  'peers revoke': {
+    summary: 'end a peering, for good',
+    load: async () => (await import('./commands/peers-revoke.ts')).peersRevoke,
+  },
+  'peers dead-letters': {
+    summary: 'what a peer refused',
+    load: async () => (await import('./commands/peers-dead-letters.ts')).peersDeadLetters,
+  },
+  'peers replay': {
+    summary: 'send a peer again what it refused',
+    load: async () => (await import('./commands/peers-replay.ts')).peersReplay,
+  },
+  'peers forks': {
+    summary: 'where a peer contradicts itself',
+    load: async () => (await import('./commands/peers-forks.ts')).peersForks,
+  },
+  'peers reconciliation': {
+    summary: 'whether a peer holds what this ledger does',
+    load: async () => (await import('./commands/peers-reconciliation.ts')).peersReconciliation,
   },
   audit: {
     summary: 'have the server verify its whole ledger',

@@ -14,10 +14,10 @@ export const EXIT = {
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
 export const HELP_EXIT_CODES = `Exit codes:
-  0   done; for verify: everything that was read is intact
+  0   done; for verify: everything that was read is intact; for reconcile: both sides match
   1   refused by the server; verify: an entry, a checkpoint or a key was refused, or --strict found too little trust;
-      audit: it found a fault; doctor, preflight: something is wrong; types preview: a document or a rule fails;
-      webhooks test: it was not delivered
+      reconcile: the same, or the two differ; peers reconciliation: not reconciled; audit: it found a fault; doctor,
+      preflight: something is wrong; types preview: a document or a rule fails; webhooks test: it was not delivered
   64  wrong arguments
   65  what was read is not a ledger, or its end is missing; or is no JSON
   69  a server or database cannot be reached, or broke off

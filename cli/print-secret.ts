@@ -1,4 +1,5 @@
 import type { KeyWithSecret } from '../sdk/resources/keys.ts'
+import type { PeerInvitation } from '../sdk/resources/peers.ts'
 import type { WebhookWithSecret } from '../sdk/resources/webhooks.ts'
 import { type ConnectionValues, findConnection } from './connection.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
@@ -17,6 +18,7 @@ type Values = ConnectionValues & { readonly env?: boolean | undefined; readonly 
 
 /** Nothing that a shell would do something with. */
 const SECRET = /^[A-Za-z0-9_-]+$/
+const INVITATION = /^tlp_[A-Za-z0-9_-]+$/
 const WEBHOOK_SECRET = /^whsec_[A-Za-z0-9+/]+=*$/
 const WEBHOOK_PUBLIC_KEY = /^whpk_[A-Za-z0-9+/]+=*$/
 
@@ -39,6 +41,18 @@ export function printWebhookSecret(made: WebhookWithSecret, values: Values, io: 
   requireSecret(secret, WEBHOOK_SECRET, 'no secret of a webhook')
   requireSecret(publicKey, WEBHOOK_PUBLIC_KEY, 'no public key of a webhook')
   if (values.env) io.stdout.write(`WEBHOOK_SECRET=${secret}\nWEBHOOK_PUBLIC_KEY=${publicKey}\n`)
+  else printItem(made, values.json, io.stdout)
+  return keepIt(io)
+}
+
+/** The same of an invitation, which goes to the other side as it is. */
+export function printInvitation(
+  made: PeerInvitation,
+  values: { readonly bare?: boolean | undefined; readonly json?: boolean | undefined },
+  io: Io,
+): ExitCode {
+  requireSecret(made.invitation, INVITATION, 'no invitation')
+  if (values.bare) io.stdout.write(`${made.invitation}\n`)
   else printItem(made, values.json, io.stdout)
   return keepIt(io)
 }

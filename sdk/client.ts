@@ -13,6 +13,7 @@ import { Events } from './resources/events.ts'
 import { Health } from './resources/health.ts'
 import { Keys } from './resources/keys.ts'
 import { OwnLedger } from './resources/ledgers.ts'
+import { Peers } from './resources/peers.ts'
 import { Records } from './resources/records.ts'
 import { RecordTypes } from './resources/types.ts'
 import { Webhooks } from './resources/webhooks.ts'
@@ -41,6 +42,7 @@ export class Tallystick<Types extends TypeMap = AnyTypes> {
   readonly checkpoints: Checkpoints
   readonly audits: Audits
   readonly webhooks: Webhooks
+  readonly peers: Peers
   readonly health: Health
   readonly #http: Transport
 
@@ -62,6 +64,7 @@ export class Tallystick<Types extends TypeMap = AnyTypes> {
     this.checkpoints = new Checkpoints(this.#http)
     this.audits = new Audits(this.#http)
     this.webhooks = new Webhooks(this.#http)
+    this.peers = new Peers(this.#http)
     this.health = new Health(this.#http)
   }
 

@@ -32,6 +32,7 @@ export type {
 } from './resources/events.ts'
 export type { KeysQuery, KeyWithSecret } from './resources/keys.ts'
 export type { LedgersQuery, NewLedger } from './resources/ledgers.ts'
+export type { PeerChange, PeerInvitation, PeersQuery } from './resources/peers.ts'
 export type {
   CompletionRequest,
   CreateRequest,

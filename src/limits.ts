@@ -534,6 +534,8 @@ export const PEER_RETRY_MS_MAX = 300_000
 /** What a peer asks for with `Retry-After` is believed up to this. */
 export const PEER_RETRY_AFTER_MS_MAX = 3_600_000
 export const PEER_CONNECTIONS_MAX = 2
+/** A peer is asked what it holds at least so often, and sent again what it lacks. */
+export const PEER_SUMMARY_EVERY_MS = 86_400_000
 export const PEER_SUMMARY_PAGES_MAX = 100
 /** Of records that a reconciliation shows; it counts all of them. */
 export const PEER_DIFFERENCES_SHOWN_MAX = 100

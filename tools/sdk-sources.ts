@@ -25,6 +25,7 @@ const REPEATABLE = [
   'postWebhooksByIdPause',
   'postWebhooksByIdResume',
   'postWebhooksByIdRedeliverDead',
+  'postPeersByIdReconciliation',
 ]
 
 function repeatOf(method: string, { operationId, parameters = [] }: Operation): string {

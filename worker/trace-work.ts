@@ -20,6 +20,7 @@ type Told = {
   readonly loadSigners: () => Promise<unknown>
   readonly wakeVerification: () => void
   readonly wakeDelivery: () => void
+  readonly wakeDrain: () => void
 }
 
 const TOLD = [
@@ -31,6 +32,7 @@ const TOLD = [
   'loadSigners',
   'wakeVerification',
   'wakeDelivery',
+  'wakeDrain',
 ] as const satisfies (keyof Told)[]
 
 /** `register`: makes the followers of what they need. */

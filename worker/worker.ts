@@ -51,6 +51,7 @@ import { makeEd25519Signer, nativeProviders } from '../src/signing/native.ts'
 import type { Signers } from '../src/signing/signers.ts'
 import { makeAttemptTracer } from '../src/tracing/delivery-spans.ts'
 import { openTracing } from '../src/tracing/open.ts'
+import { makePostTracer } from '../src/tracing/peer-spans.ts'
 import type { Tracing } from '../src/tracing/tracing.ts'
 import { traceVerification } from '../src/tracing/verification-spans.ts'
 import { TypeRegistry } from '../src/types/type-registry.ts'
@@ -238,7 +239,7 @@ function openLanes(
 
 /** As with webhooks: what peers do is no other work's concern. */
 function openDrains(
-  { config, database, masterKey, log, metrics, closers }: Base,
+  { config, database, masterKey, log, metrics, tracing, closers }: Base,
   signers: Signers,
 ): PeerDrains {
   const pool = openPeerPool(database, log)
@@ -256,6 +257,7 @@ function openDrains(
     publicUrl: config.publicUrl,
     userAgent: `Tallystick/${VERSION}`,
     observeDrain: makeDrainObserver(metrics),
+    tracePost: tracing && makePostTracer(tracing),
   })
   watchDrains(metrics, drains)
   watchOutbound(metrics, 'peers', connector)

@@ -6,6 +6,7 @@ import { optionObject, parseObject, readObject } from '../json-input.ts'
 import { OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
 import { parseType, RECORD_OPTIONS, recordMembers, WRITE_HELP } from '../record-options.ts'
 import { UsageError } from '../run.ts'
+import { parseShare } from '../share-option.ts'
 
 const TYPE_DEFAULT = 'task/1'
 const GATES = ['principal', 'auto'] as const
@@ -17,7 +18,9 @@ input where neither a file nor --payload is given.
 
   --payload JSON         what is to be done, instead of a file
   --type TYPE            name/version of a gated type (default ${TYPE_DEFAULT}, which takes any objects)
-  --performer AGENT      who is to do it (agt_…); otherwise whoever activates it
+  --performer AGENT      who is to do it (agt_…, or led_…/agt_… of a peer's ledger that it is shared with); otherwise whoever
+                         activates it
+  --share PEER           a peer that is sent the record, or PEER:digests: without its documents. Repeatable
   --gate GATE            who judges: principal (default), or auto: the type's rules alone
   --deadline TIME        for the completion: RFC 3339, UTC
   --max-revisions N      how often the work may be asked for again (default 3)
@@ -39,6 +42,7 @@ export const create = defineCommand({
   help: HELP,
   options: {
     performer: { type: 'string' },
+    share: { type: 'string', multiple: true },
     gate: { type: 'string' },
     deadline: { type: 'string' },
     'max-revisions': { type: 'string' },
@@ -54,6 +58,7 @@ export const create = defineCommand({
     const type = parseType(values.type ?? TYPE_DEFAULT)
     const terms = {
       performer: values.performer,
+      share: values.share && parseShare(values.share, '--share'),
       gate: gate === undefined ? undefined : parseChoice(gate, GATES, '--gate'),
       deadline: values.deadline,
       maxRevisions: parseCount(values['max-revisions'], '--max-revisions', { min: 0 }),

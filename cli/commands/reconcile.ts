@@ -73,7 +73,9 @@ export const reconcile = defineCommand({
       bar.close()
       const notices = new Set(report.ledgers.flatMap(({ notices }) => notices))
       for (const notice of notices) io.stderr.write(`tallystick: ${notice}\n`)
-      io.stdout.write(values.json ? jsonLine(report, io.stdout) : textLine(formatReconciliation(report), io.stdout))
+      io.stdout.write(
+        values.json ? jsonLine(report, io.stdout) : textLine(formatReconciliation(report), io.stdout),
+      )
       return report.ok ? EXIT.ok : EXIT.refused
     } finally {
       bar.close()

@@ -278,6 +278,8 @@ export type PostPeersByIdRevokeAnswer = Peer
 export type GetPeersByIdDeadLettersQuery = PageQuery
 export type PostPeersByIdReplayAnswer = PeerReplay
 export type GetPeersByIdForksQuery = PageQuery
+export type GetPeersByIdReconciliationAnswer = PeerReconciliation
+export type PostPeersByIdReconciliationAnswer = PeerReconciliation
 
 export interface RateLimit {
   requestsPerSecond: number
@@ -1851,6 +1853,131 @@ export interface PeerFork {
    * RFC 3339, UTC, milliseconds
    */
   seenAt: string
+}
+export interface PeerReconciliation {
+  peer: string
+  state: 'invited' | 'pending' | 'active' | 'suspended' | 'revoked'
+  /**
+   * what both hold is the same, by what the other side last said; what is on its way is no fault
+   */
+  reconciled: boolean
+  /**
+   * why it is not; none where it is
+   */
+  reasons: ('not_asked' | 'summary_incomplete' | 'records_differ' | 'dead_letters' | 'forks')[]
+  /**
+   * from here to there
+   */
+  sent: {
+    /**
+     * of this ledger, shared with the peer
+     */
+    records: number
+    /**
+     * about them, about offers of ours and answers to theirs, and about the peering; not about keys
+     */
+    entries: number
+    /**
+     * of these, those with a signed receipt that is kept here
+     */
+    acknowledged: number
+    /**
+     * without a receipt; of a revoked peering: will not come any more
+     */
+    inFlight: number
+    /**
+     * of these, refused by the other side for good
+     */
+    deadLetters: number
+  }
+  /**
+   * from there to here
+   */
+  received: {
+    /**
+     * of the other ledger
+     */
+    records: number
+    entries: number
+    /**
+     * entries that contradict what is held, and were refused
+     */
+    forks: number
+  }
+  offers: {
+    /**
+     * by agents of this ledger
+     */
+    made: {
+      pending: number
+      taken: number
+      refused: number
+    }
+    /**
+     * of agents of the other ledger
+     */
+    answered: {
+      taken: number
+      refused: number
+    }
+  }
+  /**
+   * what the other side said that it holds, against what is here now; null: it was not asked yet
+   */
+  summary: {
+    /**
+     * when the other side was asked
+     */
+    at: string
+    /**
+     * false: it holds more records than are asked for; the others are not compared
+     */
+    whole: boolean
+    /**
+     * that it named
+     */
+    records: number
+    /**
+     * records that differ as they never should
+     */
+    faults: number
+    /**
+     * records of which one side holds less
+     */
+    behind: number
+    /**
+     * faults first
+     */
+    differences: {
+      record: string
+      /**
+       * leaf: the same version is another entry; unknown: of our record it holds what our chain does not; theirs_behind, ours_behind: one side holds less
+       */
+      difference: 'leaf' | 'unknown' | 'theirs_behind' | 'ours_behind'
+      /**
+       * null: nothing of the record is here
+       */
+      home: ('ours' | 'theirs') | null
+      ours: {
+        version: number
+        /**
+         * SHA-256, lower-case hex
+         */
+        leaf: string
+      } | null
+      theirs: {
+        version: number
+        /**
+         * SHA-256, lower-case hex
+         */
+        leaf: string
+      } | null
+    }[]
+  } | null
+  /**
+   * the other side is being asked anew
+   */
+  asking: boolean
 }
 export interface WebhookPausedEventData {
   ledger: string

@@ -175,6 +175,10 @@ export const operations = {
   postPeersByIdReplay: { method: 'POST', path: '/v1/peers/{id}/replay', repeat: 'never' },
   /** Entries of the other side that contradict what it sent before. */
   getPeersByIdForks: { method: 'GET', path: '/v1/peers/{id}/forks', repeat: 'freely' },
+  /** Whether a peer holds what this ledger does: what was exchanged, and what it last said. */
+  getPeersByIdReconciliation: { method: 'GET', path: '/v1/peers/{id}/reconciliation', repeat: 'freely' },
+  /** Ask a peer anew what it holds: `asking` says until when. */
+  postPeersByIdReconciliation: { method: 'POST', path: '/v1/peers/{id}/reconciliation', repeat: 'freely' },
   /** The JSON Schema of what a statement of a kind says. */
   getPredicatesByKindV1: { method: 'GET', path: '/predicates/{kind}/v1', repeat: 'freely' },
   /** This document: every address, what it takes and answers. */

@@ -97,7 +97,11 @@ export type PeerSummaryRow = {
 
 /** null: there is nobody to ask. */
 export async function findPeerSummary(db: Db, of: Of): Promise<PeerSummaryRow | null> {
-  const { rows } = await db.query<{ summary: string | null; summary_at: Date | null; summary_wanted: boolean }>({
+  const { rows } = await db.query<{
+    summary: string | null
+    summary_at: Date | null
+    summary_wanted: boolean
+  }>({
     name: 'find_peer_summary',
     text: `select summary, summary_at, summary_wanted from tallystick.peer_cursors where ledger_id = $1 and peer_id = $2`,
     values: [toUuid(of.ledgerId), toUuid(of.peerId)],

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { QueueName } from '../jobs/queues.ts'
-import { bytea, encodeColumn, int8, text, uuid } from './binary-array.ts'
+import { PEER_SUMMARY_EVERY_MS } from '../limits.ts'
+import { bytea, encodeColumn, int4, int8, text, uuid } from './binary-array.ts'
 import type { Db } from './client.ts'
 import type { PeerKeyRow, PeerState } from './peers.ts'
 import { fromUuid, toUuid } from './uuid.ts'
@@ -14,12 +15,20 @@ export type PeerName = { readonly ledgerId: Uint8Array; readonly peerId: Uint8Ar
 export type PeerTurn = PeerName & { readonly jobId: string }
 
 /**
- * Of peers `p`, cursors `c`, heads `h`. Of a backup that was restored nothing is said before somebody has looked. Whoever was invited begins; the end of a peering is said too, and is the last that is said.
+ * Of peers `p` and cursors `c`: the peer is asked what it holds because somebody wants to know, or because it is a day ago. Of one
+ * that was restored from a backup nothing else would tell.
+ */
+const SUMMARY_DUE = `(c.summary_wanted
+    or coalesce(c.summary_at, p.created_at) < now() - ${PEER_SUMMARY_EVERY_MS} * interval '1 millisecond')`
+
+/**
+ * Of heads `h` too. Of a backup that was restored here nothing is said before somebody has looked. Whoever was invited begins; the
+ * end of a peering is said too, and is the last that is said.
  */
 const HAS_WORK = `(c.resume_at is null or c.resume_at <= now()) and (
     c.job_id is not null
     or p.state = 'pending' and p.role = 'invited' and p.expires_at > now()
-    or p.state = 'active' and (c.next_seq < h.size or c.known_kid <> h.envelope_kid or c.summary_wanted
+    or p.state = 'active' and (c.next_seq < h.size or c.known_kid <> h.envelope_kid or ${SUMMARY_DUE}
       or exists (select from tallystick.peer_backlog b where b.ledger_id = c.ledger_id and b.peer_id = c.peer_id))
     or p.state = 'revoked' and p.added_seq is not null and c.next_seq <= p.revoked_seq)`
 
@@ -91,7 +100,8 @@ export type DrainedPeer = PeerName & {
   readonly failures: number
   /** The record of the backlog whose turn it is, and from where on it is sent. */
   readonly backlog: { readonly recordId: Uint8Array; readonly fromSeq: number } | null
-  readonly summaryWanted: boolean
+  /** The peer is to be asked what it holds. */
+  readonly summaryDue: boolean
   readonly keys: readonly PeerKeyRow[]
 }
 
@@ -115,7 +125,7 @@ export async function lookAtPeer(db: Db, turn: PeerTurn, leaseMs: number): Promi
     failures: number
     backlog_id: string | null
     backlog_seq: string
-    summary_wanted: boolean
+    summary_due: boolean
     keys: { kid: string; alg: 'EdDSA' | 'ES256'; spki: string; until: number | null }[]
   }>({
     name: 'look_at_peer',
@@ -125,7 +135,7 @@ export async function lookAtPeer(db: Db, turn: PeerTurn, leaseMs: number): Promi
       )
       select set_config('synchronous_commit', 'off', true), p.role, p.state, p.inviter, p.invited, p.token_hash, p.sealed_token,
         p.remote_ledger_id, p.remote_url, p.revoked_seq, l.issuer, h.envelope_kid, c.known_kid, c.next_seq, h.size, c.failures,
-        c.summary_wanted, b.record_id as backlog_id, b.from_seq as backlog_seq, coalesce((
+        ${SUMMARY_DUE} as summary_due, b.record_id as backlog_id, b.from_seq as backlog_seq, coalesce((
           select jsonb_agg(jsonb_build_object('kid', encode(k.kid, 'hex'), 'alg', k.alg, 'spki', encode(k.spki, 'base64'),
             'until', k.until_seq) order by k.until_seq nulls last)
           from tallystick.peer_keys k where k.ledger_id = p.ledger_id and k.peer_id = p.peer_id), '[]') as keys
@@ -163,7 +173,7 @@ export async function lookAtPeer(db: Db, turn: PeerTurn, leaseMs: number): Promi
       row.backlog_id === null
         ? null
         : { recordId: fromUuid(row.backlog_id), fromSeq: Number(row.backlog_seq) },
-    summaryWanted: row.summary_wanted,
+    summaryDue: row.summary_due,
     keys: row.keys.map(({ kid, alg, spki, until }) => ({
       kid,
       alg,
@@ -295,13 +305,53 @@ export async function findSeqOfVersion(
   return rows[0] ? Number(rows[0].seq) : null
 }
 
-/** Keeps what a peer said that it holds: JSON. */
-export async function keepSummary(db: Db, turn: PeerTurn, summary: string): Promise<void> {
-  await db.query({
+/** What a peer said that it holds. `text`: JSON, as it is kept. */
+export type HeldByPeer = {
+  readonly text: string
+  /** Not all of it was asked for. */
+  readonly whole: boolean
+  readonly records: readonly { readonly recordId: Uint8Array; readonly version: number }[]
+}
+
+/**
+ * Keeps it, and puts into the backlog what the peer lacks though it was sent, as after a backup of its own was restored: records of
+ * ours that it holds an older version of, or not at all, and offers that it has not answered.
+ */
+export async function keepSummary(client: pg.ClientBase, turn: PeerTurn, held: HeldByPeer): Promise<void> {
+  const of = [toUuid(turn.ledgerId), toUuid(turn.peerId)]
+  const { rows } = await client.query<{ next_seq: string }>({
     name: 'keep_peer_summary',
     text: `update tallystick.peer_cursors set summary = $4, summary_at = now(), summary_wanted = false
-      where ledger_id = $1 and peer_id = $2 and job_id = $3`,
-    values: [toUuid(turn.ledgerId), toUuid(turn.peerId), turn.jobId, summary],
+      where ledger_id = $1 and peer_id = $2 and job_id = $3 returning next_seq`,
+    values: [...of, turn.jobId, held.text],
+  })
+  if (!rows[0] || !held.whole) return
+  await client.query({
+    name: 'resend_to_peer',
+    text: `insert into tallystick.peer_backlog (ledger_id, peer_id, record_id, from_seq)
+      select $1::uuid, $2::uuid, w.record_id, 0
+      from (
+        select s.record_id from tallystick.shared_records s
+        cross join lateral (
+          select g.version, g.last_seq from tallystick.gated_records g
+          where g.ledger_id = s.ledger_id and g.record_id = s.record_id offset 0
+        ) g
+        left join unnest($3::uuid[], $4::int4[]) k (record_id, version) on k.record_id = s.record_id
+        where s.ledger_id = $1 and s.peer_id = $2 and g.last_seq < $5 and g.version > coalesce(k.version, 0)
+        union
+        select o.record_id from tallystick.offers o
+        where o.ledger_id = $1 and o.peer_id = $2 and o.state = 'pending' and o.seq < $5
+      ) w
+      where not exists (
+        select from tallystick.peer_dead_letters l
+        where l.ledger_id = $1 and l.peer_id = $2 and l.record_id = w.record_id)
+      on conflict do nothing`,
+    values: [
+      ...of,
+      encodeColumn(uuid, held.records, ({ recordId }) => recordId),
+      encodeColumn(int4, held.records, ({ version }) => version),
+      rows[0].next_seq,
+    ],
   })
 }
 

@@ -77,10 +77,14 @@ function readSaid(row: EventRow, readStatement: ReadStatement): Said | ProofErro
 function readReceived(row: EventRow, statement: ParsedStatement): SaidReceived {
   const said = saidOfReceived(statement)
   const received = verifyReceived(nativeProviders.sha256, row.received, statement)
-  if (said === null || received === null) throw new ProofError('received_mismatch', `${statement.kind} receives nothing`)
+  if (said === null || received === null)
+    throw new ProofError('received_mismatch', `${statement.kind} receives nothing`)
   const record = row.record_id === null ? null : formatId('rec', fromUuid(row.record_id))
   if (said.record !== record)
-    throw new ProofError('line_contradicts_envelope', `the entry is about ${said.record}, its row about ${record}`)
+    throw new ProofError(
+      'line_contradicts_envelope',
+      `the entry is about ${said.record}, its row about ${record}`,
+    )
   return { said, statement: received.statement }
 }
 

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { commitBatch } from '../append/commit.ts'
 import {
@@ -15,6 +15,7 @@ import { readRotations, type SharedEntry } from '../db/peer-work.ts'
 import { withPooledTransaction } from '../db/transaction.ts'
 import { toUuid } from '../db/uuid.ts'
 import {
+  PEER_ENTRIES_IN_A_ROW,
   PEER_LEASE_MS,
   PEER_LINGER_MS,
   PEER_LOOK_EVERY_MS,
@@ -26,9 +27,10 @@ import {
 } from '../limits.ts'
 import { fromBase64 } from '../proof/bytes.ts'
 import { ProofError } from '../proof/error.ts'
+import { isObject } from '../proof/fields.ts'
 import { formatId } from '../proof/ids.ts'
 import { canonicalize } from '../proof/jcs.ts'
-import type { JsonObject } from '../proof/json-text.ts'
+import type { JsonObject, JsonValue } from '../proof/json-text.ts'
 import type { MasterKey } from '../signing/master-key.ts'
 import { type Author, signAdministration } from '../tenancy/administration.ts'
 import { handshakeOf, peerAdded, verifyCounterpart } from './handshake.ts'
@@ -44,6 +46,8 @@ export type DrainDeps = PostDeps & {
   readonly masterKey: Pick<MasterKey, 'open'>
   readonly publicUrl: string
   readonly observeDrain: DrainObserver
+  /** null: nobody traces. */
+  readonly tracePost: PostTracer | null
   readonly log: { warn(details: object, message: string): void }
 }
 
@@ -56,6 +60,12 @@ export type DrainObserver = {
   /** So many entries the peer has received, or refused for good. */
   readonly entries: (counts: { readonly received: number; readonly refused: number }) => void
 }
+
+/** Hears that a request to a peer begins; answers what is to be told when it has ended: the code of why it failed, or null. */
+export type PostTracer = (
+  peer: Pick<DrainedPeer, 'ledgerId' | 'peerId' | 'remoteUrl'>,
+  path: string,
+) => ((failure: string | null) => void) | null
 
 /** All peerings that this process drains at the moment: one request at a time to each, many at once. */
 export class PeerDrains {
@@ -91,6 +101,7 @@ class Drain {
   readonly #deps: DrainDeps
   readonly #turn: PeerTurn
   readonly #stopping: AbortSignal
+  readonly #beganAtMs = performance.now()
 
   constructor(deps: DrainDeps, turn: PeerTurn, stopping: AbortSignal) {
     this.#deps = deps
@@ -100,9 +111,8 @@ class Drain {
 
   /** Until there has been nothing to say for a while, or the peer does not answer. Throws only where the database fails. */
   async run(): Promise<void> {
-    const beganAtMs = performance.now()
-    let busyAtMs = beganAtMs
-    while (!this.#stopping.aborted && performance.now() - beganAtMs < PEER_TURN_MS_MAX) {
+    let busyAtMs = performance.now()
+    while (!this.#isOver()) {
       const peer = await lookAtPeer(this.#deps.pool, this.#turn, PEER_LEASE_MS)
       if (peer === null) return
       try {
@@ -116,6 +126,10 @@ class Drain {
       }
     }
     await endPeerTurn(this.#deps.pool, this.#turn, null)
+  }
+
+  #isOver(): boolean {
+    return this.#stopping.aborted || performance.now() - this.#beganAtMs > PEER_TURN_MS_MAX
   }
 
   async #fail(peer: DrainedPeer, error: PeerError): Promise<void> {
@@ -135,9 +149,9 @@ class Drain {
     if (peer.state === 'revoked') return this.#sayEnd(peer)
     if (peer.state !== 'active') return false
     if (peer.knownKid !== peer.envelopeKid) return this.#tellKey(peer)
-    if (peer.summaryWanted) {
-      const summary = await askSummary((path, body) => this.#post(peer, path, body))
-      await keepSummary(this.#deps.pool, this.#turn, summary)
+    if (peer.summaryDue) {
+      const held = await askSummary((path, body) => this.#post(peer, path, body))
+      await withPooledTransaction(this.#deps.pool, (client) => keepSummary(client, this.#turn, held))
       return true
     }
     if (peer.backlog === null && peer.nextSeq >= peer.size) return false
@@ -146,23 +160,64 @@ class Drain {
 
   async #post(peer: DrainedPeer, path: string, body: string): Promise<JsonObject> {
     const beganAtMs = performance.now()
+    const ended = this.#deps.tracePost?.(peer, path)
     try {
-      return await postToPeer(this.#deps, peer, { path, body, signal: this.#stopping })
+      const answer = await postToPeer(this.#deps, peer, { path, body, signal: this.#stopping })
+      ended?.(null)
+      return answer
+    } catch (error) {
+      ended?.(error instanceof PeerError ? error.code : 'error')
+      throw error
     } finally {
       this.#deps.observeDrain.request(performance.now() - beganAtMs)
     }
   }
 
   async #send(peer: DrainedPeer, outgoing: Outgoing): Promise<boolean> {
-    if (outgoing.entries.length === 0) {
-      await this.#settle({ ...nothingSent(peer), nextSeq: outgoing.nextSeq, backlog: ofBacklog(outgoing) })
-      return true
+    if (outgoing.entries.length > 0) await this.#sendAll({ peer, outgoing })
+    else await this.#settle({ ...nothingSent(peer), nextSeq: outgoing.nextSeq, backlog: ofBacklog(outgoing) })
+    return true
+  }
+
+  /**
+   * One request after another, as long as the peer receives all of each. While it is at work on one, the next one is read, and its
+   * answer to the one before is verified and written down: of 1.1 ms an entry either side's half is then the other's pause. A crash
+   * between the two has both sent again.
+   */
+  async #sendAll(first: Request): Promise<void> {
+    let request = first
+    let before: Answered | null = null
+    for (;;) {
+      // All of them end before any failure counts: nothing of this peering is then under way any more.
+      const [posted, read, taken]: Ended = await Promise.allSettled([
+        this.#post(request.peer, '/v1/federation/entries', renderOutgoing(request.outgoing)),
+        readAfter(this.#deps.pool, request),
+        before && this.#takeAnswer(before),
+      ])
+      requireDone(taken)
+      before = { ...request, answer: requireDone(posted) }
+      const next = isAllReceived(before) ? await this.#lookAgain(request.peer, requireDone(read)) : null
+      if (next === null) return this.#takeAnswer(before)
+      request = next
     }
-    const answer = await this.#post(peer, '/v1/federation/entries', renderOutgoing(outgoing))
+  }
+
+  /** null: something else comes first. */
+  async #lookAgain(before: DrainedPeer, outgoing: Outgoing | null): Promise<Request | null> {
+    if (outgoing === null || this.#isOver()) return null
+    const peer = await lookAtPeer(this.#deps.pool, this.#turn, PEER_LEASE_MS)
+    const isAsBefore =
+      peer?.state === 'active' &&
+      peer.envelopeKid === before.envelopeKid &&
+      !peer.summaryDue &&
+      peer.backlog === null
+    return isAsBefore ? { peer, outgoing } : null
+  }
+
+  async #takeAnswer({ peer, outgoing, answer }: Answered): Promise<void> {
     const sent = await this.#readOutcomes(peer, outgoing, answer)
     await this.#settle(sent)
     this.#deps.observeDrain.entries({ received: sent.receipts.length, refused: sent.dead.length })
-    return true
   }
 
   async #settle(sent: Sent): Promise<void> {
@@ -185,9 +240,12 @@ class Drain {
     const backlog = new Map<string, Sent['backlog'][number]>()
     const waiting = new Set<string>()
     for (const [i, entry] of entries.entries()) {
+      // Others drain in this process too.
+      if (i > 0 && i % PEER_ENTRIES_IN_A_ROW === 0) await setImmediate()
       const record = entry.recordId && toUuid(entry.recordId)
       if (record !== null && waiting.has(record)) continue
-      const outcome = outcomes[i] as JsonObject
+      const outcome: JsonValue = outcomes[i]!
+      if (!isObject(outcome)) throw unknownOutcome(entry)
       switch (outcome['outcome']) {
         case 'received':
           receipts.push({ seq: entry.seq, envelope: readReceipt(peer, entry, outcome['envelope']) })
@@ -197,13 +255,14 @@ class Drain {
           if (record !== null) waiting.add(record)
           break
         case 'missing': {
-          const fromSeq = await this.#seqOfMissing(peer, entry, outcome)
+          const first = entries.find(({ recordId }) => recordId !== null && toUuid(recordId) === record)
+          const fromSeq = await this.#seqOfMissing(peer, first ?? entry, outcome)
           backlog.set(record!, { recordId: entry.recordId!, fromSeq })
           waiting.add(record!)
           break
         }
         default:
-          throw new PeerError('unexpected_answer', `of entry ${entry.seq} it says nothing that is known`)
+          throw unknownOutcome(entry)
       }
     }
     const rest = ofBacklog({ entries, ...outgoing }).filter(({ recordId }) => !backlog.has(toUuid(recordId)))
@@ -219,16 +278,16 @@ class Drain {
     }
   }
 
-  /** Throws PeerError where the peer asks for what was just sent, or for what there is not. */
+  /** `entry`: the record's first of the request. Throws PeerError where the peer misses what was just sent, or what there is not. */
   async #seqOfMissing(peer: DrainedPeer, entry: SharedEntry, outcome: JsonObject): Promise<number> {
     const version = outcome['version']
     const isOfRecord = entry.recordId !== null && outcome['record'] === formatId('rec', entry.recordId)
     const seq =
-      isOfRecord && Number.isSafeInteger(version)
+      isOfRecord && Number.isSafeInteger(version) && (version as number) <= VERSION_MAX
         ? await findSeqOfVersion(this.#deps.pool, peer.ledgerId, entry.recordId, version as number)
         : null
     if (seq === null || seq >= entry.seq)
-      throw new PeerError('unexpected_answer', `at entry ${entry.seq} it misses what there is not`)
+      throw new PeerError('unexpected_answer', `from entry ${entry.seq} on it misses what there is not`)
     return seq
   }
 
@@ -299,6 +358,35 @@ class Drain {
   }
 }
 
+type Request = { readonly peer: DrainedPeer; readonly outgoing: Outgoing }
+type Answered = Request & { readonly answer: JsonObject }
+type Ended = [
+  PromiseSettledResult<JsonObject>,
+  PromiseSettledResult<Outgoing | null>,
+  PromiseSettledResult<void | null>,
+]
+
+/** What follows in the chain, before it is known what became of the request. null: nothing does, or the backlog comes first. */
+async function readAfter(pool: pg.Pool, { peer, outgoing }: Request): Promise<Outgoing | null> {
+  if (outgoing.backlog !== null || outgoing.nextSeq >= peer.size) return null
+  const next = await readOutgoing(pool, { ...peer, nextSeq: outgoing.nextSeq })
+  return next.entries.length === 0 ? null : next
+}
+
+/** Otherwise what was read after it may have to wait. */
+function isAllReceived({ outgoing: { entries }, answer: { outcomes } }: Answered): boolean {
+  return (
+    Array.isArray(outcomes) &&
+    outcomes.length === entries.length &&
+    outcomes.every((outcome) => isObject(outcome) && outcome['outcome'] === 'received')
+  )
+}
+
+function requireDone<T>(result: PromiseSettledResult<T>): T {
+  if (result.status === 'fulfilled') return result.value
+  throw result.reason
+}
+
 function readCounterpart(envelope: unknown, handshake: Parameters<typeof verifyCounterpart>[1]): string {
   try {
     return verifyCounterpart(fromBase64(typeof envelope === 'string' ? envelope : ''), handshake)
@@ -310,6 +398,13 @@ function readCounterpart(envelope: unknown, handshake: Parameters<typeof verifyC
 
 function nothingSent({ nextSeq, knownKid }: DrainedPeer): Sent {
   return { receipts: [], dead: [], backlog: [], nextSeq, knownKid, answered: false }
+}
+
+/** As a column holds it. */
+const VERSION_MAX = 2 ** 31 - 1
+
+function unknownOutcome({ seq }: SharedEntry): PeerError {
+  return new PeerError('unexpected_answer', `of entry ${seq} it says nothing that is known`)
 }
 
 function ofBacklog({ backlog }: Pick<Outgoing, 'backlog' | 'entries'>): Sent['backlog'][number][] {

@@ -7,8 +7,10 @@ import { toUuid } from '../db/uuid.ts'
 import { ApiError } from '../errors.ts'
 import { toBase64, toHex } from '../proof/bytes.ts'
 import { ProofError } from '../proof/error.ts'
+import { isIdentity } from '../proof/federation-fields.ts'
 import { formatId, parseId } from '../proof/ids.ts'
 import { canonicalize } from '../proof/jcs.ts'
+import type { JsonObject } from '../proof/json-text.ts'
 import { leafHash } from '../proof/merkle.ts'
 import { verifySignedStatement } from '../proof/verify-entry.ts'
 import { nativeProviders } from '../signing/native.ts'
@@ -34,6 +36,11 @@ export async function introduce(
 ): Promise<{ readonly envelope: string }> {
   if (signed.peering !== peer || signed.from !== invited.ledger)
     throw new ApiError('peer_unknown', 'the headers and the body name different peers')
+  // What both chains are to hold is what a verifier takes, or nobody could verify ours any more.
+  if (!isIdentity(invited as JsonObject))
+    throw new ApiError('invalid_request', '/invited is none that an entry can hold', {
+      members: { path: '/invited' },
+    })
   const key = keyOf(invited)
   verifyFresh(deps, signed)
   verifySigned(signed, key)

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isIdentity } from '../proof/federation-fields.ts'
 import { isId } from '../proof/ids.ts'
 import { canonicalize } from '../proof/jcs.ts'
 import { parseJsonText } from '../proof/json-text.ts'
@@ -51,9 +52,9 @@ export function formatInvitation(made: Invitation): string {
 export function parseInvitation(given: string): Invitation | null {
   if (!given.startsWith(PREFIX) || given.length > CHARS_MAX) return null
   try {
-    return invitation.parse(
-      parseJsonText(Buffer.from(given.slice(PREFIX.length), 'base64url').toString('utf8')),
-    )
+    const json = parseJsonText(Buffer.from(given.slice(PREFIX.length), 'base64url').toString('utf8'))
+    const parsed = invitation.parse(json)
+    return isIdentity(parsed.inviter) ? parsed : null
   } catch {
     return null
   }

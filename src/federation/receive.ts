@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type pg from 'pg'
 import { type AppendAnswer, appendEntries, type EntryRow } from '../db/append-entries.ts'
 import { constraintOf } from '../db/constraints.ts'
-import { findContact } from '../db/peers.ts'
+import { findContact, type PeerContact } from '../db/peers.ts'
 import {
   beginPeerRequest,
   findHeldVersions,
@@ -16,7 +16,6 @@ import { withPooledTransaction } from '../db/transaction.ts'
 import { toUuid } from '../db/uuid.ts'
 import { ApiError } from '../errors.ts'
 import { PEER_DECISIONS_MAX, PEER_ENTRIES_IN_A_ROW, PEER_FORKS_KEPT_MAX, PEER_OFFERS_MAX } from '../limits.ts'
-import { toBase64 } from '../proof/bytes.ts'
 import type { Signer } from '../proof/crypto.ts'
 import { ProofError } from '../proof/error.ts'
 import type { JsonObject } from '../proof/json-text.ts'
@@ -115,6 +114,9 @@ export async function inTransaction<T>(
     return await withPooledTransaction(deps.writePool, async (client) => {
       const isFresh = await beginPeerRequest(client, request, request.nonce)
       if (!isFresh) throw new ApiError('request_replayed', 'its nonce was used before', { retryable: true })
+      const contact = await findContact(client, request)
+      if (currentKid(contact) !== currentKid(request.contact))
+        throw new ApiError('key_not_current', 'the peer has replaced its key meanwhile', { retryable: true })
       return work(client)
     })
   } catch (error) {
@@ -124,6 +126,10 @@ export async function inTransaction<T>(
     if (contact) refuseState(contact)
     throw new ApiError('state_conflict', 'the handshake comes first')
   }
+}
+
+function currentKid(contact: PeerContact | null): string | undefined {
+  return contact?.keys.find(({ untilSeq }) => untilSeq === null)?.kid
 }
 
 type Attempt = Proposed | EntryRefused
@@ -238,7 +244,7 @@ class Reception {
         return this.#answer(at, {
           leaf: attempted.leaf,
           outcome: 'received',
-          envelope: toBase64(decision.receipt),
+          envelope: base64Of(decision.receipt),
         })
       case 'missing': {
         const { record, version } = decision
@@ -339,7 +345,7 @@ class Reception {
   }
 
   #appended({ at, proposed, entry }: Planned): void {
-    this.#answer(at, { leaf: proposed.leaf, outcome: 'received', envelope: toBase64(entry.envelope) })
+    this.#answer(at, { leaf: proposed.leaf, outcome: 'received', envelope: base64Of(entry.envelope) })
   }
 }
 
@@ -373,6 +379,11 @@ function receivedRow(
     recordId: record && toUuid(record.id),
     version,
     leaf,
-    envelope: toBase64(envelope),
+    envelope: base64Of(envelope),
   }
+}
+
+/** Natively: of 2 KB 1 microsecond instead of 20. */
+function base64Of({ buffer, byteOffset, length }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, length).toString('base64')
 }

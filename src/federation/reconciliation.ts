@@ -75,7 +75,9 @@ export async function reconcilePeer(deps: Deps, of: Of): Promise<PeerReconciliat
   const counts = await countExchange(deps.readPool, of)
   const row = await findPeerSummary(deps.readPool, of)
   const summary =
-    row?.summary == null ? null : { at: row.summaryAt!, ...(await compareSummary(deps.readPool, of, row.summary)) }
+    row?.summary == null
+      ? null
+      : { at: row.summaryAt!, ...(await compareSummary(deps.readPool, of, row.summary)) }
   return {
     peer: formatId('peer', of.peerId),
     state,

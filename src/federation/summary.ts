@@ -1,6 +1,8 @@
 import type pg from 'pg'
+import type { HeldByPeer } from '../db/peer-turns.ts'
 import { listSummary } from '../db/peer-work.ts'
 import { PEER_SUMMARY_PAGES_MAX, PEER_SUMMARY_RECORDS_MAX } from '../limits.ts'
+import { isObject } from '../proof/fields.ts'
 import { formatId, isId, parseId } from '../proof/ids.ts'
 import type { JsonObject } from '../proof/json-text.ts'
 import type { PeerRequest } from './authenticate.ts'
@@ -36,32 +38,47 @@ export async function summarize(
 
 const LEAF = /^[0-9a-f]{64}$/
 
-/** Asks a peer what it holds, page by page: canonical enough to be kept, `{"records":[[record, version, leaf]…],"whole"}`. */
-export async function askSummary(post: (path: string, body: string) => Promise<JsonObject>): Promise<string> {
+/** Asks a peer what it holds, page by page. What is kept of it is `{"whole":…,"records":[[record, version, leaf]…]}`. */
+export async function askSummary(
+  post: (path: string, body: string) => Promise<JsonObject>,
+): Promise<HeldByPeer> {
   const records: [string, number, string][] = []
   let after: string | undefined
   for (let page = 0; page < PEER_SUMMARY_PAGES_MAX; page++) {
     const answer = await post('/v1/federation/summary', JSON.stringify(after === undefined ? {} : { after }))
     const read = readPage(answer)
     records.push(...read.records)
-    if (read.next === null) return JSON.stringify({ whole: true, records })
+    if (read.next === null) return heldByPeer(true, records)
     after = read.next
   }
-  return JSON.stringify({ whole: false, records })
+  return heldByPeer(false, records)
+}
+
+function heldByPeer(whole: boolean, records: readonly [string, number, string][]): HeldByPeer {
+  return {
+    whole,
+    text: JSON.stringify({ whole, records }),
+    records: records.map(([record, version]) => ({ recordId: parseId('rec', record), version })),
+  }
 }
 
 function readPage({ records, next }: JsonObject) {
   if (!Array.isArray(records) || records.length > PEER_SUMMARY_RECORDS_MAX) throw unexpected()
   const read = records.map((one): [string, number, string] => {
-    const { record, version, leaf } = one as Record<string, unknown>
+    if (!isObject(one)) throw unexpected()
+    const { record, version, leaf } = one
     const isRecord = typeof record === 'string' && isId('rec', record)
-    if (!isRecord || !Number.isSafeInteger(version) || typeof leaf !== 'string' || !LEAF.test(leaf))
-      throw unexpected()
-    return [record, version as number, leaf]
+    if (!isRecord || !isVersion(version) || typeof leaf !== 'string' || !LEAF.test(leaf)) throw unexpected()
+    return [record, version, leaf]
   })
   if (next !== null && !(typeof next === 'string' && isId('rec', next) && records.length > 0))
     throw unexpected()
   return { records: read, next }
+}
+
+/** As the column has it. */
+function isVersion(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 1 && (value as number) < 2 ** 31
 }
 
 function unexpected(): PeerError {

@@ -132,10 +132,16 @@ export function watchOutbound(metrics: Metrics, pool: 'webhooks' | 'peers', conn
   metrics.addPart<Connections>('outbound', pool, connector, (all) =>
     readGauge(
       metrics,
-      { name: 'tallystick_outbound_connections', help: 'Connections to endpoints and to peers that are open' },
+      {
+        name: 'tallystick_outbound_connections',
+        help: 'Connections to endpoints and to peers that are open',
+      },
       () =>
         [...all].flatMap(([pool, { connections }]) =>
-          readingsOf('state', connections).map(({ labels, value }) => ({ labels: { pool, ...labels }, value })),
+          readingsOf('state', connections).map(({ labels, value }) => ({
+            labels: { pool, ...labels },
+            value,
+          })),
         ),
     ),
   )

@@ -14,7 +14,11 @@ export type TakenEntry = { readonly at: number; readonly leaf: string; readonly 
 type OwnRecord = { readonly past: SentEntry[] }
 
 /** How the ledger shares a record of its own by one peering: `share` is the entry that says so, null where its creation did. */
-type SharedRecord = { readonly own: OwnRecord; readonly share: SentEntry | null; readonly refusals: SentEntry[] }
+type SharedRecord = {
+  readonly own: OwnRecord
+  readonly share: SentEntry | null
+  readonly refusals: SentEntry[]
+}
 
 /** One peering, as the chain of one side has it. */
 export class PeeringExchange {
@@ -107,6 +111,8 @@ export class UnforeseenShare extends Error {}
 /**
  * What a ledger sent and took by each of its peerings, from its verified entries in order (`onEntry` of LedgerVerifier).
  *
+ * About 500 bytes of memory for each entry that is sent, and 170 for each that is received.
+ *
  * `sharedLater`: the records that some `record-shared` of the ledger names. Given, what is kept grows with what is shared; a set that
  * lacks one of them is found, and UnforeseenShare thrown. null: every gated record is kept, because it might be shared yet.
  */
@@ -141,7 +147,7 @@ export class LedgerExchange {
     this.#size = step.seq + 1
     const { statement } = step
     if (!statement) return
-    const entry = { seq: step.seq, leaf: toHex(step.leaf), kind: statement.kind }
+    const entry = { seq: step.seq, leaf: hexOf(step.leaf), kind: statement.kind }
     const said = saidOfReceived(statement)
     if (said) this.#peering(said.peer).take(said.seq, { at: step.seq, leaf: said.leaf, kind: said.kind })
     this.#send(entry, statement)
@@ -195,7 +201,8 @@ export class LedgerExchange {
 
   #share(record: string, entry: SentEntry, { predicate }: ParsedStatement): void {
     const own = this.#records.get(record)
-    if (!own) throw new UnforeseenShare(`${record} is shared at seq ${entry.seq}, which a first look did not find`)
+    if (!own)
+      throw new UnforeseenShare(`${record} is shared at seq ${entry.seq}, which a first look did not find`)
     for (const { peer } of predicate['share'] as Share) this.#peering(peer).share(record, own, entry)
   }
 
@@ -205,6 +212,13 @@ export class LedgerExchange {
     own.past.push(entry)
     this.#recordOf.set(entry.seq, own)
   }
+}
+
+/** To be kept. A text that was put together byte by byte takes a kilobyte until somebody reads it. */
+function hexOf(leaf: Uint8Array): string {
+  const hex = toHex(leaf)
+  hex.charCodeAt(0)
+  return hex
 }
 
 type Share = readonly { readonly peer: string }[]

@@ -101,7 +101,11 @@ function refuseUsed(peering: PeeringExchange, side: LedgerExchange, other: Ledge
   }
 }
 
-function verifyHandshake(other: LedgerExchange, peering: PeeringExchange, counterpart: PeeringExchange): Pair {
+function verifyHandshake(
+  other: LedgerExchange,
+  peering: PeeringExchange,
+  counterpart: PeeringExchange,
+): Pair {
   const [inviter, invited] = peering.counterpart === null ? [peering, counterpart] : [counterpart, peering]
   if (inviter.handshake === invited.handshake && invited.counterpart === inviter.added.leaf)
     return [peering, counterpart]

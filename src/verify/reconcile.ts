@@ -102,8 +102,10 @@ async function verifyBoth(
     })
     exchanges.push(exchange)
     ledgers.push(report)
-    const { failure, ledger } = options.strict ? strictly(report) : report
-    if (failure) return refused({ ...failure, ledger, reason: `${report.source}: ${failure.reason}` }, ledgers)
+    // What is compared is what was signed: whoever may not see documents can do it too.
+    const { failure, ledger } = options.strict ? strictly({ ...report, documents: 'all' }) : report
+    if (failure)
+      return refused({ ...failure, ledger, reason: `${report.source}: ${failure.reason}` }, ledgers)
     before.entries += report.entries
     before.done += side instanceof ProofError ? 0 : side.opened.total
   }
@@ -117,7 +119,8 @@ async function verifySide(
   { kids, checkpoints, pinned, threads, onProgress }: ReconcileOptions,
 ): Promise<VerifyReport> {
   const isRefused = side instanceof ProofError
-  const open = () => (isRefused ? Promise.reject(side) : Promise.resolve({ ...side.opened, close: async () => {} }))
+  const open = () =>
+    isRefused ? Promise.reject(side) : Promise.resolve({ ...side.opened, close: async () => {} })
   try {
     const report = await verifyLedger(
       { name, open },
@@ -133,7 +136,10 @@ async function verifySide(
     return isGiven ? { ...report, keys: 'given' } : report
   } catch (error) {
     if (!(error instanceof UnforeseenShare)) throw error
-    throw new SourceError('not_a_ledger', `${name} is not written as an export is, or has changed: ${error.message}`)
+    throw new SourceError(
+      'not_a_ledger',
+      `${name} is not written as an export is, or has changed: ${error.message}`,
+    )
   }
 }
 
@@ -155,11 +161,17 @@ function conclude(
   const { counts, difference } = reconcile(one, other)
   if (difference) return refused({ ...difference, reason: difference.detail }, ledgers)
   if (strict && counts.beyond > 0)
-    return whole('beyond_export', `${counts.beyond} entries were received from beyond the end of the other export: save both anew`)
+    return whole(
+      'beyond_export',
+      `${counts.beyond} entries were received from beyond the end of the other export: save both anew`,
+    )
   return { ok: true, counts, keys: weaker(ledgers), failure: null, ledgers }
 }
 
-function refused({ code, ledger, seq, reason }: ReconcileFailure, ledgers: readonly VerifyReport[]): ReconcileReport {
+function refused(
+  { code, ledger, seq, reason }: ReconcileFailure,
+  ledgers: readonly VerifyReport[],
+): ReconcileReport {
   return { ok: false, counts: null, keys: weaker(ledgers), failure: { code, ledger, seq, reason }, ledgers }
 }
 
@@ -177,7 +189,13 @@ export function formatReconciliation({ counts, failure, keys }: ReconcileReport)
     return `NOT_RECONCILED ${at}code=${code} reason=${JSON.stringify(reason)}`
   }
   const { records, entries, offers, inFlight, dropped, beyond } = counts!
-  const parts = [`records=${records}`, `entries=${entries}`, `offers=${offers}`, `inFlight=${inFlight}`, `keys=${keys}`]
+  const parts = [
+    `records=${records}`,
+    `entries=${entries}`,
+    `offers=${offers}`,
+    `inFlight=${inFlight}`,
+    `keys=${keys}`,
+  ]
   if (dropped > 0) parts.push(`dropped=${dropped}`)
   if (beyond > 0) parts.push(`beyond=${beyond}`)
   return `RECONCILED ${parts.join(' ')}`

@@ -29,7 +29,9 @@ export async function findSharedLater(opened: OpenLedger): Promise<Set<string>> 
 /** null where the line is none of an entry, or of another one: it is for verification to say so. */
 function recordOf(line: Uint8Array): string | null {
   try {
-    const { kind, predicate } = parseStatement(parseEnvelope(parseEntryLine(utf8Decode(line)).envelope).payload)
+    const { kind, predicate } = parseStatement(
+      parseEnvelope(parseEntryLine(utf8Decode(line)).envelope).payload,
+    )
     return kind === 'record-shared' ? (predicate['record'] as string) : null
   } catch (error) {
     if (error instanceof ProofError) return null

@@ -152,15 +152,15 @@ test('connections are planned for one worker, and API processes beside it', asyn
     const plan = planConnections(facts, own)
     return [plan.apiProcesses, plan.workerFits, judgeConnections(facts, plan).status]
   }
-  // (97 - 14) / 15
+  // (97 - 16) / 15
   assert.deepEqual(fit({}), [5, true, 'ok'])
-  assert.deepEqual(fit({ max: 47 }), [2, true, 'ok'])
-  assert.deepEqual(fit({ max: 46 }), [1, true, 'warn'])
-  assert.deepEqual(fit({ max: 31 }), [0, true, 'fail'])
+  assert.deepEqual(fit({ max: 49 }), [2, true, 'ok'])
+  assert.deepEqual(fit({ max: 48 }), [1, true, 'warn'])
+  assert.deepEqual(fit({ max: 33 }), [0, true, 'fail'])
   // What runs already has its connections; what others have is gone.
   assert.deepEqual(fit({ inUse: 60, databaseInUse: 60, ours: 59 }), [5, true, 'ok'])
   assert.deepEqual(fit({ inUse: 60 }), [1, true, 'warn'])
-  assert.deepEqual(fit({ databaseMax: 13 }), [0, false, 'fail'])
+  assert.deepEqual(fit({ databaseMax: 15 }), [0, false, 'fail'])
   const logins = [{ login: 'tallystick_api', max: 30, inUse: 1, isSuperuser: false }]
   assert.deepEqual(fit({ logins }), [2, true, 'ok'])
 })

@@ -127,7 +127,10 @@ test('counts what one holds from beyond the end of the other, which --strict ref
 test('compares a ledger with its peer, and not with itself', async (t) => {
   const [home, guest] = save(t, exchange())
   for (const [args, message] of [
-    [[home, home], /^tallystick: .* and .* are both of led_\w+: what is compared is a ledger and its peer\n$/],
+    [
+      [home, home],
+      /^tallystick: .* and .* are both of led_\w+: what is compared is a ledger and its peer\n$/,
+    ],
     [[home], /say: tallystick reconcile A.export B.export/],
     [[home, guest, home], /say: tallystick reconcile A.export B.export/],
     [['-', '-'], /one export from standard input/],

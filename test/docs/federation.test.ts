@@ -24,8 +24,13 @@ test('who pastes the guide to federation shares a record, and proves it', async 
         .replaceAll(/\b(acme|bolt)\.ndjson/g, (name) => join(dir, name)),
     )
     .join(`\nprintf '${BETWEEN_BLOCKS}'\n`)
-  const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', script], { cwd: PROJECT_DIR, timeout: 90_000 })
-  const [, accepted, , performed, proved, changed] = stdout.split(BETWEEN_BLOCKS).map((output) => output.trim())
+  const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', script], {
+    cwd: PROJECT_DIR,
+    timeout: 90_000,
+  })
+  const [, accepted, , performed, proved, changed] = stdout
+    .split(BETWEEN_BLOCKS)
+    .map((output) => output.trim())
   assert.equal(JSON.parse(accepted!).state, 'pending')
   assert.deepEqual(performed!.split('\n'), ['pending', 'pending', 'SETTLE'])
   assert.match(proved!, /^RECONCILED records=1 entries=\d+ offers=2 inFlight=0/m)

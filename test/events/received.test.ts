@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { whatOf } from '../../cli/event-text.ts'
 import { fromBase64, toHex } from '../../src/proof/bytes.ts'
 import { leafHash } from '../../src/proof/merkle.ts'
 import { nativeProviders } from '../../src/signing/native.ts'
@@ -81,18 +82,27 @@ test('what a peer sends is told as an event', async (t) => {
     }
   })
 
-  await t.test('to the home that the peering began, and steps of the guest’s agent as what they are', async () => {
-    const told = await received(home)
-    assert.deepEqual(
-      told.map(({ data }) => [data.received.kind, data.record, data.peer]),
-      [['peer-added', null, id]],
-    )
-    const taken = await events(home, 'events=record.activated,completion.submitted')
-    assert.deepEqual(
-      taken.map(({ data: { predicate } }) => [predicate.actor, predicate.offer.peer, predicate.offer.ledger]),
-      [performer!.remote, performer!.remote].map((actor) => [actor, id, guest.ledger]),
-    )
-  })
+  await t.test(
+    'to the home that the peering began, and steps of the guest’s agent as what they are',
+    async () => {
+      const told = await received(home)
+      assert.deepEqual(
+        told.map(({ data }) => [data.received.kind, data.record, data.peer]),
+        [['peer-added', null, id]],
+      )
+      assert.equal(whatOf(told[0]), `${id} peer-added`)
+      assert.equal(whatOf((await received(guest))[0]), `${id} record-created ${record.id}`)
+      const taken = await events(home, 'events=record.activated,completion.submitted')
+      assert.deepEqual(
+        taken.map(({ data: { predicate } }) => [
+          predicate.actor,
+          predicate.offer.peer,
+          predicate.offer.ledger,
+        ]),
+        [performer!.remote, performer!.remote].map((actor) => [actor, id, guest.ledger]),
+      )
+    },
+  )
 
   await t.test('by the type of the record; what is of none in any case', async () => {
     const of = async (side: Organisation, type: string) =>
@@ -102,15 +112,18 @@ test('what a peer sends is told as an event', async (t) => {
     assert.deepEqual(await of(home, 'generic'), ['peer-added'])
   })
 
-  await t.test('to an agent that sees its own records only: those that it performs, or has offered to', async () => {
-    assert.deepEqual((await received(guest, performer!.key)).map(stepOf), STEPS)
-    assert.deepEqual(await received(guest, stranger!.key), [])
-    const open = await share({ home, guest, peer: id, performer: null })
-    await untilBoth(open, 'CREATED')
-    assert.deepEqual(await received(guest, stranger!.key), [])
-    await offer({ ...open, performer: stranger! }, 'activate')
-    await until(async () => (await received(guest, stranger!.key)).length > 0)
-  })
+  await t.test(
+    'to an agent that sees its own records only: those that it performs, or has offered to',
+    async () => {
+      assert.deepEqual((await received(guest, performer!.key)).map(stepOf), STEPS)
+      assert.deepEqual(await received(guest, stranger!.key), [])
+      const open = await share({ home, guest, peer: id, performer: null })
+      await untilBoth(open, 'CREATED')
+      assert.deepEqual(await received(guest, stranger!.key), [])
+      await offer({ ...open, performer: stranger! }, 'activate')
+      await until(async () => (await received(guest, stranger!.key)).length > 0)
+    },
+  )
 
   await t.test('on both sides that an offer was refused', async () => {
     const raced = await share({ home, guest, peer: id, performer: performer! })
@@ -128,7 +141,21 @@ test('what a peer sends is told as an event', async (t) => {
       ['offer-refused', 'step-offered', 'state_conflict'],
     )
     assert.deepEqual(answered.data.record, { id: raced.id, type: 'delivery/1', state: null, version: null })
-    assert.deepEqual(kindsOf(await about(guest)).sort(), ['offer-refused', 'record-cancelled', 'record-created'])
+    assert.deepEqual(kindsOf(await about(guest)).sort(), [
+      'offer-refused',
+      'record-cancelled',
+      'record-created',
+    ])
+  })
+
+  await t.test('that a peer’s ledger has a new key', async () => {
+    await home.rotateKey()
+    const rotated = async () =>
+      (await received(guest)).find(({ data }) => data.entry.kind === 'peer-key-rotated')
+    await until(async () => (await rotated()) !== undefined, 20_000)
+    const { data } = await rotated()
+    assert.deepEqual([data.peer, data.received.kind, data.record], [id, 'server-key-rotated', null])
+    assert.equal(data.predicate.newKey.alg, 'EdDSA')
   })
 
   await t.test('unless what is kept of it is not what was received', async () => {
@@ -136,7 +163,10 @@ test('what a peer sends is told as an event', async (t) => {
       update tallystick.received_entries r set envelope = o.envelope, leaf = o.leaf
       from tallystick.received_entries o where r.version = 2 and o.version = 3 and o.record_id = r.record_id; commit`
     await guest.sql(swap)
-    const { status, body } = await guest.send('GET', '/v1/events?events=entry.received&limit=1&cursor=WzAsMCwwXQ')
+    const { status, body } = await guest.send(
+      'GET',
+      '/v1/events?events=entry.received&limit=1&cursor=WzAsMCwwXQ',
+    )
     assert.deepEqual([status, body.data?.length], [200, 1])
     const next = await guest.send('GET', `/v1/events?events=entry.received&cursor=${body.nextCursor}`)
     assert.deepEqual([next.status, next.body.code], [500, 'integrity_fault'])

@@ -17,13 +17,15 @@ export type Partners = {
 export type RunningFederationClients = {
   /** Records that ended, by how. */
   readonly ends: Readonly<Record<string, number>>
+  /** All records that may be have ended. */
+  ended(): Promise<void>
   /** No new records; those under way are taken to their end. */
   finish(): Promise<void>
   /** Stops where they are. */
   abandon(): Promise<void>
 }
 
-type State = { stopping: boolean; abandoned: boolean; readonly ends: Record<string, number> }
+type State = { begun: number; stopping: boolean; abandoned: boolean; readonly ends: Record<string, number> }
 
 /** Servers are killed and come back within seconds; peers hear of each other later than that, while faults last. */
 const ANSWER_MS_MAX = 60_000
@@ -32,11 +34,17 @@ const LOOK_EVERY_MS = 100
 const AGAIN_AFTER_MS = 100
 class Abandoned extends Error {}
 
-/** One for each of `pairs`, in a closed loop: it takes a record from its creation to its end, being both parties. */
-export function startFederationClients(pairs: readonly Partners[]): RunningFederationClients {
-  const state: State = { stopping: false, abandoned: false, ends: {} }
+/**
+ * One for each of `pairs`, in a closed loop: it takes a record from its creation to its end, being both parties. `recordsMax`: of all
+ * of them.
+ */
+export function startFederationClients(
+  pairs: readonly Partners[],
+  recordsMax = Number.POSITIVE_INFINITY,
+): RunningFederationClients {
+  const state: State = { begun: 0, stopping: false, abandoned: false, ends: {} }
   const running = pairs.map(async (partners, first) => {
-    for (let n = first; !state.stopping; n++) {
+    for (let n = first; !state.stopping && state.begun++ < recordsMax; n++) {
       const end = await WAYS[n % WAYS.length]!(new Client(partners, state))
       state.ends[end] = (state.ends[end] ?? 0) + 1
     }
@@ -45,6 +53,7 @@ export function startFederationClients(pairs: readonly Partners[]): RunningFeder
   all.catch(() => {}) // reported by finish
   return {
     ends: state.ends,
+    ended: () => all.then(() => {}),
     async finish() {
       state.stopping = true
       await all

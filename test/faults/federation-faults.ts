@@ -109,7 +109,7 @@ async function suffer(t: Ends, dir: string, plan: FederationPlan): Promise<Feder
 }
 
 /** One Postgres, durable as a deployment's. */
-async function freshDatabases(t: Ends, dir: string, count: number): Promise<OwnDatabase[]> {
+export async function freshDatabases(t: Ends, dir: string, count: number): Promise<OwnDatabase[]> {
   const dataDir = putCluster(`${dir}/postgres`)
   const postgres = await startPostgres({ dataDir, settings: { max_connections: 200 } })
   t.after(() => postgres.stop('immediate'))
@@ -131,7 +131,7 @@ async function freshDatabases(t: Ends, dir: string, count: number): Promise<OwnD
   return databases
 }
 
-async function peerAll(organisations: readonly Organisation[]): Promise<Peering[]> {
+export async function peerAll(organisations: readonly Organisation[]): Promise<Peering[]> {
   const peerings: Peering[] = []
   for (const [i, invited] of organisations.entries()) {
     await registerDelivery(invited)
@@ -142,7 +142,7 @@ async function peerAll(organisations: readonly Organisation[]): Promise<Peering[
 }
 
 /** Each works for each. */
-async function pairsOf(
+export async function pairsOf(
   organisations: readonly Organisation[],
   peerings: readonly Peering[],
 ): Promise<Partners[]> {
@@ -183,7 +183,7 @@ async function killAtRandom(
 }
 
 /** Until everything is received; what is not by then is lost. */
-async function settle(peerings: readonly Peering[]): Promise<FederationReckoning> {
+export async function settle(peerings: readonly Peering[]): Promise<FederationReckoning> {
   for (const giveUpAt = Date.now() + SETTLE_MS_MAX; ; await sleep(500)) {
     const reckoning = await reckonPeerings(peerings)
     const { lost, openOffers, unlike, deadLetters } = reckoning

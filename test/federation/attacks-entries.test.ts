@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Test } from '../helpers/app.ts'
 import { type Organisation, startOrganisations } from '../helpers/federation.ts'
 import { digestOf, makeId, makeSigner, saltDocument, type TestLine } from '../helpers/test-chain.ts'
-import { appendingOf, Mallory, type SentLine, toSent } from './mallory.ts'
+import { appendingOf, lookAtVictims, Mallory, offering, type SentLine, toSent } from './mallory.ts'
 import { unchanged, verifyOwnExport } from './unchanged.ts'
 
 /*
@@ -52,7 +52,8 @@ test('what is not the peer’s to send, or of nobody’s concern, is refused', a
   const { victim, chain } = mallory
   const created = mallory.record()
   await mallory.take([created.last()])
-  const victims = await victim.ask('POST', '/v1/records', { body: { type: 'task/1', payload: {} } })
+  const { id } = await victim.ask('POST', '/v1/records', { body: { type: 'task/1', payload: {} } })
+  const victims = await lookAtVictims(victim, id)
 
   await t.test('what is about its ledger alone', async () => {
     for (const line of chain.lines.slice(0, 3)) await refuses(mallory, line, 'not_shared')
@@ -156,11 +157,8 @@ test('entries of a record come in order, once, and each is one that may follow',
     await mallory.take([created])
     const [late] = await unchanged(victim, () => mallory.outcomes([submitted]))
     assert.deepEqual([late.outcome, late.version], ['missing', 2])
-    const mixed = await mallory.outcomes([submitted, activated, submitted])
-    assert.deepEqual(
-      mixed.map(({ outcome }) => outcome),
-      ['missing', 'received', 'received'],
-    )
+    assert.deepEqual(codesOf(await mallory.outcomes([submitted, activated])), ['missing', 'received'])
+    await mallory.take([submitted])
   })
   await t.test('the same again changes nothing', async () => {
     const first = await unchanged(victim, () => mallory.outcomes([created, activated, submitted]))
@@ -368,41 +366,4 @@ async function ownEntries(
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line))
-}
-
-/** A step of the victim's record, offered by an agent of Mallory's. */
-function offering(
-  mallory: Mallory,
-  record: VictimsRecord,
-  step: string,
-  changes: object = {},
-  more: object = {},
-): TestLine {
-  const { chain, peer } = mallory
-  const evidence = step === 'completion-submitted' ? [saltDocument(makeId('cmp'), { quantity: 100 })] : []
-  return chain.append({
-    kind: 'step-offered',
-    subjects: [
-      { name: record.id, sha256: record.digest },
-      ...evidence.map(({ subject: name, digest }) => ({ name, sha256: digest })),
-    ],
-    predicate: {
-      ...chain.acting(),
-      peer,
-      record: record.id,
-      step,
-      version: 2,
-      previous: record.entry.leaf,
-      ...(evidence[0] && { completion: evidence[0].subject }),
-      ...changes,
-    },
-    documents: evidence,
-    ...more,
-  })
-}
-
-type VictimsRecord = {
-  readonly id: string
-  readonly digest: string
-  readonly entry: { readonly leaf: string }
 }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { withClient } from '../../src/db/client.ts'
 import { NONCE_BYTES } from '../../src/federation/http-signature.ts'
 import { PEER_REQUEST_BYTES_MAX } from '../../src/limits.ts'
 import type { Test } from '../helpers/app.ts'
@@ -281,5 +283,28 @@ test('the key of before a rotation signs nothing more, and what it signed before
     401,
     'key_not_current',
   )
+  await verifyOwnExport(victim)
+})
+
+test('a request that waited while the key was replaced is not taken by the old one', async (t) => {
+  const mallory = await setUp(t)
+  const { victim } = mallory
+  const gated = mallory.record()
+  await mallory.take([gated.last()])
+  const { line: rotation, old } = mallory.rotate()
+  const stolen = mallory.chain.append({ ...appendingOf(gated.activate()), signer: old })
+  const [rotated, taken] = await withClient(victim.database.superuserUrl, async (client) => {
+    await client.query('begin')
+    await client.query('select from tallystick.peer_inboxes for update')
+    const rotations = [{ seq: rotation.seq, envelope: rotation.envelope }]
+    const first = mallory.request('rotations', { rotations })
+    await sleep(300)
+    const second = mallory.request('entries', { entries: [toSent(stolen)] }, { signer: old })
+    await sleep(300)
+    await client.query('commit')
+    return Promise.all([first, second])
+  })
+  assert.equal(rotated.status, 200)
+  assert.deepEqual([taken.status, taken.body.code], [401, 'key_not_current'])
   await verifyOwnExport(victim)
 })

@@ -2,19 +2,29 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { toUuid } from '../../src/db/uuid.ts'
 import { NONCE_BYTES, signRequest } from '../../src/federation/http-signature.ts'
 import { parseInvitation } from '../../src/federation/invitation.ts'
 import { fromBase64, toHex } from '../../src/proof/bytes.ts'
 import { parseEnvelope } from '../../src/proof/cose.ts'
 import type { Signer } from '../../src/proof/crypto.ts'
-import type { EntryKind } from '../../src/proof/kinds.ts'
+import { parseId } from '../../src/proof/ids.ts'
+import type { JsonValue } from '../../src/proof/json-text.ts'
 import { leafHash } from '../../src/proof/merkle.ts'
+import { COMPLETION_NONCE_BYTES, offeredCompletionId } from '../../src/proof/offered-completions.ts'
 import { parseStatement } from '../../src/proof/statement.ts'
 import { BUILT_IN_TYPES } from '../../src/types/built-in.ts'
 import type { Test } from '../helpers/app.ts'
 import { type Organisation, untilPeer } from '../helpers/federation.ts'
 import { identityOf, namedKey, receivedOf } from '../helpers/peered-chains.ts'
-import { digestOf, makeChain, sha256, type TestChain, type TestLine } from '../helpers/test-chain.ts'
+import {
+  digestOf,
+  makeChain,
+  saltDocument,
+  sha256,
+  type TestChain,
+  type TestLine,
+} from '../helpers/test-chain.ts'
 import { makeGated } from '../helpers/test-gated.ts'
 
 /*
@@ -253,9 +263,9 @@ export class Mallory {
 }
 
 /** What makes the same entry again. */
-export function appendingOf({ kind, envelope, documents }: TestLine) {
-  const { subjects, predicate } = parseStatement(parseEnvelope(fromBase64(envelope)).payload)
-  return { kind: kind as EntryKind, subjects, predicate, documents }
+export function appendingOf({ envelope, documents }: Pick<TestLine, 'envelope' | 'documents'>) {
+  const { kind, subjects, predicate } = parseStatement(parseEnvelope(fromBase64(envelope)).payload)
+  return { kind, subjects, predicate, documents }
 }
 
 export function toSent(line: TestLine | SentLine): SentLine {
@@ -282,4 +292,53 @@ async function answer(mallory: Mallory, request: IncomingMessage, response: Serv
   const bytes = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
   response.writeHead(status, { 'content-type': 'application/json', ...headers })
   response.end(bytes)
+}
+
+export type VictimsRecord = {
+  readonly id: string
+  readonly digest: string
+  readonly version: number
+  /** Of its newest entry. */
+  readonly leaf: string
+}
+
+/** A step of the victim's record, offered by an agent of Mallory's, as it should be but for the changes. */
+export function offering(
+  { chain, peer }: Mallory,
+  { id, digest, version, leaf }: VictimsRecord,
+  step: 'record-activated' | 'completion-submitted',
+  changes: object = {},
+  evidence: JsonValue = { quantity: 100 },
+): TestLine {
+  const salted = step === 'completion-submitted' ? saltDocument('', evidence) : null
+  const place = { ledger: chain.ledger, record: id, version: version + 1, digest: salted?.digest ?? '' }
+  const completion = offeredCompletionId(sha256, place, randomBytes(COMPLETION_NONCE_BYTES))
+  const subjects = [{ name: id, sha256: digest }]
+  return chain.append({
+    kind: 'step-offered',
+    subjects: salted ? [...subjects, { name: completion, sha256: salted.digest }] : subjects,
+    predicate: {
+      ...chain.acting(),
+      peer,
+      record: id,
+      step,
+      version: version + 1,
+      previous: leaf,
+      ...(salted && { completion }),
+      ...changes,
+    },
+    documents: salted ? [{ ...salted, subject: completion }] : [],
+  })
+}
+
+/** The record of the victim as it stands. */
+export async function lookAtVictims(victim: Organisation, id: string): Promise<VictimsRecord> {
+  const [row] = await victim.sql<Omit<VictimsRecord, 'id'>>(
+    `select encode(r.digest, 'hex') as digest, g.version, encode(e.leaf, 'hex') as leaf from tallystick.records r
+     join tallystick.gated_records g using (ledger_id, record_id)
+     join tallystick.entries e on e.ledger_id = g.ledger_id and e.seq = g.last_seq
+     where r.record_id = $1`,
+    [toUuid(parseId('rec', id))],
+  )
+  return { ...row!, id }
 }

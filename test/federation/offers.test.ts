@@ -243,7 +243,8 @@ test('an offer is refused, and nothing written,', async (t) => {
   await t.test('where the peering is not active', async () => {
     for (const state of ['suspended', 'revoked'] as const) {
       await app.home.setState(state)
-      await refused([409, 'peer_not_active'], created.id, 'activate')
+      const problem = await refused([409, 'peer_not_active'], created.id, 'activate')
+      assert.ok(String(problem['detail']).endsWith(state))
     }
     await app.home.setState('active')
     expectStatus(202, await app.step(created.id, 'activate'))

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { live, type Organisation, peer, registerDelivery, share, startOrganisations } from '../helpers/federation.ts'
+import {
+  live,
+  type Organisation,
+  peer,
+  registerDelivery,
+  share,
+  startOrganisations,
+} from '../helpers/federation.ts'
 import type { Part } from '../helpers/federation-organisation.ts'
 import { until } from '../helpers/wait.ts'
 import { sampleOf } from './exposition.ts'
@@ -42,7 +49,9 @@ test('servers and workers tell what they send to peers, what came, and what is l
     await guest.stop('api')
     await share({ home, guest, peer: id, performer })
     await reaches(one, home, 'worker', 'peers_failing')
-    assert.ok((await figure(home, 'worker', 'peer_request_failures_total', { reason: 'connect_failed' })) >= 1)
+    assert.ok(
+      (await figure(home, 'worker', 'peer_request_failures_total', { reason: 'connect_failed' })) >= 1,
+    )
     await reaches((seconds) => seconds > 0, home, 'worker', 'peers_failing_seconds')
     assert.equal(await figure(home, 'worker', 'peers_behind'), 1)
     for (const name of ['peer_lag_entries', 'peer_lag_furthest_entries', 'peer_lag_seconds'])
@@ -61,16 +70,19 @@ test('servers and workers tell what they send to peers, what came, and what is l
     await guest.ask('POST', `/v1/peers/${id}/resume`, { body: {} })
   })
 
-  await t.test('what a peer has refused for good, and what contradicts another, until it is revoked', async () => {
-    await home.sql(`insert into tallystick.peer_dead_letters (ledger_id, peer_id, seq, kind, code)
+  await t.test(
+    'what a peer has refused for good, and what contradicts another, until it is revoked',
+    async () => {
+      await home.sql(`insert into tallystick.peer_dead_letters (ledger_id, peer_id, seq, kind, code)
       select ledger_id, peer_id, 0, 'record-created', 'fork' from tallystick.peers`)
-    await home.sql(`insert into tallystick.peer_forks (ledger_id, peer_id, leaf, remote_seq, held_leaf, envelope)
+      await home.sql(`insert into tallystick.peer_forks (ledger_id, peer_id, leaf, remote_seq, held_leaf, envelope)
       select ledger_id, peer_id, sha256('one'), 7, sha256('other'), 'x' from tallystick.peers`)
-    assert.equal(await figure(home, 'worker', 'peer_dead_letters'), 1)
-    assert.equal(await figure(home, 'worker', 'peer_forks'), 1)
-    await home.ask('POST', `/v1/peers/${id}/revoke`, { body: {} })
-    assert.equal(await figure(home, 'worker', 'peer_dead_letters'), 0)
-    assert.equal(await figure(home, 'worker', 'peer_forks'), 0)
-    assert.equal(await figure(home, 'worker', 'peers', { state: 'revoked' }), 1)
-  })
+      assert.equal(await figure(home, 'worker', 'peer_dead_letters'), 1)
+      assert.equal(await figure(home, 'worker', 'peer_forks'), 1)
+      await home.ask('POST', `/v1/peers/${id}/revoke`, { body: {} })
+      assert.equal(await figure(home, 'worker', 'peer_dead_letters'), 0)
+      assert.equal(await figure(home, 'worker', 'peer_forks'), 0)
+      assert.equal(await figure(home, 'worker', 'peers', { state: 'revoked' }), 1)
+    },
+  )
 })

@@ -65,7 +65,13 @@ async function assertFailingPeer(app: TestApp, query: string): Promise<void> {
   const found = await app.sql(query)
   assert.match(id, /^peer_/)
   assert.deepEqual(
-    found.map(({ name, remote_url, state, failures, last_error }) => [name, remote_url, state, failures, last_error]),
+    found.map(({ name, remote_url, state, failures, last_error }) => [
+      name,
+      remote_url,
+      state,
+      failures,
+      last_error,
+    ]),
     [['Harbour', 'https://harbour.example', 'pending', 3, 'dns_failed: no such name']],
   )
 }

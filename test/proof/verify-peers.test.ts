@@ -208,6 +208,10 @@ describe('refuses of a handshake', () => {
   test('a peering twice, and a second one with the same ledger', () => {
     refused('duplicate_subject', (p) => p.add(p.home, { tokenHash: HASH }))
     refused('duplicate_subject', (p) => {
+      p.change(p.home, 'peer-revoked')
+      return p.add(p.home)
+    })
+    refused('duplicate_subject', (p) => {
       const again = makeId('peer')
       return p.add(p.home, {}, { name: again, sha256: digest(p, again) })
     })
@@ -630,6 +634,26 @@ describe('refuses of an offer', () => {
         p.refuse(p.offer(shared(p), 'record-activated'), { received: { ledger: makeId('led') } }),
       ),
     )
+  })
+
+  test('that another ledger takes than the one to which it was offered', () => {
+    refused('offer_mismatch', (p) => {
+      const gated = shared(p)
+      const third = makeChain()
+      const [peer, inviter] = [makeId('peer'), identityOf(third)]
+      const handshake = { name: peer, sha256: digestOf({ peer, ...p.terms, inviter }) }
+      p.add(p.guest, { inviter, counterpart: HASH }, handshake)
+      const { kind, subjects, predicate } = statementOf(gated.last())
+      const share = [{ peer, documents: 'whole' }]
+      p.receive(
+        p.guest,
+        third.append({ kind, subjects, predicate: { ...predicate, ...third.acting(), share } }),
+        { by: peer },
+      )
+      const offer = p.offer(gated, 'record-activated', { peer })
+      const taken = { offer: { peer, ledger: p.guest.ledger, seq: offer.seq, leaf: offer.leaf } }
+      return p.receive(p.guest, p.take(gated, offer, taken))
+    })
   })
 
   test('a refusal of what was offered to another peering', () => {

@@ -25,6 +25,15 @@ const NOT_OF_THE_SDK: Readonly<Record<string, string>> = {
   getDocsScalarJs: 'for people',
 }
 
+/** Of a peer that is a row only. */
+const IDENTITY = {
+  ledger: `led_${'0'.repeat(26)}`,
+  url: 'https://other.example',
+  origin: `other.example/led_${'0'.repeat(26)}`,
+  genesis: 'ab'.repeat(32),
+  envelopeKey: { kid: 'cd'.repeat(32), alg: 'EdDSA', spki: 'AAAA' },
+}
+
 type Delivery = { readonly quantity: number; readonly currency: string }
 type Types = { 'delivery/1': { payload: { readonly quantity: number }; evidence: Delivery } }
 
@@ -339,6 +348,41 @@ test('every operation of the server has a method that calls it', async (t) => {
     assert.equal((await webhooks.resume(id, { from: 'now' })).state, 'active')
     await webhooks.delete(id)
     assert.deepEqual(await webhooks.list().toArray(5), [])
+  })
+
+  await t.test('peers: their invitation, their states, and what was exchanged', async () => {
+    const { peers } = client
+    const { invitation, ...invited } = await peers.invite({ name: 'Harbour Freight' })
+    assert.match(invitation, /^tlp_/)
+    assert.deepEqual(await peers.get(invited.id), invited)
+    // Its own is no other side's.
+    await assert.rejects(peers.accept({ name: 'myself', invitation }), InvalidRequestError)
+    assert.equal((await peers.revoke(invited.id)).state, 'revoked')
+
+    const { peer } = await addPeer(app)
+    await app.sql('update tallystick.peers set invited = $1 where invited = $2', [
+      JSON.stringify(IDENTITY),
+      '{}',
+    ])
+    const ids = (await peers.list().toArray(5)).map(({ id }) => id)
+    assert.ok(ids.includes(peer) && ids.includes(invited.id))
+    assert.equal((await peers.suspend(peer, { code: 'maintenance' })).state, 'suspended')
+    assert.equal((await peers.resume(peer)).state, 'active')
+    const record = await client.records.create({
+      type: 'delivery/1',
+      payload: PAYLOAD,
+      share: [{ peer, documents: 'whole' }],
+    })
+    const [shared] = await peers.records(peer).toArray(5)
+    assert.deepEqual([shared!.id, shared!.role], [record.id, 'home'])
+    assert.deepEqual(await peers.record(peer, record.id), { ...shared, typeDefinition: null })
+    assert.deepEqual(await peers.deadLetters(peer).toArray(5), [])
+    assert.equal(await peers.replay(peer), 0)
+    assert.deepEqual(await peers.forks(peer).toArray(5), [])
+    const { sent, reasons } = await peers.reconciliation(peer)
+    assert.deepEqual([sent.entries, sent.inFlight, reasons], [1, 1, ['not_asked']])
+    // Nobody is there to be asked: no worker drains in this test.
+    assert.deepEqual((await peers.reconcile(peer)).reasons, ['not_asked'])
   })
 
   await t.test('an operator makes ledgers and freezes them, and reads none', async () => {

@@ -24,6 +24,12 @@ import { formatReckoning, type Reckoning } from '../faults/reckoning.ts'
 import { formatRestarts, restartUnderLoad } from '../faults/rolling-restart.ts'
 import { loadTwoServers } from '../faults/several-servers.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
+import {
+  formatLifecycle,
+  type LifecyclePlan,
+  liveFederation,
+  requireReconciled,
+} from './federation-lifecycle.ts'
 import { hostileType } from './hostile-type.ts'
 import { isolation } from './isolation.ts'
 import { rotation } from './rotation.ts'
@@ -53,6 +59,7 @@ const FEDERATION_FAULTS: FederationPlan = {
   faults: { share: 0.3, msMax: 2_000 },
   hurry: false,
 }
+const FEDERATION_LIFECYCLE: LifecyclePlan = { organisations: 3, clients: 8, records: 1_000 }
 const RESTARTS = { rounds: 10, clients: 64, loadMs: 2_000, drainSeconds: 5 }
 const POWER_CUTS = 2
 /** From the moment when the database is back; twice what docs/databases.md says. */
@@ -66,6 +73,7 @@ const SOAKS: Readonly<Record<string, () => Promise<void>>> = {
   'kill-webhook-workers': runWebhookWorkerKills,
   'kill-agents': runAgentKills,
   'federation-faults': runFederationFaults,
+  'federation-lifecycle': runFederationLifecycle,
   'rolling-restart': runRollingRestart,
   'power-cut': runPowerCuts,
   outages: runOutages,
@@ -148,6 +156,13 @@ async function runFederationFaults(): Promise<void> {
     fail('federation-faults: see the lines above')
   if (Object.values(outcome.met).includes(0) || outcome.requestsHit.every((requests) => requests === 0))
     fail('a fault never met a request, or no kill hit one: the test has shown nothing')
+}
+
+async function runFederationLifecycle(): Promise<void> {
+  const outcome = await liveFederation(temporaryDir(), FEDERATION_LIFECYCLE)
+  console.log(`three federated ledgers: ${formatLifecycle(outcome)}`)
+  console.log(`  ${formatFederationReckoning(outcome.reckoning)}; ${formatLoad()}`)
+  requireReconciled(outcome, FEDERATION_LIFECYCLE)
 }
 
 async function runRollingRestart(): Promise<void> {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { peer, startOrganisations } from '../helpers/federation.ts'
+import { until } from '../helpers/wait.ts'
 import { buildStage } from '../helpers/webhook-stage.ts'
 import { newCaller, startCollector } from './collector.ts'
 
@@ -97,4 +99,33 @@ test('a lifecycle that is traced', async (t) => {
     await sleep(3_000)
     assert.ok(rounds() - before <= 3, `${rounds() - before} rounds`)
   })
+})
+
+test('a request to a peer is a span of the peer’s turn, and what the peer does is a trace of its own', async (t) => {
+  const collector = await startCollector(t)
+  const [home, guest] = await startOrganisations(t, 2, { environment: collector.environment })
+  const id = await peer(home!, guest!)
+  const [introduced] = await collector.received('POST /v1/federation/peerings', 2)
+  const [sent] = (await collector.received('POST /v1/federation/entries', 2)).filter(
+    ({ kind }) => kind === 'client',
+  )
+  assert.equal(introduced!.isError, false)
+  assert.equal(sent!.attributes['tallystick.peer.id'], id)
+  assert.equal(sent!.attributes['tallystick.ledger.id'], guest!.ledger)
+  assert.equal(sent!.attributes['server.port'], Number(new URL(home!.url).port))
+  const [turn] = (await collector.received('job drain-peer')).filter(
+    ({ spanId }) => spanId === sent!.parentId,
+  )
+  assert.equal(turn!.traceId, sent!.traceId)
+  const served = collector.spans.filter(
+    ({ name, kind }) => name === 'POST /v1/federation/entries' && kind === 'server',
+  )
+  assert.ok(served.length > 0 && served.every(({ traceId }) => traceId !== sent!.traceId))
+  await home!.stop('api')
+  await guest!.ask('POST', `/v1/peers/${id}/suspend`, { body: {} })
+  await guest!.ask('POST', `/v1/peers/${id}/revoke`, { body: {} })
+  const failed = async () =>
+    (await collector.received('POST /v1/federation/entries')).find(({ isError }) => isError)
+  await until(async () => (await failed()) !== undefined, 20_000)
+  assert.equal((await failed())!.attributes['error.type'], 'connect_failed')
 })

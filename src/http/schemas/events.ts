@@ -106,7 +106,10 @@ const receivedData = z
       .strictObject({
         id: idOf('rec'),
         type: typeName,
-        state: z.enum(RECORD_STATES).nullable().describe('after what was received; null: that is no step of it'),
+        state: z
+          .enum(RECORD_STATES)
+          .nullable()
+          .describe('after what was received; null: that is no step of it'),
         version: z.int().min(1).nullable(),
       })
       .nullable()

@@ -13,12 +13,16 @@ export const reconciliationView = z
     state: z.enum(PEER_STATES),
     reconciled: z
       .boolean()
-      .describe('what both hold is the same, by what the other side last said; what is on its way is no fault'),
+      .describe(
+        'what both hold is the same, by what the other side last said; what is on its way is no fault',
+      ),
     reasons: z.array(z.enum(UNRECONCILED)).describe('why it is not; none where it is'),
     sent: z
       .strictObject({
         records: count.describe('of this ledger, shared with the peer'),
-        entries: count.describe('about them, about offers of ours and answers to theirs, and about the peering; not about keys'),
+        entries: count.describe(
+          'about them, about offers of ours and answers to theirs, and about the peering; not about keys',
+        ),
         acknowledged: count.describe('of these, those with a signed receipt that is kept here'),
         inFlight: count.describe('without a receipt; of a revoked peering: will not come any more'),
         deadLetters: count.describe('of these, refused by the other side for good'),
@@ -40,7 +44,9 @@ export const reconciliationView = z
     summary: z
       .strictObject({
         at: instant.describe('when the other side was asked'),
-        whole: z.boolean().describe('false: it holds more records than are asked for; the others are not compared'),
+        whole: z
+          .boolean()
+          .describe('false: it holds more records than are asked for; the others are not compared'),
         records: count.describe('that it named'),
         faults: count.describe('records that differ as they never should'),
         behind: count.describe('records of which one side holds less'),
@@ -62,7 +68,9 @@ export const reconciliationView = z
           .describe('faults first'),
       })
       .nullable()
-      .describe('what the other side said that it holds, against what is here now; null: it was not asked yet'),
+      .describe(
+        'what the other side said that it holds, against what is here now; null: it was not asked yet',
+      ),
     asking: z.boolean().describe('the other side is being asked anew'),
   })
   .meta({ id: 'PeerReconciliation' })

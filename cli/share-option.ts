@@ -1,0 +1,14 @@
+import { UsageError } from './run.ts'
+
+type Share = { readonly peer: string; readonly documents: 'whole' | 'digests' }
+
+/** `PEER`, or `PEER:digests`; in the order that is signed. */
+export function parseShare(texts: readonly string[], option: string): Share[] {
+  const share = texts.map((text) => {
+    const [, peer, documents = 'whole'] = /^(peer_[0-9a-z]{26})(?::(whole|digests))?$/.exec(text) ?? []
+    if (peer === undefined)
+      throw new UsageError(`${option} takes PEER or PEER:digests, of \`tallystick peers list\``)
+    return { peer, documents: documents as Share['documents'] }
+  })
+  return share.sort((a, b) => (a.peer < b.peer ? -1 : 1))
+}
