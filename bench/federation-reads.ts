@@ -2,10 +2,13 @@ import { withClient } from '../src/db/client.ts'
 import { parseId } from '../src/proof/ids.ts'
 import type { Side } from './pair.ts'
 
+/** A ledger, in a database that its owner may read. */
+export type LedgerIn = Pick<Side, 'name' | 'ownerUrl' | 'ledger'>
+
 /* What the two chains say, read by their owners: it costs no server anything. */
 
 /** How many entries a chain has. */
-export async function readSize(side: Side): Promise<number> {
+export async function readSize(side: LedgerIn): Promise<number> {
   const [row] = await query<{ size: number }>(
     side,
     'select size::float8 from tallystick.chain_heads where ledger_id = $1',
@@ -17,7 +20,7 @@ export async function readSize(side: Side): Promise<number> {
 export type Received = { readonly remoteSeq: number; readonly leaf: string; readonly lagMs: number }
 
 /** What the receiver's entries from seq `from` on have received. Throws where the sender's chain does not hold it. */
-export async function listReceived(sender: Side, receiver: Side, from = 0): Promise<Received[]> {
+export async function listReceived(sender: LedgerIn, receiver: LedgerIn, from = 0): Promise<Received[]> {
   const received = await query<{ remote_seq: number; leaf: string; ms: number }>(
     receiver,
     `select r.remote_seq::float8, encode(r.leaf, 'hex') as leaf, extract(epoch from e.recorded_at)::float8 * 1000 as ms
@@ -41,7 +44,7 @@ export async function listReceived(sender: Side, receiver: Side, from = 0): Prom
 }
 
 /** Of the records that are shared: the entries about them that the home has, without those of the guest's offers. */
-export async function countShared(home: Side): Promise<number> {
+export async function countShared(home: LedgerIn): Promise<number> {
   const [row] = await query<{ entries: number }>(
     home,
     `select count(*)::float8 as entries from tallystick.entries e
@@ -51,7 +54,9 @@ export async function countShared(home: Side): Promise<number> {
   return row!.entries
 }
 
-export async function countOffers(guest: Side): Promise<{ readonly offers: number; readonly open: number }> {
+export async function countOffers(
+  guest: LedgerIn,
+): Promise<{ readonly offers: number; readonly open: number }> {
   const [row] = await query<{ offers: number; open: number }>(
     guest,
     `select count(*)::float8 as offers, count(*) filter (where state = 'pending')::float8 as open
@@ -62,7 +67,7 @@ export async function countOffers(guest: Side): Promise<{ readonly offers: numbe
 
 /** What must not be there. */
 export async function countFaults(
-  side: Side,
+  side: LedgerIn,
 ): Promise<{ readonly deadLetters: number; readonly forks: number }> {
   const [row] = await query<{ deadLetters: number; forks: number }>(
     side,
@@ -73,10 +78,10 @@ export async function countFaults(
 }
 
 async function query<Row extends object>(
-  { ownerUrl, system }: Side,
+  { ownerUrl, ledger }: LedgerIn,
   text: string,
   values: readonly unknown[] = [],
 ): Promise<Row[]> {
-  const ledger = Buffer.from(parseId('led', system.ledger))
-  return withClient(ownerUrl, async (client) => (await client.query<Row>(text, [ledger, ...values])).rows)
+  const id = Buffer.from(parseId('led', ledger))
+  return withClient(ownerUrl, async (client) => (await client.query<Row>(text, [id, ...values])).rows)
 }

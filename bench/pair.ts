@@ -8,6 +8,7 @@ import { type Deployment, deploy, type System, startSystem } from './system.ts'
 export type Side = {
   readonly name: 'home' | 'guest'
   readonly ownerUrl: string
+  readonly ledger: string
   readonly deployment: Deployment
   readonly system: System
 }
@@ -62,7 +63,7 @@ async function startSide(
   options: StartOptions,
 ): Promise<Side> {
   const system = await startSystem(deployment, { servers: 1, worker: true, ...options })
-  return { name, ownerUrl, deployment, system }
+  return { name, ownerUrl, ledger: system.ledger, deployment, system }
 }
 
 /** A ledger, and a key that may do everything there. */

@@ -1334,7 +1334,7 @@ begin
       from unnest(came_ledgers, came_seqs, came_peers) i (ledger_id, seq, peer)
       cross join lateral json_to_record(i.peer) d ("peerId" uuid, state text, counterpart text)
       where d.state is not null and p.ledger_id = i.ledger_id and p.peer_id = d."peerId"
-        and case d.state when 'active' then p.state = 'pending' else p.state <> 'revoked' end
+        and case d.state when 'active' then p.state = 'pending' else p.state in ('pending', 'active') end
       returning 1
     )
     select count(*) into changed from moved;
@@ -1347,7 +1347,8 @@ begin
     select from unnest(came_ledgers, came_seqs) i (ledger_id, seq)
     join received_entries r on r.ledger_id = i.ledger_id and r.seq = i.seq
     join peers p on p.ledger_id = r.ledger_id and p.peer_id = r.peer_id
-    where p.state <> 'active' and r.kind not in ('peer-revoked', 'server-key-rotated')) then
+    where not case r.kind when 'peer-revoked' then p.state = 'revoked'
+        when 'server-key-rotated' then p.state in ('pending', 'active') else p.state = 'active' end) then
     raise exception 'the peering is not active' using errcode = 'integrity_constraint_violation', constraint = 'peers_state';
   end if;
 

@@ -53,7 +53,12 @@ export const ERROR_CODES = {
     'no',
     'sign it as docs/formats/federation.md says',
   ],
-  key_unknown: [401, 'The request is signed by a key that is not the peer’s', 'no', 'sign with the ledger’s key'],
+  key_unknown: [
+    401,
+    'The request is signed by a key that is not the peer’s',
+    'no',
+    'sign with the ledger’s key',
+  ],
   key_not_current: [
     401,
     'The request is signed by a key that the peer has replaced',
@@ -66,7 +71,12 @@ export const ERROR_CODES = {
     'yes',
     'set the clock; sign the request anew',
   ],
-  signature_invalid: [401, 'The signature is not of this request', 'no', 'sign what is sent, for whom it is sent to'],
+  signature_invalid: [
+    401,
+    'The signature is not of this request',
+    'no',
+    'sign what is sent, for whom it is sent to',
+  ],
   content_digest_mismatch: [401, 'The body is not the one that was signed', 'yes', 'send it again'],
   request_replayed: [409, 'The request came before', 'yes', 'sign it anew'],
   peer_suspended: [503, 'The peering is suspended', 'yes', 'wait: it may be resumed'],
@@ -212,12 +222,7 @@ export const ERROR_CODES = {
     'yes',
     'wait for the decision: `gated.offer` of the record shows it',
   ],
-  not_home: [
-    409,
-    'The home of this is another ledger',
-    'no',
-    'ask whoever acts for that ledger',
-  ],
+  not_home: [409, 'The home of this is another ledger', 'no', 'ask whoever acts for that ledger'],
   record_ambiguous: [
     409,
     'Several peers have each sent a record of this id',

@@ -1,4 +1,7 @@
-/** Every bound of the server, by name, with its unit last. docs/api.md lists those that clients meet. */
+/**
+ * Bounds of the server, by name, with their units last; those of peers and of webhooks stand in peer-limits.ts and
+ * webhook-limits.ts. docs/api.md lists those that clients meet.
+ */
 
 // A request: how long it may take to arrive, and what it may hold
 export const REQUEST_TIMEOUT_MS = 30_000
@@ -148,6 +151,7 @@ export const WRITE_CONNECTIONS_MAX = 3
 export const READ_CONNECTIONS_MAX = 8
 export const JOB_CONNECTIONS_MAX = 2
 export const WEBHOOK_CONNECTIONS_MAX = 4
+export const PEER_CONNECTIONS_MAX = 2
 /**
  * Look-ups of records by id that share a query, and how many such queries are under way (src/db/coalescer.ts). With one at a
  * time instead of two, 457 and 479 gated records/s instead of 473 and 518.
@@ -361,102 +365,6 @@ export const EVENTS_TAIL_CLOSE_MS_MAX = 1_000
 export const EVENTS_TAILS_PER_LEDGER_MAX = 500
 export const EVENTS_TAILS_MAX = 2_000
 
-// Webhooks: how endpoints are delivered to (docs/webhooks.md)
-const MINUTE_MS = 60_000
-/** After an attempt that failed; then the delivery is given up. */
-export const WEBHOOK_RETRY_DELAYS_MS: readonly number[] = [
-  5_000,
-  ...[5, 30, 120, 300, 600, 600].map((minutes) => minutes * MINUTE_MS),
-]
-/** Of a delay, up or down. */
-export const WEBHOOK_RETRY_JITTER = 0.1
-export const WEBHOOK_RETRY_AFTER_MS_MAX = 60 * MINUTE_MS
-/** Without a success since: the endpoint is paused. */
-export const WEBHOOK_FAILING_MS_MAX = 5 * 24 * 60 * MINUTE_MS
-/** Longer than all tries of one delivery: after such a silence an endpoint that fails begins to fail. */
-export const WEBHOOK_FAILING_GAP_MS_MAX = 28 * 60 * MINUTE_MS
-/** From so many failures in a row on an endpoint is tried with one delivery at a time, and left alone in between. */
-export const WEBHOOK_BREAKER_FAILURES = 5
-/** … and one that answers from so many refusals on: receivers that want only some of the events refuse the others. */
-export const WEBHOOK_BREAKER_REFUSALS = 20
-export const WEBHOOK_BREAKER_PAUSE_MS_MIN = 5_000
-export const WEBHOOK_BREAKER_PAUSE_MS_MAX = 5 * MINUTE_MS
-/** Requests to one endpoint at a time: as many as it answers well, one more for each success, half after a failure. */
-export const WEBHOOK_REQUESTS_FIRST = 4
-export const WEBHOOK_REQUESTS_PER_ENDPOINT_MAX = 32
-/** Of one worker: endpoints that hang hold one each. */
-export const WEBHOOK_REQUESTS_MAX = 1_024
-export const WEBHOOK_LANES_MAX = 512
-/** Opened secrets, of endpoints that were delivered to last. */
-export const WEBHOOK_SIGNERS_KEPT_MAX = 10_000
-/** What an endpoint has in memory of what is to be sent; with documents, of up to 64 KiB each, fewer. */
-export const WEBHOOK_EVENTS_PER_LOAD = 128
-export const WEBHOOK_EVENTS_WITH_DOCUMENTS_PER_LOAD = 16
-/** An entry has two events at most, and both must fit. */
-export const WEBHOOK_EVENTS_PER_LOAD_MIN = 2
-/**
- * Of all endpoints that a worker delivers to: of many, each has its share. An event has 1 KB, 45 KB at most; one with documents, which
- * counts as eight, 350 KB at most.
- */
-export const WEBHOOK_EVENTS_IN_MEMORY = 8_192
-export const WEBHOOK_EVENTS_PER_DOCUMENTED_EVENT = 8
-/** Pending and held of one endpoint: with so many, nothing new is begun. */
-export const WEBHOOK_OPEN_MAX = 10_000
-export const WEBHOOK_REST_MS = 5_000
-/** Of what an endpoint is told of others, waiting to be delivered. */
-export const WEBHOOK_NOTICES_OPEN_MAX = 10
-export const WEBHOOK_ATTEMPTS_LOGGED_MAX = 16
-export const WEBHOOK_ENQUEUE_EVERY_MS = 100
-export const WEBHOOK_ENQUEUE_TIME_SHARE_MAX = 0.25
-/** Jobs that could be taken at once. */
-export const WEBHOOK_JOBS_QUEUED_MAX = 512
-/** An endpoint whose worker was killed is taken over after this. */
-export const WEBHOOK_LEASE_MS = 10_000
-export const WEBHOOK_LOOK_EVERY_MS = 100
-export const WEBHOOK_LEASE_RENEW_EVERY_MS = 2_000
-/** What was delivered is written together: so many at a time, or after so long. A worker that is killed leaves it to be sent again. */
-export const WEBHOOK_ROWS_PER_WRITE = 256
-export const WEBHOOK_WRITE_AFTER_MS = 50
-/** With nothing to do an endpoint keeps its turn for so long, while half of the places are free. */
-export const WEBHOOK_LINGER_MS = 1_000
-/** Then another endpoint that waits may have the place. */
-export const WEBHOOK_TURN_MS_MAX = 30_000
-/** A request that takes longer is written down, so that the cursor can pass it; sent again after this, if its worker is gone. */
-export const WEBHOOK_STRAGGLER_MS = 1_000
-export const WEBHOOK_STRAGGLER_DUE_MS = 30_000
-/** What is under way when a worker stops has so long to be answered. */
-export const WEBHOOK_STOP_MS_MAX = 5_000
-
-// Webhooks: what tenants may ask for
-export const WEBHOOKS_PER_LEDGER_MAX = 100
-/** Names of events or types that one endpoint asks for. */
-export const WEBHOOK_NAMES_MAX = 32
-/** Of one endpoint at a time: its own, and those that it had before rotations. */
-export const WEBHOOK_SECRETS_MAX = 3
-export const WEBHOOK_OVERLAP_SECONDS_DEFAULT = 86_400
-export const WEBHOOK_OVERLAP_SECONDS_MAX = 7 * 86_400
-/** Of one endpoint, waiting to be delivered. */
-export const WEBHOOK_TESTS_OPEN_MAX = 10
-/** Of what was given up, in one request. */
-export const WEBHOOK_REDELIVERED_MAX = 1_000
-/** Deliveries of an endpoint are counted so far. */
-export const WEBHOOK_COUNT_MAX = 1_000
-/** … and of all endpoints, of each state, for the metrics. */
-export const WEBHOOK_DELIVERIES_COUNTED_MAX = 10_000
-/** A page of deliveries that are wanted ends there. */
-export const WEBHOOK_DELIVERIES_SCANNED_MAX = 5_000
-
-// Webhooks: what is kept of deliveries
-export const WEBHOOK_UPKEEP_EVERY_MS = 10_000
-export const WEBHOOK_UPKEEP_TIME_SHARE_MAX = 0.1
-export const WEBHOOK_UPKEEP_ENDPOINTS = 50
-/** One statement removes so many, for one endpoint so many times in a row. */
-export const WEBHOOK_UPKEEP_ROWS = 5_000
-export const WEBHOOK_UPKEEP_DELETIONS_MAX = 20
-export const WEBHOOK_DELIVERED_KEPT_DAYS = 7
-export const WEBHOOK_DELIVERED_KEPT_MAX = 100_000
-export const WEBHOOK_DEAD_KEPT_DAYS = 30
-
 // `smoke` (docs/image.md)
 /** All of it but the revocation of its key: within what `helm test` waits, 5 min. */
 export const SMOKE_MS_MAX = 60_000
@@ -480,64 +388,3 @@ export const TRACE_LINKS_MAX = 128
 export const TRACE_ATTRIBUTES_MAX = 32
 export const TRACE_ATTRIBUTE_CHARS_MAX = 256
 export const TRACE_LOSS_LOG_EVERY_MS = 60_000
-
-// Federation (docs/formats/federation.md)
-/** That a peer's clock may be off ours, either way. */
-export const PEER_CLOCK_WINDOW_MS = 60_000
-export const PEER_INVITATION_MS_MAX = 24 * 3_600_000
-export const PEER_INVITATIONS_OPEN_MAX = 100
-export const PEERS_PER_LEDGER_MAX = 1_000
-export const PEER_ENTRIES_PER_REQUEST_MAX = 500
-export const PEER_TYPES_PER_REQUEST_MAX = 64
-export const PEER_ROTATIONS_PER_REQUEST_MAX = 64
-/** Of a request that brings its key along: it is read before anybody knows who sent it. */
-export const PEER_INTRODUCTION_BYTES_MAX = 256 * 1024
-/** How deep in a request of a peer a document begins. */
-export const PEER_DOCUMENT_DEPTH = 4
-export const PEER_REQUEST_BYTES_MAX = 4 * 1024 * 1024
-/** Base64 makes 4 bytes of 3, and there are other members. */
-export const PEER_REQUEST_ENTRY_BYTES_MAX = 2_500_000
-export const PEER_ANSWER_BYTES_MAX = 8 * 1024 * 1024
-/**
- * Requests of peers that a server appends for at once: each holds a connection that appends, of which the others need the rest.
- * Beyond so many that wait they are refused.
- */
-export const PEER_REQUESTS_AT_ONCE = 1
-export const PEER_REQUESTS_WAITING_MAX = 64
-/** Verified, and then signed, without a pause: what others ask for waits so long. 32 take some 5 ms. */
-export const PEER_ENTRIES_IN_A_ROW = 32
-/** Requests a second of a peering, and how many may come at once after a pause. */
-export const PEER_REQUESTS_PER_SECOND = 50
-export const PEER_REQUESTS_BURST = 200
-/** Of one record and peer, taken and refused: each is an entry, and beyond them an offer is refused without one. */
-export const PEER_OFFERS_MAX = 2_500
-export const PEER_FORKS_KEPT_MAX = 1_000
-/** What other requests decide at the same time is decided anew so many times; then the peer is asked to come again. */
-export const PEER_DECISIONS_MAX = 3
-export const PEER_SUMMARY_RECORDS_MAX = 1_000
-// Draining to peers
-export const PEER_ENQUEUE_EVERY_MS = 50
-export const PEER_ENQUEUE_TIME_SHARE_MAX = 0.1
-export const PEER_DRAINS_MAX = 64
-export const PEER_JOBS_QUEUED_MAX = 64
-/** Longer than a request may take, so that nobody else sends the same meanwhile. */
-export const PEER_LEASE_MS = 30_000
-/** Of a chain that says little to a peer so many entries are looked through at once. */
-export const PEER_STRETCH_ENTRIES_MAX = 5_000
-/** A turn waits so long for more: the next one begins sooner than a job would. */
-/** Then others have their turn. */
-export const PEER_TURN_MS_MAX = 60_000
-export const PEER_LINGER_MS = 1_000
-export const PEER_LOOK_EVERY_MS = 50
-export const PEER_RETRY_MS_MIN = 1_000
-export const PEER_RETRY_MS_MAX = 300_000
-/** What a peer asks for with `Retry-After` is believed up to this. */
-export const PEER_RETRY_AFTER_MS_MAX = 3_600_000
-export const PEER_CONNECTIONS_MAX = 2
-/** A peer is asked what it holds at least so often, and sent again what it lacks. */
-export const PEER_SUMMARY_EVERY_MS = 86_400_000
-export const PEER_SUMMARY_PAGES_MAX = 100
-/** Of records that a reconciliation shows; it counts all of them. */
-export const PEER_DIFFERENCES_SHOWN_MAX = 100
-/** Of dead letters, forks and open offers, for the metrics. */
-export const PEER_MATTERS_COUNTED_MAX = 10_000

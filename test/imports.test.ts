@@ -9,7 +9,7 @@ const ROOT = resolve(import.meta.dirname, '..')
  * What each part may import of this project; a part may always import itself. The first matching prefix counts.
  * docs/ARCHITECTURE.md draws it.
  */
-const SHARED = ['src/limits.ts', 'src/proof/']
+const SHARED = ['src/limits.ts', 'src/peer-limits.ts', 'src/webhook-limits.ts', 'src/proof/']
 const RULES: [part: string, mayImport: string[]][] = [
   ['sdk/', ['src/proof/', 'src/signing/node-crypto.ts', 'src/signing/portable.ts']],
   ['src/proof/', []],
@@ -130,6 +130,8 @@ const RULES: [part: string, mayImport: string[]][] = [
       'src/config.ts',
       'src/errors.ts',
       'src/limits.ts',
+      'src/peer-limits.ts',
+      'src/webhook-limits.ts',
       'src/run-process.ts',
     ],
   ],

@@ -22,21 +22,21 @@ import {
   ERASURE_EVERY_MS,
   EXPIRY_EVERY_MS,
   EXPIRY_TIME_SHARE_MAX,
-  PEER_DRAINS_MAX,
-  PEER_ENQUEUE_EVERY_MS,
-  PEER_ENQUEUE_TIME_SHARE_MAX,
   RESTORED_EVERY_MS,
   ROTATION_EVERY_MS,
+} from '../src/limits.ts'
+import { PEER_DRAINS_MAX, PEER_ENQUEUE_EVERY_MS, PEER_ENQUEUE_TIME_SHARE_MAX } from '../src/peer-limits.ts'
+import { type RotateDeps, rotateKeys } from '../src/rotation/rotate-keys.ts'
+import { type EnqueueCompletionsDeps, releaseCompletions } from '../src/verification/enqueue-completions.ts'
+import type { VerifyCompletionsDeps } from '../src/verification/verify-completions.ts'
+import { makeVerificationRound } from '../src/verification/verify-waiting.ts'
+import {
   WEBHOOK_ENQUEUE_EVERY_MS,
   WEBHOOK_ENQUEUE_TIME_SHARE_MAX,
   WEBHOOK_LANES_MAX,
   WEBHOOK_UPKEEP_EVERY_MS,
   WEBHOOK_UPKEEP_TIME_SHARE_MAX,
-} from '../src/limits.ts'
-import { type RotateDeps, rotateKeys } from '../src/rotation/rotate-keys.ts'
-import { type EnqueueCompletionsDeps, releaseCompletions } from '../src/verification/enqueue-completions.ts'
-import type { VerifyCompletionsDeps } from '../src/verification/verify-completions.ts'
-import { makeVerificationRound } from '../src/verification/verify-waiting.ts'
+} from '../src/webhook-limits.ts'
 import { type EnqueueWebhooksDeps, enqueueWebhooks } from '../src/webhooks/enqueue.ts'
 import type { WebhookLanes } from '../src/webhooks/lanes.ts'
 import { makeWebhookUpkeep } from '../src/webhooks/upkeep.ts'

@@ -1,5 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import type { Database } from '../database.ts'
+import type { Target } from '../load-connection.ts'
+import { type Side, startGuest, stopGuest } from '../pair.ts'
 import { type Deployment, type System, startSystem } from '../system.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../webhook-receiver.ts'
 import { type Audit, auditRound, lookBefore } from './audit.ts'
@@ -23,6 +25,8 @@ export type Running = RoundDeps & {
   readonly round: Round
   readonly system: System
   readonly receiver: WebhookReceiver | null
+  /** The other organisation; null: the scenario has none. */
+  readonly guest: Side | null
   /** Runs the script once; `env` is added to what it gets. */
   runScript(title?: string, env?: Readonly<Record<string, string>>): Promise<K6Run>
 }
@@ -51,9 +55,11 @@ export async function runRound(
     metrics: true,
   })
   const receiver = scenario.receiver ? await startWebhookReceiver() : null
+  let guest: Side | null = null
   let undo = () => {}
   try {
-    const running = makeRunning(deps, script, scenario, round, system, receiver)
+    if (scenario.guest) guest = await startGuest(database, deployment, { inspect: false })
+    const running = makeRunning(deps, script, scenario, { round, system, receiver, guest })
     undo = (await round.prepare?.(running)) ?? undo
     const runs = await (round.drive ?? driveOnce)(running)
     const audit = await auditRound(running, runs, before)
@@ -61,6 +67,7 @@ export async function runRound(
   } finally {
     undo()
     receiver?.stop()
+    if (guest) await stopGuest(guest)
     await system.stop()
   }
 }
@@ -73,17 +80,13 @@ function makeRunning(
   deps: RoundDeps,
   script: ScriptName,
   scenario: Scenario,
-  round: Round,
-  system: System,
-  receiver: WebhookReceiver | null,
+  parts: Pick<Running, 'round' | 'system' | 'receiver' | 'guest'>,
 ): Running {
   const running: Running = {
     ...deps,
     script,
-    round,
-    system,
-    receiver,
-    runScript: (title = round.name, env = {}) => runOnce(running, scenario, title, env),
+    ...parts,
+    runScript: (title = parts.round.name, env = {}) => runOnce(running, scenario, title, env),
   }
   return running
 }
@@ -115,18 +118,26 @@ async function runOnce(
   }
 }
 
-function scriptEnv({ system, deployment, options, receiver }: Running): Record<string, string> {
+function scriptEnv({ system, deployment, options, receiver, guest }: Running): Record<string, string> {
   return {
-    TALLYSTICK_URLS: system.targets.map(({ host, port }) => `http://${host}:${port}`).join(','),
+    TALLYSTICK_URLS: system.targets.map(toUrl).join(','),
     OPERATOR_KEY: deployment.operatorKey,
     PROFILE: options.profile,
     SEED: String(options.seed),
     ...(receiver && { RECEIVER_URL: `http://127.0.0.1:${receiver.port}` }),
+    ...(guest && {
+      GUEST_URL: guest.system.targets.map(toUrl)[0]!,
+      GUEST_OPERATOR_KEY: guest.deployment.operatorKey,
+    }),
     ...(options.seconds !== null && { SECONDS: String(options.seconds) }),
   }
 }
 
-function watchedOf({ system, database, receiver }: Running, k6Pid: number) {
+function toUrl({ host, port }: Target): string {
+  return `http://${host}:${port}`
+}
+
+function watchedOf({ system, database, receiver, guest }: Running, k6Pid: number) {
   const servers = system.servers.map(({ pid }, i): [string, number[]] => [
     system.servers.length === 1 ? 'API' : `API ${i + 1}`,
     [pid],
@@ -137,6 +148,10 @@ function watchedOf({ system, database, receiver }: Running, k6Pid: number) {
       worker: system.worker ? [system.worker.pid] : [],
       k6: [k6Pid],
       ...(receiver && { receiver: [receiver.pid] }),
+      ...(guest && {
+        'guest API': guest.system.servers.map(({ pid }) => pid),
+        'guest worker': [guest.system.worker!.pid],
+      }),
     },
     postmaster: database.postmaster,
     metrics: system.metrics,

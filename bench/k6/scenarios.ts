@@ -1,4 +1,5 @@
 import { notarizeRamp, overload } from './ceiling.ts'
+import { federationDrain } from './federation.ts'
 import type { K6Run } from './k6-process.ts'
 import { lifecycleSoak } from './lifecycle-soak.ts'
 import type { K6Options, Profile } from './options.ts'
@@ -37,6 +38,8 @@ export type Scenario = {
   readonly secondsMax: Readonly<Record<Profile, number>>
   /** Deliveries go to a receiver in a process of its own: RECEIVER_URL. */
   readonly receiver?: boolean
+  /** A second server, with a database and keys of its own: GUEST_URL, GUEST_OPERATOR_KEY. */
+  readonly guest?: boolean
   /** The script's environment, besides what all have. */
   readonly env?: (options: K6Options) => Readonly<Record<string, string>>
   /** What a round may need of the disk, where that is much. */
@@ -61,6 +64,7 @@ const table = {
   overload,
   replicas,
   'webhooks-drain': { secondsMax: { short: 120, full: 1_200 }, receiver: true },
+  'federation-drain': federationDrain,
 } as const satisfies Record<string, Scenario>
 
 export type ScriptName = keyof typeof table

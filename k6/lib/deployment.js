@@ -9,6 +9,8 @@ const OPERATOR_KEY = __ENV.OPERATOR_KEY ?? ''
 if (URLS.length === 0 || OPERATOR_KEY === '')
   throw new Error('TALLYSTICK_URLS and OPERATOR_KEY say what is to be measured: npm run k6 sets them')
 
+const SUCCESSES = [200, 201, 202]
+
 /** The API process of this virtual user, which stays with it. */
 export function baseUrl() {
   return URLS[__VU % URLS.length]
@@ -21,10 +23,14 @@ export function baseUrl() {
  * @property {string} key its first API key, with all scopes
  */
 
-/** @param {string} name @returns {Ledger} */
-export function makeLedger(name) {
-  const made = post(OPERATOR_KEY, '/v1/ledgers', { name }, [201])
-  return { id: made.ledger.id, url: baseUrl(), key: made.key.key }
+/**
+ * @param {string} name
+ * @param {{ url: string, operatorKey: string }} [server] another than the one that is measured
+ * @returns {Ledger}
+ */
+export function makeLedger(name, { url, operatorKey } = { url: baseUrl(), operatorKey: OPERATOR_KEY }) {
+  const made = post(operatorKey, '/v1/ledgers', { name }, { statuses: [201], url })
+  return { id: made.ledger.id, url, key: made.key.key }
 }
 
 /** @param {string} name each gets this name and a number @param {number} count @returns {Ledger[]} */
@@ -38,12 +44,12 @@ export function makeLedgers(name, count) {
  * @returns {{ id: string, agent: string, key: string }}
  */
 export function makeKey({ key }, options) {
-  return post(key, '/v1/keys', options, [201])
+  return post(key, '/v1/keys', options, { statuses: [201] })
 }
 
 /** @param {Pick<Ledger, 'key'>} ledger @param {object} definition @returns {string} `name/version` */
 export function registerType({ key }, definition) {
-  return post(key, '/v1/types', definition, [200, 201]).type
+  return post(key, '/v1/types', definition).type
 }
 
 /**
@@ -51,11 +57,11 @@ export function registerType({ key }, definition) {
  * @param {string} key
  * @param {string} path
  * @param {object} body
- * @param {readonly number[]} statuses
+ * @param {{ statuses?: readonly number[], url?: string }} [options] `url`: of another server than the one that is measured
  * @returns {any}
  */
-export function post(key, path, body, statuses = [200, 201]) {
-  const answer = http.post(baseUrl() + path, JSON.stringify(body), {
+export function post(key, path, body, { statuses = SUCCESSES, url = baseUrl() } = {}) {
+  const answer = http.post(url + path, JSON.stringify(body), {
     headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
     tags: { name: `setup: POST ${path.replace(/[a-z]+_[0-9a-z]{26}/g, '{id}')}` },
     responseType: 'text',

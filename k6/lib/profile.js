@@ -62,6 +62,10 @@ const PROFILES = {
     // At 500 records a second so many followers are enough for two seconds each: 250 were not, for a moment.
     full: { ledgers: 8, backlog: 40_000, perSecond: 500, followers: 1_000, seconds: 60 },
   },
+  'federation-drain': {
+    short: { backlog: 300, perSecond: 20, followers: 20, seconds: 5 },
+    full: { backlog: 20_000, perSecond: 100, followers: 400, seconds: 300 },
+  },
   replicas: {
     short: { users: 32, warmUpSeconds: 1, seconds: 3 },
     full: { users: 128, warmUpSeconds: 5, seconds: 30 },

@@ -18,6 +18,7 @@ http.setResponseCallback(http.expectedStatuses({ min: 200, max: 299 }, 503))
 /**
  * @typedef {object} Request
  * @property {'GET' | 'POST' | 'DELETE'} method
+ * @property {string} [url] of another server than this virtual user's
  * @property {string} path
  * @property {string} name `POST /v1/records/{id}/activate`
  * @property {string} key the API key
@@ -103,9 +104,9 @@ const NOTARIZE_BATCH = /** @type {const} */ ({
  * @returns {Answer}
  */
 export function send(request) {
-  const { method, path, body } = request
+  const { method, url = baseUrl(), path, body } = request
   countSent(request)
-  return judge(request, http.request(method, baseUrl() + path, body ?? null, paramsOf(request)))
+  return judge(request, http.request(method, url + path, body ?? null, paramsOf(request)))
 }
 
 /**

@@ -1,9 +1,9 @@
 import type pg from 'pg'
 import type { QueueName } from '../jobs/queues.ts'
-import { PEER_SUMMARY_EVERY_MS } from '../limits.ts'
+import { PEER_SUMMARY_EVERY_MS } from '../peer-limits.ts'
 import { bytea, encodeColumn, int4, int8, text, uuid } from './binary-array.ts'
 import type { Db } from './client.ts'
-import type { PeerKeyRow, PeerState } from './peers.ts'
+import { PEER_KEYS, type PeerKeyColumns, type PeerKeyRow, type PeerState, toPeerKeys } from './peers.ts'
 import { fromUuid, toUuid } from './uuid.ts'
 
 /* Whose turn it is to be drained to, and where each stands. What is shared with it: src/db/peer-work.ts. */
@@ -126,7 +126,7 @@ export async function lookAtPeer(db: Db, turn: PeerTurn, leaseMs: number): Promi
     backlog_id: string | null
     backlog_seq: string
     summary_due: boolean
-    keys: { kid: string; alg: 'EdDSA' | 'ES256'; spki: string; until: number | null }[]
+    keys: PeerKeyColumns
   }>({
     name: 'look_at_peer',
     text: `with c as (
@@ -135,10 +135,7 @@ export async function lookAtPeer(db: Db, turn: PeerTurn, leaseMs: number): Promi
       )
       select set_config('synchronous_commit', 'off', true), p.role, p.state, p.inviter, p.invited, p.token_hash, p.sealed_token,
         p.remote_ledger_id, p.remote_url, p.revoked_seq, l.issuer, h.envelope_kid, c.known_kid, c.next_seq, h.size, c.failures,
-        ${SUMMARY_DUE} as summary_due, b.record_id as backlog_id, b.from_seq as backlog_seq, coalesce((
-          select jsonb_agg(jsonb_build_object('kid', encode(k.kid, 'hex'), 'alg', k.alg, 'spki', encode(k.spki, 'base64'),
-            'until', k.until_seq) order by k.until_seq nulls last)
-          from tallystick.peer_keys k where k.ledger_id = p.ledger_id and k.peer_id = p.peer_id), '[]') as keys
+        ${SUMMARY_DUE} as summary_due, b.record_id as backlog_id, b.from_seq as backlog_seq, ${PEER_KEYS} as keys
       from c join tallystick.peers p on p.ledger_id = c.ledger_id and p.peer_id = c.peer_id
       join tallystick.ledgers l on l.ledger_id = c.ledger_id
       join tallystick.chain_heads h on h.ledger_id = c.ledger_id
@@ -174,12 +171,7 @@ export async function lookAtPeer(db: Db, turn: PeerTurn, leaseMs: number): Promi
         ? null
         : { recordId: fromUuid(row.backlog_id), fromSeq: Number(row.backlog_seq) },
     summaryDue: row.summary_due,
-    keys: row.keys.map(({ kid, alg, spki, until }) => ({
-      kid,
-      alg,
-      spki: Buffer.from(spki, 'base64'),
-      untilSeq: until,
-    })),
+    keys: toPeerKeys(row.keys),
   }
 }
 
@@ -295,11 +287,9 @@ export async function findSeqOfVersion(
 ): Promise<number | null> {
   const { rows } = await db.query<{ seq: string }>({
     name: 'find_seq_of_version',
-    text:
-      version === 1
-        ? 'select first_seq as seq from tallystick.records where ledger_id = $1 and record_id = $2 and $3 = 1'
-        : `select seq from tallystick.entries
-           where ledger_id = $1 and subject_id = $2 and version = $3 and version > 1`,
+    text: `select first_seq as seq from tallystick.records where ledger_id = $1 and record_id = $2 and $3::int4 = 1
+      union all
+      select seq from tallystick.entries where ledger_id = $1 and subject_id = $2 and version = $3 and version > 1`,
     values: [toUuid(ledgerId), toUuid(recordId), version],
   })
   return rows[0] ? Number(rows[0].seq) : null
@@ -308,7 +298,7 @@ export async function findSeqOfVersion(
 /** What a peer said that it holds. `text`: JSON, as it is kept. */
 export type HeldByPeer = {
   readonly text: string
-  /** Not all of it was asked for. */
+  /** false: it holds more than it is asked for. */
   readonly whole: boolean
   readonly records: readonly { readonly recordId: Uint8Array; readonly version: number }[]
 }

@@ -184,6 +184,27 @@ export type PeerKeyRow = {
   readonly untilSeq: number | null
 }
 
+/** Of a peering `p`: the keys of its other ledger, oldest first, as JSON. */
+export const PEER_KEYS = `coalesce((
+    select jsonb_agg(jsonb_build_object('kid', encode(k.kid, 'hex'), 'alg', k.alg, 'spki', encode(k.spki, 'base64'),
+      'until', k.until_seq) order by k.until_seq nulls last)
+    from tallystick.peer_keys k where k.ledger_id = p.ledger_id and k.peer_id = p.peer_id), '[]')`
+
+export type PeerKeyColumns = readonly {
+  kid: string
+  alg: 'EdDSA' | 'ES256'
+  spki: string
+  until: number | null
+}[]
+
+export function toPeerKeys(keys: PeerKeyColumns): PeerKeyRow[] {
+  return keys.map(({ spki, until, ...key }) => ({
+    ...key,
+    spki: Buffer.from(spki, 'base64'),
+    untilSeq: until,
+  }))
+}
+
 /** What a request of a peer is held to. */
 export type PeerContact = {
   readonly state: PeerState
@@ -207,13 +228,10 @@ export async function findContact(
     added_leaf: Buffer | null
     issuer: string
     envelope_kid: Buffer
-    keys: { kid: string; alg: 'EdDSA' | 'ES256'; spki: string; until: number | null }[]
+    keys: PeerKeyColumns
   }>({
     name: 'find_peer_contact',
-    text: `select p.state, p.handshake, p.added_leaf, l.issuer, h.envelope_kid, coalesce((
-        select jsonb_agg(jsonb_build_object('kid', encode(k.kid, 'hex'), 'alg', k.alg, 'spki', encode(k.spki, 'base64'),
-          'until', k.until_seq) order by k.until_seq nulls last)
-        from tallystick.peer_keys k where k.ledger_id = p.ledger_id and k.peer_id = p.peer_id), '[]') as keys
+    text: `select p.state, p.handshake, p.added_leaf, l.issuer, h.envelope_kid, ${PEER_KEYS} as keys
       from tallystick.peers p
       join tallystick.ledgers l on l.ledger_id = p.ledger_id
       join tallystick.chain_heads h on h.ledger_id = p.ledger_id
@@ -228,12 +246,7 @@ export async function findContact(
     addedLeaf: row.added_leaf?.toString('hex') ?? null,
     issuer: row.issuer,
     envelopeKid: row.envelope_kid.toString('hex'),
-    keys: row.keys.map(({ kid, alg, spki, until }) => ({
-      kid,
-      alg,
-      spki: Buffer.from(spki, 'base64'),
-      untilSeq: until,
-    })),
+    keys: toPeerKeys(row.keys),
   }
 }
 

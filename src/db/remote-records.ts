@@ -1,5 +1,6 @@
 import type { OfferedStep } from '../proof/kinds.ts'
 import type { Db } from './client.ts'
+import type { PeerState } from './peers.ts'
 import { toUuid } from './uuid.ts'
 
 /*
@@ -11,7 +12,7 @@ import { toUuid } from './uuid.ts'
 export type RemoteRecordRow = {
   record_id: string
   peer_id: string
-  peer_state: 'invited' | 'pending' | 'active' | 'suspended' | 'revoked'
+  peer_state: PeerState
   home_id: string
   type: string
   documents: 'whole' | 'digests'
@@ -72,7 +73,7 @@ export const NEWEST_OFFER = `left join lateral (
   ) o on true`
 
 /** Who claim to be the home of a record, and who says that one is enough. */
-export const CLAIMS_READ_MAX = 3
+const CLAIMS_READ_MAX = 3
 
 /**
  * By whom it is claimed, at most CLAIMS_READ_MAX; those of revoked peerings last. None where the ledger has a record of its own

@@ -1,5 +1,9 @@
 import type pg from 'pg'
-import { WEBHOOK_DELIVERIES_SCANNED_MAX, WEBHOOK_REDELIVERED_MAX, WEBHOOK_TESTS_OPEN_MAX } from '../limits.ts'
+import {
+  WEBHOOK_DELIVERIES_SCANNED_MAX,
+  WEBHOOK_REDELIVERED_MAX,
+  WEBHOOK_TESTS_OPEN_MAX,
+} from '../webhook-limits.ts'
 import type { Db } from './client.ts'
 import { listStretch } from './search-stretch.ts'
 import { firstUuidv7, fromUuid, toUuid } from './uuid.ts'

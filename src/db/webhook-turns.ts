@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { QueueName } from '../jobs/queues.ts'
-import { WEBHOOK_FAILING_GAP_MS_MAX } from '../limits.ts'
+import { WEBHOOK_FAILING_GAP_MS_MAX } from '../webhook-limits.ts'
 import type { Db } from './client.ts'
 import type { LedgerEnds } from './read-events.ts'
 import { fromUuid, toUuid } from './uuid.ts'

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { WEBHOOK_NOTICES_OPEN_MAX } from '../limits.ts'
+import { WEBHOOK_NOTICES_OPEN_MAX } from '../webhook-limits.ts'
 import type { Db } from './client.ts'
 import { fromUuid, toUuid } from './uuid.ts'
 import type { WebhookName, WebhookTurn } from './webhook-turns.ts'

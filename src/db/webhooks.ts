@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { WEBHOOK_COUNT_MAX, WEBHOOK_SECRETS_MAX, WEBHOOKS_PER_LEDGER_MAX } from '../limits.ts'
+import { WEBHOOK_COUNT_MAX, WEBHOOK_SECRETS_MAX, WEBHOOKS_PER_LEDGER_MAX } from '../webhook-limits.ts'
 import type { Db } from './client.ts'
 import { fromUuid, toUuid } from './uuid.ts'
 

@@ -10,8 +10,6 @@ import { type Author, signAdministration } from '../tenancy/administration.ts'
 import type { PeeringIds } from './authenticate.ts'
 import { type Proposed, receivedOf } from './proposed.ts'
 
-export type OfferDeps = OfferedStepDeps
-
 export type ReceivedOffer = {
   readonly signer: Signer
   readonly author: Author
@@ -26,7 +24,7 @@ export type ReceivedOffer = {
  * been refused. Reads the record as the transaction of `client` sees it.
  */
 export async function answerOffer(
-  deps: OfferDeps,
+  deps: OfferedStepDeps,
   client: pg.ClientBase,
   offer: ReceivedOffer,
 ): Promise<EntryRow> {
@@ -40,7 +38,7 @@ export async function answerOffer(
 }
 
 async function takeOffer(
-  deps: OfferDeps,
+  deps: OfferedStepDeps,
   client: pg.ClientBase,
   { signer, author, ids, proposed, receivedRow }: ReceivedOffer,
 ): Promise<EntryRow> {
@@ -66,13 +64,14 @@ async function takeOffer(
     step,
     version,
     previous,
+    payload: statement.subjects[0].sha256,
     completion: completion === undefined ? null : { id: completion, evidence: document! },
     receivedRow,
   })
 }
 
 function refuseOffer(
-  deps: OfferDeps,
+  deps: OfferedStepDeps,
   { signer, author, proposed, receivedRow }: ReceivedOffer,
   code: string,
 ): EntryRow {

@@ -1,6 +1,6 @@
 import type { Db } from '../db/client.ts'
 import { findContact, type PeerContact, type PeerKeyRow } from '../db/peers.ts'
-import { ApiError, type ErrorCode } from '../errors.ts'
+import { ApiError } from '../errors.ts'
 import { parseId } from '../proof/ids.ts'
 import { type PublicKey, parsePublicKey } from '../proof/keys.ts'
 import { nativeProviders } from '../signing/native.ts'
@@ -12,20 +12,6 @@ import {
   RequestSignatureError,
   verifyRequestSignature,
 } from './http-signature.ts'
-
-/** What every request of a peer may be refused with, in this order. */
-export const PEER_REQUEST_PROBLEMS = [
-  'peer_unknown',
-  'signature_malformed',
-  'key_unknown',
-  'key_not_current',
-  'request_expired',
-  'signature_invalid',
-  'content_digest_mismatch',
-  'peer_suspended',
-  'peer_revoked',
-  'request_replayed',
-] as const satisfies readonly ErrorCode[]
 
 export type PeerAuthDeps = { readonly readPool: Db; readonly publicUrl: string; readonly now: () => number }
 

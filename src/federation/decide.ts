@@ -1,7 +1,7 @@
 import type { PeerContact } from '../db/peers.ts'
 import type { HeldEntry, KnownRecord, OwnOffer } from '../db/received.ts'
 import { toUuid } from '../db/uuid.ts'
-import { PEER_OFFERS_MAX } from '../limits.ts'
+import { PEER_OFFERS_MAX } from '../peer-limits.ts'
 import { toHex } from '../proof/bytes.ts'
 import { parseEnvelope } from '../proof/cose.ts'
 import { beginGated, type GatedRecord, stepGated } from '../proof/gated-record.ts'
@@ -67,7 +67,8 @@ export function decide(known: Known, entry: Proposed): Decision {
 
 /** Entries before this one, also of the same request, may have changed the peering. */
 function refuseInactive({ state }: Known, kind: EntryKind): void {
-  const isTimely = kind === 'peer-added' || kind === 'peer-revoked' ? state !== 'revoked' : state === 'active'
+  const isOfHandshake = kind === 'peer-added' || kind === 'peer-revoked'
+  const isTimely = state === 'active' || (state === 'pending' && isOfHandshake)
   if (!isTimely) throw new EntryRefused('peer_not_active', `${kind} while the peering is ${state}`)
 }
 
@@ -83,8 +84,9 @@ function predicateOf({ statement }: Proposed): Readonly<Record<string, unknown>>
   return statement.predicate
 }
 
-function requireHandshake({ contact }: Known, { statement }: Proposed): void {
-  if (contact.handshake === null || statement.subjects[0].sha256 !== toHex(contact.handshake))
+function requireHandshake({ ids, contact }: Known, { statement }: Proposed): void {
+  const [{ name, sha256 }] = statement.subjects
+  if (contact.handshake === null || name !== ids.peer || sha256 !== toHex(contact.handshake))
     throw new EntryRefused('handshake_mismatch', 'it is about another handshake')
 }
 

@@ -24,7 +24,7 @@ import {
   PEER_RETRY_MS_MIN,
   PEER_ROTATIONS_PER_REQUEST_MAX,
   PEER_TURN_MS_MAX,
-} from '../limits.ts'
+} from '../peer-limits.ts'
 import { fromBase64 } from '../proof/bytes.ts'
 import { ProofError } from '../proof/error.ts'
 import { isObject } from '../proof/fields.ts'
@@ -320,7 +320,14 @@ class Drain {
       nextSeq: revokedSeq,
       size: revokedSeq + 1,
     })
-    return this.#send(peer, outgoing)
+    try {
+      return await this.#send(peer, outgoing)
+    } catch (error) {
+      // Both have ended it: there is nobody left to be told.
+      if (!(error instanceof PeerError && error.code === 'peer_revoked')) throw error
+      await this.#settle({ ...nothingSent(peer), nextSeq: revokedSeq + 1 })
+      return true
+    }
   }
 
   #openToken(sealed: Buffer, context: string): Buffer {

@@ -4,7 +4,7 @@ import { asJobsDatabase } from '../db/job-queues.ts'
 import { countReadyPeerTurns, hasWaitingPeers, takePeerTurns } from '../db/peer-turns.ts'
 import { withPooledTransaction } from '../db/transaction.ts'
 import type { Payload } from '../jobs/queues.ts'
-import { PEER_JOBS_QUEUED_MAX, PEER_LEASE_MS } from '../limits.ts'
+import { PEER_JOBS_QUEUED_MAX, PEER_LEASE_MS } from '../peer-limits.ts'
 import { formatId } from '../proof/ids.ts'
 
 export type EnqueuePeersDeps = {

@@ -1,4 +1,4 @@
-import { PEER_CLOCK_WINDOW_MS } from '../limits.ts'
+import { PEER_CLOCK_WINDOW_MS } from '../peer-limits.ts'
 import {
   equalBytes,
   fromBase64,

@@ -1,5 +1,5 @@
 import { ApiError } from '../errors.ts'
-import { PEER_REQUESTS_AT_ONCE, PEER_REQUESTS_WAITING_MAX } from '../limits.ts'
+import { PEER_REQUESTS_AT_ONCE, PEER_REQUESTS_WAITING_MAX } from '../peer-limits.ts'
 
 /** Requests of peers that append, a few at once, the others in the order in which they came; beyond a number they are refused. */
 export class Inbox {

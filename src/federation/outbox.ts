@@ -12,7 +12,7 @@ import {
   PEER_ENTRIES_PER_REQUEST_MAX,
   PEER_REQUEST_ENTRY_BYTES_MAX,
   PEER_STRETCH_ENTRIES_MAX,
-} from '../limits.ts'
+} from '../peer-limits.ts'
 import { formatDocumentSubject } from '../proof/document-subjects.ts'
 import { BUILT_IN_TYPES } from '../types/built-in.ts'
 

@@ -1,4 +1,5 @@
 import type { PeerContact } from '../db/peers.ts'
+import { toUuid } from '../db/uuid.ts'
 import { DOCUMENT_BYTES_MAX, REFERENCES_BYTES_MAX, TYPE_DEFINITION_BYTES_MAX } from '../limits.ts'
 import { fromBase64, toHex, utf8Encode } from '../proof/bytes.ts'
 import { documentDigest } from '../proof/document.ts'
@@ -11,6 +12,7 @@ import type { RecordEvent } from '../proof/ledger-records.ts'
 import { leafHash } from '../proof/merkle.ts'
 import type { ParsedStatement, Subject } from '../proof/statement.ts'
 import { signedDocuments, verifySignedStatement } from '../proof/verify-entry.ts'
+import { toBase64 } from '../records/text-of-bytes.ts'
 import { nativeProviders } from '../signing/native.ts'
 import { type PeeringIds, publicKeyOf } from './authenticate.ts'
 
@@ -178,9 +180,28 @@ export function eventOf({ seq, leaf, statement }: Proposed): RecordEvent {
   return { seq, leaf, atMs: statement.recordedAtMs, statement }
 }
 
+/** An entry of the peer, as far as an entry of ours that receives it names it. */
+export type Received = Pick<Proposed, 'seq' | 'leaf' | 'envelope' | 'statement' | 'record' | 'version'>
+
 /** What an entry of ours says of one that it receives. */
-export function receivedOf({ seq, leaf, statement, record, version }: Proposed) {
+export function receivedOf({ seq, leaf, statement, record, version }: Received) {
   return { ledger: statement.ledger, seq, leaf, kind: statement.kind, record: record?.name ?? null, version }
+}
+
+/** What lies beside an entry of ours that receives one (append_received in migrations/0009). */
+export function receivedRow(
+  { peerId }: Pick<PeeringIds, 'peerId'>,
+  { seq, leaf, envelope, statement, record, version }: Received,
+): object {
+  return {
+    peerId: toUuid(peerId),
+    seq,
+    kind: statement.kind,
+    recordId: record && toUuid(record.id),
+    version,
+    leaf,
+    envelope: toBase64(envelope),
+  }
 }
 
 /** Definitions that came along, by digest (hex). */

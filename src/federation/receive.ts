@@ -1,10 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type pg from 'pg'
-import { type AppendAnswer, appendEntries, type EntryRow } from '../db/append-entries.ts'
-import { constraintOf } from '../db/constraints.ts'
-import { findContact, type PeerContact } from '../db/peers.ts'
+import { appendEntries, type EntryRow } from '../db/append-entries.ts'
 import {
-  beginPeerRequest,
   findHeldVersions,
   keepFork,
   listHeldEntries,
@@ -12,29 +9,36 @@ import {
   listOwnOffers,
   listReceivedTypes,
 } from '../db/received.ts'
-import { withPooledTransaction } from '../db/transaction.ts'
-import { toUuid } from '../db/uuid.ts'
 import { ApiError } from '../errors.ts'
-import { PEER_DECISIONS_MAX, PEER_ENTRIES_IN_A_ROW, PEER_FORKS_KEPT_MAX, PEER_OFFERS_MAX } from '../limits.ts'
+import {
+  PEER_DECISIONS_MAX,
+  PEER_ENTRIES_IN_A_ROW,
+  PEER_FORKS_KEPT_MAX,
+  PEER_OFFERS_MAX,
+} from '../peer-limits.ts'
 import type { Signer } from '../proof/crypto.ts'
 import { ProofError } from '../proof/error.ts'
 import type { JsonObject } from '../proof/json-text.ts'
+import type { OfferedStepDeps } from '../records/gated/offered-step.ts'
+import { toBase64 } from '../records/text-of-bytes.ts'
 import type { Signers } from '../signing/signers.ts'
 import { type Author, signAdministration } from '../tenancy/administration.ts'
-import { answerOffer, type OfferDeps } from './answer-offer.ts'
-import { type PeerRequest, refuseState } from './authenticate.ts'
+import { answerOffer } from './answer-offer.ts'
+import type { PeerRequest } from './authenticate.ts'
 import { type Decision, decide, type Known } from './decide.ts'
 import type { Inbox } from './inbox.ts'
+import { authorOf, inTransaction, isOfLedger, notAppended, unavailable } from './peer-transaction.ts'
 import {
   EntryRefused,
   type Proposed,
   readTypes,
   receivedOf,
+  receivedRow,
   type SentEntry,
   verifyProposed,
 } from './proposed.ts'
 
-export type ReceiveDeps = OfferDeps & {
+export type ReceiveDeps = OfferedStepDeps & {
   readonly readPool: pg.Pool
   readonly writePool: pg.Pool
   readonly inbox: Inbox
@@ -104,34 +108,6 @@ async function pauseAfter(done: number): Promise<void> {
   if (done > 0 && done % PEER_ENTRIES_IN_A_ROW === 0) await setImmediate()
 }
 
-/** Under the peering's lock, once for each nonce. Throws ApiError. */
-export async function inTransaction<T>(
-  deps: { readonly writePool: pg.Pool },
-  request: PeerRequest,
-  work: (client: pg.PoolClient) => Promise<T>,
-): Promise<T> {
-  try {
-    return await withPooledTransaction(deps.writePool, async (client) => {
-      const isFresh = await beginPeerRequest(client, request, request.nonce)
-      if (!isFresh) throw new ApiError('request_replayed', 'its nonce was used before', { retryable: true })
-      const contact = await findContact(client, request)
-      if (currentKid(contact) !== currentKid(request.contact))
-        throw new ApiError('key_not_current', 'the peer has replaced its key meanwhile', { retryable: true })
-      return work(client)
-    })
-  } catch (error) {
-    // The peering has changed since the request's headers were looked at.
-    if (constraintOf(error as Error) !== 'peers_state') throw error
-    const contact = await findContact(deps.writePool, request)
-    if (contact) refuseState(contact)
-    throw new ApiError('state_conflict', 'the handshake comes first')
-  }
-}
-
-function currentKid(contact: PeerContact | null): string | undefined {
-  return contact?.keys.find(({ untilSeq }) => untilSeq === null)?.kid
-}
-
 type Attempt = Proposed | EntryRefused
 
 function attempt(work: () => Proposed): Attempt {
@@ -196,6 +172,7 @@ class Reception {
   readonly #client: pg.PoolClient
   readonly #request: PeerRequest
   readonly #known: Known
+  readonly #author: Author
   readonly #outcomes: EntryOutcome[] = []
 
   constructor(deps: ReceiveDeps, client: pg.PoolClient, request: PeerRequest, known: Known) {
@@ -203,6 +180,7 @@ class Reception {
     this.#client = client
     this.#request = request
     this.#known = known
+    this.#author = authorOf(request)
   }
 
   async take(attempts: readonly Attempt[]): Promise<EntryOutcome[]> {
@@ -223,11 +201,6 @@ class Reception {
     return this.#outcomes
   }
 
-  get #author(): Author {
-    const { ledger, ledgerId, contact } = this.#request
-    return { ledger, ledgerId, issuer: contact.issuer, envelopeKid: contact.envelopeKid, agent: 'system' }
-  }
-
   /** null: it is answered without an entry. */
   async #plan(signer: Signer, at: number, attempted: Attempt): Promise<Planned | null> {
     if (attempted instanceof EntryRefused) return this.#refuse(at, null, attempted)
@@ -244,7 +217,7 @@ class Reception {
         return this.#answer(at, {
           leaf: attempted.leaf,
           outcome: 'received',
-          envelope: base64Of(decision.receipt),
+          envelope: toBase64(decision.receipt),
         })
       case 'missing': {
         const { record, version } = decision
@@ -326,8 +299,7 @@ class Reception {
   async #append(signer: Signer, planned: readonly Planned[]): Promise<void> {
     let left = planned
     for (let attempt = 0; left.length > 0; attempt++) {
-      if (attempt === PEER_DECISIONS_MAX)
-        throw new ApiError('unavailable', 'the records move too fast: try again', RETRY)
+      if (attempt === PEER_DECISIONS_MAX) throw unavailable('the records move too fast')
       const answers = await appendEntries(
         this.#client,
         left.map(({ entry }) => entry),
@@ -336,8 +308,7 @@ class Reception {
       for (const [i, one] of left.entries()) {
         const { outcome } = answers[i]!
         if (outcome === 'appended') this.#appended(one)
-        else if (one.entry.kind === 'entry-received') throw notAppended(answers[i]!)
-        else if (outcome === 'refused_frozen' || outcome === 'refused_closed') throw notAppended(answers[i]!)
+        else if (one.entry.kind === 'entry-received' || isOfLedger(outcome)) throw notAppended(outcome)
         else again.push({ ...one, entry: await this.#answerOffer(signer, one.proposed) })
       }
       left = again
@@ -345,45 +316,6 @@ class Reception {
   }
 
   #appended({ at, proposed, entry }: Planned): void {
-    this.#answer(at, { leaf: proposed.leaf, outcome: 'received', envelope: base64Of(entry.envelope) })
+    this.#answer(at, { leaf: proposed.leaf, outcome: 'received', envelope: toBase64(entry.envelope) })
   }
-}
-
-const RETRY = { retryable: true, retryAfterMs: 1_000 } as const
-
-/** The transaction is rolled back, so that the peer may send all of it again. */
-function notAppended({ outcome }: AppendAnswer): ApiError {
-  if (outcome === 'refused_frozen')
-    return new ApiError('peer_suspended', 'the operator has frozen this ledger', {
-      ...RETRY,
-      retryAfterMs: 60_000,
-    })
-  if (outcome === 'refused_closed')
-    return new ApiError('ledger_closed', 'the operator must acknowledge a restored backup first', {
-      ...RETRY,
-      retryAfterMs: 60_000,
-    })
-  // The ledger's key was replaced, or the clock is off: the next attempt reads both anew.
-  return new ApiError('unavailable', `nothing was written (${outcome}): try again`, RETRY)
-}
-
-/** What lies beside an entry of ours that receives one (append_received in migrations/0009). */
-function receivedRow(
-  { peerId }: PeerRequest,
-  { seq, leaf, statement, record, version, envelope }: Proposed,
-): object {
-  return {
-    peerId: toUuid(peerId),
-    seq,
-    kind: statement.kind,
-    recordId: record && toUuid(record.id),
-    version,
-    leaf,
-    envelope: base64Of(envelope),
-  }
-}
-
-/** Natively: of 2 KB 1 microsecond instead of 20. */
-function base64Of({ buffer, byteOffset, length }: Uint8Array): string {
-  return Buffer.from(buffer, byteOffset, length).toString('base64')
 }

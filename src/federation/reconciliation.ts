@@ -10,7 +10,11 @@ import {
 } from '../db/peer-reconciliation.ts'
 import type { PeerState } from '../db/peers.ts'
 import { ApiError } from '../errors.ts'
-import { PEER_DIFFERENCES_SHOWN_MAX, PEER_SUMMARY_PAGES_MAX, PEER_SUMMARY_RECORDS_MAX } from '../limits.ts'
+import {
+  PEER_DIFFERENCES_SHOWN_MAX,
+  PEER_SUMMARY_PAGES_MAX,
+  PEER_SUMMARY_RECORDS_MAX,
+} from '../peer-limits.ts'
 import { formatId } from '../proof/ids.ts'
 import { getPeer } from './peerings.ts'
 import type { SummaryRecord } from './summary.ts'

@@ -5,13 +5,13 @@ import { ApiError } from '../errors.ts'
 import { fromBase64, toBase64, toHex } from '../proof/bytes.ts'
 import { ProofError } from '../proof/error.ts'
 import { leafHash } from '../proof/merkle.ts'
-import type { ParsedStatement } from '../proof/statement.ts'
 import { verifySignedStatement } from '../proof/verify-entry.ts'
 import { nativeProviders } from '../signing/native.ts'
-import { type Author, signAdministration } from '../tenancy/administration.ts'
+import { type Administration, signAdministration } from '../tenancy/administration.ts'
 import {
   getContact,
   type PeerAuthDeps,
+  type PeerRequest,
   publicKeyOf,
   refuseState,
   verifyFresh,
@@ -19,18 +19,14 @@ import {
 } from './authenticate.ts'
 import type { RequestSignature } from './http-signature.ts'
 import { type PeerKeyText, parsePeerKey } from './identity.ts'
-import { inTransaction, type ReceiveDeps } from './receive.ts'
+import { authorOf, inTransaction, notAppended } from './peer-transaction.ts'
+import { type Received, receivedOf, receivedRow } from './proposed.ts'
+import type { ReceiveDeps } from './receive.ts'
 
 /** A `server-key-rotated` of the peer's chain, `envelope` in base64. */
 export type SentRotation = { readonly seq: number; readonly envelope: string }
 
-type Rotation = {
-  readonly seq: number
-  readonly envelope: Uint8Array
-  readonly leaf: string
-  readonly statement: ParsedStatement
-  readonly newKey: PeerKeyText
-}
+type Rotation = Received & { readonly newKey: PeerKeyText }
 
 /**
  * A peer's ledger signs with a new key: each statement is signed by the key before it, the first by the one that is known here, and
@@ -52,47 +48,17 @@ export async function receiveRotations(
     )
   verifySigned(signed, parsePeerKey(newest))
   refuseState(contact)
-  const author: Author = {
-    ledger: ids.ledger,
-    ledgerId: ids.ledgerId,
-    issuer: contact.issuer,
-    envelopeKid: contact.envelopeKid,
-    agent: 'system',
-  }
+  const request = { ...ids, nonce: signed.nonce, contact }
   return deps.inbox.run(() =>
-    inTransaction(deps, { ...ids, nonce: signed.nonce, contact }, async (client) => {
+    inTransaction(deps, request, async (client) => {
+      const author = authorOf(request)
       const signer = await deps.signers.signerOf(author)
       const receipts: string[] = []
       // One by one: each ends the key that the one before it began.
       for (const rotation of rotations) {
-        const entry = signAdministration(
-          signer,
-          author,
-          {
-            kind: 'peer-key-rotated',
-            subject: { id: ids.peerId, name: ids.peer, digest: toHex(contact.handshake!) },
-            predicate: { newKey: rotation.newKey, received: receivedOf(rotation) },
-            detail: {
-              received: {
-                peerId: toUuid(ids.peerId),
-                seq: rotation.seq,
-                kind: 'server-key-rotated',
-                recordId: null,
-                version: null,
-                leaf: rotation.leaf,
-                envelope: toBase64(rotation.envelope),
-              },
-              key: { peerId: toUuid(ids.peerId), ...rotation.newKey },
-            },
-          },
-          deps.now(),
-        )
+        const entry = signAdministration(signer, author, keyRotated(request, rotation), deps.now())
         const [answer] = await appendEntries(client, [entry])
-        if (answer!.outcome !== 'appended')
-          throw new ApiError('unavailable', `nothing was written (${answer!.outcome}): try again`, {
-            retryable: true,
-            retryAfterMs: 1_000,
-          })
+        if (answer!.outcome !== 'appended') throw notAppended(answer!.outcome)
         receipts.push(toBase64(entry.envelope))
       }
       return receipts
@@ -100,8 +66,14 @@ export async function receiveRotations(
   )
 }
 
-function receivedOf({ seq, leaf, statement }: Rotation) {
-  return { ledger: statement.ledger, seq, leaf, kind: 'server-key-rotated', record: null, version: null }
+function keyRotated({ contact, ...ids }: PeerRequest, rotation: Rotation): Administration {
+  const { newKey } = rotation
+  return {
+    kind: 'peer-key-rotated',
+    subject: { id: ids.peerId, name: ids.peer, digest: toHex(contact.handshake!) },
+    predicate: { newKey, received: receivedOf(rotation) },
+    detail: { received: receivedRow(ids, rotation), key: { peerId: toUuid(ids.peerId), ...newKey } },
+  }
 }
 
 function currentOf(keys: readonly PeerKeyRow[]): PeerKeyText {
@@ -135,7 +107,8 @@ function readRotation(ledger: string, current: PeerKeyText, { seq, envelope: tex
     if (statement.kind !== 'server-key-rotated' || statement.ledger !== ledger)
       throw new ProofError('ledger_foreign', `${statement.kind} of ${statement.ledger}`)
     const leaf = toHex(leafHash(nativeProviders.sha256, envelope))
-    return { seq, envelope, leaf, statement, newKey: statement.predicate['newKey'] as PeerKeyText }
+    const newKey = statement.predicate['newKey'] as PeerKeyText
+    return { seq, envelope, leaf, statement, record: null, version: null, newKey }
   } catch (error) {
     if (!(error instanceof ProofError)) throw error
     const code = error.code === 'key_unknown' ? 'key_not_current' : 'signature_invalid'

@@ -1,14 +1,14 @@
 import type pg from 'pg'
 import type { HeldByPeer } from '../db/peer-turns.ts'
 import { listSummary } from '../db/peer-work.ts'
-import { PEER_SUMMARY_PAGES_MAX, PEER_SUMMARY_RECORDS_MAX } from '../limits.ts'
+import { PEER_SUMMARY_PAGES_MAX, PEER_SUMMARY_RECORDS_MAX } from '../peer-limits.ts'
 import { isObject } from '../proof/fields.ts'
 import { formatId, isId, parseId } from '../proof/ids.ts'
 import type { JsonObject } from '../proof/json-text.ts'
 import type { PeerRequest } from './authenticate.ts'
 import type { Inbox } from './inbox.ts'
+import { inTransaction } from './peer-transaction.ts'
 import { PeerError } from './post.ts'
-import { inTransaction } from './receive.ts'
 
 /** The newest entry of a record that a side holds: `leaf` in lower-case hex. */
 export type SummaryRecord = { readonly record: string; readonly version: number; readonly leaf: string }

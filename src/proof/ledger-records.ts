@@ -23,14 +23,16 @@ export type OnGated = (seq: number, record: Readonly<GatedRecord>) => void
  * Only a gated record that can still move is an object.
  */
 export class LedgerRecords {
-  /** Records and completions: what can be erased by its id. */
   readonly #ids: IdTable
+  /** Completions and batches. Apart, because another ledger chooses the ids of its records, and may take one of these. */
+  readonly #others: IdTable
   readonly #gated = new Map<string, GatedRecord>()
   readonly #onGated: OnGated | undefined
   #count = 0
 
   constructor(seed: number, onGated?: OnGated) {
     this.#ids = new IdTable(seed)
+    this.#others = new IdTable(seed)
     this.#onGated = onGated
   }
 
@@ -40,14 +42,14 @@ export class LedgerRecords {
 
   /** Records that are terminal at once: 16 bytes of `ids` and the first word of the payload's digest for each. */
   notarize(ids: Uint8Array, digestWords: Uint32Array, seq: number): void {
-    for (let i = 0; i < digestWords.length; i++) this.addId(ids, ID_BYTES * i, seq, digestWords[i]!)
+    for (let i = 0; i < digestWords.length; i++) add(this.#ids, ids, ID_BYTES * i, seq, digestWords[i]!)
     this.#count += digestWords.length
   }
 
   /** The first event of a gated record. */
   create(event: RecordEvent): void {
     const [subject] = event.statement.subjects
-    this.addSubject('rec', subject, event.seq)
+    add(this.#ids, parseId('rec', subject.name), 0, event.seq, digestWord(subject.sha256))
     this.#count++
     const record = beginGated(event)
     this.#gated.set(subject.name, record)
@@ -64,7 +66,7 @@ export class LedgerRecords {
       throw new ProofError('subject_unknown', `${subject.name} was not created in this ledger`)
     }
     stepGated(record, event)
-    if (event.statement.kind === 'completion-submitted') this.addSubject('cmp', completion!, event.seq)
+    if (event.statement.kind === 'completion-submitted') this.addCompletion(completion!, event.seq)
     this.#onGated?.(event.seq, record)
     if (isFinal(record)) this.#gated.delete(subject.name)
   }
@@ -76,20 +78,22 @@ export class LedgerRecords {
    */
   verifyDigested(name: string, sha256: string, seq: number): void {
     const [id, part] = name.split('/')
-    const known = this.#ids.get(parseId(id!.startsWith('rec') ? 'rec' : 'cmp', id!))
-    const digestWord = wordAt(fromHex(sha256.slice(0, 8)), 0)
+    const known = id!.startsWith('rec')
+      ? this.#ids.get(parseId('rec', id!))
+      : this.#others.get(parseId('cmp', id!))
     const isKnown =
-      known && (part === undefined ? known.seq === seq && known.tag === digestWord : known.seq <= seq)
+      known && (part === undefined ? known.seq === seq && known.tag === digestWord(sha256) : known.seq <= seq)
     if (!isKnown) throw new ProofError('erasure_of_nothing', `no ${name} with this digest at seq ${seq}`)
   }
 
-  /** Throws `duplicate_subject`. The 16 bytes of `ids` at `offset`. */
-  addId(ids: Uint8Array, offset: number, seq: number, digestWord: number): void {
-    if (this.#ids.add(ids, offset, seq, digestWord)) return
-    throw new ProofError(
-      'duplicate_subject',
-      `an id is used twice, first at seq ${this.#ids.get(ids, offset)!.seq}`,
-    )
+  /** Throws `duplicate_subject`. */
+  addBatch(name: string, seq: number): void {
+    add(this.#others, parseId('bat', name), 0, seq, 0)
+  }
+
+  /** Made, or offered to another ledger. Throws `duplicate_subject`. */
+  addCompletion({ name, sha256 }: Subject, seq: number): void {
+    add(this.#others, parseId('cmp', name), 0, seq, digestWord(sha256))
   }
 
   /** Whether a record of the ledger has this name. */
@@ -101,12 +105,20 @@ export class LedgerRecords {
   verifyRecord({ name, sha256 }: Subject): void {
     const known = this.#ids.get(parseId('rec', name))
     const digest = this.#gated.get(name)?.payloadDigest ?? sha256
-    if (known?.tag !== wordAt(fromHex(sha256.slice(0, 8)), 0) || digest !== sha256)
+    if (known?.tag !== digestWord(sha256) || digest !== sha256)
       throw new ProofError('subject_unknown', `${name} was not created here, or with another payload`)
   }
+}
 
-  /** A document's owner, by which it can be erased. Throws `duplicate_subject`. */
-  addSubject(prefix: 'rec' | 'cmp', subject: Subject, seq: number): void {
-    this.addId(parseId(prefix, subject.name), 0, seq, wordAt(fromHex(subject.sha256.slice(0, 8)), 0))
-  }
+/** The 16 bytes of `ids` at `offset`. Throws `duplicate_subject`. */
+function add(table: IdTable, ids: Uint8Array, offset: number, seq: number, tag: number): void {
+  if (table.add(ids, offset, seq, tag)) return
+  throw new ProofError(
+    'duplicate_subject',
+    `an id is used twice, first at seq ${table.get(ids, offset)!.seq}`,
+  )
+}
+
+function digestWord(sha256: string): number {
+  return wordAt(fromHex(sha256.slice(0, 8)), 0)
 }

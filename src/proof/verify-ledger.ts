@@ -215,7 +215,7 @@ export class LedgerVerifier {
         this.#types.register(name, digest)
         break
       case 'batch-notarized':
-        this.#records.addId(parseId('bat', name), 0, step.seq, 0)
+        this.#records.addBatch(name, step.seq)
         break
       case 'payload-erased':
         this.#erase(step.seq, statement)
@@ -243,7 +243,7 @@ export class LedgerVerifier {
         break
       case 'step-offered':
         this.#peers.offer(step, statement)
-        if (subjects[1]) this.#records.addSubject('cmp', subjects[1], step.seq)
+        if (subjects[1]) this.#records.addCompletion(subjects[1], step.seq)
         break
       case 'entry-received':
       case 'offer-refused':

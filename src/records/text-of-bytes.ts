@@ -3,6 +3,10 @@ export function toHex(bytes: Uint8Array): string {
   return view(bytes).toString('hex')
 }
 
+export function toBase64(bytes: Uint8Array): string {
+  return view(bytes).toString('base64')
+}
+
 /** Without padding. */
 export function toBase64Url(bytes: Uint8Array): string {
   return view(bytes).toString('base64url')

@@ -5,7 +5,7 @@ import { envelopeMember, type LedgerEvent, renderEvent } from '../events/event.t
 import { eventId } from '../events/event-id.ts'
 import { EVENTS_OF_KIND } from '../events/event-types.ts'
 import type { EventStep } from '../events/read-events.ts'
-import { WEBHOOK_ATTEMPTS_LOGGED_MAX } from '../limits.ts'
+import { WEBHOOK_ATTEMPTS_LOGGED_MAX } from '../webhook-limits.ts'
 import { noticeBody } from './notices.ts'
 import type { Task } from './window.ts'
 

@@ -9,12 +9,12 @@ import {
 } from '../db/webhooks.ts'
 import type { Entropy } from '../entropy.ts'
 import { ApiError } from '../errors.ts'
-import { WEBHOOK_SECRETS_MAX, WEBHOOKS_PER_LEDGER_MAX } from '../limits.ts'
 import type { Allowances } from '../outbound/allowances.ts'
 import { checkOutboundUrl } from '../outbound/check-url.ts'
 import { formatId } from '../proof/ids.ts'
 import type { MasterKey } from '../signing/master-key.ts'
 import type { Caller } from '../tenancy/caller.ts'
+import { WEBHOOK_SECRETS_MAX, WEBHOOKS_PER_LEDGER_MAX } from '../webhook-limits.ts'
 import { makeWebhookSecret, type NewWebhookSecret } from './secrets.ts'
 
 export type EndpointDeps = {

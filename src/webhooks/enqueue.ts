@@ -4,8 +4,8 @@ import { asJobsDatabase } from '../db/job-queues.ts'
 import { withPooledTransaction } from '../db/transaction.ts'
 import { countReadyTurns, hasWaitingWebhooks, takeTurns } from '../db/webhook-turns.ts'
 import type { Payload } from '../jobs/queues.ts'
-import { WEBHOOK_JOBS_QUEUED_MAX, WEBHOOK_LEASE_MS } from '../limits.ts'
 import { formatId } from '../proof/ids.ts'
+import { WEBHOOK_JOBS_QUEUED_MAX, WEBHOOK_LEASE_MS } from '../webhook-limits.ts'
 
 export type EnqueueWebhooksDeps = {
   readonly pool: pg.Pool

@@ -18,6 +18,7 @@ import {
   type WrittenDelivery,
   writeProgress,
 } from '../db/webhook-work.ts'
+import { toHex } from '../proof/bytes.ts'
 import {
   WEBHOOK_LINGER_MS,
   WEBHOOK_OPEN_MAX,
@@ -26,8 +27,7 @@ import {
   WEBHOOK_STRAGGLER_MS,
   WEBHOOK_TURN_MS_MAX,
   WEBHOOK_WRITE_AFTER_MS,
-} from '../limits.ts'
-import { toHex } from '../proof/bytes.ts'
+} from '../webhook-limits.ts'
 import { type AttemptDeps, type AttemptResult, attemptDelivery } from './attempt.ts'
 import { afterAttempt, type Delivery, rowOf } from './delivery.ts'
 import { EndpointHealth } from './health.ts'

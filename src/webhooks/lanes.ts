@@ -1,5 +1,7 @@
 import { toUuid } from '../db/uuid.ts'
 import { beginTurn, type Endpoint, lookAtEndpoints, type WebhookTurn } from '../db/webhook-turns.ts'
+import type { EnvelopeKeys } from '../signing/envelope-keys.ts'
+import type { MasterKey } from '../signing/master-key.ts'
 import {
   WEBHOOK_EVENTS_IN_MEMORY,
   WEBHOOK_LANES_MAX,
@@ -10,9 +12,7 @@ import {
   WEBHOOK_REQUESTS_MAX,
   WEBHOOK_SIGNERS_KEPT_MAX,
   WEBHOOK_STOP_MS_MAX,
-} from '../limits.ts'
-import type { EnvelopeKeys } from '../signing/envelope-keys.ts'
-import type { MasterKey } from '../signing/master-key.ts'
+} from '../webhook-limits.ts'
 import { Lane, type LaneDeps } from './lane.ts'
 import { DeliveryLoader } from './load.ts'
 import { Permits } from './permits.ts'

@@ -13,7 +13,7 @@ import {
   WEBHOOK_UPKEEP_DELETIONS_MAX,
   WEBHOOK_UPKEEP_ENDPOINTS,
   WEBHOOK_UPKEEP_ROWS,
-} from '../limits.ts'
+} from '../webhook-limits.ts'
 
 const KEPT = {
   deliveredDays: WEBHOOK_DELIVERED_KEPT_DAYS,

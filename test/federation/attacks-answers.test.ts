@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PEER_ANSWER_BYTES_MAX } from '../../src/limits.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { PEER_ANSWER_BYTES_MAX } from '../../src/peer-limits.ts'
 import type { Test } from '../helpers/app.ts'
 import { type Organisation, startOrganisations } from '../helpers/federation.ts'
 import { makeSigner, type TestLine } from '../helpers/test-chain.ts'
@@ -231,3 +232,22 @@ test('what a peer refuses for good is a dead letter, and what it says of it is n
   await until(async () => (await heardOf(mallory)).filter((text) => text.startsWith('receipt')).length === 5)
   assert.deepEqual((await victim.ask('GET', `/v1/peers/${peer}/dead-letters`)).data, [])
 })
+
+test('where both have ended a peering, neither tells the other over and over', async (t) => {
+  const mallory = await setUp(t)
+  const { victim, peer } = mallory
+  mallory.lie = () => ({ status: 403, body: { code: 'peer_revoked' } })
+  await victim.ask('POST', `/v1/peers/${peer}/revoke`, { body: {} })
+  await until(async () => mallory.heard.length > 0 && (await isAtEnd(mallory)))
+  const asked = mallory.heard.length
+  await hurry(victim)
+  await sleep(1_500)
+  assert.equal(mallory.heard.length, asked)
+})
+
+async function isAtEnd({ victim }: Mallory): Promise<boolean> {
+  const [row] = await victim.sql<{ ended: boolean }>(
+    'select c.next_seq > p.revoked_seq as ended from tallystick.peers p join tallystick.peer_cursors c using (ledger_id, peer_id)',
+  )
+  return row!.ended
+}

@@ -9,7 +9,7 @@ import type { Signer } from '../../src/proof/crypto.ts'
 import type { Test } from '../helpers/app.ts'
 import { startOrganisations } from '../helpers/federation.ts'
 import { makeId, makeSigner, type TestLine } from '../helpers/test-chain.ts'
-import { appendingOf, lookAtVictims, Mallory, offering, toSent } from './mallory.ts'
+import { appendingOf, lookAtVictims, Mallory, offering, toSent, type VictimsRecord } from './mallory.ts'
 import { unchanged, verifyOwnExport } from './unchanged.ts'
 
 /*
@@ -23,12 +23,26 @@ async function setUp(t: Test): Promise<Mallory> {
 }
 
 /** The peering's end, as Mallory's chain says it. */
-function sayRevoked({ chain, about }: Mallory, changes: object = {}): TestLine {
+function sayRevoked(mallory: Mallory, changes: object = {}): TestLine {
+  const { chain } = mallory
   return chain.append({
     kind: 'peer-revoked',
-    subjects: [{ ...about, ...changes }] as never,
+    subjects: [{ ...mallory.about(), ...changes }],
     predicate: { ...chain.acting(), code: 'test' },
   })
+}
+
+/** A record of the victim's, performed by Mallory's agent. */
+async function createShared({ victim, peer, chain }: Mallory): Promise<VictimsRecord> {
+  const { id } = await victim.ask('POST', '/v1/records', {
+    body: {
+      type: 'task/1',
+      payload: {},
+      performer: `${chain.ledger}/${chain.agent}`,
+      share: [{ peer, documents: 'whole' }],
+    },
+  })
+  return lookAtVictims(victim, id)
 }
 
 /** A request whose headers come now, and whose body when it is told. */
@@ -68,53 +82,34 @@ async function beginRequest(
 
 test('an end of another peering, with the handshake of this one, is refused', async (t) => {
   const mallory = await setUp(t)
-  const { victim, chain } = mallory
-  const line = chain.append({
-    kind: 'peer-revoked',
-    subjects: [{ ...mallory.about(), name: makeId('peer') }],
-    predicate: { ...chain.acting(), code: 'test' },
-  })
-  const [outcome] = await unchanged(victim, () => mallory.outcomes([line]))
+  const line = sayRevoked(mallory, { name: makeId('peer') })
+  const [outcome] = await unchanged(mallory.victim, () => mallory.outcomes([line]))
   assert.deepEqual([outcome.outcome, outcome.code], ['refused', 'handshake_mismatch'])
-  await verifyOwnExport(victim)
+  await verifyOwnExport(mallory.victim)
 })
 
 test('an offer that names another payload than the record’s is refused', async (t) => {
   const mallory = await setUp(t)
-  const { victim, chain, peer } = mallory
-  const { id } = await victim.ask('POST', '/v1/records', {
-    body: {
-      type: 'task/1',
-      payload: {},
-      performer: `${chain.ledger}/${chain.agent}`,
-      share: [{ peer, documents: 'whole' }],
-    },
-  })
-  const record = await lookAtVictims(victim, id)
+  const { victim } = mallory
+  const record = await createShared(mallory)
   const line = offering(mallory, { ...record, digest: 'ab'.repeat(32) }, 'record-activated')
-  await mallory.outcomes([line])
-  assert.deepEqual(await lookAtVictims(victim, id), record)
+  const [{ envelope }] = await mallory.outcomes([line])
+  const { kind, predicate } = appendingOf({ envelope, documents: [] })
+  assert.deepEqual([kind, predicate['code']], ['offer-refused', 'invalid_request'])
+  assert.deepEqual(await lookAtVictims(victim, record.id), record)
   await verifyOwnExport(victim)
 })
 
-test('a record of the peer’s whose id is that of a completion here is refused', async (t) => {
+test('a record of the peer’s may have the id of a completion here', async (t) => {
   const mallory = await setUp(t)
-  const { victim, chain, peer } = mallory
-  const { id } = await victim.ask('POST', '/v1/records', {
-    body: {
-      type: 'task/1',
-      payload: {},
-      performer: `${chain.ledger}/${chain.agent}`,
-      share: [{ peer, documents: 'whole' }],
-    },
-  })
+  const { victim } = mallory
+  const { id } = await createShared(mallory)
   await mallory.take([offering(mallory, await lookAtVictims(victim, id), 'record-activated')])
   const line = offering(mallory, await lookAtVictims(victim, id), 'completion-submitted')
   await mallory.take([line])
   const completion = appendingOf(line).predicate['completion'] as string
-  const squatted = mallory.record({}, { record: `rec_${completion.slice(4)}` }).last()
-  const [outcome] = await unchanged(victim, () => mallory.outcomes([squatted]))
-  assert.deepEqual([outcome.outcome, outcome.code], ['refused', 'not_home'])
+  const named = mallory.record({}, { record: `rec_${completion.slice(4)}` })
+  await mallory.take([named.last(), named.activate()])
   await verifyOwnExport(victim)
 })
 
@@ -159,15 +154,10 @@ test('of two ways that a peer’s keys go one is followed', async (t) => {
   await verifyOwnExport(victim)
 })
 
-test('a suspended peering takes neither its end nor a key, also where it was suspended while the request came', async (t) => {
+test('a suspended peering does not take its end, also where it was suspended while the request came', async (t) => {
   const mallory = await setUp(t)
-  const { victim, chain, peer } = mallory
-  const revoked = chain.append({
-    kind: 'peer-revoked',
-    subjects: [mallory.about()],
-    predicate: { ...chain.acting(), code: 'test' },
-  })
-  const finish = await beginRequest(mallory, 'entries', { entries: [toSent(revoked)] })
+  const { victim, peer } = mallory
+  const finish = await beginRequest(mallory, 'entries', { entries: [toSent(sayRevoked(mallory))] })
   await victim.ask('POST', `/v1/peers/${peer}/suspend`, { body: {} })
   const answered = await unchanged(victim, finish)
   assert.deepEqual([answered.status, answered.body.code], [503, 'peer_suspended'])

@@ -62,6 +62,7 @@ async function makeOffer(
     step,
     version,
     previous: toHex(row.leaf),
+    payload: toHex(row.digest),
     completion:
       step === 'record-activated'
         ? null

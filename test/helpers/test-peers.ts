@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { PeerState } from '../../src/db/peers.ts'
 import { toUuid } from '../../src/db/uuid.ts'
 import type { Identity } from '../../src/federation/identity.ts'
 import { formatId, parseId } from '../../src/proof/ids.ts'
@@ -14,12 +15,10 @@ export type TestPeer = {
   readonly agent: string
 }
 
-export type TestPeerState = 'invited' | 'pending' | 'active' | 'suspended' | 'revoked'
-
 /** A peering of the ledger, by default of the first one. */
 export async function addPeer(
   app: TestApp,
-  state: TestPeerState = 'active',
+  state: PeerState = 'active',
   ledger: string = app.ledger.ledger.id,
 ): Promise<TestPeer> {
   const [peerId, remoteId, agentId] = [0, 1, 2].map(() => app.deps.entropy.uuidv7(Date.now()))
@@ -54,6 +53,6 @@ function identityOf(ledger: string): Identity {
   return { ledger, url: OTHER_URL, origin: `other.example/${ledger}`, genesis: '0'.repeat(64), envelopeKey }
 }
 
-export async function setPeerState(app: TestApp, { peerId }: TestPeer, state: TestPeerState): Promise<void> {
+export async function setPeerState(app: TestApp, { peerId }: TestPeer, state: PeerState): Promise<void> {
   await app.sql('update tallystick.peers set state = $1 where peer_id = $2', [state, toUuid(peerId)])
 }

@@ -15,13 +15,15 @@ import {
   STREAMS_MAX,
   TYPE_CACHE_BYTES_MAX,
   WEBHOOK_CONNECTIONS_MAX,
+  WRITE_CONNECTIONS_MAX,
+} from '../../src/limits.ts'
+import { RECORD_BYTES_PLANNED } from '../../src/preflight/capacity.ts'
+import {
   WEBHOOK_DELIVERED_KEPT_DAYS,
   WEBHOOK_DELIVERED_KEPT_MAX,
   WEBHOOK_LANES_MAX,
   WEBHOOK_REQUESTS_MAX,
-  WRITE_CONNECTIONS_MAX,
-} from '../../src/limits.ts'
-import { RECORD_BYTES_PLANNED } from '../../src/preflight/capacity.ts'
+} from '../../src/webhook-limits.ts'
 import { PROJECT_DIR } from '../start/installation.ts'
 
 const PAGE = readFileSync(join(PROJECT_DIR, 'docs/capacity.md'), 'utf8')

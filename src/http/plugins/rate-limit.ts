@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { ApiError } from '../../errors.ts'
 import type { PeerRequest } from '../../federation/authenticate.ts'
-import { PEER_REQUESTS_BURST, PEER_REQUESTS_PER_SECOND } from '../../limits.ts'
+import { PEER_REQUESTS_BURST, PEER_REQUESTS_PER_SECOND } from '../../peer-limits.ts'
 import type { Caller } from '../../tenancy/caller.ts'
 import { type Limited, type RateLimitState, RateLimits } from '../../tenancy/rate-limits.ts'
 

@@ -8,8 +8,8 @@ import {
   type WebhookRow,
 } from '../../db/webhooks.ts'
 import type { Deps } from '../../deps.ts'
-import { WEBHOOK_OVERLAP_SECONDS_DEFAULT } from '../../limits.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
+import { WEBHOOK_OVERLAP_SECONDS_DEFAULT } from '../../webhook-limits.ts'
 import {
   changeEndpoint,
   createEndpoint,

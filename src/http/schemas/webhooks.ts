@@ -1,14 +1,13 @@
 import { z } from 'zod'
 import { EVENT_TYPES, NOTICE_TYPES } from '../../events/event-types.ts'
+import { NAME_CHARS_MAX, OUTBOUND_URL_CHARS_MAX } from '../../limits.ts'
 import {
-  NAME_CHARS_MAX,
-  OUTBOUND_URL_CHARS_MAX,
   WEBHOOK_COUNT_MAX,
   WEBHOOK_NAMES_MAX,
   WEBHOOK_OVERLAP_SECONDS_DEFAULT,
   WEBHOOK_OVERLAP_SECONDS_MAX,
   WEBHOOK_REDELIVERED_MAX,
-} from '../../limits.ts'
+} from '../../webhook-limits.ts'
 import { pageOf, pageQuery } from '../page.ts'
 import { idOf, instant, seq } from './common.ts'
 import { WITHOUT_CONTROLS } from './names.ts'

@@ -35,6 +35,8 @@ export type Offer = {
   readonly version: number
   /** The leaf of the record's entry that the step would follow. */
   readonly previous: string
+  /** Digest of the record's payload, as the offer repeats it. */
+  readonly payload: string
   /** null: of no completion. */
   readonly completion: OfferedCompletion | null
   /** `received` of the entry's detail (append_received, migrations/0009). */
@@ -108,7 +110,7 @@ function takenOf({ peer, ledger, seq, leaf }: Offer) {
 /** In the order in which a local step is refused. */
 function refuseOffer(
   row: RecordRowRead,
-  { step: kind, version, previous, peer }: Offer,
+  { step: kind, version, previous, payload, peer }: Offer,
   { agentId, recordedAtMs }: { readonly agentId: Uint8Array; readonly recordedAtMs: number },
 ): void {
   if (!row.share?.some(({ peer_id }) => formatId('peer', fromUuid(peer_id)) === peer))
@@ -119,6 +121,9 @@ function refuseOffer(
   // It was offered to follow another entry: the record has moved since, or the peer has heard of another one.
   if (version !== row.version + 1 || previous !== toHex(row.leaf)) throw overtaken(row)
   if (row.deadline !== null && row.deadline.getTime() <= recordedAtMs) throw deadlinePassed(row)
+  // What was offered for another payload is no offer of this step: a verifier holds the two to each other.
+  if (payload !== toHex(row.digest))
+    throw new ApiError('invalid_request', `the record's payload has another digest than ${payload}`)
 }
 
 async function verifyCompletion(

@@ -1,0 +1,136 @@
+/*
+ * Records that two organisations share. A backlog is created while the home has suspended the peering; it is resumed, and the rate
+ * is counted in the guest's chain, until it has received all of them. Then records come at a constant rate. Each entry of the
+ * home's is received by an entry of the guest's, signed; the runner counts them again by both chains, and of each the lag, from
+ * the home's `recordedAt` to the guest's.
+ */
+import { check, sleep } from 'k6'
+import { Counter, Gauge } from 'k6/metrics'
+import { makeRecordBodies } from './lib/data.js'
+import { post } from './lib/deployment.js'
+import { makePeering, readOf } from './lib/guest.js'
+import { makeOptions, PROFILE, profileOf } from './lib/profile.js'
+import { notarize, notarizeLater } from './lib/requests.js'
+import { makeSummary, measured } from './lib/summary.js'
+
+const { backlog, perSecond, followers, seconds: secondsDefault } = profileOf('federation-drain')
+const seconds = Number(__ENV.SECONDS ?? secondsDefault)
+const FILL_IN_FLIGHT = 32
+/** The other followers of a backlog's entries are done with them before it is drained. */
+const CALM_SECONDS = 4
+const LOOK_EVERY_SECONDS = 0.05
+const DRAIN_SECONDS_MAX = 240
+const ARRIVE_SECONDS_MAX = 60
+
+/** Records acknowledged, less entries of the guest's that received one. */
+const unreceived = new Counter('unreceived_records')
+const drainRate = new Gauge('drained_per_second')
+const followRate = new Gauge('followed_per_second')
+
+export const options = makeOptions({
+  scenarios: {
+    follow: {
+      executor: 'constant-arrival-rate',
+      exec: 'follow',
+      rate: perSecond,
+      timeUnit: '1s',
+      duration: `${seconds}s`,
+      preAllocatedVUs: followers,
+    },
+  },
+  thresholds: {
+    ...(PROFILE === 'full' && { dropped_iterations: ['count==0'] }),
+    unreceived_records: ['count==0'],
+    unanswered_records: ['count==0'],
+  },
+})
+
+const nextBody = makeRecordBodies()
+
+/** @param {import('./lib/guest.js').Peering} peering the members that share a record, before those of a single one */
+function nextShared({ id, performer }) {
+  const members = { performer: performer.name, share: [{ peer: id, documents: 'whole' }] }
+  return `${JSON.stringify(members).slice(0, -1)},${nextBody().replace('"generic/1"', '"task/1"').slice(1)}`
+}
+
+/** The backlog is drained here: a scenario begins at a time fixed beforehand, and how long a backlog takes is the question. */
+export async function setup() {
+  const peering = makePeering('federation-drain')
+  const sizeBefore = sizeOf(peering.guest)
+  post(peering.home.key, `/v1/peers/${peering.id}/suspend`, {})
+  const filled = await fill(peering)
+  sleep(CALM_SECONDS)
+  const beganAt = Date.now()
+  post(peering.home.key, `/v1/peers/${peering.id}/resume`, {})
+  check(null, {
+    'the backlog is received': () => awaitSize(peering.guest, sizeBefore + filled, DRAIN_SECONDS_MAX),
+  })
+  drainRate.add((filled * 1000) / (Date.now() - beganAt))
+  return { peering, sizeBefore, filled }
+}
+
+/** @param {import('./lib/guest.js').Peering} peering @returns {Promise<number>} how many were acknowledged */
+async function fill(peering) {
+  let begun = 0
+  let filled = 0
+  const send = async () => {
+    while (begun++ < backlog) {
+      const { outcome } = await notarizeLater(peering.home.key, nextShared(peering))
+      if (outcome === 'done') filled++
+    }
+  }
+  await Promise.all(Array.from({ length: FILL_IN_FLIGHT }, send))
+  unreceived.add(filled)
+  return filled
+}
+
+/** @param {Awaited<ReturnType<typeof setup>>} data */
+export function follow({ peering }) {
+  if (notarize(peering.home.key, nextShared(peering)).outcome === 'done') unreceived.add(1)
+}
+
+/** @param {Awaited<ReturnType<typeof setup>>} data */
+export function teardown({ peering, sizeBefore, filled }) {
+  const { home, guest, id } = peering
+  const all = sizeOf(home) - readOf(home, `/v1/peers/${id}`).addedSeq - ENTRIES_OF_NO_RECORD
+  check(null, {
+    'all that was shared is received': () => awaitSize(guest, sizeBefore + all, ARRIVE_SECONDS_MAX),
+    'nothing is behind, dead or forked, on either side': () =>
+      [home, guest].every((ledger) => {
+        const { behind, deadLetters, forks } = readOf(ledger, `/v1/peers/${id}`).drain
+        return behind + deadLetters + forks === 0
+      }),
+  })
+  const received = sizeOf(guest) - sizeBefore
+  unreceived.add(-received)
+  followRate.add((received - filled) / seconds)
+}
+
+/** Of the home's after its peer-added, which counts itself: the guest's half of the handshake, a suspension, a resumption. */
+const ENTRIES_OF_NO_RECORD = 4
+
+/** @param {import('./lib/deployment.js').Ledger} ledger @param {number} wanted @param {number} secondsMax */
+function awaitSize(ledger, wanted, secondsMax) {
+  for (let looks = secondsMax / LOOK_EVERY_SECONDS; looks > 0; looks--) {
+    if (sizeOf(ledger) >= wanted) return true
+    sleep(LOOK_EVERY_SECONDS)
+  }
+  return false
+}
+
+/** @param {import('./lib/deployment.js').Ledger} ledger @returns {number} entries */
+function sizeOf(ledger) {
+  return readOf(ledger, '/v1/ledger').size
+}
+
+export const handleSummary = makeSummary('federation-drain', (data) => ({
+  figures: {
+    drainRate: measured(data, 'drained_per_second', 'value'),
+    rate: measured(data, 'followed_per_second', 'value'),
+  },
+  extras: {
+    recorded: measured(data, 'acknowledged_records', 'count') ?? 0,
+    drained: /** @type {Awaited<ReturnType<typeof setup>> | undefined} */ (data.setup_data)?.filled ?? 0,
+    perSecond,
+  },
+}))

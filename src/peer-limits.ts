@@ -1,0 +1,72 @@
+/** What bounds peerings, what comes from peers and what is sent to them (docs/formats/federation.md), by name, with its unit last. */
+
+// Peerings
+export const PEERS_PER_LEDGER_MAX = 1_000
+export const PEER_INVITATIONS_OPEN_MAX = 100
+export const PEER_INVITATION_MS_MAX = 24 * 3_600_000
+
+// A request of a peer
+/** That a peer's clock may be off ours, either way. */
+export const PEER_CLOCK_WINDOW_MS = 60_000
+export const PEER_REQUEST_BYTES_MAX = 4 * 1024 * 1024
+/** Of a request that brings its key along: it is read before anybody knows who sent it. */
+export const PEER_INTRODUCTION_BYTES_MAX = 256 * 1024
+/** How deep in a request of a peer a document begins. */
+export const PEER_DOCUMENT_DEPTH = 4
+export const PEER_ENTRIES_PER_REQUEST_MAX = 500
+export const PEER_TYPES_PER_REQUEST_MAX = 64
+export const PEER_ROTATIONS_PER_REQUEST_MAX = 64
+/** Requests a second of a peering, and how many may come at once after a pause. */
+export const PEER_REQUESTS_PER_SECOND = 50
+export const PEER_REQUESTS_BURST = 200
+
+// What comes
+/**
+ * Requests of peers that a server appends for at once: each holds a connection that appends, of which the others need the rest.
+ * Beyond so many that wait they are refused.
+ */
+export const PEER_REQUESTS_AT_ONCE = 1
+export const PEER_REQUESTS_WAITING_MAX = 64
+/** Verified, and then signed, without a pause: what others ask for waits so long. 32 take some 5 ms. */
+export const PEER_ENTRIES_IN_A_ROW = 32
+/** What other requests decide at the same time is decided anew so many times; then the peer is asked to come again. */
+export const PEER_DECISIONS_MAX = 3
+/** Of one record and peer, taken and refused: each is an entry, and beyond them an offer is refused without one. */
+export const PEER_OFFERS_MAX = 2_500
+export const PEER_FORKS_KEPT_MAX = 1_000
+
+// What is sent
+export const PEER_ENQUEUE_EVERY_MS = 50
+export const PEER_ENQUEUE_TIME_SHARE_MAX = 0.1
+/** Of one worker. */
+export const PEER_DRAINS_MAX = 64
+/** Jobs that could be taken at once. */
+export const PEER_JOBS_QUEUED_MAX = 64
+/** Longer than a request may take, so that nobody else sends the same meanwhile. */
+export const PEER_LEASE_MS = 30_000
+/** Then others have their turn. */
+export const PEER_TURN_MS_MAX = 60_000
+/** With nothing to send a turn waits so long for more: the next one begins sooner than a job would. */
+export const PEER_LINGER_MS = 1_000
+export const PEER_LOOK_EVERY_MS = 50
+/** Of a chain that says little to a peer so many entries are looked through at once. */
+export const PEER_STRETCH_ENTRIES_MAX = 5_000
+/** Of envelopes and documents: base64 makes 4 bytes of 3, and there are other members. */
+export const PEER_REQUEST_ENTRY_BYTES_MAX = 2_500_000
+export const PEER_ANSWER_BYTES_MAX = 8 * 1024 * 1024
+/** After the first failure, and at most; each pause is twice the one before. */
+export const PEER_RETRY_MS_MIN = 1_000
+export const PEER_RETRY_MS_MAX = 300_000
+/** What a peer asks for with `Retry-After` is believed up to this. */
+export const PEER_RETRY_AFTER_MS_MAX = 3_600_000
+
+// What both sides hold
+/** A peer is asked what it holds at least so often, and sent again what it lacks. */
+export const PEER_SUMMARY_EVERY_MS = 86_400_000
+/** Of one page. */
+export const PEER_SUMMARY_RECORDS_MAX = 1_000
+export const PEER_SUMMARY_PAGES_MAX = 100
+/** Of records that a reconciliation shows; it counts all of them. */
+export const PEER_DIFFERENCES_SHOWN_MAX = 100
+/** Of dead letters, forks and open offers, for the metrics. */
+export const PEER_MATTERS_COUNTED_MAX = 10_000
