@@ -1,13 +1,17 @@
 /*
  * Eight clients, each with one gated record under way after another, from its creation to its verdict, for five minutes. The
  * figure that counts is that nothing goes wrong: no error, no record given up, no restart, no dead letter, memory that stays
- * flat (the last three are the runner's to see). CLIENTS takes another number of clients.
+ * flat (the last three are the runner's to see). CLIENTS takes another number of clients. Beside them one more client shares
+ * its records with a second organisation, whose agent performs them; they are no part of the figures but must be as clean, and
+ * the runner holds both chains to each other.
  */
 import exec from 'k6/execution'
 import { Counter } from 'k6/metrics'
 import { makeLedger } from './lib/deployment.js'
+import { makePeering } from './lib/guest.js'
 import { makeParties, runLifecycle, STEPS } from './lib/lifecycle.js'
 import { makeOptions, profileOf } from './lib/profile.js'
+import { runSharedLifecycle } from './lib/shared-lifecycle.js'
 import { makeSummary, measured } from './lib/summary.js'
 
 const seconds = Number(__ENV.SECONDS ?? profileOf('lifecycle-soak').seconds)
@@ -20,24 +24,32 @@ export const options = makeOptions({
   scenarios: {
     // What is under way at the end is still brought to its end: looking for a verification takes a minute at most.
     soak: { executor: 'constant-vus', vus: clients, duration: `${seconds}s`, gracefulStop: '90s' },
+    shared: { executor: 'constant-vus', exec: 'share', vus: 1, duration: `${seconds}s`, gracefulStop: '90s' },
   },
   thresholds: {
     http_reqs: ['count>0'],
     lifecycles_complete: ['count>0'],
     lifecycles_abandoned: ['count==0'],
+    shared_complete: ['count>0'],
+    shared_abandoned: ['count==0'],
     unanswered_records: ['count==0'],
   },
 })
 
 export function setup() {
   const ledger = makeLedger('lifecycle-soak')
-  return { ledger: ledger.id, parties: makeParties(ledger) }
+  return { ledger: ledger.id, parties: makeParties(ledger), peering: makePeering('lifecycle-soak-shared') }
 }
 
 /** @param {ReturnType<typeof setup>} data */
 export default function ({ parties }) {
   const isComplete = runLifecycle(parties, __ITER)
   if (isComplete && Date.now() <= exec.scenario.startTime + seconds * 1000) inTime.add(1)
+}
+
+/** @param {ReturnType<typeof setup>} data */
+export function share({ peering }) {
+  runSharedLifecycle(peering, __ITER)
 }
 
 export const handleSummary = makeSummary('lifecycle-soak', (data) => {
@@ -61,6 +73,11 @@ export const handleSummary = makeSummary('lifecycle-soak', (data) => {
       clients,
       looks: measured(data, 'lifecycle_looks', 'avg'),
       retried: measured(data, 'retried', 'count') ?? 0,
+      shared: {
+        complete: measured(data, 'shared_complete', 'count') ?? 0,
+        p50: measured(data, 'shared_lifecycle', 'p(50)'),
+        p99: measured(data, 'shared_lifecycle', 'p(99)'),
+      },
       stepsMs: Object.fromEntries(steps),
     },
   }

@@ -27,6 +27,8 @@ export const PEER_REQUESTS_BURST = 200
  */
 export const PEER_REQUESTS_AT_ONCE = 1
 export const PEER_REQUESTS_WAITING_MAX = 64
+/** Of one peering, under way and waiting: who sends honestly waits for each answer, or has given up one or two. */
+export const PEER_REQUESTS_OF_ONE_MAX = 4
 /** Verified, and then signed, without a pause: what others ask for waits so long. 32 take some 5 ms. */
 export const PEER_ENTRIES_IN_A_ROW = 32
 /** What other requests decide at the same time is decided anew so many times; then the peer is asked to come again. */

@@ -1,13 +1,18 @@
 import { parseId } from '../../src/proof/ids.ts'
 import { readLedger } from '../lifecycle-audit.ts'
+import { compareChains, type Exchanged } from './federation.ts'
 import type { K6Run } from './k6-process.ts'
 import type { Running } from './round.ts'
 import type { DrivenRound, Findings, Scenario } from './scenarios.ts'
 
-/** Beside what is audited of every script: where each record stands, and that each was delivered, verified and judged once. */
+/**
+ * Beside what is audited of every script: where each record stands, that each was delivered, verified and judged once, and that
+ * the chains of the two organisations that share records say the same.
+ */
 export const lifecycleSoak = {
   rounds: ({ servers }) => [{ name: '', servers: servers ?? 1, drive: driveAndAudit }],
   secondsMax: { short: 180, full: 900 },
+  guest: true,
   combine: findLifecycleFaults,
 } as const satisfies Scenario
 
@@ -15,21 +20,20 @@ async function driveAndAudit(running: Running): Promise<K6Run[]> {
   const run = await running.runScript()
   const [ledger] = run.summary.ledgers
   const found = await readLedger(running.database.ownerUrl, Buffer.from(parseId('led', ledger!)))
-  const extras = { ...run.summary.extras, ...found }
+  const exchanged = await compareChains(running, run)
+  const extras = { ...run.summary.extras, ...found, exchanged }
   return [{ ...run, summary: { ...run.summary, extras } }]
 }
 
 type Found = Pick<Awaited<ReturnType<typeof readLedger>>, 'states' | 'notOnce'>
+type Extras = Found & { readonly exchanged: Exchanged }
 
 function findLifecycleFaults(rounds: readonly DrivenRound[]): Findings {
   const { summary } = rounds.at(-1)!.runs.at(-1)!
   const count = (metric: string) => Number(summary.metrics[metric]?.['count'] ?? 0)
-  const faults = compareLifecycles(
-    summary.extras as Found,
-    count('lifecycles_complete'),
-    count('lifecycles_abandoned'),
-  )
-  return { figures: summary.figures, extras: summary.extras, faults }
+  const { exchanged, ...found } = summary.extras as Extras
+  const faults = compareLifecycles(found, count('lifecycles_complete'), count('lifecycles_abandoned'))
+  return { figures: summary.figures, extras: summary.extras, faults: [...faults, ...exchanged.faults] }
 }
 
 /** What clients saw complete is accepted or rejected; what stands anywhere else was given up. */

@@ -75,7 +75,7 @@ export type KnownRecord = {
   } | null
   /** Of our own: how many offers of the peer were answered, the newest ones counted. */
   readonly offers: number
-  /** Envelopes of `record-shared` that came. */
+  /** Envelopes of `record-shared`: the first that came, and those of this request. A home that shares twice says no more by it. */
   readonly shares: readonly Buffer[]
 }
 
@@ -101,6 +101,7 @@ export async function listKnownRecords(
           select encode(n.envelope, 'base64') from tallystick.received_entries n
           where n.ledger_id = $1 and n.peer_id = $2 and n.record_id = k.record_id and n.version is null
             and n.kind = 'record-shared'
+          order by n.remote_seq limit 1
         ) else '{}' end as shares,
         case when s.shared then (
           select count(*) from (

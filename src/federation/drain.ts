@@ -1,21 +1,17 @@
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
-import { commitBatch } from '../append/commit.ts'
 import {
   type DrainedPeer,
   endPeerTurn,
-  findSeqOfVersion,
   keepSummary,
   lookAtPeer,
   type PeerTurn,
   type Sent,
   settleSent,
 } from '../db/peer-turns.ts'
-import { readRotations, type SharedEntry } from '../db/peer-work.ts'
+import { readRotations } from '../db/peer-work.ts'
 import { withPooledTransaction } from '../db/transaction.ts'
-import { toUuid } from '../db/uuid.ts'
 import {
-  PEER_ENTRIES_IN_A_ROW,
   PEER_LEASE_MS,
   PEER_LINGER_MS,
   PEER_LOOK_EVERY_MS,
@@ -25,31 +21,23 @@ import {
   PEER_ROTATIONS_PER_REQUEST_MAX,
   PEER_TURN_MS_MAX,
 } from '../peer-limits.ts'
-import { fromBase64 } from '../proof/bytes.ts'
-import { ProofError } from '../proof/error.ts'
 import { isObject } from '../proof/fields.ts'
 import { formatId } from '../proof/ids.ts'
-import { canonicalize } from '../proof/jcs.ts'
-import type { JsonObject, JsonValue } from '../proof/json-text.ts'
-import type { MasterKey } from '../signing/master-key.ts'
-import { type Author, signAdministration } from '../tenancy/administration.ts'
-import { handshakeOf, peerAdded, verifyCounterpart } from './handshake.ts'
-import { type Identity, identityOf } from './identity.ts'
+import type { JsonObject } from '../proof/json-text.ts'
 import { type Outgoing, readOutgoing, renderOutgoing } from './outbox.ts'
-import { tokenContext } from './peerings.ts'
 import { PeerError, type PostDeps, postToPeer } from './post.ts'
+import { readOutcomes } from './read-outcomes.ts'
 import { readReceipt } from './receipts.ts'
+import { type ShakeHandsDeps, shakeHands } from './shake-hands.ts'
 import { askSummary } from './summary.ts'
 
-export type DrainDeps = PostDeps & {
-  readonly pool: pg.Pool
-  readonly masterKey: Pick<MasterKey, 'open'>
-  readonly publicUrl: string
-  readonly observeDrain: DrainObserver
-  /** null: nobody traces. */
-  readonly tracePost: PostTracer | null
-  readonly log: { warn(details: object, message: string): void }
-}
+export type DrainDeps = PostDeps &
+  ShakeHandsDeps & {
+    readonly observeDrain: DrainObserver
+    /** null: nobody traces. */
+    readonly tracePost: PostTracer | null
+    readonly log: { warn(details: object, message: string): void }
+  }
 
 /** Hears of what is sent to peers. */
 export type DrainObserver = {
@@ -145,12 +133,16 @@ class Drain {
 
   /** Whether there was anything to do. */
   async #step(peer: DrainedPeer): Promise<boolean> {
-    if (peer.state === 'pending' && peer.role === 'invited') return this.#shakeHands(peer)
+    const post = (path: string, body: string) => this.#post(peer, path, body)
+    if (peer.state === 'pending' && peer.role === 'invited') {
+      await shakeHands(this.#deps, peer, post)
+      return true
+    }
     if (peer.state === 'revoked') return this.#sayEnd(peer)
     if (peer.state !== 'active') return false
     if (peer.knownKid !== peer.envelopeKid) return this.#tellKey(peer)
     if (peer.summaryDue) {
-      const held = await askSummary((path, body) => this.#post(peer, path, body))
+      const held = await askSummary(post)
       await withPooledTransaction(this.#deps.pool, (client) => keepSummary(client, this.#turn, held))
       return true
     }
@@ -174,8 +166,12 @@ class Drain {
   }
 
   async #send(peer: DrainedPeer, outgoing: Outgoing): Promise<boolean> {
-    if (outgoing.entries.length > 0) await this.#sendAll({ peer, outgoing })
-    else await this.#settle({ ...nothingSent(peer), nextSeq: outgoing.nextSeq, backlog: ofBacklog(outgoing) })
+    if (outgoing.entries.length > 0) {
+      await this.#sendAll({ peer, outgoing })
+    } else {
+      const { nextSeq, backlog } = outgoing
+      await this.#settle({ ...nothingSent(peer), nextSeq, backlog: backlog === null ? [] : [backlog] })
+    }
     return true
   }
 
@@ -215,7 +211,7 @@ class Drain {
   }
 
   async #takeAnswer({ peer, outgoing, answer }: Answered): Promise<void> {
-    const sent = await this.#readOutcomes(peer, outgoing, answer)
+    const sent = await readOutcomes(this.#deps.pool, peer, outgoing, answer)
     await this.#settle(sent)
     this.#deps.observeDrain.entries({ received: sent.receipts.length, refused: sent.dead.length })
   }
@@ -224,71 +220,6 @@ class Drain {
     await withPooledTransaction(this.#deps.pool, (client) =>
       settleSent(client, this.#turn, sent, PEER_LEASE_MS),
     )
-  }
-
-  /** What the peer says of each entry. Of a record whose entry it does not take, the later ones wait, whatever it says of them. */
-  async #readOutcomes(
-    peer: DrainedPeer,
-    { entries, ...outgoing }: Outgoing,
-    answer: JsonObject,
-  ): Promise<Sent> {
-    const outcomes = answer['outcomes']
-    if (!Array.isArray(outcomes) || outcomes.length !== entries.length)
-      throw new PeerError('unexpected_answer', 'it does not say what became of each entry')
-    const receipts: Sent['receipts'][number][] = []
-    const dead: Sent['dead'][number][] = []
-    const backlog = new Map<string, Sent['backlog'][number]>()
-    const waiting = new Set<string>()
-    for (const [i, entry] of entries.entries()) {
-      // Others drain in this process too.
-      if (i > 0 && i % PEER_ENTRIES_IN_A_ROW === 0) await setImmediate()
-      const record = entry.recordId && toUuid(entry.recordId)
-      if (record !== null && waiting.has(record)) continue
-      const outcome: JsonValue = outcomes[i]!
-      if (!isObject(outcome)) throw unknownOutcome(entry)
-      switch (outcome['outcome']) {
-        case 'received':
-          receipts.push({ seq: entry.seq, envelope: readReceipt(peer, entry, outcome['envelope']) })
-          break
-        case 'refused':
-          dead.push(deadLetter(entry, outcome))
-          if (record !== null) waiting.add(record)
-          break
-        case 'missing': {
-          const first = entries.find(({ recordId }) => recordId !== null && toUuid(recordId) === record)
-          const fromSeq = await this.#seqOfMissing(peer, first ?? entry, outcome)
-          backlog.set(record!, { recordId: entry.recordId!, fromSeq })
-          waiting.add(record!)
-          break
-        }
-        default:
-          throw unknownOutcome(entry)
-      }
-    }
-    const rest = ofBacklog({ entries, ...outgoing }).filter(({ recordId }) => !backlog.has(toUuid(recordId)))
-    // What waits behind a dead letter is sent when that is replayed.
-    const gone = rest.map((one) => (waiting.has(toUuid(one.recordId)) ? { ...one, fromSeq: null } : one))
-    return {
-      receipts,
-      dead,
-      backlog: [...gone, ...backlog.values()],
-      nextSeq: outgoing.nextSeq,
-      knownKid: peer.knownKid,
-      answered: true,
-    }
-  }
-
-  /** `entry`: the record's first of the request. Throws PeerError where the peer misses what was just sent, or what there is not. */
-  async #seqOfMissing(peer: DrainedPeer, entry: SharedEntry, outcome: JsonObject): Promise<number> {
-    const version = outcome['version']
-    const isOfRecord = entry.recordId !== null && outcome['record'] === formatId('rec', entry.recordId)
-    const seq =
-      isOfRecord && Number.isSafeInteger(version) && (version as number) <= VERSION_MAX
-        ? await findSeqOfVersion(this.#deps.pool, peer.ledgerId, entry.recordId, version as number)
-        : null
-    if (seq === null || seq >= entry.seq)
-      throw new PeerError('unexpected_answer', `from entry ${entry.seq} on it misses what there is not`)
-    return seq
   }
 
   /** A new key of ours: the old one says so, before anything else is said. */
@@ -329,40 +260,6 @@ class Drain {
       return true
     }
   }
-
-  #openToken(sealed: Buffer, context: string): Buffer {
-    try {
-      return this.#deps.masterKey.open(sealed, context)
-    } catch {
-      throw new PeerError('token_unreadable', 'the master key was replaced since: take another invitation')
-    }
-  }
-
-  /** The invited's part: the token for the inviter's signed entry, and an entry of our own that names it. */
-  async #shakeHands(peer: DrainedPeer): Promise<boolean> {
-    const deps = this.#deps
-    const context = tokenContext(peer.ledgerId, peer.peerId)
-    const token = this.#openToken(peer.sealedToken!, context)
-    const invited = await identityOf(deps.pool, peer.ledgerId, deps.publicUrl)
-    const inviter = JSON.parse(peer.inviter) as Identity
-    const handshake = handshakeOf(peer, inviter, invited)
-    const body = canonicalize({ peer: handshake.peer, token: token.toString('base64url'), invited })
-    const { envelope } = await this.#post(peer, '/v1/federation/peerings', body)
-    const counterpart = readCounterpart(envelope, handshake)
-    const author: Author = {
-      ledger: invited.ledger,
-      ledgerId: peer.ledgerId,
-      issuer: peer.issuer,
-      envelopeKid: peer.envelopeKid,
-      agent: 'system',
-    }
-    const signer = await deps.signers.signerOf(author)
-    const about = peerAdded(peer.peerId, handshake, { remote: inviter, own: invited, counterpart })
-    const [outcome] = await commitBatch(deps.pool, [signAdministration(signer, author, about, deps.now())])
-    if (outcome!.status !== 'appended')
-      throw new PeerError('not_appended', `our own entry was not appended: ${outcome!.status}`)
-    return true
-  }
 }
 
 type Request = { readonly peer: DrainedPeer; readonly outgoing: Outgoing }
@@ -394,44 +291,8 @@ function requireDone<T>(result: PromiseSettledResult<T>): T {
   throw result.reason
 }
 
-function readCounterpart(envelope: unknown, handshake: Parameters<typeof verifyCounterpart>[1]): string {
-  try {
-    return verifyCounterpart(fromBase64(typeof envelope === 'string' ? envelope : ''), handshake)
-  } catch (error) {
-    if (error instanceof ProofError) throw new PeerError('handshake_mismatch', error.message)
-    throw error
-  }
-}
-
 function nothingSent({ nextSeq, knownKid }: DrainedPeer): Sent {
   return { receipts: [], dead: [], backlog: [], nextSeq, knownKid, answered: false }
-}
-
-/** As a column holds it. */
-const VERSION_MAX = 2 ** 31 - 1
-
-function unknownOutcome({ seq }: SharedEntry): PeerError {
-  return new PeerError('unexpected_answer', `of entry ${seq} it says nothing that is known`)
-}
-
-function ofBacklog({ backlog }: Pick<Outgoing, 'backlog' | 'entries'>): Sent['backlog'][number][] {
-  return backlog === null ? [] : [backlog]
-}
-
-const CODE = /^[a-z][a-z0-9_]{0,63}$/
-
-function deadLetter(
-  { seq, recordId, kind }: SharedEntry,
-  { code, detail }: JsonObject,
-): Sent['dead'][number] {
-  const isCode = typeof code === 'string' && CODE.test(code)
-  return {
-    seq,
-    recordId,
-    kind,
-    code: isCode ? code : 'unexpected_answer',
-    detail: typeof detail === 'string' ? detail.slice(0, 1_000) : '',
-  }
 }
 
 /** Twice as long after each failure, jittered by half; what the peer asks for is the least, up to a bound. */

@@ -1,13 +1,50 @@
 import { ApiError } from '../errors.ts'
-import { PEER_REQUESTS_AT_ONCE, PEER_REQUESTS_WAITING_MAX } from '../peer-limits.ts'
+import { PEER_REQUESTS_AT_ONCE, PEER_REQUESTS_OF_ONE_MAX, PEER_REQUESTS_WAITING_MAX } from '../peer-limits.ts'
+import type { PeeringIds } from './authenticate.ts'
 
-/** Requests of peers that append, a few at once, the others in the order in which they came; beyond a number they are refused. */
+/**
+ * Requests of peers that append, a few at once, the others in the order in which they came; beyond a number they are refused, and of
+ * one peer beyond a few, or it would have all the places to itself.
+ */
 export class Inbox {
   readonly #waiting: (() => void)[] = []
+  /** By ledger and peer, under way and waiting. */
+  readonly #ofPeering = new Map<string, number>()
   #underWay = 0
 
-  /** Throws `overloaded`, or what `work` throws. */
-  async run<T>(work: () => Promise<T>): Promise<T> {
+  /** Throws `overloaded`, `rate_limited`, or what `work` throws. */
+  async run<T>({ ledger, peer }: Pick<PeeringIds, 'ledger' | 'peer'>, work: () => Promise<T>): Promise<T> {
+    const peering = `${ledger} ${peer}`
+    this.#enter(peering)
+    try {
+      return await this.#inTurn(work)
+    } finally {
+      this.#leave(peering)
+    }
+  }
+
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
+  #enter(peering: string): void {
+    const count = this.#ofPeering.get(peering) ?? 0
+    if (count === PEER_REQUESTS_OF_ONE_MAX) {
+      throw new ApiError('rate_limited', `${count} requests of this peer have no answer yet`, {
+        retryable: true,
+        retryAfterMs: 1_000,
+      })
+    }
+    this.#ofPeering.set(peering, count + 1)
+  }
+
+  #leave(peering: string): void {
+    const count = this.#ofPeering.get(peering)!
+    if (count === 1) this.#ofPeering.delete(peering)
+    else this.#ofPeering.set(peering, count - 1)
+  }
+
+  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
     if (this.#underWay < PEER_REQUESTS_AT_ONCE) this.#underWay++
     else await this.#wait()
     try {
@@ -17,10 +54,6 @@ export class Inbox {
       if (next) next()
       else this.#underWay--
     }
-  }
-
-  get waiting(): number {
-    return this.#waiting.length
   }
 
   #wait(): Promise<void> {

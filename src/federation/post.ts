@@ -9,6 +9,7 @@ import { isObject } from '../proof/fields.ts'
 import { formatId } from '../proof/ids.ts'
 import { type JsonObject, type JsonValue, parseJsonText } from '../proof/json-text.ts'
 import type { Signers } from '../signing/signers.ts'
+import { isCode } from './answer-fields.ts'
 import { NONCE_BYTES, signRequest } from './http-signature.ts'
 
 export type PostDeps = {
@@ -79,12 +80,10 @@ function parseAnswer(body: Buffer): JsonValue | null {
   }
 }
 
-const CODE = /^[a-z][a-z0-9_]{0,63}$/
-
 /** A tenant reads it: of what the peer says only the code, and that only if it is one. */
 function problemOf(status: number, json: JsonValue | null, retryAfterMs: number | null): PeerError {
   const code = json !== null && isObject(json) ? json['code'] : null
-  return typeof code === 'string' && CODE.test(code)
+  return isCode(code)
     ? new PeerError(code, `the peer answered ${status}`, retryAfterMs)
     : new PeerError('unexpected_answer', `the peer answered ${status}, and not as a peer does`, retryAfterMs)
 }

@@ -14,6 +14,7 @@ import type { ParsedStatement, Subject } from '../proof/statement.ts'
 import { signedDocuments, verifySignedStatement } from '../proof/verify-entry.ts'
 import { toBase64 } from '../records/text-of-bytes.ts'
 import { nativeProviders } from '../signing/native.ts'
+import { VERSION_MAX } from './answer-fields.ts'
 import { type PeeringIds, publicKeyOf } from './authenticate.ts'
 
 /** An entry as a peer sends it. */
@@ -96,9 +97,6 @@ export function verifyProposed(ids: PeeringIds, contact: PeerContact, sent: Sent
     ...readDocument(statement, sent.document ?? null),
   }
 }
-
-/** As a column holds it. */
-const VERSION_MAX = 2 ** 31 - 1
 
 function isShared(kind: EntryKind): boolean {
   return RECEIVED_KINDS.has(kind) || kind === 'step-offered'

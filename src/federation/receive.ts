@@ -80,7 +80,7 @@ export async function receiveEntries(
   sent: SentEntries,
 ): Promise<EntryOutcome[]> {
   refuseTwice(sent.entries)
-  const outcomes = await deps.inbox.run(async () => {
+  const outcomes = await deps.inbox.run(request, async () => {
     const types = readTypes(sent.types ?? [])
     const proposed: Attempt[] = []
     for (const entry of sent.entries) {

@@ -49,7 +49,7 @@ export async function receiveRotations(
   verifySigned(signed, parsePeerKey(newest))
   refuseState(contact)
   const request = { ...ids, nonce: signed.nonce, contact }
-  return deps.inbox.run(() =>
+  return deps.inbox.run(ids, () =>
     inTransaction(deps, request, async (client) => {
       const author = authorOf(request)
       const signer = await deps.signers.signerOf(author)
@@ -89,7 +89,8 @@ function followKeys(ledger: string, keys: readonly PeerKeyRow[], sent: readonly 
   for (const one of sent) {
     if (one.seq <= last) continue
     const rotation = readRotation(ledger, current, one)
-    if (keys.some(({ kid }) => kid === rotation.newKey.kid))
+    const known = [...keys, ...rotations.map(({ newKey }) => newKey)]
+    if (known.some(({ kid }) => kid === rotation.newKey.kid))
       throw new ApiError('key_not_current', `${rotation.newKey.kid} has signed for this ledger before`)
     rotations.push(rotation)
     current = rotation.newKey

@@ -5,6 +5,7 @@ import { PEER_SUMMARY_PAGES_MAX, PEER_SUMMARY_RECORDS_MAX } from '../peer-limits
 import { isObject } from '../proof/fields.ts'
 import { formatId, isId, parseId } from '../proof/ids.ts'
 import type { JsonObject } from '../proof/json-text.ts'
+import { isVersion } from './answer-fields.ts'
 import type { PeerRequest } from './authenticate.ts'
 import type { Inbox } from './inbox.ts'
 import { inTransaction } from './peer-transaction.ts'
@@ -33,7 +34,7 @@ export async function summarize(
     }))
     return { records, next: rows.length > PEER_SUMMARY_RECORDS_MAX ? records.at(-1)!.record : null }
   }
-  return deps.inbox.run(() => inTransaction(deps, request, work))
+  return deps.inbox.run(request, () => inTransaction(deps, request, work))
 }
 
 const LEAF = /^[0-9a-f]{64}$/
@@ -74,11 +75,6 @@ function readPage({ records, next }: JsonObject) {
   if (next !== null && !(typeof next === 'string' && isId('rec', next) && records.length > 0))
     throw unexpected()
   return { records: read, next }
-}
-
-/** As the column has it. */
-function isVersion(value: unknown): value is number {
-  return Number.isInteger(value) && (value as number) >= 1 && (value as number) < 2 ** 31
 }
 
 function unexpected(): PeerError {

@@ -2,19 +2,21 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PEER_ANSWER_BYTES_MAX } from '../../src/peer-limits.ts'
-import type { Test } from '../helpers/app.ts'
-import { type Organisation, startOrganisations } from '../helpers/federation.ts'
+import type { Organisation } from '../helpers/federation.ts'
 import { makeSigner, type TestLine } from '../helpers/test-chain.ts'
 import { until } from '../helpers/wait.ts'
-import { appendingOf, type Heard, type Lie, leafOf, Mallory, type SentLine } from './mallory.ts'
+import {
+  appendingOf,
+  type Heard,
+  type Lie,
+  leafOf,
+  type Mallory,
+  meetMallory,
+  type SentLine,
+} from './mallory.ts'
 import { verifyOwnExport } from './unchanged.ts'
 
 /* What a peer answers to what it is sent: the drain neither crashes nor takes a lie for an answer. */
-
-async function setUp(t: Test): Promise<Mallory> {
-  const [victim] = await startOrganisations(t, 1)
-  return Mallory.meet(t, victim!)
-}
 
 /** Whatever stands of what the peer has heard. */
 async function heardOf({ victim, peer }: Mallory): Promise<string[]> {
@@ -56,7 +58,7 @@ async function believesNothing(mallory: Mallory, lie: (heard: Heard) => Lie, cod
 }
 
 test('an answer that is none, or says what the peer has not signed, is no answer', async (t) => {
-  const mallory = await setUp(t)
+  const mallory = await meetMallory(t)
   const { victim, chain } = mallory
   // From now on there is something to say.
   mallory.lie = () => ({ status: 500, body: {} })
@@ -147,7 +149,7 @@ test('an answer that is none, or says what the peer has not signed, is no answer
     await t.test(what, () => believesNothing(mallory, lie, code))
 
   await t.test('a version that it misses and that no record has', async () => {
-    for (const version of [0, -1, 2, 1.5, 2 ** 31, 2 ** 40, '1', null])
+    for (const version of [0, -1, 2, 1.5, 2 ** 31, 2 ** 40, -(2 ** 40), '1', null])
       await believesNothing(
         mallory,
         (heard) => ({
@@ -178,7 +180,7 @@ function recordOf({ body }: Heard): unknown {
 }
 
 test('a peer that misses the same again and again is not sent it over and over', async (t) => {
-  const mallory = await setUp(t)
+  const mallory = await meetMallory(t)
   const { victim } = mallory
   const record = await createShared(mallory)
   await until(async () => (await drainOf(mallory)).behind === 0)
@@ -204,7 +206,7 @@ function versionOf({ envelope }: SentLine): unknown {
 }
 
 test('what a peer refuses for good is a dead letter, and what it says of it is no more than text', async (t) => {
-  const mallory = await setUp(t)
+  const mallory = await meetMallory(t)
   const { victim, peer } = mallory
   const answers = [
     { outcome: 'refused', code: 'fork', detail: 'x'.repeat(5_000), held: 7 },
@@ -234,7 +236,7 @@ test('what a peer refuses for good is a dead letter, and what it says of it is n
 })
 
 test('where both have ended a peering, neither tells the other over and over', async (t) => {
-  const mallory = await setUp(t)
+  const mallory = await meetMallory(t)
   const { victim, peer } = mallory
   mallory.lie = () => ({ status: 403, body: { code: 'peer_revoked' } })
   await victim.ask('POST', `/v1/peers/${peer}/revoke`, { body: {} })

@@ -1,19 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Test } from '../helpers/app.ts'
 import { type Organisation, startOrganisations } from '../helpers/federation.ts'
 import { digestOf, makeId, makeSigner, saltDocument, type TestLine } from '../helpers/test-chain.ts'
-import { appendingOf, lookAtVictims, Mallory, offering, type SentLine, toSent } from './mallory.ts'
+import {
+  appendingOf,
+  lookAtVictims,
+  Mallory,
+  meetMallory,
+  offering,
+  type SentLine,
+  toSent,
+} from './mallory.ts'
 import { unchanged, verifyOwnExport } from './unchanged.ts'
 
 /*
  * What a peer signs with its real key, and sends as it should be sent, and what is false about it.
  */
-
-async function setUp(t: Test): Promise<Mallory> {
-  const [victim] = await startOrganisations(t, 1)
-  return Mallory.meet(t, victim!)
-}
 
 type Line = TestLine | SentLine
 
@@ -48,7 +50,7 @@ function instead(mallory: Mallory, line: TestLine, predicate: object, more: obje
 }
 
 test('what is not the peer’s to send, or of nobody’s concern, is refused', async (t) => {
-  const mallory = await setUp(t)
+  const mallory = await meetMallory(t)
   const { victim, chain } = mallory
   const created = mallory.record()
   await mallory.take([created.last()])
@@ -138,7 +140,7 @@ test('what is not the peer’s to send, or of nobody’s concern, is refused', a
 })
 
 test('entries of a record come in order, once, and each is one that may follow', async (t) => {
-  const mallory = await setUp(t)
+  const mallory = await meetMallory(t)
   const { victim } = mallory
   const gated = mallory.record()
   const created = gated.last()
@@ -217,7 +219,7 @@ test('entries of a record come in order, once, and each is one that may follow',
 })
 
 test('documents are the signed ones, those that were agreed upon, and no larger than a ledger’s own', async (t) => {
-  const mallory = await setUp(t)
+  const mallory = await meetMallory(t)
   const { victim } = mallory
   const big = 'x'.repeat(300_000)
   for (const [what, document, code] of [

@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Test } from '../helpers/app.ts'
-import { type Organisation, startOrganisations } from '../helpers/federation.ts'
+import type { Organisation } from '../helpers/federation.ts'
 import { makeId, type TestLine } from '../helpers/test-chain.ts'
-import { appendingOf, lookAtVictims, Mallory, offering, toSent, type VictimsRecord } from './mallory.ts'
+import {
+  appendingOf,
+  lookAtVictims,
+  Mallory,
+  meetMallory,
+  offering,
+  toSent,
+  type VictimsRecord,
+} from './mallory.ts'
 import { unchanged, verifyOwnExport } from './unchanged.ts'
-
-async function setUp(t: Test): Promise<Mallory> {
-  const [victim] = await startOrganisations(t, 1)
-  return Mallory.meet(t, victim!)
-}
 
 /** A record of the victim, performed by Mallory's agent. */
 async function createShared({ victim, peer, chain }: Mallory, terms: object = {}): Promise<VictimsRecord> {
@@ -38,7 +40,7 @@ async function answersOf(mallory: Mallory, lines: readonly TestLine[]): Promise<
 }
 
 test('a step that the performer could not take is refused by a signed entry, and moves nothing', async (t) => {
-  const mallory = await setUp(t)
+  const mallory = await meetMallory(t)
   const { victim } = mallory
   const record = await createShared(mallory)
   const refusedWith = async (line: TestLine, code: string, of = record) => {
@@ -110,7 +112,7 @@ test('a step that the performer could not take is refused by a signed entry, and
 })
 
 test('the principal cancels while the performer delivers: one of them wins, and the other hears why', async (t) => {
-  const mallory = await setUp(t)
+  const mallory = await meetMallory(t)
   const { victim } = mallory
   const wins = { cancelled: 0, submitted: 0 }
   for (let round = 0; round < 12; round++) {
@@ -142,7 +144,7 @@ test('the principal cancels while the performer delivers: one of them wins, and 
 })
 
 test('of agents of the victim a peer can say only what they have offered, once, and as they have', async (t) => {
-  const mallory = await setUp(t)
+  const mallory = await meetMallory(t)
   const { victim, chain, peer } = mallory
   const worker = await victim.addAgent('worker')
   const idle = await victim.addAgent('idle')

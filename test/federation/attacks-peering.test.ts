@@ -6,22 +6,12 @@ import type { Test } from '../helpers/app.ts'
 import { type Organisation, startOrganisations } from '../helpers/federation.ts'
 import { makeChain, makeId, makeSigner } from '../helpers/test-chain.ts'
 import { until } from '../helpers/wait.ts'
-import { type Answered, Mallory } from './mallory.ts'
-import { unchanged, verifyOwnExport } from './unchanged.ts'
+import { Mallory } from './mallory.ts'
+import { refused, unchanged, verifyOwnExport } from './unchanged.ts'
 
 async function openVictim(t: Test, environment: Record<string, string> = {}): Promise<Organisation> {
   const [victim] = await startOrganisations(t, 1, { environment })
   return victim!
-}
-
-async function refused(
-  victim: Organisation,
-  send: () => Promise<Answered>,
-  status: number,
-  code: string,
-): Promise<void> {
-  const { status: found, body } = await unchanged(victim, send)
-  assert.deepEqual([found, body.code], [status, code], JSON.stringify(body))
 }
 
 test('whoever has the invitation becomes the peer, once, and nobody else does', async (t) => {

@@ -5,35 +5,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { withClient } from '../../src/db/client.ts'
 import { NONCE_BYTES } from '../../src/federation/http-signature.ts'
 import { PEER_REQUEST_BYTES_MAX } from '../../src/peer-limits.ts'
-import type { Test } from '../helpers/app.ts'
-import { startOrganisations } from '../helpers/federation.ts'
 import { makeChain, makeId, makeSigner } from '../helpers/test-chain.ts'
-import { type Answered, appendingOf, type Forged, leafOf, Mallory, toSent } from './mallory.ts'
-import { unchanged, verifyOwnExport } from './unchanged.ts'
-
-async function setUp(t: Test): Promise<Mallory> {
-  const [victim] = await startOrganisations(t, 1)
-  return Mallory.meet(t, victim!)
-}
-
-/** Asserts that the request is refused, and that nothing came of it. */
-async function refused(
-  { victim }: Mallory,
-  send: () => Promise<Answered>,
-  status: number,
-  code: string,
-): Promise<void> {
-  const { status: found, body } = await unchanged(victim, send)
-  assert.deepEqual([found, body.code], [status, code], JSON.stringify(body))
-}
+import { appendingOf, type Forged, leafOf, Mallory, meetMallory, toSent } from './mallory.ts'
+import { refused, unchanged, verifyOwnExport } from './unchanged.ts'
 
 test('a request of nobody, or of somebody else, is refused with its reason', async (t) => {
-  const mallory = await setUp(t)
+  const mallory = await meetMallory(t)
   const { victim, signer } = mallory
   const line = mallory.record().last()
   const entries = (forged: Forged) => () => mallory.request('entries', { entries: [toSent(line)] }, forged)
   const refuses = (what: string, status: number, code: string, forged: Forged) =>
-    t.test(what, () => refused(mallory, entries(forged), status, code))
+    t.test(what, () => refused(mallory.victim, entries(forged), status, code))
   const without = (...names: string[]): Forged => ({
     headers: (signed) => Object.fromEntries(Object.entries(signed).filter(([name]) => !names.includes(name))),
   })
@@ -101,7 +83,7 @@ function turned(signature: string): string {
 }
 
 test('a tenant of the same server has the same key, and is somebody else', async (t) => {
-  const mallory = await setUp(t)
+  const mallory = await meetMallory(t)
   const { victim, signer, peer } = mallory
   const tenant = makeChain({ signer })
   const own = mallory.record().last()
@@ -114,12 +96,17 @@ test('a tenant of the same server has the same key, and is somebody else', async
   const foreign = second.record().last()
 
   await refused(
-    mallory,
+    mallory.victim,
     () => mallory.request('entries', sent(own), { from: tenant.ledger }),
     401,
     'peer_unknown',
   )
-  await refused(mallory, () => second.request('entries', sent(own), { peering: peer }), 401, 'peer_unknown')
+  await refused(
+    mallory.victim,
+    () => second.request('entries', sent(own), { peering: peer }),
+    401,
+    'peer_unknown',
+  )
   for (const line of [foreign, notarized]) {
     const [outcome] = await unchanged(victim, () => mallory.outcomes([line]))
     assert.deepEqual([outcome.outcome, outcome.code], ['refused', 'ledger_foreign'])
@@ -131,7 +118,7 @@ test('a tenant of the same server has the same key, and is somebody else', async
     'tallystick-from': mallory.chain.ledger,
   })
   await refused(
-    mallory,
+    mallory.victim,
     () => second.request('entries', sent(own), { headers: taken }),
     401,
     'signature_invalid',
@@ -142,7 +129,7 @@ test('a tenant of the same server has the same key, and is somebody else', async
 })
 
 test('a request is taken once, whichever server it comes to', async (t) => {
-  const mallory = await setUp(t)
+  const mallory = await meetMallory(t)
   const { victim } = mallory
   const second = await victim.startAnotherApi(t)
   const line = mallory.record().last()
@@ -153,7 +140,7 @@ test('a request is taken once, whichever server it comes to', async (t) => {
   const answers = await Promise.all([victim.url, second, victim.url, second].map(send))
   assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409, 409, 409])
   for (const server of [victim.url, second])
-    await refused(mallory, () => send(server), 409, 'request_replayed')
+    await refused(mallory.victim, () => send(server), 409, 'request_replayed')
   const again = await unchanged(victim, () => mallory.outcomes([line]))
   const [first] = answers.find(({ status }) => status === 200)!.body.outcomes
   assert.deepEqual(again, [first], 'the same receipt')
@@ -161,7 +148,7 @@ test('a request is taken once, whichever server it comes to', async (t) => {
   const other = randomBytes(NONCE_BYTES)
   const changed = JSON.stringify({ entries: [] })
   await refused(
-    mallory,
+    mallory.victim,
     () => mallory.request('entries', body, { nonce: other, body: changed }),
     401,
     'content_digest_mismatch',
@@ -170,21 +157,21 @@ test('a request is taken once, whichever server it comes to', async (t) => {
 })
 
 test('a suspended peering is asked to come again, and a revoked one is gone', async (t) => {
-  const mallory = await setUp(t)
+  const mallory = await meetMallory(t)
   const { victim, peer } = mallory
   const line = mallory.record().last()
   const send = () => mallory.request('entries', { entries: [toSent(line)] })
   await victim.ask('POST', `/v1/peers/${peer}/suspend`, { body: {} })
-  await refused(mallory, send, 503, 'peer_suspended')
-  await refused(mallory, () => mallory.request('summary', {}), 503, 'peer_suspended')
+  await refused(mallory.victim, send, 503, 'peer_suspended')
+  await refused(mallory.victim, () => mallory.request('summary', {}), 503, 'peer_suspended')
   await victim.ask('POST', `/v1/peers/${peer}/resume`, { body: {} })
   assert.equal((await send()).status, 200)
   await victim.ask('POST', `/v1/peers/${peer}/revoke`, { body: {} })
-  await refused(mallory, send, 403, 'peer_revoked')
-  await refused(mallory, () => mallory.request('summary', {}), 403, 'peer_revoked')
+  await refused(mallory.victim, send, 403, 'peer_revoked')
+  await refused(mallory.victim, () => mallory.request('summary', {}), 403, 'peer_revoked')
   const { line: rotation } = mallory.rotate()
   await refused(
-    mallory,
+    mallory.victim,
     () => mallory.request('rotations', { rotations: [toSent(rotation)] }),
     403,
     'peer_revoked',
@@ -195,7 +182,7 @@ test('a suspended peering is asked to come again, and a revoked one is gone', as
 })
 
 test('a body that would cost much, or that says two things, is refused before it is looked at', async (t) => {
-  const mallory = await setUp(t)
+  const mallory = await meetMallory(t)
   const { victim } = mallory
   const line = toSent(mallory.record().last())
   const text = JSON.stringify({ entries: [line] })
@@ -227,7 +214,7 @@ test('a body that would cost much, or that says two things, is refused before it
       'invalid_request',
     ],
   ] as const) {
-    await t.test(what, () => refused(mallory, () => mallory.request('entries', body), status, code))
+    await t.test(what, () => refused(mallory.victim, () => mallory.request('entries', body), status, code))
   }
   await t.test('of which nothing is true', async () => {
     const bad = Array.from({ length: 500 }, (_, i) => ({
@@ -244,25 +231,40 @@ test('a body that would cost much, or that says two things, is refused before it
 })
 
 test('the key of before a rotation signs nothing more, and what it signed before may still come', async (t) => {
-  const mallory = await setUp(t)
+  const mallory = await meetMallory(t)
   const { victim } = mallory
   const before = mallory.record()
   const [created, late] = [before.last(), before.activate()]
   const { line: rotation, old } = mallory.rotate()
   const rotations = { rotations: [{ seq: rotation.seq, envelope: rotation.envelope }] }
   const entries = { entries: [toSent(created)] }
-  await refused(mallory, () => mallory.request('entries', entries), 401, 'key_unknown')
-  await refused(mallory, () => mallory.request('rotations', rotations, { signer: old }), 401, 'key_unknown')
+  await refused(mallory.victim, () => mallory.request('entries', entries), 401, 'key_unknown')
+  await refused(
+    mallory.victim,
+    () => mallory.request('rotations', rotations, { signer: old }),
+    401,
+    'key_unknown',
+  )
   const thief = makeSigner()
-  await refused(mallory, () => mallory.request('rotations', rotations, { signer: thief }), 401, 'key_unknown')
+  await refused(
+    mallory.victim,
+    () => mallory.request('rotations', rotations, { signer: thief }),
+    401,
+    'key_unknown',
+  )
 
   const { status, body } = await mallory.request('rotations', rotations)
   assert.deepEqual([status, body.envelopes.length], [200, 1])
   // An answer that was lost.
   const again = await unchanged(victim, () => mallory.request('rotations', rotations))
   assert.deepEqual([again.status, again.body], [200, { envelopes: [] }])
-  await refused(mallory, () => mallory.request('entries', entries, { signer: old }), 401, 'key_not_current')
-  await refused(mallory, () => mallory.request('summary', {}, { signer: old }), 401, 'key_not_current')
+  await refused(
+    mallory.victim,
+    () => mallory.request('entries', entries, { signer: old }),
+    401,
+    'key_not_current',
+  )
+  await refused(mallory.victim, () => mallory.request('summary', {}, { signer: old }), 401, 'key_not_current')
   await mallory.take([created, late])
 
   const stolen = before.submit({}, null)
@@ -273,7 +275,7 @@ test('the key of before a rotation signs nothing more, and what it signed before
   // … nor does it lead to a key of its own.
   const branch = mallory.chain.rotateServerKey(thief, old)
   await refused(
-    mallory,
+    mallory.victim,
     () =>
       mallory.request(
         'rotations',
@@ -287,7 +289,7 @@ test('the key of before a rotation signs nothing more, and what it signed before
 })
 
 test('a request that waited while the key was replaced is not taken by the old one', async (t) => {
-  const mallory = await setUp(t)
+  const mallory = await meetMallory(t)
   const { victim } = mallory
   const gated = mallory.record()
   await mallory.take([gated.last()])

@@ -6,21 +6,22 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { NONCE_BYTES, signRequest } from '../../src/federation/http-signature.ts'
 import type { Signer } from '../../src/proof/crypto.ts'
-import type { Test } from '../helpers/app.ts'
-import { startOrganisations } from '../helpers/federation.ts'
 import { makeId, makeSigner, type TestLine } from '../helpers/test-chain.ts'
-import { appendingOf, lookAtVictims, Mallory, offering, toSent, type VictimsRecord } from './mallory.ts'
+import {
+  appendingOf,
+  lookAtVictims,
+  type Mallory,
+  meetMallory,
+  offering,
+  toSent,
+  type VictimsRecord,
+} from './mallory.ts'
 import { unchanged, verifyOwnExport } from './unchanged.ts'
 
 /*
  * What a peer signs with its real key so that the victim's own export would verify no more: the inbox takes nothing that a verifier
  * refuses, also where the peering changes between a request's headers and its body.
  */
-
-async function setUp(t: Test): Promise<Mallory> {
-  const [victim] = await startOrganisations(t, 1)
-  return Mallory.meet(t, victim!)
-}
 
 /** The peering's end, as Mallory's chain says it. */
 function sayRevoked(mallory: Mallory, changes: object = {}): TestLine {
@@ -81,7 +82,7 @@ async function beginRequest(
 }
 
 test('an end of another peering, with the handshake of this one, is refused', async (t) => {
-  const mallory = await setUp(t)
+  const mallory = await meetMallory(t)
   const line = sayRevoked(mallory, { name: makeId('peer') })
   const [outcome] = await unchanged(mallory.victim, () => mallory.outcomes([line]))
   assert.deepEqual([outcome.outcome, outcome.code], ['refused', 'handshake_mismatch'])
@@ -89,7 +90,7 @@ test('an end of another peering, with the handshake of this one, is refused', as
 })
 
 test('an offer that names another payload than the record’s is refused', async (t) => {
-  const mallory = await setUp(t)
+  const mallory = await meetMallory(t)
   const { victim } = mallory
   const record = await createShared(mallory)
   const line = offering(mallory, { ...record, digest: 'ab'.repeat(32) }, 'record-activated')
@@ -101,7 +102,7 @@ test('an offer that names another payload than the record’s is refused', async
 })
 
 test('a record of the peer’s may have the id of a completion here', async (t) => {
-  const mallory = await setUp(t)
+  const mallory = await meetMallory(t)
   const { victim } = mallory
   const { id } = await createShared(mallory)
   await mallory.take([offering(mallory, await lookAtVictims(victim, id), 'record-activated')])
@@ -114,7 +115,7 @@ test('a record of the peer’s may have the id of a completion here', async (t) 
 })
 
 test('what an old key signed is refused also where the rotation came while the request did', async (t) => {
-  const mallory = await setUp(t)
+  const mallory = await meetMallory(t)
   const { victim } = mallory
   const created = mallory.record().last()
   const { line, old } = mallory.rotate()
@@ -130,7 +131,7 @@ test('what an old key signed is refused also where the rotation came while the r
 })
 
 test('of two ways that a peer’s keys go one is followed', async (t) => {
-  const mallory = await setUp(t)
+  const mallory = await meetMallory(t)
   const { victim, chain } = mallory
   const old = mallory.signer
   const first = chain.rotateServerKey()
@@ -154,8 +155,19 @@ test('of two ways that a peer’s keys go one is followed', async (t) => {
   await verifyOwnExport(victim)
 })
 
+test('no key comes back, also not in one request', async (t) => {
+  const mallory = await meetMallory(t)
+  const [one, two] = [makeSigner(), makeSigner()]
+  const lines = [one, two, one].map((next) => mallory.chain.rotateServerKey(next))
+  const rotations = lines.map(({ seq, envelope }) => ({ seq, envelope }))
+  const { status, body } = await unchanged(mallory.victim, () =>
+    mallory.request('rotations', { rotations }, { signer: one }),
+  )
+  assert.deepEqual([status, body.code], [401, 'key_not_current'])
+})
+
 test('a suspended peering does not take its end, also where it was suspended while the request came', async (t) => {
-  const mallory = await setUp(t)
+  const mallory = await meetMallory(t)
   const { victim, peer } = mallory
   const finish = await beginRequest(mallory, 'entries', { entries: [toSent(sayRevoked(mallory))] })
   await victim.ask('POST', `/v1/peers/${peer}/suspend`, { body: {} })

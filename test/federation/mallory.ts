@@ -15,7 +15,7 @@ import { COMPLETION_NONCE_BYTES, offeredCompletionId } from '../../src/proof/off
 import { parseStatement } from '../../src/proof/statement.ts'
 import { BUILT_IN_TYPES } from '../../src/types/built-in.ts'
 import type { Test } from '../helpers/app.ts'
-import { type Organisation, untilPeer } from '../helpers/federation.ts'
+import { type Organisation, startOrganisations, untilPeer } from '../helpers/federation.ts'
 import { identityOf, namedKey, receivedOf } from '../helpers/peered-chains.ts'
 import {
   digestOf,
@@ -260,6 +260,12 @@ export class Mallory {
     const line = this.chain.rotateServerKey()
     return { line, old, newKey: namedKey(this.signer) }
   }
+}
+
+/** Mallory, as a peer of an organisation that was started for it. */
+export async function meetMallory(t: Test): Promise<Mallory> {
+  const [victim] = await startOrganisations(t, 1)
+  return Mallory.meet(t, victim!)
 }
 
 /** What makes the same entry again. */

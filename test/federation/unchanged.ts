@@ -5,6 +5,7 @@ import { exportFile } from '../../src/verify/export-file.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import type { Organisation } from '../helpers/federation.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
+import type { Answered } from './mallory.ts'
 
 /** All that a peer could have added to, by ledger: what is compared. */
 const STANDING = `
@@ -30,6 +31,17 @@ export async function unchanged<T>(organisation: Organisation, work: () => Promi
   const result = await work()
   assert.deepEqual(await standingOf(organisation), before)
   return result
+}
+
+/** Asserts that a request is refused, and that nothing came of it. */
+export async function refused(
+  organisation: Organisation,
+  send: () => Promise<Answered>,
+  status: number,
+  code: string,
+): Promise<void> {
+  const { status: found, body } = await unchanged(organisation, send)
+  assert.deepEqual([found, body.code], [status, code], JSON.stringify(body))
 }
 
 /** Whatever a peer got in: the ledger's own export still verifies. */

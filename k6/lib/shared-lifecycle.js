@@ -1,0 +1,102 @@
+/*
+ * The life of a record that two organisations share: ordered at the home, activated and delivered by an agent of the guest's at
+ * its own server, verified by the home's worker, and judged; each step is awaited where the other side sees it.
+ */
+import { check, sleep } from 'k6'
+import http from 'k6/http'
+import { Counter, Trend } from 'k6/metrics'
+import { escapeText, payload, rng, SEED } from './data.js'
+import { sendPatiently } from './requests.js'
+
+/** Records that the guest saw accepted. */
+const complete = new Counter('shared_complete')
+/** Records that were begun, and given up. */
+const abandoned = new Counter('shared_abandoned')
+/** From sending the creation until the guest sees the verdict, with all waiting. */
+const wholeMs = new Trend('shared_lifecycle', true)
+
+const LOOK_EVERY_SECONDS = 0.1
+const LOOKS_MAX = 600
+
+/**
+ * One record, to its end. What is answered otherwise than it must be fails a check, and ends it.
+ * @param {import('./guest.js').Peering} peering
+ * @param {number} turn of this virtual user
+ */
+export function runSharedLifecycle({ id: peer, home, guest, performer }, turn) {
+  const begunAt = Date.now()
+  const order = `${SEED}-shared-${__VU}-${turn}`
+  const evidence = { delivered: order, sealIntact: true }
+  const record = takeStep('the order is created', order, 'create', home, '', {
+    type: 'task/1',
+    payload: payload(rng(SEED, __VU, turn), `call_${order}`),
+    performer: performer.name,
+    share: [{ peer, documents: 'whole' }],
+  })
+  const path = record === null ? '' : `/${record.id}`
+  const agent = { ...guest, key: performer.key }
+  const isComplete =
+    record !== null &&
+    awaitState(guest, path, 'CREATED') &&
+    takeStep('the remote agent offers to take it on', order, 'activate', agent, `${path}/activate`, {}) &&
+    awaitState(guest, path, 'ACTIVE') &&
+    takeStep('… and its delivery', order, 'complete', agent, `${path}/completions`, { evidence }) &&
+    awaitState(home, path, 'VERIFIED') &&
+    takeStep('the verdict is taken', order, 'judge', home, `${path}/verdict`, { verdict: 'accept' }) &&
+    awaitState(guest, path, 'ACCEPTED')
+  if (isComplete) wholeMs.add(Date.now() - begunAt)
+  const counter = isComplete ? complete : abandoned
+  counter.add(1)
+}
+
+/**
+ * @param {string} name
+ * @param {string} order
+ * @param {string} step
+ * @param {Pick<import('./deployment.js').Ledger, 'url' | 'key'>} party
+ * @param {string} path after the address of records
+ * @param {object} body
+ * @returns {any} what was answered; null: no 2xx
+ */
+function takeStep(name, order, step, { url, key }, path, body) {
+  const answer = sendPatiently({
+    method: 'POST',
+    url,
+    path: `/v1/records${path}`,
+    name: `shared: ${step}`,
+    key,
+    body: escapeText(JSON.stringify(body)),
+    idempotencyKey: `${order}-${step}`,
+    records: step === 'create' ? 1 : 0,
+    keepBody: true,
+  })
+  const isDone = check(null, { [name]: () => answer.outcome === 'done' })
+  if (isDone) return JSON.parse(/** @type {string} */ (answer.body))
+  console.warn(`${step} of ${order} was answered ${answer.status}: ${answer.body ?? answer.response.error}`)
+  return null
+}
+
+/** Looks until the record stands there so on this side; at first a guest has none of this id. */
+function awaitState(
+  /** @type {import('./deployment.js').Ledger} */ { url, key },
+  /** @type {string} */ path,
+  /** @type {string} */ state,
+) {
+  const params = /** @type {const} */ ({
+    headers: { Authorization: `Bearer ${key}` },
+    tags: { name: 'shared: look' },
+    responseType: 'text',
+    responseCallback: LOOK,
+  })
+  let seen = 'nothing'
+  for (let look = 0; look < LOOKS_MAX; look++) {
+    const answer = http.get(`${url}/v1/records${path}`, params)
+    seen = answer.status === 200 ? String(answer.json('state')) : `${answer.status}`
+    if (seen === state) return true
+    sleep(LOOK_EVERY_SECONDS)
+  }
+  console.warn(`${path} is not ${state}, but ${seen}`)
+  return check(null, { 'the other side sees it in time': () => false })
+}
+
+const LOOK = http.expectedStatuses(200, 404)

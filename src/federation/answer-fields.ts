@@ -1,0 +1,15 @@
+/* What an answer of a peer may hold. Nobody has signed it. */
+
+const CODE = /^[a-z][a-z0-9_]{0,63}$/
+
+/** The code of a problem, or of a refusal. */
+export function isCode(value: unknown): value is string {
+  return typeof value === 'string' && CODE.test(value)
+}
+
+/** Of a record, as the columns hold it. */
+export function isVersion(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= VERSION_MAX
+}
+
+export const VERSION_MAX = 2 ** 31 - 1
