@@ -54,9 +54,13 @@ async function count(
 /** The same program that anybody would use, on the database, from the first entry to the last. */
 export function runVerify(system: Pick<System, 'env' | 'ledger'>): Promise<string> {
   const url = system.env['TALLYSTICK_API_DATABASE_URL']!
-  const args = ['cli/tallystick.ts', 'verify', '--database', url, '--ledger', system.ledger]
+  return runTallystick(['verify', '--database', url, '--ledger', system.ledger], /^INTEGRITY_/)
+}
+
+/** The line of its output in which the program says what it found. */
+export function runTallystick(args: readonly string[], isVerdict: RegExp): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, {
+    const child = spawn(process.execPath, ['cli/tallystick.ts', ...args], {
       cwd: new URL('..', import.meta.url),
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -66,8 +70,8 @@ export function runVerify(system: Pick<System, 'env' | 'ledger'>): Promise<strin
     }
     child.once('error', reject)
     child.once('exit', () => {
-      const verdict = lines.findLast((line) => line.startsWith('INTEGRITY_'))
-      resolve(verdict ?? `verify gave no verdict: ${lines.at(-1) ?? ''}`)
+      const verdict = lines.findLast((line) => isVerdict.test(line))
+      resolve(verdict ?? `${args[0]} gave no verdict: ${lines.at(-1) ?? ''}`)
     })
   })
 }

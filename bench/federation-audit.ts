@@ -1,6 +1,12 @@
-import { runVerify } from './audit.ts'
+import { createWriteStream, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { ReadableStream } from 'node:stream/web'
+import { runTallystick, runVerify } from './audit.ts'
 import { countFaults, countOffers, countShared, listReceived } from './federation-reads.ts'
-import type { Pair } from './pair.ts'
+import { type Pair, partyOf, type Side } from './pair.ts'
 
 /** Every shared entry of each chain is in the other one, once, and both verify. */
 export type FederationAudit = {
@@ -15,6 +21,8 @@ export type FederationAudit = {
   readonly deadLetters: number
   readonly forks: number
   readonly verify: readonly string[]
+  /** What `tallystick reconcile` said of the two exports. */
+  readonly reconcile: string
   readonly ok: boolean
 }
 
@@ -32,6 +40,7 @@ export async function auditPair({ home, guest }: Pair, records: number): Promise
   const deadLetters = faults.reduce((sum, one) => sum + one.deadLetters, 0)
   const forks = faults.reduce((sum, one) => sum + one.forks, 0)
   const verify = [await runVerify(home.system), await runVerify(guest.system)]
+  const reconcile = await reconcileExports([home, guest])
   // Of what the home has received, one is the guest's half of the handshake.
   const offersReceived = atHome.length - 1
   const ok =
@@ -39,7 +48,8 @@ export async function auditPair({ home, guest }: Pair, records: number): Promise
     shared >= records &&
     offers === offersReceived &&
     [offersOpen, receivedTwice, deadLetters, forks].every((count) => count === 0) &&
-    verify.every((verdict) => verdict.startsWith('INTEGRITY_OK'))
+    verify.every((verdict) => verdict.startsWith('INTEGRITY_OK')) &&
+    reconcile.startsWith('RECONCILED')
   return {
     shared,
     offers,
@@ -50,6 +60,29 @@ export async function auditPair({ home, guest }: Pair, records: number): Promise
     deadLetters,
     forks,
     verify,
+    reconcile,
     ok,
   }
+}
+
+/** Offline, as whoever has nothing but the two files does it. */
+async function reconcileExports(sides: readonly Side[]): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'tallystick-bench-exports-'))
+  try {
+    const files: string[] = []
+    for (const side of sides) files.push(await saveExport(side, join(folder, `${side.name}.export`)))
+    return await runTallystick(['reconcile', ...files], /RECONCILED/)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function saveExport(side: Side, file: string): Promise<string> {
+  const { target, bearer } = partyOf(side)
+  const answer = await fetch(`http://${target.host}:${target.port}/v1/export`, {
+    headers: { authorization: `Bearer ${bearer}` },
+  })
+  if (!answer.ok) throw new Error(`the ${side.name}'s export answered ${answer.status}`)
+  await pipeline(Readable.fromWeb(answer.body as ReadableStream), createWriteStream(file))
+  return file
 }

@@ -40,6 +40,7 @@ export function printFederation({ phases, audit }: FederationFigures): void {
     `audit      ${ok ? 'ok' : 'FAILED'}: shared ${shared}, received ${received}; offers ${offers}, received ` +
       `${offersReceived}, open ${offersOpen}; more than once ${receivedTwice};`,
   )
+  console.log(`           ${audit.reconcile}`)
   console.log(
     `           dead letters ${audit.deadLetters}, forks ${audit.forks}; ${verify.map((verdict) => verdict.split(/[ :]/, 1)[0]).join(', ')}`,
   )

@@ -676,7 +676,7 @@ begin
   values (ledger, peer, fork_leaf, at, record, record_version, held, fork) on conflict do nothing;
 end $$;
 
--- Sends what was refused once more, and what waits behind it; `records`: null for all. How many dead letters there were.
+-- Sends what was refused once more, and what waits behind it. `at`: the seqs; null: all of them. How many dead letters there were.
 create function replay_peer(ledger uuid, peer uuid, at bigint[]) returns bigint
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 declare
@@ -685,10 +685,12 @@ begin
   with gone as (
     delete from peer_dead_letters d
     where d.ledger_id = ledger and d.peer_id = peer and (at is null or d.seq = any (at))
+      -- What the other side does not take of the peering itself, it takes in no second attempt.
+      and d.record_id is not null
     returning d.record_id, d.seq
   ), again as (
     insert into peer_backlog as b (ledger_id, peer_id, record_id, from_seq)
-    select ledger, peer, g.record_id, min(g.seq) from gone g where g.record_id is not null group by g.record_id
+    select ledger, peer, g.record_id, min(g.seq) from gone g group by g.record_id
     on conflict on constraint peer_backlog_pkey do update set from_seq = least(b.from_seq, excluded.from_seq)
   )
   select count(*) into replayed from gone;

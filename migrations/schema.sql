@@ -2018,10 +2018,12 @@ begin
   with gone as (
     delete from peer_dead_letters d
     where d.ledger_id = ledger and d.peer_id = peer and (at is null or d.seq = any (at))
+      -- What the other side does not take of the peering itself, it takes in no second attempt.
+      and d.record_id is not null
     returning d.record_id, d.seq
   ), again as (
     insert into peer_backlog as b (ledger_id, peer_id, record_id, from_seq)
-    select ledger, peer, g.record_id, min(g.seq) from gone g where g.record_id is not null group by g.record_id
+    select ledger, peer, g.record_id, min(g.seq) from gone g group by g.record_id
     on conflict on constraint peer_backlog_pkey do update set from_seq = least(b.from_seq, excluded.from_seq)
   )
   select count(*) into replayed from gone;

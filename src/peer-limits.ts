@@ -15,9 +15,12 @@ export const PEER_INTRODUCTION_BYTES_MAX = 256 * 1024
 export const PEER_DOCUMENT_DEPTH = 4
 export const PEER_ENTRIES_PER_REQUEST_MAX = 500
 export const PEER_TYPES_PER_REQUEST_MAX = 64
-export const PEER_ROTATIONS_PER_REQUEST_MAX = 64
+/** Of a peer that was away for longer nobody could tell it the key: the newest signs the request, and all before it come along. */
+export const PEER_ROTATIONS_PER_REQUEST_MAX = 128
 /** Requests a second of a peering, and how many may come at once after a pause. */
 export const PEER_REQUESTS_PER_SECOND = 50
+/** So many entries count as a request more: 5,000 a second in the long run, and 20,000 at once. */
+export const PEER_ENTRIES_OF_A_REQUEST = 100
 export const PEER_REQUESTS_BURST = 200
 
 // What comes
@@ -41,6 +44,8 @@ export const PEER_FORKS_KEPT_MAX = 1_000
 export const PEER_ENQUEUE_EVERY_MS = 50
 export const PEER_ENQUEUE_TIME_SHARE_MAX = 0.1
 /** Of one worker. */
+/** Of one ledger; when it has so many, or in one round, twice as many at most. */
+export const PEER_DRAINS_OF_LEDGER_MAX = 16
 export const PEER_DRAINS_MAX = 64
 /** Jobs that could be taken at once. */
 export const PEER_JOBS_QUEUED_MAX = 64

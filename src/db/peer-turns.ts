@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { QueueName } from '../jobs/queues.ts'
-import { PEER_SUMMARY_EVERY_MS } from '../peer-limits.ts'
+import { PEER_DRAINS_OF_LEDGER_MAX, PEER_SUMMARY_EVERY_MS } from '../peer-limits.ts'
 import { bytea, encodeColumn, int4, int8, text, uuid } from './binary-array.ts'
 import type { Db } from './client.ts'
 import { PEER_KEYS, type PeerKeyColumns, type PeerKeyRow, type PeerState, toPeerKeys } from './peers.ts'
@@ -35,7 +35,11 @@ const HAS_WORK = `(c.resume_at is null or c.resume_at <= now()) and (
 const WAITING = `select c.ledger_id, c.peer_id from tallystick.peer_cursors c
   join tallystick.peers p on p.ledger_id = c.ledger_id and p.peer_id = c.peer_id
   join tallystick.chain_heads h on h.ledger_id = c.ledger_id
-  where (c.job_id is null or c.leased_until < now()) and h.closed is distinct from 'restored' and ${HAS_WORK}`
+  where (c.job_id is null or c.leased_until < now()) and h.closed is distinct from 'restored' and ${HAS_WORK}
+    -- Whoever has many slow peers does not take the turns of all others.
+    and c.ledger_id <> all (array(
+      select x.ledger_id from tallystick.peer_cursors x where x.job_id is not null and x.leased_until >= now()
+      group by x.ledger_id having count(*) >= ${PEER_DRAINS_OF_LEDGER_MAX}))`
 
 /** Whether takePeerTurns would find one: asked all the time, without a transaction. */
 export async function hasWaitingPeers(db: Db): Promise<boolean> {
@@ -54,10 +58,14 @@ export async function takePeerTurns(
 ): Promise<PeerTurn[]> {
   const { rows } = await client.query<{ ledger_id: string; peer_id: string; job_id: string }>({
     name: 'take_peer_turns',
-    text: `with waiting as materialized (${WAITING} order by c.served_at limit $1 for update of c skip locked)
+    text: `with waiting as materialized (${WAITING} order by c.served_at limit $1 for update of c skip locked),
+      placed as (
+        select n.*, row_number() over (partition by n.ledger_id) as place from waiting n
+      )
       update tallystick.peer_cursors c
       set job_id = gen_random_uuid(), leased_until = now() + $2 * interval '1 millisecond'
-      from waiting n where c.ledger_id = n.ledger_id and c.peer_id = n.peer_id
+      from placed n
+      where c.ledger_id = n.ledger_id and c.peer_id = n.peer_id and n.place <= ${PEER_DRAINS_OF_LEDGER_MAX}
       returning c.ledger_id, c.peer_id, c.job_id`,
     values: [limit, leaseMs],
   })
@@ -175,6 +183,16 @@ export async function lookAtPeer(db: Db, turn: PeerTurn, leaseMs: number): Promi
   }
 }
 
+/**
+ * A record that is sent (again) from a seq on; `fromSeq` null: all of it was sent. `readSeq`: where it stood when it was read, null
+ * where it was not: who has put it there meanwhile, or further back, is not overruled.
+ */
+export type BacklogChange = {
+  readonly recordId: Uint8Array
+  readonly fromSeq: number | null
+  readonly readSeq: number | null
+}
+
 /** What became of entries that were sent. */
 export type Sent = {
   /** `envelope`: of the peer's receipt. */
@@ -186,8 +204,7 @@ export type Sent = {
     readonly code: string
     readonly detail: string
   }[]
-  /** Records that are sent (again) from a seq on; `fromSeq` null: all of it was sent. */
-  readonly backlog: readonly { readonly recordId: Uint8Array; readonly fromSeq: number | null }[]
+  readonly backlog: readonly BacklogChange[]
   readonly nextSeq: number
   /** The key of ours (hex) that the peer knows now. */
   readonly knownKid: string
@@ -258,19 +275,21 @@ export async function settleSent(
       ],
     })
   }
-  for (const { recordId, fromSeq } of backlog) {
-    const values = [toUuid(turn.ledgerId), toUuid(turn.peerId), toUuid(recordId)]
+  for (const { recordId, fromSeq, readSeq } of backlog) {
+    const values = [toUuid(turn.ledgerId), toUuid(turn.peerId), toUuid(recordId), readSeq]
     if (fromSeq === null) {
       await client.query({
         name: 'end_peer_backlog',
-        text: 'delete from tallystick.peer_backlog where ledger_id = $1 and peer_id = $2 and record_id = $3',
+        text: `delete from tallystick.peer_backlog
+          where ledger_id = $1 and peer_id = $2 and record_id = $3 and from_seq = $4`,
         values,
       })
     } else {
       await client.query({
         name: 'keep_peer_backlog',
-        text: `insert into tallystick.peer_backlog (ledger_id, peer_id, record_id, from_seq) values ($1, $2, $3, $4)
-          on conflict on constraint peer_backlog_pkey do update set from_seq = excluded.from_seq`,
+        text: `insert into tallystick.peer_backlog as b (ledger_id, peer_id, record_id, from_seq) values ($1, $2, $3, $5)
+          on conflict on constraint peer_backlog_pkey do update
+          set from_seq = case when b.from_seq = $4 then excluded.from_seq else least(b.from_seq, excluded.from_seq) end`,
         values: [...values, fromSeq],
       })
     }

@@ -122,9 +122,11 @@ class Drain {
 
   async #fail(peer: DrainedPeer, error: PeerError): Promise<void> {
     this.#deps.observeDrain.failure(error.code)
-    // Whoever sent the same before got no answer: another nonce is all that it needs.
-    const afterMs = error.code === 'request_replayed' ? 0 : retryMs(peer.failures, error.retryAfterMs)
-    if (peer.failures === 0) {
+    // Something between repeats what is sent: once that is nothing, and another nonce all that it needs. Every time it is a failure
+    // like others, and a peer that always says so is not asked without a pause.
+    const isReplayed = error.code === 'request_replayed'
+    const afterMs = isReplayed && peer.failures === 0 ? 0 : retryMs(peer.failures, error.retryAfterMs)
+    if (peer.failures === (isReplayed ? 1 : 0)) {
       const ids = { ledger: formatId('led', peer.ledgerId), peer: formatId('peer', peer.peerId) }
       this.#deps.log.warn({ ...ids, error: error.message }, 'a peer does not take what is sent')
     }

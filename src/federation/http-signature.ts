@@ -20,12 +20,12 @@ import { nativeProviders } from '../signing/native.ts'
  * more would have to decide what it means: of two labels, of a component that is covered twice, of a parameter that it does not know.
  */
 
-export const CONTENT_DIGEST = 'content-digest'
-export const PEERING = 'tallystick-peering'
-export const FROM = 'tallystick-from'
-export const TO = 'tallystick-to'
-export const SIGNATURE_INPUT = 'signature-input'
-export const SIGNATURE = 'signature'
+const CONTENT_DIGEST = 'content-digest'
+const PEERING = 'tallystick-peering'
+const FROM = 'tallystick-from'
+const TO = 'tallystick-to'
+const SIGNATURE_INPUT = 'signature-input'
+const SIGNATURE = 'signature'
 
 export const NONCE_BYTES = 16
 

@@ -1,5 +1,5 @@
 import type { Db } from '../db/client.ts'
-import type { DrainedPeer } from '../db/peer-turns.ts'
+import type { BacklogChange, DrainedPeer } from '../db/peer-turns.ts'
 import {
   readDefinitions,
   readSharedDocuments,
@@ -24,7 +24,7 @@ export type Outgoing = {
   readonly types: readonly string[]
   readonly nextSeq: number
   /** The record of the backlog that they are of, and from where on the rest of it is; null: all of it is here. */
-  readonly backlog: { readonly recordId: Uint8Array; readonly fromSeq: number | null } | null
+  readonly backlog: BacklogChange | null
 }
 
 /** From the backlog first: what comes after it in the chain may build on it. Each request is of one of the two. */
@@ -50,7 +50,7 @@ async function readStretch(db: Db, peer: DrainedPeer): Promise<Outgoing> {
     ...rest,
     entries: entries.slice(0, shared + 1),
     nextSeq: seq + 1,
-    backlog: { recordId: recordId!, fromSeq: 0 },
+    backlog: { recordId: recordId!, fromSeq: 0, readSeq: null },
   }
 }
 
@@ -67,7 +67,7 @@ async function readBacklog(
     ...rest,
     entries,
     nextSeq: peer.nextSeq,
-    backlog: { recordId, fromSeq: isAll ? null : entries.at(-1)!.seq + 1 },
+    backlog: { recordId, fromSeq: isAll ? null : entries.at(-1)!.seq + 1, readSeq: fromSeq },
   }
 }
 

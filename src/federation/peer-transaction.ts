@@ -24,8 +24,12 @@ export async function inTransaction<T>(
       return work(client)
     })
   } catch (error) {
+    const constraint = constraintOf(error as Error)
+    // Of a rotation: other entries are looked up before they are appended.
+    if (constraint === 'received_entries_once')
+      throw new ApiError('state_conflict', 'another entry of that seq came before')
     // The peering has changed since the request's headers were looked at.
-    if (constraintOf(error as Error) !== 'peers_state') throw error
+    if (constraint !== 'peers_state') throw error
     const contact = await findContact(deps.writePool, request)
     if (contact) refuseState(contact)
     throw new ApiError('state_conflict', 'the handshake comes first')

@@ -79,7 +79,7 @@ async function readOutcome(
       const record = recordOf(entry)
       const first = entries.find((one) => recordOf(one) === record)!
       const fromSeq = await seqOfMissing(db, peer, first, said)
-      missing.set(record!, { recordId: entry.recordId!, fromSeq })
+      missing.set(record!, { recordId: entry.recordId!, fromSeq, readSeq: null })
       return false
     }
     default:
@@ -117,7 +117,9 @@ async function seqOfMissing(
 
 /** `sent`: the record of the backlog that the request was of. What waits behind a dead letter is sent when that is replayed. */
 function backlogAfter(sent: Outgoing['backlog'], { missing, waiting }: Read): Sent['backlog'] {
-  if (sent === null || missing.has(toUuid(sent.recordId))) return [...missing.values()]
+  if (sent === null) return [...missing.values()]
+  const lacked = missing.get(toUuid(sent.recordId))
+  if (lacked) return [{ ...lacked, readSeq: sent.readSeq }]
   const isWaiting = waiting.has(toUuid(sent.recordId))
   return [isWaiting ? { ...sent, fromSeq: null } : sent, ...missing.values()]
 }

@@ -7,11 +7,15 @@ type Log = { error(details: object, message: string): void }
 const OFTEN: ReadonlySet<ErrorCode> = new Set(['overloaded', 'unavailable', 'clock_skew', 'outcome_unknown'])
 const OFTEN_EVERY_MS = 1_000
 
+/** Somebody of this side has said that peers are to come again later, and so they do, each minute. */
+const ASKED_FOR: ReadonlySet<ErrorCode> = new Set(['peer_suspended'])
+
 /** What the log is told of requests that ended with a fault of the server's. */
 export class FailureLog {
   readonly #last = new Map<ErrorCode, { saidAtMs: number; unsaid: number }>()
 
   log(log: Log, code: ErrorCode, cause: ErrorDescription): void {
+    if (ASKED_FOR.has(code)) return
     if (!OFTEN.has(code)) {
       log.error({ error: cause, code }, 'request failed')
       return

@@ -33,6 +33,8 @@ test('options have defaults, take lists, and refuse what is out of range or unkn
   const webhooks = parseOptions(['webhooks', '--ledgers', '1,4', '--endpoints', '3', '--rate', '200'])
   assert.deepEqual([webhooks.ledgers, webhooks.endpoints, webhooks.perSecond], [[1, 4], 3, 200])
   assert.deepEqual(parseOptions(['webhooks']).ledgers, [1, 8])
+  const federation = parseOptions(['federation', '--rate', '50', '--no-arrival'])
+  assert.deepEqual([federation.perSecond, federation.arrival], [50, false])
   for (const args of [
     [],
     ['double'],

@@ -15,3 +15,10 @@ test('no two prepared statements have one name: of two on one connection the sec
   const twice = names.filter((name, i) => names.indexOf(name) !== i)
   assert.deepEqual(twice, [])
 })
+
+test('a prepared statement has one text: what it depends on is a parameter', () => {
+  const faults = globSync('src/**/*.ts', { cwd: ROOT }).filter((file) =>
+    /name: '[a-z0-9_]+',\s+text:\s+(?![`'A-Z])/.test(readFileSync(join(ROOT, file), 'utf8')),
+  )
+  assert.deepEqual(faults, [])
+})

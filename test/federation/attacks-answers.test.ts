@@ -253,3 +253,17 @@ async function isAtEnd({ victim }: Mallory): Promise<boolean> {
   )
   return row!.ended
 }
+
+test('a peer that calls each request a repeated one is asked again, and not over and over', async (t) => {
+  const mallory = await meetMallory(t)
+  await until(async () => (await drainOf(mallory)).behind === 0)
+  const asked = mallory.heard.length
+  mallory.lie = () => ({ status: 409, body: { code: 'request_replayed' } })
+  await createShared(mallory)
+  await until(async () => (await drainOf(mallory)).failures >= 2)
+  await sleep(3_000)
+  const { lastError } = await drainOf(mallory)
+  assert.match(lastError, /^request_replayed/)
+  // At once, and then after pauses that double from half a second on.
+  assert.ok(mallory.heard.length - asked <= 6, `${mallory.heard.length - asked} requests`)
+})

@@ -15,3 +15,10 @@ test('what fails for every request is said once, with a count; a bug is said eac
     'request failed',
   ])
 })
+
+test('a peer that comes while its peering is suspended is no failure', () => {
+  const said: object[] = []
+  const log = { error: (details: object) => void said.push(details) }
+  new FailureLog().log(log, 'peer_suspended', { message: 'suspended', stack: 'long' })
+  assert.deepEqual(said, [])
+})

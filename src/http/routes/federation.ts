@@ -4,7 +4,11 @@ import { introduce } from '../../federation/handshake.ts'
 import { receiveEntries, type SentEntries } from '../../federation/receive.ts'
 import { receiveRotations } from '../../federation/rotations.ts'
 import { summarize } from '../../federation/summary.ts'
-import { PEER_INTRODUCTION_BYTES_MAX, PEER_REQUEST_BYTES_MAX } from '../../peer-limits.ts'
+import {
+  PEER_ENTRIES_OF_A_REQUEST,
+  PEER_INTRODUCTION_BYTES_MAX,
+  PEER_REQUEST_BYTES_MAX,
+} from '../../peer-limits.ts'
 import {
   entriesAnswer,
   entriesBody,
@@ -46,7 +50,10 @@ export function federationRoutes(app: FastifyInstance, deps: Deps): void {
   typed.post(
     '/v1/federation/entries',
     {
-      config: { access: 'peer' },
+      config: {
+        access: 'peer',
+        furtherCost: (body) => Math.floor((body as SentEntries).entries.length / PEER_ENTRIES_OF_A_REQUEST),
+      },
       schema: { hide: true, body: entriesBody, response: { 200: entriesAnswer } },
       bodyLimit: PEER_REQUEST_BYTES_MAX,
     },

@@ -6,6 +6,7 @@ import { ApiError, type ErrorCode } from '../../errors.ts'
 import { SHARE_PEERS_MAX } from '../../limits.ts'
 import { ProofError } from '../../proof/error.ts'
 import { formatId } from '../../proof/ids.ts'
+import { parseRemoteAgent } from '../../proof/remote-agents.ts'
 import { partyOf as signedPartyOf } from '../../proof/statement.ts'
 import { administer } from '../../tenancy/administration.ts'
 import type { Caller } from '../../tenancy/caller.ts'
@@ -70,6 +71,7 @@ async function appendShared(deps: StepDeps, caller: Caller, request: ShareRecord
     })
   refuseShared(row.share ?? [], request.share)
   const share = (await resolveShare(deps.readPool, caller.ledgerId, request.share))!
+  refuseBegunBefore(row, share)
   if (isDigestsOnly(share)) await refuseWeakSalts(deps, caller, recordId)
   await verifyCreation(deps, caller, current)
   const { replayed } = await administer(deps, caller, administrationOf(current, request, share))
@@ -93,6 +95,24 @@ function refuseShared(shared: readonly ShareColumn[], asked: ShareRequest): void
   if (peers.size + asked.length <= SHARE_PEERS_MAX) return
   const detail = `/share: the record is shared with ${peers.size} peers; at most ${SHARE_PEERS_MAX} are taken`
   throw new ApiError('invalid_request', detail, { members: { path: '/share' } })
+}
+
+/**
+ * A step that was offered names the peering of its offer, and by another one its ledger takes no answer: the record would stand there
+ * as it was created, for good.
+ */
+function refuseBegunBefore(
+  { version, state, performer_remote }: RecordRowRead,
+  share: readonly SharedWith[],
+): void {
+  const performer = performer_remote === null ? null : parseRemoteAgent(performer_remote)
+  const anew = share.find(({ ledger }) => ledger === performer?.ledger)
+  const isBegun = state === 'ACTIVE' || version > 2
+  if (!anew || !isBegun) return
+  throw new ApiError(
+    'state_conflict',
+    `its performer, ${performer_remote}, has taken steps by a peering that has ended, which ${anew.peer} can't take over: cancel the record, and create another one`,
+  )
 }
 
 /** Of what is erased the salt is gone: whether it was weak nobody can say. */
