@@ -552,7 +552,8 @@ begin
   update offers o set state = d.state, code = d.code, decided_seq = i.seq
   from unnest(came_ledgers, came_seqs, came_offers) i (ledger_id, seq, offer)
   cross join lateral json_to_record(i.offer) d (seq bigint, state text, code text)
-  where d.state is not null and o.ledger_id = i.ledger_id and o.seq = d.seq and o.state = 'pending';
+  -- So written that the plan looks each up by its key, and does not read all that are pending (28 ms for 80 of them).
+  where d.state is not null and o.ledger_id = i.ledger_id and o.seq = d.seq and o.state <> all ('{taken,refused}');
 
   -- What its home erased goes here too.
   update received_documents x set salt = null, content = null, reference_list = null, erased_seq = i.seq

@@ -60,7 +60,11 @@ export async function resolvePerformer(
   if (remote) {
     if (share?.some(({ ledger }) => ledger === remote.ledger))
       return { agent: performer, agentId: agentIdOf(performer) }
-    throw new ApiError('performer_not_shared', `the record is not shared with ${remote.ledger}`, { members })
+    const why =
+      remote.ledger === caller.ledger
+        ? `an agent of this ledger is written ${remote.agent}`
+        : `the record is not shared with ${remote.ledger}`
+    throw new ApiError('performer_not_shared', why, { members })
   }
   const agent = { agent: performer, agentId: parseAgent(performer, members) }
   await refuseUnknown(lookups, caller, [agent], () => members)

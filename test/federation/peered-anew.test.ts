@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
+  type Agent,
   look,
   type Organisation,
   offer,
@@ -12,8 +13,7 @@ import {
 import { until } from '../helpers/wait.ts'
 
 /** A `task/1` for the guest's agent. */
-async function order(home: Organisation, guest: Organisation, id: string) {
-  const performer = await guest.addAgent('performer')
+async function order(home: Organisation, guest: Organisation, performer: Agent, id: string) {
   const share = [{ peer: id, documents: 'whole' }]
   const body = { type: 'task/1', payload: { do: 'it' }, performer: performer.remote, share }
   const made = await home.ask('POST', '/v1/records', { body })
@@ -25,7 +25,9 @@ async function order(home: Organisation, guest: Organisation, id: string) {
 test('a peering that was revoked is followed by another one, which takes over what nobody there had begun', async (t) => {
   const [home, guest] = (await startOrganisations(t, 2)) as [Organisation, Organisation]
   const first = await peer(home, guest)
-  const [waiting, begun] = [await order(home, guest, first), await order(home, guest, first)]
+  const performer = await guest.addAgent('performer')
+  const waiting = await order(home, guest, performer, first)
+  const begun = await order(home, guest, performer, first)
   await offer(begun, 'activate')
   await untilBoth(begun, 'ACTIVE')
   await home.ask('POST', `/v1/peers/${first}/revoke`, { body: { code: 'mistake' } })

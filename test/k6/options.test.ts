@@ -7,7 +7,7 @@ test('a script is named, several are, or all of them', () => {
   assert.deepEqual(parseOptions(['zipfian']).scripts, ['zipfian'])
   assert.deepEqual(parseOptions(['overload', 'replicas']).scripts, ['overload', 'replicas'])
   assert.deepEqual(parseOptions(['all']).scripts, SCRIPTS)
-  assert.equal(SCRIPTS.length, 10)
+  assert.equal(SCRIPTS.length, 11)
 })
 
 test('without options a run is short, seeded, gated, and leaves its report in bench/results', () => {

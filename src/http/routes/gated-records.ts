@@ -61,6 +61,7 @@ const SHARE_PROBLEMS = [
   'not_entitled',
   'not_shareable',
   'already_shared',
+  'state_conflict',
   'unknown_peer',
   'peer_not_active',
   'weak_salt',
