@@ -2,8 +2,8 @@ import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { build, type StdinOptions } from 'esbuild'
 import { ROOT } from '../../tools/bundle.ts'
 
-/** 39.2 KiB when this was written. */
-const VERIFIER_GZIP_BYTES_MAX = 44 * 1024
+/** 44.9 KiB with federation, of which that is 5. */
+const VERIFIER_GZIP_BYTES_MAX = 48 * 1024
 
 export type Bundle = { readonly code: string; readonly gzipBytes: number; readonly brotliBytes: number }
 

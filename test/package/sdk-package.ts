@@ -57,13 +57,13 @@ export async function useOn(runtime: Runtime, { dir }: Project, deployment: Depl
   return stdout.trim()
 }
 
-/** What an application's own bundle grows by, and the most that it may: 10 % above the 12,700, 40,200 and 12,200 bytes of the first release. */
+/** What an application's own bundle grows by, and the most that it may: some 8 % above the 15,600, 46,000 and 12,200 bytes that it was with federation. */
 const BUNDLES = {
   '{ Tallystick } of @tallystick/sdk': {
     source: `export { Tallystick } from '@tallystick/sdk'`,
-    gzipBytesMax: 15_500,
+    gzipBytesMax: 16_800,
   },
-  '@tallystick/sdk/verify': { source: `export * from '@tallystick/sdk/verify'`, gzipBytesMax: 44_500 },
+  '@tallystick/sdk/verify': { source: `export * from '@tallystick/sdk/verify'`, gzipBytesMax: 49_700 },
   '@tallystick/sdk/webhooks': { source: `export * from '@tallystick/sdk/webhooks'`, gzipBytesMax: 13_400 },
 }
 

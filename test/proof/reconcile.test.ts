@@ -207,6 +207,12 @@ describe('reconciles', () => {
   })
 })
 
+test('a fault of ours is no difference of theirs', () => {
+  const { home, guest } = makePeers()
+  const broken = Object.create(exchangeOf(home), { with: { value: () => assert.fail('broken') } })
+  assert.throws(() => reconcile(exchangeOf(guest), broken), /broken/)
+})
+
 describe('finds', () => {
   test('that there is no peering of the two', () => {
     const peers = makePeers({ apart: true })
@@ -222,6 +228,8 @@ describe('finds', () => {
     const second = makePeers({ of: { home, guest }, apart: true })
     const at = second.receive(home, second.add(guest, { counterpart: second.add(home).leaf }))
     guest.forget()
+    // It is from behind the end of the other export, so that may still tell of it.
+    reconciled(first)
     guest.notarize()
     differs(first, 'peering_missing', at)
   })

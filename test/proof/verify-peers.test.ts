@@ -62,6 +62,25 @@ describe('follows', () => {
     verifyBoth(peers)
   })
 
+  test('and tells of each step that came, and of what became of each offer', () => {
+    const peers = makePeers()
+    const gated = shared(peers)
+    const refused = peers.offer(gated, 'record-activated')
+    const refusal = peers.receive(peers.guest, peers.refuse(refused))
+    const taken = peers.offer(gated, 'record-activated')
+    const step = peers.receive(peers.guest, peers.take(gated, taken))
+    const told: unknown[] = []
+    verifyChain(peers.guest, {
+      onRemote: (seq, _peer, { state }) => told.push([seq, state]),
+      onOffer: (seq, { state }, at) => told.push([seq, state, at]),
+    })
+    assert.deepEqual(told.slice(1), [
+      [refused.seq, 'refused', refusal.seq],
+      [step.seq, 'ACTIVE'],
+      [taken.seq, 'taken', step.seq],
+    ])
+  })
+
   test('a record that is shared when it has ended', () => {
     const peers = makePeers()
     const gated = makeGated(peers.home)
