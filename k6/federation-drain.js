@@ -8,7 +8,7 @@ import { check, sleep } from 'k6'
 import { Counter, Gauge } from 'k6/metrics'
 import { makeRecordBodies } from './lib/data.js'
 import { post } from './lib/deployment.js'
-import { makePeering, readOf } from './lib/guest.js'
+import { makePeering, peeredOf, readOf } from './lib/guest.js'
 import { makeOptions, PROFILE, profileOf } from './lib/profile.js'
 import { notarize, notarizeLater } from './lib/requests.js'
 import { makeSummary, measured } from './lib/summary.js'
@@ -129,6 +129,7 @@ export const handleSummary = makeSummary('federation-drain', (data) => ({
     rate: measured(data, 'followed_per_second', 'value'),
   },
   extras: {
+    peered: peeredOf(/** @type {Awaited<ReturnType<typeof setup>> | undefined} */ (data.setup_data)?.peering),
     recorded: measured(data, 'acknowledged_records', 'count') ?? 0,
     drained: /** @type {Awaited<ReturnType<typeof setup>> | undefined} */ (data.setup_data)?.filled ?? 0,
     perSecond,

@@ -8,7 +8,7 @@
 import exec from 'k6/execution'
 import { Counter } from 'k6/metrics'
 import { makeLedger } from './lib/deployment.js'
-import { makePeering } from './lib/guest.js'
+import { makePeering, peeredOf } from './lib/guest.js'
 import { makeParties, runLifecycle, STEPS } from './lib/lifecycle.js'
 import { makeOptions, profileOf } from './lib/profile.js'
 import { runSharedLifecycle } from './lib/shared-lifecycle.js'
@@ -73,6 +73,8 @@ export const handleSummary = makeSummary('lifecycle-soak', (data) => {
       clients,
       looks: measured(data, 'lifecycle_looks', 'avg'),
       retried: measured(data, 'retried', 'count') ?? 0,
+      ledger: /** @type {ReturnType<typeof setup> | undefined} */ (data.setup_data)?.ledger,
+      peered: peeredOf(/** @type {ReturnType<typeof setup> | undefined} */ (data.setup_data)?.peering),
       shared: {
         complete: measured(data, 'shared_complete', 'count') ?? 0,
         p50: measured(data, 'shared_lifecycle', 'p(50)'),

@@ -39,13 +39,12 @@ function findDifferences(rounds: readonly DrivenRound[]): Findings {
 /** Of the two ledgers that the script has peered; `afterEntries`: the lag is that of what came after so many of the home's. */
 export async function compareChains(
   { database, guest }: Pick<Running, 'database' | 'guest'>,
-  { summary: { ledgers } }: Pick<K6Run, 'summary'>,
+  { summary: { extras } }: Pick<K6Run, 'summary'>,
   afterEntries = 0,
 ): Promise<Exchanged> {
-  // k6 sorts the members of what `setup` answers: `guest` comes before `home`.
-  const [guestLedger, homeLedger] = ledgers.slice(-2)
-  const home: LedgerIn = { name: 'home', ownerUrl: database.ownerUrl, ledger: homeLedger! }
-  const other: LedgerIn = { name: 'guest', ownerUrl: guest!.ownerUrl, ledger: guestLedger! }
+  const peered = extras['peered'] as { readonly home: string; readonly guest: string }
+  const home: LedgerIn = { name: 'home', ownerUrl: database.ownerUrl, ledger: peered.home }
+  const other: LedgerIn = { name: 'guest', ownerUrl: guest!.ownerUrl, ledger: peered.guest }
   const shared = await countShared(home)
   const { offers, open } = await countOffers(other)
   const atGuest = await listReceived(home, other)

@@ -34,6 +34,11 @@ export function makePeering(name) {
   return { id, home, guest, performer: { name: `${guest.id}/${made.agent}`, key: made.key } }
 }
 
+/** The two ledgers, and no key of theirs. @param {{ home: { id: string }, guest: { id: string } } | undefined} peering */
+export function peeredOf(peering) {
+  return peering && { home: peering.home.id, guest: peering.guest.id }
+}
+
 /** What an address of a ledger's server answers. @param {import('./deployment.js').Ledger} ledger @param {string} path @returns {any} */
 export function readOf({ url, key }, path) {
   const name = `GET ${path.replace(/[a-z]+_[0-9a-z]{26}/g, '{id}')}`
