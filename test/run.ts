@@ -17,6 +17,9 @@ const CONCURRENCY = 3
 /** The soaks in their short form. Each takes every core there is, and all of them two minutes: as many as a third of all other tests. */
 const FAULTS = ['faults', 'soak'].map((folder) => join(ROOT, 'test', folder))
 
+/** A file that does not end is a failure, and not a suite that never ends. */
+const FILE_MS_MAX = 900_000
+
 const given = process.argv.slice(2)
 const flags = given.filter((argument) => argument.startsWith('-'))
 const named = given.filter((argument) => !argument.startsWith('-'))
@@ -25,7 +28,14 @@ const postgres = await startSuitePostgres()
 const files = named.length > 0 ? named.flatMap(testsOf).map(fromRoot) : writeGroups(postgres.dataDir)
 const tests = spawn(
   process.execPath,
-  ['--test', '--test-reporter=spec', `--test-concurrency=${CONCURRENCY}`, ...flags, ...files],
+  [
+    '--test',
+    '--test-reporter=spec',
+    `--test-concurrency=${CONCURRENCY}`,
+    `--test-timeout=${FILE_MS_MAX}`,
+    ...flags,
+    ...files,
+  ],
   {
     cwd: ROOT,
     stdio: 'inherit',

@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getEmbeddedBinaries, prepareBinaries } from '../../src/postgres/binaries.ts'
@@ -71,8 +71,10 @@ let runAs: { readonly user: RunAs } | undefined
 
 const temporaryDirs: string[] = []
 process.once('exit', () => {
-  for (const dir of temporaryDirs) rmSync(dir, { recursive: true, force: true })
+  // Bounded in time, which rmSync is not: nobody waits for what somebody still writes to.
+  if (temporaryDirs.length > 0) spawnSync('rm', ['-rf', ...temporaryDirs], { timeout: REMOVAL_MS_MAX })
 })
+const REMOVAL_MS_MAX = 20_000
 
 /** Where npm test keeps the cluster that `putCluster` copies. */
 export const CLUSTER_VARIABLE = 'TALLYSTICK_TEST_CLUSTER'

@@ -15,6 +15,8 @@ test('an address', async (t) => {
   const taken = new Map<string, string[]>()
   for (const { url, method, config } of app.routes) {
     assert.ok(config?.access)
+    // What servers of peers say to each other is signed with its address, and refused before that is looked at.
+    if (config.access === 'peer' || config.access === 'introduction') continue
     taken.set(url, [...(taken.get(url) ?? []), method as string])
   }
 
