@@ -1,5 +1,4 @@
 import type pg from 'pg'
-import type { QueueName } from '../jobs/queues.ts'
 import { PEER_DRAINS_OF_LEDGER_MAX, PEER_SUMMARY_EVERY_MS } from '../peer-limits.ts'
 import { bytea, encodeColumn, int4, int8, text, uuid } from './binary-array.ts'
 import type { Db } from './client.ts'
@@ -7,8 +6,6 @@ import { PEER_KEYS, type PeerKeyColumns, type PeerKeyRow, type PeerState, toPeer
 import { fromUuid, toUuid } from './uuid.ts'
 
 /* Whose turn it is to be drained to, and where each stands. What is shared with it: src/db/peer-work.ts. */
-
-const QUEUE: QueueName = 'drain-peer'
 
 export type PeerName = { readonly ledgerId: Uint8Array; readonly peerId: Uint8Array }
 /** A peering whose turn it is; the job is what everything is written under. */
@@ -74,18 +71,6 @@ export async function takePeerTurns(
     peerId: fromUuid(row.peer_id),
     jobId: row.job_id,
   }))
-}
-
-/** How many jobs could be taken at once, counted to `most`. */
-export async function countReadyPeerTurns(client: pg.ClientBase, most: number): Promise<number> {
-  const { rows } = await client.query<{ ready: string }>({
-    name: 'count_ready_peer_turns',
-    text: `select count(*) as ready from (
-      select from pgboss.job j where j.name = $1 and j.state < 'active' limit $2
-    ) j`,
-    values: [QUEUE, most],
-  })
-  return Number(rows[0]!.ready)
 }
 
 /** A peering as its drain finds it, each time before it sends. */

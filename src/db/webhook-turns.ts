@@ -1,13 +1,10 @@
 import type pg from 'pg'
-import type { QueueName } from '../jobs/queues.ts'
 import { WEBHOOK_FAILING_GAP_MS_MAX } from '../webhook-limits.ts'
 import type { Db } from './client.ts'
 import type { LedgerEnds } from './read-events.ts'
 import { fromUuid, toUuid } from './uuid.ts'
 
 /* Whose turn it is to be delivered to, and where each stands. What became of deliveries: src/db/webhook-work.ts. */
-
-const QUEUE: QueueName = 'deliver-webhook'
 
 export type WebhookName = { readonly ledgerId: Uint8Array; readonly webhookId: Uint8Array }
 /** An endpoint whose turn it is; the job is what everything is written under. */
@@ -55,18 +52,6 @@ export async function takeTurns(
     webhookId: fromUuid(row.webhook_id),
     jobId: row.job_id,
   }))
-}
-
-/** How many jobs could be taken at once, counted to `most`. */
-export async function countReadyTurns(client: pg.ClientBase, most: number): Promise<number> {
-  const { rows } = await client.query<{ ready: string }>({
-    name: 'count_ready_turns',
-    text: `select count(*) as ready from (
-      select from pgboss.job j where j.name = $1 and j.state < 'active' limit $2
-    ) j`,
-    values: [QUEUE, most],
-  })
-  return Number(rows[0]!.ready)
 }
 
 /** An endpoint, as its turn begins. */

@@ -1,9 +1,7 @@
 import type pg from 'pg'
 import type { PgBoss } from 'pg-boss'
-import { asJobsDatabase } from '../db/job-queues.ts'
-import { countReadyPeerTurns, hasWaitingPeers, takePeerTurns } from '../db/peer-turns.ts'
-import { withPooledTransaction } from '../db/transaction.ts'
-import type { Payload } from '../jobs/queues.ts'
+import { hasWaitingPeers, type PeerTurn, takePeerTurns } from '../db/peer-turns.ts'
+import { giveTurns, type Turns } from '../db/turn-jobs.ts'
 import { PEER_JOBS_QUEUED_MAX, PEER_LEASE_MS } from '../peer-limits.ts'
 import { formatId } from '../proof/ids.ts'
 
@@ -21,26 +19,17 @@ export type EnqueuePeersDeps = {
  */
 export async function enqueuePeers(deps: EnqueuePeersDeps): Promise<boolean> {
   if (!(await hasWaitingPeers(deps.pool))) return false
-  const taken = await withPooledTransaction(deps.pool, (client) => giveTurns(deps.boss, client))
+  const taken = await giveTurns(deps.pool, deps.boss, TURNS)
   if (taken > 0) deps.wakeDrain()
   return taken === PEER_JOBS_QUEUED_MAX
 }
 
-async function giveTurns(boss: PgBoss, client: pg.PoolClient): Promise<number> {
-  const room = PEER_JOBS_QUEUED_MAX - (await countReadyPeerTurns(client, PEER_JOBS_QUEUED_MAX))
-  if (room === 0) return 0
-  const turns = await takePeerTurns(client, room, PEER_LEASE_MS)
-  if (turns.length === 0) return 0
-  await boss.insert(
-    'drain-peer',
-    turns.map(({ ledgerId, peerId, jobId }) => ({
-      id: jobId,
-      data: {
-        ledger: formatId('led', ledgerId),
-        peer: formatId('peer', peerId),
-      } satisfies Payload<'drain-peer'>,
-    })),
-    { db: asJobsDatabase(client) },
-  )
-  return turns.length
+const TURNS: Turns<'drain-peer', PeerTurn> = {
+  queue: 'drain-peer',
+  queuedMax: PEER_JOBS_QUEUED_MAX,
+  take: (client, limit) => takePeerTurns(client, limit, PEER_LEASE_MS),
+  payloadOf: ({ ledgerId, peerId }) => ({
+    ledger: formatId('led', ledgerId),
+    peer: formatId('peer', peerId),
+  }),
 }

@@ -40,6 +40,18 @@ const RULES: QueueRules = {
   deleteAfterSeconds: 86_400,
 }
 
+/** A turn that fails, or is lost with its worker, is not retried: whose it was gets another one when its lease ends. */
+const TURN = {
+  retryLimit: 0,
+  retryDelay: 0,
+  retryBackoff: true,
+  retryDelayMax: 1,
+  expireInSeconds: 300,
+  retentionSeconds: 3_600,
+  deleteAfterSeconds: 120,
+  deadLetter: null,
+} as const satisfies QueueRules
+
 export const QUEUES = {
   /** Verify one ledger. A ledger of hundreds of millions of entries takes hours. */
   audit: { ...RULES, expireInSeconds: 86_399 },
@@ -61,27 +73,9 @@ export const QUEUES = {
    * An endpoint's turn to be delivered to. One that fails, or is lost with its worker, is not retried: the endpoint gets another
    * turn when its lease ends (src/webhooks/enqueue.ts). Deliveries have their own retries.
    */
-  'deliver-webhook': {
-    retryLimit: 0,
-    retryDelay: 0,
-    retryBackoff: true,
-    retryDelayMax: 1,
-    expireInSeconds: 300,
-    retentionSeconds: 3_600,
-    deleteAfterSeconds: 120,
-    deadLetter: null,
-  },
-  /** A peering's turn to be drained to: as deliver-webhook. What is sent has its own retries. */
-  'drain-peer': {
-    retryLimit: 0,
-    retryDelay: 0,
-    retryBackoff: true,
-    retryDelayMax: 1,
-    expireInSeconds: 86_399,
-    retentionSeconds: 3_600,
-    deleteAfterSeconds: 120,
-    deadLetter: null,
-  },
+  'deliver-webhook': TURN,
+  /** A peering's turn to be drained to. What is sent has its own retries. */
+  'drain-peer': { ...TURN, expireInSeconds: 86_399 },
 } as const satisfies Record<string, QueueRules>
 
 export type QueueName = keyof typeof QUEUES

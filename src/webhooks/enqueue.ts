@@ -1,9 +1,7 @@
 import type pg from 'pg'
 import type { PgBoss } from 'pg-boss'
-import { asJobsDatabase } from '../db/job-queues.ts'
-import { withPooledTransaction } from '../db/transaction.ts'
-import { countReadyTurns, hasWaitingWebhooks, takeTurns } from '../db/webhook-turns.ts'
-import type { Payload } from '../jobs/queues.ts'
+import { giveTurns, type Turns } from '../db/turn-jobs.ts'
+import { hasWaitingWebhooks, takeTurns, type WebhookTurn } from '../db/webhook-turns.ts'
 import { formatId } from '../proof/ids.ts'
 import { WEBHOOK_JOBS_QUEUED_MAX, WEBHOOK_LEASE_MS } from '../webhook-limits.ts'
 
@@ -23,26 +21,17 @@ export type EnqueueWebhooksDeps = {
  */
 export async function enqueueWebhooks(deps: EnqueueWebhooksDeps): Promise<boolean> {
   if (!(await hasWaitingWebhooks(deps.pool))) return false
-  const taken = await withPooledTransaction(deps.pool, (client) => giveTurns(deps.boss, client))
+  const taken = await giveTurns(deps.pool, deps.boss, TURNS)
   if (taken > 0) deps.wakeDelivery()
   return taken === WEBHOOK_JOBS_QUEUED_MAX
 }
 
-async function giveTurns(boss: PgBoss, client: pg.PoolClient): Promise<number> {
-  const room = WEBHOOK_JOBS_QUEUED_MAX - (await countReadyTurns(client, WEBHOOK_JOBS_QUEUED_MAX))
-  if (room === 0) return 0
-  const turns = await takeTurns(client, room, WEBHOOK_LEASE_MS)
-  if (turns.length === 0) return 0
-  await boss.insert(
-    'deliver-webhook',
-    turns.map(({ ledgerId, webhookId, jobId }) => ({
-      id: jobId,
-      data: {
-        ledger: formatId('led', ledgerId),
-        webhook: formatId('whk', webhookId),
-      } satisfies Payload<'deliver-webhook'>,
-    })),
-    { db: asJobsDatabase(client) },
-  )
-  return turns.length
+const TURNS: Turns<'deliver-webhook', WebhookTurn> = {
+  queue: 'deliver-webhook',
+  queuedMax: WEBHOOK_JOBS_QUEUED_MAX,
+  take: (client, limit) => takeTurns(client, limit, WEBHOOK_LEASE_MS),
+  payloadOf: ({ ledgerId, webhookId }) => ({
+    ledger: formatId('led', ledgerId),
+    webhook: formatId('whk', webhookId),
+  }),
 }
