@@ -2,6 +2,7 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import { Admission } from './admission.ts'
 import { Appender } from './append/appender.ts'
+import { SignedCheckpoints } from './checkpoints/signed-checkpoints.ts'
 import { type Config, required } from './config.ts'
 import { checkDatabase } from './db/check-database.ts'
 import { Database } from './db/connection.ts'
@@ -57,6 +58,7 @@ export type Deps = {
   readonly signers: Signers
   readonly envelopeKeys: EnvelopeKeys
   readonly noteKey: ServerKey
+  readonly checkpoints: SignedCheckpoints
   readonly keyMac: KeyMac
   /** Of the master key only this: a server seals the secrets of webhooks, and opens none. */
   readonly sealer: Pick<MasterKey, 'seal'>
@@ -82,7 +84,7 @@ export async function openDeps(
     config.previousMasterKey,
   )
   const now = Date.now
-  const database = new Database(url, config.database)
+  const database = new Database(url, config.database, (chunks) => masterKey.databaseMac(chunks))
   const pools = openPools(database, log, metrics)
   const { readPool, writePool } = pools
   const closers: (() => unknown)[] = Object.values(pools).map((pool) => () => pool.end())
@@ -111,6 +113,7 @@ export async function openDeps(
     watchKeyCache(metrics, callers)
     const types = new TypeRegistry({ readPool })
     watchTypes(metrics, 'server', types)
+    const noteKey = await getNoteKey(readPool)
     const inbox = new Inbox()
     watchInbox(metrics, inbox)
     return {
@@ -126,7 +129,8 @@ export async function openDeps(
       lookups,
       signers,
       envelopeKeys: new EnvelopeKeys(() => readFindKey(readPool)),
-      noteKey: await getNoteKey(readPool),
+      noteKey,
+      checkpoints: new SignedCheckpoints(readPool, noteKey),
       keyMac,
       sealer: { seal: (secret, context) => masterKey.seal(secret, context) },
       outboundAllow: config.outboundAllow,

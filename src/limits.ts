@@ -388,3 +388,6 @@ export const TRACE_LINKS_MAX = 128
 export const TRACE_ATTRIBUTES_MAX = 32
 export const TRACE_ATTRIBUTE_CHARS_MAX = 256
 export const TRACE_LOSS_LOG_EVERY_MS = 60_000
+
+/** Ledgers whose newest verified note a server remembers: 4 KiB each at most. */
+export const SIGNED_CHECKPOINTS_MAX = 1_000

@@ -85,7 +85,7 @@ export async function startWorker(config: Config, metrics = new Metrics()): Prom
     config.previousMasterKey,
   )
   const log = openLog(config.logLevel)
-  const database = new Database(url, config.database)
+  const database = new Database(url, config.database, (chunks) => masterKey.databaseMac(chunks))
   const pool = openReadPool(database, log)
   watchPool(metrics, 'worker', pool)
   const tracing = await openTracing(config.tracing, 'tallystick-worker', () =>

@@ -1,5 +1,6 @@
 import type pg from 'pg'
-import { bytea, encodeColumn, int4, text, timestamptz, uuid } from './binary-array.ts'
+import { arrayChunks, bytea, encodeColumn, int4, text, timestamptz, uuid } from './binary-array.ts'
+import type { DatabaseClient } from './connection.ts'
 import { ValueError } from './failures.ts'
 
 /** One item of a call: a signed entry, and the record rows that it makes. */
@@ -113,7 +114,7 @@ const APPEND_ENTRIES = {
     $18::int4[], $19::uuid[], $20::int4[], $21::text[], $22::bytea[], $23::bytea[], $24::bytea[], $25::uuid[],
     $26::timestamptz[], $27::text[], $28::bytea[], $29::uuid[], $30::bytea[],
     $31::int4[], $32::uuid[], $33::text[], $34::timestamptz[], $35::int4[], $36::bytea[],
-    $37::int4[], $38::text[], $39::uuid[], $40::bytea[], $41::bytea[], $42::bytea[]) as answer`,
+    $37::int4[], $38::text[], $39::uuid[], $40::bytea[], $41::bytea[], $42::bytea[], $43::bytea) as answer`,
   // Binary results of pg 8.23 are unusable for bytea; one packed value as hex text is sliced below.
   types: { getTypeParser: () => (value: string) => value },
 }
@@ -126,9 +127,10 @@ export async function appendEntries(
   client: pg.ClientBase,
   entries: readonly EntryRow[],
 ): Promise<AppendAnswer[]> {
+  const values = encode(entries)
   const result = await client.query<{ answer: string }>({
     ...APPEND_ENTRIES,
-    values: encode(entries),
+    values: [...values, (client as DatabaseClient).mac(arrayChunks(values))],
   })
   const packed = result.rows[0]!.answer
   if (packed.length !== 2 + entries.length * ANSWER_HEX_LENGTH) {

@@ -54,12 +54,9 @@ export function encodeColumn<Row, T>(
     if (value === null || value === undefined) nulls = 1
     size += 4 + (value === null || value === undefined ? 0 : codec.bytesOf(value))
   }
+  if (rows.length === 0) return emptyArray(codec.oid)
   const buffer = Buffer.allocUnsafe(size)
-  buffer.writeInt32BE(1, 0)
-  buffer.writeInt32BE(nulls, 4)
-  buffer.writeInt32BE(codec.oid, 8)
-  buffer.writeInt32BE(rows.length, 12)
-  buffer.writeInt32BE(1, 16)
+  writeHeader(buffer, codec.oid, nulls, rows.length)
   let at = HEADER_BYTES
   for (const value of values) {
     if (value === null || value === undefined) {
@@ -72,6 +69,34 @@ export function encodeColumn<Row, T>(
     at += length
   }
   return buffer
+}
+
+/** As Postgres writes it: without dimensions. */
+function emptyArray(oid: number): Buffer {
+  const buffer = Buffer.alloc(12)
+  buffer.writeInt32BE(oid, 8)
+  return buffer
+}
+
+/** The array of `values` in the same format, piece by piece and uncopied. */
+export function* arrayChunks(values: readonly Uint8Array[]): Generator<Uint8Array> {
+  const header = Buffer.allocUnsafe(HEADER_BYTES)
+  writeHeader(header, bytea.oid, 0, values.length)
+  yield header
+  for (const value of values) {
+    const length = Buffer.allocUnsafe(4)
+    length.writeInt32BE(value.length)
+    yield length
+    yield value
+  }
+}
+
+function writeHeader(buffer: Buffer, oid: number, nulls: number, length: number): void {
+  buffer.writeInt32BE(1, 0)
+  buffer.writeInt32BE(nulls, 4)
+  buffer.writeInt32BE(oid, 8)
+  buffer.writeInt32BE(length, 12)
+  buffer.writeInt32BE(1, 16)
 }
 
 function writeBytes(buffer: Buffer, at: number, value: Uint8Array): void {

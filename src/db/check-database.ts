@@ -30,7 +30,10 @@ export async function checkDatabase(
     await checkSchema(pool)
     return pooler
   }
-  return untilMigrated(look, log, waitMs)
+  const pooler = await untilMigrated(look, log, waitMs)
+  // Connections that were made before the schema was there have proven nothing.
+  database.renew()
+  return pooler
 }
 
 /**

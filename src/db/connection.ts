@@ -17,6 +17,9 @@ const NO_OPTIONS: DatabaseOptions = { caFile: null, password: null }
 /** A URL alone is what tests, tools and the command line have: nothing is added to it. */
 export type DatabaseOrUrl = Database | string
 
+/** Proves to Postgres that this process holds the master key (docs/decisions/0020-a-login-alone-writes-nothing.md). */
+export type DatabaseMac = (chunks: Iterable<Uint8Array>) => Buffer
+
 /**
  * A database as one login, and how its connections are made. All of the project's are made of this: what the URL means, TLS,
  * where the password comes from, and what is said when it fails. Throws, saying what to do and never the password, where the URL
@@ -32,10 +35,13 @@ export class Database {
   readonly #passwords: Passwords | null
   readonly #password: string | undefined
   readonly #pools = new Set<Pool>()
+  readonly #mac: DatabaseMac | null
 
-  constructor(url: string, options: DatabaseOptions = NO_OPTIONS) {
+  /** `mac`: null where nothing is written, or by the owner. */
+  constructor(url: string, options: DatabaseOptions = NO_OPTIONS, mac: DatabaseMac | null = null) {
     this.url = url
     this.options = options
+    this.#mac = mac
     const parsed = new URL(url)
     this.#login = parseLogin(parsed)
     const { host, port, user, database } = this.#login
@@ -74,6 +80,7 @@ export class Database {
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
       explain: (error) => this.#explain(error),
+      mac: this.#mac,
     }
   }
 
@@ -113,6 +120,7 @@ type Pool = { renew(): void; readonly clients: readonly pg.ClientBase[] }
 
 export type DatabaseClientConfig = pg.ClientConfig & {
   readonly explain: (error: Error) => ConnectError
+  readonly mac: DatabaseMac | null
   /** Set in the session before anybody uses it, because poolers refuse them as parameters of the connection. */
   readonly settings?: Readonly<Record<string, string | number>>
 }
@@ -133,6 +141,12 @@ export class DatabaseClient extends pg.Client {
     this.on('error', () => {})
   }
 
+  /** Of a call that this connection carries. */
+  mac(chunks: Iterable<Uint8Array>): Buffer {
+    if (this.#config.mac === null) throw new Error('this connection was made without the master key')
+    return this.#config.mac(chunks)
+  }
+
   override connect(): Promise<this>
   override connect(callback: ConnectCallback): void
   override connect(callback?: ConnectCallback): Promise<this> | void {
@@ -147,17 +161,42 @@ export class DatabaseClient extends pg.Client {
       await super.connect()
       const settings = Object.entries(this.#config.settings ?? {})
       if (settings.length > 0) await this.query(settings.map(setStatement).join('; '))
+      await this.#prove()
       return this
     } catch (error) {
       ;(this as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy()
       throw this.#config.explain(error as Error)
     }
   }
+
+  /** The session, to the triggers that guard what it writes. */
+  async #prove(): Promise<void> {
+    const { mac } = this.#config
+    if (mac === null) return
+    try {
+      const { rows } = await this.query<{ name: string }>('select tallystick.session_name() as name')
+      const { name } = rows[0]!
+      // Whoever stands in for the database must not learn the MAC of anything else.
+      if (!SESSION_NAME.test(name))
+        throw new Error('the database names the session in a way that is not known')
+      await this.query(setStatement(['tallystick.session_mac', mac([Buffer.from(name)]).toString('hex')]))
+    } catch (error) {
+      if (!NOT_MIGRATED.includes((error as { code?: string }).code ?? '')) throw error
+    }
+  }
 }
+
+const SESSION_NAME = /^tallystick session \S+ \d+ \d+(\.\d+)?$/
+
+/**
+ * undefined_function, invalid_schema_name, insufficient_privilege: before `migrate` nothing can be proven, and nothing written.
+ * checkDatabase says so, and has such connections made anew.
+ */
+const NOT_MIGRATED = ['42883', '3F000', '42501']
 
 /** `set`, not `set_config`: of the first every pooler knows that the session is its client's own from then on. */
 function setStatement([name, value]: readonly [string, string | number]): string {
-  return `set ${pg.escapeIdentifier(name)} = ${pg.escapeLiteral(String(value))}`
+  return `set ${name.split('.').map(pg.escapeIdentifier).join('.')} = ${pg.escapeLiteral(String(value))}`
 }
 
 const TWO_PASSWORDS =

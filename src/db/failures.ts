@@ -47,8 +47,9 @@ export function isUnanswered(error: Error): boolean {
   return error.message === 'Query read timeout'
 }
 
-// read_only_sql_transaction, admin_shutdown, crash_shutdown, cannot_connect_now, connection_failure
-const MOVED = new Set(['25006', '57P01', '57P02', '57P03', '08006'])
+// read_only_sql_transaction, admin_shutdown, crash_shutdown, cannot_connect_now, connection_failure; and
+// invalid_authorization_specification, of a session whose master key was replaced since it proved that it holds it.
+const MOVED = new Set(['25006', '57P01', '57P02', '57P03', '08006', '28000'])
 
 const SOCKET_CODES = new Set([
   'ECONNREFUSED',

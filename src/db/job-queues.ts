@@ -75,14 +75,23 @@ async function ensureQueues(boss: PgBoss): Promise<void> {
   }
 }
 
-/** The worker's alone: whoever has only the API's login can neither see nor make jobs. */
+/** The API's login can neither see nor make jobs; the worker's can make none without the master key. */
 async function grantQueues(client: pg.ClientBase): Promise<void> {
   await client.query(`
     revoke all on schema ${SCHEMA} from public, ${API_LOGIN};
     revoke all on all functions in schema ${SCHEMA} from public;
     grant usage on schema ${SCHEMA} to ${WORKER_LOGIN};
     grant select, insert, update, delete on all tables in schema ${SCHEMA} to ${WORKER_LOGIN};
-    grant execute on all functions in schema ${SCHEMA} to ${WORKER_LOGIN}`)
+    grant execute on all functions in schema ${SCHEMA} to ${WORKER_LOGIN};
+    do $$
+    declare
+      found regclass;
+    begin
+      for found in select oid from pg_class where relnamespace = '${SCHEMA}'::regnamespace and relkind in ('r', 'p') loop
+        execute format('create or replace trigger proven_session before insert or update or delete on %s for each statement '
+          || 'execute function tallystick.require_proven_session()', found);
+      end loop;
+    end $$`)
 }
 
 /** pg-boss as it looks to those who enqueue, work, or look after jobs; never migrates. `db` stays the caller's. */

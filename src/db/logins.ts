@@ -40,6 +40,15 @@ async function ensureLogin(client: pg.ClientBase, login: string, password: strin
   await client.query(`do ${pg.escapeLiteral(body)}`)
 }
 
+/** Nobody needs temporary tables, and a stolen login could fill the disk with them. Where the database is somebody else's, it stays. */
+export async function revokeTemporary(client: pg.ClientBase): Promise<void> {
+  await client.query(`do $$ begin
+    if exists (select from pg_database d where d.datname = current_database() and pg_has_role(d.datdba, 'member')) then
+      execute format('revoke temporary on database %I from public', current_database());
+    end if;
+  end $$`)
+}
+
 /** On RDS whoever is a member of `rds_iam` logs in with a token, and with no password any more. */
 export async function grantRdsIam(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ login: string; isMember: boolean | null }>(

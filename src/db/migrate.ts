@@ -7,7 +7,8 @@ import { type Db, withClient } from './client.ts'
 import type { DatabaseOrUrl } from './connection.ts'
 import { isUnanswered } from './failures.ts'
 import { installJobQueues } from './job-queues.ts'
-import { ensureLogins, grantRdsIam, type LoginPasswords } from './logins.ts'
+import { ensureLogins, grantRdsIam, type LoginPasswords, revokeTemporary } from './logins.ts'
+import { addMacKeys, keepMacKeys } from './mac-keys.ts'
 import { refuseTransactionPooler } from './pooler.ts'
 import { SchemaBehindError } from './schema-behind.ts'
 import { ensureServerKeys } from './server-keys.ts'
@@ -43,9 +44,13 @@ export async function migrate(options: {
     const applied = await withTransaction(client, async () => {
       await lockMigrations(client)
       await ensureLogins(client, options.passwords)
+      await revokeTemporary(client)
       if (options.byRdsIam) await grantRdsIam(client)
       const applied = await applyPending(client)
       await ensureServerKeys(client, options.masterKey)
+      const macKeys = options.masterKey.databaseKeys()
+      await addMacKeys(client, macKeys)
+      await keepMacKeys(client, macKeys)
       return applied
     })
     await installJobQueues(client, options.ownerUrl)

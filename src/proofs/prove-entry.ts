@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { findCheckpoint, findCheckpointOfSize } from '../db/checkpoints.ts'
+import type { SignedCheckpoints } from '../checkpoints/signed-checkpoints.ts'
 import type { EntryRowRead } from '../db/read-entries.ts'
 import { findEntry, findEntryOfRecord, listItems } from '../db/read-proven.ts'
 import { listEnvelopeKeys } from '../db/server-keys.ts'
@@ -16,6 +16,8 @@ import { nativeProviders } from '../signing/native.ts'
 import { proveInclusion } from './prove-tree.ts'
 
 const { sha256 } = nativeProviders
+
+export type ProveDeps = { readonly readPool: pg.Pool; readonly checkpoints: SignedCheckpoints }
 
 type Wanted = {
   /** Of a checkpoint that was published; null: the newest. */
@@ -36,39 +38,44 @@ export type EntryProof = Awaited<ReturnType<typeof proveRow>> & {
 
 /** null: the ledger has no such entry. Throws ApiError `checkpoint_pending`. */
 export async function proveEntry(
-  pool: pg.Pool,
+  deps: ProveDeps,
   ledgerId: Uint8Array,
   seq: number,
   wanted: Wanted,
 ): Promise<EntryProof | null> {
-  const row = await findEntry(pool, ledgerId, seq)
-  return row && proveRow(pool, ledgerId, row, wanted)
+  const row = await findEntry(deps.readPool, ledgerId, seq)
+  return row && proveRow(deps, ledgerId, row, wanted)
 }
 
 /** As proveEntry, with the record's place in its batch. null: nothing that this caller may know of. */
 export async function proveRecord(
-  pool: pg.Pool,
+  deps: ProveDeps,
   ledgerId: Uint8Array,
   wanted: WantedOfRecord,
 ): Promise<EntryProof | null> {
-  const row = await findEntryOfRecord(pool, ledgerId, wanted.recordId, wanted.seq)
+  const row = await findEntryOfRecord(deps.readPool, ledgerId, wanted.recordId, wanted.seq)
   if (!row || !isVisible(row, wanted.ownAgent)) return null
-  const proof = await proveRow(pool, ledgerId, row, wanted)
+  const proof = await proveRow(deps, ledgerId, row, wanted)
   if (row.item_index === null || row.seq !== row.first_seq) return proof
   // Not beside it: 2,000 items need not be hashed for an answer that is still pending.
-  return { ...proof, item: await proveItem(pool, ledgerId, row, row.item_index) }
+  return { ...proof, item: await proveItem(deps.readPool, ledgerId, row, row.item_index) }
 }
 
-async function proveRow(pool: pg.Pool, ledgerId: Uint8Array, row: EntryRowRead, { size }: Wanted) {
+async function proveRow(
+  { readPool, checkpoints }: ProveDeps,
+  ledgerId: Uint8Array,
+  row: EntryRowRead,
+  { size }: Wanted,
+) {
   const index = Number(row.seq)
   const kid = toHex(parseEnvelope(row.envelope).kid)
   const [ledger, keys, note] = await Promise.all([
-    describeLedger(pool, ledgerId),
-    listEnvelopeKeys(pool),
-    getCheckpoint(pool, ledgerId, index, size),
+    describeLedger(readPool, ledgerId),
+    listEnvelopeKeys(readPool),
+    getCheckpoint(checkpoints, ledgerId, index, size),
   ])
   // Not the column: what is proved is the envelope that is answered.
-  const path = await proveInclusion(pool, ledgerId, leafHash(sha256, row.envelope), index, note)
+  const path = await proveInclusion(readPool, ledgerId, leafHash(sha256, row.envelope), index, note)
   return {
     ledger,
     keys: keys.filter((key) => key.kid === kid),
@@ -89,7 +96,7 @@ async function proveRow(pool: pg.Pool, ledgerId: Uint8Array, row: EntryRowRead, 
 
 /** The note of a checkpoint that covers the entry. */
 async function getCheckpoint(
-  pool: pg.Pool,
+  checkpoints: SignedCheckpoints,
   ledgerId: Uint8Array,
   seq: number,
   size: number | null,
@@ -100,11 +107,11 @@ async function getCheckpoint(
     })
   }
   if (size !== null) {
-    const note = await findCheckpointOfSize(pool, ledgerId, size)
+    const note = await checkpoints.ofSize(ledgerId, size)
     if (note !== null) return note
     throw new ApiError('not_found', `no checkpoint of ${size} entries was published`)
   }
-  const note = await findCheckpoint(pool, ledgerId, Number.MAX_SAFE_INTEGER)
+  const note = await checkpoints.newest(ledgerId)
   if (note !== null && parseCheckpoint(note).checkpoint.size > seq) return note
   throw checkpointPending(`the entry ${seq} is covered within seconds`)
 }

@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { addMacKeys, keepMacKeys } from '../db/mac-keys.ts'
 import { checkSchema, lockMigrations } from '../db/migrate.ts'
 import {
   type GrantedSecret,
@@ -44,7 +45,10 @@ export async function resealSecrets(
   { previous, current }: { readonly previous: Uint8Array; readonly current: Uint8Array },
 ): Promise<Resealed> {
   const keys = { from: makeMasterKey(previous), to: makeMasterKey(current) }
-  await alone(client, () => resealServerKeys(client, keys, { isTrial: true }))
+  await alone(client, async () => {
+    await resealServerKeys(client, keys, { isTrial: true })
+    await addMacKeys(client, keys.to.databaseKeys())
+  })
   const webhooks = await resealWebhookSecrets(client, keys)
   const apiKeys = await renewKeyMacs(client, keys)
   return alone(client, async () => {
@@ -58,6 +62,9 @@ export async function resealSecrets(
     if (serverKeys + webhooks.resealed + apiKeys.resealed > 0) {
       const ids = { previousId: masterKeyId(previous), currentId: masterKeyId(current) }
       await insertMasterKeyChange(client, { ...ids, ...done })
+    } else {
+      // Everybody has followed by now: sessions that the previous key has proven end.
+      await keepMacKeys(client, keys.to.databaseKeys())
     }
     return done
   })

@@ -12,6 +12,13 @@ export type MasterKey = {
   seal(secret: Uint8Array, context: string): Buffer
   /** Throws when the key is another one, or the bytes or their context were changed. */
   open(sealed: Uint8Array, context: string): Buffer
+  /**
+   * 40 bytes that Postgres can check: which key it is (8), and HMAC-SHA256 under a key of its own, derived from this one, over the
+   * chunks one after another.
+   */
+  databaseMac(chunks: Iterable<Uint8Array>): Buffer
+  /** Keys that Postgres checks `databaseMac` with: two while one master key replaces another. */
+  databaseKeys(): DatabaseKey[]
   /** 32 bytes: HMAC-SHA256 under a key of its own, derived from this one. */
   mac(text: string, context: string): Buffer
   isMac(mac: Uint8Array, text: string, context: string): boolean
@@ -22,12 +29,18 @@ export type MasterKey = {
   followSealed(sealed: Uint8Array, context: string): void
 }
 
+/** HMAC-SHA256's key as Postgres needs it, which can hash but has no HMAC: its two padded blocks (RFC 2104 §2). */
+export type DatabaseKey = { readonly id: Buffer; readonly innerPad: Buffer; readonly outerPad: Buffer }
+
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
+const SHA256_BLOCK_BYTES = 64
 
 /** AES-256-GCM; sealed = nonce ‖ tag ‖ ciphertext. `key`: 32 bytes. */
 export function makeMasterKey(key: Uint8Array): MasterKey {
   const macKey = Buffer.from(hkdfSync('sha256', key, '', 'tallystick mac', 32))
+  const databaseKey = Buffer.from(hkdfSync('sha256', key, '', 'tallystick database mac', 32))
+  const id = masterKeyId(key)
   const masterKey: MasterKey = {
     seal(secret, context) {
       const nonce = randomBytes(NONCE_BYTES)
@@ -48,6 +61,12 @@ export function makeMasterKey(key: Uint8Array): MasterKey {
         )
       }
     },
+    databaseMac(chunks) {
+      const hmac = createHmac('sha256', databaseKey)
+      for (const chunk of chunks) hmac.update(chunk)
+      return Buffer.concat([id, hmac.digest()])
+    },
+    databaseKeys: () => [{ id, innerPad: pad(databaseKey, 0x36), outerPad: pad(databaseKey, 0x5c) }],
     mac(text, context) {
       return createHmac('sha256', macKey)
         .update(JSON.stringify([context, text]))
@@ -62,6 +81,14 @@ export function makeMasterKey(key: Uint8Array): MasterKey {
     },
   }
   return masterKey
+}
+
+function pad(key: Buffer, byte: number): Buffer {
+  const block = Buffer.alloc(SHA256_BLOCK_BYTES, byte)
+  key.forEach((each, i) => {
+    block[i] = each ^ byte
+  })
+  return block
 }
 
 /** Names a key without telling anything about it: 8 bytes. */

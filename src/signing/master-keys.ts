@@ -21,6 +21,8 @@ export function makeMasterKeys(current: Uint8Array, previous: Uint8Array | null)
   return {
     seal: (secret, context) => sealing.seal(secret, context),
     open: (sealed, context) => opening(sealed, context)[1],
+    databaseMac: (chunks) => sealing.databaseMac(chunks),
+    databaseKeys: () => keys.flatMap((key) => key.databaseKeys()),
     mac: (text, context) => sealing.mac(text, context),
     isMac: (mac, text, context) => keys.some((key) => key.isMac(mac, text, context)),
     followSealed(sealed, context) {

@@ -19,7 +19,7 @@ import {
   APPEND_WAIT_MS_MAX,
 } from '../../src/limits.ts'
 import { checkLedger } from '../helpers/check-ledger.ts'
-import { connect } from '../helpers/connect.ts'
+import { connect, testDatabase } from '../helpers/connect.ts'
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts'
 import { startTcpProxy } from '../helpers/tcp-proxy.ts'
 import {
@@ -43,7 +43,7 @@ async function open(t: TestContext) {
   const database = await shared
   const [owner, locker] = [await connect(t, database.ownerUrl), await connect(t, database.ownerUrl)]
   const api = await connect(t, database.apiUrl)
-  const pool = openWritePool(database.apiUrl, { warn: () => {} })
+  const pool = openWritePool(testDatabase(database.apiUrl), { warn: () => {} })
   const appender = new Appender(pool)
   t.after(async () => {
     await appender.close()

@@ -8,7 +8,7 @@ import { classifyFailure } from '../../src/db/failures.ts'
 import { openWritePool } from '../../src/db/pools.ts'
 import { toUuid } from '../../src/db/uuid.ts'
 import { checkLedger } from '../helpers/check-ledger.ts'
-import { connect } from '../helpers/connect.ts'
+import { connect, openTestPool, testDatabase } from '../helpers/connect.ts'
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts'
 import { startTcpProxy } from '../helpers/tcp-proxy.ts'
 import { createTestLedger, makeEntry, makeIdempotency, type TestLedger } from '../helpers/test-ledger.ts'
@@ -37,9 +37,7 @@ async function open(t: TestContext) {
 
 /** As the server opens it, or with other settings. */
 function openPool(t: TestContext, url: string, config?: pg.PoolConfig): pg.Pool {
-  const pool = config
-    ? new pg.Pool({ connectionString: url, ...config })
-    : openWritePool(url, { warn: () => {} })
+  const pool = config ? openTestPool(url, config) : openWritePool(testDatabase(url), { warn: () => {} })
   t.after(() => pool.end())
   return pool
 }

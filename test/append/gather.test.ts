@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Appender } from '../../src/append/appender.ts'
 import { openWritePool } from '../../src/db/pools.ts'
 import { APPEND_GATHER_ENTRIES_MAX, APPEND_GATHER_MS_MAX } from '../../src/limits.ts'
-import { connect } from '../helpers/connect.ts'
+import { connect, testDatabase } from '../helpers/connect.ts'
 import { createTestDatabase } from '../helpers/database.ts'
 import { createTestLedger, makeEntry } from '../helpers/test-ledger.ts'
 
@@ -56,7 +56,7 @@ test('what a batch waits for while requests that were taken have not begun', asy
 async function open(t: TestContext) {
   const database = await createTestDatabase(t)
   const ledger = await createTestLedger(await connect(t, database.apiUrl))
-  const pool = openWritePool(database.apiUrl, { warn: () => {} })
+  const pool = openWritePool(testDatabase(database.apiUrl), { warn: () => {} })
   const coming = { still: false, look: () => {} }
   const batches: number[] = []
   const observer = {

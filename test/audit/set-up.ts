@@ -2,13 +2,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
-import pg from 'pg'
+import type pg from 'pg'
 import { EntryVerifier } from '../../src/audit/entry-verifier.ts'
 import { type FollowEntriesDeps, followEntries } from '../../src/audit/follow-entries.ts'
 import { FaultyLedgers } from '../../src/checkpoints/faulty-ledgers.ts'
 import { toUuid } from '../../src/db/uuid.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { buildTestApp, type Test, type TestApp } from '../helpers/app.ts'
+import { openTestPool } from '../helpers/connect.ts'
 import { makePublisher, type Publisher } from '../helpers/publisher.ts'
 
 export type AuditTest<App extends TestApp = TestApp> = {
@@ -31,7 +32,7 @@ export async function setUpAudit(t: Test): Promise<AuditTest> {
 
 export async function auditOf<App extends TestApp>(t: Test, app: App): Promise<AuditTest<App>> {
   const dir = await mkdtemp(join(tmpdir(), 'tallystick-audit-'))
-  const pool = new pg.Pool({ connectionString: app.database.workerUrl, max: 4 })
+  const pool = openTestPool(app.database.workerUrl, { max: 4 })
   pool.on('error', () => {})
   t.after(async () => {
     await pool.end()

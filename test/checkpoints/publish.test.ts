@@ -3,7 +3,6 @@ import { mkdir, mkdtemp, readdir, readFile, rm, rmdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import pg from 'pg'
 import { ContradictionError } from '../../src/checkpoints/contradictions.ts'
 import { FaultyLedgers } from '../../src/checkpoints/faulty-ledgers.ts'
 import { KeptCheckpoints } from '../../src/checkpoints/kept.ts'
@@ -15,6 +14,7 @@ import { formatId, parseId } from '../../src/proof/ids.ts'
 import { merkleRoot } from '../../src/proof/merkle.ts'
 import { nativeProviders } from '../../src/signing/native.ts'
 import { buildTestApp, type Test, type TestApp } from '../helpers/app.ts'
+import { openTestPool } from '../helpers/connect.ts'
 import { makePublisher, type Publisher } from '../helpers/publisher.ts'
 
 const { sha256 } = nativeProviders
@@ -147,7 +147,7 @@ test('a ledger that contradicts its kept checkpoint gets no more of them; the ot
 async function setUp(t: Test): Promise<{ app: TestApp; worker: Publisher; dir: string }> {
   const app = await buildTestApp(t)
   const dir = await mkdtemp(join(tmpdir(), 'tallystick-kept-'))
-  const pool = new pg.Pool({ connectionString: app.database.workerUrl, max: 4 })
+  const pool = openTestPool(app.database.workerUrl, { max: 4 })
   t.after(async () => {
     await pool.end()
     await rm(dir, { recursive: true })

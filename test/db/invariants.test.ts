@@ -186,9 +186,11 @@ const DOCUMENT = (changes: Record<string, string>) => {
   return `insert into tallystick.documents (${Object.keys(columns)}) values (${Object.values(columns)})`
 }
 
-const CHECKPOINT = (size: string, chain: string) =>
+/** `note`: its third line; the right one is the root. */
+const CHECKPOINT = (size: string, chain: string, note = '$random::bytea', noteSize = size) =>
   `insert into tallystick.checkpoints (ledger_id, size, root, chain, note)
-   values ($ledger, ${size}, $random, ${chain}, 'note')`
+   select $ledger, ${size}, $random, ${chain}, format(E'%s\\n%s\\n%s\\n', origin, ${noteSize}, encode(${note}, 'base64'))
+   from tallystick.ledgers where ledger_id = $ledger`
 
 const UPDATE = (table: string, change: string) =>
   `update tallystick.${table} set ${change} where ledger_id = $ledger`
@@ -457,6 +459,8 @@ const TREE_ATTEMPTS: Record<string, [Refusal, string][]> = {
     [refusedBy('checkpoints_agree'), CHECKPOINT('14', '$next')],
     [refusedBy('checkpoints_agree'), CHECKPOINT('3', '$chainAt3')],
     [refusedBy('checkpoints_agree'), CHECKPOINT('5', '$chainAt5')],
+    [refusedBy('checkpoints_agree'), CHECKPOINT('13', '$chainAt13', '$leaf::bytea')],
+    [refusedBy('checkpoints_agree'), CHECKPOINT('13', '$chainAt13', '$random::bytea', '12')],
   ],
   'shrink or change the stored tree': [
     [refusedBy('tree_tiles_grow'), UPDATE('tree_tiles', 'hashes = $random')],
@@ -695,6 +699,7 @@ const GRANTS: Record<string, string> = {
   schema_migrations: 'api: SELECT; worker: SELECT',
   schema_serves: 'api: SELECT; worker: SELECT',
   master_key_changes: '',
+  mac_keys: '',
   entry_kinds: 'api: SELECT; worker: SELECT',
   record_states: 'api: SELECT; worker: SELECT',
   record_transitions: 'api: SELECT; worker: SELECT',
@@ -774,6 +779,10 @@ const GRANTS: Record<string, string> = {
   received_types: 'api: SELECT; worker: SELECT',
   remote_records: 'api: SELECT; worker: SELECT',
   'append_entries()': 'api: EXECUTE; worker: EXECUTE',
+  'session_name()': 'api: EXECUTE; worker: EXECUTE',
+  'mac_holds()': '',
+  'require_proof()': '',
+  'require_proven_session()': '',
   'append_details()': '',
   'append_federation()': '',
   'append_received()': '',

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import pg from 'pg'
+import type pg from 'pg'
 import { getRollbackPlans } from 'pg-boss'
 import { installJobQueues, openJobs } from '../../src/db/job-queues.ts'
 import { QUEUES } from '../../src/jobs/queues.ts'
 import { openLog } from '../../src/log.ts'
 import { openQueues } from '../../worker/work-queues.ts'
-import { connect } from '../helpers/connect.ts'
+import { connect, openTestPool, testDatabase } from '../helpers/connect.ts'
 import { createEmptyDatabase, createTestDatabase } from '../helpers/database.ts'
 
 test('the queues are those of the code, with its rules, also where an earlier version made them', async (t) => {
@@ -47,9 +47,12 @@ test('migrate brings the schema of an older pg-boss to this version; until then 
   // The last time that an index was built: not just now, when the template was made.
   await owner.query("update pgboss.version set bam_on = now() - interval '1 day'")
   const log = openLog('silent')
-  await assert.rejects(openQueues(workerUrl, log), /requires migrations: run `npm run migrate` first/)
+  await assert.rejects(
+    openQueues(testDatabase(workerUrl), log),
+    /requires migrations: run `npm run migrate` first/,
+  )
   await installJobQueues(owner, ownerUrl)
-  await (await openQueues(workerUrl, log)).close()
+  await (await openQueues(testDatabase(workerUrl), log)).close()
   const left = await owner.query("select command from pgboss.bam where status <> 'completed'")
   assert.deepEqual(left.rows, [])
 })
@@ -59,14 +62,14 @@ test('a database without queues is told apart from one that is away', async (t) 
   const owner = await connect(t, ownerUrl)
   await owner.query('drop schema pgboss cascade')
   await assert.rejects(
-    openQueues(workerUrl, openLog('silent')),
+    openQueues(testDatabase(workerUrl), openLog('silent')),
     /pg-boss is not installed: run `npm run migrate` first/,
   )
 })
 
 test('the worker’s login is enough for all that pg-boss does', async (t) => {
   const { workerUrl, superuserUrl } = await createTestDatabase(t)
-  const pool = new pg.Pool({ connectionString: workerUrl, max: 2 })
+  const pool = openTestPool(workerUrl, { max: 2 })
   const boss = openJobs(pool, { schedule: true, supervise: true })
   const troubles: unknown[] = []
   boss.on('error', (error) => troubles.push(error.message))

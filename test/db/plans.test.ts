@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import pg from 'pg'
+import type pg from 'pg'
 import { appendEntries, type EntryRow } from '../../src/db/append-entries.ts'
 import { findReplay } from '../../src/db/find-replay.ts'
 import { findRecords } from '../../src/db/read-records.ts'
 import { listNewestSteps } from '../../src/db/read-steps.ts'
 import { toUuid } from '../../src/db/uuid.ts'
 import { checkLedger } from '../helpers/check-ledger.ts'
-import { connect } from '../helpers/connect.ts'
+import { connect, openTestPool } from '../helpers/connect.ts'
 import { createTestDatabase } from '../helpers/database.ts'
 import {
   createTestLedger,
@@ -83,7 +83,7 @@ async function open(t: TestContext) {
     await owner.query(`alter table tallystick.${table} set (autovacuum_enabled = off)`)
   }
   const openSessions = async (): Promise<Sessions> => {
-    const reads = new pg.Pool({ connectionString: database.apiUrl, max: 1 })
+    const reads = openTestPool(database.apiUrl, { max: 1 })
     t.after(() => reads.end())
     return {
       api: await connect(t, database.apiUrl),

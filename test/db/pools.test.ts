@@ -7,7 +7,7 @@ import { Database } from '../../src/db/connection.ts'
 import { classifyFailure, isUnavailable } from '../../src/db/failures.ts'
 import { canRead } from '../../src/db/migrate.ts'
 import { type DatabasePool, openReadPool, openSearchPool, openWritePool } from '../../src/db/pools.ts'
-import { connect } from '../helpers/connect.ts'
+import { connect, testDatabase } from '../helpers/connect.ts'
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts'
 import { startTcpProxy } from '../helpers/tcp-proxy.ts'
 import { createTestLedger, makeEntry } from '../helpers/test-ledger.ts'
@@ -61,7 +61,7 @@ test('one that is in use then is closed when it is given back', async (t) => {
 test('a batch that met a database which takes no writes any more is committed by the next connection', async (t) => {
   const database = await createTestDatabase(t)
   const ledger = await createTestLedger(await connect(t, database.apiUrl))
-  const pool = openWritePool(database.apiUrl, LOG)
+  const pool = openWritePool(testDatabase(database.apiUrl), LOG)
   t.after(() => pool.end())
   const elsewhere = Object.assign(new URL(database.superuserUrl), { pathname: '/postgres' })
   const setReadOnly = (value: string) =>

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import pg from 'pg'
+import type pg from 'pg'
 import { appendEntries } from '../../src/db/append-entries.ts'
 import { readEntries } from '../../src/db/read-entries.ts'
 import { toUuid } from '../../src/db/uuid.ts'
 import { STREAM_PAYLOAD_BYTES_PER_QUERY } from '../../src/limits.ts'
-import { connect } from '../helpers/connect.ts'
+import { connect, openTestPool } from '../helpers/connect.ts'
 import { createTestDatabase } from '../helpers/database.ts'
 import { createTestLedger, makeEntry } from '../helpers/test-ledger.ts'
 
@@ -29,7 +29,7 @@ test('documents come with their entries, and no query brings more of them than a
      from tallystick.entries where ledger_id = $1 and seq > 2 and seq % 3 > 0`,
     [toUuid(ledger.id), CONTENT_BYTES],
   )
-  const pool = new pg.Pool({ connectionString: database.apiUrl, max: 1 })
+  const pool = openTestPool(database.apiUrl, { max: 1 })
   t.after(() => pool.end())
   const pages = countDocuments(pool)
   const end = 3 + ENTRIES

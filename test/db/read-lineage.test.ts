@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import pg from 'pg'
 import { appendEntries, type DocumentRow } from '../../src/db/append-entries.ts'
 import { listEntriesOfRecord } from '../../src/db/read-lineage.ts'
-import { connect } from '../helpers/connect.ts'
+import { connect, openTestPool } from '../helpers/connect.ts'
 import { createTestDatabase } from '../helpers/database.ts'
 import { createTestLedger, randomId, type TestEntry } from '../helpers/test-ledger.ts'
 import { makeCreation, makeDocument, makeStep } from '../helpers/test-steps.ts'
@@ -56,7 +55,7 @@ test('an entry that is larger than a page is a page of its own', async (t) => {
 async function open(t: TestContext) {
   const database = await createTestDatabase(t)
   const worker = await connect(t, database.workerUrl)
-  const pool = new pg.Pool({ connectionString: database.apiUrl, max: 1 })
+  const pool = openTestPool(database.apiUrl, { max: 1 })
   t.after(() => pool.end())
   const ledger = await createTestLedger(worker)
   const entries: TestEntry[] = []

@@ -6,7 +6,7 @@ import { openSearchPool } from '../../src/db/pools.ts'
 import { searchRecords } from '../../src/db/search-records.ts'
 import type { RecordFilters } from '../../src/db/search-streams.ts'
 import { toUuid } from '../../src/db/uuid.ts'
-import { connect } from '../helpers/connect.ts'
+import { connect, testDatabase } from '../helpers/connect.ts'
 import { createTestDatabase } from '../helpers/database.ts'
 import {
   createTestLedger,
@@ -142,7 +142,7 @@ async function open(t: TestContext) {
   for (const table of SEARCHED)
     await owner.query(`alter table tallystick.${table} set (autovacuum_enabled = off)`)
   const api = await connect(t, database.apiUrl)
-  const pool = openSearchPool(database.apiUrl, { warn: () => {} })
+  const pool = openSearchPool(testDatabase(database.apiUrl), { warn: () => {} })
   t.after(() => pool.end())
   return { owner, api, pool, ledger: await createTestLedger(api) }
 }

@@ -16,7 +16,7 @@ import {
   STEP_PARTIES,
   type StepKind,
 } from '../../src/proof/kinds.ts'
-import { connect } from '../helpers/connect.ts'
+import { connect, testDatabase } from '../helpers/connect.ts'
 import { createTestDatabase } from '../helpers/database.ts'
 import { createTestLedger, makeEntry, makeRecord, randomId, type TestLedger } from '../helpers/test-ledger.ts'
 import { makeCreation, makeDocument, makeStep } from '../helpers/test-steps.ts'
@@ -132,7 +132,7 @@ async function open(t: TestContext) {
   const api = await connect(t, database.apiUrl)
   // Its login takes every step, the worker's own as well.
   const worker = await connect(t, database.workerUrl)
-  const pool = openSearchPool(database.apiUrl, { warn: () => {} })
+  const pool = openSearchPool(testDatabase(database.apiUrl), { warn: () => {} })
   t.after(() => pool.end())
   return { owner, api, worker, pool, ledger: await createTestLedger(api) }
 }

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import pg from 'pg'
+import type pg from 'pg'
 import { appendEntries } from '../../src/db/append-entries.ts'
 import { toUuid } from '../../src/db/uuid.ts'
 import { redeliverDead } from '../../src/db/webhook-deliveries.ts'
 import { createWebhook, findWebhook } from '../../src/db/webhooks.ts'
 import { formatId, parseId } from '../../src/proof/ids.ts'
 import { buildTestApp, type TestApp } from '../helpers/app.ts'
-import { connect } from '../helpers/connect.ts'
+import { connect, openTestPool } from '../helpers/connect.ts'
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts'
 import { createTestLedger, makeEntry, outcomesOf, randomId } from '../helpers/test-ledger.ts'
 import { until } from '../helpers/wait.ts'
@@ -125,7 +125,7 @@ const SETTINGS = {
 const SECRET = { secretId: randomId(), sealed: Buffer.alloc(92), publicKey: Buffer.alloc(32) }
 
 function openPool(t: TestContext, { apiUrl }: TestDatabase): pg.Pool {
-  const pool = new pg.Pool({ connectionString: apiUrl, max: 1 })
+  const pool = openTestPool(apiUrl, { max: 1 })
   t.after(() => pool.end())
   return pool
 }

@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import pg from 'pg'
 import { parseCheckpoint, signCheckpoint } from '../../src/proof/checkpoint.ts'
 import { nativeProviders } from '../../src/signing/native.ts'
 import { buildSdk } from '../../tools/build-sdk.ts'
 import type { TestApp } from '../helpers/app.ts'
 import { bareEnvironment } from '../helpers/bare-environment.ts'
+import { openTestPool } from '../helpers/connect.ts'
 import { addKey } from '../helpers/more-keys.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
 import { makePublisher } from '../helpers/publisher.ts'
@@ -179,7 +179,7 @@ async function auditorFinds(t: TestContext, project: Project, disputed: string):
 
 /** Another ledger of that name and size, signed by the server's own key: what an operator has shown before he rewrote it. */
 async function forgeCheckpoint(t: TestContext, app: TestApp, note: string): Promise<string> {
-  const pool = new pg.Pool({ connectionString: app.database.workerUrl, max: 1 })
+  const pool = openTestPool(app.database.workerUrl, { max: 1 })
   t.after(() => pool.end())
   const { noteSigner } = await makePublisher(pool, temporaryDir())
   const { checkpoint } = parseCheckpoint(note)

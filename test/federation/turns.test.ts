@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import pg from 'pg'
 import { endPeerTurn, hasWaitingPeers, type PeerTurn, takePeerTurns } from '../../src/db/peer-turns.ts'
 import { withPooledTransaction } from '../../src/db/transaction.ts'
 import { PEER_DRAINS_OF_LEDGER_MAX } from '../../src/peer-limits.ts'
 import { formatId } from '../../src/proof/ids.ts'
 import { buildTestApp } from '../helpers/app.ts'
+import { openTestPool } from '../helpers/connect.ts'
 import { addPeer } from '../helpers/test-peers.ts'
 
 const CURSORS = `insert into tallystick.peer_cursors (ledger_id, peer_id, next_seq, known_kid)
@@ -18,7 +18,7 @@ test('a ledger with many peers leaves turns to the others', async (t) => {
   for (let i = 0; i < 2 * PEER_DRAINS_OF_LEDGER_MAX; i++) await addPeer(app)
   await addPeer(app, 'active', other)
   await app.sql(CURSORS)
-  const pool = new pg.Pool({ connectionString: app.database.workerUrl, max: 1 })
+  const pool = openTestPool(app.database.workerUrl, { max: 1 })
   t.after(() => pool.end())
   const take = () => withPooledTransaction(pool, (client) => takePeerTurns(client, 1_000, 60_000))
   const countOf = (turns: readonly PeerTurn[]) => {

@@ -2,15 +2,15 @@ import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import pg from 'pg'
 import { publishCheckpoints } from '../../src/checkpoints/publish.ts'
 import type { Test, TestApp } from './app.ts'
+import { openTestPool } from './connect.ts'
 import { makePublisher } from './publisher.ts'
 
 /** Publishes a checkpoint of every ledger that has grown, as if the one before were old enough. */
 export async function makePublish(t: Test, app: TestApp): Promise<() => Promise<void>> {
   const directory = await mkdtemp(join(tmpdir(), 'tallystick-test-'))
-  const pool = new pg.Pool({ connectionString: app.database.workerUrl, max: 2 })
+  const pool = openTestPool(app.database.workerUrl, { max: 2 })
   t.after(async () => {
     await pool.end()
     rmSync(directory, { recursive: true })

@@ -1,9 +1,26 @@
 import type { TestContext } from 'node:test'
-import pg from 'pg'
+import type pg from 'pg'
+import { Database, DatabaseClient } from '../../src/db/connection.ts'
+import { DatabasePool } from '../../src/db/pools.ts'
+import { makeMasterKey } from '../../src/signing/master-key.ts'
+import { TEST_MASTER_KEY } from './template-database.ts'
+
+const masterKey = makeMasterKey(TEST_MASTER_KEY)
+
+/** A database of the tests as a server or worker of theirs reaches it: with the master key. */
+export function testDatabase(url: string): Database {
+  return new Database(url, undefined, (chunks) => masterKey.databaseMac(chunks))
+}
+
+/** Such a pool, with no other settings than those given; its user ends it. */
+export function openTestPool(url: string, config: pg.PoolConfig): pg.Pool {
+  const Client = DatabaseClient as unknown as NonNullable<pg.PoolConfig['Client']>
+  return new DatabasePool({ ...testDatabase(url).clientConfig(), ...config, Client })
+}
 
 /** A connection that is closed when the test is done. */
 export async function connect(t: TestContext, url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url })
+  const client = new DatabaseClient(testDatabase(url).clientConfig())
   client.on('error', () => {}) // a test that cuts it sees that in its query
   await client.connect()
   t.after(() => client.end())

@@ -3,6 +3,7 @@ import { openReadPool } from '../../src/db/pools.ts'
 import { makeErasureRound } from '../../src/erasure/carry-out.ts'
 import { ERASURES_REFUSED, Refused } from '../../src/follow/refused.ts'
 import type { Test, TestApp } from './app.ts'
+import { testDatabase } from './connect.ts'
 
 export type Eraser = {
   /** Rounds until there is no more to do at once. */
@@ -14,7 +15,7 @@ export type Eraser = {
 
 /** The worker's erasures, on a connection of the worker's login. */
 export function openEraser(t: Test, app: TestApp, now: () => number = Date.now): Eraser {
-  const pool = openReadPool(app.database.workerUrl, { warn() {} })
+  const pool = openReadPool(testDatabase(app.database.workerUrl), { warn() {} })
   t.after(() => pool.end())
   const refused = new Refused(now, ERASURES_REFUSED)
   const logged: Eraser['logged'] = []

@@ -1,4 +1,3 @@
-import pg from 'pg'
 import { readFindKey } from '../../src/db/signed-entries.ts'
 import { makeExpiryRound } from '../../src/expiry/expire-records.ts'
 import { Refused } from '../../src/follow/refused.ts'
@@ -7,10 +6,11 @@ import { EnvelopeKeys } from '../../src/signing/envelope-keys.ts'
 import { TypeRegistry } from '../../src/types/type-registry.ts'
 import { verifyCompletions } from '../../src/verification/verify-completions.ts'
 import type { Test, TestApp } from './app.ts'
+import { openTestPool } from './connect.ts'
 
 /** The worker's work on gated records, by its own login, when a test says so. */
 export function openTestWorker(t: Test, app: TestApp) {
-  const pool = new pg.Pool({ connectionString: app.database.workerUrl, max: 2 })
+  const pool = openTestPool(app.database.workerUrl, { max: 2 })
   t.after(() => pool.end())
   const refused: string[] = []
   const deps = {

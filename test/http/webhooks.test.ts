@@ -65,8 +65,9 @@ test('it hears of what is appended after it was made: entries, and checkpoints',
   const app = await buildTestApp(t)
   await app.notarize()
   await app.sql(`insert into tallystick.checkpoints (ledger_id, size, root, chain, note)
-    select ledger_id, 3, chain, (select chain from tallystick.entries e where e.ledger_id = h.ledger_id and seq = 2), 'note'
-    from tallystick.chain_heads h`)
+    select ledger_id, 3, chain, (select chain from tallystick.entries e where e.ledger_id = h.ledger_id and seq = 2),
+      format(E'%s\\n3\\n%s\\n', origin, encode(chain, 'base64'))
+    from tallystick.chain_heads h join tallystick.ledgers using (ledger_id)`)
   const { id, standing } = await makeWebhook(app)
   assert.equal(standing.nextSeq, 4)
   const cursors = await app.sql('select checkpoint_size from tallystick.webhook_cursors')

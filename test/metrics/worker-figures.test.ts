@@ -5,6 +5,7 @@ import { watchJobs } from '../../src/metrics/jobs.ts'
 import { Metrics } from '../../src/metrics/metrics.ts'
 import { startWorker } from '../../worker/worker.ts'
 import { buildTestApp, expectStatus, testConfig } from '../helpers/app.ts'
+import { testDatabase } from '../helpers/connect.ts'
 import { buildGatedApp } from '../helpers/gated-app.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
 import { until } from '../helpers/wait.ts'
@@ -82,7 +83,7 @@ test('a worker tells what it has done, and what is left', async (t) => {
 
 test('jobs that wait are told apart, with how long the oldest that could be taken has waited', async (t) => {
   const app = await buildTestApp(t)
-  const pool = openReadPool(app.database.workerUrl, { warn() {} })
+  const pool = openReadPool(testDatabase(app.database.workerUrl), { warn() {} })
   t.after(() => pool.end())
   const metrics = new Metrics()
   watchJobs(metrics, pool)

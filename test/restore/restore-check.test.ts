@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { cpSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import pg from 'pg'
 import { publishCheckpoints } from '../../src/checkpoints/publish.ts'
 import { buildTestApp, type TestApp } from '../helpers/app.ts'
+import { openTestPool } from '../helpers/connect.ts'
 import { createTestDatabase, TEST_MASTER_KEY } from '../helpers/database.ts'
 import { temporaryDirInMemory } from '../helpers/postgres.ts'
 import { makePublisher } from '../helpers/publisher.ts'
@@ -78,7 +78,7 @@ function check(app: TestApp, kept: string) {
 async function publishAll(app: TestApp, records = 0): Promise<string> {
   for (let i = 0; i < records; i++) await app.notarize()
   const dir = temporaryDirInMemory()
-  const pool = new pg.Pool({ connectionString: app.database.workerUrl, max: 2 })
+  const pool = openTestPool(app.database.workerUrl, { max: 2 })
   await app.sql('alter table tallystick.checkpoints disable trigger user')
   await app.sql("update tallystick.checkpoints set published_at = published_at - interval '2 seconds'")
   await app.sql('alter table tallystick.checkpoints enable trigger user')

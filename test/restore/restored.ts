@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import pg from 'pg'
 import { RestoredLedgers } from '../../src/checkpoints/restored-ledgers.ts'
 import type { NewLedger } from '../../src/tenancy/create-ledger.ts'
 import type { Test, TestApp } from '../helpers/app.ts'
+import { openTestPool } from '../helpers/connect.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
 import { makePublisher, type Publisher } from '../helpers/publisher.ts'
 
@@ -10,7 +10,7 @@ export type RestoreWorker = Publisher & { readonly restored: RestoredLedgers; re
 
 /** What the worker's followers have; its data is in a folder of its own. */
 export async function makeRestoreWorker(t: Test, app: TestApp, dir = temporaryDir()): Promise<RestoreWorker> {
-  const pool = new pg.Pool({ connectionString: app.database.workerUrl, max: 4 })
+  const pool = openTestPool(app.database.workerUrl, { max: 4 })
   t.after(() => pool.end())
   const publisher = await makePublisher(pool, dir)
   const { kept, log } = publisher

@@ -3,7 +3,6 @@ import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import pg from 'pg'
 import { serverLedger } from '../../cli/server-ledger.ts'
 import { Tallystick } from '../../sdk/client.ts'
 import { publishCheckpoints } from '../../src/checkpoints/publish.ts'
@@ -13,6 +12,7 @@ import { exportFile } from '../../src/verify/export-file.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import { buildTestApp, type Test, type TestApp } from '../helpers/app.ts'
 import { bareEnvironment } from '../helpers/bare-environment.ts'
+import { openTestPool } from '../helpers/connect.ts'
 import { TEST_MASTER_KEY } from '../helpers/database.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
 import { makePublisher } from '../helpers/publisher.ts'
@@ -123,7 +123,7 @@ function run(app: TestApp, args: string[], env: Record<string, string> = {}) {
 
 /** Publishes a checkpoint of all that there is; its note. */
 async function makePublish(t: Test, app: TestApp): Promise<() => Promise<string>> {
-  const pool = new pg.Pool({ connectionString: app.database.workerUrl, max: 2 })
+  const pool = openTestPool(app.database.workerUrl, { max: 2 })
   t.after(() => pool.end())
   const publisher = await makePublisher(pool, temporaryDir())
   return async () => {

@@ -1,4 +1,3 @@
-import pg from 'pg'
 import { FaultyLedgers } from '../../src/checkpoints/faulty-ledgers.ts'
 import { withClient } from '../../src/db/client.ts'
 import { type StartedRotation, startRotation } from '../../src/db/rotation.ts'
@@ -6,6 +5,7 @@ import { loadSigners } from '../../src/deps.ts'
 import type { RotateDeps } from '../../src/rotation/rotate-keys.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import type { Test, TestApp } from '../helpers/app.ts'
+import { openTestPool } from '../helpers/connect.ts'
 import { TEST_MASTER_KEY } from '../helpers/database.ts'
 
 const masterKey = makeMasterKey(TEST_MASTER_KEY)
@@ -25,7 +25,7 @@ export type Rotator = RotateDeps & { readonly logged: object[] }
 
 /** What the worker's follower has. */
 export function makeRotator(t: Test, app: TestApp): Rotator {
-  const pool = new pg.Pool({ connectionString: app.database.workerUrl, max: 4 })
+  const pool = openTestPool(app.database.workerUrl, { max: 4 })
   t.after(() => pool.end())
   const logged: object[] = []
   return {

@@ -12,12 +12,13 @@ import { EnvelopeKeys } from '../../src/signing/envelope-keys.ts'
 import { TypeRegistry } from '../../src/types/type-registry.ts'
 import { type VerificationResult, verifyCompletions } from '../../src/verification/verify-completions.ts'
 import type { Test, TestApp } from '../helpers/app.ts'
+import { testDatabase } from '../helpers/connect.ts'
 
 export type Logged = { readonly level: string; readonly message: string; readonly [name: string]: unknown }
 
 /** What the worker's followers and queues have, on connections of the worker's login. */
 export function openDeps(t: Test, app: TestApp) {
-  const pool = openReadPool(app.database.workerUrl, { warn() {} })
+  const pool = openReadPool(testDatabase(app.database.workerUrl), { warn() {} })
   t.after(() => pool.end())
   const observed: string[] = []
   const logged: Logged[] = []

@@ -9,6 +9,7 @@ import { formatReport } from '../../src/verify/report.ts'
 import { SourceError } from '../../src/verify/source.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import { buildTestApp, expectStatus, genericBody, type TestApp } from '../helpers/app.ts'
+import { openTestPool } from '../helpers/connect.ts'
 import { makePublisher } from '../helpers/publisher.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 
@@ -22,7 +23,7 @@ const TILE_ENTRIES = 256
 
 async function setUp(t: TestContext): Promise<TestApp & { uuid: string; publish(): Promise<void> }> {
   const app = await buildTestApp(t)
-  const pool = new pg.Pool({ connectionString: app.database.workerUrl, max: 1 })
+  const pool = openTestPool(app.database.workerUrl, { max: 1 })
   t.after(() => pool.end())
   const worker = await makePublisher(pool, temporaryFiles(t).directory)
   return Object.assign(app, {

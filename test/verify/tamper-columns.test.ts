@@ -3,11 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import pg from 'pg'
 import { publishCheckpoints } from '../../src/checkpoints/publish.ts'
 import { makeErasureRound } from '../../src/erasure/carry-out.ts'
 import { ERASURES_REFUSED, Refused } from '../../src/follow/refused.ts'
 import { expectStatus, genericBody, OPERATOR_KEY, type TestApp } from '../helpers/app.ts'
+import { openTestPool } from '../helpers/connect.ts'
 import { buildGatedApp, type GatedApp } from '../helpers/gated-app.ts'
 import { makePublisher } from '../helpers/publisher.ts'
 import {
@@ -286,7 +286,7 @@ async function eraseTwo(app: TestApp, [gone, , stored]: { id: string }[]): Promi
 }
 
 async function eraseWhatIsDue(app: TestApp): Promise<void> {
-  const pool = new pg.Pool({ connectionString: app.database.workerUrl, max: 1 })
+  const pool = openTestPool(app.database.workerUrl, { max: 1 })
   const log = { info() {}, error() {} }
   try {
     await makeErasureRound({ pool, log, refusedErasures: new Refused(Date.now, ERASURES_REFUSED) })()
@@ -297,7 +297,7 @@ async function eraseWhatIsDue(app: TestApp): Promise<void> {
 
 async function publishOnce(app: TestApp): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'tallystick-kept-'))
-  const pool = new pg.Pool({ connectionString: app.database.workerUrl, max: 1 })
+  const pool = openTestPool(app.database.workerUrl, { max: 1 })
   try {
     await publishCheckpoints(await makePublisher(pool, dir))
   } finally {

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import pg from 'pg'
 import { deleteOldDeliveries } from '../../src/db/webhook-upkeep.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { makeWebhookUpkeep } from '../../src/webhooks/upkeep.ts'
 import { buildTestApp, expectStatus, type TestApp } from '../helpers/app.ts'
+import { openTestPool } from '../helpers/connect.ts'
 import { makeWebhook } from '../helpers/webhooks.ts'
 
 async function setUp(t: TestContext) {
   const app = await buildTestApp(t)
-  const pool = new pg.Pool({ connectionString: app.database.workerUrl, max: 2 })
+  const pool = openTestPool(app.database.workerUrl, { max: 2 })
   t.after(() => pool.end())
   const { id } = await makeWebhook(app)
   return { app, pool, id, upkeep: makeWebhookUpkeep({ pool }) }

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openLog } from '../../src/log.ts'
 import { type JobOutcome, openQueues, queueWork, workQueues } from '../../worker/work-queues.ts'
 import { buildTestApp, parseLines } from '../helpers/app.ts'
+import { testDatabase } from '../helpers/connect.ts'
 import { until } from '../helpers/wait.ts'
 
 const idOf = (prefix: string, n: number) => `${prefix}_01m80jhwa7f9rrq0ry0xny0wg${n}`
@@ -12,7 +13,7 @@ test('of a batch each job ends as it deserves: one that fails is retried, one th
   const app = await buildTestApp(t)
   const lines: string[] = []
   const log = openLog('info', { write: (line: string) => void lines.push(line) })
-  const { boss, close } = await openQueues(app.database.workerUrl, log)
+  const { boss, close } = await openQueues(testDatabase(app.database.workerUrl), log)
   t.after(close)
   const outcomes = new Map<string, JobOutcome>([
     [idOf('rec', 0), { status: 'completed' }],
@@ -68,7 +69,7 @@ test('a batch that throws has failed as a whole, and is said once', async (t) =>
   const app = await buildTestApp(t)
   const lines: string[] = []
   const log = openLog('info', { write: (line: string) => void lines.push(line) })
-  const { boss, close } = await openQueues(app.database.workerUrl, log)
+  const { boss, close } = await openQueues(testDatabase(app.database.workerUrl), log)
   t.after(close)
   const data = [0, 1].map((n) => ({ ledger: idOf('led', 1), record: idOf('rec', n) }))
   await boss.insert(
@@ -94,7 +95,7 @@ test('a slot takes one job until it ends, whatever becomes of it: jobs are delet
   const app = await buildTestApp(t)
   const lines: string[] = []
   const log = openLog('info', { write: (line: string) => void lines.push(line) })
-  const { boss, close } = await openQueues(app.database.workerUrl, log)
+  const { boss, close } = await openQueues(testDatabase(app.database.workerUrl), log)
   t.after(close)
   const stop = new AbortController()
   t.after(async () => stop.abort())
@@ -142,7 +143,7 @@ test('a slot takes one job until it ends, whatever becomes of it: jobs are delet
 
 test('a job whose deletion fails is deleted with the next round, and not done again', async (t) => {
   const app = await buildTestApp(t)
-  const { boss, close } = await openQueues(app.database.workerUrl, openLog('silent'))
+  const { boss, close } = await openQueues(testDatabase(app.database.workerUrl), openLog('silent'))
   t.after(close)
   const stop = new AbortController()
   t.after(async () => stop.abort())

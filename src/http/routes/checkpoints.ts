@@ -1,10 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import {
-  findCheckpoint,
-  findCheckpointCovering,
-  findCheckpointOfSize,
-  listCheckpoints,
-} from '../../db/checkpoints.ts'
+import { listCheckpoints } from '../../db/checkpoints.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { toHex } from '../../proof/bytes.ts'
@@ -23,19 +18,19 @@ import {
 } from '../schemas/proofs.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
-export function checkpointRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>): void {
+export function checkpointRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool' | 'checkpoints'>): void {
   const typed = app.withTypeProvider<ZodTypes>()
-  const { readPool } = deps
+  const { readPool, checkpoints } = deps
   const access = { scope: 'audit:read' } as const
 
   typed.get(
     '/v1/checkpoints/latest',
     {
-      config: { access, problems: ['checkpoint_pending'] },
+      config: { access, problems: ['checkpoint_pending', 'integrity_fault'] },
       schema: { summary: 'The newest checkpoint', response: { 200: checkpointNote } },
     },
     async (request, reply) => {
-      const note = await findCheckpoint(readPool, request.caller.ledgerId, Number.MAX_SAFE_INTEGER)
+      const note = await checkpoints.newest(request.caller.ledgerId)
       if (note !== null) return sendNote(reply, note)
       throw checkpointPending('the first checkpoint is published within seconds of the first entry')
     },
@@ -44,7 +39,7 @@ export function checkpointRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPoo
   typed.get(
     '/v1/checkpoints/:size',
     {
-      config: { access, problems: ['not_found'] },
+      config: { access, problems: ['not_found', 'integrity_fault'] },
       schema: {
         summary: 'The checkpoint of a size',
         params: checkpointParams,
@@ -55,7 +50,7 @@ export function checkpointRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPoo
       const { size } = request.params
       // Anything else is no checkpoint's size, and answered like one that is not there.
       const note = SIZE_TEXT.test(size)
-        ? await findCheckpointOfSize(readPool, request.caller.ledgerId, Number(size))
+        ? await checkpoints.ofSize(request.caller.ledgerId, Number(size))
         : null
       if (note !== null) return sendNote(reply, note)
       throw new ApiError('not_found', `no checkpoint of ${size} entries was published`)
@@ -83,7 +78,7 @@ export function checkpointRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPoo
   typed.get(
     '/v1/checkpoints/consistency',
     {
-      config: { access, problems: ['checkpoint_pending'] },
+      config: { access, problems: ['checkpoint_pending', 'integrity_fault'] },
       schema: {
         summary: 'Prove that the ledger of one size begins with that of another',
         querystring: consistencyQuery,
@@ -95,7 +90,7 @@ export function checkpointRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPoo
       const [from, to] = [Number(request.query.from), Number(request.query.to)]
       if (from > to)
         throw new ApiError('invalid_request', 'from is larger than to', { members: { path: '/from' } })
-      const checkpoint = await findCheckpointCovering(readPool, ledgerId, to)
+      const checkpoint = await checkpoints.covering(ledgerId, to)
       if (!checkpoint) throw checkpointPending(`no checkpoint covers ${to} entries yet`)
       const path = await proveConsistency(readPool, ledgerId, from, to, checkpoint.note)
       return { from, to, path: path.map(toHex) }

@@ -7,7 +7,7 @@ import { idParams, SEQ_TEXT } from '../schemas/common.ts'
 import { entryProof, entryProofParams, entryProofQuery, recordProofQuery } from '../schemas/proofs.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
-export function proofRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>): void {
+export function proofRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool' | 'checkpoints'>): void {
   const typed = app.withTypeProvider<ZodTypes>()
 
   typed.get(
@@ -15,7 +15,7 @@ export function proofRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>):
     {
       config: {
         access: { scope: ['audit:read', 'records:read'], own: 'records:read:own' },
-        problems: ['not_found', 'checkpoint_pending'],
+        problems: ['not_found', 'checkpoint_pending', 'integrity_fault'],
       },
       schema: {
         summary: 'Prove an entry of a record, the first one by default, in a checkpoint',
@@ -26,7 +26,7 @@ export function proofRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>):
     },
     async (request) => {
       const { caller, params, query } = request
-      const proof = await proveRecord(deps.readPool, caller.ledgerId, {
+      const proof = await proveRecord(deps, caller.ledgerId, {
         recordId: pathId('rec', params.id),
         seq: numberOf(query.seq),
         size: numberOf(query.size),
@@ -40,7 +40,10 @@ export function proofRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>):
   typed.get(
     '/v1/entries/:seq/proof',
     {
-      config: { access: { scope: 'audit:read' }, problems: ['not_found', 'checkpoint_pending'] },
+      config: {
+        access: { scope: 'audit:read' },
+        problems: ['not_found', 'checkpoint_pending', 'integrity_fault'],
+      },
       schema: {
         summary: 'Prove an entry in a checkpoint',
         params: entryProofParams,
@@ -52,7 +55,7 @@ export function proofRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>):
       const { params, query } = request
       // Anything else is no seq of any ledger, and answered like one that is not there.
       const proof = SEQ_TEXT.test(params.seq)
-        ? await proveEntry(deps.readPool, request.caller.ledgerId, Number(params.seq), {
+        ? await proveEntry(deps, request.caller.ledgerId, Number(params.seq), {
             size: numberOf(query.size),
           })
         : null

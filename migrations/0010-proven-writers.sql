@@ -1,0 +1,373 @@
+-- A login alone writes nothing. Servers and workers prove with each session, and with each call of append_entries, that they hold
+-- the master key (docs/decisions/0020-a-login-alone-writes-nothing.md). Whoever has stolen a login without that key can read.
+
+set local search_path = tallystick;
+
+-- ---------------------------------------------------------------------------------------------------------
+-- The keys of the MACs
+-- ---------------------------------------------------------------------------------------------------------
+
+-- One row for each master key that is in use: HMAC-SHA256's two padded blocks (RFC 2104), because Postgres has no HMAC of its own,
+-- but a sha256. `migrate` and `rotate-master-key` write them, as the owner; no other login may read them.
+create table mac_keys (
+  key_id bytea primary key check (length(key_id) = 8),
+  inner_pad bytea not null check (length(inner_pad) = 64),
+  outer_pad bytea not null check (length(outer_pad) = 64),
+  installed_at timestamptz not null default clock_timestamp()
+);
+
+-- Whether `mac` (key id, 8 bytes; HMAC-SHA256, 32) is of this message. Both sides are hashed once more under the key, so that the time
+-- of the comparison tells nothing about the right one.
+create function mac_holds(message bytea, mac bytea) returns boolean
+language plpgsql stable security definer set search_path = tallystick, pg_temp as $$
+begin
+  return exists (
+    select from mac_keys k
+    where k.key_id = substr(mac, 1, 8)
+      and sha256(k.outer_pad || sha256(k.outer_pad || sha256(k.inner_pad || message))) = sha256(k.outer_pad || substr(mac, 9)));
+end $$;
+
+-- ---------------------------------------------------------------------------------------------------------
+-- Sessions
+-- ---------------------------------------------------------------------------------------------------------
+
+-- The text whose MAC proves this session. It names the session, so a MAC that somebody has seen is good for no other one.
+create function session_name() returns text
+language sql stable set search_path = tallystick, pg_temp as $$
+  select format('tallystick session %s %s %s', session_user, pg_backend_pid(), extract(epoch from pg_postmaster_start_time()));
+$$;
+
+-- Throws unless the setting tallystick.session_mac holds the MAC, in hex. The setting ends with the session, and with `discard all`, by
+-- which poolers hand a session to another client. The owner needs none: that login can change everything anyway.
+create function require_proof() returns void
+language plpgsql security definer set search_path = tallystick, pg_temp as $$
+declare
+  given constant text := current_setting('tallystick.session_mac', true);
+begin
+  if given ~ '^[0-9a-f]{80}$' and mac_holds(convert_to(session_name(), 'UTF8'), decode(given, 'hex')) then return; end if;
+  if pg_has_role(session_user, (select nspowner from pg_namespace where nspname = 'tallystick'), 'member') then return; end if;
+  raise exception 'this session has not proven that it holds the master key'
+    using errcode = 'invalid_authorization_specification', constraint = 'session_mac';
+end $$;
+
+create function require_proven_session() returns trigger
+language plpgsql security definer set search_path = tallystick, pg_temp as $$
+begin
+  perform require_proof();
+  return null;
+end $$;
+
+-- Every table that a login may write into, directly or by a function, but for those that append_entries alone fills: it has a MAC of
+-- its own, over all that it is given, and a batch would pay for this check once more. Of the functions that
+-- write into those, erase_document writes into erasures too, close_restored_ledgers into ledger_closures, and set_ledger_frozen asks below.
+do $$
+declare
+  found regclass;
+begin
+  for found in
+    select c.oid from pg_class c where c.relnamespace = 'tallystick'::regnamespace and c.relkind = 'r'
+      and c.relname not in ('entries', 'records', 'idempotency_keys', 'record_references', 'documents', 'chain_heads')
+  loop
+    execute format('create trigger proven_session before insert or update or delete on %s for each statement '
+      || 'execute function require_proven_session()', found);
+  end loop;
+end $$;
+
+create or replace function set_ledger_frozen(ledger uuid, frozen boolean) returns boolean
+language plpgsql security definer set search_path = tallystick, pg_temp as $$
+begin
+  perform require_proof();
+  update chain_heads set closed = case when frozen then 'frozen' end
+  where ledger_id = ledger and closed is not distinct from (case when not frozen then 'frozen' end);
+  return found;
+end $$;
+
+-- ---------------------------------------------------------------------------------------------------------
+-- append_entries: as before (0002, 0003, 0006, 0009), with the MAC of all its other arguments
+--
+-- The MAC is over the arguments in their binary form, each as it came over the wire: array_send gives back what array_recv took. One
+-- MAC a call, not one an entry: it holds the entries, their rows and their order to each other, and costs one pass.
+-- ---------------------------------------------------------------------------------------------------------
+
+drop function append_entries;
+
+create function append_entries(
+  ledger_ids uuid[], kinds text[], subject_ids uuid[], versions int4[], to_states text[], previous_leaves bytea[],
+  actor_ids uuid[], party_ids uuid[], key_ids uuid[], kids bytea[], recorded_ats timestamptz[], leaves bytea[],
+  envelopes bytea[], idempotency_hashes bytea[], request_salts bytea[], request_hashes bytea[], details text[],
+  record_items int4[], record_ids uuid[], record_indexes int4[], record_types text[], record_digests bytea[],
+  record_salts bytea[], record_payloads bytea[], record_on_behalf_of uuid[], record_occurred_ats timestamptz[],
+  record_traceparents text[], record_metadata bytea[], record_parents uuid[], record_reference_lists bytea[],
+  gated_items int4[], gated_performers uuid[], gated_gates text[], gated_deadlines timestamptz[],
+  gated_max_revisions int4[], gated_tolerances bytea[],
+  document_items int4[], document_names text[], document_subjects uuid[], document_digests bytea[],
+  document_salts bytea[], document_contents bytea[],
+  mac bytea
+) returns bytea
+language plpgsql security definer
+set search_path = tallystick, pg_temp
+set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+  by_worker constant boolean := pg_has_role(session_user, 'tallystick_worker', 'member');
+  others bigint[];
+  outcomes int2[];
+  seqs bigint[];
+  answer bytea;
+begin
+  if not mac_holds(array_send(array[
+      array_send(ledger_ids), array_send(kinds), array_send(subject_ids), array_send(versions), array_send(to_states),
+      array_send(previous_leaves), array_send(actor_ids), array_send(party_ids), array_send(key_ids), array_send(kids),
+      array_send(recorded_ats), array_send(leaves), array_send(envelopes), array_send(idempotency_hashes),
+      array_send(request_salts), array_send(request_hashes), array_send(details), array_send(record_items),
+      array_send(record_ids), array_send(record_indexes), array_send(record_types), array_send(record_digests),
+      array_send(record_salts), array_send(record_payloads), array_send(record_on_behalf_of),
+      array_send(record_occurred_ats), array_send(record_traceparents), array_send(record_metadata),
+      array_send(record_parents), array_send(record_reference_lists), array_send(gated_items),
+      array_send(gated_performers), array_send(gated_gates), array_send(gated_deadlines), array_send(gated_max_revisions),
+      array_send(gated_tolerances), array_send(document_items), array_send(document_names), array_send(document_subjects),
+      array_send(document_digests), array_send(document_salts), array_send(document_contents)]), mac) then
+    raise exception 'append_entries is called by who holds the master key'
+      using errcode = 'invalid_authorization_specification', constraint = 'append_entries_mac';
+  end if;
+
+  if 'ledger-created' = any (kinds) then
+    insert into chain_heads (ledger_id, size, chain, envelope_kid)
+    select n.ledger_id, 0, sha256('\x74616c6c79737469636b2d636861696e2d7631'::bytea || uuid_send(n.ledger_id)), n.kid
+    from unnest(ledger_ids, kinds, kids) n (ledger_id, kind, kid)
+    where n.kind = 'ledger-created'
+    order by n.ledger_id
+    on conflict do nothing;
+  end if;
+
+  -- In id order, so that two calls never wait for each other in a circle.
+  perform from chain_heads h where h.ledger_id = any (ledger_ids) order by h.ledger_id for update;
+
+  -- Of each item of a pair, the place of the other one. Null for the API's login.
+  if by_worker and 'completion-verified' = any (kinds) then
+    select array_agg(case when p.follows then p.ix - 1 when p.leads then p.ix + 1 end order by p.ix)
+    into others
+    from (
+      select f.*, lead(f.follows) over (order by f.ix) as leads
+      from (
+        select i.ix, i.kind = 'verdict-rendered' and i.actor_id is null and lag(i.kind) over w = 'completion-verified'
+          and lag(i.ledger_id) over w = i.ledger_id and lag(i.subject_id) over w = i.subject_id
+          and lag(i.version) over w = i.version - 1 and lag(i.leaf) over w = i.previous_leaf as follows
+        from unnest(ledger_ids, kinds, subject_ids, versions, previous_leaves, actor_ids, leaves)
+          with ordinality i (ledger_id, kind, subject_id, version, previous_leaf, actor_id, leaf, ix)
+        window w as (order by i.ix)
+      ) f
+    ) p;
+  end if;
+
+  with item as (
+    select i.*, h.size as head_size, h.chain as head_chain, h.envelope_kid, h.closed,
+      k.seq as first_seq, k.salt as first_salt, k.fingerprint as first_fingerprint,
+      o.place as other, o.place < i.ix as follows,
+      case when o.place < i.ix then to_states[o.place] else r.state end as from_state,
+      case when o.place < i.ix then i.version - 1 else r.version end as from_version,
+      case when o.place < i.ix then i.previous_leaf else r.last_leaf end as last_leaf,
+      r.last_seq, r.principal_id, r.performer_id, r.gate, r.deadline, r.revisions < r.max_revisions as may_revise,
+      i.idempotency_hash is not null
+        and row_number() over (partition by i.ledger_id, i.actor_id, i.idempotency_hash order by i.ix) > 1 as same_key,
+      i.version is not null
+        and row_number() over (partition by i.ledger_id, i.subject_id order by i.ix) > 1 as same_subject
+    from unnest(ledger_ids, kinds, subject_ids, versions, to_states, previous_leaves, actor_ids, party_ids, key_ids, kids,
+        recorded_ats, leaves, envelopes, idempotency_hashes, request_salts, request_hashes)
+      with ordinality i (ledger_id, kind, subject_id, version, to_state, previous_leaf, actor_id, party_id, key_id, kid,
+        recorded_at, leaf, envelope, idempotency_hash, request_salt, request_hash, ix)
+    cross join lateral (select others[i.ix] as place) o
+    left join lateral (
+      select c.size, c.chain, c.envelope_kid, c.closed from chain_heads c where c.ledger_id = i.ledger_id offset 0
+    ) h on true
+    left join lateral (
+      select x.seq, x.salt, x.fingerprint from idempotency_keys x
+      where x.ledger_id = i.ledger_id and x.actor_id = i.actor_id and x.key_hash = i.idempotency_hash
+      offset 0
+    ) k on true
+    -- A first event needs no look: the primary key of records refuses a second record of that id.
+    left join lateral (
+      select x.state, x.version, x.last_seq, x.principal_id, x.performer_id, x.gate, x.deadline, x.revisions, x.max_revisions,
+        e.leaf as last_leaf
+      from gated_records x join entries e on e.ledger_id = x.ledger_id and e.seq = x.last_seq
+      where i.version > 1 and x.ledger_id = i.ledger_id and x.record_id = i.subject_id
+      offset 0
+    ) r on true
+  ), decided as (
+    select i.*, case
+        when i.head_size is null or (i.kind = 'ledger-created' and i.head_size > 0) then 5
+        when i.first_seq is not null then
+          case when i.first_fingerprint = sha256(i.first_salt || i.request_hash) then 1 else 2 end
+        -- The worker moves a frozen ledger to a new key too: the old one could never be retired otherwise.
+        when i.closed = 'frozen' and not (i.kind = 'server-key-rotated' and by_worker) then 9
+        when i.closed = 'restored' and i.kind <> 'ledger-restored' then 10
+        when i.closed is distinct from 'restored' and i.kind = 'ledger-restored' then 3
+        -- A step that the record has passed is decided at once: of many at once for one record only the first
+        -- would be, call after call.
+        when i.same_key or (i.same_subject and i.follows is not true and i.version > coalesce(i.from_version, 0)) then 7
+        when k.kind is null or k.record_event <> (i.version is not null) then 8
+        -- What `system` says of a record, the worker says.
+        when (k.worker_only or (k.record_event and i.actor_id is null)) and not by_worker then 8
+        when i.kid is distinct from i.envelope_kid then 6
+        when k.record_event and not exists (
+          select from record_transitions t
+          where t.from_state = coalesce(i.from_state, '') and t.kind = i.kind and t.to_state = i.to_state) then 3
+        when i.kind = 'revision-requested' and not i.may_revise then 3
+        when i.version <> coalesce(i.from_version, 0) + 1 or i.previous_leaf is distinct from i.last_leaf then 6
+        when i.version > 1 and case
+            when i.kind in ('completion-verified', 'record-expired') then i.actor_id is null
+            -- accepted where the rules pass, rejected where they fail
+            when i.kind = 'verdict-rendered' and i.gate = 'auto' then
+              i.actor_id is null and (i.from_state = 'VERIFIED') = (i.to_state = 'ACCEPTED')
+            when i.actor_id is null then false
+            when i.kind = 'record-activated' then
+              i.party_id <> i.principal_id and i.party_id = coalesce(i.performer_id, i.party_id)
+            when i.kind = 'completion-submitted' then i.party_id = i.performer_id
+            -- no verdict by the performer, in whoever's name
+            when i.kind = 'verdict-overturned' then i.performer_id <> all (array[i.party_id, i.actor_id])
+            when i.kind = 'verdict-rendered' then i.party_id = i.principal_id and i.actor_id <> i.performer_id
+            else i.party_id = i.principal_id
+          end is not true then 12
+        when i.kind in ('record-activated', 'completion-submitted') and i.deadline <= clock_timestamp() then 11
+        when i.kind = 'record-expired' and (i.deadline is null or i.deadline > clock_timestamp()) then 11
+        when abs(extract(epoch from i.recorded_at - clock_timestamp())) > 30 then 4
+        else 0
+      end as outcome
+    from item i left join entry_kinds k on k.kind = i.kind
+  ), appended as (
+    select d.*, d.head_size + row_number() over w - 1 as seq, chain_extend(d.leaf, d.head_chain) over w as chain
+    from decided d
+    where d.outcome = 0
+      and (d.other is null or d.other <> all (array(select x.ix from decided x where x.outcome <> 0)))
+    window w as (partition by d.ledger_id order by d.ix)
+  ), new_entries as (
+    insert into entries (ledger_id, seq, kind, subject_id, version, prev_seq, actor_id, key_id, recorded_at,
+      leaf, chain, envelope)
+    select ledger_id, seq, kind, subject_id, version, case when follows then seq - 1 else last_seq end, actor_id, key_id,
+      recorded_at, leaf, chain, envelope
+    from appended
+  ), new_idempotency_keys as (
+    insert into idempotency_keys (ledger_id, actor_id, key_hash, salt, fingerprint, seq)
+    select ledger_id, actor_id, idempotency_hash, request_salt, sha256(request_salt || request_hash), seq
+    from appended
+    where idempotency_hash is not null
+  ), new_records as (
+    insert into records (ledger_id, record_id, type, first_seq, item_index, actor_id,
+      on_behalf_of, occurred_at, traceparent, digest, salt, payload, metadata, parent_id, reference_list)
+    select a.ledger_id, n.record_id, n.type, a.seq, n.item_index, a.actor_id,
+      n.on_behalf_of, n.occurred_at, n.traceparent, n.digest, n.salt, n.payload, n.metadata,
+      n.parent_id, n.reference_list
+    from unnest(record_items, record_ids, record_indexes, record_types, record_digests, record_salts,
+        record_payloads, record_on_behalf_of, record_occurred_ats, record_traceparents, record_metadata,
+        record_parents, record_reference_lists)
+      n (item, record_id, item_index, type, digest, salt, payload, on_behalf_of, occurred_at, traceparent, metadata,
+        parent_id, reference_list)
+    join appended a on a.ix = n.item
+  )
+  select array_agg(o.outcome order by d.ix), array_agg(coalesce(a.seq, d.first_seq, 0) order by d.ix),
+    string_agg(set_byte('\x00'::bytea, 0, o.outcome) || int8send(coalesce(a.seq, d.first_seq, 0))
+      || coalesce(a.chain, '\x0000000000000000000000000000000000000000000000000000000000000000'::bytea), '' order by d.ix)
+  into outcomes, seqs, answer
+  from decided d left join appended a on a.ix = d.ix
+  -- One of a pair whose other one was not to be appended.
+  cross join lateral (select case when d.outcome = 0 and a.ix is null then 7 else d.outcome end as outcome) o;
+
+  -- An entry without the rows that it is about is a caller's fault, and would be found by nobody but an auditor.
+  if (select count(*) from unnest(versions, outcomes) i (version, outcome) where i.outcome = 0 and i.version = 1)
+    <> (select count(distinct n.item) from unnest(record_items) n (item) where outcomes[n.item] = 0) then
+    raise exception 'an entry that begins records comes with them'
+      using errcode = 'integrity_constraint_violation', constraint = 'entries_make_records';
+  end if;
+
+  -- Gated records: none in a call that only notarizes.
+  if 'record-created' = any (kinds) or cardinality(gated_items) > 0 then
+    insert into gated_records (ledger_id, record_id, first_seq, principal_id, performer_id, gate, deadline, max_revisions,
+      tolerances, state, version, last_seq)
+    select ledger_ids[n.item], subject_ids[n.item], seqs[n.item], party_ids[n.item], n.performer_id, n.gate, n.deadline,
+      n.max_revisions, n.tolerances, to_states[n.item], 1, seqs[n.item]
+    from unnest(gated_items, gated_performers, gated_gates, gated_deadlines, gated_max_revisions, gated_tolerances)
+      n (item, performer_id, gate, deadline, max_revisions, tolerances)
+    where outcomes[n.item] = 0;
+    if (select count(*) from unnest(kinds, outcomes) i (kind, outcome) where i.outcome = 0 and i.kind = 'record-created')
+      <> (select count(*) from unnest(gated_items) n (item) where outcomes[n.item] = 0) then
+      raise exception 'an entry that creates a gated record comes with its terms'
+        using errcode = 'integrity_constraint_violation', constraint = 'entries_make_gated_records';
+    end if;
+  end if;
+  if 2 <= any (versions) or cardinality(document_items) > 0 then
+    -- Twice for a pair: each of its steps is one.
+    for nth in 1 .. case when by_worker then 2 else 1 end loop
+      update gated_records r set state = i.to_state, version = i.version, last_seq = i.seq, verification_job = null,
+        performer_id = case when i.kind = 'record-activated' then i.party_id else r.performer_id end,
+        revisions = r.revisions + (i.kind = 'revision-requested')::int4
+      from (
+        select s.*, row_number() over (partition by s.ledger_id, s.subject_id order by s.version) as place
+        from unnest(ledger_ids, kinds, subject_ids, party_ids, to_states, versions, outcomes, seqs)
+          s (ledger_id, kind, subject_id, party_id, to_state, version, outcome, seq)
+        where s.outcome = 0 and s.version > 1
+      ) i
+      where i.place = nth and r.ledger_id = i.ledger_id and r.record_id = i.subject_id;
+    end loop;
+    insert into documents (ledger_id, seq, document, subject_id, digest, salt, content)
+    select ledger_ids[n.item], seqs[n.item], n.document, n.subject_id, n.digest, n.salt, n.content
+    from unnest(document_items, document_names, document_subjects, document_digests, document_salts, document_contents)
+      n (item, document, subject_id, digest, salt, content)
+    where outcomes[n.item] = 0;
+    if (select count(*) from unnest(kinds, outcomes) i (kind, outcome)
+        where i.outcome = 0 and i.kind in ('completion-submitted', 'completion-verified'))
+      <> (select count(*) from unnest(document_items, document_names) n (item, document)
+        where outcomes[n.item] = 0 and n.document in ('evidence', 'values') and kinds[n.item] <> 'step-offered') then
+      raise exception 'a completion comes with its evidence, and its verification with the values'
+        using errcode = 'integrity_constraint_violation', constraint = 'entries_make_documents';
+    end if;
+  end if;
+
+  if num_nonnulls(variadic record_reference_lists) > 0 then
+    insert into record_references (ledger_id, reference, first_seq, record_id)
+    select distinct ledger_ids[n.item], reference, seqs[n.item], n.record_id
+    from unnest(record_items, record_ids, record_reference_lists) n (item, record_id, reference_list)
+    cross join lateral jsonb_array_elements_text(convert_from(n.reference_list, 'UTF8')::jsonb) reference
+    where outcomes[n.item] = 0;
+  end if;
+
+  -- What administrative entries (no version) say about ledgers, agents and keys; details hold their columns as JSON.
+  if array_position(versions, null) is not null then
+    perform append_details(ledger_ids, kinds, subject_ids, details, outcomes, seqs);
+  end if;
+  -- And about peers; of records, what is shared and what was offered (0009).
+  if num_nonnulls(variadic details) > 0 then
+    perform append_federation(ledger_ids, kinds, subject_ids, leaves, details, outcomes, seqs);
+  end if;
+  -- Of a ledger-created that was refused nothing may stay.
+  if 'ledger-created' = any (kinds) then
+    delete from chain_heads h where h.ledger_id = any (ledger_ids) and h.size = 0;
+  end if;
+  return coalesce(answer, '');
+end $$;
+
+-- ---------------------------------------------------------------------------------------------------------
+-- Checkpoints
+-- ---------------------------------------------------------------------------------------------------------
+
+-- A checkpoint says what the chain says, in its note too, and never less than an earlier one.
+create or replace function checkpoints_agree() returns trigger language plpgsql
+  set search_path = tallystick, pg_temp as $$
+begin
+  if not exists (select from entries e
+      where e.ledger_id = new.ledger_id and e.seq = new.size - 1 and e.chain = new.chain)
+    or exists (select from checkpoints c where c.ledger_id = new.ledger_id and c.size >= new.size)
+    -- The first three lines of a note (C2SP tlog-checkpoint).
+    or not exists (select from ledgers l where l.ledger_id = new.ledger_id
+      and starts_with(new.note, format(E'%s\n%s\n%s\n', l.origin, new.size, encode(new.root, 'base64')))) then
+    raise exception 'a checkpoint agrees with the chain and extends the checkpoints before it'
+      using errcode = 'integrity_constraint_violation', constraint = 'checkpoints_agree';
+  end if;
+  return new;
+end $$;
+
+-- ---------------------------------------------------------------------------------------------------------
+-- Privileges
+-- ---------------------------------------------------------------------------------------------------------
+
+revoke all on all functions in schema tallystick from public;
+grant execute on function append_entries, session_name to tallystick_api, tallystick_worker;
