@@ -87,8 +87,9 @@ async function grantQueues(client: pg.ClientBase): Promise<void> {
     declare
       found regclass;
     begin
-      for found in select oid from pg_class where relnamespace = '${SCHEMA}'::regnamespace and relkind in ('r', 'p') loop
-        execute format('create or replace trigger proven_session before insert or update or delete on %s for each statement '
+      for found in select c.oid from pg_class c where c.relnamespace = '${SCHEMA}'::regnamespace and c.relkind in ('r', 'p')
+        and not exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname = 'proven_session') loop
+        execute format('create trigger proven_session before insert or update or delete on %s for each statement '
           || 'execute function tallystick.require_proven_session()', found);
       end loop;
     end $$`)

@@ -232,6 +232,7 @@ const MUST_REFUSE: Record<(typeof LOGINS)[number], string[]> = {
     'begin_peer_request',
     'create_webhook',
     'invite_peer',
+    'keep_fork',
     'request_audit',
     'set_ledger_frozen',
     'set_ledger_rate_limit',

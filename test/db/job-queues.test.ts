@@ -7,7 +7,7 @@ import { QUEUES } from '../../src/jobs/queues.ts'
 import { openLog } from '../../src/log.ts'
 import { openQueues } from '../../worker/work-queues.ts'
 import { connect, openTestPool, testDatabase } from '../helpers/connect.ts'
-import { createEmptyDatabase, createTestDatabase } from '../helpers/database.ts'
+import { createTestDatabase } from '../helpers/database.ts'
 
 test('the queues are those of the code, with its rules, also where an earlier version made them', async (t) => {
   const { ownerUrl } = await createTestDatabase(t)
@@ -25,9 +25,9 @@ test('the queues are those of the code, with its rules, also where an earlier ve
 })
 
 test('several may install them at once, and what an interrupted one left is finished', async (t) => {
-  const { ownerUrl } = await createEmptyDatabase(t)
-  await createTestDatabase(t) // the logins
+  const { ownerUrl } = await createTestDatabase(t)
   const owners = await Promise.all([1, 2, 3].map(() => connect(t, ownerUrl)))
+  await owners[0]!.query('drop schema pgboss cascade')
   await Promise.all(owners.map((owner) => installJobQueues(owner, ownerUrl)))
   await owners[0]!.query("delete from pgboss.queue where name = 'audit-schedule'")
   await owners[0]!.query('revoke all on schema pgboss from tallystick_worker')
