@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { parseConfig } from '../../src/config.ts'
 import { withClient } from '../../src/db/client.ts'
+import { addMacKeys, keepMacKeys } from '../../src/db/mac-keys.ts'
 import { startRotation } from '../../src/db/rotation.ts'
 import { ensureServerKeys } from '../../src/db/server-keys.ts'
 import { withTransaction } from '../../src/db/transaction.ts'
@@ -274,7 +275,10 @@ async function replaceServerKeys(superuserUrl: string, masterKey: Uint8Array): P
       for (const table of ['envelope_key_secrets', 'note_key_secrets', 'server_keys'])
         await client.query(`delete from tallystick.${table}`)
       await client.query('set local session_replication_role = origin')
-      await ensureServerKeys(client, makeMasterKey(masterKey))
+      const key = makeMasterKey(masterKey)
+      await ensureServerKeys(client, key)
+      await addMacKeys(client, key.databaseKeys())
+      await keepMacKeys(client, key.databaseKeys())
     }),
   )
 }
