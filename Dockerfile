@@ -7,13 +7,13 @@ SHELL ["/bin/bash", "-o", "pipefail", "-c"]
 WORKDIR /app
 
 # Apart from the sources, so that a change of those installs nothing anew. No install script runs: sodium-native brings its binaries
-# along. Left out: the npm package `node`, for the base has it, the links to our own packages, binaries of other platforms, and what
-# only a developer reads.
+# along. Left out: what is optional (Node, which the base has, and Postgres), the links to our own packages, binaries of other
+# platforms, and what only a developer reads.
 COPY package.json package-lock.json ./
 COPY sdk/package.json sdk/
 COPY cli/package.json cli/
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund \
- && rm -rf node_modules/node node_modules/tallystick node_modules/@tallystick node_modules/.bin \
+ && rm -rf node_modules/tallystick node_modules/@tallystick node_modules/.bin \
  && find node_modules/sodium-native/prebuilds -mindepth 1 -maxdepth 1 ! -name "linux-$(node -p process.arch)" -exec rm -rf {} + \
  && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.bare' \) -delete
 

@@ -11,6 +11,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
@@ -21,7 +22,9 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 const BIN = join(ROOT, 'node_modules', '.bin')
-const PINNED_NODE = join(BIN, 'node')
+/** Node's own binary, as a package for each kind of machine: so the lockfile has its digest, and no script fetches it. */
+const NODE_PACKAGE = `node_modules/node-${process.platform}-${process.arch}`
+const PINNED_NODE = join(ROOT, NODE_PACKAGE, 'bin', 'node')
 const LOCK = join(ROOT, '.install-lock')
 /** The holder touches its lock this often; one that was not touched for longer than the maximum is dead. */
 const LOCK_TOUCH_MS = 2_000
@@ -47,19 +50,21 @@ async function main([script, ...args]) {
   // Who only runs the server may have left the development dependencies out (npm ci --omit=dev).
   const withDev = /^(test|tools|bench)\b/.test(relative(ROOT, path))
   if (!isInstalled(withDev)) await install(withDev)
-  if (!existsSync(PINNED_NODE)) await fetchPinnedNode()
+  requireNode()
+  linkNode()
   await runUnderPinnedNode([path, ...args])
 }
 
 /**
  * npm writes node_modules/.package-lock.json when an install is complete. What is missing there must be optional
- * (another platform's binaries), and what is there must be what the lockfile says.
+ * (another platform's binaries), and what is there must be what the lockfile says: nothing besides, or a binary that
+ * an older lockfile brought would go on running.
  */
 function isInstalled(withDev) {
   const wanted = readPackages(join(ROOT, 'package-lock.json'))
   const found = readPackages(join(ROOT, 'node_modules', '.package-lock.json'))
   if (!wanted) fail(`${join(ROOT, 'package-lock.json')} is missing: get the whole project again`)
-  if (!found) return false
+  if (!found || Object.keys(found).some((path) => !(path in wanted))) return false
   return Object.entries(wanted).every(
     ([path, { version, integrity, link, optional, devOptional, dev, peer }]) => {
       if (!path.startsWith('node_modules/') || link) return true
@@ -92,29 +97,42 @@ async function install(withDev) {
   })
 }
 
-/** npm 12, or `ignore-scripts`, may have left out the script by which the package `node` gets its binary. */
-async function fetchPinnedNode() {
-  await withLock(async () => {
-    if (existsSync(PINNED_NODE)) return
-    const { code, output } = await npm(['rebuild', 'node', '--ignore-scripts=false'])
-    if (existsSync(PINNED_NODE) || isGoodEnough(process.versions.node)) return
-    const why = code === 0 ? 'npm did not run its install script' : explain(output)
-    fail(
-      `the Node that this project pins is not there (${why}): run \`npm rebuild node\` in ${ROOT}, ` +
-        `or start with Node ${pinnedVersion() ?? '24'} (this is ${process.version})\n\n${output.trim()}`,
-    )
-  })
+/** npm 10 takes its link away again, with those of other machines' binaries, which have the same name. `npx` goes by it. */
+function linkNode() {
+  const link = join(BIN, 'node')
+  if (existsSync(link) || !existsSync(PINNED_NODE)) return
+  try {
+    symlinkSync(relative(BIN, PINNED_NODE), link)
+  } catch {
+    // Another start was first, or this folder is not ours to write: what we start has the binary's own folder in its PATH.
+  }
+}
+
+/** The lockfile names a binary for some kinds of machines only, and `--omit=optional` leaves it out. */
+function requireNode() {
+  if (existsSync(PINNED_NODE) || isGoodEnough(process.versions.node)) return
+  const isNamed = readPackages(join(ROOT, 'package-lock.json'))?.[NODE_PACKAGE] !== undefined
+  const remedy = isNamed
+    ? `run \`npm ci --include=optional\` in ${ROOT}, or start`
+    : `there is none for ${process.platform} ${process.arch}: start`
+  fail(
+    `the Node that this project pins is not there: ${remedy} ` +
+      `with Node ${pinnedVersion()} or a later ${pinnedVersion().split('.')[0]} (this is ${process.version})`,
+  )
 }
 
 /** Where the pinned binary cannot run (musl, say), a Node of the same line that is not older does as well. */
 function isGoodEnough(version) {
   const [major, minor] = version.split('.').map(Number)
-  const [pinnedMajor, pinnedMinor] = (pinnedVersion() ?? '24.21.0').split('.').map(Number)
+  const [pinnedMajor, pinnedMinor] = pinnedVersion().split('.').map(Number)
   return major === pinnedMajor && minor >= pinnedMinor
 }
 
+/** The same for all machines. */
 function pinnedVersion() {
-  return readPackages(join(ROOT, 'package-lock.json'))?.['node_modules/node']?.version
+  const packages = Object.entries(readPackages(join(ROOT, 'package-lock.json')) ?? {})
+  const [, pinned] = packages.find(([path]) => /^node_modules\/node-(linux|darwin)-/.test(path)) ?? []
+  return pinned?.version ?? '24.21.0'
 }
 
 /** Resolves with what npm said, whatever its exit code. */
@@ -223,7 +241,8 @@ function isAlive(pid) {
 }
 
 function runUnderPinnedNode(args) {
-  const env = { ...process.env, PATH: `${BIN}${delimiter}${process.env.PATH ?? ''}` }
+  const path = [dirname(PINNED_NODE), BIN, process.env.PATH ?? ''].join(delimiter)
+  const env = { ...process.env, PATH: path }
   return new Promise((done) => {
     const start = (node) => {
       const child = spawn(node, args, { stdio: 'inherit', env })
@@ -249,7 +268,7 @@ function advice(error) {
   if (error.code === 'EACCES') return `let this user read and execute ${join(ROOT, 'node_modules')}`
   return (
     `remove ${join(ROOT, 'node_modules')} and start again if it came from another kind of machine, ` +
-    `or start with Node ${pinnedVersion() ?? '24'} (this is ${process.version})`
+    `or start with Node ${pinnedVersion()} (this is ${process.version})`
   )
 }
 

