@@ -182,6 +182,12 @@ export const ERROR_CODES = {
     'no',
     'use a key with all of the scopes that `scopes` names',
   ],
+  expiry_not_held: [
+    403,
+    'A key makes no secret that ends after its own',
+    'no',
+    'name an `expiresAt` that is not later than `expiresAt` of this document, or use a key that ends later; rotate with the newest secret',
+  ],
   invalid_idempotency_key: [
     400,
     'The Idempotency-Key is not valid',

@@ -223,6 +223,10 @@ export const RESEALED_PER_QUERY = 2_000
 export const CALLER_AGE_MS_MAX = 40_000
 /** Of one key at a time: its own, and those that it had before rotations. The database refuses more. */
 export const KEY_SECRETS_MAX = 3
+/** With one that is revoked: those that it has made, and those that they have. A request signs as many entries. */
+export const KEYS_REVOKED_PER_REQUEST_MAX = 100
+/** Keys of a ledger are looked through for them so many at a time. */
+export const KEY_MAKERS_PER_QUERY = 10_000
 export const KEY_OVERLAP_SECONDS_DEFAULT = 3_600
 export const KEY_OVERLAP_SECONDS_MAX = 30 * 86_400
 

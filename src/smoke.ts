@@ -60,7 +60,7 @@ export async function smoke(
     return await notarizeAndVerify(client, { url, checkpointMs, call, step })
   } finally {
     await step('the key is revoked', LOOK.key, () =>
-      client.keys.revoke(key.id, { signal: AbortSignal.timeout(SMOKE_REVOKE_MS_MAX) }),
+      client.keys.revoke(key.id, {}, { signal: AbortSignal.timeout(SMOKE_REVOKE_MS_MAX) }),
     )
   }
 }

@@ -5,10 +5,12 @@ import { EXIT } from '../exit-codes.ts'
 import { OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
 import { UsageError } from '../run.ts'
 
-const HELP = `tallystick keys revoke KEY --yes
+const HELP = `tallystick keys revoke KEY [--also-made] --yes
 
 Revokes an API key: every server refuses it within 5 s. There is no way back. Needs a key with the scope keys:manage.
 
+  --also-made      revoke also the keys that it has made, those that they have, and so on. The key may be revoked already: if it was
+                   stolen, run this once more after 5 s, because other servers may have taken it until then
   --yes            needed, because it can't be undone
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}
@@ -16,16 +18,29 @@ ${CONNECTION_HELP}
 
 Examples:
   tallystick keys revoke key_01kd2m3n4p5q6r7s8t9v0w1x2y --yes
+  tallystick keys revoke key_01kd2m3n4p5q6r7s8t9v0w1x2y --also-made --yes
 `
 
 export const keysRevoke = defineCommand({
   help: HELP,
-  options: { yes: { type: 'boolean' }, ...CONNECTION_OPTIONS, ...OUTPUT_OPTIONS },
+  options: {
+    yes: { type: 'boolean' },
+    'also-made': { type: 'boolean' },
+    ...CONNECTION_OPTIONS,
+    ...OUTPUT_OPTIONS,
+  },
   async run(values, positionals, io) {
     const id = onlyArgument(positionals, 'keys revoke KEY --yes')
     if (!values.yes) throw new UsageError(`revoking ${id} can't be undone: add --yes`)
     const client = await connect(values)
-    printItem(await client.keys.revoke(id), values.json, io.stdout)
-    return EXIT.ok
+    const alsoMade = values['also-made'] ?? false
+    const all: string[] = []
+    for (;;) {
+      const { alsoRevoked, hasMore, ...key } = await client.keys.revoke(id, { alsoMade })
+      all.push(...alsoRevoked)
+      if (hasMore) continue
+      printItem(alsoMade ? { ...key, alsoRevoked: all } : key, values.json, io.stdout)
+      return EXIT.ok
+    }
   },
 })

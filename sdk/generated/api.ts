@@ -226,7 +226,6 @@ export type GetAgentsByIdAnswer = Agent
 export type PostAgentsByIdDisableAnswer = Agent
 export type GetKeysByIdAnswer = ApiKey
 export type PostKeysByIdRotateAnswer = PostKeysAnswer
-export type PostKeysByIdRevokeAnswer = ApiKey
 export type PutKeysByIdRateLimitBody = PutLedgersByIdRateLimitBody
 export type PutKeysByIdRateLimitAnswer = PutLedgersByIdRateLimitAnswer
 export type PostTypesAnswer = RecordType
@@ -443,6 +442,10 @@ export interface Problem {
    */
   scopes?: Scope[] | undefined
   /**
+   * the end of the secret that was sent
+   */
+  expiresAt?: string | undefined
+  /**
    * name/version of a type
    */
   recordType?: string | undefined
@@ -614,6 +617,10 @@ export interface ApiKey {
    * RFC 3339, UTC, milliseconds
    */
   createdAt: string
+  /**
+   * the key that made it; null: the operator did
+   */
+  madeBy: string | null
   expiresAt: string | null
   revokedAt: string | null
   rateLimit: RateLimit | null
@@ -2120,7 +2127,7 @@ export interface PostKeysBody {
    */
   scopes: Scope[]
   /**
-   * RFC 3339, UTC, at most milliseconds
+   * not after the end of the secret that you send; absent: that end, or none if it has none
    */
   expiresAt?: string | undefined
 }
@@ -2133,6 +2140,10 @@ export interface PostKeysAnswer {
    * RFC 3339, UTC, milliseconds
    */
   createdAt: string
+  /**
+   * the key that made it; null: the operator did
+   */
+  madeBy: string | null
   expiresAt: string | null
   revokedAt: string | null
   rateLimit: RateLimit | null
@@ -2170,6 +2181,43 @@ export interface PostKeysByIdRotateBody {
    * for how long the secrets before stay valid; absent: 3600
    */
   overlapSeconds?: number | undefined
+}
+export interface PostKeysByIdRevokeBody {
+  /**
+   * also revoke the keys that it has made, and those that they have, up to 100 a request; then it may be revoked already
+   */
+  alsoMade?: boolean | undefined
+}
+export interface PostKeysByIdRevokeAnswer {
+  id: string
+  name: string
+  agent: string
+  scopes: Scope[]
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  createdAt: string
+  /**
+   * the key that made it; null: the operator did
+   */
+  madeBy: string | null
+  expiresAt: string | null
+  revokedAt: string | null
+  rateLimit: RateLimit | null
+  /**
+   * one, or more while the key is rotated; none once it is revoked
+   */
+  secrets: {
+    expiresAt: string | null
+  }[]
+  /**
+   * keys that this request revoked besides, with `alsoMade`
+   */
+  alsoRevoked: string[]
+  /**
+   * some that it has made are still valid: send the request again
+   */
+  hasMore: boolean
 }
 export interface PutLedgersByIdRateLimitBody {
   /**

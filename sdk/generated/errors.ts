@@ -49,6 +49,7 @@ export const ADVICE = {
   unknown_parent: "name a record of this ledger",
   parent_too_deep: "name an ancestor of it",
   scope_not_held: "use a key with all of the scopes that `scopes` names",
+  expiry_not_held: "name an `expiresAt` that is not later than `expiresAt` of this document, or use a key that ends later; rotate with the newest secret",
   invalid_idempotency_key: "send 1 to 255 visible ASCII characters, or none where none is taken",
   idempotency_key_reused: "use a new key for a new request",
   ledger_frozen: "ask the operator",

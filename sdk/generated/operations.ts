@@ -51,7 +51,7 @@ export const operations = {
   getKeysById: { method: 'GET', path: '/v1/keys/{id}', repeat: 'freely' },
   /** Give an API key a new secret; those before stay valid for a while. */
   postKeysByIdRotate: { method: 'POST', path: '/v1/keys/{id}/rotate', repeat: 'never' },
-  /** Revoke an API key; every server refuses it within 5 s. */
+  /** Revoke an API key, and those that it has made where asked to; every server refuses them within 5 s. */
   postKeysByIdRevoke: { method: 'POST', path: '/v1/keys/{id}/revoke', repeat: 'with-key' },
   /** Limit the requests of a ledger’s keys together. */
   putLedgersByIdRateLimit: { method: 'PUT', path: '/v1/ledgers/{id}/rate-limit', repeat: 'freely' },

@@ -47,9 +47,16 @@ export class Keys {
     return this.#http.json(operations.postKeysByIdRotate, { params: { id }, body: request, options })
   }
 
-  /** `POST /v1/keys/{id}/revoke`: every server refuses it within 5 s; not to be undone. */
-  revoke(id: string, options?: WriteOptions): Promise<api.ApiKey> {
-    return this.#http.json(operations.postKeysByIdRevoke, { params: { id }, body: {}, options })
+  /**
+   * `POST /v1/keys/{id}/revoke`: every server refuses it within 5 s; not to be undone. With `alsoMade` the keys that it has made, and
+   * those that they have, go with it: up to 100 a call, so call again while `hasMore`.
+   */
+  revoke(
+    id: string,
+    request: api.PostKeysByIdRevokeBody = {},
+    options?: WriteOptions,
+  ): Promise<api.PostKeysByIdRevokeAnswer> {
+    return this.#http.json(operations.postKeysByIdRevoke, { params: { id }, body: request, options })
   }
 
   /** `PUT /v1/keys/{id}/rate-limit`: null takes the limit away. */

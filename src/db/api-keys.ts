@@ -73,6 +73,8 @@ export type KeyRow = {
   readonly revokedAt: Date | null
   readonly rateLimit: RateLimit
   readonly secrets: readonly KeySecretRow[]
+  /** null: `system` made it. */
+  readonly madeBy: Uint8Array | null
 }
 
 /** `secretHash` and `mac`: what the server made; `expiresAtMs`: this secret's own end. */
@@ -93,11 +95,12 @@ type KeyColumns = {
   rate_limit_per_second: number | null
   rate_limit_burst: number | null
   secrets: { hash: string; mac: string; ends: number | null }[]
+  made_by: string | null
 }
 
 // Milliseconds of a time that this server wrote are whole.
 const SELECT_KEYS = `select k.key_id, k.agent_id, k.name, k.scopes, k.expires_at, k.rate_limit_per_second, k.rate_limit_burst,
-    c.recorded_at as created_at,
+    c.recorded_at as created_at, c.key_id as made_by,
     r.recorded_at as revoked_at, coalesce(s.secrets, '[]') as secrets
   from tallystick.api_keys k
   join tallystick.entries c on c.ledger_id = k.ledger_id and c.seq = k.created_seq
@@ -141,6 +144,44 @@ export async function listKeys(
   return rows.map(toKeyRow)
 }
 
+export type KeyMakerRow = {
+  readonly keyId: Uint8Array
+  readonly madeBy: Uint8Array | null
+  readonly isRevoked: boolean
+  readonly createdSeq: number
+}
+
+/**
+ * Keys of the ledger with the keys that made them, in the order in which they were made, after the entry `afterSeq`. Each page sorts the
+ * ledger's keys, since no index has this order: it is asked for when somebody cleans up, and a ledger has few keys.
+ */
+export async function listKeyMakers(
+  pool: pg.Pool,
+  ledgerId: Uint8Array,
+  page: { afterSeq: number; limit: number },
+): Promise<KeyMakerRow[]> {
+  const { rows } = await pool.query<{
+    key_id: string
+    made_by: string | null
+    is_revoked: boolean
+    created_seq: string
+  }>({
+    name: 'list_key_makers',
+    text: `select k.key_id, c.key_id as made_by, k.revoked_seq is not null as is_revoked, k.created_seq
+      from (select * from tallystick.api_keys where ledger_id = $1 and created_seq > $2
+        order by created_seq limit $3) k
+      join tallystick.entries c on c.ledger_id = k.ledger_id and c.seq = k.created_seq
+      order by k.created_seq`,
+    values: [toUuid(ledgerId), page.afterSeq, page.limit],
+  })
+  return rows.map((row) => ({
+    keyId: fromUuid(row.key_id),
+    madeBy: row.made_by === null ? null : fromUuid(row.made_by),
+    isRevoked: row.is_revoked,
+    createdSeq: Number(row.created_seq),
+  }))
+}
+
 /** Whether the key's secrets were `found`, and are `secrets` now. */
 export async function replaceKeySecrets(
   pool: pg.Pool,
@@ -178,5 +219,6 @@ function toKeyRow(row: KeyColumns): KeyRow {
       mac: Buffer.from(mac, 'hex'),
       expiresAtMs: ends,
     })),
+    madeBy: row.made_by === null ? null : fromUuid(row.made_by),
   }
 }

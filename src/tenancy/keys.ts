@@ -9,17 +9,15 @@ import { administer } from './administration.ts'
 import { type AgentDeps, ensureAgent, requireActive } from './agents.ts'
 import { type GrantedKey, hashKey, type KeyMac, makeApiKey } from './api-keys.ts'
 import type { Caller } from './caller.ts'
-import { aboutKey, makeKey } from './new-key.ts'
+import { makeKey } from './new-key.ts'
 import type { Scope } from './scopes.ts'
 
 export type KeyDeps = AgentDeps & { readonly keyMac: KeyMac }
 
-/** `replayed`: by an earlier request with the same Idempotency-Key. */
-type KeyWritten = { readonly key: KeyRow; readonly replayed: boolean }
 /** `secret`: shown once. null on a replay: the one who asked first has it. */
 type KeyWithSecret = { readonly key: KeyRow; readonly secret: string | null }
 
-/** A key of the agent, or of the agent that has the key's name where none is given. */
+/** A key of the agent, or of the agent that has the key's name where none is given. It ends with the secret that made it, or before. */
 export async function createKey(
   deps: KeyDeps,
   caller: Caller,
@@ -32,6 +30,8 @@ export async function createKey(
   },
 ): Promise<KeyWithSecret> {
   requireScopes(caller, request.scopes)
+  const expiresAtMs = request.expiresAtMs ?? caller.expiresAtMs
+  requireEnd(caller, expiresAtMs)
   const { agentId } = request.agentId
     ? await getActiveAgent(deps, caller, request.agentId)
     : await ensureAgent(deps, caller, request.name)
@@ -44,7 +44,7 @@ export async function createKey(
     agentId,
     name: request.name,
     scopes: request.scopes,
-    expiresAtMs: request.expiresAtMs,
+    expiresAtMs,
   })
   const done = await administer(deps, caller, { ...about, idempotency: request.idempotency })
   if (!done.replayed) return { key: await getKey(deps, caller, keyId), secret: made.key }
@@ -52,34 +52,9 @@ export async function createKey(
   return { key: await getKey(deps, caller, first!), secret: null }
 }
 
-/** This server refuses the key at once, the others within seconds. */
-export async function revokeKey(
-  deps: KeyDeps,
-  caller: Caller,
-  keyId: Uint8Array,
-  idempotency: IdempotencyRow | null,
-): Promise<KeyWritten> {
-  const row = await getKey(deps, caller, keyId)
-  // With an Idempotency-Key the ledger decides: it may have been this very request.
-  if (row.revokedAt !== null && idempotency === null)
-    throw new ApiError('already_ended', `${formatId('key', keyId)} was revoked before`)
-  const granted = {
-    agent: formatId('agt', row.agentId),
-    scopes: row.scopes,
-    expiresAt: row.expiresAt?.toISOString() ?? null,
-  }
-  const { replayed } = await administer(deps, caller, {
-    ...aboutKey('key-revoked', keyId, granted),
-    detail: {},
-    idempotency,
-  })
-  deps.callers.forget(caller.ledgerId)
-  return { key: await getKey(deps, caller, keyId), replayed }
-}
-
 /**
- * Gives the key a new secret; those that it had end after `overlapMs`. Whoever rotates learns the secret, so he must hold
- * all that the key grants.
+ * Gives the key a new secret; those that it had end after `overlapMs`. Whoever rotates learns the secret, so the caller must hold
+ * all that the key grants, and for as long: a secret that is about to end gets no other.
  */
 export async function rotateKey(
   deps: KeyDeps,
@@ -94,6 +69,7 @@ export async function rotateKey(
   requireOwnRow(deps, caller, row)
   const nowMs = deps.now()
   const keyEndMs = row.expiresAt?.getTime() ?? null
+  requireEnd(caller, keyEndMs)
   const kept = row.secrets
     .map(({ secretHash, expiresAtMs }) => ({ secretHash, endMs: earliest(expiresAtMs, nowMs + overlapMs) }))
     .filter(({ endMs }) => endMs > nowMs)
@@ -163,13 +139,22 @@ function requireScopes(caller: Caller, scopes: readonly Scope[]): void {
   })
 }
 
+/** Throws where what is made would outlive the secret that makes it. */
+function requireEnd({ key, expiresAtMs }: Caller, endMs: number | null): void {
+  if (expiresAtMs === null || (endMs !== null && endMs <= expiresAtMs)) return
+  const expiresAt = new Date(expiresAtMs).toISOString()
+  throw new ApiError('expiry_not_held', `the secret of ${key} that was sent ends at ${expiresAt}`, {
+    members: { expiresAt },
+  })
+}
+
 async function getActiveAgent(deps: KeyDeps, caller: Caller, agentId: Uint8Array) {
   const agent = await findAgent(deps.readPool, caller.ledgerId, agentId)
   if (!agent) throw new ApiError('unknown_agent', `the ledger has no agent ${formatId('agt', agentId)}`)
   return requireActive(agent)
 }
 
-async function getKey(deps: KeyDeps, caller: Caller, keyId: Uint8Array): Promise<KeyRow> {
+export async function getKey(deps: KeyDeps, caller: Caller, keyId: Uint8Array): Promise<KeyRow> {
   const key = await findKey(deps.readPool, caller.ledgerId, keyId)
   if (!key) throw new ApiError('not_found', `the ledger has no key ${formatId('key', keyId)}`)
   return key

@@ -158,6 +158,13 @@ test('beside a running server with its worker', async (t) => {
       const [first, ...others] = await linesOf(['keys', 'list', '--agent', 'courier'])
       assert.deepEqual([first, others.length], [revoked, 1])
       assert.ok(!JSON.stringify(first).includes('tly_'))
+
+      const manage = ['keys', 'create', 'manager', '--scopes', 'keys:manage']
+      const [maker] = await linesOf(manage, ONCE)
+      const [madeBy] = await linesOf([...manage, '--api-key', maker.key], ONCE)
+      assert.equal(madeBy.madeBy, maker.id)
+      const [both] = await linesOf(['keys', 'revoke', maker.id, '--also-made', '--yes'])
+      assert.deepEqual(both.alsoRevoked, [madeBy.id])
       await fails(['keys', 'create', 'x'], 64, /say: tallystick keys create NAME --scopes/)
       await fails(['keys', 'create', 'x', '--scopes', 'everything'], 1, /422 invalid_request.*\/scopes\/0/)
       await fails([...create, '--agent', 'nobody'], 1, /no agent named "nobody"/)

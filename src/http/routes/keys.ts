@@ -5,18 +5,21 @@ import { ApiError } from '../../errors.ts'
 import { KEY_OVERLAP_SECONDS_DEFAULT } from '../../limits.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
 import { parseTime } from '../../records/documents.ts'
-import { createKey, revokeKey, rotateKey } from '../../tenancy/keys.ts'
+import { createKey, rotateKey } from '../../tenancy/keys.ts'
+import { revokeKey } from '../../tenancy/revoke-keys.ts'
 import { idempotencyOf, markReplayed, refuseIdempotencyKey } from '../idempotency.ts'
 import { pageLimit, parseCursor, toPage } from '../page.ts'
 import { pathId } from '../path-id.ts'
-import { idParams, noMembers } from '../schemas/common.ts'
+import { idParams } from '../schemas/common.ts'
 import {
   createKeyBody,
   keyAnswer,
   keyPage,
+  keyRevoked,
   keysCursor,
   keysQuery,
   keyWithSecret,
+  revokeKeyBody,
   rotateKeyBody,
 } from '../schemas/keys.ts'
 import type { ZodTypes } from '../zod-validation.ts'
@@ -31,7 +34,13 @@ export function keyRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: {
         access: manage,
-        problems: ['scope_not_held', 'unknown_agent', 'agent_disabled', 'idempotency_key_reused'],
+        problems: [
+          'scope_not_held',
+          'expiry_not_held',
+          'unknown_agent',
+          'agent_disabled',
+          'idempotency_key_reused',
+        ],
       },
       schema: {
         summary: 'Make an API key for an agent',
@@ -96,7 +105,13 @@ export function keyRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: {
         access: manage,
-        problems: ['scope_not_held', 'already_ended', 'state_conflict', 'invalid_idempotency_key'],
+        problems: [
+          'scope_not_held',
+          'expiry_not_held',
+          'already_ended',
+          'state_conflict',
+          'invalid_idempotency_key',
+        ],
       },
       schema: {
         summary: 'Give an API key a new secret; those before stay valid for a while',
@@ -118,16 +133,24 @@ export function keyRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access: manage, problems: ['already_ended', 'idempotency_key_reused'] },
       schema: {
-        summary: 'Revoke an API key; every server refuses it within 5 s',
+        summary:
+          'Revoke an API key, and those that it has made where asked to; every server refuses them within 5 s',
         params: idParams,
-        body: noMembers,
-        response: { 200: keyAnswer },
+        body: revokeKeyBody,
+        response: { 200: keyRevoked },
       },
     },
     async (request, reply) => {
       const keyId = pathId('key', request.params.id)
-      const { key, replayed } = await revokeKey(deps, request.caller, keyId, idempotencyOf(deps, request))
-      return markReplayed(reply, replayed).send(render(key))
+      const { key, replayed, alsoRevoked, hasMore } = await revokeKey(deps, request.caller, keyId, {
+        alsoMade: request.body.alsoMade ?? false,
+        idempotency: idempotencyOf(deps, request),
+      })
+      return markReplayed(reply, replayed).send({
+        ...render(key),
+        alsoRevoked: alsoRevoked.map((id) => formatId('key', id)),
+        hasMore,
+      })
     },
   )
 }
@@ -139,6 +162,7 @@ function render(key: KeyRow) {
     agent: formatId('agt', key.agentId),
     scopes: key.scopes,
     createdAt: key.createdAt.toISOString(),
+    madeBy: key.madeBy && formatId('key', key.madeBy),
     expiresAt: key.expiresAt?.toISOString() ?? null,
     revokedAt: key.revokedAt?.toISOString() ?? null,
     rateLimit: key.rateLimit,

@@ -1,5 +1,9 @@
 import { z } from 'zod'
-import { KEY_OVERLAP_SECONDS_DEFAULT, KEY_OVERLAP_SECONDS_MAX } from '../../limits.ts'
+import {
+  KEY_OVERLAP_SECONDS_DEFAULT,
+  KEY_OVERLAP_SECONDS_MAX,
+  KEYS_REVOKED_PER_REQUEST_MAX,
+} from '../../limits.ts'
 import { SCOPES } from '../../tenancy/scopes.ts'
 import { pageOf, pageQuery } from '../page.ts'
 import { idOf, instant } from './common.ts'
@@ -13,7 +17,9 @@ export const createKeyBody = z.strictObject({
     .describe("absent: the agent that has the key's name, registered if there is none")
     .optional(),
   scopes: z.array(z.enum(SCOPES)).max(SCOPES.length).describe('only such as your own key holds'),
-  expiresAt: time.optional(),
+  expiresAt: time
+    .describe('not after the end of the secret that you send; absent: that end, or none if it has none')
+    .optional(),
 })
 
 export const rotateKeyBody = z.strictObject({
@@ -22,6 +28,15 @@ export const rotateKeyBody = z.strictObject({
     .min(0)
     .max(KEY_OVERLAP_SECONDS_MAX)
     .describe(`for how long the secrets before stay valid; absent: ${KEY_OVERLAP_SECONDS_DEFAULT}`)
+    .optional(),
+})
+
+export const revokeKeyBody = z.strictObject({
+  alsoMade: z
+    .boolean()
+    .describe(
+      `also revoke the keys that it has made, and those that they have, up to ${KEYS_REVOKED_PER_REQUEST_MAX} a request; then it may be revoked already`,
+    )
     .optional(),
 })
 
@@ -39,6 +54,7 @@ const key = {
   agent: idOf('agt'),
   scopes: z.array(z.enum(SCOPES)),
   createdAt: instant,
+  madeBy: idOf('key').nullable().describe('the key that made it; null: the operator did'),
   expiresAt: instant.nullable(),
   revokedAt: instant.nullable(),
   rateLimit: rateLimit.nullable(),
@@ -48,6 +64,11 @@ const key = {
 }
 
 export const keyAnswer = z.strictObject(key).meta({ id: 'Key' })
+export const keyRevoked = z.strictObject({
+  ...key,
+  alsoRevoked: z.array(idOf('key')).describe('keys that this request revoked besides, with `alsoMade`'),
+  hasMore: z.boolean().describe('some that it has made are still valid: send the request again'),
+})
 export const keyPage = pageOf(keyAnswer)
 
 export const keyWithSecret = z.strictObject({

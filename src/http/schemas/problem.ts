@@ -3,7 +3,7 @@ import { ERROR_CODES, type ErrorCode } from '../../errors.ts'
 import { RECORD_STATES } from '../../proof/kinds.ts'
 import { STEP_ROLES } from '../../records/gated/lifecycle.ts'
 import { SCOPES } from '../../tenancy/scopes.ts'
-import { entryKind, idOf, seq, typeName } from './common.ts'
+import { entryKind, idOf, instant, seq, typeName } from './common.ts'
 import { remaining } from './erasures.ts'
 
 const codes = Object.keys(ERROR_CODES) as [ErrorCode, ...ErrorCode[]]
@@ -22,6 +22,7 @@ export const problem = z
     index: z.int().min(0).describe('which item of a batch').optional(),
     scope: z.enum(SCOPES).describe('the scope that the key lacks').optional(),
     scopes: z.array(z.enum(SCOPES)).describe('the scopes that the key does not hold').optional(),
+    expiresAt: instant.describe('the end of the secret that was sent').optional(),
     recordType: typeName.optional(),
     seq: seq.describe('the entry that has ended it, or the offer that is to be decided first').optional(),
     remaining: remaining.optional(),
