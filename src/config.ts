@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 import type { DatabaseOptions } from './db/connection.ts'
 import { parseDatabaseOptions } from './db/options.ts'
+import { readKeyFiles } from './key-files.ts'
 import { DRAIN_SECONDS_DEFAULT, DRAIN_SECONDS_MAX, SCHEMA_WAIT_SECONDS_MAX } from './limits.ts'
 import { type Allowances, parseAllowances } from './outbound/allowances.ts'
 import { parseTracing, type TracingOptions } from './tracing/options.ts'
@@ -68,6 +69,7 @@ const environment = z.object({
   TALLYSTICK_API_DATABASE_PASSWORD_FILE: z.string().optional(),
   TALLYSTICK_WORKER_DATABASE_PASSWORD_FILE: z.string().optional(),
   TALLYSTICK_DATABASE_LOGINS: z.literal('rds-iam', 'must be rds-iam, or not set').optional(),
+  // Each of the four keys may be in a file instead, which <name>_FILE names: src/key-files.ts.
   // The other TALLYSTICK_DATABASE_… are parsed in src/db/options.ts, which the command line shares.
   TALLYSTICK_MASTER_KEY: masterKey.optional(),
   /** While the master key is replaced: the one that goes. */
@@ -117,12 +119,15 @@ export type Config = {
  * empty counts as not set: that is how many tools hand on one that has no value.
  */
 export function parseConfig(env: NodeJS.ProcessEnv): Config {
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
+  const notEmpty = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
+  const keys = readKeyFiles(notEmpty)
+  const given = keys.env
   const parsed = environment.safeParse(given)
   const tracing = parseTracing(given)
   const database = parseDatabaseOptions(given)
-  if (!parsed.success || tracing.issues.length + database.issues.length > 0) {
-    const issues = [...(parsed.error?.issues ?? []), ...database.issues, ...tracing.issues]
+  const others = [...keys.issues, ...database.issues, ...tracing.issues]
+  if (!parsed.success || others.length > 0) {
+    const issues = [...(parsed.error?.issues ?? []), ...others]
     const faults = issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)
     throw new Error(`the configuration is not valid:\n  ${faults.join('\n  ')}`)
   }

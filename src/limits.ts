@@ -215,6 +215,8 @@ export const KNOWN_STATEMENTS_BYTES_MAX = 8 * 1024 * 1024
 // Keys
 export const KEY_CACHE_AGE_MS_MAX = 5_000
 export const KEY_CACHE_KEYS_MAX = 20_000
+/** A file that holds the master key or the operator's. */
+export const KEY_FILE_BYTES_MAX = 1_024
 /** While the master key is replaced: how long a server may go on sealing under the one that goes. */
 export const MASTER_KEY_AGE_MS_MAX = 1_000
 /** Rows that `npm run rotate-master-key` seals anew at a time. */

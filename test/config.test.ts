@@ -1,4 +1,8 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseConfig, required } from '../src/config.ts'
 
@@ -75,6 +79,54 @@ test('how the database is connected to is the same for every URL, and what is wr
       return true
     },
   )
+})
+
+test('a key may be in a file, of its owner and group alone, with a newline at its end and no other space', (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'tallystick-config-'))
+  t.after(() => rmSync(dir, { recursive: true }))
+  const file = (text: string, mode = 0o440) => {
+    const path = join(dir, randomUUID())
+    writeFileSync(path, text)
+    chmodSync(path, mode)
+    return path
+  }
+  const [master, operator] = ['ab'.repeat(32), `tlo_${'x'.repeat(32)}`]
+  const config = parseConfig({
+    TALLYSTICK_MASTER_KEY_FILE: file(`${master}\n`),
+    TALLYSTICK_MASTER_KEY_PREVIOUS_FILE: file('cd'.repeat(32), 0o400),
+    TALLYSTICK_OPERATOR_KEY_FILE: file(`${operator}\r\n`),
+    TALLYSTICK_OPERATOR_KEY_PREVIOUS: `tlo_${'y'.repeat(32)}`,
+  })
+  assert.deepEqual(config.masterKey, Buffer.from(master, 'hex'))
+  assert.deepEqual(config.previousMasterKey, Buffer.from('cd'.repeat(32), 'hex'))
+  assert.equal(config.operatorKey, operator)
+  assert.equal(config.previousOperatorKey, `tlo_${'y'.repeat(32)}`)
+
+  const refused: [env: Record<string, string>, message: RegExp][] = [
+    [{ TALLYSTICK_MASTER_KEY_FILE: file(master, 0o444) }, /KEY_FILE: .* is open to every user .* chmod 440/],
+    [{ TALLYSTICK_MASTER_KEY_FILE: file(master, 0o442) }, /is open to every user/],
+    [{ TALLYSTICK_MASTER_KEY_FILE: file(` ${master}`) }, /holds more than one line, or spaces/],
+    [{ TALLYSTICK_MASTER_KEY_FILE: file(`${master}\n\n`) }, /holds more than one line, or spaces/],
+    [{ TALLYSTICK_MASTER_KEY_FILE: file('\n') }, /is empty/],
+    [{ TALLYSTICK_MASTER_KEY_FILE: file(master.repeat(20)) }, /holds more than a key/],
+    [{ TALLYSTICK_MASTER_KEY_FILE: file(`${master}ab`) }, /TALLYSTICK_MASTER_KEY: must be 32 bytes/],
+    [{ TALLYSTICK_MASTER_KEY_FILE: join(dir, 'nowhere') }, /MASTER_KEY_FILE: cannot be read: ENOENT/],
+    [{ TALLYSTICK_MASTER_KEY_FILE: dir }, /MASTER_KEY_FILE: /],
+    [
+      { TALLYSTICK_OPERATOR_KEY_FILE: file(operator), TALLYSTICK_OPERATOR_KEY: operator },
+      /TALLYSTICK_OPERATOR_KEY_FILE: is set beside TALLYSTICK_OPERATOR_KEY: one of them/,
+    ],
+  ]
+  for (const [env, message] of refused) {
+    assert.throws(
+      () => parseConfig(env),
+      (error: Error) => {
+        assert.match(error.message, message)
+        assert.ok(!error.message.includes(master) && !error.message.includes(operator))
+        return true
+      },
+    )
+  }
 })
 
 test('what a part needs and lacks is named, with its purpose', () => {

@@ -40,8 +40,6 @@ export const REFUSALS: readonly (readonly [values: string, message: RegExp])[] =
     /api\.autoscaling\.minReplicas is more than maxReplicas/,
   ],
   ['api.autoscaling.enabled=true,api.resources.requests.cpu=', /api\.resources\.requests\.cpu is not set/],
-  ['networkPolicy.enabled=true', /networkPolicy\.databaseCIDRs is not set/],
-  ['networkPolicy.enabled=true,tracing.endpoint=http://a:4318', /networkPolicy\.tracingTo is not set/],
   ['metrics.prometheusRule.disabled[0]=TallystickNone', /disabled names TallystickNone, which is no alert/],
   [
     'extraEnv[0].name=TALLYSTICK_PORT,extraEnv[0].value=x',

@@ -22,7 +22,7 @@ function makeObjects(): any[] {
   const probe = (path: string) => ({ httpGet: { path } })
   const container = {
     name: 'api',
-    env: [{ name: 'TALLYSTICK_MASTER_KEY', valueFrom: {} }],
+    env: [{ name: 'OTEL_EXPORTER_OTLP_HEADERS', valueFrom: {} }],
     resources: { requests: { cpu: '1', memory: '1Gi' }, limits: { memory: '1Gi' } },
     securityContext: {
       allowPrivilegeEscalation: false,
@@ -99,6 +99,10 @@ const BREAKS: [fault: RegExp, breakIt: (deployment: any, pod: any, container: an
     ],
     [/which is no volume/, (_, pod) => (pod.volumes = [])],
     [/is mounted twice/, (_, _pod, container) => container.volumeMounts.push(container.volumeMounts[0])],
+    [
+      /has a key in its environment/,
+      (_, _pod, container) => container.env.push({ name: 'TALLYSTICK_MASTER_KEY', valueFrom: {} }),
+    ],
     [/has the owner's login/, (_, _pod, container) => container.env.push({ name: 'DATABASE_URL' })],
     [
       /has the worker's password/,

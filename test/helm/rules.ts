@@ -129,12 +129,13 @@ function privilegeFaults({ object, component, spec }: Pod): string[] {
     ],
     [owns && !names.includes('DATABASE_URL'), "has not the owner's login"],
     [
-      component !== 'api' && component !== 'test' && names.includes('TALLYSTICK_OPERATOR_KEY'),
+      component !== 'api' && component !== 'test' && names.includes('TALLYSTICK_OPERATOR_KEY_FILE'),
       "has the operator's key",
     ],
+    [names.some((name) => /^TALLYSTICK_.*_KEY(_PREVIOUS)?$/.test(name)), 'has a key in its environment'],
     [component === 'api' && secrets.some((name) => name.endsWith('-worker')), "has the worker's password"],
     [component === 'worker' && secrets.some((name) => name.endsWith('-api')), "has the server's password"],
-    [component === 'test' && names.some((name) => name === 'TALLYSTICK_MASTER_KEY'), 'has the master key'],
+    [component === 'test' && names.includes('TALLYSTICK_MASTER_KEY_FILE'), 'has the master key'],
   ])
 }
 

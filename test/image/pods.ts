@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { KubernetesObject } from '../helm/render.ts'
 import type { ContainerOptions } from './container.ts'
+
+/** `fsGroup` of the pods, and the image's own. */
+const POD_GROUP = 65532
 
 /** Secrets and ConfigMaps by name, with what is in them. */
 export type Stored = Readonly<Record<string, Readonly<Record<string, string>>>>
@@ -52,7 +55,7 @@ function readVariable({ name, value, valueFrom }: Variable, stored: Stored): str
 
 type Volume = {
   readonly name: string
-  readonly secret?: { readonly secretName: string; readonly items?: Items }
+  readonly secret?: { readonly secretName: string; readonly defaultMode?: number; readonly items?: Items }
   readonly configMap?: { readonly name: string; readonly items?: Items }
 }
 type Items = readonly { readonly key: string; readonly path: string }[]
@@ -71,7 +74,13 @@ function folderOf({ name, secret, configMap }: Volume, stored: Stored, dir: stri
   const items = secret?.items ?? configMap?.items ?? Object.keys(found).map((key) => ({ key, path: key }))
   for (const { key, path } of items) {
     if (found[key] === undefined) throw new Error(`the volume ${name}: ${source} has no ${key}`)
-    writeFileSync(join(folder, path), found[key])
+    const file = join(folder, path)
+    writeFileSync(file, found[key])
+    // As a node has them: the group is the pod's.
+    if (secret?.defaultMode !== undefined) {
+      chownSync(file, 0, POD_GROUP)
+      chmodSync(file, secret.defaultMode)
+    }
   }
   return folder
 }

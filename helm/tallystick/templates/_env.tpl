@@ -64,7 +64,7 @@ apply, and which of the two counts is anybody's guess before that: it is refused
 {{- define "tallystick.env.test" -}}
 - { name: TALLYSTICK_URL, value: {{ printf "http://%s-api:%v" (include "tallystick.fullname" .) .Values.service.port | quote }} }
 {{- $current := omit .Values.operatorKey "previousKey" }}
-{{ include "tallystick.env.key" (dict "variable" "TALLYSTICK_OPERATOR_KEY" "of" $current) }}
+{{ include "tallystick.env.key" (dict "variable" "TALLYSTICK_OPERATOR_KEY" "folder" "/etc/tallystick/operator-key" "of" $current) }}
 {{- end }}
 
 {{/* Of servers and workers. */}}
@@ -108,20 +108,18 @@ apply, and which of the two counts is anybody's guess before that: it is refused
 {{- end }}
 
 {{- define "tallystick.env.masterKey" -}}
-{{ include "tallystick.env.key" (dict "variable" "TALLYSTICK_MASTER_KEY" "of" .Values.masterKey) }}
+{{ include "tallystick.env.key" (dict "variable" "TALLYSTICK_MASTER_KEY" "folder" "/etc/tallystick/master-key" "of" .Values.masterKey) }}
 {{- end }}
 
 {{- define "tallystick.env.operatorKey" -}}
-{{ include "tallystick.env.key" (dict "variable" "TALLYSTICK_OPERATOR_KEY" "of" .Values.operatorKey) }}
+{{ include "tallystick.env.key" (dict "variable" "TALLYSTICK_OPERATOR_KEY" "folder" "/etc/tallystick/operator-key" "of" .Values.operatorKey) }}
 {{- end }}
 
-{{/* A key, and while it is rotated the one before it. */}}
+{{/* A key, and while it is rotated the one before it: files, for /proc and `kubectl describe` show the environment. */}}
 {{- define "tallystick.env.key" -}}
-- name: {{ .variable }}
-  valueFrom: { secretKeyRef: { name: {{ .of.existingSecret | quote }}, key: {{ .of.key | quote }} } }
+- { name: {{ .variable }}_FILE, value: {{ .folder }}/key }
 {{- with .of.previousKey }}
-- name: {{ $.variable }}_PREVIOUS
-  valueFrom: { secretKeyRef: { name: {{ $.of.existingSecret | quote }}, key: {{ . | quote }} } }
+- { name: {{ $.variable }}_PREVIOUS_FILE, value: {{ $.folder }}/previous }
 {{- end }}
 {{- end }}
 

@@ -38,10 +38,12 @@
 {{/* dict "root" $ "login" "owner" */}}
 {{- define "tallystick.egress.database" -}}
 {{- $database := .root.Values.database -}}
-- to:
-    {{- range .root.Values.networkPolicy.databaseCIDRs }}
+- {{- with .root.Values.networkPolicy.databaseCIDRs }}
+  to:
+    {{- range . }}
     - ipBlock: { cidr: {{ include "tallystick.cidr" . | quote }} }
     {{- end }}
+  {{- end }}
   ports:
     - { protocol: TCP, port: {{ eq .login "owner" | ternary (default $database.port $database.owner.port) $database.port | int }} }
 {{- if eq (include "tallystick.databaseAuth" .) "iam" }}
@@ -69,8 +71,10 @@
 {{- $url := urlParse . }}
 {{- $port := regexFind ":[0-9]+$" (get $url "host") | trimPrefix ":" }}
 {{- $default := eq (get $url "scheme") "https" | ternary 443 80 }}
-- to:
-    {{- toYaml $.Values.networkPolicy.tracingTo | nindent 4 }}
+- {{- with $.Values.networkPolicy.tracingTo }}
+  to:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
   ports:
     - { protocol: TCP, port: {{ default $default $port | int }} }
 {{- end }}
@@ -94,10 +98,12 @@
 {{- end }}
 {{- end }}
 
-{{/* dict "root" $ "from" […] */}}
+{{/* The port asks for no key, and asks the database each time. Probes of the node get there all the same. */}}
 {{- define "tallystick.ingress.metrics" -}}
+{{- with .Values.networkPolicy.metricsFrom -}}
 - from:
-    {{- default (list (dict "namespaceSelector" dict)) .Values.networkPolicy.metricsFrom | toYaml | nindent 4 }}
+    {{- toYaml . | nindent 4 }}
   ports:
     - { protocol: TCP, port: metrics }
+{{- end }}
 {{- end }}

@@ -68,7 +68,11 @@ volumeMounts:
 
 {{- define "tallystick.mounts" -}}
 - { name: tmp, mountPath: /tmp }
+{{- if include "tallystick.hasOperatorKey" . }}
+- { name: operator-key, mountPath: /etc/tallystick/operator-key, readOnly: true }
+{{- end }}
 {{- if ne .component "test" }}
+- { name: master-key, mountPath: /etc/tallystick/master-key, readOnly: true }
 {{- if or .root.Values.database.ca.existingConfigMap .root.Values.database.ca.existingSecret }}
 - { name: database-ca, mountPath: /etc/tallystick/ca, readOnly: true }
 {{- end }}
@@ -94,7 +98,12 @@ volumeMounts:
 {{- define "tallystick.ownVolumes" -}}
 {{- $database := .root.Values.database -}}
 - { name: tmp, emptyDir: { sizeLimit: 64Mi } }
+{{- if include "tallystick.hasOperatorKey" . }}
+{{- $of := eq .component "test" | ternary (omit .root.Values.operatorKey "previousKey") .root.Values.operatorKey }}
+{{ include "tallystick.keyVolume" (dict "name" "operator-key" "of" $of) }}
+{{- end }}
 {{- if ne .component "test" }}
+{{ include "tallystick.keyVolume" (dict "name" "master-key" "of" .root.Values.masterKey) }}
 {{- with $database.ca }}
 {{- if .existingConfigMap }}
 - { name: database-ca, configMap: { name: {{ .existingConfigMap | quote }}, items: [{ key: {{ .key | quote }}, path: ca.pem }] } }
@@ -127,6 +136,24 @@ volumeMounts:
     secretName: {{ .of.existingSecret | quote }}
     defaultMode: 288
     items: [{ key: {{ .of.passwordKey | quote }}, path: password }]
+{{- end }}
+
+{{/* With the key before it, while there is one. A process refuses a key that others than its user and group can read. */}}
+{{- define "tallystick.keyVolume" -}}
+- name: {{ .name }}
+  secret:
+    secretName: {{ .of.existingSecret | quote }}
+    defaultMode: 288
+    items:
+      - { key: {{ .of.key | quote }}, path: key }
+      {{- with .of.previousKey }}
+      - { key: {{ . | quote }}, path: previous }
+      {{- end }}
+{{- end }}
+
+{{/* Servers let the operator in, and the test makes a ledger. */}}
+{{- define "tallystick.hasOperatorKey" -}}
+{{- if and .root.Values.operatorKey.existingSecret (has .component (list "api" "test")) }}true{{ end -}}
 {{- end }}
 
 {{/* Evenly over zones and nodes; of a rollout the new pods among themselves. */}}

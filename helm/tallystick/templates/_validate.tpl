@@ -95,14 +95,6 @@ that is wrong is said at once.
 - "api.autoscaling is enabled, but api.resources.requests.cpu is not set: utilization is a share of it"
 {{- end }}
 {{- end }}
-{{- with .Values.networkPolicy }}
-{{- if and .enabled (not .databaseCIDRs) }}
-- "networkPolicy.databaseCIDRs is not set: without it nothing reaches the database"
-{{- end }}
-{{- if and .enabled $.Values.tracing.endpoint (not .tracingTo) }}
-- "networkPolicy.tracingTo is not set: without it no span reaches tracing.endpoint"
-{{- end }}
-{{- end }}
 {{- $alerts := list -}}
 {{- range (.Files.Get "files/alerts.yaml" | fromYaml).groups }}{{- range .rules }}{{- $alerts = append $alerts (default "" .alert) }}{{- end }}{{- end }}
 {{- range .Values.metrics.prometheusRule.disabled }}
