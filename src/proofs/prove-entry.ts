@@ -1,5 +1,4 @@
 import type pg from 'pg'
-import type { SignedCheckpoints } from '../checkpoints/signed-checkpoints.ts'
 import type { EntryRowRead } from '../db/read-entries.ts'
 import { findEntry, findEntryOfRecord, listItems } from '../db/read-proven.ts'
 import { listEnvelopeKeys } from '../db/server-keys.ts'
@@ -14,6 +13,7 @@ import { describeLedger, itemOf } from '../records/export.ts'
 import { isVisible } from '../records/read.ts'
 import { nativeProviders } from '../signing/native.ts'
 import { proveInclusion } from './prove-tree.ts'
+import type { SignedCheckpoints } from './signed-checkpoints.ts'
 
 const { sha256 } = nativeProviders
 
