@@ -1,9 +1,11 @@
+import { ENTRY_ENTITLED } from './entry-scopes.ts'
+import type { EntryStep } from './entry-step.ts'
 import { ProofError } from './error.ts'
 import type { JsonObject } from './json-text.ts'
 import { parseRemoteAgent } from './remote-agents.ts'
 
 /**
- * Who may act in a ledger, rebuilt from its own entries: agents, and the keys that belong to them.
+ * Who may act in a ledger, rebuilt from its own entries: agents, the keys that belong to them, and what each key may do.
  *
  * A server without this check could be made to sign "agent X did it" for an X that nobody registered, or with
  * a key of somebody else: whoever holds the API's login and the envelope key can write such an entry, and
@@ -30,18 +32,24 @@ const KEY_LINGER_MS_MAX = 120_000
 
 const SCOPE_ACT = 'agents:act'
 
+/** What an entry says of who made it. */
+type Acting = Pick<EntryStep, 'kind' | 'actor' | 'key' | 'actedFor' | 'atMs'>
+
 export class LedgerActors {
   readonly #agents = new Map<string, Agent>()
   readonly #keys = new Map<string, Key>()
 
-  /** Throws unless `actor`, through `key`, could act at that time, and for `actedFor`. */
-  verifyActor(actor: string, key: string | null, actedFor: readonly string[], atMs: number): void {
+  /** Throws unless the entry's actor, through its key, could make such an entry at that time, and for those that it acts for. */
+  verifyActor({ kind, actor, key, actedFor, atMs }: Acting): void {
+    const entitled = ENTRY_ENTITLED[kind]
     if (actor === 'system') {
       if (actedFor.length > 0) throw new ProofError('actor_not_entitled', 'system acts for nobody')
+      if (!entitled.system) throw new ProofError('actor_not_entitled', `${kind} is not for system`)
       return
     }
     // Another ledger's agent: its offer is held to the peering (ledger-peers.ts).
     if (parseRemoteAgent(actor) !== null) return
+    if (entitled.scope === null) throw new ProofError('actor_not_entitled', `${kind} is for system alone`)
     this.#verifyAgent(actor, atMs)
     for (const agent of actedFor) this.#verifyAgent(agent, atMs)
     if (this.#keys.size === 0) return
@@ -51,11 +59,12 @@ export class LedgerActors {
       throw new ProofError('key_of_another_agent', `${key} belongs to ${held.agent}, not ${actor}`)
     if (isOver(held.revokedAtMs, atMs)) throw new ProofError('key_not_valid', `${key} was revoked before`)
     if (isOver(held.expiresAtMs, atMs)) throw new ProofError('key_not_valid', `${key} had expired`)
-    if (actedFor.length > 0) this.verifyScope(key, SCOPE_ACT)
+    this.#verifyScope(key, entitled.scope)
+    if (actedFor.length > 0) this.#verifyScope(key, SCOPE_ACT)
   }
 
   /** Throws unless `key` has `scope`. No key: system. */
-  verifyScope(key: string | null, scope: string): void {
+  #verifyScope(key: string | null, scope: string): void {
     const held = this.#keys.get(key ?? '')
     if (held && !held.scopes.has(scope))
       throw new ProofError('actor_not_entitled', `${key} has no scope ${scope}`)
@@ -80,7 +89,7 @@ export class LedgerActors {
     if (this.#keys.has(key)) throw new ProofError('duplicate_subject', `${key} is created twice`)
     const { agent, scopes, expiresAt } = made as { agent: string; scopes: string[]; expiresAt: string | null }
     this.#verifyAgent(agent, by.atMs)
-    for (const scope of scopes) this.verifyScope(by.key, scope)
+    for (const scope of scopes) this.#verifyScope(by.key, scope)
     const expiresAtMs = expiresAt === null ? null : Date.parse(expiresAt)
     this.#keys.set(key, { agent, digest, scopes: new Set(scopes), expiresAtMs, revokedAtMs: null })
   }

@@ -80,7 +80,7 @@ export class LedgerVerifier {
     this.#keys.verifySigner(step.kid)
     const chain = this.#linkChain(step)
     this.#verifyNew(step)
-    this.#actors.verifyActor(step.actor, step.key, step.actedFor, step.atMs)
+    this.#actors.verifyActor(step)
     this.#types.verifyTypes(step.types)
     this.#follow(step)
     for (const document of step.erased) this.#erasures.miss(step.seq, document)
@@ -250,7 +250,6 @@ export class LedgerVerifier {
       case 'peer-key-rotated':
         break
       default:
-        if (kind === 'verdict-overturned') this.#actors.verifyScope(step.key, 'verdicts:overturn')
         this.#records.step(eventOf(step, statement))
     }
   }

@@ -19,6 +19,7 @@ import { keyThumbprint, parsePublicKey } from '../../src/proof/keys.ts'
 import type { EntryKind } from '../../src/proof/kinds.ts'
 import { leafHash, merkleRoot } from '../../src/proof/merkle.ts'
 import { buildStatement, type Subject } from '../../src/proof/statement.ts'
+import { SCOPES } from '../../src/tenancy/scopes.ts'
 
 /*
  * A whole ledger in memory: makes keys, appends entries of every kind as a server would, and gives export lines. What
@@ -113,8 +114,9 @@ export function makeChain(options: { signer?: TestSigner; ledger?: string; empty
     types: { 'generic/1': '11'.repeat(32), 'task/1': '22'.repeat(32) },
   }
 
+  let passedMs = 0
   /** recordedAt of the next entry, a second after the last. */
-  const nowMs = () => START_MS + lines.length * 1000
+  const nowMs = () => START_MS + lines.length * 1000 + passedMs
   const system = () => ({ ledger, actor: 'system', recordedAt: new Date(nowMs()).toISOString() })
   const acting = (actor = agent, actorKey = key) => ({
     ledger,
@@ -171,6 +173,11 @@ export function makeChain(options: { signer?: TestSigner; ledger?: string; empty
     append,
     aboutLedger,
 
+    /** Time in which nothing is recorded. */
+    pass: (ms: number): void => {
+      passedMs += ms
+    },
+
     /** Takes the last entry back, which somebody may have received: another one will stand in its place. */
     forget: (): void => {
       for (const list of [lines, leaves, chains]) list.pop()
@@ -188,32 +195,42 @@ export function makeChain(options: { signer?: TestSigner; ledger?: string; empty
         subjects: [{ name: id, sha256: digestOf({ agent: id, name }) }],
         predicate: { ...predicate, agent: id, name },
       }),
-    disableAgent: (id: string, name = 'agent') =>
+    disableAgent: (id: string, name = 'agent', by: object = {}) =>
       append({
         kind: 'agent-disabled',
         subjects: [{ name: id, sha256: digestOf({ agent: id, name }) }],
-        predicate: { ...system(), agent: id, name },
+        predicate: { ...acting(), ...by, agent: id, name },
       }),
     createKey: (
       id: string,
       ofAgent: string,
-      options: { scopes?: string[]; expiresAt?: string | null; by?: object } = {},
+      options: { scopes?: readonly string[]; expiresAt?: string | null; by?: object } = {},
     ) => {
-      const { scopes = ALL_SCOPES, expiresAt = null, by = system() } = options
+      const { scopes = SCOPES, expiresAt = null, by = system() } = options
       return append({
         kind: 'key-created',
         subjects: [{ name: id, sha256: digestOf({ key: id, agent: ofAgent, scopes, expiresAt }) }],
         predicate: { ...by, agent: ofAgent, scopes, expiresAt },
       })
     },
-    revokeKey: (id: string, ofAgent: string, scopes = ALL_SCOPES, expiresAt: string | null = null) =>
+    revokeKey: (
+      id: string,
+      ofAgent: string,
+      scopes: readonly string[] = SCOPES,
+      expiresAt: string | null = null,
+      by: object = {},
+    ) =>
       append({
         kind: 'key-revoked',
         subjects: [{ name: id, sha256: digestOf({ key: id, agent: ofAgent, scopes, expiresAt }) }],
-        predicate: { ...acting(), agent: ofAgent, scopes, expiresAt },
+        predicate: { ...acting(), ...by, agent: ofAgent, scopes, expiresAt },
       }),
-    registerType: (type: string, digest = '33'.repeat(32)) =>
-      append({ kind: 'type-registered', subjects: [{ name: type, sha256: digest }], predicate: acting() }),
+    registerType: (type: string, digest = '33'.repeat(32), by: object = {}) =>
+      append({
+        kind: 'type-registered',
+        subjects: [{ name: type, sha256: digest }],
+        predicate: { ...acting(), ...by },
+      }),
     rotateServerKey: (next = makeSigner(), signedBy?: TestSigner) => {
       const newKey = { kid: next.kidHex, alg: 'EdDSA', spki: toBase64(next.key.spki) }
       const line = append({
@@ -267,12 +284,12 @@ export function makeChain(options: { signer?: TestSigner; ledger?: string; empty
       })
     },
     /** Says that a document was erased, without removing it. */
-    sayErased: (of: TestLine, index = 0, changes: { seq?: number; sha256?: string } = {}) => {
+    sayErased: (of: TestLine, index = 0, changes: { seq?: number; sha256?: string; by?: object } = {}) => {
       const { subject, digest } = of.documents[index]!
       return append({
         kind: 'payload-erased',
         subjects: [{ name: subject, sha256: changes.sha256 ?? digest }],
-        predicate: { ...acting(), seq: changes.seq ?? of.seq, code: 'data_subject_request' },
+        predicate: { ...acting(), ...changes.by, seq: changes.seq ?? of.seq, code: 'data_subject_request' },
       })
     },
     erase: (of: TestLine, index = 0) => {
@@ -318,8 +335,6 @@ export function makeChain(options: { signer?: TestSigner; ledger?: string; empty
   }
   return chain
 }
-
-const ALL_SCOPES = ['agents:act', 'keys:manage', 'records:write', 'verdicts:overturn']
 
 export function digestOf(value: JsonValue | object): string {
   return toHex(sha256(utf8Encode(canonicalize(value as JsonValue))))

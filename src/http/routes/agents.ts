@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { type AgentRow, findAgent, findAgentByName, listAgents } from '../../db/agents.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
+import { scopeOfEntry } from '../../proof/entry-scopes.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
 import { disableAgent, registerAgent } from '../../tenancy/agents.ts'
 import { idempotencyOf, markReplayed } from '../idempotency.ts'
@@ -13,7 +14,7 @@ import type { ZodTypes } from '../zod-validation.ts'
 
 export function agentRoutes(app: FastifyInstance, deps: Deps): void {
   const typed = app.withTypeProvider<ZodTypes>()
-  const manage = { scope: 'agents:manage' } as const
+  const manage = { scope: scopeOfEntry('agent-registered') } as const
   const read = { scope: ['agents:manage', 'keys:manage', 'audit:read', 'records:read'] } as const
 
   typed.post(

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { RECORD_BODY_BYTES_MAX } from '../../limits.ts'
+import { scopeOfEntry } from '../../proof/entry-scopes.ts'
 import { formatId } from '../../proof/ids.ts'
 import { type ErasureTarget, eraseDocument } from '../../records/erase.ts'
 import { idempotencyOf, markReplayed } from '../idempotency.ts'
@@ -83,7 +84,7 @@ export function erasureRoutes(app: FastifyInstance, deps: Deps): void {
 function eraseRoute<Params>(summary: string, params: Params) {
   return {
     config: {
-      access: { scope: 'payloads:erase' },
+      access: { scope: scopeOfEntry('payload-erased') },
       problems: ['already_ended', 'idempotency_key_reused', 'offer_pending', 'not_home'],
     },
     schema: { summary, params, body: eraseBody, response: { 202: erasureView } },

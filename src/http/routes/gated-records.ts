@@ -3,6 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { ApiError, type ErrorCode } from '../../errors.ts'
 import { type OfferResult, offerActivation, offerCompletion, refuseAtGuest } from '../../federation/offers.ts'
 import { RECORD_BODY_BYTES_MAX } from '../../limits.ts'
+import { scopeOfEntry } from '../../proof/entry-scopes.ts'
 import { shareRecord } from '../../records/gated/share-record.ts'
 import {
   type About,
@@ -124,7 +125,7 @@ export function gatedRecordRoutes(app: FastifyInstance, deps: Deps): void {
   )
   typed.post(
     '/v1/records/:id/overturn',
-    stepRoute('Overturn a rejection', overturnBody, [], 'verdicts:overturn'),
+    stepRoute('Overturn a rejection', overturnBody, [], scopeOfEntry('verdict-overturned')),
     (request, reply) =>
       answer(request, reply, request.body, (caller, about) =>
         overturn(deps, caller, { ...request.body, ...about }),
@@ -135,7 +136,7 @@ export function gatedRecordRoutes(app: FastifyInstance, deps: Deps): void {
     '/v1/records/:id/share',
     {
       config: {
-        access: { scope: 'records:write' },
+        access: { scope: scopeOfEntry('record-shared') },
         problems: SHARE_PROBLEMS,
       },
       schema: {
@@ -203,7 +204,7 @@ function stepRoute<Body>(
   summary: string,
   body: Body,
   problems: readonly ErrorCode[] = [],
-  scope: Scope = 'records:write',
+  scope: Scope = scopeOfEntry('record-activated'),
 ) {
   return {
     config: { access: { scope }, problems: [...STEP_PROBLEMS, ...problems] },

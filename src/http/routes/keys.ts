@@ -3,6 +3,7 @@ import { findKey, type KeyRow, listKeys } from '../../db/api-keys.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { KEY_OVERLAP_SECONDS_DEFAULT } from '../../limits.ts'
+import { scopeOfEntry } from '../../proof/entry-scopes.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
 import { parseTime } from '../../records/documents.ts'
 import { createKey, rotateKey } from '../../tenancy/keys.ts'
@@ -26,7 +27,7 @@ import type { ZodTypes } from '../zod-validation.ts'
 
 export function keyRoutes(app: FastifyInstance, deps: Deps): void {
   const typed = app.withTypeProvider<ZodTypes>()
-  const manage = { scope: 'keys:manage' } as const
+  const manage = { scope: scopeOfEntry('key-created') } as const
   const read = { scope: ['keys:manage', 'audit:read'] } as const
 
   typed.post(

@@ -5,6 +5,7 @@ import type { Deps } from '../../deps.ts'
 import type { Identity } from '../../federation/identity.ts'
 import { accept, changePeering, getPeer, invite } from '../../federation/peerings.ts'
 import { toBase64 } from '../../proof/bytes.ts'
+import { scopeOfEntry } from '../../proof/entry-scopes.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
 import type { EntryKind } from '../../proof/kinds.ts'
 import { idempotencyOf, markReplayed, refuseIdempotencyKey } from '../idempotency.ts'
@@ -28,7 +29,7 @@ import {
 } from '../schemas/peers.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
-const access = { scope: 'peers:manage' } as const
+const access = { scope: scopeOfEntry('peer-suspended') } as const
 
 /** The ledgers of other servers that this one shares records with. */
 export function peerRoutes(app: FastifyInstance, deps: Deps): void {

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { RATE_LIMIT_RECORDS_PER_REQUEST, RECORD_BODY_BYTES_MAX } from '../../limits.ts'
+import { scopeOfEntry } from '../../proof/entry-scopes.ts'
 import { createGated } from '../../records/gated/create.ts'
 import { resolveShare } from '../../records/gated/share.ts'
 import { resolveParent } from '../../records/lineage.ts'
@@ -36,7 +37,7 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
     '/v1/records',
     {
       config: {
-        access: { scope: 'records:write' },
+        access: { scope: scopeOfEntry('record-notarized') },
         problems: [
           ...NOTARIZE_PROBLEMS,
           'not_gated',
@@ -84,7 +85,7 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
     '/v1/records/batch',
     {
       config: {
-        access: { scope: 'records:write' },
+        access: { scope: scopeOfEntry('batch-notarized') },
         problems: [...NOTARIZE_PROBLEMS, 'not_notarizable'],
         furtherCost: (body) =>
           (body as { records: unknown[] }).records.length / RATE_LIMIT_RECORDS_PER_REQUEST,

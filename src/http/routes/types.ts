@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { RECORD_BODY_BYTES_MAX } from '../../limits.ts'
+import { scopeOfEntry } from '../../proof/entry-scopes.ts'
 import { isTypeName } from '../../proof/fields.ts'
 import { previewType } from '../../types/preview.ts'
 import { findTypeJson, listTypeSummaries, renderType } from '../../types/read-types.ts'
@@ -33,7 +34,7 @@ export function typeRoutes(app: FastifyInstance, deps: Deps): void {
     '/v1/types',
     {
       config: {
-        access: { scope: 'types:write' },
+        access: { scope: scopeOfEntry('type-registered') },
         problems: ['invalid_schema', 'type_exists', 'invalid_idempotency_key', 'idempotency_key_reused'],
       },
       schema: {
