@@ -1,3 +1,4 @@
+import type { CompromisedKeys } from '../src/proof/compromised-keys.ts'
 import { UsageError } from './run.ts'
 
 export const THREADS_MAX = 256
@@ -5,4 +6,20 @@ export const THREADS_MAX = 256
 export function parseKid(text: string): string {
   if (/^[0-9a-f]{64}$/i.test(text)) return text.toLowerCase()
   throw new UsageError('--key takes a kid: 64 hex digits, as in /.well-known/tallystick-keys.json')
+}
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d)$/
+
+/** `--compromised KID[=TIME]`. One that is not understood would be passed over, and what it signed believed. */
+export function parseCompromised(texts: readonly string[] = []): CompromisedKeys {
+  return new Map(
+    texts.map((text) => {
+      const [kid, time] = text.split(/=(.*)/s, 2) as [string, string | undefined]
+      const sinceMs = time === undefined ? null : TIME.test(time) ? Date.parse(time) : Number.NaN
+      if (/^[0-9a-f]{64}$/i.test(kid) && !Number.isNaN(sinceMs)) return [kid.toLowerCase(), sinceMs] as const
+      throw new UsageError(
+        '--compromised takes a kid (64 hex digits), or one with a time: KID=2026-11-20T12:00:00Z',
+      )
+    }),
+  )
 }

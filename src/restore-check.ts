@@ -39,6 +39,7 @@ async function check(dir: string): Promise<string | null> {
   for await (const found of checkRestored({ owner, kept, masterKey })) {
     ledgers.push(found)
     console.log(`${found.ledger} ${describe(found)}`)
+    for (const notice of found.report?.notices ?? []) console.error(`${found.ledger}: ${notice}`)
   }
   const fault = findFault(ledgers, unreadable.length, dir)
   const summary = `${summarize(ledgers)} master-key=${masterKey ? 'opens' : 'not-given'}`

@@ -35,7 +35,7 @@ test('beside a worker smoke verifies what it wrote, in the ledger that it made t
     const first = await trySmoke()
     assert.match(
       first.last,
-      /^INTEGRITY_OK entries=\d+ records=2 keys=self-asserted checkpoint=given covered=(\d+) of \1$/,
+      /^INTEGRITY_OK entries=\d+ records=2 keys=self-asserted checkpoint=given covered=(\d+) own=\1 of \1$/,
     )
     assert.deepEqual(
       first.lines.filter((line) => !line.startsWith('ok')),

@@ -8,7 +8,7 @@ import { EXIT, HELP_EXIT_CODES } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { readKnownLedgers } from '../known-ledgers.ts'
 import { jsonLine, textLine } from '../output.ts'
-import { parseKid, THREADS_MAX } from '../parse-kid.ts'
+import { parseCompromised, parseKid, THREADS_MAX } from '../parse-kid.ts'
 import { openProgressBar } from '../progress.ts'
 import { UsageError } from '../run.ts'
 
@@ -22,6 +22,7 @@ one of them received is what the other one signed, and nothing was left out on t
 What to trust:
   --key KID          the kid (64 hex digits) of the first envelope key of one of them, known from elsewhere. Repeatable
   --checkpoint FILE  a checkpoint of one of them kept outside: that ledger must extend it. Repeatable
+  --compromised KID[=TIME]  a key of one of them that is in wrong hands, as of \`tallystick verify\`. Repeatable
   --strict           fail unless keys and checkpoints of both are given, and neither export ends before what the other one
                      holds of it
   Ledgers that \`verify --pin\` remembers are compared with what it saw.
@@ -48,6 +49,7 @@ export const reconcile = defineCommand({
   options: {
     key: { type: 'string', multiple: true },
     checkpoint: { type: 'string', multiple: true },
+    compromised: { type: 'string', multiple: true },
     strict: { type: 'boolean' },
     threads: { type: 'string' },
     json: { type: 'boolean' },
@@ -65,6 +67,7 @@ export const reconcile = defineCommand({
       const report = await reconcileLedgers([sourceOf(a, io), sourceOf(b, io)], {
         kids,
         checkpoints,
+        compromised: parseCompromised(values.compromised),
         pinned: await readKnownLedgers(),
         strict: values.strict ?? false,
         onProgress: bar.update,

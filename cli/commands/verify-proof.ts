@@ -1,4 +1,5 @@
 import { parseVerifierKey } from '../../src/proof/checkpoint.ts'
+import type { CompromisedKeys } from '../../src/proof/compromised-keys.ts'
 import { PROOF_CHARS_MAX } from '../../src/proof/entry-proof.ts'
 import { RECORD_CHARS_MAX } from '../../src/proof/verify-record.ts'
 import { checkProof, formatProofReport, strictly } from '../../src/verify/proof.ts'
@@ -26,7 +27,7 @@ export type ProofValues = {
 /** `tallystick verify --proof`: one entry, and what it says of one record. */
 export async function verifyProofCommand(
   values: ProofValues,
-  kids: readonly string[],
+  { kids, compromised }: { readonly kids: readonly string[]; readonly compromised: CompromisedKeys },
   io: Io,
 ): Promise<ExitCode> {
   const { checkpoint = [], consistency, record } = values
@@ -43,6 +44,7 @@ export async function verifyProofCommand(
     keptCheckpoints: (await Promise.all(checkpoint.map(readCheckpointFile))).flat(),
     kids,
     noteKey,
+    compromised,
   })
   const report = values.strict ? strictly(found) : found
   for (const notice of report.notices) io.stderr.write(`tallystick: ${notice}\n`)

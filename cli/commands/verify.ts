@@ -14,7 +14,7 @@ import { EXIT, type ExitCode, HELP_EXIT_CODES } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { pinLedger, readKnownLedgers } from '../known-ledgers.ts'
 import { jsonLine, textLine } from '../output.ts'
-import { parseKid, THREADS_MAX } from '../parse-kid.ts'
+import { parseCompromised, parseKid, THREADS_MAX } from '../parse-kid.ts'
 import { parseUrl } from '../parse-url.ts'
 import { openProgressBar } from '../progress.ts'
 import { asUsage, UsageError } from '../run.ts'
@@ -40,10 +40,14 @@ ${CONNECTION_HELP}
 What to trust:
   --checkpoint FILE  a checkpoint kept outside: the ledger must extend it. Repeatable
   --key KID          the kid (64 hex digits) of the ledger's first envelope key, known from elsewhere. Repeatable
+  --compromised KID[=TIME]  a key that is in wrong hands, whatever the export says: what it signed counts as far as a
+                     checkpoint that you kept covers it, and what it signed from TIME on does not count. Repeatable
   --pin              remember this ledger's first key as soon as it verified; later runs compare
-  --strict           fail unless keys and checkpoint are given by you
+  --strict           fail unless keys and checkpoint are given by you, and the ledger's own checkpoint reaches its end, but for
+                     the last minute
 With --proof:
   --key KID          the kid that signed the entry. Repeatable: one of them must have
+  --compromised KID[=TIME]  as above
   --note-key VKEY    the ledger's note verifier key (noteVerifierKey of GET /v1/ledger)
   --checkpoint FILE  a checkpoint kept outside: the proof's must be that one, or be joined to it by
     --consistency FILE   an answer of GET /v1/checkpoints/consistency?from=…&to=…
@@ -54,7 +58,7 @@ With --proof:
   -h, --help
 
 The last line:
-  INTEGRITY_OK entries=… records=… keys=given|pinned|self-asserted checkpoint=given|own|none covered=<size> of <entries>
+  INTEGRITY_OK entries=… records=… keys=given|pinned|self-asserted checkpoint=given|own|none covered=<size> own=<size> of <entries>
     erased=… documents=withheld (each where it applies; one line)
   INTEGRITY_FAILED seq=<first bad entry> code=… reason="…"
 With --proof:
@@ -77,6 +81,7 @@ const OPTIONS = {
   ledger: { type: 'string' },
   checkpoint: { type: 'string', multiple: true },
   key: { type: 'string', multiple: true },
+  compromised: { type: 'string', multiple: true },
   pin: { type: 'boolean' },
   strict: { type: 'boolean' },
   threads: { type: 'string' },
@@ -95,7 +100,9 @@ export const verify = defineCommand({ help: HELP, options: OPTIONS, run: verifyA
 async function verifyAny(values: Values, positionals: readonly string[], io: Io): Promise<ExitCode> {
   const kids = (values.key ?? []).map(parseKid)
   refuseMixture(values, positionals)
-  if (values.proof !== undefined) return verifyProofCommand({ ...values, proof: values.proof }, kids, io)
+  const compromised = parseCompromised(values.compromised)
+  if (values.proof !== undefined)
+    return verifyProofCommand({ ...values, proof: values.proof }, { kids, compromised }, io)
   const source = await chooseSource(values, positionals, io)
   const threads = parseCount(values.threads, '--threads', { min: 0, max: THREADS_MAX })
   const checkpoints = (await Promise.all((values.checkpoint ?? []).map(readCheckpointFile))).flat()
@@ -104,6 +111,7 @@ async function verifyAny(values: Values, positionals: readonly string[], io: Io)
     const report = await verifyLedger(source, {
       checkpoints,
       kids,
+      compromised,
       pinned: await readKnownLedgers(),
       onProgress: bar.update,
       ...(threads !== undefined && { threads }),

@@ -1,4 +1,5 @@
 import { utf8Decode } from '../../src/proof/bytes.ts'
+import { type CompromisedKeys, compromisedKeys } from '../../src/proof/compromised-keys.ts'
 import { type Erasure, erasureOf } from '../../src/proof/erasures.ts'
 import {
   DOCUMENTS_WITHHELD,
@@ -12,7 +13,7 @@ import { LedgerVerifier } from '../../src/proof/verify-ledger.ts'
 import { type VerifiedLines, verifyLines } from '../../src/proof/verify-lines.ts'
 import { refusing } from './errors.ts'
 import { type ExportSource, type OpenExport, openExport } from './export-source.ts'
-import { parseKids } from './given.ts'
+import { parseCompromised, parseKids } from './given.ts'
 import { chooseEngine, type Engine } from './providers.ts'
 
 export type ExportOptions = {
@@ -22,6 +23,8 @@ export type ExportOptions = {
   readonly pinned?: Readonly<Record<string, string>> | undefined
   /** Checkpoint notes that were kept outside: the ledger must extend each. */
   readonly checkpoints?: readonly string[] | undefined
+  /** Keys that others say are compromised, by kid: since when (RFC 3339), or null. The export itself could leave it out. */
+  readonly compromised?: Readonly<Record<string, string | null>> | undefined
   /** Now and then, with so many bytes `done` of `total`. */
   readonly onProgress?: ((progress: { entries: number; done: number; total: number }) => void) | undefined
   /** Stops it: its reason is thrown. */
@@ -67,9 +70,10 @@ type Verification = {
 async function readEntries(
   opened: OpenExport,
   note: string | null,
-  { checkpoints = [], onProgress, signal }: ExportOptions,
+  { checkpoints = [], compromised = {}, onProgress, signal }: ExportOptions,
 ): Promise<Verification> {
   const engine = chooseEngine()
+  const known = parseCompromised(compromised)
   let verification: Verification | null = null
   /** While its signatures are checked elsewhere, the next block is read. */
   let ahead: Promise<VerifiedLines> | null = null
@@ -78,7 +82,7 @@ async function readEntries(
     signal?.throwIfAborted()
     const isFirst = verification === null
     const { head, rest } = isFirst ? await splitHead(lines) : { head: null, rest: lines }
-    verification ??= begin(engine, head!, checkpoints, note)
+    verification ??= begin(engine, head!, { checkpoints, known, note })
     const begun = isLast ? null : verification.verify(rest)
     // It is awaited after the one before it, which may be refused.
     begun?.catch(() => {})
@@ -103,12 +107,16 @@ function splitHead(lines: Uint8Array): Promise<{ head: ExportHead; rest: Uint8Ar
 function begin(
   engine: Engine,
   head: ExportHead,
-  keptCheckpoints: readonly string[],
-  note: string | null,
+  given: {
+    readonly checkpoints: readonly string[]
+    readonly known: CompromisedKeys
+    readonly note: string | null
+  },
 ): Verification {
+  const { note } = given
   const verifier = new LedgerVerifier(engine.providers, {
-    keptCheckpoints,
-    compromisedKids: head.keys.filter((key) => key.compromisedAt !== null).map(({ kid }) => kid),
+    keptCheckpoints: given.checkpoints,
+    compromised: compromisedKeys(head.keys, given.known),
     idSeed: crypto.getRandomValues(new Uint32Array(1))[0]!,
   })
   if (note !== null) verifier.expectCheckpoint(note)

@@ -16,3 +16,15 @@ export function parseKids(kids: readonly string[]): string[] {
     throw new UsageError('a kid has 64 hex digits, as in /.well-known/tallystick-keys.json')
   })
 }
+
+/** Throws UsageError for what is no kid, or no time: it would be passed over. */
+export function parseCompromised(keys: Readonly<Record<string, string | null>>): Map<string, number | null> {
+  const known = Object.entries(keys).map(([kid, since]): [string, number | null] => {
+    const [parsed] = parseKids([kid]) as [string]
+    const sinceMs = since === null ? null : Date.parse(since)
+    if (Number.isNaN(sinceMs))
+      throw new UsageError(`since when a key is compromised is a time such as 2026-11-20T12:00:00Z, or null`)
+    return [parsed, sinceMs]
+  })
+  return new Map(known)
+}

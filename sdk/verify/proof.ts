@@ -5,7 +5,7 @@ import { verifyRecord } from '../../src/proof/verify-record.ts'
 import { UsageError } from '../errors.ts'
 import { type VerifiedEnvelope, verifiedEnvelope } from './envelope.ts'
 import { refusing } from './errors.ts'
-import { type Answer, parseKids, textOf } from './given.ts'
+import { type Answer, parseCompromised, parseKids, textOf } from './given.ts'
 import { chooseEngine } from './providers.ts'
 
 /** What is known from elsewhere. The more is missing, the more is the proof's own word: the report says which. */
@@ -18,6 +18,8 @@ export type ProofOptions = {
   readonly noteKey?: string | undefined
   /** Notes that were kept: the proof's must be one of them, or joined to one by `consistency`. */
   readonly checkpoints?: readonly string[] | undefined
+  /** Keys that others say are compromised, as of `verify.export`. */
+  readonly compromised?: Readonly<Record<string, string | null>> | undefined
   /** An answer of `GET /v1/checkpoints/consistency`. */
   readonly consistency?: Answer | undefined
 }
@@ -32,6 +34,7 @@ export type ProofReport = ProofFindings & { readonly entry: VerifiedEnvelope }
 export async function proof(proof: Answer, options: ProofOptions = {}): Promise<ProofReport> {
   const { record, consistency, checkpoints = [], noteKey = null } = options
   const kids = parseKids(options.kids ?? [])
+  const compromised = parseCompromised(options.compromised ?? {})
   if (consistency !== undefined && checkpoints.length === 0)
     throw new UsageError('consistency joins the proof to a checkpoint that you kept: name it in checkpoints')
   const text = textOf(proof, 'a proof')
@@ -43,6 +46,7 @@ export async function proof(proof: Answer, options: ProofOptions = {}): Promise<
       kids,
       noteKey,
       keptCheckpoints: checkpoints,
+      compromised,
       consistency: consistencyText === null ? null : parseConsistencyProof(consistencyText),
     }
     const verified = await chooseEngine().run((providers) => {

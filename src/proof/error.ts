@@ -175,6 +175,8 @@ export type ProofErrorCode =
   | 'checkpoint_beyond_chain'
   /** A checkpoint of the right size has another root or chain hash. */
   | 'checkpoint_mismatch'
+  /** Entries that are no longer new stand behind the last checkpoint, where anybody could have thinned them. */
+  | 'checkpoint_missing_tail'
   /** A checkpoint of another ledger. */
   | 'checkpoint_foreign'
   /** The ledger's tables contradict its entries. */

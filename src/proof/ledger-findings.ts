@@ -18,6 +18,10 @@ export type LedgerFindings = {
   readonly checkpoint: CheckpointTrust
   /** Size of the largest checkpoint of that trust that the ledger was found to extend. */
   readonly covered: number
+  /** Size of the largest checkpoint of the ledger's own; 0: it brought none. */
+  readonly own: number
+  /** Whether that covers each entry that is more than a minute older than the newest one. */
+  readonly ownReachesEnd: boolean
   /** In order. Of a ledger that was refused: those up to there. */
   readonly erasures: readonly Erasure[]
 }
@@ -68,7 +72,7 @@ export function findingsOf(
   trust: LedgerTrust,
   read: { readonly documents: DocumentsShown; readonly erasures: readonly Erasure[] },
 ): LedgerFindings {
-  const { ledger, size, records, firstKid } = summary
+  const { ledger, size, records, firstKid, ownSize, ownReachesEnd } = summary
   const { documents, erasures } = read
   return {
     ledger,
@@ -78,6 +82,8 @@ export function findingsOf(
     keys: keyTrust(ledger, firstKid, trust),
     firstKid,
     ...checkpointTrust(summary),
+    own: ownSize,
+    ownReachesEnd,
     erasures,
   }
 }

@@ -1,5 +1,6 @@
 import { equalBytes, fromBase64, toHex } from './bytes.ts'
 import { genesis, link } from './chain.ts'
+import type { CompromisedKeys } from './compromised-keys.ts'
 import type { ProofProviders } from './crypto.ts'
 import type { EntryStep } from './entry-step.ts'
 import { ProofError } from './error.ts'
@@ -13,6 +14,7 @@ import { LedgerErasures } from './ledger-erasures.ts'
 import { LedgerKeys } from './ledger-keys.ts'
 import { LedgerPeers, type PeeringStanding, type PeersObserver } from './ledger-peers.ts'
 import { LedgerRecords, type OnGated, type RecordEvent } from './ledger-records.ts'
+import { describeLate, LedgerTail } from './ledger-tail.ts'
 import { LedgerTypes } from './ledger-types.ts'
 import { emptyFrontier, extendFrontier, type Frontier, frontierRoot } from './merkle.ts'
 import type { ParsedStatement } from './statement.ts'
@@ -20,8 +22,12 @@ import type { ParsedStatement } from './statement.ts'
 export type LedgerVerifierOptions = PeersObserver & {
   /** Checkpoint notes held outside: the ledger must extend each. */
   readonly keptCheckpoints?: readonly string[]
-  /** Keys that are known to be compromised, by kid (hex). */
-  readonly compromisedKids?: readonly string[]
+  readonly compromised?: CompromisedKeys
+  /**
+   * What becomes of a ledger whose entries behind the last checkpoint are older than a minute (LedgerTail). `noticed` is for
+   * whoever keeps the newest checkpoint itself, and only hears late of the next one. By default it is refused.
+   */
+  readonly lateTail?: 'refused' | 'noticed'
   /** Random, so that ids cannot be chosen to slow the verifier down. */
   readonly idSeed?: number
   /** Called for each perfect subtree of the Merkle tree as it is completed. */
@@ -52,6 +58,7 @@ export class LedgerVerifier {
   readonly #peers: LedgerPeers
   readonly #erasures = new LedgerErasures()
   readonly #checkpoints: LedgerCheckpoints
+  readonly #tail = new LedgerTail()
   readonly #leaves: IdTable
   readonly #frontier: Frontier = emptyFrontier()
   #ledger: string | null = null
@@ -87,9 +94,10 @@ export class LedgerVerifier {
     this.#erasures.verifyExplained(step.seq)
     extendFrontier(this.#providers.sha256, this.#frontier, step.leaf, this.#options.onNode)
     this.#checkpoints.compare(step.seq + 1, chain, () => frontierRoot(this.#providers.sha256, this.#frontier))
+    this.#noteCompromised(step)
     this.#chain = chain
     this.#size = step.seq + 1
-    if (this.#options.compromisedKids?.includes(step.kid)) this.#compromisedSize = this.#size
+    this.#tail.append(step, this.#checkpoints)
     this.#options.onEntry?.(step)
   }
 
@@ -108,6 +116,16 @@ export class LedgerVerifier {
         `a compromised key signed up to seq ${this.#compromisedSize - 1}; kept checkpoints cover ${this.#checkpoints.keptSize} entries`,
       )
     }
+    const late = this.lateTail
+    if (late !== null && this.#options.lateTail !== 'noticed')
+      throw new ProofError('checkpoint_missing_tail', late)
+  }
+
+  /** What is wrong with the entries behind the last checkpoint; null where they are young. */
+  get lateTail(): string | null {
+    const late = this.#tail.lateBehindAll
+    const { keptSize, ownSize } = this.#checkpoints
+    return late && describeLate(late, Math.max(keptSize, ownSize))
   }
 
   /** The Merkle tree so far; not to be changed. */
@@ -132,6 +150,7 @@ export class LedgerVerifier {
       kids: this.#keys.all,
       keptSize: this.#checkpoints.keptSize,
       ownSize: this.#checkpoints.ownSize,
+      ownReachesEnd: this.#tail.lateBehindOwn === null,
     }
   }
 
@@ -170,6 +189,19 @@ export class LedgerVerifier {
     if (!equalBytes(chain, step.chain))
       throw new ProofError('chain_broken', `the chain hash here is ${toHex(chain)}`)
     return chain
+  }
+
+  /** A checkpoint that was kept later than the key was stolen speaks for nothing that the thief signed before it. */
+  #noteCompromised({ seq, kid, atMs }: EntryStep): void {
+    const sinceMs = this.#options.compromised?.get(kid)
+    if (sinceMs === undefined) return
+    if (sinceMs !== null && atMs >= sinceMs) {
+      throw new ProofError(
+        'key_compromised',
+        `recorded at ${new Date(atMs).toISOString()}, when the key ${kid} was compromised`,
+      )
+    }
+    this.#compromisedSize = seq + 1
   }
 
   /** An envelope that makes a record cannot be there twice without its record id: those need no second table. */

@@ -1,6 +1,7 @@
 import { type BatchItem, verifyBatchItem } from './batch.ts'
 import { equalBytes, fromHex, toHex } from './bytes.ts'
 import { type Checkpoint, parseVerifierKey, verifyCheckpoint } from './checkpoint.ts'
+import { type CompromisedKeys, compromisedKeys } from './compromised-keys.ts'
 import type { ParsedEnvelope } from './cose.ts'
 import type { ProofProviders } from './crypto.ts'
 import type { ConsistencyProof, EntryProof } from './entry-proof.ts'
@@ -20,6 +21,8 @@ export type ProofTrust = {
   readonly keptCheckpoints: readonly string[]
   /** Joins a kept checkpoint of another size to the proof's. */
   readonly consistency: ConsistencyProof | null
+  /** Keys that are known to be compromised, whatever the proof says of them. */
+  readonly compromised?: CompromisedKeys | undefined
 }
 
 export type VerifiedProof = {
@@ -51,7 +54,7 @@ export function verifyProof(proof: EntryProof, trust: ProofTrust, providers: Pro
   verifyPlace(proof, checkpoint, providers)
   const item = verifyItem(proof, statement, providers)
   const kept = verifyKept(checkpoint, trust.keptCheckpoints.map(verifyNote), trust.consistency, providers)
-  verifyCompromise(proof, kid, kept)
+  verifyCompromise(proof, { kid, atMs: statement.recordedAtMs }, kept, trust.compromised)
   return { envelope, statement, item, kid, seq: proof.index, checkpoint, kept }
 }
 
@@ -150,8 +153,16 @@ function consistencyMissing(checkpoint: Checkpoint, kept: readonly Checkpoint[])
 }
 
 /** Whoever has a compromised key can sign entries of any date; only a checkpoint from before speaks for one. */
-function verifyCompromise({ keys, index }: EntryProof, kid: string, kept: Checkpoint | null): void {
-  const isCompromised = keys.some((key) => key.kid === kid && key.compromisedAt !== null)
-  if (isCompromised && (kept === null || kept.size <= index))
+function verifyCompromise(
+  { keys, index }: EntryProof,
+  { kid, atMs }: { readonly kid: string; readonly atMs: number },
+  kept: Checkpoint | null,
+  known: CompromisedKeys | undefined,
+): void {
+  const sinceMs = compromisedKeys(keys, known).get(kid)
+  if (sinceMs === undefined) return
+  if (kept === null || kept.size <= index)
     throw new ProofError('key_compromised', `${kid} is compromised, and no kept checkpoint covers ${index}`)
+  if (sinceMs !== null && atMs >= sinceMs)
+    throw new ProofError('key_compromised', `${kid} signed it when it was compromised`)
 }

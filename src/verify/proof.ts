@@ -1,3 +1,4 @@
+import type { CompromisedKeys } from '../proof/compromised-keys.ts'
 import { parseConsistencyProof, parseEntryProof } from '../proof/entry-proof.ts'
 import { ProofError } from '../proof/error.ts'
 import { findingsOfProof, type ProofFindings } from '../proof/proof-findings.ts'
@@ -13,6 +14,7 @@ export type ProofInput = {
   readonly keptCheckpoints: readonly string[]
   readonly kids: readonly string[]
   readonly noteKey: string | null
+  readonly compromised?: CompromisedKeys
 }
 
 /** What was found, and what the finding rests on (docs/cli.md). */
@@ -31,9 +33,10 @@ export async function checkProof(input: ProofInput): Promise<ProofReport> {
   const notices = notice === null ? [] : [notice]
   try {
     const proof = parseEntryProof(input.proof)
-    const { kids, noteKey, keptCheckpoints } = input
+    const { kids, noteKey, keptCheckpoints, compromised } = input
     const consistency = input.consistency === null ? null : parseConsistencyProof(input.consistency)
-    const verified = verifyProof(proof, { kids, noteKey, keptCheckpoints, consistency }, providers)
+    const trust = { kids, noteKey, keptCheckpoints, consistency, compromised }
+    const verified = verifyProof(proof, trust, providers)
     if (input.record !== null) verifyRecord(input.record, verified, providers)
     const findings = findingsOfProof(verified, input)
     return { ok: true, ...findings, notices: [...notices, ...findings.notices] }

@@ -7,7 +7,7 @@ import { findSharedLater } from './shared-later.ts'
 import { type LedgerSource, type OpenLedger, SourceError } from './source.ts'
 import { type VerifyOptions, verifyLedger } from './verify-ledger.ts'
 
-export type ReconcileOptions = Pick<VerifyOptions, 'pinned' | 'threads' | 'onProgress'> & {
+export type ReconcileOptions = Pick<VerifyOptions, 'pinned' | 'threads' | 'onProgress' | 'compromised'> & {
   /** First envelope keys that are known from elsewhere, of either ledger: each MUST be one of the two. */
   readonly kids: readonly string[]
   /** Checkpoint notes kept outside, of either. */
@@ -116,7 +116,7 @@ async function verifySide(
   name: string,
   side: Looked | ProofError,
   exchange: LedgerExchange,
-  { kids, checkpoints, pinned, threads, onProgress }: ReconcileOptions,
+  { kids, checkpoints, pinned, threads, onProgress, compromised }: ReconcileOptions,
 ): Promise<VerifyReport> {
   const isRefused = side instanceof ProofError
   const open = () =>
@@ -128,6 +128,7 @@ async function verifySide(
         checkpoints: isRefused ? [] : checkpoints.filter((note) => isOf(note, side.opened.ledger)),
         onEntry: (step) => exchange.follow(step),
         ...(pinned && { pinned }),
+        ...(compromised && { compromised }),
         ...(threads !== undefined && { threads }),
         ...(onProgress && { onProgress }),
       },

@@ -28,7 +28,8 @@ export function formatReport(report: VerifyReport): string {
     `records=${report.records}`,
     `keys=${report.keys}`,
     `checkpoint=${report.checkpoint}`,
-    `covered=${report.covered} of ${report.entries}`,
+    `covered=${report.covered}`,
+    `own=${report.own} of ${report.entries}`,
   ]
   if (report.erasures.length > 0) parts.push(`erased=${report.erasures.length}`)
   if (report.documents === 'withheld') parts.push('documents=withheld')
@@ -53,6 +54,13 @@ function strictFailure(report: VerifyReport): VerifyFailure | null {
       seq: null,
       code: 'checkpoint_not_given',
       reason: 'no checkpoint was given: keep one, and name it with --checkpoint',
+    }
+  }
+  if (!report.ownReachesEnd) {
+    return {
+      seq: null,
+      code: 'checkpoint_missing_tail',
+      reason: `the ledger's own checkpoint covers ${report.own} of ${report.entries} entries, and some behind it are more than a minute older than the newest`,
     }
   }
   if (report.documents === 'withheld') {

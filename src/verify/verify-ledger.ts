@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
+import { type CompromisedKeys, compromisedKeys } from '../proof/compromised-keys.ts'
 import type { EntryStep } from '../proof/entry-step.ts'
 import { type Erasure, erasureOf } from '../proof/erasures.ts'
 import { ProofError } from '../proof/error.ts'
@@ -15,6 +16,10 @@ import type { ChunkResult } from './verify-chunk.ts'
 export type VerifyOptions = LedgerTrust & {
   /** Checkpoint notes kept outside: the ledger must extend each. */
   readonly checkpoints?: readonly string[]
+  /** Keys that others say are compromised: a source can leave out its own word for it. */
+  readonly compromised?: CompromisedKeys
+  /** `noticed`: entries that should have a checkpoint by now are a notice (LedgerVerifierOptions). */
+  readonly lateTail?: 'refused' | 'noticed'
   /** Threads besides this one; ≤ 1: none. By default one for each core where the source is large enough. */
   readonly threads?: number
   /** Called now and then, with a part of `total` (of the source's own unit). */
@@ -57,6 +62,8 @@ function unreadReport(name: string, { code, detail }: ProofError): VerifyReport 
     firstKid: null,
     checkpoint: 'none',
     covered: 0,
+    own: 0,
+    ownReachesEnd: false,
     erasures: [],
     failure: { seq: null, code, reason: detail },
     notices: [],
@@ -74,7 +81,8 @@ async function verifyOpened(
     { sha256, verifySignature },
     {
       keptCheckpoints: options.checkpoints ?? [],
-      compromisedKids: opened.keys.filter((key) => key.compromisedAt !== null).map((key) => key.kid),
+      compromised: compromisedKeys(opened.keys, options.compromised),
+      lateTail: options.lateTail ?? 'refused',
       idSeed: randomBytes(4).readUInt32LE(),
       ...(options.onEntry && { onEntry: options.onEntry }),
       ...(opened.observer && {
@@ -91,8 +99,21 @@ async function verifyOpened(
     ...outcomeOf(failure),
     source: name,
     ...findingsOf(verifier.summary, options, { documents: opened.documents ?? 'all', erasures }),
-    notices: [...(opened.notices ?? []), ...(notice === null ? [] : [notice])],
+    notices: [
+      ...(opened.notices ?? []),
+      ...(notice === null ? [] : [notice]),
+      ...(failure === null ? noticesOf(verifier, options) : []),
+    ],
   }
+}
+
+/** What is no finding, but may be one to whoever looks closer. */
+function noticesOf({ lateTail, summary }: LedgerVerifier, { compromised }: VerifyOptions): string[] {
+  const unused = [...(compromised?.keys() ?? [])].filter((kid) => !summary.kids.has(kid))
+  return [
+    ...(lateTail === null ? [] : [lateTail]),
+    ...unused.map((kid) => `the key ${kid}, which was said to be compromised, signs nothing here`),
+  ]
 }
 
 type Verification = {

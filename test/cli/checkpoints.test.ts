@@ -52,7 +52,7 @@ test('keeps each new checkpoint once, and what it keeps is what verify takes', a
   assert.equal(readFileSync(path, 'utf8').trimEnd().split('\n').length, 2)
   const ledger = files.write('ledger.ndjson', `${chain.exportLines().join('\n')}\n`)
   const { stdout } = await runAlone(['verify', ledger, '--checkpoint', path])
-  assert.match(stdout, /checkpoint=given covered=5 of 5/)
+  assert.match(stdout, /checkpoint=given covered=5 own=5 of 5/)
 })
 
 test('a line that a crash has cut off does not swallow the next one', async (t) => {

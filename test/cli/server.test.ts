@@ -42,7 +42,7 @@ test('verifies what a running server exports of the key’s own ledger', async (
   expectStatus(201, await app.send('POST', '/v1/records/batch', { body }))
   assert.deepEqual(await verify(app.ledger.key.key), {
     code: 0,
-    stdout: 'INTEGRITY_OK entries=5 records=3 keys=self-asserted checkpoint=none covered=0 of 5\n',
+    stdout: 'INTEGRITY_OK entries=5 records=3 keys=self-asserted checkpoint=none covered=0 own=0 of 5\n',
     stderr: '',
   })
 

@@ -18,7 +18,7 @@ function makeLedger(entries = 3): TestChain {
 
 test('prints one line and exits with 0 where all is intact', async (t) => {
   const path = temporaryFiles(t).write('ledger.ndjson', textOf(makeLedger()))
-  const line = 'INTEGRITY_OK entries=6 records=3 keys=self-asserted checkpoint=own covered=6 of 6\n'
+  const line = 'INTEGRITY_OK entries=6 records=3 keys=self-asserted checkpoint=own covered=6 own=6 of 6\n'
   assert.deepEqual(await runAlone(['verify', path]), { code: 0, stdout: line, stderr: '' })
   const input = readFileSync(path, 'utf8')
   assert.deepEqual(await runCli(['verify', '-'], { input }), { code: 0, stdout: line, stderr: '' })
@@ -47,7 +47,7 @@ test('with --strict exits with 1 unless key and checkpoint are given', async (t)
   assert.match((await runAlone(keyed)).stdout, /code=checkpoint_not_given/)
   const { code, stdout } = await runAlone([...keyed, '--checkpoint', kept])
   assert.equal(code, 0)
-  assert.match(stdout, /keys=given checkpoint=given covered=4 of 6/)
+  assert.match(stdout, /keys=given checkpoint=given covered=4 own=6 of 6/)
 })
 
 test('takes kept checkpoints as notes, as lines of JSON, and as the export that ends with one', async (t) => {
@@ -59,7 +59,7 @@ test('takes kept checkpoints as notes, as lines of JSON, and as the export that 
   chain.notarize()
   const path = files.write('ledger.ndjson', textOf(chain))
   const { stdout } = await runAlone(['verify', path, '--checkpoint', watched, '--checkpoint', older])
-  assert.match(stdout, /checkpoint=given covered=6 of 7/)
+  assert.match(stdout, /checkpoint=given covered=6 own=7 of 7/)
   const forked = files.write('forked.note', makeLedger().checkpoint())
   assert.match((await runAlone(['verify', path, '--checkpoint', forked])).stdout, /code=checkpoint_foreign/)
   for (const [name, content] of [

@@ -54,6 +54,7 @@ test('takes a ledger with every kind of entry, and says what it is', () => {
       kids: chain.signers.map(({ kidHex }) => kidHex),
       keptSize: 5,
       ownSize: chain.lines.length,
+      ownReachesEnd: true,
     },
   )
 })
@@ -337,16 +338,16 @@ test('counts entries under a compromised key only as far as a kept checkpoint', 
   chain.notarize()
   chain.rotateServerKey()
   chain.notarize()
-  const compromisedKids = [chain.firstSigner.kidHex]
-  assertRefused('key_compromised', () => verifyChain(chain, { compromisedKids }), /up to seq 4/)
+  const compromised = new Map([[chain.firstSigner.kidHex, null]])
+  assertRefused('key_compromised', () => verifyChain(chain, { compromised }), /up to seq 4/)
   assertRefused('key_compromised', () =>
     verifyChain(chain, {
-      compromisedKids,
+      compromised,
       keptCheckpoints: [chain.checkpoint(4)],
       own: [chain.checkpoint()],
     }),
   )
-  verifyChain(chain, { compromisedKids, keptCheckpoints: [chain.checkpoint(5)] })
+  verifyChain(chain, { compromised, keptCheckpoints: [chain.checkpoint(5)] })
 })
 
 test('tells of each perfect subtree as it is completed', () => {

@@ -176,6 +176,17 @@ describe('a kept checkpoint', () => {
     const another = { ...proof.keys[0]!, kid: '00'.repeat(32), compromisedAt }
     verify({ ...proof, keys: [...proof.keys, another] })
   })
+
+  test('counts for a key that others say is compromised as well, up to the time that they say', () => {
+    const { kid } = proof.keys[0]!
+    const covered = { keptCheckpoints: [chain.checkpoint(9)] }
+    const atMs = Date.parse(chain.lines[proof.entry.seq]!.recordedAt)
+    const known = (sinceMs: number | null) => ({ compromised: new Map([[kid, sinceMs]]) })
+    refuses('key_compromised', () => verify(proof, known(null)))
+    verify(proof, { ...known(null), ...covered })
+    verify(proof, { ...known(atMs + 1), ...covered })
+    refuses('key_compromised', () => verify(proof, { ...known(atMs), ...covered }))
+  })
 })
 
 test('the name of a note key is the ledger’s origin', () => {

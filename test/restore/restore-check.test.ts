@@ -20,7 +20,9 @@ test('restore-check holds every ledger to the checkpoint that was kept of it, an
   assert.equal(code, 0, output)
   assert.match(
     lines[0]!,
-    new RegExp(`^${app.ledger.ledger.id} INTEGRITY_OK entries=4 .*checkpoint=given covered=3 of 4 kept=3$`),
+    new RegExp(
+      `^${app.ledger.ledger.id} INTEGRITY_OK entries=4 .*checkpoint=given covered=3 own=3 of 4 kept=3$`,
+    ),
   )
   assert.match(lines[1]!, /^led_\w+ INTEGRITY_OK entries=3 .* kept=none$/)
   assert.equal(lines[2], 'RESTORE_OK ledgers=2 entries=7 bad=0 gone=0 unkept=1 master-key=opens')

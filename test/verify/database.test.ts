@@ -65,7 +65,8 @@ const verify = (
 test('verifies a ledger in its database, as its owner and as its servers', async (t) => {
   const app = await setUp(t)
   await fill(app)
-  const line = 'INTEGRITY_OK entries=263 records=262 keys=self-asserted checkpoint=own covered=262 of 263'
+  const line =
+    'INTEGRITY_OK entries=263 records=262 keys=self-asserted checkpoint=own covered=262 own=262 of 263'
   for (const url of [app.database.superuserUrl, app.database.ownerUrl]) {
     const report = await verify(app, url)
     assert.equal(formatReport(report), line)

@@ -30,7 +30,7 @@ test('verifies an export, and names what that rests on', async (t) => {
   const report = await verify(t, chain)
   assert.equal(
     formatReport(report),
-    'INTEGRITY_OK entries=9 records=8 keys=self-asserted checkpoint=own covered=9 of 9',
+    'INTEGRITY_OK entries=9 records=8 keys=self-asserted checkpoint=own covered=9 own=9 of 9',
   )
   const { ledger, firstKid, source, notices, failure } = report
   assert.deepEqual(
@@ -52,7 +52,7 @@ test('counts keys and checkpoints as given only where the caller gave them', asy
   const given = await verify(t, chain, { kids: [kid], checkpoints: [chain.checkpoint(4)] })
   assert.equal(
     formatReport(given),
-    'INTEGRITY_OK entries=8 records=5 keys=given checkpoint=given covered=4 of 8',
+    'INTEGRITY_OK entries=8 records=5 keys=given checkpoint=given covered=4 own=8 of 8',
   )
   assert.equal(strictly(given).failure, null)
   assert.equal(strictly({ ...given, documents: 'withheld' }).failure?.code, 'documents_withheld')
@@ -115,7 +115,7 @@ test('says that an empty ledger is empty, and trusts nothing about it', async (t
   const report = await verifyText(t, textOf(empty.exportLines(null)), { pinned: new Map([['led_x', 'y']]) })
   assert.equal(
     formatReport(report),
-    'INTEGRITY_OK entries=0 records=0 keys=self-asserted checkpoint=none covered=0 of 0 (the ledger is empty)',
+    'INTEGRITY_OK entries=0 records=0 keys=self-asserted checkpoint=none covered=0 own=0 of 0 (the ledger is empty)',
   )
   const kept = await verifyText(t, textOf(empty.exportLines(null)), {
     checkpoints: [makeLedger().checkpoint()],
@@ -129,7 +129,7 @@ test('says that an empty ledger is empty, and trusts nothing about it', async (t
 test('takes a ledger without a checkpoint yet, and a file without a newline at its end', async (t) => {
   const chain = makeLedger()
   const report = await verifyText(t, textOf(chain.exportLines(null)).trimEnd())
-  assert.match(formatReport(report), /checkpoint=none covered=0 of 8$/)
+  assert.match(formatReport(report), /checkpoint=none covered=0 own=0 of 8$/)
 })
 
 test('refuses an export that is cut off anywhere', async (t) => {
@@ -190,7 +190,7 @@ test('takes an export that withholds documents, and says so', async (t) => {
   for (const { documents } of chain.lines)
     for (const d of documents) Object.assign(d, { salt: null, document: null })
   const report = await verifyText(t, textOf(chain.exportLines().with(0, JSON.stringify(head))))
-  assert.match(formatReport(report), /covered=9 of 9 documents=withheld$/)
+  assert.match(formatReport(report), /covered=9 own=9 of 9 documents=withheld$/)
   assert.match(report.notices[0]!, /without documents/)
   assert.equal((await verify(t, chain)).failure?.code, 'document_presence')
 })
