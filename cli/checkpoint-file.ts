@@ -1,4 +1,5 @@
-import { appendFile, readFile } from 'node:fs/promises'
+import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
 import { equalBytes } from '../src/proof/bytes.ts'
 import {
   type Checkpoint,
@@ -7,8 +8,11 @@ import {
   verifyCheckpoint,
 } from '../src/proof/checkpoint.ts'
 import type { ProofProviders } from '../src/proof/crypto.ts'
+import { parseConsistencyProof } from '../src/proof/entry-proof.ts'
 import { ProofError } from '../src/proof/error.ts'
+import { verifyConsistency } from '../src/proof/merkle.ts'
 import { SourceError } from '../src/verify/source.ts'
+import { RefusedError } from './run.ts'
 
 /**
  * The checkpoint notes of a file: one note as text, or lines `{"checkpoint":"<note>"}`, which is what an export ends
@@ -44,12 +48,22 @@ function lineNotes(text: string): string[] {
   })
 }
 
-/** A file that a ledger's checkpoints are appended to as they are published. */
+/** A note, and what it says. */
+type Shown = { readonly note: string; readonly checkpoint: Checkpoint }
+
+/** Asks the ledger's server to prove that the ledger of `to` entries begins with that of `from`. */
+export type Prove = (from: number, to: number) => Promise<object>
+
+/**
+ * A file that a ledger's checkpoints are appended to as they are published: each one proved to continue the one before. Two signed
+ * notes that contradict each other are evidence against whoever signed them, so both are kept beside the file, and nothing is
+ * appended until somebody has looked at them, and moved them away.
+ */
 export class CheckpointFile {
   readonly #path: string
   readonly #key: VerifierKey
   readonly #providers: ProofProviders
-  #newest: Checkpoint | null = null
+  #newest: Shown | null = null
   #isCut = false
 
   private constructor(path: string, key: VerifierKey, providers: ProofProviders) {
@@ -60,13 +74,14 @@ export class CheckpointFile {
 
   /**
    * Reads what the file holds already. Throws SourceError if that is of another ledger or under another note key: a
-   * ledger keeps its note key, so another one is another ledger of that name.
+   * ledger keeps its note key, so another one is another ledger of that name. Throws RefusedError where evidence lies beside it.
    */
   static async open(
     path: string,
     ledger: { origin: string; verifierKey: string },
     providers: ProofProviders,
   ): Promise<CheckpointFile> {
+    await refuseEvidence(path)
     const key = parseVerifierKey(ledger.verifierKey, providers.sha256)
     const file = new CheckpointFile(path, key, providers)
     const text = await readText(path).catch((error) => {
@@ -76,41 +91,86 @@ export class CheckpointFile {
     // A crash may have left half a line, which would swallow the next one.
     file.#isCut = text !== '' && !text.endsWith('\n')
     for (const note of lineNotes(text)) {
-      const reason = file.#contradiction(note)
+      const shown = file.#read(note)
+      const reason = typeof shown === 'string' ? shown : contradictionOf(file.#newest, shown)
       if (reason !== null)
         throw new SourceError('not_a_ledger', `${path} holds checkpoints of something else: ${reason}`)
+      file.#newest = shown as Shown
     }
     return file
   }
 
-  /** Appends the note if it is new. Returns why it contradicts what was kept, or null. */
-  async keep(note: string): Promise<string | null> {
-    const before = this.#newest
-    const reason = this.#contradiction(note)
-    if (reason !== null || this.#newest === before) return reason
+  /** Appends the note if it is new. Returns why it contradicts what was kept, or null. Throws what `prove` throws. */
+  async keep(note: string, prove: Prove): Promise<string | null> {
+    const shown = this.#read(note)
+    if (typeof shown === 'string') return shown
+    const newest = this.#newest
+    const reason = contradictionOf(newest, shown) ?? (await this.#forkOf(newest, shown, prove))
+    if (reason !== null) return `${reason}; both notes are kept: ${await this.#keepEvidence(newest!, shown)}`
+    if (newest?.checkpoint.size === shown.checkpoint.size) return null
     await appendFile(this.#path, `${this.#isCut ? '\n' : ''}${JSON.stringify({ checkpoint: note })}\n`)
     this.#isCut = false
+    this.#newest = shown
     return null
   }
 
-  #contradiction(note: string): string | null {
+  /** Or why it is no checkpoint of the ledger's note key: that is no evidence against anybody. */
+  #read(note: string): Shown | string {
     const { sha256, verifySignature } = this.#providers
-    let checkpoint: Checkpoint
     try {
-      checkpoint = verifyCheckpoint(note, this.#key, sha256, verifySignature)
+      return { note, checkpoint: verifyCheckpoint(note, this.#key, sha256, verifySignature) }
     } catch (error) {
       if (error instanceof ProofError) return error.message
       throw error
     }
-    const newest = this.#newest
-    if (newest && checkpoint.size < newest.size) {
-      return `the ledger has ${checkpoint.size} entries now, it had ${newest.size}`
-    }
-    if (newest && checkpoint.size === newest.size) {
-      const isSame = equalBytes(checkpoint.root, newest.root) && equalBytes(checkpoint.chain, newest.chain)
-      return isSame ? null : `two different ledgers of ${newest.size} entries were signed`
-    }
-    this.#newest = checkpoint
-    return null
   }
+
+  /** Sizes alone say nothing of a larger ledger: it could be another one altogether. */
+  async #forkOf(newest: Shown | null, { checkpoint }: Shown, prove: Prove): Promise<string | null> {
+    const earlier = newest?.checkpoint
+    if (!earlier || earlier.size === checkpoint.size) return null
+    const ends = { from: earlier.size, to: checkpoint.size }
+    const answer = await prove(ends.from, ends.to)
+    try {
+      const { from, to, path } = parseConsistencyProof(JSON.stringify(answer))
+      if (from !== ends.from || to !== ends.to)
+        throw new ProofError('consistency_missing', `the proof is from ${from} to ${to} entries`)
+      verifyConsistency(this.#providers.sha256, from, to, path, earlier.root, checkpoint.root)
+      return null
+    } catch (error) {
+      if (!(error instanceof ProofError)) throw error
+      return `the ledger of ${ends.to} entries is not proved to begin with the one of ${ends.from} that was kept (${error.message})`
+    }
+  }
+
+  async #keepEvidence(kept: Shown, shown: Shown): Promise<string> {
+    const files = [
+      [`${this.#path}${EVIDENCE}${kept.checkpoint.size}-kept.note`, kept.note],
+      [`${this.#path}${EVIDENCE}${shown.checkpoint.size}-shown.note`, shown.note],
+    ] as const
+    for (const [path, note] of files) await writeFile(path, note)
+    return files.map(([path]) => path).join(', ')
+  }
+}
+
+/** What the names of evidence have behind the file's own. */
+const EVIDENCE = '.contradiction-'
+
+async function refuseEvidence(path: string): Promise<void> {
+  const names = await readdir(dirname(path)).catch(() => [])
+  const evidence = names.filter((name) => name.startsWith(`${basename(path)}${EVIDENCE}`))
+  if (evidence.length > 0)
+    throw new RefusedError(
+      `the ledger contradicted a checkpoint of ${path} before; the evidence lies beside it (${evidence.sort().join(', ')}): ` +
+        'compare it, tell those who rely on the ledger, and move it away to watch on',
+    )
+}
+
+function contradictionOf(newest: Shown | null, { checkpoint }: Shown): string | null {
+  if (!newest) return null
+  const { size, root, chain } = newest.checkpoint
+  if (checkpoint.size < size) return `the ledger has ${checkpoint.size} entries now, it had ${size}`
+  if (checkpoint.size > size) return null
+  const isSame = equalBytes(checkpoint.root, root) && equalBytes(checkpoint.chain, chain)
+  return isSame ? null : `two different ledgers of ${size} entries were signed`
 }

@@ -1,13 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Tallystick } from '../../sdk/client.ts'
 import { TallystickError } from '../../sdk/errors.ts'
 import { plain } from '../../sdk/plain.ts'
 import { loadProviders } from '../../src/verify/providers.ts'
+import { SourceError } from '../../src/verify/source.ts'
 import { onlyArgument, parseCount } from '../arguments.ts'
-import { CheckpointFile } from '../checkpoint-file.ts'
+import { CheckpointFile, type Prove } from '../checkpoint-file.ts'
 import { defineCommand, type ValuesOf } from '../command.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
+import { RefusedError } from '../run.ts'
 
 const EVERY_SECONDS_DEFAULT = 60
 const EVERY_SECONDS_MAX = 86_400
@@ -16,8 +19,10 @@ const HELP = `tallystick checkpoints watch FILE [--every SECONDS] [--once]
 
 Keeps a ledger's checkpoints outside of it: whoever operates the ledger cannot take them back, and
 \`tallystick verify --checkpoint FILE\` later finds whatever he changed in what they cover. Each new checkpoint is
-verified and appended to FILE (one line of JSON each). Ends with exit code 1 at a checkpoint that contradicts one
-that was kept: another root at the same size, or a smaller ledger. Needs a key with the scope audit:read.
+verified and appended to FILE (one line of JSON each), if the server proves that the ledger continues the one that was
+kept. Ends with exit code 1 at a checkpoint that contradicts one that was kept: another root at the same size, a smaller
+ledger, or a larger one that does not begin with it. Both notes are then kept beside FILE, as FILE.contradiction-…, and
+nothing is watched any more until you have moved them away. Needs a key with the scope audit:read.
 
   --every SECONDS  how often to ask (default ${EVERY_SECONDS_DEFAULT})
   --once           ask once, and end
@@ -48,13 +53,13 @@ async function watch(
     { origin, verifierKey: noteVerifierKey },
     await loadProviders(),
   )
+  const prove = makeProve(client, path)
   for (;;) {
-    const note = await client.checkpoints.latest().catch((error) => {
+    const contradiction = await look(client, file, prove).catch((error) => {
       if (values.once || !isPassing(error)) throw error
       io.stderr.write(`tallystick: ${plain(error.message)}\n`)
       return null
     })
-    const contradiction = note === null ? null : await file.keep(note)
     if (contradiction !== null) {
       io.stdout.write(`CHECKPOINT_CONTRADICTION ${plain(contradiction)}\n`)
       return EXIT.refused
@@ -64,7 +69,30 @@ async function watch(
   }
 }
 
+async function look(client: Tallystick, file: CheckpointFile, prove: Prove): Promise<string | null> {
+  const note = await client.checkpoints.latest()
+  return note === null ? null : file.keep(note, prove)
+}
+
+/** A server that gives no proof is not believed: of a fork there is none. */
+function makeProve(client: Tallystick, path: string): Prove {
+  return (from, to) =>
+    client.checkpoints.consistency(from, to).catch((error: Error) => {
+      const message =
+        `the checkpoint of ${to} entries is not believed, and not kept: the server does not prove that it continues the one ` +
+        `of ${from} (${error.message}). Ask its operator; if it stays so, hold the ledger to what you have: ` +
+        `tallystick verify --checkpoint ${path}`
+      throw isAway(error)
+        ? new SourceError('unavailable', message, { cause: error })
+        : new RefusedError(message, { cause: error })
+    })
+}
+
 /** A server that does not answer now may answer later: that is said, and does not end the watch. */
-function isPassing(error: unknown): error is TallystickError {
+function isPassing(error: Error): boolean {
+  return isAway(error) || (error instanceof SourceError && error.kind === 'unavailable')
+}
+
+function isAway(error: unknown): boolean {
   return error instanceof TallystickError && error.retryable
 }

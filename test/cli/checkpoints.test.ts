@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { formatVerifierKey } from '../../src/proof/checkpoint.ts'
 import { runAlone } from '../helpers/run-command.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 import { makeChain, sha256, type TestChain } from '../helpers/test-chain.ts'
+import { consistencyOf } from '../helpers/test-proof.ts'
 
 const KEY = ['--api-key', 'tly_test']
 
@@ -22,6 +23,13 @@ async function serve(t: TestContext, chain: TestChain, note: () => string | null
       const noteVerifierKey = formatVerifierKey(chain.origin, chain.noteSigner.key.raw, sha256)
       response.writeHead(200, { 'content-type': 'application/json' })
       response.end(JSON.stringify({ origin: chain.origin, noteVerifierKey }))
+      return
+    }
+    const { pathname, searchParams } = new URL(request.url!, 'http://x')
+    if (pathname === '/v1/checkpoints/consistency') {
+      const [from, to] = ['from', 'to'].map((name) => Number(searchParams.get(name))) as [number, number]
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end(JSON.stringify(consistencyOf(chain, from, to)))
       return
     }
     const latest = note()
@@ -84,6 +92,8 @@ test('ends with 1 at a checkpoint that contradicts one that was kept', async (t)
     const { code, stdout } = await watch()
     assert.equal(code, 1)
     assert.match(stdout, pattern)
+    for (const name of readdirSync(dirname(path)))
+      if (name.includes('contradiction')) rmSync(join(dirname(path), name))
   }
   assert.equal(readFileSync(path, 'utf8').trimEnd().split('\n').length, 1)
 })
@@ -110,7 +120,12 @@ test('goes on watching a server that cannot answer for a while, unless it asks b
   const { code, stdout, stderr } = await runAlone([...watch, '--every', '1'])
   assert.deepEqual([code, notes.length], [1, 0])
   assert.match(stderr, /^tallystick: 503 overloaded: .*\n$/)
-  assert.match(stdout, /^CHECKPOINT_CONTRADICTION the ledger has 3 entries now, it had 4\n$/)
+  assert.match(
+    stdout,
+    /^CHECKPOINT_CONTRADICTION the ledger has 3 entries now, it had 4; both notes are kept: .*\n$/,
+  )
+  for (const name of readdirSync(dirname(path)))
+    if (name.includes('contradiction')) rmSync(join(dirname(path), name))
   notes.push('overloaded')
   assert.equal((await runAlone([...watch, '--once'])).code, 69)
 })
