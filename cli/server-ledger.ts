@@ -1,11 +1,11 @@
 import type { Tallystick } from '../sdk/client.ts'
 import { bytesOf } from '../sdk/http/answers.ts'
 import type { LedgerSource } from '../src/verify/source.ts'
-import { spooledExport } from '../src/verify/spool.ts'
+import { type SpoolOptions, spooledExport } from '../src/verify/spool.ts'
 
 /** A running server's `GET /v1/export`, for the ledger of the client's API key; `name` is its address. */
-export function serverLedger(client: Tallystick, name: string): LedgerSource {
-  return spooledExport(displayUrl(name), async () => bytesOf(await client.exports.stream()))
+export function serverLedger(client: Tallystick, name: string, options?: SpoolOptions): LedgerSource {
+  return spooledExport(displayUrl(name), async () => bytesOf(await client.exports.stream()), options)
 }
 
 /** Without user name, password and query: a URL may hold secrets. */

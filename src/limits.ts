@@ -242,6 +242,12 @@ export const STREAMS_PER_LEDGER_MAX = 4
 export const STREAMS_MAX = 32
 export const STREAM_STALL_MS_MAX = 60_000
 
+// Verifiers
+/** 64 GiB: about a KiB for each entry of one record. An export that comes as a stream has no end before it has ended. */
+export const EXPORT_SPOOL_MIB_DEFAULT = 65_536
+/** Others work in that directory too. */
+export const EXPORT_SPOOL_SHARE_OF_FREE_MAX = 0.9
+
 // Checkpoints
 export const CHECKPOINT_EVERY_MS = 500
 export const CHECKPOINT_AGE_MS_MIN = 1_000

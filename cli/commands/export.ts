@@ -9,6 +9,7 @@ import { defineCommand, type ValuesOf } from '../command.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
+import { UsageError } from '../run.ts'
 
 const HELP = `tallystick export [-o FILE]
 
@@ -16,7 +17,7 @@ Saves the whole ledger of an API key as NDJSON (docs/formats/export.md): every e
 public keys, and the newest checkpoint. Verify it with \`tallystick verify FILE\`. Needs a key with the scope audit:read;
 without records:read it has no documents.
 
-  -o, --out FILE   where to write; by default, or with -, standard output
+  -o, --out FILE   where to write; by default, or with -, standard output, if that is no terminal
 ${CONNECTION_HELP}
   -h, --help
 
@@ -38,6 +39,7 @@ async function save(
   io: Io,
 ): Promise<ExitCode> {
   noArguments(positionals, 'export -o FILE')
+  refuseTerminal(values, io)
   const client = await connect(values)
   const bytes = bytesOf(await client.exports.stream())
   if (values.out === undefined || values.out === '-') {
@@ -54,6 +56,17 @@ async function save(
     throw error
   }
   return EXIT.ok
+}
+
+/**
+ * Payloads are what others wrote, and may drive a terminal. They can't be made harmless as elsewhere: an export with other bytes is
+ * another export.
+ */
+function refuseTerminal({ out }: ValuesOf<typeof OPTIONS>, { stdout }: Io): void {
+  if ((out !== undefined && out !== '-') || !stdout.isTTY) return
+  throw new UsageError(
+    'an export is not written to a terminal, which what others wrote in it could drive: name a file (-o FILE), or pipe it',
+  )
 }
 
 /** What is wrong with the server's end the SDK says. */

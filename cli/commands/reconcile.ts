@@ -1,6 +1,5 @@
 import { exportFile } from '../../src/verify/export-file.ts'
 import { formatReconciliation, reconcileLedgers } from '../../src/verify/reconcile.ts'
-import { spooledExport } from '../../src/verify/spool.ts'
 import { parseCount } from '../arguments.ts'
 import { readCheckpointFile } from '../checkpoint-file.ts'
 import { defineCommand } from '../command.ts'
@@ -11,6 +10,7 @@ import { jsonLine, textLine } from '../output.ts'
 import { parseCompromised, parseKid, THREADS_MAX } from '../parse-kid.ts'
 import { openProgressBar } from '../progress.ts'
 import { UsageError } from '../run.ts'
+import { SPOOL_HELP, SPOOL_OPTIONS, type SpoolValues, standardInput } from '../standard-input.ts'
 
 const HELP = `tallystick reconcile A.export B.export [--key KID]…
 
@@ -27,6 +27,7 @@ What to trust:
                      holds of it
   Ledgers that \`verify --pin\` remembers are compared with what it saw.
 
+${SPOOL_HELP}
   --threads N        verification threads; 0: none. Default: one per core for large ledgers
   --json             the report as one JSON object
   -h, --help
@@ -51,6 +52,7 @@ export const reconcile = defineCommand({
     checkpoint: { type: 'string', multiple: true },
     compromised: { type: 'string', multiple: true },
     strict: { type: 'boolean' },
+    ...SPOOL_OPTIONS,
     threads: { type: 'string' },
     json: { type: 'boolean' },
   },
@@ -64,7 +66,7 @@ export const reconcile = defineCommand({
     const checkpoints = (await Promise.all((values.checkpoint ?? []).map(readCheckpointFile))).flat()
     const bar = openProgressBar(io.stderr)
     try {
-      const report = await reconcileLedgers([sourceOf(a, io), sourceOf(b, io)], {
+      const report = await reconcileLedgers([sourceOf(a, values, io), sourceOf(b, values, io)], {
         kids,
         checkpoints,
         compromised: parseCompromised(values.compromised),
@@ -86,7 +88,6 @@ export const reconcile = defineCommand({
   },
 })
 
-function sourceOf(path: string, io: Io) {
-  if (path !== '-') return exportFile(path)
-  return spooledExport('standard input', async () => io.stdin as AsyncIterable<Uint8Array>)
+function sourceOf(path: string, values: SpoolValues, io: Io) {
+  return path === '-' ? standardInput(io, values) : exportFile(path)
 }

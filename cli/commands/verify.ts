@@ -3,7 +3,6 @@ import { formatErasure } from '../../src/verify/erasures.ts'
 import { exportFile } from '../../src/verify/export-file.ts'
 import { formatReport, strictly, type VerifyReport } from '../../src/verify/report.ts'
 import type { LedgerSource } from '../../src/verify/source.ts'
-import { spooledExport } from '../../src/verify/spool.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import { parseCount } from '../arguments.ts'
 import { readCheckpointFile } from '../checkpoint-file.ts'
@@ -19,6 +18,7 @@ import { parseUrl } from '../parse-url.ts'
 import { openProgressBar } from '../progress.ts'
 import { asUsage, UsageError } from '../run.ts'
 import { displayUrl, serverLedger } from '../server-ledger.ts'
+import { parseSpoolMib, SPOOL_HELP, SPOOL_OPTIONS, standardInput } from '../standard-input.ts'
 import { verifyProofCommand } from './verify-proof.ts'
 
 const HELP = `tallystick verify [FILE | --server URL | --database URL]
@@ -53,6 +53,7 @@ With --proof:
     --consistency FILE   an answer of GET /v1/checkpoints/consistency?from=…&to=…
 
   --erasures         list what was erased, one line each: when, why, by whom. --json always has it
+${SPOOL_HELP}
   --threads N        verification threads; 0: none. Default: one per core for large ledgers
   --json             the report as one JSON object
   -h, --help
@@ -77,6 +78,7 @@ ${HELP_EXIT_CODES}`
 
 const OPTIONS = {
   ...CONNECTION_OPTIONS,
+  ...SPOOL_OPTIONS,
   database: { type: 'string' },
   ledger: { type: 'string' },
   checkpoint: { type: 'string', multiple: true },
@@ -133,7 +135,16 @@ async function conclude(report: VerifyReport, values: Values, io: Io): Promise<E
 }
 
 const WITH_PROOF = ['record', 'consistency', 'note-key'] as const
-const WITHOUT_PROOF = ['server', 'api-key', 'database', 'ledger', 'pin', 'threads', 'erasures'] as const
+const WITHOUT_PROOF = [
+  'server',
+  'api-key',
+  'database',
+  'ledger',
+  'pin',
+  'threads',
+  'erasures',
+  'spool-mib',
+] as const
 
 /** An option that would be passed over could be somebody's trust. */
 function refuseMixture(values: Values, positionals: readonly string[]): void {
@@ -167,7 +178,7 @@ async function chooseSource(values: Values, positionals: readonly string[], io: 
       ledger ?? null,
     )
   }
-  if (path === '-') return spooledExport('standard input', async () => io.stdin as AsyncIterable<Uint8Array>)
+  if (path === '-') return standardInput(io, values)
   return path === undefined ? connectedSource(values, io) : exportFile(path)
 }
 
@@ -177,7 +188,7 @@ async function connectedSource(values: Values, io: Io): Promise<LedgerSource> {
   const client = new Tallystick({ baseUrl: url, apiKey })
   if (values.server === undefined)
     io.stderr.write(`tallystick: reads the ledger at ${displayUrl(url)} (API key: ${origin})\n`)
-  return serverLedger(client, url)
+  return serverLedger(client, url, { mibMax: parseSpoolMib(values) })
 }
 
 function parseDatabaseUrl(url: string): string {

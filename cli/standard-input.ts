@@ -1,0 +1,20 @@
+import { EXPORT_SPOOL_MIB_DEFAULT } from '../src/limits.ts'
+import type { LedgerSource } from '../src/verify/source.ts'
+import { spooledExport } from '../src/verify/spool.ts'
+import { parseCount } from './arguments.ts'
+import type { Io } from './io.ts'
+
+/** What every command takes that keeps a stream while it verifies it. */
+export const SPOOL_OPTIONS = { 'spool-mib': { type: 'string' } } as const
+export const SPOOL_HELP = `  --spool-mib N      how long an export may be that comes from a server or standard input; default ${EXPORT_SPOOL_MIB_DEFAULT} (64 GiB)`
+
+export type SpoolValues = { readonly 'spool-mib'?: string | undefined }
+
+export function parseSpoolMib(values: SpoolValues): number | undefined {
+  return parseCount(values['spool-mib'], '--spool-mib')
+}
+
+export function standardInput(io: Io, values: SpoolValues): LedgerSource {
+  const mibMax = parseSpoolMib(values)
+  return spooledExport('standard input', async () => io.stdin as AsyncIterable<Uint8Array>, { mibMax })
+}
