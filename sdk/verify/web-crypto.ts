@@ -1,6 +1,7 @@
-import { type ProofProviders, SIGNATURE_BYTES } from '../../src/proof/crypto.ts'
+import type { ProofProviders } from '../../src/proof/crypto.ts'
 import { isStrictEd25519 } from '../../src/proof/ed25519-points.ts'
 import type { PublicKey } from '../../src/proof/keys.ts'
+import { hasLowS } from '../../src/proof/p256-low-s.ts'
 import type { Engine } from './providers.ts'
 
 /** Named from the value, which browsers and Node type each in its own way. */
@@ -63,8 +64,7 @@ function makeIsSignature(subtle: Subtle, portable: ProofProviders) {
     return made
   }
   return async (key: PublicKey, message: Uint8Array, signature: Uint8Array): Promise<boolean> => {
-    if (signature.length !== SIGNATURE_BYTES) return false
-    if (key.alg === 'EdDSA' && !isStrictEd25519(key.raw, signature)) return false
+    if (key.alg === 'EdDSA' ? !isStrictEd25519(key.raw, signature) : !hasLowS(signature)) return false
     const imported = await findKey(key)
     if (imported)
       return subtle.verify(

@@ -20,7 +20,7 @@ export type SignatureAlgorithm = 'EdDSA' | 'ES256'
  *
  * For Ed25519 the implementation MUST be strict (docs/formats/envelopes.md): S below the group's order, key and
  * R canonical points, neither of small order. Two verifiers that differ there would disagree about a ledger.
- * For ES256 the signature is r ‖ s, 64 bytes (RFC 9053 §2.1); a high s is taken.
+ * For ES256 the signature is r ‖ s, 64 bytes (RFC 9053 §2.1), and a high s is refused (p256-low-s.ts).
  */
 export type VerifySignature = (key: PublicKey, message: Uint8Array, signature: Uint8Array) => boolean
 

@@ -1,12 +1,14 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import type { VerifySignature } from '../proof/crypto.ts'
 import type { PublicKey } from '../proof/keys.ts'
+import { hasLowS } from '../proof/p256-low-s.ts'
 
 /** r ‖ s, as COSE has it (RFC 9053 §2.1), not DER. */
 export const P1363 = 'ieee-p1363'
 
 /** ES256 by node:crypto, which is there whether or not libsodium can be loaded. */
 export const verifyEs256: VerifySignature = (key, message, signature) => {
+  if (!hasLowS(signature)) return false
   const publicKey = es256Key(key)
   return publicKey !== null && verify('sha256', message, { key: publicKey, dsaEncoding: P1363 }, signature)
 }

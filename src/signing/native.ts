@@ -8,6 +8,7 @@ import {
   type VerifySignature,
 } from '../proof/crypto.ts'
 import { keyThumbprint, parsePublicKey, spkiOf } from '../proof/keys.ts'
+import { lowerS } from '../proof/p256-low-s.ts'
 import { P1363, verifyEs256 } from './es256.ts'
 
 /**
@@ -54,6 +55,6 @@ export function makeEs256Signer(sha256: Sha256, privateKeyDer: Uint8Array): Sign
   return {
     kid: keyThumbprint(sha256, key),
     key,
-    sign: (message) => sign('sha256', message, { key: privateKey, dsaEncoding: P1363 }),
+    sign: (message) => lowerS(sign('sha256', message, { key: privateKey, dsaEncoding: P1363 })),
   }
 }

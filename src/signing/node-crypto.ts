@@ -1,6 +1,7 @@
-import { type ProofProviders, type Sha256, SIGNATURE_BYTES } from '../proof/crypto.ts'
+import type { ProofProviders, Sha256 } from '../proof/crypto.ts'
 import { isStrictEd25519 } from '../proof/ed25519-points.ts'
 import type { PublicKey } from '../proof/keys.ts'
+import { hasLowS } from '../proof/p256-low-s.ts'
 
 /** What is used here of Node's module, which Bun and Deno have as well. */
 export type NodeCrypto = {
@@ -28,8 +29,8 @@ export function makeNodeProviders(node: NodeCrypto): ProofProviders {
   return {
     sha256,
     verifySignature(key, message, signature) {
-      if (key.alg === 'EdDSA' && !isStrictEd25519(key.raw, signature)) return false
-      const keyObject = signature.length === SIGNATURE_BYTES ? findKey(key) : null
+      if (key.alg === 'EdDSA' ? !isStrictEd25519(key.raw, signature) : !hasLowS(signature)) return false
+      const keyObject = findKey(key)
       if (keyObject === null) return false
       if (key.alg === 'EdDSA') return node.verify(null, message, keyObject, signature)
       // r ‖ s, as COSE has it (RFC 9053 §2.1), not DER.

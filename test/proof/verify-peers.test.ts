@@ -697,3 +697,10 @@ describe('refuses of an offer', () => {
     })
   })
 })
+
+test('a peer that has its own server act where only an agent can is refused at the guest, who can hold it to no key', () => {
+  const peers = makePeers()
+  const gated = peers.create({ actor: 'system', key: undefined })
+  peers.receive(peers.guest, gated.last())
+  assertRefused('actor_not_entitled', () => verifyChain(peers.guest), /system is no agent/)
+})

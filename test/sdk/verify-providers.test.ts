@@ -37,7 +37,8 @@ for (const [name, engine] of Object.entries(credulous)) {
     assert.ok(!(await asked(signer.key, signature.slice().fill(0xff, 32))), 'an S of all ones')
     const es256 = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey
     const key = parsePublicKey('ES256', es256.export({ format: 'der', type: 'spki' }))
-    assert.ok(await asked(key, signature))
+    assert.ok(await asked(key, signature.with(32, 0)))
+    assert.ok(!(await asked(key, signature.with(32, 0xff))), 'a high s')
     for (const one of [signer.key, key]) {
       assert.ok(!(await asked(one, signature.subarray(1))))
       assert.ok(!(await asked(one, concat([signature, new Uint8Array(1)]))))

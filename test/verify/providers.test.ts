@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { test } from 'node:test'
 import { parsePublicKey } from '../../src/proof/keys.ts'
+import { lowerS } from '../../src/proof/p256-low-s.ts'
 import { loadProviders } from '../../src/verify/providers.ts'
 import { makeSigner } from '../helpers/test-chain.ts'
 
@@ -17,7 +18,7 @@ test('libsodium and node:crypto, its stand-in, hash and verify alike', async () 
   const forged = signature.with(40, signature[40]! ^ 1)
   const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const es256 = parsePublicKey('ES256', pair.publicKey.export({ format: 'der', type: 'spki' }))
-  const ecdsa = sign('sha256', MESSAGE, { key: pair.privateKey, dsaEncoding: 'ieee-p1363' })
+  const ecdsa = lowerS(sign('sha256', MESSAGE, { key: pair.privateKey, dsaEncoding: 'ieee-p1363' }))
   for (const { sha256, verifySignature } of [native, standIn]) {
     assert.equal(Buffer.from(sha256(MESSAGE)).toString('hex').slice(0, 8), 'f53c09ca')
     assert.ok(verifySignature(signer.key, MESSAGE, signature))
