@@ -253,6 +253,10 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'end a peering, for good',
     load: async () => (await import('./commands/peers-revoke.ts')).peersRevoke,
   },
+  'peers budget': {
+    summary: 'bound what a peer may have this side store in a day',
+    load: async () => (await import('./commands/peers-budget.ts')).peersBudget,
+  },
   'peers dead-letters': {
     summary: 'what a peer refused',
     load: async () => (await import('./commands/peers-dead-letters.ts')).peersDeadLetters,

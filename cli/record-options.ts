@@ -22,6 +22,11 @@ export const RECORD_OPTIONS = {
   ...WRITE_OPTIONS,
 } as const
 
+/** What takes a record that a peer may have sent. */
+export const PEER_OPTIONS = { peer: { type: 'string' } } as const
+export const PEER_HELP = `  --peer PEER            as this peer has sent it: two may each have sent a record of one id. Without it your own, or
+                         the one that was sent first`
+
 /** What every step of a gated record takes. */
 export const STEP_OPTIONS = { 'if-version': { type: 'string' }, ...WRITE_OPTIONS } as const
 export const STEP_HELP = `  --if-version N         only if the record still has this version

@@ -313,6 +313,7 @@ create table tallystick.master_key_changes (
   webhook_secrets integer not null,
   api_key_secrets integer not null,
   refused integer not null,
+  peer_keys integer not null default 0,
   constraint master_key_changes_current_id_check CHECK ((length(current_id) = 8)),
   constraint master_key_changes_pkey PRIMARY KEY (changed_at),
   constraint master_key_changes_previous_id_check CHECK ((length(previous_id) = 8))
@@ -356,6 +357,22 @@ create table tallystick.peer_backlog (
   constraint peer_backlog_ledger_id_peer_id_fkey FOREIGN KEY (ledger_id, peer_id) REFERENCES tallystick.peers(ledger_id, peer_id),
   constraint peer_backlog_pkey PRIMARY KEY (ledger_id, peer_id, record_id)
 );
+
+create table tallystick.peer_budgets (
+  ledger_id uuid not null,
+  peer_id uuid not null,
+  entries_max bigint,
+  bytes_max bigint,
+  began_at timestamp with time zone not null default '-infinity'::timestamp with time zone,
+  entries bigint not null default 0,
+  bytes bigint not null default 0,
+  constraint peer_budgets_bytes_check CHECK ((bytes >= 0)),
+  constraint peer_budgets_bytes_max_check CHECK ((bytes_max > 0)),
+  constraint peer_budgets_entries_check CHECK ((entries >= 0)),
+  constraint peer_budgets_entries_max_check CHECK ((entries_max > 0)),
+  constraint peer_budgets_ledger_id_peer_id_fkey FOREIGN KEY (ledger_id, peer_id) REFERENCES tallystick.peers(ledger_id, peer_id) ON DELETE CASCADE,
+  constraint peer_budgets_pkey PRIMARY KEY (ledger_id, peer_id)
+) with (fillfactor=50);
 
 create table tallystick.peer_cursors (
   ledger_id uuid not null,
@@ -428,9 +445,11 @@ create table tallystick.peer_keys (
   spki bytea not null,
   since timestamp with time zone not null default clock_timestamp(),
   until_seq bigint,
+  mac bytea,
   constraint peer_keys_alg_check CHECK ((alg = ANY (ARRAY['EdDSA'::text, 'ES256'::text]))),
   constraint peer_keys_kid_check CHECK ((length(kid) = 32)),
   constraint peer_keys_ledger_id_peer_id_fkey FOREIGN KEY (ledger_id, peer_id) REFERENCES tallystick.peers(ledger_id, peer_id),
+  constraint peer_keys_mac_check CHECK ((length(mac) = 32)),
   constraint peer_keys_pkey PRIMARY KEY (ledger_id, peer_id, kid),
   constraint peer_keys_spki_check CHECK ((length(spki) <= 256)),
   constraint peer_keys_until_seq_check CHECK ((until_seq >= 0))
@@ -1229,10 +1248,10 @@ begin
       raise exception 'a peering changes along its states, once' using errcode = 'integrity_constraint_violation', constraint = 'peers_state';
     end if;
     -- What the entries before it say is none of the other side's business, but this one may be.
-    insert into peer_keys (ledger_id, peer_id, kid, alg, spki)
-    select i.ledger_id, i.peer_id, decode(d.kid, 'hex'), d.alg, decode(d.spki, 'base64')
+    insert into peer_keys (ledger_id, peer_id, kid, alg, spki, mac)
+    select i.ledger_id, i.peer_id, decode(d.kid, 'hex'), d.alg, decode(d.spki, 'base64'), decode(d.mac, 'hex')
     from unnest(ledger_ids, kinds, subject_ids, details, outcomes) i (ledger_id, kind, peer_id, detail, outcome)
-    left join lateral json_to_record(i.detail::json) d (kid text, alg text, spki text) on true
+    left join lateral json_to_record(i.detail::json) d (kid text, alg text, spki text, mac text) on true
     where i.outcome = 0 and i.kind = 'peer-added';
     insert into peer_inboxes (ledger_id, peer_id)
     select i.ledger_id, i.peer_id
@@ -1440,10 +1459,10 @@ begin
     cross join lateral json_to_record(i.detail::json -> 'received') r ("peerId" uuid, seq bigint)
     where i.outcome = 0 and i.kind = 'peer-key-rotated'
       and k.ledger_id = i.ledger_id and k.peer_id = r."peerId" and k.until_seq is null;
-    insert into peer_keys (ledger_id, peer_id, kid, alg, spki)
-    select i.ledger_id, d."peerId", decode(d.kid, 'hex'), d.alg, decode(d.spki, 'base64')
+    insert into peer_keys (ledger_id, peer_id, kid, alg, spki, mac)
+    select i.ledger_id, d."peerId", decode(d.kid, 'hex'), d.alg, decode(d.spki, 'base64'), decode(d.mac, 'hex')
     from unnest(ledger_ids, kinds, details, outcomes) i (ledger_id, kind, detail, outcome)
-    cross join lateral json_to_record(i.detail::json -> 'key') d ("peerId" uuid, kid text, alg text, spki text)
+    cross join lateral json_to_record(i.detail::json -> 'key') d ("peerId" uuid, kid text, alg text, spki text, mac text)
     where i.outcome = 0 and i.kind = 'peer-key-rotated';
   end if;
 end $function$;
@@ -1520,6 +1539,47 @@ begin
   where w.ledger_id = ledger and w.webhook_id = webhook
     and (with_documents or not 'documents' = any (coalesce(new_include, w.include)));
   return case when found then 'changed' else 'documents' end;
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.charge_peer(ledger uuid, peer uuid, stored_entries bigint, stored_bytes bigint)
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+  insert into peer_budgets as b (ledger_id, peer_id, began_at, entries, bytes)
+  values (ledger, peer, now(), stored_entries, stored_bytes)
+  on conflict on constraint peer_budgets_pkey do update set
+    began_at = case when b.began_at > now() - interval '1 day' then b.began_at else excluded.began_at end,
+    entries = case when b.began_at > now() - interval '1 day' then b.entries else 0 end + excluded.entries,
+    bytes = case when b.began_at > now() - interval '1 day' then b.bytes else 0 end + excluded.bytes
+$function$;
+
+CREATE OR REPLACE FUNCTION tallystick.charge_peers()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  case tg_table_name
+    when 'received_entries' then
+      perform charge_peer(c.ledger_id, c.peer_id, count(*),
+        sum(length(c.envelope) + length(e.envelope) + coalesce(length(d.content), 0)))
+      from came c
+      join entries e on e.ledger_id = c.ledger_id and e.seq = c.seq
+      left join documents d on d.ledger_id = c.ledger_id and d.seq = c.seq
+      group by c.ledger_id, c.peer_id;
+    when 'received_documents' then
+      perform charge_peer(r.ledger_id, r.peer_id, 0,
+        sum(coalesce(length(c.content), 0) + coalesce(length(c.reference_list), 0)))
+      from came c
+      join received_entries r on r.ledger_id = c.ledger_id and r.seq = c.seq
+      group by r.ledger_id, r.peer_id;
+    when 'received_types' then
+      perform charge_peer(c.ledger_id, c.peer_id, 0, sum(length(c.definition))) from came c group by c.ledger_id, c.peer_id;
+    when 'peer_forks' then
+      perform charge_peer(c.ledger_id, c.peer_id, count(*), sum(length(c.envelope))) from came c group by c.ledger_id, c.peer_id;
+  end case;
+  return null;
 end $function$;
 
 CREATE OR REPLACE FUNCTION tallystick.checkpoints_agree()
@@ -2263,6 +2323,19 @@ begin
   return found;
 end $function$;
 
+CREATE OR REPLACE FUNCTION tallystick.set_peer_budget(ledger uuid, peer uuid, entries_a_day bigint, bytes_a_day bigint)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  insert into peer_budgets as b (ledger_id, peer_id, entries_max, bytes_max)
+  select p.ledger_id, p.peer_id, entries_a_day, bytes_a_day from peers p where p.ledger_id = ledger and p.peer_id = peer
+  on conflict on constraint peer_budgets_pkey do update set entries_max = excluded.entries_max, bytes_max = excluded.bytes_max;
+  return found;
+end $function$;
+
 CREATE OR REPLACE FUNCTION tallystick.tree_grows()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2342,9 +2415,11 @@ CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.ma
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.note_key_secrets FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.offers FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_backlog FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_budgets FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_cursors FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_dead_letters FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER peer_forks_append_only BEFORE DELETE OR UPDATE ON tallystick.peer_forks FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
+CREATE TRIGGER peer_forks_charged AFTER INSERT ON tallystick.peer_forks REFERENCING NEW TABLE AS came FOR EACH STATEMENT EXECUTE FUNCTION tallystick.charge_peers();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_forks FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_inboxes FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER peer_keys_no_delete BEFORE DELETE ON tallystick.peer_keys FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
@@ -2353,10 +2428,13 @@ CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.pe
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_receipts FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peers FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.received_documents FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER received_documents_charged AFTER INSERT ON tallystick.received_documents REFERENCING NEW TABLE AS came FOR EACH STATEMENT EXECUTE FUNCTION tallystick.charge_peers();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.received_entries FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER received_entries_append_only BEFORE DELETE OR UPDATE ON tallystick.received_entries FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
+CREATE TRIGGER received_entries_charged AFTER INSERT ON tallystick.received_entries REFERENCING NEW TABLE AS came FOR EACH STATEMENT EXECUTE FUNCTION tallystick.charge_peers();
 CREATE TRIGGER received_entries_no_truncate BEFORE TRUNCATE ON tallystick.received_entries FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.received_types FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER received_types_charged AFTER INSERT ON tallystick.received_types REFERENCING NEW TABLE AS came FOR EACH STATEMENT EXECUTE FUNCTION tallystick.charge_peers();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.record_states FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.record_transitions FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER records_begin AFTER INSERT ON tallystick.records REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION tallystick.records_begin();
@@ -2436,6 +2514,7 @@ grant execute on function tallystick.session_name() to tallystick_worker;
 grant execute on function tallystick.set_key_rate_limit(uuid,uuid,real,integer) to tallystick_api;
 grant execute on function tallystick.set_ledger_frozen(uuid,boolean) to tallystick_api;
 grant execute on function tallystick.set_ledger_rate_limit(uuid,real,integer) to tallystick_api;
+grant execute on function tallystick.set_peer_budget(uuid,uuid,bigint,bigint) to tallystick_api;
 grant execute on function tallystick.want_peer_summary(uuid,uuid) to tallystick_api;
 grant execute on function tallystick.withdraw_peer(uuid,uuid) to tallystick_api;
 grant usage on schema public to public;
@@ -2480,6 +2559,8 @@ grant select on table tallystick.offers to tallystick_api;
 grant select on table tallystick.offers to tallystick_worker;
 grant select on table tallystick.peer_backlog to tallystick_api;
 grant delete, insert, select, update on table tallystick.peer_backlog to tallystick_worker;
+grant select on table tallystick.peer_budgets to tallystick_api;
+grant select on table tallystick.peer_budgets to tallystick_worker;
 grant select on table tallystick.peer_cursors to tallystick_api;
 grant select, update on table tallystick.peer_cursors to tallystick_worker;
 grant select on table tallystick.peer_dead_letters to tallystick_api;

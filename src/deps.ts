@@ -31,6 +31,7 @@ import { EnvelopeKeys } from './signing/envelope-keys.ts'
 import type { MasterKey } from './signing/master-key.ts'
 import { makeMasterKeys } from './signing/master-keys.ts'
 import { makeEd25519Signer, nativeProviders } from './signing/native.ts'
+import { makePeerMacs, type PeerMacs } from './signing/peer-macs.ts'
 import { Signers } from './signing/signers.ts'
 import { type KeyMac, makeKeyMac } from './tenancy/api-keys.ts'
 import { CallerCache } from './tenancy/caller.ts'
@@ -60,6 +61,7 @@ export type Deps = {
   readonly noteKey: ServerKey
   readonly checkpoints: SignedCheckpoints
   readonly keyMac: KeyMac
+  readonly peerMacs: PeerMacs
   /** Of the master key only this: a server seals the secrets of webhooks, and opens none. */
   readonly sealer: Pick<MasterKey, 'seal'>
   readonly outboundAllow: Allowances
@@ -132,6 +134,7 @@ export async function openDeps(
       noteKey,
       checkpoints: new SignedCheckpoints(readPool, noteKey),
       keyMac,
+      peerMacs: makePeerMacs(masterKey),
       sealer: { seal: (secret, context) => masterKey.seal(secret, context) },
       outboundAllow: config.outboundAllow,
       callers,

@@ -39,6 +39,21 @@ export const PEER_DECISIONS_MAX = 3
 /** Of one record and peer, taken and refused: each is an entry, and beyond them an offer is refused without one. */
 export const PEER_OFFERS_MAX = 2_500
 export const PEER_FORKS_KEPT_MAX = 1_000
+/** Verified each time that they are counted, 0.1 ms each: of a peering, and of all for the metrics. */
+export const PEER_FORKS_COUNTED_MAX = 100
+/**
+ * Of a peering, unless its ledger says otherwise: what a peer has this side store in 24 hours. A busy peering has some 100,000 entries
+ * of 3 KB a day; at the 15 MB a second that requests allow, a peer comes to the bytes in five minutes, and not to 1.3 TB a day.
+ */
+export const PEER_ENTRIES_PER_DAY = 1_000_000
+export const PEER_BYTES_PER_DAY = 4 * 1024 ** 3
+/** As far as a ledger can set them: below the first a peer could say nothing at all, as one that is suspended. */
+export const PEER_ENTRIES_PER_DAY_MIN = 1
+export const PEER_ENTRIES_PER_DAY_MAX = 1_000_000_000
+export const PEER_BYTES_PER_DAY_MIN = 1_024
+export const PEER_BYTES_PER_DAY_MAX = 1024 ** 5
+/** After which a peer that has used its budget up may ask again. */
+export const PEER_FULL_RETRY_MS = 600_000
 
 // What is sent
 export const PEER_ENQUEUE_EVERY_MS = 50

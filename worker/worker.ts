@@ -48,6 +48,7 @@ import { EnvelopeKeys } from '../src/signing/envelope-keys.ts'
 import type { MasterKey } from '../src/signing/master-key.ts'
 import { makeMasterKeys } from '../src/signing/master-keys.ts'
 import { makeEd25519Signer, nativeProviders } from '../src/signing/native.ts'
+import { makePeerMacs } from '../src/signing/peer-macs.ts'
 import type { Signers } from '../src/signing/signers.ts'
 import { makeAttemptTracer } from '../src/tracing/delivery-spans.ts'
 import { openTracing } from '../src/tracing/open.ts'
@@ -247,12 +248,14 @@ function openDrains(
   closers.push(() => pool.end())
   const connector = new Connector({ allowances: config.outboundAllow })
   closers.push(async () => connector.close())
+  const peerMacs = makePeerMacs(masterKey)
   const drains = new PeerDrains({
     pool,
     log,
     now: Date.now,
     connector,
     masterKey,
+    peerMacs,
     signers,
     publicUrl: config.publicUrl,
     userAgent: `Tallystick/${VERSION}`,
@@ -261,7 +264,7 @@ function openDrains(
   })
   watchDrains(metrics, drains)
   watchOutbound(metrics, 'peers', connector)
-  watchPeers(metrics, pool)
+  watchPeers(metrics, pool, peerMacs)
   closers.push(() => drains.stop())
   return drains
 }

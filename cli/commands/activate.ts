@@ -3,12 +3,20 @@ import { defineCommand } from '../command.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
 import { OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
-import { STEP_HELP, STEP_OPTIONS, stepOptions, writeMembers } from '../record-options.ts'
+import {
+  PEER_HELP,
+  PEER_OPTIONS,
+  STEP_HELP,
+  STEP_OPTIONS,
+  stepOptions,
+  writeMembers,
+} from '../record-options.ts'
 
 const HELP = `tallystick activate RECORD [--if-version N]
 
 Takes the work on: the record becomes ACTIVE, and yours to deliver. Where it names a performer, only that agent can.
 
+${PEER_HELP}
 ${STEP_HELP}
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}
@@ -21,11 +29,15 @@ Examples:
 
 export const activate = defineCommand({
   help: HELP,
-  options: { ...STEP_OPTIONS, ...CONNECTION_OPTIONS, ...OUTPUT_OPTIONS },
+  options: { ...PEER_OPTIONS, ...STEP_OPTIONS, ...CONNECTION_OPTIONS, ...OUTPUT_OPTIONS },
   async run(values, positionals, io) {
     const id = onlyArgument(positionals, 'activate RECORD')
     const client = await connect(values)
-    const record = await client.records.activate(id, writeMembers(values), stepOptions(values))
+    const record = await client.records.activate(
+      id,
+      { peer: values.peer, ...writeMembers(values) },
+      stepOptions(values),
+    )
     printItem(record, values.json, io.stdout)
     return EXIT.ok
   },

@@ -4,7 +4,14 @@ import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
 import { readGiven } from '../json-input.ts'
 import { OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
-import { STEP_HELP, STEP_OPTIONS, stepOptions, writeMembers } from '../record-options.ts'
+import {
+  PEER_HELP,
+  PEER_OPTIONS,
+  STEP_HELP,
+  STEP_OPTIONS,
+  stepOptions,
+  writeMembers,
+} from '../record-options.ts'
 
 const HELP = `tallystick complete RECORD [--evidence JSON|FILE|-] [--if-version N]
 
@@ -13,6 +20,7 @@ input where none is given. The performer's step.
 
   --evidence JSON        the evidence itself, a file that holds it, or - for standard input
   --salt SALT            16 bytes, base64url: for a digest that you know beforehand
+${PEER_HELP}
 ${STEP_HELP}
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}
@@ -29,6 +37,7 @@ export const complete = defineCommand({
   options: {
     evidence: { type: 'string' },
     salt: { type: 'string' },
+    ...PEER_OPTIONS,
     ...STEP_OPTIONS,
     ...CONNECTION_OPTIONS,
     ...OUTPUT_OPTIONS,
@@ -39,7 +48,7 @@ export const complete = defineCommand({
     const client = await connect(values)
     const record = await client.records.complete(
       id,
-      { evidence, salt: values.salt, ...writeMembers(values) },
+      { evidence, salt: values.salt, peer: values.peer, ...writeMembers(values) },
       stepOptions(values),
     )
     printItem(record, values.json, io.stdout)

@@ -4,15 +4,17 @@ import { defineCommand } from '../command.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
 import { OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
+import { PEER_HELP, PEER_OPTIONS } from '../record-options.ts'
 
 const TIMEOUT_SECONDS_DEFAULT = 60
 const TIMEOUT_SECONDS_MAX = 86_400
 
-const HELP = `tallystick get RECORD [--wait STATE[,STATE…]]
+const HELP = `tallystick get RECORD [--peer PEER] [--wait STATE[,STATE…]]
 
 Shows a record as it stands, or as soon as it is in one of the states. Ends with 1 where it can't come into any of
 them, because it has ended, and with 69 where it takes too long.
 
+${PEER_HELP}
   --wait STATES    ${RECORD_STATES.slice(1, 5).join(', ')},
                    ${RECORD_STATES.slice(5).join(', ')}
   --timeout SECONDS  how long to wait (default ${TIMEOUT_SECONDS_DEFAULT})
@@ -29,6 +31,7 @@ Examples:
 export const get = defineCommand({
   help: HELP,
   options: {
+    ...PEER_OPTIONS,
     wait: { type: 'string' },
     timeout: { type: 'string' },
     ...CONNECTION_OPTIONS,
@@ -39,10 +42,11 @@ export const get = defineCommand({
     const states = values.wait?.split(',').map((state) => parseChoice(state, RECORD_STATES, '--wait'))
     const seconds =
       parseCount(values.timeout, '--timeout', { max: TIMEOUT_SECONDS_MAX }) ?? TIMEOUT_SECONDS_DEFAULT
+    const { peer } = values
     const { records } = await connect(values)
     const record = states
-      ? await records.until(id, states, { timeoutMs: seconds * 1000 })
-      : await records.get(id)
+      ? await records.until(id, states, { peer, timeoutMs: seconds * 1000 })
+      : await records.get(id, { peer })
     printItem(record, values.json, io.stdout)
     return EXIT.ok
   },

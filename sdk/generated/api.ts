@@ -247,7 +247,6 @@ export type DeleteRecordsByIdCompletionsByCompletionValuesAnswer = DeleteRecords
 export type DeleteRecordsByIdEntriesBySeqReasonBody = DeleteRecordsByIdPayloadBody
 export type DeleteRecordsByIdEntriesBySeqReasonAnswer = DeleteRecordsByIdPayloadAnswer
 export type GetRecordsByIdAnswer = LedgerRecord
-export type GetRecordsByIdEntriesQuery = PageQuery
 export type GetRecordsByIdTreeQuery = PageQuery
 export type GetPeersByIdRecordsQuery = PageQuery
 export type GetPeersByIdRecordsByRecordAnswer = SharedRecordWithType
@@ -274,6 +273,7 @@ export type PostPeersByIdResumeBody = PostPeersByIdSuspendBody
 export type PostPeersByIdResumeAnswer = Peer
 export type PostPeersByIdRevokeBody = PostPeersByIdSuspendBody
 export type PostPeersByIdRevokeAnswer = Peer
+export type PutPeersByIdBudgetAnswer = Peer
 export type GetPeersByIdDeadLettersQuery = PageQuery
 export type PostPeersByIdReplayAnswer = PeerReplay
 export type GetPeersByIdForksQuery = PageQuery
@@ -1748,8 +1748,34 @@ export interface NewPeer {
      */
     resumeAt: string | null
     deadLetters: number
+    /**
+     * that the peer has signed; counted to 100
+     */
     forks: number
   } | null
+  /**
+   * of what the peer sends: how much of it is stored here in a day
+   */
+  budget: {
+    entries: {
+      /**
+       * entries of this day; the last request may go beyond
+       */
+      used: number
+      perDay: number
+    }
+    bytes: {
+      /**
+       * bytes of this day; the last request may go beyond
+       */
+      used: number
+      perDay: number
+    }
+    /**
+     * when the day is over; null: nothing is used
+     */
+    resetsAt: string | null
+  }
   /**
    * for the other side’s administrator, once, and secret: whoever has it can become the peer. null: one was accepted
    */
@@ -1814,8 +1840,34 @@ export interface Peer {
      */
     resumeAt: string | null
     deadLetters: number
+    /**
+     * that the peer has signed; counted to 100
+     */
     forks: number
   } | null
+  /**
+   * of what the peer sends: how much of it is stored here in a day
+   */
+  budget: {
+    entries: {
+      /**
+       * entries of this day; the last request may go beyond
+       */
+      used: number
+      perDay: number
+    }
+    bytes: {
+      /**
+       * bytes of this day; the last request may go beyond
+       */
+      used: number
+      perDay: number
+    }
+    /**
+     * when the day is over; null: nothing is used
+     */
+    resetsAt: string | null
+  }
 }
 export interface PeerDeadLetter {
   /**
@@ -2507,6 +2559,10 @@ export interface PostRecordsBatchAnswer {
   }[]
 }
 export interface PostRecordsByIdActivateBody {
+  /**
+   * the peer that sent the record; absent: the ledger’s own, or of the peer that sent one of this id first
+   */
+  peer?: string | undefined
   onBehalfOf?: string | undefined
   /**
    * RFC 3339, UTC, at most milliseconds
@@ -2524,6 +2580,10 @@ export interface PostRecordsByIdCompletionsBody {
    * 16 bytes, base64url without padding
    */
   salt?: string | undefined
+  /**
+   * the peer that sent the record; absent: the ledger’s own, or of the peer that sent one of this id first
+   */
+  peer?: string | undefined
   onBehalfOf?: string | undefined
   /**
    * RFC 3339, UTC, at most milliseconds
@@ -2596,6 +2656,26 @@ export interface DeleteRecordsByIdPayloadAnswer {
    * what else of the record lies beside the chain, oldest first
    */
   remaining: ErasableDocument[]
+}
+export interface GetRecordsByIdQuery {
+  /**
+   * the peer that sent the record; absent: the ledger’s own, or of the peer that sent one of this id first
+   */
+  peer?: string | undefined
+}
+export interface GetRecordsByIdEntriesQuery {
+  /**
+   * the peer that sent the record; absent: the ledger’s own, or of the peer that sent one of this id first
+   */
+  peer?: string | undefined
+  /**
+   * how many to answer at most: 1 to 200; absent: 50
+   */
+  limit?: number | undefined
+  /**
+   * `nextCursor` of the page before; absent: from the beginning
+   */
+  cursor?: string | undefined
 }
 export interface GetRecordsByIdEntriesAnswer {
   data: {
@@ -3071,6 +3151,15 @@ export interface PostPeersByIdSuspendBody {
    * why, as a word for programs; absent: requested
    */
   code?: string | undefined
+}
+export interface PutPeersByIdBudgetBody {
+  /**
+   * null: 1000000 entries and 4294967296 bytes, as every peer
+   */
+  budget: {
+    entriesPerDay: number
+    bytesPerDay: number
+  } | null
 }
 export interface GetPeersByIdDeadLettersAnswer {
   data: PeerDeadLetter[]

@@ -169,6 +169,8 @@ export const operations = {
   postPeersByIdResume: { method: 'POST', path: '/v1/peers/{id}/resume', repeat: 'with-key' },
   /** End a peering for good; the other side is told. */
   postPeersByIdRevoke: { method: 'POST', path: '/v1/peers/{id}/revoke', repeat: 'with-key' },
+  /** Bound what a peer may have this side store in a day. */
+  putPeersByIdBudget: { method: 'PUT', path: '/v1/peers/{id}/budget', repeat: 'freely' },
   /** Entries that the other side refused, each with what it was sent. */
   getPeersByIdDeadLetters: { method: 'GET', path: '/v1/peers/{id}/dead-letters', repeat: 'freely' },
   /** Send again what the other side refused, and what waits behind it. */

@@ -69,6 +69,15 @@ export class Peers {
     return this.#http.json(operations.postPeersByIdRevoke, { params: { id }, body: request, options })
   }
 
+  /** `PUT /v1/peers/{id}/budget`: what it may have this side store in 24 hours; null: as every peer. */
+  setBudget(
+    id: string,
+    budget: api.PutPeersByIdBudgetBody['budget'],
+    options?: CallOptions,
+  ): Promise<api.Peer> {
+    return this.#http.json(operations.putPeersByIdBudget, { params: { id }, body: { budget }, options })
+  }
+
   /** `GET /v1/peers/{id}/records`: what is shared with it, both ways. */
   records(
     id: string,

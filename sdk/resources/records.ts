@@ -32,6 +32,8 @@ export type CompletionRequest<Evidence extends object> = Omit<
 }
 
 export type RecordsQuery = Omit<api.GetRecordsQuery, 'cursor'>
+/** `peer`: that sent the record. Absent: one of the ledger's own, or of the peer that sent one of this id first. */
+export type ReadOptions = CallOptions & { readonly peer?: string | undefined }
 export type RecordEntry = api.GetRecordsByIdEntriesAnswer['data'][number]
 
 const POLL_MS_MIN = 50
@@ -137,8 +139,8 @@ export class Records<Types extends TypeMap> {
   }
 
   /** `GET /v1/records/{id}`. */
-  get(id: string, options?: CallOptions): Promise<api.LedgerRecord> {
-    return this.#http.json(operations.getRecordsById, { params: { id }, options })
+  get(id: string, { peer, ...options }: ReadOptions = {}): Promise<api.LedgerRecord> {
+    return this.#http.json(operations.getRecordsById, { params: { id }, query: { peer }, options })
   }
 
   /**
@@ -149,7 +151,7 @@ export class Records<Types extends TypeMap> {
   async until(
     id: string,
     states: readonly api.RecordState[],
-    { timeoutMs = 60_000, ...options }: CallOptions = {},
+    { timeoutMs = 60_000, ...options }: ReadOptions = {},
   ): Promise<api.LedgerRecord> {
     const deadline = Date.now() + timeoutMs
     for (let pollMs = POLL_MS_MIN; ; pollMs = Math.min(POLL_MS_MAX, pollMs * 1.5)) {
@@ -181,9 +183,9 @@ export class Records<Types extends TypeMap> {
   }
 
   /** `GET /v1/records/{id}/entries`: the record's own entries, oldest first, with the documents of its steps. */
-  entries(id: string, options?: CallOptions): Listing<RecordEntry> {
+  entries(id: string, { peer, ...options }: ReadOptions = {}): Listing<RecordEntry> {
     return new Listing((cursor) =>
-      this.#http.json(operations.getRecordsByIdEntries, { params: { id }, query: { cursor }, options }),
+      this.#http.json(operations.getRecordsByIdEntries, { params: { id }, query: { peer, cursor }, options }),
     )
   }
 

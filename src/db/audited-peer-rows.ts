@@ -83,7 +83,6 @@ export type AuditedPeer = {
   peer_id: string
   role: string
   state: string
-  token_hash: Buffer
   inviter: string
   invited: string | null
   remote_ledger_id: string | null
@@ -99,7 +98,7 @@ export type AuditedPeer = {
 /** At most some thousands: all at once. Keys in the order in which each ended, in hex and base64. */
 export async function listAuditedPeers(client: pg.ClientBase, ledgerId: Uint8Array): Promise<AuditedPeer[]> {
   const { rows } = await client.query<AuditedPeer>(
-    `select p.peer_id, p.role, p.state, p.token_hash, p.inviter, p.invited, p.remote_ledger_id, p.remote_url, p.handshake,
+    `select p.peer_id, p.role, p.state, p.inviter, p.invited, p.remote_ledger_id, p.remote_url, p.handshake,
        p.added_seq, p.added_leaf, p.counterpart, p.revoked_seq,
        (select json_agg(json_build_object('kid', encode(k.kid, 'hex'), 'alg', k.alg,
             'spki', translate(encode(k.spki, 'base64'), E'\\n', ''), 'until_seq', k.until_seq::text)

@@ -9,6 +9,7 @@ import { isUnanswered } from './failures.ts'
 import { installJobQueues } from './job-queues.ts'
 import { ensureLogins, grantRdsIam, type LoginPasswords, revokeTemporary } from './logins.ts'
 import { addMacKeys, keepMacKeys } from './mac-keys.ts'
+import { authenticatePeerKeys } from './peer-key-macs.ts'
 import { refuseTransactionPooler } from './pooler.ts'
 import { SchemaBehindError } from './schema-behind.ts'
 import { ensureServerKeys } from './server-keys.ts'
@@ -24,6 +25,9 @@ type Migration = {
 }
 
 const MIGRATIONS_DIR = new URL('../../migrations/', import.meta.url)
+
+/** From this one on a key of a peer is believed by its MAC: those that came before get one, with the transaction that asks for it. */
+const PEER_KEY_MACS = '0012-peerings.sql'
 
 /** Any number; the same for every process that migrates this database. */
 const MIGRATION_LOCK = 7_411_957
@@ -47,6 +51,7 @@ export async function migrate(options: {
       await revokeTemporary(client)
       if (options.byRdsIam) await grantRdsIam(client)
       const applied = await applyPending(client)
+      if (applied.includes(PEER_KEY_MACS)) await authenticatePeerKeys(client, options.masterKey)
       await ensureServerKeys(client, options.masterKey)
       const macKeys = options.masterKey.databaseKeys()
       await addMacKeys(client, macKeys)

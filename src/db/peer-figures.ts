@@ -73,10 +73,9 @@ export async function readPeerFigures(db: Db): Promise<PeerFigures> {
   }
 }
 
-/** What peers refused for good, and entries that contradict one that is held; offers that nobody has decided. Of peerings that live. */
+/** What peers refused for good; offers that nobody has decided. Of peerings that live. */
 export type PeerMatters = {
   readonly deadLetters: number
-  readonly forks: number
   readonly offersPending: number
 }
 
@@ -88,10 +87,10 @@ export async function countPeerMatters(db: Db, most: number): Promise<PeerMatter
     where ${condition} limit $1
   ) d)`
   const { rows } = await db.query<Record<keyof PeerMatters, string>>(
-    `select ${counted('peer_dead_letters', 'true')} as "deadLetters", ${counted('peer_forks', 'true')} as forks,
+    `select ${counted('peer_dead_letters', 'true')} as "deadLetters",
        ${counted('offers', "n.state = 'pending'")} as "offersPending"`,
     [most],
   )
-  const { deadLetters, forks, offersPending } = rows[0]!
-  return { deadLetters: Number(deadLetters), forks: Number(forks), offersPending: Number(offersPending) }
+  const { deadLetters, offersPending } = rows[0]!
+  return { deadLetters: Number(deadLetters), offersPending: Number(offersPending) }
 }

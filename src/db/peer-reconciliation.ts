@@ -77,7 +77,6 @@ export async function countExchange(db: Db, of: Of): Promise<ExchangeCounts> {
         (select count(*) from tallystick.peer_dead_letters d where d.ledger_id = $1 and d.peer_id = $2) as "deadLetters",
         (select count(*) from tallystick.remote_records m where m.ledger_id = $1 and m.peer_id = $2) as "receivedRecords",
         (select count(*) from tallystick.received_entries r where r.ledger_id = $1 and r.peer_id = $2) as "receivedEntries",
-        (select count(*) from tallystick.peer_forks f where f.ledger_id = $1 and f.peer_id = $2) as forks,
         o.pending as "offersPending", o.taken as "offersTaken", o.refused as "offersRefused",
         a.taken as "answersTaken", a.refused as "answersRefused"
       from counted c, offered o, answered a`,

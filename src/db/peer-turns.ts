@@ -79,7 +79,6 @@ export type DrainedPeer = PeerName & {
   readonly state: PeerState
   readonly inviter: string
   readonly invited: string | null
-  readonly tokenHash: Buffer
   readonly sealedToken: Buffer | null
   readonly remoteLedgerId: Uint8Array
   readonly remoteUrl: string
@@ -105,7 +104,6 @@ export async function lookAtPeer(db: Db, turn: PeerTurn, leaseMs: number): Promi
     state: PeerState
     inviter: string
     invited: string | null
-    token_hash: Buffer
     sealed_token: Buffer | null
     remote_ledger_id: string
     remote_url: string
@@ -126,7 +124,7 @@ export async function lookAtPeer(db: Db, turn: PeerTurn, leaseMs: number): Promi
         update tallystick.peer_cursors x set leased_until = now() + $4 * interval '1 millisecond'
         where x.ledger_id = $1 and x.peer_id = $2 and x.job_id = $3 returning x.*
       )
-      select set_config('synchronous_commit', 'off', true), p.role, p.state, p.inviter, p.invited, p.token_hash, p.sealed_token,
+      select set_config('synchronous_commit', 'off', true), p.role, p.state, p.inviter, p.invited, p.sealed_token,
         p.remote_ledger_id, p.remote_url, p.revoked_seq, l.issuer, h.envelope_kid, c.known_kid, c.next_seq, h.size, c.failures,
         ${SUMMARY_DUE} as summary_due, b.record_id as backlog_id, b.from_seq as backlog_seq, ${PEER_KEYS} as keys
       from c join tallystick.peers p on p.ledger_id = c.ledger_id and p.peer_id = c.peer_id
@@ -148,7 +146,6 @@ export async function lookAtPeer(db: Db, turn: PeerTurn, leaseMs: number): Promi
     state: row.state,
     inviter: row.inviter,
     invited: row.invited,
-    tokenHash: row.token_hash,
     sealedToken: row.sealed_token,
     remoteLedgerId: fromUuid(row.remote_ledger_id),
     remoteUrl: row.remote_url,

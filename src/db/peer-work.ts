@@ -298,47 +298,6 @@ export async function replayPeer(db: Db, of: Of, seqs: readonly number[] | null)
   return Number(rows[0]!.replayed)
 }
 
-export type ForkRow = {
-  readonly leaf: string
-  readonly remoteSeq: number
-  readonly recordId: Uint8Array | null
-  readonly version: number | null
-  readonly heldLeaf: string
-  readonly envelope: Buffer
-  readonly seenAt: Date
-}
-
-/** In the order of their leaves, after `after` (hex). */
-export async function listPeerForks(
-  db: Db,
-  of: Of,
-  page: { readonly after: string; readonly limit: number },
-): Promise<ForkRow[]> {
-  const { rows } = await db.query<{
-    leaf: Buffer
-    remote_seq: string
-    record_id: string | null
-    version: number | null
-    held_leaf: Buffer
-    envelope: Buffer
-    seen_at: Date
-  }>({
-    name: 'list_peer_forks',
-    text: `select leaf, remote_seq, record_id, version, held_leaf, envelope, seen_at from tallystick.peer_forks
-      where ledger_id = $1 and peer_id = $2 and leaf > $3 order by leaf limit $4`,
-    values: [toUuid(of.ledgerId), toUuid(of.peerId), Buffer.from(page.after, 'hex'), page.limit],
-  })
-  return rows.map((row) => ({
-    leaf: row.leaf.toString('hex'),
-    remoteSeq: Number(row.remote_seq),
-    recordId: row.record_id === null ? null : fromUuid(row.record_id),
-    version: row.version,
-    heldLeaf: row.held_leaf.toString('hex'),
-    envelope: row.envelope,
-    seenAt: row.seen_at,
-  }))
-}
-
 /** The newest entry of each record that is shared, either way: how both sides see whether they hold the same. */
 export async function listSummary(
   db: Db,

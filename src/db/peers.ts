@@ -1,4 +1,11 @@
 import type { Db } from './client.ts'
+import {
+  BUDGET_COLUMNS,
+  BUDGET_JOIN,
+  type BudgetColumns,
+  type PeerBudgetRow,
+  toBudget,
+} from './peer-budgets.ts'
 import { fromUuid, toUuid } from './uuid.ts'
 
 /* Peerings: who they are with, and where they stand. What is shared with them: src/db/peer-work.ts; what came: received.ts. */
@@ -13,6 +20,7 @@ export type PeerRow = {
   readonly createdBy: Uint8Array
   readonly createdAt: Date
   readonly expiresAt: Date
+  /** Of the inviter, until the handshake: the invitation's MAC (src/signing/peer-macs.ts). */
   readonly tokenHash: Buffer
   /** Canonical JSON of the identities; the invited's is not known before the handshake. */
   readonly inviter: string
@@ -25,7 +33,9 @@ export type PeerRow = {
   /** How its drain stands; null before there is anything to send. */
   readonly drain: PeerDrain | null
   readonly deadLetters: number
-  readonly forks: number
+  /** Rows of peer_forks: whether they are any says src/federation/forks.ts. */
+  readonly mayHaveForks: boolean
+  readonly budget: PeerBudgetRow
 }
 
 export type PeerDrain = {
@@ -62,16 +72,18 @@ type PeerColumns = {
   last_success_at: Date | null
   resume_at: Date | null
   dead_letters: string
-  forks: string
-}
+  forked: boolean
+} & BudgetColumns
 
 const SELECT_PEERS = `select p.peer_id, p.name, p.role, p.state, p.created_by, p.created_at, p.expires_at, p.token_hash,
     p.inviter, p.invited, p.remote_ledger_id, p.remote_url, p.handshake, p.added_seq, p.revoked_seq,
     c.next_seq, h.size, c.failures, c.failing_since, c.last_error, c.last_success_at, c.resume_at,
     (select count(*) from tallystick.peer_dead_letters d where d.ledger_id = p.ledger_id and d.peer_id = p.peer_id) as dead_letters,
-    (select count(*) from tallystick.peer_forks f where f.ledger_id = p.ledger_id and f.peer_id = p.peer_id) as forks
+    exists (select from tallystick.peer_forks f where f.ledger_id = p.ledger_id and f.peer_id = p.peer_id) as forked,
+    ${BUDGET_COLUMNS}
   from tallystick.peers p join tallystick.chain_heads h on h.ledger_id = p.ledger_id
-  left join tallystick.peer_cursors c on c.ledger_id = p.ledger_id and c.peer_id = p.peer_id`
+  left join tallystick.peer_cursors c on c.ledger_id = p.ledger_id and c.peer_id = p.peer_id
+  ${BUDGET_JOIN}`
 
 export async function findPeer(db: Db, ledgerId: Uint8Array, peerId: Uint8Array): Promise<PeerRow | null> {
   const { rows } = await db.query<PeerColumns>({
@@ -126,7 +138,8 @@ function toRow(row: PeerColumns): PeerRow {
             resumeAt: row.resume_at,
           },
     deadLetters: Number(row.dead_letters),
-    forks: Number(row.forks),
+    mayHaveForks: row.forked,
+    budget: toBudget(row),
   }
 }
 
@@ -182,12 +195,14 @@ export type PeerKeyRow = {
   readonly alg: 'EdDSA' | 'ES256'
   readonly spki: Buffer
   readonly untilSeq: number | null
+  /** null: it has none, and is believed by nobody. */
+  readonly mac: Buffer | null
 }
 
 /** Of a peering `p`: the keys of its other ledger, oldest first, as JSON. */
 export const PEER_KEYS = `coalesce((
     select jsonb_agg(jsonb_build_object('kid', encode(k.kid, 'hex'), 'alg', k.alg, 'spki', encode(k.spki, 'base64'),
-      'until', k.until_seq) order by k.until_seq nulls last)
+      'until', k.until_seq, 'mac', encode(k.mac, 'hex')) order by k.until_seq nulls last)
     from tallystick.peer_keys k where k.ledger_id = p.ledger_id and k.peer_id = p.peer_id), '[]')`
 
 export type PeerKeyColumns = readonly {
@@ -195,13 +210,15 @@ export type PeerKeyColumns = readonly {
   alg: 'EdDSA' | 'ES256'
   spki: string
   until: number | null
+  mac: string | null
 }[]
 
 export function toPeerKeys(keys: PeerKeyColumns): PeerKeyRow[] {
-  return keys.map(({ spki, until, ...key }) => ({
+  return keys.map(({ spki, until, mac, ...key }) => ({
     ...key,
     spki: Buffer.from(spki, 'base64'),
     untilSeq: until,
+    mac: mac === null ? null : Buffer.from(mac, 'hex'),
   }))
 }
 
@@ -215,26 +232,33 @@ export type PeerContact = {
   readonly envelopeKid: string
   /** Oldest first. */
   readonly keys: readonly PeerKeyRow[]
+  readonly budget: PeerBudgetRow
 }
 
-/** null: the ledger has no such peering with that other one. Of one that has no entry yet there are no keys. */
+/**
+ * null: the ledger has no such peering with that other one. Of one that has no entry yet there are no keys. Keys are as they stand
+ * there: who is to be believed says findBelievedContact in src/federation/peer-keys.ts.
+ */
 export async function findContact(
   db: Db,
   { ledgerId, peerId, remoteLedgerId }: Record<'ledgerId' | 'peerId' | 'remoteLedgerId', Uint8Array>,
 ): Promise<PeerContact | null> {
-  const { rows } = await db.query<{
+  type Columns = {
     state: PeerState
     handshake: Buffer | null
     added_leaf: Buffer | null
     issuer: string
     envelope_kid: Buffer
     keys: PeerKeyColumns
-  }>({
+  }
+  const { rows } = await db.query<Columns & BudgetColumns>({
     name: 'find_peer_contact',
-    text: `select p.state, p.handshake, p.added_leaf, l.issuer, h.envelope_kid, ${PEER_KEYS} as keys
+    text: `select p.state, p.handshake, p.added_leaf, l.issuer, h.envelope_kid, ${PEER_KEYS} as keys,
+        ${BUDGET_COLUMNS}
       from tallystick.peers p
       join tallystick.ledgers l on l.ledger_id = p.ledger_id
       join tallystick.chain_heads h on h.ledger_id = p.ledger_id
+      ${BUDGET_JOIN}
       where p.ledger_id = $1 and p.peer_id = $2 and p.remote_ledger_id = $3`,
     values: [toUuid(ledgerId), toUuid(peerId), toUuid(remoteLedgerId)],
   })
@@ -247,6 +271,7 @@ export async function findContact(
     issuer: row.issuer,
     envelopeKid: row.envelope_kid.toString('hex'),
     keys: toPeerKeys(row.keys),
+    budget: toBudget(row),
   }
 }
 

@@ -72,33 +72,40 @@ export const NEWEST_OFFER = `left join lateral (
     ) d on true
   ) o on true`
 
-/** Who claim to be the home of a record, and who says that one is enough. */
-const CLAIMS_READ_MAX = 3
-
 /**
- * By whom it is claimed, at most CLAIMS_READ_MAX; those of revoked peerings last. None where the ledger has a record of its own
- * with that id. `agentId`: of whom it is asked whether it has offered a step.
+ * As `peerId` has sent it; where that is null, as the home that sent a record of this id first, unless its peering was revoked and
+ * another one's was not: who claims an id later takes it from nobody. A home that was peered with anew is the same. null, without a
+ * peer, where the ledger has a record of its own with that id. `agentId`: of whom it is asked whether it has offered a step.
  */
-export async function listRemoteClaims(
+export async function findRemoteClaim(
   db: Db,
   ledgerId: Uint8Array,
-  recordId: Uint8Array,
-  agentId: Uint8Array,
-): Promise<RemoteRecordRow[]> {
+  {
+    recordId,
+    peerId,
+    agentId,
+  }: Record<'recordId' | 'agentId', Uint8Array> & { readonly peerId: Uint8Array | null },
+): Promise<RemoteRecordRow | null> {
   const { rows } = await db.query<RemoteRecordRow>({
-    name: 'list_remote_claims',
-    text: `select r.record_id, r.peer_id, p.state as peer_state, p.remote_ledger_id as home_id, r.type, r.documents, r.state,
+    name: 'find_remote_claim',
+    text: `select r.record_id, r.peer_id, r.peer_state, r.home_id, r.type, r.documents, r.state,
         r.version, r.leaf, r.standing, f.envelope as created, d.salt, d.content as payload, d.reference_list, d.erased_seq,
         x.envelope as erasure, e.seq, e.kind, e.leaf as received_leaf, e.chain, o.*,
         exists (
           select from tallystick.offers n
           where n.ledger_id = r.ledger_id and n.record_id = r.record_id and n.peer_id = r.peer_id and n.agent_id = $3
         ) as has_offered
-      from tallystick.remote_records r
-      cross join lateral (
-        select n.state, n.remote_ledger_id from tallystick.peers n
-        where n.ledger_id = r.ledger_id and n.peer_id = r.peer_id offset 0
-      ) p
+      from (
+        select n.*, p.state as peer_state, p.remote_ledger_id as home_id
+        from tallystick.remote_records n
+        cross join lateral (
+          select p.state, p.remote_ledger_id from tallystick.peers p
+          where p.ledger_id = n.ledger_id and p.peer_id = n.peer_id offset 0
+        ) p
+        where n.ledger_id = $1 and n.record_id = $2 and case when $4::uuid is null
+          then not exists (select from tallystick.records o where o.ledger_id = $1 and o.record_id = $2) else n.peer_id = $4 end
+        order by p.state = 'revoked', min(n.first_seq) over (partition by p.remote_ledger_id), n.first_seq desc limit 1
+      ) r
       cross join lateral (
         select * from tallystick.entries n where n.ledger_id = r.ledger_id and n.seq = r.last_seq offset 0
       ) e
@@ -113,13 +120,10 @@ export async function listRemoteClaims(
         select n.envelope from tallystick.received_entries n
         where n.ledger_id = r.ledger_id and n.seq = d.erased_seq offset 0
       ) x on true
-      ${NEWEST_OFFER}
-      where r.ledger_id = $1 and r.record_id = $2
-        and not exists (select from tallystick.records n where n.ledger_id = $1 and n.record_id = $2)
-      order by p.state = 'revoked', r.peer_id limit ${CLAIMS_READ_MAX}`,
-    values: [toUuid(ledgerId), toUuid(recordId), toUuid(agentId)],
+      ${NEWEST_OFFER}`,
+    values: [toUuid(ledgerId), toUuid(recordId), toUuid(agentId), peerId && toUuid(peerId)],
   })
-  return rows
+  return rows[0] ?? null
 }
 
 /** A step of the home, with what is here of the document that it digests. */

@@ -154,18 +154,20 @@ export async function insertMasterKeyChange(
     readonly serverKeys: number
     readonly webhookSecrets: number
     readonly apiKeySecrets: number
+    readonly peerKeys: number
     readonly refused: number
   },
 ): Promise<void> {
   await client.query(
     `insert into tallystick.master_key_changes
-       (previous_id, current_id, server_keys, webhook_secrets, api_key_secrets, refused) values ($1, $2, $3, $4, $5, $6)`,
+       (previous_id, current_id, server_keys, webhook_secrets, api_key_secrets, peer_keys, refused) values ($1, $2, $3, $4, $5, $6, $7)`,
     [
       change.previousId,
       change.currentId,
       change.serverKeys,
       change.webhookSecrets,
       change.apiKeySecrets,
+      change.peerKeys,
       change.refused,
     ],
   )

@@ -1,9 +1,10 @@
 import type { Db } from '../db/client.ts'
-import { findContact, type PeerContact, type PeerKeyRow } from '../db/peers.ts'
+import type { PeerContact, PeerKeyRow } from '../db/peers.ts'
 import { ApiError } from '../errors.ts'
 import { parseId } from '../proof/ids.ts'
 import { type PublicKey, parsePublicKey } from '../proof/keys.ts'
 import { nativeProviders } from '../signing/native.ts'
+import type { PeerMacs } from '../signing/peer-macs.ts'
 import {
   isWithinWindow,
   parseRequestSignature,
@@ -12,8 +13,14 @@ import {
   RequestSignatureError,
   verifyRequestSignature,
 } from './http-signature.ts'
+import { findBelievedContact } from './peer-keys.ts'
 
-export type PeerAuthDeps = { readonly readPool: Db; readonly publicUrl: string; readonly now: () => number }
+export type PeerAuthDeps = {
+  readonly readPool: Db
+  readonly peerMacs: PeerMacs
+  readonly publicUrl: string
+  readonly now: () => number
+}
 
 /** Which peering a request is of, and who sent it to whom; ids as text and as bytes. */
 export type PeeringIds = {
@@ -70,7 +77,7 @@ export async function authenticatePeer(deps: PeerAuthDeps, signed: RequestSignat
 
 /** The peering that a request names. Throws `peer_unknown`. */
 export async function getContact(
-  deps: Pick<PeerAuthDeps, 'readPool'>,
+  deps: Pick<PeerAuthDeps, 'readPool' | 'peerMacs'>,
   { peering, from, to }: RequestSignature,
 ): Promise<{ readonly ids: PeeringIds; readonly contact: PeerContact }> {
   const ids = {
@@ -81,7 +88,7 @@ export async function getContact(
     remoteLedger: from,
     remoteLedgerId: parseId('led', from),
   }
-  const contact = await findContact(deps.readPool, ids)
+  const contact = await findBelievedContact(deps, deps.readPool, ids)
   if (!contact || contact.keys.length === 0) {
     throw new ApiError('peer_unknown', `${to} has no peering ${peering} with ${from}`)
   }

@@ -25,6 +25,7 @@ import { isObject } from '../proof/fields.ts'
 import { formatId } from '../proof/ids.ts'
 import type { JsonObject } from '../proof/json-text.ts'
 import { type Outgoing, readOutgoing, renderOutgoing } from './outbox.ts'
+import { believedKeys } from './peer-keys.ts'
 import { PeerError, type PostDeps, postToPeer } from './post.ts'
 import { readOutcomes } from './read-outcomes.ts'
 import { readReceipt } from './receipts.ts'
@@ -101,7 +102,7 @@ class Drain {
   async run(): Promise<void> {
     let busyAtMs = performance.now()
     while (!this.#isOver()) {
-      const peer = await lookAtPeer(this.#deps.pool, this.#turn, PEER_LEASE_MS)
+      const peer = await this.#look()
       if (peer === null) return
       try {
         if (await this.#step(peer)) busyAtMs = performance.now()
@@ -114,6 +115,11 @@ class Drain {
       }
     }
     await endPeerTurn(this.#deps.pool, this.#turn, null)
+  }
+
+  async #look(): Promise<DrainedPeer | null> {
+    const peer = await lookAtPeer(this.#deps.pool, this.#turn, PEER_LEASE_MS)
+    return peer && { ...peer, keys: believedKeys(this.#deps.peerMacs, peer, peer.keys) }
   }
 
   #isOver(): boolean {
@@ -203,7 +209,7 @@ class Drain {
   /** null: something else comes first. */
   async #lookAgain(before: DrainedPeer, outgoing: Outgoing | null): Promise<Request | null> {
     if (outgoing === null || this.#isOver()) return null
-    const peer = await lookAtPeer(this.#deps.pool, this.#turn, PEER_LEASE_MS)
+    const peer = await this.#look()
     const isAsBefore =
       peer?.state === 'active' &&
       peer.envelopeKid === before.envelopeKid &&

@@ -1,4 +1,4 @@
-import { hash, timingSafeEqual } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type pg from 'pg'
 import { constraintOf } from '../db/constraints.ts'
 import { readEntryEnvelope } from '../db/peer-work.ts'
@@ -14,11 +14,12 @@ import type { JsonObject } from '../proof/json-text.ts'
 import { leafHash } from '../proof/merkle.ts'
 import { verifySignedStatement } from '../proof/verify-entry.ts'
 import { nativeProviders } from '../signing/native.ts'
+import type { PeerMacs } from '../signing/peer-macs.ts'
 import { type Administration, type Author, administer } from '../tenancy/administration.ts'
 import { type PeerAuthDeps, verifyFresh, verifySigned } from './authenticate.ts'
 import type { RequestSignature } from './http-signature.ts'
 import { type Handshake, handshakeDigest, type Identity, parsePeerKey } from './identity.ts'
-import { type PeeringDeps, refusePeerUrl, translateExisting } from './peerings.ts'
+import { openInvitation, type PeeringDeps, refusePeerUrl, translateExisting } from './peerings.ts'
 
 /** What the invited sends: the token, and who it is. */
 export type Introduction = { readonly peer: string; readonly token: string; readonly invited: Identity }
@@ -46,14 +47,16 @@ export async function introduce(
   verifySigned(signed, key)
   const ledgerId = parseId('led', signed.to)
   const row = await findPeer(deps.readPool, ledgerId, parseId('peer', peer))
-  const tokenHash = hash('sha256', Buffer.from(token, 'base64url'), 'buffer')
-  if (row?.role !== 'inviter' || !timingSafeEqual(row.tokenHash, tokenHash))
-    throw new ApiError('token_invalid', 'this ledger made no such invitation')
+  const bytes = Buffer.from(token, 'base64url')
+  const isMade =
+    row?.role === 'inviter' &&
+    deps.peerMacs.isOfInvitation(openInvitation(ledgerId, row, bytes), row.tokenHash)
+  if (!isMade) throw new ApiError('token_invalid', 'this ledger made no such invitation')
   if (row.state !== 'invited') return answerAgain(deps, ledgerId, row, invited)
   if (row.expiresAt.getTime() <= deps.now())
     throw new ApiError('token_invalid', `the invitation ended at ${row.expiresAt.toISOString()}`)
   refusePeerUrl(invited.url, deps.outboundAllow)
-  await addPeer(deps, ledgerId, row, invited)
+  await addPeer(deps, ledgerId, row, bytes, invited)
   const added = await findPeer(deps.readPool, ledgerId, row.peerId)
   return answerAgain(deps, ledgerId, added!, invited)
 }
@@ -84,6 +87,7 @@ async function addPeer(
   deps: IntroductionDeps,
   ledgerId: Uint8Array,
   row: PeerRow,
+  token: Uint8Array,
   invited: Identity,
 ): Promise<void> {
   const inviter = JSON.parse(row.inviter) as Identity
@@ -99,8 +103,12 @@ async function addPeer(
     envelopeKid: self.envelopeKid,
     agent: 'system',
   }
-  const handshake = handshakeOf(row, inviter, invited)
-  const about = peerAdded(row.peerId, handshake, { remote: invited, own: inviter, counterpart: null })
+  const handshake = handshakeOf(row.peerId, token, inviter, invited)
+  const about = peerAdded(deps, row.peerId, handshake, {
+    remote: invited,
+    own: inviter,
+    counterpart: null,
+  })
   await administer(deps, author, about).catch((error: Error) => {
     // Of two requests at once one comes second, and is answered like a retry.
     if (constraintOf(error) !== 'peers_state') translateExisting(error)
@@ -108,15 +116,17 @@ async function addPeer(
 }
 
 export function handshakeOf(
-  { peerId, tokenHash }: Pick<PeerRow, 'peerId' | 'tokenHash'>,
+  peerId: Uint8Array,
+  token: Uint8Array,
   inviter: Identity,
   invited: Identity,
 ): Handshake {
-  return { peer: formatId('peer', peerId), tokenHash: toHex(tokenHash), inviter, invited }
+  return { peer: formatId('peer', peerId), tokenHash: hash('sha256', token), inviter, invited }
 }
 
 /** `counterpart`: the leaf (hex) of the inviter's, in the invited's. */
 export function peerAdded(
+  { peerMacs }: { readonly peerMacs: PeerMacs },
   peerId: Uint8Array,
   { peer, ...handshake }: Handshake,
   {
@@ -137,6 +147,7 @@ export function peerAdded(
       handshake: digest,
       counterpart,
       ...remote.envelopeKey,
+      mac: peerMacs.ofKey({ ledger: own.ledger, peer, ...remote.envelopeKey }).toString('hex'),
       ownKid: own.envelopeKey.kid,
     },
   }

@@ -40,8 +40,15 @@ export type OfferDeps = AppendDeps &
 /** The record as it is known here, its newest offer with it. `replayed`: an earlier request with the same key had offered. */
 export type OfferResult = RecordJson & { readonly replayed: boolean }
 
+/** `peerId`: as of AboutRemote. */
+export type AboutOffer = About & { readonly peerId?: Uint8Array | undefined }
+
 /** null: nor is it a record of another ledger that the caller may see. */
-export function offerActivation(deps: OfferDeps, caller: Caller, about: About): Promise<OfferResult | null> {
+export function offerActivation(
+  deps: OfferDeps,
+  caller: Caller,
+  about: AboutOffer,
+): Promise<OfferResult | null> {
   return offer(deps, caller, about, 'record-activated', () => null)
 }
 
@@ -49,7 +56,7 @@ export function offerActivation(deps: OfferDeps, caller: Caller, about: About): 
 export function offerCompletion(
   deps: OfferDeps,
   caller: Caller,
-  about: About & { readonly evidence: unknown; readonly salt?: string | undefined },
+  about: AboutOffer & { readonly evidence: unknown; readonly salt?: string | undefined },
 ): Promise<OfferResult | null> {
   return offer(deps, caller, about, 'completion-submitted', ({ row }) => {
     if (row.documents === 'digests') refuseWeakSalt(about.salt)
@@ -63,7 +70,7 @@ export function offerCompletion(
 }
 
 /** Of a step that is the home's to take. Throws `not_home`; null as of offerActivation. */
-export async function refuseAtGuest(deps: RemoteReadDeps, caller: Caller, about: About): Promise<null> {
+export async function refuseAtGuest(deps: RemoteReadDeps, caller: Caller, about: AboutOffer): Promise<null> {
   const record = await findForStep(deps, caller, about)
   if (!record) return null
   throw new ApiError('not_home', `the record is of ${record.home}: only that ledger takes this step`, {
@@ -74,10 +81,10 @@ export async function refuseAtGuest(deps: RemoteReadDeps, caller: Caller, about:
 async function findForStep(
   deps: RemoteReadDeps,
   caller: Caller,
-  { recordId, onBehalfOf }: About,
+  { recordId, peerId, onBehalfOf }: AboutOffer,
 ): Promise<RemoteRecord | null> {
   const party = partyOf(caller, onBehalfOf)
-  const record = await findRemoteRecord(deps, { ...caller, recordId, agentId: party })
+  const record = await findRemoteRecord(deps, { ...caller, recordId, peerId, agentId: party })
   if (!record || caller.scopes.has('records:read') || caller.scopes.has('verdicts:overturn')) return record
   const isOpen = record.gated.performer === null
   return isOpen || isOwn(record, party) || isOwn(record, caller.agentId) ? record : null
@@ -86,7 +93,7 @@ async function findForStep(
 async function offer(
   deps: OfferDeps,
   caller: Caller,
-  about: About,
+  about: AboutOffer,
   step: OfferedStep,
   documentOf: (record: RemoteRecord) => NamedDocument | null,
 ): Promise<OfferResult | null> {
@@ -114,7 +121,7 @@ async function offer(
 async function explainRefusal(
   deps: OfferDeps,
   caller: Caller,
-  about: About,
+  about: AboutOffer,
   error: unknown,
 ): Promise<OfferResult> {
   if (!(error instanceof ApiError && REFUSED.has(error.code))) throw error
@@ -139,8 +146,12 @@ function translateConstraint(error: unknown): unknown {
   return error
 }
 
-async function showNow(deps: OfferDeps, caller: Caller, { recordId }: About): Promise<OfferResult> {
-  const record = await findRemoteRecord(deps, { ...caller, recordId })
+async function showNow(
+  deps: OfferDeps,
+  caller: Caller,
+  { recordId, peerId }: AboutOffer,
+): Promise<OfferResult> {
+  const record = await findRemoteRecord(deps, { ...caller, recordId, peerId })
   if (!record) throw new Error(`an offer of ${formatId('rec', recordId)}, which is not there`)
   const steps = await readRemoteSteps(deps, caller.ledgerId, record)
   return { record: renderRemote(deps, record, steps), version: record.row.version, replayed: true }

@@ -1,27 +1,31 @@
 import type pg from 'pg'
 import type { AppendAnswer } from '../db/append-entries.ts'
 import { constraintOf } from '../db/constraints.ts'
-import { findContact, type PeerContact } from '../db/peers.ts'
+import type { PeerContact } from '../db/peers.ts'
 import { beginPeerRequest } from '../db/received.ts'
 import { withPooledTransaction } from '../db/transaction.ts'
 import { ApiError } from '../errors.ts'
+import type { PeerMacs } from '../signing/peer-macs.ts'
 import type { Author } from '../tenancy/administration.ts'
 import { type PeerRequest, refuseState } from './authenticate.ts'
+import { findBelievedContact } from './peer-keys.ts'
 
-/** Under the peering's lock, once for each nonce. Throws ApiError, and whatever `work` throws. */
+export type PeerTransactionDeps = { readonly writePool: pg.Pool; readonly peerMacs: PeerMacs }
+
+/** Under the peering's lock, once for each nonce, with the peering as it is then. Throws ApiError, and whatever `work` throws. */
 export async function inTransaction<T>(
-  deps: { readonly writePool: pg.Pool },
+  deps: PeerTransactionDeps,
   request: PeerRequest,
-  work: (client: pg.PoolClient) => Promise<T>,
+  work: (client: pg.PoolClient, contact: PeerContact) => Promise<T>,
 ): Promise<T> {
   try {
     return await withPooledTransaction(deps.writePool, async (client) => {
       const isFresh = await beginPeerRequest(client, request, request.nonce)
       if (!isFresh) throw new ApiError('request_replayed', 'its nonce was used before', { retryable: true })
-      const contact = await findContact(client, request)
-      if (currentKid(contact) !== currentKid(request.contact))
+      const contact = await findBelievedContact(deps, client, request)
+      if (contact === null || currentKid(contact) !== currentKid(request.contact))
         throw new ApiError('key_not_current', 'the peer has replaced its key meanwhile', { retryable: true })
-      return work(client)
+      return work(client, contact)
     })
   } catch (error) {
     const constraint = constraintOf(error as Error)
@@ -30,7 +34,7 @@ export async function inTransaction<T>(
       throw new ApiError('state_conflict', 'another entry of that seq came before')
     // The peering has changed since the request's headers were looked at.
     if (constraint !== 'peers_state') throw error
-    const contact = await findContact(deps.writePool, request)
+    const contact = await findBelievedContact(deps, deps.writePool, request)
     if (contact) refuseState(contact)
     throw new ApiError('state_conflict', 'the handshake comes first')
   }

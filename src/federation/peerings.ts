@@ -13,6 +13,7 @@ import { ProofError } from '../proof/error.ts'
 import { formatId, parseId } from '../proof/ids.ts'
 import { canonicalize } from '../proof/jcs.ts'
 import type { MasterKey } from '../signing/master-key.ts'
+import type { OpenInvitation, PeerMacs } from '../signing/peer-macs.ts'
 import { type AdministerDeps, administer } from '../tenancy/administration.ts'
 import type { Caller } from '../tenancy/caller.ts'
 import { identityOf, parsePeerKey } from './identity.ts'
@@ -23,6 +24,7 @@ export type PeeringDeps = AdministerDeps & {
   readonly entropy: Entropy
   readonly publicUrl: string
   readonly sealer: Pick<MasterKey, 'seal'>
+  readonly peerMacs: PeerMacs
   readonly outboundAllow: Allowances
 }
 
@@ -38,20 +40,15 @@ export async function invite(
   const inviter = await identityOf(deps.readPool, ledgerId, deps.publicUrl)
   const peerId = deps.entropy.uuidv7(deps.now())
   const token = randomBytes(TOKEN_BYTES)
-  const made = await invitePeer(
-    deps.readPool,
-    ledgerId,
-    {
-      peerId,
-      name,
-      agentId: caller.agentId,
-      tokenHash: hash('sha256', token, 'buffer'),
-      expiresAt: new Date(deps.now() + PEER_INVITATION_MS_MAX),
-      inviter: canonicalize(inviter),
-    },
-    { openMax: PEER_INVITATIONS_OPEN_MAX, peersMax: PEERS_PER_LEDGER_MAX },
-  )
-  if (!made) throw tooMany()
+  const row = {
+    peerId,
+    expiresAt: new Date(deps.now() + PEER_INVITATION_MS_MAX),
+    inviter: canonicalize(inviter),
+  }
+  const limits = { openMax: PEER_INVITATIONS_OPEN_MAX, peersMax: PEERS_PER_LEDGER_MAX }
+  const tokenHash = deps.peerMacs.ofInvitation(openInvitation(ledgerId, row, token))
+  const peer = { ...row, name, agentId: caller.agentId, tokenHash }
+  if (!(await invitePeer(deps.readPool, ledgerId, peer, limits))) throw tooMany()
   const invitation = formatInvitation({ peer: formatId('peer', peerId), token: toBase64Url(token), inviter })
   return { peer: await getPeer(deps, caller, peerId), invitation }
 }
@@ -129,6 +126,21 @@ export function translateExisting(error: Error): never {
     )
   }
   throw error
+}
+
+/** An invitation as its MAC covers it: with all of its row that whoever takes it is held to. */
+export function openInvitation(
+  ledgerId: Uint8Array,
+  { peerId, expiresAt, inviter }: Pick<PeerRow, 'peerId' | 'expiresAt' | 'inviter'>,
+  token: Uint8Array,
+): OpenInvitation {
+  return {
+    ledger: formatId('led', ledgerId),
+    peer: formatId('peer', peerId),
+    tokenHash: hash('sha256', token),
+    expiresAtMs: expiresAt.getTime(),
+    inviter,
+  }
 }
 
 /** What the token is sealed for, between the acceptance and the handshake. */

@@ -75,7 +75,11 @@ export class EntryRefused extends Error {
 }
 
 /** That the peer's ledger has said this, and that such things are shared at all. Throws EntryRefused, ProofError. */
-export function verifyProposed(ids: PeeringIds, contact: PeerContact, sent: SentEntry): Proposed {
+export function verifyProposed(
+  ids: Pick<PeeringIds, 'remoteLedger'>,
+  contact: Pick<PeerContact, 'keys'>,
+  sent: SentEntry,
+): Proposed {
   const bytes = fromBase64(sent.envelope)
   const { envelope, statement } = verifySignedStatement(bytes, keyFinder(contact), nativeProviders)
   if (statement.ledger !== ids.remoteLedger)
@@ -102,7 +106,7 @@ function isShared(kind: EntryKind): boolean {
   return RECEIVED_KINDS.has(kind) || kind === 'step-offered'
 }
 
-function keyFinder({ keys }: PeerContact) {
+function keyFinder({ keys }: Pick<PeerContact, 'keys'>) {
   return (kid: string) => {
     const key = keys.find((one) => one.kid === kid)
     return key ? publicKeyOf(key) : null
@@ -110,7 +114,7 @@ function keyFinder({ keys }: PeerContact) {
 }
 
 /** The key that signs at `seq`: each up to the rotation that ends it. */
-function verifyKeyAt({ keys }: PeerContact, kid: string, seq: number): void {
+function verifyKeyAt({ keys }: Pick<PeerContact, 'keys'>, kid: string, seq: number): void {
   const signer = keys.find(({ untilSeq }) => untilSeq === null || seq <= untilSeq)
   if (signer?.kid !== kid)
     throw new ProofError('key_not_current', `signed by ${kid}, but ${signer?.kid} signs entry ${seq}`)

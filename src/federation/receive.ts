@@ -21,10 +21,12 @@ import { ProofError } from '../proof/error.ts'
 import type { JsonObject } from '../proof/json-text.ts'
 import type { OfferedStepDeps } from '../records/gated/offered-step.ts'
 import { toBase64 } from '../records/text-of-bytes.ts'
+import type { PeerMacs } from '../signing/peer-macs.ts'
 import type { Signers } from '../signing/signers.ts'
 import { type Author, signAdministration } from '../tenancy/administration.ts'
 import { answerOffer } from './answer-offer.ts'
 import type { PeerRequest } from './authenticate.ts'
+import { refuseFull } from './budget.ts'
 import { type Decision, decide, type Known } from './decide.ts'
 import type { Inbox } from './inbox.ts'
 import { authorOf, inTransaction, isOfLedger, notAppended, unavailable } from './peer-transaction.ts'
@@ -41,6 +43,7 @@ import {
 export type ReceiveDeps = OfferedStepDeps & {
   readonly readPool: pg.Pool
   readonly writePool: pg.Pool
+  readonly peerMacs: PeerMacs
   readonly inbox: Inbox
   readonly signers: Signers
   readonly now: () => number
@@ -80,6 +83,7 @@ export async function receiveEntries(
   sent: SentEntries,
 ): Promise<EntryOutcome[]> {
   refuseTwice(sent.entries)
+  refuseFull(request.contact)
   const outcomes = await deps.inbox.run(request, async () => {
     const types = readTypes(sent.types ?? [])
     const proposed: Attempt[] = []
@@ -87,7 +91,8 @@ export async function receiveEntries(
       await pauseAfter(proposed.length)
       proposed.push(attempt(() => verifyProposed(request, request.contact, entry)))
     }
-    return inTransaction(deps, request, async (client) => {
+    return inTransaction(deps, request, async (client, contact) => {
+      refuseFull(contact)
       const known = await readKnown(client, request, types, proposed.filter(isProposed))
       return new Reception(deps, client, request, known).take(proposed)
     })

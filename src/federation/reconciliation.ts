@@ -16,6 +16,8 @@ import {
   PEER_SUMMARY_RECORDS_MAX,
 } from '../peer-limits.ts'
 import { formatId } from '../proof/ids.ts'
+import type { PeerMacs } from '../signing/peer-macs.ts'
+import { countForksOf } from './forks.ts'
 import { getPeer } from './peerings.ts'
 import type { SummaryRecord } from './summary.ts'
 
@@ -24,8 +26,9 @@ import type { SummaryRecord } from './summary.ts'
  * last said that it holds. Who wants it proved compares two exports (src/proof/reconcile.ts).
  */
 
-type Deps = { readonly readPool: pg.Pool }
+type Deps = { readonly readPool: pg.Pool; readonly peerMacs: PeerMacs }
 type Of = { readonly ledgerId: Uint8Array; readonly peerId: Uint8Array }
+type Counts = ExchangeCounts & { readonly forks: number }
 type Held = Pick<SummaryRecord, 'version' | 'leaf'>
 
 /**
@@ -60,7 +63,7 @@ export type PeerReconciliation = {
   readonly peer: string
   readonly state: PeerState
   readonly reasons: readonly Unreconciled[]
-  readonly counts: ExchangeCounts
+  readonly counts: Counts
   readonly summary: {
     readonly at: Date
     readonly isWhole: boolean
@@ -75,8 +78,9 @@ export type PeerReconciliation = {
 
 /** Throws `not_found`. */
 export async function reconcilePeer(deps: Deps, of: Of): Promise<PeerReconciliation> {
-  const { state } = await getPeer(deps, of, of.peerId)
-  const counts = await countExchange(deps.readPool, of)
+  const peer = await getPeer(deps, of, of.peerId)
+  const forks = await countForksOf(deps, of, peer)
+  const counts = { ...(await countExchange(deps.readPool, of)), forks }
   const row = await findPeerSummary(deps.readPool, of)
   const summary =
     row?.summary == null
@@ -84,7 +88,7 @@ export async function reconcilePeer(deps: Deps, of: Of): Promise<PeerReconciliat
       : { at: row.summaryAt!, ...(await compareSummary(deps.readPool, of, row.summary)) }
   return {
     peer: formatId('peer', of.peerId),
-    state,
+    state: peer.state,
     reasons: reasonsOf(counts, summary),
     counts,
     summary,
@@ -102,7 +106,7 @@ export async function askPeer(deps: Deps, of: Of): Promise<PeerReconciliation> {
 }
 
 function reasonsOf(
-  { deadLetters, forks }: ExchangeCounts,
+  { deadLetters, forks }: Counts,
   summary: { readonly isWhole: boolean; readonly faults: number } | null,
 ): Unreconciled[] {
   const found: Readonly<Record<Unreconciled, boolean>> = {

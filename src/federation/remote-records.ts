@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import {
+  findRemoteClaim,
   listNewestRemoteSteps,
-  listRemoteClaims,
   listRemoteEntries,
   type OfferColumns,
   type RemoteEntryRow,
@@ -9,7 +9,6 @@ import {
   type RemoteStepRow,
 } from '../db/remote-records.ts'
 import { fromUuid } from '../db/uuid.ts'
-import { ApiError } from '../errors.ts'
 import { PAGE_BYTES_MAX } from '../limits.ts'
 import { ProofError } from '../proof/error.ts'
 import type { GatedRecord } from '../proof/gated-record.ts'
@@ -34,11 +33,15 @@ import type { EnvelopeKeys } from '../signing/envelope-keys.ts'
 
 export type RemoteReadDeps = { readonly readPool: pg.Pool; readonly envelopeKeys: EnvelopeKeys }
 
-/** Which record, for whom. `ledger`: the id as text; `agentId`: of the caller, or whom he acts for. */
+/**
+ * Which record, for whom. `ledger`: the id as text; `agentId`: of the caller, or whom he acts for. `peerId`: of the peer that is to
+ * have sent it; absent: of the one that did so first.
+ */
 export type AboutRemote = {
   readonly ledger: string
   readonly ledgerId: Uint8Array
   readonly recordId: Uint8Array
+  readonly peerId?: Uint8Array | undefined
   readonly agentId: Uint8Array
 }
 
@@ -51,25 +54,13 @@ export type RemoteRecord = {
   readonly gated: GatedRecord
 }
 
-/**
- * null where no peer has sent such a record, or the ledger has one of its own with that id. Throws `record_ambiguous` where two
- * peers say that it is theirs: one of them lies, and the ledger can't know which. What a revoked peer says counts only where
- * nobody else says it.
- */
+/** null where no peer has sent such a record; without `peerId` also where the ledger has one of its own with that id. */
 export async function findRemoteRecord(
   { readPool }: Pick<RemoteReadDeps, 'readPool'>,
-  { ledger, ledgerId, recordId, agentId }: AboutRemote,
+  { ledger, ledgerId, recordId, peerId, agentId }: AboutRemote,
 ): Promise<RemoteRecord | null> {
-  const claims = await listRemoteClaims(readPool, ledgerId, recordId, agentId)
-  const [row, other] = claims
+  const row = await findRemoteClaim(readPool, ledgerId, { recordId, peerId: peerId ?? null, agentId })
   if (!row) return null
-  if (other && (other.peer_state === 'revoked') === (row.peer_state === 'revoked')) {
-    const peers = claims.map(({ peer_id }) => formatId('peer', fromUuid(peer_id)))
-    const record = formatId('rec', recordId)
-    throw new ApiError('record_ambiguous', `${peers.join(' and ')} have each sent a record ${record}`, {
-      members: { peers },
-    })
-  }
   const gated = JSON.parse(row.standing) as GatedRecord
   return { row, ledger, home: formatId('led', fromUuid(row.home_id)), gated }
 }

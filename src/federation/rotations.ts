@@ -17,6 +17,7 @@ import {
   verifyFresh,
   verifySigned,
 } from './authenticate.ts'
+import { refuseFull } from './budget.ts'
 import type { RequestSignature } from './http-signature.ts'
 import { type PeerKeyText, parsePeerKey } from './identity.ts'
 import { authorOf, inTransaction, notAppended } from './peer-transaction.ts'
@@ -50,13 +51,14 @@ export async function receiveRotations(
   refuseState(contact)
   const request = { ...ids, nonce: signed.nonce, contact }
   return deps.inbox.run(ids, () =>
-    inTransaction(deps, request, async (client) => {
+    inTransaction(deps, request, async (client, contact) => {
+      refuseFull(contact)
       const author = authorOf(request)
       const signer = await deps.signers.signerOf(author)
       const receipts: string[] = []
       // One by one: each ends the key that the one before it began.
       for (const rotation of rotations) {
-        const entry = signAdministration(signer, author, keyRotated(request, rotation), deps.now())
+        const entry = signAdministration(signer, author, keyRotated(deps, request, rotation), deps.now())
         const [answer] = await appendEntries(client, [entry])
         if (answer!.outcome !== 'appended') throw notAppended(answer!.outcome)
         receipts.push(toBase64(entry.envelope))
@@ -66,13 +68,18 @@ export async function receiveRotations(
   )
 }
 
-function keyRotated({ contact, ...ids }: PeerRequest, rotation: Rotation): Administration {
+function keyRotated(
+  { peerMacs }: Pick<ReceiveDeps, 'peerMacs'>,
+  { contact, ...ids }: PeerRequest,
+  rotation: Rotation,
+): Administration {
   const { newKey } = rotation
+  const mac = peerMacs.ofKey({ ...ids, ...newKey }).toString('hex')
   return {
     kind: 'peer-key-rotated',
     subject: { id: ids.peerId, name: ids.peer, digest: toHex(contact.handshake!) },
     predicate: { newKey, received: receivedOf(rotation) },
-    detail: { received: receivedRow(ids, rotation), key: { peerId: toUuid(ids.peerId), ...newKey } },
+    detail: { received: receivedRow(ids, rotation), key: { peerId: toUuid(ids.peerId), ...newKey, mac } },
   }
 }
 

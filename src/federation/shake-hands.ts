@@ -6,6 +6,7 @@ import { ProofError } from '../proof/error.ts'
 import { canonicalize } from '../proof/jcs.ts'
 import type { JsonObject } from '../proof/json-text.ts'
 import type { MasterKey } from '../signing/master-key.ts'
+import type { PeerMacs } from '../signing/peer-macs.ts'
 import type { Signers } from '../signing/signers.ts'
 import { type Author, signAdministration } from '../tenancy/administration.ts'
 import { handshakeOf, peerAdded, verifyCounterpart } from './handshake.ts'
@@ -17,6 +18,7 @@ export type ShakeHandsDeps = {
   readonly pool: pg.Pool
   readonly signers: Signers
   readonly masterKey: Pick<MasterKey, 'open'>
+  readonly peerMacs: PeerMacs
   readonly publicUrl: string
   readonly now: () => number
 }
@@ -33,7 +35,7 @@ export async function shakeHands(
   const token = openToken(deps, peer)
   const invited = await identityOf(deps.pool, peer.ledgerId, deps.publicUrl)
   const inviter = JSON.parse(peer.inviter) as Identity
-  const handshake = handshakeOf(peer, inviter, invited)
+  const handshake = handshakeOf(peer.peerId, token, inviter, invited)
   const body = canonicalize({ peer: handshake.peer, token: token.toString('base64url'), invited })
   const { envelope } = await post('/v1/federation/peerings', body)
   const counterpart = readCounterpart(envelope, handshake)
@@ -45,7 +47,7 @@ export async function shakeHands(
     agent: 'system',
   }
   const signer = await deps.signers.signerOf(author)
-  const about = peerAdded(peer.peerId, handshake, { remote: inviter, own: invited, counterpart })
+  const about = peerAdded(deps, peer.peerId, handshake, { remote: inviter, own: invited, counterpart })
   const [outcome] = await commitBatch(deps.pool, [signAdministration(signer, author, about, deps.now())])
   if (outcome!.status !== 'appended')
     throw new PeerError('not_appended', `our own entry was not appended: ${outcome!.status}`)

@@ -8,7 +8,7 @@ import type { JsonObject } from '../proof/json-text.ts'
 import { isVersion } from './answer-fields.ts'
 import type { PeerRequest } from './authenticate.ts'
 import type { Inbox } from './inbox.ts'
-import { inTransaction } from './peer-transaction.ts'
+import { inTransaction, type PeerTransactionDeps } from './peer-transaction.ts'
 import { PeerError } from './post.ts'
 
 /** The newest entry of a record that a side holds: `leaf` in lower-case hex. */
@@ -17,7 +17,7 @@ export type SummaryPage = { readonly records: readonly SummaryRecord[]; readonly
 
 /** What this side holds of the records that are shared with the peer, after `after`. It tells no peer anything that it was not sent. */
 export async function summarize(
-  deps: { readonly writePool: pg.Pool; readonly inbox: Inbox },
+  deps: PeerTransactionDeps & { readonly inbox: Inbox },
   request: PeerRequest,
   after: string | undefined,
 ): Promise<SummaryPage> {

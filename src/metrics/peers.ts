@@ -1,11 +1,21 @@
 import type pg from 'pg'
 import { Histogram } from 'prom-client'
+import { readPeerBudgets } from '../db/peer-budgets.ts'
 import { countPeerMatters, readPeerFigures } from '../db/peer-figures.ts'
 import type { DrainObserver, PeerDrains } from '../federation/drain.ts'
+import { countAllForks } from '../federation/forks.ts'
 import type { Inbox } from '../federation/inbox.ts'
 import type { ReceiveDeps } from '../federation/receive.ts'
 import { OUTBOUND_ERROR_CODES } from '../outbound/error.ts'
-import { PEER_DRAINS_MAX, PEER_MATTERS_COUNTED_MAX, PEER_REQUESTS_WAITING_MAX } from '../peer-limits.ts'
+import {
+  PEER_BYTES_PER_DAY,
+  PEER_DRAINS_MAX,
+  PEER_ENTRIES_PER_DAY,
+  PEER_FORKS_COUNTED_MAX,
+  PEER_MATTERS_COUNTED_MAX,
+  PEER_REQUESTS_WAITING_MAX,
+} from '../peer-limits.ts'
+import type { PeerMacs } from '../signing/peer-macs.ts'
 import { askGauges } from './asked.ts'
 import type { Metrics } from './metrics.ts'
 import { readCounter, readGauge, readingsOf, Tally } from './readings.ts'
@@ -16,6 +26,7 @@ const FAILURES = [
   ...OUTBOUND_ERROR_CODES.filter((code) => code !== 'aborted'),
   'peer_unknown',
   'peer_suspended',
+  'peer_full',
   'peer_revoked',
   'key_unknown',
   'key_not_current',
@@ -92,7 +103,7 @@ export function watchDrains(metrics: Metrics, drains: Pick<PeerDrains, 'size'>):
 }
 
 /** How peerings are, of all ledgers. */
-export function watchPeers(metrics: Metrics, pool: pg.Pool): void {
+export function watchPeers(metrics: Metrics, pool: pg.Pool, peerMacs: PeerMacs): void {
   askGauges(metrics, () => readPeerFigures(pool), [
     {
       name: 'tallystick_peers',
@@ -133,6 +144,19 @@ export function watchPeers(metrics: Metrics, pool: pg.Pool): void {
         readingsOf('state', { active: active.seconds, suspended: suspended.seconds }),
     },
   ])
+  const budget = { entriesMax: PEER_ENTRIES_PER_DAY, bytesMax: PEER_BYTES_PER_DAY }
+  askGauges(metrics, () => readPeerBudgets(pool, budget), [
+    {
+      name: 'tallystick_peers_full',
+      help: 'Active peers that have used up what they may have this side store in a day',
+      read: ({ full }) => full,
+    },
+    {
+      name: 'tallystick_peer_budget_used_ratio',
+      help: 'Of its budget of a day, what the peer has used that has used most of it; 1: all',
+      read: ({ most }) => most,
+    },
+  ])
   const most = PEER_MATTERS_COUNTED_MAX
   askGauges(metrics, () => countPeerMatters(pool, most), [
     {
@@ -141,14 +165,16 @@ export function watchPeers(metrics: Metrics, pool: pg.Pool): void {
       read: ({ deadLetters }) => deadLetters,
     },
     {
-      name: 'tallystick_peer_forks',
-      help: `Entries of peers that contradict one that is held; counted to ${most}`,
-      read: ({ forks }) => forks,
-    },
-    {
       name: 'tallystick_peer_offers_pending',
       help: `Steps that agents offered to other ledgers and that these have not decided; counted to ${most}`,
       read: ({ offersPending }) => offersPending,
+    },
+  ])
+  askGauges(metrics, () => countAllForks({ peerMacs }, pool), [
+    {
+      name: 'tallystick_peer_forks',
+      help: `Entries of peers that contradict one that is held; counted to ${PEER_FORKS_COUNTED_MAX}`,
+      read: (forks) => forks,
     },
   ])
 }

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import { addMacKeys, keepMacKeys } from '../db/mac-keys.ts'
 import { checkSchema, lockMigrations } from '../db/migrate.ts'
+import { listPeerKeyMacs, type PeerKeyMac, replacePeerKeyMacs } from '../db/peer-key-macs.ts'
 import {
   type GrantedSecret,
   insertMasterKeyChange,
@@ -18,6 +19,7 @@ import { withTransaction } from '../db/transaction.ts'
 import { RESEALED_PER_QUERY } from '../limits.ts'
 import { formatId } from '../proof/ids.ts'
 import { type MasterKey, makeMasterKey, masterKeyId } from '../signing/master-key.ts'
+import { makePeerMacs } from '../signing/peer-macs.ts'
 import { makeKeyMac } from '../tenancy/api-keys.ts'
 import { webhookSecretContext } from '../webhooks/secrets.ts'
 
@@ -28,13 +30,14 @@ export type Resealed = {
   readonly serverKeys: number
   readonly webhookSecrets: number
   readonly apiKeySecrets: number
+  readonly peerKeys: number
   /** Rows that neither key had sealed: left as they are, and as useless as they were. */
   readonly refused: number
 }
 
 /**
  * Seals under `current` whatever `previous` has sealed, as the owner: the secrets of webhooks and the MACs that make rows of API keys
- * believed, a page in each transaction, and at last the deployment's own keys, with which everybody begins to seal under `current`.
+ * and of peers' keys believed, a page in each transaction, and at last the deployment's own keys, with which everybody begins to seal under `current`.
  * What `current` has sealed stays, so doing it again goes on where it ended, and finds what was sealed meanwhile. Throws, before
  * anything is changed, where a key of the deployment is sealed under neither.
  *
@@ -51,15 +54,17 @@ export async function resealSecrets(
   })
   const webhooks = await resealWebhookSecrets(client, keys)
   const apiKeys = await renewKeyMacs(client, keys)
+  const peerKeys = await renewPeerKeyMacs(client, keys)
   return alone(client, async () => {
     const serverKeys = await resealServerKeys(client, keys, { isTrial: false })
     const done = {
       serverKeys,
       webhookSecrets: webhooks.resealed,
       apiKeySecrets: apiKeys.resealed,
-      refused: webhooks.refused + apiKeys.refused,
+      peerKeys: peerKeys.resealed,
+      refused: webhooks.refused + apiKeys.refused + peerKeys.refused,
     }
-    if (serverKeys + webhooks.resealed + apiKeys.resealed > 0) {
+    if (serverKeys + webhooks.resealed + apiKeys.resealed + peerKeys.resealed > 0) {
       const ids = { previousId: masterKeyId(previous), currentId: masterKeyId(current) }
       await insertMasterKeyChange(client, { ...ids, ...done })
     } else {
@@ -126,6 +131,18 @@ function renewKeyMacs(client: pg.ClientBase, { from, to }: Keys): Promise<Pass> 
       return fromMac.isOf(granted, row.mac) ? toMac.of(granted) : 'refused'
     },
     replace: (replaced) => replaceKeyMacs(client, replaced),
+  })
+}
+
+function renewPeerKeyMacs(client: pg.ClientBase, { from, to }: Keys): Promise<Pass> {
+  const [fromMacs, toMacs] = [makePeerMacs(from), makePeerMacs(to)]
+  return eachPage<PeerKeyMac>(client, {
+    list: (after) => listPeerKeyMacs(client, after, RESEALED_PER_QUERY),
+    renew: ({ named, mac }) => {
+      if (toMacs.isOfKey(named, mac)) return 'current'
+      return fromMacs.isOfKey(named, mac) ? toMacs.ofKey(named) : 'refused'
+    },
+    replace: (replaced) => replacePeerKeyMacs(client, replaced),
   })
 }
 

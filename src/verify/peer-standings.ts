@@ -102,7 +102,6 @@ function peerColumns(row: AuditedPeer) {
   return {
     role: row.role,
     state: row.state,
-    tokenHash: toHex(row.token_hash),
     inviter: row.inviter,
     invited: row.invited,
     remoteLedgerId: row.remote_ledger_id,
@@ -117,11 +116,10 @@ function peerColumns(row: AuditedPeer) {
 
 function peerRow(standing: PeeringStanding): ReturnType<typeof peerColumns> {
   const { ledger, predicate } = standing.added
-  const { tokenHash, inviter, invited } = predicate as Record<string, JsonValue>
+  const { inviter, invited } = predicate as Record<string, JsonValue>
   return {
     role: (inviter as { ledger: string }).ledger === ledger ? 'inviter' : 'invited',
     state: standing.state,
-    tokenHash: tokenHash as string,
     inviter: canonicalize(inviter!),
     invited: canonicalize(invited!),
     remoteLedgerId: uuidOf('led', standing.other.ledger),

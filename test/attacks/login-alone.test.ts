@@ -264,6 +264,21 @@ function argumentOf(type: string, place: number, ledgerId: string): string {
   return `(${values[type] ?? 5})::${type}`
 }
 
+test('every table asks for the proof, but for those that append_entries alone fills, which asks for its own', async (t) => {
+  const { database } = await rob(t, 'api')
+  const { rows } = await (await connect(t, database.superuserUrl)).query<{ name: string }>(
+    `select c.relname as name from pg_class c
+     where c.relnamespace in ('tallystick'::regnamespace, 'pgboss'::regnamespace) and c.relkind in ('r', 'p')
+       and not exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname = 'proven_session' and t.tgenabled = 'O')
+     order by 1`,
+  )
+  const filled = ['chain_heads', 'documents', 'entries', 'idempotency_keys', 'record_references', 'records']
+  assert.deepEqual(
+    rows.map(({ name }) => name),
+    filled,
+  )
+})
+
 test('the proof of a session is good for that session alone, and ends with `discard all`', async (t) => {
   const { database, thief, rows } = await rob(t, 'api')
   const proven = await connect(t, database.apiUrl)

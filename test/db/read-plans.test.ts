@@ -10,8 +10,8 @@ import { findEntryOfRecord } from '../../src/db/read-proven.ts'
 import { findRecords, listRecordsOfEntry } from '../../src/db/read-records.ts'
 import {
   findReceivedType,
+  findRemoteClaim,
   listNewestRemoteSteps,
-  listRemoteClaims,
   listRemoteEntries,
 } from '../../src/db/remote-records.ts'
 import { listChosenSalts, listSharePeers } from '../../src/db/shares.ts'
@@ -65,7 +65,7 @@ async function askedQueries(pool: pg.Pool): Promise<Asked[]> {
   await listErasable(pool, id, id, { before: 1, limit: 1 })
   await listPendingErasures(pool, null, 100)
   const remote = { record_id: toUuid(id), peer_id: toUuid(id) }
-  await listRemoteClaims(pool, id, id, id)
+  await findRemoteClaim(pool, id, { recordId: id, peerId: id, agentId: id })
   await listNewestRemoteSteps(pool, id, remote)
   await listRemoteEntries(pool, id, remote, { afterVersion: 0, limit: 1, bytesMax: 1 })
   await findReceivedType(pool, id, id, '00')

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { toUuid } from '../../src/db/uuid.ts'
 import { formatInvitation, parseInvitation } from '../../src/federation/invitation.ts'
+import { openInvitation } from '../../src/federation/peerings.ts'
+import { parseId } from '../../src/proof/ids.ts'
+import { makeMasterKey } from '../../src/signing/master-key.ts'
+import { makePeerMacs } from '../../src/signing/peer-macs.ts'
 import type { Test } from '../helpers/app.ts'
 import { type Organisation, startOrganisations } from '../helpers/federation.ts'
 import { makeChain, makeId, makeSigner } from '../helpers/test-chain.ts'
@@ -125,11 +130,23 @@ test('whoever has the invitation becomes the peer, once, and nobody else does', 
   await t.test('one that has ended, or was withdrawn, is none', async () => {
     const late = await Mallory.open(t, victim)
     const ended = await late.invite()
-    const { peer } = parseInvitation(ended)!
-    await victim.sql(
-      `update tallystick.peers set expires_at = now() - interval '1 second' where state = 'invited'`,
-    )
-    await refused(victim, () => late.introduce(ended), 401, 'token_invalid')
+    const { peer, token } = parseInvitation(ended)!
+    const peerId = parseId('peer', peer)
+    const expiresAt = new Date(Date.now() - 1_000)
+    const [{ inviter }] = (await victim.sql<{ inviter: string }>(
+      'select inviter from tallystick.peers where peer_id = $1',
+      [toUuid(peerId)],
+    )) as [{ inviter: string }]
+    const row = { peerId, expiresAt, inviter }
+    const made = openInvitation(parseId('led', victim.ledger), row, Buffer.from(token, 'base64url'))
+    await victim.sql('update tallystick.peers set expires_at = $2, token_hash = $3 where peer_id = $1', [
+      toUuid(peerId),
+      expiresAt,
+      makePeerMacs(makeMasterKey(victim.masterKey)).ofInvitation(made),
+    ])
+    const answer = await unchanged(victim, () => late.introduce(ended))
+    assert.deepEqual([answer.status, answer.body.code], [401, 'token_invalid'])
+    assert.match(answer.body.detail, /the invitation ended at/)
     await victim.ask('POST', `/v1/peers/${peer}/revoke`, { body: {} })
     await refused(victim, () => late.introduce(ended), 409, 'token_used')
   })

@@ -34,6 +34,8 @@ type Operation =
     }
   | { readonly kind: 'share'; readonly record: number }
   | { readonly kind: 'suspend' | 'resume'; readonly side: 0 | 1 }
+  /** So few entries of the other side that it is full; null: as many as it likes. */
+  | { readonly kind: 'budget'; readonly side: 0 | 1; readonly entries: number | null }
   | { readonly kind: 'fault'; readonly side: 0 | 1; readonly fault: Fault }
   | { readonly kind: 'wait' }
 
@@ -68,6 +70,14 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('share' as const), record }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('suspend' as const, 'resume' as const), side }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('budget' as const),
+      side,
+      entries: fc.constantFrom(1, null),
+    }),
+  },
   {
     weight: 4,
     arbitrary: fc.record({
@@ -119,6 +129,8 @@ class Pair {
         return void this.faults[operation.side].push(operation.fault)
       case 'wait':
         return new Promise((done) => setTimeout(done, 150))
+      case 'budget':
+        return this.#setBudget(operation.side, operation.entries)
       case 'suspend':
       case 'resume': {
         const answer = await this.sides[operation.side].send(
@@ -136,6 +148,14 @@ class Pair {
         return operation.kind === 'offer' ? this.#offer(made, operation) : this.#step(made, operation)
       }
     }
+  }
+
+  /** With a higher one the other side need not wait for its next attempt. */
+  async #setBudget(side: 0 | 1, entries: number | null): Promise<void> {
+    const budget = entries === null ? null : { entriesPerDay: entries, bytesPerDay: 1_000_000_000 }
+    await this.sides[side].ask('PUT', `/v1/peers/${this.peer}/budget`, { body: { budget } })
+    if (entries === null)
+      await this.sides[1 - side]!.send('POST', `/v1/peers/${this.peer}/replay`, { body: {} })
   }
 
   async #create({ documents, performer }: Operation & { kind: 'create' }): Promise<void> {
@@ -189,6 +209,7 @@ class Pair {
   /** Everything is put right, and each side has heard all of the other. */
   async settle(): Promise<void> {
     for (const faults of this.faults) faults.length = 0
+    for (const side of [0, 1] as const) await this.#setBudget(side, null)
     for (const side of this.sides) await side.send('POST', `/v1/peers/${this.peer}/resume`, { body: {} })
     for (const side of this.sides)
       assert.equal((await side.ask('GET', `/v1/peers/${this.peer}`)).state, 'active')

@@ -76,6 +76,7 @@ export class Organisation {
   /** Its server's, with no proxy before it. */
   readonly url: string
   readonly database: OwnDatabase
+  readonly masterKey: Uint8Array
   /** `led_…` */
   ledger = ''
   /** The ledger's first agent, whose key has all scopes. */
@@ -90,6 +91,7 @@ export class Organisation {
   constructor(options: OrganisationOptions) {
     const { name, database, masterKey, port, publicUrl, environment } = options
     this.name = name
+    this.masterKey = masterKey
     this.publicUrl = publicUrl
     this.url = `http://127.0.0.1:${port}`
     this.database = database

@@ -1,3 +1,4 @@
+import type { JsonValue } from '../../src/proof/json-text.ts'
 import type { EntryKind } from '../../src/proof/kinds.ts'
 import type { Subject } from '../../src/proof/statement.ts'
 import { makeId, saltDocument, type TestChain, type TestDocument, type TestLine } from './test-chain.ts'
@@ -9,14 +10,14 @@ type Changes = { readonly subjects?: Subject[]; readonly received?: string }
 export function makeGated(
   chain: TestChain,
   terms: object = {},
-  options: { principal?: object; record?: string } = {},
+  options: { principal?: object; record?: string; payload?: JsonValue } = {},
 ) {
   const record = options.record ?? makeId('rec')
   const performer = makeId('agt')
   const performerKey = makeId('key')
   chain.registerAgent(performer, 'performer')
   chain.createKey(performerKey, performer)
-  const payload = saltDocument(record, { quantity: 100 })
+  const payload = saltDocument(record, options.payload ?? { quantity: 100 })
   const about: Subject = { name: record, sha256: payload.digest }
   let evidence: TestDocument | null = null
   let version = 1

@@ -89,6 +89,7 @@ export const HEALTHY: Series = {
   [`tallystick_peers_failing_seconds{${WORKER}}`]: `0+60x40 0+0x${MINUTES}`,
   [`tallystick_peer_lag_seconds{state="active", ${WORKER}}`]: flat(2),
   [`tallystick_peer_lag_seconds{state="suspended", ${WORKER}}`]: growing(60),
+  [`tallystick_peers_full{${WORKER}}`]: flat(0),
   [`tallystick_peer_dead_letters{${WORKER}}`]: flat(0),
   [`tallystick_peer_entries_sent_total{outcome="received", ${WORKER}}`]: growing(60),
   [`tallystick_peer_request_duration_seconds_count{${WORKER}}`]: growing(6),
@@ -414,6 +415,13 @@ export const CASES: readonly AlertCase[] = [
     alert: 'TallystickPeerFails',
     series: { [`tallystick_peers_failing_seconds{${WORKER}}`]: flat(5_400) },
     description: 'A peer has taken nothing for 1h 30m 0s.',
+  },
+  {
+    ...ticket,
+    alert: 'TallystickPeerFull',
+    series: { [`tallystick_peers_full{${WORKER}}`]: flat(1) },
+    description:
+      '1 peers have sent as much as they may have stored in a day: what more they say waits at their side.',
   },
   {
     ...ticket,

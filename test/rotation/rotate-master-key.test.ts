@@ -2,19 +2,23 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { buildApp } from '../../src/app.ts'
-import { fromUuid } from '../../src/db/uuid.ts'
+import { fromUuid, toUuid } from '../../src/db/uuid.ts'
 import { openDeps } from '../../src/deps.ts'
 import { MASTER_KEY_AGE_MS_MAX } from '../../src/limits.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { makeMasterKey, masterKeyId } from '../../src/signing/master-key.ts'
+import { makePeerMacs } from '../../src/signing/peer-macs.ts'
 import { database } from '../../src/verify/database.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import { openWebhookSecret } from '../../src/webhooks/secrets.ts'
 import { startWorker } from '../../worker/worker.ts'
 import { buildTestApp, OPERATOR_KEY, type Test, type TestApp, testConfig } from '../helpers/app.ts'
 import { TEST_MASTER_KEY } from '../helpers/database.ts'
+import { namedKey } from '../helpers/peered-chains.ts'
 import { temporaryDirInMemory } from '../helpers/postgres.ts'
 import { runScript, type ScriptRun } from '../helpers/run-script.ts'
+import { makeSigner } from '../helpers/test-chain.ts'
+import { addPeer } from '../helpers/test-peers.ts'
 import { makeWebhook } from '../helpers/webhooks.ts'
 
 const NEW_KEY = new Uint8Array(32).fill(8)
@@ -43,13 +47,18 @@ test('the master key is replaced under a running server and worker, and no reque
   await openWebhooks(app, TEST_MASTER_KEY)
 
   const first = await run(app, BOTH)
-  assert.match(first.stdout, /^sealed anew: server keys 2, secrets of webhooks 1, secrets of API keys 2\.$/m)
+  assert.match(
+    first.stdout,
+    /^sealed anew: server keys 2, secrets of webhooks 1, secrets of API keys 2, keys of peers 0\.$/m,
+  )
   // Sealed by a server that has not looked since, unless the command took that long to end.
   const late = await both.makeKey(app.ledger.key.key)
   await sleep(MASTER_KEY_AGE_MS_MAX * 1.5)
   const after = await both.makeKey(before)
   const second = await run(app, BOTH)
-  const resealed = /secrets of webhooks 0, secrets of API keys 1\.$/m.test(second.stdout) ? 1 : 0
+  const resealed = /secrets of webhooks 0, secrets of API keys 1, keys of peers 0\.$/m.test(second.stdout)
+    ? 1
+    : 0
   assert.match(
     resealed ? (await run(app, BOTH)).stdout : second.stdout,
     /TALLYSTICK_MASTER_KEY_PREVIOUS can go/,
@@ -79,9 +88,27 @@ test('a row that no server has made is not made believable, and is counted', asy
     `insert into tallystick.api_key_secrets (ledger_id, secret_hash, key_id, mac)
      select ledger_id, sha256('forged'), key_id, sha256('forged') from tallystick.api_keys`,
   )
+  const { peer, peerId } = await addPeer(app)
+  const [genuine, forged] = [makeSigner(), makeSigner()].map((signer) => namedKey(signer))
+  const ofPeer = { ledger: app.ledger.ledger.id, peer, ...genuine! }
+  const mac = makePeerMacs(makeMasterKey(TEST_MASTER_KEY)).ofKey(ofPeer)
+  for (const [{ kid, spki }, until] of [
+    [genuine!, null],
+    [forged!, 7],
+  ] as const)
+    await app.sql(
+      `insert into tallystick.peer_keys (ledger_id, peer_id, kid, alg, spki, until_seq, mac)
+       select ledger_id, peer_id, decode($2, 'hex'), 'EdDSA', decode($3, 'base64'), $4, $5 from tallystick.peers where peer_id = $1`,
+      [toUuid(peerId), kid, spki, until, mac],
+    )
   const { code, stdout } = await run(app, BOTH)
   assert.equal(code, 0)
-  assert.match(stdout, /secrets of API keys 1\.[\s\S]*^1 rows are sealed under neither key/m)
+  assert.match(stdout, /secrets of API keys 1, keys of peers 1\.[\s\S]*^2 rows are sealed under neither key/m)
+  const macs = await app.sql<{ mac: Buffer }>(
+    'select mac from tallystick.peer_keys order by until_seq nulls first',
+  )
+  assert.ok(makePeerMacs(makeMasterKey(NEW_KEY)).isOfKey(ofPeer, macs[0]!.mac))
+  assert.deepEqual(macs[1]!.mac, mac)
   const [row] = await app.sql(
     "select mac = sha256('forged') as same from tallystick.api_key_secrets where secret_hash = sha256('forged')",
   )

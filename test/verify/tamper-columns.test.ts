@@ -74,6 +74,7 @@ const NOT_EVIDENCE: Record<string, string> = {
 const OF_PEERS = [
   'peers',
   'peer_keys',
+  'peer_budgets',
   'peer_inboxes',
   'peer_nonces',
   'peer_cursors',

@@ -307,7 +307,8 @@ export const WORKER_ROWS: readonly Row[] = [
       },
       {
         title: 'Peers',
-        description: 'By state; and those that fail or have not come to all entries of their ledger.',
+        description:
+          'By state; those that fail or have not come to all entries of their ledger; and those that have used up what they may have stored in a day.',
         unit: 'short',
         runbook: 'peer-fails.md',
         width: 8,
@@ -315,6 +316,7 @@ export const WORKER_ROWS: readonly Row[] = [
           [most('tallystick_peers', 'state'), '{{state}}'],
           [most('tallystick_peers_failing'), 'failing'],
           [most('tallystick_peers_behind'), 'behind'],
+          [most('tallystick_peers_full'), 'full'],
         ],
       },
       {

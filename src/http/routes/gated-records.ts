@@ -1,9 +1,16 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Deps } from '../../deps.ts'
 import { ApiError, type ErrorCode } from '../../errors.ts'
-import { type OfferResult, offerActivation, offerCompletion, refuseAtGuest } from '../../federation/offers.ts'
+import {
+  type AboutOffer,
+  type OfferResult,
+  offerActivation,
+  offerCompletion,
+  refuseAtGuest,
+} from '../../federation/offers.ts'
 import { RECORD_BODY_BYTES_MAX } from '../../limits.ts'
 import { scopeOfEntry } from '../../proof/entry-scopes.ts'
+import { parseId } from '../../proof/ids.ts'
 import { shareRecord } from '../../records/gated/share-record.ts'
 import {
   type About,
@@ -47,7 +54,6 @@ const STEP_PROBLEMS = [
   'state_conflict',
   'integrity_fault',
   'not_home',
-  'record_ambiguous',
 ] as const satisfies readonly ErrorCode[]
 
 /** Of steps that an agent of this ledger may take of another ledger's record. */
@@ -69,7 +75,12 @@ const SHARE_PROBLEMS = [
   'integrity_fault',
 ] as const satisfies readonly ErrorCode[]
 
-type OfStep = { readonly onBehalfOf?: string | undefined; readonly occurredAt?: string | undefined }
+type OfStep = {
+  readonly onBehalfOf?: string | undefined
+  readonly occurredAt?: string | undefined
+  /** Of a step that can be offered. */
+  readonly peer?: string | undefined
+}
 
 /** The steps of a gated record: each is one call and one entry. */
 export function gatedRecordRoutes(app: FastifyInstance, deps: Deps): void {
@@ -161,9 +172,9 @@ export function gatedRecordRoutes(app: FastifyInstance, deps: Deps): void {
   async function answer(
     request: FastifyRequest,
     reply: FastifyReply,
-    { onBehalfOf, occurredAt }: OfStep,
+    { onBehalfOf, occurredAt, peer }: OfStep,
     take: (caller: Caller, about: About) => Promise<StepResult>,
-    offer: (caller: Caller, about: About) => Promise<OfferResult | null> = (caller, about) =>
+    offer: (caller: Caller, about: AboutOffer) => Promise<OfferResult | null> = (caller, about) =>
       refuseAtGuest(deps, caller, about),
   ): Promise<FastifyReply> {
     const { caller } = request
@@ -173,13 +184,15 @@ export function gatedRecordRoutes(app: FastifyInstance, deps: Deps): void {
     const agents = await resolveOnBehalfOf(deps.lookups, caller, [onBehalfOf], 'record')
     const about = {
       recordId,
+      peerId: peer === undefined ? undefined : parseId('peer', peer),
       onBehalfOf: agents.get(onBehalfOf ?? '') ?? null,
       occurredAt,
       ifVersion,
       traceparent: traceparentOf(request),
       idempotency,
     }
-    const result = await take(caller, about).catch(async (error) => {
+    const taken = peer === undefined ? take(caller, about) : Promise.reject(notSent(peer))
+    const result = await taken.catch(async (error) => {
       const offered = isNotFound(error) ? await offer(caller, about) : null
       if (offered) return { offered }
       throw error
@@ -188,6 +201,10 @@ export function gatedRecordRoutes(app: FastifyInstance, deps: Deps): void {
     const { record, version, replayed } = result.offered
     return sendJson(markReplayed(reply.code(202).header('etag', etagOf(version)), replayed), record)
   }
+}
+
+function notSent(peer: string): ApiError {
+  return new ApiError('not_found', `${peer} has sent no such record`)
 }
 
 function isNotFound(error: unknown): boolean {

@@ -1,33 +1,29 @@
-import type { FastifyInstance } from 'fastify'
-import { listPeerDeadLetters, listPeerForks, replayPeer } from '../../db/peer-work.ts'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { setPeerBudget } from '../../db/peer-budgets.ts'
 import { listPeers, type PeerRow } from '../../db/peers.ts'
 import type { Deps } from '../../deps.ts'
+import { budgetOf } from '../../federation/budget.ts'
+import { countForksOf } from '../../federation/forks.ts'
 import type { Identity } from '../../federation/identity.ts'
 import { accept, changePeering, getPeer, invite } from '../../federation/peerings.ts'
-import { toBase64 } from '../../proof/bytes.ts'
 import { scopeOfEntry } from '../../proof/entry-scopes.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
-import type { EntryKind } from '../../proof/kinds.ts'
 import { idempotencyOf, markReplayed, refuseIdempotencyKey } from '../idempotency.ts'
 import { pageLimit, parseCursor, toPage } from '../page.ts'
 import { pathId } from '../path-id.ts'
 import { idParams } from '../schemas/common.ts'
 import {
   addPeerBody,
-  deadLetterPage,
-  forkPage,
-  leafCursor,
   newPeerView,
+  peerBudgetBody,
   peerPage,
   peerReason,
   peersCursor,
   peersQuery,
   peerView,
-  replayAnswer,
-  replayBody,
-  seqCursor,
 } from '../schemas/peers.ts'
 import type { ZodTypes } from '../zod-validation.ts'
+import { refusedByPeerRoutes } from './peer-refusals.ts'
 
 const access = { scope: scopeOfEntry('peer-suspended') } as const
 
@@ -54,10 +50,10 @@ export function peerRoutes(app: FastifyInstance, deps: Deps): void {
       if (invitation !== undefined) {
         // The worker carries it out: `state` says when it has.
         const peer = await accept(deps, request.caller, name, invitation)
-        return reply.code(202).send({ ...render(peer), invitation: null })
+        return reply.code(202).send({ ...(await show(request, peer)), invitation: null })
       }
       const made = await invite(deps, request.caller, name)
-      return reply.code(201).send({ ...render(made.peer), invitation: made.invitation })
+      return reply.code(201).send({ ...(await show(request, made.peer)), invitation: made.invitation })
     },
   )
 
@@ -76,7 +72,13 @@ export function peerRoutes(app: FastifyInstance, deps: Deps): void {
       const cursor = parseCursor(request.query, peersCursor)
       const after = cursor && parseId('peer', cursor[0])
       const rows = await listPeers(deps.readPool, request.caller.ledgerId, { after, limit: limit + 1 })
-      return toPage(rows, limit, render, ({ id }) => [id])
+      const shown = await Promise.all(rows.map((row) => show(request, row)))
+      return toPage(
+        shown,
+        limit,
+        (peer) => peer,
+        ({ id }) => [id],
+      )
     },
   )
 
@@ -86,7 +88,7 @@ export function peerRoutes(app: FastifyInstance, deps: Deps): void {
       config: { access: { scope: ['peers:manage', 'records:read', 'audit:read'] } },
       schema: { summary: 'A peer, and how far it has heard', params: idParams, response: { 200: peerView } },
     },
-    async (request) => render(await getPeer(deps, request.caller, pathId('peer', request.params.id))),
+    async (request) => show(request, await getPeer(deps, request.caller, pathId('peer', request.params.id))),
   )
 
   const CHANGES = [
@@ -108,108 +110,39 @@ export function peerRoutes(app: FastifyInstance, deps: Deps): void {
           pathId('peer', request.params.id),
           { change, code: request.body.code ?? 'requested', idempotency: idempotencyOf(deps, request) },
         )
-        return markReplayed(reply, replayed).send(render(peer))
+        return markReplayed(reply, replayed).send(await show(request, peer))
       },
     )
   }
 
-  deadLetterRoutes(app, deps)
-}
-
-function deadLetterRoutes(app: FastifyInstance, deps: Deps): void {
-  const typed = app.withTypeProvider<ZodTypes>()
-
-  typed.get(
-    '/v1/peers/:id/dead-letters',
-    {
-      config: { access },
-      schema: {
-        summary: 'Entries that the other side refused, each with what it was sent',
-        params: idParams,
-        querystring: peersQuery,
-        response: { 200: deadLetterPage },
-      },
-    },
-    async (request) => {
-      const { ledgerId } = request.caller
-      const { peerId } = await getPeer(deps, request.caller, pathId('peer', request.params.id))
-      const limit = pageLimit(request.query)
-      const after = parseCursor(request.query, seqCursor)?.[0] ?? -1
-      const rows = await listPeerDeadLetters(deps.readPool, { ledgerId, peerId }, { after, limit: limit + 1 })
-      const renderOne = ({ recordId, diedAt, entry, ...row }: (typeof rows)[number]) => ({
-        ...row,
-        record: recordId && formatId('rec', recordId),
-        diedAt: diedAt.toISOString(),
-        entry: {
-          seq: entry.seq,
-          kind: entry.kind as EntryKind,
-          recordedAt: entry.recordedAt.toISOString(),
-          leaf: entry.leaf.toString('hex'),
-          chain: entry.chain.toString('hex'),
-          envelope: toBase64(entry.envelope),
-        },
-      })
-      return toPage(rows, limit, renderOne, ({ seq }) => [seq])
-    },
-  )
-
-  typed.post(
-    '/v1/peers/:id/replay',
+  typed.put(
+    '/v1/peers/:id/budget',
     {
       config: { access, problems: ['invalid_idempotency_key'] },
       schema: {
-        summary: 'Send again what the other side refused, and what waits behind it',
+        summary: 'Bound what a peer may have this side store in a day',
         params: idParams,
-        body: replayBody,
-        response: { 200: replayAnswer },
+        body: peerBudgetBody,
+        response: { 200: peerView },
       },
     },
     async (request) => {
       refuseIdempotencyKey(request)
       const { ledgerId } = request.caller
       const { peerId } = await getPeer(deps, request.caller, pathId('peer', request.params.id))
-      return { replayed: await replayPeer(deps.readPool, { ledgerId, peerId }, request.body.seqs ?? null) }
+      await setPeerBudget(deps.readPool, { ledgerId, peerId }, request.body.budget)
+      return show(request, await getPeer(deps, request.caller, peerId))
     },
   )
 
-  typed.get(
-    '/v1/peers/:id/forks',
-    {
-      config: { access: { scope: ['peers:manage', 'audit:read'] } },
-      schema: {
-        summary: 'Entries of the other side that contradict what it sent before',
-        params: idParams,
-        querystring: peersQuery,
-        response: { 200: forkPage },
-      },
-    },
-    async (request) => {
-      const { ledgerId } = request.caller
-      const { peerId } = await getPeer(deps, request.caller, pathId('peer', request.params.id))
-      const limit = pageLimit(request.query)
-      const after = parseCursor(request.query, leafCursor)?.[0] ?? ''
-      const rows = await listPeerForks(deps.readPool, { ledgerId, peerId }, { after, limit: limit + 1 })
-      const renderOne = ({
-        remoteSeq,
-        recordId,
-        heldLeaf,
-        seenAt,
-        envelope,
-        ...row
-      }: (typeof rows)[number]) => ({
-        ...row,
-        seq: remoteSeq,
-        record: recordId && formatId('rec', recordId),
-        held: heldLeaf,
-        envelope: toBase64(envelope),
-        seenAt: seenAt.toISOString(),
-      })
-      return toPage(rows, limit, renderOne, ({ leaf }) => [leaf])
-    },
-  )
+  refusedByPeerRoutes(app, deps)
+
+  async function show({ caller }: FastifyRequest, peer: PeerRow) {
+    return render(peer, await countForksOf(deps, caller, peer))
+  }
 }
 
-function render(peer: PeerRow) {
+function render(peer: PeerRow, forks: number) {
   const other = peer.role === 'inviter' ? peer.invited : peer.inviter
   const { drain } = peer
   return {
@@ -230,7 +163,17 @@ function render(peer: PeerRow) {
       lastSuccessAt: drain.lastSuccessAt?.toISOString() ?? null,
       resumeAt: drain.resumeAt?.toISOString() ?? null,
       deadLetters: peer.deadLetters,
-      forks: peer.forks,
+      forks,
     },
+    budget: renderBudget(peer),
+  }
+}
+
+function renderBudget({ budget }: PeerRow) {
+  const { entriesUsed, entriesPerDay, bytesUsed, bytesPerDay, resetsAt } = budgetOf(budget)
+  return {
+    entries: { used: entriesUsed, perDay: entriesPerDay },
+    bytes: { used: bytesUsed, perDay: bytesPerDay },
+    resetsAt: resetsAt?.toISOString() ?? null,
   }
 }

@@ -3,6 +3,7 @@ import type { Place } from '../../db/search-records.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { findRemoteRecordJson, listRemoteRecordEntries } from '../../federation/remote-records.ts'
+import { parseId } from '../../proof/ids.ts'
 import { findTree, listRecordEntries } from '../../records/lineage.ts'
 import { findRecordJson } from '../../records/read.ts'
 import { filtersTag, listRecords, parseFilters } from '../../records/search.ts'
@@ -17,6 +18,7 @@ import {
   recordListCursor,
   recordListPage,
   recordListQuery,
+  recordQuery,
   recordTree,
   recordTreeQuery,
 } from '../schemas/record-reads.ts'
@@ -58,14 +60,19 @@ export function recordReadRoutes(
   typed.get(
     '/v1/records/:id',
     {
-      config: { access, problems: ['not_found', 'record_ambiguous', 'integrity_fault'] },
-      schema: { summary: 'A record as it stands', params: idParams, response: { 200: recordView } },
+      config: { access, problems: ['not_found', 'integrity_fault'] },
+      schema: {
+        summary: 'A record as it stands',
+        params: idParams,
+        querystring: recordQuery,
+        response: { 200: recordView },
+      },
     },
     async (request, reply) => {
       const { ledgerId, recordId, ownAgent } = aboutOf(request, request.params.id)
-      const record =
-        (await findRecordJson(deps, ledgerId, recordId, ownAgent)) ??
-        (await findRemoteRecordJson(deps, aboutRemote(request, recordId)))
+      const { peer } = request.query
+      const own = peer === undefined ? await findRecordJson(deps, ledgerId, recordId, ownAgent) : null
+      const record = own ?? (await findRemoteRecordJson(deps, aboutRemote(request, recordId, peer)))
       const { record: json, version } = found(record, request.params.id)
       return sendJson(reply.header('etag', etagOf(version)), json)
     },
@@ -74,7 +81,7 @@ export function recordReadRoutes(
   typed.get(
     '/v1/records/:id/entries',
     {
-      config: { access, problems: ['not_found', 'record_ambiguous'] },
+      config: { access, problems: ['not_found'] },
       schema: {
         summary: "A record's own entries, oldest first, with the documents of its steps",
         params: idParams,
@@ -87,9 +94,10 @@ export function recordReadRoutes(
       const cursor = parseCursor(request.query, recordEntriesCursor)
       const about = aboutOf(request, id)
       const page = { afterVersion: cursor?.[0] ?? 0, limit: pageLimit(request.query) }
+      const { peer } = request.query
+      const own = peer === undefined ? await listRecordEntries(deps, about, page) : null
       const result =
-        (await listRecordEntries(deps, about, page)) ??
-        (await listRemoteRecordEntries(deps, aboutRemote(request, about.recordId), page))
+        own ?? (await listRemoteRecordEntries(deps, aboutRemote(request, about.recordId, peer), page))
       const { entries, nextVersion } = found(result, id)
       const next = nextVersion === null ? 'null' : `"${formatCursor([nextVersion])}"`
       return sendJson(reply, `{"data":[${entries.join(',')}],"nextCursor":${next}}`)
@@ -128,10 +136,15 @@ function aboutOf(request: FastifyRequest, id: string) {
   return { ledgerId: request.caller.ledgerId, recordId: pathId('rec', id), ownAgent: ownAgentOf(request) }
 }
 
-/** Of a record that is not the ledger's own. */
-function aboutRemote({ caller, ownRecordsOnly }: FastifyRequest, recordId: Uint8Array) {
+/** Of a record that is not the ledger's own; `peer`: whose it is to be. */
+function aboutRemote(
+  { caller, ownRecordsOnly }: FastifyRequest,
+  recordId: Uint8Array,
+  peer: string | undefined,
+) {
   const { ledger, ledgerId, agentId } = caller
-  return { ledger, ledgerId, agentId, recordId, ownOnly: ownRecordsOnly }
+  const peerId = peer === undefined ? undefined : parseId('peer', peer)
+  return { ledger, ledgerId, agentId, recordId, peerId, ownOnly: ownRecordsOnly }
 }
 
 function ownAgentOf({ ownRecordsOnly, caller }: FastifyRequest): Uint8Array | null {

@@ -16,6 +16,10 @@ export const anyAgent = z
   .regex(new RegExp(`^(led_${ID_CHARS}/)?agt_${ID_CHARS}$`))
   .describe('`agt_…`, or of another ledger `led_…/agt_…`')
 
+export const sentBy = idOf('peer').describe(
+  'the peer that sent the record; absent: the ledger’s own, or of the peer that sent one of this id first',
+)
+
 export const hash = z
   .string()
   .regex(/^[0-9a-f]{64}$/)

@@ -7,7 +7,7 @@ import {
 } from '../../limits.ts'
 import { OFFERED_STEPS } from '../../proof/kinds.ts'
 import { SIGNAL_CODES } from '../../records/gated/signal.ts'
-import { anyAgent, hash, idOf, instant, salt, seq } from './common.ts'
+import { anyAgent, hash, idOf, instant, salt, sentBy, seq } from './common.ts'
 import { time } from './times.ts'
 import { ruleOutcome } from './types.ts'
 
@@ -54,12 +54,14 @@ const ofStep = { onBehalfOf: idOf('agt').optional(), occurredAt: time.optional()
 export const shareBody = z
   .strictObject({ share, onBehalfOf: ofStep.onBehalfOf })
   .meta({ examples: [{ share: [{ peer: 'peer_01jegv5gyme05800000000000a', documents: 'whole' }] }] })
-export const activateBody = z.strictObject(ofStep)
+/** A record of another ledger: two peers may each have sent one of the same id. */
+const ofOffer = { peer: sentBy.optional(), ...ofStep }
+export const activateBody = z.strictObject(ofOffer)
 export const completionBody = z
   .strictObject({
     evidence: z.looseObject({}).describe('any JSON object that the type’s evidence schema takes'),
     salt: salt.optional(),
-    ...ofStep,
+    ...ofOffer,
   })
   .meta({ examples: [{ evidence: { quantity: 100 } }] })
 export const verdictBody = z

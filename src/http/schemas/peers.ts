@@ -1,7 +1,14 @@
 import { z } from 'zod'
 import { identity, token } from '../../federation/invitation.ts'
 import {
+  PEER_BYTES_PER_DAY,
+  PEER_BYTES_PER_DAY_MAX,
+  PEER_BYTES_PER_DAY_MIN,
+  PEER_ENTRIES_PER_DAY,
+  PEER_ENTRIES_PER_DAY_MAX,
+  PEER_ENTRIES_PER_DAY_MIN,
   PEER_ENTRIES_PER_REQUEST_MAX,
+  PEER_FORKS_COUNTED_MAX,
   PEER_ROTATIONS_PER_REQUEST_MAX,
   PEER_SUMMARY_RECORDS_MAX,
   PEER_TYPES_PER_REQUEST_MAX,
@@ -29,6 +36,25 @@ export const peerReason = z
   .strictObject({ code: erasureCode.optional().describe('why, as a word for programs; absent: requested') })
   .meta({ examples: [{ code: 'contract_ended' }] })
 
+const usedOf = (what: string) =>
+  z.strictObject({
+    used: z.int().min(0).describe(`${what} of this day; the last request may go beyond`),
+    perDay: z.int().min(1),
+  })
+
+/** The budget as a member: a body that is missing reads as null, and must not take a limit away. */
+export const peerBudgetBody = z
+  .strictObject({
+    budget: z
+      .strictObject({
+        entriesPerDay: z.int().min(PEER_ENTRIES_PER_DAY_MIN).max(PEER_ENTRIES_PER_DAY_MAX),
+        bytesPerDay: z.int().min(PEER_BYTES_PER_DAY_MIN).max(PEER_BYTES_PER_DAY_MAX),
+      })
+      .nullable()
+      .describe(`null: ${PEER_ENTRIES_PER_DAY} entries and ${PEER_BYTES_PER_DAY} bytes, as every peer`),
+  })
+  .meta({ examples: [{ budget: { entriesPerDay: 100_000, bytesPerDay: 1_000_000_000 } }, { budget: null }] })
+
 export const peerView = z
   .strictObject({
     id: idOf('peer').describe('the same on both sides'),
@@ -52,10 +78,17 @@ export const peerView = z
         lastSuccessAt: instant.nullable(),
         resumeAt: instant.nullable().describe('nothing is sent before'),
         deadLetters: z.int().min(0),
-        forks: z.int().min(0),
+        forks: z.int().min(0).describe(`that the peer has signed; counted to ${PEER_FORKS_COUNTED_MAX}`),
       })
       .nullable()
       .describe('null before there is anything to send'),
+    budget: z
+      .strictObject({
+        entries: usedOf('entries'),
+        bytes: usedOf('bytes'),
+        resetsAt: instant.nullable().describe('when the day is over; null: nothing is used'),
+      })
+      .describe('of what the peer sends: how much of it is stored here in a day'),
   })
   .meta({ id: 'Peer' })
 

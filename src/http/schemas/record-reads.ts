@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { BATCH_ITEMS_MAX } from '../../limits.ts'
 import { RECORD_STATES } from '../../proof/kinds.ts'
 import { pageOf, pageQuery } from '../page.ts'
-import { anyAgent, base64, hash, idOf, salt, seq, signedEntry, typeName } from './common.ts'
+import { anyAgent, base64, hash, idOf, salt, sentBy, seq, signedEntry, typeName } from './common.ts'
 import { recordView, reference } from './records.ts'
 import { time } from './times.ts'
 
@@ -39,7 +39,8 @@ export const recordListPage = pageOf(recordView)
 const place = z.int().min(0).max(Number.MAX_SAFE_INTEGER)
 export const recordListCursor = z.tuple([z.string().length(16), place, z.int().min(0).max(BATCH_ITEMS_MAX)])
 
-export const recordEntriesQuery = z.strictObject(pageQuery)
+export const recordQuery = z.strictObject({ peer: sentBy.optional() })
+export const recordEntriesQuery = z.strictObject({ peer: sentBy.optional(), ...pageQuery })
 export const recordEntriesCursor = z.tuple([z.int32().min(1)])
 
 const stepDocument = z.strictObject({

@@ -1,0 +1,124 @@
+import type { FastifyInstance } from 'fastify'
+import { listPeerDeadLetters, replayPeer } from '../../db/peer-work.ts'
+import type { Deps } from '../../deps.ts'
+import { readForks } from '../../federation/forks.ts'
+import { getPeer } from '../../federation/peerings.ts'
+import { toBase64 } from '../../proof/bytes.ts'
+import { formatId } from '../../proof/ids.ts'
+import type { EntryKind } from '../../proof/kinds.ts'
+import { refuseIdempotencyKey } from '../idempotency.ts'
+import { formatCursor, pageLimit, parseCursor, toPage } from '../page.ts'
+import { pathId } from '../path-id.ts'
+import { idParams } from '../schemas/common.ts'
+import {
+  deadLetterPage,
+  forkPage,
+  leafCursor,
+  peersQuery,
+  replayAnswer,
+  replayBody,
+  seqCursor,
+} from '../schemas/peers.ts'
+import type { ZodTypes } from '../zod-validation.ts'
+
+const access = { scope: 'peers:manage' } as const
+
+/** What one of the two sides has refused. */
+export function refusedByPeerRoutes(app: FastifyInstance, deps: Deps): void {
+  deadLetterRoutes(app, deps)
+  forkRoutes(app, deps)
+}
+
+function deadLetterRoutes(app: FastifyInstance, deps: Deps): void {
+  const typed = app.withTypeProvider<ZodTypes>()
+
+  typed.get(
+    '/v1/peers/:id/dead-letters',
+    {
+      config: { access },
+      schema: {
+        summary: 'Entries that the other side refused, each with what it was sent',
+        params: idParams,
+        querystring: peersQuery,
+        response: { 200: deadLetterPage },
+      },
+    },
+    async (request) => {
+      const { ledgerId } = request.caller
+      const { peerId } = await getPeer(deps, request.caller, pathId('peer', request.params.id))
+      const limit = pageLimit(request.query)
+      const after = parseCursor(request.query, seqCursor)?.[0] ?? -1
+      const rows = await listPeerDeadLetters(deps.readPool, { ledgerId, peerId }, { after, limit: limit + 1 })
+      const renderOne = ({ recordId, diedAt, entry, ...row }: (typeof rows)[number]) => ({
+        ...row,
+        record: recordId && formatId('rec', recordId),
+        diedAt: diedAt.toISOString(),
+        entry: {
+          seq: entry.seq,
+          kind: entry.kind as EntryKind,
+          recordedAt: entry.recordedAt.toISOString(),
+          leaf: entry.leaf.toString('hex'),
+          chain: entry.chain.toString('hex'),
+          envelope: toBase64(entry.envelope),
+        },
+      })
+      return toPage(rows, limit, renderOne, ({ seq }) => [seq])
+    },
+  )
+
+  typed.post(
+    '/v1/peers/:id/replay',
+    {
+      config: { access, problems: ['invalid_idempotency_key'] },
+      schema: {
+        summary: 'Send again what the other side refused, and what waits behind it',
+        params: idParams,
+        body: replayBody,
+        response: { 200: replayAnswer },
+      },
+    },
+    async (request) => {
+      refuseIdempotencyKey(request)
+      const { ledgerId } = request.caller
+      const { peerId } = await getPeer(deps, request.caller, pathId('peer', request.params.id))
+      return { replayed: await replayPeer(deps.readPool, { ledgerId, peerId }, request.body.seqs ?? null) }
+    },
+  )
+}
+
+function forkRoutes(app: FastifyInstance, deps: Deps): void {
+  const typed = app.withTypeProvider<ZodTypes>()
+
+  typed.get(
+    '/v1/peers/:id/forks',
+    {
+      config: { access: { scope: ['peers:manage', 'audit:read'] } },
+      schema: {
+        summary: 'Entries of the other side that contradict what it sent before',
+        params: idParams,
+        querystring: peersQuery,
+        response: { 200: forkPage },
+      },
+    },
+    async (request) => {
+      const { ledgerId } = request.caller
+      const peer = await getPeer(deps, request.caller, pathId('peer', request.params.id))
+      const { peerId, remoteLedgerId } = peer
+      if (remoteLedgerId === null) return { data: [], nextCursor: null }
+      const page = {
+        after: parseCursor(request.query, leafCursor)?.[0] ?? '',
+        limit: pageLimit(request.query),
+      }
+      const found = await readForks(deps, deps.readPool, { ledgerId, peerId, remoteLedgerId }, page)
+      const data = found.forks.map(({ remoteSeq, recordId, heldLeaf, seenAt, envelope, ...row }) => ({
+        ...row,
+        seq: remoteSeq,
+        record: recordId && formatId('rec', recordId),
+        held: heldLeaf,
+        envelope: toBase64(envelope),
+        seenAt: seenAt.toISOString(),
+      }))
+      return { data, nextCursor: found.after && formatCursor([found.after]) }
+    },
+  )
+}
