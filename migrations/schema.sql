@@ -68,8 +68,10 @@ create table tallystick.audit_cursors (
   next_seq bigint not null,
   chain bytea not null,
   envelope_kid bytea not null,
+  mac bytea not null,
   constraint audit_cursors_chain_check CHECK ((length(chain) = 32)),
   constraint audit_cursors_envelope_kid_check CHECK ((length(envelope_kid) = 32)),
+  constraint audit_cursors_mac_check CHECK ((length(mac) = 32)),
   constraint audit_cursors_next_seq_check CHECK ((next_seq > 0)),
   constraint audit_cursors_pkey PRIMARY KEY (ledger_id)
 ) with (fillfactor=50);
@@ -2526,7 +2528,8 @@ grant select on table tallystick.api_key_secrets to tallystick_api;
 grant select on table tallystick.api_key_secrets to tallystick_worker;
 grant select on table tallystick.api_keys to tallystick_api;
 grant select on table tallystick.api_keys to tallystick_worker;
-grant insert, select, update on table tallystick.audit_cursors to tallystick_worker;
+grant select on table tallystick.audit_cursors to tallystick_api;
+grant delete, insert, select, update on table tallystick.audit_cursors to tallystick_worker;
 grant select on table tallystick.audits to tallystick_api;
 grant select, update on table tallystick.audits to tallystick_worker;
 grant select on table tallystick.chain_heads to tallystick_api;

@@ -27,6 +27,7 @@ import { watchTypes } from './metrics/types.ts'
 import type { Allowances } from './outbound/allowances.ts'
 import type { Signer } from './proof/crypto.ts'
 import { SignedCheckpoints } from './proofs/signed-checkpoints.ts'
+import { type CursorMac, makeCursorMac } from './signing/cursor-mac.ts'
 import { EnvelopeKeys } from './signing/envelope-keys.ts'
 import type { MasterKey } from './signing/master-key.ts'
 import { makeMasterKeys } from './signing/master-keys.ts'
@@ -62,6 +63,7 @@ export type Deps = {
   readonly checkpoints: SignedCheckpoints
   readonly keyMac: KeyMac
   readonly peerMacs: PeerMacs
+  readonly cursorMac: CursorMac
   /** Of the master key only this: a server seals the secrets of webhooks, and opens none. */
   readonly sealer: Pick<MasterKey, 'seal'>
   readonly outboundAllow: Allowances
@@ -135,6 +137,7 @@ export async function openDeps(
       checkpoints: new SignedCheckpoints(readPool, noteKey),
       keyMac,
       peerMacs: makePeerMacs(masterKey),
+      cursorMac: makeCursorMac(masterKey),
       sealer: { seal: (secret, context) => masterKey.seal(secret, context) },
       outboundAllow: config.outboundAllow,
       callers,

@@ -19,17 +19,17 @@ export function main(args: readonly string[]): Promise<void> {
     const owner = getOwnerDatabase(config)
     const current = required(config.masterKey, 'TALLYSTICK_MASTER_KEY', 'the new one')
     const previous = required(config.previousMasterKey, 'TALLYSTICK_MASTER_KEY_PREVIOUS', 'the one that goes')
-    const { serverKeys, webhookSecrets, apiKeySecrets, peerKeys, refused } = await withClient(
+    const { serverKeys, webhookSecrets, apiKeySecrets, peerKeys, cursors, refused } = await withClient(
       owner,
       (client) => resealSecrets(client, { previous, current }),
     )
-    if (serverKeys + webhookSecrets + apiKeySecrets + peerKeys === 0) {
+    if (serverKeys + webhookSecrets + apiKeySecrets + peerKeys + cursors === 0) {
       console.log(
         'nothing is sealed under the previous key: TALLYSTICK_MASTER_KEY_PREVIOUS can go, everywhere',
       )
     } else {
       console.log(
-        `sealed anew: server keys ${serverKeys}, secrets of webhooks ${webhookSecrets}, secrets of API keys ${apiKeySecrets}, keys of peers ${peerKeys}.\n` +
+        `sealed anew: server keys ${serverKeys}, secrets of webhooks ${webhookSecrets}, secrets of API keys ${apiKeySecrets}, keys of peers ${peerKeys}, cursors ${cursors}.\n` +
           'Run this again in a minute, for what servers have sealed meanwhile.',
       )
     }

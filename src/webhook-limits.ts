@@ -42,6 +42,8 @@ export const WEBHOOK_EVENTS_PER_DOCUMENTED_EVENT = 8
 /** Pending and held of one endpoint: with so many, nothing new is begun. */
 export const WEBHOOK_OPEN_MAX = 10_000
 export const WEBHOOK_REST_MS = 5_000
+/** With nothing but settlements that wait for their ledger's floor an endpoint gives its turn back for so long. */
+export const WEBHOOK_HELD_REST_MS = 1_000
 /** Of what an endpoint is told of others, waiting to be delivered. */
 export const WEBHOOK_NOTICES_OPEN_MAX = 10
 export const WEBHOOK_ATTEMPTS_LOGGED_MAX = 16

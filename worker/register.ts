@@ -1,5 +1,6 @@
+import { type CheckCursorsDeps, makeCursorRound } from '../src/audit/check-cursors.ts'
 import { type EnqueueAuditsDeps, enqueueAudits } from '../src/audit/enqueue-audits.ts'
-import { type FollowEntriesDeps, followEntries } from '../src/audit/follow-entries.ts'
+import { type FollowAwaitedDeps, followAwaited, followEntries } from '../src/audit/follow-entries.ts'
 import type { AuditDeps } from '../src/audit/run-audit.ts'
 import { type ScheduleAuditsDeps, scheduleAudits } from '../src/audit/schedule-audits.ts'
 import { type PublishDeps, publishCheckpoints } from '../src/checkpoints/publish.ts'
@@ -9,7 +10,9 @@ import { type ExpireDeps, makeExpiryRound } from '../src/expiry/expire-records.t
 import type { PeerDrains } from '../src/federation/drain.ts'
 import { type EnqueuePeersDeps, enqueuePeers } from '../src/federation/enqueue.ts'
 import type { Follower } from '../src/follow/loop.ts'
+import type { Waker } from '../src/follow/waker.ts'
 import {
+  AUDIT_CURSORS_EVERY_MS,
   AUDIT_ENQUEUE_EVERY_MS,
   AUDIT_SCHEDULE_CRON,
   CHECKPOINT_EVERY_MS,
@@ -17,6 +20,7 @@ import {
   COMPLETION_ENQUEUE_EVERY_MS,
   COMPLETION_SWEEP_EVERY_MS,
   COMPLETIONS_PER_BATCH,
+  ENTRY_FOLLOWER_AWAITED_TIME_SHARE_MAX,
   ENTRY_FOLLOWER_EVERY_MS,
   ENTRY_FOLLOWER_TIME_SHARE_MAX,
   ERASURE_EVERY_MS,
@@ -57,7 +61,13 @@ export function registerFollowers(
     EnqueueWebhooksDeps &
     EnqueuePeersDeps &
     ExpireDeps &
-    FollowEntriesDeps & { readonly restored: RestoredLedgers },
+    FollowAwaitedDeps &
+    CheckCursorsDeps & {
+      readonly restored: RestoredLedgers
+      /** What wakes the followers of completions, and of the entries that money waits for. */
+      readonly completionsWaker: Waker
+      readonly awaitedWaker: Waker
+    },
 ): Follower[] {
   return [
     { name: 'checkpoints', everyMs: CHECKPOINT_EVERY_MS, step: () => publishCheckpoints(deps) },
@@ -76,7 +86,20 @@ export function registerFollowers(
       timeShareMax: ENTRY_FOLLOWER_TIME_SHARE_MAX,
       step: () => followEntries(deps),
     },
-    { name: 'completions', everyMs: COMPLETION_ENQUEUE_EVERY_MS, step: makeVerificationRound(deps) },
+    {
+      name: 'awaited-entries',
+      everyMs: ENTRY_FOLLOWER_EVERY_MS,
+      timeShareMax: ENTRY_FOLLOWER_AWAITED_TIME_SHARE_MAX,
+      waker: deps.awaitedWaker,
+      step: () => followAwaited(deps),
+    },
+    { name: 'audit-cursors', everyMs: AUDIT_CURSORS_EVERY_MS, step: makeCursorRound(deps) },
+    {
+      name: 'completions',
+      everyMs: COMPLETION_ENQUEUE_EVERY_MS,
+      waker: deps.completionsWaker,
+      step: makeVerificationRound(deps),
+    },
     { name: 'lost-completions', everyMs: COMPLETION_SWEEP_EVERY_MS, step: () => releaseCompletions(deps) },
     {
       name: 'expiry',

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type pg from 'pg'
 import type { Logger } from 'pino'
+import { AwaitedLedgers } from '../src/audit/awaited-ledgers.ts'
 import { EntryVerifier } from '../src/audit/entry-verifier.ts'
 import { FaultyLedgers } from '../src/checkpoints/faulty-ledgers.ts'
 import { KeptCheckpoints } from '../src/checkpoints/kept.ts'
@@ -18,6 +19,7 @@ import { makeEntropy } from '../src/entropy.ts'
 import { PeerDrains } from '../src/federation/drain.ts'
 import { runFollower } from '../src/follow/loop.ts'
 import { ERASURES_REFUSED, EXPIRIES_REFUSED, Refused } from '../src/follow/refused.ts'
+import { Waker } from '../src/follow/waker.ts'
 import { openLog } from '../src/log.ts'
 import { makeAuditObserver, makeEntryObserver, watchAudits } from '../src/metrics/audits.ts'
 import {
@@ -44,6 +46,7 @@ import { makeDeliveryObserver, watchLanes, watchOutbound, watchWebhooks } from '
 import { Connector } from '../src/outbound/connector.ts'
 import { runProcess, type Service } from '../src/run-process.ts'
 import { refuseArguments } from '../src/run-to-end.ts'
+import { makeCursorMac } from '../src/signing/cursor-mac.ts'
 import { EnvelopeKeys } from '../src/signing/envelope-keys.ts'
 import type { MasterKey } from '../src/signing/master-key.ts'
 import { makeMasterKeys } from '../src/signing/master-keys.ts'
@@ -56,7 +59,7 @@ import { makePostTracer } from '../src/tracing/peer-spans.ts'
 import type { Tracing } from '../src/tracing/tracing.ts'
 import { traceVerification } from '../src/tracing/verification-spans.ts'
 import { TypeRegistry } from '../src/types/type-registry.ts'
-import { WebhookLanes } from '../src/webhooks/lanes.ts'
+import { type LanesDeps, WebhookLanes } from '../src/webhooks/lanes.ts'
 import { registerFollowers, registerQueues } from './register.ts'
 import { traceFollowers, traceQueues } from './trace-work.ts'
 import { openQueues, workQueues } from './work-queues.ts'
@@ -171,11 +174,16 @@ async function openWorkDeps(
   watchJobs(metrics, pool)
   const envelopeKeys = new EnvelopeKeys(() => readFindKey(pool))
   const base = { config, database, masterKey, log, pool, metrics, tracing, closers }
-  const lanes = openLanes(base, envelopeKeys)
+  const cursorMac = makeCursorMac(masterKey)
+  const [completionsWaker, awaitedWaker] = [new Waker(), new Waker()]
+  const awaited = new AwaitedLedgers(() => awaitedWaker.wake())
+  const awaitFloor = (ledgerId: Uint8Array) => awaited.add(ledgerId)
+  const lanes = openLanes(base, { envelopeKeys, cursorMac, awaitFloor })
   const drains = openDrains(base, signers)
   const observeVerification = makeVerificationObserver(metrics)
-  const verifier = new EntryVerifier()
+  const [verifier, awaitedVerifier] = [new EntryVerifier(), new EntryVerifier()]
   closers.push(() => verifier.close())
+  closers.push(() => awaitedVerifier.close())
   return {
     pool,
     log,
@@ -205,13 +213,23 @@ async function openWorkDeps(
     observeExpiry: makeExpiryObserver(metrics),
     boss: queues.boss,
     verifier,
+    awaitedVerifier,
+    cursorMac,
+    awaited,
+    awaitFloor,
+    awaitedWaker,
+    completionsWaker,
+    floorRose() {
+      completionsWaker.wake()
+      void lanes.look()
+    },
   }
 }
 
 /** Connections and requests of their own: what endpoints do is no other work's concern. */
 function openLanes(
   { config, database, masterKey, log, metrics, tracing, closers }: Base,
-  envelopeKeys: EnvelopeKeys,
+  floors: Pick<LanesDeps, 'envelopeKeys' | 'cursorMac' | 'awaitFloor'>,
 ): WebhookLanes {
   const pool = openWebhookPool(database, log)
   watchPool(metrics, 'webhooks', pool)
@@ -225,7 +243,7 @@ function openLanes(
     entropy: makeEntropy(),
     connector,
     masterKey,
-    envelopeKeys,
+    ...floors,
     entriesUrl: `${config.publicUrl}/v1/entries`,
     userAgent: `Tallystick/${VERSION}`,
     observeDelivery: makeDeliveryObserver(metrics),

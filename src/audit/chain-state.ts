@@ -1,4 +1,3 @@
-import type { AuditCursor } from '../db/audit-cursors.ts'
 import { equalBytes, fromHex, toHex } from '../proof/bytes.ts'
 import { genesis, link } from '../proof/chain.ts'
 import type { Sha256 } from '../proof/crypto.ts'
@@ -6,6 +5,7 @@ import type { EntryStep } from '../proof/entry-step.ts'
 import { ProofError } from '../proof/error.ts'
 import { parseId } from '../proof/ids.ts'
 import type { JsonObject } from '../proof/json-text.ts'
+import type { CursorPlace } from '../signing/cursor-mac.ts'
 
 /** What an entry must belong to. */
 export type LedgerIdentity = { readonly ledger: string; readonly issuer: string }
@@ -16,11 +16,11 @@ export type LedgerIdentity = { readonly ledger: string; readonly issuer: string 
  * a ledger from its beginning.)
  */
 export function extendCursor(
-  cursor: AuditCursor | null,
+  cursor: CursorPlace | null,
   step: EntryStep,
   { ledger, issuer }: LedgerIdentity,
   sha256: Sha256,
-): AuditCursor {
+): CursorPlace {
   const seq = cursor?.nextSeq ?? 0
   if (step.seq !== seq) throw new ProofError('seq_not_dense', `seq ${step.seq} stands where ${seq} belongs`)
   if ((seq === 0) !== (step.kind === 'ledger-created')) {

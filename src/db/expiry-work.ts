@@ -1,9 +1,10 @@
 import type { Db } from './client.ts'
+import { hasOpenFault } from './floors.ts'
 import type { GatedName } from './gated-cases.ts'
 import { fromUuid, toUuid } from './uuid.ts'
 
-/** A record whose deadline has passed while nothing was delivered; `closed`: its ledger takes no entries. */
-export type OverdueRecord = GatedName & { readonly deadline: string; readonly closed: boolean }
+/** A record whose deadline has passed while nothing was delivered; `stands`: its ledger takes no entries, or has an open fault. */
+export type OverdueRecord = GatedName & { readonly deadline: string; readonly stands: boolean }
 
 /**
  * By the database's clock, of all ledgers, along gated_records_by_deadline; those after `after`. `deadline` is as exact as the
@@ -18,10 +19,10 @@ export async function listOverdue(
     ledger_id: string
     record_id: string
     deadline: string
-    closed: boolean
+    stands: boolean
   }>({
     name: 'list_overdue',
-    text: `select g.ledger_id, g.record_id, g.deadline::text as deadline, h.closed is not null as closed
+    text: `select g.ledger_id, g.record_id, g.deadline::text as deadline, h.closed is not null or ${hasOpenFault('g.ledger_id')} as stands
       from (
         select g.ledger_id, g.record_id, g.deadline from tallystick.gated_records g
         where g.state in ('CREATED', 'ACTIVE') and g.deadline <= now() and g.deadline >= $1
@@ -43,7 +44,7 @@ export async function listOverdue(
     ledgerId: fromUuid(row.ledger_id),
     recordId: fromUuid(row.record_id),
     deadline: row.deadline,
-    closed: row.closed,
+    stands: row.stands,
   }))
 }
 

@@ -44,6 +44,16 @@ export async function listOpenFaults(db: Db, limit: number): Promise<OpenFault[]
   }))
 }
 
+/** Those of the ledgers that have an open fault, as Postgres writes their ids. */
+export async function listFaulty(db: Db, ledgerIds: readonly Uint8Array[]): Promise<ReadonlySet<string>> {
+  const { rows } = await db.query<{ ledger_id: string }>({
+    name: 'list_faulty',
+    text: 'select ledger_id from tallystick.ledger_faults where ledger_id = any($1) and cleared_at is null',
+    values: [[...new Set(ledgerIds.map(toUuid))]],
+  })
+  return new Set(rows.map(({ ledger_id }) => ledger_id))
+}
+
 export async function countOpenFaults(db: Db): Promise<number> {
   const { rows } = await db.query<{ count: string }>(
     'select count(*) as count from tallystick.ledger_faults where cleared_at is null',

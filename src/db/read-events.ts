@@ -1,6 +1,8 @@
 import { EVENT_BATCHES_PER_QUERY } from '../limits.ts'
 import { formatId } from '../proof/ids.ts'
+import type { CursorMac } from '../signing/cursor-mac.ts'
 import type { Db } from './client.ts'
+import { FLOOR_COLUMNS, type FloorColumns, floorOf, joinFloor } from './floors.ts'
 import type { EntryDocumentRow, EntryRecordRow } from './read-entries.ts'
 import { toUuid } from './uuid.ts'
 
@@ -171,14 +173,25 @@ export async function findCheckpointRows(
   return rows
 }
 
-/** How far a ledger has come: its entries, and its newest checkpoint; 0 without. */
-export type LedgerEnds = { readonly size: number; readonly checkpoint: number }
+/** How far a ledger has come: its entries, its newest checkpoint, and its floor; 0 without. */
+export type LedgerEnds = { readonly size: number; readonly checkpoint: number; readonly floor: number }
+
+export type EndColumns = FloorColumns & { size: string | null; checkpoint: string | null }
+
+export function endsOf(cursorMac: CursorMac, ledgerId: Uint8Array, row: EndColumns): LedgerEnds {
+  const floor = floorOf(cursorMac, ledgerId, row)
+  return { size: Number(row.size ?? 0), checkpoint: Number(row.checkpoint ?? 0), floor }
+}
 
 /** In the order of the ledgers. */
-export async function readEnds(db: Db, ledgerIds: readonly Uint8Array[]): Promise<LedgerEnds[]> {
-  const { rows } = await db.query<{ size: string | null; checkpoint: string | null }>({
+export async function readEnds(
+  db: Db,
+  cursorMac: CursorMac,
+  ledgerIds: readonly Uint8Array[],
+): Promise<LedgerEnds[]> {
+  const { rows } = await db.query<EndColumns>({
     name: 'read_ends',
-    text: `select h.size, c.size as checkpoint
+    text: `select h.size, c.size as checkpoint, ${FLOOR_COLUMNS}
       from unnest($1::uuid[]) with ordinality l (ledger_id, ix)
       left join lateral (
         select n.size from tallystick.chain_heads n where n.ledger_id = l.ledger_id offset 0
@@ -186,13 +199,11 @@ export async function readEnds(db: Db, ledgerIds: readonly Uint8Array[]): Promis
       left join lateral (
         select n.size from tallystick.checkpoints n where n.ledger_id = l.ledger_id order by n.size desc limit 1
       ) c on true
+      ${joinFloor('l.ledger_id')}
       order by l.ix`,
     values: [ledgerIds.map(toUuid)],
   })
-  return rows.map(({ size, checkpoint }) => ({
-    size: Number(size ?? 0),
-    checkpoint: Number(checkpoint ?? 0),
-  }))
+  return rows.map((row, i) => endsOf(cursorMac, ledgerIds[i]!, row))
 }
 
 /** What lies beside an entry that is not a batch's. */

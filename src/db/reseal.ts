@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import type { listAuditCursors } from './audit-cursors.ts'
 import { bytea, encodeColumn, uuid } from './binary-array.ts'
 import { fromUuid, toUuid } from './uuid.ts'
 
@@ -138,6 +139,27 @@ export async function replaceKeyMacs(
     [
       encodeColumn(uuid, replaced, ({ row }) => row.ledgerId),
       encodeColumn(bytea, replaced, ({ row }) => row.secretHash),
+      encodeColumn(bytea, replaced, ({ row }) => row.mac),
+      encodeColumn(bytea, replaced, ({ replacement }) => replacement),
+    ],
+  )
+  return rowCount ?? 0
+}
+
+/** As it is stored, with its ledger. */
+export type CursorRow = Awaited<ReturnType<typeof listAuditCursors>>[number]
+
+/** How many. A cursor that has moved meanwhile stays: its worker knows both keys. */
+export async function replaceCursorMacs(
+  client: pg.ClientBase,
+  replaced: readonly Replaced<CursorRow>[],
+): Promise<number> {
+  const { rowCount } = await client.query(
+    `update tallystick.audit_cursors c set mac = n.mac
+     from unnest($1::uuid[], $2::bytea[], $3::bytea[]) n (ledger_id, old, mac)
+     where c.ledger_id = n.ledger_id and c.mac = n.old`,
+    [
+      encodeColumn(uuid, replaced, ({ row }) => row.ledgerId),
       encodeColumn(bytea, replaced, ({ row }) => row.mac),
       encodeColumn(bytea, replaced, ({ replacement }) => replacement),
     ],

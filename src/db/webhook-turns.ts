@@ -1,7 +1,9 @@
 import type pg from 'pg'
+import type { CursorMac } from '../signing/cursor-mac.ts'
 import { WEBHOOK_FAILING_GAP_MS_MAX } from '../webhook-limits.ts'
 import type { Db } from './client.ts'
-import type { LedgerEnds } from './read-events.ts'
+import { FLOOR_COLUMNS, joinFloor } from './floors.ts'
+import { type EndColumns, endsOf, type LedgerEnds } from './read-events.ts'
 import { fromUuid, toUuid } from './uuid.ts'
 
 /* Whose turn it is to be delivered to, and where each stands. What became of deliveries: src/db/webhook-work.ts. */
@@ -86,6 +88,7 @@ const BEGIN_TURN = `with c as (
   select set_config('synchronous_commit', 'off', true), w.url, w.events, w.types, w.include, c.next_seq, c.checkpoint_size,
     c.failures, case when c.last_failure_at > now() - $6 * interval '1 millisecond' then c.failing_since end as failing_since,
     c.recover_seq, c.recover_end, c.recover_delivered, w.xmin::text as version, s.secrets, o.open, h.size, k.size as checkpoint,
+    ${FLOOR_COLUMNS},
     exists (
       select from tallystick.webhook_deliveries d
       where d.ledger_id = w.ledger_id and d.webhook_id = w.webhook_id and d.state = 'pending' and d.due_at <= now()
@@ -110,6 +113,7 @@ const BEGIN_TURN = `with c as (
   left join lateral (
     select n.size from tallystick.checkpoints n where n.ledger_id = w.ledger_id order by n.size desc limit 1
   ) k on true
+  ${joinFloor('w.ledger_id')}
   where w.state = 'active'`
 
 /**
@@ -118,18 +122,17 @@ const BEGIN_TURN = `with c as (
  */
 export async function beginTurn(
   db: Db,
+  cursorMac: CursorMac,
   turn: WebhookTurn,
   { leaseMs, openMax }: { readonly leaseMs: number; readonly openMax: number },
 ): Promise<Endpoint | null> {
-  const { rows } = await db.query<{
+  type Columns = EndColumns & {
     url: string
     events: string[]
     types: string[]
     include: string[]
     next_seq: string
     checkpoint_size: string
-    size: string
-    checkpoint: string | null
     open: string
     has_due: boolean
     failures: number
@@ -139,7 +142,8 @@ export async function beginTurn(
     recover_delivered: boolean
     version: string
     secrets: { id: string; sealed: string }[]
-  }>({
+  }
+  const { rows } = await db.query<Columns>({
     name: 'begin_webhook_turn',
     text: BEGIN_TURN,
     values: [
@@ -163,7 +167,7 @@ export async function beginTurn(
     include: row.include,
     nextSeq: Number(row.next_seq),
     checkpointSize: Number(row.checkpoint_size),
-    ends: { size: Number(row.size), checkpoint: Number(row.checkpoint ?? 0) },
+    ends: endsOf(cursorMac, turn.ledgerId, row),
     open: Number(row.open),
     hasDue: row.has_due,
     failures: row.failures,
@@ -184,8 +188,7 @@ export type EndpointLook = {
   /** Whether it is still this job's turn. */
   readonly isOurs: boolean
   readonly version: string
-  readonly size: number
-  readonly checkpoint: number
+  readonly ends: LedgerEnds
   /** When the cursor says that something is due, and whether that has come. */
   readonly dueAt: string
   readonly isDue: boolean
@@ -194,6 +197,7 @@ export type EndpointLook = {
 /** In the order of the turns. `renewMs`: their leases begin anew; null: they stay. */
 export async function lookAtEndpoints(
   db: Db,
+  cursorMac: CursorMac,
   turns: readonly WebhookTurn[],
   renewMs: number | null,
 ): Promise<EndpointLook[]> {
@@ -211,17 +215,16 @@ export async function lookAtEndpoints(
       values: [...values, renewMs],
     })
   }
-  const { rows } = await db.query<{
+  type Columns = EndColumns & {
     ours: boolean | null
     version: string | null
     due_at: string | null
     due: boolean | null
-    size: string | null
-    checkpoint: string | null
-  }>({
+  }
+  const { rows } = await db.query<Columns>({
     name: 'look_at_webhooks',
     text: `select c.job_id = t.job_id as ours, w.xmin::text as version, c.due_at::text, c.due_at <= now() as due, h.size,
-        k.size as checkpoint
+        k.size as checkpoint, ${FLOOR_COLUMNS}
       from unnest($1::uuid[], $2::uuid[], $3::uuid[]) with ordinality t (ledger_id, webhook_id, job_id, ix)
       left join lateral (
         select * from tallystick.webhook_cursors n where n.ledger_id = t.ledger_id and n.webhook_id = t.webhook_id offset 0
@@ -235,16 +238,16 @@ export async function lookAtEndpoints(
       left join lateral (
         select n.size from tallystick.checkpoints n where n.ledger_id = t.ledger_id order by n.size desc limit 1
       ) k on true
+      ${joinFloor('t.ledger_id')}
       order by t.ix`,
     values,
   })
-  return rows.map((row) => ({
+  return rows.map((row, i) => ({
     isOurs: row.ours === true,
     version: row.version ?? '',
     dueAt: row.due_at ?? '',
     isDue: row.due === true,
-    size: Number(row.size ?? 0),
-    checkpoint: Number(row.checkpoint ?? 0),
+    ends: endsOf(cursorMac, turns[i]!.ledgerId, row),
   }))
 }
 
@@ -261,11 +264,11 @@ export async function moveRecovery(db: Db, turn: WebhookTurn, from: number | nul
 }
 
 /**
- * Ends the turn. When something is due next is read anew, but not where somebody has set it meanwhile (always to his own now):
- * what he wrote may not be seen here yet.
+ * Ends the turn; the next one begins `restMs` later, if that is not null. When something is due next is read anew, but not where
+ * somebody has set it meanwhile (always to his own now): what he wrote may not be seen here yet.
  * What a crash of Postgres takes back of it is a turn that was abandoned, and is given anew.
  */
-export async function endTurn(db: Db, turn: WebhookTurn): Promise<void> {
+export async function endTurn(db: Db, turn: WebhookTurn, restMs: number | null): Promise<void> {
   await db.query({
     name: 'end_webhook_turn',
     text: `with seen as (
@@ -275,9 +278,10 @@ export async function endTurn(db: Db, turn: WebhookTurn): Promise<void> {
         from tallystick.webhook_cursors c where c.ledger_id = $1 and c.webhook_id = $2
       )
       update tallystick.webhook_cursors c set job_id = null, leased_until = null, served_at = clock_timestamp(),
-        due_at = case when c.due_at = s.due_at then s.next_at else c.due_at end
+        due_at = case when c.due_at = s.due_at then s.next_at else c.due_at end,
+        resume_at = greatest(c.resume_at, now() + $4::float8 * interval '1 millisecond')
       from seen s where c.ledger_id = $1 and c.webhook_id = $2 and c.job_id = $3
       returning set_config('synchronous_commit', 'off', true)`,
-    values: [toUuid(turn.ledgerId), toUuid(turn.webhookId), turn.jobId],
+    values: [toUuid(turn.ledgerId), toUuid(turn.webhookId), turn.jobId, restMs],
   })
 }

@@ -29,13 +29,19 @@ export type StoredDelivery = {
   readonly attemptLog: readonly Attempt[]
 }
 
-/** What is due now, but for what the caller has in hand; in the order of the stream as far as it is due. */
+/**
+ * What is due now, but for what the caller has in hand; in the order of the stream as far as it is due. `isHeld`: something is due
+ * that is not among it, because no settlement is told that is not below the ledger's `floor`.
+ */
 export async function listDueDeliveries(
   db: Db,
   { ledgerId, webhookId }: WebhookName,
-  inHand: readonly Uint8Array[],
-  limit: number,
-): Promise<StoredDelivery[]> {
+  {
+    inHand,
+    floor,
+    limit,
+  }: { readonly inHand: readonly Uint8Array[]; readonly floor: number; readonly limit: number },
+): Promise<{ readonly due: StoredDelivery[]; readonly isHeld: boolean }> {
   const { rows } = await db.query<{
     event_id: string
     event: string
@@ -46,26 +52,34 @@ export async function listDueDeliveries(
     tries: number
     attempts: number
     attempt_log: Attempt[]
+    is_held: boolean
   }>({
     name: 'list_due_deliveries',
-    text: `select event_id, event, seq, place, record_id, notice, tries, attempts, attempt_log from (
-        select * from tallystick.webhook_deliveries
+    text: `with due as not materialized (
+        select *, event = 'signal.emitted' and seq >= $5 as is_held from tallystick.webhook_deliveries
         where ledger_id = $1 and webhook_id = $2 and state = 'pending' and due_at <= now() and event_id <> all($3)
-        order by due_at limit $4
+      )
+      select event_id, event, seq, place, record_id, notice, tries, attempts, attempt_log, is_held from (
+        (select * from due where is_held is not true order by due_at limit $4)
+        union all
+        (select * from due where is_held order by due_at limit 1)
       ) d order by seq nulls last, place`,
-    values: [toUuid(ledgerId), toUuid(webhookId), inHand.map(toUuid), limit],
+    values: [toUuid(ledgerId), toUuid(webhookId), inHand.map(toUuid), limit, floor],
   })
-  return rows.map((row) => ({
-    eventId: fromUuid(row.event_id),
-    event: row.event,
-    seq: row.seq === null ? null : Number(row.seq),
-    place: row.place,
-    recordId: row.record_id === null ? null : fromUuid(row.record_id),
-    notice: row.notice,
-    tries: row.tries,
-    attempts: row.attempts,
-    attemptLog: row.attempt_log,
-  }))
+  const due = rows
+    .filter(({ is_held }) => !is_held)
+    .map((row) => ({
+      eventId: fromUuid(row.event_id),
+      event: row.event,
+      seq: row.seq === null ? null : Number(row.seq),
+      place: row.place,
+      recordId: row.record_id === null ? null : fromUuid(row.record_id),
+      notice: row.notice,
+      tries: row.tries,
+      attempts: row.attempts,
+      attemptLog: row.attempt_log,
+    }))
+  return { due, isHeld: rows.length > due.length }
 }
 
 export type DeliveryState = 'pending' | 'held' | 'delivered' | 'dead'

@@ -11,7 +11,7 @@ type Waiter = (ends: LedgerEnds) => void
 type Watched = { readonly ledgerId: Uint8Array; readonly waiters: Set<Waiter> }
 
 /**
- * Tells those who wait for it that a ledger has grown: one query for all ledgers that somebody waits for, and none while nobody
+ * Tells those who wait for it that a ledger has grown, or that its floor has risen: one query for all ledgers that somebody waits for, and none while nobody
  * does. While the database is away they wait on.
  */
 export class LedgerWatch {
@@ -26,11 +26,18 @@ export class LedgerWatch {
     this.#log = log
   }
 
-  /** The ledger's ends as soon as they are beyond these; null where they are not after `msMax`, or `signal` says to stop. */
+  /**
+   * The ledger's ends as soon as they are beyond these; null where they are not after `msMax`, or `signal` says to stop. `isHeld`:
+   * only a higher floor counts, because nothing else lets it go on.
+   */
   grown(
     ledgerId: Uint8Array,
     than: LedgerEnds,
-    { msMax, signal }: { readonly msMax: number; readonly signal: AbortSignal },
+    {
+      msMax,
+      isHeld,
+      signal,
+    }: { readonly msMax: number; readonly isHeld: boolean; readonly signal: AbortSignal },
   ): Promise<LedgerEnds | null> {
     if (signal.aborted) return Promise.resolve(null)
     const key = Buffer.from(ledgerId).toString('hex')
@@ -42,7 +49,8 @@ export class LedgerWatch {
         resolve(ends)
       }
       const waiter: Waiter = (ends) => {
-        if (ends.size > than.size || ends.checkpoint > than.checkpoint) settle(ends)
+        const hasGrown = ends.size > than.size || ends.checkpoint > than.checkpoint
+        if (isHeld ? ends.floor > than.floor : hasGrown) settle(ends)
       }
       const stop = () => settle(null)
       const timer = setTimeout(stop, msMax)

@@ -41,8 +41,10 @@ export type EventPage = {
   readonly steps: readonly EventStep[]
   /** Behind all that was looked at: further than the last step's, where what came after it was not wanted. */
   readonly position: EventPosition
-  /** Whether there is more to look at before the ledger's end. */
+  /** Whether there is more to look at before the ledger's end, and can be. */
   readonly more: boolean
+  /** What comes next is a settlement that must not be told yet: the ledger's floor is below it. */
+  readonly isHeld: boolean
 }
 
 /** For the entries of one page: knows the keys that signed them, where signatures are verified. */
@@ -57,7 +59,8 @@ export type EventSource = {
 
 /**
  * The events after a place, in order, at most `limit`; of what is not wanted, EVENTS_SCANNED_MAX entries at most are passed
- * over. `ends`: how far the ledger has come; what came later is for the next page.
+ * over. `ends`: how far the ledger has come; what came later is for the next page. Whoever hears of a settlement pays: none is told
+ * that rests on what the follower has not passed, and nothing after it.
  *
  * A checkpoint is told behind the entries that it covers, or, where those were told before it was published, at once.
  */
@@ -68,14 +71,15 @@ export async function readEvents(
   ends: LedgerEnds,
   limit: number,
 ): Promise<EventPage> {
-  const read = await readEntrySteps(db, source, from, ends.size, limit)
+  const read = await readEntrySteps(db, source, from, ends, limit)
   const { steps, position } = areCheckpointsWanted(source.filter)
     ? await mixCheckpoints(db, source.ledgerId, { ...read, from, limit })
     : passCheckpoints(read, from, ends)
   const isFull = steps.length >= limit
   const page = steps.slice(0, limit)
   const reached = isFull ? page.at(-1)!.after : position
-  return { steps: page, position: reached, more: isFull || reached.seq < ends.size }
+  const isHeld = !isFull && read.isHeld
+  return { steps: page, position: reached, more: isFull || (reached.seq < ends.size && !isHeld), isHeld }
 }
 
 /** A checkpoint is of no record, so of nobody's own. */
@@ -83,17 +87,26 @@ function areCheckpointsWanted({ events, ownAgent }: EventFilter): boolean {
   return ownAgent === undefined && isEventWanted('checkpoint.published', events)
 }
 
-/** `end`: up to where all entries were looked at. */
+/** `end`: up to where all entries were looked at; `told`: so many events of the next one were. */
+type ReadEntries = {
+  readonly steps: EventStep[]
+  readonly end: number
+  readonly told: number
+  readonly isHeld: boolean
+}
+
 async function readEntrySteps(
   db: Db,
   source: EventSource,
   from: EventPosition,
-  size: number,
+  { size, floor }: LedgerEnds,
   limit: number,
-): Promise<{ steps: EventStep[]; end: number }> {
+): Promise<ReadEntries> {
   const { ledgerId, filter } = source
   const kinds = kindsOf(filter)
-  if (kinds.length === 0 || size <= from.seq) return { steps: [], end: Math.max(size, from.seq) }
+  const upToSeq = (end: number): ReadEntries => ({ steps, end, told: 0, isHeld: false })
+  const steps: EventStep[] = []
+  if (kinds.length === 0 || size <= from.seq) return upToSeq(Math.max(size, from.seq))
   const scanned = Math.min(size, from.seq + EVENTS_SCANNED_MAX)
   const isSifted = filter.types !== null || filter.ownAgent !== undefined
   const rowsMax = isSifted ? Math.max(limit, EVENTS_SIFTED_PER_QUERY) : limit
@@ -101,7 +114,6 @@ async function readEntrySteps(
   const about = { from: from.seq, end: scanned, kinds, limit: rowsMax, ownAgent }
   const { rows, upTo } = await listEventRows(db, ledgerId, about)
   const readStatement = await source.statementsOf(rows)
-  const steps: EventStep[] = []
   for (const row of rows) {
     // Not read either: what nobody is told need not be believed.
     if (!row.is_visible || !isTypeWanted(recordTypesOf(row), filter.types)) continue
@@ -111,19 +123,25 @@ async function readEntrySteps(
     const types = all.slice(told).filter((type) => isEventWanted(type, filter.events))
     for (const event of eventsOfEntry(row, types, { ...source, readStatement })) {
       const place = all.indexOf(event.type as EntryEvent) + 1
+      if (isHeldBack(event, floor)) return { steps, end: seq, told: place - 1, isHeld: true }
       const isLast = place === all.length
       const { checkpoint } = from
       const after = isLast ? { seq: seq + 1, told: 0, checkpoint } : { seq, told: place, checkpoint }
       steps.push({ event, after })
     }
-    if (steps.length >= limit) return { steps, end: seq + 1 }
+    if (steps.length >= limit) return upToSeq(seq + 1)
   }
-  return { steps, end: upTo }
+  return upToSeq(upTo)
+}
+
+/** Whether an event is a settlement at or above the floor. */
+export function isHeldBack({ type, seq }: EventName, floor: number): boolean {
+  return type === 'signal.emitted' && seq >= floor
 }
 
 /** Where they are not wanted: those that would have come before a place count as told. */
 function passCheckpoints(
-  { steps, end }: { steps: EventStep[]; end: number },
+  { steps, end, told }: ReadEntries,
   from: EventPosition,
   ends: LedgerEnds,
 ): { steps: EventStep[]; position: EventPosition } {
@@ -133,7 +151,7 @@ function passCheckpoints(
       event,
       after: { ...after, checkpoint: passed(event.seq) },
     })),
-    position: { seq: end, told: 0, checkpoint: passed(end) },
+    position: { seq: end, told, checkpoint: passed(end) },
   }
 }
 
@@ -141,7 +159,7 @@ function passCheckpoints(
 async function mixCheckpoints(
   db: Db,
   ledgerId: Uint8Array,
-  { steps, from, end, limit }: { steps: EventStep[]; from: EventPosition; end: number; limit: number },
+  { steps, from, end, told, limit }: ReadEntries & { from: EventPosition; limit: number },
 ): Promise<{ steps: EventStep[]; position: EventPosition }> {
   const rows = await listCheckpoints(db, ledgerId, { after: from.checkpoint, upTo: end, limit })
   const mixed: EventStep[] = []
@@ -163,7 +181,7 @@ async function mixCheckpoints(
   // Of more checkpoints than a page takes nothing that follows is on the page.
   for (const { event, after } of steps.slice(next))
     mixed.push({ event, after: { seq: after.seq, told: after.told, checkpoint } })
-  return { steps: mixed, position: { seq: end, told: 0, checkpoint } }
+  return { steps: mixed, position: { seq: end, told, checkpoint } }
 }
 
 /** Which event of a ledger. */

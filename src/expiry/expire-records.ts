@@ -9,6 +9,7 @@ import { EXPIRIES_PER_ROUND } from '../limits.ts'
 import { ProofError } from '../proof/error.ts'
 import { formatId } from '../proof/ids.ts'
 import type { RecordState } from '../proof/kinds.ts'
+import type { CursorMac } from '../signing/cursor-mac.ts'
 import type { EnvelopeKeys } from '../signing/envelope-keys.ts'
 import type { Signers } from '../signing/signers.ts'
 import { commitSteps, errorOf, hasMoved } from '../verification/commit-steps.ts'
@@ -18,6 +19,7 @@ import { verifyCase } from '../verification/verify-case.ts'
 export type ExpireDeps = {
   readonly pool: pg.Pool
   readonly envelopeKeys: EnvelopeKeys
+  readonly cursorMac: CursorMac
   readonly signers: Signers
   /** Records that can't be expired as they stand. */
   readonly refusedExpiries: Refused
@@ -36,14 +38,16 @@ export function makeExpiryRound(deps: ExpireDeps): () => Promise<boolean> {
   return async () => {
     const overdue = await listOverdue(deps.pool, last, EXPIRIES_PER_ROUND)
     last = overdue.length < EXPIRIES_PER_ROUND ? null : overdue.at(-1)!
-    const due = overdue.filter((one) => !one.closed && !deps.refusedExpiries.isPaused(nameOf(one)))
+    const due = overdue.filter((one) => !one.stands && !deps.refusedExpiries.isPaused(nameOf(one)))
     if (due.length > 0) await expire(deps, due)
     return last !== null
   }
 }
 
 async function expire(deps: ExpireDeps, due: readonly GatedName[]): Promise<void> {
-  const cases = (await readGatedCases(deps.pool, due)).filter((found) => found !== null && isOpen(found))
+  const cases = (await readGatedCases(deps.pool, deps.cursorMac, due)).filter(
+    (found) => found !== null && isOpen(found),
+  )
   const signed: { readonly found: GatedCase; readonly entry: EntryRow }[] = []
   for (const found of cases as GatedCase[]) {
     try {
@@ -60,8 +64,9 @@ async function expire(deps: ExpireDeps, due: readonly GatedName[]): Promise<void
   for (const [i, { found }] of signed.entries()) settle(deps, found, outcomes[i]![0]!)
 }
 
-function isOpen({ state, closed }: GatedCase): boolean {
-  return closed === null && (state === 'CREATED' || state === 'ACTIVE')
+/** An end that is signed for nobody's asking rests on what the follower has passed, as a verdict does. */
+function isOpen({ state, closed, isFaulty, isSettled }: GatedCase): boolean {
+  return closed === null && !isFaulty && isSettled && (state === 'CREATED' || state === 'ACTIVE')
 }
 
 /** Throws ProofError unless the record was signed with this deadline, and stands where it says. */

@@ -14,6 +14,8 @@ export type FittedPage = {
   readonly texts: readonly string[]
   readonly position: EventPosition
   readonly more: boolean
+  /** Whether what comes next waits for the ledger's floor. */
+  readonly isHeld: boolean
   /** Whether more were read than fit. */
   readonly isCut: boolean
   /** Of the event that comes next: it can't be told, and nothing behind it is. */
@@ -43,20 +45,21 @@ export async function readFittedPage(
   },
 ): Promise<FittedPage> {
   const about = { ...source, statementsOf: storedStatements }
-  const { steps, position, more } = await readEvents(db, about, from, ends, limit)
+  const { steps, position, more, isHeld } = await readEvents(db, about, from, ends, limit)
+  const part = { isHeld: false, more: true }
   const texts: string[] = []
   let reached = from
   let chars = 0
   for (const { event, after } of steps) {
     const { fault } = event
-    if (fault !== null) return { texts, position: reached, more: true, isCut: false, fault }
-    if (chars >= charsMax) return { texts, position: reached, more: true, isCut: true, fault: null }
+    if (fault !== null) return { ...part, texts, position: reached, isCut: false, fault }
+    if (chars >= charsMax) return { ...part, texts, position: reached, isCut: true, fault: null }
     const text = render({ type: event.type, json: eventJson(event) }, formatEventCursor(after))
     texts.push(text)
     chars += text.length
     reached = after
   }
-  return { texts, position, more, isCut: false, fault: null }
+  return { texts, position, more, isHeld, isCut: false, fault: null }
 }
 
 /** An event as an item of the stream: one line. */

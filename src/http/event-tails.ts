@@ -53,8 +53,10 @@ type Standing = {
   position: EventPosition
   /** As they were seen last. */
   ends: LedgerEnds
-  /** Nothing is left before these. */
+  /** Nothing is left before these that may be told. */
   isAtEnd: boolean
+  /** What comes next waits for the ledger's floor. */
+  isHeld: boolean
   limit: number
   writtenAtMs: number
   keyLookAtMs: number
@@ -77,7 +79,7 @@ export class EventTails {
 
   constructor(deps: Deps) {
     this.#deps = deps
-    this.#watch = new LedgerWatch((ledgerIds) => readEnds(deps.readPool, ledgerIds), deps.log)
+    this.#watch = new LedgerWatch((ledgerIds) => readEnds(deps.readPool, deps.cursorMac, ledgerIds), deps.log)
     watchStreams(deps.metrics, 'events', this.#slots)
     watchEventReads(deps.metrics, this.#reads)
   }
@@ -158,6 +160,7 @@ export class EventTails {
       position: from,
       ends,
       isAtEnd: false,
+      isHeld: false,
       limit: EVENTS_PER_TAIL_QUERY,
       writtenAtMs: nowMs,
       keyLookAtMs: nowMs + EVENTS_KEY_LOOK_EVERY_MS,
@@ -181,7 +184,7 @@ export class EventTails {
     if (at.isAtEnd) {
       const dueAtMs = Math.min(at.keyLookAtMs, at.writtenAtMs + EVENTS_HEARTBEAT_MS, endsAtMs)
       const msMax = Math.max(0, dueAtMs - performance.now())
-      const grown = await this.#watch.grown(source.ledgerId, at.ends, { msMax, signal })
+      const grown = await this.#watch.grown(source.ledgerId, at.ends, { msMax, isHeld: at.isHeld, signal })
       at.isAtEnd = grown === null
       at.ends = grown ?? at.ends
     }
@@ -200,7 +203,7 @@ export class EventTails {
   }
 
   #read(source: TailSource, from: EventPosition, ends: LedgerEnds, limit: number): Promise<FittedPage> {
-    const places = [from.seq, from.told, from.checkpoint, ends.size, ends.checkpoint, limit]
+    const places = [from.seq, from.told, from.checkpoint, ends.size, ends.checkpoint, ends.floor, limit]
     const ledger = Buffer.from(source.ledgerId).toString('hex')
     return this.#reads.read(ledger, `${ledger} ${source.tag} ${places.join(' ')}`, () =>
       readFittedPage(this.#deps.readPool, source, from, ends, {
@@ -213,8 +216,9 @@ export class EventTails {
 }
 
 /** Moves behind a page; its text. */
-function advance(at: Standing, { texts, position, more, isCut }: FittedPage): string {
+function advance(at: Standing, { texts, position, more, isHeld, isCut }: FittedPage): string {
   at.position = position
+  at.isHeld = isHeld
   at.isAtEnd = !more
   // Of long events, about as many as fit.
   at.limit = isCut ? texts.length : Math.min(2 * at.limit, EVENTS_PER_TAIL_QUERY)

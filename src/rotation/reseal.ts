@@ -1,14 +1,17 @@
 import type pg from 'pg'
+import { listAuditCursors } from '../db/audit-cursors.ts'
 import { addMacKeys, keepMacKeys } from '../db/mac-keys.ts'
 import { checkSchema, lockMigrations } from '../db/migrate.ts'
 import { listPeerKeyMacs, type PeerKeyMac, replacePeerKeyMacs } from '../db/peer-key-macs.ts'
 import {
+  type CursorRow,
   type GrantedSecret,
   insertMasterKeyChange,
   listGrantedSecrets,
   listSealedServerKeys,
   listSealedWebhookSecrets,
   type Replaced,
+  replaceCursorMacs,
   replaceKeyMacs,
   replaceSealedServerKey,
   replaceWebhookSecrets,
@@ -18,6 +21,7 @@ import { sealContext } from '../db/server-keys.ts'
 import { withTransaction } from '../db/transaction.ts'
 import { RESEALED_PER_QUERY } from '../limits.ts'
 import { formatId } from '../proof/ids.ts'
+import { makeCursorMac } from '../signing/cursor-mac.ts'
 import { type MasterKey, makeMasterKey, masterKeyId } from '../signing/master-key.ts'
 import { makePeerMacs } from '../signing/peer-macs.ts'
 import { makeKeyMac } from '../tenancy/api-keys.ts'
@@ -31,13 +35,15 @@ export type Resealed = {
   readonly webhookSecrets: number
   readonly apiKeySecrets: number
   readonly peerKeys: number
+  /** How far ledgers were verified: one that is left under the previous key is verified from its first entry again. */
+  readonly cursors: number
   /** Rows that neither key had sealed: left as they are, and as useless as they were. */
   readonly refused: number
 }
 
 /**
- * Seals under `current` whatever `previous` has sealed, as the owner: the secrets of webhooks and the MACs that make rows of API keys
- * and of peers' keys believed, a page in each transaction, and at last the deployment's own keys, with which everybody begins to seal under `current`.
+ * Seals under `current` whatever `previous` has sealed, as the owner: the secrets of webhooks, and the MACs that make rows of API keys,
+ * of peers' keys and of the follower's cursors believed, a page in each transaction, and at last the deployment's own keys, with which everybody begins to seal under `current`.
  * What `current` has sealed stays, so doing it again goes on where it ended, and finds what was sealed meanwhile. Throws, before
  * anything is changed, where a key of the deployment is sealed under neither.
  *
@@ -55,6 +61,7 @@ export async function resealSecrets(
   const webhooks = await resealWebhookSecrets(client, keys)
   const apiKeys = await renewKeyMacs(client, keys)
   const peerKeys = await renewPeerKeyMacs(client, keys)
+  const cursors = await renewCursorMacs(client, keys)
   return alone(client, async () => {
     const serverKeys = await resealServerKeys(client, keys, { isTrial: false })
     const done = {
@@ -62,9 +69,10 @@ export async function resealSecrets(
       webhookSecrets: webhooks.resealed,
       apiKeySecrets: apiKeys.resealed,
       peerKeys: peerKeys.resealed,
-      refused: webhooks.refused + apiKeys.refused + peerKeys.refused,
+      cursors: cursors.resealed,
+      refused: webhooks.refused + apiKeys.refused + peerKeys.refused + cursors.refused,
     }
-    if (serverKeys + webhooks.resealed + apiKeys.resealed + peerKeys.resealed > 0) {
+    if (serverKeys + webhooks.resealed + apiKeys.resealed + peerKeys.resealed + cursors.resealed > 0) {
       const ids = { previousId: masterKeyId(previous), currentId: masterKeyId(current) }
       await insertMasterKeyChange(client, { ...ids, ...done })
     } else {
@@ -143,6 +151,18 @@ function renewPeerKeyMacs(client: pg.ClientBase, { from, to }: Keys): Promise<Pa
       return fromMacs.isOfKey(named, mac) ? toMacs.ofKey(named) : 'refused'
     },
     replace: (replaced) => replacePeerKeyMacs(client, replaced),
+  })
+}
+
+function renewCursorMacs(client: pg.ClientBase, { from, to }: Keys): Promise<Pass> {
+  const [fromMac, toMac] = [makeCursorMac(from), makeCursorMac(to)]
+  return eachPage<CursorRow>(client, {
+    list: (after) => listAuditCursors(client, after?.ledgerId ?? null, RESEALED_PER_QUERY),
+    renew: (row) => {
+      if (toMac.isOf(row.ledgerId, row, row.mac)) return 'current'
+      return fromMac.isOf(row.ledgerId, row, row.mac) ? toMac.of(row.ledgerId, row) : 'refused'
+    },
+    replace: (replaced) => replaceCursorMacs(client, replaced),
   })
 }
 

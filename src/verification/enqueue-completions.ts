@@ -6,19 +6,25 @@ import { asJobsDatabase } from '../db/job-queues.ts'
 import { withPooledTransaction } from '../db/transaction.ts'
 import {
   countReadyJobs,
-  hasWaitingCompletions,
   holdCompletions,
+  isReady,
+  listWaitingLedgers,
   lockWaitingCompletions,
   releaseLostCompletions,
   setVerificationJobs,
+  type WaitingLedger,
 } from '../db/verification-work.ts'
 import type { Payload } from '../jobs/queues.ts'
 import { COMPLETION_JOB_MS_MAX, COMPLETIONS_PER_SWEEP, COMPLETIONS_QUEUED_MAX } from '../limits.ts'
 import { formatId } from '../proof/ids.ts'
+import type { CursorMac } from '../signing/cursor-mac.ts'
 
 export type EnqueueCompletionsDeps = {
   readonly pool: pg.Pool
   readonly boss: PgBoss
+  readonly cursorMac: CursorMac
+  /** Asks the follower to look at a ledger at once. */
+  readonly awaitFloor: (ledgerId: Uint8Array) => void
   /** Wakes those of this process who verify; the others look each second. */
   readonly wakeVerification: () => void
   readonly log: { warn(details: object, message: string): void }
@@ -34,22 +40,36 @@ export type EnqueueCompletionsDeps = {
  * at it, and nothing is ever passed over (docs/decisions/0009-completions-are-found-in-an-index.md).
  */
 export async function enqueueCompletions(deps: EnqueueCompletionsDeps): Promise<boolean> {
-  if (!(await hasWaitingCompletions(deps.pool))) return false
-  const taken = await withPooledTransaction(deps.pool, (client) => takeWaiting(deps.boss, client))
+  const ledgers = await findReadyLedgers(deps)
+  if (ledgers.length === 0) return false
+  const taken = await withPooledTransaction(deps.pool, (client) => takeWaiting(deps.boss, client, ledgers))
   if (taken > 0) deps.wakeVerification()
   return taken === COMPLETIONS_QUEUED_MAX
 }
 
-async function takeWaiting(boss: PgBoss, client: pg.PoolClient): Promise<number> {
+/** Those with completions that something can be done about; of the others, the follower has to look first. */
+export async function findReadyLedgers(
+  deps: Pick<EnqueueCompletionsDeps, 'pool' | 'cursorMac' | 'awaitFloor'>,
+): Promise<WaitingLedger[]> {
+  const ledgers = await listWaitingLedgers(deps.pool, deps.cursorMac)
+  for (const ledger of ledgers) if (!isReady(ledger)) deps.awaitFloor(ledger.ledgerId)
+  return ledgers.filter(isReady)
+}
+
+async function takeWaiting(
+  boss: PgBoss,
+  client: pg.PoolClient,
+  ledgers: readonly WaitingLedger[],
+): Promise<number> {
   const room = COMPLETIONS_QUEUED_MAX - (await countReadyJobs(client, COMPLETIONS_QUEUED_MAX))
   if (room === 0) return 0
-  const waiting = await lockWaitingCompletions(client, room)
-  const held = waiting.filter(({ closed }) => closed)
+  const waiting = await lockWaitingCompletions(client, ledgers, room)
+  const held = waiting.filter(({ stands }) => stands)
   if (held.length > 0) await holdCompletions(client, held)
   await insertJobs(
     boss,
     client,
-    waiting.filter(({ closed }) => !closed),
+    waiting.filter(({ stands }) => !stands),
   )
   return waiting.length
 }
@@ -85,7 +105,7 @@ export async function releaseCompletions(deps: EnqueueCompletionsDeps): Promise<
   if (released > 0)
     deps.log.warn(
       { completions: released },
-      'completions are enqueued again: their worker is gone, or their ledger was opened',
+      'completions are enqueued again: their worker is gone, or their ledger goes on',
     )
   return released === COMPLETIONS_PER_SWEEP
 }

@@ -3,9 +3,12 @@ import type pg from 'pg'
 import type { AppendOutcome } from '../append/commit.ts'
 import type { EntryRow } from '../db/append-entries.ts'
 import { type GatedCase, type GatedName, readGatedCases } from '../db/gated-cases.ts'
+import { listFaulty } from '../db/ledger-faults.ts'
+import { toUuid } from '../db/uuid.ts'
 import { holdCompletions } from '../db/verification-work.ts'
 import type { Entropy } from '../entropy.ts'
 import { ProofError } from '../proof/error.ts'
+import type { CursorMac } from '../signing/cursor-mac.ts'
 import type { EnvelopeKeys } from '../signing/envelope-keys.ts'
 import type { Signers } from '../signing/signers.ts'
 import type { TypeRegistry } from '../types/type-registry.ts'
@@ -17,6 +20,9 @@ import { isWaiting, readDocuments, verifyCompletion } from './verify-completion.
 export type VerifyCompletionsDeps = {
   readonly pool: pg.Pool
   readonly envelopeKeys: EnvelopeKeys
+  readonly cursorMac: CursorMac
+  /** Asks the follower to look at a ledger at once. */
+  readonly awaitFloor: (ledgerId: Uint8Array) => void
   readonly signers: Signers
   readonly types: TypeRegistry
   readonly entropy: Entropy
@@ -58,7 +64,8 @@ type Signed = GatedName & {
 /**
  * Verifies completions, of any ledgers: one result each, in order. All of them are read in one moment's view, and what is
  * found is committed in as few calls as its size allows. Nothing is said twice, whoever else does the same at the same time:
- * of two entries for one version of a record the chain takes one.
+ * of two entries for one version of a record the chain takes one. Of what does not lie below its ledger's floor nothing is said: it
+ * is found again when the follower has looked.
  */
 export async function verifyCompletions(
   deps: VerifyCompletionsDeps,
@@ -74,10 +81,10 @@ export async function verifyCompletions(
 }
 
 async function attempt(deps: VerifyCompletionsDeps, names: readonly GatedName[]): Promise<Attempt[]> {
-  const cases = await readGatedCases(deps.pool, names)
-  const held = cases.filter((found) => found !== null && isWaiting(found) && found.closed !== null)
+  const cases = await readGatedCases(deps.pool, deps.cursorMac, names)
+  const held = cases.filter((found) => found !== null && isWaiting(found) && stands(found))
   if (held.length > 0) await holdCompletions(deps.pool, held as GatedCase[])
-  const prepared = await prepareAll(deps, cases)
+  const prepared = await dropFaulty(deps, await prepareAll(deps, cases))
   const signed = prepared.filter((one) => 'entries' in one)
   const committed = (
     await commitSteps(
@@ -86,6 +93,21 @@ async function attempt(deps: VerifyCompletionsDeps, names: readonly GatedName[])
     )
   ).values()
   return prepared.map((one) => ('entries' in one ? settle(deps, one, committed.next().value!) : one))
+}
+
+/** Neither closed nor faulty ledgers are said anything about. */
+function stands({ closed, isFaulty }: GatedCase): boolean {
+  return closed !== null || isFaulty
+}
+
+/** What was signed is thrown away where a fault was found meanwhile: preparing a batch takes as long as its types take. */
+async function dropFaulty(
+  deps: VerifyCompletionsDeps,
+  prepared: readonly (Signed | VerificationResult)[],
+): Promise<(Signed | VerificationResult)[]> {
+  const ledgers = prepared.flatMap((one) => ('entries' in one ? [one.ledgerId] : []))
+  const faulty = ledgers.length === 0 ? new Set() : await listFaulty(deps.pool, ledgers)
+  return prepared.map((one) => ('entries' in one && faulty.has(toUuid(one.ledgerId)) ? DONE : one))
 }
 
 /** One a turn of the event loop: a batch would hold up everything else that the thread has to do. */
@@ -106,7 +128,11 @@ async function prepare(
   deps: VerifyCompletionsDeps,
   found: GatedCase | null,
 ): Promise<Signed | VerificationResult> {
-  if (!found || !isWaiting(found) || found.closed !== null) return DONE
+  if (!found || !isWaiting(found) || stands(found)) return DONE
+  if (!found.isSettled) {
+    deps.awaitFloor(found.ledgerId)
+    return DONE
+  }
   const completion = await verifyCompletion(deps.envelopeKeys, found)
   const signer = await deps.signers.signerOf(found)
   const { submittedAtMs, verified, newest } = completion
@@ -132,9 +158,12 @@ function toResult(deps: VerifyCompletionsDeps, error: Error): VerificationResult
 /** `outcomes`: one an entry. Of two, the first may have been appended alone: then the verdict alone is missing. */
 function settle(
   deps: VerifyCompletionsDeps,
-  { outcome, submittedAtMs, ledgerId, recordId, traceparent }: Signed,
+  { entries, outcome, submittedAtMs, ledgerId, recordId, traceparent }: Signed,
   outcomes: readonly AppendOutcome[],
 ): Attempt {
+  // A verdict is a settlement, which is told when the follower has passed it.
+  const isVerdict = entries.at(-1)!.kind === 'verdict-rendered'
+  if (isVerdict && outcomes.at(-1)!.status === 'appended') deps.awaitFloor(ledgerId)
   if (outcomes[0]!.status === 'appended' && outcome !== null)
     deps.observeVerification(outcome, deps.now() - submittedAtMs, { ledgerId, recordId, traceparent })
   const missing = outcomes.find(({ status }) => status !== 'appended')

@@ -1,13 +1,18 @@
 import type { GatedName } from '../db/gated-cases.ts'
 import { withPooledTransaction } from '../db/transaction.ts'
 import { toUuid } from '../db/uuid.ts'
-import { claimWaitingCompletions, hasWaitingCompletions } from '../db/verification-work.ts'
+import { claimWaitingCompletions } from '../db/verification-work.ts'
 import {
   COMPLETION_CLAIM_MS_MAX,
   COMPLETION_TYPE_WAIT_FIRST_MS_MAX,
   COMPLETIONS_PER_BATCH,
 } from '../limits.ts'
-import { type EnqueueCompletionsDeps, enqueueCompletions, insertJobs } from './enqueue-completions.ts'
+import {
+  type EnqueueCompletionsDeps,
+  enqueueCompletions,
+  findReadyLedgers,
+  insertJobs,
+} from './enqueue-completions.ts'
 import {
   type VerificationResult,
   type VerifyCompletionsDeps,
@@ -34,10 +39,11 @@ export function makeVerificationRound(deps: VerifyWaitingDeps): () => Promise<bo
 
 /** One round; returns whether more can follow at once. */
 export async function verifyWaiting(deps: VerifyWaitingDeps): Promise<boolean> {
-  if (!(await hasWaitingCompletions(deps.pool))) return false
+  const ledgers = await findReadyLedgers(deps)
+  if (ledgers.length === 0) return false
   const { more, left } = await withPooledTransaction(deps.pool, async (client) => {
     // Nothing but the claim hangs on this transaction: what is found is committed in others.
-    const waiting = await claimWaitingCompletions(client, {
+    const waiting = await claimWaitingCompletions(client, ledgers, {
       limit: COMPLETIONS_PER_BATCH,
       claimMsMax: COMPLETION_CLAIM_MS_MAX,
     })

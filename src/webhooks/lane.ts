@@ -20,6 +20,7 @@ import {
 } from '../db/webhook-work.ts'
 import { toHex } from '../proof/bytes.ts'
 import {
+  WEBHOOK_HELD_REST_MS,
   WEBHOOK_LINGER_MS,
   WEBHOOK_OPEN_MAX,
   WEBHOOK_ROWS_PER_WRITE,
@@ -56,6 +57,8 @@ export type LaneDeps = AttemptDeps &
     readonly pool: pg.Pool
     readonly permits: Permits
     readonly observeDelivery: DeliveryObserver
+    /** Asks the follower to look at the ledger at once. */
+    readonly awaitFloor: (ledgerId: Uint8Array) => void
   }
 
 /** What was dealt with, and is delivered again. */
@@ -91,6 +94,9 @@ export class Lane {
   #dueSeen: string | null = null
   #retryAtMs = Number.POSITIVE_INFINITY
   #mayHaveMore = true
+  /** Settlements wait for the ledger's floor: the next one of the stream, with all that follows it; and some of what is due. */
+  #isStreamHeld = false
+  #isDueHeld = false
   /** Nothing more is begun; what is under way is awaited. */
   #closing = false
   /** It is another's turn: nothing is written any more. */
@@ -145,21 +151,24 @@ export class Lane {
     if (this.#lost) return
     const stop = this.#health.stopOf(this.#deps.now())
     if (stop) await stopEndpoint(this.#deps, this.#endpoint, stop)
-    await endTurn(this.#deps.pool, this.turn)
+    await endTurn(this.#deps.pool, this.turn, this.#isHeld ? WEBHOOK_HELD_REST_MS : null)
   }
 
   /** What has changed since the last look. */
-  look({ isOurs, version, dueAt, isDue, size, checkpoint }: EndpointLook): void {
+  look({ isOurs, version, dueAt, isDue, ends }: EndpointLook): void {
     if (!isOurs) this.#lost = true
     if (!isOurs || version !== this.#endpoint.version) this.#closing = true
     if ((isDue && dueAt !== this.#dueSeen) || this.#deps.now() >= this.#retryAtMs) {
       this.#mayHaveDue = true
       this.#dueSeen = dueAt
     }
-    if (size > this.#ends.size || checkpoint > this.#ends.checkpoint) {
-      this.#ends = { size, checkpoint }
-      this.#mayHaveMore = true
-    }
+    const { size, checkpoint, floor } = this.#ends
+    this.#ends = ends
+    if (ends.size > size || ends.checkpoint > checkpoint) this.#mayHaveMore ||= !this.#isStreamHeld
+    // A fault was found: what was read and is not sent is given back, and read anew.
+    if (ends.floor < floor) this.#closing = true
+    if (ends.floor > floor) this.#letGo()
+    else if (this.#isHeld) this.#deps.awaitFloor(this.#endpoint.ledgerId)
     this.#pump()
   }
 
@@ -323,7 +332,10 @@ export class Lane {
   async #loadDue(): Promise<void> {
     this.#mayHaveDue = false
     this.#retryAtMs = Number.POSITIVE_INFINITY
-    const { tasks, full } = await this.#loader.due(this.#window.ids().map(fromUuid))
+    const ends = this.#ends
+    const { tasks, full, isHeld } = await this.#loader.due(this.#window.ids().map(fromUuid), ends)
+    this.#isDueHeld = isHeld
+    this.#lookAgain(ends)
     for (const task of tasks) this.#mayHaveDue = !this.#window.add(task, false) || this.#mayHaveDue
     this.#mayHaveDue ||= full
   }
@@ -338,7 +350,10 @@ export class Lane {
       this.#mustWrite = true
       return
     }
-    const { tasks, openRecords, position, more } = await this.#loader.next(this.#window.read, this.#ends)
+    const ends = this.#ends
+    const { tasks, openRecords, position, more, isHeld } = await this.#loader.next(this.#window.read, ends)
+    this.#isStreamHeld = isHeld
+    this.#lookAgain(ends)
     for (const task of tasks) {
       const isRecordOpen = task.record !== null && openRecords.has(task.record)
       this.#window.add(task, isRecordOpen)
@@ -347,6 +362,23 @@ export class Lane {
     this.#window.readTo(position)
     this.#mustWrite ||= tasks.length === 0
     this.#mayHaveMore ||= more
+  }
+
+  get #isHeld(): boolean {
+    return this.#isStreamHeld || this.#isDueHeld
+  }
+
+  /** What was read is held by `ends`: the floor may have risen meanwhile. */
+  #lookAgain(ends: LedgerEnds): void {
+    if (!this.#isHeld) return
+    if (this.#ends.floor > ends.floor) this.#letGo()
+    else this.#deps.awaitFloor(this.#endpoint.ledgerId)
+  }
+
+  #letGo(): void {
+    this.#mayHaveMore ||= this.#isStreamHeld
+    this.#mayHaveDue ||= this.#isDueHeld
+    this.#isStreamHeld = this.#isDueHeld = false
   }
 
   async #loadRecovery(recover: NonNullable<Endpoint['recover']>): Promise<void> {

@@ -1,5 +1,6 @@
 import { toUuid } from '../db/uuid.ts'
 import { beginTurn, type Endpoint, lookAtEndpoints, type WebhookTurn } from '../db/webhook-turns.ts'
+import type { CursorMac } from '../signing/cursor-mac.ts'
 import type { EnvelopeKeys } from '../signing/envelope-keys.ts'
 import type { MasterKey } from '../signing/master-key.ts'
 import {
@@ -21,6 +22,7 @@ import { openWebhookSecret, type WebhookSigner } from './secrets.ts'
 export type LanesDeps = Omit<LaneDeps, 'permits'> & {
   readonly masterKey: Pick<MasterKey, 'open'>
   readonly envelopeKeys: EnvelopeKeys
+  readonly cursorMac: CursorMac
   /** Where the entries of a ledger are read, as the outside names it. */
   readonly entriesUrl: string
 }
@@ -65,7 +67,7 @@ export class WebhookLanes {
 
   async #take(turn: WebhookTurn): Promise<void> {
     const limits = { leaseMs: WEBHOOK_LEASE_MS, openMax: WEBHOOK_OPEN_MAX }
-    const endpoint = await beginTurn(this.#deps.pool, turn, limits)
+    const endpoint = await beginTurn(this.#deps.pool, this.#deps.cursorMac, turn, limits)
     if (!endpoint) return
     const about = {
       loader: new DeliveryLoader(this.#deps, endpoint, () => WEBHOOK_EVENTS_IN_MEMORY / this.#lanes.size),
@@ -74,7 +76,7 @@ export class WebhookLanes {
     }
     const lane = new Lane({ ...this.#deps, permits: this.#permits }, turn, endpoint, about)
     this.#lanes.add(lane)
-    this.#timer ??= setInterval(() => void this.#look(), WEBHOOK_LOOK_EVERY_MS)
+    this.#timer ??= setInterval(() => void this.look(), WEBHOOK_LOOK_EVERY_MS)
     try {
       if (this.#stopping) lane.close()
       await lane.run()
@@ -96,14 +98,15 @@ export class WebhookLanes {
   }
 
   /** A look that fails leaves things as they are: a lease that is not renewed ends by itself. */
-  async #look(): Promise<void> {
-    if (this.#looking) return
+  async look(): Promise<void> {
+    if (this.#looking || this.#lanes.size === 0) return
     this.#looking = true
     const lanes = [...this.#lanes]
     const isRenewal = performance.now() - this.#renewedAt > WEBHOOK_LEASE_RENEW_EVERY_MS
     try {
       const turns = lanes.map(({ turn }) => turn)
-      const looks = await lookAtEndpoints(this.#deps.pool, turns, isRenewal ? WEBHOOK_LEASE_MS : null)
+      const { pool, cursorMac } = this.#deps
+      const looks = await lookAtEndpoints(pool, cursorMac, turns, isRenewal ? WEBHOOK_LEASE_MS : null)
       if (isRenewal) this.#renewedAt = performance.now()
       for (const [i, lane] of lanes.entries()) lane.look(looks[i]!)
     } catch (error) {

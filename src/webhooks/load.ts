@@ -42,10 +42,14 @@ export class DeliveryLoader {
     this.#shareOf = shareOf
   }
 
-  /** `full`: there may be more that is due. */
-  async due(inHand: readonly Uint8Array[]): Promise<{ tasks: Task<Delivery>[]; full: boolean }> {
+  /** `full`: there may be more that is due; `isHeld`: settlements are, which wait for the ledger's floor. */
+  async due(
+    inHand: readonly Uint8Array[],
+    { floor }: LedgerEnds,
+  ): Promise<{ tasks: Task<Delivery>[]; full: boolean; isHeld: boolean }> {
     const limit = this.perLoad
-    const stored = await listDueDeliveries(this.#db, this.#endpoint, inHand, limit)
+    const about = { inHand, floor, limit }
+    const { due: stored, isHeld } = await listDueDeliveries(this.#db, this.#endpoint, about)
     const named = stored
       .filter(({ seq }) => seq !== null)
       .map(({ seq, event }) => ({ seq: seq!, type: event }))
@@ -61,7 +65,7 @@ export class DeliveryLoader {
         null,
       ),
     )
-    return { tasks, full: stored.length === limit }
+    return { tasks, full: stored.length === limit, isHeld }
   }
 
   /** What follows in the ledger's stream, without what has a row already. */
@@ -78,7 +82,7 @@ export class DeliveryLoader {
     const tasks = fresh.map(({ event, after }) =>
       taskOf(newDelivery(this.#endpoint, event, documents.get(event.seq) ?? null), after),
     )
-    return { tasks, openRecords, position: page.position, more: page.more }
+    return { tasks, openRecords, position: page.position, more: page.more, isHeld: page.isHeld }
   }
 
   /**
@@ -87,7 +91,9 @@ export class DeliveryLoader {
    */
   async recovery({ from, end, delivered }: NonNullable<Endpoint['recover']>) {
     const start = { seq: from, told: 0, checkpoint: Number.MAX_SAFE_INTEGER }
-    const page = await readEvents(this.#db, this.#source, start, { size: end, checkpoint: 0 }, this.perLoad)
+    // Rows, which say nothing to anybody: what is sent of them is for `due` to say.
+    const ends = { size: end, checkpoint: 0, floor: Number.MAX_SAFE_INTEGER }
+    const page = await readEvents(this.#db, this.#source, start, ends, this.perLoad)
     const ids = page.steps.map(({ event }) => idOf(this.#endpoint, event))
     const { states } = await readStored(this.#db, this.#endpoint, ids, [])
     const stateOf = (i: number) => states.get(toUuid(ids[i]!))

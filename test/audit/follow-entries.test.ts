@@ -325,15 +325,15 @@ test('a fault stands until the owner clears it, and is found again where nothing
 
 test('a ledger that another worker is at is left to it', async (t) => {
   const audit = await setUpAudit(t)
-  const client = await connect(t, audit.app.database.workerUrl)
-  await client.query(
-    "begin; select pg_advisory_xact_lock(hashtextextended('audit cursor ' || ledger_id, 0)) from tallystick.ledgers",
-  )
   await followAll(audit)
-  assert.equal(await cursorOf(audit, audit.app.ledger.ledger.id), 0)
-  await client.query('rollback')
+  const client = await connect(t, audit.app.database.workerUrl)
+  await client.query('begin; select from tallystick.audit_cursors for update')
+  await audit.app.notarize()
   await followAll(audit)
   assert.equal(await cursorOf(audit, audit.app.ledger.ledger.id), 3)
+  await client.query('rollback')
+  await followAll(audit)
+  assert.equal(await cursorOf(audit, audit.app.ledger.ledger.id), 4)
 })
 
 test('two workers at once verify every entry, and none of them twice for good', async (t) => {

@@ -46,7 +46,7 @@ export async function auditOf<App extends TestApp>(t: Test, app: App): Promise<A
     pool,
     publisher,
     alarms,
-    follower: { pool, log, verifier, unverified: new FaultyLedgers(Date.now) },
+    follower: { pool, log, cursorMac: app.deps.cursorMac, verifier, unverified: new FaultyLedgers(Date.now) },
   }
 }
 

@@ -9,6 +9,7 @@ import { parseId } from '../../src/proof/ids.ts'
 import type { TestApp } from '../helpers/app.ts'
 import { unguarded } from '../helpers/checkpoints.ts'
 import { buildEventLedger } from '../helpers/event-ledger.ts'
+import { raiseFloors } from '../helpers/floors.ts'
 
 const BEGINNING = { seq: 0, told: 0, checkpoint: 0 }
 
@@ -19,13 +20,14 @@ function sourceOf(app: TestApp, filter: EventFilter = ALL_EVENTS) {
 }
 
 async function endsOf(app: TestApp) {
-  const [ends] = await readEnds(app.deps.readPool, [sourceOf(app).ledgerId])
+  const [ends] = await readEnds(app.deps.readPool, app.deps.cursorMac, [sourceOf(app).ledgerId])
   return ends!
 }
 
 test('a ledger’s events', async (t) => {
   const app = await buildEventLedger(t)
   const { readPool } = app.deps
+  await raiseFloors(app)
   const ends = await endsOf(app)
   const read = (filter: EventFilter, from: EventPosition, limit: number, upTo = ends) =>
     readEvents(readPool, sourceOf(app, filter), from, upTo, limit)
@@ -107,7 +109,7 @@ test('a ledger’s events', async (t) => {
         const published = whole.filter(
           ({ event }) => event.type === 'checkpoint.published' && event.seq + 1 <= size - 3,
         )
-        const upTo = { size, checkpoint: published.at(-1)?.after.checkpoint ?? 0 }
+        const upTo = { size, checkpoint: published.at(-1)?.after.checkpoint ?? 0, floor: size }
         for (
           let page = await read(ALL_EVENTS, from, 2, upTo);
           ;
@@ -166,6 +168,7 @@ const FORGERIES: [what: string, set: string, code: string][] = [
 test('an entry that was changed is not told to those who act on it', async (t) => {
   const app = await buildEventLedger(t)
   const { readPool } = app.deps
+  await raiseFloors(app)
   const ends = await endsOf(app)
   const { ledgerId } = sourceOf(app)
   const statementsOf = verifiedStatements(ledgerId, app.deps.envelopeKeys)

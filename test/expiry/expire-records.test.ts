@@ -5,6 +5,7 @@ import { countOverdue } from '../../src/db/expiry-work.ts'
 import { makeExpiryRound } from '../../src/expiry/expire-records.ts'
 import { EXPIRIES_PER_ROUND } from '../../src/limits.ts'
 import { expectStatus, OPERATOR_KEY, type Test } from '../helpers/app.ts'
+import { raiseFloors } from '../helpers/floors.ts'
 import { buildGatedApp, type GatedApp, PASSING } from '../helpers/gated-app.ts'
 import { assertVerifies } from '../helpers/verify-app.ts'
 import { kindsOf, openDeps, tamper, uuidOf, verifyAll } from '../verification/set-up.ts'
@@ -136,6 +137,7 @@ async function setUp(t: Test, options: { readonly now?: () => number } = {}) {
   const deps = openDeps(t, app)
   const round = makeExpiryRound(deps)
   const expire = async () => {
+    await raiseFloors(app)
     while (await round()) {}
   }
   return { app, deps, expire }

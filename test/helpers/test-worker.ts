@@ -7,6 +7,7 @@ import { TypeRegistry } from '../../src/types/type-registry.ts'
 import { verifyCompletions } from '../../src/verification/verify-completions.ts'
 import type { Test, TestApp } from './app.ts'
 import { openTestPool } from './connect.ts'
+import { raiseFloors } from './floors.ts'
 
 /** The worker's work on gated records, by its own login, when a test says so. */
 export function openTestWorker(t: Test, app: TestApp) {
@@ -16,6 +17,8 @@ export function openTestWorker(t: Test, app: TestApp) {
   const deps = {
     pool,
     envelopeKeys: new EnvelopeKeys(() => readFindKey(pool)),
+    cursorMac: app.deps.cursorMac,
+    awaitFloor() {},
     signers: app.deps.signers,
     types: new TypeRegistry({ readPool: pool }),
     entropy: app.deps.entropy,
@@ -31,10 +34,12 @@ export function openTestWorker(t: Test, app: TestApp) {
     /** Throws where the worker refuses to say anything. */
     async verify(record: string): Promise<void> {
       const name = { ledgerId: parseId('led', app.ledger.ledger.id), recordId: parseId('rec', record) }
+      await raiseFloors(app)
       const [result] = await verifyCompletions(deps, [name])
       if (result!.status !== 'done') throw result!.error
     },
     async expireOverdue(): Promise<void> {
+      await raiseFloors(app)
       while (await expireRound());
       if (refused.length > 0) throw new Error(refused.join(', '))
     },

@@ -49,14 +49,16 @@ test('the master key is replaced under a running server and worker, and no reque
   const first = await run(app, BOTH)
   assert.match(
     first.stdout,
-    /^sealed anew: server keys 2, secrets of webhooks 1, secrets of API keys 2, keys of peers 0\.$/m,
+    /^sealed anew: server keys 2, secrets of webhooks 1, secrets of API keys 2, keys of peers 0, cursors \d+\.$/m,
   )
   // Sealed by a server that has not looked since, unless the command took that long to end.
   const late = await both.makeKey(app.ledger.key.key)
   await sleep(MASTER_KEY_AGE_MS_MAX * 1.5)
   const after = await both.makeKey(before)
   const second = await run(app, BOTH)
-  const resealed = /secrets of webhooks 0, secrets of API keys 1, keys of peers 0\.$/m.test(second.stdout)
+  const resealed = /secrets of webhooks 0, secrets of API keys 1, keys of peers 0, cursors \d+\.$/m.test(
+    second.stdout,
+  )
     ? 1
     : 0
   assert.match(
@@ -103,7 +105,10 @@ test('a row that no server has made is not made believable, and is counted', asy
     )
   const { code, stdout } = await run(app, BOTH)
   assert.equal(code, 0)
-  assert.match(stdout, /secrets of API keys 1, keys of peers 1\.[\s\S]*^2 rows are sealed under neither key/m)
+  assert.match(
+    stdout,
+    /secrets of API keys 1, keys of peers 1, cursors \d+\.[\s\S]*^2 rows are sealed under neither key/m,
+  )
   const macs = await app.sql<{ mac: Buffer }>(
     'select mac from tallystick.peer_keys order by until_seq nulls first',
   )

@@ -3,10 +3,12 @@ import pg from 'pg'
 import { publishAll } from '../../bench/large-ledger.ts'
 import { runLoad } from '../../bench/load-process.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../bench/webhook-receiver.ts'
+import { moveAuditCursor } from '../../src/db/audit-cursors.ts'
 import { getNoteKeySecret } from '../../src/db/server-keys.ts'
-import { toUuid } from '../../src/db/uuid.ts'
+import { fromUuid, toUuid } from '../../src/db/uuid.ts'
 import type { LatencySummary } from '../../src/preflight/latencies.ts'
 import { parseId } from '../../src/proof/ids.ts'
+import { makeCursorMac } from '../../src/signing/cursor-mac.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
 import { Deployment, type Ledger, MASTER_KEY } from '../faults/deployment.ts'
@@ -108,11 +110,7 @@ async function fillBacklog(deployment: Deployment, { ledger }: Ledger, entries: 
       [ledgerId, from + entries],
     )
     // The follower that verifies entries goes on behind it.
-    await client.query(
-      `insert into tallystick.audit_cursors (ledger_id, next_seq, chain, envelope_kid)
-       select ledger_id, size, chain, envelope_kid from tallystick.chain_heads where ledger_id = $1`,
-      [ledgerId],
-    )
+    await putFollowerAtEnd(client, ledgerId)
     await client.query('set session_replication_role = origin')
     await client.query('vacuum analyze tallystick.entries')
     const { seed } = await getNoteKeySecret(pool, makeMasterKey(MASTER_KEY))
@@ -122,6 +120,17 @@ async function fillBacklog(deployment: Deployment, { ledger }: Ledger, entries: 
     client.release()
     await pool.end()
   }
+}
+
+async function putFollowerAtEnd(client: pg.ClientBase, ledgerId: string): Promise<void> {
+  const { rows } = await client.query<{ size: string; chain: Buffer; envelope_kid: Buffer }>(
+    'select size, chain, envelope_kid from tallystick.chain_heads where ledger_id = $1',
+    [ledgerId],
+  )
+  const { size, chain, envelope_kid: envelopeKid } = rows[0]!
+  const place = { nextSeq: Number(size), chain, envelopeKid }
+  const mac = makeCursorMac(makeMasterKey(MASTER_KEY)).of(fromUuid(ledgerId), place)
+  await moveAuditCursor(client, fromUuid(ledgerId), { ...place, mac })
 }
 
 async function insertEntries(

@@ -6,6 +6,7 @@ import { COMPLETION_JOB_MS_MAX, COMPLETIONS_QUEUED_MAX } from '../../src/limits.
 import { enqueueCompletions, releaseCompletions } from '../../src/verification/enqueue-completions.ts'
 import { expectStatus, OPERATOR_KEY, type Test } from '../helpers/app.ts'
 import { connect } from '../helpers/connect.ts'
+import { raiseFloors } from '../helpers/floors.ts'
 import { buildGatedApp, type GatedApp } from '../helpers/gated-app.ts'
 import { jobsOf, openBoss, openDeps, tamper, uuidOf, verifyAll } from './set-up.ts'
 
@@ -76,10 +77,14 @@ test('a ledger that floods the queue does not keep another one waiting', async (
     app,
     `with head as (insert into tallystick.chain_heads (ledger_id, size, chain, envelope_kid)
       select '${other}', size, chain, envelope_kid from tallystick.chain_heads limit 1 returning ledger_id)
-    update tallystick.gated_records g set ledger_id = '${other}', last_seq = 1000000000
+    , last as (insert into tallystick.entries (ledger_id, seq, kind, subject_id, recorded_at, leaf, chain, envelope)
+      select '${other}', seq, e.kind, e.subject_id, e.recorded_at, e.leaf, e.chain, e.envelope
+      from tallystick.entries e order by seq desc limit 1)
+    update tallystick.gated_records g set ledger_id = '${other}'
     from (select record_id from tallystick.gated_records where verification_job is null limit 1) r
     where g.record_id = r.record_id`,
   )
+  await raiseFloors(app)
   await boss.fetch('verify-completion', { batchSize: 100 })
   await enqueueCompletions(deps)
   const enqueued = await app.sql<{ ledger_id: string; jobs: string }>(
@@ -177,7 +182,9 @@ async function setUp(t: Test) {
 }
 
 async function submitted(app: GatedApp): Promise<string> {
-  return (await app.reach('SUBMITTED')).id
+  const { id } = await app.reach('SUBMITTED')
+  await raiseFloors(app)
+  return id
 }
 
 async function jobIds(app: GatedApp, records: readonly string[]): Promise<string[]> {

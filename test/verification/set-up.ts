@@ -13,6 +13,7 @@ import { TypeRegistry } from '../../src/types/type-registry.ts'
 import { type VerificationResult, verifyCompletions } from '../../src/verification/verify-completions.ts'
 import type { Test, TestApp } from '../helpers/app.ts'
 import { testDatabase } from '../helpers/connect.ts'
+import { raiseFloors } from '../helpers/floors.ts'
 
 export type Logged = { readonly level: string; readonly message: string; readonly [name: string]: unknown }
 
@@ -27,6 +28,8 @@ export function openDeps(t: Test, app: TestApp) {
   return {
     pool,
     envelopeKeys: new EnvelopeKeys(() => readFindKey(pool)),
+    cursorMac: app.deps.cursorMac,
+    awaitFloor() {},
     signers: app.deps.signers,
     types: new TypeRegistry({ readPool: pool }),
     entropy: makeEntropy(),
@@ -43,11 +46,12 @@ export function openDeps(t: Test, app: TestApp) {
 export type WorkerDeps = ReturnType<typeof openDeps>
 
 /** As a job of the queue would, of the first ledger. */
-export function verifyAll(
+export async function verifyAll(
   deps: WorkerDeps,
   app: TestApp,
   ...records: string[]
 ): Promise<VerificationResult[]> {
+  await raiseFloors(app)
   return verifyCompletions(
     deps,
     records.map((record) => nameOf(app, record)),

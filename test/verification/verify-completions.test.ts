@@ -189,6 +189,11 @@ test('an old verification that is inserted again after a revision is not acted u
      join tallystick.gated_records g on g.ledger_id = e.ledger_id and g.record_id = e.subject_id
      where e.subject_id = '${record}' and e.kind = 'completion-verified'`,
   )
+  await tamper(
+    app,
+    `update tallystick.chain_heads h set size = h.size + 1, chain = e.chain
+     from tallystick.entries e where e.ledger_id = h.ledger_id and e.seq = h.size`,
+  )
   const stand = (state: string, version: number) =>
     tamper(
       app,
@@ -276,7 +281,7 @@ test('of a pair whose verdict is missing only the verdict is rendered', async (t
   const app = await buildGatedApp(t)
   const deps = openDeps(t, app)
   const id = await submit(app, { gate: 'auto' }, FAILING)
-  const [found] = await readGatedCases(deps.pool, [nameOf(app, id)])
+  const [found] = await readGatedCases(deps.pool, deps.cursorMac, [nameOf(app, id)])
   const signing = { signer: await app.deps.signers.load(), entropy: deps.entropy, nowMs: Date.now() }
   const rules = [{ id: 'quantity', outcome: 'fail', code: 'outside_tolerance' }] as const
   const judgement = { outcome: 'fail', rules, values: [] } as const

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { claimWaitingCompletions } from '../../src/db/verification-work.ts'
+import { claimWaitingCompletions, listWaitingLedgers } from '../../src/db/verification-work.ts'
 import { makeVerificationRound, verifyWaiting } from '../../src/verification/verify-waiting.ts'
 import { expectStatus, OPERATOR_KEY, type Test } from '../helpers/app.ts'
 import { connect } from '../helpers/connect.ts'
+import { raiseFloors } from '../helpers/floors.ts'
 import { buildGatedApp, type GatedApp } from '../helpers/gated-app.ts'
 import { lockHeads, until } from '../helpers/wait.ts'
 import { jobsOf, kindsOf, openBoss, openDeps, tamper, uuidOf } from './set-up.ts'
@@ -39,7 +40,10 @@ test('what another worker has claimed is left to it, until it lets go or says no
   const other = await connect(t, app.database.workerUrl)
   other.on('error', () => {})
   await other.query('begin')
-  assert.equal((await claimWaitingCompletions(other, CLAIM)).length, 2)
+  assert.equal(
+    (await claimWaitingCompletions(other, await listWaitingLedgers(deps.pool, deps.cursorMac), CLAIM)).length,
+    2,
+  )
   await verifyWaiting(deps)
   assert.deepEqual(await statesOf(app, ids), ['SUBMITTED', 'SUBMITTED', 'VERIFIED'])
   await other.query('rollback')
@@ -48,7 +52,15 @@ test('what another worker has claimed is left to it, until it lets go or says no
 
   const [last] = await submitted(app, 1)
   await other.query('begin')
-  assert.equal((await claimWaitingCompletions(other, { ...CLAIM, claimMsMax: 500 })).length, 1)
+  assert.equal(
+    (
+      await claimWaitingCompletions(other, await listWaitingLedgers(deps.pool, deps.cursorMac), {
+        ...CLAIM,
+        claimMsMax: 500,
+      })
+    ).length,
+    1,
+  )
   await sleep(1_500)
   await verifyWaiting(deps)
   assert.deepEqual(await statesOf(app, [last!]), ['VERIFIED'])
@@ -132,6 +144,7 @@ async function setUp(t: Test) {
 async function submitted(app: GatedApp, count: number): Promise<string[]> {
   const ids: string[] = []
   for (let i = 0; i < count; i++) ids.push((await app.reach('SUBMITTED')).id)
+  await raiseFloors(app)
   return ids
 }
 

@@ -47,7 +47,7 @@ export function eventRoutes(app: FastifyInstance, deps: Deps): void {
       const { ledgerId } = request.caller
       const filter = filterOf(request, query)
       const isTail = prefersEventStream(request.headers.accept)
-      const [ends] = await readEnds(deps.readPool, [ledgerId])
+      const [ends] = await readEnds(deps.readPool, deps.cursorMac, [ledgerId])
       const from = placeOf(request, query, isTail, ends!)
       const source = { ledgerId, filter, entriesUrl }
       reply.header('vary', 'accept')
