@@ -2,7 +2,9 @@ import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import type { Deps } from './deps.ts'
 import { collectOperations } from './http/openapi/operations.ts'
 import { useAdmission } from './http/plugins/admit.ts'
+import { useAnswerHeaders } from './http/plugins/answer-headers.ts'
 import { useAuthentication } from './http/plugins/authenticate.ts'
+import { useBodyBudget } from './http/plugins/body-budget.ts'
 import { useJsonBody } from './http/plugins/json-body.ts'
 import { useMeasurement } from './http/plugins/measure.ts'
 import { refuseOtherMethods } from './http/plugins/methods.ts'
@@ -10,6 +12,7 @@ import { refuseMalformedHttp, sendProblem, useProblems } from './http/plugins/pr
 import { useRateLimits } from './http/plugins/rate-limit.ts'
 import { useRequestLog } from './http/plugins/request-log.ts'
 import { useTracing } from './http/plugins/trace.ts'
+import { useUnreadAnswers } from './http/plugins/unread-answers.ts'
 import { agentRoutes } from './http/routes/agents.ts'
 import { auditRoutes } from './http/routes/audits.ts'
 import { checkpointRoutes } from './http/routes/checkpoints.ts'
@@ -37,7 +40,12 @@ import { typeRoutes } from './http/routes/types.ts'
 import { webhookDeliveryRoutes } from './http/routes/webhook-deliveries.ts'
 import { webhookRoutes } from './http/routes/webhooks.ts'
 import { useZodValidation } from './http/zod-validation.ts'
-import { BODY_BYTES_MAX, KEPT_CONNECTION_MS, REQUEST_TIMEOUT_MS } from './limits.ts'
+import {
+  BODY_BYTES_MAX,
+  CONNECTIONS_LOOK_EVERY_MS,
+  KEPT_CONNECTION_MS,
+  REQUEST_TIMEOUT_MS,
+} from './limits.ts'
 
 /** Addresses are compared as they are. */
 const ROUTER = { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: 100 }
@@ -58,7 +66,7 @@ export function buildApp(deps: Deps): FastifyInstance {
     clientErrorHandler: refuseMalformedHttp,
     frameworkErrors: (error, request, reply) => sendProblem(request, reply, error),
     // Of two Authorization headers Node would take the first; joined, they are no valid header and are refused.
-    http: { joinDuplicateHeaders: true },
+    http: { joinDuplicateHeaders: true, connectionsCheckingInterval: CONNECTIONS_LOOK_EVERY_MS },
     // What still arrives on a connection that is open is answered while the server closes, not turned away.
     return503OnClosing: false,
     // A document member called __proto__ is a document member.
@@ -72,6 +80,9 @@ export function buildApp(deps: Deps): FastifyInstance {
   useProblems(app)
   refuseOtherMethods(app, ROUTER)
   useAdmission(app, deps)
+  useAnswerHeaders(app)
+  useUnreadAnswers(app, deps)
+  useBodyBudget(app, deps)
   useJsonBody(app)
   useZodValidation(app)
   useAuthentication(app, deps)

@@ -2,6 +2,7 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import { Admission } from './admission.ts'
 import { Appender } from './append/appender.ts'
+import { type ByteBudgets, makeByteBudgets } from './byte-budget.ts'
 import { type Config, required } from './config.ts'
 import { checkDatabase } from './db/check-database.ts'
 import { Database } from './db/connection.ts'
@@ -40,6 +41,7 @@ import { openTracing } from './tracing/open.ts'
 import { TracedAppender } from './tracing/traced-appender.ts'
 import type { Tracing } from './tracing/tracing.ts'
 import { TypeRegistry } from './types/type-registry.ts'
+import { WriteDeadlines } from './write-deadlines.ts'
 
 /** What the server is made of. Opened in order, closed in reverse. */
 export type Deps = {
@@ -69,6 +71,8 @@ export type Deps = {
   readonly outboundAllow: Allowances
   readonly callers: CallerCache
   readonly admission: Admission
+  readonly budgets: ByteBudgets
+  readonly writeDeadlines: WriteDeadlines
   readonly appender: Appender
   readonly types: TypeRegistry
   readonly inbox: Inbox
@@ -107,7 +111,9 @@ export async function openDeps(
     closers.push(watchHalfOpen(database, pooler, log))
     if (config.previousMasterKey) closers.push(followMasterKey(signers, log))
     const admission = new Admission(() => performance.now())
-    watchAdmission(metrics, admission)
+    const budgets = makeByteBudgets()
+    const writeDeadlines = new WriteDeadlines(() => performance.now())
+    watchAdmission(metrics, { admission, budgets, writeDeadlines })
     const appender = openAppender(writePool, { admission, metrics, tracing })
     closers.push(() => appender.close())
     const keyMac = makeKeyMac(masterKey)
@@ -142,6 +148,8 @@ export async function openDeps(
       outboundAllow: config.outboundAllow,
       callers,
       admission,
+      budgets,
+      writeDeadlines,
       appender,
       types,
       inbox,

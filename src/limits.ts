@@ -15,6 +15,10 @@ export const REQUESTS_BURST_PER_SECOND = 100
 export const REQUEST_ABANDONED_MS_MAX = 60_000
 /** Asked of those that are refused, from 1 s on. */
 export const REFUSED_RETRY_AFTER_SECONDS_MAX = 2
+/** How often requests that took REQUEST_TIMEOUT_MS are looked for; Node's own 30 s made 72 s of its 30. */
+export const CONNECTIONS_LOOK_EVERY_MS = 1_000
+/** Of a connection: requests that came before the one in front was answered. They wait; with more it is closed. */
+export const PIPELINED_REQUESTS_MAX = 100
 /** Of those that have arrived, what begins before others are looked at. */
 export const REQUESTS_PER_TURN_MAX = 16
 export const TURN_BYTES_MAX = 64 * 1024
@@ -33,6 +37,10 @@ export const LISTEN_BACKLOG = 4_096
 export const BODY_BYTES_MAX = 4 * 1024 * 1024
 /** Of one record: its document and metadata with every character escaped, and room. A body is read in one turn. */
 export const RECORD_BODY_BYTES_MAX = 512 * 1024
+/** Bodies that are on their way, or were not handled yet (src/byte-budget.ts); of one ledger alone half. */
+export const BODIES_BYTES_MAX = 192 * 1024 * 1024
+/** Of each piece of a body that comes in pieces, beside its bytes: the Buffer around them. */
+export const BODY_PIECE_BYTES = 256
 export const DOCUMENT_BYTES_MAX = 64 * 1024
 export const METADATA_BYTES_MAX = 4 * 1024
 export const JSON_DEPTH_MAX = 32
@@ -54,6 +62,18 @@ export const GATED_REVISIONS_MAX = 100
 export const SHARE_PEERS_MAX = 8
 /** Of a salt that a caller chose, where a peer sees the digest alone: 16 random bytes have fewer once in 10^12. */
 export const SALT_DISTINCT_BYTES_MIN = 8
+
+// Answers that were written and not taken (src/byte-budget.ts, src/http/write-deadlines.ts)
+/** Of one ledger alone half. */
+export const READ_ANSWERS_BYTES_MAX = 192 * 1024 * 1024
+/** The largest, of a full batch, has 500 KB. */
+export const WRITE_ANSWERS_BYTES_MAX = 64 * 1024 * 1024
+/** What is pending at one moment must be taken after this, and a second for each so many bytes of it. */
+export const ANSWER_STALL_MS_MAX = 60_000
+export const ANSWER_BYTES_PER_SECOND_MIN = 128 * 1024
+export const ANSWERS_LOOK_EVERY_MS = 1_000
+/** Larger ones are bytes from when they are made: those are not V8's heap, which is the smaller of the two. */
+export const ANSWER_TEXT_CHARS_MAX = 16 * 1024
 
 // Searches: what one request may look at (src/db/search-records.ts). A page that reaches it ends there.
 export const SEARCH_CANDIDATES_MAX = 5_000
@@ -235,12 +255,11 @@ export const KEY_OVERLAP_SECONDS_MAX = 30 * 86_400
 // Streams: what one query fetches of a longer answer
 export const STREAM_ENTRIES_PER_QUERY = 500
 export const STREAM_RECORDS_PER_QUERY = 2_000
-export const STREAM_PAYLOAD_BYTES_PER_QUERY = 4 * 1024 * 1024
+/** Of documents, and of envelopes: so much is held for a reader that does not read, and what its connection holds. */
+export const STREAM_BYTES_PER_QUERY = 256 * 1024
 export const STREAM_CHUNK_CHARS = 64 * 1024
-/** Of one ledger at a time: a line of a full batch is held whole, up to 75 MiB, for as long as nobody reads it. */
 export const STREAMS_PER_LEDGER_MAX = 4
 export const STREAMS_MAX = 32
-export const STREAM_STALL_MS_MAX = 60_000
 
 // Verifiers
 /** 64 GiB: about a KiB for each entry of one record. An export that comes as a stream has no end before it has ended. */

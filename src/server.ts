@@ -1,6 +1,4 @@
 import { lookup } from 'node:dns/promises'
-import type { Server } from 'node:http'
-import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { buildApp } from './app.ts'
 import { type Config, parseConfig } from './config.ts'
@@ -25,7 +23,6 @@ export async function startServer(
 ): Promise<Service & { readonly url: string }> {
   const deps = await openDeps(config, undefined, metrics)
   const app = buildApp(deps)
-  const connections = trackConnections(app.server)
   try {
     // For the name `localhost` Fastify opens a server for each of its addresses, of which only the first would be ours to hold back
     // and to drain.
@@ -45,7 +42,7 @@ export async function startServer(
           // To Node one on which nothing was ever sent is not idle; clients and browsers open such to have them at hand.
           // On one that was opened just now a request may be on its way.
           if (performance.now() - beganAtMs < CLOSE_UNUSED_AFTER_MS) return
-          for (const socket of connections) if (socket.bytesRead === 0) socket.destroy()
+          for (const socket of deps.writeDeadlines.open) if (socket.bytesRead === 0) socket.destroy()
         }, CLOSE_IDLE_EVERY_MS)
         const cutOff = setTimeout(() => app.server.closeAllConnections(), closeStreamsMs)
         await app.close()
@@ -58,16 +55,6 @@ export async function startServer(
     await deps.close()
     throw error
   }
-}
-
-/** Those that are open. */
-function trackConnections(server: Server): ReadonlySet<Socket> {
-  const open = new Set<Socket>()
-  server.on('connection', (socket: Socket) => {
-    open.add(socket)
-    socket.once('close', () => open.delete(socket))
-  })
-  return open
 }
 
 export function main(args: readonly string[]): Promise<void> {

@@ -1,8 +1,4 @@
-import {
-  STREAM_ENTRIES_PER_QUERY,
-  STREAM_PAYLOAD_BYTES_PER_QUERY,
-  STREAM_RECORDS_PER_QUERY,
-} from '../limits.ts'
+import { STREAM_BYTES_PER_QUERY, STREAM_ENTRIES_PER_QUERY, STREAM_RECORDS_PER_QUERY } from '../limits.ts'
 import type { DocumentName } from './append-entries.ts'
 import type { Db } from './client.ts'
 import { fromUuid, toUuid } from './uuid.ts'
@@ -70,78 +66,119 @@ export type EntryDocumentRow = {
 /** Another ledger's entry, beside the entry of ours that received it. */
 export type EntryReceivedRow = { seq: string; envelope: Buffer }
 
+export type EntryRead = {
+  readonly entry: EntryRowRead
+  /** In parts, in the order of the batch: all of a full one would be megabytes. MUST be read before the next entry is. */
+  readonly records: Iterable<EntryRecordRow[]> | AsyncIterable<EntryRecordRow[]>
+  readonly documents: EntryDocumentRow[]
+  readonly received: Buffer | null
+}
+
 /**
  * The entries from seq `from` up to, not including, `end`, in order, each with the records that it made, the documents that
- * lie beside it otherwise, and the envelope that it received. Read in short queries of bounded size, so that a slow reader holds no snapshot open; what an entry
- * says never changes in between.
+ * lie beside it otherwise, and the envelope that it received. Read in short queries of bounded size, so that a slow reader holds
+ * neither a snapshot nor much memory; what an entry says never changes in between.
  */
 export async function* readEntries(
   db: Db,
   ledgerId: Uint8Array,
   from: number,
   end: number,
-): AsyncGenerator<{
-  entry: EntryRowRead
-  records: EntryRecordRow[]
-  documents: EntryDocumentRow[]
-  received: Buffer | null
-}> {
+): AsyncGenerator<EntryRead> {
   const allRecords = readRecords(db, ledgerId, from, end)
   const allDocuments = readDocuments(db, ledgerId, from, end)
   const allReceived = readReceived(db, ledgerId, from, end)
   for (let next = from; next < end; ) {
-    const { rows } = await db.query<EntryRowRead>({
-      name: 'read_entries',
-      text: `select seq, kind, recorded_at, leaf, chain, envelope from tallystick.entries
-        where ledger_id = $1 and seq >= $2 and seq < $3 order by seq limit $4`,
-      values: [toUuid(ledgerId), next, end, STREAM_ENTRIES_PER_QUERY],
-    })
+    const rows = await readRows(db, ledgerId, next, end)
     if (rows.length === 0) throw new Error(`entry ${next} is missing`)
     for (const entry of rows) {
       const seq = Number(entry.seq)
       const [received] = await allReceived.take(seq)
       yield {
         entry,
-        records: await allRecords.take(seq),
         documents: await allDocuments.take(seq),
         received: received?.envelope ?? null,
+        records: entry.kind === 'batch-notarized' ? allRecords.parts(seq) : [await allRecords.take(seq)],
       }
     }
     next = Number(rows.at(-1)!.seq) + 1
   }
 }
 
+async function readRows(db: Db, ledgerId: Uint8Array, from: number, end: number): Promise<EntryRowRead[]> {
+  const { rows } = await db.query<EntryRowRead>({
+    name: 'read_entries',
+    text: `select seq, kind, recorded_at, leaf, chain, envelope
+      from (
+        select *, sum(length(envelope)) over w as bytes, row_number() over w as place
+        from (
+          select seq, kind, recorded_at, leaf, chain, envelope from tallystick.entries
+          where ledger_id = $1 and seq >= $2 and seq < $3 order by seq limit $4
+        ) e
+        window w as (order by seq rows unbounded preceding)
+      ) e
+      where bytes <= $5 or place = 1
+      order by seq`,
+    values: [toUuid(ledgerId), from, end, STREAM_ENTRIES_PER_QUERY, STREAM_BYTES_PER_QUERY],
+  })
+  return rows
+}
+
 /** Rows in the order of their entries, read some ahead. */
 class RowsByEntry<T> {
   readonly #seqOf: (row: T) => number
-  /** The rows after `last`, or the first ones; none at the end. */
-  readonly #readAfter: (last: T | null) => Promise<T[]>
+  /** At most `limit` rows after `last`, or the first ones; none at the end. */
+  readonly #readAfter: (last: T | null, limit: number) => Promise<T[]>
+  readonly #limitMax: number
+  #limit: number
   #rows: T[] = []
   #at = 0
   #last: T | null = null
   #exhausted = false
 
-  constructor(seqOf: (row: T) => number, readAfter: (last: T | null) => Promise<T[]>) {
+  constructor(
+    seqOf: (row: T) => number,
+    limitMax: number,
+    readAfter: (last: T | null, limit: number) => Promise<T[]>,
+  ) {
     this.#seqOf = seqOf
     this.#readAfter = readAfter
+    this.#limitMax = limitMax
+    this.#limit = limitMax
   }
 
   /** The rows of the entry at `seq`, which must be larger than at the last call. */
   async take(seq: number): Promise<T[]> {
     const taken: T[] = []
-    for (;;) {
-      if (this.#at === this.#rows.length && !(await this.#readMore())) return taken
+    do this.#takeRead(seq, taken)
+    while (this.#at === this.#rows.length && (await this.#readMore()))
+    return taken
+  }
+
+  /** The same, each part as it was read. */
+  async *parts(seq: number): AsyncGenerator<T[]> {
+    do {
+      const part: T[] = []
+      this.#takeRead(seq, part)
+      if (part.length > 0) yield part
+    } while (this.#at === this.#rows.length && (await this.#readMore()))
+  }
+
+  /** Of the rows that were read. */
+  #takeRead(seq: number, taken: T[]): void {
+    for (; this.#at < this.#rows.length; this.#at++) {
       const row = this.#rows[this.#at]!
       const rowSeq = this.#seqOf(row)
-      if (rowSeq > seq) return taken
-      this.#at++
+      if (rowSeq > seq) return
       if (rowSeq === seq) taken.push(row)
     }
   }
 
   async #readMore(): Promise<boolean> {
     if (this.#exhausted) return false
-    this.#rows = await this.#readAfter(this.#last)
+    this.#rows = await this.#readAfter(this.#last, this.#limit)
+    // Of long ones, about as many as fit are looked at.
+    this.#limit = Math.min(this.#limitMax, 2 * this.#rows.length)
     this.#at = 0
     this.#exhausted = this.#rows.length === 0
     this.#last = this.#rows.at(-1) ?? this.#last
@@ -157,7 +194,8 @@ class RowsByEntry<T> {
 function readRecords(db: Db, ledgerId: Uint8Array, from: number, end: number): RowsByEntry<EntryRecordRow> {
   return new RowsByEntry(
     (row) => Number(row.first_seq),
-    async (last) => {
+    STREAM_RECORDS_PER_QUERY,
+    async (last, limit) => {
       const { rows } = await db.query<EntryRecordRow>({
         name: 'read_entry_records',
         text: `select record_id, first_seq, item_index, type, on_behalf_of, occurred_at, traceparent, digest,
@@ -187,8 +225,8 @@ function readRecords(db: Db, ledgerId: Uint8Array, from: number, end: number): R
           last?.first_seq ?? from,
           last ? (last.item_index ?? 0) : -1,
           end,
-          STREAM_RECORDS_PER_QUERY,
-          STREAM_PAYLOAD_BYTES_PER_QUERY,
+          limit,
+          STREAM_BYTES_PER_QUERY,
         ],
       })
       return rows
@@ -204,7 +242,8 @@ function readDocuments(
 ): RowsByEntry<EntryDocumentRow> {
   return new RowsByEntry(
     (row) => Number(row.seq),
-    async (last) => {
+    STREAM_RECORDS_PER_QUERY,
+    async (last, limit) => {
       const { rows } = await db.query<EntryDocumentRow>({
         name: 'read_entry_documents',
         text: `select r.seq, document, subject_id, digest, case when x.seq is null then salt end as salt,
@@ -225,13 +264,7 @@ function readDocuments(
           ) x on true
           where bytes <= $5 or place = 1
           order by r.seq`,
-        values: [
-          toUuid(ledgerId),
-          last ? Number(last.seq) + 1 : from,
-          end,
-          STREAM_RECORDS_PER_QUERY,
-          STREAM_PAYLOAD_BYTES_PER_QUERY,
-        ],
+        values: [toUuid(ledgerId), last ? Number(last.seq) + 1 : from, end, limit, STREAM_BYTES_PER_QUERY],
       })
       return rows
     },
@@ -247,12 +280,22 @@ function readReceived(
 ): RowsByEntry<EntryReceivedRow> {
   return new RowsByEntry(
     (row) => Number(row.seq),
-    async (last) => {
+    STREAM_ENTRIES_PER_QUERY,
+    async (last, limit) => {
       const { rows } = await db.query<EntryReceivedRow>({
         name: 'read_entry_received',
-        text: `select seq, envelope from tallystick.received_entries
-          where ledger_id = $1 and seq >= $2 and seq < $3 order by seq limit $4`,
-        values: [toUuid(ledgerId), last ? Number(last.seq) + 1 : from, end, STREAM_ENTRIES_PER_QUERY],
+        text: `select seq, envelope
+          from (
+            select *, sum(length(envelope)) over w as bytes, row_number() over w as place
+            from (
+              select seq, envelope from tallystick.received_entries
+              where ledger_id = $1 and seq >= $2 and seq < $3 order by seq limit $4
+            ) e
+            window w as (order by seq rows unbounded preceding)
+          ) e
+          where bytes <= $5 or place = 1
+          order by seq`,
+        values: [toUuid(ledgerId), last ? Number(last.seq) + 1 : from, end, limit, STREAM_BYTES_PER_QUERY],
       })
       return rows
     },

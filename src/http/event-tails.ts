@@ -19,7 +19,6 @@ import {
   EVENTS_TAILS_MAX,
   EVENTS_TAILS_PER_LEDGER_MAX,
   STREAM_CHUNK_CHARS,
-  STREAM_STALL_MS_MAX,
 } from '../limits.ts'
 import { watchEventReads, watchStreams } from '../metrics/reading.ts'
 import { EVENT_STREAM } from './accept.ts'
@@ -67,7 +66,7 @@ type Next = FittedPage | 'nothing' | 'over'
 /**
  * Answers that follow a ledger's events (WHATWG server-sent events). Tails that have come as far as their ledger cost one query
  * for all of them (LedgerWatch), and what many want next is read and rendered once (SharedReads). One that is read slowly holds
- * STREAM_CHUNK_CHARS twice; one that is not read at all is cut off after STREAM_STALL_MS_MAX.
+ * STREAM_CHUNK_CHARS twice; one that is not read is cut off (WriteDeadlines).
  */
 export class EventTails {
   readonly #deps: Deps
@@ -145,7 +144,6 @@ export class EventTails {
       release()
     })
     if (socket.destroyed) abandon()
-    socket.setTimeout?.(STREAM_STALL_MS_MAX)
     return reply
       .header('content-type', EVENT_STREAM)
       .header('cache-control', 'no-store')

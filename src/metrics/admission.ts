@@ -1,9 +1,17 @@
 import type { Admission } from '../admission.ts'
+import type { ByteBudgets } from '../byte-budget.ts'
 import { REQUESTS_UNDER_WAY_MAX } from '../limits.ts'
 import type { Metrics } from './metrics.ts'
-import { readCounter, readGauge } from './readings.ts'
+import { readCounter, readGauge, readingsOf } from './readings.ts'
 
-export function watchAdmission(metrics: Metrics, admission: Admission): void {
+type Admitting = {
+  readonly admission: Admission
+  readonly budgets: ByteBudgets
+  readonly writeDeadlines: { readonly cutOff: number }
+}
+
+/** What a server takes, and what it holds for those who take or send slowly. */
+export function watchAdmission(metrics: Metrics, { admission, budgets, writeDeadlines }: Admitting): void {
   readGauge(
     metrics,
     {
@@ -19,5 +27,34 @@ export function watchAdmission(metrics: Metrics, admission: Admission): void {
       help: 'Requests that were refused at once, 503, because too many were under way',
     },
     () => admission.refused,
+  )
+  const ofEach = (figure: 'bytes' | 'refused') => () =>
+    readingsOf(
+      'kind',
+      Object.fromEntries(Object.entries(budgets).map(([kind, budget]) => [kind, budget[figure]])),
+    )
+  readGauge(
+    metrics,
+    {
+      name: 'tallystick_http_held_bytes',
+      help: 'Bytes that are held for clients that take or send slowly',
+    },
+    ofEach('bytes'),
+  )
+  readCounter(
+    metrics,
+    {
+      name: 'tallystick_http_held_refused_total',
+      help: 'Requests that were refused, 503, because too many bytes were held',
+    },
+    ofEach('refused'),
+  )
+  readCounter(
+    metrics,
+    {
+      name: 'tallystick_http_cut_off_total',
+      help: 'Connections that were closed because their clients did not take what was written',
+    },
+    () => writeDeadlines.cutOff,
   )
 }

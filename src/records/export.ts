@@ -3,6 +3,7 @@ import type { Db } from '../db/client.ts'
 import { getLedger } from '../db/ledgers.ts'
 import {
   type EntryDocumentRow,
+  type EntryRead,
   type EntryRecordRow,
   type EntryRowRead,
   type ItemRow,
@@ -11,6 +12,7 @@ import {
 import { listEnvelopeKeys } from '../db/server-keys.ts'
 import { fromUuid } from '../db/uuid.ts'
 import { ApiError } from '../errors.ts'
+import { STREAM_CHUNK_CHARS } from '../limits.ts'
 import { type BatchItem, itemBytes } from '../proof/batch.ts'
 import { formatVerifierKey } from '../proof/checkpoint.ts'
 import { formatDocumentSubject } from '../proof/document-subjects.ts'
@@ -18,12 +20,15 @@ import { formatId } from '../proof/ids.ts'
 import type { DocumentsShown } from '../proof/verify-entry.ts'
 import { nativeProviders } from '../signing/native.ts'
 
+/** 20 KB of text. */
+const ITEMS_PER_PIECE = 100
+
 /** `end` is exclusive. `endMax`: further than that the lines don't go, whatever was erased meanwhile. */
 type EntryRange = { readonly from: number; readonly end: number; readonly endMax: number }
 
 /**
- * Lines of docs/formats/export.md for the entries from seq `from` up to `end`; each ends with a newline. Returns where they
- * ended. A document that is withheld is null as if erased, but with no entry that would say so.
+ * Lines of docs/formats/export.md for the entries from seq `from` up to `end`, in pieces; each ends with a newline. Returns where
+ * they ended. A document that is withheld is null as if erased, but with no entry that would say so.
  *
  * Lines are read one after another, not at one moment. A document that is erased meanwhile is gone when its line's turn
  * comes, and the entry that says so may stand beyond `end`: then the lines go on up to that entry, because without it nobody
@@ -38,13 +43,10 @@ export async function* entryLines(
   let [at, to] = [from, end]
   while (at < to) {
     let explained = to
-    for await (const read of readEntries(db, ledgerId, at, to)) {
-      for (const { payload_erased_seq } of read.records)
-        explained = Math.max(explained, Number(payload_erased_seq ?? 0) + 1)
-      for (const { erased_seq } of read.documents)
-        explained = Math.max(explained, Number(erased_seq ?? 0) + 1)
-      yield `${entryLine(read, shown)}\n`
+    const explain = (erasedSeq: string | null) => {
+      if (erasedSeq !== null) explained = Math.max(explained, Number(erasedSeq) + 1)
     }
+    for await (const read of readEntries(db, ledgerId, at, to)) yield* linePieces(read, shown, explain)
     at = to
     to = Math.min(explained, endMax)
   }
@@ -99,10 +101,46 @@ export type ReadEntry = {
 export function entryLine({ entry, records, documents, received }: ReadEntry, shown: DocumentsShown): string {
   const items =
     entry.kind === 'batch-notarized' ? `[${records.map((r) => itemBytes(itemOf(r))).join(',')}]` : 'null'
+  return `${lineStart(entry)}${documentsJson({ records, documents }, shown)},"items":${items}${renderReceived(received)}}`
+}
+
+/** The same with its newline, a document at a time: that of a full batch would be megabytes. */
+async function* linePieces(
+  { entry, records, documents, received }: EntryRead,
+  shown: DocumentsShown,
+  explain: (erasedSeq: string | null) => void,
+): AsyncGenerator<string> {
+  const items: string[] | null = entry.kind === 'batch-notarized' ? [] : null
+  let piece = `${lineStart(entry)}[`
+  let separator = ''
+  for await (const part of records) {
+    for (const r of part) {
+      explain(r.payload_erased_seq)
+      items?.push(itemBytes(itemOf(r)))
+      piece += separator + renderPayload(r, shown)
+      separator = ','
+      if (piece.length < STREAM_CHUNK_CHARS) continue
+      yield piece
+      piece = ''
+    }
+  }
+  for (const d of documents) {
+    explain(d.erased_seq)
+    piece += `${separator}{${renderStepDocument(d, shown)}}`
+    separator = ','
+  }
+  if (items === null) return void (yield `${piece}],"items":null${renderReceived(received)}}\n`)
+  yield `${piece}],"items":[`
+  for (let i = 0; i < items.length; i += ITEMS_PER_PIECE)
+    yield `${i === 0 ? '' : ','}${items.slice(i, i + ITEMS_PER_PIECE).join(',')}`
+  yield `]${renderReceived(received)}}\n`
+}
+
+function lineStart(entry: EntryRowRead): string {
   return (
     `{"seq":${entry.seq},"kind":"${entry.kind}","recordedAt":"${entry.recorded_at.toISOString()}",` +
     `"leaf":"${entry.leaf.toString('hex')}","chain":"${entry.chain.toString('hex')}",` +
-    `"envelope":"${entry.envelope.toString('base64')}","documents":${documentsJson({ records, documents }, shown)},"items":${items}${renderReceived(received)}}`
+    `"envelope":"${entry.envelope.toString('base64')}","documents":`
   )
 }
 

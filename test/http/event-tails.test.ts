@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { connect, type Socket } from 'node:net'
+import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
@@ -7,7 +7,6 @@ import {
   EVENTS_KEY_LOOK_EVERY_MS,
   EVENTS_TAIL_CLOSE_MS_MAX,
   EVENTS_TAILS_PER_LEDGER_MAX,
-  STREAM_STALL_MS_MAX,
 } from '../../src/limits.ts'
 import { buildTestApp, expectStatus, genericBody, type TestApp } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
@@ -224,14 +223,12 @@ test('a server that closes ends its streams of events at once', async (t) => {
 /** Each waits for clocks, in applications of their own: all of them take as long as the longest. */
 test('a stream of events that stays open', { concurrency: true }, async (t) => {
   await Promise.all([
-    t.test('that nobody reads reads no further than buffers take, and is cut off', async (t) => {
+    t.test('that nobody reads reads no further than buffers take', async (t) => {
       const app = await buildTestApp(t)
       const { origin } = await setUp(t, app)
       const count = 600
       await createWithLongTerms(app, count)
       const reads = countReads(app)
-      const sockets: Socket[] = []
-      app.app.server.on('connection', (socket: Socket) => sockets.push(socket))
       const reader = connect(Number(new URL(origin).port), '127.0.0.1').pause()
       reader.write(
         `GET /v1/events?from=beginning HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\nAuthorization: Bearer ${app.ledger.key.key}\r\n\r\n`,
@@ -240,7 +237,6 @@ test('a stream of events that stays open', { concurrency: true }, async (t) => {
       t.diagnostic(`${reads.rows} entries were read, by ${reads.queries} queries, up to ${reads.seqMax}`)
       assert.ok(reads.seqMax < 0.8 * count, 'it reads on though nobody reads')
       assert.ok(reads.rows < 2 * reads.seqMax, 'most of what is read is not told')
-      assert.equal(sockets[0]!.timeout, STREAM_STALL_MS_MAX)
       expectStatus(200, await app.send('GET', '/v1/events'))
 
       await t.test('also when the server closes', async () => {

@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Admission } from '../../admission.ts'
+import type { ByteBudgets } from '../../byte-budget.ts'
 import { ApiError } from '../../errors.ts'
 import { REFUSED_RETRY_AFTER_SECONDS_MAX, REQUEST_ABANDONED_MS_MAX } from '../../limits.ts'
+import { claimedLedger, ledgerOf } from '../owner.ts'
+import { PipelinedRequests } from '../pipelined-requests.ts'
 import { PROBLEM_TYPE, renderProblem } from './problems.ts'
+
+type AdmissionDeps = { readonly admission: Admission; readonly budgets: ByteBudgets }
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -26,28 +30,36 @@ const ALWAYS_ADMITTED = new Set(['/livez', '/readyz'])
 
 /**
  * Refuses what is too much, before anything else is done for it. A request counts from when it is authenticated and has arrived
- * whole, until its answer begins: nobody can fill the places by sending slowly or without a key, and streams have slots of their
- * own.
+ * whole, until its answer begins: nobody can fill the places by sending slowly or without a key. Answers that are not read count as
+ * bytes (unread-answers.ts), and streams have slots of their own.
+ *
+ * One that is pipelined waits until the answer before it was taken.
  */
-export function useAdmission(app: FastifyInstance, { admission }: { admission: Admission }): void {
+export function useAdmission(app: FastifyInstance, { admission, budgets }: AdmissionDeps): void {
   let isDraining = false
   app.decorate('drain', () => {
     isDraining = true
   })
   app.decorate('isDraining', { getter: () => isDraining })
 
-  const newest = new WeakMap<Socket, ServerResponse>()
   const [handle] = app.server.listeners('request') as [RequestListener]
-  app.server.removeListener('request', handle)
-  app.server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    if (isDraining) newest.set(request.socket, response)
+  const begin = (request: IncomingMessage, response: ServerResponse) => {
     if (ALWAYS_ADMITTED.has(request.url!)) return handle(request, response)
     const ledger = claimedLedger(request.headers.authorization)
-    if (!admission.admits(ledger)) return refuse(response)
+    const unread = request.method === 'GET' ? budgets.reads : budgets.writes
+    if (!unread.hasRoom(ledger, 1)) return refuse(response, UNREAD)
+    if (!admission.admits(ledger)) return refuse(response, TOO_MANY)
     admission.begin(Number(request.headers['content-length'] ?? 0), ledger, () => {
       // Whoever has gone meanwhile: nothing was done, and nobody would hear of it.
       if (!request.socket.destroyed) handle(request, response)
     })
+  }
+  const waiting = new PipelinedRequests(begin)
+  app.server.removeListener('request', handle)
+  app.server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    // The connection is given to one answer after another.
+    if (response.socket === null) waiting.add(request, response)
+    else begin(request, response)
   })
 
   app.decorateRequest('isUnderWay', false)
@@ -69,40 +81,32 @@ export function useAdmission(app: FastifyInstance, { admission }: { admission: A
   app.addHook('onSend', (request, reply, payload, done) => {
     leave(request)
     // Of what a client has sent at once (pipelining) only the last answer: what is behind the one that says so is answered by nobody.
-    if (isDraining && newest.get(request.raw.socket) === reply.raw) reply.raw.shouldKeepAlive = false
+    if (isDraining && !waiting.has(request.raw.socket)) reply.raw.shouldKeepAlive = false
     done(null, payload)
   })
 }
 
-/** Has a share as a ledger has: who has to hold one back must not be refused because of it. */
-const OPERATOR = 'operator'
-
-/** What a key names (src/tenancy/api-keys.ts), right or not: whoever names another's ledger is refused for its key later. */
-function claimedLedger(authorization: string | undefined): string | null {
-  if (authorization === undefined || authorization.length < 37) return null
-  return authorization.startsWith('tlo_', 7) ? OPERATOR : authorization.slice(11, 37)
-}
-
-/** As keys name it. null: nobody calls. */
-function ledgerOf({ caller, routeOptions }: FastifyRequest): string | null {
-  if (caller !== null) return caller.ledger.slice(4)
-  return routeOptions.config.access === 'operator' ? OPERATOR : null
-}
-
 /** Made once: an error of its own for each, with its stack, and rendering it took a third of what refusing costs. */
-const REFUSAL = renderProblem(
-  new ApiError('overloaded', 'too many requests are under way: nothing was done', { retryable: true }),
-  'REQUEST_ID',
-).split('REQUEST_ID') as [string, string]
-const REFUSAL_BYTES = Buffer.byteLength(REFUSAL.join(`req_${'0'.repeat(32)}`))
+const TOO_MANY = prepareRefusal('too many requests are under way: nothing was done')
+const UNREAD = prepareRefusal('too much that was answered was not taken yet: nothing was done')
 
-function refuse(response: ServerResponse): void {
+type Refusal = { readonly around: readonly [string, string]; readonly bytes: number }
+
+function prepareRefusal(detail: string): Refusal {
+  const error = new ApiError('overloaded', detail, { retryable: true })
+  const around = renderProblem(error, 'REQUEST_ID').split('REQUEST_ID') as [string, string]
+  return { around, bytes: Buffer.byteLength(around.join(`req_${'0'.repeat(32)}`)) }
+}
+
+function refuse(response: ServerResponse, { around, bytes }: Refusal): void {
   response
     .writeHead(503, {
       'content-type': PROBLEM_TYPE,
-      'content-length': REFUSAL_BYTES,
+      'content-length': bytes,
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
       // Jittered, so that refused clients do not come back all at once.
       'retry-after': String(1 + Math.floor(Math.random() * REFUSED_RETRY_AFTER_SECONDS_MAX)),
     })
-    .end(REFUSAL.join(`req_${randomUUID().replaceAll('-', '')}`))
+    .end(around.join(`req_${randomUUID().replaceAll('-', '')}`))
 }

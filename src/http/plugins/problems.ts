@@ -29,6 +29,8 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
   if (known.retryAfterMs !== null)
     reply.header('retry-after', Math.max(1, Math.ceil(known.retryAfterMs / 1000)))
   if (known.status === 401) reply.header('www-authenticate', 'Bearer')
+  // Of an address that is malformed no hook hears (answer-headers.ts).
+  reply.header('x-content-type-options', 'nosniff').header('cache-control', 'no-store')
   return (
     reply
       .code(known.status)
@@ -62,7 +64,7 @@ export function refuseMalformedHttp(
   const body = renderProblem(new ApiError(code, title), `req_${randomBytes(16).toString('hex')}`)
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: ${PROBLEM_TYPE}\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      `X-Content-Type-Options: nosniff\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   )
 }
 

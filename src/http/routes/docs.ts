@@ -43,7 +43,6 @@ export function docsRoutes(app: FastifyInstance): void {
   app.get('/docs', page, (_request, reply) =>
     reply
       .header('content-security-policy', POLICY)
-      .header('x-content-type-options', 'nosniff')
       .header('referrer-policy', 'no-referrer')
       .header('content-type', 'text/html; charset=utf-8')
       .send(PAGE),

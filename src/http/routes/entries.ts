@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { findSize } from '../../db/read-entries.ts'
 import type { Deps } from '../../deps.ts'
-import { STREAM_CHUNK_CHARS, STREAM_STALL_MS_MAX, STREAMS_MAX, STREAMS_PER_LEDGER_MAX } from '../../limits.ts'
+import { STREAM_CHUNK_CHARS, STREAMS_MAX, STREAMS_PER_LEDGER_MAX } from '../../limits.ts'
 import { watchStreams } from '../../metrics/reading.ts'
 import type { DocumentsShown } from '../../proof/verify-entry.ts'
 import { entryLines, exportLines } from '../../records/export.ts'
@@ -80,8 +80,6 @@ function sendLines(
     socket.off('close', abandon)
     release()
   })
-  // Of an answer that nobody reads for so long Node closes the connection. (Injected requests' sockets can't.)
-  socket.setTimeout?.(STREAM_STALL_MS_MAX)
   return reply.header('content-type', 'application/x-ndjson').send(chunks)
 }
 

@@ -1,0 +1,52 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { ByteBudgets } from '../../byte-budget.ts'
+import { ApiError } from '../../errors.ts'
+import { BODY_PIECE_BYTES } from '../../limits.ts'
+import { ownerOf } from '../owner.ts'
+
+/**
+ * Counts bodies, from when their sender is known until they are answered. Before that nothing of a body is read: Node holds back
+ * 64 KiB of it. What a body says it has counts at once, so that none is refused half-way; one that does not say counts as the
+ * largest that its route takes.
+ */
+export function useBodyBudget(app: FastifyInstance, { budgets: { bodies } }: { budgets: ByteBudgets }): void {
+  app.addHook('preParsing', (request, reply, payload, done) => {
+    let held = announcedBytes(request)
+    if (held === 0 || reply.raw.destroyed) return done(null, payload)
+    const owner = ownerOf(request)
+    if (!bodies.hasRoom(owner, held)) return done(tooMuch())
+    bodies.take(owner, held)
+    let isOver = false
+    reply.raw.once('close', () => {
+      isOver = true
+      bodies.release(owner, held)
+    })
+    if (request.raw.complete) return done(null, payload)
+    // Each piece is an object, so that 4 MiB in pieces of a byte would hold a gigabyte.
+    let around = 0
+    payload.on('data', () => {
+      around += BODY_PIECE_BYTES
+      if (around <= held / 4 || isOver) return
+      if (!bodies.hasRoom(owner, held)) return void request.raw.destroy()
+      bodies.take(owner, held)
+      held *= 2
+    })
+    done(null, payload)
+  })
+}
+
+/** 0: there is no body, or it is refused unread because of its length. */
+function announcedBytes({ raw, routeOptions }: FastifyRequest): number {
+  if (raw.method === 'GET' || raw.method === 'HEAD') return 0
+  const { bodyLimit } = routeOptions
+  if (raw.headers['transfer-encoding'] !== undefined) return bodyLimit
+  const bytes = Number(raw.headers['content-length'] ?? 0)
+  return bytes > bodyLimit ? 0 : bytes
+}
+
+function tooMuch(): ApiError {
+  return new ApiError('overloaded', 'too many bodies are on their way: nothing was done', {
+    retryable: true,
+    retryAfterMs: 1_000,
+  })
+}
