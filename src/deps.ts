@@ -196,7 +196,7 @@ function operatorKeysOf({ operatorKey, previousOperatorKey }: Config): string[] 
 }
 
 /** While the master key is replaced: reading the keys anew says which one seals. What fails is tried again. Returns what ends it. */
-function followMasterKey(signers: Signers, log: Logger): () => void {
+export function followMasterKey(signers: Signers, log: Logger): () => void {
   const follow = () => signers.load().catch((err) => log.warn({ err }, 'the server keys cannot be read'))
   const timer = setInterval(follow, MASTER_KEY_AGE_MS_MAX).unref()
   return () => clearInterval(timer)

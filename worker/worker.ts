@@ -14,7 +14,7 @@ import { checkLogin } from '../src/db/logins.ts'
 import { openPeerPool, openReadPool, openWebhookPool } from '../src/db/pools.ts'
 import { getNoteKeySecret } from '../src/db/server-keys.ts'
 import { readFindKey } from '../src/db/signed-entries.ts'
-import { loadSigners, openSigners } from '../src/deps.ts'
+import { followMasterKey, loadSigners, openSigners } from '../src/deps.ts'
 import { makeEntropy } from '../src/entropy.ts'
 import { PeerDrains } from '../src/federation/drain.ts'
 import { runFollower } from '../src/follow/loop.ts'
@@ -168,6 +168,10 @@ async function openWorkDeps(
   watchTypes(metrics, 'worker', types)
   const signers = openSigners(pool, masterKey, Date.now)
   await signers.load()
+  if (config.previousMasterKey) {
+    const stopFollowing = followMasterKey(signers, log)
+    closers.push(async () => stopFollowing())
+  }
   const queues = await untilMigrated(() => openQueues(database, log), log, config.schemaWaitMs)
   closers.push(() => queues.close())
   watchPool(metrics, 'jobs', queues.pool)

@@ -7,6 +7,7 @@ import { rotateKeys } from '../../src/rotation/rotate-keys.ts'
 import { database } from '../../src/verify/database.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import { buildTestApp, genericBody, OPERATOR_KEY, type TestApp } from '../helpers/app.ts'
+import { testDatabase } from '../helpers/connect.ts'
 import { createTestLedger } from '../helpers/test-ledger.ts'
 import { envelopeKeys, kidOf, makeRotator, passTwoMinutes, rotateKey } from './rotation.ts'
 
@@ -125,7 +126,9 @@ test('a ledger that cannot be moved is named in the log, and holds up no other',
   const worker = makeRotator(t, app)
   const kid = Buffer.from(await kidOf(app), 'hex')
   // What whoever holds the API's login can make: a ledger whose first entry nobody signed.
-  const forged = await withClient(app.database.apiUrl, (client) => createTestLedger(client, { kid }))
+  const forged = await withClient(testDatabase(app.database.apiUrl), (client) =>
+    createTestLedger(client, { kid }),
+  )
   const { newKid } = await rotateKey(app)
   await rotateKeys(worker)
   await rotateKeys(worker)
