@@ -1,4 +1,4 @@
-import { BATCH_ITEMS_MAX, BODY_BYTES_MAX, RECORD_BODY_BYTES_MAX } from '../src/limits.ts'
+import { BATCH_BODY_BYTES_MAX, BATCH_ITEMS_MAX, RECORD_BODY_BYTES_MAX } from '../src/limits.ts'
 import type { Io } from './io.ts'
 import { decodeText, nameOf, openInput, parseObject } from './json-input.ts'
 import { InputError } from './run.ts'
@@ -25,7 +25,7 @@ export const BATCH_LINES_MAX = BATCH_ITEMS_MAX
 
 const BODY_BEGIN = '{"records":['
 const BODY_END = ']}'
-const ITEMS_BYTES_MAX = BODY_BYTES_MAX - BODY_BEGIN.length - BODY_END.length
+const ITEMS_BYTES_MAX = BATCH_BODY_BYTES_MAX - BODY_BEGIN.length - BODY_END.length
 
 /**
  * The lines of the files in batches. Where a batch ends depends on the lines alone, never on the time: who runs the same command

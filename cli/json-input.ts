@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { BODY_BYTES_MAX } from '../src/limits.ts'
+import { BATCH_BODY_BYTES_MAX } from '../src/limits.ts'
 import { ProofError } from '../src/proof/error.ts'
 import { type JsonObject, parseJsonText } from '../src/proof/json-text.ts'
 import { SourceError } from '../src/verify/source.ts'
@@ -67,9 +67,9 @@ async function readInput(file: string, io: Io): Promise<string> {
   let bytes = 0
   for await (const piece of openInput(file, io)) {
     bytes += piece.length
-    if (bytes > BODY_BYTES_MAX)
+    if (bytes > BATCH_BODY_BYTES_MAX)
       throw new InputError(
-        `${nameOf(file)} has more than ${BODY_BYTES_MAX} bytes, which no server takes at once`,
+        `${nameOf(file)} has more than ${BATCH_BODY_BYTES_MAX} bytes, which no server takes at once`,
       )
     pieces.push(piece)
   }

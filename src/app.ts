@@ -83,7 +83,7 @@ export function buildApp(deps: Deps): FastifyInstance {
   useAnswerHeaders(app)
   useUnreadAnswers(app, deps)
   useBodyBudget(app, deps)
-  useJsonBody(app)
+  useJsonBody(app, deps)
   useZodValidation(app)
   useAuthentication(app, deps)
   useRateLimits(app)

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { DatabaseOptions } from './db/connection.ts'
 import { parseDatabaseOptions } from './db/options.ts'
 import { readKeyFiles } from './key-files.ts'
-import { DRAIN_SECONDS_DEFAULT, DRAIN_SECONDS_MAX, SCHEMA_WAIT_SECONDS_MAX } from './limits.ts'
+import { DRAIN_SECONDS_DEFAULT, DRAIN_SECONDS_MAX, SCHEMA_WAIT_SECONDS_MAX, THREADS_MAX } from './limits.ts'
 import { type Allowances, parseAllowances } from './outbound/allowances.ts'
 import { parseTracing, type TracingOptions } from './tracing/options.ts'
 
@@ -23,6 +23,9 @@ const schemaWaitSeconds = z.coerce
   .number(SCHEMA_WAIT_SECONDS)
   .min(0, SCHEMA_WAIT_SECONDS)
   .max(SCHEMA_WAIT_SECONDS_MAX, SCHEMA_WAIT_SECONDS)
+
+const THREADS = `must be a number of threads, from 1 to ${THREADS_MAX}`
+const threads = z.coerce.number(THREADS).int(THREADS).min(1, THREADS).max(THREADS_MAX, THREADS)
 
 /** 32 bytes, as 64 hex digits or as base64. */
 const masterKey = z
@@ -53,6 +56,8 @@ const environment = z.object({
   TALLYSTICK_METRICS_PORT: port.optional(),
   /** From SIGTERM on a server answers for so long before it stops listening. */
   TALLYSTICK_DRAIN_SECONDS: drainSeconds.default(DRAIN_SECONDS_DEFAULT),
+  /** For work that would hold the others up; by default as many as CPU cores. */
+  TALLYSTICK_THREADS: threads.optional(),
   /** Where this installation keeps what is not in Postgres. */
   TALLYSTICK_DATA: z.string().min(1).default('.tallystick'),
   /** How the outside names this server; fixed in each ledger's origin and issuer when it is made. */
@@ -91,6 +96,8 @@ export type Config = {
   readonly port: number
   readonly metricsPort: number | null
   readonly drainMs: number
+  /** null: one for each CPU core. */
+  readonly threads: number | null
   readonly dataDir: string
   readonly publicUrl: string
   /** null: `publicUrl`. */
@@ -137,6 +144,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     port: values.TALLYSTICK_PORT,
     metricsPort: values.TALLYSTICK_METRICS_PORT ?? null,
     drainMs: values.TALLYSTICK_DRAIN_SECONDS * 1_000,
+    threads: values.TALLYSTICK_THREADS ?? null,
     dataDir: resolve(values.TALLYSTICK_DATA),
     publicUrl: (values.TALLYSTICK_PUBLIC_URL ?? `http://localhost:${values.TALLYSTICK_PORT}`).replace(
       /\/+$/,

@@ -37,6 +37,7 @@ import { makePeerMacs, type PeerMacs } from './signing/peer-macs.ts'
 import { Signers } from './signing/signers.ts'
 import { type KeyMac, makeKeyMac } from './tenancy/api-keys.ts'
 import { CallerCache } from './tenancy/caller.ts'
+import { openThreads, type Threads } from './threads/threads.ts'
 import { openTracing } from './tracing/open.ts'
 import { TracedAppender } from './tracing/traced-appender.ts'
 import type { Tracing } from './tracing/tracing.ts'
@@ -75,6 +76,7 @@ export type Deps = {
   readonly writeDeadlines: WriteDeadlines
   readonly appender: Appender
   readonly types: TypeRegistry
+  readonly threads: Threads
   readonly inbox: Inbox
   readonly observeReception: ReceiveDeps['observeReception']
   close(): Promise<void>
@@ -124,6 +126,8 @@ export async function openDeps(
     const types = new TypeRegistry({ readPool })
     watchTypes(metrics, 'server', types)
     const noteKey = await getNoteKey(readPool)
+    const threads = openThreads(config.threads, log)
+    closers.push(() => threads.close())
     const inbox = new Inbox()
     watchInbox(metrics, inbox)
     return {
@@ -152,6 +156,7 @@ export async function openDeps(
       writeDeadlines,
       appender,
       types,
+      threads,
       inbox,
       observeReception: makeReceptionObserver(metrics),
       close,

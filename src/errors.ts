@@ -112,6 +112,12 @@ export const ERROR_CODES = {
     'send duplicate names once, and such numbers as strings',
   ],
   json_too_deep: [400, 'The body is nested too deeply', 'no', 'flatten it'],
+  json_too_costly: [
+    400,
+    'The body would cost too much to read',
+    'no',
+    'send less at once: `detail` says how many names and values are taken',
+  ],
   // Its content
   invalid_request: [422, 'A field is missing, unknown, or of the wrong type', 'no', '`path` names the field'],
   url_refused: [

@@ -34,16 +34,24 @@ export const CLOSE_UNUSED_AFTER_MS = 300
  * a rule. With Node's 511 a thousand of 2,000 clients that came at once had to try again after a second.
  */
 export const LISTEN_BACKLOG = 4_096
-export const BODY_BYTES_MAX = 4 * 1024 * 1024
-/** Of one record: its document and metadata with every character escaped, and room. A body is read in one turn. */
+/** Of every route that names no other. A body of so much is parsed in one turn: 3 ms, and 16 ms for one that means harm. */
+export const BODY_BYTES_MAX = 64 * 1024
+/** Of one record: its document and metadata with every character escaped, and room. */
 export const RECORD_BODY_BYTES_MAX = 512 * 1024
 /** Bodies that are on their way, or were not handled yet (src/byte-budget.ts); of one ledger alone half. */
 export const BODIES_BYTES_MAX = 192 * 1024 * 1024
 /** Of each piece of a body that comes in pieces, beside its bytes: the Buffer around them. */
 export const BODY_PIECE_BYTES = 256
+export const BATCH_BODY_BYTES_MAX = 4 * 1024 * 1024
 export const DOCUMENT_BYTES_MAX = 64 * 1024
 export const METADATA_BYTES_MAX = 4 * 1024
 export const JSON_DEPTH_MAX = 32
+/** Above BODY_BYTES_MAX a text is parsed in a thread, and may hold so many names and values: 0.5 s at the worst. Usual records of 4 MiB have half. */
+export const JSON_TOKENS_MAX = 512 * 1024
+/** Of one record, say, which is taken over in one turn: a document of DOCUMENT_BYTES_MAX has 43,690 at most. 20 ms at the worst. */
+export const JSON_TOKENS_IN_PIECE_MAX = 48 * 1024
+/** Twenty times as long: then something else is wrong. */
+export const JSON_THREAD_MS_MAX = 10_000
 export const BATCH_ITEMS_MAX = 2_000
 export const IDEMPOTENCY_KEY_CHARS_MAX = 255
 export const NAME_CHARS_MAX = 200
@@ -84,6 +92,17 @@ export const SEARCH_ENTRIES_SKIPPED_MAX = 20_000
 export const SEARCH_CLOCK_SLACK_MS = 90_000
 export const SEARCH_CONNECTIONS_MAX = 4
 export const SEARCH_STATEMENT_TIMEOUT_MS = 5_000
+
+// Work on large inputs (src/turn.ts, src/threads)
+/** Of the event loop, before others have their turn. */
+export const TURN_MS_MAX = 5
+export const THREADS_MAX = 64
+/** That waits for a thread; of one owner a part of it. */
+export const THREAD_WORK_WAITING_MAX = 256
+export const THREAD_WORK_BYTES_WAITING_MAX = 64 * 1024 * 1024
+export const THREAD_WORK_OF_ONE_SHARE = 1 / 2
+/** 4 MiB of the smallest objects take 60 MiB. */
+export const THREAD_HEAP_MIB_MAX = 256
 
 // Types: what a definition may hold, and what compiling and validating may cost (docs/types.md)
 export const TYPE_DEFINITION_BYTES_MAX = 64 * 1024
@@ -227,6 +246,8 @@ export const RATE_LIMIT_BURST_MAX = 1_000_000
 export const RATE_LIMIT_BUCKETS_MAX = 20_000
 /** So many records of a batch cost as much as one request: that is what they take of a core. */
 export const RATE_LIMIT_RECORDS_PER_REQUEST = 100
+/** So many bytes of a body cost as much as one request; of a batch what is more of the two. */
+export const RATE_LIMIT_BYTES_PER_REQUEST = 64 * 1024
 
 // Statements that a process has read (src/signing/known-statements.ts)
 /** Of their envelopes; as objects they take three times as much. At 600 gated records a second that is the last three seconds. */

@@ -9,8 +9,9 @@ export const PEER_INVITATION_MS_MAX = 24 * 3_600_000
 /** That a peer's clock may be off ours, either way. */
 export const PEER_CLOCK_WINDOW_MS = 60_000
 export const PEER_REQUEST_BYTES_MAX = 4 * 1024 * 1024
-/** Of a request that brings its key along: it is read before anybody knows who sent it. */
-export const PEER_INTRODUCTION_BYTES_MAX = 256 * 1024
+/** Of a request that brings its key along: it is read before anybody knows who sent it. An identity has 3 KiB at most. */
+export const PEER_INTRODUCTION_BYTES_MAX = 8 * 1024
+export const PEER_ROTATIONS_BYTES_MAX = 256 * 1024
 /** How deep in a request of a peer a document begins. */
 export const PEER_DOCUMENT_DEPTH = 4
 export const PEER_ENTRIES_PER_REQUEST_MAX = 500
@@ -22,6 +23,8 @@ export const PEER_REQUESTS_PER_SECOND = 50
 /** So many entries count as a request more: 5,000 a second in the long run, and 20,000 at once. */
 export const PEER_ENTRIES_OF_A_REQUEST = 100
 export const PEER_REQUESTS_BURST = 200
+/** So many bytes count as a request more: 12 MiB a second in the long run. What a peer of ours sends is a quarter of it. */
+export const PEER_BYTES_OF_A_REQUEST = 256 * 1024
 
 // What comes
 /**
@@ -32,10 +35,10 @@ export const PEER_REQUESTS_AT_ONCE = 1
 export const PEER_REQUESTS_WAITING_MAX = 64
 /** Of one peering, under way and waiting: who sends honestly waits for each answer, or has given up one or two. */
 export const PEER_REQUESTS_OF_ONE_MAX = 4
-/** Verified, and then signed, without a pause: what others ask for waits so long. 32 take some 5 ms. */
-export const PEER_ENTRIES_IN_A_ROW = 32
 /** What other requests decide at the same time is decided anew so many times; then the peer is asked to come again. */
 export const PEER_DECISIONS_MAX = 3
+/** Verified, and then signed, without a pause: what others ask for waits so long. 32 take some 5 ms. */
+export const PEER_ENTRIES_IN_A_ROW = 32
 /** Of one record and peer, taken and refused: each is an entry, and beyond them an offer is refused without one. */
 export const PEER_OFFERS_MAX = 2_500
 export const PEER_FORKS_KEPT_MAX = 1_000
@@ -75,10 +78,19 @@ export const PEER_LOOK_EVERY_MS = 50
 export const PEER_STRETCH_ENTRIES_MAX = 5_000
 /** Of envelopes and documents: base64 makes 4 bytes of 3, and there are other members. */
 export const PEER_REQUEST_ENTRY_BYTES_MAX = 2_500_000
-export const PEER_ANSWER_BYTES_MAX = 8 * 1024 * 1024
+/** Of an answer, for each entry that it is about, and beside them. A receipt has 1.5 KiB; no outcome needs more. */
+export const PEER_OUTCOME_BYTES_MAX = 8 * 1024
+export const PEER_ANSWER_BYTES_BASE = 64 * 1024
+/** Of any other answer: a page of a summary has 140 KiB. */
+export const PEER_PAGE_BYTES_MAX = 256 * 1024
+/** Of answers that are on their way, all together and for one ledger: more fail, and come again. */
+export const PEER_ANSWERS_BYTES_MAX = 64 * 1024 * 1024
+export const PEER_ANSWERS_OF_LEDGER_BYTES_MAX = 16 * 1024 * 1024
 /** After the first failure, and at most; each pause is twice the one before. */
 export const PEER_RETRY_MS_MIN = 1_000
 export const PEER_RETRY_MS_MAX = 300_000
+/** At least, after an answer of 200 that is none: to read it has cost us more than it cost the peer. */
+export const PEER_RETRY_AFTER_NONSENSE_MS = 60_000
 /** What a peer asks for with `Retry-After` is believed up to this. */
 export const PEER_RETRY_AFTER_MS_MAX = 3_600_000
 

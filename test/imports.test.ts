@@ -9,7 +9,7 @@ const ROOT = resolve(import.meta.dirname, '..')
  * What each part may import of this project; a part may always import itself. The first matching prefix counts.
  * docs/ARCHITECTURE.md draws it.
  */
-const SHARED = ['src/limits.ts', 'src/peer-limits.ts', 'src/webhook-limits.ts', 'src/proof/']
+const SHARED = ['src/limits.ts', 'src/peer-limits.ts', 'src/webhook-limits.ts', 'src/turn.ts', 'src/proof/']
 const RULES: [part: string, mayImport: string[]][] = [
   ['sdk/', ['src/proof/', 'src/signing/node-crypto.ts', 'src/signing/portable.ts']],
   ['src/proof/', []],
@@ -54,6 +54,7 @@ const RULES: [part: string, mayImport: string[]][] = [
       'src/records/',
       'src/signing/',
       'src/tenancy/',
+      'src/threads/',
       'src/types/',
       'src/entropy.ts',
       'src/errors.ts',
@@ -94,6 +95,7 @@ const RULES: [part: string, mayImport: string[]][] = [
   ],
   ['src/expiry/', [...SHARED, 'src/append/', 'src/db/', 'src/follow/', 'src/signing/', 'src/verification/']],
   ['src/follow/', ['src/limits.ts']],
+  ['src/threads/', SHARED],
   ['src/events/', [...SHARED, 'src/db/', 'src/signing/', 'src/errors.ts']],
   ['src/outbound/', ['src/limits.ts']],
   [
@@ -172,6 +174,7 @@ const RULES: [part: string, mayImport: string[]][] = [
       'src/errors.ts',
       'src/log.ts',
       'src/signing/',
+      'src/threads/',
       'src/tracing/',
       'src/admission.ts',
       'src/write-deadlines.ts',

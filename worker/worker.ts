@@ -43,7 +43,9 @@ import {
   watchVerification,
 } from '../src/metrics/verification.ts'
 import { makeDeliveryObserver, watchLanes, watchOutbound, watchWebhooks } from '../src/metrics/webhooks.ts'
+import { ByteBudget } from '../src/outbound/byte-budget.ts'
 import { Connector } from '../src/outbound/connector.ts'
+import { PEER_ANSWERS_BYTES_MAX, PEER_ANSWERS_OF_LEDGER_BYTES_MAX } from '../src/peer-limits.ts'
 import { runProcess, type Service } from '../src/run-process.ts'
 import { refuseArguments } from '../src/run-to-end.ts'
 import { makeCursorMac } from '../src/signing/cursor-mac.ts'
@@ -53,6 +55,7 @@ import { makeMasterKeys } from '../src/signing/master-keys.ts'
 import { makeEd25519Signer, nativeProviders } from '../src/signing/native.ts'
 import { makePeerMacs } from '../src/signing/peer-macs.ts'
 import type { Signers } from '../src/signing/signers.ts'
+import { openThreads } from '../src/threads/threads.ts'
 import { makeAttemptTracer } from '../src/tracing/delivery-spans.ts'
 import { openTracing } from '../src/tracing/open.ts'
 import { makePostTracer } from '../src/tracing/peer-spans.ts'
@@ -271,11 +274,15 @@ function openDrains(
   const connector = new Connector({ allowances: config.outboundAllow })
   closers.push(async () => connector.close())
   const peerMacs = makePeerMacs(masterKey)
+  const threads = openThreads(config.threads, log)
+  closers.push(() => threads.close())
   const drains = new PeerDrains({
     pool,
     log,
     now: Date.now,
     connector,
+    threads,
+    answers: new ByteBudget(PEER_ANSWERS_BYTES_MAX, PEER_ANSWERS_OF_LEDGER_BYTES_MAX),
     masterKey,
     peerMacs,
     signers,

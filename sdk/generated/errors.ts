@@ -30,6 +30,7 @@ export const ADVICE = {
   bad_json: "`detail` says where it ends being JSON",
   lossy_json: "send duplicate names once, and such numbers as strings",
   json_too_deep: "flatten it",
+  json_too_costly: "send less at once: `detail` says how many names and values are taken",
   invalid_request: "`path` names the field",
   url_refused: "name another one: `detail` says what is wrong with it",
   document_too_large: "keep the large part elsewhere, and its digest here",

@@ -12,9 +12,12 @@ import {
 import { readRotations } from '../db/peer-work.ts'
 import { withPooledTransaction } from '../db/transaction.ts'
 import {
+  PEER_ANSWER_BYTES_BASE,
   PEER_LEASE_MS,
   PEER_LINGER_MS,
   PEER_LOOK_EVERY_MS,
+  PEER_OUTCOME_BYTES_MAX,
+  PEER_PAGE_BYTES_MAX,
   PEER_RETRY_AFTER_MS_MAX,
   PEER_RETRY_MS_MAX,
   PEER_RETRY_MS_MIN,
@@ -26,7 +29,7 @@ import { formatId } from '../proof/ids.ts'
 import type { JsonObject } from '../proof/json-text.ts'
 import { type Outgoing, readOutgoing, renderOutgoing } from './outbox.ts'
 import { believedKeys } from './peer-keys.ts'
-import { PeerError, type PostDeps, postToPeer } from './post.ts'
+import { PeerError, type PeerPost, type PostDeps, postToPeer } from './post.ts'
 import { readOutcomes } from './read-outcomes.ts'
 import { readReceipt } from './receipts.ts'
 import { type ShakeHandsDeps, shakeHands } from './shake-hands.ts'
@@ -141,7 +144,8 @@ class Drain {
 
   /** Whether there was anything to do. */
   async #step(peer: DrainedPeer): Promise<boolean> {
-    const post = (path: string, body: string) => this.#post(peer, path, body)
+    const post = (path: string, body: string) =>
+      this.#post(peer, { path, body, answerBytesMax: PEER_PAGE_BYTES_MAX })
     if (peer.state === 'pending' && peer.role === 'invited') {
       await shakeHands(this.#deps, peer, post)
       return true
@@ -158,11 +162,11 @@ class Drain {
     return this.#send(peer, await readOutgoing(this.#deps.pool, peer))
   }
 
-  async #post(peer: DrainedPeer, path: string, body: string): Promise<JsonObject> {
+  async #post(peer: DrainedPeer, post: PeerPost): Promise<JsonObject> {
     const beganAtMs = performance.now()
-    const ended = this.#deps.tracePost?.(peer, path)
+    const ended = this.#deps.tracePost?.(peer, post.path)
     try {
-      const answer = await postToPeer(this.#deps, peer, { path, body, signal: this.#stopping })
+      const answer = await postToPeer(this.#deps, peer, { ...post, signal: this.#stopping })
       ended?.(null)
       return answer
     } catch (error) {
@@ -194,7 +198,11 @@ class Drain {
     for (;;) {
       // All of them end before any failure counts: nothing of this peering is then under way any more.
       const [posted, read, taken]: Ended = await Promise.allSettled([
-        this.#post(request.peer, '/v1/federation/entries', renderOutgoing(request.outgoing)),
+        this.#post(request.peer, {
+          path: '/v1/federation/entries',
+          body: renderOutgoing(request.outgoing),
+          answerBytesMax: answerBytesMax(request.outgoing.entries.length),
+        }),
         readAfter(this.#deps.pool, request),
         before && this.#takeAnswer(before),
       ])
@@ -237,7 +245,11 @@ class Drain {
     if (rotations.length === 0)
       throw new PeerError('key_unknown', 'no entry of ours names the key that signs now')
     const sent = rotations.map(({ seq, envelope }) => ({ seq, envelope: envelope.toString('base64') }))
-    const answer = await this.#post(peer, '/v1/federation/rotations', JSON.stringify({ rotations: sent }))
+    const answer = await this.#post(peer, {
+      path: '/v1/federation/rotations',
+      body: JSON.stringify({ rotations: sent }),
+      answerBytesMax: answerBytesMax(sent.length),
+    })
     const envelopes = Array.isArray(answer['envelopes']) ? answer['envelopes'] : []
     // Of a request whose answer was lost the receipts do not come again.
     const newest = rotations.slice(rotations.length - envelopes.length)
@@ -268,6 +280,10 @@ class Drain {
       return true
     }
   }
+}
+
+function answerBytesMax(entries: number): number {
+  return PEER_ANSWER_BYTES_BASE + entries * PEER_OUTCOME_BYTES_MAX
 }
 
 type Request = { readonly peer: DrainedPeer; readonly outgoing: Outgoing }

@@ -1,19 +1,27 @@
 import { randomBytes } from 'node:crypto'
 import type { DrainedPeer } from '../db/peer-turns.ts'
+import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../limits.ts'
+import type { ByteBudget } from '../outbound/byte-budget.ts'
 import type { Connector } from '../outbound/connector.ts'
 import { OutboundError } from '../outbound/error.ts'
-import { PEER_ANSWER_BYTES_MAX } from '../peer-limits.ts'
+import { PEER_RETRY_AFTER_NONSENSE_MS } from '../peer-limits.ts'
 import { utf8Decode } from '../proof/bytes.ts'
 import { ProofError } from '../proof/error.ts'
 import { isObject } from '../proof/fields.ts'
 import { formatId } from '../proof/ids.ts'
 import { type JsonObject, type JsonValue, parseJsonText } from '../proof/json-text.ts'
 import type { Signers } from '../signing/signers.ts'
+import { ThreadError } from '../threads/error.ts'
+import { parseJsonInThread } from '../threads/parse-json.ts'
+import type { Threads } from '../threads/threads.ts'
 import { isCode } from './answer-fields.ts'
 import { NONCE_BYTES, signRequest } from './http-signature.ts'
 
 export type PostDeps = {
   readonly connector: Connector
+  readonly threads: Threads
+  /** Memory of answers, by ledger. */
+  readonly answers: ByteBudget
   readonly signers: Signers
   readonly now: () => number
   readonly userAgent: string
@@ -33,6 +41,13 @@ export class PeerError extends Error {
   }
 }
 
+export type PeerPost = {
+  readonly path: string
+  readonly body: string
+  /** Of a longer answer nothing is believed. */
+  readonly answerBytesMax: number
+}
+
 /**
  * Posts to the server of a peer, signed by the ledger's key, and answers the JSON object of a 200. Throws PeerError for every other
  * end: the peer may then have done what the request asks, or not. The answer is not signed; what it holds must be.
@@ -40,7 +55,7 @@ export class PeerError extends Error {
 export async function postToPeer(
   deps: PostDeps,
   peer: DrainedPeer,
-  { path, body, signal }: { readonly path: string; readonly body: string; readonly signal: AbortSignal },
+  { path, body, answerBytesMax, signal }: PeerPost & { readonly signal: AbortSignal },
 ): Promise<JsonObject> {
   const url = peer.remoteUrl + path
   const signer = await deps.signers.signerOf(peer)
@@ -53,27 +68,39 @@ export async function postToPeer(
     to: formatId('led', peer.remoteLedgerId),
   }
   const headers = signRequest(signed, signer, { nowMs: deps.now(), nonce: randomBytes(NONCE_BYTES) })
+  const memory = deps.answers.of(signed.from)
   try {
     const answer = await deps.connector.post({
       url,
       headers: { 'content-type': 'application/json', 'user-agent': deps.userAgent, ...headers },
       body,
       signal,
-      answerBytesMax: PEER_ANSWER_BYTES_MAX,
+      answerBytesMax,
+      takeMemory: memory.take,
     })
-    const json = answer.body === null ? null : parseAnswer(answer.body)
+    const json = answer.body === null ? null : await parseAnswer(deps.threads, answer.body, signed)
     if (answer.status === 200 && json !== null && isObject(json)) return json
     throw problemOf(answer.status, json, answer.retryAfterMs)
   } catch (error) {
     if (error instanceof OutboundError) throw new PeerError(error.code, error.message)
+    if (error instanceof ThreadError) throw new PeerError('aborted', error.message)
     throw error
+  } finally {
+    memory.giveBack()
   }
 }
 
-/** null: it is no JSON. */
-function parseAnswer(body: Buffer): JsonValue | null {
+/** null: it is no JSON, or would cost too much to read. */
+async function parseAnswer(
+  threads: Threads,
+  body: Buffer,
+  { from, peering }: { readonly from: string; readonly peering: string },
+): Promise<JsonValue | null> {
   try {
-    return parseJsonText(utf8Decode(body))
+    if (body.length <= BODY_BYTES_MAX) return parseJsonText(utf8Decode(body), { depthMax: JSON_DEPTH_MAX })
+    const owner = `${from} ${peering}`
+    const read = await parseJsonInThread(threads, body, { owner, depthMax: JSON_DEPTH_MAX })
+    return 'value' in read ? read.value : null
   } catch (error) {
     if (error instanceof ProofError) return null
     throw error
@@ -83,7 +110,13 @@ function parseAnswer(body: Buffer): JsonValue | null {
 /** A tenant reads it: of what the peer says only the code, and that only if it is one. */
 function problemOf(status: number, json: JsonValue | null, retryAfterMs: number | null): PeerError {
   const code = json !== null && isObject(json) ? json['code'] : null
-  return isCode(code)
-    ? new PeerError(code, `the peer answered ${status}`, retryAfterMs)
-    : new PeerError('unexpected_answer', `the peer answered ${status}, and not as a peer does`, retryAfterMs)
+  if (isCode(code)) return new PeerError(code, `the peer answered ${status}`, retryAfterMs)
+  const detail = `the peer answered ${status}, and not as a peer does`
+  // Any other status may be of what stands between, and then the peer is soon back.
+  return status === 200 ? unexpectedAnswer(detail) : new PeerError('unexpected_answer', detail, retryAfterMs)
+}
+
+/** A 200 that is none: it is not asked for again soon. */
+export function unexpectedAnswer(detail: string): PeerError {
+  return new PeerError('unexpected_answer', detail, PEER_RETRY_AFTER_NONSENSE_MS)
 }

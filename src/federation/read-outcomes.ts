@@ -1,15 +1,14 @@
-import { setImmediate } from 'node:timers/promises'
 import type { Db } from '../db/client.ts'
 import { type DrainedPeer, findSeqOfVersion, type Sent } from '../db/peer-turns.ts'
 import type { SharedEntry } from '../db/peer-work.ts'
 import { toUuid } from '../db/uuid.ts'
-import { PEER_ENTRIES_IN_A_ROW } from '../peer-limits.ts'
 import { isObject } from '../proof/fields.ts'
 import { formatId } from '../proof/ids.ts'
 import type { JsonObject, JsonValue } from '../proof/json-text.ts'
+import { Turn } from '../turn.ts'
 import { isCode, isVersion } from './answer-fields.ts'
 import type { Outgoing } from './outbox.ts'
-import { PeerError } from './post.ts'
+import { unexpectedAnswer } from './post.ts'
 import { readReceipt } from './receipts.ts'
 
 /** What became of the entries of a request so far; records by their uuid. */
@@ -34,11 +33,12 @@ export async function readOutcomes(
 ): Promise<Sent> {
   const outcomes = answer['outcomes']
   if (!Array.isArray(outcomes) || outcomes.length !== entries.length)
-    throw new PeerError('unexpected_answer', 'it does not say what became of each entry')
+    throw unexpectedAnswer('it does not say what became of each entry')
   const read: Read = { receipts: [], dead: [], missing: new Map(), waiting: new Set() }
+  const turn = new Turn()
   for (const [i, entry] of entries.entries()) {
     // Others drain in this process too.
-    if (i > 0 && i % PEER_ENTRIES_IN_A_ROW === 0) await setImmediate()
+    if (turn.isOver) await turn.next()
     const record = recordOf(entry)
     if (record !== null && read.waiting.has(record)) continue
     const isTaken = await readOutcome(db, peer, entries, entry, outcomes[i]!, read)
@@ -83,7 +83,7 @@ async function readOutcome(
       return false
     }
     default:
-      throw new PeerError('unexpected_answer', `of entry ${entry.seq} it says nothing that is known`)
+      throw unexpectedAnswer(`of entry ${entry.seq} it says nothing that is known`)
   }
 }
 
@@ -111,7 +111,7 @@ async function seqOfMissing(
   const found =
     isOfRecord && isVersion(version) ? await findSeqOfVersion(db, ledgerId, recordId, version) : null
   if (found === null || found >= seq)
-    throw new PeerError('unexpected_answer', `from entry ${seq} on it misses what there is not`)
+    throw unexpectedAnswer(`from entry ${seq} on it misses what there is not`)
   return found
 }
 

@@ -9,7 +9,7 @@ import { isVersion } from './answer-fields.ts'
 import type { PeerRequest } from './authenticate.ts'
 import type { Inbox } from './inbox.ts'
 import { inTransaction, type PeerTransactionDeps } from './peer-transaction.ts'
-import { PeerError } from './post.ts'
+import { type PeerError, unexpectedAnswer } from './post.ts'
 
 /** The newest entry of a record that a side holds: `leaf` in lower-case hex. */
 export type SummaryRecord = { readonly record: string; readonly version: number; readonly leaf: string }
@@ -78,5 +78,5 @@ function readPage({ records, next }: JsonObject) {
 }
 
 function unexpected(): PeerError {
-  return new PeerError('unexpected_answer', 'its summary is none')
+  return unexpectedAnswer('its summary is none')
 }

@@ -15,6 +15,8 @@ export type OutboundRequest = {
   readonly signal: AbortSignal
   /** Who needs all of the answer says how much of it he takes; absent: an excerpt is enough. */
   readonly answerBytesMax?: number
+  /** Asked before a piece of such an answer is kept; false: there is no room, and the request is given up. */
+  readonly takeMemory?: (bytes: number) => boolean
 }
 
 /**
@@ -98,6 +100,7 @@ export class Connector {
       deadlineMs: startedAtMs + OUTBOUND_REQUEST_MS_MAX,
       signal: request.signal,
       answerBytesMax: request.answerBytesMax ?? 0,
+      takeMemory: request.takeMemory ?? (() => true),
       release: (reusable) => {
         const done = reusable ? this.#kept.keep(connection) : connection
         if (done !== null) this.#destroy(done)

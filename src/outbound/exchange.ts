@@ -35,6 +35,7 @@ export type ExchangeOptions = {
   readonly signal: AbortSignal
   /** 0: an excerpt is enough. */
   readonly answerBytesMax: number
+  readonly takeMemory: (bytes: number) => boolean
   /** Called once, when the exchange has ended: the connection is free for another one, or to be destroyed. */
   readonly release: (reusable: boolean) => void
 }
@@ -105,9 +106,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
     // A copy, because a chunk is a view of a buffer that may be much larger.
     if (wantedBytes > 0) this.#excerpt.push(Buffer.from(chunk.subarray(0, wantedBytes)))
     const { answerBytesMax } = this.#options
-    if (answerBytesMax > 0) this.#body.push(Buffer.from(chunk))
     this.#bodyBytes += chunk.length
     if (this.#bodyBytes > Math.max(answerBytesMax, OUTBOUND_BODY_BYTES_MAX)) this.#finish(true)
+    else if (answerBytesMax > 0) this.#keep(chunk)
+  }
+
+  /** The pieces, and what they are joined to. */
+  #keep(chunk: Buffer): void {
+    if (this.#options.takeMemory(2 * chunk.length)) this.#body.push(Buffer.from(chunk))
+    else this.#fail(new OutboundError('aborted', 'too many answers were on their way'))
   }
 
   onResponseEnd(): void {

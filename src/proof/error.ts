@@ -29,6 +29,8 @@ export type ProofErrorCode =
   | 'json_number_lossy'
   /** Nested deeper than allowed. */
   | 'json_depth'
+  /** More names and values than allowed. */
+  | 'json_too_costly'
   // envelopes
   /** Longer than 32,768 bytes. */
   | 'envelope_too_large'

@@ -27,12 +27,25 @@ export function endOfString(text: string, start: number): number {
   return i
 }
 
+/** endOfString, or where nothing in the text is escaped what is faster. */
+export function endFinderOf(text: string): typeof endOfString {
+  return text.includes('\\') ? endOfString : endOfPlainString
+}
+
+function endOfPlainString(text: string, start: number): number {
+  const end = text.indexOf('"', start)
+  return end < 0 ? text.length : end
+}
+
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
-const SPACE = /[ \t\n\r]*/y
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
 const LITERAL = /true|false|null/y
+
+export function isSpace(code: number): boolean {
+  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
+}
 
 class Reader {
   readonly #text: string
@@ -52,9 +65,9 @@ class Reader {
 
   /** With the spaces around it. */
   #readValue(depth: number): JsonValue {
-    this.#match(SPACE)
+    this.#skipSpace()
     const value = this.#readBare(depth)
-    this.#match(SPACE)
+    this.#skipSpace()
     return value
   }
 
@@ -71,9 +84,9 @@ class Reader {
   #readObject(depth: number): JsonValue {
     const members: [string, JsonValue][] = []
     this.#readList(depth, '}', () => {
-      this.#match(SPACE)
+      this.#skipSpace()
       const name = this.#readString()
-      this.#match(SPACE)
+      this.#skipSpace()
       this.#expect(':')
       members.push([name, this.#readValue(depth)])
     })
@@ -91,7 +104,7 @@ class Reader {
       throw new ProofError('json_depth', `deeper than ${this.#depthMax} at character ${this.#at}`)
     }
     this.#at++
-    this.#match(SPACE)
+    this.#skipSpace()
     if (this.#text[this.#at] === close) {
       this.#at++
       return
@@ -114,6 +127,11 @@ class Reader {
     } catch (error) {
       throw new ProofError('json_syntax', `${(error as SyntaxError).message} at character ${start}`)
     }
+  }
+
+  /** In a loop: as a pattern it took half of the time of all. */
+  #skipSpace(): void {
+    while (isSpace(this.#text.charCodeAt(this.#at))) this.#at++
   }
 
   /** What the sticky pattern finds here; '' if it does not. */

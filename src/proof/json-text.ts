@@ -1,5 +1,5 @@
 import { ProofError } from './error.ts'
-import { endOfString, parseWithEscapedNames } from './json-parser.ts'
+import { endFinderOf, endOfString, isSpace, parseWithEscapedNames } from './json-parser.ts'
 
 /*
  * Requests and statements are checked on their text (docs/formats/documents.md): a parser that keeps the last of two
@@ -18,16 +18,19 @@ export type JsonObject = { readonly [name: string]: JsonValue }
 
 export const JSON_DEPTH_MAX_DEFAULT = 64
 
+/** `tokensMax`: how many names, values, lists and objects a text of more than 64 KiB may hold; without it any number. */
+export type JsonLimits = { readonly depthMax: number; readonly tokensMax?: number | undefined }
+
 /**
  * The value of a JSON text (RFC 8259). `depthMax`: how many arrays and objects may lie in each other.
  *
- * Throws `json_syntax`, `json_surrogate`, `json_nul`, `json_number_lossy`, `json_depth` or `json_duplicate_member`;
- * of several reasons any one.
+ * Throws `json_syntax`, `json_surrogate`, `json_nul`, `json_number_lossy`, `json_depth`, `json_too_costly` or
+ * `json_duplicate_member`; of several reasons any one.
  */
-export function parseJsonText(text: string, limits?: { readonly depthMax: number }): JsonValue {
+export function parseJsonText(text: string, limits?: JsonLimits): JsonValue {
   const depthMax = limits?.depthMax ?? JSON_DEPTH_MAX_DEFAULT
-  if (text.length > DEPTH_FIRST_CHARS) refuseDepth(text, depthMax)
-  const value = hasEscapedName(text) ? parseWithEscapedNames(text, depthMax) : parseGrammar(text)
+  if (text.length > COST_FIRST_CHARS) refuseCost(text, { depthMax, tokensMax: limits?.tokensMax })
+  const value = parseChecked(text, depthMax)
   if (!text.isWellFormed())
     throw new ProofError('json_surrogate', 'half of a surrogate pair stands in the text')
   const members = scan(text, depthMax)
@@ -36,19 +39,35 @@ export function parseJsonText(text: string, limits?: { readonly depthMax: number
   return value
 }
 
+/** The value of a text, or of a part of one, that parseJsonText has taken before. */
+export function parseChecked(text: string, depthMax = JSON_DEPTH_MAX_DEFAULT): JsonValue {
+  return hasEscapedName(text) ? parseWithEscapedNames(text, depthMax) : parseGrammar(text)
+}
+
 /** JSON.parse takes 1.8 s and 160 MB for 4 MiB of brackets, before the pass after it could refuse them. */
-const DEPTH_FIRST_CHARS = 64 * 1024
+const COST_FIRST_CHARS = 64 * 1024
 
 /** Of text that may not be JSON: then what counts as a string is a guess, and the grammar has the last word. */
-function refuseDepth(text: string, depthMax: number): void {
+function refuseCost(text: string, { depthMax, tokensMax = Infinity }: JsonLimits): void {
+  const findEnd = endFinderOf(text)
   let depth = 0
+  let tokens = 0
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
-    if (code === QUOTE) i = endOfString(text, i + 1)
-    else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
-      if (++depth > depthMax) throw new ProofError('json_depth', `deeper than ${depthMax} at character ${i}`)
-    } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) depth--
+    if (code === QUOTE) i = findEnd(text, i + 1)
+    else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) depth--
+    else if (isTokenBefore(code)) {
+      if ((code === OPEN_OBJECT || code === OPEN_ARRAY) && ++depth > depthMax)
+        throw new ProofError('json_depth', `deeper than ${depthMax} at character ${i}`)
+      if (++tokens > tokensMax)
+        throw new ProofError('json_too_costly', `more than ${tokensMax} names and values`)
+    }
   }
+}
+
+/** What stands before each name and value; before the first of a list or an object the bracket, which counts for itself too. */
+export function isTokenBefore(code: number): boolean {
+  return code === COMMA || code === COLON || code === OPEN_OBJECT || code === OPEN_ARRAY
 }
 
 /** Whether JSON.parse could give a member another name: see json-parser.ts. Valid JSON has backslashes in strings only. */
@@ -65,10 +84,6 @@ function isColonNext(text: string, from: number): boolean {
   let i = from
   while (isSpace(text.charCodeAt(i))) i++
   return text.charCodeAt(i) === COLON
-}
-
-function isSpace(code: number): boolean {
-  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
 }
 
 function parseGrammar(text: string): JsonValue {
@@ -98,7 +113,7 @@ const SAFE_NUMBER_CHARS = 15
 function scan(text: string, depthMax: number): number {
   // Chosen here, and as a function: of a boolean V8's optimizer makes a search that it moves into the loop, for each
   // string again over the whole text (14 s instead of 10 ms for a body of 4 MiB; Node 24).
-  const findEnd = text.includes('\\') ? endOfString : endOfPlainString
+  const findEnd = endFinderOf(text)
   let members = 0
   let depth = 0
   for (let i = 0; i < text.length; i++) {
@@ -111,10 +126,6 @@ function scan(text: string, depthMax: number): number {
     else if ((code >= DIGIT_0 && code <= DIGIT_9) || code === MINUS) i = scanNumber(text, i)
   }
   return members
-}
-
-function endOfPlainString(text: string, from: number): number {
-  return text.indexOf('"', from)
 }
 
 const LETTER_E = 0x65

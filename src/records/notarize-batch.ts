@@ -7,6 +7,7 @@ import type { Signer } from '../proof/crypto.ts'
 import { formatId } from '../proof/ids.ts'
 import { nativeProviders } from '../signing/native.ts'
 import { type Caller, requireRecent } from '../tenancy/caller.ts'
+import { Turn } from '../turn.ts'
 import { BUILT_IN_TYPES, type RecordType } from '../types/built-in.ts'
 import { canonicalMetadata, parseTime, type SaltedDocument, saltDocument } from './documents.ts'
 import type { WriteDeps } from './notarize.ts'
@@ -32,9 +33,6 @@ type BatchRequest = {
 }
 
 type BatchResult = { readonly batch: string } | { readonly replayedSeq: number }
-
-/** Items built between two turns of the event loop: a large batch may not hold up everybody else's requests. */
-const ITEMS_PER_TURN = 200
 
 /**
  * Notarizes many records, all or nothing: one entry, one signature over the Merkle root of the items
@@ -68,8 +66,9 @@ async function prepareItems(
 ): Promise<PreparedItem[]> {
   const types = await findTypes(deps, caller, items)
   const prepared: PreparedItem[] = []
+  const turn = new Turn()
   for (const [index, item] of items.entries()) {
-    if (index > 0 && index % ITEMS_PER_TURN === 0) await new Promise(setImmediate)
+    if (turn.isOver) await turn.next()
     const members = { index }
     const type = types.get(item.type)!
     const payload = saltDocument(deps.entropy, item.payload, undefined, members)
@@ -111,8 +110,9 @@ async function buildBatch(deps: WriteDeps, signer: Signer, caller: Caller, reque
   const records: RecordRow[] = []
   const views: { id: string; digest: string; salt: string }[] = []
   const leaves: Uint8Array[] = []
+  const turn = new Turn()
   for (const [index, item] of request.items.entries()) {
-    if (index > 0 && index % ITEMS_PER_TURN === 0) await new Promise(setImmediate)
+    if (turn.isOver) await turn.next()
     const { record, view, leaf } = buildItem(deps, request, recordedAtMs, item, index)
     records.push(record)
     views.push(view)

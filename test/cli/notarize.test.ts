@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { batchLines } from '../../cli/batch-lines.ts'
 import { main } from '../../cli/main.ts'
-import { BODY_BYTES_MAX, RECORD_BODY_BYTES_MAX } from '../../src/limits.ts'
+import { BATCH_BODY_BYTES_MAX, RECORD_BODY_BYTES_MAX } from '../../src/limits.ts'
 import { parseLines, type TestApp } from '../helpers/app.ts'
 import { bareEnvironment } from '../helpers/bare-environment.ts'
 import { capture } from '../helpers/capture.ts'
@@ -78,7 +78,7 @@ test('notarize', async (t) => {
         ['{"a":1,"a":2}', /"a" stands twice/],
         ['{"id":12345678901234567891}', /a double would change 12345678901234567891/],
         ['{"a":"\\ud800"}', /surrogate/],
-        [`{"a":"${'x'.repeat(BODY_BYTES_MAX)}"}`, /more than 4194304 bytes/],
+        [`{"a":"${'x'.repeat(BATCH_BODY_BYTES_MAX)}"}`, /more than 4194304 bytes/],
       ]
       for (const [input, pattern] of texts) {
         const refused = await runCommand(['notarize'], { input })
@@ -243,7 +243,7 @@ test('a batch is never larger than the server takes, and ends where it did the l
   const toItem = (line: string) => `{"type":"generic/1","payload":${line}}`
   const sizes: number[] = []
   for await (const { body, lines } of batchLines([large], io, { linesMax: 1_000, toItem })) {
-    assert.ok(Buffer.byteLength(body) <= BODY_BYTES_MAX)
+    assert.ok(Buffer.byteLength(body) <= BATCH_BODY_BYTES_MAX)
     assert.equal(JSON.parse(body).records.length, lines.length)
     sizes.push(lines.length)
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { PEER_ANSWER_BYTES_MAX } from '../../src/peer-limits.ts'
+import { PEER_PAGE_BYTES_MAX } from '../../src/peer-limits.ts'
 import type { Organisation } from '../helpers/federation.ts'
 import { makeSigner, type TestLine } from '../helpers/test-chain.ts'
 import { until } from '../helpers/wait.ts'
@@ -131,7 +131,7 @@ test('an answer that is none, or says what the peer has not signed, is no answer
       () => ({ status: 301, headers: { location: 'http://169.254.169.254/' }, body: {} }),
       /^unexpected_answer/,
     ],
-    'far too much': [() => ({ body: `{"outcomes":["${'x'.repeat(PEER_ANSWER_BYTES_MAX)}"]}` }), /./],
+    'far too much': [() => ({ body: `{"outcomes":["${'x'.repeat(PEER_PAGE_BYTES_MAX)}"]}` }), /./],
     'what is nested without end': [
       () => ({ body: `{"outcomes":${'['.repeat(100_000)}${']'.repeat(100_000)}}` }),
       /^unexpected_answer/,

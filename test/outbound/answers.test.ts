@@ -212,6 +212,7 @@ async function postAsIfPublic(url: string): Promise<OutboundAnswer> {
     deadlineMs: startedAtMs + 5_000,
     signal: new AbortController().signal,
     answerBytesMax: 0,
+    takeMemory: () => true,
     release: () => connection.destroy(),
   })
   return await exchange.run()

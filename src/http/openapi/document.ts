@@ -69,6 +69,7 @@ function describeOperation(operation: Operation, schemas: SchemaComponents): Jso
     ],
     ...(body && {
       requestBody: {
+        description: `at most ${operation.bodyBytesMax / 1024} KiB`,
         required: !mayOmitBody(body),
         content: { 'application/json': { schema: schemas.add(body) } },
       },

@@ -1,6 +1,7 @@
 import type { FastifyInstance, HTTPMethods, RouteOptions } from 'fastify'
 import { z } from 'zod'
 import type { ErrorCode } from '../../errors.ts'
+import { BODY_BYTES_MAX } from '../../limits.ts'
 import type { Access, PeerAccess } from '../plugins/authenticate.ts'
 import { problemsOf } from './problems.ts'
 
@@ -14,6 +15,7 @@ export type Operation = {
   readonly params: z.ZodType | null
   readonly query: z.ZodType | null
   readonly body: z.ZodType | null
+  readonly bodyBytesMax: number
   readonly answers: readonly Answer[]
   /** Every error that it can answer, in order of precedence. */
   readonly problems: readonly ErrorCode[]
@@ -60,11 +62,13 @@ function operationOf(route: RouteOptions): Operation {
     params: (params as z.ZodType | undefined) ?? null,
     query: (querystring as z.ZodType | undefined) ?? null,
     body: (body as z.ZodType | undefined) ?? null,
+    bodyBytesMax: route.bodyLimit ?? BODY_BYTES_MAX,
     answers: Object.entries(response as Record<string, ResponseSchema>).flatMap(answersOf),
     problems: problemsOf({
       method,
       access,
       addressed: route.url.includes(':'),
+      largeBody: (route.bodyLimit ?? 0) > BODY_BYTES_MAX,
       declared: route.config!.problems ?? [],
     }),
   }

@@ -25,6 +25,7 @@ const BODY: readonly ErrorCode[] = [
   'lossy_json',
   'json_too_deep',
 ]
+const LARGE_BODY: readonly ErrorCode[] = ['json_too_costly']
 const WRITE: readonly ErrorCode[] = ['ledger_frozen', 'ledger_closed', 'clock_skew', 'outcome_unknown']
 const IDEMPOTENT: readonly ErrorCode[] = ['invalid_idempotency_key', 'idempotency_key_reused']
 
@@ -37,15 +38,18 @@ export function problemsOf(operation: {
   readonly access: Exclude<Access, PeerAccess>
   /** Whether its path holds an id, which may be nobody's. */
   readonly addressed: boolean
+  /** Whether it takes more than routes do that say nothing. */
+  readonly largeBody: boolean
   readonly declared: readonly ErrorCode[]
 }): ErrorCode[] {
-  const { method, access, addressed, declared } = operation
+  const { method, access, addressed, largeBody, declared } = operation
   const hasBody = method !== 'GET'
   const codes = new Set<ErrorCode>([
     ...ANY,
     ...(addressed ? (['not_found'] as const) : []),
     ...(access === 'public' ? [] : access === 'operator' ? OPERATOR : KEYED),
     ...(hasBody ? BODY : []),
+    ...(largeBody ? LARGE_BODY : []),
     ...(hasBody && access !== 'public' ? WRITE : []),
     ...(takesIdempotencyKey(declared) ? IDEMPOTENT : []),
     ...declared,

@@ -2,16 +2,21 @@ import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ApiError, type ErrorCode } from '../../errors.ts'
 import { verifyContentDigest } from '../../federation/http-signature.ts'
-import { JSON_DEPTH_MAX } from '../../limits.ts'
+import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../../limits.ts'
 import { PEER_DOCUMENT_DEPTH } from '../../peer-limits.ts'
-import { ProofError, type ProofErrorCode } from '../../proof/error.ts'
+import { ProofError } from '../../proof/error.ts'
 import { type JsonValue, parseJsonText } from '../../proof/json-text.ts'
+import { ThreadError } from '../../threads/error.ts'
+import { parseJsonInThread } from '../../threads/parse-json.ts'
+import type { JsonRefusal } from '../../threads/read-json.ts'
+import type { Threads } from '../../threads/threads.ts'
 
 /**
  * Bodies are checked on their text (docs/formats/documents.md): what a JavaScript value could not hold
- * exactly as it was sent is refused, never silently changed.
+ * exactly as it was sent is refused, never silently changed. A large one is read in a thread, and charged to its sender
+ * before that.
  */
-export function useJsonBody(app: FastifyInstance): void {
+export function useJsonBody(app: FastifyInstance, { threads }: { readonly threads: Threads }): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
     'application/json',
@@ -21,23 +26,35 @@ export function useJsonBody(app: FastifyInstance): void {
       if (encoding !== 'identity') {
         throw new ApiError('unsupported_media_type', 'the body must not be compressed')
       }
+      request.chargeBody(body.length)
       const { peerSignature } = request
       if (peerSignature && !verifyContentDigest(peerSignature, body)) {
         throw new ApiError('content_digest_mismatch', 'the body has another digest', { retryable: true })
       }
       if (body.length === 0 && request.routeOptions.config.mayOmitBody) return undefined
-      return parseBody(body, peerSignature ? JSON_DEPTH_MAX + PEER_DOCUMENT_DEPTH : JSON_DEPTH_MAX)
+      const depthMax = peerSignature ? JSON_DEPTH_MAX + PEER_DOCUMENT_DEPTH : JSON_DEPTH_MAX
+      if (body.length <= BODY_BYTES_MAX) return parseBody(body, depthMax)
+      return parseLargeBody(threads, body, { owner: ownerOf(request), depthMax })
     },
   )
 }
 
-const CODES: Partial<Record<ProofErrorCode, ErrorCode>> = {
+/** A peer's work is not its ledger's. Who brings a key along in the body is nobody yet: all of them share a turn. */
+function ownerOf({ caller, peer }: FastifyRequest): string {
+  if (peer as unknown) return `${peer.ledger} ${peer.peer}`
+  return (caller as unknown) ? caller.ledger : 'nobody'
+}
+
+const CODES: Partial<Record<JsonRefusal['code'], ErrorCode>> = {
+  bad_utf8: 'bad_encoding',
   json_syntax: 'bad_json',
   json_duplicate_member: 'lossy_json',
   json_surrogate: 'lossy_json',
   json_nul: 'lossy_json',
   json_number_lossy: 'lossy_json',
   json_depth: 'json_too_deep',
+  json_too_costly: 'json_too_costly',
+  not_object: 'invalid_request',
 }
 
 function parseBody(body: Buffer, depthMax: number): JsonValue {
@@ -45,8 +62,31 @@ function parseBody(body: Buffer, depthMax: number): JsonValue {
   try {
     return parseJsonText(body.toString('utf8'), { depthMax })
   } catch (error) {
-    const code = error instanceof ProofError ? CODES[error.code] : undefined
-    if (!code) throw error
-    throw new ApiError(code, (error as ProofError).detail)
+    throw error instanceof ProofError ? refusedFor(error) : error
   }
+}
+
+async function parseLargeBody(
+  threads: Threads,
+  body: Buffer,
+  options: { readonly owner: string; readonly depthMax: number },
+): Promise<JsonValue> {
+  try {
+    const read = await parseJsonInThread(threads, body, options)
+    if ('value' in read) return read.value
+    throw refusedFor(read.refused)
+  } catch (error) {
+    if (!(error instanceof ThreadError)) throw error
+    throw new ApiError('overloaded', `the body was not read: ${error.message}`, {
+      retryable: true,
+      retryAfterMs: 1_000,
+      cause: error,
+    })
+  }
+}
+
+function refusedFor(refusal: Pick<JsonRefusal, 'code' | 'detail'>): Error {
+  const code = CODES[refusal.code]
+  if (!code) return new Error(`${refusal.code}: ${refusal.detail}`)
+  return new ApiError(code, code === 'invalid_request' ? `the body ${refusal.detail}` : refusal.detail)
 }

@@ -1,7 +1,8 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ApiError } from '../../errors.ts'
 import type { PeerRequest } from '../../federation/authenticate.ts'
-import { PEER_REQUESTS_BURST, PEER_REQUESTS_PER_SECOND } from '../../peer-limits.ts'
+import { RATE_LIMIT_BYTES_PER_REQUEST } from '../../limits.ts'
+import { PEER_BYTES_OF_A_REQUEST, PEER_REQUESTS_BURST, PEER_REQUESTS_PER_SECOND } from '../../peer-limits.ts'
 import type { Caller } from '../../tenancy/caller.ts'
 import { type Limited, type RateLimitState, RateLimits } from '../../tenancy/rate-limits.ts'
 
@@ -9,8 +10,13 @@ type Callers = { readonly caller: Caller | null; readonly peer: PeerRequest | nu
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What a request costs beyond one, once its body is known. */
+    /** What a request costs beyond one, once its body is known; or what its bytes do, if that is more. */
     furtherCost?: (body: unknown) => number
+  }
+  interface FastifyRequest {
+    /** Charges its sender for the bytes of its body, whatever becomes of them. */
+    chargeBody(bytes: number): void
+    chargedForBody: number
   }
 }
 
@@ -34,10 +40,19 @@ export function useRateLimits(app: FastifyInstance): void {
       }),
     )
   })
+  app.decorateRequest('chargedForBody', 0)
+  app.decorateRequest('chargeBody', function (this: FastifyRequest, bytes: number) {
+    const limited = limitedOf(this)
+    if (limited === null) return
+    this.chargedForBody = Math.floor(
+      bytes / (this.peer ? PEER_BYTES_OF_A_REQUEST : RATE_LIMIT_BYTES_PER_REQUEST),
+    )
+    limits.chargeMore(limited, this.chargedForBody)
+  })
   app.addHook('preHandler', (request, _reply, done) => {
     const { furtherCost } = request.routeOptions.config
     const limited = furtherCost && limitedOf(request)
-    if (limited) limits.chargeMore(limited, furtherCost(request.body))
+    if (limited) limits.chargeMore(limited, Math.max(0, furtherCost(request.body) - request.chargedForBody))
     done()
   })
 }

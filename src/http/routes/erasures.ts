@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import { RECORD_BODY_BYTES_MAX } from '../../limits.ts'
 import { scopeOfEntry } from '../../proof/entry-scopes.ts'
 import { formatId } from '../../proof/ids.ts'
 import { type ErasureTarget, eraseDocument } from '../../records/erase.ts'
@@ -88,6 +87,5 @@ function eraseRoute<Params>(summary: string, params: Params) {
       problems: ['already_ended', 'idempotency_key_reused', 'offer_pending', 'not_home'],
     },
     schema: { summary, params, body: eraseBody, response: { 202: erasureView } },
-    bodyLimit: RECORD_BODY_BYTES_MAX,
   } as const
 }

@@ -8,6 +8,7 @@ import {
   PEER_ENTRIES_OF_A_REQUEST,
   PEER_INTRODUCTION_BYTES_MAX,
   PEER_REQUEST_BYTES_MAX,
+  PEER_ROTATIONS_BYTES_MAX,
 } from '../../peer-limits.ts'
 import {
   entriesAnswer,
@@ -40,7 +41,7 @@ export function federationRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access: 'introduction' },
       schema: { hide: true, body: rotationsBody, response: { 200: rotationsAnswer } },
-      bodyLimit: PEER_INTRODUCTION_BYTES_MAX,
+      bodyLimit: PEER_ROTATIONS_BYTES_MAX,
     },
     async (request) => ({
       envelopes: await receiveRotations(deps, request.peerSignature!, request.body.rotations),
@@ -68,7 +69,6 @@ export function federationRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access: 'peer' },
       schema: { hide: true, body: summaryBody, response: { 200: summaryAnswer } },
-      bodyLimit: PEER_INTRODUCTION_BYTES_MAX,
     },
     (request) => summarize(deps, request.peer, request.body.after),
   )

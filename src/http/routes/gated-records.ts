@@ -100,13 +100,16 @@ export function gatedRecordRoutes(app: FastifyInstance, deps: Deps): void {
   )
   typed.post(
     '/v1/records/:id/completions',
-    offeredRoute('Deliver the work, with evidence', completionBody, [
-      'deadline_passed',
-      'document_too_large',
-      'evidence_invalid',
-      'schema_too_costly',
-      'weak_salt',
-    ]),
+    {
+      ...offeredRoute('Deliver the work, with evidence', completionBody, [
+        'deadline_passed',
+        'document_too_large',
+        'evidence_invalid',
+        'schema_too_costly',
+        'weak_salt',
+      ]),
+      bodyLimit: RECORD_BODY_BYTES_MAX,
+    },
     (request, reply) =>
       answer(
         request,
@@ -226,6 +229,5 @@ function stepRoute<Body>(
   return {
     config: { access: { scope }, problems: [...STEP_PROBLEMS, ...problems] },
     schema: { summary, params: idParams, body, response: { 200: recordView } },
-    bodyLimit: RECORD_BODY_BYTES_MAX,
   }
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import { RATE_LIMIT_RECORDS_PER_REQUEST, RECORD_BODY_BYTES_MAX } from '../../limits.ts'
+import { BATCH_BODY_BYTES_MAX, RATE_LIMIT_RECORDS_PER_REQUEST, RECORD_BODY_BYTES_MAX } from '../../limits.ts'
 import { scopeOfEntry } from '../../proof/entry-scopes.ts'
 import { createGated } from '../../records/gated/create.ts'
 import { resolveShare } from '../../records/gated/share.ts'
@@ -95,6 +95,7 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
         body: batchBody,
         response: { 201: batchView },
       },
+      bodyLimit: BATCH_BODY_BYTES_MAX,
     },
     async (request, reply) => {
       const { caller } = request

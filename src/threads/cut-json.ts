@@ -1,0 +1,98 @@
+import { ProofError } from '../proof/error.ts'
+import { endFinderOf, type endOfString, isSpace } from '../proof/json-parser.ts'
+import { isTokenBefore } from '../proof/json-text.ts'
+
+/** A part of an object's text that can be parsed by itself: the value of a member, or elements of the list that it is. */
+export type JsonPiece = {
+  /** As the text has it, with its quotes. */
+  readonly name: string
+  /** Of elements without the brackets. */
+  readonly text: string
+  readonly isElements: boolean
+}
+
+type PieceBounds = { readonly depthMax: number; readonly tokensInPieceMax: number }
+
+/** A piece of elements ends with the first one beyond: to parse it takes 1 ms. */
+const PIECE_CHARS = 64 * 1024
+const PIECE_TOKENS = 8 * 1024
+/** Of the object itself: nobody asks for as many. */
+const MEMBERS_MAX = 64
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const COLON = 0x3a
+const OPEN_ARRAY = 0x5b
+const CLOSE_ARRAY = 0x5d
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+
+/**
+ * Right for a text that is a JSON object; of any other it says nothing, and ends all the same: what is costly is refused before it is
+ * parsed. Throws `json_too_costly` where a member, or an element of one, has more than `tokensInPieceMax` names and values: it
+ * is parsed without a pause; and `json_depth` for what is far too deep.
+ */
+export function cutJson(text: string, bounds: PieceBounds): JsonPiece[] {
+  const pieces: JsonPiece[] = []
+  const findEnd = endFinderOf(text)
+  const within = { ...bounds, findEnd }
+  let members = 0
+  for (let at = skipTo(text, QUOTE, 0); at < text.length; at = skipTo(text, QUOTE, at)) {
+    if (++members > MEMBERS_MAX) throw new ProofError('json_too_costly', `more than ${MEMBERS_MAX} members`)
+    const nameEnd = findEnd(text, at + 1) + 1
+    const name = text.slice(at, nameEnd)
+    at = skipSpace(text, skipTo(text, COLON, nameEnd) + 1)
+    const isElements = text.charCodeAt(at) === OPEN_ARRAY
+    if (isElements) at++
+    let from = at
+    let tokens = 0
+    for (let isLast = false; !isLast; at++) {
+      const value = endOfValue(text, at, within)
+      at = value.end
+      tokens += value.tokens
+      isLast = !isElements || at >= text.length || text.charCodeAt(at) === CLOSE_ARRAY
+      if (!isLast && at - from <= PIECE_CHARS && tokens <= PIECE_TOKENS) continue
+      pieces.push({ name, text: text.slice(from, at), isElements })
+      from = at + 1
+      tokens = 0
+    }
+  }
+  return pieces
+}
+
+/** The comma or bracket behind the value that begins here. */
+function endOfValue(
+  text: string,
+  from: number,
+  { findEnd, depthMax, tokensInPieceMax }: PieceBounds & { readonly findEnd: typeof endOfString },
+): { readonly end: number; readonly tokens: number } {
+  let depth = 0
+  let tokens = 1
+  let i = from
+  for (; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === QUOTE) i = findEnd(text, i + 1)
+    else if (code === OPEN_OBJECT || code === OPEN_ARRAY) depth++
+    else if (depth === 0 && (code === COMMA || code === CLOSE_ARRAY || code === CLOSE_OBJECT)) break
+    else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) depth--
+    if (depth > depthMax) throw new ProofError('json_depth', `deeper than ${depthMax} at character ${i}`)
+    if (isTokenBefore(code) && ++tokens > tokensInPieceMax)
+      throw new ProofError(
+        'json_too_costly',
+        `more than ${tokensInPieceMax} names and values at character ${from}`,
+      )
+  }
+  return { end: i, tokens }
+}
+
+function skipTo(text: string, wanted: number, from: number): number {
+  let i = from
+  while (i < text.length && text.charCodeAt(i) !== wanted) i++
+  return i
+}
+
+function skipSpace(text: string, from: number): number {
+  let i = from
+  while (isSpace(text.charCodeAt(i))) i++
+  return i
+}

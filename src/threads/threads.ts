@@ -1,0 +1,21 @@
+import { availableParallelism } from 'node:os'
+import { ThreadPool } from './pool.ts'
+import type { Work } from './thread.ts'
+
+/** The threads of a server or worker. */
+export type Threads = ThreadPool<Work>
+
+/** Beside this file, in the sources as well as where both are JavaScript. */
+const SCRIPT = new URL(`./thread${import.meta.url.slice(-3)}`, import.meta.url)
+
+/** `threads`: null is one for each CPU core that the process may use. */
+export function openThreads(
+  threads: number | null,
+  log: { warn(details: object, message: string): void },
+): Threads {
+  return new ThreadPool<Work>({
+    script: SCRIPT,
+    threads: threads ?? availableParallelism(),
+    onLost: (err) => log.warn({ err }, 'work in a thread was not done'),
+  })
+}

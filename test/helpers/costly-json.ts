@@ -1,0 +1,38 @@
+/** Texts of JSON that cost as much as possible to parse, as long as `bytes`: each `{"records":[…]}`, or what `open` and `close` say. */
+export function costlyTexts(bytes: number, open = '"records":', close = ''): Record<string, string> {
+  const fill = (before: string, unit: (i: number) => string, after: string): string => {
+    const units: string[] = []
+    let chars = before.length + after.length
+    for (let i = 0; ; i++) {
+      const next = unit(i)
+      chars += next.length + 1
+      if (chars > bytes) break
+      units.push(next)
+    }
+    return before + units.join(',') + after
+  }
+  const list = (unit: (i: number) => string, name = open) => fill(`{${name}[`, unit, `]${close}}`)
+  const nested = () => '['.repeat(28) + ']'.repeat(28)
+  /** Within every bound, and no more than that: members of 18 bytes, as many in each as a piece may have. */
+  const inEach = Math.min(20_000, Math.floor(bytes / 40))
+  const few = (name: string) =>
+    list(() => {
+      const names = Array.from(
+        { length: inEach },
+        (_, i) => `"${name}${String(i).padStart(14 - name.length, '0')}"`,
+      )
+      return `{${names.map((one) => `${one}:0`).join(',')}}`
+    })
+  return {
+    'as many members as are read': few('a'),
+    'as many members as are read, by names with an escape': few('\\u0061'),
+    'nested lists': list(nested),
+    'nested lists, and a name with an escape': list(nested, open.replace('r', '\\u0072')),
+    'many objects': list((i) => `{"${i.toString(36)}":0}`),
+    'many empty objects': list(() => '{}'),
+    'many numbers': list(() => '0'),
+    'many members of one object': fill(`{${open}[{`, (i) => `"${i.toString(36)}":0`, `}]${close}}`),
+    'many names with an escape': fill(`{${open}[{`, (i) => `"\\u0061${i.toString(36)}":0`, `}]${close}}`),
+    'many members at the top': fill(`{${open}[],`, (i) => `"${i.toString(36)}":0`, `${close}}`),
+  }
+}
