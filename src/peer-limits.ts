@@ -37,8 +37,6 @@ export const PEER_REQUESTS_WAITING_MAX = 64
 export const PEER_REQUESTS_OF_ONE_MAX = 4
 /** What other requests decide at the same time is decided anew so many times; then the peer is asked to come again. */
 export const PEER_DECISIONS_MAX = 3
-/** Verified, and then signed, without a pause: what others ask for waits so long. 32 take some 5 ms. */
-export const PEER_ENTRIES_IN_A_ROW = 32
 /** Of one record and peer, taken and refused: each is an entry, and beyond them an offer is refused without one. */
 export const PEER_OFFERS_MAX = 2_500
 export const PEER_FORKS_KEPT_MAX = 1_000

@@ -8,6 +8,7 @@ import { partyOf } from '../proof/statement.ts'
 import { buildOfferedStep, type OfferedStepDeps } from '../records/gated/offered-step.ts'
 import { type Author, signAdministration } from '../tenancy/administration.ts'
 import type { PeeringIds } from './authenticate.ts'
+import { type JudgedEvidence, requireJudged } from './judge-evidence.ts'
 import { type Proposed, receivedOf } from './proposed.ts'
 
 export type ReceivedOffer = {
@@ -15,6 +16,7 @@ export type ReceivedOffer = {
   readonly author: Author
   readonly ids: PeeringIds
   readonly proposed: Proposed
+  readonly evidence: JudgedEvidence
   /** What lies beside the entry that answers it. */
   readonly receivedRow: object
 }
@@ -24,7 +26,7 @@ export type ReceivedOffer = {
  * been refused. Reads the record as the transaction of `client` sees it.
  */
 export async function answerOffer(
-  deps: OfferedStepDeps,
+  deps: Pick<OfferedStepDeps, 'now'>,
   client: pg.ClientBase,
   offer: ReceivedOffer,
 ): Promise<EntryRow> {
@@ -38,9 +40,9 @@ export async function answerOffer(
 }
 
 async function takeOffer(
-  deps: OfferedStepDeps,
+  deps: Pick<OfferedStepDeps, 'now'>,
   client: pg.ClientBase,
-  { signer, author, ids, proposed, receivedRow }: ReceivedOffer,
+  { signer, author, ids, proposed, evidence, receivedRow }: ReceivedOffer,
 ): Promise<EntryRow> {
   const { seq, leaf, statement, document } = proposed
   const record = proposed.record!
@@ -66,12 +68,13 @@ async function takeOffer(
     previous,
     payload: statement.subjects[0].sha256,
     completion: completion === undefined ? null : { id: completion, evidence: document! },
+    requireEvidence: () => requireJudged(evidence, proposed),
     receivedRow,
   })
 }
 
 function refuseOffer(
-  deps: OfferedStepDeps,
+  deps: Pick<OfferedStepDeps, 'now'>,
   { signer, author, proposed, receivedRow }: ReceivedOffer,
   code: string,
 ): EntryRow {

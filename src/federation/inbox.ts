@@ -12,12 +12,20 @@ export class Inbox {
   readonly #ofPeering = new Map<string, number>()
   #underWay = 0
 
-  /** Throws `overloaded`, `rate_limited`, or what `work` throws. */
-  async run<T>({ ledger, peer }: Pick<PeeringIds, 'ledger' | 'peer'>, work: () => Promise<T>): Promise<T> {
+  /**
+   * `prepare`: before it is this request's turn; what takes long for one peer holds up no other. Throws `overloaded`,
+   * `rate_limited`, or what `prepare` and `work` throw.
+   */
+  async run<T, Prepared = undefined>(
+    { ledger, peer }: Pick<PeeringIds, 'ledger' | 'peer'>,
+    work: (prepared: Prepared) => Promise<T>,
+    prepare?: () => Promise<Prepared>,
+  ): Promise<T> {
     const peering = `${ledger} ${peer}`
     this.#enter(peering)
     try {
-      return await this.#inTurn(work)
+      const prepared = (prepare && (await prepare())) as Prepared
+      return await this.#inTurn(() => work(prepared))
     } finally {
       this.#leave(peering)
     }

@@ -14,6 +14,7 @@ import type { ParsedStatement, Subject } from '../proof/statement.ts'
 import { signedDocuments, verifySignedStatement } from '../proof/verify-entry.ts'
 import { toBase64 } from '../records/text-of-bytes.ts'
 import { nativeProviders } from '../signing/native.ts'
+import type { Turn } from '../turn.ts'
 import { VERSION_MAX } from './answer-fields.ts'
 import { type PeeringIds, publicKeyOf } from './authenticate.ts'
 
@@ -209,13 +210,14 @@ export function receivedRow(
 /** Definitions that came along, by digest (hex). */
 export type SentTypes = ReadonlyMap<string, { readonly name: string; readonly canonical: string }>
 
-export function readTypes(definitions: readonly JsonObject[]): SentTypes {
-  return new Map(
-    definitions.flatMap((definition) => {
-      const canonical = canonicalize(definition)
-      if (Buffer.byteLength(canonical) > TYPE_DEFINITION_BYTES_MAX) return []
-      const digest = toHex(nativeProviders.sha256(utf8Encode(canonical)))
-      return [[digest, { name: `${definition['name']}/${definition['version']}`, canonical }]]
-    }),
-  )
+export async function readTypes(definitions: readonly JsonObject[], turn: Turn): Promise<SentTypes> {
+  const types = new Map<string, { readonly name: string; readonly canonical: string }>()
+  for (const definition of definitions) {
+    if (turn.isOver) await turn.next()
+    const canonical = canonicalize(definition)
+    if (Buffer.byteLength(canonical) > TYPE_DEFINITION_BYTES_MAX) continue
+    const digest = toHex(nativeProviders.sha256(utf8Encode(canonical)))
+    types.set(digest, { name: `${definition['name']}/${definition['version']}`, canonical })
+  }
+  return types
 }

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import type pg from 'pg'
 import { appendEntries, type EntryRow } from '../db/append-entries.ts'
 import {
@@ -10,12 +9,7 @@ import {
   listReceivedTypes,
 } from '../db/received.ts'
 import { ApiError } from '../errors.ts'
-import {
-  PEER_DECISIONS_MAX,
-  PEER_ENTRIES_IN_A_ROW,
-  PEER_FORKS_KEPT_MAX,
-  PEER_OFFERS_MAX,
-} from '../peer-limits.ts'
+import { PEER_DECISIONS_MAX, PEER_FORKS_KEPT_MAX, PEER_OFFERS_MAX } from '../peer-limits.ts'
 import type { Signer } from '../proof/crypto.ts'
 import { ProofError } from '../proof/error.ts'
 import type { JsonObject } from '../proof/json-text.ts'
@@ -24,11 +18,13 @@ import { toBase64 } from '../records/text-of-bytes.ts'
 import type { PeerMacs } from '../signing/peer-macs.ts'
 import type { Signers } from '../signing/signers.ts'
 import { type Author, signAdministration } from '../tenancy/administration.ts'
+import { Turn } from '../turn.ts'
 import { answerOffer } from './answer-offer.ts'
 import type { PeerRequest } from './authenticate.ts'
 import { refuseFull } from './budget.ts'
 import { type Decision, decide, type Known } from './decide.ts'
 import type { Inbox } from './inbox.ts'
+import { type JudgedEvidence, judgeEvidence } from './judge-evidence.ts'
 import { authorOf, inTransaction, isOfLedger, notAppended, unavailable } from './peer-transaction.ts'
 import {
   EntryRefused,
@@ -84,21 +80,30 @@ export async function receiveEntries(
 ): Promise<EntryOutcome[]> {
   refuseTwice(sent.entries)
   refuseFull(request.contact)
-  const outcomes = await deps.inbox.run(request, async () => {
-    const types = readTypes(sent.types ?? [])
-    const proposed: Attempt[] = []
-    for (const entry of sent.entries) {
-      await pauseAfter(proposed.length)
-      proposed.push(attempt(() => verifyProposed(request, request.contact, entry)))
-    }
-    return inTransaction(deps, request, async (client, contact) => {
-      refuseFull(contact)
-      const known = await readKnown(client, request, types, proposed.filter(isProposed))
-      return new Reception(deps, client, request, known).take(proposed)
-    })
-  })
+  const outcomes = await deps.inbox.run(
+    request,
+    ({ types, proposed, evidence }) =>
+      inTransaction(deps, request, async (client, contact) => {
+        refuseFull(contact)
+        const known = await readKnown(client, request, types, proposed.filter(isProposed))
+        return new Reception(deps, client, request, known, evidence).take(proposed)
+      }),
+    () => prepare(deps, request, sent),
+  )
   deps.observeReception(outcomes)
   return outcomes
+}
+
+/** All that needs no transaction, and what a tenant's schema says of evidence above all: it waits for the ledger's share of time. */
+async function prepare(deps: ReceiveDeps, request: PeerRequest, sent: SentEntries) {
+  const turn = new Turn()
+  const types = await readTypes(sent.types ?? [], turn)
+  const proposed: Attempt[] = []
+  for (const entry of sent.entries) {
+    if (turn.isOver) await turn.next()
+    proposed.push(attempt(() => verifyProposed(request, request.contact, entry)))
+  }
+  return { types, proposed, evidence: await judgeEvidence(deps, request, proposed.filter(isProposed)) }
 }
 
 function refuseTwice(entries: readonly SentEntry[]): void {
@@ -106,11 +111,6 @@ function refuseTwice(entries: readonly SentEntry[]): void {
   throw new ApiError('invalid_request', '/entries: a seq stands there twice', {
     members: { path: '/entries' },
   })
-}
-
-/** What a peer sends is not to hold up all others for as long as it takes. */
-async function pauseAfter(done: number): Promise<void> {
-  if (done > 0 && done % PEER_ENTRIES_IN_A_ROW === 0) await setImmediate()
 }
 
 type Attempt = Proposed | EntryRefused
@@ -177,22 +177,31 @@ class Reception {
   readonly #client: pg.PoolClient
   readonly #request: PeerRequest
   readonly #known: Known
+  readonly #evidence: JudgedEvidence
   readonly #author: Author
   readonly #outcomes: EntryOutcome[] = []
 
-  constructor(deps: ReceiveDeps, client: pg.PoolClient, request: PeerRequest, known: Known) {
+  constructor(
+    deps: ReceiveDeps,
+    client: pg.PoolClient,
+    request: PeerRequest,
+    known: Known,
+    evidence: JudgedEvidence,
+  ) {
     this.#deps = deps
     this.#client = client
     this.#request = request
     this.#known = known
+    this.#evidence = evidence
     this.#author = authorOf(request)
   }
 
   async take(attempts: readonly Attempt[]): Promise<EntryOutcome[]> {
     const signer = await this.#deps.signers.signerOf(this.#author)
     const planned: Planned[] = []
+    const turn = new Turn()
     for (const [at, attempted] of attempts.entries()) {
-      await pauseAfter(at)
+      if (turn.isOver) await turn.next()
       const entry = await this.#plan(signer, at, attempted)
       if (entry) planned.push(entry)
     }
@@ -293,6 +302,7 @@ class Reception {
       author: this.#author,
       ids: this.#request,
       proposed,
+      evidence: this.#evidence,
       receivedRow: receivedRow(this.#request, proposed),
     })
   }

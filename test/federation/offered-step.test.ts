@@ -14,7 +14,7 @@ import type { JsonValue } from '../../src/proof/json-text.ts'
 import { type OfferedCompletionPlace, offeredCompletionId } from '../../src/proof/offered-completions.ts'
 import { remoteAgentId } from '../../src/proof/remote-agents.ts'
 import { parseStatement } from '../../src/proof/statement.ts'
-import { buildOfferedStep, type Offer } from '../../src/records/gated/offered-step.ts'
+import { buildOfferedStep, type Offer, verifyOfferedEvidence } from '../../src/records/gated/offered-step.ts'
 import { nativeProviders } from '../../src/signing/native.ts'
 import { expectStatus } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
@@ -75,6 +75,7 @@ async function makeOffer(
               digest: digestOf(salt, evidence),
             },
           },
+    requireEvidence: () => {},
     receivedRow: {
       peerId: toUuid(peer.peerId),
       seq,
@@ -99,6 +100,8 @@ function completionIdOf(
   return offeredCompletionId(nativeProviders.sha256, { ledger, digest, ...place }, randomBytes(4))
 }
 
+type Tail<T extends readonly unknown[]> = T extends readonly [unknown, ...infer Rest] ? Rest : never
+
 async function readRow(app: GatedApp, id: string) {
   const ledgerId = toUuid(parseId('led', app.ledger.ledger.id))
   const [row] = await findRecords(app.deps.readPool, [{ ledgerId, recordId: toUuid(parseId('rec', id)) }])
@@ -109,8 +112,20 @@ async function build(app: GatedApp, id: string, offer: Offer, now = app.deps.now
   const { id: ledger, issuer } = app.ledger.ledger
   const signer = await app.deps.signers.load()
   const home = { ledger, ledgerId: parseId('led', ledger), issuer, envelopeKid: toHex(signer.kid) }
-  const deps = { types: app.deps.types, now }
-  return buildOfferedStep(deps, signer, home, await readRow(app, id), offer)
+  const row = await readRow(app, id)
+  const refusal = offer.completion && (await judge(app, home, row, offer.completion.evidence))
+  const requireEvidence = () => {
+    if (refusal) throw refusal
+  }
+  return buildOfferedStep({ now }, signer, home, row, { ...offer, requireEvidence })
+}
+
+/** As the server does before it takes the offer: why the evidence is none. */
+async function judge(app: GatedApp, ...about: Tail<Parameters<typeof verifyOfferedEvidence>>) {
+  return verifyOfferedEvidence(app.deps, ...about).then(
+    () => null,
+    (error: ApiError) => error,
+  )
 }
 
 async function append(app: GatedApp, ...entries: EntryRow[]) {

@@ -20,6 +20,7 @@ import { isDigestsOnly, isWeakSalt } from './share.ts'
 import { type NamedDocument, signEvent } from './sign-step.ts'
 
 export type OfferedStepDeps = TypeDeps & { readonly now: () => number }
+type Clock = Pick<OfferedStepDeps, 'now'>
 
 /** A peer's `step-offered`, verified, as far as its home needs it. Ids as TypeIDs, hashes in lower-case hex. */
 export type Offer = {
@@ -39,6 +40,8 @@ export type Offer = {
   readonly payload: string
   /** null: of no completion. */
   readonly completion: OfferedCompletion | null
+  /** Throws what the record's type says against the evidence. That was found before: it may take long, and this is in a transaction. */
+  readonly requireEvidence: () => void
   /** `received` of the entry's detail (append_received, migrations/0009). */
   readonly receivedRow: object
 }
@@ -65,7 +68,7 @@ type Home = SignedLedger & { readonly ledger: string; readonly issuer: string }
  * clock finds passed `refused_deadline`: then it is to be decided anew.
  */
 export async function buildOfferedStep(
-  deps: OfferedStepDeps,
+  deps: Clock,
   signer: Signer,
   home: Home,
   row: RecordRowRead,
@@ -75,7 +78,7 @@ export async function buildOfferedStep(
   const agentId = agentIdOf(agent)
   const recordedAtMs = deps.now()
   refuseOffer(row, offer, { agentId, recordedAtMs })
-  const document = step === 'completion-submitted' ? await verifyCompletion(deps, home, row, offer) : null
+  const document = step === 'completion-submitted' ? verifyCompletion(row, offer) : null
   const recordId = fromUuid(row.record_id)
   const { ledger, ledgerId, issuer, envelopeKid } = home
   const author = { ledger, ledgerId, issuer, envelopeKid, agent, agentId, offer: takenOf(offer) }
@@ -126,15 +129,22 @@ function refuseOffer(
     throw new ApiError('invalid_request', `the record's payload has another digest than ${payload}`)
 }
 
-async function verifyCompletion(
+/** Throws `evidence_invalid`. Waits for the ledger's share of time for its types. */
+export async function verifyOfferedEvidence(
   deps: OfferedStepDeps,
-  home: Home,
+  home: Pick<Home, 'ledger' | 'ledgerId'>,
   row: RecordRowRead,
-  offer: Offer,
-): Promise<NamedDocument> {
+  { value, canonical }: Pick<OfferedCompletion['evidence'], 'value' | 'canonical'>,
+): Promise<void> {
+  if (!isObject(value)) throw new ApiError('evidence_invalid', 'evidence is a JSON object')
+  const type = await getType(deps, home, row.type)
+  await verifyEvidence(deps, home, type, { value, canonical })
+}
+
+function verifyCompletion(row: RecordRowRead, offer: Offer): NamedDocument {
   const { completion } = offer
   if (completion === null) throw new Error('a completion is offered with its evidence')
-  const { value, canonical, salt, digest } = completion.evidence
+  const { canonical, salt, digest } = completion.evidence
   const bytes = Buffer.byteLength(canonical)
   if (bytes > DOCUMENT_BYTES_MAX)
     throw new ApiError(
@@ -143,9 +153,7 @@ async function verifyCompletion(
     )
   if (isDigestsOnly(row.share) && isWeakSalt(salt))
     throw new ApiError('weak_salt', 'others see the digest of the evidence, and its salt can be guessed')
-  if (!isObject(value)) throw new ApiError('evidence_invalid', 'evidence is a JSON object')
-  const type = await getType(deps, home, row.type)
-  await verifyEvidence(deps, home, type, { value, canonical })
+  offer.requireEvidence()
   const subjectId = parseId('cmp', completion.id)
   // The peer has made it. With a second one of an id the ledger's export would verify no more.
   const place = {
