@@ -1,5 +1,5 @@
 import { ProofError } from '../proof/error.ts'
-import { endFinderOf, type endOfString, isSpace } from '../proof/json-parser.ts'
+import { endFinderOf, endOfString, isSpace } from '../proof/json-parser.ts'
 import { isTokenBefore } from '../proof/json-text.ts'
 
 /** A part of an object's text that can be parsed by itself: the value of a member, or elements of the list that it is. */
@@ -16,6 +16,8 @@ type PieceBounds = { readonly depthMax: number; readonly tokensInPieceMax: numbe
 /** A piece of elements ends with the first one beyond: to parse it takes 1 ms. */
 const PIECE_CHARS = 64 * 1024
 const PIECE_TOKENS = 8 * 1024
+/** A name with an escape takes so many times as long as another, beyond the first (src/proof/json-parser.ts). */
+const ESCAPED_NAME_TOKENS = 2
 /** Of the object itself: nobody asks for as many. */
 const MEMBERS_MAX = 64
 
@@ -68,11 +70,16 @@ function endOfValue(
 ): { readonly end: number; readonly tokens: number } {
   let depth = 0
   let tokens = 1
+  let string = from
   let i = from
   for (; i < text.length; i++) {
     const code = text.charCodeAt(i)
-    if (code === QUOTE) i = findEnd(text, i + 1)
-    else if (code === OPEN_OBJECT || code === OPEN_ARRAY) depth++
+    if (code === QUOTE) {
+      string = i
+      i = findEnd(text, i + 1)
+    } else if (code === COLON && findEnd === endOfString && text.slice(string, i).includes('\\')) {
+      tokens += ESCAPED_NAME_TOKENS
+    } else if (code === OPEN_OBJECT || code === OPEN_ARRAY) depth++
     else if (depth === 0 && (code === COMMA || code === CLOSE_ARRAY || code === CLOSE_OBJECT)) break
     else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) depth--
     if (depth > depthMax) throw new ProofError('json_depth', `deeper than ${depthMax} at character ${i}`)

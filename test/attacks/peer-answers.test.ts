@@ -65,7 +65,8 @@ test('answers of peers hold the worker up no longer than others, however costly 
     await victim!.sql('update tallystick.peer_cursors set resume_at = null')
     await victim!.ask('POST', '/v1/records', { body: { type: 'task/1', payload: {}, share } })
     await until(
-      async () => (await drains()).every(({ lastError }) => /^unexpected_answer/.test(lastError)),
+      async () =>
+        (await drains()).every(({ lastError, resumeAt }) => resumeAt && /^unexpected_answer/.test(lastError)),
       20_000,
     )
     for (const { resumeAt } of await drains())

@@ -14,8 +14,8 @@ export function costlyTexts(bytes: number, open = '"records":', close = ''): Rec
   const list = (unit: (i: number) => string, name = open) => fill(`{${name}[`, unit, `]${close}}`)
   const nested = () => '['.repeat(28) + ']'.repeat(28)
   /** Within every bound, and no more than that: members of 18 bytes, as many in each as a piece may have. */
-  const inEach = Math.min(20_000, Math.floor(bytes / 40))
-  const few = (name: string) =>
+  const most = Math.min(20_000, Math.floor(bytes / 40))
+  const few = (name: string, inEach: number) =>
     list(() => {
       const names = Array.from(
         { length: inEach },
@@ -24,8 +24,8 @@ export function costlyTexts(bytes: number, open = '"records":', close = ''): Rec
       return `{${names.map((one) => `${one}:0`).join(',')}}`
     })
   return {
-    'as many members as are read': few('a'),
-    'as many members as are read, by names with an escape': few('\\u0061'),
+    'as many members as are read': few('a', most),
+    'as many members as are read, by names with an escape': few('\\u0061', most / 2),
     'nested lists': list(nested),
     'nested lists, and a name with an escape': list(nested, open.replace('r', '\\u0072')),
     'many objects': list((i) => `{"${i.toString(36)}":0}`),

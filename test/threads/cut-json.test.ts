@@ -56,6 +56,7 @@ test('an element, or a member, with too many names and values is refused, and so
   }
   refuses('{"a":[1,{"b":[1,2]},3]}', 5)
   refuses('{"a":{"b":1,"c":2}}', 5)
+  refuses('{"a":{"\\u0062":"\\u0062","c":2}}', 7)
   const members = (n: number) =>
     JSON.stringify(Object.fromEntries(Array.from({ length: n }, (_, i) => [`m${i}`, 1])))
   assert.equal(cutJson(members(64), ANY).length, 64)
