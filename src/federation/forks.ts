@@ -1,13 +1,13 @@
-import { setImmediate } from 'node:timers/promises'
 import type { Db } from '../db/client.ts'
 import { type ForkedPeer, type ForkRow, listForkedPeers, listPeerForks } from '../db/peer-forks.ts'
 import type { PeerContact, PeerRow } from '../db/peers.ts'
 import { toUuid } from '../db/uuid.ts'
-import { PEER_ENTRIES_IN_A_ROW, PEER_FORKS_COUNTED_MAX } from '../peer-limits.ts'
+import { PEER_FORKS_COUNTED_MAX } from '../peer-limits.ts'
 import { toBase64 } from '../proof/bytes.ts'
 import { ProofError } from '../proof/error.ts'
 import { formatId } from '../proof/ids.ts'
 import type { PeerMacs } from '../signing/peer-macs.ts'
+import { Turn } from '../turn.ts'
 import { findBelievedContact } from './peer-keys.ts'
 import { EntryRefused, verifyProposed } from './proposed.ts'
 
@@ -30,8 +30,9 @@ export async function readForks(
   const contact = rows.length === 0 ? null : await findBelievedContact(deps, db, of)
   if (contact === null) return { forks: [], after: last }
   const forks: ForkRow[] = []
-  for (const [i, row] of rows.entries()) {
-    if (i > 0 && i % PEER_ENTRIES_IN_A_ROW === 0) await setImmediate()
+  const turn = new Turn()
+  for (const row of rows) {
+    if (turn.isOver) await turn.next()
     if (isSigned(of, contact, row)) forks.push(row)
   }
   return { forks, after: last }
