@@ -31,7 +31,13 @@ import {
   REVOKED_KEYS_BY_SEQ,
   TYPES_BY_SEQ,
 } from '../db/audited-rows.ts'
-import { type LedgerSnapshot, readRows, type SeqRange, streamRows } from '../db/ledger-snapshot.ts'
+import {
+  type LedgerSnapshot,
+  listFilled,
+  readRows,
+  type SeqRange,
+  streamRows,
+} from '../db/ledger-snapshot.ts'
 import { ProofError } from '../proof/error.ts'
 import { OrderedRows } from './ordered-rows.ts'
 
@@ -48,11 +54,24 @@ export function openTables(
   { range, mayReadKeys }: { readonly range: SeqRange | null; readonly mayReadKeys: boolean },
 ) {
   const isShort = range !== null && range.end - range.from <= SHORT_RANGE_ENTRIES
-  const read = <T extends object>(name: string, text: string): AsyncIterable<T> =>
+  const asked: Record<string, string> = {}
+  let filled: Promise<ReadonlySet<string>> | null = null
+  async function* readShort<T extends object>(
+    name: string,
+    text: string,
+    short: SeqRange,
+  ): AsyncGenerator<T & Record<string, unknown>> {
+    filled ??= listFilled(client, asked, ledgerId, short)
+    if (!(await filled).has(name)) return
     // An entry can have thousands of records.
-    isShort && text !== RECORDS_BY_SEQ
-      ? readRows<T & Record<string, unknown>>(client, name, text, ledgerId, range)
-      : streamRows<T & Record<string, unknown>>(client, name, text, ledgerId, range)
+    const rows = text === RECORDS_BY_SEQ ? streamRows : readRows
+    yield* rows<T & Record<string, unknown>>(client, name, text, ledgerId, short)
+  }
+  const read = <T extends object>(name: string, text: string): AsyncIterable<T> => {
+    if (!isShort) return streamRows<T & Record<string, unknown>>(client, name, text, ledgerId, range)
+    asked[name] = text
+    return readShort<T>(name, text, range)
+  }
   const inOrder = <T extends { seq: string }>(name: string, text: string, table = name) =>
     new OrderedRows(table, read<T>(name, text))
   const checkpoints = range ? none() : read<AuditedCheckpoint>('checkpoints', CHECKPOINTS_BY_SIZE)

@@ -1,5 +1,5 @@
-import pg from 'pg'
 import { type AppendAnswer, appendEntries, type EntryRow } from '../../src/db/append-entries.ts'
+import { withClient } from '../../src/db/client.ts'
 import { utf8Encode } from '../../src/proof/bytes.ts'
 import { documentDigest } from '../../src/proof/document.ts'
 import { formatId, parseId } from '../../src/proof/ids.ts'
@@ -8,17 +8,12 @@ import { nativeProviders } from '../../src/signing/native.ts'
 import type { Caller } from '../../src/tenancy/caller.ts'
 import type { NewLedger } from '../../src/tenancy/create-ledger.ts'
 import type { TestApp } from '../helpers/app.ts'
+import { testDatabase } from '../helpers/connect.ts'
 import { makeRecord, type TestLedger } from '../helpers/test-ledger.ts'
 
-/** Appends as somebody who has stolen the API's login. */
-export async function appendAsApi(app: TestApp, entries: readonly EntryRow[]): Promise<AppendAnswer[]> {
-  const client = new pg.Client({ connectionString: app.database.apiUrl })
-  await client.connect()
-  try {
-    return await appendEntries(client, entries)
-  } finally {
-    await client.end()
-  }
+/** Appends as somebody who has stolen the API's login and the master key. */
+export function appendAsApi(app: TestApp, entries: readonly EntryRow[]): Promise<AppendAnswer[]> {
+  return withClient(testDatabase(app.database.apiUrl), (client) => appendEntries(client, entries))
 }
 
 /** What an entry of random bytes needs to know of a real ledger. */
