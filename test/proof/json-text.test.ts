@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { ProofErrorCode } from '../../src/proof/error.ts'
 import { ProofError } from '../../src/proof/error.ts'
-import { JSON_DEPTH_MAX_DEFAULT, parseJsonText } from '../../src/proof/json-text.ts'
+import { isCheap, JSON_DEPTH_MAX_DEFAULT, parseJsonText } from '../../src/proof/json-text.ts'
 import { refuses } from './refuses.ts'
 import { slowCheck } from './slow-json.ts'
 
@@ -110,6 +110,16 @@ const texts = fc.letrec<{ value: string; list: string; object: string }>((tie) =
 })).value
 
 describe('parseJsonText accepts exactly what the slow checker accepts', () => {
+  test('a text is cheap that holds few names and values, none of the names with an escape', () => {
+    const limits = { depthMax: 3, tokensMax: 5 }
+    assert.equal(isCheap('{"a":{"b":"\\\\ \\" c"}}', limits), true)
+    assert.equal(isCheap('{"\\u0061":1}', limits), false)
+    assert.equal(isCheap('{"a":[1,2,3,4,5]}', limits), false)
+    assert.equal(isCheap('[[[[1]]]]', limits), false)
+    for (const broken of ['"', '"\\', '\\', '{"a', ']]]]', ''])
+      assert.equal(typeof isCheap(broken, limits), 'boolean')
+  })
+
   test('of texts made by its own grammar, in odd spellings', () => {
     fc.assert(fc.property(texts, assertAgrees), { numRuns: 5_000 })
   })
@@ -244,6 +254,7 @@ test('takes as many levels as it is told, 64 if it is not', () => {
   const long = `["${'x'.repeat(70_000)}",{"a":[]}]`
   parseJsonText(long, { depthMax: 3, tokensMax: 5 })
   refuses('json_too_costly', () => parseJsonText(long, { depthMax: 3, tokensMax: 4 }))
+  assert.equal(isCheap(long, { depthMax: 3, tokensMax: 4 }), false)
   refuses('json_syntax', () => parseJsonText(long.slice(0, 70_000)))
   assert.ok(parseJsonText(nested(JSON_DEPTH_MAX_DEFAULT)))
   assert.ok(parseJsonText('[[],[],{"a":{}},{}]', { depthMax: 3 }), 'levels that were closed do not count')

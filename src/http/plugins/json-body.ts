@@ -2,10 +2,10 @@ import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ApiError, type ErrorCode } from '../../errors.ts'
 import { verifyContentDigest } from '../../federation/http-signature.ts'
-import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../../limits.ts'
+import { BODY_BYTES_MAX, JSON_DEPTH_MAX, JSON_LOOP_BYTES_MAX, JSON_LOOP_TOKENS_MAX } from '../../limits.ts'
 import { PEER_DOCUMENT_DEPTH } from '../../peer-limits.ts'
 import { ProofError } from '../../proof/error.ts'
-import { type JsonValue, parseJsonText } from '../../proof/json-text.ts'
+import { isCheap, type JsonValue, parseJsonText } from '../../proof/json-text.ts'
 import { ThreadError } from '../../threads/error.ts'
 import { parseJsonInThread } from '../../threads/parse-json.ts'
 import type { JsonRefusal } from '../../threads/read-json.ts'
@@ -33,10 +33,18 @@ export function useJsonBody(app: FastifyInstance, { threads }: { readonly thread
       }
       if (body.length === 0 && request.routeOptions.config.mayOmitBody) return undefined
       const depthMax = peerSignature ? JSON_DEPTH_MAX + PEER_DOCUMENT_DEPTH : JSON_DEPTH_MAX
-      if (body.length <= BODY_BYTES_MAX) return parseBody(body, depthMax)
+      if (isForTheLoop(body, depthMax)) return parseBody(body, depthMax)
       return parseLargeBody(threads, body, { owner: ownerOf(request), depthMax })
     },
   )
+}
+
+/** Everything small, and what is larger but plain: most batches. */
+function isForTheLoop(body: Buffer, depthMax: number): boolean {
+  if (body.length <= BODY_BYTES_MAX) return true
+  if (body.length > JSON_LOOP_BYTES_MAX) return false
+  // Each byte a character: names, brackets and backslashes are the same in UTF-8, and nothing is copied.
+  return isCheap(body.toString('latin1'), { depthMax, tokensMax: JSON_LOOP_TOKENS_MAX })
 }
 
 /** A peer's work is not its ledger's. Who brings a key along in the body is nobody yet: all of them share a turn. */
