@@ -28,7 +28,7 @@ test('the receiver of settlement signals', async (t) => {
   const receiver = await openReceiver(project, endpoint)
   const disputed = await judge(project.app, { verdict: 'reject' })
   await step(project.app, disputed, 'overturn', { reason: 'the appeal was granted' })
-  const [hold, release] = await signalsOf(project.app, disputed)
+  const [hold, release] = await signalsOf(project.app, disputed, 2)
 
   await t.test('acts once on each version of a record, and on a later one after an earlier', async () => {
     await receiver.takes(hold!, `HOLD ${disputed}/5: held`)
@@ -60,7 +60,7 @@ test('the receiver of settlement signals', async (t) => {
     const validUntil = new Date(Date.now() + VALID_MS).toISOString()
     const late = await judge(project.app, { verdict: 'accept', validUntil })
     await sleep(Math.max(0, Date.parse(validUntil) - Date.now()) + 1)
-    const [settle] = await signalsOf(project.app, late)
+    const [settle] = await signalsOf(project.app, late, 1)
     await receiver.takes(settle!, `signal_expired: SETTLE of ${late}/5`)
   })
 
@@ -179,10 +179,13 @@ async function judge(
   return id
 }
 
-/** Its settlement signals, as the ledger tells them. */
-async function signalsOf(app: TestApp, id: string): Promise<verify.SignalEvent[]> {
-  const { data } = (await app.send('GET', '/v1/events?events=signal.emitted')).json()
-  return data
-    .filter((event: verify.SignalEvent) => event.data.record.id === id)
-    .map(({ type, timestamp, data }: verify.SignalEvent) => ({ type, timestamp, data }))
+/** So many settlement signals of it, once the worker has verified what they rest on and the ledger tells them. */
+async function signalsOf(app: TestApp, id: string, count: number): Promise<verify.SignalEvent[]> {
+  let signals: verify.SignalEvent[] = []
+  await until(async () => {
+    const { data } = (await app.send('GET', '/v1/events?events=signal.emitted')).json()
+    signals = data.filter((event: verify.SignalEvent) => event.data.record.id === id)
+    return signals.length === count
+  })
+  return signals.map(({ type, timestamp, data }) => ({ type, timestamp, data }))
 }
