@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import pg from 'pg'
 import { FaultyLedgers } from '../../src/checkpoints/faulty-ledgers.ts'
 import { publishCheckpoints } from '../../src/checkpoints/publish.ts'
 import { type FollowerObserver, runFollower } from '../../src/follow/loop.ts'
@@ -9,6 +8,7 @@ import { makeFollowerObserver } from '../../src/metrics/followers.ts'
 import { serveMetrics } from '../../src/metrics/listen.ts'
 import { Metrics } from '../../src/metrics/metrics.ts'
 import { buildTestApp, expectStatus, genericBody } from '../helpers/app.ts'
+import { openTestPool } from '../helpers/connect.ts'
 import { makePublisher } from '../helpers/publisher.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 import { lockHeads, until } from '../helpers/wait.ts'
@@ -84,7 +84,7 @@ test('a worker’s metrics tell how far checkpoints are behind, and of rounds th
 
   const behind = await lag()
   assert.ok(behind > 0 && behind < 60, String(behind))
-  const pool = new pg.Pool({ connectionString: app.database.workerUrl })
+  const pool = openTestPool(app.database.workerUrl, {})
   t.after(() => pool.end())
   await publishCheckpoints(await makePublisher(pool, temporaryFiles(t).directory))
   assert.equal(await lag(), 0)

@@ -368,6 +368,11 @@ test('every operation of the server has a method that calls it', async (t) => {
     assert.ok(ids.includes(peer) && ids.includes(invited.id))
     assert.equal((await peers.suspend(peer, { code: 'maintenance' })).state, 'suspended')
     assert.equal((await peers.resume(peer)).state, 'active')
+    assert.equal(
+      (await peers.setBudget(peer, { entriesPerDay: 5, bytesPerDay: 1_000 })).budget.entries.perDay,
+      5,
+    )
+    await peers.setBudget(peer, null)
     const record = await client.records.create({
       type: 'delivery/1',
       payload: PAYLOAD,
