@@ -87,6 +87,19 @@ test('what the last minute holds can be thinned, and nothing older', async (t) =
   assert.match(stdout, /covered=10 own=10 of 12\n$/)
 })
 
+test('the end can be cut off at an older checkpoint, which one that was kept of what is gone shows', async (t) => {
+  const chain = makeQuarter()
+  const files = temporaryFiles(t)
+  const path = files.write('short.ndjson', exportOf(chain, chain.lines.slice(0, 6), chain.checkpoint(6)))
+  const { code, stdout } = await runAlone(['verify', path])
+  assert.equal(code, 0)
+  assert.match(stdout, /covered=6 own=6 of 6\n$/)
+  const kept = files.write('kept.note', chain.checkpoint(10))
+  const found = await runAlone(['verify', path, '--checkpoint', kept])
+  assert.equal(found.code, 1)
+  assert.match(found.stdout, /code=checkpoint_beyond_chain /)
+})
+
 test('an honest export verifies, and its last line tells both checkpoints', async (t) => {
   const chain = makeQuarter()
   const files = temporaryFiles(t)
