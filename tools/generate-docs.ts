@@ -85,8 +85,8 @@ function accessPage(routes: Route[]): string {
   })
   return page(
     'Access',
-    `Every route says who may call it, or is refused when it is registered; \`test/http/access.test.ts\` tries every key on
-every route. Any of the scopes named is enough.
+    `Look up here which key a route needs, and what a scope lets a key do. Any of the scopes named is enough. A route that does not say
+who may call it is refused when it is registered; \`test/http/access.test.ts\` tries every key on every route.
 
 | Route | | Key with |
 |---|---|---|
@@ -98,24 +98,24 @@ ${routes.map((route) => `| ${route.name} | ${route.summary} | ${keyOf(route)} |`
 
 A key grants only scopes that it holds. The first key of a ledger has them all.
 
+| Scope | Routes |
+|---|---|
+${byScope.join('\n')}
+
+\`agents:act\` lets a key that may write name another agent in \`onBehalfOf\`.
+
 ## Keys that make keys
 
 A key with \`keys:manage\` makes other keys, which go on when it is gone. So:
 
 - **No key ends after the secret that made it** (403 \`expiry_not_held\`). Without an \`expiresAt\` it ends with that secret, or never if that has no end. The same
-  goes for a new secret by \`rotate\`: a secret that ends before the key, as those before a rotation do, gets no other. An agent's key is a key like all.
-- **Each key says which made it**: \`madeBy\`, of the chain's entry; null are those that the operator made.
+  goes for a new secret by \`rotate\`: a secret that ends before the key, as those before a rotation do, gets no other. This holds for every key, whoever's agent it is.
+- **Each key says which key made it**: \`madeBy\`, as the chain says; null for those that the operator made.
 - **A key can be revoked with all that came of it**: \`POST /v1/keys/{id}/revoke\` with \`{"alsoMade":true}\`, \`client.keys.revoke(id, { alsoMade: true })\`, or
-  \`tallystick keys revoke KEY --also-made --yes\`. Those that it has made, those that they have, and so on: each revocation is an entry of its own, up to
-  100 a request besides the key's; send it again while \`hasMore\`. The key may be revoked already. Other servers know a revocation within 5 s,
-  and a key could make another in these: so ask once more after that.
-- Without \`alsoMade\` they stay valid, because who leaves is not always who is not believed.
-
-| Scope | Routes |
-|---|---|
-${byScope.join('\n')}
-
-\`agents:act\` lets a key that may write name another agent in \`onBehalfOf\`.`,
+  \`tallystick keys revoke KEY --also-made --yes\`. Revoked are those that it has made, those that they have made, and so on: each revocation is an entry of its own, up to
+  100 a request besides the key's; send it again while \`hasMore\` is true (the command does). The key may be revoked already. Other servers know a revocation within 5 s,
+  and the key could make another one meanwhile: so send it once more after that.
+- **Without \`alsoMade\` they stay valid**: an agent that leaves is not always one that is not trusted.`,
   )
 }
 
