@@ -482,9 +482,9 @@ export interface Problem {
    */
   ledger?: string | undefined
   /**
-   * each has sent a record of this id
+   * when the day of the peering’s budget is over
    */
-  peers?: string[] | undefined
+  resetsAt?: string | undefined
 }
 export interface ErasableDocument {
   document: 'payload' | 'evidence' | 'values' | 'reason'

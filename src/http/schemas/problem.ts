@@ -35,6 +35,6 @@ export const problem = z
     webhook: idOf('whk').describe('the endpoint that is just like it').optional(),
     role: z.enum(STEP_ROLES).describe('whose step it is').optional(),
     ledger: idOf('led').describe('the home of the record').optional(),
-    peers: z.array(idOf('peer')).describe('each has sent a record of this id').optional(),
+    resetsAt: instant.describe('when the day of the peering’s budget is over').optional(),
   })
   .meta({ id: 'Problem' })
