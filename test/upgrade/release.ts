@@ -106,12 +106,13 @@ export class Release {
 
 /**
  * The last commit that does not know the schemas which the newest migration adds to: the release that it says to serve. null, and
- * why, where there is no history to take it from.
+ * why, where it serves none, so that everything has to be stopped (docs/upgrading.md), or there is no history to take it from.
  */
 export function findReleaseBefore(): { commit: string } | { commit: null; why: string } {
   const migrations = listMigrations()
-  const { servesFrom, version } = migrations.at(-1)!
-  const next = migrations.find((migration) => migration.version > (servesFrom ?? version - 1))!
+  const { servesFrom, name } = migrations.at(-1)!
+  if (servesFrom === null) return { commit: null, why: `${name} serves no older version` }
+  const next = migrations.find(({ version }) => version > servesFrom)!
   try {
     const added = git('log', '--diff-filter=A', '--format=%H', '--', `migrations/${next.name}`).trim()
     if (added === '') return { commit: git('rev-parse', 'HEAD').trim() }
