@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { Admission } from '../../admission.ts'
 import type { ByteBudgets } from '../../byte-budget.ts'
 import { ApiError } from '../../errors.ts'
-import { REFUSED_RETRY_AFTER_SECONDS_MAX, REQUEST_ABANDONED_MS_MAX } from '../../limits.ts'
-import { claimedLedger, ledgerOf } from '../owner.ts'
+import { REFUSED_RETRY_AFTER_SECONDS_MAX } from '../../limits.ts'
+import { heldBy } from '../held.ts'
+import { claimedLedger } from '../owner.ts'
 import { PipelinedRequests } from '../pipelined-requests.ts'
 import { PROBLEM_TYPE, renderProblem } from './problems.ts'
 
@@ -18,10 +19,6 @@ declare module 'fastify' {
      */
     drain(): void
     readonly isDraining: boolean
-  }
-  interface FastifyRequest {
-    /** Whether it counts among those under way. */
-    isUnderWay: boolean
   }
 }
 
@@ -50,7 +47,7 @@ export function useAdmission(app: FastifyInstance, { admission, budgets }: Admis
     if (!unread.hasRoom(ledger, 1)) return refuse(response, UNREAD)
     if (!admission.admits(ledger)) return refuse(response, TOO_MANY)
     admission.begin(Number(request.headers['content-length'] ?? 0), ledger, () => {
-      // Whoever has gone meanwhile: nothing was done, and nobody would hear of it.
+      // A client that has gone meanwhile would not hear of it.
       if (!request.socket.destroyed) handle(request, response)
     })
   }
@@ -62,25 +59,14 @@ export function useAdmission(app: FastifyInstance, { admission, budgets }: Admis
     else begin(request, response)
   })
 
-  app.decorateRequest('isUnderWay', false)
-  const leave = (request: FastifyRequest) => {
-    if (!request.isUnderWay) return
-    request.isUnderWay = false
-    admission.leave(ledgerOf(request))
-  }
+  app.decorateRequest('held', null)
   app.addHook('preHandler', (request, reply, done) => {
-    request.isUnderWay = true
-    admission.enter(ledgerOf(request))
-    // Whoever goes away leaves the work behind: it has its place until it is done, or clients that give up and try again would
-    // begin more and more of it. A handler that then sends nothing keeps the place for a while.
-    reply.raw.once('close', () => {
-      if (request.isUnderWay) setTimeout(leave, REQUEST_ABANDONED_MS_MAX, request).unref()
-    })
+    heldBy(request, reply).enter(admission)
     done()
   })
   app.addHook('onSend', (request, reply, payload, done) => {
-    leave(request)
-    // Of what a client has sent at once (pipelining) only the last answer: what is behind the one that says so is answered by nobody.
+    request.held?.leave()
+    // With pipelining only the last answer says so: requests behind it would be answered by nobody.
     if (isDraining && !waiting.has(request.raw.socket)) reply.raw.shouldKeepAlive = false
     done(null, payload)
   })

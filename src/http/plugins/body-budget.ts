@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { ByteBudgets } from '../../byte-budget.ts'
 import { ApiError } from '../../errors.ts'
 import { BODY_PIECE_BYTES } from '../../limits.ts'
-import { ownerOf } from '../owner.ts'
+import { heldBy } from '../held.ts'
 
 /**
  * Counts bodies, from when their sender is known until they are answered. Before that nothing of a body is read: Node holds back
@@ -11,25 +11,21 @@ import { ownerOf } from '../owner.ts'
  */
 export function useBodyBudget(app: FastifyInstance, { budgets: { bodies } }: { budgets: ByteBudgets }): void {
   app.addHook('preParsing', (request, reply, payload, done) => {
-    let held = announcedBytes(request)
-    if (held === 0 || reply.raw.destroyed) return done(null, payload)
-    const owner = ownerOf(request)
-    if (!bodies.hasRoom(owner, held)) return done(tooMuch())
-    bodies.take(owner, held)
-    let isOver = false
-    reply.raw.once('close', () => {
-      isOver = true
-      bodies.release(owner, held)
-    })
+    let bytes = announcedBytes(request)
+    if (bytes === 0) return done(null, payload)
+    const held = heldBy(request, reply)
+    if (held.isOver) return done(null, payload)
+    if (!held.hasRoom(bodies, bytes)) return done(tooMuch())
+    const share = held.take(bodies, bytes)
     if (request.raw.complete) return done(null, payload)
     // Each piece is an object, so that 4 MiB in pieces of a byte would hold a gigabyte.
     let around = 0
     payload.on('data', () => {
       around += BODY_PIECE_BYTES
-      if (around <= held / 4 || isOver) return
-      if (!bodies.hasRoom(owner, held)) return void request.raw.destroy()
-      bodies.take(owner, held)
-      held *= 2
+      if (around <= bytes / 4 || held.isOver) return
+      if (!held.hasRoom(bodies, bytes)) return void request.raw.destroy()
+      bytes *= 2
+      share.resize(bytes)
     })
     done(null, payload)
   })

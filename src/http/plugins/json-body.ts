@@ -10,6 +10,7 @@ import { ThreadError } from '../../threads/error.ts'
 import { parseJsonInThread } from '../../threads/parse-json.ts'
 import type { JsonRefusal } from '../../threads/read-json.ts'
 import type { Threads } from '../../threads/threads.ts'
+import { senderOf } from '../owner.ts'
 
 /**
  * Bodies are checked on their text (docs/formats/documents.md): what a JavaScript value could not hold
@@ -34,7 +35,7 @@ export function useJsonBody(app: FastifyInstance, { threads }: { readonly thread
       if (body.length === 0 && request.routeOptions.config.mayOmitBody) return undefined
       const depthMax = peerSignature ? JSON_DEPTH_MAX + PEER_DOCUMENT_DEPTH : JSON_DEPTH_MAX
       if (isForTheLoop(body, depthMax)) return parseBody(body, depthMax)
-      return parseLargeBody(threads, body, { owner: ownerOf(request), depthMax })
+      return parseLargeBody(threads, body, { owner: senderOf(request), depthMax })
     },
   )
 }
@@ -45,12 +46,6 @@ function isForTheLoop(body: Buffer, depthMax: number): boolean {
   if (body.length > JSON_LOOP_BYTES_MAX) return false
   // Each byte a character: names, brackets and backslashes are the same in UTF-8, and nothing is copied.
   return isCheap(body.toString('latin1'), { depthMax, tokensMax: JSON_LOOP_TOKENS_MAX })
-}
-
-/** A peer's work is not its ledger's. Who brings a key along in the body is nobody yet: all of them share a turn. */
-function ownerOf({ caller, peer }: FastifyRequest): string {
-  if (peer as unknown) return `${peer.ledger} ${peer.peer}`
-  return (caller as unknown) ? caller.ledger : 'nobody'
 }
 
 const CODES: Partial<Record<JsonRefusal['code'], ErrorCode>> = {

@@ -29,7 +29,7 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
   if (known.retryAfterMs !== null)
     reply.header('retry-after', Math.max(1, Math.ceil(known.retryAfterMs / 1000)))
   if (known.status === 401) reply.header('www-authenticate', 'Bearer')
-  // Of an address that is malformed no hook hears (answer-headers.ts).
+  // No hook runs for a malformed address (answer-headers.ts).
   reply.header('x-content-type-options', 'nosniff').header('cache-control', 'no-store')
   return (
     reply

@@ -10,7 +10,7 @@ type Callers = { readonly caller: Caller | null; readonly peer: PeerRequest | nu
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What a request costs beyond one, once its body is known; or what its bytes do, if that is more. */
+    /** Cost of a request beyond one, once its body is known; or the cost of its bytes, if that is more. */
     furtherCost?: (body: unknown) => number
   }
   interface FastifyRequest {
