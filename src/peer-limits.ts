@@ -9,7 +9,7 @@ export const PEER_INVITATION_MS_MAX = 24 * 3_600_000
 /** That a peer's clock may be off ours, either way. */
 export const PEER_CLOCK_WINDOW_MS = 60_000
 export const PEER_REQUEST_BYTES_MAX = 4 * 1024 * 1024
-/** Of a request that brings its key along: it is read before anybody knows who sent it. An identity has 3 KiB at most. */
+/** Request that brings its key along, and is read before its sender is known. An identity has 3 KiB at most. */
 export const PEER_INTRODUCTION_BYTES_MAX = 8 * 1024
 export const PEER_ROTATIONS_BYTES_MAX = 256 * 1024
 /** How deep in a request of a peer a document begins. */
@@ -43,8 +43,8 @@ export const PEER_FORKS_KEPT_MAX = 1_000
 /** Verified each time that they are counted, 0.1 ms each: of a peering, and of all for the metrics. */
 export const PEER_FORKS_COUNTED_MAX = 100
 /**
- * Of a peering, unless its ledger says otherwise: what a peer has this side store in 24 hours. A busy peering has some 100,000 entries
- * of 3 KB a day; at the 15 MB a second that requests allow, a peer comes to the bytes in five minutes, and not to 1.3 TB a day.
+ * Entries and bytes that a peer may have this side store in 24 hours, unless the ledger sets others. A busy peering has some 100,000
+ * entries of 3 KB a day; at the 15 MB a second that requests allow, a peer comes to the bytes in five minutes, and not to 1.3 TB a day.
  */
 export const PEER_ENTRIES_PER_DAY = 1_000_000
 export const PEER_BYTES_PER_DAY = 4 * 1024 ** 3
@@ -76,14 +76,13 @@ export const PEER_LOOK_EVERY_MS = 50
 export const PEER_STRETCH_ENTRIES_MAX = 5_000
 /** Of envelopes and documents: base64 makes 4 bytes of 3, and there are other members. */
 export const PEER_REQUEST_ENTRY_BYTES_MAX = 2_500_000
-/** Of an answer, for each entry that it is about, and beside them. A receipt has 1.5 KiB; no outcome needs more. */
+/** Length of an answer: for each entry that it is about, and beside them. A receipt has 1.5 KiB; no outcome needs more. */
 export const PEER_OUTCOME_BYTES_MAX = 8 * 1024
 export const PEER_ANSWER_BYTES_BASE = 64 * 1024
-/** Of any other answer: a page of a summary has 140 KiB. */
+/** Length of any other answer: a page of a summary has 140 KiB. */
 export const PEER_PAGE_BYTES_MAX = 256 * 1024
-/** Of answers that are on their way, all together and for one ledger: more fail, and come again. */
+/** Answers that are on their way (src/byte-budget.ts); one ledger alone may have half. More fail, and come again. */
 export const PEER_ANSWERS_BYTES_MAX = 64 * 1024 * 1024
-export const PEER_ANSWERS_OF_LEDGER_BYTES_MAX = 16 * 1024 * 1024
 /** After the first failure, and at most; each pause is twice the one before. */
 export const PEER_RETRY_MS_MIN = 1_000
 export const PEER_RETRY_MS_MAX = 300_000

@@ -56,6 +56,7 @@ const RULES: [part: string, mayImport: string[]][] = [
       'src/tenancy/',
       'src/threads/',
       'src/types/',
+      'src/byte-budget.ts',
       'src/entropy.ts',
       'src/errors.ts',
     ],

@@ -3,6 +3,7 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import { AwaitedLedgers } from '../src/audit/awaited-ledgers.ts'
 import { EntryVerifier } from '../src/audit/entry-verifier.ts'
+import { ByteBudget } from '../src/byte-budget.ts'
 import { FaultyLedgers } from '../src/checkpoints/faulty-ledgers.ts'
 import { KeptCheckpoints } from '../src/checkpoints/kept.ts'
 import { RestoredLedgers } from '../src/checkpoints/restored-ledgers.ts'
@@ -43,9 +44,8 @@ import {
   watchVerification,
 } from '../src/metrics/verification.ts'
 import { makeDeliveryObserver, watchLanes, watchOutbound, watchWebhooks } from '../src/metrics/webhooks.ts'
-import { ByteBudget } from '../src/outbound/byte-budget.ts'
 import { Connector } from '../src/outbound/connector.ts'
-import { PEER_ANSWERS_BYTES_MAX, PEER_ANSWERS_OF_LEDGER_BYTES_MAX } from '../src/peer-limits.ts'
+import { PEER_ANSWERS_BYTES_MAX } from '../src/peer-limits.ts'
 import { runProcess, type Service } from '../src/run-process.ts'
 import { refuseArguments } from '../src/run-to-end.ts'
 import { makeCursorMac } from '../src/signing/cursor-mac.ts'
@@ -282,7 +282,7 @@ function openDrains(
     now: Date.now,
     connector,
     threads,
-    answers: new ByteBudget(PEER_ANSWERS_BYTES_MAX, PEER_ANSWERS_OF_LEDGER_BYTES_MAX),
+    answers: new ByteBudget(PEER_ANSWERS_BYTES_MAX),
     masterKey,
     peerMacs,
     signers,
@@ -293,7 +293,7 @@ function openDrains(
   })
   watchDrains(metrics, drains)
   watchOutbound(metrics, 'peers', connector)
-  watchPeers(metrics, pool, peerMacs)
+  watchPeers(metrics, pool, { peerMacs })
   closers.push(() => drains.stop())
   return drains
 }

@@ -16,11 +16,11 @@ import { EntryRefused, verifyProposed } from './proposed.ts'
  * under the key with which the peer signed at that place.
  */
 
-type Deps = { readonly peerMacs: PeerMacs }
+export type ForkDeps = { readonly peerMacs: PeerMacs }
 
 /** As listPeerForks, without what the peer has not signed: `after` goes on from the last one that was read. */
 export async function readForks(
-  deps: Deps,
+  deps: ForkDeps,
   db: Db,
   of: ForkedPeer,
   page: { readonly after: string; readonly limit: number },
@@ -39,7 +39,7 @@ export async function readForks(
 }
 
 /** Counted to PEER_FORKS_COUNTED_MAX. */
-export async function countForks(deps: Deps, db: Db, of: ForkedPeer): Promise<number> {
+async function countForks(deps: ForkDeps, db: Db, of: ForkedPeer): Promise<number> {
   let count = 0
   for (let after: string | null = ''; after !== null && count < PEER_FORKS_COUNTED_MAX; ) {
     const page = await readForks(deps, db, of, { after, limit: PEER_FORKS_COUNTED_MAX })
@@ -49,9 +49,9 @@ export async function countForks(deps: Deps, db: Db, of: ForkedPeer): Promise<nu
   return Math.min(count, PEER_FORKS_COUNTED_MAX)
 }
 
-/** Of a peering as it was read: most have none, and nobody is asked. */
+/** Number of forks of a peering. Most have no rows, and then the database is not asked. */
 export async function countForksOf(
-  deps: Deps & { readonly readPool: Db },
+  deps: ForkDeps & { readonly readPool: Db },
   { ledgerId }: Pick<ForkedPeer, 'ledgerId'>,
   { peerId, remoteLedgerId, mayHaveForks }: PeerRow,
 ): Promise<number> {
@@ -60,7 +60,7 @@ export async function countForksOf(
 }
 
 /** The same of all peerings that live, together. */
-export async function countAllForks(deps: Deps, db: Db): Promise<number> {
+export async function countAllForks(deps: ForkDeps, db: Db): Promise<number> {
   let count = 0
   for (const peer of await listForkedPeers(db, PEER_FORKS_COUNTED_MAX)) {
     count += await countForks(deps, db, peer)
@@ -69,7 +69,7 @@ export async function countAllForks(deps: Deps, db: Db): Promise<number> {
   return count
 }
 
-/** That the peer's ledger has signed it, for the place in which the row has it. */
+/** Whether the peer's ledger has signed it, for the place in which the row has it. */
 function isSigned({ remoteLedgerId }: ForkedPeer, contact: PeerContact, row: ForkRow): boolean {
   const remoteLedger = formatId('led', remoteLedgerId)
   try {

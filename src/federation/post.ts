@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import type { ByteBudget } from '../byte-budget.ts'
 import type { DrainedPeer } from '../db/peer-turns.ts'
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../limits.ts'
-import type { ByteBudget } from '../outbound/byte-budget.ts'
 import type { Connector } from '../outbound/connector.ts'
 import { OutboundError } from '../outbound/error.ts'
 import { PEER_RETRY_AFTER_NONSENSE_MS } from '../peer-limits.ts'
@@ -20,7 +20,7 @@ import { NONCE_BYTES, signRequest } from './http-signature.ts'
 export type PostDeps = {
   readonly connector: Connector
   readonly threads: Threads
-  /** Memory of answers, by ledger. */
+  /** Bytes of answers that are on their way, by ledger. */
   readonly answers: ByteBudget
   readonly signers: Signers
   readonly now: () => number
@@ -44,7 +44,7 @@ export class PeerError extends Error {
 export type PeerPost = {
   readonly path: string
   readonly body: string
-  /** Of a longer answer nothing is believed. */
+  /** A longer answer is not believed at all. */
   readonly answerBytesMax: number
 }
 
@@ -68,7 +68,7 @@ export async function postToPeer(
     to: formatId('led', peer.remoteLedgerId),
   }
   const headers = signRequest(signed, signer, { nowMs: deps.now(), nonce: randomBytes(NONCE_BYTES) })
-  const memory = deps.answers.of(signed.from)
+  const memory = holdFrom(deps.answers, signed.from)
   try {
     const answer = await deps.connector.post({
       url,
@@ -86,7 +86,20 @@ export async function postToPeer(
     if (error instanceof ThreadError) throw new PeerError('aborted', error.message)
     throw error
   } finally {
-    memory.giveBack()
+    memory.release()
+  }
+}
+
+function holdFrom(budget: ByteBudget, owner: string) {
+  let held = 0
+  return {
+    take(bytes: number): boolean {
+      if (!budget.hasRoom(owner, bytes)) return false
+      budget.take(owner, bytes)
+      held += bytes
+      return true
+    },
+    release: () => budget.release(owner, held),
   }
 }
 

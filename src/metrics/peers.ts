@@ -3,7 +3,7 @@ import { Histogram } from 'prom-client'
 import { readPeerBudgets } from '../db/peer-budgets.ts'
 import { countPeerMatters, readPeerFigures } from '../db/peer-figures.ts'
 import type { DrainObserver, PeerDrains } from '../federation/drain.ts'
-import { countAllForks } from '../federation/forks.ts'
+import { countAllForks, type ForkDeps } from '../federation/forks.ts'
 import type { Inbox } from '../federation/inbox.ts'
 import type { ReceiveDeps } from '../federation/receive.ts'
 import { OUTBOUND_ERROR_CODES } from '../outbound/error.ts'
@@ -15,7 +15,6 @@ import {
   PEER_MATTERS_COUNTED_MAX,
   PEER_REQUESTS_WAITING_MAX,
 } from '../peer-limits.ts'
-import type { PeerMacs } from '../signing/peer-macs.ts'
 import { askGauges } from './asked.ts'
 import type { Metrics } from './metrics.ts'
 import { readCounter, readGauge, readingsOf, Tally } from './readings.ts'
@@ -103,7 +102,7 @@ export function watchDrains(metrics: Metrics, drains: Pick<PeerDrains, 'size'>):
 }
 
 /** How peerings are, of all ledgers. */
-export function watchPeers(metrics: Metrics, pool: pg.Pool, peerMacs: PeerMacs): void {
+export function watchPeers(metrics: Metrics, pool: pg.Pool, deps: ForkDeps): void {
   askGauges(metrics, () => readPeerFigures(pool), [
     {
       name: 'tallystick_peers',
@@ -170,7 +169,7 @@ export function watchPeers(metrics: Metrics, pool: pg.Pool, peerMacs: PeerMacs):
       read: ({ offersPending }) => offersPending,
     },
   ])
-  askGauges(metrics, () => countAllForks({ peerMacs }, pool), [
+  askGauges(metrics, () => countAllForks(deps, pool), [
     {
       name: 'tallystick_peer_forks',
       help: `Entries of peers that contradict one that is held; counted to ${PEER_FORKS_COUNTED_MAX}`,
