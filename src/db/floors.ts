@@ -1,6 +1,4 @@
 import type { CursorMac } from '../signing/cursor-mac.ts'
-import type { Db } from './client.ts'
-import { toUuid } from './uuid.ts'
 
 /*
  * A ledger's floor: all entries below it were verified by the follower, and with them those that named the keys, agents and peers
@@ -41,19 +39,4 @@ export function floorOf(cursorMac: CursorMac, ledgerId: Uint8Array, row: FloorCo
   if (row.floor_seq === null) return 0
   const place = { nextSeq: Number(row.floor_seq), chain: row.floor_chain!, envelopeKid: row.floor_kid! }
   return cursorMac.isOf(ledgerId, place, row.floor_mac!) ? place.nextSeq : 0
-}
-
-/** In the order of the ledgers. */
-export async function readFloors(
-  db: Db,
-  cursorMac: CursorMac,
-  ledgerIds: readonly Uint8Array[],
-): Promise<number[]> {
-  const { rows } = await db.query<FloorColumns>({
-    name: 'read_floors',
-    text: `select ${FLOOR_COLUMNS} from unnest($1::uuid[]) with ordinality l (ledger_id, ix)
-      ${joinFloor('l.ledger_id')} order by l.ix`,
-    values: [ledgerIds.map(toUuid)],
-  })
-  return rows.map((row, i) => floorOf(cursorMac, ledgerIds[i]!, row))
 }

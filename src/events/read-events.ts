@@ -43,7 +43,7 @@ export type EventPage = {
   readonly position: EventPosition
   /** Whether there is more to look at before the ledger's end, and can be. */
   readonly more: boolean
-  /** What comes next is a settlement that must not be told yet: the ledger's floor is below it. */
+  /** The next event is a settlement that must not be told yet: the ledger's floor is below it. */
   readonly isHeld: boolean
 }
 
@@ -135,7 +135,7 @@ async function readEntrySteps(
 }
 
 /** Whether an event is a settlement at or above the floor. */
-export function isHeldBack({ type, seq }: EventName, floor: number): boolean {
+function isHeldBack({ type, seq }: EventName, floor: number): boolean {
   return type === 'signal.emitted' && seq >= floor
 }
 

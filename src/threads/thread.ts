@@ -8,7 +8,7 @@ import { readJson } from './read-json.ts'
  */
 
 /** Everything that is done in threads, by name. An error that it throws is a bug: a refusal is a value. */
-export const WORK = { readJson }
+const WORK = { readJson }
 export type Work = typeof WORK
 
 parentPort!.on('message', ({ name, input }: Given) => {
