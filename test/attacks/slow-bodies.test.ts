@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict'
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { BODIES_BYTES_MAX, BODY_BYTES_MAX } from '../../src/limits.ts'
+import { BATCH_BODY_BYTES_MAX, BODIES_BYTES_MAX, BODY_BYTES_MAX } from '../../src/limits.ts'
 import { buildTestApp, expectStatus, genericBody, type TestApp } from '../helpers/app.ts'
+import { openSocket, requestText } from '../helpers/raw-http.ts'
+import { ServerProcess } from '../helpers/server-process.ts'
 import { until } from '../helpers/wait.ts'
-import { requestText, ServerProcess } from './server-process.ts'
 
 /* Finding M5: 60 bodies of 4 MiB but their last byte held 252 MiB for 72 s; with 240 a process of 1 GiB is full. */
 const BODIES = 60
-const WHOLE = Buffer.alloc(BODY_BYTES_MAX, 32)
-/** Of one ledger: half. */
-const TAKEN = BODIES_BYTES_MAX / 2 / BODY_BYTES_MAX
-/** What may be held, once more as pieces that are being read, and the heap. 252 MiB before. */
+const WHOLE = Buffer.alloc(BATCH_BODY_BYTES_MAX, 32)
+/** Bodies of one ledger that are taken: half of the budget. */
+const TAKEN = BODIES_BYTES_MAX / 2 / BATCH_BODY_BYTES_MAX
+/** The budget of one ledger, once more as pieces that are being read, and the heap. 252 MiB before. */
 const GROWTH_MIB_MAX = 200
 
 test('bodies that do not end cost bounded memory, and other ledgers none of their room', async (t) => {
@@ -42,8 +43,8 @@ test('bodies that do not end cost bounded memory, and other ledgers none of thei
 test('what is held of a body is given back when it is answered, refused, or its sender goes away', async (t) => {
   const { app, port } = await listen(t)
   const { bodies } = app.deps.budgets
-  const sender = new Sender(open(t, port), app.ledger.key.key, { bytes: 1_000 })
-  await until(() => bodies.bytes === BODY_BYTES_MAX)
+  const sender = new Sender(openSocket(t, port), app.ledger.key.key, { bytes: 1_000 })
+  await until(() => bodies.bytes === WHOLE.length)
   sender.socket.destroy()
   await until(() => bodies.bytes === 0)
   expectStatus(422, await app.send('POST', '/v1/records', { body: {} }))
@@ -57,7 +58,7 @@ test('a body in crumbs counts with what is around each', async (t) => {
   const { app, port } = await listen(t)
   const { bodies } = app.deps.budgets
   const { bodyLimit } = app.routes.find(({ url, method }) => url === '/v1/records' && method === 'POST')!
-  const socket = open(t, port)
+  const socket = openSocket(t, port)
   const head = requestText('POST', '/v1/records', app.ledger.key.key, [
     'Content-Type: application/json',
     'Transfer-Encoding: chunked',
@@ -75,7 +76,7 @@ test('a request that is not whole in time ends a second later, not thirty', asyn
   const { app, port } = await listen(t)
   app.app.server.headersTimeout = 200
   app.app.server.requestTimeout = 300
-  const sender = new Sender(open(t, port), app.ledger.key.key, { bytes: 1_000 })
+  const sender = new Sender(openSocket(t, port), app.ledger.key.key, { bytes: 1_000 })
   const startedAt = performance.now()
   await until(() => sender.status === 408, 30_000)
   const tookMs = performance.now() - startedAt
@@ -86,13 +87,6 @@ async function listen(t: TestContext): Promise<{ app: TestApp; port: number }> {
   const app = await buildTestApp(t)
   const { port } = new URL(await app.app.listen({ port: 0, host: '127.0.0.1' }))
   return { app, port: Number(port) }
-}
-
-function open(t: TestContext, port: number): Socket {
-  const socket = connect(port, '127.0.0.1')
-  socket.on('error', () => {})
-  t.after(() => void socket.destroy())
-  return socket
 }
 
 /** Sends a batch but for its last byte, and hears what is answered. */

@@ -4,7 +4,8 @@ import type { Socket } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { buildTestApp, expectStatus, genericBody, type TestApp } from '../helpers/app.ts'
-import { askMeanwhile, percentile, requestText, ServerProcess } from './server-process.ts'
+import { requestText } from '../helpers/raw-http.ts'
+import { askMeanwhile, percentile, ServerProcess } from '../helpers/server-process.ts'
 
 /*
  * Finding H3: 37 connections with six pipelined pages of 4 MiB each, of which nothing is read, ended a process of 1 GiB. 60 more
@@ -14,14 +15,11 @@ const CONNECTIONS = 37
 const PIPELINED = 6
 const FURTHER = 60
 const AT_ONCE = 4
-/** Of a server that does not answer any more. */
+/** Patience with a server that does not answer any more. */
 const ANSWER_MS_MAX = 2_000
-/** What may be held, pages that are being made for eight connections to the database, and the heap. Of 1 GiB that a pod has. */
+/** The budget, pages that are being made for eight connections to the database, and the heap. A pod has 1 GiB. */
 const GROWTH_MIB_MAX = 448
-/**
- * Making a page takes a turn of some 20 ms, and others wait for one or two: with two cores of its own p99 is 50 ms. Here other test
- * files have the cores as well. (Before, nobody was answered any more.)
- */
+/** Making a page takes a turn of some 20 ms, and others wait for one or two. Here other test files have the cores as well. */
 const P99_MS_MAX = 4_000
 
 test('pages that nobody reads cost bounded memory, and the others do not wait', async (t) => {

@@ -1,15 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type TestApp, testConfig } from '../helpers/app.ts'
-import { bareEnvironment } from '../helpers/bare-environment.ts'
-import { endsWithTests } from '../helpers/children.ts'
-import { TEST_MASTER_KEY } from '../helpers/database.ts'
-import { freePort } from '../helpers/free-port.ts'
-import { until } from '../helpers/wait.ts'
+import { type TestApp, testConfig } from './app.ts'
+import { bareEnvironment } from './bare-environment.ts'
+import { endsWithTests } from './children.ts'
+import { TEST_MASTER_KEY } from './database.ts'
+import { freePort } from './free-port.ts'
+import { openSocket } from './raw-http.ts'
+import { until } from './wait.ts'
 
 const PROJECT_DIR = join(import.meta.dirname, '../..')
 /** So that garbage which V8 has not collected yet is not taken for what is held. */
@@ -81,15 +82,11 @@ export class ServerProcess {
 
   /** A connection that reads nothing unless it is told to. */
   open(t: TestContext): Socket {
-    const { hostname, port } = new URL(this.url)
-    const socket = connect(Number(port), hostname).pause()
-    socket.on('error', () => {})
-    t.after(() => void socket.destroy())
-    return socket
+    return openSocket(t, Number(new URL(this.url).port))
   }
 }
 
-/** What others meet meanwhile: asks again and again, one after another, until it is ended. */
+/** Asks again and again, one after another, until it is ended; `end` returns how long each answer took, sorted. */
 export function askMeanwhile(t: TestContext, ask: () => Promise<Response>): { end(): Promise<number[]> } {
   let isOver = false
   t.after(() => {
@@ -119,19 +116,4 @@ export function askMeanwhile(t: TestContext, ask: () => Promise<Response>): { en
 
 export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!
-}
-
-export function requestText(
-  method: string,
-  path: string,
-  key: string,
-  headers: readonly string[] = [],
-): string {
-  return [
-    `${method} ${path} HTTP/1.1`,
-    'Host: localhost',
-    `Authorization: Bearer ${key}`,
-    ...headers,
-    '\r\n',
-  ].join('\r\n')
 }
