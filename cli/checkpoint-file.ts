@@ -153,7 +153,7 @@ export class CheckpointFile {
   }
 }
 
-/** What the names of evidence have behind the file's own. */
+/** Follows the file's own name in the names of evidence. */
 const EVIDENCE = '.contradiction-'
 
 async function refuseEvidence(path: string): Promise<void> {

@@ -22,7 +22,7 @@ export const RECORD_OPTIONS = {
   ...WRITE_OPTIONS,
 } as const
 
-/** What takes a record that a peer may have sent. */
+/** Options of commands that take a record which a peer may have sent. */
 export const PEER_OPTIONS = { peer: { type: 'string' } } as const
 export const PEER_HELP = `  --peer PEER            as this peer has sent it: two may each have sent a record of one id. Without it your own, or
                          the one that was sent first`

@@ -1,6 +1,6 @@
 import { BODIES_BYTES_MAX, READ_ANSWERS_BYTES_MAX, WRITE_ANSWERS_BYTES_MAX } from './limits.ts'
 
-/** What a process holds because clients take, or send, slowly. */
+/** Memory that a process holds because clients take, or send, slowly. */
 export type ByteBudgets = {
   /** Answers to GET that were not taken yet, and what is pending of streams. */
   readonly reads: ByteBudget
@@ -35,7 +35,7 @@ export class ByteBudget {
     this.bytesMax = bytesMax
   }
 
-  /** Whether the owner may hold so many more; if not, that counts as a refusal. */
+  /** Whether the owner may hold this many more; if not, that counts as a refusal. */
   hasRoom(owner: string | null, bytes: number): boolean {
     const own = this.#held.get(owner) ?? 0
     if (own + bytes <= this.bytesMax - (this.#bytes + bytes)) return true

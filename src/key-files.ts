@@ -41,7 +41,7 @@ function readKeyFile(file: string): { readonly text: string } | { readonly fault
   try {
     const fd = openSync(file, 'r')
     try {
-      // Of the file that is read, so that nobody changes it in between.
+      // The mode of the open file, so that nobody can exchange it in between.
       const { mode } = fstatSync(fd)
       if ((mode & 0o007) !== 0)
         return { fault: `${file} is open to every user of this machine: chmod 440, or less` }

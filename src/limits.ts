@@ -17,7 +17,7 @@ export const REQUEST_ABANDONED_MS_MAX = 60_000
 export const REFUSED_RETRY_AFTER_SECONDS_MAX = 2
 /** How often requests that took REQUEST_TIMEOUT_MS are looked for; Node's own 30 s made 72 s of its 30. */
 export const CONNECTIONS_LOOK_EVERY_MS = 1_000
-/** Of a connection: requests that came before the one in front was answered. They wait; with more it is closed. */
+/** Requests on one connection that came before the one in front was answered. They wait; with more the connection is closed. */
 export const PIPELINED_REQUESTS_MAX = 100
 /** Of those that have arrived, what begins before others are looked at. */
 export const REQUESTS_PER_TURN_MAX = 16
@@ -34,19 +34,19 @@ export const CLOSE_UNUSED_AFTER_MS = 300
  * a rule. With Node's 511 a thousand of 2,000 clients that came at once had to try again after a second.
  */
 export const LISTEN_BACKLOG = 4_096
-/** Of every route that names no other. A body of so much is parsed in one turn: 3 ms, and 16 ms for one that means harm. */
+/** Limit of every route that names no other. A body of this size is parsed in one turn: 3 ms, and 16 ms for a hostile one. */
 export const BODY_BYTES_MAX = 64 * 1024
-/** Of one record: its document and metadata with every character escaped, and room. */
+/** Body of one record: its document and metadata with every character escaped, and room. */
 export const RECORD_BODY_BYTES_MAX = 512 * 1024
-/** Bodies that are on their way, or were not handled yet (src/byte-budget.ts); of one ledger alone half. */
+/** Bodies that are on their way, or were not handled yet (src/byte-budget.ts); one ledger alone may have half. */
 export const BODIES_BYTES_MAX = 192 * 1024 * 1024
-/** Of each piece of a body that comes in pieces, beside its bytes: the Buffer around them. */
+/** Memory of the Buffer around each piece of a body, beside its bytes. */
 export const BODY_PIECE_BYTES = 256
 export const BATCH_BODY_BYTES_MAX = 4 * 1024 * 1024
 export const DOCUMENT_BYTES_MAX = 64 * 1024
 export const METADATA_BYTES_MAX = 4 * 1024
 export const JSON_DEPTH_MAX = 32
-/** Above BODY_BYTES_MAX a text is parsed in a thread, and may hold so many names and values: 0.5 s at the worst. Usual records of 4 MiB have half. */
+/** Names and values in a text above BODY_BYTES_MAX, which a thread parses: 0.5 s at the worst. Usual records of 4 MiB have half. */
 export const JSON_TOKENS_MAX = 512 * 1024
 /**
  * Up to here a text with few names and values, none of them escaped, is parsed by the event loop: 18 ms at the worst, 3.5 ms usually. A thread reads the text
@@ -54,7 +54,7 @@ export const JSON_TOKENS_MAX = 512 * 1024
  */
 export const JSON_LOOP_BYTES_MAX = 512 * 1024
 export const JSON_LOOP_TOKENS_MAX = 32 * 1024
-/** Of one record, say, which is taken over in one turn: a document of DOCUMENT_BYTES_MAX has 43,690 at most. 20 ms at the worst. */
+/** A piece, for example one record, is taken over in one turn, 20 ms at the worst. A document of DOCUMENT_BYTES_MAX has 43,690 at most. */
 export const JSON_TOKENS_IN_PIECE_MAX = 48 * 1024
 /** Twenty times as long: then something else is wrong. */
 export const JSON_THREAD_MS_MAX = 10_000
@@ -78,11 +78,11 @@ export const SHARE_PEERS_MAX = 8
 export const SALT_DISTINCT_BYTES_MIN = 8
 
 // Answers that were written and not taken (src/byte-budget.ts, src/http/write-deadlines.ts)
-/** Of one ledger alone half. */
+/** One ledger alone may have half. */
 export const READ_ANSWERS_BYTES_MAX = 192 * 1024 * 1024
 /** The largest, of a full batch, has 500 KB. */
 export const WRITE_ANSWERS_BYTES_MAX = 64 * 1024 * 1024
-/** What is pending at one moment must be taken after this, and a second for each so many bytes of it. */
+/** Bytes that are pending at one moment must be taken within this time, and a second more for each ANSWER_BYTES_PER_SECOND_MIN. */
 export const ANSWER_STALL_MS_MAX = 60_000
 export const ANSWER_BYTES_PER_SECOND_MIN = 128 * 1024
 export const ANSWERS_LOOK_EVERY_MS = 1_000
@@ -100,10 +100,10 @@ export const SEARCH_CONNECTIONS_MAX = 4
 export const SEARCH_STATEMENT_TIMEOUT_MS = 5_000
 
 // Work on large inputs (src/turn.ts, src/threads)
-/** Of the event loop, before others have their turn. */
+/** Time on the event loop before others have their turn. */
 export const TURN_MS_MAX = 5
 export const THREADS_MAX = 64
-/** That waits for a thread; of one owner a part of it. */
+/** Pieces of work that wait for a thread; one owner may have THREAD_WORK_OF_ONE_SHARE of them, and of their bytes. */
 export const THREAD_WORK_WAITING_MAX = 256
 export const THREAD_WORK_BYTES_WAITING_MAX = 64 * 1024 * 1024
 export const THREAD_WORK_OF_ONE_SHARE = 1 / 2
@@ -282,7 +282,7 @@ export const KEY_OVERLAP_SECONDS_MAX = 30 * 86_400
 // Streams: what one query fetches of a longer answer
 export const STREAM_ENTRIES_PER_QUERY = 500
 export const STREAM_RECORDS_PER_QUERY = 2_000
-/** Of documents, and of envelopes: so much is held for a reader that does not read, and what its connection holds. */
+/** Bytes of documents, and of envelopes. A reader that does not read holds this much, and what its connection holds. */
 export const STREAM_BYTES_PER_QUERY = 256 * 1024
 export const STREAM_CHUNK_CHARS = 64 * 1024
 export const STREAMS_PER_LEDGER_MAX = 4
@@ -381,7 +381,7 @@ export const RESTORED_PER_QUERY = 1_000
 export const ENTRY_FOLLOWER_TIME_SHARE_MAX = 0.25
 /** Half of it is what an event waits on average that nobody in a worker has asked for: a settlement that a server is to tell. */
 export const ENTRY_FOLLOWER_EVERY_MS = 250
-/** Of ledgers in which money waits for it: nothing else that a worker does is worth more. */
+/** For ledgers in which money waits for the follower: nothing else that a worker does is worth more. */
 export const ENTRY_FOLLOWER_AWAITED_TIME_SHARE_MAX = 0.75
 /** Cursors whose MACs are looked at in a second, 3 µs each. */
 export const AUDIT_CURSORS_PER_ROUND = 1_000

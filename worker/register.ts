@@ -64,7 +64,7 @@ export function registerFollowers(
     FollowAwaitedDeps &
     CheckCursorsDeps & {
       readonly restored: RestoredLedgers
-      /** What wakes the followers of completions, and of the entries that money waits for. */
+      /** Wakers of the followers of completions, and of the entries that money waits for. */
       readonly completionsWaker: Waker
       readonly awaitedWaker: Waker
     },

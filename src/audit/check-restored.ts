@@ -45,7 +45,7 @@ export async function* checkRestored({ owner, kept, masterKey }: Options): Async
     const note = await kept.findNote(ledger)
     const report = await verifyLedger(database(owner, ledger), {
       checkpoints: note === null ? [] : [note],
-      // Of a ledger that was lost while no worker ran: behind the kept one no checkpoint was ever signed.
+      // If the ledger was lost while no worker ran, no checkpoint was ever signed behind the kept one.
       lateTail: note === null ? 'refused' : 'noticed',
     })
     yield { ledger, keptSize: keptSizes.get(ledger) ?? null, report }

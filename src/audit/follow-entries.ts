@@ -64,7 +64,7 @@ export async function followAwaited(deps: FollowAwaitedDeps): Promise<boolean> {
   if (awaited.length === 0) return false
   const ledgers = await listLedgersUnverified(deps.pool, ENTRY_FOLLOWER_LEDGERS_PER_ROUND, awaited)
   await followLedgers({ ...deps, verifier: deps.awaitedVerifier }, ledgers)
-  // What is left is asked for again by whoever waits for it.
+  // Those who wait ask again for the rest.
   return false
 }
 

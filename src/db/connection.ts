@@ -141,7 +141,7 @@ export class DatabaseClient extends pg.Client {
     this.on('error', () => {})
   }
 
-  /** Of a call that this connection carries. */
+  /** MAC of a call that this connection carries. */
   mac(chunks: Iterable<Uint8Array>): Buffer {
     if (this.#config.mac === null) throw new Error('this connection was made without the master key')
     return this.#config.mac(chunks)
@@ -176,7 +176,7 @@ export class DatabaseClient extends pg.Client {
     try {
       const { rows } = await this.query<{ name: string }>('select tallystick.session_name() as name')
       const { name } = rows[0]!
-      // Whoever stands in for the database must not learn the MAC of anything else.
+      // An impostor of the database must not learn the MAC of anything else.
       if (!SESSION_NAME.test(name))
         throw new Error('the database names the session in a way that is not known')
       await this.query(setStatement(['tallystick.session_mac', mac([Buffer.from(name)]).toString('hex')]))

@@ -3,7 +3,7 @@ import { toUuid } from './uuid.ts'
 
 /* How much of what a peer sends is stored: migrations/0012 counts it, in the transaction that stores it. */
 
-/** What a peer has had stored since its day began. Maxima: null where nobody has set them. */
+/** Entries and bytes that a peer has had stored since its day began. Maxima: null if nobody has set them. */
 export type PeerBudgetRow = {
   readonly entries: number
   readonly bytes: number
@@ -13,7 +13,7 @@ export type PeerBudgetRow = {
   readonly resetsAt: Date | null
 }
 
-/** Of peerings `p`, joined as `b`. */
+/** The budgets of peerings `p`, joined as `b`. */
 export const BUDGET_JOIN = `left join tallystick.peer_budgets b on b.ledger_id = p.ledger_id and b.peer_id = p.peer_id`
 
 const IS_TODAY = `b.began_at > now() - interval '1 day'`
@@ -40,7 +40,7 @@ export function toBudget(row: BudgetColumns): PeerBudgetRow {
   }
 }
 
-/** Of active peerings: how many have used theirs up, and the part that the one has used which has used most. */
+/** Number of active peerings that have used up their budget, and the largest share that any of them has used. */
 export type PeerBudgetFigures = { readonly full: number; readonly most: number }
 
 /** `ofAll`: what holds where nobody has set another one. */

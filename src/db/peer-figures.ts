@@ -73,7 +73,7 @@ export async function readPeerFigures(db: Db): Promise<PeerFigures> {
   }
 }
 
-/** What peers refused for good; offers that nobody has decided. Of peerings that live. */
+/** Counts, over peerings that live: entries that peers refused for good, and offers that nobody has decided. */
 export type PeerMatters = {
   readonly deadLetters: number
   readonly offersPending: number

@@ -71,7 +71,7 @@ export async function listPeerForks(
 /** A peering of which there may be forks. */
 export type ForkedPeer = Of & { readonly remoteLedgerId: Uint8Array }
 
-/** Of those that live. */
+/** Peerings that live, and have rows of forks. */
 export async function listForkedPeers(db: Db, limit: number): Promise<ForkedPeer[]> {
   const { rows } = await db.query<{ ledger_id: string; peer_id: string; remote_ledger_id: string }>(
     `select p.ledger_id, p.peer_id, p.remote_ledger_id from tallystick.peers p

@@ -8,7 +8,7 @@ import { bytea, encodeColumn, uuid } from './binary-array.ts'
 import type { Replaced } from './reseal.ts'
 import { fromUuid, toUuid } from './uuid.ts'
 
-/* What makes the keys of peers believed, of all ledgers; as the owner. */
+/* The MACs by which keys of peers are believed, of all ledgers; as the owner. */
 
 export type PeerKeyMac = {
   readonly ledgerId: Uint8Array

@@ -20,7 +20,7 @@ export type PeerRow = {
   readonly createdBy: Uint8Array
   readonly createdAt: Date
   readonly expiresAt: Date
-  /** Of the inviter, until the handshake: the invitation's MAC (src/signing/peer-macs.ts). */
+  /** On the inviter's side, until the handshake: the invitation's MAC (src/signing/peer-macs.ts). */
   readonly tokenHash: Buffer
   /** Canonical JSON of the identities; the invited's is not known before the handshake. */
   readonly inviter: string

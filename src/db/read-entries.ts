@@ -164,7 +164,7 @@ class RowsByEntry<T> {
     } while (this.#at === this.#rows.length && (await this.#readMore()))
   }
 
-  /** Of the rows that were read. */
+  /** Takes what is wanted of the rows that were read. */
   #takeRead(seq: number, taken: T[]): void {
     for (; this.#at < this.#rows.length; this.#at++) {
       const row = this.#rows[this.#at]!
@@ -177,7 +177,7 @@ class RowsByEntry<T> {
   async #readMore(): Promise<boolean> {
     if (this.#exhausted) return false
     this.#rows = await this.#readAfter(this.#last, this.#limit)
-    // Of long ones, about as many as fit are looked at.
+    // If rows are long, the next query reads about as many as fit.
     this.#limit = Math.min(this.#limitMax, 2 * this.#rows.length)
     this.#at = 0
     this.#exhausted = this.#rows.length === 0

@@ -23,7 +23,7 @@ const QUEUE: QueueName = 'verify-completion'
 /** A ledger with completions that no job carries. */
 export type WaitingLedger = {
   readonly ledgerId: Uint8Array
-  /** Of the oldest one's newest entry. */
+  /** Seq of the newest entry of the completion that waits longest. */
   readonly firstSeq: number
   readonly floor: number
   /** The ledger takes no entries, or has an open fault. */

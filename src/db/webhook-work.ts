@@ -30,8 +30,8 @@ export type StoredDelivery = {
 }
 
 /**
- * What is due now, but for what the caller has in hand; in the order of the stream as far as it is due. `isHeld`: something is due
- * that is not among it, because no settlement is told that is not below the ledger's `floor`.
+ * Lists deliveries that are due now, without those that the caller has in hand; in the order of the stream as far as it is due.
+ * `isHeld`: something is due that is not among them, because no settlement is told that is not below the ledger's `floor`.
  */
 export async function listDueDeliveries(
   db: Db,

@@ -2,7 +2,7 @@ import type { PeerBudgetRow } from '../db/peer-budgets.ts'
 import { ApiError } from '../errors.ts'
 import { PEER_BYTES_PER_DAY, PEER_ENTRIES_PER_DAY, PEER_FULL_RETRY_MS } from '../peer-limits.ts'
 
-/** What a peer may have this side store in a day, and what it has come to. */
+/** Entries and bytes that a peer may have this side store in a day, and how many it has had stored. */
 export type PeerBudget = {
   readonly entriesUsed: number
   readonly entriesPerDay: number

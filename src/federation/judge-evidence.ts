@@ -9,7 +9,7 @@ import type { PeeringIds } from './authenticate.ts'
 import { unavailable } from './peer-transaction.ts'
 import type { Proposed } from './proposed.ts'
 
-/** What the type of its record says against the evidence of an offer; null: nothing. */
+/** Refusals of the evidence of offers, by the type of the record; null: it is not refused. */
 export type JudgedEvidence = ReadonlyMap<Proposed, ApiError | null>
 
 /**

@@ -54,7 +54,7 @@ type Standing = {
   ends: LedgerEnds
   /** Nothing is left before these that may be told. */
   isAtEnd: boolean
-  /** What comes next waits for the ledger's floor. */
+  /** The next event waits for the ledger's floor. */
   isHeld: boolean
   limit: number
   writtenAtMs: number

@@ -10,7 +10,7 @@ type Admitting = {
   readonly writeDeadlines: { readonly cutOff: number }
 }
 
-/** What a server takes, and what it holds for those who take or send slowly. */
+/** Shows how many requests a server takes, and how much it holds for clients that take or send slowly. */
 export function watchAdmission(metrics: Metrics, { admission, budgets, writeDeadlines }: Admitting): void {
   readGauge(
     metrics,

@@ -1,6 +1,6 @@
 import type { EntryKind } from './kinds.ts'
 
-/** Who may make an entry of a kind: a key with the scope, or the server itself (`system`), or either. */
+/** Authors that may make an entry of a kind: a key with the scope, the server itself (`system`), or either. */
 type Entitled = { readonly scope: string | null; readonly system: boolean }
 
 const SYSTEM = { scope: null, system: true } as const

@@ -78,7 +78,7 @@ function refuseCost(text: string, { depthMax, tokensMax = Infinity }: JsonLimits
   }
 }
 
-/** What stands before each name and value; before the first of a list or an object the bracket, which counts for itself too. */
+/** Whether a name or a value follows the character. The bracket before the first one counts for its list or object too. */
 export function isTokenBefore(code: number): boolean {
   return code === COMMA || code === COLON || code === OPEN_OBJECT || code === OPEN_ARRAY
 }

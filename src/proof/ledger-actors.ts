@@ -5,7 +5,7 @@ import type { JsonObject } from './json-text.ts'
 import { parseRemoteAgent } from './remote-agents.ts'
 
 /**
- * Who may act in a ledger, rebuilt from its own entries: agents, the keys that belong to them, and what each key may do.
+ * Rebuilds from a ledger's own entries who may act in it: agents, the keys that belong to them, and what each key may do.
  *
  * A server without this check could be made to sign "agent X did it" for an X that nobody registered, or with
  * a key of somebody else: whoever holds the API's login and the envelope key can write such an entry, and
@@ -32,7 +32,7 @@ const KEY_LINGER_MS_MAX = 120_000
 
 const SCOPE_ACT = 'agents:act'
 
-/** What an entry says of who made it. */
+/** The part of an entry that names its maker. */
 type Acting = Pick<EntryStep, 'kind' | 'actor' | 'key' | 'actedFor' | 'atMs'>
 
 export class LedgerActors {

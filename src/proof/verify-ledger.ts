@@ -24,8 +24,8 @@ export type LedgerVerifierOptions = PeersObserver & {
   readonly keptCheckpoints?: readonly string[]
   readonly compromised?: CompromisedKeys
   /**
-   * What becomes of a ledger whose entries behind the last checkpoint are older than a minute (LedgerTail). `noticed` is for
-   * whoever keeps the newest checkpoint itself, and only hears late of the next one. By default it is refused.
+   * Treatment of a ledger whose entries behind the last checkpoint are older than a minute (LedgerTail). `noticed` is for
+   * a verifier that keeps the newest checkpoint itself, and hears late of the next one. By default it is refused.
    */
   readonly lateTail?: 'refused' | 'noticed'
   /** Random, so that ids cannot be chosen to slow the verifier down. */
@@ -121,7 +121,7 @@ export class LedgerVerifier {
       throw new ProofError('checkpoint_missing_tail', late)
   }
 
-  /** What is wrong with the entries behind the last checkpoint; null where they are young. */
+  /** Fault of the entries behind the last checkpoint; null if they are young. */
   get lateTail(): string | null {
     const late = this.#tail.lateBehindAll
     const { keptSize, ownSize } = this.#checkpoints

@@ -6,7 +6,7 @@ import { isTokenBefore } from '../proof/json-text.ts'
 export type JsonPiece = {
   /** As the text has it, with its quotes. */
   readonly name: string
-  /** Of elements without the brackets. */
+  /** Elements stand here without their brackets. */
   readonly text: string
   readonly isElements: boolean
 }
@@ -18,7 +18,7 @@ const PIECE_CHARS = 64 * 1024
 const PIECE_TOKENS = 8 * 1024
 /** A name with an escape takes so many times as long as another, beyond the first (src/proof/json-parser.ts). */
 const ESCAPED_NAME_TOKENS = 2
-/** Of the object itself: nobody asks for as many. */
+/** Members of the object itself: no route asks for as many. */
 const MEMBERS_MAX = 64
 
 const QUOTE = 0x22

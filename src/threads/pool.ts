@@ -10,12 +10,12 @@ import { PoolThread } from './pool-thread.ts'
 /** Functions that a thread's script knows by name; each takes one value and returns one. */
 type Functions = { readonly [name: string]: (input: never) => unknown }
 
-/** What a thread is sent, and what it answers. */
+/** Messages to a thread, and from it. */
 export type Given = { readonly name: string; readonly input: unknown }
 export type Ended = { readonly done: unknown } | { readonly threw: string }
 
 export type PieceOptions = {
-  /** Whose work it is: a ledger, or a peer of one. Owners take turns. */
+  /** A ledger, or a peer of one. Owners take turns. */
   readonly owner: string
   /** Memory that it holds while it waits. */
   readonly bytes: number
@@ -123,7 +123,7 @@ export class ThreadPool<Known extends Functions> {
     return thread
   }
 
-  /** Of the owner whose turn it is; then the others come first. */
+  /** Takes a piece of the owner whose turn it is; then the others come first. */
   #takeNext(): Piece | null {
     for (const [owner, queue] of this.#waiting) {
       const own = this.#ofOwner.get(owner)!

@@ -100,7 +100,7 @@ function stands({ closed, isFaulty }: GatedCase): boolean {
   return closed !== null || isFaulty
 }
 
-/** What was signed is thrown away where a fault was found meanwhile: preparing a batch takes as long as its types take. */
+/** Throws away what was signed if a fault was found meanwhile: preparing a batch takes as long as its types take. */
 async function dropFaulty(
   deps: VerifyCompletionsDeps,
   prepared: readonly (Signed | VerificationResult)[],

@@ -107,7 +107,7 @@ async function verifyOpened(
   }
 }
 
-/** What is no finding, but may be one to whoever looks closer. */
+/** Observations that are no findings, but may become some on a closer look. */
 function noticesOf({ lateTail, summary }: LedgerVerifier, { compromised }: VerifyOptions): string[] {
   const unused = [...(compromised?.keys() ?? [])].filter((kid) => !summary.kids.has(kid))
   return [

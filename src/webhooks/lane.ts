@@ -368,7 +368,7 @@ export class Lane {
     return this.#isStreamHeld || this.#isDueHeld
   }
 
-  /** What was read is held by `ends`: the floor may have risen meanwhile. */
+  /** The read was held back by the floor of `ends`, which may have risen meanwhile. */
   #lookAgain(ends: LedgerEnds): void {
     if (!this.#isHeld) return
     if (this.#ends.floor > ends.floor) this.#letGo()

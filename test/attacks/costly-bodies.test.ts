@@ -91,7 +91,7 @@ test('a batch that is as large as it may be holds nobody up, and is taken', asyn
   }
 })
 
-/** What takes documents says so. */
+/** Routes that take documents. */
 const TAKES_MORE = new Set([
   'POST /v1/records',
   'POST /v1/records/batch',

@@ -42,7 +42,7 @@ test('a key that no server has taken from a peer signs nothing', async (t) => {
     )
     const forge = () => mallory.request('entries', sent, { signer: thief })
     await refused(victim!, forge, 401, 'key_unknown')
-    // What makes the peer's own key genuine.
+    // The MAC that makes the peer's own key genuine.
     const [genuine] = await victim!.sql<{ mac: Buffer }>(
       'select mac from tallystick.peer_keys where peer_id = $1 and until_seq is not null',
       [peerId],

@@ -22,7 +22,7 @@ import { tamper } from '../verification/set-up.ts'
 
 test('nobody is paid on the word of an agent and a key that no signed entry named', async (t) => {
   const stage = await buildStage(t)
-  // What hears of it ends before the stage does.
+  // A subtest, so that its endpoint and tail end before the stage does.
   await t.test('by webhook, page or tail, until it is mended', (sub) => attack(sub, stage))
 })
 
@@ -54,7 +54,7 @@ async function attack(t: TestContext, stage: Stage): Promise<void> {
   await honest.isPaid()
   assert.deepEqual(await statesOf(stage, [first, second]), ['SUBMITTED', 'SUBMITTED'])
   assert.deepEqual(await told(), { webhook: [], page: [], tail: [] })
-  // What is not money flows, up to the settlement.
+  // Events that move no money flow, up to the settlement.
   await endpoint.hears(1, 'verdict.rendered')
   await until(() => tail.events.at(-1)?.event.type === 'verdict.rendered')
   const { data, more, nextCursor } = await eventPage(stage, { limit: 200 })

@@ -36,7 +36,7 @@ test('a cursor that was moved past an unsigned entry is not believed, and the en
   assert.deepEqual([fault?.found_by, Number(fault?.seq)], ['follower', unsigned])
   assert.equal(await cursorOf(audit, app.ledger.ledger.id), unsigned)
   assert.match(JSON.stringify(audit.alarms[0]), new RegExp(`${app.ledger.ledger.id}`))
-  // Whatever is tried next finds an open fault.
+  // The next attempt finds an open fault.
   await move('size')
   await round()
   assert.equal((await app.get(id)).state, 'SUBMITTED')
@@ -111,7 +111,7 @@ async function setUp(t: Test) {
   const worker = openDeps(t, app)
   const boss = await openBoss(t, worker.pool)
   const deps = { ...worker, boss, wakeVerification() {}, typeWaitMsMax: 30_000 }
-  // What waits when a worker starts goes by jobs: nothing does yet.
+  // A first round while nothing waits: what waits when a worker starts goes by jobs.
   await makeVerificationRound(deps)()
   await followAll(audit)
   return {

@@ -9,7 +9,7 @@ import { startOrganisations } from '../helpers/federation.ts'
  */
 
 const OFFERS = 6
-/** Of the time that the evidence takes, 3 s. The other peer's request takes 20 ms, and ten times that on a machine that is busy; it waited for all of it. */
+/** Share of the time that the evidence takes. Before, the other peer's request waited for all of it. */
 const WAIT_SHARE_MAX = 1 / 2
 
 const COSTLY = {

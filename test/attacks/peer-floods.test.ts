@@ -15,7 +15,7 @@ const BUDGET = { entriesPerDay: 1_000, bytesPerDay: 4_000_000 }
 /** 4 MB of 2.5 MB each: the second request begins below it, and is taken whole. */
 const REQUESTS_TAKEN = 2
 
-/** Of one request: each is a record of its own. */
+/** Entries of one request: each is a record of its own. */
 function flood(mallory: Mallory): TestLine[] {
   return Array.from({ length: RECORDS }, () => mallory.record({}, { payload: PAYLOAD }).last())
 }
@@ -69,7 +69,7 @@ test('a peer has so much stored in a day, and no more, whatever it sends', { tim
     // The handshake's entry too.
     assert.deepEqual(budget.entries, { used: taken.length + 1, perDay: BUDGET.entriesPerDay })
     assert.equal(budget.bytes.perDay, BUDGET.bytesPerDay)
-    // Of all that has come since it was met, and what was there before came of a few entries.
+    // The budget counts what came before it was set as well: a few entries.
     assert.ok(budget.bytes.used >= (await stored()) - before, JSON.stringify(budget))
     assert.ok(budget.bytes.used < (await stored()) - before + 5_000, JSON.stringify(budget))
   })

@@ -10,13 +10,13 @@ import { makeChain, makeId, type TestChain, type TestLine } from '../helpers/tes
 import { makeGated } from '../helpers/test-gated.ts'
 
 /*
- * Whoever has stolen an API process signs entries in the name of any key. Which keys there are, and what each may do, stands in
+ * A thief of an API process signs entries in the name of any key. Which keys there are, and what each may do, stands in
  * the chain: an entry that its key could not have made over HTTP convicts the server.
  */
 
 type Forge = (chain: TestChain, as: object) => TestLine
 
-/** What a key that may only read makes, or `system`. */
+/** Entries that a key which may only read makes, or `system`. */
 const FORGED: Readonly<Record<string, Forge>> = {
   'agent-registered': (chain, as) => chain.registerAgent(makeId('agt'), 'mole', { ...chain.acting(), ...as }),
   'agent-disabled': (chain, as) => chain.disableAgent(chain.agent, 'agent', as),
@@ -30,7 +30,7 @@ const FORGED: Readonly<Record<string, Forge>> = {
   'payload-erased': (chain, as) => chain.sayErased(chain.notarize(), 0, { by: as }),
 }
 
-/** What the operator does, who has no key in the ledger. */
+/** Entries of the operator, who has no key in the ledger. */
 const BY_SYSTEM = ['agent-registered', 'key-created']
 
 for (const [kind, forge] of Object.entries(FORGED)) {

@@ -40,7 +40,7 @@ test('a peer that is full for the day is told so, tries again later, and lacks n
   assert.match(await figureOf(guest, 'peers_full'), /peers_full(\{[^}]*\})? 1$/m)
   assert.match(await figureOf(guest, 'peer_budget_used_ratio'), /used_ratio(\{[^}]*\})? 1$/m)
 
-  // What is asked and stores nothing is answered.
+  // Requests that store nothing are answered.
   assert.equal((await home.ask('GET', `/v1/peers/${id}/reconciliation`)).sent.inFlight, 1)
 
   await setBudget(null)

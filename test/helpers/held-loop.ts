@@ -1,6 +1,6 @@
 /**
- * What bounds a turn of the event loop in tests. 50 ms are meant; a core that others use too takes up to twice as long for the same.
- * What is looked for took 1,000 and more.
+ * Bound of a turn of the event loop in tests. 50 ms are meant; a core that others use too takes up to twice as long for the same.
+ * The attacks took 1,000 ms and more before.
  */
 export const HELD_MS_MAX = 100
 

@@ -27,7 +27,7 @@ test('answers that nobody reads are limited, and given back when the reader is g
   t.after(async () => {
     for (const reader of readers) reader.destroy()
   })
-  // Whoever asked before all of them are decided would have the place of one that does not come back.
+  // A request before all of them are decided would have the place of one that does not come back.
   await until(() => answers.filter(({ headersSent }) => headersSent).length === READERS, WAIT_MS_MAX)
   assert.equal(answers.filter(({ statusCode }) => statusCode === 503).length, REFUSED)
   const refused = await app.send('GET', '/v1/export')

@@ -250,7 +250,7 @@ test('takes as many levels as it is told, 64 if it is not', () => {
   const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
   assert.ok(parseJsonText(nested(3), { depthMax: 3 }))
   refuses('json_depth', () => parseJsonText(nested(4), { depthMax: 3 }))
-  // Of a text of more than 64 KiB; `"`, because its end is looked for in another way where nothing is escaped.
+  // A text of more than 64 KiB; with `"`, because its end is looked for in another way if nothing is escaped.
   const long = `["${'x'.repeat(70_000)}",{"a":[]}]`
   parseJsonText(long, { depthMax: 3, tokensMax: 5 })
   refuses('json_too_costly', () => parseJsonText(long, { depthMax: 3, tokensMax: 4 }))

@@ -7,7 +7,7 @@ import { cutJson } from '../../src/threads/cut-json.ts'
 
 const ANY = { depthMax: 1_000, tokensInPieceMax: Number.MAX_SAFE_INTEGER }
 
-/** What the pieces of a text come to. */
+/** The value that the pieces of a text make together. */
 function join(text: string): JsonObject {
   const members = new Map<string, JsonValue>()
   for (const { name: nameText, text: piece, isElements } of cutJson(text, ANY)) {

@@ -78,7 +78,7 @@ const SHARE_PROBLEMS = [
 type OfStep = {
   readonly onBehalfOf?: string | undefined
   readonly occurredAt?: string | undefined
-  /** Of a step that can be offered. */
+  /** Present only if the step can be offered. */
   readonly peer?: string | undefined
 }
 

@@ -136,7 +136,7 @@ function aboutOf(request: FastifyRequest, id: string) {
   return { ledgerId: request.caller.ledgerId, recordId: pathId('rec', id), ownAgent: ownAgentOf(request) }
 }
 
-/** Of a record that is not the ledger's own; `peer`: whose it is to be. */
+/** Names a record that is not the ledger's own; `peer`: the peer that must have sent it. */
 function aboutRemote(
   { caller, ownRecordsOnly }: FastifyRequest,
   recordId: Uint8Array,
