@@ -97,9 +97,9 @@ export function askMeanwhile(t: TestContext, ask: () => Promise<Response>): { en
     while (!isOver) {
       const startedAt = performance.now()
       const response = await ask()
-      await response.arrayBuffer()
+      const text = await response.text()
       if (!response.ok)
-        throw new Error(`${response.url} answered ${response.status} in the middle of the attack`)
+        throw new Error(`${response.url} answered ${response.status} in the middle of the attack: ${text}`)
       tookMs.push(performance.now() - startedAt)
       await sleep(PAUSE_MS)
     }
