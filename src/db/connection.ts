@@ -179,13 +179,17 @@ export class DatabaseClient extends pg.Client {
       // An impostor of the database must not learn the MAC of anything else.
       if (!SESSION_NAME.test(name))
         throw new Error('the database names the session in a way that is not known')
-      await this.query(setStatement(['tallystick.session_mac', mac([Buffer.from(name)]).toString('hex')]))
+      await this.query(setStatement([SESSION_MAC, '']))
+      // A parameter, because pg_stat_activity shows the text of a statement to all sessions of the same login: whoever has read the
+      // MAC there can end this session, and make sessions until one has its number.
+      await this.query('select set_config($1, $2, false)', [SESSION_MAC, mac([Buffer.from(name)]).toString('hex')])
     } catch (error) {
       if (!NOT_MIGRATED.includes((error as { code?: string }).code ?? '')) throw error
     }
   }
 }
 
+const SESSION_MAC = 'tallystick.session_mac'
 const SESSION_NAME = /^tallystick session \S+ \d+ \d+(\.\d+)?$/
 
 /**
@@ -194,7 +198,7 @@ const SESSION_NAME = /^tallystick session \S+ \d+ \d+(\.\d+)?$/
  */
 const NOT_MIGRATED = ['42883', '3F000', '42501']
 
-/** `set`, not `set_config`: of the first every pooler knows that the session is its client's own from then on. */
+/** `set`, not `set_config` alone: of the first every pooler knows that the session is its client's own from then on. */
 function setStatement([name, value]: readonly [string, string | number]): string {
   return `set ${name.split('.').map(pg.escapeIdentifier).join('.')} = ${pg.escapeLiteral(String(value))}`
 }

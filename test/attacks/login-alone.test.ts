@@ -295,6 +295,26 @@ test('the proof of a session is good for that session alone, and ends with `disc
   assert.deepEqual(await rows(), before)
 })
 
+test('the proof of a session is seen by no other session of its login', async (t) => {
+  const { database, thief } = await rob(t, 'api')
+  let isOver = false
+  const seen = new Set<string>()
+  const watch = (async () => {
+    while (!isOver) {
+      const { rows } = await thief.query<{ query: string }>(
+        "select query from pg_stat_activity where usename = 'tallystick_api' and pid <> pg_backend_pid()",
+      )
+      for (const { query } of rows) seen.add(query)
+    }
+  })()
+  for (let i = 0; i < 20; i++) await connect(t, database.apiUrl)
+  isOver = true
+  await watch
+  const texts = [...seen].filter((query) => query.includes('session_mac') || query.includes('set_config'))
+  assert.ok(texts.length > 0, 'the thief has seen how sessions are proven')
+  for (const text of texts) assert.doesNotMatch(text, /[0-9a-f]{80}/)
+})
+
 test('no login but the owner’s reads the keys of the MACs', async (t) => {
   const { database } = await rob(t, 'api')
   for (const url of [database.apiUrl, database.workerUrl]) {
