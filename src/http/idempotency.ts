@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { IdempotencyRow } from '../db/append-entries.ts'
 import type { Entropy } from '../entropy.ts'
 import { ApiError } from '../errors.ts'
-import { fingerprint } from '../records/idempotency.ts'
+import { fingerprint, fingerprintOfList } from '../records/idempotency.ts'
 
 /** What is stored of the request's Idempotency-Key; null without one. */
 export function idempotencyOf(
@@ -14,6 +14,18 @@ export function idempotencyOf(
     path: request.url.split('?', 1)[0]!,
     body: request.body ?? null,
   })
+}
+
+/** The same of a body whose only member is the list `name`: others have their turn while it is hashed. */
+export function idempotencyOfList(
+  deps: { readonly entropy: Entropy },
+  request: FastifyRequest,
+  name: string,
+  items: readonly unknown[],
+): Promise<IdempotencyRow | null> {
+  const path = request.url.split('?', 1)[0]!
+  const about = { method: request.method, path, name, items }
+  return fingerprintOfList(deps.entropy, request.headers['idempotency-key'], about)
 }
 
 /** Of a write that has no entry of its own to remember the key with: said, because whoever sends one relies on it. */

@@ -1,10 +1,11 @@
-import { hash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
 import type { IdempotencyRow } from '../db/append-entries.ts'
 import type { Entropy } from '../entropy.ts'
 import { ApiError } from '../errors.ts'
 import { IDEMPOTENCY_KEY_CHARS_MAX } from '../limits.ts'
-import { canonicalize } from '../proof/jcs.ts'
+import { canonicalize, quote } from '../proof/jcs.ts'
 import type { JsonValue } from '../proof/json-text.ts'
+import { Turn } from '../turn.ts'
 
 const KEY_PATTERN = new RegExp(`^[\\x21-\\x7e]{1,${IDEMPOTENCY_KEY_CHARS_MAX}}$`)
 const KEY_HASH_BYTES = 16
@@ -19,16 +20,36 @@ export function fingerprint(
   request: { method: string; path: string; body: unknown },
 ): IdempotencyRow | null {
   if (key === undefined) return null
+  const keyHash = hashKey(key)
+  const canonical = `${request.method} ${request.path}\n${canonicalize(request.body as JsonValue)}`
+  return { keyHash, requestHash: hash('sha256', canonical, 'buffer'), salt: entropy.bytes16() }
+}
+
+/** The same of a body that has a list as its only member, and may be too large for one turn. */
+export async function fingerprintOfList(
+  entropy: Entropy,
+  key: string | string[] | undefined,
+  request: { method: string; path: string; name: string; items: readonly unknown[] },
+): Promise<IdempotencyRow | null> {
+  if (key === undefined) return null
+  const keyHash = hashKey(key)
+  const canonical = createHash('sha256').update(
+    `${request.method} ${request.path}\n{${quote(request.name)}:[`,
+  )
+  const turn = new Turn()
+  for (const [index, item] of request.items.entries()) {
+    if (turn.isOver) await turn.next()
+    canonical.update(`${index === 0 ? '' : ','}${canonicalize(item as JsonValue)}`)
+  }
+  return { keyHash, requestHash: canonical.update(']}').digest(), salt: entropy.bytes16() }
+}
+
+function hashKey(key: string | string[]): Buffer {
   if (typeof key !== 'string' || !KEY_PATTERN.test(key)) {
     throw new ApiError(
       'invalid_idempotency_key',
       `the Idempotency-Key must be 1 to ${IDEMPOTENCY_KEY_CHARS_MAX} visible ASCII characters, without spaces`,
     )
   }
-  const canonical = `${request.method} ${request.path}\n${canonicalize(request.body as JsonValue)}`
-  return {
-    keyHash: hash('sha256', key, 'buffer').subarray(0, KEY_HASH_BYTES),
-    requestHash: hash('sha256', canonical, 'buffer'),
-    salt: entropy.bytes16(),
-  }
+  return hash('sha256', key, 'buffer').subarray(0, KEY_HASH_BYTES)
 }

@@ -33,7 +33,15 @@ async function attack(app: TestApp, text: string) {
       others(note),
     ])
     const answers = await Promise.all(
-      [1, 2].map(() => app.app.inject({ method: 'POST', url: '/v1/records/batch', headers, payload: text })),
+      ['one', 'two'].map((name) =>
+        app.app.inject({
+          method: 'POST',
+          url: '/v1/records/batch',
+          // The whole body is hashed for it.
+          headers: { ...headers, 'idempotency-key': `${name}-${text.length}` },
+          payload: text,
+        }),
+      ),
     )
     isOver = true
     await running

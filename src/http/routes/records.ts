@@ -10,7 +10,7 @@ import { notarize } from '../../records/notarize.ts'
 import { notarizeBatch } from '../../records/notarize-batch.ts'
 import { resolveOnBehalfOf, resolvePerformer } from '../../records/on-behalf-of.ts'
 import { getType } from '../../records/typed-payload.ts'
-import { idempotencyOf } from '../idempotency.ts'
+import { idempotencyOf, idempotencyOfList } from '../idempotency.ts'
 import { terms } from '../schemas/gated.ts'
 import { batchBody, batchView, notarizeBody, recordView } from '../schemas/records.ts'
 import { sendJson } from '../send-json.ts'
@@ -100,7 +100,7 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
     async (request, reply) => {
       const { caller } = request
       const items = request.body.records
-      const idempotency = idempotencyOf(deps, request)
+      const idempotency = await idempotencyOfList(deps, request, 'records', items)
       const onBehalfOf = await resolveOnBehalfOf(
         deps.lookups,
         caller,
