@@ -182,7 +182,10 @@ export class DatabaseClient extends pg.Client {
       await this.query(setStatement([SESSION_MAC, '']))
       // A parameter, because pg_stat_activity shows the text of a statement to all sessions of the same login: whoever has read the
       // MAC there can end this session, and make sessions until one has its number.
-      await this.query('select set_config($1, $2, false)', [SESSION_MAC, mac([Buffer.from(name)]).toString('hex')])
+      await this.query('select set_config($1, $2, false)', [
+        SESSION_MAC,
+        mac([Buffer.from(name)]).toString('hex'),
+      ])
     } catch (error) {
       if (!NOT_MIGRATED.includes((error as { code?: string }).code ?? '')) throw error
     }

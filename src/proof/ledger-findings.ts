@@ -20,7 +20,7 @@ export type LedgerFindings = {
   readonly covered: number
   /** Size of the largest checkpoint of the ledger's own; 0: it brought none. */
   readonly own: number
-  /** Whether that covers each entry that is more than a minute older than the newest one. */
+  /** Whether that covers each entry that is more than a minute older than the newest one, and less than a minute lies behind it. */
   readonly ownReachesEnd: boolean
   /** In order. Of a ledger that was refused: those up to there. */
   readonly erasures: readonly Erasure[]

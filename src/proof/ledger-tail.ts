@@ -14,16 +14,20 @@ export type LateEntry = Place & { readonly newestAtMs: number }
  *
  * A statement does not hold its seq, and the chain is a hash without a key: whoever has an export or the database, and no key at
  * all, can put an older checkpoint under it and take out or exchange the entries behind that. Their times are signed, so an older
- * checkpoint shows: entries behind it are older than a minute. What is younger can be thinned still, and the end cut off.
+ * checkpoint shows: entries behind it are older than a minute. What is younger can be thinned still, and the end cut off. Whoever takes
+ * out everything older, and leaves a minute of it, leaves a gap: it alone is no proof, because a ledger may rest.
  */
 export class LedgerTail {
   #newestAtMs = Number.NEGATIVE_INFINITY
+  /** Of those that a checkpoint of the ledger's own covers. */
+  #newestCoveredAtMs = Number.POSITIVE_INFINITY
   #oldestBehindOwn: Place | null = null
   #oldestBehindAll: Place | null = null
 
   /** The next entry, with the sizes of the largest checkpoints that agreed with the ledger up to it. */
   append(place: Place, { ownSize, keptSize }: { readonly ownSize: number; readonly keptSize: number }): void {
     this.#newestAtMs = Math.max(this.#newestAtMs, place.atMs)
+    if (ownSize > place.seq) this.#newestCoveredAtMs = this.#newestAtMs
     this.#oldestBehindOwn = ownSize > place.seq ? null : older(this.#oldestBehindOwn, place)
     this.#oldestBehindAll =
       Math.max(ownSize, keptSize) > place.seq ? null : older(this.#oldestBehindAll, place)
@@ -37,6 +41,15 @@ export class LedgerTail {
   /** The same of all checkpoints, those kept outside as well. */
   get lateBehindAll(): LateEntry | null {
     return this.#late(this.#oldestBehindAll)
+  }
+
+  /**
+   * Whether more than a minute lies between what a checkpoint of the ledger's own covers and what stands behind it. Of a ledger that
+   * rested, and was read in the second after it went on, that is so as well; or somebody took out all that stood there.
+   */
+  get hasGapBehindOwn(): boolean {
+    const oldest = this.#oldestBehindOwn
+    return oldest !== null && oldest.atMs - this.#newestCoveredAtMs > TAIL_AGE_MS_MAX
   }
 
   #late(oldest: Place | null): LateEntry | null {

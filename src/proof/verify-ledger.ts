@@ -150,7 +150,7 @@ export class LedgerVerifier {
       kids: this.#keys.all,
       keptSize: this.#checkpoints.keptSize,
       ownSize: this.#checkpoints.ownSize,
-      ownReachesEnd: this.#tail.lateBehindOwn === null,
+      ownReachesEnd: this.#tail.lateBehindOwn === null && !this.#tail.hasGapBehindOwn,
     }
   }
 

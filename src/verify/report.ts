@@ -60,7 +60,9 @@ function strictFailure(report: VerifyReport): VerifyFailure | null {
     return {
       seq: null,
       code: 'checkpoint_missing_tail',
-      reason: `the ledger's own checkpoint covers ${report.own} of ${report.entries} entries, and some behind it are more than a minute older than the newest`,
+      reason:
+        `the ledger's own checkpoint covers ${report.own} of ${report.entries} entries, and what stands behind it is more than a minute ` +
+        'older than the newest, or younger than what it covers: entries could have been taken out there. Look again when it has a newer one',
     }
   }
   if (report.documents === 'withheld') {

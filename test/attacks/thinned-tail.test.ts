@@ -100,12 +100,32 @@ test('the end can be cut off at an older checkpoint, which one that was kept of 
   assert.match(found.stdout, /code=checkpoint_beyond_chain /)
 })
 
+test('a tail of which a minute was left does not verify by --strict, and the last line tells that a checkpoint is missing', async (t) => {
+  const chain = makeQuarter()
+  const files = temporaryFiles(t)
+  const kept = files.write('kept.note', chain.checkpoint(6))
+  // All that was recorded in the quarter is gone, but for the last burst.
+  const left = chainAnew(
+    chain,
+    chain.lines.filter((_, seq) => seq < 6 || seq > 9),
+  )
+  const path = files.write('left.ndjson', exportOf(chain, left, chain.checkpoint(6)))
+  const given = ['verify', path, '--key', chain.firstSigner.kidHex, '--checkpoint', kept]
+  assert.match((await runAlone(given)).stdout, /^INTEGRITY_OK .*covered=6 own=6 of 9\n$/)
+  const { code, stdout } = await runAlone([...given, '--strict'])
+  assert.equal(code, 1, stdout)
+  assert.match(
+    stdout,
+    /^INTEGRITY_FAILED code=checkpoint_missing_tail reason="the ledger's own checkpoint covers 6 of 9/,
+  )
+})
+
 test('an honest export verifies, and its last line tells both checkpoints', async (t) => {
   const chain = makeQuarter()
   const files = temporaryFiles(t)
   const kept = files.write('kept.note', chain.checkpoint(6))
   const given = ['--strict', '--key', chain.firstSigner.kidHex, '--checkpoint', kept]
-  for (const own of [13, 10]) {
+  for (const own of [13, 11]) {
     const path = files.write('honest.ndjson', exportOf(chain, chain.lines, chain.checkpoint(own)))
     const { code, stdout } = await runAlone(['verify', path, ...given])
     assert.equal(code, 0, stdout)

@@ -27,6 +27,24 @@ test('finds the oldest entry behind the checkpoints, whatever the order of times
   )
 })
 
+test('a gap of a minute behind what is covered is none, a millisecond more is; without a checkpoint there is none', () => {
+  const hasGapAfter = (ms: number, ownSize: number) => {
+    const tail = new LedgerTail()
+    tail.append({ seq: 0, atMs: 0 }, { ownSize: Math.min(ownSize, 1), keptSize: 0 })
+    tail.append({ seq: 1, atMs: ms }, { ownSize, keptSize: 0 })
+    return tail.hasGapBehindOwn
+  }
+  const sizes = [0, 1, 2]
+  assert.deepEqual(
+    sizes.map((ownSize) => hasGapAfter(TAIL_AGE_MS_MAX, ownSize)),
+    [false, false, false],
+  )
+  assert.deepEqual(
+    sizes.map((ownSize) => hasGapAfter(TAIL_AGE_MS_MAX + 1, ownSize)),
+    [false, true, false],
+  )
+})
+
 test('a minute is not too old, a millisecond more is', () => {
   const lateAfter = (ms: number) => {
     const tail = new LedgerTail()
@@ -45,7 +63,9 @@ test('a ledger whose tail is old is refused, or passes with what is wrong with i
   chain.notarize()
   assertRefused('checkpoint_missing_tail', () => verifyChain(chain), /the newest checkpoint covers 0 entries/)
   assert.equal(verifyChain(chain, { lateTail: 'noticed' }).ownReachesEnd, false)
-  assert.equal(verifyChain(chain, { own: [chain.checkpoint(3)] }).ownReachesEnd, true)
+  assert.equal(verifyChain(chain, { own: [chain.checkpoint()] }).ownReachesEnd, true)
+  // Behind a gap of more than a minute.
+  assert.equal(verifyChain(chain, { own: [chain.checkpoint(3)] }).ownReachesEnd, false)
   assert.equal(verifyChain(chain, { keptCheckpoints: [chain.checkpoint(3)] }).ownReachesEnd, false)
 })
 
