@@ -111,8 +111,8 @@ async function parseAnswer(
 ): Promise<JsonValue | null> {
   try {
     if (body.length <= BODY_BYTES_MAX) return parseJsonText(utf8Decode(body), { depthMax: JSON_DEPTH_MAX })
-    const owner = `${from} ${peering}`
-    const read = await parseJsonInThread(threads, body, { owner, depthMax: JSON_DEPTH_MAX })
+    const owners = { owner: `${from} ${peering}`, ofAll: `peers of ${from}` }
+    const read = await parseJsonInThread(threads, body, { ...owners, depthMax: JSON_DEPTH_MAX })
     return 'value' in read ? read.value : null
   } catch (error) {
     if (error instanceof ProofError) return null

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import type { PieceOptions } from '../threads/pool.ts'
 
 /** An owner like any ledger: the operator, who has to hold one back, must not be refused because of it. */
 export const OPERATOR = 'operator'
@@ -21,10 +22,10 @@ export function ownerOf(request: FastifyRequest): string | null {
 }
 
 /**
- * Sender of a body that a thread reads: each peer is one by itself. A sender that brings its key along in the body is nobody yet:
- * all of them share a turn.
+ * Senders of a body that a thread reads: each peer is one by itself, and the peers of a ledger are one together. A sender that brings its key along in
+ * the body is nobody yet: all of them share a turn.
  */
-export function senderOf({ caller, peer }: FastifyRequest): string {
-  if (peer !== null) return `${peer.ledger} ${peer.peer}`
-  return caller === null ? 'nobody' : caller.ledger
+export function sendersOf({ caller, peer }: FastifyRequest): Pick<PieceOptions, 'owner' | 'ofAll'> {
+  if (peer !== null) return { owner: `${peer.ledger} ${peer.peer}`, ofAll: `peers of ${peer.ledger}` }
+  return { owner: caller === null ? 'nobody' : caller.ledger }
 }

@@ -2,6 +2,7 @@ import { JSON_THREAD_MS_MAX, JSON_TOKENS_IN_PIECE_MAX, JSON_TOKENS_MAX } from '.
 import { type JsonObject, type JsonValue, parseChecked } from '../proof/json-text.ts'
 import { Turn } from '../turn.ts'
 import type { JsonPiece } from './cut-json.ts'
+import type { PieceOptions } from './pool.ts'
 import type { JsonRefusal } from './read-json.ts'
 import type { Threads } from './threads.ts'
 
@@ -12,7 +13,7 @@ import type { Threads } from './threads.ts'
 export async function parseJsonInThread(
   threads: Threads,
   bytes: Buffer,
-  { owner, depthMax }: { readonly owner: string; readonly depthMax: number },
+  { depthMax, ...owners }: Pick<PieceOptions, 'owner' | 'ofAll'> & { readonly depthMax: number },
 ): Promise<{ readonly value: JsonObject } | { readonly refused: JsonRefusal }> {
   const own = ownBuffer(bytes)
   const bounds = { depthMax, tokensMax: JSON_TOKENS_MAX, tokensInPieceMax: JSON_TOKENS_IN_PIECE_MAX }
@@ -20,7 +21,7 @@ export async function parseJsonInThread(
     'readJson',
     { bytes: own, bounds },
     {
-      owner,
+      ...owners,
       bytes: own.byteLength,
       msMax: JSON_THREAD_MS_MAX,
       transfer: [own.buffer],

@@ -17,6 +17,8 @@ export type Ended = { readonly done: unknown } | { readonly threw: string }
 export type PieceOptions = {
   /** A ledger, or a peer of one. Owners take turns. */
   readonly owner: string
+  /** Of owners that one tenant can have any number of, such as its peers: together they have no more than one. */
+  readonly ofAll?: string
   /** Memory that it holds while it waits. */
   readonly bytes: number
   /** From when a thread begins it. */
@@ -30,6 +32,8 @@ export type Piece = Given &
     readonly resolve: (done: unknown) => void
     readonly reject: (error: Error) => void
   }
+
+type Counts = { atWork: number; waiting: number; bytes: number }
 
 type PoolOptions = {
   readonly script: URL
@@ -50,8 +54,9 @@ export class ThreadPool<Known extends Functions> {
   readonly #threads = new Set<PoolThread>()
   /** By owner, those whose turn is next first. */
   readonly #waiting = new Map<string, Piece[]>()
-  readonly #ofOwner = new Map<string, { atWork: number; waiting: number; bytes: number }>()
-  readonly #inAll = { waiting: 0, bytes: 0 }
+  /** By owner, and by what its pieces say in `ofAll`. */
+  readonly #ofOwner = new Map<string, Counts>()
+  readonly #inAll: Counts = { atWork: 0, waiting: 0, bytes: 0 }
   readonly #drained = Promise.withResolvers<void>()
   #closing = false
 
@@ -66,7 +71,10 @@ export class ThreadPool<Known extends Functions> {
     options: PieceOptions,
   ): Promise<Awaited<ReturnType<Known[Name]>>> {
     if (this.#closing) return Promise.reject(new ThreadError('closed'))
-    if (this.#isFullFor(options)) return Promise.reject(new ThreadError('full'))
+    if (this.#isFullFor(options)) {
+      this.#forgetIdle(options)
+      return Promise.reject(new ThreadError('full'))
+    }
     return new Promise((resolve, reject) => {
       this.#enqueue({ name, input, ...options, resolve: resolve as Piece['resolve'], reject })
       this.#beginWaiting()
@@ -81,20 +89,26 @@ export class ThreadPool<Known extends Functions> {
     await Promise.all([...this.#threads].map((thread) => thread.end()))
   }
 
-  #isFullFor({ owner, bytes }: PieceOptions): boolean {
-    const own = this.#ofOwner.get(owner) ?? { waiting: 0, bytes: 0 }
+  #isFullFor(piece: PieceOptions): boolean {
+    const isFull = ({ waiting, bytes }: Counts, share: number) =>
+      waiting >= THREAD_WORK_WAITING_MAX * share ||
+      bytes + piece.bytes > THREAD_WORK_BYTES_WAITING_MAX * share
     return (
-      this.#inAll.waiting >= THREAD_WORK_WAITING_MAX ||
-      own.waiting >= THREAD_WORK_WAITING_MAX * THREAD_WORK_OF_ONE_SHARE ||
-      this.#inAll.bytes + bytes > THREAD_WORK_BYTES_WAITING_MAX ||
-      own.bytes + bytes > THREAD_WORK_BYTES_WAITING_MAX * THREAD_WORK_OF_ONE_SHARE
+      isFull(this.#inAll, 1) || this.#ownersOf(piece).some((own) => isFull(own, THREAD_WORK_OF_ONE_SHARE))
     )
   }
 
+  /** Whose the piece is: made where nothing is known of them. */
+  #ownersOf({ owner, ofAll }: PieceOptions): Counts[] {
+    return [owner, ...(ofAll === undefined ? [] : [ofAll])].map((name) => {
+      const known = this.#ofOwner.get(name) ?? { atWork: 0, waiting: 0, bytes: 0 }
+      this.#ofOwner.set(name, known)
+      return known
+    })
+  }
+
   #enqueue(piece: Piece): void {
-    const own = this.#ofOwner.get(piece.owner) ?? { atWork: 0, waiting: 0, bytes: 0 }
-    this.#ofOwner.set(piece.owner, own)
-    for (const count of [own, this.#inAll]) {
+    for (const count of [...this.#ownersOf(piece), this.#inAll]) {
       count.waiting++
       count.bytes += piece.bytes
     }
@@ -126,13 +140,13 @@ export class ThreadPool<Known extends Functions> {
   /** Takes a piece of the owner whose turn it is; then the others come first. */
   #takeNext(): Piece | null {
     for (const [owner, queue] of this.#waiting) {
-      const own = this.#ofOwner.get(owner)!
-      if (own.atWork >= Math.max(1, this.#options.threads - 1)) continue
+      const owners = this.#ownersOf(queue[0]!)
+      if (owners.some(({ atWork }) => atWork >= Math.max(1, this.#options.threads - 1))) continue
       const piece = queue.shift()!
       this.#waiting.delete(owner)
       if (queue.length > 0) this.#waiting.set(owner, queue)
-      own.atWork++
-      for (const count of [own, this.#inAll]) {
+      for (const count of [...owners, this.#inAll]) {
+        count.atWork++
         count.waiting--
         count.bytes -= piece.bytes
       }
@@ -148,11 +162,17 @@ export class ThreadPool<Known extends Functions> {
       if (error instanceof ThreadError) this.#options.onLost(error)
       piece.reject(error as Error)
     }
-    const own = this.#ofOwner.get(piece.owner)!
-    own.atWork--
-    if (own.atWork + own.waiting === 0) this.#ofOwner.delete(piece.owner)
+    for (const count of [...this.#ownersOf(piece), this.#inAll]) count.atWork--
+    this.#forgetIdle(piece)
     this.#beginWaiting()
     this.#settleIfDrained()
+  }
+
+  #forgetIdle({ owner, ofAll = owner }: PieceOptions): void {
+    for (const name of [owner, ofAll]) {
+      const known = this.#ofOwner.get(name)
+      if (known && known.atWork + known.waiting === 0) this.#ofOwner.delete(name)
+    }
   }
 
   #settleIfDrained(): void {

@@ -130,6 +130,26 @@ test('what waits is bounded, by number and by bytes, and of one owner to a part'
   assert.equal(await run('large', share), 'large')
 })
 
+test('owners of one tenant, however many, have together what one owner has', async (t) => {
+  const { pool } = openPool(t, 2)
+  const gate = makeGate()
+  const ofAll = 'peers of a'
+  const held = [1, 2].map((i) => pool.run('hold', gate.memory, { ...OPTIONS, owner: `peer ${i}`, ofAll }))
+  await until(async () => gate.begun() === 1)
+  assert.equal(await pool.run('echo', 'b', { ...OPTIONS, owner: 'b' }), 'b')
+  assert.equal(gate.begun(), 1)
+
+  const share = THREAD_WORK_WAITING_MAX * THREAD_WORK_OF_ONE_SHARE
+  const taken: Promise<unknown>[] = []
+  for (let i = 1; i < share; i++)
+    taken.push(pool.run('echo', i, { ...OPTIONS, owner: `peer ${i + 2}`, ofAll }))
+  assert.equal(await codeOf(pool.run('echo', 0, { ...OPTIONS, owner: 'one more', ofAll })), 'full')
+  assert.equal(await pool.run('echo', 'b', { ...OPTIONS, owner: 'b' }), 'b')
+  gate.open()
+  await Promise.all([...held, ...taken])
+  assert.equal(await pool.run('echo', 'after', { ...OPTIONS, owner: 'peer 1', ofAll }), 'after')
+})
+
 test('closing does what was taken, and takes nothing more', async (t) => {
   const { pool } = openPool(t, 1)
   const taken = [1, 2, 3].map((n) => pool.run('echo', n, OPTIONS))

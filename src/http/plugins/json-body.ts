@@ -10,7 +10,7 @@ import { ThreadError } from '../../threads/error.ts'
 import { parseJsonInThread } from '../../threads/parse-json.ts'
 import type { JsonRefusal } from '../../threads/read-json.ts'
 import type { Threads } from '../../threads/threads.ts'
-import { senderOf } from '../owner.ts'
+import { sendersOf } from '../owner.ts'
 
 /**
  * Bodies are checked on their text (docs/formats/documents.md): what a JavaScript value could not hold
@@ -35,7 +35,7 @@ export function useJsonBody(app: FastifyInstance, { threads }: { readonly thread
       if (body.length === 0 && request.routeOptions.config.mayOmitBody) return undefined
       const depthMax = peerSignature ? JSON_DEPTH_MAX + PEER_DOCUMENT_DEPTH : JSON_DEPTH_MAX
       if (isForTheLoop(body, depthMax)) return parseBody(body, depthMax)
-      return parseLargeBody(threads, body, { owner: senderOf(request), depthMax })
+      return parseLargeBody(threads, body, { ...sendersOf(request), depthMax })
     },
   )
 }
@@ -72,7 +72,7 @@ function parseBody(body: Buffer, depthMax: number): JsonValue {
 async function parseLargeBody(
   threads: Threads,
   body: Buffer,
-  options: { readonly owner: string; readonly depthMax: number },
+  options: ReturnType<typeof sendersOf> & { readonly depthMax: number },
 ): Promise<JsonValue> {
   try {
     const read = await parseJsonInThread(threads, body, options)
