@@ -33,6 +33,8 @@ export const PEER_BYTES_OF_A_REQUEST = 256 * 1024
  */
 export const PEER_REQUESTS_AT_ONCE = 1
 export const PEER_REQUESTS_WAITING_MAX = 64
+/** Of the peers of one ledger, of those that wait. */
+export const PEER_REQUESTS_OF_LEDGER_WAITING_MAX = 32
 /** Of one peering, under way and waiting: who sends honestly waits for each answer, or has given up one or two. */
 export const PEER_REQUESTS_OF_ONE_MAX = 4
 /** What other requests decide at the same time is decided anew so many times; then the peer is asked to come again. */
