@@ -315,6 +315,26 @@ test('the proof of a session is seen by no other session of its login', async (t
   for (const text of texts) assert.doesNotMatch(text, /[0-9a-f]{80}/)
 })
 
+test('where a login may make functions, none of them stands in for one that a proven session calls', async (t) => {
+  const { database, ledger, thief, rows } = await rob(t, 'api')
+  // As in a database that was upgraded from Postgres 14.
+  const owner = await connect(t, database.superuserUrl)
+  await owner.query('grant create on schema public to public')
+  const limit = `tallystick.set_ledger_rate_limit('${Buffer.from(ledger.id).toString('hex')}', 1, 1)`
+  await thief.query(
+    `create function public.now() returns timestamptz language sql as 'select clock_timestamp() from ${limit.replaceAll("'", "''")}'`,
+  )
+  const { rows: found } = await thief.query<{ name: string }>(
+    'select quote_ident(current_database()) as name',
+  )
+  await thief.query(
+    `alter role tallystick_api in database ${found[0]!.name} set search_path = public, pg_catalog`,
+  )
+  const before = await rows()
+  await (await connect(t, database.apiUrl)).query('select now()')
+  assert.deepEqual(await rows(), before)
+})
+
 test('no login but the owner’s reads the keys of the MACs', async (t) => {
   const { database } = await rob(t, 'api')
   for (const url of [database.apiUrl, database.workerUrl]) {
