@@ -110,6 +110,7 @@ export async function openDeps(
     await checkLogin(readPool, 'server')
     const signers = openSigners(readPool, masterKey, now)
     await signers.load()
+    database.renew()
     closers.push(watchHalfOpen(database, pooler, log))
     if (config.previousMasterKey) closers.push(followMasterKey(signers, log))
     const admission = new Admission(() => performance.now())

@@ -150,6 +150,7 @@ async function openWorkDeps(
   stopping: AbortSignal,
 ) {
   const { seed } = await getNoteKeySecret(pool, masterKey)
+  database.renew()
   const kept = new KeptCheckpoints(join(config.dataDir, 'checkpoints'))
   await kept.load(log)
   const restored = new RestoredLedgers({ pool, kept, log })

@@ -15,6 +15,9 @@ type StartLog = {
 /**
  * What a server or worker looks at before anything else, as its own login: that it can connect, that each of its connections is
  * a session of Postgres, and that the schema is this version's. Throws, saying what to do.
+ *
+ * The connections made until then may have proven nothing: there was no schema, or of two master keys Postgres knows the other one.
+ * The caller MUST renew them when it has read the deployment's keys, which say which master key is in use.
  */
 export async function checkDatabase(
   database: Database,
@@ -30,10 +33,7 @@ export async function checkDatabase(
     await checkSchema(pool)
     return pooler
   }
-  const pooler = await untilMigrated(look, log, waitMs)
-  // Connections that were made before the schema was there have proven nothing.
-  database.renew()
-  return pooler
+  return untilMigrated(look, log, waitMs)
 }
 
 /**

@@ -199,7 +199,7 @@ const SESSION_NAME = /^tallystick session \S+ \d+ \d+(\.\d+)?$/
 
 /**
  * undefined_function, invalid_schema_name, insufficient_privilege: before `migrate` nothing can be proven, and nothing written.
- * checkDatabase says so, and has such connections made anew.
+ * checkDatabase says so, and its caller has such connections made anew.
  */
 const NOT_MIGRATED = ['42883', '3F000', '42501']
 

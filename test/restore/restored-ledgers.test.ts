@@ -11,6 +11,7 @@ import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import { startWorker } from '../../worker/worker.ts'
 import { buildTestApp, genericBody, OPERATOR_KEY, type TestApp, testConfig } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
+import { TEST_MASTER_KEY } from '../helpers/database.ts'
 import { adminEntry } from '../helpers/test-ledger.ts'
 import { keepUnknown, makeRestoreWorker, type RestoreWorker } from './restored.ts'
 
@@ -290,6 +291,22 @@ test('a worker that starts closes what was restored before it publishes anything
     await started.close()
   }
   assert.deepEqual(await app.sql('select from tallystick.checkpoints'), [])
+})
+
+test('a worker that starts with two master keys closes it too, whichever the backup is sealed under', async (t) => {
+  const { app, worker } = await setUp(t)
+  await keepUnknown(worker, app.ledger, 10)
+  const both = {
+    TALLYSTICK_MASTER_KEY: '08'.repeat(32),
+    TALLYSTICK_MASTER_KEY_PREVIOUS: Buffer.from(TEST_MASTER_KEY).toString('hex'),
+  }
+  const started = await startWorker({
+    ...testConfig(app.database.apiUrl, both),
+    workerUrl: app.database.workerUrl,
+    dataDir: join(worker.notesDir, '..'),
+  })
+  t.after(() => started.close())
+  assertProblem(await post(app), 503, 'ledger_closed')
 })
 
 test('there is nothing to acknowledge of a ledger that was never closed, or is nowhere', async (t) => {
