@@ -1,6 +1,7 @@
 /*
  * npm run upgrade-drill: the version before this one under load is migrated, joined and replaced by this one, and gone back to, as
- * docs/upgrading.md says. No request may fail. Ends with exit code 1 where one does.
+ * docs/upgrading.md says. No request may fail. Where the schema serves no older code the one before is stopped first, and may not
+ * start again. Ends with exit code 1 where something is otherwise.
  */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -22,10 +23,10 @@ const CHECKPOINT_MS_MAX = 10_000
 
 const before = findReleaseBefore()
 if (before.commit === null) console.log(`upgrade drill: skipped, because ${before.why}`)
-else await drill(before.commit)
+else await drill(before.commit, before.isServed)
 process.exit()
 
-async function drill(commit: string): Promise<void> {
+async function drill(commit: string, isServed: boolean): Promise<void> {
   const startedAt = performance.now()
   const dir = temporaryDir()
   const postgres = await startSuitePostgres()
@@ -40,28 +41,13 @@ async function drill(commit: string): Promise<void> {
     const load = new Load(bearer)
     load.start(oldUrl)
     await sleep(LOAD_MS)
-    console.log(`  migrated under load: ${(await newer.migrate()).trim()}`)
-    await untilCheckpoint(postgres.ownerUrl)
-    const restarted = await older.startServer()
-    assert.equal(restarted !== null, older.mayRestartOnNewer, older.said('src/server.ts'))
-    if (restarted !== null) load.start(restarted)
-    await newer.startWorker()
-    const newUrl = (await newer.startServer())!
-    load.start(newUrl)
-    await sleep(LOAD_MS)
-    // Gone back: this version leaves first.
-    await load.leave(newUrl)
-    await newer.stop()
-    await untilCheckpoint(postgres.ownerUrl)
-    await load.stop()
-    await older.stop()
+    const way = { older, newer, load, oldUrl, ownerUrl: postgres.ownerUrl }
+    const again = isServed ? await rollOutAndBack(way) : await stopAndReplace(way)
     const failed = Object.keys(load.answers).filter((answer) => !/ 20[01]$/.test(answer))
     assert.deepEqual(failed, [], JSON.stringify(load.answers, null, 2))
     const report = await verifyLedger(database(postgres.ownerUrl, ledger), { threads: 0 })
     assert.ok(report.ok, formatReport(report))
     const requests = Object.values(load.answers).reduce((sum, count) => sum + count, 0)
-    const again =
-      restarted === null ? 'could not be started again (it is from before the rule)' : 'was started again'
     console.log(
       `  ${requests} requests on both versions, none failed; the one before ${again}; ${formatReport(report)}`,
     )
@@ -73,6 +59,54 @@ async function drill(commit: string): Promise<void> {
     newer.kill()
     await postgres.stop('immediate')
   }
+}
+
+type Way = {
+  readonly older: Release
+  readonly newer: Release
+  readonly load: Load
+  readonly oldUrl: string
+  readonly ownerUrl: string
+}
+
+/** Both at work, and back to the one before. Returns whether that could be started with the newer schema. */
+async function rollOutAndBack({ older, newer, load, ownerUrl }: Way): Promise<string> {
+  console.log(`  migrated under load: ${(await newer.migrate()).trim()}`)
+  await untilCheckpoint(ownerUrl)
+  const restarted = await older.startServer()
+  assert.equal(restarted !== null, older.mayRestartOnNewer, older.said('src/server.ts'))
+  if (restarted !== null) load.start(restarted)
+  await newer.startWorker()
+  const newUrl = (await newer.startServer())!
+  load.start(newUrl)
+  await sleep(LOAD_MS)
+  // Gone back: this version leaves first.
+  await load.leave(newUrl)
+  await newer.stop()
+  await untilCheckpoint(ownerUrl)
+  await load.stop()
+  await older.stop()
+  return restarted === null ? 'could not be started again (it is from before the rule)' : 'was started again'
+}
+
+/** The one before is stopped, and refuses the schema from then on; this one goes on with what it has left. */
+async function stopAndReplace({ older, newer, load, oldUrl, ownerUrl }: Way): Promise<string> {
+  await load.leave(oldUrl)
+  await older.stop()
+  console.log(`  migrated while nothing ran: ${(await newer.migrate()).trim()}`)
+  assert.equal(
+    await older.startServer(),
+    null,
+    'the version before starts with a schema that does not serve it',
+  )
+  assert.match(older.said('src/server.ts'), /is newer than this version of Tallystick, and does not serve it/)
+  await newer.startWorker()
+  load.start((await newer.startServer())!)
+  await sleep(LOAD_MS)
+  await untilCheckpoint(ownerUrl)
+  await load.stop()
+  await newer.stop()
+  return 'was stopped before, and refuses the schema'
 }
 
 function environment(ownerUrl: string, files: string): Record<string, string> {

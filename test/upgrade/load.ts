@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const PAUSE_MS = 5
 
-/** What agents of both versions do all the time, on each server in turn; what they were answered, by method, route and status. */
+/** What agents of both versions do while there is a server, on each in turn; what they were answered, by method, route and status. */
 export class Load {
   readonly answers: Record<string, number> = {}
   readonly #servers: string[] = []
@@ -33,9 +33,9 @@ export class Load {
 
   async #run(): Promise<void> {
     for (let i = 0; !this.#stop.signal.aborted; i++) {
-      const url = this.#servers[i % this.#servers.length]!
-      const other = this.#servers[(i + 1) % this.#servers.length]!
-      this.#round = this.#work(url, other)
+      const url = this.#servers[i % this.#servers.length]
+      const other = this.#servers[(i + 1) % this.#servers.length]
+      if (url !== undefined) this.#round = this.#work(url, other!)
       await this.#round
       await sleep(PAUSE_MS)
     }

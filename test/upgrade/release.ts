@@ -105,18 +105,19 @@ export class Release {
 }
 
 /**
- * The last commit that does not know the schemas which the newest migration adds to: the release that it says to serve. null, and
- * why, where it serves none, so that everything has to be stopped (docs/upgrading.md), or there is no history to take it from.
+ * The last commit that does not know the schemas which the newest migration adds to: the release that it says to serve. Where it
+ * serves none, the one before all the migrations that serve none. null, and why, where there is no history to take it from.
  */
-export function findReleaseBefore(): { commit: string } | { commit: null; why: string } {
+export function findReleaseBefore(): { commit: string; isServed: boolean } | { commit: null; why: string } {
   const migrations = listMigrations()
-  const { servesFrom, name } = migrations.at(-1)!
-  if (servesFrom === null) return { commit: null, why: `${name} serves no older version` }
-  const next = migrations.find(({ version }) => version > servesFrom)!
+  const { servesFrom } = migrations.at(-1)!
+  const from = servesFrom ?? migrations.findLast((migration) => migration.servesFrom !== null)!.version
+  const next = migrations.find((migration) => migration.version > from)!
+  const isServed = servesFrom !== null
   try {
     const added = git('log', '--diff-filter=A', '--format=%H', '--', `migrations/${next.name}`).trim()
-    if (added === '') return { commit: git('rev-parse', 'HEAD').trim() }
-    return { commit: git('rev-parse', '--verify', `${added.split('\n').at(-1)}^`).trim() }
+    if (added === '') return { commit: git('rev-parse', 'HEAD').trim(), isServed }
+    return { commit: git('rev-parse', '--verify', `${added.split('\n').at(-1)}^`).trim(), isServed }
   } catch {
     return { commit: null, why: 'the history of this folder does not reach to the version before' }
   }
