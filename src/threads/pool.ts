@@ -38,8 +38,8 @@ type Counts = { atWork: number; waiting: number; bytes: number }
 type PoolOptions = {
   readonly script: URL
   readonly threads: number
-  /** Hears why a thread was ended. */
-  readonly onLost: (error: ThreadError) => void
+  /** Hears why a thread was ended, and whose work it had. */
+  readonly onLost: (error: ThreadError, owner: string) => void
 }
 
 /**
@@ -159,7 +159,7 @@ export class ThreadPool<Known extends Functions> {
     try {
       piece.resolve(await thread.do(piece))
     } catch (error) {
-      if (error instanceof ThreadError) this.#options.onLost(error)
+      if (error instanceof ThreadError) this.#options.onLost(error, piece.owner)
       piece.reject(error as Error)
     }
     for (const count of [...this.#ownersOf(piece), this.#inAll]) count.atWork--

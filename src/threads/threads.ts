@@ -16,6 +16,6 @@ export function openThreads(
   return new ThreadPool<Work>({
     script: SCRIPT,
     threads: threads ?? availableParallelism(),
-    onLost: (err) => log.warn({ err }, 'work in a thread was not done'),
+    onLost: (err, owner) => log.warn({ err, owner }, 'work in a thread was not done'),
   })
 }
