@@ -12,8 +12,8 @@ import { runToEnd, UsageError } from './run-to-end.ts'
 
 const USAGE = `usage: operate COMMAND, or npm run operate -- COMMAND
 
-  faults                            ledgers that were found not to verify, and get no checkpoints
-  clear-fault LEDGER --note TEXT    let a ledger have checkpoints again, once it is mended; TEXT says how it was
+  faults                            ledgers that were found not to verify: no checkpoints, and no money moves
+  clear-fault LEDGER --note TEXT    let a ledger go on, once it is mended; TEXT says how it was
   waiting                           how many completions and expiries wait for a worker, and since when
   dead-letters                      jobs that were given up
   redrive [JOB …]                   put them back, all or those that are named`
@@ -76,7 +76,7 @@ async function clear(client: pg.Client, names: readonly string[], note: string |
   if (!note || note.length > NOTE_CHARS_MAX)
     throw new UsageError('say with --note what was wrong and how it was mended')
   if (!(await clearFault(client, parseId('led', ledger!), note))) throw new Error(`${ledger} has no fault`)
-  console.log(`${ledger} is verified from where it was, and gets checkpoints again`)
+  console.log(`${ledger} is verified from where it was, and goes on: checkpoints, verdicts, settlements`)
 }
 
 /** The worker's metrics say the same, and are absent just when no worker runs. */

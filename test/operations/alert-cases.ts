@@ -127,7 +127,7 @@ export const CASES: readonly AlertCase[] = [
     alert: 'TallystickLedgerFault',
     series: { [`tallystick_ledger_faults{${WORKER}}`]: flat(2) },
     description:
-      '2 ledgers hold something that nobody signed, or lack something that was signed. They get no checkpoints until an operator has looked.',
+      '2 ledgers hold something that nobody signed, or lack something that was signed. They get no checkpoints, and no money moves in them, until an operator has looked.',
   },
   {
     ...page,
