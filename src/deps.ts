@@ -15,7 +15,6 @@ import { readFindKey } from './db/signed-entries.ts'
 import { type Entropy, makeEntropy } from './entropy.ts'
 import { Inbox } from './federation/inbox.ts'
 import type { ReceiveDeps } from './federation/receive.ts'
-import { MASTER_KEY_AGE_MS_MAX } from './limits.ts'
 import { openLog } from './log.ts'
 import { watchAdmission } from './metrics/admission.ts'
 import { makeAppendObserver, watchQueue } from './metrics/appender.ts'
@@ -28,6 +27,7 @@ import { watchTypes } from './metrics/types.ts'
 import type { Allowances } from './outbound/allowances.ts'
 import type { Signer } from './proof/crypto.ts'
 import { SignedCheckpoints } from './proofs/signed-checkpoints.ts'
+import { followMasterKey } from './rotation/follow-master-key.ts'
 import { type CursorMac, makeCursorMac } from './signing/cursor-mac.ts'
 import { EnvelopeKeys } from './signing/envelope-keys.ts'
 import type { MasterKey } from './signing/master-key.ts'
@@ -112,7 +112,7 @@ export async function openDeps(
     await signers.load()
     database.renew()
     closers.push(watchHalfOpen(database, pooler, log))
-    if (config.previousMasterKey) closers.push(followMasterKey(signers, log))
+    if (config.previousMasterKey) closers.push(followMasterKey({ signers, masterKey, database }, log))
     const admission = new Admission(() => performance.now())
     const budgets = makeByteBudgets()
     const writeDeadlines = new WriteDeadlines(() => performance.now())
@@ -199,13 +199,6 @@ function openAppender(
 function operatorKeysOf({ operatorKey, previousOperatorKey }: Config): string[] {
   if (operatorKey === null) return []
   return previousOperatorKey === null ? [operatorKey] : [operatorKey, previousOperatorKey]
-}
-
-/** While the master key is replaced: reading the keys anew says which one seals. What fails is tried again. Returns what ends it. */
-export function followMasterKey(signers: Signers, log: Logger): () => void {
-  const follow = () => signers.load().catch((err) => log.warn({ err }, 'the server keys cannot be read'))
-  const timer = setInterval(follow, MASTER_KEY_AGE_MS_MAX).unref()
-  return () => clearInterval(timer)
 }
 
 export function openSigners(pool: pg.Pool, masterKey: MasterKey, now: () => number): Signers {

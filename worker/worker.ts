@@ -15,7 +15,7 @@ import { checkLogin } from '../src/db/logins.ts'
 import { openPeerPool, openReadPool, openWebhookPool } from '../src/db/pools.ts'
 import { getNoteKeySecret } from '../src/db/server-keys.ts'
 import { readFindKey } from '../src/db/signed-entries.ts'
-import { followMasterKey, loadSigners, openSigners } from '../src/deps.ts'
+import { loadSigners, openSigners } from '../src/deps.ts'
 import { makeEntropy } from '../src/entropy.ts'
 import { PeerDrains } from '../src/federation/drain.ts'
 import { runFollower } from '../src/follow/loop.ts'
@@ -46,6 +46,7 @@ import {
 import { makeDeliveryObserver, watchLanes, watchOutbound, watchWebhooks } from '../src/metrics/webhooks.ts'
 import { Connector } from '../src/outbound/connector.ts'
 import { PEER_ANSWERS_BYTES_MAX } from '../src/peer-limits.ts'
+import { followMasterKey } from '../src/rotation/follow-master-key.ts'
 import { runProcess, type Service } from '../src/run-process.ts'
 import { refuseArguments } from '../src/run-to-end.ts'
 import { makeCursorMac } from '../src/signing/cursor-mac.ts'
@@ -173,7 +174,7 @@ async function openWorkDeps(
   const signers = openSigners(pool, masterKey, Date.now)
   await signers.load()
   if (config.previousMasterKey) {
-    const stopFollowing = followMasterKey(signers, log)
+    const stopFollowing = followMasterKey({ signers, masterKey, database }, log)
     closers.push(async () => stopFollowing())
   }
   const queues = await untilMigrated(() => openQueues(database, log), log, config.schemaWaitMs)

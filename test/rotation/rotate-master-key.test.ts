@@ -84,6 +84,20 @@ test('the master key is replaced under a running server and worker, and no reque
   ])
 })
 
+test('nothing is refused when Postgres forgets the previous key, and nothing that is no append either', async (t) => {
+  const app = await buildTestApp(t)
+  const both = await serverOn(t, app, BOTH)
+  const hook = (path: string) => {
+    const body = { url: `https://hooks.example/${path}`, events: ['record.recorded'] }
+    return both.status('POST', '/v1/webhooks', app.ledger.key.key, body)
+  }
+  assert.equal(await hook('before'), 201)
+  await run(app, BOTH)
+  await sleep(MASTER_KEY_AGE_MS_MAX * 1.5)
+  assert.match((await run(app, BOTH)).stdout, /TALLYSTICK_MASTER_KEY_PREVIOUS can go/)
+  assert.equal(await hook('after'), 201)
+})
+
 test('a row that no server has made is not made believable, and is counted', async (t) => {
   const app = await buildTestApp(t)
   await app.sql(
@@ -166,8 +180,8 @@ async function serverOn(t: Test, { database }: TestApp, environment: Record<stri
   const send = (method: 'GET' | 'POST', url: string, key: string, body?: object) =>
     app.inject({ method, url, headers: { authorization: `Bearer ${key}` }, ...(body && { payload: body }) })
   return {
-    status: async (method: 'GET' | 'POST', url: string, key: string) =>
-      (await send(method, url, key)).statusCode,
+    status: async (method: 'GET' | 'POST', url: string, key: string, body?: object) =>
+      (await send(method, url, key, body)).statusCode,
     async notarize(key: string): Promise<number> {
       const body = { type: 'generic/1', payload: { n: 1 } }
       return (await send('POST', '/v1/records', key, body)).statusCode
