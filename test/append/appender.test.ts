@@ -285,7 +285,7 @@ test('the queue is bounded in records and in bytes too', async (t) => {
   for (const [entry, max] of cases) {
     // Nothing of it need be written: the database goes away while the first batch is in flight.
     const proxy = await startTcpProxy(t, database.apiUrl)
-    const pool = openWritePool(proxy.url, { warn: () => {} })
+    const pool = openWritePool(testDatabase(proxy.url), { warn: () => {} })
     const appender = new Appender(pool)
     proxy.hold()
     const pending = [appender.append(makeEntry(ledger))]
@@ -368,7 +368,7 @@ test('closing takes nothing more, and returns when all that was taken is committ
 test('whatever happens to connections, every entry ends once, and a retry with its key finds the first', async (t) => {
   const { database, owner, api } = await open(t)
   const proxy = await startTcpProxy(t, database.apiUrl)
-  const pool = openWritePool(proxy.url, { warn: () => {} })
+  const pool = openWritePool(testDatabase(proxy.url), { warn: () => {} })
   const appender = new Appender(pool)
   const ledgers = [await createTestLedger(api), await createTestLedger(api)]
   const seen = new Set<string>()

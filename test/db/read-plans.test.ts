@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import pg from 'pg'
+import type pg from 'pg'
 import { findErasable, listErasable } from '../../src/db/erasures.ts'
 import { findSharedRecords, listSharedRecords } from '../../src/db/offers.ts'
 import { listPendingErasures } from '../../src/db/pending-erasures.ts'
@@ -16,6 +16,7 @@ import {
 } from '../../src/db/remote-records.ts'
 import { listChosenSalts, listSharePeers } from '../../src/db/shares.ts'
 import { toUuid } from '../../src/db/uuid.ts'
+import { openTestPool } from '../helpers/connect.ts'
 import { createTestDatabase } from '../helpers/database.ts'
 import { createTestLedger } from '../helpers/test-ledger.ts'
 
@@ -26,7 +27,7 @@ import { createTestLedger } from '../helpers/test-ledger.ts'
 
 test('what reads records, entries and erasures goes by keys, whenever it was planned', async (t) => {
   const database = await createTestDatabase(t)
-  const pool = new pg.Pool({ connectionString: database.superuserUrl, max: 1 })
+  const pool = openTestPool(database.superuserUrl, { max: 1 })
   t.after(() => pool.end())
   const asked = await askedQueries(pool)
   await pool.query('set plan_cache_mode = force_generic_plan')

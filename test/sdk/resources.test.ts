@@ -369,7 +369,7 @@ test('every operation of the server has a method that calls it', async (t) => {
     assert.equal((await peers.suspend(peer, { code: 'maintenance' })).state, 'suspended')
     assert.equal((await peers.resume(peer)).state, 'active')
     assert.equal(
-      (await peers.setBudget(peer, { entriesPerDay: 5, bytesPerDay: 1_000 })).budget.entries.perDay,
+      (await peers.setBudget(peer, { entriesPerDay: 5, bytesPerDay: 4_096 })).budget.entries.perDay,
       5,
     )
     await peers.setBudget(peer, null)

@@ -251,7 +251,7 @@ async function fillAudits(app: TestApp): Promise<void> {
     `insert into tallystick.audits (ledger_id, audit_id) select ledger_id, ledger_id from tallystick.ledgers`,
   )
   await app.sql(
-    `insert into tallystick.audit_cursors select ledger_id, size, chain, envelope_kid, chain from tallystick.chain_heads`,
+    `insert into tallystick.audit_cursors select ledger_id, size, chain, envelope_kid, chain from tallystick.chain_heads on conflict do nothing`,
   )
   await app.sql(`insert into tallystick.ledger_faults (ledger_id, found_by, code, reason, cleared_at, cleared_note)
     select ledger_id, 'audit', 'test', 'a test', now(), 'a test' from tallystick.ledgers`)
