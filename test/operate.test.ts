@@ -30,7 +30,7 @@ test('an operator lists faults and clears one, saying why', async (t) => {
   assert.equal((await openFaults(audit)).length, 1)
   assert.match(
     (await operate(ownerUrl, 'clear-fault', ledger, '--note', 'restored')).stdout,
-    /checkpoints again/,
+    /goes on: checkpoints, verdicts, settlements/,
   )
   assert.deepEqual(await openFaults(audit), [])
   const mended = await app.send('GET', `/v1/ledgers/${ledger}`, { key: OPERATOR_KEY })

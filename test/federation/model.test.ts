@@ -264,7 +264,7 @@ test('whatever a home and a guest do, in the end both say the same, and nothing 
   await registerDelivery(sides[0])
   const pair = new Pair(sides, await peer(...sides), await sides[1].addAgent('worker'), faults)
   const property = fc.asyncProperty(
-    fc.array(operation, { minLength: 40, maxLength: 70, size: 'max' }),
+    fc.array(operation, { minLength: 60, maxLength: 90, size: 'max' }),
     async (operations) => {
       for (const one of operations) await pair.do(one)
       await pair.settle()

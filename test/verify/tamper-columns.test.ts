@@ -58,7 +58,8 @@ const NOT_EVIDENCE: Record<string, string> = {
   'idempotency_keys.fingerprint': 'decides what a retry is answered, nothing about what was done',
   'audits.*': 'what an earlier verification said; whoever doubts it verifies anew',
   'audit_cursors.*': 'how far the worker has verified; an audit begins at the beginning',
-  'mac_keys.*': 'by which Postgres knows who holds the master key: another one refuses all who do, and explains no entry',
+  'mac_keys.*':
+    'by which Postgres knows who holds the master key: another one refuses all who do, and explains no entry',
   'ledger_faults.*': 'what an earlier verification said; whoever doubts it verifies anew',
   'webhooks.*': 'who is told from now on, nothing about what was done',
   'webhook_secrets.*': 'sealed secrets: changed, they can’t be opened any more',

@@ -6,6 +6,7 @@ import { Metrics } from '../../src/metrics/metrics.ts'
 import { startWorker } from '../../worker/worker.ts'
 import { expectStatus, type Test, testConfig } from '../helpers/app.ts'
 import { connect } from '../helpers/connect.ts'
+import { raiseFloors } from '../helpers/floors.ts'
 import { buildGatedApp, FAILING, type GatedApp, PASSING } from '../helpers/gated-app.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
 import { assertVerifies } from '../helpers/verify-app.ts'
@@ -48,6 +49,8 @@ test('a completion that is not what was signed is a dead letter, and once it is 
       app,
       `update tallystick.documents set content = replace(convert_from(content, 'UTF8'), '${from}', '${to}')::bytea where seq = ${seq}`,
     )
+  // Behind the follower: what it finds itself is a fault, and holds every completion of the ledger.
+  await raiseFloors(app)
   await change('100', '101')
   await runWorker(t, app)
   const isDead = async () => (await jobsOf(app)).some(({ name }) => name === 'dead-letters')
