@@ -75,7 +75,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant('budget' as const),
       side,
-      entries: fc.constantFrom(1, null),
+      entries: fc.constantFrom(1, null, null, null),
     }),
   },
   {
