@@ -113,10 +113,11 @@ test('a request to a peer is a span of the peer’s turn, and what the peer does
   assert.equal(sent!.attributes['tallystick.peer.id'], id)
   assert.equal(sent!.attributes['tallystick.ledger.id'], guest!.ledger)
   assert.equal(sent!.attributes['server.port'], Number(new URL(home!.url).port))
-  const [turn] = (await collector.received('job drain-peer')).filter(
-    ({ spanId }) => spanId === sent!.parentId,
-  )
-  assert.equal(turn!.traceId, sent!.traceId)
+  // A turn ends, and is told, after what it sent.
+  const findTurn = async () =>
+    (await collector.received('job drain-peer')).find(({ spanId }) => spanId === sent!.parentId)
+  await until(async () => (await findTurn()) !== undefined)
+  assert.equal((await findTurn())!.traceId, sent!.traceId)
   const served = collector.spans.filter(
     ({ name, kind }) => name === 'POST /v1/federation/entries' && kind === 'server',
   )
