@@ -35,11 +35,11 @@ begin
 end $do$;
 
 -- ---------------------------------------------------------------------------------------------------------
--- What a peer has this side store
+-- Budget of a peer for a day
 -- ---------------------------------------------------------------------------------------------------------
 
--- Of a peering: how much it may come to in a day (null: src/peer-limits.ts), and to how much it has come since `began_at`. After a
--- day it begins anew. Who appends has the row of peer_inboxes first: nobody waits for this one.
+-- One row for each peering: how much it may have stored in a day (null: the defaults of src/peer-limits.ts), and how much it has had stored
+-- since `began_at`. After a day it begins anew. An append locks the row of peer_inboxes first, so nobody waits for this one.
 create table peer_budgets (
   ledger_id uuid not null,
   peer_id uuid not null,

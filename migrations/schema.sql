@@ -1006,7 +1006,7 @@ begin
   -- In id order, so that two calls never wait for each other in a circle.
   perform from chain_heads h where h.ledger_id = any (ledger_ids) order by h.ledger_id for update;
 
-  -- Of each item of a pair, the place of the other one. Null for the API's login.
+  -- Place of the other item, for each item of a pair. Null for the API's login.
   if by_worker and 'completion-verified' = any (kinds) then
     select array_agg(case when p.follows then p.ix - 1 when p.leads then p.ix + 1 end order by p.ix)
     into others
@@ -1069,7 +1069,7 @@ begin
         -- would be, call after call.
         when i.same_key or (i.same_subject and i.follows is not true and i.version > coalesce(i.from_version, 0)) then 7
         when k.kind is null or k.record_event <> (i.version is not null) then 8
-        -- What `system` says of a record, the worker says.
+        -- The worker alone speaks of a record as `system`.
         when (k.worker_only or (k.record_event and i.actor_id is null)) and not by_worker then 8
         when i.kid is distinct from i.envelope_kid then 6
         when k.record_event and not exists (
@@ -1193,7 +1193,7 @@ begin
     where outcomes[n.item] = 0;
   end if;
 
-  -- What administrative entries (no version) say about ledgers, agents and keys; details hold their columns as JSON.
+  -- Rows that administrative entries (no version) name: ledgers, agents, keys. Details hold their columns as JSON.
   if array_position(versions, null) is not null then
     perform append_details(ledger_ids, kinds, subject_ids, details, outcomes, seqs);
   end if;
@@ -1201,7 +1201,7 @@ begin
   if num_nonnulls(variadic details) > 0 then
     perform append_federation(ledger_ids, kinds, subject_ids, leaves, details, outcomes, seqs);
   end if;
-  -- Of a ledger-created that was refused nothing may stay.
+  -- A ledger-created that was refused leaves nothing behind.
   if 'ledger-created' = any (kinds) then
     delete from chain_heads h where h.ledger_id = any (ledger_ids) and h.size = 0;
   end if;
