@@ -1,5 +1,5 @@
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
-import type { Deps } from './deps.ts'
+import type { Deps } from './http/deps.ts'
 import { collectOperations } from './http/openapi/operations.ts'
 import { useAdmission } from './http/plugins/admit.ts'
 import { useAnswerHeaders } from './http/plugins/answer-headers.ts'

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import type { DatabaseOptions } from './db/connection.ts'
@@ -177,8 +176,3 @@ export function required<T>(value: T | null, variable: string, purpose: string):
   if (value === null) throw new Error(`${variable} is not set: ${purpose}`)
   return value
 }
-
-/** The version that `/livez` and logs name. */
-export const VERSION: string = JSON.parse(
-  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
-).version

@@ -2,7 +2,8 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import { Admission } from './admission.ts'
 import { Appender } from './append/appender.ts'
-import { type ByteBudgets, makeByteBudgets } from './byte-budget.ts'
+import { openSigners } from './append/open-signers.ts'
+import { makeByteBudgets } from './byte-budget.ts'
 import { type Config, required } from './config.ts'
 import { checkDatabase } from './db/check-database.ts'
 import { Database } from './db/connection.ts'
@@ -10,11 +11,11 @@ import { watchHalfOpen } from './db/half-open.ts'
 import { checkLogin } from './db/logins.ts'
 import { Lookups } from './db/lookups.ts'
 import { openReadPool, openSearchPool, openWritePool } from './db/pools.ts'
-import { findEnvelopeKid, getNoteKey, listServerKeySecrets, type ServerKey } from './db/server-keys.ts'
+import { getNoteKey } from './db/server-keys.ts'
 import { readFindKey } from './db/signed-entries.ts'
-import { type Entropy, makeEntropy } from './entropy.ts'
+import { makeEntropy } from './entropy.ts'
 import { Inbox } from './federation/inbox.ts'
-import type { ReceiveDeps } from './federation/receive.ts'
+import type { Deps } from './http/deps.ts'
 import { openLog } from './log.ts'
 import { watchAdmission } from './metrics/admission.ts'
 import { makeAppendObserver, watchQueue } from './metrics/appender.ts'
@@ -24,63 +25,19 @@ import { makeReceptionObserver, watchInbox } from './metrics/peers.ts'
 import { watchKeyCache } from './metrics/reading.ts'
 import { makeTraceObserver } from './metrics/traces.ts'
 import { watchTypes } from './metrics/types.ts'
-import type { Allowances } from './outbound/allowances.ts'
-import type { Signer } from './proof/crypto.ts'
 import { SignedCheckpoints } from './proofs/signed-checkpoints.ts'
 import { followMasterKey } from './rotation/follow-master-key.ts'
-import { type CursorMac, makeCursorMac } from './signing/cursor-mac.ts'
+import { makeCursorMac } from './signing/cursor-mac.ts'
 import { EnvelopeKeys } from './signing/envelope-keys.ts'
-import type { MasterKey } from './signing/master-key.ts'
 import { makeMasterKeys } from './signing/master-keys.ts'
-import { makeEd25519Signer, nativeProviders } from './signing/native.ts'
-import { makePeerMacs, type PeerMacs } from './signing/peer-macs.ts'
-import { Signers } from './signing/signers.ts'
-import { type KeyMac, makeKeyMac } from './tenancy/api-keys.ts'
+import { makePeerMacs } from './signing/peer-macs.ts'
+import { makeKeyMac } from './tenancy/api-keys.ts'
 import { CallerCache } from './tenancy/caller.ts'
-import { openThreads, type Threads } from './threads/threads.ts'
+import { openThreads } from './threads/threads.ts'
 import { openTracing } from './tracing/open.ts'
 import { TracedAppender } from './tracing/traced-appender.ts'
-import type { Tracing } from './tracing/tracing.ts'
 import { TypeRegistry } from './types/type-registry.ts'
 import { WriteDeadlines } from './write-deadlines.ts'
-
-/** What the server is made of. Opened in order, closed in reverse. */
-export type Deps = {
-  readonly log: Logger
-  readonly logRequests: boolean
-  readonly metrics: Metrics
-  /** null: no traces. */
-  readonly tracing: Tracing | null
-  readonly now: () => number
-  readonly entropy: Entropy
-  readonly publicUrl: string
-  /** Two while it is replaced; none: nobody may do what the operator may. */
-  readonly operatorKeys: readonly string[]
-  readonly readPool: pg.Pool
-  readonly searchPool: pg.Pool
-  readonly lookups: Lookups
-  readonly writePool: pg.Pool
-  readonly signers: Signers
-  readonly envelopeKeys: EnvelopeKeys
-  readonly noteKey: ServerKey
-  readonly checkpoints: SignedCheckpoints
-  readonly keyMac: KeyMac
-  readonly peerMacs: PeerMacs
-  readonly cursorMac: CursorMac
-  /** Of the master key only this: a server seals the secrets of webhooks, and opens none. */
-  readonly sealer: Pick<MasterKey, 'seal'>
-  readonly outboundAllow: Allowances
-  readonly callers: CallerCache
-  readonly admission: Admission
-  readonly budgets: ByteBudgets
-  readonly writeDeadlines: WriteDeadlines
-  readonly appender: Appender
-  readonly types: TypeRegistry
-  readonly threads: Threads
-  readonly inbox: Inbox
-  readonly observeReception: ReceiveDeps['observeReception']
-  close(): Promise<void>
-}
 
 /** `log`: where to, when not standard output. */
 export async function openDeps(
@@ -199,18 +156,4 @@ function openAppender(
 function operatorKeysOf({ operatorKey, previousOperatorKey }: Config): string[] {
   if (operatorKey === null) return []
   return previousOperatorKey === null ? [operatorKey] : [operatorKey, previousOperatorKey]
-}
-
-export function openSigners(pool: pg.Pool, masterKey: MasterKey, now: () => number): Signers {
-  return new Signers({
-    loadSigners: () => loadSigners(pool, masterKey),
-    findEnvelopeKid: (ledgerId) => findEnvelopeKid(pool, ledgerId),
-    now,
-  })
-}
-
-/** The envelope keys that are not retired, oldest first. */
-export async function loadSigners(pool: pg.Pool, masterKey: MasterKey): Promise<Signer[]> {
-  const keys = await listServerKeySecrets(pool, masterKey, 'envelope')
-  return keys.map(({ seed }) => makeEd25519Signer(nativeProviders.sha256, seed))
 }

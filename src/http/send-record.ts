@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Deps } from '../deps.ts'
 import { getAnswerOfEntry, type RecordJson } from '../records/read.ts'
+import type { Deps } from './deps.ts'
 import { markReplayed } from './idempotency.ts'
 import { etagOf } from './if-match.ts'
 import { sendJson } from './send-json.ts'

@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import { VERSION } from '../config.ts'
+import { VERSION } from '../version.ts'
 
 /** Each reading of these lists every handle of the process, and gauges that end in _total are read as counters. */
 const LEFT_OUT = ['resources', 'handles', 'requests'].flatMap((what) => [

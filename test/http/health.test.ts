@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { VERSION } from '../../src/config.ts'
+import { VERSION } from '../../src/version.ts'
 import { openDeps } from '../../src/deps.ts'
 import { buildTestApp, expectStatus, testConfig } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'

@@ -1,7 +1,7 @@
+import { loadSigners } from '../../src/append/open-signers.ts'
 import { FaultyLedgers } from '../../src/checkpoints/faulty-ledgers.ts'
 import { withClient } from '../../src/db/client.ts'
 import { type StartedRotation, startRotation } from '../../src/db/rotation.ts'
-import { loadSigners } from '../../src/deps.ts'
 import type { RotateDeps } from '../../src/rotation/rotate-keys.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import type { Test, TestApp } from '../helpers/app.ts'

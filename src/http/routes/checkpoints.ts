@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { listCheckpoints } from '../../db/checkpoints.ts'
-import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { toHex } from '../../proof/bytes.ts'
 import { checkpointPending } from '../../proofs/prove-entry.ts'
 import { proveConsistency } from '../../proofs/prove-tree.ts'
+import type { Deps } from '../deps.ts'
 import { pageLimit, parseCursor, toPage } from '../page.ts'
 import { SIZE_TEXT } from '../schemas/common.ts'
 import {

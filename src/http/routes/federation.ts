@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify'
-import type { Deps } from '../../deps.ts'
 import { introduce } from '../../federation/handshake.ts'
 import { receiveEntries, type SentEntries } from '../../federation/receive.ts'
 import { receiveRotations } from '../../federation/rotations.ts'
@@ -10,6 +9,7 @@ import {
   PEER_REQUEST_BYTES_MAX,
   PEER_ROTATIONS_BYTES_MAX,
 } from '../../peer-limits.ts'
+import type { Deps } from '../deps.ts'
 import {
   entriesAnswer,
   entriesBody,

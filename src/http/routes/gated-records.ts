@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Deps } from '../../deps.ts'
 import { ApiError, type ErrorCode } from '../../errors.ts'
 import {
   type AboutOffer,
@@ -25,6 +24,7 @@ import type { StepResult } from '../../records/gated/take-step.ts'
 import { resolveOnBehalfOf } from '../../records/on-behalf-of.ts'
 import type { Caller } from '../../tenancy/caller.ts'
 import type { Scope } from '../../tenancy/scopes.ts'
+import type { Deps } from '../deps.ts'
 import { idempotencyOf, markReplayed } from '../idempotency.ts'
 import { etagOf, ifVersionOf } from '../if-match.ts'
 import { pathId } from '../path-id.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { listEnvelopeKeys } from '../../db/server-keys.ts'
-import type { Deps } from '../../deps.ts'
+import type { Deps } from '../deps.ts'
 import { keyDocument } from '../schemas/key-document.ts'
 
 export function keyDocumentRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>): void {

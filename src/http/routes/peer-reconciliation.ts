@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import type { Deps } from '../../deps.ts'
 import { askPeer, type PeerReconciliation, reconcilePeer } from '../../federation/reconciliation.ts'
+import type { Deps } from '../deps.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
 import { pathId } from '../path-id.ts'
 import { idParams, noMembers } from '../schemas/common.ts'

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
-import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { type EntryProof, proveEntry, proveRecord } from '../../proofs/prove-entry.ts'
+import type { Deps } from '../deps.ts'
 import { pathId } from '../path-id.ts'
 import { idParams, SEQ_TEXT } from '../schemas/common.ts'
 import { entryProof, entryProofParams, entryProofQuery, recordProofQuery } from '../schemas/proofs.ts'

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify'
-import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { RECORD_BODY_BYTES_MAX } from '../../limits.ts'
 import { scopeOfEntry } from '../../proof/entry-scopes.ts'
@@ -8,6 +7,7 @@ import { previewType } from '../../types/preview.ts'
 import { findTypeJson, listTypeSummaries, renderType } from '../../types/read-types.ts'
 import { canonicalOrRefuse, compileOrRefuse } from '../../types/refuse-definition.ts'
 import { registerType } from '../../types/register-type.ts'
+import type { Deps } from '../deps.ts'
 import { idempotencyOf, markReplayed } from '../idempotency.ts'
 import { pageLimit, parseCursor, toPage } from '../page.ts'
 import {

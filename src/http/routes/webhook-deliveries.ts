@@ -8,7 +8,6 @@ import {
   redeliverEvent,
   requestWebhookTest,
 } from '../../db/webhook-deliveries.ts'
-import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
 import { parseTime } from '../../records/documents.ts'
@@ -16,6 +15,7 @@ import type { Caller } from '../../tenancy/caller.ts'
 import { WEBHOOK_TESTS_OPEN_MAX } from '../../webhook-limits.ts'
 import { getEndpoint, noEndpoint } from '../../webhooks/endpoints.ts'
 import { noticeAbout } from '../../webhooks/notices.ts'
+import type { Deps } from '../deps.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
 import { formatCursor, pageLimit, parseCursor } from '../page.ts'
 import { pathId } from '../path-id.ts'

@@ -7,7 +7,6 @@ import {
   resumeWebhook,
   type WebhookRow,
 } from '../../db/webhooks.ts'
-import type { Deps } from '../../deps.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
 import { WEBHOOK_OVERLAP_SECONDS_DEFAULT } from '../../webhook-limits.ts'
 import {
@@ -18,6 +17,7 @@ import {
   rotateEndpointSecret,
 } from '../../webhooks/endpoints.ts'
 import { formatWebhookPublicKey, type NewWebhookSecret } from '../../webhooks/secrets.ts'
+import type { Deps } from '../deps.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
 import { pageLimit, parseCursor, toPage } from '../page.ts'
 import { pathId } from '../path-id.ts'

@@ -1,0 +1,62 @@
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import type { Admission } from '../admission.ts'
+import type { Appender } from '../append/appender.ts'
+import type { ByteBudgets } from '../byte-budget.ts'
+import type { Lookups } from '../db/lookups.ts'
+import type { ServerKey } from '../db/server-keys.ts'
+import type { Entropy } from '../entropy.ts'
+import type { Inbox } from '../federation/inbox.ts'
+import type { ReceiveDeps } from '../federation/receive.ts'
+import type { Metrics } from '../metrics/metrics.ts'
+import type { Allowances } from '../outbound/allowances.ts'
+import type { SignedCheckpoints } from '../proofs/signed-checkpoints.ts'
+import type { CursorMac } from '../signing/cursor-mac.ts'
+import type { EnvelopeKeys } from '../signing/envelope-keys.ts'
+import type { MasterKey } from '../signing/master-key.ts'
+import type { PeerMacs } from '../signing/peer-macs.ts'
+import type { Signers } from '../signing/signers.ts'
+import type { KeyMac } from '../tenancy/api-keys.ts'
+import type { CallerCache } from '../tenancy/caller.ts'
+import type { Threads } from '../threads/threads.ts'
+import type { Tracing } from '../tracing/tracing.ts'
+import type { TypeRegistry } from '../types/type-registry.ts'
+import type { WriteDeadlines } from '../write-deadlines.ts'
+
+/** What the server is made of. Opened in order, closed in reverse. */
+export type Deps = {
+  readonly log: Logger
+  readonly logRequests: boolean
+  readonly metrics: Metrics
+  /** null: no traces. */
+  readonly tracing: Tracing | null
+  readonly now: () => number
+  readonly entropy: Entropy
+  readonly publicUrl: string
+  /** Two while it is replaced; none: nobody may do what the operator may. */
+  readonly operatorKeys: readonly string[]
+  readonly readPool: pg.Pool
+  readonly searchPool: pg.Pool
+  readonly lookups: Lookups
+  readonly writePool: pg.Pool
+  readonly signers: Signers
+  readonly envelopeKeys: EnvelopeKeys
+  readonly noteKey: ServerKey
+  readonly checkpoints: SignedCheckpoints
+  readonly keyMac: KeyMac
+  readonly peerMacs: PeerMacs
+  readonly cursorMac: CursorMac
+  /** Of the master key only this: a server seals the secrets of webhooks, and opens none. */
+  readonly sealer: Pick<MasterKey, 'seal'>
+  readonly outboundAllow: Allowances
+  readonly callers: CallerCache
+  readonly admission: Admission
+  readonly budgets: ByteBudgets
+  readonly writeDeadlines: WriteDeadlines
+  readonly appender: Appender
+  readonly types: TypeRegistry
+  readonly threads: Threads
+  readonly inbox: Inbox
+  readonly observeReception: ReceiveDeps['observeReception']
+  close(): Promise<void>
+}
