@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { withClient } from '../src/db/client.ts'
 import { API_LOGIN, WORKER_LOGIN } from '../src/db/logins.ts'
-import { startPostgres } from '../src/postgres/start.ts'
+import { startPostgres } from '../src/run/postgres/start.ts'
 import { findPostmaster } from './cpu.ts'
 
 export type Database = {

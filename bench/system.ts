@@ -108,12 +108,12 @@ export async function startSystem(
         env['TALLYSTICK_METRICS_PORT'] = String(metricsPort)
         metrics.push(`http://127.0.0.1:${metricsPort}/metrics`)
       }
-      children.push(startChild('src/server.ts', env, options.inspect))
+      children.push(startChild('src/run/server.ts', env, options.inspect))
       targets.push({ host: '127.0.0.1', port })
     }
     const servers = [...children]
     await Promise.all(targets.map(waitUntilReady))
-    const worker = options.worker ? startChild('worker/worker.ts', shared, options.inspect) : null
+    const worker = options.worker ? startChild('src/run/worker.ts', shared, options.inspect) : null
     if (worker) children.push(worker)
     const made = await makeLedger(targets[0]!, deployment.operatorKey)
     return { targets, servers, worker, ...made, env: deployment.env, metrics, stop }

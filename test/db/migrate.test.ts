@@ -39,7 +39,7 @@ const names = listMigrations().map((migration) => migration.name)
 
 /** What `npm run migrate` does, in a process of its own; its standard output. */
 async function migrateInProcess(ownerUrl: string, apiUrl: string, workerUrl: string): Promise<string> {
-  const { code, stdout, stderr } = await runScript('src/migrate.ts', [], {
+  const { code, stdout, stderr } = await runScript('src/run/migrate.ts', [], {
     env: {
       DATABASE_URL: ownerUrl,
       TALLYSTICK_API_DATABASE_URL: apiUrl,

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { parseConfig } from '../../src/config.ts'
 import { Database } from '../../src/db/connection.ts'
 import { openPasswords, type PasswordSource } from '../../src/db/passwords.ts'
 import { PASSWORD_BYTES_MAX, PASSWORD_COMMAND_EVERY_MS } from '../../src/limits.ts'
+import { parseConfig } from '../../src/run/config.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
 
 const LOGIN = { host: 'db.example', port: 5433, user: 'tallystick_api', database: 'ledgers' }

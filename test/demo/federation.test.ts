@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { drawChains } from '../../demo/chains.ts'
 import { bareEnvironment } from '../helpers/bare-environment.ts'
 import { endsWithTests } from '../helpers/children.ts'
-import { plainUser } from '../postgres/holder.ts'
+import { plainUser } from '../run/postgres/holder.ts'
 import { PROJECT_DIR } from '../start/installation.ts'
 
 const EXCHANGE = [

@@ -3,7 +3,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync }
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { migrate } from '../../src/db/migrate.ts'
-import { type PostgresOptions, type RunningPostgres, startPostgres } from '../../src/postgres/start.ts'
+import { type PostgresOptions, type RunningPostgres, startPostgres } from '../../src/run/postgres/start.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { bareEnvironment } from '../helpers/bare-environment.ts'
 import { putCluster } from '../helpers/postgres.ts'
@@ -88,7 +88,7 @@ export class Deployment {
   /** Returns when it is at work: one that can't reach its database when it starts rightly ends. */
   async startWorker(i: number): Promise<void> {
     const begun = this.#countWorkerStarts()
-    const worker = this.#spawn('worker/worker.ts', {})
+    const worker = this.#spawn('src/run/worker.ts', {})
     this.#workers[i] = worker
     const giveUpAt = Date.now() + READY_MS_MAX
     while (this.#countWorkerStarts() === begun) {
@@ -145,7 +145,7 @@ export class Deployment {
   }
 
   async startApi(i: number): Promise<void> {
-    const child = this.#spawn('src/server.ts', {
+    const child = this.#spawn('src/run/server.ts', {
       TALLYSTICK_PORT: String(this.#apiPorts[i]!),
       ...this.#options.apiEnv,
     })

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { COMMANDS } from '../../src/command.ts'
-import { type Config, parseConfig } from '../../src/config.ts'
-import { CLOSE_MS_MAX } from '../../src/run-process.ts'
+import { COMMANDS } from '../../src/run/command.ts'
+import { type Config, parseConfig } from '../../src/run/config.ts'
+import { CLOSE_MS_MAX } from '../../src/run/run-process.ts'
 import type { KubernetesObject } from './render.ts'
 import { type Container, podsOf } from './rules.ts'
 

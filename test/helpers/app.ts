@@ -8,10 +8,10 @@ import type {
 
 import pg from 'pg'
 import { buildApp } from '../../src/app.ts'
-import { type Config, parseConfig } from '../../src/config.ts'
-import { openDeps } from '../../src/deps.ts'
 import type { Deps } from '../../src/http/deps.ts'
 import { openLog } from '../../src/log.ts'
+import { type Config, parseConfig } from '../../src/run/config.ts'
+import { openDeps } from '../../src/run/deps.ts'
 import { createLedger, type NewLedger } from '../../src/tenancy/create-ledger.ts'
 import type { Scope } from '../../src/tenancy/scopes.ts'
 import { assertDocumented } from './conformance.ts'

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { after } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { type PostgresOptions, type RunningPostgres, startPostgres } from '../../src/postgres/start.ts'
+import { type PostgresOptions, type RunningPostgres, startPostgres } from '../../src/run/postgres/start.ts'
 import { putCluster, startSuitePostgres, temporaryDirInMemory } from './postgres.ts'
 import { ensureTemplate, ensureTestOwner, TEST_PASSWORDS, urlFor } from './template-database.ts'
 

@@ -1,5 +1,5 @@
-import { startServer } from '../../src/server.ts'
-import { startWorker } from '../../worker/worker.ts'
+import { startServer } from '../../src/run/server.ts'
+import { startWorker } from '../../src/run/worker.ts'
 import { startScratch } from './scratch.ts'
 
 /** A server and a worker on a Postgres of their own. */

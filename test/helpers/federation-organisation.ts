@@ -4,17 +4,17 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
-import { parseConfig } from '../../src/config.ts'
 import { withClient } from '../../src/db/client.ts'
 import { addMacKeys, keepMacKeys } from '../../src/db/mac-keys.ts'
 import { startRotation } from '../../src/db/rotation.ts'
 import { ensureServerKeys } from '../../src/db/server-keys.ts'
 import { withTransaction } from '../../src/db/transaction.ts'
 import { Metrics } from '../../src/metrics/metrics.ts'
-import { startServer } from '../../src/server.ts'
+import { parseConfig } from '../../src/run/config.ts'
+import { startServer } from '../../src/run/server.ts'
+import { startWorker } from '../../src/run/worker.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import type { Scope } from '../../src/tenancy/scopes.ts'
-import { startWorker } from '../../worker/worker.ts'
 import { isReady } from '../faults/processes.ts'
 import type { Test } from './app.ts'
 import { bareEnvironment } from './bare-environment.ts'
@@ -66,7 +66,7 @@ export type OrganisationOptions = {
 }
 
 const READY_MS_MAX = 60_000
-const MODULES: Readonly<Record<Part, string>> = { api: 'src/server.ts', worker: 'worker/worker.ts' }
+const MODULES: Readonly<Record<Part, string>> = { api: 'src/run/server.ts', worker: 'src/run/worker.ts' }
 const OPERATOR_KEY = `tlo_${'e'.repeat(40)}`
 
 /** A server and a worker with a database and keys of their own, and a ledger there. */

@@ -2,11 +2,11 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { getEmbeddedBinaries, prepareBinaries } from '../../src/postgres/binaries.ts'
-import { getPasswords, initCluster } from '../../src/postgres/cluster.ts'
-import { isReachable, letThrough } from '../../src/postgres/layout.ts'
-import { type RunAs, resolveRunAs } from '../../src/postgres/run-as.ts'
-import { type RunningPostgres, startPostgres } from '../../src/postgres/start.ts'
+import { getEmbeddedBinaries, prepareBinaries } from '../../src/run/postgres/binaries.ts'
+import { getPasswords, initCluster } from '../../src/run/postgres/cluster.ts'
+import { isReachable, letThrough } from '../../src/run/postgres/layout.ts'
+import { type RunAs, resolveRunAs } from '../../src/run/postgres/run-as.ts'
+import { type RunningPostgres, startPostgres } from '../../src/run/postgres/start.ts'
 
 /** Logic tests have nothing to lose in a power cut. */
 export const TEST_SETTINGS = {

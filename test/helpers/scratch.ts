@@ -1,5 +1,5 @@
-import { type Config, parseConfig } from '../../src/config.ts'
 import { migrate } from '../../src/db/migrate.ts'
+import { type Config, parseConfig } from '../../src/run/config.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { startSuitePostgres, temporaryDir } from './postgres.ts'
 

@@ -44,7 +44,7 @@ export class ServerProcess {
   static async #start(app: TestApp): Promise<ServerProcess> {
     const port = await freePort()
     const metricsPort = await freePort()
-    const child = spawn(process.execPath, [HEAP, join(PROJECT_DIR, 'src/server.ts')], {
+    const child = spawn(process.execPath, [HEAP, join(PROJECT_DIR, 'src/run/server.ts')], {
       env: {
         ...bareEnvironment(),
         TALLYSTICK_API_DATABASE_URL: app.database.apiUrl,

@@ -9,7 +9,7 @@ import { buildApp } from '../../src/app.ts'
 import { toUuid } from '../../src/db/uuid.ts'
 import { Metrics } from '../../src/metrics/metrics.ts'
 import { parseId } from '../../src/proof/ids.ts'
-import { startServer } from '../../src/server.ts'
+import { startServer } from '../../src/run/server.ts'
 import {
   buildTestApp,
   expectStatus,

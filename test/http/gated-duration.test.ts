@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { LightMyRequestResponse as Response } from 'fastify'
-import { startWorker } from '../../worker/worker.ts'
+import { startWorker } from '../../src/run/worker.ts'
 import { expectStatus, testConfig } from '../helpers/app.ts'
 import { buildGatedApp, type StepName } from '../helpers/gated-app.ts'
 import { temporaryDir } from '../helpers/postgres.ts'

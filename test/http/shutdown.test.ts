@@ -4,7 +4,7 @@ import { Agent, get, request as httpRequest, type IncomingMessage } from 'node:h
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startServer } from '../../src/server.ts'
+import { startServer } from '../../src/run/server.ts'
 import { buildTestApp, expectStatus, genericBody, type TestApp, testConfig } from '../helpers/app.ts'
 import { lockHeads, until } from '../helpers/wait.ts'
 

@@ -19,7 +19,7 @@ test('a builder gets the sources and nothing else: no secret, no data, no histor
     'package.json',
     'package-lock.json',
     'LICENSE',
-    'src/server.ts',
+    'src/run/server.ts',
     'worker/jobs/audit.ts',
     'migrations/0001-core.sql',
   ]
@@ -60,10 +60,10 @@ test('every file that a command loads, at once or later, is copied into the imag
   const copied = image.steps
     .flatMap((step) => ('copy' in step ? step.copy.sources : []))
     .map((path) => path.replace('/app/', ''))
-  const { files, packages } = importGraph(PROJECT, 'src/command.ts')
+  const { files, packages } = importGraph(PROJECT, 'src/run/command.ts')
   assert.ok(
     files.size > 400 &&
-      files.has('worker/worker.ts') &&
+      files.has('src/run/worker.ts') &&
       files.has('migrations/') &&
       files.has('src/audit/audit-thread.ts'),
   )

@@ -95,7 +95,7 @@ async function assertWaiting({ database, sql }: TestApp, query: string): Promise
 }
 
 test('every operate command of a page is one that there is', () => {
-  const source = readFileSync(join(PROJECT_DIR, 'src/operate.ts'), 'utf8')
+  const source = readFileSync(join(PROJECT_DIR, 'src/run/operate.ts'), 'utf8')
   const commands = [...source.matchAll(/case '([a-z-]+)':/g)].map(([, name]) => name!)
   const named = globSync('*.md', { cwd: RUNBOOKS_DIR }).flatMap((page) =>
     [...readPage(page).matchAll(/^ *operate ([a-z-]+)|`operate ([a-z-]+)/gm)].map(

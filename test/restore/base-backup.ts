@@ -2,7 +2,7 @@ import { chownSync, cpSync, lstatSync, mkdirSync, readdirSync, readFileSync, wri
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withClient } from '../../src/db/client.ts'
-import { resolveRunAs } from '../../src/postgres/run-as.ts'
+import { resolveRunAs } from '../../src/run/postgres/run-as.ts'
 
 /*
  * What pg_basebackup does, by Postgres' low-level API (pg_backup_start, copy, pg_backup_stop): the embedded Postgres comes without

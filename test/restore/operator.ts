@@ -60,7 +60,7 @@ export async function restoreCheck(
   masterKey: Uint8Array,
 ): Promise<{ code: number | null; output: string }> {
   const args = kept === null ? [] : ['--checkpoints', kept]
-  const { code, stdout, stderr } = await runScript('src/restore-check.ts', args, {
+  const { code, stdout, stderr } = await runScript('src/run/restore-check.ts', args, {
     env: { DATABASE_URL: ownerUrl, TALLYSTICK_MASTER_KEY: Buffer.from(masterKey).toString('hex') },
   })
   return { code, output: stdout + stderr }

@@ -109,7 +109,7 @@ test('what a compromised key signed counts only as far as a checkpoint that was 
 })
 
 function run(app: TestApp, args: string[], env: Record<string, string> = {}) {
-  return spawnSync(process.execPath, ['src/rotate-key.ts', ...args], {
+  return spawnSync(process.execPath, ['src/run/rotate-key.ts', ...args], {
     cwd: PROJECT_DIR,
     encoding: 'utf8',
     env: {

@@ -3,15 +3,15 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { buildApp } from '../../src/app.ts'
 import { fromUuid, toUuid } from '../../src/db/uuid.ts'
-import { openDeps } from '../../src/deps.ts'
 import { MASTER_KEY_AGE_MS_MAX } from '../../src/limits.ts'
 import { parseId } from '../../src/proof/ids.ts'
+import { openDeps } from '../../src/run/deps.ts'
+import { startWorker } from '../../src/run/worker.ts'
 import { makeMasterKey, masterKeyId } from '../../src/signing/master-key.ts'
 import { makePeerMacs } from '../../src/signing/peer-macs.ts'
 import { database } from '../../src/verify/database.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import { openWebhookSecret } from '../../src/webhooks/secrets.ts'
-import { startWorker } from '../../worker/worker.ts'
 import { buildTestApp, OPERATOR_KEY, type Test, type TestApp, testConfig } from '../helpers/app.ts'
 import { TEST_MASTER_KEY } from '../helpers/database.ts'
 import { namedKey } from '../helpers/peered-chains.ts'
@@ -241,5 +241,7 @@ async function changes(app: TestApp): Promise<unknown[][]> {
 }
 
 function run(app: TestApp, env: Record<string, string>): Promise<ScriptRun> {
-  return runScript('src/rotate-master-key.ts', [], { env: { DATABASE_URL: app.database.ownerUrl, ...env } })
+  return runScript('src/run/rotate-master-key.ts', [], {
+    env: { DATABASE_URL: app.database.ownerUrl, ...env },
+  })
 }

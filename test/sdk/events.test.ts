@@ -12,7 +12,7 @@ import {
   UsageError,
 } from '../../sdk/errors.ts'
 import type { TailedEvent, TailOptions } from '../../sdk/resources/events.ts'
-import { startServer } from '../../src/server.ts'
+import { startServer } from '../../src/run/server.ts'
 import { buildTestApp, genericBody, testConfig } from '../helpers/app.ts'
 import { addKey } from '../helpers/more-keys.ts'
 import { startTcpProxy } from '../helpers/tcp-proxy.ts'

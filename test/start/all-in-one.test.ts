@@ -17,7 +17,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startTestPostgres } from '../helpers/database.ts'
 import { putCluster, temporaryDirInMemory } from '../helpers/postgres.ts'
-import { ends, plainUser, runs } from '../postgres/holder.ts'
+import { ends, plainUser, runs } from '../run/postgres/holder.ts'
 import { freePort, getRecord, launch, PROJECT_DIR, paste, startAllInOne } from './installation.ts'
 
 const root = process.getuid?.() === 0

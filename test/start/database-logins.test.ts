@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { getLogins } from '../../src/database-logins.ts'
+import { getLogins } from '../../src/run/database-logins.ts'
 
 const OWNER_URL = 'postgres://owner:secret@db.example/ledgers'
 

@@ -16,7 +16,7 @@ import { until } from '../helpers/wait.ts'
 import { startReceiver } from '../helpers/webhook-receiver.ts'
 import { freePort, PROJECT_DIR } from './installation.ts'
 
-const SCRIPTS = ['src/server.ts', 'worker/worker.ts']
+const SCRIPTS = ['src/run/server.ts', 'src/run/worker.ts']
 const PATIENCE_MS = 30_000
 /** Stands in payloads, headers, addresses and answers of others. */
 const PRIVATE = 'hunter2-of-a-client'
@@ -76,7 +76,7 @@ test('what cannot start says so without the password or the key that it was give
   const database = await createTestDatabase(t)
   const wrong = 'hunter2-of-an-operator'
   const withPassword = (url: string) => Object.assign(new URL(url), { password: wrong }).href
-  // What is malformed is refused by parseConfig: test/config.test.ts.
+  // What is malformed is refused by parseConfig: test/run/config.test.ts.
   const badly: Record<string, string>[] = [
     {
       TALLYSTICK_API_DATABASE_URL: withPassword(database.apiUrl),

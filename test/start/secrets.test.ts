@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { getLocalSecrets } from '../../src/local/secrets.ts'
+import { getLocalSecrets } from '../../src/run/local/secrets.ts'
 
 test('secrets are made once, and a master key that was damaged is refused by the name of its file', (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'tallystick-secrets-'))

@@ -7,7 +7,7 @@ import { checkDocs } from '../../tools/check-docs.ts'
 
 test('passes what is right, and what an ellipsis leaves out', (t) => {
   const text =
-    '# T\n[src](src/config.ts)\n```json\n{"a":1}\n```\n```json\n{"a":…}\n```\n```sh\nnpm start\nnpm ci\n```\n'
+    '# T\n[src](src/run/config.ts)\n```json\n{"a":1}\n```\n```json\n{"a":…}\n```\n```sh\nnpm start\nnpm ci\n```\n'
   assert.deepEqual(checkDocs(makeDocs(t, text)), [])
 })
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dumpSchema } from '../../tools/dump-schema.ts'
 import { createTestDatabase } from '../helpers/database.ts'
-import { query } from '../postgres/holder.ts'
+import { query } from '../run/postgres/holder.ts'
 
 test('is the same for the same schema, and differs for every kind of change to it', async (t) => {
   const { superuserUrl } = await createTestDatabase(t)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { parseConfig } from '../../src/config.ts'
+import { parseConfig } from '../../src/run/config.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
 
 const ENDPOINT = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.example:4318' }

@@ -64,7 +64,7 @@ async function start(script: string, database: TestDatabase, environment: Record
 type Started = Awaited<ReturnType<typeof start>>
 
 async function startServer(database: TestDatabase, environment: Record<string, string> = {}) {
-  const server = await start('src/server.ts', database, environment)
+  const server = await start('src/run/server.ts', database, environment)
   const isReady = () =>
     fetch(`${server.url}/readyz`).then(
       ({ ok }) => ok,
@@ -95,7 +95,7 @@ test('processes that are traced, and others', async (t) => {
   })
 
   await t.test('nor does a worker', async () => {
-    const worker = await start('worker/worker.ts', database)
+    const worker = await start('src/run/worker.ts', database)
     await until(() => worker.output().includes('the worker follows the chains'), START_MS_MAX)
     assert.deepEqual(worker.openTelemetry(), new Set())
     await worker.stop()
@@ -162,7 +162,7 @@ test('processes that are traced, and others', async (t) => {
   })
 
   await t.test('a configuration that is malformed is refused in one line', async () => {
-    const child = spawn(process.execPath, [join(PROJECT_DIR, 'src/server.ts')], {
+    const child = spawn(process.execPath, [join(PROJECT_DIR, 'src/run/server.ts')], {
       env: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4317', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
       stdio: ['ignore', 'ignore', 'pipe'],
     })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseConfig } from '../../src/config.ts'
 import { TRACE_CLOSE_MS_MAX, TRACE_SPANS_WAITING_MAX } from '../../src/limits.ts'
+import { parseConfig } from '../../src/run/config.ts'
 import { openTracing } from '../../src/tracing/open.ts'
 import type { LossReason } from '../../src/tracing/span-sender.ts'
 import type { Tracing } from '../../src/tracing/tracing.ts'

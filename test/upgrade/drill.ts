@@ -74,7 +74,7 @@ async function rollOutAndBack({ older, newer, load, ownerUrl }: Way): Promise<st
   console.log(`  migrated under load: ${(await newer.migrate()).trim()}`)
   await untilCheckpoint(ownerUrl)
   const restarted = await older.startServer()
-  assert.equal(restarted !== null, older.mayRestartOnNewer, older.said('src/server.ts'))
+  assert.equal(restarted !== null, older.mayRestartOnNewer, older.said('src/run/server.ts'))
   if (restarted !== null) load.start(restarted)
   await newer.startWorker()
   const newUrl = (await newer.startServer())!
@@ -99,7 +99,10 @@ async function stopAndReplace({ older, newer, load, oldUrl, ownerUrl }: Way): Pr
     null,
     'the version before starts with a schema that does not serve it',
   )
-  assert.match(older.said('src/server.ts'), /is newer than this version of Tallystick, and does not serve it/)
+  assert.match(
+    older.said('src/run/server.ts'),
+    /is newer than this version of Tallystick, and does not serve it/,
+  )
   await newer.startWorker()
   load.start((await newer.startServer())!)
   await sleep(LOAD_MS)

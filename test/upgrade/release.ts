@@ -32,30 +32,30 @@ export class Release {
   /** Its base URL, when it is ready; null where it does not start. */
   async startServer(): Promise<string | null> {
     const port = await findPort()
-    const child = this.#spawn('src/server.ts', { TALLYSTICK_PORT: String(port) })
+    const child = this.#spawn('src/run/server.ts', { TALLYSTICK_PORT: String(port) })
     const url = `http://127.0.0.1:${port}`
     const giveUpAt = Date.now() + READY_MS_MAX
     while (!(await isReady(url))) {
       if (child.exitCode !== null) return null
       if (Date.now() > giveUpAt)
-        throw new Error(`the server of ${this.name} is not ready: ${this.said('src/server.ts')}`)
+        throw new Error(`the server of ${this.name} is not ready: ${this.said('src/run/server.ts')}`)
       await sleep(50)
     }
     return url
   }
 
   async startWorker(): Promise<void> {
-    const child = this.#spawn('worker/worker.ts', {})
+    const child = this.#spawn('src/run/worker.ts', {})
     const giveUpAt = Date.now() + READY_MS_MAX
-    while (!this.said('worker/worker.ts').includes('the worker follows the chains')) {
+    while (!this.said('src/run/worker.ts').includes('the worker follows the chains')) {
       if (child.exitCode !== null || Date.now() > giveUpAt)
-        throw new Error(`the worker of ${this.name} does not start: ${this.said('worker/worker.ts')}`)
+        throw new Error(`the worker of ${this.name} does not start: ${this.said('src/run/worker.ts')}`)
       await sleep(50)
     }
   }
 
   async migrate(): Promise<string> {
-    const { code, stdout, stderr } = await runScript('src/migrate.ts', [], {
+    const { code, stdout, stderr } = await runScript('src/run/migrate.ts', [], {
       env: this.#env,
       root: this.#root,
     })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Metrics } from '../../src/metrics/metrics.ts'
-import { startWorker } from '../../worker/worker.ts'
+import { startWorker } from '../../src/run/worker.ts'
 import { appendAsApi, asTestLedger } from '../audit/attacker.ts'
 import { buildTestApp, expectStatus, type Test, type TestApp, testConfig } from '../helpers/app.ts'
 import { temporaryDir } from '../helpers/postgres.ts'

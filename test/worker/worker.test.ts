@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startWorker } from '../../worker/worker.ts'
+import { startWorker } from '../../src/run/worker.ts'
 import { buildTestApp, testConfig } from '../helpers/app.ts'
 
 test('a running worker publishes a checkpoint soon after an entry, and keeps it outside', async (t) => {

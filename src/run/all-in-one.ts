@@ -1,0 +1,107 @@
+import { resolve } from 'node:path'
+import { checkConnection } from '../db/check-connection.ts'
+import { Database } from '../db/connection.ts'
+import { migrate } from '../db/migrate.ts'
+import { Metrics } from '../metrics/metrics.ts'
+import { makeMasterKeys } from '../signing/master-keys.ts'
+import { type Config, parseConfig } from './config.ts'
+import { getLogins } from './database-logins.ts'
+import { serveMetrics } from './listen-metrics.ts'
+import { describeRunning } from './local/banner.ts'
+import { ensureFirstLedger } from './local/first-ledger.ts'
+import { requireFreePort } from './local/http-port.ts'
+import { getLocalSecrets } from './local/secrets.ts'
+import { listenForStop, type Stop } from './local/stop.ts'
+import { chooseDataDir, openDataDir, postgresDir } from './postgres/layout.ts'
+import { startPostgres } from './postgres/start.ts'
+import { startServer } from './server.ts'
+import { startWorker } from './worker.ts'
+
+/*
+ * What `npm start` runs: Postgres (our own, or DATABASE_URL), migrate, server, worker, and on the first run a
+ * first ledger and key. Everything is opened in order and closed in reverse, on Ctrl-C or SIGTERM, with exit
+ * code 0. For one machine; in production server and worker are processes of their own.
+ */
+const PROJECT_DIR = resolve(import.meta.dirname, '..', '..')
+const say = (line: string) => console.error(`tallystick: ${line}`)
+
+type Closer = () => Promise<unknown>
+/** A promise in a box: an async function would wait for a bare one. */
+type Running = { readonly postgresExited: Promise<void> }
+
+const stop = listenForStop()
+const closers: Closer[] = []
+try {
+  const { postgresExited } = await start(parseConfig(process.env), stop, closers)
+  const why = await Promise.race([stop.requested, postgresExited.then(() => 'Postgres has stopped')])
+  if (!stop.isRequested()) throw new Error(`${why} by itself: see postgres.log in the data folder`)
+} catch (error) {
+  if (!stop.isRequested()) {
+    say((error as Error).message)
+    process.exitCode = 1
+  }
+}
+for (const close of closers.reverse()) {
+  await close().catch((error: Error) => {
+    say(`while stopping: ${error.message}`)
+    process.exitCode = 1
+  })
+}
+stop.done()
+
+async function start(given: Config, stop: Stop, closers: Closer[]): Promise<Running> {
+  await requireFreePort(given.host, given.port)
+  const dataDir = placeData(given)
+  const secrets = getLocalSecrets(given, dataDir)
+  let ownerUrl = given.ownerUrl
+  let postgresExited: Promise<void> = new Promise(() => {})
+  if (ownerUrl === null) {
+    const postgres = await startPostgres({ dataDir: postgresDir(dataDir), log: say })
+    closers.push(() => postgres.stop())
+    ownerUrl = postgres.ownerUrl
+    postgresExited = postgres.exited
+  } else {
+    await checkConnection(new Database(ownerUrl, given.database))
+  }
+  stop.throwIfRequested()
+
+  const logins = getLogins({ ...given, dataDir }, ownerUrl)
+  const masterKey = makeMasterKeys(secrets.masterKey, given.previousMasterKey)
+  const owner = new Database(ownerUrl, given.ownerUrl === null ? undefined : given.database)
+  await migrate({ ownerUrl: owner, masterKey, passwords: logins.passwords, byRdsIam: logins.byRdsIam })
+  stop.throwIfRequested()
+
+  const { apiUrl, workerUrl } = logins
+  // Passwords that were made here stand in the URLs.
+  const isInUrl = new URL(apiUrl).password !== ''
+  const database = isInUrl ? { ...given.database, password: null } : given.database
+  const config: Config = { ...given, ...secrets, dataDir, apiUrl, workerUrl, database }
+  const metrics = new Metrics()
+  if (config.metricsPort !== null) {
+    const listener = await serveMetrics(metrics, { host: config.host, port: config.metricsPort })
+    closers.push(() => listener.close())
+  }
+  // The worker first: a ledger that is an older backup of itself is closed before a server can build on it.
+  const worker = await startWorker(config, metrics)
+  closers.push(() => worker.close())
+  const server = await startServer(config, undefined, metrics)
+  closers.push(() => server.close())
+
+  const url = reachableUrl(server.url)
+  const first = await ensureFirstLedger({ url, dataDir, operatorKey: secrets.operatorKey })
+  console.log(describeRunning({ url, dataDir, ownDatabase: given.ownerUrl === null, first }))
+  return { postgresExited }
+}
+
+/** The default folder depends on whom Postgres runs as; a folder that was named is taken as it is. */
+function placeData(config: Config): string {
+  if (config.dataDir !== resolve('.tallystick')) return openDataDir(config.dataDir)
+  return openDataDir(chooseDataDir(PROJECT_DIR, { embedded: config.ownerUrl === null, log: say }))
+}
+
+/** `0.0.0.0` is where a server listens, not where a client goes. */
+function reachableUrl(listening: string): string {
+  const url = new URL(listening)
+  if (url.hostname === '0.0.0.0' || url.hostname === '[::]') url.hostname = '127.0.0.1'
+  return url.origin
+}

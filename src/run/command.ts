@@ -1,0 +1,91 @@
+/*
+ * node src/run/command.ts COMMAND [ARGUMENTS…]: the image's entry point, PID 1 of its container. A command loads what it needs, and
+ * nothing of the others.
+ */
+import { constants } from 'node:os'
+
+type Main = (args: readonly string[]) => Promise<void>
+type Entry = { readonly summary: string; readonly load: () => Promise<Main> }
+
+export const COMMANDS: Readonly<Record<string, Entry>> = {
+  server: { summary: 'serve the API', load: async () => (await import('./server.ts')).main },
+  worker: {
+    summary: 'publish checkpoints, verify, deliver webhooks',
+    load: async () => (await import('./worker.ts')).main,
+  },
+  migrate: {
+    summary: 'bring the database to this version, as its owner',
+    load: async () => (await import('./migrate.ts')).main,
+  },
+  smoke: {
+    summary: 'notarize in a running deployment, and verify the whole ledger',
+    load: async () => (await import('./smoke.ts')).main,
+  },
+  operate: {
+    summary: 'what to do after an alarm: faults, dead letters, what waits',
+    load: async () => (await import('./operate.ts')).main,
+  },
+  'rotate-key': {
+    summary: 'make a new envelope key, to which the worker moves every ledger',
+    load: async () => (await import('./rotate-key.ts')).main,
+  },
+  'rotate-master-key': {
+    summary: 'seal everything anew under another master key',
+    load: async () => (await import('./rotate-master-key.ts')).main,
+  },
+  'restore-check': {
+    summary: 'hold a restored database to the checkpoints that were kept outside',
+    load: async () => (await import('./restore-check.ts')).main,
+  },
+  'rds-token': {
+    summary: 'print a token that RDS takes for a password',
+    load: async () => (await import('./rds-token.ts')).main,
+  },
+  verify: { summary: 'verify an export, a server or a database', load: () => tallystick('verify') },
+  preflight: { summary: 'measure the database', load: () => tallystick('preflight') },
+  tallystick: { summary: 'the whole command line: docs/cli.md', load: () => tallystick() },
+}
+
+/** As shells have it for a wrong use. */
+const EXIT_USAGE = 2
+const STOPS = ['SIGTERM', 'SIGINT'] as const
+
+if (import.meta.main) await main(process.argv.slice(2))
+
+async function main([name, ...args]: readonly string[]): Promise<void> {
+  if (name === 'help' || name === '--help') {
+    console.log(help())
+    return
+  }
+  // Not of Object's own: `constructor` is no command.
+  const entry = name !== undefined && Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  if (!entry) {
+    console.error(
+      `tallystick: ${name === undefined ? 'which command?' : `there is no command ${name}`}\n\n${help()}`,
+    )
+    process.exitCode = EXIT_USAGE
+    return
+  }
+  for (const signal of STOPS) process.on(signal, () => endUnlessHandled(signal))
+  await (await entry.load())(args)
+}
+
+function help(): string {
+  const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length))
+  const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`)
+  return `usage: COMMAND [ARGUMENTS…]\n\n${lines.join('\n')}`
+}
+
+/** A command of the command line tool, which is that of docs/cli.md. */
+async function tallystick(...before: readonly string[]): Promise<Main> {
+  const { runAsProcess } = await import('../../cli/process.ts')
+  return (args) => runAsProcess([...before, ...args])
+}
+
+/**
+ * The kernel hands PID 1 no signal that it has no handler for: without this one a server that still starts, or a migration, could
+ * only be killed. What handles a stop by itself comes after this, and is let.
+ */
+function endUnlessHandled(signal: (typeof STOPS)[number]): void {
+  if (process.listenerCount(signal) === 1) process.exit(128 + constants.signals[signal])
+}

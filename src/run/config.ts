@@ -1,0 +1,178 @@
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import type { DatabaseOptions } from '../db/connection.ts'
+import { parseDatabaseOptions } from '../db/options.ts'
+import { DRAIN_SECONDS_DEFAULT, DRAIN_SECONDS_MAX, SCHEMA_WAIT_SECONDS_MAX, THREADS_MAX } from '../limits.ts'
+import { type Allowances, parseAllowances } from '../outbound/allowances.ts'
+import { parseTracing, type TracingOptions } from '../tracing/options.ts'
+import { readKeyFiles } from './key-files.ts'
+
+const port = z.coerce.number().int().min(0).max(65_535)
+const url = z.url({ protocol: /^https?$/ })
+const postgresUrl = z.url({ protocol: /^postgres(ql)?$/ })
+
+const DRAIN_SECONDS = `must be seconds, from 0 to ${DRAIN_SECONDS_MAX}`
+const drainSeconds = z.coerce
+  .number(DRAIN_SECONDS)
+  .min(0, DRAIN_SECONDS)
+  .max(DRAIN_SECONDS_MAX, DRAIN_SECONDS)
+
+const SCHEMA_WAIT_SECONDS = `must be seconds, from 0 to ${SCHEMA_WAIT_SECONDS_MAX}`
+const schemaWaitSeconds = z.coerce
+  .number(SCHEMA_WAIT_SECONDS)
+  .min(0, SCHEMA_WAIT_SECONDS)
+  .max(SCHEMA_WAIT_SECONDS_MAX, SCHEMA_WAIT_SECONDS)
+
+const THREADS = `must be a number of threads, from 1 to ${THREADS_MAX}`
+const threads = z.coerce.number(THREADS).int(THREADS).min(1, THREADS).max(THREADS_MAX, THREADS)
+
+/** 32 bytes, as 64 hex digits or as base64. */
+const masterKey = z
+  .string()
+  .transform((text) => Buffer.from(text, /^[0-9a-fA-F]{64}$/.test(text) ? 'hex' : 'base64'))
+  .refine((key) => key.length === 32, 'must be 32 bytes, as 64 hex digits or as base64')
+
+const operatorKey = z
+  .string()
+  .regex(/^tlo_[0-9A-Za-z]{32,}$/, 'must be tlo_ and at least 32 letters and digits')
+
+const allowances = z
+  .string()
+  .default('')
+  .transform((text, context) => {
+    try {
+      return parseAllowances(text)
+    } catch (error) {
+      context.addIssue((error as Error).message)
+      return z.NEVER
+    }
+  })
+
+/** The one documented schema of the environment (docs/configuration.md). */
+const environment = z.object({
+  TALLYSTICK_HOST: z.string().min(1).default('127.0.0.1'),
+  TALLYSTICK_PORT: port.default(3000),
+  TALLYSTICK_METRICS_PORT: port.optional(),
+  /** From SIGTERM on a server answers for so long before it stops listening. */
+  TALLYSTICK_DRAIN_SECONDS: drainSeconds.default(DRAIN_SECONDS_DEFAULT),
+  /** For work that would hold the others up; by default as many as CPU cores. */
+  TALLYSTICK_THREADS: threads.optional(),
+  /** Where this installation keeps what is not in Postgres. */
+  TALLYSTICK_DATA: z.string().min(1).default('.tallystick'),
+  /** How the outside names this server; fixed in each ledger's origin and issuer when it is made. */
+  TALLYSTICK_PUBLIC_URL: url.optional(),
+  /** Where `smoke` finds a server. */
+  TALLYSTICK_URL: url.optional(),
+  /** The owner's: for `migrate`, and for `npm start`. */
+  DATABASE_URL: postgresUrl.optional(),
+  TALLYSTICK_API_DATABASE_URL: postgresUrl.optional(),
+  TALLYSTICK_WORKER_DATABASE_URL: postgresUrl.optional(),
+  /** Server and worker wait so long for `migrate`. */
+  TALLYSTICK_SCHEMA_WAIT_SECONDS: schemaWaitSeconds.default(0),
+  /** For `migrate`: what it lets the two lesser logins log in with, where their URLs do not say. */
+  TALLYSTICK_API_DATABASE_PASSWORD_FILE: z.string().optional(),
+  TALLYSTICK_WORKER_DATABASE_PASSWORD_FILE: z.string().optional(),
+  TALLYSTICK_DATABASE_LOGINS: z.literal('rds-iam', 'must be rds-iam, or not set').optional(),
+  // Each of the four keys may be in a file instead, which <name>_FILE names: src/run/key-files.ts.
+  // The other TALLYSTICK_DATABASE_… are parsed in src/db/options.ts, which the command line shares.
+  TALLYSTICK_MASTER_KEY: masterKey.optional(),
+  /** While the master key is replaced: the one that goes. */
+  TALLYSTICK_MASTER_KEY_PREVIOUS: masterKey.optional(),
+  TALLYSTICK_OPERATOR_KEY: operatorKey.optional(),
+  /** While the operator's key is replaced: the one that goes. */
+  TALLYSTICK_OPERATOR_KEY_PREVIOUS: operatorKey.optional(),
+  /** Addresses of inner networks that webhooks may be delivered to. */
+  TALLYSTICK_OUTBOUND_ALLOW: allowances,
+  /** One line for each request that is answered. */
+  TALLYSTICK_LOG_REQUESTS: z
+    .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' })
+    .default(false),
+  TALLYSTICK_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent']).default('info'),
+})
+
+export type Config = {
+  readonly host: string
+  readonly port: number
+  readonly metricsPort: number | null
+  readonly drainMs: number
+  /** null: one for each CPU core. */
+  readonly threads: number | null
+  readonly dataDir: string
+  readonly publicUrl: string
+  /** null: `publicUrl`. */
+  readonly serverUrl: string | null
+  readonly ownerUrl: string | null
+  readonly apiUrl: string | null
+  readonly workerUrl: string | null
+  /** For whichever URL the process uses. */
+  readonly database: DatabaseOptions
+  readonly schemaWaitMs: number
+  readonly loginPasswordFiles: { readonly api: string | null; readonly worker: string | null }
+  readonly loginsByRdsIam: boolean
+  readonly masterKey: Uint8Array | null
+  readonly previousMasterKey: Uint8Array | null
+  readonly operatorKey: string | null
+  readonly previousOperatorKey: string | null
+  readonly outboundAllow: Allowances
+  /** null: no traces. */
+  readonly tracing: TracingOptions | null
+  readonly logLevel: string
+  readonly logRequests: boolean
+}
+
+/**
+ * Throws with every fault of the environment, by variable, and never with a value that is secret. A variable that is
+ * empty counts as not set: that is how many tools hand on one that has no value.
+ */
+export function parseConfig(env: NodeJS.ProcessEnv): Config {
+  const notEmpty = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
+  const keys = readKeyFiles(notEmpty)
+  const given = keys.env
+  const parsed = environment.safeParse(given)
+  const tracing = parseTracing(given)
+  const database = parseDatabaseOptions(given)
+  const others = [...keys.issues, ...database.issues, ...tracing.issues]
+  if (!parsed.success || others.length > 0) {
+    const issues = [...(parsed.error?.issues ?? []), ...others]
+    const faults = issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)
+    throw new Error(`the configuration is not valid:\n  ${faults.join('\n  ')}`)
+  }
+  const values = parsed.data
+  return {
+    host: values.TALLYSTICK_HOST,
+    port: values.TALLYSTICK_PORT,
+    metricsPort: values.TALLYSTICK_METRICS_PORT ?? null,
+    drainMs: values.TALLYSTICK_DRAIN_SECONDS * 1_000,
+    threads: values.TALLYSTICK_THREADS ?? null,
+    dataDir: resolve(values.TALLYSTICK_DATA),
+    publicUrl: (values.TALLYSTICK_PUBLIC_URL ?? `http://localhost:${values.TALLYSTICK_PORT}`).replace(
+      /\/+$/,
+      '',
+    ),
+    serverUrl: values.TALLYSTICK_URL ?? null,
+    ownerUrl: values.DATABASE_URL ?? null,
+    apiUrl: values.TALLYSTICK_API_DATABASE_URL ?? null,
+    workerUrl: values.TALLYSTICK_WORKER_DATABASE_URL ?? null,
+    database: database.options,
+    schemaWaitMs: values.TALLYSTICK_SCHEMA_WAIT_SECONDS * 1_000,
+    loginPasswordFiles: {
+      api: values.TALLYSTICK_API_DATABASE_PASSWORD_FILE ?? null,
+      worker: values.TALLYSTICK_WORKER_DATABASE_PASSWORD_FILE ?? null,
+    },
+    loginsByRdsIam: values.TALLYSTICK_DATABASE_LOGINS === 'rds-iam',
+    masterKey: values.TALLYSTICK_MASTER_KEY ?? null,
+    previousMasterKey: values.TALLYSTICK_MASTER_KEY_PREVIOUS ?? null,
+    operatorKey: values.TALLYSTICK_OPERATOR_KEY ?? null,
+    previousOperatorKey: values.TALLYSTICK_OPERATOR_KEY_PREVIOUS ?? null,
+    outboundAllow: values.TALLYSTICK_OUTBOUND_ALLOW,
+    tracing: tracing.options,
+    logLevel: values.TALLYSTICK_LOG_LEVEL,
+    logRequests: values.TALLYSTICK_LOG_REQUESTS,
+  }
+}
+
+/** The value, or an error that names the variable to set. */
+export function required<T>(value: T | null, variable: string, purpose: string): T {
+  if (value === null) throw new Error(`${variable} is not set: ${purpose}`)
+  return value
+}

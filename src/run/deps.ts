@@ -1,0 +1,159 @@
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import { Admission } from '../admission.ts'
+import { Appender } from '../append/appender.ts'
+import { openSigners } from '../append/open-signers.ts'
+import { makeByteBudgets } from '../byte-budget.ts'
+import { checkDatabase } from '../db/check-database.ts'
+import { Database } from '../db/connection.ts'
+import { watchHalfOpen } from '../db/half-open.ts'
+import { checkLogin } from '../db/logins.ts'
+import { Lookups } from '../db/lookups.ts'
+import { openReadPool, openSearchPool, openWritePool } from '../db/pools.ts'
+import { getNoteKey } from '../db/server-keys.ts'
+import { readFindKey } from '../db/signed-entries.ts'
+import { makeEntropy } from '../entropy.ts'
+import { Inbox } from '../federation/inbox.ts'
+import type { Deps } from '../http/deps.ts'
+import { openLog } from '../log.ts'
+import { watchAdmission } from '../metrics/admission.ts'
+import { makeAppendObserver, watchQueue } from '../metrics/appender.ts'
+import { watchLookups, watchPool } from '../metrics/database.ts'
+import { Metrics } from '../metrics/metrics.ts'
+import { makeReceptionObserver, watchInbox } from '../metrics/peers.ts'
+import { watchKeyCache } from '../metrics/reading.ts'
+import { makeTraceObserver } from '../metrics/traces.ts'
+import { watchTypes } from '../metrics/types.ts'
+import { SignedCheckpoints } from '../proofs/signed-checkpoints.ts'
+import { followMasterKey } from '../rotation/follow-master-key.ts'
+import { makeCursorMac } from '../signing/cursor-mac.ts'
+import { EnvelopeKeys } from '../signing/envelope-keys.ts'
+import { makeMasterKeys } from '../signing/master-keys.ts'
+import { makePeerMacs } from '../signing/peer-macs.ts'
+import { makeKeyMac } from '../tenancy/api-keys.ts'
+import { CallerCache } from '../tenancy/caller.ts'
+import { openThreads } from '../threads/threads.ts'
+import { openTracing } from '../tracing/open.ts'
+import { TracedAppender } from '../tracing/traced-appender.ts'
+import { TypeRegistry } from '../types/type-registry.ts'
+import { WriteDeadlines } from '../write-deadlines.ts'
+import { type Config, required } from './config.ts'
+
+/** `log`: where to, when not standard output. */
+export async function openDeps(
+  config: Config,
+  log = openLog(config.logLevel),
+  metrics = new Metrics(),
+): Promise<Deps> {
+  const url = required(config.apiUrl, 'TALLYSTICK_API_DATABASE_URL', "the database, as the API's login")
+  const masterKey = makeMasterKeys(
+    required(config.masterKey, 'TALLYSTICK_MASTER_KEY', 'it opens the signing key'),
+    config.previousMasterKey,
+  )
+  const now = Date.now
+  const database = new Database(url, config.database, (chunks) => masterKey.databaseMac(chunks))
+  const pools = openPools(database, log, metrics)
+  const { readPool, writePool } = pools
+  const closers: (() => unknown)[] = Object.values(pools).map((pool) => () => pool.end())
+  const close = async () => {
+    for (const each of closers.reverse()) await each()
+  }
+  const tracing = await openTracing(config.tracing, 'tallystick-server', () =>
+    makeTraceObserver(metrics, 'server', log),
+  )
+  closers.push(() => tracing?.close())
+  try {
+    const pooler = await checkDatabase(database, readPool, log, config.schemaWaitMs)
+    await checkLogin(readPool, 'server')
+    const signers = openSigners(readPool, masterKey, now)
+    await signers.load()
+    database.renew()
+    closers.push(watchHalfOpen(database, pooler, log))
+    if (config.previousMasterKey) closers.push(followMasterKey({ signers, masterKey, database }, log))
+    const admission = new Admission(() => performance.now())
+    const budgets = makeByteBudgets()
+    const writeDeadlines = new WriteDeadlines(() => performance.now())
+    watchAdmission(metrics, { admission, budgets, writeDeadlines })
+    const appender = openAppender(writePool, { admission, metrics, tracing })
+    closers.push(() => appender.close())
+    const keyMac = makeKeyMac(masterKey)
+    const lookups = new Lookups(readPool)
+    watchLookups(metrics, lookups)
+    const callers = new CallerCache({ readPool, now, keyMac, log })
+    watchKeyCache(metrics, callers)
+    const types = new TypeRegistry({ readPool })
+    watchTypes(metrics, 'server', types)
+    const noteKey = await getNoteKey(readPool)
+    const threads = openThreads(config.threads, log)
+    closers.push(() => threads.close())
+    const inbox = new Inbox()
+    watchInbox(metrics, inbox)
+    return {
+      log,
+      logRequests: config.logRequests,
+      metrics,
+      tracing,
+      now,
+      entropy: makeEntropy(),
+      publicUrl: config.publicUrl,
+      operatorKeys: operatorKeysOf(config),
+      ...pools,
+      lookups,
+      signers,
+      envelopeKeys: new EnvelopeKeys(() => readFindKey(readPool)),
+      noteKey,
+      checkpoints: new SignedCheckpoints(readPool, noteKey),
+      keyMac,
+      peerMacs: makePeerMacs(masterKey),
+      cursorMac: makeCursorMac(masterKey),
+      sealer: { seal: (secret, context) => masterKey.seal(secret, context) },
+      outboundAllow: config.outboundAllow,
+      callers,
+      admission,
+      budgets,
+      writeDeadlines,
+      appender,
+      types,
+      threads,
+      inbox,
+      observeReception: makeReceptionObserver(metrics),
+      close,
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+function openPools(
+  database: Database,
+  log: Logger,
+  metrics: Metrics,
+): Pick<Deps, 'readPool' | 'searchPool' | 'writePool'> {
+  const readPool = openReadPool(database, log)
+  const searchPool = openSearchPool(database, log)
+  const writePool = openWritePool(database, log)
+  watchPool(metrics, 'read', readPool)
+  watchPool(metrics, 'search', searchPool)
+  watchPool(metrics, 'write', writePool)
+  return { readPool, searchPool, writePool }
+}
+
+function openAppender(
+  writePool: pg.Pool,
+  { admission, metrics, tracing }: Pick<Deps, 'admission' | 'metrics' | 'tracing'>,
+): Appender {
+  const observer = makeAppendObserver(metrics)
+  const isMoreComing = () => admission.hasWaiting
+  const appender = tracing
+    ? new TracedAppender(writePool, observer, isMoreComing, tracing)
+    : new Appender(writePool, observer, isMoreComing)
+  watchQueue(metrics, appender)
+  return appender
+}
+
+/** The one before counts beside another only: who takes the operator's key away means both. */
+function operatorKeysOf({ operatorKey, previousOperatorKey }: Config): string[] {
+  if (operatorKey === null) return []
+  return previousOperatorKey === null ? [operatorKey] : [operatorKey, previousOperatorKey]
+}

@@ -1,0 +1,66 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { KEY_FILE_BYTES_MAX } from '../limits.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+type Issue = { readonly path: readonly [string]; readonly message: string }
+
+/**
+ * Each names a file with the key that the variable without `_FILE` would hold: a process' environment is shown by /proc, by
+ * whatever describes a pod, and in dumps; a file that is mounted is not.
+ */
+const FILES = [
+  'TALLYSTICK_MASTER_KEY_FILE',
+  'TALLYSTICK_MASTER_KEY_PREVIOUS_FILE',
+  'TALLYSTICK_OPERATOR_KEY_FILE',
+  'TALLYSTICK_OPERATOR_KEY_PREVIOUS_FILE',
+] as const
+
+/** The environment with the keys that files hold. What is wrong is named by its variable, and nothing of a file is shown. */
+export function readKeyFiles(env: Environment): {
+  readonly env: Environment
+  readonly issues: readonly Issue[]
+} {
+  const issues: Issue[] = []
+  const read: Record<string, string> = {}
+  for (const variable of FILES) {
+    const name = variable.replace(/_FILE$/, '')
+    const file = env[variable]
+    if (file === undefined) continue
+    const tell = (message: string) => issues.push({ path: [variable], message })
+    if (env[name] !== undefined) tell(`is set beside ${name}: one of them`)
+    else {
+      const found = readKeyFile(file)
+      if ('fault' in found) tell(found.fault)
+      else read[name] = found.text
+    }
+  }
+  return { env: { ...env, ...read }, issues }
+}
+
+function readKeyFile(file: string): { readonly text: string } | { readonly fault: string } {
+  try {
+    const fd = openSync(file, 'r')
+    try {
+      // The mode of the open file, so that nobody can exchange it in between.
+      const { mode } = fstatSync(fd)
+      if ((mode & 0o007) !== 0)
+        return { fault: `${file} is open to every user of this machine: chmod 440, or less` }
+      const buffer = Buffer.alloc(KEY_FILE_BYTES_MAX + 1)
+      return checkText(buffer.subarray(0, readSync(fd, buffer)).toString('latin1'), file)
+    } finally {
+      closeSync(fd)
+    }
+  } catch (error) {
+    return { fault: `cannot be read: ${(error as Error).message}` }
+  }
+}
+
+/** One newline at the end is how most tools write a line. Any other space is a mistake of whoever made the file. */
+function checkText(all: string, file: string): { readonly text: string } | { readonly fault: string } {
+  if (all.length > KEY_FILE_BYTES_MAX) return { fault: `${file} holds more than a key` }
+  const text = all.replace(/\r?\n$/, '')
+  if (text === '') return { fault: `${file} is empty` }
+  if (!/^[\x21-\x7e]+$/.test(text))
+    return { fault: `${file} holds more than one line, or spaces: the key alone goes in` }
+  return { text }
+}

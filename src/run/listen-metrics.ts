@@ -1,0 +1,62 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Metrics } from '../metrics/metrics.ts'
+import type { Service } from './run-process.ts'
+
+/**
+ * Serves the metrics on a port of their own, which is not for the outside: they tell how much is written. A process that is
+ * asked to stop answers as long as it can. What has no other port (a worker) is asked here whether it lives and whether it has
+ * started, neither of which asks the database.
+ */
+export async function serveMetrics(
+  metrics: Metrics,
+  at: { readonly host: string; readonly port: number },
+  hasStarted: () => boolean = () => true,
+): Promise<Service & { readonly url: string }> {
+  metrics.watchProcess()
+  const server = createServer(async (request, response) => {
+    if (request.method === 'GET' && request.url === '/livez') return response.writeHead(200).end()
+    if (request.method === 'GET' && request.url === '/readyz')
+      return response.writeHead(hasStarted() ? 200 : 503).end()
+    if (request.method !== 'GET' || request.url !== '/metrics') return response.writeHead(404).end()
+    const text = await metrics.registry.metrics()
+    return response.writeHead(200, { 'content-type': metrics.registry.contentType }).end(text)
+  })
+  await new Promise<void>((resolve, reject) => {
+    const fail = ({ message }: Error) => reject(new Error(`TALLYSTICK_METRICS_PORT: ${message}`))
+    server.once('error', fail).listen(at.port, at.host, resolve)
+  })
+  const { address, port, family } = server.address() as AddressInfo
+  return {
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}/metrics`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+/** Starts `start` with metrics, and serves them for as long as it runs where the configuration gives a port. */
+export async function withMetrics(
+  config: { readonly host: string; readonly metricsPort: number | null },
+  start: (metrics: Metrics) => Promise<Service>,
+): Promise<Service> {
+  const metrics = new Metrics()
+  const port = config.metricsPort
+  let started = false
+  const listener =
+    port === null ? null : await serveMetrics(metrics, { host: config.host, port }, () => started)
+  const service = await start(metrics).catch(async (error) => {
+    await listener?.close()
+    throw error
+  })
+  started = true
+  return {
+    drain: async () => service.drain?.(),
+    async close() {
+      await service.close()
+      await listener?.close()
+    },
+  }
+}

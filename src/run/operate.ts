@@ -1,0 +1,107 @@
+import { parseArgs } from 'node:util'
+import type pg from 'pg'
+import { withClient } from '../db/client.ts'
+import { countOverdue } from '../db/expiry-work.ts'
+import { listDeadLetters, redriveDeadLetters } from '../db/job-queues.ts'
+import { clearFault, listOpenFaults } from '../db/ledger-faults.ts'
+import { readWaitingFigures } from '../db/verification-work.ts'
+import { formatId, isId, parseId } from '../proof/ids.ts'
+import { parseConfig } from './config.ts'
+import { getOwnerDatabase } from './owner-database.ts'
+import { runToEnd, UsageError } from './run-to-end.ts'
+
+const USAGE = `usage: operate COMMAND, or npm run operate -- COMMAND
+
+  faults                            ledgers that were found not to verify: no checkpoints, and no money moves
+  clear-fault LEDGER --note TEXT    let a ledger go on, once it is mended; TEXT says how it was
+  waiting                           how many completions and expiries wait for a worker, and since when
+  dead-letters                      jobs that were given up
+  redrive [JOB …]                   put them back, all or those that are named`
+
+const LINES_MAX = 1_000
+const NOTE_CHARS_MAX = 1_000
+
+/**
+ * `npm run operate`: what to do after an alarm (docs/runbooks). With the owner's login, not over HTTP: whoever has
+ * broken in to a server must not be able to switch the alarm off.
+ */
+export function main(args: readonly string[]): Promise<void> {
+  return runToEnd('operate', USAGE, async () => {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { note: { type: 'string' } },
+    })
+    const [command, ...names] = positionals
+    const work = chooseCommand(command, names, values.note)
+    await withClient(getOwnerDatabase(parseConfig(process.env)), work)
+  })
+}
+
+function chooseCommand(
+  command: string | undefined,
+  names: readonly string[],
+  note: string | undefined,
+): (client: pg.Client) => Promise<void> {
+  switch (command) {
+    case 'faults':
+      return showFaults
+    case 'clear-fault':
+      return (client) => clear(client, names, note)
+    case 'waiting':
+      return showWaiting
+    case 'dead-letters':
+      return showDeadLetters
+    case 'redrive':
+      return (client) => redrive(client, names)
+    default:
+      throw new UsageError(command === undefined ? 'which command?' : `there is no command ${command}`)
+  }
+}
+
+async function showFaults(client: pg.Client): Promise<void> {
+  const faults = await listOpenFaults(client, LINES_MAX)
+  if (faults.length === 0) console.log('no ledger has a fault')
+  for (const { ledgerId, foundAt, foundBy, seq, code, reason } of faults) {
+    const at = seq === null ? '' : ` seq=${seq}`
+    console.log(
+      `${formatId('led', ledgerId)} ${foundAt.toISOString()} by=${foundBy}${at} code=${code} reason=${JSON.stringify(reason)}`,
+    )
+  }
+}
+
+async function clear(client: pg.Client, names: readonly string[], note: string | undefined): Promise<void> {
+  const [ledger] = names
+  if (names.length !== 1 || !isId('led', ledger!)) throw new UsageError('name one ledger (led_…)')
+  if (!note || note.length > NOTE_CHARS_MAX)
+    throw new UsageError('say with --note what was wrong and how it was mended')
+  if (!(await clearFault(client, parseId('led', ledger!), note))) throw new Error(`${ledger} has no fault`)
+  console.log(`${ledger} is verified from where it was, and goes on: checkpoints, verdicts, settlements`)
+}
+
+/** The worker's metrics say the same, and are absent just when no worker runs. */
+async function showWaiting(client: pg.Client): Promise<void> {
+  const { count, oldestSeconds } = await readWaitingFigures(client)
+  const overdue = await countOverdue(client)
+  console.log(`completions=${count} oldest=${Math.round(oldestSeconds)}s overdue=${overdue}`)
+}
+
+async function showDeadLetters(client: pg.Client): Promise<void> {
+  const jobs = await listDeadLetters(client, LINES_MAX)
+  if (jobs.length === 0) console.log('no job was given up')
+  for (const { id, queue, payload, error, diedAt } of jobs) {
+    console.log(
+      `${id} ${diedAt.toISOString()} queue=${queue} ${JSON.stringify(payload)} error=${JSON.stringify(error)}`,
+    )
+  }
+}
+
+async function redrive(client: pg.Client, names: readonly string[]): Promise<void> {
+  const isUuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+  const wrong = names.find((name) => !isUuid.test(name))
+  if (wrong !== undefined) throw new UsageError(`${wrong} is no job: see dead-letters`)
+  const moved = await redriveDeadLetters(client, names.length === 0 ? null : names)
+  console.log(`put ${moved} ${moved === 1 ? 'job' : 'jobs'} back`)
+}
+
+if (import.meta.main) await main(process.argv.slice(2))

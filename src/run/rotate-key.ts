@@ -1,0 +1,54 @@
+import { parseArgs } from 'node:util'
+import { withClient } from '../db/client.ts'
+import { startRotation } from '../db/rotation.ts'
+import { makeMasterKeys } from '../signing/master-keys.ts'
+import { parseConfig, required } from './config.ts'
+import { getOwnerDatabase } from './owner-database.ts'
+import { runToEnd } from './run-to-end.ts'
+
+const USAGE = `usage: rotate-key [--compromised-at TIME] [--force], or npm run rotate-key -- …
+
+  --compromised-at TIME  also say that the keys that sign now were in other hands since TIME (RFC 3339, UTC)
+  --force                even though an earlier rotation is not finished`
+
+/** `npm run rotate-key`: as the owner, makes a new envelope key, to which the worker moves every ledger. */
+export function main(args: readonly string[]): Promise<void> {
+  return runToEnd('rotate-key', USAGE, async () => {
+    const { values } = parseArgs({
+      args: [...args],
+      options: { 'compromised-at': { type: 'string' }, force: { type: 'boolean' } },
+    })
+    const compromisedAt = parseTime(values['compromised-at'])
+    const config = parseConfig(process.env)
+    const owner = getOwnerDatabase(config)
+    const masterKey = makeMasterKeys(
+      required(config.masterKey, 'TALLYSTICK_MASTER_KEY', 'it seals the new signing key'),
+      config.previousMasterKey,
+    )
+    const { oldKids, newKid } = await withClient(owner, (client) =>
+      startRotation(client, masterKey, { compromisedAt, force: values.force ?? false }),
+    )
+    for (const kid of oldKids) console.log(`old key  ${hex(kid)}${compromisedAt ? '  compromised' : ''}`)
+    console.log(`new key  ${hex(newKid)}`)
+    console.log(
+      'The worker now moves every ledger to the new key, and retires the old one when none is left: about two minutes, longer for\n' +
+        'ledgers that are closed. Nothing needs a restart. Verifiers that trust a ledger’s first key follow by themselves.',
+    )
+  })
+}
+
+function parseTime(text: string | undefined): Date | null {
+  if (text === undefined) return null
+  const time = new Date(text)
+  if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z$/.test(text) || Number.isNaN(time.getTime())) {
+    throw new Error(`--compromised-at ${text} is no time such as 2026-11-20T12:00:00Z`)
+  }
+  if (time.getTime() > Date.now()) throw new Error(`--compromised-at ${text} is in the future`)
+  return time
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex')
+}
+
+if (import.meta.main) await main(process.argv.slice(2))

@@ -1,0 +1,41 @@
+import { withClient } from '../db/client.ts'
+import { parseConfig, required } from './config.ts'
+import { getOwnerDatabase } from './owner-database.ts'
+import { resealSecrets } from './reseal.ts'
+import { refuseArguments, runToEnd } from './run-to-end.ts'
+
+const USAGE = `usage: rotate-master-key, or npm run rotate-master-key
+
+  It takes no arguments: the environment has both keys (docs/secrets.md)`
+
+/**
+ * `npm run rotate-master-key`: as the owner, seals everything anew under TALLYSTICK_MASTER_KEY that is sealed under
+ * TALLYSTICK_MASTER_KEY_PREVIOUS. Servers and workers must know both before (docs/secrets.md).
+ */
+export function main(args: readonly string[]): Promise<void> {
+  return runToEnd('rotate-master-key', USAGE, async () => {
+    refuseArguments(args)
+    const config = parseConfig(process.env)
+    const owner = getOwnerDatabase(config)
+    const current = required(config.masterKey, 'TALLYSTICK_MASTER_KEY', 'the new one')
+    const previous = required(config.previousMasterKey, 'TALLYSTICK_MASTER_KEY_PREVIOUS', 'the one that goes')
+    const { serverKeys, webhookSecrets, apiKeySecrets, peerKeys, cursors, refused } = await withClient(
+      owner,
+      (client) => resealSecrets(client, { previous, current }),
+    )
+    if (serverKeys + webhookSecrets + apiKeySecrets + peerKeys + cursors === 0) {
+      console.log(
+        'nothing is sealed under the previous key: TALLYSTICK_MASTER_KEY_PREVIOUS can go, everywhere',
+      )
+    } else {
+      console.log(
+        `sealed anew: server keys ${serverKeys}, secrets of webhooks ${webhookSecrets}, secrets of API keys ${apiKeySecrets}, keys of peers ${peerKeys}, cursors ${cursors}.\n` +
+          'Run this again in a minute, for what servers have sealed meanwhile.',
+      )
+    }
+    if (refused > 0)
+      console.log(`${refused} rows are sealed under neither key, and stay as useless as they were`)
+  })
+}
+
+if (import.meta.main) await main(process.argv.slice(2))

@@ -1,0 +1,68 @@
+import { lookup } from 'node:dns/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { buildApp } from '../app.ts'
+import { CLOSE_IDLE_EVERY_MS, CLOSE_STREAMS_MS, CLOSE_UNUSED_AFTER_MS, LISTEN_BACKLOG } from '../limits.ts'
+import { Metrics } from '../metrics/metrics.ts'
+import { type Config, parseConfig } from './config.ts'
+import { openDeps } from './deps.ts'
+import { withMetrics } from './listen-metrics.ts'
+import { runProcess, type Service } from './run-process.ts'
+import { refuseArguments } from './run-to-end.ts'
+
+/**
+ * Opens the database, then listens. `drain` answers everything, but is not ready any more, and ends each connection with its next
+ * answer, until load balancers have seen it: who closes connections that clients hold open breaks the requests that are on
+ * their way. `close` takes no new requests, answers those that it has, lets the appender
+ * commit what it took, and closes the database. Whoever reads an export slowly is cut off after `closeStreamsMs`: he
+ * may take hours.
+ */
+export async function startServer(
+  config: Config,
+  closeStreamsMs = CLOSE_STREAMS_MS,
+  metrics = new Metrics(),
+): Promise<Service & { readonly url: string }> {
+  const deps = await openDeps(config, undefined, metrics)
+  const app = buildApp(deps)
+  try {
+    // For the name `localhost` Fastify opens a server for each of its addresses, of which only the first would be ours to hold back
+    // and to drain.
+    const { address } = await lookup(config.host)
+    const url = await app.listen({ host: address, port: config.port, backlog: LISTEN_BACKLOG })
+    return {
+      url,
+      async drain() {
+        app.drain()
+        await sleep(config.drainMs)
+      },
+      async close() {
+        // Node closes kept connections that are idle now; one that is busy would stay open after its answer.
+        const beganAtMs = performance.now()
+        const idle = setInterval(() => {
+          app.server.closeIdleConnections()
+          // To Node one on which nothing was ever sent is not idle; clients and browsers open such to have them at hand.
+          // On one that was opened just now a request may be on its way.
+          if (performance.now() - beganAtMs < CLOSE_UNUSED_AFTER_MS) return
+          for (const socket of deps.writeDeadlines.open) if (socket.bytesRead === 0) socket.destroy()
+        }, CLOSE_IDLE_EVERY_MS)
+        const cutOff = setTimeout(() => app.server.closeAllConnections(), closeStreamsMs)
+        await app.close()
+        clearInterval(idle)
+        clearTimeout(cutOff)
+        await deps.close()
+      },
+    }
+  } catch (error) {
+    await deps.close()
+    throw error
+  }
+}
+
+export function main(args: readonly string[]): Promise<void> {
+  return runProcess('server', async () => {
+    refuseArguments(args)
+    const config = parseConfig(process.env)
+    return withMetrics(config, (metrics) => startServer(config, undefined, metrics))
+  })
+}
+
+if (import.meta.main) await main(process.argv.slice(2))

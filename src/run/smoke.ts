@@ -1,0 +1,160 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Tallystick } from '../../sdk/client.ts'
+import type { LedgerSummary } from '../../sdk/generated/api.ts'
+import { bytesOf } from '../../sdk/http/answers.ts'
+import type { CallOptions } from '../../sdk/http/transport.ts'
+import { TallystickOperator } from '../../sdk/operator.ts'
+import { SMOKE_CHECKPOINT_MS_MAX, SMOKE_MS_MAX, SMOKE_POLL_MS, SMOKE_REVOKE_MS_MAX } from '../limits.ts'
+import { parseCheckpoint } from '../proof/checkpoint.ts'
+import { formatReport } from '../verify/report.ts'
+import { spooledExport } from '../verify/spool.ts'
+import { verifyLedger } from '../verify/verify-ledger.ts'
+import { parseConfig, required } from './config.ts'
+import { refuseArguments, runToEnd } from './run-to-end.ts'
+
+const LEDGER = 'helm-test'
+const KEY = 'smoke'
+
+/** Where to look when a step fails. */
+const LOOK = {
+  server:
+    'do servers run (their log says why not), and does TALLYSTICK_URL, or else TALLYSTICK_PUBLIC_URL, lead to them from here?',
+  operator: 'is TALLYSTICK_OPERATOR_KEY the one that the servers have?',
+  record: "the servers' log has the request; docs/configuration.md: When something is wrong",
+  checkpoint:
+    'workers publish them: does one run, and what does its log say? docs/runbooks/no-checkpoints.md',
+  ledger: 'docs/runbooks/ledger-fault.md',
+  key: `revoke the keys of the name ${KEY}: nobody has their secrets any more`,
+} as const
+
+type Say = (line: string) => void
+type Target = { readonly url: string; readonly operatorKey: string; readonly checkpointMs?: number }
+
+/**
+ * Tries a deployment from outside, after it was installed or changed: notarizes a record, waits until a worker has published a
+ * checkpoint over it, and verifies the whole ledger against that. All of it in a ledger of its own, which it makes once; the key that
+ * it makes is revoked, whatever happens. Returns the last line; throws StepFailed, which has been said.
+ */
+export async function smoke(
+  { url, operatorKey, checkpointMs = SMOKE_CHECKPOINT_MS_MAX }: Target,
+  say: Say,
+): Promise<string> {
+  const step = makeStep(say)
+  const operator = new TallystickOperator({ baseUrl: url, operatorKey })
+  const call = { signal: AbortSignal.timeout(SMOKE_MS_MAX) }
+  const ready = async () => {
+    await operator.health.ready(call)
+    return operator.health.live(call)
+  }
+  await step('the server is ready', LOOK.server, ready, ({ version }) => `${version} at ${url}`)
+  const { id } = await step(
+    `the ledger ${LEDGER} is there`,
+    LOOK.operator,
+    () => ensureLedger(operator, call),
+    idOf,
+  )
+  const issueKey = () => operator.ledgers.issueKey(id, { name: KEY }, call)
+  const key = await step('a key is made', LOOK.operator, issueKey, idOf)
+  const client = new Tallystick({ baseUrl: url, apiKey: key.key })
+  try {
+    return await notarizeAndVerify(client, { url, checkpointMs, call, step })
+  } finally {
+    await step('the key is revoked', LOOK.key, () =>
+      client.keys.revoke(key.id, {}, { signal: AbortSignal.timeout(SMOKE_REVOKE_MS_MAX) }),
+    )
+  }
+}
+
+async function notarizeAndVerify(
+  client: Tallystick,
+  { url, checkpointMs, call, step }: { url: string; checkpointMs: number; call: CallOptions; step: Step },
+): Promise<string> {
+  const { entry } = await step('a record is notarized', LOOK.record, () =>
+    client.records.notarize({ payload: { smoke: new Date().toISOString() } }, call),
+  )
+  const checkpoint = await step(`a checkpoint covers entry ${entry.seq}`, LOOK.checkpoint, () =>
+    waitForCheckpoint(client, { seq: entry.seq, checkpointMs, call }),
+  )
+  return step('the ledger verifies', LOOK.ledger, async () => {
+    const source = spooledExport(url, async () => bytesOf(await client.exports.stream(call)))
+    const report = await verifyLedger(source, { checkpoints: [checkpoint] })
+    if (!report.ok) throw new Error(formatReport(report))
+    return formatReport(report)
+  })
+}
+
+const idOf = ({ id }: { readonly id: string }) => id
+
+/** One that is frozen has served; one that is closed as an older backup of itself is to be heard of. */
+async function ensureLedger(
+  operator: TallystickOperator,
+  call: CallOptions,
+): Promise<Pick<LedgerSummary, 'id'>> {
+  for await (const ledger of operator.ledgers.list({}, call))
+    if (ledger.name === LEDGER && ledger.closed !== 'frozen') return ledger
+  return (await operator.ledgers.create({ name: LEDGER }, call)).ledger
+}
+
+async function waitForCheckpoint(
+  client: Tallystick,
+  { seq, checkpointMs, call }: { seq: number; checkpointMs: number; call: CallOptions },
+): Promise<string> {
+  const beganAtMs = performance.now()
+  for (;;) {
+    const note = await client.checkpoints.latest(call)
+    if (note !== null && parseCheckpoint(note).checkpoint.size > seq) return note
+    if (performance.now() - beganAtMs > checkpointMs) throw new Error(`none within ${checkpointMs / 1_000} s`)
+    await sleep(SMOKE_POLL_MS, undefined, call)
+  }
+}
+
+/** It has been said which, why, and where to look. */
+export class StepFailed extends Error {}
+
+type Step = <T>(
+  name: string,
+  look: string,
+  run: () => Promise<T>,
+  describe?: (result: T) => string,
+) => Promise<T>
+
+/** Runs a step and says how it went, in one line: two where it failed. */
+function makeStep(say: Say): Step {
+  return async (name, look, run, describe) => {
+    const beganAtMs = performance.now()
+    const took = () => `${Math.round(performance.now() - beganAtMs)} ms`
+    try {
+      const result = await run()
+      say(`ok    ${name}, ${took()}${describe ? `: ${describe(result)}` : ''}`)
+      return result
+    } catch (error) {
+      say(`FAIL  ${name}, ${took()}: ${(error as Error).message}\n      → ${look}`)
+      throw new StepFailed(name, { cause: error })
+    }
+  }
+}
+
+const USAGE = `usage: smoke
+
+  It takes no arguments: TALLYSTICK_URL and TALLYSTICK_OPERATOR_KEY say where and as whom (docs/image.md)`
+
+/** `smoke`: ends with INTEGRITY_OK and 0, or with 1. */
+export function main(args: readonly string[]): Promise<void> {
+  return runToEnd('smoke', USAGE, async () => {
+    refuseArguments(args)
+    const config = parseConfig(process.env)
+    const operatorKey = required(
+      config.operatorKey,
+      'TALLYSTICK_OPERATOR_KEY',
+      'it makes the ledger and the key to try with',
+    )
+    const target = { url: config.serverUrl ?? config.publicUrl, operatorKey }
+    const verdict = await smoke(target, console.log).catch((error: Error) => {
+      if (!(error instanceof StepFailed)) throw error
+      process.exitCode = 1
+    })
+    if (verdict) console.log(verdict)
+  })
+}
+
+if (import.meta.main) await main(process.argv.slice(2))

@@ -1,0 +1,316 @@
+import { join } from 'node:path'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import { registerFollowers, registerQueues } from '../../worker/register.ts'
+import { traceFollowers, traceQueues } from '../../worker/trace-work.ts'
+import { openQueues, workQueues } from '../../worker/work-queues.ts'
+import { loadSigners, openSigners } from '../append/open-signers.ts'
+import { AwaitedLedgers } from '../audit/awaited-ledgers.ts'
+import { EntryVerifier } from '../audit/entry-verifier.ts'
+import { ByteBudget } from '../byte-budget.ts'
+import { FaultyLedgers } from '../checkpoints/faulty-ledgers.ts'
+import { KeptCheckpoints } from '../checkpoints/kept.ts'
+import { RestoredLedgers } from '../checkpoints/restored-ledgers.ts'
+import { checkDatabase, untilMigrated } from '../db/check-database.ts'
+import { Database } from '../db/connection.ts'
+import { watchHalfOpen } from '../db/half-open.ts'
+import { checkLogin } from '../db/logins.ts'
+import { openPeerPool, openReadPool, openWebhookPool } from '../db/pools.ts'
+import { getNoteKeySecret } from '../db/server-keys.ts'
+import { readFindKey } from '../db/signed-entries.ts'
+import { makeEntropy } from '../entropy.ts'
+import { PeerDrains } from '../federation/drain.ts'
+import { runFollower } from '../follow/loop.ts'
+import { ERASURES_REFUSED, EXPIRIES_REFUSED, Refused } from '../follow/refused.ts'
+import { Waker } from '../follow/waker.ts'
+import { openLog } from '../log.ts'
+import { makeAuditObserver, makeEntryObserver, watchAudits } from '../metrics/audits.ts'
+import {
+  watchCheckpoints,
+  watchErasures,
+  watchRestoredLedgers,
+  watchRotation,
+} from '../metrics/checkpoints.ts'
+import { watchPool } from '../metrics/database.ts'
+import { makeFollowerObserver } from '../metrics/followers.ts'
+import { makeJobObserver, watchJobs } from '../metrics/jobs.ts'
+import { Metrics } from '../metrics/metrics.ts'
+import { makeDrainObserver, watchDrains, watchPeers } from '../metrics/peers.ts'
+import { makeTraceObserver } from '../metrics/traces.ts'
+import { watchTypes } from '../metrics/types.ts'
+import {
+  makeExpiryObserver,
+  makeVerificationObserver,
+  watchExpiry,
+  watchVerification,
+} from '../metrics/verification.ts'
+import { makeDeliveryObserver, watchLanes, watchOutbound, watchWebhooks } from '../metrics/webhooks.ts'
+import { Connector } from '../outbound/connector.ts'
+import { PEER_ANSWERS_BYTES_MAX } from '../peer-limits.ts'
+import { followMasterKey } from '../rotation/follow-master-key.ts'
+import { makeCursorMac } from '../signing/cursor-mac.ts'
+import { EnvelopeKeys } from '../signing/envelope-keys.ts'
+import type { MasterKey } from '../signing/master-key.ts'
+import { makeMasterKeys } from '../signing/master-keys.ts'
+import { makeEd25519Signer, nativeProviders } from '../signing/native.ts'
+import { makePeerMacs } from '../signing/peer-macs.ts'
+import type { Signers } from '../signing/signers.ts'
+import { openThreads } from '../threads/threads.ts'
+import { makeAttemptTracer } from '../tracing/delivery-spans.ts'
+import { openTracing } from '../tracing/open.ts'
+import { makePostTracer } from '../tracing/peer-spans.ts'
+import type { Tracing } from '../tracing/tracing.ts'
+import { traceVerification } from '../tracing/verification-spans.ts'
+import { TypeRegistry } from '../types/type-registry.ts'
+import { VERSION } from '../version.ts'
+import { type LanesDeps, WebhookLanes } from '../webhooks/lanes.ts'
+import { type Config, parseConfig, required } from './config.ts'
+import { withMetrics } from './listen-metrics.ts'
+import { runProcess, type Service } from './run-process.ts'
+import { refuseArguments } from './run-to-end.ts'
+
+/** What everything else is opened with; `closers`: of what is open, in the order in which it was opened. */
+type Base = {
+  readonly config: Config
+  readonly database: Database
+  readonly masterKey: MasterKey
+  readonly log: Logger
+  readonly pool: pg.Pool
+  readonly metrics: Metrics
+  /** null: no traces. */
+  readonly tracing: Tracing | null
+  readonly closers: (() => Promise<unknown>)[]
+}
+
+/** Starts all background work. `close` lets rounds that have begun finish. */
+export async function startWorker(config: Config, metrics = new Metrics()): Promise<Service> {
+  const url = required(
+    config.workerUrl,
+    'TALLYSTICK_WORKER_DATABASE_URL',
+    "the database, as the worker's login",
+  )
+  const masterKey = makeMasterKeys(
+    required(config.masterKey, 'TALLYSTICK_MASTER_KEY', 'it opens the note key'),
+    config.previousMasterKey,
+  )
+  const log = openLog(config.logLevel)
+  const database = new Database(url, config.database, (chunks) => masterKey.databaseMac(chunks))
+  const pool = openReadPool(database, log)
+  watchPool(metrics, 'worker', pool)
+  const tracing = await openTracing(config.tracing, 'tallystick-worker', () =>
+    makeTraceObserver(metrics, 'worker', log),
+  )
+  const closers: Base['closers'] = [() => pool.end(), async () => tracing?.close()]
+  try {
+    const pooler = await checkDatabase(database, pool, log, config.schemaWaitMs)
+    await checkLogin(pool, 'worker')
+    const stopWatching = watchHalfOpen(database, pooler, log)
+    closers.push(async () => stopWatching())
+    return await startWork({ config, database, masterKey, log, pool, metrics, tracing, closers })
+  } catch (error) {
+    await closeAll(closers)
+    throw error
+  }
+}
+
+async function startWork(base: Base): Promise<Service> {
+  const { log, metrics, tracing, closers } = base
+  const stop = new AbortController()
+  const deps = await openWorkDeps(base, stop.signal)
+  const queues = traceQueues(tracing, registerQueues(deps))
+  const wakers = await workQueues(deps.boss, queues, {
+    log,
+    signal: stop.signal,
+    observe: makeJobObserver(metrics),
+  })
+  const followers = traceFollowers(
+    tracing,
+    {
+      ...deps,
+      wakeVerification: wakers.get('verify-completion')!,
+      wakeDelivery: wakers.get('deliver-webhook')!,
+      wakeDrain: wakers.get('drain-peer')!,
+    },
+    registerFollowers,
+  )
+  const names = { followers: followers.map(({ name }) => name), queues: queues.map(({ queue }) => queue) }
+  log.info(names, 'the worker follows the chains')
+  const observe = makeFollowerObserver(metrics, names.followers)
+  const running = Promise.all(followers.map((follower) => runFollower(follower, log, stop.signal, observe)))
+  return {
+    async close() {
+      stop.abort()
+      await running
+      await closeAll(closers)
+    },
+  }
+}
+
+/** What the tables of register.ts need. */
+async function openWorkDeps(
+  { config, database, masterKey, log, pool, metrics, tracing, closers }: Base,
+  stopping: AbortSignal,
+) {
+  const { seed } = await getNoteKeySecret(pool, masterKey)
+  database.renew()
+  const kept = new KeptCheckpoints(join(config.dataDir, 'checkpoints'))
+  await kept.load(log)
+  const restored = new RestoredLedgers({ pool, kept, log })
+  watchRestoredLedgers(metrics, restored)
+  // Before anything is published, and before a server that waits for us listens.
+  await restored.checkAll()
+  const faulty = new FaultyLedgers(Date.now)
+  const observeCheckpoint = watchCheckpoints(metrics, pool, faulty)
+  const refusedErasures = new Refused(Date.now, ERASURES_REFUSED)
+  const observeErasure = watchErasures(metrics, pool, refusedErasures)
+  const unverified = new FaultyLedgers(Date.now)
+  watchAudits(metrics, pool, unverified)
+  const refusedExpiries = new Refused(Date.now, EXPIRIES_REFUSED)
+  watchExpiry(metrics, pool, refusedExpiries)
+  watchVerification(metrics, pool)
+  const unmoved = new FaultyLedgers(Date.now)
+  watchRotation(metrics, pool, unmoved)
+  const types = new TypeRegistry({ readPool: pool })
+  watchTypes(metrics, 'worker', types)
+  const signers = openSigners(pool, masterKey, Date.now)
+  await signers.load()
+  if (config.previousMasterKey) {
+    const stopFollowing = followMasterKey({ signers, masterKey, database }, log)
+    closers.push(async () => stopFollowing())
+  }
+  const queues = await untilMigrated(() => openQueues(database, log), log, config.schemaWaitMs)
+  closers.push(() => queues.close())
+  watchPool(metrics, 'jobs', queues.pool)
+  watchJobs(metrics, pool)
+  const envelopeKeys = new EnvelopeKeys(() => readFindKey(pool))
+  const base = { config, database, masterKey, log, pool, metrics, tracing, closers }
+  const cursorMac = makeCursorMac(masterKey)
+  const [completionsWaker, awaitedWaker] = [new Waker(), new Waker()]
+  const awaited = new AwaitedLedgers(() => awaitedWaker.wake())
+  const awaitFloor = (ledgerId: Uint8Array) => awaited.add(ledgerId)
+  const lanes = openLanes(base, { envelopeKeys, cursorMac, awaitFloor })
+  const drains = openDrains(base, signers)
+  const observeVerification = makeVerificationObserver(metrics)
+  const [verifier, awaitedVerifier] = [new EntryVerifier(), new EntryVerifier()]
+  closers.push(() => verifier.close())
+  closers.push(() => awaitedVerifier.close())
+  return {
+    pool,
+    log,
+    now: Date.now,
+    entropy: makeEntropy(),
+    stopping,
+    database,
+    noteSigner: makeEd25519Signer(nativeProviders.sha256, seed),
+    loadSigners: () => loadSigners(pool, masterKey),
+    kept,
+    restored,
+    faulty,
+    unmoved,
+    unverified,
+    refusedErasures,
+    refusedExpiries,
+    signers,
+    envelopeKeys,
+    lanes,
+    drains,
+    types,
+    observeCheckpoint,
+    observeErasure,
+    observeAudit: makeAuditObserver(metrics),
+    observeEntries: makeEntryObserver(metrics),
+    observeVerification: tracing ? traceVerification(tracing, observeVerification) : observeVerification,
+    observeExpiry: makeExpiryObserver(metrics),
+    boss: queues.boss,
+    verifier,
+    awaitedVerifier,
+    cursorMac,
+    awaited,
+    awaitFloor,
+    awaitedWaker,
+    completionsWaker,
+    floorRose() {
+      completionsWaker.wake()
+      void lanes.look()
+    },
+  }
+}
+
+/** Connections and requests of their own: what endpoints do is no other work's concern. */
+function openLanes(
+  { config, database, masterKey, log, metrics, tracing, closers }: Base,
+  floors: Pick<LanesDeps, 'envelopeKeys' | 'cursorMac' | 'awaitFloor'>,
+): WebhookLanes {
+  const pool = openWebhookPool(database, log)
+  watchPool(metrics, 'webhooks', pool)
+  closers.push(() => pool.end())
+  const connector = new Connector({ allowances: config.outboundAllow })
+  closers.push(async () => connector.close())
+  const lanes = new WebhookLanes({
+    pool,
+    log,
+    now: Date.now,
+    entropy: makeEntropy(),
+    connector,
+    masterKey,
+    ...floors,
+    entriesUrl: `${config.publicUrl}/v1/entries`,
+    userAgent: `Tallystick/${VERSION}`,
+    observeDelivery: makeDeliveryObserver(metrics),
+    traceAttempt: tracing && makeAttemptTracer(tracing),
+  })
+  watchLanes(metrics, lanes)
+  watchOutbound(metrics, 'webhooks', connector)
+  watchWebhooks(metrics, pool)
+  closers.push(() => lanes.stop())
+  return lanes
+}
+
+/** As with webhooks: what peers do is no other work's concern. */
+function openDrains(
+  { config, database, masterKey, log, metrics, tracing, closers }: Base,
+  signers: Signers,
+): PeerDrains {
+  const pool = openPeerPool(database, log)
+  watchPool(metrics, 'peers', pool)
+  closers.push(() => pool.end())
+  const connector = new Connector({ allowances: config.outboundAllow })
+  closers.push(async () => connector.close())
+  const peerMacs = makePeerMacs(masterKey)
+  const threads = openThreads(config.threads, log)
+  closers.push(() => threads.close())
+  const drains = new PeerDrains({
+    pool,
+    log,
+    now: Date.now,
+    connector,
+    threads,
+    answers: new ByteBudget(PEER_ANSWERS_BYTES_MAX),
+    masterKey,
+    peerMacs,
+    signers,
+    publicUrl: config.publicUrl,
+    userAgent: `Tallystick/${VERSION}`,
+    observeDrain: makeDrainObserver(metrics),
+    tracePost: tracing && makePostTracer(tracing),
+  })
+  watchDrains(metrics, drains)
+  watchOutbound(metrics, 'peers', connector)
+  watchPeers(metrics, pool, { peerMacs })
+  closers.push(() => drains.stop())
+  return drains
+}
+
+async function closeAll(closers: Base['closers']): Promise<void> {
+  for (const close of closers.reverse()) await close()
+}
+
+export function main(args: readonly string[]): Promise<void> {
+  return runProcess('worker', async () => {
+    refuseArguments(args)
+    const config = parseConfig(process.env)
+    return withMetrics(config, (metrics) => startWorker(config, metrics))
+  })
+}
+
+if (import.meta.main) await main(process.argv.slice(2))

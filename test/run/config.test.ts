@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { parseConfig, required } from '../../src/run/config.ts'
+
+test('an empty environment is a valid configuration, and an empty variable is not set', () => {
+  const empty = parseConfig({})
+  assert.equal(empty.port, 3000)
+  assert.equal(empty.publicUrl, 'http://localhost:3000')
+  assert.equal(empty.ownerUrl, null)
+  assert.deepEqual(parseConfig({ DATABASE_URL: '', TALLYSTICK_PORT: '', TALLYSTICK_MASTER_KEY: '' }), empty)
+})
+
+test('a master key is 32 bytes, as hex or as base64', () => {
+  const key = Buffer.alloc(32, 7)
+  for (const spelling of [key.toString('hex'), key.toString('base64')]) {
+    assert.deepEqual(parseConfig({ TALLYSTICK_MASTER_KEY: spelling }).masterKey, key)
+  }
+})
+
+test('every fault is named by its variable, and no value is shown', () => {
+  const faulty = {
+    TALLYSTICK_PORT: '70000',
+    DATABASE_URL: 'mysql://root:hunter2@localhost/x',
+    TALLYSTICK_MASTER_KEY: 'c2hvcnQ',
+    TALLYSTICK_OPERATOR_KEY: 'hunter3',
+  }
+  assert.throws(
+    () => parseConfig(faulty),
+    ({ message }: Error) => {
+      for (const name of Object.keys(faulty)) assert.ok(message.includes(name), name)
+      assert.doesNotMatch(message, /hunter|c2hvcnQ/)
+      return true
+    },
+  )
+})
+
+test('the public URL loses its closing slashes, so that issuers are spelled one way', () => {
+  assert.equal(
+    parseConfig({ TALLYSTICK_PUBLIC_URL: 'https://ledger.example//' }).publicUrl,
+    'https://ledger.example',
+  )
+})
+
+test('an address that webhooks may be delivered to is an address or a range, and a bad one is named', () => {
+  assert.deepEqual(parseConfig({}).outboundAllow, [])
+  assert.equal(parseConfig({ TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.1, fd00::/8' }).outboundAllow.length, 2)
+  assert.throws(
+    () => parseConfig({ TALLYSTICK_OUTBOUND_ALLOW: '10.0.0.0/8,receiver' }),
+    /TALLYSTICK_OUTBOUND_ALLOW: receiver is neither an IP address nor a range/,
+  )
+})
+
+test('how the database is connected to is the same for every URL, and what is wrong is named without a value', () => {
+  assert.deepEqual(parseConfig({}).database, { caFile: null, password: null })
+  assert.equal(parseConfig({}).schemaWaitMs, 0)
+  const config = parseConfig({
+    TALLYSTICK_DATABASE_CA_FILE: '/run/ca.pem',
+    TALLYSTICK_DATABASE_PASSWORD_FILE: '/run/password',
+    TALLYSTICK_SCHEMA_WAIT_SECONDS: '120',
+    TALLYSTICK_DATABASE_LOGINS: 'rds-iam',
+  })
+  assert.deepEqual(config.database, { caFile: '/run/ca.pem', password: { file: '/run/password' } })
+  assert.equal(config.schemaWaitMs, 120_000)
+  assert.equal(config.loginsByRdsIam, true)
+  const faulty = {
+    TALLYSTICK_DATABASE_PASSWORD_COMMAND: 'echo "hunter2"',
+    TALLYSTICK_SCHEMA_WAIT_SECONDS: 'hunter2',
+    TALLYSTICK_DATABASE_LOGINS: 'hunter2',
+  }
+  assert.throws(
+    () => parseConfig(faulty),
+    ({ message }: Error) => {
+      for (const name of Object.keys(faulty)) assert.ok(message.includes(name), name)
+      assert.doesNotMatch(message, /hunter/)
+      return true
+    },
+  )
+})
+
+test('a key may be in a file, of its owner and group alone, with a newline at its end and no other space', (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'tallystick-config-'))
+  t.after(() => rmSync(dir, { recursive: true }))
+  const file = (text: string, mode = 0o440) => {
+    const path = join(dir, randomUUID())
+    writeFileSync(path, text)
+    chmodSync(path, mode)
+    return path
+  }
+  const [master, operator] = ['ab'.repeat(32), `tlo_${'x'.repeat(32)}`]
+  const config = parseConfig({
+    TALLYSTICK_MASTER_KEY_FILE: file(`${master}\n`),
+    TALLYSTICK_MASTER_KEY_PREVIOUS_FILE: file('cd'.repeat(32), 0o400),
+    TALLYSTICK_OPERATOR_KEY_FILE: file(`${operator}\r\n`),
+    TALLYSTICK_OPERATOR_KEY_PREVIOUS: `tlo_${'y'.repeat(32)}`,
+  })
+  assert.deepEqual(config.masterKey, Buffer.from(master, 'hex'))
+  assert.deepEqual(config.previousMasterKey, Buffer.from('cd'.repeat(32), 'hex'))
+  assert.equal(config.operatorKey, operator)
+  assert.equal(config.previousOperatorKey, `tlo_${'y'.repeat(32)}`)
+
+  const refused: [env: Record<string, string>, message: RegExp][] = [
+    [{ TALLYSTICK_MASTER_KEY_FILE: file(master, 0o444) }, /KEY_FILE: .* is open to every user .* chmod 440/],
+    [{ TALLYSTICK_MASTER_KEY_FILE: file(master, 0o442) }, /is open to every user/],
+    [{ TALLYSTICK_MASTER_KEY_FILE: file(` ${master}`) }, /holds more than one line, or spaces/],
+    [{ TALLYSTICK_MASTER_KEY_FILE: file(`${master}\n\n`) }, /holds more than one line, or spaces/],
+    [{ TALLYSTICK_MASTER_KEY_FILE: file('\n') }, /is empty/],
+    [{ TALLYSTICK_MASTER_KEY_FILE: file(master.repeat(20)) }, /holds more than a key/],
+    [{ TALLYSTICK_MASTER_KEY_FILE: file(`${master}ab`) }, /TALLYSTICK_MASTER_KEY: must be 32 bytes/],
+    [{ TALLYSTICK_MASTER_KEY_FILE: join(dir, 'nowhere') }, /MASTER_KEY_FILE: cannot be read: ENOENT/],
+    [{ TALLYSTICK_MASTER_KEY_FILE: dir }, /MASTER_KEY_FILE: /],
+    [
+      { TALLYSTICK_OPERATOR_KEY_FILE: file(operator), TALLYSTICK_OPERATOR_KEY: operator },
+      /TALLYSTICK_OPERATOR_KEY_FILE: is set beside TALLYSTICK_OPERATOR_KEY: one of them/,
+    ],
+  ]
+  for (const [env, message] of refused) {
+    assert.throws(
+      () => parseConfig(env),
+      (error: Error) => {
+        assert.match(error.message, message)
+        assert.ok(!error.message.includes(master) && !error.message.includes(operator))
+        return true
+      },
+    )
+  }
+})
+
+test('what a part needs and lacks is named, with its purpose', () => {
+  assert.throws(
+    () => required(null, 'TALLYSTICK_MASTER_KEY', 'it opens the key'),
+    /TALLYSTICK_MASTER_KEY is not set: it opens/,
+  )
+})

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { enqueueAudits } from '../../src/audit/enqueue-audits.ts'
+import { requestAudit } from '../../src/db/audits.ts'
+import { openJobs } from '../../src/db/job-queues.ts'
+import { insertFault } from '../../src/db/ledger-faults.ts'
+import { parseId } from '../../src/proof/ids.ts'
+import { openFaults, setUpAudit } from '../audit/set-up.ts'
+import { OPERATOR_KEY } from '../helpers/app.ts'
+import { buildGatedApp } from '../helpers/gated-app.ts'
+import { runScript } from '../helpers/run-script.ts'
+
+test('an operator lists faults and clears one, saying why', async (t) => {
+  const audit = await setUpAudit(t)
+  const { app, pool } = audit
+  const { ownerUrl } = app.database
+  assert.equal((await operate(ownerUrl, 'faults')).stdout, 'no ledger has a fault\n')
+  const ledger = app.ledger.ledger.id
+  const fault = { foundBy: 'audit', seq: 7, code: 'chain_broken', reason: 'a "reason"' } as const
+  await insertFault(pool, parseId('led', ledger), fault)
+  assert.equal(
+    (await operate(ownerUrl, 'faults')).stdout.replace(/ \S+Z /, ' TIME '),
+    `${ledger} TIME by=audit seq=7 code=chain_broken reason=${JSON.stringify(fault.reason)}\n`,
+  )
+  const shown = await app.send('GET', `/v1/ledgers/${ledger}`, { key: OPERATOR_KEY })
+  const { seq, code } = shown.json().fault
+  assert.deepEqual([seq, code], [7, 'chain_broken'])
+  assert.match((await operate(ownerUrl, 'clear-fault', ledger)).stderr, /--note[\s\S]*usage:/)
+  assert.equal((await openFaults(audit)).length, 1)
+  assert.match(
+    (await operate(ownerUrl, 'clear-fault', ledger, '--note', 'restored')).stdout,
+    /goes on: checkpoints, verdicts, settlements/,
+  )
+  assert.deepEqual(await openFaults(audit), [])
+  const mended = await app.send('GET', `/v1/ledgers/${ledger}`, { key: OPERATOR_KEY })
+  assert.equal(mended.json().fault, null)
+  const again = await operate(ownerUrl, 'clear-fault', ledger, '--note', 'restored')
+  assert.match(again.stderr, /has no fault/)
+  assert.equal(again.code, 1)
+})
+
+test('an operator lists dead letters, and puts them back into their queue', async (t) => {
+  const { app, pool, follower } = await setUpAudit(t)
+  const { ownerUrl } = app.database
+  assert.equal((await operate(ownerUrl, 'dead-letters')).stdout, 'no job was given up\n')
+  const boss = openJobs(pool, { schedule: false, supervise: false })
+  await boss.start()
+  try {
+    await requestAudit(pool, parseId('led', app.ledger.ledger.id), app.deps.entropy.uuidv7(Date.now()), null)
+    await enqueueAudits({ pool, boss, log: follower.log })
+    await app.sql("update pgboss.job set retry_limit = 0 where name = 'audit'")
+    const [job] = await boss.fetch('audit')
+    await boss.fail('audit', job!.id, new Error('it was not to be'))
+    const { stdout } = await operate(ownerUrl, 'dead-letters')
+    assert.match(
+      stdout,
+      /^\S{36} \S+Z queue=audit {"audit":"aud_\w+","ledger":"led_\w+"} error="it was not to be"\n$/,
+    )
+    const id = stdout.slice(0, 36)
+    assert.match((await operate(ownerUrl, 'redrive', 'x')).stderr, /x is no job[\s\S]*usage:/)
+    assert.equal((await operate(ownerUrl, 'redrive', id)).stdout, 'put 1 job back\n')
+    assert.equal((await operate(ownerUrl, 'redrive')).stdout, 'put 0 jobs back\n')
+    const [again] = await boss.fetch<{ ledger: string }>('audit')
+    assert.equal(again!.data.ledger, app.ledger.ledger.id)
+  } finally {
+    await boss.stop({ graceful: false })
+  }
+})
+
+test('an operator sees what waits for a worker, and since when, while none runs', async (t) => {
+  const app = await buildGatedApp(t)
+  const waiting = async () => (await operate(app.database.ownerUrl, 'waiting')).stdout
+  assert.equal(await waiting(), 'completions=0 oldest=0s overdue=0\n')
+  await app.reach('SUBMITTED')
+  await app.create({ deadline: new Date(Date.now() + 1_000).toISOString() })
+  await sleep(1_100)
+  assert.match(await waiting(), /^completions=1 oldest=[1-9]\d*s overdue=1\n$/)
+})
+
+test('says how it is used, and needs the owner', async (t) => {
+  const { app } = await setUpAudit(t)
+  assert.match((await operate(app.database.ownerUrl)).stderr, /usage:/)
+  assert.match(
+    (await operate(app.database.apiUrl, 'clear-fault', app.ledger.ledger.id, '--note', 'x')).stderr,
+    /permission denied/,
+  )
+  assert.match((await operate(app.database.apiUrl, 'dead-letters')).stderr, /permission denied/)
+})
+
+function operate(ownerUrl: string, ...args: string[]) {
+  return runScript('src/run/operate.ts', args, { env: { DATABASE_URL: ownerUrl } })
+}

@@ -1,0 +1,12 @@
+// Starts a Postgres in the folder that it is given, says where, and stays until it is killed. No signal handlers.
+import { startPostgres } from '../../../src/run/postgres/start.ts'
+
+const postgres = await startPostgres({
+  dataDir: process.argv[2]!,
+  settings: { fsync: 'off', shared_buffers: '16MB' },
+  ...(process.argv[3] ? { binDir: process.argv[3] } : {}),
+  log: (line) => console.error(line),
+})
+const { superuserUrl, port, pid } = postgres
+console.log(JSON.stringify({ superuserUrl, port, pid, uid: process.getuid?.() }))
+setInterval(() => {}, 60_000)

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { getEmbeddedBinaries, prepareBinaries } from '../../../src/run/postgres/binaries.ts'
+import { chooseDataDir, isReachable } from '../../../src/run/postgres/layout.ts'
+import { resolveRunAs, runSync } from '../../../src/run/postgres/run-as.ts'
+import { startPostgres } from '../../../src/run/postgres/start.ts'
+import { temporaryDir } from '../../helpers/postgres.ts'
+import { ends, kill, plainUser, query, startHolder } from './holder.ts'
+
+const root = process.getuid?.() === 0
+const skipPlain = plainUser === null && 'needs root, and a project that a plain user can read'
+const plain = { uid: plainUser ?? 0 }
+const settings = { fsync: 'off', shared_buffers: '16MB' }
+const quiet = () => {}
+
+test('the data of a project that the server can reach lies in the project', () => {
+  const project = temporaryDir()
+  assert.equal(chooseDataDir(project, { embedded: true, log: quiet }), join(project, '.tallystick'))
+})
+
+test('root: the data of a project that the server cannot enter goes below /var, and stays there', {
+  skip: !root,
+}, (t) => {
+  const project = closedDir()
+  const notices: string[] = []
+  const dataDir = chooseDataDir(project, { embedded: true, log: (line) => notices.push(line) })
+  t.after(() => rmSync(dataDir, { recursive: true }))
+  assert.match(dataDir, /^\/var\/(lib|tmp)\/tallystick-[0-9a-f]{12}$/)
+  assert.match(
+    notices.join('\n'),
+    new RegExp(`data goes to ${dataDir}, because the user \\S+ .* cannot enter`),
+  )
+  assert.equal(existsSync(join(project, '.tallystick')), false)
+  mkdirSync(join(dataDir, 'postgres', 'cluster'), { recursive: true })
+  chmodSync(dirname(project), 0o755)
+  assert.equal(chooseDataDir(project, { embedded: true, log: quiet }), dataDir)
+})
+
+test('a data folder that cannot be made is refused, with what to do', { skip: skipPlain }, async () => {
+  const dataDir = temporaryDir()
+  await assert.rejects(
+    startHolder(join(dataDir, 'sub'), plain),
+    /cannot be made \(EACCES\).*TALLYSTICK_DATA/s,
+  )
+})
+
+test("a plain user in somebody else's project keeps his data below /var/tmp", { skip: skipPlain }, (t) => {
+  const project = temporaryDir()
+  chmodSync(project, 0o755)
+  const script = join(import.meta.dirname, '..', '..', '..', 'src', 'postgres', 'layout.ts')
+  const code = `const { chooseDataDir } = await import('${script}')
+    console.log(chooseDataDir('${project}', { embedded: true, log() {} }))`
+  const runAs = { ...plain, gid: plain.uid, name: 'plain' }
+  const chosen = runSync(process.execPath, ['--input-type=module', '-e', code], runAs)
+  assert.match(chosen.output, /^\/var\/tmp\/tallystick-[0-9a-f]{12}$/)
+  t.after(() => rmSync(chosen.output, { recursive: true }))
+  assert.deepEqual([statSync(chosen.output).uid, statSync(chosen.output).mode & 0o777], [plain.uid, 0o700])
+  // Whoever was faster to make that folder could swap what lies in it.
+  chownSync(chosen.output, plain.uid + 1, plain.uid + 1)
+  assert.match(
+    runSync(process.execPath, ['--input-type=module', '-e', code], runAs).output,
+    /no folder for the data/,
+  )
+})
+
+test('root: a data folder that was named and cannot be entered is refused, with what to do', {
+  skip: !root,
+}, async () => {
+  await assert.rejects(
+    startPostgres({ dataDir: join(closedDir(), 'data'), settings }),
+    /runs as the user \S+, who cannot enter .*chmod o\+x.*TALLYSTICK_DATA/s,
+  )
+})
+
+test('root: the server runs as a user that is not root', { skip: !root }, async (t) => {
+  const postgres = await startPostgres({ dataDir: temporaryDir(), settings, temporary: true })
+  t.after(() => postgres.stop())
+  assert.notEqual(statSync(`/proc/${postgres.pid}`).uid, 0)
+})
+
+test('root: a cluster that a plain user made is run as that user', { skip: skipPlain }, async (t) => {
+  const dataDir = temporaryDir()
+  chownSync(dataDir, plain.uid, plain.uid)
+  const holder = await startHolder(dataDir, plain)
+  await query(holder.superuserUrl, 'create table kept as select 42 as answer')
+  await kill(holder, 'SIGTERM')
+  assert.equal(await ends(holder.pid), true)
+  const postgres = await startPostgres({ dataDir, settings, temporary: true })
+  t.after(() => postgres.stop())
+  assert.equal(statSync(`/proc/${postgres.pid}`).uid, plain.uid)
+  assert.deepEqual(await query(postgres.superuserUrl, 'select answer from kept'), [{ answer: 42 }])
+})
+
+test('starts under umask 077, in a folder that is closed to others', async () => {
+  const dataDir = join(temporaryDir(), 'a', 'b')
+  const parent = dirname(dirname(dataDir))
+  if (!root) chmodSync(parent, 0o700)
+  const made = root ? mkdtempSync(join(parent, 'closed-')) : dataDir
+  const holder = await startHolder(made, { umask: '077' })
+  await query(holder.superuserUrl, 'select 1')
+  await kill(holder, 'SIGTERM')
+  assert.equal(await ends(holder.pid), true)
+})
+
+test('binaries without their library links are completed in place', () => {
+  const native = copyOfBinaries(temporaryDir())
+  assert.equal(prepareBinaries(join(native, 'bin'), null, temporaryDir(), quiet), join(native, 'bin'))
+  assert.equal(existsSync(join(native, 'lib', 'libicuuc.so.60')), true)
+})
+
+test('root: binaries that the server cannot reach are copied once, for everybody to run', {
+  skip: !root,
+}, async (t) => {
+  const native = copyOfBinaries(closedDir())
+  // As npm unpacks them under umask 077.
+  execFileSync('chmod', ['-R', 'go-rwx', native])
+  const dataDir = temporaryDir()
+  const notices: string[] = []
+  for (const _ of [1, 2]) {
+    const binDir = join(native, 'bin')
+    const postgres = await startPostgres({ dataDir, binDir, settings, log: (line) => notices.push(line) })
+    t.after(() => postgres.stop())
+    await postgres.stop()
+  }
+  assert.equal(notices.filter((line) => line.startsWith('copying the Postgres binaries')).length, 1)
+  assert.equal(readdirSync(dataDir).filter((name) => name.startsWith('binaries-')).length, 1)
+})
+
+test('says so when binaries cannot run at all', () => {
+  assert.throws(
+    () => prepareBinaries('/nonexistent/bin', null, temporaryDir(), quiet),
+    /does not run.*DATABASE_URL/s,
+  )
+})
+
+const DISTRIBUTION = '/usr/lib/postgresql/15/bin'
+test("runs a distribution's Postgres", { skip: !existsSync(DISTRIBUTION) }, async (t) => {
+  const postgres = await startPostgres({
+    dataDir: temporaryDir(),
+    binDir: DISTRIBUTION,
+    settings,
+    temporary: true,
+  })
+  t.after(() => postgres.stop())
+  assert.match(postgres.version, /^15\./)
+  const [row] = await query(
+    postgres.ownerUrl,
+    "select current_setting('server_version_num')::int / 10000 as major",
+  )
+  assert.deepEqual(row, { major: 15 })
+})
+
+/** Below a folder that only we may enter. */
+function closedDir(): string {
+  const closed = join(temporaryDir(), 'closed')
+  mkdirSync(join(closed, 'project'), { recursive: true })
+  chmodSync(closed, 0o700)
+  assert.equal(isReachable(join(closed, 'project'), resolveRunAs('/nonexistent', quiet)), !root)
+  return join(closed, 'project')
+}
+
+/** As npm unpacks them when it runs no install scripts: no symbolic links. */
+function copyOfBinaries(dir: string): string {
+  const source = dirname(getEmbeddedBinaries())
+  cpSync(dirname(source), dir, { recursive: true, verbatimSymlinks: true })
+  const lib = join(dir, 'native', 'lib')
+  for (const entry of readdirSync(lib, { withFileTypes: true })) {
+    if (entry.isSymbolicLink()) rmSync(join(lib, entry.name))
+  }
+  return join(dir, 'native')
+}

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Tallystick } from '../../sdk/client.ts'
+import { TallystickOperator } from '../../sdk/operator.ts'
+import type { Service } from '../../src/run/run-process.ts'
+import { startServer } from '../../src/run/server.ts'
+import { StepFailed, smoke } from '../../src/run/smoke.ts'
+import { startWorker } from '../../src/run/worker.ts'
+import { type Scratch, startScratch } from '../helpers/scratch.ts'
+
+let scratch: Scratch
+let server: Service & { readonly url: string }
+before(async () => {
+  scratch = await startScratch()
+  server = await startServer(scratch.config)
+})
+after(async () => {
+  await server.close()
+  await scratch.stop()
+})
+
+test('without a worker there is no checkpoint: smoke says so and where to look, and revokes its key all the same', async () => {
+  const { lines, failed } = await trySmoke({ checkpointMs: 500 })
+  assert.ok(failed)
+  assert.match(
+    lines.at(-2)!,
+    /^FAIL {2}a checkpoint covers entry 4, \d+ ms: none within 0\.5 s\n +→ workers publish them/,
+  )
+  assert.match(lines.at(-1)!, /^ok {4}the key is revoked/)
+})
+
+test('beside a worker smoke verifies what it wrote, in the ledger that it made the first time, and leaves no key that works', async () => {
+  const worker = await startWorker(scratch.config)
+  try {
+    const first = await trySmoke()
+    assert.match(
+      first.last,
+      /^INTEGRITY_OK entries=\d+ records=2 keys=self-asserted checkpoint=given covered=(\d+) own=\1 of \1$/,
+    )
+    assert.deepEqual(
+      first.lines.filter((line) => !line.startsWith('ok')),
+      [],
+    )
+    const again = await trySmoke()
+    assert.match(again.last, /^INTEGRITY_OK .*records=3 /)
+
+    const { url } = server
+    const operator = new TallystickOperator({ baseUrl: url, operatorKey: scratch.operatorKey })
+    const [ledger, ...others] = await operator.ledgers.list().toArray(10)
+    assert.deepEqual([ledger!.name, others], ['helm-test', []])
+    const { key } = await operator.ledgers.issueKey(ledger!.id, { name: 'of this test' })
+    const keys = await new Tallystick({ baseUrl: url, apiKey: key }).keys.list().toArray(10)
+    assert.deepEqual(
+      keys.filter(({ name }) => name === 'smoke').map(({ revokedAt }) => revokedAt !== null),
+      [true, true, true],
+    )
+  } finally {
+    await worker.close()
+  }
+})
+
+test('a wrong operator key, and a server that is not there, are each said in one line, with what to look at', async () => {
+  const wrong = await trySmoke({ operatorKey: `tlo_${'9'.repeat(32)}` })
+  assert.ok(wrong.failed)
+  assert.match(
+    wrong.lines.at(-1)!,
+    /^FAIL {2}the ledger helm-test is there, \d+ ms: 401 .*\n +→ is TALLYSTICK_OPERATOR_KEY/,
+  )
+  const away = await trySmoke({ url: 'http://127.0.0.1:9' })
+  assert.ok(away.failed)
+  assert.equal(away.lines.length, 1)
+  assert.match(away.lines[0]!, /^FAIL {2}the server is ready, \d+ ms: .*127\.0\.0\.1:9.*\n +→ do servers run/)
+})
+
+async function trySmoke(target: Partial<Parameters<typeof smoke>[0]> = {}) {
+  const lines: string[] = []
+  const { operatorKey } = scratch
+  try {
+    const last = await smoke({ url: server.url, operatorKey, ...target }, (line) => lines.push(line))
+    return { lines, last, failed: false }
+  } catch (error) {
+    assert.ok(error instanceof StepFailed, String(error))
+    return { lines, last: '', failed: true }
+  }
+}
