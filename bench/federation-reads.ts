@@ -1,4 +1,4 @@
-import { withClient } from '../src/db/client.ts'
+import { withClient } from '../src/db/connect/client.ts'
 import { parseId } from '../src/proof/ids.ts'
 import type { Side } from './pair.ts'
 

@@ -5,7 +5,7 @@ import type pg from 'pg'
 import { FaultyLedgers } from '../src/checkpoints/faulty-ledgers.ts'
 import { KeptCheckpoints } from '../src/checkpoints/kept.ts'
 import { publishCheckpoints } from '../src/checkpoints/publish.ts'
-import { toUuid } from '../src/db/uuid.ts'
+import { toUuid } from '../src/db/connect/uuid.ts'
 import type { Signer } from '../src/proof/crypto.ts'
 
 const ROWS_PER_INSERT = 1_000_000

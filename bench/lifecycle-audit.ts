@@ -1,4 +1,4 @@
-import { withClient } from '../src/db/client.ts'
+import { withClient } from '../src/db/connect/client.ts'
 import { parseId } from '../src/proof/ids.ts'
 import type { Phase } from './phase.ts'
 import type { System } from './system.ts'

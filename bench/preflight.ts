@@ -1,6 +1,6 @@
 import os from 'node:os'
 import type pg from 'pg'
-import { withClient } from '../src/db/client.ts'
+import { withClient } from '../src/db/connect/client.ts'
 import { type Commits, measureCommits } from '../src/preflight/commits.ts'
 import { type FsyncLatencies, measureFsync } from '../src/preflight/disk.ts'
 import { msOf } from '../src/preflight/text.ts'

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { withClient } from '../src/db/client.ts'
+import { withClient } from '../src/db/connect/client.ts'
 import { parseId } from '../src/proof/ids.ts'
 import { runVerify } from './audit.ts'
 import { openDatabase } from './database.ts'

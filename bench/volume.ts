@@ -6,8 +6,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { readFollowerLag } from '../src/db/audit-cursors.ts'
-import { withClient } from '../src/db/client.ts'
+import { readFollowerLag } from '../src/db/audit/audit-cursors.ts'
+import { withClient } from '../src/db/connect/client.ts'
 import { openDatabase } from './database.ts'
 import { makeParties } from './lifecycle.ts'
 import { randomFrom } from './random.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { withClient } from '../src/db/client.ts'
+import { withClient } from '../src/db/connect/client.ts'
 import type { LatencySummary } from '../src/preflight/latencies.ts'
 import { parseId } from '../src/proof/ids.ts'
 import { runVerify } from './audit.ts'

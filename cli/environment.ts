@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import type { DatabaseOptions } from '../src/db/connection.ts'
-import { parseDatabaseOptions } from '../src/db/options.ts'
+import type { DatabaseOptions } from '../src/db/connect/connection.ts'
+import { parseDatabaseOptions } from '../src/db/connect/options.ts'
 import { UsageError } from './run.ts'
 
 /** The only place of the command line tool that reads the environment. An empty variable counts as unset. */

@@ -1,4 +1,4 @@
--- Indexes that records are searched by (src/db/search-streams.ts). A search walks one of them in the order of the chain, and
+-- Indexes that records are searched by (src/db/records/search-streams.ts). A search walks one of them in the order of the chain, and
 -- looks at the other conditions row by row, within a budget: it never sorts and never counts.
 --
 -- Each index holds the records of one value in order, but not the place in the batch: a batch's equal keys are folded into

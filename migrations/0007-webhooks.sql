@@ -257,7 +257,7 @@ begin
   return 'requested';
 end $$;
 
--- The schedule of each begins anew. What is due is read anew by whoever sees another time here (src/db/webhook-work.ts).
+-- The schedule of each begins anew. What is due is read anew by whoever sees another time here (src/db/events/webhook-work.ts).
 create function redeliver_events(ledger uuid, webhook uuid, events uuid[]) returns void
 language plpgsql set search_path = tallystick, pg_temp as $$
 begin

@@ -89,7 +89,7 @@ export const ANSWERS_LOOK_EVERY_MS = 1_000
 /** Larger ones are bytes from when they are made: those are not V8's heap, which is the smaller of the two. */
 export const ANSWER_TEXT_CHARS_MAX = 16 * 1024
 
-// Searches: what one request may look at (src/db/search-records.ts). A page that reaches it ends there.
+// Searches: what one request may look at (src/db/records/search-records.ts). A page that reaches it ends there.
 export const SEARCH_CANDIDATES_MAX = 5_000
 export const SEARCH_DAYS_MAX = 31
 export const SEARCH_PROBE_CANDIDATES = 200
@@ -185,7 +185,7 @@ export const SCHEMA_WAIT_SECONDS_MAX = 3_600
 export const SCHEMA_WAIT_EVERY_MS = 500
 /** Questions that a pooler is told apart by. */
 export const POOLER_PROBES = 8
-/** An answer that takes so long is asked after (src/db/half-open.ts), and so long is waited for one that is on its way. */
+/** An answer that takes so long is asked after (src/db/connect/half-open.ts), and so long is waited for one that is on its way. */
 export const HALF_OPEN_AFTER_MS = 2_000
 export const HALF_OPEN_GRACE_MS = 250
 export const HALF_OPEN_LOOK_EVERY_MS = 500
@@ -198,7 +198,7 @@ export const JOB_CONNECTIONS_MAX = 2
 export const WEBHOOK_CONNECTIONS_MAX = 4
 export const PEER_CONNECTIONS_MAX = 2
 /**
- * Look-ups of records by id that share a query, and how many such queries are under way (src/db/coalescer.ts). With one at a
+ * Look-ups of records by id that share a query, and how many such queries are under way (src/db/connect/coalescer.ts). With one at a
  * time instead of two, 457 and 479 gated records/s instead of 473 and 518.
  */
 export const LOOKUPS_PER_QUERY_MAX = 64

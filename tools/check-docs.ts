@@ -133,6 +133,6 @@ function checkVariables(files: string[], root: string): string[] {
   return [...unknown, ...missing.map((name) => `${reference}: does not say what ${name} is`)]
 }
 
-const CONFIGURATION = ['src/run/config.ts', 'src/db/options.ts']
+const CONFIGURATION = ['src/run/config.ts', 'src/db/connect/options.ts']
 const CODE = ['src/**/*.ts', 'sdk/*.ts', 'cli/**/*.ts', 'bench/**/*.ts', 'examples/*.ts', 'test/helpers/*.ts']
 const VARIABLE = /\bTALLYSTICK_[A-Z][A-Z_]*[A-Z]\b/g

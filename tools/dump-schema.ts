@@ -7,8 +7,8 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { withClient } from '../src/db/client.ts'
-import { migrate } from '../src/db/migrate.ts'
+import { withClient } from '../src/db/connect/client.ts'
+import { migrate } from '../src/db/schema/migrate.ts'
 import { startPostgres } from '../src/run/postgres/start.ts'
 import { makeMasterKey } from '../src/signing/master-key.ts'
 import { temporaryDir } from '../test/helpers/postgres.ts'

@@ -129,7 +129,7 @@ export function registerFollowers(
   ]
 }
 
-/** All background work that is done in jobs, one row each; how they are retried: src/jobs/queues.ts. */
+/** All background work that is done in jobs, one row each; how they are retried: src/db/jobs/queues.ts. */
 export function registerQueues(
   deps: AuditDeps &
     ScheduleAuditsDeps &

@@ -1,4 +1,4 @@
-import { withClient } from '../../src/db/client.ts'
+import { withClient } from '../../src/db/connect/client.ts'
 import { formatId, parseId } from '../../src/proof/ids.ts'
 import { runVerify } from '../audit.ts'
 import type { K6Run } from './k6-process.ts'

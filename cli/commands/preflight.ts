@@ -64,7 +64,7 @@ export const preflight = defineCommand({
     const { host, pathname } = new URL(databaseUrl)
     const address = `postgres://${host}${pathname}`
     // Loaded when it is asked for, because it brings the Postgres client.
-    const { Database } = await import('../../src/db/connection.ts')
+    const { Database } = await import('../../src/db/connect/connection.ts')
     const { runPreflight } = await import('../../src/preflight/preflight.ts')
     const database = asUsage(() => new Database(databaseUrl, environment.databaseOptions()))
     const result = await translated(address, () => runPreflight({ ...options, database, now: Date.now }))

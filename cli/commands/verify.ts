@@ -170,7 +170,7 @@ async function chooseSource(values: Values, positionals: readonly string[], io: 
     throw new UsageError('--api-key goes with a server')
   if (databaseUrl !== undefined) {
     // Loaded when it is asked for: who verifies a file needs no Postgres client.
-    const { Database } = await import('../../src/db/connection.ts')
+    const { Database } = await import('../../src/db/connect/connection.ts')
     const { database } = await import('../../src/verify/database.ts')
     const options = environment.databaseOptions()
     return database(

@@ -1,4 +1,4 @@
-import type { EntryRow } from '../db/append-entries.ts'
+import type { EntryRow } from '../db/chain/append-entries.ts'
 import { ApiError } from '../errors.ts'
 import { APPEND_STALE_RETRIES_MAX } from '../limits.ts'
 import type { Signer } from '../proof/crypto.ts'

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { EntryRow } from '../db/append-entries.ts'
+import type { EntryRow } from '../db/chain/append-entries.ts'
 import {
   APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX,
   APPEND_BATCH_BYTES_MAX,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
-import { type AppendAnswer, appendEntries, type EntryRow } from '../db/append-entries.ts'
-import { classifyFailure, type Failure } from '../db/failures.ts'
+import { type AppendAnswer, appendEntries, type EntryRow } from '../db/chain/append-entries.ts'
+import { classifyFailure, type Failure } from '../db/connect/failures.ts'
 import {
   APPEND_DEADLOCK_RETRIES_MAX,
   APPEND_UNAVAILABLE_PAUSE_MS,

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { findEnvelopeKid, listServerKeySecrets } from '../db/server-keys.ts'
+import { findEnvelopeKid, listServerKeySecrets } from '../db/schema/server-keys.ts'
 import type { Signer } from '../proof/crypto.ts'
 import type { MasterKey } from '../signing/master-key.ts'
 import { makeEd25519Signer, nativeProviders } from '../signing/native.ts'

@@ -1,6 +1,6 @@
 import { constants, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
-import { Database } from '../db/connection.ts'
+import { Database } from '../db/connect/connection.ts'
 import { AUDIT_PROGRESS_EVERY_MS } from '../limits.ts'
 import { database } from '../verify/database.ts'
 import { verifyLedger } from '../verify/verify-ledger.ts'

@@ -1,4 +1,4 @@
-import { toUuid } from '../db/uuid.ts'
+import { toUuid } from '../db/connect/uuid.ts'
 
 /** Ledgers in which money waits for the follower: it looks at these at once, and at the others when their turn comes. */
 export class AwaitedLedgers {

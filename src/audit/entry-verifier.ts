@@ -1,4 +1,4 @@
-import type { AuditedServerKey } from '../db/audited-rows.ts'
+import type { AuditedServerKey } from '../db/audit/audited-rows.ts'
 import { keyHint } from '../verify/database.ts'
 import { type EntryPool, openEntryThreads } from '../verify/entry-pool.ts'
 import type { ChunkResult, ChunkTask } from '../verify/verify-chunk.ts'

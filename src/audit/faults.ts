@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { insertFault, type LedgerFault } from '../db/ledger-faults.ts'
+import { insertFault, type LedgerFault } from '../db/ledgers/ledger-faults.ts'
 import { FAULT_REASON_CHARS_MAX } from '../limits.ts'
 import { formatId } from '../proof/ids.ts'
 

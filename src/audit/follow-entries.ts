@@ -6,11 +6,11 @@ import {
   moveAuditCursor,
   tryLockAuditCursor,
   useSnapshot,
-} from '../db/audit-cursors.ts'
-import { type AuditedLedger, getAuditedLedger, listServerKeys } from '../db/audited-rows.ts'
-import { classifyFailure } from '../db/failures.ts'
-import type { SeqRange } from '../db/ledger-snapshot.ts'
-import { withPooledTransaction } from '../db/transaction.ts'
+} from '../db/audit/audit-cursors.ts'
+import { type AuditedLedger, getAuditedLedger, listServerKeys } from '../db/audit/audited-rows.ts'
+import type { SeqRange } from '../db/chain/ledger-snapshot.ts'
+import { classifyFailure } from '../db/connect/failures.ts'
+import { withPooledTransaction } from '../db/connect/transaction.ts'
 import {
   ENTRY_FOLLOWER_ENTRIES_PER_SPAN,
   ENTRY_FOLLOWER_LEDGERS_PER_ROUND,

@@ -1,9 +1,15 @@
 import { findBindingNote } from '../checkpoints/contradictions.ts'
 import type { KeptCheckpoints } from '../checkpoints/kept.ts'
-import { type AuditName, finishAudit, requeueAudit, setAuditProgress, startAudit } from '../db/audit-work.ts'
-import type { AuditReport } from '../db/audits.ts'
-import { Database, type DatabaseOrUrl } from '../db/connection.ts'
-import { isClosedAsRestored } from '../db/ledgers.ts'
+import {
+  type AuditName,
+  finishAudit,
+  requeueAudit,
+  setAuditProgress,
+  startAudit,
+} from '../db/audit/audit-work.ts'
+import type { AuditReport } from '../db/audit/audits.ts'
+import { Database, type DatabaseOrUrl } from '../db/connect/connection.ts'
+import { isClosedAsRestored } from '../db/ledgers/ledgers.ts'
 import { formatId } from '../proof/ids.ts'
 import type { VerifyReport } from '../verify/report.ts'
 import { cutReason, type FaultDeps, raiseFault } from './faults.ts'

@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import { listAuditsDue } from '../db/audit-work.ts'
-import { requestAudit } from '../db/audits.ts'
+import { listAuditsDue } from '../db/audit/audit-work.ts'
+import { requestAudit } from '../db/audit/audits.ts'
 import type { Entropy } from '../entropy.ts'
 import { AUDITS_PER_SCHEDULE_MAX } from '../limits.ts'
 

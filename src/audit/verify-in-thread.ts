@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { DatabaseOptions } from '../db/connection.ts'
+import type { DatabaseOptions } from '../db/connect/connection.ts'
 import type { VerifyReport } from '../verify/report.ts'
 
 export type AuditTask = {

@@ -1,4 +1,4 @@
-import type { TileGrowth } from '../db/checkpoints.ts'
+import type { TileGrowth } from '../db/chain/checkpoints.ts'
 import { HASH_BYTES, type Sha256 } from '../proof/crypto.ts'
 import { extendFrontier, type Frontier, TILE_HASHES, TILE_LEVEL_BITS } from '../proof/merkle.ts'
 

@@ -8,8 +8,8 @@ import {
   readTree,
   storeTree,
   tryLockTree,
-} from '../db/checkpoints.ts'
-import { withPooledTransaction } from '../db/transaction.ts'
+} from '../db/chain/checkpoints.ts'
+import { withPooledTransaction } from '../db/connect/transaction.ts'
 import { CHECKPOINT_AGE_MS_MIN, CHECKPOINT_LEDGERS_PER_ROUND, TREE_ENTRIES_PER_STEP } from '../limits.ts'
 import { equalBytes } from '../proof/bytes.ts'
 import { signCheckpoint } from '../proof/checkpoint.ts'

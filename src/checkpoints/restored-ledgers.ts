@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { closeRestoredLedgers } from '../db/closures.ts'
+import { closeRestoredLedgers } from '../db/chain/closures.ts'
 import { RESTORED_NEWEST_PER_ROUND, RESTORED_OTHERS_PER_ROUND, RESTORED_PER_QUERY } from '../limits.ts'
 import { formatId } from '../proof/ids.ts'
 import { type Contradiction, ContradictionError, listContradictions } from './contradictions.ts'

@@ -1,4 +1,4 @@
-import type { PendingErasure } from '../db/pending-erasures.ts'
+import type { PendingErasure } from '../db/records/pending-erasures.ts'
 import { toHex } from '../proof/bytes.ts'
 import { formatDocumentSubject } from '../proof/document-subjects.ts'
 import { ProofError } from '../proof/error.ts'

@@ -1,5 +1,5 @@
-import type { CheckpointRow, EventRow } from '../db/read-events.ts'
-import { fromUuid } from '../db/uuid.ts'
+import { fromUuid } from '../db/connect/uuid.ts'
+import type { CheckpointRow, EventRow } from '../db/events/read-events.ts'
 import { ProofError } from '../proof/error.ts'
 import { formatId } from '../proof/ids.ts'
 import type { JsonValue } from '../proof/json-text.ts'

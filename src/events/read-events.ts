@@ -1,4 +1,4 @@
-import type { Db } from '../db/client.ts'
+import type { Db } from '../db/connect/client.ts'
 import {
   type EventRow,
   findCheckpointRows,
@@ -6,7 +6,7 @@ import {
   type LedgerEnds,
   listCheckpoints,
   listEventRows,
-} from '../db/read-events.ts'
+} from '../db/events/read-events.ts'
 import { EVENTS_SCANNED_MAX, EVENTS_SIFTED_PER_QUERY } from '../limits.ts'
 import {
   checkpointEvent,

@@ -1,5 +1,5 @@
-import type { EventRow } from '../db/read-events.ts'
-import { fromUuid } from '../db/uuid.ts'
+import { fromUuid } from '../db/connect/uuid.ts'
+import type { EventRow } from '../db/events/read-events.ts'
 import { toHex } from '../proof/bytes.ts'
 import { parseEnvelope } from '../proof/cose.ts'
 import { ProofError } from '../proof/error.ts'

@@ -1,5 +1,5 @@
-import type { Db } from '../db/client.ts'
-import type { PeerContact, PeerKeyRow } from '../db/peers.ts'
+import type { Db } from '../db/connect/client.ts'
+import type { PeerContact, PeerKeyRow } from '../db/peers/peers.ts'
 import { ApiError } from '../errors.ts'
 import { parseId } from '../proof/ids.ts'
 import { type PublicKey, parsePublicKey } from '../proof/keys.ts'

@@ -1,4 +1,4 @@
-import type { PeerBudgetRow } from '../db/peer-budgets.ts'
+import type { PeerBudgetRow } from '../db/peers/peer-budgets.ts'
 import { ApiError } from '../errors.ts'
 import { PEER_BYTES_PER_DAY, PEER_ENTRIES_PER_DAY, PEER_FULL_RETRY_MS } from '../peer-limits.ts'
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
+import { withPooledTransaction } from '../db/connect/transaction.ts'
 import {
   type DrainedPeer,
   endPeerTurn,
@@ -8,9 +9,8 @@ import {
   type PeerTurn,
   type Sent,
   settleSent,
-} from '../db/peer-turns.ts'
-import { readRotations } from '../db/peer-work.ts'
-import { withPooledTransaction } from '../db/transaction.ts'
+} from '../db/peers/peer-turns.ts'
+import { readRotations } from '../db/peers/peer-work.ts'
 import {
   PEER_ANSWER_BYTES_BASE,
   PEER_LEASE_MS,

@@ -1,5 +1,5 @@
-import type { Db } from '../db/client.ts'
-import { getSelf } from '../db/peers.ts'
+import type { Db } from '../db/connect/client.ts'
+import { getSelf } from '../db/peers/peers.ts'
 import { fromBase64, toBase64, toHex } from '../proof/bytes.ts'
 import { ProofError } from '../proof/error.ts'
 import { formatId } from '../proof/ids.ts'

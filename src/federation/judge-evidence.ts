@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import { findRecords, type RecordRowRead } from '../db/read-records.ts'
-import { fromUuid, toUuid } from '../db/uuid.ts'
+import { fromUuid, toUuid } from '../db/connect/uuid.ts'
+import { findRecords, type RecordRowRead } from '../db/records/read-records.ts'
 import { ApiError } from '../errors.ts'
 import { DOCUMENT_BYTES_MAX } from '../limits.ts'
 import { formatId } from '../proof/ids.ts'

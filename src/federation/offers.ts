@@ -1,5 +1,5 @@
 import { type AppendDeps, appendOne } from '../append/append-one.ts'
-import { constraintOf } from '../db/constraints.ts'
+import { constraintOf } from '../db/connect/constraints.ts'
 import type { Entropy } from '../entropy.ts'
 import { ApiError } from '../errors.ts'
 import type { Signer } from '../proof/crypto.ts'

@@ -1,5 +1,5 @@
-import type { Db } from '../db/client.ts'
-import type { BacklogChange, DrainedPeer } from '../db/peer-turns.ts'
+import type { Db } from '../db/connect/client.ts'
+import type { BacklogChange, DrainedPeer } from '../db/peers/peer-turns.ts'
 import {
   readDefinitions,
   readSharedDocuments,
@@ -7,7 +7,7 @@ import {
   readSharedOfRecord,
   type SharedDocument,
   type SharedEntry,
-} from '../db/peer-work.ts'
+} from '../db/peers/peer-work.ts'
 import {
   PEER_ENTRIES_PER_REQUEST_MAX,
   PEER_REQUEST_ENTRY_BYTES_MAX,

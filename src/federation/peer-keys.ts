@@ -1,5 +1,5 @@
-import type { Db } from '../db/client.ts'
-import { findContact, type PeerContact, type PeerKeyRow } from '../db/peers.ts'
+import type { Db } from '../db/connect/client.ts'
+import { findContact, type PeerContact, type PeerKeyRow } from '../db/peers/peers.ts'
 import { toBase64 } from '../proof/bytes.ts'
 import { formatId } from '../proof/ids.ts'
 import type { PeerMacs } from '../signing/peer-macs.ts'

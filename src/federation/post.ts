@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { ByteBudget } from '../byte-budget.ts'
-import type { DrainedPeer } from '../db/peer-turns.ts'
+import type { DrainedPeer } from '../db/peers/peer-turns.ts'
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../limits.ts'
 import type { Connector } from '../outbound/connector.ts'
 import { OutboundError } from '../outbound/error.ts'

@@ -1,5 +1,5 @@
-import type { PeerContact } from '../db/peers.ts'
-import { toUuid } from '../db/uuid.ts'
+import { toUuid } from '../db/connect/uuid.ts'
+import type { PeerContact } from '../db/peers/peers.ts'
 import { DOCUMENT_BYTES_MAX, REFERENCES_BYTES_MAX, TYPE_DEFINITION_BYTES_MAX } from '../limits.ts'
 import { fromBase64, toHex, utf8Encode } from '../proof/bytes.ts'
 import { documentDigest } from '../proof/document.ts'

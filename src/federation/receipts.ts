@@ -1,5 +1,5 @@
-import type { DrainedPeer } from '../db/peer-turns.ts'
-import type { SharedEntry } from '../db/peer-work.ts'
+import type { DrainedPeer } from '../db/peers/peer-turns.ts'
+import type { SharedEntry } from '../db/peers/peer-work.ts'
 import { fromBase64 } from '../proof/bytes.ts'
 import { ProofError } from '../proof/error.ts'
 import { formatId } from '../proof/ids.ts'

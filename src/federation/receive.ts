@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { appendEntries, type EntryRow } from '../db/append-entries.ts'
+import { appendEntries, type EntryRow } from '../db/chain/append-entries.ts'
 import {
   findHeldVersions,
   keepFork,
@@ -7,7 +7,7 @@ import {
   listKnownRecords,
   listOwnOffers,
   listReceivedTypes,
-} from '../db/received.ts'
+} from '../db/peers/received.ts'
 import { ApiError } from '../errors.ts'
 import { PEER_DECISIONS_MAX, PEER_FORKS_KEPT_MAX, PEER_OFFERS_MAX } from '../peer-limits.ts'
 import type { Signer } from '../proof/crypto.ts'

@@ -7,8 +7,8 @@ import {
   type HeldRecord,
   listHeldRecords,
   wantPeerSummary,
-} from '../db/peer-reconciliation.ts'
-import type { PeerState } from '../db/peers.ts'
+} from '../db/peers/peer-reconciliation.ts'
+import type { PeerState } from '../db/peers/peers.ts'
 import { ApiError } from '../errors.ts'
 import {
   PEER_DIFFERENCES_SHOWN_MAX,

@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { fromUuid } from '../db/connect/uuid.ts'
 import {
   findRemoteClaim,
   listNewestRemoteSteps,
@@ -7,8 +8,7 @@ import {
   type RemoteEntryRow,
   type RemoteRecordRow,
   type RemoteStepRow,
-} from '../db/remote-records.ts'
-import { fromUuid } from '../db/uuid.ts'
+} from '../db/peers/remote-records.ts'
 import { PAGE_BYTES_MAX } from '../limits.ts'
 import { ProofError } from '../proof/error.ts'
 import type { GatedRecord } from '../proof/gated-record.ts'

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { commitBatch } from '../append/commit.ts'
-import type { DrainedPeer } from '../db/peer-turns.ts'
+import type { DrainedPeer } from '../db/peers/peer-turns.ts'
 import { fromBase64 } from '../proof/bytes.ts'
 import { ProofError } from '../proof/error.ts'
 import { canonicalize } from '../proof/jcs.ts'

@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import type { HeldByPeer } from '../db/peer-turns.ts'
-import { listSummary } from '../db/peer-work.ts'
+import type { HeldByPeer } from '../db/peers/peer-turns.ts'
+import { listSummary } from '../db/peers/peer-work.ts'
 import { PEER_SUMMARY_PAGES_MAX, PEER_SUMMARY_RECORDS_MAX } from '../peer-limits.ts'
 import { isObject } from '../proof/fields.ts'
 import { formatId, isId, parseId } from '../proof/ids.ts'

@@ -1,5 +1,5 @@
-import type { Db } from '../db/client.ts'
-import type { LedgerEnds } from '../db/read-events.ts'
+import type { Db } from '../db/connect/client.ts'
+import type { LedgerEnds } from '../db/events/read-events.ts'
 import { ApiError } from '../errors.ts'
 import { envelopeMember, type LedgerEvent, renderEvent } from '../events/event.ts'
 import { eventId, formatEventId } from '../events/event-id.ts'

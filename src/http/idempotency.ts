@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { IdempotencyRow } from '../db/append-entries.ts'
+import type { IdempotencyRow } from '../db/chain/append-entries.ts'
 import type { Entropy } from '../entropy.ts'
 import { ApiError } from '../errors.ts'
 import { fingerprint, fingerprintOfList } from '../records/idempotency.ts'

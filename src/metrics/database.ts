@@ -1,5 +1,5 @@
-import type { Lookups } from '../db/lookups.ts'
-import type { DatabasePool } from '../db/pools.ts'
+import type { DatabasePool } from '../db/connect/pools.ts'
+import type { Lookups } from '../db/records/lookups.ts'
 import type { Metrics } from './metrics.ts'
 import { type Reading, readCounter, readGauge } from './readings.ts'
 

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { Histogram } from 'prom-client'
-import { countWebhookDeliveries, readWebhookFigures } from '../db/webhook-work.ts'
+import { countWebhookDeliveries, readWebhookFigures } from '../db/events/webhook-work.ts'
 import { OUTBOUND_ERROR_CODES, type OutboundErrorCode } from '../outbound/error.ts'
 import { WEBHOOK_DELIVERIES_COUNTED_MAX, WEBHOOK_LANES_MAX, WEBHOOK_REQUESTS_MAX } from '../webhook-limits.ts'
 import type { AttemptSeen, DeliveryObserver } from '../webhooks/lane.ts'

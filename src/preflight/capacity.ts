@@ -1,4 +1,4 @@
-import type { VolumeFacts } from '../db/preflight-volume.ts'
+import type { VolumeFacts } from '../db/schema/preflight-volume.ts'
 import { PREFLIGHT_DISK_FAIL_DAYS, PREFLIGHT_DISK_WARN_DAYS } from '../limits.ts'
 import { type Finding, fail, ok, skip, warn } from './finding.ts'
 import { bytesText, countText } from './text.ts'

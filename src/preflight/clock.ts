@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import type pg from 'pg'
-import { readClock } from '../db/preflight.ts'
+import { readClock } from '../db/schema/preflight.ts'
 import { PREFLIGHT_CLOCK_SAMPLES } from '../limits.ts'
 
 /** Another clock minus this machine's. The true value is within `errorMs` of it. */

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import type pg from 'pg'
-import { commitMessage, roundTrip } from '../db/preflight.ts'
+import { commitMessage, roundTrip } from '../db/schema/preflight.ts'
 import {
   PREFLIGHT_COMMITS,
   PREFLIGHT_COMMITS_MIN,

@@ -1,5 +1,5 @@
-import { API_LOGIN, WORKER_LOGIN } from '../db/logins.ts'
-import type { ConnectionFacts } from '../db/preflight.ts'
+import { API_LOGIN, WORKER_LOGIN } from '../db/connect/logins.ts'
+import type { ConnectionFacts } from '../db/schema/preflight.ts'
 import {
   JOB_CONNECTIONS_MAX,
   PEER_CONNECTIONS_MAX,
@@ -10,7 +10,7 @@ import {
 } from '../limits.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
-/** What the pools of src/db/pools.ts open at most, of one process. */
+/** What the pools of src/db/connect/pools.ts open at most, of one process. */
 export const API_CONNECTIONS = WRITE_CONNECTIONS_MAX + READ_CONNECTIONS_MAX + SEARCH_CONNECTIONS_MAX
 export const WORKER_CONNECTIONS =
   READ_CONNECTIONS_MAX + WEBHOOK_CONNECTIONS_MAX + PEER_CONNECTIONS_MAX + JOB_CONNECTIONS_MAX

@@ -1,4 +1,4 @@
-import type { Pooler } from '../db/pooler.ts'
+import type { Pooler } from '../db/connect/pooler.ts'
 import {
   CLOCK_SKEW_MS_MAX,
   PREFLIGHT_ANSWER_TIMEOUT_MS,

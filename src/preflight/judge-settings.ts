@@ -1,4 +1,4 @@
-import type { LoginSetting, ServerFacts } from '../db/preflight.ts'
+import type { LoginSetting, ServerFacts } from '../db/schema/preflight.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 import { bytesText, listText } from './text.ts'
 

@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import type { DatabaseOrUrl } from '../db/connection.ts'
-import { findPooler, type Pooler } from '../db/pooler.ts'
+import type { DatabaseOrUrl } from '../db/connect/connection.ts'
+import { findPooler, type Pooler } from '../db/connect/pooler.ts'
 import {
   type ConnectionFacts,
   findSystemIdentifier,
@@ -9,8 +9,8 @@ import {
   readConnectionFacts,
   readServerFacts,
   type ServerFacts,
-} from '../db/preflight.ts'
-import { readVolume, type VolumeFacts } from '../db/preflight-volume.ts'
+} from '../db/schema/preflight.ts'
+import { readVolume, type VolumeFacts } from '../db/schema/preflight-volume.ts'
 import { PREFLIGHT_LOAD_MS } from '../limits.ts'
 import { type Capacity, judgeCapacity, planCapacity } from './capacity.ts'
 import { type ClockOffset, measureClock } from './clock.ts'

@@ -1,6 +1,6 @@
-import { readLeaves } from '../db/checkpoints.ts'
-import type { Db } from '../db/client.ts'
-import { readTileSlices } from '../db/tree-tiles.ts'
+import { readLeaves } from '../db/chain/checkpoints.ts'
+import { readTileSlices } from '../db/chain/tree-tiles.ts'
+import type { Db } from '../db/connect/client.ts'
 import { parseCheckpoint } from '../proof/checkpoint.ts'
 import { TILE_HASHES, verifyConsistency, verifyInclusion } from '../proof/merkle.ts'
 import {

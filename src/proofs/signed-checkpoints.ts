@@ -4,8 +4,8 @@ import {
   findCheckpoint,
   findCheckpointCovering,
   findCheckpointOfSize,
-} from '../db/checkpoints.ts'
-import type { ServerKey } from '../db/server-keys.ts'
+} from '../db/chain/checkpoints.ts'
+import type { ServerKey } from '../db/schema/server-keys.ts'
 import { ApiError } from '../errors.ts'
 import { SIGNED_CHECKPOINTS_MAX } from '../limits.ts'
 import { parseCheckpoint, verifyCheckpoint } from '../proof/checkpoint.ts'

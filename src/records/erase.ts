@@ -1,6 +1,12 @@
 import type pg from 'pg'
-import type { IdempotencyRow } from '../db/append-entries.ts'
-import { type ErasableRow, type ErasureRow, findErasable, getErasure, listErasable } from '../db/erasures.ts'
+import type { IdempotencyRow } from '../db/chain/append-entries.ts'
+import {
+  type ErasableRow,
+  type ErasureRow,
+  findErasable,
+  getErasure,
+  listErasable,
+} from '../db/records/erasures.ts'
 import { ApiError } from '../errors.ts'
 import { ERASABLE_LISTED_MAX } from '../limits.ts'
 import { toHex } from '../proof/bytes.ts'

@@ -1,6 +1,4 @@
-import { findCheckpoint } from '../db/checkpoints.ts'
-import type { Db } from '../db/client.ts'
-import { getLedger } from '../db/ledgers.ts'
+import { findCheckpoint } from '../db/chain/checkpoints.ts'
 import {
   type EntryDocumentRow,
   type EntryRead,
@@ -8,9 +6,11 @@ import {
   type EntryRowRead,
   type ItemRow,
   readEntries,
-} from '../db/read-entries.ts'
-import { listEnvelopeKeys } from '../db/server-keys.ts'
-import { fromUuid } from '../db/uuid.ts'
+} from '../db/chain/read-entries.ts'
+import type { Db } from '../db/connect/client.ts'
+import { fromUuid } from '../db/connect/uuid.ts'
+import { getLedger } from '../db/ledgers/ledgers.ts'
+import { listEnvelopeKeys } from '../db/schema/server-keys.ts'
 import { ApiError } from '../errors.ts'
 import { STREAM_CHUNK_CHARS } from '../limits.ts'
 import { type BatchItem, itemBytes } from '../proof/batch.ts'

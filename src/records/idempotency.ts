@@ -1,5 +1,5 @@
 import { createHash, hash } from 'node:crypto'
-import type { IdempotencyRow } from '../db/append-entries.ts'
+import type { IdempotencyRow } from '../db/chain/append-entries.ts'
 import type { Entropy } from '../entropy.ts'
 import { ApiError } from '../errors.ts'
 import { IDEMPOTENCY_KEY_CHARS_MAX } from '../limits.ts'

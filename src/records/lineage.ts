@@ -1,7 +1,12 @@
 import type pg from 'pg'
-import { findDepth, listAncestors, listEntriesOfRecord, type RecordStepRow } from '../db/read-lineage.ts'
-import { type Place, searchRecords } from '../db/search-records.ts'
-import { fromUuid, toUuid } from '../db/uuid.ts'
+import { fromUuid, toUuid } from '../db/connect/uuid.ts'
+import {
+  findDepth,
+  listAncestors,
+  listEntriesOfRecord,
+  type RecordStepRow,
+} from '../db/records/read-lineage.ts'
+import { type Place, searchRecords } from '../db/records/search-records.ts'
 import { ApiError } from '../errors.ts'
 import { PAGE_BYTES_MAX, PARENT_DEPTH_MAX } from '../limits.ts'
 import { formatDocumentSubject } from '../proof/document-subjects.ts'

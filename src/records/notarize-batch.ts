@@ -1,5 +1,5 @@
 import { appendOne } from '../append/append-one.ts'
-import type { IdempotencyRow, RecordRow } from '../db/append-entries.ts'
+import type { IdempotencyRow, RecordRow } from '../db/chain/append-entries.ts'
 import { ApiError } from '../errors.ts'
 import { BATCH_TYPES_MAX } from '../limits.ts'
 import { type BatchItem, batchRoot, itemBytes, itemLeaf } from '../proof/batch.ts'

@@ -1,5 +1,5 @@
 import { type AppendDeps, appendOne } from '../append/append-one.ts'
-import type { IdempotencyRow } from '../db/append-entries.ts'
+import type { IdempotencyRow } from '../db/chain/append-entries.ts'
 import type { Entropy } from '../entropy.ts'
 import type { Signer } from '../proof/crypto.ts'
 import { formatId } from '../proof/ids.ts'

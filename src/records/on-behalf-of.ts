@@ -1,4 +1,4 @@
-import type { Lookups } from '../db/lookups.ts'
+import type { Lookups } from '../db/records/lookups.ts'
 import { ApiError } from '../errors.ts'
 import { ProofError } from '../proof/error.ts'
 import { parseId } from '../proof/ids.ts'

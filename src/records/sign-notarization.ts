@@ -1,4 +1,4 @@
-import type { EntryRow, IdempotencyRow, RecordRow } from '../db/append-entries.ts'
+import type { EntryRow, IdempotencyRow, RecordRow } from '../db/chain/append-entries.ts'
 import type { Signer } from '../proof/crypto.ts'
 import { buildStatement } from '../proof/statement.ts'
 import { signEntry } from '../signing/sign-entry.ts'

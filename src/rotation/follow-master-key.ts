@@ -1,4 +1,4 @@
-import type { Database } from '../db/connection.ts'
+import type { Database } from '../db/connect/connection.ts'
 import { MASTER_KEY_AGE_MS_MAX } from '../limits.ts'
 import type { MasterKey } from '../signing/master-key.ts'
 import type { Signers } from '../signing/signers.ts'

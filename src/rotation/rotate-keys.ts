@@ -1,15 +1,15 @@
 import type pg from 'pg'
 import { type AppendOutcome, commitBatch } from '../append/commit.ts'
 import type { FaultyLedgers } from '../checkpoints/faulty-ledgers.ts'
-import type { EntryRow } from '../db/append-entries.ts'
+import type { EntryRow } from '../db/chain/append-entries.ts'
+import { readFindKey, readFirstEntries } from '../db/chain/signed-entries.ts'
 import {
   type LedgerToRotate,
   listLedgersToRotate,
   listSigningKeys,
   retireEnvelopeKeys,
-} from '../db/rotation.ts'
-import type { ServerKey } from '../db/server-keys.ts'
-import { readFindKey, readFirstEntries } from '../db/signed-entries.ts'
+} from '../db/schema/rotation.ts'
+import type { ServerKey } from '../db/schema/server-keys.ts'
 import { ROTATION_LEDGERS_PER_ROUND } from '../limits.ts'
 import { toBase64, toHex } from '../proof/bytes.ts'
 import type { Signer } from '../proof/crypto.ts'

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import type { DatabaseOptions } from '../db/connection.ts'
-import { parseDatabaseOptions } from '../db/options.ts'
+import type { DatabaseOptions } from '../db/connect/connection.ts'
+import { parseDatabaseOptions } from '../db/connect/options.ts'
 import { DRAIN_SECONDS_DEFAULT, DRAIN_SECONDS_MAX, SCHEMA_WAIT_SECONDS_MAX, THREADS_MAX } from '../limits.ts'
 import { type Allowances, parseAllowances } from '../outbound/allowances.ts'
 import { parseTracing, type TracingOptions } from '../tracing/options.ts'
@@ -74,7 +74,7 @@ const environment = z.object({
   TALLYSTICK_WORKER_DATABASE_PASSWORD_FILE: z.string().optional(),
   TALLYSTICK_DATABASE_LOGINS: z.literal('rds-iam', 'must be rds-iam, or not set').optional(),
   // Each of the four keys may be in a file instead, which <name>_FILE names: src/run/key-files.ts.
-  // The other TALLYSTICK_DATABASE_… are parsed in src/db/options.ts, which the command line shares.
+  // The other TALLYSTICK_DATABASE_… are parsed in src/db/connect/options.ts, which the command line shares.
   TALLYSTICK_MASTER_KEY: masterKey.optional(),
   /** While the master key is replaced: the one that goes. */
   TALLYSTICK_MASTER_KEY_PREVIOUS: masterKey.optional(),

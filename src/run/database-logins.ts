@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { API_LOGIN, type LoginPasswords, WORKER_LOGIN } from '../db/logins.ts'
-import { readPasswordFile } from '../db/passwords.ts'
+import { API_LOGIN, type LoginPasswords, WORKER_LOGIN } from '../db/connect/logins.ts'
+import { readPasswordFile } from '../db/connect/passwords.ts'
 import type { Config } from './config.ts'
 import { getOrMakeSecret } from './local/secrets.ts'
 

@@ -1,5 +1,5 @@
-import { API_LOGIN, WORKER_LOGIN } from '../db/logins.ts'
-import { migrate } from '../db/migrate.ts'
+import { API_LOGIN, WORKER_LOGIN } from '../db/connect/logins.ts'
+import { migrate } from '../db/schema/migrate.ts'
 import { makeMasterKeys } from '../signing/master-keys.ts'
 import { parseConfig, required } from './config.ts'
 import { getLogins } from './database-logins.ts'

@@ -1,4 +1,4 @@
-import { Database } from '../db/connection.ts'
+import { Database } from '../db/connect/connection.ts'
 import { type Config, required } from './config.ts'
 
 /** As the operators' commands come to it: what a server may not do, they may. */

@@ -1,4 +1,4 @@
-import { parseTokenRequest } from '../db/token-request.ts'
+import { parseTokenRequest } from '../db/connect/token-request.ts'
 import { refuseArguments, runToEnd } from './run-to-end.ts'
 
 const USAGE = `usage: rds-token

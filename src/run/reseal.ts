@@ -1,8 +1,9 @@
 import type pg from 'pg'
-import { listAuditCursors } from '../db/audit-cursors.ts'
-import { addMacKeys, keepMacKeys } from '../db/mac-keys.ts'
-import { checkSchema, lockMigrations } from '../db/migrate.ts'
-import { listPeerKeyMacs, type PeerKeyMac, replacePeerKeyMacs } from '../db/peer-key-macs.ts'
+import { listAuditCursors } from '../db/audit/audit-cursors.ts'
+import { addMacKeys, keepMacKeys } from '../db/connect/mac-keys.ts'
+import { withTransaction } from '../db/connect/transaction.ts'
+import { listPeerKeyMacs, type PeerKeyMac, replacePeerKeyMacs } from '../db/peers/peer-key-macs.ts'
+import { checkSchema, lockMigrations } from '../db/schema/migrate.ts'
 import {
   type CursorRow,
   type GrantedSecret,
@@ -16,9 +17,8 @@ import {
   replaceSealedServerKey,
   replaceWebhookSecrets,
   type SealedWebhookSecret,
-} from '../db/reseal.ts'
-import { sealContext } from '../db/server-keys.ts'
-import { withTransaction } from '../db/transaction.ts'
+} from '../db/schema/reseal.ts'
+import { sealContext } from '../db/schema/server-keys.ts'
 import { RESEALED_PER_QUERY } from '../limits.ts'
 import { formatId } from '../proof/ids.ts'
 import { makeCursorMac } from '../signing/cursor-mac.ts'

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
-import { withClient } from '../db/client.ts'
-import { startRotation } from '../db/rotation.ts'
+import { withClient } from '../db/connect/client.ts'
+import { startRotation } from '../db/schema/rotation.ts'
 import { makeMasterKeys } from '../signing/master-keys.ts'
 import { parseConfig, required } from './config.ts'
 import { getOwnerDatabase } from './owner-database.ts'

@@ -1,4 +1,4 @@
-import { withClient } from '../db/client.ts'
+import { withClient } from '../db/connect/client.ts'
 import { parseConfig, required } from './config.ts'
 import { getOwnerDatabase } from './owner-database.ts'
 import { resealSecrets } from './reseal.ts'

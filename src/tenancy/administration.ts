@@ -1,6 +1,6 @@
 import { type AppendDeps, appendOne } from '../append/append-one.ts'
-import type { EntryRow, IdempotencyRow } from '../db/append-entries.ts'
-import { constraintOf } from '../db/constraints.ts'
+import type { EntryRow, IdempotencyRow } from '../db/chain/append-entries.ts'
+import { constraintOf } from '../db/connect/constraints.ts'
 import { ApiError, type ErrorCode } from '../errors.ts'
 import { toHex, utf8Encode } from '../proof/bytes.ts'
 import type { Signer } from '../proof/crypto.ts'

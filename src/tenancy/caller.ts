@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { findApiKey } from '../db/api-keys.ts'
+import { findApiKey } from '../db/ledgers/api-keys.ts'
 import { ApiError } from '../errors.ts'
 import { CALLER_AGE_MS_MAX, KEY_CACHE_AGE_MS_MAX, KEY_CACHE_KEYS_MAX } from '../limits.ts'
 import { equalBytes } from '../proof/bytes.ts'

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { toApiError } from '../append/append-one.ts'
 import { commitTogether } from '../append/commit.ts'
-import type { ServerKey } from '../db/server-keys.ts'
+import type { ServerKey } from '../db/schema/server-keys.ts'
 import type { Entropy } from '../entropy.ts'
 import { toBase64, toHex } from '../proof/bytes.ts'
 import type { Signer } from '../proof/crypto.ts'

@@ -1,5 +1,5 @@
-import { findLedgerSummary, type LedgerSummaryRow, setLedgerFrozen } from '../db/ledgers.ts'
-import { findEnvelopeKid } from '../db/server-keys.ts'
+import { findLedgerSummary, type LedgerSummaryRow, setLedgerFrozen } from '../db/ledgers/ledgers.ts'
+import { findEnvelopeKid } from '../db/schema/server-keys.ts'
 import { ApiError } from '../errors.ts'
 import { formatId } from '../proof/ids.ts'
 import { type Author, administer } from './administration.ts'

@@ -1,5 +1,5 @@
-import { type Closure, findClosure, type Head } from '../db/closures.ts'
-import { readFindKey, readFirstEntries } from '../db/signed-entries.ts'
+import { type Closure, findClosure, type Head } from '../db/chain/closures.ts'
+import { readFindKey, readFirstEntries } from '../db/chain/signed-entries.ts'
 import { ApiError } from '../errors.ts'
 import { toHex } from '../proof/bytes.ts'
 import { formatId } from '../proof/ids.ts'

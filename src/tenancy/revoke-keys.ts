@@ -1,5 +1,5 @@
-import { type KeyRow, listKeyMakers } from '../db/api-keys.ts'
-import type { IdempotencyRow } from '../db/append-entries.ts'
+import type { IdempotencyRow } from '../db/chain/append-entries.ts'
+import { type KeyRow, listKeyMakers } from '../db/ledgers/api-keys.ts'
 import { ApiError } from '../errors.ts'
 import { KEY_MAKERS_PER_QUERY, KEYS_REVOKED_PER_REQUEST_MAX } from '../limits.ts'
 import { toHex } from '../proof/bytes.ts'

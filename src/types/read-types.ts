@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { findType, listTypes, type TypeRow, type TypeSummaryRow } from '../db/types.ts'
+import { findType, listTypes, type TypeRow, type TypeSummaryRow } from '../db/ledgers/types.ts'
 import { canonicalize } from '../proof/jcs.ts'
 import type { JsonValue } from '../proof/json-text.ts'
 import { BUILT_IN_TYPES, type BuiltInType } from './built-in.ts'

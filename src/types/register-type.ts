@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import type { IdempotencyRow } from '../db/append-entries.ts'
-import { findType, type TypeRow } from '../db/types.ts'
+import type { IdempotencyRow } from '../db/chain/append-entries.ts'
+import { findType, type TypeRow } from '../db/ledgers/types.ts'
 import { ApiError } from '../errors.ts'
 import { type AdministerDeps, administer, digestOf } from '../tenancy/administration.ts'
 import type { Caller } from '../tenancy/caller.ts'

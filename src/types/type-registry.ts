@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { findType } from '../db/types.ts'
+import { findType } from '../db/ledgers/types.ts'
 import { ApiError } from '../errors.ts'
 import { toHex, utf8Encode } from '../proof/bytes.ts'
 import { type JsonValue, parseJsonText } from '../proof/json-text.ts'

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { bytesOf } from '../append/appender.ts'
 import { type AppendOutcome, commitBatch } from '../append/commit.ts'
-import type { EntryRow } from '../db/append-entries.ts'
+import type { EntryRow } from '../db/chain/append-entries.ts'
 import { APPEND_BATCH_BYTES_MAX, APPEND_BATCH_ENTRIES_MAX } from '../limits.ts'
 
 type Steps = readonly EntryRow[]

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import type { PgBoss } from 'pg-boss'
-import type { GatedName } from '../db/gated-cases.ts'
-import { asJobsDatabase } from '../db/job-queues.ts'
-import { withPooledTransaction } from '../db/transaction.ts'
+import { withPooledTransaction } from '../db/connect/transaction.ts'
+import { asJobsDatabase } from '../db/jobs/job-queues.ts'
+import type { Payload } from '../db/jobs/queues.ts'
+import type { GatedName } from '../db/records/gated-cases.ts'
 import {
   countReadyJobs,
   holdCompletions,
@@ -13,8 +14,7 @@ import {
   releaseLostCompletions,
   setVerificationJobs,
   type WaitingLedger,
-} from '../db/verification-work.ts'
-import type { Payload } from '../jobs/queues.ts'
+} from '../db/records/verification-work.ts'
 import { COMPLETION_JOB_MS_MAX, COMPLETIONS_PER_SWEEP, COMPLETIONS_QUEUED_MAX } from '../limits.ts'
 import { formatId } from '../proof/ids.ts'
 import type { CursorMac } from '../signing/cursor-mac.ts'

@@ -1,5 +1,5 @@
-import type { EntryRow } from '../db/append-entries.ts'
-import type { GatedCase } from '../db/gated-cases.ts'
+import type { EntryRow } from '../db/chain/append-entries.ts'
+import type { GatedCase } from '../db/records/gated-cases.ts'
 import type { Entropy } from '../entropy.ts'
 import { toHex } from '../proof/bytes.ts'
 import type { Signer } from '../proof/crypto.ts'

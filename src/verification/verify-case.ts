@@ -1,4 +1,4 @@
-import type { GatedCase } from '../db/gated-cases.ts'
+import type { GatedCase } from '../db/records/gated-cases.ts'
 import { toHex } from '../proof/bytes.ts'
 import { parseEnvelope } from '../proof/cose.ts'
 import { ProofError } from '../proof/error.ts'

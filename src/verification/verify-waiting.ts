@@ -1,7 +1,7 @@
-import type { GatedName } from '../db/gated-cases.ts'
-import { withPooledTransaction } from '../db/transaction.ts'
-import { toUuid } from '../db/uuid.ts'
-import { claimWaitingCompletions } from '../db/verification-work.ts'
+import { withPooledTransaction } from '../db/connect/transaction.ts'
+import { toUuid } from '../db/connect/uuid.ts'
+import type { GatedName } from '../db/records/gated-cases.ts'
+import { claimWaitingCompletions } from '../db/records/verification-work.ts'
 import {
   COMPLETION_CLAIM_MS_MAX,
   COMPLETION_TYPE_WAIT_FIRST_MS_MAX,

@@ -8,7 +8,7 @@ import type {
   AuditedLedger,
   AuditedRecord,
   AuditedType,
-} from '../db/audited-rows.ts'
+} from '../db/audit/audited-rows.ts'
 import { equalBytes, toHex } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
 import { documentDigest } from '../proof/document.ts'

@@ -1,4 +1,4 @@
-import { type AuditedReceivedType, listAuditedPeers, RECEIVED_TYPES } from '../db/audited-peer-rows.ts'
+import { type AuditedReceivedType, listAuditedPeers, RECEIVED_TYPES } from '../db/audit/audited-peer-rows.ts'
 import {
   type AuditedServerKey,
   type AuditedTile,
@@ -7,15 +7,15 @@ import {
   getAuditedLedger,
   listServerKeys,
   TILES_IN_ORDER,
-} from '../db/audited-rows.ts'
-import type { DatabaseOrUrl } from '../db/connection.ts'
+} from '../db/audit/audited-rows.ts'
 import {
   type LedgerSnapshot,
   listLedgerIds,
   listStrayTables,
   openSnapshot,
   streamRows,
-} from '../db/ledger-snapshot.ts'
+} from '../db/chain/ledger-snapshot.ts'
+import type { DatabaseOrUrl } from '../db/connect/connection.ts'
 import { toHex } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
 import { formatId, isId, parseId } from '../proof/ids.ts'

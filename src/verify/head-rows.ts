@@ -1,4 +1,4 @@
-import type { AuditedLedger, AuditedServerKey } from '../db/audited-rows.ts'
+import type { AuditedLedger, AuditedServerKey } from '../db/audit/audited-rows.ts'
 import { TREE_ENTRIES_PER_STEP } from '../limits.ts'
 import { equalBytes, toHex } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'

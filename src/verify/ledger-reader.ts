@@ -1,4 +1,4 @@
-import type { AuditedReceived } from '../db/audited-peer-rows.ts'
+import type { AuditedReceived } from '../db/audit/audited-peer-rows.ts'
 import {
   type AuditedCheckpoint,
   type AuditedDocument,
@@ -6,9 +6,9 @@ import {
   type AuditedLedger,
   type AuditedRecord,
   countRows,
-} from '../db/audited-rows.ts'
-import type { LedgerSnapshot, SeqRange } from '../db/ledger-snapshot.ts'
-import type { EntryDocumentRow } from '../db/read-entries.ts'
+} from '../db/audit/audited-rows.ts'
+import type { LedgerSnapshot, SeqRange } from '../db/chain/ledger-snapshot.ts'
+import type { EntryDocumentRow } from '../db/chain/read-entries.ts'
 import { equalBytes } from '../proof/bytes.ts'
 import { parseCheckpoint } from '../proof/checkpoint.ts'
 import type { Sha256 } from '../proof/crypto.ts'

@@ -5,7 +5,7 @@ import {
   OFFERS_BY_SEQ,
   RECEIVED_BY_SEQ,
   RECEIVED_DOCUMENTS_BY_SEQ,
-} from '../db/audited-peer-rows.ts'
+} from '../db/audit/audited-peer-rows.ts'
 import {
   AGENTS_BY_SEQ,
   type AuditedAgent,
@@ -30,14 +30,14 @@ import {
   RECORDS_BY_SEQ,
   REVOKED_KEYS_BY_SEQ,
   TYPES_BY_SEQ,
-} from '../db/audited-rows.ts'
+} from '../db/audit/audited-rows.ts'
 import {
   type LedgerSnapshot,
   listFilled,
   readRows,
   type SeqRange,
   streamRows,
-} from '../db/ledger-snapshot.ts'
+} from '../db/chain/ledger-snapshot.ts'
 import { ProofError } from '../proof/error.ts'
 import { OrderedRows } from './ordered-rows.ts'
 

@@ -3,7 +3,7 @@ import type {
   AuditedReceived,
   AuditedReceivedDocument,
   AuditedRemoteRecord,
-} from '../db/audited-peer-rows.ts'
+} from '../db/audit/audited-peer-rows.ts'
 import { toHex } from '../proof/bytes.ts'
 import { parseEnvelope } from '../proof/cose.ts'
 import type { Sha256 } from '../proof/crypto.ts'

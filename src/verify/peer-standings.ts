@@ -1,4 +1,4 @@
-import type { AuditedPeer, AuditedReceivedType } from '../db/audited-peer-rows.ts'
+import type { AuditedPeer, AuditedReceivedType } from '../db/audit/audited-peer-rows.ts'
 import { toHex } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
 import { canonicalize } from '../proof/jcs.ts'

@@ -1,4 +1,4 @@
-import { ConnectError } from '../db/connect-error.ts'
+import { ConnectError } from '../db/connect/connect-error.ts'
 import { ProofError } from '../proof/error.ts'
 import { SourceError } from './source.ts'
 

@@ -1,4 +1,4 @@
-import { toUuid } from '../db/uuid.ts'
+import { toUuid } from '../db/connect/uuid.ts'
 import { fromBase64, toHex } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
 import { parseDocumentSubject } from '../proof/document-subjects.ts'

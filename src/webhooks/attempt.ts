@@ -1,5 +1,5 @@
-import type { WebhookName } from '../db/webhook-turns.ts'
-import type { Attempt } from '../db/webhook-work.ts'
+import type { WebhookName } from '../db/events/webhook-turns.ts'
+import type { Attempt } from '../db/events/webhook-work.ts'
 import { formatEventId } from '../events/event-id.ts'
 import type { Connector } from '../outbound/connector.ts'
 import { OutboundError } from '../outbound/error.ts'

@@ -6,7 +6,7 @@ import {
   rotateWebhookSecret,
   type WebhookRow,
   type WebhookSettings,
-} from '../db/webhooks.ts'
+} from '../db/events/webhooks.ts'
 import type { Entropy } from '../entropy.ts'
 import { ApiError } from '../errors.ts'
 import type { Allowances } from '../outbound/allowances.ts'

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { PgBoss } from 'pg-boss'
-import { giveTurns, type Turns } from '../db/turn-jobs.ts'
-import { hasWaitingWebhooks, takeTurns, type WebhookTurn } from '../db/webhook-turns.ts'
+import { hasWaitingWebhooks, takeTurns, type WebhookTurn } from '../db/events/webhook-turns.ts'
+import { giveTurns, type Turns } from '../db/jobs/turn-jobs.ts'
 import { formatId } from '../proof/ids.ts'
 import { WEBHOOK_JOBS_QUEUED_MAX, WEBHOOK_LEASE_MS } from '../webhook-limits.ts'
 

@@ -1,4 +1,4 @@
-import type { Health } from '../db/webhook-work.ts'
+import type { Health } from '../db/events/webhook-work.ts'
 import {
   WEBHOOK_BREAKER_FAILURES,
   WEBHOOK_FAILING_MS_MAX,

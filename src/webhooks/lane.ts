@@ -1,14 +1,14 @@
 import type pg from 'pg'
-import type { LedgerEnds } from '../db/read-events.ts'
-import { withPooledTransaction } from '../db/transaction.ts'
-import { fromUuid } from '../db/uuid.ts'
+import { withPooledTransaction } from '../db/connect/transaction.ts'
+import { fromUuid } from '../db/connect/uuid.ts'
+import type { LedgerEnds } from '../db/events/read-events.ts'
 import {
   type Endpoint,
   type EndpointLook,
   endTurn,
   moveRecovery,
   type WebhookTurn,
-} from '../db/webhook-turns.ts'
+} from '../db/events/webhook-turns.ts'
 import {
   type Attempt,
   countOpen,
@@ -17,7 +17,7 @@ import {
   reopenDeliveries,
   type WrittenDelivery,
   writeProgress,
-} from '../db/webhook-work.ts'
+} from '../db/events/webhook-work.ts'
 import { toHex } from '../proof/bytes.ts'
 import {
   WEBHOOK_HELD_REST_MS,

@@ -1,5 +1,5 @@
-import { toUuid } from '../db/uuid.ts'
-import { beginTurn, type Endpoint, lookAtEndpoints, type WebhookTurn } from '../db/webhook-turns.ts'
+import { toUuid } from '../db/connect/uuid.ts'
+import { beginTurn, type Endpoint, lookAtEndpoints, type WebhookTurn } from '../db/events/webhook-turns.ts'
 import type { CursorMac } from '../signing/cursor-mac.ts'
 import type { EnvelopeKeys } from '../signing/envelope-keys.ts'
 import type { MasterKey } from '../signing/master-key.ts'

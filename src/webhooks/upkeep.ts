@@ -1,11 +1,11 @@
-import type { Db } from '../db/client.ts'
-import type { WebhookName } from '../db/webhook-turns.ts'
+import type { Db } from '../db/connect/client.ts'
+import type { WebhookName } from '../db/events/webhook-turns.ts'
 import {
   deleteOldDeliveries,
   listWebhooksAfter,
   removeDeletedWebhook,
   type WebhookListed,
-} from '../db/webhook-upkeep.ts'
+} from '../db/events/webhook-upkeep.ts'
 import {
   WEBHOOK_DEAD_KEPT_DAYS,
   WEBHOOK_DELIVERED_KEPT_DAYS,

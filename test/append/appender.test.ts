@@ -3,9 +3,9 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { Appender } from '../../src/append/appender.ts'
-import type { EntryRow } from '../../src/db/append-entries.ts'
-import { openWritePool } from '../../src/db/pools.ts'
-import { toUuid } from '../../src/db/uuid.ts'
+import type { EntryRow } from '../../src/db/chain/append-entries.ts'
+import { openWritePool } from '../../src/db/connect/pools.ts'
+import { toUuid } from '../../src/db/connect/uuid.ts'
 import {
   APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX,
   APPEND_BATCH_BYTES_MAX,

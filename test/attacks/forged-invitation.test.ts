@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { hash, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { toUuid } from '../../src/db/uuid.ts'
+import { toUuid } from '../../src/db/connect/uuid.ts'
 import { formatInvitation, parseInvitation } from '../../src/federation/invitation.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { canonicalize } from '../../src/proof/jcs.ts'

@@ -3,8 +3,16 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import pg from 'pg'
-import { appendEntries, type EntryRow } from '../../src/db/append-entries.ts'
-import { arrayChunks, bytea, encodeColumn, int4, text, timestamptz, uuid } from '../../src/db/binary-array.ts'
+import { appendEntries, type EntryRow } from '../../src/db/chain/append-entries.ts'
+import {
+  arrayChunks,
+  bytea,
+  encodeColumn,
+  int4,
+  text,
+  timestamptz,
+  uuid,
+} from '../../src/db/connect/binary-array.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { connect } from '../helpers/connect.ts'
 import { createTestDatabase, TEST_MASTER_KEY, type TestDatabase } from '../helpers/database.ts'

@@ -1,5 +1,5 @@
-import { type AppendAnswer, appendEntries, type EntryRow } from '../../src/db/append-entries.ts'
-import { withClient } from '../../src/db/client.ts'
+import { type AppendAnswer, appendEntries, type EntryRow } from '../../src/db/chain/append-entries.ts'
+import { withClient } from '../../src/db/connect/client.ts'
 import { utf8Encode } from '../../src/proof/bytes.ts'
 import { documentDigest } from '../../src/proof/document.ts'
 import { formatId, parseId } from '../../src/proof/ids.ts'

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { type AuditDeps, runAudit } from '../../src/audit/run-audit.ts'
 import { publishCheckpoints } from '../../src/checkpoints/publish.ts'
-import { findAudit, requestAudit } from '../../src/db/audits.ts'
+import { findAudit, requestAudit } from '../../src/db/audit/audits.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { type AuditTest, openFaults, setUpAudit, undefended } from './set-up.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ConnectionFacts } from '../../src/db/preflight.ts'
-import { readVolume, type VolumeFacts } from '../../src/db/preflight-volume.ts'
+import type { ConnectionFacts } from '../../src/db/schema/preflight.ts'
+import { readVolume, type VolumeFacts } from '../../src/db/schema/preflight-volume.ts'
 import {
   type CapacityInput,
   judgeCapacity,

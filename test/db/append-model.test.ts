@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import type pg from 'pg'
-import { type AppendAnswer, appendEntries } from '../../src/db/append-entries.ts'
-import { toUuid } from '../../src/db/uuid.ts'
+import { type AppendAnswer, appendEntries } from '../../src/db/chain/append-entries.ts'
+import { toUuid } from '../../src/db/connect/uuid.ts'
 import { LIFECYCLE, type StepKind } from '../../src/proof/kinds.ts'
 import {
   AppendModel,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { migrate } from '../../src/db/migrate.ts'
+import { migrate } from '../../src/db/schema/migrate.ts'
 import { runPreflight } from '../../src/preflight/preflight.ts'
 import { type Config, parseConfig } from '../../src/run/config.ts'
 import { startServer } from '../../src/run/server.ts'

@@ -7,9 +7,9 @@ import {
   findCheckpointCovering,
   listCheckpoints,
   readLeaves,
-} from '../../src/db/checkpoints.ts'
-import { findEntry, findEntryOfRecord, listItems } from '../../src/db/read-proven.ts'
-import { readTileSlices } from '../../src/db/tree-tiles.ts'
+} from '../../src/db/chain/checkpoints.ts'
+import { findEntry, findEntryOfRecord, listItems } from '../../src/db/chain/read-proven.ts'
+import { readTileSlices } from '../../src/db/chain/tree-tiles.ts'
 import { connect } from '../helpers/connect.ts'
 import { createTestDatabase } from '../helpers/database.ts'
 

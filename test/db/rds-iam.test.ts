@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withClient } from '../../src/db/client.ts'
-import { migrate } from '../../src/db/migrate.ts'
+import { withClient } from '../../src/db/connect/client.ts'
+import { migrate } from '../../src/db/schema/migrate.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { startTestPostgres } from '../helpers/database.ts'
 

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type pg from 'pg'
-import { findErasable, listErasable } from '../../src/db/erasures.ts'
-import { findSharedRecords, listSharedRecords } from '../../src/db/offers.ts'
-import { listPendingErasures } from '../../src/db/pending-erasures.ts'
-import { readEntries } from '../../src/db/read-entries.ts'
-import { listAncestors, listEntriesOfRecord } from '../../src/db/read-lineage.ts'
-import { findEntryOfRecord } from '../../src/db/read-proven.ts'
-import { findRecords, listRecordsOfEntry } from '../../src/db/read-records.ts'
+import { readEntries } from '../../src/db/chain/read-entries.ts'
+import { findEntryOfRecord } from '../../src/db/chain/read-proven.ts'
+import { toUuid } from '../../src/db/connect/uuid.ts'
+import { findSharedRecords, listSharedRecords } from '../../src/db/peers/offers.ts'
 import {
   findReceivedType,
   findRemoteClaim,
   listNewestRemoteSteps,
   listRemoteEntries,
-} from '../../src/db/remote-records.ts'
-import { listChosenSalts, listSharePeers } from '../../src/db/shares.ts'
-import { toUuid } from '../../src/db/uuid.ts'
+} from '../../src/db/peers/remote-records.ts'
+import { listChosenSalts, listSharePeers } from '../../src/db/peers/shares.ts'
+import { findErasable, listErasable } from '../../src/db/records/erasures.ts'
+import { listPendingErasures } from '../../src/db/records/pending-erasures.ts'
+import { listAncestors, listEntriesOfRecord } from '../../src/db/records/read-lineage.ts'
+import { findRecords, listRecordsOfEntry } from '../../src/db/records/read-records.ts'
 import { openTestPool } from '../helpers/connect.ts'
 import { createTestDatabase } from '../helpers/database.ts'
 import { createTestLedger } from '../helpers/test-ledger.ts'

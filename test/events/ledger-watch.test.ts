@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { LedgerEnds } from '../../src/db/read-events.ts'
+import type { LedgerEnds } from '../../src/db/events/read-events.ts'
 import { LedgerWatch } from '../../src/events/ledger-watch.ts'
 import { EVENTS_POLL_MS } from '../../src/limits.ts'
 import { until } from '../helpers/wait.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { readEnds } from '../../src/db/read-events.ts'
+import { readEnds } from '../../src/db/events/read-events.ts'
 import { ALL_EVENTS, EVENT_TYPES, type EventFilter } from '../../src/events/event-types.ts'
 import { type EventPosition, findEvents, readEvents } from '../../src/events/read-events.ts'
 import { storedStatements, verifiedStatements } from '../../src/events/statements.ts'

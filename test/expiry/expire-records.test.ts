@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { countOverdue } from '../../src/db/expiry-work.ts'
+import { countOverdue } from '../../src/db/records/expiry-work.ts'
 import { makeExpiryRound } from '../../src/expiry/expire-records.ts'
 import { EXPIRIES_PER_ROUND } from '../../src/limits.ts'
 import { expectStatus, OPERATOR_KEY, type Test } from '../helpers/app.ts'

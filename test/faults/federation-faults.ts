@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { randomFrom } from '../../bench/random.ts'
-import { withClient } from '../../src/db/client.ts'
-import { migrate } from '../../src/db/migrate.ts'
+import { withClient } from '../../src/db/connect/client.ts'
+import { migrate } from '../../src/db/schema/migrate.ts'
 import { startPostgres } from '../../src/run/postgres/start.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import {

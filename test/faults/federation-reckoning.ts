@@ -1,5 +1,5 @@
 import { decode, Tagged } from 'cborg'
-import { toUuid } from '../../src/db/uuid.ts'
+import { toUuid } from '../../src/db/connect/uuid.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import type { Organisation } from '../helpers/federation.ts'
 import { leafOf } from '../helpers/open-envelope.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { withClient } from '../../src/db/client.ts'
+import { withClient } from '../../src/db/connect/client.ts'
 import { Deployment } from './deployment.ts'
 import { type RunningGatedClients, startGatedClients } from './gated-clients.ts'
 import { checkLedger } from './ledger-contents.ts'

@@ -1,5 +1,5 @@
-import { withClient } from '../../src/db/client.ts'
-import { fromUuid, toUuid } from '../../src/db/uuid.ts'
+import { withClient } from '../../src/db/connect/client.ts'
+import { fromUuid, toUuid } from '../../src/db/connect/uuid.ts'
 import { formatId, parseId } from '../../src/proof/ids.ts'
 import { database } from '../../src/verify/database.ts'
 import { formatReport } from '../../src/verify/report.ts'

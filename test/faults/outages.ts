@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { withClient } from '../../src/db/client.ts'
+import { withClient } from '../../src/db/connect/client.ts'
 import { type Ends, startTcpProxy, type TcpProxy } from '../helpers/tcp-proxy.ts'
 import type { RunningClients } from './clients.ts'
 import { Deployment } from './deployment.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { toUuid } from '../../src/db/uuid.ts'
+import { toUuid } from '../../src/db/connect/uuid.ts'
 import { formatInvitation, parseInvitation } from '../../src/federation/invitation.ts'
 import { openInvitation } from '../../src/federation/peerings.ts'
 import { parseId } from '../../src/proof/ids.ts'

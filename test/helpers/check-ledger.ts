@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type pg from 'pg'
-import { toUuid } from '../../src/db/uuid.ts'
+import { toUuid } from '../../src/db/connect/uuid.ts'
 import { genesisOf, leafOf, linkOf } from './test-ledger.ts'
 
 /*

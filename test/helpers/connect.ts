@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test'
 import type pg from 'pg'
-import { Database, DatabaseClient } from '../../src/db/connection.ts'
-import { DatabasePool } from '../../src/db/pools.ts'
+import { Database, DatabaseClient } from '../../src/db/connect/connection.ts'
+import { DatabasePool } from '../../src/db/connect/pools.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { TEST_MASTER_KEY } from './template-database.ts'
 

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { openReadPool } from '../../src/db/pools.ts'
+import { openReadPool } from '../../src/db/connect/pools.ts'
 import { makeErasureRound } from '../../src/erasure/carry-out.ts'
 import { ERASURES_REFUSED, Refused } from '../../src/follow/refused.ts'
 import type { Test, TestApp } from './app.ts'

@@ -1,4 +1,4 @@
-import { fromUuid } from '../../src/db/uuid.ts'
+import { fromUuid } from '../../src/db/connect/uuid.ts'
 import type { TestApp } from './app.ts'
 
 /** As if the follower had passed all entries of all ledgers: what a test then changes is changed behind it. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { appendEntries, type EntryRow } from '../../src/db/append-entries.ts'
+import { appendEntries, type EntryRow } from '../../src/db/chain/append-entries.ts'
 import type { Signer } from '../../src/proof/crypto.ts'
 import type { DocumentKind } from '../../src/proof/document-subjects.ts'
 import { parseId } from '../../src/proof/ids.ts'

@@ -1,4 +1,4 @@
-import { appendEntries, type EntryRow } from '../../src/db/append-entries.ts'
+import { appendEntries, type EntryRow } from '../../src/db/chain/append-entries.ts'
 import { formatId, parseId } from '../../src/proof/ids.ts'
 import type { EntryKind } from '../../src/proof/kinds.ts'
 import { buildStatement } from '../../src/proof/statement.ts'

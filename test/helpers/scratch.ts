@@ -1,4 +1,4 @@
-import { migrate } from '../../src/db/migrate.ts'
+import { migrate } from '../../src/db/schema/migrate.ts'
 import { type Config, parseConfig } from '../../src/run/config.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { startSuitePostgres, temporaryDir } from './postgres.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import type pg from 'pg'
-import { migrate } from '../../src/db/migrate.ts'
+import { migrate } from '../../src/db/schema/migrate.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 
 /** Roles belong to the whole server and test files run side by side, so all of them share these passwords. */

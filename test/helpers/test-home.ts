@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { appendEntries } from '../../src/db/append-entries.ts'
-import { fromUuid, toUuid } from '../../src/db/uuid.ts'
+import { appendEntries } from '../../src/db/chain/append-entries.ts'
+import { fromUuid, toUuid } from '../../src/db/connect/uuid.ts'
 import { beginGated, type GatedRecord, stepGated } from '../../src/proof/gated-record.ts'
 import { formatId, parseId } from '../../src/proof/ids.ts'
 import { canonicalize } from '../../src/proof/jcs.ts'

@@ -5,7 +5,7 @@ import {
   appendEntries,
   type EntryRow,
   type RecordRow,
-} from '../../src/db/append-entries.ts'
+} from '../../src/db/chain/append-entries.ts'
 
 /*
  * Entries for tests of the database. An envelope is random bytes: Postgres can't check a signature, and holds

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { PeerState } from '../../src/db/peers.ts'
-import { toUuid } from '../../src/db/uuid.ts'
+import { toUuid } from '../../src/db/connect/uuid.ts'
+import type { PeerState } from '../../src/db/peers/peers.ts'
 import type { Identity } from '../../src/federation/identity.ts'
 import { formatId, parseId } from '../../src/proof/ids.ts'
 import type { TestApp } from './app.ts'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { DocumentName, DocumentRow, GatedRow } from '../../src/db/append-entries.ts'
+import type { DocumentName, DocumentRow, GatedRow } from '../../src/db/chain/append-entries.ts'
 import { STEP_PARTIES, type StepKind } from '../../src/proof/kinds.ts'
 import { makeEntry, randomId, type TestEntry, type TestLedger } from './test-ledger.ts'
 

@@ -1,4 +1,4 @@
-import { readFindKey } from '../../src/db/signed-entries.ts'
+import { readFindKey } from '../../src/db/chain/signed-entries.ts'
 import { makeExpiryRound } from '../../src/expiry/expire-records.ts'
 import { Refused } from '../../src/follow/refused.ts'
 import { parseId } from '../../src/proof/ids.ts'

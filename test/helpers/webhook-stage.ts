@@ -1,4 +1,4 @@
-import { toUuid } from '../../src/db/uuid.ts'
+import { toUuid } from '../../src/db/connect/uuid.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import type { Service } from '../../src/run/run-process.ts'
 import { startWorker } from '../../src/run/worker.ts'

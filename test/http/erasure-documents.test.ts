@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withClient } from '../../src/db/client.ts'
+import { withClient } from '../../src/db/connect/client.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { expectStatus } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fromUuid, toUuid } from '../../src/db/uuid.ts'
+import { fromUuid, toUuid } from '../../src/db/connect/uuid.ts'
 import { parseEnvelope } from '../../src/proof/cose.ts'
 import { formatId, parseId } from '../../src/proof/ids.ts'
 import { remoteAgentId } from '../../src/proof/remote-agents.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { buildApp } from '../../src/app.ts'
-import { toUuid } from '../../src/db/uuid.ts'
+import { toUuid } from '../../src/db/connect/uuid.ts'
 import { openLog } from '../../src/log.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { openDeps } from '../../src/run/deps.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import { fromUuid } from '../../src/db/uuid.ts'
+import { fromUuid } from '../../src/db/connect/uuid.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { openWebhookSecret, signatureHeader } from '../../src/webhooks/secrets.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openReadPool } from '../../src/db/pools.ts'
+import { openReadPool } from '../../src/db/connect/pools.ts'
 import { watchJobs } from '../../src/metrics/jobs.ts'
 import { Metrics } from '../../src/metrics/metrics.ts'
 import { startWorker } from '../../src/run/worker.ts'

@@ -1,7 +1,7 @@
 import { chownSync, cpSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { withClient } from '../../src/db/client.ts'
+import { withClient } from '../../src/db/connect/client.ts'
 import { resolveRunAs } from '../../src/run/postgres/run-as.ts'
 
 /*

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withClient } from '../../src/db/client.ts'
+import { withClient } from '../../src/db/connect/client.ts'
 import { toHex } from '../../src/proof/bytes.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { rotateKeys } from '../../src/rotation/rotate-keys.ts'

@@ -20,7 +20,7 @@ test('a command that is started loads nothing of the others', () => {
   const parts: [command: string, without: string[]][] = [
     ['src/run/operate.ts', ['src/app.ts', 'src/run/worker.ts', 'sdk/client.ts']],
     ['src/run/migrate.ts', ['src/app.ts', 'src/run/worker.ts', 'sdk/client.ts']],
-    ['src/run/smoke.ts', ['src/app.ts', 'src/run/worker.ts', 'src/db/pools.ts']],
+    ['src/run/smoke.ts', ['src/app.ts', 'src/run/worker.ts', 'src/db/connect/pools.ts']],
     ['src/run/server.ts', ['src/run/worker.ts', 'cli/main.ts', 'sdk/client.ts']],
     ['src/run/worker.ts', ['src/app.ts', 'cli/main.ts', 'sdk/client.ts']],
   ]

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { createHash, createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { parseTokenRequest } from '../../src/db/token-request.ts'
+import { parseTokenRequest } from '../../src/db/connect/token-request.ts'
 import { bareEnvironment } from '../helpers/bare-environment.ts'
 
 const HOST = 'ledgers.cluster-abc.eu-central-1.rds.amazonaws.com'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { withClient } from '../../src/db/client.ts'
-import { listSigningKeys, startRotation } from '../../src/db/rotation.ts'
+import { withClient } from '../../src/db/connect/client.ts'
+import { listSigningKeys, startRotation } from '../../src/db/schema/rotation.ts'
 import { toHex } from '../../src/proof/bytes.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { database } from '../../src/verify/database.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { WebhookReceiver } from '../../bench/webhook-receiver.ts'
-import { withClient } from '../../src/db/client.ts'
+import { withClient } from '../../src/db/connect/client.ts'
 import type { LatencySummary } from '../../src/preflight/latencies.ts'
 import type { Deployment, Ledger } from '../faults/deployment.ts'
 

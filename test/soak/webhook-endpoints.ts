@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type CpuUse, cpuBetween, takeCpuSnapshot } from '../../bench/cpu.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../bench/webhook-receiver.ts'
-import { withClient } from '../../src/db/client.ts'
+import { withClient } from '../../src/db/connect/client.ts'
 import { Deployment, type Ledger } from '../faults/deployment.ts'
 import { formatLoad } from '../faults/kill.ts'
 import { temporaryDir } from '../helpers/postgres.ts'

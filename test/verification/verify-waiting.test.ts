@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { claimWaitingCompletions, listWaitingLedgers } from '../../src/db/verification-work.ts'
+import { claimWaitingCompletions, listWaitingLedgers } from '../../src/db/records/verification-work.ts'
 import { makeVerificationRound, verifyWaiting } from '../../src/verification/verify-waiting.ts'
 import { expectStatus, OPERATOR_KEY, type Test } from '../helpers/app.ts'
 import { connect } from '../helpers/connect.ts'

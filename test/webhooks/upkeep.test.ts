@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { deleteOldDeliveries } from '../../src/db/webhook-upkeep.ts'
+import { deleteOldDeliveries } from '../../src/db/events/webhook-upkeep.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { makeWebhookUpkeep } from '../../src/webhooks/upkeep.ts'
 import { buildTestApp, expectStatus, type TestApp } from '../helpers/app.ts'

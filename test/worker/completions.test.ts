@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { redriveDeadLetters } from '../../src/db/job-queues.ts'
+import { redriveDeadLetters } from '../../src/db/jobs/job-queues.ts'
 import { Metrics } from '../../src/metrics/metrics.ts'
 import { startWorker } from '../../src/run/worker.ts'
 import { expectStatus, type Test, testConfig } from '../helpers/app.ts'

@@ -1,4 +1,4 @@
-import type { Payload } from '../../src/jobs/queues.ts'
+import type { Payload } from '../../src/db/jobs/queues.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import type { WebhookLanes } from '../../src/webhooks/lanes.ts'
 

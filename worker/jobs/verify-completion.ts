@@ -1,4 +1,4 @@
-import type { Payload } from '../../src/jobs/queues.ts'
+import type { Payload } from '../../src/db/jobs/queues.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { type VerifyCompletionsDeps, verifyCompletions } from '../../src/verification/verify-completions.ts'
 import type { JobOutcome } from '../work-queues.ts'

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { type AgentRow, findAgent, findAgentByName, listAgents } from '../../db/agents.ts'
+import { type AgentRow, findAgent, findAgentByName, listAgents } from '../../db/ledgers/agents.ts'
 import { ApiError } from '../../errors.ts'
 import { scopeOfEntry } from '../../proof/entry-scopes.ts'
 import { formatId, parseId } from '../../proof/ids.ts'

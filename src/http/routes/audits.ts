@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { type AuditRow, findAudit, listAudits, requestAudit } from '../../db/audits.ts'
+import { type AuditRow, findAudit, listAudits, requestAudit } from '../../db/audit/audits.ts'
 import { ApiError } from '../../errors.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
 import type { Deps } from '../deps.ts'

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { listCheckpoints } from '../../db/checkpoints.ts'
+import { listCheckpoints } from '../../db/chain/checkpoints.ts'
 import { ApiError } from '../../errors.ts'
 import { toHex } from '../../proof/bytes.ts'
 import { checkpointPending } from '../../proofs/prove-entry.ts'

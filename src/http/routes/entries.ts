@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { findSize } from '../../db/read-entries.ts'
+import { findSize } from '../../db/chain/read-entries.ts'
 import { STREAM_CHUNK_CHARS, STREAMS_MAX, STREAMS_PER_LEDGER_MAX } from '../../limits.ts'
 import { watchStreams } from '../../metrics/reading.ts'
 import type { DocumentsShown } from '../../proof/verify-entry.ts'

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type LedgerEnds, readEnds } from '../../db/read-events.ts'
+import { type LedgerEnds, readEnds } from '../../db/events/read-events.ts'
 import { ApiError } from '../../errors.ts'
 import { EVENT_TYPES, type EventFilter } from '../../events/event-types.ts'
 import type { EventPosition } from '../../events/read-events.ts'

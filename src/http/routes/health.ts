@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { canRead } from '../../db/migrate.ts'
+import { canRead } from '../../db/schema/migrate.ts'
 import { ApiError } from '../../errors.ts'
 import { READY_ANSWER_TIMEOUT_MS } from '../../limits.ts'
 import { VERSION } from '../../version.ts'

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { findKey, type KeyRow, listKeys } from '../../db/api-keys.ts'
+import { findKey, type KeyRow, listKeys } from '../../db/ledgers/api-keys.ts'
 import { ApiError } from '../../errors.ts'
 import { KEY_OVERLAP_SECONDS_DEFAULT } from '../../limits.ts'
 import { scopeOfEntry } from '../../proof/entry-scopes.ts'

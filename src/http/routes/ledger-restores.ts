@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { Closure } from '../../db/closures.ts'
+import type { Closure } from '../../db/chain/closures.ts'
 import { toHex } from '../../proof/bytes.ts'
 import { formatId } from '../../proof/ids.ts'
 import { describeHead, getClosure, reopenLedger } from '../../tenancy/reopen-ledger.ts'

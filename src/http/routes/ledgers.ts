@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { findKey, type KeyRow } from '../../db/api-keys.ts'
-import { type LedgerSummaryRow, listLedgerSummaries } from '../../db/ledgers.ts'
+import { findKey, type KeyRow } from '../../db/ledgers/api-keys.ts'
+import { type LedgerSummaryRow, listLedgerSummaries } from '../../db/ledgers/ledgers.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
 import { describeLedger } from '../../records/export.ts'
 import type { Caller } from '../../tenancy/caller.ts'

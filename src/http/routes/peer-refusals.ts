@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { listPeerDeadLetters, replayPeer } from '../../db/peer-work.ts'
+import { listPeerDeadLetters, replayPeer } from '../../db/peers/peer-work.ts'
 import { readForks } from '../../federation/forks.ts'
 import { getPeer } from '../../federation/peerings.ts'
 import { toBase64 } from '../../proof/bytes.ts'

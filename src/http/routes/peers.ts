@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { setPeerBudget } from '../../db/peer-budgets.ts'
-import { listPeers, type PeerRow } from '../../db/peers.ts'
+import { setPeerBudget } from '../../db/peers/peer-budgets.ts'
+import { listPeers, type PeerRow } from '../../db/peers/peers.ts'
 import { budgetOf } from '../../federation/budget.ts'
 import { countForksOf } from '../../federation/forks.ts'
 import type { Identity } from '../../federation/identity.ts'

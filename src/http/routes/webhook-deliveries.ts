@@ -7,7 +7,7 @@ import {
   redeliverDead,
   redeliverEvent,
   requestWebhookTest,
-} from '../../db/webhook-deliveries.ts'
+} from '../../db/events/webhook-deliveries.ts'
 import { ApiError } from '../../errors.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
 import { parseTime } from '../../records/documents.ts'

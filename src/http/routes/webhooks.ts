@@ -6,7 +6,7 @@ import {
   pauseWebhook,
   resumeWebhook,
   type WebhookRow,
-} from '../../db/webhooks.ts'
+} from '../../db/events/webhooks.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
 import { WEBHOOK_OVERLAP_SECONDS_DEFAULT } from '../../webhook-limits.ts'
 import {

@@ -6,7 +6,7 @@ import { anyAgent, base64, hash, idOf, salt, sentBy, seq, signedEntry, typeName 
 import { recordView, reference } from './records.ts'
 import { time } from './times.ts'
 
-/** Adding a filter: here, in `parseFilters` (src/records/search.ts), and in the table FILTERS (src/db/search-streams.ts). */
+/** Adding a filter: here, in `parseFilters` (src/records/search.ts), and in the table FILTERS (src/db/records/search-streams.ts). */
 const filters = {
   type: typeName.optional(),
   state: z.enum(RECORD_STATES).optional(),

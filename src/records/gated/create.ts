@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { appendOne } from '../../append/append-one.ts'
-import { toUuid } from '../../db/uuid.ts'
+import { toUuid } from '../../db/connect/uuid.ts'
 import { ApiError } from '../../errors.ts'
 import { GATED_REVISIONS_DEFAULT } from '../../limits.ts'
 import type { Signer } from '../../proof/crypto.ts'

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { toApiError } from '../../append/append-one.ts'
-import type { IdempotencyRow } from '../../db/append-entries.ts'
-import { findReplay } from '../../db/find-replay.ts'
+import type { IdempotencyRow } from '../../db/chain/append-entries.ts'
+import { findReplay } from '../../db/chain/find-replay.ts'
 import { ApiError } from '../../errors.ts'
 import type { Caller } from '../../tenancy/caller.ts'
 

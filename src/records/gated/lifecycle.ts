@@ -1,5 +1,5 @@
-import type { RecordRowRead } from '../../db/read-records.ts'
-import { toUuid } from '../../db/uuid.ts'
+import { toUuid } from '../../db/connect/uuid.ts'
+import type { RecordRowRead } from '../../db/records/read-records.ts'
 import { ApiError } from '../../errors.ts'
 import { type EntryKind, LIFECYCLE, STEP_PARTIES, type StepKind } from '../../proof/kinds.ts'
 

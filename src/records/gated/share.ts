@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import { listSharePeers, type SharePeer } from '../../db/shares.ts'
-import { toUuid } from '../../db/uuid.ts'
+import { toUuid } from '../../db/connect/uuid.ts'
+import { listSharePeers, type SharePeer } from '../../db/peers/shares.ts'
 import { ApiError } from '../../errors.ts'
 import { SALT_DISTINCT_BYTES_MIN } from '../../limits.ts'
 import { fromBase64Url } from '../../proof/bytes.ts'

@@ -1,4 +1,10 @@
-import type { DocumentName, EntryRow, GatedRow, IdempotencyRow, RecordRow } from '../../db/append-entries.ts'
+import type {
+  DocumentName,
+  EntryRow,
+  GatedRow,
+  IdempotencyRow,
+  RecordRow,
+} from '../../db/chain/append-entries.ts'
 import { fromHex } from '../../proof/bytes.ts'
 import type { Signer } from '../../proof/crypto.ts'
 import type { TakenOffer } from '../../proof/federation-statements.ts'

@@ -1,4 +1,4 @@
-import type { StepRow } from '../../db/read-steps.ts'
+import type { StepRow } from '../../db/records/read-steps.ts'
 import { ProofError } from '../../proof/error.ts'
 import type { JsonObject } from '../../proof/json-text.ts'
 import type { OfferedStep, StepKind } from '../../proof/kinds.ts'

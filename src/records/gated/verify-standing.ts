@@ -1,5 +1,5 @@
-import type { StepRow } from '../../db/read-steps.ts'
-import { toSignedLine } from '../../db/signed-entries.ts'
+import { toSignedLine } from '../../db/chain/signed-entries.ts'
+import type { StepRow } from '../../db/records/read-steps.ts'
 import { ApiError } from '../../errors.ts'
 import { parseEnvelope } from '../../proof/cose.ts'
 import { ProofError } from '../../proof/error.ts'

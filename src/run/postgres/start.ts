@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DATABASE, ensureOwner, OWNER_LOGIN } from '../../db/owner.ts'
+import { DATABASE, ensureOwner, OWNER_LOGIN } from '../../db/connect/owner.ts'
 import { getEmbeddedBinaries, postgresVersion, prepareBinaries } from './binaries.ts'
 import { getPasswords, initCluster } from './cluster.ts'
 import { clusterDir, letThrough, openDataDir } from './layout.ts'

@@ -1,0 +1,138 @@
+import type pg from 'pg'
+import type { Db } from '../connect/client.ts'
+import { fromUuid, toUuid } from '../connect/uuid.ts'
+import type { AuditReport } from './audits.ts'
+
+/* What the worker does with audits: src/db/audit/audits.ts is what is shown of them. */
+
+export type AuditName = { readonly ledgerId: Uint8Array; readonly auditId: Uint8Array }
+type NameColumns = { ledger_id: string; audit_id: string }
+
+/** Audits that no job carries yet; other workers skip them until the transaction ends. */
+export async function lockWaitingAudits(client: pg.ClientBase, limit: number): Promise<AuditName[]> {
+  const { rows } = await client.query<NameColumns>(
+    `select ledger_id, audit_id from tallystick.audits where state = 'queued' and job_id is null
+     order by requested_at limit $1 for update skip locked`,
+    [limit],
+  )
+  return rows.map(toName)
+}
+
+export async function setAuditJobs(
+  client: pg.ClientBase,
+  jobs: readonly (AuditName & { readonly jobId: string })[],
+): Promise<void> {
+  await client.query(
+    `update tallystick.audits a set job_id = n.job_id
+     from unnest($1::uuid[], $2::uuid[], $3::uuid[]) n (ledger_id, audit_id, job_id)
+     where a.ledger_id = n.ledger_id and a.audit_id = n.audit_id`,
+    [jobs.map((j) => toUuid(j.ledgerId)), jobs.map((j) => toUuid(j.auditId)), jobs.map((j) => j.jobId)],
+  )
+}
+
+/**
+ * Takes the audit up, from its beginning: one that was interrupted starts anew, and one that was given up may be put back
+ * by an operator. false: it is done, or it is gone, or another one of the ledger is open.
+ */
+export async function startAudit(db: Db, audit: AuditName, jobId: string): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update tallystick.audits a set state = 'running', job_id = $3, started_at = clock_timestamp(), finished_at = null,
+       entries_done = 0,
+       entries_total = (select h.size from tallystick.chain_heads h where h.ledger_id = a.ledger_id)
+     where a.ledger_id = $1 and a.audit_id = $2 and a.state <> 'done'
+       and not exists (select from tallystick.audits b where b.ledger_id = a.ledger_id and b.audit_id <> a.audit_id
+         and b.state in ('queued', 'running'))`,
+    [toUuid(audit.ledgerId), toUuid(audit.auditId), jobId],
+  )
+  return rowCount === 1
+}
+
+export async function setAuditProgress(
+  db: Db,
+  audit: AuditName,
+  progress: { readonly entries: number; readonly total: number },
+): Promise<void> {
+  await db.query(
+    `update tallystick.audits set entries_done = $3, entries_total = $4
+     where ledger_id = $1 and audit_id = $2 and state = 'running'`,
+    [toUuid(audit.ledgerId), toUuid(audit.auditId), progress.entries, progress.total],
+  )
+}
+
+export async function finishAudit(db: Db, audit: AuditName, ok: boolean, report: AuditReport): Promise<void> {
+  await db.query(
+    `update tallystick.audits set state = 'done', finished_at = clock_timestamp(), ok = $3, report = $4,
+       entries_done = $5
+     where ledger_id = $1 and audit_id = $2 and state = 'running'`,
+    [toUuid(audit.ledgerId), toUuid(audit.auditId), ok, JSON.stringify(report), report.entries],
+  )
+}
+
+/** Back to the queue, for another worker: this one stops. */
+export async function requeueAudit(db: Db, audit: AuditName): Promise<void> {
+  await db.query(
+    `update tallystick.audits set state = 'queued', job_id = null, entries_done = 0, started_at = null
+     where ledger_id = $1 and audit_id = $2 and state = 'running'`,
+    [toUuid(audit.ledgerId), toUuid(audit.auditId)],
+  )
+}
+
+/** Ends the audits whose job was given up, so that others can be asked for; those that it ended. */
+export async function failLostAudits(db: Db): Promise<AuditName[]> {
+  const { rows } = await db.query<NameColumns>(
+    `update tallystick.audits a set state = 'failed', finished_at = clock_timestamp()
+     where a.state in ('queued', 'running') and a.job_id is not null
+       and not exists (select from pgboss.job j where j.name = 'audit' and j.id = a.job_id and j.state < 'completed')
+     returning a.ledger_id, a.audit_id`,
+  )
+  return rows.map(toName)
+}
+
+/**
+ * Ledgers whose daily audit is due, at most `limit`: each at its own time of day, which its id decides, so that they are
+ * spread over it. Not those that have not grown since they were last found good, that have an audit waiting, or that
+ * are closed.
+ */
+export async function listAuditsDue(db: Db, limit: number): Promise<Uint8Array[]> {
+  const { rows } = await db.query<{ ledger_id: string }>(
+    `select h.ledger_id from tallystick.chain_heads h
+     cross join lateral (
+       select (hashtext(h.ledger_id::text)::bigint + 2147483648) % 86400 * interval '1 second' as time_of_day
+     ) own
+     cross join lateral (
+       select date_trunc('day', now() - own.time_of_day, 'UTC') + own.time_of_day as due_at
+     ) today
+     left join lateral (
+       select a.requested_at, a.ok, (a.report ->> 'entries')::bigint as entries, a.state
+       from tallystick.audits a where a.ledger_id = h.ledger_id order by a.audit_id desc limit 1
+     ) last on true
+     where h.closed is distinct from 'restored'
+       and (last.requested_at is null or last.requested_at < today.due_at and last.state in ('done', 'failed')
+         and not (last.ok is true and last.entries = h.size))
+     order by last.requested_at nulls first limit $1`,
+    [limit],
+  )
+  return rows.map((row) => fromUuid(row.ledger_id))
+}
+
+export type AuditFigures = {
+  readonly lastGoodAt: Date | null
+  readonly lastBadAt: Date | null
+  readonly open: number
+}
+
+/** Of all ledgers; each from an index, whatever is kept of earlier audits. */
+export async function readAuditFigures(db: Db): Promise<AuditFigures> {
+  const { rows } = await db.query<{ good: Date | null; bad: Date | null; open: string }>(
+    `select
+       (select max(finished_at) from tallystick.audits where state = 'done' and ok) as good,
+       (select max(finished_at) from tallystick.audits where state = 'done' and not ok) as bad,
+       (select count(*) from tallystick.audits where state in ('queued', 'running')) as open`,
+  )
+  const row = rows[0]!
+  return { lastGoodAt: row.good, lastBadAt: row.bad, open: Number(row.open) }
+}
+
+function toName(row: NameColumns): AuditName {
+  return { ledgerId: fromUuid(row.ledger_id), auditId: fromUuid(row.audit_id) }
+}

@@ -1,0 +1,116 @@
+import type pg from 'pg'
+import { toUuid } from '../connect/uuid.ts'
+
+/*
+ * What an audit compares with what entries say of other ledgers (audited-rows.ts). How far a peer has heard, and what it
+ * answered, is compared with nothing: it is no evidence of this chain.
+ */
+
+export type AuditedReceived = {
+  seq: string
+  peer_id: string
+  remote_seq: string
+  kind: string
+  record_id: string | null
+  version: number | null
+  leaf: Buffer
+  envelope: Buffer
+  remote: AuditedRemoteRecord[] | null
+}
+
+/** Where another ledger's record stands, by what came. `standing`: JSON. */
+export type AuditedRemoteRecord = {
+  type: string
+  documents: string
+  state: string
+  version: number
+  /** Hex. */
+  leaf: string
+  standing: string
+  first_seq: string
+  last_seq: string
+}
+
+/** `remote` is the row of the record whose event came. */
+export const RECEIVED_BY_SEQ = `
+  select r.seq, r.peer_id, r.remote_seq, r.kind, r.record_id, r.version, r.leaf, r.envelope,
+    case when r.version is not null then (
+      select json_agg(json_build_object('type', m.type, 'documents', m.documents, 'state', m.state, 'version', m.version,
+        'leaf', encode(m.leaf, 'hex'), 'standing', m.standing, 'first_seq', m.first_seq::text, 'last_seq', m.last_seq::text))
+      from tallystick.remote_records m
+      where m.ledger_id = r.ledger_id and m.record_id = r.record_id and m.peer_id = r.peer_id
+    ) end as remote
+  from tallystick.received_entries r where r.ledger_id = $1 order by r.seq`
+
+export type AuditedReceivedDocument = {
+  seq: string
+  subject: string
+  digest: Buffer
+  salt: Buffer | null
+  content: Buffer | null
+  reference_list: Buffer | null
+  erased_seq: string | null
+  /** What was received by the entry that is said to have erased it. */
+  erasure: Buffer | null
+}
+
+export const RECEIVED_DOCUMENTS_BY_SEQ = `
+  select d.seq, d.subject, d.digest, d.salt, d.content, d.reference_list, d.erased_seq, x.envelope as erasure
+  from tallystick.received_documents d
+  left join lateral (
+    select x.envelope from tallystick.received_entries x where x.ledger_id = d.ledger_id and x.seq = d.erased_seq limit 1
+  ) x on true
+  where d.ledger_id = $1 order by d.seq`
+
+export type AuditedOffer = {
+  seq: string
+  peer_id: string
+  record_id: string
+  version: number
+  step: string
+  agent_id: string
+  leaf: Buffer
+  state: string
+  code: string | null
+  decided_seq: string | null
+}
+
+export const OFFERS_BY_SEQ = `
+  select seq, peer_id, record_id, version, step, agent_id, leaf, state, code, decided_seq
+  from tallystick.offers where ledger_id = $1 order by seq`
+
+export type AuditedPeer = {
+  peer_id: string
+  role: string
+  state: string
+  inviter: string
+  invited: string | null
+  remote_ledger_id: string | null
+  remote_url: string | null
+  handshake: Buffer | null
+  added_seq: string | null
+  added_leaf: Buffer | null
+  counterpart: Buffer | null
+  revoked_seq: string | null
+  keys: readonly { kid: string; alg: string; spki: string; until_seq: string | null }[] | null
+}
+
+/** At most some thousands: all at once. Keys in the order in which each ended, in hex and base64. */
+export async function listAuditedPeers(client: pg.ClientBase, ledgerId: Uint8Array): Promise<AuditedPeer[]> {
+  const { rows } = await client.query<AuditedPeer>(
+    `select p.peer_id, p.role, p.state, p.inviter, p.invited, p.remote_ledger_id, p.remote_url, p.handshake,
+       p.added_seq, p.added_leaf, p.counterpart, p.revoked_seq,
+       (select json_agg(json_build_object('kid', encode(k.kid, 'hex'), 'alg', k.alg,
+            'spki', translate(encode(k.spki, 'base64'), E'\\n', ''), 'until_seq', k.until_seq::text)
+          order by k.until_seq nulls last)
+        from tallystick.peer_keys k where k.ledger_id = p.ledger_id and k.peer_id = p.peer_id) as keys
+     from tallystick.peers p where p.ledger_id = $1 order by p.added_seq, p.peer_id`,
+    [toUuid(ledgerId)],
+  )
+  return rows
+}
+
+export type AuditedReceivedType = { peer_id: string; name: string; digest: Buffer; definition: Buffer }
+
+export const RECEIVED_TYPES = `
+  select peer_id, name, digest, definition from tallystick.received_types where ledger_id = $1 order by peer_id, digest`

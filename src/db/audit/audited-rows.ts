@@ -1,0 +1,302 @@
+import type pg from 'pg'
+import { toUuid } from '../connect/uuid.ts'
+
+/*
+ * What an audit compares with the statements: every row of every table that is evidence, or an index of it. `seq` is the entry
+ * that explains the row.
+ */
+
+export type AuditedEntry = {
+  seq: string
+  kind: string
+  recorded_at: Date
+  recorded_at_us: string
+  leaf: Buffer
+  chain: Buffer
+  envelope: Buffer
+  subject_id: string | null
+  version: number | null
+  prev_seq: string | null
+  prev_leaf: Buffer | null
+  actor_id: string | null
+  key_id: string | null
+  earlier_step_seq: string | null
+  gated: AuditedGatedRecord[] | null
+  /** Of a record that it creates or shares: whom with. */
+  shares: AuditedShare[] | null
+}
+
+export type AuditedShare = { peer_id: string; documents: string }
+
+/** Where a gated record stands. */
+export type AuditedGatedRecord = {
+  first_seq: string
+  principal_id: string
+  performer_id: string | null
+  performer_remote: string | null
+  gate: string
+  deadline_us: string | null
+  max_revisions: number
+  /** Hex. */
+  tolerances: string | null
+  state: string
+  version: number
+  last_seq: string
+  last_subject_id: string | null
+  revisions: number
+}
+
+/** As decimal text. Nothing that a thief could put into the column fails: what can't be read is no fault of the ledger's. */
+const microsecondsOf = (column: string) => `trunc(extract(epoch from ${column}) * 1000000)::text`
+/** null for what no statement can say, such as `infinity`: the driver makes no Date of it. */
+const timeOf = (column: string) =>
+  `case when ${column} >= '0001-01-01Z' and ${column} < '10000-01-01Z' then ${column} end`
+
+/** A creation, or a step. By columns, which are compared with the statement. */
+const IS_OF_GATED = "(e.kind = 'record-created' or e.version > 1)"
+
+/** With whom its last entry is about. */
+const GATED_ROW = `json_build_object('first_seq', g.first_seq::text, 'principal_id', g.principal_id,
+  'performer_id', g.performer_id, 'performer_remote', g.performer_remote, 'gate', g.gate, 'deadline_us', ${microsecondsOf('g.deadline')},
+  'max_revisions', g.max_revisions, 'tolerances', encode(g.tolerances, 'hex'), 'state', g.state, 'version', g.version,
+  'last_seq', g.last_seq::text, 'last_subject_id', l.subject_id, 'revisions', g.revisions)`
+
+/**
+ * `prev_leaf` is what `prev_seq` points to: the statement names it by leaf. `earlier_step_seq` is the step of the same record
+ * that stands before the entry: an old entry that is inserted again names an older one. `gated` are the rows of the entry's record.
+ *
+ * The step is looked for by version, not as the greatest seq: for that Postgres would read the chain backwards, past all other
+ * records. Both are asked for in a `case`: of ten million notarizations each join would cost a microsecond.
+ */
+export const ENTRIES_BY_SEQ = `
+  select e.seq, e.kind, e.recorded_at, ${microsecondsOf('e.recorded_at')} as recorded_at_us,
+    e.leaf, e.chain, e.envelope, e.subject_id, e.version, e.prev_seq, p.leaf as prev_leaf, e.actor_id, e.key_id,
+    case when ${IS_OF_GATED} then (
+      select x.seq from tallystick.entries x
+      where x.ledger_id = e.ledger_id and x.subject_id = e.subject_id and x.version > 1 and x.seq < e.seq
+      order by x.version desc limit 1
+    ) end as earlier_step_seq,
+    case when ${IS_OF_GATED} then (
+      select json_agg(${GATED_ROW})
+      from tallystick.gated_records g
+      left join lateral (
+        select x.subject_id from tallystick.entries x where x.ledger_id = g.ledger_id and x.seq = g.last_seq offset 0
+      ) l on true
+      where g.ledger_id = e.ledger_id and g.record_id = e.subject_id
+    ) end as gated,
+    case when e.kind in ('record-created', 'record-shared') then (
+      select json_agg(json_build_object('peer_id', s.peer_id, 'documents', s.documents) order by s.peer_id)
+      from tallystick.shared_records s
+      where s.ledger_id = e.ledger_id and s.record_id = e.subject_id and s.shared_seq = e.seq
+    ) end as shares
+  from tallystick.entries e
+  left join lateral (
+    select x.leaf from tallystick.entries x where x.ledger_id = e.ledger_id and x.seq = e.prev_seq offset 0
+  ) p on true
+  where e.ledger_id = $1 order by e.seq`
+
+export type AuditedRecord = {
+  seq: string
+  record_id: string
+  type: string
+  item_index: number | null
+  actor_id: string
+  on_behalf_of: string | null
+  occurred_at: Date | null
+  occurred_at_us: string | null
+  traceparent: string | null
+  digest: Buffer
+  salt: Buffer | null
+  payload: Buffer | null
+  payload_erased_seq: string | null
+  is_half_erased: boolean
+  parent_id: string | null
+  reference_list: Buffer | null
+  searched_references: string[] | null
+}
+
+/**
+ * `searched_references` is what the record is found by, looked for where there should be some: of others it would cost ten million
+ * records a probe each (countRows).
+ */
+export const RECORDS_BY_SEQ = `
+  select r.first_seq as seq, r.record_id, r.type, r.item_index, r.actor_id,
+    r.on_behalf_of, ${timeOf('r.occurred_at')} as occurred_at, ${microsecondsOf('r.occurred_at')} as occurred_at_us,
+    r.traceparent, r.digest, r.salt, r.payload, r.payload_erased_seq, r.parent_id, r.reference_list,
+    r.payload_erased_seq is not null and (r.metadata is not null or r.reference_list is not null) as is_half_erased,
+    x.searched_references
+  from tallystick.records r
+  left join lateral (
+    select array_agg(x.reference order by x.reference collate "C") as searched_references
+    from tallystick.record_references x
+    where r.reference_list is not null and x.ledger_id = r.ledger_id and x.record_id = r.record_id
+      and x.first_seq = r.first_seq
+    offset 0
+  ) x on true
+  where r.ledger_id = $1 order by r.first_seq, r.item_index nulls first`
+
+/** All rows of the ledger in a table whose rows are read one by one, from elsewhere: there must be no others. */
+export async function countRows(
+  client: pg.ClientBase,
+  table: 'record_references' | 'gated_records' | 'shared_records' | 'remote_records',
+  ledgerId: Uint8Array,
+): Promise<number> {
+  const { rows } = await client.query<{ count: string }>(
+    `select count(*) as count from tallystick.${table} where ledger_id = $1`,
+    [toUuid(ledgerId)],
+  )
+  return Number(rows[0]!.count)
+}
+
+export type AuditedDocument = {
+  seq: string
+  document: string
+  subject_id: string
+  digest: Buffer
+  salt: Buffer | null
+  content: Buffer | null
+  erased_seq: string | null
+}
+
+export const DOCUMENTS_BY_SEQ = `
+  select seq, document, subject_id, digest, salt, content, erased_seq
+  from tallystick.documents where ledger_id = $1 order by seq`
+
+export type AuditedAgent = { seq: string; agent_id: string; name: string }
+
+export const AGENTS_BY_SEQ = `
+  select registered_seq as seq, agent_id, name from tallystick.agents where ledger_id = $1 order by registered_seq`
+
+export type AuditedKey = {
+  seq: string
+  key_id: string
+  agent_id: string
+  scopes: string[]
+  expires_at_us: string | null
+}
+
+export const KEYS_BY_SEQ = `
+  select created_seq as seq, key_id, agent_id, scopes, ${microsecondsOf('expires_at')} as expires_at_us
+  from tallystick.api_keys where ledger_id = $1 order by created_seq`
+
+/** What an entry at `seq` is said to have ended: an agent or a key. */
+export type AuditedEnd = { seq: string; id: string }
+
+export const DISABLED_AGENTS_BY_SEQ = `
+  select disabled_seq as seq, agent_id as id from tallystick.agents
+  where ledger_id = $1 and disabled_seq is not null order by disabled_seq, agent_id`
+
+export const REVOKED_KEYS_BY_SEQ = `
+  select revoked_seq as seq, key_id as id from tallystick.api_keys
+  where ledger_id = $1 and revoked_seq is not null order by revoked_seq, key_id`
+
+export type AuditedType = { seq: string; name: string; gated: boolean; definition: Buffer; digest: Buffer }
+
+export const TYPES_BY_SEQ = `
+  select registered_seq as seq, name, gated, definition, digest
+  from tallystick.types where ledger_id = $1 order by registered_seq, name`
+
+export type AuditedErasure = { seq: string; subject_id: string; document: string; document_seq: string }
+
+export const ERASURES_BY_SEQ = `
+  select seq, subject_id, document, document_seq from tallystick.erasures where ledger_id = $1 order by seq`
+
+/** Of closures: what the entry that reopened the ledger says was known. */
+export type AuditedClosure = { seq: string; known_size: string; known_chain: Buffer }
+
+export const CLOSURES_BY_SEQ = `
+  select restored_seq as seq, known_size, known_chain
+  from tallystick.ledger_closures where ledger_id = $1 and restored_seq is not null order by restored_seq`
+
+/** Erasures of the ledger that were signed so long ago, and whose document is there all the same. */
+export async function countOverdueErasures(
+  client: pg.ClientBase,
+  ledgerId: Uint8Array,
+  ageMs: number,
+): Promise<number> {
+  const { rows } = await client.query<{ count: string }>(
+    `select count(*) as count from tallystick.erasures x
+     join tallystick.entries e on e.ledger_id = x.ledger_id and e.seq = x.seq
+     left join tallystick.records r
+       on x.document = 'payload' and r.ledger_id = x.ledger_id and r.record_id = x.subject_id
+     left join tallystick.documents d
+       on d.document = x.document and d.ledger_id = x.ledger_id and d.seq = x.document_seq
+     where x.ledger_id = $1 and (r.payload is not null or d.content is not null)
+       and e.recorded_at < now() - $2 * interval '1 millisecond'`,
+    [toUuid(ledgerId), ageMs],
+  )
+  return Number(rows[0]!.count)
+}
+
+/** `is_forgotten`: without the fingerprint of its request. */
+export type AuditedIdempotencyKey = { seq: string; actor_id: string; is_forgotten: boolean }
+
+export const IDEMPOTENCY_KEYS_BY_SEQ = `
+  select seq, actor_id, fingerprint is null as is_forgotten from tallystick.idempotency_keys where ledger_id = $1 order by seq`
+
+export type AuditedCheckpoint = { size: string; root: Buffer; chain: Buffer; note: string }
+
+export const CHECKPOINTS_BY_SIZE = `
+  select size, root, chain, note from tallystick.checkpoints where ledger_id = $1 order by size`
+
+export type AuditedTile = { level: number; tile_index: string; hashes: Buffer }
+
+export const TILES_IN_ORDER = `
+  select level, tile_index, hashes from tallystick.tree_tiles where ledger_id = $1 order by level, tile_index`
+
+/** Whether this login may read the table of idempotency keys: the servers' own may not. */
+export async function canReadIdempotencyKeys(client: pg.ClientBase): Promise<boolean> {
+  const { rows } = await client.query<{ may: boolean }>(
+    "select has_table_privilege('tallystick.idempotency_keys', 'select') as may",
+  )
+  return rows[0]!.may
+}
+
+export type AuditedLedger = {
+  name: string | null
+  issuer: string | null
+  origin: string | null
+  note_kid: Buffer | null
+  size: string | null
+  chain: Buffer | null
+  envelope_kid: Buffer | null
+  closed: string | null
+  /** Whether a closure waits for its acknowledgement. */
+  awaits_acknowledgement: boolean
+  tree_size: string | null
+  tree_hashes: Buffer | null
+  /** Of the newest checkpoint. */
+  checkpoint_size: string | null
+}
+
+/** The rows of which a ledger has one each; null where it has none. */
+export async function getAuditedLedger(client: pg.ClientBase, ledgerId: Uint8Array): Promise<AuditedLedger> {
+  const { rows } = await client.query<AuditedLedger>(
+    `select l.name, l.issuer, l.origin, l.note_kid, h.size, h.chain, h.envelope_kid, h.closed,
+       exists (select from tallystick.ledger_closures c where c.ledger_id = i.ledger_id and c.restored_seq is null)
+         as awaits_acknowledgement,
+       t.size as tree_size, t.hashes as tree_hashes,
+       (select max(c.size) from tallystick.checkpoints c where c.ledger_id = i.ledger_id) as checkpoint_size
+     from (select $1::uuid as ledger_id) i
+     left join tallystick.ledgers l using (ledger_id)
+     left join tallystick.chain_heads h using (ledger_id)
+     left join tallystick.tree_frontiers t using (ledger_id)`,
+    [toUuid(ledgerId)],
+  )
+  return rows[0]!
+}
+
+export type AuditedServerKey = {
+  kid: Buffer
+  use: string
+  alg: string
+  spki: Buffer
+  compromised_at: Date | null
+}
+
+export async function listServerKeys(client: pg.ClientBase): Promise<AuditedServerKey[]> {
+  const { rows } = await client.query<AuditedServerKey>(
+    'select kid, use, alg, spki, compromised_at from tallystick.server_keys order by kid',
+  )
+  return rows
+}

@@ -1,0 +1,201 @@
+import type pg from 'pg'
+import { HASH_BYTES } from '../../proof/crypto.ts'
+import type { Db } from '../connect/client.ts'
+import { toUuid } from '../connect/uuid.ts'
+
+/** The signed note of the newest checkpoint of at most `sizeMax` entries; null where there is none. */
+export async function findCheckpoint(db: Db, ledgerId: Uint8Array, sizeMax: number): Promise<string | null> {
+  const { rows } = await db.query<{ note: string }>({
+    name: 'find_checkpoint',
+    text: `select note from tallystick.checkpoints where ledger_id = $1 and size <= $2 order by size desc limit 1`,
+    values: [toUuid(ledgerId), sizeMax],
+  })
+  return rows[0]?.note ?? null
+}
+
+export type CheckpointRow = { readonly size: number; readonly note: string }
+
+/** The checkpoint of the fewest entries that are `sizeMin` at least: it covers them all. null where there is none. */
+export async function findCheckpointCovering(
+  db: Db,
+  ledgerId: Uint8Array,
+  sizeMin: number,
+): Promise<CheckpointRow | null> {
+  const { rows } = await db.query<{ size: string; note: string }>({
+    name: 'find_checkpoint_covering',
+    text: `select size, note from tallystick.checkpoints where ledger_id = $1 and size >= $2 order by size limit 1`,
+    values: [toUuid(ledgerId), sizeMin],
+  })
+  const row = rows[0]
+  return row ? { size: Number(row.size), note: row.note } : null
+}
+
+/** The signed note of the checkpoint of just that size; null where there is none. */
+export async function findCheckpointOfSize(
+  db: Db,
+  ledgerId: Uint8Array,
+  size: number,
+): Promise<string | null> {
+  const row = await findCheckpointCovering(db, ledgerId, size)
+  return row?.size === size ? row.note : null
+}
+
+/** Newest first; those of fewer entries than `sizeEnd`, at most `limit`. */
+export async function listCheckpoints(
+  db: Db,
+  ledgerId: Uint8Array,
+  sizeEnd: number,
+  limit: number,
+): Promise<{ size: number; publishedAt: Date }[]> {
+  const { rows } = await db.query<{ size: string; published_at: Date }>({
+    name: 'list_checkpoints',
+    text: `select size, published_at from tallystick.checkpoints where ledger_id = $1 and size < $2
+      order by size desc limit $3`,
+    values: [toUuid(ledgerId), sizeEnd, limit],
+  })
+  return rows.map((row) => ({ size: Number(row.size), publishedAt: row.published_at }))
+}
+
+/** The root of the checkpoint of just that size; null where there is none. */
+export async function findRoot(db: Db, ledgerId: Uint8Array, size: number): Promise<Buffer | null> {
+  const { rows } = await db.query<{ root: Buffer }>(
+    'select root from tallystick.checkpoints where ledger_id = $1 and size = $2',
+    [toUuid(ledgerId), size],
+  )
+  return rows[0]?.root ?? null
+}
+
+/**
+ * Ledgers whose chain is ahead of their stored tree and whose newest checkpoint is `ageMs` old; at most `limit`. Not those that
+ * are closed as restored: what they go on with is not decided.
+ */
+export async function listLedgersAhead(db: Db, ageMs: number, limit: number): Promise<Uint8Array[]> {
+  const { rows } = await db.query<{ id: Buffer }>(
+    `select uuid_send(h.ledger_id) as id from tallystick.chain_heads h
+     left join tallystick.tree_frontiers t on t.ledger_id = h.ledger_id
+     left join lateral (
+       select published_at from tallystick.checkpoints c where c.ledger_id = h.ledger_id order by size desc limit 1
+     ) newest on true
+     where h.size > coalesce(t.size, 0) and h.closed is distinct from 'restored'
+       and (newest.published_at is null or newest.published_at <= now() - $1 * interval '1 millisecond')
+       -- One that was cleared counts until the entry was verified again: nothing may have been mended.
+       and not exists (
+         select from tallystick.ledger_faults f left join tallystick.audit_cursors v on v.ledger_id = f.ledger_id
+         where f.ledger_id = h.ledger_id and (f.cleared_at is null or f.seq >= coalesce(v.next_seq, 0)))
+     -- in no order that a ledger could rely on: faulty ones must not stand in front of the others for ever
+     order by random() limit $2`,
+    [ageMs, limit],
+  )
+  return rows.map((row) => row.id)
+}
+
+/** Age of the oldest entry, of all ledgers, that no checkpoint covers; 0 where each is covered. */
+export async function readCheckpointLagSeconds(db: Db): Promise<number> {
+  const { rows } = await db.query<{ seconds: number }>(
+    `select coalesce(max(extract(epoch from now() - e.recorded_at)), 0)::float8 as seconds
+     from tallystick.chain_heads h
+     left join lateral (
+       select size from tallystick.checkpoints c where c.ledger_id = h.ledger_id order by size desc limit 1
+     ) newest on true
+     join tallystick.entries e on e.ledger_id = h.ledger_id and e.seq = coalesce(newest.size, 0)
+     where h.size > coalesce(newest.size, 0)`,
+  )
+  return rows[0]!.seconds
+}
+
+/** Until the end of the transaction; false when another worker has it. */
+export async function tryLockTree(client: pg.ClientBase, ledgerId: Uint8Array): Promise<boolean> {
+  const { rows } = await client.query<{ locked: boolean }>(
+    "select pg_try_advisory_xact_lock(hashtextextended('tree ' || $1, 0)) as locked",
+    [toUuid(ledgerId)],
+  )
+  return rows[0]!.locked
+}
+
+export async function readTree(
+  client: pg.ClientBase,
+  ledgerId: Uint8Array,
+): Promise<{ headSize: number; size: number; hashes: Buffer; origin: string; noteKid: Buffer }> {
+  const { rows } = await client.query<{
+    head_size: string
+    size: string
+    hashes: Buffer
+    origin: string
+    note_kid: Buffer
+  }>(
+    `select h.size as head_size, coalesce(t.size, 0) as size, coalesce(t.hashes, '') as hashes, l.origin, l.note_kid
+     from tallystick.chain_heads h join tallystick.ledgers l on l.ledger_id = h.ledger_id
+     left join tallystick.tree_frontiers t on t.ledger_id = h.ledger_id
+     where h.ledger_id = $1`,
+    [toUuid(ledgerId)],
+  )
+  const row = rows[0]!
+  return {
+    headSize: Number(row.head_size),
+    size: Number(row.size),
+    hashes: row.hashes,
+    origin: row.origin,
+    noteKid: row.note_kid,
+  }
+}
+
+/** The leaves from seq `from` to `end`, exclusive, one after another. */
+export async function readLeaves(db: Db, ledgerId: Uint8Array, from: number, end: number): Promise<Buffer> {
+  const { rows } = await db.query<{ leaves: Buffer | null }>(
+    `select string_agg(leaf, '' order by seq) as leaves from tallystick.entries
+     where ledger_id = $1 and seq >= $2 and seq < $3`,
+    [toUuid(ledgerId), from, end],
+  )
+  const leaves = rows[0]!.leaves ?? Buffer.alloc(0)
+  if (leaves.length !== (end - from) * HASH_BYTES)
+    throw new Error(`entries between ${from} and ${end} are missing`)
+  return leaves
+}
+
+/** The chain after the entry at `seq`; null where there is no such entry. */
+export async function findChain(db: Db, ledgerId: Uint8Array, seq: number): Promise<Buffer | null> {
+  const { rows } = await db.query<{ chain: Buffer }>(
+    'select chain from tallystick.entries where ledger_id = $1 and seq = $2',
+    [toUuid(ledgerId), seq],
+  )
+  return rows[0]?.chain ?? null
+}
+
+export type TileGrowth = { readonly level: number; readonly index: number; readonly hashes: Buffer }
+
+/** Stores the frontier at `size` and appends `growths` to their tiles. */
+export async function storeTree(
+  client: pg.ClientBase,
+  ledgerId: Uint8Array,
+  frontier: { size: number; hashes: Buffer },
+  growths: TileGrowth[],
+): Promise<void> {
+  await client.query(
+    `insert into tallystick.tree_tiles (ledger_id, level, tile_index, hashes)
+     select $1, n.level, n.tile_index, n.hashes
+     from unnest($2::int2[], $3::bigint[], $4::bytea[]) n (level, tile_index, hashes)
+     on conflict (ledger_id, level, tile_index) do update set hashes = tree_tiles.hashes || excluded.hashes`,
+    [
+      toUuid(ledgerId),
+      growths.map((g) => g.level),
+      growths.map((g) => g.index),
+      growths.map((g) => g.hashes),
+    ],
+  )
+  await client.query(
+    `insert into tallystick.tree_frontiers (ledger_id, size, hashes) values ($1, $2, $3)
+     on conflict (ledger_id) do update set size = excluded.size, hashes = excluded.hashes`,
+    [toUuid(ledgerId), frontier.size, frontier.hashes],
+  )
+}
+
+export async function insertCheckpoint(
+  client: pg.ClientBase,
+  ledgerId: Uint8Array,
+  checkpoint: { size: number; root: Uint8Array; chain: Uint8Array; note: string },
+): Promise<void> {
+  await client.query(
+    'insert into tallystick.checkpoints (ledger_id, size, root, chain, note) values ($1, $2, $3, $4, $5)',
+    [toUuid(ledgerId), checkpoint.size, checkpoint.root, checkpoint.chain, checkpoint.note],
+  )
+}

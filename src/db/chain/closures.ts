@@ -1,0 +1,137 @@
+import type { SignedLine } from '../../proof/verify-entry.ts'
+import { bytea, encodeColumn, uuid } from '../connect/binary-array.ts'
+import type { Db } from '../connect/client.ts'
+import { fromUuid, toUuid } from '../connect/uuid.ts'
+import { type SignedColumns, toSignedLine } from './signed-entries.ts'
+
+/** How far a chain goes, and its hash there: 32 bytes. */
+export type Head = { readonly size: number; readonly chain: Uint8Array }
+
+/** A ledger that does not extend what was known of it. */
+export type ContradictionRow = {
+  /** Its place among those that were asked about. */
+  readonly index: number
+  /** null: the ledger is gone. */
+  readonly found: { readonly size: number; readonly closed: string | null } | null
+  /** The entry that is said to acknowledge just this, and what stands before it. */
+  readonly restored: {
+    readonly seq: number
+    readonly entry: SignedLine
+    readonly chainBefore: Uint8Array
+  } | null
+}
+
+type ContradictionColumns = {
+  ix: string
+  size: string | null
+  closed: string | null
+  restored_seq: string | null
+  chain_before: Buffer | null
+} & (SignedColumns | Record<keyof SignedColumns, null>)
+
+/** Those of `known` whose ledger does not hold that chain at that size: one look by primary key each. */
+export async function listContradictionRows(
+  db: Db,
+  known: readonly (Head & { readonly ledgerId: Uint8Array })[],
+): Promise<ContradictionRow[]> {
+  const { rows } = await db.query<ContradictionColumns>({
+    name: 'list_contradictions',
+    text: `select k.ix, h.size, h.closed, c.restored_seq, b.chain as chain_before, a.kind, a.recorded_at, a.leaf, a.envelope
+      from (
+        select k.* from unnest($1::uuid[], $2::bigint[], $3::bytea[]) with ordinality k (ledger_id, size, chain, ix)
+        left join lateral (
+          select x.chain from tallystick.entries x where x.ledger_id = k.ledger_id and x.seq = k.size - 1 offset 0
+        ) e on true
+        where e.chain is distinct from k.chain
+      ) k
+      left join lateral (
+        select x.size, x.closed from tallystick.chain_heads x where x.ledger_id = k.ledger_id offset 0
+      ) h on true
+      left join lateral (
+        select x.restored_seq from tallystick.ledger_closures x
+        where x.ledger_id = k.ledger_id and x.known_size = k.size and x.known_chain = k.chain offset 0
+      ) c on true
+      left join lateral (
+        select x.kind, x.recorded_at, x.leaf, x.envelope from tallystick.entries x
+        where x.ledger_id = k.ledger_id and x.seq = c.restored_seq offset 0
+      ) a on true
+      left join lateral (
+        select x.chain from tallystick.entries x where x.ledger_id = k.ledger_id and x.seq = c.restored_seq - 1 offset 0
+      ) b on true`,
+    values: [
+      encodeColumn(uuid, known, ({ ledgerId }) => ledgerId),
+      known.map(({ size }) => size),
+      encodeColumn(bytea, known, ({ chain }) => chain),
+    ],
+  })
+  return rows.map((row) => ({
+    index: Number(row.ix) - 1,
+    found: row.size === null ? null : { size: Number(row.size), closed: row.closed },
+    restored:
+      row.restored_seq === null || row.kind === null || row.chain_before === null
+        ? null
+        : { seq: Number(row.restored_seq), entry: toSignedLine(row), chainBefore: row.chain_before },
+  }))
+}
+
+/** `refusedSeq`: of an entry that is said to acknowledge it, and does not. */
+export type KnownHead = Head & { readonly ledgerId: Uint8Array; readonly refusedSeq: number | null }
+
+/**
+ * Closes ledgers to appends, but those that hold what is known of them after all, are closed already, or were acknowledged
+ * meanwhile. Returns the ids of those that it closed. Worker only.
+ */
+export async function closeRestoredLedgers(db: Db, known: readonly KnownHead[]): Promise<Uint8Array[]> {
+  const { rows } = await db.query<{ closed: string[] }>(
+    'select tallystick.close_restored_ledgers($1, $2, $3, $4)::text[] as closed',
+    [
+      encodeColumn(uuid, known, ({ ledgerId }) => ledgerId),
+      known.map(({ size }) => size),
+      encodeColumn(bytea, known, ({ chain }) => chain),
+      known.map(({ refusedSeq }) => refusedSeq),
+    ],
+  )
+  return rows[0]!.closed.map(fromUuid)
+}
+
+/** What was known of a ledger when it was closed, and what was found: up to now, or to the entry that reopened it. */
+export type Closure = {
+  readonly known: Head
+  readonly found: Head
+  readonly closedAt: Date
+  /** The entry that reopened it; null while it is closed. */
+  readonly entry: { readonly seq: number; readonly leaf: Uint8Array; readonly chain: Uint8Array } | null
+}
+
+/** The ledger's closure that is open, or else its last; null where there was none. */
+export async function findClosure(db: Db, ledgerId: Uint8Array): Promise<Closure | null> {
+  const { rows } = await db.query<{
+    known_size: string
+    known_chain: Buffer
+    found_size: string
+    found_chain: Buffer
+    closed_at: Date
+    restored_seq: string | null
+    leaf: Buffer
+    chain: Buffer
+  }>(
+    `select c.known_size, c.known_chain, f.seq + 1 as found_size, f.chain as found_chain, c.closed_at, c.restored_seq,
+       a.leaf, a.chain
+     from tallystick.ledger_closures c
+     join tallystick.chain_heads h on h.ledger_id = c.ledger_id
+     join tallystick.entries f on f.ledger_id = c.ledger_id and f.seq = coalesce(c.restored_seq, h.size) - 1
+     left join tallystick.entries a on a.ledger_id = c.ledger_id and a.seq = c.restored_seq
+     where c.ledger_id = $1
+     order by c.restored_seq desc nulls first limit 1`,
+    [toUuid(ledgerId)],
+  )
+  const row = rows[0]
+  if (!row) return null
+  return {
+    known: { size: Number(row.known_size), chain: row.known_chain },
+    found: { size: Number(row.found_size), chain: row.found_chain },
+    closedAt: row.closed_at,
+    entry:
+      row.restored_seq === null ? null : { seq: Number(row.restored_seq), leaf: row.leaf, chain: row.chain },
+  }
+}

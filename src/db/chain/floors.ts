@@ -1,0 +1,42 @@
+import type { CursorMac } from '../../signing/cursor-mac.ts'
+
+/*
+ * A ledger's floor: all entries below it were verified by the follower, and with them those that named the keys, agents and peers
+ * that they rest on, because these stand before them in the chain. 0 while the ledger has an open fault: then nothing is believed.
+ */
+
+/** A cursor as it is stored, where it may be a floor; nulls: there is none. */
+export type FloorColumns = {
+  floor_seq: string | null
+  floor_chain: Buffer | null
+  floor_kid: Buffer | null
+  floor_mac: Buffer | null
+}
+
+/**
+ * To be joined with anything that has a ledger's id. A cursor counts where it continues this chain: one of a history that a
+ * restored backup does not hold was genuine once, and says nothing of what stands in its place.
+ */
+export function joinFloor(ledgerId: string): string {
+  return `left join lateral (
+    select c.next_seq as floor_seq, c.chain as floor_chain, c.envelope_kid as floor_kid, c.mac as floor_mac
+    from tallystick.audit_cursors c
+    where c.ledger_id = ${ledgerId} and not ${hasOpenFault('c.ledger_id')} and exists (
+      select from tallystick.entries n
+      where n.ledger_id = c.ledger_id and n.seq = c.next_seq - 1 and n.chain = c.chain offset 0)
+    offset 0
+  ) floor on true`
+}
+
+export const FLOOR_COLUMNS = 'floor.floor_seq, floor.floor_chain, floor.floor_kid, floor.floor_mac'
+
+export function hasOpenFault(ledgerId: string): string {
+  return `exists (select from tallystick.ledger_faults o where o.ledger_id = ${ledgerId} and o.cleared_at is null)`
+}
+
+/** 0 where nobody who has the master key wrote the row. */
+export function floorOf(cursorMac: CursorMac, ledgerId: Uint8Array, row: FloorColumns): number {
+  if (row.floor_seq === null) return 0
+  const place = { nextSeq: Number(row.floor_seq), chain: row.floor_chain!, envelopeKid: row.floor_kid! }
+  return cursorMac.isOf(ledgerId, place, row.floor_mac!) ? place.nextSeq : 0
+}

@@ -1,0 +1,158 @@
+import type pg from 'pg'
+import { openClient } from '../connect/client.ts'
+import type { DatabaseOrUrl } from '../connect/connection.ts'
+import { toUuid } from '../connect/uuid.ts'
+
+/*
+ * A whole ledger as it was at one moment, table by table, each in the order of the entries that explain its rows: what
+ * an audit compares with the statements. Cursors, because a table may be larger than memory.
+ */
+
+const ROWS_PER_FETCH = 1_000
+
+export type LedgerSnapshot = {
+  readonly client: pg.ClientBase
+  close(): Promise<void>
+}
+
+/**
+ * One connection in one read-only snapshot, which ends with the connection. It asks for time zone and formats that
+ * the statements below rely on.
+ */
+export async function openSnapshot(database: DatabaseOrUrl): Promise<LedgerSnapshot> {
+  const client = await openClient(database, { application_name: 'tallystick verify' })
+  try {
+    await client.query('begin isolation level repeatable read read only')
+    // Sequential scans of one ledger among many, each over all of a table, are what a wrong estimate costs.
+    await client.query("select set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)")
+  } catch (error) {
+    await client.end()
+    throw error
+  }
+  return { client, close: () => client.end() }
+}
+
+/** Of rows with a `seq`: those from `from` up to `end`, exclusive. */
+export type SeqRange = { readonly from: number; readonly end: number }
+
+/** Rows of `text`, which may use $1: the ledger's uuid. In the order that the query gives. */
+export async function* streamRows<T extends pg.QueryResultRow>(
+  client: pg.ClientBase,
+  name: string,
+  text: string,
+  ledgerId: Uint8Array,
+  range: SeqRange | null = null,
+): AsyncGenerator<T> {
+  const values = range ? [toUuid(ledgerId), range.from, range.end] : [toUuid(ledgerId)]
+  await client.query(`declare ${name} no scroll cursor for ${range ? ranged(text) : text}`, values)
+  for (;;) {
+    const { rows } = await client.query<T>(`fetch forward ${ROWS_PER_FETCH} from ${name}`)
+    yield* rows
+    if (rows.length < ROWS_PER_FETCH) break
+  }
+  await client.query(`close ${name}`)
+}
+
+/**
+ * streamRows for a short range of a table that has a few rows for each entry at most: one round trip instead of three, and
+ * planned once a session. Of many ledgers that grow slowly, reading is the larger part of verifying.
+ */
+export async function* readRows<T extends pg.QueryResultRow>(
+  client: pg.ClientBase,
+  name: string,
+  text: string,
+  ledgerId: Uint8Array,
+  range: SeqRange,
+): AsyncGenerator<T> {
+  const { rows } = await client.query<T>({
+    name: `range of ${name}`,
+    text: ranged(text),
+    values: [toUuid(ledgerId), range.from, range.end],
+  })
+  yield* rows
+}
+
+/**
+ * Names of the queries that have rows in the range, in one round trip: most spans of a follower have rows in three tables of
+ * thirteen, and a round trip for each of the others was the larger part of verifying them.
+ */
+export async function listFilled(
+  client: pg.ClientBase,
+  queries: Readonly<Record<string, string>>,
+  ledgerId: Uint8Array,
+  range: SeqRange,
+): Promise<ReadonlySet<string>> {
+  const isFilled = Object.entries(queries).map(
+    ([name, text]) => `case when exists (${ranged(text)}) then '${name}' end`,
+  )
+  const { rows } = await client.query<{ filled: string[] }>({
+    name: 'filled tables of a range',
+    text: `select array_remove(array[${isFilled.join(', ')}], null) as filled`,
+    values: [toUuid(ledgerId), range.from, range.end],
+  })
+  return new Set(rows[0]!.filled)
+}
+
+/** The conditions are pushed down to the index scan, and nothing above it changes the order. */
+function ranged(text: string): string {
+  return `select * from (${text}) ranged where seq >= $2 and seq < $3`
+}
+
+/** Ids of all ledgers that the tables of ledgers and of chain heads know. */
+export async function listLedgerIds(client: pg.ClientBase): Promise<Buffer[]> {
+  const { rows } = await client.query<{ id: Buffer }>(
+    `select uuid_send(ledger_id) as id from tallystick.chain_heads
+     union select uuid_send(ledger_id) from tallystick.ledgers order by id`,
+  )
+  return rows.map((row) => row.id)
+}
+
+const LEDGER_TABLES = [
+  'entries',
+  'records',
+  'gated_records',
+  'documents',
+  'idempotency_keys',
+  'agents',
+  'api_keys',
+  'api_key_secrets',
+  'types',
+  'record_references',
+  'erasures',
+  'ledger_closures',
+  'checkpoints',
+  'tree_tiles',
+  'tree_frontiers',
+  'ledgers',
+  'peers',
+  'peer_keys',
+  'shared_records',
+  'received_entries',
+  'received_documents',
+  'received_types',
+  'remote_records',
+  'offers',
+]
+
+/**
+ * Tables that hold rows of a ledger without a chain, whose rows no audit of any ledger would ever see. Jumps from
+ * ledger to ledger along the primary keys. `skip`: tables that this login may not read.
+ */
+export async function listStrayTables(client: pg.ClientBase, skip: readonly string[]): Promise<string[]> {
+  const stray: string[] = []
+  for (const table of LEDGER_TABLES) {
+    if (skip.includes(table)) continue
+    const { rowCount } = await client.query(
+      `with recursive ids as (
+         (select ledger_id from tallystick.${table} order by ledger_id limit 1)
+         union all
+         select (select t.ledger_id from tallystick.${table} t where t.ledger_id > ids.ledger_id order by t.ledger_id limit 1)
+         from ids where ids.ledger_id is not null
+       )
+       select from ids where ledger_id is not null
+         and not exists (select from tallystick.chain_heads h where h.ledger_id = ids.ledger_id) limit 1`,
+    )
+    if (rowCount) stray.push(table)
+  }
+  return stray
+}

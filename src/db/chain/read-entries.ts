@@ -1,0 +1,303 @@
+import { STREAM_BYTES_PER_QUERY, STREAM_ENTRIES_PER_QUERY, STREAM_RECORDS_PER_QUERY } from '../../limits.ts'
+import type { Db } from '../connect/client.ts'
+import { fromUuid, toUuid } from '../connect/uuid.ts'
+import type { DocumentName } from './append-entries.ts'
+
+export type EntryRowRead = {
+  seq: string
+  kind: string
+  recorded_at: Date
+  leaf: Buffer
+  chain: Buffer
+  envelope: Buffer
+}
+
+export type EntryRecordRow = {
+  record_id: string
+  first_seq: string
+  item_index: number | null
+  type: string
+  on_behalf_of: string | null
+  occurred_at: Date | null
+  traceparent: string | null
+  digest: Buffer
+  salt: Buffer | null
+  payload: Buffer | null
+  reference_list: Buffer | null
+  payload_erased_seq: string | null
+}
+
+/** What a record's item of its batch is made of. */
+export type ItemRow = Pick<
+  EntryRecordRow,
+  'record_id' | 'type' | 'digest' | 'on_behalf_of' | 'occurred_at' | 'traceparent'
+>
+
+/** How many entries the ledger has; null where there is no such ledger. */
+export async function findSize(db: Db, ledgerId: Uint8Array): Promise<number | null> {
+  const { rows } = await db.query<{ size: string }>(
+    'select size from tallystick.chain_heads where ledger_id = $1',
+    [toUuid(ledgerId)],
+  )
+  return rows[0] ? Number(rows[0].size) : null
+}
+
+/** Whom or what the entry at `seq` is about; null where that has no id, or there is no such entry. */
+export async function findSubject(db: Db, ledgerId: Uint8Array, seq: number): Promise<Uint8Array | null> {
+  const { rows } = await db.query<{ subject_id: string | null }>(
+    'select subject_id from tallystick.entries where ledger_id = $1 and seq = $2',
+    [toUuid(ledgerId), seq],
+  )
+  const id = rows[0]?.subject_id ?? null
+  return id === null ? null : fromUuid(id)
+}
+
+/** The document that a step of a gated record digests. */
+export type EntryDocumentRow = {
+  seq: string
+  document: DocumentName
+  subject_id: string
+  digest: Buffer
+  salt: Buffer | null
+  content: Buffer | null
+  erased_seq: string | null
+}
+
+/** Another ledger's entry, beside the entry of ours that received it. */
+export type EntryReceivedRow = { seq: string; envelope: Buffer }
+
+export type EntryRead = {
+  readonly entry: EntryRowRead
+  /** In parts, in the order of the batch: all of a full one would be megabytes. MUST be read before the next entry is. */
+  readonly records: Iterable<EntryRecordRow[]> | AsyncIterable<EntryRecordRow[]>
+  readonly documents: EntryDocumentRow[]
+  readonly received: Buffer | null
+}
+
+/**
+ * The entries from seq `from` up to, not including, `end`, in order, each with the records that it made, the documents that
+ * lie beside it otherwise, and the envelope that it received. Read in short queries of bounded size, so that a slow reader holds
+ * neither a snapshot nor much memory; what an entry says never changes in between.
+ */
+export async function* readEntries(
+  db: Db,
+  ledgerId: Uint8Array,
+  from: number,
+  end: number,
+): AsyncGenerator<EntryRead> {
+  const allRecords = readRecords(db, ledgerId, from, end)
+  const allDocuments = readDocuments(db, ledgerId, from, end)
+  const allReceived = readReceived(db, ledgerId, from, end)
+  for (let next = from; next < end; ) {
+    const rows = await readRows(db, ledgerId, next, end)
+    if (rows.length === 0) throw new Error(`entry ${next} is missing`)
+    for (const entry of rows) {
+      const seq = Number(entry.seq)
+      const [received] = await allReceived.take(seq)
+      yield {
+        entry,
+        documents: await allDocuments.take(seq),
+        received: received?.envelope ?? null,
+        records: entry.kind === 'batch-notarized' ? allRecords.parts(seq) : [await allRecords.take(seq)],
+      }
+    }
+    next = Number(rows.at(-1)!.seq) + 1
+  }
+}
+
+async function readRows(db: Db, ledgerId: Uint8Array, from: number, end: number): Promise<EntryRowRead[]> {
+  const { rows } = await db.query<EntryRowRead>({
+    name: 'read_entries',
+    text: `select seq, kind, recorded_at, leaf, chain, envelope
+      from (
+        select *, sum(length(envelope)) over w as bytes, row_number() over w as place
+        from (
+          select seq, kind, recorded_at, leaf, chain, envelope from tallystick.entries
+          where ledger_id = $1 and seq >= $2 and seq < $3 order by seq limit $4
+        ) e
+        window w as (order by seq rows unbounded preceding)
+      ) e
+      where bytes <= $5 or place = 1
+      order by seq`,
+    values: [toUuid(ledgerId), from, end, STREAM_ENTRIES_PER_QUERY, STREAM_BYTES_PER_QUERY],
+  })
+  return rows
+}
+
+/** Rows in the order of their entries, read some ahead. */
+class RowsByEntry<T> {
+  readonly #seqOf: (row: T) => number
+  /** At most `limit` rows after `last`, or the first ones; none at the end. */
+  readonly #readAfter: (last: T | null, limit: number) => Promise<T[]>
+  readonly #limitMax: number
+  #limit: number
+  #rows: T[] = []
+  #at = 0
+  #last: T | null = null
+  #exhausted = false
+
+  constructor(
+    seqOf: (row: T) => number,
+    limitMax: number,
+    readAfter: (last: T | null, limit: number) => Promise<T[]>,
+  ) {
+    this.#seqOf = seqOf
+    this.#readAfter = readAfter
+    this.#limitMax = limitMax
+    this.#limit = limitMax
+  }
+
+  /** The rows of the entry at `seq`, which must be larger than at the last call. */
+  async take(seq: number): Promise<T[]> {
+    const taken: T[] = []
+    do this.#takeRead(seq, taken)
+    while (this.#at === this.#rows.length && (await this.#readMore()))
+    return taken
+  }
+
+  /** The same, each part as it was read. */
+  async *parts(seq: number): AsyncGenerator<T[]> {
+    do {
+      const part: T[] = []
+      this.#takeRead(seq, part)
+      if (part.length > 0) yield part
+    } while (this.#at === this.#rows.length && (await this.#readMore()))
+  }
+
+  /** Takes what is wanted of the rows that were read. */
+  #takeRead(seq: number, taken: T[]): void {
+    for (; this.#at < this.#rows.length; this.#at++) {
+      const row = this.#rows[this.#at]!
+      const rowSeq = this.#seqOf(row)
+      if (rowSeq > seq) return
+      if (rowSeq === seq) taken.push(row)
+    }
+  }
+
+  async #readMore(): Promise<boolean> {
+    if (this.#exhausted) return false
+    this.#rows = await this.#readAfter(this.#last, this.#limit)
+    // If rows are long, the next query reads about as many as fit.
+    this.#limit = Math.min(this.#limitMax, 2 * this.#rows.length)
+    this.#at = 0
+    this.#exhausted = this.#rows.length === 0
+    this.#last = this.#rows.at(-1) ?? this.#last
+    return !this.#exhausted
+  }
+}
+
+/*
+ * 2,000 documents of 64 KiB would be 128 MiB at once: as many as fit are read, but one at least. Their lengths are known without
+ * reading what is stored out of line. What an entry says to be erased is not read, though it may be there for a moment.
+ */
+
+function readRecords(db: Db, ledgerId: Uint8Array, from: number, end: number): RowsByEntry<EntryRecordRow> {
+  return new RowsByEntry(
+    (row) => Number(row.first_seq),
+    STREAM_RECORDS_PER_QUERY,
+    async (last, limit) => {
+      const { rows } = await db.query<EntryRecordRow>({
+        name: 'read_entry_records',
+        text: `select record_id, first_seq, item_index, type, on_behalf_of, occurred_at, traceparent, digest,
+            case when x.seq is null then salt end as salt, case when x.seq is null then payload end as payload,
+            case when x.seq is null then reference_list end as reference_list,
+            x.seq as payload_erased_seq
+          from (
+            select *, sum(coalesce(length(payload), 0)) over w as bytes, row_number() over w as place
+            from (
+              select * from tallystick.records
+              where ledger_id = $1 and first_seq >= $2 and first_seq < $4
+                and (first_seq > $2 or coalesce(item_index, 0) > $3)
+              order by first_seq, item_index limit $5
+            ) r
+            window w as (order by first_seq, item_index rows unbounded preceding)
+          ) r
+          left join lateral (
+            select d.seq from tallystick.erasures d
+            where d.ledger_id = r.ledger_id and d.subject_id = r.record_id and d.document = 'payload'
+              and d.document_seq = r.first_seq
+            offset 0
+          ) x on true
+          where bytes <= $6 or place = 1
+          order by first_seq, item_index`,
+        values: [
+          toUuid(ledgerId),
+          last?.first_seq ?? from,
+          last ? (last.item_index ?? 0) : -1,
+          end,
+          limit,
+          STREAM_BYTES_PER_QUERY,
+        ],
+      })
+      return rows
+    },
+  )
+}
+
+function readDocuments(
+  db: Db,
+  ledgerId: Uint8Array,
+  from: number,
+  end: number,
+): RowsByEntry<EntryDocumentRow> {
+  return new RowsByEntry(
+    (row) => Number(row.seq),
+    STREAM_RECORDS_PER_QUERY,
+    async (last, limit) => {
+      const { rows } = await db.query<EntryDocumentRow>({
+        name: 'read_entry_documents',
+        text: `select r.seq, document, subject_id, digest, case when x.seq is null then salt end as salt,
+            case when x.seq is null then content end as content, x.seq as erased_seq
+          from (
+            select *, sum(coalesce(length(content), 0)) over w as bytes, row_number() over w as place
+            from (
+              select * from tallystick.documents
+              where ledger_id = $1 and seq >= $2 and seq < $3 order by seq limit $4
+            ) d
+            window w as (order by seq rows unbounded preceding)
+          ) r
+          left join lateral (
+            select d.seq from tallystick.erasures d
+            where d.ledger_id = r.ledger_id and d.subject_id = r.subject_id and d.document = r.document
+              and d.document_seq = r.seq
+            offset 0
+          ) x on true
+          where bytes <= $5 or place = 1
+          order by r.seq`,
+        values: [toUuid(ledgerId), last ? Number(last.seq) + 1 : from, end, limit, STREAM_BYTES_PER_QUERY],
+      })
+      return rows
+    },
+  )
+}
+
+/** Not asked for entry by entry: of ten million that received nothing it costs one look into an index. */
+function readReceived(
+  db: Db,
+  ledgerId: Uint8Array,
+  from: number,
+  end: number,
+): RowsByEntry<EntryReceivedRow> {
+  return new RowsByEntry(
+    (row) => Number(row.seq),
+    STREAM_ENTRIES_PER_QUERY,
+    async (last, limit) => {
+      const { rows } = await db.query<EntryReceivedRow>({
+        name: 'read_entry_received',
+        text: `select seq, envelope
+          from (
+            select *, sum(length(envelope)) over w as bytes, row_number() over w as place
+            from (
+              select seq, envelope from tallystick.received_entries
+              where ledger_id = $1 and seq >= $2 and seq < $3 order by seq limit $4
+            ) e
+            window w as (order by seq rows unbounded preceding)
+          ) e
+          where bytes <= $5 or place = 1
+          order by seq`,
+        values: [toUuid(ledgerId), last ? Number(last.seq) + 1 : from, end, limit, STREAM_BYTES_PER_QUERY],
+      })
+      return rows
+    },
+  )
+}

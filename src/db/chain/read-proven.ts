@@ -1,0 +1,64 @@
+import type pg from 'pg'
+import { toUuid } from '../connect/uuid.ts'
+import type { EntryRowRead, ItemRow } from './read-entries.ts'
+
+/** The entry at `seq`; null where the ledger has no such entry. */
+export async function findEntry(
+  pool: pg.Pool,
+  ledgerId: Uint8Array,
+  seq: number,
+): Promise<EntryRowRead | null> {
+  const { rows } = await pool.query<EntryRowRead>({
+    name: 'find_entry',
+    text: `select seq, kind, recorded_at, leaf, chain, envelope from tallystick.entries
+      where ledger_id = $1 and seq = $2`,
+    values: [toUuid(ledgerId), seq],
+  })
+  return rows[0] ?? null
+}
+
+type RecordEntryRow = EntryRowRead & {
+  readonly first_seq: string
+  readonly item_index: number | null
+  readonly actor_id: string
+  readonly on_behalf_of: string | null
+  readonly performer_id: string | null
+}
+
+/** The entry at `seq`, which must be about the record; null: its first one, which digests its payload. */
+export async function findEntryOfRecord(
+  pool: pg.Pool,
+  ledgerId: Uint8Array,
+  recordId: Uint8Array,
+  seq: number | null,
+): Promise<RecordEntryRow | null> {
+  const { rows } = await pool.query<RecordEntryRow>({
+    name: 'find_entry_of_record',
+    text: `select r.first_seq, r.item_index, r.actor_id, r.on_behalf_of, g.performer_id,
+        e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope
+      from tallystick.records r
+      left join lateral (
+        select * from tallystick.gated_records n where n.ledger_id = r.ledger_id and n.record_id = r.record_id offset 0
+      ) g on true
+      cross join lateral (
+        select * from tallystick.entries e
+        where e.ledger_id = r.ledger_id and e.seq = coalesce($3, r.first_seq)
+          and (e.seq = r.first_seq or e.subject_id = r.record_id)
+        offset 0
+      ) e
+      where r.ledger_id = $1 and r.record_id = $2`,
+    values: [toUuid(ledgerId), toUuid(recordId), seq],
+  })
+  return rows[0] ?? null
+}
+
+/** What the items of the batch at `seq` are made of, in order: at most as many as a batch may have. */
+export async function listItems(pool: pg.Pool, ledgerId: Uint8Array, seq: number): Promise<ItemRow[]> {
+  const { rows } = await pool.query<ItemRow>({
+    name: 'list_items',
+    text: `select record_id, type, digest, on_behalf_of, occurred_at, traceparent from tallystick.records
+      where ledger_id = $1 and first_seq = $2 order by item_index`,
+    values: [toUuid(ledgerId), seq],
+  })
+  return rows
+}

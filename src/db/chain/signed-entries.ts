@@ -1,0 +1,69 @@
+import { toHex } from '../../proof/bytes.ts'
+import { type PublicKey, parsePublicKey } from '../../proof/keys.ts'
+import type { FindKey, SignedLine } from '../../proof/verify-entry.ts'
+import type { Db } from '../connect/client.ts'
+import { toUuid } from '../connect/uuid.ts'
+import type { RecordKey } from '../records/read-records.ts'
+import { listEnvelopeKeys } from '../schema/server-keys.ts'
+
+/* Single entries that somebody acts on: to be verified first (`verifySignedEntry`), because columns are an index only. */
+
+/** The deployment's envelope keys, retired ones too. */
+export async function readFindKey(db: Db): Promise<FindKey> {
+  const keys = new Map<string, PublicKey>()
+  for (const { kid, alg, spki } of await listEnvelopeKeys(db)) {
+    keys.set(kid, parsePublicKey(alg as PublicKey['alg'], Buffer.from(spki, 'base64')))
+  }
+  return (kid) => keys.get(kid) ?? null
+}
+
+/** The first entry of each ledger, in the order given; null where there is none. */
+export async function readFirstEntries(
+  db: Db,
+  ledgerIds: readonly Uint8Array[],
+): Promise<(SignedLine | null)[]> {
+  const { rows } = await db.query<SignedColumns | Record<keyof SignedColumns, null>>(
+    `select e.kind, e.recorded_at, e.leaf, e.envelope
+     from unnest($1::uuid[]) with ordinality i (ledger_id, ix)
+     left join lateral (
+       select * from tallystick.entries x where x.ledger_id = i.ledger_id and x.seq = 0 offset 0
+     ) e on true
+     order by i.ix`,
+    [ledgerIds.map(toUuid)],
+  )
+  return rows.map((row) => (row.kind === null ? null : toSignedLine(row)))
+}
+
+/** null where the ledger has no such entry. */
+export async function findSignedEntry(db: Db, ledgerId: Uint8Array, seq: number): Promise<SignedLine | null> {
+  const { rows } = await db.query<SignedColumns>(
+    'select kind, recorded_at, leaf, envelope from tallystick.entries where ledger_id = $1 and seq = $2',
+    [toUuid(ledgerId), seq],
+  )
+  return rows[0] ? toSignedLine(rows[0]) : null
+}
+
+/** The entries that created gated records, in the order of the keys; null where there is no such record. */
+export async function findCreations(db: Db, keys: readonly RecordKey[]): Promise<(SignedLine | null)[]> {
+  const { rows } = await db.query<SignedColumns | Record<keyof SignedColumns, null>>({
+    name: 'find_creations',
+    text: `select e.kind, e.recorded_at, e.leaf, e.envelope
+      from unnest($1::uuid[], $2::uuid[]) with ordinality k (ledger_id, record_id, ix)
+      left join lateral (
+        select x.first_seq from tallystick.gated_records x
+        where x.ledger_id = k.ledger_id and x.record_id = k.record_id offset 0
+      ) g on true
+      left join lateral (
+        select * from tallystick.entries x where x.ledger_id = k.ledger_id and x.seq = g.first_seq offset 0
+      ) e on true
+      order by k.ix`,
+    values: [keys.map(({ ledgerId }) => ledgerId), keys.map(({ recordId }) => recordId)],
+  })
+  return rows.map((row) => (row.kind === null ? null : toSignedLine(row)))
+}
+
+export type SignedColumns = { kind: string; recorded_at: Date; leaf: Buffer; envelope: Buffer }
+
+export function toSignedLine({ kind, recorded_at, leaf, envelope }: SignedColumns): SignedLine {
+  return { kind, recordedAt: recorded_at.toISOString(), leaf: toHex(leaf), envelope }
+}

@@ -1,0 +1,38 @@
+import { HASH_BYTES } from '../../proof/crypto.ts'
+import type { ReadSlice, TileSlice } from '../../proof/tree-ranges.ts'
+import type { Db } from '../connect/client.ts'
+import { toUuid } from '../connect/uuid.ts'
+
+/**
+ * Slices of stored tiles, by primary key, in one query; those that are not stored are left out, and what a tile lacks is
+ * missing from the end of its slice.
+ *
+ * A tile lies in four or five pages beside its row, and of these substr reads only the ones that it needs: a slice of up
+ * to 62 hashes takes 1 or 2. `offset 0`: planned while the table is empty, a join with it would be a scan.
+ */
+export async function readTileSlices(
+  db: Db,
+  ledgerId: Uint8Array,
+  slices: readonly TileSlice[],
+): Promise<ReadSlice[]> {
+  if (slices.length === 0) return []
+  const { rows } = await db.query<{ place: string; hashes: Buffer }>({
+    name: 'read_tile_slices',
+    text: `select s.place, t.hashes
+      from unnest($2::int2[], $3::bigint[], $4::int4[], $5::int4[]) with ordinality
+        s (level, tile_index, first_byte, bytes, place)
+      cross join lateral (
+        select substr(t.hashes, s.first_byte, s.bytes) as hashes from tallystick.tree_tiles t
+        where t.ledger_id = $1 and t.level = s.level and t.tile_index = s.tile_index
+        offset 0
+      ) t`,
+    values: [
+      toUuid(ledgerId),
+      slices.map(({ level }) => level),
+      slices.map(({ tile }) => tile),
+      slices.map(({ offset }) => offset * HASH_BYTES + 1),
+      slices.map(({ count }) => count * HASH_BYTES),
+    ],
+  })
+  return rows.map(({ place, hashes }) => ({ ...slices[Number(place) - 1]!, hashes }))
+}

@@ -1,0 +1,250 @@
+import pg from 'pg'
+import { CONNECT_TIMEOUT_MS, KEEP_ALIVE_AFTER_MS } from '../../limits.ts'
+import { ConnectError, explainConnectFailure } from './connect-error.ts'
+import { type Login, openPasswords, type PasswordSource, type Passwords } from './passwords.ts'
+import { chooseTls, isUnverified, type Tls } from './tls.ts'
+
+/** What the environment says of connections, besides the URL. Plain values: a thread can be given them. */
+export type DatabaseOptions = {
+  /** A bundle in PEM; null: what Node trusts by itself. */
+  readonly caFile: string | null
+  /** null: the URL has the password, or none is asked for. */
+  readonly password: PasswordSource | null
+}
+
+const NO_OPTIONS: DatabaseOptions = { caFile: null, password: null }
+
+/** A URL alone is what tests, tools and the command line have: nothing is added to it. */
+export type DatabaseOrUrl = Database | string
+
+/** Proves to Postgres that this process holds the master key (docs/decisions/0020-a-login-alone-writes-nothing.md). */
+export type DatabaseMac = (chunks: Iterable<Uint8Array>) => Buffer
+
+/**
+ * A database as one login, and how its connections are made. All of the project's are made of this: what the URL means, TLS,
+ * where the password comes from, and what is said when it fails. Throws, saying what to do and never the password, where the URL
+ * means nothing that is known.
+ */
+export class Database {
+  readonly url: string
+  readonly options: DatabaseOptions
+  /** For messages: no password. */
+  readonly where: string
+  readonly #login: Login
+  readonly #tls: Tls
+  readonly #passwords: Passwords | null
+  readonly #password: string | undefined
+  readonly #pools = new Set<Pool>()
+  readonly #mac: DatabaseMac | null
+
+  /** `mac`: null where nothing is written, or by the owner. */
+  constructor(url: string, options: DatabaseOptions = NO_OPTIONS, mac: DatabaseMac | null = null) {
+    this.url = url
+    this.options = options
+    this.#mac = mac
+    const parsed = new URL(url)
+    this.#login = parseLogin(parsed)
+    const { host, port, user, database } = this.#login
+    this.where = `${user}@${host}:${port}/${database}`
+    this.#password = decodePart(parsed.password) || undefined
+    try {
+      refuseUnknown(parsed.searchParams)
+      this.#tls = chooseTls(parsed.searchParams, host, options.caFile)
+      if (this.#password !== undefined && options.password !== null) throw new Error(TWO_PASSWORDS)
+    } catch (error) {
+      throw new Error(`the database ${this.where}: ${(error as Error).message}`)
+    }
+    this.#passwords = options.password && openPasswords(options.password, this.#login)
+  }
+
+  static of(database: DatabaseOrUrl): Database {
+    return typeof database === 'string' ? new Database(database) : database
+  }
+
+  /** Not sure who the other end is: for a warning. */
+  get isUnverified(): boolean {
+    return isUnverified(this.#tls, this.#login.host)
+  }
+
+  /** What a connection is made with. What it is for, and how long it may take, its user adds. */
+  clientConfig(): DatabaseClientConfig {
+    const { host, port, user, database } = this.#login
+    return {
+      host,
+      port,
+      user,
+      database,
+      ssl: this.#tls.options,
+      password: this.#passwords ? () => this.#passwords!.get() : this.#password,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
+      explain: (error) => this.#explain(error),
+      mac: this.#mac,
+    }
+  }
+
+  /** Has the first password made, which may take longer than a connection waits. */
+  async prepare(): Promise<void> {
+    await this.#passwords?.get()
+  }
+
+  /** Whether the same connection is worth another try at once: the password may be another one by now. */
+  isWorthAnother(error: Error): boolean {
+    return this.#passwords !== null && error instanceof ConnectError && error.isLoginRefused
+  }
+
+  /** Pools of this database: what one of them finds out is true for all. */
+  register(pool: Pool): void {
+    this.#pools.add(pool)
+  }
+
+  /** The connections that are open now lead to where the database was. Those in use are closed when they are given back. */
+  renew(): void {
+    for (const pool of this.#pools) pool.renew()
+  }
+
+  /** Of all pools: those that are open. */
+  clients(): pg.ClientBase[] {
+    return [...this.#pools].flatMap(({ clients }) => clients)
+  }
+
+  #explain(error: Error): ConnectError {
+    const explained = explainConnectFailure(error, this.where, this.#tls)
+    if (explained.isLoginRefused) this.#passwords?.refused()
+    return explained
+  }
+}
+
+type Pool = { renew(): void; readonly clients: readonly pg.ClientBase[] }
+
+export type DatabaseClientConfig = pg.ClientConfig & {
+  readonly explain: (error: Error) => ConnectError
+  readonly mac: DatabaseMac | null
+  /** Set in the session before anybody uses it, because poolers refuse them as parameters of the connection. */
+  readonly settings?: Readonly<Record<string, string | number>>
+}
+
+type ConnectCallback = Parameters<pg.Client['connect']>[0]
+
+/**
+ * A connection that fails to be made says what to do, and leaves nothing open: pg itself lets go of a socket whose server has not
+ * answered, but not of one whose login failed on this side. One that breaks fails its query; that it emits an error as well would
+ * end a process that does not listen.
+ */
+export class DatabaseClient extends pg.Client {
+  readonly #config: DatabaseClientConfig
+
+  constructor(config: DatabaseClientConfig) {
+    super(config)
+    this.#config = config
+    this.on('error', () => {})
+  }
+
+  /** MAC of a call that this connection carries. */
+  mac(chunks: Iterable<Uint8Array>): Buffer {
+    if (this.#config.mac === null) throw new Error('this connection was made without the master key')
+    return this.#config.mac(chunks)
+  }
+
+  override connect(): Promise<this>
+  override connect(callback: ConnectCallback): void
+  override connect(callback?: ConnectCallback): Promise<this> | void {
+    const connecting = this.#connect()
+    if (!callback) return connecting
+    const told = callback as (error: Error | null) => void
+    connecting.then(() => told(null), told)
+  }
+
+  async #connect(): Promise<this> {
+    try {
+      await super.connect()
+      const settings = Object.entries(this.#config.settings ?? {})
+      if (settings.length > 0) await this.query(settings.map(setStatement).join('; '))
+      await this.#prove()
+      return this
+    } catch (error) {
+      ;(this as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy()
+      throw this.#config.explain(error as Error)
+    }
+  }
+
+  /** The session, to the triggers that guard what it writes. */
+  async #prove(): Promise<void> {
+    const { mac } = this.#config
+    if (mac === null) return
+    try {
+      const { rows } = await this.query<{ name: string }>('select tallystick.session_name() as name')
+      const { name } = rows[0]!
+      // An impostor of the database must not learn the MAC of anything else.
+      if (!SESSION_NAME.test(name))
+        throw new Error('the database names the session in a way that is not known')
+      // A login may set its own: with a schema of its choice before pg_catalog, and where it may make functions (a database that was
+      // upgraded from Postgres 14), one of a thief's would be called in a proven session.
+      await this.query(`${setStatement([SESSION_MAC, ''])}; ${setStatement(['search_path', 'pg_catalog'])}`)
+      // A parameter, because pg_stat_activity shows the text of a statement to all sessions of the same login: whoever has read the
+      // MAC there can end this session, and make sessions until one has its number.
+      await this.query('select set_config($1, $2, false)', [
+        SESSION_MAC,
+        mac([Buffer.from(name)]).toString('hex'),
+      ])
+    } catch (error) {
+      if (!NOT_MIGRATED.includes((error as { code?: string }).code ?? '')) throw error
+    }
+  }
+}
+
+const SESSION_MAC = 'tallystick.session_mac'
+const SESSION_NAME = /^tallystick session \S+ \d+ \d+(\.\d+)?$/
+
+/**
+ * undefined_function, invalid_schema_name, insufficient_privilege: before `migrate` nothing can be proven, and nothing written.
+ * checkDatabase says so, and its caller has such connections made anew.
+ */
+const NOT_MIGRATED = ['42883', '3F000', '42501']
+
+/** `set`, not `set_config` alone: of the first every pooler knows that the session is its client's own from then on. */
+function setStatement([name, value]: readonly [string, string | number]): string {
+  return `set ${name.split('.').map(pg.escapeIdentifier).join('.')} = ${pg.escapeLiteral(String(value))}`
+}
+
+const TWO_PASSWORDS =
+  'the URL has a password, and TALLYSTICK_DATABASE_PASSWORD_FILE or TALLYSTICK_DATABASE_PASSWORD_COMMAND names another one: ' +
+  'take one of them away'
+
+const PARAMETERS = ['sslmode', 'sslrootcert', 'host']
+
+/** What is passed over could be what somebody relies on: of what stands twice libpq takes the last, `URLSearchParams` the first. */
+function refuseUnknown(parameters: URLSearchParams): void {
+  const names = [...parameters.keys()]
+  const unknown = names.find((name) => !PARAMETERS.includes(name))
+  if (unknown !== undefined) {
+    throw new Error(
+      `the parameter ${unknown.slice(0, 64)} of the URL is none that is known: take it away (known are ${PARAMETERS.join(', ')})`,
+    )
+  }
+  const twice = names.find((name, i) => names.indexOf(name) !== i)
+  if (twice !== undefined) throw new Error(`the parameter ${twice} stands twice in the URL: which one?`)
+}
+
+const PORT_DEFAULT = 5432
+
+/** As libpq takes it: a socket's folder is the parameter `host`, or stands, escaped, where the host does. */
+function parseLogin(url: URL): Login {
+  const host = url.searchParams.get('host') ?? decodePart(url.hostname).replace(/^\[(.+)\]$/, '$1')
+  const user = decodePart(url.username)
+  const database = decodePart(url.pathname.slice(1))
+  if (host === '' || user === '') {
+    throw new Error('a database’s URL needs a host and a user: postgres://USER@HOST:PORT/DATABASE')
+  }
+  return { host, port: url.port === '' ? PORT_DEFAULT : Number(url.port), user, database: database || user }
+}
+
+/** Passwords of generators have percent signs. What stands there is not shown: it is the password, or may be a part of it. */
+function decodePart(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new Error('a part of the database’s URL has a % that is not escaped: write %25 in its place')
+  }
+}

@@ -1,0 +1,69 @@
+import { PASSWORD_CACHE_SECONDS_DEFAULT, PASSWORD_CACHE_SECONDS_MAX } from '../../limits.ts'
+import type { DatabaseOptions } from './connection.ts'
+import type { PasswordSource } from './passwords.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+type Issue = { readonly path: readonly [string]; readonly message: string }
+
+/** What is wrong is named by its variable. No value is shown: a command may hold what it should not. */
+export function parseDatabaseOptions(env: Environment): {
+  readonly options: DatabaseOptions
+  readonly issues: readonly Issue[]
+} {
+  const issues: Issue[] = []
+  const tell = (name: string, message: string) => issues.push({ path: [name], message })
+  const file = env['TALLYSTICK_DATABASE_PASSWORD_FILE'] || null
+  const line = env['TALLYSTICK_DATABASE_PASSWORD_COMMAND'] || null
+  const cacheMs = parseSeconds(env['TALLYSTICK_DATABASE_PASSWORD_CACHE_SECONDS'], tell)
+  const command = line === null ? null : parseCommand(line)
+  if (file !== null && line !== null)
+    tell(
+      'TALLYSTICK_DATABASE_PASSWORD_COMMAND',
+      'is set beside TALLYSTICK_DATABASE_PASSWORD_FILE: one of them',
+    )
+  if (line !== null && command === null)
+    tell(
+      'TALLYSTICK_DATABASE_PASSWORD_COMMAND',
+      'must be words with spaces in between, or, with quotes or spaces in one, a JSON array of strings: no shell reads it',
+    )
+  let password: PasswordSource | null = file === null ? null : { file }
+  if (command !== null) password = { command, cacheMs, env: withoutSecrets(env) }
+  return { options: { caFile: env['TALLYSTICK_DATABASE_CA_FILE'] || null, password }, issues }
+}
+
+function parseSeconds(text: string | undefined, tell: (name: string, message: string) => void): number {
+  const seconds = text ? Number(text) : PASSWORD_CACHE_SECONDS_DEFAULT
+  if (!(seconds >= 0 && seconds <= PASSWORD_CACHE_SECONDS_MAX)) {
+    const message = `must be seconds, from 0 to ${PASSWORD_CACHE_SECONDS_MAX}`
+    tell('TALLYSTICK_DATABASE_PASSWORD_CACHE_SECONDS', message)
+  }
+  return seconds * 1_000
+}
+
+type Command = readonly [program: string, ...argv: string[]]
+
+/** null: it is none. */
+function parseCommand(line: string): Command | null {
+  const words = line.trimStart().startsWith('[') ? parseArray(line) : line.trim().split(/\s+/)
+  const [program, ...argv] = words
+  if (program === undefined || program === '') return null
+  return !line.trimStart().startsWith('[') && /["'`$\\]/.test(line) ? null : [program, ...argv]
+}
+
+function parseArray(line: string): string[] {
+  try {
+    const value: unknown = JSON.parse(line)
+    return Array.isArray(value) && value.every((word) => typeof word === 'string') ? value : []
+  } catch {
+    return []
+  }
+}
+
+/** Whoever gives a password for the database needs neither the master key nor the operator's. */
+function withoutSecrets(env: Environment): Record<string, string> {
+  const entries = Object.entries(env).filter(
+    (entry): entry is [string, string] =>
+      entry[1] !== undefined && !entry[0].startsWith('TALLYSTICK_') && entry[0] !== 'DATABASE_URL',
+  )
+  return Object.fromEntries(entries)
+}

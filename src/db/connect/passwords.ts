@@ -1,0 +1,161 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { PASSWORD_BYTES_MAX, PASSWORD_COMMAND_EVERY_MS, PASSWORD_COMMAND_MS_MAX } from '../../limits.ts'
+
+/** Where the password comes from, where it does not stand in the URL. Plain values: a thread can be given them. */
+export type PasswordSource =
+  | { readonly file: string }
+  | {
+      readonly command: readonly [program: string, ...argv: string[]]
+      readonly cacheMs: number
+      /** What the command gets of this process' environment. */
+      readonly env: Readonly<Record<string, string>>
+    }
+
+/** Where a connection goes: what a command must know to make a password for it. */
+export type Login = {
+  readonly host: string
+  readonly port: number
+  readonly user: string
+  readonly database: string
+}
+
+export type Passwords = {
+  /** For one connection that is being made. Throws, saying what to do, and nothing of what it has read. */
+  get(): Promise<string>
+  /** The database has refused what `get` gave: it MUST NOT be given again from memory. */
+  refused(): void
+}
+
+export function openPasswords(
+  source: PasswordSource,
+  login: Login,
+  commandMsMax = PASSWORD_COMMAND_MS_MAX,
+): Passwords {
+  return 'file' in source ? new PasswordFile(source.file) : new PasswordCommand(source, login, commandMsMax)
+}
+
+/** Once, for a password that is to be set. */
+export function readPasswordFile(file: string): string {
+  try {
+    return parsePassword(readFileSync(file, 'utf8'), `the password file ${file}`)
+  } catch (error) {
+    throw explainUnreadable(error as Error)
+  }
+}
+
+function explainUnreadable(error: NodeJS.ErrnoException): Error {
+  if (error.syscall === undefined) return error
+  return new Error(`the password file cannot be read: ${error.message}`)
+}
+
+/** Read anew for each connection: whoever rotates the password writes the file, and nothing is restarted. */
+class PasswordFile implements Passwords {
+  readonly #file: string
+
+  constructor(file: string) {
+    this.#file = file
+  }
+
+  async get(): Promise<string> {
+    try {
+      return parsePassword(await readFile(this.#file, 'utf8'), `the password file ${this.#file}`)
+    } catch (error) {
+      throw explainUnreadable(error as Error)
+    }
+  }
+
+  refused(): void {}
+}
+
+/**
+ * Run for a password, which is then used for `cacheMs`. Connections that are made at the same time wait for the same run, and
+ * once half of that time is over the next run begins while the password before it is still given: nobody waits.
+ *
+ * No shell takes part, because an image may have none and a password in a command line is quoted wrong sooner or later. What
+ * the command says of its failure is not repeated: it may hold what it was to keep.
+ */
+class PasswordCommand implements Passwords {
+  readonly #source: Extract<PasswordSource, { command: unknown }>
+  readonly #login: Login
+  readonly #msMax: number
+  #running: Promise<string> | null = null
+  #kept: { readonly password: string; readonly sinceMs: number } | null = null
+
+  constructor(source: Extract<PasswordSource, { command: unknown }>, login: Login, msMax: number) {
+    this.#source = source
+    this.#login = login
+    this.#msMax = msMax
+  }
+
+  async get(): Promise<string> {
+    const { cacheMs } = this.#source
+    const ageMs = this.#kept ? performance.now() - this.#kept.sinceMs : Number.POSITIVE_INFINITY
+    if (ageMs < cacheMs / 2) return this.#kept!.password
+    const running = this.#begin()
+    if (ageMs >= cacheMs) return running
+    // Who fails here fails again when the password is too old, and is heard then.
+    running.catch(() => {})
+    return this.#kept!.password
+  }
+
+  #begin(): Promise<string> {
+    this.#running ??= this.#run().finally(() => {
+      this.#running = null
+    })
+    return this.#running
+  }
+
+  /** One that was made just now is given again: while a database refuses everybody the command must not run without a pause. */
+  refused(): void {
+    if (this.#kept && performance.now() - this.#kept.sinceMs >= PASSWORD_COMMAND_EVERY_MS) this.#kept = null
+  }
+
+  async #run(): Promise<string> {
+    const beganAtMs = performance.now()
+    const [program, ...argv] = this.#source.command
+    const output = await new Promise<string>((resolve, reject) => {
+      const options = {
+        env: { ...this.#source.env, ...variablesOf(this.#login) },
+        timeout: this.#msMax,
+        killSignal: 'SIGKILL',
+        maxBuffer: PASSWORD_BYTES_MAX,
+      } as const
+      execFile(program, argv, options, (error, stdout) => {
+        if (error) reject(new Error(`the password command ${program} ${explainRun(error)}`))
+        else resolve(stdout)
+      })
+    })
+    const password = parsePassword(output, `the output of the password command ${program}`)
+    this.#kept = { password, sinceMs: beganAtMs }
+    return password
+  }
+}
+
+/** As libpq names them: scripts for psql know them. */
+function variablesOf({ host, port, user, database }: Login): Record<string, string> {
+  return { PGHOST: host, PGPORT: String(port), PGUSER: user, PGDATABASE: database }
+}
+
+type RunError = Error & { code?: string | number | null; killed?: boolean; signal?: string | null }
+
+function explainRun({ code, killed, signal }: RunError): string {
+  if (code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER')
+    return `printed more than ${PASSWORD_BYTES_MAX} bytes: it must print the password alone`
+  if (killed) return 'took too long, and was ended'
+  if (code === 'ENOENT') return 'is not there: name a program in PATH, or by its whole path'
+  if (code === 'EACCES') return 'may not be executed'
+  return `failed with ${signal ?? `exit code ${code}`}: run it by hand to see why`
+}
+
+/** One line break at the end is the editor's, or echo's. */
+function parsePassword(text: string, where: string): string {
+  const password = text.replace(/\r?\n$/, '')
+  if (password === '') throw new Error(`${where} is empty`)
+  if (Buffer.byteLength(password) > PASSWORD_BYTES_MAX)
+    throw new Error(`${where} is longer than ${PASSWORD_BYTES_MAX} bytes: that is no password`)
+  if (/[\0\r\n]/.test(password))
+    throw new Error(`${where} has several lines: it must hold the password alone`)
+  return password
+}

@@ -1,0 +1,198 @@
+import pg from 'pg'
+import {
+  APPEND_STATEMENT_TIMEOUT_MS,
+  JOB_CONNECTIONS_MAX,
+  PEER_CONNECTIONS_MAX,
+  POOLS_RENEWED_EVERY_MS,
+  READ_CONNECTIONS_MAX,
+  READ_STATEMENT_TIMEOUT_MS,
+  SEARCH_CONNECTIONS_MAX,
+  SEARCH_STATEMENT_TIMEOUT_MS,
+  STATEMENT_END_MS_MAX,
+  WEBHOOK_CONNECTIONS_MAX,
+  WRITE_CONNECTIONS_MAX,
+} from '../../limits.ts'
+import { Database, DatabaseClient, type DatabaseClientConfig, type DatabaseOrUrl } from './connection.ts'
+import { isMoved } from './failures.ts'
+
+type ConnectCallback = Parameters<pg.Pool['connect']>[0]
+
+/**
+ * Counts the connections that it did not get, because of these pg-pool tells nobody but who asked, and lets go of those that lead
+ * to where the database was.
+ */
+export class DatabasePool extends pg.Pool {
+  /** `wait`: none became free in time; `idle`: one broke while nobody used it. */
+  readonly failures = { connect: 0, wait: 0, idle: 0 }
+  readonly #database: Database | null
+  #renewedAtMs = Number.NEGATIVE_INFINITY
+
+  constructor(config: pg.PoolConfig, database: Database | null = null) {
+    super(config)
+    this.#database = database
+    database?.register(this)
+    this.on('release', (error: unknown) => {
+      if (error instanceof Error && isMoved(error)) this.#database?.renew()
+    })
+  }
+
+  override connect(): Promise<pg.PoolClient>
+  override connect(callback: ConnectCallback): void
+  override connect(callback?: ConnectCallback): Promise<pg.PoolClient> | void {
+    if (callback) return this.#tryConnect(callback)
+    return new Promise((resolve, reject) => {
+      this.#tryConnect((error, client) => (error ? reject(error) : resolve(client!)))
+    })
+  }
+
+  #tryConnect(callback: ConnectCallback, isLast = false): void {
+    super.connect((error, client, release) => {
+      if (!error) return callback(undefined, client, release)
+      // The password may have been changed just before.
+      if (!isLast && this.#database?.isWorthAnother(error)) return this.#tryConnect(callback, true)
+      this.#count(error)
+      callback(this.#explain(error), client, release)
+    })
+  }
+
+  /** What is open now is not used again: it is closed when it is free. (pg-pool has no word for it, but for a connection's age.) */
+  renew(): void {
+    if (performance.now() - this.#renewedAtMs < POOLS_RENEWED_EVERY_MS) return
+    this.#renewedAtMs = performance.now()
+    const inner = this as unknown as PoolInside
+    for (const client of this.clients) inner._expired.add(client)
+    for (const { client } of [...inner._idle]) inner._remove(client)
+  }
+
+  get clients(): readonly pg.PoolClient[] {
+    return (this as unknown as PoolInside)._clients
+  }
+
+  #count({ message }: Error): void {
+    if (message === 'timeout exceeded when trying to connect') this.failures.wait++
+    else if (!this.ending) this.failures.connect++
+  }
+
+  /** pg-pool gives up at the same time as the connection, and says less. */
+  #explain(error: Error): Error {
+    const { explain } = this.options as Partial<DatabaseClientConfig>
+    return explain && error.message.startsWith(POOL_GAVE_UP) ? explain(error) : error
+  }
+}
+
+const POOL_GAVE_UP = 'Connection terminated due to connection timeout'
+
+type PoolInside = {
+  readonly _clients: readonly pg.PoolClient[]
+  readonly _idle: readonly { readonly client: pg.PoolClient }[]
+  readonly _expired: WeakSet<pg.PoolClient>
+  _remove(client: pg.PoolClient): void
+}
+
+type PoolLog = { warn(details: object, message: string): void }
+
+/** Connections that append: one for each lane of the appender, and one for what is not queued. */
+export function openWritePool(database: DatabaseOrUrl, log: PoolLog): DatabasePool {
+  return openPool(database, log, {
+    max: WRITE_CONNECTIONS_MAX,
+    application_name: 'tallystick write',
+    statementMs: APPEND_STATEMENT_TIMEOUT_MS,
+  })
+}
+
+export function openReadPool(database: DatabaseOrUrl, log: PoolLog): DatabasePool {
+  return openPool(database, log, {
+    max: READ_CONNECTIONS_MAX,
+    application_name: 'tallystick read',
+    statementMs: READ_STATEMENT_TIMEOUT_MS,
+  })
+}
+
+/**
+ * Connections for searches, apart from those that look up keys and single records: however many search, these wait for none.
+ *
+ * All plans but walks along indexes are priced out, because what the planner believes of a value may have been true
+ * once: a walk costs the same whatever the tables are thought to hold.
+ */
+export function openSearchPool(database: DatabaseOrUrl, log: PoolLog): DatabasePool {
+  return openPool(database, log, {
+    max: SEARCH_CONNECTIONS_MAX,
+    application_name: 'tallystick search',
+    statementMs: SEARCH_STATEMENT_TIMEOUT_MS,
+    settings: SEARCH_SETTINGS,
+  })
+}
+
+const SEARCH_SETTINGS = {
+  enable_seqscan: 'off',
+  enable_bitmapscan: 'off',
+  enable_sort: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  max_parallel_workers_per_gather: 0,
+  jit: 'off',
+}
+
+/** Of pg-boss: apart, so that no round of a follower waits for the polling of a queue, or the other way round. */
+export function openJobPool(database: DatabaseOrUrl, log: PoolLog): DatabasePool {
+  return openPool(database, log, {
+    max: JOB_CONNECTIONS_MAX,
+    application_name: 'tallystick jobs',
+    statementMs: READ_STATEMENT_TIMEOUT_MS,
+  })
+}
+
+/**
+ * Of deliveries to endpoints: apart, because their number is their tenants' choice.
+ *
+ * Tables that are small when a statement is prepared may have grown: no plan of theirs reads them whole.
+ */
+export function openWebhookPool(database: DatabaseOrUrl, log: PoolLog): DatabasePool {
+  return openPool(database, log, {
+    max: WEBHOOK_CONNECTIONS_MAX,
+    application_name: 'tallystick webhooks',
+    statementMs: READ_STATEMENT_TIMEOUT_MS,
+    settings: { enable_seqscan: 'off' },
+  })
+}
+
+/** Of what is drained to peers: apart, as with endpoints. */
+export function openPeerPool(database: DatabaseOrUrl, log: PoolLog): DatabasePool {
+  return openPool(database, log, {
+    max: PEER_CONNECTIONS_MAX,
+    application_name: 'tallystick peers',
+    statementMs: READ_STATEMENT_TIMEOUT_MS,
+    settings: { enable_seqscan: 'off' },
+  })
+}
+
+type PoolOptions = Required<Pick<pg.PoolConfig, 'max' | 'application_name'>> &
+  Pick<DatabaseClientConfig, 'settings'> & {
+    /** After this Postgres ends a statement; where nothing is heard of that either, the connection is given up. */
+    readonly statementMs: number
+  }
+
+function openPool(
+  database: DatabaseOrUrl,
+  log: PoolLog,
+  { statementMs, settings, ...options }: PoolOptions,
+): DatabasePool {
+  const opened = Database.of(database)
+  // A pool hands its configuration to each client that it makes.
+  const Client = DatabaseClient as unknown as NonNullable<pg.PoolConfig['Client']>
+  const config = {
+    ...opened.clientConfig(),
+    ...options,
+    Client,
+    query_timeout: statementMs + STATEMENT_END_MS_MAX,
+    settings: { statement_timeout: statementMs, ...settings },
+  }
+  const pool = new DatabasePool(config, opened)
+  // An idle connection that breaks is replaced at the next use; without a listener it would end the process.
+  pool.on('error', (error) => {
+    pool.failures.idle++
+    log.warn({ err: error }, 'an idle database connection broke')
+    if (isMoved(error)) opened.renew()
+  })
+  return pool
+}

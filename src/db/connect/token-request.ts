@@ -1,0 +1,48 @@
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** For which login, where, a token of RDS is made. */
+export type TokenRequest = {
+  readonly host: string
+  readonly port: number
+  readonly user: string
+  readonly region: string
+}
+
+const URLS = ['TALLYSTICK_API_DATABASE_URL', 'TALLYSTICK_WORKER_DATABASE_URL', 'DATABASE_URL'] as const
+const PORT_DEFAULT = '5432'
+
+/**
+ * What a password command is told (src/db/connect/passwords.ts); run by hand, of the one URL that this process has. A token is good for the
+ * name that it was made for: an alias of the database's gets none that is accepted.
+ */
+export function parseTokenRequest(env: Environment): TokenRequest {
+  const login = env['PGHOST'] ? loginOfVariables(env) : loginOfUrl(env)
+  const region = env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || regionOf(login.host)
+  if (!region)
+    throw new Error(`set AWS_REGION: the host name ${login.host} does not say in which region it is`)
+  return { ...login, region }
+}
+
+function loginOfVariables(env: Environment): Omit<TokenRequest, 'region'> {
+  const user = env['PGUSER']
+  if (!user) throw new Error('set PGUSER beside PGHOST: a token is made for a login')
+  return { host: env['PGHOST']!, port: Number(env['PGPORT'] || PORT_DEFAULT), user }
+}
+
+function loginOfUrl(env: Environment): Omit<TokenRequest, 'region'> {
+  const [name, another] = URLS.filter((url) => env[url])
+  if (name === undefined)
+    throw new Error(`for which login? Set PGHOST and PGUSER, or one of ${URLS.join(', ')}`)
+  if (another !== undefined)
+    throw new Error(`for which login? ${name} and ${another} are set: set PGHOST and PGUSER`)
+  const url = new URL(env[name]!)
+  return {
+    host: url.hostname,
+    port: Number(url.port || PORT_DEFAULT),
+    user: decodeURIComponent(url.username),
+  }
+}
+
+function regionOf(host: string): string | null {
+  return /\.([a-z]{2}(?:-[a-z]+)+-\d)\.rds\.amazonaws\.com(?:\.cn)?$/.exec(host)?.[1] ?? null
+}

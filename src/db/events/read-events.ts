@@ -1,0 +1,256 @@
+import { EVENT_BATCHES_PER_QUERY } from '../../limits.ts'
+import { formatId } from '../../proof/ids.ts'
+import type { CursorMac } from '../../signing/cursor-mac.ts'
+import { FLOOR_COLUMNS, type FloorColumns, floorOf, joinFloor } from '../chain/floors.ts'
+import type { EntryDocumentRow, EntryRecordRow } from '../chain/read-entries.ts'
+import type { Db } from '../connect/client.ts'
+import { toUuid } from '../connect/uuid.ts'
+
+/** An entry that others hear of, and what it is about. */
+export type EventRow = {
+  seq: string
+  kind: string
+  recorded_at: Date
+  leaf: Buffer
+  chain: Buffer
+  envelope: Buffer
+  subject_id: string
+  /** null: it is about a batch. */
+  record_id: string | null
+  record_type: string | null
+  /** As the record was created. */
+  record_traceparent: string | null
+  /** Of a batch: how many records of each type. */
+  batch_types: Record<string, number> | null
+  /** The envelope of another ledger's entry that this one received; null: none. Of a step that took an offer it is not read. */
+  received: Buffer | null
+}
+
+type SeenEventRow = EventRow & { is_visible: boolean }
+
+const EVENT_COLUMNS = `e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope, e.subject_id,
+  a.record_id, r.type as record_type,
+  r.traceparent as record_traceparent, b.batch_types, w.envelope as received`
+
+/**
+ * Of an entry `e`. What an erasure is about is a document: whose, says the entry that digests it. What came from another ledger is
+ * about a record of that ledger, whatever has its id here; what answers an offer of it, about one of ours.
+ */
+const ABOUT = `left join lateral (
+    select case when d.document = 'payload' then d.subject_id else x.subject_id end as record_id
+    from tallystick.erasures d
+    join tallystick.entries x on x.ledger_id = d.ledger_id and x.seq = d.document_seq
+    where e.kind = 'payload-erased' and d.ledger_id = e.ledger_id and d.seq = e.seq offset 0
+  ) x on true
+  left join lateral (
+    select n.peer_id, n.record_id, n.envelope from tallystick.received_entries n
+    where e.kind in ('entry-received', 'offer-refused', 'peer-key-rotated') and n.ledger_id = e.ledger_id and n.seq = e.seq offset 0
+  ) w on true
+  cross join lateral (
+    select case when e.kind = 'batch-notarized' then null when e.kind = 'payload-erased' then x.record_id
+      when w.peer_id is not null then w.record_id else e.subject_id end as record_id
+  ) a
+  left join lateral (
+    select n.type, n.traceparent from tallystick.records n
+    where e.kind <> 'entry-received' and n.ledger_id = e.ledger_id and n.record_id = a.record_id
+    union all
+    select n.type, null from tallystick.remote_records n
+    where e.kind = 'entry-received' and n.ledger_id = e.ledger_id and n.record_id = a.record_id and n.peer_id = w.peer_id
+    offset 0
+  ) r on true
+  left join lateral (
+    select jsonb_object_agg(t.type, t.records) as batch_types from (
+      select r.type, count(*) as records from tallystick.records r
+      where e.kind = 'batch-notarized' and r.ledger_id = e.ledger_id and r.first_seq = e.seq group by r.type
+    ) t
+  ) b on true`
+
+/**
+ * Of an entry `e` with what it is about: whether $6, an agent that sees its own records only, sees it; null sees all. $8: as another
+ * ledger writes that agent. Of what other ledgers sent it sees the records that it performs, or has offered to.
+ */
+const VISIBLE = `cross join lateral (
+    select $6::uuid is null or (e.kind = 'batch-notarized' and e.actor_id = $6)
+      or exists (select from tallystick.records n where e.kind <> 'entry-received'
+        and n.ledger_id = e.ledger_id and n.record_id = a.record_id and (n.actor_id = $6 or n.on_behalf_of = $6) offset 0)
+      or exists (select from tallystick.gated_records n where e.kind <> 'entry-received'
+        and n.ledger_id = e.ledger_id and n.record_id = a.record_id and n.performer_id = $6 offset 0)
+      or exists (select from tallystick.remote_records n where e.kind = 'entry-received'
+        and n.ledger_id = e.ledger_id and n.record_id = a.record_id and n.peer_id = w.peer_id
+        and n.standing::json ->> 'performer' = $8 offset 0)
+      or exists (select from tallystick.offers n where e.kind = 'entry-received'
+        and n.ledger_id = e.ledger_id and n.record_id = a.record_id and n.peer_id = w.peer_id and n.agent_id = $6 offset 0)
+      as is_visible
+  ) v`
+
+/**
+ * Entries of these kinds, from seq `from` up to, not including, `end`, in order, at most `limit`, and of batches at most
+ * EVENT_BATCHES_PER_QUERY: what one holds costs a millisecond to count. `upTo`: so far all were looked at. `ownAgent`: whose
+ * records alone may be seen, or null; `is_visible` says it of each.
+ */
+export async function listEventRows(
+  db: Db,
+  ledgerId: Uint8Array,
+  about: {
+    readonly from: number
+    readonly end: number
+    readonly kinds: readonly string[]
+    readonly limit: number
+    readonly ownAgent: Uint8Array | null
+  },
+): Promise<{ readonly rows: SeenEventRow[]; readonly upTo: number }> {
+  const { rows } = await db.query<SeenEventRow & { found: string }>({
+    name: 'list_event_rows',
+    text: `select ${EVENT_COLUMNS}, v.is_visible, e.found from (
+        select *, count(*) over () as found,
+          count(*) filter (where kind = 'batch-notarized') over (order by seq rows unbounded preceding) as batches
+        from (
+          select * from tallystick.entries
+          where ledger_id = $1 and seq >= $2 and seq < $3 and kind = any($4) order by seq limit $5
+        ) n
+      ) e ${ABOUT} ${VISIBLE} where e.batches <= $7 order by e.seq`,
+    values: [
+      toUuid(ledgerId),
+      about.from,
+      about.end,
+      about.kinds,
+      about.limit,
+      about.ownAgent && toUuid(about.ownAgent),
+      EVENT_BATCHES_PER_QUERY,
+      about.ownAgent && `${formatId('led', ledgerId)}/${formatId('agt', about.ownAgent)}`,
+    ],
+  })
+  const last = rows.at(-1)
+  const isCut = rows.length === about.limit || (last !== undefined && rows.length < Number(last.found))
+  return { rows, upTo: isCut ? Number(last!.seq) + 1 : about.end }
+}
+
+/** Those of them that are there. */
+export async function findEventRows(
+  db: Db,
+  ledgerId: Uint8Array,
+  seqs: readonly number[],
+): Promise<EventRow[]> {
+  const { rows } = await db.query<EventRow>({
+    name: 'find_event_rows',
+    text: `select ${EVENT_COLUMNS} from unnest($2::bigint[]) s (seq)
+      cross join lateral (
+        select * from tallystick.entries n where n.ledger_id = $1 and n.seq = s.seq offset 0
+      ) e ${ABOUT}`,
+    values: [toUuid(ledgerId), seqs],
+  })
+  return rows
+}
+
+export type CheckpointRow = { size: string; note: string; published_at: Date }
+
+/** Checkpoints that are larger than `after` and not larger than `upTo`, smallest first. */
+export async function listCheckpoints(
+  db: Db,
+  ledgerId: Uint8Array,
+  about: { readonly after: number; readonly upTo: number; readonly limit: number },
+): Promise<CheckpointRow[]> {
+  const { rows } = await db.query<CheckpointRow>({
+    name: 'list_event_checkpoints',
+    text: `select size, note, published_at from tallystick.checkpoints
+      where ledger_id = $1 and size > $2 and size <= $3 order by size limit $4`,
+    values: [toUuid(ledgerId), about.after, about.upTo, about.limit],
+  })
+  return rows
+}
+
+/** Those of them that are there. */
+export async function findCheckpointRows(
+  db: Db,
+  ledgerId: Uint8Array,
+  sizes: readonly number[],
+): Promise<CheckpointRow[]> {
+  const { rows } = await db.query<CheckpointRow>({
+    name: 'find_event_checkpoints',
+    text: `select size, note, published_at from tallystick.checkpoints where ledger_id = $1 and size = any($2)`,
+    values: [toUuid(ledgerId), sizes],
+  })
+  return rows
+}
+
+/** How far a ledger has come: its entries, its newest checkpoint, and its floor; 0 without. */
+export type LedgerEnds = { readonly size: number; readonly checkpoint: number; readonly floor: number }
+
+export type EndColumns = FloorColumns & { size: string | null; checkpoint: string | null }
+
+export function endsOf(cursorMac: CursorMac, ledgerId: Uint8Array, row: EndColumns): LedgerEnds {
+  const floor = floorOf(cursorMac, ledgerId, row)
+  return { size: Number(row.size ?? 0), checkpoint: Number(row.checkpoint ?? 0), floor }
+}
+
+/** In the order of the ledgers. */
+export async function readEnds(
+  db: Db,
+  cursorMac: CursorMac,
+  ledgerIds: readonly Uint8Array[],
+): Promise<LedgerEnds[]> {
+  const { rows } = await db.query<EndColumns>({
+    name: 'read_ends',
+    text: `select h.size, c.size as checkpoint, ${FLOOR_COLUMNS}
+      from unnest($1::uuid[]) with ordinality l (ledger_id, ix)
+      left join lateral (
+        select n.size from tallystick.chain_heads n where n.ledger_id = l.ledger_id offset 0
+      ) h on true
+      left join lateral (
+        select n.size from tallystick.checkpoints n where n.ledger_id = l.ledger_id order by n.size desc limit 1
+      ) c on true
+      ${joinFloor('l.ledger_id')}
+      order by l.ix`,
+    values: [ledgerIds.map(toUuid)],
+  })
+  return rows.map((row, i) => endsOf(cursorMac, ledgerIds[i]!, row))
+}
+
+/** What lies beside an entry that is not a batch's. */
+export type EventDocuments = { readonly records: EntryRecordRow[]; readonly documents: EntryDocumentRow[] }
+
+/** By seq. What an entry says to be erased is not read, though it may be there for a moment. */
+export async function readEventDocuments(
+  db: Db,
+  ledgerId: Uint8Array,
+  seqs: readonly number[],
+): Promise<Map<number, EventDocuments>> {
+  const values = [toUuid(ledgerId), seqs]
+  const [records, documents] = await Promise.all([
+    db.query<EntryRecordRow>({
+      name: 'read_event_records',
+      text: `select r.record_id, r.first_seq, r.item_index, r.type, r.on_behalf_of, r.occurred_at, r.traceparent, r.digest,
+          case when x.seq is null then r.salt end as salt, case when x.seq is null then r.payload end as payload,
+          case when x.seq is null then r.reference_list end as reference_list, x.seq as payload_erased_seq
+        from unnest($2::bigint[]) s (seq)
+        cross join lateral (
+          select * from tallystick.records n where n.ledger_id = $1 and n.first_seq = s.seq and n.item_index is null offset 0
+        ) r
+        left join lateral (
+          select d.seq from tallystick.erasures d
+          where d.ledger_id = $1 and d.subject_id = r.record_id and d.document = 'payload' and d.document_seq = s.seq offset 0
+        ) x on true`,
+      values,
+    }),
+    db.query<EntryDocumentRow>({
+      name: 'read_event_documents',
+      text: `select c.seq, c.document, c.subject_id, c.digest, case when x.seq is null then c.salt end as salt,
+          case when x.seq is null then c.content end as content, x.seq as erased_seq
+        from unnest($2::bigint[]) s (seq)
+        cross join lateral (
+          select * from tallystick.documents n where n.ledger_id = $1 and n.seq = s.seq offset 0
+        ) c
+        left join lateral (
+          select d.seq from tallystick.erasures d
+          where d.ledger_id = $1 and d.subject_id = c.subject_id and d.document = c.document and d.document_seq = c.seq offset 0
+        ) x on true`,
+      values,
+    }),
+  ])
+  const found = new Map(
+    seqs.map((seq) => [seq, { records: [] as EntryRecordRow[], documents: [] as EntryDocumentRow[] }]),
+  )
+  for (const row of records.rows) found.get(Number(row.first_seq))!.records.push(row)
+  for (const row of documents.rows) found.get(Number(row.seq))!.documents.push(row)
+  return found
+}

@@ -1,0 +1,202 @@
+import type pg from 'pg'
+import {
+  WEBHOOK_DELIVERIES_SCANNED_MAX,
+  WEBHOOK_REDELIVERED_MAX,
+  WEBHOOK_TESTS_OPEN_MAX,
+} from '../../webhook-limits.ts'
+import type { Db } from '../connect/client.ts'
+import { firstUuidv7, fromUuid, toUuid } from '../connect/uuid.ts'
+import { listStretch } from '../records/search-stretch.ts'
+import type { Attempt, DeliveryState } from './webhook-work.ts'
+
+export type DeliveryRow = {
+  readonly eventId: Uint8Array
+  readonly event: string
+  readonly recordId: Uint8Array | null
+  /** Of its entry; null: of a notice. */
+  readonly seq: number | null
+  readonly state: DeliveryState
+  readonly attempts: number
+  readonly dueAt: Date | null
+  readonly createdAt: Date
+  readonly finishedAt: Date | null
+  /** The newest ones. */
+  readonly attemptLog: readonly Attempt[]
+}
+
+type DeliveryColumns = {
+  event_id: string
+  event: string
+  record_id: string | null
+  seq: string | null
+  state: DeliveryState
+  attempts: number
+  due_at: Date | null
+  created_at: Date
+  finished_at: Date | null
+  attempt_log?: Attempt[]
+}
+
+const COLUMNS = 'event_id, event, record_id, seq, state, attempts, due_at, created_at, finished_at'
+
+/** null: the ledger's endpoint has no such delivery, or there is no such endpoint. */
+export async function findDelivery(
+  db: Db,
+  ledgerId: Uint8Array,
+  webhookId: Uint8Array,
+  eventId: Uint8Array,
+): Promise<DeliveryRow | null> {
+  const { rows } = await db.query<DeliveryColumns>({
+    name: 'find_webhook_delivery',
+    text: `select ${COLUMNS}, attempt_log from tallystick.webhook_deliveries
+      where ledger_id = $1 and webhook_id = $2 and event_id = $3 and exists (
+        select from tallystick.webhooks w where w.ledger_id = $1 and w.webhook_id = $2 and w.state <> 'deleted')`,
+    values: [toUuid(ledgerId), toUuid(webhookId), toUuid(eventId)],
+  })
+  return rows[0] ? toDelivery(rows[0]) : null
+}
+
+export type DeliveryFilters = {
+  readonly state: DeliveryState | null
+  readonly event: string | null
+  readonly recordId: Uint8Array | null
+}
+
+/**
+ * Newest first, from before `before` on, without their attempts. Of those that are looked at some may not be wanted, and at most
+ * WEBHOOK_DELIVERIES_SCANNED_MAX are: `next` is where to go on, null at the end.
+ */
+export async function listDeliveries(
+  db: Db,
+  ledgerId: Uint8Array,
+  webhookId: Uint8Array,
+  { state, event, recordId }: DeliveryFilters,
+  page: { before: Uint8Array | null; limit: number },
+): Promise<{ rows: DeliveryRow[]; next: Uint8Array | null }> {
+  const isFiltered = event !== null || recordId !== null || state === 'delivered'
+  const looksAt = isFiltered ? WEBHOOK_DELIVERIES_SCANNED_MAX : page.limit + 1
+  const { rows } = await db.query<Partial<DeliveryColumns> & { looked: string; last: string | null }>(
+    `with looked as materialized (
+       select ${COLUMNS} from ${rowsOf(state)} d
+       where ledger_id = $1 and webhook_id = $2 and ($3::uuid is null or event_id < $3)
+       order by event_id desc limit $4
+     )
+     select w.*, (select count(*) from looked) as looked, (select event_id from looked order by event_id limit 1) as last
+     from (values (0)) one
+     left join (
+       select * from looked
+       where ($5::text is null or state = $5) and ($6::text is null or event = $6) and ($7::uuid is null or record_id = $7)
+       order by event_id desc limit $8
+     ) w on true
+     order by w.event_id desc`,
+    [
+      toUuid(ledgerId),
+      toUuid(webhookId),
+      page.before && toUuid(page.before),
+      looksAt,
+      state,
+      event,
+      recordId && toUuid(recordId),
+      page.limit + 1,
+    ],
+  )
+  const found = rows.filter((row): row is typeof row & DeliveryColumns => row.event_id !== null)
+  const shown = found.slice(0, page.limit).map(toDelivery)
+  if (found.length > page.limit) return { rows: shown, next: shown.at(-1)!.eventId }
+  const { looked, last } = rows[0]!
+  return { rows: shown, next: isFiltered && Number(looked) === looksAt ? fromUuid(last!) : null }
+}
+
+/**
+ * The states that have an index are named in the text, so that it is walked. What is open is in another order there, so
+ * all of it is sorted: that is a thousand or so, and the walk from the newest one on might pass over a hundred thousand.
+ */
+function rowsOf(state: DeliveryState | null): string {
+  const rows = 'tallystick.webhook_deliveries'
+  if (state === null || state === 'delivered') return rows
+  const fence = state === 'dead' ? '' : 'offset 0'
+  return `(select * from ${rows} where ledger_id = $1 and webhook_id = $2 and state = '${state}' ${fence})`
+}
+
+/** An event that only this endpoint hears. `full`: too many of them are waiting. */
+export async function requestWebhookTest(
+  pool: pg.Pool,
+  ledgerId: Uint8Array,
+  webhookId: Uint8Array,
+  test: { readonly eventId: Uint8Array; readonly notice: string },
+): Promise<'requested' | 'inactive' | 'full' | 'missing'> {
+  const { rows } = await pool.query<{ outcome: 'requested' | 'inactive' | 'full' | 'missing' }>(
+    'select tallystick.request_webhook_test($1, $2, $3, $4, $5) as outcome',
+    [toUuid(ledgerId), toUuid(webhookId), toUuid(test.eventId), test.notice, WEBHOOK_TESTS_OPEN_MAX],
+  )
+  return rows[0]!.outcome
+}
+
+export async function redeliverEvent(
+  pool: pg.Pool,
+  ledgerId: Uint8Array,
+  webhookId: Uint8Array,
+  eventId: Uint8Array,
+): Promise<'redelivered' | 'held' | 'missing'> {
+  const { rows } = await pool.query<{ outcome: 'redelivered' | 'held' | 'missing' }>(
+    'select tallystick.redeliver_webhook_event($1, $2, $3) as outcome',
+    [toUuid(ledgerId), toUuid(webhookId), toUuid(eventId)],
+  )
+  return rows[0]!.outcome
+}
+
+/** Events of the time from `sinceMs` on, oldest first, WEBHOOK_REDELIVERED_MAX at most; null: no such endpoint. */
+export async function redeliverDead(
+  pool: pg.Pool,
+  ledgerId: Uint8Array,
+  webhookId: Uint8Array,
+  sinceMs: number,
+): Promise<{ redelivered: number; more: boolean } | null> {
+  const { rows } = await pool.query<{ redelivered: number; more: boolean }>(
+    'select redelivered, more from tallystick.redeliver_dead_webhook_events($1, $2, $3, $4)',
+    [toUuid(ledgerId), toUuid(webhookId), toUuid(firstUuidv7(Math.max(0, sinceMs))), WEBHOOK_REDELIVERED_MAX],
+  )
+  const [row] = rows
+  return row ?? null
+}
+
+/**
+ * What was recorded in a time is delivered, or, with `delivered`, delivered again; with up to a minute and a half around it,
+ * because clocks may differ by that (search-stretch.ts). `untilMs`: null: up to where the endpoint is. `busy`: another
+ * recovery is under way.
+ */
+export async function recoverWebhook(
+  { readPool, searchPool }: { readonly readPool: pg.Pool; readonly searchPool: pg.Pool },
+  ledgerId: Uint8Array,
+  webhookId: Uint8Array,
+  what: { readonly sinceMs: number; readonly untilMs: number | null; readonly delivered: boolean },
+): Promise<'recovering' | 'busy' | 'missing'> {
+  const recorded = { fromMs: what.sinceMs, beforeMs: what.untilMs }
+  const stretch = await listStretch(searchPool, toUuid(ledgerId), {
+    filters: { recorded },
+    order: 'asc',
+    after: null,
+    limit: 1,
+  })
+  const [from, end] = stretch ? [stretch.from, what.untilMs === null ? null : stretch.end] : [0, 0]
+  const { rows } = await readPool.query<{ outcome: 'recovering' | 'busy' | 'missing' }>(
+    'select tallystick.recover_webhook($1, $2, $3, $4, $5) as outcome',
+    [toUuid(ledgerId), toUuid(webhookId), from, end, what.delivered],
+  )
+  return rows[0]!.outcome
+}
+
+function toDelivery(row: DeliveryColumns): DeliveryRow {
+  return {
+    eventId: fromUuid(row.event_id),
+    event: row.event,
+    recordId: row.record_id === null ? null : fromUuid(row.record_id),
+    seq: row.seq === null ? null : Number(row.seq),
+    state: row.state,
+    attempts: row.attempts,
+    dueAt: row.due_at,
+    createdAt: row.created_at,
+    finishedAt: row.finished_at,
+    attemptLog: row.attempt_log ?? [],
+  }
+}

@@ -1,0 +1,287 @@
+import type pg from 'pg'
+import type { CursorMac } from '../../signing/cursor-mac.ts'
+import { WEBHOOK_FAILING_GAP_MS_MAX } from '../../webhook-limits.ts'
+import { FLOOR_COLUMNS, joinFloor } from '../chain/floors.ts'
+import type { Db } from '../connect/client.ts'
+import { fromUuid, toUuid } from '../connect/uuid.ts'
+import { type EndColumns, endsOf, type LedgerEnds } from './read-events.ts'
+
+/* Whose turn it is to be delivered to, and where each stands. What became of deliveries: src/db/events/webhook-work.ts. */
+
+export type WebhookName = { readonly ledgerId: Uint8Array; readonly webhookId: Uint8Array }
+/** An endpoint whose turn it is; the job is what everything is written under. */
+export type WebhookTurn = WebhookName & { readonly jobId: string }
+
+/** Of webhooks `w`, webhook_cursors `c`, chain_heads `h`. */
+const HAS_WORK = `w.state = 'active' and (c.resume_at is null or c.resume_at <= now()) and (
+    -- somebody began, and is gone
+    c.job_id is not null or c.next_seq < h.size or c.due_at <= now() or c.recover_seq is not null
+    or w.events && '{*,checkpoint.published}' and exists (
+      select from tallystick.checkpoints k
+      where k.ledger_id = c.ledger_id and k.size > c.checkpoint_size and k.size <= c.next_seq))`
+
+const WAITING = `select c.ledger_id, c.webhook_id from tallystick.webhook_cursors c
+  join tallystick.webhooks w on w.ledger_id = c.ledger_id and w.webhook_id = c.webhook_id
+  join tallystick.chain_heads h on h.ledger_id = c.ledger_id
+  where (c.job_id is null or c.leased_until < now()) and ${HAS_WORK}`
+
+/** Whether takeTurns would find one: asked all the time, without a transaction. */
+export async function hasWaitingWebhooks(db: Db): Promise<boolean> {
+  const { rows } = await db.query<{ waiting: boolean }>({
+    name: 'has_waiting_webhooks',
+    text: `select exists (${WAITING}) as waiting`,
+  })
+  return rows[0]!.waiting
+}
+
+/** Endpoints that have something to hear and that nobody delivers to; whoever waits longest first. */
+export async function takeTurns(
+  client: pg.ClientBase,
+  limit: number,
+  leaseMs: number,
+): Promise<WebhookTurn[]> {
+  const { rows } = await client.query<{ ledger_id: string; webhook_id: string; job_id: string }>({
+    name: 'take_webhook_turns',
+    text: `with waiting as materialized (${WAITING} order by c.served_at limit $1 for update of c skip locked)
+      update tallystick.webhook_cursors c
+      set job_id = gen_random_uuid(), leased_until = now() + $2 * interval '1 millisecond'
+      from waiting n where c.ledger_id = n.ledger_id and c.webhook_id = n.webhook_id
+      returning c.ledger_id, c.webhook_id, c.job_id`,
+    values: [limit, leaseMs],
+  })
+  return rows.map((row) => ({
+    ledgerId: fromUuid(row.ledger_id),
+    webhookId: fromUuid(row.webhook_id),
+    jobId: row.job_id,
+  }))
+}
+
+/** An endpoint, as its turn begins. */
+export type Endpoint = WebhookName & {
+  /** Another one after each change of what the endpoint is, or of whether it is delivered to. */
+  readonly version: string
+  readonly url: string
+  readonly events: readonly string[]
+  readonly types: readonly string[]
+  readonly include: readonly string[]
+  readonly nextSeq: number
+  readonly checkpointSize: number
+  /** How far the ledger has come. */
+  readonly ends: LedgerEnds
+  /** Pending and held, counted to `openMax`. */
+  readonly open: number
+  readonly hasDue: boolean
+  readonly failures: number
+  readonly failingSinceMs: number | null
+  readonly recover: { readonly from: number; readonly end: number; readonly delivered: boolean } | null
+  readonly secrets: readonly { readonly secretId: Uint8Array; readonly sealed: Buffer }[]
+}
+
+/**
+ * All at once, because of many endpoints each hears little in a turn. A lease that a crash of Postgres takes back is one that has
+ * ended sooner, and nobody waits for the disk.
+ */
+const BEGIN_TURN = `with c as (
+    update tallystick.webhook_cursors x set leased_until = now() + $4 * interval '1 millisecond'
+    where x.ledger_id = $1 and x.webhook_id = $2 and x.job_id = $3 returning x.*
+  )
+  select set_config('synchronous_commit', 'off', true), w.url, w.events, w.types, w.include, c.next_seq, c.checkpoint_size,
+    c.failures, case when c.last_failure_at > now() - $6 * interval '1 millisecond' then c.failing_since end as failing_since,
+    c.recover_seq, c.recover_end, c.recover_delivered, w.xmin::text as version, s.secrets, o.open, h.size, k.size as checkpoint,
+    ${FLOOR_COLUMNS},
+    exists (
+      select from tallystick.webhook_deliveries d
+      where d.ledger_id = w.ledger_id and d.webhook_id = w.webhook_id and d.state = 'pending' and d.due_at <= now()
+    ) as has_due
+  from c join tallystick.webhooks w on w.ledger_id = c.ledger_id and w.webhook_id = c.webhook_id
+  cross join lateral (
+    select coalesce(jsonb_agg(jsonb_build_object('id', x.secret_id, 'sealed', encode(x.sealed, 'base64'))
+        order by x.secret_id desc), '[]') as secrets
+    from tallystick.webhook_secrets x
+    where x.ledger_id = w.ledger_id and x.webhook_id = w.webhook_id
+      and (x.expires_at is null or x.expires_at > now())
+  ) s
+  cross join lateral (
+    select count(*) as open from (
+      select from tallystick.webhook_deliveries d
+      where d.ledger_id = w.ledger_id and d.webhook_id = w.webhook_id and d.state in ('pending', 'held') limit $5
+    ) d
+  ) o
+  cross join lateral (
+    select n.size from tallystick.chain_heads n where n.ledger_id = w.ledger_id offset 0
+  ) h
+  left join lateral (
+    select n.size from tallystick.checkpoints n where n.ledger_id = w.ledger_id order by n.size desc limit 1
+  ) k on true
+  ${joinFloor('w.ledger_id')}
+  where w.state = 'active'`
+
+/**
+ * The lease begins anew: the job may have waited to be taken. null: the endpoint is paused or gone, or it is not this job's turn
+ * any more.
+ */
+export async function beginTurn(
+  db: Db,
+  cursorMac: CursorMac,
+  turn: WebhookTurn,
+  { leaseMs, openMax }: { readonly leaseMs: number; readonly openMax: number },
+): Promise<Endpoint | null> {
+  type Columns = EndColumns & {
+    url: string
+    events: string[]
+    types: string[]
+    include: string[]
+    next_seq: string
+    checkpoint_size: string
+    open: string
+    has_due: boolean
+    failures: number
+    failing_since: Date | null
+    recover_seq: string | null
+    recover_end: string
+    recover_delivered: boolean
+    version: string
+    secrets: { id: string; sealed: string }[]
+  }
+  const { rows } = await db.query<Columns>({
+    name: 'begin_webhook_turn',
+    text: BEGIN_TURN,
+    values: [
+      toUuid(turn.ledgerId),
+      toUuid(turn.webhookId),
+      turn.jobId,
+      leaseMs,
+      openMax,
+      WEBHOOK_FAILING_GAP_MS_MAX,
+    ],
+  })
+  const [row] = rows
+  if (!row) return null
+  return {
+    ledgerId: turn.ledgerId,
+    webhookId: turn.webhookId,
+    version: row.version,
+    url: row.url,
+    events: row.events,
+    types: row.types,
+    include: row.include,
+    nextSeq: Number(row.next_seq),
+    checkpointSize: Number(row.checkpoint_size),
+    ends: endsOf(cursorMac, turn.ledgerId, row),
+    open: Number(row.open),
+    hasDue: row.has_due,
+    failures: row.failures,
+    failingSinceMs: row.failing_since?.getTime() ?? null,
+    recover:
+      row.recover_seq === null
+        ? null
+        : { from: Number(row.recover_seq), end: Number(row.recover_end), delivered: row.recover_delivered },
+    secrets: row.secrets.map(({ id, sealed }) => ({
+      secretId: fromUuid(id),
+      sealed: Buffer.from(sealed, 'base64'),
+    })),
+  }
+}
+
+/** What has changed about an endpoint while it is delivered to. */
+export type EndpointLook = {
+  /** Whether it is still this job's turn. */
+  readonly isOurs: boolean
+  readonly version: string
+  readonly ends: LedgerEnds
+  /** When the cursor says that something is due, and whether that has come. */
+  readonly dueAt: string
+  readonly isDue: boolean
+}
+
+/** In the order of the turns. `renewMs`: their leases begin anew; null: they stay. */
+export async function lookAtEndpoints(
+  db: Db,
+  cursorMac: CursorMac,
+  turns: readonly WebhookTurn[],
+  renewMs: number | null,
+): Promise<EndpointLook[]> {
+  const values = [
+    turns.map(({ ledgerId }) => toUuid(ledgerId)),
+    turns.map(({ webhookId }) => toUuid(webhookId)),
+    turns.map(({ jobId }) => jobId),
+  ]
+  if (renewMs !== null) {
+    await db.query({
+      name: 'renew_webhook_leases',
+      text: `update tallystick.webhook_cursors c set leased_until = now() + $4 * interval '1 millisecond'
+        from unnest($1::uuid[], $2::uuid[], $3::uuid[]) t (ledger_id, webhook_id, job_id)
+        where c.ledger_id = t.ledger_id and c.webhook_id = t.webhook_id and c.job_id = t.job_id`,
+      values: [...values, renewMs],
+    })
+  }
+  type Columns = EndColumns & {
+    ours: boolean | null
+    version: string | null
+    due_at: string | null
+    due: boolean | null
+  }
+  const { rows } = await db.query<Columns>({
+    name: 'look_at_webhooks',
+    text: `select c.job_id = t.job_id as ours, w.xmin::text as version, c.due_at::text, c.due_at <= now() as due, h.size,
+        k.size as checkpoint, ${FLOOR_COLUMNS}
+      from unnest($1::uuid[], $2::uuid[], $3::uuid[]) with ordinality t (ledger_id, webhook_id, job_id, ix)
+      left join lateral (
+        select * from tallystick.webhook_cursors n where n.ledger_id = t.ledger_id and n.webhook_id = t.webhook_id offset 0
+      ) c on true
+      left join lateral (
+        select n.xmin from tallystick.webhooks n where n.ledger_id = t.ledger_id and n.webhook_id = t.webhook_id offset 0
+      ) w on true
+      left join lateral (
+        select n.size from tallystick.chain_heads n where n.ledger_id = t.ledger_id offset 0
+      ) h on true
+      left join lateral (
+        select n.size from tallystick.checkpoints n where n.ledger_id = t.ledger_id order by n.size desc limit 1
+      ) k on true
+      ${joinFloor('t.ledger_id')}
+      order by t.ix`,
+    values,
+  })
+  return rows.map((row, i) => ({
+    isOurs: row.ours === true,
+    version: row.version ?? '',
+    dueAt: row.due_at ?? '',
+    isDue: row.due === true,
+    ends: endsOf(cursorMac, turns[i]!.ledgerId, row),
+  }))
+}
+
+/** Moves what is asked to be delivered again; null: all of it was looked at. */
+export async function moveRecovery(db: Db, turn: WebhookTurn, from: number | null): Promise<void> {
+  await db.query({
+    name: 'move_webhook_recovery',
+    text: `update tallystick.webhook_cursors c set recover_seq = $4::bigint,
+        recover_end = case when $4::bigint is null then null else c.recover_end end,
+        recover_delivered = c.recover_delivered and $4::bigint is not null
+      where c.ledger_id = $1 and c.webhook_id = $2 and c.job_id = $3`,
+    values: [toUuid(turn.ledgerId), toUuid(turn.webhookId), turn.jobId, from],
+  })
+}
+
+/**
+ * Ends the turn; the next one begins `restMs` later, if that is not null. When something is due next is read anew, but not where
+ * somebody has set it meanwhile (always to his own now): what he wrote may not be seen here yet.
+ * What a crash of Postgres takes back of it is a turn that was abandoned, and is given anew.
+ */
+export async function endTurn(db: Db, turn: WebhookTurn, restMs: number | null): Promise<void> {
+  await db.query({
+    name: 'end_webhook_turn',
+    text: `with seen as (
+        select c.due_at, coalesce((
+          select min(d.due_at) from tallystick.webhook_deliveries d
+          where d.ledger_id = $1 and d.webhook_id = $2 and d.state = 'pending'), 'infinity') as next_at
+        from tallystick.webhook_cursors c where c.ledger_id = $1 and c.webhook_id = $2
+      )
+      update tallystick.webhook_cursors c set job_id = null, leased_until = null, served_at = clock_timestamp(),
+        due_at = case when c.due_at = s.due_at then s.next_at else c.due_at end,
+        resume_at = greatest(c.resume_at, now() + $4::float8 * interval '1 millisecond')
+      from seen s where c.ledger_id = $1 and c.webhook_id = $2 and c.job_id = $3
+      returning set_config('synchronous_commit', 'off', true)`,
+    values: [toUuid(turn.ledgerId), toUuid(turn.webhookId), turn.jobId, restMs],
+  })
+}

@@ -1,0 +1,99 @@
+import type { Db } from '../connect/client.ts'
+import { firstUuidv7, fromUuid, toUuid } from '../connect/uuid.ts'
+import type { WebhookName } from './webhook-turns.ts'
+
+const DAY_MS = 86_400_000
+
+/** `isDeleted`: so long ago that no lane can believe any more that it delivers to it. */
+export type WebhookListed = WebhookName & { readonly isDeleted: boolean }
+
+/** Endpoints in the order of their ids, after `last` (null: from the first one on). */
+export async function listWebhooksAfter(
+  db: Db,
+  last: WebhookName | null,
+  limit: number,
+): Promise<WebhookListed[]> {
+  const { rows } = await db.query<{ ledger_id: string; webhook_id: string; deleted: boolean }>({
+    name: 'list_webhooks_after',
+    text: `select ledger_id, webhook_id, state = 'deleted' and state_at < now() - interval '1 minute' as deleted from tallystick.webhooks
+      where (ledger_id, webhook_id) > ($1, $2) order by ledger_id, webhook_id limit $3`,
+    values: [
+      toUuid(last?.ledgerId ?? new Uint8Array(16)),
+      toUuid(last?.webhookId ?? new Uint8Array(16)),
+      limit,
+    ],
+  })
+  return rows.map((row) => ({
+    ledgerId: fromUuid(row.ledger_id),
+    webhookId: fromUuid(row.webhook_id),
+    isDeleted: row.deleted,
+  }))
+}
+
+export type DeliveriesKept = {
+  readonly deliveredDays: number
+  readonly deadDays: number
+  /** Of the delivered ones, the newest. */
+  readonly deliveredMax: number
+}
+
+/** Removes what need not be kept; how many, at most `limit`. An event is older than what became of it, and ids are in the order of events. */
+export async function deleteOldDeliveries(
+  db: Db,
+  { ledgerId, webhookId }: WebhookName,
+  kept: DeliveriesKept,
+  limit: number,
+): Promise<number> {
+  const { rowCount } = await db.query({
+    name: 'delete_old_deliveries',
+    text: `delete from tallystick.webhook_deliveries d using (
+        (select o.event_id from tallystick.webhook_deliveries o
+         where o.ledger_id = $1 and o.webhook_id = $2 and o.event_id < $7
+           and (o.state = 'delivered' and o.finished_at < now() - make_interval(days => $3)
+             or o.state = 'dead' and o.finished_at < now() - make_interval(days => $4))
+         order by o.event_id limit $6)
+        union
+        (select o.event_id from tallystick.webhook_deliveries o
+         where o.ledger_id = $1 and o.webhook_id = $2 and o.state = 'delivered' and o.event_id < (
+           select n.event_id from tallystick.webhook_deliveries n
+           where n.ledger_id = $1 and n.webhook_id = $2 and n.state = 'delivered'
+           order by n.event_id desc offset $5 limit 1)
+         order by o.event_id limit $6)
+      ) old
+      where d.ledger_id = $1 and d.webhook_id = $2 and d.event_id = old.event_id`,
+    values: [
+      toUuid(ledgerId),
+      toUuid(webhookId),
+      kept.deliveredDays,
+      kept.deadDays,
+      kept.deliveredMax - 1,
+      limit,
+      toUuid(firstUuidv7(Date.now() - Math.min(kept.deliveredDays, kept.deadDays) * DAY_MS)),
+    ],
+  })
+  return rowCount ?? 0
+}
+
+/** Removes what is left of an endpoint that is deleted; how many rows of deliveries, at most `limit`: with fewer, all is gone. */
+export async function removeDeletedWebhook(
+  db: Db,
+  { ledgerId, webhookId }: WebhookName,
+  limit: number,
+): Promise<number> {
+  const values = [toUuid(ledgerId), toUuid(webhookId)]
+  const { rowCount } = await db.query({
+    name: 'remove_deliveries',
+    text: `delete from tallystick.webhook_deliveries d using (
+        select o.event_id from tallystick.webhook_deliveries o where o.ledger_id = $1 and o.webhook_id = $2 limit $3
+      ) gone
+      where d.ledger_id = $1 and d.webhook_id = $2 and d.event_id = gone.event_id`,
+    values: [...values, limit],
+  })
+  if ((rowCount ?? 0) < limit) {
+    // In this order, because each names the next one.
+    await db.query('delete from tallystick.webhook_secrets where ledger_id = $1 and webhook_id = $2', values)
+    await db.query('delete from tallystick.webhook_cursors where ledger_id = $1 and webhook_id = $2', values)
+    await db.query('delete from tallystick.webhooks where ledger_id = $1 and webhook_id = $2', values)
+  }
+  return rowCount ?? 0
+}

@@ -1,0 +1,371 @@
+import type pg from 'pg'
+import { WEBHOOK_NOTICES_OPEN_MAX } from '../../webhook-limits.ts'
+import type { Db } from '../connect/client.ts'
+import { fromUuid, toUuid } from '../connect/uuid.ts'
+import type { WebhookName, WebhookTurn } from './webhook-turns.ts'
+
+/* What the worker reads and writes to deliver. What the API reads and asks for: src/db/events/webhooks.ts. */
+
+export type Attempt = {
+  /** RFC 3339. */
+  readonly at: string
+  readonly durationMs: number
+  readonly status: number | null
+  readonly error: string | null
+  readonly excerpt: string | null
+}
+
+/** A delivery that has a row. */
+export type StoredDelivery = {
+  readonly eventId: Uint8Array
+  readonly event: string
+  readonly seq: number | null
+  /** Among the events of its entry. */
+  readonly place: number
+  readonly recordId: Uint8Array | null
+  readonly notice: string | null
+  readonly tries: number
+  readonly attempts: number
+  readonly attemptLog: readonly Attempt[]
+}
+
+/**
+ * Lists deliveries that are due now, without those that the caller has in hand; in the order of the stream as far as it is due.
+ * `isHeld`: something is due that is not among them, because no settlement is told that is not below the ledger's `floor`.
+ */
+export async function listDueDeliveries(
+  db: Db,
+  { ledgerId, webhookId }: WebhookName,
+  {
+    inHand,
+    floor,
+    limit,
+  }: { readonly inHand: readonly Uint8Array[]; readonly floor: number; readonly limit: number },
+): Promise<{ readonly due: StoredDelivery[]; readonly isHeld: boolean }> {
+  const { rows } = await db.query<{
+    event_id: string
+    event: string
+    seq: string | null
+    place: number
+    record_id: string | null
+    notice: string | null
+    tries: number
+    attempts: number
+    attempt_log: Attempt[]
+    is_held: boolean
+  }>({
+    name: 'list_due_deliveries',
+    text: `with due as not materialized (
+        select *, event = 'signal.emitted' and seq >= $5 as is_held from tallystick.webhook_deliveries
+        where ledger_id = $1 and webhook_id = $2 and state = 'pending' and due_at <= now() and event_id <> all($3)
+      )
+      select event_id, event, seq, place, record_id, notice, tries, attempts, attempt_log, is_held from (
+        (select * from due where is_held is not true order by due_at limit $4)
+        union all
+        (select * from due where is_held order by due_at limit 1)
+      ) d order by seq nulls last, place`,
+    values: [toUuid(ledgerId), toUuid(webhookId), inHand.map(toUuid), limit, floor],
+  })
+  const due = rows
+    .filter(({ is_held }) => !is_held)
+    .map((row) => ({
+      eventId: fromUuid(row.event_id),
+      event: row.event,
+      seq: row.seq === null ? null : Number(row.seq),
+      place: row.place,
+      recordId: row.record_id === null ? null : fromUuid(row.record_id),
+      notice: row.notice,
+      tries: row.tries,
+      attempts: row.attempts,
+      attemptLog: row.attempt_log,
+    }))
+  return { due, isHeld: rows.length > due.length }
+}
+
+export type DeliveryState = 'pending' | 'held' | 'delivered' | 'dead'
+
+/** What stands of these events, by id as Postgres writes it; and which of these records have something open. */
+export async function readStored(
+  db: Db,
+  { ledgerId, webhookId }: WebhookName,
+  eventIds: readonly Uint8Array[],
+  recordIds: readonly Uint8Array[],
+): Promise<{
+  readonly states: ReadonlyMap<string, DeliveryState>
+  readonly openRecords: ReadonlySet<string>
+}> {
+  const { rows } = await db.query<{ event_id: string; record_id: string; state: DeliveryState | null }>({
+    name: 'read_stored_deliveries',
+    text: `select d.event_id, d.record_id, d.state from unnest($3::uuid[]) e (event_id)
+      cross join lateral (
+        select * from tallystick.webhook_deliveries n
+        where n.ledger_id = $1 and n.webhook_id = $2 and n.event_id = e.event_id and n.seq is not null offset 0
+      ) d
+      union all
+      select null, r.record_id, null from unnest($4::uuid[]) r (record_id)
+      where exists (
+        select from tallystick.webhook_deliveries n
+        where n.ledger_id = $1 and n.webhook_id = $2 and n.record_id = r.record_id and n.state in ('pending', 'held'))`,
+    values: [toUuid(ledgerId), toUuid(webhookId), eventIds.map(toUuid), recordIds.map(toUuid)],
+  })
+  const states = new Map<string, DeliveryState>()
+  const openRecords = new Set<string>()
+  for (const { event_id, record_id, state } of rows) {
+    if (state === null) openRecords.add(record_id)
+    else states.set(event_id, state)
+  }
+  return { states, openRecords }
+}
+
+/** Counted to `most`. */
+export async function countOpen(db: Db, { ledgerId, webhookId }: WebhookName, most: number): Promise<number> {
+  const { rows } = await db.query<{ open: string }>({
+    name: 'count_open_deliveries',
+    text: `select count(*) as open from (
+      select from tallystick.webhook_deliveries
+      where ledger_id = $1 and webhook_id = $2 and state in ('pending', 'held') limit $3
+    ) d`,
+    values: [toUuid(ledgerId), toUuid(webhookId), most],
+  })
+  return Number(rows[0]!.open)
+}
+
+export type WrittenDelivery = StoredDelivery & {
+  readonly state: DeliveryState
+  /** Where it is pending. */
+  readonly dueInMs: number | null
+}
+
+/** How an endpoint answers; what is null stays as it was, but for `failingSinceMs`. */
+export type Health = {
+  readonly failures: number
+  readonly failingSinceMs: number | null
+  readonly resumeInMs: number | null
+  readonly lastSuccessMs: number | null
+  readonly lastFailureMs: number | null
+}
+
+export type Progress = {
+  readonly nextSeq: number
+  readonly checkpointSize: number
+  readonly health: Health
+  readonly rows: readonly WrittenDelivery[]
+  /** The transaction need not wait for the disk. */
+  readonly mayBeLost: boolean
+}
+
+/**
+ * Writes what became of deliveries, and moves the cursor, in one statement; false: it is another's turn, and nothing was
+ * written.
+ *
+ * That something was delivered may be lost in a crash of Postgres: it is sent again, or only its row is missing. What is still
+ * to be sent may not: a lane that outlives the crash would pass it over.
+ */
+export async function writeProgress(db: Db, turn: WebhookTurn, progress: Progress): Promise<boolean> {
+  const { health, rows } = progress
+  const { rowCount } = await db.query({
+    name: 'write_webhook_progress',
+    text: `with ours as (
+        update tallystick.webhook_cursors c set next_seq = greatest(c.next_seq, $4),
+          checkpoint_size = greatest(c.checkpoint_size, $5), failures = $6, failing_since = to_timestamp($7),
+          resume_at = now() + $8 * interval '1 millisecond',
+          last_success_at = coalesce(to_timestamp($9), c.last_success_at),
+          last_failure_at = coalesce(to_timestamp($10), c.last_failure_at)
+        where c.ledger_id = $1 and c.webhook_id = $2 and c.job_id = $3
+        returning c.ledger_id, c.webhook_id
+      ), written as (
+        insert into tallystick.webhook_deliveries as d
+          (ledger_id, webhook_id, event_id, event, seq, place, record_id, notice, state, tries, attempts, attempt_log, due_at,
+            finished_at)
+        select o.ledger_id, o.webhook_id, n.event_id, n.event, n.seq, n.place, n.record_id, n.notice, n.state, n.tries,
+          n.attempts, n.attempt_log,
+          case when n.state = 'pending' then now() + n.due_in_ms * interval '1 millisecond' end,
+          case when n.state in ('delivered', 'dead') then clock_timestamp() end
+        from ours o cross join unnest($11::uuid[], $12::text[], $13::bigint[], $14::int2[], $15::uuid[], $16::text[],
+          $17::text[], $18::int2[], $19::int4[], $20::jsonb[], $21::float8[])
+          n (event_id, event, seq, place, record_id, notice, state, tries, attempts, attempt_log, due_in_ms)
+        on conflict (ledger_id, webhook_id, event_id) do update set state = excluded.state, tries = excluded.tries,
+          attempts = excluded.attempts, attempt_log = excluded.attempt_log, due_at = excluded.due_at,
+          finished_at = excluded.finished_at
+      )
+      select case when $22::boolean then set_config('synchronous_commit', 'off', true) end from ours`,
+    values: [
+      toUuid(turn.ledgerId),
+      toUuid(turn.webhookId),
+      turn.jobId,
+      progress.nextSeq,
+      progress.checkpointSize,
+      health.failures,
+      toSeconds(health.failingSinceMs),
+      health.resumeInMs,
+      toSeconds(health.lastSuccessMs),
+      toSeconds(health.lastFailureMs),
+      rows.map(({ eventId }) => toUuid(eventId)),
+      rows.map(({ event }) => event),
+      rows.map(({ seq }) => seq),
+      rows.map(({ place }) => place),
+      rows.map(({ recordId }) => recordId && toUuid(recordId)),
+      rows.map(({ notice }) => notice),
+      rows.map(({ state }) => state),
+      rows.map(({ tries }) => tries),
+      rows.map(({ attempts }) => attempts),
+      rows.map(({ attemptLog }) => JSON.stringify(attemptLog)),
+      rows.map(({ dueInMs }) => dueInMs),
+      progress.mayBeLost,
+    ],
+  })
+  return rowCount === 1
+}
+
+function toSeconds(ms: number | null): number | null {
+  return ms === null ? null : ms / 1000
+}
+
+/** Of each of these records that has nothing pending, what it holds first becomes due; how many did. */
+export async function releaseHeld(
+  db: Db,
+  { ledgerId, webhookId }: WebhookName,
+  recordIds: readonly Uint8Array[],
+): Promise<number> {
+  const { rowCount } = await db.query({
+    name: 'release_held_deliveries',
+    text: `update tallystick.webhook_deliveries d set state = 'pending', due_at = now()
+      from unnest($3::uuid[]) r (record_id)
+      cross join lateral (
+        select n.event_id from tallystick.webhook_deliveries n
+        where n.ledger_id = $1 and n.webhook_id = $2 and n.record_id = r.record_id and n.state = 'held'
+          and not exists (
+            select from tallystick.webhook_deliveries p
+            where p.ledger_id = $1 and p.webhook_id = $2 and p.record_id = r.record_id and p.state = 'pending')
+        order by n.seq, n.place limit 1
+      ) first
+      where d.ledger_id = $1 and d.webhook_id = $2 and d.event_id = first.event_id`,
+    values: [toUuid(ledgerId), toUuid(webhookId), recordIds.map(toUuid)],
+  })
+  return rowCount ?? 0
+}
+
+/**
+ * These are delivered again, with a new round of retries: of a record all are held, until they are let go one after another. In the
+ * transaction of writeProgress, which says that it is the caller's turn.
+ */
+export async function reopenDeliveries(
+  client: pg.ClientBase,
+  { ledgerId, webhookId }: WebhookName,
+  eventIds: readonly Uint8Array[],
+): Promise<void> {
+  await client.query({
+    name: 'reopen_deliveries',
+    text: `update tallystick.webhook_deliveries d set tries = 0, finished_at = null,
+        state = case when d.record_id is null then 'pending' else 'held' end,
+        due_at = case when d.record_id is null then now() end
+      where d.ledger_id = $1 and d.webhook_id = $2 and d.event_id = any($3)`,
+    values: [toUuid(ledgerId), toUuid(webhookId), eventIds.map(toUuid)],
+  })
+}
+
+/** Nothing is delivered to it until somebody resumes it; false: it was stopped already. */
+export async function stopWebhook(
+  db: Db,
+  { ledgerId, webhookId }: WebhookName,
+  stop: { readonly state: 'paused' | 'disabled'; readonly reason: 'failing' | 'gone' },
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update tallystick.webhooks set state = $3, reason = $4, state_at = clock_timestamp()
+     where ledger_id = $1 and webhook_id = $2 and state = 'active'`,
+    [toUuid(ledgerId), toUuid(webhookId), stop.state, stop.reason],
+  )
+  return rowCount === 1
+}
+
+/** The ledger's other endpoints that are delivered to and want to hear of `event`. */
+export async function listListeners(
+  db: Db,
+  { ledgerId, webhookId }: WebhookName,
+  event: string,
+): Promise<Uint8Array[]> {
+  const { rows } = await db.query<{ webhook_id: string }>(
+    `select webhook_id from tallystick.webhooks
+     where ledger_id = $1 and webhook_id <> $2 and state = 'active' and events && array['*', $3]`,
+    [toUuid(ledgerId), toUuid(webhookId), event],
+  )
+  return rows.map((row) => fromUuid(row.webhook_id))
+}
+
+export type Notice = {
+  readonly webhookId: Uint8Array
+  readonly eventId: Uint8Array
+  readonly event: string
+  readonly notice: string
+}
+
+/** Each is due at once; not where an endpoint has WEBHOOK_NOTICES_OPEN_MAX waiting. */
+export async function addNotices(db: Db, ledgerId: Uint8Array, notices: readonly Notice[]): Promise<void> {
+  await db.query(
+    `with added as (
+       insert into tallystick.webhook_deliveries
+         (ledger_id, webhook_id, event_id, event, notice, state, tries, attempts, attempt_log, due_at)
+       select $1, n.webhook_id, n.event_id, n.event, n.notice, 'pending', 0, 0, '[]', now()
+       from unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[]) n (webhook_id, event_id, event, notice)
+       where (select count(*) from tallystick.webhook_deliveries d where d.ledger_id = $1 and d.webhook_id = n.webhook_id
+         and d.state = 'pending' and d.record_id is null and d.notice is not null) < $6
+       on conflict do nothing returning webhook_id
+     )
+     update tallystick.webhook_cursors c set due_at = clock_timestamp()
+     from added a where c.ledger_id = $1 and c.webhook_id = a.webhook_id`,
+    [
+      toUuid(ledgerId),
+      notices.map(({ webhookId }) => toUuid(webhookId)),
+      notices.map(({ eventId }) => toUuid(eventId)),
+      notices.map(({ event }) => event),
+      notices.map(({ notice }) => notice),
+      WEBHOOK_NOTICES_OPEN_MAX,
+    ],
+  )
+}
+
+export type WebhookFigures = Readonly<
+  Record<'active' | 'failing' | 'behind' | 'paused' | 'disabled' | 'lagEntries' | 'lagSeconds', number>
+>
+
+/**
+ * How many endpoints there are of each kind, in all ledgers; and of the entries that active ones have not come to, how many there are
+ * and the age of the oldest.
+ */
+export async function readWebhookFigures(db: Db): Promise<WebhookFigures> {
+  const { rows } = await db.query<Record<keyof WebhookFigures, string | number>>(
+    `select count(*) filter (where w.state = 'active') as active,
+       count(*) filter (where w.state = 'active' and c.failures > 0) as failing,
+       count(*) filter (where w.state = 'active' and c.next_seq < h.size) as behind,
+       count(*) filter (where w.state = 'paused') as paused,
+       count(*) filter (where w.state = 'disabled') as disabled,
+       coalesce(sum(h.size - c.next_seq) filter (where w.state = 'active' and c.next_seq < h.size), 0) as "lagEntries",
+       coalesce(greatest(max(extract(epoch from now() - e.recorded_at)), 0), 0) as "lagSeconds"
+     from tallystick.webhooks w
+     join tallystick.webhook_cursors c on c.ledger_id = w.ledger_id and c.webhook_id = w.webhook_id
+     join tallystick.chain_heads h on h.ledger_id = w.ledger_id
+     left join lateral (
+       select n.recorded_at from tallystick.entries n where n.ledger_id = c.ledger_id and n.seq = c.next_seq offset 0
+     ) e on w.state = 'active' and c.next_seq < h.size`,
+  )
+  const figures = Object.entries(rows[0]!).map(([name, figure]) => [name, Number(figure)])
+  return Object.fromEntries(figures) as WebhookFigures
+}
+
+/** Deliveries that something is still to become of, or that were given up: of each state counted to `most`, along an index. */
+export async function countWebhookDeliveries(
+  db: Db,
+  most: number,
+): Promise<Readonly<Record<'pending' | 'held' | 'dead', number>>> {
+  const counted = (state: DeliveryState, index: string) => `(select count(*) from (
+    select from tallystick.webhook_deliveries where state = '${state}' and ${index} limit $1
+  ) d) as ${state}`
+  // The conditions of the indexes, word by word: without them the table would be read.
+  const { rows } = await db.query<Record<'pending' | 'held' | 'dead', string>>(
+    `select ${counted('pending', "state = 'pending'")}, ${counted('held', "state in ('pending', 'held')")},
+       ${counted('dead', "state = 'dead'")}`,
+    [most],
+  )
+  const { pending, held, dead } = rows[0]!
+  return { pending: Number(pending), held: Number(held), dead: Number(dead) }
+}

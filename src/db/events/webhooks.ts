@@ -1,0 +1,276 @@
+import type pg from 'pg'
+import { WEBHOOK_COUNT_MAX, WEBHOOK_SECRETS_MAX, WEBHOOKS_PER_LEDGER_MAX } from '../../webhook-limits.ts'
+import type { Db } from '../connect/client.ts'
+import { fromUuid, toUuid } from '../connect/uuid.ts'
+
+/** What a tenant says of an endpoint. */
+export type WebhookSettings = {
+  readonly url: string
+  readonly description: string | null
+  readonly events: readonly string[]
+  readonly types: readonly string[]
+  readonly include: readonly string[]
+}
+
+/** `sealed`: under the master key; a server never reads it again. */
+export type SealedSecret = {
+  readonly secretId: Uint8Array
+  readonly sealed: Uint8Array
+  readonly publicKey: Uint8Array
+}
+
+export type WebhookRow = WebhookSettings & {
+  readonly webhookId: Uint8Array
+  readonly createdBy: Uint8Array
+  readonly createdAt: Date
+  readonly state: 'active' | 'paused' | 'disabled'
+  readonly reason: 'requested' | 'failing' | 'gone' | null
+  readonly stateAt: Date
+  /** Those that have not ended, newest first. */
+  readonly secrets: readonly {
+    readonly publicKey: Uint8Array
+    readonly createdAt: Date
+    readonly expiresAt: Date | null
+  }[]
+  readonly nextSeq: number
+  /** Entries that it has not come to. */
+  readonly behind: number
+  readonly failures: number
+  readonly failingSince: Date | null
+  readonly resumeAt: Date | null
+  readonly lastSuccessAt: Date | null
+  readonly lastFailureAt: Date | null
+  readonly recovery: { readonly nextSeq: number; readonly endSeq: number; readonly delivered: boolean } | null
+  /** Deliveries, each counted to WEBHOOK_COUNT_MAX. */
+  readonly pending: number
+  readonly held: number
+  readonly dead: number
+}
+
+type WebhookColumns = {
+  webhook_id: string
+  url: string
+  description: string | null
+  events: string[]
+  types: string[]
+  include: string[]
+  created_by: string
+  created_at: Date
+  state: WebhookRow['state']
+  reason: WebhookRow['reason']
+  state_at: Date
+  secrets: { id: string; key: string; ends: number | null }[] | null
+  next_seq: string
+  behind: string
+  failures: number
+  failing_since: Date | null
+  resume_at: Date | null
+  last_success_at: Date | null
+  last_failure_at: Date | null
+  recover_seq: string | null
+  recover_end: string | null
+  recover_delivered: boolean
+  pending: string
+  held: string
+  dead: string
+}
+
+/** `state`: as the partial indexes of webhook_deliveries name it, so that one of them is walked. */
+const countOf = (state: 'pending' | 'held' | 'dead') => `(select count(*) from (
+      select from tallystick.webhook_deliveries d
+      where d.ledger_id = w.ledger_id and d.webhook_id = w.webhook_id and d.state = '${state}' limit ${WEBHOOK_COUNT_MAX}
+    ) x) as ${state}`
+
+const SELECT_WEBHOOKS = `select w.webhook_id, w.url, w.description, w.events, w.types, w.include, w.created_by, w.created_at,
+    w.state, w.reason, w.state_at, s.secrets, c.next_seq, greatest(h.size - c.next_seq, 0) as behind, c.failures,
+    c.failing_since, c.resume_at, c.last_success_at, c.last_failure_at, c.recover_seq, c.recover_end, c.recover_delivered,
+    ${countOf('pending')}, ${countOf('held')}, ${countOf('dead')}
+  from tallystick.webhooks w
+  join tallystick.webhook_cursors c on c.ledger_id = w.ledger_id and c.webhook_id = w.webhook_id
+  join tallystick.chain_heads h on h.ledger_id = w.ledger_id
+  cross join lateral (
+    select json_agg(json_build_object('id', s.secret_id, 'key', encode(s.public_key, 'hex'),
+      'ends', floor(extract(epoch from s.expires_at) * 1000)) order by s.secret_id desc) as secrets
+    from tallystick.webhook_secrets s
+    where s.ledger_id = w.ledger_id and s.webhook_id = w.webhook_id and coalesce(s.expires_at > now(), true)
+  ) s
+  where w.ledger_id = $1 and w.state <> 'deleted'`
+
+export async function findWebhook(
+  db: Db,
+  ledgerId: Uint8Array,
+  webhookId: Uint8Array,
+): Promise<WebhookRow | null> {
+  const { rows } = await db.query<WebhookColumns>({
+    name: 'find_webhook',
+    text: `${SELECT_WEBHOOKS} and w.webhook_id = $2`,
+    values: [toUuid(ledgerId), toUuid(webhookId)],
+  })
+  return rows[0] ? toWebhook(rows[0]) : null
+}
+
+/** In the order of their ids, after `after`. */
+export async function listWebhooks(
+  db: Db,
+  ledgerId: Uint8Array,
+  page: { after: Uint8Array | null; limit: number },
+): Promise<WebhookRow[]> {
+  const { rows } = await db.query<WebhookColumns>({
+    name: 'list_webhooks',
+    text: `${SELECT_WEBHOOKS} and ($2::uuid is null or w.webhook_id > $2) order by w.webhook_id limit $3`,
+    values: [toUuid(ledgerId), page.after && toUuid(page.after), page.limit],
+  })
+  return rows.map(toWebhook)
+}
+
+/** The id given; or that of an endpoint that is just like it; or null where the ledger has as many as it may. */
+export async function createWebhook(
+  pool: pg.Pool,
+  ledgerId: Uint8Array,
+  webhook: WebhookSettings & { readonly webhookId: Uint8Array; readonly createdBy: Uint8Array },
+  secret: SealedSecret,
+): Promise<Uint8Array | null> {
+  const { rows } = await pool.query<{ id: string | null }>(
+    'select tallystick.create_webhook($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) as id',
+    [
+      toUuid(ledgerId),
+      toUuid(webhook.webhookId),
+      webhook.url,
+      webhook.description,
+      webhook.events,
+      webhook.types,
+      webhook.include,
+      toUuid(webhook.createdBy),
+      toUuid(secret.secretId),
+      secret.sealed,
+      secret.publicKey,
+      WEBHOOKS_PER_LEDGER_MAX,
+    ],
+  )
+  const { id } = rows[0]!
+  return id === null ? null : fromUuid(id)
+}
+
+/** What is undefined stays as it is. `documents`: it would send documents, and `mayIncludeDocuments` says no. */
+export async function changeWebhook(
+  pool: pg.Pool,
+  ledgerId: Uint8Array,
+  webhookId: Uint8Array,
+  changes: { readonly [Name in keyof WebhookSettings]?: WebhookSettings[Name] | undefined },
+  mayIncludeDocuments: boolean,
+): Promise<'changed' | 'documents' | 'missing'> {
+  const { rows } = await pool.query<{ outcome: 'changed' | 'documents' | 'missing' }>(
+    'select tallystick.change_webhook($1, $2, $3, $4, $5, $6, $7, $8, $9) as outcome',
+    [
+      toUuid(ledgerId),
+      toUuid(webhookId),
+      changes.url ?? null,
+      changes.description ?? null,
+      changes.description === undefined,
+      changes.events ?? null,
+      changes.types ?? null,
+      changes.include ?? null,
+      mayIncludeDocuments,
+    ],
+  )
+  return rows[0]!.outcome
+}
+
+/** false here and below: the ledger has no such endpoint. */
+export async function pauseWebhook(
+  pool: pg.Pool,
+  ledgerId: Uint8Array,
+  webhookId: Uint8Array,
+): Promise<boolean> {
+  return isFound(pool, 'tallystick.pause_webhook($1, $2)', [toUuid(ledgerId), toUuid(webhookId)])
+}
+
+/** `skips`: what it has not come to is not delivered. */
+export async function resumeWebhook(
+  pool: pg.Pool,
+  ledgerId: Uint8Array,
+  webhookId: Uint8Array,
+  skips: boolean,
+): Promise<boolean> {
+  return isFound(pool, 'tallystick.resume_webhook($1, $2, $3)', [toUuid(ledgerId), toUuid(webhookId), skips])
+}
+
+/** With its secrets; the rest of it is left to the worker. */
+export async function deleteWebhook(
+  pool: pg.Pool,
+  ledgerId: Uint8Array,
+  webhookId: Uint8Array,
+): Promise<boolean> {
+  return isFound(pool, 'tallystick.delete_webhook($1, $2)', [toUuid(ledgerId), toUuid(webhookId)])
+}
+
+/** `full`: as many as it may have have not ended. */
+export async function rotateWebhookSecret(
+  pool: pg.Pool,
+  ledgerId: Uint8Array,
+  webhookId: Uint8Array,
+  secret: SealedSecret,
+  overlapSeconds: number,
+): Promise<'rotated' | 'full' | 'missing'> {
+  const { rows } = await pool.query<{ outcome: 'rotated' | 'full' | 'missing' }>(
+    `select tallystick.rotate_webhook_secret($1, $2, $3, $4, $5, make_interval(secs => $6), $7) as outcome`,
+    [
+      toUuid(ledgerId),
+      toUuid(webhookId),
+      toUuid(secret.secretId),
+      secret.sealed,
+      secret.publicKey,
+      overlapSeconds,
+      WEBHOOK_SECRETS_MAX,
+    ],
+  )
+  return rows[0]!.outcome
+}
+
+async function isFound(pool: pg.Pool, call: string, values: unknown[]): Promise<boolean> {
+  const { rows } = await pool.query<{ found: boolean }>(`select ${call} as found`, values)
+  return rows[0]!.found
+}
+
+function toWebhook(row: WebhookColumns): WebhookRow {
+  return {
+    webhookId: fromUuid(row.webhook_id),
+    url: row.url,
+    description: row.description,
+    events: row.events,
+    types: row.types,
+    include: row.include,
+    createdBy: fromUuid(row.created_by),
+    createdAt: row.created_at,
+    state: row.state,
+    reason: row.reason,
+    stateAt: row.state_at,
+    secrets: (row.secrets ?? []).map(({ id, key, ends }) => ({
+      publicKey: Buffer.from(key, 'hex'),
+      createdAt: timeOfId(id),
+      expiresAt: ends === null ? null : new Date(ends),
+    })),
+    nextSeq: Number(row.next_seq),
+    behind: Number(row.behind),
+    failures: row.failures,
+    failingSince: row.failing_since,
+    resumeAt: row.resume_at,
+    lastSuccessAt: row.last_success_at,
+    lastFailureAt: row.last_failure_at,
+    recovery: toRecovery(row),
+    pending: Number(row.pending),
+    held: Number(row.held),
+    dead: Number(row.dead),
+  }
+}
+
+/** A UUIDv7 begins with the milliseconds at which it was made. */
+function timeOfId(uuid: string): Date {
+  return new Date(Number.parseInt(uuid.replaceAll('-', '').slice(0, 12), 16))
+}
+
+function toRecovery(row: WebhookColumns): WebhookRow['recovery'] {
+  if (row.recover_seq === null || row.recover_end === null) return null
+  const { recover_seq: nextSeq, recover_end: endSeq, recover_delivered: delivered } = row
+  return { nextSeq: Number(nextSeq), endSeq: Number(endSeq), delivered }
+}

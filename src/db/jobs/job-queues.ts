@@ -1,0 +1,211 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
+import { type ConstructorOptions, PgBoss } from 'pg-boss'
+import { JOB_DELETION_EVERY_SECONDS } from '../../limits.ts'
+import type { Db } from '../connect/client.ts'
+import { Database, type DatabaseOrUrl } from '../connect/connection.ts'
+import { API_LOGIN, WORKER_LOGIN } from '../connect/logins.ts'
+import { DEAD_LETTER_QUEUE, DEAD_LETTER_SECONDS, QUEUES, type QueueName, type QueueRules } from './queues.ts'
+
+const SCHEMA = 'pgboss'
+
+/** Any number; the same for every process that migrates this database. */
+const INSTALL_LOCK = 7_411_960
+const INDEX_WAIT_MS = 200
+
+/**
+ * Brings the schema of pg-boss and all queues to this version of the code, as its owner. Not in the migration's transaction,
+ * because pg-boss has its own; under a lock of the session instead, so several processes may call it at once. What a failure
+ * leaves behind, the next call finishes.
+ */
+export async function installJobQueues(client: pg.ClientBase, owner: DatabaseOrUrl): Promise<void> {
+  await client.query('select pg_advisory_lock($1)', [INSTALL_LOCK])
+  try {
+    const boss = new PgBoss({
+      ...(Database.of(owner).clientConfig() as ConstructorOptions),
+      schema: SCHEMA,
+      max: 2,
+      supervise: false,
+      schedule: false,
+      bamIntervalSeconds: 10,
+    })
+    // What fails is thrown as well; without a listener it would end the process.
+    boss.on('error', () => {})
+    try {
+      await boss.start()
+      await finishIndexes(boss)
+      await ensureQueues(boss)
+    } finally {
+      await boss.stop({ graceful: false })
+    }
+    await grantQueues(client)
+  } finally {
+    await client.query('select pg_advisory_unlock($1)', [INSTALL_LOCK])
+  }
+}
+
+/**
+ * A newer pg-boss builds large indexes after its migration, one every 10 s, and only in a process that may migrate: this one.
+ */
+async function finishIndexes(boss: PgBoss): Promise<void> {
+  for (;;) {
+    const states = new Set((await boss.getBamStatus()).map(({ status }) => status))
+    if (states.has('failed')) throw new Error('an index of pg-boss could not be built: see pgboss.bam')
+    if (!states.has('pending') && !states.has('in_progress')) return
+    await sleep(INDEX_WAIT_MS)
+  }
+}
+
+async function ensureQueues(boss: PgBoss): Promise<void> {
+  const dead = { retentionSeconds: DEAD_LETTER_SECONDS }
+  await boss.createQueue(DEAD_LETTER_QUEUE, dead)
+  await boss.updateQueue(DEAD_LETTER_QUEUE, dead)
+  const queues: readonly [string, QueueRules][] = Object.entries(QUEUES)
+  for (const [name, { deadLetter = DEAD_LETTER_QUEUE, ...rules }] of queues) {
+    const options = deadLetter === null ? rules : { ...rules, deadLetter }
+    await boss.createQueue(name, options)
+    // One that is there already is left as it is: its rules may be those of an earlier version.
+    await boss.updateQueue(name, options)
+  }
+}
+
+/** The API's login can neither see nor make jobs; the worker's can make none without the master key. */
+async function grantQueues(client: pg.ClientBase): Promise<void> {
+  await client.query(`
+    revoke all on schema ${SCHEMA} from public, ${API_LOGIN};
+    revoke all on all functions in schema ${SCHEMA} from public;
+    grant usage on schema ${SCHEMA} to ${WORKER_LOGIN};
+    grant select, insert, update, delete on all tables in schema ${SCHEMA} to ${WORKER_LOGIN};
+    grant execute on all functions in schema ${SCHEMA} to ${WORKER_LOGIN};
+    do $$
+    declare
+      found regclass;
+    begin
+      for found in select c.oid from pg_class c where c.relnamespace = '${SCHEMA}'::regnamespace and c.relkind in ('r', 'p')
+        and not exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname = 'proven_session') loop
+        execute format('create trigger proven_session before insert or update or delete on %s for each statement '
+          || 'execute function tallystick.require_proven_session()', found);
+      end loop;
+    end $$`)
+}
+
+/** pg-boss as it looks to those who enqueue, work, or look after jobs; never migrates. `db` stays the caller's. */
+export function openJobs(db: Db, options: Pick<ConstructorOptions, 'schedule' | 'supervise'>): PgBoss {
+  return new PgBoss({
+    ...options,
+    schema: SCHEMA,
+    migrate: false,
+    createSchema: false,
+    // The worker does not own the indexes.
+    reindex: false,
+    maintenanceIntervalSeconds: JOB_DELETION_EVERY_SECONDS,
+    db: asJobsDatabase(db),
+  })
+}
+
+/** A connection whose transaction pg-boss writes in. */
+export function asJobsDatabase(db: Db) {
+  return {
+    executeSql: (text: string, values?: unknown[]) => db.query(text, values as unknown[]),
+  }
+}
+
+export type QueueDepth = {
+  readonly queue: string
+  /** For the first attempt; for another one. */
+  readonly waiting: number
+  readonly retrying: number
+  readonly working: number
+  /** For how long the oldest of those that could be taken has waited. */
+  readonly oldestSeconds: number
+}
+
+/** Counted now, where pg-boss's own figures are up to a minute old. */
+export async function countJobs(db: pg.Pool): Promise<QueueDepth[]> {
+  const { rows } = await db.query<Record<keyof QueueDepth, string>>(
+    `select q.name as queue, count(j.id) filter (where j.state = 'created') as waiting,
+       count(j.id) filter (where j.state = 'retry') as retrying,
+       count(j.id) filter (where j.state = 'active') as working,
+       coalesce(extract(epoch from now() - min(j.start_after) filter (where j.state < 'active' and j.start_after <= now())),
+         0) as "oldestSeconds"
+     from unnest($1::text[]) q (name) left join pgboss.job j on j.name = q.name and j.state < 'completed'
+     group by q.name`,
+    [Object.keys(QUEUES)],
+  )
+  return rows.map(({ queue, ...row }) => ({
+    queue,
+    waiting: Number(row.waiting),
+    retrying: Number(row.retrying),
+    working: Number(row.working),
+    oldestSeconds: Number(row.oldestSeconds),
+  }))
+}
+
+/** By the queue that gave them up; not those that an operator has put back. */
+export async function countDeadLetters(db: pg.Pool): Promise<Readonly<Record<string, number>>> {
+  const { rows } = await db.query<{ queue: string; count: string }>(
+    `select q.name as queue, count(j.id) as count
+     from unnest($1::text[]) q (name)
+     left join pgboss.job j on j.name = $2 and j.state < 'active' and j.source_name = q.name
+     group by q.name`,
+    [Object.keys(QUEUES).filter(hasDeadLetters), DEAD_LETTER_QUEUE],
+  )
+  return Object.fromEntries(rows.map(({ queue, count }) => [queue, Number(count)]))
+}
+
+function hasDeadLetters(queue: string): boolean {
+  const rules: QueueRules = QUEUES[queue as QueueName]
+  return rules.deadLetter !== null
+}
+
+export type DeadLetter = {
+  readonly id: string
+  /** The queue that gave it up. */
+  readonly queue: string
+  readonly payload: unknown
+  /** Why its last attempt failed. */
+  readonly error: string
+  readonly diedAt: Date
+}
+
+/** Oldest first. */
+export async function listDeadLetters(db: pg.ClientBase, limit: number): Promise<DeadLetter[]> {
+  const { rows } = await db.query<{
+    id: string
+    queue: string | null
+    payload: unknown
+    output: { message?: unknown } | null
+    died_at: Date
+  }>(
+    `select id, source_name as queue, data as payload, source_output as output, created_on as died_at
+     from pgboss.job where name = $1 and state < 'active' order by created_on limit $2`,
+    [DEAD_LETTER_QUEUE, limit],
+  )
+  return rows.map((row) => ({
+    id: row.id,
+    queue: row.queue ?? '',
+    payload: row.payload,
+    error: typeof row.output?.message === 'string' ? row.output.message : JSON.stringify(row.output),
+    diedAt: row.died_at,
+  }))
+}
+
+/** Puts dead letters back into their queues, with all their retries; `ids`: null for all. How many it put back. */
+export async function redriveDeadLetters(
+  client: pg.ClientBase,
+  ids: readonly string[] | null,
+): Promise<number> {
+  const boss = openJobs(client, { schedule: false, supervise: false })
+  boss.on('error', () => {})
+  await boss.start()
+  try {
+    let moved = 0
+    for (;;) {
+      const now = await boss.redrive(DEAD_LETTER_QUEUE, ids === null ? {} : { ids: [...ids] })
+      moved += now
+      if (now === 0 || ids !== null) return moved
+    }
+  } finally {
+    await boss.stop({ graceful: false })
+  }
+}

@@ -1,0 +1,86 @@
+import type pg from 'pg'
+import { fromUuid, toUuid } from '../connect/uuid.ts'
+
+export type AgentRow = {
+  readonly agentId: Uint8Array
+  readonly name: string
+  readonly registeredAt: Date
+  readonly disabledAt: Date | null
+}
+
+type Columns = { agent_id: string; name: string; registered_at: Date; disabled_at: Date | null }
+
+const SELECT_AGENTS = `select a.agent_id, a.name, r.recorded_at as registered_at, d.recorded_at as disabled_at
+  from tallystick.agents a
+  join tallystick.entries r on r.ledger_id = a.ledger_id and r.seq = a.registered_seq
+  left join tallystick.entries d on d.ledger_id = a.ledger_id and d.seq = a.disabled_seq`
+
+/** Which agent of which ledger; ids as Postgres writes uuids. */
+export type AgentKey = { readonly ledgerId: string; readonly agentId: string }
+export type AgentStanding = 'active' | 'disabled' | 'unknown'
+
+/** In the order of the keys. */
+export async function findAgentStandings(pool: pg.Pool, keys: readonly AgentKey[]): Promise<AgentStanding[]> {
+  const { rows } = await pool.query<{ standing: AgentStanding }>({
+    name: 'find_agent_standings',
+    text: `select case when a.agent_id is null then 'unknown' when a.disabled_seq is null then 'active' else 'disabled' end
+        as standing
+      from unnest($1::uuid[], $2::uuid[]) with ordinality k (ledger_id, agent_id, ix)
+      left join lateral (
+        select * from tallystick.agents x where x.ledger_id = k.ledger_id and x.agent_id = k.agent_id offset 0
+      ) a on true
+      order by k.ix`,
+    values: [keys.map(({ ledgerId }) => ledgerId), keys.map(({ agentId }) => agentId)],
+  })
+  return rows.map(({ standing }) => standing)
+}
+
+export async function findAgent(
+  pool: pg.Pool,
+  ledgerId: Uint8Array,
+  agentId: Uint8Array,
+): Promise<AgentRow | null> {
+  const { rows } = await pool.query<Columns>({
+    name: 'find_agent',
+    text: `${SELECT_AGENTS} where a.ledger_id = $1 and a.agent_id = $2`,
+    values: [toUuid(ledgerId), toUuid(agentId)],
+  })
+  return rows[0] ? toRow(rows[0]) : null
+}
+
+export async function findAgentByName(
+  pool: pg.Pool,
+  ledgerId: Uint8Array,
+  name: string,
+): Promise<AgentRow | null> {
+  const { rows } = await pool.query<Columns>({
+    name: 'find_agent_by_name',
+    text: `${SELECT_AGENTS} where a.ledger_id = $1 and a.name = $2`,
+    values: [toUuid(ledgerId), name],
+  })
+  return rows[0] ? toRow(rows[0]) : null
+}
+
+/** In the order of their ids, after `after`. */
+export async function listAgents(
+  pool: pg.Pool,
+  ledgerId: Uint8Array,
+  page: { after: Uint8Array | null; limit: number },
+): Promise<AgentRow[]> {
+  const { rows } = await pool.query<Columns>({
+    name: 'list_agents',
+    text: `${SELECT_AGENTS} where a.ledger_id = $1 and ($2::uuid is null or a.agent_id > $2)
+      order by a.agent_id limit $3`,
+    values: [toUuid(ledgerId), page.after && toUuid(page.after), page.limit],
+  })
+  return rows.map(toRow)
+}
+
+function toRow(row: Columns): AgentRow {
+  return {
+    agentId: fromUuid(row.agent_id),
+    name: row.name,
+    registeredAt: row.registered_at,
+    disabledAt: row.disabled_at,
+  }
+}

@@ -1,0 +1,224 @@
+import type pg from 'pg'
+import { fromUuid, toUuid } from '../connect/uuid.ts'
+import { toRateLimit } from './rate-limits.ts'
+
+type RateLimit = ReturnType<typeof toRateLimit>
+
+type ApiKeyRow = {
+  readonly keyId: Uint8Array
+  readonly agentId: Uint8Array
+  readonly scopes: string[]
+  readonly mac: Uint8Array
+  readonly expiresAtMs: number | null
+  readonly issuer: string
+  /** Lower-case hex: what the ledger's entries are signed with now. */
+  readonly envelopeKid: string
+  readonly keyLimit: RateLimit
+  readonly ledgerLimit: RateLimit
+}
+
+/** The key that has this secret, unless it is revoked or its agent disabled; with the secret's own end. */
+export async function findApiKey(
+  pool: pg.Pool,
+  ledgerId: Uint8Array,
+  secretHash: Buffer,
+): Promise<ApiKeyRow | null> {
+  const { rows } = await pool.query<{
+    key_id: string
+    agent_id: string
+    scopes: string[]
+    mac: Buffer
+    expires_at: Date | null
+    issuer: string
+    envelope_kid: Buffer
+    key_per_second: number | null
+    key_burst: number | null
+    ledger_per_second: number | null
+    ledger_burst: number | null
+  }>({
+    name: 'find_api_key',
+    text: `select k.key_id, k.agent_id, k.scopes, s.mac, s.expires_at, l.issuer, h.envelope_kid,
+        k.rate_limit_per_second as key_per_second, k.rate_limit_burst as key_burst,
+        l.rate_limit_per_second as ledger_per_second, l.rate_limit_burst as ledger_burst
+      from tallystick.api_key_secrets s
+      join tallystick.api_keys k on k.ledger_id = s.ledger_id and k.key_id = s.key_id
+      join tallystick.agents a on a.ledger_id = k.ledger_id and a.agent_id = k.agent_id
+      join tallystick.ledgers l on l.ledger_id = k.ledger_id
+      join tallystick.chain_heads h on h.ledger_id = k.ledger_id
+      where s.ledger_id = $1 and s.secret_hash = $2 and k.revoked_seq is null and a.disabled_seq is null`,
+    values: [toUuid(ledgerId), secretHash],
+  })
+  const row = rows[0]
+  if (!row) return null
+  return {
+    keyId: fromUuid(row.key_id),
+    agentId: fromUuid(row.agent_id),
+    scopes: row.scopes,
+    mac: row.mac,
+    expiresAtMs: row.expires_at?.getTime() ?? null,
+    issuer: row.issuer,
+    envelopeKid: row.envelope_kid.toString('hex'),
+    keyLimit: toRateLimit(row.key_per_second, row.key_burst),
+    ledgerLimit: toRateLimit(row.ledger_per_second, row.ledger_burst),
+  }
+}
+
+export type KeyRow = {
+  readonly keyId: Uint8Array
+  readonly agentId: Uint8Array
+  readonly name: string
+  readonly scopes: readonly string[]
+  readonly createdAt: Date
+  readonly expiresAt: Date | null
+  readonly revokedAt: Date | null
+  readonly rateLimit: RateLimit
+  readonly secrets: readonly KeySecretRow[]
+  /** null: `system` made it. */
+  readonly madeBy: Uint8Array | null
+}
+
+/** `secretHash` and `mac`: what the server made; `expiresAtMs`: this secret's own end. */
+export type KeySecretRow = {
+  readonly secretHash: Buffer
+  readonly mac: Buffer
+  readonly expiresAtMs: number | null
+}
+
+type KeyColumns = {
+  key_id: string
+  agent_id: string
+  name: string
+  scopes: string[]
+  created_at: Date
+  expires_at: Date | null
+  revoked_at: Date | null
+  rate_limit_per_second: number | null
+  rate_limit_burst: number | null
+  secrets: { hash: string; mac: string; ends: number | null }[]
+  made_by: string | null
+}
+
+// Milliseconds of a time that this server wrote are whole.
+const SELECT_KEYS = `select k.key_id, k.agent_id, k.name, k.scopes, k.expires_at, k.rate_limit_per_second, k.rate_limit_burst,
+    c.recorded_at as created_at, c.key_id as made_by,
+    r.recorded_at as revoked_at, coalesce(s.secrets, '[]') as secrets
+  from tallystick.api_keys k
+  join tallystick.entries c on c.ledger_id = k.ledger_id and c.seq = k.created_seq
+  left join tallystick.entries r on r.ledger_id = k.ledger_id and r.seq = k.revoked_seq
+  left join lateral (
+    select json_agg(json_build_object('hash', encode(s.secret_hash, 'hex'), 'mac', encode(s.mac, 'hex'),
+      'ends', round(extract(epoch from s.expires_at) * 1000)) order by s.secret_hash) as secrets
+    from tallystick.api_key_secrets s where s.ledger_id = k.ledger_id and s.key_id = k.key_id
+  ) s on true`
+
+export async function findKey(
+  pool: pg.Pool,
+  ledgerId: Uint8Array,
+  keyId: Uint8Array,
+): Promise<KeyRow | null> {
+  const { rows } = await pool.query<KeyColumns>({
+    name: 'find_key',
+    text: `${SELECT_KEYS} where k.ledger_id = $1 and k.key_id = $2`,
+    values: [toUuid(ledgerId), toUuid(keyId)],
+  })
+  return rows[0] ? toKeyRow(rows[0]) : null
+}
+
+/** In the order of their ids, after `after`; of one agent only where it is given. */
+export async function listKeys(
+  pool: pg.Pool,
+  ledgerId: Uint8Array,
+  page: { agentId: Uint8Array | null; after: Uint8Array | null; limit: number },
+): Promise<KeyRow[]> {
+  const { rows } = await pool.query<KeyColumns>({
+    name: 'list_keys',
+    text: `${SELECT_KEYS} where k.ledger_id = $1 and ($2::uuid is null or k.key_id > $2)
+      and ($3::uuid is null or k.agent_id = $3) order by k.key_id limit $4`,
+    values: [
+      toUuid(ledgerId),
+      page.after && toUuid(page.after),
+      page.agentId && toUuid(page.agentId),
+      page.limit,
+    ],
+  })
+  return rows.map(toKeyRow)
+}
+
+export type KeyMakerRow = {
+  readonly keyId: Uint8Array
+  readonly madeBy: Uint8Array | null
+  readonly isRevoked: boolean
+  readonly createdSeq: number
+}
+
+/**
+ * Keys of the ledger with the keys that made them, in the order in which they were made, after the entry `afterSeq`. Each page sorts the
+ * ledger's keys, since no index has this order: it is asked for when somebody cleans up, and a ledger has few keys.
+ */
+export async function listKeyMakers(
+  pool: pg.Pool,
+  ledgerId: Uint8Array,
+  page: { afterSeq: number; limit: number },
+): Promise<KeyMakerRow[]> {
+  const { rows } = await pool.query<{
+    key_id: string
+    made_by: string | null
+    is_revoked: boolean
+    created_seq: string
+  }>({
+    name: 'list_key_makers',
+    text: `select k.key_id, c.key_id as made_by, k.revoked_seq is not null as is_revoked, k.created_seq
+      from (select * from tallystick.api_keys where ledger_id = $1 and created_seq > $2
+        order by created_seq limit $3) k
+      join tallystick.entries c on c.ledger_id = k.ledger_id and c.seq = k.created_seq
+      order by k.created_seq`,
+    values: [toUuid(ledgerId), page.afterSeq, page.limit],
+  })
+  return rows.map((row) => ({
+    keyId: fromUuid(row.key_id),
+    madeBy: row.made_by === null ? null : fromUuid(row.made_by),
+    isRevoked: row.is_revoked,
+    createdSeq: Number(row.created_seq),
+  }))
+}
+
+/** Whether the key's secrets were `found`, and are `secrets` now. */
+export async function replaceKeySecrets(
+  pool: pg.Pool,
+  ledgerId: Uint8Array,
+  keyId: Uint8Array,
+  found: readonly KeySecretRow[],
+  secrets: readonly KeySecretRow[],
+): Promise<boolean> {
+  const { rows } = await pool.query<{ replaced: boolean }>(
+    `select tallystick.replace_key_secrets($1, $2, $3::bytea[], $4::bytea[], $5::bytea[], $6::timestamptz[]) as replaced`,
+    [
+      toUuid(ledgerId),
+      toUuid(keyId),
+      found.map((s) => s.secretHash),
+      secrets.map((s) => s.secretHash),
+      secrets.map((s) => s.mac),
+      secrets.map((s) => (s.expiresAtMs === null ? null : new Date(s.expiresAtMs).toISOString())),
+    ],
+  )
+  return rows[0]!.replaced
+}
+
+function toKeyRow(row: KeyColumns): KeyRow {
+  return {
+    keyId: fromUuid(row.key_id),
+    agentId: fromUuid(row.agent_id),
+    name: row.name,
+    scopes: row.scopes,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    revokedAt: row.revoked_at,
+    rateLimit: toRateLimit(row.rate_limit_per_second, row.rate_limit_burst),
+    secrets: row.secrets.map(({ hash, mac, ends }) => ({
+      secretHash: Buffer.from(hash, 'hex'),
+      mac: Buffer.from(mac, 'hex'),
+      expiresAtMs: ends,
+    })),
+    madeBy: row.made_by === null ? null : fromUuid(row.made_by),
+  }
+}

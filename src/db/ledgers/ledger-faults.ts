@@ -1,0 +1,72 @@
+import type { Db } from '../connect/client.ts'
+import { fromUuid, toUuid } from '../connect/uuid.ts'
+
+/** What verification found wrong with a ledger. `seq` is null where it is about the ledger as a whole. */
+export type LedgerFault = {
+  readonly foundBy: 'follower' | 'audit'
+  readonly seq: number | null
+  readonly code: string
+  readonly reason: string
+}
+
+export type OpenFault = LedgerFault & { readonly ledgerId: Uint8Array; readonly foundAt: Date }
+
+/** From now on the ledger gets no checkpoints. false: it has a fault already, and that one stands. */
+export async function insertFault(db: Db, ledgerId: Uint8Array, fault: LedgerFault): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `insert into tallystick.ledger_faults (ledger_id, found_by, seq, code, reason) values ($1, $2, $3, $4, $5)
+     on conflict (ledger_id) where cleared_at is null do nothing`,
+    [toUuid(ledgerId), fault.foundBy, fault.seq, fault.code, fault.reason],
+  )
+  return rowCount === 1
+}
+
+export async function listOpenFaults(db: Db, limit: number): Promise<OpenFault[]> {
+  const { rows } = await db.query<{
+    ledger_id: string
+    found_at: Date
+    found_by: 'follower' | 'audit'
+    seq: string | null
+    code: string
+    reason: string
+  }>(
+    `select ledger_id, found_at, found_by, seq, code, reason from tallystick.ledger_faults
+     where cleared_at is null order by found_at limit $1`,
+    [limit],
+  )
+  return rows.map((row) => ({
+    ledgerId: fromUuid(row.ledger_id),
+    foundAt: row.found_at,
+    foundBy: row.found_by,
+    seq: row.seq === null ? null : Number(row.seq),
+    code: row.code,
+    reason: row.reason,
+  }))
+}
+
+/** Those of the ledgers that have an open fault, as Postgres writes their ids. */
+export async function listFaulty(db: Db, ledgerIds: readonly Uint8Array[]): Promise<ReadonlySet<string>> {
+  const { rows } = await db.query<{ ledger_id: string }>({
+    name: 'list_faulty',
+    text: 'select ledger_id from tallystick.ledger_faults where ledger_id = any($1) and cleared_at is null',
+    values: [[...new Set(ledgerIds.map(toUuid))]],
+  })
+  return new Set(rows.map(({ ledger_id }) => ledger_id))
+}
+
+export async function countOpenFaults(db: Db): Promise<number> {
+  const { rows } = await db.query<{ count: string }>(
+    'select count(*) as count from tallystick.ledger_faults where cleared_at is null',
+  )
+  return Number(rows[0]!.count)
+}
+
+/** As the owner. false: the ledger has no open fault. */
+export async function clearFault(db: Db, ledgerId: Uint8Array, note: string): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update tallystick.ledger_faults set cleared_at = now(), cleared_note = $2
+     where ledger_id = $1 and cleared_at is null`,
+    [toUuid(ledgerId), note],
+  )
+  return rowCount === 1
+}

@@ -1,0 +1,127 @@
+import type pg from 'pg'
+import { type PublicKey, parsePublicKey } from '../../proof/keys.ts'
+import type { Db } from '../connect/client.ts'
+import { fromUuid, toUuid } from '../connect/uuid.ts'
+import { toRateLimit } from './rate-limits.ts'
+
+type LedgerRow = {
+  readonly name: string
+  readonly issuer: string
+  readonly origin: string
+  readonly noteKey: PublicKey
+}
+
+/** Throws where there is no such ledger. */
+export async function getLedger(db: Db, ledgerId: Uint8Array): Promise<LedgerRow> {
+  const { rows } = await db.query<{ name: string; issuer: string; origin: string; spki: Buffer }>(
+    `select l.name, l.issuer, l.origin, k.spki
+     from tallystick.ledgers l join tallystick.server_keys k on k.kid = l.note_kid
+     where l.ledger_id = $1`,
+    [toUuid(ledgerId)],
+  )
+  const row = rows[0]
+  if (!row) throw new Error('there is no such ledger')
+  return {
+    name: row.name,
+    issuer: row.issuer,
+    origin: row.origin,
+    noteKey: parsePublicKey('EdDSA', row.spki),
+  }
+}
+
+export type LedgerSummaryRow = {
+  readonly ledgerId: Uint8Array
+  readonly name: string
+  readonly issuer: string
+  readonly origin: string
+  readonly size: number
+  /** Why it takes no entries; null: it does. */
+  readonly closed: 'frozen' | 'restored' | null
+  readonly rateLimit: { readonly requestsPerSecond: number; readonly burst: number } | null
+  /** What verification found wrong with it: it gets no checkpoints until the operator has looked. */
+  readonly fault: { readonly seq: number | null; readonly code: string; readonly foundAt: string } | null
+}
+
+type SummaryColumns = {
+  ledger_id: string
+  name: string
+  issuer: string
+  origin: string
+  size: string
+  closed: 'frozen' | 'restored' | null
+  rate_limit_per_second: number | null
+  rate_limit_burst: number | null
+  fault_seq: string | null
+  fault_code: string | null
+  fault_found_at: Date | null
+}
+
+const SELECT_SUMMARIES = `select l.ledger_id, l.name, l.issuer, l.origin, h.size, h.closed, l.rate_limit_per_second,
+    l.rate_limit_burst, f.seq as fault_seq, f.code as fault_code, f.found_at as fault_found_at
+  from tallystick.ledgers l join tallystick.chain_heads h on h.ledger_id = l.ledger_id
+  left join tallystick.ledger_faults f on f.ledger_id = l.ledger_id and f.cleared_at is null`
+
+export async function findLedgerSummary(
+  pool: pg.Pool,
+  ledgerId: Uint8Array,
+): Promise<LedgerSummaryRow | null> {
+  const { rows } = await pool.query<SummaryColumns>({
+    name: 'find_ledger_summary',
+    text: `${SELECT_SUMMARIES} where l.ledger_id = $1`,
+    values: [toUuid(ledgerId)],
+  })
+  return rows[0] ? toSummary(rows[0]) : null
+}
+
+/** In the order of their ids, after `after`. */
+export async function listLedgerSummaries(
+  pool: pg.Pool,
+  page: { after: Uint8Array | null; limit: number },
+): Promise<LedgerSummaryRow[]> {
+  const { rows } = await pool.query<SummaryColumns>({
+    name: 'list_ledger_summaries',
+    text: `${SELECT_SUMMARIES} where $1::uuid is null or l.ledger_id > $1 order by l.ledger_id limit $2`,
+    values: [page.after && toUuid(page.after), page.limit],
+  })
+  return rows.map(toSummary)
+}
+
+/** false: it was so before, or is closed for another reason, or there is no such ledger. */
+export async function setLedgerFrozen(
+  pool: pg.Pool,
+  ledgerId: Uint8Array,
+  frozen: boolean,
+): Promise<boolean> {
+  const { rows } = await pool.query<{ changed: boolean }>(
+    'select tallystick.set_ledger_frozen($1, $2) as changed',
+    [toUuid(ledgerId), frozen],
+  )
+  return rows[0]!.changed
+}
+
+function toSummary(row: SummaryColumns): LedgerSummaryRow {
+  return {
+    ledgerId: fromUuid(row.ledger_id),
+    name: row.name,
+    issuer: row.issuer,
+    origin: row.origin,
+    size: Number(row.size),
+    closed: row.closed,
+    rateLimit: toRateLimit(row.rate_limit_per_second, row.rate_limit_burst),
+    fault: row.fault_code === null ? null : toFault(row.fault_code, row),
+  }
+}
+
+function toFault(code: string, row: SummaryColumns): LedgerSummaryRow['fault'] {
+  const seq = row.fault_seq === null ? null : Number(row.fault_seq)
+  return { seq, code, foundAt: row.fault_found_at!.toISOString() }
+}
+
+/** Whether it takes no entries because it was found to be an older backup of itself. */
+export async function isClosedAsRestored(pool: pg.Pool, ledgerId: Uint8Array): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    "select from tallystick.chain_heads where ledger_id = $1 and closed = 'restored'",
+    [toUuid(ledgerId)],
+  )
+  return rowCount === 1
+}

@@ -1,0 +1,36 @@
+import type pg from 'pg'
+import { toUuid } from '../connect/uuid.ts'
+
+type RateLimit = { readonly requestsPerSecond: number; readonly burst: number }
+
+/** false: there is no such ledger. */
+export async function setLedgerRateLimit(
+  pool: pg.Pool,
+  ledgerId: Uint8Array,
+  limit: RateLimit | null,
+): Promise<boolean> {
+  const { rows } = await pool.query<{ found: boolean }>(
+    'select tallystick.set_ledger_rate_limit($1, $2, $3) as found',
+    [toUuid(ledgerId), limit?.requestsPerSecond ?? null, limit?.burst ?? null],
+  )
+  return rows[0]!.found
+}
+
+/** false: the ledger has no such key. */
+export async function setKeyRateLimit(
+  pool: pg.Pool,
+  ledgerId: Uint8Array,
+  keyId: Uint8Array,
+  limit: RateLimit | null,
+): Promise<boolean> {
+  const { rows } = await pool.query<{ found: boolean }>(
+    'select tallystick.set_key_rate_limit($1, $2, $3, $4) as found',
+    [toUuid(ledgerId), toUuid(keyId), limit?.requestsPerSecond ?? null, limit?.burst ?? null],
+  )
+  return rows[0]!.found
+}
+
+/** From the columns `rate_limit_per_second` and `rate_limit_burst`: both or none are set. */
+export function toRateLimit(requestsPerSecond: number | null, burst: number | null): RateLimit | null {
+  return requestsPerSecond === null || burst === null ? null : { requestsPerSecond, burst }
+}

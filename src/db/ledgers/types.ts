@@ -1,0 +1,86 @@
+import type pg from 'pg'
+import { toUuid } from '../connect/uuid.ts'
+
+export type TypeRow = {
+  /** name/version */
+  readonly name: string
+  readonly gated: boolean
+  /** Canonical JSON. */
+  readonly definition: string
+  readonly digest: string
+  readonly registeredAt: string
+  readonly entry: {
+    readonly seq: number
+    readonly kind: 'type-registered'
+    readonly leaf: string
+    readonly chain: string
+  }
+}
+
+type Columns = {
+  name: string
+  gated: boolean
+  definition: Buffer
+  digest: Buffer
+  seq: string
+  recorded_at: Date
+  leaf: Buffer
+  chain: Buffer
+}
+
+export async function findType(pool: pg.Pool, ledgerId: Uint8Array, name: string): Promise<TypeRow | null> {
+  const { rows } = await pool.query<Columns>({
+    name: 'find_type',
+    text: `select t.name, t.gated, t.definition, t.digest, e.seq, e.recorded_at, e.leaf, e.chain
+      from tallystick.types t
+      join tallystick.entries e on e.ledger_id = t.ledger_id and e.seq = t.registered_seq
+      where t.ledger_id = $1 and t.name = $2`,
+    values: [toUuid(ledgerId), name],
+  })
+  const [row] = rows
+  if (!row) return null
+  return {
+    name: row.name,
+    gated: row.gated,
+    definition: row.definition.toString('utf8'),
+    digest: row.digest.toString('hex'),
+    registeredAt: row.recorded_at.toISOString(),
+    entry: {
+      seq: Number(row.seq),
+      kind: 'type-registered',
+      leaf: row.leaf.toString('hex'),
+      chain: row.chain.toString('hex'),
+    },
+  }
+}
+
+export type TypeSummaryRow = {
+  readonly name: string
+  readonly gated: boolean
+  readonly digest: string
+  readonly registeredAt: string
+}
+
+/** In the order of their names as ASCII text, `after` exclusive. `name`: without a version, those of all versions. */
+export async function listTypes(
+  pool: pg.Pool,
+  ledgerId: Uint8Array,
+  { name, after, limit }: { name: string | null; after: string | null; limit: number },
+): Promise<TypeSummaryRow[]> {
+  const { rows } = await pool.query<Omit<Columns, 'definition' | 'seq' | 'leaf' | 'chain'>>({
+    // '0' is what follows '/', so this range is all names that begin with it.
+    text: `select t.name, t.gated, t.digest, e.recorded_at
+      from tallystick.types t
+      join tallystick.entries e on e.ledger_id = t.ledger_id and e.seq = t.registered_seq
+      where t.ledger_id = $1 and t.name collate "C" > $2
+        and ($3::text is null or (t.name collate "C" > $3 || '/' and t.name collate "C" < $3 || '0'))
+      order by t.name collate "C" limit $4`,
+    values: [toUuid(ledgerId), after ?? '', name, limit],
+  })
+  return rows.map((row) => ({
+    name: row.name,
+    gated: row.gated,
+    digest: row.digest.toString('hex'),
+    registeredAt: row.recorded_at.toISOString(),
+  }))
+}

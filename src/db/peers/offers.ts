@@ -1,0 +1,89 @@
+import type { Db } from '../connect/client.ts'
+import { toUuid } from '../connect/uuid.ts'
+import { NEWEST_OFFER, type OfferColumns } from './remote-records.ts'
+
+/** A record that is shared with a peer: this ledger's (`home`), or the peer's (`guest`). */
+export type SharedRecordRow = {
+  role: 'home' | 'guest'
+  record_id: string
+  documents: 'whole' | 'digests'
+  type: string
+  state: string
+  version: number
+  /** The home's first entry, of a record of the peer. */
+  created: Buffer | null
+} & (OfferColumns | { [Name in keyof OfferColumns]: null })
+
+/** Where a page begins: after this one. Both may claim a record of the same id. */
+export type SharedPlace = { readonly recordId: Uint8Array; readonly role: SharedRecordRow['role'] }
+
+const NO_ID = '00000000-0000-0000-0000-000000000000'
+
+const NO_OFFER = `null::int8 as offer_seq, null::text as offer_state, null::text as offer_step, null::int4 as offer_version,
+  null::uuid as offer_agent_id, null::text as offer_code, null::int8 as offer_decided_seq, null::timestamptz as offer_recorded_at,
+  null::uuid as offer_completion_id`
+
+/** Of the peering $2 of the ledger $1; `where`: which. Both sides go along their index, and no further than a page. */
+const sharedRecords = (where: (id: string, role: string) => string) => `
+  (select 'home' as role, s.record_id, s.documents, w.type, g.state, g.version, null::bytea as created, ${NO_OFFER}
+   from tallystick.shared_records s
+   cross join lateral (
+     select n.type from tallystick.records n where n.ledger_id = s.ledger_id and n.record_id = s.record_id offset 0
+   ) w
+   cross join lateral (
+     select n.state, n.version from tallystick.gated_records n
+     where n.ledger_id = s.ledger_id and n.record_id = s.record_id offset 0
+   ) g
+   where s.ledger_id = $1 and s.peer_id = $2 and ${where('s.record_id', "'home'")}
+   order by s.record_id limit $3)
+  union all
+  (select 'guest', r.record_id, r.documents, r.type, r.state, r.version, f.envelope, o.*
+   from (
+     select * from tallystick.remote_records r
+     where r.ledger_id = $1 and r.peer_id = $2 and ${where('r.record_id', "'guest'")}
+     order by r.record_id limit $3
+   ) r
+   cross join lateral (
+     select n.envelope from tallystick.received_entries n where n.ledger_id = r.ledger_id and n.seq = r.first_seq offset 0
+   ) f
+   ${NEWEST_OFFER})`
+
+/** What is shared with the peer, both ways, in the order of the records' ids. */
+export async function listSharedRecords(
+  db: Db,
+  ledgerId: Uint8Array,
+  peerId: Uint8Array,
+  { after, limit }: { readonly after: SharedPlace | null; readonly limit: number },
+): Promise<SharedRecordRow[]> {
+  const { rows } = await db.query<SharedRecordRow>({
+    name: 'list_shared_records',
+    text: `select * from (
+        ${sharedRecords((id, role) => `${id} >= $4::uuid and (${id}, ${role}) > ($4::uuid, $5::text)`)}
+      ) w order by w.record_id, w.role limit $3`,
+    values: [
+      toUuid(ledgerId),
+      toUuid(peerId),
+      limit,
+      after ? toUuid(after.recordId) : NO_ID,
+      after ? after.role : '',
+    ],
+  })
+  return rows
+}
+
+/** By what it is shared as; both where each side says that it has a record of this id. */
+export async function findSharedRecords(
+  db: Db,
+  ledgerId: Uint8Array,
+  peerId: Uint8Array,
+  recordId: Uint8Array,
+): Promise<SharedRecordRow[]> {
+  const { rows } = await db.query<SharedRecordRow>({
+    name: 'find_shared_records',
+    text: `select * from (
+        ${sharedRecords((id) => `${id} = $4::uuid`)}
+      ) w order by w.role desc`,
+    values: [toUuid(ledgerId), toUuid(peerId), 1, toUuid(recordId)],
+  })
+  return rows
+}

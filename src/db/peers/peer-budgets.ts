@@ -1,0 +1,75 @@
+import type { Db } from '../connect/client.ts'
+import { toUuid } from '../connect/uuid.ts'
+
+/* How much of what a peer sends is stored: migrations/0012 counts it, in the transaction that stores it. */
+
+/** Entries and bytes that a peer has had stored since its day began. Maxima: null if nobody has set them. */
+export type PeerBudgetRow = {
+  readonly entries: number
+  readonly bytes: number
+  readonly entriesMax: number | null
+  readonly bytesMax: number | null
+  /** null: nothing is used. */
+  readonly resetsAt: Date | null
+}
+
+/** The budgets of peerings `p`, joined as `b`. */
+export const BUDGET_JOIN = `left join tallystick.peer_budgets b on b.ledger_id = p.ledger_id and b.peer_id = p.peer_id`
+
+const IS_TODAY = `b.began_at > now() - interval '1 day'`
+
+export const BUDGET_COLUMNS = `case when ${IS_TODAY} then b.entries else 0 end as budget_entries,
+  case when ${IS_TODAY} then b.bytes else 0 end as budget_bytes, b.entries_max, b.bytes_max,
+  case when ${IS_TODAY} then b.began_at + interval '1 day' end as budget_resets_at`
+
+export type BudgetColumns = {
+  budget_entries: string
+  budget_bytes: string
+  entries_max: string | null
+  bytes_max: string | null
+  budget_resets_at: Date | null
+}
+
+export function toBudget(row: BudgetColumns): PeerBudgetRow {
+  return {
+    entries: Number(row.budget_entries),
+    bytes: Number(row.budget_bytes),
+    entriesMax: row.entries_max === null ? null : Number(row.entries_max),
+    bytesMax: row.bytes_max === null ? null : Number(row.bytes_max),
+    resetsAt: row.budget_resets_at,
+  }
+}
+
+/** Number of active peerings that have used up their budget, and the largest share that any of them has used. */
+export type PeerBudgetFigures = { readonly full: number; readonly most: number }
+
+/** `ofAll`: what holds where nobody has set another one. */
+export async function readPeerBudgets(
+  db: Db,
+  ofAll: { readonly entriesMax: number; readonly bytesMax: number },
+): Promise<PeerBudgetFigures> {
+  const { rows } = await db.query<{ full: string; most: number }>(
+    `select count(*) filter (where u.part >= 1) as full, coalesce(max(u.part), 0) as most
+     from tallystick.peer_budgets b
+     join tallystick.peers p on p.ledger_id = b.ledger_id and p.peer_id = b.peer_id and p.state = 'active'
+     cross join lateral (
+       select greatest(b.entries / coalesce(b.entries_max, $1)::float8, b.bytes / coalesce(b.bytes_max, $2)::float8) as part
+     ) u
+     where ${IS_TODAY}`,
+    [ofAll.entriesMax, ofAll.bytesMax],
+  )
+  return { full: Number(rows[0]!.full), most: rows[0]!.most }
+}
+
+/** null: as every peering has it. false: there is no such peering. */
+export async function setPeerBudget(
+  db: Db,
+  of: { readonly ledgerId: Uint8Array; readonly peerId: Uint8Array },
+  budget: { readonly entriesPerDay: number; readonly bytesPerDay: number } | null,
+): Promise<boolean> {
+  const { rows } = await db.query<{ set: boolean }>(
+    'select tallystick.set_peer_budget($1, $2, $3, $4) as set',
+    [toUuid(of.ledgerId), toUuid(of.peerId), budget?.entriesPerDay ?? null, budget?.bytesPerDay ?? null],
+  )
+  return rows[0]!.set
+}

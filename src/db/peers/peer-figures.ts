@@ -1,0 +1,96 @@
+import type { Db } from '../connect/client.ts'
+import type { PeerState } from './peers.ts'
+
+/* How peerings and what is sent to them are, of all ledgers: for metrics. */
+
+export type PeerFigures = {
+  readonly states: Readonly<Record<PeerState, number>>
+  /** Of those that are sent to: how many did not take what was sent last, and since when the first of them has not. */
+  readonly failing: number
+  readonly failingSeconds: number
+  /** Of the active ones: how many have not come to all entries of their ledger. */
+  readonly behind: number
+  /** By state: entries that cursors have not come to, of all together and of the one that lacks most; age of the oldest. */
+  readonly lag: Readonly<Record<'active' | 'suspended', PeerLag>>
+}
+
+export type PeerLag = { readonly entries: number; readonly most: number; readonly seconds: number }
+
+type FigureColumns = {
+  state: PeerState
+  peers: string
+  failing: string
+  failing_seconds: string
+  behind: string
+  lag_entries: string
+  lag_most: string
+  lag_seconds: string
+}
+
+/**
+ * Invitations that have ended are counted nowhere. One that the other side has suspended does not fail: it was told to wait. An
+ * active peering's cursor goes over all entries of the ledger, so it lacks some that the peer is never sent.
+ */
+export async function readPeerFigures(db: Db): Promise<PeerFigures> {
+  const { rows } = await db.query<FigureColumns>(
+    `select p.state, count(*) as peers, count(*) filter (where f.failing) as failing,
+       coalesce(greatest(max(extract(epoch from now() - c.failing_since)) filter (where f.failing), 0), 0) as failing_seconds,
+       count(*) filter (where c.next_seq < h.size) as behind,
+       coalesce(sum(h.size - c.next_seq) filter (where c.next_seq < h.size), 0) as lag_entries,
+       coalesce(max(h.size - c.next_seq) filter (where c.next_seq < h.size), 0) as lag_most,
+       coalesce(greatest(max(extract(epoch from now() - e.recorded_at)), 0), 0) as lag_seconds
+     from tallystick.peers p
+     join tallystick.chain_heads h on h.ledger_id = p.ledger_id
+     left join tallystick.peer_cursors c on c.ledger_id = p.ledger_id and c.peer_id = p.peer_id
+     cross join lateral (
+       select p.state in ('pending', 'active') and c.failures > 0 and c.last_error not like 'peer_suspended:%' as failing
+     ) f
+     left join lateral (
+       select n.recorded_at from tallystick.entries n where n.ledger_id = c.ledger_id and n.seq = c.next_seq offset 0
+     ) e on p.state in ('active', 'suspended') and c.next_seq < h.size
+     where p.expires_at > now() or p.added_seq is not null
+     group by p.state`,
+  )
+  const of = (state: PeerState) => rows.find((row) => row.state === state)
+  const lagOf = (state: PeerState): PeerLag => ({
+    entries: Number(of(state)?.lag_entries ?? 0),
+    most: Number(of(state)?.lag_most ?? 0),
+    seconds: Number(of(state)?.lag_seconds ?? 0),
+  })
+  const count = (state: PeerState) => Number(of(state)?.peers ?? 0)
+  return {
+    states: {
+      invited: count('invited'),
+      pending: count('pending'),
+      active: count('active'),
+      suspended: count('suspended'),
+      revoked: count('revoked'),
+    },
+    failing: rows.reduce((sum, { failing }) => sum + Number(failing), 0),
+    failingSeconds: Math.max(0, ...rows.map(({ failing_seconds }) => Number(failing_seconds))),
+    behind: Number(of('active')?.behind ?? 0),
+    lag: { active: lagOf('active'), suspended: lagOf('suspended') },
+  }
+}
+
+/** Counts, over peerings that live: entries that peers refused for good, and offers that nobody has decided. */
+export type PeerMatters = {
+  readonly deadLetters: number
+  readonly offersPending: number
+}
+
+/** Each counted to `most`. */
+export async function countPeerMatters(db: Db, most: number): Promise<PeerMatters> {
+  const counted = (table: string, condition: string) => `(select count(*) from (
+    select from tallystick.${table} n
+    join tallystick.peers p on p.ledger_id = n.ledger_id and p.peer_id = n.peer_id and p.state <> 'revoked'
+    where ${condition} limit $1
+  ) d)`
+  const { rows } = await db.query<Record<keyof PeerMatters, string>>(
+    `select ${counted('peer_dead_letters', 'true')} as "deadLetters",
+       ${counted('offers', "n.state = 'pending'")} as "offersPending"`,
+    [most],
+  )
+  const { deadLetters, offersPending } = rows[0]!
+  return { deadLetters: Number(deadLetters), offersPending: Number(offersPending) }
+}

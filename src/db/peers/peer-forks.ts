@@ -1,0 +1,88 @@
+import type { Db } from '../connect/client.ts'
+import { fromUuid, toUuid } from '../connect/uuid.ts'
+
+/* Entries of peers that contradict one that is held. Whether the peer has signed them says src/federation/forks.ts. */
+
+type Of = { readonly ledgerId: Uint8Array; readonly peerId: Uint8Array }
+
+export type ForkRow = {
+  /** Lower-case hex, as `heldLeaf`. */
+  readonly leaf: string
+  readonly remoteSeq: number
+  readonly recordId: Uint8Array | null
+  readonly version: number | null
+  readonly heldLeaf: string
+  readonly envelope: Buffer
+  readonly seenAt: Date
+}
+
+/**
+ * In the order of their leaves, after `after` (hex). Only those in whose place another entry is held indeed, and that are held in no
+ * place themselves: a statement does not say its seq, so what the peer sent long ago would contradict whatever one likes.
+ */
+export async function listPeerForks(
+  db: Db,
+  of: Of,
+  page: { readonly after: string; readonly limit: number },
+): Promise<ForkRow[]> {
+  const { rows } = await db.query<{
+    leaf: Buffer
+    remote_seq: string
+    record_id: string | null
+    version: number | null
+    held_leaf: Buffer
+    envelope: Buffer
+    seen_at: Date
+  }>({
+    name: 'list_peer_forks',
+    text: `select f.leaf, f.remote_seq, f.record_id, f.version, f.held_leaf, f.envelope, f.seen_at
+      from tallystick.peer_forks f
+      join tallystick.peers p on p.ledger_id = f.ledger_id and p.peer_id = f.peer_id
+      left join lateral (
+        select n.leaf from tallystick.received_entries n
+        where n.ledger_id = f.ledger_id and n.peer_id = f.peer_id and n.remote_seq = f.remote_seq offset 0
+      ) s on true
+      left join lateral (
+        select n.leaf from tallystick.received_entries n
+        where n.ledger_id = f.ledger_id and n.peer_id = f.peer_id and n.record_id = f.record_id and n.version = f.version
+          and n.version is not null offset 0
+      ) v on true
+      where f.ledger_id = $1 and f.peer_id = $2 and f.leaf > $3 and f.held_leaf in (s.leaf, v.leaf)
+        and f.leaf is distinct from v.leaf and f.leaf is distinct from p.counterpart
+        and not exists (
+          select from tallystick.received_entries n
+          where n.ledger_id = f.ledger_id and n.peer_id = f.peer_id and n.record_id = f.record_id and n.version is null
+            and n.leaf = f.leaf
+        )
+      order by f.leaf limit $4`,
+    values: [toUuid(of.ledgerId), toUuid(of.peerId), Buffer.from(page.after, 'hex'), page.limit],
+  })
+  return rows.map((row) => ({
+    leaf: row.leaf.toString('hex'),
+    remoteSeq: Number(row.remote_seq),
+    recordId: row.record_id === null ? null : fromUuid(row.record_id),
+    version: row.version,
+    heldLeaf: row.held_leaf.toString('hex'),
+    envelope: row.envelope,
+    seenAt: row.seen_at,
+  }))
+}
+
+/** A peering of which there may be forks. */
+export type ForkedPeer = Of & { readonly remoteLedgerId: Uint8Array }
+
+/** Peerings that live, and have rows of forks. */
+export async function listForkedPeers(db: Db, limit: number): Promise<ForkedPeer[]> {
+  const { rows } = await db.query<{ ledger_id: string; peer_id: string; remote_ledger_id: string }>(
+    `select p.ledger_id, p.peer_id, p.remote_ledger_id from tallystick.peers p
+     where p.state <> 'revoked' and p.remote_ledger_id is not null and exists (
+       select from tallystick.peer_forks f where f.ledger_id = p.ledger_id and f.peer_id = p.peer_id)
+     limit $1`,
+    [limit],
+  )
+  return rows.map((row) => ({
+    ledgerId: fromUuid(row.ledger_id),
+    peerId: fromUuid(row.peer_id),
+    remoteLedgerId: fromUuid(row.remote_ledger_id),
+  }))
+}

@@ -1,0 +1,83 @@
+import type pg from 'pg'
+import { RESEALED_PER_QUERY } from '../../limits.ts'
+import { toBase64 } from '../../proof/bytes.ts'
+import { formatId } from '../../proof/ids.ts'
+import type { MasterKey } from '../../signing/master-key.ts'
+import { makePeerMacs, type NamedPeerKey } from '../../signing/peer-macs.ts'
+import { bytea, encodeColumn, uuid } from '../connect/binary-array.ts'
+import { fromUuid, toUuid } from '../connect/uuid.ts'
+import type { Replaced } from '../schema/reseal.ts'
+
+/* The MACs by which keys of peers are believed, of all ledgers; as the owner. */
+
+export type PeerKeyMac = {
+  readonly ledgerId: Uint8Array
+  readonly peerId: Uint8Array
+  readonly kid: Buffer
+  readonly named: NamedPeerKey
+  readonly mac: Buffer | null
+}
+
+export async function listPeerKeyMacs(
+  client: pg.ClientBase,
+  after: PeerKeyMac | null,
+  limit: number,
+): Promise<PeerKeyMac[]> {
+  const { rows } = await client.query<{
+    ledger_id: string
+    peer_id: string
+    kid: Buffer
+    alg: string
+    spki: Buffer
+    mac: Buffer | null
+  }>(
+    `select ledger_id, peer_id, kid, alg, spki, mac from tallystick.peer_keys
+     where $1::uuid is null or (ledger_id, peer_id, kid) > ($1, $2::uuid, $3::bytea)
+     order by ledger_id, peer_id, kid limit $4`,
+    [after && toUuid(after.ledgerId), after && toUuid(after.peerId), after?.kid, limit],
+  )
+  return rows.map((row) => {
+    const [ledgerId, peerId] = [fromUuid(row.ledger_id), fromUuid(row.peer_id)]
+    const key = { kid: row.kid.toString('hex'), alg: row.alg, spki: toBase64(row.spki) }
+    const named = { ledger: formatId('led', ledgerId), peer: formatId('peer', peerId), ...key }
+    return { ledgerId, peerId, kid: row.kid, named, mac: row.mac }
+  })
+}
+
+/** How many. */
+export async function replacePeerKeyMacs(
+  client: pg.ClientBase,
+  replaced: readonly Replaced<PeerKeyMac>[],
+): Promise<number> {
+  const { rowCount } = await client.query(
+    `update tallystick.peer_keys k set mac = n.mac
+     from unnest($1::uuid[], $2::uuid[], $3::bytea[], $4::bytea[], $5::bytea[]) n (ledger_id, peer_id, kid, old, mac)
+     where k.ledger_id = n.ledger_id and k.peer_id = n.peer_id and k.kid = n.kid and k.mac is not distinct from n.old`,
+    [
+      encodeColumn(uuid, replaced, ({ row }) => row.ledgerId),
+      encodeColumn(uuid, replaced, ({ row }) => row.peerId),
+      encodeColumn(bytea, replaced, ({ row }) => row.kid),
+      encodeColumn(bytea, replaced, ({ row }) => row.mac),
+      encodeColumn(bytea, replaced, ({ replacement }) => replacement),
+    ],
+  )
+  return rowCount ?? 0
+}
+
+/**
+ * Gives those that have none a MAC: keys that came before there were any, and were believed then. Later there is none to be had but
+ * by the handshake, or by a rotation that the key before it has signed.
+ */
+export async function authenticatePeerKeys(client: pg.ClientBase, masterKey: MasterKey): Promise<void> {
+  const macs = makePeerMacs(masterKey)
+  for (let after: PeerKeyMac | null = null; ; ) {
+    const rows: PeerKeyMac[] = await listPeerKeyMacs(client, after, RESEALED_PER_QUERY)
+    const made = rows.filter(({ mac }) => mac === null)
+    await replacePeerKeyMacs(
+      client,
+      made.map((row) => ({ row, replacement: macs.ofKey(row.named) })),
+    )
+    if (rows.length < RESEALED_PER_QUERY) return
+    after = rows.at(-1)!
+  }
+}

@@ -1,0 +1,192 @@
+import type { Db } from '../connect/client.ts'
+import { fromUuid, toUuid } from '../connect/uuid.ts'
+
+/* What was exchanged with a peer, as this server has it, and what the peer has said that it holds. */
+
+type Of = { readonly ledgerId: Uint8Array; readonly peerId: Uint8Array }
+
+export type ExchangeCounts = {
+  /** Of the ledger: records, and entries about them, their offers and the peering; not those that name keys. */
+  readonly sentRecords: number
+  readonly sentEntries: number
+  /** For how many of them the peer's signed receipt is kept. */
+  readonly acknowledged: number
+  readonly deadLetters: number
+  readonly receivedRecords: number
+  readonly receivedEntries: number
+  readonly forks: number
+  /** Of agents of the ledger. */
+  readonly offersPending: number
+  readonly offersTaken: number
+  readonly offersRefused: number
+  /** Of the peer's agents. */
+  readonly answersTaken: number
+  readonly answersRefused: number
+}
+
+/**
+ * As of one moment. What was appended after the peering ended is not counted: it is not sent. Reads all that was exchanged.
+ */
+export async function countExchange(db: Db, of: Of): Promise<ExchangeCounts> {
+  const { rows } = await db.query<Record<keyof ExchangeCounts, string>>({
+    name: 'count_peer_exchange',
+    text: `with peering as (
+        select p.ledger_id, p.peer_id, p.role, p.added_seq, coalesce(p.revoked_seq, 9223372036854775807) as end_seq
+        from tallystick.peers p where p.ledger_id = $1 and p.peer_id = $2
+      ), shared as materialized (
+        select s.record_id, s.shared_seq, r.first_seq from peering p
+        join tallystick.shared_records s on s.ledger_id = p.ledger_id and s.peer_id = p.peer_id
+        join tallystick.records r on r.ledger_id = s.ledger_id and r.record_id = s.record_id
+      ), sent as (
+        select s.first_seq as seq from shared s
+        union all select s.shared_seq from shared s where s.shared_seq <> s.first_seq
+        union all
+        select e.seq from shared s join tallystick.entries e
+          on e.ledger_id = $1 and e.subject_id = s.record_id and e.version > 1
+        union all
+        select x.seq from tallystick.erasures x
+        join tallystick.entries d on d.ledger_id = x.ledger_id and d.seq = x.document_seq
+        join shared s on s.record_id = d.subject_id
+        where x.ledger_id = $1
+        union all select o.seq from tallystick.offers o where o.ledger_id = $1 and o.peer_id = $2
+        union all
+        select r.seq from tallystick.received_entries r
+        join tallystick.entries e on e.ledger_id = r.ledger_id and e.seq = r.seq and e.kind = 'offer-refused'
+        where r.ledger_id = $1 and r.peer_id = $2 and r.kind = 'step-offered'
+        union all select p.added_seq from peering p where p.role = 'invited' and p.added_seq is not null
+        union all
+        select e.seq from peering p join tallystick.entries e
+          on e.ledger_id = p.ledger_id and e.seq = p.end_seq and e.kind = 'peer-revoked'
+      ), counted as (
+        select count(*) as entries, count(x.seq) as acknowledged
+        from sent n cross join peering p
+        left join tallystick.peer_receipts x on x.ledger_id = p.ledger_id and x.seq = n.seq and x.peer_id = p.peer_id
+        where n.seq <= p.end_seq
+      ), offered as (
+        select count(*) filter (where o.state = 'pending') as pending, count(*) filter (where o.state = 'taken') as taken,
+          count(*) filter (where o.state = 'refused') as refused
+        from tallystick.offers o where o.ledger_id = $1 and o.peer_id = $2
+      ), answered as (
+        select count(*) filter (where e.kind = 'offer-refused') as refused,
+          count(*) filter (where e.kind <> 'offer-refused') as taken
+        from tallystick.received_entries r
+        join tallystick.entries e on e.ledger_id = r.ledger_id and e.seq = r.seq
+        where r.ledger_id = $1 and r.peer_id = $2 and r.kind = 'step-offered'
+      )
+      select (select count(*) from shared) as "sentRecords", c.entries as "sentEntries", c.acknowledged,
+        (select count(*) from tallystick.peer_dead_letters d where d.ledger_id = $1 and d.peer_id = $2) as "deadLetters",
+        (select count(*) from tallystick.remote_records m where m.ledger_id = $1 and m.peer_id = $2) as "receivedRecords",
+        (select count(*) from tallystick.received_entries r where r.ledger_id = $1 and r.peer_id = $2) as "receivedEntries",
+        o.pending as "offersPending", o.taken as "offersTaken", o.refused as "offersRefused",
+        a.taken as "answersTaken", a.refused as "answersRefused"
+      from counted c, offered o, answered a`,
+    values: [toUuid(of.ledgerId), toUuid(of.peerId)],
+  })
+  return Object.fromEntries(
+    Object.entries(rows[0]!).map(([name, count]) => [name, Number(count)]),
+  ) as ExchangeCounts
+}
+
+/** What the peer said that it holds: JSON of src/federation/summary.ts. `isAsked`: the worker is to ask it, or asks. */
+export type PeerSummaryRow = {
+  readonly summary: string | null
+  readonly summaryAt: Date | null
+  readonly isAsked: boolean
+}
+
+/** null: there is nobody to ask. */
+export async function findPeerSummary(db: Db, of: Of): Promise<PeerSummaryRow | null> {
+  const { rows } = await db.query<{
+    summary: string | null
+    summary_at: Date | null
+    summary_wanted: boolean
+  }>({
+    name: 'find_peer_summary',
+    text: `select summary, summary_at, summary_wanted from tallystick.peer_cursors where ledger_id = $1 and peer_id = $2`,
+    values: [toUuid(of.ledgerId), toUuid(of.peerId)],
+  })
+  const row = rows[0]
+  return row ? { summary: row.summary, summaryAt: row.summary_at, isAsked: row.summary_wanted } : null
+}
+
+export async function wantPeerSummary(db: Db, of: Of): Promise<void> {
+  await db.query({
+    name: 'want_peer_summary',
+    text: 'select tallystick.want_peer_summary($1, $2)',
+    values: [toUuid(of.ledgerId), toUuid(of.peerId)],
+  })
+}
+
+/** Where a shared record stands here. `isOwn`: the ledger is its home. */
+export type HeldRecord = {
+  readonly recordId: Uint8Array
+  readonly isOwn: boolean
+  readonly version: number
+  readonly leaf: Buffer
+}
+
+/** In the order of their ids, after `after`. */
+export async function listHeldRecords(
+  db: Db,
+  of: Of,
+  page: { readonly after: Uint8Array | null; readonly limit: number },
+): Promise<HeldRecord[]> {
+  const { rows } = await db.query<{ record_id: string; own: boolean; version: number; leaf: Buffer }>({
+    name: 'list_peer_held_records',
+    text: `select * from (
+        (select s.record_id, true as own, g.version, e.leaf
+        from tallystick.shared_records s
+        join tallystick.gated_records g on g.ledger_id = s.ledger_id and g.record_id = s.record_id
+        join tallystick.entries e on e.ledger_id = g.ledger_id and e.seq = g.last_seq
+        where s.ledger_id = $1 and s.peer_id = $2 and ($3::uuid is null or s.record_id > $3)
+        order by s.record_id limit $4)
+        union all
+        (select m.record_id, false, m.version, m.leaf from tallystick.remote_records m
+        where m.ledger_id = $1 and m.peer_id = $2 and ($3::uuid is null or m.record_id > $3)
+        order by m.record_id limit $4)
+      ) w order by record_id limit $4`,
+    values: [toUuid(of.ledgerId), toUuid(of.peerId), page.after && toUuid(page.after), page.limit],
+  })
+  return rows.map((row) => ({
+    recordId: fromUuid(row.record_id),
+    isOwn: row.own,
+    version: row.version,
+    leaf: row.leaf,
+  }))
+}
+
+/** The leaves (hex) of events of shared records, in the order of the questions; null where there is no such event. */
+export async function findLeavesOfVersions(
+  db: Db,
+  of: Of,
+  asked: readonly { readonly recordId: Uint8Array; readonly isOwn: boolean; readonly version: number }[],
+): Promise<(string | null)[]> {
+  const { rows } = await db.query<{ leaf: Buffer | null }>({
+    name: 'find_peer_leaves_of_versions',
+    text: `select coalesce(f.leaf, e.leaf, r.leaf) as leaf
+      from unnest($3::uuid[], $4::int4[], $5::bool[]) with ordinality k (record_id, version, own, place)
+      left join lateral (
+        select n.leaf from tallystick.records c
+        join tallystick.entries n on n.ledger_id = c.ledger_id and n.seq = c.first_seq
+        where k.own and k.version = 1 and c.ledger_id = $1 and c.record_id = k.record_id offset 0
+      ) f on true
+      left join lateral (
+        select n.leaf from tallystick.entries n
+        where k.own and n.version > 1 and n.ledger_id = $1 and n.subject_id = k.record_id and n.version = k.version offset 0
+      ) e on true
+      left join lateral (
+        select n.leaf from tallystick.received_entries n
+        where not k.own and n.ledger_id = $1 and n.peer_id = $2 and n.record_id = k.record_id and n.version = k.version
+          and n.version is not null offset 0
+      ) r on true
+      order by k.place`,
+    values: [
+      toUuid(of.ledgerId),
+      toUuid(of.peerId),
+      asked.map(({ recordId }) => toUuid(recordId)),
+      asked.map(({ version }) => version),
+      asked.map(({ isOwn }) => isOwn),
+    ],
+  })
+  return rows.map(({ leaf }) => leaf?.toString('hex') ?? null)
+}

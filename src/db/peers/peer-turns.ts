@@ -1,0 +1,371 @@
+import type pg from 'pg'
+import { PEER_DRAINS_OF_LEDGER_MAX, PEER_SUMMARY_EVERY_MS } from '../../peer-limits.ts'
+import { bytea, encodeColumn, int4, int8, text, uuid } from '../connect/binary-array.ts'
+import type { Db } from '../connect/client.ts'
+import { fromUuid, toUuid } from '../connect/uuid.ts'
+import { PEER_KEYS, type PeerKeyColumns, type PeerKeyRow, type PeerState, toPeerKeys } from './peers.ts'
+
+/* Whose turn it is to be drained to, and where each stands. What is shared with it: src/db/peers/peer-work.ts. */
+
+export type PeerName = { readonly ledgerId: Uint8Array; readonly peerId: Uint8Array }
+/** A peering whose turn it is; the job is what everything is written under. */
+export type PeerTurn = PeerName & { readonly jobId: string }
+
+/**
+ * Of peers `p` and cursors `c`: the peer is asked what it holds because somebody wants to know, or because it is a day ago. Of one
+ * that was restored from a backup nothing else would tell.
+ */
+const SUMMARY_DUE = `(c.summary_wanted
+    or coalesce(c.summary_at, p.created_at) < now() - ${PEER_SUMMARY_EVERY_MS} * interval '1 millisecond')`
+
+/**
+ * Of heads `h` too. Of a backup that was restored here nothing is said before somebody has looked. Whoever was invited begins; the
+ * end of a peering is said too, and is the last that is said.
+ */
+const HAS_WORK = `(c.resume_at is null or c.resume_at <= now()) and (
+    c.job_id is not null
+    or p.state = 'pending' and p.role = 'invited' and p.expires_at > now()
+    or p.state = 'active' and (c.next_seq < h.size or c.known_kid <> h.envelope_kid or ${SUMMARY_DUE}
+      or exists (select from tallystick.peer_backlog b where b.ledger_id = c.ledger_id and b.peer_id = c.peer_id))
+    or p.state = 'revoked' and p.added_seq is not null and c.next_seq <= p.revoked_seq)`
+
+const WAITING = `select c.ledger_id, c.peer_id from tallystick.peer_cursors c
+  join tallystick.peers p on p.ledger_id = c.ledger_id and p.peer_id = c.peer_id
+  join tallystick.chain_heads h on h.ledger_id = c.ledger_id
+  where (c.job_id is null or c.leased_until < now()) and h.closed is distinct from 'restored' and ${HAS_WORK}
+    -- Whoever has many slow peers does not take the turns of all others.
+    and c.ledger_id <> all (array(
+      select x.ledger_id from tallystick.peer_cursors x where x.job_id is not null and x.leased_until >= now()
+      group by x.ledger_id having count(*) >= ${PEER_DRAINS_OF_LEDGER_MAX}))`
+
+/** Whether takePeerTurns would find one: asked all the time, without a transaction. */
+export async function hasWaitingPeers(db: Db): Promise<boolean> {
+  const { rows } = await db.query<{ waiting: boolean }>({
+    name: 'has_waiting_peers',
+    text: `select exists (${WAITING}) as waiting`,
+  })
+  return rows[0]!.waiting
+}
+
+/** Peerings that have something to hear, and to which nobody sends; whoever waits longest first. */
+export async function takePeerTurns(
+  client: pg.ClientBase,
+  limit: number,
+  leaseMs: number,
+): Promise<PeerTurn[]> {
+  const { rows } = await client.query<{ ledger_id: string; peer_id: string; job_id: string }>({
+    name: 'take_peer_turns',
+    text: `with waiting as materialized (${WAITING} order by c.served_at limit $1 for update of c skip locked),
+      placed as (
+        select n.*, row_number() over (partition by n.ledger_id) as place from waiting n
+      )
+      update tallystick.peer_cursors c
+      set job_id = gen_random_uuid(), leased_until = now() + $2 * interval '1 millisecond'
+      from placed n
+      where c.ledger_id = n.ledger_id and c.peer_id = n.peer_id and n.place <= ${PEER_DRAINS_OF_LEDGER_MAX}
+      returning c.ledger_id, c.peer_id, c.job_id`,
+    values: [limit, leaseMs],
+  })
+  return rows.map((row) => ({
+    ledgerId: fromUuid(row.ledger_id),
+    peerId: fromUuid(row.peer_id),
+    jobId: row.job_id,
+  }))
+}
+
+/** A peering as its drain finds it, each time before it sends. */
+export type DrainedPeer = PeerName & {
+  readonly role: 'inviter' | 'invited'
+  readonly state: PeerState
+  readonly inviter: string
+  readonly invited: string | null
+  readonly sealedToken: Buffer | null
+  readonly remoteLedgerId: Uint8Array
+  readonly remoteUrl: string
+  readonly revokedSeq: number | null
+  readonly issuer: string
+  /** Of the ledger's next entry, lower-case hex, and what the peer is known to know. */
+  readonly envelopeKid: string
+  readonly knownKid: string
+  readonly nextSeq: number
+  readonly size: number
+  readonly failures: number
+  /** The record of the backlog whose turn it is, and from where on it is sent. */
+  readonly backlog: { readonly recordId: Uint8Array; readonly fromSeq: number } | null
+  /** The peer is to be asked what it holds. */
+  readonly summaryDue: boolean
+  readonly keys: readonly PeerKeyRow[]
+}
+
+/** The lease begins anew. null: it is not this job's turn any more, or there is nobody to send to. */
+export async function lookAtPeer(db: Db, turn: PeerTurn, leaseMs: number): Promise<DrainedPeer | null> {
+  const { rows } = await db.query<{
+    role: 'inviter' | 'invited'
+    state: PeerState
+    inviter: string
+    invited: string | null
+    sealed_token: Buffer | null
+    remote_ledger_id: string
+    remote_url: string
+    revoked_seq: string | null
+    issuer: string
+    envelope_kid: Buffer
+    known_kid: Buffer
+    next_seq: string
+    size: string
+    failures: number
+    backlog_id: string | null
+    backlog_seq: string
+    summary_due: boolean
+    keys: PeerKeyColumns
+  }>({
+    name: 'look_at_peer',
+    text: `with c as (
+        update tallystick.peer_cursors x set leased_until = now() + $4 * interval '1 millisecond'
+        where x.ledger_id = $1 and x.peer_id = $2 and x.job_id = $3 returning x.*
+      )
+      select set_config('synchronous_commit', 'off', true), p.role, p.state, p.inviter, p.invited, p.sealed_token,
+        p.remote_ledger_id, p.remote_url, p.revoked_seq, l.issuer, h.envelope_kid, c.known_kid, c.next_seq, h.size, c.failures,
+        ${SUMMARY_DUE} as summary_due, b.record_id as backlog_id, b.from_seq as backlog_seq, ${PEER_KEYS} as keys
+      from c join tallystick.peers p on p.ledger_id = c.ledger_id and p.peer_id = c.peer_id
+      join tallystick.ledgers l on l.ledger_id = c.ledger_id
+      join tallystick.chain_heads h on h.ledger_id = c.ledger_id
+      left join lateral (
+        select n.record_id, n.from_seq from tallystick.peer_backlog n
+        where n.ledger_id = c.ledger_id and n.peer_id = c.peer_id order by n.record_id limit 1
+      ) b on true
+      where p.remote_ledger_id is not null`,
+    values: [toUuid(turn.ledgerId), toUuid(turn.peerId), turn.jobId, leaseMs],
+  })
+  const [row] = rows
+  if (!row) return null
+  return {
+    ledgerId: turn.ledgerId,
+    peerId: turn.peerId,
+    role: row.role,
+    state: row.state,
+    inviter: row.inviter,
+    invited: row.invited,
+    sealedToken: row.sealed_token,
+    remoteLedgerId: fromUuid(row.remote_ledger_id),
+    remoteUrl: row.remote_url,
+    revokedSeq: row.revoked_seq === null ? null : Number(row.revoked_seq),
+    issuer: row.issuer,
+    envelopeKid: row.envelope_kid.toString('hex'),
+    knownKid: row.known_kid.toString('hex'),
+    nextSeq: Number(row.next_seq),
+    size: Number(row.size),
+    failures: row.failures,
+    backlog:
+      row.backlog_id === null
+        ? null
+        : { recordId: fromUuid(row.backlog_id), fromSeq: Number(row.backlog_seq) },
+    summaryDue: row.summary_due,
+    keys: toPeerKeys(row.keys),
+  }
+}
+
+/**
+ * A record that is sent (again) from a seq on; `fromSeq` null: all of it was sent. `readSeq`: where it stood when it was read, null
+ * where it was not: who has put it there meanwhile, or further back, is not overruled.
+ */
+export type BacklogChange = {
+  readonly recordId: Uint8Array
+  readonly fromSeq: number | null
+  readonly readSeq: number | null
+}
+
+/** What became of entries that were sent. */
+export type Sent = {
+  /** `envelope`: of the peer's receipt. */
+  readonly receipts: readonly { readonly seq: number; readonly envelope: Uint8Array }[]
+  readonly dead: readonly {
+    readonly seq: number
+    readonly recordId: Uint8Array | null
+    readonly kind: string
+    readonly code: string
+    readonly detail: string
+  }[]
+  readonly backlog: readonly BacklogChange[]
+  readonly nextSeq: number
+  /** The key of ours (hex) that the peer knows now. */
+  readonly knownKid: string
+  /** Something came back: the peer is there. */
+  readonly answered: boolean
+}
+
+/**
+ * Writes it down, in one transaction, without waiting for the disk: what a crash takes back is sent again, and answered as it was.
+ * false: it is not this job's turn any more, and nothing was written.
+ */
+export async function settleSent(
+  client: pg.ClientBase,
+  turn: PeerTurn,
+  sent: Sent,
+  leaseMs: number,
+): Promise<boolean> {
+  const { rowCount } = await client.query({
+    name: 'settle_peer_sent',
+    text: `update tallystick.peer_cursors c set next_seq = $4, known_kid = $5,
+        leased_until = now() + $6 * interval '1 millisecond',
+        failures = case when $7 then 0 else failures end, failing_since = case when $7 then null else failing_since end,
+        last_error = case when $7 then null else last_error end, resume_at = case when $7 then null else resume_at end,
+        last_success_at = case when $7 then now() else last_success_at end
+      where c.ledger_id = $1 and c.peer_id = $2 and c.job_id = $3
+      returning set_config('synchronous_commit', 'off', true)`,
+    values: [
+      toUuid(turn.ledgerId),
+      toUuid(turn.peerId),
+      turn.jobId,
+      sent.nextSeq,
+      Buffer.from(sent.knownKid, 'hex'),
+      leaseMs,
+      sent.answered,
+    ],
+  })
+  if (rowCount === 0) return false
+  const { receipts, dead, backlog } = sent
+  if (receipts.length > 0) {
+    await client.query({
+      name: 'keep_peer_receipts',
+      text: `insert into tallystick.peer_receipts (ledger_id, seq, peer_id, envelope)
+        select $1::uuid, n.seq, $2::uuid, n.envelope from unnest($3::int8[], $4::bytea[]) n (seq, envelope)
+        on conflict do nothing`,
+      values: [
+        toUuid(turn.ledgerId),
+        toUuid(turn.peerId),
+        encodeColumn(int8, receipts, ({ seq }) => seq),
+        encodeColumn(bytea, receipts, ({ envelope }) => envelope),
+      ],
+    })
+  }
+  if (dead.length > 0) {
+    await client.query({
+      name: 'keep_peer_dead_letters',
+      text: `insert into tallystick.peer_dead_letters (ledger_id, peer_id, seq, record_id, kind, code, detail)
+        select $1::uuid, $2::uuid, n.seq, n.record_id, n.kind, n.code, n.detail
+        from unnest($3::int8[], $4::uuid[], $5::text[], $6::text[], $7::text[]) n (seq, record_id, kind, code, detail)
+        on conflict do nothing`,
+      values: [
+        toUuid(turn.ledgerId),
+        toUuid(turn.peerId),
+        encodeColumn(int8, dead, ({ seq }) => seq),
+        encodeColumn(uuid, dead, ({ recordId }) => recordId),
+        encodeColumn(text, dead, ({ kind }) => kind),
+        encodeColumn(text, dead, ({ code }) => code),
+        encodeColumn(text, dead, ({ detail }) => detail),
+      ],
+    })
+  }
+  for (const { recordId, fromSeq, readSeq } of backlog) {
+    const values = [toUuid(turn.ledgerId), toUuid(turn.peerId), toUuid(recordId), readSeq]
+    if (fromSeq === null) {
+      await client.query({
+        name: 'end_peer_backlog',
+        text: `delete from tallystick.peer_backlog
+          where ledger_id = $1 and peer_id = $2 and record_id = $3 and from_seq = $4`,
+        values,
+      })
+    } else {
+      await client.query({
+        name: 'keep_peer_backlog',
+        text: `insert into tallystick.peer_backlog as b (ledger_id, peer_id, record_id, from_seq) values ($1, $2, $3, $5)
+          on conflict on constraint peer_backlog_pkey do update
+          set from_seq = case when b.from_seq = $4 then excluded.from_seq else least(b.from_seq, excluded.from_seq) end`,
+        values: [...values, fromSeq],
+      })
+    }
+  }
+  return true
+}
+
+/** The seq of a record's event of this version; null: there is none. */
+export async function findSeqOfVersion(
+  db: Db,
+  ledgerId: Uint8Array,
+  recordId: Uint8Array,
+  version: number,
+): Promise<number | null> {
+  const { rows } = await db.query<{ seq: string }>({
+    name: 'find_seq_of_version',
+    text: `select first_seq as seq from tallystick.records where ledger_id = $1 and record_id = $2 and $3::int4 = 1
+      union all
+      select seq from tallystick.entries where ledger_id = $1 and subject_id = $2 and version = $3 and version > 1`,
+    values: [toUuid(ledgerId), toUuid(recordId), version],
+  })
+  return rows[0] ? Number(rows[0].seq) : null
+}
+
+/** What a peer said that it holds. `text`: JSON, as it is kept. */
+export type HeldByPeer = {
+  readonly text: string
+  /** false: it holds more than it is asked for. */
+  readonly whole: boolean
+  readonly records: readonly { readonly recordId: Uint8Array; readonly version: number }[]
+}
+
+/**
+ * Keeps it, and puts into the backlog what the peer lacks though it was sent, as after a backup of its own was restored: records of
+ * ours that it holds an older version of, or not at all, and offers that it has not answered.
+ */
+export async function keepSummary(client: pg.ClientBase, turn: PeerTurn, held: HeldByPeer): Promise<void> {
+  const of = [toUuid(turn.ledgerId), toUuid(turn.peerId)]
+  const { rows } = await client.query<{ next_seq: string }>({
+    name: 'keep_peer_summary',
+    text: `update tallystick.peer_cursors set summary = $4, summary_at = now(), summary_wanted = false
+      where ledger_id = $1 and peer_id = $2 and job_id = $3 returning next_seq`,
+    values: [...of, turn.jobId, held.text],
+  })
+  if (!rows[0] || !held.whole) return
+  await client.query({
+    name: 'resend_to_peer',
+    text: `insert into tallystick.peer_backlog (ledger_id, peer_id, record_id, from_seq)
+      select $1::uuid, $2::uuid, w.record_id, 0
+      from (
+        select s.record_id from tallystick.shared_records s
+        cross join lateral (
+          select g.version, g.last_seq from tallystick.gated_records g
+          where g.ledger_id = s.ledger_id and g.record_id = s.record_id offset 0
+        ) g
+        left join unnest($3::uuid[], $4::int4[]) k (record_id, version) on k.record_id = s.record_id
+        where s.ledger_id = $1 and s.peer_id = $2 and g.last_seq < $5 and g.version > coalesce(k.version, 0)
+        union
+        select o.record_id from tallystick.offers o
+        where o.ledger_id = $1 and o.peer_id = $2 and o.state = 'pending' and o.seq < $5
+      ) w
+      where not exists (
+        select from tallystick.peer_dead_letters l
+        where l.ledger_id = $1 and l.peer_id = $2 and l.record_id = w.record_id)
+      on conflict do nothing`,
+    values: [
+      ...of,
+      encodeColumn(uuid, held.records, ({ recordId }) => recordId),
+      encodeColumn(int4, held.records, ({ version }) => version),
+      rows[0].next_seq,
+    ],
+  })
+}
+
+/** Ends the turn. `failed`: why, and when it is tried again. */
+export async function endPeerTurn(
+  db: Db,
+  turn: PeerTurn,
+  failed: { readonly error: string; readonly afterMs: number } | null,
+): Promise<void> {
+  await db.query({
+    name: 'end_peer_turn',
+    text: `update tallystick.peer_cursors c set job_id = null, leased_until = null, served_at = clock_timestamp(),
+        failures = c.failures + ($4::text is not null)::int4,
+        failing_since = case when $4::text is not null then coalesce(c.failing_since, now()) else c.failing_since end,
+        last_error = coalesce($4::text, c.last_error),
+        resume_at = case when $4::text is not null then now() + $5 * interval '1 millisecond' else c.resume_at end
+      where c.ledger_id = $1 and c.peer_id = $2 and c.job_id = $3`,
+    values: [
+      toUuid(turn.ledgerId),
+      toUuid(turn.peerId),
+      turn.jobId,
+      failed?.error.slice(0, 1_000) ?? null,
+      failed?.afterMs ?? 0,
+    ],
+  })
+}

@@ -1,0 +1,324 @@
+import type { Db } from '../connect/client.ts'
+import { fromUuid, toUuid } from '../connect/uuid.ts'
+
+/* What is shared with a peer, as it is drained to it, and what it has answered. Whose turn it is: src/db/peers/peer-turns.ts. */
+
+type Of = { readonly ledgerId: Uint8Array; readonly peerId: Uint8Array }
+
+/** The envelope of an entry. Throws where it is not there. */
+export async function readEntryEnvelope(db: Db, ledgerId: Uint8Array, seq: number): Promise<Buffer> {
+  const { rows } = await db.query<{ envelope: Buffer }>({
+    name: 'read_entry_envelope',
+    text: 'select envelope from tallystick.entries where ledger_id = $1 and seq = $2',
+    values: [toUuid(ledgerId), seq],
+  })
+  if (!rows[0]) throw new Error(`entry ${seq} is missing`)
+  return rows[0].envelope
+}
+
+/** An entry that a peer is to be sent. */
+export type SharedEntry = {
+  readonly seq: number
+  readonly kind: string
+  readonly leaf: Buffer
+  readonly envelope: Buffer
+  /** null: it is about the peering. */
+  readonly recordId: Uint8Array | null
+  readonly documents: 'whole' | 'digests'
+}
+
+type SharedColumns = {
+  seq: string
+  kind: string
+  leaf: Buffer
+  envelope: Buffer
+  record_id: string | null
+  documents: 'whole' | 'digests'
+}
+
+/**
+ * Of an entry `e` of ledger $1: whether peer $2 is sent it, as what. What is the home's goes by its shares, what is the guest's by
+ * its offers; a refusal by what it refuses.
+ */
+const SHARED = `left join lateral (
+    select x.document_seq from tallystick.erasures x
+    where e.kind = 'payload-erased' and x.ledger_id = e.ledger_id and x.seq = e.seq offset 0
+  ) x on true
+  left join lateral (
+    select d.subject_id from tallystick.entries d
+    where x.document_seq is not null and d.ledger_id = e.ledger_id and d.seq = x.document_seq offset 0
+  ) d on true
+  left join lateral (
+    select n.record_id, n.documents, n.shared_seq from tallystick.shared_records n
+    where (e.version is not null or e.kind = 'payload-erased' or e.kind = 'record-shared' and n.shared_seq = e.seq)
+      and n.ledger_id = e.ledger_id and n.peer_id = $2
+      and n.record_id = case when e.kind = 'payload-erased' then d.subject_id else e.subject_id end
+    offset 0
+  ) s on true
+  left join lateral (
+    select n.record_id from tallystick.offers n
+    where e.kind = 'step-offered' and n.ledger_id = e.ledger_id and n.seq = e.seq and n.peer_id = $2 offset 0
+  ) o on true
+  left join lateral (
+    select n.record_id from tallystick.received_entries n
+    where e.kind = 'offer-refused' and n.ledger_id = e.ledger_id and n.seq = e.seq and n.peer_id = $2 offset 0
+  ) r on true`
+
+const IS_SHARED = `(s.record_id is not null or o.record_id is not null or r.record_id is not null
+    or e.kind in ('peer-added', 'peer-revoked') and e.subject_id = $2)`
+
+const SHARED_COLUMNS = `e.seq, e.kind, e.leaf, e.envelope, coalesce(s.record_id, o.record_id, r.record_id) as record_id,
+  case when e.kind = 'step-offered' then 'whole' else coalesce(s.documents, 'digests') end as documents`
+
+/**
+ * Of the entries from `from` up to, not including, `end`, those that are shared, in order. What waits behind a dead letter of its
+ * record is left out: whoever replays that sends it too. Of a record that was shared later, what was before is left out as well: the
+ * backlog has it.
+ */
+export async function readSharedEntries(
+  db: Db,
+  of: Of,
+  { from, end, limit }: { readonly from: number; readonly end: number; readonly limit: number },
+): Promise<SharedEntry[]> {
+  const { rows } = await db.query<SharedColumns>({
+    name: 'read_shared_entries',
+    text: `select ${SHARED_COLUMNS} from tallystick.entries e ${SHARED}
+      where e.ledger_id = $1 and e.seq >= $3 and e.seq < $4 and ${IS_SHARED}
+        and not (s.record_id is not null and e.seq < s.shared_seq)
+        and not exists (
+          select from tallystick.peer_dead_letters l
+          where l.ledger_id = $1 and l.peer_id = $2 and l.seq < e.seq
+            and l.record_id = coalesce(s.record_id, o.record_id, r.record_id))
+      order by e.seq limit $5`,
+    values: [toUuid(of.ledgerId), toUuid(of.peerId), from, end, limit],
+  })
+  return rows.map(toShared)
+}
+
+/** All that is shared of one record, from seq `from` up to `end`, in order. */
+export async function readSharedOfRecord(
+  db: Db,
+  of: Of,
+  recordId: Uint8Array,
+  { from, end, limit }: { readonly from: number; readonly end: number; readonly limit: number },
+): Promise<SharedEntry[]> {
+  const { rows } = await db.query<SharedColumns>({
+    name: 'read_shared_of_record',
+    text: `select ${SHARED_COLUMNS} from (
+        select r.first_seq as seq from tallystick.records r where r.ledger_id = $1 and r.record_id = $3
+        union select n.seq from tallystick.entries n where n.ledger_id = $1 and n.subject_id = $3 and n.version > 1
+        union select n.seq from tallystick.offers n where n.ledger_id = $1 and n.record_id = $3 and n.peer_id = $2
+        union select n.seq from tallystick.received_entries n
+          where n.ledger_id = $1 and n.peer_id = $2 and n.record_id = $3 and n.version is null
+        union select n.seq from tallystick.erasures n
+          where n.ledger_id = $1 and (n.subject_id = $3 or n.subject_id in (
+            select c.subject_id from tallystick.entries v join tallystick.documents c on c.ledger_id = v.ledger_id and c.seq = v.seq
+            where v.ledger_id = $1 and v.subject_id = $3 and v.version > 1))
+        union select n.shared_seq from tallystick.shared_records n
+          where n.ledger_id = $1 and n.record_id = $3 and n.peer_id = $2
+      ) w
+      cross join lateral (
+        select * from tallystick.entries n where n.ledger_id = $1 and n.seq = w.seq offset 0
+      ) e ${SHARED}
+      where w.seq >= $4 and w.seq < $5 and ${IS_SHARED}
+      order by e.seq limit $6`,
+    values: [toUuid(of.ledgerId), toUuid(of.peerId), toUuid(recordId), from, end, limit],
+  })
+  return rows.map(toShared)
+}
+
+function toShared(row: SharedColumns): SharedEntry {
+  return {
+    seq: Number(row.seq),
+    kind: row.kind,
+    leaf: row.leaf,
+    envelope: row.envelope,
+    recordId: row.record_id === null ? null : fromUuid(row.record_id),
+    documents: row.documents,
+  }
+}
+
+/** A document that an entry digests, as it is sent; `salt` and `content` are null from the moment on that it is erased. */
+export type SharedDocument = {
+  readonly seq: number
+  readonly document: 'payload' | 'evidence' | 'values' | 'reason'
+  readonly subjectId: Uint8Array
+  readonly digest: Buffer
+  readonly salt: Buffer | null
+  readonly content: Buffer | null
+  readonly references: Buffer | null
+  /** Of a payload: name/version. */
+  readonly type: string | null
+}
+
+export async function readSharedDocuments(
+  db: Db,
+  ledgerId: Uint8Array,
+  seqs: readonly number[],
+): Promise<SharedDocument[]> {
+  const { rows } = await db.query<{
+    seq: string
+    document: SharedDocument['document']
+    subject_id: string
+    digest: Buffer
+    salt: Buffer | null
+    content: Buffer | null
+    reference_list: Buffer | null
+    type: string | null
+  }>({
+    name: 'read_shared_documents',
+    text: `select w.*, case when x.seq is null then w.stored_salt end as salt,
+        case when x.seq is null then w.stored_content end as content,
+        case when x.seq is null then w.stored_list end as reference_list
+      from unnest($2::bigint[]) k (seq)
+      cross join lateral (
+        select r.first_seq as seq, 'payload' as document, r.record_id as subject_id, r.digest, r.salt as stored_salt,
+          r.payload as stored_content, r.reference_list as stored_list, r.type
+        from tallystick.records r where r.ledger_id = $1 and r.first_seq = k.seq and r.item_index is null
+        union all
+        select d.seq, d.document, d.subject_id, d.digest, d.salt, d.content, null, null
+        from tallystick.documents d where d.ledger_id = $1 and d.seq = k.seq
+        offset 0
+      ) w
+      left join lateral (
+        select n.seq from tallystick.erasures n
+        where n.ledger_id = $1 and n.subject_id = w.subject_id and n.document = w.document and n.document_seq = w.seq offset 0
+      ) x on true`,
+    values: [toUuid(ledgerId), seqs],
+  })
+  return rows.map((row) => ({
+    seq: Number(row.seq),
+    document: row.document,
+    subjectId: fromUuid(row.subject_id),
+    digest: row.digest,
+    salt: row.salt,
+    content: row.content,
+    references: row.reference_list,
+    type: row.type,
+  }))
+}
+
+/** Definitions (canonical JSON) of the ledger's types of these names. */
+export async function readDefinitions(
+  db: Db,
+  ledgerId: Uint8Array,
+  names: readonly string[],
+): Promise<string[]> {
+  const { rows } = await db.query<{ definition: Buffer }>({
+    name: 'read_definitions',
+    text: 'select definition from tallystick.types where ledger_id = $1 and name = any ($2::text[])',
+    values: [toUuid(ledgerId), names],
+  })
+  return rows.map(({ definition }) => definition.toString('utf8'))
+}
+
+/** The ledger's rotations after the one that began `knownKid` (hex), oldest first. */
+export async function readRotations(
+  db: Db,
+  ledgerId: Uint8Array,
+  knownKid: string,
+  limit: number,
+): Promise<{ readonly seq: number; readonly envelope: Buffer; readonly leaf: Buffer }[]> {
+  const { rows } = await db.query<{ seq: string; envelope: Buffer; leaf: Buffer }>({
+    name: 'read_rotations',
+    text: `select e.seq, e.envelope, e.leaf from tallystick.ledger_rotations r
+      join tallystick.entries e on e.ledger_id = r.ledger_id and e.seq = r.seq
+      where r.ledger_id = $1 and r.seq > coalesce(
+        (select max(k.seq) from tallystick.ledger_rotations k where k.ledger_id = $1 and k.new_kid = $2), -1)
+      order by r.seq limit $3`,
+    values: [toUuid(ledgerId), Buffer.from(knownKid, 'hex'), limit],
+  })
+  return rows.map((row) => ({ seq: Number(row.seq), envelope: row.envelope, leaf: row.leaf }))
+}
+
+export type DeadLetterRow = {
+  readonly seq: number
+  readonly recordId: Uint8Array | null
+  readonly code: string
+  readonly detail: string | null
+  readonly diedAt: Date
+  readonly entry: {
+    readonly seq: number
+    readonly kind: string
+    readonly recordedAt: Date
+    readonly leaf: Buffer
+    readonly chain: Buffer
+    readonly envelope: Buffer
+  }
+}
+
+/** In the order of the chain, after `after`. */
+export async function listPeerDeadLetters(
+  db: Db,
+  of: Of,
+  page: { readonly after: number; readonly limit: number },
+): Promise<DeadLetterRow[]> {
+  const { rows } = await db.query<{
+    seq: string
+    record_id: string | null
+    code: string
+    detail: string | null
+    died_at: Date
+    kind: string
+    recorded_at: Date
+    leaf: Buffer
+    chain: Buffer
+    envelope: Buffer
+  }>({
+    name: 'list_peer_dead_letters',
+    text: `select l.seq, l.record_id, l.code, l.detail, l.died_at, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope
+      from tallystick.peer_dead_letters l
+      join tallystick.entries e on e.ledger_id = l.ledger_id and e.seq = l.seq
+      where l.ledger_id = $1 and l.peer_id = $2 and l.seq > $3 order by l.seq limit $4`,
+    values: [toUuid(of.ledgerId), toUuid(of.peerId), page.after, page.limit],
+  })
+  return rows.map((row) => ({
+    seq: Number(row.seq),
+    recordId: row.record_id === null ? null : fromUuid(row.record_id),
+    code: row.code,
+    detail: row.detail,
+    diedAt: row.died_at,
+    entry: {
+      seq: Number(row.seq),
+      kind: row.kind,
+      recordedAt: row.recorded_at,
+      leaf: row.leaf,
+      chain: row.chain,
+      envelope: row.envelope,
+    },
+  }))
+}
+
+/** `seqs`: null for all. How many there were. */
+export async function replayPeer(db: Db, of: Of, seqs: readonly number[] | null): Promise<number> {
+  const { rows } = await db.query<{ replayed: string }>(
+    'select tallystick.replay_peer($1, $2, $3) as replayed',
+    [toUuid(of.ledgerId), toUuid(of.peerId), seqs],
+  )
+  return Number(rows[0]!.replayed)
+}
+
+/** The newest entry of each record that is shared, either way: how both sides see whether they hold the same. */
+export async function listSummary(
+  db: Db,
+  of: Of,
+  page: { readonly after: Uint8Array | null; readonly limit: number },
+): Promise<{ readonly recordId: Uint8Array; readonly version: number; readonly leaf: Buffer }[]> {
+  const { rows } = await db.query<{ record_id: string; version: number; leaf: Buffer }>({
+    name: 'list_peer_summary',
+    text: `select w.record_id, w.version, w.leaf from (
+        (select s.record_id, g.version, e.leaf
+        from tallystick.shared_records s
+        join tallystick.gated_records g on g.ledger_id = s.ledger_id and g.record_id = s.record_id
+        join tallystick.entries e on e.ledger_id = g.ledger_id and e.seq = g.last_seq
+        where s.ledger_id = $1 and s.peer_id = $2 and ($3::uuid is null or s.record_id > $3)
+        order by s.record_id limit $4)
+        union all
+        (select m.record_id, m.version, m.leaf from tallystick.remote_records m
+        where m.ledger_id = $1 and m.peer_id = $2 and ($3::uuid is null or m.record_id > $3)
+        order by m.record_id limit $4)
+      ) w order by w.record_id limit $4`,
+    values: [toUuid(of.ledgerId), toUuid(of.peerId), page.after && toUuid(page.after), page.limit],
+  })
+  return rows.map((row) => ({ recordId: fromUuid(row.record_id), version: row.version, leaf: row.leaf }))
+}

@@ -1,0 +1,354 @@
+import type { Db } from '../connect/client.ts'
+import { fromUuid, toUuid } from '../connect/uuid.ts'
+import {
+  BUDGET_COLUMNS,
+  BUDGET_JOIN,
+  type BudgetColumns,
+  type PeerBudgetRow,
+  toBudget,
+} from './peer-budgets.ts'
+
+/* Peerings: who they are with, and where they stand. What is shared with them: src/db/peers/peer-work.ts; what came: received.ts. */
+
+export type PeerState = 'invited' | 'pending' | 'active' | 'suspended' | 'revoked'
+
+export type PeerRow = {
+  readonly peerId: Uint8Array
+  readonly name: string
+  readonly role: 'inviter' | 'invited'
+  readonly state: PeerState
+  readonly createdBy: Uint8Array
+  readonly createdAt: Date
+  readonly expiresAt: Date
+  /** On the inviter's side, until the handshake: the invitation's MAC (src/signing/peer-macs.ts). */
+  readonly tokenHash: Buffer
+  /** Canonical JSON of the identities; the invited's is not known before the handshake. */
+  readonly inviter: string
+  readonly invited: string | null
+  readonly remoteLedgerId: Uint8Array | null
+  readonly remoteUrl: string | null
+  readonly handshake: Buffer | null
+  readonly addedSeq: number | null
+  readonly revokedSeq: number | null
+  /** How its drain stands; null before there is anything to send. */
+  readonly drain: PeerDrain | null
+  readonly deadLetters: number
+  /** Rows of peer_forks: whether they are any says src/federation/forks.ts. */
+  readonly mayHaveForks: boolean
+  readonly budget: PeerBudgetRow
+}
+
+export type PeerDrain = {
+  readonly nextSeq: number
+  readonly size: number
+  readonly failures: number
+  readonly failingSince: Date | null
+  readonly lastError: string | null
+  readonly lastSuccessAt: Date | null
+  readonly resumeAt: Date | null
+}
+
+type PeerColumns = {
+  peer_id: string
+  name: string
+  role: 'inviter' | 'invited'
+  state: PeerState
+  created_by: string
+  created_at: Date
+  expires_at: Date
+  token_hash: Buffer
+  inviter: string
+  invited: string | null
+  remote_ledger_id: string | null
+  remote_url: string | null
+  handshake: Buffer | null
+  added_seq: string | null
+  revoked_seq: string | null
+  next_seq: string | null
+  size: string
+  failures: number
+  failing_since: Date | null
+  last_error: string | null
+  last_success_at: Date | null
+  resume_at: Date | null
+  dead_letters: string
+  forked: boolean
+} & BudgetColumns
+
+const SELECT_PEERS = `select p.peer_id, p.name, p.role, p.state, p.created_by, p.created_at, p.expires_at, p.token_hash,
+    p.inviter, p.invited, p.remote_ledger_id, p.remote_url, p.handshake, p.added_seq, p.revoked_seq,
+    c.next_seq, h.size, c.failures, c.failing_since, c.last_error, c.last_success_at, c.resume_at,
+    (select count(*) from tallystick.peer_dead_letters d where d.ledger_id = p.ledger_id and d.peer_id = p.peer_id) as dead_letters,
+    exists (select from tallystick.peer_forks f where f.ledger_id = p.ledger_id and f.peer_id = p.peer_id) as forked,
+    ${BUDGET_COLUMNS}
+  from tallystick.peers p join tallystick.chain_heads h on h.ledger_id = p.ledger_id
+  left join tallystick.peer_cursors c on c.ledger_id = p.ledger_id and c.peer_id = p.peer_id
+  ${BUDGET_JOIN}`
+
+export async function findPeer(db: Db, ledgerId: Uint8Array, peerId: Uint8Array): Promise<PeerRow | null> {
+  const { rows } = await db.query<PeerColumns>({
+    name: 'find_peer',
+    text: `${SELECT_PEERS} where p.ledger_id = $1 and p.peer_id = $2`,
+    values: [toUuid(ledgerId), toUuid(peerId)],
+  })
+  return rows[0] ? toRow(rows[0]) : null
+}
+
+/** In the order of their ids, after `after`. */
+export async function listPeers(
+  db: Db,
+  ledgerId: Uint8Array,
+  page: { readonly after: Uint8Array | null; readonly limit: number },
+): Promise<PeerRow[]> {
+  const { rows } = await db.query<PeerColumns>({
+    name: 'list_peers',
+    text: `${SELECT_PEERS} where p.ledger_id = $1 and ($2::uuid is null or p.peer_id > $2) order by p.peer_id limit $3`,
+    values: [toUuid(ledgerId), page.after && toUuid(page.after), page.limit],
+  })
+  return rows.map(toRow)
+}
+
+function toRow(row: PeerColumns): PeerRow {
+  return {
+    peerId: fromUuid(row.peer_id),
+    name: row.name,
+    role: row.role,
+    state: row.state,
+    createdBy: fromUuid(row.created_by),
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    tokenHash: row.token_hash,
+    inviter: row.inviter,
+    invited: row.invited,
+    remoteLedgerId: row.remote_ledger_id === null ? null : fromUuid(row.remote_ledger_id),
+    remoteUrl: row.remote_url,
+    handshake: row.handshake,
+    addedSeq: numberOrNull(row.added_seq),
+    revokedSeq: numberOrNull(row.revoked_seq),
+    drain:
+      row.next_seq === null
+        ? null
+        : {
+            nextSeq: Number(row.next_seq),
+            size: Number(row.size),
+            failures: row.failures,
+            failingSince: row.failing_since,
+            lastError: row.last_error,
+            lastSuccessAt: row.last_success_at,
+            resumeAt: row.resume_at,
+          },
+    deadLetters: Number(row.dead_letters),
+    mayHaveForks: row.forked,
+    budget: toBudget(row),
+  }
+}
+
+function numberOrNull(text: string | null): number | null {
+  return text === null ? null : Number(text)
+}
+
+/** What a ledger of this server says of itself to others, and signs with. */
+export type SelfRow = {
+  readonly issuer: string
+  readonly origin: string
+  readonly genesis: Buffer
+  /** Lower-case hex. */
+  readonly envelopeKid: string
+  readonly alg: 'EdDSA' | 'ES256'
+  readonly spki: Buffer
+}
+
+/** Throws where there is no such ledger. */
+export async function getSelf(db: Db, ledgerId: Uint8Array): Promise<SelfRow> {
+  const { rows } = await db.query<{
+    issuer: string
+    origin: string
+    leaf: Buffer
+    kid: Buffer
+    alg: 'EdDSA' | 'ES256'
+    spki: Buffer
+  }>({
+    name: 'get_self',
+    text: `select l.issuer, l.origin, e.leaf, k.kid, k.alg, k.spki
+      from tallystick.ledgers l
+      join tallystick.chain_heads h on h.ledger_id = l.ledger_id
+      join tallystick.entries e on e.ledger_id = l.ledger_id and e.seq = 0
+      join tallystick.server_keys k on k.kid = h.envelope_kid
+      where l.ledger_id = $1`,
+    values: [toUuid(ledgerId)],
+  })
+  const row = rows[0]
+  if (!row) throw new Error('there is no such ledger')
+  return {
+    issuer: row.issuer,
+    origin: row.origin,
+    genesis: row.leaf,
+    envelopeKid: row.kid.toString('hex'),
+    alg: row.alg,
+    spki: row.spki,
+  }
+}
+
+/** A key of the other ledger. `untilSeq`: the last entry of its chain that it signs; null: it signs now. */
+export type PeerKeyRow = {
+  readonly kid: string
+  readonly alg: 'EdDSA' | 'ES256'
+  readonly spki: Buffer
+  readonly untilSeq: number | null
+  /** null: it has none, and is believed by nobody. */
+  readonly mac: Buffer | null
+}
+
+/** Of a peering `p`: the keys of its other ledger, oldest first, as JSON. */
+export const PEER_KEYS = `coalesce((
+    select jsonb_agg(jsonb_build_object('kid', encode(k.kid, 'hex'), 'alg', k.alg, 'spki', encode(k.spki, 'base64'),
+      'until', k.until_seq, 'mac', encode(k.mac, 'hex')) order by k.until_seq nulls last)
+    from tallystick.peer_keys k where k.ledger_id = p.ledger_id and k.peer_id = p.peer_id), '[]')`
+
+export type PeerKeyColumns = readonly {
+  kid: string
+  alg: 'EdDSA' | 'ES256'
+  spki: string
+  until: number | null
+  mac: string | null
+}[]
+
+export function toPeerKeys(keys: PeerKeyColumns): PeerKeyRow[] {
+  return keys.map(({ spki, until, mac, ...key }) => ({
+    ...key,
+    spki: Buffer.from(spki, 'base64'),
+    untilSeq: until,
+    mac: mac === null ? null : Buffer.from(mac, 'hex'),
+  }))
+}
+
+/** What a request of a peer is held to. */
+export type PeerContact = {
+  readonly state: PeerState
+  readonly handshake: Buffer | null
+  /** Of our peer-added, lower-case hex. */
+  readonly addedLeaf: string | null
+  readonly issuer: string
+  readonly envelopeKid: string
+  /** Oldest first. */
+  readonly keys: readonly PeerKeyRow[]
+  readonly budget: PeerBudgetRow
+}
+
+/**
+ * null: the ledger has no such peering with that other one. Of one that has no entry yet there are no keys. Keys are as they stand
+ * there: who is to be believed says findBelievedContact in src/federation/peer-keys.ts.
+ */
+export async function findContact(
+  db: Db,
+  { ledgerId, peerId, remoteLedgerId }: Record<'ledgerId' | 'peerId' | 'remoteLedgerId', Uint8Array>,
+): Promise<PeerContact | null> {
+  type Columns = {
+    state: PeerState
+    handshake: Buffer | null
+    added_leaf: Buffer | null
+    issuer: string
+    envelope_kid: Buffer
+    keys: PeerKeyColumns
+  }
+  const { rows } = await db.query<Columns & BudgetColumns>({
+    name: 'find_peer_contact',
+    text: `select p.state, p.handshake, p.added_leaf, l.issuer, h.envelope_kid, ${PEER_KEYS} as keys,
+        ${BUDGET_COLUMNS}
+      from tallystick.peers p
+      join tallystick.ledgers l on l.ledger_id = p.ledger_id
+      join tallystick.chain_heads h on h.ledger_id = p.ledger_id
+      ${BUDGET_JOIN}
+      where p.ledger_id = $1 and p.peer_id = $2 and p.remote_ledger_id = $3`,
+    values: [toUuid(ledgerId), toUuid(peerId), toUuid(remoteLedgerId)],
+  })
+  const row = rows[0]
+  if (!row) return null
+  return {
+    state: row.state,
+    handshake: row.handshake,
+    addedLeaf: row.added_leaf?.toString('hex') ?? null,
+    issuer: row.issuer,
+    envelopeKid: row.envelope_kid.toString('hex'),
+    keys: toPeerKeys(row.keys),
+    budget: toBudget(row),
+  }
+}
+
+/** false: there are too many. `inviter`: canonical JSON. */
+export async function invitePeer(
+  db: Db,
+  ledgerId: Uint8Array,
+  peer: {
+    readonly peerId: Uint8Array
+    readonly name: string
+    readonly agentId: Uint8Array
+    readonly tokenHash: Uint8Array
+    readonly expiresAt: Date
+    readonly inviter: string
+  },
+  limits: { readonly openMax: number; readonly peersMax: number },
+): Promise<boolean> {
+  const { rows } = await db.query<{ made: boolean }>(
+    'select tallystick.invite_peer($1, $2, $3, $4, $5, $6, $7, $8, $9) as made',
+    [
+      toUuid(ledgerId),
+      toUuid(peer.peerId),
+      peer.name,
+      toUuid(peer.agentId),
+      peer.tokenHash,
+      peer.expiresAt,
+      peer.inviter,
+      limits.openMax,
+      limits.peersMax,
+    ],
+  )
+  return rows[0]!.made
+}
+
+/** false: there are too many. Fails on peers_pkey or peers_remote where there is such a peering already. */
+export async function acceptPeer(
+  db: Db,
+  ledgerId: Uint8Array,
+  peer: {
+    readonly peerId: Uint8Array
+    readonly name: string
+    readonly agentId: Uint8Array
+    readonly tokenHash: Uint8Array
+    readonly expiresAt: Date
+    readonly sealedToken: Uint8Array
+    readonly inviter: string
+    readonly remoteLedgerId: Uint8Array
+    readonly remoteUrl: string
+    readonly ownKid: Uint8Array
+  },
+  peersMax: number,
+): Promise<boolean> {
+  const { rows } = await db.query<{ made: boolean }>(
+    'select tallystick.accept_peer($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) as made',
+    [
+      toUuid(ledgerId),
+      toUuid(peer.peerId),
+      peer.name,
+      toUuid(peer.agentId),
+      peer.tokenHash,
+      peer.expiresAt,
+      peer.sealedToken,
+      peer.inviter,
+      toUuid(peer.remoteLedgerId),
+      peer.remoteUrl,
+      peer.ownKid,
+      peersMax,
+    ],
+  )
+  return rows[0]!.made
+}
+
+/** false: it has an entry, or is withdrawn already. */
+export async function withdrawPeer(db: Db, ledgerId: Uint8Array, peerId: Uint8Array): Promise<boolean> {
+  const { rows } = await db.query<{ done: boolean }>('select tallystick.withdraw_peer($1, $2) as done', [
+    toUuid(ledgerId),
+    toUuid(peerId),
+  ])
+  return rows[0]!.done
+}

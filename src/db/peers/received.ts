@@ -1,0 +1,247 @@
+import type pg from 'pg'
+import type { GatedRecord } from '../../proof/gated-record.ts'
+import { toUuid } from '../connect/uuid.ts'
+
+/* What came from peers, as the next request of one is held to it. All of it is read under the lock of beginPeerRequest. */
+
+type Of = { readonly ledgerId: Uint8Array; readonly peerId: Uint8Array }
+
+/** Until the transaction ends no other request of this peering is looked at. false: the nonce was used before. */
+export async function beginPeerRequest(client: pg.ClientBase, of: Of, nonce: Uint8Array): Promise<boolean> {
+  const { rows } = await client.query<{ fresh: boolean }>({
+    name: 'begin_peer_request',
+    text: 'select tallystick.begin_peer_request($1, $2, $3) as fresh',
+    values: [toUuid(of.ledgerId), toUuid(of.peerId), nonce],
+  })
+  return rows[0]!.fresh
+}
+
+/** An entry of the peer that has been received. `leaf`: lower-case hex; `receipt`: the envelope of ours that received it. */
+export type HeldEntry = {
+  readonly remoteSeq: number
+  readonly leaf: string
+  readonly seq: number
+  readonly receipt: Uint8Array
+  /** Of the peer's entry; null: it was not asked for. */
+  readonly envelope: Uint8Array | null
+}
+
+export async function listHeldEntries(
+  client: pg.ClientBase,
+  of: Of,
+  remoteSeqs: readonly number[],
+  withEnvelopes: readonly number[],
+): Promise<HeldEntry[]> {
+  const { rows } = await client.query<{
+    remote_seq: string
+    leaf: Buffer
+    seq: string
+    receipt: Buffer
+    envelope: Buffer | null
+  }>({
+    name: 'list_held_entries',
+    text: `select r.remote_seq, r.leaf, r.seq, e.envelope as receipt,
+        case when r.remote_seq = any ($4::bigint[]) then r.envelope end as envelope
+      from unnest($3::bigint[]) k (seq)
+      cross join lateral (
+        select * from tallystick.received_entries n
+        where n.ledger_id = $1 and n.peer_id = $2 and n.remote_seq = k.seq offset 0
+      ) r
+      cross join lateral (
+        select n.envelope from tallystick.entries n where n.ledger_id = r.ledger_id and n.seq = r.seq offset 0
+      ) e`,
+    values: [toUuid(of.ledgerId), toUuid(of.peerId), remoteSeqs, withEnvelopes],
+  })
+  return rows.map((row) => ({
+    remoteSeq: Number(row.remote_seq),
+    leaf: row.leaf.toString('hex'),
+    seq: Number(row.seq),
+    receipt: row.receipt,
+    envelope: row.envelope,
+  }))
+}
+
+/** A record that may be the peer's, as far as it is known here; `recordId` as Postgres writes uuids. */
+export type KnownRecord = {
+  readonly recordId: string
+  /** The ledger has a record of its own of this id; shared with the peer or not. */
+  readonly isOwn: boolean
+  readonly isShared: boolean
+  /** null: nothing came of it yet. */
+  readonly remote: {
+    readonly type: string
+    readonly documents: 'whole' | 'digests'
+    readonly standing: GatedRecord
+  } | null
+  /** Of our own: how many offers of the peer were answered, the newest ones counted. */
+  readonly offers: number
+  /** Envelopes of `record-shared`: the first that came, and those of this request. A home that shares twice says no more by it. */
+  readonly shares: readonly Buffer[]
+}
+
+export async function listKnownRecords(
+  client: pg.ClientBase,
+  of: Of,
+  recordIds: readonly Uint8Array[],
+  offersMax: number,
+): Promise<KnownRecord[]> {
+  const { rows } = await client.query<{
+    record_id: string
+    own: boolean
+    shared: boolean
+    type: string
+    documents: 'whole' | 'digests'
+    standing: string | null
+    offers: string
+    shares: string[]
+  }>({
+    name: 'list_known_records',
+    text: `select k.record_id, o.own is not null as own, s.shared is not null as shared, m.type, m.documents, m.standing,
+        case when m.record_id is null then array(
+          select encode(n.envelope, 'base64') from tallystick.received_entries n
+          where n.ledger_id = $1 and n.peer_id = $2 and n.record_id = k.record_id and n.version is null
+            and n.kind = 'record-shared'
+          order by n.remote_seq limit 1
+        ) else '{}' end as shares,
+        case when s.shared then (
+          select count(*) from (
+            select from tallystick.received_entries n
+            where n.ledger_id = $1 and n.peer_id = $2 and n.record_id = k.record_id and n.version is null limit $4
+          ) n
+        ) else 0 end as offers
+      from unnest($3::uuid[]) k (record_id)
+      left join lateral (
+        select true as own from tallystick.records n where n.ledger_id = $1 and n.record_id = k.record_id offset 0
+      ) o on true
+      left join lateral (
+        select true as shared from tallystick.shared_records n
+        where n.ledger_id = $1 and n.record_id = k.record_id and n.peer_id = $2 offset 0
+      ) s on true
+      left join lateral (
+        select * from tallystick.remote_records n
+        where n.ledger_id = $1 and n.record_id = k.record_id and n.peer_id = $2 offset 0
+      ) m on true`,
+    values: [toUuid(of.ledgerId), toUuid(of.peerId), recordIds.map(toUuid), offersMax],
+  })
+  return rows.map((row) => ({
+    recordId: row.record_id,
+    offers: Number(row.offers),
+    isOwn: row.own,
+    isShared: row.shared,
+    remote:
+      row.standing === null
+        ? null
+        : { type: row.type, documents: row.documents, standing: JSON.parse(row.standing) as GatedRecord },
+    shares: row.shares.map((text) => Buffer.from(text, 'base64')),
+  }))
+}
+
+/** The leaf (hex) that is held in the place of each event, by `recordId version`. */
+export async function findHeldVersions(
+  client: pg.ClientBase,
+  of: Of,
+  events: readonly { readonly recordId: Uint8Array; readonly version: number }[],
+): Promise<Map<string, string>> {
+  const { rows } = await client.query<{ record_id: string; version: number; leaf: Buffer }>({
+    name: 'find_held_versions',
+    text: `select r.record_id, r.version, r.leaf
+      from unnest($3::uuid[], $4::int4[]) k (record_id, version)
+      cross join lateral (
+        select * from tallystick.received_entries n
+        where n.ledger_id = $1 and n.peer_id = $2 and n.record_id = k.record_id and n.version = k.version
+          and n.version is not null offset 0
+      ) r`,
+    values: [
+      toUuid(of.ledgerId),
+      toUuid(of.peerId),
+      events.map(({ recordId }) => toUuid(recordId)),
+      events.map(({ version }) => version),
+    ],
+  })
+  return new Map(rows.map((row) => [`${row.record_id} ${row.version}`, row.leaf.toString('hex')]))
+}
+
+/** An offer of ours, by its seq. */
+export type OwnOffer = {
+  readonly seq: number
+  readonly leaf: string
+  readonly recordId: string
+  readonly isDecided: boolean
+  readonly envelope: Buffer
+}
+
+export async function listOwnOffers(
+  client: pg.ClientBase,
+  of: Of,
+  seqs: readonly number[],
+): Promise<OwnOffer[]> {
+  const { rows } = await client.query<{
+    seq: string
+    leaf: Buffer
+    record_id: string
+    decided: boolean
+    envelope: Buffer
+  }>({
+    name: 'list_own_offers',
+    text: `select o.seq, o.leaf, o.record_id, o.state <> 'pending' as decided, e.envelope
+      from tallystick.offers o
+      cross join lateral (
+        select n.envelope from tallystick.entries n where n.ledger_id = o.ledger_id and n.seq = o.seq offset 0
+      ) e
+      where o.ledger_id = $1 and o.peer_id = $2 and o.seq = any ($3::bigint[])`,
+    values: [toUuid(of.ledgerId), toUuid(of.peerId), seqs],
+  })
+  return rows.map((row) => ({
+    seq: Number(row.seq),
+    leaf: row.leaf.toString('hex'),
+    recordId: row.record_id,
+    isDecided: row.decided,
+    envelope: row.envelope,
+  }))
+}
+
+/** Which of these types (digests in hex) have come with entries before. */
+export async function listReceivedTypes(
+  client: pg.ClientBase,
+  of: Of,
+  digests: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const { rows } = await client.query<{ digest: Buffer }>({
+    name: 'list_received_types',
+    text: `select digest from tallystick.received_types
+      where ledger_id = $1 and peer_id = $2 and digest = any ($3::bytea[])`,
+    values: [toUuid(of.ledgerId), toUuid(of.peerId), digests.map((digest) => Buffer.from(digest, 'hex'))],
+  })
+  return new Set(rows.map(({ digest }) => digest.toString('hex')))
+}
+
+/** Kept for who looks, up to `keptMax` of a peering. */
+export async function keepFork(
+  client: pg.ClientBase,
+  of: Of,
+  fork: {
+    readonly leaf: string
+    readonly remoteSeq: number
+    readonly recordId: Uint8Array | null
+    readonly version: number | null
+    readonly held: string
+    readonly envelope: Uint8Array
+  },
+  keptMax: number,
+): Promise<void> {
+  await client.query({
+    name: 'keep_fork',
+    text: 'select tallystick.keep_fork($1, $2, $3, $4, $5, $6, $7, $8, $9)',
+    values: [
+      toUuid(of.ledgerId),
+      toUuid(of.peerId),
+      Buffer.from(fork.leaf, 'hex'),
+      fork.remoteSeq,
+      fork.recordId && toUuid(fork.recordId),
+      fork.version,
+      Buffer.from(fork.held, 'hex'),
+      fork.envelope,
+      keptMax,
+    ],
+  })
+}

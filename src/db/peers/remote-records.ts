@@ -1,0 +1,244 @@
+import type { OfferedStep } from '../../proof/kinds.ts'
+import type { Db } from '../connect/client.ts'
+import { toUuid } from '../connect/uuid.ts'
+import type { PeerState } from './peers.ts'
+
+/*
+ * Records of other ledgers, as they came (docs/formats/federation.md). Each seq is of this ledger's chain: of the entry that
+ * received what it is about.
+ */
+
+/** A record of another ledger, by what one peer sent of it. Ids as Postgres writes uuids. */
+export type RemoteRecordRow = {
+  record_id: string
+  peer_id: string
+  peer_state: PeerState
+  home_id: string
+  type: string
+  documents: 'whole' | 'digests'
+  state: string
+  version: number
+  /** Of the home's newest entry. */
+  leaf: Buffer
+  /** JSON of GatedRecord (src/proof/gated-record.ts). */
+  standing: string
+  /** The home's first entry. */
+  created: Buffer
+  /** Of the payload: null where only digests are shared, and once the home has erased it. */
+  salt: Buffer | null
+  payload: Buffer | null
+  /** Canonical JSON: a list of texts. */
+  reference_list: Buffer | null
+  erased_seq: string | null
+  /** The home's entry that says so. */
+  erasure: Buffer | null
+  /** This ledger's entry that received the newest of the home's. */
+  seq: string
+  kind: string
+  received_leaf: Buffer
+  chain: Buffer
+  /** Whether the agent that was asked for has offered a step. */
+  has_offered: boolean
+} & (OfferColumns | { [Name in keyof OfferColumns]: null })
+
+/** The newest offer of this ledger's agents. */
+export type OfferColumns = {
+  offer_seq: string
+  offer_state: 'pending' | 'taken' | 'refused'
+  offer_step: OfferedStep
+  offer_version: number
+  offer_agent_id: string
+  offer_code: string | null
+  offer_decided_seq: string | null
+  offer_recorded_at: Date
+  offer_completion_id: string | null
+}
+
+/** Of a remote record `r`: its newest offer `o`. */
+export const NEWEST_OFFER = `left join lateral (
+    select n.seq as offer_seq, n.state as offer_state, n.step as offer_step, n.version as offer_version,
+      n.agent_id as offer_agent_id, n.code as offer_code, n.decided_seq as offer_decided_seq, e.recorded_at as offer_recorded_at,
+      d.subject_id as offer_completion_id
+    from (
+      select f.* from tallystick.offers f
+      where f.ledger_id = r.ledger_id and f.record_id = r.record_id and f.peer_id = r.peer_id
+      order by f.seq desc limit 1
+    ) n
+    cross join lateral (
+      select e.recorded_at from tallystick.entries e where e.ledger_id = n.ledger_id and e.seq = n.seq offset 0
+    ) e
+    left join lateral (
+      select d.subject_id from tallystick.documents d where d.ledger_id = n.ledger_id and d.seq = n.seq offset 0
+    ) d on true
+  ) o on true`
+
+/**
+ * As `peerId` has sent it; where that is null, as the home that sent a record of this id first, unless its peering was revoked and
+ * another one's was not: who claims an id later takes it from nobody. A home that was peered with anew is the same. null, without a
+ * peer, where the ledger has a record of its own with that id. `agentId`: of whom it is asked whether it has offered a step.
+ */
+export async function findRemoteClaim(
+  db: Db,
+  ledgerId: Uint8Array,
+  {
+    recordId,
+    peerId,
+    agentId,
+  }: Record<'recordId' | 'agentId', Uint8Array> & { readonly peerId: Uint8Array | null },
+): Promise<RemoteRecordRow | null> {
+  const { rows } = await db.query<RemoteRecordRow>({
+    name: 'find_remote_claim',
+    text: `select r.record_id, r.peer_id, r.peer_state, r.home_id, r.type, r.documents, r.state,
+        r.version, r.leaf, r.standing, f.envelope as created, d.salt, d.content as payload, d.reference_list, d.erased_seq,
+        x.envelope as erasure, e.seq, e.kind, e.leaf as received_leaf, e.chain, o.*,
+        exists (
+          select from tallystick.offers n
+          where n.ledger_id = r.ledger_id and n.record_id = r.record_id and n.peer_id = r.peer_id and n.agent_id = $3
+        ) as has_offered
+      from (
+        select n.*, p.state as peer_state, p.remote_ledger_id as home_id
+        from tallystick.remote_records n
+        cross join lateral (
+          select p.state, p.remote_ledger_id from tallystick.peers p
+          where p.ledger_id = n.ledger_id and p.peer_id = n.peer_id offset 0
+        ) p
+        where n.ledger_id = $1 and n.record_id = $2 and case when $4::uuid is null
+          then not exists (select from tallystick.records o where o.ledger_id = $1 and o.record_id = $2) else n.peer_id = $4 end
+        order by p.state = 'revoked', min(n.first_seq) over (partition by p.remote_ledger_id), n.first_seq desc limit 1
+      ) r
+      cross join lateral (
+        select * from tallystick.entries n where n.ledger_id = r.ledger_id and n.seq = r.last_seq offset 0
+      ) e
+      cross join lateral (
+        select n.envelope from tallystick.received_entries n
+        where n.ledger_id = r.ledger_id and n.seq = r.first_seq offset 0
+      ) f
+      left join lateral (
+        select * from tallystick.received_documents n where n.ledger_id = r.ledger_id and n.seq = r.first_seq offset 0
+      ) d on true
+      left join lateral (
+        select n.envelope from tallystick.received_entries n
+        where n.ledger_id = r.ledger_id and n.seq = d.erased_seq offset 0
+      ) x on true
+      ${NEWEST_OFFER}`,
+    values: [toUuid(ledgerId), toUuid(recordId), toUuid(agentId), peerId && toUuid(peerId)],
+  })
+  return rows[0] ?? null
+}
+
+/** A step of the home, with what is here of the document that it digests. */
+export type RemoteStepRow = {
+  seq: string
+  kind: string
+  version: number
+  /** The home's. */
+  envelope: Buffer
+  salt: Buffer | null
+  content: Buffer | null
+  erased_seq: string | null
+}
+
+type RecordOfPeer = Pick<RemoteRecordRow, 'record_id' | 'peer_id'>
+
+/**
+ * Of the received entry `s` of a record $3 of the peer $2. Evidence that an agent of this ledger offered lies with the offer: the
+ * home does not send it back where it shares digests.
+ */
+const DOCUMENT = `left join lateral (
+    select n.salt, n.content, n.erased_seq from (
+      select d.salt, d.content, d.erased_seq, 0 as place from tallystick.received_documents d
+      where d.ledger_id = $1 and d.seq = s.seq
+      union all
+      select case when x.seq is null then n.salt end, case when x.seq is null then n.content end, x.seq, 1
+      from tallystick.offers o
+      cross join lateral (
+        select * from tallystick.documents d where d.ledger_id = $1 and d.seq = o.seq offset 0
+      ) n
+      left join lateral (
+        select x.seq from tallystick.erasures x
+        where x.ledger_id = $1 and x.subject_id = n.subject_id and x.document = n.document and x.document_seq = n.seq offset 0
+      ) x on true
+      where s.kind = 'completion-submitted' and o.state = 'taken' and o.version = s.version
+        and o.ledger_id = $1 and o.peer_id = $2 and o.record_id = $3
+    ) n order by n.place limit 1
+  ) d on true`
+
+/** The newest step of each kind, in order. */
+export async function listNewestRemoteSteps(
+  db: Db,
+  ledgerId: Uint8Array,
+  { record_id, peer_id }: RecordOfPeer,
+): Promise<RemoteStepRow[]> {
+  const { rows } = await db.query<RemoteStepRow>({
+    name: 'list_newest_remote_steps',
+    text: `select s.seq, s.kind, s.version, s.envelope, d.salt, d.content, d.erased_seq
+      from (
+        select distinct on (n.kind) n.* from tallystick.received_entries n
+        where n.ledger_id = $1 and n.peer_id = $2 and n.record_id = $3 and n.version > 1
+        order by n.kind, n.version desc offset 0
+      ) s
+      ${DOCUMENT}
+      order by s.version`,
+    values: [toUuid(ledgerId), peer_id, record_id],
+  })
+  return rows
+}
+
+/** One of the home's entries about its record, as it was received: with the entry that received it. */
+export type RemoteEntryRow = RemoteStepRow & {
+  entry_kind: string
+  recorded_at: Date
+  leaf: Buffer
+  chain: Buffer
+  entry_envelope: Buffer
+}
+
+/**
+ * The home's entries after `afterVersion`, oldest first: as many as `bytesMax` bytes of envelopes and documents hold, at most
+ * `limit`, and one at least.
+ */
+export async function listRemoteEntries(
+  db: Db,
+  ledgerId: Uint8Array,
+  { record_id, peer_id }: RecordOfPeer,
+  page: { readonly afterVersion: number; readonly limit: number; readonly bytesMax: number },
+): Promise<RemoteEntryRow[]> {
+  const { rows } = await db.query<RemoteEntryRow>({
+    name: 'list_remote_entries',
+    text: `select * from (
+        select s.seq, s.kind, s.version, s.envelope, d.salt, d.content, d.erased_seq, e.kind as entry_kind, e.recorded_at, e.leaf,
+          e.chain, e.envelope as entry_envelope, row_number() over w as nth,
+          sum(length(e.envelope) + length(s.envelope) + coalesce(length(d.content), 0)) over w as bytes
+        from (
+          select * from tallystick.received_entries n
+          where n.ledger_id = $1 and n.peer_id = $2 and n.record_id = $3 and n.version > $4
+          order by n.version limit $5
+        ) s
+        cross join lateral (
+          select * from tallystick.entries n where n.ledger_id = $1 and n.seq = s.seq offset 0
+        ) e
+        ${DOCUMENT}
+        window w as (order by s.version)
+      ) z
+      where z.bytes <= $6 or z.nth = 1
+      order by z.version`,
+    values: [toUuid(ledgerId), peer_id, record_id, page.afterVersion, page.limit, page.bytesMax],
+  })
+  return rows
+}
+
+/** The definition of a type that came along with a record: canonical JSON. null: it is built in, or none came. */
+export async function findReceivedType(
+  db: Db,
+  ledgerId: Uint8Array,
+  peerId: Uint8Array,
+  digest: string,
+): Promise<string | null> {
+  const { rows } = await db.query<{ definition: Buffer }>({
+    name: 'find_received_type',
+    text: `select t.definition from tallystick.received_types t
+      where t.ledger_id = $1 and t.peer_id = $2 and t.digest = decode($3, 'hex')`,
+    values: [toUuid(ledgerId), toUuid(peerId), digest],
+  })
+  return rows[0]?.definition.toString('utf8') ?? null
+}

@@ -1,0 +1,49 @@
+import type { Db } from '../connect/client.ts'
+import { fromUuid, toUuid } from '../connect/uuid.ts'
+import type { PeerState } from './peers.ts'
+
+/* What sharing a record needs to know. Who it is shared with comes with the record (read-records.ts). */
+
+export type SharePeer = {
+  readonly peerId: Uint8Array
+  readonly state: PeerState
+  /** null before the other side has answered the invitation. */
+  readonly remoteLedgerId: Uint8Array | null
+}
+
+/** Those of the peerings that are the ledger's own, in no order. */
+export async function listSharePeers(
+  db: Db,
+  ledgerId: Uint8Array,
+  peerIds: readonly Uint8Array[],
+): Promise<SharePeer[]> {
+  const { rows } = await db.query<{ peer_id: string; state: PeerState; remote_ledger_id: string | null }>({
+    name: 'list_share_peers',
+    text: `select p.peer_id, p.state, p.remote_ledger_id from tallystick.peers p
+      where p.ledger_id = $1 and p.peer_id = any ($2::uuid[])`,
+    values: [toUuid(ledgerId), peerIds.map(toUuid)],
+  })
+  return rows.map(({ peer_id, state, remote_ledger_id }) => ({
+    peerId: fromUuid(peer_id),
+    state,
+    remoteLedgerId: remote_ledger_id === null ? null : fromUuid(remote_ledger_id),
+  }))
+}
+
+/** The salts that callers may have chosen: of the record's payload, and of its completions. Of what is erased nobody knows it. */
+export async function listChosenSalts(db: Db, ledgerId: Uint8Array, recordId: Uint8Array): Promise<Buffer[]> {
+  const { rows } = await db.query<{ salt: Buffer }>({
+    name: 'list_chosen_salts',
+    text: `select r.salt from tallystick.records r
+      where r.ledger_id = $1 and r.record_id = $2 and r.salt is not null
+      union all
+      select n.salt from tallystick.entries e
+      cross join lateral (
+        select d.salt from tallystick.documents d
+        where d.ledger_id = $1 and d.seq = e.seq and d.document = 'evidence' and d.salt is not null offset 0
+      ) n
+      where e.ledger_id = $1 and e.subject_id = $2 and e.version > 1`,
+    values: [toUuid(ledgerId), toUuid(recordId)],
+  })
+  return rows.map(({ salt }) => salt)
+}

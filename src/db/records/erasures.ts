@@ -1,0 +1,161 @@
+import type pg from 'pg'
+import type { DocumentKind } from '../../proof/document-subjects.ts'
+import { fromUuid, toUuid } from '../connect/uuid.ts'
+
+/*
+ * What was erased. The signed entry comes first, and its row with it (append_entries); from then on no query of the API shows
+ * the document (read-records.ts, read-steps.ts, read-entries.ts). The worker takes it away (pending-erasures.ts).
+ */
+
+/** What an erasure of a document must name, and the entry that has erased it. */
+export type ErasableRow = {
+  readonly document: DocumentKind
+  /** The completion; of a payload and a reason, the record. */
+  readonly subjectId: Uint8Array
+  readonly digest: Buffer
+  /** Of the entry that digests it. */
+  readonly seq: number
+  readonly erasedSeq: number | null
+  readonly needed: Needed | null
+}
+
+/**
+ * Why evidence that was offered to another ledger has to stay: the home has to decide yet, or it has taken the step and sent the
+ * evidence back, so that a copy lies here for as long as the home has it.
+ */
+export type Needed = 'by the decision' | 'by the home'
+
+type ErasableColumns = {
+  document: DocumentKind
+  subject_id: string
+  digest: Buffer
+  seq: string
+  erased_seq: string | null
+  needed: Needed | null
+}
+
+/**
+ * Of the record $2, of the ledger $1: its payload, and the documents of its steps; of a record of another ledger the evidence that
+ * was offered. Its steps go by the index entries_by_record, each document by the key of its table.
+ */
+const DOCUMENTS = `
+  select d.document, d.subject_id, d.digest, d.seq, d.needed, x.seq as erased_seq
+  from (
+    select 'payload' as document, r.record_id as subject_id, r.digest, r.first_seq as seq, null as needed
+    from tallystick.records r where r.ledger_id = $1 and r.record_id = $2
+    union all
+    select n.document, n.subject_id, n.digest, n.seq, null
+    from tallystick.entries e
+    cross join lateral (
+      select * from tallystick.documents d where d.ledger_id = $1 and d.seq = e.seq offset 0
+    ) n
+    where e.ledger_id = $1 and e.subject_id = $2 and e.version > 1
+    union all
+    select n.document, n.subject_id, n.digest, n.seq, case
+        when o.state = 'pending' then 'by the decision'
+        when o.state = 'taken' and exists (
+          select from tallystick.received_entries s
+          cross join lateral (
+            select r.erased_seq from tallystick.received_documents r where r.ledger_id = $1 and r.seq = s.seq offset 0
+          ) r
+          where s.ledger_id = $1 and s.peer_id = o.peer_id and s.record_id = $2 and s.version = o.version
+            and r.erased_seq is null) then 'by the home' end
+    from tallystick.offers o
+    cross join lateral (
+      select * from tallystick.documents d where d.ledger_id = $1 and d.seq = o.seq offset 0
+    ) n
+    where o.ledger_id = $1 and o.record_id = $2
+  ) d
+  left join lateral (
+    select x.seq from tallystick.erasures x
+    where x.ledger_id = $1 and x.subject_id = d.subject_id and x.document = d.document and x.document_seq = d.seq offset 0
+  ) x on true`
+
+/**
+ * null: the record has no such document, or the ledger no such record. `seq`: of the entry that digests it; null: whichever
+ * does.
+ */
+export async function findErasable(
+  pool: pg.Pool,
+  ledgerId: Uint8Array,
+  recordId: Uint8Array,
+  { document, subjectId, seq }: Pick<ErasableRow, 'document' | 'subjectId'> & { readonly seq: number | null },
+): Promise<ErasableRow | null> {
+  const { rows } = await pool.query<ErasableColumns>({
+    name: 'find_erasable',
+    text: `${DOCUMENTS}
+      where d.document = $3 and d.subject_id = $4 and ($5::int8 is null or d.seq = $5)
+      order by d.seq limit 1`,
+    values: [toUuid(ledgerId), toUuid(recordId), document, toUuid(subjectId), seq],
+  })
+  return rows[0] ? toErasable(rows[0]) : null
+}
+
+/** What lay beside the record's entries before the entry at `before`, and no entry up to it has erased; oldest first. */
+export async function listErasable(
+  pool: pg.Pool,
+  ledgerId: Uint8Array,
+  recordId: Uint8Array,
+  { before, limit }: { readonly before: number; readonly limit: number },
+): Promise<ErasableRow[]> {
+  const { rows } = await pool.query<ErasableColumns>({
+    name: 'list_erasable',
+    text: `${DOCUMENTS}
+      where d.seq < $3 and (x.seq is null or x.seq > $3)
+      order by d.seq limit $4`,
+    values: [toUuid(ledgerId), toUuid(recordId), before, limit],
+  })
+  return rows.map(toErasable)
+}
+
+function toErasable({ document, subject_id, digest, seq, erased_seq, needed }: ErasableColumns): ErasableRow {
+  return {
+    document,
+    subjectId: fromUuid(subject_id),
+    digest,
+    seq: Number(seq),
+    erasedSeq: erased_seq === null ? null : Number(erased_seq),
+    needed,
+  }
+}
+
+export type ErasureRow = {
+  /** Of the entry that digests what it erased. */
+  readonly documentSeq: number
+  readonly reason: string | null
+  readonly actorId: Uint8Array
+  readonly keyId: Uint8Array
+  readonly recordedAt: Date
+  readonly leaf: Buffer
+  readonly chain: Buffer
+}
+
+/** Of the erasure that an agent's entry at `seq` says. */
+export async function getErasure(pool: pg.Pool, ledgerId: Uint8Array, seq: number): Promise<ErasureRow> {
+  const { rows } = await pool.query<{
+    document_seq: string
+    reason: string | null
+    actor_id: string
+    key_id: string
+    recorded_at: Date
+    leaf: Buffer
+    chain: Buffer
+  }>(
+    `select x.document_seq, x.reason, e.actor_id, e.key_id, e.recorded_at, e.leaf, e.chain from tallystick.erasures x
+     join tallystick.entries e on e.ledger_id = x.ledger_id and e.seq = x.seq
+     where x.ledger_id = $1 and x.seq = $2`,
+    [toUuid(ledgerId), seq],
+  )
+  const row = rows[0]
+  if (!row) throw new Error(`entry ${seq} erased nothing`)
+  const { reason, leaf, chain, recorded_at: recordedAt } = row
+  return {
+    documentSeq: Number(row.document_seq),
+    reason,
+    leaf,
+    chain,
+    recordedAt,
+    actorId: fromUuid(row.actor_id),
+    keyId: fromUuid(row.key_id),
+  }
+}

@@ -1,0 +1,61 @@
+import type pg from 'pg'
+import { BATCH_ITEMS_MAX, LOOKUP_QUERIES_MAX, LOOKUPS_PER_QUERY_MAX } from '../../limits.ts'
+import type { SignedLine } from '../../proof/verify-entry.ts'
+import { findCreations } from '../chain/signed-entries.ts'
+import { Coalescer } from '../connect/coalescer.ts'
+import { toUuid } from '../connect/uuid.ts'
+import { type AgentKey, type AgentStanding, findAgentStandings } from '../ledgers/agents.ts'
+import { findRecords, type RecordKey, type RecordRowRead } from './read-records.ts'
+import { listNewestSteps, type RecordVersion, type StepRow } from './read-steps.ts'
+
+/** Records, their steps, and agents, by id: what most requests begin with. */
+export class Lookups {
+  readonly #records: Coalescer<RecordKey, RecordRowRead | null>
+  readonly #steps: Coalescer<RecordVersion, StepRow[]>
+  readonly #creations: Coalescer<RecordKey, SignedLine | null>
+  readonly #agents: Coalescer<AgentKey, AgentStanding>
+
+  constructor(pool: pg.Pool) {
+    const limits = { keysMax: LOOKUPS_PER_QUERY_MAX, queriesMax: LOOKUP_QUERIES_MAX }
+    this.#records = new Coalescer((keys) => findRecords(pool, keys), limits)
+    this.#steps = new Coalescer((keys) => listNewestSteps(pool, keys), limits)
+    this.#creations = new Coalescer((keys) => findCreations(pool, keys), limits)
+    // A batch may name as many as it has items.
+    this.#agents = new Coalescer((keys) => findAgentStandings(pool, keys), {
+      ...limits,
+      keysMax: BATCH_ITEMS_MAX,
+    })
+  }
+
+  /** Of each kind. */
+  get figures() {
+    return {
+      records: this.#records.figures,
+      steps: this.#steps.figures,
+      creations: this.#creations.figures,
+      agents: this.#agents.figures,
+    }
+  }
+
+  /** null: the ledger has no such record. */
+  findRecord(ledgerId: Uint8Array, recordId: Uint8Array): Promise<RecordRowRead | null> {
+    return this.#records.find({ ledgerId: toUuid(ledgerId), recordId: toUuid(recordId) })
+  }
+
+  findAgent(ledgerId: Uint8Array, agentId: Uint8Array): Promise<AgentStanding> {
+    return this.#agents.find({ ledgerId: toUuid(ledgerId), agentId: toUuid(agentId) })
+  }
+
+  /** The entry that created a gated record; null: there is none. */
+  findCreation(
+    ledgerId: Uint8Array,
+    { record_id }: Pick<RecordRowRead, 'record_id'>,
+  ): Promise<SignedLine | null> {
+    return this.#creations.find({ ledgerId: toUuid(ledgerId), recordId: record_id })
+  }
+
+  /** The newest step of each kind of a record that has this version, or had it. */
+  listSteps(ledgerId: Uint8Array, { record_id, version }: Pick<RecordRowRead, 'record_id' | 'version'>) {
+    return this.#steps.find({ ledgerId: toUuid(ledgerId), recordId: record_id, version })
+  }
+}

@@ -1,0 +1,80 @@
+import type pg from 'pg'
+import type { DocumentKind } from '../../proof/document-subjects.ts'
+import type { SignedLine } from '../../proof/verify-entry.ts'
+import { type SignedColumns, toSignedLine } from '../chain/signed-entries.ts'
+import { fromUuid, toUuid } from '../connect/uuid.ts'
+
+/** An erasure that was not carried out, with the entry that is said to order it and what that must name. */
+export type PendingErasure = {
+  readonly ledgerId: Uint8Array
+  readonly subjectId: Uint8Array
+  readonly document: DocumentKind
+  /** Of the entry that is said to digest it. */
+  readonly documentSeq: number
+  readonly seq: number
+  readonly entry: SignedLine
+  /** Of what is to be erased; null where there is no such document. */
+  readonly digest: Buffer | null
+}
+
+type PendingRow = SignedColumns & {
+  ledger_id: string
+  subject_id: string
+  document: DocumentKind
+  document_seq: string
+  seq: string
+  digest: Buffer | null
+}
+
+const BEFORE_ALL = { ledgerId: new Uint8Array(16), seq: -1 }
+
+/** Of all ledgers, along the index of what is pending; those after `after`. */
+export async function listPendingErasures(
+  pool: pg.Pool,
+  after: Pick<PendingErasure, 'ledgerId' | 'seq'> | null,
+  limit: number,
+): Promise<PendingErasure[]> {
+  const { ledgerId, seq } = after ?? BEFORE_ALL
+  const { rows } = await pool.query<PendingRow>({
+    name: 'list_pending_erasures',
+    text: `select x.ledger_id, x.subject_id, x.document, x.document_seq, x.seq, e.kind, e.recorded_at, e.leaf, e.envelope,
+        coalesce(r.digest, d.digest) as digest
+      from (
+        select * from tallystick.erasures
+        where erased_at is null and (ledger_id, seq) > ($1::uuid, $2::int8) order by ledger_id, seq limit $3
+      ) x
+      join tallystick.entries e on e.ledger_id = x.ledger_id and e.seq = x.seq
+      left join tallystick.records r
+        on x.document = 'payload' and r.ledger_id = x.ledger_id and r.record_id = x.subject_id and r.first_seq = x.document_seq
+      left join tallystick.documents d
+        on d.document = x.document and d.ledger_id = x.ledger_id and d.seq = x.document_seq and d.subject_id = x.subject_id
+      order by x.ledger_id, x.seq`,
+    values: [toUuid(ledgerId), seq, limit],
+  })
+  return rows.map((row) => ({
+    ledgerId: fromUuid(row.ledger_id),
+    subjectId: fromUuid(row.subject_id),
+    document: row.document,
+    documentSeq: Number(row.document_seq),
+    seq: Number(row.seq),
+    entry: toSignedLine(row),
+    digest: row.digest,
+  }))
+}
+
+/** How many erasures were not carried out, of all ledgers. */
+export async function countPendingErasures(pool: pg.Pool): Promise<number> {
+  const { rows } = await pool.query<{ count: string }>(
+    'select count(*) from tallystick.erasures where erased_at is null',
+  )
+  return Number(rows[0]!.count)
+}
+
+/** Takes away what the entry at `seq` erased; false where that was done before. Worker only: it MUST have verified the entry. */
+export async function eraseDocument(pool: pg.Pool, ledgerId: Uint8Array, seq: number): Promise<boolean> {
+  const { rows } = await pool.query<{ erased: boolean }>(
+    'select tallystick.erase_document($1, $2) as erased',
+    [toUuid(ledgerId), seq],
+  )
+  return rows[0]!.erased
+}

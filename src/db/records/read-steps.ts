@@ -1,0 +1,71 @@
+import type { DocumentName } from '../chain/append-entries.ts'
+import type { Db } from '../connect/client.ts'
+
+/** A step of a gated record: its entry, with the document that it digests. */
+export type StepRow = {
+  record_id: string
+  seq: string
+  kind: string
+  version: number
+  recorded_at: Date
+  actor_id: string | null
+  leaf: Buffer
+  envelope: Buffer
+  /** How many steps the record has by its entries, up to the version asked for. */
+  steps: string
+  revisions: string
+  document: DocumentName | null
+  subject_id: string | null
+  digest: Buffer | null
+  /** What is erased is null from the moment on that the entry at `erased_seq` says so. */
+  salt: Buffer | null
+  content: Buffer | null
+  erased_seq: string | null
+}
+
+/** Whatever version a record is said to have: all of its steps count. */
+export const EVERY_VERSION = 2 ** 31 - 1
+
+/** A record, and how far it is looked at. Ids as Postgres writes uuids. */
+export type RecordVersion = { readonly ledgerId: string; readonly recordId: string; readonly version: number }
+
+/**
+ * The newest step of each kind that each record had taken when it had the version, in order: at most eight a record. Along the
+ * index entries_by_record, so a record with hundreds of revisions costs as many index rows, and no envelope but these.
+ */
+export async function listNewestSteps(db: Db, records: readonly RecordVersion[]): Promise<StepRow[][]> {
+  const { rows } = await db.query<StepRow & { ix: string }>({
+    name: 'list_newest_steps',
+    text: `select w.ix, w.record_id, e.seq, e.kind, e.version, e.recorded_at, e.actor_id, e.leaf, e.envelope, n.steps,
+        n.revisions, d.document, d.subject_id, d.digest, case when x.seq is null then d.salt end as salt,
+        case when x.seq is null then d.content end as content, x.seq as erased_seq
+      from unnest($1::uuid[], $2::uuid[], $3::int4[]) with ordinality w (ledger_id, record_id, version, ix)
+      cross join lateral (
+        select distinct on (s.kind) s.kind, s.seq, count(*) over () as steps,
+          count(*) filter (where s.kind = 'revision-requested') over () as revisions
+        from tallystick.entries s
+        where s.ledger_id = w.ledger_id and s.subject_id = w.record_id and s.version > 1 and s.version <= w.version
+        order by s.kind, s.version desc offset 0
+      ) n
+      cross join lateral (
+        select * from tallystick.entries e where e.ledger_id = w.ledger_id and e.seq = n.seq offset 0
+      ) e
+      left join lateral (
+        select * from tallystick.documents d where d.ledger_id = w.ledger_id and d.seq = n.seq offset 0
+      ) d on true
+      left join lateral (
+        select x.seq from tallystick.erasures x
+        where x.ledger_id = w.ledger_id and x.subject_id = d.subject_id and x.document = d.document and x.document_seq = d.seq
+        offset 0
+      ) x on true
+      order by w.ix, e.seq`,
+    values: [
+      records.map(({ ledgerId }) => ledgerId),
+      records.map(({ recordId }) => recordId),
+      records.map(({ version }) => version),
+    ],
+  })
+  const found: StepRow[][] = records.map(() => [])
+  for (const row of rows) found[Number(row.ix) - 1]!.push(row)
+  return found
+}

@@ -1,0 +1,77 @@
+import type pg from 'pg'
+import { SEARCH_CLOCK_SLACK_MS, SEARCH_ENTRIES_SKIPPED_MAX } from '../../limits.ts'
+import type { RecordSearch } from './search-records.ts'
+
+/** A part of the chain: from an entry on, up to another and not including it. */
+export type Stretch = { readonly from: number; readonly end: number }
+
+/**
+ * The part of the chain that a search has to look at; null: none of it. Without a range of `recordedAt` that is all.
+ *
+ * `recordedAt` is a claim, but append_entries takes none that is more than 30 s off the database's clock, which goes on
+ * with `seq`. So an entry that lies more than twice that before the range has none of it before itself, and halving the
+ * chain finds such an entry in 24 steps of 10 million. What is left of the margin is skipped entry by entry, as far as
+ * one request may: the next one goes on there.
+ */
+export async function listStretch(
+  pool: pg.Pool,
+  ledger: string,
+  { filters: { recorded }, order, after, candidatesMax = SEARCH_ENTRIES_SKIPPED_MAX }: RecordSearch,
+): Promise<Stretch | null> {
+  if (!recorded) return { from: 0, end: Number.MAX_SAFE_INTEGER }
+  const { fromMs, beforeMs } = recorded
+  const { rows } = await pool.query<{ from: string; end: string }>(
+    `with recursive lower_bound (known, unknown) as (
+       select -1::int8, h.size from tallystick.chain_heads h where h.ledger_id = $1
+       union all
+       select case when x.is_before then m.middle else m.known end, case when x.is_before then m.unknown else m.middle end
+       from (select known, unknown, (known + unknown) / 2 as middle from lower_bound where unknown - known > 1) m
+       cross join lateral (
+         select e.recorded_at < $2::timestamptz - $4::interval as is_before from tallystick.entries e
+         where $2 is not null and e.ledger_id = $1 and e.seq = m.middle offset 0
+       ) x
+     ), upper_bound (unknown, known) as (
+       select -1::int8, h.size from tallystick.chain_heads h where h.ledger_id = $1
+       union all
+       select case when x.is_after then m.unknown else m.middle end, case when x.is_after then m.middle else m.known end
+       from (select unknown, known, (unknown + known) / 2 as middle from upper_bound where known - unknown > 1) m
+       cross join lateral (
+         select e.recorded_at >= $3::timestamptz + $4::interval as is_after from tallystick.entries e
+         where $3 is not null and e.ledger_id = $1 and e.seq = m.middle offset 0
+       ) x
+     ), bounds as (
+       select greatest((select max(known) + 1 from lower_bound), case when $5 = 'asc' then $6::int8 else 0 end) as low,
+         least((select min(known) from upper_bound), case when $5 = 'desc' then $6::int8 + 1 end) as high
+     )
+     select coalesce((
+         select s.seq from (
+           select e.seq, e.recorded_at from tallystick.entries e
+           where $2 is not null and e.ledger_id = $1 and e.seq >= b.low and e.seq < b.high order by e.seq limit $7
+         ) s where s.recorded_at >= $2 order by s.seq limit 1
+       ), case when $2 is null then b.low else least(b.low + $7, b.high) end) as "from",
+       coalesce((
+         select s.seq + 1 from (
+           select e.seq, e.recorded_at from tallystick.entries e
+           where $3 is not null and e.ledger_id = $1 and e.seq >= b.low and e.seq < b.high order by e.seq desc limit $7
+         ) s where s.recorded_at < $3 order by s.seq desc limit 1
+       ), case when $3 is null then b.high else greatest(b.high - $7, b.low) end) as "end"
+     from bounds b`,
+    [
+      ledger,
+      timeOf(fromMs),
+      timeOf(beforeMs),
+      `${SEARCH_CLOCK_SLACK_MS} milliseconds`,
+      order,
+      after?.seq ?? null,
+      candidatesMax,
+    ],
+  )
+  const [row] = rows
+  if (!row) return null
+  const stretch = { from: Number(row.from), end: Number(row.end) }
+  return stretch.from < stretch.end ? stretch : null
+}
+
+function timeOf(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString()
+}

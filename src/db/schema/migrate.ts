@@ -1,0 +1,204 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import type pg from 'pg'
+import { MIGRATION_LOCK_MS_MAX } from '../../limits.ts'
+import type { MasterKey } from '../../signing/master-key.ts'
+import { type Db, withClient } from '../connect/client.ts'
+import type { DatabaseOrUrl } from '../connect/connection.ts'
+import { isUnanswered } from '../connect/failures.ts'
+import { ensureLogins, grantRdsIam, type LoginPasswords, revokeTemporary } from '../connect/logins.ts'
+import { addMacKeys, keepMacKeys } from '../connect/mac-keys.ts'
+import { refuseTransactionPooler } from '../connect/pooler.ts'
+import { withTransaction } from '../connect/transaction.ts'
+import { installJobQueues } from '../jobs/job-queues.ts'
+import { authenticatePeerKeys } from '../peers/peer-key-macs.ts'
+import { SchemaBehindError } from './schema-behind.ts'
+import { ensureServerKeys } from './server-keys.ts'
+
+type Migration = {
+  readonly version: number
+  readonly name: string
+  readonly sql: string
+  readonly sha256: string
+  /** Code that knows the migrations up to this one works with the schema as well. null: only code that knows this very one. */
+  readonly servesFrom: number | null
+}
+
+const MIGRATIONS_DIR = new URL('../../../migrations/', import.meta.url)
+
+/** From this one on a key of a peer is believed by its MAC: those that came before get one, with the transaction that asks for it. */
+const PEER_KEY_MACS = '0012-peerings.sql'
+
+/** Any number; the same for every process that migrates this database. */
+const MIGRATION_LOCK = 7_411_957
+
+/**
+ * Brings the database to this version of the code, as its owner: logins, schema, the deployment's first keys; then the job
+ * queues. One transaction under a lock, so several processes may call it at once and a failure leaves nothing behind
+ * (of the queues it may: the next call finishes them). Returns the names of the migrations that it applied.
+ */
+export async function migrate(options: {
+  ownerUrl: DatabaseOrUrl
+  masterKey: MasterKey
+  passwords: LoginPasswords
+  byRdsIam?: boolean
+}): Promise<string[]> {
+  return withClient(options.ownerUrl, async (client) => {
+    await refuseTransactionPooler(client, options.ownerUrl)
+    const applied = await withTransaction(client, async () => {
+      await lockMigrations(client)
+      await ensureLogins(client, options.passwords)
+      await revokeTemporary(client)
+      if (options.byRdsIam) await grantRdsIam(client)
+      const applied = await applyPending(client)
+      if (applied.includes(PEER_KEY_MACS)) await authenticatePeerKeys(client, options.masterKey)
+      await ensureServerKeys(client, options.masterKey)
+      const macKeys = options.masterKey.databaseKeys()
+      await addMacKeys(client, macKeys)
+      await keepMacKeys(client, macKeys)
+      return applied
+    })
+    await installJobQueues(client, options.ownerUrl)
+    return applied
+  })
+}
+
+/** Until the end of the transaction: migrations, and whatever else the owner does one at a time. */
+export async function lockMigrations(client: pg.ClientBase): Promise<void> {
+  await client.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
+}
+
+/** Every migration of this version of the code, in order. */
+export function listMigrations(): Migration[] {
+  return readdirSync(MIGRATIONS_DIR)
+    .filter((name) => /^\d{4}-.+\.sql$/.test(name))
+    .sort()
+    .map((name) => {
+      const sql = readFileSync(new URL(name, MIGRATIONS_DIR), 'utf8')
+      return {
+        version: Number(name.slice(0, 4)),
+        name,
+        sql,
+        sha256: createHash('sha256').update(sql).digest('hex'),
+        servesFrom: parseServes(sql),
+      }
+    })
+}
+
+/** `-- serves: 0007` in the first line of a migration (docs/upgrading.md). */
+function parseServes(sql: string): number | null {
+  const found = /^-- serves: (\d{4})\n/.exec(sql)
+  return found && Number(found[1])
+}
+
+/**
+ * Throws, saying what to do, unless the database's schema is the one that this code was written for, or a newer one that says that
+ * it serves this code too: while a version is rolled out, the one before it goes on and may have to start again.
+ */
+export async function checkSchema(db: Db): Promise<void> {
+  const exists = await db.query("select to_regclass('tallystick.schema_migrations') is not null as migrated")
+  if (!exists.rows[0].migrated) throw new SchemaBehindError('the database is not migrated')
+  const known = listMigrations()
+  const applied = await readApplied(db)
+  await refuseUnknown(db, applied, known)
+  const missing = known.filter((migration) => !applied.has(migration.version))
+  if (missing.length > 0) {
+    throw new SchemaBehindError(`the database lacks ${missing.map((m) => m.name).join(', ')}`)
+  }
+}
+
+/**
+ * Whether a migrated database answers in time. One that is only slow has not moved: its other connections stay, or each question
+ * would have all of them made anew while it has too much to do already.
+ */
+export async function canRead(pool: pg.Pool, timeoutMs: number): Promise<boolean> {
+  const query = { text: 'select from tallystick.schema_migrations limit 1', query_timeout: timeoutMs }
+  let client: pg.PoolClient
+  try {
+    client = await pool.connect()
+  } catch {
+    return false
+  }
+  try {
+    await client.query(query)
+    client.release()
+    return true
+  } catch (error) {
+    client.release(isUnanswered(error as Error) || (error as Error))
+    return false
+  }
+}
+
+async function applyPending(client: pg.ClientBase): Promise<string[]> {
+  await client.query('create schema if not exists tallystick')
+  await client.query(`create table if not exists tallystick.schema_migrations (
+    version int4 primary key, name text not null, sha256 text not null, applied_at timestamptz not null default now())`)
+  const known = listMigrations()
+  const applied = await readApplied(client)
+  await refuseUnknown(client, applied, known)
+  const pending = known.filter((migration) => !applied.has(migration.version))
+  await client.query(`set local lock_timeout = ${MIGRATION_LOCK_MS_MAX}`)
+  for (const migration of pending) {
+    await client.query(migration.sql).catch((error) => throwExplained(error, migration))
+    await client.query(
+      'insert into tallystick.schema_migrations (version, name, sha256) values ($1, $2, $3)',
+      [migration.version, migration.name, migration.sha256],
+    )
+    if (migration.servesFrom === null) continue
+    await client.query('insert into tallystick.schema_serves (version, serves_from) values ($1, $2)', [
+      migration.version,
+      migration.servesFrom,
+    ])
+  }
+  return pending.map((migration) => migration.name)
+}
+
+/**
+ * Whoever waits for a table's lock has everybody wait behind him who comes after, appends too; and an audit of a large ledger reads
+ * for an hour.
+ */
+function throwExplained(error: Error & { code?: string }, { name }: Migration): never {
+  if (error.code !== '55P03') throw error
+  throw new Error(
+    `${name} changes a table that somebody has been reading for longer than ${MIGRATION_LOCK_MS_MAX} ms (an audit, a dump?): ` +
+      'nothing was changed; run `npm run migrate` again, and look into pg_stat_activity if that does not help',
+    { cause: error },
+  )
+}
+
+async function readApplied(db: Db): Promise<Map<number, string>> {
+  const { rows } = await db.query<{ version: number; sha256: string }>(
+    'select version, sha256 from tallystick.schema_migrations',
+  )
+  return new Map(rows.map((row) => [row.version, row.sha256]))
+}
+
+async function readServes(db: Db): Promise<Map<number, number>> {
+  const { rows } = await db.query<{ version: number; serves_from: number }>(
+    'select version, serves_from from tallystick.schema_serves',
+  )
+  return new Map(rows.map((row) => [row.version, row.serves_from]))
+}
+
+/**
+ * A newer schema that does not serve this code, or a migration that was edited after it landed: both mean that this code is the
+ * wrong one.
+ */
+async function refuseUnknown(db: Db, applied: Map<number, string>, known: Migration[]): Promise<void> {
+  const newest = known.at(-1)!.version
+  const isNewer = [...applied.keys()].some((version) => version > newest)
+  const serves = isNewer ? await readServes(db) : new Map<number, number>()
+  for (const [version, sha256] of applied) {
+    const migration = known.find((candidate) => candidate.version === version)
+    if (!migration && newest >= (serves.get(version) ?? version)) continue
+    if (!migration) {
+      throw new Error(
+        `the database's schema (migration ${version}) is newer than this version of Tallystick, and does not serve it: ` +
+          'run the version that migrated it, or the one before that (docs/upgrading.md)',
+      )
+    }
+    if (migration.sha256 !== sha256) {
+      throw new Error(`migrations/${migration.name} is not the file that the database was migrated with`)
+    }
+  }
+}

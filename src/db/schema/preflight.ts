@@ -1,0 +1,145 @@
+import type pg from 'pg'
+import { PREFLIGHT_ANSWER_TIMEOUT_MS, PREFLIGHT_STATEMENT_TIMEOUT_MS } from '../../limits.ts'
+import { openClient } from '../connect/client.ts'
+import type { DatabaseOrUrl } from '../connect/connection.ts'
+import { API_LOGIN, WORKER_LOGIN } from '../connect/logins.ts'
+
+/* What `tallystick preflight` asks. Any login may, and nothing of it writes a table. */
+
+/** With settings of the session, as the pools have: what a pooler does with theirs it does with these. */
+export function openPreflightClient(database: DatabaseOrUrl): Promise<pg.Client> {
+  return openClient(database, {
+    application_name: 'tallystick preflight',
+    query_timeout: PREFLIGHT_ANSWER_TIMEOUT_MS,
+    settings: { statement_timeout: PREFLIGHT_STATEMENT_TIMEOUT_MS },
+  })
+}
+
+export async function roundTrip(client: pg.ClientBase): Promise<void> {
+  await client.query('select 1')
+}
+
+/** As large as an entry's envelope, so that a commit writes about as much log as that of one record. */
+const MESSAGE_BYTES = 600
+
+/**
+ * A commit that writes no table: a message in the log, which a transaction of its own carries and nobody reads. Without
+ * `flushed` it waits for no flush and no standby, and is otherwise the same; with it, for what the login's settings say.
+ *
+ * One statement, and the setting is the transaction's own: with `set` a pooler would hand the session to somebody else,
+ * who then waits for no flush either.
+ */
+export async function commitMessage(client: pg.ClientBase, flushed: boolean): Promise<void> {
+  await client.query(
+    `select set_config('synchronous_commit',
+         case when $1 then current_setting('synchronous_commit') else 'off' end, true),
+       pg_logical_emit_message(true, 'tallystick preflight', repeat('.', ${MESSAGE_BYTES}))`,
+    [flushed],
+  )
+}
+
+/** Milliseconds since 1970, by the database's clock. */
+export async function readClock(client: pg.ClientBase): Promise<number> {
+  const { rows } = await client.query<{ ms: number }>(
+    'select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms',
+  )
+  return rows[0]!.ms
+}
+
+export type ServerFacts = {
+  readonly version: string
+  readonly versionNumber: number
+  readonly login: string
+  readonly database: string
+  readonly inRecovery: boolean
+  /** Of the schema `tallystick`. */
+  readonly isMigrated: boolean
+  /** By name, as `show` prints them; those that this login may not see are missing. */
+  readonly settings: Readonly<Record<string, string>>
+  readonly maxWalBytes: number
+  readonly sharedBuffersBytes: number
+}
+
+export async function readServerFacts(
+  client: pg.ClientBase,
+  settings: readonly string[],
+): Promise<ServerFacts> {
+  const { rows } = await client.query<ServerFacts>(
+    `select current_setting('server_version') as version,
+       current_setting('server_version_num')::int as "versionNumber",
+       session_user as login, current_database() as database, pg_is_in_recovery() as "inRecovery",
+       exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace
+               where n.nspname = 'tallystick' and c.relname = 'records') as "isMigrated",
+       pg_size_bytes(current_setting('max_wal_size'))::float8 as "maxWalBytes",
+       pg_size_bytes(current_setting('shared_buffers'))::float8 as "sharedBuffersBytes",
+       (select jsonb_object_agg(name, current_setting(name)) from pg_settings where name = any($1)) as settings`,
+    [settings],
+  )
+  return rows[0]!
+}
+
+/** Of the cluster, as its control file has it too. null: this login may not ask. */
+export async function findSystemIdentifier(client: pg.ClientBase): Promise<bigint | null> {
+  const { rows } = await client.query<{ id: string | null }>(
+    `select case when has_function_privilege('pg_control_system()', 'execute')
+       then (select system_identifier::text from pg_control_system()) end as id`,
+  )
+  return rows[0]!.id === null ? null : BigInt(rows[0]!.id!)
+}
+
+export type LoginSetting = { readonly login: string | null; readonly name: string; readonly value: string }
+
+/** What `alter role` and `alter database` set for the logins of servers and workers, of these settings. */
+export async function listLoginSettings(
+  client: pg.ClientBase,
+  names: readonly string[],
+): Promise<LoginSetting[]> {
+  const { rows } = await client.query<LoginSetting>(
+    `select r.rolname as login, split_part(c.setting, '=', 1) as name,
+       substr(c.setting, strpos(c.setting, '=') + 1) as value
+     from pg_db_role_setting s left join pg_roles r on r.oid = s.setrole cross join unnest(s.setconfig) as c(setting)
+     where s.setdatabase in (0, (select oid from pg_database where datname = current_database()))
+       and (s.setrole = 0 or r.rolname = any($1)) and split_part(c.setting, '=', 1) = any($2)
+     order by r.rolname nulls first, c.setting`,
+    [[API_LOGIN, WORKER_LOGIN], names],
+  )
+  return rows
+}
+
+/** -1: no limit. */
+export type ConnectionFacts = {
+  readonly max: number
+  readonly reserved: number
+  /** Of all databases, this one's own included. */
+  readonly inUse: number
+  readonly databaseMax: number
+  readonly databaseInUse: number
+  /** Of servers and workers of this database that run already. */
+  readonly ours: number
+  /** The connected login, and those of servers and workers where there are any. */
+  readonly logins: readonly {
+    readonly login: string
+    readonly max: number
+    readonly inUse: number
+    readonly isSuperuser: boolean
+  }[]
+}
+
+export async function readConnectionFacts(client: pg.ClientBase): Promise<ConnectionFacts> {
+  const { rows } = await client.query<ConnectionFacts>(
+    `select current_setting('max_connections')::int as max,
+       current_setting('superuser_reserved_connections')::int
+         + coalesce(current_setting('reserved_connections', true)::int, 0) as reserved,
+       (select coalesce(sum(numbackends), 0)::int from pg_stat_database) as "inUse",
+       d.datconnlimit as "databaseMax",
+       (select count(*)::int from pg_stat_activity a where a.datid = d.oid) as "databaseInUse",
+       (select count(*)::int from pg_stat_activity a join pg_roles r on r.oid = a.usesysid
+        where a.datid = d.oid and a.pid <> pg_backend_pid() and r.rolname = any($1)) as ours,
+       (select jsonb_agg(jsonb_build_object('login', r.rolname, 'max', r.rolconnlimit, 'isSuperuser', r.rolsuper,
+          'inUse', (select count(*) from pg_stat_activity a where a.usesysid = r.oid)) order by r.rolname)
+        from pg_roles r where r.rolname = session_user or r.rolname = any($1)) as logins
+     from pg_database d where d.datname = current_database()`,
+    [[API_LOGIN, WORKER_LOGIN]],
+  )
+  return rows[0]!
+}

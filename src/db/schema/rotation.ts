@@ -1,0 +1,97 @@
+import type pg from 'pg'
+import { type PublicKey, parsePublicKey } from '../../proof/keys.ts'
+import type { MasterKey } from '../../signing/master-key.ts'
+import type { Db } from '../connect/client.ts'
+import { withTransaction } from '../connect/transaction.ts'
+import { fromUuid } from '../connect/uuid.ts'
+import { checkSchema, lockMigrations } from './migrate.ts'
+import { getNoteKeySecret, insertServerKey, type ServerKey } from './server-keys.ts'
+
+export type StartedRotation = {
+  /** Of the keys that sign until each ledger has moved, oldest first. */
+  readonly oldKids: readonly Uint8Array[]
+  readonly newKid: Uint8Array
+}
+
+/**
+ * Makes a new envelope key, as the owner: new ledgers begin with it, and the worker moves the others to it. `compromisedAt`
+ * marks the keys that sign now. Throws where an earlier rotation is not finished, unless `force`.
+ */
+export async function startRotation(
+  client: pg.ClientBase,
+  masterKey: MasterKey,
+  options: { readonly compromisedAt: Date | null; readonly force: boolean },
+): Promise<StartedRotation> {
+  return withTransaction(client, async () => {
+    await lockMigrations(client)
+    await checkSchema(client)
+    // A key sealed under another master key would keep every server and worker from starting again.
+    await getNoteKeySecret(client, masterKey)
+    const old = await listSigningKeys(client)
+    if (old.length > 1 && !options.force) {
+      const kids = old.map(({ kid }) => Buffer.from(kid).toString('hex')).join(', ')
+      throw new Error(
+        `an earlier rotation is not finished: ${kids} all sign somewhere; wait for the worker, or use --force (docs/key-rotation.md)`,
+      )
+    }
+    if (options.compromisedAt) await markCompromised(client, options.compromisedAt)
+    const { kid } = await insertServerKey(client, masterKey, 'envelope')
+    return { oldKids: old.map((key) => key.kid), newKid: kid }
+  })
+}
+
+/** The earliest time that was ever said stays: what is marked is never unmarked by a later run. */
+async function markCompromised(client: pg.ClientBase, at: Date): Promise<void> {
+  await client.query(
+    `update tallystick.server_keys set compromised_at = least(compromised_at, $1)
+     where use = 'envelope' and retired_at is null`,
+    [at],
+  )
+}
+
+/** The public halves of the envelope keys that are not retired, oldest first: more than one while they are rotated. */
+export async function listSigningKeys(db: Db): Promise<ServerKey[]> {
+  const { rows } = await db.query<{ kid: Buffer; alg: PublicKey['alg']; spki: Buffer }>(
+    `select kid, alg, spki from tallystick.server_keys where use = 'envelope' and retired_at is null
+     order by activated_at, kid`,
+  )
+  return rows.map(({ kid, alg, spki }) => ({ kid, key: parsePublicKey(alg, spki) }))
+}
+
+/** A ledger whose entries another key signs than the newest. */
+export type LedgerToRotate = { readonly ledgerId: Uint8Array; readonly kid: Uint8Array }
+
+/**
+ * Ledgers to be moved to the newest key, at most `limit`. Not those that are closed as restored: they take nothing but their acknowledgement. In no order, so that
+ * those that can't be moved never stand in front of the others.
+ */
+export async function listLedgersToRotate(
+  db: Db,
+  newestKid: Uint8Array,
+  limit: number,
+): Promise<LedgerToRotate[]> {
+  const { rows } = await db.query<{ ledger_id: string; kid: Buffer }>(
+    `select ledger_id, envelope_kid as kid from tallystick.chain_heads
+     where envelope_kid <> $1 and closed is distinct from 'restored'
+     order by random() limit $2`,
+    [newestKid, limit],
+  )
+  return rows.map((row) => ({ ledgerId: fromUuid(row.ledger_id), kid: row.kid }))
+}
+
+/** Of the same ledgers all: how many. */
+export async function countLedgersToRotate(db: Db): Promise<number> {
+  const { rows } = await db.query<{ count: string }>(
+    `select count(*) as count from tallystick.chain_heads
+     where closed is distinct from 'restored' and envelope_kid <> (
+       select kid from tallystick.server_keys where use = 'envelope' and retired_at is null
+       order by activated_at desc, kid desc limit 1)`,
+  )
+  return Number(rows[0]!.count)
+}
+
+/** Retires the keys that sign nowhere any more, once it is safe; how many. Worker only. */
+export async function retireEnvelopeKeys(db: Db): Promise<number> {
+  const { rows } = await db.query<{ retired: string }>('select tallystick.retire_envelope_keys() as retired')
+  return Number(rows[0]!.retired)
+}

@@ -1,0 +1,144 @@
+import { generateKeyPairSync, hash, type KeyObject } from 'node:crypto'
+import type pg from 'pg'
+import { keyThumbprint, type PublicKey, parsePublicKey } from '../../proof/keys.ts'
+import type { MasterKey } from '../../signing/master-key.ts'
+import type { Db } from '../connect/client.ts'
+import { toUuid } from '../connect/uuid.ts'
+
+type KeyUse = 'envelope' | 'note'
+export type ServerKey = { readonly kid: Uint8Array; readonly key: PublicKey }
+type ServerKeySecret = ServerKey & { readonly seed: Uint8Array }
+
+/**
+ * Makes the deployment's first envelope key and note key where there are none. Throws where the keys that are there are
+ * sealed under another master key. Owner only.
+ */
+export async function ensureServerKeys(client: pg.ClientBase, masterKey: MasterKey): Promise<void> {
+  for (const use of ['envelope', 'note'] as const) {
+    const found = await client.query(
+      'select from tallystick.server_keys where use = $1 and retired_at is null',
+      [use],
+    )
+    if (found.rowCount === 0) await insertServerKey(client, masterKey, use)
+  }
+  await getNoteKeySecret(client, masterKey)
+}
+
+/** Makes a key that is newer than all others of its use, whatever the clock says. Owner only. */
+export async function insertServerKey(
+  client: pg.ClientBase,
+  masterKey: MasterKey,
+  use: KeyUse,
+): Promise<ServerKey> {
+  const pair = generateKeyPairSync('ed25519')
+  const key = parsePublicKey('EdDSA', pair.publicKey.export({ type: 'spki', format: 'der' }))
+  // Not by libsodium's module: `tallystick verify --database` reads keys with this file where there is none.
+  const kid = keyThumbprint((bytes) => hash('sha256', bytes, 'buffer'), key)
+  await client.query(
+    `insert into tallystick.server_keys (kid, use, alg, spki, activated_at)
+     select $1, $2, $3, $4, greatest(now(), max(activated_at) + interval '1 millisecond')
+     from tallystick.server_keys where use = $2`,
+    [kid, use, key.alg, key.spki],
+  )
+  await client.query(`insert into tallystick.${use}_key_secrets (kid, sealed) values ($1, $2)`, [
+    kid,
+    masterKey.seal(seedOf(pair.privateKey), sealContext(use, kid)),
+  ])
+  return { kid, key }
+}
+
+/**
+ * The keys of `use` that are not retired, oldest first, with their opened secrets: of envelope keys there is more than one
+ * while they are rotated. The note key's is readable by the worker's login only.
+ */
+export async function listServerKeySecrets(
+  db: Db,
+  masterKey: MasterKey,
+  use: KeyUse,
+): Promise<ServerKeySecret[]> {
+  const { rows } = await db.query<{ kid: Buffer; spki: Buffer; sealed: Buffer }>(
+    `select k.kid, k.spki, s.sealed from tallystick.server_keys k join tallystick.${use}_key_secrets s using (kid)
+     where k.use = $1 and k.retired_at is null order by k.activated_at, k.kid`,
+    [use],
+  )
+  if (rows.length === 0) throw new Error(`the database holds no current ${use} key: run \`npm run migrate\``)
+  const newest = rows.at(-1)!
+  masterKey.followSealed(newest.sealed, sealContext(use, newest.kid))
+  return rows.map(({ kid, spki, sealed }) => ({
+    kid,
+    key: parsePublicKey('EdDSA', spki),
+    seed: masterKey.open(sealed, sealContext(use, kid)),
+  }))
+}
+
+/**
+ * The current note key with its opened secret: what checkpoints are signed with. It is sealed once, with the first keys of the
+ * deployment, so a master key that does not open it is not the deployment's.
+ */
+export async function getNoteKeySecret(db: Db, masterKey: MasterKey): Promise<ServerKeySecret> {
+  const keys = await listServerKeySecrets(db, masterKey, 'note')
+  return keys[0]!
+}
+
+/** The kid (lower-case hex) that the ledger's next entry must be signed with; null where there is no such ledger. */
+export async function findEnvelopeKid(db: pg.Pool, ledgerId: Uint8Array): Promise<string | null> {
+  const { rows } = await db.query<{ kid: Buffer }>({
+    name: 'find_envelope_kid',
+    text: 'select envelope_kid as kid from tallystick.chain_heads where ledger_id = $1',
+    values: [toUuid(ledgerId)],
+  })
+  return rows[0]?.kid.toString('hex') ?? null
+}
+
+/** The public half of the note key, for a new ledger's definition. */
+export async function getNoteKey(db: pg.Pool): Promise<ServerKey> {
+  const { rows } = await db.query<{ kid: Buffer; spki: Buffer }>(
+    "select kid, spki from tallystick.server_keys where use = 'note' and retired_at is null",
+  )
+  const row = rows[0]
+  if (!row) throw new Error('the database holds no current note key: run `npm run migrate`')
+  return { kid: row.kid, key: parsePublicKey('EdDSA', row.spki) }
+}
+
+type PublishedKey = {
+  readonly kid: string
+  readonly use: KeyUse
+  readonly alg: string
+  readonly spki: string
+  readonly activatedAt: string
+  readonly retiredAt: string | null
+  readonly compromisedAt: string | null
+}
+
+/** The keys document's content: the keys that sign envelopes, oldest first (docs/formats/export.md). */
+export async function listEnvelopeKeys(db: Db): Promise<PublishedKey[]> {
+  const { rows } = await db.query<{
+    kid: Buffer
+    alg: string
+    spki: Buffer
+    activated_at: Date
+    retired_at: Date | null
+    compromised_at: Date | null
+  }>(`select kid, alg, spki, activated_at, retired_at, compromised_at from tallystick.server_keys
+      where use = 'envelope' order by activated_at, kid`)
+  return rows.map((row) => ({
+    kid: row.kid.toString('hex'),
+    use: 'envelope',
+    alg: row.alg,
+    spki: row.spki.toString('base64'),
+    activatedAt: row.activated_at.toISOString(),
+    retiredAt: row.retired_at?.toISOString() ?? null,
+    compromisedAt: row.compromised_at?.toISOString() ?? null,
+  }))
+}
+
+const ED25519_SEED_BYTES = 32
+
+/** The last 32 bytes of an Ed25519 private key's PKCS #8 form (RFC 8410 §7). */
+function seedOf(privateKey: KeyObject): Uint8Array {
+  return privateKey.export({ type: 'pkcs8', format: 'der' }).subarray(-ED25519_SEED_BYTES)
+}
+
+export function sealContext(use: KeyUse, kid: Uint8Array): string {
+  return `tallystick ${use} key ${Buffer.from(kid).toString('hex')}`
+}

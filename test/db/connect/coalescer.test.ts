@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import fc from 'fast-check'
+import { Coalescer } from '../../../src/db/connect/coalescer.ts'
+
+/** Answers each key doubled, when it is told to. */
+function makeLoader() {
+  const queries: { keys: readonly number[]; answer(): void; fail(error: Error): void }[] = []
+  const load = (keys: readonly number[]) =>
+    new Promise<number[]>((resolve, reject) => {
+      queries.push({ keys, answer: () => resolve(keys.map((key) => 2 * key)), fail: reject })
+    })
+  return { queries, load }
+}
+
+test('look-ups of one turn share a query, and those that come meanwhile the next', async () => {
+  const { queries, load } = makeLoader()
+  const coalescer = new Coalescer(load, { keysMax: 3, queriesMax: 2 })
+  const first = [1, 2, 3, 4].map((key) => coalescer.find(key))
+  await turn()
+  await turn()
+  assert.deepEqual(
+    queries.map(({ keys }) => keys),
+    [[1, 2, 3], [4]],
+  )
+  const later = [5, 6].map((key) => coalescer.find(key))
+  await turn()
+  await turn()
+  assert.equal(queries.length, 2, 'no more queries at once than agreed')
+  queries[1]!.answer()
+  assert.equal(await first[3], 8)
+  await turn()
+  assert.deepEqual(queries[2]!.keys, [5, 6])
+  queries[0]!.answer()
+  queries[2]!.answer()
+  assert.deepEqual(await Promise.all([...first, ...later]), [2, 4, 6, 8, 10, 12])
+})
+
+test('a query that fails fails those who waited for it, and nobody else', async () => {
+  const { queries, load } = makeLoader()
+  const coalescer = new Coalescer(load, { keysMax: 1, queriesMax: 1 })
+  const bad = coalescer.find(1)
+  const good = coalescer.find(2)
+  await turn()
+  queries[0]!.fail(new Error('away'))
+  await assert.rejects(bad, /away/)
+  await turn()
+  queries[1]!.answer()
+  assert.equal(await good, 4)
+})
+
+test('an answer that lacks a value is no answer', async () => {
+  const coalescer = new Coalescer(async () => [1], { keysMax: 8, queriesMax: 1 })
+  const results = await Promise.allSettled([coalescer.find(1), coalescer.find(2)])
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['rejected', 'rejected'],
+  )
+})
+
+test('every look-up is answered with its own value, however they come and whatever fails', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.scheduler(),
+      fc.array(fc.nat({ max: 20 }), { maxLength: 40 }),
+      fc.integer({ min: 1, max: 5 }),
+      async (scheduler, keys, keysMax) => {
+        let queries = 0
+        const load = async (asked: readonly number[]) => {
+          assert.ok(asked.length <= keysMax && ++queries <= 2)
+          await scheduler.schedule(Promise.resolve())
+          queries--
+          if (asked.includes(13)) throw new Error('13')
+          return asked.map((key) => 2 * key)
+        }
+        const coalescer = new Coalescer(load, { keysMax, queriesMax: 2 })
+        const found = Promise.allSettled(
+          keys.map(async (key) => {
+            await scheduler.schedule(Promise.resolve())
+            return coalescer.find(key)
+          }),
+        )
+        await scheduler.waitFor(found)
+        for (const [i, result] of (await found).entries()) {
+          if (result.status === 'fulfilled') assert.equal(result.value, 2 * keys[i]!)
+          else assert.match(String(result.reason), /13/)
+        }
+      },
+    ),
+    { numRuns: 200 },
+  )
+})

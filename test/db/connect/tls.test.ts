@@ -1,0 +1,246 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { before, test } from 'node:test'
+import { verifyInThread } from '../../../src/audit/verify-in-thread.ts'
+import { withClient } from '../../../src/db/connect/client.ts'
+import { Database } from '../../../src/db/connect/connection.ts'
+import { chooseTls } from '../../../src/db/connect/tls.ts'
+import { migrate } from '../../../src/db/schema/migrate.ts'
+import { runPreflight } from '../../../src/preflight/preflight.ts'
+import { type Config, parseConfig } from '../../../src/run/config.ts'
+import { getOwnerDatabase } from '../../../src/run/owner-database.ts'
+import { startServer } from '../../../src/run/server.ts'
+import { startWorker } from '../../../src/run/worker.ts'
+import { makeMasterKey } from '../../../src/signing/master-key.ts'
+import { createTestDatabase } from '../../helpers/database.ts'
+import { temporaryDir } from '../../helpers/postgres.ts'
+import { startTlsPostgres, type TlsPostgres, whyNoCertificates } from '../../helpers/tls-postgres.ts'
+
+const skip = whyNoCertificates() ?? false
+
+test('without a word the database must prove who it is, unless no network lies in between', () => {
+  const modeFor = (host: string) => chooseTls(new URLSearchParams(), host, null).mode
+  for (const host of ['db.example', '10.0.0.7', '127.0.0.1.example', 'fd00::1'])
+    assert.equal(modeFor(host), 'verify-full')
+  for (const host of ['localhost', '127.0.0.1', '127.9.9.9', '::1', '/var/run/postgresql'])
+    assert.equal(modeFor(host), 'disable')
+})
+
+test('what a URL says that is not known, or could mean less than it says, is refused with what to say instead', () => {
+  const message = (query: string, caFile: string | null = null) => {
+    try {
+      new Database(`postgres://api:hush@db.example/ledgers?${query}`, { caFile, password: null })
+    } catch (error) {
+      return (error as Error).message
+    }
+    return assert.fail(`${query} was taken`)
+  }
+  for (const mode of ['prefer', 'allow', 'no-verify', ''])
+    assert.match(
+      message(`sslmode=${mode}`),
+      /is none that is known: say one of disable, require, verify-ca, verify-full/,
+    )
+  assert.match(message('sslmode=verify-ca'), /needs an authority of its own.*TALLYSTICK_DATABASE_CA_FILE/)
+  assert.match(message('ssl=true'), /the parameter ssl of the URL is none that is known: take it away/)
+  assert.match(
+    message('sslmode=disable&sslmode=verify-full'),
+    /the parameter sslmode stands twice in the URL/,
+  )
+  assert.match(
+    message('sslmode=require&sslrootcert=system'),
+    /would look at no certificate: say sslmode=verify-full/,
+  )
+  assert.match(message('channel_binding=require'), /the parameter channel_binding of the URL/)
+  assert.doesNotMatch(message('ssl=true'), /hush/)
+  assert.throws(
+    () => new Database('postgres://api:hu%sh@db.example/ledgers'),
+    /^Error: a part of the database’s URL has a % that is not escaped: write %25 in its place$/,
+  )
+  assert.match(message('', '/nowhere/ca.pem'), /cannot be read: ENOENT/)
+  const file = join(temporaryDir(), 'ca.pem')
+  writeFileSync(file, 'no certificate')
+  assert.match(message('', file), /holds no certificate: it must be a bundle in PEM/)
+  writeFileSync(file, '-----BEGIN CERTIFICATE-----\nbm9uZQ==\n-----END CERTIFICATE-----\n')
+  assert.match(message('', file), /certificate 1 of 1 in .* is not a certificate: get the bundle anew/)
+})
+
+test('whether a certificate is looked at is for no variable of Node to say', () => {
+  const isLookedAt = (query: string) => {
+    const { options } = chooseTls(new URLSearchParams(query), 'db.example', null)
+    return options !== false && options.rejectUnauthorized
+  }
+  assert.equal(isLookedAt(''), true)
+  assert.equal(isLookedAt('sslmode=verify-full'), true)
+  assert.equal(isLookedAt('sslmode=require'), false)
+})
+
+test('of the modes, those that do not verify are said to be so, but not for this machine', () => {
+  const isUnverified = (url: string) => new Database(url).isUnverified
+  assert.equal(isUnverified('postgres://api@db.example/ledgers?sslmode=require'), true)
+  assert.equal(isUnverified('postgres://api@db.example/ledgers?sslmode=disable'), true)
+  assert.equal(isUnverified('postgres://api@db.example/ledgers'), false)
+  assert.equal(isUnverified('postgres://api@127.0.0.1/ledgers'), false)
+})
+
+test('an operator’s command says it too, because the owner’s password goes there', (t) => {
+  const error = t.mock.method(console, 'error', () => {})
+  const from = (url: string) => getOwnerDatabase(parseConfig({ DATABASE_URL: url }))
+  from('postgres://owner:hush@db.example/ledgers')
+  assert.equal(error.mock.callCount(), 0)
+  from('postgres://owner:hush@db.example/ledgers?sslmode=require')
+  assert.deepEqual(
+    error.mock.calls.map(({ arguments: said }) => said),
+    [['the database owner@db.example:5432/ledgers does not prove who it is: docs/databases.md, sslmode']],
+  )
+})
+
+test('with TLS', { skip }, async (t) => {
+  let postgres: TlsPostgres
+  before(async () => {
+    postgres = await startTlsPostgres(t)
+  })
+
+  /** Whether the connection is encrypted; throws what it fails with. */
+  const connect = (mode: string, { host = 'localhost', ca = null as string | null } = {}) => {
+    const url = new URL(postgres.ownerUrl)
+    url.hostname = host
+    url.searchParams.set('sslmode', mode)
+    const database = new Database(url.href, { caFile: ca, password: null })
+    return withClient(database, async (client) => {
+      const { rows } = await client.query<{ ssl: boolean }>(
+        'select ssl from pg_stat_ssl where pid = pg_backend_pid()',
+      )
+      return rows[0]!.ssl
+    })
+  }
+
+  await t.test('verify-full wants an authority that is named, and the name', async () => {
+    const ca = postgres.caFile
+    assert.equal(await connect('verify-full', { ca }), true)
+    await assert.rejects(connect('verify-full'), /no authority that is trusted.*TALLYSTICK_DATABASE_CA_FILE/)
+    await assert.rejects(
+      connect('verify-full', { ca: postgres.otherCaFile }),
+      /none of the authorities in .*other\.pem has signed its certificate/,
+    )
+    await assert.rejects(
+      connect('verify-full', { ca, host: '127.0.0.1' }),
+      /name the host in the URL as its certificate does/,
+    )
+  })
+
+  await t.test('verify-ca does not look at the name', async () => {
+    assert.equal(await connect('verify-ca', { ca: postgres.caFile, host: '127.0.0.1' }), true)
+    await assert.rejects(connect('verify-ca', { ca: postgres.otherCaFile }), /none of the authorities/)
+  })
+
+  await t.test('require encrypts, and verifies the authority where one is named', async () => {
+    assert.equal(await connect('require', { host: '127.0.0.1' }), true)
+    assert.equal(await connect('require', { host: '127.0.0.1', ca: postgres.caFile }), true)
+    await assert.rejects(connect('require', { ca: postgres.otherCaFile }), /none of the authorities/)
+  })
+
+  await t.test('disable encrypts nothing, and a database that wants TLS says so', async () => {
+    await assert.rejects(connect('disable'), /whether it takes connections without TLS \(sslmode\)/)
+  })
+
+  await t.test('the URL names an authority too, and goes before the environment', async () => {
+    const url = new URL(postgres.ownerUrl)
+    url.hostname = 'localhost'
+    url.search = new URLSearchParams({ sslmode: 'verify-full', sslrootcert: postgres.caFile }).toString()
+    const options = { caFile: postgres.otherCaFile, password: null }
+    await withClient(new Database(url.href, options), (client) => client.query('select'))
+  })
+
+  await t.test('a certificate that is too old is refused', async () => {
+    await postgres.show('DNS:localhost', -1)
+    await assert.rejects(connect('verify-full', { ca: postgres.caFile }), /is too old: renew it/)
+    await postgres.show('DNS:localhost', 2)
+  })
+
+  await t.test('a database without TLS is not spoken to without', async (t) => {
+    const plain = new URL((await createTestDatabase(t)).apiUrl)
+    for (const mode of ['require', 'verify-full']) {
+      plain.search = `sslmode=${mode}`
+      await assert.rejects(
+        withClient(plain.href, (client) => client.query('select')),
+        /it takes no TLS: turn it on there \(ssl = on\), or say sslmode=disable/,
+      )
+    }
+  })
+
+  await t.test(
+    'every connection of the project is made like that: others this database refuses',
+    async () => {
+      const config = await migrateAndConfigure(postgres)
+      const server = await startServer(config)
+      const worker = await startWorker(config)
+      assert.equal((await fetch(`${server.url}/readyz`)).status, 200)
+      const ledger = await createLedger(server.url)
+      const options = { ...config.database }
+      const report = await verifyInThread(
+        { url: config.workerUrl!, options, ledger, checkpoints: [] },
+        () => {},
+        new AbortController().signal,
+      )
+      assert.equal(report!.ok, true)
+      const preflight = await runPreflight({
+        ...PREFLIGHT,
+        database: new Database(config.workerUrl!, options),
+      })
+      assert.equal(preflight.pooler, 'none')
+      await worker.close()
+      await server.close()
+    },
+  )
+})
+
+const OPERATOR_KEY = `tlo_${'5'.repeat(32)}`
+
+async function migrateAndConfigure({ ownerUrl, caFile }: TlsPostgres): Promise<Config> {
+  const url = (user: string, password: string) =>
+    Object.assign(new URL(ownerUrl), {
+      hostname: 'localhost',
+      username: user,
+      password,
+      search: 'sslmode=verify-full',
+    }).href
+  const passwords = { api: 'tls-api', worker: 'tls-worker' }
+  const owner = new URL(ownerUrl)
+  const options = { caFile, password: null }
+  const masterKey = new Uint8Array(32).fill(5)
+  await migrate({
+    ownerUrl: new Database(url(owner.username, owner.password), options),
+    masterKey: makeMasterKey(masterKey),
+    passwords,
+  })
+  return parseConfig({
+    TALLYSTICK_API_DATABASE_URL: url('tallystick_api', passwords.api),
+    TALLYSTICK_WORKER_DATABASE_URL: url('tallystick_worker', passwords.worker),
+    TALLYSTICK_DATABASE_CA_FILE: caFile,
+    TALLYSTICK_MASTER_KEY: Buffer.from(masterKey).toString('hex'),
+    TALLYSTICK_OPERATOR_KEY: OPERATOR_KEY,
+    TALLYSTICK_PORT: '0',
+    TALLYSTICK_DATA: temporaryDir(),
+    TALLYSTICK_LOG_LEVEL: 'silent',
+  })
+}
+
+async function createLedger(url: string): Promise<string> {
+  const response = await fetch(`${url}/v1/ledgers`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${OPERATOR_KEY}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'over TLS' }),
+  })
+  assert.equal(response.status, 201)
+  return ((await response.json()) as { ledger: { id: string } }).ledger.id
+}
+
+const PREFLIGHT = {
+  gateMs: 5,
+  connections: [],
+  freeBytes: null,
+  recordsPerDay: null,
+  server: null,
+  now: Date.now,
+} as const

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type pg from 'pg'
+import { getRollbackPlans } from 'pg-boss'
+import { installJobQueues, openJobs } from '../../../src/db/jobs/job-queues.ts'
+import { QUEUES } from '../../../src/db/jobs/queues.ts'
+import { openLog } from '../../../src/log.ts'
+import { openQueues } from '../../../worker/work-queues.ts'
+import { connect, openTestPool, testDatabase } from '../../helpers/connect.ts'
+import { createTestDatabase } from '../../helpers/database.ts'
+
+test('the queues are those of the code, with its rules, also where an earlier version made them', async (t) => {
+  const { ownerUrl } = await createTestDatabase(t)
+  const owner = await connect(t, ownerUrl)
+  const before = await readQueues(owner)
+  assert.deepEqual(
+    before.map((row) => row.name),
+    [...Object.keys(QUEUES), 'dead-letters'].sort(),
+  )
+  assert.equal(before[0]!.retry_limit, QUEUES.audit.retryLimit)
+  assert.equal(before[0]!.dead_letter, 'dead-letters')
+  await owner.query("update pgboss.queue set retry_limit = 99, dead_letter = null where name = 'audit'")
+  await installJobQueues(owner, ownerUrl)
+  assert.deepEqual(await readQueues(owner), before)
+})
+
+test('several may install them at once, and what an interrupted one left is finished', async (t) => {
+  const { ownerUrl } = await createTestDatabase(t)
+  const owners = await Promise.all([1, 2, 3].map(() => connect(t, ownerUrl)))
+  await owners[0]!.query('drop schema pgboss cascade')
+  await Promise.all(owners.map((owner) => installJobQueues(owner, ownerUrl)))
+  await owners[0]!.query("delete from pgboss.queue where name = 'audit-schedule'")
+  await owners[0]!.query('revoke all on schema pgboss from tallystick_worker')
+  await installJobQueues(owners[1]!, ownerUrl)
+  assert.equal((await readQueues(owners[2]!)).length, Object.keys(QUEUES).length + 1)
+  const { rows } = await owners[2]!.query(
+    "select has_schema_privilege('tallystick_worker', 'pgboss', 'usage') as worker",
+  )
+  assert.equal(rows[0].worker, true)
+})
+
+test('migrate brings the schema of an older pg-boss to this version; until then a worker says what is missing', async (t) => {
+  const { ownerUrl, workerUrl } = await createTestDatabase(t)
+  const owner = await connect(t, ownerUrl)
+  const { rows } = await owner.query<{ version: number }>('select version from pgboss.version')
+  await owner.query(getRollbackPlans('pgboss', rows[0]!.version))
+  // The last time that an index was built: not just now, when the template was made.
+  await owner.query("update pgboss.version set bam_on = now() - interval '1 day'")
+  const log = openLog('silent')
+  await assert.rejects(
+    openQueues(testDatabase(workerUrl), log),
+    /requires migrations: run `npm run migrate` first/,
+  )
+  await installJobQueues(owner, ownerUrl)
+  await (await openQueues(testDatabase(workerUrl), log)).close()
+  const left = await owner.query("select command from pgboss.bam where status <> 'completed'")
+  assert.deepEqual(left.rows, [])
+})
+
+test('a database without queues is told apart from one that is away', async (t) => {
+  const { ownerUrl, workerUrl } = await createTestDatabase(t)
+  const owner = await connect(t, ownerUrl)
+  await owner.query('drop schema pgboss cascade')
+  await assert.rejects(
+    openQueues(testDatabase(workerUrl), openLog('silent')),
+    /pg-boss is not installed: run `npm run migrate` first/,
+  )
+})
+
+test('the worker’s login is enough for all that pg-boss does', async (t) => {
+  const { workerUrl, superuserUrl } = await createTestDatabase(t)
+  const pool = openTestPool(workerUrl, { max: 2 })
+  const boss = openJobs(pool, { schedule: true, supervise: true })
+  const troubles: unknown[] = []
+  boss.on('error', (error) => troubles.push(error.message))
+  boss.on('warning', (warning) => troubles.push(warning))
+  try {
+    await boss.start()
+    await boss.schedule('audit-schedule', '* * * * *', {}, { tz: 'UTC' })
+    await boss.send('audit', { one: 1 })
+    const [job] = await boss.fetch('audit')
+    await boss.touch('audit', job!.id)
+    await boss.complete('audit', job!.id)
+    // As a day later: everything is due.
+    const superuser = await connect(t, superuserUrl)
+    await superuser.query('update pgboss.queue set monitor_on = null, maintain_on = null')
+    await superuser.query(
+      "update pgboss.job set completed_on = now() - interval '2 days' where state = 'completed'",
+    )
+    await boss.supervise()
+    assert.deepEqual(await boss.findJobs('audit'), [])
+    assert.deepEqual(troubles, [])
+  } finally {
+    await boss.stop({ graceful: false })
+    await pool.end()
+  }
+})
+
+async function readQueues(owner: pg.Client) {
+  const { rows } = await owner.query<{ name: string; retry_limit: number; dead_letter: string | null }>(
+    `select name, policy, retry_limit, retry_delay, retry_backoff, retry_delay_max, expire_seconds, retention_seconds,
+       deletion_seconds, dead_letter, heartbeat_seconds
+     from pgboss.queue where name not like '\\_\\_%' order by name`,
+  )
+  return rows
+}

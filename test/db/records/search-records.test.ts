@@ -1,0 +1,389 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { type TestContext, test } from 'node:test'
+import fc from 'fast-check'
+import type pg from 'pg'
+import { appendEntries, type EntryRow, type RecordRow } from '../../../src/db/chain/append-entries.ts'
+import { openSearchPool } from '../../../src/db/connect/pools.ts'
+import { toUuid } from '../../../src/db/connect/uuid.ts'
+import { type Place, type RecordSearch, searchRecords } from '../../../src/db/records/search-records.ts'
+import type { RecordFilters } from '../../../src/db/records/search-streams.ts'
+import { PAGE_BYTES_MAX } from '../../../src/limits.ts'
+import {
+  LIFECYCLE,
+  RECORD_STATES,
+  type RecordState,
+  STEP_PARTIES,
+  type StepKind,
+} from '../../../src/proof/kinds.ts'
+import { connect, testDatabase } from '../../helpers/connect.ts'
+import { createTestDatabase } from '../../helpers/database.ts'
+import {
+  createTestLedger,
+  makeEntry,
+  makeRecord,
+  randomId,
+  type TestLedger,
+} from '../../helpers/test-ledger.ts'
+import { makeCreation, makeDocument, makeStep } from '../../helpers/test-steps.ts'
+
+/*
+ * Searches against a model: the same filters in JavaScript, over everything that was appended. Candidates are so few here that
+ * nearly every page ends early, and records are appended between the pages.
+ */
+
+const RUNS = 40
+const ENTRIES = 50
+const STEPS = 60
+const STEPS_EACH_MORE = 5
+const BATCH_MAX = 7
+const DAY_MS = 86_400_000
+const FIRST_DAY_MS = Date.parse('2026-03-01T00:00:00Z')
+/** Entries lie so far apart that a range of times is found by halving the chain. */
+const ENTRY_MS = 20_000
+const SKEW_MS = 29_000
+
+/** A record as it was appended; `gated`: as it stands. */
+type Known = RecordRow & {
+  readonly actorId: Uint8Array
+  readonly seq: number
+  recordedAtMs: number
+  readonly gated: Standing | null
+}
+type Standing = {
+  readonly principalId: Uint8Array
+  performerId: Uint8Array | null
+  readonly isLate: boolean
+  state: RecordState
+  version: number
+  lastLeaf: Uint8Array
+}
+
+const IDS = Array.from({ length: 3 }, randomId)
+const TRACE_IDS = ['aa'.repeat(16), 'bb'.repeat(16)]
+const TYPES = ['generic/1', 'order/1', 'rare/1']
+const REFERENCES = ['erp:1', 'erp:2', 'https://example.com/ü']
+const DIGEST = randomBytes(32)
+
+test('pages give every record that matches once, in order, while others are appended or move', async (t) => {
+  const { owner, worker, pool, ledger } = await open(t)
+  const known: Known[] = []
+  for (let i = 0; i < ENTRIES; i++) await append(worker, ledger, known)
+  for (let i = 0; i < STEPS; i++) await move(worker, ledger, known)
+  // Where every one has its records, searches find some.
+  while (new Set(known.map(stateOf)).size < RECORD_STATES.length) {
+    await create(worker, ledger, known)
+    for (let i = 0; i < STEPS_EACH_MORE; i++) await move(worker, ledger, known)
+  }
+  await spreadTimes(owner, ledger, known)
+  await fc.assert(
+    fc.asyncProperty(arbitrarySearch(known), async (search) => {
+      const before = matching(known, search)
+      const moved = new Set<string>()
+      const all = await readAll(pool, ledger, search, async () => {
+        await append(worker, ledger, known)
+        const record = await move(worker, ledger, known)
+        if (record) moved.add(idOf(record))
+      })
+      assert.equal(new Set(all).size, all.length, 'none twice, not even what moved')
+      const stood = (records: readonly Known[]) => records.map(idOf).filter((id) => !moved.has(id))
+      const found = all.filter((id) => !moved.has(id))
+      const first = stood(before)
+      assert.deepEqual(found.slice(0, first.length), first, 'what was there when it began')
+      // Upwards, what came meanwhile follows at the end.
+      const later = stood(matching(known, search)).slice(first.length)
+      const rest = found.slice(first.length)
+      assert.deepEqual(rest, search.order === 'asc' ? later.slice(0, rest.length) : [])
+    }),
+    { numRuns: RUNS },
+  )
+})
+
+test('a page of large records ends early, and its first record always fits', async (t) => {
+  const { api, pool, ledger } = await open(t)
+  const payload = `{"text":"${'x'.repeat(65_000)}"}`
+  const records = Array.from({ length: 100 }, (_, index) => makeRecord(randomId(), { index, payload }))
+  await appendOne(api, makeEntry(ledger, { kind: 'batch-notarized', records }))
+  const search: RecordSearch = { filters: {}, order: 'asc', after: null, limit: 200 }
+  const first = await searchRecords(pool, ledger.id, search)
+  assert.equal(first.rows.length, 64, '4 MiB')
+  const found = await readAll(pool, ledger, search, async () => {})
+  assert.deepEqual(
+    found,
+    records.map(({ recordId }) => toUuid(recordId)),
+  )
+})
+
+test('a page of records with large evidence ends early as well', async (t) => {
+  const { api, pool, ledger } = await open(t)
+  const content = `{"text":"${'x'.repeat(65_000)}"}`
+  const created = Array.from({ length: 70 }, () => makeCreation(ledger))
+  const activated = created.map((last) => makeStep(ledger, last, 'record-activated'))
+  const submitted = activated.map((last) =>
+    makeStep(ledger, last, 'completion-submitted', {
+      document: { ...makeDocument('evidence', randomId()), content },
+    }),
+  )
+  for (const entries of [created, activated, submitted]) await appendEntries(api, entries)
+  const search = { filters: {}, order: 'asc', after: null, limit: 200 } as const
+  const first = await searchRecords(pool, ledger.id, search)
+  assert.equal(first.rows.length, Math.floor(PAGE_BYTES_MAX / content.length))
+  const second = await searchRecords(pool, ledger.id, { ...search, after: first.next })
+  assert.deepEqual([first.rows.length + second.rows.length, second.next], [created.length, null])
+})
+
+async function open(t: TestContext) {
+  const database = await createTestDatabase(t)
+  const owner = await connect(t, database.superuserUrl)
+  const api = await connect(t, database.apiUrl)
+  // Its login takes every step, the worker's own as well.
+  const worker = await connect(t, database.workerUrl)
+  const pool = openSearchPool(testDatabase(database.apiUrl), { warn: () => {} })
+  t.after(() => pool.end())
+  return { owner, api, worker, pool, ledger: await createTestLedger(api) }
+}
+
+/** All pages; `between` runs after each. */
+async function readAll(
+  pool: pg.Pool,
+  ledger: TestLedger,
+  search: RecordSearch,
+  between: () => Promise<void>,
+): Promise<string[]> {
+  const found: string[] = []
+  let after: Place | null = null
+  for (let pages = 0; ; pages++) {
+    const { rows, next } = await searchRecords(pool, ledger.id, { ...search, after })
+    assert.ok(rows.length <= search.limit)
+    found.push(...rows.map((row) => row.record_id))
+    if (next === null) return found
+    assert.notDeepEqual(next, after, 'each page gets on')
+    assert.ok(pages < 2_000)
+    after = next
+    if (pages < 3) await between()
+  }
+}
+
+/** The ends of ranges lie near the times of records, or just on them. */
+function arbitrarySearch(known: readonly Known[]): fc.Arbitrary<RecordSearch> {
+  const range = (timeOf: (record: Known) => number | null) => {
+    const time = fc.option(
+      fc
+        .tuple(fc.nat(known.length - 1), fc.constantFrom(-1, 0, 0, 1, 3_600_000))
+        .map(([i, offset]) => (timeOf(known[i]!) ?? FIRST_DAY_MS) + offset),
+    )
+    return fc.record({ fromMs: time, beforeMs: time })
+  }
+  const agent = fc.constantFrom(...IDS.map(toUuid))
+  const filters = fc.record(
+    {
+      digest: fc.constantFrom(DIGEST, randomBytes(32)),
+      reference: fc.constantFrom(...REFERENCES, 'erp:3'),
+      parent: fc.constantFrom(...IDS.map(toUuid)),
+      traceId: fc.constantFrom(...TRACE_IDS, 'cc'.repeat(16)),
+      onBehalfOf: agent,
+      actor: agent,
+      performer: agent,
+      principal: agent,
+      ownAgent: agent,
+      occurred: range((record) => record.occurredAtMs),
+      recorded: range((record) => record.recordedAtMs),
+      type: fc.constantFrom(...TYPES, 'none/1'),
+      state: fc.constantFrom(...RECORD_STATES),
+    },
+    { requiredKeys: [] },
+  )
+  // Of thirteen filters few are set, or nothing would ever match.
+  const some = fc.subarray(
+    [
+      'digest',
+      'reference',
+      'parent',
+      'traceId',
+      'onBehalfOf',
+      'actor',
+      'performer',
+      'principal',
+      'ownAgent',
+      'occurred',
+      'recorded',
+      'type',
+      'state',
+    ],
+    { maxLength: 3 },
+  )
+  return fc.record({
+    filters: fc
+      .tuple(filters, some)
+      .map(([all, names]) =>
+        Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name))),
+      ),
+    order: fc.constantFrom('asc' as const, 'desc' as const),
+    after: fc.constant(null),
+    limit: fc.constantFrom(3, 7, 200),
+    candidatesMax: fc.constantFrom(2, 20, 5_000),
+  }) as fc.Arbitrary<RecordSearch>
+}
+
+function matching(known: readonly Known[], { filters, order }: RecordSearch): Known[] {
+  const found = known.filter((record) => matches(record, filters))
+  return order === 'asc' ? found : found.reverse()
+}
+
+function matches(r: Known, f: RecordFilters): boolean {
+  const uuid = (id: Uint8Array | null) => id && toUuid(id)
+  const inside = (ms: number | null, range: RecordFilters['occurred']) =>
+    range === undefined ||
+    ((range.fromMs === null || (ms !== null && ms >= range.fromMs)) &&
+      (range.beforeMs === null || (ms !== null && ms < range.beforeMs)))
+  const performer = r.gated && uuid(r.gated.performerId)
+  return (
+    (f.digest === undefined || f.digest.equals(r.digest)) &&
+    (f.reference === undefined || (JSON.parse(r.references ?? '[]') as string[]).includes(f.reference)) &&
+    (f.parent === undefined || f.parent === uuid(r.parentId)) &&
+    (f.traceId === undefined || f.traceId === r.traceparent?.slice(3, 35)) &&
+    (f.onBehalfOf === undefined || f.onBehalfOf === uuid(r.onBehalfOf)) &&
+    (f.actor === undefined || f.actor === uuid(r.actorId)) &&
+    (f.performer === undefined || f.performer === performer) &&
+    (f.principal === undefined || (r.gated !== null && f.principal === uuid(r.gated.principalId))) &&
+    (f.ownAgent === undefined || [uuid(r.actorId), uuid(r.onBehalfOf), performer].includes(f.ownAgent)) &&
+    (f.type === undefined || f.type === r.type) &&
+    (f.state === undefined || f.state === stateOf(r)) &&
+    inside(r.occurredAtMs, f.occurred) &&
+    inside(r.recordedAtMs, f.recorded)
+  )
+}
+
+const idOf = (record: Known): string => toUuid(record.recordId)
+const stateOf = ({ gated }: Known): RecordState => gated?.state ?? 'RECORDED'
+
+async function append(client: pg.ClientBase, ledger: TestLedger, known: Known[]): Promise<void> {
+  await (oneIn(2) ? create(client, ledger, known) : notarize(client, ledger, known))
+}
+
+async function create(client: pg.ClientBase, ledger: TestLedger, known: Known[]): Promise<void> {
+  const record = makeRecord(randomId(), { ...randomProperties(), ...alone() })
+  const actorId = pick(IDS)
+  const principalId = record.onBehalfOf ?? actorId
+  const performerId = oneIn(3) ? null : pick(IDS.filter((id) => id !== principalId))
+  const isLate = oneIn(5)
+  const recordedAtMs = Date.now()
+  const deadlineMs = isLate ? recordedAtMs - 1_000 : null
+  const entry = makeCreation(
+    ledger,
+    { performerId, deadlineMs, maxRevisions: 100 },
+    { subjectId: record.recordId, actorId, partyId: principalId, recordedAtMs, records: [record] },
+  )
+  const seq = await appendOne(client, entry)
+  const start = {
+    principalId,
+    performerId,
+    isLate,
+    state: 'CREATED',
+    version: 1,
+    lastLeaf: entry.leaf,
+  } as const
+  known.push({ ...record, actorId, seq, recordedAtMs, gated: { ...start } })
+}
+
+/** Any step of any record that can take one. */
+async function move(
+  client: pg.ClientBase,
+  ledger: TestLedger,
+  known: readonly Known[],
+): Promise<Known | null> {
+  const record = pick(known)
+  const { gated } = record
+  const ways = LIFECYCLE.filter(
+    ({ from, kind }) => gated && from === gated.state && mayTake(gated, kind as StepKind),
+  )
+  if (!gated || ways.length === 0) return null
+  const { to, ...way } = pick(ways)
+  const kind = way.kind as StepKind
+  const partyId = partyOf(gated, kind)
+  const taker = partyId && { actorId: partyId, partyId }
+  const last = { subjectId: record.recordId, version: gated.version, leaf: gated.lastLeaf }
+  const entry = makeStep(ledger, last, kind, { toState: to, ...taker })
+  await appendOne(client, entry)
+  if (kind === 'record-activated') gated.performerId = partyId
+  Object.assign(gated, { state: to, version: gated.version + 1, lastLeaf: entry.leaf })
+  return record
+}
+
+function mayTake({ isLate }: Standing, kind: StepKind): boolean {
+  if (kind === 'record-expired') return isLate
+  return kind === 'record-cancelled' ? oneIn(5) : !isLate
+}
+
+function partyOf({ principalId, performerId }: Standing, kind: StepKind): Uint8Array | null {
+  const party = STEP_PARTIES[kind]
+  if (party === 'worker') return null
+  if (party === 'performer') return performerId ?? pick(IDS.filter((id) => id !== principalId))
+  return principalId
+}
+
+async function notarize(client: pg.ClientBase, ledger: TestLedger, known: Known[]): Promise<void> {
+  const isBatch = oneIn(2)
+  const records = Array.from({ length: isBatch ? 1 + below(BATCH_MAX) : 1 }, (_, index) =>
+    makeRecord(
+      randomId(),
+      isBatch ? { ...randomProperties(), index } : { ...randomProperties(), ...alone() },
+    ),
+  )
+  const actorId = pick(IDS)
+  const recordedAtMs = Date.now()
+  const kind = isBatch ? 'batch-notarized' : 'record-notarized'
+  const subjectId = isBatch ? randomId() : (records[0]!.recordId as Buffer)
+  const entry = makeEntry(ledger, { kind, subjectId, actorId, recordedAtMs, records })
+  const seq = await appendOne(client, entry)
+  known.push(...records.map((record) => ({ ...record, actorId, seq, recordedAtMs, gated: null })))
+}
+
+async function appendOne(client: pg.ClientBase, entry: EntryRow): Promise<number> {
+  const [answer] = await appendEntries(client, [entry])
+  assert.equal(answer!.outcome, 'appended')
+  return answer!.seq
+}
+
+function randomProperties(): Partial<RecordRow> {
+  return {
+    type: pick(TYPES),
+    digest: oneIn(10) ? DIGEST : randomBytes(32),
+    onBehalfOf: oneIn(2) ? pick(IDS) : null,
+    // Fewer days than are walked one by one, or more.
+    occurredAtMs: oneIn(2) ? FIRST_DAY_MS + below(oneIn(2) ? 5 * DAY_MS : 90 * DAY_MS) : null,
+    traceparent: oneIn(3) ? `00-${pick(TRACE_IDS)}-00f067aa0ba902b7-01` : null,
+  }
+}
+
+/** What the records of a batch don't have. */
+function alone(): Partial<RecordRow> {
+  return {
+    parentId: oneIn(2) ? pick(IDS) : null,
+    references: oneIn(2) ? JSON.stringify([pick(REFERENCES), pick(REFERENCES)]) : null,
+  }
+}
+
+const below = (n: number) => Math.floor(Math.random() * n)
+const oneIn = (n: number) => below(n) === 0
+const pick = <T>(list: readonly T[]): T => list[below(list.length)]!
+
+/** As if the entries had come one after another, on servers whose clocks are off: no application could write that. */
+async function spreadTimes(owner: pg.ClientBase, ledger: TestLedger, known: Known[]): Promise<void> {
+  const id = toUuid(ledger.id)
+  const { rows } = await owner.query('select size from tallystick.chain_heads where ledger_id = $1', [id])
+  const size = Number(rows[0].size)
+  const startMs = Date.now() - ENTRY_MS * (size + 10)
+  const times = Array.from(
+    { length: size },
+    (_, seq) => startMs + ENTRY_MS * seq + below(2 * SKEW_MS) - SKEW_MS,
+  )
+  for (const record of known) record.recordedAtMs = times[record.seq]!
+  await owner.query('set session_replication_role = replica')
+  await owner.query(
+    `update tallystick.entries e set recorded_at = n.at
+     from unnest($2::timestamptz[]) with ordinality n (at, place) where e.ledger_id = $1 and e.seq = n.place - 1`,
+    [id, times.map((ms) => new Date(ms).toISOString())],
+  )
+  await owner.query('set session_replication_role = origin')
+}
