@@ -1,16 +1,16 @@
 import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { equalBytes } from '../src/proof/bytes.ts'
+import type { ProofProviders } from '../src/proof/crypto.ts'
+import { ProofError } from '../src/proof/error.ts'
+import { parseConsistencyProof } from '../src/proof/offline/entry-proof.ts'
 import {
   type Checkpoint,
   parseVerifierKey,
   type VerifierKey,
   verifyCheckpoint,
-} from '../src/proof/checkpoint.ts'
-import type { ProofProviders } from '../src/proof/crypto.ts'
-import { parseConsistencyProof } from '../src/proof/entry-proof.ts'
-import { ProofError } from '../src/proof/error.ts'
-import { verifyConsistency } from '../src/proof/merkle.ts'
+} from '../src/proof/tree/checkpoint.ts'
+import { verifyConsistency } from '../src/proof/tree/merkle.ts'
 import { SourceError } from '../src/verify/source.ts'
 import { RefusedError } from './run.ts'
 

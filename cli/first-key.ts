@@ -1,8 +1,8 @@
 import type { Tallystick } from '../sdk/client.ts'
 import { fromBase64, toHex } from '../src/proof/bytes.ts'
+import { verifySignedEntry } from '../src/proof/entry/verify-entry.ts'
 import { ProofError } from '../src/proof/error.ts'
-import { makeFindKey } from '../src/proof/key-hints.ts'
-import { verifySignedEntry } from '../src/proof/verify-entry.ts'
+import { makeFindKey } from '../src/proof/offline/key-hints.ts'
 import { loadProviders } from '../src/verify/providers.ts'
 import { RefusedError } from './run.ts'
 

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { BATCH_BODY_BYTES_MAX } from '../src/limits.ts'
 import { ProofError } from '../src/proof/error.ts'
-import { type JsonObject, parseJsonText } from '../src/proof/json-text.ts'
+import { type JsonObject, parseJsonText } from '../src/proof/json/json-text.ts'
 import { SourceError } from '../src/verify/source.ts'
 import type { Io } from './io.ts'
 import { InputError } from './run.ts'

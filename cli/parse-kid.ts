@@ -1,4 +1,4 @@
-import type { CompromisedKeys } from '../src/proof/compromised-keys.ts'
+import type { CompromisedKeys } from '../src/proof/ledger/compromised-keys.ts'
 import { UsageError } from './run.ts'
 
 export const THREADS_MAX = 256

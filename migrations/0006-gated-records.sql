@@ -28,7 +28,7 @@ insert into record_states (state, terminal) values
   ('CANCELLED', true),
   ('EXPIRED', true);
 
--- The same rows as LIFECYCLE in src/proof/kinds.ts (test/db/lifecycle.test.ts).
+-- The same rows as LIFECYCLE in src/proof/statement/kinds.ts (test/db/lifecycle.test.ts).
 insert into record_transitions (from_state, kind, to_state) values
   ('', 'record-created', 'CREATED'),
   ('CREATED', 'record-activated', 'ACTIVE'),

@@ -91,7 +91,7 @@ create table shared_records (
 );
 create index shared_records_by_peer on shared_records (ledger_id, peer_id, record_id);
 
--- A performer of another ledger is stored under an id that no agent of this one can have (src/proof/remote-agents.ts); its name
+-- A performer of another ledger is stored under an id that no agent of this one can have (src/proof/statement/remote-agents.ts); its name
 -- `led_…/agt_…`.
 alter table gated_records add column performer_remote text check (performer_remote like 'led\_%/agt\_%');
 
@@ -150,7 +150,7 @@ create table received_types (
   constraint received_types_digest check (digest = sha256(definition))
 );
 
--- Where a record of the other ledger stands, by what came. `standing`: what the next step is held to (src/proof/gated-record.ts).
+-- Where a record of the other ledger stands, by what came. `standing`: what the next step is held to (src/proof/ledger/gated-record.ts).
 create table remote_records (
   ledger_id uuid not null,
   record_id uuid not null,

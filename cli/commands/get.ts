@@ -1,4 +1,4 @@
-import { RECORD_STATES } from '../../src/proof/kinds.ts'
+import { RECORD_STATES } from '../../src/proof/statement/kinds.ts'
 import { onlyArgument, parseChoice, parseCount } from '../arguments.ts'
 import { defineCommand } from '../command.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'

@@ -1,5 +1,5 @@
-import { parseJsonText } from '../../src/proof/json-text.ts'
-import { parseShownSalt, verifyShownDigest } from '../../src/proof/shown-document.ts'
+import { parseJsonText } from '../../src/proof/json/json-text.ts'
+import { parseShownSalt, verifyShownDigest } from '../../src/proof/statement/shown-document.ts'
 import { toJson } from '../json.ts'
 import { refusing } from './errors.ts'
 import { chooseEngine } from './providers.ts'

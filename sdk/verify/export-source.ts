@@ -1,6 +1,6 @@
 import { concat } from '../../src/proof/bytes.ts'
 import { ProofError } from '../../src/proof/error.ts'
-import { END_LINE_BYTES_MAX, LINE_BYTES_MAX } from '../../src/proof/export-ends.ts'
+import { END_LINE_BYTES_MAX, LINE_BYTES_MAX } from '../../src/proof/ledger/export-ends.ts'
 import { UsageError } from '../errors.ts'
 import { bytesOf } from '../http/answers.ts'
 

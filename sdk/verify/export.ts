@@ -1,16 +1,16 @@
 import { utf8Decode } from '../../src/proof/bytes.ts'
-import { type CompromisedKeys, compromisedKeys } from '../../src/proof/compromised-keys.ts'
-import { type Erasure, erasureOf } from '../../src/proof/erasures.ts'
+import { type Erasure, erasureOf } from '../../src/proof/entry/erasures.ts'
+import { type VerifiedLines, verifyLines } from '../../src/proof/entry/verify-lines.ts'
+import { type CompromisedKeys, compromisedKeys } from '../../src/proof/ledger/compromised-keys.ts'
 import {
   DOCUMENTS_WITHHELD,
   type ExportHead,
   parseExportHead,
   parseExportTail,
-} from '../../src/proof/export-ends.ts'
-import { makeFindKey } from '../../src/proof/key-hints.ts'
-import { findingsOf, type LedgerFindings, verifyTrust } from '../../src/proof/ledger-findings.ts'
-import { LedgerVerifier } from '../../src/proof/verify-ledger.ts'
-import { type VerifiedLines, verifyLines } from '../../src/proof/verify-lines.ts'
+} from '../../src/proof/ledger/export-ends.ts'
+import { findingsOf, type LedgerFindings, verifyTrust } from '../../src/proof/ledger/findings.ts'
+import { LedgerVerifier } from '../../src/proof/ledger/verify-ledger.ts'
+import { makeFindKey } from '../../src/proof/offline/key-hints.ts'
 import { refusing } from './errors.ts'
 import { type ExportSource, type OpenExport, openExport } from './export-source.ts'
 import { parseCompromised, parseKids } from './given.ts'

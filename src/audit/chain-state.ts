@@ -1,10 +1,10 @@
 import { equalBytes, fromHex, toHex } from '../proof/bytes.ts'
-import { genesis, link } from '../proof/chain.ts'
 import type { Sha256 } from '../proof/crypto.ts'
-import type { EntryStep } from '../proof/entry-step.ts'
+import type { EntryStep } from '../proof/entry/entry-step.ts'
 import { ProofError } from '../proof/error.ts'
 import { parseId } from '../proof/ids.ts'
-import type { JsonObject } from '../proof/json-text.ts'
+import type { JsonObject } from '../proof/json/json-text.ts'
+import { genesis, link } from '../proof/tree/chain.ts'
 import type { CursorPlace } from '../signing/cursor-mac.ts'
 
 /** What an entry must belong to. */

@@ -17,7 +17,7 @@ import {
   ENTRY_FOLLOWER_ROUND_MS,
 } from '../limits.ts'
 import { equalBytes } from '../proof/bytes.ts'
-import type { EntryStep } from '../proof/entry-step.ts'
+import type { EntryStep } from '../proof/entry/entry-step.ts'
 import { ProofError } from '../proof/error.ts'
 import { formatId } from '../proof/ids.ts'
 import type { CursorMac, CursorPlace } from '../signing/cursor-mac.ts'

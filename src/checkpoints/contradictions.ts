@@ -2,10 +2,10 @@ import { type ContradictionRow, listContradictionRows } from '../db/chain/closur
 import { readFindKey } from '../db/chain/signed-entries.ts'
 import type { Db } from '../db/connect/client.ts'
 import { toHex } from '../proof/bytes.ts'
-import { parseCheckpoint } from '../proof/checkpoint.ts'
+import { type FindKey, verifySignedEntry } from '../proof/entry/verify-entry.ts'
 import { ProofError } from '../proof/error.ts'
 import { formatId } from '../proof/ids.ts'
-import { type FindKey, verifySignedEntry } from '../proof/verify-entry.ts'
+import { parseCheckpoint } from '../proof/tree/checkpoint.ts'
 import { nativeProviders } from '../signing/native.ts'
 import type { Kept, KeptCheckpoints } from './kept.ts'
 

@@ -1,6 +1,6 @@
 import type { TileGrowth } from '../db/chain/checkpoints.ts'
 import { HASH_BYTES, type Sha256 } from '../proof/crypto.ts'
-import { extendFrontier, type Frontier, TILE_HASHES, TILE_LEVEL_BITS } from '../proof/merkle.ts'
+import { extendFrontier, type Frontier, TILE_HASHES, TILE_LEVEL_BITS } from '../proof/tree/merkle.ts'
 
 /**
  * Extends `frontier`, in place, by the leaves that it does not have yet, and returns what that adds to the

@@ -1,8 +1,8 @@
 import { mkdir, open, readdir, readFile, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { toHex } from '../proof/bytes.ts'
-import { type Checkpoint, parseCheckpoint } from '../proof/checkpoint.ts'
 import { isId, parseId } from '../proof/ids.ts'
+import { type Checkpoint, parseCheckpoint } from '../proof/tree/checkpoint.ts'
 
 export type Kept = {
   readonly ledger: string

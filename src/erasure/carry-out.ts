@@ -4,8 +4,8 @@ import { isUnavailable } from '../db/connect/failures.ts'
 import { eraseDocument, listPendingErasures, type PendingErasure } from '../db/records/pending-erasures.ts'
 import type { Refused } from '../follow/refused.ts'
 import { ERASURES_PER_ROUND } from '../limits.ts'
+import type { FindKey } from '../proof/entry/verify-entry.ts'
 import { formatId } from '../proof/ids.ts'
-import type { FindKey } from '../proof/verify-entry.ts'
 import { verifyErasure } from './verify-erasure.ts'
 
 export type ErasureDeps = {

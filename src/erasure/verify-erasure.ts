@@ -1,9 +1,9 @@
 import type { PendingErasure } from '../db/records/pending-erasures.ts'
 import { toHex } from '../proof/bytes.ts'
-import { formatDocumentSubject } from '../proof/document-subjects.ts'
+import { type FindKey, verifySignedEntry } from '../proof/entry/verify-entry.ts'
 import { ProofError } from '../proof/error.ts'
 import { formatId } from '../proof/ids.ts'
-import { type FindKey, verifySignedEntry } from '../proof/verify-entry.ts'
+import { formatDocumentSubject } from '../proof/statement/document-subjects.ts'
 import { nativeProviders } from '../signing/native.ts'
 
 /**

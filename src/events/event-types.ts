@@ -1,4 +1,4 @@
-import type { EntryKind } from '../proof/kinds.ts'
+import type { EntryKind } from '../proof/statement/kinds.ts'
 
 /** What the outside hears of an entry, in this order. Kinds that are not here are the ledger's own affairs. */
 export const EVENTS_OF_KIND = {

@@ -1,10 +1,10 @@
 import { fromUuid } from '../db/connect/uuid.ts'
 import type { CheckpointRow, EventRow } from '../db/events/read-events.ts'
+import { type SaidOfReceived, saidOfReceived, verifyReceived } from '../proof/entry/verify-received.ts'
 import { ProofError } from '../proof/error.ts'
 import { formatId } from '../proof/ids.ts'
-import type { JsonValue } from '../proof/json-text.ts'
-import type { ParsedStatement } from '../proof/statement.ts'
-import { type SaidOfReceived, saidOfReceived, verifyReceived } from '../proof/verify-received.ts'
+import type { JsonValue } from '../proof/json/json-text.ts'
+import type { ParsedStatement } from '../proof/statement/statement.ts'
 import { nativeProviders } from '../signing/native.ts'
 import type { EntryEvent, EventType } from './event-types.ts'
 

@@ -24,9 +24,9 @@ import {
   PEER_ROTATIONS_PER_REQUEST_MAX,
   PEER_TURN_MS_MAX,
 } from '../peer-limits.ts'
-import { isObject } from '../proof/fields.ts'
 import { formatId } from '../proof/ids.ts'
-import type { JsonObject } from '../proof/json-text.ts'
+import type { JsonObject } from '../proof/json/json-text.ts'
+import { isObject } from '../proof/statement/fields.ts'
 import { type Outgoing, readOutgoing, renderOutgoing } from './outbox.ts'
 import { believedKeys } from './peer-keys.ts'
 import { PeerError, type PeerPost, type PostDeps, postToPeer } from './post.ts'

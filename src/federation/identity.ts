@@ -3,7 +3,7 @@ import { getSelf } from '../db/peers/peers.ts'
 import { fromBase64, toBase64, toHex } from '../proof/bytes.ts'
 import { ProofError } from '../proof/error.ts'
 import { formatId } from '../proof/ids.ts'
-import { canonicalize } from '../proof/jcs.ts'
+import { canonicalize } from '../proof/json/jcs.ts'
 import { keyThumbprint, type PublicKey, parsePublicKey } from '../proof/keys.ts'
 import { nativeProviders } from '../signing/native.ts'
 

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { isIdentity } from '../proof/federation-fields.ts'
 import { isId } from '../proof/ids.ts'
-import { canonicalize } from '../proof/jcs.ts'
-import { parseJsonText } from '../proof/json-text.ts'
+import { canonicalize } from '../proof/json/jcs.ts'
+import { parseJsonText } from '../proof/json/json-text.ts'
+import { isIdentity } from '../proof/statement/federation-fields.ts'
 import type { Identity } from './identity.ts'
 
 /** What one administrator hands to another: a secret, and who it is from (docs/formats/federation.md, "Peering"). */

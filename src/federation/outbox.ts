@@ -13,7 +13,7 @@ import {
   PEER_REQUEST_ENTRY_BYTES_MAX,
   PEER_STRETCH_ENTRIES_MAX,
 } from '../peer-limits.ts'
-import { formatDocumentSubject } from '../proof/document-subjects.ts'
+import { formatDocumentSubject } from '../proof/statement/document-subjects.ts'
 import { BUILT_IN_TYPES } from '../types/built-in.ts'
 
 /** What a peer is sent next: entries with their documents, and where the cursor stands once they are dealt with. */

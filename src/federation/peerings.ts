@@ -11,7 +11,7 @@ import { PEER_INVITATION_MS_MAX, PEER_INVITATIONS_OPEN_MAX, PEERS_PER_LEDGER_MAX
 import { fromHex, toBase64Url, toHex } from '../proof/bytes.ts'
 import { ProofError } from '../proof/error.ts'
 import { formatId, parseId } from '../proof/ids.ts'
-import { canonicalize } from '../proof/jcs.ts'
+import { canonicalize } from '../proof/json/jcs.ts'
 import type { MasterKey } from '../signing/master-key.ts'
 import type { OpenInvitation, PeerMacs } from '../signing/peer-macs.ts'
 import { type AdministerDeps, administer } from '../tenancy/administration.ts'

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { isTraceparent } from '../proof/fields.ts'
+import { isTraceparent } from '../proof/statement/fields.ts'
 
 /** An invalid header is ignored, as W3C Trace Context demands. */
 export function traceparentOf(request: FastifyRequest): string | null {

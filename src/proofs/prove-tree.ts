@@ -1,8 +1,8 @@
 import { readLeaves } from '../db/chain/checkpoints.ts'
 import { readTileSlices } from '../db/chain/tree-tiles.ts'
 import type { Db } from '../db/connect/client.ts'
-import { parseCheckpoint } from '../proof/checkpoint.ts'
-import { TILE_HASHES, verifyConsistency, verifyInclusion } from '../proof/merkle.ts'
+import { parseCheckpoint } from '../proof/tree/checkpoint.ts'
+import { TILE_HASHES, verifyConsistency, verifyInclusion } from '../proof/tree/merkle.ts'
 import {
   consistencyRanges,
   inclusionRanges,
@@ -11,7 +11,7 @@ import {
   rangeRoots,
   slicesOf,
   type TileSlice,
-} from '../proof/tree-ranges.ts'
+} from '../proof/tree/tree-ranges.ts'
 import { nativeProviders } from '../signing/native.ts'
 
 /*

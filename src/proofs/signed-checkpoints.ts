@@ -8,8 +8,8 @@ import {
 import type { ServerKey } from '../db/schema/server-keys.ts'
 import { ApiError } from '../errors.ts'
 import { SIGNED_CHECKPOINTS_MAX } from '../limits.ts'
-import { parseCheckpoint, verifyCheckpoint } from '../proof/checkpoint.ts'
 import { formatId } from '../proof/ids.ts'
+import { parseCheckpoint, verifyCheckpoint } from '../proof/tree/checkpoint.ts'
 import { nativeProviders } from '../signing/native.ts'
 
 const { sha256, verifySignature } = nativeProviders

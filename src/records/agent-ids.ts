@@ -1,5 +1,5 @@
 import { parseId } from '../proof/ids.ts'
-import { parseRemoteAgent, remoteAgentId } from '../proof/remote-agents.ts'
+import { parseRemoteAgent, remoteAgentId } from '../proof/statement/remote-agents.ts'
 import { nativeProviders } from '../signing/native.ts'
 
 /**

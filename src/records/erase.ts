@@ -10,8 +10,8 @@ import {
 import { ApiError } from '../errors.ts'
 import { ERASABLE_LISTED_MAX } from '../limits.ts'
 import { toHex } from '../proof/bytes.ts'
-import { formatDocumentSubject } from '../proof/document-subjects.ts'
 import { formatId } from '../proof/ids.ts'
+import { formatDocumentSubject } from '../proof/statement/document-subjects.ts'
 import { type AdministerDeps, administer } from '../tenancy/administration.ts'
 import type { Caller } from '../tenancy/caller.ts'
 

@@ -2,7 +2,7 @@ import type { Lookups } from '../db/records/lookups.ts'
 import { ApiError } from '../errors.ts'
 import { ProofError } from '../proof/error.ts'
 import { parseId } from '../proof/ids.ts'
-import { parseRemoteAgent } from '../proof/remote-agents.ts'
+import { parseRemoteAgent } from '../proof/statement/remote-agents.ts'
 import type { Caller } from '../tenancy/caller.ts'
 import { agentIdOf } from './agent-ids.ts'
 

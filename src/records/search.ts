@@ -5,7 +5,7 @@ import { type Place, type RecordSearch, searchRecords } from '../db/records/sear
 import type { RecordFilters, TimeRange } from '../db/records/search-streams.ts'
 import { ApiError } from '../errors.ts'
 import { isId, parseId } from '../proof/ids.ts'
-import { parseRemoteAgent } from '../proof/remote-agents.ts'
+import { parseRemoteAgent } from '../proof/statement/remote-agents.ts'
 import { agentIdOf } from './agent-ids.ts'
 import { parseTime } from './documents.ts'
 import { type RenderDeps, renderRows } from './read.ts'

@@ -1,6 +1,6 @@
 import type { EntryRow, IdempotencyRow, RecordRow } from '../db/chain/append-entries.ts'
 import type { Signer } from '../proof/crypto.ts'
-import { buildStatement } from '../proof/statement.ts'
+import { buildStatement } from '../proof/statement/statement.ts'
 import { signEntry } from '../signing/sign-entry.ts'
 import { type Caller, requireRecent } from '../tenancy/caller.ts'
 

@@ -1,5 +1,5 @@
 import { ApiError } from '../errors.ts'
-import type { JsonValue } from '../proof/json-text.ts'
+import type { JsonValue } from '../proof/json/json-text.ts'
 import { BUILT_IN_TYPES, type RecordType } from '../types/built-in.ts'
 import type { Schema } from '../types/schema.ts'
 import type { TypeRegistry, Validity } from '../types/type-registry.ts'

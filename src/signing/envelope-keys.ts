@@ -1,4 +1,4 @@
-import type { FindKey } from '../proof/verify-entry.ts'
+import type { FindKey } from '../proof/entry/verify-entry.ts'
 import { KnownStatements } from './known-statements.ts'
 
 /** The deployment's public envelope keys, read when one is asked for that is not known yet: after a rotation. */

@@ -1,6 +1,6 @@
-import { encodeEnvelope, encodeProtected, toBeSigned } from '../proof/cose.ts'
 import type { Signer } from '../proof/crypto.ts'
-import { leafHash } from '../proof/merkle.ts'
+import { encodeEnvelope, encodeProtected, toBeSigned } from '../proof/envelope/cose.ts'
+import { leafHash } from '../proof/tree/merkle.ts'
 import { nativeProviders } from './native.ts'
 
 type SignedEntry = { readonly envelope: Uint8Array; readonly leaf: Uint8Array }

@@ -29,7 +29,7 @@ export type KnownCaller = {
 
 /**
  * Throws `overloaded` where the caller's request has waited for long: his key, or an agent that he names, may have ended
- * meanwhile, and a ledger in which a key signs long after its end verifies no more (KEY_LINGER_MS_MAX, src/proof/ledger-actors.ts).
+ * meanwhile, and a ledger in which a key signs long after its end verifies no more (KEY_LINGER_MS_MAX, src/proof/ledger/actors.ts).
  */
 export function requireRecent({ authenticatedAtMs }: Pick<Caller, 'authenticatedAtMs'>, nowMs: number): void {
   if (nowMs - authenticatedAtMs <= CALLER_AGE_MS_MAX) return

@@ -1,6 +1,6 @@
+import { type FindKey, type SignedLine, verifySignedEntry } from '../proof/entry/verify-entry.ts'
 import { ProofError } from '../proof/error.ts'
 import { formatId } from '../proof/ids.ts'
-import { type FindKey, type SignedLine, verifySignedEntry } from '../proof/verify-entry.ts'
 import { nativeProviders } from '../signing/native.ts'
 
 /** What entries about the ledger itself repeat of its definition. `digest`: lower-case hex. */

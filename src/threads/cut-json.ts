@@ -1,6 +1,6 @@
 import { ProofError } from '../proof/error.ts'
-import { endFinderOf, endOfString, isSpace } from '../proof/json-parser.ts'
-import { isTokenBefore } from '../proof/json-text.ts'
+import { endFinderOf, endOfString, isSpace } from '../proof/json/json-parser.ts'
+import { isTokenBefore } from '../proof/json/json-text.ts'
 
 /** A part of an object's text that can be parsed by itself: the value of a member, or elements of the list that it is. */
 export type JsonPiece = {
@@ -16,7 +16,7 @@ type PieceBounds = { readonly depthMax: number; readonly tokensInPieceMax: numbe
 /** A piece of elements ends with the first one beyond: to parse it takes 1 ms. */
 const PIECE_CHARS = 64 * 1024
 const PIECE_TOKENS = 8 * 1024
-/** A name with an escape takes so many times as long as another, beyond the first (src/proof/json-parser.ts). */
+/** A name with an escape takes so many times as long as another, beyond the first (src/proof/json/json-parser.ts). */
 const ESCAPED_NAME_TOKENS = 2
 /** Members of the object itself: no route asks for as many. */
 const MEMBERS_MAX = 64

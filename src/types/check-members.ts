@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../proof/json-text.ts'
+import type { JsonObject, JsonValue } from '../proof/json/json-text.ts'
 import {
   type Check,
   type Compiling,

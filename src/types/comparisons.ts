@@ -1,4 +1,4 @@
-import { isTime } from '../proof/fields.ts'
+import { isTime } from '../proof/statement/fields.ts'
 import type { Part } from './document-parts.ts'
 import {
   absolute,

@@ -1,6 +1,6 @@
 import { TYPE_DEFINITION_BYTES_MAX } from '../limits.ts'
-import { canonicalize } from '../proof/jcs.ts'
-import type { JsonObject, JsonValue } from '../proof/json-text.ts'
+import { canonicalize } from '../proof/json/jcs.ts'
+import type { JsonObject, JsonValue } from '../proof/json/json-text.ts'
 import { parseRules, type Rule } from './rules.ts'
 import { Schema } from './schema.ts'
 import { SchemaError } from './schema-error.ts'

@@ -1,5 +1,5 @@
-import { canonicalize, quote } from '../proof/jcs.ts'
-import type { JsonObject, JsonValue } from '../proof/json-text.ts'
+import { canonicalize, quote } from '../proof/json/jcs.ts'
+import type { JsonObject, JsonValue } from '../proof/json/json-text.ts'
 import { type Amount, parseAmount, parseMoney } from './amounts.ts'
 import { resolvePointer } from './json-pointer.ts'
 import { isJsonObject } from './schema-keywords.ts'

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../proof/json-text.ts'
+import type { JsonValue } from '../proof/json/json-text.ts'
 import { COMPARISONS, type RuleCode } from './comparisons.ts'
 import { CanonicalTexts, DocumentParts, Part } from './document-parts.ts'
 import { type Found, valuesOf } from './rule-values.ts'

@@ -1,5 +1,5 @@
 import { SCHEMA_PATTERNS_MAX, SCHEMA_SUBSCHEMAS_MAX } from '../limits.ts'
-import type { JsonObject, JsonValue } from '../proof/json-text.ts'
+import type { JsonObject, JsonValue } from '../proof/json/json-text.ts'
 import { refuseLoops } from './in-place.ts'
 import { formatPointer } from './json-pointer.ts'
 import { Pattern } from './pattern.ts'

@@ -1,6 +1,6 @@
 import { DOCUMENT_BYTES_MAX, JSON_DEPTH_MAX, RULE_VALUE_BYTES_MAX } from '../limits.ts'
-import { canonicalize } from '../proof/jcs.ts'
-import type { JsonObject, JsonValue } from '../proof/json-text.ts'
+import { canonicalize } from '../proof/json/jcs.ts'
+import type { JsonObject, JsonValue } from '../proof/json/json-text.ts'
 import { Part } from './document-parts.ts'
 import type { Tolerance } from './tolerances.ts'
 

@@ -1,6 +1,6 @@
 import { RULE_VALUES_MAX, TYPE_RULES_MAX } from '../limits.ts'
-import { isRuleId, isTime } from '../proof/fields.ts'
-import type { JsonObject, JsonValue } from '../proof/json-text.ts'
+import type { JsonObject, JsonValue } from '../proof/json/json-text.ts'
+import { isRuleId, isTime } from '../proof/statement/fields.ts'
 import { parseAmount } from './amounts.ts'
 import { isPointer } from './json-pointer.ts'
 import { SchemaError } from './schema-error.ts'

@@ -1,5 +1,5 @@
 import { SCHEMA_ENUM_VALUES_MAX } from '../limits.ts'
-import type { JsonObject, JsonValue } from '../proof/json-text.ts'
+import type { JsonObject, JsonValue } from '../proof/json/json-text.ts'
 import { FORMATS } from './formats.ts'
 import { formatPointer } from './json-pointer.ts'
 import type { SchemaReader } from './read-schema.ts'

@@ -11,7 +11,7 @@ import type {
 } from '../db/audit/audited-rows.ts'
 import { equalBytes, toHex } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
-import { documentDigest } from '../proof/document.ts'
+import { documentDigest } from '../proof/statement/document.ts'
 import type {
   ClosureColumns,
   DocumentColumns,

@@ -1,6 +1,6 @@
 import type { Sha256 } from '../proof/crypto.ts'
-import type { ParsedStatement } from '../proof/statement.ts'
-import type { VerifiedEntry } from '../proof/verify-entry.ts'
+import type { VerifiedEntry } from '../proof/entry/verify-entry.ts'
+import type { ParsedStatement } from '../proof/statement/statement.ts'
 import { columnContradiction, compare, compareRows } from './compare.ts'
 import { contradiction } from './contradiction.ts'
 import type {

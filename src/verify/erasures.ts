@@ -1,4 +1,4 @@
-import type { Erasure } from '../proof/erasures.ts'
+import type { Erasure } from '../proof/entry/erasures.ts'
 
 /** One line for people and scripts: names and values hold no spaces. */
 export function formatErasure({ seq, subject, digestedBy, code, by, key, recordedAt }: Erasure): string {

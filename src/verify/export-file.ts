@@ -9,7 +9,7 @@ import {
   LINE_BYTES_MAX,
   parseExportHead,
   parseExportTail,
-} from '../proof/export-ends.ts'
+} from '../proof/ledger/export-ends.ts'
 import { type EntryChunk, type LedgerSource, type OpenLedger, SourceError } from './source.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { Sha256 } from '../proof/crypto.ts'
-import type { OnGated } from '../proof/ledger-records.ts'
-import { parseRemoteAgent } from '../proof/remote-agents.ts'
+import type { OnGated } from '../proof/ledger/records.ts'
+import { parseRemoteAgent } from '../proof/statement/remote-agents.ts'
 import { compareRows } from './compare.ts'
 import type { GatedColumns } from './entry-columns.ts'
 import { agentUuid } from './signed-rows.ts'

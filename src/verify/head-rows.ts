@@ -3,7 +3,7 @@ import { TREE_ENTRIES_PER_STEP } from '../limits.ts'
 import { equalBytes, toHex } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
 import { keyThumbprint, parsePublicKey } from '../proof/keys.ts'
-import type { LedgerSummary } from '../proof/ledger-findings.ts'
+import type { LedgerSummary } from '../proof/ledger/findings.ts'
 import { contradiction } from './contradiction.ts'
 import type { TreeCollector } from './tree-collector.ts'
 

@@ -10,8 +10,8 @@ import {
 import type { LedgerSnapshot, SeqRange } from '../db/chain/ledger-snapshot.ts'
 import type { EntryDocumentRow } from '../db/chain/read-entries.ts'
 import { equalBytes } from '../proof/bytes.ts'
-import { parseCheckpoint } from '../proof/checkpoint.ts'
 import type { Sha256 } from '../proof/crypto.ts'
+import { parseCheckpoint } from '../proof/tree/checkpoint.ts'
 import { entryLine } from '../records/export.ts'
 import { ChunkBuilder } from './chunk-builder.ts'
 import {

@@ -1,5 +1,5 @@
 import { HASH_BYTES } from '../proof/crypto.ts'
-import type { EntryStep } from '../proof/entry-step.ts'
+import type { EntryStep } from '../proof/entry/entry-step.ts'
 import { ID_BYTES } from '../proof/ids.ts'
 
 /**

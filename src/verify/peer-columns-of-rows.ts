@@ -5,10 +5,10 @@ import type {
   AuditedRemoteRecord,
 } from '../db/audit/audited-peer-rows.ts'
 import { toHex } from '../proof/bytes.ts'
-import { parseEnvelope } from '../proof/cose.ts'
 import type { Sha256 } from '../proof/crypto.ts'
-import { documentDigest } from '../proof/document.ts'
-import { parseStatement } from '../proof/statement.ts'
+import { parseEnvelope } from '../proof/envelope/cose.ts'
+import { documentDigest } from '../proof/statement/document.ts'
+import { parseStatement } from '../proof/statement/statement.ts'
 import type {
   OfferColumns,
   ReceivedColumns,

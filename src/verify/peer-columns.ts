@@ -1,8 +1,8 @@
 import { toHex } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
-import type { ParsedStatement } from '../proof/statement.ts'
-import { signedDocuments, type VerifiedEntry } from '../proof/verify-entry.ts'
-import { saidOfReceived } from '../proof/verify-received.ts'
+import { signedDocuments, type VerifiedEntry } from '../proof/entry/verify-entry.ts'
+import { saidOfReceived } from '../proof/entry/verify-received.ts'
+import type { ParsedStatement } from '../proof/statement/statement.ts'
 import { compare, compareRows } from './compare.ts'
 import { contradiction } from './contradiction.ts'
 import type {

@@ -1,9 +1,9 @@
-import type { CompromisedKeys } from '../proof/compromised-keys.ts'
-import { parseConsistencyProof, parseEntryProof } from '../proof/entry-proof.ts'
 import { ProofError } from '../proof/error.ts'
-import { findingsOfProof, type ProofFindings } from '../proof/proof-findings.ts'
-import { verifyProof } from '../proof/verify-proof.ts'
-import { verifyRecord } from '../proof/verify-record.ts'
+import type { CompromisedKeys } from '../proof/ledger/compromised-keys.ts'
+import { parseConsistencyProof, parseEntryProof } from '../proof/offline/entry-proof.ts'
+import { findingsOfProof, type ProofFindings } from '../proof/offline/proof-findings.ts'
+import { verifyProof } from '../proof/offline/verify-proof.ts'
+import { verifyRecord } from '../proof/offline/verify-record.ts'
 import { loadProviders } from './providers.ts'
 
 /** Texts of files, and what the user knows from elsewhere. */

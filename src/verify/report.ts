@@ -1,4 +1,4 @@
-import type { LedgerFindings } from '../proof/ledger-findings.ts'
+import type { LedgerFindings } from '../proof/ledger/findings.ts'
 
 /** What a verification found, and what the finding rests on (docs/cli.md). */
 export type VerifyReport = Findings & Outcome

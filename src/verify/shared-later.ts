@@ -1,8 +1,8 @@
 import { utf8Decode } from '../proof/bytes.ts'
-import { parseEntryLine } from '../proof/entry-line.ts'
+import { parseEntryLine } from '../proof/entry/entry-line.ts'
+import { parseEnvelope } from '../proof/envelope/parse-envelope.ts'
 import { ProofError } from '../proof/error.ts'
-import { parseEnvelope } from '../proof/parse-envelope.ts'
-import { parseStatement } from '../proof/statement.ts'
+import { parseStatement } from '../proof/statement/statement.ts'
 import type { OpenLedger } from './source.ts'
 
 const KIND = Buffer.from('"record-shared"')

@@ -1,13 +1,13 @@
 import { toUuid } from '../db/connect/uuid.ts'
 import { fromBase64, toHex } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
-import { parseDocumentSubject } from '../proof/document-subjects.ts'
+import type { VerifiedEntry } from '../proof/entry/verify-entry.ts'
 import { type IdPrefix, parseId } from '../proof/ids.ts'
 import { keyThumbprint, parsePublicKey } from '../proof/keys.ts'
-import { ENTRY_KINDS, type EntryKind } from '../proof/kinds.ts'
-import { parseRemoteAgent, remoteAgentId } from '../proof/remote-agents.ts'
-import { type ParsedStatement, partyOf } from '../proof/statement.ts'
-import type { VerifiedEntry } from '../proof/verify-entry.ts'
+import { parseDocumentSubject } from '../proof/statement/document-subjects.ts'
+import { ENTRY_KINDS, type EntryKind } from '../proof/statement/kinds.ts'
+import { parseRemoteAgent, remoteAgentId } from '../proof/statement/remote-agents.ts'
+import { type ParsedStatement, partyOf } from '../proof/statement/statement.ts'
 import type {
   AgentColumns,
   ClosureColumns,

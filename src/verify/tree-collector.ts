@@ -1,6 +1,6 @@
 import { concat, toHex } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
-import { type Frontier, TILE_HASHES, TILE_LEVEL_BITS } from '../proof/merkle.ts'
+import { type Frontier, TILE_HASHES, TILE_LEVEL_BITS } from '../proof/tree/merkle.ts'
 import { contradiction } from './contradiction.ts'
 
 type Level = { readonly tiles: string[]; growing: Uint8Array[] }

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import type pg from 'pg'
 import { type AppendAnswer, appendEntries } from '../../src/db/chain/append-entries.ts'
 import { toUuid } from '../../src/db/connect/uuid.ts'
-import { LIFECYCLE, type StepKind } from '../../src/proof/kinds.ts'
+import { LIFECYCLE, type StepKind } from '../../src/proof/statement/kinds.ts'
 import {
   AppendModel,
   hex,

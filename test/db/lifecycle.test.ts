@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { appendEntries } from '../../src/db/chain/append-entries.ts'
-import { ENTRY_KINDS, LIFECYCLE, RECORD_STATES, type StepKind } from '../../src/proof/kinds.ts'
+import { ENTRY_KINDS, LIFECYCLE, RECORD_STATES, type StepKind } from '../../src/proof/statement/kinds.ts'
 import { checkLedger } from '../helpers/check-ledger.ts'
 import { connect } from '../helpers/connect.ts'
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts'
@@ -46,7 +46,7 @@ async function outcomeOf(client: pg.Client, entry: TestEntry): Promise<string> {
   return (await appendEntries(client, [entry]))[0]!.outcome
 }
 
-test('the tables of the database hold the lifecycle that is in src/proof/kinds.ts, and nothing else', async (t) => {
+test('the tables of the database hold the lifecycle that is in src/proof/statement/kinds.ts, and nothing else', async (t) => {
   const { owner } = await open(t)
   const read = async (sql: string) => (await owner.query({ text: sql, rowMode: 'array' })).rows
   const ways = LIFECYCLE.map(({ from, kind, to }) => [from ?? '', kind, to])

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { whatOf } from '../../cli/event-text.ts'
 import { fromBase64, toHex } from '../../src/proof/bytes.ts'
-import { leafHash } from '../../src/proof/merkle.ts'
+import { leafHash } from '../../src/proof/tree/merkle.ts'
 import { nativeProviders } from '../../src/signing/native.ts'
 import {
   live,

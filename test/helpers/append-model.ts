@@ -1,4 +1,4 @@
-import { ENTRY_KINDS, type EntryKind, LIFECYCLE } from '../../src/proof/kinds.ts'
+import { ENTRY_KINDS, type EntryKind, LIFECYCLE } from '../../src/proof/statement/kinds.ts'
 import type { TestEntry } from './test-ledger.ts'
 import { genesisOf, linkOf } from './test-ledger.ts'
 

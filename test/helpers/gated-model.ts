@@ -1,7 +1,7 @@
 import type { AgentName, StepName } from './gated-app.ts'
 
 /*
- * DESIGN §6 a second time, as small as it goes: what each request is answered. It shares nothing with src/proof/kinds.ts, so
+ * DESIGN §6 a second time, as small as it goes: what each request is answered. It shares nothing with src/proof/statement/kinds.ts, so
  * that an error made there is not made again in checking.
  */
 

@@ -1,8 +1,8 @@
-import { itemBytes, itemLeaf } from '../../src/proof/batch.ts'
 import { fromHex, toHex } from '../../src/proof/bytes.ts'
-import { formatVerifierKey } from '../../src/proof/checkpoint.ts'
-import { inclusionPath, merkleRoot } from '../../src/proof/merkle.ts'
-import { consistencyRanges } from '../../src/proof/tree-ranges.ts'
+import { itemBytes, itemLeaf } from '../../src/proof/statement/batch.ts'
+import { formatVerifierKey } from '../../src/proof/tree/checkpoint.ts'
+import { inclusionPath, merkleRoot } from '../../src/proof/tree/merkle.ts'
+import { consistencyRanges } from '../../src/proof/tree/tree-ranges.ts'
 import { sha256, type TestChain, type TestLine } from './test-chain.ts'
 
 export type TestProof = ReturnType<typeof proofOf>

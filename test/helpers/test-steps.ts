@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { DocumentName, DocumentRow, GatedRow } from '../../src/db/chain/append-entries.ts'
-import { STEP_PARTIES, type StepKind } from '../../src/proof/kinds.ts'
+import { STEP_PARTIES, type StepKind } from '../../src/proof/statement/kinds.ts'
 import { makeEntry, randomId, type TestEntry, type TestLedger } from './test-ledger.ts'
 
 /* Gated records for tests of the database: the ledger's first agent is the principal of them all. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { parseEntryLine } from '../../src/proof/entry-line.ts'
-import type { EntryStep } from '../../src/proof/entry-step.ts'
+import { parseEntryLine } from '../../src/proof/entry/entry-line.ts'
+import type { EntryStep } from '../../src/proof/entry/entry-step.ts'
+import { verifyEntry } from '../../src/proof/entry/verify-entry.ts'
 import { ProofError, type ProofErrorCode } from '../../src/proof/error.ts'
-import { verifyEntry } from '../../src/proof/verify-entry.ts'
-import { LedgerVerifier, type LedgerVerifierOptions } from '../../src/proof/verify-ledger.ts'
+import { LedgerVerifier, type LedgerVerifierOptions } from '../../src/proof/ledger/verify-ledger.ts'
 import { providers, type TestChain } from './test-chain.ts'
 
 /** Verifies a chain's lines, one after another, to the end. Throws ProofError. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseJsonText } from '../../src/proof/json-text.ts'
+import { parseJsonText } from '../../src/proof/json/json-text.ts'
 import { genericBody } from '../helpers/app.ts'
 
 /** 20 ms each on a slow machine. Once the optimizer had seen a few, it took 5 to 14 s for each of them. */

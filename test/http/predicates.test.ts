@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { ENTRY_KINDS, type EntryKind, predicateTypeOf } from '../../src/proof/kinds.ts'
+import { ENTRY_KINDS, type EntryKind, predicateTypeOf } from '../../src/proof/statement/kinds.ts'
 import { buildTestApp, expectStatus } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { openEnvelope } from '../helpers/open-envelope.ts'

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fromHex, toHex } from '../../src/proof/bytes.ts'
-import { parseCheckpoint } from '../../src/proof/checkpoint.ts'
-import { parseConsistencyProof, parseEntryProof } from '../../src/proof/entry-proof.ts'
-import { merkleRoot, verifyConsistency } from '../../src/proof/merkle.ts'
-import { verifyProof } from '../../src/proof/verify-proof.ts'
-import { verifyRecord } from '../../src/proof/verify-record.ts'
+import { parseConsistencyProof, parseEntryProof } from '../../src/proof/offline/entry-proof.ts'
+import { verifyProof } from '../../src/proof/offline/verify-proof.ts'
+import { verifyRecord } from '../../src/proof/offline/verify-record.ts'
+import { parseCheckpoint } from '../../src/proof/tree/checkpoint.ts'
+import { merkleRoot, verifyConsistency } from '../../src/proof/tree/merkle.ts'
 import { nativeProviders } from '../../src/signing/native.ts'
 import {
   buildTestApp,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { inclusionPath, merkleRoot, verifyConsistency, verifyInclusion } from '../../src/proof/merkle.ts'
-import { consistencyRanges } from '../../src/proof/tree-ranges.ts'
+import { inclusionPath, merkleRoot, verifyConsistency, verifyInclusion } from '../../src/proof/tree/merkle.ts'
+import { consistencyRanges } from '../../src/proof/tree/tree-ranges.ts'
 import { nativeProviders } from '../../src/signing/native.ts'
 import { refuses } from './refuses.ts'
 

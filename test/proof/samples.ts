@@ -1,6 +1,6 @@
 import { toBase64 } from '../../src/proof/bytes.ts'
-import type { JsonObject } from '../../src/proof/json-text.ts'
-import type { EntryKind } from '../../src/proof/kinds.ts'
+import type { JsonObject } from '../../src/proof/json/json-text.ts'
+import type { EntryKind } from '../../src/proof/statement/kinds.ts'
 import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
 
 const END = '01jegv5gyme00r000000000001'

@@ -3,7 +3,7 @@
  * exact arithmetic. parseJsonText is held to it.
  */
 
-/** Why the text is refused, or its value. JSON.parse is no authority here: see src/proof/json-parser.ts. */
+/** Why the text is refused, or its value. JSON.parse is no authority here: see src/proof/json/json-parser.ts. */
 export function slowCheck(text: string, depthMax: number): { refusal: string } | { value: unknown } {
   if (Buffer.from(text).toString() !== text) return { refusal: 'no UTF-8 encodes it' }
   try {

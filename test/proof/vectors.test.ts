@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { batchRoot, itemBytes, itemLeaf, verifyBatchItem } from '../../src/proof/batch.ts'
 import {
   fromBase64,
   fromBase64Url,
@@ -10,26 +9,28 @@ import {
   utf8Decode,
   utf8Encode,
 } from '../../src/proof/bytes.ts'
-import { genesis, link } from '../../src/proof/chain.ts'
-import {
-  formatVerifierKey,
-  parseCheckpoint,
-  parseVerifierKey,
-  signCheckpoint,
-  verifyCheckpoint,
-} from '../../src/proof/checkpoint.ts'
 import {
   encodeEnvelope,
   encodeProtected,
   parseEnvelope,
   toBeSigned,
   verifyEnvelope,
-} from '../../src/proof/cose.ts'
-import { documentDigest } from '../../src/proof/document.ts'
+} from '../../src/proof/envelope/cose.ts'
 import { formatId, parseId } from '../../src/proof/ids.ts'
-import { canonicalize } from '../../src/proof/jcs.ts'
-import { parseJsonText } from '../../src/proof/json-text.ts'
+import { canonicalize } from '../../src/proof/json/jcs.ts'
+import { parseJsonText } from '../../src/proof/json/json-text.ts'
 import { keyThumbprint, parsePublicKey, spkiOf } from '../../src/proof/keys.ts'
+import { batchRoot, itemBytes, itemLeaf, verifyBatchItem } from '../../src/proof/statement/batch.ts'
+import { documentDigest } from '../../src/proof/statement/document.ts'
+import { buildStatement, parseStatement } from '../../src/proof/statement/statement.ts'
+import { genesis, link } from '../../src/proof/tree/chain.ts'
+import {
+  formatVerifierKey,
+  parseCheckpoint,
+  parseVerifierKey,
+  signCheckpoint,
+  verifyCheckpoint,
+} from '../../src/proof/tree/checkpoint.ts'
 import {
   emptyFrontier,
   extendFrontier,
@@ -38,8 +39,7 @@ import {
   leafHash,
   merkleRoot,
   verifyInclusion,
-} from '../../src/proof/merkle.ts'
-import { buildStatement, parseStatement } from '../../src/proof/statement.ts'
+} from '../../src/proof/tree/merkle.ts'
 import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
 import { refuses } from './refuses.ts'
 import { vectors } from './vectors.ts'

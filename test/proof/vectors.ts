@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
-import type { BatchItem } from '../../src/proof/batch.ts'
-import type { JsonValue } from '../../src/proof/json-text.ts'
-import type { EntryKind } from '../../src/proof/kinds.ts'
+import type { JsonValue } from '../../src/proof/json/json-text.ts'
+import type { BatchItem } from '../../src/proof/statement/batch.ts'
+import type { EntryKind } from '../../src/proof/statement/kinds.ts'
 
 /** test/vectors/vectors.json, made by an implementation in another language. Bytes are lower-case hex. */
 type Vectors = {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { EntryStep } from '../../src/proof/entry-step.ts'
+import type { EntryStep } from '../../src/proof/entry/entry-step.ts'
 import type { ProofErrorCode } from '../../src/proof/error.ts'
 import {
   type Gated,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { JSON_DEPTH_MAX, toJson } from '../../sdk/json.ts'
-import { parseJsonText } from '../../src/proof/json-text.ts'
+import { parseJsonText } from '../../src/proof/json/json-text.ts'
 
 test('what JSON can hold is written as JSON.stringify writes it, and read by the server as it was', () => {
   const json = fc.jsonValue({ noUnicodeString: false, maxDepth: 4 })

@@ -1,6 +1,6 @@
 import type { SignalEvent } from '../../sdk/verify/index.ts'
-import { parseEnvelope } from '../../src/proof/cose.ts'
-import { parseStatement } from '../../src/proof/statement.ts'
+import { parseEnvelope } from '../../src/proof/envelope/cose.ts'
+import { parseStatement } from '../../src/proof/statement/statement.ts'
 
 type Entry = {
   readonly seq: number

@@ -1,6 +1,6 @@
 import { utf8Encode } from '../../src/proof/bytes.ts'
-import { encodeEnvelope, encodeProtected, toBeSigned } from '../../src/proof/cose.ts'
 import type { Signer } from '../../src/proof/crypto.ts'
+import { encodeEnvelope, encodeProtected, toBeSigned } from '../../src/proof/envelope/cose.ts'
 import { vectors } from '../proof/vectors.ts'
 
 /** The statement of a vector in an envelope of our making. */

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { Point } from '@noble/ed25519'
 import fc from 'fast-check'
 import { fromHex, toHex, utf8Encode } from '../../src/proof/bytes.ts'
-import { verifyEnvelope } from '../../src/proof/cose.ts'
+import { verifyEnvelope } from '../../src/proof/envelope/cose.ts'
 import type { PublicKey } from '../../src/proof/keys.ts'
 import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
 import {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { JsonValue } from '../../src/proof/json-text.ts'
+import type { JsonValue } from '../../src/proof/json/json-text.ts'
 import { resolvePointer } from '../../src/types/json-pointer.ts'
 
 /** RFC 6901 §5. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { canonicalize } from '../../src/proof/jcs.ts'
-import type { JsonObject, JsonValue } from '../../src/proof/json-text.ts'
+import { canonicalize } from '../../src/proof/json/jcs.ts'
+import type { JsonObject, JsonValue } from '../../src/proof/json/json-text.ts'
 import { judge, RULE_CODES } from '../../src/types/judge.ts'
 import { parseRules } from '../../src/types/rules.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { JsonObject, JsonValue } from '../../src/proof/json-text.ts'
+import type { JsonObject, JsonValue } from '../../src/proof/json/json-text.ts'
 import { judge, RULE_CODES } from '../../src/types/judge.ts'
 import { parseRules } from '../../src/types/rules.ts'
 import { parseTolerances } from '../../src/types/tolerances.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { JsonValue } from '../../src/proof/json-text.ts'
+import type { JsonValue } from '../../src/proof/json/json-text.ts'
 import { BUILT_IN_TYPES } from '../../src/types/built-in.ts'
 import { compileType } from '../../src/types/definition.ts'
 import { parseRules } from '../../src/types/rules.ts'

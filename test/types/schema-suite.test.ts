@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import type { JsonValue } from '../../src/proof/json-text.ts'
+import type { JsonValue } from '../../src/proof/json/json-text.ts'
 import { Schema } from '../../src/types/schema.ts'
 
 type Group = {

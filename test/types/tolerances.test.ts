@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../src/errors.ts'
-import type { JsonValue } from '../../src/proof/json-text.ts'
+import type { JsonValue } from '../../src/proof/json/json-text.ts'
 import { parseRules } from '../../src/types/rules.ts'
 import { parseTolerances } from '../../src/types/tolerances.ts'
 

@@ -1,4 +1,4 @@
-import type { SignedLine } from '../../proof/verify-entry.ts'
+import type { SignedLine } from '../../proof/entry/verify-entry.ts'
 import { bytea, encodeColumn, uuid } from '../connect/binary-array.ts'
 import type { Db } from '../connect/client.ts'
 import { fromUuid, toUuid } from '../connect/uuid.ts'

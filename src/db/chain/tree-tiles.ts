@@ -1,5 +1,5 @@
 import { HASH_BYTES } from '../../proof/crypto.ts'
-import type { ReadSlice, TileSlice } from '../../proof/tree-ranges.ts'
+import type { ReadSlice, TileSlice } from '../../proof/tree/tree-ranges.ts'
 import type { Db } from '../connect/client.ts'
 import { toUuid } from '../connect/uuid.ts'
 

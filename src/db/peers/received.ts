@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { GatedRecord } from '../../proof/gated-record.ts'
+import type { GatedRecord } from '../../proof/ledger/gated-record.ts'
 import { toUuid } from '../connect/uuid.ts'
 
 /* What came from peers, as the next request of one is held to it. All of it is read under the lock of beginPeerRequest. */

@@ -1,4 +1,4 @@
-import type { OfferedStep } from '../../proof/kinds.ts'
+import type { OfferedStep } from '../../proof/statement/kinds.ts'
 import type { Db } from '../connect/client.ts'
 import { toUuid } from '../connect/uuid.ts'
 import type { PeerState } from './peers.ts'
@@ -20,7 +20,7 @@ export type RemoteRecordRow = {
   version: number
   /** Of the home's newest entry. */
   leaf: Buffer
-  /** JSON of GatedRecord (src/proof/gated-record.ts). */
+  /** JSON of GatedRecord (src/proof/ledger/gated-record.ts). */
   standing: string
   /** The home's first entry. */
   created: Buffer

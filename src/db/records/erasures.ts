@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { DocumentKind } from '../../proof/document-subjects.ts'
+import type { DocumentKind } from '../../proof/statement/document-subjects.ts'
 import { fromUuid, toUuid } from '../connect/uuid.ts'
 
 /*

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { SignedLine } from '../../proof/verify-entry.ts'
+import type { SignedLine } from '../../proof/entry/verify-entry.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 import { useSnapshot } from '../audit/audit-cursors.ts'
 import { FLOOR_COLUMNS, type FloorColumns, floorOf, hasOpenFault, joinFloor } from '../chain/floors.ts'

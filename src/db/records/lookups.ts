@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { BATCH_ITEMS_MAX, LOOKUP_QUERIES_MAX, LOOKUPS_PER_QUERY_MAX } from '../../limits.ts'
-import type { SignedLine } from '../../proof/verify-entry.ts'
+import type { SignedLine } from '../../proof/entry/verify-entry.ts'
 import { findCreations } from '../chain/signed-entries.ts'
 import { Coalescer } from '../connect/coalescer.ts'
 import { toUuid } from '../connect/uuid.ts'

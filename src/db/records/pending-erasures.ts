@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import type { DocumentKind } from '../../proof/document-subjects.ts'
-import type { SignedLine } from '../../proof/verify-entry.ts'
+import type { SignedLine } from '../../proof/entry/verify-entry.ts'
+import type { DocumentKind } from '../../proof/statement/document-subjects.ts'
 import { type SignedColumns, toSignedLine } from '../chain/signed-entries.ts'
 import { fromUuid, toUuid } from '../connect/uuid.ts'
 

@@ -43,7 +43,7 @@ export type GatedColumns = {
   revisions: number
   /** Canonical JSON. */
   tolerances: Buffer | null
-  /** `led_…/agt_…` of a performer of another ledger, for whom `performer_id` stands (src/proof/remote-agents.ts). */
+  /** `led_…/agt_…` of a performer of another ledger, for whom `performer_id` stands (src/proof/statement/remote-agents.ts). */
   performer_remote: string | null
   /** Sorted by peer; null: with nobody. `seq`: of the entry that says so. */
   share: readonly ShareColumn[] | null

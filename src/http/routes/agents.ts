@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { type AgentRow, findAgent, findAgentByName, listAgents } from '../../db/ledgers/agents.ts'
 import { ApiError } from '../../errors.ts'
-import { scopeOfEntry } from '../../proof/entry-scopes.ts'
+import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
 import { disableAgent, registerAgent } from '../../tenancy/agents.ts'
 import type { Deps } from '../deps.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../../errors.ts'
-import { scopeOfEntry } from '../../proof/entry-scopes.ts'
+import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
 import { formatId } from '../../proof/ids.ts'
 import { type ErasureTarget, eraseDocument } from '../../records/erase.ts'
 import type { Deps } from '../deps.ts'

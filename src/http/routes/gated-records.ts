@@ -8,7 +8,7 @@ import {
   refuseAtGuest,
 } from '../../federation/offers.ts'
 import { RECORD_BODY_BYTES_MAX } from '../../limits.ts'
-import { scopeOfEntry } from '../../proof/entry-scopes.ts'
+import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
 import { parseId } from '../../proof/ids.ts'
 import { shareRecord } from '../../records/gated/share-record.ts'
 import {

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { ApiError } from '../../errors.ts'
-import { ENTRY_KINDS, type EntryKind } from '../../proof/kinds.ts'
-import { predicateSchemaOf } from '../../proof/predicate-schema.ts'
+import { ENTRY_KINDS, type EntryKind } from '../../proof/statement/kinds.ts'
+import { predicateSchemaOf } from '../../proof/statement/predicate-schema.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
 const SCHEMA_TYPE = 'application/schema+json'

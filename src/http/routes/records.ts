@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { ApiError } from '../../errors.ts'
 import { BATCH_BODY_BYTES_MAX, RATE_LIMIT_RECORDS_PER_REQUEST, RECORD_BODY_BYTES_MAX } from '../../limits.ts'
-import { scopeOfEntry } from '../../proof/entry-scopes.ts'
+import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
 import { createGated } from '../../records/gated/create.ts'
 import { resolveShare } from '../../records/gated/share.ts'
 import { resolveParent } from '../../records/lineage.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ENTRY_KINDS, type EntryKind } from '../../proof/kinds.ts'
+import { ENTRY_KINDS, type EntryKind } from '../../proof/statement/kinds.ts'
 
 /* What answers are made of. Each says exactly what the server writes, because the tests hold every answer to it. */
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ENTRY_EVENTS, type EntryEvent } from '../../events/event-types.ts'
 import { EVENTS_FILTER_NAMES_MAX } from '../../limits.ts'
-import { RECORD_STATES } from '../../proof/kinds.ts'
+import { RECORD_STATES } from '../../proof/statement/kinds.ts'
 import { pageQuery } from '../page.ts'
 import { base64, entryKind, entryView, hash, idOf, instant, note, seq, typeName } from './common.ts'
 import { documentLine } from './entries.ts'

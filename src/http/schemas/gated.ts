@@ -5,7 +5,7 @@ import {
   REASON_CHARS_MAX,
   SHARE_PEERS_MAX,
 } from '../../limits.ts'
-import { OFFERED_STEPS } from '../../proof/kinds.ts'
+import { OFFERED_STEPS } from '../../proof/statement/kinds.ts'
 import { SIGNAL_CODES } from '../../records/gated/signal.ts'
 import { anyAgent, hash, idOf, instant, salt, sentBy, seq } from './common.ts'
 import { time } from './times.ts'

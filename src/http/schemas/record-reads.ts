@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { BATCH_ITEMS_MAX } from '../../limits.ts'
-import { RECORD_STATES } from '../../proof/kinds.ts'
+import { RECORD_STATES } from '../../proof/statement/kinds.ts'
 import { pageOf, pageQuery } from '../page.ts'
 import { anyAgent, base64, hash, idOf, salt, sentBy, seq, signedEntry, typeName } from './common.ts'
 import { recordView, reference } from './records.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { BATCH_ITEMS_MAX, REFERENCE_CHARS_MAX, REFERENCES_MAX } from '../../limits.ts'
-import { RECORD_STATES } from '../../proof/kinds.ts'
+import { RECORD_STATES } from '../../proof/statement/kinds.ts'
 import {
   anyAgent,
   entryKind,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { RECORD_STATES } from '../../proof/kinds.ts'
+import { RECORD_STATES } from '../../proof/statement/kinds.ts'
 import { pageOf, pageQuery } from '../page.ts'
 import { idOf, typeName } from './common.ts'
 import { offerView } from './gated.ts'

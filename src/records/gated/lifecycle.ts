@@ -1,7 +1,7 @@
 import { toUuid } from '../../db/connect/uuid.ts'
 import type { RecordRowRead } from '../../db/records/read-records.ts'
 import { ApiError } from '../../errors.ts'
-import { type EntryKind, LIFECYCLE, STEP_PARTIES, type StepKind } from '../../proof/kinds.ts'
+import { type EntryKind, LIFECYCLE, STEP_PARTIES, type StepKind } from '../../proof/statement/kinds.ts'
 
 /** What decides about a gated record's next step. */
 export type Standing = {

@@ -15,7 +15,7 @@ import {
   type RecordState,
   STEP_PARTIES,
   type StepKind,
-} from '../../../src/proof/kinds.ts'
+} from '../../../src/proof/statement/kinds.ts'
 import { connect, testDatabase } from '../../helpers/connect.ts'
 import { createTestDatabase } from '../../helpers/database.ts'
 import {

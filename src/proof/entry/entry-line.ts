@@ -1,0 +1,99 @@
+import { fromBase64, fromBase64Url } from '../bytes.ts'
+import { ProofError } from '../error.ts'
+import { type JsonValue, parseJsonText } from '../json/json-text.ts'
+import {
+  type Fields,
+  integer,
+  isHash,
+  isReferences,
+  isString,
+  isTime,
+  nullOr,
+  refuseFields,
+} from '../statement/fields.ts'
+
+/** A line of `GET /v1/entries` and of an export (docs/formats/export.md): what a server says about one entry. */
+export type EntryLine = {
+  readonly seq: number
+  readonly kind: string
+  readonly recordedAt: string
+  /** Lower-case hex, as `chain`. */
+  readonly leaf: string
+  readonly chain: string
+  readonly envelope: Uint8Array
+  readonly documents: readonly DocumentLine[]
+  /** Of a batch: the objects that were hashed, not checked here. Otherwise null. */
+  readonly items: readonly JsonValue[] | null
+  /** The envelope of another ledger's entry that this one receives. */
+  readonly received?: Uint8Array
+}
+
+/** A document beside the chain; erased: `salt` and `document` are null and `erasedBy` is the seq that says so. */
+export type DocumentLine = {
+  readonly subject: string
+  readonly digest: string
+  readonly salt: Uint8Array | null
+  readonly document: JsonValue
+  readonly erasedBy: number | null
+  /** Of a record that has some, beside its payload: signed by the same salt, erased with it. */
+  readonly references?: readonly string[] | null
+}
+
+/** A document has at most 32 levels (docs/formats/documents.md); a line holds it three levels down. */
+const DEPTH_MAX = 32 + 3
+const SALT_BYTES = 16
+
+const isSeq = integer(0, Number.MAX_SAFE_INTEGER)
+
+const LINE_FIELDS: Fields = {
+  required: {
+    seq: isSeq,
+    kind: isString,
+    recordedAt: isTime,
+    leaf: isHash,
+    chain: isHash,
+    envelope: isString,
+    documents: Array.isArray,
+    items: nullOr(Array.isArray),
+  },
+  optional: { received: isString },
+}
+
+const DOCUMENT_FIELDS: Fields = {
+  required: {
+    subject: isString,
+    digest: isHash,
+    salt: nullOr(isString),
+    document: () => true,
+    erasedBy: nullOr(isSeq),
+  },
+  optional: { references: nullOr(isReferences) },
+}
+
+/**
+ * Reads one line, all of it: every member must be there and no other, because what nobody looks at could be
+ * changed unnoticed. Throws `line_syntax`, or a code of the JSON text check or of the encodings.
+ */
+export function parseEntryLine(text: string): EntryLine {
+  const line = parseJsonText(text, { depthMax: DEPTH_MAX })
+  refuseFields(line, LINE_FIELDS, 'line_syntax')
+  const { received, ...always } = line
+  return {
+    ...(always as unknown as EntryLine),
+    envelope: fromBase64(line['envelope'] as string),
+    documents: (line['documents'] as readonly JsonValue[]).map(parseDocument),
+    ...(received !== undefined && { received: fromBase64(received as string) }),
+  }
+}
+
+function parseDocument(document: JsonValue): DocumentLine {
+  refuseFields(document, DOCUMENT_FIELDS, 'line_syntax')
+  const { salt } = document
+  return { ...(document as unknown as DocumentLine), salt: salt === null ? null : parseSalt(salt as string) }
+}
+
+function parseSalt(text: string): Uint8Array {
+  const salt = fromBase64Url(text)
+  if (salt.length !== SALT_BYTES) throw new ProofError('line_syntax', `a salt of ${salt.length} bytes`)
+  return salt
+}

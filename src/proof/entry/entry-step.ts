@@ -1,0 +1,100 @@
+import { fromHex, toHex } from '../bytes.ts'
+import type { ParsedEnvelope } from '../envelope/cose.ts'
+import { ID_BYTES, parseId } from '../ids.ts'
+import type { ErasedDocument } from '../ledger/erasures.ts'
+import type { BatchItem } from '../statement/batch.ts'
+import type { EntryKind } from '../statement/kinds.ts'
+import type { ParsedStatement } from '../statement/statement.ts'
+import type { EntryLine } from './entry-line.ts'
+import { wordAt } from './id-table.ts'
+import type { ReceivedEntry } from './verify-received.ts'
+
+/** What a ledger's verifier needs of one verified entry: small, and fit to be sent between threads. */
+export type EntryStep = {
+  readonly seq: number
+  readonly kind: EntryKind
+  readonly ledger: string
+  readonly issuer: string
+  /** Of the envelope, lower-case hex. */
+  readonly kid: string
+  readonly leaf: Uint8Array
+  /** As the line says it: LedgerVerifier compares. */
+  readonly chain: Uint8Array
+  readonly actor: string
+  readonly key: string | null
+  readonly atMs: number
+  /** Each agent that the actor acts for, once. */
+  readonly actedFor: readonly string[]
+  /** Each record type that the entry uses, once. */
+  readonly types: readonly string[]
+  /** Of records that are notarized here: their ids, 16 bytes each, and the first word of each payload's digest. */
+  readonly recordIds: Uint8Array
+  readonly digestWords: Uint32Array
+  /** Documents of this entry that are gone. */
+  readonly erased: readonly ErasedDocument[]
+  /** null for `record-notarized`, which says nothing more, and of which there are ten million. */
+  readonly statement: ParsedStatement | null
+  /** Another ledger's entry, where this one receives one. */
+  readonly received: ReceivedEntry | null
+}
+
+/** What lies beside an entry's statement. */
+type Beside = { readonly items: readonly BatchItem[] | null; readonly received: ReceivedEntry | null }
+
+export function makeStep(
+  line: EntryLine,
+  envelope: ParsedEnvelope,
+  statement: ParsedStatement,
+  { items, received }: Beside,
+): EntryStep {
+  const notarized = notarizedRecords(statement, items)
+  return {
+    seq: line.seq,
+    kind: statement.kind,
+    ledger: statement.ledger,
+    issuer: envelope.issuer,
+    kid: toHex(envelope.kid),
+    leaf: fromHex(line.leaf),
+    chain: fromHex(line.chain),
+    actor: statement.actor,
+    key: statement.key,
+    atMs: statement.recordedAtMs,
+    actedFor: unique([statement.onBehalfOf, ...(items ?? []).map((item) => item.onBehalfOf)]),
+    types: unique([
+      statement.predicate['type'] as string | undefined,
+      ...(items ?? []).map((item) => item.type),
+    ]),
+    recordIds: packIds(notarized),
+    digestWords: Uint32Array.from(notarized, ({ sha256 }) => wordAt(fromHex(sha256.slice(0, 8)), 0)),
+    erased: line.documents.flatMap(({ subject, digest, erasedBy }) =>
+      erasedBy === null ? [] : [{ subject, sha256: digest, erasedBy }],
+    ),
+    statement: statement.kind === 'record-notarized' ? null : statement,
+    received,
+  }
+}
+
+type Notarized = { readonly name: string; readonly sha256: string }
+
+function notarizedRecords(
+  statement: ParsedStatement,
+  items: readonly BatchItem[] | null,
+): readonly Notarized[] {
+  if (items !== null) return items.map((item) => ({ name: item.record, sha256: item.digest }))
+  return statement.kind === 'record-notarized' ? [statement.subjects[0]] : []
+}
+
+function packIds(records: readonly Notarized[]): Uint8Array {
+  const bytes = new Uint8Array(records.length * ID_BYTES)
+  for (const [i, { name }] of records.entries()) bytes.set(parseId('rec', name), i * ID_BYTES)
+  return bytes
+}
+
+const NONE: readonly string[] = []
+
+function unique(values: readonly (string | null | undefined)[]): readonly string[] {
+  const found = new Set(values)
+  found.delete(null)
+  found.delete(undefined)
+  return found.size === 0 ? NONE : ([...found] as string[])
+}

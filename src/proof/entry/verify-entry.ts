@@ -1,0 +1,231 @@
+import { toHex, utf8Encode } from '../bytes.ts'
+import type { ProofProviders, Sha256 } from '../crypto.ts'
+import { type ParsedEnvelope, parseEnvelope, verifySigner } from '../envelope/cose.ts'
+import { ProofError } from '../error.ts'
+import { canonicalize } from '../json/jcs.ts'
+import type { PublicKey } from '../keys.ts'
+import { type BatchItem, batchRoot, itemBytes, itemLeaf, parseBatchItem } from '../statement/batch.ts'
+import { documentDigest } from '../statement/document.ts'
+import { ENTRY_KINDS, type EntryKind, type SubjectRule } from '../statement/kinds.ts'
+import { type ParsedStatement, parseStatement, type Subject } from '../statement/statement.ts'
+import { leafHash } from '../tree/merkle.ts'
+import type { DocumentLine, EntryLine } from './entry-line.ts'
+import { type EntryStep, makeStep } from './entry-step.ts'
+import { verifyContent } from './verify-content.ts'
+import { verifyReceived } from './verify-received.ts'
+
+/** A verified entry with all that it says; `step` is what LedgerVerifier takes. */
+export type VerifiedEntry = {
+  readonly step: EntryStep
+  readonly envelope: ParsedEnvelope
+  readonly statement: ParsedStatement
+  readonly items: readonly BatchItem[] | null
+}
+
+/** The public key of a kid (lower-case hex), or null. The kid MUST be the key's thumbprint. */
+export type FindKey = (kid: string) => PublicKey | null
+
+/**
+ * `withheld`: the source says that it shows no documents to this reader, so none may be there. It MUST be the
+ * caller who accepts that: a document that is withheld cannot be told from one that was deleted.
+ */
+export type DocumentsShown = 'all' | 'withheld'
+
+/**
+ * Everything that one line of an export can be held to by itself (docs/formats/export.md); what needs the entries
+ * before it is LedgerVerifier's. Order does not matter: lines can be verified in parallel. Throws ProofError.
+ *
+ * All of the line is under an attacker's control, except what a signature covers; so the signature comes first, and
+ * everything else is held to the signed statement.
+ */
+export function verifyEntry(
+  line: EntryLine,
+  findKey: FindKey,
+  providers: ProofProviders,
+  shown: DocumentsShown = 'all',
+): VerifiedEntry {
+  const { sha256 } = providers
+  const { envelope, statement } = verifySignedEntry(line, findKey, providers)
+  const items = verifyItems(sha256, line, statement)
+  verifyDocuments(
+    sha256,
+    line,
+    items === null ? signedDocuments(statement) : items.map(documentOfItem),
+    shown,
+  )
+  verifyReferences(sha256, line, statement)
+  const received = verifyReceived(sha256, line.received ?? null, statement)
+  return { step: makeStep(line, envelope, statement, { items, received }), envelope, statement, items }
+}
+
+/** What a line says of the entry itself; the rest lies beside it. */
+export type SignedLine = Pick<EntryLine, 'kind' | 'recordedAt' | 'leaf' | 'envelope'>
+
+/** verifyEntry without items and documents: what an entry that is shown alone can be held to. */
+export function verifySignedEntry(
+  line: SignedLine,
+  findKey: FindKey,
+  providers: ProofProviders,
+): { readonly envelope: ParsedEnvelope; readonly statement: ParsedStatement } {
+  const signed = verifySignedStatement(line.envelope, findKey, providers)
+  verifyLine(line, toHex(leafHash(providers.sha256, line.envelope)), signed.statement)
+  return signed
+}
+
+/**
+ * What an envelope says, and that it is signed: what can be said of one that comes alone. `parsed`: what parseStatement says of
+ * these very bytes, where somebody has asked.
+ */
+export function verifySignedStatement(
+  bytes: Uint8Array,
+  findKey: FindKey,
+  providers: ProofProviders,
+  parsed: ParsedStatement | null = null,
+): { readonly envelope: ParsedEnvelope; readonly statement: ParsedStatement } {
+  const { sha256 } = providers
+  const envelope = verifySigned(bytes, findKey, providers)
+  const statement = parsed ?? parseStatement(envelope.payload)
+  verifyContent(sha256, envelope, statement)
+  return { envelope, statement }
+}
+
+function verifySigned(bytes: Uint8Array, findKey: FindKey, providers: ProofProviders): ParsedEnvelope {
+  const envelope = parseEnvelope(bytes)
+  const kid = toHex(envelope.kid)
+  const key = findKey(kid)
+  if (!key) throw new ProofError('key_unknown', `nobody gave the key ${kid}`)
+  verifySigner(envelope, key, providers.verifySignature)
+  return envelope
+}
+
+/** What the line repeats of the envelope, for those who search in it. `leaf`: of the line's envelope. */
+export function verifyLine(line: SignedLine, leaf: string, statement: ParsedStatement): void {
+  const said = { leaf: line.leaf, kind: line.kind, recordedAt: line.recordedAt }
+  const signed = {
+    leaf,
+    kind: statement.kind,
+    recordedAt: statement.recordedAt,
+  }
+  for (const name of ['leaf', 'kind', 'recordedAt'] as const) {
+    if (said[name] !== signed[name]) {
+      throw new ProofError(
+        'line_contradicts_envelope',
+        `${name} is ${signed[name]}, the line says ${said[name]}`,
+      )
+    }
+  }
+}
+
+/** A batch's items are signed by their number and their root only, so all of them must be there, in order. */
+function verifyItems(sha256: Sha256, line: EntryLine, statement: ParsedStatement): BatchItem[] | null {
+  if ((statement.kind === 'batch-notarized') !== (line.items !== null)) {
+    throw new ProofError('batch_contradicts_statement', `items of ${statement.kind}`)
+  }
+  if (line.items === null) return null
+  const { count } = statement.predicate
+  if (line.items.length !== count) {
+    throw new ProofError('batch_contradicts_statement', `${line.items.length} items, signed are ${count}`)
+  }
+  const items = line.items.map(parseBatchItem)
+  const root = toHex(
+    batchRoot(
+      sha256,
+      items.map((item) => itemLeaf(sha256, itemBytes(item))),
+    ),
+  )
+  if (root !== statement.subjects[0].sha256) {
+    throw new ProofError('batch_contradicts_statement', `the root of the items is ${root}`)
+  }
+  return items
+}
+
+function documentOfItem(item: BatchItem): Subject {
+  return { name: item.record, sha256: item.digest }
+}
+
+/** The subjects that name a document of this very entry; others repeat the digest of an earlier entry's. */
+export function signedDocuments({ kind, subjects }: ParsedStatement): Subject[] {
+  const rules = ENTRY_KINDS[kind].subjects
+  return subjects.filter((_, i) => namesDocument(kind, rules[i]!))
+}
+
+function namesDocument(kind: EntryKind, rule: SubjectRule): boolean {
+  if (rule === 'rec') return kind === 'record-notarized' || kind === 'record-created'
+  if (rule === 'cmp') return kind === 'completion-submitted'
+  return rule === 'values' || rule === 'reason?' || rule === 'cmp?'
+}
+
+function verifyDocuments(
+  sha256: Sha256,
+  line: EntryLine,
+  signed: readonly Subject[],
+  shown: DocumentsShown,
+): void {
+  if (line.documents.length !== signed.length) {
+    throw new ProofError(
+      'document_presence',
+      `${line.documents.length} documents, signed are ${signed.length}`,
+    )
+  }
+  for (const [i, document] of line.documents.entries()) verifyDocument(sha256, document, signed[i]!, shown)
+}
+
+/** Whether an erasure really stands where `erasedBy` says is LedgerVerifier's to find out. */
+function verifyDocument(
+  sha256: Sha256,
+  document: DocumentLine,
+  signed: Subject,
+  shown: DocumentsShown,
+): void {
+  if (document.subject !== signed.name) {
+    throw new ProofError(
+      'document_presence',
+      `a document of ${document.subject} in the place of ${signed.name}`,
+    )
+  }
+  if (document.digest !== signed.sha256) {
+    throw new ProofError(
+      'document_digest',
+      `the line has the digest ${document.digest}, signed is ${signed.sha256}`,
+    )
+  }
+  const isAbsent = document.erasedBy !== null || shown === 'withheld'
+  if ((document.salt === null) !== isAbsent || (document.document === null) !== isAbsent) {
+    throw new ProofError(
+      'document_presence',
+      `the document of ${signed.name} is missing, or only half erased`,
+    )
+  }
+  if (document.salt === null) return
+  const digest = toHex(documentDigest(sha256, document.salt, utf8Encode(canonicalize(document.document))))
+  if (digest !== signed.sha256) {
+    throw new ProofError(
+      'document_digest',
+      `${signed.name} has the digest ${digest}, signed is ${signed.sha256}`,
+    )
+  }
+}
+
+/**
+ * References lie beside the payload and are signed with its salt: they are there as long as it is, and only where the
+ * statement says that there are any.
+ */
+function verifyReferences(sha256: Sha256, line: EntryLine, { predicate }: ParsedStatement): void {
+  const signed = predicate['references']
+  for (const { subject, salt, references = null } of line.documents) {
+    const isDue = signed !== undefined && salt !== null
+    if ((references !== null) !== isDue)
+      throw new ProofError(
+        'document_presence',
+        `the references of ${subject} are ${isDue ? 'missing' : 'not signed'}`,
+      )
+    if (references === null || salt === null) continue
+    const digest = toHex(documentDigest(sha256, salt, utf8Encode(canonicalize(references))))
+    if (digest !== signed) {
+      throw new ProofError(
+        'document_digest',
+        `the references of ${subject} have the digest ${digest}, signed is ${signed}`,
+      )
+    }
+  }
+}

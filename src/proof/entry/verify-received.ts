@@ -1,0 +1,110 @@
+import { toHex } from '../bytes.ts'
+import type { Sha256 } from '../crypto.ts'
+import { type ParsedEnvelope, parseEnvelope } from '../envelope/parse-envelope.ts'
+import { ProofError } from '../error.ts'
+import { canonicalize } from '../json/jcs.ts'
+import { type Received, receivedOf, takenOfferOf } from '../statement/federation-statements.ts'
+import { ENTRY_KINDS } from '../statement/kinds.ts'
+import { type ParsedStatement, parseStatement } from '../statement/statement.ts'
+import { termsOfOffer, termsOfTaken, verifyTaken } from '../statement/taken-offer.ts'
+import { leafHash } from '../tree/merkle.ts'
+import { verifyContent } from './verify-content.ts'
+
+/** Another ledger's entry, as it came. Whether its ledger signed it is LedgerPeers' to find out: that knows the key. */
+export type ReceivedEntry = {
+  /** Lower-case hex. */
+  readonly leaf: string
+  /** Lower-case hex. */
+  readonly kid: string
+  readonly envelope: ParsedEnvelope
+  readonly statement: ParsedStatement
+}
+
+/** What an entry says of the one that it receives; null for an entry that receives none. */
+export type SaidOfReceived = Received & { readonly peer: string }
+
+/**
+ * What an entry and the one that it receives can be held to without those before them. `bytes`: the received envelope; null where
+ * the line has none. Null where there should be none. Throws the codes of the envelope and the statement, `received_mismatch`,
+ * `offer_mismatch`, `not_shared`.
+ */
+export function verifyReceived(
+  sha256: Sha256,
+  bytes: Uint8Array | null,
+  statement: ParsedStatement,
+): ReceivedEntry | null {
+  const said = saidOfReceived(statement)
+  if ((said === null) !== (bytes === null))
+    throw new ProofError('received_mismatch', `${statement.kind} with${bytes ? '' : 'out'} a received entry`)
+  if (!said || !bytes) return null
+  const envelope = parseEnvelope(bytes)
+  const received = parseStatement(envelope.payload)
+  verifyContent(sha256, envelope, received)
+  const leaf = toHex(leafHash(sha256, bytes))
+  verifySaid(said, received, leaf)
+  verifyAnswer(statement, received, said.peer)
+  return { leaf, kid: toHex(envelope.kid), envelope, statement: received }
+}
+
+/** `peer` of the entry itself, or of the offer that it takes. */
+export function saidOfReceived({ kind, subjects, predicate }: ParsedStatement): SaidOfReceived | null {
+  const received = receivedOf(predicate)
+  if (received) {
+    const peer = kind === 'peer-key-rotated' ? subjects[0].name : (predicate['peer'] as string)
+    return { ...received, peer }
+  }
+  const offer = takenOfferOf(predicate)
+  return offer && { ...offer, kind: 'step-offered', record: predicate['record'] as string, version: null }
+}
+
+function verifySaid(said: Received, { ledger, kind, predicate }: ParsedStatement, leaf: string): void {
+  const { record = null, version = null } = predicate
+  const found = { ledger, leaf, kind, record, version: ENTRY_KINDS[kind].recordEvent ? version : null }
+  for (const name of ['ledger', 'leaf', 'kind', 'record', 'version'] as const) {
+    if (said[name] !== found[name])
+      throw new ProofError('received_mismatch', `${name} is ${found[name]}, the entry says ${said[name]}`)
+  }
+}
+
+/** What both say of the same thing. */
+function verifyAnswer(statement: ParsedStatement, received: ParsedStatement, peer: string): void {
+  switch (statement.kind) {
+    case 'peer-key-rotated':
+      verifyNewKey(statement, received)
+      break
+    case 'entry-received':
+      verifyAddressed(received, peer)
+      break
+    case 'offer-refused':
+      verifyOfferedTo(received, peer)
+      break
+    default:
+      verifyTaken(termsOfOffer(received), termsOfTaken(statement))
+  }
+}
+
+function verifyOfferedTo({ predicate }: ParsedStatement, peer: string): void {
+  if (predicate['peer'] !== peer)
+    throw new ProofError('offer_mismatch', `offered to ${predicate['peer']}, not to ${peer}`)
+}
+
+function verifyNewKey({ predicate }: ParsedStatement, received: ParsedStatement): void {
+  if (canonicalize(predicate['newKey']!) !== canonicalize(received.predicate['newKey']!))
+    throw new ProofError('received_mismatch', 'newKey is not the key that the other ledger names')
+}
+
+/** Whatever names a peering names this one. */
+function verifyAddressed({ kind, subjects, predicate }: ParsedStatement, peer: string): void {
+  if (kind === 'record-shared') {
+    const share = predicate['share'] as readonly { readonly peer: string }[]
+    if (!share.some((one) => one.peer === peer)) throw new ProofError('not_shared', `not with ${peer}`)
+    return
+  }
+  const named =
+    kind === 'peer-added' || kind === 'peer-revoked'
+      ? subjects[0].name
+      : kind === 'offer-refused'
+        ? predicate['peer']
+        : peer
+  if (named !== peer) throw new ProofError('received_mismatch', `${kind} of ${named}, received of ${peer}`)
+}

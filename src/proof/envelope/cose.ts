@@ -1,0 +1,155 @@
+import { equalBytes, toHex, utf8Encode } from '../bytes.ts'
+import type { Sha256, SignatureAlgorithm, VerifySignature } from '../crypto.ts'
+import { ProofError } from '../error.ts'
+import { keyThumbprint, type PublicKey } from '../keys.ts'
+import {
+  ARRAY_OF_4,
+  BYTES,
+  CLAIM_ISSUED_AT,
+  CLAIM_SUBJECT,
+  CLAIMS_START,
+  EMPTY_MAP,
+  ENVELOPE_BYTES_MAX,
+  HEADER_START,
+  TAG_18,
+  TEXT,
+  UINT,
+} from './envelope-layout.ts'
+import { type ParsedEnvelope, parseEnvelope } from './parse-envelope.ts'
+
+export { type ParsedEnvelope, parseEnvelope }
+
+/*
+ * Envelopes: COSE_Sign1 (RFC 9052) over a statement (docs/formats/envelopes.md).
+ *
+ * Every record is encoded here, so the CBOR is written by hand, each result into one allocation: 1.4 to 1.6 µs for the
+ * three encodings of a record, 5.8 with cborg. Tests hold them to cborg byte by byte.
+ */
+
+type ProtectedHeader = {
+  readonly alg: SignatureAlgorithm
+  /** 32 bytes. */
+  readonly kid: Uint8Array
+  readonly issuer: string
+  /** Name of the statement's first subject. */
+  readonly subject: string
+  readonly issuedAtSeconds: number
+}
+
+/** The protected header, deterministic CBOR. Throws `cose_header` for a time that is no count of seconds. */
+export function encodeProtected(header: ProtectedHeader): Uint8Array {
+  const { kid, issuedAtSeconds } = header
+  if (!Number.isSafeInteger(issuedAtSeconds) || issuedAtSeconds < 0) {
+    throw new ProofError('cose_header', `issued at ${issuedAtSeconds}`)
+  }
+  const start = HEADER_START[header.alg]
+  const issuer = utf8Encode(header.issuer)
+  const subject = utf8Encode(header.subject)
+  const texts = headBytes(issuer.length) + issuer.length + 1 + headBytes(subject.length) + subject.length
+  const out = new Uint8Array(
+    start.length + kid.length + CLAIMS_START.length + texts + 1 + headBytes(issuedAtSeconds),
+  )
+  out.set(start)
+  let at = start.length
+  out.set(kid, at)
+  at += kid.length
+  out.set(CLAIMS_START, at)
+  at = putBytes(out, at + CLAIMS_START.length, TEXT, issuer)
+  out[at] = CLAIM_SUBJECT
+  at = putBytes(out, at + 1, TEXT, subject)
+  out[at] = CLAIM_ISSUED_AT
+  putHead(out, at + 1, UINT, issuedAtSeconds)
+  return out
+}
+
+/** ["Signature1", protected, empty external AAD, payload…: RFC 9052 §4.4. */
+const SIGNATURE1 = new Uint8Array([0x84, 0x6a, ...utf8Encode('Signature1')])
+const EMPTY_BYTES = 0x40
+
+/** Sig_structure of RFC 9052 §4.4: what is signed. */
+export function toBeSigned(protectedBytes: Uint8Array, payload: Uint8Array): Uint8Array {
+  const parts =
+    headBytes(protectedBytes.length) + protectedBytes.length + headBytes(payload.length) + payload.length
+  const out = new Uint8Array(SIGNATURE1.length + parts + 1)
+  out.set(SIGNATURE1)
+  const at = putBytes(out, SIGNATURE1.length, BYTES, protectedBytes)
+  out[at] = EMPTY_BYTES
+  putBytes(out, at + 1, BYTES, payload)
+  return out
+}
+
+/** The whole envelope. Throws `envelope_too_large` for one that every verifier would refuse. */
+export function encodeEnvelope(
+  protectedBytes: Uint8Array,
+  payload: Uint8Array,
+  signature: Uint8Array,
+): Uint8Array {
+  let length = 3
+  for (const part of [protectedBytes, payload, signature]) length += headBytes(part.length) + part.length
+  if (length > ENVELOPE_BYTES_MAX) throw new ProofError('envelope_too_large', `${length} bytes`)
+  const out = new Uint8Array(length)
+  out[0] = TAG_18
+  out[1] = ARRAY_OF_4
+  let at = putBytes(out, 2, BYTES, protectedBytes)
+  out[at] = EMPTY_MAP
+  at = putBytes(out, at + 1, BYTES, payload)
+  putBytes(out, at, BYTES, signature)
+  return out
+}
+
+/**
+ * parseEnvelope, and that `key` signed it. Throws what parseEnvelope and verifySigner throw, then `kid_mismatch` (where
+ * sha256 is given). That the key is the right one for this place is the caller's to know.
+ */
+export function verifyEnvelope(
+  bytes: Uint8Array,
+  key: PublicKey,
+  providers: { readonly sha256?: Sha256; readonly verifySignature: VerifySignature },
+): ParsedEnvelope {
+  const envelope = parseEnvelope(bytes)
+  verifySigner(envelope, key, providers.verifySignature)
+  if (providers.sha256 && !equalBytes(envelope.kid, keyThumbprint(providers.sha256, key))) {
+    throw new ProofError('kid_mismatch', 'the kid is not the thumbprint of the key')
+  }
+  return envelope
+}
+
+/** That `key` signed the envelope. Throws `algorithm_mismatch`, `signature_invalid`. */
+export function verifySigner(
+  envelope: ParsedEnvelope,
+  key: PublicKey,
+  verifySignature: VerifySignature,
+): void {
+  if (envelope.alg !== key.alg) {
+    throw new ProofError('algorithm_mismatch', `${envelope.alg} with an ${key.alg} key`)
+  }
+  const message = toBeSigned(envelope.protectedBytes, envelope.payload)
+  if (!verifySignature(key, message, envelope.signature)) {
+    throw new ProofError('signature_invalid', `not signed by ${toHex(envelope.kid)}, or changed since`)
+  }
+}
+
+/** How long the head of an item is. `value` up to 2^53. */
+function headBytes(value: number): number {
+  if (value < 24) return 1
+  if (value < 0x100) return 2
+  if (value < 0x10000) return 3
+  return value < 0x1_0000_0000 ? 5 : 9
+}
+
+/** Writes an item's head in its shortest form; returns where the next byte goes. */
+function putHead(out: Uint8Array, at: number, major: number, value: number): number {
+  const length = headBytes(value)
+  if (length === 1) out[at] = major | value
+  else {
+    out[at] = major | (length === 2 ? 24 : length === 3 ? 25 : length === 5 ? 26 : 27)
+    for (let i = length - 1, left = value; i > 0; i--, left = Math.floor(left / 256)) out[at + i] = left % 256
+  }
+  return at + length
+}
+
+function putBytes(out: Uint8Array, at: number, major: number, bytes: Uint8Array): number {
+  const start = putHead(out, at, major, bytes.length)
+  out.set(bytes, start)
+  return start + bytes.length
+}

@@ -1,0 +1,100 @@
+import { equalBytes, utf8Decode } from '../bytes.ts'
+import { HASH_BYTES, SIGNATURE_BYTES, type SignatureAlgorithm } from '../crypto.ts'
+import {
+  ARRAY_OF_4,
+  BYTES,
+  CLAIM_ISSUED_AT,
+  CLAIM_SUBJECT,
+  CLAIMS_START,
+  EMPTY_MAP,
+  HEADER_START,
+  TAG_18,
+  TEXT,
+  UINT,
+} from './envelope-layout.ts'
+import type { ParsedEnvelope } from './parse-envelope.ts'
+
+/**
+ * Reads an envelope that is, byte for byte, laid out as we write it: heads in their shortest form and members in their order, so
+ * it is the deterministic encoding of what it says. null for any other, of which parseEnvelope says what is wrong, if anything is. 1.3 µs where
+ * decoding, encoding and comparing take 11.9.
+ */
+export function readUsualEnvelope(bytes: Uint8Array): ParsedEnvelope | null {
+  const reader = new Reader(bytes)
+  if (!reader.skip(TAG_18) || !reader.skip(ARRAY_OF_4)) return null
+  const protectedBytes = reader.take(BYTES)
+  if (protectedBytes === null || !reader.skip(EMPTY_MAP)) return null
+  const payload = reader.take(BYTES)
+  const signature = reader.take(BYTES)
+  if (payload === null || signature?.length !== SIGNATURE_BYTES || !reader.isAtEnd) return null
+  const header = readHeader(protectedBytes)
+  return header && { ...header, protectedBytes, payload, signature }
+}
+
+type Header = Pick<ParsedEnvelope, 'alg' | 'kid' | 'issuer' | 'subject' | 'issuedAtSeconds'>
+
+function readHeader(bytes: Uint8Array): Header | null {
+  const alg = ALGORITHMS.find((name) => startsWith(bytes, HEADER_START[name]))
+  if (alg === undefined) return null
+  const kidAt = HEADER_START[alg].length
+  const claimsAt = kidAt + HASH_BYTES
+  const reader = new Reader(bytes.subarray(claimsAt))
+  if (!CLAIMS_START.every((byte) => reader.skip(byte))) return null
+  const issuer = reader.take(TEXT)
+  if (issuer === null || !isAscii(issuer) || !reader.skip(CLAIM_SUBJECT)) return null
+  const subject = reader.take(TEXT)
+  if (subject === null || !isAscii(subject) || !reader.skip(CLAIM_ISSUED_AT)) return null
+  const issuedAtSeconds = reader.head(UINT)
+  if (issuedAtSeconds === null || !reader.isAtEnd) return null
+  const kid = bytes.subarray(kidAt, claimsAt)
+  return { alg, kid, issuer: utf8Decode(issuer), subject: utf8Decode(subject), issuedAtSeconds }
+}
+
+const ALGORITHMS: readonly SignatureAlgorithm[] = ['EdDSA', 'ES256']
+
+function startsWith(bytes: Uint8Array, start: Uint8Array): boolean {
+  return equalBytes(bytes.subarray(0, start.length), start)
+}
+
+function isAscii(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte < 0x80)
+}
+
+/** Heads of one to five bytes: no length here is longer, and no time until 2106. */
+class Reader {
+  readonly #bytes: Uint8Array
+  #at = 0
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes
+  }
+
+  get isAtEnd(): boolean {
+    return this.#at === this.#bytes.length
+  }
+
+  skip(byte: number): boolean {
+    return this.#bytes[this.#at++] === byte
+  }
+
+  /** The value of a head of this major type, in its shortest form. */
+  head(major: number): number | null {
+    const first = this.#bytes[this.#at++]! ^ major
+    if (first < 24) return first
+    if (first > 26) return null
+    const length = 1 << (first - 24)
+    let value = 0
+    for (let i = 0; i < length; i++) value = value * 256 + this.#bytes[this.#at++]!
+    // The value that the next shorter form could still hold; NaN beyond the end.
+    return value > SHORTER_MAX[first - 24]! ? value : null
+  }
+
+  take(major: number): Uint8Array | null {
+    const length = this.head(major)
+    if (length === null || this.#at + length > this.#bytes.length) return null
+    this.#at += length
+    return this.#bytes.subarray(this.#at - length, this.#at)
+  }
+}
+
+const SHORTER_MAX = [23, 0xff, 0xffff]

@@ -1,0 +1,117 @@
+import { ENTRY_ENTITLED } from '../entry/entry-scopes.ts'
+import type { EntryStep } from '../entry/entry-step.ts'
+import { ProofError } from '../error.ts'
+import type { JsonObject } from '../json/json-text.ts'
+import { parseRemoteAgent } from '../statement/remote-agents.ts'
+
+/**
+ * Rebuilds from a ledger's own entries who may act in it: agents, the keys that belong to them, and what each key may do.
+ *
+ * A server without this check could be made to sign "agent X did it" for an X that nobody registered, or with
+ * a key of somebody else: whoever holds the API's login and the envelope key can write such an entry, and
+ * only the chain's own order of registrations tells that it cannot have come about honestly.
+ *
+ * A chain that has registered no agent (no key) yet makes no claim about agents (keys), so nothing is checked
+ * before its first registration. Ledgers of ours register both right after `ledger-created`.
+ */
+type Agent = { readonly digest: string; disabledAtMs: number | null }
+type Key = {
+  readonly agent: string
+  readonly digest: string
+  readonly scopes: ReadonlySet<string>
+  readonly expiresAtMs: number | null
+  revokedAtMs: number | null
+}
+
+/**
+ * How long after its revocation, expiry or its agent's disabling a key may still appear, by `recordedAt`: servers cache
+ * keys for at most 5 s, a request may take 40 s from its authentication to its signature, and two clocks may each be
+ * 30 s off the database's. An honest ledger must never be refused, so some is added.
+ */
+const KEY_LINGER_MS_MAX = 120_000
+
+const SCOPE_ACT = 'agents:act'
+
+/** The part of an entry that names its maker. */
+type Acting = Pick<EntryStep, 'kind' | 'actor' | 'key' | 'actedFor' | 'atMs'>
+
+export class LedgerActors {
+  readonly #agents = new Map<string, Agent>()
+  readonly #keys = new Map<string, Key>()
+
+  /** Throws unless the entry's actor, through its key, could make such an entry at that time, and for those that it acts for. */
+  verifyActor({ kind, actor, key, actedFor, atMs }: Acting): void {
+    const entitled = ENTRY_ENTITLED[kind]
+    if (actor === 'system') {
+      if (actedFor.length > 0) throw new ProofError('actor_not_entitled', 'system acts for nobody')
+      if (!entitled.system) throw new ProofError('actor_not_entitled', `${kind} is not for system`)
+      return
+    }
+    // Another ledger's agent: its offer is held to the peering (ledger-peers.ts).
+    if (parseRemoteAgent(actor) !== null) return
+    if (entitled.scope === null) throw new ProofError('actor_not_entitled', `${kind} is for system alone`)
+    this.#verifyAgent(actor, atMs)
+    for (const agent of actedFor) this.#verifyAgent(agent, atMs)
+    if (this.#keys.size === 0) return
+    const held = this.#keys.get(key!) // parseStatement lets nobody but system act without one
+    if (!held) throw new ProofError('key_not_created', `${key} acts for ${actor}`)
+    if (held.agent !== actor)
+      throw new ProofError('key_of_another_agent', `${key} belongs to ${held.agent}, not ${actor}`)
+    if (isOver(held.revokedAtMs, atMs)) throw new ProofError('key_not_valid', `${key} was revoked before`)
+    if (isOver(held.expiresAtMs, atMs)) throw new ProofError('key_not_valid', `${key} had expired`)
+    this.#verifyScope(key, entitled.scope)
+    if (actedFor.length > 0) this.#verifyScope(key, SCOPE_ACT)
+  }
+
+  /** Throws unless `key` has `scope`. No key: system. */
+  #verifyScope(key: string | null, scope: string): void {
+    const held = this.#keys.get(key ?? '')
+    if (held && !held.scopes.has(scope))
+      throw new ProofError('actor_not_entitled', `${key} has no scope ${scope}`)
+  }
+
+  registerAgent(agent: string, digest: string): void {
+    if (this.#agents.has(agent)) throw new ProofError('duplicate_subject', `${agent} is registered twice`)
+    this.#agents.set(agent, { digest, disabledAtMs: null })
+  }
+
+  disableAgent(agent: string, digest: string, atMs: number): void {
+    const known = this.#agents.get(agent)
+    if (!known || known.digest !== digest) {
+      throw new ProofError('subject_unknown', `${agent} with this digest was not registered`)
+    }
+    if (known.disabledAtMs !== null) throw new ProofError('duplicate_subject', `${agent} is disabled twice`)
+    known.disabledAtMs = atMs
+  }
+
+  /** `by` created the key: he cannot give it what his own key does not have. */
+  createKey(key: string, digest: string, made: JsonObject, by: { key: string | null; atMs: number }): void {
+    if (this.#keys.has(key)) throw new ProofError('duplicate_subject', `${key} is created twice`)
+    const { agent, scopes, expiresAt } = made as { agent: string; scopes: string[]; expiresAt: string | null }
+    this.#verifyAgent(agent, by.atMs)
+    for (const scope of scopes) this.#verifyScope(by.key, scope)
+    const expiresAtMs = expiresAt === null ? null : Date.parse(expiresAt)
+    this.#keys.set(key, { agent, digest, scopes: new Set(scopes), expiresAtMs, revokedAtMs: null })
+  }
+
+  revokeKey(key: string, digest: string, atMs: number): void {
+    const known = this.#keys.get(key)
+    if (!known || known.digest !== digest) {
+      throw new ProofError('subject_unknown', `${key} with this digest was not created`)
+    }
+    if (known.revokedAtMs !== null) throw new ProofError('duplicate_subject', `${key} is revoked twice`)
+    known.revokedAtMs = atMs
+  }
+
+  #verifyAgent(agent: string, atMs: number): void {
+    if (this.#agents.size === 0) return
+    const known = this.#agents.get(agent)
+    if (!known) throw new ProofError('agent_not_registered', agent)
+    if (isOver(known.disabledAtMs, atMs))
+      throw new ProofError('agent_disabled', `${agent} was disabled before`)
+  }
+}
+
+function isOver(endMs: number | null, atMs: number): boolean {
+  return endMs !== null && atMs > endMs + KEY_LINGER_MS_MAX
+}

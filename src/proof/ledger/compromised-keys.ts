@@ -1,0 +1,17 @@
+import type { KeyHint } from '../offline/key-hints.ts'
+
+/**
+ * Envelope keys that are in wrong hands, by kid: since when (milliseconds since the epoch), or null. What such a key signed counts
+ * as far as a kept checkpoint covers it, and what it signed from that time on does not count at all. (A time relaxes nothing:
+ * the thief chooses what time an entry says.)
+ */
+export type CompromisedKeys = ReadonlyMap<string, number | null>
+
+/** Those that the source owns up to, and those that the verifier was told of by others: whoever hands an export over can leave out the first. */
+export function compromisedKeys(
+  hints: readonly Pick<KeyHint, 'kid' | 'compromisedAt'>[],
+  known: CompromisedKeys = new Map(),
+): CompromisedKeys {
+  const said = hints.filter((key) => key.compromisedAt !== null).map(({ kid }) => [kid, null] as const)
+  return new Map([...said, ...known])
+}

@@ -1,0 +1,49 @@
+import { ProofError } from '../error.ts'
+import type { Received, TakenOffer } from '../statement/federation-statements.ts'
+import type { ParsedStatement } from '../statement/statement.ts'
+import { type OfferedTerms, termsOfOffer, termsOfTaken, verifyTaken } from '../statement/taken-offer.ts'
+
+type Offer = { readonly leaf: string; readonly terms: OfferedTerms }
+
+/** What became of an offer. `code`: of a refusal. */
+export type OfferDecision = { readonly state: 'taken' | 'refused'; readonly code: string | null }
+
+/** Called for each offer of the ledger, when its home's answer came. `seq`: of the offer; `at`: of the receipt. */
+export type OnOffer = (seq: number, decision: OfferDecision, at: number) => void
+
+/** Steps that agents of the ledger offered to others: each is taken, as it was offered, or refused, once. */
+export class LedgerOffers {
+  /** By seq; null: it is decided. */
+  readonly #offers = new Map<number, Offer | null>()
+  readonly #onOffer: OnOffer | undefined
+
+  constructor(onOffer?: OnOffer) {
+    this.#onOffer = onOffer
+  }
+
+  offer(seq: number, leaf: string, statement: ParsedStatement): void {
+    this.#offers.set(seq, { leaf, terms: termsOfOffer(statement) })
+  }
+
+  /** `step`: the home's, received at `at`. Throws `offer_mismatch`, `offer_answered_twice`. */
+  take(offer: TakenOffer, step: ParsedStatement, at: number): void {
+    verifyTaken(this.#decide(offer), termsOfTaken(step))
+    this.#onOffer?.(offer.seq, { state: 'taken', code: null }, at)
+  }
+
+  /** `refusal`: the home's. As take. */
+  refuse(offer: Received, { predicate }: ParsedStatement, at: number): void {
+    const { peer, record } = this.#decide(offer)
+    if (peer !== predicate['peer'] || record !== predicate['record'])
+      throw new ProofError('offer_mismatch', `an offer of ${record} to ${peer} is refused as another`)
+    this.#onOffer?.(offer.seq, { state: 'refused', code: predicate['code'] as string }, at)
+  }
+
+  #decide({ seq, leaf }: Pick<Received, 'seq' | 'leaf'>): OfferedTerms {
+    const offer = this.#offers.get(seq)
+    if (offer === null) throw new ProofError('offer_answered_twice', `the offer at seq ${seq}`)
+    if (offer?.leaf !== leaf) throw new ProofError('offer_mismatch', `no offer ${leaf} stands at seq ${seq}`)
+    this.#offers.set(seq, null)
+    return offer.terms
+  }
+}

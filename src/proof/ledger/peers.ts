@@ -1,0 +1,296 @@
+import { toHex } from '../bytes.ts'
+import type { ProofProviders } from '../crypto.ts'
+import type { EntryStep } from '../entry/entry-step.ts'
+import { IdTable } from '../entry/id-table.ts'
+import { type ReceivedEntry, type SaidOfReceived, saidOfReceived } from '../entry/verify-received.ts'
+import { ProofError } from '../error.ts'
+import { parseId } from '../ids.ts'
+import { takenOfferOf } from '../statement/federation-statements.ts'
+import type { EntryKind } from '../statement/kinds.ts'
+import { parseRemoteAgent } from '../statement/remote-agents.ts'
+import type { ParsedStatement, Subject } from '../statement/statement.ts'
+import type { GatedRecord } from './gated-record.ts'
+import { LedgerOffers, type OnOffer } from './offers.ts'
+import { type NamedKey, PeerHistory, type PeerKey } from './peer-history.ts'
+import type { LedgerRecords, RecordEvent } from './records.ts'
+
+/** What the ledger says of itself in a handshake, but for its address and the key of that day. */
+type Self = { readonly ledger: string; readonly origin: string; readonly genesis: string }
+
+type Identity = Self & { readonly url: string; readonly envelopeKey: NamedKey }
+
+/** Called for each event of another ledger's record that came, with the record as it stands then: not to be kept, nor changed. */
+export type OnRemote = (seq: number, peer: string, record: Readonly<GatedRecord>) => void
+
+export type PeersObserver = {
+  readonly onRemote?: OnRemote | undefined
+  readonly onOffer?: OnOffer | undefined
+}
+
+/** A peering as it stands. */
+export type PeeringStanding = Readonly<Omit<Peering, 'history' | 'shared'>> & {
+  /** Oldest first. */
+  readonly keys: readonly PeerKey[]
+}
+
+type Added = { readonly inviter: Identity; readonly invited: Identity; readonly counterpart?: string }
+
+type Peering = {
+  readonly peer: string
+  /** Who the other one is. */
+  readonly other: Identity
+  readonly handshake: string
+  readonly addedSeq: number
+  /** Leaf of the entry that added it. */
+  readonly addedLeaf: string
+  /** What that entry says. */
+  readonly added: ParsedStatement
+  /** Leaf of the other side's, where that is known. */
+  counterpart: string | null
+  revokedSeq: number | null
+  /** `pending`: of an inviter, until the other side's half has come. */
+  state: 'pending' | 'active' | 'suspended' | 'revoked'
+  readonly history: PeerHistory
+  /** Records of this ledger that are shared with the other. */
+  readonly shared: IdTable
+}
+
+/** What may come before the handshake is done. */
+const OF_PENDING: ReadonlySet<EntryKind> = new Set(['peer-added', 'peer-revoked', 'server-key-rotated'])
+
+/**
+ * The ledgers that a ledger shares records with, rebuilt from its own entries: what it shares with whom, what came from whom, and
+ * that it is what the other ledger signed (docs/formats/federation.md).
+ *
+ * An operator who could make up what others are to have said would not need to forge his own entries: a chain of his holds
+ * whatever he signs. So each received envelope is held to the key that the handshake, and the other chain's rotations, name.
+ */
+export class LedgerPeers {
+  readonly #providers: ProofProviders
+  readonly #records: LedgerRecords
+  readonly #idSeed: number
+  readonly #peerings = new Map<string, Peering>()
+  readonly #offers: LedgerOffers
+  readonly #observer: PeersObserver
+  #self: Self | null = null
+
+  constructor(
+    providers: ProofProviders,
+    records: LedgerRecords,
+    idSeed: number,
+    observer: PeersObserver = {},
+  ) {
+    this.#providers = providers
+    this.#records = records
+    this.#idSeed = idSeed
+    this.#observer = observer
+    this.#offers = new LedgerOffers(observer.onOffer)
+  }
+
+  /** All peerings that ever were, in the order in which they were added. */
+  *standings(): Generator<PeeringStanding> {
+    for (const { history, ...standing } of this.#peerings.values()) yield { ...standing, keys: history.keys }
+  }
+
+  begin(self: Self): void {
+    this.#self = self
+  }
+
+  /** A `peer-added` of this ledger. */
+  add(step: EntryStep, statement: ParsedStatement): void {
+    const [{ name: peer, sha256: handshake }] = statement.subjects
+    const { inviter, invited, counterpart = null } = statement.predicate as unknown as Added
+    const isInviter = inviter.ledger === step.ledger
+    const [own, other] = isInviter ? [inviter, invited] : [invited, inviter]
+    this.#verifySelf(own)
+    this.#verifyNew(peer, other.ledger)
+    this.#peerings.set(peer, {
+      peer,
+      other,
+      handshake,
+      addedSeq: step.seq,
+      addedLeaf: toHex(step.leaf),
+      added: statement,
+      counterpart,
+      revokedSeq: null,
+      state: isInviter ? 'pending' : 'active',
+      history: new PeerHistory(other.envelopeKey, this.#idSeed),
+      shared: new IdTable(this.#idSeed),
+    })
+  }
+
+  suspend(about: Subject): void {
+    this.#change(about, ['active'], 'suspended')
+  }
+
+  resume(about: Subject): void {
+    this.#change(about, ['suspended'], 'active')
+  }
+
+  /** `seq`: of the entry that says so, here or received. */
+  revoke(about: Subject, seq: number): void {
+    this.#change(about, ['pending', 'active', 'suspended'], 'revoked').revokedSeq = seq
+  }
+
+  /** What a `record-created` or `record-shared` says of whom it is shared with. */
+  share(seq: number, { subjects, predicate }: ParsedStatement): void {
+    const share = (predicate['share'] ?? []) as readonly { readonly peer: string }[]
+    const performer = parseRemoteAgent((predicate['performer'] ?? '') as string)
+    const ledgers = share.map(({ peer }) => this.#shareWith(peer, subjects[0].name, seq))
+    if (performer && !ledgers.includes(performer.ledger))
+      throw new ProofError('not_shared', `the record's performer is of ${performer.ledger}`)
+  }
+
+  /** A `step-offered` of this ledger. The other's record may have moved meanwhile: then it is refused there. */
+  offer(step: EntryStep, statement: ParsedStatement): void {
+    const [{ name, sha256 }] = statement.subjects
+    const peering = this.#find(statement.predicate['peer'] as string)
+    if (peering.state !== 'active') throw notActive(peering)
+    peering.history.verifyRecord(name, sha256)
+    this.#offers.offer(step.seq, toHex(step.leaf), statement)
+  }
+
+  /** Whatever the entry received. Its own record, where it is a step that takes an offer, is the caller's to move. */
+  receive(step: EntryStep, received: ReceivedEntry): void {
+    const statement = step.statement!
+    const said = saidOfReceived(statement)! // verifyReceived found it there
+    const peering = this.#find(said.peer)
+    if (said.ledger !== peering.other.ledger)
+      throw new ProofError(
+        'ledger_foreign',
+        `an entry of ${said.ledger}, by the peering with ${peering.other.ledger}`,
+      )
+    if (statement.kind === 'peer-key-rotated') verifyAbout(peering, statement.subjects[0])
+    peering.history.verifySigner(said.seq, received, this.#providers.verifySignature)
+    if (peering.state !== 'active' && !(peering.state === 'pending' && OF_PENDING.has(said.kind)))
+      throw notActive(peering)
+    if (!peering.history.addEntry(said.seq, received.statement, step.seq)) {
+      const code = said.kind === 'step-offered' ? 'offer_answered_twice' : 'received_twice'
+      throw new ProofError(code, `entry ${said.seq} of ${said.ledger}`)
+    }
+    this.#follow(peering, said, received, step)
+  }
+
+  /** What the other ledger's entry changes here. */
+  #follow(peering: Peering, said: SaidOfReceived, { leaf, statement }: ReceivedEntry, step: EntryStep): void {
+    const { history } = peering
+    switch (said.kind) {
+      case 'peer-added':
+        this.#greet(peering, leaf, statement)
+        break
+      case 'peer-revoked':
+        this.revoke(statement.subjects[0], step.seq)
+        break
+      case 'server-key-rotated':
+        history.rotate(statement.predicate['newKey'] as NamedKey, said.seq)
+        break
+      case 'step-offered':
+        if (step.kind !== 'offer-refused') verifyShared(peering, said.record!)
+        break
+      case 'offer-refused':
+        this.#refuseOffer(statement, step.seq)
+        break
+      case 'record-shared':
+        history.share(said.record!)
+        break
+      case 'payload-erased': {
+        const [{ name, sha256 }] = statement.subjects
+        history.verifyDigested(statement.predicate['seq'] as number, name, sha256)
+        break
+      }
+      default:
+        this.#moveRecord(peering, step.seq, { seq: said.seq, leaf, atMs: statement.recordedAtMs, statement })
+    }
+  }
+
+  #moveRecord({ peer, history }: Peering, at: number, event: RecordEvent): void {
+    const { kind, subjects, predicate } = event.statement
+    if (this.#records.has(subjects[0].name))
+      throw new ProofError('not_home', `the home of ${subjects[0].name} is this ledger`)
+    const record = kind === 'record-created' ? history.create(event, peer, at) : history.step(event)
+    this.#observer.onRemote?.(at, peer, record)
+    const offer = takenOfferOf(predicate)
+    if (offer?.ledger !== this.#self!.ledger) return
+    if (offer.peer !== peer)
+      throw new ProofError('offer_mismatch', `offered to ${offer.peer}, taken by ${peer}`)
+    this.#offers.take(offer, event.statement, at)
+  }
+
+  #refuseOffer(statement: ParsedStatement, at: number): void {
+    const offer = saidOfReceived(statement)!
+    if (offer.ledger !== this.#self!.ledger)
+      throw new ProofError('offer_mismatch', `an offer of ${offer.ledger} is refused`)
+    this.#offers.refuse(offer, statement, at)
+  }
+
+  /** The invited's half of the handshake, which names the inviter's. */
+  #greet(peering: Peering, leaf: string, { subjects, predicate }: ParsedStatement): void {
+    verifyAbout(peering, subjects[0])
+    if (predicate['counterpart'] !== peering.addedLeaf)
+      throw new ProofError('handshake_mismatch', `the counterpart is not ${peering.addedLeaf}`)
+    this.#change(subjects[0], ['pending'], 'active')
+    peering.counterpart = leaf
+  }
+
+  #verifySelf(own: Identity): void {
+    for (const name of ['ledger', 'origin', 'genesis'] as const) {
+      if (own[name] !== this.#self![name])
+        throw new ProofError(
+          'definition_mismatch',
+          `the ledger's ${name} is ${this.#self![name]}, not ${own[name]}`,
+        )
+    }
+  }
+
+  /** One peering at a time with a ledger; another one after it was revoked. */
+  #verifyNew(peer: string, ledger: string): void {
+    if (this.#peerings.has(peer)) throw new ProofError('duplicate_subject', `${peer} is added twice`)
+    for (const known of this.#peerings.values()) {
+      if (known.other.ledger === ledger && known.state !== 'revoked')
+        throw new ProofError('duplicate_subject', `${known.peer} is a peering with ${ledger} already`)
+    }
+  }
+
+  #shareWith(peer: string, record: string, seq: number): string {
+    const peering = this.#find(peer)
+    if (peering.state !== 'active' && peering.state !== 'suspended') throw notActive(peering)
+    if (!peering.shared.add(parseId('rec', record), 0, seq, 0))
+      throw new ProofError('duplicate_subject', `${record} is shared with ${peer} twice`)
+    return peering.other.ledger
+  }
+
+  #find(peer: string): Peering {
+    const peering = this.#peerings.get(peer)
+    if (!peering) throw new ProofError('peer_unknown', `${peer} was not added before`)
+    return peering
+  }
+
+  #change(about: Subject, from: readonly Peering['state'][], to: Peering['state']): Peering {
+    const peering = this.#find(about.name)
+    verifyAbout(peering, about)
+    if (!from.includes(peering.state))
+      throw new ProofError(
+        'transition_refused',
+        `${about.name} is ${peering.state}, not ${from.join(' or ')}`,
+      )
+    peering.state = to
+    return peering
+  }
+}
+
+function verifyAbout({ peer, handshake }: Peering, { name, sha256 }: Subject): void {
+  if (name !== peer || sha256 !== handshake)
+    throw new ProofError(
+      'handshake_mismatch',
+      `${name} with the handshake ${sha256}, not ${peer} with ${handshake}`,
+    )
+}
+
+function verifyShared({ peer, shared }: Peering, record: string): void {
+  if (!shared.get(parseId('rec', record)))
+    throw new ProofError('not_shared', `${record} is not shared with ${peer}, which takes a step of it`)
+}
+
+function notActive({ peer, state }: Peering): ProofError {
+  return new ProofError('peer_not_active', `${peer} is ${state}`)
+}

@@ -1,0 +1,328 @@
+import { equalBytes, fromBase64, toHex } from '../bytes.ts'
+import type { ProofProviders } from '../crypto.ts'
+import type { EntryStep } from '../entry/entry-step.ts'
+import { IdTable } from '../entry/id-table.ts'
+import { ProofError } from '../error.ts'
+import { parseId } from '../ids.ts'
+import type { JsonObject } from '../json/json-text.ts'
+import { parsePublicKey } from '../keys.ts'
+import type { ParsedStatement } from '../statement/statement.ts'
+import { genesis, link } from '../tree/chain.ts'
+import { emptyFrontier, extendFrontier, type Frontier, frontierRoot } from '../tree/merkle.ts'
+import { LedgerActors } from './actors.ts'
+import { LedgerCheckpoints } from './checkpoints.ts'
+import type { CompromisedKeys } from './compromised-keys.ts'
+import { LedgerErasures } from './erasures.ts'
+import { LedgerKeys } from './keys.ts'
+import { LedgerPeers, type PeeringStanding, type PeersObserver } from './peers.ts'
+import { LedgerRecords, type OnGated, type RecordEvent } from './records.ts'
+import { describeLate, LedgerTail } from './tail.ts'
+import { LedgerTypes } from './types.ts'
+
+export type LedgerVerifierOptions = PeersObserver & {
+  /** Checkpoint notes held outside: the ledger must extend each. */
+  readonly keptCheckpoints?: readonly string[]
+  readonly compromised?: CompromisedKeys
+  /**
+   * Treatment of a ledger whose entries behind the last checkpoint are older than a minute (LedgerTail). `noticed` is for
+   * a verifier that keeps the newest checkpoint itself, and hears late of the next one. By default it is refused.
+   */
+  readonly lateTail?: 'refused' | 'noticed'
+  /** Random, so that ids cannot be chosen to slow the verifier down. */
+  readonly idSeed?: number
+  /** Called for each perfect subtree of the Merkle tree as it is completed. */
+  readonly onNode?: (level: number, index: number, hash: Uint8Array) => void
+  /** MAY throw ProofError, as onRemote and onOffer: the entry is refused then. */
+  readonly onGated?: OnGated
+  /** Called for each entry, when it was verified. */
+  readonly onEntry?: (step: EntryStep) => void
+}
+
+/**
+ * A whole ledger, entry by entry in order: everything that no entry can say about itself alone.
+ *
+ * The caller MUST have put each entry through `verifyEntry` before (in any order, on any thread), MUST give them in
+ * the order in which they were found, and MUST stop at the first that throws. Throws ProofError; what was verified
+ * until then is in `summary`, whose `size` is the seq of the entry that was refused.
+ *
+ * About 30 bytes of memory for each record, one object for each agent, key, type, erasure and gated record that
+ * is not terminal.
+ */
+export class LedgerVerifier {
+  readonly #providers: ProofProviders
+  readonly #options: LedgerVerifierOptions
+  readonly #keys = new LedgerKeys()
+  readonly #actors = new LedgerActors()
+  readonly #types = new LedgerTypes()
+  readonly #records: LedgerRecords
+  readonly #peers: LedgerPeers
+  readonly #erasures = new LedgerErasures()
+  readonly #checkpoints: LedgerCheckpoints
+  readonly #tail = new LedgerTail()
+  readonly #leaves: IdTable
+  readonly #frontier: Frontier = emptyFrontier()
+  #ledger: string | null = null
+  #issuer = ''
+  #definitionDigest = ''
+  #size = 0
+  #chain: Uint8Array = new Uint8Array()
+  /** How many entries there were when a compromised key last signed. */
+  #compromisedSize = 0
+
+  constructor(providers: ProofProviders, options: LedgerVerifierOptions = {}) {
+    this.#providers = providers
+    this.#options = options
+    const seed = options.idSeed ?? 0
+    this.#records = new LedgerRecords(seed, options.onGated)
+    this.#peers = new LedgerPeers(providers, this.#records, seed, options)
+    this.#leaves = new IdTable(seed)
+    this.#checkpoints = new LedgerCheckpoints(providers, options.keptCheckpoints ?? [])
+  }
+
+  /** The next entry. */
+  append(step: EntryStep): void {
+    this.#verifyPlace(step)
+    if (step.seq === 0) this.#begin(step)
+    this.#verifyMembership(step)
+    this.#keys.verifySigner(step.kid)
+    const chain = this.#linkChain(step)
+    this.#verifyNew(step)
+    this.#actors.verifyActor(step)
+    this.#types.verifyTypes(step.types)
+    this.#follow(step)
+    for (const document of step.erased) this.#erasures.miss(step.seq, document)
+    this.#erasures.verifyExplained(step.seq)
+    extendFrontier(this.#providers.sha256, this.#frontier, step.leaf, this.#options.onNode)
+    this.#checkpoints.compare(step.seq + 1, chain, () => frontierRoot(this.#providers.sha256, this.#frontier))
+    this.#noteCompromised(step)
+    this.#chain = chain
+    this.#size = step.seq + 1
+    this.#tail.append(step, this.#checkpoints)
+    this.#options.onEntry?.(step)
+  }
+
+  /** One of the ledger's own checkpoints, before the entry that reaches its size. */
+  expectCheckpoint(note: string): void {
+    this.#checkpoints.expect(note, false, this.#size)
+  }
+
+  /** The end: throws if something that the entries promised is missing. */
+  finish(): void {
+    this.#erasures.finish()
+    this.#checkpoints.finish(this.#size)
+    if (this.#compromisedSize > this.#checkpoints.keptSize) {
+      throw new ProofError(
+        'key_compromised',
+        `a compromised key signed up to seq ${this.#compromisedSize - 1}; kept checkpoints cover ${this.#checkpoints.keptSize} entries`,
+      )
+    }
+    const late = this.lateTail
+    if (late !== null && this.#options.lateTail !== 'noticed')
+      throw new ProofError('checkpoint_missing_tail', late)
+  }
+
+  /** Fault of the entries behind the last checkpoint; null if they are young. */
+  get lateTail(): string | null {
+    const late = this.#tail.lateBehindAll
+    const { keptSize, ownSize } = this.#checkpoints
+    return late && describeLate(late, Math.max(keptSize, ownSize))
+  }
+
+  /** The Merkle tree so far; not to be changed. */
+  get frontier(): Frontier {
+    return this.#frontier
+  }
+
+  /** All peerings that ever were, as they stand. */
+  get peerings(): Iterable<PeeringStanding> {
+    return this.#peers.standings()
+  }
+
+  /** What was verified so far. */
+  get summary() {
+    return {
+      ledger: this.#ledger,
+      size: this.#size,
+      records: this.#records.count,
+      chain: toHex(this.#chain),
+      firstKid: this.#keys.first,
+      currentKid: this.#keys.current,
+      kids: this.#keys.all,
+      keptSize: this.#checkpoints.keptSize,
+      ownSize: this.#checkpoints.ownSize,
+      ownReachesEnd: this.#tail.lateBehindOwn === null && !this.#tail.hasGapBehindOwn,
+    }
+  }
+
+  #verifyPlace(step: EntryStep): void {
+    if (step.seq !== this.#size)
+      throw new ProofError('seq_not_dense', `seq ${step.seq} stands where ${this.#size} belongs`)
+    if ((step.seq === 0) !== (step.kind === 'ledger-created')) {
+      throw new ProofError('ledger_created_misplaced', `seq ${step.seq} is ${step.kind}`)
+    }
+  }
+
+  /** What the first entry fixes for all that follow. */
+  #begin(step: EntryStep): void {
+    const { subjects, predicate } = step.statement!
+    const definition = predicate['definition'] as Definition
+    this.#ledger = step.ledger
+    this.#issuer = definition.issuer
+    this.#definitionDigest = subjects[0].sha256
+    this.#chain = genesis(this.#providers.sha256, parseId('led', step.ledger))
+    this.#keys.begin(definition.envelopeKey.kid, step.kid)
+    this.#types.begin(definition.types)
+    this.#peers.begin({ ledger: step.ledger, origin: definition.origin, genesis: toHex(step.leaf) })
+    this.#checkpoints.begin(definition.origin, parsePublicKey('EdDSA', fromBase64(definition.noteKey)))
+  }
+
+  /** One envelope key signs for many ledgers, so another ledger's entries carry good signatures here too. */
+  #verifyMembership(step: EntryStep): void {
+    if (step.ledger !== this.#ledger)
+      throw new ProofError('ledger_foreign', `an entry of ${step.ledger} in ${this.#ledger}`)
+    if (step.issuer !== this.#issuer)
+      throw new ProofError('ledger_foreign', `issued by ${step.issuer}, not by ${this.#issuer}`)
+  }
+
+  #linkChain(step: EntryStep): Uint8Array {
+    const chain = link(this.#providers.sha256, this.#chain, step.leaf)
+    if (!equalBytes(chain, step.chain))
+      throw new ProofError('chain_broken', `the chain hash here is ${toHex(chain)}`)
+    return chain
+  }
+
+  /** A checkpoint that was kept later than the key was stolen speaks for nothing that the thief signed before it. */
+  #noteCompromised({ seq, kid, atMs }: EntryStep): void {
+    const sinceMs = this.#options.compromised?.get(kid)
+    if (sinceMs === undefined) return
+    if (sinceMs !== null && atMs >= sinceMs) {
+      throw new ProofError(
+        'key_compromised',
+        `recorded at ${new Date(atMs).toISOString()}, when the key ${kid} was compromised`,
+      )
+    }
+    this.#compromisedSize = seq + 1
+  }
+
+  /** An envelope that makes a record cannot be there twice without its record id: those need no second table. */
+  #verifyNew(step: EntryStep): void {
+    if (step.recordIds.length > 0) return
+    if (!this.#leaves.add(step.leaf, 0, step.seq, 0)) {
+      throw new ProofError('duplicate_envelope', `first at seq ${this.#leaves.get(step.leaf)!.seq}`)
+    }
+  }
+
+  /** What the entry changes. */
+  #follow(step: EntryStep): void {
+    this.#records.notarize(step.recordIds, step.digestWords, step.seq)
+    const { statement, received } = step
+    if (!statement) return
+    if (received) this.#peers.receive(step, received)
+    const { kind, predicate, subjects } = statement
+    const [{ name, sha256: digest }] = subjects
+    switch (kind) {
+      case 'ledger-created':
+        break
+      case 'server-key-rotated':
+        this.#verifyAboutLedger(digest)
+        this.#keys.rotate((predicate['newKey'] as EnvelopeKey).kid)
+        break
+      case 'ledger-restored':
+        this.#verifyAboutLedger(digest)
+        this.#verifyRestored(predicate)
+        break
+      case 'agent-registered':
+        this.#actors.registerAgent(name, digest)
+        break
+      case 'agent-disabled':
+        this.#actors.disableAgent(name, digest, step.atMs)
+        break
+      case 'key-created':
+        this.#actors.createKey(name, digest, predicate, step)
+        break
+      case 'key-revoked':
+        this.#actors.revokeKey(name, digest, step.atMs)
+        break
+      case 'type-registered':
+        this.#types.register(name, digest)
+        break
+      case 'batch-notarized':
+        this.#records.addBatch(name, step.seq)
+        break
+      case 'payload-erased':
+        this.#erase(step.seq, statement)
+        break
+      case 'record-created':
+        this.#types.verifyDigest(predicate['type'] as string, predicate['typeDigest'] as string)
+        this.#records.create(eventOf(step, statement))
+        this.#peers.share(step.seq, statement)
+        break
+      case 'record-shared':
+        this.#records.verifyRecord(subjects[0])
+        this.#peers.share(step.seq, statement)
+        break
+      case 'peer-added':
+        this.#peers.add(step, statement)
+        break
+      case 'peer-suspended':
+        this.#peers.suspend(subjects[0])
+        break
+      case 'peer-resumed':
+        this.#peers.resume(subjects[0])
+        break
+      case 'peer-revoked':
+        this.#peers.revoke(subjects[0], step.seq)
+        break
+      case 'step-offered':
+        this.#peers.offer(step, statement)
+        if (subjects[1]) this.#records.addCompletion(subjects[1], step.seq)
+        break
+      case 'entry-received':
+      case 'offer-refused':
+      case 'peer-key-rotated':
+        break
+      default:
+        this.#records.step(eventOf(step, statement))
+    }
+  }
+
+  #verifyAboutLedger(digest: string): void {
+    if (digest !== this.#definitionDigest) {
+      throw new ProofError(
+        'definition_mismatch',
+        `the ledger's definition has the digest ${this.#definitionDigest}`,
+      )
+    }
+  }
+
+  /** The operator says what he found when he reopened the ledger: that must be what stands before his entry. */
+  #verifyRestored(predicate: JsonObject): void {
+    const found = predicate['found'] as { size: number; chain: string }
+    if (found.size !== this.#size || found.chain !== toHex(this.#chain)) {
+      throw new ProofError(
+        'chain_broken',
+        `restored from ${found.size} entries, but there are ${this.#size}, or their chain differs`,
+      )
+    }
+  }
+
+  #erase(by: number, { subjects, predicate }: ParsedStatement): void {
+    const [{ name, sha256 }] = subjects
+    const seq = predicate['seq'] as number
+    const wasMissing = this.#erasures.explain(by, seq, name, sha256)
+    if (!wasMissing) this.#records.verifyDigested(name, sha256, seq)
+  }
+}
+
+type EnvelopeKey = { readonly kid: string }
+type Definition = {
+  readonly issuer: string
+  readonly origin: string
+  readonly envelopeKey: EnvelopeKey
+  readonly noteKey: string
+  readonly types: Readonly<Record<string, string>>
+}
+
+function eventOf(step: EntryStep, statement: ParsedStatement): RecordEvent {
+  return { seq: step.seq, leaf: toHex(step.leaf), atMs: step.atMs, statement }
+}

@@ -1,0 +1,52 @@
+import { fromBase64, toHex } from '../bytes.ts'
+import type { Sha256 } from '../crypto.ts'
+import type { FindKey } from '../entry/verify-entry.ts'
+import { ProofError } from '../error.ts'
+import { keyThumbprint, type PublicKey, parsePublicKey } from '../keys.ts'
+
+/** A public key as servers show it: a hint, because its kid is the thumbprint of its bytes. */
+export type KeyHint = {
+  readonly kid: string
+  readonly alg: string
+  readonly spki: string
+  readonly compromisedAt: string | null
+}
+
+/** Keys are taken only under the kid that they have, so a wrong one finds nothing. */
+export function makeFindKey(
+  hints: readonly Pick<KeyHint, 'alg' | 'spki'>[],
+  { sha256 }: { readonly sha256: Sha256 },
+): FindKey {
+  const keys = new Map<string, PublicKey>()
+  for (const hint of hints) {
+    const key = parseOrSkip(hint)
+    if (key) keys.set(toHex(keyThumbprint(sha256, key)), key)
+  }
+  return (kid) => keys.get(kid) ?? null
+}
+
+function parseOrSkip(hint: Pick<KeyHint, 'alg' | 'spki'>): PublicKey | null {
+  try {
+    return parseHint(hint)
+  } catch {
+    return null
+  }
+}
+
+/** The key that is given under a kid. Throws `bad_key` where its bytes are none, `kid_mismatch` where it has another name. */
+export function findNamedKey(
+  hints: readonly Pick<KeyHint, 'kid' | 'alg' | 'spki'>[],
+  kid: string,
+  sha256: Sha256,
+): PublicKey | null {
+  const hint = hints.find((one) => one.kid === kid)
+  if (!hint) return null
+  const key = parseHint(hint)
+  if (toHex(keyThumbprint(sha256, key)) === kid) return key
+  throw new ProofError('kid_mismatch', `the key given as ${kid} has another thumbprint`)
+}
+
+function parseHint({ alg, spki }: Pick<KeyHint, 'alg' | 'spki'>): PublicKey {
+  if (alg === 'EdDSA' || alg === 'ES256') return parsePublicKey(alg, fromBase64(spki))
+  throw new ProofError('bad_key', `a key of ${alg}`)
+}

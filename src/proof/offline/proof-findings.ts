@@ -1,0 +1,81 @@
+import type { JsonObject } from '../json/json-text.ts'
+import { ENTRY_KINDS, type EntryKind } from '../statement/kinds.ts'
+import type { VerifiedProof } from './verify-proof.ts'
+
+/** What a proof was found to prove, and what the finding rests on. */
+export type ProofFindings = {
+  readonly ledger: string
+  readonly seq: number
+  readonly kind: EntryKind
+  readonly recordedAt: string
+  /** What the entry is about; of an item's proof the record. */
+  readonly subject: string
+  /** Of a step of a gated record: the record's version after it. Otherwise null. */
+  readonly version: number | null
+  /** What a verdict, or its overturning, says to whoever settles: act once per record and version. Otherwise null. */
+  readonly signal: Signal | null
+  readonly kid: string
+  /** Size of the proof's checkpoint. */
+  readonly treeSize: number
+  readonly record: 'same' | 'not given'
+  readonly keys: 'given' | 'self-asserted'
+  readonly noteKey: 'given' | 'self-asserted'
+  /** `given`: one that the caller kept covers the entry. `own`: only the proof's does. */
+  readonly checkpoint: 'given' | 'own'
+  /** Size of that checkpoint. */
+  readonly covered: number
+  /** For people: what else limits the finding. */
+  readonly notices: readonly string[]
+}
+
+export type Signal = {
+  readonly decision: 'SETTLE' | 'HOLD' | 'RELEASE'
+  readonly code: string
+  readonly failingRules: readonly string[]
+  readonly validUntil: string | null
+}
+
+/** What was given besides the proof. */
+type Given = {
+  readonly kids: readonly string[]
+  readonly noteKey: string | null
+  readonly record: unknown
+}
+
+export function findingsOfProof(verified: VerifiedProof, given: Given): ProofFindings {
+  const { statement, item, kept, checkpoint, seq, kid } = verified
+  const isCovered = kept !== null && kept.size > seq
+  return {
+    ledger: statement.ledger,
+    seq,
+    kind: statement.kind,
+    recordedAt: statement.recordedAt,
+    subject: item?.record ?? statement.subjects[0].name,
+    version: gatedVersion(statement.kind, statement.predicate),
+    signal: signalOf(statement.predicate),
+    kid,
+    treeSize: checkpoint.size,
+    record: given.record === null ? 'not given' : 'same',
+    keys: given.kids.length > 0 ? 'given' : 'self-asserted',
+    noteKey: given.noteKey === null ? 'self-asserted' : 'given',
+    checkpoint: isCovered ? 'given' : 'own',
+    covered: isCovered ? kept.size : checkpoint.size,
+    notices: kept === null || isCovered ? [] : [olderNotice(kept.size)],
+  }
+}
+
+export function gatedVersion(kind: EntryKind, { version = null }: JsonObject): number | null {
+  return ENTRY_KINDS[kind].recordEvent && kind !== 'record-notarized' ? (version as number | null) : null
+}
+
+/** parseStatement has checked its members. */
+export function signalOf({ signal = null }: JsonObject): Signal | null {
+  return signal as Signal | null
+}
+
+function olderNotice(size: number): string {
+  return (
+    `the kept checkpoint of ${size} entries is older than the entry: the ledger extends it, ` +
+    'but that it holds this entry is the word of the proof’s own checkpoint'
+  )
+}

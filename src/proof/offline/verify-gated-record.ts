@@ -1,0 +1,122 @@
+import type { Sha256 } from '../crypto.ts'
+import { ProofError } from '../error.ts'
+import { canonicalize } from '../json/jcs.ts'
+import type { JsonObject, JsonValue } from '../json/json-text.ts'
+import { isObject } from '../statement/fields.ts'
+import { type EntryKind, LIFECYCLE } from '../statement/kinds.ts'
+import { parseShownSalt, verifyShownDigest } from '../statement/shown-document.ts'
+import { type ParsedStatement, partyOf } from '../statement/statement.ts'
+import type { VerifiedProof } from './verify-proof.ts'
+
+/** What an entry says of the gated record: members of a predicate, whose formats parseStatement has checked. */
+type Said = ParsedStatement['predicate']
+
+/**
+ * That the member `gated` of a record is what the entry says: of its creation the terms, of a step the step. A record that has
+ * gone on since is taken, as long as it shows what the entry says; what it says of other steps is not looked at. Throws
+ * `record_contradicts_proof`, or a document's code.
+ *
+ * Whoever answers the record may have the proof of another step than the one that he lies about. So the step that is proved
+ * must be shown, and a record in a state that nothing leads out of must stand where the entry left it.
+ */
+export function verifyGatedRecord(record: JsonObject, proof: VerifiedProof, sha256: Sha256): void {
+  const { item, statement } = proof
+  const { gated = null } = record
+  if (item || statement.kind === 'record-notarized') {
+    if (gated !== null) throw contradiction('it was notarized, and is shown as gated')
+    return
+  }
+  if (!isObject(gated)) throw contradiction('it is gated, and not shown as such')
+  verifyStanding(record, statement.predicate)
+  if (statement.kind === 'record-created') verifyTerms(gated, statement, record['version'] === 1)
+  else verifyStep(gated, proof, sha256)
+}
+
+function verifyStanding({ version, state }: JsonObject, said: Said): void {
+  const made = said['version'] as number
+  if (typeof version !== 'number' || version < made)
+    throw contradiction(`it is of version ${version}, the entry made it version ${made}`)
+  const canMove = LIFECYCLE.some(({ from }) => from === said['to'])
+  if (version === made || !canMove) verifyMember('state', state, said['to'])
+}
+
+function verifyTerms(gated: JsonObject, statement: ParsedStatement, isNew: boolean): void {
+  const { gate, deadline, maxRevisions, tolerances, performer } = statement.predicate
+  const terms = { principal: partyOf(statement), gate, deadline, maxRevisions, tolerances }
+  for (const [name, value] of Object.entries(terms)) verifyMember(name, gated[name], value)
+  verifyShare(gated['share'], statement.predicate['share'])
+  // Where none was agreed, whoever activates the record becomes it: that is for the proof of the activation.
+  if (performer !== undefined || isNew) verifyMember('performer', gated['performer'], performer)
+}
+
+/** With more peers than at its creation, perhaps: then with these too, in the same way. */
+function verifyShare(shown: JsonValue | undefined, signed: JsonValue | undefined): void {
+  const texts = (Array.isArray(shown) ? shown : []).map(canonicalize)
+  const missing = ((signed ?? []) as JsonObject[]).find((one) => !texts.includes(canonicalize(one)))
+  if (missing) throw contradiction(`it is shared with ${missing['peer']}, and not shown so`)
+}
+
+type ShownStep = {
+  readonly member: string
+  /** The document beside it: the last subject, but that a reason may be missing. */
+  readonly document: 'evidence' | 'values' | 'reason'
+  readonly says: (said: Said) => Readonly<Record<string, JsonValue | undefined>>
+}
+
+/** Where a record shows a step of a kind, and what of it. */
+const SHOWN_STEPS: { readonly [Kind in EntryKind]?: ShownStep } = {
+  'completion-submitted': {
+    member: 'completion',
+    document: 'evidence',
+    says: ({ completion }) => ({ id: completion }),
+  },
+  'completion-verified': {
+    member: 'verification',
+    document: 'values',
+    says: ({ outcome, rules }) => ({ outcome, rules }),
+  },
+  'verdict-rendered': {
+    member: 'verdict',
+    document: 'reason',
+    says: ({ verdict, signal }) => ({ verdict, signal }),
+  },
+  'verdict-overturned': { member: 'overturn', document: 'reason', says: ({ signal }) => ({ signal }) },
+  'revision-requested': { member: 'revision', document: 'reason', says: () => ({}) },
+  'record-cancelled': { member: 'cancellation', document: 'reason', says: () => ({}) },
+}
+
+function verifyStep(gated: JsonObject, { statement, seq }: VerifiedProof, sha256: Sha256): void {
+  const { kind, predicate, recordedAt } = statement
+  if (kind === 'record-activated') verifyMember('performer', gated['performer'], partyOf(statement))
+  const step = SHOWN_STEPS[kind]
+  if (!step) return
+  const shown = gated[step.member] ?? null
+  if (!isObject(shown) || shown['seq'] !== seq)
+    throw contradiction(`it does not show the ${step.member} of entry ${seq}, or another one`)
+  const said = { ...step.says(predicate), by: partyOf(statement), recordedAt }
+  for (const [name, value] of Object.entries(said)) verifyMember(`${step.member}.${name}`, shown[name], value)
+  verifyDocument(shown, step.document, statement, sha256)
+}
+
+function verifyDocument(
+  shown: JsonObject,
+  document: ShownStep['document'],
+  { subjects }: ParsedStatement,
+  sha256: Sha256,
+): void {
+  const last = subjects.at(-1)!
+  const signed = document !== 'reason' || last.name.endsWith('/reason') ? last.sha256 : undefined
+  verifyMember('digest', shown['digest'], signed)
+  if (signed === undefined) verifyMember(document, shown[document], undefined)
+  else verifyShownDigest(sha256, parseShownSalt(shown, document), document, shown[document]!, signed)
+}
+
+/** What a statement does not have, an answer shows as null. */
+function verifyMember(name: string, shown: JsonValue | undefined, signed: JsonValue | undefined): void {
+  const [shownText, signedText] = [shown, signed].map((value) => canonicalize(value ?? null))
+  if (shownText !== signedText) throw contradiction(`${name} is ${shownText}, signed is ${signedText}`)
+}
+
+function contradiction(detail: string): ProofError {
+  return new ProofError('record_contradicts_proof', detail)
+}

@@ -1,0 +1,168 @@
+import { equalBytes, fromHex, toHex } from '../bytes.ts'
+import type { ProofProviders } from '../crypto.ts'
+import { verifySignedEntry } from '../entry/verify-entry.ts'
+import type { ParsedEnvelope } from '../envelope/cose.ts'
+import { ProofError } from '../error.ts'
+import { type CompromisedKeys, compromisedKeys } from '../ledger/compromised-keys.ts'
+import { type BatchItem, verifyBatchItem } from '../statement/batch.ts'
+import type { ParsedStatement } from '../statement/statement.ts'
+import { type Checkpoint, parseVerifierKey, verifyCheckpoint } from '../tree/checkpoint.ts'
+import { verifyConsistency, verifyInclusion } from '../tree/merkle.ts'
+import type { ConsistencyProof, EntryProof } from './entry-proof.ts'
+import { findNamedKey } from './key-hints.ts'
+
+/** What the verifier knows from elsewhere. The more is missing, the more is the proof's own word. */
+export type ProofTrust = {
+  /** Kids (lower-case hex), one of which must have signed the entry. Empty: any may. */
+  readonly kids: readonly string[]
+  /** The ledger's note verifier key; null: the one that the proof names. */
+  readonly noteKey: string | null
+  /** Notes that were kept outside. */
+  readonly keptCheckpoints: readonly string[]
+  /** Joins a kept checkpoint of another size to the proof's. */
+  readonly consistency: ConsistencyProof | null
+  /** Keys that are known to be compromised, whatever the proof says of them. */
+  readonly compromised?: CompromisedKeys | undefined
+}
+
+export type VerifiedProof = {
+  readonly envelope: ParsedEnvelope
+  readonly statement: ParsedStatement
+  readonly item: BatchItem | null
+  readonly kid: string
+  readonly seq: number
+  readonly checkpoint: Checkpoint
+  /** The kept checkpoint that the proof's was found to agree with; null: none was given. */
+  readonly kept: Checkpoint | null
+}
+
+/**
+ * That the entry was signed, and is in the ledger of the checkpoint. Throws ProofError.
+ *
+ * It does not show that the entry's kid was the ledger's at that seq, nor that its actor was entitled: for that the
+ * whole chain must be read. `ledger.name`, `keys[…].activatedAt` and `retiredAt`, and `entry.chain` of any entry but the
+ * checkpoint's last, are not signed by anything that the proof holds.
+ */
+export function verifyProof(proof: EntryProof, trust: ProofTrust, providers: ProofProviders): VerifiedProof {
+  // The key comes with the proof, so its name must follow from its bytes: it is the name that a verifier knows.
+  const findKey = (kid: string) => findNamedKey(proof.keys, kid, providers.sha256)
+  const { envelope, statement } = verifySignedEntry(proof.entry, findKey, providers)
+  const kid = verifyGivenKid(envelope, trust)
+  verifyLedger(proof, envelope, statement)
+  const verifyNote = makeVerifyNote(proof, trust, providers)
+  const checkpoint = verifyNote(proof.checkpoint)
+  verifyPlace(proof, checkpoint, providers)
+  const item = verifyItem(proof, statement, providers)
+  const kept = verifyKept(checkpoint, trust.keptCheckpoints.map(verifyNote), trust.consistency, providers)
+  verifyCompromise(proof, { kid, atMs: statement.recordedAtMs }, kept, trust.compromised)
+  return { envelope, statement, item, kid, seq: proof.index, checkpoint, kept }
+}
+
+function verifyGivenKid(envelope: ParsedEnvelope, { kids }: ProofTrust): string {
+  const kid = toHex(envelope.kid)
+  if (kids.length > 0 && !kids.includes(kid))
+    throw new ProofError('trusted_key_absent', `the entry is signed by ${kid}, which is not the key given`)
+  return kid
+}
+
+/** The origin is that of the note key, so it must name the ledger that the entry was signed for. */
+function verifyLedger({ ledger }: EntryProof, envelope: ParsedEnvelope, statement: ParsedStatement): void {
+  if (ledger.id !== statement.ledger || !ledger.origin.endsWith(`/${statement.ledger}`))
+    throw new ProofError(
+      'ledger_foreign',
+      `an entry of ${statement.ledger}, shown as one of ${ledger.origin}`,
+    )
+  if (ledger.issuer !== envelope.issuer)
+    throw new ProofError('ledger_foreign', `issued by ${envelope.issuer}, shown as by ${ledger.issuer}`)
+}
+
+function makeVerifyNote({ ledger }: EntryProof, trust: ProofTrust, providers: ProofProviders) {
+  const { sha256, verifySignature } = providers
+  if (trust.noteKey !== null && trust.noteKey !== ledger.noteVerifierKey) {
+    throw new ProofError('trusted_key_absent', `the proof names another note key: ${ledger.noteVerifierKey}`)
+  }
+  const key = parseVerifierKey(ledger.noteVerifierKey, sha256)
+  if (key.origin !== ledger.origin)
+    throw new ProofError('checkpoint_foreign', `a note key of ${key.origin}, not of ${ledger.origin}`)
+  return (note: string): Checkpoint => verifyCheckpoint(note, key, sha256, verifySignature)
+}
+
+/** Index and size are the path's, so they must be the entry's and the checkpoint's. */
+function verifyPlace(proof: EntryProof, checkpoint: Checkpoint, { sha256 }: ProofProviders): void {
+  const { entry, index, treeSize, path } = proof
+  if (index !== entry.seq || treeSize !== checkpoint.size) {
+    throw new ProofError(
+      'proof_contradicts_entry',
+      `leaf ${index} of ${treeSize}, but entry ${entry.seq} and a checkpoint of ${checkpoint.size}`,
+    )
+  }
+  verifyInclusion(sha256, fromHex(entry.leaf), index, treeSize, path, checkpoint.root)
+  if (index === treeSize - 1 && entry.chain !== toHex(checkpoint.chain))
+    throw new ProofError('chain_broken', `the checkpoint has the chain hash ${toHex(checkpoint.chain)}`)
+}
+
+/** A batch's entry may be proved alone; an item without its batch proves nothing. */
+function verifyItem(
+  { item }: EntryProof,
+  statement: ParsedStatement,
+  { sha256 }: ProofProviders,
+): BatchItem | null {
+  if (item === null) return null
+  const { count } = statement.predicate
+  if (item.count !== count)
+    throw new ProofError('batch_contradicts_statement', `an item of ${item.count}, signed are ${count}`)
+  return verifyBatchItem(sha256, item.item, item.index, item.count, item.path, statement.subjects[0].sha256)
+}
+
+/**
+ * Two ledgers of one name can both be signed by their operator; only one of them has the checkpoint that somebody kept. One
+ * of the same size must be the same. One of another size says nothing until a consistency proof joins the two.
+ */
+function verifyKept(
+  checkpoint: Checkpoint,
+  kept: readonly Checkpoint[],
+  consistency: ConsistencyProof | null,
+  { sha256 }: ProofProviders,
+): Checkpoint | null {
+  const same = kept.filter(({ size }) => size === checkpoint.size)
+  for (const { root, chain } of same) {
+    if (!equalBytes(root, checkpoint.root) || !equalBytes(chain, checkpoint.chain)) {
+      throw new ProofError('checkpoint_mismatch', `the kept checkpoint of size ${checkpoint.size} is another`)
+    }
+  }
+  if (kept.length === 0 || same.length > 0) return same[0] ?? null
+  const joined = kept.find(({ size }) => isBetween(consistency, size, checkpoint.size))
+  if (!joined) throw consistencyMissing(checkpoint, kept)
+  const [smaller, larger] = joined.size < checkpoint.size ? [joined, checkpoint] : [checkpoint, joined]
+  verifyConsistency(sha256, smaller.size, larger.size, consistency!.path, smaller.root, larger.root)
+  return joined
+}
+
+function isBetween(consistency: ConsistencyProof | null, size1: number, size2: number): boolean {
+  return consistency?.from === Math.min(size1, size2) && consistency.to === Math.max(size1, size2)
+}
+
+function consistencyMissing(checkpoint: Checkpoint, kept: readonly Checkpoint[]): ProofError {
+  const newest = Math.max(...kept.map(({ size }) => size))
+  const [from, to] = [Math.min(newest, checkpoint.size), Math.max(newest, checkpoint.size)]
+  return new ProofError(
+    'consistency_missing',
+    `the kept checkpoint is of ${newest} entries, the proof's of ${checkpoint.size}: ` +
+      `get /v1/checkpoints/consistency?from=${from}&to=${to}, or the proof with ?size=${newest}`,
+  )
+}
+
+/** Whoever has a compromised key can sign entries of any date; only a checkpoint from before speaks for one. */
+function verifyCompromise(
+  { keys, index }: EntryProof,
+  { kid, atMs }: { readonly kid: string; readonly atMs: number },
+  kept: Checkpoint | null,
+  known: CompromisedKeys | undefined,
+): void {
+  const sinceMs = compromisedKeys(keys, known).get(kid)
+  if (sinceMs === undefined) return
+  if (kept === null || kept.size <= index)
+    throw new ProofError('key_compromised', `${kid} is compromised, and no kept checkpoint covers ${index}`)
+  if (sinceMs !== null && atMs >= sinceMs)
+    throw new ProofError('key_compromised', `${kid} signed it when it was compromised`)
+}

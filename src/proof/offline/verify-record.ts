@@ -1,0 +1,94 @@
+import type { ProofProviders } from '../crypto.ts'
+import { ProofError } from '../error.ts'
+import { type JsonObject, type JsonValue, parseJsonText } from '../json/json-text.ts'
+import type { BatchItem } from '../statement/batch.ts'
+import { isObject } from '../statement/fields.ts'
+import { parseShownSalt, verifyShownDigest } from '../statement/shown-document.ts'
+import type { ParsedStatement } from '../statement/statement.ts'
+import { verifyGatedRecord } from './verify-gated-record.ts'
+import type { VerifiedProof } from './verify-proof.ts'
+
+/** Payload, evidence and values of 64 KiB each, and 28 KiB of the rest, with every character escaped, and room. */
+export const RECORD_CHARS_MAX = 1_572_864
+
+/** What an entry says of a record: members by their names there, and digests of what lies beside the chain. */
+type SignedRecord = {
+  readonly members: Readonly<Record<string, JsonValue>>
+  readonly payload: string
+  /** null: it has none. undefined: this entry does not say. */
+  readonly references: string | null | undefined
+}
+
+/**
+ * That a record, as `GET /v1/records/{id}` answers it, is what the proof is of: payload and references have, with the salt,
+ * the digests that were signed, and so were id, type, actor and the rest that the entry says; of a gated record its terms, or
+ * the step. What the entry does not say (metadata, what became of the record later) is not looked at. Throws ProofError,
+ * `record_contradicts_proof` unless something more exact applies.
+ */
+export function verifyRecord(text: string, proof: VerifiedProof, { sha256 }: ProofProviders): void {
+  const record = parseRecord(text)
+  const signed = signedRecord(proof)
+  verifyMembers(record, signed)
+  verifyGatedRecord(record, proof, sha256)
+  const salt = parseShownSalt(record, 'payload')
+  verifyShownDigest(sha256, salt, 'payload', record['payload']!, signed.payload)
+  if (signed.references === undefined) return
+  const { references = null } = record
+  if ((references === null) !== (signed.references === null))
+    throw new ProofError('record_contradicts_proof', 'it has references that were not signed, or lacks them')
+  if (signed.references !== null) verifyShownDigest(sha256, salt, 'references', references, signed.references)
+}
+
+function parseRecord(text: string): JsonObject {
+  if (text.length > RECORD_CHARS_MAX)
+    throw new ProofError('record_contradicts_proof', `${text.length} characters are no record's`)
+  const record = parseJsonText(text)
+  if (isObject(record)) return record
+  throw new ProofError('record_contradicts_proof', 'it is not an object')
+}
+
+function signedRecord({ statement, item }: VerifiedProof): SignedRecord {
+  const { kind, ledger, predicate, subjects } = statement
+  const [{ name, sha256 }] = subjects
+  if (item) {
+    const members = { ...membersOfItem(item), ...membersOfFirst(statement), parent: null, batch: name }
+    return { members, payload: item.digest, references: null }
+  }
+  if (kind === 'batch-notarized')
+    throw new ProofError('record_contradicts_proof', 'the proof is of a batch, and of none of its records')
+  if (predicate['record'] === undefined)
+    throw new ProofError('record_contradicts_proof', `the proof is of ${kind}, and of no record`)
+  const about = { id: name, digest: sha256, ledger }
+  const { type, occurredAt = null, onBehalfOf = null, parent = null, references = null } = predicate
+  // Later events of a record say who made them, not who made the record.
+  if (type === undefined) return { members: about, payload: sha256, references: undefined }
+  const members = {
+    ...about,
+    ...membersOfFirst(statement),
+    type,
+    occurredAt,
+    onBehalfOf,
+    parent,
+    batch: null,
+  }
+  return { members, payload: sha256, references: references as string | null }
+}
+
+function membersOfItem(item: BatchItem): Record<string, JsonValue> {
+  const { record, type, digest, occurredAt = null, onBehalfOf = null } = item
+  return { id: record, type, digest, occurredAt, onBehalfOf }
+}
+
+function membersOfFirst({ ledger, actor, key, recordedAt }: ParsedStatement): Record<string, JsonValue> {
+  return { ledger, actor, key, recordedAt }
+}
+
+function verifyMembers(record: JsonObject, { members }: SignedRecord): void {
+  for (const [name, value] of Object.entries(members)) {
+    if (record[name] === value) continue
+    throw new ProofError(
+      'record_contradicts_proof',
+      `${name} is ${JSON.stringify(record[name])}, signed is ${JSON.stringify(value)}`,
+    )
+  }
+}

@@ -1,0 +1,66 @@
+import { fromHex, utf8Encode } from '../bytes.ts'
+import type { Sha256 } from '../crypto.ts'
+import { quote } from '../json/jcs.ts'
+import type { JsonValue } from '../json/json-text.ts'
+import { leafHash, merkleRoot, verifyInclusion } from '../tree/merkle.ts'
+import { refuseFields } from './fields.ts'
+import { ITEM_FIELDS } from './predicates.ts'
+
+/**
+ * What a batch signs of one record. `digest` is that of its payload, in hex; `occurredAt` a time with milliseconds,
+ * UTC; `traceparent` as W3C Trace Context has it.
+ */
+export type BatchItem = {
+  readonly record: string
+  readonly type: string
+  readonly digest: string
+  readonly onBehalfOf?: string
+  readonly occurredAt?: string
+  readonly traceparent?: string
+}
+
+/**
+ * The item's JCS: members in the order of their names, every value quoted, so that no value can pass for a member.
+ * Put together by hand, because a request makes up to 2,000 of them: 0.17 µs, 0.58 through canonicalize.
+ */
+export function itemBytes(item: BatchItem): string {
+  let text = `{"digest":${quote(item.digest)}`
+  if (item.occurredAt !== undefined) text += `,"occurredAt":${quote(item.occurredAt)}`
+  if (item.onBehalfOf !== undefined) text += `,"onBehalfOf":${quote(item.onBehalfOf)}`
+  text += `,"record":${quote(item.record)}`
+  if (item.traceparent !== undefined) text += `,"traceparent":${quote(item.traceparent)}`
+  return `${text},"type":${quote(item.type)}}`
+}
+
+/** Leaf of the batch's own tree: H(0x00 ‖ itemBytes). */
+export function itemLeaf(sha256: Sha256, bytes: string): Uint8Array {
+  return leafHash(sha256, utf8Encode(bytes))
+}
+
+/** The digest of a `batch-notarized` entry's subject. `leaves`: itemLeaf of each, in order. */
+export function batchRoot(sha256: Sha256, leaves: readonly Uint8Array[]): Uint8Array {
+  return merkleRoot(sha256, leaves)
+}
+
+/** Throws `batch_item` unless every member is known and well-formed. */
+export function parseBatchItem(value: JsonValue): BatchItem {
+  refuseFields(value, ITEM_FIELDS, 'batch_item')
+  return value as BatchItem
+}
+
+/**
+ * One record's proof. `count` and `root` (hex) MUST be those that the batch's entry signs; `item` is what was
+ * shown for the record. Throws `batch_item`, `merkle_range` or `merkle_path`.
+ */
+export function verifyBatchItem(
+  sha256: Sha256,
+  item: JsonValue,
+  index: number,
+  count: number,
+  path: readonly Uint8Array[],
+  root: string,
+): BatchItem {
+  const parsed = parseBatchItem(item)
+  verifyInclusion(sha256, itemLeaf(sha256, itemBytes(parsed)), index, count, path, fromHex(root))
+  return parsed
+}

@@ -1,0 +1,33 @@
+import { formatId, isId, parseId } from '../ids.ts'
+
+/**
+ * What statements call the documents beside the chain (docs/formats/statements.md): a record's payload after the record, a
+ * completion's evidence after the completion, and what has no id of its own after what it belongs to.
+ */
+const SUBJECTS = {
+  payload: { prefix: 'rec', suffix: '' },
+  reason: { prefix: 'rec', suffix: '/reason' },
+  evidence: { prefix: 'cmp', suffix: '' },
+  values: { prefix: 'cmp', suffix: '/values' },
+} as const
+
+export type DocumentKind = keyof typeof SUBJECTS
+
+/** `id`: of the record or completion. */
+export function formatDocumentSubject(document: DocumentKind, id: Uint8Array): string {
+  const { prefix, suffix } = SUBJECTS[document]
+  return formatId(prefix, id) + suffix
+}
+
+/** The inverse; null for a name that is no document's. */
+export function parseDocumentSubject(
+  name: string,
+): { readonly document: DocumentKind; readonly id: Uint8Array } | null {
+  for (const document of Object.keys(SUBJECTS) as DocumentKind[]) {
+    const { prefix, suffix } = SUBJECTS[document]
+    const end = name.length - suffix.length
+    const id = name.slice(0, end)
+    if (name.slice(end) === suffix && isId(prefix, id)) return { document, id: parseId(prefix, id) }
+  }
+  return null
+}

@@ -1,0 +1,21 @@
+import type { Sha256 } from '../crypto.ts'
+
+const DOCUMENT_PREFIX = 0x03
+
+/** Most documents fit: every record is hashed here, and an allocation for each costs more than the copy. */
+const scratch = new Uint8Array(4096)
+
+/**
+ * H(0x03 ‖ salt ‖ JCS(document)): what a statement signs of a document. `canonical`: the UTF-8 bytes of its JCS.
+ *
+ * `salt` MUST be 16 bytes: the salt's end is not marked, so one of another length could pass for a piece of the
+ * document. Whoever does not have it cannot find a short document by trying.
+ */
+export function documentDigest(sha256: Sha256, salt: Uint8Array, canonical: Uint8Array): Uint8Array {
+  const length = 1 + salt.length + canonical.length
+  const input = length <= scratch.length ? scratch : new Uint8Array(length)
+  input[0] = DOCUMENT_PREFIX
+  input.set(salt, 1)
+  input.set(canonical, 1 + salt.length)
+  return sha256(input.subarray(0, length))
+}

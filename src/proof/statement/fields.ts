@@ -1,0 +1,192 @@
+import { fromBase64 } from '../bytes.ts'
+import { ProofError, type ProofErrorCode } from '../error.ts'
+import { type IdPrefix, isId } from '../ids.ts'
+import type { JsonObject, JsonValue } from '../json/json-text.ts'
+import { parsePublicKey } from '../keys.ts'
+import { described, schemaOf, schemaOfFields } from './check-schemas.ts'
+
+/*
+ * Formats of the members of signed JSON objects. Each has one spelling for one meaning, as far as JSON allows:
+ * what is signed is compared as text.
+ */
+
+export type Check = (value: JsonValue) => boolean
+
+/** The members of an object, all of them: what is not listed is refused. */
+export type Fields = {
+  readonly required: Readonly<Record<string, Check>>
+  readonly optional: Readonly<Record<string, Check>>
+}
+
+/** Throws `code` unless `value` is an object with exactly these members, each as its check wants it. */
+export function refuseFields(
+  value: JsonValue,
+  fields: Fields,
+  code: ProofErrorCode,
+): asserts value is JsonObject {
+  if (!isObject(value)) throw new ProofError(code, 'not an object')
+  for (const [name, member] of Object.entries(value)) {
+    const check = own(fields.required, name) ?? own(fields.optional, name)
+    if (!check) throw new ProofError(code, `unknown member ${JSON.stringify(name)}`)
+    if (!check(member)) throw new ProofError(code, `${name} is not as it must be`)
+  }
+  for (const name of Object.keys(fields.required)) {
+    if (!Object.hasOwn(value, name)) throw new ProofError(code, `${name} is missing`)
+  }
+}
+
+/** A name such as `constructor` must not find what every object inherits. */
+function own(checks: Readonly<Record<string, Check>>, name: string): Check | undefined {
+  return Object.hasOwn(checks, name) ? checks[name] : undefined
+}
+
+export function isObject(value: JsonValue): value is JsonObject {
+  return value !== null && typeof value === 'object' && !Array.isArray(value)
+}
+
+/** A member that is an object of its own. */
+export function objectOf(required: Fields['required'], optional: Fields['optional'] = {}): Check {
+  const fields = { required, optional }
+  return described(
+    () => schemaOfFields(fields),
+    (value) => {
+      try {
+        refuseFields(value, fields, 'statement_predicate')
+        return true
+      } catch {
+        return false
+      }
+    },
+  )
+}
+
+described(() => ({ type: 'object' }), isObject)
+export const isString = described(
+  () => ({ type: 'string' }),
+  (value) => typeof value === 'string',
+)
+
+export function idOf(prefix: IdPrefix): Check {
+  const schema = { type: 'string', pattern: `^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$` }
+  return described(
+    () => schema,
+    (value) => typeof value === 'string' && isId(prefix, value),
+  )
+}
+
+export function oneOf(...values: readonly JsonValue[]): Check {
+  return described(
+    () => ({ enum: values }),
+    (value) => values.includes(value),
+  )
+}
+
+export function integer(min: number, max: number): Check {
+  return described(
+    () => ({ type: 'integer', minimum: min, maximum: max }),
+    (value) => Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max,
+  )
+}
+
+export function matching(pattern: RegExp): Check {
+  return described(
+    () => ({ type: 'string', pattern: pattern.source }),
+    (value) => typeof value === 'string' && pattern.test(value),
+  )
+}
+
+export function nullOr(check: Check): Check {
+  return described(
+    () => ({ anyOf: [schemaOf(check), { type: 'null' }] }),
+    (value) => value === null || check(value),
+  )
+}
+
+export function listOf(check: Check, countMax: number): Check {
+  return described(
+    () => ({ type: 'array', maxItems: countMax, items: schemaOf(check) }),
+    (value) => Array.isArray(value) && value.length <= countMax && value.every((member) => check(member)),
+  )
+}
+
+/** Any object whose names and members are as the checks want them. */
+export function mapOf(name: Check, member: Check): Check {
+  return described(
+    () => ({ type: 'object', propertyNames: schemaOf(name), additionalProperties: schemaOf(member) }),
+    (value) => isObject(value) && Object.entries(value).every(([n, m]) => name(n) && member(m)),
+  )
+}
+
+/** Names that people gave: 1 to 256 code points, as Postgres and JSON Schema count. No control characters. */
+export const isText = matching(/^\P{Cc}{1,256}$/u)
+
+const REFERENCES_MAX = 16
+
+const isListOfTexts = listOf(isText, REFERENCES_MAX)
+
+/** What a record is about in outside systems. */
+export const isReferences: Check = (value) => isListOfTexts(value) && (value as string[]).length > 0
+
+/** SHA-256 in lower-case hex: a digest, a leaf, a kid. */
+export const isHash = matching(/^[0-9a-f]{64}$/)
+/** A record type, name/version. */
+export const isTypeName = matching(/^[a-z][a-z0-9.-]{0,62}\/[1-9][0-9]{0,8}$/)
+/** W3C Trace Context, version 00. */
+export const isTraceparent = matching(/^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/)
+/** A reason for programs. */
+export const isCode = matching(/^[a-z][a-z0-9_]{0,63}$/)
+/** The id of a rule, as its type gives it. */
+export const isRuleId = matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/)
+export const isScope = matching(/^[a-z]+(:[a-z]+)+$/)
+
+export const isAgent = idOf('agt')
+export const isActor = described(
+  () => ({ anyOf: [{ const: 'system' }, schemaOf(isAgent)] }),
+  (value) => value === 'system' || isAgent(value),
+)
+
+const TIME = /^[0-9]{4}-(?:0[1-9]|1[0-2])-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z$/
+
+/** RFC 3339, UTC, milliseconds, and a time that exists. */
+export const isTime = described(
+  () => ({ type: 'string', pattern: TIME.source, description: 'a time that exists' }),
+  (value) => {
+    if (typeof value !== 'string' || !TIME.test(value)) return false
+    const ms = Date.parse(value)
+    return !Number.isNaN(ms) && new Date(ms).toISOString() === value
+  },
+)
+
+const isListOfScopes = listOf(isScope, 64)
+
+/** Sorted, each once. */
+export const isScopeList = described(
+  () => ({ ...schemaOf(isListOfScopes), uniqueItems: true, description: 'sorted' }),
+  (value) =>
+    isListOfScopes(value) &&
+    (value as string[]).every((scope, i, scopes) => i === 0 || scopes[i - 1]! < scope),
+)
+
+const isKeyObject = objectOf({ kid: isHash, alg: oneOf('EdDSA', 'ES256'), spki: isString })
+
+/** An envelope key: kid (RFC 9679 thumbprint, not compared here), alg and DER SubjectPublicKeyInfo in base64. */
+export const isEnvelopeKey = described(
+  () => ({ ...schemaOf(isKeyObject), description: 'spki: DER SubjectPublicKeyInfo of such a key, base64' }),
+  (value) =>
+    isKeyObject(value) && isSpki((value as JsonObject)['alg'] as 'EdDSA', (value as JsonObject)['spki']!),
+)
+
+/** A note key is always Ed25519. */
+export const isNoteKey = described(
+  () => ({ type: 'string', description: 'DER SubjectPublicKeyInfo of an Ed25519 key, base64' }),
+  (value) => isSpki('EdDSA', value),
+)
+
+function isSpki(alg: 'EdDSA' | 'ES256', value: JsonValue): boolean {
+  try {
+    parsePublicKey(alg, fromBase64(value as string))
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,167 @@
+import type { IdPrefix } from '../ids.ts'
+
+/* The kinds of entries (docs/formats/statements.md): what each is about, and where it moves a record. */
+
+/**
+ * What a subject is named after: an id; `type`, a record type `name/version`; a document beside the chain that
+ * has no id: the values that rules compared, `<cmp_…>/values`, and a reason in free text, `<rec_…>/reason`;
+ * `erased`, whichever of them was erased; or `entry`, another ledger's, `<led_…>/<seq>`. Only the last subject may be
+ * optional.
+ */
+export type SubjectRule =
+  | Exclude<IdPrefix, 'whk' | 'evt'>
+  | 'type'
+  | 'values'
+  | 'reason?'
+  | 'erased'
+  | 'entry'
+  | 'cmp?'
+
+type KindRule = {
+  readonly subjects: readonly [SubjectRule, ...SubjectRule[]]
+  /** An event of a record: its predicate has `record` and `version`. */
+  readonly recordEvent: boolean
+}
+
+const ABOUT_RECORD = { subjects: ['rec'], recordEvent: true } as const
+const ABOUT_RECORD_WITH_REASON = { subjects: ['rec', 'reason?'], recordEvent: true } as const
+const VERDICT = { subjects: ['rec', 'cmp', 'reason?'], recordEvent: true } as const
+const ABOUT_PEER = { subjects: ['peer'], recordEvent: false } as const
+const ABOUT_ENTRY = { subjects: ['entry'], recordEvent: false } as const
+
+const KINDS = {
+  'ledger-created': { subjects: ['led'], recordEvent: false },
+  'server-key-rotated': { subjects: ['led'], recordEvent: false },
+  'agent-registered': { subjects: ['agt'], recordEvent: false },
+  'agent-disabled': { subjects: ['agt'], recordEvent: false },
+  'key-created': { subjects: ['key'], recordEvent: false },
+  'key-revoked': { subjects: ['key'], recordEvent: false },
+  'type-registered': { subjects: ['type'], recordEvent: false },
+  'record-notarized': ABOUT_RECORD,
+  'batch-notarized': { subjects: ['bat'], recordEvent: false },
+  'record-created': ABOUT_RECORD,
+  'record-activated': ABOUT_RECORD,
+  'completion-submitted': { subjects: ['rec', 'cmp'], recordEvent: true },
+  'completion-verified': { subjects: ['rec', 'cmp', 'values'], recordEvent: true },
+  'verdict-rendered': VERDICT,
+  'verdict-overturned': VERDICT,
+  'revision-requested': ABOUT_RECORD_WITH_REASON,
+  'record-cancelled': ABOUT_RECORD_WITH_REASON,
+  'record-expired': ABOUT_RECORD,
+  'payload-erased': { subjects: ['erased'], recordEvent: false },
+  'ledger-restored': { subjects: ['led'], recordEvent: false },
+  'peer-added': ABOUT_PEER,
+  'peer-suspended': ABOUT_PEER,
+  'peer-resumed': ABOUT_PEER,
+  'peer-revoked': ABOUT_PEER,
+  'peer-key-rotated': ABOUT_PEER,
+  'record-shared': { subjects: ['rec'], recordEvent: false },
+  'entry-received': ABOUT_ENTRY,
+  'step-offered': { subjects: ['rec', 'cmp?'], recordEvent: false },
+  'offer-refused': ABOUT_ENTRY,
+} as const satisfies Record<string, KindRule>
+
+export type EntryKind = keyof typeof KINDS
+
+export const ENTRY_KINDS: Readonly<Record<EntryKind, KindRule>> = KINDS
+
+const PREDICATE_TYPE_START = 'https://tallystick.dev/predicates/'
+const PREDICATE_TYPE_END = '/v1'
+
+export function predicateTypeOf(kind: EntryKind): string {
+  return PREDICATE_TYPE_START + kind + PREDICATE_TYPE_END
+}
+
+const KIND_OF_PREDICATE_TYPE: ReadonlyMap<string, EntryKind> = new Map(
+  Object.keys(KINDS).map((kind) => [predicateTypeOf(kind as EntryKind), kind as EntryKind]),
+)
+
+/** null for a predicate type that is not known here. */
+export function findKind(predicateType: string): EntryKind | null {
+  return KIND_OF_PREDICATE_TYPE.get(predicateType) ?? null
+}
+
+export const RECORD_STATES = [
+  'RECORDED',
+  'CREATED',
+  'ACTIVE',
+  'SUBMITTED',
+  'VERIFIED',
+  'DISCREPANT',
+  'ACCEPTED',
+  'REJECTED',
+  'CANCELLED',
+  'EXPIRED',
+] as const
+export type RecordState = (typeof RECORD_STATES)[number]
+
+/** One way that a record's state may go. `outcome`: the statement's `outcome` or `verdict`, where that decides. */
+type Transition = {
+  readonly from: RecordState | null
+  readonly kind: EntryKind
+  readonly outcome?: 'pass' | 'fail' | 'accept' | 'reject'
+  readonly to: RecordState
+}
+
+/** The lifecycle, whole: what is not here is refused. From null: the record's first event. */
+export const LIFECYCLE: readonly Transition[] = [
+  { from: null, kind: 'record-notarized', to: 'RECORDED' },
+  { from: null, kind: 'record-created', to: 'CREATED' },
+  { from: 'CREATED', kind: 'record-activated', to: 'ACTIVE' },
+  { from: 'ACTIVE', kind: 'completion-submitted', to: 'SUBMITTED' },
+  { from: 'SUBMITTED', kind: 'completion-verified', outcome: 'pass', to: 'VERIFIED' },
+  { from: 'SUBMITTED', kind: 'completion-verified', outcome: 'fail', to: 'DISCREPANT' },
+  { from: 'VERIFIED', kind: 'verdict-rendered', outcome: 'accept', to: 'ACCEPTED' },
+  { from: 'DISCREPANT', kind: 'verdict-rendered', outcome: 'accept', to: 'ACCEPTED' },
+  { from: 'VERIFIED', kind: 'verdict-rendered', outcome: 'reject', to: 'REJECTED' },
+  { from: 'DISCREPANT', kind: 'verdict-rendered', outcome: 'reject', to: 'REJECTED' },
+  { from: 'VERIFIED', kind: 'revision-requested', to: 'ACTIVE' },
+  { from: 'DISCREPANT', kind: 'revision-requested', to: 'ACTIVE' },
+  { from: 'CREATED', kind: 'record-cancelled', to: 'CANCELLED' },
+  { from: 'ACTIVE', kind: 'record-cancelled', to: 'CANCELLED' },
+  { from: 'CREATED', kind: 'record-expired', to: 'EXPIRED' },
+  { from: 'ACTIVE', kind: 'record-expired', to: 'EXPIRED' },
+  { from: 'REJECTED', kind: 'verdict-overturned', to: 'ACCEPTED' },
+]
+
+/** Where an event moves a record; null where the lifecycle does not allow it. */
+export function nextState(from: string | null, kind: EntryKind, outcome?: string): RecordState | null {
+  const found = LIFECYCLE.find((way) => way.from === from && way.kind === kind && way.outcome === outcome)
+  return found?.to ?? null
+}
+
+/**
+ * Whose step an event is: the principal's, the performer's (where none is named, whoever activates becomes it), anybody's but
+ * the performer's, or the worker's. A verdict is the worker's where the gate is `auto`.
+ */
+export const STEP_PARTIES = {
+  'record-activated': 'performer',
+  'completion-submitted': 'performer',
+  'completion-verified': 'worker',
+  'verdict-rendered': 'principal',
+  'verdict-overturned': 'other than the performer',
+  'revision-requested': 'principal',
+  'record-cancelled': 'principal',
+  'record-expired': 'worker',
+} as const satisfies Partial<Record<EntryKind, string>>
+
+/** The steps that a remote performer may offer. */
+export const OFFERED_STEPS = ['record-activated', 'completion-submitted'] as const
+export type OfferedStep = (typeof OFFERED_STEPS)[number]
+
+/**
+ * Of another ledger's entries, those that an `entry-received` receives. An offer is received by the step that takes it or by its
+ * refusal, a rotation by `peer-key-rotated`; anything else is not shared.
+ */
+export const RECEIVED_KINDS: ReadonlySet<EntryKind> = new Set([
+  ...(Object.keys(STEP_PARTIES) as StepKind[]),
+  'record-created',
+  'record-shared',
+  'payload-erased',
+  'offer-refused',
+  'peer-added',
+  'peer-revoked',
+])
+
+export type StepKind = keyof typeof STEP_PARTIES
+export type StepParty = (typeof STEP_PARTIES)[StepKind]

@@ -1,0 +1,28 @@
+import { concat, utf8Encode } from '../bytes.ts'
+import type { Sha256 } from '../crypto.ts'
+import { ID_BYTES, isId } from '../ids.ts'
+
+/** An agent of another ledger (docs/formats/federation.md): `led_…/agt_…`. */
+export type RemoteAgent = { readonly ledger: string; readonly agent: string }
+
+/** null for whatever is not written so, an agent's own id among it. */
+export function parseRemoteAgent(text: string): RemoteAgent | null {
+  const slash = text.indexOf('/')
+  const ledger = text.slice(0, slash)
+  const agent = text.slice(slash + 1)
+  return slash > 0 && isId('led', ledger) && isId('agt', agent) ? { ledger, agent } : null
+}
+
+const DOMAIN = utf8Encode('tallystick-remote-agent-v1\0')
+const [VERSION_BYTE, VARIANT_BYTE] = [6, 8]
+
+/**
+ * The 16 bytes under which a remote agent is found where only a uuid fits. Of version 8 (RFC 9562 §5.8), so that it is the id
+ * of no local agent: those are of version 7. `text`: as parseRemoteAgent takes it.
+ */
+export function remoteAgentId(sha256: Sha256, text: string): Uint8Array {
+  const id = sha256(concat([DOMAIN, utf8Encode(text)])).slice(0, ID_BYTES)
+  id[VERSION_BYTE] = (id[VERSION_BYTE]! & 0x0f) | 0x80
+  id[VARIANT_BYTE] = (id[VARIANT_BYTE]! & 0x3f) | 0x80
+  return id
+}

@@ -1,0 +1,35 @@
+import { fromBase64Url, toHex, utf8Encode } from '../bytes.ts'
+import type { Sha256 } from '../crypto.ts'
+import { ProofError } from '../error.ts'
+import { canonicalize } from '../json/jcs.ts'
+import type { JsonObject, JsonValue } from '../json/json-text.ts'
+import { documentDigest } from './document.ts'
+
+/* Documents as an answer of the API shows them: as members of an object that has their salt beside them. */
+
+const SALT_BYTES = 16
+
+/** Throws `document_presence` where the document is erased, `record_contradicts_proof` where one of the two is not there. */
+export function parseShownSalt(shown: JsonObject, name: string): Uint8Array {
+  const { [name]: document, salt } = shown
+  if (document === null && salt === null)
+    throw new ProofError('document_presence', `the ${name} is erased: only its digest is left`)
+  if (typeof salt !== 'string' || document === undefined)
+    throw new ProofError('record_contradicts_proof', `it has no ${name} and salt`)
+  const bytes = fromBase64Url(salt)
+  if (bytes.length === SALT_BYTES) return bytes
+  throw new ProofError('record_contradicts_proof', `a salt of ${bytes.length} bytes`)
+}
+
+/** `signed`: lower-case hex. Throws `document_digest`. */
+export function verifyShownDigest(
+  sha256: Sha256,
+  salt: Uint8Array,
+  name: string,
+  value: JsonValue,
+  signed: string,
+): void {
+  const digest = toHex(documentDigest(sha256, salt, utf8Encode(canonicalize(value))))
+  if (digest !== signed)
+    throw new ProofError('document_digest', `${name} has the digest ${digest}, signed is ${signed}`)
+}

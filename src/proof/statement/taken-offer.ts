@@ -1,0 +1,64 @@
+import { ProofError } from '../error.ts'
+import { takenOfferOf } from './federation-statements.ts'
+import { parseRemoteAgent } from './remote-agents.ts'
+import type { ParsedStatement } from './statement.ts'
+import { partyOf } from './statement.ts'
+
+/** What a step is, whether it is offered or taken: the same of both. */
+export type OfferedTerms = {
+  readonly peer: string
+  readonly record: string
+  /** Of the payload, as `evidence` lower-case hex. */
+  readonly payload: string
+  readonly step: string
+  readonly version: number
+  /** The leaf of the record's entry before the step. */
+  readonly previous: string
+  /** The agent whose step it is, without its ledger. */
+  readonly party: string
+  readonly completion: string | null
+  readonly evidence: string | null
+}
+
+/** Of a `step-offered`. */
+export function termsOfOffer(offer: ParsedStatement): OfferedTerms {
+  const { peer, step } = offer.predicate as { peer: string; step: string }
+  return { ...commonTerms(offer), peer, step, party: partyOf(offer) }
+}
+
+/** Of the home's step that takes an offer. */
+export function termsOfTaken(step: ParsedStatement): OfferedTerms {
+  const { peer } = takenOfferOf(step.predicate)!
+  return { ...commonTerms(step), peer, step: step.kind, party: parseRemoteAgent(step.actor)!.agent }
+}
+
+function commonTerms({ subjects, predicate }: ParsedStatement) {
+  const {
+    record,
+    version,
+    previous,
+    completion = null,
+  } = predicate as {
+    record: string
+    version: number
+    previous: string
+    completion?: string
+  }
+  const [payload, evidence] = subjects
+  return {
+    record,
+    payload: payload.sha256,
+    version,
+    previous,
+    completion,
+    evidence: evidence?.sha256 ?? null,
+  }
+}
+
+/** Throws `offer_mismatch` unless the step is just what was offered. */
+export function verifyTaken(offered: OfferedTerms, taken: OfferedTerms): void {
+  for (const name of Object.keys(offered) as (keyof OfferedTerms)[]) {
+    if (offered[name] !== taken[name])
+      throw new ProofError('offer_mismatch', `${name} is ${taken[name]}, offered was ${offered[name]}`)
+  }
+}

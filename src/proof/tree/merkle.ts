@@ -1,0 +1,198 @@
+import { equalBytes } from '../bytes.ts'
+import { HASH_BYTES, type Sha256 } from '../crypto.ts'
+import { ProofError } from '../error.ts'
+
+/*
+ * The tree of RFC 9162 §2.1, over the envelopes of a ledger and over the items of a batch. Sizes are counts up to
+ * 2^53, so halves are taken with Math.floor, never with shifts.
+ */
+
+const LEAF_PREFIX = 0x00
+const NODE_PREFIX = 0x01
+
+/** Holds an envelope of the largest size; what is larger gets its own buffer. */
+const LEAF_SCRATCH_BYTES = 1 + 32_768
+const leafScratch = new Uint8Array(LEAF_SCRATCH_BYTES)
+leafScratch[0] = LEAF_PREFIX
+
+const nodeScratch = new Uint8Array(1 + 2 * HASH_BYTES)
+nodeScratch[0] = NODE_PREFIX
+
+/** H(0x00 ‖ bytes). */
+export function leafHash(sha256: Sha256, bytes: Uint8Array): Uint8Array {
+  const length = 1 + bytes.length
+  if (length <= LEAF_SCRATCH_BYTES) {
+    leafScratch.set(bytes, 1)
+    return sha256(leafScratch.subarray(0, length))
+  }
+  const prefixed = new Uint8Array(length)
+  prefixed.set(bytes, 1)
+  return sha256(prefixed)
+}
+
+/** H(0x01 ‖ left ‖ right). */
+export function nodeHash(sha256: Sha256, left: Uint8Array, right: Uint8Array): Uint8Array {
+  nodeScratch.set(left, 1)
+  nodeScratch.set(right, 1 + HASH_BYTES)
+  return sha256(nodeScratch)
+}
+
+/** Root over leaf hashes; of none: H(""). */
+export function merkleRoot(sha256: Sha256, leaves: readonly Uint8Array[]): Uint8Array {
+  let level = leaves
+  while (level.length > 1) level = parents(sha256, level)
+  return level[0] ?? sha256(new Uint8Array(0))
+}
+
+/** Sibling hashes from the leaf at `index` up to the root. Throws `merkle_range`. */
+export function inclusionPath(sha256: Sha256, leaves: readonly Uint8Array[], index: number): Uint8Array[] {
+  refuseOutside(index, leaves.length)
+  const path: Uint8Array[] = []
+  let level = leaves
+  for (let at = index; level.length > 1; at = Math.floor(at / 2)) {
+    const sibling = level[at % 2 === 0 ? at + 1 : at - 1]
+    if (sibling) path.push(sibling)
+    level = parents(sha256, level)
+  }
+  return path
+}
+
+/** A last node without a sibling goes up unhashed: the same tree as RFC 9162's split at a power of two. */
+function parents(sha256: Sha256, level: readonly Uint8Array[]): Uint8Array[] {
+  const above: Uint8Array[] = []
+  let i = 0
+  for (; i + 1 < level.length; i += 2) above.push(nodeHash(sha256, level[i]!, level[i + 1]!))
+  if (i < level.length) above.push(level[i]!)
+  return above
+}
+
+/**
+ * RFC 9162 §2.1.3.2. Throws `merkle_range` when there is no such leaf, `merkle_path` when the path is too short, too
+ * long, or leads to another root.
+ *
+ * `size` MUST come from something signed: path and index alone fit trees of many sizes.
+ */
+export function verifyInclusion(
+  sha256: Sha256,
+  leaf: Uint8Array,
+  index: number,
+  size: number,
+  path: readonly Uint8Array[],
+  root: Uint8Array,
+): void {
+  refuseOutside(index, size)
+  let at = index
+  let last = size - 1
+  let hash = leaf
+  for (const sibling of path) {
+    if (last === 0)
+      throw new ProofError('merkle_path', `${path.length} hashes are too many for ${size} leaves`)
+    if (sibling.length !== HASH_BYTES)
+      throw new ProofError('merkle_path', `a hash of ${sibling.length} bytes`)
+    if (at % 2 === 1 || at === last) {
+      hash = nodeHash(sha256, sibling, hash)
+      for (; at % 2 === 0; at /= 2) last /= 2 // levels on which the last node has no sibling
+    } else hash = nodeHash(sha256, hash, sibling)
+    at = Math.floor(at / 2)
+    last = Math.floor(last / 2)
+  }
+  if (last !== 0) throw new ProofError('merkle_path', `${path.length} hashes are too few for ${size} leaves`)
+  if (!equalBytes(hash, root))
+    throw new ProofError('merkle_path', `leaf ${index} of ${size} leads to another root`)
+}
+
+/**
+ * RFC 9162 §2.1.4.2: the tree of `root2` begins with the leaves that the tree of `root1` has. Throws `merkle_range` for
+ * sizes that are not 1 ≤ size1 ≤ size2, `merkle_path` when the path does not join the two roots.
+ *
+ * Sizes and roots MUST come from something signed: anybody can make a tree that begins with any leaves.
+ */
+export function verifyConsistency(
+  sha256: Sha256,
+  size1: number,
+  size2: number,
+  path: readonly Uint8Array[],
+  root1: Uint8Array,
+  root2: Uint8Array,
+): void {
+  refuseOutside(size1 - 1, size2)
+  const ends = `from ${size1} to ${size2} leaves`
+  if (path.some((hash) => hash.length !== HASH_BYTES))
+    throw new ProofError('merkle_path', 'a hash of another length')
+  let at = size1 - 1
+  let last = size2 - 1
+  for (; at % 2 === 1; at = Math.floor(at / 2)) last = Math.floor(last / 2)
+  // At 0 the smaller tree is one perfect subtree of the larger, and its root is left out; so it is of equal trees.
+  const isRootKnown = at === 0 || size1 === size2
+  const start = isRootKnown ? root1 : path[0]
+  if (start === undefined) throw new ProofError('merkle_path', `no hash is too few ${ends}`)
+  let [hash1, hash2] = [start, start]
+  if (size1 === size2) last = 0
+  for (const sibling of isRootKnown ? path : path.slice(1)) {
+    if (last === 0) throw new ProofError('merkle_path', `${path.length} hashes are too many ${ends}`)
+    if (at % 2 === 1 || at === last) {
+      hash1 = nodeHash(sha256, sibling, hash1)
+      hash2 = nodeHash(sha256, sibling, hash2)
+      for (; at % 2 === 0; at /= 2) last /= 2 // levels on which the last node has no sibling
+    } else hash2 = nodeHash(sha256, hash2, sibling)
+    at = Math.floor(at / 2)
+    last = Math.floor(last / 2)
+  }
+  if (last !== 0) throw new ProofError('merkle_path', `${path.length} hashes are too few ${ends}`)
+  if (!equalBytes(hash1, root1) || !equalBytes(hash2, root2))
+    throw new ProofError('merkle_path', `the path ${ends} does not join the two roots`)
+}
+
+function refuseOutside(index: number, size: number): void {
+  if (!Number.isSafeInteger(index) || !Number.isSafeInteger(size) || index < 0 || index >= size) {
+    throw new ProofError('merkle_range', `leaf ${index} of ${size}`)
+  }
+}
+
+/** Stored hashes, as C2SP tlog-tiles has them: 256 in a tile, and a level of tiles for every 8 levels of the tree. */
+export const TILE_HASHES = 256
+export const TILE_LEVEL_BITS = 8
+
+/** What a growing tree needs to know of its leaves: the roots of its perfect subtrees, largest first. */
+export type Frontier = { size: number; hashes: Uint8Array[] }
+
+export function emptyFrontier(): Frontier {
+  return { size: 0, hashes: [] }
+}
+
+/**
+ * Adds a leaf hash, in place. `onNode` is called for every perfect subtree of level ≥ 1 that this completes, from the
+ * lowest up; its `index` is the subtree's place among those of its level.
+ */
+export function extendFrontier(
+  sha256: Sha256,
+  frontier: Frontier,
+  leaf: Uint8Array,
+  onNode?: (level: number, index: number, hash: Uint8Array) => void,
+): void {
+  let hash = leaf
+  let level = 0
+  for (let index = frontier.size; index % 2 === 1; ) {
+    hash = nodeHash(sha256, frontier.hashes.pop()!, hash)
+    index = (index - 1) / 2
+    onNode?.(++level, index, hash)
+  }
+  frontier.hashes.push(hash)
+  frontier.size++
+}
+
+/** The root that merkleRoot has for the same leaves. Throws `merkle_range` for a frontier that no tree has. */
+export function frontierRoot(sha256: Sha256, frontier: Frontier): Uint8Array {
+  const { size, hashes } = frontier
+  if (hashes.length !== onesOf(size))
+    throw new ProofError('merkle_range', `${hashes.length} subtrees of ${size} leaves`)
+  let root = hashes.at(-1) ?? sha256(new Uint8Array(0))
+  for (let i = hashes.length - 2; i >= 0; i--) root = nodeHash(sha256, hashes[i]!, root)
+  return root
+}
+
+function onesOf(size: number): number {
+  let ones = 0
+  for (let left = size; left >= 1; left = Math.floor(left / 2)) ones += left % 2
+  return ones
+}

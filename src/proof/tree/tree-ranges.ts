@@ -1,0 +1,149 @@
+import { HASH_BYTES, type Sha256 } from '../crypto.ts'
+import { ProofError } from '../error.ts'
+import { frontierRoot, merkleRoot, TILE_HASHES, TILE_LEVEL_BITS } from './merkle.ts'
+
+/*
+ * Proofs of large trees: every hash of a path is the root over a range of leaves, and made of a few stored hashes,
+ * whatever the size of the tree. Which ranges, which stored hashes, and the roots from these; reading is the caller's.
+ */
+
+/** Leaves from `start` up to, not including, `end`. */
+export type LeafRange = { readonly start: number; readonly end: number }
+
+/** `count` hashes of a tile, from `offset` on (docs/formats/proofs.md). Of level 0 they are leaves. */
+export type TileSlice = {
+  readonly level: number
+  readonly tile: number
+  readonly offset: number
+  readonly count: number
+}
+/** 32 bytes each, one after another. */
+export type ReadSlice = TileSlice & { readonly hashes: Uint8Array }
+
+/** PATH of RFC 9162 §2.1.3.1: whose roots prove the leaf at `index`, from the leaf up. Throws `merkle_range`. */
+export function inclusionRanges(index: number, size: number): LeafRange[] {
+  refuseUnordered(0, index, size - 1)
+  const ranges: LeafRange[] = []
+  let [start, end] = [0, size]
+  while (end - start > 1) {
+    const middle = start + powerOfTwoBelow(end - start)
+    if (index < middle) {
+      ranges.push({ start: middle, end })
+      end = middle
+    } else {
+      ranges.push({ start, end: middle })
+      start = middle
+    }
+  }
+  return ranges.reverse()
+}
+
+/** PROOF of RFC 9162 §2.1.4.1: whose roots join the trees of both sizes. Throws `merkle_range`. */
+export function consistencyRanges(size1: number, size2: number): LeafRange[] {
+  refuseUnordered(1, size1, size2)
+  const ranges: LeafRange[] = []
+  let [start, end] = [0, size2]
+  while (end !== size1) {
+    const middle = start + powerOfTwoBelow(end - start)
+    if (size1 <= middle) {
+      ranges.push({ start: middle, end })
+      end = middle
+    } else {
+      ranges.push({ start, end: middle })
+      start = middle
+    }
+  }
+  // From 0 on it is the whole smaller tree, whose root the verifier has.
+  if (start > 0) ranges.push({ start, end })
+  return ranges.reverse()
+}
+
+/**
+ * The stored hashes that the roots of `ranges` are made of: one slice of each tile at most, so that there are at most as
+ * many as the tree has levels of tiles, times the ranges' ends.
+ */
+export function slicesOf(ranges: readonly LeafRange[]): TileSlice[] {
+  const slices = new Map<string, TileSlice>()
+  for (const slice of ranges.flatMap((range) => subtreesOf(range).map(sliceOf))) {
+    const known = slices.get(placeOf(slice)) ?? slice
+    const offset = Math.min(known.offset, slice.offset)
+    const end = Math.max(known.offset + known.count, slice.offset + slice.count)
+    slices.set(placeOf(slice), { ...slice, offset, count: end - offset })
+  }
+  return [...slices.values()]
+}
+
+/** The root of each range. Throws `merkle_range` where `slices` are not what slicesOf asked for. */
+export function rangeRoots(
+  sha256: Sha256,
+  ranges: readonly LeafRange[],
+  slices: readonly ReadSlice[],
+): Uint8Array[] {
+  const read = new Map(slices.map((slice) => [placeOf(slice), slice]))
+  return ranges.map((range) => {
+    const hashes = subtreesOf(range).map((subtree) => {
+      const slice = sliceOf(subtree)
+      return merkleRoot(sha256, hashesOf(slice, read.get(placeOf(slice))))
+    })
+    return frontierRoot(sha256, { size: range.end - range.start, hashes })
+  })
+}
+
+/** A perfect subtree: 2^level leaves, beginning at index * 2^level. */
+type Subtree = { readonly level: number; readonly index: number }
+
+/**
+ * The perfect subtrees that a range is made of, largest first. A range of a path begins at a multiple of each of their
+ * widths: RFC 9162 splits at powers of two.
+ */
+function subtreesOf({ start, end }: LeafRange): Subtree[] {
+  const subtrees: Subtree[] = []
+  for (let at = start; at < end; ) {
+    let level = 0
+    while (2 ** (level + 1) <= end - at) level++
+    subtrees.push({ level, index: at / 2 ** level })
+    at += 2 ** level
+  }
+  return subtrees
+}
+
+/** The hashes of the highest stored level below the subtree's root, or of its own: all of them lie in one tile. */
+function sliceOf({ level, index }: Subtree): TileSlice {
+  const count = 2 ** (level % TILE_LEVEL_BITS)
+  const first = index * count
+  return {
+    level: Math.floor(level / TILE_LEVEL_BITS),
+    tile: Math.floor(first / TILE_HASHES),
+    offset: first % TILE_HASHES,
+    count,
+  }
+}
+
+function placeOf({ level, tile }: TileSlice): string {
+  return `${level} ${tile}`
+}
+
+function hashesOf(wanted: TileSlice, read: ReadSlice | undefined): Uint8Array[] {
+  const { level, tile, offset, count } = wanted
+  const from = offset - (read?.offset ?? Number.POSITIVE_INFINITY)
+  if (read === undefined || from < 0 || (from + count) * HASH_BYTES > read.hashes.length) {
+    throw new ProofError('merkle_range', `tile ${tile} of level ${level} lacks hashes from ${offset} on`)
+  }
+  return Array.from({ length: count }, (_, i) =>
+    read.hashes.subarray((from + i) * HASH_BYTES, (from + i + 1) * HASH_BYTES),
+  )
+}
+
+/** The largest power of two below `size`, which is 2 or more. Not by logarithm: that rounds, from 2^48 on. */
+function powerOfTwoBelow(size: number): number {
+  let power = 1
+  while (2 * power < size) power *= 2
+  return power
+}
+
+function refuseUnordered(least: number, middle: number, most: number): void {
+  const isOrdered = least <= middle && middle <= most
+  if (!isOrdered || !Number.isSafeInteger(middle) || !Number.isSafeInteger(most)) {
+    throw new ProofError('merkle_range', `${middle}, between ${least} and ${most}`)
+  }
+}

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ENTRY_ENTITLED, scopeOfEntry } from '../../../src/proof/entry/entry-scopes.ts'
+import { LedgerActors } from '../../../src/proof/ledger/actors.ts'
+import { ENTRY_KINDS, type EntryKind } from '../../../src/proof/statement/kinds.ts'
+import { SCOPES } from '../../../src/tenancy/scopes.ts'
+import { makeId } from '../../helpers/test-chain.ts'
+import { assertRefused } from '../../helpers/verify-chain.ts'
+
+const [agent, key, ledger] = [makeId('agt'), makeId('key'), makeId('led')]
+const KINDS = Object.keys(ENTRY_KINDS) as EntryKind[]
+
+/** A ledger's agents, where the one of the key has these scopes. */
+function actorsWith(scopes: readonly string[]): LedgerActors {
+  const actors = new LedgerActors()
+  actors.registerAgent(agent, '00')
+  actors.createKey(key, '00', { agent, scopes: [...scopes], expiresAt: null }, { key: null, atMs: 0 })
+  return actors
+}
+
+const by = (kind: EntryKind, actor: string, actorKey: string | null) => ({
+  kind,
+  actor,
+  key: actorKey,
+  actedFor: [],
+  atMs: 0,
+})
+
+for (const kind of KINDS) {
+  const { scope, system } = ENTRY_ENTITLED[kind]
+  test(`${kind} is for ${[scope, system && 'system'].filter(Boolean).join(' and ')}, and for nobody else`, () => {
+    const asSystem = () => actorsWith([]).verifyActor(by(kind, 'system', null))
+    if (system) asSystem()
+    else assertRefused('actor_not_entitled', asSystem, /is not for system/)
+    const asKey = (scopes: readonly string[]) => actorsWith(scopes).verifyActor(by(kind, agent, key))
+    if (scope === null) {
+      assertRefused('actor_not_entitled', () => asKey(SCOPES), /is for system alone/)
+      return
+    }
+    asKey([scope])
+    const others = SCOPES.filter((one) => one !== scope)
+    assert.equal(others.length, SCOPES.length - 1, 'a scope that no key can have')
+    assertRefused('actor_not_entitled', () => asKey(others), /has no scope/)
+  })
+}
+
+test('a remote agent has no key here: its offer is held to the peering', () => {
+  actorsWith([]).verifyActor(by('record-activated', `${ledger}/${agent}`, null))
+})
+
+test('routes ask for the same scope', () => {
+  assert.equal(scopeOfEntry('payload-erased'), 'payloads:erase')
+})

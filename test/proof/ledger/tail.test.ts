@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { LedgerTail, TAIL_AGE_MS_MAX } from '../../../src/proof/ledger/tail.ts'
+import { makeChain } from '../../helpers/test-chain.ts'
+import { assertRefused, verifyChain } from '../../helpers/verify-chain.ts'
+
+const NO_CHECKPOINT = { ownSize: 0, keptSize: 0 }
+
+test('finds the oldest entry behind the checkpoints, whatever the order of times', () => {
+  const times = fc.array(fc.integer({ min: 0, max: 4 * TAIL_AGE_MS_MAX }), { minLength: 1, maxLength: 30 })
+  fc.assert(
+    fc.property(times, fc.nat(30), fc.nat(30), (atMs, ownSize, keptSize) => {
+      const tail = new LedgerTail()
+      // A checkpoint is compared, and so known, when the ledger has its size.
+      const known = (size: number, seq: number) => (size <= seq + 1 ? size : 0)
+      for (const [seq, at] of atMs.entries())
+        tail.append({ seq, atMs: at }, { ownSize: known(ownSize, seq), keptSize: known(keptSize, seq) })
+      const newest = Math.max(...atMs)
+      const oldestFrom = (size: number) => Math.min(...atMs.slice(size <= atMs.length ? size : 0))
+      const isLate = (size: number) => newest - oldestFrom(size) > TAIL_AGE_MS_MAX
+      const all = Math.max(...[ownSize, keptSize].filter((size) => size <= atMs.length), 0)
+      assert.equal(tail.lateBehindOwn !== null, isLate(ownSize))
+      assert.equal(tail.lateBehindAll !== null, isLate(all))
+      if (tail.lateBehindAll) assert.equal(tail.lateBehindAll.atMs, oldestFrom(all))
+    }),
+  )
+})
+
+test('a gap of a minute behind what is covered is none, a millisecond more is; without a checkpoint there is none', () => {
+  const hasGapAfter = (ms: number, ownSize: number) => {
+    const tail = new LedgerTail()
+    tail.append({ seq: 0, atMs: 0 }, { ownSize: Math.min(ownSize, 1), keptSize: 0 })
+    tail.append({ seq: 1, atMs: ms }, { ownSize, keptSize: 0 })
+    return tail.hasGapBehindOwn
+  }
+  const sizes = [0, 1, 2]
+  assert.deepEqual(
+    sizes.map((ownSize) => hasGapAfter(TAIL_AGE_MS_MAX, ownSize)),
+    [false, false, false],
+  )
+  assert.deepEqual(
+    sizes.map((ownSize) => hasGapAfter(TAIL_AGE_MS_MAX + 1, ownSize)),
+    [false, true, false],
+  )
+})
+
+test('a minute is not too old, a millisecond more is', () => {
+  const lateAfter = (ms: number) => {
+    const tail = new LedgerTail()
+    tail.append({ seq: 0, atMs: 0 }, NO_CHECKPOINT)
+    tail.append({ seq: 1, atMs: ms }, NO_CHECKPOINT)
+    return tail.lateBehindAll
+  }
+  assert.equal(new LedgerTail().lateBehindAll, null)
+  assert.equal(lateAfter(TAIL_AGE_MS_MAX), null)
+  assert.deepEqual(lateAfter(TAIL_AGE_MS_MAX + 1), { seq: 0, atMs: 0, newestAtMs: TAIL_AGE_MS_MAX + 1 })
+})
+
+test('a ledger whose tail is old is refused, or passes with what is wrong with it', () => {
+  const chain = makeChain()
+  chain.pass(TAIL_AGE_MS_MAX)
+  chain.notarize()
+  assertRefused('checkpoint_missing_tail', () => verifyChain(chain), /the newest checkpoint covers 0 entries/)
+  assert.equal(verifyChain(chain, { lateTail: 'noticed' }).ownReachesEnd, false)
+  assert.equal(verifyChain(chain, { own: [chain.checkpoint()] }).ownReachesEnd, true)
+  // Behind a gap of more than a minute.
+  assert.equal(verifyChain(chain, { own: [chain.checkpoint(3)] }).ownReachesEnd, false)
+  assert.equal(verifyChain(chain, { keptCheckpoints: [chain.checkpoint(3)] }).ownReachesEnd, false)
+})
+
+test('what a compromised key signed from a time on does not count, covered or not', () => {
+  const chain = makeChain()
+  const { recordedAt } = chain.notarize()
+  const compromised = (sinceMs: number) => ({
+    compromised: new Map([[chain.firstSigner.kidHex, sinceMs]]),
+    keptCheckpoints: [chain.checkpoint()],
+  })
+  verifyChain(chain, compromised(Date.parse(recordedAt) + 1))
+  assertRefused('key_compromised', () => verifyChain(chain, compromised(Date.parse(recordedAt))))
+})

@@ -1,0 +1,362 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fromHex, toHex } from '../../../src/proof/bytes.ts'
+import type { ProofErrorCode } from '../../../src/proof/error.ts'
+import type { LedgerVerifierOptions } from '../../../src/proof/ledger/verify-ledger.ts'
+import { merkleRoot } from '../../../src/proof/tree/merkle.ts'
+import { makeChain, makeId, makeSigner, sha256, type TestChain } from '../../helpers/test-chain.ts'
+import { makeGated } from '../../helpers/test-gated.ts'
+import { assertRefused, verifyChain } from '../../helpers/verify-chain.ts'
+
+function refused(
+  code: ProofErrorCode,
+  build: (chain: TestChain) => unknown,
+  options: LedgerVerifierOptions = {},
+  pattern?: RegExp,
+): void {
+  const chain = makeChain()
+  build(chain)
+  assertRefused(code, () => verifyChain(chain, options), pattern)
+}
+
+test('takes a ledger with every kind of entry, and says what it is', () => {
+  const chain = makeChain()
+  chain.notarize()
+  chain.registerType('order/1')
+  chain.notarize({ type: 'order/1' })
+  const batch = chain.notarizeBatch(7)
+  chain.erase(batch, 3)
+  const gated = makeGated(chain)
+  gated.activate()
+  const submitted = gated.submit()
+  const verified = gated.verify()
+  chain.erase(verified)
+  chain.sayErased(submitted)
+  const agent = makeId('agt')
+  const key = makeId('key')
+  chain.registerAgent(agent, 'agent')
+  chain.createKey(key, agent)
+  chain.revokeKey(key, agent)
+  chain.disableAgent(agent)
+  chain.rotateServerKey()
+  chain.restore()
+  chain.notarize()
+  const summary = verifyChain(chain, { keptCheckpoints: [chain.checkpoint(5)], own: [chain.checkpoint()] })
+  assert.deepEqual(
+    { ...summary, kids: [...summary.kids] },
+    {
+      ledger: chain.ledger,
+      size: chain.lines.length,
+      records: 11,
+      chain: chain.lines.at(-1)!.chain,
+      firstKid: chain.firstSigner.kidHex,
+      currentKid: chain.signers.at(-1)!.kidHex,
+      kids: chain.signers.map(({ kidHex }) => kidHex),
+      keptSize: 5,
+      ownSize: chain.lines.length,
+      ownReachesEnd: true,
+    },
+  )
+})
+
+test('takes an empty ledger, and one without agents and keys of its own', () => {
+  assert.equal(verifyChain(makeChain({ empty: true })).size, 0)
+  const bare = makeChain({ empty: true })
+  bare.create()
+  bare.notarize()
+  assert.equal(verifyChain(bare).records, 1)
+})
+
+test('refuses entries that are missing, doubled or out of order', () => {
+  const remove = (chain: TestChain, at: number) => chain.lines.splice(at, 1)
+  refused('seq_not_dense', (chain) => [chain.notarize(), chain.notarize(), remove(chain, 3)])
+  refused('seq_not_dense', (chain) => chain.lines.push(chain.lines.at(-1)!))
+  refused('seq_not_dense', (chain) => chain.lines.reverse())
+  refused('seq_not_dense', (chain) => remove(chain, 0))
+})
+
+test('refuses a chain hash that does not follow', () => {
+  refused('chain_broken', (chain) => {
+    chain.notarize().chain = 'ab'.repeat(32)
+  })
+  refused('chain_broken', (chain) => {
+    const [a, b] = [chain.notarize(), chain.notarize()]
+    chain.lines.splice(3, 2, { ...b, seq: a.seq }, { ...a, seq: b.seq })
+  })
+})
+
+test('refuses a first entry that is not ledger-created, and a later one that is', () => {
+  const headless = makeChain({ empty: true })
+  headless.registerAgent()
+  assertRefused('ledger_created_misplaced', () => verifyChain(headless))
+  refused('ledger_created_misplaced', (chain) => chain.create())
+})
+
+test('refuses an entry of another ledger or of another issuer, although the same key signed it', () => {
+  refused('ledger_foreign', (chain) => chain.notarize({ ledger: makeId('led') }))
+  refused('ledger_foreign', (chain) => {
+    const entry = { kind: 'type-registered', subjects: [{ name: 'a/1', sha256: 'aa'.repeat(32) }] } as const
+    chain.append({ ...entry, predicate: chain.acting(), issuer: 'https://other.example' })
+  })
+})
+
+test('refuses a key outside its stretch of the chain', () => {
+  const code = 'key_not_current'
+  refused(code, (chain) => {
+    const [old] = chain.signers
+    chain.rotateServerKey()
+    const entry = { kind: 'type-registered', subjects: [{ name: 'a/1', sha256: 'aa'.repeat(32) }] } as const
+    chain.append({ ...entry, predicate: chain.acting(), signer: old! })
+  })
+  refused(code, (chain) => {
+    const next = makeSigner()
+    chain.rotateServerKey(next, next)
+  })
+  refused(code, (chain) => [chain.rotateServerKey(), chain.rotateServerKey(chain.firstSigner)])
+  const chain = makeChain({ empty: true })
+  const other = makeSigner()
+  chain.signers.push(other)
+  chain.create()
+  assertRefused(code, () => verifyChain(chain), /the definition names/)
+})
+
+test('refuses the same envelope twice in one chain', () => {
+  refused('duplicate_envelope', (chain) => repeat(chain, chain.registerType('a/1')))
+  refused('duplicate_subject', (chain) => repeat(chain, chain.notarize()))
+  refused('duplicate_subject', (chain) => repeat(chain, chain.notarizeBatch(2)))
+})
+
+/** Appends the same envelope once more, linked as the owner of the database could. */
+function repeat(chain: TestChain, line: TestChain['lines'][number]): void {
+  const previous = fromHex(chain.lines.at(-1)!.chain)
+  const linked = sha256(Uint8Array.of(2, ...previous, ...fromHex(line.leaf)))
+  chain.lines.push({ ...line, seq: chain.lines.length, chain: toHex(linked) })
+}
+
+test('refuses a record, batch, agent, key or type that is made twice', () => {
+  const code = 'duplicate_subject'
+  const record = makeId('rec')
+  const batch = makeId('bat')
+  refused(code, (chain) => [chain.notarize({}, record), chain.notarize({}, record)])
+  refused(code, (chain) => [chain.notarize({}, record), chain.notarizeBatch(1, { records: [record] })])
+  refused(code, (chain) => chain.notarizeBatch(2, { records: [record, record] }))
+  refused(code, (chain) => [chain.notarizeBatch(1, { batch }), chain.notarizeBatch(2, { batch })])
+  refused(code, (chain) => chain.registerAgent(chain.agent, 'twice'))
+  refused(code, (chain) => chain.createKey(chain.key, chain.agent, { scopes: [] }))
+  refused(code, (chain) => chain.registerType('task/1'))
+  refused(code, (chain) => [chain.disableAgent(chain.agent), chain.disableAgent(chain.agent)])
+  refused(code, (chain) => [chain.revokeKey(chain.key, chain.agent), chain.revokeKey(chain.key, chain.agent)])
+})
+
+test('refuses an actor that was not registered, or a key that was not created, before', () => {
+  const agent = makeId('agt')
+  refused('agent_not_registered', (chain) => chain.notarize(chain.acting(agent)))
+  refused('agent_not_registered', (chain) => chain.notarize({ onBehalfOf: agent }))
+  refused('agent_not_registered', (chain) => chain.notarizeBatch(2, { item: { onBehalfOf: agent } }))
+  refused('agent_not_registered', (chain) => chain.createKey(makeId('key'), agent))
+  refused('key_not_created', (chain) => chain.notarize({ key: makeId('key') }))
+  refused('key_of_another_agent', (chain) => [
+    chain.registerAgent(agent, 'other'),
+    chain.notarize(chain.acting(agent)),
+  ])
+})
+
+test('refuses what acts after its end, by more than servers may be behind', () => {
+  const late = { recordedAt: '2026-11-20T12:10:00.000Z' }
+  refused('agent_disabled', (chain) => [chain.disableAgent(chain.agent), chain.notarize(late)])
+  refused('key_not_valid', (chain) => [chain.revokeKey(chain.key, chain.agent), chain.notarize(late)])
+  refused('key_not_valid', (chain) => {
+    const key = makeId('key')
+    chain.createKey(key, chain.agent, { expiresAt: '2026-11-20T12:05:00.000Z' })
+    chain.notarize({ ...late, key })
+  })
+  const soon = makeChain()
+  soon.revokeKey(soon.key, soon.agent)
+  soon.disableAgent(soon.agent)
+  soon.notarize()
+  verifyChain(soon)
+})
+
+test('refuses what disables or revokes something that was not made like that', () => {
+  refused('subject_unknown', (chain) => chain.disableAgent(makeId('agt')))
+  refused('subject_unknown', (chain) => chain.disableAgent(chain.agent, 'another name'))
+  refused('subject_unknown', (chain) => chain.revokeKey(makeId('key'), chain.agent))
+  refused('subject_unknown', (chain) => chain.revokeKey(chain.key, chain.agent, []))
+})
+
+test('refuses a key that acts for others, or gives a scope, without having the scope itself', () => {
+  const weak = (chain: TestChain) => {
+    const key = makeId('key')
+    chain.createKey(key, chain.agent, { scopes: ['keys:manage'] })
+    return key
+  }
+  refused('actor_not_entitled', (chain) => {
+    const key = weak(chain)
+    chain.notarize({ key, onBehalfOf: chain.agent })
+  })
+  refused('actor_not_entitled', (chain) => {
+    const by = { ...chain.acting(), key: weak(chain) }
+    chain.createKey(makeId('key'), chain.agent, {
+      scopes: ['records:write'],
+      by: { ...by, ...chain.acting(), key: by.key },
+    })
+  })
+  refused('actor_not_entitled', (chain) => {
+    const predicate = { ...chain.system(), key: undefined }
+    chain.notarizeBatch(1, {
+      predicate: { ...predicate, actor: 'system' },
+      item: { onBehalfOf: chain.agent },
+    })
+  })
+})
+
+test('refuses a type that was not registered before, and a gated record of another digest', () => {
+  refused('type_unknown', (chain) => chain.notarize({ type: 'order/1' }))
+  refused('type_unknown', (chain) => chain.notarizeBatch(2, { item: { type: 'order/1' } }))
+  refused('type_unknown', (chain) => makeGated(chain, { typeDigest: '23'.repeat(32) }))
+})
+
+test('refuses a rotation or restoration about another definition, and a restoration from elsewhere', () => {
+  const another = (chain: TestChain, kind: 'server-key-rotated' | 'ledger-restored', more: object) =>
+    chain.append({
+      kind,
+      subjects: [{ name: chain.ledger, sha256: 'ab'.repeat(32) }],
+      predicate: { ...chain.system(), ...more },
+    })
+  const head = { size: 3, chain: 'ab'.repeat(32) }
+  refused('definition_mismatch', (chain) =>
+    another(chain, 'server-key-rotated', { newKey: chain.definition.envelopeKey }),
+  )
+  refused('definition_mismatch', (chain) => another(chain, 'ledger-restored', { known: head, found: head }))
+  refused('chain_broken', (chain) => chain.restore({ size: 3, chain: 'ab'.repeat(32) }))
+  refused('chain_broken', (chain) => chain.restore({ size: 2, chain: chain.lines.at(-1)!.chain }))
+})
+
+test('refuses a document that is gone without an entry that says so', () => {
+  const gone = (line: TestChain['lines'][number], erasedBy: number) =>
+    Object.assign(line.documents[0]!, { salt: null, document: null, erasedBy })
+  const code = 'erasure_unexplained'
+  refused(code, (chain) => gone(chain.notarize(), 9), {}, /beyond the end/)
+  refused(code, (chain) => gone(chain.notarize(), 3), {}, /before it was made/)
+  refused(code, (chain) => [gone(chain.notarize(), 4), chain.notarize()], {}, /no erasure/)
+  refused(
+    code,
+    (chain) => {
+      const [a, b] = [chain.notarize(), chain.notarize()]
+      chain.erase(a)
+      gone(b, 5)
+    },
+    {},
+    /another document/,
+  )
+  refused(
+    code,
+    (chain) => {
+      const [a, b] = [chain.notarize(), chain.notarize()]
+      gone(b, chain.sayErased(a).seq)
+    },
+    {},
+    /not rec_/,
+  )
+})
+
+test('refuses an erasure of nothing, and a second one', () => {
+  const code = 'erasure_of_nothing'
+  refused(code, (chain) => chain.sayErased(chain.notarize(), 0, { seq: 1 }))
+  refused(code, (chain) => chain.sayErased(chain.notarize(), 0, { sha256: 'ab'.repeat(32) }))
+  const erasure = (chain: TestChain, name: string, seq = 3) =>
+    chain.append({
+      kind: 'payload-erased',
+      subjects: [{ name, sha256: 'ab'.repeat(32) }],
+      predicate: { ...chain.acting(), seq, code: 'gdpr' },
+    })
+  refused(code, (chain) => erasure(chain, makeId('rec')))
+  refused(code, (chain) => erasure(chain, `${makeId('cmp')}/values`))
+  refused('duplicate_subject', (chain) => {
+    const line = chain.notarize()
+    chain.erase(line)
+    chain.sayErased(line)
+  })
+  const reason = makeChain()
+  const gated = makeGated(reason)
+  erasure(reason, `${gated.record}/reason`, gated.last().seq)
+  verifyChain(reason)
+})
+
+test('refuses a ledger that does not extend a checkpoint', () => {
+  const kept = (note: (chain: TestChain) => string, code: ProofErrorCode, pattern?: RegExp) => {
+    const chain = makeChain()
+    chain.notarize()
+    assertRefused(code, () => verifyChain(chain, { keptCheckpoints: [note(chain)] }), pattern)
+    assertRefused(code, () => verifyChain(chain, { own: [note(chain)] }))
+  }
+  const zeros = new Uint8Array(32)
+  kept(
+    (chain) => chain.checkpoint(3, { root: zeros }),
+    'checkpoint_mismatch',
+    /kept checkpoint of size 3 has the root/,
+  )
+  kept((chain) => chain.checkpoint(3, { chain: zeros }), 'checkpoint_mismatch', /chain hash/)
+  kept((chain) => chain.checkpoint(0, { root: merkleRoot(sha256, []) }), 'checkpoint_mismatch', /size 0/)
+  kept((chain) => chain.checkpoint(3, { signer: makeSigner() }), 'note_unsigned')
+  kept(() => makeChain().checkpoint(), 'checkpoint_foreign')
+  kept(
+    (chain) => chain.checkpoint(5, { root: zeros, chain: zeros }),
+    'checkpoint_beyond_chain',
+    /5 entries, the chain has 4/,
+  )
+  assertRefused('checkpoint_beyond_chain', () =>
+    verifyChain(makeChain({ empty: true }), { keptCheckpoints: [makeChain().checkpoint()] }),
+  )
+})
+
+test('compares several checkpoints, in whatever order they were given', () => {
+  const chain = makeChain()
+  for (let i = 0; i < 20; i++) chain.notarize()
+  const sizes = [7, 3, 20, 3, 11, 1]
+  const { keptSize, ownSize } = verifyChain(chain, {
+    keptCheckpoints: sizes.map((size) => chain.checkpoint(size)),
+  })
+  assert.deepEqual([keptSize, ownSize], [20, 0])
+  const wrong = chain.checkpoint(11, { root: new Uint8Array(32) })
+  assertRefused('checkpoint_mismatch', () =>
+    verifyChain(chain, { keptCheckpoints: [chain.checkpoint(20), wrong, chain.checkpoint(3)] }),
+  )
+})
+
+test('finds a cut-off tail by a kept checkpoint, and only by that', () => {
+  const chain = makeChain()
+  for (let i = 0; i < 5; i++) chain.notarize()
+  const kept = chain.checkpoint()
+  chain.lines.splice(-2)
+  verifyChain(chain)
+  assertRefused('checkpoint_beyond_chain', () => verifyChain(chain, { keptCheckpoints: [kept] }))
+})
+
+test('counts entries under a compromised key only as far as a kept checkpoint', () => {
+  const chain = makeChain()
+  chain.notarize()
+  chain.rotateServerKey()
+  chain.notarize()
+  const compromised = new Map([[chain.firstSigner.kidHex, null]])
+  assertRefused('key_compromised', () => verifyChain(chain, { compromised }), /up to seq 4/)
+  assertRefused('key_compromised', () =>
+    verifyChain(chain, {
+      compromised,
+      keptCheckpoints: [chain.checkpoint(4)],
+      own: [chain.checkpoint()],
+    }),
+  )
+  verifyChain(chain, { compromised, keptCheckpoints: [chain.checkpoint(5)] })
+})
+
+test('tells of each perfect subtree as it is completed', () => {
+  const chain = makeChain()
+  for (let i = 0; i < 13; i++) chain.notarize()
+  const nodes = new Map<string, string>()
+  verifyChain(chain, { onNode: (level, index, hash) => nodes.set(`${level}/${index}`, toHex(hash)) })
+  const leaves = chain.lines.map(({ leaf }) => fromHex(leaf))
+  assert.equal(nodes.get('4/0'), toHex(merkleRoot(sha256, leaves)))
+  assert.equal(nodes.get('2/1'), toHex(merkleRoot(sha256, leaves.slice(4, 8))))
+  assert.equal(nodes.size, 15)
+})

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fromHex, toBase64 } from '../../../src/proof/bytes.ts'
+import {
+  PROOF_CHARS_MAX,
+  parseConsistencyProof,
+  parseEntryProof,
+} from '../../../src/proof/offline/entry-proof.ts'
+import { makeChain } from '../../helpers/test-chain.ts'
+import { consistencyOf, proofOf } from '../../helpers/test-proof.ts'
+import { refuses } from '../refuses.ts'
+
+function makeProof() {
+  const chain = makeChain()
+  const line = chain.notarizeBatch(3)
+  return { chain, line, proof: proofOf(chain, line, { item: 1 }) }
+}
+
+test('reads a proof, with its item or without', () => {
+  const { proof, line } = makeProof()
+  const parsed = parseEntryProof(JSON.stringify(proof))
+  assert.equal(toBase64(parsed.entry.envelope), line.envelope)
+  assert.deepEqual(parsed.path, proof.path.map(fromHex))
+  assert.deepEqual(parsed.item, { ...proof.item, path: proof.item!.path.map(fromHex) })
+  const { item, ...alone } = proof
+  assert.equal(parseEntryProof(JSON.stringify(alone, null, 2)).item, null)
+})
+
+test('reads a consistency proof', () => {
+  const { chain } = makeProof()
+  const proof = consistencyOf(chain, 3, 4)
+  assert.deepEqual(parseConsistencyProof(JSON.stringify(proof)), { ...proof, path: proof.path.map(fromHex) })
+})
+
+test('refuses every member that is missing, unknown or of another form, wherever it stands', () => {
+  const { proof } = makeProof()
+  const parse = (changed: object) => () => parseEntryProof(JSON.stringify(changed))
+  const parts: [object, (changed: object) => object][] = [
+    [proof, (changed) => changed],
+    [proof.ledger, (ledger) => ({ ...proof, ledger })],
+    [proof.keys[0]!, (key) => ({ ...proof, keys: [key] })],
+    [proof.entry, (entry) => ({ ...proof, entry })],
+    [proof.item!, (item) => ({ ...proof, item })],
+  ]
+  for (const [part, within] of parts) {
+    refuses('proof_syntax', parse(within({ ...part, another: 1 })))
+    for (const name of Object.keys(part)) {
+      const { [name as never]: _, ...rest } = part
+      if (name !== 'item' || part !== proof) refuses('proof_syntax', parse(within(rest)))
+      refuses('proof_syntax', parse(within({ ...part, [name]: true })))
+    }
+  }
+})
+
+test('refuses paths, notes and texts that are longer than any', () => {
+  const { proof, chain } = makeProof()
+  const path = Array(55).fill(proof.path[0])
+  refuses('proof_syntax', () => parseEntryProof(JSON.stringify({ ...proof, path })))
+  refuses('proof_syntax', () => parseEntryProof(JSON.stringify({ ...proof, checkpoint: 'x'.repeat(16_385) })))
+  const text = JSON.stringify(proof)
+  refuses('proof_syntax', () => parseEntryProof(text + ' '.repeat(PROOF_CHARS_MAX)))
+  const consistency = { ...consistencyOf(chain, 3, 4), path }
+  refuses('proof_syntax', () => parseConsistencyProof(JSON.stringify(consistency)))
+})
+
+test('refuses what is no JSON, names a member twice, or is nested without end', () => {
+  const { proof } = makeProof()
+  const text = JSON.stringify(proof)
+  refuses('json_syntax', () => parseEntryProof(''))
+  refuses('json_duplicate_member', () => parseEntryProof(`{"index":1,${text.slice(1)}`))
+  refuses('json_depth', () => parseEntryProof('['.repeat(100_000)))
+  refuses('proof_syntax', () => parseEntryProof('null'))
+  refuses('bad_base64', () =>
+    parseEntryProof(JSON.stringify({ ...proof, entry: { ...proof.entry, envelope: '!' } })),
+  )
+})

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { toHex } from '../../../src/proof/bytes.ts'
+import { canonicalize } from '../../../src/proof/json/jcs.ts'
+import type { JsonValue } from '../../../src/proof/json/json-text.ts'
+import {
+  type BatchItem,
+  batchRoot,
+  itemBytes,
+  itemLeaf,
+  parseBatchItem,
+  verifyBatchItem,
+} from '../../../src/proof/statement/batch.ts'
+import { inclusionPath } from '../../../src/proof/tree/merkle.ts'
+import { nativeProviders } from '../../../src/signing/native.ts'
+import { refuses } from '../refuses.ts'
+
+const { sha256 } = nativeProviders
+const ITEM: BatchItem = {
+  record: 'rec_01jegv5gyme0a800000000000m',
+  type: 'generic/1',
+  digest: 'ab'.repeat(32),
+}
+const FULL: BatchItem = {
+  ...ITEM,
+  onBehalfOf: 'agt_01jegv5gyme018000000000002',
+  occurredAt: '2026-11-19T08:30:00.000Z',
+  traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+}
+
+test('itemBytes is the JCS of the item, whatever its members hold', () => {
+  const text = fc.string({ unit: 'grapheme' })
+  const items = fc.record(
+    { record: text, type: text, digest: text, onBehalfOf: text, occurredAt: text, traceparent: text },
+    { requiredKeys: ['record', 'type', 'digest'] },
+  ) as fc.Arbitrary<BatchItem>
+  fc.assert(
+    fc.property(items, (item) => {
+      assert.equal(itemBytes(item), canonicalize(item))
+    }),
+  )
+})
+
+test('takes an item with its optional members, and without', () => {
+  assert.deepEqual(parseBatchItem(ITEM), ITEM)
+  assert.deepEqual(parseBatchItem(FULL), FULL)
+})
+
+describe('an item that is not as it was hashed is refused', () => {
+  const leaves = [ITEM, FULL, ITEM].map((item) => itemLeaf(sha256, itemBytes(item)))
+  const root = toHex(batchRoot(sha256, leaves))
+  const path = inclusionPath(sha256, leaves, 1)
+
+  test('and one that is, is taken', () => {
+    assert.deepEqual(verifyBatchItem(sha256, FULL, 1, 3, path, root), FULL)
+  })
+
+  for (const [what, change] of Object.entries({
+    'an unknown member': { extra: 1 },
+    'a type that holds another member': { type: 'generic/1","x":"1' },
+    'a digest in upper case': { digest: 'AB'.repeat(32) },
+    'an agent that is none': { onBehalfOf: 'system' },
+    'a time without milliseconds': { occurredAt: '2026-11-19T08:30:00Z' },
+    'a trace id that is none': { traceparent: 'x' },
+  })) {
+    test(what, () =>
+      refuses('batch_item', () => verifyBatchItem(sha256, { ...FULL, ...change }, 1, 3, path, root)),
+    )
+  }
+
+  test('a member missing', () => {
+    const { digest: _, ...item } = FULL
+    refuses('batch_item', () => verifyBatchItem(sha256, item, 1, 3, path, root))
+    refuses('batch_item', () => parseBatchItem([] as JsonValue))
+  })
+
+  test('another record', () => {
+    const item = { ...FULL, record: 'rec_01jegv5gyme0a800000000000n' }
+    refuses('merkle_path', () => verifyBatchItem(sha256, item, 1, 3, path, root))
+  })
+
+  test('an index that the signed count does not have', () => {
+    refuses('merkle_range', () => verifyBatchItem(sha256, FULL, 3, 3, path, root))
+  })
+})

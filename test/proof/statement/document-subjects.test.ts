@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { formatId } from '../../../src/proof/ids.ts'
+import {
+  type DocumentKind,
+  formatDocumentSubject,
+  parseDocumentSubject,
+} from '../../../src/proof/statement/document-subjects.ts'
+
+const ID = new Uint8Array(16).fill(7)
+const REC = formatId('rec', ID)
+const CMP = formatId('cmp', ID)
+
+test('each document has one name, and the name leads back to it', () => {
+  const names: Record<DocumentKind, string> = {
+    payload: REC,
+    reason: `${REC}/reason`,
+    evidence: CMP,
+    values: `${CMP}/values`,
+  }
+  for (const [document, name] of Object.entries(names) as [DocumentKind, string][]) {
+    assert.equal(formatDocumentSubject(document, ID), name)
+    assert.deepEqual(parseDocumentSubject(name), { document, id: ID })
+  }
+})
+
+test('what is no document’s name has none', () => {
+  const others = [
+    '',
+    '/reason',
+    'rec_',
+    formatId('agt', ID),
+    `${REC}/values`,
+    `${CMP}/reason`,
+    `${REC}/`,
+    `${REC}/reason/reason`,
+    `${REC.toUpperCase()}`,
+    `x${REC}`,
+  ]
+  for (const name of others) assert.equal(parseDocumentSubject(name), null, name)
+  fc.assert(fc.property(fc.string(), (name) => parseDocumentSubject(name) === null))
+})

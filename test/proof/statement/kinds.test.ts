@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  ENTRY_KINDS,
+  type EntryKind,
+  findKind,
+  LIFECYCLE,
+  nextState,
+  predicateTypeOf,
+} from '../../../src/proof/statement/kinds.ts'
+
+const KINDS = Object.keys(ENTRY_KINDS) as EntryKind[]
+
+test('a predicate type names its kind, and the other way round', () => {
+  for (const kind of KINDS) {
+    assert.equal(predicateTypeOf(kind), `https://tallystick.dev/predicates/${kind}/v1`)
+    assert.equal(findKind(predicateTypeOf(kind)), kind)
+  }
+})
+
+test('knows no other kind, not even what every object has', () => {
+  for (const text of ['', 'record-notarised', 'constructor', '__proto__', 'toString']) {
+    assert.equal(findKind(`https://tallystick.dev/predicates/${text}/v1`), null)
+  }
+  assert.equal(findKind('https://tallystick.dev/predicates/record-notarized/v2'), null)
+  assert.equal(findKind('record-notarized'), null)
+})
+
+test('a state moves where the lifecycle says, and nowhere else', () => {
+  const states = [null, ...new Set(LIFECYCLE.map((way) => way.to))]
+  const outcomes = [undefined, 'pass', 'fail', 'accept', 'reject']
+  let ways = 0
+  for (const from of states) {
+    for (const kind of KINDS) {
+      for (const outcome of outcomes) {
+        const way = LIFECYCLE.filter((w) => w.from === from && w.kind === kind && w.outcome === outcome)
+        assert.ok(way.length <= 1, 'no two ways for one event')
+        assert.equal(nextState(from, kind, outcome), way[0]?.to ?? null)
+        ways += way.length
+      }
+    }
+  }
+  assert.equal(ways, LIFECYCLE.length)
+})
+
+test('nothing leads out of a terminal state but the overturning of a rejection', () => {
+  for (const state of ['RECORDED', 'ACCEPTED', 'CANCELLED', 'EXPIRED']) {
+    assert.ok(!LIFECYCLE.some((way) => way.from === state))
+  }
+  assert.deepEqual(
+    LIFECYCLE.filter((way) => way.from === 'REJECTED').map((way) => way.kind),
+    ['verdict-overturned'],
+  )
+})
+
+test('events of records, and only they, move a record', () => {
+  for (const kind of KINDS) {
+    const moves = LIFECYCLE.some((way) => way.kind === kind)
+    assert.equal(ENTRY_KINDS[kind].recordEvent, moves, kind)
+  }
+})

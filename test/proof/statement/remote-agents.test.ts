@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { toHex } from '../../../src/proof/bytes.ts'
+import { formatId } from '../../../src/proof/ids.ts'
+import { parseRemoteAgent, remoteAgentId } from '../../../src/proof/statement/remote-agents.ts'
+import { nativeProviders } from '../../../src/signing/native.ts'
+
+const { sha256 } = nativeProviders
+const uuid = fc.uint8Array({ minLength: 16, maxLength: 16 })
+
+test('a remote agent is written as its ledger and its id, and read back', () => {
+  fc.assert(
+    fc.property(uuid, uuid, (ledger, agent) => {
+      const parts = { ledger: formatId('led', ledger), agent: formatId('agt', agent) }
+      assert.deepEqual(parseRemoteAgent(`${parts.ledger}/${parts.agent}`), parts)
+    }),
+  )
+})
+
+test('nothing else is a remote agent', () => {
+  const [led, agt] = [formatId('led', new Uint8Array(16)), formatId('agt', new Uint8Array(16))]
+  for (const text of [
+    '',
+    '/',
+    led,
+    agt,
+    'system',
+    `${led}/`,
+    `/${agt}`,
+    `${agt}/${led}`,
+    `${led}/${agt}/`,
+    `${led}/${agt} `,
+    `${led}//${agt}`,
+    `${led} ${agt}`,
+    `${led}/${agt}`.toUpperCase(),
+  ])
+    assert.equal(parseRemoteAgent(text), null, text)
+})
+
+test('the id of a remote agent is of version 8, so that no local agent has it', () => {
+  fc.assert(
+    fc.property(uuid, uuid, (ledger, agent) => {
+      const text = `${formatId('led', ledger)}/${formatId('agt', agent)}`
+      const id = remoteAgentId(sha256, text)
+      assert.equal(id.length, 16)
+      assert.equal(id[6]! >> 4, 8)
+      assert.equal(id[8]! >> 6, 2)
+      assert.deepEqual(remoteAgentId(sha256, text), id)
+    }),
+  )
+})
+
+test('is the same for everybody', () => {
+  const text = 'led_01jegv5gyme00r000000000001/agt_01jegv5gyme00r000000000001'
+  assert.equal(toHex(remoteAgentId(sha256, text)), '8546b2c1bd2b821d96bc7352d5357752')
+})
