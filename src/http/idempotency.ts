@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { IdempotencyRow } from '../db/chain/append-entries.ts'
-import type { Entropy } from '../entropy.ts'
 import { ApiError } from '../errors.ts'
 import { fingerprint, fingerprintOfList } from '../records/idempotency.ts'
+import type { Entropy } from '../signing/entropy.ts'
 
 /** What is stored of the request's Idempotency-Key; null without one. */
 export function idempotencyOf(

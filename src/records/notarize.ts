@@ -1,8 +1,8 @@
 import { type AppendDeps, appendOne } from '../append/append-one.ts'
 import type { IdempotencyRow } from '../db/chain/append-entries.ts'
-import type { Entropy } from '../entropy.ts'
 import type { Signer } from '../proof/crypto.ts'
 import { formatId } from '../proof/ids.ts'
+import type { Entropy } from '../signing/entropy.ts'
 import type { Caller } from '../tenancy/caller.ts'
 import type { RecordType } from '../types/built-in.ts'
 import {

@@ -2,9 +2,9 @@ import type pg from 'pg'
 import type { IdempotencyRow } from '../db/chain/append-entries.ts'
 import { findSubject } from '../db/chain/read-entries.ts'
 import { type AgentRow, findAgent, findAgentByName } from '../db/ledgers/agents.ts'
-import type { Entropy } from '../entropy.ts'
 import { ApiError } from '../errors.ts'
 import { formatId } from '../proof/ids.ts'
+import type { Entropy } from '../signing/entropy.ts'
 import {
   type AdministerDeps,
   type Administration,

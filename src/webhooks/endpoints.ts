@@ -7,11 +7,11 @@ import {
   type WebhookRow,
   type WebhookSettings,
 } from '../db/events/webhooks.ts'
-import type { Entropy } from '../entropy.ts'
 import { ApiError } from '../errors.ts'
 import type { Allowances } from '../outbound/allowances.ts'
 import { checkOutboundUrl } from '../outbound/check-url.ts'
 import { formatId } from '../proof/ids.ts'
+import type { Entropy } from '../signing/entropy.ts'
 import type { MasterKey } from '../signing/master-key.ts'
 import type { Caller } from '../tenancy/caller.ts'
 import { WEBHOOK_SECRETS_MAX, WEBHOOKS_PER_LEDGER_MAX } from '../webhook-limits.ts'

@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, randomBytes } from 'node:crypto'
 import { toUuid } from '../db/connect/uuid.ts'
-import type { Entropy } from '../entropy.ts'
+import type { Entropy } from '../signing/entropy.ts'
 import type { MasterKey } from '../signing/master-key.ts'
 import { makeEd25519Signer, nativeProviders } from '../signing/native.ts'
 

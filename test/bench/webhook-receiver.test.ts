@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { startWebhookReceiver } from '../../bench/webhook-receiver.ts'
-import { makeEntropy } from '../../src/entropy.ts'
+import { makeEntropy } from '../../src/signing/entropy.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { makeWebhookSecret, openWebhookSecret, signatureHeader } from '../../src/webhooks/secrets.ts'
 

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Webhook } from 'standardwebhooks'
 import * as webhooks from '../../sdk/webhooks/index.ts'
-import { makeEntropy } from '../../src/entropy.ts'
+import { makeEntropy } from '../../src/signing/entropy.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import {
   formatWebhookPublicKey,

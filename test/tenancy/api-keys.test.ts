@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { makeEntropy } from '../../src/entropy.ts'
+import { makeEntropy } from '../../src/signing/entropy.ts'
 import { findLedgerOfKey, isSameKey, makeApiKey, makeOperatorKey } from '../../src/tenancy/api-keys.ts'
 
 const ledgerId = makeEntropy().uuidv7(Date.now())

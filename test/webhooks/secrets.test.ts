@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createPublicKey, randomBytes, verify } from 'node:crypto'
 import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import { makeEntropy } from '../../src/entropy.ts'
+import { makeEntropy } from '../../src/signing/entropy.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import {
   formatWebhookPublicKey,

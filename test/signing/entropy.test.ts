@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { makeEntropy } from '../src/entropy.ts'
+import { makeEntropy } from '../../src/signing/entropy.ts'
 
 test('what was handed out is never handed out again, nor changed', () => {
   const entropy = makeEntropy()
