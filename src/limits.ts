@@ -7,7 +7,7 @@
 export const REQUEST_TIMEOUT_MS = 30_000
 /** A connection on which nothing is asked for so long is closed: later than a load balancer before it would, or its next request is lost. */
 export const KEPT_CONNECTION_MS = 72_000
-/** Beyond these a request is refused at once, but for bursts (src/admission.ts). */
+/** Beyond these a request is refused at once, but for bursts (src/append/admission.ts). */
 export const REQUESTS_UNDER_WAY_MAX = 256
 export const REQUESTS_BURST_MAX = 2_048
 export const REQUESTS_BURST_PER_SECOND = 100
@@ -38,7 +38,7 @@ export const LISTEN_BACKLOG = 4_096
 export const BODY_BYTES_MAX = 64 * 1024
 /** Body of one record: its document and metadata with every character escaped, and room. */
 export const RECORD_BODY_BYTES_MAX = 512 * 1024
-/** Bodies that are on their way, or were not handled yet (src/byte-budget.ts); one ledger alone may have half. */
+/** Bodies that are on their way, or were not handled yet (src/append/byte-budget.ts); one ledger alone may have half. */
 export const BODIES_BYTES_MAX = 192 * 1024 * 1024
 /** Memory of the Buffer around each piece of a body, beside its bytes. */
 export const BODY_PIECE_BYTES = 256
@@ -77,7 +77,7 @@ export const SHARE_PEERS_MAX = 8
 /** Of a salt that a caller chose, where a peer sees the digest alone: 16 random bytes have fewer once in 10^12. */
 export const SALT_DISTINCT_BYTES_MIN = 8
 
-// Answers that were written and not taken (src/byte-budget.ts, src/http/write-deadlines.ts)
+// Answers that were written and not taken (src/append/byte-budget.ts, src/http/write-deadlines.ts)
 /** One ledger alone may have half. */
 export const READ_ANSWERS_BYTES_MAX = 192 * 1024 * 1024
 /** The largest, of a full batch, has 500 KB. */
@@ -99,7 +99,7 @@ export const SEARCH_CLOCK_SLACK_MS = 90_000
 export const SEARCH_CONNECTIONS_MAX = 4
 export const SEARCH_STATEMENT_TIMEOUT_MS = 5_000
 
-// Work on large inputs (src/turn.ts, src/threads)
+// Work on large inputs (src/append/turn.ts, src/append/threads)
 /** Time on the event loop before others have their turn. */
 export const TURN_MS_MAX = 5
 export const THREADS_MAX = 64

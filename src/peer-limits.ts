@@ -83,7 +83,7 @@ export const PEER_OUTCOME_BYTES_MAX = 8 * 1024
 export const PEER_ANSWER_BYTES_BASE = 64 * 1024
 /** Length of any other answer: a page of a summary has 140 KiB. */
 export const PEER_PAGE_BYTES_MAX = 256 * 1024
-/** Answers that are on their way (src/byte-budget.ts); one ledger alone may have half. More fail, and come again. */
+/** Answers that are on their way (src/append/byte-budget.ts); one ledger alone may have half. More fail, and come again. */
 export const PEER_ANSWERS_BYTES_MAX = 64 * 1024 * 1024
 /** After the first failure, and at most; each pause is twice the one before. */
 export const PEER_RETRY_MS_MIN = 1_000

@@ -1,3 +1,4 @@
+import { Turn } from '../append/turn.ts'
 import type { Db } from '../db/connect/client.ts'
 import { toUuid } from '../db/connect/uuid.ts'
 import { type ForkedPeer, type ForkRow, listForkedPeers, listPeerForks } from '../db/peers/peer-forks.ts'
@@ -7,7 +8,6 @@ import { toBase64 } from '../proof/bytes.ts'
 import { ProofError } from '../proof/error.ts'
 import { formatId } from '../proof/ids.ts'
 import type { PeerMacs } from '../signing/peer-macs.ts'
-import { Turn } from '../turn.ts'
 import { findBelievedContact } from './peer-keys.ts'
 import { EntryRefused, verifyProposed } from './proposed.ts'
 

@@ -1,3 +1,4 @@
+import type { Turn } from '../append/turn.ts'
 import { toUuid } from '../db/connect/uuid.ts'
 import type { PeerContact } from '../db/peers/peers.ts'
 import { DOCUMENT_BYTES_MAX, REFERENCES_BYTES_MAX, TYPE_DEFINITION_BYTES_MAX } from '../limits.ts'
@@ -14,7 +15,6 @@ import type { ParsedStatement, Subject } from '../proof/statement/statement.ts'
 import { leafHash } from '../proof/tree/merkle.ts'
 import { toBase64 } from '../records/text-of-bytes.ts'
 import { nativeProviders } from '../signing/native.ts'
-import type { Turn } from '../turn.ts'
 import { VERSION_MAX } from './answer-fields.ts'
 import { type PeeringIds, publicKeyOf } from './authenticate.ts'
 

@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { Turn } from '../append/turn.ts'
 import { appendEntries, type EntryRow } from '../db/chain/append-entries.ts'
 import {
   findHeldVersions,
@@ -18,7 +19,6 @@ import { toBase64 } from '../records/text-of-bytes.ts'
 import type { PeerMacs } from '../signing/peer-macs.ts'
 import type { Signers } from '../signing/signers.ts'
 import { type Author, signAdministration } from '../tenancy/administration.ts'
-import { Turn } from '../turn.ts'
 import { answerOffer } from './answer-offer.ts'
 import type { PeerRequest } from './authenticate.ts'
 import { refuseFull } from './budget.ts'

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Admission } from '../admission.ts'
-import type { ByteBudget } from '../byte-budget.ts'
+import type { Admission } from '../append/admission.ts'
+import type { ByteBudget } from '../append/byte-budget.ts'
 import { REQUEST_ABANDONED_MS_MAX } from '../limits.ts'
 import { ledgerOf, ownerOf } from './owner.ts'
 

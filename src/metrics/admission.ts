@@ -1,5 +1,5 @@
-import type { Admission } from '../admission.ts'
-import type { ByteBudgets } from '../byte-budget.ts'
+import type { Admission } from '../append/admission.ts'
+import type { ByteBudgets } from '../append/byte-budget.ts'
 import { REQUESTS_UNDER_WAY_MAX } from '../limits.ts'
 import type { Metrics } from './metrics.ts'
 import { readCounter, readGauge, readingsOf } from './readings.ts'

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { ByteBudgets } from '../../byte-budget.ts'
+import type { ByteBudgets } from '../../append/byte-budget.ts'
 import { ApiError } from '../../errors.ts'
 import { BODY_PIECE_BYTES } from '../../limits.ts'
 import { heldBy } from '../held.ts'

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import type { ByteBudgets } from '../../byte-budget.ts'
+import type { ByteBudgets } from '../../append/byte-budget.ts'
 import { ApiError } from '../../errors.ts'
 import { ANSWER_TEXT_CHARS_MAX, ANSWERS_LOOK_EVERY_MS } from '../../limits.ts'
 import type { WriteDeadlines } from '../../write-deadlines.ts'

@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads'
-import type { Ended, Given } from '../../src/threads/pool.ts'
+import type { Ended, Given } from '../../../src/append/threads/pool.ts'
 
-/* A thread that does what a test says, as src/threads/thread.ts does what a server says. */
+/* A thread that does what a test says, as src/append/threads/thread.ts does what a server says. */
 
 const KNOWN = {
   echo: (input: unknown) => input,

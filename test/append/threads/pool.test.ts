@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import type { ThreadError } from '../../../src/append/threads/error.ts'
+import { type PieceOptions, ThreadPool } from '../../../src/append/threads/pool.ts'
 import {
   THREAD_WORK_BYTES_WAITING_MAX,
   THREAD_WORK_OF_ONE_SHARE,
   THREAD_WORK_WAITING_MAX,
-} from '../../src/limits.ts'
-import type { ThreadError } from '../../src/threads/error.ts'
-import { type PieceOptions, ThreadPool } from '../../src/threads/pool.ts'
-import { until } from '../helpers/wait.ts'
+} from '../../../src/limits.ts'
+import { until } from '../../helpers/wait.ts'
 import type { Known } from './test-thread.ts'
 
 const OPTIONS: PieceOptions = { owner: 'a', bytes: 0, msMax: 20_000 }

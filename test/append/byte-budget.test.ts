@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ByteBudget } from '../src/byte-budget.ts'
+import { ByteBudget } from '../../src/append/byte-budget.ts'
 
 test('one owner has a half while it is alone', () => {
   const budget = new ByteBudget(100)

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import { ProofError, type ProofErrorCode } from '../proof/error.ts'
-import { parseJsonText } from '../proof/json/json-text.ts'
+import { ProofError, type ProofErrorCode } from '../../proof/error.ts'
+import { parseJsonText } from '../../proof/json/json-text.ts'
 import { cutJson, type JsonPiece } from './cut-json.ts'
 
 /** How much a stranger's text may cost. A token: a name, a value, a list, an object. */

@@ -1,6 +1,6 @@
-import { ProofError } from '../proof/error.ts'
-import { endFinderOf, endOfString, isSpace } from '../proof/json/json-parser.ts'
-import { isTokenBefore } from '../proof/json/json-text.ts'
+import { ProofError } from '../../proof/error.ts'
+import { endFinderOf, endOfString, isSpace } from '../../proof/json/json-parser.ts'
+import { isTokenBefore } from '../../proof/json/json-text.ts'
 
 /** A part of an object's text that can be parsed by itself: the value of a member, or elements of the list that it is. */
 export type JsonPiece = {

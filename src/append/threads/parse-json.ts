@@ -1,5 +1,5 @@
-import { JSON_THREAD_MS_MAX, JSON_TOKENS_IN_PIECE_MAX, JSON_TOKENS_MAX } from '../limits.ts'
-import { type JsonObject, type JsonValue, parseChecked } from '../proof/json/json-text.ts'
+import { JSON_THREAD_MS_MAX, JSON_TOKENS_IN_PIECE_MAX, JSON_TOKENS_MAX } from '../../limits.ts'
+import { type JsonObject, type JsonValue, parseChecked } from '../../proof/json/json-text.ts'
 import { Turn } from '../turn.ts'
 import type { JsonPiece } from './cut-json.ts'
 import type { PieceOptions } from './pool.ts'
