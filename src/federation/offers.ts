@@ -1,6 +1,7 @@
 import { type AppendDeps, appendOne } from '../append/append-one.ts'
 import { constraintOf } from '../db/connect/constraints.ts'
 import { ApiError } from '../errors.ts'
+import type { Caller } from '../ledgers/caller.ts'
 import type { Signer } from '../proof/crypto.ts'
 import { formatId, parseId } from '../proof/ids.ts'
 import type { OfferedStep } from '../proof/statement/kinds.ts'
@@ -16,7 +17,6 @@ import type { RecordJson } from '../records/read.ts'
 import { toHex } from '../records/text-of-bytes.ts'
 import type { Entropy } from '../signing/entropy.ts'
 import { nativeProviders } from '../signing/native.ts'
-import type { Caller } from '../tenancy/caller.ts'
 import {
   findRemoteRecord,
   isOwn,

@@ -2,12 +2,12 @@ import { appendEntries } from '../db/chain/append-entries.ts'
 import { toUuid } from '../db/connect/uuid.ts'
 import type { PeerKeyRow } from '../db/peers/peers.ts'
 import { ApiError } from '../errors.ts'
+import { type Administration, signAdministration } from '../ledgers/administration.ts'
 import { fromBase64, toBase64, toHex } from '../proof/bytes.ts'
 import { verifySignedStatement } from '../proof/entry/verify-entry.ts'
 import { ProofError } from '../proof/error.ts'
 import { leafHash } from '../proof/tree/merkle.ts'
 import { nativeProviders } from '../signing/native.ts'
-import { type Administration, signAdministration } from '../tenancy/administration.ts'
 import {
   getContact,
   type PeerAuthDeps,

@@ -1,6 +1,7 @@
 import type { EntryRow } from '../db/chain/append-entries.ts'
 import { fromUuid, toUuid } from '../db/connect/uuid.ts'
 import type { OfferColumns } from '../db/peers/remote-records.ts'
+import { type Caller, requireRecent } from '../ledgers/caller.ts'
 import type { Signer } from '../proof/crypto.ts'
 import { formatId } from '../proof/ids.ts'
 import type { OfferedStep } from '../proof/statement/kinds.ts'
@@ -10,7 +11,6 @@ import type { About } from '../records/gated/steps.ts'
 import { partyOf } from '../records/on-behalf-of.ts'
 import { toHex } from '../records/text-of-bytes.ts'
 import { signEntry } from '../signing/sign-entry.ts'
-import { type Caller, requireRecent } from '../tenancy/caller.ts'
 import type { RemoteRecord } from './remote-records.ts'
 
 /** A step of a record as it is known here. `document`: the evidence of a completion. */

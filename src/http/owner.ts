@@ -4,7 +4,7 @@ import type { PieceOptions } from '../append/threads/pool.ts'
 /** An owner like any ledger: the operator, who has to hold one back, must not be refused because of it. */
 export const OPERATOR = 'operator'
 
-/** Ledger that a key names (src/tenancy/api-keys.ts), rightly or not: a key that names another's ledger is refused later. */
+/** Ledger that a key names (src/ledgers/api-keys.ts), rightly or not: a key that names another's ledger is refused later. */
 export function claimedLedger(authorization: string | undefined): string | null {
   if (authorization === undefined || authorization.length < 37) return null
   return authorization.startsWith('tlo_', 7) ? OPERATOR : authorization.slice(11, 37)

@@ -8,12 +8,12 @@ import {
   listErasable,
 } from '../db/records/erasures.ts'
 import { ApiError } from '../errors.ts'
+import { type AdministerDeps, administer } from '../ledgers/administration.ts'
+import type { Caller } from '../ledgers/caller.ts'
 import { ERASABLE_LISTED_MAX } from '../limits.ts'
 import { toHex } from '../proof/bytes.ts'
 import { formatId } from '../proof/ids.ts'
 import { formatDocumentSubject } from '../proof/statement/document-subjects.ts'
-import { type AdministerDeps, administer } from '../tenancy/administration.ts'
-import type { Caller } from '../tenancy/caller.ts'
 
 export type EraseDeps = AdministerDeps & { readonly readPool: pg.Pool }
 

@@ -1,10 +1,10 @@
 import { type AppendDeps, appendOne } from '../append/append-one.ts'
 import type { IdempotencyRow } from '../db/chain/append-entries.ts'
+import type { Caller } from '../ledgers/caller.ts'
+import type { RecordType } from '../ledgers/types/built-in.ts'
 import type { Signer } from '../proof/crypto.ts'
 import { formatId } from '../proof/ids.ts'
 import type { Entropy } from '../signing/entropy.ts'
-import type { Caller } from '../tenancy/caller.ts'
-import type { RecordType } from '../types/built-in.ts'
 import {
   canonicalMetadata,
   digestReferences,

@@ -1,9 +1,9 @@
 import type { Lookups } from '../db/records/lookups.ts'
 import { ApiError } from '../errors.ts'
+import type { Caller } from '../ledgers/caller.ts'
 import { ProofError } from '../proof/error.ts'
 import { parseId } from '../proof/ids.ts'
 import { parseRemoteAgent } from '../proof/statement/remote-agents.ts'
-import type { Caller } from '../tenancy/caller.ts'
 import { agentIdOf } from './agent-ids.ts'
 
 /** The agent in whose name a key with the scope `agents:act` acts. */

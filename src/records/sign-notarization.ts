@@ -1,8 +1,8 @@
 import type { EntryRow, IdempotencyRow, RecordRow } from '../db/chain/append-entries.ts'
+import { type Caller, requireRecent } from '../ledgers/caller.ts'
 import type { Signer } from '../proof/crypto.ts'
 import { buildStatement } from '../proof/statement/statement.ts'
 import { signEntry } from '../signing/sign-entry.ts'
-import { type Caller, requireRecent } from '../tenancy/caller.ts'
 
 /** The signed entry by which the caller notarizes `records`: terminal at once. `predicate`: beyond who and when. */
 export function signNotarization(

@@ -8,12 +8,12 @@ import {
   type WebhookSettings,
 } from '../db/events/webhooks.ts'
 import { ApiError } from '../errors.ts'
+import type { Caller } from '../ledgers/caller.ts'
 import type { Allowances } from '../outbound/allowances.ts'
 import { checkOutboundUrl } from '../outbound/check-url.ts'
 import { formatId } from '../proof/ids.ts'
 import type { Entropy } from '../signing/entropy.ts'
 import type { MasterKey } from '../signing/master-key.ts'
-import type { Caller } from '../tenancy/caller.ts'
 import { WEBHOOK_SECRETS_MAX, WEBHOOKS_PER_LEDGER_MAX } from '../webhook-limits.ts'
 import { makeWebhookSecret, type NewWebhookSecret } from './secrets.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Scope } from '../../src/tenancy/scopes.ts'
+import type { Scope } from '../../src/ledgers/scopes.ts'
 import { buildTestApp, expectStatus, type SendOptions, type TestApp } from '../helpers/app.ts'
 import { PAYLOAD } from '../helpers/gated-app.ts'
 import { addAgent, addKey } from '../helpers/more-keys.ts'

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { compileType } from '../../src/ledgers/types/definition.ts'
+import { parseRules } from '../../src/ledgers/types/rules/rules.ts'
+import { COMPARISONS, RULE_CODES } from '../../src/ledgers/types/schema/comparisons.ts'
+import { FORMATS } from '../../src/ledgers/types/schema/formats.ts'
+import { KEYWORDS } from '../../src/ledgers/types/schema/schema-keywords.ts'
 import * as limits from '../../src/limits.ts'
-import { COMPARISONS, RULE_CODES } from '../../src/types/comparisons.ts'
-import { compileType } from '../../src/types/definition.ts'
-import { FORMATS } from '../../src/types/formats.ts'
-import { parseRules } from '../../src/types/rules.ts'
-import { KEYWORDS } from '../../src/types/schema-keywords.ts'
 
 const page = readFileSync(new URL('../../docs/types.md', import.meta.url), 'utf8')
 

@@ -9,11 +9,11 @@ import type {
 import pg from 'pg'
 import { buildApp } from '../../src/app.ts'
 import type { Deps } from '../../src/http/deps.ts'
+import { createLedger, type NewLedger } from '../../src/ledgers/create-ledger.ts'
+import type { Scope } from '../../src/ledgers/scopes.ts'
 import { openLog } from '../../src/log.ts'
 import { type Config, parseConfig } from '../../src/run/config.ts'
 import { openDeps } from '../../src/run/deps.ts'
-import { createLedger, type NewLedger } from '../../src/tenancy/create-ledger.ts'
-import type { Scope } from '../../src/tenancy/scopes.ts'
 import { assertDocumented } from './conformance.ts'
 import { createTestDatabase, TEST_MASTER_KEY, type TestDatabase } from './database.ts'
 

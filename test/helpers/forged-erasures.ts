@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { appendEntries, type EntryRow } from '../../src/db/chain/append-entries.ts'
+import { signAdministration } from '../../src/ledgers/administration.ts'
+import type { NewLedger } from '../../src/ledgers/create-ledger.ts'
 import type { Signer } from '../../src/proof/crypto.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import type { DocumentKind } from '../../src/proof/statement/document-subjects.ts'
-import { signAdministration } from '../../src/tenancy/administration.ts'
-import type { NewLedger } from '../../src/tenancy/create-ledger.ts'
 import type { TestApp } from './app.ts'
 import { leafOf } from './test-ledger.ts'
 

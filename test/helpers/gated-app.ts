@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LightMyRequestResponse as Response } from 'fastify'
-import type { Scope } from '../../src/tenancy/scopes.ts'
+import type { Scope } from '../../src/ledgers/scopes.ts'
 import { type AppOptions, buildTestApp, expectStatus, type Test, type TestApp } from './app.ts'
 import { addAgent, addKey } from './more-keys.ts'
 import { openTestWorker } from './test-worker.ts'

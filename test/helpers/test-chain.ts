@@ -5,6 +5,7 @@ import {
   sign as signWith,
   verify as verifyWith,
 } from 'node:crypto'
+import { SCOPES } from '../../src/ledgers/scopes.ts'
 import { fromHex, toBase64, toBase64Url, toHex, utf8Encode } from '../../src/proof/bytes.ts'
 import type { ProofProviders, Signer } from '../../src/proof/crypto.ts'
 import { encodeEnvelope, encodeProtected, toBeSigned } from '../../src/proof/envelope/cose.ts'
@@ -19,7 +20,6 @@ import { buildStatement, type Subject } from '../../src/proof/statement/statemen
 import { genesis, link } from '../../src/proof/tree/chain.ts'
 import { signCheckpoint } from '../../src/proof/tree/checkpoint.ts'
 import { leafHash, merkleRoot } from '../../src/proof/tree/merkle.ts'
-import { SCOPES } from '../../src/tenancy/scopes.ts'
 
 /*
  * A whole ledger in memory: makes keys, appends entries of every kind as a server would, and gives export lines. What

@@ -4,10 +4,10 @@ import Fastify, { type RouteOptions } from 'fastify'
 import { z } from 'zod'
 import type { Access } from '../../src/http/plugins/authenticate.ts'
 import { useAuthentication } from '../../src/http/plugins/authenticate.ts'
+import { findLedgerOfKey, makeApiKey } from '../../src/ledgers/api-keys.ts'
+import type { NewLedger } from '../../src/ledgers/create-ledger.ts'
+import { SCOPES, type Scope } from '../../src/ledgers/scopes.ts'
 import { parseId } from '../../src/proof/ids.ts'
-import { findLedgerOfKey, makeApiKey } from '../../src/tenancy/api-keys.ts'
-import type { NewLedger } from '../../src/tenancy/create-ledger.ts'
-import { SCOPES, type Scope } from '../../src/tenancy/scopes.ts'
 import {
   buildTestApp,
   expectStatus,

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { buildApp } from '../../src/app.ts'
 import { toUuid } from '../../src/db/connect/uuid.ts'
+import { CallerCache } from '../../src/ledgers/caller.ts'
+import { SCOPES } from '../../src/ledgers/scopes.ts'
 import { openLog } from '../../src/log.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { openDeps } from '../../src/run/deps.ts'
-import { CallerCache } from '../../src/tenancy/caller.ts'
-import { SCOPES } from '../../src/tenancy/scopes.ts'
 import {
   buildTestApp,
   expectStatus,

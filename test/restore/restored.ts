@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { RestoredLedgers } from '../../src/checkpoints/restored-ledgers.ts'
-import type { NewLedger } from '../../src/tenancy/create-ledger.ts'
+import type { NewLedger } from '../../src/ledgers/create-ledger.ts'
 import type { Test, TestApp } from '../helpers/app.ts'
 import { openTestPool } from '../helpers/connect.ts'
 import { temporaryDir } from '../helpers/postgres.ts'

@@ -1,4 +1,4 @@
-import type { NewLedger } from '../../src/tenancy/create-ledger.ts'
+import type { NewLedger } from '../../src/ledgers/create-ledger.ts'
 import { post, startServerAndWorker } from '../helpers/deployment.ts'
 
 export type Fuzzed = {

@@ -7,9 +7,9 @@ import {
   readRequestSignature,
 } from '../../federation/authenticate.ts'
 import type { RequestSignature } from '../../federation/http-signature.ts'
-import { isSameKey } from '../../tenancy/api-keys.ts'
-import type { Caller, CallerCache } from '../../tenancy/caller.ts'
-import type { Scope } from '../../tenancy/scopes.ts'
+import { isSameKey } from '../../ledgers/api-keys.ts'
+import type { Caller, CallerCache } from '../../ledgers/caller.ts'
+import type { Scope } from '../../ledgers/scopes.ts'
 
 /**
  * Who may call a route: a key with any of these scopes. `own`: a key with this scope alone may call it too, and is shown

@@ -7,6 +7,8 @@ import {
   offerCompletion,
   refuseAtGuest,
 } from '../../federation/offers.ts'
+import type { Caller } from '../../ledgers/caller.ts'
+import type { Scope } from '../../ledgers/scopes.ts'
 import { RECORD_BODY_BYTES_MAX } from '../../limits.ts'
 import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
 import { parseId } from '../../proof/ids.ts'
@@ -22,8 +24,6 @@ import {
 } from '../../records/gated/steps.ts'
 import type { StepResult } from '../../records/gated/take-step.ts'
 import { resolveOnBehalfOf } from '../../records/on-behalf-of.ts'
-import type { Caller } from '../../tenancy/caller.ts'
-import type { Scope } from '../../tenancy/scopes.ts'
 import type { Deps } from '../deps.ts'
 import { idempotencyOf, markReplayed } from '../idempotency.ts'
 import { etagOf, ifVersionOf } from '../if-match.ts'

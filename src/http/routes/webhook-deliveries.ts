@@ -9,9 +9,9 @@ import {
   requestWebhookTest,
 } from '../../db/events/webhook-deliveries.ts'
 import { ApiError } from '../../errors.ts'
+import type { Caller } from '../../ledgers/caller.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
 import { parseTime } from '../../records/documents.ts'
-import type { Caller } from '../../tenancy/caller.ts'
 import { WEBHOOK_TESTS_OPEN_MAX } from '../../webhook-limits.ts'
 import { getEndpoint, noEndpoint } from '../../webhooks/endpoints.ts'
 import { noticeAbout } from '../../webhooks/notices.ts'

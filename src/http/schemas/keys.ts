@@ -1,10 +1,10 @@
 import { z } from 'zod'
+import { SCOPES } from '../../ledgers/scopes.ts'
 import {
   KEY_OVERLAP_SECONDS_DEFAULT,
   KEY_OVERLAP_SECONDS_MAX,
   KEYS_REVOKED_PER_REQUEST_MAX,
 } from '../../limits.ts'
-import { SCOPES } from '../../tenancy/scopes.ts'
 import { pageOf, pageQuery } from '../page.ts'
 import { idOf, instant } from './common.ts'
 import { name } from './names.ts'

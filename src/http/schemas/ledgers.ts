@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { SCOPES } from '../../tenancy/scopes.ts'
+import { SCOPES } from '../../ledgers/scopes.ts'
 import { pageOf, pageQuery } from '../page.ts'
 import { idOf, instant, ledgerDescription, seq } from './common.ts'
 import { name } from './names.ts'

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { ERROR_CODES, type ErrorCode } from '../../errors.ts'
+import { SCOPES } from '../../ledgers/scopes.ts'
 import { RECORD_STATES } from '../../proof/statement/kinds.ts'
 import { STEP_ROLES } from '../../records/gated/lifecycle.ts'
-import { SCOPES } from '../../tenancy/scopes.ts'
 import { entryKind, idOf, instant, seq, typeName } from './common.ts'
 import { remaining } from './erasures.ts'
 

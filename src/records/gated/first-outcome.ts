@@ -3,7 +3,7 @@ import { toApiError } from '../../append/append-one.ts'
 import type { IdempotencyRow } from '../../db/chain/append-entries.ts'
 import { findReplay } from '../../db/chain/find-replay.ts'
 import { ApiError } from '../../errors.ts'
-import type { Caller } from '../../tenancy/caller.ts'
+import type { Caller } from '../../ledgers/caller.ts'
 
 /** The entry that an earlier request with the same Idempotency-Key wrote. */
 export type FirstOutcome = { readonly replayedSeq: number }

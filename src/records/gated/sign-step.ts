@@ -5,6 +5,8 @@ import type {
   IdempotencyRow,
   RecordRow,
 } from '../../db/chain/append-entries.ts'
+import type { Author } from '../../ledgers/administration.ts'
+import { requireRecent } from '../../ledgers/caller.ts'
 import { fromHex } from '../../proof/bytes.ts'
 import type { Signer } from '../../proof/crypto.ts'
 import type { TakenOffer } from '../../proof/statement/federation-statements.ts'
@@ -13,8 +15,6 @@ import { buildStatement, type Subject } from '../../proof/statement/statement.ts
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { signEntry } from '../../signing/sign-entry.ts'
 import type { SignedLedger } from '../../signing/signers.ts'
-import type { Author } from '../../tenancy/administration.ts'
-import { requireRecent } from '../../tenancy/caller.ts'
 import type { SaltedDocument } from '../documents.ts'
 import type { OnBehalfOf } from '../on-behalf-of.ts'
 import { toHex } from '../text-of-bytes.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeOperatorKey } from '../../tenancy/api-keys.ts'
+import { makeOperatorKey } from '../../ledgers/api-keys.ts'
 
 type LocalSecrets = { readonly masterKey: Uint8Array; readonly operatorKey: string }
 

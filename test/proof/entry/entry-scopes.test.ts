@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { SCOPES } from '../../../src/ledgers/scopes.ts'
 import { ENTRY_ENTITLED, scopeOfEntry } from '../../../src/proof/entry/entry-scopes.ts'
 import { LedgerActors } from '../../../src/proof/ledger/actors.ts'
 import { ENTRY_KINDS, type EntryKind } from '../../../src/proof/statement/kinds.ts'
-import { SCOPES } from '../../../src/tenancy/scopes.ts'
 import { makeId } from '../../helpers/test-chain.ts'
 import { assertRefused } from '../../helpers/verify-chain.ts'
 

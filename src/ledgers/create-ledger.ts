@@ -1,0 +1,110 @@
+import type pg from 'pg'
+import { toApiError } from '../append/append-one.ts'
+import { commitTogether } from '../append/commit.ts'
+import type { ServerKey } from '../db/schema/server-keys.ts'
+import { toBase64, toHex } from '../proof/bytes.ts'
+import type { Signer } from '../proof/crypto.ts'
+import { formatId } from '../proof/ids.ts'
+import type { Entropy } from '../signing/entropy.ts'
+import type { Signers } from '../signing/signers.ts'
+import { type Administration, digestOf, signAdministration } from './administration.ts'
+import { registrationOf } from './agents.ts'
+import type { KeyMac } from './api-keys.ts'
+import { makeKey, type NewKey } from './new-key.ts'
+import { SCOPES, type Scope } from './scopes.ts'
+import { BUILT_IN_TYPES } from './types/built-in.ts'
+
+type CreateLedgerDeps = {
+  readonly writePool: pg.Pool
+  readonly signers: Signers
+  readonly noteKey: ServerKey
+  readonly publicUrl: string
+  readonly keyMac: KeyMac
+  readonly entropy: Entropy
+  readonly now: () => number
+}
+
+export type NewLedger = {
+  readonly ledger: {
+    readonly id: string
+    readonly name: string
+    readonly issuer: string
+    readonly origin: string
+  }
+  readonly agent: { readonly id: string; readonly name: string }
+  readonly key: NewKey
+}
+
+/** Makes a ledger with its first agent and a key that may do everything: three entries, one transaction. */
+export async function createLedger(
+  deps: CreateLedgerDeps,
+  request: { name: string; agentName: string; scopes?: readonly Scope[]; expiresAtMs?: number },
+): Promise<NewLedger> {
+  const recordedAtMs = deps.now()
+  const [ledgerId, agentId, keyId] = [0, 1, 2].map(() => deps.entropy.uuidv7(recordedAtMs)) as [
+    Uint8Array,
+    Uint8Array,
+    Uint8Array,
+  ]
+  const ledger = formatId('led', ledgerId)
+  const agent = formatId('agt', agentId)
+  // Read anew: a ledger that began with a key just retired could sign nothing more.
+  const signer = await deps.signers.load()
+  const definition = defineLedger(deps, signer, ledger, request.name)
+  const { made: key, about: keyCreated } = makeKey(deps.keyMac, {
+    ledger,
+    ledgerId,
+    keyId,
+    agent,
+    agentId,
+    name: 'first key',
+    scopes: request.scopes ?? SCOPES,
+    expiresAtMs: request.expiresAtMs ?? null,
+  })
+  const entries: Administration[] = [
+    {
+      kind: 'ledger-created',
+      subject: { id: ledgerId, name: ledger, digest: digestOf(definition) },
+      predicate: { definition },
+      detail: {
+        name: request.name,
+        issuer: definition.issuer,
+        origin: definition.origin,
+        noteKid: toHex(deps.noteKey.kid),
+      },
+    },
+    registrationOf(agentId, request.agentName),
+    keyCreated,
+  ]
+  // Nobody's key signs for them yet.
+  const author = {
+    ledger,
+    ledgerId,
+    issuer: definition.issuer,
+    envelopeKid: toHex(signer.kid),
+    agent: 'system',
+  } as const
+  const outcome = await commitTogether(
+    deps.writePool,
+    entries.map((about) => signAdministration(signer, author, about, recordedAtMs)),
+  )
+  // Nobody saw the key of a ledger that was made without an answer: a retry makes another ledger.
+  if (outcome.status !== 'appended') throw toApiError(outcome, false)
+  return {
+    ledger: { id: ledger, name: request.name, issuer: definition.issuer, origin: definition.origin },
+    agent: { id: agent, name: request.agentName },
+    key,
+  }
+}
+
+/** What the ledger is, for as long as it lives: a changed public URL does not change it. */
+function defineLedger(deps: CreateLedgerDeps, signer: Signer, ledger: string, name: string) {
+  return {
+    name,
+    issuer: deps.publicUrl,
+    origin: `${new URL(deps.publicUrl).host}/${ledger}`,
+    envelopeKey: { kid: toHex(signer.kid), alg: signer.key.alg, spki: toBase64(signer.key.spki) },
+    noteKey: toBase64(deps.noteKey.key.spki),
+    types: Object.fromEntries([...BUILT_IN_TYPES.values()].map((type) => [type.name, type.digest])),
+  }
+}

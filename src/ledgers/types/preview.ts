@@ -1,0 +1,59 @@
+import { ApiError } from '../../errors.ts'
+import { DOCUMENT_BYTES_MAX } from '../../limits.ts'
+import { canonicalize } from '../../proof/json/jcs.ts'
+import type { JsonValue } from '../../proof/json/json-text.ts'
+import type { Caller } from '../caller.ts'
+import type { CompiledType } from './definition.ts'
+import type { Judgement } from './rules/judge.ts'
+import type { TypeRegistry } from './type-registry.ts'
+
+type Preview = {
+  readonly valid: boolean
+  readonly errors: readonly { readonly path: string; readonly keyword: string; readonly message: string }[]
+  /** null, as `rules`, without two valid documents, and where the type is not gated. */
+  readonly outcome: Judgement['outcome'] | null
+  readonly rules: Judgement['rules'] | null
+}
+
+type Documents = { readonly payload?: unknown; readonly evidence?: unknown }
+
+const PARTS = ['payload', 'evidence'] as const
+
+/**
+ * What records of the type would be told of these documents: the first fault of each and, of valid ones, what the rules
+ * say. Nothing is written.
+ */
+export async function previewType(
+  types: TypeRegistry,
+  caller: Caller,
+  type: CompiledType,
+  documents: Documents,
+): Promise<Preview> {
+  const errors: Preview['errors'][number][] = []
+  for (const part of PARTS) {
+    const value = documents[part] as JsonValue | undefined
+    const schema = type[part]
+    if (value === undefined || schema === null) continue
+    const found = await types.validate(
+      caller,
+      schema,
+      { value, bytes: documentBytes(part, value) },
+      { path: `/${part}` },
+    )
+    if (found.outcome === 'invalid')
+      errors.push({ path: `/${part}${found.path}`, keyword: found.keyword, message: found.message })
+  }
+  const valid = errors.length === 0
+  const { payload, evidence } = documents as { payload?: JsonValue; evidence?: JsonValue }
+  if (!valid || !type.gated || payload === undefined || evidence === undefined)
+    return { valid, errors, outcome: null, rules: null }
+  const { outcome, rules } = await types.judge(caller, type.rules, { payload, evidence })
+  return { valid, errors, outcome, rules }
+}
+
+function documentBytes(part: string, value: JsonValue): number {
+  const bytes = Buffer.byteLength(canonicalize(value))
+  if (bytes <= DOCUMENT_BYTES_MAX) return bytes
+  const detail = `the ${part} has ${bytes} bytes in canonical form; at most ${DOCUMENT_BYTES_MAX} are taken`
+  throw new ApiError('document_too_large', detail)
+}

@@ -1,0 +1,61 @@
+import type pg from 'pg'
+import { findType, listTypes, type TypeRow, type TypeSummaryRow } from '../../db/ledgers/types.ts'
+import { canonicalize } from '../../proof/json/jcs.ts'
+import type { JsonValue } from '../../proof/json/json-text.ts'
+import { BUILT_IN_TYPES, type BuiltInType } from './built-in.ts'
+
+/** The type as JSON, or null where the ledger has none of that name and version. */
+export async function findTypeJson(
+  pool: pg.Pool,
+  ledgerId: Uint8Array,
+  name: string,
+): Promise<string | null> {
+  const builtIn = BUILT_IN_TYPES.get(name)
+  if (builtIn) return renderBuiltIn(builtIn)
+  const row = await findType(pool, ledgerId, name)
+  return row && renderType(row)
+}
+
+/** The definition as it is stored: parsed and written again it could become another text. */
+export function renderType({ name, gated, digest, definition, registeredAt, entry }: TypeRow): string {
+  const { seq, kind, leaf, chain } = entry
+  return (
+    `{"type":"${name}","gated":${gated},"digest":"${digest}","registeredAt":"${registeredAt}",` +
+    `"definition":${definition},"entry":{"seq":${seq},"kind":"${kind}","leaf":"${leaf}","chain":"${chain}"}}`
+  )
+}
+
+function renderBuiltIn({ name, gated, digest, definition }: BuiltInType): string {
+  const text = canonicalize(definition as unknown as JsonValue)
+  return `{"type":"${name}","gated":${gated},"digest":"${digest}","registeredAt":null,"definition":${text},"entry":null}`
+}
+
+type TypeSummary = {
+  readonly type: string
+  readonly gated: boolean
+  readonly digest: string
+  readonly registeredAt: string | null
+}
+
+/** In the order of their names as text, those of every ledger among them. */
+export async function listTypeSummaries(
+  pool: pg.Pool,
+  ledgerId: Uint8Array,
+  about: { readonly name: string | null; readonly after: string | null; readonly limit: number },
+): Promise<TypeSummary[]> {
+  const builtIn = [...BUILT_IN_TYPES.values()]
+    .filter((type) => about.name === null || type.definition.name === about.name)
+    .filter((type) => type.name > (about.after ?? ''))
+    .map((type) => summarize({ ...type, registeredAt: null }))
+  const registered = (await listTypes(pool, ledgerId, about)).map(summarize)
+  return [...builtIn, ...registered].sort((a, b) => (a.type < b.type ? -1 : 1)).slice(0, about.limit)
+}
+
+function summarize({
+  name,
+  gated,
+  digest,
+  registeredAt,
+}: Omit<TypeSummaryRow, 'registeredAt'> & { registeredAt: string | null }): TypeSummary {
+  return { type: name, gated, digest, registeredAt }
+}

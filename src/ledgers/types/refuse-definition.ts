@@ -1,0 +1,35 @@
+import { ApiError } from '../../errors.ts'
+import { FAULT_PATH_CHARS_MAX } from '../../limits.ts'
+import type { Caller } from '../caller.ts'
+import { type CompiledType, canonicalDefinition, type TypeDefinition } from './definition.ts'
+import { SchemaError } from './schema/schema-error.ts'
+import type { TypeRegistry } from './type-registry.ts'
+
+/** Throws `invalid_schema`, where and why. */
+export async function compileOrRefuse(
+  types: TypeRegistry,
+  caller: Caller,
+  definition: TypeDefinition,
+): Promise<CompiledType> {
+  try {
+    return await types.compile(caller, definition)
+  } catch (error) {
+    throw translate(error)
+  }
+}
+
+/** Throws `invalid_schema` where it is too large. */
+export function canonicalOrRefuse(definition: TypeDefinition): string {
+  try {
+    return canonicalDefinition(definition)
+  } catch (error) {
+    throw translate(error)
+  }
+}
+
+function translate(error: unknown): unknown {
+  if (!(error instanceof SchemaError)) return error
+  // The names in a definition may be as long as itself.
+  const path = error.path.length > FAULT_PATH_CHARS_MAX ? '' : error.path
+  return new ApiError('invalid_schema', error.detail, { members: { path } })
+}

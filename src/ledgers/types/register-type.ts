@@ -1,0 +1,76 @@
+import type pg from 'pg'
+import type { IdempotencyRow } from '../../db/chain/append-entries.ts'
+import { findType, type TypeRow } from '../../db/ledgers/types.ts'
+import { ApiError } from '../../errors.ts'
+import { type AdministerDeps, administer, digestOf } from '../administration.ts'
+import type { Caller } from '../caller.ts'
+import { RESERVED_NAMES } from './built-in.ts'
+import { type TypeDefinition, typeNameOf } from './definition.ts'
+import { canonicalOrRefuse, compileOrRefuse } from './refuse-definition.ts'
+import type { TypeRegistry } from './type-registry.ts'
+
+export type TypeDeps = AdministerDeps & { readonly readPool: pg.Pool; readonly types: TypeRegistry }
+
+/** `existing`: the ledger had just this type before; `replayed`: by an earlier request with the same Idempotency-Key. */
+type Registered = { readonly type: TypeRow; readonly outcome: 'registered' | 'existing' | 'replayed' }
+
+/** Registers a type for good. Throws `type_exists` where its name and version stand for something else. */
+export async function registerType(
+  deps: TypeDeps,
+  caller: Caller,
+  definition: TypeDefinition,
+  idempotency: IdempotencyRow | null,
+): Promise<Registered> {
+  const name = typeNameOf(definition)
+  if (RESERVED_NAMES.has(definition.name))
+    throw new ApiError('type_exists', `${definition.name} is the name of a type that every ledger has`)
+  const canonical = canonicalOrRefuse(definition)
+  const known = await findSame(deps, caller, name, canonical)
+  // With an Idempotency-Key the ledger decides: it may have been this very request.
+  if (known && idempotency === null) return { type: known, outcome: 'existing' }
+  if (!known) await compileOrRefuse(deps.types, caller, definition)
+  try {
+    const { replayed } = await append(deps, caller, definition, canonical, idempotency)
+    return {
+      type: (await findType(deps.readPool, caller.ledgerId, name))!,
+      outcome: replayed ? 'replayed' : 'registered',
+    }
+  } catch (error) {
+    if (!(error instanceof ApiError && error.code === 'type_exists')) throw error
+    // Registered by another request meanwhile, or before, with another key or none.
+    return { type: (await findSame(deps, caller, name, canonical))!, outcome: 'existing' }
+  }
+}
+
+function append(
+  deps: TypeDeps,
+  caller: Caller,
+  definition: TypeDefinition,
+  canonical: string,
+  idempotency: IdempotencyRow | null,
+) {
+  const name = typeNameOf(definition)
+  return administer(deps, caller, {
+    kind: 'type-registered',
+    subject: { id: null, name, digest: digestOf(definition) },
+    predicate: {},
+    detail: { name, gated: definition.evidenceSchema !== undefined, definition: canonical },
+    idempotency,
+  })
+}
+
+/** The type of this name, if it is the same; null where there is none. Throws `type_exists` where it is another. */
+async function findSame(
+  deps: TypeDeps,
+  caller: Caller,
+  name: string,
+  canonical: string,
+): Promise<TypeRow | null> {
+  const type = await findType(deps.readPool, caller.ledgerId, name)
+  if (type && type.definition !== canonical)
+    throw new ApiError(
+      'type_exists',
+      `${name} was registered with another definition, and types never change`,
+    )
+  return type
+}

@@ -1,0 +1,29 @@
+import type { JsonObject, JsonValue } from '../../../proof/json/json-text.ts'
+import { type Decimal, decimalOf, parseDecimal } from '../schema/exact-decimal.ts'
+import { isJsonObject } from '../schema/schema-keywords.ts'
+
+/** A number, a decimal as a string, or money: what rules compare by size. `currency`: of money only. */
+export type Amount = { readonly decimal: Decimal; readonly currency: string | null }
+
+const CURRENCY = /^[A-Z]{3}$/
+
+/** null for what is none. */
+export function parseAmount(value: JsonValue): Amount | null {
+  const decimal = parseNumber(value)
+  if (decimal) return { decimal, currency: null }
+  return isJsonObject(value) ? parseMoney(value) : null
+}
+
+function parseNumber(value: JsonValue): Decimal | null {
+  if (typeof value === 'number') return decimalOf(value)
+  return typeof value === 'string' ? parseDecimal(value) : null
+}
+
+/** `{amount, currency}` and nothing else: what other members would mean (a unit, a tax) is not known here. */
+export function parseMoney(value: JsonObject): Amount | null {
+  if (!Object.hasOwn(value, 'amount') || !Object.hasOwn(value, 'currency')) return null
+  const { amount, currency } = value
+  const decimal = parseNumber(amount!)
+  if (!decimal || typeof currency !== 'string' || !CURRENCY.test(currency)) return null
+  return Object.keys(value).length === 2 ? { decimal, currency } : null
+}

@@ -1,0 +1,99 @@
+import { canonicalize, quote } from '../../../proof/json/jcs.ts'
+import type { JsonObject, JsonValue } from '../../../proof/json/json-text.ts'
+import { resolvePointer } from '../schema/json-pointer.ts'
+import { isJsonObject } from '../schema/schema-keywords.ts'
+import { type Amount, parseAmount, parseMoney } from './amounts.ts'
+
+/** One document, as rules look at it: each part is written and read once, however many rules look at it or around it. */
+export class DocumentParts {
+  readonly #document: JsonValue
+  readonly #texts: CanonicalTexts
+  readonly #found = new Map<string, Part | null>()
+
+  constructor(document: JsonValue, texts: CanonicalTexts) {
+    this.#document = document
+    this.#texts = texts
+  }
+
+  /** null where the pointer leads to nothing. */
+  find(pointer: string): Part | null {
+    let part = this.#found.get(pointer)
+    if (part === undefined) {
+      const value = resolvePointer(this.#document, pointer)
+      part = value === undefined ? null : new Part(value, this.#texts)
+      this.#found.set(pointer, part)
+    }
+    return part
+  }
+}
+
+/** One value that a rule compares, and what it is taken for: found out when it is asked for, and once. */
+export class Part {
+  readonly value: JsonValue
+  /** Of its canonical text, in UTF-8. */
+  readonly bytes: number
+  readonly #texts: CanonicalTexts
+  #amount: Amount | null | undefined
+  #key: string | undefined
+  #choices: ReadonlySet<string> | undefined
+
+  constructor(value: JsonValue, texts: CanonicalTexts) {
+    this.value = value
+    this.bytes = Buffer.byteLength(texts.of(value))
+    this.#texts = texts
+  }
+
+  get amount(): Amount | null {
+    if (this.#amount === undefined) this.#amount = parseAmount(this.value)
+    return this.#amount
+  }
+
+  /** Equal where the values are. */
+  get key(): string {
+    this.#key ??= keyOf(this.value, this.#texts)
+    return this.#key
+  }
+
+  /** The keys of an array's elements; null where it is none. */
+  get choices(): ReadonlySet<string> | null {
+    if (!Array.isArray(this.value)) return null
+    this.#choices ??= new Set((this.value as JsonValue[]).map((choice) => keyOf(choice, this.#texts)))
+    return this.#choices
+  }
+}
+
+/** Money is equal as a decimal, everything else as its text, which never begins with a capital letter. */
+function keyOf(value: JsonValue, texts: CanonicalTexts): string {
+  const money = isJsonObject(value) ? parseMoney(value) : null
+  if (money === null) return texts.of(value)
+  return `${money.currency} ${money.decimal.digits}e${money.decimal.exponent}`
+}
+
+/**
+ * Canonical texts as `canonicalize` writes them, each array or object once. Rules may look at a whole document, and at
+ * nearly the whole of it 30 times more where it is nested: 13 ms for two of 64 KiB, and 290 ms if each were written anew.
+ */
+export class CanonicalTexts {
+  readonly #known = new Map<JsonValue, string>()
+
+  of(value: JsonValue): string {
+    if (value === null || typeof value !== 'object') return canonicalize(value)
+    const known = this.#known.get(value)
+    if (known !== undefined) return known
+    const text = Array.isArray(value) ? this.#array(value) : this.#object(value as JsonObject)
+    if (text.length >= KNOWN_CHARS_MIN) this.#known.set(value, text)
+    return text
+  }
+
+  #array(array: readonly JsonValue[]): string {
+    return `[${array.map((element) => this.of(element)).join(',')}]`
+  }
+
+  #object(object: JsonObject): string {
+    const names = Object.keys(object).sort()
+    return `{${names.map((name) => `${quote(name)}:${this.of(object[name]!)}`).join(',')}}`
+  }
+}
+
+/** What is shorter is written again as fast as it is looked up. */
+const KNOWN_CHARS_MIN = 64

@@ -1,0 +1,69 @@
+import type { JsonValue } from '../../../proof/json/json-text.ts'
+import { COMPARISONS, type RuleCode } from '../schema/comparisons.ts'
+import { CanonicalTexts, DocumentParts, Part } from './document-parts.ts'
+import { type Found, valuesOf } from './rule-values.ts'
+import type { Rule } from './rules.ts'
+import type { Tolerance, Tolerances } from './tolerances.ts'
+
+export { RULE_CODES } from '../schema/comparisons.ts'
+
+type Outcome = 'pass' | 'fail'
+
+export type RuleOutcome = { readonly id: string; readonly outcome: Outcome; readonly code?: RuleCode }
+
+export type Judgement = {
+  /** pass where every rule passes, so also where there is none. */
+  readonly outcome: Outcome
+  /** In the order of the type's, with the reason of each that fails. */
+  readonly rules: readonly RuleOutcome[]
+  /** What they compared, for the document beside the entry. */
+  readonly values: JsonValue
+}
+
+/** A document is null where it was erased. */
+type Documents = {
+  readonly payload: JsonValue | null
+  readonly evidence: JsonValue | null
+  /** null: the record has those of its type. */
+  readonly tolerances: Tolerances | null
+}
+
+/**
+ * What a type's rules say of a completion. Nothing in the documents is an error, and nothing is executed.
+ *
+ * Both the type and the documents may be hostile: 256 rules that each look at as much as there is of two documents of
+ * 64 KiB take 13 ms of the processor at most (test/ledgers/types/judge-hostile.test.ts). Four usual rules take 15 µs.
+ */
+export function judge(rules: readonly Rule[], { payload, evidence, tolerances }: Documents): Judgement {
+  const texts = new CanonicalTexts()
+  const payloadParts = payload === null ? null : new DocumentParts(payload, texts)
+  const evidenceParts = evidence === null ? null : new DocumentParts(evidence, texts)
+  const compared = rules.map((rule) => {
+    const expected =
+      'constant' in rule.expected
+        ? new Part(rule.expected.constant, texts)
+        : find(payloadParts, rule.expected.pointer)
+    const actual = find(evidenceParts, rule.actual)
+    const tolerance = rule.operator === 'within' ? (tolerances?.byRule.get(rule.id) ?? rule.tolerance) : null
+    return { id: rule.id, expected, actual, tolerance, code: compare(rule, expected, actual, tolerance) }
+  })
+  return {
+    outcome: compared.some(({ code }) => code !== null) ? 'fail' : 'pass',
+    rules: compared.map(({ id, code }) =>
+      code === null ? { id, outcome: 'pass' } : { id, outcome: 'fail', code },
+    ),
+    values: valuesOf(compared),
+  }
+}
+
+function find(parts: DocumentParts | null, pointer: string): Found {
+  return parts === null ? 'erased' : (parts.find(pointer) ?? 'missing')
+}
+
+function compare(rule: Rule, expected: Found, actual: Found, tolerance: Tolerance | null): RuleCode | null {
+  if (expected === 'erased') return 'expected_erased'
+  if (actual === 'erased') return 'actual_erased'
+  if (expected === 'missing') return 'expected_missing'
+  if (actual === 'missing') return 'actual_missing'
+  return COMPARISONS[rule.operator](expected, actual, tolerance)
+}

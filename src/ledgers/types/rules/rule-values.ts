@@ -1,0 +1,61 @@
+import { DOCUMENT_BYTES_MAX, JSON_DEPTH_MAX, RULE_VALUE_BYTES_MAX } from '../../../limits.ts'
+import { canonicalize } from '../../../proof/json/jcs.ts'
+import type { JsonObject, JsonValue } from '../../../proof/json/json-text.ts'
+import { Part } from './document-parts.ts'
+import type { Tolerance } from './tolerances.ts'
+
+/** Where a rule looked: what it found, or why nothing is there. */
+export type Found = Part | 'erased' | 'missing'
+
+export type Compared = {
+  readonly id: string
+  readonly expected: Found
+  readonly actual: Found
+  readonly tolerance: Tolerance | null
+}
+
+const SIDES = ['expected', 'actual'] as const
+
+/** The array and the object around each value. */
+const VALUE_DEPTH_MAX = JSON_DEPTH_MAX - 2
+
+/**
+ * The document of compared values: a member for each rule, in order, without what was not there. It is a document like any
+ * other, so it must stay within their size and depth whatever was compared: a long or deep value is left out and its size
+ * said, and where all together would be too much, the longest of the others too.
+ */
+export function valuesOf(compared: readonly Compared[]): JsonValue {
+  const members = compared.map((rule) => ({ rule, value: withoutValues(rule) }))
+  const parts = members
+    .flatMap((member) => SIDES.map((side) => ({ member, side, part: member.rule[side] })))
+    .filter(isTakeable)
+    .sort((a, b) => a.part.bytes - b.part.bytes)
+  let room = DOCUMENT_BYTES_MAX - Buffer.byteLength(canonicalize(members.map(({ value }) => value)))
+  for (const { member, side, part } of parts) {
+    room -= part.bytes - ('Bytes'.length + `${part.bytes}`.length)
+    if (room < 0) break
+    const { [`${side}Bytes`]: _, ...others } = member.value
+    member.value = { ...others, [side]: part.value }
+  }
+  return members.map(({ value }) => value)
+}
+
+/** 256 of these have less than 53 KiB: an id of 63 characters, two sizes, a tolerance of 61 digits. */
+function withoutValues({ id, expected, actual, tolerance }: Compared): JsonObject {
+  return {
+    id,
+    ...(expected instanceof Part && { expectedBytes: expected.bytes }),
+    ...(actual instanceof Part && { actualBytes: actual.bytes }),
+    ...(tolerance && { tolerance: { [tolerance.measure]: tolerance.limit } }),
+  }
+}
+
+function isTakeable<T extends { readonly part: Found }>(side: T): side is T & { readonly part: Part } {
+  const { part } = side
+  return part instanceof Part && part.bytes <= RULE_VALUE_BYTES_MAX && !isDeeper(part.value, VALUE_DEPTH_MAX)
+}
+
+function isDeeper(value: JsonValue, depthMax: number): boolean {
+  if (value === null || typeof value !== 'object') return false
+  return depthMax === 0 || Object.values(value).some((member) => isDeeper(member, depthMax - 1))
+}

@@ -1,0 +1,144 @@
+import { RULE_VALUES_MAX, TYPE_RULES_MAX } from '../../../limits.ts'
+import type { JsonObject, JsonValue } from '../../../proof/json/json-text.ts'
+import { isRuleId, isTime } from '../../../proof/statement/fields.ts'
+import { isPointer } from '../schema/json-pointer.ts'
+import { SchemaError } from '../schema/schema-error.ts'
+import { isJsonObject } from '../schema/schema-keywords.ts'
+import { parseAmount } from './amounts.ts'
+import { isTolerance, MEASURES, type Tolerance } from './tolerances.ts'
+
+/*
+ * Rules compare one value of the evidence, `actual`, with one of the payload, `expected`, or with a constant, `value`.
+ * Here they are read as a type has them; judge.ts finds out what they say.
+ */
+
+type Ordinary = 'equals' | 'atMost' | 'atLeast' | 'oneOf' | 'before' | 'after'
+export type Operator = Ordinary | 'within'
+
+export type Rule = {
+  readonly id: string
+  /** A JSON Pointer into the payload, or the value itself. */
+  readonly expected: { readonly pointer: string } | { readonly constant: JsonValue }
+  /** A JSON Pointer into the evidence. */
+  readonly actual: string
+} & (
+  | { readonly operator: Ordinary }
+  /** `toleranceMax`: how far a record may set it, in the same measure; null where it may not. */
+  | { readonly operator: 'within'; readonly tolerance: Tolerance; readonly toleranceMax: string | null }
+)
+
+const AMOUNT = 'a number, a decimal as a string, or {"amount","currency"}'
+const TIME = 'a time, RFC 3339 in UTC with milliseconds'
+
+/** Which constants an operator compares with. */
+const CONSTANTS: Readonly<Record<Operator, { is: (value: JsonValue) => boolean; what: string }>> = {
+  equals: { is: () => true, what: 'a value' },
+  atMost: { is: isAmount, what: AMOUNT },
+  atLeast: { is: isAmount, what: AMOUNT },
+  within: { is: isAmount, what: AMOUNT },
+  oneOf: { is: isChoice, what: `an array of 1 to ${RULE_VALUES_MAX} values` },
+  before: { is: isTime, what: TIME },
+  after: { is: isTime, what: TIME },
+}
+
+const MEMBERS = ['id', 'op', 'expected', 'value', 'actual', 'tolerance', 'overridable']
+
+/** Throws SchemaError. `rules` is the definition's member. */
+export function parseRules(rules: JsonValue): Rule[] {
+  if (!Array.isArray(rules)) throw new SchemaError(['rules'], 'must be an array')
+  if (rules.length > TYPE_RULES_MAX)
+    throw new SchemaError(['rules'], `there are more than ${TYPE_RULES_MAX} rules`)
+  const ids = new Set<string>()
+  return (rules as JsonValue[]).map((value, i) => {
+    const rule = new RuleReader(value, ['rules', `${i}`]).read()
+    if (ids.has(rule.id)) throw new SchemaError(['rules', `${i}`, 'id'], `another rule is called ${rule.id}`)
+    ids.add(rule.id)
+    return rule
+  })
+}
+
+/** One rule, and where it stands. */
+class RuleReader {
+  readonly #rule: JsonObject
+  readonly #path: readonly string[]
+
+  constructor(rule: JsonValue, path: readonly string[]) {
+    if (!isJsonObject(rule)) throw new SchemaError(path, 'a rule is an object')
+    this.#rule = rule
+    this.#path = path
+  }
+
+  read(): Rule {
+    for (const name of Object.keys(this.#rule))
+      if (!MEMBERS.includes(name)) throw this.#error([name], 'this member is not taken')
+    const id = this.#member(
+      'id',
+      isRuleId,
+      'an id: 1 to 63 letters, digits, dots, hyphens, underscores',
+    ) as string
+    const operator = this.#member('op', isOperator, `one of ${Object.keys(CONSTANTS).join(', ')}`) as Operator
+    const actual = this.#member('actual', isPlace, 'a JSON Pointer into the evidence') as string
+    const common = { id, expected: this.#expected(operator), actual }
+    if (operator === 'within') return { ...common, operator, ...this.#tolerance() }
+    for (const name of ['tolerance', 'overridable'])
+      if (this.#has(name)) throw this.#error([name], 'means nothing without the operator within')
+    return { ...common, operator }
+  }
+
+  #expected(operator: Operator): Rule['expected'] {
+    if (this.#has('expected') === this.#has('value'))
+      throw this.#error([], 'has either expected, a JSON Pointer into the payload, or value, a constant')
+    if (this.#has('expected'))
+      return { pointer: this.#member('expected', isPlace, 'a JSON Pointer into the payload') as string }
+    return { constant: this.#member('value', CONSTANTS[operator].is, CONSTANTS[operator].what) }
+  }
+
+  #tolerance(): { tolerance: Tolerance; toleranceMax: string | null } {
+    const tolerance = this.#measured('tolerance', MEASURES)
+    if (!this.#has('overridable')) return { tolerance, toleranceMax: null }
+    const { limit } = this.#measured('overridable', [`${tolerance.measure}Max`])
+    return { tolerance, toleranceMax: limit }
+  }
+
+  /** The member's one member, a decimal ≥ 0 as a string. */
+  #measured<N extends string>(name: string, measures: readonly N[]): { measure: N; limit: string } {
+    const value = this.#rule[name]
+    const [measure, ...more] = value !== undefined && isJsonObject(value) ? Object.keys(value) : []
+    if (measure === undefined || more.length > 0 || !measures.includes(measure as N))
+      throw this.#error([name], `must be an object with ${measures.join(' or ')}`)
+    const limit = (value as JsonObject)[measure]!
+    if (!isTolerance(limit)) throw this.#error([name, measure], 'must be a decimal ≥ 0, as a string')
+    return { measure: measure as N, limit }
+  }
+
+  #member(name: string, is: (value: JsonValue) => boolean, what: string): JsonValue {
+    if (!this.#has(name) || !is(this.#rule[name]!)) throw this.#error([name], `must be ${what}`)
+    return this.#rule[name]!
+  }
+
+  #has(name: string): boolean {
+    return Object.hasOwn(this.#rule, name)
+  }
+
+  /** Says which rule it is: who wrote two hundred of them does not count to find the one. */
+  #error(path: readonly string[], detail: string): SchemaError {
+    const id = this.#has('id') ? this.#rule['id']! : null
+    return new SchemaError([...this.#path, ...path], isRuleId(id) ? `rule ${id}: ${detail}` : detail)
+  }
+}
+
+function isOperator(value: JsonValue): boolean {
+  return typeof value === 'string' && Object.hasOwn(CONSTANTS, value)
+}
+
+function isPlace(value: JsonValue): boolean {
+  return typeof value === 'string' && isPointer(value)
+}
+
+function isAmount(value: JsonValue): boolean {
+  return parseAmount(value) !== null
+}
+
+function isChoice(value: JsonValue): boolean {
+  return Array.isArray(value) && value.length > 0 && value.length <= RULE_VALUES_MAX
+}

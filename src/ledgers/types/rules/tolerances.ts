@@ -1,0 +1,65 @@
+import { ApiError } from '../../../errors.ts'
+import { TOLERANCES_BYTES_MAX } from '../../../limits.ts'
+import { canonicalize } from '../../../proof/json/jcs.ts'
+import type { JsonObject, JsonValue } from '../../../proof/json/json-text.ts'
+import { isRuleId } from '../../../proof/statement/fields.ts'
+import { compareDecimals, parseDecimal } from '../schema/exact-decimal.ts'
+import { formatPointer } from '../schema/json-pointer.ts'
+import { isJsonObject } from '../schema/schema-keywords.ts'
+import type { Rule } from './rules.ts'
+
+export const MEASURES = ['absolute', 'percent'] as const
+
+/** How far `actual` may lie from `expected`, as `within` compares them. `limit`: a decimal ≥ 0, as it was written. */
+export type Tolerance = { readonly measure: (typeof MEASURES)[number]; readonly limit: string }
+
+/** What a record has instead of its type's tolerances: as it was given, as it is stored, and by the ids of the rules. */
+export type Tolerances = {
+  readonly value: JsonObject
+  readonly canonical: string
+  readonly byRule: ReadonlyMap<string, Tolerance>
+}
+
+export function isTolerance(value: JsonValue): value is string {
+  return typeof value === 'string' && !value.startsWith('-') && parseDecimal(value) !== null
+}
+
+/**
+ * `tolerances`: `{"<rule id>":{"percent":"5"}}`, for the rules that the type lets records change, and as far as it lets
+ * them; a record may be stricter than its type. Throws `invalid_request` with `path`, below /tolerances.
+ */
+export function parseTolerances(rules: readonly Rule[], tolerances: JsonValue): Tolerances {
+  if (!isJsonObject(tolerances)) throw refused([], 'must be an object, of tolerances by rule ids')
+  const canonical = canonicalize(tolerances)
+  const bytes = Buffer.byteLength(canonical)
+  if (bytes > TOLERANCES_BYTES_MAX)
+    throw refused([], `has ${bytes} bytes in canonical form; at most ${TOLERANCES_BYTES_MAX} are taken`)
+  const known = new Map(rules.map((rule) => [rule.id, rule]))
+  const byRule = new Map<string, Tolerance>()
+  for (const [id, value] of Object.entries(tolerances)) {
+    if (!isRuleId(id)) throw refused([], 'a name in it is not the id of a rule')
+    const rule = known.get(id)
+    if (!rule) throw refused([id], `the type has no rule ${id}`)
+    byRule.set(id, parseTolerance(rule, value))
+  }
+  return { value: tolerances, canonical, byRule }
+}
+
+function parseTolerance(rule: Rule, value: JsonValue): Tolerance {
+  const { id } = rule
+  if (rule.operator !== 'within' || rule.toleranceMax === null)
+    throw refused([id], `rule ${id}: the type does not let a record set a tolerance here`)
+  const { measure } = rule.tolerance
+  if (!isJsonObject(value) || Object.keys(value).length !== 1 || !Object.hasOwn(value, measure))
+    throw refused([id], `rule ${id}: must be an object with ${measure}, as the type measures it`)
+  const limit = value[measure]!
+  if (!isTolerance(limit)) throw refused([id, measure], `rule ${id}: must be a decimal ≥ 0, as a string`)
+  if (compareDecimals(parseDecimal(limit)!, parseDecimal(rule.toleranceMax)!) > 0)
+    throw refused([id, measure], `rule ${id}: must be at most ${rule.toleranceMax}`)
+  return { measure, limit }
+}
+
+function refused(segments: readonly string[], detail: string): ApiError {
+  const path = formatPointer(['tolerances', ...segments])
+  return new ApiError('invalid_request', `${path}: ${detail}`, { members: { path } })
+}

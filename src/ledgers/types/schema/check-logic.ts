@@ -1,0 +1,84 @@
+import type { JsonObject, JsonValue } from '../../../proof/json/json-text.ts'
+import { type Check, type Compiling, type Fault, fault, Seen } from './check.ts'
+import type { Meter } from './meter.ts'
+
+type Compile = (schema: JsonObject, compiling: Compiling) => Check
+
+/** Keywords that hand the same value on to other schemas. */
+export const LOGIC_KEYWORDS: Readonly<Record<string, Compile>> = {
+  $ref: (schema, compiling) => compiling.reference(schema['$ref'] as string),
+  allOf: compileAllOf,
+  anyOf: compileAnyOf,
+  oneOf: compileOneOf,
+  not: compileNot,
+  if: compileIf,
+}
+
+function alternatives(keyword: string, schema: JsonObject, compiling: Compiling): Check[] {
+  return (schema[keyword] as JsonValue[]).map((_, i) => compiling.subschema(keyword, `${i}`))
+}
+
+function compileAllOf(schema: JsonObject, compiling: Compiling): Check {
+  const checks = alternatives('allOf', schema, compiling)
+  return (value, meter, seen) => {
+    for (const check of checks) {
+      const found = check(value, meter, seen)
+      if (found) return found
+    }
+    return null
+  }
+}
+
+/** What a schema that does not hold has noted does not count. */
+function attempt(check: Check, value: JsonValue, meter: Meter, seen: Seen | null): Fault | null {
+  if (seen === null) return check(value, meter, null)
+  const own = new Seen()
+  const found = check(value, meter, own)
+  if (!found) seen.addAll(own, meter)
+  return found
+}
+
+function compileAnyOf(schema: JsonObject, compiling: Compiling): Check {
+  const checks = alternatives('anyOf', schema, compiling)
+  return (value, meter, seen) => {
+    let holds = false
+    for (const check of checks) {
+      if (attempt(check, value, meter, seen)) continue
+      holds = true
+      // All that hold count for what was looked at; otherwise one is enough.
+      if (seen === null) break
+    }
+    return holds ? null : fault('anyOf', `must be as one of ${checks.length} alternatives wants it`)
+  }
+}
+
+function compileOneOf(schema: JsonObject, compiling: Compiling): Check {
+  const checks = alternatives('oneOf', schema, compiling)
+  return (value, meter, seen) => {
+    let holding = 0
+    for (const check of checks) {
+      if (attempt(check, value, meter, seen)) continue
+      if (++holding > 1)
+        return fault('oneOf', `must be as only one of ${checks.length} alternatives wants it`)
+    }
+    return holding === 1
+      ? null
+      : fault('oneOf', `must be as exactly one of ${checks.length} alternatives wants it`)
+  }
+}
+
+function compileNot(_: JsonObject, compiling: Compiling): Check {
+  const check = compiling.subschema('not')
+  return (value, meter) =>
+    check(value, meter, null) ? null : fault('not', 'must not be as the type excludes it')
+}
+
+function compileIf(schema: JsonObject, compiling: Compiling): Check {
+  const condition = compiling.subschema('if')
+  const ifTrue = Object.hasOwn(schema, 'then') ? compiling.subschema('then') : null
+  const ifFalse = Object.hasOwn(schema, 'else') ? compiling.subschema('else') : null
+  return (value, meter, seen) => {
+    const branch = attempt(condition, value, meter, seen) ? ifFalse : ifTrue
+    return branch?.(value, meter, seen) ?? null
+  }
+}

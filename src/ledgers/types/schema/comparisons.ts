@@ -1,0 +1,85 @@
+import { isTime } from '../../../proof/statement/fields.ts'
+import type { Part } from '../rules/document-parts.ts'
+import type { Operator } from '../rules/rules.ts'
+import type { Tolerance } from '../rules/tolerances.ts'
+import {
+  absolute,
+  compareDecimals,
+  type Decimal,
+  parseDecimal,
+  percentOf,
+  subtractDecimals,
+} from './exact-decimal.ts'
+
+/** Why a rule fails, in the order of precedence. They are signed: at most 20 characters, or 256 of them fit no envelope. */
+export const RULE_CODES = [
+  'expected_erased',
+  'actual_erased',
+  'expected_missing',
+  'actual_missing',
+  'expected_type',
+  'actual_type',
+  'currency_differs',
+  'not_equal',
+  'above_maximum',
+  'below_minimum',
+  'outside_tolerance',
+  'not_one_of',
+  'not_before',
+  'not_after',
+] as const
+
+export type RuleCode = (typeof RULE_CODES)[number]
+
+/** null: the rule passes. `tolerance`: of `within`. */
+type Comparison = (expected: Part, actual: Part, tolerance: Tolerance | null) => RuleCode | null
+
+/** Of two parts that are there, what each operator says. */
+export const COMPARISONS: Readonly<Record<Operator, Comparison>> = {
+  equals: compareEqual,
+  atMost: ofAmounts((expected, actual) => compareDecimals(actual, expected) <= 0, 'above_maximum'),
+  atLeast: ofAmounts((expected, actual) => compareDecimals(actual, expected) >= 0, 'below_minimum'),
+  within: ofAmounts(isWithin, 'outside_tolerance'),
+  oneOf: ({ choices }, { key }) => {
+    if (choices === null) return 'expected_type'
+    return choices.has(key) ? null : 'not_one_of'
+  },
+  before: ofTimes((expected, actual) => actual < expected, 'not_before'),
+  after: ofTimes((expected, actual) => actual > expected, 'not_after'),
+}
+
+function compareEqual(expected: Part, actual: Part): RuleCode | null {
+  if (expected.key === actual.key) return null
+  const [currency, other] = [expected.amount?.currency, actual.amount?.currency]
+  return currency && other && currency !== other ? 'currency_differs' : 'not_equal'
+}
+
+/** Money is compared with money of the same currency, everything else with what is no money. */
+function ofAmounts(
+  holds: (expected: Decimal, actual: Decimal, tolerance: Tolerance | null) => boolean,
+  code: RuleCode,
+): Comparison {
+  return ({ amount: expected }, { amount: actual }, tolerance) => {
+    if (expected === null) return 'expected_type'
+    if (actual === null || (actual.currency === null) !== (expected.currency === null)) return 'actual_type'
+    if (actual.currency !== expected.currency) return 'currency_differs'
+    return holds(expected.decimal, actual.decimal, tolerance) ? null : code
+  }
+}
+
+/** The bounds themselves are within. */
+function isWithin(expected: Decimal, actual: Decimal, tolerance: Tolerance | null): boolean {
+  const { measure, limit } = tolerance!
+  const decimal = parseDecimal(limit)!
+  const most = measure === 'percent' ? percentOf(decimal, absolute(expected)) : decimal
+  return compareDecimals(absolute(subtractDecimals(actual, expected)), most) <= 0
+}
+
+/** Such times have one spelling, of one length: as text they stand in the order of time. */
+function ofTimes(holds: (expected: string, actual: string) => boolean, code: RuleCode): Comparison {
+  return ({ value: expected }, { value: actual }) => {
+    if (!isTime(expected)) return 'expected_type'
+    if (!isTime(actual)) return 'actual_type'
+    return holds(expected as string, actual as string) ? null : code
+  }
+}

@@ -1,0 +1,31 @@
+import { SCHEMA_IN_PLACE_DEPTH_MAX } from '../../../limits.ts'
+import type { SchemaError } from './schema-error.ts'
+
+/**
+ * Refuses a schema that could look at one value without end, or through so many subschemas one inside another that the
+ * stack would not hold them: a value's depth is bounded, so all recursion is bounded where each turn of it goes deeper
+ * into the value. `inPlace`: of each subschema, those that look at the same value. Throws SchemaError.
+ */
+export function refuseLoops(
+  inPlace: ReadonlyMap<string, readonly string[]>,
+  errorAt: (pointer: string, detail: string) => SchemaError,
+): void {
+  const heights = new Map<string, number>()
+  const height = (pointer: string, depth: number): number => {
+    const known = heights.get(pointer)
+    if (known !== undefined) return known
+    // A loop is deeper than any number.
+    if (depth > SCHEMA_IN_PLACE_DEPTH_MAX) throw tooDeep(pointer)
+    let highest = 0
+    for (const inner of inPlace.get(pointer)!) highest = Math.max(highest, 1 + height(inner, depth + 1))
+    if (highest > SCHEMA_IN_PLACE_DEPTH_MAX) throw tooDeep(pointer)
+    heights.set(pointer, highest)
+    return highest
+  }
+  const tooDeep = (pointer: string) =>
+    errorAt(
+      pointer,
+      `more than ${SCHEMA_IN_PLACE_DEPTH_MAX} subschemas, or an endless loop of them, look at one value inside each other`,
+    )
+  for (const pointer of inPlace.keys()) height(pointer, 0)
+}

@@ -1,0 +1,173 @@
+import { SCHEMA_ENUM_VALUES_MAX } from '../../../limits.ts'
+import type { JsonObject, JsonValue } from '../../../proof/json/json-text.ts'
+import { FORMATS } from './formats.ts'
+import { formatPointer } from './json-pointer.ts'
+import type { SchemaReader } from './read-schema.ts'
+
+/*
+ * Every keyword that is taken, with what it may hold (JSON Schema 2020-12). Not taken: what leaves the document or makes
+ * a reference depend on who asks ($id, $dynamicRef, $dynamicAnchor, $vocabulary), what earlier drafts had
+ * (definitions, dependencies, additionalItems), and what is never asserted (contentEncoding and its like).
+ */
+
+type ReadKeyword = (reader: SchemaReader, value: JsonValue, path: string[]) => void
+
+const DIALECT = 'https://json-schema.org/draft/2020-12/schema'
+const ANCHOR = /^[A-Za-z_][-A-Za-z0-9._]*$/
+const TYPE_NAMES = ['null', 'boolean', 'object', 'array', 'number', 'string', 'integer']
+
+export function isJsonObject(value: JsonValue): value is JsonObject {
+  return value !== null && typeof value === 'object' && !Array.isArray(value)
+}
+
+function must(test: (value: JsonValue) => boolean, be: string): ReadKeyword {
+  return (reader, value, path) => {
+    if (!test(value)) throw reader.error(path, `must be ${be}`)
+  }
+}
+
+const isText = (value: JsonValue) => typeof value === 'string'
+const isNames = (value: JsonValue): value is string[] =>
+  Array.isArray(value) && value.every(isText) && new Set(value).size === value.length
+
+const text = must(isText, 'a string')
+const flag = must((value) => typeof value === 'boolean', 'a boolean')
+const number = must((value) => typeof value === 'number', 'a number')
+const count = must((value) => Number.isSafeInteger(value) && (value as number) >= 0, 'an integer ≥ 0')
+const names = must(isNames, 'an array of strings, each of them once')
+const anything: ReadKeyword = () => {}
+
+/** `inPlace`: it looks at the same value as the schema around it. */
+function subschema(inPlace: boolean): ReadKeyword {
+  return (reader, value, path) => reader.readSubschema(value, path, inPlace ? around(path) : null)
+}
+
+function subschemaList(inPlace: boolean): ReadKeyword {
+  return (reader, value, path) => {
+    if (!Array.isArray(value) || value.length === 0)
+      throw reader.error(path, 'must be an array of schemas, not empty')
+    for (const [i, schema] of value.entries())
+      reader.readSubschema(schema, [...path, `${i}`], inPlace ? around(path) : null)
+  }
+}
+
+function subschemaMap(inPlace: boolean): ReadKeyword {
+  return (reader, value, path) => {
+    if (!isJsonObject(value)) throw reader.error(path, 'must be an object of schemas')
+    for (const [name, schema] of Object.entries(value))
+      reader.readSubschema(schema, [...path, name], inPlace ? around(path) : null)
+  }
+}
+
+/** The pointer of the schema whose keyword stands at `path`. */
+function around(path: readonly string[]): string {
+  return formatPointer(path.slice(0, -1))
+}
+
+const readPatternProperties: ReadKeyword = (reader, value, path) => {
+  subschemaMap(false)(reader, value, path)
+  for (const pattern of Object.keys(value as JsonObject)) reader.pattern(pattern, [...path, pattern])
+}
+
+const readDependentRequired: ReadKeyword = (reader, value, path) => {
+  if (!isJsonObject(value) || !Object.values(value).every(isNames))
+    throw reader.error(path, 'must be an object of arrays of strings, each of them once')
+}
+
+const readEnum: ReadKeyword = (reader, value, path) => {
+  if (!Array.isArray(value) || value.length === 0) throw reader.error(path, 'must be an array, not empty')
+  if (value.length > SCHEMA_ENUM_VALUES_MAX)
+    throw reader.error(path, `has more than ${SCHEMA_ENUM_VALUES_MAX} values`)
+}
+
+const isTypeName = (value: JsonValue) => TYPE_NAMES.includes(value as string)
+const isTypes = (value: JsonValue) =>
+  isTypeName(value) || (isNames(value) && value.length > 0 && value.every(isTypeName))
+
+const readPattern: ReadKeyword = (reader, value, path) => {
+  text(reader, value, path)
+  reader.pattern(value as string, path)
+}
+
+const readReference: ReadKeyword = (reader, value, path) => {
+  text(reader, value, path)
+  reader.reference(value as string, path)
+}
+
+const readAnchor: ReadKeyword = (reader, value, path) => {
+  must((name) => typeof name === 'string' && ANCHOR.test(name), 'a name')(reader, value, path)
+  reader.anchor(value as string, path)
+}
+
+/** Only at the root: a subschema of another dialect would be read by other rules. */
+const readDialect: ReadKeyword = (reader, value, path) => {
+  if (value !== DIALECT || path.length > 1) throw reader.error(path, `must be ${DIALECT}, at the root only`)
+}
+
+export const KEYWORDS: Readonly<Record<string, ReadKeyword>> = {
+  $schema: readDialect,
+  $ref: readReference,
+  $defs: subschemaMap(false),
+  $anchor: readAnchor,
+  $comment: text,
+  title: text,
+  description: text,
+  default: anything,
+  examples: must(Array.isArray, 'an array'),
+  deprecated: flag,
+  readOnly: flag,
+  writeOnly: flag,
+
+  type: must(isTypes, `one of ${TYPE_NAMES.join(', ')}, or an array of them`),
+  enum: readEnum,
+  const: anything,
+  multipleOf: must((value) => typeof value === 'number' && value > 0, 'a number > 0'),
+  maximum: number,
+  exclusiveMaximum: number,
+  minimum: number,
+  exclusiveMinimum: number,
+  maxLength: count,
+  minLength: count,
+  pattern: readPattern,
+  format: must(
+    (value) => typeof value === 'string' && Object.hasOwn(FORMATS, value),
+    `one of ${Object.keys(FORMATS).join(', ')}`,
+  ),
+  maxItems: count,
+  minItems: count,
+  uniqueItems: flag,
+  maxContains: count,
+  minContains: count,
+  maxProperties: count,
+  minProperties: count,
+  required: names,
+  dependentRequired: readDependentRequired,
+
+  allOf: subschemaList(true),
+  anyOf: subschemaList(true),
+  oneOf: subschemaList(true),
+  not: subschema(true),
+  if: subschema(true),
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+  then: subschema(true),
+  else: subschema(true),
+  dependentSchemas: subschemaMap(true),
+  prefixItems: subschemaList(false),
+  items: subschema(false),
+  contains: subschema(false),
+  properties: subschemaMap(false),
+  patternProperties: readPatternProperties,
+  additionalProperties: subschema(false),
+  propertyNames: subschema(false),
+  unevaluatedItems: subschema(false),
+  unevaluatedProperties: subschema(false),
+}
+
+/** Keywords that mean nothing alone. */
+export const PARTNERS: Readonly<Record<string, string>> = {
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+  then: 'if',
+  else: 'if',
+  minContains: 'contains',
+  maxContains: 'contains',
+}

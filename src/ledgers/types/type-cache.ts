@@ -1,0 +1,84 @@
+import { TYPE_CACHE_BYTES_MAX, TYPE_CACHE_BYTES_PER_LEDGER_MAX } from '../../limits.ts'
+
+/** `bytes`: what it holds in memory, roughly. */
+type Held<T> = { readonly value: T; readonly bytes: number }
+type HeldOfLedger<T> = { readonly types: Map<string, Held<T>>; bytes: number }
+
+/**
+ * Types by ledger and name. A ledger that uses more than its part pushes out its own, least recently used first; when
+ * all of them hold too much, the ledger that was least recently used goes.
+ *
+ * What is not there is not remembered: a type that was registered through another server counts at once, also for
+ * whoever asked for it a moment before.
+ */
+export class TypeCache<T> {
+  /** In the order of use, as are each ledger's types. */
+  readonly #ledgers = new Map<string, HeldOfLedger<T>>()
+  readonly #loading = new Map<string, Promise<Held<T> | null>>()
+  #bytes = 0
+  #hits = 0
+  #misses = 0
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  get figures(): { readonly bytes: number; readonly hits: number; readonly misses: number } {
+    return { bytes: this.#bytes, hits: this.#hits, misses: this.#misses }
+  }
+
+  /** `load` is called once for all who ask at the same time. */
+  async get(ledger: string, name: string, load: () => Promise<Held<T> | null>): Promise<T | null> {
+    const held = this.#find(ledger, name)
+    if (held) {
+      this.#hits++
+      return held.value
+    }
+    this.#misses++
+    const key = `${ledger} ${name}`
+    let loading = this.#loading.get(key)
+    if (!loading) {
+      loading = load()
+      this.#loading.set(key, loading)
+      const done = () => this.#loading.delete(key)
+      loading.then((found) => {
+        done()
+        if (found) this.#hold(ledger, name, found)
+      }, done)
+    }
+    return (await loading)?.value ?? null
+  }
+
+  #find(ledger: string, name: string): Held<T> | null {
+    const ofLedger = this.#ledgers.get(ledger)
+    const held = ofLedger?.types.get(name)
+    if (!ofLedger || !held) return null
+    moveToEnd(this.#ledgers, ledger, ofLedger)
+    moveToEnd(ofLedger.types, name, held)
+    return held
+  }
+
+  #hold(ledger: string, name: string, held: Held<T>): void {
+    const ofLedger = this.#ledgers.get(ledger) ?? { types: new Map<string, Held<T>>(), bytes: 0 }
+    moveToEnd(this.#ledgers, ledger, ofLedger)
+    ofLedger.types.set(name, held)
+    ofLedger.bytes += held.bytes
+    this.#bytes += held.bytes
+    for (const [oldest, { bytes }] of ofLedger.types) {
+      if (ofLedger.bytes <= TYPE_CACHE_BYTES_PER_LEDGER_MAX) break
+      ofLedger.types.delete(oldest)
+      ofLedger.bytes -= bytes
+      this.#bytes -= bytes
+    }
+    for (const [oldest, { bytes }] of this.#ledgers) {
+      if (this.#bytes <= TYPE_CACHE_BYTES_MAX) break
+      this.#ledgers.delete(oldest)
+      this.#bytes -= bytes
+    }
+  }
+}
+
+function moveToEnd<V>(map: Map<string, V>, key: string, value: V): void {
+  map.delete(key)
+  map.set(key, value)
+}

@@ -1,0 +1,101 @@
+import { ApiError } from '../../errors.ts'
+import {
+  SCHEMA_WORK_AHEAD_MS_MAX,
+  SCHEMA_WORK_LEDGERS_SWEPT_FROM,
+  SCHEMA_WORK_SHARE,
+  SCHEMA_WORK_WAITING_PER_LEDGER_MAX,
+} from '../../limits.ts'
+
+type Account = {
+  /** Until when what the ledger has used so far would have lasted, at its share. */
+  paidUntilMs: number
+  readonly waiting: (() => void)[]
+}
+
+/**
+ * Compiling and validating run on the thread that serves everybody. Each piece is short, because its steps are counted;
+ * this keeps one ledger from queueing them up: it gets a share of the thread's time for its schemas, and waits for
+ * more, alone. Who uses less never waits.
+ */
+export class WorkShares {
+  readonly #clock: () => number
+  readonly #accounts = new Map<string, Account>()
+  #figures = { waiting: 0, delayed: 0, refused: 0, ms: 0 }
+
+  constructor(clock: () => number = () => performance.now()) {
+    this.#clock = clock
+  }
+
+  /** What waits now; since the process began, what had to wait, what was refused, and how long all work took. */
+  get figures(): Readonly<Record<'waiting' | 'delayed' | 'refused' | 'ms', number>> {
+    return this.#figures
+  }
+
+  /** Does `work`, now or when it is the ledger's turn. Throws `overloaded` where too many wait already. */
+  run<T>(ledger: string, work: () => T): T | Promise<T> {
+    const account = this.#accountOf(ledger)
+    if (account.waiting.length === 0 && this.#waitMs(account) <= 0) return this.#charged(account, work)
+    if (account.waiting.length >= SCHEMA_WORK_WAITING_PER_LEDGER_MAX) {
+      this.#figures.refused++
+      throw new ApiError('overloaded', "this ledger's types cost more than its share: nothing was written", {
+        retryable: true,
+        retryAfterMs: 1000,
+      })
+    }
+    this.#figures.delayed++
+    this.#figures.waiting++
+    return new Promise<T>((resolve, reject) => {
+      account.waiting.push(() => {
+        this.#figures.waiting--
+        try {
+          resolve(this.#charged(account, work))
+        } catch (error) {
+          reject(error)
+        }
+      })
+      if (account.waiting.length === 1) this.#wake(account)
+    })
+  }
+
+  #charged<T>(account: Account, work: () => T): T {
+    const begunMs = this.#clock()
+    try {
+      return work()
+    } finally {
+      const now = this.#clock()
+      this.#figures.ms += now - begunMs
+      account.paidUntilMs = Math.max(account.paidUntilMs, begunMs) + (now - begunMs) / SCHEMA_WORK_SHARE
+    }
+  }
+
+  #waitMs(account: Account): number {
+    return account.paidUntilMs - this.#clock() - SCHEMA_WORK_AHEAD_MS_MAX
+  }
+
+  /** As much a turn as the share allows: with one piece a turn, many small ones would wait longer the busier the thread is. */
+  #wake(account: Account): void {
+    setTimeout(
+      () => {
+        while (account.waiting.length > 0 && this.#waitMs(account) <= 0) account.waiting.shift()!()
+        if (account.waiting.length > 0) this.#wake(account)
+      },
+      Math.max(1, this.#waitMs(account)),
+    )
+  }
+
+  #accountOf(ledger: string): Account {
+    let account = this.#accounts.get(ledger)
+    if (!account) {
+      if (this.#accounts.size >= SCHEMA_WORK_LEDGERS_SWEPT_FROM) this.#sweep()
+      account = { paidUntilMs: 0, waiting: [] }
+      this.#accounts.set(ledger, account)
+    }
+    return account
+  }
+
+  #sweep(): void {
+    const now = this.#clock()
+    for (const [ledger, { paidUntilMs, waiting }] of this.#accounts)
+      if (paidUntilMs <= now && waiting.length === 0) this.#accounts.delete(ledger)
+  }
+}

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { findLedgerOfKey, isSameKey, makeApiKey, makeOperatorKey } from '../../src/ledgers/api-keys.ts'
+import { makeEntropy } from '../../src/signing/entropy.ts'
+
+const ledgerId = makeEntropy().uuidv7(Date.now())
+
+test('a key names its ledger', () => {
+  assert.deepEqual(Buffer.from(findLedgerOfKey(makeApiKey(ledgerId))!), Buffer.from(ledgerId))
+})
+
+test('no two keys are the same', () => {
+  assert.notEqual(makeApiKey(ledgerId), makeApiKey(ledgerId))
+})
+
+test('any changed, missing or added character is seen without a query', () => {
+  const key = makeApiKey(ledgerId)
+  for (let i = 0; i < key.length; i++) {
+    const other = key[i] === '0' ? '1' : '0'
+    assert.equal(findLedgerOfKey(key.slice(0, i) + other + key.slice(i + 1)), null, `character ${i}`)
+    assert.equal(findLedgerOfKey(key.slice(0, i) + key.slice(i + 1)), null, `without character ${i}`)
+  }
+  for (const other of ['', 'tly_', `${key}0`, ` ${key}`, key.toUpperCase(), key.replace('tly', 'tlo')]) {
+    assert.equal(findLedgerOfKey(other), null)
+  }
+})
+
+test('keys are compared whole, whatever their lengths', () => {
+  const key = makeOperatorKey()
+  assert.equal(isSameKey(key, key), true)
+  for (const other of ['', key.slice(1), `${key}0`, makeOperatorKey()])
+    assert.equal(isSameKey(other, key), false)
+})

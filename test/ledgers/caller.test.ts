@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { hashKey, makeApiKey } from '../../src/ledgers/api-keys.ts'
+import { CALLER_AGE_MS_MAX } from '../../src/limits.ts'
+import { parseId } from '../../src/proof/ids.ts'
+import { buildTestApp, expectStatus, genericBody, type SendOptions } from '../helpers/app.ts'
+import { assertProblem } from '../helpers/assert-problem.ts'
+import { addAgent, addKey } from '../helpers/more-keys.ts'
+
+test('a key whose row was changed in the database grants nothing, and the log says so', async (t) => {
+  const app = await buildTestApp(t)
+  const own = makeApiKey(parseId('led', app.ledger.ledger.id))
+  const other = await addAgent(app, 'somebody else')
+  const changes: [what: string, statement: string, key: () => Promise<string>][] = [
+    [
+      'another secret',
+      `update tallystick.api_key_secrets set secret_hash = '\\x${hashKey(own).toString('hex')}'
+       where key_id = (select key_id from tallystick.api_keys where name = $1)`,
+      async () => own,
+    ],
+    [
+      'more scopes',
+      `update tallystick.api_keys set scopes = scopes || '{audit:read}' where name = $1`,
+      weakKey,
+    ],
+    [
+      'no expiry',
+      `update tallystick.api_key_secrets set expires_at = null
+       where key_id = (select key_id from tallystick.api_keys where name = $1)`,
+      expiringKey,
+    ],
+    [
+      'another agent',
+      `update tallystick.api_keys set agent_id = (select agent_id from tallystick.agents where name = 'somebody else')
+       where name = $1`,
+      weakKey,
+    ],
+  ]
+  assert.ok(other)
+  for (const [what, statement, makeKey] of changes) {
+    const before = await names()
+    const key = await makeKey()
+    const [name = 'first key'] = (await names()).filter((candidate) => !before.includes(candidate))
+    await app.sql(statement, [name])
+    assertProblem(await app.send('POST', '/v1/records', { key, body: genericBody() }), 401, 'unauthenticated')
+    assert.match(app.logs(), /made or changed by no server/, what)
+  }
+
+  function weakKey(): Promise<string> {
+    return addKey(app, { scopes: ['records:write'] })
+  }
+  function expiringKey(): Promise<string> {
+    return addKey(app, { scopes: ['records:write'], expiresAtMs: Date.now() + 60_000 })
+  }
+  async function names(): Promise<string[]> {
+    return (await app.sql<{ name: string }>('select name from tallystick.api_keys')).map((row) => row.name)
+  }
+})
+
+test('a request that waited for long signs nothing: its key may have ended, and the ledger would not verify', async (t) => {
+  let [lateMs, waitMs] = [0, 0]
+  const now = () => {
+    const nowMs = Date.now() + lateMs
+    lateMs = waitMs // from the second look at the clock on: the first is that of the authentication
+    return nowMs
+  }
+  const app = await buildTestApp(t, { now })
+  const requests: [method: string, url: string, body: object][] = [
+    ['POST', '/v1/records', genericBody()],
+    ['POST', '/v1/records/batch', { records: [genericBody()] }],
+    ['POST', '/v1/agents', { name: 'late' }],
+  ]
+  const sendLate = (method: string, url: string, options: SendOptions, ms: number) => {
+    ;[lateMs, waitMs] = [0, ms]
+    return app.send(method, url, options).finally(() => {
+      ;[lateMs, waitMs] = [0, 0]
+    })
+  }
+  for (const [method, url, body] of requests) {
+    const before = await app.written()
+    assertProblem(await sendLate(method, url, { body }, CALLER_AGE_MS_MAX + 1_000), 503, 'overloaded')
+    assert.deepEqual(await app.written(), before)
+    expectStatus(201, await sendLate(method, url, { body }, 20_000))
+  }
+})
+
+test('what one ledger does to its keys has those of no other looked up again', async (t) => {
+  const app = await buildTestApp(t)
+  const other = await app.newLedger()
+  for (const { key } of [app.ledger.key, other.key])
+    expectStatus(200, await app.send('GET', '/v1/ledger', { key }))
+  assert.equal(app.deps.callers.size, 2)
+  const url = `/v1/keys/${other.key.id}/rate-limit`
+  expectStatus(200, await app.send('PUT', url, { key: other.key.key, body: { rateLimit: null } }))
+  assert.equal(app.deps.callers.size, 1)
+})

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Limited, RateLimits } from '../../src/ledgers/rate-limits.ts'
+import { RATE_LIMIT_BUCKETS_MAX } from '../../src/limits.ts'
+
+test('a rate limit', async (t) => {
+  const key = limited('key', 10, 3)
+
+  await t.test('lets a burst in, then one at a time, and says how long to wait', () => {
+    const { limits, clock } = makeLimits()
+    const remaining = () => limits.charge([key]).states[0]!.remaining
+    assert.deepEqual([remaining(), remaining(), remaining()], [2, 1, 0])
+    const refused = limits.charge([key])
+    assert.equal(refused.allowed, false)
+    assert.equal(refused.allowed === false && Math.round(refused.retryAfterMs), 100)
+    clock.ms += 99
+    assert.equal(limits.charge([key]).allowed, false)
+    clock.ms += 2
+    assert.equal(limits.charge([key]).allowed, true)
+    assert.equal(limits.charge([key]).allowed, false)
+  })
+
+  await t.test('lets in as many as it says in the long run, and none of a pause beyond the burst', () => {
+    const { limits, clock } = makeLimits()
+    let allowed = 0
+    for (; clock.ms < 20_000; clock.ms += 5) if (limits.charge([key]).allowed) allowed++
+    assert.ok(allowed >= 202 && allowed <= 203, String(allowed))
+    clock.ms += 60_000
+    assert.equal(countAllowed(limits, [key], 10), 3)
+  })
+
+  await t.test('takes from none of several when one refuses', () => {
+    const { limits } = makeLimits()
+    const ledger = limited('ledger', 1, 1)
+    assert.equal(limits.charge([key, ledger]).allowed, true)
+    assert.equal(countAllowed(limits, [key, ledger], 5), 0)
+    assert.equal(countAllowed(limits, [key], 5), 2)
+  })
+
+  await t.test('makes the next one wait for what the last one cost beyond one', () => {
+    const { limits, clock } = makeLimits()
+    assert.equal(limits.charge([key]).allowed, true)
+    limits.chargeMore([key], 20)
+    const refused = limits.charge([key])
+    assert.equal(refused.allowed === false && Math.round(refused.retryAfterMs), 1_900)
+    assert.equal(refused.states[0]!.remaining, 0)
+    clock.ms += 1_901
+    assert.equal(limits.charge([key]).allowed, true)
+  })
+
+  await t.test('that is changed begins anew', () => {
+    const { limits } = makeLimits()
+    assert.equal(countAllowed(limits, [limited('key', 0.001, 1)], 3), 1)
+    assert.equal(countAllowed(limits, [limited('key', 0.001, 2)], 3), 2)
+  })
+
+  await t.test('of one does not touch another, and what is remembered is bounded', () => {
+    const { limits } = makeLimits()
+    const slow = limited('first', 0.001, 1)
+    assert.equal(countAllowed(limits, [slow], 2), 1)
+    for (let i = 1; i < RATE_LIMIT_BUCKETS_MAX; i++) {
+      assert.equal(limits.charge([limited(`other ${i}`, 0.001, 1)]).allowed, true)
+    }
+    assert.equal(limits.charge([slow]).allowed, false)
+    limits.charge([limited('one more', 0.001, 1)])
+    assert.equal(limits.charge([slow]).allowed, true, 'the oldest was forgotten')
+  })
+})
+
+function makeLimits() {
+  const clock = { ms: 0 }
+  return { limits: new RateLimits(() => clock.ms), clock }
+}
+
+function limited(id: string, requestsPerSecond: number, burst: number): Limited {
+  return { id, limit: { requestsPerSecond, burst } }
+}
+
+function countAllowed(limits: RateLimits, of: Limited[], tries: number): number {
+  let allowed = 0
+  for (let i = 0; i < tries; i++) if (limits.charge(of).allowed) allowed++
+  return allowed
+}

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { Meter, TooCostly } from '../../../../src/ledgers/types/schema/meter.ts'
+import { Pattern } from '../../../../src/ledgers/types/schema/pattern.ts'
+import { PatternError } from '../../../../src/ledgers/types/schema/pattern-syntax.ts'
+
+const STEPS_ENOUGH = 1_000_000
+
+const ATOMS = [
+  ...['a', 'b', 'Z', '1', ' ', '-', 'é', '𝄞', '.', '\\.', '\\n', '\\t', '\\x61', '\\u00e9', '\\cJ', '\\0'],
+  ...[
+    '\\u{1d11e}',
+    '\\ud834\\udd1e',
+    '\\ud834',
+    '\\d',
+    '\\D',
+    '\\w',
+    '\\W',
+    '\\s',
+    '\\S',
+    '\\p{L}',
+    '\\P{Lu}',
+  ],
+  ...[
+    '[ab]',
+    '[^a]',
+    '[a-z0-9]',
+    '[\\s\\S]',
+    '[\\]a]',
+    '[^]',
+    '[]',
+    '[\\w-]',
+    '[\\b]',
+    '\\p{Script=Greek}',
+    '\\/',
+  ],
+]
+const ASSERTIONS = ['^', '$', '\\b', '\\B']
+const QUANTIFIERS = ['*', '+', '?', '*?', '+?', '??', '{2}', '{0}', '{1,3}', '{0,2}?', '{2,}']
+
+const pattern = fc.letrec<{ choice: string; sequence: string; one: string }>((tie) => ({
+  choice: fc.array(tie('sequence'), { minLength: 1, maxLength: 2 }).map((ways) => ways.join('|')),
+  sequence: fc.array(tie('one'), { maxLength: 3 }).map((ones) => ones.join('')),
+  one: fc.oneof(
+    { maxDepth: 2, depthIdentifier: 'pattern' },
+    fc.constantFrom(...ATOMS, ...ASSERTIONS),
+    fc.tuple(fc.constantFrom(...ATOMS), fc.constantFrom(...QUANTIFIERS)).map((parts) => parts.join('')),
+    fc
+      .tuple(fc.constantFrom('(', '(?:', '(?<n>'), tie('choice'), fc.constantFrom('', ...QUANTIFIERS))
+      .map(([open, inner, quantifier]) => `${open}${inner})${quantifier}`),
+  ),
+})).choice
+
+const text = fc
+  .array(
+    fc.constantFrom(
+      'a',
+      'b',
+      'Z',
+      '1',
+      ' ',
+      '-',
+      '\n',
+      '\u2028',
+      '\ufeff',
+      'é',
+      'Ω',
+      '𝄞',
+      '.',
+      ']',
+      '\b',
+      '\0',
+    ),
+    {
+      maxLength: 7,
+    },
+  )
+  .map((chars) => chars.join(''))
+
+test('matches what ECMA-262 matches', () => {
+  let matched = 0
+  fc.assert(
+    fc.property(pattern, fc.array(text, { minLength: 3, maxLength: 3 }), (source, texts) => {
+      fc.pre(isWellFormed(source))
+      const expected = new RegExp(source, 'u')
+      const found = new Pattern(source)
+      for (const one of texts) {
+        assert.equal(
+          found.test(one, new Meter(STEPS_ENOUGH)),
+          expected.test(one),
+          `${source} on ${JSON.stringify(one)}`,
+        )
+        if (expected.test(one)) matched++
+      }
+    }),
+    { numRuns: 3_000 },
+  )
+  assert.ok(matched > 1_000, `only ${matched} matched`)
+})
+
+/** Two groups of one name, for instance. */
+function isWellFormed(source: string): boolean {
+  try {
+    new RegExp(source, 'u')
+    return source.length <= 256
+  } catch {
+    return false
+  }
+}
+
+test('refuses what no automaton can do, and what is no pattern', () => {
+  for (const [source, message] of [
+    ['(?=a)', /look ahead/],
+    ['(?!a)', /look ahead/],
+    ['(?<=a)b', /look ahead/],
+    ['(?<!a)b', /look ahead/],
+    ['(?i:a)', /flags/],
+    ['(?-i:a)', /flags/],
+    ['(a)\\1', /refer back/],
+    ['(?<n>a)\\k<n>', /refer back/],
+    ['(', /not a regular expression/],
+    ['a{2,1}', /not a regular expression/],
+    ['\\Q', /not a regular expression/],
+    ['\\p{Nonsense}', /not a regular expression/],
+    ['a'.repeat(257), /has 257 characters/],
+  ] as const) {
+    assert.throws(
+      () => new Pattern(source),
+      (error) => error instanceof PatternError && message.test(error.message),
+      source,
+    )
+  }
+})
+
+test('refuses repetitions that are too long when written out, before it has written them', () => {
+  for (const source of [
+    'a{1001}',
+    '(((a{99}){99}){99}){99}',
+    'a{9999999999999999999}',
+    '(a?){500,1000}',
+    '((a{0,9}){0,99}){0,99}',
+  ])
+    assert.throws(() => new Pattern(source), PatternError, source)
+  for (const source of ['(?:){99999999999}', '((?:){999}){999}', '(a{0}){9999999}', 'a{999}', '(?:()*)*'])
+    assert.ok(new Pattern(source).instructions <= 1_000, source)
+})
+
+test('a pattern that V8 would follow for years is answered in proportion to the text', () => {
+  for (const [source, hostile] of [
+    ['^(a+)+$', `${'a'.repeat(20_000)}b`],
+    ['^(a|a)*$', `${'a'.repeat(20_000)}b`],
+    ['(x+x+)+y', 'x'.repeat(20_000)],
+    ['^(([a-z])+.)+[A-Z]([a-z])+$', 'a'.repeat(20_000)],
+    ['(.*)(.*)(.*)(.*)(.*)[0-9]$', 'a'.repeat(20_000)],
+  ] as const) {
+    const meter = new Meter(100 * hostile.length)
+    assert.equal(new Pattern(source).test(hostile, meter), false, source)
+  }
+})
+
+test('what would take too long ends at the steps that were given', () => {
+  const hostile = Array.from({ length: 60_000 }, (_, i) => ((i * 7919) % 13 < 6 ? 'a' : 'b')).join('')
+  for (const source of ['[ab]*a[ab]{400}[^ab][^ab]', '(?:[ab]?){300}[ab]{300}c', '\\p{L}{900}z']) {
+    const meter = new Meter(500_000)
+    const begun = performance.now()
+    assert.throws(() => new Pattern(source).test(hostile, meter), TooCostly, source)
+    assert.ok(performance.now() - begun < 1_000, source)
+  }
+})

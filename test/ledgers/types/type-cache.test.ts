@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { TypeCache } from '../../../src/ledgers/types/type-cache.ts'
+import { TYPE_CACHE_BYTES_MAX, TYPE_CACHE_BYTES_PER_LEDGER_MAX } from '../../../src/limits.ts'
+
+/** Loads what is asked for, and counts. */
+function makeLoader(cache: TypeCache<string>, bytes: number) {
+  const loads: string[] = []
+  const get = (ledger: string, name: string) =>
+    cache.get(ledger, name, async () => {
+      loads.push(`${ledger} ${name}`)
+      return { value: name, bytes }
+    })
+  return { loads, get }
+}
+
+test('loads a type once, for all who ask at the same time and after', async () => {
+  const { loads, get } = makeLoader(new TypeCache<string>(), 1)
+  assert.deepEqual(await Promise.all([get('a', 'x'), get('a', 'x'), get('b', 'x')]), ['x', 'x', 'x'])
+  await get('a', 'x')
+  assert.deepEqual(loads, ['a x', 'b x'])
+})
+
+test('remembers neither what is not there nor what failed', async () => {
+  const cache = new TypeCache<string>()
+  assert.equal(await cache.get('a', 'x', async () => null), null)
+  await assert.rejects(
+    cache.get('a', 'x', () => Promise.reject(new Error('away'))),
+    /away/,
+  )
+  assert.equal(await cache.get('a', 'x', async () => ({ value: 'there', bytes: 1 })), 'there')
+})
+
+test('a ledger that uses too many types pushes out its own, the longest unused first, and nobody else’s', async () => {
+  const cache = new TypeCache<string>()
+  const { loads, get } = makeLoader(cache, TYPE_CACHE_BYTES_PER_LEDGER_MAX / 4)
+  await get('quiet', 'x')
+  for (const name of ['a', 'b', 'c', 'd']) await get('busy', name)
+  await get('busy', 'a')
+  await get('busy', 'e')
+  loads.length = 0
+  for (const name of ['a', 'c', 'd', 'e']) await get('busy', name)
+  await get('quiet', 'x')
+  assert.deepEqual(loads, [])
+  await get('busy', 'b')
+  assert.deepEqual(loads, ['busy b'])
+  assert.equal(cache.bytes, 1.25 * TYPE_CACHE_BYTES_PER_LEDGER_MAX)
+})
+
+test('what all ledgers hold together is bounded: the longest unused ledger goes', async () => {
+  const cache = new TypeCache<string>()
+  const { loads, get } = makeLoader(cache, TYPE_CACHE_BYTES_PER_LEDGER_MAX)
+  const ledgers = TYPE_CACHE_BYTES_MAX / TYPE_CACHE_BYTES_PER_LEDGER_MAX
+  for (let i = 0; i < ledgers; i++) await get(`${i}`, 'x')
+  await get('0', 'x')
+  await get('one more', 'x')
+  assert.equal(cache.bytes, TYPE_CACHE_BYTES_MAX)
+  loads.length = 0
+  await get('0', 'x')
+  assert.deepEqual(loads, [])
+  await get('1', 'x')
+  assert.deepEqual(loads, ['1 x'])
+})
