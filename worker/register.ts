@@ -1,16 +1,27 @@
-import { type CheckCursorsDeps, makeCursorRound } from '../src/audit/check-cursors.ts'
-import { type EnqueueAuditsDeps, enqueueAudits } from '../src/audit/enqueue-audits.ts'
-import { type FollowAwaitedDeps, followAwaited, followEntries } from '../src/audit/follow-entries.ts'
-import type { AuditDeps } from '../src/audit/run-audit.ts'
-import { type ScheduleAuditsDeps, scheduleAudits } from '../src/audit/schedule-audits.ts'
-import { type PublishDeps, publishCheckpoints } from '../src/checkpoints/publish.ts'
-import type { RestoredLedgers } from '../src/checkpoints/restored-ledgers.ts'
-import { type ErasureDeps, makeErasureRound } from '../src/erasure/carry-out.ts'
-import { type ExpireDeps, makeExpiryRound } from '../src/expiry/expire-records.ts'
 import type { PeerDrains } from '../src/federation/drain.ts'
 import { type EnqueuePeersDeps, enqueuePeers } from '../src/federation/enqueue.ts'
-import type { Follower } from '../src/follow/loop.ts'
-import type { Waker } from '../src/follow/waker.ts'
+import { type CheckCursorsDeps, makeCursorRound } from '../src/followers/audit/check-cursors.ts'
+import { type EnqueueAuditsDeps, enqueueAudits } from '../src/followers/audit/enqueue-audits.ts'
+import {
+  type FollowAwaitedDeps,
+  followAwaited,
+  followEntries,
+} from '../src/followers/audit/follow-entries.ts'
+import type { AuditDeps } from '../src/followers/audit/run-audit.ts'
+import { type ScheduleAuditsDeps, scheduleAudits } from '../src/followers/audit/schedule-audits.ts'
+import { type PublishDeps, publishCheckpoints } from '../src/followers/checkpoints/publish.ts'
+import type { RestoredLedgers } from '../src/followers/checkpoints/restored-ledgers.ts'
+import { type ErasureDeps, makeErasureRound } from '../src/followers/erasure/carry-out.ts'
+import { type ExpireDeps, makeExpiryRound } from '../src/followers/expiry/expire-records.ts'
+import type { Follower } from '../src/followers/loop.ts'
+import { type RotateDeps, rotateKeys } from '../src/followers/rotation/rotate-keys.ts'
+import {
+  type EnqueueCompletionsDeps,
+  releaseCompletions,
+} from '../src/followers/verification/enqueue-completions.ts'
+import type { VerifyCompletionsDeps } from '../src/followers/verification/verify-completions.ts'
+import { makeVerificationRound } from '../src/followers/verification/verify-waiting.ts'
+import type { Waker } from '../src/followers/waker.ts'
 import {
   AUDIT_CURSORS_EVERY_MS,
   AUDIT_ENQUEUE_EVERY_MS,
@@ -30,10 +41,6 @@ import {
   ROTATION_EVERY_MS,
 } from '../src/limits.ts'
 import { PEER_DRAINS_MAX, PEER_ENQUEUE_EVERY_MS, PEER_ENQUEUE_TIME_SHARE_MAX } from '../src/peer-limits.ts'
-import { type RotateDeps, rotateKeys } from '../src/rotation/rotate-keys.ts'
-import { type EnqueueCompletionsDeps, releaseCompletions } from '../src/verification/enqueue-completions.ts'
-import type { VerifyCompletionsDeps } from '../src/verification/verify-completions.ts'
-import { makeVerificationRound } from '../src/verification/verify-waiting.ts'
 import {
   WEBHOOK_ENQUEUE_EVERY_MS,
   WEBHOOK_ENQUEUE_TIME_SHARE_MAX,

@@ -1,5 +1,5 @@
 import { Histogram } from 'prom-client'
-import type { FollowerObserver } from '../follow/loop.ts'
+import type { FollowerObserver } from '../followers/loop.ts'
 import type { Metrics } from './metrics.ts'
 import { type Reading, readCounter, readGauge } from './readings.ts'
 

@@ -51,7 +51,7 @@ type Erased = {
 
 /**
  * Erases a document of a record, and what lies with it: its salt, and with a payload metadata and references. Returns when the
- * signed entry is committed; from then on nobody is shown any of it, and the worker takes it away (src/erasure). Not to be
+ * signed entry is committed; from then on nobody is shown any of it, and the worker takes it away (src/followers/erasure). Not to be
  * undone.
  */
 export async function eraseDocument(deps: EraseDeps, caller: Caller, request: EraseRequest): Promise<Erased> {

@@ -1,5 +1,5 @@
+import type { VerificationObserver } from '../followers/verification/verify-completions.ts'
 import { formatId } from '../proof/ids.ts'
-import type { VerificationObserver } from '../verification/verify-completions.ts'
 import type { Tracing } from './tracing.ts'
 
 /**

@@ -5,6 +5,7 @@ import { withClient } from '../../src/db/connect/client.ts'
 import { toUuid } from '../../src/db/connect/uuid.ts'
 import { clearFault } from '../../src/db/ledgers/ledger-faults.ts'
 import { parseId } from '../../src/proof/ids.ts'
+import { tamper } from '../followers/verification/set-up.ts'
 import { expectStatus } from '../helpers/app.ts'
 import { eventPage } from '../helpers/event-ledger.ts'
 import { type Agent, DELIVERY, PASSING, PAYLOAD } from '../helpers/gated-app.ts'
@@ -12,7 +13,6 @@ import { addAgent, addKey } from '../helpers/more-keys.ts'
 import { openTail } from '../helpers/tail.ts'
 import { until } from '../helpers/wait.ts'
 import { buildStage, type Stage } from '../helpers/webhook-stage.ts'
-import { tamper } from '../verification/set-up.ts'
 
 /*
  * SECURITY.md, H1, its second half: an entry that nobody signed named the agent, its key or a peer, the server believed it, and what

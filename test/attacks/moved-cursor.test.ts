@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { makeCursorRound } from '../../src/audit/check-cursors.ts'
 import { toUuid } from '../../src/db/connect/uuid.ts'
+import { makeCursorRound } from '../../src/followers/audit/check-cursors.ts'
+import { makeVerificationRound, verifyWaiting } from '../../src/followers/verification/verify-waiting.ts'
 import { parseId } from '../../src/proof/ids.ts'
-import { makeVerificationRound, verifyWaiting } from '../../src/verification/verify-waiting.ts'
-import { auditOf, cursorOf, followAll, openFaults, undefended } from '../audit/set-up.ts'
+import { auditOf, cursorOf, followAll, openFaults, undefended } from '../followers/audit/set-up.ts'
+import { openBoss, openDeps } from '../followers/verification/set-up.ts'
 import type { Test } from '../helpers/app.ts'
 import { connect } from '../helpers/connect.ts'
 import { buildGatedApp } from '../helpers/gated-app.ts'
-import { openBoss, openDeps } from '../verification/set-up.ts'
 
 /*
  * SECURITY.md, M3 (c): whoever has the worker's database login, and nothing else, moves the follower's cursor past an entry that

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { openReadPool } from '../../src/db/connect/pools.ts'
-import { makeErasureRound } from '../../src/erasure/carry-out.ts'
-import { ERASURES_REFUSED, Refused } from '../../src/follow/refused.ts'
+import { makeErasureRound } from '../../src/followers/erasure/carry-out.ts'
+import { ERASURES_REFUSED, Refused } from '../../src/followers/refused.ts'
 import type { Test, TestApp } from './app.ts'
 import { testDatabase } from './connect.ts'
 

@@ -65,7 +65,7 @@ test('every file that a command loads, at once or later, is copied into the imag
     files.size > 400 &&
       files.has('src/run/worker.ts') &&
       files.has('migrations/') &&
-      files.has('src/audit/audit-thread.ts'),
+      files.has('src/followers/audit/audit-thread.ts'),
   )
   const missing = [...files].filter(
     (file) =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { KeptCheckpoints } from '../../src/checkpoints/kept.ts'
+import { KeptCheckpoints } from '../../src/followers/checkpoints/kept.ts'
 import { type Ledger, OPERATOR_KEY } from '../faults/deployment.ts'
 import { runAlone } from '../helpers/run-command.ts'
 import { runScript } from '../helpers/run-script.ts'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { RestoredLedgers } from '../../src/checkpoints/restored-ledgers.ts'
+import { RestoredLedgers } from '../../src/followers/checkpoints/restored-ledgers.ts'
 import type { NewLedger } from '../../src/ledgers/create-ledger.ts'
 import type { Test, TestApp } from '../helpers/app.ts'
 import { openTestPool } from '../helpers/connect.ts'

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { redriveDeadLetters } from '../../src/db/jobs/job-queues.ts'
 import { Metrics } from '../../src/metrics/metrics.ts'
 import { startWorker } from '../../src/run/worker.ts'
+import { jobsOf, kindsOf, tamper } from '../followers/verification/set-up.ts'
 import { expectStatus, type Test, testConfig } from '../helpers/app.ts'
 import { connect } from '../helpers/connect.ts'
 import { raiseFloors } from '../helpers/floors.ts'
@@ -11,7 +12,6 @@ import { buildGatedApp, FAILING, type GatedApp, PASSING } from '../helpers/gated
 import { temporaryDir } from '../helpers/postgres.ts'
 import { assertVerifies } from '../helpers/verify-app.ts'
 import { until } from '../helpers/wait.ts'
-import { jobsOf, kindsOf, tamper } from '../verification/set-up.ts'
 
 test('running workers verify what is submitted, once, and expire what is not; the metrics say so', async (t) => {
   const app = await buildGatedApp(t)

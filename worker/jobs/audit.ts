@@ -1,5 +1,5 @@
-import { type AuditDeps, runAudit } from '../../src/audit/run-audit.ts'
 import type { Payload } from '../../src/db/jobs/queues.ts'
+import { type AuditDeps, runAudit } from '../../src/followers/audit/run-audit.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import type { HandledJob } from '../work-queues.ts'
 

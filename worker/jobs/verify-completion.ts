@@ -1,6 +1,9 @@
 import type { Payload } from '../../src/db/jobs/queues.ts'
+import {
+  type VerifyCompletionsDeps,
+  verifyCompletions,
+} from '../../src/followers/verification/verify-completions.ts'
 import { parseId } from '../../src/proof/ids.ts'
-import { type VerifyCompletionsDeps, verifyCompletions } from '../../src/verification/verify-completions.ts'
 import type { JobOutcome } from '../work-queues.ts'
 
 /** What is refused is given up at once: what is stored does not change by being looked at again. */

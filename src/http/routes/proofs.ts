@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { ApiError } from '../../errors.ts'
-import { type EntryProof, proveEntry, proveRecord } from '../../proofs/prove-entry.ts'
+import { type EntryProof, proveEntry, proveRecord } from '../../followers/checkpoints/prove-entry.ts'
 import type { Deps } from '../deps.ts'
 import { pathId } from '../path-id.ts'
 import { idParams, SEQ_TEXT } from '../schemas/common.ts'

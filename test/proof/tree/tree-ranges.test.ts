@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { growTree } from '../../../src/checkpoints/grow-tree.ts'
+import { growTree } from '../../../src/followers/checkpoints/grow-tree.ts'
 import { toHex } from '../../../src/proof/bytes.ts'
 import {
   emptyFrontier,

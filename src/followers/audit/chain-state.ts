@@ -1,0 +1,50 @@
+import { equalBytes, fromHex, toHex } from '../../proof/bytes.ts'
+import type { Sha256 } from '../../proof/crypto.ts'
+import type { EntryStep } from '../../proof/entry/entry-step.ts'
+import { ProofError } from '../../proof/error.ts'
+import { parseId } from '../../proof/ids.ts'
+import type { JsonObject } from '../../proof/json/json-text.ts'
+import { genesis, link } from '../../proof/tree/chain.ts'
+import type { CursorPlace } from '../../signing/cursor-mac.ts'
+
+/** What an entry must belong to. */
+export type LedgerIdentity = { readonly ledger: string; readonly issuer: string }
+
+/**
+ * Behind the next entry of a ledger, with the entry that was verified by itself: what needs no more than the one before it.
+ * Throws ProofError. (That no envelope is there twice, that actors exist and keys were not revoked, is for audits, which read
+ * a ledger from its beginning.)
+ */
+export function extendCursor(
+  cursor: CursorPlace | null,
+  step: EntryStep,
+  { ledger, issuer }: LedgerIdentity,
+  sha256: Sha256,
+): CursorPlace {
+  const seq = cursor?.nextSeq ?? 0
+  if (step.seq !== seq) throw new ProofError('seq_not_dense', `seq ${step.seq} stands where ${seq} belongs`)
+  if ((seq === 0) !== (step.kind === 'ledger-created')) {
+    throw new ProofError('ledger_created_misplaced', `seq ${seq} is ${step.kind}`)
+  }
+  if (step.ledger !== ledger || step.issuer !== issuer) {
+    throw new ProofError('ledger_foreign', `an entry of ${step.ledger}, issued by ${step.issuer}`)
+  }
+  const signer = cursor ? toHex(cursor.envelopeKid) : definedKid(step)
+  if (step.kid !== signer) {
+    throw new ProofError('key_not_current', `signed by ${step.kid}, but ${signer} signs here`)
+  }
+  const chain = link(sha256, cursor?.chain ?? genesis(sha256, parseId('led', ledger)), step.leaf)
+  if (!equalBytes(chain, step.chain))
+    throw new ProofError('chain_broken', `the chain hash here is ${toHex(chain)}`)
+  return { nextSeq: seq + 1, chain, envelopeKid: fromHex(rotatedKid(step) ?? step.kid) }
+}
+
+function definedKid({ statement }: EntryStep): string {
+  const { envelopeKey } = statement!.predicate['definition'] as JsonObject
+  return (envelopeKey as JsonObject)['kid'] as string
+}
+
+function rotatedKid({ kind, statement }: EntryStep): string | null {
+  if (kind !== 'server-key-rotated') return null
+  return (statement!.predicate['newKey'] as JsonObject)['kid'] as string
+}

@@ -1,0 +1,47 @@
+import type pg from 'pg'
+import { listAuditCursors, removeAuditCursor } from '../../db/audit/audit-cursors.ts'
+import type { Db } from '../../db/connect/client.ts'
+import { AUDIT_CURSORS_PER_ROUND } from '../../limits.ts'
+import { formatId } from '../../proof/ids.ts'
+import type { CursorMac } from '../../signing/cursor-mac.ts'
+
+export type CheckCursorsDeps = {
+  readonly pool: pg.Pool
+  readonly cursorMac: CursorMac
+  readonly log: { error(details: object, message: string): void }
+}
+
+/**
+ * Makes the rounds that look for cursors that no worker wrote, page by page. The follower sees those of ledgers that grow by
+ * itself; one that was moved to its ledger's end would keep it away for as long as nothing comes. Without its row the ledger
+ * counts as new.
+ */
+export function makeCursorRound(deps: CheckCursorsDeps): () => Promise<boolean> {
+  let last: Uint8Array | null = null
+  return async () => {
+    const cursors = await listAuditCursors(deps.pool, last, AUDIT_CURSORS_PER_ROUND)
+    last = cursors.length < AUDIT_CURSORS_PER_ROUND ? null : cursors.at(-1)!.ledgerId
+    for (const cursor of cursors) {
+      if (deps.cursorMac.isOf(cursor.ledgerId, cursor, cursor.mac)) continue
+      await refuseCursor(deps.pool, deps.log, cursor.ledgerId, cursor)
+    }
+    return false
+  }
+}
+
+/**
+ * Somebody wrote it who has the worker's login and not the master key. That is no fault of the ledger: what the cursor was to hide
+ * is found when the entries are verified anew.
+ */
+export async function refuseCursor(
+  db: Db,
+  log: CheckCursorsDeps['log'],
+  ledgerId: Uint8Array,
+  cursor: { readonly nextSeq: number; readonly mac: Buffer },
+): Promise<void> {
+  await removeAuditCursor(db, ledgerId, cursor.mac)
+  log.error(
+    { ledger: formatId('led', ledgerId), seq: cursor.nextSeq },
+    'no worker wrote the cursor of the ledger: its entries are verified from the first one on',
+  )
+}

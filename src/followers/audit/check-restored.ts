@@ -1,0 +1,55 @@
+import { listLedgerIds } from '../../db/chain/ledger-snapshot.ts'
+import { withClient } from '../../db/connect/client.ts'
+import type { DatabaseOrUrl } from '../../db/connect/connection.ts'
+import { checkSchema } from '../../db/schema/migrate.ts'
+import { getNoteKeySecret, listServerKeySecrets } from '../../db/schema/server-keys.ts'
+import { formatId } from '../../proof/ids.ts'
+import type { MasterKey } from '../../signing/master-key.ts'
+import { database } from '../../verify/database.ts'
+import type { VerifyReport } from '../../verify/report.ts'
+import { verifyLedger } from '../../verify/verify-ledger.ts'
+import type { KeptCheckpoints } from '../checkpoints/kept.ts'
+
+export type RestoredLedger = {
+  readonly ledger: string
+  /** Of the checkpoint that was kept; null where none was. */
+  readonly keptSize: number | null
+  /** null: the database does not have the ledger at all. */
+  readonly report: VerifyReport | null
+}
+
+type Options = {
+  /** As the owner: every table is read, and nothing is written. */
+  readonly owner: DatabaseOrUrl
+  readonly kept: KeptCheckpoints
+  /** null: whether it opens the database's keys is not looked at. */
+  readonly masterKey: MasterKey | null
+}
+
+/**
+ * Whether a restored database is the one that was lost, before anybody works with it: its schema is this version's, the master
+ * key opens its keys, and each ledger verifies from its first entry and extends the checkpoint that was kept of it outside.
+ * Yields the ledgers one by one, those that are gone last. Throws where the database as a whole can't be used.
+ */
+export async function* checkRestored({ owner, kept, masterKey }: Options): AsyncGenerator<RestoredLedger> {
+  const ledgers = await withClient(owner, async (client) => {
+    await checkSchema(client)
+    if (masterKey) {
+      await getNoteKeySecret(client, masterKey)
+      await listServerKeySecrets(client, masterKey, 'envelope')
+    }
+    return (await listLedgerIds(client)).map((ledgerId) => formatId('led', ledgerId))
+  })
+  const keptSizes = new Map(kept.all.map(({ ledger, checkpoint }) => [ledger, checkpoint.size]))
+  for (const ledger of ledgers) {
+    const note = await kept.findNote(ledger)
+    const report = await verifyLedger(database(owner, ledger), {
+      checkpoints: note === null ? [] : [note],
+      // If the ledger was lost while no worker ran, no checkpoint was ever signed behind the kept one.
+      lateTail: note === null ? 'refused' : 'noticed',
+    })
+    yield { ledger, keptSize: keptSizes.get(ledger) ?? null, report }
+    keptSizes.delete(ledger)
+  }
+  for (const [ledger, keptSize] of keptSizes) yield { ledger, keptSize, report: null }
+}

@@ -1,0 +1,45 @@
+import { randomUUID } from 'node:crypto'
+import type pg from 'pg'
+import type { PgBoss } from 'pg-boss'
+import { failLostAudits, lockWaitingAudits, setAuditJobs } from '../../db/audit/audit-work.ts'
+import { withPooledTransaction } from '../../db/connect/transaction.ts'
+import { asJobsDatabase } from '../../db/jobs/job-queues.ts'
+import type { Payload } from '../../db/jobs/queues.ts'
+import { AUDITS_PER_ROUND } from '../../limits.ts'
+import { formatId } from '../../proof/ids.ts'
+
+export type EnqueueAuditsDeps = {
+  readonly pool: pg.Pool
+  readonly boss: PgBoss
+  readonly log: { error(details: object, message: string): void }
+}
+
+/**
+ * One round: a job for every audit that was asked for, in the transaction that says so. The API's login can't make jobs; what
+ * it asks for lies in a table, one audit a ledger.
+ */
+export async function enqueueAudits(deps: EnqueueAuditsDeps): Promise<boolean> {
+  const enqueued = await withPooledTransaction(deps.pool, async (client) => {
+    const audits = await lockWaitingAudits(client, AUDITS_PER_ROUND)
+    const jobs = audits.map((audit) => ({ ...audit, jobId: randomUUID() }))
+    if (jobs.length === 0) return 0
+    await deps.boss.insert(
+      'audit',
+      jobs.map(({ ledgerId, auditId, jobId }) => ({
+        id: jobId,
+        data: {
+          ledger: formatId('led', ledgerId),
+          audit: formatId('aud', auditId),
+        } satisfies Payload<'audit'>,
+      })),
+      { db: asJobsDatabase(client) },
+    )
+    await setAuditJobs(client, jobs)
+    return jobs.length
+  })
+  for (const { ledgerId, auditId } of await failLostAudits(deps.pool)) {
+    const ids = { ledger: formatId('led', ledgerId), audit: formatId('aud', auditId) }
+    deps.log.error(ids, 'an audit was given up: its job is among the dead letters')
+  }
+  return enqueued === AUDITS_PER_ROUND
+}

@@ -1,0 +1,34 @@
+import type { AuditedServerKey } from '../../db/audit/audited-rows.ts'
+import { keyHint } from '../../verify/database.ts'
+import { type EntryPool, openEntryThreads } from '../../verify/entry-pool.ts'
+import type { ChunkResult, ChunkTask } from '../../verify/verify-chunk.ts'
+
+/**
+ * One thread that verifies entries one by one, for as long as the worker runs. What an attacker wrote can at worst end the
+ * thread, never the worker: the next call starts another one.
+ */
+export class EntryVerifier {
+  #pool: EntryPool | null = null
+  #keys = ''
+
+  /** `keys`: those that the database publishes. A thread knows the keys that it was started with. */
+  async run(task: ChunkTask, keys: readonly AuditedServerKey[]): Promise<ChunkResult> {
+    const hints = keys.filter((key) => key.use === 'envelope').map(keyHint)
+    const known = JSON.stringify(hints)
+    if (known !== this.#keys) await this.close()
+    this.#keys = known
+    this.#pool ??= openEntryThreads({ keys: hints, documents: 'all' }, 1)
+    try {
+      return await this.#pool.run(task)
+    } catch (error) {
+      await this.close()
+      throw error
+    }
+  }
+
+  async close(): Promise<void> {
+    const pool = this.#pool
+    this.#pool = null
+    await pool?.close()
+  }
+}

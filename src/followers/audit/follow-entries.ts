@@ -1,0 +1,216 @@
+import type pg from 'pg'
+import {
+  findAuditCursor,
+  listLedgersUnverified,
+  moveAuditCursor,
+  tryLockAuditCursor,
+  useSnapshot,
+} from '../../db/audit/audit-cursors.ts'
+import { type AuditedLedger, getAuditedLedger, listServerKeys } from '../../db/audit/audited-rows.ts'
+import type { SeqRange } from '../../db/chain/ledger-snapshot.ts'
+import { classifyFailure } from '../../db/connect/failures.ts'
+import { withPooledTransaction } from '../../db/connect/transaction.ts'
+import {
+  ENTRY_FOLLOWER_ENTRIES_PER_SPAN,
+  ENTRY_FOLLOWER_LEDGERS_PER_ROUND,
+  ENTRY_FOLLOWER_ROUND_MS,
+} from '../../limits.ts'
+import { equalBytes } from '../../proof/bytes.ts'
+import type { EntryStep } from '../../proof/entry/entry-step.ts'
+import { ProofError } from '../../proof/error.ts'
+import { formatId } from '../../proof/ids.ts'
+import type { CursorMac, CursorPlace } from '../../signing/cursor-mac.ts'
+import { nativeProviders } from '../../signing/native.ts'
+import { contradiction } from '../../verify/contradiction.ts'
+import { LedgerReader } from '../../verify/ledger-reader.ts'
+import { unpackSteps } from '../../verify/packed-steps.ts'
+import type { FaultyLedgers } from '../checkpoints/faulty-ledgers.ts'
+import type { AwaitedLedgers } from './awaited-ledgers.ts'
+import { extendCursor } from './chain-state.ts'
+import { refuseCursor } from './check-cursors.ts'
+import type { EntryVerifier } from './entry-verifier.ts'
+import { type FaultDeps, raiseFault } from './faults.ts'
+
+export type FollowEntriesDeps = FaultDeps & {
+  readonly cursorMac: CursorMac
+  readonly verifier: EntryVerifier
+  /** Those that could not be read or verified for another reason than a fault. */
+  readonly unverified: FaultyLedgers
+  /** Hears of the entries that were verified. */
+  readonly observeEntries?: (entries: number) => void
+  /** Hears that a floor has risen: what waited for it can go on. */
+  readonly floorRose?: () => void
+}
+
+/**
+ * One round: verifies the entries that came since the last one, of as many ledgers as there is time for, with the rows that
+ * say they come from them. Returns whether there is more to do at once. What a thief of the API's login appended is found
+ * here, seconds later; what was changed behind the cursor, by the next audit.
+ */
+export async function followEntries(deps: FollowEntriesDeps): Promise<boolean> {
+  const ledgers = await listLedgersUnverified(deps.pool, ENTRY_FOLLOWER_LEDGERS_PER_ROUND)
+  const more = await followLedgers(deps, ledgers)
+  return more || ledgers.length === ENTRY_FOLLOWER_LEDGERS_PER_ROUND
+}
+
+export type FollowAwaitedDeps = FollowEntriesDeps & {
+  readonly awaited: AwaitedLedgers
+  readonly awaitedVerifier: EntryVerifier
+}
+
+/** As followEntries, of the ledgers in which money waits: with a verifier of its own, so that a round of the others is no obstacle. */
+export async function followAwaited(deps: FollowAwaitedDeps): Promise<boolean> {
+  const awaited = deps.awaited.take()
+  if (awaited.length === 0) return false
+  const ledgers = await listLedgersUnverified(deps.pool, ENTRY_FOLLOWER_LEDGERS_PER_ROUND, awaited)
+  await followLedgers({ ...deps, verifier: deps.awaitedVerifier }, ledgers)
+  // Those who wait ask again for the rest.
+  return false
+}
+
+async function followLedgers(deps: FollowEntriesDeps, ledgers: readonly Uint8Array[]): Promise<boolean> {
+  const endsAt = performance.now() + ENTRY_FOLLOWER_ROUND_MS
+  let more = false
+  for (const ledgerId of ledgers) {
+    const ledger = formatId('led', ledgerId)
+    if (deps.unverified.isPaused(ledger)) continue
+    if (performance.now() > endsAt) return true
+    try {
+      more = (await followLedger(deps, ledgerId, endsAt)) || more
+      deps.unverified.resume(ledger)
+    } catch (error) {
+      // Another worker has been at it since.
+      if (classifyFailure(error as Error).kind === 'deadlock') continue
+      deps.unverified.pause(ledger)
+      deps.log.error({ err: error, ledger }, 'the entries of the ledger could not be verified')
+    }
+  }
+  return more
+}
+
+/**
+ * A span that holds a bad entry is taken again in smaller ones, until it is one entry: what is wrong is then wrong with that
+ * one, and all before it are verified.
+ */
+async function followLedger(deps: FollowEntriesDeps, ledgerId: Uint8Array, endsAt: number): Promise<boolean> {
+  let entries = ENTRY_FOLLOWER_ENTRIES_PER_SPAN
+  for (;;) {
+    const span = await verifySpan(deps, ledgerId, entries, endsAt)
+    if (span.entries > 0) deps.floorRose?.()
+    deps.observeEntries?.(span.entries)
+    if (span.failure === null) {
+      if (!span.more || performance.now() > endsAt) return span.more
+    } else if (entries === 1) {
+      const { code, detail } = span.failure
+      const seq = span.cursor?.nextSeq ?? 0
+      await raiseFault(deps, ledgerId, { foundBy: 'follower', seq, code, reason: detail })
+      return false
+    } else {
+      entries = Math.ceil(entries / 16)
+    }
+  }
+}
+
+type Span = {
+  /** Behind the last entry that was verified; null: none ever was. */
+  readonly cursor: CursorPlace | null
+  readonly failure: ProofError | null
+  readonly more: boolean
+  /** That were verified. */
+  readonly entries: number
+}
+
+/** At most `entriesMax` from the cursor on; ends early, between chunks, at `endsAt`. */
+async function verifySpan(
+  deps: FollowEntriesDeps,
+  ledgerId: Uint8Array,
+  entriesMax: number,
+  endsAt: number,
+): Promise<Span> {
+  return withPooledTransaction(deps.pool, async (client) => {
+    await useSnapshot(client, { mayLock: true })
+    if (!(await tryLockAuditCursor(client, ledgerId)))
+      return { cursor: null, failure: null, more: false, entries: 0 }
+    const span = await readSpan(deps, client, ledgerId, { entriesMax, endsAt })
+    if (span.cursor && span.entries > 0) {
+      const mac = deps.cursorMac.of(ledgerId, span.cursor)
+      await moveAuditCursor(client, ledgerId, { ...span.cursor, mac })
+    }
+    return span
+  })
+}
+
+async function readSpan(
+  deps: FollowEntriesDeps,
+  client: pg.PoolClient,
+  ledgerId: Uint8Array,
+  { entriesMax, endsAt }: { readonly entriesMax: number; readonly endsAt: number },
+): Promise<Span> {
+  let cursor = await findBelievedCursor(deps, client, ledgerId)
+  const head = await getAuditedLedger(client, ledgerId)
+  const from = cursor?.nextSeq ?? 0
+  const end = Math.min(Number(head.size), from + entriesMax)
+  const more = end < Number(head.size)
+  const entries = () => (cursor?.nextSeq ?? 0) - from
+  try {
+    for await (const step of verifiedSteps(deps, client, ledgerId, head, { from, end })) {
+      if (step === CHUNK_END) {
+        const isEnd = cursor?.nextSeq === end
+        if (!isEnd && performance.now() > endsAt)
+          return { cursor, failure: null, more: true, entries: entries() }
+      } else {
+        const identity = { ledger: formatId('led', ledgerId), issuer: head.issuer ?? '' }
+        cursor = extendCursor(cursor, step, identity, nativeProviders.sha256)
+      }
+    }
+    verifyEnd(head, cursor, end)
+  } catch (error) {
+    if (!(error instanceof ProofError)) throw error
+    return { cursor, failure: error, more: false, entries: entries() }
+  }
+  return { cursor, failure: null, more, entries: entries() }
+}
+
+const CHUNK_END = Symbol('the end of a chunk')
+
+/** Entries that were verified each by itself, in order. Throws ProofError at the first that was refused. */
+async function* verifiedSteps(
+  { verifier }: FollowEntriesDeps,
+  client: pg.PoolClient,
+  ledgerId: Uint8Array,
+  head: AuditedLedger,
+  range: SeqRange,
+): AsyncGenerator<EntryStep | typeof CHUNK_END> {
+  const keys = await listServerKeys(client)
+  const options = { sha256: nativeProviders.sha256, mayReadKeys: true, range }
+  const reader = new LedgerReader({ client }, ledgerId, head, options)
+  for await (const { lines, columns } of reader.chunks()) {
+    const { packed, failure } = await verifier.run({ lines, columns }, keys)
+    yield* unpackSteps(packed)
+    if (failure) throw new ProofError(failure.code, failure.detail)
+    yield CHUNK_END
+  }
+}
+
+/** All entries were there, and where they end, the head says what they say. */
+function verifyEnd(head: AuditedLedger, cursor: CursorPlace | null, end: number): void {
+  const next = cursor?.nextSeq ?? 0
+  if (next > end) throw contradiction(`chain_heads.size is ${head.size}, where ${next} entries were verified`)
+  if (next < end) throw new ProofError('seq_not_dense', `there is no entry at seq ${next}`)
+  if (cursor === null || next < Number(head.size)) return
+  if (!equalBytes(head.chain!, cursor.chain)) throw contradiction('chain_heads.chain is not the last entry’s')
+  if (!equalBytes(head.envelope_kid!, cursor.envelopeKid))
+    throw contradiction('chain_heads.envelope_kid is not the current key')
+}
+
+/** null: the ledger is verified from its first entry on. */
+async function findBelievedCursor(
+  { cursorMac, log }: FollowEntriesDeps,
+  client: pg.ClientBase,
+  ledgerId: Uint8Array,
+): Promise<CursorPlace | null> {
+  const cursor = await findAuditCursor(client, ledgerId)
+  if (cursor === null || cursorMac.isOf(ledgerId, cursor, cursor.mac)) return cursor
+  await refuseCursor(client, log, ledgerId, cursor)
+  return null
+}

@@ -1,0 +1,42 @@
+import { Worker } from 'node:worker_threads'
+import type { DatabaseOptions } from '../../db/connect/connection.ts'
+import type { VerifyReport } from '../../verify/report.ts'
+
+export type AuditTask = {
+  /** The database, as a login that may read all of it. */
+  readonly url: string
+  readonly options: DatabaseOptions
+  readonly ledger: string
+  /** Notes that were kept outside of it. */
+  readonly checkpoints: readonly string[]
+}
+
+type AuditProgress = { readonly entries: number; readonly total: number }
+
+export type AuditMessage = { readonly progress: AuditProgress } | { readonly report: VerifyReport }
+
+/** The report; null when `signal` aborted it. Throws when the ledger could not be read: that says nothing about it. */
+export function verifyInThread(
+  task: AuditTask,
+  onProgress: (progress: AuditProgress) => void,
+  signal: AbortSignal,
+): Promise<VerifyReport | null> {
+  if (signal.aborted) return Promise.resolve(null)
+  return new Promise((resolve, reject) => {
+    const thread = new Worker(new URL('./audit-thread.ts', import.meta.url), { workerData: task })
+    const stop = () => {
+      resolve(null)
+      void thread.terminate()
+    }
+    signal.addEventListener('abort', stop, { once: true })
+    thread.on('message', (message: AuditMessage) => {
+      if ('report' in message) resolve(message.report)
+      else onProgress(message.progress)
+    })
+    thread.on('error', reject)
+    thread.on('exit', (code) => {
+      signal.removeEventListener('abort', stop)
+      reject(new Error(`the thread of an audit ended with code ${code}`))
+    })
+  })
+}

@@ -1,0 +1,126 @@
+import { mkdir, open, readdir, readFile, rename } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { toHex } from '../../proof/bytes.ts'
+import { isId, parseId } from '../../proof/ids.ts'
+import { type Checkpoint, parseCheckpoint } from '../../proof/tree/checkpoint.ts'
+
+export type Kept = {
+  readonly ledger: string
+  readonly ledgerId: Uint8Array
+  readonly checkpoint: Checkpoint
+}
+
+type KeptLog = { error(details: object, message: string): void }
+
+/**
+ * Each ledger's newest checkpoint in a file of its own, outside Postgres: a restored backup undoes the table
+ * together with the chain, but not these.
+ */
+export class KeptCheckpoints {
+  readonly #dir: string
+  /** Those kept last stand last. */
+  readonly #newest = new Map<string, Checkpoint>()
+  /** Whose turn it is to be taken, before all begin anew. */
+  #turn: string[] = []
+
+  constructor(dir: string) {
+    this.#dir = dir
+  }
+
+  /** Reads all of them. One that can't be read is logged, and its ledger gets no checkpoint until it can. */
+  async load(log: KeptLog): Promise<void> {
+    const names = await readdir(this.#dir).catch(onlyMissing([]))
+    for (const name of names) {
+      const ledger = name.slice(0, -NOTE.length)
+      if (!name.endsWith(NOTE) || !isId('led', ledger)) continue
+      await this.find(ledger).catch((err) => log.error({ err, ledger }, 'a kept checkpoint cannot be read'))
+    }
+  }
+
+  get all(): Kept[] {
+    return [...this.#newest].map(toKept)
+  }
+
+  /** Those kept last, and `others` of all in turn. */
+  take(newest: number, others: number): Kept[] {
+    if (this.#turn.length === 0) this.#turn = [...this.#newest.keys()]
+    const ledgers = new Set([...this.#newest.keys()].slice(-newest))
+    for (const ledger of this.#turn.splice(0, others)) ledgers.add(ledger)
+    return [...ledgers].map((ledger) => toKept([ledger, this.#newest.get(ledger)!]))
+  }
+
+  /** The newest checkpoint kept of the ledger; null where there is none. */
+  async find(ledger: string): Promise<Checkpoint | null> {
+    const known = this.#newest.get(ledger)
+    if (known) return known
+    const note = await readFile(this.#pathOf(ledger), 'utf8').catch(onlyMissing(null))
+    if (note === null) return null
+    const { checkpoint } = parseCheckpoint(note)
+    this.#newest.set(ledger, checkpoint)
+    return checkpoint
+  }
+
+  /** The newest note itself; null where there is none. */
+  async findNote(ledger: string): Promise<string | null> {
+    return readFile(this.#pathOf(ledger), 'utf8').catch(onlyMissing(null))
+  }
+
+  /** Returns when the note is on disk. A crash leaves the one before or this one, never a part. */
+  async keep(ledger: string, note: string): Promise<void> {
+    const { checkpoint } = parseCheckpoint(note)
+    await this.#write(this.#pathOf(ledger), note)
+    this.#newest.delete(ledger)
+    this.#newest.set(ledger, checkpoint)
+  }
+
+  /**
+   * Copies the newest to a file of its own, where no later one replaces it: evidence of what the ledger was, when it is about
+   * to go on as another. Named after what it says, so doing it twice is doing it once.
+   */
+  async setAside(ledger: string): Promise<void> {
+    const note = await readFile(this.#pathOf(ledger), 'utf8')
+    const { size, chain } = parseCheckpoint(note).checkpoint
+    const path = join(this.#dir, `${ledger}.${size}-${toHex(chain).slice(0, 8)}${NOTE}`)
+    await this.#write(path, note)
+  }
+
+  /** A file's name is durable when its directory is, not when its content is. */
+  async #write(path: string, note: string): Promise<void> {
+    if (await mkdir(this.#dir, { recursive: true, mode: 0o700 })) await syncDir(dirname(this.#dir))
+    const file = await open(`${path}.new`, 'w', 0o600)
+    try {
+      await file.writeFile(note)
+      await file.datasync()
+    } finally {
+      await file.close()
+    }
+    await rename(`${path}.new`, path)
+    await syncDir(this.#dir)
+  }
+
+  #pathOf(ledger: string): string {
+    return join(this.#dir, `${ledger}${NOTE}`)
+  }
+}
+
+const NOTE = '.note'
+
+function toKept([ledger, checkpoint]: [string, Checkpoint]): Kept {
+  return { ledger, ledgerId: parseId('led', ledger), checkpoint }
+}
+
+async function syncDir(dir: string): Promise<void> {
+  const handle = await open(dir, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+function onlyMissing<T>(instead: T): (error: NodeJS.ErrnoException) => T {
+  return (error) => {
+    if (error.code === 'ENOENT') return instead
+    throw error
+  }
+}

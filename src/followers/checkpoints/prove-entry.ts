@@ -1,0 +1,137 @@
+import type pg from 'pg'
+import type { EntryRowRead } from '../../db/chain/read-entries.ts'
+import { findEntry, findEntryOfRecord, listItems } from '../../db/chain/read-proven.ts'
+import { listEnvelopeKeys } from '../../db/schema/server-keys.ts'
+import { ApiError } from '../../errors.ts'
+import { toHex } from '../../proof/bytes.ts'
+import { parseEnvelope } from '../../proof/envelope/cose.ts'
+import { itemBytes, itemLeaf, verifyBatchItem } from '../../proof/statement/batch.ts'
+import { parseStatement } from '../../proof/statement/statement.ts'
+import { parseCheckpoint } from '../../proof/tree/checkpoint.ts'
+import { inclusionPath, leafHash } from '../../proof/tree/merkle.ts'
+import { describeLedger, itemOf } from '../../records/export.ts'
+import { isVisible } from '../../records/read.ts'
+import { nativeProviders } from '../../signing/native.ts'
+import { proveInclusion } from './prove-tree.ts'
+import type { SignedCheckpoints } from './signed-checkpoints.ts'
+
+const { sha256 } = nativeProviders
+
+export type ProveDeps = { readonly readPool: pg.Pool; readonly checkpoints: SignedCheckpoints }
+
+type Wanted = {
+  /** Of a checkpoint that was published; null: the newest. */
+  readonly size: number | null
+}
+type WantedOfRecord = Wanted & {
+  readonly recordId: Uint8Array
+  /** Which of the record's entries; null: the first. */
+  readonly seq: number | null
+  /** Whose records alone may be seen; null: all. */
+  readonly ownAgent: Uint8Array | null
+}
+
+/** docs/formats/proofs.md. */
+export type EntryProof = Awaited<ReturnType<typeof proveRow>> & {
+  readonly item?: Awaited<ReturnType<typeof proveItem>>
+}
+
+/** null: the ledger has no such entry. Throws ApiError `checkpoint_pending`. */
+export async function proveEntry(
+  deps: ProveDeps,
+  ledgerId: Uint8Array,
+  seq: number,
+  wanted: Wanted,
+): Promise<EntryProof | null> {
+  const row = await findEntry(deps.readPool, ledgerId, seq)
+  return row && proveRow(deps, ledgerId, row, wanted)
+}
+
+/** As proveEntry, with the record's place in its batch. null: nothing that this caller may know of. */
+export async function proveRecord(
+  deps: ProveDeps,
+  ledgerId: Uint8Array,
+  wanted: WantedOfRecord,
+): Promise<EntryProof | null> {
+  const row = await findEntryOfRecord(deps.readPool, ledgerId, wanted.recordId, wanted.seq)
+  if (!row || !isVisible(row, wanted.ownAgent)) return null
+  const proof = await proveRow(deps, ledgerId, row, wanted)
+  if (row.item_index === null || row.seq !== row.first_seq) return proof
+  // Not beside it: 2,000 items need not be hashed for an answer that is still pending.
+  return { ...proof, item: await proveItem(deps.readPool, ledgerId, row, row.item_index) }
+}
+
+async function proveRow(
+  { readPool, checkpoints }: ProveDeps,
+  ledgerId: Uint8Array,
+  row: EntryRowRead,
+  { size }: Wanted,
+) {
+  const index = Number(row.seq)
+  const kid = toHex(parseEnvelope(row.envelope).kid)
+  const [ledger, keys, note] = await Promise.all([
+    describeLedger(readPool, ledgerId),
+    listEnvelopeKeys(readPool),
+    getCheckpoint(checkpoints, ledgerId, index, size),
+  ])
+  // Not the column: what is proved is the envelope that is answered.
+  const path = await proveInclusion(readPool, ledgerId, leafHash(sha256, row.envelope), index, note)
+  return {
+    ledger,
+    keys: keys.filter((key) => key.kid === kid),
+    entry: {
+      seq: index,
+      kind: row.kind,
+      recordedAt: row.recorded_at.toISOString(),
+      leaf: row.leaf.toString('hex'),
+      chain: row.chain.toString('hex'),
+      envelope: row.envelope.toString('base64'),
+    },
+    index,
+    treeSize: parseCheckpoint(note).checkpoint.size,
+    path: path.map(toHex),
+    checkpoint: note,
+  }
+}
+
+/** The note of a checkpoint that covers the entry. */
+async function getCheckpoint(
+  checkpoints: SignedCheckpoints,
+  ledgerId: Uint8Array,
+  seq: number,
+  size: number | null,
+): Promise<string> {
+  if (size !== null && size <= seq) {
+    throw new ApiError('invalid_request', `a checkpoint of ${size} entries does not cover the entry ${seq}`, {
+      members: { path: '/size' },
+    })
+  }
+  if (size !== null) {
+    const note = await checkpoints.ofSize(ledgerId, size)
+    if (note !== null) return note
+    throw new ApiError('not_found', `no checkpoint of ${size} entries was published`)
+  }
+  const note = await checkpoints.newest(ledgerId)
+  if (note !== null && parseCheckpoint(note).checkpoint.size > seq) return note
+  throw checkpointPending(`the entry ${seq} is covered within seconds`)
+}
+
+/** Answered wherever a checkpoint is asked for that will be there soon. */
+export function checkpointPending(detail: string): ApiError {
+  return new ApiError('checkpoint_pending', detail, { retryable: true, retryAfterMs: 1000 })
+}
+
+/** One record's place in its batch; verified against what the batch's entry signs. */
+async function proveItem(pool: pg.Pool, ledgerId: Uint8Array, row: EntryRowRead, index: number) {
+  const rows = await listItems(pool, ledgerId, Number(row.seq))
+  const texts = rows.map((item) => itemBytes(itemOf(item)))
+  const path = inclusionPath(
+    sha256,
+    texts.map((text) => itemLeaf(sha256, text)),
+    index,
+  )
+  const { predicate, subjects } = parseStatement(parseEnvelope(row.envelope).payload)
+  const count = predicate['count'] as number
+  const item = verifyBatchItem(sha256, JSON.parse(texts[index]!), index, count, path, subjects[0].sha256)
+  return { item, index, count, path: path.map(toHex) }
+}

@@ -1,0 +1,92 @@
+import { readLeaves } from '../../db/chain/checkpoints.ts'
+import { readTileSlices } from '../../db/chain/tree-tiles.ts'
+import type { Db } from '../../db/connect/client.ts'
+import { parseCheckpoint } from '../../proof/tree/checkpoint.ts'
+import { TILE_HASHES, verifyConsistency, verifyInclusion } from '../../proof/tree/merkle.ts'
+import {
+  consistencyRanges,
+  inclusionRanges,
+  type LeafRange,
+  type ReadSlice,
+  rangeRoots,
+  slicesOf,
+  type TileSlice,
+} from '../../proof/tree/tree-ranges.ts'
+import { nativeProviders } from '../../signing/native.ts'
+
+/*
+ * Paths from the stored tiles, and nothing from them on trust: whoever may write to the table could otherwise have this
+ * server hand out proofs that fail elsewhere, and be taken for a ledger that was tampered with. Each path is verified
+ * against the root of a signed checkpoint before it is answered; one that fails throws, and is logged as our fault.
+ */
+
+const { sha256 } = nativeProviders
+
+/** The inclusion path of the leaf at `index` in the tree of `note`, a checkpoint that covers it. */
+export async function proveInclusion(
+  db: Db,
+  ledgerId: Uint8Array,
+  leaf: Uint8Array,
+  index: number,
+  note: string,
+): Promise<Uint8Array[]> {
+  const { size, root } = parseCheckpoint(note).checkpoint
+  const ranges = inclusionRanges(index, size)
+  const path = rangeRoots(sha256, ranges, await readSlices(db, ledgerId, slicesOf(ranges), size))
+  verifyInclusion(sha256, leaf, index, size, path, root)
+  return path
+}
+
+/**
+ * The consistency proof between the trees of any two sizes, of which `note` is a checkpoint of at least the larger. Where
+ * that is larger still, nobody signed a root of `size2`: what is computed for one is joined to the checkpoint's first.
+ */
+export async function proveConsistency(
+  db: Db,
+  ledgerId: Uint8Array,
+  size1: number,
+  size2: number,
+  note: string,
+): Promise<Uint8Array[]> {
+  const { size, root } = parseCheckpoint(note).checkpoint
+  const proof = consistencyRanges(size1, size2)
+  const toSigned = consistencyRanges(size2, size)
+  const trees = [wholeTree(size1), wholeTree(size2)]
+  const all = [...proof, ...toSigned, ...trees]
+  const slices = await readSlices(db, ledgerId, slicesOf(all), size)
+  const path = rangeRoots(sha256, proof, slices)
+  const [root1, root2] = rangeRoots(sha256, trees, slices) as [Uint8Array, Uint8Array]
+  verifyConsistency(sha256, size2, size, rangeRoots(sha256, toSigned, slices), root2, root)
+  verifyConsistency(sha256, size1, size2, path, root1, root2)
+  return path
+}
+
+const wholeTree = (size: number): LeafRange => ({ start: 0, end: size })
+
+/**
+ * Two queries at most, whatever the size: tiles, and the leaves of the last one, which is stored when it is complete.
+ * That one is complete by now or not; at `size`, which is a checkpoint's, all those before it were.
+ */
+async function readSlices(
+  db: Db,
+  ledgerId: Uint8Array,
+  slices: readonly TileSlice[],
+  size: number,
+): Promise<ReadSlice[]> {
+  const lastTile = Math.floor(size / TILE_HASHES)
+  const isLeaves = ({ level, tile }: TileSlice) => level === 0 && tile === lastTile
+  const [tiles, ...leaves] = await Promise.all([
+    readTileSlices(
+      db,
+      ledgerId,
+      slices.filter((slice) => !isLeaves(slice)),
+    ),
+    ...slices.filter(isLeaves).map((slice) => readLeafSlice(db, ledgerId, slice)),
+  ])
+  return [...tiles, ...leaves]
+}
+
+async function readLeafSlice(db: Db, ledgerId: Uint8Array, slice: TileSlice): Promise<ReadSlice> {
+  const from = slice.tile * TILE_HASHES + slice.offset
+  return { ...slice, hashes: await readLeaves(db, ledgerId, from, from + slice.count) }
+}

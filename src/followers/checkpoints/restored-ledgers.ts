@@ -1,0 +1,95 @@
+import type pg from 'pg'
+import { closeRestoredLedgers } from '../../db/chain/closures.ts'
+import { RESTORED_NEWEST_PER_ROUND, RESTORED_OTHERS_PER_ROUND, RESTORED_PER_QUERY } from '../../limits.ts'
+import { formatId } from '../../proof/ids.ts'
+import { type Contradiction, ContradictionError, listContradictions } from './contradictions.ts'
+import type { Kept, KeptCheckpoints } from './kept.ts'
+
+type Deps = {
+  readonly pool: pg.Pool
+  readonly kept: KeptCheckpoints
+  readonly log: { error(details: object, message: string): void }
+}
+
+/** `closed`: until an operator acknowledges it. `gone`: there is nothing left of it that could be closed. */
+type Finding = 'closed' | 'gone'
+
+/**
+ * Compares the checkpoints that are kept outside Postgres with the chains, and closes a ledger that does not extend its own:
+ * nobody may build on an older backup unknowingly, because what was acknowledged since would be lost without a word.
+ */
+export class RestoredLedgers {
+  readonly #deps: Deps
+  readonly #findings = new Map<string, Finding>()
+
+  constructor(deps: Deps) {
+    this.#deps = deps
+  }
+
+  count(finding: Finding): number {
+    let count = 0
+    for (const found of this.#findings.values()) if (found === finding) count++
+    return count
+  }
+
+  /**
+   * One round: some of them. A backup is of the whole database, so one that is found to be older has all of them looked at.
+   * Returns whether there is more to do at once: there never is.
+   */
+  async step(): Promise<boolean> {
+    const found = await this.#check(
+      this.#deps.kept.take(RESTORED_NEWEST_PER_ROUND, RESTORED_OTHERS_PER_ROUND),
+    )
+    if (found > 0) await this.checkAll()
+    return false
+  }
+
+  /** All of them: before anything is published, and before a server of the same process listens. */
+  async checkAll(): Promise<void> {
+    const all = this.#deps.kept.all
+    for (let at = 0; at < all.length; at += RESTORED_PER_QUERY) {
+      await this.#check(all.slice(at, at + RESTORED_PER_QUERY))
+    }
+  }
+
+  /** How many were found that were not known to be so. */
+  async #check(kept: readonly Kept[]): Promise<number> {
+    const contradictions = await listContradictions(this.#deps.pool, kept)
+    const standing = contradictions.filter(({ isAcknowledged }) => !isAcknowledged)
+    const closed = await this.#close(standing)
+    const found = standing.filter(({ ledger }) => closed.has(ledger) || !this.#findings.has(ledger))
+    for (const { ledger } of kept) this.#findings.delete(ledger)
+    for (const contradiction of standing) {
+      this.#findings.set(contradiction.ledger, contradiction.found ? 'closed' : 'gone')
+    }
+    this.#report(found)
+    return found.length
+  }
+
+  async #close(contradictions: readonly Contradiction[]): Promise<ReadonlySet<string>> {
+    const open = contradictions.filter(({ found }) => found && found.closed !== 'restored')
+    if (open.length === 0) return new Set()
+    const closed = await closeRestoredLedgers(
+      this.#deps.pool,
+      open.map(({ ledgerId, checkpoint: { size, chain }, refusedSeq }) => ({
+        ledgerId,
+        size,
+        chain,
+        refusedSeq,
+      })),
+    )
+    return new Set(closed.map((ledgerId) => formatId('led', ledgerId)))
+  }
+
+  /** Each at once when it is found, and not again with every round. */
+  #report(contradictions: readonly Contradiction[]): void {
+    for (const contradiction of contradictions) {
+      const { ledger, found, refusedSeq } = contradiction
+      const state = found ? 'it is closed to appends' : 'there is nothing left to close'
+      this.#deps.log.error(
+        { err: new ContradictionError(contradiction), ledger, ...(refusedSeq !== null && { refusedSeq }) },
+        `a ledger is not what was published of it: ${state}`,
+      )
+    }
+  }
+}

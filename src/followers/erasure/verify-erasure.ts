@@ -1,0 +1,28 @@
+import type { PendingErasure } from '../../db/records/pending-erasures.ts'
+import { toHex } from '../../proof/bytes.ts'
+import { type FindKey, verifySignedEntry } from '../../proof/entry/verify-entry.ts'
+import { ProofError } from '../../proof/error.ts'
+import { formatId } from '../../proof/ids.ts'
+import { formatDocumentSubject } from '../../proof/statement/document-subjects.ts'
+import { nativeProviders } from '../../signing/native.ts'
+
+/**
+ * Throws ProofError unless the entry was signed with an envelope key of the deployment and orders just this: in this ledger, of
+ * this subject, the document with this digest. Row and entry can be made by whoever holds the API's login; the signature can't,
+ * and what is erased on a forged word can't be brought back.
+ */
+export function verifyErasure(pending: PendingErasure, findKey: FindKey): void {
+  const { statement } = verifySignedEntry(pending.entry, findKey, nativeProviders)
+  if (statement.kind !== 'payload-erased')
+    throw new ProofError('erasure_unexplained', `the entry is ${statement.kind}, no erasure`)
+  const ledger = formatId('led', pending.ledgerId)
+  if (statement.ledger !== ledger)
+    throw new ProofError('ledger_foreign', `an entry of ${statement.ledger} in ${ledger}`)
+  const { document, subjectId, documentSeq, digest } = pending
+  const name = formatDocumentSubject(document, subjectId)
+  if (!digest) throw new ProofError('erasure_of_nothing', `seq ${documentSeq} has no ${name}`)
+  const [subject] = statement.subjects
+  const signed = `${subject.name} ${subject.sha256} of seq ${statement.predicate['seq']}`
+  const found = `${name} ${toHex(digest)} of seq ${documentSeq}`
+  if (signed !== found) throw new ProofError('erasure_unexplained', `signed is ${signed}, not ${found}`)
+}

@@ -1,0 +1,25 @@
+import type { Database } from '../../db/connect/connection.ts'
+import { MASTER_KEY_AGE_MS_MAX } from '../../limits.ts'
+import type { MasterKey } from '../../signing/master-key.ts'
+import type { Signers } from '../../signing/signers.ts'
+
+/**
+ * While the master key is replaced: reading the keys anew says which one seals. What fails is tried again. Sessions that the one
+ * before has proven are left before Postgres forgets it. Returns what ends it.
+ */
+export function followMasterKey(
+  { signers, masterKey, database }: { signers: Signers; masterKey: MasterKey; database: Database },
+  log: { warn(details: object, message: string): void },
+): () => void {
+  const proof = () => masterKey.databaseMac([]).toString('hex')
+  let last = proof()
+  const follow = async () => {
+    await signers.load()
+    if (proof() === last) return
+    last = proof()
+    database.renew()
+  }
+  const tryFollow = () => follow().catch((err) => log.warn({ err }, 'the server keys cannot be read'))
+  const timer = setInterval(tryFollow, MASTER_KEY_AGE_MS_MAX).unref()
+  return () => clearInterval(timer)
+}

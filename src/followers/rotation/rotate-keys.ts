@@ -1,0 +1,135 @@
+import type pg from 'pg'
+import { type AppendOutcome, commitBatch } from '../../append/commit.ts'
+import type { EntryRow } from '../../db/chain/append-entries.ts'
+import { readFindKey, readFirstEntries } from '../../db/chain/signed-entries.ts'
+import {
+  type LedgerToRotate,
+  listLedgersToRotate,
+  listSigningKeys,
+  retireEnvelopeKeys,
+} from '../../db/schema/rotation.ts'
+import type { ServerKey } from '../../db/schema/server-keys.ts'
+import { signAdministration } from '../../ledgers/administration.ts'
+import { type LedgerDefinition, readDefinition } from '../../ledgers/ledger-definition.ts'
+import { ROTATION_LEDGERS_PER_ROUND } from '../../limits.ts'
+import { toBase64, toHex } from '../../proof/bytes.ts'
+import type { Signer } from '../../proof/crypto.ts'
+import { formatId } from '../../proof/ids.ts'
+import type { FaultyLedgers } from '../checkpoints/faulty-ledgers.ts'
+
+export type RotateDeps = {
+  readonly pool: pg.Pool
+  /** The envelope keys that are not retired. */
+  readonly loadSigners: () => Promise<Signer[]>
+  /** Ledgers that could not be moved when it was last tried. */
+  readonly unmoved: FaultyLedgers
+  readonly now: () => number
+  readonly log: {
+    info(details: object, message: string): void
+    error(details: object, message: string): void
+  }
+}
+
+/**
+ * One round: moves ledgers to the newest envelope key, each by an entry of its own chain that the old key signs, and retires
+ * the keys that sign nowhere any more. Returns whether there is more to do at once.
+ *
+ * Nothing is remembered between rounds: which key signs for a ledger stands in its head, and changes together with the
+ * entry. So a worker may die at any point, and two may do this at once: one of them finds its entry stale.
+ */
+export async function rotateKeys(deps: RotateDeps): Promise<boolean> {
+  const keys = await listSigningKeys(deps.pool)
+  const newest = keys.at(-1)
+  if (!newest || keys.length === 1) return false
+  const ledgers = await listLedgersToRotate(deps.pool, newest.kid, ROTATION_LEDGERS_PER_ROUND)
+  const moved = await moveLedgers(deps, ledgers, newest)
+  const retired = await retireEnvelopeKeys(deps.pool)
+  if (moved > 0 || retired > 0) deps.log.info({ newKid: toHex(newest.kid), moved, retired }, 'keys rotate')
+  return ledgers.length === ROTATION_LEDGERS_PER_ROUND && moved > 0
+}
+
+/** How many were moved. One that can't be is logged, left alone for a while, and holds up no other. */
+async function moveLedgers(
+  deps: RotateDeps,
+  ledgers: readonly LedgerToRotate[],
+  newest: ServerKey,
+): Promise<number> {
+  const waiting = ledgers.filter(({ ledgerId }) => !deps.unmoved.isPaused(formatId('led', ledgerId)))
+  if (waiting.length === 0) return 0
+  const entries = await signRotations(deps, waiting, newest)
+  if (entries.length === 0) return 0
+  const outcomes = await commitBatch(deps.pool, entries)
+  let moved = 0
+  for (const [i, outcome] of outcomes.entries()) {
+    const ledger = formatId('led', entries[i]!.ledgerId)
+    if (outcome.status === 'appended') {
+      moved++
+      deps.unmoved.resume(ledger)
+    } else reportOutcome(deps, ledger, outcome)
+  }
+  return moved
+}
+
+/** Stale: another worker was quicker. Closed: since it was listed. Both are looked at anew in the next round. */
+function reportOutcome(deps: RotateDeps, ledger: string, outcome: AppendOutcome): void {
+  if (outcome.status === 'stale' || (outcome.status === 'refused' && outcome.reason === 'closed')) return
+  const err = 'error' in outcome ? outcome.error : new Error(`append_entries answered ${outcome.status}`)
+  reportFault(deps, ledger, err)
+}
+
+async function signRotations(
+  deps: RotateDeps,
+  ledgers: readonly LedgerToRotate[],
+  newest: ServerKey,
+): Promise<EntryRow[]> {
+  const [signers, findKey, firstEntries] = await Promise.all([
+    deps.loadSigners(),
+    readFindKey(deps.pool),
+    readFirstEntries(
+      deps.pool,
+      ledgers.map(({ ledgerId }) => ledgerId),
+    ),
+  ])
+  const signerOf = new Map(signers.map((signer) => [toHex(signer.kid), signer]))
+  return ledgers.flatMap(({ ledgerId, kid }, i) => {
+    try {
+      const signer = signerOf.get(toHex(kid))
+      if (!signer) throw new Error(`its envelope key ${toHex(kid)} is none that this deployment can open`)
+      const definition = readDefinition(ledgerId, firstEntries[i]!, findKey)
+      return [signRotation(signer, ledgerId, definition, newest, deps.now())]
+    } catch (error) {
+      reportFault(deps, formatId('led', ledgerId), error as Error)
+      return []
+    }
+  })
+}
+
+function signRotation(
+  signer: Signer,
+  ledgerId: Uint8Array,
+  { digest, issuer }: LedgerDefinition,
+  { kid, key }: ServerKey,
+  nowMs: number,
+): EntryRow {
+  const ledger = formatId('led', ledgerId)
+  const author = { ledger, ledgerId, issuer, envelopeKid: toHex(signer.kid), agent: 'system' } as const
+  return signAdministration(
+    signer,
+    author,
+    {
+      kind: 'server-key-rotated',
+      subject: { id: ledgerId, name: ledger, digest },
+      predicate: { newKey: { kid: toHex(kid), alg: key.alg, spki: toBase64(key.spki) } },
+      detail: { newKid: toHex(kid) },
+    },
+    nowMs,
+  )
+}
+
+function reportFault(deps: RotateDeps, ledger: string, err: Error): void {
+  deps.unmoved.pause(ledger)
+  deps.log.error(
+    { err, ledger },
+    'the ledger does not get the new envelope key, and keeps the old one in use',
+  )
+}

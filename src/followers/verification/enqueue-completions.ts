@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto'
+import type pg from 'pg'
+import type { PgBoss } from 'pg-boss'
+import { withPooledTransaction } from '../../db/connect/transaction.ts'
+import { asJobsDatabase } from '../../db/jobs/job-queues.ts'
+import type { Payload } from '../../db/jobs/queues.ts'
+import type { GatedName } from '../../db/records/gated-cases.ts'
+import {
+  countReadyJobs,
+  holdCompletions,
+  isReady,
+  listWaitingLedgers,
+  lockWaitingCompletions,
+  releaseLostCompletions,
+  setVerificationJobs,
+  type WaitingLedger,
+} from '../../db/records/verification-work.ts'
+import { COMPLETION_JOB_MS_MAX, COMPLETIONS_PER_SWEEP, COMPLETIONS_QUEUED_MAX } from '../../limits.ts'
+import { formatId } from '../../proof/ids.ts'
+import type { CursorMac } from '../../signing/cursor-mac.ts'
+
+export type EnqueueCompletionsDeps = {
+  readonly pool: pg.Pool
+  readonly boss: PgBoss
+  readonly cursorMac: CursorMac
+  /** Asks the follower to look at a ledger at once. */
+  readonly awaitFloor: (ledgerId: Uint8Array) => void
+  /** Wakes those of this process who verify; the others look each second. */
+  readonly wakeVerification: () => void
+  readonly log: { warn(details: object, message: string): void }
+}
+
+/**
+ * One round: jobs for completions that have none, in the transaction that says so; returns whether more can follow at once.
+ *
+ * The queue is first in, first out, so it is kept short, and what enters it is shared among the ledgers: behind a ledger that
+ * submits more than the workers verify, another one waits for COMPLETIONS_QUEUED_MAX jobs and not for all of that ledger's.
+ *
+ * There is no cursor. What waits stands in an index that holds nothing else, so that a round with nothing to do costs one look
+ * at it, and nothing is ever passed over (docs/decisions/0009-completions-are-found-in-an-index.md).
+ */
+export async function enqueueCompletions(deps: EnqueueCompletionsDeps): Promise<boolean> {
+  const ledgers = await findReadyLedgers(deps)
+  if (ledgers.length === 0) return false
+  const taken = await withPooledTransaction(deps.pool, (client) => takeWaiting(deps.boss, client, ledgers))
+  if (taken > 0) deps.wakeVerification()
+  return taken === COMPLETIONS_QUEUED_MAX
+}
+
+/** Those with completions that something can be done about; of the others, the follower has to look first. */
+export async function findReadyLedgers(
+  deps: Pick<EnqueueCompletionsDeps, 'pool' | 'cursorMac' | 'awaitFloor'>,
+): Promise<WaitingLedger[]> {
+  const ledgers = await listWaitingLedgers(deps.pool, deps.cursorMac)
+  for (const ledger of ledgers) if (!isReady(ledger)) deps.awaitFloor(ledger.ledgerId)
+  return ledgers.filter(isReady)
+}
+
+async function takeWaiting(
+  boss: PgBoss,
+  client: pg.PoolClient,
+  ledgers: readonly WaitingLedger[],
+): Promise<number> {
+  const room = COMPLETIONS_QUEUED_MAX - (await countReadyJobs(client, COMPLETIONS_QUEUED_MAX))
+  if (room === 0) return 0
+  const waiting = await lockWaitingCompletions(client, ledgers, room)
+  const held = waiting.filter(({ stands }) => stands)
+  if (held.length > 0) await holdCompletions(client, held)
+  await insertJobs(
+    boss,
+    client,
+    waiting.filter(({ stands }) => !stands),
+  )
+  return waiting.length
+}
+
+/** In the transaction that says who has one. */
+export async function insertJobs(
+  boss: PgBoss,
+  client: pg.ClientBase,
+  completions: readonly GatedName[],
+): Promise<void> {
+  if (completions.length === 0) return
+  const jobs = completions.map((name) => ({ ...name, jobId: randomUUID() }))
+  await boss.insert(
+    'verify-completion',
+    jobs.map(({ ledgerId, recordId, jobId }) => ({
+      id: jobId,
+      data: {
+        ledger: formatId('led', ledgerId),
+        record: formatId('rec', recordId),
+      } satisfies Payload<'verify-completion'>,
+    })),
+    { db: asJobsDatabase(client) },
+  )
+  await setVerificationJobs(client, jobs)
+}
+
+/** One round: completions whose job is lost get another one in the next round of `enqueueCompletions`. */
+export async function releaseCompletions(deps: EnqueueCompletionsDeps): Promise<boolean> {
+  const released = await releaseLostCompletions(deps.pool, {
+    jobMsMax: COMPLETION_JOB_MS_MAX,
+    limit: COMPLETIONS_PER_SWEEP,
+  })
+  if (released > 0)
+    deps.log.warn(
+      { completions: released },
+      'completions are enqueued again: their worker is gone, or their ledger goes on',
+    )
+  return released === COMPLETIONS_PER_SWEEP
+}

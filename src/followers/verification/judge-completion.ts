@@ -1,0 +1,44 @@
+import type { RecordType } from '../../ledgers/types/built-in.ts'
+import { type Judgement, judge } from '../../ledgers/types/rules/judge.ts'
+import { parseTolerances } from '../../ledgers/types/rules/tolerances.ts'
+import type { TypeRegistry } from '../../ledgers/types/type-registry.ts'
+import { COMPLETION_TYPE_WAIT_MS_MAX } from '../../limits.ts'
+import { ProofError } from '../../proof/error.ts'
+import type { JudgedDocuments, SignedCompletion } from './verify-completion.ts'
+
+type JudgeDeps = { readonly types: TypeRegistry; readonly typeWaitMsMax?: number }
+
+/**
+ * What the rules of the record's type say, with the tolerances that were agreed. Throws ProofError where the type is not the
+ * one that the record was created with, by its digest.
+ */
+export async function judgeCompletion(
+  deps: JudgeDeps,
+  ledgerId: Uint8Array,
+  { ledger, terms }: SignedCompletion,
+  documents: JudgedDocuments,
+): Promise<Judgement> {
+  const type = await findType(deps, { ledger, ledgerId }, terms.type)
+  if (type?.digest !== terms.typeDigest)
+    throw new ProofError(
+      'type_unknown',
+      `${terms.type} has the digest ${type?.digest}, signed is ${terms.typeDigest}`,
+    )
+  const tolerances = terms.tolerances && parseTolerances(type.rules, terms.tolerances)
+  return judge(type.rules, { ...documents, tolerances })
+}
+
+/** A ledger that has used up its share of the time waits for its types, and the others of the batch would wait with it. */
+function findType(
+  { types, typeWaitMsMax = COMPLETION_TYPE_WAIT_MS_MAX }: JudgeDeps,
+  ledger: { readonly ledger: string; readonly ledgerId: Uint8Array },
+  name: string,
+): Promise<RecordType | null> {
+  let timer: NodeJS.Timeout
+  const late = new Promise<never>((_, reject) => {
+    const error = () =>
+      new Error(`the type ${name} is not compiled yet: its ledger has used up its share of the time`)
+    timer = setTimeout(() => reject(error()), typeWaitMsMax)
+  })
+  return Promise.race([types.find(ledger, name), late]).finally(() => clearTimeout(timer))
+}

@@ -1,0 +1,151 @@
+import type pg from 'pg'
+import { findSignedEntry, toSignedLine } from '../../db/chain/signed-entries.ts'
+import type { CaseDocument, GatedCase } from '../../db/records/gated-cases.ts'
+import type { StepRow } from '../../db/records/read-steps.ts'
+import { fromHex, toHex } from '../../proof/bytes.ts'
+import { verifySignedEntry } from '../../proof/entry/verify-entry.ts'
+import { ProofError } from '../../proof/error.ts'
+import { parseId } from '../../proof/ids.ts'
+import type { JsonObject, JsonValue } from '../../proof/json/json-text.ts'
+import { documentDigest } from '../../proof/statement/document.ts'
+import type { DocumentKind } from '../../proof/statement/document-subjects.ts'
+import type { Subject } from '../../proof/statement/statement.ts'
+import { requireOf } from '../../records/gated/verify-standing.ts'
+import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
+import { nativeProviders } from '../../signing/native.ts'
+import { verifyErasure } from '../erasure/verify-erasure.ts'
+import { type SignedCase, verifyCase } from './verify-case.ts'
+
+/** What was agreed, of what the rules need: as it was signed. */
+type SignedTerms = {
+  readonly type: string
+  readonly typeDigest: string
+  readonly gate: 'principal' | 'auto'
+  readonly tolerances: JsonObject | null
+}
+
+/** A completion that waits, as it was signed. `verified`: what was found before, where only the verdict is missing. */
+export type SignedCompletion = SignedCase & {
+  readonly terms: SignedTerms
+  readonly completion: Subject
+  readonly submittedAtMs: number
+  readonly verified: JsonObject | null
+}
+
+/** null where they were erased. */
+export type JudgedDocuments = { readonly payload: JsonValue | null; readonly evidence: JsonValue | null }
+
+/** Whether the columns say that the worker has something to say: that the signatures say so too is for verifyCompletion. */
+export function isWaiting({ state, gate }: GatedCase): boolean {
+  return state === 'SUBMITTED' || (gate === 'auto' && (state === 'VERIFIED' || state === 'DISCREPANT'))
+}
+
+/** Throws ProofError unless the record waits for the worker, by what was signed: creation, completion, and where there is one, verification. */
+export async function verifyCompletion(keys: EnvelopeKeys, found: GatedCase): Promise<SignedCompletion> {
+  const signed = await verifyCase(keys, found)
+  const terms = readTerms(signed.created.predicate)
+  if (terms.gate !== found.gate)
+    throw new ProofError('columns_contradict_entries', `the gate is ${found.gate}, signed is ${terms.gate}`)
+  if (found.state === 'SUBMITTED') {
+    requireOf(signed.newest, 'completion-submitted', signed)
+    const { recordedAtMs, subjects } = signed.newest
+    return { ...signed, terms, completion: subjects[1]!, submittedAtMs: recordedAtMs, verified: null }
+  }
+  requireOf(signed.newest, 'completion-verified', signed)
+  const submitted = verifySubmitted(signed, found.steps)
+  const completion = submitted.subjects[1]!
+  const judged = signed.newest.subjects[1]!
+  if (judged.name !== completion.name || judged.sha256 !== completion.sha256)
+    throw new ProofError('subject_unknown', `${judged.name} was not submitted, or with other evidence`)
+  const { recordedAtMs: submittedAtMs } = submitted
+  return { ...signed, terms, completion, submittedAtMs, verified: signed.newest.predicate }
+}
+
+/** The completion that the newest entry, a verification, has judged: the entry before it. */
+function verifySubmitted(signed: SignedCase, steps: readonly StepRow[]) {
+  const step = submittedOf(steps)
+  const { statement } = verifySignedEntry(toSignedLine(step), signed.findKey, nativeProviders)
+  requireOf(statement, 'completion-submitted', signed)
+  if (toHex(step.leaf) !== signed.newest.predicate['previous'])
+    throw new ProofError('previous_mismatch', 'the completion is not the one that was verified')
+  return statement
+}
+
+function submittedOf(steps: readonly StepRow[]): StepRow {
+  const step = steps.find(({ kind }) => kind === 'completion-submitted')
+  if (!step) throw new ProofError('subject_unknown', 'there is no completion')
+  return step
+}
+
+function readTerms(predicate: JsonObject): SignedTerms {
+  const { type, typeDigest, gate, tolerances } = predicate as SignedTerms & JsonObject
+  return { type, typeDigest, gate, tolerances: tolerances ?? null }
+}
+
+/** Throws ProofError unless both are the ones that were signed, or were erased by entries that were. */
+export async function readDocuments(
+  pool: pg.Pool,
+  found: GatedCase,
+  { created, completion, findKey }: SignedCompletion,
+): Promise<JudgedDocuments> {
+  const { ledgerId, recordId, firstSeq } = found
+  const submitted = submittedOf(found.steps)
+  const documents = [
+    {
+      document: 'payload',
+      subjectId: recordId,
+      seq: firstSeq,
+      sha256: created.subjects[0].sha256,
+      stored: found.payload,
+    },
+    {
+      document: 'evidence',
+      subjectId: parseId('cmp', completion.name),
+      seq: Number(submitted.seq),
+      sha256: completion.sha256,
+      stored: storedOf(submitted),
+    },
+  ] as const
+  const [payload, evidence] = await Promise.all(
+    documents.map(({ stored, ...signed }) =>
+      stored.erasedSeq === null
+        ? parseDocument(signed, stored)
+        : verifyErased(pool, ledgerId, signed, stored.erasedSeq, findKey),
+    ),
+  )
+  return { payload: payload!, evidence: evidence! }
+}
+
+function storedOf({ salt, content, erased_seq }: StepRow): CaseDocument {
+  return { salt, content, erasedSeq: erased_seq === null ? null : Number(erased_seq) }
+}
+
+type SignedDocument = {
+  readonly document: DocumentKind
+  readonly subjectId: Uint8Array
+  readonly seq: number
+  readonly sha256: string
+}
+
+function parseDocument({ document, sha256 }: SignedDocument, { salt, content }: CaseDocument): JsonValue {
+  if (!salt || !content)
+    throw new ProofError('document_presence', `the ${document} is gone, and no entry says so`)
+  if (toHex(documentDigest(nativeProviders.sha256, salt, content)) !== sha256)
+    throw new ProofError('document_digest', `the ${document} is not the one that was signed`)
+  return JSON.parse(content.toString('utf8')) as JsonValue
+}
+
+/** A row that says that a document was erased, while it was not, would make the completion fail. */
+async function verifyErased(
+  pool: pg.Pool,
+  ledgerId: Uint8Array,
+  { document, subjectId, seq: documentSeq, sha256 }: SignedDocument,
+  seq: number,
+  findKey: SignedCompletion['findKey'],
+): Promise<null> {
+  const entry = await findSignedEntry(pool, ledgerId, seq)
+  if (!entry) throw new ProofError('erasure_unexplained', `there is no entry ${seq}`)
+  const digest = Buffer.from(fromHex(sha256))
+  verifyErasure({ ledgerId, subjectId, document, documentSeq, seq, entry, digest }, findKey)
+  return null
+}

@@ -1,0 +1,172 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type pg from 'pg'
+import type { AppendOutcome } from '../../append/commit.ts'
+import type { EntryRow } from '../../db/chain/append-entries.ts'
+import { toUuid } from '../../db/connect/uuid.ts'
+import { listFaulty } from '../../db/ledgers/ledger-faults.ts'
+import { type GatedCase, type GatedName, readGatedCases } from '../../db/records/gated-cases.ts'
+import { holdCompletions } from '../../db/records/verification-work.ts'
+import type { TypeRegistry } from '../../ledgers/types/type-registry.ts'
+import { ProofError } from '../../proof/error.ts'
+import type { CursorMac } from '../../signing/cursor-mac.ts'
+import type { Entropy } from '../../signing/entropy.ts'
+import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
+import type { Signers } from '../../signing/signers.ts'
+import { commitSteps, errorOf, hasMoved } from './commit-steps.ts'
+import { judgeCompletion } from './judge-completion.ts'
+import { signLateVerdict, signVerification } from './sign-verification.ts'
+import { isWaiting, readDocuments, verifyCompletion } from './verify-completion.ts'
+
+export type VerifyCompletionsDeps = {
+  readonly pool: pg.Pool
+  readonly envelopeKeys: EnvelopeKeys
+  readonly cursorMac: CursorMac
+  /** Asks the follower to look at a ledger at once. */
+  readonly awaitFloor: (ledgerId: Uint8Array) => void
+  readonly signers: Signers
+  readonly types: TypeRegistry
+  readonly entropy: Entropy
+  readonly now: () => number
+  readonly observeVerification: VerificationObserver
+  /** How long a type is waited for; by default COMPLETION_TYPE_WAIT_MS_MAX. */
+  readonly typeWaitMsMax?: number
+}
+
+/** Hears of each completion that was verified: how, and so long after it was submitted; and of each that is refused. */
+export type VerificationObserver = (
+  outcome: 'pass' | 'fail' | 'refused',
+  ms: number,
+  completion?: GatedName & { readonly traceparent: unknown },
+) => void
+
+/**
+ * How a job ends. `refused`: what is stored is not what was signed, and nothing was said about it; that does not get better by
+ * itself. `failed`: another attempt may do better.
+ */
+export type VerificationResult =
+  | { readonly status: 'done' }
+  | { readonly status: 'failed' | 'refused'; readonly error: Error }
+
+const DONE: VerificationResult = { status: 'done' }
+
+/** The record has moved since it was read: by another worker, or its ledger has another key. */
+type Attempt = VerificationResult | { readonly status: 'moved'; readonly error: Error }
+
+/** What is to be appended about one completion; `outcome`: where it says how the completion was found. */
+type Signed = GatedName & {
+  readonly entries: readonly EntryRow[]
+  readonly outcome: 'pass' | 'fail' | null
+  readonly submittedAtMs: number
+  /** Of the request that submitted it; anything else: it had none. */
+  readonly traceparent: unknown
+}
+
+/**
+ * Verifies completions, of any ledgers: one result each, in order. All of them are read in one moment's view, and what is
+ * found is committed in as few calls as its size allows. Nothing is said twice, whoever else does the same at the same time:
+ * of two entries for one version of a record the chain takes one. Of what does not lie below its ledger's floor nothing is said: it
+ * is found again when the follower has looked.
+ */
+export async function verifyCompletions(
+  deps: VerifyCompletionsDeps,
+  names: readonly GatedName[],
+): Promise<VerificationResult[]> {
+  const results = await attempt(deps, names)
+  const moved = names.filter((_, i) => results[i]!.status === 'moved')
+  const again = (moved.length > 0 ? await attempt(deps, moved) : []).values()
+  return results.map((result) => {
+    const last = result.status === 'moved' ? again.next().value! : result
+    return last.status === 'moved' ? { status: 'failed', error: last.error } : last
+  })
+}
+
+async function attempt(deps: VerifyCompletionsDeps, names: readonly GatedName[]): Promise<Attempt[]> {
+  const cases = await readGatedCases(deps.pool, deps.cursorMac, names)
+  const held = cases.filter((found) => found !== null && isWaiting(found) && stands(found))
+  if (held.length > 0) await holdCompletions(deps.pool, held as GatedCase[])
+  const prepared = await dropFaulty(deps, await prepareAll(deps, cases))
+  const signed = prepared.filter((one) => 'entries' in one)
+  const committed = (
+    await commitSteps(
+      deps.pool,
+      signed.map(({ entries }) => entries),
+    )
+  ).values()
+  return prepared.map((one) => ('entries' in one ? settle(deps, one, committed.next().value!) : one))
+}
+
+/** Neither closed nor faulty ledgers are said anything about. */
+function stands({ closed, isFaulty }: GatedCase): boolean {
+  return closed !== null || isFaulty
+}
+
+/** Throws away what was signed if a fault was found meanwhile: preparing a batch takes as long as its types take. */
+async function dropFaulty(
+  deps: VerifyCompletionsDeps,
+  prepared: readonly (Signed | VerificationResult)[],
+): Promise<(Signed | VerificationResult)[]> {
+  const ledgers = prepared.flatMap((one) => ('entries' in one ? [one.ledgerId] : []))
+  const faulty = ledgers.length === 0 ? new Set() : await listFaulty(deps.pool, ledgers)
+  return prepared.map((one) => ('entries' in one && faulty.has(toUuid(one.ledgerId)) ? DONE : one))
+}
+
+/** One a turn of the event loop: a batch would hold up everything else that the thread has to do. */
+async function prepareAll(
+  deps: VerifyCompletionsDeps,
+  cases: readonly (GatedCase | null)[],
+): Promise<(Signed | VerificationResult)[]> {
+  const prepared: Promise<Signed | VerificationResult>[] = []
+  for (const found of cases) {
+    prepared.push(prepare(deps, found).catch((error: Error) => toResult(deps, error)))
+    await nextTurn()
+  }
+  return Promise.all(prepared)
+}
+
+/** Done: there is nothing to say, or not now. Throws ProofError where what is stored is not what was signed. */
+async function prepare(
+  deps: VerifyCompletionsDeps,
+  found: GatedCase | null,
+): Promise<Signed | VerificationResult> {
+  if (!found || !isWaiting(found) || stands(found)) return DONE
+  if (!found.isSettled) {
+    deps.awaitFloor(found.ledgerId)
+    return DONE
+  }
+  const completion = await verifyCompletion(deps.envelopeKeys, found)
+  const signer = await deps.signers.signerOf(found)
+  const { submittedAtMs, verified, newest } = completion
+  const { ledgerId, recordId } = found
+  const about = { ledgerId, recordId, submittedAtMs, traceparent: newest.predicate['traceparent'] }
+  if (verified) {
+    const signing = { signer, entropy: deps.entropy, nowMs: deps.now() }
+    return { entries: [signLateVerdict(signing, found, completion, verified)], outcome: null, ...about }
+  }
+  const documents = await readDocuments(deps.pool, found, completion)
+  const judgement = await judgeCompletion(deps, found.ledgerId, completion, documents)
+  const signing = { signer, entropy: deps.entropy, nowMs: deps.now() }
+  const entries = signVerification(signing, found, completion, judgement)
+  return { entries, outcome: judgement.outcome, ...about }
+}
+
+function toResult(deps: VerifyCompletionsDeps, error: Error): VerificationResult {
+  if (!(error instanceof ProofError)) return { status: 'failed', error }
+  deps.observeVerification('refused', 0)
+  return { status: 'refused', error }
+}
+
+/** `outcomes`: one an entry. Of two, the first may have been appended alone: then the verdict alone is missing. */
+function settle(
+  deps: VerifyCompletionsDeps,
+  { entries, outcome, submittedAtMs, ledgerId, recordId, traceparent }: Signed,
+  outcomes: readonly AppendOutcome[],
+): Attempt {
+  // A verdict is a settlement, which is told when the follower has passed it.
+  const isVerdict = entries.at(-1)!.kind === 'verdict-rendered'
+  if (isVerdict && outcomes.at(-1)!.status === 'appended') deps.awaitFloor(ledgerId)
+  if (outcomes[0]!.status === 'appended' && outcome !== null)
+    deps.observeVerification(outcome, deps.now() - submittedAtMs, { ledgerId, recordId, traceparent })
+  const missing = outcomes.find(({ status }) => status !== 'appended')
+  if (!missing) return DONE
+  return { status: hasMoved(missing) ? 'moved' : 'failed', error: errorOf(missing) }
+}

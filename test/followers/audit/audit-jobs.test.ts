@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import type { PgBoss } from 'pg-boss'
+import { failLostAudits } from '../../../src/db/audit/audit-work.ts'
+import { requestAudit } from '../../../src/db/audit/audits.ts'
+import { openJobs } from '../../../src/db/jobs/job-queues.ts'
+import { enqueueAudits } from '../../../src/followers/audit/enqueue-audits.ts'
+import { scheduleAudits } from '../../../src/followers/audit/schedule-audits.ts'
+import { parseId } from '../../../src/proof/ids.ts'
+import { connect } from '../../helpers/connect.ts'
+import { createTestLedger } from '../../helpers/test-ledger.ts'
+import { type AuditTest, setUpAudit } from './set-up.ts'
+
+test('one audit of a ledger is open at a time: who asks meanwhile is answered that one', async (t) => {
+  const audit = await setUpAudit(t)
+  const ids = await Promise.all(Array.from({ length: 8 }, () => request(audit)))
+  assert.equal(new Set(ids).size, 1)
+  await end(audit)
+  assert.notEqual(await request(audit), ids[0])
+  assert.equal((await audits(audit)).length, 2)
+})
+
+test('of a ledger’s audits that ended, a hundred are kept', async (t) => {
+  const audit = await setUpAudit(t)
+  for (let i = 0; i < 105; i++) {
+    await request(audit)
+    await end(audit)
+  }
+  const newest = await request(audit)
+  const rows = await audits(audit)
+  assert.equal(rows.length, 101)
+  // Not that it is the last: two audits of one millisecond stand in any order, their ids being random below that.
+  assert.ok(rows.some((row) => row.id === newest))
+})
+
+test('an audit gets one job, also from many workers at once, and the job names it', async (t) => {
+  const { audit, boss } = await setUpJobs(t)
+  const id = await request(audit)
+  const deps = { pool: audit.pool, boss, log: audit.follower.log }
+  await Promise.all([enqueueAudits(deps), enqueueAudits(deps), enqueueAudits(deps)])
+  const jobs = await boss.findJobs<{ ledger: string; audit: string }>('audit')
+  assert.equal(jobs.length, 1)
+  assert.equal(jobs[0]!.data.ledger, audit.app.ledger.ledger.id)
+  assert.equal(Buffer.from(parseId('aud', jobs[0]!.data.audit)).toString('hex'), id)
+  assert.equal((await audits(audit))[0]!.job_id, jobs[0]!.id)
+})
+
+test('an audit whose job was given up has failed, and says so; another one can be asked for', async (t) => {
+  const { audit, boss } = await setUpJobs(t)
+  await request(audit)
+  const deps = { pool: audit.pool, boss, log: audit.follower.log }
+  await enqueueAudits(deps)
+  for (let attempt = 0; attempt <= 5; attempt++) {
+    await audit.app.sql("update pgboss.job set start_after = now() where name = 'audit'")
+    const [job] = await boss.fetch('audit')
+    assert.ok(job, `attempt ${attempt}`)
+    await enqueueAudits(deps)
+    assert.equal((await audits(audit))[0]!.state, 'queued')
+    await boss.fail('audit', job.id, { why: 'a test' })
+  }
+  assert.deepEqual(await boss.fetch('audit'), [])
+  await enqueueAudits(deps)
+  assert.equal((await audits(audit))[0]!.state, 'failed')
+  assert.equal(audit.alarms.length, 1)
+  const dead = await boss.findJobs<object>('dead-letters')
+  assert.equal(dead.length, 1)
+  assert.equal(dead[0]!.sourceName, 'audit')
+  await request(audit)
+  assert.equal((await audits(audit)).length, 2)
+})
+
+test('an audit that still waits for its job is not taken for lost', async (t) => {
+  const audit = await setUpAudit(t)
+  await request(audit)
+  assert.deepEqual(await failLostAudits(audit.pool), [])
+  assert.equal((await audits(audit))[0]!.state, 'queued')
+})
+
+test('a job whose worker was killed goes to another one', async (t) => {
+  const { audit, boss } = await setUpJobs(t)
+  await request(audit)
+  await enqueueAudits({ pool: audit.pool, boss, log: audit.follower.log })
+  const [job] = await boss.fetch('audit')
+  await audit.app.sql("update pgboss.job set heartbeat_on = now() - interval '31 seconds'")
+  await audit.app.sql('update pgboss.queue set monitor_on = null, maintain_on = null')
+  await boss.supervise('audit')
+  await audit.app.sql("update pgboss.job set start_after = now() where name = 'audit'")
+  const [again] = await boss.fetch('audit')
+  assert.equal(again?.id, job!.id)
+  assert.equal(again?.retryCount, 1)
+})
+
+test('the schedule asks once a day for each ledger that has grown or was not found good, at its own time', async (t) => {
+  const audit = await setUpAudit(t)
+  await audit.app.newLedger()
+  const schedule = () => scheduleAudits({ pool: audit.pool, entropy: audit.app.deps.entropy, now: Date.now })
+  assert.equal(await schedule(), 2, 'never audited')
+  assert.equal(await schedule(), 0, 'open')
+  await end(audit, { ok: true, entries: 3 })
+  assert.equal(await schedule(), 0, 'today')
+  await age(audit, '25 hours')
+  assert.equal(await schedule(), 0, 'good, and not grown')
+  await audit.app.notarize()
+  assert.equal(await schedule(), 1, 'grown')
+  await end(audit, { ok: false, entries: 3 })
+  await age(audit, '25 hours')
+  assert.equal(await schedule(), 1, 'bad')
+  await end(audit, { ok: true, entries: 4 })
+})
+
+test('the daily audits of many ledgers are spread over the day', async (t) => {
+  const audit = await setUpAudit(t)
+  const api = await connect(t, audit.app.database.apiUrl)
+  for (let i = 0; i < 59; i++) await createTestLedger(api)
+  const schedule = () => scheduleAudits({ pool: audit.pool, entropy: audit.app.deps.entropy, now: Date.now })
+  assert.equal(await schedule(), 60)
+  await end(audit, { ok: true, entries: 2 })
+  await age(audit, '12 hours')
+  const due = await schedule()
+  assert.ok(due > 15 && due < 45, `${due} of 60 ledgers are due after half a day`)
+})
+
+async function setUpJobs(t: Parameters<typeof setUpAudit>[0]): Promise<{ audit: AuditTest; boss: PgBoss }> {
+  const audit = await setUpAudit(t)
+  const boss = openJobs(audit.pool, { schedule: false, supervise: false })
+  boss.on('error', (error) => assert.fail(error))
+  await boss.start()
+  t.after(() => boss.stop({ graceful: false }))
+  return { audit, boss }
+}
+
+async function request({ app }: AuditTest): Promise<string> {
+  const ledgerId = parseId('led', app.ledger.ledger.id)
+  const id = await requestAudit(app.deps.readPool, ledgerId, app.deps.entropy.uuidv7(Date.now()), null)
+  return Buffer.from(id).toString('hex')
+}
+
+async function audits({ app }: AuditTest) {
+  return app.sql<{ id: string; state: string; job_id: string | null }>(
+    "select replace(audit_id::text, '-', '') as id, state, job_id from tallystick.audits order by audit_id",
+  )
+}
+
+async function end({ app }: AuditTest, found: { ok: boolean; entries: number } = { ok: true, entries: 3 }) {
+  await app.sql(
+    `update tallystick.audits set state = 'done', finished_at = now(), ok = $1, report = $2, job_id = $3
+     where state in ('queued', 'running')`,
+    [found.ok, { entries: found.entries }, randomUUID()],
+  )
+}
+
+async function age({ app }: AuditTest, by: string): Promise<void> {
+  await app.sql('update tallystick.audits set requested_at = requested_at - $1::interval', [by])
+}

@@ -1,0 +1,83 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after } from 'node:test'
+import type pg from 'pg'
+import { toUuid } from '../../../src/db/connect/uuid.ts'
+import { EntryVerifier } from '../../../src/followers/audit/entry-verifier.ts'
+import { type FollowEntriesDeps, followEntries } from '../../../src/followers/audit/follow-entries.ts'
+import { FaultyLedgers } from '../../../src/followers/checkpoints/faulty-ledgers.ts'
+import { parseId } from '../../../src/proof/ids.ts'
+import { buildTestApp, type Test, type TestApp } from '../../helpers/app.ts'
+import { openTestPool } from '../../helpers/connect.ts'
+import { makePublisher, type Publisher } from '../../helpers/publisher.ts'
+
+export type AuditTest<App extends TestApp = TestApp> = {
+  readonly app: App
+  readonly pool: pg.Pool
+  readonly publisher: Publisher
+  readonly follower: FollowEntriesDeps
+  /** What the follower and audits logged as errors. */
+  readonly alarms: Record<string, unknown>[]
+}
+
+/** The file's tests share its thread, whose start costs more than most of them; it starts another when keys change. */
+const verifier = new EntryVerifier()
+after(() => verifier.close())
+
+/** The application, and what the worker's verification needs. */
+export async function setUpAudit(t: Test): Promise<AuditTest> {
+  return auditOf(t, await buildTestApp(t))
+}
+
+export async function auditOf<App extends TestApp>(t: Test, app: App): Promise<AuditTest<App>> {
+  const dir = await mkdtemp(join(tmpdir(), 'tallystick-audit-'))
+  const pool = openTestPool(app.database.workerUrl, { max: 4 })
+  pool.on('error', () => {})
+  t.after(async () => {
+    await pool.end()
+    await rm(dir, { recursive: true })
+  })
+  const alarms: Record<string, unknown>[] = []
+  const log = { error: (details: object) => void alarms.push(details as Record<string, unknown>) }
+  const publisher = await makePublisher(pool, dir)
+  return {
+    app,
+    pool,
+    publisher,
+    alarms,
+    follower: { pool, log, cursorMac: app.deps.cursorMac, verifier, unverified: new FaultyLedgers(Date.now) },
+  }
+}
+
+/** Rounds until there is nothing left to do. */
+export async function followAll({ follower }: AuditTest): Promise<void> {
+  while (await followEntries(follower));
+}
+
+export async function cursorOf({ app }: AuditTest, ledger: string): Promise<number> {
+  const [row] = await app.sql<{ next_seq: string }>(
+    'select next_seq from tallystick.audit_cursors where ledger_id = $1',
+    [toUuid(parseId('led', ledger))],
+  )
+  return Number(row?.next_seq ?? 0)
+}
+
+export type FaultRow = {
+  ledger_id: string
+  found_by: string
+  seq: string | null
+  code: string
+  reason: string
+}
+
+export async function openFaults({ app }: AuditTest): Promise<FaultRow[]> {
+  return app.sql<FaultRow>(
+    'select ledger_id, found_by, seq, code, reason from tallystick.ledger_faults where cleared_at is null',
+  )
+}
+
+/** As the owner who has thrown away all defences: no trigger fires, foreign keys' included. */
+export async function undefended({ app }: AuditTest, sql: string): Promise<void> {
+  await app.sql(`set session_replication_role = replica; ${sql}; set session_replication_role = origin`)
+}

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { countOverdue } from '../../../src/db/records/expiry-work.ts'
+import { makeExpiryRound } from '../../../src/followers/expiry/expire-records.ts'
+import { EXPIRIES_PER_ROUND } from '../../../src/limits.ts'
+import { expectStatus, OPERATOR_KEY, type Test } from '../../helpers/app.ts'
+import { raiseFloors } from '../../helpers/floors.ts'
+import { buildGatedApp, type GatedApp, PASSING } from '../../helpers/gated-app.ts'
+import { assertVerifies } from '../../helpers/verify-app.ts'
+import { kindsOf, openDeps, tamper, uuidOf, verifyAll } from '../verification/set-up.ts'
+
+test('what was not delivered by its deadline expires, and nothing else', async (t) => {
+  const { app, deps, expire } = await setUp(t)
+  const deadline = inMs(1_500)
+  const [created, active, submitted, cancelled] = await Promise.all(
+    ['CREATED', 'ACTIVE', 'SUBMITTED', 'CANCELLED'].map((state) => app.reach(state, { deadline })),
+  )
+  const later = await app.reach('ACTIVE', { deadline: inMs(600_000) })
+  const never = await app.reach('CREATED')
+  await expire()
+  assert.equal((await app.get(created.id)).state, 'CREATED', 'not before the deadline')
+  await passed(deadline)
+  assert.equal(await countOverdue(deps.pool), 2)
+  await expire()
+  const states = await Promise.all(
+    [created, active, submitted, cancelled, later, never].map(async ({ id }) => (await app.get(id)).state),
+  )
+  assert.deepEqual(states, ['EXPIRED', 'EXPIRED', 'SUBMITTED', 'CANCELLED', 'ACTIVE', 'CREATED'])
+  assert.deepEqual(
+    [deps.observed, deps.logged, await countOverdue(deps.pool)],
+    [['expired', 'expired'], [], 0],
+  )
+  assert.deepEqual(await kindsOf(app, active.id), ['record-created', 'record-activated', 'record-expired'])
+  await assertVerifies(app)
+})
+
+test('a completion within the deadline counts, however late the worker is; one after it is refused, and the record expires', async (t) => {
+  const { app, deps, expire } = await setUp(t)
+  const deadline = inMs(1_500)
+  const [inTime, late] = [await app.reach('ACTIVE', { deadline }), await app.reach('ACTIVE', { deadline })]
+  await app.take(inTime.id, 'completions', { body: { evidence: PASSING } })
+  await passed(deadline)
+  const refused = expectStatus(409, await app.step(late.id, 'completions'))
+  assert.equal(refused.json().code, 'deadline_passed')
+  await expire()
+  await verifyAll(deps, app, inTime.id, late.id)
+  assert.deepEqual(
+    [(await app.get(inTime.id)).state, (await app.get(late.id)).state],
+    ['VERIFIED', 'EXPIRED'],
+  )
+  assert.equal((await app.step(late.id, 'completions')).json().code, 'state_conflict')
+  await assertVerifies(app)
+})
+
+test('a record that was revised expires as well, from the entry that asked for the revision', async (t) => {
+  const { app, expire } = await setUp(t)
+  const deadline = inMs(1_500)
+  const { id } = await app.reach('VERIFIED', { deadline })
+  await app.take(id, 'revision')
+  await passed(deadline)
+  await expire()
+  assert.deepEqual((await kindsOf(app, id)).slice(-2), ['revision-requested', 'record-expired'])
+  await assertVerifies(app)
+})
+
+test('does not believe columns: what is not what was signed is refused, once said, and holds up no other', async (t) => {
+  const { app, deps, expire } = await setUp(t)
+  const deadline = inMs(1_500)
+  const set = (id: string, what: string) =>
+    tamper(app, `update tallystick.gated_records set ${what} where record_id = '${uuidOf(id)}'`)
+  const attacks: ((id: string) => Promise<void>)[] = [
+    (id) => set(id, "deadline = now() - interval '1 hour'"),
+    (id) => set(id, 'version = 1, last_seq = first_seq'),
+    (id) => set(id, "state = 'CREATED'"),
+  ]
+  const good = await app.reach('ACTIVE', { deadline })
+  const targets: string[] = []
+  for (const attack of attacks) {
+    const { id } = await app.reach('ACTIVE', { deadline })
+    await attack(id)
+    targets.push(id)
+  }
+  const submitted = await app.reach('SUBMITTED', { deadline })
+  await set(submitted.id, "state = 'ACTIVE'")
+  await passed(deadline)
+  await expire()
+  await expire()
+  assert.equal((await app.get(good.id)).state, 'EXPIRED')
+  const refused = [...targets, submitted.id].sort()
+  assert.deepEqual(deps.logged.map(({ record }) => record as string).sort(), refused)
+  assert.equal(deps.refusedExpiries.count, refused.length)
+  for (const { level, message, err } of deps.logged)
+    assert.deepEqual(
+      [level, message, (err as Error).name],
+      ['error', 'an overdue record does not expire', 'ProofError'],
+    )
+  const kinds = (await app.entries()).map(({ kind }) => kind)
+  assert.equal(kinds.filter((kind) => kind === 'record-expired').length, 1)
+})
+
+test('in a closed ledger nothing expires until it is opened', async (t) => {
+  const { app, expire } = await setUp(t, AHEAD_OF_SERVER)
+  const { id } = await app.create({ deadline: inMs(-10_000) })
+  const change = (how: string) =>
+    app.send('POST', `/v1/ledgers/${app.ledger.ledger.id}/${how}`, { key: OPERATOR_KEY })
+  expectStatus(200, await change('freeze'))
+  await expire()
+  assert.equal((await app.get(id)).state, 'CREATED')
+  expectStatus(200, await change('unfreeze'))
+  await expire()
+  assert.equal((await app.get(id)).state, 'EXPIRED')
+})
+
+test('two workers at once, and more than one round has room for: each record expires once', async (t) => {
+  const { app, deps, expire } = await setUp(t, AHEAD_OF_SERVER)
+  const other = makeExpiryRound(openDeps(t, app))
+  const count = EXPIRIES_PER_ROUND + 20
+  await Promise.all(
+    Array.from({ length: count }, () => app.create({ type: 'task/1', deadline: inMs(-10_000) })),
+  )
+  await Promise.all([expire(), other().then(() => other())])
+  await expire()
+  const states = await app.sql<{ state: string; count: number }>(
+    'select state, count(*)::int from tallystick.gated_records group by 1',
+  )
+  assert.deepEqual(states, [{ state: 'EXPIRED', count }])
+  assert.deepEqual(deps.logged, [])
+  await assertVerifies(app)
+})
+
+/** By this server's clock a deadline is ahead that has passed by the database's: nobody has to wait for it. */
+const AHEAD_OF_SERVER = { now: () => Date.now() - 20_000 }
+
+async function setUp(t: Test, options: { readonly now?: () => number } = {}) {
+  const app: GatedApp = await buildGatedApp(t, options)
+  const deps = openDeps(t, app)
+  const round = makeExpiryRound(deps)
+  const expire = async () => {
+    await raiseFloors(app)
+    while (await round()) {}
+  }
+  return { app, deps, expire }
+}
+
+function inMs(ms: number): string {
+  return new Date(Date.now() + ms).toISOString()
+}
+
+/** A bit more: whoever waits for a deadline has rounded it. */
+async function passed(deadline: string): Promise<void> {
+  await sleep(Math.max(0, Date.parse(deadline) - Date.now()) + 20)
+}

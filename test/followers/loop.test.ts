@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Follower, runFollower } from '../../src/followers/loop.ts'
+
+const silent = { error() {} }
+
+function follower(everyMs: number, step: Follower['step']): Follower {
+  return { name: 'test', everyMs, step }
+}
+
+test('begins a round at once while there is more to do, and pauses when there is not', async () => {
+  const stop = new AbortController()
+  let rounds = 0
+  const running = runFollower(
+    follower(10_000, async () => ++rounds < 5),
+    silent,
+    stop.signal,
+  )
+  await sleep(50)
+  assert.equal(rounds, 5)
+  stop.abort()
+  await running
+})
+
+test('a round that has begun is finished before it stops', async () => {
+  const stop = new AbortController()
+  let finished = false
+  const running = runFollower(
+    follower(1, async () => {
+      stop.abort()
+      await sleep(30)
+      finished = true
+      return true
+    }),
+    silent,
+    stop.signal,
+  )
+  await running
+  assert.equal(finished, true)
+})
+
+test('goes on after a failed round, says so, and pauses longer the more fail', async () => {
+  const stop = new AbortController()
+  const logged: object[] = []
+  const at: number[] = []
+  const running = runFollower(
+    follower(8, async () => {
+      at.push(performance.now())
+      if (at.length === 5) stop.abort()
+      throw new Error('the database is away')
+    }),
+    { error: (details) => logged.push(details) },
+    stop.signal,
+  )
+  await running
+  assert.equal(logged.length, 5)
+  const pauses = at.slice(1).map((time, i) => time - at[i]!)
+  assert.ok(pauses[3]! > 8 * 2 ** 4 * 0.5 - 2, `the fourth pause was ${pauses[3]} ms`)
+})
+
+test('pauses no longer than it may, however many rounds failed', async () => {
+  const stop = new AbortController()
+  let rounds = 0
+  const step = async () => {
+    if (++rounds === 12) stop.abort()
+    throw new Error('the database is away')
+  }
+  const startedAt = performance.now()
+  await runFollower({ ...follower(8, step), failurePauseMsMax: 8 }, silent, stop.signal)
+  const tookMs = performance.now() - startedAt
+  assert.ok(tookMs < 2_000, `12 rounds with pauses of 8 ms took ${tookMs} ms`)
+})
+
+test('takes no larger share of the time than it may, however much there is to do', async () => {
+  const stop = new AbortController()
+  let busyMs = 0
+  const startedAt = performance.now()
+  const step = async () => {
+    const begin = performance.now()
+    await sleep(20)
+    busyMs += performance.now() - begin
+    return true
+  }
+  const running = runFollower({ name: 'test', everyMs: 1, timeShareMax: 0.25, step }, silent, stop.signal)
+  await sleep(500)
+  stop.abort()
+  await running
+  const share = busyMs / (performance.now() - startedAt)
+  assert.ok(share < 0.35, `${share} of the time`)
+})

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Refused } from '../../src/followers/refused.ts'
+
+function refusals(itemsMax = 10) {
+  const clock = { nowMs: 0 }
+  return { clock, refused: new Refused(() => clock.nowMs, { pauseMs: 1_000, itemsMax }) }
+}
+
+test('what is refused is said once, and looked at again after the pause', () => {
+  const { clock, refused } = refusals()
+  assert.equal(refused.isPaused('a'), false)
+  assert.equal(refused.refuse('a'), true)
+  assert.equal(refused.isPaused('a'), true)
+  clock.nowMs = 1_000
+  assert.equal(refused.isPaused('a'), false)
+  assert.equal(refused.refuse('a'), false)
+  assert.equal(refused.isPaused('a'), true)
+  assert.equal(refused.count, 1)
+})
+
+test('what went well after all is forgotten, and said again when it is refused again', () => {
+  const { refused } = refusals()
+  refused.refuse('a')
+  refused.forget('a')
+  assert.equal(refused.count, 0)
+  assert.equal(refused.isPaused('a'), false)
+  assert.equal(refused.refuse('a'), true)
+})
+
+test('of more than are remembered, the one that was refused longest ago is looked at anew', () => {
+  const { refused } = refusals(2)
+  for (const item of ['a', 'b', 'a', 'c']) refused.refuse(item)
+  assert.equal(refused.count, 2)
+  assert.deepEqual(
+    ['a', 'b', 'c'].map((item) => refused.isPaused(item)),
+    [true, false, true],
+  )
+})
+
+test('what is refused again makes nobody else be looked at', () => {
+  const { refused } = refusals(2)
+  for (const item of ['a', 'b', 'b']) refused.refuse(item)
+  assert.equal(refused.isPaused('a'), true)
+})

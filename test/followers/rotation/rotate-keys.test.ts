@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { withClient } from '../../../src/db/connect/client.ts'
+import { rotateKeys } from '../../../src/followers/rotation/rotate-keys.ts'
+import { toHex } from '../../../src/proof/bytes.ts'
+import { parseId } from '../../../src/proof/ids.ts'
+import { database } from '../../../src/verify/database.ts'
+import { verifyLedger } from '../../../src/verify/verify-ledger.ts'
+import { buildTestApp, genericBody, OPERATOR_KEY, type TestApp } from '../../helpers/app.ts'
+import { testDatabase } from '../../helpers/connect.ts'
+import { createTestLedger } from '../../helpers/test-ledger.ts'
+import { envelopeKeys, kidOf, makeRotator, passTwoMinutes, rotateKey } from './rotation.ts'
+
+test('every ledger says in its chain that the new key signs from then on, and verifies from its first key alone', async (t) => {
+  const app = await buildTestApp(t)
+  const worker = makeRotator(t, app)
+  const firstKid = await kidOf(app)
+  const other = await app.newLedger()
+  const { oldKids, newKid } = await rotateKey(app)
+  assert.deepEqual(oldKids.map(toHex), [firstKid])
+  await app.notarize()
+  assert.equal(await kidOf(app), firstKid, 'until the ledger has moved, the old key signs')
+
+  await rotateKeys(worker)
+  assert.deepEqual(worker.logged, [])
+  for (const ledger of [app.ledger, other]) {
+    assert.equal(await kidOf(app, ledger.ledger.id), toHex(newKid))
+    await app.notarize(genericBody(), { key: ledger.key.key })
+    const report = await verify(app, ledger.ledger.id, [firstKid])
+    assert.deepEqual([report.ok, report.keys, report.firstKid], [true, 'given', firstKid])
+  }
+  const kinds = (await app.entries()).map(({ kind }) => kind)
+  assert.deepEqual(kinds.slice(-3), ['record-notarized', 'server-key-rotated', 'record-notarized'])
+})
+
+test('the old key is retired, and its secret destroyed, when no ledger has it and the new one is 90 s old', async (t) => {
+  const app = await buildTestApp(t)
+  const worker = makeRotator(t, app)
+  const oldKid = await kidOf(app)
+  const { newKid } = await rotateKey(app)
+  await rotateKeys(worker)
+  const old = { kid: oldKid, retired: false, compromised: false, sealed: true }
+  const newest = { kid: toHex(newKid), retired: false, compromised: false, sealed: true }
+  assert.deepEqual(await envelopeKeys(app), [old, newest])
+  await passTwoMinutes(app)
+  await rotateKeys(worker)
+  assert.deepEqual(await envelopeKeys(app), [{ ...old, retired: true, sealed: false }, newest])
+  assert.equal(await rotateKeys(worker), false)
+
+  const { keys } = (await app.send('GET', '/.well-known/tallystick-keys.json', { key: null })).json()
+  assert.deepEqual(
+    keys.map((key: { kid: string; retiredAt: string | null }) => [key.kid, key.retiredAt !== null]),
+    [
+      [oldKid, true],
+      [toHex(newKid), false],
+    ],
+  )
+  // A server that has only ever heard of the old key goes on, and new ledgers begin with the new one.
+  await app.notarize()
+  const made = await app.send('POST', '/v1/ledgers', { key: OPERATOR_KEY, body: { name: 'later' } })
+  assert.equal(await kidOf(app, made.json().ledger.id), toHex(newKid))
+  assert.equal((await verify(app, app.ledger.ledger.id, [oldKid])).ok, true)
+})
+
+test('a second rotation waits for the first, unless it is forced', async (t) => {
+  const app = await buildTestApp(t)
+  const worker = makeRotator(t, app)
+  const firstKid = await kidOf(app)
+  await rotateKey(app)
+  await assert.rejects(rotateKey(app), /an earlier rotation is not finished.*--force/)
+  const { oldKids, newKid } = await rotateKey(app, { force: true })
+  assert.equal(oldKids.length, 2)
+  await rotateKeys(worker)
+  assert.equal(await kidOf(app), toHex(newKid), 'straight to the newest')
+  await passTwoMinutes(app)
+  await rotateKeys(worker)
+  assert.deepEqual(
+    (await envelopeKeys(app)).map(({ retired }) => retired),
+    [true, true, false],
+  )
+  assert.equal((await verify(app, app.ledger.ledger.id, [firstKid])).ok, true)
+})
+
+test('three workers at once move each ledger once', async (t) => {
+  const app = await buildTestApp(t)
+  const workers = [makeRotator(t, app), makeRotator(t, app), makeRotator(t, app)]
+  for (let i = 0; i < 20; i++) await app.newLedger()
+  await rotateKey(app)
+  await Promise.all(workers.map(rotateKeys))
+  assert.deepEqual(
+    workers.map(({ logged }) => logged),
+    [[], [], []],
+  )
+  const rows = await app.sql(
+    "select ledger_id from tallystick.entries where kind = 'server-key-rotated' group by 1 having count(*) = 1",
+  )
+  assert.equal(rows.length, 21)
+})
+
+test('a frozen ledger is moved too; one closed as restored keeps its key in use until it is reopened', async (t) => {
+  const app = await buildTestApp(t)
+  const worker = makeRotator(t, app)
+  const oldKid = await kidOf(app)
+  const closed = await app.newLedger()
+  await app.sql("update tallystick.chain_heads set closed = 'frozen'")
+  await app.sql(
+    `update tallystick.chain_heads set closed = 'restored' where ledger_id = encode($1, 'hex')::uuid`,
+    [Buffer.from(parseId('led', closed.ledger.id))],
+  )
+  const { newKid } = await rotateKey(app)
+  await rotateKeys(worker)
+  await passTwoMinutes(app)
+  await rotateKeys(worker)
+  assert.equal(await kidOf(app), toHex(newKid))
+  assert.equal(await kidOf(app, closed.ledger.id), oldKid)
+  assert.equal((await envelopeKeys(app))[0]!.retired, false)
+  await app.sql("update tallystick.chain_heads set closed = null where closed = 'restored'")
+  await rotateKeys(worker)
+  assert.equal(await kidOf(app, closed.ledger.id), toHex(newKid))
+  assert.equal((await envelopeKeys(app))[0]!.retired, true)
+  assert.deepEqual(worker.logged, [])
+})
+
+test('a ledger that cannot be moved is named in the log, and holds up no other', async (t) => {
+  const app = await buildTestApp(t)
+  const worker = makeRotator(t, app)
+  const kid = Buffer.from(await kidOf(app), 'hex')
+  // What whoever holds the API's login can make: a ledger whose first entry nobody signed.
+  const forged = await withClient(testDatabase(app.database.apiUrl), (client) =>
+    createTestLedger(client, { kid }),
+  )
+  const { newKid } = await rotateKey(app)
+  await rotateKeys(worker)
+  await rotateKeys(worker)
+  assert.equal(await kidOf(app), toHex(newKid))
+  assert.equal(worker.logged.length, 1, 'it is left alone for a while')
+  const { ledger, err } = worker.logged[0] as { ledger: string; err: Error }
+  assert.deepEqual(Buffer.from(parseId('led', ledger)), forged.id)
+  assert.match(err.message, /cbor_malformed/)
+})
+
+test('a server’s login can’t name a new key', async (t) => {
+  const app = await buildTestApp(t)
+  const { pool: _, ...worker } = makeRotator(t, app)
+  const kid = await kidOf(app)
+  await rotateKey(app)
+  await app.sql('grant execute on function tallystick.retire_envelope_keys to tallystick_api')
+  await rotateKeys({ ...worker, pool: app.deps.writePool })
+  assert.equal(await kidOf(app), kid)
+  assert.match((worker.logged[0] as { err: Error }).err.message, /refused/)
+})
+
+test('load goes on while keys are rotated twice: no failed request, and one chain from the first key', async (t) => {
+  const app = await buildTestApp(t)
+  const worker = makeRotator(t, app)
+  const ledgers = [app.ledger, await app.newLedger(), await app.newLedger()]
+  const firstKid = await kidOf(app)
+  let rotating = true
+  const statuses: Record<string, number> = {}
+  const clients = ledgers.flatMap((ledger) =>
+    [1, 2, 3, 4].map(async (client) => {
+      for (let n = 0; rotating; n++) {
+        const body =
+          client % 2 ? genericBody({ n }) : { records: [genericBody({ n }), genericBody({ n, two: 2 })] }
+        const url = client % 2 ? '/v1/records' : '/v1/records/batch'
+        const { statusCode } = await app.send('POST', url, { key: ledger.key.key, body })
+        statuses[statusCode] = (statuses[statusCode] ?? 0) + 1
+      }
+    }),
+  )
+  for (let i = 0; i < 2; i++) {
+    await rotateKey(app)
+    await rotateKeys(worker)
+    await new Promise((done) => setTimeout(done, 200))
+    await passTwoMinutes(app)
+    await rotateKeys(worker)
+    await new Promise((done) => setTimeout(done, 200))
+  }
+  rotating = false
+  await Promise.all(clients)
+  assert.deepEqual(Object.keys(statuses), ['201'])
+  assert.deepEqual(
+    (await envelopeKeys(app)).map(({ retired }) => retired),
+    [true, true, false],
+  )
+  for (const { ledger } of ledgers) {
+    const report = await verify(app, ledger.id, [firstKid])
+    assert.deepEqual([report.ok, report.keys], [true, 'given'])
+  }
+})
+
+function verify(app: TestApp, ledger: string, kids: string[]) {
+  return verifyLedger(database(app.database.superuserUrl, ledger), { threads: 1, kids })
+}

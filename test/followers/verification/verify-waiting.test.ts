@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { claimWaitingCompletions, listWaitingLedgers } from '../../../src/db/records/verification-work.ts'
+import { makeVerificationRound, verifyWaiting } from '../../../src/followers/verification/verify-waiting.ts'
+import { expectStatus, OPERATOR_KEY, type Test } from '../../helpers/app.ts'
+import { connect } from '../../helpers/connect.ts'
+import { raiseFloors } from '../../helpers/floors.ts'
+import { buildGatedApp, type GatedApp } from '../../helpers/gated-app.ts'
+import { lockHeads, until } from '../../helpers/wait.ts'
+import { jobsOf, kindsOf, openBoss, openDeps, tamper, uuidOf } from './set-up.ts'
+
+const CLAIM = { limit: 2, claimMsMax: 10_000 }
+
+test('what waits is verified in one round, and no job is made of it', async (t) => {
+  const { app, deps } = await setUp(t)
+  const ids = await submitted(app, 3)
+  assert.equal(await verifyWaiting(deps), false)
+  assert.deepEqual(await statesOf(app, ids), ['VERIFIED', 'VERIFIED', 'VERIFIED'])
+  assert.deepEqual(await jobsOf(app), [])
+  assert.deepEqual(deps.observed, ['pass', 'pass', 'pass'])
+  assert.equal(await verifyWaiting(deps), false, 'nothing is left to do')
+})
+
+test('workers that look at the same time verify each completion once', async (t) => {
+  const { app, deps } = await setUp(t)
+  const ids = await submitted(app, 4)
+  await Promise.all([verifyWaiting(deps), verifyWaiting(deps), verifyWaiting(deps)])
+  for (const id of ids)
+    assert.deepEqual(
+      (await kindsOf(app, id)).filter((kind) => kind === 'completion-verified'),
+      ['completion-verified'],
+    )
+  assert.deepEqual(await jobsOf(app), [])
+})
+
+test('what another worker has claimed is left to it, until it lets go or says nothing for too long', async (t) => {
+  const { app, deps } = await setUp(t)
+  const ids = await submitted(app, 3)
+  const other = await connect(t, app.database.workerUrl)
+  other.on('error', () => {})
+  await other.query('begin')
+  assert.equal(
+    (await claimWaitingCompletions(other, await listWaitingLedgers(deps.pool, deps.cursorMac), CLAIM)).length,
+    2,
+  )
+  await verifyWaiting(deps)
+  assert.deepEqual(await statesOf(app, ids), ['SUBMITTED', 'SUBMITTED', 'VERIFIED'])
+  await other.query('rollback')
+  await verifyWaiting(deps)
+  assert.deepEqual(await statesOf(app, ids), ['VERIFIED', 'VERIFIED', 'VERIFIED'])
+
+  const [last] = await submitted(app, 1)
+  await other.query('begin')
+  assert.equal(
+    (
+      await claimWaitingCompletions(other, await listWaitingLedgers(deps.pool, deps.cursorMac), {
+        ...CLAIM,
+        claimMsMax: 500,
+      })
+    ).length,
+    1,
+  )
+  await sleep(1_500)
+  await verifyWaiting(deps)
+  assert.deepEqual(await statesOf(app, [last!]), ['VERIFIED'])
+})
+
+test('one that is refused gets a job, and holds up none of the others', async (t) => {
+  const { app, deps, boss } = await setUp(t)
+  const [bad, good] = await submitted(app, 2)
+  await tamper(
+    app,
+    `update tallystick.records set payload = '{"quantity":1}' where record_id = '${uuidOf(bad!)}'`,
+  )
+  await verifyWaiting(deps)
+  assert.deepEqual(await statesOf(app, [bad!, good!]), ['SUBMITTED', 'VERIFIED'])
+  assert.deepEqual(
+    (await jobsOf(app)).map(({ data }) => data.record),
+    [bad],
+  )
+  assert.equal(deps.woken, 1)
+  assert.deepEqual(deps.observed, ['pass'], 'its job is what says so')
+  await verifyWaiting(deps)
+  assert.equal((await jobsOf(app)).length, 1)
+  assert.equal((await boss.fetch('verify-completion')).length, 1)
+})
+
+test('what fails in a round that took so long that its claims are gone gets jobs all the same', async (t) => {
+  const { app, deps } = await setUp(t)
+  const ids = await submitted(app, 2)
+  await lockHeads(t, app.database.superuserUrl)
+  const round = verifyWaiting(deps).catch((error: Error) => error)
+  const workers = `from pg_stat_activity where datname = current_database() and usename = 'tallystick_worker'`
+  await until(async () => (await app.sql(`select pid ${workers} and wait_event_type = 'Lock'`)).length === 1)
+  // As Postgres does after COMPLETION_CLAIM_MS_MAX, and later for the statement.
+  await app.sql(`select pg_terminate_backend(pid) ${workers} and state = 'idle in transaction'`)
+  await app.sql(`select pg_cancel_backend(pid) ${workers} and wait_event_type = 'Lock'`)
+  assert.ok((await round) instanceof Error, 'it says that it was not whole')
+  const jobs = (await jobsOf(app)).map(({ data }) => data.record)
+  assert.deepEqual(jobs.sort(), ids.sort())
+})
+
+test('what waits in a closed ledger is put aside', async (t) => {
+  const { app, deps } = await setUp(t)
+  const [id] = await submitted(app, 1)
+  const ledger = app.ledger.ledger.id
+  expectStatus(200, await app.send('POST', `/v1/ledgers/${ledger}/freeze`, { key: OPERATOR_KEY }))
+  await verifyWaiting(deps)
+  assert.deepEqual(await statesOf(app, [id!]), ['SUBMITTED'])
+  const [row] = await app.sql('select verification_job from tallystick.gated_records')
+  assert.deepEqual(row, { verification_job: '00000000-0000-0000-0000-000000000000' })
+  assert.deepEqual(await jobsOf(app), [])
+})
+
+test('what waits when a worker starts gets jobs, because it may be what killed the one before', async (t) => {
+  const { app, deps } = await setUp(t)
+  const [before] = await submitted(app, 1)
+  const round = makeVerificationRound(deps)
+  await round()
+  assert.deepEqual(
+    (await jobsOf(app)).map(({ data }) => data.record),
+    [before],
+  )
+  const [after] = await submitted(app, 1)
+  await round()
+  assert.deepEqual(await statesOf(app, [before!, after!]), ['SUBMITTED', 'VERIFIED'])
+  assert.equal((await jobsOf(app)).length, 1)
+})
+
+async function setUp(t: Test) {
+  const app = await buildGatedApp(t)
+  const worker = openDeps(t, app)
+  const boss = await openBoss(t, worker.pool)
+  const deps = Object.assign(worker, {
+    boss,
+    woken: 0,
+    wakeVerification: () => void deps.woken++,
+    typeWaitMsMax: 30_000, // beside other tests the first look at a type takes its time
+  })
+  return { app, deps, boss }
+}
+
+async function submitted(app: GatedApp, count: number): Promise<string[]> {
+  const ids: string[] = []
+  for (let i = 0; i < count; i++) ids.push((await app.reach('SUBMITTED')).id)
+  await raiseFloors(app)
+  return ids
+}
+
+async function statesOf(app: GatedApp, ids: readonly string[]): Promise<string[]> {
+  const records = await Promise.all(ids.map((id) => app.get(id)))
+  return records.map(({ state }) => state)
+}
