@@ -1,5 +1,5 @@
 -- Webhooks: endpoints of a ledger, what they are signed with, how far each has heard, and what was delivered. Nothing here is
--- evidence: events are derived from the chain (src/events/), and whoever moves money checks the signed envelope.
+-- evidence: events are derived from the chain (src/outside/events/), and whoever moves money checks the signed envelope.
 
 set local search_path = tallystick;
 

@@ -346,7 +346,7 @@ export const ROTATION_EVERY_MS = 1_000
 /** One transaction holds the heads of so many ledgers, for about 20 ms. */
 export const ROTATION_LEDGERS_PER_ROUND = 200
 
-// Requests to addresses that a tenant or a peer has named (src/outbound)
+// Requests to addresses that a tenant or a peer has named (src/outside/connector)
 export const OUTBOUND_URL_CHARS_MAX = 2_048
 /** Of the whole exchange, its name's resolution, its connection and a repetition included. */
 export const OUTBOUND_REQUEST_MS_MAX = 15_000

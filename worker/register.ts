@@ -1,5 +1,3 @@
-import type { PeerDrains } from '../src/federation/drain.ts'
-import { type EnqueuePeersDeps, enqueuePeers } from '../src/federation/enqueue.ts'
 import { type CheckCursorsDeps, makeCursorRound } from '../src/followers/audit/check-cursors.ts'
 import { type EnqueueAuditsDeps, enqueueAudits } from '../src/followers/audit/enqueue-audits.ts'
 import {
@@ -40,6 +38,11 @@ import {
   RESTORED_EVERY_MS,
   ROTATION_EVERY_MS,
 } from '../src/limits.ts'
+import type { PeerDrains } from '../src/outside/federation/drain.ts'
+import { type EnqueuePeersDeps, enqueuePeers } from '../src/outside/federation/enqueue.ts'
+import { type EnqueueWebhooksDeps, enqueueWebhooks } from '../src/outside/webhooks/enqueue.ts'
+import type { WebhookLanes } from '../src/outside/webhooks/lanes.ts'
+import { makeWebhookUpkeep } from '../src/outside/webhooks/upkeep.ts'
 import { PEER_DRAINS_MAX, PEER_ENQUEUE_EVERY_MS, PEER_ENQUEUE_TIME_SHARE_MAX } from '../src/peer-limits.ts'
 import {
   WEBHOOK_ENQUEUE_EVERY_MS,
@@ -48,9 +51,6 @@ import {
   WEBHOOK_UPKEEP_EVERY_MS,
   WEBHOOK_UPKEEP_TIME_SHARE_MAX,
 } from '../src/webhook-limits.ts'
-import { type EnqueueWebhooksDeps, enqueueWebhooks } from '../src/webhooks/enqueue.ts'
-import type { WebhookLanes } from '../src/webhooks/lanes.ts'
-import { makeWebhookUpkeep } from '../src/webhooks/upkeep.ts'
 import { auditJob } from './jobs/audit.ts'
 import { deliverWebhookJob } from './jobs/deliver-webhook.ts'
 import { drainPeerJob } from './jobs/drain-peer.ts'

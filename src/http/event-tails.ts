@@ -3,10 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isUnavailable } from '../db/connect/failures.ts'
 import { type LedgerEnds, readEnds } from '../db/events/read-events.ts'
-import type { EventFilter } from '../events/event-types.ts'
-import { LedgerWatch } from '../events/ledger-watch.ts'
-import type { EventPosition } from '../events/read-events.ts'
-import { SharedReads } from '../events/shared-reads.ts'
 import {
   EVENTS_HEARTBEAT_MS,
   EVENTS_KEY_LOOK_EVERY_MS,
@@ -20,6 +16,10 @@ import {
   STREAM_CHUNK_CHARS,
 } from '../limits.ts'
 import { watchEventReads, watchStreams } from '../metrics/reading.ts'
+import type { EventFilter } from '../outside/events/event-types.ts'
+import { LedgerWatch } from '../outside/events/ledger-watch.ts'
+import type { EventPosition } from '../outside/events/read-events.ts'
+import { SharedReads } from '../outside/events/shared-reads.ts'
 import { EVENT_STREAM } from './accept.ts'
 import type { Deps } from './deps.ts'
 import { type FittedPage, formatEventCursor, readFittedPage, requireTellable } from './event-pages.ts'

@@ -2,11 +2,11 @@ import type pg from 'pg'
 import { Histogram } from 'prom-client'
 import { readPeerBudgets } from '../db/peers/peer-budgets.ts'
 import { countPeerMatters, readPeerFigures } from '../db/peers/peer-figures.ts'
-import type { DrainObserver, PeerDrains } from '../federation/drain.ts'
-import { countAllForks, type ForkDeps } from '../federation/forks.ts'
-import type { Inbox } from '../federation/inbox.ts'
-import type { ReceiveDeps } from '../federation/receive.ts'
-import { OUTBOUND_ERROR_CODES } from '../outbound/error.ts'
+import { OUTBOUND_ERROR_CODES } from '../outside/connector/error.ts'
+import type { DrainObserver, PeerDrains } from '../outside/federation/drain.ts'
+import { countAllForks, type ForkDeps } from '../outside/federation/forks.ts'
+import type { Inbox } from '../outside/federation/inbox.ts'
+import type { ReceiveDeps } from '../outside/federation/receive.ts'
 import {
   PEER_BYTES_PER_DAY,
   PEER_DRAINS_MAX,

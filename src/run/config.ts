@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { DatabaseOptions } from '../db/connect/connection.ts'
 import { parseDatabaseOptions } from '../db/connect/options.ts'
 import { DRAIN_SECONDS_DEFAULT, DRAIN_SECONDS_MAX, SCHEMA_WAIT_SECONDS_MAX, THREADS_MAX } from '../limits.ts'
-import { type Allowances, parseAllowances } from '../outbound/allowances.ts'
+import { type Allowances, parseAllowances } from '../outside/connector/allowances.ts'
 import { parseTracing, type TracingOptions } from '../tracing/options.ts'
 import { readKeyFiles } from './key-files.ts'
 

@@ -21,11 +21,11 @@ import {
 import { sealContext } from '../db/schema/server-keys.ts'
 import { makeKeyMac } from '../ledgers/api-keys.ts'
 import { RESEALED_PER_QUERY } from '../limits.ts'
+import { webhookSecretContext } from '../outside/webhooks/secrets.ts'
 import { formatId } from '../proof/ids.ts'
 import { makeCursorMac } from '../signing/cursor-mac.ts'
 import { type MasterKey, makeMasterKey, masterKeyId } from '../signing/master-key.ts'
 import { makePeerMacs } from '../signing/peer-macs.ts'
-import { webhookSecretContext } from '../webhooks/secrets.ts'
 
 type Keys = { readonly from: MasterKey; readonly to: MasterKey }
 type Pass = { readonly resealed: number; readonly refused: number }

@@ -1,5 +1,5 @@
+import type { AttemptResult, AttemptTracer } from '../outside/webhooks/attempt.ts'
 import { formatId } from '../proof/ids.ts'
-import type { AttemptResult, AttemptTracer } from '../webhooks/attempt.ts'
 import { failSpan } from './fail-span.ts'
 import type { Tracing } from './tracing.ts'
 

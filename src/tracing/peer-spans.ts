@@ -1,4 +1,4 @@
-import type { PostTracer } from '../federation/drain.ts'
+import type { PostTracer } from '../outside/federation/drain.ts'
 import { formatId } from '../proof/ids.ts'
 import { failSpan } from './fail-span.ts'
 import type { Tracing } from './tracing.ts'

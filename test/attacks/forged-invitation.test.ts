@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { hash, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { toUuid } from '../../src/db/connect/uuid.ts'
-import { formatInvitation, parseInvitation } from '../../src/federation/invitation.ts'
+import { formatInvitation, parseInvitation } from '../../src/outside/federation/invitation.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { canonicalize } from '../../src/proof/json/jcs.ts'
-import { Mallory } from '../federation/mallory.ts'
-import { refused } from '../federation/unchanged.ts'
 import { startOrganisations } from '../helpers/federation.ts'
 import { makeId } from '../helpers/test-chain.ts'
+import { Mallory } from '../outside/federation/mallory.ts'
+import { refused } from '../outside/federation/unchanged.ts'
 
 /* M1: who can write a row becomes a peer by one, and everything that follows is signed. */
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseInvitation } from '../../src/federation/invitation.ts'
 import { BODY_BYTES_MAX } from '../../src/limits.ts'
+import { parseInvitation } from '../../src/outside/federation/invitation.ts'
 import { PEER_INTRODUCTION_BYTES_MAX, PEER_REQUEST_BYTES_MAX } from '../../src/peer-limits.ts'
-import { Mallory, meetMallory } from '../federation/mallory.ts'
 import { costlyTexts } from '../helpers/costly-json.ts'
 import { startOrganisations } from '../helpers/federation.ts'
 import { HELD_MS_MAX, heldWhile } from '../helpers/held-loop.ts'
+import { Mallory, meetMallory } from '../outside/federation/mallory.ts'
 
 /* Finding H4, from the side of peers: what one sends, and what comes to the same routes from whoever is none. */
 

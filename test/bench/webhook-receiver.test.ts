@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { startWebhookReceiver } from '../../bench/webhook-receiver.ts'
+import { makeWebhookSecret, openWebhookSecret, signatureHeader } from '../../src/outside/webhooks/secrets.ts'
 import { makeEntropy } from '../../src/signing/entropy.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
-import { makeWebhookSecret, openWebhookSecret, signatureHeader } from '../../src/webhooks/secrets.ts'
 
 const masterKey = makeMasterKey(randomBytes(32))
 

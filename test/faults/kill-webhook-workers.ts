@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withClient } from '../../src/db/connect/client.ts'
 import { toUuid } from '../../src/db/connect/uuid.ts'
-import { EVENTS_OF_KIND, type EventKind } from '../../src/events/event-types.ts'
+import { EVENTS_OF_KIND, type EventKind } from '../../src/outside/events/event-types.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { startReceiver } from '../helpers/webhook-receiver.ts'
 import { Deployment, type Ledger } from './deployment.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { toUuid } from '../../src/db/connect/uuid.ts'
 import type { PeerState } from '../../src/db/peers/peers.ts'
-import type { Identity } from '../../src/federation/identity.ts'
+import type { Identity } from '../../src/outside/federation/identity.ts'
 import { formatId, parseId } from '../../src/proof/ids.ts'
 import type { TestApp } from './app.ts'
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { DeliveryWindow, type Outcome, type Task } from '../../src/webhooks/window.ts'
+import { DeliveryWindow, type Outcome, type Task } from '../../src/outside/webhooks/window.ts'
 
 type State = 'pending' | 'held' | 'delivered' | 'dead'
 /** `due`: where it is pending. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EVENT_TYPES } from '../../src/events/event-types.ts'
+import { EVENT_TYPES } from '../../src/outside/events/event-types.ts'
 import { fromBase64 } from '../../src/proof/bytes.ts'
 import { parseEnvelope } from '../../src/proof/envelope/cose.ts'
 import { parseStatement } from '../../src/proof/statement/statement.ts'
@@ -19,7 +19,7 @@ test('GET /v1/events', async (t) => {
   await t.test(
     'tells every kind of event but those of peers, in the order of the chain, each checkpoint behind what it covers',
     () => {
-      // What peers send: test/events/received.test.ts
+      // What peers send: test/outside/events/received.test.ts
       const own = EVENT_TYPES.filter((type) => type !== 'entry.received')
       assert.deepEqual([...new Set(events.map(({ type }) => type))].sort(), own.toSorted())
       const seqs = events.map(seqOf)

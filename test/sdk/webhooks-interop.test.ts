@@ -3,14 +3,14 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Webhook } from 'standardwebhooks'
 import * as webhooks from '../../sdk/webhooks/index.ts'
-import { makeEntropy } from '../../src/signing/entropy.ts'
-import { makeMasterKey } from '../../src/signing/master-key.ts'
 import {
   formatWebhookPublicKey,
   makeWebhookSecret,
   openWebhookSecret,
   signatureHeader,
-} from '../../src/webhooks/secrets.ts'
+} from '../../src/outside/webhooks/secrets.ts'
+import { makeEntropy } from '../../src/signing/entropy.ts'
+import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { makeEndpoint, type Sent } from './webhook-sender.ts'
 
 /* Held to the reference library of Standard Webhooks, which knows the secret's signatures only, and to the letter of its specification. */

@@ -1,6 +1,6 @@
 import type { Payload } from '../../src/db/jobs/queues.ts'
+import type { WebhookLanes } from '../../src/outside/webhooks/lanes.ts'
 import { parseId } from '../../src/proof/ids.ts'
-import type { WebhookLanes } from '../../src/webhooks/lanes.ts'
 
 /** The job's id is what the endpoint's turn was given to. */
 export function deliverWebhookJob(lanes: WebhookLanes) {

@@ -1,5 +1,5 @@
 import type { Payload } from '../../src/db/jobs/queues.ts'
-import type { PeerDrains } from '../../src/federation/drain.ts'
+import type { PeerDrains } from '../../src/outside/federation/drain.ts'
 import { parseId } from '../../src/proof/ids.ts'
 
 /** The job's id is what the peering's turn was given to. */

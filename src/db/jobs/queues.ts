@@ -71,7 +71,7 @@ export const QUEUES = {
   },
   /**
    * An endpoint's turn to be delivered to. One that fails, or is lost with its worker, is not retried: the endpoint gets another
-   * turn when its lease ends (src/webhooks/enqueue.ts). Deliveries have their own retries.
+   * turn when its lease ends (src/outside/webhooks/enqueue.ts). Deliveries have their own retries.
    */
   'deliver-webhook': TURN,
   /** A peering's turn to be drained to. What is sent has its own retries. */

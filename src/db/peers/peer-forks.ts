@@ -1,7 +1,7 @@
 import type { Db } from '../connect/client.ts'
 import { fromUuid, toUuid } from '../connect/uuid.ts'
 
-/* Entries of peers that contradict one that is held. Whether the peer has signed them says src/federation/forks.ts. */
+/* Entries of peers that contradict one that is held. Whether the peer has signed them says src/outside/federation/forks.ts. */
 
 type Of = { readonly ledgerId: Uint8Array; readonly peerId: Uint8Array }
 

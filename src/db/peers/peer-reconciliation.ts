@@ -87,7 +87,7 @@ export async function countExchange(db: Db, of: Of): Promise<ExchangeCounts> {
   ) as ExchangeCounts
 }
 
-/** What the peer said that it holds: JSON of src/federation/summary.ts. `isAsked`: the worker is to ask it, or asks. */
+/** What the peer said that it holds: JSON of src/outside/federation/summary.ts. `isAsked`: the worker is to ask it, or asks. */
 export type PeerSummaryRow = {
   readonly summary: string | null
   readonly summaryAt: Date | null

@@ -33,7 +33,7 @@ export type PeerRow = {
   /** How its drain stands; null before there is anything to send. */
   readonly drain: PeerDrain | null
   readonly deadLetters: number
-  /** Rows of peer_forks: whether they are any says src/federation/forks.ts. */
+  /** Rows of peer_forks: whether they are any says src/outside/federation/forks.ts. */
   readonly mayHaveForks: boolean
   readonly budget: PeerBudgetRow
 }
@@ -237,7 +237,7 @@ export type PeerContact = {
 
 /**
  * null: the ledger has no such peering with that other one. Of one that has no entry yet there are no keys. Keys are as they stand
- * there: who is to be believed says findBelievedContact in src/federation/peer-keys.ts.
+ * there: who is to be believed says findBelievedContact in src/outside/federation/peer-keys.ts.
  */
 export async function findContact(
   db: Db,

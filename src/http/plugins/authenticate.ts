@@ -1,15 +1,15 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ApiError } from '../../errors.ts'
+import { isSameKey } from '../../ledgers/api-keys.ts'
+import type { Caller, CallerCache } from '../../ledgers/caller.ts'
+import type { Scope } from '../../ledgers/scopes.ts'
 import {
   authenticatePeer,
   type PeerAuthDeps,
   type PeerRequest,
   readRequestSignature,
-} from '../../federation/authenticate.ts'
-import type { RequestSignature } from '../../federation/http-signature.ts'
-import { isSameKey } from '../../ledgers/api-keys.ts'
-import type { Caller, CallerCache } from '../../ledgers/caller.ts'
-import type { Scope } from '../../ledgers/scopes.ts'
+} from '../../outside/federation/authenticate.ts'
+import type { RequestSignature } from '../../outside/federation/http-signature.ts'
 
 /**
  * Who may call a route: a key with any of these scopes. `own`: a key with this scope alone may call it too, and is shown

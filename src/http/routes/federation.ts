@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
-import { introduce } from '../../federation/handshake.ts'
-import { receiveEntries, type SentEntries } from '../../federation/receive.ts'
-import { receiveRotations } from '../../federation/rotations.ts'
-import { summarize } from '../../federation/summary.ts'
+import { introduce } from '../../outside/federation/handshake.ts'
+import { receiveEntries, type SentEntries } from '../../outside/federation/receive.ts'
+import { receiveRotations } from '../../outside/federation/rotations.ts'
+import { summarize } from '../../outside/federation/summary.ts'
 import {
   PEER_ENTRIES_OF_A_REQUEST,
   PEER_INTRODUCTION_BYTES_MAX,

@@ -1,15 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError, type ErrorCode } from '../../errors.ts'
+import type { Caller } from '../../ledgers/caller.ts'
+import type { Scope } from '../../ledgers/scopes.ts'
+import { RECORD_BODY_BYTES_MAX } from '../../limits.ts'
 import {
   type AboutOffer,
   type OfferResult,
   offerActivation,
   offerCompletion,
   refuseAtGuest,
-} from '../../federation/offers.ts'
-import type { Caller } from '../../ledgers/caller.ts'
-import type { Scope } from '../../ledgers/scopes.ts'
-import { RECORD_BODY_BYTES_MAX } from '../../limits.ts'
+} from '../../outside/federation/offers.ts'
 import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
 import { parseId } from '../../proof/ids.ts'
 import { shareRecord } from '../../records/gated/share-record.ts'

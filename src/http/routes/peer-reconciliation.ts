@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { askPeer, type PeerReconciliation, reconcilePeer } from '../../federation/reconciliation.ts'
+import { askPeer, type PeerReconciliation, reconcilePeer } from '../../outside/federation/reconciliation.ts'
 import type { Deps } from '../deps.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
 import { pathId } from '../path-id.ts'

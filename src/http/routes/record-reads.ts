@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Place } from '../../db/records/search-records.ts'
 import { ApiError } from '../../errors.ts'
-import { findRemoteRecordJson, listRemoteRecordEntries } from '../../federation/remote-records.ts'
+import { findRemoteRecordJson, listRemoteRecordEntries } from '../../outside/federation/remote-records.ts'
 import { parseId } from '../../proof/ids.ts'
 import { findTree, listRecordEntries } from '../../records/lineage.ts'
 import { findRecordJson } from '../../records/read.ts'

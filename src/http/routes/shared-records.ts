@@ -4,7 +4,7 @@ import { findSharedRecords, listSharedRecords, type SharedRecordRow } from '../.
 import { findPeer } from '../../db/peers/peers.ts'
 import { findReceivedType } from '../../db/peers/remote-records.ts'
 import { ApiError } from '../../errors.ts'
-import { offerOf } from '../../federation/remote-records.ts'
+import { offerOf } from '../../outside/federation/remote-records.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
 import type { Deps } from '../deps.ts'
 import { pageLimit, parseCursor, toPage } from '../page.ts'

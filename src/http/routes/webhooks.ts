@@ -7,16 +7,16 @@ import {
   resumeWebhook,
   type WebhookRow,
 } from '../../db/events/webhooks.ts'
-import { formatId, parseId } from '../../proof/ids.ts'
-import { WEBHOOK_OVERLAP_SECONDS_DEFAULT } from '../../webhook-limits.ts'
 import {
   changeEndpoint,
   createEndpoint,
   getEndpoint,
   noEndpoint,
   rotateEndpointSecret,
-} from '../../webhooks/endpoints.ts'
-import { formatWebhookPublicKey, type NewWebhookSecret } from '../../webhooks/secrets.ts'
+} from '../../outside/webhooks/endpoints.ts'
+import { formatWebhookPublicKey, type NewWebhookSecret } from '../../outside/webhooks/secrets.ts'
+import { formatId, parseId } from '../../proof/ids.ts'
+import { WEBHOOK_OVERLAP_SECONDS_DEFAULT } from '../../webhook-limits.ts'
 import type { Deps } from '../deps.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
 import { pageLimit, parseCursor, toPage } from '../page.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { ENTRY_EVENTS, type EntryEvent } from '../../events/event-types.ts'
 import { EVENTS_FILTER_NAMES_MAX } from '../../limits.ts'
+import { ENTRY_EVENTS, type EntryEvent } from '../../outside/events/event-types.ts'
 import { RECORD_STATES } from '../../proof/statement/kinds.ts'
 import { pageQuery } from '../page.ts'
 import { base64, entryKind, entryView, hash, idOf, instant, note, seq, typeName } from './common.ts'
@@ -34,7 +34,7 @@ const place = z.int().min(0).max(Number.MAX_SAFE_INTEGER)
 /** Behind what: the next entry, how many of its events were told, up to which checkpoint. */
 export const eventsCursor = z.tuple([place, z.int().min(0).max(1), place])
 
-/* Bodies of events (docs/events.md). What `src/events/event.ts` writes. */
+/* Bodies of events (docs/events.md). What `src/outside/events/event.ts` writes. */
 
 const record = z
   .strictObject({

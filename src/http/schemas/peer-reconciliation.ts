@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { DIFFERENCES, UNRECONCILED } from '../../federation/reconciliation.ts'
+import { DIFFERENCES, UNRECONCILED } from '../../outside/federation/reconciliation.ts'
 import { PEER_DIFFERENCES_SHOWN_MAX } from '../../peer-limits.ts'
 import { hash, idOf, instant } from './common.ts'
 import { PEER_STATES } from './peers.ts'

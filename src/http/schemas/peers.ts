@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { identity, token } from '../../federation/invitation.ts'
+import { identity, token } from '../../outside/federation/invitation.ts'
 import {
   PEER_BYTES_PER_DAY,
   PEER_BYTES_PER_DAY_MAX,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { EVENT_TYPES, NOTICE_TYPES } from '../../events/event-types.ts'
 import { NAME_CHARS_MAX, OUTBOUND_URL_CHARS_MAX } from '../../limits.ts'
+import { EVENT_TYPES, NOTICE_TYPES } from '../../outside/events/event-types.ts'
 import {
   WEBHOOK_COUNT_MAX,
   WEBHOOK_NAMES_MAX,

@@ -1,0 +1,89 @@
+import { isIP } from 'node:net'
+import { OUTBOUND_URL_CHARS_MAX } from '../../limits.ts'
+import { type Allowances, classifyAddress } from './allowances.ts'
+
+/** Ports below 1024 belong to other protocols, whose servers might obey what we post. */
+const PORTS_BELOW_1024: readonly number[] = [80, 443]
+
+export type UrlRefusal = 'malformed' | 'scheme' | 'userinfo' | 'fragment' | 'port' | 'insecure' | 'address'
+
+export type Target = {
+  readonly url: URL
+  /** Plain HTTP, or the port of another protocol: good for allowed addresses only, whatever the name resolves to. */
+  readonly allowedOnly: boolean
+}
+
+/** `detail` is a sentence for whoever named the URL, and says what to do. */
+export type CheckedUrl =
+  | ({ readonly ok: true } & Target)
+  | { readonly ok: false; readonly reason: UrlRefusal; readonly detail: string }
+
+/**
+ * What can be said of a URL without the network: when somebody names it, and again before each request, because
+ * allowances change. A name can still resolve to an address that is refused.
+ *
+ * `new URL` has normalised every spelling of an IP address (0x7f.1, 2130706433, [::ffff:7f00:1]) before it is judged.
+ */
+export function checkOutboundUrl(text: string, allowances: Allowances): CheckedUrl {
+  if (text.length > OUTBOUND_URL_CHARS_MAX) {
+    return refuse('malformed', `a URL has at most ${OUTBOUND_URL_CHARS_MAX} characters`)
+  }
+  // What `new URL` would take out silently: the URL that is shown must be the one that is called.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  const url = /[\u0000-\u0020\u007f\\]/.test(text) ? null : URL.parse(text)
+  if (url === null) return refuse('malformed', 'this is not a URL, which looks like https://example.com/hook')
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+    return refuse('scheme', `${url.protocol} is not delivered to: use https:`)
+  }
+  if (url.username !== '' || url.password !== '') {
+    return refuse('userinfo', 'a URL must not hold a user or a password: deliveries are signed instead')
+  }
+  if (text.includes('#')) return refuse('fragment', 'a fragment (#…) is never sent: leave it out')
+  return checkHost(url, allowances)
+}
+
+function checkHost(url: URL, allowances: Allowances): CheckedUrl {
+  const ip = ipOf(url.hostname)
+  const standing = ip === null ? standingOfName(url.hostname, allowances) : classifyAddress(ip, allowances)
+  if (standing === 'refused') {
+    return refuse('address', `${ip ?? url.hostname} is not a public address: ${OPERATOR_CAN_ALLOW}`)
+  }
+  const canBeAllowed = standing === 'allowed' || (ip === null && allowances.length > 0)
+  const insecure = url.protocol === 'http:'
+  if (insecure && !canBeAllowed) {
+    return refuse(
+      'insecure',
+      `http: is only for addresses that are allowed: use https:, or ${OPERATOR_CAN_ALLOW}`,
+    )
+  }
+  const port = portOf(url)
+  const otherProtocol = port < 1024 && !PORTS_BELOW_1024.includes(port)
+  if (otherProtocol && !canBeAllowed) {
+    return refuse('port', `port ${port} belongs to another protocol: use 443, 80 or one from 1024 upwards`)
+  }
+  return { ok: true, url, allowedOnly: insecure || otherProtocol }
+}
+
+const OPERATOR_CAN_ALLOW = 'the operator can allow it with TALLYSTICK_OUTBOUND_ALLOW'
+
+/** Of names only those of this machine are known without asking (RFC 6761). */
+function standingOfName(name: string, allowances: Allowances): 'unknown' | 'allowed' | 'refused' {
+  if (!/(^|\.)localhost\.?$/.test(name)) return 'unknown'
+  return ['127.0.0.1', '::1'].some((ip) => classifyAddress(ip, allowances) === 'allowed')
+    ? 'allowed'
+    : 'refused'
+}
+
+/** The address, where the host of a URL is one. */
+export function ipOf(hostname: string): string | null {
+  const ip = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
+  return isIP(ip) === 0 ? null : ip
+}
+
+export function portOf(url: URL): number {
+  return url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port)
+}
+
+function refuse(reason: UrlRefusal, detail: string): CheckedUrl {
+  return { ok: false, reason, detail }
+}

@@ -1,0 +1,173 @@
+import { type Dispatcher, errors } from 'undici'
+import {
+  OUTBOUND_BODY_BYTES_MAX,
+  OUTBOUND_BODY_MS_MAX,
+  OUTBOUND_EXCERPT_BYTES_MAX,
+  OUTBOUND_INTERIM_ANSWERS_MAX,
+  OUTBOUND_REQUEST_MS_MAX,
+} from '../../limits.ts'
+import type { Connection } from './connection.ts'
+import { OutboundError } from './error.ts'
+import { excerptOf } from './excerpt.ts'
+import { parseRetryAfterMs } from './retry-after.ts'
+
+export type OutboundAnswer = {
+  /** 200 to 999; redirects are answers like any other. */
+  readonly status: number
+  /** As the peer asks, without a bound; null where it does not. */
+  readonly retryAfterMs: number | null
+  /** The beginning of the body as text, undecoded; null where the peer is on an inner network. */
+  readonly excerpt: string | null
+  /** All of the body, where that was asked for and came; otherwise null. It is as untrusted as its sender. */
+  readonly body: Buffer | null
+  /** Since `post` was called. */
+  readonly durationMs: number
+  /** The body was longer or slower than we read, or was cut. */
+  readonly truncated: boolean
+}
+
+export type ExchangeOptions = {
+  readonly connection: Connection
+  readonly request: Dispatcher.DispatchOptions
+  /** Of `performance.now()`. */
+  readonly startedAtMs: number
+  readonly deadlineMs: number
+  readonly signal: AbortSignal
+  /** 0: an excerpt is enough. */
+  readonly answerBytesMax: number
+  readonly takeMemory: (bytes: number) => boolean
+  /** Called once, when the exchange has ended: the connection is free for another one, or to be destroyed. */
+  readonly release: (reusable: boolean) => void
+}
+
+/**
+ * One request and its answer on one connection. Resolves as soon as a status and its body have come, or as much of the
+ * body as we wait for: a status counts even if the body never ends. Rejects with an OutboundError.
+ */
+export class Exchange implements Dispatcher.DispatchHandler {
+  readonly #options: ExchangeOptions
+  readonly #answer = Promise.withResolvers<OutboundAnswer>()
+  readonly #giveUp = () => this.#fail(new OutboundError('aborted'))
+  #timer: NodeJS.Timeout
+  #settled = false
+  #begun = false
+  #interimAnswers = 0
+  #status: number | null = null
+  #retryAfterMs: number | null = null
+  #isPrivate = true
+  readonly #excerpt: Buffer[] = []
+  readonly #body: Buffer[] = []
+  #bodyBytes = 0
+
+  constructor(options: ExchangeOptions) {
+    this.#options = options
+    this.#timer = setTimeout(() => this.#fail(new OutboundError('timeout')), this.#leftMs())
+    options.signal.addEventListener('abort', this.#giveUp, { once: true })
+  }
+
+  run(): Promise<OutboundAnswer> {
+    if (this.#options.signal.aborted) this.#giveUp()
+    else this.#options.connection.dispatch(this.#options.request, this)
+    return this.#answer.promise
+  }
+
+  /** Whether any byte of an answer has come. */
+  get begun(): boolean {
+    return this.#begun
+  }
+
+  onRequestStart(): void {}
+
+  onResponseStarted(): void {
+    this.#begun = true
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    if (status < 200) {
+      this.#interimAnswers++
+      const tooMany = this.#interimAnswers > OUTBOUND_INTERIM_ANSWERS_MAX
+      if (tooMany) this.#fail(new OutboundError('malformed_answer'))
+      return
+    }
+    this.#status = status
+    this.#retryAfterMs = parseRetryAfterMs(headers['retry-after'], Date.now())
+    this.#isPrivate = this.#options.connection.isPrivate
+    clearTimeout(this.#timer)
+    const bodyMsMax = this.#options.answerBytesMax > 0 ? OUTBOUND_REQUEST_MS_MAX : OUTBOUND_BODY_MS_MAX
+    this.#timer = setTimeout(() => this.#finish(true), Math.min(bodyMsMax, this.#leftMs()))
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const wantedBytes = this.#isPrivate ? 0 : OUTBOUND_EXCERPT_BYTES_MAX - this.#bodyBytes
+    // A copy, because a chunk is a view of a buffer that may be much larger.
+    if (wantedBytes > 0) this.#excerpt.push(Buffer.from(chunk.subarray(0, wantedBytes)))
+    const { answerBytesMax } = this.#options
+    this.#bodyBytes += chunk.length
+    if (this.#bodyBytes > Math.max(answerBytesMax, OUTBOUND_BODY_BYTES_MAX)) this.#finish(true)
+    else if (answerBytesMax > 0) this.#keep(chunk)
+  }
+
+  /** The pieces, and what they are joined to. */
+  #keep(chunk: Buffer): void {
+    if (this.#options.takeMemory(2 * chunk.length)) this.#body.push(Buffer.from(chunk))
+    else this.#fail(new OutboundError('aborted', 'too many answers were on their way'))
+  }
+
+  onResponseEnd(): void {
+    this.#finish(false)
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#status !== null) this.#finish(true)
+    else this.#fail(explain(error))
+  }
+
+  #finish(truncated: boolean): void {
+    if (this.#settled) return
+    this.#end(!truncated)
+    this.#answer.resolve({
+      status: this.#status!,
+      retryAfterMs: this.#retryAfterMs,
+      excerpt: this.#isPrivate ? null : excerptOf(this.#excerpt),
+      body: truncated || this.#options.answerBytesMax === 0 ? null : Buffer.concat(this.#body),
+      durationMs: Math.round(performance.now() - this.#options.startedAtMs),
+      truncated,
+    })
+  }
+
+  #fail(error: Error): void {
+    if (this.#settled) return
+    this.#end(false)
+    this.#answer.reject(error)
+  }
+
+  #end(reusable: boolean): void {
+    this.#settled = true
+    clearTimeout(this.#timer)
+    this.#options.signal.removeEventListener('abort', this.#giveUp)
+    this.#options.release(reusable)
+  }
+
+  #leftMs(): number {
+    return Math.max(0, this.#options.deadlineMs - performance.now())
+  }
+}
+
+/** Of what went wrong once there was a connection; before, `dial` has said it. */
+function explain(error: Error): Error {
+  if (error instanceof OutboundError) return error
+  // A header of ours, which is not the peer's doing.
+  if (error instanceof errors.InvalidArgumentError) return error
+  if (error instanceof errors.ClientDestroyedError) return new OutboundError('aborted')
+  const malformed =
+    error instanceof errors.HTTPParserError ||
+    error instanceof errors.HeadersOverflowError ||
+    error instanceof errors.ResponseContentLengthMismatchError ||
+    // An upgrade, or an answer of 100: we have asked for neither. undici has no other name for them.
+    (error instanceof errors.SocketError && /^bad (response|upgrade)$/.test(error.message))
+  return new OutboundError(malformed ? 'malformed_answer' : 'reset')
+}

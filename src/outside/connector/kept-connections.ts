@@ -1,0 +1,40 @@
+import { OUTBOUND_IDLE_CONNECTIONS_MAX } from '../../limits.ts'
+import type { Connection } from './connection.ts'
+
+/** Connections that wait for a next exchange with their origin; each closes by itself after OUTBOUND_IDLE_MS_MAX. */
+export class KeptConnections {
+  readonly #byOrigin = new Map<string, Connection[]>()
+  /** The one kept for longest is first. */
+  readonly #all = new Set<Connection>()
+
+  get size(): number {
+    return this.#all.size
+  }
+
+  /** The one used last, because the peer will keep it longest. */
+  take(origin: string): Connection | null {
+    const connection = this.#byOrigin.get(origin)?.at(-1) ?? null
+    if (connection !== null) this.drop(connection)
+    return connection
+  }
+
+  /** Returns the one that had to go for it, which the caller MUST destroy; or null. */
+  keep(connection: Connection): Connection | null {
+    const oldest = this.#all.size < OUTBOUND_IDLE_CONNECTIONS_MAX ? null : this.#all.values().next().value!
+    if (oldest !== null) this.drop(oldest)
+    this.#all.add(connection)
+    const others = this.#byOrigin.get(connection.origin)
+    if (others) others.push(connection)
+    else this.#byOrigin.set(connection.origin, [connection])
+    return oldest
+  }
+
+  /** Returns whether it was kept. */
+  drop(connection: Connection): boolean {
+    if (!this.#all.delete(connection)) return false
+    const others = this.#byOrigin.get(connection.origin)!
+    if (others.length === 1) this.#byOrigin.delete(connection.origin)
+    else others.splice(others.indexOf(connection), 1)
+    return true
+  }
+}

@@ -1,0 +1,37 @@
+import { concat, utf8Encode } from '../../proof/bytes.ts'
+import { formatId, ID_BYTES } from '../../proof/ids.ts'
+import { nativeProviders } from '../../signing/native.ts'
+
+const CONTEXT = utf8Encode('tallystick-event-v1')
+const NOBODY = new Uint8Array(ID_BYTES)
+
+/**
+ * The id of an event, for those who must act on it once: made of what the event is, so that it is the same however often, and
+ * by whichever process, the event is told. In the order of the events' times (RFC 9562 §5.7, with a hash where that has random
+ * bits). `endpoint`: whom it is told to; null: whoever asks.
+ */
+export function eventId(event: {
+  readonly ledgerId: Uint8Array
+  readonly endpoint: Uint8Array | null
+  readonly seq: number
+  readonly type: string
+  readonly timestampMs: number
+}): Uint8Array {
+  const seq = new Uint8Array(8)
+  new DataView(seq.buffer).setBigUint64(0, BigInt(event.seq))
+  const { ledgerId, endpoint, type, timestampMs } = event
+  const hashed = nativeProviders.sha256(
+    concat([CONTEXT, ledgerId, endpoint ?? NOBODY, seq, utf8Encode(type)]),
+  )
+  const id = new Uint8Array(hashed.subarray(0, ID_BYTES))
+  const time = new DataView(id.buffer)
+  time.setUint32(0, Math.floor(timestampMs / 0x1_0000))
+  time.setUint16(4, timestampMs % 0x1_0000)
+  id[6] = (id[6]! & 0x0f) | 0x70
+  id[8] = (id[8]! & 0x3f) | 0x80
+  return id
+}
+
+export function formatEventId(id: Uint8Array): string {
+  return formatId('evt', id)
+}

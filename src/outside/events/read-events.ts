@@ -1,0 +1,217 @@
+import type { Db } from '../../db/connect/client.ts'
+import {
+  type EventRow,
+  findCheckpointRows,
+  findEventRows,
+  type LedgerEnds,
+  listCheckpoints,
+  listEventRows,
+} from '../../db/events/read-events.ts'
+import { EVENTS_SCANNED_MAX, EVENTS_SIFTED_PER_QUERY } from '../../limits.ts'
+import {
+  checkpointEvent,
+  eventsOfEntry,
+  type LedgerEvent,
+  type ReadStatement,
+  recordTypesOf,
+} from './event.ts'
+import {
+  type EntryEvent,
+  EVENTS_OF_KIND,
+  type EventFilter,
+  type EventKind,
+  isEventWanted,
+  isTypeWanted,
+  kindsOf,
+} from './event-types.ts'
+
+/** A place in a ledger's stream of events: behind all that it names. */
+export type EventPosition = {
+  /** The next entry. */
+  readonly seq: number
+  /** So many events of that entry were told already. */
+  readonly told: number
+  /** Checkpoints up to this size were told. */
+  readonly checkpoint: number
+}
+
+export type EventStep = { readonly event: LedgerEvent; readonly after: EventPosition }
+
+export type EventPage = {
+  readonly steps: readonly EventStep[]
+  /** Behind all that was looked at: further than the last step's, where what came after it was not wanted. */
+  readonly position: EventPosition
+  /** Whether there is more to look at before the ledger's end, and can be. */
+  readonly more: boolean
+  /** The next event is a settlement that must not be told yet: the ledger's floor is below it. */
+  readonly isHeld: boolean
+}
+
+/** For the entries of one page: knows the keys that signed them, where signatures are verified. */
+export type StatementReader = (rows: readonly EventRow[]) => Promise<ReadStatement>
+
+export type EventSource = {
+  readonly ledgerId: Uint8Array
+  readonly filter: EventFilter
+  readonly entriesUrl: string
+  readonly statementsOf: StatementReader
+}
+
+/**
+ * The events after a place, in order, at most `limit`; of what is not wanted, EVENTS_SCANNED_MAX entries at most are passed
+ * over. `ends`: how far the ledger has come; what came later is for the next page. Whoever hears of a settlement pays: none is told
+ * that rests on what the follower has not passed, and nothing after it.
+ *
+ * A checkpoint is told behind the entries that it covers, or, where those were told before it was published, at once.
+ */
+export async function readEvents(
+  db: Db,
+  source: EventSource,
+  from: EventPosition,
+  ends: LedgerEnds,
+  limit: number,
+): Promise<EventPage> {
+  const read = await readEntrySteps(db, source, from, ends, limit)
+  const { steps, position } = areCheckpointsWanted(source.filter)
+    ? await mixCheckpoints(db, source.ledgerId, { ...read, from, limit })
+    : passCheckpoints(read, from, ends)
+  const isFull = steps.length >= limit
+  const page = steps.slice(0, limit)
+  const reached = isFull ? page.at(-1)!.after : position
+  const isHeld = !isFull && read.isHeld
+  return { steps: page, position: reached, more: isFull || (reached.seq < ends.size && !isHeld), isHeld }
+}
+
+/** A checkpoint is of no record, so of nobody's own. */
+function areCheckpointsWanted({ events, ownAgent }: EventFilter): boolean {
+  return ownAgent === undefined && isEventWanted('checkpoint.published', events)
+}
+
+/** `end`: up to where all entries were looked at; `told`: so many events of the next one were. */
+type ReadEntries = {
+  readonly steps: EventStep[]
+  readonly end: number
+  readonly told: number
+  readonly isHeld: boolean
+}
+
+async function readEntrySteps(
+  db: Db,
+  source: EventSource,
+  from: EventPosition,
+  { size, floor }: LedgerEnds,
+  limit: number,
+): Promise<ReadEntries> {
+  const { ledgerId, filter } = source
+  const kinds = kindsOf(filter)
+  const upToSeq = (end: number): ReadEntries => ({ steps, end, told: 0, isHeld: false })
+  const steps: EventStep[] = []
+  if (kinds.length === 0 || size <= from.seq) return upToSeq(Math.max(size, from.seq))
+  const scanned = Math.min(size, from.seq + EVENTS_SCANNED_MAX)
+  const isSifted = filter.types !== null || filter.ownAgent !== undefined
+  const rowsMax = isSifted ? Math.max(limit, EVENTS_SIFTED_PER_QUERY) : limit
+  const ownAgent = filter.ownAgent ?? null
+  const about = { from: from.seq, end: scanned, kinds, limit: rowsMax, ownAgent }
+  const { rows, upTo } = await listEventRows(db, ledgerId, about)
+  const readStatement = await source.statementsOf(rows)
+  for (const row of rows) {
+    // Not read either: what nobody is told need not be believed.
+    if (!row.is_visible || !isTypeWanted(recordTypesOf(row), filter.types)) continue
+    const seq = Number(row.seq)
+    const all: readonly EntryEvent[] = EVENTS_OF_KIND[row.kind as EventKind]
+    const told = seq === from.seq ? from.told : 0
+    const types = all.slice(told).filter((type) => isEventWanted(type, filter.events))
+    for (const event of eventsOfEntry(row, types, { ...source, readStatement })) {
+      const place = all.indexOf(event.type as EntryEvent) + 1
+      if (isHeldBack(event, floor)) return { steps, end: seq, told: place - 1, isHeld: true }
+      const isLast = place === all.length
+      const { checkpoint } = from
+      const after = isLast ? { seq: seq + 1, told: 0, checkpoint } : { seq, told: place, checkpoint }
+      steps.push({ event, after })
+    }
+    if (steps.length >= limit) return upToSeq(seq + 1)
+  }
+  return upToSeq(upTo)
+}
+
+/** Whether an event is a settlement at or above the floor. */
+function isHeldBack({ type, seq }: EventName, floor: number): boolean {
+  return type === 'signal.emitted' && seq >= floor
+}
+
+/** Where they are not wanted: those that would have come before a place count as told. */
+function passCheckpoints(
+  { steps, end, told }: ReadEntries,
+  from: EventPosition,
+  ends: LedgerEnds,
+): { steps: EventStep[]; position: EventPosition } {
+  const passed = (size: number) => Math.max(from.checkpoint, Math.min(ends.checkpoint, size))
+  return {
+    steps: steps.map(({ event, after }) => ({
+      event,
+      after: { ...after, checkpoint: passed(event.seq) },
+    })),
+    position: { seq: end, told, checkpoint: passed(end) },
+  }
+}
+
+/** Each checkpoint behind the entries that it covers. */
+async function mixCheckpoints(
+  db: Db,
+  ledgerId: Uint8Array,
+  { steps, from, end, told, limit }: ReadEntries & { from: EventPosition; limit: number },
+): Promise<{ steps: EventStep[]; position: EventPosition }> {
+  const rows = await listCheckpoints(db, ledgerId, { after: from.checkpoint, upTo: end, limit })
+  const mixed: EventStep[] = []
+  let { checkpoint } = from
+  let at = { seq: from.seq, told: from.told }
+  let next = 0
+  for (const row of rows) {
+    const size = Number(row.size)
+    for (; next < steps.length && steps[next]!.event.seq < size; next++) {
+      const { event, after } = steps[next]!
+      at = { seq: after.seq, told: after.told }
+      mixed.push({ event, after: { ...at, checkpoint } })
+    }
+    // Entries before it that nobody wants are passed over with it.
+    if (size > at.seq) at = { seq: size, told: 0 }
+    checkpoint = size
+    mixed.push({ event: checkpointEvent(ledgerId, row), after: { ...at, checkpoint } })
+  }
+  // Of more checkpoints than a page takes nothing that follows is on the page.
+  for (const { event, after } of steps.slice(next))
+    mixed.push({ event, after: { seq: after.seq, told: after.told, checkpoint } })
+  return { steps: mixed, position: { seq: end, told, checkpoint } }
+}
+
+/** Which event of a ledger. */
+export type EventName = { readonly seq: number; readonly type: string }
+
+/** In the order of the names; null where there is no such event. */
+export async function findEvents(
+  db: Db,
+  source: EventSource,
+  names: readonly EventName[],
+): Promise<(LedgerEvent | null)[]> {
+  const isCheckpoint = ({ type }: EventName) => type === 'checkpoint.published'
+  const seqs = [...new Set(names.filter((name) => !isCheckpoint(name)).map(({ seq }) => seq))]
+  const sizes = names.filter(isCheckpoint).map(({ seq }) => seq + 1)
+  const rows = seqs.length === 0 ? [] : await findEventRows(db, source.ledgerId, seqs)
+  const checkpoints = sizes.length === 0 ? [] : await findCheckpointRows(db, source.ledgerId, sizes)
+  const readStatement = await source.statementsOf(rows)
+  const found = new Map<string, LedgerEvent>()
+  for (const row of rows) {
+    const types = EVENTS_OF_KIND[row.kind as EventKind] ?? []
+    for (const event of eventsOfEntry(row, types, { ...source, readStatement }))
+      found.set(keyOf(event), event)
+  }
+  for (const row of checkpoints) {
+    const event = checkpointEvent(source.ledgerId, row)
+    found.set(keyOf(event), event)
+  }
+  return names.map((name) => found.get(keyOf(name)) ?? null)
+}
+
+function keyOf({ seq, type }: EventName): string {
+  return `${seq} ${type}`
+}

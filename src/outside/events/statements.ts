@@ -1,0 +1,56 @@
+import { fromUuid } from '../../db/connect/uuid.ts'
+import type { EventRow } from '../../db/events/read-events.ts'
+import { toHex } from '../../proof/bytes.ts'
+import { type FindKey, verifySignedEntry } from '../../proof/entry/verify-entry.ts'
+import { parseEnvelope } from '../../proof/envelope/cose.ts'
+import { ProofError } from '../../proof/error.ts'
+import { formatId } from '../../proof/ids.ts'
+import { ENTRY_KINDS } from '../../proof/statement/kinds.ts'
+import { type ParsedStatement, parseStatement } from '../../proof/statement/statement.ts'
+import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
+import { nativeProviders } from '../../signing/native.ts'
+import type { StatementReader } from './read-events.ts'
+
+/** As they are stored: what a server shows of its own database. */
+export const storedStatements: StatementReader = async () => (row) =>
+  parseStatement(parseEnvelope(row.envelope).payload)
+
+/**
+ * Only what is signed, by a key of this deployment, and in this place: whoever owns the database could write an entry, and what
+ * the worker tells the outside, the outside acts on.
+ */
+export function verifiedStatements(ledgerId: Uint8Array, keys: EnvelopeKeys): StatementReader {
+  const ledger = formatId('led', ledgerId)
+  return async (rows) => {
+    const findKey = await keys.finderFor(rows.flatMap(kidOf))
+    return (row) => verifyRow(row, ledger, findKey)
+  }
+}
+
+/** None where it can't be read: verifyRow says why. */
+function kidOf({ envelope }: EventRow): string[] {
+  try {
+    return [toHex(parseEnvelope(envelope).kid)]
+  } catch {
+    return []
+  }
+}
+
+function verifyRow(row: EventRow, ledger: string, findKey: FindKey): ParsedStatement {
+  const line = {
+    kind: row.kind,
+    recordedAt: row.recorded_at.toISOString(),
+    leaf: toHex(row.leaf),
+    envelope: row.envelope,
+  }
+  const { statement } = verifySignedEntry(line, findKey, nativeProviders)
+  if (statement.ledger !== ledger) throw new ProofError('ledger_foreign', `an entry of ${statement.ledger}`)
+  const { recordEvent } = ENTRY_KINDS[statement.kind]
+  const record = row.record_id === null ? null : formatId('rec', fromUuid(row.record_id))
+  if (recordEvent && statement.predicate['record'] !== record)
+    throw new ProofError(
+      'line_contradicts_envelope',
+      `the entry is about ${statement.predicate['record']}, its row about ${record}`,
+    )
+  return statement
+}

@@ -1,0 +1,94 @@
+import type pg from 'pg'
+import type { EntryRow } from '../../db/chain/append-entries.ts'
+import { toUuid } from '../../db/connect/uuid.ts'
+import { findRecords } from '../../db/records/read-records.ts'
+import { ApiError } from '../../errors.ts'
+import { type Author, signAdministration } from '../../ledgers/administration.ts'
+import type { Signer } from '../../proof/crypto.ts'
+import { partyOf } from '../../proof/statement/statement.ts'
+import { buildOfferedStep, type OfferedStepDeps } from '../../records/gated/offered-step.ts'
+import type { PeeringIds } from './authenticate.ts'
+import { type JudgedEvidence, requireJudged } from './judge-evidence.ts'
+import { type Proposed, receivedOf } from './proposed.ts'
+
+export type ReceivedOffer = {
+  readonly signer: Signer
+  readonly author: Author
+  readonly ids: PeeringIds
+  readonly proposed: Proposed
+  readonly evidence: JudgedEvidence
+  /** What lies beside the entry that answers it. */
+  readonly receivedRow: object
+}
+
+/**
+ * The entry that answers a peer's offer: the step itself, or the refusal with the code for which an agent of this ledger would have
+ * been refused. Reads the record as the transaction of `client` sees it.
+ */
+export async function answerOffer(
+  deps: Pick<OfferedStepDeps, 'now'>,
+  client: pg.ClientBase,
+  offer: ReceivedOffer,
+): Promise<EntryRow> {
+  try {
+    return await takeOffer(deps, client, offer)
+  } catch (error) {
+    // A fault of ours is none of the offer's.
+    if (error instanceof ApiError && error.status < 500) return refuseOffer(deps, offer, error.code)
+    throw error
+  }
+}
+
+async function takeOffer(
+  deps: Pick<OfferedStepDeps, 'now'>,
+  client: pg.ClientBase,
+  { signer, author, ids, proposed, evidence, receivedRow }: ReceivedOffer,
+): Promise<EntryRow> {
+  const { seq, leaf, statement, document } = proposed
+  const record = proposed.record!
+  const { peer, step, version, previous, completion } = statement.predicate as {
+    peer: string
+    step: 'record-activated' | 'completion-submitted'
+    version: number
+    previous: string
+    completion?: string
+  }
+  const [row] = await findRecords(client, [{ ledgerId: toUuid(ids.ledgerId), recordId: toUuid(record.id) }])
+  if (!row) throw new ApiError('not_found', `the ledger has no record ${record.name}`)
+  if (step === 'completion-submitted' && document === null)
+    throw new ApiError('evidence_invalid', 'the evidence was erased before it came')
+  return buildOfferedStep(deps, signer, author, row, {
+    peer,
+    ledger: statement.ledger,
+    seq,
+    leaf,
+    agent: `${statement.ledger}/${partyOf(statement)}`,
+    step,
+    version,
+    previous,
+    payload: statement.subjects[0].sha256,
+    completion: completion === undefined ? null : { id: completion, evidence: document! },
+    requireEvidence: () => requireJudged(evidence, proposed),
+    receivedRow,
+  })
+}
+
+function refuseOffer(
+  deps: Pick<OfferedStepDeps, 'now'>,
+  { signer, author, proposed, receivedRow }: ReceivedOffer,
+  code: string,
+): EntryRow {
+  const received = receivedOf(proposed)
+  const { peer } = proposed.statement.predicate
+  return signAdministration(
+    signer,
+    author,
+    {
+      kind: 'offer-refused',
+      subject: { id: null, name: `${received.ledger}/${received.seq}`, digest: received.leaf },
+      predicate: { peer, record: received.record, code, received },
+      detail: { received: receivedRow },
+    },
+    deps.now(),
+  )
+}

@@ -1,0 +1,125 @@
+import type { Db } from '../../db/connect/client.ts'
+import type { PeerContact, PeerKeyRow } from '../../db/peers/peers.ts'
+import { ApiError } from '../../errors.ts'
+import { parseId } from '../../proof/ids.ts'
+import { type PublicKey, parsePublicKey } from '../../proof/keys.ts'
+import { nativeProviders } from '../../signing/native.ts'
+import type { PeerMacs } from '../../signing/peer-macs.ts'
+import {
+  isWithinWindow,
+  parseRequestSignature,
+  type RequestHeaders,
+  type RequestSignature,
+  RequestSignatureError,
+  verifyRequestSignature,
+} from './http-signature.ts'
+import { findBelievedContact } from './peer-keys.ts'
+
+export type PeerAuthDeps = {
+  readonly readPool: Db
+  readonly peerMacs: PeerMacs
+  readonly publicUrl: string
+  readonly now: () => number
+}
+
+/** Which peering a request is of, and who sent it to whom; ids as text and as bytes. */
+export type PeeringIds = {
+  readonly ledger: string
+  readonly ledgerId: Uint8Array
+  readonly peer: string
+  readonly peerId: Uint8Array
+  readonly remoteLedger: string
+  readonly remoteLedgerId: Uint8Array
+}
+
+/** A request that a peer's server has signed. */
+export type PeerRequest = PeeringIds & {
+  readonly nonce: Uint8Array
+  readonly contact: PeerContact
+}
+
+/**
+ * What a request's headers say of its sender; `path` as it was asked for. Neither is it known that they are true, nor that the body
+ * is what was signed. Throws ApiError.
+ */
+export function readRequestSignature(
+  { publicUrl }: Pick<PeerAuthDeps, 'publicUrl'>,
+  {
+    method,
+    path,
+    headers,
+  }: { readonly method: string; readonly path: string; readonly headers: RequestHeaders },
+): RequestSignature {
+  try {
+    return parseRequestSignature(headers, { method, targetUri: publicUrl + path })
+  } catch (error) {
+    if (error instanceof RequestSignatureError) throw new ApiError(error.code, error.message)
+    throw error
+  }
+}
+
+/** That the peer has signed it, now, with the key that its ledger has now, and that the peering is one to be heard. Throws ApiError. */
+export async function authenticatePeer(deps: PeerAuthDeps, signed: RequestSignature): Promise<PeerRequest> {
+  const { ids, contact } = await getContact(deps, signed)
+  const key = contact.keys.find(({ kid }) => kid === signed.keyid)
+  if (!key) throw new ApiError('key_unknown', `the peer has no key ${signed.keyid}`)
+  if (key.untilSeq !== null) {
+    throw new ApiError(
+      'key_not_current',
+      `the peer has replaced ${signed.keyid} after its entry ${key.untilSeq}`,
+    )
+  }
+  verifyFresh(deps, signed)
+  verifySigned(signed, publicKeyOf(key))
+  refuseState(contact)
+  return { ...ids, nonce: signed.nonce, contact }
+}
+
+/** The peering that a request names. Throws `peer_unknown`. */
+export async function getContact(
+  deps: Pick<PeerAuthDeps, 'readPool' | 'peerMacs'>,
+  { peering, from, to }: RequestSignature,
+): Promise<{ readonly ids: PeeringIds; readonly contact: PeerContact }> {
+  const ids = {
+    ledger: to,
+    ledgerId: parseId('led', to),
+    peer: peering,
+    peerId: parseId('peer', peering),
+    remoteLedger: from,
+    remoteLedgerId: parseId('led', from),
+  }
+  const contact = await findBelievedContact(deps, deps.readPool, ids)
+  if (!contact || contact.keys.length === 0) {
+    throw new ApiError('peer_unknown', `${to} has no peering ${peering} with ${from}`)
+  }
+  return { ids, contact }
+}
+
+export function publicKeyOf({ alg, spki }: Pick<PeerKeyRow, 'alg' | 'spki'>): PublicKey {
+  return parsePublicKey(alg, spki)
+}
+
+export function verifyFresh({ now }: Pick<PeerAuthDeps, 'now'>, { createdMs }: RequestSignature): void {
+  if (isWithinWindow(createdMs, now())) return
+  throw new ApiError('request_expired', `it was signed at ${new Date(createdMs).toISOString()}`, {
+    retryable: true,
+  })
+}
+
+export function verifySigned(signed: RequestSignature, key: PublicKey): void {
+  if (verifyRequestSignature(signed, key, nativeProviders.verifySignature)) return
+  throw new ApiError(
+    'signature_invalid',
+    'the key has not signed this request, for this server and this ledger',
+  )
+}
+
+export function refuseState({ state }: Pick<PeerContact, 'state'>): void {
+  if (state === 'suspended') {
+    throw new ApiError('peer_suspended', 'this side has suspended the peering', {
+      retryable: true,
+      retryAfterMs: 60_000,
+    })
+  }
+  if (state === 'revoked') throw new ApiError('peer_revoked', 'the peering was revoked')
+}

@@ -1,0 +1,275 @@
+import { toUuid } from '../../db/connect/uuid.ts'
+import type { PeerContact } from '../../db/peers/peers.ts'
+import type { HeldEntry, KnownRecord, OwnOffer } from '../../db/peers/received.ts'
+import { BUILT_IN_TYPES } from '../../ledgers/types/built-in.ts'
+import { PEER_OFFERS_MAX } from '../../peer-limits.ts'
+import { toHex } from '../../proof/bytes.ts'
+import { signedDocuments } from '../../proof/entry/verify-entry.ts'
+import { parseEnvelope } from '../../proof/envelope/cose.ts'
+import { beginGated, type GatedRecord, stepGated } from '../../proof/ledger/gated-record.ts'
+import type { EntryKind } from '../../proof/statement/kinds.ts'
+import { parseRemoteAgent } from '../../proof/statement/remote-agents.ts'
+import { type ParsedStatement, parseStatement } from '../../proof/statement/statement.ts'
+import { termsOfOffer, termsOfTaken, verifyTaken } from '../../proof/statement/taken-offer.ts'
+import type { PeeringIds } from './authenticate.ts'
+import { EntryRefused, eventOf, type Proposed, type SentTypes } from './proposed.ts'
+
+/** All that is known here of what a request is about; changes with each entry that is taken. */
+export type Known = {
+  readonly ids: PeeringIds
+  readonly contact: PeerContact
+  /** Of the peering. */
+  state: PeerContact['state']
+  /** `envelope`: of the peer's entry, where an erasure names it. */
+  readonly held: Map<number, Pick<HeldEntry, 'leaf' | 'receipt' | 'envelope'>>
+  /** By `recordId version`: leaves. */
+  readonly versions: Map<string, string>
+  readonly records: Map<string, KnownRecord>
+  readonly offers: Map<number, OwnOffer>
+  readonly types: SentTypes
+  readonly receivedTypes: ReadonlySet<string>
+}
+
+/**
+ * What is to be done with an entry: `held`: it came before; `missing`: others come first; `receive`: by an `entry-received`, whose
+ * `detail` says what follows from it (migrations/0009); `offer`: the home decides.
+ */
+export type Decision =
+  | { readonly todo: 'held'; readonly receipt: Uint8Array }
+  | { readonly todo: 'missing'; readonly record: string; readonly version: number }
+  | { readonly todo: 'receive'; readonly detail: object }
+  | { readonly todo: 'offer' }
+
+/** What an entry of a peer is held to, after it was held to itself. Throws EntryRefused, ProofError: it is refused for good. */
+export function decide(known: Known, entry: Proposed): Decision {
+  const held = known.held.get(entry.seq)
+  if (held?.leaf === entry.leaf) return { todo: 'held', receipt: held.receipt }
+  if (held) throw forked(entry, held.leaf)
+  const { kind } = entry.statement
+  refuseInactive(known, kind)
+  switch (kind) {
+    case 'peer-added':
+      return decideAdded(known, entry)
+    case 'peer-revoked':
+      return decideRevoked(known, entry)
+    case 'record-shared':
+      return decideShared(known, entry)
+    case 'payload-erased':
+      return decideErasure(known, entry)
+    case 'offer-refused':
+      return decideRefusal(known, entry)
+    case 'step-offered':
+      return decideOffer(known, entry)
+    default:
+      return decideEvent(known, entry)
+  }
+}
+
+/** Entries before this one, also of the same request, may have changed the peering. */
+function refuseInactive({ state }: Known, kind: EntryKind): void {
+  const isOfHandshake = kind === 'peer-added' || kind === 'peer-revoked'
+  const isTimely = state === 'active' || (state === 'pending' && isOfHandshake)
+  if (!isTimely) throw new EntryRefused('peer_not_active', `${kind} while the peering is ${state}`)
+}
+
+function receive(detail: object): Decision {
+  return { todo: 'receive', detail }
+}
+
+function forked(entry: Proposed, held: string): EntryRefused {
+  return new EntryRefused('fork', `another entry than ${entry.leaf} is held in its place`, held)
+}
+
+function predicateOf({ statement }: Proposed): Readonly<Record<string, unknown>> {
+  return statement.predicate
+}
+
+function requireHandshake({ ids, contact }: Known, { statement }: Proposed): void {
+  const [{ name, sha256 }] = statement.subjects
+  if (contact.handshake === null || name !== ids.peer || sha256 !== toHex(contact.handshake))
+    throw new EntryRefused('handshake_mismatch', 'it is about another handshake')
+}
+
+/** The other side's half of the handshake, which names ours. */
+function decideAdded(known: Known, entry: Proposed): Decision {
+  if (known.state !== 'pending') throw new EntryRefused('handshake_mismatch', 'it was received before')
+  const { counterpart } = predicateOf(entry)
+  const { addedLeaf } = known.contact
+  if (addedLeaf === null || counterpart !== addedLeaf)
+    throw new EntryRefused('handshake_mismatch', `its counterpart is not ${addedLeaf}`)
+  return changePeering(known, entry, { state: 'active', counterpart: entry.leaf })
+}
+
+function decideRevoked(known: Known, entry: Proposed): Decision {
+  return changePeering(known, entry, { state: 'revoked' })
+}
+
+function changePeering(
+  known: Known,
+  entry: Proposed,
+  change: { readonly state: 'active' | 'revoked'; readonly counterpart?: string },
+): Decision {
+  requireHandshake(known, entry)
+  known.state = change.state
+  return receive({ peer: { peerId: toUuid(known.ids.peerId), ...change } })
+}
+
+type Share = readonly { readonly peer: string; readonly documents: 'whole' | 'digests' }[]
+
+function modeOf(known: Known, share: unknown): 'whole' | 'digests' | null {
+  return ((share ?? []) as Share).find(({ peer }) => peer === known.ids.peer)?.documents ?? null
+}
+
+/** From now on the record's entries may come. */
+function decideShared(known: Known, entry: Proposed): Decision {
+  const record = recordOf(known, entry)
+  if (modeOf(known, predicateOf(entry)['share']) === null)
+    throw new EntryRefused('not_shared', `it shares ${entry.record!.name} with others`)
+  const shares = [...record.shares, Buffer.from(entry.envelope)]
+  known.records.set(record.recordId, { ...record, shares })
+  return receive({})
+}
+
+/** The record that an entry of its home is about. */
+function recordOf(known: Known, { record, statement }: Proposed): KnownRecord {
+  const found = known.records.get(toUuid(record!.id))!
+  if (!found.isOwn) return found
+  throw new EntryRefused(
+    'not_home',
+    `the home of ${record!.name} is ${known.ids.ledger}: ${statement.kind} of another ledger moves nothing`,
+  )
+}
+
+/** The home has erased a document: what is kept of it here goes too. */
+function decideErasure(known: Known, entry: Proposed): Decision {
+  const of = known.held.get(predicateOf(entry)['seq'] as number)
+  if (!of) throw new EntryRefused('not_shared', 'the entry whose document it erases did not come')
+  const [digested] = signedDocuments(parseStatement(parseEnvelope(of.envelope!).payload))
+  const [{ name, sha256 }] = entry.statement.subjects
+  if (digested?.name !== name || digested.sha256 !== sha256)
+    throw new EntryRefused('erasure_of_nothing', `that entry digests no ${name}, or another one`)
+  return receive({ erased: { peerId: toUuid(known.ids.peerId), remoteSeq: predicateOf(entry)['seq'] } })
+}
+
+function decideRefusal(known: Known, entry: Proposed): Decision {
+  const { received, code, peer } = predicateOf(entry) as {
+    received: { ledger: string; seq: number; leaf: string }
+    code: string
+    peer: string
+  }
+  if (peer !== known.ids.peer) throw new EntryRefused('not_shared', 'it answers an offer of another peering')
+  decideOwnOffer(known, received, entry.record!.id)
+  return receive({ offer: { seq: received.seq, state: 'refused', code } })
+}
+
+/** An offer of ours is answered once. */
+function decideOwnOffer(
+  known: Known,
+  { ledger, seq, leaf }: { readonly ledger: string; readonly seq: number; readonly leaf: string },
+  recordId: Uint8Array,
+): ParsedStatement {
+  const offer = known.offers.get(seq)
+  if (ledger !== known.ids.ledger || offer?.leaf !== leaf || offer.recordId !== toUuid(recordId))
+    throw new EntryRefused('offer_unknown', `${ledger} has made no such offer`)
+  if (offer.isDecided) throw new EntryRefused('offer_answered_twice', `the offer at seq ${seq}`)
+  known.offers.set(seq, { ...offer, isDecided: true })
+  return parseStatement(parseEnvelope(offer.envelope).payload)
+}
+
+/** An agent of the peer would take a step of a record of ours: whether it may is for that record to say. */
+function decideOffer(known: Known, entry: Proposed): Decision {
+  if (predicateOf(entry)['peer'] !== known.ids.peer)
+    throw new EntryRefused('not_shared', 'it is an offer to another peering')
+  const { isShared, offers } = known.records.get(toUuid(entry.record!.id))!
+  if (!isShared) throw new EntryRefused('not_shared', `${entry.record!.name} is not shared with this peer`)
+  if (offers >= PEER_OFFERS_MAX)
+    throw new EntryRefused('too_many_offers', `${offers} offers were answered for ${entry.record!.name}`)
+  if (entry.documentState === 'absent')
+    throw new EntryRefused('document_presence', 'the evidence did not come along')
+  return { todo: 'offer' }
+}
+
+/** A step of the peer's record, held to those before it. */
+function decideEvent(known: Known, entry: Proposed): Decision {
+  const record = recordOf(known, entry)
+  const version = entry.version!
+  const held = known.versions.get(`${record.recordId} ${version}`)
+  if (held !== undefined) throw forked(entry, held)
+  const before = record.remote
+  const next = (before?.standing.version ?? 0) + 1
+  if (version > next) return { todo: 'missing', record: entry.record!.name, version: next }
+  if (version < next) throw new EntryRefused('version_mismatch', `version ${version} after ${next - 1}`)
+  const documents = before?.documents ?? requireShare(known, entry, record)
+  verifyDocuments(documents, entry)
+  const standing = before === null ? beginGated(eventOf(entry)) : follow(before.standing, entry)
+  const offer = takenOffer(known, entry)
+  const definition = before === null ? requireType(known, entry) : null
+  const type = before?.type ?? (predicateOf(entry)['type'] as string)
+  known.records.set(record.recordId, { ...record, remote: { type, documents, standing } })
+  known.versions.set(`${record.recordId} ${version}`, entry.leaf)
+  return receive({
+    ...(definition !== null && { type: { peerId: toUuid(known.ids.peerId), name: type, definition } }),
+    ...(offer !== null && { offer: { seq: offer, state: 'taken' } }),
+    standing: {
+      peerId: toUuid(known.ids.peerId),
+      recordId: record.recordId,
+      type,
+      documents,
+      state: standing.state,
+      version,
+      leaf: entry.leaf,
+      standing: JSON.stringify(standing),
+    },
+  })
+}
+
+function follow(before: GatedRecord, entry: Proposed): GatedRecord {
+  const standing = { ...before }
+  stepGated(standing, eventOf(entry))
+  return standing
+}
+
+/** In its creation, or in an entry that came before it. */
+function requireShare(known: Known, entry: Proposed, { shares }: KnownRecord): 'whole' | 'digests' {
+  const later = shares.map((envelope) => parseStatement(parseEnvelope(envelope).payload).predicate['share'])
+  for (const share of [predicateOf(entry)['share'], ...later]) {
+    const documents = modeOf(known, share)
+    if (documents !== null) return documents
+  }
+  throw new EntryRefused('not_shared', `${entry.record!.name} is not shared with this ledger`)
+}
+
+function verifyDocuments(mode: 'whole' | 'digests', { documentState, statement }: Proposed): void {
+  const isAsked = mode === 'whole'
+  const isThere = documentState === 'given' || documentState === 'erased'
+  if (documentState === 'none' || isThere === isAsked) return
+  throw new EntryRefused(
+    'document_presence',
+    `a document of ${statement.kind} ${isAsked ? 'is missing' : 'is not shared'}`,
+  )
+}
+
+/** The definition that came along; null: it is known without. */
+function requireType(known: Known, entry: Proposed): string | null {
+  const { type, typeDigest } = predicateOf(entry) as { type: string; typeDigest: string }
+  if (BUILT_IN_TYPES.get(type)?.digest === typeDigest || known.receivedTypes.has(typeDigest)) return null
+  const sent = known.types.get(typeDigest)
+  if (sent?.name !== type)
+    throw new EntryRefused('type_missing', `the definition of ${type} did not come along`)
+  return sent.canonical
+}
+
+/** The seq of the offer of ours that the step takes. An agent of ours does what it offered, and nothing else. */
+function takenOffer(known: Known, entry: Proposed): number | null {
+  const { offer, actor } = predicateOf(entry) as {
+    offer?: { peer: string; ledger: string; seq: number; leaf: string }
+    actor: string
+  }
+  const remote = parseRemoteAgent(actor)
+  if (remote === null || remote.ledger !== known.ids.ledger) return null
+  if (offer?.peer !== known.ids.peer)
+    throw new EntryRefused('offer_unknown', `${actor} offered that to nobody`)
+  const offered = decideOwnOffer(known, offer, entry.record!.id)
+  verifyTaken(termsOfOffer(offered), termsOfTaken(entry.statement))
+  return offer.seq
+}

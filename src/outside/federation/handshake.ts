@@ -1,0 +1,169 @@
+import { hash } from 'node:crypto'
+import type pg from 'pg'
+import { constraintOf } from '../../db/connect/constraints.ts'
+import { toUuid } from '../../db/connect/uuid.ts'
+import { readEntryEnvelope } from '../../db/peers/peer-work.ts'
+import { findPeer, getSelf, type PeerRow } from '../../db/peers/peers.ts'
+import { ApiError } from '../../errors.ts'
+import { type Administration, type Author, administer } from '../../ledgers/administration.ts'
+import { toBase64, toHex } from '../../proof/bytes.ts'
+import { verifySignedStatement } from '../../proof/entry/verify-entry.ts'
+import { ProofError } from '../../proof/error.ts'
+import { formatId, parseId } from '../../proof/ids.ts'
+import { canonicalize } from '../../proof/json/jcs.ts'
+import type { JsonObject } from '../../proof/json/json-text.ts'
+import { isIdentity } from '../../proof/statement/federation-fields.ts'
+import { leafHash } from '../../proof/tree/merkle.ts'
+import { nativeProviders } from '../../signing/native.ts'
+import type { PeerMacs } from '../../signing/peer-macs.ts'
+import { type PeerAuthDeps, verifyFresh, verifySigned } from './authenticate.ts'
+import type { RequestSignature } from './http-signature.ts'
+import { type Handshake, handshakeDigest, type Identity, parsePeerKey } from './identity.ts'
+import { openInvitation, type PeeringDeps, refusePeerUrl, translateExisting } from './peerings.ts'
+
+/** What the invited sends: the token, and who it is. */
+export type Introduction = { readonly peer: string; readonly token: string; readonly invited: Identity }
+
+export type IntroductionDeps = PeeringDeps & PeerAuthDeps & { readonly readPool: pg.Pool }
+
+/**
+ * The inviter's side: whoever has the token becomes the peer. Answers the envelope (base64) of the inviter's `peer-added`; the same
+ * request again is answered with the same one.
+ */
+export async function introduce(
+  deps: IntroductionDeps,
+  signed: RequestSignature,
+  { peer, token, invited }: Introduction,
+): Promise<{ readonly envelope: string }> {
+  if (signed.peering !== peer || signed.from !== invited.ledger)
+    throw new ApiError('peer_unknown', 'the headers and the body name different peers')
+  // What both chains are to hold is what a verifier takes, or nobody could verify ours any more.
+  if (!isIdentity(invited as JsonObject))
+    throw new ApiError('invalid_request', '/invited is none that an entry can hold', {
+      members: { path: '/invited' },
+    })
+  const key = keyOf(invited)
+  verifyFresh(deps, signed)
+  verifySigned(signed, key)
+  const ledgerId = parseId('led', signed.to)
+  const row = await findPeer(deps.readPool, ledgerId, parseId('peer', peer))
+  const bytes = Buffer.from(token, 'base64url')
+  const isMade =
+    row?.role === 'inviter' &&
+    deps.peerMacs.isOfInvitation(openInvitation(ledgerId, row, bytes), row.tokenHash)
+  if (!isMade) throw new ApiError('token_invalid', 'this ledger made no such invitation')
+  if (row.state !== 'invited') return answerAgain(deps, ledgerId, row, invited)
+  if (row.expiresAt.getTime() <= deps.now())
+    throw new ApiError('token_invalid', `the invitation ended at ${row.expiresAt.toISOString()}`)
+  refusePeerUrl(invited.url, deps.outboundAllow)
+  await addPeer(deps, ledgerId, row, bytes, invited)
+  const added = await findPeer(deps.readPool, ledgerId, row.peerId)
+  return answerAgain(deps, ledgerId, added!, invited)
+}
+
+function keyOf({ envelopeKey }: Identity) {
+  try {
+    return parsePeerKey(envelopeKey)
+  } catch (error) {
+    if (error instanceof ProofError) throw new ApiError('key_unknown', error.message)
+    throw error
+  }
+}
+
+/** The answer may have been lost, so the same invited is told again. */
+async function answerAgain(
+  { readPool }: Pick<IntroductionDeps, 'readPool'>,
+  ledgerId: Uint8Array,
+  row: PeerRow,
+  invited: Identity,
+): Promise<{ readonly envelope: string }> {
+  if (row.addedSeq === null || row.invited !== canonicalize(invited))
+    throw new ApiError('token_used', 'somebody else took the invitation, or it was withdrawn')
+  if (row.state === 'revoked') throw new ApiError('peer_revoked', 'the peering was revoked')
+  return { envelope: toBase64(await readEntryEnvelope(readPool, ledgerId, row.addedSeq)) }
+}
+
+async function addPeer(
+  deps: IntroductionDeps,
+  ledgerId: Uint8Array,
+  row: PeerRow,
+  token: Uint8Array,
+  invited: Identity,
+): Promise<void> {
+  const inviter = JSON.parse(row.inviter) as Identity
+  if (invited.ledger === inviter.ledger) throw new ApiError('peer_exists', 'a ledger is no peer of itself')
+  const self = await getSelf(deps.readPool, ledgerId)
+  // The invited trusts the key that the invitation names.
+  if (self.envelopeKid !== inviter.envelopeKey.kid)
+    throw new ApiError('token_invalid', 'the inviter has replaced its key since: ask for another invitation')
+  const author: Author = {
+    ledger: inviter.ledger,
+    ledgerId,
+    issuer: self.issuer,
+    envelopeKid: self.envelopeKid,
+    agent: 'system',
+  }
+  const handshake = handshakeOf(row.peerId, token, inviter, invited)
+  const about = peerAdded(deps, row.peerId, handshake, {
+    remote: invited,
+    own: inviter,
+    counterpart: null,
+  })
+  await administer(deps, author, about).catch((error: Error) => {
+    // Of two requests at once one comes second, and is answered like a retry.
+    if (constraintOf(error) !== 'peers_state') translateExisting(error)
+  })
+}
+
+export function handshakeOf(
+  peerId: Uint8Array,
+  token: Uint8Array,
+  inviter: Identity,
+  invited: Identity,
+): Handshake {
+  return { peer: formatId('peer', peerId), tokenHash: hash('sha256', token), inviter, invited }
+}
+
+/** `counterpart`: the leaf (hex) of the inviter's, in the invited's. */
+export function peerAdded(
+  { peerMacs }: { readonly peerMacs: PeerMacs },
+  peerId: Uint8Array,
+  { peer, ...handshake }: Handshake,
+  {
+    remote,
+    own,
+    counterpart,
+  }: { readonly remote: Identity; readonly own: Identity; readonly counterpart: string | null },
+): Administration {
+  const digest = handshakeDigest({ peer, ...handshake })
+  return {
+    kind: 'peer-added',
+    subject: { id: peerId, name: peer, digest },
+    predicate: { ...handshake, ...(counterpart !== null && { counterpart }) },
+    detail: {
+      invited: canonicalize(handshake.invited),
+      remoteLedgerId: toUuid(parseId('led', remote.ledger)),
+      remoteUrl: remote.url,
+      handshake: digest,
+      counterpart,
+      ...remote.envelopeKey,
+      mac: peerMacs.ofKey({ ledger: own.ledger, peer, ...remote.envelopeKey }).toString('hex'),
+      ownKid: own.envelopeKey.kid,
+    },
+  }
+}
+
+/** The leaf (hex) of the inviter's `peer-added`. Throws ProofError unless the invitation's key has signed just this handshake. */
+export function verifyCounterpart(envelope: Uint8Array, handshake: Handshake): string {
+  const key = parsePeerKey(handshake.inviter.envelopeKey)
+  const find = (kid: string) => (kid === handshake.inviter.envelopeKey.kid ? key : null)
+  const { statement } = verifySignedStatement(envelope, find, nativeProviders)
+  const { kind, ledger, subjects } = statement
+  const isThis =
+    kind === 'peer-added' &&
+    ledger === handshake.inviter.ledger &&
+    subjects[0].name === handshake.peer &&
+    subjects[0].sha256 === handshakeDigest(handshake)
+  if (!isThis) throw new ProofError('statement_subject', 'the answer is about another handshake')
+  return toHex(leafHash(nativeProviders.sha256, envelope))
+}

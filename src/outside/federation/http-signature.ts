@@ -1,0 +1,259 @@
+import { PEER_CLOCK_WINDOW_MS } from '../../peer-limits.ts'
+import {
+  equalBytes,
+  fromBase64,
+  fromBase64Url,
+  toBase64,
+  toBase64Url,
+  toHex,
+  utf8Encode,
+} from '../../proof/bytes.ts'
+import { HASH_BYTES, SIGNATURE_BYTES, type Signer, type VerifySignature } from '../../proof/crypto.ts'
+import { ProofError } from '../../proof/error.ts'
+import { type IdPrefix, isId } from '../../proof/ids.ts'
+import type { PublicKey } from '../../proof/keys.ts'
+import { nativeProviders } from '../../signing/native.ts'
+
+/*
+ * How requests between peers are signed: one profile of RFC 9421 with RFC 9530 (docs/formats/federation.md, "Requests").
+ * Everything that a profile can fix is fixed, so there is one spelling of each header, and reading is comparing. A receiver that took
+ * more would have to decide what it means: of two labels, of a component that is covered twice, of a parameter that it does not know.
+ */
+
+const CONTENT_DIGEST = 'content-digest'
+const PEERING = 'tallystick-peering'
+const FROM = 'tallystick-from'
+const TO = 'tallystick-to'
+const SIGNATURE_INPUT = 'signature-input'
+const SIGNATURE = 'signature'
+
+export const NONCE_BYTES = 16
+
+const LABEL = 'tallystick'
+const COMPONENTS = ['@method', '@target-uri', CONTENT_DIGEST, PEERING, FROM, TO] as const
+const COVERED = `(${COMPONENTS.map((name) => `"${name}"`).join(' ')})`
+const TAG = 'tallystick-federation-v1'
+
+/** Seconds have 10 digits until the year 2286. */
+const PARAMETERS = new RegExp(
+  `^;created=(?<created>[1-9][0-9]{9});nonce="(?<nonce>[\\w-]{22})";keyid="(?<keyid>[0-9a-f]{64})";alg="ed25519";tag="${TAG}"$`,
+)
+/** Visible ASCII: a line feed would begin another component. */
+const TARGET_URI = /^[\x21-\x7e]+$/
+const METHOD = /^[A-Z]+$/
+
+/** `targetUri`: the receiver's public URL and the path. `peering`, `from`, `to`: `peer_…` and the two `led_…`. */
+export type SignedRequest = {
+  readonly method: string
+  readonly targetUri: string
+  readonly body: Uint8Array | string
+  readonly peering: string
+  readonly from: string
+  readonly to: string
+}
+
+/** What a request says of itself; nothing of it is true before `verifyRequestSignature`. */
+export type RequestSignature = {
+  readonly peering: string
+  readonly from: string
+  readonly to: string
+  /** Hex of a kid. */
+  readonly keyid: string
+  readonly createdMs: number
+  /** 16 bytes. */
+  readonly nonce: Uint8Array
+  /** 32 bytes. */
+  readonly contentDigest: Uint8Array
+  /** What was signed. */
+  readonly base: Uint8Array
+  /** 64 bytes. */
+  readonly signature: Uint8Array
+}
+
+/** As Node gives them: names in lower case, what came several times joined. */
+export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
+
+/** In the order in which they are looked for. */
+export type RequestSignatureErrorCode = 'peer_unknown' | 'signature_malformed'
+
+export class RequestSignatureError extends Error {
+  readonly code: RequestSignatureErrorCode
+
+  constructor(code: RequestSignatureErrorCode, detail: string) {
+    super(detail)
+    this.name = 'RequestSignatureError'
+    this.code = code
+  }
+}
+
+/** The headers that a request needs beside `content-type`. `nonce`: 16 bytes that were never used before. */
+export function signRequest(
+  { method, targetUri, body, peering, from, to }: SignedRequest,
+  signer: Signer,
+  { nowMs, nonce }: { readonly nowMs: number; readonly nonce: Uint8Array },
+): Record<string, string> {
+  if (signer.key.alg !== 'EdDSA')
+    throw new TypeError(`requests are signed with Ed25519, not ${signer.key.alg}`)
+  const headers = {
+    [CONTENT_DIGEST]: `sha-256=:${toBase64(digestOf(body))}:`,
+    [PEERING]: peering,
+    [FROM]: from,
+    [TO]: to,
+  }
+  const parameters = [
+    COVERED,
+    `created=${Math.floor(nowMs / 1000)}`,
+    `nonce="${toBase64Url(nonce)}"`,
+    `keyid="${toHex(signer.kid)}"`,
+    'alg="ed25519"',
+    `tag="${TAG}"`,
+  ].join(';')
+  const base = makeSignatureBase(coveredOf(method, targetUri, headers), parameters)
+  const signed = {
+    ...headers,
+    [SIGNATURE_INPUT]: `${LABEL}=${parameters}`,
+    [SIGNATURE]: `${LABEL}=:${toBase64(signer.sign(base))}:`,
+  }
+  parseRequestSignature(signed, { method, targetUri })
+  return signed
+}
+
+/**
+ * Reads what `signRequest` writes and nothing else. `method`, `targetUri`: of the request as the receiver knows it, never as a
+ * header says; a request that was signed for another target has a signature that is not valid for this one. Throws
+ * RequestSignatureError: `peer_unknown` where the three headers that name the peering are not there or no ids, otherwise
+ * `signature_malformed`.
+ */
+export function parseRequestSignature(
+  headers: RequestHeaders,
+  { method, targetUri }: Pick<SignedRequest, 'method' | 'targetUri'>,
+): RequestSignature {
+  const peering = parseIdHeader(headers, PEERING, 'peer')
+  const from = parseIdHeader(headers, FROM, 'led')
+  const to = parseIdHeader(headers, TO, 'led')
+  if (!METHOD.test(method) || !TARGET_URI.test(targetUri))
+    throw new RequestSignatureError('signature_malformed', 'the method or the target cannot be signed')
+
+  const parameters = readParameters(headers)
+  const covered = coveredOf(method, targetUri, headers)
+  return {
+    peering,
+    from,
+    to,
+    keyid: parameters.keyid,
+    createdMs: parameters.createdMs,
+    nonce: parameters.nonce,
+    contentDigest: parseBytes(headers, CONTENT_DIGEST, 'sha-256', HASH_BYTES),
+    base: makeSignatureBase(covered, parameters.text),
+    signature: parseBytes(headers, SIGNATURE, LABEL, SIGNATURE_BYTES),
+  }
+}
+
+/** Whether whoever has this key signed it. The caller has found the key by `keyid`, among those of the peer that `from` names. */
+export function verifyRequestSignature(
+  { base, signature }: Pick<RequestSignature, 'base' | 'signature'>,
+  key: PublicKey,
+  verifySignature: VerifySignature,
+): boolean {
+  return key.alg === 'EdDSA' && verifySignature(key, base, signature)
+}
+
+/** `body`: as it came, before anything reads it. */
+export function verifyContentDigest(
+  { contentDigest }: Pick<RequestSignature, 'contentDigest'>,
+  body: Uint8Array | string,
+): boolean {
+  return equalBytes(contentDigest, digestOf(body))
+}
+
+/** Whether the two clocks are near enough. A nonce must be remembered for as long as this may be true: twice the window. */
+export function isWithinWindow(createdMs: number, nowMs: number): boolean {
+  return Math.abs(nowMs - createdMs) <= PEER_CLOCK_WINDOW_MS
+}
+
+/**
+ * RFC 9421 §2.5. `components`: identifiers with their values, in order; `parameters`: of the signature, as `Signature-Input` has
+ * them. No value may hold a line feed.
+ */
+export function makeSignatureBase(
+  components: readonly (readonly [identifier: string, value: string])[],
+  parameters: string,
+): Uint8Array {
+  const lines = [...components, ['@signature-params', parameters]].map(
+    ([name, value]) => `"${name}": ${value}`,
+  )
+  return utf8Encode(lines.join('\n'))
+}
+
+function coveredOf(
+  method: string,
+  targetUri: string,
+  headers: RequestHeaders,
+): (readonly [identifier: string, value: string])[] {
+  return COMPONENTS.map((name) => {
+    if (name === '@method') return [name, method]
+    if (name === '@target-uri') return [name, targetUri]
+    return [name, textOf(headers, name)]
+  })
+}
+
+function readParameters(headers: RequestHeaders): {
+  readonly text: string
+  readonly createdMs: number
+  readonly nonce: Uint8Array
+  readonly keyid: string
+} {
+  const text = textOf(headers, SIGNATURE_INPUT)
+  const head = `${LABEL}=${COVERED}`
+  if (!text.startsWith(head)) throw malformed(SIGNATURE_INPUT)
+  const found = PARAMETERS.exec(text.slice(head.length))?.groups
+  if (!found) throw malformed(SIGNATURE_INPUT)
+  return {
+    text: text.slice(LABEL.length + 1),
+    createdMs: Number(found['created']) * 1000,
+    nonce: decode(fromBase64Url, found['nonce']!, NONCE_BYTES, SIGNATURE_INPUT),
+    keyid: found['keyid']!,
+  }
+}
+
+function parseIdHeader(headers: RequestHeaders, name: string, prefix: IdPrefix): string {
+  const value = headers[name]
+  if (typeof value === 'string' && isId(prefix, value)) return value
+  throw new RequestSignatureError('peer_unknown', `${name} is not there, or no id`)
+}
+
+/** A dictionary of one member, a byte sequence (RFC 8941 §3.2, §3.3.5). */
+function parseBytes(headers: RequestHeaders, header: string, name: string, bytes: number): Uint8Array {
+  const text = textOf(headers, header)
+  const head = `${name}=:`
+  if (!text.startsWith(head) || !text.endsWith(':')) throw malformed(header)
+  return decode(fromBase64, text.slice(head.length, -1), bytes, header)
+}
+
+function decode(from: (text: string) => Uint8Array, text: string, bytes: number, header: string): Uint8Array {
+  try {
+    const decoded = from(text)
+    if (decoded.length === bytes) return decoded
+  } catch (error) {
+    if (!(error instanceof ProofError)) throw error
+  }
+  throw malformed(header)
+}
+
+/** Of a list nobody knows what its sender signed. */
+function textOf(headers: RequestHeaders, name: string): string {
+  const value = headers[name]
+  if (typeof value !== 'string') throw malformed(name)
+  return value
+}
+
+function malformed(header: string): RequestSignatureError {
+  return new RequestSignatureError(
+    'signature_malformed',
+    `${header} is not as docs/formats/federation.md wants it`,
+  )
+}
+
+function digestOf(body: Uint8Array | string): Uint8Array {
+  return nativeProviders.sha256(typeof body === 'string' ? utf8Encode(body) : body)
+}

@@ -1,0 +1,55 @@
+import type { Db } from '../../db/connect/client.ts'
+import { getSelf } from '../../db/peers/peers.ts'
+import { fromBase64, toBase64, toHex } from '../../proof/bytes.ts'
+import { ProofError } from '../../proof/error.ts'
+import { formatId } from '../../proof/ids.ts'
+import { canonicalize } from '../../proof/json/jcs.ts'
+import { keyThumbprint, type PublicKey, parsePublicKey } from '../../proof/keys.ts'
+import { nativeProviders } from '../../signing/native.ts'
+
+/** Who a peer is (docs/formats/federation.md, "Who a peer is"). */
+export type Identity = {
+  readonly ledger: string
+  /** The base of its server's addresses. */
+  readonly url: string
+  readonly origin: string
+  /** The leaf of its first entry, lower-case hex. */
+  readonly genesis: string
+  readonly envelopeKey: PeerKeyText
+}
+
+export type PeerKeyText = { readonly kid: string; readonly alg: 'EdDSA' | 'ES256'; readonly spki: string }
+
+/** Of a ledger of this server, with the key that signs for it now. */
+export async function identityOf(db: Db, ledgerId: Uint8Array, publicUrl: string): Promise<Identity> {
+  const self = await getSelf(db, ledgerId)
+  return {
+    ledger: formatId('led', ledgerId),
+    url: publicUrl,
+    origin: self.origin,
+    genesis: toHex(self.genesis),
+    envelopeKey: { kid: self.envelopeKid, alg: self.alg, spki: toBase64(self.spki) },
+  }
+}
+
+/** Throws ProofError: a key that is none, or a kid that is not its thumbprint. Requests are signed by Ed25519 only. */
+export function parsePeerKey({ kid, alg, spki }: PeerKeyText): PublicKey {
+  const key = parsePublicKey(alg, fromBase64(spki))
+  const thumbprint = toHex(keyThumbprint(nativeProviders.sha256, key))
+  if (thumbprint !== kid)
+    throw new ProofError('kid_mismatch', `the key's thumbprint is ${thumbprint}, not ${kid}`)
+  return key
+}
+
+export type Handshake = {
+  readonly peer: string
+  /** H(token), lower-case hex. */
+  readonly tokenHash: string
+  readonly inviter: Identity
+  readonly invited: Identity
+}
+
+/** What both sides sign: lower-case hex. */
+export function handshakeDigest(handshake: Handshake): string {
+  return toHex(nativeProviders.sha256(Buffer.from(canonicalize(handshake))))
+}

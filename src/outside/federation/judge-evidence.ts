@@ -1,0 +1,77 @@
+import type pg from 'pg'
+import { fromUuid, toUuid } from '../../db/connect/uuid.ts'
+import { findRecords, type RecordRowRead } from '../../db/records/read-records.ts'
+import { ApiError } from '../../errors.ts'
+import { DOCUMENT_BYTES_MAX } from '../../limits.ts'
+import { formatId } from '../../proof/ids.ts'
+import { type OfferedStepDeps, verifyOfferedEvidence } from '../../records/gated/offered-step.ts'
+import type { PeeringIds } from './authenticate.ts'
+import { unavailable } from './peer-transaction.ts'
+import type { Proposed } from './proposed.ts'
+
+/** Refusals of the evidence of offers, by the type of the record; null: it is not refused. */
+export type JudgedEvidence = ReadonlyMap<Proposed, ApiError | null>
+
+/**
+ * Holds the evidence of each offer that may still be taken to its schema, before the transaction that takes it, and before its turn
+ * in the inbox: a schema of one tenant that costs much may wait for seconds. Of the others nothing is looked at: versions only grow,
+ * and the type of a record never changes.
+ */
+export async function judgeEvidence(
+  deps: OfferedStepDeps & { readonly readPool: pg.Pool },
+  ids: PeeringIds,
+  proposed: readonly Proposed[],
+): Promise<JudgedEvidence> {
+  const offers = proposed.filter(({ statement: { kind, predicate }, document }) => {
+    return kind === 'step-offered' && predicate['step'] === 'completion-submitted' && document !== null
+  })
+  const judged = new Map<Proposed, ApiError | null>()
+  if (offers.length === 0) return judged
+  const rows = await readRows(deps.readPool, ids, offers)
+  for (const offer of offers) {
+    const row = rows.get(offer.record!.name)
+    if (row && mayBeTaken(row, ids, offer)) judged.set(offer, await judge(deps, ids, row, offer))
+  }
+  return judged
+}
+
+/** Throws what was said. `unavailable`: the record was not there, or not shared, a moment ago. */
+export function requireJudged(judged: JudgedEvidence, offer: Proposed): void {
+  const found = judged.get(offer)
+  if (found === undefined) throw unavailable('the record has changed meanwhile')
+  if (found !== null) throw found
+}
+
+async function readRows(
+  pool: pg.Pool,
+  { ledgerId }: PeeringIds,
+  offers: readonly Proposed[],
+): Promise<ReadonlyMap<string, RecordRowRead>> {
+  const ids = new Map(offers.map(({ record }) => [record!.name, toUuid(record!.id)]))
+  const named = [...ids.values()].map((recordId) => ({ ledgerId: toUuid(ledgerId), recordId }))
+  const rows = await findRecords(pool, named)
+  return new Map(
+    rows.flatMap((row) => (row ? [[formatId('rec', fromUuid(row.record_id)), row] as const] : [])),
+  )
+}
+
+function mayBeTaken(row: RecordRowRead, { peer }: PeeringIds, { statement, document }: Proposed): boolean {
+  const isShared = row.share?.some(({ peer_id }) => formatId('peer', fromUuid(peer_id)) === peer) ?? false
+  const isLater = (statement.predicate['version'] as number) > row.version
+  return isShared && isLater && Buffer.byteLength(document!.canonical) <= DOCUMENT_BYTES_MAX
+}
+
+async function judge(
+  deps: OfferedStepDeps,
+  ids: PeeringIds,
+  row: RecordRowRead,
+  { document }: Proposed,
+): Promise<ApiError | null> {
+  try {
+    await verifyOfferedEvidence(deps, ids, row, document!)
+    return null
+  } catch (error) {
+    if (error instanceof ApiError && error.status < 500) return error
+    throw error
+  }
+}

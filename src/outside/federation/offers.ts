@@ -1,0 +1,199 @@
+import { type AppendDeps, appendOne } from '../../append/append-one.ts'
+import { constraintOf } from '../../db/connect/constraints.ts'
+import { ApiError } from '../../errors.ts'
+import type { Caller } from '../../ledgers/caller.ts'
+import type { Signer } from '../../proof/crypto.ts'
+import { formatId, parseId } from '../../proof/ids.ts'
+import type { OfferedStep } from '../../proof/statement/kinds.ts'
+import { COMPLETION_NONCE_BYTES, offeredCompletionId } from '../../proof/statement/offered-completions.ts'
+import { saltDocument } from '../../records/documents.ts'
+import { findFirstOutcome } from '../../records/gated/first-outcome.ts'
+import { nextEvents } from '../../records/gated/lifecycle.ts'
+import { refuseWeakSalt } from '../../records/gated/share.ts'
+import type { NamedDocument } from '../../records/gated/sign-step.ts'
+import type { About } from '../../records/gated/steps.ts'
+import { partyOf } from '../../records/on-behalf-of.ts'
+import type { RecordJson } from '../../records/read.ts'
+import { toHex } from '../../records/text-of-bytes.ts'
+import type { Entropy } from '../../signing/entropy.ts'
+import { nativeProviders } from '../../signing/native.ts'
+import {
+  findRemoteRecord,
+  isOwn,
+  type RemoteReadDeps,
+  type RemoteRecord,
+  readRemoteSteps,
+  remoteName,
+  remoteStandingOf,
+  renderRemote,
+} from './remote-records.ts'
+import { columnsOf, signOffer } from './sign-offer.ts'
+
+/*
+ * Steps of another ledger's record that an agent of this one takes (docs/formats/federation.md): each is one signed entry of this
+ * ledger, and moves nothing until the home's chain holds it.
+ */
+
+export type OfferDeps = AppendDeps &
+  RemoteReadDeps & { readonly entropy: Entropy; readonly now: () => number }
+
+/** The record as it is known here, its newest offer with it. `replayed`: an earlier request with the same key had offered. */
+export type OfferResult = RecordJson & { readonly replayed: boolean }
+
+/** `peerId`: as of AboutRemote. */
+export type AboutOffer = About & { readonly peerId?: Uint8Array | undefined }
+
+/** null: nor is it a record of another ledger that the caller may see. */
+export function offerActivation(
+  deps: OfferDeps,
+  caller: Caller,
+  about: AboutOffer,
+): Promise<OfferResult | null> {
+  return offer(deps, caller, about, 'record-activated', () => null)
+}
+
+/** As offerActivation. Throws `document_too_large`, and `weak_salt`; whether the evidence fits the type is for the home to say. */
+export function offerCompletion(
+  deps: OfferDeps,
+  caller: Caller,
+  about: AboutOffer & { readonly evidence: unknown; readonly salt?: string | undefined },
+): Promise<OfferResult | null> {
+  return offer(deps, caller, about, 'completion-submitted', ({ row }) => {
+    if (row.documents === 'digests') refuseWeakSalt(about.salt)
+    const salted = saltDocument(deps.entropy, about.evidence, about.salt)
+    const record = formatId('rec', about.recordId)
+    const place = { ledger: caller.ledger, record, version: row.version + 1, digest: toHex(salted.digest) }
+    const nonce = deps.entropy.bytes16().subarray(0, COMPLETION_NONCE_BYTES)
+    const subject = offeredCompletionId(nativeProviders.sha256, place, nonce)
+    return { ...salted, name: 'evidence', subject, subjectId: parseId('cmp', subject) }
+  })
+}
+
+/** Of a step that is the home's to take. Throws `not_home`; null as of offerActivation. */
+export async function refuseAtGuest(deps: RemoteReadDeps, caller: Caller, about: AboutOffer): Promise<null> {
+  const record = await findForStep(deps, caller, about)
+  if (!record) return null
+  throw new ApiError('not_home', `the record is of ${record.home}: only that ledger takes this step`, {
+    members: { ledger: record.home },
+  })
+}
+
+async function findForStep(
+  deps: RemoteReadDeps,
+  caller: Caller,
+  { recordId, peerId, onBehalfOf }: AboutOffer,
+): Promise<RemoteRecord | null> {
+  const party = partyOf(caller, onBehalfOf)
+  const record = await findRemoteRecord(deps, { ...caller, recordId, peerId, agentId: party })
+  if (!record || caller.scopes.has('records:read') || caller.scopes.has('verdicts:overturn')) return record
+  const isOpen = record.gated.performer === null
+  return isOpen || isOwn(record, party) || isOwn(record, caller.agentId) ? record : null
+}
+
+async function offer(
+  deps: OfferDeps,
+  caller: Caller,
+  about: AboutOffer,
+  step: OfferedStep,
+  documentOf: (record: RemoteRecord) => NamedDocument | null,
+): Promise<OfferResult | null> {
+  const record = await findForStep(deps, caller, about)
+  if (!record) return null
+  if (about.occurredAt !== undefined)
+    throw new ApiError('invalid_request', 'an offer has no occurredAt', { members: { path: '/occurredAt' } })
+  const offered = { ...about, step, document: documentOf(record), record }
+  const build = (signer: Signer) => {
+    refuseOffer(record, caller, about, step)
+    return { entry: signOffer(signer, caller, offered, deps.now()) }
+  }
+  try {
+    const steps = await readRemoteSteps(deps, caller.ledgerId, record)
+    const { replayed, seq, built } = await appendOne(deps, caller, build)
+    if (replayed) return await showNow(deps, caller, about)
+    const row = { ...record.row, ...columnsOf(caller, offered, seq, built.entry) }
+    return { record: renderRemote(deps, { ...record, row }, steps), version: row.version, replayed: false }
+  } catch (error) {
+    return await explainRefusal(deps, caller, about, translateConstraint(error))
+  }
+}
+
+/** What this very request did before answers it, whatever has become of the record since. */
+async function explainRefusal(
+  deps: OfferDeps,
+  caller: Caller,
+  about: AboutOffer,
+  error: unknown,
+): Promise<OfferResult> {
+  if (!(error instanceof ApiError && REFUSED.has(error.code))) throw error
+  const first = await findFirstOutcome(deps, caller, about.idempotency)
+  if (first) return showNow(deps, caller, about)
+  throw error
+}
+
+const REFUSED: ReadonlySet<string> = new Set([
+  'not_entitled',
+  'version_mismatch',
+  'state_conflict',
+  'peer_not_active',
+  'offer_pending',
+])
+
+/** Another request can have offered, or the peering have ended, since the record was read. */
+function translateConstraint(error: unknown): unknown {
+  const constraint = constraintOf(error)
+  if (constraint === 'offers_pending') return offerPending()
+  if (constraint === 'peers_state') return new ApiError('peer_not_active', 'the peering has just ended')
+  return error
+}
+
+async function showNow(
+  deps: OfferDeps,
+  caller: Caller,
+  { recordId, peerId }: AboutOffer,
+): Promise<OfferResult> {
+  const record = await findRemoteRecord(deps, { ...caller, recordId, peerId })
+  if (!record) throw new Error(`an offer of ${formatId('rec', recordId)}, which is not there`)
+  const steps = await readRemoteSteps(deps, caller.ledgerId, record)
+  return { record: renderRemote(deps, record, steps), version: record.row.version, replayed: true }
+}
+
+/**
+ * Throws ApiError `not_entitled`, `version_mismatch`, `state_conflict`, `peer_not_active`, `offer_pending`, in this order: by what
+ * is known here of the record, so that the home is asked for nothing that can't be. Deadlines are for its clock.
+ */
+function refuseOffer(
+  record: RemoteRecord,
+  caller: Caller,
+  { ifVersion, onBehalfOf }: About,
+  step: OfferedStep,
+): void {
+  const { row, ledger, gated, home } = record
+  const { state, version } = row
+  const isOpen = step === 'record-activated' && gated.performer === null
+  if (!isOpen && gated.performer !== remoteName(ledger, partyOf(caller, onBehalfOf))) {
+    throw new ApiError('not_entitled', `${step} is for the performer`, { members: { role: 'performer' } })
+  }
+  if (ifVersion !== null && ifVersion !== version) {
+    throw new ApiError('version_mismatch', `the record has version ${version}, If-Match says ${ifVersion}`, {
+      members: { state, version },
+    })
+  }
+  const next = nextEvents(remoteStandingOf(record))
+  if (!next.includes(step)) {
+    throw new ApiError('state_conflict', `${step} can't come next: the record is ${state}`, {
+      members: { state, version, nextEvents: next },
+    })
+  }
+  if (row.peer_state !== 'active') {
+    throw new ApiError('peer_not_active', `the peering with ${home} is ${row.peer_state}`)
+  }
+  if (row.offer_state === 'pending') throw offerPending(Number(row.offer_seq))
+}
+
+function offerPending(seq?: number): ApiError {
+  return new ApiError('offer_pending', 'another step was offered, and its home has not decided yet', {
+    retryable: true,
+    retryAfterMs: 1_000,
+    ...(seq !== undefined && { members: { seq } }),
+  })
+}

@@ -1,0 +1,109 @@
+import type { Db } from '../../db/connect/client.ts'
+import type { BacklogChange, DrainedPeer } from '../../db/peers/peer-turns.ts'
+import {
+  readDefinitions,
+  readSharedDocuments,
+  readSharedEntries,
+  readSharedOfRecord,
+  type SharedDocument,
+  type SharedEntry,
+} from '../../db/peers/peer-work.ts'
+import { BUILT_IN_TYPES } from '../../ledgers/types/built-in.ts'
+import {
+  PEER_ENTRIES_PER_REQUEST_MAX,
+  PEER_REQUEST_ENTRY_BYTES_MAX,
+  PEER_STRETCH_ENTRIES_MAX,
+} from '../../peer-limits.ts'
+import { formatDocumentSubject } from '../../proof/statement/document-subjects.ts'
+
+/** What a peer is sent next: entries with their documents, and where the cursor stands once they are dealt with. */
+export type Outgoing = {
+  readonly entries: readonly SharedEntry[]
+  readonly documents: ReadonlyMap<number, SharedDocument>
+  /** Canonical JSON. */
+  readonly types: readonly string[]
+  readonly nextSeq: number
+  /** The record of the backlog that they are of, and from where on the rest of it is; null: all of it is here. */
+  readonly backlog: BacklogChange | null
+}
+
+/** From the backlog first: what comes after it in the chain may build on it. Each request is of one of the two. */
+export async function readOutgoing(db: Db, peer: DrainedPeer): Promise<Outgoing> {
+  return peer.backlog === null ? readStretch(db, peer) : readBacklog(db, peer, peer.backlog)
+}
+
+/** One entry more is asked for: it says whether there are more. */
+const LIMIT = PEER_ENTRIES_PER_REQUEST_MAX + 1
+
+async function readStretch(db: Db, peer: DrainedPeer): Promise<Outgoing> {
+  const end = Math.min(peer.size, peer.nextSeq + PEER_STRETCH_ENTRIES_MAX)
+  const found = await readSharedEntries(db, peer, { from: peer.nextSeq, end, limit: LIMIT })
+  const { entries, ...rest } = await fill(db, peer, found)
+  // Of a record that is shared from here on, all that was before comes first.
+  const shared = entries.findIndex(({ kind }) => kind === 'record-shared')
+  if (shared === -1) {
+    const nextSeq = entries.length < found.length ? entries.at(-1)!.seq + 1 : end
+    return { ...rest, entries, nextSeq, backlog: null }
+  }
+  const { seq, recordId } = entries[shared]!
+  return {
+    ...rest,
+    entries: entries.slice(0, shared + 1),
+    nextSeq: seq + 1,
+    backlog: { recordId: recordId!, fromSeq: 0, readSeq: null },
+  }
+}
+
+async function readBacklog(
+  db: Db,
+  peer: DrainedPeer,
+  { recordId, fromSeq }: NonNullable<DrainedPeer['backlog']>,
+): Promise<Outgoing> {
+  const range = { from: fromSeq, end: peer.nextSeq, limit: LIMIT }
+  const found = await readSharedOfRecord(db, peer, recordId, range)
+  const { entries, ...rest } = await fill(db, peer, found)
+  const isAll = entries.length === found.length
+  return {
+    ...rest,
+    entries,
+    nextSeq: peer.nextSeq,
+    backlog: { recordId, fromSeq: isAll ? null : entries.at(-1)!.seq + 1, readSeq: fromSeq },
+  }
+}
+
+/** As many as a request may hold, with what lies beside them; one at least. */
+async function fill(db: Db, peer: DrainedPeer, found: readonly SharedEntry[]) {
+  const seqs = found.map(({ seq }) => seq)
+  const read = seqs.length === 0 ? [] : await readSharedDocuments(db, peer.ledgerId, seqs)
+  const documents = new Map(read.map((document) => [document.seq, document]))
+  let bytes = 0
+  const entries = found.slice(0, PEER_ENTRIES_PER_REQUEST_MAX).filter(({ seq, envelope }, i) => {
+    const document = documents.get(seq)
+    bytes += envelope.length + (document?.content?.length ?? 0) + (document?.references?.length ?? 0)
+    return i === 0 || bytes <= PEER_REQUEST_ENTRY_BYTES_MAX
+  })
+  const names = new Set(entries.flatMap(({ seq }) => documents.get(seq)?.type ?? []))
+  const unknown = [...names].filter((name) => !BUILT_IN_TYPES.has(name))
+  const types = unknown.length === 0 ? [] : await readDefinitions(db, peer.ledgerId, unknown)
+  return { entries, documents, types }
+}
+
+/** The body of the request. Concatenated: envelopes and canonical JSON need no escaping. */
+export function renderOutgoing({ entries, documents, types }: Outgoing): string {
+  const rendered = entries.map((entry) => {
+    const document = renderDocument(entry, documents.get(entry.seq))
+    return `{"seq":${entry.seq},"envelope":"${entry.envelope.toString('base64')}"${document}}`
+  })
+  return `{${types.length === 0 ? '' : `"types":[${types.join(',')}],`}"entries":[${rendered.join(',')}]}`
+}
+
+function renderDocument(entry: SharedEntry, document: SharedDocument | undefined): string {
+  if (!document || entry.documents === 'digests') return ''
+  const { salt, content, references, digest } = document
+  const subject = formatDocumentSubject(document.document, document.subjectId)
+  return (
+    `,"document":{"subject":"${subject}","digest":"${digest.toString('hex')}",` +
+    `"salt":${salt === null ? 'null' : `"${salt.toString('base64url')}"`},"document":${content?.toString('utf8') ?? 'null'}` +
+    `${references === null ? '' : `,"references":${references.toString('utf8')}`}}`
+  )
+}

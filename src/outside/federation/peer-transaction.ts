@@ -1,0 +1,75 @@
+import type pg from 'pg'
+import type { AppendAnswer } from '../../db/chain/append-entries.ts'
+import { constraintOf } from '../../db/connect/constraints.ts'
+import { withPooledTransaction } from '../../db/connect/transaction.ts'
+import type { PeerContact } from '../../db/peers/peers.ts'
+import { beginPeerRequest } from '../../db/peers/received.ts'
+import { ApiError } from '../../errors.ts'
+import type { Author } from '../../ledgers/administration.ts'
+import type { PeerMacs } from '../../signing/peer-macs.ts'
+import { type PeerRequest, refuseState } from './authenticate.ts'
+import { findBelievedContact } from './peer-keys.ts'
+
+export type PeerTransactionDeps = { readonly writePool: pg.Pool; readonly peerMacs: PeerMacs }
+
+/** Under the peering's lock, once for each nonce, with the peering as it is then. Throws ApiError, and whatever `work` throws. */
+export async function inTransaction<T>(
+  deps: PeerTransactionDeps,
+  request: PeerRequest,
+  work: (client: pg.PoolClient, contact: PeerContact) => Promise<T>,
+): Promise<T> {
+  try {
+    return await withPooledTransaction(deps.writePool, async (client) => {
+      const isFresh = await beginPeerRequest(client, request, request.nonce)
+      if (!isFresh) throw new ApiError('request_replayed', 'its nonce was used before', { retryable: true })
+      const contact = await findBelievedContact(deps, client, request)
+      if (contact === null || currentKid(contact) !== currentKid(request.contact))
+        throw new ApiError('key_not_current', 'the peer has replaced its key meanwhile', { retryable: true })
+      return work(client, contact)
+    })
+  } catch (error) {
+    const constraint = constraintOf(error as Error)
+    // Of a rotation: other entries are looked up before they are appended.
+    if (constraint === 'received_entries_once')
+      throw new ApiError('state_conflict', 'another entry of that seq came before')
+    // The peering has changed since the request's headers were looked at.
+    if (constraint !== 'peers_state') throw error
+    const contact = await findBelievedContact(deps, deps.writePool, request)
+    if (contact) refuseState(contact)
+    throw new ApiError('state_conflict', 'the handshake comes first')
+  }
+}
+
+function currentKid(contact: PeerContact | null): string | undefined {
+  return contact?.keys.find(({ untilSeq }) => untilSeq === null)?.kid
+}
+
+/** Who says here what has come of a request: the ledger itself. */
+export function authorOf({ ledger, ledgerId, contact }: Omit<PeerRequest, 'nonce'>): Author {
+  return { ledger, ledgerId, issuer: contact.issuer, envelopeKid: contact.envelopeKid, agent: 'system' }
+}
+
+/** Whether it was refused whatever the entry says. */
+export function isOfLedger(outcome: AppendAnswer['outcome']): boolean {
+  return outcome === 'refused_frozen' || outcome === 'refused_closed'
+}
+
+/** The transaction is rolled back, so that the peer may send all of it again. */
+export function notAppended(outcome: AppendAnswer['outcome']): ApiError {
+  if (outcome === 'refused_frozen')
+    return new ApiError('peer_suspended', 'the operator has frozen this ledger', WAIT_FOR_OPERATOR)
+  if (outcome === 'refused_closed')
+    return new ApiError(
+      'ledger_closed',
+      'the operator must acknowledge a restored backup first',
+      WAIT_FOR_OPERATOR,
+    )
+  // The ledger's key was replaced, or the clock is off: the next attempt reads both anew.
+  return unavailable(`nothing was written (${outcome})`)
+}
+
+const WAIT_FOR_OPERATOR = { retryable: true, retryAfterMs: 60_000 } as const
+
+export function unavailable(why: string): ApiError {
+  return new ApiError('unavailable', `${why}: try again`, { retryable: true, retryAfterMs: 1_000 })
+}

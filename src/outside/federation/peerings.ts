@@ -1,0 +1,207 @@
+import { hash, randomBytes } from 'node:crypto'
+import type pg from 'pg'
+import type { IdempotencyRow } from '../../db/chain/append-entries.ts'
+import { constraintOf } from '../../db/connect/constraints.ts'
+import { acceptPeer, findPeer, invitePeer, type PeerRow, withdrawPeer } from '../../db/peers/peers.ts'
+import { ApiError } from '../../errors.ts'
+import { type AdministerDeps, administer } from '../../ledgers/administration.ts'
+import type { Caller } from '../../ledgers/caller.ts'
+import { PEER_INVITATION_MS_MAX, PEER_INVITATIONS_OPEN_MAX, PEERS_PER_LEDGER_MAX } from '../../peer-limits.ts'
+import { fromHex, toBase64Url, toHex } from '../../proof/bytes.ts'
+import { ProofError } from '../../proof/error.ts'
+import { formatId, parseId } from '../../proof/ids.ts'
+import { canonicalize } from '../../proof/json/jcs.ts'
+import type { Entropy } from '../../signing/entropy.ts'
+import type { MasterKey } from '../../signing/master-key.ts'
+import type { OpenInvitation, PeerMacs } from '../../signing/peer-macs.ts'
+import type { Allowances } from '../connector/allowances.ts'
+import { checkOutboundUrl } from '../connector/check-url.ts'
+import { identityOf, parsePeerKey } from './identity.ts'
+import { formatInvitation, type Invitation, parseInvitation } from './invitation.ts'
+
+export type PeeringDeps = AdministerDeps & {
+  readonly readPool: pg.Pool
+  readonly entropy: Entropy
+  readonly publicUrl: string
+  readonly sealer: Pick<MasterKey, 'seal'>
+  readonly peerMacs: PeerMacs
+  readonly outboundAllow: Allowances
+}
+
+const TOKEN_BYTES = 32
+
+/** `invitation`: to be shown once. Whoever has it can become the peer. */
+export async function invite(
+  deps: PeeringDeps,
+  caller: Caller,
+  name: string,
+): Promise<{ readonly peer: PeerRow; readonly invitation: string }> {
+  const { ledgerId } = caller
+  const inviter = await identityOf(deps.readPool, ledgerId, deps.publicUrl)
+  const peerId = deps.entropy.uuidv7(deps.now())
+  const token = randomBytes(TOKEN_BYTES)
+  const row = {
+    peerId,
+    expiresAt: new Date(deps.now() + PEER_INVITATION_MS_MAX),
+    inviter: canonicalize(inviter),
+  }
+  const limits = { openMax: PEER_INVITATIONS_OPEN_MAX, peersMax: PEERS_PER_LEDGER_MAX }
+  const tokenHash = deps.peerMacs.ofInvitation(openInvitation(ledgerId, row, token))
+  const peer = { ...row, name, agentId: caller.agentId, tokenHash }
+  if (!(await invitePeer(deps.readPool, ledgerId, peer, limits))) throw tooMany()
+  const invitation = formatInvitation({ peer: formatId('peer', peerId), token: toBase64Url(token), inviter })
+  return { peer: await getPeer(deps, caller, peerId), invitation }
+}
+
+/** The handshake itself is the worker's: only that sends to addresses that others name. */
+export async function accept(
+  deps: PeeringDeps,
+  caller: Caller,
+  name: string,
+  text: string,
+): Promise<PeerRow> {
+  const { peer, token, inviter } = readInvitation(deps, caller, text)
+  const { ledgerId } = caller
+  const peerId = parseId('peer', peer)
+  const made = await acceptPeer(
+    deps.readPool,
+    ledgerId,
+    {
+      peerId,
+      name,
+      agentId: caller.agentId,
+      tokenHash: hash('sha256', token, 'buffer'),
+      expiresAt: new Date(deps.now() + PEER_INVITATION_MS_MAX),
+      sealedToken: deps.sealer.seal(token, tokenContext(ledgerId, peerId)),
+      inviter: canonicalize(inviter),
+      remoteLedgerId: parseId('led', inviter.ledger),
+      remoteUrl: inviter.url,
+      ownKid: fromHex(caller.envelopeKid),
+    },
+    PEERS_PER_LEDGER_MAX,
+  ).catch(translateExisting)
+  if (!made) throw tooMany()
+  return getPeer(deps, caller, peerId)
+}
+
+function readInvitation(
+  deps: PeeringDeps,
+  caller: Caller,
+  text: string,
+): Omit<Invitation, 'token'> & { token: Buffer } {
+  const invitation = parseInvitation(text)
+  if (invitation === null) throw invalidInvitation('it is not one that a server made, or not all of it')
+  const { inviter } = invitation
+  try {
+    if (parsePeerKey(inviter.envelopeKey).alg !== 'EdDSA')
+      throw invalidInvitation('its key can’t sign requests')
+  } catch (error) {
+    if (error instanceof ProofError) throw invalidInvitation(error.message)
+    throw error
+  }
+  if (inviter.ledger === caller.ledger) throw invalidInvitation('it is this ledger’s own')
+  refusePeerUrl(inviter.url, deps.outboundAllow)
+  return { ...invitation, token: Buffer.from(invitation.token, 'base64url') }
+}
+
+/** What a peer says of its own address is as good as what a tenant says. */
+export function refusePeerUrl(url: string, allowances: Allowances): void {
+  // Paths are appended to it.
+  if (/[?]|\/$/.test(url))
+    throw new ApiError('url_refused', `the peer's server, ${url}, is no base of addresses`)
+  const checked = checkOutboundUrl(url, allowances)
+  if (!checked.ok) throw new ApiError('url_refused', `the peer's server, ${url}: ${checked.detail}`)
+}
+
+function invalidInvitation(why: string): ApiError {
+  return new ApiError('invalid_request', `/invitation: ${why}`, { members: { path: '/invitation' } })
+}
+
+export function translateExisting(error: Error): never {
+  const constraint = constraintOf(error) ?? ''
+  if (constraint === 'peers_pkey' || constraint === 'peers_remote') {
+    throw new ApiError(
+      'peer_exists',
+      'the ledger has a peering with that ledger, or took this invitation before',
+    )
+  }
+  throw error
+}
+
+/** An invitation as its MAC covers it: with all of its row that whoever takes it is held to. */
+export function openInvitation(
+  ledgerId: Uint8Array,
+  { peerId, expiresAt, inviter }: Pick<PeerRow, 'peerId' | 'expiresAt' | 'inviter'>,
+  token: Uint8Array,
+): OpenInvitation {
+  return {
+    ledger: formatId('led', ledgerId),
+    peer: formatId('peer', peerId),
+    tokenHash: hash('sha256', token),
+    expiresAtMs: expiresAt.getTime(),
+    inviter,
+  }
+}
+
+/** What the token is sealed for, between the acceptance and the handshake. */
+export function tokenContext(ledgerId: Uint8Array, peerId: Uint8Array): string {
+  return `peer token ${toHex(ledgerId)} ${toHex(peerId)}`
+}
+
+type Change = 'suspended' | 'resumed' | 'revoked'
+
+const FROM = {
+  suspended: ['active'],
+  resumed: ['suspended'],
+  revoked: ['pending', 'active', 'suspended'],
+} as const satisfies Record<Change, readonly PeerRow['state'][]>
+
+/** `code`: why, as a word for programs. Revoked is for good. */
+export async function changePeering(
+  deps: PeeringDeps,
+  caller: Caller,
+  peerId: Uint8Array,
+  request: { readonly change: Change; readonly code: string; readonly idempotency: IdempotencyRow | null },
+): Promise<{ readonly peer: PeerRow; readonly replayed: boolean }> {
+  const { change, code, idempotency } = request
+  const peer = await getPeer(deps, caller, peerId)
+  if (change === 'revoked' && peer.addedSeq === null) {
+    await withdrawPeer(deps.readPool, caller.ledgerId, peerId)
+    return { peer: await getPeer(deps, caller, peerId), replayed: false }
+  }
+  const from: readonly PeerRow['state'][] = FROM[change]
+  // With an Idempotency-Key the ledger decides: it may have been this very request.
+  const isLate = !from.includes(peer.state) && idempotency === null
+  if (isLate || peer.handshake === null) throw wrongState(peer, change)
+  const { replayed } = await administer(deps, caller, {
+    kind: `peer-${change}`,
+    subject: { id: peerId, name: formatId('peer', peerId), digest: toHex(peer.handshake) },
+    predicate: { code },
+    detail: {},
+    idempotency,
+  }).catch((error: Error) => {
+    throw constraintOf(error) === 'peers_state' ? wrongState(peer, change) : error
+  })
+  return { peer: await getPeer(deps, caller, peerId), replayed }
+}
+
+function wrongState({ state }: PeerRow, change: Change): ApiError {
+  return new ApiError('state_conflict', `the peering is ${state}: it can't be ${change}`)
+}
+
+export async function getPeer(
+  { readPool }: { readonly readPool: pg.Pool },
+  { ledgerId }: Pick<Caller, 'ledgerId'>,
+  peerId: Uint8Array,
+): Promise<PeerRow> {
+  const peer = await findPeer(readPool, ledgerId, peerId)
+  if (!peer) throw new ApiError('not_found', `the ledger has no peer ${formatId('peer', peerId)}`)
+  return peer
+}
+
+function tooMany(): ApiError {
+  return new ApiError(
+    'state_conflict',
+    `the ledger has ${PEERS_PER_LEDGER_MAX} peers, or ${PEER_INVITATIONS_OPEN_MAX} invitations that nobody took: revoke some`,
+  )
+}

@@ -1,0 +1,135 @@
+import { randomBytes } from 'node:crypto'
+import type { ByteBudget } from '../../append/byte-budget.ts'
+import { ThreadError } from '../../append/threads/error.ts'
+import { parseJsonInThread } from '../../append/threads/parse-json.ts'
+import type { Threads } from '../../append/threads/threads.ts'
+import type { DrainedPeer } from '../../db/peers/peer-turns.ts'
+import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../../limits.ts'
+import { PEER_RETRY_AFTER_NONSENSE_MS } from '../../peer-limits.ts'
+import { utf8Decode } from '../../proof/bytes.ts'
+import { ProofError } from '../../proof/error.ts'
+import { formatId } from '../../proof/ids.ts'
+import { type JsonObject, type JsonValue, parseJsonText } from '../../proof/json/json-text.ts'
+import { isObject } from '../../proof/statement/fields.ts'
+import type { Signers } from '../../signing/signers.ts'
+import type { Connector } from '../connector/connector.ts'
+import { OutboundError } from '../connector/error.ts'
+import { isCode } from './answer-fields.ts'
+import { NONCE_BYTES, signRequest } from './http-signature.ts'
+
+export type PostDeps = {
+  readonly connector: Connector
+  readonly threads: Threads
+  /** Bytes of answers that are on their way, by ledger. */
+  readonly answers: ByteBudget
+  readonly signers: Signers
+  readonly now: () => number
+  readonly userAgent: string
+}
+
+/** Why a peer has not taken a request. `code`: of its problem document, or of ours. */
+export class PeerError extends Error {
+  readonly code: string
+  /** As the peer asks; null where it does not. */
+  readonly retryAfterMs: number | null
+
+  constructor(code: string, detail: string, retryAfterMs: number | null = null) {
+    super(`${code}: ${detail}`)
+    this.name = 'PeerError'
+    this.code = code
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+export type PeerPost = {
+  readonly path: string
+  readonly body: string
+  /** A longer answer is not believed at all. */
+  readonly answerBytesMax: number
+}
+
+/**
+ * Posts to the server of a peer, signed by the ledger's key, and answers the JSON object of a 200. Throws PeerError for every other
+ * end: the peer may then have done what the request asks, or not. The answer is not signed; what it holds must be.
+ */
+export async function postToPeer(
+  deps: PostDeps,
+  peer: DrainedPeer,
+  { path, body, answerBytesMax, signal }: PeerPost & { readonly signal: AbortSignal },
+): Promise<JsonObject> {
+  const url = peer.remoteUrl + path
+  const signer = await deps.signers.signerOf(peer)
+  const signed = {
+    method: 'POST',
+    targetUri: url,
+    body,
+    peering: formatId('peer', peer.peerId),
+    from: formatId('led', peer.ledgerId),
+    to: formatId('led', peer.remoteLedgerId),
+  }
+  const headers = signRequest(signed, signer, { nowMs: deps.now(), nonce: randomBytes(NONCE_BYTES) })
+  const memory = holdFrom(deps.answers, signed.from)
+  try {
+    const answer = await deps.connector.post({
+      url,
+      headers: { 'content-type': 'application/json', 'user-agent': deps.userAgent, ...headers },
+      body,
+      signal,
+      answerBytesMax,
+      takeMemory: memory.take,
+    })
+    const json = answer.body === null ? null : await parseAnswer(deps.threads, answer.body, signed)
+    if (answer.status === 200 && json !== null && isObject(json)) return json
+    throw problemOf(answer.status, json, answer.retryAfterMs)
+  } catch (error) {
+    if (error instanceof OutboundError) throw new PeerError(error.code, error.message)
+    if (error instanceof ThreadError) throw new PeerError('aborted', error.message)
+    throw error
+  } finally {
+    memory.release()
+  }
+}
+
+function holdFrom(budget: ByteBudget, owner: string) {
+  let held = 0
+  return {
+    take(bytes: number): boolean {
+      if (!budget.hasRoom(owner, bytes)) return false
+      budget.take(owner, bytes)
+      held += bytes
+      return true
+    },
+    release: () => budget.release(owner, held),
+  }
+}
+
+/** null: it is no JSON, or would cost too much to read. */
+async function parseAnswer(
+  threads: Threads,
+  body: Buffer,
+  { from, peering }: { readonly from: string; readonly peering: string },
+): Promise<JsonValue | null> {
+  try {
+    if (body.length <= BODY_BYTES_MAX) return parseJsonText(utf8Decode(body), { depthMax: JSON_DEPTH_MAX })
+    const owners = { owner: `${from} ${peering}`, ofAll: `peers of ${from}` }
+    const read = await parseJsonInThread(threads, body, { ...owners, depthMax: JSON_DEPTH_MAX })
+    return 'value' in read ? read.value : null
+  } catch (error) {
+    if (error instanceof ProofError) return null
+    throw error
+  }
+}
+
+/** A tenant reads it: of what the peer says only the code, and that only if it is one. */
+function problemOf(status: number, json: JsonValue | null, retryAfterMs: number | null): PeerError {
+  const code = json !== null && isObject(json) ? json['code'] : null
+  if (isCode(code)) return new PeerError(code, `the peer answered ${status}`, retryAfterMs)
+  const detail = `the peer answered ${status}, and not as a peer does`
+  // Any other status may be of what stands between, and then the peer is soon back.
+  return status === 200 ? unexpectedAnswer(detail) : new PeerError('unexpected_answer', detail, retryAfterMs)
+}
+
+/** A 200 that is none: it is not asked for again soon. */
+export function unexpectedAnswer(detail: string): PeerError {
+  return new PeerError('unexpected_answer', detail, PEER_RETRY_AFTER_NONSENSE_MS)
+}

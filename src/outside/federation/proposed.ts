@@ -1,0 +1,223 @@
+import type { Turn } from '../../append/turn.ts'
+import { toUuid } from '../../db/connect/uuid.ts'
+import type { PeerContact } from '../../db/peers/peers.ts'
+import { DOCUMENT_BYTES_MAX, REFERENCES_BYTES_MAX, TYPE_DEFINITION_BYTES_MAX } from '../../limits.ts'
+import { fromBase64, toHex, utf8Encode } from '../../proof/bytes.ts'
+import { signedDocuments, verifySignedStatement } from '../../proof/entry/verify-entry.ts'
+import { ProofError } from '../../proof/error.ts'
+import { parseId } from '../../proof/ids.ts'
+import { canonicalize } from '../../proof/json/jcs.ts'
+import type { JsonObject, JsonValue } from '../../proof/json/json-text.ts'
+import type { RecordEvent } from '../../proof/ledger/records.ts'
+import { documentDigest } from '../../proof/statement/document.ts'
+import { ENTRY_KINDS, type EntryKind, RECEIVED_KINDS } from '../../proof/statement/kinds.ts'
+import type { ParsedStatement, Subject } from '../../proof/statement/statement.ts'
+import { leafHash } from '../../proof/tree/merkle.ts'
+import { toBase64 } from '../../records/text-of-bytes.ts'
+import { nativeProviders } from '../../signing/native.ts'
+import { VERSION_MAX } from './answer-fields.ts'
+import { type PeeringIds, publicKeyOf } from './authenticate.ts'
+
+/** An entry as a peer sends it. */
+export type SentEntry = {
+  readonly seq: number
+  /** Base64. */
+  readonly envelope: string
+  readonly document?: SentDocument | null | undefined
+}
+
+/** `salt` (base64url) and `document` are null where the peer has erased it. */
+export type SentDocument = {
+  readonly subject: string
+  readonly digest: string
+  readonly salt: string | null
+  readonly document: JsonValue
+  readonly references?: readonly string[] | null | undefined
+}
+
+/** An entry that the peer's ledger has signed, with its document if it came along: all that it can be held to alone. */
+export type Proposed = {
+  readonly seq: number
+  /** Lower-case hex. */
+  readonly leaf: string
+  readonly envelope: Uint8Array
+  readonly statement: ParsedStatement
+  /** Of an entry about a record. */
+  readonly record: { readonly name: string; readonly id: Uint8Array } | null
+  /** Of an event of a record. */
+  readonly version: number | null
+  /** null: none came, or it is erased. */
+  readonly document: ProposedDocument | null
+  readonly documentState: 'none' | 'absent' | 'erased' | 'given'
+}
+
+/** `canonical`, `references`: canonical JSON. */
+export type ProposedDocument = {
+  readonly subject: string
+  readonly digest: string
+  readonly salt: Uint8Array
+  readonly canonical: string
+  readonly value: JsonValue
+  readonly references: string | null
+}
+
+/** `code`: of a proof, or of this part. */
+export class EntryRefused extends Error {
+  readonly code: string
+  /** The leaf (hex) that is held in its place. */
+  readonly held: string | null
+
+  constructor(code: string, detail: string, held: string | null = null) {
+    super(detail)
+    this.name = 'EntryRefused'
+    this.code = code
+    this.held = held
+  }
+}
+
+/** That the peer's ledger has said this, and that such things are shared at all. Throws EntryRefused, ProofError. */
+export function verifyProposed(
+  ids: Pick<PeeringIds, 'remoteLedger'>,
+  contact: Pick<PeerContact, 'keys'>,
+  sent: SentEntry,
+): Proposed {
+  const bytes = fromBase64(sent.envelope)
+  const { envelope, statement } = verifySignedStatement(bytes, keyFinder(contact), nativeProviders)
+  if (statement.ledger !== ids.remoteLedger)
+    throw new ProofError('ledger_foreign', `an entry of ${statement.ledger}, sent by ${ids.remoteLedger}`)
+  verifyKeyAt(contact, toHex(envelope.kid), sent.seq)
+  const { kind, predicate } = statement
+  if (!isShared(kind)) throw new EntryRefused('not_shared', `${kind} is shared with nobody`)
+  const name = predicate['record'] as string | undefined
+  const version = ENTRY_KINDS[kind].recordEvent ? (predicate['version'] as number) : null
+  if (version !== null && version > VERSION_MAX)
+    throw new EntryRefused('version_mismatch', `no record has ${version} versions`)
+  return {
+    seq: sent.seq,
+    leaf: toHex(leafHash(nativeProviders.sha256, bytes)),
+    envelope: bytes,
+    statement,
+    record: name === undefined ? null : { name, id: parseId('rec', name) },
+    version,
+    ...readDocument(statement, sent.document ?? null),
+  }
+}
+
+function isShared(kind: EntryKind): boolean {
+  return RECEIVED_KINDS.has(kind) || kind === 'step-offered'
+}
+
+function keyFinder({ keys }: Pick<PeerContact, 'keys'>) {
+  return (kid: string) => {
+    const key = keys.find((one) => one.kid === kid)
+    return key ? publicKeyOf(key) : null
+  }
+}
+
+/** The key that signs at `seq`: each up to the rotation that ends it. */
+function verifyKeyAt({ keys }: Pick<PeerContact, 'keys'>, kid: string, seq: number): void {
+  const signer = keys.find(({ untilSeq }) => untilSeq === null || seq <= untilSeq)
+  if (signer?.kid !== kid)
+    throw new ProofError('key_not_current', `signed by ${kid}, but ${signer?.kid} signs entry ${seq}`)
+}
+
+/** The document that this very entry digests, if it has one. */
+function readDocument(
+  statement: ParsedStatement,
+  sent: SentDocument | null,
+): Pick<Proposed, 'document' | 'documentState'> {
+  const [signed] = signedDocuments(statement)
+  if (!signed) {
+    if (sent !== null) throw new ProofError('document_presence', `a document of ${statement.kind}`)
+    return { document: null, documentState: 'none' }
+  }
+  if (sent === null) return { document: null, documentState: 'absent' }
+  if (sent.subject !== signed.name || sent.digest !== signed.sha256)
+    throw new ProofError('document_digest', `a document of ${sent.subject} in the place of ${signed.name}`)
+  if (sent.salt === null || sent.document === null) return { document: null, documentState: 'erased' }
+  return { document: verifyGiven(statement, signed, sent, sent.salt), documentState: 'given' }
+}
+
+function verifyGiven(
+  { predicate }: ParsedStatement,
+  signed: Subject,
+  { document, references }: SentDocument,
+  salt: string,
+): ProposedDocument {
+  const saltBytes = Buffer.from(salt, 'base64url')
+  const canonical = canonicalize(document)
+  refuseLong(canonical, DOCUMENT_BYTES_MAX, signed.name)
+  verifyDigest(saltBytes, canonical, signed)
+  const signedReferences = predicate['references'] as string | undefined
+  if ((signedReferences !== undefined) !== (references != null))
+    throw new ProofError('document_presence', `the references of ${signed.name}`)
+  const list = references == null ? null : canonicalize(references as JsonValue)
+  if (list !== null) {
+    refuseLong(list, REFERENCES_BYTES_MAX, 'references')
+    verifyDigest(saltBytes, list, { name: 'references', sha256: signedReferences! })
+  }
+  return {
+    subject: signed.name,
+    digest: signed.sha256,
+    salt: saltBytes,
+    canonical,
+    value: document,
+    references: list,
+  }
+}
+
+/** No ledger signs such a one. */
+function refuseLong(canonical: string, bytesMax: number, name: string): void {
+  const bytes = Buffer.byteLength(canonical)
+  if (bytes > bytesMax) throw new EntryRefused('document_too_large', `${name} has ${bytes} bytes`)
+}
+
+function verifyDigest(salt: Uint8Array, canonical: string, { name, sha256 }: Subject): void {
+  const digest = toHex(documentDigest(nativeProviders.sha256, salt, utf8Encode(canonical)))
+  if (digest !== sha256)
+    throw new ProofError('document_digest', `${name} has the digest ${digest}, signed is ${sha256}`)
+}
+
+/** As the lifecycle of a record is rebuilt from its entries, here as by a verifier. */
+export function eventOf({ seq, leaf, statement }: Proposed): RecordEvent {
+  return { seq, leaf, atMs: statement.recordedAtMs, statement }
+}
+
+/** An entry of the peer, as far as an entry of ours that receives it names it. */
+export type Received = Pick<Proposed, 'seq' | 'leaf' | 'envelope' | 'statement' | 'record' | 'version'>
+
+/** What an entry of ours says of one that it receives. */
+export function receivedOf({ seq, leaf, statement, record, version }: Received) {
+  return { ledger: statement.ledger, seq, leaf, kind: statement.kind, record: record?.name ?? null, version }
+}
+
+/** What lies beside an entry of ours that receives one (append_received in migrations/0009). */
+export function receivedRow(
+  { peerId }: Pick<PeeringIds, 'peerId'>,
+  { seq, leaf, envelope, statement, record, version }: Received,
+): object {
+  return {
+    peerId: toUuid(peerId),
+    seq,
+    kind: statement.kind,
+    recordId: record && toUuid(record.id),
+    version,
+    leaf,
+    envelope: toBase64(envelope),
+  }
+}
+
+/** Definitions that came along, by digest (hex). */
+export type SentTypes = ReadonlyMap<string, { readonly name: string; readonly canonical: string }>
+
+export async function readTypes(definitions: readonly JsonObject[], turn: Turn): Promise<SentTypes> {
+  const types = new Map<string, { readonly name: string; readonly canonical: string }>()
+  for (const definition of definitions) {
+    if (turn.isOver) await turn.next()
+    const canonical = canonicalize(definition)
+    if (Buffer.byteLength(canonical) > TYPE_DEFINITION_BYTES_MAX) continue
+    const digest = toHex(nativeProviders.sha256(utf8Encode(canonical)))
+    types.set(digest, { name: `${definition['name']}/${definition['version']}`, canonical })
+  }
+  return types
+}

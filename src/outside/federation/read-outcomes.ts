@@ -1,0 +1,125 @@
+import { Turn } from '../../append/turn.ts'
+import type { Db } from '../../db/connect/client.ts'
+import { toUuid } from '../../db/connect/uuid.ts'
+import { type DrainedPeer, findSeqOfVersion, type Sent } from '../../db/peers/peer-turns.ts'
+import type { SharedEntry } from '../../db/peers/peer-work.ts'
+import { formatId } from '../../proof/ids.ts'
+import type { JsonObject, JsonValue } from '../../proof/json/json-text.ts'
+import { isObject } from '../../proof/statement/fields.ts'
+import { isCode, isVersion } from './answer-fields.ts'
+import type { Outgoing } from './outbox.ts'
+import { unexpectedAnswer } from './post.ts'
+import { readReceipt } from './receipts.ts'
+
+/** What became of the entries of a request so far; records by their uuid. */
+type Read = {
+  readonly receipts: Sent['receipts'][number][]
+  readonly dead: Sent['dead'][number][]
+  /** What the peer lacks, by record. */
+  readonly missing: Map<string, Sent['backlog'][number]>
+  /** Records of which the peer has not taken an entry. */
+  readonly waiting: Set<string>
+}
+
+/**
+ * What the peer says of each entry that it was sent. Of a record whose entry it does not take, the later ones wait, whatever it says
+ * of them. Throws PeerError for an answer that is none: of no entry anything is known then.
+ */
+export async function readOutcomes(
+  db: Db,
+  peer: DrainedPeer,
+  { entries, nextSeq, backlog }: Outgoing,
+  answer: JsonObject,
+): Promise<Sent> {
+  const outcomes = answer['outcomes']
+  if (!Array.isArray(outcomes) || outcomes.length !== entries.length)
+    throw unexpectedAnswer('it does not say what became of each entry')
+  const read: Read = { receipts: [], dead: [], missing: new Map(), waiting: new Set() }
+  const turn = new Turn()
+  for (const [i, entry] of entries.entries()) {
+    // Others drain in this process too.
+    if (turn.isOver) await turn.next()
+    const record = recordOf(entry)
+    if (record !== null && read.waiting.has(record)) continue
+    const isTaken = await readOutcome(db, peer, entries, entry, outcomes[i]!, read)
+    if (!isTaken && record !== null) read.waiting.add(record)
+  }
+  return {
+    receipts: read.receipts,
+    dead: read.dead,
+    backlog: backlogAfter(backlog, read),
+    nextSeq,
+    knownKid: peer.knownKid,
+    answered: true,
+  }
+}
+
+function recordOf({ recordId }: SharedEntry): string | null {
+  return recordId && toUuid(recordId)
+}
+
+/** Whether the peer has received it. */
+async function readOutcome(
+  db: Db,
+  peer: DrainedPeer,
+  entries: readonly SharedEntry[],
+  entry: SharedEntry,
+  outcome: JsonValue,
+  { receipts, dead, missing }: Read,
+): Promise<boolean> {
+  const said = isObject(outcome) ? outcome : {}
+  switch (said['outcome']) {
+    case 'received':
+      receipts.push({ seq: entry.seq, envelope: readReceipt(peer, entry, said['envelope']) })
+      return true
+    case 'refused':
+      dead.push(deadLetter(entry, said))
+      return false
+    case 'missing': {
+      const record = recordOf(entry)
+      const first = entries.find((one) => recordOf(one) === record)!
+      const fromSeq = await seqOfMissing(db, peer, first, said)
+      missing.set(record!, { recordId: entry.recordId!, fromSeq, readSeq: null })
+      return false
+    }
+    default:
+      throw unexpectedAnswer(`of entry ${entry.seq} it says nothing that is known`)
+  }
+}
+
+function deadLetter(
+  { seq, recordId, kind }: SharedEntry,
+  { code, detail }: JsonObject,
+): Sent['dead'][number] {
+  return {
+    seq,
+    recordId,
+    kind,
+    code: isCode(code) ? code : 'unexpected_answer',
+    detail: typeof detail === 'string' ? detail.slice(0, 1_000) : '',
+  }
+}
+
+/** `first`: the record's first entry of the request. Throws PeerError where the peer misses what was just sent, or what there is not. */
+async function seqOfMissing(
+  db: Db,
+  { ledgerId }: DrainedPeer,
+  { seq, recordId }: SharedEntry,
+  { record, version }: JsonObject,
+): Promise<number> {
+  const isOfRecord = recordId !== null && record === formatId('rec', recordId)
+  const found =
+    isOfRecord && isVersion(version) ? await findSeqOfVersion(db, ledgerId, recordId, version) : null
+  if (found === null || found >= seq)
+    throw unexpectedAnswer(`from entry ${seq} on it misses what there is not`)
+  return found
+}
+
+/** `sent`: the record of the backlog that the request was of. What waits behind a dead letter is sent when that is replayed. */
+function backlogAfter(sent: Outgoing['backlog'], { missing, waiting }: Read): Sent['backlog'] {
+  if (sent === null) return [...missing.values()]
+  const lacked = missing.get(toUuid(sent.recordId))
+  if (lacked) return [{ ...lacked, readSeq: sent.readSeq }]
+  const isWaiting = waiting.has(toUuid(sent.recordId))
+  return [isWaiting ? { ...sent, fromSeq: null } : sent, ...missing.values()]
+}

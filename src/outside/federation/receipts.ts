@@ -1,0 +1,45 @@
+import type { DrainedPeer } from '../../db/peers/peer-turns.ts'
+import type { SharedEntry } from '../../db/peers/peer-work.ts'
+import { fromBase64 } from '../../proof/bytes.ts'
+import { verifySignedStatement } from '../../proof/entry/verify-entry.ts'
+import { ProofError } from '../../proof/error.ts'
+import { formatId } from '../../proof/ids.ts'
+import { nativeProviders } from '../../signing/native.ts'
+import { publicKeyOf } from './authenticate.ts'
+import { PeerError } from './post.ts'
+
+/**
+ * The envelope by which a peer's ledger says that it has received an entry of ours: in its own chain, signed. Throws PeerError for
+ * anything else: an answer that is no receipt is no answer.
+ */
+export function readReceipt(
+  peer: DrainedPeer,
+  entry: Pick<SharedEntry, 'seq' | 'leaf'>,
+  text: unknown,
+): Uint8Array {
+  try {
+    const envelope = fromBase64(typeof text === 'string' ? text : '')
+    const { statement } = verifySignedStatement(envelope, (kid) => findKey(peer, kid), nativeProviders)
+    const { predicate } = statement
+    const named = (predicate['received'] ?? predicate['offer']) as Named | undefined
+    const isOurs =
+      statement.ledger === formatId('led', peer.remoteLedgerId) &&
+      named?.ledger === formatId('led', peer.ledgerId) &&
+      named.leaf === entry.leaf.toString('hex') &&
+      named.seq === entry.seq
+    if (!isOurs) throw new PeerError('receipt_invalid', `it is about something else than entry ${entry.seq}`)
+    return envelope
+  } catch (error) {
+    if (error instanceof ProofError)
+      throw new PeerError('receipt_invalid', `of entry ${entry.seq}: ${error.message}`)
+    throw error
+  }
+}
+
+type Named = { readonly ledger: string; readonly seq: number; readonly leaf: string }
+
+/** Also those that were replaced: a receipt may be of long ago. */
+function findKey({ keys }: DrainedPeer, kid: string) {
+  const key = keys.find((one) => one.kid === kid)
+  return key ? publicKeyOf(key) : null
+}

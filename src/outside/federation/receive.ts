@@ -1,0 +1,336 @@
+import type pg from 'pg'
+import { Turn } from '../../append/turn.ts'
+import { appendEntries, type EntryRow } from '../../db/chain/append-entries.ts'
+import {
+  findHeldVersions,
+  keepFork,
+  listHeldEntries,
+  listKnownRecords,
+  listOwnOffers,
+  listReceivedTypes,
+} from '../../db/peers/received.ts'
+import { ApiError } from '../../errors.ts'
+import { type Author, signAdministration } from '../../ledgers/administration.ts'
+import { PEER_DECISIONS_MAX, PEER_FORKS_KEPT_MAX, PEER_OFFERS_MAX } from '../../peer-limits.ts'
+import type { Signer } from '../../proof/crypto.ts'
+import { ProofError } from '../../proof/error.ts'
+import type { JsonObject } from '../../proof/json/json-text.ts'
+import type { OfferedStepDeps } from '../../records/gated/offered-step.ts'
+import { toBase64 } from '../../records/text-of-bytes.ts'
+import type { PeerMacs } from '../../signing/peer-macs.ts'
+import type { Signers } from '../../signing/signers.ts'
+import { answerOffer } from './answer-offer.ts'
+import type { PeerRequest } from './authenticate.ts'
+import { refuseFull } from './budget.ts'
+import { type Decision, decide, type Known } from './decide.ts'
+import type { Inbox } from './inbox.ts'
+import { type JudgedEvidence, judgeEvidence } from './judge-evidence.ts'
+import { authorOf, inTransaction, isOfLedger, notAppended, unavailable } from './peer-transaction.ts'
+import {
+  EntryRefused,
+  type Proposed,
+  readTypes,
+  receivedOf,
+  receivedRow,
+  type SentEntry,
+  verifyProposed,
+} from './proposed.ts'
+
+export type ReceiveDeps = OfferedStepDeps & {
+  readonly readPool: pg.Pool
+  readonly writePool: pg.Pool
+  readonly peerMacs: PeerMacs
+  readonly inbox: Inbox
+  readonly signers: Signers
+  readonly now: () => number
+  /** Hears of what became of the entries of a request. */
+  readonly observeReception: (outcomes: readonly EntryOutcome[]) => void
+}
+
+export type SentEntries = {
+  readonly types?: readonly JsonObject[] | undefined
+  readonly entries: readonly SentEntry[]
+}
+
+/** What became of an entry (docs/formats/federation.md); `envelope`: base64 of the receipt. */
+export type EntryOutcome =
+  | { readonly leaf: string | null; readonly outcome: 'received'; readonly envelope: string }
+  | {
+      readonly leaf: string | null
+      readonly outcome: 'refused'
+      readonly code: string
+      readonly detail: string
+      readonly held?: string
+    }
+  | {
+      readonly leaf: string | null
+      readonly outcome: 'missing'
+      readonly record: string
+      readonly version: number
+    }
+
+/**
+ * Takes what a peer has sent: each entry is decided by itself, in order, and all that are taken are appended in one transaction,
+ * together with the nonce. Throws ApiError where the request as a whole is refused, or nothing could be written.
+ */
+export async function receiveEntries(
+  deps: ReceiveDeps,
+  request: PeerRequest,
+  sent: SentEntries,
+): Promise<EntryOutcome[]> {
+  refuseTwice(sent.entries)
+  refuseFull(request.contact)
+  const outcomes = await deps.inbox.run(
+    request,
+    ({ types, proposed, evidence }) =>
+      inTransaction(deps, request, async (client, contact) => {
+        refuseFull(contact)
+        const known = await readKnown(client, request, types, proposed.filter(isProposed))
+        return new Reception(deps, client, request, known, evidence).take(proposed)
+      }),
+    () => prepare(deps, request, sent),
+  )
+  deps.observeReception(outcomes)
+  return outcomes
+}
+
+/** All that needs no transaction, and what a tenant's schema says of evidence above all: it waits for the ledger's share of time. */
+async function prepare(deps: ReceiveDeps, request: PeerRequest, sent: SentEntries) {
+  const turn = new Turn()
+  const types = await readTypes(sent.types ?? [], turn)
+  const proposed: Attempt[] = []
+  for (const entry of sent.entries) {
+    if (turn.isOver) await turn.next()
+    proposed.push(attempt(() => verifyProposed(request, request.contact, entry)))
+  }
+  return { types, proposed, evidence: await judgeEvidence(deps, request, proposed.filter(isProposed)) }
+}
+
+function refuseTwice(entries: readonly SentEntry[]): void {
+  if (new Set(entries.map(({ seq }) => seq)).size === entries.length) return
+  throw new ApiError('invalid_request', '/entries: a seq stands there twice', {
+    members: { path: '/entries' },
+  })
+}
+
+type Attempt = Proposed | EntryRefused
+
+function attempt(work: () => Proposed): Attempt {
+  try {
+    return work()
+  } catch (error) {
+    return refusalOf(error)
+  }
+}
+
+function isProposed(attempted: Attempt): attempted is Proposed {
+  return !(attempted instanceof EntryRefused)
+}
+
+/** Whatever else was thrown is a fault of ours, and is thrown again. */
+function refusalOf(error: unknown): EntryRefused {
+  if (error instanceof EntryRefused) return error
+  if (error instanceof ProofError) return new EntryRefused(error.code, error.detail)
+  throw error
+}
+
+async function readKnown(
+  client: pg.ClientBase,
+  { contact, ...ids }: PeerRequest,
+  types: Known['types'],
+  entries: readonly Proposed[],
+): Promise<Known> {
+  const said = entries.map(({ statement }) => statement.predicate)
+  const records = new Map(entries.flatMap(({ record }) => (record ? [[record.name, record.id]] : [])))
+  const events = entries.flatMap(({ record, version }) =>
+    record && version !== null ? [{ recordId: record.id, version }] : [],
+  )
+  const digests = said.flatMap(({ typeDigest }) => (typeof typeDigest === 'string' ? [typeDigest] : []))
+  const erased = said.flatMap(({ seq }) => (typeof seq === 'number' ? [seq] : []))
+  const offers = entries.flatMap(({ statement: { kind, predicate } }) => {
+    const offer = kind === 'offer-refused' ? predicate['received'] : predicate['offer']
+    return offer === undefined ? [] : [(offer as { seq: number }).seq]
+  })
+  const seqs = [...entries.map(({ seq }) => seq), ...erased]
+  const held = await listHeldEntries(client, ids, seqs, erased)
+  const known = await listKnownRecords(client, ids, [...records.values()], PEER_OFFERS_MAX)
+  return {
+    ids,
+    contact,
+    state: contact.state,
+    held: new Map(held.map((entry) => [entry.remoteSeq, entry])),
+    versions: await findHeldVersions(client, ids, events),
+    records: new Map(known.map((record) => [record.recordId, record])),
+    offers: new Map((await listOwnOffers(client, ids, offers)).map((offer) => [offer.seq, offer])),
+    types,
+    receivedTypes:
+      digests.length === 0 ? new Set() : await listReceivedTypes(client, ids, [...new Set(digests)]),
+  }
+}
+
+/** An entry of ours that answers one of the peer's, before it is appended. */
+type Planned = { readonly at: number; readonly entry: EntryRow; readonly proposed: Proposed }
+
+/** One request's entries, as they are taken. */
+class Reception {
+  readonly #deps: ReceiveDeps
+  readonly #client: pg.PoolClient
+  readonly #request: PeerRequest
+  readonly #known: Known
+  readonly #evidence: JudgedEvidence
+  readonly #author: Author
+  readonly #outcomes: EntryOutcome[] = []
+
+  constructor(
+    deps: ReceiveDeps,
+    client: pg.PoolClient,
+    request: PeerRequest,
+    known: Known,
+    evidence: JudgedEvidence,
+  ) {
+    this.#deps = deps
+    this.#client = client
+    this.#request = request
+    this.#known = known
+    this.#evidence = evidence
+    this.#author = authorOf(request)
+  }
+
+  async take(attempts: readonly Attempt[]): Promise<EntryOutcome[]> {
+    const signer = await this.#deps.signers.signerOf(this.#author)
+    const planned: Planned[] = []
+    const turn = new Turn()
+    for (const [at, attempted] of attempts.entries()) {
+      if (turn.isOver) await turn.next()
+      const entry = await this.#plan(signer, at, attempted)
+      if (entry) planned.push(entry)
+    }
+    // What came before the end is taken by a peering that has not ended.
+    const end = Math.max(
+      0,
+      planned.findIndex(({ proposed }) => proposed.statement.kind === 'peer-revoked'),
+    )
+    await this.#append(signer, planned.slice(0, end))
+    await this.#append(signer, planned.slice(end))
+    return this.#outcomes
+  }
+
+  /** null: it is answered without an entry. */
+  async #plan(signer: Signer, at: number, attempted: Attempt): Promise<Planned | null> {
+    if (attempted instanceof EntryRefused) return this.#refuse(at, null, attempted)
+    let decision: Decision
+    try {
+      decision = decide(this.#known, attempted)
+    } catch (error) {
+      const refused = refusalOf(error)
+      if (refused.code === 'fork') await this.#keepFork(attempted, refused)
+      return this.#refuse(at, attempted.leaf, refused)
+    }
+    switch (decision.todo) {
+      case 'held':
+        return this.#answer(at, {
+          leaf: attempted.leaf,
+          outcome: 'received',
+          envelope: toBase64(decision.receipt),
+        })
+      case 'missing': {
+        const { record, version } = decision
+        return this.#answer(at, { leaf: attempted.leaf, outcome: 'missing', record, version })
+      }
+      case 'receive': {
+        const entry = this.#receipt(signer, attempted, decision.detail)
+        const { seq, leaf, envelope } = attempted
+        this.#known.held.set(seq, { leaf, receipt: entry.envelope, envelope })
+        return { at, proposed: attempted, entry }
+      }
+      case 'offer':
+        return { at, proposed: attempted, entry: await this.#answerOffer(signer, attempted) }
+    }
+  }
+
+  #answer(at: number, outcome: EntryOutcome): null {
+    this.#outcomes[at] = outcome
+    return null
+  }
+
+  #refuse(at: number, leaf: string | null, { code, message, held }: EntryRefused): null {
+    return this.#answer(at, {
+      leaf,
+      outcome: 'refused',
+      code,
+      detail: message,
+      ...(held !== null && { held }),
+    })
+  }
+
+  #keepFork({ leaf, seq, record, version, envelope }: Proposed, { held }: EntryRefused): Promise<void> {
+    const fork = { leaf, remoteSeq: seq, recordId: record?.id ?? null, version, held: held!, envelope }
+    return keepFork(this.#client, this.#request, fork, PEER_FORKS_KEPT_MAX)
+  }
+
+  #receipt(signer: Signer, proposed: Proposed, detail: object): EntryRow {
+    const received = receivedOf(proposed)
+    const { document } = proposed
+    return signAdministration(
+      signer,
+      this.#author,
+      {
+        kind: 'entry-received',
+        subject: { id: null, name: `${received.ledger}/${received.seq}`, digest: received.leaf },
+        predicate: { peer: this.#request.peer, received },
+        detail: {
+          received: receivedRow(this.#request, proposed),
+          ...(document && {
+            document: {
+              subject: document.subject,
+              digest: document.digest,
+              salt: Buffer.from(document.salt).toString('hex'),
+              content: document.canonical,
+              references: document.references,
+            },
+          }),
+          ...detail,
+        },
+      },
+      this.#deps.now(),
+    )
+  }
+
+  #answerOffer(signer: Signer, proposed: Proposed): Promise<EntryRow> {
+    return answerOffer(this.#deps, this.#client, {
+      signer,
+      author: this.#author,
+      ids: this.#request,
+      proposed,
+      evidence: this.#evidence,
+      receivedRow: receivedRow(this.#request, proposed),
+    })
+  }
+
+  /**
+   * What came second (an offer whose record has moved since it was read) is decided anew. By then no other request can move it:
+   * the first call has locked the chain's head.
+   */
+  async #append(signer: Signer, planned: readonly Planned[]): Promise<void> {
+    let left = planned
+    for (let attempt = 0; left.length > 0; attempt++) {
+      if (attempt === PEER_DECISIONS_MAX) throw unavailable('the records move too fast')
+      const answers = await appendEntries(
+        this.#client,
+        left.map(({ entry }) => entry),
+      )
+      const again: Planned[] = []
+      for (const [i, one] of left.entries()) {
+        const { outcome } = answers[i]!
+        if (outcome === 'appended') this.#appended(one)
+        else if (one.entry.kind === 'entry-received' || isOfLedger(outcome)) throw notAppended(outcome)
+        else again.push({ ...one, entry: await this.#answerOffer(signer, one.proposed) })
+      }
+      left = again
+    }
+  }
+
+  #appended({ at, proposed, entry }: Planned): void {
+    this.#answer(at, { leaf: proposed.leaf, outcome: 'received', envelope: toBase64(entry.envelope) })
+  }
+}

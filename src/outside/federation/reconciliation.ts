@@ -1,0 +1,190 @@
+import type pg from 'pg'
+import {
+  countExchange,
+  type ExchangeCounts,
+  findLeavesOfVersions,
+  findPeerSummary,
+  type HeldRecord,
+  listHeldRecords,
+  wantPeerSummary,
+} from '../../db/peers/peer-reconciliation.ts'
+import type { PeerState } from '../../db/peers/peers.ts'
+import { ApiError } from '../../errors.ts'
+import {
+  PEER_DIFFERENCES_SHOWN_MAX,
+  PEER_SUMMARY_PAGES_MAX,
+  PEER_SUMMARY_RECORDS_MAX,
+} from '../../peer-limits.ts'
+import { formatId } from '../../proof/ids.ts'
+import type { PeerMacs } from '../../signing/peer-macs.ts'
+import { countForksOf } from './forks.ts'
+import { getPeer } from './peerings.ts'
+import type { SummaryRecord } from './summary.ts'
+
+/*
+ * Whether this server and a peer hold the same, as far as one of the two can say: by what was exchanged here, and by what the peer
+ * last said that it holds. Who wants it proved compares two exports (src/proof/federation/reconcile.ts).
+ */
+
+type Deps = { readonly readPool: pg.Pool; readonly peerMacs: PeerMacs }
+type Of = { readonly ledgerId: Uint8Array; readonly peerId: Uint8Array }
+type Counts = ExchangeCounts & { readonly forks: number }
+type Held = Pick<SummaryRecord, 'version' | 'leaf'>
+
+/**
+ * How a record differs. `leaf`: the same version is another entry; `unknown`: of our record the peer holds what our chain does not.
+ * Those are faults. `theirs_behind`, `ours_behind`: one side holds less; the rest is on its way, or was when the peer was asked.
+ */
+export const DIFFERENCES = ['leaf', 'unknown', 'theirs_behind', 'ours_behind'] as const
+export type DifferenceKind = (typeof DIFFERENCES)[number]
+
+const FAULTS: ReadonlySet<DifferenceKind> = new Set(['leaf', 'unknown'])
+
+export type RecordDifference = {
+  readonly record: string
+  readonly difference: DifferenceKind
+  /** Whose chain moves it; null where only the peer has named it. */
+  readonly home: 'ours' | 'theirs' | null
+  readonly ours: Held | null
+  readonly theirs: Held | null
+}
+
+/** Why the two sides are not reconciled. */
+export const UNRECONCILED = [
+  'not_asked',
+  'summary_incomplete',
+  'records_differ',
+  'dead_letters',
+  'forks',
+] as const
+export type Unreconciled = (typeof UNRECONCILED)[number]
+
+export type PeerReconciliation = {
+  readonly peer: string
+  readonly state: PeerState
+  readonly reasons: readonly Unreconciled[]
+  readonly counts: Counts
+  readonly summary: {
+    readonly at: Date
+    readonly isWhole: boolean
+    readonly records: number
+    /** Faults first, as many as are shown. */
+    readonly differences: readonly RecordDifference[]
+    readonly faults: number
+    readonly behind: number
+  } | null
+  readonly isAsked: boolean
+}
+
+/** Throws `not_found`. */
+export async function reconcilePeer(deps: Deps, of: Of): Promise<PeerReconciliation> {
+  const peer = await getPeer(deps, of, of.peerId)
+  const forks = await countForksOf(deps, of, peer)
+  const counts = { ...(await countExchange(deps.readPool, of)), forks }
+  const row = await findPeerSummary(deps.readPool, of)
+  const summary =
+    row?.summary == null
+      ? null
+      : { at: row.summaryAt!, ...(await compareSummary(deps.readPool, of, row.summary)) }
+  return {
+    peer: formatId('peer', of.peerId),
+    state: peer.state,
+    reasons: reasonsOf(counts, summary),
+    counts,
+    summary,
+    isAsked: row?.isAsked ?? false,
+  }
+}
+
+/** Has the peer asked what it holds, by the worker. Throws `not_found`, `state_conflict`. */
+export async function askPeer(deps: Deps, of: Of): Promise<PeerReconciliation> {
+  const { state } = await getPeer(deps, of, of.peerId)
+  if (state !== 'active')
+    throw new ApiError('state_conflict', `the peering is ${state}: nothing is asked of the other side`)
+  await wantPeerSummary(deps.readPool, of)
+  return reconcilePeer(deps, of)
+}
+
+function reasonsOf(
+  { deadLetters, forks }: Counts,
+  summary: { readonly isWhole: boolean; readonly faults: number } | null,
+): Unreconciled[] {
+  const found: Readonly<Record<Unreconciled, boolean>> = {
+    not_asked: summary === null,
+    summary_incomplete: summary?.isWhole === false,
+    records_differ: (summary?.faults ?? 0) > 0,
+    dead_letters: deadLetters > 0,
+    forks: forks > 0,
+  }
+  return UNRECONCILED.filter((reason) => found[reason])
+}
+
+type Said = { readonly whole: boolean; readonly records: readonly (readonly [string, number, string])[] }
+
+/** Page by page: the peer may hold a hundred thousand records, and says so of as many. */
+async function compareSummary(db: pg.Pool, of: Of, text: string) {
+  const { whole, records } = JSON.parse(text) as Said
+  const theirs = new Map(records.map(([record, version, leaf]) => [record, { version, leaf }]))
+  const last = whole ? null : records.at(-1)![0]
+  const found: RecordDifference[] = []
+  let after: Uint8Array | null = null
+  for (let page = 0; page < PEER_SUMMARY_PAGES_MAX; page++) {
+    const held = await listHeldRecords(db, of, { after, limit: PEER_SUMMARY_RECORDS_MAX })
+    // Of those that it had no room for it has said nothing. Ids are written in their order.
+    const named = held.filter(({ recordId }) => last === null || formatId('rec', recordId) <= last)
+    found.push(...(await comparePage(db, of, named, theirs)))
+    if (held.length < PEER_SUMMARY_RECORDS_MAX || named.length < held.length) break
+    after = held.at(-1)!.recordId
+  }
+  for (const [record, held] of theirs)
+    found.push({ record, difference: 'ours_behind', home: null, ours: null, theirs: held })
+  const faults = found.filter(({ difference }) => FAULTS.has(difference))
+  const behind = found.filter(({ difference }) => !FAULTS.has(difference))
+  return {
+    isWhole: whole,
+    records: records.length,
+    differences: [...faults, ...behind].slice(0, PEER_DIFFERENCES_SHOWN_MAX),
+    faults: faults.length,
+    behind: behind.length,
+  }
+}
+
+/** Takes from `theirs` what is compared. */
+async function comparePage(
+  db: pg.Pool,
+  of: Of,
+  held: readonly HeldRecord[],
+  theirs: Map<string, Held>,
+): Promise<RecordDifference[]> {
+  const pairs = held.map(({ recordId, isOwn, version, leaf }) => {
+    const record = formatId('rec', recordId)
+    const said = theirs.get(record) ?? null
+    theirs.delete(record)
+    return { record, recordId, isOwn, ours: { version, leaf: leaf.toString('hex') }, theirs: said }
+  })
+  const older = pairs.flatMap(({ recordId, isOwn, ours, theirs }) =>
+    theirs !== null && theirs.version < ours.version ? [{ recordId, isOwn, version: theirs.version }] : [],
+  )
+  const leaves = older.length === 0 ? [] : await findLeavesOfVersions(db, of, older)
+  let at = 0
+  return pairs.flatMap(({ record, isOwn, ours, theirs }) => {
+    const isOlder = theirs !== null && theirs.version < ours.version
+    const before = isOlder ? leaves[at++]! : null
+    const home = isOwn ? ('ours' as const) : ('theirs' as const)
+    const difference = compareHeld(home, ours, theirs, before)
+    return difference === null ? [] : [{ record, difference, home, ours, theirs }]
+  })
+}
+
+/** `before`: our leaf of their version, where theirs is the lower one. */
+export function compareHeld(
+  home: 'ours' | 'theirs',
+  ours: Held,
+  theirs: Held | null,
+  before: string | null,
+): DifferenceKind | null {
+  if (theirs === null) return 'theirs_behind'
+  if (theirs.version < ours.version) return before === theirs.leaf ? 'theirs_behind' : 'leaf'
+  if (theirs.version > ours.version) return home === 'ours' ? 'unknown' : 'ours_behind'
+  return theirs.leaf === ours.leaf ? null : 'leaf'
+}

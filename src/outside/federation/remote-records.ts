@@ -1,0 +1,282 @@
+import type pg from 'pg'
+import { fromUuid } from '../../db/connect/uuid.ts'
+import {
+  findRemoteClaim,
+  listNewestRemoteSteps,
+  listRemoteEntries,
+  type OfferColumns,
+  type RemoteEntryRow,
+  type RemoteRecordRow,
+  type RemoteStepRow,
+} from '../../db/peers/remote-records.ts'
+import { PAGE_BYTES_MAX } from '../../limits.ts'
+import { ProofError } from '../../proof/error.ts'
+import { formatId } from '../../proof/ids.ts'
+import type { JsonObject } from '../../proof/json/json-text.ts'
+import type { GatedRecord } from '../../proof/ledger/gated-record.ts'
+import type { StepKind } from '../../proof/statement/kinds.ts'
+import { parseRemoteAgent } from '../../proof/statement/remote-agents.ts'
+import type { ParsedStatement } from '../../proof/statement/statement.ts'
+import { nextEvents, type Standing } from '../../records/gated/lifecycle.ts'
+import { type OfferView, renderGated, type Step, type Steps } from '../../records/gated/step-view.ts'
+import { integrityFault } from '../../records/gated/verify-standing.ts'
+import type { RecordJson } from '../../records/read.ts'
+import { type ErasureView, quote, renderRecord } from '../../records/render.ts'
+import { toBase64Url, toHex } from '../../records/text-of-bytes.ts'
+import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
+
+/*
+ * Records of other ledgers, as this one knows them: from what it received, shown in the shape of its own. Every seq is of this
+ * ledger's chain (of the entry that received), and every agent is written as seen from here: `agt_…` is an agent of this ledger,
+ * `led_…/agt_…` one of another. Everything else is what the home signed.
+ */
+
+export type RemoteReadDeps = { readonly readPool: pg.Pool; readonly envelopeKeys: EnvelopeKeys }
+
+/**
+ * Which record, for whom. `ledger`: the id as text; `agentId`: of the caller, or whom he acts for. `peerId`: of the peer that is to
+ * have sent it; absent: of the one that did so first.
+ */
+export type AboutRemote = {
+  readonly ledger: string
+  readonly ledgerId: Uint8Array
+  readonly recordId: Uint8Array
+  readonly peerId?: Uint8Array | undefined
+  readonly agentId: Uint8Array
+}
+
+/** A record of another ledger: its row, and what its columns say. */
+export type RemoteRecord = {
+  readonly row: RemoteRecordRow
+  /** `led_…`: of the ledger that reads. */
+  readonly ledger: string
+  readonly home: string
+  readonly gated: GatedRecord
+}
+
+/** null where no peer has sent such a record; without `peerId` also where the ledger has one of its own with that id. */
+export async function findRemoteRecord(
+  { readPool }: Pick<RemoteReadDeps, 'readPool'>,
+  { ledger, ledgerId, recordId, peerId, agentId }: AboutRemote,
+): Promise<RemoteRecord | null> {
+  const row = await findRemoteClaim(readPool, ledgerId, { recordId, peerId: peerId ?? null, agentId })
+  if (!row) return null
+  const gated = JSON.parse(row.standing) as GatedRecord
+  return { row, ledger, home: formatId('led', fromUuid(row.home_id)), gated }
+}
+
+/** null as of a record that is not there. `ownOnly`: the agent sees the records alone that it performs, or has offered to. */
+export async function findRemoteRecordJson(
+  deps: RemoteReadDeps,
+  about: AboutRemote & { readonly ownOnly: boolean },
+): Promise<RecordJson | null> {
+  const record = await findVisible(deps, about)
+  if (!record) return null
+  const steps = await readRemoteSteps(deps, about.ledgerId, record)
+  return { record: renderRemote(deps, record, steps), version: record.row.version }
+}
+
+/** The home's entries after `afterVersion`, as the entries that received them; null as of a record that is not there. */
+export async function listRemoteRecordEntries(
+  deps: RemoteReadDeps,
+  about: AboutRemote & { readonly ownOnly: boolean },
+  page: { readonly afterVersion: number; readonly limit: number },
+): Promise<{ readonly entries: readonly string[]; readonly nextVersion: number | null } | null> {
+  const record = await findVisible(deps, about)
+  if (!record) return null
+  const rows = await listRemoteEntries(deps.readPool, about.ledgerId, record.row, {
+    ...page,
+    bytesMax: PAGE_BYTES_MAX,
+  })
+  const last = rows.at(-1)
+  const isWhole = last === undefined || last.version >= record.row.version
+  return {
+    entries: rows.map((row) => renderEntryLine(deps.envelopeKeys, row)),
+    nextVersion: isWhole ? null : last.version,
+  }
+}
+
+async function findVisible(
+  deps: RemoteReadDeps,
+  about: AboutRemote & { readonly ownOnly: boolean },
+): Promise<RemoteRecord | null> {
+  const record = await findRemoteRecord(deps, about)
+  return record && (!about.ownOnly || isOwn(record, about.agentId)) ? record : null
+}
+
+/** Whether the agent of this ledger performs the record, or has offered a step of it. */
+export function isOwn({ row, ledger, gated }: RemoteRecord, agentId: Uint8Array): boolean {
+  return row.has_offered || gated.performer === remoteName(ledger, agentId)
+}
+
+/** What statements of other ledgers call an agent of this one. */
+export function remoteName(ledger: string, agentId: Uint8Array): string {
+  return `${ledger}/${formatId('agt', agentId)}`
+}
+
+export function remoteStandingOf({ gated, row }: RemoteRecord): Standing {
+  return {
+    state: row.state,
+    version: row.version,
+    gate: gated.gate as 'principal' | 'auto',
+    revisionsLeft: gated.maxRevisions - gated.revisions,
+    hasDeadline: gated.deadlineMs !== null,
+  }
+}
+
+/** The newest step of each kind, by kind. One that can't be read is left out, as of the ledger's own records. */
+export async function readRemoteSteps(
+  { readPool, envelopeKeys }: RemoteReadDeps,
+  ledgerId: Uint8Array,
+  record: RemoteRecord,
+): Promise<Steps> {
+  const rows = record.row.version === 1 ? [] : await listNewestRemoteSteps(readPool, ledgerId, record.row)
+  return Object.fromEntries(
+    rows.flatMap((row) => {
+      const statement = findStatement(envelopeKeys, row)
+      return statement ? [[row.kind, readStep(record, row, statement)]] : []
+    }),
+  )
+}
+
+function findStatement({ known }: EnvelopeKeys, row: RemoteStepRow): ParsedStatement | null {
+  try {
+    const statement = known.read(row.envelope)
+    return statement.kind === row.kind ? statement : null
+  } catch (error) {
+    if (error instanceof ProofError) return null
+    throw error
+  }
+}
+
+function readStep(record: RemoteRecord, row: RemoteStepRow, statement: ParsedStatement): Step {
+  const { actor, onBehalfOf, predicate } = statement
+  const digested = digestedBy(statement)
+  return {
+    kind: row.kind as StepKind,
+    version: row.version,
+    seq: Number(row.seq),
+    recordedAt: statement.recordedAt,
+    predicate: { ...predicate, actor: seenAs(record, onBehalfOf ?? actor), onBehalfOf: null } as JsonObject,
+    document: digested && {
+      digest: Buffer.from(digested.sha256, 'hex'),
+      salt: row.salt,
+      content: row.content?.toString('utf8') ?? null,
+      erasedBy: row.erased_seq === null ? null : Number(row.erased_seq),
+    },
+  }
+}
+
+/** JSON of the entry that received one of the home's: with what was received, and the document that it digests beside the payload. */
+function renderEntryLine(keys: EnvelopeKeys, row: RemoteEntryRow): string {
+  return (
+    `{"seq":${row.seq},"kind":"${row.entry_kind}","recordedAt":"${row.recorded_at.toISOString()}",` +
+    `"leaf":"${toHex(row.leaf)}","chain":"${toHex(row.chain)}","envelope":"${row.entry_envelope.toString('base64')}",` +
+    `"document":${renderDocument(keys, row)},"received":"${row.envelope.toString('base64')}"}`
+  )
+}
+
+function renderDocument(keys: EnvelopeKeys, row: RemoteEntryRow): string {
+  const statement = findStatement(keys, row)
+  const digested = statement && digestedBy(statement)
+  if (!digested) return 'null'
+  return (
+    `{"subject":"${digested.name}","digest":"${digested.sha256}","salt":${quote(row.salt && toBase64Url(row.salt))},` +
+    `"document":${row.content?.toString('utf8') ?? 'null'},"erasedBy":${row.erased_seq ?? 'null'}}`
+  )
+}
+
+/** The subject that a step of a gated record digests for the first time: the last one, where it is no older thing. */
+function digestedBy({ kind, subjects }: ParsedStatement) {
+  const last = subjects.at(-1)!
+  return kind === 'completion-submitted' || last.name.includes('/') ? last : null
+}
+
+/** An agent as seen from this ledger; `signed`: as the home wrote it. */
+function seenAs({ ledger, home }: Pick<RemoteRecord, 'ledger' | 'home'>, signed: string): string {
+  if (signed === 'system') return signed
+  const remote = parseRemoteAgent(signed)
+  if (!remote) return `${home}/${signed}`
+  return remote.ledger === ledger ? remote.agent : signed
+}
+
+/** JSON, in the shape of the ledger's own records. Throws `integrity_fault` where the first entry is not what was signed. */
+export function renderRemote({ envelopeKeys }: RemoteReadDeps, record: RemoteRecord, steps: Steps): string {
+  const { row, home, gated } = record
+  const { predicate, actor, key, onBehalfOf, recordedAt } = readCreation(envelopeKeys, row)
+  const said = predicate as { readonly [name: string]: string | undefined }
+  return renderRecord({
+    id: formatId('rec', fromUuid(row.record_id)),
+    ledger: home,
+    type: row.type,
+    state: row.state,
+    version: row.version,
+    nextEvents: nextEvents(remoteStandingOf(record)),
+    payload: row.payload?.toString('utf8') ?? null,
+    salt: row.salt && toBase64Url(row.salt),
+    digest: gated.payloadDigest,
+    actor: seenAs(record, actor),
+    key: key!,
+    onBehalfOf: onBehalfOf && seenAs(record, onBehalfOf),
+    parent: said['parent'] ?? null,
+    references: row.reference_list?.toString('utf8') ?? null,
+    occurredAt: said['occurredAt'] ?? null,
+    recordedAt,
+    entry: { seq: Number(row.seq), kind: row.kind, leaf: toHex(row.received_leaf), chain: toHex(row.chain) },
+    batch: null,
+    metadata: null,
+    erasure: erasureOf(envelopeKeys, record),
+    gated: renderGated(
+      {
+        principal: seenAs(record, gated.principal),
+        performer: gated.performer && seenAs(record, gated.performer),
+        gate: gated.gate as 'principal' | 'auto',
+        deadline: gated.deadlineMs === null ? null : new Date(gated.deadlineMs).toISOString(),
+        maxRevisions: gated.maxRevisions,
+        revisions: gated.revisions,
+        tolerances: predicate['tolerances'] === undefined ? null : JSON.stringify(predicate['tolerances']),
+        share: [{ peer: formatId('peer', fromUuid(row.peer_id)), documents: row.documents }],
+        offer: offerOf(row),
+      },
+      steps,
+    ),
+  })
+}
+
+function readCreation({ known }: EnvelopeKeys, row: RemoteRecordRow): ParsedStatement {
+  try {
+    const statement = known.read(row.created)
+    if (statement.kind === 'record-created') return statement
+    throw new ProofError('statement_structure', `a record begins with ${statement.kind}`)
+  } catch (error) {
+    return integrityFault(error)
+  }
+}
+
+function erasureOf(keys: EnvelopeKeys, record: RemoteRecord): ErasureView | null {
+  const { erased_seq, erasure } = record.row
+  if (erased_seq === null) return null
+  const statement = findStatement(keys, { kind: 'payload-erased', envelope: erasure! } as RemoteStepRow)
+  return {
+    code: (statement?.predicate['code'] as string | undefined) ?? null,
+    by: seenAs(record, statement?.actor ?? 'system'),
+    recordedAt: statement?.recordedAt ?? '',
+    seq: Number(erased_seq),
+  }
+}
+
+/** What an agent of this ledger offered last; null: nothing. */
+export function offerOf(row: OfferColumns | { [Name in keyof OfferColumns]: null }): OfferView | null {
+  if (row.offer_seq === null) return null
+  return {
+    state: row.offer_state,
+    step: row.offer_step,
+    version: row.offer_version,
+    completion: row.offer_completion_id && formatId('cmp', fromUuid(row.offer_completion_id)),
+    by: formatId('agt', fromUuid(row.offer_agent_id)),
+    recordedAt: row.offer_recorded_at.toISOString(),
+    seq: Number(row.offer_seq),
+    code: row.offer_code,
+    decidedBy: row.offer_decided_seq === null ? null : Number(row.offer_decided_seq),
+  }
+}

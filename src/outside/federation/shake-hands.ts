@@ -1,0 +1,71 @@
+import type pg from 'pg'
+import { commitBatch } from '../../append/commit.ts'
+import type { DrainedPeer } from '../../db/peers/peer-turns.ts'
+import { type Author, signAdministration } from '../../ledgers/administration.ts'
+import { fromBase64 } from '../../proof/bytes.ts'
+import { ProofError } from '../../proof/error.ts'
+import { canonicalize } from '../../proof/json/jcs.ts'
+import type { JsonObject } from '../../proof/json/json-text.ts'
+import type { MasterKey } from '../../signing/master-key.ts'
+import type { PeerMacs } from '../../signing/peer-macs.ts'
+import type { Signers } from '../../signing/signers.ts'
+import { handshakeOf, peerAdded, verifyCounterpart } from './handshake.ts'
+import { type Handshake, type Identity, identityOf } from './identity.ts'
+import { tokenContext } from './peerings.ts'
+import { PeerError } from './post.ts'
+
+export type ShakeHandsDeps = {
+  readonly pool: pg.Pool
+  readonly signers: Signers
+  readonly masterKey: Pick<MasterKey, 'open'>
+  readonly peerMacs: PeerMacs
+  readonly publicUrl: string
+  readonly now: () => number
+}
+
+/**
+ * The invited's part: the token for the inviter's signed entry, and an entry of our own that names it. Throws PeerError: another
+ * attempt sends the same, and is answered the same.
+ */
+export async function shakeHands(
+  deps: ShakeHandsDeps,
+  peer: DrainedPeer,
+  post: (path: string, body: string) => Promise<JsonObject>,
+): Promise<void> {
+  const token = openToken(deps, peer)
+  const invited = await identityOf(deps.pool, peer.ledgerId, deps.publicUrl)
+  const inviter = JSON.parse(peer.inviter) as Identity
+  const handshake = handshakeOf(peer.peerId, token, inviter, invited)
+  const body = canonicalize({ peer: handshake.peer, token: token.toString('base64url'), invited })
+  const { envelope } = await post('/v1/federation/peerings', body)
+  const counterpart = readCounterpart(envelope, handshake)
+  const author: Author = {
+    ledger: invited.ledger,
+    ledgerId: peer.ledgerId,
+    issuer: peer.issuer,
+    envelopeKid: peer.envelopeKid,
+    agent: 'system',
+  }
+  const signer = await deps.signers.signerOf(author)
+  const about = peerAdded(deps, peer.peerId, handshake, { remote: inviter, own: invited, counterpart })
+  const [outcome] = await commitBatch(deps.pool, [signAdministration(signer, author, about, deps.now())])
+  if (outcome!.status !== 'appended')
+    throw new PeerError('not_appended', `our own entry was not appended: ${outcome!.status}`)
+}
+
+function openToken({ masterKey }: ShakeHandsDeps, { ledgerId, peerId, sealedToken }: DrainedPeer): Buffer {
+  try {
+    return masterKey.open(sealedToken!, tokenContext(ledgerId, peerId))
+  } catch {
+    throw new PeerError('token_unreadable', 'the master key was replaced since: take another invitation')
+  }
+}
+
+function readCounterpart(envelope: unknown, handshake: Handshake): string {
+  try {
+    return verifyCounterpart(fromBase64(typeof envelope === 'string' ? envelope : ''), handshake)
+  } catch (error) {
+    if (error instanceof ProofError) throw new PeerError('handshake_mismatch', error.message)
+    throw error
+  }
+}

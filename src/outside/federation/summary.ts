@@ -1,0 +1,82 @@
+import type pg from 'pg'
+import type { HeldByPeer } from '../../db/peers/peer-turns.ts'
+import { listSummary } from '../../db/peers/peer-work.ts'
+import { PEER_SUMMARY_PAGES_MAX, PEER_SUMMARY_RECORDS_MAX } from '../../peer-limits.ts'
+import { formatId, isId, parseId } from '../../proof/ids.ts'
+import type { JsonObject } from '../../proof/json/json-text.ts'
+import { isObject } from '../../proof/statement/fields.ts'
+import { isVersion } from './answer-fields.ts'
+import type { PeerRequest } from './authenticate.ts'
+import type { Inbox } from './inbox.ts'
+import { inTransaction, type PeerTransactionDeps } from './peer-transaction.ts'
+import { type PeerError, unexpectedAnswer } from './post.ts'
+
+/** The newest entry of a record that a side holds: `leaf` in lower-case hex. */
+export type SummaryRecord = { readonly record: string; readonly version: number; readonly leaf: string }
+export type SummaryPage = { readonly records: readonly SummaryRecord[]; readonly next: string | null }
+
+/** What this side holds of the records that are shared with the peer, after `after`. It tells no peer anything that it was not sent. */
+export async function summarize(
+  deps: PeerTransactionDeps & { readonly inbox: Inbox },
+  request: PeerRequest,
+  after: string | undefined,
+): Promise<SummaryPage> {
+  const work = async (client: pg.PoolClient) => {
+    const page = {
+      after: after === undefined ? null : parseId('rec', after),
+      limit: PEER_SUMMARY_RECORDS_MAX + 1,
+    }
+    const rows = await listSummary(client, request, page)
+    const records = rows.slice(0, PEER_SUMMARY_RECORDS_MAX).map(({ recordId, version, leaf }) => ({
+      record: formatId('rec', recordId),
+      version,
+      leaf: leaf.toString('hex'),
+    }))
+    return { records, next: rows.length > PEER_SUMMARY_RECORDS_MAX ? records.at(-1)!.record : null }
+  }
+  return deps.inbox.run(request, () => inTransaction(deps, request, work))
+}
+
+const LEAF = /^[0-9a-f]{64}$/
+
+/** Asks a peer what it holds, page by page. What is kept of it is `{"whole":…,"records":[[record, version, leaf]…]}`. */
+export async function askSummary(
+  post: (path: string, body: string) => Promise<JsonObject>,
+): Promise<HeldByPeer> {
+  const records: [string, number, string][] = []
+  let after: string | undefined
+  for (let page = 0; page < PEER_SUMMARY_PAGES_MAX; page++) {
+    const answer = await post('/v1/federation/summary', JSON.stringify(after === undefined ? {} : { after }))
+    const read = readPage(answer)
+    records.push(...read.records)
+    if (read.next === null) return heldByPeer(true, records)
+    after = read.next
+  }
+  return heldByPeer(false, records)
+}
+
+function heldByPeer(whole: boolean, records: readonly [string, number, string][]): HeldByPeer {
+  return {
+    whole,
+    text: JSON.stringify({ whole, records }),
+    records: records.map(([record, version]) => ({ recordId: parseId('rec', record), version })),
+  }
+}
+
+function readPage({ records, next }: JsonObject) {
+  if (!Array.isArray(records) || records.length > PEER_SUMMARY_RECORDS_MAX) throw unexpected()
+  const read = records.map((one): [string, number, string] => {
+    if (!isObject(one)) throw unexpected()
+    const { record, version, leaf } = one
+    const isRecord = typeof record === 'string' && isId('rec', record)
+    if (!isRecord || !isVersion(version) || typeof leaf !== 'string' || !LEAF.test(leaf)) throw unexpected()
+    return [record, version, leaf]
+  })
+  if (next !== null && !(typeof next === 'string' && isId('rec', next) && records.length > 0))
+    throw unexpected()
+  return { records: read, next }
+}
+
+function unexpected(): PeerError {
+  return unexpectedAnswer('its summary is none')
+}

@@ -1,0 +1,87 @@
+import type { WebhookName } from '../../db/events/webhook-turns.ts'
+import type { Attempt } from '../../db/events/webhook-work.ts'
+import type { Connector } from '../connector/connector.ts'
+import { OutboundError } from '../connector/error.ts'
+import { formatEventId } from '../events/event-id.ts'
+import type { Delivery } from './delivery.ts'
+import { signatureHeader, type WebhookSigner } from './secrets.ts'
+
+/** `gone`: the endpoint says that it wants no more. `aborted`: by us, and nobody knows how it would have ended. */
+export type AttemptResult = {
+  readonly outcome: 'delivered' | 'failed' | 'gone' | 'aborted'
+  readonly attempt: Attempt
+  /** What the endpoint asks for; null where it does not. */
+  readonly retryAfterMs: number | null
+}
+
+export type AttemptDeps = {
+  readonly connector: Pick<Connector, 'post'>
+  readonly now: () => number
+  readonly userAgent: string
+  /** null: nobody traces. */
+  readonly traceAttempt: AttemptTracer | null
+}
+
+type AttemptedEndpoint = WebhookName & { readonly url: string; readonly signers: readonly WebhookSigner[] }
+type AttemptedDelivery = Omit<Delivery, 'body'> & { readonly body: string }
+
+/** Hears that an attempt begins, and answers who hears how it ended; null: nobody. Neither may throw. */
+export type AttemptTracer = (
+  endpoint: AttemptedEndpoint,
+  delivery: AttemptedDelivery,
+) => ((result: AttemptResult) => void) | null
+
+const GONE = 410
+/** It asks for fewer requests, not for this one later. */
+const BUSY: readonly number[] = [429, 503]
+
+/** One request to an endpoint (Standard Webhooks). Never throws. */
+export async function attemptDelivery(
+  deps: AttemptDeps,
+  endpoint: AttemptedEndpoint,
+  delivery: AttemptedDelivery,
+  signal: AbortSignal,
+): Promise<AttemptResult> {
+  const ended = deps.traceAttempt?.(endpoint, delivery)
+  const result = await attempt(deps, endpoint, delivery, signal)
+  ended?.(result)
+  return result
+}
+
+async function attempt(
+  { connector, now, userAgent }: AttemptDeps,
+  endpoint: AttemptedEndpoint,
+  message: AttemptedDelivery,
+  signal: AbortSignal,
+): Promise<AttemptResult> {
+  const atMs = now()
+  const id = formatEventId(message.eventId)
+  const timestamp = Math.floor(atMs / 1000)
+  const body = Buffer.from(message.body)
+  const headers = {
+    'content-type': 'application/json',
+    'user-agent': userAgent,
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': signatureHeader(endpoint.signers, id, timestamp, body),
+  }
+  const at = new Date(atMs).toISOString()
+  try {
+    const answer = await connector.post({ url: endpoint.url, headers, body, signal })
+    const { status, excerpt, retryAfterMs } = answer
+    const isDelivered = status >= 200 && status < 300
+    return {
+      outcome: isDelivered ? 'delivered' : status === GONE ? 'gone' : 'failed',
+      attempt: { at, durationMs: Math.round(answer.durationMs), status, error: null, excerpt },
+      retryAfterMs: BUSY.includes(status) ? retryAfterMs : null,
+    }
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error
+    const durationMs = Math.round(now() - atMs)
+    return {
+      outcome: error.code === 'aborted' ? 'aborted' : 'failed',
+      attempt: { at, durationMs, status: null, error: error.code, excerpt: null },
+      retryAfterMs: null,
+    }
+  }
+}

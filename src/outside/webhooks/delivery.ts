@@ -1,0 +1,99 @@
+import { toUuid } from '../../db/connect/uuid.ts'
+import type { Endpoint } from '../../db/events/webhook-turns.ts'
+import type { Attempt, StoredDelivery, WrittenDelivery } from '../../db/events/webhook-work.ts'
+import { WEBHOOK_ATTEMPTS_LOGGED_MAX } from '../../webhook-limits.ts'
+import { envelopeMember, type LedgerEvent, renderEvent } from '../events/event.ts'
+import { eventId } from '../events/event-id.ts'
+import { EVENTS_OF_KIND } from '../events/event-types.ts'
+import type { EventStep } from '../events/read-events.ts'
+import { noticeBody } from './notices.ts'
+import type { Task } from './window.ts'
+
+/** What is to be delivered, and what was tried already. */
+export type Delivery = StoredDelivery & {
+  /** When it happened; null: of a notice. */
+  readonly happenedAtMs: number | null
+  /** Of the request that it tells of. */
+  readonly traceparent: string | null
+  /** JSON; or why there is none: what is stored is not what was signed, or is not there. */
+  readonly body: string | { readonly error: string }
+}
+
+/** `documents`: JSON, where the endpoint asks for them and there are any. */
+export function newDelivery(endpoint: Endpoint, event: LedgerEvent, documents: string | null): Delivery {
+  return {
+    eventId: idOf(endpoint, event),
+    event: event.type,
+    seq: event.seq,
+    place: PLACES.get(event.type) ?? 0,
+    recordId: event.recordId,
+    notice: null,
+    tries: 0,
+    attempts: 0,
+    attemptLog: [],
+    happenedAtMs: event.timestampMs,
+    traceparent: event.traceparent,
+    body: bodyOf(endpoint, event, documents),
+  }
+}
+
+/** `event`: null where it is of a notice, or not there any more. */
+export function storedDelivery(
+  endpoint: Endpoint,
+  stored: StoredDelivery,
+  event: LedgerEvent | null,
+  documents: string | null,
+): Delivery {
+  const about = { happenedAtMs: event?.timestampMs ?? null, traceparent: event?.traceparent ?? null }
+  if (stored.notice !== null) {
+    const notice = noticeBody(endpoint.ledgerId, { ...stored, notice: stored.notice })
+    return { ...stored, ...about, body: notice ?? { error: 'integrity_fault' } }
+  }
+  const body = event ? bodyOf(endpoint, event, documents) : { error: 'event_missing' }
+  return { ...stored, ...about, body }
+}
+
+/** The webhook-id of an event. */
+export function idOf({ ledgerId, webhookId }: Endpoint, { seq, type, timestampMs }: LedgerEvent): Uint8Array {
+  return eventId({ ledgerId, endpoint: webhookId, seq, type, timestampMs })
+}
+
+/** Of the events that are not the first of their entry. */
+const PLACES: ReadonlyMap<string, number> = new Map(
+  Object.values(EVENTS_OF_KIND).flatMap((types) => types.slice(1).map((type, i) => [type, i + 1] as const)),
+)
+
+export function taskOf(delivery: Delivery, after: EventStep['after'] | null): Task<Delivery> {
+  const { eventId, recordId } = delivery
+  return {
+    id: toUuid(eventId),
+    record: recordId === null ? null : toUuid(recordId),
+    after,
+    content: delivery,
+  }
+}
+
+function bodyOf({ include }: Endpoint, event: LedgerEvent, documents: string | null): Delivery['body'] {
+  if (event.fault) return { error: 'integrity_fault' }
+  const shown = documents === null ? '' : `,"documents":${documents}`
+  return renderEvent(event, envelopeMember(event, include.includes('envelope')) + shown)
+}
+
+/** The delivery after one more attempt, whose place in its round of retries is `tries`. */
+export function afterAttempt(delivery: Delivery, attempt: Attempt): Delivery {
+  return {
+    ...delivery,
+    tries: delivery.tries + 1,
+    attempts: delivery.attempts + 1,
+    attemptLog: [...delivery.attemptLog, attempt].slice(-WEBHOOK_ATTEMPTS_LOGGED_MAX),
+  }
+}
+
+export function rowOf(
+  delivery: Delivery,
+  state: WrittenDelivery['state'],
+  dueInMs: number | null,
+): WrittenDelivery {
+  const { happenedAtMs: _, traceparent: __, body: ___, ...row } = delivery
+  return { ...row, state, dueInMs }
+}

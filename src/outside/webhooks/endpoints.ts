@@ -1,0 +1,144 @@
+import type pg from 'pg'
+import {
+  changeWebhook,
+  createWebhook,
+  findWebhook,
+  rotateWebhookSecret,
+  type WebhookRow,
+  type WebhookSettings,
+} from '../../db/events/webhooks.ts'
+import { ApiError } from '../../errors.ts'
+import type { Caller } from '../../ledgers/caller.ts'
+import { formatId } from '../../proof/ids.ts'
+import type { Entropy } from '../../signing/entropy.ts'
+import type { MasterKey } from '../../signing/master-key.ts'
+import { WEBHOOK_SECRETS_MAX, WEBHOOKS_PER_LEDGER_MAX } from '../../webhook-limits.ts'
+import type { Allowances } from '../connector/allowances.ts'
+import { checkOutboundUrl } from '../connector/check-url.ts'
+import { makeWebhookSecret, type NewWebhookSecret } from './secrets.ts'
+
+export type EndpointDeps = {
+  readonly readPool: pg.Pool
+  readonly now: () => number
+  readonly entropy: Entropy
+  readonly sealer: Pick<MasterKey, 'seal'>
+  readonly outboundAllow: Allowances
+}
+
+/** `made`: to be shown once. The webhook may have a newer one already. */
+type EndpointWithSecret = { readonly webhook: WebhookRow; readonly made: NewWebhookSecret }
+
+export type EndpointChanges = { readonly [Name in keyof WebhookSettings]?: WebhookSettings[Name] | undefined }
+
+/**
+ * Whoever asks again because he got no answer does not get a second endpoint: one that is just like the first is refused
+ * (`state_conflict`), and the refusal names the first.
+ */
+export async function createEndpoint(
+  deps: EndpointDeps,
+  caller: Caller,
+  request: WebhookSettings,
+): Promise<EndpointWithSecret> {
+  const settings = { ...request, ...checkSettings(deps, request) }
+  if (settings.include.includes('documents')) requireRecordsRead(caller)
+  const { ledgerId } = caller
+  const webhookId = deps.entropy.uuidv7(deps.now())
+  const made = makeWebhookSecret(deps.sealer, deps.now(), deps.entropy, { ledgerId, webhookId })
+  const webhook = { ...settings, webhookId, createdBy: caller.agentId }
+  const id = await createWebhook(deps.readPool, ledgerId, webhook, made)
+  if (id === null) {
+    throw new ApiError('state_conflict', `the ledger has ${WEBHOOKS_PER_LEDGER_MAX} webhooks: delete one`)
+  }
+  if (Buffer.compare(id, webhookId) !== 0) throw alike(formatId('whk', id))
+  return { webhook: await getEndpoint(deps, caller, webhookId), made }
+}
+
+/** The secrets stay: whoever no longer trusts the old receiver rotates them. */
+export async function changeEndpoint(
+  deps: EndpointDeps,
+  caller: Caller,
+  webhookId: Uint8Array,
+  request: EndpointChanges,
+): Promise<WebhookRow> {
+  const changes = { ...request, ...checkSettings(deps, request) }
+  const mayIncludeDocuments = caller.scopes.has('records:read')
+  const outcome = await changeWebhook(deps.readPool, caller.ledgerId, webhookId, changes, mayIncludeDocuments)
+  if (outcome === 'missing') throw noEndpoint(webhookId)
+  if (outcome === 'documents') requireRecordsRead(caller)
+  return getEndpoint(deps, caller, webhookId)
+}
+
+/** Deliveries are signed with those before as well, for so long. */
+export async function rotateEndpointSecret(
+  deps: EndpointDeps,
+  caller: Caller,
+  webhookId: Uint8Array,
+  overlapSeconds: number,
+): Promise<EndpointWithSecret> {
+  const { ledgerId } = caller
+  const made = makeWebhookSecret(deps.sealer, deps.now(), deps.entropy, { ledgerId, webhookId })
+  const outcome = await rotateWebhookSecret(deps.readPool, ledgerId, webhookId, made, overlapSeconds)
+  if (outcome === 'missing') throw noEndpoint(webhookId)
+  if (outcome === 'full') {
+    throw new ApiError(
+      'state_conflict',
+      `the webhook has ${WEBHOOK_SECRETS_MAX} secrets that have not ended: wait, or rotate with an overlap of 0`,
+    )
+  }
+  return { webhook: await getEndpoint(deps, caller, webhookId), made }
+}
+
+export async function getEndpoint(
+  deps: Pick<EndpointDeps, 'readPool'>,
+  caller: Caller,
+  webhookId: Uint8Array,
+): Promise<WebhookRow> {
+  const webhook = await findWebhook(deps.readPool, caller.ledgerId, webhookId)
+  if (!webhook) throw noEndpoint(webhookId)
+  return webhook
+}
+
+export function noEndpoint(webhookId: Uint8Array): ApiError {
+  return new ApiError('not_found', `the ledger has no webhook ${formatId('whk', webhookId)}`)
+}
+
+/** Each name once, in an order of its own: what is alike must be equal. */
+function checkSettings(deps: Pick<EndpointDeps, 'outboundAllow'>, settings: EndpointChanges) {
+  const { url, events, types, include } = settings
+  if (events && events.length > 1 && events.includes('*')) {
+    throw new ApiError('invalid_request', '/events is `*` alone, or names of events', {
+      members: { path: '/events' },
+    })
+  }
+  if (url !== undefined) {
+    const checked = checkOutboundUrl(url, deps.outboundAllow)
+    if (!checked.ok) throw new ApiError('url_refused', checked.detail, { members: { path: '/url' } })
+  }
+  return {
+    ...(events && { events: unique(events) }),
+    ...(types && { types: unique(types) }),
+    ...(include && { include: unique(include) }),
+  }
+}
+
+/** Documents reach whoever the URL names, so naming it is reading them. */
+function requireRecordsRead(caller: Caller): void {
+  if (caller.scopes.has('records:read')) return
+  throw new ApiError(
+    'scope_not_held',
+    `the API key ${caller.key} lacks records:read, and this webhook is sent documents`,
+    { members: { scopes: ['records:read'] } },
+  )
+}
+
+function alike(webhook: string): ApiError {
+  return new ApiError(
+    'state_conflict',
+    `${webhook} is just like this: it has the same URL, events, types and include. Its secret can be rotated`,
+    { members: { webhook } },
+  )
+}
+
+function unique(names: readonly string[]): string[] {
+  return [...new Set(names)].sort()
+}

@@ -1,0 +1,102 @@
+import type { Health } from '../../db/events/webhook-work.ts'
+import {
+  WEBHOOK_BREAKER_FAILURES,
+  WEBHOOK_FAILING_MS_MAX,
+  WEBHOOK_REQUESTS_FIRST,
+  WEBHOOK_REQUESTS_PER_ENDPOINT_MAX,
+  WEBHOOK_REST_MS,
+} from '../../webhook-limits.ts'
+import { breakerPauseMs, refusalPauseMs } from './schedule.ts'
+
+/** Why an endpoint is not delivered to any more. */
+export type Stop =
+  | { readonly state: 'paused'; readonly reason: 'failing' }
+  | { readonly state: 'disabled'; readonly reason: 'gone' }
+
+export type Failure = {
+  /** It did not answer, or said that it can't now. Otherwise it refused this event, and may well take the next one. */
+  readonly isDown: boolean
+  readonly isGone: boolean
+  /** How long the endpoint asks to be left alone. */
+  readonly waitMs: number
+}
+
+/** How an endpoint answers, and so how much it is sent. */
+export class EndpointHealth {
+  #failures: number
+  #failingSinceMs: number | null
+  #lastSuccessMs: number | null = null
+  #lastFailureMs: number | null = null
+  /** After many failures in a row; a success ends it. */
+  #breakerUntilMs = 0
+  /** The endpoint asked for it, or has enough. */
+  #askedUntilMs = 0
+  #requestsMax: number
+  #isGone = false
+
+  constructor(known: { readonly failures: number; readonly failingSinceMs: number | null }) {
+    this.#failures = known.failures
+    this.#failingSinceMs = known.failingSinceMs
+    this.#requestsMax = known.failures === 0 ? WEBHOOK_REQUESTS_FIRST : 1
+  }
+
+  /** Requests at a time. */
+  get requestsMax(): number {
+    return this.#requestsMax
+  }
+
+  /** Of what is tried of one that fails all the time, every other one is new: what it refuses may be only the old ones. */
+  get isNewFirst(): boolean {
+    return this.#failures >= WEBHOOK_BREAKER_FAILURES && this.#failures % 2 === 0
+  }
+
+  mustWait(nowMs: number): boolean {
+    return this.#isGone || nowMs < Math.max(this.#breakerUntilMs, this.#askedUntilMs)
+  }
+
+  succeed(nowMs: number): void {
+    this.#failures = 0
+    this.#failingSinceMs = null
+    this.#breakerUntilMs = 0
+    this.#lastSuccessMs = nowMs
+    this.#requestsMax = Math.min(this.#requestsMax + 1, WEBHOOK_REQUESTS_PER_ENDPOINT_MAX)
+  }
+
+  fail(nowMs: number, { isDown, isGone, waitMs }: Failure): void {
+    // What was under way already says nothing new: an endpoint that restarts fails all of it at once.
+    if (nowMs >= this.#breakerUntilMs) {
+      this.#failures++
+      const pauseMs = isDown ? breakerPauseMs(this.#failures) : refusalPauseMs(this.#failures)
+      this.#breakerUntilMs = nowMs + pauseMs
+    }
+    this.#failingSinceMs ??= nowMs
+    this.#lastFailureMs = nowMs
+    this.#askedUntilMs = Math.max(this.#askedUntilMs, nowMs + waitMs)
+    if (isDown) this.#requestsMax = Math.max(1, Math.floor(this.#requestsMax / 2))
+    this.#isGone ||= isGone
+  }
+
+  /** It has so much open that nothing new is begun: what is open is looked at again after a while. */
+  rest(nowMs: number): void {
+    this.#askedUntilMs = Math.max(this.#askedUntilMs, nowMs + WEBHOOK_REST_MS)
+  }
+
+  stopOf(nowMs: number): Stop | null {
+    if (this.#isGone) return { state: 'disabled', reason: 'gone' }
+    // Of one that was not tried nothing is known.
+    if (this.#lastFailureMs === null || this.#failingSinceMs === null) return null
+    const failingMs = nowMs - this.#failingSinceMs
+    return failingMs > WEBHOOK_FAILING_MS_MAX ? { state: 'paused', reason: 'failing' } : null
+  }
+
+  toWrite(nowMs: number): Health {
+    const waitMs = Math.max(this.#breakerUntilMs, this.#askedUntilMs) - nowMs
+    return {
+      failures: this.#failures,
+      failingSinceMs: this.#failingSinceMs,
+      resumeInMs: waitMs > 0 ? waitMs : null,
+      lastSuccessMs: this.#lastSuccessMs,
+      lastFailureMs: this.#lastFailureMs,
+    }
+  }
+}

@@ -1,0 +1,447 @@
+import type pg from 'pg'
+import { withPooledTransaction } from '../../db/connect/transaction.ts'
+import { fromUuid } from '../../db/connect/uuid.ts'
+import type { LedgerEnds } from '../../db/events/read-events.ts'
+import {
+  type Endpoint,
+  type EndpointLook,
+  endTurn,
+  moveRecovery,
+  type WebhookTurn,
+} from '../../db/events/webhook-turns.ts'
+import {
+  type Attempt,
+  countOpen,
+  type Progress,
+  releaseHeld,
+  reopenDeliveries,
+  type WrittenDelivery,
+  writeProgress,
+} from '../../db/events/webhook-work.ts'
+import { toHex } from '../../proof/bytes.ts'
+import {
+  WEBHOOK_HELD_REST_MS,
+  WEBHOOK_LINGER_MS,
+  WEBHOOK_OPEN_MAX,
+  WEBHOOK_ROWS_PER_WRITE,
+  WEBHOOK_STRAGGLER_DUE_MS,
+  WEBHOOK_STRAGGLER_MS,
+  WEBHOOK_TURN_MS_MAX,
+  WEBHOOK_WRITE_AFTER_MS,
+} from '../../webhook-limits.ts'
+import { type AttemptDeps, type AttemptResult, attemptDelivery } from './attempt.ts'
+import { afterAttempt, type Delivery, rowOf } from './delivery.ts'
+import { EndpointHealth } from './health.ts'
+import type { DeliveryLoader } from './load.ts'
+import type { Permits } from './permits.ts'
+import { retryAfterMs, retryDelayMs } from './schedule.ts'
+import type { WebhookSigner } from './secrets.ts'
+import { type StopDeps, stopEndpoint } from './stop-endpoint.ts'
+import { DeliveryWindow, type Task, type Write } from './window.ts'
+
+export type AttemptSeen = {
+  readonly outcome: 'delivered' | 'failed' | 'dead'
+  readonly status: number | null
+  readonly error: string | null
+  /** null: nothing was sent. */
+  readonly durationMs: number | null
+  /** Since the event happened, where it was delivered at last. */
+  readonly lagMs: number | null
+}
+
+/** Hears of each attempt. */
+export type DeliveryObserver = (attempt: AttemptSeen) => void
+
+export type LaneDeps = AttemptDeps &
+  StopDeps & {
+    readonly pool: pg.Pool
+    readonly permits: Permits
+    readonly observeDelivery: DeliveryObserver
+    /** Asks the follower to look at the ledger at once. */
+    readonly awaitFloor: (ledgerId: Uint8Array) => void
+  }
+
+/** What was dealt with, and is delivered again. */
+type Again = Pick<WrittenDelivery, 'eventId' | 'recordId'>
+
+/** Of an answer: not of this event, but of all. */
+const DOWN: readonly number[] = [429, 502, 503, 504]
+
+type Settled = { readonly delivery: Delivery; readonly dueInMs: number | null }
+
+/**
+ * One endpoint's turn: sends it what it is to hear, as much at a time as it answers well, and writes down what became of it.
+ *
+ * Sending goes on while the database is asked; of reading and writing there is one at a time, so that a row that is read is
+ * never one whose outcome is on its way. What was delivered is gathered before it is written, and what follows in the stream is
+ * read meanwhile; what is to be tried again, or holds others, is written at once, because it decides what may be sent next.
+ */
+export class Lane {
+  readonly turn: WebhookTurn
+  readonly #deps: LaneDeps
+  readonly #endpoint: Endpoint
+  readonly #signers: readonly WebhookSigner[]
+  readonly #loader: DeliveryLoader
+  readonly #window: DeliveryWindow<Delivery, Settled>
+  readonly #health: EndpointHealth
+  readonly #ended = Promise.withResolvers<void>()
+  readonly #startedAt = performance.now()
+  readonly #cut = new AbortController()
+  #ends: LedgerEnds
+  #recover: Endpoint['recover']
+  #mayHaveDue: boolean
+  /** As the cursor had it when what is due was read; and when something that was retried here is due. */
+  #dueSeen: string | null = null
+  #retryAtMs = Number.POSITIVE_INFINITY
+  #mayHaveMore = true
+  /** Settlements wait for the ledger's floor: the next one of the stream, with all that follows it; and some of what is due. */
+  #isStreamHeld = false
+  #isDueHeld = false
+  /** Nothing more is begun; what is under way is awaited. */
+  #closing = false
+  /** It is another's turn: nothing is written any more. */
+  #lost = false
+  #busy = false
+  /** The database does not know yet what decides on other deliveries, that nothing was wanted, or that there is to be a rest. */
+  #mustWrite = false
+  /** Since when something waits to be written, and since when there is nothing to do; of `performance.now()`. */
+  #unwrittenSince: number | null = null
+  #idleSince: number | null = null
+  /** Pending and held, at most: others only make them fewer, but for what somebody asks to be delivered again. */
+  #open: number
+  readonly #mayLinger: () => boolean
+
+  constructor(
+    deps: LaneDeps,
+    turn: WebhookTurn,
+    endpoint: Endpoint,
+    about: {
+      readonly loader: DeliveryLoader
+      readonly signers: readonly WebhookSigner[]
+      /** Whether it may keep its place for a while when there is nothing to do. */
+      readonly mayLinger: () => boolean
+    },
+  ) {
+    this.turn = turn
+    this.#deps = deps
+    this.#endpoint = endpoint
+    this.#loader = about.loader
+    this.#signers = about.signers
+    this.#mayLinger = about.mayLinger
+    this.#ends = endpoint.ends
+    this.#open = endpoint.open
+    this.#mayHaveDue = endpoint.hasDue
+    this.#recover = endpoint.recover
+    this.#health = new EndpointHealth(endpoint)
+    this.#window = new DeliveryWindow({
+      seq: endpoint.nextSeq,
+      told: 0,
+      checkpoint: endpoint.checkpointSize,
+    })
+  }
+
+  get queued(): number {
+    return this.#window.queued
+  }
+
+  /** Until there is nothing to do, or the turn is over. Throws what the database throws; others then take the turn. */
+  async run(): Promise<void> {
+    this.#pump()
+    await this.#ended.promise
+    if (this.#lost) return
+    const stop = this.#health.stopOf(this.#deps.now())
+    if (stop) await stopEndpoint(this.#deps, this.#endpoint, stop)
+    await endTurn(this.#deps.pool, this.turn, this.#isHeld ? WEBHOOK_HELD_REST_MS : null)
+  }
+
+  /** What has changed since the last look. */
+  look({ isOurs, version, dueAt, isDue, ends }: EndpointLook): void {
+    if (!isOurs) this.#lost = true
+    if (!isOurs || version !== this.#endpoint.version) this.#closing = true
+    if ((isDue && dueAt !== this.#dueSeen) || this.#deps.now() >= this.#retryAtMs) {
+      this.#mayHaveDue = true
+      this.#dueSeen = dueAt
+    }
+    const { size, checkpoint, floor } = this.#ends
+    this.#ends = ends
+    if (ends.size > size || ends.checkpoint > checkpoint) this.#mayHaveMore ||= !this.#isStreamHeld
+    // A fault was found: what was read and is not sent is given back, and read anew.
+    if (ends.floor < floor) this.#closing = true
+    if (ends.floor > floor) this.#letGo()
+    else if (this.#isHeld) this.#deps.awaitFloor(this.#endpoint.ledgerId)
+    this.#pump()
+  }
+
+  /** Begins nothing more. */
+  close(): void {
+    this.#closing = true
+    this.#pump()
+  }
+
+  /** Cuts what is under way; it is sent again by whoever goes on. */
+  cut(): void {
+    this.#closing = true
+    this.#cut.abort()
+    this.#pump()
+  }
+
+  #pump(): void {
+    if (performance.now() - this.#startedAt > WEBHOOK_TURN_MS_MAX) this.#closing = true
+    this.#send()
+    if (this.#busy) return
+    const step = this.#nextStep()
+    if (step === null) {
+      if (this.#isOver()) this.#end()
+      return
+    }
+    this.#busy = true
+    step().then(() => {
+      this.#busy = false
+      this.#pump()
+    }, this.#fail)
+  }
+
+  /** A look that comes while the turn is given back must not begin anything: another would send it as well. */
+  #end(): void {
+    this.#closing = true
+    this.#ended.resolve()
+  }
+
+  /** An endpoint that hears of something all the time keeps its turn: a new one for each event would cost more than the event. */
+  #isOver(): boolean {
+    if (this.#window.underWay > 0) return false
+    if (this.#lost || !this.#maySend()) return true
+    if (this.#window.queued > 0) return false
+    const nowMs = performance.now()
+    this.#idleSince ??= nowMs
+    return nowMs - this.#idleSince >= WEBHOOK_LINGER_MS || !this.#mayLinger()
+  }
+
+  /** What the database is to be asked next; null: nothing. */
+  #nextStep(): (() => Promise<void>) | null {
+    if (this.#lost) return null
+    if (this.#mustWrite || this.#isWriteDue()) return () => this.#write()
+    if (!this.#maySend() || this.#window.queued >= Math.min(this.#health.requestsMax, this.#loader.perLoad))
+      return null
+    const isNextOnly = !this.#mayHaveDue && !this.#recover
+    if (this.#mayHaveMore && (isNextOnly || this.#health.isNewFirst)) return () => this.#loadNext()
+    if (isNextOnly) return null
+    // Of rows: what stands in them must be what became of them.
+    if (this.#window.writes > 0) return () => this.#write()
+    return this.#mayHaveDue ? () => this.#loadDue() : () => this.#loadRecovery(this.#recover!)
+  }
+
+  #isWriteDue(): boolean {
+    const { writes, underWay } = this.#window
+    if (writes === 0) return false
+    const nowMs = performance.now()
+    this.#unwrittenSince ??= nowMs
+    const isOld = nowMs - this.#unwrittenSince >= WEBHOOK_WRITE_AFTER_MS
+    const mayHaveMore = this.#mayHaveMore && this.#maySend()
+    return writes >= WEBHOOK_ROWS_PER_WRITE || isOld || (underWay === 0 && !mayHaveMore)
+  }
+
+  #maySend(): boolean {
+    return !this.#closing && !this.#health.mustWait(this.#deps.now())
+  }
+
+  #send(): void {
+    const { permits, now } = this.#deps
+    while (this.#maySend() && this.#window.queued > 0 && this.#window.underWay < this.#health.requestsMax) {
+      if (!permits.tryTake(this.#window.underWay)) return
+      const task = this.#window.next(now())
+      if (task === null) {
+        permits.release()
+        return
+      }
+      this.#deliver(task).then(() => {
+        permits.release()
+        this.#pump()
+      }, this.#fail)
+    }
+  }
+
+  readonly #fail = (error: unknown): void => {
+    this.#lost = this.#closing = true
+    this.#cut.abort()
+    this.#ended.reject(error)
+  }
+
+  async #deliver(task: Task<Delivery>): Promise<void> {
+    const { body } = task.content
+    if (typeof body !== 'string') {
+      this.#giveUp(task, body.error)
+      return
+    }
+    this.#idleSince = null
+    const endpoint = { ...this.#endpoint, signers: this.#signers }
+    const delivery = { ...task.content, body }
+    this.#settle(task, await attemptDelivery(this.#deps, endpoint, delivery, this.#cut.signal))
+  }
+
+  #settle(task: Task<Delivery>, { outcome, attempt, retryAfterMs: askedMs }: AttemptResult): void {
+    const delivery = afterAttempt(task.content, attempt)
+    if (outcome === 'aborted') {
+      this.#window.drop(task)
+    } else if (outcome === 'delivered') {
+      this.#succeed(task, delivery, attempt)
+    } else {
+      const waitMs = retryAfterMs(askedMs)
+      const isDown = attempt.status === null || DOWN.includes(attempt.status)
+      this.#health.fail(this.#deps.now(), { isDown, isGone: outcome === 'gone', waitMs })
+      this.#retry(task, delivery, { attempt, waitMs })
+    }
+  }
+
+  #succeed(task: Task<Delivery>, delivery: Delivery, attempt: Attempt): void {
+    const nowMs = this.#deps.now()
+    this.#health.succeed(nowMs)
+    const { happenedAtMs } = delivery
+    const lagMs = happenedAtMs === null ? null : nowMs - happenedAtMs
+    this.#deps.observeDelivery({ ...attempt, outcome: 'delivered', lagMs })
+    this.#window.settle(task, 'delivered', { delivery, dueInMs: null })
+  }
+
+  /** Not before `waitMs`, if ever. */
+  #retry(
+    task: Task<Delivery>,
+    delivery: Delivery,
+    { attempt, waitMs }: { readonly attempt: Attempt; readonly waitMs: number },
+  ): void {
+    this.#mustWrite = true
+    const delayMs = retryDelayMs(delivery.tries)
+    this.#deps.observeDelivery({ ...attempt, outcome: delayMs === null ? 'dead' : 'failed', lagMs: null })
+    if (delayMs === null) {
+      this.#window.settle(task, 'dead', { delivery, dueInMs: null })
+      return
+    }
+    const dueInMs = Math.max(delayMs, waitMs)
+    this.#retryAtMs = Math.min(this.#retryAtMs, this.#deps.now() + dueInMs)
+    this.#window.settle(task, 'retry', { delivery, dueInMs })
+  }
+
+  /** What must not be sent. */
+  #giveUp(task: Task<Delivery>, error: string): void {
+    const at = new Date(this.#deps.now()).toISOString()
+    const attempt = { at, durationMs: 0, status: null, error, excerpt: null }
+    this.#mustWrite = true
+    this.#deps.observeDelivery({ outcome: 'dead', status: null, error, durationMs: null, lagMs: null })
+    this.#window.settle(task, 'dead', { delivery: afterAttempt(task.content, attempt), dueInMs: null })
+  }
+
+  async #loadDue(): Promise<void> {
+    this.#mayHaveDue = false
+    this.#retryAtMs = Number.POSITIVE_INFINITY
+    const ends = this.#ends
+    const { tasks, full, isHeld } = await this.#loader.due(this.#window.ids().map(fromUuid), ends)
+    this.#isDueHeld = isHeld
+    this.#lookAgain(ends)
+    for (const task of tasks) this.#mayHaveDue = !this.#window.add(task, false) || this.#mayHaveDue
+    this.#mayHaveDue ||= full
+  }
+
+  async #loadNext(): Promise<void> {
+    this.#mayHaveMore = false
+    // An endpoint that answers nothing fills its rows: what is new waits in the chain, which costs nothing.
+    if (this.#open >= WEBHOOK_OPEN_MAX)
+      this.#open = await countOpen(this.#deps.pool, this.#endpoint, WEBHOOK_OPEN_MAX)
+    if (this.#open >= WEBHOOK_OPEN_MAX) {
+      this.#health.rest(this.#deps.now())
+      this.#mustWrite = true
+      return
+    }
+    const ends = this.#ends
+    const { tasks, openRecords, position, more, isHeld } = await this.#loader.next(this.#window.read, ends)
+    this.#isStreamHeld = isHeld
+    this.#lookAgain(ends)
+    for (const task of tasks) {
+      const isRecordOpen = task.record !== null && openRecords.has(task.record)
+      this.#window.add(task, isRecordOpen)
+      this.#mustWrite ||= isRecordOpen
+    }
+    this.#window.readTo(position)
+    this.#mustWrite ||= tasks.length === 0
+    this.#mayHaveMore ||= more
+  }
+
+  get #isHeld(): boolean {
+    return this.#isStreamHeld || this.#isDueHeld
+  }
+
+  /** The read was held back by the floor of `ends`, which may have risen meanwhile. */
+  #lookAgain(ends: LedgerEnds): void {
+    if (!this.#isHeld) return
+    if (this.#ends.floor > ends.floor) this.#letGo()
+    else this.#deps.awaitFloor(this.#endpoint.ledgerId)
+  }
+
+  #letGo(): void {
+    this.#mayHaveMore ||= this.#isStreamHeld
+    this.#mayHaveDue ||= this.#isDueHeld
+    this.#isStreamHeld = this.#isDueHeld = false
+  }
+
+  async #loadRecovery(recover: NonNullable<Endpoint['recover']>): Promise<void> {
+    const { fresh, again, from } = await this.#loader.recovery(recover)
+    await this.#write(fresh, again)
+    await moveRecovery(this.#deps.pool, this.turn, from)
+    this.#recover = from === null ? null : { ...recover, from }
+    this.#mayHaveDue = true
+  }
+
+  /** What became of deliveries, and `more` rows, in one statement. */
+  async #write(more: readonly WrittenDelivery[] = [], again: readonly Again[] = []): Promise<void> {
+    this.#mustWrite = false
+    this.#unwrittenSince = null
+    const nowMs = this.#deps.now()
+    const { writes, position } = this.#window.takeWrites(nowMs - WEBHOOK_STRAGGLER_MS)
+    const rows = [...writes.map(toRow), ...more]
+    const progress = {
+      nextSeq: position.seq,
+      checkpointSize: position.checkpoint,
+      health: this.#health.toWrite(nowMs),
+      rows,
+    }
+    this.#open += rows.filter(({ state }) => state === 'pending' || state === 'held').length
+    const letsGo = [...writes.filter(mayRelease).map(toRow), ...more, ...again]
+    if (!(await this.#writeAndRelease(progress, again, letsGo))) {
+      this.#lost = this.#closing = true
+      return
+    }
+    this.#window.confirm(writes)
+  }
+
+  /** What these held, or is held since, is let go in the same transaction: after a crash in between nobody would. */
+  async #writeAndRelease(
+    progress: Omit<Progress, 'mayBeLost'>,
+    again: readonly Again[],
+    letsGo: readonly Pick<WrittenDelivery, 'recordId'>[],
+  ): Promise<boolean> {
+    const { pool } = this.#deps
+    const records = new Map(letsGo.flatMap(({ recordId }) => (recordId ? [[toHex(recordId), recordId]] : [])))
+    if (records.size === 0 && again.length === 0) {
+      const mayBeLost = progress.rows.every(({ state }) => state === 'delivered')
+      return writeProgress(pool, this.turn, { ...progress, mayBeLost })
+    }
+    return withPooledTransaction(pool, async (client) => {
+      if (!(await writeProgress(client, this.turn, { ...progress, mayBeLost: false }))) return false
+      const eventIds = again.map(({ eventId }) => eventId)
+      if (eventIds.length > 0) await reopenDeliveries(client, this.#endpoint, eventIds)
+      const released = await releaseHeld(client, this.#endpoint, [...records.values()])
+      this.#mayHaveDue ||= released > 0
+      return true
+    })
+  }
+}
+
+function toRow({ task, outcome, result }: Write<Delivery, Settled>): WrittenDelivery {
+  const { delivery, dueInMs } = result ?? { delivery: task.content, dueInMs: null }
+  if (outcome === null) return rowOf(delivery, 'pending', WEBHOOK_STRAGGLER_DUE_MS)
+  if (outcome === 'retry') return rowOf(delivery, 'pending', dueInMs)
+  return rowOf(delivery, outcome, null)
+}
+
+/** What has just been held may have been waiting for what is just done. */
+function mayRelease({ outcome, stored }: Write<Delivery, Settled>): boolean {
+  return outcome === 'held' || (stored && (outcome === 'delivered' || outcome === 'dead'))
+}

@@ -1,0 +1,135 @@
+import { toUuid } from '../../db/connect/uuid.ts'
+import { beginTurn, type Endpoint, lookAtEndpoints, type WebhookTurn } from '../../db/events/webhook-turns.ts'
+import type { CursorMac } from '../../signing/cursor-mac.ts'
+import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
+import type { MasterKey } from '../../signing/master-key.ts'
+import {
+  WEBHOOK_EVENTS_IN_MEMORY,
+  WEBHOOK_LANES_MAX,
+  WEBHOOK_LEASE_MS,
+  WEBHOOK_LEASE_RENEW_EVERY_MS,
+  WEBHOOK_LOOK_EVERY_MS,
+  WEBHOOK_OPEN_MAX,
+  WEBHOOK_REQUESTS_MAX,
+  WEBHOOK_SIGNERS_KEPT_MAX,
+  WEBHOOK_STOP_MS_MAX,
+} from '../../webhook-limits.ts'
+import { Lane, type LaneDeps } from './lane.ts'
+import { DeliveryLoader } from './load.ts'
+import { Permits } from './permits.ts'
+import { openWebhookSecret, type WebhookSigner } from './secrets.ts'
+
+export type LanesDeps = Omit<LaneDeps, 'permits'> & {
+  readonly masterKey: Pick<MasterKey, 'open'>
+  readonly envelopeKeys: EnvelopeKeys
+  readonly cursorMac: CursorMac
+  /** Where the entries of a ledger are read, as the outside names it. */
+  readonly entriesUrl: string
+}
+
+/** All endpoints that this process delivers to at the moment. What all of them need to know is asked in one query. */
+export class WebhookLanes {
+  readonly #deps: LanesDeps
+  readonly #lanes = new Set<Lane>()
+  readonly #turns = new Set<Promise<unknown>>()
+  readonly #signers = new Map<string, WebhookSigner>()
+  readonly #permits = new Permits(WEBHOOK_REQUESTS_MAX)
+  #renewedAt = 0
+  #timer: NodeJS.Timeout | null = null
+  #looking = false
+  #stopping = false
+
+  constructor(deps: LanesDeps) {
+    this.#deps = deps
+  }
+
+  get size(): number {
+    return this.#lanes.size
+  }
+
+  /** Events in memory that are to be sent. */
+  get queued(): number {
+    return [...this.#lanes].reduce((sum, { queued }) => sum + queued, 0)
+  }
+
+  get requestsUnderWay(): number {
+    return this.#permits.taken
+  }
+
+  /** One endpoint's turn, to its end. Nothing happens where it is not its turn any more. */
+  async take(turn: WebhookTurn): Promise<void> {
+    if (this.#stopping) return
+    const taken = this.#take(turn)
+    const ended = taken.catch(() => {}).finally(() => this.#turns.delete(ended))
+    this.#turns.add(ended)
+    await taken
+  }
+
+  async #take(turn: WebhookTurn): Promise<void> {
+    const limits = { leaseMs: WEBHOOK_LEASE_MS, openMax: WEBHOOK_OPEN_MAX }
+    const endpoint = await beginTurn(this.#deps.pool, this.#deps.cursorMac, turn, limits)
+    if (!endpoint) return
+    const about = {
+      loader: new DeliveryLoader(this.#deps, endpoint, () => WEBHOOK_EVENTS_IN_MEMORY / this.#lanes.size),
+      signers: endpoint.secrets.map((secret) => this.#signerOf(endpoint, secret)),
+      mayLinger: () => this.#lanes.size < WEBHOOK_LANES_MAX / 2,
+    }
+    const lane = new Lane({ ...this.#deps, permits: this.#permits }, turn, endpoint, about)
+    this.#lanes.add(lane)
+    this.#timer ??= setInterval(() => void this.look(), WEBHOOK_LOOK_EVERY_MS)
+    try {
+      if (this.#stopping) lane.close()
+      await lane.run()
+    } finally {
+      this.#lanes.delete(lane)
+      if (this.#lanes.size === 0) this.#stopLooking()
+    }
+  }
+
+  /** Begins nothing more; what is under way may be answered for a while, and is then cut, and sent again by others. */
+  async stop(): Promise<void> {
+    this.#stopping = true
+    for (const lane of this.#lanes) lane.close()
+    const cut = setTimeout(() => {
+      for (const lane of this.#lanes) lane.cut()
+    }, WEBHOOK_STOP_MS_MAX)
+    await Promise.all(this.#turns)
+    clearTimeout(cut)
+  }
+
+  /** A look that fails leaves things as they are: a lease that is not renewed ends by itself. */
+  async look(): Promise<void> {
+    if (this.#looking || this.#lanes.size === 0) return
+    this.#looking = true
+    const lanes = [...this.#lanes]
+    const isRenewal = performance.now() - this.#renewedAt > WEBHOOK_LEASE_RENEW_EVERY_MS
+    try {
+      const turns = lanes.map(({ turn }) => turn)
+      const { pool, cursorMac } = this.#deps
+      const looks = await lookAtEndpoints(pool, cursorMac, turns, isRenewal ? WEBHOOK_LEASE_MS : null)
+      if (isRenewal) this.#renewedAt = performance.now()
+      for (const [i, lane] of lanes.entries()) lane.look(looks[i]!)
+    } catch (error) {
+      this.#deps.log.warn({ err: error }, 'endpoints that are delivered to could not be looked at')
+    } finally {
+      this.#looking = false
+    }
+  }
+
+  #stopLooking(): void {
+    if (this.#timer !== null) clearInterval(this.#timer)
+    this.#timer = null
+  }
+
+  /** Opened secrets are kept: an endpoint's turns follow each other. */
+  #signerOf(endpoint: Endpoint, secret: Endpoint['secrets'][number]): WebhookSigner {
+    const key = toUuid(secret.secretId)
+    const known = this.#signers.get(key)
+    if (known) return known
+    const signer = openWebhookSecret(this.#deps.masterKey, { ...endpoint, ...secret })
+    if (this.#signers.size >= WEBHOOK_SIGNERS_KEPT_MAX)
+      this.#signers.delete(this.#signers.keys().next().value!)
+    this.#signers.set(key, signer)
+    return signer
+  }
+}

@@ -1,0 +1,144 @@
+import type { Db } from '../../db/connect/client.ts'
+import { toUuid } from '../../db/connect/uuid.ts'
+import { type LedgerEnds, readEventDocuments } from '../../db/events/read-events.ts'
+import type { Endpoint } from '../../db/events/webhook-turns.ts'
+import { listDueDeliveries, readStored } from '../../db/events/webhook-work.ts'
+import { documentsJson } from '../../records/export.ts'
+import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
+import {
+  WEBHOOK_EVENTS_PER_DOCUMENTED_EVENT,
+  WEBHOOK_EVENTS_PER_LOAD,
+  WEBHOOK_EVENTS_PER_LOAD_MIN,
+  WEBHOOK_EVENTS_WITH_DOCUMENTS_PER_LOAD,
+} from '../../webhook-limits.ts'
+import type { LedgerEvent } from '../events/event.ts'
+import type { EventFilter } from '../events/event-types.ts'
+import { type EventPosition, type EventSource, findEvents, readEvents } from '../events/read-events.ts'
+import { verifiedStatements } from '../events/statements.ts'
+import { type Delivery, idOf, newDelivery, rowOf, storedDelivery, taskOf } from './delivery.ts'
+import type { Task } from './window.ts'
+
+/** Reads what an endpoint is to be sent; what it answers is verified. */
+export class DeliveryLoader {
+  readonly #db: Db
+  readonly #endpoint: Endpoint
+  readonly #source: EventSource
+  readonly #shareOf: () => number
+
+  /** `share`: how many events the endpoint may have in memory. */
+  constructor(
+    deps: { pool: Db; envelopeKeys: EnvelopeKeys; entriesUrl: string },
+    endpoint: Endpoint,
+    shareOf: () => number,
+  ) {
+    this.#db = deps.pool
+    this.#endpoint = endpoint
+    this.#source = {
+      ledgerId: endpoint.ledgerId,
+      filter: filterOf(endpoint),
+      entriesUrl: deps.entriesUrl,
+      statementsOf: verifiedStatements(endpoint.ledgerId, deps.envelopeKeys),
+    }
+    this.#shareOf = shareOf
+  }
+
+  /** `full`: there may be more that is due; `isHeld`: settlements are, which wait for the ledger's floor. */
+  async due(
+    inHand: readonly Uint8Array[],
+    { floor }: LedgerEnds,
+  ): Promise<{ tasks: Task<Delivery>[]; full: boolean; isHeld: boolean }> {
+    const limit = this.perLoad
+    const about = { inHand, floor, limit }
+    const { due: stored, isHeld } = await listDueDeliveries(this.#db, this.#endpoint, about)
+    const named = stored
+      .filter(({ seq }) => seq !== null)
+      .map(({ seq, event }) => ({ seq: seq!, type: event }))
+    const events = (await findEvents(this.#db, this.#source, named)).values()
+    const found = stored.map((one) => ({
+      stored: one,
+      event: one.seq === null ? null : events.next().value!,
+    }))
+    const documents = await this.#documents(found.flatMap(({ event }) => event ?? []))
+    const tasks = found.map(({ stored, event }) =>
+      taskOf(
+        storedDelivery(this.#endpoint, stored, event, event && (documents.get(event.seq) ?? null)),
+        null,
+      ),
+    )
+    return { tasks, full: stored.length === limit, isHeld }
+  }
+
+  /** What follows in the ledger's stream, without what has a row already. */
+  async next(from: EventPosition, ends: LedgerEnds) {
+    const page = await readEvents(this.#db, this.#source, from, ends, this.perLoad)
+    const ids = page.steps.map(({ event }) => idOf(this.#endpoint, event))
+    const records = page.steps.flatMap(({ event }) => event.recordId ?? [])
+    const { states, openRecords } =
+      ids.length === 0
+        ? { states: new Map(), openRecords: new Set<string>() }
+        : await readStored(this.#db, this.#endpoint, ids, records)
+    const documents = await this.#documents(page.steps.map(({ event }) => event))
+    const fresh = page.steps.filter((_, i) => !states.has(toUuid(ids[i]!)))
+    const tasks = fresh.map(({ event, after }) =>
+      taskOf(newDelivery(this.#endpoint, event, documents.get(event.seq) ?? null), after),
+    )
+    return { tasks, openRecords, position: page.position, more: page.more, isHeld: page.isHeld }
+  }
+
+  /**
+   * What is to be delivered again, from `from` on: what has no row yet, with a row that is held, and what has one. `from`: where
+   * to go on; null: that was all.
+   */
+  async recovery({ from, end, delivered }: NonNullable<Endpoint['recover']>) {
+    const start = { seq: from, told: 0, checkpoint: Number.MAX_SAFE_INTEGER }
+    // Rows, which say nothing to anybody: what is sent of them is for `due` to say.
+    const ends = { size: end, checkpoint: 0, floor: Number.MAX_SAFE_INTEGER }
+    const page = await readEvents(this.#db, this.#source, start, ends, this.perLoad)
+    const ids = page.steps.map(({ event }) => idOf(this.#endpoint, event))
+    const { states } = await readStored(this.#db, this.#endpoint, ids, [])
+    const stateOf = (i: number) => states.get(toUuid(ids[i]!))
+    const fresh = page.steps.filter((_, i) => stateOf(i) === undefined)
+    const again = page.steps.flatMap(({ event }, i) => {
+      const isAgain = stateOf(i) === 'dead' || (delivered && stateOf(i) === 'delivered')
+      return isAgain ? [{ eventId: ids[i]!, recordId: event.recordId }] : []
+    })
+    // Of an entry with two events, the second may be on the next page: it is looked at again with the first.
+    const { seq } = page.position
+    return {
+      fresh: fresh.map(({ event }) => {
+        const delivery = newDelivery(this.#endpoint, event, null)
+        return event.recordId === null ? rowOf(delivery, 'pending', 0) : rowOf(delivery, 'held', null)
+      }),
+      again,
+      from: seq >= end ? null : seq,
+    }
+  }
+
+  /** Events at a time: as many as the endpoint's share of the memory has room for. */
+  get perLoad(): number {
+    const [most, share] = this.#wantsDocuments
+      ? [WEBHOOK_EVENTS_WITH_DOCUMENTS_PER_LOAD, this.#shareOf() / WEBHOOK_EVENTS_PER_DOCUMENTED_EVENT]
+      : [WEBHOOK_EVENTS_PER_LOAD, this.#shareOf()]
+    return Math.floor(Math.max(WEBHOOK_EVENTS_PER_LOAD_MIN, Math.min(most, share)))
+  }
+
+  get #wantsDocuments(): boolean {
+    return this.#endpoint.include.includes('documents')
+  }
+
+  /** By seq, as JSON; none where nobody asks. */
+  async #documents(events: readonly LedgerEvent[]): Promise<ReadonlyMap<number, string>> {
+    if (!this.#wantsDocuments) return new Map()
+    const seqs = [...new Set(events.filter(({ envelope }) => envelope !== null).map(({ seq }) => seq))]
+    const read =
+      seqs.length === 0 ? new Map() : await readEventDocuments(this.#db, this.#endpoint.ledgerId, seqs)
+    return new Map([...read].map(([seq, beside]) => [seq, documentsJson(beside, 'all')]))
+  }
+}
+
+function filterOf({ events, types }: Endpoint): EventFilter {
+  return {
+    events: events.includes('*') ? null : new Set(events),
+    types: types.length === 0 ? null : new Set(types),
+  }
+}

@@ -1,0 +1,43 @@
+import { formatId } from '../../proof/ids.ts'
+import { NOTICE_TYPES } from '../events/event-types.ts'
+
+/** The endpoint that a notice is about; `state` and `reason`: where it is not delivered to any more. */
+type About = { readonly id: string; readonly state?: string; readonly reason?: string }
+
+/** As it is stored until it is sent. */
+export function noticeAbout({ id, state, reason }: About): string {
+  return JSON.stringify({ id, state, reason })
+}
+
+/**
+ * What an endpoint is told of another one, or of itself: no event of the ledger. JSON; null where the row is none of ours.
+ *
+ * No chain says what a notice says, so its text is made here and not read: whoever could write it into a row would have it signed
+ * as whatever event he likes.
+ */
+export function noticeBody(
+  ledgerId: Uint8Array,
+  {
+    eventId,
+    event,
+    notice,
+  }: { readonly eventId: Uint8Array; readonly event: string; readonly notice: string },
+): string | null {
+  const type = NOTICE_TYPES.find((name) => name === event)
+  const webhook = parseAbout(notice)
+  if (type === undefined || webhook === null) return null
+  return JSON.stringify({
+    type,
+    timestamp: new Date(Buffer.from(eventId).readUIntBE(0, 6)).toISOString(),
+    data: { ledger: formatId('led', ledgerId), record: null, entry: null, webhook },
+  })
+}
+
+function parseAbout(text: string): About | null {
+  try {
+    const { id, state, reason } = JSON.parse(text)
+    return typeof id === 'string' ? { id, state, reason } : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,38 @@
+import type pg from 'pg'
+import { withPooledTransaction } from '../../db/connect/transaction.ts'
+import type { WebhookName } from '../../db/events/webhook-turns.ts'
+import { addNotices, listListeners, stopWebhook } from '../../db/events/webhook-work.ts'
+import { formatId } from '../../proof/ids.ts'
+import type { Entropy } from '../../signing/entropy.ts'
+import type { NoticeType } from '../events/event-types.ts'
+import type { Stop } from './health.ts'
+import { noticeAbout } from './notices.ts'
+
+export type StopDeps = {
+  readonly pool: pg.Pool
+  readonly entropy: Entropy
+  readonly now: () => number
+  readonly log: { warn(details: object, message: string): void }
+}
+
+const PAUSED: NoticeType = 'webhook.paused'
+
+/** Of an endpoint that answers for itself no more the ledger's other endpoints hear; in one transaction, or nobody would after a crash. */
+export async function stopEndpoint(deps: StopDeps, name: WebhookName, stop: Stop): Promise<void> {
+  const id = formatId('whk', name.webhookId)
+  const isStopped = await withPooledTransaction(deps.pool, async (client) => {
+    if (!(await stopWebhook(client, name, stop))) return false
+    const listeners = await listListeners(client, name, PAUSED)
+    const notice = noticeAbout({ id, ...stop })
+    const notices = listeners.map((webhookId) => ({
+      webhookId,
+      eventId: deps.entropy.uuidv7(deps.now()),
+      event: PAUSED,
+      notice,
+    }))
+    if (notices.length > 0) await addNotices(client, name.ledgerId, notices)
+    return true
+  })
+  const about = { ledger: formatId('led', name.ledgerId), webhook: id, ...stop }
+  if (isStopped) deps.log.warn(about, 'an endpoint is not delivered to any more')
+}

@@ -1,0 +1,47 @@
+import type { Db } from '../../db/connect/client.ts'
+import type { WebhookName } from '../../db/events/webhook-turns.ts'
+import {
+  deleteOldDeliveries,
+  listWebhooksAfter,
+  removeDeletedWebhook,
+  type WebhookListed,
+} from '../../db/events/webhook-upkeep.ts'
+import {
+  WEBHOOK_DEAD_KEPT_DAYS,
+  WEBHOOK_DELIVERED_KEPT_DAYS,
+  WEBHOOK_DELIVERED_KEPT_MAX,
+  WEBHOOK_UPKEEP_DELETIONS_MAX,
+  WEBHOOK_UPKEEP_ENDPOINTS,
+  WEBHOOK_UPKEEP_ROWS,
+} from '../../webhook-limits.ts'
+
+const KEPT = {
+  deliveredDays: WEBHOOK_DELIVERED_KEPT_DAYS,
+  deadDays: WEBHOOK_DEAD_KEPT_DAYS,
+  deliveredMax: WEBHOOK_DELIVERED_KEPT_MAX,
+}
+
+/**
+ * Makes the rounds that remove what is told of deliveries that nobody will ask for, and what is left of deleted endpoints: each takes
+ * some endpoints, in turn, and returns whether there is more to do at once.
+ */
+export function makeWebhookUpkeep(deps: { readonly pool: Db }): () => Promise<boolean> {
+  let last: WebhookName | null = null
+  return async () => {
+    const webhooks = await listWebhooksAfter(deps.pool, last, WEBHOOK_UPKEEP_ENDPOINTS)
+    last = webhooks.length < WEBHOOK_UPKEEP_ENDPOINTS ? null : webhooks.at(-1)!
+    for (const webhook of webhooks) {
+      // What is delivered fast is removed as fast; but the others have their turn.
+      for (let i = 0; i < WEBHOOK_UPKEEP_DELETIONS_MAX && (await removeSome(deps.pool, webhook)); i++);
+    }
+    return last !== null
+  }
+}
+
+/** Whether there is more. */
+async function removeSome(db: Db, { isDeleted, ...name }: WebhookListed): Promise<boolean> {
+  const removed = isDeleted
+    ? await removeDeletedWebhook(db, name, WEBHOOK_UPKEEP_ROWS)
+    : await deleteOldDeliveries(db, name, KEPT, WEBHOOK_UPKEEP_ROWS)
+  return removed === WEBHOOK_UPKEEP_ROWS
+}

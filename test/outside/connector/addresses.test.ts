@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import tls from 'node:tls'
+import { parseAllowances } from '../../../src/outside/connector/allowances.ts'
+import { Connector } from '../../../src/outside/connector/connector.ts'
+import { dial } from '../../../src/outside/connector/dial.ts'
+import type { OutboundError } from '../../../src/outside/connector/error.ts'
+import type { ResolveName } from '../../../src/outside/connector/resolve-name.ts'
+import { assertFails } from './assert-fails.ts'
+import {
+  listen,
+  type Peer,
+  request,
+  resolver,
+  startBytePeer,
+  startConnector,
+  startHttpPeer,
+} from './peers.ts'
+
+const PEM = (name: string) => readFileSync(join(import.meta.dirname, 'certificates', `${name}.pem`), 'utf8')
+
+test('without allowances nothing of this machine is reached, by address or by name', async (t) => {
+  const peer = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end())
+  const connector = new Connector({
+    allowances: parseAllowances(''),
+    resolveName: resolver({ 'inner.example': ['127.0.0.1', '::1', '::ffff:127.0.0.1', '169.254.169.254'] }),
+  })
+  t.after(() => connector.close())
+  for (const host of ['127.0.0.1', '0x7f.1', '[::1]', '[::ffff:127.0.0.1]', 'localhost', 'inner.example']) {
+    await assertRefused(connector.post(request(`https://${host}:${peer.port}/`)), 'address_refused', host)
+  }
+  assert.equal(peer.connections, 0)
+})
+
+test('a name is judged by the address that is connected to, however it resolves at other times', async (t) => {
+  const peer = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end())
+  let asked = 0
+  const rebinding: ResolveName = async () => {
+    asked++
+    return [{ address: asked === 1 ? '127.0.0.2' : '127.0.0.1', family: 4 }]
+  }
+  // Only 127.0.0.1 listens, and it is not allowed: 127.0.0.2 stands for the public address.
+  const connector = new Connector({ allowances: parseAllowances('127.0.0.2'), resolveName: rebinding })
+  t.after(() => connector.close())
+  const url = `http://rebinding.example:${peer.port}/`
+  await assertFails(connector.post(request(url)), 'connect_failed')
+  assert.equal(asked, 1)
+  await assertFails(connector.post(request(url)), 'address_refused')
+  assert.equal(asked, 2)
+  assert.equal(peer.connections, 0)
+})
+
+test('of a name with several addresses only those that are permitted are tried', async (t) => {
+  const inner = await startHttpPeer(t, (_incoming, outgoing) => outgoing.writeHead(500).end(), '127.0.0.1')
+  const outer = await listenBeside(t, inner, '127.0.0.2')
+  const connector = new Connector({
+    allowances: parseAllowances('127.0.0.2'),
+    resolveName: resolver({ 'mixed.example': ['127.0.0.1', '::1', '10.0.0.1', '127.0.0.2'] }),
+  })
+  t.after(() => connector.close())
+  assert.equal((await connector.post(request(`http://mixed.example:${inner.port}/`))).status, 200)
+  assert.deepEqual([inner.connections, outer.connections], [0, 1])
+})
+
+test('where one address refuses, the next one is tried, in both families', async (t) => {
+  const peer = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end())
+  const connector = startConnector(t, resolver({ 'two.example': ['::1', '127.0.0.2', '127.0.0.1'] }))
+  assert.equal((await connector.post(request(`http://two.example:${peer.port}/`))).status, 200)
+})
+
+test('of a name with a great many addresses six are tried', async (t) => {
+  const peer = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end())
+  const deaf = Array.from({ length: 6 }, (_, index) => `127.0.1.${index + 1}`)
+  const connector = startConnector(
+    t,
+    resolver({ 'many.example': [...deaf, '127.0.0.1'], 'fewer.example': [...deaf.slice(1), '127.0.0.1'] }),
+  )
+  await assertFails(connector.post(request(`http://many.example:${peer.port}/`)), 'connect_failed')
+  assert.equal((await connector.post(request(`http://fewer.example:${peer.port}/`))).status, 200)
+})
+
+test('plain HTTP and the ports of other protocols are only for allowed addresses, also by name', async (t) => {
+  const connector = startConnector(
+    t,
+    resolver({ 'public.example': ['8.8.8.8'], 'mixed.example': ['8.8.8.8', '10.0.0.1'] }),
+  )
+  for (const url of [
+    'http://public.example/',
+    'https://public.example:25/',
+    'http://mixed.example/',
+    'http://8.8.8.8/',
+  ]) {
+    await assertRefused(connector.post(request(url)), 'insecure', url)
+  }
+})
+
+test('a URL that must not be called fails with what is wrong with it', async (t) => {
+  const connector = startConnector(t)
+  for (const url of [
+    'ftp://example.com/',
+    'https://a:b@example.com/',
+    'https://example.com/#a',
+    'nonsense',
+  ]) {
+    await assertRefused(connector.post(request(url)), 'url_refused', url)
+  }
+})
+
+test('the address at the other end is judged once more when the connection stands', async (t) => {
+  const peer = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end())
+  const error = await new Promise<OutboundError | null>((done) => {
+    const options = { allowances: parseAllowances(''), allowedOnly: false, resolveName: resolver({}) }
+    dial({ url: new URL(peer.url), ...options }, done)
+  })
+  assert.equal(error?.code, 'address_refused')
+  await t.waitFor(() => assert.equal(peer.open.size, 0))
+})
+
+test('a name without an address, and a port where nobody listens, are failures that say so', async (t) => {
+  const peer = await startBytePeer(t, () => {})
+  const connector = startConnector(t, resolver({ 'deaf.example': ['127.0.0.2'] }))
+  await assertFails(connector.post(request('https://none.example/')), 'dns_failed')
+  await assert.rejects(connector.post(request(`http://deaf.example:${peer.port}/`)), {
+    code: 'connect_failed',
+    message: 'no connection could be made (ECONNREFUSED)',
+  })
+})
+
+test('names of an inner network fail alike whether they exist or not, and are not even asked for in vain', async (t) => {
+  const asked: string[] = []
+  const resolveName: ResolveName = async (name) => {
+    asked.push(name)
+    if (!name.startsWith('db')) throw new Error('it has no address')
+    return [{ address: '10.0.0.5', family: 4 }]
+  }
+  const names = ['db', 'db.default.svc.cluster.local', 'db.internal.', 'none', 'none.lan']
+  const assertAllRefused = async (allowed: string) => {
+    const connector = new Connector({ allowances: parseAllowances(allowed), resolveName })
+    t.after(() => connector.close())
+    for (const name of names)
+      await assertRefused(connector.post(request(`https://${name}/`)), 'address_refused', name)
+  }
+  await assertAllRefused('')
+  assert.deepEqual(asked, [])
+  await assertAllRefused('10.1.0.0/16')
+  assert.deepEqual(asked, names)
+})
+
+test('TLS is verified: authority, name and address; the name goes out as SNI and Host', async (t) => {
+  const connector = startConnector(
+    t,
+    resolver({
+      'peer.example': ['127.0.0.1'],
+      'peer.example.': ['127.0.0.1'],
+      'other.example': ['127.0.0.1'],
+    }),
+  )
+  const heard: unknown[] = []
+  const server = createTlsServer({ key: PEM('peer-key'), cert: PEM('peer') }, (incoming, outgoing) => {
+    const { servername, alpnProtocol } = incoming.socket as tls.TLSSocket
+    heard.push([servername, incoming.headers.host, incoming.httpVersion, alpnProtocol])
+    outgoing.end()
+  })
+  const { port } = await listen(t, server, '127.0.0.1')
+  const url = (host: string) => `https://${host}:${port}/`
+  await assert.rejects(connector.post(request(url('peer.example'))), {
+    code: 'tls_failed',
+    message: 'the TLS handshake failed (UNABLE_TO_VERIFY_LEAF_SIGNATURE)',
+  })
+  trustForThisTest(t, PEM('ca'))
+  for (const host of ['peer.example', 'peer.example.', '127.0.0.1']) {
+    assert.equal((await connector.post(request(url(host)))).status, 200, host)
+  }
+  assert.deepEqual(heard, [
+    ['peer.example', `peer.example:${port}`, '1.1', 'http/1.1'],
+    ['peer.example', `peer.example.:${port}`, '1.1', 'http/1.1'],
+    [false, `127.0.0.1:${port}`, '1.1', 'http/1.1'],
+  ])
+  await assert.rejects(connector.post(request(url('other.example'))), {
+    code: 'tls_failed',
+    message: 'the TLS handshake failed (ERR_TLS_CERT_ALTNAME_INVALID)',
+  })
+})
+
+test('what speaks no TLS has failed at it', async (t) => {
+  const plain = await startBytePeer(t, (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
+  await assertFails(startConnector(t).post(request(plain.url.replace('http:', 'https:'))), 'tls_failed')
+})
+
+/** The sentences about the URL name what its author wrote; nothing else may be named. */
+async function assertRefused(post: Promise<unknown>, code: string, what: string): Promise<void> {
+  await assert.rejects(post, { name: 'OutboundError', code }, what)
+}
+
+/** On the same port of another address of this machine. */
+async function listenBeside(t: TestContext, { port }: Peer, host: string): Promise<Peer> {
+  const server = createServer((_incoming, outgoing) => outgoing.end())
+  return await listen(t, server, host, port)
+}
+
+function trustForThisTest(t: TestContext, authority: string): void {
+  const before = tls.getCACertificates('default')
+  tls.setDefaultCACertificates([...before, authority])
+  t.after(() => tls.setDefaultCACertificates(before))
+}

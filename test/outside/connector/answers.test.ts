@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict'
+import type { Socket } from 'node:net'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { Connection } from '../../../src/outside/connector/connection.ts'
+import { OutboundError } from '../../../src/outside/connector/error.ts'
+import { Exchange, type OutboundAnswer } from '../../../src/outside/connector/exchange.ts'
+import { assertFails } from './assert-fails.ts'
+import { LOOPBACK, request, resolver, startBytePeer, startConnector, startHttpPeer } from './peers.ts'
+
+test('a post arrives as it was given, and its answer comes back', async (t) => {
+  const arrived: unknown[] = []
+  const peer = await startHttpPeer(t, async (incoming, outgoing) => {
+    const body = (await incoming.toArray()).join('')
+    arrived.push({ method: incoming.method, url: incoming.url, headers: incoming.headers, body })
+    outgoing.writeHead(201).end('made')
+  })
+  const headers = { 'content-type': 'application/json', 'webhook-id': 'msg_1' }
+  const url = `http://127.0.0.1:${peer.port}/a%20b?c=d%26`
+  const { durationMs, ...answer } = await startConnector(t).post(request(url, { headers, body: '{"é":1}' }))
+  assert.deepEqual(arrived, [
+    {
+      method: 'POST',
+      url: '/a%20b?c=d%26',
+      headers: {
+        ...headers,
+        host: `127.0.0.1:${peer.port}`,
+        connection: 'keep-alive',
+        'content-length': '8',
+      },
+      body: '{"é":1}',
+    },
+  ])
+  assert.deepEqual(answer, { status: 201, retryAfterMs: null, excerpt: null, body: null, truncated: false })
+  assert.ok(durationMs >= 0 && durationMs < 5_000)
+})
+
+test('a header that cannot be sent is a fault of the caller, and nothing of the peer', async (t) => {
+  const peer = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end())
+  await assert.rejects(
+    startConnector(t).post(request(peer.url, { headers: { 'webhook-id': 'a\r\nb: c' } })),
+    (error) => !(error instanceof OutboundError),
+  )
+  assert.equal(peer.connections, 0)
+})
+
+test('a redirect is an answer like any other', async (t) => {
+  let asked = 0
+  const peer = await startHttpPeer(t, (_incoming, outgoing) => {
+    asked++
+    outgoing.writeHead(307, { location: '/elsewhere' }).end()
+  })
+  assert.equal((await startConnector(t).post(request(peer.url))).status, 307)
+  assert.equal(asked, 1)
+})
+
+test('a status of failure comes with the pause that the peer asks for', async (t) => {
+  const connector = startConnector(t)
+  for (const [status, retryAfter, expected] of [
+    [500, null, null],
+    [410, null, null],
+    [429, '7', 7_000],
+    [503, new Date(Date.now() + 60_000).toUTCString(), 60_000],
+  ] as const) {
+    const peer = await startHttpPeer(t, (_incoming, outgoing) => {
+      if (retryAfter !== null) outgoing.setHeader('retry-after', retryAfter)
+      outgoing.writeHead(status).end()
+    })
+    const answer = await connector.post(request(peer.url))
+    assert.equal(answer.status, status)
+    if (expected === null) assert.equal(answer.retryAfterMs, null)
+    else assert.ok(Math.abs(answer.retryAfterMs! - expected) <= 2_000, `${answer.retryAfterMs}`)
+  }
+})
+
+test('a status counts though its body drips, never ends or is cut', async (t) => {
+  const connector = startConnector(t)
+  const endless = async (write: (socket: Socket) => void) => {
+    const peer = await startBytePeer(t, (socket) => write(socket))
+    const answer = await connector.post(request(peer.url))
+    assert.deepEqual([answer.status, answer.truncated], [200, true])
+    assert.ok(answer.durationMs < 2_000, `${answer.durationMs} ms`)
+    await t.waitFor(() => assert.equal(peer.open.size, 0))
+  }
+  const head = 'HTTP/1.1 200 OK\r\n'
+  await Promise.all([
+    endless((socket) => socket.write(`${head}content-length: 10\r\n\r\n`)),
+    endless((socket) => {
+      socket.write(`${head}transfer-encoding: chunked\r\n\r\n`)
+      const timer = setInterval(() => socket.write('1\r\na\r\n'), 50)
+      socket.on('close', () => clearInterval(timer))
+    }),
+    endless((socket) => socket.write(`${head}\r\nuntil the connection ends`)),
+    endless((socket) => socket.end(`${head}content-length: 10\r\n\r\nabc`)),
+    endless((socket) => socket.write(`${head}content-length: 10\r\n\r\nabc`, () => socket.resetAndDestroy())),
+    endless((socket) => socket.write(`${head}transfer-encoding: chunked\r\n\r\nno chunk`)),
+  ])
+})
+
+test('a body of a gigabyte is cut at 16 KiB, and what one of exactly that is, is whole', async (t) => {
+  const connector = startConnector(t)
+  let sent = 0
+  const chunk = Buffer.alloc(64 * 1024, 'x')
+  const peer = await startHttpPeer(t, (_incoming, outgoing) => {
+    outgoing.writeHead(200, { 'content-length': 2 ** 30 })
+    const more = () => {
+      while (!outgoing.destroyed && outgoing.write(chunk)) sent += chunk.length
+    }
+    outgoing.on('drain', more)
+    more()
+  })
+  const before = process.memoryUsage().rss
+  const answer = await connector.post(request(peer.url))
+  assert.deepEqual([answer.status, answer.truncated], [200, true])
+  await t.waitFor(() => assert.equal(peer.open.size, 0))
+  assert.ok(sent < 32 * 1024 * 1024, `${sent} bytes were sent`)
+  assert.ok(process.memoryUsage().rss - before < 64 * 1024 * 1024)
+
+  for (const [bytes, truncated] of [
+    [16 * 1024, false],
+    [16 * 1024 + 1, true],
+  ] as const) {
+    const exact = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end(Buffer.alloc(bytes)))
+    assert.equal((await connector.post(request(exact.url))).truncated, truncated, `${bytes}`)
+  }
+})
+
+test('the answer of a public peer begins with what it said, undecoded', async (t) => {
+  const said = Buffer.concat([Buffer.from('{"error":"no such\0\nhook"}'), Buffer.alloc(5_000, 'x')])
+  const peer = await startHttpPeer(t, (_incoming, outgoing) => {
+    outgoing.writeHead(404).write(said.subarray(0, 600))
+    setTimeout(() => outgoing.end(said.subarray(600)), 20)
+  })
+  const answer = await postAsIfPublic(peer.url)
+  assert.equal(answer.excerpt, `{"error":"no such hook"}${'x'.repeat(999)}`)
+
+  const zipped = gzipSync(Buffer.alloc(100_000_000))
+  const bomb = await startHttpPeer(t, (_incoming, outgoing) =>
+    outgoing.writeHead(200, { 'content-encoding': 'gzip' }).end(zipped),
+  )
+  assert.match((await postAsIfPublic(bomb.url)).excerpt!, /^\ufffd?[^x]/)
+})
+
+test('of an answer from an inner network nothing is kept but its status', async (t) => {
+  const peer = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end('root:x:0:0'))
+  const connector = startConnector(t, resolver({ 'inner.example': ['127.0.0.1'] }))
+  for (const host of ['127.0.0.1', 'inner.example']) {
+    assert.equal((await connector.post(request(`http://${host}:${peer.port}/`))).excerpt, null)
+  }
+})
+
+test('what is no HTTP/1.1 answer within the limits is malformed, and its connection is cut', async (t) => {
+  const connector = startConnector(t)
+  const answers = {
+    'no HTTP': 'SSH-2.0-OpenSSH_9.9\r\n',
+    'no status': 'HTTP/1.1 OK\r\n\r\n',
+    'a version to come': 'HTTP/3.1 200 OK\r\n\r\n',
+    'a header without a colon': 'HTTP/1.1 200 OK\r\nnonsense\r\n\r\n',
+    'two lengths': 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\na',
+    'a header that is too long': `HTTP/1.1 200 OK\r\na: ${'b'.repeat(20_000)}\r\n\r\n`,
+    'too many headers': `HTTP/1.1 200 OK\r\n${'a: b\r\n'.repeat(20_000)}\r\n`,
+    'another protocol': 'HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n',
+    'many answers before the answer': 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1_000),
+  }
+  for (const [what, bytes] of Object.entries(answers)) {
+    const peer = await startBytePeer(t, (socket) => socket.write(bytes))
+    await assertFails(connector.post(request(peer.url)), 'malformed_answer', what)
+    await t.waitFor(() => assert.equal(peer.open.size, 0, what))
+  }
+})
+
+test('a few answers before the answer are passed over', async (t) => {
+  const peer = await startHttpPeer(t, (_incoming, outgoing) => {
+    for (let n = 0; n < 3; n++) outgoing.writeEarlyHints({ link: '</style.css>; rel=preload' })
+    outgoing.writeHead(202).end()
+  })
+  assert.equal((await startConnector(t).post(request(peer.url))).status, 202)
+})
+
+test('a connection that is cut before the status was a reset, and the post is not repeated', async (t) => {
+  const connector = startConnector(t)
+  for (const cut of [
+    (socket: Socket) => socket.resetAndDestroy(),
+    (socket: Socket) => socket.end(),
+    (socket: Socket) => socket.end('HTTP/1.1 200'),
+    (socket: Socket) => socket.write('HTTP/1.1 200 OK\r\nx: y', () => socket.resetAndDestroy()),
+  ]) {
+    const peer = await startBytePeer(t, cut)
+    await assertFails(connector.post(request(peer.url)), 'reset')
+    assert.equal(peer.connections, 1)
+  }
+})
+
+/** With the connection of the connector, but for the address of the other end. */
+async function postAsIfPublic(url: string): Promise<OutboundAnswer> {
+  class PublicConnection extends Connection {
+    override get isPrivate() {
+      return false
+    }
+  }
+  const connection = new PublicConnection({
+    url: new URL(url),
+    allowances: LOOPBACK,
+    allowedOnly: true,
+    resolveName: resolver({}),
+  })
+  const startedAtMs = performance.now()
+  const exchange = new Exchange({
+    connection,
+    request: { method: 'POST', path: '/', body: '{}' },
+    startedAtMs,
+    deadlineMs: startedAtMs + 5_000,
+    signal: new AbortController().signal,
+    answerBytesMax: 0,
+    takeMemory: () => true,
+    release: () => connection.destroy(),
+  })
+  return await exchange.run()
+}

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import type { Socket } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { OUTBOUND_IDLE_CONNECTIONS_MAX, OUTBOUND_IDLE_MS_MAX } from '../../../src/limits.ts'
+import type { Connector } from '../../../src/outside/connector/connector.ts'
+import { assertFails } from './assert-fails.ts'
+import { request, resolver, startBytePeer, startConnector, startHttpPeer } from './peers.ts'
+
+/** Posts at once: five hundred after one another may take as long as a connection is kept. */
+const WAVE = 50
+const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
+
+test('posts to one origin share its connections, and there are as many as posts at once', async (t) => {
+  const peer = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end('ok'))
+  const connector = startConnector(t)
+  for (let n = 0; n < 20; n++) await connector.post(request(peer.url))
+  assert.equal(peer.connections, 1)
+  await Promise.all(Array.from({ length: 10 }, () => connector.post(request(peer.url))))
+  assert.equal(peer.connections, 10)
+  await Promise.all(Array.from({ length: 10 }, () => connector.post(request(peer.url))))
+  assert.equal(peer.connections, 10)
+})
+
+test('where a peer closes a kept connection on the next post, that one goes out on a new connection', async (t) => {
+  for (const close of [(socket: Socket) => socket.end(), (socket: Socket) => socket.resetAndDestroy()]) {
+    const used = new WeakSet<Socket>()
+    const peer = await startBytePeer(t, (socket) => {
+      if (used.has(socket)) close(socket)
+      else socket.write(OK)
+      used.add(socket)
+    })
+    const connector = startConnector(t)
+    for (let n = 0; n < 5; n++) assert.equal((await connector.post(request(peer.url))).status, 200)
+    assert.equal(peer.connections, 5)
+  }
+})
+
+test('a peer that closes kept connections when it likes costs no post', async (t) => {
+  const peer = await startBytePeer(t, (socket) => {
+    socket.write(OK)
+    setTimeout(() => socket.destroy(), Math.random() * 5)
+  })
+  const connector = startConnector(t)
+  const one = async () => {
+    for (let n = 0; n < 200; n++) {
+      assert.equal((await connector.post(request(peer.url))).status, 200)
+      await sleep(Math.random() * 6)
+    }
+  }
+  await Promise.all(Array.from({ length: 10 }, one))
+})
+
+test('a post is repeated once at most, and not after the first byte of an answer', async (t) => {
+  for (const [answer, connections] of [
+    ['', 2],
+    ['HTTP/1.1 50', 1],
+  ] as const) {
+    let requests = 0
+    const peer = await startBytePeer(t, (socket) => {
+      requests++
+      if (requests === 1) socket.write(OK)
+      else socket.end(answer)
+    })
+    const connector = startConnector(t)
+    await connector.post(request(peer.url))
+    await assertFails(connector.post(request(peer.url)), 'reset')
+    assert.deepEqual([requests, peer.connections], [1 + connections, connections])
+  }
+})
+
+test('bytes that come unasked on a kept connection are never the answer to the next post', async (t) => {
+  let requests = 0
+  const peer = await startBytePeer(t, (socket) => {
+    requests++
+    socket.write(requests === 1 ? `${OK}HTTP/1.1 418 Poisoned\r\ncontent-length: 0\r\n\r\n` : OK)
+  })
+  const connector = startConnector(t)
+  for (let n = 0; n < 3; n++) assert.equal((await connector.post(request(peer.url))).status, 200)
+})
+
+test('more connections than may be kept are not kept, and the oldest go first', async (t) => {
+  const peer = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end())
+  const more = WAVE
+  const names = Array.from({ length: OUTBOUND_IDLE_CONNECTIONS_MAX + more }, (_, n) => `h${n}.example`)
+  const connector = startConnector(
+    t,
+    resolver(Object.fromEntries(names.map((name) => [name, ['127.0.0.1']]))),
+  )
+  const beganAtMs = performance.now()
+  await postInWaves(connector, names, peer.port)
+  // On a machine that is busy with other things the first ones are too old by then.
+  if (performance.now() - beganAtMs > OUTBOUND_IDLE_MS_MAX / 2) {
+    assert.ok(peer.open.size <= OUTBOUND_IDLE_CONNECTIONS_MAX)
+    return t.diagnostic('the waves took too long to count what is kept')
+  }
+  await t.waitFor(() => assert.equal(peer.open.size, OUTBOUND_IDLE_CONNECTIONS_MAX))
+  const before = peer.connections
+  await connector.post(request(`http://${names.at(-1)}:${peer.port}/`))
+  assert.equal(peer.connections, before)
+  await connector.post(request(`http://${names[0]}:${peer.port}/`))
+  assert.equal(peer.connections, before + 1)
+})
+
+test('connections that their peers have closed take no place among those that are kept', async (t) => {
+  const living = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end())
+  const closing = await startHttpPeer(t, (_incoming, outgoing) =>
+    outgoing.setHeader('connection', 'close').end(),
+  )
+  const connector = startConnector(t, async () => [{ address: '127.0.0.1', family: 4 }])
+  await connector.post(request(living.url))
+  const names = Array.from({ length: OUTBOUND_IDLE_CONNECTIONS_MAX }, (_, n) => `h${n}.example`)
+  await postInWaves(connector, names, closing.port)
+  await connector.post(request(living.url))
+  assert.equal(living.connections, 1)
+})
+
+test('who gives up is answered at once, and the connection is cut: while it is made, waits or answers', async (t) => {
+  const connector = startConnector(t, () => new Promise(() => {}))
+  const mute = await startBytePeer(t, () => {})
+  const talking = await startBytePeer(t, (socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-le'))
+  const tls = await startBytePeer(t, () => {})
+  for (const url of [
+    mute.url,
+    talking.url,
+    tls.url.replace('http:', 'https:'),
+    'https://unresolved.example/',
+  ]) {
+    const giveUp = new AbortController()
+    setTimeout(() => giveUp.abort(), 50)
+    const startedAt = performance.now()
+    await assertFails(connector.post(request(url, { signal: giveUp.signal })), 'aborted', url)
+    assert.ok(performance.now() - startedAt < 500, url)
+  }
+  await t.waitFor(() => assert.deepEqual([mute.open.size, talking.open.size, tls.open.size], [0, 0, 0]))
+  await assertFails(connector.post(request(mute.url, { signal: AbortSignal.abort() })), 'aborted')
+  assert.equal(mute.connections, 1)
+})
+
+test('after close nothing is open, and nothing is opened again', async (t) => {
+  const connector = startConnector(t)
+  const kept = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end())
+  const mute = await startBytePeer(t, () => {})
+  await connector.post(request(kept.url))
+  const waiting = [mute.url, mute.url.replace('http:', 'https:')].map((url) =>
+    assertFails(connector.post(request(url)), 'aborted', url),
+  )
+  await t.waitFor(() => assert.equal(mute.connections, 2))
+  connector.close()
+  await Promise.all(waiting)
+  await t.waitFor(() => assert.deepEqual([kept.open.size, mute.open.size], [0, 0]))
+  for (const url of [kept.url, mute.url]) {
+    await assertFails(connector.post(request(url)), 'aborted', url)
+  }
+  assert.deepEqual([kept.connections, mute.connections], [1, 2])
+})
+
+test('a process that has posted ends by itself, though a connection is kept', async (t) => {
+  const peer = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end())
+  const script = `
+    const { Connector } = await import('./src/outbound/connector.ts')
+    const { parseAllowances } = await import('./src/outbound/allowances.ts')
+    const connector = new Connector({ allowances: parseAllowances('127.0.0.1') })
+    const { status } = await connector.post({
+      url: '${peer.url}', headers: {}, body: 'x', signal: new AbortController().signal,
+    })
+    console.log(status)`
+  const startedAt = performance.now()
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
+    cwd: join(import.meta.dirname, '../..'),
+    timeout: 10_000,
+  })
+  assert.equal(stdout, '200\n')
+  assert.ok(performance.now() - startedAt < OUTBOUND_IDLE_MS_MAX)
+})
+
+async function postInWaves(connector: Connector, names: readonly string[], port: number): Promise<void> {
+  for (let from = 0; from < names.length; from += WAVE) {
+    const wave = names.slice(from, from + WAVE)
+    await Promise.all(wave.map((name) => connector.post(request(`http://${name}:${port}/`))))
+  }
+}

@@ -1,0 +1,89 @@
+import { once } from 'node:events'
+import { createServer as createHttpServer, type RequestListener } from 'node:http'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import type { TestContext } from 'node:test'
+import { parseAllowances } from '../../../src/outside/connector/allowances.ts'
+import { Connector, type OutboundRequest } from '../../../src/outside/connector/connector.ts'
+import type { ResolveName } from '../../../src/outside/connector/resolve-name.ts'
+
+export const LOOPBACK = parseAllowances('127.0.0.0/8,::1')
+
+export type Peer = {
+  readonly url: string
+  readonly port: number
+  /** Connections that it has had so far. */
+  readonly connections: number
+  /** Those that are open. */
+  readonly open: ReadonlySet<Socket>
+}
+
+/** A peer that speaks bytes: `onRequest` is called with each chunk that comes. */
+export async function startBytePeer(
+  t: TestContext,
+  onRequest: (socket: Socket, chunk: Buffer) => void,
+  host = '127.0.0.1',
+): Promise<Peer> {
+  const server = createServer((socket) => {
+    socket.on('error', () => {}).on('data', (chunk) => onRequest(socket, chunk))
+  })
+  return await listen(t, server, host)
+}
+
+export async function startHttpPeer(
+  t: TestContext,
+  onRequest: RequestListener,
+  host = '127.0.0.1',
+): Promise<Peer> {
+  return await listen(t, createHttpServer(onRequest), host)
+}
+
+export async function listen(t: TestContext, server: Server, host: string, wantedPort = 0): Promise<Peer> {
+  const open = new Set<Socket>()
+  let connections = 0
+  server.on('connection', (socket) => {
+    connections++
+    open.add(socket)
+    socket.on('close', () => open.delete(socket))
+  })
+  server.listen(wantedPort, host)
+  await once(server, 'listening')
+  t.after(() => {
+    for (const socket of open) socket.destroy()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}/hook`,
+    port,
+    open,
+    get connections() {
+      return connections
+    },
+  }
+}
+
+/** That may post to this machine. */
+export function startConnector(t: TestContext, resolveName?: ResolveName): Connector {
+  const connector = new Connector({ allowances: LOOPBACK, ...(resolveName && { resolveName }) })
+  t.after(() => connector.close())
+  return connector
+}
+
+export function request(url: string, changes: Partial<OutboundRequest> = {}): OutboundRequest {
+  return {
+    url,
+    headers: { 'content-type': 'application/json' },
+    body: '{}',
+    signal: new AbortController().signal,
+    ...changes,
+  }
+}
+
+/** Names and what they resolve to; one address after the other where it is a list of lists. */
+export function resolver(names: Readonly<Record<string, readonly string[]>>): ResolveName {
+  return async (name) => {
+    const ips = names[name]
+    if (!ips) throw new Error('ENOTFOUND')
+    return ips.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+  }
+}

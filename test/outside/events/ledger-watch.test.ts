@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { LedgerEnds } from '../../../src/db/events/read-events.ts'
+import { EVENTS_POLL_MS } from '../../../src/limits.ts'
+import { LedgerWatch } from '../../../src/outside/events/ledger-watch.ts'
+import { until } from '../../helpers/wait.ts'
+
+const [ONE, OTHER] = [new Uint8Array(16).fill(1), new Uint8Array(16).fill(2)]
+const START = { size: 3, checkpoint: 0, floor: 0 }
+
+/** Ledgers whose ends the test sets. */
+function setUp() {
+  const ends = new Map<number, LedgerEnds>([
+    [1, START],
+    [2, START],
+  ])
+  const looks: number[][] = []
+  const warnings: string[] = []
+  const state = { ends, looks, warnings, isAway: false }
+  const read = async (ids: readonly Uint8Array[]) => {
+    looks.push(ids.map((id) => id[0]!))
+    if (state.isAway) throw new Error('away')
+    return ids.map((id) => ends.get(id[0]!)!)
+  }
+  const watch = new LedgerWatch(read, { warn: (_details, message) => void warnings.push(message) })
+  const stop = new AbortController()
+  const wait = (
+    ledgerId: Uint8Array,
+    { than = START, msMax = 10_000, isHeld = false, signal = stop.signal } = {},
+  ) => watch.grown(ledgerId, than, { msMax, isHeld, signal })
+  return { ...state, state, wait, stop }
+}
+
+test('who waits for a ledger hears when it has grown, or got a checkpoint, and nobody else does', async () => {
+  const { ends, looks, wait, stop } = setUp()
+  const waiting = [wait(ONE), wait(ONE), wait(OTHER, { msMax: 3 * EVENTS_POLL_MS })]
+  ends.set(1, { size: 4, checkpoint: 0, floor: 0 })
+  assert.deepEqual(await Promise.all(waiting), [ends.get(1), ends.get(1), null])
+  assert.deepEqual(looks[0], [1, 2], 'one query asks for all of them')
+  const published = wait(ONE, { than: { size: 4, checkpoint: 0, floor: 0 } })
+  ends.set(1, { size: 4, checkpoint: 4, floor: 0 })
+  assert.deepEqual(await published, ends.get(1))
+  stop.abort()
+})
+
+test('what grew before somebody waited is told at the next look', async () => {
+  const { ends, wait } = setUp()
+  ends.set(1, { size: 9, checkpoint: 0, floor: 0 })
+  assert.deepEqual(await wait(ONE), { size: 9, checkpoint: 0, floor: 0 })
+})
+
+test('who is held at a settlement hears of a higher floor alone, and of that nobody else does', async () => {
+  const { ends, wait, stop } = setUp()
+  const held = wait(ONE, { isHeld: true })
+  const idle = wait(ONE, { than: { ...START, size: 9 }, msMax: 4 * EVENTS_POLL_MS })
+  ends.set(1, { size: 9, checkpoint: 0, floor: 0 })
+  await sleep(2 * EVENTS_POLL_MS)
+  ends.set(1, { size: 9, checkpoint: 0, floor: 4 })
+  assert.deepEqual(await held, { size: 9, checkpoint: 0, floor: 4 })
+  assert.equal(await idle, null)
+  stop.abort()
+})
+
+test('nobody is looked for when nobody waits', async () => {
+  const { looks, wait, stop } = setUp()
+  const waiting = wait(ONE)
+  await until(() => looks.length > 1)
+  const stoppedAt = performance.now()
+  stop.abort()
+  assert.equal(await waiting, null)
+  assert.ok(performance.now() - stoppedAt < 1_000, 'who is stopped waits no longer')
+  await sleep(2 * EVENTS_POLL_MS)
+  const before = looks.length
+  await sleep(3 * EVENTS_POLL_MS)
+  assert.equal(looks.length, before)
+  assert.equal(await wait(ONE), null, 'who was stopped does not begin')
+  assert.equal(looks.length, before)
+  const { signal } = new AbortController()
+  void wait(ONE, { signal, msMax: 2 * EVENTS_POLL_MS })
+  await until(() => looks.length > before)
+})
+
+test('they wait on while the database is away, which is said once', async () => {
+  const { state, ends, wait, warnings, looks } = setUp()
+  state.isAway = true
+  const waiting = wait(ONE)
+  await until(() => looks.length > 3)
+  assert.equal(warnings.length, 1)
+  state.isAway = false
+  ends.set(1, { size: 4, checkpoint: 0, floor: 0 })
+  assert.deepEqual(await waiting, { size: 4, checkpoint: 0, floor: 0 })
+})

@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { readEnds } from '../../../src/db/events/read-events.ts'
+import { ALL_EVENTS, EVENT_TYPES, type EventFilter } from '../../../src/outside/events/event-types.ts'
+import { type EventPosition, findEvents, readEvents } from '../../../src/outside/events/read-events.ts'
+import { storedStatements, verifiedStatements } from '../../../src/outside/events/statements.ts'
+import { parseId } from '../../../src/proof/ids.ts'
+import type { TestApp } from '../../helpers/app.ts'
+import { unguarded } from '../../helpers/checkpoints.ts'
+import { buildEventLedger } from '../../helpers/event-ledger.ts'
+import { raiseFloors } from '../../helpers/floors.ts'
+
+const BEGINNING = { seq: 0, told: 0, checkpoint: 0 }
+
+function sourceOf(app: TestApp, filter: EventFilter = ALL_EVENTS) {
+  const ledgerId = parseId('led', app.ledger.ledger.id)
+  const entriesUrl = 'https://ledger.example/v1/entries'
+  return { ledgerId, filter, entriesUrl, statementsOf: storedStatements }
+}
+
+async function endsOf(app: TestApp) {
+  const [ends] = await readEnds(app.deps.readPool, app.deps.cursorMac, [sourceOf(app).ledgerId])
+  return ends!
+}
+
+test('a ledger’s events', async (t) => {
+  const app = await buildEventLedger(t)
+  const { readPool } = app.deps
+  await raiseFloors(app)
+  const ends = await endsOf(app)
+  const read = (filter: EventFilter, from: EventPosition, limit: number, upTo = ends) =>
+    readEvents(readPool, sourceOf(app, filter), from, upTo, limit)
+  const { steps: whole, more } = await read(ALL_EVENTS, BEGINNING, 1_000)
+  assert.deepEqual([whole.length, more], [30, false])
+
+  const filter: fc.Arbitrary<EventFilter> = fc.record({
+    events: fc.option(
+      fc.uniqueArray(fc.constantFrom(...EVENT_TYPES), { minLength: 1 }).map((of) => new Set(of)),
+    ),
+    types: fc.option(
+      fc
+        .uniqueArray(fc.constantFrom('generic', 'generic/1', 'delivery/1', 'delivery/2'), { minLength: 1 })
+        .map((of) => new Set<string>(of)),
+    ),
+  })
+
+  await t.test('are the same in one page and in pages of any size, with any filter', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        filter,
+        fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1 }),
+        async (of, limits) => {
+          const { steps, position, more } = await read(of, BEGINNING, 1_000)
+          assert.equal(more, false)
+          const paged = []
+          let from: EventPosition = BEGINNING
+          for (let i = 0; i < 200; i++) {
+            const limit = limits[i % limits.length]!
+            const page = await read(of, from, limit)
+            assert.ok(page.steps.length <= limit)
+            if (page.steps.length > 0 && page.steps.length === limit)
+              assert.deepEqual(page.position, page.steps.at(-1)!.after)
+            paged.push(...page.steps.map(({ event }) => event))
+            from = page.position
+            if (!page.more) break
+          }
+          assert.deepEqual(
+            paged,
+            steps.map(({ event }) => event),
+          )
+          assert.deepEqual(from, position)
+        },
+      ),
+      { numRuns: 40 },
+    )
+  })
+
+  await t.test('can be gone on with behind each of them, also with another filter', async () => {
+    for (const [i, { after }] of whole.entries()) {
+      const rest = await read(ALL_EVENTS, after, 1_000)
+      assert.deepEqual(rest.steps, whole.slice(i + 1))
+    }
+    await fc.assert(
+      fc.asyncProperty(filter, fc.integer({ min: 1, max: 10 }), async (of, limit) => {
+        const { steps, position } = await read(of, BEGINNING, limit)
+        const told = steps.at(-1)
+        if (told === undefined) return assert.deepEqual(position, (await read(of, BEGINNING, 1_000)).position)
+        const rest = (await read(ALL_EVENTS, told.after, 1_000)).steps.map(({ event }) => event)
+        const at = whole.findIndex(
+          ({ event }) => event.seq === told.event.seq && event.type === told.event.type,
+        )
+        assert.deepEqual(
+          rest,
+          whole.slice(at + 1).map(({ event }) => event),
+        )
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  await t.test(
+    'that come later are told then, each once, a checkpoint at once where it is late',
+    async () => {
+      const told = []
+      let from: EventPosition = BEGINNING
+      // As a tail reads that sees the ledger grow: each entry as it comes, each checkpoint three entries later.
+      for (let size = 0; size <= ends.size; size++) {
+        const published = whole.filter(
+          ({ event }) => event.type === 'checkpoint.published' && event.seq + 1 <= size - 3,
+        )
+        const upTo = { size, checkpoint: published.at(-1)?.after.checkpoint ?? 0, floor: size }
+        for (
+          let page = await read(ALL_EVENTS, from, 2, upTo);
+          ;
+          page = await read(ALL_EVENTS, from, 2, upTo)
+        ) {
+          told.push(...page.steps.map(({ event }) => event))
+          from = page.position
+          if (!page.more) break
+        }
+      }
+      const keys = told.map(({ seq, type }) => `${seq} ${type}`)
+      assert.equal(new Set(keys).size, keys.length)
+      assert.deepEqual(keys.toSorted(), whole.map(({ event }) => `${event.seq} ${event.type}`).toSorted())
+    },
+  )
+
+  await t.test('are found by name, and none that is not there', async () => {
+    const names = whole.map(({ event: { seq, type } }) => ({ seq, type }))
+    assert.deepEqual(
+      await findEvents(readPool, sourceOf(app), names.toReversed()),
+      whole.map(({ event }) => event).toReversed(),
+    )
+    const absent = [
+      { seq: 0, type: 'record.recorded' },
+      { seq: ends.size, type: 'record.recorded' },
+      { seq: names[0]!.seq, type: 'signal.emitted' },
+      { seq: 0, type: 'checkpoint.published' },
+    ]
+    assert.deepEqual(await findEvents(readPool, sourceOf(app), absent), [null, null, null, null])
+  })
+
+  await t.test('are verified for those who act on them', async () => {
+    const { ledgerId } = sourceOf(app)
+    const statementsOf = verifiedStatements(ledgerId, app.deps.envelopeKeys)
+    const { steps } = await readEvents(readPool, { ...sourceOf(app), statementsOf }, BEGINNING, ends, 1_000)
+    assert.deepEqual(steps, whole)
+    const foreign = verifiedStatements(new Uint8Array(16), app.deps.envelopeKeys)
+    const names = [{ seq: whole[0]!.event.seq, type: whole[0]!.event.type }]
+    const [refused] = await findEvents(readPool, { ...sourceOf(app), statementsOf: foreign }, names)
+    assert.equal(refused!.fault?.code, 'ledger_foreign')
+  })
+})
+
+const FLIPPED = 'set_byte(envelope, length(envelope) - 1, get_byte(envelope, length(envelope) - 1) # 1)'
+const withLeaf = (envelope: string) => `envelope = ${envelope}, leaf = sha256('\\x00' || ${envelope})`
+
+/** What somebody changes who owns the database, and what is said of it. */
+const FORGERIES: [what: string, set: string, code: string][] = [
+  ['another record', `subject_id = '01890000-0000-7000-8000-000000000000'`, 'line_contradicts_envelope'],
+  ['another kind', `kind = 'record-expired'`, 'line_contradicts_envelope'],
+  ['another time', `recorded_at = recorded_at + interval '1 ms'`, 'line_contradicts_envelope'],
+  ['an envelope that is none', withLeaf(`'\\x00'::bytea`), 'cose_structure'],
+  ['a signature that does not verify', withLeaf(FLIPPED), 'signature_invalid'],
+]
+
+test('an entry that was changed is not told to those who act on it', async (t) => {
+  const app = await buildEventLedger(t)
+  const { readPool } = app.deps
+  await raiseFloors(app)
+  const ends = await endsOf(app)
+  const { ledgerId } = sourceOf(app)
+  const statementsOf = verifiedStatements(ledgerId, app.deps.envelopeKeys)
+  const source = { ...sourceOf(app), statementsOf }
+  const { steps } = await readEvents(readPool, source, BEGINNING, ends, 1_000)
+  const { event } = steps.find((step) => step.event.type === 'record.cancelled')!
+  const entry = `ledger_id = '${Buffer.from(ledgerId).toString('hex')}'::uuid and seq = ${event.seq}`
+  await app.sql(`create table public.kept as select * from tallystick.entries where ${entry}`)
+  const restore = `delete from tallystick.entries where ${entry}; insert into tallystick.entries select * from public.kept`
+  for (const [what, set, code] of FORGERIES)
+    await t.test(`${what}: ${code}`, async () => {
+      await unguarded(app, `update tallystick.entries set ${set} where ${entry}`)
+      const { steps: told } = await readEvents(readPool, source, BEGINNING, ends, 1_000)
+      const forged = told.find((step) => step.event.seq === event.seq && step.event.recordId !== undefined)
+      assert.equal(forged?.event.fault?.code, code)
+      assert.equal(forged.event.members, '')
+      assert.equal(told.filter((step) => step.event.fault !== null).length, 1)
+      await unguarded(app, restore)
+    })
+})

@@ -1,0 +1,269 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { PEER_PAGE_BYTES_MAX } from '../../../src/peer-limits.ts'
+import type { Organisation } from '../../helpers/federation.ts'
+import { makeSigner, type TestLine } from '../../helpers/test-chain.ts'
+import { until } from '../../helpers/wait.ts'
+import {
+  appendingOf,
+  type Heard,
+  type Lie,
+  leafOf,
+  type Mallory,
+  meetMallory,
+  type SentLine,
+} from './mallory.ts'
+import { verifyOwnExport } from './unchanged.ts'
+
+/* What a peer answers to what it is sent: the drain neither crashes nor takes a lie for an answer. */
+
+/** Whatever stands of what the peer has heard. */
+async function heardOf({ victim, peer }: Mallory): Promise<string[]> {
+  const rows = await victim.sql<{ value: string }>(
+    `select 'receipt ' || seq as value from tallystick.peer_receipts
+     union all select 'dead ' || seq || ' ' || code from tallystick.peer_dead_letters
+     union all select 'at ' || next_seq || ' ' || encode(known_kid, 'hex') from tallystick.peer_cursors
+     union all select 'backlog ' || record_id || ' ' || from_seq from tallystick.peer_backlog order by 1`,
+  )
+  assert.ok(peer)
+  return rows.map(({ value }) => value)
+}
+
+const drainOf = async ({ victim, peer }: Mallory) => (await victim.ask('GET', `/v1/peers/${peer}`)).drain
+
+async function createShared({ victim, peer }: Mallory): Promise<string> {
+  const share = [{ peer, documents: 'whole' }]
+  return (await victim.ask('POST', '/v1/records', { body: { type: 'task/1', payload: {}, share } })).id
+}
+
+/** A peer that failed is asked again now. */
+function hurry(victim: Organisation) {
+  return victim.sql('update tallystick.peer_cursors set resume_at = null')
+}
+
+/** Asserts that so answered the drain fails with the code, moves nothing, and waits before it asks again. */
+async function believesNothing(mallory: Mallory, lie: (heard: Heard) => Lie, code: RegExp): Promise<void> {
+  const before = await heardOf(mallory)
+  const asked = mallory.heard.length
+  mallory.lie = lie
+  const { failures } = await drainOf(mallory)
+  await hurry(mallory.victim)
+  await until(async () => mallory.heard.length > asked && (await drainOf(mallory)).failures > failures)
+  const { lastError, resumeAt } = await drainOf(mallory)
+  assert.match(lastError, code)
+  assert.ok(Date.parse(resumeAt) > Date.now() - 1_000)
+  assert.deepEqual(await heardOf(mallory), before)
+  assert.ok(mallory.heard.length - asked <= 2, 'it is not asked over and over')
+}
+
+test('an answer that is none, or says what the peer has not signed, is no answer', async (t) => {
+  const mallory = await meetMallory(t)
+  const { victim, chain } = mallory
+  // From now on there is something to say.
+  mallory.lie = () => ({ status: 500, body: {} })
+  await createShared(mallory)
+  await until(async () => (await drainOf(mallory)).failures > 0)
+  const outcomes = (make: (entry: SentLine, at: number) => unknown) => (heard: Heard) =>
+    heard.path.endsWith('/entries') ? { body: { outcomes: heard.body.entries.map(make) } } : { body: {} }
+  const received = (make: (entry: SentLine) => TestLine) =>
+    outcomes((entry) => ({
+      leaf: leafOf(entry.envelope),
+      outcome: 'received',
+      envelope: make(entry).envelope,
+    }))
+  /** Signed, but not of its chain. */
+  const signed = (line: TestLine, more: object) => {
+    chain.forget()
+    return chain.append({ ...appendingOf(line), ...more })
+  }
+
+  const LIES: Record<string, [lie: (heard: Heard) => Lie, code: RegExp]> = {
+    'no JSON': [() => ({ body: 'OK' }), /^unexpected_answer/],
+    nothing: [() => ({ body: '' }), /^unexpected_answer/],
+    null: [() => ({ body: 'null' }), /^unexpected_answer/],
+    'a list': [() => ({ body: '[]' }), /^unexpected_answer/],
+    'bytes that are no text': [() => ({ body: Buffer.from([0x7b, 0xff, 0x7d]) }), /^unexpected_answer/],
+    'no outcomes': [() => ({ body: {} }), /^unexpected_answer/],
+    'too few outcomes': [() => ({ body: { outcomes: [] } }), /^unexpected_answer/],
+    'too many outcomes': [() => ({ body: { outcomes: Array(501).fill({}) } }), /^unexpected_answer/],
+    'outcomes that are null': [outcomes(() => null), /^unexpected_answer/],
+    'outcomes that are lists': [outcomes(() => [[]]), /^unexpected_answer/],
+    'outcomes that are numbers': [outcomes(() => 7), /^unexpected_answer/],
+    'outcomes that say nothing known': [outcomes(() => ({ outcome: 'perhaps' })), /^unexpected_answer/],
+    'a receipt that is no envelope': [
+      outcomes(() => ({ outcome: 'received', envelope: 'AAAA' })),
+      /^receipt_invalid/,
+    ],
+    'a receipt that is no text': [
+      outcomes(() => ({ outcome: 'received', envelope: {} })),
+      /^receipt_invalid/,
+    ],
+    'the entry itself as its receipt': [
+      outcomes(({ envelope }) => ({ outcome: 'received', envelope })),
+      /^receipt_invalid/,
+    ],
+    'a receipt of another entry': [
+      received((entry) => mallory.receive(entry, { leaf: 'ab'.repeat(32) })),
+      /^receipt_invalid/,
+    ],
+    'a receipt of another seq': [received((entry) => mallory.receive(entry, { seq: 1 })), /^receipt_invalid/],
+    'a receipt by a key that is not its own': [
+      received((entry) => signed(mallory.receive(entry), { signer: makeSigner() })),
+      /^receipt_invalid/,
+    ],
+    'a receipt with a false signature': [
+      received((entry) =>
+        signed(mallory.receive(entry), { signer: { ...mallory.signer, sign: makeSigner().sign } }),
+      ),
+      /^receipt_invalid/,
+    ],
+    'an entry of its own as a receipt': [received(() => chain.lines[0]!), /^receipt_invalid/],
+    'that it misses what there is not': [
+      outcomes(() => ({ outcome: 'missing', record: 'rec_01jegv5gyme05800000000000a', version: 1 })),
+      /^unexpected_answer/,
+    ],
+    'a redirection': [
+      () => ({ status: 307, headers: { location: `${mallory.url}/elsewhere` }, body: {} }),
+      /^unexpected_answer/,
+    ],
+    'that it is elsewhere': [
+      () => ({ status: 301, headers: { location: 'http://169.254.169.254/' }, body: {} }),
+      /^unexpected_answer/,
+    ],
+    'far too much': [() => ({ body: `{"outcomes":["${'x'.repeat(PEER_PAGE_BYTES_MAX)}"]}` }), /./],
+    'what is nested without end': [
+      () => ({ body: `{"outcomes":${'['.repeat(100_000)}${']'.repeat(100_000)}}` }),
+      /^unexpected_answer/,
+    ],
+    'an error with a code that is none': [
+      () => ({ status: 400, body: { code: '<script>' } }),
+      /^unexpected_answer/,
+    ],
+    'that it comes too often': [
+      () => ({ status: 429, headers: { 'retry-after': '1' }, body: { code: 'rate_limited' } }),
+      /^rate_limited/,
+    ],
+  }
+  for (const [what, [lie, code]] of Object.entries(LIES))
+    await t.test(what, () => believesNothing(mallory, lie, code))
+
+  await t.test('a version that it misses and that no record has', async () => {
+    for (const version of [0, -1, 2, 1.5, 2 ** 31, 2 ** 40, -(2 ** 40), '1', null])
+      await believesNothing(
+        mallory,
+        (heard) => ({
+          body: {
+            outcomes: heard.body.entries.map(() => ({
+              outcome: 'missing',
+              record: recordOf(heard),
+              version,
+            })),
+          },
+        }),
+        /^unexpected_answer/,
+      )
+  })
+  assert.ok(mallory.heard.every(({ path }) => path !== '/elsewhere'))
+
+  await t.test('and as soon as it answers, all goes on', async () => {
+    mallory.lie = (heard) => mallory.honestAnswer(heard)
+    await hurry(victim)
+    await until(async () => (await drainOf(mallory)).behind === 0)
+    assert.equal((await heardOf(mallory)).filter((text) => text.startsWith('receipt')).length, 1)
+  })
+  await verifyOwnExport(victim)
+})
+
+function recordOf({ body }: Heard): unknown {
+  return appendingOf({ envelope: body.entries[0].envelope, documents: [] }).predicate['record']
+}
+
+test('a peer that misses the same again and again is not sent it over and over', async (t) => {
+  const mallory = await meetMallory(t)
+  const { victim } = mallory
+  const record = await createShared(mallory)
+  await until(async () => (await drainOf(mallory)).behind === 0)
+  const asked = mallory.heard.length
+  // It has the first entry, says so, and misses it.
+  mallory.lie = (heard) => ({
+    body: {
+      outcomes: heard.body.entries.map((entry: SentLine, at: number) =>
+        at === 0 && versionOf(entry) === 1
+          ? { outcome: 'received', envelope: mallory.receive(entry).envelope }
+          : { outcome: 'missing', record, version: 1 },
+      ),
+    },
+  })
+  await victim.ask('POST', `/v1/records/${record}/cancel`, { body: { reason: 'not needed' } })
+  await until(async () => (await drainOf(mallory)).failures > 0)
+  assert.match((await drainOf(mallory)).lastError, /^unexpected_answer/)
+  assert.ok(mallory.heard.length - asked <= 4, `${mallory.heard.length - asked} requests`)
+})
+
+function versionOf({ envelope }: SentLine): unknown {
+  return appendingOf({ envelope, documents: [] }).predicate['version']
+}
+
+test('what a peer refuses for good is a dead letter, and what it says of it is no more than text', async (t) => {
+  const mallory = await meetMallory(t)
+  const { victim, peer } = mallory
+  const answers = [
+    { outcome: 'refused', code: 'fork', detail: 'x'.repeat(5_000), held: 7 },
+    { outcome: 'refused', code: '<b>', detail: { a: 1 } },
+    { outcome: 'refused' },
+    { outcome: 'refused', code: 'a'.repeat(65), detail: '\u{1F600}'.repeat(600) },
+  ]
+  for (const answer of answers) {
+    mallory.lie = ({ body }) => ({ body: { outcomes: body.entries.map(() => answer) } })
+    const record = await createShared(mallory)
+    const letters = async () => (await victim.ask('GET', `/v1/peers/${peer}/dead-letters`)).data
+    await until(async () => (await letters()).some((one: { record: string }) => one.record === record))
+  }
+  const { data } = await victim.ask('GET', `/v1/peers/${peer}/dead-letters`)
+  assert.deepEqual(
+    data.map(({ code }: { code: string }) => code),
+    ['fork', 'unexpected_answer', 'unexpected_answer', 'unexpected_answer'],
+  )
+  for (const { detail } of data) assert.ok((detail ?? '').length <= 1_000)
+  // Other records go on, and so do these once it takes them.
+  mallory.lie = (heard) => mallory.honestAnswer(heard)
+  await createShared(mallory)
+  await until(async () => (await drainOf(mallory)).behind === 0)
+  assert.deepEqual(await victim.ask('POST', `/v1/peers/${peer}/replay`, { body: {} }), { replayed: 4 })
+  await until(async () => (await heardOf(mallory)).filter((text) => text.startsWith('receipt')).length === 5)
+  assert.deepEqual((await victim.ask('GET', `/v1/peers/${peer}/dead-letters`)).data, [])
+})
+
+test('where both have ended a peering, neither tells the other over and over', async (t) => {
+  const mallory = await meetMallory(t)
+  const { victim, peer } = mallory
+  mallory.lie = () => ({ status: 403, body: { code: 'peer_revoked' } })
+  await victim.ask('POST', `/v1/peers/${peer}/revoke`, { body: {} })
+  await until(async () => mallory.heard.length > 0 && (await isAtEnd(mallory)))
+  const asked = mallory.heard.length
+  await hurry(victim)
+  await sleep(1_500)
+  assert.equal(mallory.heard.length, asked)
+})
+
+async function isAtEnd({ victim }: Mallory): Promise<boolean> {
+  const [row] = await victim.sql<{ ended: boolean }>(
+    'select c.next_seq > p.revoked_seq as ended from tallystick.peers p join tallystick.peer_cursors c using (ledger_id, peer_id)',
+  )
+  return row!.ended
+}
+
+test('a peer that calls each request a repeated one is asked again, and not over and over', async (t) => {
+  const mallory = await meetMallory(t)
+  await until(async () => (await drainOf(mallory)).behind === 0)
+  const asked = mallory.heard.length
+  mallory.lie = () => ({ status: 409, body: { code: 'request_replayed' } })
+  await createShared(mallory)
+  await until(async () => (await drainOf(mallory)).failures >= 2)
+  await sleep(3_000)
+  const { lastError } = await drainOf(mallory)
+  assert.match(lastError, /^request_replayed/)
+  // At once, and then after pauses that double from half a second on.
+  assert.ok(mallory.heard.length - asked <= 6, `${mallory.heard.length - asked} requests`)
+})

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  look,
+  offer,
+  peer,
+  registerDelivery,
+  share,
+  startOrganisations,
+  untilBoth,
+} from '../../helpers/federation.ts'
+import { until } from '../../helpers/wait.ts'
+
+/** As if all that was there had been sent: what a peer whose backup was restored has forgotten looks like this. */
+const TAKE_ALL_FOR_SENT = `update tallystick.peer_cursors c set next_seq = h.size
+  from tallystick.chain_heads h where h.ledger_id = c.ledger_id`
+
+test('what a peer lacks though it was sent, it is sent again once it was asked what it holds', async (t) => {
+  const [home, guest] = await startOrganisations(t, 2)
+  const peering = await peer(home!, guest!)
+  await registerDelivery(home!)
+  const performer = await guest!.addAgent('carrier')
+  const about = { home: home!, guest: guest!, peer: peering, performer }
+  const known = await share(about)
+  await untilBoth(known, 'CREATED')
+
+  await home!.ask('POST', `/v1/peers/${peering}/suspend`, { body: {} })
+  const lacked = await share(about)
+  await home!.ask('POST', `/v1/records/${known.id}/cancel`, { body: { reason: 'too late' } })
+  await home!.sql(TAKE_ALL_FOR_SENT)
+  await home!.ask('POST', `/v1/peers/${peering}/resume`, { body: {} })
+  // What comes later of a record is answered with what is missing; of these nothing comes.
+  const later = await share(about)
+  await untilBoth(later, 'CREATED')
+  assert.equal(await look(guest!, lacked), null)
+  assert.equal((await look(guest!, known)).state, 'CREATED')
+
+  await home!.ask('POST', `/v1/peers/${peering}/reconciliation`, { body: {} })
+  await untilBoth(lacked, 'CREATED')
+  await untilBoth(known, 'CANCELLED')
+
+  // An offer, too, that the home has forgotten.
+  await guest!.sql("update tallystick.peer_cursors set resume_at = now() + interval '1 hour'")
+  await offer(lacked, 'activate')
+  await guest!.sql(TAKE_ALL_FOR_SENT)
+  await guest!.sql('update tallystick.peer_cursors set resume_at = null')
+  await guest!.ask('POST', `/v1/peers/${peering}/reconciliation`, { body: {} })
+  await untilBoth(lacked, 'ACTIVE')
+  const { drain } = await home!.ask('GET', `/v1/peers/${peering}`)
+  assert.deepEqual([drain.deadLetters, drain.forks, drain.lastError], [0, 0, null])
+  await until(async () => (await home!.ask('GET', `/v1/peers/${peering}/reconciliation`)).reconciled)
+})

@@ -1,0 +1,273 @@
+import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { genericBody } from '../../helpers/app.ts'
+import { until } from '../../helpers/wait.ts'
+import { buildStage, type Endpoint } from '../../helpers/webhook-stage.ts'
+
+const STATES = ['record.created', 'record.activated', 'record.cancelled']
+const RECORDED = { events: ['record.recorded'] }
+
+test('endpoints that fail', { concurrency: true }, async (t) => {
+  const stage = await buildStage(t)
+
+  const ok = (_: unknown, response: ServerResponse) => void response.writeHead(204).end()
+  const answers = (status: number) => (_: unknown, response: ServerResponse) =>
+    void response.writeHead(status).end()
+
+  async function threeEvents(): Promise<string> {
+    const { id } = await stage.create()
+    await stage.take(id, 'activate')
+    await stage.take(id, 'cancel')
+    return id
+  }
+
+  /** What is pending after so many attempts is due, and nobody waits, until `condition`. */
+  async function hurry(endpoint: Endpoint, attempts: number, condition: () => boolean | Promise<boolean>) {
+    await until(async () => {
+      if (await condition()) return true
+      await endpoint.sql(
+        `update tallystick.webhook_deliveries set due_at = now()
+       where webhook_id = $1 and state = 'pending' and attempts = ${attempts}`,
+      )
+      await endpoint.sql(
+        'update tallystick.webhook_cursors set due_at = now(), resume_at = null where webhook_id = $1',
+      )
+      await sleep(50)
+      return false
+    })
+  }
+
+  const standing = async (endpoint: Endpoint) => (await endpoint.ask('GET')).standing
+
+  // Of other records than the next ones: they need not wait for it.
+  const sentAgain = t.test(
+    'what failed is sent again after 5 s, with the same id, and only then what is later of its record',
+    async (t) => {
+      let failing = ''
+      const endpoint = await stage.subscribe(t, { events: STATES }, (received, response) => {
+        if (failing !== '') return ok(received, response)
+        failing = received.event.data.record.id
+        answers(500)(received, response)
+      })
+      const slow = await threeEvents()
+      const other = await threeEvents()
+      await endpoint.hears(4)
+      const of = (record: string) =>
+        endpoint.received().filter(({ event }) => event.data.record.id === record)
+      const typesOf = (record: string) => of(record).map(({ event }) => event.type)
+      assert.deepEqual([typesOf(slow), typesOf(other)], [['record.created'], STATES])
+      await until(async () => (await standing(endpoint)).held === 2)
+      const [last, , first] = await endpoint.deliveries(`?record=${slow}`)
+      assert.deepEqual([last.state, first.state, first.attempts], ['held', 'pending', 1])
+      await endpoint.hears(7)
+      assert.deepEqual(typesOf(slow), ['record.created', ...STATES])
+      const [failed, again] = of(slow)
+      assert.deepEqual([again!.id, again!.body], [failed!.id, failed!.body])
+      const waitedMs = again!.atMs - failed!.atMs
+      assert.ok(waitedMs > 4_400 && waitedMs < 6_500, `tried again after ${waitedMs} ms`)
+      await until(async () => (await standing(endpoint)).pending === 0)
+      const { state, attemptLog } = await endpoint.ask('GET', `/deliveries/${failed!.id}`)
+      const statuses = attemptLog.map(({ status }: { status: number }) => status)
+      assert.deepEqual([state, statuses], ['delivered', [500, 204]])
+    },
+  )
+
+  await t.test(
+    'an endpoint that answers 410 is disabled, and the others hear of it; resumed, it hears what it missed',
+    async (t) => {
+      const other = await stage.subscribe(t, { events: ['webhook.paused'] })
+      const endpoint = await stage.subscribe(t, RECORDED, answers(410))
+      await stage.notarize()
+      await other.hears(1)
+      const { state, reason } = await endpoint.ask('GET')
+      assert.deepEqual([state, reason], ['disabled', 'gone'])
+      assert.equal((await standing(endpoint)).pending, 1)
+      const { type, data } = other.received()[0]!.event
+      assert.equal(type, 'webhook.paused')
+      assert.deepEqual(data.webhook, { id: endpoint.id, state: 'disabled', reason: 'gone' })
+      await stage.notarize()
+      await sleep(500)
+      assert.equal(endpoint.received().length, 1)
+      endpoint.receiver.answer = ok
+      await endpoint.ask('POST', '/resume', {})
+      await hurry(endpoint, 1, () => endpoint.received().length === 3)
+      assert.equal(new Set(endpoint.received().map(({ id }) => id)).size, 2)
+    },
+  )
+
+  for (const status of [429, 503]) {
+    await t.test(
+      `an endpoint that answers ${status} with Retry-After is left alone so long, an hour at most`,
+      async (t) => {
+        let asked = '30'
+        const endpoint = await stage.subscribe(t, RECORDED, (_, response) => {
+          response.writeHead(status, { 'retry-after': asked }).end()
+        })
+        const resumeMs = async () => Date.parse((await standing(endpoint)).resumeAt) - Date.now()
+        await stage.notarize()
+        await until(async () => (await resumeMs()) > 25_000)
+        assert.ok((await resumeMs()) < 30_100)
+        await stage.notarize()
+        await sleep(400)
+        assert.equal(endpoint.received().length, 1)
+        asked = '100000'
+        await endpoint.ask('POST', '/resume', {})
+        await until(async () => (await resumeMs()) > 3_590_000)
+        assert.ok((await resumeMs()) <= 3_600_100)
+        const dues = (await endpoint.deliveries('?state=pending')).map(
+          ({ dueAt }) => Date.parse(dueAt) - Date.now(),
+        )
+        assert.ok(dues.some((ms) => ms > 3_590_000))
+      },
+    )
+  }
+
+  await t.test(
+    'after five failures in a row an endpoint that is down is sent one at a time and left alone in between, however many fail at once',
+    async (t) => {
+      let underWay = 0
+      let most = 0
+      const endpoint = await stage.subscribe(t, RECORDED)
+      const records = Array.from({ length: 60 }, (_, n) => genericBody({ n }))
+      await Promise.all(records.map((body) => stage.notarize(body)))
+      await endpoint.hears(60)
+      endpoint.receiver.answer = (_, response) => {
+        most = Math.max(most, ++underWay)
+        setTimeout(() => {
+          underWay--
+          response.writeHead(503).end()
+        }, 50)
+      }
+      await Promise.all(records.map((body) => stage.notarize(body)))
+      await until(async () => (await standing(endpoint)).failures >= 5)
+      await endpoint.rests()
+      const { failures, resumeAt } = await standing(endpoint)
+      const pauseMs = Date.parse(resumeAt) - Date.now()
+      assert.equal(failures, 5)
+      assert.ok(pauseMs > 2_000 && pauseMs < 5_600, `left alone for ${pauseMs} ms`)
+      assert.ok(most > 5, `${most} failed at once`)
+      const heard = endpoint.received().length
+      most = 0
+      await hurry(endpoint, 1, () => endpoint.received().length > heard)
+      await until(async () => (await standing(endpoint)).failures === 6)
+      assert.deepEqual([most, endpoint.received().length], [1, heard + 1])
+      endpoint.receiver.answer = ok
+      await endpoint.ask('POST', '/resume', {})
+      for (const attempts of [1, 2])
+        await hurry(
+          endpoint,
+          attempts,
+          async () => !(await endpoint.deliveries('?state=pending')).some((one) => one.attempts === attempts),
+        )
+      await until(() => new Set(endpoint.received().map(({ id }) => id)).size === 120)
+      await until(async () => (await standing(endpoint)).pending === 0)
+      assert.equal((await standing(endpoint)).failingSince, null)
+    },
+  )
+
+  await t.test(
+    'an endpoint that fails for five days is paused, and told of; resumed, it hears all that it missed, or none of it',
+    async (t) => {
+      const other = await stage.subscribe(t, { events: ['webhook.paused'] })
+      const resumed = [
+        { from: 'here', heard: 3, endpoint: await stage.subscribe(t, RECORDED, answers(500)) },
+        { from: 'now', heard: 2, endpoint: await stage.subscribe(t, RECORDED, answers(500)) },
+      ]
+      const each = (act: (one: (typeof resumed)[number]) => Promise<void>) => Promise.all(resumed.map(act))
+      await stage.notarize(genericBody({ failed: true }))
+      await each(async ({ endpoint }) => {
+        await until(async () => (await standing(endpoint)).failingSince !== null)
+        await endpoint.rests()
+        await endpoint.sql(
+          "update tallystick.webhook_cursors set failing_since = now() - interval '5 days 1 minute' where webhook_id = $1",
+        )
+        assert.equal((await endpoint.ask('GET')).state, 'active')
+        const isTold = () => other.received().some(({ event }) => event.data.webhook.id === endpoint.id)
+        await hurry(endpoint, 1, isTold)
+        const { state, reason } = await endpoint.ask('GET')
+        assert.deepEqual([state, reason], ['paused', 'failing'])
+        endpoint.receiver.answer = ok
+      })
+      await stage.notarize(genericBody({ missed: true }))
+      const before = new Map(resumed.map(({ endpoint }) => [endpoint, endpoint.received().length]))
+      await each(async ({ from, endpoint }) => {
+        const { state, standing } = await endpoint.ask('POST', '/resume', { from })
+        assert.deepEqual([state, standing.failures], ['active', 0])
+      })
+      await stage.notarize(genericBody({ after: true }))
+      await each(async ({ heard, endpoint }) => {
+        // What failed already is not skipped.
+        const heardAll = before.get(endpoint)! + heard
+        await hurry(endpoint, 2, () => endpoint.received().length >= heardAll)
+        await endpoint.rests()
+        assert.equal(endpoint.received().length, heardAll)
+      })
+    },
+  )
+
+  await sentAgain
+  await t.test(
+    'after eight attempts a delivery is dead, and the later ones of its record go on; a redirect is a failure',
+    async (t) => {
+      const endpoint = await stage.subscribe(t, { events: STATES }, ({ event }, response) => {
+        response.writeHead(event.type === 'record.created' ? 302 : 204, { location: '/elsewhere' }).end()
+      })
+      const record = await threeEvents()
+      const dues: number[] = []
+      for (let attempts = 1; attempts < 8; attempts++) {
+        await until(async () => (await endpoint.deliveries('?state=pending'))[0]?.attempts === attempts)
+        const [delivery] = await endpoint.deliveries('?state=pending')
+        dues.push((Date.parse(delivery.dueAt) - Date.now()) / 1_000)
+        await hurry(endpoint, attempts, () => endpoint.received().length > attempts)
+      }
+      await hurry(endpoint, 0, () => endpoint.received().length === 10)
+      for (const [i, seconds] of [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000].entries())
+        assert.ok(Math.abs(dues[i]! - seconds) < seconds * 0.1 + 2, `the ${i}th comes after ${dues[i]} s`)
+      assert.deepEqual(
+        endpoint.received().map(({ event }) => event.type),
+        [...Array(8).fill(STATES[0]), STATES[1], STATES[2]],
+      )
+      await until(async () => (await endpoint.deliveries('?state=delivered')).length === 2)
+      const [dead] = await endpoint.deliveries(`?state=dead&record=${record}`)
+      assert.deepEqual([dead.state, dead.attempts, dead.dueAt], ['dead', 8, null])
+      const { attemptLog } = await endpoint.ask('GET', `/deliveries/${dead.id}`)
+      assert.deepEqual(new Set(attemptLog.map(({ status }: { status: number }) => status)), new Set([302]))
+    },
+  )
+
+  await t.test('an endpoint that refuses some events hears of the others as they come', async (t) => {
+    const endpoint = await stage.subscribe(t, {}, ({ event }, response) => {
+      response.writeHead(event.type === 'record.created' ? 500 : 204).end()
+    })
+    for (let i = 0; i < 15; i++) await stage.create()
+    await until(async () => (await standing(endpoint)).pending >= 15)
+    assert.equal((await standing(endpoint)).resumeAt, null)
+    await stage.notarize()
+    await endpoint.hears(1, 'record.recorded', 3_000)
+  })
+
+  await t.test('one that refuses twenty in a row is sent old and new ones in turn', async (t) => {
+    const endpoint = await stage.subscribe(t, {}, ({ event }, response) => {
+      response.writeHead(event.type === 'record.created' ? 500 : 204).end()
+    })
+    for (let i = 0; i < 25; i++) await stage.create()
+    await until(async () => (await standing(endpoint)).failures >= 20)
+    await endpoint.rests()
+    const pauseMs = Date.parse((await standing(endpoint)).resumeAt) - Date.now()
+    assert.ok(pauseMs > 2_000 && pauseMs < 5_600, `left alone for ${pauseMs} ms`)
+    await stage.notarize()
+    // Twenty old ones are due whenever its pause is over.
+    await until(async () => {
+      await endpoint.sql(
+        "update tallystick.webhook_deliveries set due_at = now(), tries = 1 where webhook_id = $1 and state = 'pending'",
+      )
+      await endpoint.sql(
+        'update tallystick.webhook_cursors set due_at = now(), resume_at = null where webhook_id = $1',
+      )
+      await sleep(100)
+      return endpoint.received().some(({ event }) => event.type === 'record.recorded')
+    })
+  })
+})

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { genericBody } from '../../helpers/app.ts'
+import { startTcpProxy } from '../../helpers/tcp-proxy.ts'
+import { buildStage, type Endpoint } from '../../helpers/webhook-stage.ts'
+
+const RECORDED = { events: ['record.recorded'] }
+const AWAY_MS = 2_000
+const slowly = (_: unknown, response: ServerResponse) =>
+  void setTimeout(() => response.writeHead(204).end(), 100)
+
+test('delivery that is interrupted', async (t) => {
+  let proxy: Awaited<ReturnType<typeof startTcpProxy>> | undefined
+  const stage = await buildStage(t, {
+    workerUrl: async (url) => {
+      proxy = await startTcpProxy(t, url)
+      return proxy.url
+    },
+  })
+  const notarizeMany = (count: number) =>
+    Promise.all(Array.from({ length: count }, (_, n) => stage.notarize(genericBody({ n }))))
+  const distinct = (endpoint: Endpoint) => new Set(endpoint.received().map(({ id }) => id)).size
+
+  await t.test(
+    'by a worker that ends, goes on with the next one, and sends nothing again that was answered',
+    async (t) => {
+      const endpoint = await stage.subscribe(t, RECORDED, slowly)
+      await notarizeMany(60)
+      await endpoint.hears(8)
+      await stage.worker.close()
+      const heard = endpoint.received().length
+      await sleep(300)
+      assert.equal(endpoint.received().length, heard)
+      assert.ok(heard < 60)
+      await stage.restartWorker()
+      await endpoint.hears(60)
+      assert.deepEqual([distinct(endpoint), endpoint.received().length], [60, 60])
+    },
+  )
+
+  await t.test('by a database that goes away, goes on when it is back, and loses nothing', async (t) => {
+    const endpoint = await stage.subscribe(t, RECORDED, slowly)
+    await notarizeMany(60)
+    await endpoint.hears(8)
+    proxy!.refuse()
+    await sleep(AWAY_MS)
+    proxy!.accept()
+    // The lease of the turn that was cut must end first.
+    await endpoint.hears(60, 'record.recorded', 25_000)
+    for (let i = 0; i < 100 && distinct(endpoint) < 60; i++) await sleep(100)
+    assert.equal(distinct(endpoint), 60)
+    assert.ok(endpoint.received().length < 120, `${endpoint.received().length} requests`)
+  })
+})
