@@ -1,8 +1,8 @@
 import type { Span } from '@opentelemetry/api'
 import type { Follower } from '../src/followers/loop.ts'
 import type { VerificationObserver } from '../src/followers/verification/verify-completions.ts'
-import { failSpan } from '../src/tracing/fail-span.ts'
-import type { Tracing } from '../src/tracing/tracing.ts'
+import { failSpan } from '../src/observe/tracing/fail-span.ts'
+import type { Tracing } from '../src/observe/tracing/tracing.ts'
 import type { JobOutcome, QueueWork } from './work-queues.ts'
 
 /*

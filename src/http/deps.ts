@@ -10,7 +10,8 @@ import type { SignedCheckpoints } from '../followers/checkpoints/signed-checkpoi
 import type { KeyMac } from '../ledgers/api-keys.ts'
 import type { CallerCache } from '../ledgers/caller.ts'
 import type { TypeRegistry } from '../ledgers/types/type-registry.ts'
-import type { Metrics } from '../metrics/metrics.ts'
+import type { Metrics } from '../observe/metrics/metrics.ts'
+import type { Tracing } from '../observe/tracing/tracing.ts'
 import type { Allowances } from '../outside/connector/allowances.ts'
 import type { Inbox } from '../outside/federation/inbox.ts'
 import type { ReceiveDeps } from '../outside/federation/receive.ts'
@@ -20,7 +21,6 @@ import type { EnvelopeKeys } from '../signing/envelope-keys.ts'
 import type { MasterKey } from '../signing/master-key.ts'
 import type { PeerMacs } from '../signing/peer-macs.ts'
 import type { Signers } from '../signing/signers.ts'
-import type { Tracing } from '../tracing/tracing.ts'
 import type { WriteDeadlines } from '../write-deadlines.ts'
 
 /** What the server is made of. Opened in order, closed in reverse. */

@@ -15,7 +15,7 @@ import {
   EVENTS_TAILS_PER_LEDGER_MAX,
   STREAM_CHUNK_CHARS,
 } from '../limits.ts'
-import { watchEventReads, watchStreams } from '../metrics/reading.ts'
+import { watchEventReads, watchStreams } from '../observe/metrics/reading.ts'
 import type { EventFilter } from '../outside/events/event-types.ts'
 import { LedgerWatch } from '../outside/events/ledger-watch.ts'
 import type { EventPosition } from '../outside/events/read-events.ts'

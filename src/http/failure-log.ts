@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../errors.ts'
-import type { ErrorDescription } from '../log.ts'
+import type { ErrorDescription } from '../observe/log.ts'
 
 type Log = { error(details: object, message: string): void }
 

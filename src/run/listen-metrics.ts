@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { Metrics } from '../metrics/metrics.ts'
+import { Metrics } from '../observe/metrics/metrics.ts'
 import type { Service } from './run-process.ts'
 
 /**

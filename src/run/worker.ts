@@ -24,28 +24,39 @@ import { ERASURES_REFUSED, EXPIRIES_REFUSED, Refused } from '../followers/refuse
 import { followMasterKey } from '../followers/rotation/follow-master-key.ts'
 import { Waker } from '../followers/waker.ts'
 import { TypeRegistry } from '../ledgers/types/type-registry.ts'
-import { openLog } from '../log.ts'
-import { makeAuditObserver, makeEntryObserver, watchAudits } from '../metrics/audits.ts'
+import { openLog } from '../observe/log.ts'
+import { makeAuditObserver, makeEntryObserver, watchAudits } from '../observe/metrics/audits.ts'
 import {
   watchCheckpoints,
   watchErasures,
   watchRestoredLedgers,
   watchRotation,
-} from '../metrics/checkpoints.ts'
-import { watchPool } from '../metrics/database.ts'
-import { makeFollowerObserver } from '../metrics/followers.ts'
-import { makeJobObserver, watchJobs } from '../metrics/jobs.ts'
-import { Metrics } from '../metrics/metrics.ts'
-import { makeDrainObserver, watchDrains, watchPeers } from '../metrics/peers.ts'
-import { makeTraceObserver } from '../metrics/traces.ts'
-import { watchTypes } from '../metrics/types.ts'
+} from '../observe/metrics/checkpoints.ts'
+import { watchPool } from '../observe/metrics/database.ts'
+import { makeFollowerObserver } from '../observe/metrics/followers.ts'
+import { makeJobObserver, watchJobs } from '../observe/metrics/jobs.ts'
+import { Metrics } from '../observe/metrics/metrics.ts'
+import { makeDrainObserver, watchDrains, watchPeers } from '../observe/metrics/peers.ts'
+import { makeTraceObserver } from '../observe/metrics/traces.ts'
+import { watchTypes } from '../observe/metrics/types.ts'
 import {
   makeExpiryObserver,
   makeVerificationObserver,
   watchExpiry,
   watchVerification,
-} from '../metrics/verification.ts'
-import { makeDeliveryObserver, watchLanes, watchOutbound, watchWebhooks } from '../metrics/webhooks.ts'
+} from '../observe/metrics/verification.ts'
+import {
+  makeDeliveryObserver,
+  watchLanes,
+  watchOutbound,
+  watchWebhooks,
+} from '../observe/metrics/webhooks.ts'
+import { makeAttemptTracer } from '../observe/tracing/delivery-spans.ts'
+import { openTracing } from '../observe/tracing/open.ts'
+import { makePostTracer } from '../observe/tracing/peer-spans.ts'
+import type { Tracing } from '../observe/tracing/tracing.ts'
+import { traceVerification } from '../observe/tracing/verification-spans.ts'
+import { VERSION } from '../observe/version.ts'
 import { Connector } from '../outside/connector/connector.ts'
 import { PeerDrains } from '../outside/federation/drain.ts'
 import { type LanesDeps, WebhookLanes } from '../outside/webhooks/lanes.ts'
@@ -58,12 +69,6 @@ import { makeMasterKeys } from '../signing/master-keys.ts'
 import { makeEd25519Signer, nativeProviders } from '../signing/native.ts'
 import { makePeerMacs } from '../signing/peer-macs.ts'
 import type { Signers } from '../signing/signers.ts'
-import { makeAttemptTracer } from '../tracing/delivery-spans.ts'
-import { openTracing } from '../tracing/open.ts'
-import { makePostTracer } from '../tracing/peer-spans.ts'
-import type { Tracing } from '../tracing/tracing.ts'
-import { traceVerification } from '../tracing/verification-spans.ts'
-import { VERSION } from '../version.ts'
 import { type Config, parseConfig, required } from './config.ts'
 import { withMetrics } from './listen-metrics.ts'
 import { runProcess, type Service } from './run-process.ts'

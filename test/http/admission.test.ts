@@ -7,7 +7,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { buildApp } from '../../src/app.ts'
 import { Admission } from '../../src/append/admission.ts'
 import { toUuid } from '../../src/db/connect/uuid.ts'
-import { Metrics } from '../../src/metrics/metrics.ts'
+import { Metrics } from '../../src/observe/metrics/metrics.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { startServer } from '../../src/run/server.ts'
 import {
@@ -20,7 +20,7 @@ import {
 } from '../helpers/app.ts'
 import { connect as connectTo } from '../helpers/connect.ts'
 import { lockHeads, until } from '../helpers/wait.ts'
-import { sampleOf } from '../metrics/exposition.ts'
+import { sampleOf } from '../observe/metrics/exposition.ts'
 
 const FEW = { underWayMax: 4, burstMax: 2, burstPerSecond: 1, perTurnMax: 2, turnBytesMax: 100 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { VERSION } from '../../src/observe/version.ts'
 import { openDeps } from '../../src/run/deps.ts'
-import { VERSION } from '../../src/version.ts'
 import { buildTestApp, expectStatus, testConfig } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { connect } from '../helpers/connect.ts'

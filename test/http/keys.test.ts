@@ -4,7 +4,7 @@ import { buildApp } from '../../src/app.ts'
 import { toUuid } from '../../src/db/connect/uuid.ts'
 import { CallerCache } from '../../src/ledgers/caller.ts'
 import { SCOPES } from '../../src/ledgers/scopes.ts'
-import { openLog } from '../../src/log.ts'
+import { openLog } from '../../src/observe/log.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { openDeps } from '../../src/run/deps.ts'
 import {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { buildApp } from '../../src/app.ts'
-import { openLog } from '../../src/log.ts'
+import { openLog } from '../../src/observe/log.ts'
 import { openDeps } from '../../src/run/deps.ts'
 import { WEBHOOKS_PER_LEDGER_MAX } from '../../src/webhook-limits.ts'
 import { buildTestApp, expectStatus, OPERATOR_KEY, type TestApp, testConfig } from '../helpers/app.ts'

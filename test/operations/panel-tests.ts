@@ -1,5 +1,5 @@
 import { ERROR_CODES } from '../../src/errors.ts'
-import { type Documented, readReferencePage } from '../metrics/reference-page.ts'
+import { type Documented, readReferencePage } from '../observe/metrics/reference-page.ts'
 import { listExpressions } from './dashboard-file.ts'
 
 const AT_MINUTE = 10

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ERROR_CODES } from '../../src/errors.ts'
-import { type Documented, readReferencePage } from '../metrics/reference-page.ts'
+import { type Documented, readReferencePage } from '../observe/metrics/reference-page.ts'
 import { PROJECT_DIR } from '../start/installation.ts'
 
 /** What Prometheus adds when it reads a process. */
@@ -14,7 +14,7 @@ const ROUTES = readFileSync(join(PROJECT_DIR, 'docs/access.md'), 'utf8')
 
 /**
  * What an expression says that no process has: metrics, labels, values of labels. Held to docs/metrics.md, which
- * test/metrics/reference.test.ts holds to what processes answer. `made`: labels that label_replace makes.
+ * test/observe/metrics/reference.test.ts holds to what processes answer. `made`: labels that label_replace makes.
  */
 export function findStrangers(expr: string, made: readonly string[] = []): string[] {
   const selectors = [

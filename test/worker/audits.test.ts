@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Metrics } from '../../src/metrics/metrics.ts'
+import { Metrics } from '../../src/observe/metrics/metrics.ts'
 import { startWorker } from '../../src/run/worker.ts'
 import { appendAsApi, asTestLedger } from '../followers/audit/attacker.ts'
 import { buildTestApp, expectStatus, type Test, type TestApp, testConfig } from '../helpers/app.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openLog } from '../../src/log.ts'
+import { openLog } from '../../src/observe/log.ts'
 import { type JobOutcome, openQueues, queueWork, workQueues } from '../../worker/work-queues.ts'
 import { buildTestApp, parseLines } from '../helpers/app.ts'
 import { testDatabase } from '../helpers/connect.ts'

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { z } from 'zod'
 import { ERROR_CODES, type ErrorCode } from '../../errors.ts'
-import { VERSION } from '../../version.ts'
+import { VERSION } from '../../observe/version.ts'
 import { EVENT_STREAM } from '../accept.ts'
 import { problem } from '../schemas/problem.ts'
 import { mayOmitBody } from '../zod-validation.ts'

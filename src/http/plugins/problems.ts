@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isUnavailable } from '../../db/connect/failures.ts'
 import { ApiError, ERROR_CODES, type ErrorCode } from '../../errors.ts'
-import { describeError } from '../../log.ts'
+import { describeError } from '../../observe/log.ts'
 import { FailureLog } from '../failure-log.ts'
 
 /** Errors as RFC 9457 problem documents. */

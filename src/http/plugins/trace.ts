@@ -1,7 +1,7 @@
 import type { Attributes, Span } from '@opentelemetry/api'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { failSpan } from '../../tracing/fail-span.ts'
-import type { Tracing } from '../../tracing/tracing.ts'
+import { failSpan } from '../../observe/tracing/fail-span.ts'
+import type { Tracing } from '../../observe/tracing/tracing.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

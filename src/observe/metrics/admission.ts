@@ -1,0 +1,60 @@
+import type { Admission } from '../../append/admission.ts'
+import type { ByteBudgets } from '../../append/byte-budget.ts'
+import { REQUESTS_UNDER_WAY_MAX } from '../../limits.ts'
+import type { Metrics } from './metrics.ts'
+import { readCounter, readGauge, readingsOf } from './readings.ts'
+
+type Admitting = {
+  readonly admission: Admission
+  readonly budgets: ByteBudgets
+  readonly writeDeadlines: { readonly cutOff: number }
+}
+
+/** Shows how many requests a server takes, and how much it holds for clients that take or send slowly. */
+export function watchAdmission(metrics: Metrics, { admission, budgets, writeDeadlines }: Admitting): void {
+  readGauge(
+    metrics,
+    {
+      name: 'tallystick_http_requests_under_way',
+      help: `Requests that are worked at, or begin soon; beyond ${REQUESTS_UNDER_WAY_MAX} all but bursts are refused`,
+    },
+    () => admission.underWay,
+  )
+  readCounter(
+    metrics,
+    {
+      name: 'tallystick_http_requests_refused_total',
+      help: 'Requests that were refused at once, 503, because too many were under way',
+    },
+    () => admission.refused,
+  )
+  const ofEach = (figure: 'bytes' | 'refused') => () =>
+    readingsOf(
+      'kind',
+      Object.fromEntries(Object.entries(budgets).map(([kind, budget]) => [kind, budget[figure]])),
+    )
+  readGauge(
+    metrics,
+    {
+      name: 'tallystick_http_held_bytes',
+      help: 'Bytes that are held for clients that take or send slowly',
+    },
+    ofEach('bytes'),
+  )
+  readCounter(
+    metrics,
+    {
+      name: 'tallystick_http_held_refused_total',
+      help: 'Requests that were refused, 503, because too many bytes were held',
+    },
+    ofEach('refused'),
+  )
+  readCounter(
+    metrics,
+    {
+      name: 'tallystick_http_cut_off_total',
+      help: 'Connections that were closed because their clients did not take what was written',
+    },
+    () => writeDeadlines.cutOff,
+  )
+}

@@ -1,0 +1,114 @@
+import { Counter, Histogram } from 'prom-client'
+import type { Appender, AppendObserver } from '../../append/appender.ts'
+import type { AppendOutcome, RefusalReason, RetryCause } from '../../append/commit.ts'
+import { APPEND_QUEUE_BYTES_MAX, APPEND_QUEUE_ENTRIES_MAX, APPEND_QUEUE_RECORDS_MAX } from '../../limits.ts'
+import type { Metrics } from './metrics.ts'
+import { readCounter, readGauge, Tally } from './readings.ts'
+
+const STATUSES: readonly (AppendOutcome['status'] | 'overloaded')[] = [
+  'appended',
+  'replayed',
+  'conflict',
+  'stale',
+  'again',
+  'refused',
+  'unavailable',
+  'failed',
+  'unknown',
+  'overloaded',
+]
+const REASONS: readonly RefusalReason[] = [
+  'state',
+  'clock',
+  'ledger',
+  'kind',
+  'frozen',
+  'closed',
+  'deadline',
+  'party',
+]
+const CAUSES: readonly RetryCause[] = ['deadlock', 'data', 'unavailable']
+
+/** What the appender tells of its batches, counted. */
+export function makeAppendObserver(metrics: Metrics): AppendObserver {
+  const outcomes = new Tally(STATUSES)
+  const reasons = new Tally(REASONS)
+  const retries = new Tally(CAUSES)
+  readCounter(
+    metrics,
+    {
+      name: 'tallystick_append_outcomes_total',
+      help: 'Entries by how their append ended; overloaded: refused before they were queued',
+    },
+    () => outcomes.readings('status'),
+  )
+  readCounter(
+    metrics,
+    { name: 'tallystick_append_refusals_total', help: 'Of the entries that the database refused: why' },
+    () => reasons.readings('reason'),
+  )
+  readCounter(
+    metrics,
+    {
+      name: 'tallystick_append_retries_total',
+      help: 'Calls of append_entries that were made again: after a deadlock, or in halves, because of the data of one entry',
+    },
+    () => retries.readings('cause'),
+  )
+  const observeBatch = makeBatchObserver(metrics)
+  return {
+    overloaded: () => outcomes.add('overloaded'),
+    retried: (cause) => retries.add(cause),
+    committed(batch) {
+      observeBatch(batch.outcomes.length, batch.records, batch.ms)
+      for (const outcome of batch.outcomes) {
+        outcomes.add(outcome.status)
+        if (outcome.status === 'refused') reasons.add(outcome.reason)
+      }
+    },
+  }
+}
+
+function makeBatchObserver({ registry }: Metrics) {
+  const registers = [registry]
+  const inBatch = new Histogram({
+    name: 'tallystick_append_batch_entries',
+    help: 'Entries in a batch',
+    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
+    registers,
+  })
+  const all = new Counter({
+    name: 'tallystick_append_records_total',
+    help: 'Records in all batches that were tried',
+    registers,
+  })
+  const seconds = new Histogram({
+    name: 'tallystick_append_commit_duration_seconds',
+    help: 'From sending a batch to Postgres to its commit',
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15],
+    registers,
+  })
+  return (entries: number, records: number, ms: number) => {
+    inBatch.observe(entries)
+    all.inc(records)
+    seconds.observe(ms / 1000)
+  }
+}
+
+/** What waits for a batch, what may at most, and what is on its way. */
+export function watchQueue(metrics: Metrics, appender: Appender): void {
+  const gauge = (name: string, help: string, read: () => number) =>
+    readGauge(metrics, { name: `tallystick_append_${name}`, help }, read)
+  gauge('queue_entries', 'Entries that wait for a batch', () => appender.queued.entries)
+  gauge('queue_records', 'Records of the entries that wait', () => appender.queued.records)
+  gauge('queue_bytes', 'About what the entries that wait hold', () => appender.queued.bytes)
+  gauge('queue_entries_max', 'With so many the queue is full', () => APPEND_QUEUE_ENTRIES_MAX)
+  gauge('queue_records_max', 'With so many the queue is full', () => APPEND_QUEUE_RECORDS_MAX)
+  gauge('queue_bytes_max', 'With so many the queue is full', () => APPEND_QUEUE_BYTES_MAX)
+  gauge('lanes_busy', 'Batches under way', () => appender.underWay.batches)
+  gauge(
+    'stalled_seconds',
+    'For how long the oldest batch under way has been; 0: there is none',
+    () => appender.underWay.oldestMs / 1_000,
+  )
+}

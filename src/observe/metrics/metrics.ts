@@ -1,0 +1,47 @@
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { VERSION } from '../version.ts'
+
+/** Each reading of these lists every handle of the process, and gauges that end in _total are read as counters. */
+const LEFT_OUT = ['resources', 'handles', 'requests'].flatMap((what) => [
+  `nodejs_active_${what}`,
+  `nodejs_active_${what}_total`,
+])
+
+/**
+ * What a process counts about itself, for Prometheus. Each part adds its own to `registry`. A label MUST have few values, known
+ * beforehand: never an id, never anything that a client sends. docs/metrics.md has each, and test/observe/metrics holds both to it.
+ */
+export class Metrics {
+  readonly registry = new Registry()
+  readonly #parts = new Map<string, Map<string, unknown>>()
+
+  constructor() {
+    const info = new Gauge({
+      name: 'tallystick_build_info',
+      help: 'Always 1; what runs stands in the label',
+      labelNames: ['version'],
+      registers: [this.registry],
+    })
+    info.set({ version: VERSION }, 1)
+  }
+
+  /**
+   * Where a process has several of a kind (pools; with `npm start` also what a server and a worker both have), the metrics are
+   * defined once, with a label that names each.
+   */
+  addPart<T>(kind: string, name: string, part: T, define: (parts: ReadonlyMap<string, T>) => void): void {
+    let parts = this.#parts.get(kind) as Map<string, T> | undefined
+    if (!parts) {
+      parts = new Map()
+      this.#parts.set(kind, parts)
+      define(parts)
+    }
+    parts.set(name, part)
+  }
+
+  /** Of the process itself (CPU, memory, event-loop lag, garbage collection): they cost something, so only when somebody reads. */
+  watchProcess(): void {
+    collectDefaultMetrics({ register: this.registry })
+    for (const name of LEFT_OUT) this.registry.removeSingleMetric(name)
+  }
+}

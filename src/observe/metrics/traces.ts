@@ -1,0 +1,53 @@
+import type { Logger } from 'pino'
+import { TRACE_LOSS_LOG_EVERY_MS } from '../../limits.ts'
+import type { LossReason, TraceObserver } from '../tracing/span-sender.ts'
+import type { Metrics } from './metrics.ts'
+import { readCounter, readingsOf } from './readings.ts'
+
+type Part = { sent: number; readonly lost: Record<LossReason, number> }
+
+/** What became of spans, counted; what was lost is said now and then, because a collector that is away loses thousands a second. */
+export function makeTraceObserver(
+  metrics: Metrics,
+  process: string,
+  log: Pick<Logger, 'warn'>,
+): TraceObserver {
+  const part: Part = { sent: 0, lost: { queue_full: 0, not_taken: 0, closed: 0 } }
+  metrics.addPart<Part>('traces', process, part, (parts) => define(metrics, parts))
+  let quietUntilMs = 0
+  return {
+    sent(spans) {
+      part.sent += spans
+    },
+    lost(spans, reason, error) {
+      part.lost[reason] += spans
+      if (performance.now() < quietUntilMs) return
+      quietUntilMs = performance.now() + TRACE_LOSS_LOG_EVERY_MS
+      log.warn({ ...(error && { err: error }), reason, spans }, 'spans were lost: see docs/tracing.md')
+    },
+  }
+}
+
+/** With `npm start` a server and a worker have their own. */
+function define(metrics: Metrics, parts: ReadonlyMap<string, Part>): void {
+  readCounter(
+    metrics,
+    { name: 'tallystick_trace_spans_sent_total', help: 'Spans that the collector has taken' },
+    () => [...parts.values()].reduce((sum, { sent }) => sum + sent, 0),
+  )
+  readCounter(
+    metrics,
+    {
+      name: 'tallystick_trace_spans_dropped_total',
+      help: 'Spans that did not come to the collector',
+    },
+    () => readingsOf('reason', sumOf([...parts.values()].map(({ lost }) => lost))),
+  )
+}
+
+function sumOf(losses: readonly Record<LossReason, number>[]): Record<LossReason, number> {
+  const sum = { queue_full: 0, not_taken: 0, closed: 0 }
+  for (const loss of losses)
+    for (const reason of Object.keys(sum) as LossReason[]) sum[reason] += loss[reason]
+  return sum
+}

@@ -1,0 +1,129 @@
+import { Agent as HttpAgent } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
+import {
+  BatchSpanProcessor,
+  type ReadableSpan,
+  type Span,
+  type SpanExporter,
+  type SpanProcessor,
+} from '@opentelemetry/sdk-trace'
+import {
+  TRACE_CLOSE_MS_MAX,
+  TRACE_EXPORT_EVERY_MS,
+  TRACE_SPANS_PER_EXPORT,
+  TRACE_SPANS_WAITING_MAX,
+} from '../../limits.ts'
+import type { TracingOptions } from './options.ts'
+
+/** Why spans did not come to the collector: it takes fewer than there are, it did not take them, or the process had to end. */
+export type LossReason = 'queue_full' | 'not_taken' | 'closed'
+
+/** Hears what became of spans; it MUST NOT throw. */
+export type TraceObserver = {
+  sent(spans: number): void
+  lost(spans: number, reason: LossReason, error: Error | null): void
+}
+
+type Done = Parameters<SpanExporter['export']>[1]
+type Result = Parameters<Done>[0]
+
+const SUCCESS = 0
+const FAILED = 1
+const SAMPLED = 1
+
+/**
+ * Takes spans when they end, and sends them, one request at a time. It holds TRACE_SPANS_WAITING_MAX at most, those under way
+ * among them, whatever the collector does; each is counted once, as sent or as lost.
+ */
+export class SpanSender {
+  readonly processor: SpanProcessor
+  readonly #batches: BatchSpanProcessor
+  readonly #agent: HttpAgent
+  readonly #observer: TraceObserver
+  #waiting = 0
+  #closed = false
+
+  constructor(options: TracingOptions, observer: TraceObserver) {
+    this.#observer = observer
+    // Ours, because the exporter would never close its connections.
+    this.#agent = options.url.startsWith('https:')
+      ? new HttpsAgent({ keepAlive: true, ...options.tls })
+      : new HttpAgent({ keepAlive: true })
+    const exporter = new OTLPTraceExporter({
+      url: options.url,
+      headers: { ...options.headers },
+      timeoutMillis: options.timeoutMs,
+      compression: options.compression as never,
+      // When it closes all that waits is sent at once.
+      concurrencyLimit: 1 + Math.ceil(TRACE_SPANS_WAITING_MAX / TRACE_SPANS_PER_EXPORT),
+      httpAgentOptions: () => this.#agent,
+    })
+    this.#batches = new BatchSpanProcessor({
+      exporter: {
+        export: (spans, done) => this.#export(exporter, options.timeoutMs, spans, done),
+        shutdown: () => exporter.shutdown(),
+      },
+      maxQueueSize: TRACE_SPANS_WAITING_MAX,
+      maxExportBatchSize: TRACE_SPANS_PER_EXPORT,
+      scheduledDelayMillis: TRACE_EXPORT_EVERY_MS,
+      // Later than ours, which counts.
+      exportTimeoutMillis: options.timeoutMs * 2,
+    })
+    this.processor = {
+      onStart() {},
+      onEnd: (span: ReadableSpan) => this.#take(span as Span),
+      forceFlush: () => this.#batches.forceFlush(),
+      shutdown: () => this.close(),
+    }
+  }
+
+  /** A collector that hangs is waited for no longer than TRACE_CLOSE_MS_MAX. */
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    const late = Promise.withResolvers<void>()
+    const timer = setTimeout(late.resolve, TRACE_CLOSE_MS_MAX)
+    await Promise.race([this.#batches.shutdown().catch(() => {}), late.promise])
+    clearTimeout(timer)
+    if (this.#waiting > 0) this.#observer.lost(this.#waiting, 'closed', null)
+    this.#waiting = 0
+    this.#agent.destroy()
+  }
+
+  #take(span: Span): void {
+    if ((span.spanContext().traceFlags & SAMPLED) === 0) return
+    if (this.#closed) this.#observer.lost(1, 'closed', null)
+    else if (this.#waiting >= TRACE_SPANS_WAITING_MAX) this.#observer.lost(1, 'queue_full', null)
+    else {
+      this.#waiting++
+      this.#batches.onEnd(span)
+    }
+  }
+
+  #export(exporter: SpanExporter, timeoutMs: number, spans: ReadableSpan[], done: Done): void {
+    let settled = false
+    const settle = (result: Result) => {
+      if (settled) return
+      settled = true
+      clearTimeout(timer)
+      this.#settle(spans.length, result)
+      done(result)
+    }
+    // The exporter's own ends a silence: a collector that says a byte now and then would hold the others up for ever.
+    const timer = setTimeout(() => {
+      settle({ code: FAILED, error: new Error('the collector took too long') })
+      // Or it would keep the request, and of those the exporter has no more than concurrencyLimit, ever.
+      this.#agent.destroy()
+    }, timeoutMs)
+    exporter.export(spans, settle)
+  }
+
+  #settle(spans: number, { code, error }: Result): void {
+    // After `close` they were counted as lost; they may have come to the collector all the same.
+    if (this.#waiting === 0) return
+    this.#waiting -= spans
+    if (code === SUCCESS) this.#observer.sent(spans)
+    else this.#observer.lost(spans, 'not_taken', error ?? null)
+  }
+}

@@ -1,0 +1,148 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { randomUUID } from 'node:crypto'
+import {
+  type Attributes,
+  type Context,
+  createTraceState,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api'
+import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources'
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  ParentBasedSampler,
+  type Sampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace'
+import { TRACE_ATTRIBUTE_CHARS_MAX, TRACE_ATTRIBUTES_MAX, TRACE_LINKS_MAX } from '../../limits.ts'
+import { isTraceparent } from '../../proof/statement/fields.ts'
+import { VERSION } from '../version.ts'
+import type { SamplerName, TracingOptions } from './options.ts'
+import { SpanSender, type TraceObserver } from './span-sender.ts'
+
+export type SpanOptions = {
+  readonly kind: keyof typeof KINDS
+  /** null: it begins a trace. */
+  readonly parent: SpanContext | null
+  /** MUST NOT hold a secret, or anything of a payload. */
+  readonly attributes?: Attributes
+  readonly links?: readonly SpanContext[]
+  /** As performance.now() had it; by default now. */
+  readonly startedAt?: number
+}
+
+const KINDS = {
+  internal: SpanKind.INTERNAL,
+  server: SpanKind.SERVER,
+  client: SpanKind.CLIENT,
+  consumer: SpanKind.CONSUMER,
+} as const
+
+/**
+ * The spans of one process, on their way to a collector. Loads OpenTelemetry: it MUST be imported where traces are wanted only
+ * (open.ts). Nothing here waits for the collector, but `close`, and that for TRACE_CLOSE_MS_MAX.
+ *
+ * Which span is the current one is passed on by AsyncLocalStorage from the handler of a request to the appender, and from a batch
+ * of jobs to what is done about each. Elsewhere it is given by hand: no library is patched.
+ */
+export class Tracing {
+  readonly #sender: SpanSender
+  readonly #tracer: Tracer
+  readonly #always: Tracer
+  readonly #current = new AsyncLocalStorage<Span>()
+
+  constructor(options: TracingOptions, process: string, observer: TraceObserver) {
+    this.#sender = new SpanSender(options, observer)
+    const resource = defaultResource().merge(
+      resourceFromAttributes({
+        'service.instance.id': randomUUID(),
+        'service.version': VERSION,
+        ...options.resource,
+        'service.name': options.serviceName ?? process,
+      }),
+    )
+    const makeTracer = (sampler: Sampler) =>
+      new TracerProvider({
+        resource,
+        sampler,
+        spanProcessors: [this.#sender.processor],
+        spanLimits: {
+          attributeCountLimit: TRACE_ATTRIBUTES_MAX,
+          attributeValueLengthLimit: TRACE_ATTRIBUTE_CHARS_MAX,
+          linkCountLimit: TRACE_LINKS_MAX,
+        },
+      }).getTracer('tallystick', VERSION)
+    this.#tracer = makeTracer(samplerOf(options.sampler))
+    this.#always = makeTracer(new AlwaysOnSampler())
+  }
+
+  /** null: it is not sampled, and MUST have no children. */
+  start(name: string, options: SpanOptions): Span | null {
+    const span = start(this.#tracer, name, options)
+    return span.isRecording() ? span : null
+  }
+
+  /** For what is done for others that are sampled: whoever looks at one of them wants to see it. */
+  startFor(sampled: readonly SpanContext[], name: string, options: Omit<SpanOptions, 'links'>): Span {
+    return start(this.#always, name, { ...options, links: sampled.slice(0, TRACE_LINKS_MAX) })
+  }
+
+  /** The span of somebody else, as W3C Trace Context names it; null: of nobody, or malformed, which counts as none. */
+  parentOf(traceparent: unknown, tracestate?: unknown): SpanContext | null {
+    if (typeof traceparent !== 'string' || !isTraceparent(traceparent)) return null
+    const [, traceId, spanId, flags] = traceparent.split('-') as [string, string, string, string]
+    return {
+      traceId,
+      spanId,
+      traceFlags: Number.parseInt(flags, 16),
+      isRemote: true,
+      ...(typeof tracestate === 'string' && { traceState: createTraceState(tracestate) }),
+    }
+  }
+
+  get current(): Span | null {
+    return this.#current.getStore() ?? null
+  }
+
+  /** Within `run`, and what it awaits, `span` is the current one. */
+  with<T>(span: Span, run: () => T): T {
+    return this.#current.run(span, run)
+  }
+
+  /** Sends what has ended, as far as that takes no longer than TRACE_CLOSE_MS_MAX. */
+  close(): Promise<void> {
+    return this.#sender.close()
+  }
+}
+
+function start(tracer: Tracer, name: string, { kind, parent, attributes, links, startedAt }: SpanOptions) {
+  const context: Context = parent === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent)
+  return tracer.startSpan(
+    name,
+    {
+      kind: KINDS[kind],
+      ...(attributes && { attributes }),
+      ...(links && { links: links.map((link) => ({ context: link })) }),
+      ...(startedAt !== undefined && { startTime: startedAt }),
+    },
+    context,
+  )
+}
+
+function samplerOf({ name, ratio }: { name: SamplerName; ratio: number }): Sampler {
+  const byName: Record<SamplerName, () => Sampler> = {
+    always_on: () => new AlwaysOnSampler(),
+    always_off: () => new AlwaysOffSampler(),
+    traceidratio: () => new TraceIdRatioBasedSampler(ratio),
+    parentbased_always_on: () => new ParentBasedSampler({ root: new AlwaysOnSampler() }),
+    parentbased_always_off: () => new ParentBasedSampler({ root: new AlwaysOffSampler() }),
+    parentbased_traceidratio: () => new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) }),
+  }
+  return byName[name]()
+}

@@ -1,0 +1,30 @@
+import type { VerificationObserver } from '../../followers/verification/verify-completions.ts'
+import { formatId } from '../../proof/ids.ts'
+import type { Tracing } from './tracing.ts'
+
+/**
+ * Of a completion that was sent with a `traceparent` its verification is a span of that trace, from its submission on; a link leads to
+ * the round, or the batch of jobs, that did it. Of others that is all there is.
+ */
+export function traceVerification(tracing: Tracing, observe: VerificationObserver): VerificationObserver {
+  return (outcome, ms, completion) => {
+    observe(outcome, ms, completion)
+    const parent = completion ? tracing.parentOf(completion.traceparent) : null
+    if (!completion || parent === null) return
+    const work = tracing.current
+    const endedAt = performance.now()
+    tracing
+      .start('verify completion', {
+        kind: 'internal',
+        parent,
+        links: work ? [work.spanContext()] : [],
+        attributes: {
+          'tallystick.ledger.id': formatId('led', completion.ledgerId),
+          'tallystick.record.id': formatId('rec', completion.recordId),
+          'tallystick.verification.outcome': outcome,
+        },
+        startedAt: endedAt - ms,
+      })
+      ?.end(endedAt)
+  }
+}

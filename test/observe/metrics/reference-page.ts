@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+
+const PAGE = resolve(import.meta.dirname, '../../../docs/metrics.md')
+
+export type Documented = {
+  readonly name: string
+  readonly type: string
+  /** null: what is not known beforehand. */
+  readonly labels: ReadonlyMap<string, readonly string[] | null>
+  readonly processes: string
+}
+
+/** docs/metrics.md, which reference.test.ts holds to what processes answer. */
+export function readReferencePage(): Documented[] {
+  return readFileSync(PAGE, 'utf8')
+    .split(/^## /m)
+    .slice(1)
+    .flatMap((section) => {
+      const processes = /\(([a-z, ]+)\)/.exec(section.split('\n')[0]!)?.[1] ?? ''
+      const rows = section.split('\n').filter((line) => line.startsWith('| `'))
+      return rows.map((row) => {
+        const [, name, type, labels] = row.split('|').map((cell) => cell.trim())
+        return { name: unquote(name!), type: type!, labels: parseLabels(labels!), processes }
+      })
+    })
+}
+
+/** `pool`: `read`, `write`; `state` */
+function parseLabels(cell: string): Map<string, string[] | null> {
+  if (cell === '') return new Map()
+  const parts = cell.includes(':') ? cell.split('; ') : cell.split(', ')
+  return new Map(
+    parts.map((part) => {
+      const [label, values] = part.split(': ')
+      return [unquote(label!), values === undefined ? null : values.split(', ').map(unquote)]
+    }),
+  )
+}
+
+function unquote(text: string): string {
+  assert.match(text, /^`[^`]+`$/)
+  return text.slice(1, -1)
+}

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openReadPool } from '../../../src/db/connect/pools.ts'
+import { watchJobs } from '../../../src/observe/metrics/jobs.ts'
+import { Metrics } from '../../../src/observe/metrics/metrics.ts'
+import { startWorker } from '../../../src/run/worker.ts'
+import { buildTestApp, expectStatus, testConfig } from '../../helpers/app.ts'
+import { testDatabase } from '../../helpers/connect.ts'
+import { buildGatedApp } from '../../helpers/gated-app.ts'
+import { temporaryDir } from '../../helpers/postgres.ts'
+import { until } from '../../helpers/wait.ts'
+import { startReceiver } from '../../helpers/webhook-receiver.ts'
+import { sampleOf } from './exposition.ts'
+
+/** Polling of a second, and the start of a thread: on a busy machine that adds up. */
+const PATIENCE_MS = 30_000
+const ENVIRONMENT = { TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8' }
+
+test('a worker tells what it has done, and what is left', async (t) => {
+  const app = await buildGatedApp(t, { environment: ENVIRONMENT })
+  const config = {
+    ...testConfig(app.database.apiUrl, ENVIRONMENT),
+    workerUrl: app.database.workerUrl,
+    dataDir: temporaryDir(),
+  }
+  const metrics = new Metrics()
+  const figure = async (name: string, labels: Record<string, string> = {}) =>
+    sampleOf(await metrics.registry.metrics(), `tallystick_${name}`, labels)
+  const reaches = (count: number, name: string, labels: Record<string, string> = {}) =>
+    until(async () => (await figure(name, labels)) === count, PATIENCE_MS)
+  const failing = await startReceiver((_, response) => response.writeHead(500).end())
+  t.after(async () => void (await failing.close()))
+  const subscribe = async (url: string, events: string[]) =>
+    expectStatus(201, await app.send('POST', '/v1/webhooks', { body: { url, events } })).json()
+  await subscribe(failing.url, ['record.recorded'])
+  // Nobody listens there.
+  await subscribe('http://127.0.0.1:9/hook', ['record.recorded'])
+  await app.notarize()
+  const audit = await app.send('POST', '/v1/audits', { body: {} })
+  expectStatus(202, audit)
+  // A job that no version of the worker understands: tried once, and given up.
+  await app.sql(
+    "insert into pgboss.job (name, data, retry_limit, dead_letter) values ('audit-schedule', '{\"not\":1}', 0, 'dead-letters')",
+  )
+  const worker = await startWorker(config, metrics)
+  t.after(() => worker.close())
+
+  await t.test('of webhooks: why attempts failed, what waits to be tried again, who is behind', async () => {
+    await reaches(1, 'webhook_attempt_failures_total', { reason: '5xx' })
+    await reaches(1, 'webhook_attempt_failures_total', { reason: 'connect_failed' })
+    await reaches(2, 'webhook_attempts_total', { outcome: 'failed' })
+    await reaches(2, 'webhook_deliveries', { state: 'pending' })
+    await reaches(2, 'webhook_endpoints_failing')
+    await reaches(2, 'webhook_endpoints', { state: 'active' })
+    await reaches(0, 'webhook_cursor_lag_entries')
+    await reaches(0, 'webhook_cursor_lag_seconds')
+    assert.equal(await figure('webhook_attempt_duration_seconds_count'), 2)
+  })
+
+  await t.test('of audits, and of entries that were verified', async () => {
+    await reaches(1, 'audits_total', { result: 'good' })
+    assert.equal(await figure('audit_duration_seconds_count'), 1)
+    await reaches(1, 'job_attempts_total', { queue: 'audit', result: 'completed' })
+    const { size } = (await app.sql<{ size: string }>('select size from tallystick.chain_heads'))[0]!
+    await reaches(Number(size), 'entries_verified_total')
+  })
+
+  await t.test('of checkpoints', async () => {
+    await until(async () => (await figure('checkpoints_published_total')) >= 1, PATIENCE_MS)
+    await reaches(0, 'checkpoint_lag_seconds')
+    assert.ok(
+      (await figure('follower_last_success_timestamp_seconds', { follower: 'checkpoints' })) >
+        Date.now() / 1_000 - 60,
+    )
+  })
+
+  await t.test('of jobs that were given up, by the queue that they are of', async () => {
+    await reaches(1, 'dead_letters', { queue: 'audit-schedule' })
+    assert.equal(await figure('dead_letters', { queue: 'audit' }), 0)
+    assert.equal(await figure('job_attempts_total', { queue: 'audit-schedule', result: 'dead' }), 1)
+  })
+})
+
+test('jobs that wait are told apart, with how long the oldest that could be taken has waited', async (t) => {
+  const app = await buildTestApp(t)
+  const pool = openReadPool(testDatabase(app.database.workerUrl), { warn() {} })
+  t.after(() => pool.end())
+  const metrics = new Metrics()
+  watchJobs(metrics, pool)
+  const states = [
+    ['created', '-90 seconds'],
+    ['created', '1 hour'],
+    ['retry', '-30 seconds'],
+    ['active', '-200 seconds'],
+    ['completed', '-300 seconds'],
+  ]
+  for (const [state, from] of states)
+    await app.sql(
+      `insert into pgboss.job (name, data, state, start_after) values ('audit', '{}', '${state}', now() + interval '${from}')`,
+    )
+  const text = await metrics.registry.metrics()
+  const jobs = (state: string) => sampleOf(text, 'tallystick_jobs', { queue: 'audit', state })
+  assert.deepEqual(['waiting', 'retrying', 'working'].map(jobs), [2, 1, 1])
+  const seconds = (queue: string) => sampleOf(text, 'tallystick_jobs_oldest_waiting_seconds', { queue })
+  assert.ok(seconds('audit') >= 90 && seconds('audit') < 150, String(seconds('audit')))
+  assert.equal(seconds('verify-completion'), 0)
+})

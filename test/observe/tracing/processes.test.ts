@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { TRACE_CLOSE_MS_MAX } from '../../../src/limits.ts'
+import { OPERATOR_KEY } from '../../helpers/app.ts'
+import { endsWithTests } from '../../helpers/children.ts'
+import { createTestDatabase, TEST_MASTER_KEY, type TestDatabase } from '../../helpers/database.ts'
+import { temporaryDir } from '../../helpers/postgres.ts'
+import { until } from '../../helpers/wait.ts'
+import { freePort, PROJECT_DIR } from '../../start/installation.ts'
+import { newCaller, startCollector } from './collector.ts'
+
+/** On a machine that does much else. */
+const START_MS_MAX = 40_000
+const RECORDER = join(PROJECT_DIR, 'test', 'tracing', 'record-modules.mjs')
+
+/** A process as an operator runs it, with `environment` beyond what each needs. */
+async function start(script: string, database: TestDatabase, environment: Record<string, string> = {}) {
+  const dataDir = temporaryDir()
+  const port = await freePort()
+  const modules = join(dataDir, 'modules')
+  const child = endsWithTests(
+    spawn(process.execPath, ['--import', RECORDER, join(PROJECT_DIR, script)], {
+      env: {
+        PATH: process.env['PATH'],
+        TALLYSTICK_API_DATABASE_URL: database.apiUrl,
+        TALLYSTICK_WORKER_DATABASE_URL: database.workerUrl,
+        TALLYSTICK_MASTER_KEY: Buffer.from(TEST_MASTER_KEY).toString('hex'),
+        TALLYSTICK_OPERATOR_KEY: OPERATOR_KEY,
+        TALLYSTICK_PORT: port,
+        TALLYSTICK_DATA: dataDir,
+        TALLYSTICK_DRAIN_SECONDS: '0',
+        RECORDED_MODULES: modules,
+        ...environment,
+      },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    }),
+  )
+  let output = ''
+  child.stdout.on('data', (data) => {
+    output += data
+  })
+  const closed = once(child, 'close')
+  return {
+    url: `http://127.0.0.1:${port}`,
+    output: () => output,
+    /** The packages that are loaded; not the API, which what counts metrics loads for itself. */
+    openTelemetry: () =>
+      new Set(readFileSync(modules, 'utf8').match(/(?<=@opentelemetry\/)(?!api\/)[^/]+/g) ?? []),
+    async stop() {
+      const startedAt = performance.now()
+      child.kill('SIGTERM')
+      const [code] = await closed
+      return { code, ms: performance.now() - startedAt }
+    },
+  }
+}
+
+type Started = Awaited<ReturnType<typeof start>>
+
+async function startServer(database: TestDatabase, environment: Record<string, string> = {}) {
+  const server = await start('src/run/server.ts', database, environment)
+  const isReady = () =>
+    fetch(`${server.url}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+  await until(isReady, START_MS_MAX)
+  return server
+}
+
+async function makeLedger({ url }: Started, headers: Record<string, string> = {}) {
+  const response = await fetch(`${url}/v1/ledgers`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${OPERATOR_KEY}`, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ name: 'traced' }),
+  })
+  assert.equal(response.status, 201)
+  return ((await response.json()) as { key: { key: string } }).key.key
+}
+
+test('processes that are traced, and others', async (t) => {
+  const database = await createTestDatabase(t)
+
+  await t.test('a server without an endpoint loads nothing of OpenTelemetry', async () => {
+    const server = await startServer(database)
+    await makeLedger(server)
+    assert.deepEqual(server.openTelemetry(), new Set())
+    assert.equal((await server.stop()).code, 0)
+  })
+
+  await t.test('nor does a worker', async () => {
+    const worker = await start('src/run/worker.ts', database)
+    await until(() => worker.output().includes('the worker follows the chains'), START_MS_MAX)
+    assert.deepEqual(worker.openTelemetry(), new Set())
+    await worker.stop()
+  })
+
+  await t.test('a server that is stopped sends what it has first', async (t) => {
+    const collector = await startCollector(t)
+    const server = await startServer(database, collector.environment)
+    assert.ok(server.openTelemetry().has('sdk-trace'))
+    const caller = newCaller()
+    await makeLedger(server, caller.headers)
+    const { code, ms } = await server.stop()
+    assert.equal(code, 0)
+    assert.ok(ms < TRACE_CLOSE_MS_MAX, `${ms} ms`)
+    const [span] = collector.spans.filter(({ traceId }) => traceId === caller.traceId)
+    assert.equal(span!.name, 'POST /v1/ledgers')
+    assert.equal(span!.attributes['http.response.status_code'], 201)
+  })
+
+  await t.test('a collector that hangs slows no request, and a shutdown by its bound only', async (t) => {
+    const hanging = await startCollector(t, () => {})
+    const server = await startServer(database, hanging.environment)
+    const key = await makeLedger(server)
+    const notarize = async () => {
+      const startedAt = performance.now()
+      const response = await fetch(`${server.url}/v1/records`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: '{"type":"generic/1","payload":{}}',
+      })
+      await response.text()
+      assert.equal(response.status, 201)
+      return performance.now() - startedAt
+    }
+    // Of three spans each, which is more than one export takes: the first one hangs for 10 s.
+    const latencies: number[] = []
+    for (let i = 0; i < 20; i++)
+      latencies.push(...(await Promise.all(Array.from({ length: 20 }, () => notarize()))))
+    assert.ok(Math.max(...latencies) < 5_000, `${Math.max(...latencies)} ms`)
+    const { code, ms } = await server.stop()
+    assert.equal(code, 0)
+    assert.ok(ms < TRACE_CLOSE_MS_MAX + 2_000, `${ms} ms`)
+    assert.match(server.output(), /"reason":"closed","spans":\d+,"msg":"spans were lost/)
+  })
+
+  await t.test('a client that goes away before it is answered ends its span', async (t) => {
+    const collector = await startCollector(t)
+    const server = await startServer(database, collector.environment)
+    const key = await makeLedger(server)
+    const caller = newCaller()
+    const tail = request(`${server.url}/v1/events`, {
+      headers: { authorization: `Bearer ${key}`, accept: 'text/event-stream', ...caller.headers },
+    }).end()
+    tail.on('error', () => {})
+    const [answer] = await once(tail, 'response')
+    assert.equal(answer.statusCode, 200)
+    await sleep(50)
+    tail.destroy()
+    const [span] = await collector.ofTrace(caller.traceId, 1)
+    assert.equal(span!.attributes['error.type'], 'aborted')
+    assert.equal(span!.attributes['http.response.status_code'], 200)
+    assert.ok(span!.endedAtMs - span!.startedAtMs >= 50)
+    await server.stop()
+  })
+
+  await t.test('a configuration that is malformed is refused in one line', async () => {
+    const child = spawn(process.execPath, [join(PROJECT_DIR, 'src/run/server.ts')], {
+      env: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4317', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    endsWithTests(child)
+    const chunks: Buffer[] = []
+    child.stderr.on('data', (chunk) => chunks.push(chunk))
+    const [code] = await once(child, 'close')
+    assert.equal(code, 1)
+    assert.match(Buffer.concat(chunks).toString(), /OTEL_EXPORTER_OTLP_PROTOCOL: must be http\/protobuf/)
+  })
+})
