@@ -410,7 +410,7 @@ export const EVENTS_SIFTED_PER_QUERY = 500
 export const EVENT_BATCHES_PER_QUERY = 20
 /** Names in a filter. */
 export const EVENTS_FILTER_NAMES_MAX = 32
-/** Tails: answers to `GET /v1/events` that go on (src/http/event-tails.ts). One query for all ledgers that somebody tails. */
+/** Tails: answers to `GET /v1/events` that go on (src/http/tails/event-tails.ts). One query for all ledgers that somebody tails. */
 export const EVENTS_POLL_MS = 200
 /** Of the time: with many ledgers the query is made less often. */
 export const EVENTS_POLL_TIME_SHARE_MAX = 0.2

@@ -6,8 +6,8 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { buildApp } from '../src/app.ts'
 import { ERROR_CODES } from '../src/errors.ts'
+import { buildApp } from '../src/http/app.ts'
 import { SCOPES } from '../src/ledgers/scopes.ts'
 import { openDeps } from '../src/run/deps.ts'
 import { startScratch } from '../test/helpers/scratch.ts'

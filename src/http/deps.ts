@@ -21,7 +21,7 @@ import type { EnvelopeKeys } from '../signing/envelope-keys.ts'
 import type { MasterKey } from '../signing/master-key.ts'
 import type { PeerMacs } from '../signing/peer-macs.ts'
 import type { Signers } from '../signing/signers.ts'
-import type { WriteDeadlines } from '../write-deadlines.ts'
+import type { WriteDeadlines } from './write-deadlines.ts'
 
 /** What the server is made of. Opened in order, closed in reverse. */
 export type Deps = {

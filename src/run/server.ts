@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { buildApp } from '../app.ts'
+import { buildApp } from '../http/app.ts'
 import { CLOSE_IDLE_EVERY_MS, CLOSE_STREAMS_MS, CLOSE_UNUSED_AFTER_MS, LISTEN_BACKLOG } from '../limits.ts'
 import { Metrics } from '../observe/metrics/metrics.ts'
 import { type Config, parseConfig } from './config.ts'

@@ -7,7 +7,7 @@ import type {
 } from 'fastify'
 
 import pg from 'pg'
-import { buildApp } from '../../src/app.ts'
+import { buildApp } from '../../src/http/app.ts'
 import type { Deps } from '../../src/http/deps.ts'
 import { createLedger, type NewLedger } from '../../src/ledgers/create-ledger.ts'
 import type { Scope } from '../../src/ledgers/scopes.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { buildApp } from '../../src/app.ts'
 import { toUuid } from '../../src/db/connect/uuid.ts'
+import { buildApp } from '../../src/http/app.ts'
 import { CallerCache } from '../../src/ledgers/caller.ts'
 import { SCOPES } from '../../src/ledgers/scopes.ts'
 import { openLog } from '../../src/observe/log.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { buildApp } from '../../src/app.ts'
+import { buildApp } from '../../src/http/app.ts'
 import { openLog } from '../../src/observe/log.ts'
 import { openDeps } from '../../src/run/deps.ts'
 import { WEBHOOKS_PER_LEDGER_MAX } from '../../src/webhook-limits.ts'

@@ -18,11 +18,11 @@ test('a command that is started loads nothing of the others', () => {
   const { files } = importGraph(PROJECT, 'src/run/command.ts', { onlyAtOnce: true })
   assert.deepEqual([...files], ['src/run/command.ts'])
   const parts: [command: string, without: string[]][] = [
-    ['src/run/operate.ts', ['src/app.ts', 'src/run/worker.ts', 'sdk/client.ts']],
-    ['src/run/migrate.ts', ['src/app.ts', 'src/run/worker.ts', 'sdk/client.ts']],
-    ['src/run/smoke.ts', ['src/app.ts', 'src/run/worker.ts', 'src/db/connect/pools.ts']],
+    ['src/run/operate.ts', ['src/http/app.ts', 'src/run/worker.ts', 'sdk/client.ts']],
+    ['src/run/migrate.ts', ['src/http/app.ts', 'src/run/worker.ts', 'sdk/client.ts']],
+    ['src/run/smoke.ts', ['src/http/app.ts', 'src/run/worker.ts', 'src/db/connect/pools.ts']],
     ['src/run/server.ts', ['src/run/worker.ts', 'cli/main.ts', 'sdk/client.ts']],
-    ['src/run/worker.ts', ['src/app.ts', 'cli/main.ts', 'sdk/client.ts']],
+    ['src/run/worker.ts', ['src/http/app.ts', 'cli/main.ts', 'sdk/client.ts']],
   ]
   for (const [command, without] of parts) {
     const loaded = importGraph(PROJECT, command, { onlyAtOnce: true }).files

@@ -8,7 +8,7 @@ import type { DocumentsShown } from '../../proof/entry/verify-entry.ts'
 import { entryLines, exportLines } from '../../records/export.ts'
 import type { Deps } from '../deps.ts'
 import { entriesQuery, entryLine, exportLine } from '../schemas/entries.ts'
-import { StreamSlots } from '../stream-slots.ts'
+import { StreamSlots } from '../tails/stream-slots.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
 /** NDJSON, streamed: a slow reader slows the queries, and holds neither memory nor a database snapshot. */

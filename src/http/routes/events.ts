@@ -6,11 +6,11 @@ import { EVENT_TYPES, type EventFilter } from '../../outside/events/event-types.
 import type { EventPosition } from '../../outside/events/read-events.ts'
 import { EVENT_STREAM, prefersEventStream } from '../accept.ts'
 import type { Deps } from '../deps.ts'
-import { formatEventCursor, readFittedPage, requireTellable } from '../event-pages.ts'
-import { EventTails } from '../event-tails.ts'
 import { pageLimit, parseCursor } from '../page.ts'
 import { eventPage, eventStream, eventsCursor, eventsQuery } from '../schemas/events.ts'
 import { sendJson } from '../send-json.ts'
+import { formatEventCursor, readFittedPage, requireTellable } from '../tails/event-pages.ts'
+import { EventTails } from '../tails/event-tails.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
 type EventsQuery = {

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { isUnavailable } from '../db/connect/failures.ts'
-import { type LedgerEnds, readEnds } from '../db/events/read-events.ts'
+import { isUnavailable } from '../../db/connect/failures.ts'
+import { type LedgerEnds, readEnds } from '../../db/events/read-events.ts'
 import {
   EVENTS_HEARTBEAT_MS,
   EVENTS_KEY_LOOK_EVERY_MS,
@@ -14,16 +14,16 @@ import {
   EVENTS_TAILS_MAX,
   EVENTS_TAILS_PER_LEDGER_MAX,
   STREAM_CHUNK_CHARS,
-} from '../limits.ts'
-import { watchEventReads, watchStreams } from '../observe/metrics/reading.ts'
-import type { EventFilter } from '../outside/events/event-types.ts'
-import { LedgerWatch } from '../outside/events/ledger-watch.ts'
-import type { EventPosition } from '../outside/events/read-events.ts'
-import { SharedReads } from '../outside/events/shared-reads.ts'
-import { EVENT_STREAM } from './accept.ts'
-import type { Deps } from './deps.ts'
+} from '../../limits.ts'
+import { watchEventReads, watchStreams } from '../../observe/metrics/reading.ts'
+import type { EventFilter } from '../../outside/events/event-types.ts'
+import { LedgerWatch } from '../../outside/events/ledger-watch.ts'
+import type { EventPosition } from '../../outside/events/read-events.ts'
+import { SharedReads } from '../../outside/events/shared-reads.ts'
+import { EVENT_STREAM } from '../accept.ts'
+import type { Deps } from '../deps.ts'
+import { isStillLetIn } from '../plugins/authenticate.ts'
 import { type FittedPage, formatEventCursor, readFittedPage, requireTellable } from './event-pages.ts'
-import { isStillLetIn } from './plugins/authenticate.ts'
 import { StreamSlots } from './stream-slots.ts'
 
 /** What is tailed. */

@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../../errors.ts'
 
 /** How many streams each ledger has open: an answer that nobody reads is held, and pipelining makes hundreds cheap. */
 export class StreamSlots {

@@ -1,13 +1,13 @@
-import type { Db } from '../db/connect/client.ts'
-import type { LedgerEnds } from '../db/events/read-events.ts'
-import { ApiError } from '../errors.ts'
-import { envelopeMember, type LedgerEvent, renderEvent } from '../outside/events/event.ts'
-import { eventId, formatEventId } from '../outside/events/event-id.ts'
-import type { EventFilter } from '../outside/events/event-types.ts'
-import { type EventPosition, readEvents } from '../outside/events/read-events.ts'
-import { storedStatements } from '../outside/events/statements.ts'
-import type { ProofError } from '../proof/error.ts'
-import { formatCursor } from './page.ts'
+import type { Db } from '../../db/connect/client.ts'
+import type { LedgerEnds } from '../../db/events/read-events.ts'
+import { ApiError } from '../../errors.ts'
+import { envelopeMember, type LedgerEvent, renderEvent } from '../../outside/events/event.ts'
+import { eventId, formatEventId } from '../../outside/events/event-id.ts'
+import type { EventFilter } from '../../outside/events/event-types.ts'
+import { type EventPosition, readEvents } from '../../outside/events/read-events.ts'
+import { storedStatements } from '../../outside/events/statements.ts'
+import type { ProofError } from '../../proof/error.ts'
+import { formatCursor } from '../page.ts'
 
 /** Events in order, rendered, as many as were asked for or fit. */
 export type FittedPage = {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import { test } from 'node:test'
-import { WriteDeadlines } from '../src/write-deadlines.ts'
+import { WriteDeadlines } from '../../src/http/write-deadlines.ts'
 
 /** As much of a connection as is looked at: how much a kernel takes, and when, no test can say. */
 class Connection extends EventEmitter {

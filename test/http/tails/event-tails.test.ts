@@ -7,15 +7,15 @@ import {
   EVENTS_KEY_LOOK_EVERY_MS,
   EVENTS_TAIL_CLOSE_MS_MAX,
   EVENTS_TAILS_PER_LEDGER_MAX,
-} from '../../src/limits.ts'
-import { buildTestApp, expectStatus, genericBody, type TestApp } from '../helpers/app.ts'
-import { assertProblem } from '../helpers/assert-problem.ts'
-import { unguarded } from '../helpers/checkpoints.ts'
-import { allEvents, buildEventLedger } from '../helpers/event-ledger.ts'
-import { addAgent, addKey } from '../helpers/more-keys.ts'
-import { openTail, type TestTail } from '../helpers/tail.ts'
-import { startTcpProxy } from '../helpers/tcp-proxy.ts'
-import { until } from '../helpers/wait.ts'
+} from '../../../src/limits.ts'
+import { buildTestApp, expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
+import { assertProblem } from '../../helpers/assert-problem.ts'
+import { unguarded } from '../../helpers/checkpoints.ts'
+import { allEvents, buildEventLedger } from '../../helpers/event-ledger.ts'
+import { addAgent, addKey } from '../../helpers/more-keys.ts'
+import { openTail, type TestTail } from '../../helpers/tail.ts'
+import { startTcpProxy } from '../../helpers/tcp-proxy.ts'
+import { until } from '../../helpers/wait.ts'
 
 const eventsOf = ({ events }: TestTail) => events.map(({ event }) => event)
 

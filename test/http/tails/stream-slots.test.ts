@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { STREAMS_PER_LEDGER_MAX } from '../../src/limits.ts'
-import { buildTestApp, expectStatus, genericBody, type TestApp } from '../helpers/app.ts'
-import { assertProblem } from '../helpers/assert-problem.ts'
-import { until } from '../helpers/wait.ts'
+import { STREAMS_PER_LEDGER_MAX } from '../../../src/limits.ts'
+import { buildTestApp, expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
+import { assertProblem } from '../../helpers/assert-problem.ts'
+import { until } from '../../helpers/wait.ts'
 
 const REFUSED = 2
 const READERS = STREAMS_PER_LEDGER_MAX + REFUSED
