@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type LatencySummary, summarizeMs } from '../src/preflight/latencies.ts'
+import { type LatencySummary, summarizeMs } from '../cli/preflight/latencies.ts'
 import { type CpuSnapshot, type CpuUse, cpuBetween, takeCpuSnapshot } from './cpu.ts'
 import type { Database } from './database.ts'
 import { auditPair, type FederationAudit } from './federation-audit.ts'

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type LatencySummary, makeLatencies, summarize } from '../src/preflight/latencies.ts'
+import { type LatencySummary, makeLatencies, summarize } from '../cli/preflight/latencies.ts'
 import { runJob, serveJob, type WindowEdge, type WindowEvents } from './child.ts'
 import { type CompleteRecord, LifecycleClient, type LifecycleEvents } from './lifecycle-client.ts'
 import {

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type LatencySummary, makeLatencies, summarize } from '../src/preflight/latencies.ts'
+import { type LatencySummary, makeLatencies, summarize } from '../cli/preflight/latencies.ts'
 import type { WindowEdge } from './child.ts'
 import { type Answer, LoadConnection, type Target } from './load-connection.ts'
 import { makeArrivals, makeClosedLoop, type Pacer } from './load-pacers.ts'

@@ -1,9 +1,9 @@
 import os from 'node:os'
 import type pg from 'pg'
+import { type Commits, measureCommits } from '../cli/preflight/commits.ts'
+import { type FsyncLatencies, measureFsync } from '../cli/preflight/disk.ts'
+import { msOf } from '../cli/preflight/text.ts'
 import { withClient } from '../src/db/connect/client.ts'
-import { type Commits, measureCommits } from '../src/preflight/commits.ts'
-import { type FsyncLatencies, measureFsync } from '../src/preflight/disk.ts'
-import { msOf } from '../src/preflight/text.ts'
 import type { Database } from './database.ts'
 
 /** Latencies in nanoseconds, measured as `tallystick preflight` does (docs/preflight.md). */

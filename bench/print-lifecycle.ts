@@ -1,4 +1,4 @@
-import type { LatencySummary } from '../src/preflight/latencies.ts'
+import type { LatencySummary } from '../cli/preflight/latencies.ts'
 import type { LifecycleAudit } from './lifecycle-audit.ts'
 import { LIFECYCLE_STEPS } from './lifecycle-requests.ts'
 import type { Phase } from './phase.ts'

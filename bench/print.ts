@@ -1,4 +1,4 @@
-import type { LatencySummary } from '../src/preflight/latencies.ts'
+import type { LatencySummary } from '../cli/preflight/latencies.ts'
 import type { Audit } from './audit.ts'
 import { type CpuUse, OTHERS_CORES_MAX } from './cpu.ts'
 import { printShares } from './notarizer.ts'

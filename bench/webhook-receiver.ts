@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import net from 'node:net'
-import { type LatencySummary, makeLatencies, summarize } from '../src/preflight/latencies.ts'
+import { type LatencySummary, makeLatencies, summarize } from '../cli/preflight/latencies.ts'
 
 /** Endpoint n is at `/n`. */
 export type ReceiverEndpoint = {

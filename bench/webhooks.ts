@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { LatencySummary } from '../cli/preflight/latencies.ts'
 import { withClient } from '../src/db/connect/client.ts'
-import type { LatencySummary } from '../src/preflight/latencies.ts'
 import { parseId } from '../src/proof/ids.ts'
 import { runVerify } from './audit.ts'
 import { type CpuSnapshot, type CpuUse, cpuBetween, takeCpuSnapshot } from './cpu.ts'

@@ -1,4 +1,4 @@
-import { summarizeMs } from '../../src/preflight/latencies.ts'
+import { summarizeMs } from '../../cli/preflight/latencies.ts'
 import { runVerify } from '../audit.ts'
 import { countFaults, countOffers, countShared, type LedgerIn, listReceived } from '../federation-reads.ts'
 import type { K6Run } from './k6-process.ts'

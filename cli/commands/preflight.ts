@@ -2,9 +2,6 @@ import { API_VERSION } from '../../sdk/generated/operations.ts'
 import { parseBaseUrl } from '../../sdk/http/address.ts'
 import { plain } from '../../sdk/plain.ts'
 import { PREFLIGHT_CONNECTIONS_MAX, PREFLIGHT_GATE_MS_DEFAULT } from '../../src/limits.ts'
-import type { Finding } from '../../src/preflight/finding.ts'
-import { isWell, makeReport } from '../../src/preflight/report.ts'
-import { parseSize } from '../../src/preflight/sizes.ts'
 import { translated } from '../../src/verify/postgres-errors.ts'
 import { noArguments, parseCount } from '../arguments.ts'
 import { defineCommand, type ValuesOf } from '../command.ts'
@@ -13,6 +10,9 @@ import { EXIT, HELP_EXIT_CODES } from '../exit-codes.ts'
 import type { Out } from '../io.ts'
 import { jsonLine } from '../output.ts'
 import { parseUrl } from '../parse-url.ts'
+import type { Finding } from '../preflight/finding.ts'
+import { isWell, makeReport } from '../preflight/report.ts'
+import { parseSize } from '../preflight/sizes.ts'
 import { asUsage, UsageError } from '../run.ts'
 
 const HELP = `tallystick preflight [--database URL]
@@ -65,7 +65,7 @@ export const preflight = defineCommand({
     const address = `postgres://${host}${pathname}`
     // Loaded when it is asked for, because it brings the Postgres client.
     const { Database } = await import('../../src/db/connect/connection.ts')
-    const { runPreflight } = await import('../../src/preflight/preflight.ts')
+    const { runPreflight } = await import('../preflight/preflight.ts')
     const database = asUsage(() => new Database(databaseUrl, environment.databaseOptions()))
     const result = await translated(address, () => runPreflight({ ...options, database, now: Date.now }))
     const report = makeReport(result, { address, gateMs: options.gateMs, at: new Date() })

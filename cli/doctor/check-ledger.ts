@@ -1,12 +1,12 @@
 import type { Tallystick } from '../../sdk/client.ts'
 import { AuthenticationError, PermissionError } from '../../sdk/errors.ts'
 import type { GetLedgerAnswer } from '../../sdk/generated/api.ts'
-import { type Finding, fail, ok, warn } from '../../src/preflight/finding.ts'
 import { ProofError } from '../../src/proof/error.ts'
 import { parseVerifierKey, verifyCheckpoint } from '../../src/proof/tree/checkpoint.ts'
 import { loadProviders } from '../../src/verify/providers.ts'
 import { findFirstKid } from '../first-key.ts'
 import { readKnownLedgers } from '../known-ledgers.ts'
+import { type Finding, fail, ok, warn } from '../preflight/finding.ts'
 import { checkWebhooks } from './check-webhooks.ts'
 import { messageOf } from './message-of.ts'
 

@@ -1,8 +1,8 @@
 import { API_VERSION, operations } from '../../sdk/generated/operations.ts'
 import { addressOf } from '../../sdk/http/address.ts'
 import { readText } from '../../sdk/http/answers.ts'
-import { type Finding, fail, ok, warn } from '../../src/preflight/finding.ts'
 import { isLoopback } from '../parse-url.ts'
+import { type Finding, fail, ok, warn } from '../preflight/finding.ts'
 import { displayUrl } from '../server-ledger.ts'
 
 const ANSWER_TIMEOUT_MS = 10_000

@@ -1,6 +1,6 @@
 import type { Tallystick } from '../../sdk/client.ts'
 import type { Webhook } from '../../sdk/generated/api.ts'
-import { type Finding, fail, ok, warn } from '../../src/preflight/finding.ts'
+import { type Finding, fail, ok, warn } from '../preflight/finding.ts'
 import { messageOf } from './message-of.ts'
 
 const CHECK = 'webhooks'

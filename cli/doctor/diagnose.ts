@@ -1,7 +1,7 @@
 import { Tallystick } from '../../sdk/client.ts'
 import { parseBaseUrl } from '../../sdk/http/address.ts'
-import { type Finding, fail, ok } from '../../src/preflight/finding.ts'
 import { type ConnectionValues, findConnection } from '../connection.ts'
+import { type Finding, fail, ok } from '../preflight/finding.ts'
 import { checkLedger } from './check-ledger.ts'
 import { checkEncryption, checkServer } from './check-server.ts'
 import { messageOf } from './message-of.ts'

@@ -6,7 +6,7 @@ import { cpuBetween, takeCpuSnapshot } from '../../bench/cpu.ts'
 import { parseOptions } from '../../bench/options.ts'
 import { summarizeProfile } from '../../bench/profile.ts'
 import { checkSamples } from '../../bench/samples.ts'
-import { makeLatencies, summarize } from '../../src/preflight/latencies.ts'
+import { makeLatencies, summarize } from '../../cli/preflight/latencies.ts'
 
 test('options have defaults, take lists, and refuse what is out of range or unknown', () => {
   const single = parseOptions(['single'])

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ConnectionFacts } from '../../src/db/schema/preflight.ts'
-import { readVolume, type VolumeFacts } from '../../src/db/schema/preflight-volume.ts'
 import {
   type CapacityInput,
   judgeCapacity,
   planCapacity,
   RECORD_BYTES_PLANNED,
-} from '../../src/preflight/capacity.ts'
-import { measureClock } from '../../src/preflight/clock.ts'
-import { API_CONNECTIONS, judgeConnections, planConnections } from '../../src/preflight/judge-connections.ts'
-import { judgeClock } from '../../src/preflight/judge-measured.ts'
-import { parseSize } from '../../src/preflight/sizes.ts'
+} from '../../cli/preflight/capacity.ts'
+import { measureClock } from '../../cli/preflight/clock.ts'
+import { API_CONNECTIONS, judgeConnections, planConnections } from '../../cli/preflight/judge-connections.ts'
+import { judgeClock } from '../../cli/preflight/judge-measured.ts'
+import { parseSize } from '../../cli/preflight/sizes.ts'
+import type { ConnectionFacts } from '../../src/db/schema/preflight.ts'
+import { readVolume, type VolumeFacts } from '../../src/db/schema/preflight-volume.ts'
 import { buildTestApp } from '../helpers/app.ts'
 import { connect } from '../helpers/connect.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { runPreflight } from '../../cli/preflight/preflight.ts'
 import { migrate } from '../../src/db/schema/migrate.ts'
-import { runPreflight } from '../../src/preflight/preflight.ts'
 import { type Config, parseConfig } from '../../src/run/config.ts'
 import { startServer } from '../../src/run/server.ts'
 import { startWorker } from '../../src/run/worker.ts'

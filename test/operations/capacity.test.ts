@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { RECORD_BYTES_PLANNED } from '../../cli/preflight/capacity.ts'
 import {
   APPEND_BATCH_ENTRIES_MAX,
   APPEND_BATCH_RECORDS_MAX,
@@ -17,7 +18,6 @@ import {
   WEBHOOK_CONNECTIONS_MAX,
   WRITE_CONNECTIONS_MAX,
 } from '../../src/limits.ts'
-import { RECORD_BYTES_PLANNED } from '../../src/preflight/capacity.ts'
 import {
   WEBHOOK_DELIVERED_KEPT_DAYS,
   WEBHOOK_DELIVERED_KEPT_MAX,

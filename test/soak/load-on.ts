@@ -1,7 +1,7 @@
 import { cpus } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LoadPlan, LoadResult, Pace } from '../../bench/load.ts'
-import type { LatencySummary } from '../../src/preflight/latencies.ts'
+import type { LatencySummary } from '../../cli/preflight/latencies.ts'
 import type { Ledger } from '../faults/deployment.ts'
 
 type LoadShape = {

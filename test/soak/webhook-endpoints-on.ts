@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { WebhookReceiver } from '../../bench/webhook-receiver.ts'
+import type { LatencySummary } from '../../cli/preflight/latencies.ts'
 import { withClient } from '../../src/db/connect/client.ts'
-import type { LatencySummary } from '../../src/preflight/latencies.ts'
 import type { Deployment, Ledger } from '../faults/deployment.ts'
 
 /** What the receivers of the soaks count: one event for each record. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runLoad } from '../../bench/load-process.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../bench/webhook-receiver.ts'
-import type { LatencySummary } from '../../src/preflight/latencies.ts'
+import type { LatencySummary } from '../../cli/preflight/latencies.ts'
 import { Deployment, type Ledger } from '../faults/deployment.ts'
 import { formatLoad } from '../faults/kill.ts'
 import { temporaryDir } from '../helpers/postgres.ts'

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks'
-import { CONNECT_TIMEOUT_MS, PREFLIGHT_ANSWER_CHARS_MAX, PREFLIGHT_CLOCK_SAMPLES } from '../limits.ts'
+import { CONNECT_TIMEOUT_MS, PREFLIGHT_ANSWER_CHARS_MAX, PREFLIGHT_CLOCK_SAMPLES } from '../../src/limits.ts'
 import type { ClockOffset } from './clock.ts'
 import { type LatencySummary, summarizeMs } from './latencies.ts'
 

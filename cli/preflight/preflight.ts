@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import type { DatabaseOrUrl } from '../db/connect/connection.ts'
-import { findPooler, type Pooler } from '../db/connect/pooler.ts'
+import type { DatabaseOrUrl } from '../../src/db/connect/connection.ts'
+import { findPooler, type Pooler } from '../../src/db/connect/pooler.ts'
 import {
   type ConnectionFacts,
   findSystemIdentifier,
@@ -9,9 +9,9 @@ import {
   readConnectionFacts,
   readServerFacts,
   type ServerFacts,
-} from '../db/schema/preflight.ts'
-import { readVolume, type VolumeFacts } from '../db/schema/preflight-volume.ts'
-import { PREFLIGHT_LOAD_MS } from '../limits.ts'
+} from '../../src/db/schema/preflight.ts'
+import { readVolume, type VolumeFacts } from '../../src/db/schema/preflight-volume.ts'
+import { PREFLIGHT_LOAD_MS } from '../../src/limits.ts'
 import { type Capacity, judgeCapacity, planCapacity } from './capacity.ts'
 import { type ClockOffset, measureClock } from './clock.ts'
 import {

@@ -1,11 +1,11 @@
-import type { Pooler } from '../db/connect/pooler.ts'
+import type { Pooler } from '../../src/db/connect/pooler.ts'
 import {
   CLOCK_SKEW_MS_MAX,
   PREFLIGHT_ANSWER_TIMEOUT_MS,
   PREFLIGHT_CLOCK_FAIL_MS,
   PREFLIGHT_CLOCK_WARN_MS,
   PREFLIGHT_ROUND_TRIP_WARN_MS,
-} from '../limits.ts'
+} from '../../src/limits.ts'
 import type { ClockOffset } from './clock.ts'
 import type { Commits, ConcurrentCommits } from './commits.ts'
 import type { FsyncLatencies } from './disk.ts'

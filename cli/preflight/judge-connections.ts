@@ -1,5 +1,5 @@
-import { API_LOGIN, WORKER_LOGIN } from '../db/connect/logins.ts'
-import type { ConnectionFacts } from '../db/schema/preflight.ts'
+import { API_LOGIN, WORKER_LOGIN } from '../../src/db/connect/logins.ts'
+import type { ConnectionFacts } from '../../src/db/schema/preflight.ts'
 import {
   JOB_CONNECTIONS_MAX,
   PEER_CONNECTIONS_MAX,
@@ -7,7 +7,7 @@ import {
   SEARCH_CONNECTIONS_MAX,
   WEBHOOK_CONNECTIONS_MAX,
   WRITE_CONNECTIONS_MAX,
-} from '../limits.ts'
+} from '../../src/limits.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 /** What the pools of src/db/connect/pools.ts open at most, of one process. */

@@ -1,12 +1,12 @@
 import { performance } from 'node:perf_hooks'
 import type pg from 'pg'
-import { commitMessage, roundTrip } from '../db/schema/preflight.ts'
+import { commitMessage, roundTrip } from '../../src/db/schema/preflight.ts'
 import {
   PREFLIGHT_COMMITS,
   PREFLIGHT_COMMITS_MIN,
   PREFLIGHT_COMMITS_MS_MAX,
   PREFLIGHT_ROUND_TRIPS,
-} from '../limits.ts'
+} from '../../src/limits.ts'
 import { type LatencySummary, makeLatencies, summarize, summarizeMs } from './latencies.ts'
 
 /** One after another, on one connection. */

@@ -1,4 +1,4 @@
-import type { LoginSetting, ServerFacts } from '../db/schema/preflight.ts'
+import type { LoginSetting, ServerFacts } from '../../src/db/schema/preflight.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 import { bytesText, listText } from './text.ts'
 
