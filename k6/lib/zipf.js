@@ -1,7 +1,7 @@
 /*
  * Numbers in Zipf's distribution: rank r, from 0, comes up in proportion to 1 / (r + 1)^theta. YCSB's generator, which is that of
  * Gray et al., "Quickly Generating Billion-Record Synthetic Databases" (SIGMOD 1994): constant time for each number, exact for
- * the first two ranks; behind them ranks up to any one come up in at most 2 % of all draws too many (test/k6/zipf.test.ts).
+ * the first two ranks; behind them ranks up to any one come up in at most 2 % of all draws too many (test/bench/k6/zipf.test.ts).
  */
 
 /** YCSB's constant: of 1,000 items the first comes up in 13 % of all draws, the first 10 % of them in 69 %. */

@@ -9,7 +9,7 @@ import { openPreflightClient } from '../../src/db/schema/preflight.ts'
 import { startTestPostgres } from '../helpers/database.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
 import { runAlone } from '../helpers/run-command.ts'
-import { slowFsync } from '../soak/slow-fsync.ts'
+import { slowFsync } from '../system/soak/slow-fsync.ts'
 
 const FLUSH_MS = 8
 

@@ -1,4 +1,4 @@
-import { findPort } from '../faults/processes.ts'
+import { findPort } from '../system/faults/processes.ts'
 import type { Test } from './app.ts'
 import { createTestDatabase } from './database.ts'
 import { type Agent, type Answer, Organisation, type OwnDatabase } from './federation-organisation.ts'

@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 import { COMMANDS } from '../../src/run/command.ts'
 import { bareEnvironment } from '../helpers/bare-environment.ts'
 import { endsWithTests } from '../helpers/children.ts'
-import { importGraph } from '../image/import-graph.ts'
+import { importGraph } from '../system/image/import-graph.ts'
 
 const PROJECT = resolve(import.meta.dirname, '..', '..')
 const ENTRY = join(PROJECT, 'src/run/command.ts')

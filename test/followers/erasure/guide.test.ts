@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { shellBlocks } from '../../docs/shell-blocks.ts'
 import { buildGatedApp } from '../../helpers/gated-app.ts'
 import { makePersonalGated } from '../../helpers/personal-gated.ts'
 import { SECRET } from '../../helpers/personal-records.ts'
+import { shellBlocks } from '../../system/docs/shell-blocks.ts'
 
 const run = promisify(execFile)
 

@@ -11,7 +11,7 @@ import { testConfig } from '../../helpers/app.ts'
 import { createTestDatabase } from '../../helpers/database.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
 import { until } from '../../helpers/wait.ts'
-import { PROJECT_DIR } from '../../start/installation.ts'
+import { PROJECT_DIR } from '../../system/start/installation.ts'
 import { type Exposed, parseExposition } from './exposition.ts'
 import { readReferencePage } from './reference-page.ts'
 

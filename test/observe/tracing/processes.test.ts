@@ -12,7 +12,7 @@ import { endsWithTests } from '../../helpers/children.ts'
 import { createTestDatabase, TEST_MASTER_KEY, type TestDatabase } from '../../helpers/database.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
 import { until } from '../../helpers/wait.ts'
-import { freePort, PROJECT_DIR } from '../../start/installation.ts'
+import { freePort, PROJECT_DIR } from '../../system/start/installation.ts'
 import { newCaller, startCollector } from './collector.ts'
 
 /** On a machine that does much else. */

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { reckonPeerings } from '../../faults/federation-reckoning.ts'
 import {
   type Organisation,
   peer,
@@ -10,6 +9,7 @@ import {
   untilBoth,
 } from '../../helpers/federation.ts'
 import { until } from '../../helpers/wait.ts'
+import { reckonPeerings } from '../../system/faults/federation-reckoning.ts'
 
 const figureOf = async (side: Organisation, name: string) =>
   side.metrics.get('worker')!.registry.getSingleMetricAsString(`tallystick_${name}`)

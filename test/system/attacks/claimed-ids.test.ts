@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Mallory, meetMallory } from '../../outside/federation/mallory.ts'
+import { verifyOwnExport } from '../../outside/federation/unchanged.ts'
+
+/*
+ * A record is shared with two, so each knows its id; one of them sent the other a record of its own under that id, and stopped the
+ * other's agents (409 `record_ambiguous`). Mallory is the home here, and the thief the one that claims.
+ */
+
+test('who claims a record’s id stops nobody’s agents', { timeout: 60_000 }, async (t) => {
+  const home = await meetMallory(t)
+  const { victim } = home
+  const worker = await victim.addAgent('worker', ['records:write', 'records:read:own'])
+  const thief = await Mallory.meet(t, victim)
+  const gated = home.record({ performer: worker.remote })
+  const id = gated.record
+  await home.take([gated.last()])
+  await thief.take([thief.record({ performer: worker.remote }, { record: id }).last()])
+  const asWorker = { key: worker.key }
+  const ledgerOf = async (query: string) =>
+    (await victim.ask('GET', `/v1/records/${id}${query}`, asWorker)).ledger
+
+  await t.test('an id stays what it meant, for readers', async () => {
+    assert.equal(await ledgerOf(''), home.chain.ledger)
+    const { data } = await victim.ask('GET', `/v1/records/${id}/entries`, asWorker)
+    assert.deepEqual(
+      data.map(({ received }: { received: string }) => received),
+      [gated.last().envelope],
+    )
+  })
+  await t.test('for its performer', async () => {
+    const { gated: offered } = await victim.ask('POST', `/v1/records/${id}/activate`, {
+      ...asWorker,
+      body: {},
+    })
+    assert.equal(offered.offer.state, 'pending')
+    const [row] = await victim.sql<{ own: boolean }>(
+      'select p.remote_url = $1 as own from tallystick.offers join tallystick.peers p using (ledger_id, peer_id)',
+      [home.url],
+    )
+    assert.ok(row!.own)
+  })
+  await t.test('and the other one is reached by naming its peer', async () => {
+    assert.equal(await ledgerOf(`?peer=${thief.peer}`), thief.chain.ledger)
+    assert.equal(await ledgerOf(`?peer=${home.peer}`), home.chain.ledger)
+    const entries = await victim.ask('GET', `/v1/records/${id}/entries?peer=${thief.peer}`, asWorker)
+    assert.equal(entries.data.length, 1)
+    const answer = await victim.send('POST', `/v1/records/${id}/activate`, {
+      ...asWorker,
+      body: { peer: thief.peer },
+    })
+    assert.deepEqual([answer.status, answer.body.ledger], [202, thief.chain.ledger])
+  })
+
+  await t.test('nor by claiming first: its peer is named, or it is revoked', async () => {
+    const squatted = home.record({ performer: worker.remote })
+    await thief.take([thief.record({ performer: worker.remote }, { record: squatted.record }).last()])
+    await home.take([squatted.last()])
+    const read = (query = '') => victim.ask('GET', `/v1/records/${squatted.record}${query}`, asWorker)
+    assert.equal((await read(`?peer=${home.peer}`)).ledger, home.chain.ledger)
+    await victim.ask('POST', `/v1/peers/${thief.peer}/revoke`, { body: {} })
+    assert.equal((await read()).ledger, home.chain.ledger)
+    const { status } = await victim.send('POST', `/v1/records/${squatted.record}/activate`, {
+      ...asWorker,
+      body: {},
+    })
+    assert.equal(status, 202)
+  })
+  await verifyOwnExport(victim)
+})

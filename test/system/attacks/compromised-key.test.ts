@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { runAlone } from '../../helpers/run-command.ts'
+import { temporaryFiles } from '../../helpers/temporary-files.ts'
+import { makeChain, type TestChain } from '../../helpers/test-chain.ts'
+
+/*
+ * An operator whose envelope key was stolen says so in the first line of an export. Whoever hands the export over can leave that
+ * out, or is the thief: what somebody else knows of the key must count all the same.
+ */
+
+function makeStolen(): TestChain {
+  const chain = makeChain()
+  chain.notarize()
+  chain.rotateServerKey()
+  chain.notarize()
+  return chain
+}
+
+test('a verifier that was told of a stolen key does not ask the export', async (t) => {
+  const chain = makeStolen()
+  const files = temporaryFiles(t)
+  const path = files.write('silent.ndjson', `${chain.exportLines().join('\n')}\n`)
+  const [stolen, next] = chain.signers.map(({ kidHex }) => kidHex) as [string, string]
+  const verify = (...options: string[]) => runAlone(['verify', path, ...options])
+  assert.equal((await verify()).code, 0, 'the first line says nothing of it')
+
+  const told = await verify('--compromised', stolen.toUpperCase())
+  assert.equal(told.code, 1)
+  assert.match(
+    told.stdout,
+    /^INTEGRITY_FAILED code=key_compromised reason="a compromised key signed up to seq 4/,
+  )
+  const covered = files.write('covered.note', chain.checkpoint(5))
+  const short = files.write('short.note', chain.checkpoint(4))
+  assert.equal((await verify('--compromised', stolen, '--checkpoint', short)).code, 1)
+  assert.equal((await verify('--compromised', stolen, '--checkpoint', covered)).code, 0)
+  assert.equal((await verify('--compromised', next)).code, 1)
+
+  // A checkpoint that was kept after the theft says nothing of what the thief had signed by then.
+  const since = (seq: number) => `${stolen}=${chain.lines[seq]!.recordedAt}`
+  const late = await verify('--compromised', since(3), '--checkpoint', covered)
+  assert.match(late.stdout, /^INTEGRITY_FAILED seq=3 code=key_compromised/)
+  assert.equal((await verify('--compromised', since(5), '--checkpoint', covered)).code, 0)
+})
+
+test('what is not understood, or names no key of the ledger, is said', async (t) => {
+  const path = temporaryFiles(t).write('ledger.ndjson', `${makeStolen().exportLines().join('\n')}\n`)
+  for (const wrong of ['abc', `${'0'.repeat(64)}=yesterday`, `${'0'.repeat(64)}=2026-13-01T00:00:00Z`, '=']) {
+    const { code, stderr } = await runAlone(['verify', path, '--compromised', wrong])
+    assert.equal(code, 64, wrong)
+    assert.match(stderr, /--compromised takes a kid/)
+  }
+  const { code, stderr } = await runAlone(['verify', path, '--compromised', '0'.repeat(64)])
+  assert.equal(code, 0)
+  assert.match(stderr, /the key 0{64}, which was said to be compromised, signs nothing here/)
+})

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startOrganisations } from '../../helpers/federation.ts'
+import { lookAtVictims, Mallory, offering, toSent } from '../../outside/federation/mallory.ts'
+
+/*
+ * Requests of peers append one after another. The evidence of an offer was held to its schema in that line: a tenant whose schema
+ * costs much, and which has a tenth of the time for it, held all other peers up.
+ */
+
+const OFFERS = 6
+/** Share of the time that the evidence takes. Before, the other peer's request waited for all of it. */
+const WAIT_SHARE_MAX = 1 / 2
+
+const COSTLY = {
+  name: 'costly',
+  version: 1,
+  payloadSchema: {},
+  evidenceSchema: { properties: { text: { pattern: '[ab]*a[ab]{400}[^ab][^ab]' } } },
+  rules: [{ id: 'kind', op: 'equals', value: 'x', actual: '/kind' }],
+}
+const EVIDENCE = { kind: 'x', text: 'ab'.repeat(20_000) }
+
+test('evidence that costs a tenant’s schema much delays no other peer', async (t) => {
+  const [victim] = await startOrganisations(t, 1)
+  const costly = await Mallory.meet(t, victim!)
+  const other = await Mallory.meet(t, victim!)
+  await victim!.ask('POST', '/v1/types', { body: COSTLY })
+  const body = {
+    type: 'costly/1',
+    payload: {},
+    performer: `${costly.chain.ledger}/${costly.chain.agent}`,
+    share: [{ peer: costly.peer, documents: 'whole' }],
+  }
+  const ids: string[] = []
+  for (let i = 0; i < OFFERS; i++) ids.push((await victim!.ask('POST', '/v1/records', { body })).id)
+  const offers = async (step: 'record-activated' | 'completion-submitted') =>
+    (await Promise.all(ids.map((id) => lookAtVictims(victim!, id)))).map((record) =>
+      offering(costly, record, step, {}, EVIDENCE),
+    )
+  await costly.take(await offers('record-activated'))
+
+  const completions = (await offers('completion-submitted')).map(toSent)
+  const beganAtMs = performance.now()
+  let isTaken = false
+  const taken = costly.take(completions).finally(() => {
+    isTaken = true
+  })
+  const waits: number[] = []
+  while (!isTaken) {
+    const sentAtMs = performance.now()
+    await other.take([other.record().last()])
+    waits.push(performance.now() - sentAtMs)
+  }
+  await taken
+  const tookMs = performance.now() - beganAtMs
+  const waitedMs = Math.max(...waits)
+  t.diagnostic(
+    `${OFFERS} offers took ${Math.round(tookMs)} ms, the other peer waited ${Math.round(waitedMs)} ms at most`,
+  )
+  assert.ok(tookMs > 1_000, `the evidence cost too little to show anything: ${tookMs} ms`)
+  assert.ok(waitedMs < tookMs * WAIT_SHARE_MAX, `the other peer waited ${waitedMs} of ${tookMs} ms`)
+})

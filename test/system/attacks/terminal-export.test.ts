@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { DRIVING } from '../../../sdk/plain.ts'
+import { buildCliApp } from '../../helpers/cli-app.ts'
+import { runCommand } from '../../helpers/run-command.ts'
+
+/* An agent's payload holds what drives a terminal, or turns its text, and an auditor looks at the ledger in one. */
+
+test('an export does not reach a terminal, and reaches a pipe and a file as it is', async (t) => {
+  const app = await buildCliApp(t)
+  const payload = { note: 'paid \u009b31m\u202e\u2066to mallory' }
+  await app.notarize({ type: 'generic/1', payload })
+  for (const args of [['export'], ['export', '-o', '-']]) {
+    const { code, stdout, stderr } = await runCommand(args, { isTTY: true })
+    assert.equal(code, 64)
+    assert.equal(stdout, '')
+    assert.match(stderr, /not written to a terminal.*-o FILE/)
+  }
+  const piped = await runCommand(['export'])
+  assert.equal(piped.code, 0)
+  assert.ok(piped.stdout.includes(payload.note))
+  const file = join(app.files.directory, 'ledger.ndjson')
+  assert.deepEqual(await runCommand(['export', '-o', file], { isTTY: true }), {
+    code: 0,
+    stdout: '',
+    stderr: '',
+  })
+  assert.equal(readFileSync(file, 'utf8'), piped.stdout)
+  assert.equal(
+    (await runCommand(['entries'], { isTTY: true })).stdout.replaceAll('\n', '').search(DRIVING),
+    -1,
+  )
+})

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { findAudit, requestAudit } from '../../../src/db/audit/audits.ts'
+import { runAudit } from '../../../src/followers/audit/run-audit.ts'
+import { publishCheckpoints } from '../../../src/followers/checkpoints/publish.ts'
+import { fromHex, toHex } from '../../../src/proof/bytes.ts'
+import { parseId } from '../../../src/proof/ids.ts'
+import { genesis, link } from '../../../src/proof/tree/chain.ts'
+import { auditOf, openFaults } from '../../followers/audit/set-up.ts'
+import { buildTestApp, genericBody } from '../../helpers/app.ts'
+import { runAlone } from '../../helpers/run-command.ts'
+import { temporaryFiles } from '../../helpers/temporary-files.ts'
+import { makeChain, sha256, type TestChain, type TestLine } from '../../helpers/test-chain.ts'
+
+/*
+ * An attacker has an export, or the database, and no key. A statement does not hold its seq, and the chain is a hash that anybody
+ * can compute: an older checkpoint is put at the end, and entries behind it are taken out or exchanged, and chained anew.
+ */
+
+const MINUTE_MS = 60_000
+
+/** Thirteen entries; whoever kept the checkpoint of six looks a quarter later. */
+function makeQuarter(): TestChain {
+  const chain = makeChain()
+  for (let i = 0; i < 3; i++) chain.notarize()
+  chain.pass(10 * MINUTE_MS)
+  for (let i = 0; i < 4; i++) chain.notarize()
+  chain.pass(10 * MINUTE_MS)
+  for (let i = 0; i < 3; i++) chain.notarize()
+  return chain
+}
+
+/** As somebody without a key does it. */
+function chainAnew(chain: TestChain, entries: readonly TestLine[]): TestLine[] {
+  let head = genesis(sha256, parseId('led', chain.ledger))
+  return entries.map((line, seq) => {
+    head = link(sha256, head, fromHex(line.leaf))
+    return { ...line, seq, chain: toHex(head) }
+  })
+}
+
+function exportOf(chain: TestChain, entries: readonly TestLine[], note: string | null): string {
+  const [first] = chain.exportLines()
+  const lines = [first!, ...entries.map((line) => JSON.stringify(line)), JSON.stringify({ checkpoint: note })]
+  return `${lines.join('\n')}\n`
+}
+
+const removed = (lines: readonly TestLine[]) => lines.filter((_, seq) => seq !== 8)
+const exchanged = (lines: readonly TestLine[]) => [
+  ...lines.slice(0, 7),
+  lines[8]!,
+  lines[7]!,
+  ...lines.slice(9),
+]
+
+test('a tail that was thinned behind a kept checkpoint does not verify, with or without --strict', async (t) => {
+  const chain = makeQuarter()
+  const files = temporaryFiles(t)
+  const kept = files.write('kept.note', chain.checkpoint(6))
+  const given = ['--key', chain.firstSigner.kidHex, '--checkpoint', kept]
+  for (const [name, thin] of Object.entries({ removed, exchanged })) {
+    const entries = chainAnew(chain, thin(chain.lines))
+    for (const note of [chain.checkpoint(6), null]) {
+      const path = files.write(`${name}.ndjson`, exportOf(chain, entries, note))
+      for (const options of [given, [...given, '--strict']]) {
+        const { code, stdout } = await runAlone(['verify', path, ...options])
+        assert.equal(code, 1, stdout)
+        assert.match(stdout, /^INTEGRITY_FAILED code=checkpoint_missing_tail reason="seq 6 was recorded at /)
+        assert.match(stdout, /the newest checkpoint covers 6 entries/)
+      }
+    }
+  }
+})
+
+test('what the last minute holds can be thinned, and nothing older', async (t) => {
+  const chain = makeQuarter()
+  const files = temporaryFiles(t)
+  // The attacker's best: the checkpoint before the last burst, and an entry of that burst taken out.
+  const young = chainAnew(
+    chain,
+    chain.lines.filter((_, seq) => seq !== 11),
+  )
+  const path = files.write('young.ndjson', exportOf(chain, young, chain.checkpoint(10)))
+  const { code, stdout } = await runAlone(['verify', path])
+  assert.equal(code, 0)
+  assert.match(stdout, /covered=10 own=10 of 12\n$/)
+})
+
+test('the end can be cut off at an older checkpoint, which one that was kept of what is gone shows', async (t) => {
+  const chain = makeQuarter()
+  const files = temporaryFiles(t)
+  const path = files.write('short.ndjson', exportOf(chain, chain.lines.slice(0, 6), chain.checkpoint(6)))
+  const { code, stdout } = await runAlone(['verify', path])
+  assert.equal(code, 0)
+  assert.match(stdout, /covered=6 own=6 of 6\n$/)
+  const kept = files.write('kept.note', chain.checkpoint(10))
+  const found = await runAlone(['verify', path, '--checkpoint', kept])
+  assert.equal(found.code, 1)
+  assert.match(found.stdout, /code=checkpoint_beyond_chain /)
+})
+
+test('a tail of which a minute was left does not verify by --strict, and the last line tells that a checkpoint is missing', async (t) => {
+  const chain = makeQuarter()
+  const files = temporaryFiles(t)
+  const kept = files.write('kept.note', chain.checkpoint(6))
+  // All that was recorded in the quarter is gone, but for the last burst.
+  const left = chainAnew(
+    chain,
+    chain.lines.filter((_, seq) => seq < 6 || seq > 9),
+  )
+  const path = files.write('left.ndjson', exportOf(chain, left, chain.checkpoint(6)))
+  const given = ['verify', path, '--key', chain.firstSigner.kidHex, '--checkpoint', kept]
+  assert.match((await runAlone(given)).stdout, /^INTEGRITY_OK .*covered=6 own=6 of 9\n$/)
+  const { code, stdout } = await runAlone([...given, '--strict'])
+  assert.equal(code, 1, stdout)
+  assert.match(
+    stdout,
+    /^INTEGRITY_FAILED code=checkpoint_missing_tail reason="the ledger's own checkpoint covers 6 of 9/,
+  )
+})
+
+test('an honest export verifies, and its last line tells both checkpoints', async (t) => {
+  const chain = makeQuarter()
+  const files = temporaryFiles(t)
+  const kept = files.write('kept.note', chain.checkpoint(6))
+  const given = ['--strict', '--key', chain.firstSigner.kidHex, '--checkpoint', kept]
+  for (const own of [13, 11]) {
+    const path = files.write('honest.ndjson', exportOf(chain, chain.lines, chain.checkpoint(own)))
+    const { code, stdout } = await runAlone(['verify', path, ...given])
+    assert.equal(code, 0, stdout)
+    assert.match(stdout, new RegExp(`keys=given checkpoint=given covered=6 own=${own} of 13\n$`))
+  }
+})
+
+test('a kept checkpoint speaks for the tail where the export has none; --strict asks for the own one too', async (t) => {
+  const chain = makeQuarter()
+  const files = temporaryFiles(t)
+  const kept = files.write('kept.note', chain.checkpoint(11))
+  const path = files.write('stopped.ndjson', exportOf(chain, chain.lines, chain.checkpoint(6)))
+  const given = ['--key', chain.firstSigner.kidHex, '--checkpoint', kept]
+  const lax = await runAlone(['verify', path, ...given])
+  assert.equal(lax.code, 0)
+  assert.match(lax.stdout, /covered=11 own=6 of 13\n$/)
+  const strict = await runAlone(['verify', path, ...given, '--strict'])
+  assert.equal(strict.code, 1)
+  assert.match(
+    strict.stdout,
+    /code=checkpoint_missing_tail reason="the ledger's own checkpoint covers 6 of 13/,
+  )
+})
+
+test('a worker that is late is told of, and is no fault; its next checkpoint ends it', async (t) => {
+  // The most that the database takes is 30 s to either side; the rest of the minute is waited for.
+  const offset = { ms: -27_000 }
+  const app = await buildTestApp(t, { now: () => Date.now() + offset.ms })
+  const audit = await auditOf(t, app)
+  const before = Date.now()
+  await app.notarize()
+  offset.ms = 29_900
+  await sleep(Math.max(0, before + 3_200 - Date.now()))
+  await app.notarize(genericBody())
+
+  const files = temporaryFiles(t)
+  const verifyExport = async (...options: string[]) => {
+    const { body } = await app.send('GET', '/v1/export')
+    return runAlone(['verify', files.write('export.ndjson', body), ...options])
+  }
+  const database = ['verify', '--database', app.database.superuserUrl]
+  for (const { code, stdout } of [await verifyExport(), await runAlone(database)]) {
+    assert.equal(code, 1)
+    assert.match(stdout, /code=checkpoint_missing_tail .*no worker runs, while it has a fault/)
+  }
+
+  const ledgerId = parseId('led', app.ledger.ledger.id)
+  const auditId = app.deps.entropy.uuidv7(Date.now())
+  await requestAudit(audit.pool, ledgerId, auditId, null)
+  const job = { id: crypto.randomUUID(), signal: new AbortController().signal }
+  const deps = { pool: audit.pool, log: audit.follower.log, database: app.database.workerUrl }
+  const { kept } = audit.publisher
+  await runAudit({ ...deps, kept, stopping: job.signal }, { ledgerId, auditId }, job)
+  const found = await findAudit(audit.pool, ledgerId, auditId)
+  assert.equal(found!.ok, true, JSON.stringify(found))
+  assert.match(found!.report!.notices.join(), /the newest checkpoint covers 0 entries/)
+  assert.deepEqual(await openFaults(audit), [])
+
+  await publishCheckpoints(audit.publisher)
+  for (const { code, stdout } of [await verifyExport(), await runAlone(database)]) {
+    assert.equal(code, 0, stdout)
+    assert.match(stdout, /checkpoint=own covered=5 own=5 of 5\n$/)
+  }
+})

@@ -1,0 +1,33 @@
+import { brotliCompressSync, gzipSync } from 'node:zlib'
+import { build, type StdinOptions } from 'esbuild'
+import { ROOT } from '../../../tools/bundle.ts'
+
+/** 44.9 KiB with federation, of which that is 5. */
+const VERIFIER_GZIP_BYTES_MAX = 48 * 1024
+
+export type Bundle = { readonly code: string; readonly gzipBytes: number; readonly brotliBytes: number }
+
+/** A module and all that it imports, as an application for browsers has it. An import of Node would fail. */
+export async function bundleForBrowser(source: string | StdinOptions): Promise<Bundle> {
+  const { outputFiles } = await build({
+    absWorkingDir: ROOT,
+    ...(typeof source === 'string' ? { entryPoints: [source] } : { stdin: source }),
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'browser',
+    write: false,
+    logLevel: 'silent',
+  })
+  const code = outputFiles[0]!.text
+  return { code, gzipBytes: gzipSync(code).length, brotliBytes: brotliCompressSync(code).length }
+}
+
+/** What whoever verifies in a page loads. Throws where it has grown too large, or still names Node. */
+export async function bundleVerifier(): Promise<Bundle> {
+  const bundle = await bundleForBrowser('sdk/verify/index.ts')
+  if (/["'`]node:/.test(bundle.code)) throw new Error('the bundle for browsers names a module of Node')
+  if (bundle.gzipBytes > VERIFIER_GZIP_BYTES_MAX)
+    throw new Error(`the verifier is ${bundle.gzipBytes} bytes gzipped, more than ${VERIFIER_GZIP_BYTES_MAX}`)
+  return bundle
+}

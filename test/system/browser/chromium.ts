@@ -1,0 +1,53 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { temporaryDir } from '../../helpers/postgres.ts'
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+
+/** Throws, saying what is missing, where there is none. */
+export function findChromium(): string {
+  const folders = (process.env['PATH'] ?? '').split(delimiter)
+  const found = folders.flatMap((folder) => NAMES.map((name) => join(folder, name))).find(existsSync)
+  if (found) return found
+  throw new Error('npm run browser needs Chromium: apt-get install chromium')
+}
+
+/**
+ * Opens a page, without a window, and closes it when `done` settles. Throws where the browser ends before that. It has no
+ * sandbox, which root could not have, and opens nothing but what we serve.
+ */
+export async function withPage<T>(url: string, done: Promise<T>): Promise<T> {
+  const child = spawn(
+    findChromium(),
+    [
+      '--headless=new',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-dev-shm-usage',
+      '--no-first-run',
+      `--user-data-dir=${temporaryDir()}`,
+      url,
+    ],
+    { stdio: ['ignore', 'ignore', 'pipe'], detached: true },
+  )
+  let said = ''
+  child.stderr.on('data', (data) => {
+    said = (said + data).slice(-2_000)
+  })
+  const ended = new Promise<never>((_, reject) => {
+    child.on('error', reject)
+    child.on('exit', (code) => reject(new Error(`Chromium ended with code ${code}: ${said}`)))
+  })
+  try {
+    return await Promise.race([done, ended])
+  } finally {
+    // Its own group: the browser is many processes.
+    if (child.exitCode === null && child.pid !== undefined) {
+      const gone = new Promise((resolve) => child.once('exit', resolve))
+      process.kill(-child.pid, 'SIGKILL')
+      await gone
+    }
+    ended.catch(() => {})
+  }
+}

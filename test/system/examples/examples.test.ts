@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { parseCheckpoint, signCheckpoint } from '../../../src/proof/tree/checkpoint.ts'
+import { nativeProviders } from '../../../src/signing/native.ts'
+import { buildSdk } from '../../../tools/build-sdk.ts'
+import type { TestApp } from '../../helpers/app.ts'
+import { bareEnvironment } from '../../helpers/bare-environment.ts'
+import { openTestPool } from '../../helpers/connect.ts'
+import { addKey } from '../../helpers/more-keys.ts'
+import { temporaryDir } from '../../helpers/postgres.ts'
+import { makePublisher } from '../../helpers/publisher.ts'
+import { startTcpProxy } from '../../helpers/tcp-proxy.ts'
+import { assertVerifies } from '../../helpers/verify-app.ts'
+import { until } from '../../helpers/wait.ts'
+import { compile, runAll, writeCodeBlocks } from './code-blocks.ts'
+import { openProject, type Project } from './project.ts'
+
+const FLEET_MS_MAX = 15_000
+const PROCESSOR_FILES = ['tracing-processor.ts', 'payloads.ts'].map(
+  (name) => `examples/openai-agents/${name}`,
+)
+
+test('the examples', async (t) => {
+  await buildSdk()
+  const project = await openProject(t)
+  let disputed = ''
+
+  await t.test(
+    'a fleet beside a fresh server delegates, delivers, is judged, and its ledger verifies',
+    async () => {
+      const startedAt = performance.now()
+      const { code, output } = await project.run('fleet')
+      assert.equal(code, 0, output)
+      const told = withoutIds(output)
+      assert.deepEqual(told.slice(0, -1), FLEET_STORY)
+      assert.match(told.at(-1)!, /^auditor {4}verified all \d+ entries, \d+ records, offline$/)
+      assert.ok(performance.now() - startedAt < FLEET_MS_MAX)
+      disputed = /prices of tin .*\((rec_\w+)\)/.exec(output)![1]!
+      const revoked = await project.app.sql('select 1 from tallystick.api_keys where revoked_seq is not null')
+      assert.equal(revoked.length, 5, 'no key of the fleet is left')
+    },
+  )
+
+  await t.test('agents run on while the server is away; what they did is recorded later, by digest', () =>
+    agentsRunOn(t, project),
+  )
+  await t.test(
+    'a span without room is lost, and the next record says so; texts that are too long stay out',
+    () => spansAreLost(project),
+  )
+  await t.test('an auditor who may only audit keeps checkpoints, verifies, and proves what was settled', () =>
+    auditorFinds(t, project, disputed),
+  )
+  await t.test(
+    'what the READMEs of SDK and examples show compiles strictly; that of the SDK runs',
+    async () => {
+      const blocks = writeCodeBlocks(['sdk/README.md', 'examples/README.md'], PROCESSOR_FILES)
+      await compile(blocks)
+      const { url, apiKey } = project
+      const env = { ...bareEnvironment(), TALLYSTICK_URL: url, TALLYSTICK_API_KEY: apiKey }
+      await runAll(blocks.folder, blocks.files['sdk/README.md']!, env)
+    },
+  )
+  await assertVerifies(project.app)
+})
+
+const FLEET_STORY = [
+  'gateway    registered planner, researcher, scraper, arbiter, auditor: each has a key of its own',
+  'planner    wants 20 prices of copper for at most 1.00 EUR',
+  'researcher takes the order on, and passes 12 of them on to the scraper',
+  'rules      ACCEPTED: SETTLE, rules_passed',
+  'researcher delivers 18 prices: DISCREPANT, rule enough says below_minimum',
+  'planner    asks for a revision: two prices are missing',
+  'researcher delivers 20 prices: VERIFIED',
+  'planner    ACCEPTED: SETTLE, accepted',
+  'planner    wants 10 prices of tin for at most 0.10 EUR',
+  'researcher delivers 10 prices for 0.20 EUR: DISCREPANT, rule in-budget says above_maximum',
+  'planner    REJECTED: HOLD, rejected; failing: in-budget',
+  'arbiter    ACCEPTED: RELEASE, overturned; failing: in-budget',
+  'researcher notarized 48 tool calls',
+  'scraper    notarized 12 tool calls',
+]
+
+function withoutIds(output: string): string[] {
+  return output
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.replace(/ \(rec_\w+\)$/, ''))
+}
+
+async function agentsRunOn(t: TestContext, { app, url, apiKey, start }: Project): Promise<void> {
+  const proxy = await startTcpProxy(t, url)
+  proxy.refuse()
+  const env = { TALLYSTICK_URL: proxy.url, TALLYSTICK_API_KEY: apiKey }
+  const running = start('openai-agents', [], env)
+  await running.says('the agents say: Copper costs 9,612 dollars a ton.')
+  assert.equal(proxy.toServerBytes, 0, 'nothing is recorded when the agents are done')
+  proxy.accept()
+  const { code, output } = await running.ended
+  assert.equal(code, 0, output)
+
+  const [, traceId] = /--trace-id ([0-9a-f]{32})$/m.exec(output)!
+  const found = await app.send('GET', `/v1/records?traceId=${traceId}&order=asc`)
+  const payloads: Record<string, unknown>[] = found
+    .json()
+    .data.map(({ payload }: { payload: object }) => payload)
+  assert.deepEqual(
+    payloads.map(({ kind }) => kind),
+    [
+      'generation',
+      'function',
+      'turn',
+      'generation',
+      'handoff',
+      'turn',
+      'agent',
+      'generation',
+      'turn',
+      'agent',
+      'task',
+      'trace',
+    ],
+  )
+  const [generation, call] = payloads
+  assert.deepEqual(generation!['usage'], { inputTokens: 11, outputTokens: 17 })
+  const said = 'copper: 9,612'
+  const sha256 = createHash('sha256').update(said).digest('hex')
+  assert.deepEqual([call!['name'], call!['output']], ['look_up_price', { sha256, bytes: said.length }])
+  assert.doesNotMatch(JSON.stringify(payloads), /9,612/, 'what was said stays with the agents')
+}
+
+async function spansAreLost({ app, url, apiKey }: Project): Promise<void> {
+  const { endSpansWithoutRoom, LONG_TEXT } = await import('./full-notarizer.ts')
+  const id = 'f'.repeat(32)
+  assert.equal(await endSpansWithoutRoom(`trace_${id}`, { baseUrl: url, apiKey }), 1)
+  const { data } = (await app.send('GET', `/v1/records?traceId=${id}&order=asc`)).json()
+  const [call, guardrail] = data.map(({ payload }: { payload: object }) => payload)
+  assert.equal(data.length, 2)
+  assert.equal(call.input.text, 'page 1')
+  assert.deepEqual([call.output.bytes, call.output.text], [LONG_TEXT.length, undefined])
+  assert.deepEqual([call.lostBefore, guardrail.lostBefore, guardrail.triggered], [undefined, 1, true])
+}
+
+async function auditorFinds(t: TestContext, project: Project, disputed: string): Promise<void> {
+  const { app, url, folder } = project
+  const apiKey = await addKey(app, { scopes: ['audit:read'] })
+  const { keys } = (await app.send('GET', '/.well-known/tallystick-keys.json')).json()
+  const { noteVerifierKey } = (await app.send('GET', '/v1/ledger')).json()
+  const known = ['--kid', keys[0].kid, '--note-key', noteVerifierKey]
+  const audit = (key = apiKey) =>
+    project.run('auditor', ['--record', disputed, ...known], { TALLYSTICK_URL: url, TALLYSTICK_API_KEY: key })
+
+  const { code, output } = await audit()
+  assert.equal(code, 0, output)
+  assert.match(output, /^INTEGRITY_OK entries=\d+ records=\d+ keys=given checkpoint=given$/m)
+  assert.match(output, new RegExp(`^${disputed} version=6 signal=\\{"decision":"RELEASE",`, 'm'))
+
+  const { id } = await app.notarize()
+  // Until a checkpoint covers it.
+  await until(async () => (await app.send('GET', `/v1/records/${id}/proof`)).statusCode === 200)
+  const again = await audit()
+  assert.equal(again.code, 0, again.output)
+  const kept = join(folder, 'audit', 'checkpoints.ndjson')
+  const notes = readFileSync(kept, 'utf8').trimEnd().split('\n')
+  assert.ok(notes.length > 1, 'the second run keeps a checkpoint that extends the first')
+
+  writeFileSync(
+    kept,
+    `${JSON.stringify({ checkpoint: await forgeCheckpoint(t, app, JSON.parse(notes[0]!).checkpoint) })}\n`,
+  )
+  const contradicted = await audit()
+  assert.equal(contradicted.code, 1, contradicted.output)
+  assert.match(contradicted.output, /^CONTRADICTION merkle_path: /m)
+  assert.equal((await audit('tly_of_nobody')).code, 2, 'what could not be checked is another thing')
+}
+
+/** Another ledger of that name and size, signed by the server's own key: what an operator has shown before he rewrote it. */
+async function forgeCheckpoint(t: TestContext, app: TestApp, note: string): Promise<string> {
+  const pool = openTestPool(app.database.workerUrl, { max: 1 })
+  t.after(() => pool.end())
+  const { noteSigner } = await makePublisher(pool, temporaryDir())
+  const { checkpoint } = parseCheckpoint(note)
+  return signCheckpoint({ ...checkpoint, root: new Uint8Array(32) }, noteSigner, nativeProviders.sha256)
+}

@@ -1,0 +1,49 @@
+/*
+ * An agent in a hot loop with a spool, to be killed: agent.ts URL API_KEY SPOOL JOURNAL LIFE
+ *
+ * Writes a character into its journal whenever `record` has returned, so that the journal's length says how many it was
+ * promised. On SIGTERM it takes no more, and ends when everything is recorded.
+ */
+import { openSync, writeSync } from 'node:fs'
+import { Tallystick } from '../../../sdk/index.ts'
+import { openSpool } from '../../../sdk/node/spool.ts'
+
+const [baseUrl, apiKey, directory, journalPath, life] = process.argv.slice(2) as [
+  string,
+  string,
+  string,
+  string,
+  string,
+]
+/** Small, so that the loop is held back: what is on the disk is a second's work or so. */
+const SPOOL_BYTES_MAX = 1024 * 1024
+const FILLER = 'a purchase order was created and confirmed by the supplier; '.repeat(4)
+
+const journal = openSync(journalPath, 'a', 0o600)
+const ledger = new Tallystick({ baseUrl, apiKey }).notarizer({
+  spool: await openSpool(directory, { bytesMax: SPOOL_BYTES_MAX }),
+  recordsPerBatchMax: 200,
+  lingerMs: 2,
+  delayMsMax: 200,
+  timeoutMs: 10_000,
+  onRefused: endBecauseOf,
+  onError(error) {
+    if (!error.retryable) endBecauseOf(null, error)
+  },
+})
+
+function endBecauseOf(_record: unknown, error: Error): never {
+  console.error(error)
+  process.exit(1)
+}
+
+let ending = false
+process.on('SIGTERM', () => {
+  ending = true
+})
+for (let i = 0; !ending; i++) {
+  await ledger.ready
+  ledger.record({ life: Number(life), i, filler: FILLER })
+  writeSync(journal, '.')
+}
+await ledger.close({ timeoutMs: 30_000 })

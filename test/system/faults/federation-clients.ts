@@ -1,0 +1,200 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Agent, Answer, Organisation } from '../../helpers/federation.ts'
+import { FAILING, PASSING, PAYLOAD } from '../../helpers/gated-app.ts'
+
+/** Who works for whom: a ledger's records, of which the other one's agent performs. */
+export type Partners = {
+  readonly home: Organisation
+  readonly guest: Organisation
+  /** Of the guest. */
+  readonly performer: Agent
+  readonly peer: string
+  /** Who is shown some of them too; null: nobody. */
+  readonly witness: { readonly peer: string; readonly organisation: Organisation } | null
+}
+
+export type RunningFederationClients = {
+  /** Records that ended, by how. */
+  readonly ends: Readonly<Record<string, number>>
+  /** All records that may be have ended. */
+  ended(): Promise<void>
+  /** No new records; those under way are taken to their end. */
+  finish(): Promise<void>
+  /** Stops where they are. */
+  abandon(): Promise<void>
+}
+
+type State = { begun: number; stopping: boolean; abandoned: boolean; readonly ends: Record<string, number> }
+
+/** Servers are killed and come back within seconds; peers hear of each other later than that, while faults last. */
+const ANSWER_MS_MAX = 60_000
+const SHARED_MS_MAX = 240_000
+const LOOK_EVERY_MS = 100
+const AGAIN_AFTER_MS = 100
+class Abandoned extends Error {}
+
+/**
+ * One for each of `pairs`, in a closed loop: it takes a record from its creation to its end, being both parties. `recordsMax`: of all
+ * of them.
+ */
+export function startFederationClients(
+  pairs: readonly Partners[],
+  recordsMax = Number.POSITIVE_INFINITY,
+): RunningFederationClients {
+  const state: State = { begun: 0, stopping: false, abandoned: false, ends: {} }
+  const running = pairs.map(async (partners, first) => {
+    for (let n = first; !state.stopping && state.begun++ < recordsMax; n++) {
+      const end = await WAYS[n % WAYS.length]!(new Client(partners, state))
+      state.ends[end] = (state.ends[end] ?? 0) + 1
+    }
+  })
+  const all = Promise.all(running)
+  all.catch(() => {}) // reported by finish
+  return {
+    ends: state.ends,
+    ended: () => all.then(() => {}),
+    async finish() {
+      state.stopping = true
+      await all
+    },
+    async abandon() {
+      state.stopping = state.abandoned = true
+      await all.catch(() => {})
+    },
+  }
+}
+
+/** Each answers the state in which its record ends. */
+const WAYS: readonly ((client: Client) => Promise<string>)[] = [accepted, judgedByRules, raced, revised]
+
+async function accepted(client: Client): Promise<string> {
+  await client.create({ documents: 'whole' })
+  await client.offer('activate', {})
+  await client.sees('ACTIVE')
+  await client.offer('completions', { evidence: PASSING })
+  await client.sees('VERIFIED')
+  await client.take('verdict', { verdict: 'accept' }, [200])
+  return client.sees('ACCEPTED')
+}
+
+async function judgedByRules(client: Client): Promise<string> {
+  await client.create({ documents: 'digests', gate: 'auto' })
+  await client.offer('activate', {})
+  await client.sees('ACTIVE')
+  await client.offer('completions', { evidence: FAILING })
+  return client.sees('REJECTED')
+}
+
+/** The principal cancels while the performer delivers: the home's chain decides. */
+async function raced(client: Client): Promise<string> {
+  await client.create({ documents: 'whole', withWitness: true })
+  await client.offer('activate', {})
+  await client.sees('ACTIVE')
+  const [, cancelled] = await Promise.all([
+    client.offer('completions', { evidence: PASSING }),
+    sleep(Math.random() * 100).then(() => client.take('cancel', { reason: 'withdrawn' }, [200, 409])),
+  ])
+  if (cancelled.status === 200) return client.sees('CANCELLED')
+  await client.sees('VERIFIED')
+  await client.take('verdict', { verdict: 'reject' }, [200])
+  return client.sees('REJECTED')
+}
+
+async function revised(client: Client): Promise<string> {
+  await client.create({ documents: 'whole', withWitness: true })
+  await client.offer('activate', {})
+  await client.sees('ACTIVE')
+  await client.offer('completions', { evidence: FAILING })
+  await client.sees('DISCREPANT')
+  await client.take('revision', { reason: 'count again' }, [200])
+  await client.sees('ACTIVE')
+  await client.offer('completions', { evidence: PASSING })
+  await client.sees('VERIFIED')
+  await client.take('verdict', { verdict: 'accept' }, [200])
+  return client.sees('ACCEPTED')
+}
+
+/** Of one record. Whatever it asks it asks until it is answered, always with the same key. */
+class Client {
+  readonly #partners: Partners
+  readonly #state: State
+  #id = ''
+
+  constructor(partners: Partners, state: State) {
+    this.#partners = partners
+    this.#state = state
+  }
+
+  async create(options: {
+    readonly documents: 'whole' | 'digests'
+    readonly gate?: 'auto'
+    readonly withWitness?: boolean
+  }): Promise<void> {
+    const { home, performer, peer, witness } = this.#partners
+    const { documents, gate, withWitness } = options
+    const share = [{ peer, documents }]
+    if (withWitness && witness) share.push({ peer: witness.peer, documents: 'digests' })
+    share.sort((a, b) => (a.peer < b.peer ? -1 : 1))
+    const terms = { performer: performer.remote, share, ...(gate && { gate }) }
+    const answer = await this.#ask(home, '', { type: 'delivery/1', payload: PAYLOAD, ...terms }, [201])
+    this.#id = answer.body.id
+    await this.sees('CREATED')
+  }
+
+  /** The performer's, at its own server. */
+  offer(step: 'activate' | 'completions', body: object): Promise<Answer> {
+    const { guest, performer } = this.#partners
+    return this.#ask(guest, `/${this.#id}/${step}`, body, [202], performer.key)
+  }
+
+  /** The principal's, at home. */
+  take(step: string, body: object, statuses: readonly number[]): Promise<Answer> {
+    return this.#ask(this.#partners.home, `/${this.#id}/${step}`, body, statuses)
+  }
+
+  /** Waits until the guest is told, and its offer decided; the state. */
+  async sees(state: string): Promise<string> {
+    const { guest, home } = this.#partners
+    // biome-ignore lint/suspicious/noExplicitAny: what the API answers
+    let seen: any = null
+    for (const giveUpAt = Date.now() + SHARED_MS_MAX; Date.now() < giveUpAt; await sleep(LOOK_EVERY_MS)) {
+      if (this.#state.abandoned) throw new Abandoned()
+      const { status, body } = await this.#persist(() => guest.send('GET', `/v1/records/${this.#id}`))
+      seen = status === 404 ? null : body
+      if (seen?.state === state && seen.gated.offer?.state !== 'pending') return state
+    }
+    const held = await home.send('GET', `/v1/records/${this.#id}`)
+    throw new Error(
+      `${guest.name} never saw ${this.#id} of ${home.name} as ${state}: ${JSON.stringify(seen)}; at home ${JSON.stringify(held.body)}`,
+    )
+  }
+
+  async #ask(
+    at: Organisation,
+    path: string,
+    body: object,
+    statuses: readonly number[],
+    key = at.admin.key,
+  ): Promise<Answer> {
+    const headers = { 'idempotency-key': randomUUID() }
+    const answer = await this.#persist(() => at.send('POST', `/v1/records${path}`, { key, body, headers }))
+    if (statuses.includes(answer.status)) return answer
+    throw new Error(`${at.name}: POST ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`)
+  }
+
+  async #persist(send: () => Promise<Answer>): Promise<Answer> {
+    let last: unknown
+    for (const giveUpAt = Date.now() + ANSWER_MS_MAX; Date.now() < giveUpAt; await sleep(AGAIN_AFTER_MS)) {
+      if (this.#state.abandoned) throw new Abandoned()
+      try {
+        const answer = await send()
+        if (answer.status !== 503) return answer
+        last = JSON.stringify(answer.body)
+      } catch (error) {
+        last = error // its server was killed, or is not up again
+      }
+    }
+    throw new Error(`no answer within ${ANSWER_MS_MAX} ms`, { cause: last })
+  }
+}

@@ -1,0 +1,222 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { randomFrom } from '../../../bench/random.ts'
+import { withClient } from '../../../src/db/connect/client.ts'
+import { migrate } from '../../../src/db/schema/migrate.ts'
+import { startPostgres } from '../../../src/run/postgres/start.ts'
+import { makeMasterKey } from '../../../src/signing/master-key.ts'
+import {
+  type Organisation,
+  type OwnDatabase,
+  peer,
+  registerDelivery,
+  startOrganisations,
+} from '../../helpers/federation.ts'
+import { putCluster } from '../../helpers/postgres.ts'
+import { type FaultKind, type FaultProxy, seededPlan, startFaultProxy } from '../../helpers/tcp-faults.ts'
+import { type Partners, startFederationClients } from './federation-clients.ts'
+import { type FederationReckoning, type Peering, reckonPeerings } from './federation-reckoning.ts'
+import { checkLedger } from './ledger-contents.ts'
+
+export type FederationPlan = {
+  /** Of faults and kills. */
+  readonly seed: number
+  readonly organisations: 2 | 3
+  /** Of each that works for another. */
+  readonly clients: number
+  readonly kills: number
+  /** Before so many of the kills an organisation's key is rotated, another one's each time. */
+  readonly rotations: number
+  /** Each kill comes at a random moment within so many milliseconds. */
+  readonly loadMs: { readonly min: number; readonly max: number }
+  /** Of the requests between servers, how many meet a fault, and how long one may last. */
+  readonly faults: { readonly share: number; readonly msMax: number }
+  /** In the end nobody waits for the next try of a sender that has failed often. */
+  readonly hurry: boolean
+}
+
+export type FederationOutcome = {
+  readonly reckoning: FederationReckoning
+  /** Of all ledgers, verified. */
+  readonly entries: number
+  /** Records that clients took to their end, by how. */
+  readonly ends: Readonly<Record<string, number>>
+  readonly met: Readonly<Record<FaultKind, number>>
+  /** Requests between servers that were under way at each kill. */
+  readonly requestsHit: readonly number[]
+  /** From the last fault on until all is received. */
+  readonly settleMs: number
+}
+
+/** A kill waits so long for a request that it hits. */
+const HIT_MS_MAX = 500
+/** A sender that has failed for long comes again after minutes. */
+const SETTLE_MS_MAX = 360_000
+const PASSWORDS = { api: 'faults-api', worker: 'faults-worker' }
+
+/**
+ * Organisations that are all peers of each other and share records, behind proxies that break what a network breaks, while their
+ * servers and workers are killed. Then the faults end, and everything must be where it belongs.
+ */
+export async function sufferFederation(dir: string, plan: FederationPlan): Promise<FederationOutcome> {
+  const cleanups: (() => Promise<void>)[] = []
+  const t = {
+    name: 'federation-faults',
+    after: (cleanup: () => Promise<void>) => void cleanups.push(cleanup),
+  }
+  try {
+    return await suffer(t, dir, plan)
+  } finally {
+    for (const cleanup of cleanups.reverse()) await cleanup()
+  }
+}
+
+type Ends = { readonly name: string; after(cleanup: () => Promise<void>): void }
+
+async function suffer(t: Ends, dir: string, plan: FederationPlan): Promise<FederationOutcome> {
+  const databases = await freshDatabases(t, dir, plan.organisations)
+  const proxies: FaultProxy[] = []
+  const organisations = await startOrganisations(t, plan.organisations, {
+    processes: true,
+    databases,
+    async through(url, i) {
+      proxies[i] = await startFaultProxy(t, url, seededPlan(plan.seed + i, plan.faults))
+      return proxies[i].url
+    },
+  })
+  const peerings = await peerAll(organisations)
+  const pairs = await pairsOf(organisations, peerings)
+  const clients = startFederationClients(Array(plan.clients).fill(pairs).flat())
+  t.after(() => clients.abandon())
+  const requestsHit = await killAtRandom(organisations, proxies, plan)
+  for (const proxy of proxies) proxy.heal()
+  const healedAt = performance.now()
+  const hurrying = new AbortController()
+  const hurry = plan.hurry ? hurryAll(peerings, hurrying.signal) : Promise.resolve()
+  try {
+    await clients.finish()
+    const reckoning = await settle(peerings)
+    const settleMs = Math.round(performance.now() - healedAt)
+    let entries = 0
+    for (const { database, ledger } of organisations)
+      entries += await checkLedger(database.superuserUrl, ledger)
+    return { reckoning, entries, ends: clients.ends, met: sumOf(proxies), requestsHit, settleMs }
+  } catch (error) {
+    throw new Error(organisations.map((organisation) => organisation.logs()).join('\n'), { cause: error })
+  } finally {
+    hurrying.abort()
+    await hurry
+  }
+}
+
+/** One Postgres, durable as a deployment's. */
+export async function freshDatabases(t: Ends, dir: string, count: number): Promise<OwnDatabase[]> {
+  const dataDir = putCluster(`${dir}/postgres`)
+  const postgres = await startPostgres({ dataDir, settings: { max_connections: 200 } })
+  t.after(() => postgres.stop('immediate'))
+  const databases: OwnDatabase[] = []
+  for (let i = 0; i < count; i++) {
+    const urlOf = (base: string, login: object = {}) =>
+      Object.assign(new URL(base), { pathname: `/organisation_${i}` }, login).href
+    await withClient(postgres.superuserUrl, (client) =>
+      client.query(`create database organisation_${i} owner tallystick_owner`),
+    )
+    const ownerUrl = urlOf(postgres.ownerUrl)
+    await migrate({ ownerUrl, masterKey: makeMasterKey(new Uint8Array(32).fill(i)), passwords: PASSWORDS })
+    databases.push({
+      apiUrl: urlOf(ownerUrl, { username: 'tallystick_api', password: PASSWORDS.api }),
+      workerUrl: urlOf(ownerUrl, { username: 'tallystick_worker', password: PASSWORDS.worker }),
+      superuserUrl: urlOf(postgres.superuserUrl),
+    })
+  }
+  return databases
+}
+
+export async function peerAll(organisations: readonly Organisation[]): Promise<Peering[]> {
+  const peerings: Peering[] = []
+  for (const [i, invited] of organisations.entries()) {
+    await registerDelivery(invited)
+    for (const inviter of organisations.slice(0, i))
+      peerings.push({ id: await peer(inviter, invited, SETTLE_MS_MAX), sides: [inviter, invited] })
+  }
+  return peerings
+}
+
+/** Each works for each. */
+export async function pairsOf(
+  organisations: readonly Organisation[],
+  peerings: readonly Peering[],
+): Promise<Partners[]> {
+  const peerOf = (a: Organisation, b: Organisation) =>
+    peerings.find(({ sides }) => sides.includes(a) && sides.includes(b))!.id
+  const pairs: Partners[] = []
+  for (const guest of organisations) {
+    const performer = await guest.addAgent('performer')
+    for (const home of organisations.filter((one) => one !== guest)) {
+      const other = organisations.find((one) => one !== guest && one !== home)
+      const witness = other ? { peer: peerOf(home, other), organisation: other } : null
+      pairs.push({ home, guest, performer, peer: peerOf(home, guest), witness })
+    }
+  }
+  return pairs
+}
+
+/** Servers and workers of all, in an order of the seed's. Resolves to how many requests were under way at each kill. */
+async function killAtRandom(
+  organisations: readonly Organisation[],
+  proxies: readonly FaultProxy[],
+  { seed, kills, rotations, loadMs }: FederationPlan,
+): Promise<number[]> {
+  const random = randomFrom(seed)
+  const hit: number[] = []
+  const countUnderWay = () => proxies.reduce((sum, { underWay }) => sum + underWay, 0)
+  for (let i = 0; i < kills; i++) {
+    if (i < rotations) await organisations[i % organisations.length]!.rotateKey()
+    await sleep(random.integer(loadMs.min, loadMs.max))
+    for (let ms = 0; ms < HIT_MS_MAX && countUnderWay() === 0; ms++) await sleep(1)
+    hit.push(countUnderWay())
+    const victim = random.pick(organisations)
+    const part = random.pick(['api', 'worker'] as const)
+    await victim.kill(part)
+    await victim.start(part)
+  }
+  return hit
+}
+
+/** Until everything is received; what is not by then is lost. */
+export async function settle(peerings: readonly Peering[]): Promise<FederationReckoning> {
+  for (const giveUpAt = Date.now() + SETTLE_MS_MAX; ; await sleep(500)) {
+    const reckoning = await reckonPeerings(peerings)
+    const { lost, openOffers, unlike, deadLetters } = reckoning
+    const isSettled = lost + openOffers + unlike === 0
+    // What was refused stays so.
+    if (isSettled || deadLetters > 0 || Date.now() > giveUpAt) return reckoning
+  }
+}
+
+/** What an operator does who knows that the other side is back. */
+async function hurryAll(peerings: readonly Peering[], signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    for (const { id, sides } of peerings)
+      for (const side of sides)
+        await side.send('POST', `/v1/peers/${id}/replay`, { body: {} }).catch(() => {})
+    await sleep(1_000, undefined, { signal }).catch(() => {})
+  }
+}
+
+function sumOf(proxies: readonly FaultProxy[]): Record<FaultKind, number> {
+  const kinds = Object.keys(proxies[0]!.met) as FaultKind[]
+  const sum = (kind: FaultKind) => proxies.reduce((all, { met }) => all + met[kind], 0)
+  return Object.fromEntries(kinds.map((kind) => [kind, sum(kind)])) as Record<FaultKind, number>
+}
+
+export function formatFederation(outcome: FederationOutcome): string {
+  const list = (counts: Readonly<Record<string, number>>) =>
+    Object.entries(counts)
+      .map(([name, count]) => `${count} ${name}`)
+      .join(', ')
+  const { entries, ends, met, requestsHit, settleMs } = outcome
+  return (
+    `records: ${list(ends)}; entries=${entries} verified; requests: ${list(met)}; ` +
+    `under way at each kill: ${requestsHit.join(', ')}; settled ${settleMs} ms after the last fault`
+  )
+}

@@ -1,0 +1,104 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { withClient } from '../../../src/db/connect/client.ts'
+import { Deployment } from './deployment.ts'
+import { type RunningGatedClients, startGatedClients } from './gated-clients.ts'
+import { checkLedger } from './ledger-contents.ts'
+
+type WorkerKillPlan = {
+  readonly kills: number
+  readonly clients: number
+  readonly ledgers: number
+  /** Each kill comes at a random moment within so many milliseconds. */
+  readonly loadMs: { readonly min: number; readonly max: number }
+}
+
+export type WorkerKillOutcome = {
+  /** Records that were taken to their end. */
+  readonly completed: number
+  /** Entries of all ledgers; all of them verify. */
+  readonly entries: number
+  readonly completions: number
+  /** Completions that were verified more than once, or not at all. */
+  readonly doubled: number
+  readonly unverified: number
+  /** Records of an `auto` gate that were verified, and not judged. */
+  readonly unjudged: number
+  readonly deadLetters: number
+  /** Completions that waited at the moment when the worker was killed, by kill. */
+  readonly waitingHit: readonly number[]
+}
+
+/** Kills one of two worker processes under load, by turns and at random moments, and starts it again. */
+export async function killWorkersUnderLoad(dir: string, plan: WorkerKillPlan): Promise<WorkerKillOutcome> {
+  const deployment = await Deployment.start({ dir, apis: 1, worker: 2 })
+  let clients: RunningGatedClients | null = null
+  try {
+    const ledgers = await deployment.createLedgers(plan.ledgers)
+    clients = await startGatedClients(deployment.urls[0]!, ledgers, plan.clients)
+    const waitingHit: number[] = []
+    for (let i = 0; i < plan.kills; i++) {
+      await sleep(plan.loadMs.min + Math.random() * (plan.loadMs.max - plan.loadMs.min))
+      await deployment.killWorker(i % 2)
+      waitingHit.push(await countWaiting(deployment.ownerUrl))
+      await deployment.startWorker(i % 2)
+    }
+    await clients.finish()
+    deployment.requireAlive()
+    let entries = 0
+    for (const { ledger } of ledgers) entries += await checkLedger(deployment.ownerUrl, ledger)
+    return {
+      completed: clients.completed,
+      entries,
+      waitingHit,
+      ...(await countVerified(deployment.ownerUrl)),
+    }
+  } finally {
+    await clients?.abandon()
+    await deployment.stop()
+  }
+}
+
+/** At least those that the killed one had; the other one is at work, and what it has taken, or not yet, may be among them. */
+async function countWaiting(url: string): Promise<number> {
+  return withClient(url, async (client) => {
+    const { rows } = await client.query<{ count: number }>(
+      "select count(*)::int as count from tallystick.gated_records where state = 'SUBMITTED'",
+    )
+    return rows[0]!.count
+  })
+}
+
+type Verified = Pick<WorkerKillOutcome, 'completions' | 'doubled' | 'unverified' | 'unjudged' | 'deadLetters'>
+
+/** From the entries, not from where the records are said to stand. */
+async function countVerified(url: string): Promise<Verified> {
+  return withClient(url, async (client) => {
+    const { rows } = await client.query<Verified>(
+      `with completions as (
+         select s.ledger_id, s.subject_id, s.version,
+           count(*) filter (where e.kind = 'completion-verified') as verified,
+           count(*) filter (where e.kind = 'verdict-rendered') as judged
+         from tallystick.entries s
+         left join tallystick.entries e on e.ledger_id = s.ledger_id and e.subject_id = s.subject_id and e.version > s.version
+         where s.kind = 'completion-submitted'
+         group by 1, 2, 3
+       )
+       select count(*)::int as completions,
+         (count(*) filter (where verified > 1 or judged > 1))::int as doubled,
+         (count(*) filter (where verified = 0))::int as unverified,
+         (count(*) filter (where gate = 'auto' and judged = 0))::int as unjudged,
+         (select count(*) from pgboss.job where name = 'dead-letters')::int as "deadLetters"
+       from completions c
+       join tallystick.gated_records g on g.ledger_id = c.ledger_id and g.record_id = c.subject_id`,
+    )
+    return rows[0]!
+  })
+}
+
+export function formatWorkerKills(outcome: WorkerKillOutcome): string {
+  const { completed, completions, doubled, unverified, unjudged, deadLetters, entries, waitingHit } = outcome
+  return (
+    `records=${completed} completions=${completions} doubled=${doubled} unverified=${unverified} unjudged=${unjudged} ` +
+    `dead-letters=${deadLetters} entries=${entries} verified; waiting at each kill: ${waitingHit.join(', ')}`
+  )
+}

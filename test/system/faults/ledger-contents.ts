@@ -1,0 +1,87 @@
+import { withClient } from '../../../src/db/connect/client.ts'
+import { fromUuid, toUuid } from '../../../src/db/connect/uuid.ts'
+import { formatId, parseId } from '../../../src/proof/ids.ts'
+import { database } from '../../../src/verify/database.ts'
+import { formatReport } from '../../../src/verify/report.ts'
+import { verifyLedger } from '../../../src/verify/verify-ledger.ts'
+import { sha256 } from '../../helpers/test-ledger.ts'
+import type { StoredRecord } from './reckoning.ts'
+
+/** Every record of a ledger, traced to the request that made it. */
+export async function readRecords(url: string, ledger: string): Promise<StoredRecord[]> {
+  return withClient(url, async (client) => {
+    const { rows } = await client.query<{ id: string; seq: string; intent: string; item: number }>(
+      `select r.record_id as id, r.first_seq as seq, p.payload->>'intent' as intent, (p.payload->>'item')::int4 as item
+       from tallystick.records r, lateral (select convert_from(r.payload, 'utf8')::json as payload) p
+       where r.ledger_id = $1`,
+      [toUuid(parseId('led', ledger))],
+    )
+    return rows.map(({ id, seq, intent, item }) => ({
+      ledger,
+      id: formatId('rec', fromUuid(id)),
+      seq: Number(seq),
+      intent,
+      item,
+    }))
+  })
+}
+
+/**
+ * Checks a ledger twice, and returns its size: by what stands here, which shares no code with the product (dense
+ * seq, each leaf of its envelope, each link of the one before, the head of the last), and by the full verifier.
+ * Throws at the first fault.
+ */
+export async function checkLedger(url: string, ledger: string): Promise<number> {
+  const size = await checkChain(url, ledger)
+  const report = await verifyLedger(database(url, ledger), { threads: 1 })
+  if (!report.ok || report.entries !== size)
+    throw new Error(`${ledger}: ${formatReport(report)}, ${size} entries`)
+  return size
+}
+
+const ENTRIES_PER_QUERY = 10_000
+
+async function checkChain(url: string, ledger: string): Promise<number> {
+  const ledgerId = parseId('led', ledger)
+  return withClient(url, async (client) => {
+    // One snapshot for entries and head.
+    await client.query('begin isolation level repeatable read read only')
+    let chain = sha256(Buffer.from('tallystick-chain-v1'), ledgerId)
+    let size = 0
+    for (;;) {
+      const { rows } = await client.query<{ seq: string; leaf: Buffer; chain: Buffer; envelope: Buffer }>(
+        `select seq, leaf, chain, envelope from tallystick.entries
+         where ledger_id = $1 and seq >= $2 order by seq limit $3`,
+        [toUuid(ledgerId), size, ENTRIES_PER_QUERY],
+      )
+      for (const row of rows) {
+        if (Number(row.seq) !== size) throw new Error(`${ledger}: seq ${row.seq} stands where ${size} should`)
+        if (!row.leaf.equals(sha256(Buffer.of(0), row.envelope)))
+          throw new Error(`${ledger}: leaf of seq ${size}`)
+        chain = sha256(Buffer.of(2), chain, row.leaf)
+        if (!row.chain.equals(chain)) throw new Error(`${ledger}: the chain breaks at seq ${size}`)
+        size++
+      }
+      if (rows.length < ENTRIES_PER_QUERY) break
+    }
+    const head = await client.query<{ size: string; chain: Buffer }>(
+      'select size, chain from tallystick.chain_heads where ledger_id = $1',
+      [toUuid(ledgerId)],
+    )
+    const found = head.rows[0]
+    if (!found || Number(found.size) !== size || !found.chain.equals(chain)) {
+      throw new Error(`${ledger}: the head says ${found?.size}, the entries ${size}`)
+    }
+    return size
+  })
+}
+
+/** Deadlocks that Postgres has found in this database, ever. */
+export async function countDeadlocks(url: string): Promise<number> {
+  return withClient(url, async (client) => {
+    const { rows } = await client.query<{ deadlocks: string }>(
+      'select deadlocks from pg_stat_database where datname = current_database()',
+    )
+    return Number(rows[0]!.deadlocks)
+  })
+}

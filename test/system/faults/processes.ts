@@ -1,0 +1,82 @@
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { withClient } from '../../../src/db/connect/client.ts'
+
+export async function isReady(url: string): Promise<boolean> {
+  return fetch(`${url}/readyz`).then(
+    async (response) => {
+      await response.arrayBuffer()
+      return response.ok
+    },
+    () => false,
+  )
+}
+
+export async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  child.kill(signal)
+  await exited
+}
+
+export function childrenOf(pid: number): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((child) => parentOf(child) === pid)
+}
+
+function parentOf(pid: number): number {
+  try {
+    // The name in parentheses may hold anything; state and parent follow it.
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
+  } catch {
+    return -1
+  }
+}
+
+/** The backend that is appending, or was last. */
+export async function findWriter(url: string): Promise<number> {
+  return withClient(url, async (client) => {
+    const { rows } = await client.query<{ pid: number }>(
+      `select pid from pg_stat_activity where application_name = 'tallystick write'
+       order by state = 'active' desc, query_start desc limit 1`,
+    )
+    if (!rows[0]) throw new Error('there is no backend that appends')
+    return rows[0].pid
+  })
+}
+
+export function killIfAlive(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
+/**
+ * Below the range from which the system takes ports for outgoing connections: a client that asks a closed port of
+ * that range again and again is, sooner or later, connected to itself.
+ */
+export async function findPort(): Promise<number> {
+  for (;;) {
+    const port = 15_000 + Math.floor(Math.random() * 15_000)
+    const free = await new Promise<boolean>((resolve) => {
+      const server = createServer()
+      server.once('error', () => resolve(false))
+      server.listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => resolve(true)))
+    })
+    if (free) return port
+  }
+}
+
+/** Awaits what holds nothing open by itself, such as the end of a process that was let go of (`unref`). */
+export async function stayFor(promise: Promise<unknown>): Promise<void> {
+  const stay = setInterval(() => {}, 1_000)
+  await promise
+  clearInterval(stay)
+}

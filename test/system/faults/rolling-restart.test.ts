@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { temporaryDir } from '../../helpers/postgres.ts'
+import { formatLoad } from './kill.ts'
+import { formatReckoning } from './reckoning.ts'
+import { formatRestarts, type RestartOutcome, restartUnderLoad, stopUnderLoad } from './rolling-restart.ts'
+
+/** Ten health checks of the balancer. */
+const PLAN = { clients: 32, loadMs: 700, drainSeconds: 2 }
+
+test('two API processes restarted in turn behind a TCP balancer fail no request', async () => {
+  const outcome = await restartUnderLoad(temporaryDir(), { ...PLAN, rounds: 1 })
+  print('rolling restart', outcome)
+  assert.deepEqual(Object.keys(outcome.ends).sort(), ['200', '201'], formatRestarts(outcome))
+  assertWhole(outcome)
+})
+
+test('an API process that is told to stop answers what it took, also after it has stopped listening', async () => {
+  const outcome = await stopUnderLoad(temporaryDir(), PLAN)
+  print('SIGTERM', outcome)
+  assert.deepEqual(Object.keys(outcome.ends).sort(), ['200', '201'], formatRestarts(outcome))
+  assert.ok(outcome.heldUp > 0, 'nothing was under way when it stopped listening: the test has shown nothing')
+  assertWhole(outcome)
+})
+
+function print(name: string, outcome: RestartOutcome): void {
+  console.log(`${name}: ${formatReckoning(outcome.reckoning)}`)
+  console.log(`  ${formatRestarts(outcome)}; ${formatLoad()}`)
+}
+
+/** Nothing lost or doubled, every process ended well, and it was at work while it stopped. */
+function assertWhole({ reckoning, stops }: RestartOutcome): void {
+  const { lost, doubled, ghosts, torn, unknown } = reckoning
+  assert.ok(reckoning.acked > 0)
+  assert.deepEqual(
+    { lost, doubled, ghosts, torn, unknown },
+    { lost: 0, doubled: 0, ghosts: 0, torn: 0, unknown: 0 },
+  )
+  for (const stopped of stops) {
+    assert.equal(stopped.exitCode, 0)
+    assert.ok(stopped.ms >= PLAN.drainSeconds * 1_000, `it took no more requests after ${stopped.ms} ms`)
+    assert.ok(stopped.answered > 0, 'nothing was answered meanwhile: the test has shown nothing')
+  }
+}

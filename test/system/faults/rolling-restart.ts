@@ -1,0 +1,128 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { withClient } from '../../../src/db/connect/client.ts'
+import { toUuid } from '../../../src/db/connect/uuid.ts'
+import { parseId } from '../../../src/proof/ids.ts'
+import { Deployment, type Ledger } from './deployment.ts'
+import { reckonAll } from './kill.ts'
+import type { Reckoning } from './reckoning.ts'
+import { startBalancer } from './rolling-restart-balancer.ts'
+import { type RunningClients, startRestartClients } from './rolling-restart-clients.ts'
+
+type RestartPlan = {
+  /** Each of the two API processes is restarted so often. */
+  readonly rounds: number
+  readonly clients: number
+  /** Of load between two restarts. */
+  readonly loadMs: number
+  readonly drainSeconds: number
+}
+
+export type RestartOutcome = {
+  readonly reckoning: Reckoning
+  readonly entries: number
+  readonly ends: Readonly<Record<string, number>>
+  /** Of each restart: from SIGTERM to the end of the process, what it ended with, and requests answered meanwhile. */
+  readonly stops: readonly {
+    readonly ms: number
+    readonly exitCode: number | null
+    readonly answered: number
+  }[]
+}
+
+/** Restarts two API processes in turn behind a TCP balancer, under load. */
+export async function restartUnderLoad(dir: string, plan: RestartPlan): Promise<RestartOutcome> {
+  const apiEnv = { TALLYSTICK_DRAIN_SECONDS: String(plan.drainSeconds) }
+  const deployment = await Deployment.start({ dir, apis: 2, apiEnv })
+  const balancer = await startBalancer(deployment.urls)
+  try {
+    const ledger = await deployment.createLedger('rolling restart')
+    const clients = startClients(balancer.url, ledger, dir, plan.clients)
+    const stops = []
+    for (let i = 0; i < plan.rounds * 2; i++) {
+      await Promise.all([balancer.until(0, 'in'), balancer.until(1, 'in')])
+      await sleep(plan.loadMs)
+      stops.push(await stop(deployment, i % 2, clients))
+      await balancer.until(i % 2, 'out')
+      await deployment.startApi(i % 2)
+    }
+    await sleep(plan.loadMs)
+    await clients.finish()
+    deployment.requireAlive()
+    return { ...(await reckonAll(deployment, dir, [ledger])), ends: clients.ends, stops }
+  } finally {
+    await balancer.stop()
+    await deployment.stop()
+  }
+}
+
+type StopPlan = Omit<RestartPlan, 'rounds'>
+
+/** Before the server stops listening: its clients are held up, then they send nothing more; after it: they are let go. */
+const HOLD_BEFORE_MS = 700
+const FINISH_BEFORE_MS = 500
+const RELEASE_AFTER_MS = 300
+
+/**
+ * Stops the only API process under load. Its clients go on until shortly before it stops listening, as behind a balancer; what
+ * is under way then is held up by a lock, and must be answered after that.
+ */
+export async function stopUnderLoad(
+  dir: string,
+  plan: StopPlan,
+): Promise<RestartOutcome & { readonly heldUp: number }> {
+  const apiEnv = { TALLYSTICK_DRAIN_SECONDS: String(plan.drainSeconds) }
+  const deployment = await Deployment.start({ dir, apis: 1, apiEnv })
+  try {
+    const ledger = await deployment.createLedger('stop')
+    const clients = startClients(deployment.urls[0]!, ledger, dir, plan.clients)
+    await sleep(plan.loadMs)
+    const stopped = stop(deployment, 0, clients)
+    await sleep(plan.drainSeconds * 1_000 - HOLD_BEFORE_MS)
+    const heldUp = await holdHead(deployment.superuserUrl, ledger, async () => {
+      await sleep(HOLD_BEFORE_MS - FINISH_BEFORE_MS)
+      const finished = clients.finish()
+      await sleep(FINISH_BEFORE_MS + RELEASE_AFTER_MS)
+      return { before: clients.answered, finished }
+    })
+    await heldUp.finished
+    const stops = [await stopped]
+    const outcome = { ...(await reckonAll(deployment, dir, [ledger])), ends: clients.ends, stops }
+    return { ...outcome, heldUp: clients.answered - heldUp.before }
+  } finally {
+    await deployment.stop()
+  }
+}
+
+/** Nothing is appended to the ledger while `work` is done. */
+async function holdHead<T>(url: string, { ledger }: Ledger, work: () => Promise<T>): Promise<T> {
+  return withClient(url, async (client) => {
+    await client.query('begin')
+    await client.query('select from tallystick.chain_heads where ledger_id = $1 for update', [
+      toUuid(parseId('led', ledger)),
+    ])
+    const done = await work()
+    await client.query('rollback')
+    return done
+  })
+}
+
+function startClients(url: string, ledger: Ledger, dir: string, clients: number): RunningClients {
+  const journalDir = join(dir, 'journals')
+  mkdirSync(journalDir, { recursive: true })
+  return startRestartClients({ url, ledger, clients, journalDir })
+}
+
+async function stop(deployment: Deployment, api: number, clients: RunningClients) {
+  const [before, beganAt] = [clients.answered, performance.now()]
+  const exitCode = await deployment.terminateApi(api)
+  return { ms: Math.round(performance.now() - beganAt), exitCode, answered: clients.answered - before }
+}
+
+export function formatRestarts({ entries, ends, stops }: RestartOutcome): string {
+  const counts = Object.entries(ends).map(([end, count]) => `${end}=${count}`)
+  const ms = stops.map((stopped) => stopped.ms).join(', ')
+  const answered = stops.map((stopped) => stopped.answered).join(', ')
+  return `${counts.join(', ')}; entries=${entries} verified; stopped in ${ms} ms, with ${answered} answers meanwhile`
+}

@@ -1,0 +1,68 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { withClient } from '../../../src/db/connect/client.ts'
+import { toUuid } from '../../../src/db/connect/uuid.ts'
+import { parseId } from '../../../src/proof/ids.ts'
+import { Deployment, type Ledger } from './deployment.ts'
+import { reckonAll, startClientsOn } from './kill.ts'
+import { countDeadlocks } from './ledger-contents.ts'
+import type { Reckoning } from './reckoning.ts'
+
+type SeveralServersOutcome = {
+  readonly reckoning: Reckoning
+  readonly entries: number
+  readonly attempts: Readonly<Record<string, number>>
+  /** Found by Postgres meanwhile. */
+  readonly deadlocks: number
+  readonly recordsPerSecond: number
+}
+
+/** Two API processes write to the same ledgers at once: every transaction of one may hold ledgers of the other. */
+export async function loadTwoServers(
+  dir: string,
+  plan: { ledgers: number; clients: number; loadMs: number },
+): Promise<SeveralServersOutcome> {
+  const deployment = await Deployment.start({ dir, apis: 2, worker: true })
+  try {
+    const ledgers = await deployment.createLedgers(plan.ledgers)
+    const deadlocksBefore = await countDeadlocks(deployment.superuserUrl)
+    const startedAt = performance.now()
+    const clients = startClientsOn(deployment, dir, ledgers, plan.clients)
+    const stop = new AbortController()
+    const holding = holdHeads(deployment.superuserUrl, ledgers, stop.signal)
+    await sleep(plan.loadMs)
+    stop.abort()
+    await holding
+    await clients.finish()
+    const recordsPerSecond = Math.round(
+      (clients.acknowledgedRecords * 1000) / (performance.now() - startedAt),
+    )
+    const { reckoning, entries } = await reckonAll(deployment, dir, ledgers)
+    const deadlocks = (await countDeadlocks(deployment.superuserUrl)) - deadlocksBefore
+    return { reckoning, entries, attempts: clients.attempts, deadlocks, recordsPerSecond }
+  } finally {
+    await deployment.stop()
+  }
+}
+
+const HOLD_MS = 4
+const PAUSE_MS = 10
+
+/**
+ * Holds one head after another for a moment, as a third process would. Taking twenty locks takes so little time that
+ * two transactions hardly ever meet while they do it; when both must wait for a head in the middle, they do, and an
+ * order that is not the same in both is found out.
+ */
+async function holdHeads(url: string, ledgers: readonly Ledger[], signal: AbortSignal): Promise<void> {
+  await withClient(url, async (client) => {
+    for (let turn = 0; !signal.aborted; turn++) {
+      const { ledger } = ledgers[(turn * 7) % ledgers.length]!
+      await client.query('begin')
+      await client.query('select from tallystick.chain_heads where ledger_id = $1 for update', [
+        toUuid(parseId('led', ledger)),
+      ])
+      await sleep(HOLD_MS)
+      await client.query('rollback')
+      await sleep(PAUSE_MS)
+    }
+  })
+}

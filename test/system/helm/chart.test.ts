@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { test } from 'node:test'
+import { Ajv } from 'ajv'
+import { parse } from 'yaml'
+import { EVENTS_HEARTBEAT_MS, KEPT_CONNECTION_MS } from '../../../src/limits.ts'
+import { COMMANDS } from '../../../src/run/command.ts'
+import { CHART_DIR, ROOT } from './command.ts'
+import { listCases } from './render.ts'
+
+// What needs neither Helm nor its like; `npm run chart` does all the rest.
+
+type Values = { [name: string]: unknown }
+type Schema = { properties?: Record<string, Schema>; $ref?: string; $defs?: Record<string, Schema> }
+
+const read = (file: string) => readFileSync(join(CHART_DIR, file), 'utf8')
+const values = parse(read('values.yaml')) as Values
+const schema = JSON.parse(read('values.schema.json')) as Schema
+
+test('the chart installs the version that it is part of', () => {
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
+  assert.equal((parse(read('Chart.yaml')) as Values)['appVersion'], version)
+})
+
+test('every value is in the schema, and the schema knows no other', () => {
+  // `global` belongs to a chart above this one.
+  assert.deepEqual(
+    namesOf(values),
+    namesOfSchema(schema).filter((name) => name !== 'global'),
+  )
+})
+
+test('the schema takes the values of every case, and none that is misspelt', () => {
+  const validate = new Ajv({ allErrors: true, strict: false }).compile(schema)
+  for (const file of listCases()) {
+    const given = merge(values, parse(readFileSync(file, 'utf8')) as Values)
+    assert.ok(validate(given), `${basename(file)}: ${JSON.stringify(validate.errors)}`)
+    const misspelt = { ...given, worker: { ...(given['worker'] as Values), replica: 1 } }
+    assert.equal(validate(misspelt), false)
+  }
+})
+
+test('containers run commands that the image has', () => {
+  const templates = ['api-deployment', 'worker-deployment', '_migrate', 'operate-cronjob', 'tests/smoke']
+  const run = templates.map((name) => {
+    const file = `templates/${name}.${name.startsWith('_') ? 'tpl' : 'yaml'}`
+    return /args: \[(\w+)/.exec(read(file))![1]!
+  })
+  assert.deepEqual(run, ['server', 'worker', 'migrate', 'operate', 'smoke'])
+  assert.deepEqual(
+    run.filter((name) => !(name in COMMANDS)),
+    [],
+  )
+})
+
+test('the README says of every value what it is', () => {
+  const rows = [...read('README.md').matchAll(/^\| ([a-z][\w.]*) \| .* \| ([^|]*) \|$/gm)]
+  const said = rows.filter(([, , meaning]) => meaning!.trim() !== '').map(([, name]) => name!)
+  const unsaid = namesOf(values).filter(
+    (name) => !said.some((row) => name === row || name.startsWith(`${row}.`)),
+  )
+  assert.deepEqual(unsaid, [])
+  assert.equal(said.length, rows.length)
+})
+
+const GUIDE = readFileSync(join(ROOT, 'docs', 'kubernetes.md'), 'utf8')
+
+test('the guide names values that there are', () => {
+  const known = namesOf(values)
+  const named = [...GUIDE.matchAll(/`([a-zA-Z]+(?:\.[a-zA-Z]+)*)`/g)].map((match) => match[1]!)
+  const unknown = named
+    .filter((name) => name.split('.')[0]! in values)
+    .filter((name) => !known.some((path) => path === name || path.startsWith(`${name}.`)))
+    // `api.serviceAccount.annotations`: below a value whose names are the user's.
+    .filter((name) => !known.some((path) => name.startsWith(`${path}.`)))
+  assert.deepEqual(unknown, [])
+})
+
+test('the values that the guide begins with are those of a case', () => {
+  const block = /```yaml\n([\s\S]*?)```/.exec(GUIDE)![1]!
+  assert.deepEqual(parse(block), parse(read('ci/default-values.yaml')))
+})
+
+test('load balancers close idle connections before servers do, and after streams have said something', () => {
+  const found = listCases().flatMap((file) => [
+    ...readFileSync(file, 'utf8').matchAll(/idle_timeout\.timeout_seconds=(\d+)/g),
+  ])
+  assert.ok(found.length >= 2)
+  for (const [, seconds] of found) {
+    assert.ok(Number(seconds) * 1_000 < KEPT_CONNECTION_MS)
+    assert.ok(Number(seconds) * 1_000 > EVENTS_HEARTBEAT_MS)
+  }
+})
+
+/** `api.autoscaling.enabled`, and so on; what a value is called whose names are the user's is not looked into. */
+function namesOf(value: Values, path = ''): string[] {
+  return Object.entries(value)
+    .flatMap(([name, inner]) => {
+      const isClosed = propertiesOf(find(`${path}${name}`)) !== undefined
+      return isClosed ? namesOf(inner as Values, `${path}${name}.`) : [`${path}${name}`]
+    })
+    .sort()
+}
+
+function namesOfSchema(of: Schema, path = ''): string[] {
+  return Object.entries(propertiesOf(of) ?? {})
+    .flatMap(([name, inner]) =>
+      propertiesOf(inner) === undefined ? [`${path}${name}`] : namesOfSchema(inner, `${path}${name}.`),
+    )
+    .sort()
+}
+
+function find(path: string): Schema {
+  return path.split('.').reduce<Schema>((inner, name) => propertiesOf(inner)?.[name] ?? {}, schema)
+}
+
+/** Of quantities and the like any names are taken. */
+function propertiesOf({ properties, $ref }: Schema): Record<string, Schema> | undefined {
+  const name = $ref?.split('/').at(-1)
+  if (name === 'resources') return undefined
+  return name === undefined ? properties : schema.$defs![name]!.properties
+}
+
+/** As Helm lays values over those of the chart. */
+function merge(under: Values, over: Values): Values {
+  const merged = { ...under }
+  for (const [name, value] of Object.entries(over)) {
+    const before = under[name]
+    merged[name] = isMap(value) && isMap(before) ? merge(before, value) : value
+  }
+  return merged
+}
+
+function isMap(value: unknown): value is Values {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,117 @@
+import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { Ajv, type ValidateFunction } from 'ajv'
+import { parse } from 'yaml'
+import { findGo } from '../../../tools/go-tool.ts'
+import { execute } from './command.ts'
+import type { Rendering } from './render.ts'
+
+/** Who defines the kinds that are not Kubernetes' own: modules of Go, whose zips hold the definitions. */
+const SOURCES = [
+  {
+    module: 'github.com/prometheus-operator/prometheus-operator@v0.85.0',
+    sum: 'h1:M5xLCLEoaW2IJfnuCwFzzpL+jSVQu3KGT84Pye+fW8s=',
+    files: ['servicemonitors', 'prometheusrules'].map(
+      (name) => `example/prometheus-operator-crd/monitoring.coreos.com_${name}.yaml`,
+    ),
+  },
+  {
+    module: 'github.com/kedacore/keda/v2@v2.21.0',
+    sum: 'h1:R6z2HZvstK4RLUMxroNACzBj74xGxt3kG59b5Xc+Xps=',
+    files: ['config/crd/bases/keda.sh_scaledobjects.yaml'],
+  },
+]
+
+type Crd = {
+  readonly spec: {
+    readonly group: string
+    readonly names: { readonly kind: string }
+    readonly versions: readonly {
+      readonly name: string
+      readonly schema: { readonly openAPIV3Schema: Schema }
+    }[]
+  }
+}
+type Schema = { [key: string]: unknown }
+
+export type Validators = ReadonlyMap<string, ValidateFunction>
+
+/** By `apiVersion/kind`. */
+export async function loadCrds(): Promise<Validators> {
+  const validators = new Map<string, ValidateFunction>()
+  const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true })
+  for (const file of await listCrdFiles()) {
+    const { spec } = parse(readFileSync(file, 'utf8')) as Crd
+    for (const version of spec.versions) {
+      const schema = strict(version.schema.openAPIV3Schema)
+      validators.set(`${spec.group}/${version.name}/${spec.names.kind}`, ajv.compile(schema))
+    }
+  }
+  return validators
+}
+
+/** The files of all definitions. */
+export async function listCrdFiles(): Promise<string[]> {
+  const found: string[] = []
+  for (const source of SOURCES) {
+    const dir = await fetchModule(source)
+    found.push(...source.files.map((file) => join(dir, flat(file))))
+  }
+  return found
+}
+
+/** Every object of the renderings whose kind is somebody else's; a kind that nobody has defined is a fault. */
+export function findUnknownFieldsOfCrds(validators: Validators, renderings: readonly Rendering[]): string[] {
+  return renderings.flatMap((rendering) =>
+    rendering.objects
+      .filter(({ apiVersion }) => /\.(?:com|sh)\//.test(apiVersion))
+      .flatMap((object) => {
+        const validate = validators.get(`${object.apiVersion}/${object.kind}`)
+        const where = `${rendering.name}: ${object.kind}/${object.metadata.name}`
+        if (validate === undefined) return [`${where}: nobody defines ${object.apiVersion}`]
+        if (validate(object)) return []
+        return (validate.errors ?? []).map(
+          (error) => `${where}${error.instancePath}: ${error.message} ${JSON.stringify(error.params)}`,
+        )
+      }),
+  )
+}
+
+/** The folder with the module's definitions: kept in the cache, else out of the module, whose checksum is ours. */
+async function fetchModule({ module, sum, files }: (typeof SOURCES)[number]): Promise<string> {
+  const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache')
+  const dir = join(cache, 'tallystick', 'crds', flat(module))
+  if (files.every((file) => existsSync(join(dir, flat(file))))) return dir
+  const { code, stdout, stderr } = await execute(findGo('helm4', process.env), [
+    'mod',
+    'download',
+    '-json',
+    module,
+  ])
+  if (code !== 0) throw new Error(`${module} could not be fetched: ${stderr.trim()}`)
+  const fetched = JSON.parse(stdout) as { Dir: string; Sum: string }
+  if (fetched.Sum !== sum) throw new Error(`${module} has the checksum ${fetched.Sum}, not ${sum}`)
+  mkdirSync(dir, { recursive: true })
+  for (const file of files) copyFileSync(join(fetched.Dir, file), join(dir, flat(file)))
+  return dir
+}
+
+const flat = (path: string) => path.replaceAll('/', '_')
+
+/** The API server drops what a schema does not know; a chart that says such a thing is mistaken. */
+function strict(schema: Schema): Schema {
+  const made = Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [key, strictValue(value, key)]),
+  )
+  const isOpen = schema['x-kubernetes-preserve-unknown-fields'] === true
+  if (schema['properties'] === undefined || 'additionalProperties' in schema || isOpen) return made
+  return { ...made, additionalProperties: false }
+}
+
+function strictValue(value: unknown, key: string): unknown {
+  // Go's way to say that case does not matter.
+  if (key === 'pattern' && typeof value === 'string') return value.replace(/^\^\(\?i\)(.*)\$$/, '^(?i:$1)$$')
+  if (Array.isArray(value)) return value.map((item) => strictValue(item, ''))
+  return typeof value === 'object' && value !== null ? strict(value as Schema) : value
+}

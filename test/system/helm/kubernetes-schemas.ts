@@ -1,0 +1,44 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { installPythonTool } from '../../../tools/python-tool.ts'
+import { execute } from './command.ts'
+import type { Rendering } from './render.ts'
+
+export function installValidator(): string {
+  return installPythonTool('kubernetes-validate', join(import.meta.dirname, 'requirements.txt'))
+}
+
+/** Kubernetes' own schemas, which take no field that they do not know. Kinds that it does not know are for crds.ts. */
+export async function findUnknownFields(
+  validator: string,
+  renderings: readonly Rendering[],
+): Promise<string[]> {
+  const dir = mkdtempSync(join(tmpdir(), 'tallystick-chart-'))
+  try {
+    const faults: string[] = []
+    for (const [version, group] of Map.groupBy(renderings, (rendering) => rendering.kubernetesVersion)) {
+      const files = writeOnce(dir, group)
+      const args = ['--strict', '--quiet', '--no-warn', '--kubernetes-version', version, ...files]
+      const { code, stdout, stderr } = await execute(validator, args)
+      if (code === 0) continue
+      faults.push(`Kubernetes ${version}: ${`${stdout}${stderr}`.replaceAll(`${dir}/`, '').trim()}`)
+    }
+    return faults
+  } finally {
+    rmSync(dir, { recursive: true })
+  }
+}
+
+/** Each object once, in the file of the first rendering that has it: most are the same in all, and each costs 20 ms. */
+function writeOnce(dir: string, renderings: readonly Rendering[]): string[] {
+  const seen = new Set<string>()
+  return renderings.flatMap(({ helm, name, objects }) => {
+    const texts = objects.map((object) => JSON.stringify(object)).filter((text) => !seen.has(text))
+    if (texts.length === 0) return []
+    for (const text of texts) seen.add(text)
+    const file = join(dir, `${helm} ${name}.yaml`)
+    writeFileSync(file, texts.join('\n---\n'))
+    return [file]
+  })
+}

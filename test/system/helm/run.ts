@@ -1,0 +1,112 @@
+/*
+ * npm run chart [-- --write] [-- --cluster DIR]
+ *
+ * Everything about helm/tallystick that can be found out without a cluster, with Helm 3 and Helm 4. Nothing stops at the first fault, and
+ * each line says what was looked at. Helm and its like are built of their sources, once (tools/go-tool.ts). `--write` makes
+ * README.md anew, and keeps what an upgrade from this version can't change. `--cluster` installs and upgrades every case in a real
+ * control plane besides, of binaries in a folder (cluster.ts).
+ */
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { parse } from 'yaml'
+import { installGoTool } from '../../../tools/go-tool.ts'
+import { CHART_DIR, faultsOf, ROOT } from './command.ts'
+import { findRefusedConfigurations } from './configuration.ts'
+import { findUnknownFieldsOfCrds, listCrdFiles, loadCrds } from './crds.ts'
+import { installAll, startPreparedCluster } from './install.ts'
+import { findUnknownFields, installValidator } from './kubernetes-schemas.ts'
+import { checkReadme } from './readme.ts'
+import { findLenience, REFUSALS } from './refusals.ts'
+import { listCases, type Rendering, renderAll } from './render.ts'
+import { findFaults } from './rules.ts'
+import { findBreakingChanges, keepThisVersion } from './upgrade.ts'
+
+/** The oldest that the chart takes (Chart.yaml), and a new one. */
+const KUBERNETES_VERSIONS = ['1.30.0', '1.36.0']
+const NEWEST = KUBERNETES_VERSIONS.at(-1)!
+
+const log = (line: string) => console.log(line)
+const helms = [
+  { name: 'Helm 3', path: await installGoTool('helm3', log) },
+  { name: 'Helm 4', path: await installGoTool('helm4', log) },
+]
+const helmUnittest = await installGoTool('helm-unittest', log)
+const helmDocs = await installGoTool('helm-docs', log)
+const validator = installValidator()
+const crds = await loadCrds()
+
+const { version } = parse(readFileSync(join(CHART_DIR, 'Chart.yaml'), 'utf8')) as { version: string }
+if (process.argv.includes('--write')) {
+  await keepThisVersion(helms[1]!, NEWEST, version)
+  await check('README.md is made anew', () => checkReadme(helmDocs, true))
+}
+
+const renderings: Rendering[] = []
+const cases = listCases()
+for (const helm of helms) {
+  const valuesOf = (file: string) => ['--values', file]
+  const lint = ['lint', '--strict', CHART_DIR, '--kube-version', NEWEST]
+  await check(`${helm.name}: lint`, async () => {
+    const found = await Promise.all(cases.map((file) => faultsOf(helm.path, [...lint, ...valuesOf(file)])))
+    return found.flat()
+  })
+  for (const kubernetesVersion of KUBERNETES_VERSIONS) {
+    await check(
+      `${helm.name}: ${cases.length} cases for Kubernetes ${kubernetesVersion} render`,
+      async () => {
+        const { rendered, faults } = await renderAll(helm, kubernetesVersion)
+        renderings.push(...rendered)
+        return faults
+      },
+    )
+  }
+  await check(`${helm.name}: ${REFUSALS.length} wrong values are refused, and it is said why`, () =>
+    findLenience(helm, NEWEST),
+  )
+  await check(`${helm.name}: an upgrade from the values of earlier versions`, () =>
+    findBreakingChanges(helm, NEWEST),
+  )
+}
+const count = renderings.reduce((sum, { objects }) => sum + objects.length, 0)
+await check(`the schemas of Kubernetes ${KUBERNETES_VERSIONS.join(' and ')} know every field`, () =>
+  findUnknownFields(validator, renderings),
+)
+await check('so do the definitions of the Prometheus operator and of KEDA', async () =>
+  findUnknownFieldsOfCrds(crds, renderings),
+)
+await check(`${count} objects hold to the rules`, async () =>
+  renderings.flatMap(({ helm, name, objects }) =>
+    findFaults(objects).map((fault) => `${helm}, ${name}: ${fault}`),
+  ),
+)
+await check('the processes take their configuration', async () =>
+  renderings.flatMap(({ name, objects }) =>
+    findRefusedConfigurations(objects).map((fault) => `${name}: ${fault}`),
+  ),
+)
+await check('helm-unittest', () => faultsOf(helmUnittest, ['--strict', CHART_DIR]))
+await check('README.md', () => checkReadme(helmDocs))
+const alerts = join(ROOT, 'test', 'operations', 'alerts.ts')
+await check('alerts and dashboard', () => faultsOf(process.execPath, [alerts]))
+
+const binaries = process.argv[process.argv.indexOf('--cluster') + 1]
+if (process.argv.includes('--cluster') && binaries !== undefined) {
+  const cluster = await startPreparedCluster(resolve(binaries), await listCrdFiles())
+  try {
+    for (const helm of helms)
+      await check(`${helm.name}: ${cases.length} cases are installed, upgraded twice and uninstalled`, () =>
+        installAll(cluster, helm),
+      )
+  } finally {
+    await cluster.close()
+  }
+}
+
+async function check(name: string, run: () => Promise<string[]>): Promise<void> {
+  const startedAt = Date.now()
+  const faults = await run().catch((error: Error) => [error.stack ?? error.message])
+  const seconds = ((Date.now() - startedAt) / 1000).toFixed(1)
+  console.log(`${faults.length === 0 ? 'ok  ' : 'FAIL'} ${name}, ${seconds} s`)
+  for (const fault of faults) console.log(`     ${fault.replaceAll('\n', '\n     ')}`)
+  if (faults.length > 0) process.exitCode = 1
+}

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { rootCertificates } from 'node:tls'
+import { promisify } from 'node:util'
+import pg from 'pg'
+import { bareEnvironment } from '../../helpers/bare-environment.ts'
+import { freePort } from '../../helpers/free-port.ts'
+import { startSuitePostgres } from '../../helpers/postgres.ts'
+import { blockWith, markedBlocks } from '../docs/marked-blocks.ts'
+import { parse, template } from '../helm/render.ts'
+import type { Image } from './build.ts'
+import { runInContainer, startContainer } from './container.ts'
+import { answers, lastLine, succeeded } from './observe.ts'
+import { type Pod, podOf, type Stored } from './pods.ts'
+
+const PROJECT = join(import.meta.dirname, '..', '..', '..')
+const KUBERNETES = '1.36.0'
+/** What this Postgres has already goes; then the master user of RDS: no superuser, and who gives out rds_iam. */
+const MASTER = `
+  drop database tallystick;
+  drop role tallystick_owner;
+  create role master login createrole createdb password 'master';
+  create role rds_iam;
+  grant rds_iam to master with admin option`
+
+const blocks = markedBlocks('docs/eks.md')
+const block = (language: string, part: string) => blockWith(blocks, language, part)
+
+/**
+ * docs/eks.md from its secrets to the verified record: its SQL on a Postgres whose master user can no more than Amazon's, its values by
+ * Helm, and each pod that comes of them as a container of the image, with the environment and the files that the manifest gives it.
+ * Other than there are addresses and ports: all pods share one loopback.
+ */
+export async function walkEks(image: Image, helm: string, dir: string): Promise<string> {
+  mkdirSync(dir)
+  const secrets = await makeSecrets(dir)
+  const postgres = await startSuitePostgres()
+  const containers: ReturnType<typeof startContainer>[] = []
+  try {
+    await makeOwner(postgres.superuserUrl, secrets, block('sql', 'tallystick_owner login createrole'))
+    const stored = storedOf(secrets)
+    const [port, url] = await addressOf()
+    const { hostname, port: databasePort } = new URL(postgres.superuserUrl)
+    const objects = await render(helm, [
+      ...['--set', `publicUrl=${url}`],
+      ...['--set', `database.host=${hostname},database.port=${databasePort}`],
+    ])
+    const pod = (kind: string, component: string) => podOf(objects, kind, component, stored, dir)
+    succeeded(await runPod(image, pod('Job', 'migrate')))
+    const server = await startPod(image, pod('Deployment', 'api'), { TALLYSTICK_PORT: port })
+    const worker = await startPod(image, pod('Deployment', 'worker'))
+    containers.push(server, worker)
+    await answers(`${url}/readyz`, server)
+    const smoke = succeeded(await runPod(image, pod('Pod', 'test'), { TALLYSTICK_URL: url }))
+    assert.match(lastLine(smoke), /^INTEGRITY_OK /)
+    const api = `postgres://tallystick_api@${hostname}:${databasePort}/tallystick`
+    const args = ['preflight', '--connections', '1', '--database', api]
+    const { stdout } = await runPod(image, { ...pod('Deployment', 'api'), args })
+    assert.match(stdout, /login tallystick_api/)
+    return await verifyFirstRecord(url, secrets, dir)
+  } finally {
+    for (const container of containers) if (container.isRunning()) await container.stop('SIGKILL')
+    await postgres.stop('immediate')
+  }
+}
+
+/** The same with tokens in place of passwords, as far as there is a Postgres for it: the migration. */
+export async function migrateForIam(image: Image, helm: string, dir: string): Promise<string> {
+  mkdirSync(dir)
+  const secrets = await makeSecrets(dir)
+  const postgres = await startSuitePostgres()
+  try {
+    await makeOwner(
+      postgres.superuserUrl,
+      secrets,
+      block('sql', 'tallystick_owner login createrole'),
+      block('sql', 'grant rds_iam'),
+    )
+    const values = join(dir, 'iam-values.yaml')
+    await promisify(execFile)('bash', ['-c', `cat > ${values} <<'END'\n${block('yaml', 'auth: iam')}END`])
+    const { hostname, port } = new URL(postgres.superuserUrl)
+    const database = `database.host=${hostname},database.port=${port},database.iam.region=eu-central-1`
+    const objects = await render(helm, ['--values', values, '--set', database])
+    return succeeded(await runPod(image, podOf(objects, 'Job', 'migrate', storedOf(secrets), dir))).trim()
+  } finally {
+    await postgres.stop('immediate')
+  }
+}
+
+type Secrets = Readonly<
+  Record<'MASTER_KEY' | 'OPERATOR_KEY' | 'OWNER_PASSWORD' | 'API_PASSWORD' | 'WORKER_PASSWORD', string>
+>
+
+async function makeSecrets(dir: string): Promise<Secrets> {
+  const lines = await bash(`set -a\n${block('sh', 'MASTER_KEY="$(openssl')}\nenv`, { cwd: dir })
+  return Object.fromEntries(lines.split('\n').map((line) => line.split('=', 2))) as Secrets
+}
+
+/** By the names that the page gives them. */
+function storedOf(secrets: Secrets): Stored {
+  return {
+    'tallystick-master-key': { 'master-key': secrets.MASTER_KEY },
+    'tallystick-operator-key': { 'operator-key': secrets.OPERATOR_KEY },
+    'tallystick-database-owner': { password: secrets.OWNER_PASSWORD },
+    'tallystick-database-api': { password: secrets.API_PASSWORD },
+    'tallystick-database-worker': { password: secrets.WORKER_PASSWORD },
+    'rds-ca': { 'ca.pem': rootCertificates[0]! },
+  }
+}
+
+async function makeOwner(superuserUrl: string, { OWNER_PASSWORD }: Secrets, ...sql: string[]): Promise<void> {
+  await queries(Object.assign(new URL(superuserUrl), { pathname: '/postgres' }).href, MASTER)
+  const master = Object.assign(new URL(superuserUrl), {
+    username: 'master',
+    password: 'master',
+    pathname: '/postgres',
+  }).href
+  const statements = sql.join('').replaceAll(":'owner_password'", pg.escapeLiteral(OWNER_PASSWORD))
+  await queries(master, statements)
+}
+
+/** One by one, as psql sends them: a database can't be made within a transaction. */
+async function queries(connectionString: string, statements: string): Promise<void> {
+  const client = new pg.Client({ connectionString })
+  await client.connect()
+  try {
+    for (const statement of statements.split(';').filter((each) => each.trim() !== ''))
+      await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
+
+async function render(helm: string, args: readonly string[]) {
+  const values = join(PROJECT, 'helm', 'tallystick', 'ci', 'eks-values.yaml')
+  const { code, stdout, stderr } = await template({ name: 'Helm', path: helm }, KUBERNETES, [
+    '--values',
+    values,
+    ...args,
+  ])
+  assert.equal(code, 0, stderr)
+  return parse(stdout)
+}
+
+async function addressOf(): Promise<[port: string, url: string]> {
+  const port = await freePort()
+  return [port, `http://127.0.0.1:${port}`]
+}
+
+async function startPod(image: Image, pod: Pod, env: Record<string, string> = {}) {
+  const ports = { TALLYSTICK_METRICS_PORT: await freePort() }
+  return startContainer(image, pod.args, { ...pod, env: { ...pod.env, ...ports, ...env } })
+}
+
+function runPod(image: Image, pod: Pod, env: Record<string, string> = {}) {
+  return runInContainer(image, pod.args, { ...pod, env: { ...pod.env, ...env } })
+}
+
+/** Step 7 of the page, pasted. */
+async function verifyFirstRecord(url: string, { OPERATOR_KEY }: Secrets, dir: string): Promise<string> {
+  const pasted = ['first-ledger.json', 'kept.note', 'ledger.ndjson'].map((part) =>
+    block('sh', `> ${part}`.replace('> ledger', '-o ledger')),
+  )
+  const text = pasted.join('\n').replaceAll('https://ledger.example', url)
+  // The reader is in a checkout with its packages, and this shell in a folder of its own.
+  const npx = `npx() { shift; node ${join(PROJECT, 'cli', 'tallystick.ts')} "$@"; }`
+  const output = await bash(`${npx}\n${text}`, { cwd: dir, env: { OPERATOR_KEY, XDG_CONFIG_HOME: dir } })
+  const verdicts = output.split('\n').filter((line) => /^(INTEGRITY|PROOF)_/.test(line))
+  assert.match(verdicts[0]!, /^INTEGRITY_OK entries=4 records=1 keys=self-asserted checkpoint=given /)
+  assert.match(verdicts[1]!, /^PROOF_OK /)
+  return verdicts[0]!
+}
+
+async function bash(
+  text: string,
+  { cwd, env }: { cwd: string; env?: Record<string, string> },
+): Promise<string> {
+  const options = { cwd, env: { ...bareEnvironment(), ...env } }
+  const { stdout } = await promisify(execFile)('bash', ['--norc', '-euc', text], options)
+  return stdout
+}

@@ -1,0 +1,51 @@
+/*
+ * npm run alerts: Prometheus' own tool reads the rules and each expression of the dashboard, and every alert fires in its case,
+ * with what it says then, and not in a healthy installation. promtool is built once, of tools/promtool.
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { installGoTool } from '../../../tools/go-tool.ts'
+import { CASES } from './alert-cases.ts'
+import { ALERTS_FILE, readAlerts } from './alerts-file.ts'
+import { listExpressions } from './dashboard-file.ts'
+import { panelTests } from './panel-tests.ts'
+import { ruleTests } from './rule-tests.ts'
+
+const promtool = await installGoTool('promtool', console.log)
+const dir = mkdtempSync(join(tmpdir(), 'tallystick-alerts-'))
+try {
+  run('the rules', ['check', 'rules', '--lint=all', '--lint-fatal', ALERTS_FILE])
+  const expressions = listExpressions().map((expr, index) => ({ record: `panel:expression:${index}`, expr }))
+  const file = write('dashboard.json', { groups: [{ name: 'dashboard', rules: expressions }] })
+  run(`the ${expressions.length} expressions of the dashboard`, ['check', 'rules', '--lint=none', file])
+  run('all of them find something, of a server and a worker that have every metric', [
+    'test',
+    'rules',
+    write('panels.json', panelTests(file)),
+  ])
+  const alerts = readAlerts()
+  run(`${CASES.length} cases of ${new Set(alerts.map(({ alert }) => alert)).size} alerts`, [
+    'test',
+    'rules',
+    write('cases.json', ruleTests(ALERTS_FILE, alerts)),
+  ])
+} finally {
+  rmSync(dir, { recursive: true })
+}
+
+function run(what: string, args: readonly string[]): void {
+  const { status, stdout, stderr } = spawnSync(promtool, args, { encoding: 'utf8' })
+  console.log(`${status === 0 ? 'ok  ' : 'FAIL'} ${what}`)
+  if (status === 0) return
+  console.log(`${stdout}${stderr}`.trim())
+  process.exitCode = 1
+}
+
+/** JSON is YAML. */
+function write(name: string, content: unknown): string {
+  const path = join(dir, name)
+  writeFileSync(path, JSON.stringify(content))
+  return path
+}

@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative } from 'node:path'
+import { after, before, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
+import type { PackedCli } from '../../../tools/build-cli.ts'
+import type { SdkManifest } from '../../../tools/build-sdk.ts'
+import { ROOT, readManifest, replaceFolder } from '../../../tools/bundle.ts'
+import { npm, type PackageName, stagePackage } from '../../../tools/pack.ts'
+import { bareEnvironment } from '../../helpers/bare-environment.ts'
+import { temporaryFiles } from '../../helpers/temporary-files.ts'
+import { makeChain } from '../../helpers/test-chain.ts'
+
+/* What can be seen of the packages without installing them; `npm run package` does that, on every runtime. */
+
+const run = promisify(execFile)
+const ENDS_MS_MAX = 20_000
+const stages = mkdtempSync(join(tmpdir(), 'tallystick-build-'))
+const stageOf = (name: PackageName) => join(stages, name)
+before(async () => {
+  await Promise.all((['sdk', 'cli'] as const).map((name) => stagePackage(name, stageOf(name))))
+  symlinkSync(join(ROOT, 'node_modules'), join(stageOf('sdk'), 'node_modules'))
+})
+after(() => rmSync(stages, { recursive: true }))
+
+test("each of the SDK's entries is there, and so are all that its modules and its types name", () => {
+  const files = entriesOfSdk().flatMap((entry) => [entry.default, entry.types])
+  assert.equal(files.length, 8)
+  assert.deepEqual(
+    files.filter((entry) => !existsSync(join(stageOf('sdk'), entry))),
+    [],
+  )
+  const missing = modulesIn(stageOf('sdk')).flatMap((file) =>
+    specifiersOf(file)
+      .filter((specifier) => specifier.startsWith('.'))
+      // Types lie beside the module that is named.
+      .map((specifier) =>
+        join(dirname(file), file.endsWith('.d.ts') ? specifier.replace(/\.js$/, '.d.ts') : specifier),
+      )
+      .filter((target) => !existsSync(target)),
+  )
+  assert.deepEqual(missing, [])
+})
+
+test('the SDK imports its two dependencies, and Node only for the spool', () => {
+  for (const entry of entriesOfSdk()) {
+    for (const file of [entry.default, entry.types]) {
+      const allowed = file.endsWith('/spool.js') ? /^(@noble\/|node:)/ : /^@noble\//
+      const packages = packagesFrom(join(stageOf('sdk'), file))
+      const others = packages.filter((name) => !allowed.test(name))
+      assert.deepEqual(others, [], file)
+    }
+  }
+})
+
+test('the built SDK works as its sources do', async () => {
+  const entry = join(stageOf('sdk'), 'dist', 'index.js')
+  const { Tallystick, UsageError } = await import(pathToFileURL(entry).href)
+  assert.throws(() => new Tallystick({ apiKey: 'tly_1', baseUrl: 'nowhere' }), UsageError)
+})
+
+test('importing the SDK does nothing else: bundlers may leave out what is not used', async () => {
+  const entries = entriesOfSdk().map((entry) => pathToFileURL(join(stageOf('sdk'), entry.default)).href)
+  const program = `
+    const state = () => JSON.stringify([Object.getOwnPropertyNames(globalThis), process.eventNames().map(String)])
+    const before = state()
+    for (const entry of ${JSON.stringify(entries)}) await import(entry)
+    if (state() !== before) throw new Error(state())`
+  // It ends by itself: no timer or socket is left.
+  const { stderr } = await run(process.execPath, ['--input-type=module', '--eval', program], {
+    timeout: ENDS_MS_MAX,
+  })
+  assert.equal(stderr, '')
+})
+
+test('an application that imports one thing of the SDK bundles little more than that', async () => {
+  const gzipBytes = async (name: string) => {
+    const { outputFiles } = await build({
+      stdin: { contents: `export { ${name} } from './dist/index.js'`, resolveDir: stageOf('sdk') },
+      bundle: true,
+      minify: true,
+      format: 'esm',
+      platform: 'browser',
+      write: false,
+    })
+    return gzipSync(outputFiles[0]!.contents).length
+  }
+  assert.ok((await gzipBytes('UsageError')) < 1024)
+  assert.ok((await gzipBytes('Tallystick')) < 20_000)
+  assert.ok((await gzipBytes('verify')) > 30_000)
+  assert.ok((await gzipBytes('webhooks')) < 16_000)
+})
+
+test('nothing in the packages is newer than Node 20', () => {
+  const newer =
+    /URL\.parse\(|\b(Map|Object)\.groupBy\(|Promise\.(withResolvers|try)\(|Array\.fromAsync\(|RegExp\.escape\(|Error\.isError\(|\.(toBase64|toHex|setFromBase64|setFromHex)\(\)|Uint8Array\.from(Base64|Hex)\(|import\.meta\.main/
+  const found = (['sdk', 'cli'] as const)
+    .flatMap((name) => modulesIn(stageOf(name)))
+    .map((file) => [relative(stages, file), newer.exec(readFileSync(file, 'utf8'))?.[0]])
+    .filter(([, text]) => text !== undefined)
+  assert.deepEqual(found, [])
+})
+
+test('packs what was built, what is to be read, and the licences of all code in it', async () => {
+  for (const name of ['sdk', 'cli'] as const) {
+    const [packed] = JSON.parse(await npm(['pack', '--dry-run', '--json'], stageOf(name)))
+    const paths = packed.files.map((file: { path: string }) => file.path) as string[]
+    const others = paths.filter((path) => !/^dist\/.+\.(js|d\.ts)$/.test(path)).sort()
+    assert.deepEqual(others, ['LICENSE', 'README.md', 'dist/LICENSES.md', 'package.json'], name)
+    assert.match(readFileSync(join(stageOf(name), 'dist', 'LICENSES.md'), 'utf8'), /^# cborg 6\.\d+\.\d+$/m)
+  }
+})
+
+test('the command line names what it does not bring along, at the versions that the tests run with', () => {
+  const { bin, dependencies, optionalDependencies, ...manifest } = readManifest<PackedCli>(stageOf('cli'))
+  assert.deepEqual(bin, { tallystick: 'dist/tallystick.js' })
+  assert.equal(manifest.private, undefined)
+  const named = { ...dependencies, ...optionalDependencies }
+  const imported = modulesIn(stageOf('cli'))
+    .flatMap(specifiersOf)
+    .filter((specifier) => !/^(\.|node:)/.test(specifier))
+  assert.deepEqual(Object.keys(named).sort(), [...new Set(imported)].sort())
+  assert.deepEqual(Object.keys(optionalDependencies), ['sodium-native'])
+  for (const [name, version] of Object.entries(named))
+    assert.equal(version, readManifest(join('node_modules', name)).version)
+})
+
+test('the built command line verifies on threads, without any package beside it', async (t) => {
+  const chain = makeChain()
+  chain.notarize()
+  chain.notarizeBatch(2)
+  const ledger = temporaryFiles(t).write('ledger.ndjson', `${chain.exportLines().join('\n')}\n`)
+  const command = [join(stageOf('cli'), 'dist', 'tallystick.js'), 'verify', ledger, '--threads', '2']
+  const { stdout, stderr } = await run(process.execPath, command, { env: bareEnvironment() })
+  assert.match(stdout, /^INTEGRITY_OK entries=5 records=3 /)
+  assert.match(stderr, /^.*libsodium cannot be loaded here/)
+})
+
+test('a build that fails leaves what was there, and two at once leave one of them', async (t) => {
+  const folder = join(temporaryFiles(t).directory, 'dist')
+  const make = (text: string) => async (beside: string) => {
+    await mkdir(beside)
+    await writeFile(join(beside, 'file'), text)
+  }
+  await replaceFolder(folder, make('first'))
+  await assert.rejects(
+    replaceFolder(folder, async (beside) => {
+      await make('half')(beside)
+      throw new Error('on purpose')
+    }),
+  )
+  assert.equal(readFileSync(join(folder, 'file'), 'utf8'), 'first')
+  await Promise.all(['second', 'third'].map((text) => replaceFolder(folder, make(text))))
+  assert.match(readFileSync(join(folder, 'file'), 'utf8'), /^(second|third)$/)
+  assert.deepEqual(globSync('*', { cwd: dirname(folder) }), ['dist'])
+})
+
+function entriesOfSdk() {
+  const { exports } = readManifest<SdkManifest>(stageOf('sdk'))
+  return Object.values(exports).filter((entry) => typeof entry !== 'string')
+}
+
+function modulesIn(folder: string): string[] {
+  return globSync('dist/**/*.{js,d.ts}', { cwd: folder }).map((path) => join(folder, path))
+}
+
+function specifiersOf(file: string): string[] {
+  const text = readFileSync(file, 'utf8')
+  const found = text.matchAll(
+    /^(?:import|export)\b[^'";]*?\bfrom ["']([^"']+)["']|^import ["']([^"']+)["']|\bimport\(["']([^"']+)["']\)/gm,
+  )
+  return [...found].map((match) => (match[1] ?? match[2] ?? match[3])!)
+}
+
+/** What a module imports that is not of its own package, itself or through others. */
+function packagesFrom(file: string, seen = new Set<string>()): string[] {
+  if (seen.has(file)) return []
+  seen.add(file)
+  return specifiersOf(file).flatMap((specifier) => {
+    if (!specifier.startsWith('.')) return [specifier]
+    const target = join(dirname(file), specifier)
+    return packagesFrom(file.endsWith('.d.ts') ? target.replace(/\.js$/, '.d.ts') : target, seen)
+  })
+}

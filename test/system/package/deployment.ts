@@ -1,0 +1,28 @@
+import type { Agent, PostKeysAnswer, PostLedgersAnswer } from '../../../sdk/generated/api.ts'
+import { post, startServerAndWorker } from '../../helpers/deployment.ts'
+
+export type Deployment = {
+  readonly url: string
+  /** A ledger of its own, as the environment of a program that uses it. */
+  newLedger(): Promise<Record<string, string>>
+  close(): Promise<void>
+}
+
+export async function startDeployment(): Promise<Deployment> {
+  const { url, operatorKey, close } = await startServerAndWorker()
+  return { url, newLedger: () => newLedger(url, operatorKey), close }
+}
+
+async function newLedger(url: string, operatorKey: string): Promise<Record<string, string>> {
+  const { key } = await post<PostLedgersAnswer>(`${url}/v1/ledgers`, operatorKey, { name: 'packed' })
+  const performer = await post<Agent>(`${url}/v1/agents`, key.key, { name: 'performer' })
+  const scopes = ['records:write', 'records:read:own']
+  const request = { name: 'performer', agent: performer.id, scopes }
+  const performersKey = await post<PostKeysAnswer>(`${url}/v1/keys`, key.key, request)
+  return {
+    TALLYSTICK_URL: url,
+    TALLYSTICK_API_KEY: key.key,
+    PERFORMER: performer.id,
+    PERFORMER_KEY: performersKey.key!,
+  }
+}

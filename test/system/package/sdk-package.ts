@@ -1,0 +1,84 @@
+import { copyFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Manifest, ROOT, readManifest } from '../../../tools/bundle.ts'
+import { bundleForBrowser } from '../browser/bundle.ts'
+import type { Deployment } from './deployment.ts'
+import { type Project, runProgram } from './project.ts'
+import type { Runtime } from './runtimes.ts'
+
+const PROGRAM = 'smoke'
+/** The SDK promises them, and that there is nothing else to be trusted. */
+const DEPENDENCIES = ['@noble/ed25519', '@noble/hashes']
+
+/** Throws where it brought more than it says. */
+export function checkDependencies({ packages }: Project): string {
+  const expected = [...DEPENDENCIES, '@tallystick/sdk'].sort()
+  if (packages.join() !== expected.join()) throw new Error(`installed ${packages}, not ${expected}`)
+  return packages.join(', ')
+}
+
+const STRICT = {
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  verbatimModuleSyntax: true,
+  skipLibCheck: false,
+  target: 'es2022',
+  lib: ['es2022', 'dom'],
+  types: [],
+}
+
+/** How TypeScript finds packages: as Node does, and as bundlers do. The first also makes the program that is run. */
+const RESOLUTIONS = {
+  nodenext: { module: 'nodenext' },
+  bundler: { module: 'esnext', moduleResolution: 'bundler', noEmit: true },
+}
+
+/** Compiles the program as a strict project would that has no types of Node. */
+export async function checkTypes({ dir }: Project): Promise<string> {
+  copyFileSync(join(import.meta.dirname, 'consumer', `${PROGRAM}.ts`), join(dir, `${PROGRAM}.ts`))
+  for (const [name, options] of Object.entries(RESOLUTIONS)) {
+    const config = { compilerOptions: { ...STRICT, ...options }, files: [`${PROGRAM}.ts`] }
+    writeFileSync(join(dir, `tsconfig.${name}.json`), JSON.stringify(config))
+    const tsc = join(ROOT, 'node_modules', '.bin', 'tsc')
+    const { code, stdout } = await runProgram(tsc, ['-p', `tsconfig.${name}.json`], { cwd: dir })
+    if (code !== 0) throw new Error(`${name}: ${stdout}`)
+  }
+  const { version } = readManifest<Manifest>(join(ROOT, 'node_modules', 'typescript'))
+  return `TypeScript ${version}, ${Object.keys(RESOLUTIONS).join(' and ')}`
+}
+
+/** Runs the program against a ledger of its own. */
+export async function useOn(runtime: Runtime, { dir }: Project, deployment: Deployment): Promise<string> {
+  const env = { ...(await deployment.newLedger()), SPOOL: join(dir, `spool ${runtime.name}`) }
+  const args = [...runtime.args, `${PROGRAM}.js`]
+  const { code, stdout, stderr } = await runProgram(runtime.file, args, { cwd: dir, env })
+  if (code !== 0) throw new Error(stderr)
+  return stdout.trim()
+}
+
+/** What an application's own bundle grows by, and the most that it may: some 8 % above the 15,600, 46,000 and 12,200 bytes that it was with federation. */
+const BUNDLES = {
+  '{ Tallystick } of @tallystick/sdk': {
+    source: `export { Tallystick } from '@tallystick/sdk'`,
+    gzipBytesMax: 16_800,
+  },
+  '@tallystick/sdk/verify': { source: `export * from '@tallystick/sdk/verify'`, gzipBytesMax: 49_700 },
+  '@tallystick/sdk/webhooks': { source: `export * from '@tallystick/sdk/webhooks'`, gzipBytesMax: 13_400 },
+}
+
+/** Bundles for a browser, where an import of Node would fail. */
+export async function checkBundleSizes({ dir }: Project): Promise<string> {
+  const sizes: string[] = []
+  for (const [name, { source, gzipBytesMax }] of Object.entries(BUNDLES)) {
+    const { code, gzipBytes } = await bundleForBrowser({ contents: source, resolveDir: dir })
+    if (gzipBytes > gzipBytesMax)
+      throw new Error(`${name}: ${gzipBytes} bytes gzipped, more than ${gzipBytesMax}`)
+    sizes.push(`${name} ${kib(code.length)} minified, ${kib(gzipBytes)} gzipped`)
+  }
+  return sizes.join('; ')
+}
+
+export function kib(bytes: number): string {
+  return `${(bytes / 1024).toFixed(1)} KiB`
+}

@@ -1,0 +1,31 @@
+import type { NewLedger } from '../../../src/ledgers/create-ledger.ts'
+import { post, startServerAndWorker } from '../../helpers/deployment.ts'
+
+export type Fuzzed = {
+  readonly url: string
+  readonly ledgerKey: string
+  /** Of another ledger. */
+  readonly otherLedgerKey: string
+  readonly operatorKey: string
+  close(): Promise<void>
+}
+
+/** A server and a worker on a Postgres of their own, and two ledgers with a little of everything. */
+export async function startFuzzed(): Promise<Fuzzed> {
+  const deployment = await startServerAndWorker()
+  const { url, operatorKey } = deployment
+  return {
+    ...deployment,
+    ledgerKey: await fillLedger(url, operatorKey),
+    otherLedgerKey: await fillLedger(url, operatorKey),
+  }
+}
+
+/** Returns a key of the ledger with all scopes. */
+async function fillLedger(url: string, operatorKey: string): Promise<string> {
+  const { key } = await post<NewLedger>(`${url}/v1/ledgers`, operatorKey, { name: 'fuzzed' })
+  const record = { type: 'generic/1', payload: { tool: 'search' } }
+  await post(`${url}/v1/records`, key.key, record)
+  await post(`${url}/v1/records/batch`, key.key, { records: [record, record] })
+  return key.key
+}

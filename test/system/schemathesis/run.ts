@@ -1,0 +1,79 @@
+/*
+ * npm run schemathesis [options of `schemathesis run`]
+ *
+ * Sends a running server what /openapi.json says that it takes, and what it says that it does not, and holds every answer to the
+ * document, with a ledger's key and with the operator's. Schemathesis is Python: it is installed once, into a
+ * folder that git does not see, from the versions that requirements.txt pins.
+ */
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { installPythonTool } from '../../../tools/python-tool.ts'
+import { temporaryDir } from '../../helpers/postgres.ts'
+import { startFuzzed } from './deployment.ts'
+
+type OpenApi = {
+  readonly paths: Record<
+    string,
+    Record<string, { operationId: string; security?: Record<string, string[]>[] }>
+  >
+}
+
+/** Of one operation and phase; with all its phases a run takes about two minutes on two cores. */
+const EXAMPLES_MAX = 25
+const ANSWER_SECONDS_MAX = 10
+
+/** They can take the key itself away, and whatever came after would only be told 401. */
+const ENDING = ['postAgentsByIdDisable', 'postKeysByIdRevoke', 'postKeysByIdRotate', 'putKeysByIdRateLimit']
+
+const schemathesis = installPythonTool('schemathesis', join(import.meta.dirname, 'requirements.txt'))
+const fuzzed = await startFuzzed()
+try {
+  const { operator, ledger } = await listOperations()
+  const ending = ledger.filter((name) => ENDING.includes(name))
+  if (ending.length !== ENDING.length) throw new Error(`of ${ENDING} only ${ending} are operations`)
+  const codes = [
+    await run(
+      fuzzed.ledgerKey,
+      ledger.filter((name) => !ENDING.includes(name)),
+    ),
+    await run(fuzzed.otherLedgerKey, ending),
+    await run(fuzzed.operatorKey, operator),
+  ]
+  process.exitCode = Math.max(...codes)
+} finally {
+  await fuzzed.close()
+}
+
+/** Their names, by the key that they need; what needs none goes with the ledger's. */
+async function listOperations(): Promise<{ operator: string[]; ledger: string[] }> {
+  const { paths } = (await (await fetch(`${fuzzed.url}/openapi.json`)).json()) as OpenApi
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods))
+  const byKey = Map.groupBy(operations, ({ security }) => security?.[0]?.['operatorKey'] !== undefined)
+  const names = (ofOperator: boolean) => byKey.get(ofOperator)!.map(({ operationId }) => operationId)
+  return { operator: names(true), ledger: names(false) }
+}
+
+async function run(key: string, operations: readonly string[]): Promise<number> {
+  const options = [
+    ['--header', `Authorization: Bearer ${key}`],
+    ['--checks', 'all'],
+    ['--max-examples', String(EXAMPLES_MAX)],
+    ['--request-timeout', String(ANSWER_SECONDS_MAX)],
+    ['--generation-database', 'none'],
+    ...operations.map((name) => ['--include-operation-id', name]),
+  ].flat()
+  const config = ['--config-file', join(import.meta.dirname, 'schemathesis.toml')]
+  const args = [
+    ...config,
+    'run',
+    `${fuzzed.url}/openapi.json`,
+    '--no-color',
+    ...options,
+    ...process.argv.slice(2),
+  ]
+  const child = spawn(schemathesis, args, { cwd: temporaryDir(), stdio: 'inherit' })
+  return new Promise((resolve) => {
+    child.on('error', () => resolve(1))
+    child.on('exit', (code) => resolve(code ?? 1))
+  })
+}

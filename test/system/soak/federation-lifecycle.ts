@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Organisation, startOrganisations } from '../../helpers/federation.ts'
+import { runCli } from '../../helpers/run-cli.ts'
+import { startFederationClients } from '../faults/federation-clients.ts'
+import { freshDatabases, pairsOf, peerAll, settle } from '../faults/federation-faults.ts'
+import type { FederationReckoning, Peering } from '../faults/federation-reckoning.ts'
+import { checkLedger } from '../faults/ledger-contents.ts'
+
+export type LifecyclePlan = {
+  readonly organisations: 2 | 3
+  /** Of each that works for another. */
+  readonly clients: number
+  /** Of all of them. */
+  readonly records: number
+}
+
+export type LifecycleOutcome = {
+  readonly reckoning: FederationReckoning
+  /** Of all ledgers, verified. */
+  readonly entries: number
+  /** Records that clients took to their end, by how. */
+  readonly ends: Readonly<Record<string, number>>
+  /** Of each pair of ledgers, what `tallystick reconcile` said of their exports. */
+  readonly reconciled: readonly string[]
+  /** Of the records alone. */
+  readonly livedMs: number
+}
+
+/**
+ * Organisations that are all peers of each other live through shared records, of all kinds of ends; then each pair is reconciled
+ * offline, by exports and the kids of public keys alone.
+ */
+export async function liveFederation(dir: string, plan: LifecyclePlan): Promise<LifecycleOutcome> {
+  const cleanups: (() => Promise<void>)[] = []
+  const after = (cleanup: () => Promise<void>) => void cleanups.push(cleanup)
+  try {
+    return await live({ name: 'federation-lifecycle', after }, dir, plan)
+  } finally {
+    for (const cleanup of cleanups.reverse()) await cleanup()
+  }
+}
+
+type Ends = { readonly name: string; after(cleanup: () => Promise<void>): void }
+
+async function live(t: Ends, dir: string, plan: LifecyclePlan): Promise<LifecycleOutcome> {
+  const databases = await freshDatabases(t, dir, plan.organisations)
+  const organisations = await startOrganisations(t, plan.organisations, { processes: true, databases })
+  const peerings = await peerAll(organisations)
+  const pairs = await pairsOf(organisations, peerings)
+  const beganAt = performance.now()
+  const clients = startFederationClients(Array(plan.clients).fill(pairs).flat(), plan.records)
+  t.after(() => clients.abandon())
+  await clients.ended()
+  const livedMs = Math.round(performance.now() - beganAt)
+  const reckoning = await settle(peerings)
+  let entries = 0
+  for (const { database, ledger } of organisations)
+    entries += await checkLedger(database.superuserUrl, ledger)
+  return { reckoning, entries, ends: clients.ends, reconciled: await reconcileAll(dir, peerings), livedMs }
+}
+
+/** All servers could be gone by now. */
+async function reconcileAll(dir: string, peerings: readonly Peering[]): Promise<string[]> {
+  const files = new Map<Organisation, string>()
+  for (const side of new Set(peerings.flatMap(({ sides }) => sides))) {
+    const file = join(dir, `${side.name}.ndjson`)
+    writeFileSync(file, (await side.send('GET', '/v1/export')).body)
+    files.set(side, file)
+  }
+  const said: string[] = []
+  for (const { id, sides } of peerings) {
+    const [one, other] = sides
+    const kids = [await firstKid(one, id), await firstKid(other, id)]
+    const args = ['reconcile', files.get(one)!, files.get(other)!, ...kids.flatMap((kid) => ['--key', kid])]
+    const { code, stdout, stderr } = await runCli(args)
+    const last = stdout.trimEnd().split('\n').at(-1)!
+    assert.equal(code, 0, `${one.name}, ${other.name}: ${last} ${stderr}`)
+    said.push(`${one.name}, ${other.name}: ${last}`)
+  }
+  return said
+}
+
+/** Of the other side's key, as the handshake has it. */
+async function firstKid(side: Organisation, peer: string): Promise<string> {
+  return (await side.ask('GET', `/v1/peers/${peer}`)).remote.envelopeKey.kid
+}
+
+export function formatLifecycle({ entries, ends, reconciled, livedMs }: LifecycleOutcome): string {
+  const list = Object.entries(ends).map(([name, count]) => `${count} ${name}`)
+  return [`records: ${list.join(', ')} in ${livedMs} ms; entries=${entries} verified`, ...reconciled].join(
+    '\n  ',
+  )
+}
+
+/** Throws unless every record is in both chains, once and the same. */
+export function requireReconciled(
+  { reckoning, ends, reconciled }: LifecycleOutcome,
+  { records }: LifecyclePlan,
+): void {
+  const { shared, offers, records: sharedRecords, findings, ...bad } = reckoning
+  assert.deepEqual(findings, [])
+  for (const [name, count] of Object.entries(bad)) assert.equal(count, 0, name)
+  assert.ok(shared > 0 && offers > 0 && sharedRecords >= records)
+  assert.equal(
+    Object.values(ends).reduce((sum, count) => sum + count, 0),
+    records,
+  )
+  for (const said of reconciled) assert.match(said, /: RECONCILED records=[1-9].* inFlight=0 keys=given/)
+}

@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs'
+import type { WebhookReceiver } from '../../../bench/webhook-receiver.ts'
+import type { LatencySummary } from '../../../cli/preflight/latencies.ts'
+import { withClient } from '../../../src/db/connect/client.ts'
+import type { Deployment, Ledger } from '../faults/deployment.ts'
+
+/** What the receivers of the soaks count: one event for each record. */
+const EVENTS = ['record.recorded']
+
+/** An endpoint at `url` for the records of a ledger; its id and secret. */
+export async function addEndpoint(
+  { urls }: Deployment,
+  { bearer }: Ledger,
+  url: string,
+): Promise<{ id: string; secret: string }> {
+  return post(urls[0]!, bearer, '/v1/webhooks', { url, events: EVENTS })
+}
+
+/** The same at a receiver that counts; `number`: which of its endpoints. */
+export async function addCounted(
+  deployment: Deployment,
+  ledger: Ledger,
+  receiver: WebhookReceiver,
+  { number, answerMs = 0 }: { number: number; answerMs?: number },
+): Promise<string> {
+  const url = `http://127.0.0.1:${receiver.port}/${number}`
+  const { id, secret } = await addEndpoint(deployment, ledger, url)
+  await receiver.add([{ secret, answerMs }])
+  return id
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: answers of any route
+export async function post(url: string, bearer: string, path: string, body: object): Promise<any> {
+  const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' }
+  const answer = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(`POST ${path} answered ${answer.status}: ${text}`)
+  return JSON.parse(text)
+}
+
+/** From `recordedAt` to the arrival. */
+export function formatLag({ count, p50, p90, p99, p999, max }: LatencySummary): string {
+  const ms = (nanoseconds: number) => Math.round(nanoseconds / 1e6)
+  return `n=${count} p50=${ms(p50)} p90=${ms(p90)} p99=${ms(p99)} p99.9=${ms(p999)} max=${ms(max)} ms`
+}
+
+export function residentMiB(pid: number): number {
+  return Math.round(
+    Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024,
+  )
+}
+
+export type WebhookRows = { readonly deliveries: number; readonly open: number; readonly jobs: number }
+
+/** What the deliveries of all endpoints have in tables. */
+export function countRows(ownerUrl: string): Promise<WebhookRows> {
+  return withClient(ownerUrl, async (client) => {
+    const { rows } = await client.query<WebhookRows>(
+      `select (select count(*)::int from tallystick.webhook_deliveries) as deliveries,
+        (select count(*)::int from tallystick.webhook_deliveries where state in ('pending', 'held')) as open,
+        (select count(*)::int from pgboss.job where name = 'deliver-webhook') as jobs`,
+    )
+    return rows[0]!
+  })
+}
+
+export function formatRows({ deliveries, open, jobs }: WebhookRows): string {
+  return `rows: deliveries ${deliveries} (pending or held ${open}), jobs ${jobs}`
+}

@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { runLoad } from '../../../bench/load-process.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../../../bench/webhook-receiver.ts'
+import type { LatencySummary } from '../../../cli/preflight/latencies.ts'
+import { temporaryDir } from '../../helpers/postgres.ts'
+import { Deployment, type Ledger } from '../faults/deployment.ts'
+import { formatLoad } from '../faults/kill.ts'
+import { HOSTILE, startHostileEndpoints } from './hostile-endpoints.ts'
+import { measureBusyPercent, planLoad, requireClean } from './load-on.ts'
+import { addCounted, addEndpoint, countRows, formatLag, formatRows } from './webhook-endpoints-on.ts'
+
+/** Of each of two ledgers. */
+const RECORDS_PER_SECOND = 50
+const SETTLE_MS = 1_000
+
+export type Isolation = {
+  readonly alone: LatencySummary
+  readonly beside: LatencySummary
+  /** Of the healthy endpoint: what came, and what of that more than once. */
+  readonly received: number
+  readonly due: number
+  /** Requests that the hostile ones have had. */
+  readonly hostile: Readonly<Record<string, number>>
+}
+
+/**
+ * One worker. A healthy endpoint hears of a ledger's records at a constant rate: alone; then beside hostile ones of its own
+ * ledger and of another one, two of each kind. Both ledgers are written to all the time.
+ */
+export async function webhookIsolation(durationMs: number): Promise<Isolation> {
+  console.log(`webhook-isolation: the machine is ${await measureBusyPercent()} % busy before it begins`)
+  const deployment = await Deployment.start({ dir: temporaryDir(), apis: 1, worker: true })
+  const receiver = await startWebhookReceiver()
+  const hostile = await startHostileEndpoints()
+  try {
+    const ledgers = await deployment.createLedgers(2)
+    await addCounted(deployment, ledgers[0]!, receiver, { number: 0 })
+    const alone = await measure(deployment, ledgers, receiver, durationMs)
+    console.log(`webhook-isolation: alone: ${formatLag(alone.lag)}; ${formatLoad()}`)
+    for (const ledger of ledgers)
+      for (const name of HOSTILE)
+        await addEndpoint(deployment, ledger, `http://127.0.0.1:${hostile.port}/${name}`)
+    const beside = await measure(deployment, ledgers, receiver, durationMs)
+    const counts = await hostile.counts()
+    console.log(`webhook-isolation: beside hostile ones: ${formatLag(beside.lag)}; ${formatLoad()}`)
+    console.log(`  meanwhile ${JSON.stringify(counts)}; ${formatRows(await countRows(deployment.ownerUrl))}`)
+    const { events } = await receiver.read([])
+    const due = alone.due + beside.due
+    return { alone: alone.lag, beside: beside.lag, received: events, due, hostile: counts }
+  } finally {
+    hostile.stop()
+    receiver.stop()
+    await deployment.stop()
+  }
+}
+
+/** Both ledgers are written to; the lag of the first one's endpoint. */
+async function measure(
+  deployment: Deployment,
+  ledgers: readonly Ledger[],
+  receiver: WebhookReceiver,
+  durationMs: number,
+): Promise<{ lag: LatencySummary; due: number }> {
+  const pace = { kind: 'arrival', perSecond: RECORDS_PER_SECOND, backlogMax: 1_000 } as const
+  const loads = await Promise.all(
+    ledgers.map((ledger, i) => {
+      const plan = planLoad(deployment.urls, [ledger], {
+        connections: 16,
+        pace,
+        durationMs,
+        seed: durationMs + i,
+      })
+      return runLoad(plan, { onEdge: (edge) => void (i === 0 && edge === 'measure' && receiver.begin()) })
+    }),
+  )
+  for (const load of loads) requireClean('webhook-isolation', load)
+  await sleep(SETTLE_MS)
+  const { windows } = await receiver.read([[0]])
+  return { lag: windows[0]!.lag, due: loads[0]!.acknowledgedItems }
+}

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startTestPostgres } from '../../helpers/database.ts'
+import { putCluster, temporaryDirInMemory } from '../../helpers/postgres.ts'
+import { ends, plainUser, runs } from '../../run/postgres/holder.ts'
+import { freePort, getRecord, launch, PROJECT_DIR, paste, startAllInOne } from './installation.ts'
+
+const root = process.getuid?.() === 0
+
+test('the printed curl line notarizes; a second start keeps the data; Ctrl-C and SIGTERM end with 0', async () => {
+  const dataDir = temporaryDirInMemory()
+  const env = { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() }
+  const first = await startAllInOne({ env })
+  const made = await paste(first.curl)
+  assert.equal(made.status, 201)
+  assert.match(made.body.id, /^rec_/)
+  const server = postgresPid(dataDir)
+  assert.equal(await first.stop('SIGINT'), 0)
+  assert.equal(runs(server), false)
+  for (const name of [
+    'credentials.json',
+    'authorization-header',
+    'operator-key',
+    'master-key',
+    'database-logins.json',
+  ]) {
+    assert.equal(statSync(join(dataDir, name)).mode & 0o777, 0o600, name)
+  }
+
+  const second = await startAllInOne({ env })
+  assert.doesNotMatch(second.output, /tly_/)
+  assert.equal((await paste(second.curl)).status, 201)
+  assert.equal(await getRecord(second.url, dataDir, made.body.id), 200)
+  assert.equal(await second.stop('SIGTERM'), 0)
+})
+
+test('after a kill -9 the next start has every record, and no Postgres is left behind', async () => {
+  const dataDir = initializedDir()
+  const env = { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() }
+  const first = await startAllInOne({ env })
+  const { body } = await paste(first.curl)
+  const server = postgresPid(dataDir)
+  assert.equal(await first.stop('SIGKILL'), 'SIGKILL')
+  const second = await startAllInOne({ env })
+  assert.equal(runs(server), false)
+  assert.equal(await getRecord(second.url, dataDir, body.id), 200)
+  await second.stop('SIGTERM')
+})
+
+test('a Ctrl-C that arrives twice, as under npm, does not spoil the stop', async () => {
+  const dataDir = initializedDir()
+  const env = { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() }
+  const started = await startAllInOne({ env })
+  const server = postgresPid(dataDir)
+  started.process.kill('SIGINT')
+  assert.equal(await started.stop('SIGINT'), 0)
+  assert.equal(await ends(server), true)
+})
+
+test('a Ctrl-C during the start ends it with 0, and leaves nothing running', async () => {
+  const dataDir = temporaryDirInMemory()
+  const child = launch({ env: { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() } })
+  while (!existsSync(join(dataDir, 'postgres', 'cluster', 'postmaster.pid'))) await sleep(5)
+  const server = postgresPid(dataDir)
+  let output = ''
+  child.stdout.on('data', (data) => {
+    output += data
+  })
+  child.kill('SIGINT')
+  assert.deepEqual(await once(child, 'close'), [0, null])
+  assert.doesNotMatch(output, /Tallystick is running/)
+  assert.equal(await ends(server), true)
+})
+
+test('stops with an error when its Postgres is gone', async () => {
+  const dataDir = initializedDir()
+  const started = await startAllInOne({
+    env: { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() },
+  })
+  const closed = new Promise((done) => started.process.once('close', done))
+  process.kill(postgresPid(dataDir), 'SIGINT')
+  assert.equal(await closed, 1)
+})
+
+test('says who has the port, and who has the data', async (t) => {
+  const dataDir = initializedDir()
+  const env = { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() }
+  const started = await startAllInOne({ env })
+  t.after(() => started.stop('SIGTERM'))
+  await assert.rejects(
+    startAllInOne({ env }),
+    /port \d+ on 127.0.0.1 is taken \(a Tallystick \S+ answers there\).*TALLYSTICK_PORT=/,
+  )
+  await assert.rejects(
+    startAllInOne({ env: { ...env, TALLYSTICK_PORT: await freePort() } }),
+    new RegExp(`another instance is using ${dataDir}.*: process ${started.process.pid} `),
+  )
+  const squatter = createServer((socket) => socket.end('no')).listen(0, '127.0.0.1')
+  t.after(() => squatter.close())
+  await once(squatter, 'listening')
+  const { port } = squatter.address() as { port: number }
+  await assert.rejects(
+    startAllInOne({ env: { TALLYSTICK_DATA: temporaryDirInMemory(), TALLYSTICK_PORT: `${port}` } }),
+    /is taken \(something else listens there\): stop that, or choose another/,
+  )
+})
+
+test('uses DATABASE_URL instead, and says what is wrong with one that does not work', async (t) => {
+  const postgres = await startTestPostgres(t)
+  const dataDir = temporaryDirInMemory()
+  const env = { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() }
+  const started = await startAllInOne({ env: { ...env, DATABASE_URL: postgres.ownerUrl } })
+  assert.equal((await paste(started.curl)).status, 201)
+  assert.equal(existsSync(join(dataDir, 'postgres')), false)
+  assert.equal(await started.stop('SIGTERM'), 0)
+
+  const bad = (change: (url: URL) => void) => {
+    const url = new URL(postgres.ownerUrl)
+    change(url)
+    return startAllInOne({ env: { ...env, DATABASE_URL: url.href } })
+  }
+  const badPassword = bad((url) => {
+    url.password = 'guess'
+  })
+  await assert.rejects(
+    badPassword,
+    /DATABASE_URL: .*tallystick_owner@127.*password authentication failed.*check user and password/,
+  )
+  await assert.rejects(badPassword, (error) => !String(error).includes('guess'))
+  const noDatabase = bad((url) => {
+    url.pathname = '/nothing'
+  })
+  await assert.rejects(noDatabase, /\/nothing: database "nothing" does not exist: make the database first/)
+  const port = await freePort()
+  const nobodyThere = bad((url) => {
+    url.port = port
+  })
+  await assert.rejects(nobodyThere, /ECONNREFUSED.*: is Postgres running there\? Or unset DATABASE_URL/)
+})
+
+test('root: runs as a plain user as well', { skip: plainUser === null }, async () => {
+  const uid = plainUser!
+  const dataDir = temporaryDirInMemory()
+  chownSync(dataDir, uid, uid)
+  const env = { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() }
+  const started = await startAllInOne({ env, uid })
+  assert.equal((await paste(started.curl)).status, 201)
+  assert.equal(statSync(`/proc/${postgresPid(dataDir)}`).uid, uid)
+  assert.equal(await started.stop('SIGINT'), 0)
+})
+
+test('root: runs in a project that the Postgres user cannot enter, twice, with the same data', {
+  skip: !root,
+}, async (t) => {
+  const project = closedProject()
+  const env = { TALLYSTICK_DATA: '.tallystick', TALLYSTICK_PORT: await freePort() }
+  const first = await startAllInOne({ project, env })
+  const dataDir = /^ +data +([^,]+)/m.exec(first.output)![1]!
+  t.after(() => rmSync(dataDir, { recursive: true, force: true }))
+  assert.match(dataDir, /^\/var\/(lib|tmp)\/tallystick-/)
+  const { body } = await paste(first.curl)
+  assert.equal(await first.stop('SIGINT'), 0)
+  const second = await startAllInOne({ project, env })
+  assert.equal(await getRecord(second.url, dataDir, body.id), 200)
+  assert.equal((await paste(second.curl)).status, 201)
+  assert.equal(await second.stop('SIGINT'), 0)
+})
+
+/** Without the second that a first start's initdb takes. */
+function initializedDir(): string {
+  const dataDir = temporaryDirInMemory()
+  putCluster(join(dataDir, 'postgres'))
+  return dataDir
+}
+
+function postgresPid(dataDir: string): number {
+  return Number.parseInt(readFileSync(join(dataDir, 'postgres', 'cluster', 'postmaster.pid'), 'utf8'), 10)
+}
+
+function closedProject(): string {
+  const closed = join(temporaryDirInMemory(), 'closed')
+  const project = join(closed, 'project')
+  mkdirSync(project, { recursive: true })
+  chmodSync(closed, 0o700)
+  for (const name of ['package.json', 'src', 'worker', 'migrations']) {
+    cpSync(join(PROJECT_DIR, name), join(project, name), { recursive: true })
+  }
+  symlinkSync(join(PROJECT_DIR, 'node_modules'), join(project, 'node_modules'))
+  return project
+}

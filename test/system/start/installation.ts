@@ -1,0 +1,94 @@
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { endsWithTests } from '../../helpers/children.ts'
+
+export { freePort } from '../../helpers/free-port.ts'
+
+export const PROJECT_DIR = resolve(import.meta.dirname, '..', '..', '..')
+
+type Started = {
+  readonly process: ChildProcess
+  /** Everything that it said when it was up. */
+  readonly output: string
+  readonly url: string
+  /** The line to paste. */
+  readonly curl: string
+  /** Sends the signal and answers how the process ended: its exit code, or the signal's name. */
+  stop(signal: NodeJS.Signals): Promise<number | string>
+}
+
+type StartOptions = {
+  readonly env?: Record<string, string>
+  readonly project?: string
+  readonly uid?: number
+}
+
+export function launch(options: StartOptions): ChildProcessByStdio<null, Readable, Readable> {
+  const project = options.project ?? PROJECT_DIR
+  // Whatever configures a Tallystick of the one who runs the tests is not for this one.
+  const inherited = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(TALLYSTICK_|OTEL_|DATABASE_URL$)/.test(name)),
+  )
+  const child = spawn(process.execPath, [join(project, 'src', 'all-in-one.ts')], {
+    cwd: options.uid === undefined ? project : '/',
+    env: { ...inherited, TALLYSTICK_LOG_LEVEL: 'warn', ...options.env },
+    ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  return endsWithTests(child)
+}
+
+/** What `npm start` runs, until it says that it runs; rejects with its output if it ends instead. */
+export async function startAllInOne(options: StartOptions): Promise<Started> {
+  const child = launch(options)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (data) => {
+      output += data
+    })
+  }
+  const closed = once(child, 'close')
+  while (!output.includes('Ctrl-C stops it')) {
+    if (child.exitCode !== null || child.signalCode !== null) {
+      await closed
+      throw new Error(`ended with ${child.exitCode ?? child.signalCode}:\n${output}`)
+    }
+    await sleep(10)
+  }
+  return {
+    process: child,
+    output,
+    url: /URL +(\S+)/.exec(output)![1]!,
+    curl: /^ +(curl .*)$/m.exec(output)![1]!,
+    async stop(signal) {
+      child.kill(signal)
+      const [code, how] = await closed
+      return code ?? how
+    },
+  }
+}
+
+/** As a person would: pasted into a shell. */
+export async function paste(line: string): Promise<{ status: number; body: { id: string; type: string } }> {
+  const child = spawn('/bin/sh', ['-c', `${line} -w '\\n%{http_code}'`], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let output = ''
+  child.stdout.on('data', (data) => {
+    output += data
+  })
+  await once(child, 'close')
+  const [body, status] = output.split('\n')
+  return { status: Number(status), body: JSON.parse(body ?? 'null') }
+}
+
+export async function getRecord(url: string, dataDir: string, id: string): Promise<number> {
+  const { key } = JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8'))
+  const response = await fetch(`${url}/v1/records/${id}`, { headers: { authorization: `Bearer ${key}` } })
+  await response.body?.cancel()
+  return response.status
+}

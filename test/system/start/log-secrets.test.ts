@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { test } from 'node:test'
+import { OPERATOR_KEY, parseLines } from '../../helpers/app.ts'
+import { bareEnvironment } from '../../helpers/bare-environment.ts'
+import { endsWithTests } from '../../helpers/children.ts'
+import { connect } from '../../helpers/connect.ts'
+import {
+  createTestDatabase,
+  TEST_MASTER_KEY,
+  TEST_PASSWORDS,
+  type TestDatabase,
+} from '../../helpers/database.ts'
+import { temporaryDir } from '../../helpers/postgres.ts'
+import { until } from '../../helpers/wait.ts'
+import { startReceiver } from '../../helpers/webhook-receiver.ts'
+import { freePort, PROJECT_DIR } from './installation.ts'
+
+const SCRIPTS = ['src/run/server.ts', 'src/run/worker.ts']
+const PATIENCE_MS = 30_000
+/** Stands in payloads, headers, addresses and answers of others. */
+const PRIVATE = 'hunter2-of-a-client'
+const MASTER_KEY_HEX = Buffer.from(TEST_MASTER_KEY).toString('hex')
+
+test('a server and a worker that log all they can log no secret, also of what goes wrong', async (t) => {
+  const database = await createTestDatabase(t)
+  const port = await freePort()
+  const said: string[] = []
+  const running = SCRIPTS.map((script) => run(script, database, port, said))
+  t.after(() => Promise.all(running.map((child) => stopped(child, 'SIGKILL'))))
+  const api = makeClient(`http://127.0.0.1:${port}`)
+  await until(async () => (await api.send('GET', '/livez').catch(() => null))?.status === 200, PATIENCE_MS)
+
+  const ledger = (await api.made('POST', '/v1/ledgers', OPERATOR_KEY, { name: 'a', agent: 'b' })).key.key
+  const other = (await api.made('POST', '/v1/keys', ledger, { name: 'other', scopes: ['records:write'] })).key
+  const receiver = await startReceiver((_, response) => response.writeHead(410).end(PRIVATE))
+  t.after(async () => void (await receiver.close()))
+  const url = `${receiver.url}?token=${PRIVATE}`
+  const hook = await api.made('POST', '/v1/webhooks', ledger, { url, events: ['*'], include: ['documents'] })
+  const rotated = await api.sent(200, 'POST', `/v1/webhooks/${hook.id}/rotate-secret`, ledger, {})
+  const payload = { note: PRIVATE }
+  await api.made('POST', '/v1/records', other, { type: 'generic/1', payload, metadata: payload })
+  const missing = [
+    await api.send('GET', `/v1/records/${PRIVATE}?key=${ledger}`, ledger),
+    await api.send('GET', '/v1/records', `${ledger}x`),
+    await api.send('POST', '/v1/ledgers', `${OPERATOR_KEY}x`, payload),
+    await api.send('POST', '/v1/records', ledger, { type: PRIVATE, payload }, PRIVATE),
+  ]
+  assert.deepEqual(
+    missing.map(({ status }) => status),
+    [422, 401, 401, 422],
+  )
+  const superuser = await connect(t, database.superuserUrl)
+  // The server's connections break while it works, and then the database fails for a reason that has the row in its detail.
+  await superuser.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [
+    'tallystick_api',
+  ])
+  await superuser.query(
+    `alter table tallystick.records add constraint broken check (length(payload) < 5) not valid`,
+  )
+  await until(
+    async () => (await api.send('POST', '/v1/records', other, { type: 'generic/1', payload })).status === 500,
+  )
+  await until(() => receiver.received.length > 0, PATIENCE_MS)
+  await until(() => said.join('').includes('not delivered to any more'), PATIENCE_MS)
+  for (const child of running) assert.equal(await stopped(child, 'SIGTERM'), 0)
+
+  const lines = parseLines(said.join(''))
+  assert.ok(lines.some(({ route, status }) => route === '/v1/records' && status === 201))
+  assert.ok(lines.some(({ msg, level, requestId }) => msg === 'request failed' && level === 50 && requestId))
+  assert.ok(lines.some(({ msg }) => msg === 'an idle database connection broke'))
+  assertNoSecret(said.join(''), [ledger, other, hook.secret, rotated.secret])
+})
+
+test('what cannot start says so without the password or the key that it was given', async (t) => {
+  const database = await createTestDatabase(t)
+  const wrong = 'hunter2-of-an-operator'
+  const withPassword = (url: string) => Object.assign(new URL(url), { password: wrong }).href
+  // What is malformed is refused by parseConfig: test/run/config.test.ts.
+  const badly: Record<string, string>[] = [
+    {
+      TALLYSTICK_API_DATABASE_URL: withPassword(database.apiUrl),
+      TALLYSTICK_WORKER_DATABASE_URL: withPassword(database.workerUrl),
+    },
+    { TALLYSTICK_MASTER_KEY: 'ab'.repeat(32) },
+  ]
+  const starts = badly.flatMap((environment) => SCRIPTS.map((script) => ({ script, environment })))
+  await Promise.all(
+    starts.map(async ({ script, environment }) => {
+      const said: string[] = []
+      const child = run(script, database, '0', said, environment)
+      const code = await new Promise((resolve) => child.once('close', resolve))
+      assert.equal(code, 1, said.join(''))
+      assert.match(said.join(''), /^tallystick (server|worker): /m)
+      assertNoSecret(said.join(''), [wrong, 'ab'.repeat(32)])
+    }),
+  )
+})
+
+function assertNoSecret(text: string, more: readonly string[]): void {
+  const secrets = [
+    ...more,
+    ...more.filter((one) => one.startsWith('whsec_')).map((one) => one.slice('whsec_'.length)),
+    PRIVATE,
+    OPERATOR_KEY,
+    MASTER_KEY_HEX,
+    Buffer.from(TEST_MASTER_KEY).toString('base64'),
+    ...Object.values(TEST_PASSWORDS),
+  ]
+  for (const secret of secrets) {
+    // As Postgres writes bytes.
+    assert.ok(!text.includes(Buffer.from(secret).toString('hex')), `${secret} was said, as hex`)
+    const at = text.indexOf(secret)
+    assert.equal(at, -1, `${secret} was said: ${text.slice(Math.max(0, at - 300), at + 50)}`)
+  }
+  assert.doesNotMatch(text, /(tly|tlo|whsec)_[0-9A-Za-z]|Bearer|Failing row/)
+}
+
+function run(
+  script: string,
+  { apiUrl, workerUrl }: TestDatabase,
+  port: string,
+  said: string[],
+  environment: Record<string, string> = {},
+): ChildProcess {
+  const child = spawn(process.execPath, [script], {
+    cwd: PROJECT_DIR,
+    env: {
+      ...bareEnvironment(),
+      TALLYSTICK_API_DATABASE_URL: apiUrl,
+      TALLYSTICK_WORKER_DATABASE_URL: workerUrl,
+      TALLYSTICK_MASTER_KEY: MASTER_KEY_HEX,
+      TALLYSTICK_OPERATOR_KEY: OPERATOR_KEY,
+      TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8',
+      TALLYSTICK_PORT: port,
+      TALLYSTICK_DRAIN_SECONDS: '0',
+      TALLYSTICK_DATA: temporaryDir(),
+      TALLYSTICK_LOG_LEVEL: 'debug',
+      TALLYSTICK_LOG_REQUESTS: 'true',
+      ...environment,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => said.push(String(data)))
+  return endsWithTests(child)
+}
+
+/** Its exit code; null: the signal ended it. */
+function stopped(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> | number | null {
+  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
+  const closed = new Promise<number | null>((resolve) => child.once('close', resolve))
+  child.kill(signal)
+  return closed
+}
+
+function makeClient(base: string) {
+  const send = (method: string, path: string, key = '', body?: object, header = '') =>
+    fetch(`${base}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        'x-private': header,
+        ...(body && { 'content-type': 'application/json' }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
+  const sent = async (status: number, ...request: Parameters<typeof send>): Promise<any> => {
+    const response = await send(...request)
+    const text = await response.text()
+    assert.equal(response.status, status, text)
+    return JSON.parse(text)
+  }
+  return { send, sent, made: (...request: Parameters<typeof send>) => sent(201, ...request) }
+}
