@@ -41,7 +41,7 @@ RUN mkdir -p /image/data /image/tmp /image/etc /image/var/lib/dpkg/status.d .com
 # the cache's name, and afterwards it is not his to change.
 RUN chown 65532:65532 .compile-cache \
  && NODE_COMPILE_CACHE=/app/.compile-cache setpriv --reuid 65532 --regid 65532 --clear-groups node --input-type=module --eval \
-  "import { COMMANDS } from '/app/src/command.ts'; for (const { load } of Object.values(COMMANDS)) await load()" \
+  "import { COMMANDS } from '/app/src/run/command.ts'; for (const { load } of Object.values(COMMANDS)) await load()" \
  && chown -R 0:0 .compile-cache \
  && chmod -R u=rwX,go=rX .compile-cache
 
@@ -73,4 +73,4 @@ ENV PATH=/usr/local/bin \
 USER 65532:65532
 EXPOSE 3000 9464
 # No HEALTHCHECK: Kubernetes ignores it, and has three probes of its own.
-ENTRYPOINT ["/usr/local/bin/node", "/app/src/command.ts"]
+ENTRYPOINT ["/usr/local/bin/node", "/app/src/run/command.ts"]

@@ -38,7 +38,7 @@ export class Organisation {
   static async start(name: string, dataDir: string): Promise<Organisation> {
     const port = await findFreePort()
     const url = `http://127.0.0.1:${port}`
-    const child = spawn(process.execPath, [join(PROJECT_DIR, 'src', 'all-in-one.ts')], {
+    const child = spawn(process.execPath, [join(PROJECT_DIR, 'src', 'run', 'all-in-one.ts')], {
       cwd: PROJECT_DIR,
       env: {
         ...withoutSettings(process.env),

@@ -15,7 +15,7 @@ const ROOT = resolve(import.meta.dirname, '..')
 /** Two cores are what a small machine has, and half of its time a file waits: for Postgres, a child, a clock. */
 const CONCURRENCY = 3
 /** The soaks in their short form. Each takes every core there is, and all of them two minutes: as many as a third of all other tests. */
-const FAULTS = ['faults', 'soak'].map((folder) => join(ROOT, 'test', folder))
+const FAULTS = ['faults', 'soak'].map((folder) => join(ROOT, 'test', 'system', folder))
 
 /** A file that does not end is a failure, and not a suite that never ends. */
 const FILE_MS_MAX = 900_000

@@ -16,7 +16,7 @@ const { status } = spawnSync(
     '--test-coverage-lines=100',
     '--test-coverage-branches=100',
     '--test-coverage-functions=100',
-    ...globSync('test/proof/*.test.ts', { cwd }),
+    ...globSync('test/proof/**/*.test.ts', { cwd }),
   ],
   { cwd, stdio: ['ignore', 'ignore', 'inherit'] },
 )

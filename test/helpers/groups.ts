@@ -9,22 +9,17 @@ import { pathToFileURL } from 'node:url'
 /** Their files hold nothing of the process that another would miss. What starts processes, or a Postgres, gains nothing. */
 const SHARED = new Set([
   'append',
-  'audit',
-  'checkpoints',
+  'append/threads',
   'cli',
   'db',
-  'erasure',
-  'events',
-  'expiry',
-  'follow',
+  'followers',
   'http',
-  'outbound',
+  'ledgers',
+  'outside/connector',
+  'outside/events',
   'proof',
   'sdk',
   'signing',
-  'tenancy',
-  'types',
-  'verification',
   'verify',
 ])
 /** They measure the process's memory or time, or change its environment. */

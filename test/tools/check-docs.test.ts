@@ -73,8 +73,8 @@ test('reads the pages of the SDK and of the examples too, and believes a block t
 
 test('wants every variable of the configuration documented', (t) => {
   const root = makeDocs(t, '')
-  mkdirSync(join(root, 'src', 'db'))
-  writeFileSync(join(root, 'src', 'db', 'options.ts'), '// TALLYSTICK_DATABASE_KNOWN')
+  mkdirSync(join(root, 'src', 'db', 'connect'), { recursive: true })
+  writeFileSync(join(root, 'src', 'db', 'connect', 'options.ts'), '// TALLYSTICK_DATABASE_KNOWN')
   writeFileSync(join(root, 'docs', 'configuration.md'), '')
   assert.deepEqual(checkDocs(root), [
     'docs/configuration.md: does not say what TALLYSTICK_KNOWN is',
@@ -85,10 +85,10 @@ test('wants every variable of the configuration documented', (t) => {
 function makeDocs(t: { after(hook: () => void): void }, readme: string): string {
   const root = mkdtempSync(join(tmpdir(), 'tallystick-docs-'))
   t.after(() => rmSync(root, { recursive: true }))
-  mkdirSync(join(root, 'src'))
+  mkdirSync(join(root, 'src', 'run'), { recursive: true })
   mkdirSync(join(root, 'docs'))
   writeFileSync(join(root, 'package.json'), JSON.stringify({ scripts: { start: 'true' } }))
-  writeFileSync(join(root, 'src', 'config.ts'), '// TALLYSTICK_KNOWN')
+  writeFileSync(join(root, 'src', 'run', 'config.ts'), '// TALLYSTICK_KNOWN')
   writeFileSync(join(root, 'docs', 'configuration.md'), 'TALLYSTICK_KNOWN')
   writeFileSync(join(root, 'README.md'), readme)
   return root

@@ -82,7 +82,7 @@ apply, and which of the two counts is anybody's guess before that: it is refused
 {{/* The password is in a file, which is read for each connection, and in no URL: a Secret that changes is noticed. */}}
 {{- define "tallystick.env.database" -}}
 {{- if eq (include "tallystick.databaseAuth" .) "iam" -}}
-- { name: TALLYSTICK_DATABASE_PASSWORD_COMMAND, value: node /app/src/command.ts rds-token }
+- { name: TALLYSTICK_DATABASE_PASSWORD_COMMAND, value: node /app/src/run/command.ts rds-token }
 {{- with .root.Values.database.iam.region }}
 - { name: AWS_REGION, value: {{ . | quote }} }
 {{- end }}

@@ -17,7 +17,7 @@ import { newCaller, startCollector } from './collector.ts'
 
 /** On a machine that does much else. */
 const START_MS_MAX = 40_000
-const RECORDER = join(PROJECT_DIR, 'test', 'tracing', 'record-modules.mjs')
+const RECORDER = join(PROJECT_DIR, 'test', 'observe', 'tracing', 'record-modules.mjs')
 
 /** A process as an operator runs it, with `environment` beyond what each needs. */
 async function start(script: string, database: TestDatabase, environment: Record<string, string> = {}) {

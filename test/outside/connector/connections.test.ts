@@ -161,8 +161,8 @@ test('after close nothing is open, and nothing is opened again', async (t) => {
 test('a process that has posted ends by itself, though a connection is kept', async (t) => {
   const peer = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end())
   const script = `
-    const { Connector } = await import('./src/outbound/connector.ts')
-    const { parseAllowances } = await import('./src/outbound/allowances.ts')
+    const { Connector } = await import('./src/outside/connector/connector.ts')
+    const { parseAllowances } = await import('./src/outside/connector/allowances.ts')
     const connector = new Connector({ allowances: parseAllowances('127.0.0.1') })
     const { status } = await connector.post({
       url: '${peer.url}', headers: {}, body: 'x', signal: new AbortController().signal,
@@ -170,7 +170,7 @@ test('a process that has posted ends by itself, though a connection is kept', as
     console.log(status)`
   const startedAt = performance.now()
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
-    cwd: join(import.meta.dirname, '../..'),
+    cwd: join(import.meta.dirname, '../../..'),
     timeout: 10_000,
   })
   assert.equal(stdout, '200\n')

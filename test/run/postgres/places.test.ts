@@ -60,7 +60,7 @@ test('a data folder that cannot be made is refused, with what to do', { skip: sk
 test("a plain user in somebody else's project keeps his data below /var/tmp", { skip: skipPlain }, (t) => {
   const project = temporaryDir()
   chmodSync(project, 0o755)
-  const script = join(import.meta.dirname, '..', '..', '..', 'src', 'postgres', 'layout.ts')
+  const script = join(import.meta.dirname, '..', '..', '..', 'src', 'run', 'postgres', 'layout.ts')
   const code = `const { chooseDataDir } = await import('${script}')
     console.log(chooseDataDir('${project}', { embedded: true, log() {} }))`
   const runAs = { ...plain, gid: plain.uid, name: 'plain' }

@@ -86,7 +86,7 @@ await check('the processes take their configuration', async () =>
 )
 await check('helm-unittest', () => faultsOf(helmUnittest, ['--strict', CHART_DIR]))
 await check('README.md', () => checkReadme(helmDocs))
-const alerts = join(ROOT, 'test', 'operations', 'alerts.ts')
+const alerts = join(ROOT, 'test', 'system', 'operations', 'alerts.ts')
 await check('alerts and dashboard', () => faultsOf(process.execPath, [alerts]))
 
 const binaries = process.argv[process.argv.indexOf('--cluster') + 1]

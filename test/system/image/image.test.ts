@@ -87,7 +87,7 @@ test('the image has the Node that the project pins, its version and licence, no 
   )
   assert.deepEqual(
     [image.base, image.user, image.entrypoint],
-    ['scratch', '65532:65532', ['/usr/local/bin/node', '/app/src/command.ts']],
+    ['scratch', '65532:65532', ['/usr/local/bin/node', '/app/src/run/command.ts']],
   )
 })
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parse } from 'yaml'
 
-const PROJECT_DIR = resolve(import.meta.dirname, '../..')
+const PROJECT_DIR = resolve(import.meta.dirname, '../../..')
 export const ALERTS_FILE = join(PROJECT_DIR, 'helm/tallystick/files/alerts.yaml')
 export const RUNBOOKS_DIR = join(PROJECT_DIR, 'docs/runbooks')
 

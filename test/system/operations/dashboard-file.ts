@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
-const PROJECT_DIR = resolve(import.meta.dirname, '../..')
+const PROJECT_DIR = resolve(import.meta.dirname, '../../..')
 
 export type DashboardPanel = {
   readonly id: number

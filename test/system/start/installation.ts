@@ -33,7 +33,7 @@ export function launch(options: StartOptions): ChildProcessByStdio<null, Readabl
   const inherited = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(TALLYSTICK_|OTEL_|DATABASE_URL$)/.test(name)),
   )
-  const child = spawn(process.execPath, [join(project, 'src', 'all-in-one.ts')], {
+  const child = spawn(process.execPath, [join(project, 'src', 'run', 'all-in-one.ts')], {
     cwd: options.uid === undefined ? project : '/',
     env: { ...inherited, TALLYSTICK_LOG_LEVEL: 'warn', ...options.env },
     ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),

@@ -65,7 +65,9 @@ export class Release {
 
   /** As it was written for the schema that it knows: whether it goes by what newer schemas say of themselves. */
   get mayRestartOnNewer(): boolean {
-    return readFileSync(join(this.#root, 'src', 'db', 'migrate.ts'), 'utf8').includes('schema_serves')
+    return readFileSync(join(this.#root, 'src', 'db', 'schema', 'migrate.ts'), 'utf8').includes(
+      'schema_serves',
+    )
   }
 
   /** The end of what its processes of that kind have logged. */
