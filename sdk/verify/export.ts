@@ -11,10 +11,11 @@ import {
 import { findingsOf, type LedgerFindings, verifyTrust } from '../../src/proof/ledger/findings.ts'
 import { LedgerVerifier } from '../../src/proof/ledger/verify-ledger.ts'
 import { makeFindKey } from '../../src/proof/offline/key-hints.ts'
+import type { Engine } from './engine.ts'
 import { refusing } from './errors.ts'
 import { type ExportSource, type OpenExport, openExport } from './export-source.ts'
 import { parseCompromised, parseKids } from './given.ts'
-import { chooseEngine, type Engine } from './providers.ts'
+import { chooseEngine } from './providers.ts'
 
 export type ExportOptions = {
   /** Kids that are trusted, the first entry's above all. Each must have signed in this ledger. */

@@ -1,5 +1,5 @@
 import { canonicalize } from '../../src/proof/json/jcs.ts'
-import type { JsonValue } from '../../src/proof/json/json-text.ts'
+import type { JsonValue } from '../../src/proof/json/json-value.ts'
 import { UsageError } from '../errors.ts'
 import type { PublishedKey, SignalEventData } from '../generated/api.ts'
 import { nowMs } from '../webhooks/clock.ts'

@@ -1,8 +1,7 @@
-import type { ProofProviders } from '../../src/proof/crypto.ts'
+import type { ProofProviders, PublicKey } from '../../src/proof/crypto.ts'
 import { isStrictEd25519 } from '../../src/proof/ed25519-points.ts'
-import type { PublicKey } from '../../src/proof/keys.ts'
 import { hasLowS } from '../../src/proof/p256-low-s.ts'
-import type { Engine } from './providers.ts'
+import type { Engine } from './engine.ts'
 
 /** Named from the value, which browsers and Node type each in its own way. */
 export type Subtle = typeof globalThis.crypto.subtle

@@ -1,5 +1,6 @@
 import { fromBase64 } from '../../src/proof/bytes.ts'
-import { type PublicKey, parsePublicKey, spkiOf } from '../../src/proof/keys.ts'
+import type { PublicKey } from '../../src/proof/crypto.ts'
+import { parsePublicKey, spkiOf } from '../../src/proof/keys.ts'
 import { UsageError } from '../errors.ts'
 
 /** One, or while it is rotated several. */

@@ -1,7 +1,7 @@
 import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { fromBase64 } from '../../src/proof/bytes.ts'
-import type { PublicKey } from '../../src/proof/keys.ts'
+import type { PublicKey } from '../../src/proof/crypto.ts'
 import { chooseEngine } from '../verify/providers.ts'
 import { WebhookVerificationError } from './errors.ts'
 import type { Signature } from './headers.ts'

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { PieceOptions } from '../append/threads/pool.ts'
+import type { PieceOptions } from '../append/threads/piece.ts'
 
 /** An owner like any ledger: the operator, who has to hold one back, must not be refused because of it. */
 export const OPERATOR = 'operator'

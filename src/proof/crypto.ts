@@ -1,5 +1,3 @@
-import type { PublicKey } from './keys.ts'
-
 /*
  * What this directory needs of the world: it hashes, signs and verifies only through these. src/signing has a
  * native implementation of each for servers and a portable one for browsers.
@@ -39,3 +37,13 @@ export type ProofProviders = {
 
 export const HASH_BYTES = 32
 export const SIGNATURE_BYTES = 64
+
+/**
+ * A public key. `spki`: DER SubjectPublicKeyInfo; `raw`: 32 bytes (Ed25519, RFC 8032) or the 65 bytes of an
+ * uncompressed P-256 point (0x04 ‖ x ‖ y).
+ */
+export type PublicKey = {
+  readonly alg: SignatureAlgorithm
+  readonly spki: Uint8Array
+  readonly raw: Uint8Array
+}

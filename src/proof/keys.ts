@@ -1,17 +1,7 @@
 import { concat, equalBytes, fromHex } from './bytes.ts'
-import { HASH_BYTES, type Sha256, type SignatureAlgorithm } from './crypto.ts'
+import { HASH_BYTES, type PublicKey, type Sha256, type SignatureAlgorithm } from './crypto.ts'
 import { refuseWeakEd25519Point } from './ed25519-points.ts'
 import { ProofError } from './error.ts'
-
-/**
- * A public key. `spki`: DER SubjectPublicKeyInfo; `raw`: 32 bytes (Ed25519, RFC 8032) or the 65 bytes of an
- * uncompressed P-256 point (0x04 ‖ x ‖ y).
- */
-export type PublicKey = {
-  readonly alg: SignatureAlgorithm
-  readonly spki: Uint8Array
-  readonly raw: Uint8Array
-}
 
 /** DER has one form of each key, so a fixed prefix is a complete parser. RFC 8410 §4; RFC 5480 §2. */
 const FORMS = {

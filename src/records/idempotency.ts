@@ -4,7 +4,7 @@ import type { IdempotencyRow } from '../db/chain/append-entries.ts'
 import { ApiError } from '../errors.ts'
 import { IDEMPOTENCY_KEY_CHARS_MAX } from '../limits.ts'
 import { canonicalize, quote } from '../proof/json/jcs.ts'
-import type { JsonValue } from '../proof/json/json-text.ts'
+import type { JsonValue } from '../proof/json/json-value.ts'
 import type { Entropy } from '../signing/entropy.ts'
 
 const KEY_PATTERN = new RegExp(`^[\\x21-\\x7e]{1,${IDEMPOTENCY_KEY_CHARS_MAX}}$`)

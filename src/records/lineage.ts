@@ -6,7 +6,8 @@ import {
   listEntriesOfRecord,
   type RecordStepRow,
 } from '../db/records/read-lineage.ts'
-import { type Place, searchRecords } from '../db/records/search-records.ts'
+import type { Place } from '../db/records/search.ts'
+import { searchRecords } from '../db/records/search-records.ts'
 import { ApiError } from '../errors.ts'
 import { PAGE_BYTES_MAX, PARENT_DEPTH_MAX } from '../limits.ts'
 import { isId, parseId } from '../proof/ids.ts'

@@ -2,7 +2,7 @@ import { ApiError } from '../errors.ts'
 import { BUILT_IN_TYPES, type RecordType } from '../ledgers/types/built-in.ts'
 import type { Schema } from '../ledgers/types/schema/schema.ts'
 import type { TypeRegistry, Validity } from '../ledgers/types/type-registry.ts'
-import type { JsonValue } from '../proof/json/json-text.ts'
+import type { JsonValue } from '../proof/json/json-value.ts'
 
 /** Whose types, and at whose expense they are compiled and documents validated. */
 type OfLedger = { readonly ledger: string; readonly ledgerId: Uint8Array }

@@ -1,6 +1,5 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
-import type { VerifySignature } from '../proof/crypto.ts'
-import type { PublicKey } from '../proof/keys.ts'
+import type { PublicKey, VerifySignature } from '../proof/crypto.ts'
 import { hasLowS } from '../proof/p256-low-s.ts'
 
 /** r ‖ s, as COSE has it (RFC 9053 §2.1), not DER. */

@@ -1,6 +1,5 @@
-import type { ProofProviders, Sha256 } from '../proof/crypto.ts'
+import type { ProofProviders, PublicKey, Sha256 } from '../proof/crypto.ts'
 import { isStrictEd25519 } from '../proof/ed25519-points.ts'
-import type { PublicKey } from '../proof/keys.ts'
 import { hasLowS } from '../proof/p256-low-s.ts'
 
 /** What is used here of Node's module, which Bun and Deno have as well. */

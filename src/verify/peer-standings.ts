@@ -2,7 +2,7 @@ import type { AuditedPeer, AuditedReceivedType } from '../db/audit/audited-peer-
 import { toHex } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
 import { canonicalize } from '../proof/json/jcs.ts'
-import type { JsonValue } from '../proof/json/json-text.ts'
+import type { JsonValue } from '../proof/json/json-value.ts'
 import type { OnOffer } from '../proof/ledger/offers.ts'
 import type { OnRemote, PeeringStanding } from '../proof/ledger/peers.ts'
 import { compare, compareRows } from './compare.ts'

@@ -1,7 +1,7 @@
 import { fromBase64, toBase64 } from '../../src/proof/bytes.ts'
 import { parseEnvelope } from '../../src/proof/envelope/cose.ts'
-import { ENTRY_KINDS, type EntryKind } from '../../src/proof/statement/kinds.ts'
-import { type ParsedStatement, parseStatement, type Subject } from '../../src/proof/statement/statement.ts'
+import { ENTRY_KINDS, type EntryKind, type Subject } from '../../src/proof/statement/kinds.ts'
+import { type ParsedStatement, parseStatement } from '../../src/proof/statement/statement.ts'
 import {
   digestOf,
   makeChain,

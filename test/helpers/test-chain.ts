@@ -1,3 +1,4 @@
+import type { JsonValue } from '../../src/proof/json/json-value.ts'
 import {
   generateKeyPairSync,
   hash,
@@ -11,12 +12,11 @@ import type { ProofProviders, Signer } from '../../src/proof/crypto.ts'
 import { encodeEnvelope, encodeProtected, toBeSigned } from '../../src/proof/envelope/cose.ts'
 import { formatId, type IdPrefix, parseId } from '../../src/proof/ids.ts'
 import { canonicalize } from '../../src/proof/json/jcs.ts'
-import type { JsonValue } from '../../src/proof/json/json-text.ts'
 import { keyThumbprint, parsePublicKey } from '../../src/proof/keys.ts'
 import { type BatchItem, batchRoot, itemBytes, itemLeaf } from '../../src/proof/statement/batch.ts'
 import { documentDigest } from '../../src/proof/statement/document.ts'
-import type { EntryKind } from '../../src/proof/statement/kinds.ts'
-import { buildStatement, type Subject } from '../../src/proof/statement/statement.ts'
+import type { EntryKind, Subject } from '../../src/proof/statement/kinds.ts'
+import { buildStatement } from '../../src/proof/statement/statement.ts'
 import { genesis, link } from '../../src/proof/tree/chain.ts'
 import { signCheckpoint } from '../../src/proof/tree/checkpoint.ts'
 import { leafHash, merkleRoot } from '../../src/proof/tree/merkle.ts'

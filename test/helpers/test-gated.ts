@@ -1,6 +1,5 @@
-import type { JsonValue } from '../../src/proof/json/json-text.ts'
-import type { EntryKind } from '../../src/proof/statement/kinds.ts'
-import type { Subject } from '../../src/proof/statement/statement.ts'
+import type { JsonValue } from '../../src/proof/json/json-value.ts'
+import type { EntryKind, Subject } from '../../src/proof/statement/kinds.ts'
 import { makeId, saltDocument, type TestChain, type TestDocument, type TestLine } from './test-chain.ts'
 
 /** What a step has besides its predicate. */

@@ -1,3 +1,4 @@
+import type { PublicKey } from '../../src/proof/crypto.ts'
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, webcrypto } from 'node:crypto'
 import { test } from 'node:test'
@@ -5,7 +6,7 @@ import { chooseEngine, makeSyncEngine, portableProviders } from '../../sdk/verif
 import { makeWebEngine, type Subtle } from '../../sdk/verify/web-crypto.ts'
 import { concat, fromHex, utf8Encode } from '../../src/proof/bytes.ts'
 import { ProofError } from '../../src/proof/error.ts'
-import { type PublicKey, parsePublicKey } from '../../src/proof/keys.ts'
+import { parsePublicKey } from '../../src/proof/keys.ts'
 import { findNodeCrypto, makeNodeProviders } from '../../src/signing/node-crypto.ts'
 import { makeSigner } from '../helpers/test-chain.ts'
 import { NOT_CANONICAL_POINTS, SMALL_ORDER_POINTS } from '../proof/ed25519-edge-cases.ts'

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { THREAD_HEAP_MIB_MAX } from '../../limits.ts'
 import { ThreadError } from './error.ts'
-import type { Ended, Piece } from './pool.ts'
+import type { Ended, Piece } from './piece.ts'
 
 type UnderWay = { readonly settle: (ended: Ended | ThreadError) => void; readonly timer: NodeJS.Timeout }
 

@@ -1,37 +1,14 @@
-import type { Transferable } from 'node:worker_threads'
 import {
   THREAD_WORK_BYTES_WAITING_MAX,
   THREAD_WORK_OF_ONE_SHARE,
   THREAD_WORK_WAITING_MAX,
 } from '../../limits.ts'
 import { ThreadError } from './error.ts'
+import type { Piece, PieceOptions } from './piece.ts'
 import { PoolThread } from './pool-thread.ts'
 
 /** Functions that a thread's script knows by name; each takes one value and returns one. */
 type Functions = { readonly [name: string]: (input: never) => unknown }
-
-/** Messages to a thread, and from it. */
-export type Given = { readonly name: string; readonly input: unknown }
-export type Ended = { readonly done: unknown } | { readonly threw: string }
-
-export type PieceOptions = {
-  /** A ledger, or a peer of one. Owners take turns. */
-  readonly owner: string
-  /** Of owners that one tenant can have any number of, such as its peers: together they have no more than one. */
-  readonly ofAll?: string
-  /** Memory that it holds while it waits. */
-  readonly bytes: number
-  /** From when a thread begins it. */
-  readonly msMax: number
-  /** Buffers that move to the thread; the caller has them no more. */
-  readonly transfer?: readonly Transferable[]
-}
-
-export type Piece = Given &
-  PieceOptions & {
-    readonly resolve: (done: unknown) => void
-    readonly reject: (error: Error) => void
-  }
 
 type Counts = { atWork: number; waiting: number; bytes: number }
 

@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads'
-import type { Ended, Given } from './pool.ts'
+import type { Ended, Given } from './piece.ts'
 import { readJson } from './read-json.ts'
 
 /*

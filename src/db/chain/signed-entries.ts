@@ -1,6 +1,7 @@
 import { toHex } from '../../proof/bytes.ts'
+import type { PublicKey } from '../../proof/crypto.ts'
 import type { FindKey, SignedLine } from '../../proof/entry/verify-entry.ts'
-import { type PublicKey, parsePublicKey } from '../../proof/keys.ts'
+import { parsePublicKey } from '../../proof/keys.ts'
 import type { Db } from '../connect/client.ts'
 import { toUuid } from '../connect/uuid.ts'
 import type { RecordKey } from '../records/read-records.ts'

@@ -1,5 +1,6 @@
 import type pg from 'pg'
-import { type PublicKey, parsePublicKey } from '../../proof/keys.ts'
+import type { PublicKey } from '../../proof/crypto.ts'
+import { parsePublicKey } from '../../proof/keys.ts'
 import type { Db } from '../connect/client.ts'
 import { fromUuid, toUuid } from '../connect/uuid.ts'
 import { toRateLimit } from './rate-limits.ts'

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { SEARCH_DAYS_MAX, SEARCH_PROBE_CANDIDATES } from '../../limits.ts'
-import type { RecordSearch } from './search-records.ts'
+import type { RecordSearch, Stretch } from './search.ts'
 import {
   type Bind,
   daysText,
@@ -10,7 +10,6 @@ import {
   WHOLE_LEDGER,
   walkDays,
 } from './search-streams.ts'
-import type { Stretch } from './search-stretch.ts'
 import { entriesOf, orderOf, query, walksOf, within } from './search-text.ts'
 
 /** Makes the streams' SQL, in a statement's own numbering of values. */

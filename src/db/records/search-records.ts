@@ -2,23 +2,11 @@ import type pg from 'pg'
 import { PAGE_BYTES_MAX, SEARCH_CANDIDATES_MAX } from '../../limits.ts'
 import { toUuid } from '../connect/uuid.ts'
 import { RECORD_COLUMNS, RECORD_TABLES, type RecordRowRead } from './read-records.ts'
+import type { Place, RecordSearch, Stretch } from './search.ts'
 import { chooseStreams, type MakeStreams } from './search-choice.ts'
-import type { Bind, RecordFilters, Stream } from './search-streams.ts'
-import { listStretch, type Stretch } from './search-stretch.ts'
+import type { Bind, Stream } from './search-streams.ts'
+import { listStretch } from './search-stretch.ts'
 import { conditionsOf, orderOf, query, walksOf, within } from './search-text.ts'
-
-/** A record's place in the chain: the entry that began it, and its place in that entry's batch (0 without one). */
-export type Place = { readonly seq: number; readonly index: number }
-
-export type RecordSearch = {
-  readonly filters: RecordFilters
-  readonly order: 'asc' | 'desc'
-  /** Records beyond this place only. */
-  readonly after: Place | null
-  readonly limit: number
-  /** For tests: SEARCH_CANDIDATES_MAX otherwise, and of entries SEARCH_ENTRIES_SKIPPED_MAX. */
-  readonly candidatesMax?: number
-}
 
 /** `next`: how far was looked; null at the end. A page may hold fewer records than asked for, or none, and not be the last. */
 export type RecordPage = { readonly rows: readonly RecordRowRead[]; readonly next: Place | null }

@@ -1,9 +1,6 @@
 import type pg from 'pg'
 import { SEARCH_CLOCK_SLACK_MS, SEARCH_ENTRIES_SKIPPED_MAX } from '../../limits.ts'
-import type { RecordSearch } from './search-records.ts'
-
-/** A part of the chain: from an entry on, up to another and not including it. */
-export type Stretch = { readonly from: number; readonly end: number }
+import type { RecordSearch, Stretch } from './search.ts'
 
 /**
  * The part of the chain that a search has to look at; null: none of it. Without a range of `recordedAt` that is all.

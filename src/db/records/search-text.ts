@@ -1,7 +1,6 @@
 import type pg from 'pg'
-import type { RecordSearch } from './search-records.ts'
+import type { RecordSearch, Stretch } from './search.ts'
 import { type Bind, FILTERS, type RecordFilters, type Stream } from './search-streams.ts'
-import type { Stretch } from './search-stretch.ts'
 
 /* Pieces of SQL that all statements of a search are made of. */
 

@@ -1,5 +1,6 @@
 import type pg from 'pg'
-import { type PublicKey, parsePublicKey } from '../../proof/keys.ts'
+import type { PublicKey } from '../../proof/crypto.ts'
+import { parsePublicKey } from '../../proof/keys.ts'
 import type { MasterKey } from '../../signing/master-key.ts'
 import type { Db } from '../connect/client.ts'
 import { withTransaction } from '../connect/transaction.ts'

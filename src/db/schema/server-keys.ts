@@ -1,6 +1,7 @@
 import { generateKeyPairSync, hash, type KeyObject } from 'node:crypto'
 import type pg from 'pg'
-import { keyThumbprint, type PublicKey, parsePublicKey } from '../../proof/keys.ts'
+import type { PublicKey } from '../../proof/crypto.ts'
+import { keyThumbprint, parsePublicKey } from '../../proof/keys.ts'
 import type { MasterKey } from '../../signing/master-key.ts'
 import type { Db } from '../connect/client.ts'
 import { toUuid } from '../connect/uuid.ts'

@@ -3,7 +3,7 @@ import type { Sha256 } from '../../proof/crypto.ts'
 import type { EntryStep } from '../../proof/entry/entry-step.ts'
 import { ProofError } from '../../proof/error.ts'
 import { parseId } from '../../proof/ids.ts'
-import type { JsonObject } from '../../proof/json/json-text.ts'
+import type { JsonObject } from '../../proof/json/json-value.ts'
 import { genesis, link } from '../../proof/tree/chain.ts'
 import type { CursorPlace } from '../../signing/cursor-mac.ts'
 

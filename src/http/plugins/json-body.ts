@@ -9,7 +9,8 @@ import { BODY_BYTES_MAX, JSON_DEPTH_MAX, JSON_LOOP_BYTES_MAX, JSON_LOOP_TOKENS_M
 import { verifyContentDigest } from '../../outside/federation/http-signature.ts'
 import { PEER_DOCUMENT_DEPTH } from '../../peer-limits.ts'
 import { ProofError } from '../../proof/error.ts'
-import { isCheap, type JsonValue, parseJsonText } from '../../proof/json/json-text.ts'
+import { isCheap, parseJsonText } from '../../proof/json/json-text.ts'
+import type { JsonValue } from '../../proof/json/json-value.ts'
 import { sendersOf } from '../owner.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Place } from '../../db/records/search-records.ts'
+import type { Place } from '../../db/records/search.ts'
 import { ApiError } from '../../errors.ts'
 import { findRemoteRecordJson, listRemoteRecordEntries } from '../../outside/federation/remote-records.ts'
 import { parseId } from '../../proof/ids.ts'

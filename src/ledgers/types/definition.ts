@@ -1,7 +1,8 @@
 import { TYPE_DEFINITION_BYTES_MAX } from '../../limits.ts'
 import { canonicalize } from '../../proof/json/jcs.ts'
-import type { JsonObject, JsonValue } from '../../proof/json/json-text.ts'
-import { parseRules, type Rule } from './rules/rules.ts'
+import type { JsonObject, JsonValue } from '../../proof/json/json-value.ts'
+import type { Rule } from './rules/rule.ts'
+import { parseRules } from './rules/rules.ts'
 import { Schema } from './schema/schema.ts'
 import { SchemaError } from './schema/schema-error.ts'
 

@@ -1,7 +1,7 @@
 import { ApiError } from '../../errors.ts'
 import { DOCUMENT_BYTES_MAX } from '../../limits.ts'
 import { canonicalize } from '../../proof/json/jcs.ts'
-import type { JsonValue } from '../../proof/json/json-text.ts'
+import type { JsonValue } from '../../proof/json/json-value.ts'
 import type { Caller } from '../caller.ts'
 import type { CompiledType } from './definition.ts'
 import type { Judgement } from './rules/judge.ts'

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { findType, listTypes, type TypeRow, type TypeSummaryRow } from '../../db/ledgers/types.ts'
 import { canonicalize } from '../../proof/json/jcs.ts'
-import type { JsonValue } from '../../proof/json/json-text.ts'
+import type { JsonValue } from '../../proof/json/json-value.ts'
 import { BUILT_IN_TYPES, type BuiltInType } from './built-in.ts'
 
 /** The type as JSON, or null where the ledger has none of that name and version. */

@@ -1,8 +1,9 @@
 import type { Db } from '../../db/connect/client.ts'
 import type { PeerContact, PeerKeyRow } from '../../db/peers/peers.ts'
 import { ApiError } from '../../errors.ts'
+import type { PublicKey } from '../../proof/crypto.ts'
 import { parseId } from '../../proof/ids.ts'
-import { type PublicKey, parsePublicKey } from '../../proof/keys.ts'
+import { parsePublicKey } from '../../proof/keys.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import type { PeerMacs } from '../../signing/peer-macs.ts'
 import {

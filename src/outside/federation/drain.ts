@@ -25,7 +25,7 @@ import {
   PEER_TURN_MS_MAX,
 } from '../../peer-limits.ts'
 import { formatId } from '../../proof/ids.ts'
-import type { JsonObject } from '../../proof/json/json-text.ts'
+import type { JsonObject } from '../../proof/json/json-value.ts'
 import { isObject } from '../../proof/statement/fields.ts'
 import { type Outgoing, readOutgoing, renderOutgoing } from './outbox.ts'
 import { believedKeys } from './peer-keys.ts'

@@ -8,10 +8,15 @@ import {
   toHex,
   utf8Encode,
 } from '../../proof/bytes.ts'
-import { HASH_BYTES, SIGNATURE_BYTES, type Signer, type VerifySignature } from '../../proof/crypto.ts'
+import {
+  HASH_BYTES,
+  type PublicKey,
+  SIGNATURE_BYTES,
+  type Signer,
+  type VerifySignature,
+} from '../../proof/crypto.ts'
 import { ProofError } from '../../proof/error.ts'
 import { type IdPrefix, isId } from '../../proof/ids.ts'
-import type { PublicKey } from '../../proof/keys.ts'
 import { nativeProviders } from '../../signing/native.ts'
 
 /*

@@ -1,10 +1,11 @@
 import type { Db } from '../../db/connect/client.ts'
 import { getSelf } from '../../db/peers/peers.ts'
 import { fromBase64, toBase64, toHex } from '../../proof/bytes.ts'
+import type { PublicKey } from '../../proof/crypto.ts'
 import { ProofError } from '../../proof/error.ts'
 import { formatId } from '../../proof/ids.ts'
 import { canonicalize } from '../../proof/json/jcs.ts'
-import { keyThumbprint, type PublicKey, parsePublicKey } from '../../proof/keys.ts'
+import { keyThumbprint, parsePublicKey } from '../../proof/keys.ts'
 import { nativeProviders } from '../../signing/native.ts'
 
 /** Who a peer is (docs/formats/federation.md, "Who a peer is"). */

@@ -14,7 +14,7 @@ import { type Author, signAdministration } from '../../ledgers/administration.ts
 import { PEER_DECISIONS_MAX, PEER_FORKS_KEPT_MAX, PEER_OFFERS_MAX } from '../../peer-limits.ts'
 import type { Signer } from '../../proof/crypto.ts'
 import { ProofError } from '../../proof/error.ts'
-import type { JsonObject } from '../../proof/json/json-text.ts'
+import type { JsonObject } from '../../proof/json/json-value.ts'
 import type { OfferedStepDeps } from '../../records/gated/offered-step.ts'
 import { toBase64 } from '../../records/text-of-bytes.ts'
 import type { PeerMacs } from '../../signing/peer-macs.ts'

@@ -12,7 +12,7 @@ import {
 import { PAGE_BYTES_MAX } from '../../limits.ts'
 import { ProofError } from '../../proof/error.ts'
 import { formatId } from '../../proof/ids.ts'
-import type { JsonObject } from '../../proof/json/json-text.ts'
+import type { JsonObject } from '../../proof/json/json-value.ts'
 import type { GatedRecord } from '../../proof/ledger/gated-record.ts'
 import type { StepKind } from '../../proof/statement/kinds.ts'
 import { parseRemoteAgent } from '../../proof/statement/remote-agents.ts'

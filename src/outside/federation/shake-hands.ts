@@ -5,7 +5,7 @@ import { type Author, signAdministration } from '../../ledgers/administration.ts
 import { fromBase64 } from '../../proof/bytes.ts'
 import { ProofError } from '../../proof/error.ts'
 import { canonicalize } from '../../proof/json/jcs.ts'
-import type { JsonObject } from '../../proof/json/json-text.ts'
+import type { JsonObject } from '../../proof/json/json-value.ts'
 import type { MasterKey } from '../../signing/master-key.ts'
 import type { PeerMacs } from '../../signing/peer-macs.ts'
 import type { Signers } from '../../signing/signers.ts'

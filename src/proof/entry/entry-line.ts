@@ -1,16 +1,9 @@
 import { fromBase64, fromBase64Url } from '../bytes.ts'
 import { ProofError } from '../error.ts'
-import { type JsonValue, parseJsonText } from '../json/json-text.ts'
-import {
-  type Fields,
-  integer,
-  isHash,
-  isReferences,
-  isString,
-  isTime,
-  nullOr,
-  refuseFields,
-} from '../statement/fields.ts'
+import { parseJsonText } from '../json/json-text.ts'
+import type { JsonValue } from '../json/json-value.ts'
+import type { Fields } from '../statement/check-schemas.ts'
+import { integer, isHash, isReferences, isString, isTime, nullOr, refuseFields } from '../statement/fields.ts'
 
 /** A line of `GET /v1/entries` and of an export (docs/formats/export.md): what a server says about one entry. */
 export type EntryLine = {

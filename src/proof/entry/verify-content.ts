@@ -1,9 +1,9 @@
 import { fromBase64, toHex, utf8Encode } from '../bytes.ts'
 import type { Sha256, SignatureAlgorithm } from '../crypto.ts'
-import type { ParsedEnvelope } from '../envelope/parse-envelope.ts'
+import type { ParsedEnvelope } from '../envelope/envelope-layout.ts'
 import { ProofError } from '../error.ts'
 import { canonicalize } from '../json/jcs.ts'
-import type { JsonObject } from '../json/json-text.ts'
+import type { JsonObject } from '../json/json-value.ts'
 import { keyThumbprint, parsePublicKey } from '../keys.ts'
 import type { ParsedStatement } from '../statement/statement.ts'
 

@@ -1,6 +1,7 @@
 import { toHex } from '../bytes.ts'
 import type { Sha256 } from '../crypto.ts'
-import { type ParsedEnvelope, parseEnvelope } from '../envelope/parse-envelope.ts'
+import type { ParsedEnvelope } from '../envelope/envelope-layout.ts'
+import { parseEnvelope } from '../envelope/parse-envelope.ts'
 import { ProofError } from '../error.ts'
 import { canonicalize } from '../json/jcs.ts'
 import { type Received, receivedOf, takenOfferOf } from '../statement/federation-statements.ts'

@@ -1,7 +1,7 @@
 import { equalBytes, toHex, utf8Encode } from '../bytes.ts'
-import type { Sha256, SignatureAlgorithm, VerifySignature } from '../crypto.ts'
+import type { PublicKey, Sha256, SignatureAlgorithm, VerifySignature } from '../crypto.ts'
 import { ProofError } from '../error.ts'
-import { keyThumbprint, type PublicKey } from '../keys.ts'
+import { keyThumbprint } from '../keys.ts'
 import {
   ARRAY_OF_4,
   BYTES,
@@ -11,11 +11,12 @@ import {
   EMPTY_MAP,
   ENVELOPE_BYTES_MAX,
   HEADER_START,
+  type ParsedEnvelope,
   TAG_18,
   TEXT,
   UINT,
 } from './envelope-layout.ts'
-import { type ParsedEnvelope, parseEnvelope } from './parse-envelope.ts'
+import { parseEnvelope } from './parse-envelope.ts'
 
 export { type ParsedEnvelope, parseEnvelope }
 

@@ -28,3 +28,15 @@ function headerStart(alg: number): Uint8Array {
   const content = utf8Encode(CONTENT_TYPE)
   return new Uint8Array([0xa4, 0x01, alg, 0x03, 0x78, content.length, ...content, 0x04, 0x58, 0x20])
 }
+
+export type ParsedEnvelope = {
+  /** As received; what is signed contains them. */
+  readonly protectedBytes: Uint8Array
+  readonly alg: SignatureAlgorithm
+  readonly kid: Uint8Array
+  readonly issuer: string
+  readonly subject: string
+  readonly issuedAtSeconds: number
+  readonly payload: Uint8Array
+  readonly signature: Uint8Array
+}

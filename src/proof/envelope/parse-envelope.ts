@@ -2,20 +2,8 @@ import { decode, encode, rfc8949EncodeOptions, Tagged } from 'cborg'
 import { equalBytes } from '../bytes.ts'
 import { HASH_BYTES, SIGNATURE_BYTES, type SignatureAlgorithm } from '../crypto.ts'
 import { ProofError } from '../error.ts'
-import { CONTENT_TYPE, ENVELOPE_BYTES_MAX } from './envelope-layout.ts'
+import { CONTENT_TYPE, ENVELOPE_BYTES_MAX, type ParsedEnvelope } from './envelope-layout.ts'
 import { readUsualEnvelope } from './usual-envelope.ts'
-
-export type ParsedEnvelope = {
-  /** As received; what is signed contains them. */
-  readonly protectedBytes: Uint8Array
-  readonly alg: SignatureAlgorithm
-  readonly kid: Uint8Array
-  readonly issuer: string
-  readonly subject: string
-  readonly issuedAtSeconds: number
-  readonly payload: Uint8Array
-  readonly signature: Uint8Array
-}
 
 const COSE_SIGN1_TAG = 18
 

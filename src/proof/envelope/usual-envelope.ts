@@ -8,11 +8,11 @@ import {
   CLAIMS_START,
   EMPTY_MAP,
   HEADER_START,
+  type ParsedEnvelope,
   TAG_18,
   TEXT,
   UINT,
 } from './envelope-layout.ts'
-import type { ParsedEnvelope } from './parse-envelope.ts'
 
 /**
  * Reads an envelope that is, byte for byte, laid out as we write it: heads in their shortest form and members in their order, so

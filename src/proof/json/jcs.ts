@@ -1,5 +1,5 @@
 import { ProofError } from '../error.ts'
-import type { JsonObject, JsonValue } from './json-text.ts'
+import type { JsonObject, JsonValue } from './json-value.ts'
 
 /**
  * RFC 8785 canonical JSON. 0.5 µs for a payload of five members; npm's `canonicalize`, to which tests hold it, 0.9.

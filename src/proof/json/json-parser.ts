@@ -1,5 +1,5 @@
 import { ProofError } from '../error.ts'
-import type { JsonValue } from './json-text.ts'
+import type { JsonValue } from './json-value.ts'
 
 /**
  * RFC 8259 without JSON.parse's objects, for texts in which a member's name holds an escape.

@@ -1,7 +1,7 @@
 import { ENTRY_ENTITLED } from '../entry/entry-scopes.ts'
 import type { EntryStep } from '../entry/entry-step.ts'
 import { ProofError } from '../error.ts'
-import type { JsonObject } from '../json/json-text.ts'
+import type { JsonObject } from '../json/json-value.ts'
 import { parseRemoteAgent } from '../statement/remote-agents.ts'
 
 /**

@@ -1,7 +1,6 @@
 import { equalBytes, toHex } from '../bytes.ts'
-import type { ProofProviders } from '../crypto.ts'
+import type { ProofProviders, PublicKey } from '../crypto.ts'
 import { ProofError } from '../error.ts'
-import type { PublicKey } from '../keys.ts'
 import { type Checkpoint, verifyCheckpoint } from '../tree/checkpoint.ts'
 
 /** `kept`: held by somebody outside, so that it speaks against the ledger's operator too. */

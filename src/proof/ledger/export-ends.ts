@@ -1,6 +1,6 @@
 import type { DocumentsShown } from '../entry/verify-entry.ts'
 import { ProofError } from '../error.ts'
-import type { JsonValue } from '../json/json-text.ts'
+import type { JsonValue } from '../json/json-value.ts'
 import type { KeyHint } from '../offline/key-hints.ts'
 import { isObject } from '../statement/fields.ts'
 

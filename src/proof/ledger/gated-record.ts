@@ -1,7 +1,6 @@
 import { ProofError } from '../error.ts'
-import { nextState } from '../statement/kinds.ts'
-import type { Subject } from '../statement/statement.ts'
-import type { RecordEvent } from './records.ts'
+import { nextState, type Subject } from '../statement/kinds.ts'
+import type { ParsedStatement } from '../statement/statement.ts'
 
 /**
  * One gated record's life, as its statements tell it (docs/formats/statements.md).
@@ -214,4 +213,12 @@ function optionalText(value: unknown): string | null {
 
 function notEntitled(who: string, fields: Members): ProofError {
   return new ProofError('actor_not_entitled', `${partyOf(fields)} is ${who}`)
+}
+
+/** An event of a record, as its entry says it. `leaf`: lower-case hex. */
+export type RecordEvent = {
+  readonly seq: number
+  readonly leaf: string
+  readonly atMs: number
+  readonly statement: ParsedStatement
 }

@@ -1,15 +1,14 @@
 import { fromBase64, fromHex } from '../bytes.ts'
-import type { SignatureAlgorithm, VerifySignature } from '../crypto.ts'
+import type { PublicKey, SignatureAlgorithm, VerifySignature } from '../crypto.ts'
 import { IdTable, wordAt } from '../entry/id-table.ts'
 import { signedDocuments } from '../entry/verify-entry.ts'
 import type { ReceivedEntry } from '../entry/verify-received.ts'
 import { verifySigner } from '../envelope/cose.ts'
 import { ProofError } from '../error.ts'
 import { ID_BYTES, parseId } from '../ids.ts'
-import { type PublicKey, parsePublicKey } from '../keys.ts'
+import { parsePublicKey } from '../keys.ts'
 import type { ParsedStatement } from '../statement/statement.ts'
-import { beginGated, type GatedRecord, isFinal, stepGated } from './gated-record.ts'
-import type { RecordEvent } from './records.ts'
+import { beginGated, type GatedRecord, isFinal, type RecordEvent, stepGated } from './gated-record.ts'
 
 /** As a statement names it; its kid was found to be its thumbprint. */
 export type NamedKey = { readonly kid: string; readonly alg: SignatureAlgorithm; readonly spki: string }

@@ -6,13 +6,13 @@ import { type ReceivedEntry, type SaidOfReceived, saidOfReceived } from '../entr
 import { ProofError } from '../error.ts'
 import { parseId } from '../ids.ts'
 import { takenOfferOf } from '../statement/federation-statements.ts'
-import type { EntryKind } from '../statement/kinds.ts'
+import type { EntryKind, Subject } from '../statement/kinds.ts'
 import { parseRemoteAgent } from '../statement/remote-agents.ts'
-import type { ParsedStatement, Subject } from '../statement/statement.ts'
-import type { GatedRecord } from './gated-record.ts'
+import type { ParsedStatement } from '../statement/statement.ts'
+import type { GatedRecord, RecordEvent } from './gated-record.ts'
 import { LedgerOffers, type OnOffer } from './offers.ts'
 import { type NamedKey, PeerHistory, type PeerKey } from './peer-history.ts'
-import type { LedgerRecords, RecordEvent } from './records.ts'
+import type { LedgerRecords } from './records.ts'
 
 /** What the ledger says of itself in a handshake, but for its address and the key of that day. */
 type Self = { readonly ledger: string; readonly origin: string; readonly genesis: string }

@@ -2,16 +2,8 @@ import { fromHex } from '../bytes.ts'
 import { IdTable, wordAt } from '../entry/id-table.ts'
 import { ProofError } from '../error.ts'
 import { ID_BYTES, parseId } from '../ids.ts'
-import type { ParsedStatement, Subject } from '../statement/statement.ts'
-import { beginGated, type GatedRecord, isFinal, stepGated } from './gated-record.ts'
-
-/** An event of a record, as its entry says it. `leaf`: lower-case hex. */
-export type RecordEvent = {
-  readonly seq: number
-  readonly leaf: string
-  readonly atMs: number
-  readonly statement: ParsedStatement
-}
+import type { Subject } from '../statement/kinds.ts'
+import { beginGated, type GatedRecord, isFinal, type RecordEvent, stepGated } from './gated-record.ts'
 
 /** Called for each event of a gated record, with the record as it stands then: not to be kept, nor changed. */
 export type OnGated = (seq: number, record: Readonly<GatedRecord>) => void

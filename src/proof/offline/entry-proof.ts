@@ -1,10 +1,10 @@
 import { fromBase64, fromHex } from '../bytes.ts'
 import type { SignedLine } from '../entry/verify-entry.ts'
 import { ProofError } from '../error.ts'
-import { type JsonObject, type JsonValue, parseJsonText } from '../json/json-text.ts'
+import { parseJsonText } from '../json/json-text.ts'
+import type { JsonObject, JsonValue } from '../json/json-value.ts'
+import type { Check, Fields } from '../statement/check-schemas.ts'
 import {
-  type Check,
-  type Fields,
   idOf,
   integer,
   isHash,

@@ -1,8 +1,8 @@
 import { fromBase64, toHex } from '../bytes.ts'
-import type { Sha256 } from '../crypto.ts'
+import type { PublicKey, Sha256 } from '../crypto.ts'
 import type { FindKey } from '../entry/verify-entry.ts'
 import { ProofError } from '../error.ts'
-import { keyThumbprint, type PublicKey, parsePublicKey } from '../keys.ts'
+import { keyThumbprint, parsePublicKey } from '../keys.ts'
 
 /** A public key as servers show it: a hint, because its kid is the thumbprint of its bytes. */
 export type KeyHint = {

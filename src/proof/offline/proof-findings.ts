@@ -1,4 +1,4 @@
-import type { JsonObject } from '../json/json-text.ts'
+import type { JsonObject } from '../json/json-value.ts'
 import { ENTRY_KINDS, type EntryKind } from '../statement/kinds.ts'
 import type { VerifiedProof } from './verify-proof.ts'
 

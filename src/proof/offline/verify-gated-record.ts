@@ -1,7 +1,7 @@
 import type { Sha256 } from '../crypto.ts'
 import { ProofError } from '../error.ts'
 import { canonicalize } from '../json/jcs.ts'
-import type { JsonObject, JsonValue } from '../json/json-text.ts'
+import type { JsonObject, JsonValue } from '../json/json-value.ts'
 import { isObject } from '../statement/fields.ts'
 import { type EntryKind, LIFECYCLE } from '../statement/kinds.ts'
 import { parseShownSalt, verifyShownDigest } from '../statement/shown-document.ts'

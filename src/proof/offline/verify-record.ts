@@ -1,6 +1,7 @@
 import type { ProofProviders } from '../crypto.ts'
 import { ProofError } from '../error.ts'
-import { type JsonObject, type JsonValue, parseJsonText } from '../json/json-text.ts'
+import { parseJsonText } from '../json/json-text.ts'
+import type { JsonObject, JsonValue } from '../json/json-value.ts'
 import type { BatchItem } from '../statement/batch.ts'
 import { isObject } from '../statement/fields.ts'
 import { parseShownSalt, verifyShownDigest } from '../statement/shown-document.ts'

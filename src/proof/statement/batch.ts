@@ -1,7 +1,7 @@
 import { fromHex, utf8Encode } from '../bytes.ts'
 import type { Sha256 } from '../crypto.ts'
 import { quote } from '../json/jcs.ts'
-import type { JsonValue } from '../json/json-text.ts'
+import type { JsonValue } from '../json/json-value.ts'
 import { leafHash, merkleRoot, verifyInclusion } from '../tree/merkle.ts'
 import { refuseFields } from './fields.ts'
 import { ITEM_FIELDS } from './predicates.ts'

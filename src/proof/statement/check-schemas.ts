@@ -1,4 +1,4 @@
-import type { Check, Fields } from './fields.ts'
+import type { JsonValue } from '../json/json-value.ts'
 
 /*
  * What a check says, for readers that have no code of ours: JSON Schema (2020-12). A schema takes whatever its check takes;
@@ -30,4 +30,12 @@ export function schemaOfFields({ required, optional }: Fields): JsonSchema {
     required: Object.keys(required),
     additionalProperties: false,
   }
+}
+
+export type Check = (value: JsonValue) => boolean
+
+/** The members of an object, all of them: what is not listed is refused. */
+export type Fields = {
+  readonly required: Readonly<Record<string, Check>>
+  readonly optional: Readonly<Record<string, Check>>
 }

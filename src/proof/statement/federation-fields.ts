@@ -1,7 +1,6 @@
-import type { JsonObject, JsonValue } from '../json/json-text.ts'
-import { described, schemaOf } from './check-schemas.ts'
+import type { JsonObject, JsonValue } from '../json/json-value.ts'
+import { type Check, described, schemaOf } from './check-schemas.ts'
 import {
-  type Check,
   idOf,
   integer,
   isEnvelopeKey,

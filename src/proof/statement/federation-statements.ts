@@ -1,9 +1,8 @@
 import { ProofError } from '../error.ts'
-import type { JsonObject } from '../json/json-text.ts'
-import { ENTRY_KINDS, type EntryKind, RECEIVED_KINDS } from './kinds.ts'
+import type { JsonObject } from '../json/json-value.ts'
+import { ENTRY_KINDS, type EntryKind, RECEIVED_KINDS, type Subject } from './kinds.ts'
 import { PREDICATES } from './predicates.ts'
 import { parseRemoteAgent } from './remote-agents.ts'
-import type { Subject } from './statement.ts'
 
 /*
  * What members of one statement about a peer must agree on (docs/formats/federation.md); their formats were checked before.

@@ -1,22 +1,14 @@
 import { fromBase64 } from '../bytes.ts'
 import { ProofError, type ProofErrorCode } from '../error.ts'
 import { type IdPrefix, isId } from '../ids.ts'
-import type { JsonObject, JsonValue } from '../json/json-text.ts'
+import type { JsonObject, JsonValue } from '../json/json-value.ts'
 import { parsePublicKey } from '../keys.ts'
-import { described, schemaOf, schemaOfFields } from './check-schemas.ts'
+import { type Check, described, type Fields, schemaOf, schemaOfFields } from './check-schemas.ts'
 
 /*
  * Formats of the members of signed JSON objects. Each has one spelling for one meaning, as far as JSON allows:
  * what is signed is compared as text.
  */
-
-export type Check = (value: JsonValue) => boolean
-
-/** The members of an object, all of them: what is not listed is refused. */
-export type Fields = {
-  readonly required: Readonly<Record<string, Check>>
-  readonly optional: Readonly<Record<string, Check>>
-}
 
 /** Throws `code` unless `value` is an object with exactly these members, each as its check wants it. */
 export function refuseFields(

@@ -165,3 +165,6 @@ export const RECEIVED_KINDS: ReadonlySet<EntryKind> = new Set([
 
 export type StepKind = keyof typeof STEP_PARTIES
 export type StepParty = (typeof STEP_PARTIES)[StepKind]
+
+/** `sha256`: lower-case hex. */
+export type Subject = { readonly name: string; readonly sha256: string }

@@ -1,3 +1,4 @@
+import type { Fields } from './check-schemas.ts'
 import {
   eitherOf,
   isIdentity,
@@ -7,7 +8,6 @@ import {
   isTakenOffer,
 } from './federation-fields.ts'
 import {
-  type Fields,
   idOf,
   integer,
   isActor,

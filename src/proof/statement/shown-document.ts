@@ -2,7 +2,7 @@ import { fromBase64Url, toHex, utf8Encode } from '../bytes.ts'
 import type { Sha256 } from '../crypto.ts'
 import { ProofError } from '../error.ts'
 import { canonicalize } from '../json/jcs.ts'
-import type { JsonObject, JsonValue } from '../json/json-text.ts'
+import type { JsonObject, JsonValue } from '../json/json-value.ts'
 import { documentDigest } from './document.ts'
 
 /* Documents as an answer of the API shows them: as members of an object that has their salt beside them. */

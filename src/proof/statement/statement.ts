@@ -2,20 +2,26 @@ import { utf8Decode } from '../bytes.ts'
 import { ProofError } from '../error.ts'
 import { isId } from '../ids.ts'
 import { quote } from '../json/jcs.ts'
-import { type JsonObject, type JsonValue, parseJsonText } from '../json/json-text.ts'
+import { parseJsonText } from '../json/json-text.ts'
+import type { JsonObject, JsonValue } from '../json/json-value.ts'
+import type { Fields } from './check-schemas.ts'
 import { parseDocumentSubject } from './document-subjects.ts'
 import { refuseFederation } from './federation-statements.ts'
-import { type Fields, isHash, isObject, isString, isTypeName, refuseFields } from './fields.ts'
-import { ENTRY_KINDS, type EntryKind, findKind, predicateTypeOf, type SubjectRule } from './kinds.ts'
+import { isHash, isObject, isString, isTypeName, refuseFields } from './fields.ts'
+import {
+  ENTRY_KINDS,
+  type EntryKind,
+  findKind,
+  predicateTypeOf,
+  type Subject,
+  type SubjectRule,
+} from './kinds.ts'
 import { PREDICATES } from './predicates.ts'
 
 /*
  * In-toto v1 statements (docs/formats/statements.md): what an entry says. The signed bytes are stored as they are;
  * a statement is parsed to be checked and read, never to be written again.
  */
-
-/** `sha256`: lower-case hex. */
-export type Subject = { readonly name: string; readonly sha256: string }
 
 export type ParsedStatement = {
   readonly kind: EntryKind

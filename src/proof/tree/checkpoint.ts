@@ -1,7 +1,7 @@
 import { concat, equalBytes, fromBase64, fromHex, toBase64, toHex, utf8Encode } from '../bytes.ts'
-import { HASH_BYTES, type Sha256, type Signer, type VerifySignature } from '../crypto.ts'
+import { HASH_BYTES, type PublicKey, type Sha256, type Signer, type VerifySignature } from '../crypto.ts'
 import { ProofError } from '../error.ts'
-import { type PublicKey, parsePublicKey, spkiOf } from '../keys.ts'
+import { parsePublicKey, spkiOf } from '../keys.ts'
 
 /*
  * Checkpoints: C2SP tlog-checkpoint in a C2SP signed-note (docs/formats/chain-and-checkpoints.md), with one

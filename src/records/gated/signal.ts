@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../proof/json/json-text.ts'
+import type { JsonObject } from '../../proof/json/json-value.ts'
 
 /*
  * The settlement signal: what a verdict means for the outside (DESIGN §6, docs/gated-records.md). It stands inside the signed

@@ -1,6 +1,6 @@
 import type { StepRow } from '../../db/records/read-steps.ts'
 import { ProofError } from '../../proof/error.ts'
-import type { JsonObject } from '../../proof/json/json-text.ts'
+import type { JsonObject } from '../../proof/json/json-value.ts'
 import type { OfferedStep, StepKind } from '../../proof/statement/kinds.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { quote } from '../render.ts'

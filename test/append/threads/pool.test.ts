@@ -1,7 +1,8 @@
+import type { PieceOptions } from '../../../src/append/threads/piece.ts'
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { ThreadError } from '../../../src/append/threads/error.ts'
-import { type PieceOptions, ThreadPool } from '../../../src/append/threads/pool.ts'
+import { ThreadPool } from '../../../src/append/threads/pool.ts'
 import {
   THREAD_WORK_BYTES_WAITING_MAX,
   THREAD_WORK_OF_ONE_SHARE,

@@ -1,3 +1,4 @@
+import type { JsonObject, JsonValue } from '../../../src/proof/json/json-value.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { canonicalDefinition } from '../../../src/ledgers/types/definition.ts'
@@ -5,7 +6,6 @@ import { Schema } from '../../../src/ledgers/types/schema/schema.ts'
 import { SchemaError } from '../../../src/ledgers/types/schema/schema-error.ts'
 import { DOCUMENT_BYTES_MAX, JSON_DEPTH_MAX } from '../../../src/limits.ts'
 import { canonicalize } from '../../../src/proof/json/jcs.ts'
-import type { JsonObject, JsonValue } from '../../../src/proof/json/json-text.ts'
 
 /*
  * What somebody would register, or send, to stop a server that others share. A turn is measured in time of the

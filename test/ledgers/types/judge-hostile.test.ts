@@ -1,3 +1,4 @@
+import type { JsonObject, JsonValue } from '../../../src/proof/json/json-value.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { judge } from '../../../src/ledgers/types/rules/judge.ts'
@@ -6,7 +7,6 @@ import { DOCUMENT_BYTES_MAX, TYPE_DEFINITION_BYTES_MAX } from '../../../src/limi
 import { ENVELOPE_BYTES_MAX } from '../../../src/proof/envelope/envelope-layout.ts'
 import { formatId } from '../../../src/proof/ids.ts'
 import { canonicalize } from '../../../src/proof/json/jcs.ts'
-import type { JsonObject, JsonValue } from '../../../src/proof/json/json-text.ts'
 import { buildStatement, parseStatement } from '../../../src/proof/statement/statement.ts'
 import { makeEd25519Signer, nativeProviders } from '../../../src/signing/native.ts'
 import { signEntry } from '../../../src/signing/sign-entry.ts'

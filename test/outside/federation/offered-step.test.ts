@@ -1,3 +1,4 @@
+import type { JsonValue } from '../../../src/proof/json/json-value.ts'
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
@@ -10,7 +11,6 @@ import { toHex } from '../../../src/proof/bytes.ts'
 import { parseEnvelope } from '../../../src/proof/envelope/cose.ts'
 import { formatId, parseId } from '../../../src/proof/ids.ts'
 import { canonicalize } from '../../../src/proof/json/jcs.ts'
-import type { JsonValue } from '../../../src/proof/json/json-text.ts'
 import {
   type OfferedCompletionPlace,
   offeredCompletionId,

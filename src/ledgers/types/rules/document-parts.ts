@@ -1,5 +1,5 @@
 import { canonicalize, quote } from '../../../proof/json/jcs.ts'
-import type { JsonObject, JsonValue } from '../../../proof/json/json-text.ts'
+import type { JsonObject, JsonValue } from '../../../proof/json/json-value.ts'
 import { resolvePointer } from '../schema/json-pointer.ts'
 import { isJsonObject } from '../schema/schema-keywords.ts'
 import { type Amount, parseAmount, parseMoney } from './amounts.ts'

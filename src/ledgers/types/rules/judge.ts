@@ -1,9 +1,9 @@
-import type { JsonValue } from '../../../proof/json/json-text.ts'
+import type { JsonValue } from '../../../proof/json/json-value.ts'
 import { COMPARISONS, type RuleCode } from '../schema/comparisons.ts'
 import { CanonicalTexts, DocumentParts, Part } from './document-parts.ts'
+import type { Rule, Tolerance } from './rule.ts'
 import { type Found, valuesOf } from './rule-values.ts'
-import type { Rule } from './rules.ts'
-import type { Tolerance, Tolerances } from './tolerances.ts'
+import type { Tolerances } from './tolerances.ts'
 
 export { RULE_CODES } from '../schema/comparisons.ts'
 

@@ -1,8 +1,8 @@
 import { DOCUMENT_BYTES_MAX, JSON_DEPTH_MAX, RULE_VALUE_BYTES_MAX } from '../../../limits.ts'
 import { canonicalize } from '../../../proof/json/jcs.ts'
-import type { JsonObject, JsonValue } from '../../../proof/json/json-text.ts'
+import type { JsonObject, JsonValue } from '../../../proof/json/json-value.ts'
 import { Part } from './document-parts.ts'
-import type { Tolerance } from './tolerances.ts'
+import type { Tolerance } from './rule.ts'
 
 /** Where a rule looked: what it found, or why nothing is there. */
 export type Found = Part | 'erased' | 'missing'

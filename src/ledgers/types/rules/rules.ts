@@ -1,31 +1,17 @@
 import { RULE_VALUES_MAX, TYPE_RULES_MAX } from '../../../limits.ts'
-import type { JsonObject, JsonValue } from '../../../proof/json/json-text.ts'
+import type { JsonObject, JsonValue } from '../../../proof/json/json-value.ts'
 import { isRuleId, isTime } from '../../../proof/statement/fields.ts'
 import { isPointer } from '../schema/json-pointer.ts'
 import { SchemaError } from '../schema/schema-error.ts'
 import { isJsonObject } from '../schema/schema-keywords.ts'
 import { parseAmount } from './amounts.ts'
-import { isTolerance, MEASURES, type Tolerance } from './tolerances.ts'
+import { MEASURES, type Operator, type Rule, type Tolerance } from './rule.ts'
+import { isTolerance } from './tolerances.ts'
 
 /*
  * Rules compare one value of the evidence, `actual`, with one of the payload, `expected`, or with a constant, `value`.
  * Here they are read as a type has them; judge.ts finds out what they say.
  */
-
-type Ordinary = 'equals' | 'atMost' | 'atLeast' | 'oneOf' | 'before' | 'after'
-export type Operator = Ordinary | 'within'
-
-export type Rule = {
-  readonly id: string
-  /** A JSON Pointer into the payload, or the value itself. */
-  readonly expected: { readonly pointer: string } | { readonly constant: JsonValue }
-  /** A JSON Pointer into the evidence. */
-  readonly actual: string
-} & (
-  | { readonly operator: Ordinary }
-  /** `toleranceMax`: how far a record may set it, in the same measure; null where it may not. */
-  | { readonly operator: 'within'; readonly tolerance: Tolerance; readonly toleranceMax: string | null }
-)
 
 const AMOUNT = 'a number, a decimal as a string, or {"amount","currency"}'
 const TIME = 'a time, RFC 3339 in UTC with milliseconds'

@@ -1,17 +1,12 @@
 import { ApiError } from '../../../errors.ts'
 import { TOLERANCES_BYTES_MAX } from '../../../limits.ts'
 import { canonicalize } from '../../../proof/json/jcs.ts'
-import type { JsonObject, JsonValue } from '../../../proof/json/json-text.ts'
+import type { JsonObject, JsonValue } from '../../../proof/json/json-value.ts'
 import { isRuleId } from '../../../proof/statement/fields.ts'
 import { compareDecimals, parseDecimal } from '../schema/exact-decimal.ts'
 import { formatPointer } from '../schema/json-pointer.ts'
 import { isJsonObject } from '../schema/schema-keywords.ts'
-import type { Rule } from './rules.ts'
-
-export const MEASURES = ['absolute', 'percent'] as const
-
-/** How far `actual` may lie from `expected`, as `within` compares them. `limit`: a decimal ≥ 0, as it was written. */
-export type Tolerance = { readonly measure: (typeof MEASURES)[number]; readonly limit: string }
+import type { Rule, Tolerance } from './rule.ts'
 
 /** What a record has instead of its type's tolerances: as it was given, as it is stored, and by the ids of the rules. */
 export type Tolerances = {

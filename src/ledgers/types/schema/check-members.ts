@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../../proof/json/json-text.ts'
+import type { JsonObject, JsonValue } from '../../../proof/json/json-value.ts'
 import {
   type Check,
   type Compiling,

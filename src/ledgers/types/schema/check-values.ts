@@ -1,5 +1,5 @@
 import { canonicalize } from '../../../proof/json/jcs.ts'
-import type { JsonObject, JsonValue } from '../../../proof/json/json-text.ts'
+import type { JsonObject, JsonValue } from '../../../proof/json/json-value.ts'
 import { type Check, type Compiling, fault, spendText } from './check.ts'
 import { isMultiple } from './exact-decimal.ts'
 import { FORMATS } from './formats.ts'

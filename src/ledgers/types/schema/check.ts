@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../../proof/json/json-text.ts'
+import type { JsonValue } from '../../../proof/json/json-value.ts'
 import type { Meter } from './meter.ts'
 import type { Pattern } from './pattern.ts'
 

@@ -1,7 +1,6 @@
 import { isTime } from '../../../proof/statement/fields.ts'
 import type { Part } from '../rules/document-parts.ts'
-import type { Operator } from '../rules/rules.ts'
-import type { Tolerance } from '../rules/tolerances.ts'
+import type { Operator, Tolerance } from '../rules/rule.ts'
 import {
   absolute,
   compareDecimals,

@@ -1,5 +1,5 @@
 import { SCHEMA_PATTERNS_MAX, SCHEMA_SUBSCHEMAS_MAX } from '../../../limits.ts'
-import type { JsonObject, JsonValue } from '../../../proof/json/json-text.ts'
+import type { JsonObject, JsonValue } from '../../../proof/json/json-value.ts'
 import { refuseLoops } from './in-place.ts'
 import { formatPointer } from './json-pointer.ts'
 import { Pattern } from './pattern.ts'
@@ -116,8 +116,6 @@ class SchemaReader implements SchemaDocument {
   readonly errorAt = (pointer: string, detail: string): SchemaError =>
     new SchemaError([this.#base, ...parsePointer(pointer)], detail)
 }
-
-export type { SchemaReader }
 
 function parsePointer(pointer: string): string[] {
   return pointer

@@ -1,8 +1,7 @@
 import { SCHEMA_ENUM_VALUES_MAX } from '../../../limits.ts'
-import type { JsonObject, JsonValue } from '../../../proof/json/json-text.ts'
+import type { JsonObject, JsonValue } from '../../../proof/json/json-value.ts'
 import { FORMATS } from './formats.ts'
 import { formatPointer } from './json-pointer.ts'
-import type { SchemaReader } from './read-schema.ts'
 
 /*
  * Every keyword that is taken, with what it may hold (JSON Schema 2020-12). Not taken: what leaves the document or makes
@@ -10,7 +9,16 @@ import type { SchemaReader } from './read-schema.ts'
  * (definitions, dependencies, additionalItems), and what is never asserted (contentEncoding and its like).
  */
 
-type ReadKeyword = (reader: SchemaReader, value: JsonValue, path: string[]) => void
+/** Reader of a whole schema (read-schema.ts), as the keywords use it. `path` is where the keyword stands. */
+type KeywordReader = {
+  readSubschema(schema: JsonValue, path: string[], around: string | null): void
+  pattern(pattern: string, path: string[]): void
+  reference(reference: string, path: string[]): void
+  anchor(name: string, path: string[]): void
+  error(path: readonly string[], detail: string): Error
+}
+
+type ReadKeyword = (reader: KeywordReader, value: JsonValue, path: string[]) => void
 
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema'
 const ANCHOR = /^[A-Za-z_][-A-Za-z0-9._]*$/

@@ -1,5 +1,5 @@
 import { FAULT_PATH_CHARS_MAX, VALIDATION_STEPS_BASE, VALIDATION_STEPS_PER_BYTE } from '../../../limits.ts'
-import type { JsonObject, JsonValue } from '../../../proof/json/json-text.ts'
+import type { JsonObject, JsonValue } from '../../../proof/json/json-value.ts'
 import { type Check, type Compiling, type Fault, fault, Seen } from './check.ts'
 import { compileItems, compileUnevaluatedItems, ITEM_KEYWORDS } from './check-items.ts'
 import { LOGIC_KEYWORDS } from './check-logic.ts'

@@ -1,3 +1,4 @@
+import type { JsonObject, JsonValue } from '../../../../src/proof/json/json-value.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -5,7 +6,7 @@ import { judge } from '../../../../src/ledgers/types/rules/judge.ts'
 import { parseRules } from '../../../../src/ledgers/types/rules/rules.ts'
 import { DOCUMENT_BYTES_MAX, JSON_DEPTH_MAX } from '../../../../src/limits.ts'
 import { canonicalize } from '../../../../src/proof/json/jcs.ts'
-import { type JsonObject, type JsonValue, parseJsonText } from '../../../../src/proof/json/json-text.ts'
+import { parseJsonText } from '../../../../src/proof/json/json-text.ts'
 
 const times = <T>(n: number, make: (i: number) => T): T[] => Array.from({ length: n }, (_, i) => make(i))
 const equals = (at: string, more: JsonObject = {}) => ({

@@ -1,0 +1,12 @@
+import type { ProofProviders } from '../../src/proof/crypto.ts'
+
+/** What hashes and checks signatures, some of it asynchronously. */
+export type Engine = {
+  /**
+   * Returns or throws what `verify` does. It MUST depend on nothing but what it is given and MUST NOT change anything: it may be
+   * run twice, the first time with every signature taken for good.
+   */
+  run<T>(verify: (providers: ProofProviders) => T): Promise<T>
+  /** For what can't be run twice. Where signatures are checked asynchronously, these are the portable ones: 3 ms each. */
+  readonly providers: ProofProviders
+}
