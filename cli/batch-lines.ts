@@ -1,4 +1,5 @@
-import { BATCH_BODY_BYTES_MAX, BATCH_ITEMS_MAX, RECORD_BODY_BYTES_MAX } from '../src/limits.ts'
+import { BATCH_ITEMS_MAX } from '../src/db/limits.ts'
+import { BATCH_BODY_BYTES_MAX, RECORD_BODY_BYTES_MAX } from '../src/records/limits.ts'
 import type { Io } from './io.ts'
 import { decodeText, nameOf, openInput, parseObject } from './json-input.ts'
 import { InputError } from './run.ts'

@@ -1,4 +1,4 @@
-import { JSON_DEPTH_MAX } from '../src/limits.ts'
+import { JSON_DEPTH_MAX } from '../src/append/limits.ts'
 import { SourceError } from '../src/verify/source.ts'
 import {
   ANY,

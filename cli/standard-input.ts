@@ -1,4 +1,4 @@
-import { EXPORT_SPOOL_MIB_DEFAULT } from '../src/limits.ts'
+import { EXPORT_SPOOL_MIB_DEFAULT } from '../src/verify/limits.ts'
 import type { LedgerSource } from '../src/verify/source.ts'
 import { spooledExport } from '../src/verify/spool.ts'
 import { parseCount } from './arguments.ts'

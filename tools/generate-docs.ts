@@ -1,7 +1,7 @@
 /*
  * npm run docs [-- --check]
  *
- * Writes what the application itself knows best: docs/access.md, docs/errors.md and docs/lifecycle.md, and sdk/generated, what the
+ * Writes what the application itself knows best: docs/{access,errors,lifecycle,limits}.md, and sdk/generated, what the
  * SDK knows of the server; and the dashboard, of tools/dashboard. With --check it writes nothing and fails where a file differs.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -13,6 +13,7 @@ import { openDeps } from '../src/run/deps.ts'
 import { startScratch } from '../test/helpers/scratch.ts'
 import { dashboardFile } from './dashboard/dashboard.ts'
 import { lifecyclePage } from './lifecycle-page.ts'
+import { limitsPage } from './limits-page.ts'
 import type { OpenApi } from './open-api.ts'
 import { sdkSources } from './sdk-sources.ts'
 
@@ -32,6 +33,7 @@ if (import.meta.main) {
     'docs/access.md': accessPage(listRoutes(openApi)),
     'docs/errors.md': errorsPage(),
     'docs/lifecycle.md': page('Lifecycle', lifecyclePage()),
+    'docs/limits.md': page('Limits', await limitsPage()),
     'helm/tallystick/files/dashboard.json': dashboardFile(),
     ...(await sdkSources(openApi)),
   }

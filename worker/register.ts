@@ -11,15 +11,6 @@ import { type PublishDeps, publishCheckpoints } from '../src/followers/checkpoin
 import type { RestoredLedgers } from '../src/followers/checkpoints/restored-ledgers.ts'
 import { type ErasureDeps, makeErasureRound } from '../src/followers/erasure/carry-out.ts'
 import { type ExpireDeps, makeExpiryRound } from '../src/followers/expiry/expire-records.ts'
-import type { Follower } from '../src/followers/loop.ts'
-import { type RotateDeps, rotateKeys } from '../src/followers/rotation/rotate-keys.ts'
-import {
-  type EnqueueCompletionsDeps,
-  releaseCompletions,
-} from '../src/followers/verification/enqueue-completions.ts'
-import type { VerifyCompletionsDeps } from '../src/followers/verification/verify-completions.ts'
-import { makeVerificationRound } from '../src/followers/verification/verify-waiting.ts'
-import type { Waker } from '../src/followers/waker.ts'
 import {
   AUDIT_CURSORS_EVERY_MS,
   AUDIT_ENQUEUE_EVERY_MS,
@@ -37,20 +28,33 @@ import {
   EXPIRY_TIME_SHARE_MAX,
   RESTORED_EVERY_MS,
   ROTATION_EVERY_MS,
-} from '../src/limits.ts'
+} from '../src/followers/limits.ts'
+import type { Follower } from '../src/followers/loop.ts'
+import { type RotateDeps, rotateKeys } from '../src/followers/rotation/rotate-keys.ts'
+import {
+  type EnqueueCompletionsDeps,
+  releaseCompletions,
+} from '../src/followers/verification/enqueue-completions.ts'
+import type { VerifyCompletionsDeps } from '../src/followers/verification/verify-completions.ts'
+import { makeVerificationRound } from '../src/followers/verification/verify-waiting.ts'
+import type { Waker } from '../src/followers/waker.ts'
 import type { PeerDrains } from '../src/outside/federation/drain.ts'
 import { type EnqueuePeersDeps, enqueuePeers } from '../src/outside/federation/enqueue.ts'
+import {
+  PEER_DRAINS_MAX,
+  PEER_ENQUEUE_EVERY_MS,
+  PEER_ENQUEUE_TIME_SHARE_MAX,
+} from '../src/outside/federation/limits.ts'
 import { type EnqueueWebhooksDeps, enqueueWebhooks } from '../src/outside/webhooks/enqueue.ts'
 import type { WebhookLanes } from '../src/outside/webhooks/lanes.ts'
-import { makeWebhookUpkeep } from '../src/outside/webhooks/upkeep.ts'
-import { PEER_DRAINS_MAX, PEER_ENQUEUE_EVERY_MS, PEER_ENQUEUE_TIME_SHARE_MAX } from '../src/peer-limits.ts'
 import {
   WEBHOOK_ENQUEUE_EVERY_MS,
   WEBHOOK_ENQUEUE_TIME_SHARE_MAX,
   WEBHOOK_LANES_MAX,
   WEBHOOK_UPKEEP_EVERY_MS,
   WEBHOOK_UPKEEP_TIME_SHARE_MAX,
-} from '../src/webhook-limits.ts'
+} from '../src/outside/webhooks/limits.ts'
+import { makeWebhookUpkeep } from '../src/outside/webhooks/upkeep.ts'
 import { auditJob } from './jobs/audit.ts'
 import { deliverWebhookJob } from './jobs/deliver-webhook.ts'
 import { drainPeerJob } from './jobs/drain-peer.ts'

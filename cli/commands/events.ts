@@ -1,6 +1,6 @@
 import type { Tallystick } from '../../sdk/client.ts'
 import type { LedgerEvent } from '../../sdk/generated/api.ts'
-import { PAGE_ITEMS_MAX } from '../../src/limits.ts'
+import { PAGE_ITEMS_MAX } from '../../src/records/limits.ts'
 import { noArguments } from '../arguments.ts'
 import { defineCommand } from '../command.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'

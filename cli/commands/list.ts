@@ -1,7 +1,7 @@
 import type { GetRecordsQuery, LedgerRecord } from '../../sdk/generated/api.ts'
 import type { RecordsQuery } from '../../sdk/resources/records.ts'
-import { PAGE_ITEMS_MAX } from '../../src/limits.ts'
 import { RECORD_STATES } from '../../src/proof/statement/kinds.ts'
+import { PAGE_ITEMS_MAX } from '../../src/records/limits.ts'
 import { noArguments, parseChoice } from '../arguments.ts'
 import { defineCommand, type ValuesOf } from '../command.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'

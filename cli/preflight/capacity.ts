@@ -1,6 +1,6 @@
 import type { VolumeFacts } from '../../src/db/schema/preflight-volume.ts'
-import { PREFLIGHT_DISK_FAIL_DAYS, PREFLIGHT_DISK_WARN_DAYS } from '../../src/limits.ts'
 import { type Finding, fail, ok, skip, warn } from './finding.ts'
+import { PREFLIGHT_DISK_FAIL_DAYS, PREFLIGHT_DISK_WARN_DAYS } from './limits.ts'
 import { bytesText, countText } from './text.ts'
 
 const DAY_MS = 86_400_000

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import type pg from 'pg'
 import { readClock } from '../../src/db/schema/preflight.ts'
-import { PREFLIGHT_CLOCK_SAMPLES } from '../../src/limits.ts'
+import { PREFLIGHT_CLOCK_SAMPLES } from './limits.ts'
 
 /** Another clock minus this machine's. The true value is within `errorMs` of it. */
 export type ClockOffset = { readonly aheadMs: number; readonly errorMs: number }

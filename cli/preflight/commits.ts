@@ -1,13 +1,13 @@
 import { performance } from 'node:perf_hooks'
 import type pg from 'pg'
 import { commitMessage, roundTrip } from '../../src/db/schema/preflight.ts'
+import { type LatencySummary, makeLatencies, summarize, summarizeMs } from './latencies.ts'
 import {
   PREFLIGHT_COMMITS,
   PREFLIGHT_COMMITS_MIN,
   PREFLIGHT_COMMITS_MS_MAX,
   PREFLIGHT_ROUND_TRIPS,
-} from '../../src/limits.ts'
-import { type LatencySummary, makeLatencies, summarize, summarizeMs } from './latencies.ts'
+} from './limits.ts'
 
 /** One after another, on one connection. */
 export type Commits = {

@@ -2,8 +2,8 @@ import { closeSync, existsSync, fdatasyncSync, openSync, readSync, rmSync, write
 import { statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
-import { PREFLIGHT_COMMITS, PREFLIGHT_COMMITS_MIN, PREFLIGHT_FSYNC_MS_MAX } from '../../src/limits.ts'
 import { type LatencySummary, makeLatencies, summarize } from './latencies.ts'
+import { PREFLIGHT_COMMITS, PREFLIGHT_COMMITS_MIN, PREFLIGHT_FSYNC_MS_MAX } from './limits.ts'
 
 export type FsyncLatencies = {
   readonly directory: string

@@ -1,5 +1,4 @@
 import { API_LOGIN, WORKER_LOGIN } from '../../src/db/connect/logins.ts'
-import type { ConnectionFacts } from '../../src/db/schema/preflight.ts'
 import {
   JOB_CONNECTIONS_MAX,
   PEER_CONNECTIONS_MAX,
@@ -7,7 +6,8 @@ import {
   SEARCH_CONNECTIONS_MAX,
   WEBHOOK_CONNECTIONS_MAX,
   WRITE_CONNECTIONS_MAX,
-} from '../../src/limits.ts'
+} from '../../src/db/limits.ts'
+import type { ConnectionFacts } from '../../src/db/schema/preflight.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 /** What the pools of src/db/connect/pools.ts open at most, of one process. */

@@ -1,16 +1,16 @@
 import type { Pooler } from '../../src/db/connect/pooler.ts'
-import {
-  CLOCK_SKEW_MS_MAX,
-  PREFLIGHT_ANSWER_TIMEOUT_MS,
-  PREFLIGHT_CLOCK_FAIL_MS,
-  PREFLIGHT_CLOCK_WARN_MS,
-  PREFLIGHT_ROUND_TRIP_WARN_MS,
-} from '../../src/limits.ts'
+import { PREFLIGHT_ANSWER_TIMEOUT_MS } from '../../src/db/limits.ts'
 import type { ClockOffset } from './clock.ts'
 import type { Commits, ConcurrentCommits } from './commits.ts'
 import type { FsyncLatencies } from './disk.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 import type { LatencySummary } from './latencies.ts'
+import {
+  CLOCK_SKEW_MS_MAX,
+  PREFLIGHT_CLOCK_FAIL_MS,
+  PREFLIGHT_CLOCK_WARN_MS,
+  PREFLIGHT_ROUND_TRIP_WARN_MS,
+} from './limits.ts'
 import type { ServerAnswers } from './server.ts'
 import { countText, latencyText, msOf } from './text.ts'
 

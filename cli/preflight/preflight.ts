@@ -11,7 +11,6 @@ import {
   type ServerFacts,
 } from '../../src/db/schema/preflight.ts'
 import { readVolume, type VolumeFacts } from '../../src/db/schema/preflight-volume.ts'
-import { PREFLIGHT_LOAD_MS } from '../../src/limits.ts'
 import { type Capacity, judgeCapacity, planCapacity } from './capacity.ts'
 import { type ClockOffset, measureClock } from './clock.ts'
 import {
@@ -27,6 +26,7 @@ import { type ConnectionPlan, judgeConnections, planConnections } from './judge-
 import * as measured from './judge-measured.ts'
 import { judgeSettings, LOGIN_SETTINGS, SETTINGS } from './judge-settings.ts'
 import type { LatencySummary } from './latencies.ts'
+import { PREFLIGHT_LOAD_MS } from './limits.ts'
 import { askServer, type ServerAnswers } from './server.ts'
 
 export type PreflightOptions = {

@@ -1,7 +1,8 @@
 import { performance } from 'node:perf_hooks'
-import { CONNECT_TIMEOUT_MS, PREFLIGHT_ANSWER_CHARS_MAX, PREFLIGHT_CLOCK_SAMPLES } from '../../src/limits.ts'
+import { CONNECT_TIMEOUT_MS } from '../../src/db/limits.ts'
 import type { ClockOffset } from './clock.ts'
 import { type LatencySummary, summarizeMs } from './latencies.ts'
+import { PREFLIGHT_ANSWER_CHARS_MAX, PREFLIGHT_CLOCK_SAMPLES } from './limits.ts'
 
 /** What an API process answers to anybody. */
 export type ServerAnswers = {

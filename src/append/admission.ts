@@ -4,7 +4,7 @@ import {
   REQUESTS_PER_TURN_MAX,
   REQUESTS_UNDER_WAY_MAX,
   TURN_BYTES_MAX,
-} from '../limits.ts'
+} from './limits.ts'
 
 /** The named limits, unless a test has smaller ones. */
 const LIMITS = {

@@ -1,10 +1,10 @@
 import type { EntryRow } from '../db/chain/append-entries.ts'
 import { ApiError } from '../errors.ts'
-import { APPEND_STALE_RETRIES_MAX } from '../limits.ts'
 import type { Signer } from '../proof/crypto.ts'
 import type { SignedLedger, Signers } from '../signing/signers.ts'
 import type { Appender, Overloaded } from './appender.ts'
 import type { AppendOutcome, RefusalReason } from './commit.ts'
+import { APPEND_STALE_RETRIES_MAX } from './limits.ts'
 
 export type Written = { readonly replayed: boolean; readonly seq: number; readonly chain: string }
 

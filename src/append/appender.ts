@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import type { EntryRow } from '../db/chain/append-entries.ts'
+import { type AppendOutcome, commitBatch, type RetryCause } from './commit.ts'
 import {
   APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX,
   APPEND_BATCH_BYTES_MAX,
@@ -13,8 +14,7 @@ import {
   APPEND_QUEUE_ENTRIES_PER_LEDGER_MAX,
   APPEND_QUEUE_RECORDS_MAX,
   APPEND_WAIT_MS_MAX,
-} from '../limits.ts'
-import { type AppendOutcome, commitBatch, type RetryCause } from './commit.ts'
+} from './limits.ts'
 
 /** Refused at once, because the queue is full or the wait would be too long: nothing was written. */
 export type Overloaded = { readonly status: 'overloaded'; readonly retryAfterMs: number }

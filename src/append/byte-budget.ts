@@ -1,4 +1,4 @@
-import { BODIES_BYTES_MAX, READ_ANSWERS_BYTES_MAX, WRITE_ANSWERS_BYTES_MAX } from '../limits.ts'
+import { BODIES_BYTES_MAX, READ_ANSWERS_BYTES_MAX, WRITE_ANSWERS_BYTES_MAX } from './limits.ts'
 
 /** Memory that a process holds because clients take, or send, slowly. */
 export type ByteBudgets = {

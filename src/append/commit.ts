@@ -6,7 +6,7 @@ import {
   APPEND_DEADLOCK_RETRIES_MAX,
   APPEND_UNAVAILABLE_PAUSE_MS,
   APPEND_UNAVAILABLE_RETRY_MS_MAX,
-} from '../limits.ts'
+} from './limits.ts'
 
 /**
  * How an append ended. Done: `appended`, `replayed`. Refused, nothing was written: `conflict`, `stale`,

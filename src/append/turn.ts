@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { TURN_MS_MAX } from '../limits.ts'
+import { TURN_MS_MAX } from './limits.ts'
 
 /**
  * A stretch of work on the event loop, after which others have their turn. By time, not by number: a thousand items are 10 ms or a

@@ -3,7 +3,7 @@ import {
   ERASURES_REFUSED_MAX,
   EXPIRIES_REFUSED_MAX,
   EXPIRY_REFUSED_PAUSE_MS,
-} from '../limits.ts'
+} from './limits.ts'
 
 type Limits = { readonly pauseMs: number; readonly itemsMax: number }
 

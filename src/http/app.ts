@@ -1,11 +1,7 @@
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
-import {
-  BODY_BYTES_MAX,
-  CONNECTIONS_LOOK_EVERY_MS,
-  KEPT_CONNECTION_MS,
-  REQUEST_TIMEOUT_MS,
-} from '../limits.ts'
+import { BODY_BYTES_MAX } from '../append/limits.ts'
 import type { Deps } from './deps.ts'
+import { CONNECTIONS_LOOK_EVERY_MS, KEPT_CONNECTION_MS, REQUEST_TIMEOUT_MS } from './limits.ts'
 import { collectOperations } from './openapi/operations.ts'
 import { useAdmission } from './plugins/admit.ts'
 import { useAnswerHeaders } from './plugins/answer-headers.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ApiError } from '../errors.ts'
-import { PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX } from '../limits.ts'
+import { PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX } from '../records/limits.ts'
 
 /** The query parameters of every list. */
 export const pageQuery = {

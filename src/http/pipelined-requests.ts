@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { PIPELINED_REQUESTS_MAX } from '../limits.ts'
+import { PIPELINED_REQUESTS_MAX } from './limits.ts'
 
 type Begin = (request: IncomingMessage, response: ServerResponse) => void
 

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { ANSWER_BYTES_PER_SECOND_MIN, ANSWER_STALL_MS_MAX } from '../limits.ts'
+import { ANSWER_BYTES_PER_SECOND_MIN, ANSWER_STALL_MS_MAX } from './limits.ts'
 
 /** The named limits, unless a test has smaller ones. */
 const LIMITS = { stallMs: ANSWER_STALL_MS_MAX, bytesPerSecondMin: ANSWER_BYTES_PER_SECOND_MIN }

@@ -1,10 +1,10 @@
 import type pg from 'pg'
 import { findApiKey } from '../db/ledgers/api-keys.ts'
 import { ApiError } from '../errors.ts'
-import { CALLER_AGE_MS_MAX, KEY_CACHE_AGE_MS_MAX, KEY_CACHE_KEYS_MAX } from '../limits.ts'
 import { equalBytes } from '../proof/bytes.ts'
 import { formatId } from '../proof/ids.ts'
 import { findLedgerOfKey, hashKey, type KeyMac } from './api-keys.ts'
+import { CALLER_AGE_MS_MAX, KEY_CACHE_AGE_MS_MAX, KEY_CACHE_KEYS_MAX } from './limits.ts'
 import type { RateLimit } from './rate-limits.ts'
 import type { Scope } from './scopes.ts'
 

@@ -1,4 +1,4 @@
-import { RATE_LIMIT_BUCKETS_MAX } from '../limits.ts'
+import { RATE_LIMIT_BUCKETS_MAX } from './limits.ts'
 
 /** Of a bucket's arithmetic on doubles, which must not refuse the last request of a burst. */
 const ROUNDING_MS = 0.001

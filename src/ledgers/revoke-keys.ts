@@ -1,12 +1,12 @@
 import type { IdempotencyRow } from '../db/chain/append-entries.ts'
 import { type KeyRow, listKeyMakers } from '../db/ledgers/api-keys.ts'
 import { ApiError } from '../errors.ts'
-import { KEY_MAKERS_PER_QUERY, KEYS_REVOKED_PER_REQUEST_MAX } from '../limits.ts'
 import { toHex } from '../proof/bytes.ts'
 import { formatId } from '../proof/ids.ts'
 import { administer } from './administration.ts'
 import type { Caller } from './caller.ts'
 import { getKey, type KeyDeps } from './keys.ts'
+import { KEY_MAKERS_PER_QUERY, KEYS_REVOKED_PER_REQUEST_MAX } from './limits.ts'
 import { aboutKey } from './new-key.ts'
 
 export type KeysRevoked = {

@@ -1,11 +1,12 @@
 import { ApiError } from '../errors.ts'
-import { DOCUMENT_BYTES_MAX, METADATA_BYTES_MAX, REFERENCES_BYTES_MAX } from '../limits.ts'
+import { DOCUMENT_BYTES_MAX } from '../ledgers/types/limits.ts'
 import { fromBase64Url, toHex } from '../proof/bytes.ts'
 import { canonicalize } from '../proof/json/jcs.ts'
 import type { JsonValue } from '../proof/json/json-value.ts'
 import { documentDigest } from '../proof/statement/document.ts'
 import type { Entropy } from '../signing/entropy.ts'
 import { nativeProviders } from '../signing/native.ts'
+import { METADATA_BYTES_MAX, REFERENCES_BYTES_MAX } from './limits.ts'
 
 /** A document as it is stored: canonical text, salt, and the digest that the statement signs. */
 export type SaltedDocument = {

@@ -10,10 +10,10 @@ import {
 import { ApiError } from '../errors.ts'
 import { type AdministerDeps, administer } from '../ledgers/administration.ts'
 import type { Caller } from '../ledgers/caller.ts'
-import { ERASABLE_LISTED_MAX } from '../limits.ts'
 import { toHex } from '../proof/bytes.ts'
 import { formatId } from '../proof/ids.ts'
 import { formatDocumentSubject } from '../proof/statement/document-subjects.ts'
+import { ERASABLE_LISTED_MAX } from './limits.ts'
 
 export type EraseDeps = AdministerDeps & { readonly readPool: pg.Pool }
 

@@ -12,13 +12,13 @@ import { fromUuid } from '../db/connect/uuid.ts'
 import { getLedger } from '../db/ledgers/ledgers.ts'
 import { listEnvelopeKeys } from '../db/schema/server-keys.ts'
 import { ApiError } from '../errors.ts'
-import { STREAM_CHUNK_CHARS } from '../limits.ts'
 import type { DocumentsShown } from '../proof/entry/verify-entry.ts'
 import { formatId } from '../proof/ids.ts'
 import { type BatchItem, itemBytes } from '../proof/statement/batch.ts'
 import { formatDocumentSubject } from '../proof/statement/document-subjects.ts'
 import { formatVerifierKey } from '../proof/tree/checkpoint.ts'
 import { nativeProviders } from '../signing/native.ts'
+import { STREAM_CHUNK_CHARS } from './limits.ts'
 
 /** 20 KB of text. */
 const ITEMS_PER_PIECE = 100

@@ -2,10 +2,10 @@ import { createHash, hash } from 'node:crypto'
 import { Turn } from '../append/turn.ts'
 import type { IdempotencyRow } from '../db/chain/append-entries.ts'
 import { ApiError } from '../errors.ts'
-import { IDEMPOTENCY_KEY_CHARS_MAX } from '../limits.ts'
 import { canonicalize, quote } from '../proof/json/jcs.ts'
 import type { JsonValue } from '../proof/json/json-value.ts'
 import type { Entropy } from '../signing/entropy.ts'
+import { IDEMPOTENCY_KEY_CHARS_MAX } from './limits.ts'
 
 const KEY_PATTERN = new RegExp(`^[\\x21-\\x7e]{1,${IDEMPOTENCY_KEY_CHARS_MAX}}$`)
 const KEY_HASH_BYTES = 16

@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import { fromUuid, toUuid } from '../db/connect/uuid.ts'
+import { PAGE_BYTES_MAX, PARENT_DEPTH_MAX } from '../db/limits.ts'
 import {
   findDepth,
   listAncestors,
@@ -9,7 +10,6 @@ import {
 import type { Place } from '../db/records/search.ts'
 import { searchRecords } from '../db/records/search-records.ts'
 import { ApiError } from '../errors.ts'
-import { PAGE_BYTES_MAX, PARENT_DEPTH_MAX } from '../limits.ts'
 import { isId, parseId } from '../proof/ids.ts'
 import { formatDocumentSubject } from '../proof/statement/document-subjects.ts'
 import { isVisible, type RenderDeps, renderRows } from './read.ts'

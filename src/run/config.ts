@@ -1,11 +1,12 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import { THREADS_MAX } from '../append/limits.ts'
 import type { DatabaseOptions } from '../db/connect/connection.ts'
 import { parseDatabaseOptions } from '../db/connect/options.ts'
-import { DRAIN_SECONDS_DEFAULT, DRAIN_SECONDS_MAX, SCHEMA_WAIT_SECONDS_MAX, THREADS_MAX } from '../limits.ts'
 import { parseTracing, type TracingOptions } from '../observe/tracing/options.ts'
 import { type Allowances, parseAllowances } from '../outside/connector/allowances.ts'
 import { readKeyFiles } from './key-files.ts'
+import { DRAIN_SECONDS_DEFAULT, DRAIN_SECONDS_MAX, SCHEMA_WAIT_SECONDS_MAX } from './limits.ts'
 
 const port = z.coerce.number().int().min(0).max(65_535)
 const url = z.url({ protocol: /^https?$/ })

@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
-import { KEY_FILE_BYTES_MAX } from '../limits.ts'
+import { KEY_FILE_BYTES_MAX } from './limits.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 type Issue = { readonly path: readonly [string]; readonly message: string }

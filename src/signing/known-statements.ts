@@ -1,8 +1,8 @@
-import { KNOWN_STATEMENTS_BYTES_MAX } from '../limits.ts'
 import { toHex } from '../proof/bytes.ts'
 import { parseEnvelope } from '../proof/envelope/cose.ts'
 import { type ParsedStatement, parseStatement } from '../proof/statement/statement.ts'
 import { leafHash } from '../proof/tree/merkle.ts'
+import { KNOWN_STATEMENTS_BYTES_MAX } from './limits.ts'
 import { nativeProviders } from './native.ts'
 
 /** `statement`: null where nobody has read it yet. `isSigned`: that a key of the deployment signed these bytes was verified. */

@@ -3,8 +3,8 @@ import { mkdtemp, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { EXPORT_SPOOL_MIB_DEFAULT, EXPORT_SPOOL_SHARE_OF_FREE_MAX } from '../limits.ts'
 import { exportFile } from './export-file.ts'
+import { EXPORT_SPOOL_MIB_DEFAULT, EXPORT_SPOOL_SHARE_OF_FREE_MAX } from './limits.ts'
 import { type LedgerSource, type OpenLedger, SourceError } from './source.ts'
 
 const MIB = 1024 * 1024

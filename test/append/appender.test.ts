@@ -3,9 +3,6 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { Appender } from '../../src/append/appender.ts'
-import type { EntryRow } from '../../src/db/chain/append-entries.ts'
-import { openWritePool } from '../../src/db/connect/pools.ts'
-import { toUuid } from '../../src/db/connect/uuid.ts'
 import {
   APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX,
   APPEND_BATCH_BYTES_MAX,
@@ -17,7 +14,10 @@ import {
   APPEND_QUEUE_ENTRIES_PER_LEDGER_MAX,
   APPEND_QUEUE_RECORDS_MAX,
   APPEND_WAIT_MS_MAX,
-} from '../../src/limits.ts'
+} from '../../src/append/limits.ts'
+import type { EntryRow } from '../../src/db/chain/append-entries.ts'
+import { openWritePool } from '../../src/db/connect/pools.ts'
+import { toUuid } from '../../src/db/connect/uuid.ts'
 import { checkLedger } from '../helpers/check-ledger.ts'
 import { connect, testDatabase } from '../helpers/connect.ts'
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts'

@@ -1,4 +1,3 @@
-import type { JsonValue } from '../../src/proof/json/json-value.ts'
 import {
   generateKeyPairSync,
   hash,
@@ -12,6 +11,7 @@ import type { ProofProviders, Signer } from '../../src/proof/crypto.ts'
 import { encodeEnvelope, encodeProtected, toBeSigned } from '../../src/proof/envelope/cose.ts'
 import { formatId, type IdPrefix, parseId } from '../../src/proof/ids.ts'
 import { canonicalize } from '../../src/proof/json/jcs.ts'
+import type { JsonValue } from '../../src/proof/json/json-value.ts'
 import { keyThumbprint, parsePublicKey } from '../../src/proof/keys.ts'
 import { type BatchItem, batchRoot, itemBytes, itemLeaf } from '../../src/proof/statement/batch.ts'
 import { documentDigest } from '../../src/proof/statement/document.ts'

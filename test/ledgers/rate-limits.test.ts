@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { RATE_LIMIT_BUCKETS_MAX } from '../../src/ledgers/limits.ts'
 import { type Limited, RateLimits } from '../../src/ledgers/rate-limits.ts'
-import { RATE_LIMIT_BUCKETS_MAX } from '../../src/limits.ts'
 
 test('a rate limit', async (t) => {
   const key = limited('key', 10, 3)

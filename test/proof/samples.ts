@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../src/proof/json/json-value.ts'
 import { toBase64 } from '../../src/proof/bytes.ts'
+import type { JsonObject } from '../../src/proof/json/json-value.ts'
 import type { EntryKind } from '../../src/proof/statement/kinds.ts'
 import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
 

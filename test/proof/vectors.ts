@@ -1,5 +1,5 @@
-import type { JsonValue } from '../../src/proof/json/json-value.ts'
 import { readFileSync } from 'node:fs'
+import type { JsonValue } from '../../src/proof/json/json-value.ts'
 import type { BatchItem } from '../../src/proof/statement/batch.ts'
 import type { EntryKind } from '../../src/proof/statement/kinds.ts'
 

@@ -1,7 +1,7 @@
-import type { Subject } from '../../src/proof/statement/kinds.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ProofError, type ProofErrorCode } from '../../src/proof/error.ts'
+import type { Subject } from '../../src/proof/statement/kinds.ts'
 import { makeChain, makeId, type TestChain } from '../helpers/test-chain.ts'
 import { makeGated } from '../helpers/test-gated.ts'
 import { assertRefused, verifyChain } from '../helpers/verify-chain.ts'

@@ -7,7 +7,7 @@ import {
   SecretLostError,
   UnexpectedAnswerError,
 } from '../../sdk/errors.ts'
-import { WEBHOOK_REDELIVERED_MAX } from '../../src/webhook-limits.ts'
+import { WEBHOOK_REDELIVERED_MAX } from '../../src/db/limits.ts'
 import { sendJson, startHostile } from './hostile-server.ts'
 import { setUpSdk } from './set-up.ts'
 

@@ -1,9 +1,9 @@
-import type { Engine } from '../../sdk/verify/engine.ts'
-import type { PublicKey } from '../../src/proof/crypto.ts'
 import assert from 'node:assert/strict'
 import { webcrypto } from 'node:crypto'
+import type { Engine } from '../../sdk/verify/engine.ts'
 import { makeSyncEngine, portableProviders } from '../../sdk/verify/providers.ts'
 import { makeWebEngine } from '../../sdk/verify/web-crypto.ts'
+import type { PublicKey } from '../../src/proof/crypto.ts'
 import { nativeProviders } from '../../src/signing/native.ts'
 import { findNodeCrypto, makeNodeProviders } from '../../src/signing/node-crypto.ts'
 

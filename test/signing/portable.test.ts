@@ -1,10 +1,10 @@
-import type { PublicKey } from '../../src/proof/crypto.ts'
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { Point } from '@noble/ed25519'
 import fc from 'fast-check'
 import { fromHex, toHex, utf8Encode } from '../../src/proof/bytes.ts'
+import type { PublicKey } from '../../src/proof/crypto.ts'
 import { verifyEnvelope } from '../../src/proof/envelope/cose.ts'
 import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
 import {

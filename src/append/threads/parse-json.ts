@@ -1,6 +1,6 @@
-import { JSON_THREAD_MS_MAX, JSON_TOKENS_IN_PIECE_MAX, JSON_TOKENS_MAX } from '../../limits.ts'
 import { parseChecked } from '../../proof/json/json-text.ts'
 import type { JsonObject, JsonValue } from '../../proof/json/json-value.ts'
+import { JSON_THREAD_MS_MAX, JSON_TOKENS_IN_PIECE_MAX, JSON_TOKENS_MAX } from '../limits.ts'
 import { Turn } from '../turn.ts'
 import type { JsonPiece } from './cut-json.ts'
 import type { PieceOptions } from './piece.ts'

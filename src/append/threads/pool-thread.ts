@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { THREAD_HEAP_MIB_MAX } from '../../limits.ts'
+import { THREAD_HEAP_MIB_MAX } from '../limits.ts'
 import { ThreadError } from './error.ts'
 import type { Ended, Piece } from './piece.ts'
 

@@ -2,7 +2,7 @@ import {
   THREAD_WORK_BYTES_WAITING_MAX,
   THREAD_WORK_OF_ONE_SHARE,
   THREAD_WORK_WAITING_MAX,
-} from '../../limits.ts'
+} from '../limits.ts'
 import { ThreadError } from './error.ts'
 import type { Piece, PieceOptions } from './piece.ts'
 import { PoolThread } from './pool-thread.ts'

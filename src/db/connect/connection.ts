@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { CONNECT_TIMEOUT_MS, KEEP_ALIVE_AFTER_MS } from '../../limits.ts'
+import { CONNECT_TIMEOUT_MS, KEEP_ALIVE_AFTER_MS } from '../limits.ts'
 import { ConnectError, explainConnectFailure } from './connect-error.ts'
 import { type Login, openPasswords, type PasswordSource, type Passwords } from './passwords.ts'
 import { chooseTls, isUnverified, type Tls } from './tls.ts'

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { HALF_OPEN_AFTER_MS, HALF_OPEN_GRACE_MS, HALF_OPEN_LOOK_EVERY_MS } from '../../limits.ts'
+import { HALF_OPEN_AFTER_MS, HALF_OPEN_GRACE_MS, HALF_OPEN_LOOK_EVERY_MS } from '../limits.ts'
 import { openClient } from './client.ts'
 import type { Database } from './connection.ts'
 import type { Pooler } from './pooler.ts'

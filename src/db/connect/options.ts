@@ -1,4 +1,4 @@
-import { PASSWORD_CACHE_SECONDS_DEFAULT, PASSWORD_CACHE_SECONDS_MAX } from '../../limits.ts'
+import { PASSWORD_CACHE_SECONDS_DEFAULT, PASSWORD_CACHE_SECONDS_MAX } from '../limits.ts'
 import type { DatabaseOptions } from './connection.ts'
 import type { PasswordSource } from './passwords.ts'
 

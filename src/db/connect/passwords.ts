@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { PASSWORD_BYTES_MAX, PASSWORD_COMMAND_EVERY_MS, PASSWORD_COMMAND_MS_MAX } from '../../limits.ts'
+import { PASSWORD_BYTES_MAX, PASSWORD_COMMAND_EVERY_MS, PASSWORD_COMMAND_MS_MAX } from '../limits.ts'
 
 /** Where the password comes from, where it does not stand in the URL. Plain values: a thread can be given them. */
 export type PasswordSource =

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { POOLER_PROBES } from '../../limits.ts'
+import { POOLER_PROBES } from '../limits.ts'
 import { openClient } from './client.ts'
 import { Database, type DatabaseOrUrl } from './connection.ts'
 import { withTransaction } from './transaction.ts'

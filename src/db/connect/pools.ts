@@ -11,7 +11,7 @@ import {
   STATEMENT_END_MS_MAX,
   WEBHOOK_CONNECTIONS_MAX,
   WRITE_CONNECTIONS_MAX,
-} from '../../limits.ts'
+} from '../limits.ts'
 import { Database, DatabaseClient, type DatabaseClientConfig, type DatabaseOrUrl } from './connection.ts'
 import { isMoved } from './failures.ts'
 

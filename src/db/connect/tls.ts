@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
-import { CA_FILE_BYTES_MAX } from '../../limits.ts'
+import { CA_FILE_BYTES_MAX } from '../limits.ts'
 
 /**
  * What `sslmode` may say (docs/databases.md), in Postgres' own words and meanings:

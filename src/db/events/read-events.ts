@@ -1,10 +1,10 @@
-import { EVENT_BATCHES_PER_QUERY } from '../../limits.ts'
 import { formatId } from '../../proof/ids.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 import { FLOOR_COLUMNS, type FloorColumns, floorOf, joinFloor } from '../chain/floors.ts'
 import type { EntryDocumentRow, EntryRecordRow } from '../chain/read-entries.ts'
 import type { Db } from '../connect/client.ts'
 import { toUuid } from '../connect/uuid.ts'
+import { EVENT_BATCHES_PER_QUERY } from '../limits.ts'
 
 /** An entry that others hear of, and what it is about. */
 export type EventRow = {

@@ -1,11 +1,7 @@
 import type pg from 'pg'
-import {
-  WEBHOOK_DELIVERIES_SCANNED_MAX,
-  WEBHOOK_REDELIVERED_MAX,
-  WEBHOOK_TESTS_OPEN_MAX,
-} from '../../webhook-limits.ts'
 import type { Db } from '../connect/client.ts'
 import { firstUuidv7, fromUuid, toUuid } from '../connect/uuid.ts'
+import { WEBHOOK_DELIVERIES_SCANNED_MAX, WEBHOOK_REDELIVERED_MAX, WEBHOOK_TESTS_OPEN_MAX } from '../limits.ts'
 import { listStretch } from '../records/search-stretch.ts'
 import type { Attempt, DeliveryState } from './webhook-work.ts'
 

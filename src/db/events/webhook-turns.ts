@@ -1,9 +1,9 @@
 import type pg from 'pg'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
-import { WEBHOOK_FAILING_GAP_MS_MAX } from '../../webhook-limits.ts'
 import { FLOOR_COLUMNS, joinFloor } from '../chain/floors.ts'
 import type { Db } from '../connect/client.ts'
 import { fromUuid, toUuid } from '../connect/uuid.ts'
+import { WEBHOOK_FAILING_GAP_MS_MAX } from '../limits.ts'
 import { type EndColumns, endsOf, type LedgerEnds } from './read-events.ts'
 
 /* Whose turn it is to be delivered to, and where each stands. What became of deliveries: src/db/events/webhook-work.ts. */

@@ -1,7 +1,7 @@
 import type pg from 'pg'
-import { WEBHOOK_NOTICES_OPEN_MAX } from '../../webhook-limits.ts'
 import type { Db } from '../connect/client.ts'
 import { fromUuid, toUuid } from '../connect/uuid.ts'
+import { WEBHOOK_NOTICES_OPEN_MAX } from '../limits.ts'
 import type { WebhookName, WebhookTurn } from './webhook-turns.ts'
 
 /* What the worker reads and writes to deliver. What the API reads and asks for: src/db/events/webhooks.ts. */

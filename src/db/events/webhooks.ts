@@ -1,7 +1,7 @@
 import type pg from 'pg'
-import { WEBHOOK_COUNT_MAX, WEBHOOK_SECRETS_MAX, WEBHOOKS_PER_LEDGER_MAX } from '../../webhook-limits.ts'
 import type { Db } from '../connect/client.ts'
 import { fromUuid, toUuid } from '../connect/uuid.ts'
+import { WEBHOOK_COUNT_MAX, WEBHOOK_SECRETS_MAX, WEBHOOKS_PER_LEDGER_MAX } from '../limits.ts'
 
 /** What a tenant says of an endpoint. */
 export type WebhookSettings = {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { type ConstructorOptions, PgBoss } from 'pg-boss'
-import { JOB_DELETION_EVERY_SECONDS } from '../../limits.ts'
 import type { Db } from '../connect/client.ts'
 import { Database, type DatabaseOrUrl } from '../connect/connection.ts'
 import { API_LOGIN, WORKER_LOGIN } from '../connect/logins.ts'
+import { JOB_DELETION_EVERY_SECONDS } from '../limits.ts'
 import { DEAD_LETTER_QUEUE, DEAD_LETTER_SECONDS, QUEUES, type QueueName, type QueueRules } from './queues.ts'
 
 const SCHEMA = 'pgboss'

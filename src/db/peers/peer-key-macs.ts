@@ -1,11 +1,11 @@
 import type pg from 'pg'
-import { RESEALED_PER_QUERY } from '../../limits.ts'
 import { toBase64 } from '../../proof/bytes.ts'
 import { formatId } from '../../proof/ids.ts'
 import type { MasterKey } from '../../signing/master-key.ts'
 import { makePeerMacs, type NamedPeerKey } from '../../signing/peer-macs.ts'
 import { bytea, encodeColumn, uuid } from '../connect/binary-array.ts'
 import { fromUuid, toUuid } from '../connect/uuid.ts'
+import { RESEALED_PER_QUERY } from '../limits.ts'
 import type { Replaced } from '../schema/reseal.ts'
 
 /* The MACs by which keys of peers are believed, of all ledgers; as the owner. */

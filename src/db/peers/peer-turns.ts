@@ -1,8 +1,8 @@
 import type pg from 'pg'
-import { PEER_DRAINS_OF_LEDGER_MAX, PEER_SUMMARY_EVERY_MS } from '../../peer-limits.ts'
 import { bytea, encodeColumn, int4, int8, text, uuid } from '../connect/binary-array.ts'
 import type { Db } from '../connect/client.ts'
 import { fromUuid, toUuid } from '../connect/uuid.ts'
+import { PEER_DRAINS_OF_LEDGER_MAX, PEER_SUMMARY_EVERY_MS } from '../limits.ts'
 import { PEER_KEYS, type PeerKeyColumns, type PeerKeyRow, type PeerState, toPeerKeys } from './peers.ts'
 
 /* Whose turn it is to be drained to, and where each stands. What is shared with it: src/db/peers/peer-work.ts. */

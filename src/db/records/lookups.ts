@@ -1,10 +1,10 @@
 import type pg from 'pg'
-import { BATCH_ITEMS_MAX, LOOKUP_QUERIES_MAX, LOOKUPS_PER_QUERY_MAX } from '../../limits.ts'
 import type { SignedLine } from '../../proof/entry/verify-entry.ts'
 import { findCreations } from '../chain/signed-entries.ts'
 import { Coalescer } from '../connect/coalescer.ts'
 import { toUuid } from '../connect/uuid.ts'
 import { type AgentKey, type AgentStanding, findAgentStandings } from '../ledgers/agents.ts'
+import { BATCH_ITEMS_MAX, LOOKUP_QUERIES_MAX, LOOKUPS_PER_QUERY_MAX } from '../limits.ts'
 import { findRecords, type RecordKey, type RecordRowRead } from './read-records.ts'
 import { listNewestSteps, type RecordVersion, type StepRow } from './read-steps.ts'
 

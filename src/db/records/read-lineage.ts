@@ -1,8 +1,8 @@
 import type pg from 'pg'
-import { PARENT_DEPTH_MAX } from '../../limits.ts'
 import type { DocumentName } from '../chain/append-entries.ts'
 import type { EntryRowRead } from '../chain/read-entries.ts'
 import { toUuid } from '../connect/uuid.ts'
+import { PARENT_DEPTH_MAX } from '../limits.ts'
 import { RECORD_COLUMNS, RECORD_TABLES, type RecordRowRead } from './read-records.ts'
 
 /** How deep a record lies below the first of its ancestors: 1 without a parent. null: the ledger has no such record. */

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { SEARCH_DAYS_MAX, SEARCH_PROBE_CANDIDATES } from '../../limits.ts'
+import { SEARCH_DAYS_MAX, SEARCH_PROBE_CANDIDATES } from '../limits.ts'
 import type { RecordSearch, Stretch } from './search.ts'
 import {
   type Bind,

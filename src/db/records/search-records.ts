@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import { PAGE_BYTES_MAX, SEARCH_CANDIDATES_MAX } from '../../limits.ts'
 import { toUuid } from '../connect/uuid.ts'
+import { PAGE_BYTES_MAX, SEARCH_CANDIDATES_MAX } from '../limits.ts'
 import { RECORD_COLUMNS, RECORD_TABLES, type RecordRowRead } from './read-records.ts'
 import type { Place, RecordSearch, Stretch } from './search.ts'
 import { chooseStreams, type MakeStreams } from './search-choice.ts'

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { SEARCH_CLOCK_SLACK_MS, SEARCH_ENTRIES_SKIPPED_MAX } from '../../limits.ts'
+import { SEARCH_CLOCK_SLACK_MS, SEARCH_ENTRIES_SKIPPED_MAX } from '../limits.ts'
 import type { RecordSearch, Stretch } from './search.ts'
 
 /**

@@ -1,10 +1,10 @@
 import type pg from 'pg'
-import { COMPLETION_CLAIMERS_MAX } from '../../limits.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 import { FLOOR_COLUMNS, type FloorColumns, floorOf, hasOpenFault, joinFloor } from '../chain/floors.ts'
 import type { Db } from '../connect/client.ts'
 import { fromUuid, toUuid } from '../connect/uuid.ts'
 import type { QueueName } from '../jobs/queues.ts'
+import { COMPLETION_CLAIMERS_MAX } from '../limits.ts'
 import type { GatedName } from './gated-cases.ts'
 
 /* Which completions wait for the worker, along the index gated_records_unverified: it holds nothing else. */

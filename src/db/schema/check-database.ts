@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
-import { SCHEMA_WAIT_EVERY_MS } from '../../limits.ts'
 import type { Database } from '../connect/connection.ts'
 import { isUnavailable } from '../connect/failures.ts'
 import { type Pooler, refuseTransactionPooler } from '../connect/pooler.ts'
+import { SCHEMA_WAIT_EVERY_MS } from '../limits.ts'
 import { checkSchema } from './migrate.ts'
 import { SchemaBehindError } from './schema-behind.ts'
 

@@ -1,9 +1,5 @@
 import type pg from 'pg'
-import {
-  PREFLIGHT_HISTORY_MS_MIN,
-  PREFLIGHT_LEDGERS_MAX,
-  PREFLIGHT_RECORDS_COUNTED_MAX,
-} from '../../limits.ts'
+import { PREFLIGHT_HISTORY_MS_MIN, PREFLIGHT_LEDGERS_MAX, PREFLIGHT_RECORDS_COUNTED_MAX } from '../limits.ts'
 
 export type VolumeFacts = {
   /** Of all tables of the schema `tallystick`, with their indexes. */

@@ -1,8 +1,8 @@
 import type pg from 'pg'
-import { PREFLIGHT_ANSWER_TIMEOUT_MS, PREFLIGHT_STATEMENT_TIMEOUT_MS } from '../../limits.ts'
 import { openClient } from '../connect/client.ts'
 import type { DatabaseOrUrl } from '../connect/connection.ts'
 import { API_LOGIN, WORKER_LOGIN } from '../connect/logins.ts'
+import { PREFLIGHT_ANSWER_TIMEOUT_MS, PREFLIGHT_STATEMENT_TIMEOUT_MS } from '../limits.ts'
 
 /* What `tallystick preflight` asks. Any login may, and nothing of it writes a table. */
 

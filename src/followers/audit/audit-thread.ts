@@ -1,9 +1,9 @@
 import { constants, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { Database } from '../../db/connect/connection.ts'
-import { AUDIT_PROGRESS_EVERY_MS } from '../../limits.ts'
 import { database } from '../../verify/database.ts'
 import { verifyLedger } from '../../verify/verify-ledger.ts'
+import { AUDIT_PROGRESS_EVERY_MS } from '../limits.ts'
 import type { AuditMessage, AuditTask } from './verify-in-thread.ts'
 
 /*

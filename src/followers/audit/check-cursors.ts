@@ -1,9 +1,9 @@
 import type pg from 'pg'
 import { listAuditCursors, removeAuditCursor } from '../../db/audit/audit-cursors.ts'
 import type { Db } from '../../db/connect/client.ts'
-import { AUDIT_CURSORS_PER_ROUND } from '../../limits.ts'
 import { formatId } from '../../proof/ids.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
+import { AUDIT_CURSORS_PER_ROUND } from '../limits.ts'
 
 export type CheckCursorsDeps = {
   readonly pool: pg.Pool

@@ -5,8 +5,8 @@ import { failLostAudits, lockWaitingAudits, setAuditJobs } from '../../db/audit/
 import { withPooledTransaction } from '../../db/connect/transaction.ts'
 import { asJobsDatabase } from '../../db/jobs/job-queues.ts'
 import type { Payload } from '../../db/jobs/queues.ts'
-import { AUDITS_PER_ROUND } from '../../limits.ts'
 import { formatId } from '../../proof/ids.ts'
+import { AUDITS_PER_ROUND } from '../limits.ts'
 
 export type EnqueueAuditsDeps = {
   readonly pool: pg.Pool

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { insertFault, type LedgerFault } from '../../db/ledgers/ledger-faults.ts'
-import { FAULT_REASON_CHARS_MAX } from '../../limits.ts'
 import { formatId } from '../../proof/ids.ts'
+import { FAULT_REASON_CHARS_MAX } from '../limits.ts'
 
 export type FaultDeps = {
   readonly pool: pg.Pool

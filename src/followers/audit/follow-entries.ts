@@ -10,11 +10,6 @@ import { type AuditedLedger, getAuditedLedger, listServerKeys } from '../../db/a
 import type { SeqRange } from '../../db/chain/ledger-snapshot.ts'
 import { classifyFailure } from '../../db/connect/failures.ts'
 import { withPooledTransaction } from '../../db/connect/transaction.ts'
-import {
-  ENTRY_FOLLOWER_ENTRIES_PER_SPAN,
-  ENTRY_FOLLOWER_LEDGERS_PER_ROUND,
-  ENTRY_FOLLOWER_ROUND_MS,
-} from '../../limits.ts'
 import { equalBytes } from '../../proof/bytes.ts'
 import type { EntryStep } from '../../proof/entry/entry-step.ts'
 import { ProofError } from '../../proof/error.ts'
@@ -25,6 +20,11 @@ import { contradiction } from '../../verify/contradiction.ts'
 import { LedgerReader } from '../../verify/ledger-reader.ts'
 import { unpackSteps } from '../../verify/packed-steps.ts'
 import type { FaultyLedgers } from '../checkpoints/faulty-ledgers.ts'
+import {
+  ENTRY_FOLLOWER_ENTRIES_PER_SPAN,
+  ENTRY_FOLLOWER_LEDGERS_PER_ROUND,
+  ENTRY_FOLLOWER_ROUND_MS,
+} from '../limits.ts'
 import type { AwaitedLedgers } from './awaited-ledgers.ts'
 import { extendCursor } from './chain-state.ts'
 import { refuseCursor } from './check-cursors.ts'

@@ -1,8 +1,8 @@
 import type pg from 'pg'
 import { listAuditsDue } from '../../db/audit/audit-work.ts'
 import { requestAudit } from '../../db/audit/audits.ts'
-import { AUDITS_PER_SCHEDULE_MAX } from '../../limits.ts'
 import type { Entropy } from '../../signing/entropy.ts'
+import { AUDITS_PER_SCHEDULE_MAX } from '../limits.ts'
 
 export type ScheduleAuditsDeps = {
   readonly pool: pg.Pool

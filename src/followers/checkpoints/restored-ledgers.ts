@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { closeRestoredLedgers } from '../../db/chain/closures.ts'
-import { RESTORED_NEWEST_PER_ROUND, RESTORED_OTHERS_PER_ROUND, RESTORED_PER_QUERY } from '../../limits.ts'
 import { formatId } from '../../proof/ids.ts'
+import { RESTORED_NEWEST_PER_ROUND, RESTORED_OTHERS_PER_ROUND, RESTORED_PER_QUERY } from '../limits.ts'
 import { type Contradiction, ContradictionError, listContradictions } from './contradictions.ts'
 import type { Kept, KeptCheckpoints } from './kept.ts'
 

@@ -7,10 +7,10 @@ import {
 } from '../../db/chain/checkpoints.ts'
 import type { ServerKey } from '../../db/schema/server-keys.ts'
 import { ApiError } from '../../errors.ts'
-import { SIGNED_CHECKPOINTS_MAX } from '../../limits.ts'
 import { formatId } from '../../proof/ids.ts'
 import { parseCheckpoint, verifyCheckpoint } from '../../proof/tree/checkpoint.ts'
 import { nativeProviders } from '../../signing/native.ts'
+import { SIGNED_CHECKPOINTS_MAX } from '../limits.ts'
 
 const { sha256, verifySignature } = nativeProviders
 

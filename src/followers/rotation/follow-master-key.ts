@@ -1,7 +1,7 @@
 import type { Database } from '../../db/connect/connection.ts'
-import { MASTER_KEY_AGE_MS_MAX } from '../../limits.ts'
 import type { MasterKey } from '../../signing/master-key.ts'
 import type { Signers } from '../../signing/signers.ts'
+import { MASTER_KEY_AGE_MS_MAX } from '../limits.ts'
 
 /**
  * While the master key is replaced: reading the keys anew says which one seals. What fails is tried again. Sessions that the one

@@ -11,11 +11,11 @@ import {
 import type { ServerKey } from '../../db/schema/server-keys.ts'
 import { signAdministration } from '../../ledgers/administration.ts'
 import { type LedgerDefinition, readDefinition } from '../../ledgers/ledger-definition.ts'
-import { ROTATION_LEDGERS_PER_ROUND } from '../../limits.ts'
 import { toBase64, toHex } from '../../proof/bytes.ts'
 import type { Signer } from '../../proof/crypto.ts'
 import { formatId } from '../../proof/ids.ts'
 import type { FaultyLedgers } from '../checkpoints/faulty-ledgers.ts'
+import { ROTATION_LEDGERS_PER_ROUND } from '../limits.ts'
 
 export type RotateDeps = {
   readonly pool: pg.Pool

@@ -1,8 +1,8 @@
 import type pg from 'pg'
 import { bytesOf } from '../../append/appender.ts'
 import { type AppendOutcome, commitBatch } from '../../append/commit.ts'
+import { APPEND_BATCH_BYTES_MAX, APPEND_BATCH_ENTRIES_MAX } from '../../append/limits.ts'
 import type { EntryRow } from '../../db/chain/append-entries.ts'
-import { APPEND_BATCH_BYTES_MAX, APPEND_BATCH_ENTRIES_MAX } from '../../limits.ts'
 
 type Steps = readonly EntryRow[]
 

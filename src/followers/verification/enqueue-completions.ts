@@ -15,9 +15,9 @@ import {
   setVerificationJobs,
   type WaitingLedger,
 } from '../../db/records/verification-work.ts'
-import { COMPLETION_JOB_MS_MAX, COMPLETIONS_PER_SWEEP, COMPLETIONS_QUEUED_MAX } from '../../limits.ts'
 import { formatId } from '../../proof/ids.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
+import { COMPLETION_JOB_MS_MAX, COMPLETIONS_PER_SWEEP, COMPLETIONS_QUEUED_MAX } from '../limits.ts'
 
 export type EnqueueCompletionsDeps = {
   readonly pool: pg.Pool

@@ -2,8 +2,8 @@ import type { RecordType } from '../../ledgers/types/built-in.ts'
 import { type Judgement, judge } from '../../ledgers/types/rules/judge.ts'
 import { parseTolerances } from '../../ledgers/types/rules/tolerances.ts'
 import type { TypeRegistry } from '../../ledgers/types/type-registry.ts'
-import { COMPLETION_TYPE_WAIT_MS_MAX } from '../../limits.ts'
 import { ProofError } from '../../proof/error.ts'
+import { COMPLETION_TYPE_WAIT_MS_MAX } from '../limits.ts'
 import type { JudgedDocuments, SignedCompletion } from './verify-completion.ts'
 
 type JudgeDeps = { readonly types: TypeRegistry; readonly typeWaitMsMax?: number }

@@ -6,7 +6,7 @@ import {
   COMPLETION_CLAIM_MS_MAX,
   COMPLETION_TYPE_WAIT_FIRST_MS_MAX,
   COMPLETIONS_PER_BATCH,
-} from '../../limits.ts'
+} from '../limits.ts'
 import {
   type EnqueueCompletionsDeps,
   enqueueCompletions,

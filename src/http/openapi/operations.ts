@@ -1,7 +1,7 @@
 import type { FastifyInstance, HTTPMethods, RouteOptions } from 'fastify'
 import { z } from 'zod'
+import { BODY_BYTES_MAX } from '../../append/limits.ts'
 import type { ErrorCode } from '../../errors.ts'
-import { BODY_BYTES_MAX } from '../../limits.ts'
 import type { Access, PeerAccess } from '../plugins/authenticate.ts'
 import { problemsOf } from './problems.ts'
 

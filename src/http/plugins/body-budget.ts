@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { ByteBudgets } from '../../append/byte-budget.ts'
 import { ApiError } from '../../errors.ts'
-import { BODY_PIECE_BYTES } from '../../limits.ts'
+import { BODY_PIECE_BYTES } from '../limits.ts'
 import { heldBy } from '../tails/held.ts'
 
 /**

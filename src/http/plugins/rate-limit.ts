@@ -1,10 +1,14 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ApiError } from '../../errors.ts'
 import type { Caller } from '../../ledgers/caller.ts'
+import { RATE_LIMIT_BYTES_PER_REQUEST } from '../../ledgers/limits.ts'
 import { type Limited, type RateLimitState, RateLimits } from '../../ledgers/rate-limits.ts'
-import { RATE_LIMIT_BYTES_PER_REQUEST } from '../../limits.ts'
 import type { PeerRequest } from '../../outside/federation/authenticate.ts'
-import { PEER_BYTES_OF_A_REQUEST, PEER_REQUESTS_BURST, PEER_REQUESTS_PER_SECOND } from '../../peer-limits.ts'
+import {
+  PEER_BYTES_OF_A_REQUEST,
+  PEER_REQUESTS_BURST,
+  PEER_REQUESTS_PER_SECOND,
+} from '../../outside/federation/limits.ts'
 
 type Callers = { readonly caller: Caller | null; readonly peer: PeerRequest | null }
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type LedgerEnds, readEnds } from '../../db/events/read-events.ts'
+import { PAGE_BYTES_MAX } from '../../db/limits.ts'
 import { ApiError } from '../../errors.ts'
-import { PAGE_BYTES_MAX } from '../../limits.ts'
 import { EVENT_TYPES, type EventFilter } from '../../outside/events/event-types.ts'
 import type { EventPosition } from '../../outside/events/read-events.ts'
 import { EVENT_STREAM, prefersEventStream } from '../accept.ts'

@@ -1,14 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import { introduce } from '../../outside/federation/handshake.ts'
-import { receiveEntries, type SentEntries } from '../../outside/federation/receive.ts'
-import { receiveRotations } from '../../outside/federation/rotations.ts'
-import { summarize } from '../../outside/federation/summary.ts'
 import {
   PEER_ENTRIES_OF_A_REQUEST,
   PEER_INTRODUCTION_BYTES_MAX,
   PEER_REQUEST_BYTES_MAX,
   PEER_ROTATIONS_BYTES_MAX,
-} from '../../peer-limits.ts'
+} from '../../outside/federation/limits.ts'
+import { receiveEntries, type SentEntries } from '../../outside/federation/receive.ts'
+import { receiveRotations } from '../../outside/federation/rotations.ts'
+import { summarize } from '../../outside/federation/summary.ts'
 import type { Deps } from '../deps.ts'
 import {
   entriesAnswer,

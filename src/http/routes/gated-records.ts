@@ -2,7 +2,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError, type ErrorCode } from '../../errors.ts'
 import type { Caller } from '../../ledgers/caller.ts'
 import type { Scope } from '../../ledgers/scopes.ts'
-import { RECORD_BODY_BYTES_MAX } from '../../limits.ts'
 import {
   type AboutOffer,
   type OfferResult,
@@ -23,6 +22,7 @@ import {
   requestRevision,
 } from '../../records/gated/steps.ts'
 import type { StepResult } from '../../records/gated/take-step.ts'
+import { RECORD_BODY_BYTES_MAX } from '../../records/limits.ts'
 import { resolveOnBehalfOf } from '../../records/on-behalf-of.ts'
 import type { Deps } from '../deps.ts'
 import { idempotencyOf, markReplayed } from '../idempotency.ts'

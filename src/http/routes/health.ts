@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { canRead } from '../../db/schema/migrate.ts'
 import { ApiError } from '../../errors.ts'
-import { READY_ANSWER_TIMEOUT_MS } from '../../limits.ts'
 import { VERSION } from '../../observe/version.ts'
 import type { Deps } from '../deps.ts'
+import { READY_ANSWER_TIMEOUT_MS } from '../limits.ts'
 import { health } from '../schemas/health.ts'
 
 export function healthRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>): void {

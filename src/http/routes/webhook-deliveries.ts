@@ -8,13 +8,13 @@ import {
   redeliverEvent,
   requestWebhookTest,
 } from '../../db/events/webhook-deliveries.ts'
+import { WEBHOOK_TESTS_OPEN_MAX } from '../../db/limits.ts'
 import { ApiError } from '../../errors.ts'
 import type { Caller } from '../../ledgers/caller.ts'
 import { getEndpoint, noEndpoint } from '../../outside/webhooks/endpoints.ts'
 import { noticeAbout } from '../../outside/webhooks/notices.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
 import { parseTime } from '../../records/documents.ts'
-import { WEBHOOK_TESTS_OPEN_MAX } from '../../webhook-limits.ts'
 import type { Deps } from '../deps.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
 import { formatCursor, pageLimit, parseCursor } from '../page.ts'

@@ -14,9 +14,9 @@ import {
   noEndpoint,
   rotateEndpointSecret,
 } from '../../outside/webhooks/endpoints.ts'
+import { WEBHOOK_OVERLAP_SECONDS_DEFAULT } from '../../outside/webhooks/limits.ts'
 import { formatWebhookPublicKey, type NewWebhookSecret } from '../../outside/webhooks/secrets.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
-import { WEBHOOK_OVERLAP_SECONDS_DEFAULT } from '../../webhook-limits.ts'
 import type { Deps } from '../deps.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
 import { pageLimit, parseCursor, toPage } from '../page.ts'

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { ERASABLE_LISTED_MAX, REASON_CHARS_MAX } from '../../limits.ts'
+import { ERASABLE_LISTED_MAX } from '../../records/limits.ts'
+import { REASON_CHARS_MAX } from '../limits.ts'
 import { entryView, erasureCode, idOf, instant, seq } from './common.ts'
 
 export const completionParams = z.strictObject({ id: z.string(), completion: z.string() })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { EVENTS_FILTER_NAMES_MAX } from '../../limits.ts'
 import { ENTRY_EVENTS, type EntryEvent } from '../../outside/events/event-types.ts'
 import { RECORD_STATES } from '../../proof/statement/kinds.ts'
+import { EVENTS_FILTER_NAMES_MAX } from '../limits.ts'
 import { pageQuery } from '../page.ts'
 import { base64, entryKind, entryView, hash, idOf, instant, note, seq, typeName } from './common.ts'
 import { documentLine } from './entries.ts'

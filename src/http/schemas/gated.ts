@@ -1,12 +1,8 @@
 import { z } from 'zod'
-import {
-  GATED_REVISIONS_DEFAULT,
-  GATED_REVISIONS_MAX,
-  REASON_CHARS_MAX,
-  SHARE_PEERS_MAX,
-} from '../../limits.ts'
 import { OFFERED_STEPS } from '../../proof/statement/kinds.ts'
 import { SIGNAL_CODES } from '../../records/gated/signal.ts'
+import { GATED_REVISIONS_DEFAULT, SHARE_PEERS_MAX } from '../../records/limits.ts'
+import { GATED_REVISIONS_MAX, REASON_CHARS_MAX } from '../limits.ts'
 import { anyAgent, hash, idOf, instant, salt, sentBy, seq } from './common.ts'
 import { time } from './times.ts'
 import { ruleOutcome } from './types.ts'

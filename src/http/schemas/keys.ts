@@ -1,10 +1,7 @@
 import { z } from 'zod'
+import { KEYS_REVOKED_PER_REQUEST_MAX } from '../../ledgers/limits.ts'
 import { SCOPES } from '../../ledgers/scopes.ts'
-import {
-  KEY_OVERLAP_SECONDS_DEFAULT,
-  KEY_OVERLAP_SECONDS_MAX,
-  KEYS_REVOKED_PER_REQUEST_MAX,
-} from '../../limits.ts'
+import { KEY_OVERLAP_SECONDS_DEFAULT, KEY_OVERLAP_SECONDS_MAX } from '../limits.ts'
 import { pageOf, pageQuery } from '../page.ts'
 import { idOf, instant } from './common.ts'
 import { name } from './names.ts'

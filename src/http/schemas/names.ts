@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { NAME_CHARS_MAX } from '../../limits.ts'
+import { NAME_CHARS_MAX } from '../limits.ts'
 
 /** No control characters: `\P{Cc}`, spelt for those readers of /openapi.json whose patterns know no properties. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it is about them

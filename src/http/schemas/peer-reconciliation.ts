@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { PEER_DIFFERENCES_SHOWN_MAX } from '../../outside/federation/limits.ts'
 import { DIFFERENCES, UNRECONCILED } from '../../outside/federation/reconciliation.ts'
-import { PEER_DIFFERENCES_SHOWN_MAX } from '../../peer-limits.ts'
 import { hash, idOf, instant } from './common.ts'
 import { PEER_STATES } from './peers.ts'
 

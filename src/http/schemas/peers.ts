@@ -12,7 +12,7 @@ import {
   PEER_ROTATIONS_PER_REQUEST_MAX,
   PEER_SUMMARY_RECORDS_MAX,
   PEER_TYPES_PER_REQUEST_MAX,
-} from '../../peer-limits.ts'
+} from '../../outside/federation/limits.ts'
 import { isId } from '../../proof/ids.ts'
 import { pageOf, pageQuery } from '../page.ts'
 import { base64, erasureCode, hash, idOf, instant, salt, seq, signedEntry } from './common.ts'

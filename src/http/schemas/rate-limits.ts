@@ -1,5 +1,9 @@
 import { z } from 'zod'
-import { RATE_LIMIT_BURST_MAX, RATE_LIMIT_PER_SECOND_MAX, RATE_LIMIT_PER_SECOND_MIN } from '../../limits.ts'
+import {
+  RATE_LIMIT_BURST_MAX,
+  RATE_LIMIT_PER_SECOND_MAX,
+  RATE_LIMIT_PER_SECOND_MIN,
+} from '../../ledgers/limits.ts'
 
 /** Kept with the precision of a 4-byte float: the answer says what was kept. */
 export const rateLimit = z.strictObject({

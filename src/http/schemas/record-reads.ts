@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { BATCH_ITEMS_MAX } from '../../limits.ts'
+import { BATCH_ITEMS_MAX } from '../../db/limits.ts'
 import { RECORD_STATES } from '../../proof/statement/kinds.ts'
 import { pageOf, pageQuery } from '../page.ts'
 import { anyAgent, base64, hash, idOf, salt, sentBy, seq, signedEntry, typeName } from './common.ts'

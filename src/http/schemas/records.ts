@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import { BATCH_ITEMS_MAX, REFERENCE_CHARS_MAX, REFERENCES_MAX } from '../../limits.ts'
+import { BATCH_ITEMS_MAX } from '../../db/limits.ts'
 import { RECORD_STATES } from '../../proof/statement/kinds.ts'
+import { REFERENCE_CHARS_MAX, REFERENCES_MAX } from '../limits.ts'
 import {
   anyAgent,
   entryKind,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { TYPE_RULES_MAX } from '../../ledgers/types/limits.ts'
 import { RULE_CODES } from '../../ledgers/types/rules/judge.ts'
-import { TYPE_RULES_MAX } from '../../limits.ts'
 import { pageOf, pageQuery } from '../page.ts'
 import { entryView, hash, instant, typeName } from './common.ts'
 

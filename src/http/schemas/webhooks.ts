@@ -1,13 +1,13 @@
 import { z } from 'zod'
-import { NAME_CHARS_MAX, OUTBOUND_URL_CHARS_MAX } from '../../limits.ts'
+import { WEBHOOK_COUNT_MAX, WEBHOOK_REDELIVERED_MAX } from '../../db/limits.ts'
+import { OUTBOUND_URL_CHARS_MAX } from '../../outside/connector/limits.ts'
 import { EVENT_TYPES, NOTICE_TYPES } from '../../outside/events/event-types.ts'
 import {
-  WEBHOOK_COUNT_MAX,
   WEBHOOK_NAMES_MAX,
   WEBHOOK_OVERLAP_SECONDS_DEFAULT,
   WEBHOOK_OVERLAP_SECONDS_MAX,
-  WEBHOOK_REDELIVERED_MAX,
-} from '../../webhook-limits.ts'
+} from '../../outside/webhooks/limits.ts'
+import { NAME_CHARS_MAX } from '../limits.ts'
 import { pageOf, pageQuery } from '../page.ts'
 import { idOf, instant, seq } from './common.ts'
 import { WITHOUT_CONTROLS } from './names.ts'

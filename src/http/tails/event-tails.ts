@@ -3,6 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isUnavailable } from '../../db/connect/failures.ts'
 import { type LedgerEnds, readEnds } from '../../db/events/read-events.ts'
+import { watchEventReads, watchStreams } from '../../observe/metrics/reading.ts'
+import type { EventFilter } from '../../outside/events/event-types.ts'
+import { LedgerWatch } from '../../outside/events/ledger-watch.ts'
+import type { EventPosition } from '../../outside/events/read-events.ts'
+import { SharedReads } from '../../outside/events/shared-reads.ts'
+import { STREAM_CHUNK_CHARS } from '../../records/limits.ts'
+import { EVENT_STREAM } from '../accept.ts'
+import type { Deps } from '../deps.ts'
 import {
   EVENTS_HEARTBEAT_MS,
   EVENTS_KEY_LOOK_EVERY_MS,
@@ -13,15 +21,7 @@ import {
   EVENTS_TAIL_QUERIES_AT_ONCE_MAX,
   EVENTS_TAILS_MAX,
   EVENTS_TAILS_PER_LEDGER_MAX,
-  STREAM_CHUNK_CHARS,
-} from '../../limits.ts'
-import { watchEventReads, watchStreams } from '../../observe/metrics/reading.ts'
-import type { EventFilter } from '../../outside/events/event-types.ts'
-import { LedgerWatch } from '../../outside/events/ledger-watch.ts'
-import type { EventPosition } from '../../outside/events/read-events.ts'
-import { SharedReads } from '../../outside/events/shared-reads.ts'
-import { EVENT_STREAM } from '../accept.ts'
-import type { Deps } from '../deps.ts'
+} from '../limits.ts'
 import { isStillLetIn } from '../plugins/authenticate.ts'
 import { type FittedPage, formatEventCursor, readFittedPage, requireTellable } from './event-pages.ts'
 import { StreamSlots } from './stream-slots.ts'

@@ -1,6 +1,6 @@
-import { TYPE_DEFINITION_BYTES_MAX } from '../../limits.ts'
 import { canonicalize } from '../../proof/json/jcs.ts'
 import type { JsonObject, JsonValue } from '../../proof/json/json-value.ts'
+import { TYPE_DEFINITION_BYTES_MAX } from './limits.ts'
 import type { Rule } from './rules/rule.ts'
 import { parseRules } from './rules/rules.ts'
 import { Schema } from './schema/schema.ts'

@@ -1,7 +1,7 @@
 import { ApiError } from '../../errors.ts'
-import { FAULT_PATH_CHARS_MAX } from '../../limits.ts'
 import type { Caller } from '../caller.ts'
 import { type CompiledType, canonicalDefinition, type TypeDefinition } from './definition.ts'
+import { FAULT_PATH_CHARS_MAX } from './schema/limits.ts'
 import { SchemaError } from './schema/schema-error.ts'
 import type { TypeRegistry } from './type-registry.ts'
 

@@ -1,4 +1,4 @@
-import { TYPE_CACHE_BYTES_MAX, TYPE_CACHE_BYTES_PER_LEDGER_MAX } from '../../limits.ts'
+import { TYPE_CACHE_BYTES_MAX, TYPE_CACHE_BYTES_PER_LEDGER_MAX } from './limits.ts'
 
 /** `bytes`: what it holds in memory, roughly. */
 type Held<T> = { readonly value: T; readonly bytes: number }

@@ -4,7 +4,7 @@ import {
   SCHEMA_WORK_LEDGERS_SWEPT_FROM,
   SCHEMA_WORK_SHARE,
   SCHEMA_WORK_WAITING_PER_LEDGER_MAX,
-} from '../../limits.ts'
+} from './limits.ts'
 
 type Account = {
   /** Until when what the ledger has used so far would have lasted, at its share. */

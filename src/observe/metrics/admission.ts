@@ -1,6 +1,6 @@
 import type { Admission } from '../../append/admission.ts'
 import type { ByteBudgets } from '../../append/byte-budget.ts'
-import { REQUESTS_UNDER_WAY_MAX } from '../../limits.ts'
+import { REQUESTS_UNDER_WAY_MAX } from '../../append/limits.ts'
 import type { Metrics } from './metrics.ts'
 import { readCounter, readGauge, readingsOf } from './readings.ts'
 

@@ -1,7 +1,11 @@
 import { Counter, Histogram } from 'prom-client'
 import type { Appender, AppendObserver } from '../../append/appender.ts'
 import type { AppendOutcome, RefusalReason, RetryCause } from '../../append/commit.ts'
-import { APPEND_QUEUE_BYTES_MAX, APPEND_QUEUE_ENTRIES_MAX, APPEND_QUEUE_RECORDS_MAX } from '../../limits.ts'
+import {
+  APPEND_QUEUE_BYTES_MAX,
+  APPEND_QUEUE_ENTRIES_MAX,
+  APPEND_QUEUE_RECORDS_MAX,
+} from '../../append/limits.ts'
 import type { Metrics } from './metrics.ts'
 import { readCounter, readGauge, Tally } from './readings.ts'
 

@@ -1,4 +1,4 @@
-import { METRICS_ANSWER_TIMEOUT_MS } from '../../limits.ts'
+import { METRICS_ANSWER_TIMEOUT_MS } from '../limits.ts'
 import type { Metrics } from './metrics.ts'
 import { type Definition, type Reading, readGauge } from './readings.ts'
 

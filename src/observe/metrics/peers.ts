@@ -6,7 +6,6 @@ import { OUTBOUND_ERROR_CODES } from '../../outside/connector/error.ts'
 import type { DrainObserver, PeerDrains } from '../../outside/federation/drain.ts'
 import { countAllForks, type ForkDeps } from '../../outside/federation/forks.ts'
 import type { Inbox } from '../../outside/federation/inbox.ts'
-import type { ReceiveDeps } from '../../outside/federation/receive.ts'
 import {
   PEER_BYTES_PER_DAY,
   PEER_DRAINS_MAX,
@@ -14,7 +13,8 @@ import {
   PEER_FORKS_COUNTED_MAX,
   PEER_MATTERS_COUNTED_MAX,
   PEER_REQUESTS_WAITING_MAX,
-} from '../../peer-limits.ts'
+} from '../../outside/federation/limits.ts'
+import type { ReceiveDeps } from '../../outside/federation/receive.ts'
 import { askGauges } from './asked.ts'
 import type { Metrics } from './metrics.ts'
 import { readCounter, readGauge, readingsOf, Tally } from './readings.ts'

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { TRACE_LOSS_LOG_EVERY_MS } from '../../limits.ts'
+import { TRACE_LOSS_LOG_EVERY_MS } from '../limits.ts'
 import type { LossReason, TraceObserver } from '../tracing/span-sender.ts'
 import type { Metrics } from './metrics.ts'
 import { readCounter, readingsOf } from './readings.ts'

@@ -8,7 +8,7 @@ import {
   WEBHOOK_DELIVERIES_COUNTED_MAX,
   WEBHOOK_LANES_MAX,
   WEBHOOK_REQUESTS_MAX,
-} from '../../webhook-limits.ts'
+} from '../../outside/webhooks/limits.ts'
 import { askGauges } from './asked.ts'
 import type { Metrics } from './metrics.ts'
 import { readCounter, readGauge, readingsOf, Tally } from './readings.ts'

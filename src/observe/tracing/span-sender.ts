@@ -13,7 +13,7 @@ import {
   TRACE_EXPORT_EVERY_MS,
   TRACE_SPANS_PER_EXPORT,
   TRACE_SPANS_WAITING_MAX,
-} from '../../limits.ts'
+} from '../limits.ts'
 import type { TracingOptions } from './options.ts'
 
 /** Why spans did not come to the collector: it takes fewer than there are, it did not take them, or the process had to end. */

@@ -20,8 +20,8 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
-import { TRACE_ATTRIBUTE_CHARS_MAX, TRACE_ATTRIBUTES_MAX, TRACE_LINKS_MAX } from '../../limits.ts'
 import { isTraceparent } from '../../proof/statement/fields.ts'
+import { TRACE_ATTRIBUTE_CHARS_MAX, TRACE_ATTRIBUTES_MAX, TRACE_LINKS_MAX } from '../limits.ts'
 import { VERSION } from '../version.ts'
 import type { SamplerName, TracingOptions } from './options.ts'
 import { SpanSender, type TraceObserver } from './span-sender.ts'

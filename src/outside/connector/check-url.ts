@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
-import { OUTBOUND_URL_CHARS_MAX } from '../../limits.ts'
 import { type Allowances, classifyAddress } from './allowances.ts'
+import { OUTBOUND_URL_CHARS_MAX } from './limits.ts'
 
 /** Ports below 1024 belong to other protocols, whose servers might obey what we post. */
 const PORTS_BELOW_1024: readonly number[] = [80, 443]

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net'
 import { Client, type Dispatcher } from 'undici'
-import { OUTBOUND_HEADER_BYTES_MAX, OUTBOUND_IDLE_MS_MAX } from '../../limits.ts'
 import { isPrivateAddress } from './allowances.ts'
 import { type Dialling, dial } from './dial.ts'
+import { OUTBOUND_HEADER_BYTES_MAX, OUTBOUND_IDLE_MS_MAX } from './limits.ts'
 
 /**
  * One connection to one origin, for one exchange at a time: an undici `Client`, which dials when it is first used, and

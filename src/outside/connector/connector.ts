@@ -1,10 +1,10 @@
-import { OUTBOUND_REQUEST_MS_MAX } from '../../limits.ts'
 import type { Allowances } from './allowances.ts'
 import { checkOutboundUrl, type Target, type UrlRefusal } from './check-url.ts'
 import { Connection } from './connection.ts'
 import { OutboundError, type OutboundErrorCode } from './error.ts'
 import { Exchange, type OutboundAnswer } from './exchange.ts'
 import { KeptConnections } from './kept-connections.ts'
+import { OUTBOUND_REQUEST_MS_MAX } from './limits.ts'
 import { makeResolveName, type ResolveName } from './resolve-name.ts'
 
 export type OutboundRequest = {

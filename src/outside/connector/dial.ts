@@ -1,10 +1,10 @@
 import type { LookupAddress } from 'node:dns'
 import { type LookupFunction, connect as netConnect, type Socket } from 'node:net'
 import { connect as tlsConnect } from 'node:tls'
-import { OUTBOUND_ADDRESS_ATTEMPT_MS, OUTBOUND_ADDRESSES_MAX, OUTBOUND_CONNECT_MS_MAX } from '../../limits.ts'
 import { type Allowances, classifyAddress } from './allowances.ts'
 import { ipOf, portOf } from './check-url.ts'
 import { OutboundError } from './error.ts'
+import { OUTBOUND_ADDRESS_ATTEMPT_MS, OUTBOUND_ADDRESSES_MAX, OUTBOUND_CONNECT_MS_MAX } from './limits.ts'
 import { isLocalName, type ResolveName } from './resolve-name.ts'
 
 export type Dialling = {

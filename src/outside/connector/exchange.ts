@@ -1,14 +1,14 @@
 import { type Dispatcher, errors } from 'undici'
+import type { Connection } from './connection.ts'
+import { OutboundError } from './error.ts'
+import { excerptOf } from './excerpt.ts'
 import {
   OUTBOUND_BODY_BYTES_MAX,
   OUTBOUND_BODY_MS_MAX,
   OUTBOUND_EXCERPT_BYTES_MAX,
   OUTBOUND_INTERIM_ANSWERS_MAX,
   OUTBOUND_REQUEST_MS_MAX,
-} from '../../limits.ts'
-import type { Connection } from './connection.ts'
-import { OutboundError } from './error.ts'
-import { excerptOf } from './excerpt.ts'
+} from './limits.ts'
 import { parseRetryAfterMs } from './retry-after.ts'
 
 export type OutboundAnswer = {

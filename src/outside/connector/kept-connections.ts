@@ -1,5 +1,5 @@
-import { OUTBOUND_IDLE_CONNECTIONS_MAX } from '../../limits.ts'
 import type { Connection } from './connection.ts'
+import { OUTBOUND_IDLE_CONNECTIONS_MAX } from './limits.ts'
 
 /** Connections that wait for a next exchange with their origin; each closes by itself after OUTBOUND_IDLE_MS_MAX. */
 export class KeptConnections {

@@ -1,5 +1,5 @@
 import { promises as dns, type LookupAddress } from 'node:dns'
-import { OUTBOUND_NAME_QUERY_MS, OUTBOUND_NAME_QUERY_TRIES } from '../../limits.ts'
+import { OUTBOUND_NAME_QUERY_MS, OUTBOUND_NAME_QUERY_TRIES } from './limits.ts'
 
 /** The addresses of a host name, best first; rejects where there is none. */
 export type ResolveName = (name: string) => Promise<readonly LookupAddress[]>

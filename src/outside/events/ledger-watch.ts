@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LedgerEnds } from '../../db/events/read-events.ts'
-import { EVENTS_POLL_MS, EVENTS_POLL_TIME_SHARE_MAX } from '../../limits.ts'
+import { EVENTS_POLL_MS, EVENTS_POLL_TIME_SHARE_MAX } from './limits.ts'
 
 type ReadEnds = (ledgerIds: readonly Uint8Array[]) => Promise<LedgerEnds[]>
 type WatchLog = { warn(details: object, message: string): void }

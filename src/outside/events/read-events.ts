@@ -7,7 +7,6 @@ import {
   listCheckpoints,
   listEventRows,
 } from '../../db/events/read-events.ts'
-import { EVENTS_SCANNED_MAX, EVENTS_SIFTED_PER_QUERY } from '../../limits.ts'
 import {
   checkpointEvent,
   eventsOfEntry,
@@ -24,6 +23,7 @@ import {
   isTypeWanted,
   kindsOf,
 } from './event-types.ts'
+import { EVENTS_SCANNED_MAX, EVENTS_SIFTED_PER_QUERY } from './limits.ts'
 
 /** A place in a ledger's stream of events: behind all that it names. */
 export type EventPosition = {

@@ -1,6 +1,6 @@
 import type { PeerBudgetRow } from '../../db/peers/peer-budgets.ts'
 import { ApiError } from '../../errors.ts'
-import { PEER_BYTES_PER_DAY, PEER_ENTRIES_PER_DAY, PEER_FULL_RETRY_MS } from '../../peer-limits.ts'
+import { PEER_BYTES_PER_DAY, PEER_ENTRIES_PER_DAY, PEER_FULL_RETRY_MS } from './limits.ts'
 
 /** Entries and bytes that a peer may have this side store in a day, and how many it has had stored. */
 export type PeerBudget = {

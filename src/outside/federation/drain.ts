@@ -11,6 +11,9 @@ import {
   settleSent,
 } from '../../db/peers/peer-turns.ts'
 import { readRotations } from '../../db/peers/peer-work.ts'
+import { formatId } from '../../proof/ids.ts'
+import type { JsonObject } from '../../proof/json/json-value.ts'
+import { isObject } from '../../proof/statement/fields.ts'
 import {
   PEER_ANSWER_BYTES_BASE,
   PEER_LEASE_MS,
@@ -23,10 +26,7 @@ import {
   PEER_RETRY_MS_MIN,
   PEER_ROTATIONS_PER_REQUEST_MAX,
   PEER_TURN_MS_MAX,
-} from '../../peer-limits.ts'
-import { formatId } from '../../proof/ids.ts'
-import type { JsonObject } from '../../proof/json/json-value.ts'
-import { isObject } from '../../proof/statement/fields.ts'
+} from './limits.ts'
 import { type Outgoing, readOutgoing, renderOutgoing } from './outbox.ts'
 import { believedKeys } from './peer-keys.ts'
 import { PeerError, type PeerPost, type PostDeps, postToPeer } from './post.ts'

@@ -2,8 +2,8 @@ import type pg from 'pg'
 import type { PgBoss } from 'pg-boss'
 import { giveTurns, type Turns } from '../../db/jobs/turn-jobs.ts'
 import { hasWaitingPeers, type PeerTurn, takePeerTurns } from '../../db/peers/peer-turns.ts'
-import { PEER_JOBS_QUEUED_MAX, PEER_LEASE_MS } from '../../peer-limits.ts'
 import { formatId } from '../../proof/ids.ts'
+import { PEER_JOBS_QUEUED_MAX, PEER_LEASE_MS } from './limits.ts'
 
 export type EnqueuePeersDeps = {
   readonly pool: pg.Pool

@@ -1,4 +1,3 @@
-import { PEER_CLOCK_WINDOW_MS } from '../../peer-limits.ts'
 import {
   equalBytes,
   fromBase64,
@@ -18,6 +17,7 @@ import {
 import { ProofError } from '../../proof/error.ts'
 import { type IdPrefix, isId } from '../../proof/ids.ts'
 import { nativeProviders } from '../../signing/native.ts'
+import { PEER_CLOCK_WINDOW_MS } from './limits.ts'
 
 /*
  * How requests between peers are signed: one profile of RFC 9421 with RFC 9530 (docs/formats/federation.md, "Requests").

@@ -1,11 +1,11 @@
 import { ApiError } from '../../errors.ts'
+import type { PeeringIds } from './authenticate.ts'
 import {
   PEER_REQUESTS_AT_ONCE,
   PEER_REQUESTS_OF_LEDGER_WAITING_MAX,
   PEER_REQUESTS_OF_ONE_MAX,
   PEER_REQUESTS_WAITING_MAX,
-} from '../../peer-limits.ts'
-import type { PeeringIds } from './authenticate.ts'
+} from './limits.ts'
 
 /**
  * Requests of peers that append, a few at once, the others in the order in which they came; beyond a number they are refused, and of

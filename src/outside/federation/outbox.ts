@@ -9,12 +9,12 @@ import {
   type SharedEntry,
 } from '../../db/peers/peer-work.ts'
 import { BUILT_IN_TYPES } from '../../ledgers/types/built-in.ts'
+import { formatDocumentSubject } from '../../proof/statement/document-subjects.ts'
 import {
   PEER_ENTRIES_PER_REQUEST_MAX,
   PEER_REQUEST_ENTRY_BYTES_MAX,
   PEER_STRETCH_ENTRIES_MAX,
-} from '../../peer-limits.ts'
-import { formatDocumentSubject } from '../../proof/statement/document-subjects.ts'
+} from './limits.ts'
 
 /** What a peer is sent next: entries with their documents, and where the cursor stands once they are dealt with. */
 export type Outgoing = {

@@ -6,7 +6,6 @@ import { acceptPeer, findPeer, invitePeer, type PeerRow, withdrawPeer } from '..
 import { ApiError } from '../../errors.ts'
 import { type AdministerDeps, administer } from '../../ledgers/administration.ts'
 import type { Caller } from '../../ledgers/caller.ts'
-import { PEER_INVITATION_MS_MAX, PEER_INVITATIONS_OPEN_MAX, PEERS_PER_LEDGER_MAX } from '../../peer-limits.ts'
 import { fromHex, toBase64Url, toHex } from '../../proof/bytes.ts'
 import { ProofError } from '../../proof/error.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
@@ -18,6 +17,7 @@ import type { Allowances } from '../connector/allowances.ts'
 import { checkOutboundUrl } from '../connector/check-url.ts'
 import { identityOf, parsePeerKey } from './identity.ts'
 import { formatInvitation, type Invitation, parseInvitation } from './invitation.ts'
+import { PEER_INVITATION_MS_MAX, PEER_INVITATIONS_OPEN_MAX, PEERS_PER_LEDGER_MAX } from './limits.ts'
 
 export type PeeringDeps = AdministerDeps & {
   readonly readPool: pg.Pool

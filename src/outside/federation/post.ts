@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { ByteBudget } from '../../append/byte-budget.ts'
+import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../../append/limits.ts'
 import { ThreadError } from '../../append/threads/error.ts'
 import { parseJsonInThread } from '../../append/threads/parse-json.ts'
 import type { Threads } from '../../append/threads/threads.ts'
 import type { DrainedPeer } from '../../db/peers/peer-turns.ts'
-import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../../limits.ts'
-import { PEER_RETRY_AFTER_NONSENSE_MS } from '../../peer-limits.ts'
 import { utf8Decode } from '../../proof/bytes.ts'
 import { ProofError } from '../../proof/error.ts'
 import { formatId } from '../../proof/ids.ts'
@@ -17,6 +16,7 @@ import type { Connector } from '../connector/connector.ts'
 import { OutboundError } from '../connector/error.ts'
 import { isCode } from './answer-fields.ts'
 import { NONCE_BYTES, signRequest } from './http-signature.ts'
+import { PEER_RETRY_AFTER_NONSENSE_MS } from './limits.ts'
 
 export type PostDeps = {
   readonly connector: Connector

@@ -11,7 +11,6 @@ import {
 } from '../../db/peers/received.ts'
 import { ApiError } from '../../errors.ts'
 import { type Author, signAdministration } from '../../ledgers/administration.ts'
-import { PEER_DECISIONS_MAX, PEER_FORKS_KEPT_MAX, PEER_OFFERS_MAX } from '../../peer-limits.ts'
 import type { Signer } from '../../proof/crypto.ts'
 import { ProofError } from '../../proof/error.ts'
 import type { JsonObject } from '../../proof/json/json-value.ts'
@@ -25,6 +24,7 @@ import { refuseFull } from './budget.ts'
 import { type Decision, decide, type Known } from './decide.ts'
 import type { Inbox } from './inbox.ts'
 import { type JudgedEvidence, judgeEvidence } from './judge-evidence.ts'
+import { PEER_DECISIONS_MAX, PEER_FORKS_KEPT_MAX, PEER_OFFERS_MAX } from './limits.ts'
 import { authorOf, inTransaction, isOfLedger, notAppended, unavailable } from './peer-transaction.ts'
 import {
   EntryRefused,

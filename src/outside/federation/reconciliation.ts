@@ -10,14 +10,10 @@ import {
 } from '../../db/peers/peer-reconciliation.ts'
 import type { PeerState } from '../../db/peers/peers.ts'
 import { ApiError } from '../../errors.ts'
-import {
-  PEER_DIFFERENCES_SHOWN_MAX,
-  PEER_SUMMARY_PAGES_MAX,
-  PEER_SUMMARY_RECORDS_MAX,
-} from '../../peer-limits.ts'
 import { formatId } from '../../proof/ids.ts'
 import type { PeerMacs } from '../../signing/peer-macs.ts'
 import { countForksOf } from './forks.ts'
+import { PEER_DIFFERENCES_SHOWN_MAX, PEER_SUMMARY_PAGES_MAX, PEER_SUMMARY_RECORDS_MAX } from './limits.ts'
 import { getPeer } from './peerings.ts'
 import type { SummaryRecord } from './summary.ts'
 

@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import { fromUuid } from '../../db/connect/uuid.ts'
+import { PAGE_BYTES_MAX } from '../../db/limits.ts'
 import {
   findRemoteClaim,
   listNewestRemoteSteps,
@@ -9,7 +10,6 @@ import {
   type RemoteRecordRow,
   type RemoteStepRow,
 } from '../../db/peers/remote-records.ts'
-import { PAGE_BYTES_MAX } from '../../limits.ts'
 import { ProofError } from '../../proof/error.ts'
 import { formatId } from '../../proof/ids.ts'
 import type { JsonObject } from '../../proof/json/json-value.ts'

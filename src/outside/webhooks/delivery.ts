@@ -1,11 +1,11 @@
 import { toUuid } from '../../db/connect/uuid.ts'
 import type { Endpoint } from '../../db/events/webhook-turns.ts'
 import type { Attempt, StoredDelivery, WrittenDelivery } from '../../db/events/webhook-work.ts'
-import { WEBHOOK_ATTEMPTS_LOGGED_MAX } from '../../webhook-limits.ts'
 import { envelopeMember, type LedgerEvent, renderEvent } from '../events/event.ts'
 import { eventId } from '../events/event-id.ts'
 import { EVENTS_OF_KIND } from '../events/event-types.ts'
 import type { EventStep } from '../events/read-events.ts'
+import { WEBHOOK_ATTEMPTS_LOGGED_MAX } from './limits.ts'
 import { noticeBody } from './notices.ts'
 import type { Task } from './window.ts'
 

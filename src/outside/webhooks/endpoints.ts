@@ -7,12 +7,12 @@ import {
   type WebhookRow,
   type WebhookSettings,
 } from '../../db/events/webhooks.ts'
+import { WEBHOOK_SECRETS_MAX, WEBHOOKS_PER_LEDGER_MAX } from '../../db/limits.ts'
 import { ApiError } from '../../errors.ts'
 import type { Caller } from '../../ledgers/caller.ts'
 import { formatId } from '../../proof/ids.ts'
 import type { Entropy } from '../../signing/entropy.ts'
 import type { MasterKey } from '../../signing/master-key.ts'
-import { WEBHOOK_SECRETS_MAX, WEBHOOKS_PER_LEDGER_MAX } from '../../webhook-limits.ts'
 import type { Allowances } from '../connector/allowances.ts'
 import { checkOutboundUrl } from '../connector/check-url.ts'
 import { makeWebhookSecret, type NewWebhookSecret } from './secrets.ts'

@@ -3,7 +3,7 @@ import type { PgBoss } from 'pg-boss'
 import { hasWaitingWebhooks, takeTurns, type WebhookTurn } from '../../db/events/webhook-turns.ts'
 import { giveTurns, type Turns } from '../../db/jobs/turn-jobs.ts'
 import { formatId } from '../../proof/ids.ts'
-import { WEBHOOK_JOBS_QUEUED_MAX, WEBHOOK_LEASE_MS } from '../../webhook-limits.ts'
+import { WEBHOOK_JOBS_QUEUED_MAX, WEBHOOK_LEASE_MS } from './limits.ts'
 
 export type EnqueueWebhooksDeps = {
   readonly pool: pg.Pool

@@ -5,7 +5,7 @@ import {
   WEBHOOK_REQUESTS_FIRST,
   WEBHOOK_REQUESTS_PER_ENDPOINT_MAX,
   WEBHOOK_REST_MS,
-} from '../../webhook-limits.ts'
+} from './limits.ts'
 import { breakerPauseMs, refusalPauseMs } from './schedule.ts'
 
 /** Why an endpoint is not delivered to any more. */

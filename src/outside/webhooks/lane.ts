@@ -19,6 +19,9 @@ import {
   writeProgress,
 } from '../../db/events/webhook-work.ts'
 import { toHex } from '../../proof/bytes.ts'
+import { type AttemptDeps, type AttemptResult, attemptDelivery } from './attempt.ts'
+import { afterAttempt, type Delivery, rowOf } from './delivery.ts'
+import { EndpointHealth } from './health.ts'
 import {
   WEBHOOK_HELD_REST_MS,
   WEBHOOK_LINGER_MS,
@@ -28,10 +31,7 @@ import {
   WEBHOOK_STRAGGLER_MS,
   WEBHOOK_TURN_MS_MAX,
   WEBHOOK_WRITE_AFTER_MS,
-} from '../../webhook-limits.ts'
-import { type AttemptDeps, type AttemptResult, attemptDelivery } from './attempt.ts'
-import { afterAttempt, type Delivery, rowOf } from './delivery.ts'
-import { EndpointHealth } from './health.ts'
+} from './limits.ts'
 import type { DeliveryLoader } from './load.ts'
 import type { Permits } from './permits.ts'
 import { retryAfterMs, retryDelayMs } from './schedule.ts'

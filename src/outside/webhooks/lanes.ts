@@ -3,6 +3,7 @@ import { beginTurn, type Endpoint, lookAtEndpoints, type WebhookTurn } from '../
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import type { MasterKey } from '../../signing/master-key.ts'
+import { Lane, type LaneDeps } from './lane.ts'
 import {
   WEBHOOK_EVENTS_IN_MEMORY,
   WEBHOOK_LANES_MAX,
@@ -13,8 +14,7 @@ import {
   WEBHOOK_REQUESTS_MAX,
   WEBHOOK_SIGNERS_KEPT_MAX,
   WEBHOOK_STOP_MS_MAX,
-} from '../../webhook-limits.ts'
-import { Lane, type LaneDeps } from './lane.ts'
+} from './limits.ts'
 import { DeliveryLoader } from './load.ts'
 import { Permits } from './permits.ts'
 import { openWebhookSecret, type WebhookSigner } from './secrets.ts'

@@ -5,17 +5,17 @@ import type { Endpoint } from '../../db/events/webhook-turns.ts'
 import { listDueDeliveries, readStored } from '../../db/events/webhook-work.ts'
 import { documentsJson } from '../../records/export.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
-import {
-  WEBHOOK_EVENTS_PER_DOCUMENTED_EVENT,
-  WEBHOOK_EVENTS_PER_LOAD,
-  WEBHOOK_EVENTS_PER_LOAD_MIN,
-  WEBHOOK_EVENTS_WITH_DOCUMENTS_PER_LOAD,
-} from '../../webhook-limits.ts'
 import type { LedgerEvent } from '../events/event.ts'
 import type { EventFilter } from '../events/event-types.ts'
 import { type EventPosition, type EventSource, findEvents, readEvents } from '../events/read-events.ts'
 import { verifiedStatements } from '../events/statements.ts'
 import { type Delivery, idOf, newDelivery, rowOf, storedDelivery, taskOf } from './delivery.ts'
+import {
+  WEBHOOK_EVENTS_PER_DOCUMENTED_EVENT,
+  WEBHOOK_EVENTS_PER_LOAD,
+  WEBHOOK_EVENTS_PER_LOAD_MIN,
+  WEBHOOK_EVENTS_WITH_DOCUMENTS_PER_LOAD,
+} from './limits.ts'
 import type { Task } from './window.ts'
 
 /** Reads what an endpoint is to be sent; what it answers is verified. */

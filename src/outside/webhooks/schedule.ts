@@ -6,7 +6,7 @@ import {
   WEBHOOK_RETRY_AFTER_MS_MAX,
   WEBHOOK_RETRY_DELAYS_MS,
   WEBHOOK_RETRY_JITTER,
-} from '../../webhook-limits.ts'
+} from './limits.ts'
 
 /** How long after its `tries`-th attempt failed a delivery is tried again; null: it is given up. */
 export function retryDelayMs(tries: number, random = Math.random): number | null {

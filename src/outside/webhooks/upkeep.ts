@@ -13,7 +13,7 @@ import {
   WEBHOOK_UPKEEP_DELETIONS_MAX,
   WEBHOOK_UPKEEP_ENDPOINTS,
   WEBHOOK_UPKEEP_ROWS,
-} from '../../webhook-limits.ts'
+} from './limits.ts'
 
 const KEPT = {
   deliveredDays: WEBHOOK_DELIVERED_KEPT_DAYS,

@@ -2,9 +2,9 @@ import type pg from 'pg'
 import { toUuid } from '../../db/connect/uuid.ts'
 import { listSharePeers, type SharePeer } from '../../db/peers/shares.ts'
 import { ApiError } from '../../errors.ts'
-import { SALT_DISTINCT_BYTES_MIN } from '../../limits.ts'
 import { fromBase64Url } from '../../proof/bytes.ts'
 import { formatId, isId, parseId } from '../../proof/ids.ts'
+import { SALT_DISTINCT_BYTES_MIN } from '../limits.ts'
 
 /** `whole`: with its documents; `digests`: the entries alone. */
 export type SharedDocuments = 'whole' | 'digests'

@@ -1,10 +1,10 @@
-import type { JsonObject, JsonValue } from '../../../src/proof/json/json-value.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { cutJson } from '../../../src/append/threads/cut-json.ts'
 import { ProofError } from '../../../src/proof/error.ts'
 import { parseJsonText } from '../../../src/proof/json/json-text.ts'
+import type { JsonObject, JsonValue } from '../../../src/proof/json/json-value.ts'
 
 const ANY = { depthMax: 1_000, tokensInPieceMax: Number.MAX_SAFE_INTEGER }
 

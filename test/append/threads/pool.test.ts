@@ -1,13 +1,13 @@
-import type { PieceOptions } from '../../../src/append/threads/piece.ts'
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { ThreadError } from '../../../src/append/threads/error.ts'
-import { ThreadPool } from '../../../src/append/threads/pool.ts'
 import {
   THREAD_WORK_BYTES_WAITING_MAX,
   THREAD_WORK_OF_ONE_SHARE,
   THREAD_WORK_WAITING_MAX,
-} from '../../../src/limits.ts'
+} from '../../../src/append/limits.ts'
+import type { ThreadError } from '../../../src/append/threads/error.ts'
+import type { PieceOptions } from '../../../src/append/threads/piece.ts'
+import { ThreadPool } from '../../../src/append/threads/pool.ts'
 import { until } from '../../helpers/wait.ts'
 import type { Known } from './test-thread.ts'
 

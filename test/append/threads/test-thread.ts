@@ -1,5 +1,5 @@
-import type { Ended, Given } from '../../../src/append/threads/piece.ts'
 import { parentPort } from 'node:worker_threads'
+import type { Ended, Given } from '../../../src/append/threads/piece.ts'
 
 /* A thread that does what a test says, as src/append/threads/thread.ts does what a server says. */
 

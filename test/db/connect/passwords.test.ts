@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { Database } from '../../../src/db/connect/connection.ts'
 import { openPasswords, type PasswordSource } from '../../../src/db/connect/passwords.ts'
-import { PASSWORD_BYTES_MAX, PASSWORD_COMMAND_EVERY_MS } from '../../../src/limits.ts'
+import { PASSWORD_BYTES_MAX, PASSWORD_COMMAND_EVERY_MS } from '../../../src/db/limits.ts'
 import { parseConfig } from '../../../src/run/config.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
 

@@ -1,4 +1,3 @@
-import type { Place, RecordSearch } from '../../../src/db/records/search.ts'
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
@@ -7,9 +6,10 @@ import type pg from 'pg'
 import { appendEntries, type EntryRow, type RecordRow } from '../../../src/db/chain/append-entries.ts'
 import { openSearchPool } from '../../../src/db/connect/pools.ts'
 import { toUuid } from '../../../src/db/connect/uuid.ts'
+import { PAGE_BYTES_MAX } from '../../../src/db/limits.ts'
+import type { Place, RecordSearch } from '../../../src/db/records/search.ts'
 import { searchRecords } from '../../../src/db/records/search-records.ts'
 import type { RecordFilters } from '../../../src/db/records/search-streams.ts'
-import { PAGE_BYTES_MAX } from '../../../src/limits.ts'
 import {
   LIFECYCLE,
   RECORD_STATES,

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { redriveDeadLetters } from '../../../src/db/jobs/job-queues.ts'
 import { readWaitingFigures } from '../../../src/db/records/verification-work.ts'
+import { COMPLETION_JOB_MS_MAX, COMPLETIONS_QUEUED_MAX } from '../../../src/followers/limits.ts'
 import {
   enqueueCompletions,
   releaseCompletions,
 } from '../../../src/followers/verification/enqueue-completions.ts'
-import { COMPLETION_JOB_MS_MAX, COMPLETIONS_QUEUED_MAX } from '../../../src/limits.ts'
 import { expectStatus, OPERATOR_KEY, type Test } from '../../helpers/app.ts'
 import { connect } from '../../helpers/connect.ts'
 import { raiseFloors } from '../../helpers/floors.ts'

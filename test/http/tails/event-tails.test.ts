@@ -7,7 +7,7 @@ import {
   EVENTS_KEY_LOOK_EVERY_MS,
   EVENTS_TAIL_CLOSE_MS_MAX,
   EVENTS_TAILS_PER_LEDGER_MAX,
-} from '../../../src/limits.ts'
+} from '../../../src/http/limits.ts'
 import { buildTestApp, expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
 import { assertProblem } from '../../helpers/assert-problem.ts'
 import { unguarded } from '../../helpers/checkpoints.ts'

@@ -1,10 +1,10 @@
-import type { JsonObject, JsonValue } from '../../../src/proof/json/json-value.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { judge, RULE_CODES } from '../../../src/ledgers/types/rules/judge.ts'
 import { parseRules } from '../../../src/ledgers/types/rules/rules.ts'
 import { canonicalize } from '../../../src/proof/json/jcs.ts'
+import type { JsonObject, JsonValue } from '../../../src/proof/json/json-value.ts'
 
 const eur = (amount: JsonValue) => ({ amount, currency: 'EUR' })
 const LATE = '2026-11-20T12:00:00.001Z'

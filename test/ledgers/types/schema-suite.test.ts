@@ -1,8 +1,8 @@
-import type { JsonValue } from '../../../src/proof/json/json-value.ts'
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { Schema } from '../../../src/ledgers/types/schema/schema.ts'
+import type { JsonValue } from '../../../src/proof/json/json-value.ts'
 
 type Group = {
   file: string

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { TYPE_CACHE_BYTES_MAX, TYPE_CACHE_BYTES_PER_LEDGER_MAX } from '../../../src/ledgers/types/limits.ts'
 import { TypeCache } from '../../../src/ledgers/types/type-cache.ts'
-import { TYPE_CACHE_BYTES_MAX, TYPE_CACHE_BYTES_PER_LEDGER_MAX } from '../../../src/limits.ts'
 
 /** Loads what is asked for, and counts. */
 function makeLoader(cache: TypeCache<string>, bytes: number) {

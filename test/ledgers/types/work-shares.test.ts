@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../../src/errors.ts'
-import { WorkShares } from '../../../src/ledgers/types/work-shares.ts'
 import {
   SCHEMA_WORK_AHEAD_MS_MAX,
   SCHEMA_WORK_SHARE,
   SCHEMA_WORK_WAITING_PER_LEDGER_MAX,
-} from '../../../src/limits.ts'
+} from '../../../src/ledgers/types/limits.ts'
+import { WorkShares } from '../../../src/ledgers/types/work-shares.ts'
 
 /** Work that takes so long, by the clock. */
 function busy(ms: number): void {

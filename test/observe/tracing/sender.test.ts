@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { TRACE_CLOSE_MS_MAX, TRACE_SPANS_WAITING_MAX } from '../../../src/limits.ts'
+import { TRACE_CLOSE_MS_MAX, TRACE_SPANS_WAITING_MAX } from '../../../src/observe/limits.ts'
 import { openTracing } from '../../../src/observe/tracing/open.ts'
 import type { LossReason } from '../../../src/observe/tracing/span-sender.ts'
 import type { Tracing } from '../../../src/observe/tracing/tracing.ts'

@@ -6,7 +6,7 @@ import {
   OUTBOUND_CONNECT_MS_MAX,
   OUTBOUND_IDLE_MS_MAX,
   OUTBOUND_REQUEST_MS_MAX,
-} from '../../../src/limits.ts'
+} from '../../../src/outside/connector/limits.ts'
 import { assertFails } from './assert-fails.ts'
 import { request, startBytePeer, startConnector, startHttpPeer } from './peers.ts'
 

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { OUTBOUND_IDLE_CONNECTIONS_MAX } from '../../../src/limits.ts'
+import { OUTBOUND_IDLE_CONNECTIONS_MAX } from '../../../src/outside/connector/limits.ts'
 import { request, startBytePeer, startConnector, startHttpPeer } from './peers.ts'
 
 setFlagsFromString('--expose-gc')

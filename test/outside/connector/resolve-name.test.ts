@@ -4,7 +4,7 @@ import {
   OUTBOUND_CONNECT_MS_MAX,
   OUTBOUND_NAME_QUERY_MS,
   OUTBOUND_NAME_QUERY_TRIES,
-} from '../../../src/limits.ts'
+} from '../../../src/outside/connector/limits.ts'
 import { makeResolveName } from '../../../src/outside/connector/resolve-name.ts'
 import { startNameServer } from './name-server.ts'
 

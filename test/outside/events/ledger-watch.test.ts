@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LedgerEnds } from '../../../src/db/events/read-events.ts'
-import { EVENTS_POLL_MS } from '../../../src/limits.ts'
 import { LedgerWatch } from '../../../src/outside/events/ledger-watch.ts'
+import { EVENTS_POLL_MS } from '../../../src/outside/events/limits.ts'
 import { until } from '../../helpers/wait.ts'
 
 const [ONE, OTHER] = [new Uint8Array(16).fill(1), new Uint8Array(16).fill(2)]

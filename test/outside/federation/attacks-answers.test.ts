@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { PEER_PAGE_BYTES_MAX } from '../../../src/peer-limits.ts'
+import { PEER_PAGE_BYTES_MAX } from '../../../src/outside/federation/limits.ts'
 import type { Organisation } from '../../helpers/federation.ts'
 import { makeSigner, type TestLine } from '../../helpers/test-chain.ts'
 import { until } from '../../helpers/wait.ts'

@@ -17,7 +17,7 @@ import {
   verifyContentDigest,
   verifyRequestSignature,
 } from '../../../src/outside/federation/http-signature.ts'
-import { PEER_CLOCK_WINDOW_MS } from '../../../src/peer-limits.ts'
+import { PEER_CLOCK_WINDOW_MS } from '../../../src/outside/federation/limits.ts'
 import { fromBase64, fromBase64Url, toBase64, toHex } from '../../../src/proof/bytes.ts'
 import { formatId } from '../../../src/proof/ids.ts'
 import { makeEd25519Signer, makeEs256Signer, nativeProviders } from '../../../src/signing/native.ts'

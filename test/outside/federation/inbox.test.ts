@@ -5,7 +5,7 @@ import {
   PEER_REQUESTS_OF_LEDGER_WAITING_MAX,
   PEER_REQUESTS_OF_ONE_MAX,
   PEER_REQUESTS_WAITING_MAX,
-} from '../../../src/peer-limits.ts'
+} from '../../../src/outside/federation/limits.ts'
 
 /** Work that ends when it is told, or the code for which it was refused. */
 function begin(inbox: Inbox, peer: string, ledger = 'led_a') {

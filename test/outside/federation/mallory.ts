@@ -1,4 +1,3 @@
-import type { JsonValue } from '../../../src/proof/json/json-value.ts'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -11,6 +10,7 @@ import { fromBase64, toHex } from '../../../src/proof/bytes.ts'
 import type { Signer } from '../../../src/proof/crypto.ts'
 import { parseEnvelope } from '../../../src/proof/envelope/cose.ts'
 import { parseId } from '../../../src/proof/ids.ts'
+import type { JsonValue } from '../../../src/proof/json/json-value.ts'
 import {
   COMPLETION_NONCE_BYTES,
   offeredCompletionId,

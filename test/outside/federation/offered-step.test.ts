@@ -1,4 +1,3 @@
-import type { JsonValue } from '../../../src/proof/json/json-value.ts'
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
@@ -6,11 +5,12 @@ import { appendEntries, type EntryRow } from '../../../src/db/chain/append-entri
 import { toUuid } from '../../../src/db/connect/uuid.ts'
 import { findRecords } from '../../../src/db/records/read-records.ts'
 import { ApiError } from '../../../src/errors.ts'
-import { DOCUMENT_BYTES_MAX } from '../../../src/limits.ts'
+import { DOCUMENT_BYTES_MAX } from '../../../src/ledgers/types/limits.ts'
 import { toHex } from '../../../src/proof/bytes.ts'
 import { parseEnvelope } from '../../../src/proof/envelope/cose.ts'
 import { formatId, parseId } from '../../../src/proof/ids.ts'
 import { canonicalize } from '../../../src/proof/json/jcs.ts'
+import type { JsonValue } from '../../../src/proof/json/json-value.ts'
 import {
   type OfferedCompletionPlace,
   offeredCompletionId,

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withPooledTransaction } from '../../../src/db/connect/transaction.ts'
+import { PEER_DRAINS_OF_LEDGER_MAX } from '../../../src/db/limits.ts'
 import {
   endPeerTurn,
   hasWaitingPeers,
   type PeerTurn,
   takePeerTurns,
 } from '../../../src/db/peers/peer-turns.ts'
-import { PEER_DRAINS_OF_LEDGER_MAX } from '../../../src/peer-limits.ts'
 import { formatId } from '../../../src/proof/ids.ts'
 import { buildTestApp } from '../../helpers/app.ts'
 import { openTestPool } from '../../helpers/connect.ts'

@@ -1,10 +1,10 @@
-import type { JsonValue } from '../../../src/proof/json/json-value.ts'
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import npmCanonicalize from 'canonicalize'
 import fc from 'fast-check'
 import { canonicalize, quote } from '../../../src/proof/json/jcs.ts'
 import { parseJsonText } from '../../../src/proof/json/json-text.ts'
+import type { JsonValue } from '../../../src/proof/json/json-value.ts'
 import { refuses } from '../refuses.ts'
 
 const wellFormed = fc.string({ unit: 'grapheme' })

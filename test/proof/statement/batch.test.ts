@@ -1,9 +1,9 @@
-import type { JsonValue } from '../../../src/proof/json/json-value.ts'
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { toHex } from '../../../src/proof/bytes.ts'
 import { canonicalize } from '../../../src/proof/json/jcs.ts'
+import type { JsonValue } from '../../../src/proof/json/json-value.ts'
 import {
   type BatchItem,
   batchRoot,

@@ -1,8 +1,20 @@
-import type { Check } from '../../../src/proof/statement/check-schemas.ts'
-import type { JsonValue } from '../../../src/proof/json/json-value.ts'
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { isActor, isCode, isHash, isRuleId, isScope, isScopeList, isText, isTime, isTraceparent, isTypeName, listOf } from '../../../src/proof/statement/fields.ts'
+import type { JsonValue } from '../../../src/proof/json/json-value.ts'
+import type { Check } from '../../../src/proof/statement/check-schemas.ts'
+import {
+  isActor,
+  isCode,
+  isHash,
+  isRuleId,
+  isScope,
+  isScopeList,
+  isText,
+  isTime,
+  isTraceparent,
+  isTypeName,
+  listOf,
+} from '../../../src/proof/statement/fields.ts'
 
 const AGENT = 'agt_01jegv5gyme018000000000002'
 const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'

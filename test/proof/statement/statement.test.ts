@@ -1,9 +1,14 @@
-import type { JsonValue } from '../../../src/proof/json/json-value.ts'
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { utf8Encode } from '../../../src/proof/bytes.ts'
 import type { ProofErrorCode } from '../../../src/proof/error.ts'
-import { ENTRY_KINDS, type EntryKind, predicateTypeOf, type Subject } from '../../../src/proof/statement/kinds.ts'
+import type { JsonValue } from '../../../src/proof/json/json-value.ts'
+import {
+  ENTRY_KINDS,
+  type EntryKind,
+  predicateTypeOf,
+  type Subject,
+} from '../../../src/proof/statement/kinds.ts'
 import { buildStatement, parseStatement } from '../../../src/proof/statement/statement.ts'
 import { refuses } from '../refuses.ts'
 import {

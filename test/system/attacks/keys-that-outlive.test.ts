@@ -2,9 +2,10 @@
  * A key with `keys:manage` and a minute to live: in the hands of a thief it must make nothing that lives longer, and whoever finds out
  * must be able to end all that came of it.
  */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { KEYS_REVOKED_PER_REQUEST_MAX } from '../../../src/limits.ts'
+import { KEYS_REVOKED_PER_REQUEST_MAX } from '../../../src/ledgers/limits.ts'
 import { buildTestApp, expectStatus, type TestApp } from '../../helpers/app.ts'
 import { assertProblem } from '../../helpers/assert-problem.ts'
 import { assertVerifies } from '../../helpers/verify-app.ts'

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BODY_BYTES_MAX } from '../../../src/limits.ts'
+import { BODY_BYTES_MAX } from '../../../src/append/limits.ts'
 import { parseInvitation } from '../../../src/outside/federation/invitation.ts'
-import { PEER_INTRODUCTION_BYTES_MAX, PEER_REQUEST_BYTES_MAX } from '../../../src/peer-limits.ts'
+import {
+  PEER_INTRODUCTION_BYTES_MAX,
+  PEER_REQUEST_BYTES_MAX,
+} from '../../../src/outside/federation/limits.ts'
 import { costlyTexts } from '../../helpers/costly-json.ts'
 import { startOrganisations } from '../../helpers/federation.ts'
 import { HELD_MS_MAX, heldWhile } from '../../helpers/held-loop.ts'

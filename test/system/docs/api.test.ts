@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import * as limits from '../../../src/limits.ts'
+import { limits } from '../../helpers/limits.ts'
 
 const page = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8')
 

@@ -6,7 +6,7 @@ import { parseRules } from '../../../src/ledgers/types/rules/rules.ts'
 import { COMPARISONS, RULE_CODES } from '../../../src/ledgers/types/schema/comparisons.ts'
 import { FORMATS } from '../../../src/ledgers/types/schema/formats.ts'
 import { KEYWORDS } from '../../../src/ledgers/types/schema/schema-keywords.ts'
-import * as limits from '../../../src/limits.ts'
+import { limits } from '../../helpers/limits.ts'
 
 const page = readFileSync(new URL('../../../docs/types.md', import.meta.url), 'utf8')
 

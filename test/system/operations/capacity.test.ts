@@ -7,23 +7,25 @@ import {
   APPEND_BATCH_ENTRIES_MAX,
   APPEND_BATCH_RECORDS_MAX,
   APPEND_QUEUE_BYTES_MAX,
-  ENTRY_FOLLOWER_TIME_SHARE_MAX,
+  REQUESTS_UNDER_WAY_MAX,
+} from '../../../src/append/limits.ts'
+import {
   JOB_CONNECTIONS_MAX,
   PEER_CONNECTIONS_MAX,
   READ_CONNECTIONS_MAX,
-  REQUESTS_UNDER_WAY_MAX,
   SEARCH_CONNECTIONS_MAX,
-  STREAMS_MAX,
-  TYPE_CACHE_BYTES_MAX,
   WEBHOOK_CONNECTIONS_MAX,
   WRITE_CONNECTIONS_MAX,
-} from '../../../src/limits.ts'
+} from '../../../src/db/limits.ts'
+import { ENTRY_FOLLOWER_TIME_SHARE_MAX } from '../../../src/followers/limits.ts'
+import { STREAMS_MAX } from '../../../src/http/limits.ts'
+import { TYPE_CACHE_BYTES_MAX } from '../../../src/ledgers/types/limits.ts'
 import {
   WEBHOOK_DELIVERED_KEPT_DAYS,
   WEBHOOK_DELIVERED_KEPT_MAX,
   WEBHOOK_LANES_MAX,
   WEBHOOK_REQUESTS_MAX,
-} from '../../../src/webhook-limits.ts'
+} from '../../../src/outside/webhooks/limits.ts'
 import { PROJECT_DIR } from '../start/installation.ts'
 
 const PAGE = readFileSync(join(PROJECT_DIR, 'docs/capacity.md'), 'utf8')

@@ -1,6 +1,7 @@
-import { DOCUMENT_BYTES_MAX, JSON_DEPTH_MAX, RULE_VALUE_BYTES_MAX } from '../../../limits.ts'
+import { JSON_DEPTH_MAX } from '../../../append/limits.ts'
 import { canonicalize } from '../../../proof/json/jcs.ts'
 import type { JsonObject, JsonValue } from '../../../proof/json/json-value.ts'
+import { DOCUMENT_BYTES_MAX, RULE_VALUE_BYTES_MAX } from '../limits.ts'
 import { Part } from './document-parts.ts'
 import type { Tolerance } from './rule.ts'
 

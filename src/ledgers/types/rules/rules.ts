@@ -1,6 +1,6 @@
-import { RULE_VALUES_MAX, TYPE_RULES_MAX } from '../../../limits.ts'
 import type { JsonObject, JsonValue } from '../../../proof/json/json-value.ts'
 import { isRuleId, isTime } from '../../../proof/statement/fields.ts'
+import { RULE_VALUES_MAX, TYPE_RULES_MAX } from '../limits.ts'
 import { isPointer } from '../schema/json-pointer.ts'
 import { SchemaError } from '../schema/schema-error.ts'
 import { isJsonObject } from '../schema/schema-keywords.ts'

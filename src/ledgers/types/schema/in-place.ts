@@ -1,4 +1,4 @@
-import { SCHEMA_IN_PLACE_DEPTH_MAX } from '../../../limits.ts'
+import { SCHEMA_IN_PLACE_DEPTH_MAX } from './limits.ts'
 import type { SchemaError } from './schema-error.ts'
 
 /**

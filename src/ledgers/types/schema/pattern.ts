@@ -1,4 +1,4 @@
-import { PATTERN_CHARS_MAX, PATTERN_INSTRUCTIONS_MAX } from '../../../limits.ts'
+import { PATTERN_CHARS_MAX, PATTERN_INSTRUCTIONS_MAX } from './limits.ts'
 import type { Meter } from './meter.ts'
 import {
   ATOM,

@@ -1,7 +1,7 @@
-import { SCHEMA_PATTERNS_MAX, SCHEMA_SUBSCHEMAS_MAX } from '../../../limits.ts'
 import type { JsonObject, JsonValue } from '../../../proof/json/json-value.ts'
 import { refuseLoops } from './in-place.ts'
 import { formatPointer } from './json-pointer.ts'
+import { SCHEMA_PATTERNS_MAX, SCHEMA_SUBSCHEMAS_MAX } from './limits.ts'
 import { Pattern } from './pattern.ts'
 import { PatternError } from './pattern-syntax.ts'
 import { SchemaError } from './schema-error.ts'

@@ -1,7 +1,7 @@
-import { SCHEMA_ENUM_VALUES_MAX } from '../../../limits.ts'
 import type { JsonObject, JsonValue } from '../../../proof/json/json-value.ts'
 import { FORMATS } from './formats.ts'
 import { formatPointer } from './json-pointer.ts'
+import { SCHEMA_ENUM_VALUES_MAX } from './limits.ts'
 
 /*
  * Every keyword that is taken, with what it may hold (JSON Schema 2020-12). Not taken: what leaves the document or makes

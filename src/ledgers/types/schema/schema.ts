@@ -1,4 +1,3 @@
-import { FAULT_PATH_CHARS_MAX, VALIDATION_STEPS_BASE, VALIDATION_STEPS_PER_BYTE } from '../../../limits.ts'
 import type { JsonObject, JsonValue } from '../../../proof/json/json-value.ts'
 import { type Check, type Compiling, type Fault, fault, Seen } from './check.ts'
 import { compileItems, compileUnevaluatedItems, ITEM_KEYWORDS } from './check-items.ts'
@@ -6,6 +5,7 @@ import { LOGIC_KEYWORDS } from './check-logic.ts'
 import { compileMembers, compileUnevaluatedMembers, MEMBER_KEYWORDS } from './check-members.ts'
 import { VALUE_KEYWORDS } from './check-values.ts'
 import { formatPointer } from './json-pointer.ts'
+import { FAULT_PATH_CHARS_MAX, VALIDATION_STEPS_BASE, VALIDATION_STEPS_PER_BYTE } from './limits.ts'
 import { Meter, TooCostly } from './meter.ts'
 import { readSchema, type SchemaDocument } from './read-schema.ts'
 

@@ -1,9 +1,9 @@
-import type { JsonObject, JsonValue } from '../../../../src/proof/json/json-value.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { judge, RULE_CODES } from '../../../../src/ledgers/types/rules/judge.ts'
 import { parseRules } from '../../../../src/ledgers/types/rules/rules.ts'
 import { parseTolerances } from '../../../../src/ledgers/types/rules/tolerances.ts'
+import type { JsonObject, JsonValue } from '../../../../src/proof/json/json-value.ts'
 
 const rule = (op: string, more: JsonObject = {}): JsonObject => ({
   id: 'r',

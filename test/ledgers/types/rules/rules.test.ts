@@ -1,10 +1,10 @@
-import type { JsonValue } from '../../../../src/proof/json/json-value.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BUILT_IN_TYPES } from '../../../../src/ledgers/types/built-in.ts'
 import { compileType } from '../../../../src/ledgers/types/definition.ts'
 import { parseRules } from '../../../../src/ledgers/types/rules/rules.ts'
 import { SchemaError } from '../../../../src/ledgers/types/schema/schema-error.ts'
+import type { JsonValue } from '../../../../src/proof/json/json-value.ts'
 
 const WITHIN = {
   id: 'quantity',

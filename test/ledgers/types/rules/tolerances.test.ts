@@ -1,9 +1,9 @@
-import type { JsonValue } from '../../../../src/proof/json/json-value.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../../../src/errors.ts'
 import { parseRules } from '../../../../src/ledgers/types/rules/rules.ts'
 import { parseTolerances } from '../../../../src/ledgers/types/rules/tolerances.ts'
+import type { JsonValue } from '../../../../src/proof/json/json-value.ts'
 
 const within = (id: string, changes: Record<string, JsonValue>) => ({
   id,

@@ -1,7 +1,7 @@
-import type { JsonValue } from '../../../../src/proof/json/json-value.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { resolvePointer } from '../../../../src/ledgers/types/schema/json-pointer.ts'
+import type { JsonValue } from '../../../../src/proof/json/json-value.ts'
 
 /** RFC 6901 §5. */
 const DOCUMENT: JsonValue = {

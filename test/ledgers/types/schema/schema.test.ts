@@ -1,4 +1,3 @@
-import type { JsonValue } from '../../../../src/proof/json/json-value.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -6,6 +5,7 @@ import fc from 'fast-check'
 import { Schema } from '../../../../src/ledgers/types/schema/schema.ts'
 import { SchemaError } from '../../../../src/ledgers/types/schema/schema-error.ts'
 import { canonicalize } from '../../../../src/proof/json/jcs.ts'
+import type { JsonValue } from '../../../../src/proof/json/json-value.ts'
 
 function validate(schema: JsonValue, value: JsonValue) {
   return new Schema(schema, 'payloadSchema').validate(value, canonicalize(value).length)

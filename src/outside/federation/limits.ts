@@ -1,5 +1,3 @@
-/** What bounds peerings, what comes from peers and what is sent to them (docs/formats/federation.md), by name, with its unit last. */
-
 // Peerings
 export const PEERS_PER_LEDGER_MAX = 1_000
 export const PEER_INVITATIONS_OPEN_MAX = 100
@@ -61,9 +59,6 @@ export const PEER_FULL_RETRY_MS = 600_000
 // What is sent
 export const PEER_ENQUEUE_EVERY_MS = 50
 export const PEER_ENQUEUE_TIME_SHARE_MAX = 0.1
-/** Of one worker. */
-/** Of one ledger; when it has so many, or in one round, twice as many at most. */
-export const PEER_DRAINS_OF_LEDGER_MAX = 16
 export const PEER_DRAINS_MAX = 64
 /** Jobs that could be taken at once. */
 export const PEER_JOBS_QUEUED_MAX = 64
@@ -83,8 +78,6 @@ export const PEER_OUTCOME_BYTES_MAX = 8 * 1024
 export const PEER_ANSWER_BYTES_BASE = 64 * 1024
 /** Length of any other answer: a page of a summary has 140 KiB. */
 export const PEER_PAGE_BYTES_MAX = 256 * 1024
-/** Answers that are on their way (src/append/byte-budget.ts); one ledger alone may have half. More fail, and come again. */
-export const PEER_ANSWERS_BYTES_MAX = 64 * 1024 * 1024
 /** After the first failure, and at most; each pause is twice the one before. */
 export const PEER_RETRY_MS_MIN = 1_000
 export const PEER_RETRY_MS_MAX = 300_000
@@ -94,8 +87,6 @@ export const PEER_RETRY_AFTER_NONSENSE_MS = 60_000
 export const PEER_RETRY_AFTER_MS_MAX = 3_600_000
 
 // What both sides hold
-/** A peer is asked what it holds at least so often, and sent again what it lacks. */
-export const PEER_SUMMARY_EVERY_MS = 86_400_000
 /** Of one page. */
 export const PEER_SUMMARY_RECORDS_MAX = 1_000
 export const PEER_SUMMARY_PAGES_MAX = 100

@@ -1,7 +1,5 @@
-/** What bounds webhooks (docs/webhooks.md), by name, with its unit last. */
-
-// Webhooks: how endpoints are delivered to (docs/webhooks.md)
 const MINUTE_MS = 60_000
+// Webhooks: how endpoints are delivered to (docs/webhooks.md)
 /** After an attempt that failed; then the delivery is given up. */
 export const WEBHOOK_RETRY_DELAYS_MS: readonly number[] = [
   5_000,
@@ -12,8 +10,6 @@ export const WEBHOOK_RETRY_JITTER = 0.1
 export const WEBHOOK_RETRY_AFTER_MS_MAX = 60 * MINUTE_MS
 /** Without a success since: the endpoint is paused. */
 export const WEBHOOK_FAILING_MS_MAX = 5 * 24 * 60 * MINUTE_MS
-/** Longer than all tries of one delivery: after such a silence an endpoint that fails begins to fail. */
-export const WEBHOOK_FAILING_GAP_MS_MAX = 28 * 60 * MINUTE_MS
 /** From so many failures in a row on an endpoint is tried with one delivery at a time, and left alone in between. */
 export const WEBHOOK_BREAKER_FAILURES = 5
 /** … and one that answers from so many refusals on: receivers that want only some of the events refuse the others. */
@@ -44,8 +40,6 @@ export const WEBHOOK_OPEN_MAX = 10_000
 export const WEBHOOK_REST_MS = 5_000
 /** With nothing but settlements that wait for their ledger's floor an endpoint gives its turn back for so long. */
 export const WEBHOOK_HELD_REST_MS = 1_000
-/** Of what an endpoint is told of others, waiting to be delivered. */
-export const WEBHOOK_NOTICES_OPEN_MAX = 10
 export const WEBHOOK_ATTEMPTS_LOGGED_MAX = 16
 export const WEBHOOK_ENQUEUE_EVERY_MS = 100
 export const WEBHOOK_ENQUEUE_TIME_SHARE_MAX = 0.25
@@ -69,23 +63,12 @@ export const WEBHOOK_STRAGGLER_DUE_MS = 30_000
 export const WEBHOOK_STOP_MS_MAX = 5_000
 
 // Webhooks: what tenants may ask for
-export const WEBHOOKS_PER_LEDGER_MAX = 100
 /** Names of events or types that one endpoint asks for. */
 export const WEBHOOK_NAMES_MAX = 32
-/** Of one endpoint at a time: its own, and those that it had before rotations. */
-export const WEBHOOK_SECRETS_MAX = 3
 export const WEBHOOK_OVERLAP_SECONDS_DEFAULT = 86_400
 export const WEBHOOK_OVERLAP_SECONDS_MAX = 7 * 86_400
-/** Of one endpoint, waiting to be delivered. */
-export const WEBHOOK_TESTS_OPEN_MAX = 10
-/** Of what was given up, in one request. */
-export const WEBHOOK_REDELIVERED_MAX = 1_000
-/** Deliveries of an endpoint are counted so far. */
-export const WEBHOOK_COUNT_MAX = 1_000
 /** … and of all endpoints, of each state, for the metrics. */
 export const WEBHOOK_DELIVERIES_COUNTED_MAX = 10_000
-/** A page of deliveries that are wanted ends there. */
-export const WEBHOOK_DELIVERIES_SCANNED_MAX = 5_000
 
 // Webhooks: what is kept of deliveries
 export const WEBHOOK_UPKEEP_EVERY_MS = 10_000

@@ -1,0 +1,24 @@
+// Preflight (docs/preflight.md)
+/** What append_entries refuses: signed further than this off the database's clock. */
+export const CLOCK_SKEW_MS_MAX = 30_000
+export const PREFLIGHT_CLOCK_WARN_MS = 1_000
+/** Not 30 s: a clock that drifts is past it before somebody has looked. */
+export const PREFLIGHT_CLOCK_FAIL_MS = 25_000
+export const PREFLIGHT_GATE_MS_DEFAULT = 5
+export const PREFLIGHT_ROUND_TRIPS = 200
+/** With and without a flush. A slow disk gets fewer, and at least so many. */
+export const PREFLIGHT_COMMITS = 300
+export const PREFLIGHT_COMMITS_MIN = 20
+export const PREFLIGHT_COMMITS_MS_MAX = 4_000
+/** Appends to a file beside the log, and overwrites, each. */
+export const PREFLIGHT_FSYNC_MS_MAX = 2_000
+/** Of each clock: the best one counts. */
+export const PREFLIGHT_CLOCK_SAMPLES = 20
+/** A record waits for two at least: its own, and that of the batch before it. */
+export const PREFLIGHT_ROUND_TRIP_WARN_MS = 5
+/** Of a server's answer; it may be anybody's. */
+export const PREFLIGHT_ANSWER_CHARS_MAX = 64 * 1024
+export const PREFLIGHT_CONNECTIONS_MAX = 64
+export const PREFLIGHT_LOAD_MS = 1_000
+export const PREFLIGHT_DISK_WARN_DAYS = 30
+export const PREFLIGHT_DISK_FAIL_DAYS = 7

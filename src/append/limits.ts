@@ -1,0 +1,58 @@
+// A request: how long it may take to arrive, and what it may hold
+/** Beyond these a request is refused at once, but for bursts (src/append/admission.ts). */
+export const REQUESTS_UNDER_WAY_MAX = 256
+export const REQUESTS_BURST_MAX = 2_048
+export const REQUESTS_BURST_PER_SECOND = 100
+/** Of those that have arrived, what begins before others are looked at. */
+export const REQUESTS_PER_TURN_MAX = 16
+export const TURN_BYTES_MAX = 64 * 1024
+/** Limit of every route that names no other. A body of this size is parsed in one turn: 3 ms, and 16 ms for a hostile one. */
+export const BODY_BYTES_MAX = 64 * 1024
+/** Bodies that are on their way, or were not handled yet (src/append/byte-budget.ts); one ledger alone may have half. */
+export const BODIES_BYTES_MAX = 192 * 1024 * 1024
+export const JSON_DEPTH_MAX = 32
+/** Names and values in a text above BODY_BYTES_MAX, which a thread parses: 0.5 s at the worst. Usual records of 4 MiB have half. */
+export const JSON_TOKENS_MAX = 512 * 1024
+/** A piece, for example one record, is taken over in one turn, 20 ms at the worst. A document of DOCUMENT_BYTES_MAX has 43,690 at most. */
+export const JSON_TOKENS_IN_PIECE_MAX = 48 * 1024
+/** Twenty times as long: then something else is wrong. */
+export const JSON_THREAD_MS_MAX = 10_000
+
+// Answers that were written and not taken (src/append/byte-budget.ts, src/http/write-deadlines.ts)
+/** One ledger alone may have half. */
+export const READ_ANSWERS_BYTES_MAX = 192 * 1024 * 1024
+/** The largest, of a full batch, has 500 KB. */
+export const WRITE_ANSWERS_BYTES_MAX = 64 * 1024 * 1024
+
+// Work on large inputs (src/append/turn.ts, src/append/threads)
+/** Time on the event loop before others have their turn. */
+export const TURN_MS_MAX = 5
+export const THREADS_MAX = 64
+/** Pieces of work that wait for a thread; one owner may have THREAD_WORK_OF_ONE_SHARE of them, and of their bytes. */
+export const THREAD_WORK_WAITING_MAX = 256
+export const THREAD_WORK_BYTES_WAITING_MAX = 64 * 1024 * 1024
+export const THREAD_WORK_OF_ONE_SHARE = 1 / 2
+/** 4 MiB of the smallest objects take 60 MiB. */
+export const THREAD_HEAP_MIB_MAX = 256
+
+// The append queue of one process
+export const APPEND_BATCH_ENTRIES_MAX = 512
+/** Of agents, keys, types and so on: all of them refused cost 15 calls. */
+export const APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX = 8
+export const APPEND_BATCH_RECORDS_MAX = 4_000
+export const APPEND_BATCH_BYTES_MAX = 16 * 1024 * 1024
+export const APPEND_LANES = 2
+/** What a batch waits for while requests that have arrived are still being prepared (src/append/appender.ts). */
+export const APPEND_GATHER_ENTRIES_MAX = 128
+export const APPEND_GATHER_MS_MAX = 20
+export const APPEND_QUEUE_ENTRIES_MAX = 4_096
+export const APPEND_QUEUE_ENTRIES_PER_LEDGER_MAX = 2_048
+export const APPEND_QUEUE_RECORDS_MAX = 65_536
+export const APPEND_QUEUE_BYTES_MAX = 128 * 1024 * 1024
+export const APPEND_WAIT_MS_MAX = 2_000
+export const APPEND_DEADLOCK_RETRIES_MAX = 3
+/** A call that the database could not take is made once more after the pause, unless so much time has gone already. */
+export const APPEND_UNAVAILABLE_PAUSE_MS = 100
+export const APPEND_UNAVAILABLE_RETRY_MS_MAX = 1_000
+/** The record's last entry may have changed, and the ledger's key as well. */
+export const APPEND_STALE_RETRIES_MAX = 2

@@ -1,0 +1,116 @@
+// A request: how long it may take to arrive, and what it may hold
+export const BATCH_ITEMS_MAX = 2_000
+/** Of payloads, metadata and the documents of steps: a page ends early, but not before its first item. */
+export const PAGE_BYTES_MAX = 4 * 1024 * 1024
+export const PARENT_DEPTH_MAX = 16
+
+// Searches: what one request may look at (src/db/records/search-records.ts). A page that reaches it ends there.
+export const SEARCH_CANDIDATES_MAX = 5_000
+export const SEARCH_DAYS_MAX = 31
+export const SEARCH_PROBE_CANDIDATES = 200
+export const SEARCH_ENTRIES_SKIPPED_MAX = 20_000
+/** Twice what append_entries allows a clock to be off, and half a minute for a database's own clock that is set back. */
+export const SEARCH_CLOCK_SLACK_MS = 90_000
+export const SEARCH_CONNECTIONS_MAX = 4
+export const SEARCH_STATEMENT_TIMEOUT_MS = 5_000
+
+// Postgres
+export const APPEND_STATEMENT_TIMEOUT_MS = 15_000
+export const CONNECT_TIMEOUT_MS = 5_000
+/** Of a connection on which nothing is sent: then the kernel asks, and ten seconds later it is known to be dead. */
+export const KEEP_ALIVE_AFTER_MS = 5_000
+export const CA_FILE_BYTES_MAX = 4 * 1024 * 1024
+/** An RDS token has 400 to 2,000 bytes. */
+export const PASSWORD_BYTES_MAX = 16 * 1024
+/** Starts a program and asks a cloud for a token: on a processor that others use it takes seconds. */
+export const PASSWORD_COMMAND_MS_MAX = 15_000
+/** Where the database refuses what it gave. */
+export const PASSWORD_COMMAND_EVERY_MS = 1_000
+/** A token of RDS is good for 15 minutes. */
+export const PASSWORD_CACHE_SECONDS_DEFAULT = 600
+export const PASSWORD_CACHE_SECONDS_MAX = 3_600
+/** What a migration waits for a lock, and everybody else behind it. */
+export const MIGRATION_LOCK_MS_MAX = 3_000
+export const SCHEMA_WAIT_EVERY_MS = 500
+/** Questions that a pooler is told apart by. */
+export const POOLER_PROBES = 8
+/** An answer that takes so long is asked after (src/db/connect/half-open.ts), and so long is waited for one that is on its way. */
+export const HALF_OPEN_AFTER_MS = 2_000
+export const HALF_OPEN_GRACE_MS = 250
+export const HALF_OPEN_LOOK_EVERY_MS = 500
+/** However many connections say that the database has moved. */
+export const POOLS_RENEWED_EVERY_MS = 1_000
+export const WRITE_CONNECTIONS_MAX = 3
+export const READ_CONNECTIONS_MAX = 8
+export const JOB_CONNECTIONS_MAX = 2
+export const WEBHOOK_CONNECTIONS_MAX = 4
+export const PEER_CONNECTIONS_MAX = 2
+/**
+ * Look-ups of records by id that share a query, and how many such queries are under way (src/db/connect/coalescer.ts). With one at a
+ * time instead of two, 457 and 479 gated records/s instead of 473 and 518.
+ */
+export const LOOKUPS_PER_QUERY_MAX = 64
+export const LOOKUP_QUERIES_MAX = 2
+export const READ_STATEMENT_TIMEOUT_MS = 30_000
+/** A statement that takes too long Postgres ends, and says so. From whom nothing is heard so long after that is not there any more. */
+export const STATEMENT_END_MS_MAX = 5_000
+
+// Preflight (docs/preflight.md)
+export const PREFLIGHT_STATEMENT_TIMEOUT_MS = 5_000
+/** A statement waits for a flush, or for standbys: longer than that is an error. */
+export const PREFLIGHT_ANSWER_TIMEOUT_MS = 10_000
+/** Records of a larger table are estimated from its size, as the planner does. */
+export const PREFLIGHT_RECORDS_COUNTED_MAX = 100_000
+/** The largest: what they grew by stands for all. */
+export const PREFLIGHT_LEDGERS_MAX = 200
+/** Of less no rate is made. */
+export const PREFLIGHT_HISTORY_MS_MIN = 3_600_000
+
+// Keys
+/** Rows that `npm run rotate-master-key` seals anew at a time. */
+export const RESEALED_PER_QUERY = 2_000
+
+// Streams: what one query fetches of a longer answer
+export const STREAM_ENTRIES_PER_QUERY = 500
+export const STREAM_RECORDS_PER_QUERY = 2_000
+/** Bytes of documents, and of envelopes. A reader that does not read holds this much, and what its connection holds. */
+export const STREAM_BYTES_PER_QUERY = 256 * 1024
+
+// Verification of completions
+/** So many workers find something to do in one ledger that has enough: each looks past what the others have claimed. */
+export const COMPLETION_CLAIMERS_MAX = 4
+
+// Audits, and the follower that verifies entries as they come
+/** How often jobs that are done are deleted, once they are old enough; by default once a day. */
+export const JOB_DELETION_EVERY_SECONDS = 120
+
+// Events
+/** Of batches: 22 ms for 20 that are full. */
+export const EVENT_BATCHES_PER_QUERY = 20
+
+// What is sent
+/** Of one ledger; when it has so many, or in one round, twice as many at most. */
+export const PEER_DRAINS_OF_LEDGER_MAX = 16
+
+// What both sides hold
+/** A peer is asked what it holds at least so often, and sent again what it lacks. */
+export const PEER_SUMMARY_EVERY_MS = 86_400_000
+
+// Webhooks: how endpoints are delivered to (docs/webhooks.md)
+/** Longer than all tries of one delivery: after such a silence an endpoint that fails begins to fail. */
+export const WEBHOOK_FAILING_GAP_MS_MAX = 28 * 3_600_000
+/** Of what an endpoint is told of others, waiting to be delivered. */
+export const WEBHOOK_NOTICES_OPEN_MAX = 10
+
+// Webhooks: what tenants may ask for
+export const WEBHOOKS_PER_LEDGER_MAX = 100
+/** Of one endpoint at a time: its own, and those that it had before rotations. */
+export const WEBHOOK_SECRETS_MAX = 3
+/** Of one endpoint, waiting to be delivered. */
+export const WEBHOOK_TESTS_OPEN_MAX = 10
+/** Of what was given up, in one request. */
+export const WEBHOOK_REDELIVERED_MAX = 1_000
+/** Deliveries of an endpoint are counted so far. */
+export const WEBHOOK_COUNT_MAX = 1_000
+/** A page of deliveries that are wanted ends there. */
+export const WEBHOOK_DELIVERIES_SCANNED_MAX = 5_000

@@ -1,0 +1,84 @@
+// Keys
+/** While the master key is replaced: how long a server may go on sealing under the one that goes. */
+export const MASTER_KEY_AGE_MS_MAX = 1_000
+
+// Checkpoints
+export const CHECKPOINT_EVERY_MS = 500
+export const CHECKPOINT_AGE_MS_MIN = 1_000
+export const CHECKPOINT_LEDGERS_PER_ROUND = 500
+
+// Verification of completions
+/** Half of it is what a completion waits on average, on a machine with nothing else to do. */
+export const COMPLETION_ENQUEUE_EVERY_MS = 50
+/** Jobs that could be taken at once: what comes later than a flood of another ledger waits for so many, a second at 500 a second. */
+export const COMPLETIONS_QUEUED_MAX = 512
+export const COMPLETIONS_PER_BATCH = 128
+/** While one waits for the database the other one computes. */
+export const COMPLETION_BATCHES_AT_ONCE = 2
+/** For a type that its ledger's share of the time has not compiled yet: the others of the batch don't wait longer. */
+export const COMPLETION_TYPE_WAIT_MS_MAX = 500
+/** … when a completion is looked at for the first time: others wait in the same round, and what is late gets a job. */
+export const COMPLETION_TYPE_WAIT_FIRST_MS_MAX = 100
+/** Of a round that says nothing: then others take what it had. Longer than a batch, which takes half a second at most. */
+export const COMPLETION_CLAIM_MS_MAX = 5_000
+export const COMPLETION_SWEEP_EVERY_MS = 2_000
+/** A batch is at work for half a second at most; whose job takes longer is enqueued again, because its worker may be gone. */
+export const COMPLETION_JOB_MS_MAX = 5_000
+export const COMPLETIONS_PER_SWEEP = 5_000
+
+// Expiry
+export const EXPIRY_EVERY_MS = 500
+export const EXPIRIES_PER_ROUND = 256
+/** Closed ledgers keep what is overdue: passing over it takes no more than this share of the time. */
+export const EXPIRY_TIME_SHARE_MAX = 0.25
+/** A refused one is looked at again after this, because what is refused is a fault that somebody may mend. */
+export const EXPIRY_REFUSED_PAUSE_MS = 60_000
+/** How many are remembered to be refused; of more, the oldest are looked at anew. */
+export const EXPIRIES_REFUSED_MAX = 10_000
+
+// Erasure
+export const ERASURE_EVERY_MS = 1_000
+export const ERASURES_PER_ROUND = 100
+/** A refused one is looked at again after this, because what is refused is a fault that somebody may mend. */
+export const ERASURE_REFUSED_PAUSE_MS = 60_000
+/** How many are remembered to be refused; of more, the oldest are looked at anew. */
+export const ERASURES_REFUSED_MAX = 10_000
+
+// Keys that rotate
+export const ROTATION_EVERY_MS = 1_000
+/** One transaction holds the heads of so many ledgers, for about 20 ms. */
+export const ROTATION_LEDGERS_PER_ROUND = 200
+
+// older backup lacks; the others take turns.
+export const RESTORED_EVERY_MS = 1_000
+export const RESTORED_NEWEST_PER_ROUND = 100
+export const RESTORED_OTHERS_PER_ROUND = 1_000
+/** Of one query, 10 µs each. */
+export const RESTORED_PER_QUERY = 1_000
+
+// Audits, and the follower that verifies entries as they come
+/** Of one core, everything included: at a hundred microseconds an entry, thousands of entries a second. */
+export const ENTRY_FOLLOWER_TIME_SHARE_MAX = 0.25
+/** Half of it is what an event waits on average that nobody in a worker has asked for: a settlement that a server is to tell. */
+export const ENTRY_FOLLOWER_EVERY_MS = 250
+/** For ledgers in which money waits for the follower: nothing else that a worker does is worth more. */
+export const ENTRY_FOLLOWER_AWAITED_TIME_SHARE_MAX = 0.75
+/** Cursors whose MACs are looked at in a second, 3 µs each. */
+export const AUDIT_CURSORS_PER_ROUND = 1_000
+export const AUDIT_CURSORS_EVERY_MS = 1_000
+/** After this a round ends at the next chunk: those who wait for the round to end don't wait long. */
+export const ENTRY_FOLLOWER_ROUND_MS = 250
+export const ENTRY_FOLLOWER_LEDGERS_PER_ROUND = 500
+export const ENTRY_FOLLOWER_ENTRIES_PER_SPAN = 8_192
+export const FAULT_REASON_CHARS_MAX = 1_000
+export const JOB_POLL_SECONDS = 1
+export const AUDIT_ENQUEUE_EVERY_MS = 1_000
+export const AUDITS_PER_ROUND = 100
+export const AUDIT_PROGRESS_EVERY_MS = 1_000
+/** Six times an hour: 72,000 ledgers a day. */
+export const AUDIT_SCHEDULE_CRON = '*/10 * * * *'
+export const AUDITS_PER_SCHEDULE_MAX = 500
+
+// Traces (docs/tracing.md)
+/** Ledgers whose newest verified note a server remembers: 4 KiB each at most. */
+export const SIGNED_CHECKPOINTS_MAX = 1_000

@@ -1,0 +1,62 @@
+// A request: how long it may take to arrive, and what it may hold
+export const REQUEST_TIMEOUT_MS = 30_000
+/** A connection on which nothing is asked for so long is closed: later than a load balancer before it would, or its next request is lost. */
+export const KEPT_CONNECTION_MS = 72_000
+/** A request whose client has gone, and which is never answered, counts for so long: longer than one may take. */
+export const REQUEST_ABANDONED_MS_MAX = 60_000
+/** Asked of those that are refused, from 1 s on. */
+export const REFUSED_RETRY_AFTER_SECONDS_MAX = 2
+/** How often requests that took REQUEST_TIMEOUT_MS are looked for; Node's own 30 s made 72 s of its 30. */
+export const CONNECTIONS_LOOK_EVERY_MS = 1_000
+/** Requests on one connection that came before the one in front was answered. They wait; with more the connection is closed. */
+export const PIPELINED_REQUESTS_MAX = 100
+/** Memory of the Buffer around each piece of a body, beside its bytes. */
+export const BODY_PIECE_BYTES = 256
+/**
+ * Up to here a text with few names and values, none of them escaped, is parsed by the event loop: 18 ms at the worst, 3.5 ms usually. A thread reads the text
+ * that the loop then parses again, so that a batch of 1,000 usual records (450 KB) took a fifth more CPU, 5 µs a record.
+ */
+export const JSON_LOOP_BYTES_MAX = 512 * 1024
+export const JSON_LOOP_TOKENS_MAX = 32 * 1024
+export const NAME_CHARS_MAX = 200
+export const REASON_CHARS_MAX = 1_000
+export const REFERENCES_MAX = 16
+export const REFERENCE_CHARS_MAX = 256
+export const GATED_REVISIONS_MAX = 100
+
+// Answers that were written and not taken (src/append/byte-budget.ts, src/http/write-deadlines.ts)
+/** Bytes that are pending at one moment must be taken within this time, and a second more for each ANSWER_BYTES_PER_SECOND_MIN. */
+export const ANSWER_STALL_MS_MAX = 60_000
+export const ANSWER_BYTES_PER_SECOND_MIN = 128 * 1024
+export const ANSWERS_LOOK_EVERY_MS = 1_000
+/** Larger ones are bytes from when they are made: those are not V8's heap, which is the smaller of the two. */
+export const ANSWER_TEXT_CHARS_MAX = 16 * 1024
+
+// Postgres
+export const READY_ANSWER_TIMEOUT_MS = 2_000
+
+// Keys
+export const KEY_OVERLAP_SECONDS_DEFAULT = 3_600
+export const KEY_OVERLAP_SECONDS_MAX = 30 * 86_400
+
+// Streams: what one query fetches of a longer answer
+export const STREAMS_PER_LEDGER_MAX = 4
+export const STREAMS_MAX = 32
+
+// Events
+/** Names in a filter. */
+export const EVENTS_FILTER_NAMES_MAX = 32
+export const EVENTS_PER_TAIL_QUERY = 100
+/** Of all tails together: catching up, they leave connections to the others. */
+export const EVENTS_TAIL_QUERIES_AT_ONCE_MAX = 2
+export const EVENTS_HEARTBEAT_MS = 15_000
+/** What is said of a tail's key may be so old, and KEY_CACHE_AGE_MS_MAX. */
+export const EVENTS_KEY_LOOK_EVERY_MS = 5_000
+/** Up to a quarter less, so that not all come back at once. */
+export const EVENTS_TAIL_MS_MAX = 60 * 60_000
+/** What a client waits before it comes back. */
+export const EVENTS_RETRY_MS = 1_000
+/** When the server closes: who reads so slowly is cut off, and comes back. */
+export const EVENTS_TAIL_CLOSE_MS_MAX = 1_000
+export const EVENTS_TAILS_PER_LEDGER_MAX = 500
+export const EVENTS_TAILS_MAX = 2_000

@@ -1,0 +1,22 @@
+// Rate limits
+export const RATE_LIMIT_PER_SECOND_MIN = 0.001
+export const RATE_LIMIT_PER_SECOND_MAX = 1_000_000
+export const RATE_LIMIT_BURST_MAX = 1_000_000
+/** Of one process: keys and ledgers that have a limit and were used. */
+export const RATE_LIMIT_BUCKETS_MAX = 20_000
+/** So many records of a batch cost as much as one request: that is what they take of a core. */
+export const RATE_LIMIT_RECORDS_PER_REQUEST = 100
+/** So many bytes of a body cost as much as one request; of a batch what is more of the two. */
+export const RATE_LIMIT_BYTES_PER_REQUEST = 64 * 1024
+
+// Keys
+export const KEY_CACHE_AGE_MS_MAX = 5_000
+export const KEY_CACHE_KEYS_MAX = 20_000
+/** Between a caller's authentication and what he signs: his body may take REQUEST_TIMEOUT_MS of it, and his types the rest. */
+export const CALLER_AGE_MS_MAX = 40_000
+/** Of one key at a time: its own, and those that it had before rotations. The database refuses more. */
+export const KEY_SECRETS_MAX = 3
+/** With one that is revoked: those that it has made, and those that they have. A request signs as many entries. */
+export const KEYS_REVOKED_PER_REQUEST_MAX = 100
+/** Keys of a ledger are looked through for them so many at a time. */
+export const KEY_MAKERS_PER_QUERY = 10_000

@@ -1,0 +1,12 @@
+// Types: what a definition may hold, and what compiling and validating may cost (docs/types.md)
+export const SCHEMA_SUBSCHEMAS_MAX = 1_000
+/** Of subschemas that look at the same value one inside another, by $ref and the like: each costs stack. */
+export const SCHEMA_IN_PLACE_DEPTH_MAX = 16
+export const SCHEMA_ENUM_VALUES_MAX = 1_000
+export const SCHEMA_PATTERNS_MAX = 64
+export const PATTERN_CHARS_MAX = 256
+export const PATTERN_INSTRUCTIONS_MAX = 1_000
+/** A step is 5 to 18 ns of the processor: at most 10 ms for the largest document. */
+export const VALIDATION_STEPS_BASE = 20_000
+export const VALIDATION_STEPS_PER_BYTE = 8
+export const FAULT_PATH_CHARS_MAX = 512

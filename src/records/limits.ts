@@ -1,0 +1,25 @@
+// A request: how long it may take to arrive, and what it may hold
+/** Body of one record: its document and metadata with every character escaped, and room. */
+export const RECORD_BODY_BYTES_MAX = 512 * 1024
+export const BATCH_BODY_BYTES_MAX = 4 * 1024 * 1024
+export const METADATA_BYTES_MAX = 4 * 1024
+export const IDEMPOTENCY_KEY_CHARS_MAX = 255
+export const PAGE_ITEMS_DEFAULT = 50
+export const PAGE_ITEMS_MAX = 200
+export const REFERENCES_BYTES_MAX = 4 * 1024
+export const GATED_REVISIONS_DEFAULT = 3
+/** Of a record: the peers that it is shared with. */
+export const SHARE_PEERS_MAX = 8
+/** Of a salt that a caller chose, where a peer sees the digest alone: 16 random bytes have fewer once in 10^12. */
+export const SALT_DISTINCT_BYTES_MIN = 8
+
+// Types: what a definition may hold, and what compiling and validating may cost (docs/types.md)
+/** Registered types in one batch: each is read and compiled before the first item is built. */
+export const BATCH_TYPES_MAX = 32
+
+// Streams: what one query fetches of a longer answer
+export const STREAM_CHUNK_CHARS = 64 * 1024
+
+// Erasure
+/** What an erasure lists of the record's other documents: three a round, and the routes let a record have 101 rounds. */
+export const ERASABLE_LISTED_MAX = 400

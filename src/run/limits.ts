@@ -1,0 +1,32 @@
+// A request: how long it may take to arrive, and what it may hold
+/** As long as load balancers take to see that a server is not ready: those of Kubernetes look every 1 to 10 s. */
+export const DRAIN_SECONDS_DEFAULT = 5
+export const DRAIN_SECONDS_MAX = 300
+/** Longer than an append may take: of those that still hold a connection then, only streams are left. */
+export const CLOSE_STREAMS_MS = 21_000
+export const CLOSE_IDLE_EVERY_MS = 50
+export const CLOSE_UNUSED_AFTER_MS = 300
+/**
+ * Connections that the kernel has opened and the server has not taken yet; the kernel's own bound (net.core.somaxconn) is 4,096 as
+ * a rule. With Node's 511 a thousand of 2,000 clients that came at once had to try again after a second.
+ */
+export const LISTEN_BACKLOG = 4_096
+
+// Postgres
+export const SCHEMA_WAIT_SECONDS_MAX = 3_600
+
+// Keys
+/** A file that holds the master key or the operator's. */
+export const KEY_FILE_BYTES_MAX = 1_024
+
+// `smoke` (docs/image.md)
+/** All of it but the revocation of its key: within what `helm test` waits, 5 min. */
+export const SMOKE_MS_MAX = 60_000
+/** A worker publishes once a second; one that was started just now needs some seconds more. */
+export const SMOKE_CHECKPOINT_MS_MAX = 30_000
+export const SMOKE_POLL_MS = 250
+export const SMOKE_REVOKE_MS_MAX = 10_000
+
+// What is sent
+/** Answers that are on their way (src/append/byte-budget.ts); one ledger alone may have half. More fail, and come again. */
+export const PEER_ANSWERS_BYTES_MAX = 64 * 1024 * 1024

@@ -1,0 +1,36 @@
+import * as append from '../../src/append/limits.ts'
+import * as db from '../../src/db/limits.ts'
+import * as followers from '../../src/followers/limits.ts'
+import * as http from '../../src/http/limits.ts'
+import * as ledgers from '../../src/ledgers/limits.ts'
+import * as ledgersTypes from '../../src/ledgers/types/limits.ts'
+import * as ledgersTypesSchema from '../../src/ledgers/types/schema/limits.ts'
+import * as observe from '../../src/observe/limits.ts'
+import * as outsideConnector from '../../src/outside/connector/limits.ts'
+import * as outsideEvents from '../../src/outside/events/limits.ts'
+import * as outsideFederation from '../../src/outside/federation/limits.ts'
+import * as outsideWebhooks from '../../src/outside/webhooks/limits.ts'
+import * as records from '../../src/records/limits.ts'
+import * as run from '../../src/run/limits.ts'
+import * as signing from '../../src/signing/limits.ts'
+import * as verify from '../../src/verify/limits.ts'
+
+/** All limits of `src`, for tests of pages that name them. */
+export const limits = {
+  ...append,
+  ...db,
+  ...followers,
+  ...http,
+  ...ledgers,
+  ...ledgersTypes,
+  ...ledgersTypesSchema,
+  ...observe,
+  ...outsideConnector,
+  ...outsideEvents,
+  ...outsideFederation,
+  ...outsideWebhooks,
+  ...records,
+  ...run,
+  ...signing,
+  ...verify,
+}
