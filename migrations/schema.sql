@@ -2612,3 +2612,309 @@ grant delete, insert, select, update on table tallystick.webhook_deliveries to t
 grant delete, select on table tallystick.webhook_secrets to tallystick_worker;
 grant select on table tallystick.webhooks to tallystick_api;
 grant delete, select on table tallystick.webhooks to tallystick_worker;
+
+-- Comments
+
+comment on aggregate tallystick.chain_extend(bytea,bytea) is 'Chain after each leaf, as a window aggregate, starting from the chain of the head.';
+
+comment on column tallystick.entries.actor_id is 'Agent that acted; null: the system.';
+
+comment on column tallystick.entries.chain is 'Chain after this entry (docs/formats/chain-and-checkpoints.md).';
+
+comment on column tallystick.entries.envelope is 'COSE_Sign1 over an in-toto Statement (docs/formats/envelopes.md).';
+
+comment on column tallystick.entries.leaf is 'SHA-256 of 0x00 and the envelope (RFC 9162, section 2.1.1).';
+
+comment on column tallystick.entries.prev_seq is 'Previous entry of the record.';
+
+comment on column tallystick.entries.subject_id is 'Record, batch, agent, key or ledger that the entry is about.';
+
+comment on column tallystick.entries.version is 'Version of the record after the event.';
+
+comment on column tallystick.gated_records.performer_remote is 'Name (led_…/agt_…) of a performer of another ledger; performer_id is then an id that no agent of this ledger can have (src/proof/statement/remote-agents.ts).';
+
+comment on column tallystick.gated_records.verification_job is 'Job of pg-boss that verifies the completion; no evidence.';
+
+comment on column tallystick.records.digest is 'Salted SHA-256 of the payload (docs/formats/documents.md).';
+
+comment on column tallystick.records.first_seq is 'Entry that made the record.';
+
+comment on column tallystick.records.item_index is 'Place in its batch; null: an entry of its own.';
+
+comment on column tallystick.records.payload is 'Canonical JSON; null once erased.';
+
+comment on column tallystick.records.payload_erased_seq is 'Entry that erased the payload.';
+
+comment on function tallystick.accept_peer(uuid,uuid,text,uuid,bytea,timestamp with time zone,bytea,text,uuid,text,bytea,integer) is 'Stores a peering that this side was invited to. false: the ledger has too many.';
+
+comment on function tallystick.append_details(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores what administrative entries say, by kind: agents, keys, types, erasures, closures, and the rows of gated records'' ends.';
+
+comment on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],uuid[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],integer[],uuid[],integer[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[],uuid[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[],bytea) is 'Appends entries to chains: the one way in.
+
+Arguments are arrays with one element an item, in six groups:
+  entries      ledger_ids … envelopes: the entry as it is signed and stored
+  details      what an administrative or federation entry says besides, as JSON by kind (append_details, append_federation)
+  idempotency  actor, hash of the key, salt and fingerprint
+  records      records that items make; record_items[n] is the 1-based item that makes record n
+  gated        terms and steps of gated records
+  documents    documents of steps
+and `mac`: key id and HMAC-SHA256 over array_send of every other argument, in their order. The binary form is what came over
+the wire, because array_send gives back what array_recv took. One MAC a call, not one an entry: it holds entries, rows and
+their order to each other, and costs one pass. A wrong one raises 28000 (constraint append_mac).
+
+Decides each item as if one after another in order, but in sets; a refused item never spoils its neighbours. Answers 41 bytes
+an item, in order: outcome (1), seq (8, big-endian), chain (32; zeros unless appended). APPEND_OUTCOMES in
+src/db/chain/append-entries.ts names the outcomes. In order of precedence:
+
+   5 refused_ledger     no such ledger, or a ledger-created for one that has entries
+   1 replayed           known idempotency key, same request: seq is the first outcome''s
+   2 conflict           known idempotency key, another request
+   9 refused_frozen     the operator has frozen the ledger
+  10 refused_closed     the ledger is an older backup of itself, and nobody has acknowledged that
+   7 again              a second item for the same record or idempotency key in this call
+   8 refused_kind       unknown kind, or one that only the worker''s login may append
+   6 stale              signed by a key that is not the ledger''s current one
+   3 refused_state      no such transition from the record''s state; a revision beyond the agreed number; a ledger-restored
+                        with nothing to acknowledge
+   6 stale              `previous` is not the record''s last leaf
+  12 refused_party      not this agent''s step: the principal judges, the performer performs, `auto` decides by the rules
+  11 refused_deadline   an activation or completion after the record''s deadline, or an expiry before it
+   4 refused_clock      recordedAt more than 30 s off the database''s clock
+   0 appended
+
+A call takes one step of a record, with one exception: the worker''s completion-verified and, right behind it, the `auto`
+verdict that follows from it. Both are appended or neither; the one that could have been is `again`.
+
+Plans: the probes are `left join lateral (… offset 0)` and sequential scans are off, because a session keeps the plan that it
+made while the tables were empty: plain joins cost up to 92 ms a row after 100,000 rows. With hash joins off as well, joining
+the parts of the answer became quadratic: 87 instead of 26 us a row at 256 items. Left to itself Postgres plans a small call
+anew each time, and a call of one item costs 970 us instead of 500.
+
+Cost, Postgres'' own CPU with 600-byte envelopes on 2 shared cores of 2.5 GHz: 500 us for a call of 1 item; an item of 64
+costs 31 us (with idempotency keys 40), of 1,000 25; an item that makes 1,000 records 6 us a record. Steps of gated records
+cost a call that only notarizes nothing (1 item 910 and 921 us before and after, 64 items 3,556 and 3,597, 1,000 items
+38,219 and 38,281); finding pairs by windows over all items cost 5 to 8 % at 64 items. The MAC costs 5 to 8 % (1 item 1,643
+and 1,767 us, 64 items 6,112 and 6,415, on a busy machine).';
+
+comment on function tallystick.append_federation(uuid[],text[],uuid[],bytea[],text[],smallint[],bigint[]) is 'Stores what entries say about peers, shares and offers, by kind. Called for every entry with details, as append_details is.';
+
+comment on function tallystick.append_received(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores entries of other ledgers with the entries that received them. `details.received` is the other ledger''s entry; the
+other members are what follows from it.';
+
+comment on function tallystick.begin_peer_request(uuid,uuid,bytea) is 'Locks the peering until the end of the transaction, and keeps the nonce. Answers whether the nonce is new.';
+
+comment on function tallystick.chain_heads_forward_only() is 'Trigger: a head moves forward only, and its key changes only by the newest entry of its chain, which says so.';
+
+comment on function tallystick.chain_link(bytea,bytea) is 'Chain after `leaf` (docs/formats/chain-and-checkpoints.md).';
+
+comment on function tallystick.chain_step(bytea,bytea,bytea) is 'Step of chain_extend.';
+
+comment on function tallystick.change_webhook(uuid,uuid,text,text,boolean,text[],text[],text[],boolean) is 'Changes an endpoint; null leaves a member as it is. Answers `missing`, `documents` (it would send documents, and
+`with_documents` says that this caller may not ask for that), or `changed`.';
+
+comment on function tallystick.charge_peer(uuid,uuid,bigint,bigint) is 'Adds to what a peer had stored today. Raises if its budget does not allow it.';
+
+comment on function tallystick.charge_peers() is 'Trigger: charges peers for what is stored for them. Counted where rows are made, so that no way in is free: an entry together
+with ours that answers it and the evidence in it, documents, types, and forks.';
+
+comment on function tallystick.checkpoints_agree() is 'Trigger: a checkpoint says what the chain says, in its note too, and never less than an earlier one.';
+
+comment on function tallystick.close_restored_ledgers(uuid[],bigint[],bytea[],bigint[]) is 'Closes ledgers that are shorter than, or different from, what was kept outside Postgres, and answers which. Takes the locks of
+the heads: neither an entry appended meanwhile nor an acknowledgement slips through. The API''s login could append a
+ledger-restored that nobody signed, so the worker verifies it; a false one stands at `refused_seqs` and counts as none. One
+call takes 1,000 ledgers, or servers would go on building on the last ones for many seconds.';
+
+comment on function tallystick.create_webhook(uuid,uuid,text,text,text[],text[],text[],uuid,uuid,bytea,bytea,integer) is 'Creates an endpoint that hears of what is appended from now on. Answers it, or one just like it, because a client without an
+answer asks again, or null if the ledger has `webhooks_max` of them.';
+
+comment on function tallystick.delete_webhook(uuid,uuid) is 'Deletes an endpoint: its secrets at once; the worker removes the rest. false: no such endpoint.';
+
+comment on function tallystick.documents_keep() is 'Trigger: a document lies with the entry that digests it, and only ever becomes null, with the entry that erases it. Evidence
+that an agent offers to another ledger lies with its offer.';
+
+comment on function tallystick.entries_extend_chain() is 'Trigger: inserted entries continue the chain of their ledger, link by link, and move its head. A head moves in no other way,
+and an entry that its head does not explain cannot be inserted.';
+
+comment on function tallystick.erase_document(uuid,bigint) is 'Removes the document that the entry at `at` erased. The caller has verified the entry; here it must only exist.';
+
+comment on function tallystick.find_replay(uuid,uuid,bytea,bytea) is 'Finds the first outcome of a request with this Idempotency-Key: its seq; -1 for another request; null for none. Serves requests
+that the present state would refuse although the same request may have been done before.';
+
+comment on function tallystick.gated_records_begin() is 'Trigger: a gated record begins with the entry that creates it, as it says. Its principal is the party of that entry.';
+
+comment on function tallystick.gated_records_change() is 'Trigger: a gated record moves as record_transitions says, one version at a time, each step explained by its newest entry. Its
+terms are fixed; the activation fixes the performer, and the entry that asks for a revision counts it.';
+
+comment on function tallystick.idempotency_keys_change() is 'Trigger: an idempotency key outlives the payload of its request, but not so the fingerprint: a short request could be guessed
+from it.';
+
+comment on function tallystick.invite_peer(uuid,uuid,text,uuid,bytea,timestamp with time zone,text,integer,integer) is 'Stores an invitation. false: the ledger has too many.';
+
+comment on function tallystick.keep_fork(uuid,uuid,bytea,bigint,uuid,integer,bytea,bytea,integer) is 'Keeps an entry that claims a place already taken. false: as many as are kept are here already.';
+
+comment on function tallystick.ledger_ends(uuid) is 'Answers the size of the ledger, and that of its newest checkpoint.';
+
+comment on function tallystick.lock_webhook(uuid,uuid) is 'Locks an endpoint until the end of the transaction. false: no such endpoint.';
+
+comment on function tallystick.mac_holds(bytea,bytea) is 'Verifies `mac` (key id, 8 bytes; HMAC-SHA256, 32 bytes) over a message. Both sides are hashed once more under the key, so that
+the time of the comparison tells nothing about the right one.';
+
+comment on function tallystick.pause_webhook(uuid,uuid) is 'Pauses an endpoint. A paused or disabled one stays so, with its reason. false: no such endpoint.';
+
+comment on function tallystick.records_begin() is 'Trigger: a record begins with an entry about it. It is the subject of that entry, or an item of its batch; items come all at
+once, numbered from 0.';
+
+comment on function tallystick.records_change() is 'Trigger: a record never changes, except that its documents become null with the entry that erases them.';
+
+comment on function tallystick.recover_webhook(uuid,uuid,bigint,bigint,boolean) is 'Delivers entries from `from_seq` to before `end_seq` (null: everything that the endpoint is past) again; those already delivered
+only with `delivered`. Answers `missing`, `busy` (another recovery is under way), or `recovering`.';
+
+comment on function tallystick.redeliver_dead_webhook_events(uuid,uuid,uuid,integer) is 'Delivers dead letters again, oldest first, from the id `first_event` on, at most `deliveries_max`. Answers how many, and
+whether there are more. No row: no such endpoint.';
+
+comment on function tallystick.redeliver_events(uuid,uuid,uuid[]) is 'Begins the retry schedule of deliveries anew. A lane that sees another time here reads what is due again
+(src/db/events/webhook-work.ts).';
+
+comment on function tallystick.redeliver_webhook_event(uuid,uuid,uuid) is 'Delivers one event again. Answers `missing`, `held` (it already waits for an earlier event of its record), or `redelivered`.';
+
+comment on function tallystick.refuse_change() is 'Trigger: refuses to change or remove rows of an append-only table.';
+
+comment on function tallystick.replace_key_secrets(uuid,uuid,bytea[],bytea[],bytea[],timestamp with time zone[]) is 'Replaces the secrets of a key as a whole, if they are still the `expected` ones.';
+
+comment on function tallystick.replay_peer(uuid,uuid,bigint[]) is 'Sends dead letters again, and what waits behind them. `at`: their seqs; null: all. Answers how many there were.';
+
+comment on function tallystick.request_audit(uuid,uuid,uuid) is 'Answers the open audit of the ledger, or begins this one. Keeps the newest 100 ended audits of each ledger.';
+
+comment on function tallystick.request_webhook_test(uuid,uuid,uuid,text,integer) is 'Queues a test event. Answers `missing`, `inactive`, `full` (`open_max` are waiting), or `requested`.';
+
+comment on function tallystick.require_proof() is 'Raises 28000 unless the setting tallystick.session_mac holds the MAC of the session, in hex. The setting ends with the session,
+and with `discard all`, by which poolers hand a session to another client. The owner needs none: that login can change
+everything anyway.';
+
+comment on function tallystick.require_proven_session() is 'Trigger: refuses a write of a session that has not proven the master key.';
+
+comment on function tallystick.resume_webhook(uuid,uuid,boolean) is 'Resumes an endpoint as if it had never failed; retries are due at once. `skips`: it continues with what is appended from now
+on. false: no such endpoint.';
+
+comment on function tallystick.retire_envelope_keys() is 'Retires every envelope key that signs for no ledger any more, except the newest, and destroys its secret. Not at once: a server
+that read the keys before there was a newer one may be making a ledger with the old one. Such an entry is at most 60 s old by
+then (30 s of clock tolerance, either way), and its call takes at most 15 s.';
+
+comment on function tallystick.rotate_webhook_secret(uuid,uuid,uuid,bytea,bytea,interval,integer) is 'Adds a secret; the others end after `overlap`, or earlier if they would have anyway. Answers `missing`, `full` (`secrets_max`
+have not ended), or `rotated`.';
+
+comment on function tallystick.session_name() is 'Text whose MAC proves this session. It names the session, so that a MAC that somebody has seen proves no other one.';
+
+comment on function tallystick.set_key_rate_limit(uuid,uuid,real,integer) is 'Sets or removes (null) the rate limit of a key. false: no such key.';
+
+comment on function tallystick.set_ledger_frozen(uuid,boolean) is 'Freezes a ledger or ends that. false: no such ledger.';
+
+comment on function tallystick.set_ledger_rate_limit(uuid,real,integer) is 'Sets or removes (null) the rate limit of a ledger. false: no such ledger.';
+
+comment on function tallystick.set_peer_budget(uuid,uuid,bigint,bigint) is 'Sets or removes (null: the defaults) the budget of a peering. false: no such peering.';
+
+comment on function tallystick.tree_grows() is 'Trigger: the stored tree only grows. A frontier gets larger; a tile keeps the hashes that it has.';
+
+comment on function tallystick.want_peer_summary(uuid,uuid) is 'Asks the worker to compare records with the other side.';
+
+comment on function tallystick.withdraw_peer(uuid,uuid) is 'Removes a peering that has no entry yet: an invitation that nobody took, or one taken but not carried out.';
+
+comment on table tallystick.agents is 'Agents of a ledger, as agent-registered and agent-disabled entries say.';
+
+comment on table tallystick.api_key_secrets is 'Secrets of keys, as hashes: one a key, and a second one that ends soon while the key is rotated. The MAC covers everything that the secret grants, under the master key (docs/decisions/0006): a row that no server made grants nothing.';
+
+comment on table tallystick.api_keys is 'API keys, as key-created and key-revoked entries say. Their secrets are in api_key_secrets.';
+
+comment on table tallystick.audit_cursors is 'Position of the follower: every entry before next_seq is verified, and the next one must continue chain and envelope_kid. The position is the ledger''s floor: money moves on entries below it alone. The MAC over the row, under the master key, makes a row believed. No foreign key, because the ledger''s row may be just what is missing.';
+
+comment on table tallystick.audits is 'Audits of whole ledgers: queued (with job_id once a job carries it), running, done or failed. ok and report say what a done one found; a failed one could not read on. No evidence: a reader who doubts a ledger verifies it.';
+
+comment on table tallystick.chain_heads is 'Newest link of each chain, locked by every append to the ledger. A trigger on entries moves it; nothing else can.';
+
+comment on table tallystick.checkpoints is 'Signed checkpoints (C2SP signed notes).';
+
+comment on table tallystick.documents is 'Documents of steps. The payload of a record is in its row of records.';
+
+comment on table tallystick.entries is 'The chain: signed envelopes in their order, append-only.';
+
+comment on table tallystick.entry_kinds is 'Kinds of entries. record_event: the kind makes or moves records, so record_transitions has a row for it. worker_only: taken from the login of the worker alone.';
+
+comment on table tallystick.envelope_key_secrets is 'Private envelope keys, sealed under the master key. A table apart from note_key_secrets, because the login of the API must not read the note key.';
+
+comment on table tallystick.erasures is 'Erasures. The signed entry comes first; the worker then removes the document. An erasure names the entry that digests the document, because a record has many reasons. The reason is free text and unsigned.';
+
+comment on table tallystick.gated_records is 'Standing of gated records. Apart from records, because it is written at every step: there each step would have written to eight indexes. A notarized record stays RECORDED and has no row.';
+
+comment on table tallystick.idempotency_keys is 'Answered requests, kept for ever. key_hash is of the key''s text. The fingerprint is H(salt || H(method, path, JCS(body))): without the salt a short request could be guessed from it after its payload was erased. For that reason an erasure removes salt and fingerprint.';
+
+comment on table tallystick.ledger_closures is 'Ledgers found to be shorter than, or different from, what was kept outside Postgres. The ledger-restored entry at restored_seq acknowledges it and reopens the ledger.';
+
+comment on table tallystick.ledger_faults is 'Faults of ledgers. A ledger with an open fault gets no checkpoints. The first fault stands until the operator clears it with the login of the owner.';
+
+comment on table tallystick.ledger_rotations is 'Entries that replaced a ledger''s key. Peers hear of them before anything else; finding them along the chain would take a scan.';
+
+comment on table tallystick.ledgers is 'Tenants. Each ledger is one chain, and the unit of isolation.';
+
+comment on table tallystick.mac_keys is 'Keys that prove a writer, one for each master key in use: the two padded blocks of HMAC-SHA256 (RFC 2104), because Postgres has sha256 but no HMAC. migrate and rotate-master-key write them as the owner; no other login may read them.';
+
+comment on table tallystick.master_key_changes is 'Runs of npm run rotate-master-key that sealed something anew. The ids name keys and tell nothing about them.';
+
+comment on table tallystick.note_key_secrets is 'Private note keys, sealed under the master key. Only the worker reads them.';
+
+comment on table tallystick.offers is 'Steps that agents of ours took in records of other ledgers, and the other side''s decision.';
+
+comment on table tallystick.peer_backlog is 'Records to be sent again although the cursor is past them, from from_seq on.';
+
+comment on table tallystick.peer_budgets is 'Storage that a peer may use in a day (null: the defaults in src/outside/federation/limits.ts) and has used since began_at. After a day it begins anew. An append locks the row of peer_inboxes first, so nobody waits for this one.';
+
+comment on table tallystick.peer_cursors is 'Progress of sending to each peer. No evidence.';
+
+comment on table tallystick.peer_dead_letters is 'Entries that the other side refused for good. Later entries of the record wait.';
+
+comment on table tallystick.peer_forks is 'Entries that claim a place already taken: refused, and kept as evidence.';
+
+comment on table tallystick.peer_inboxes is 'Lock of a peering: one request at a time, on any server. A row of its own, because peers is written under the chain''s head.';
+
+comment on table tallystick.peer_keys is 'Keys of the other ledger, as its chain named them. until_seq is the last entry of that chain under the key. The MAC under the master key covers ledger, peering and key: a row without it is not believed.';
+
+comment on table tallystick.peer_nonces is 'Nonces of signed requests that were seen, against replay.';
+
+comment on table tallystick.peer_receipts is 'Signed answers of the other side to entries of ours.';
+
+comment on table tallystick.peers is 'Peerings with ledgers of other servers (docs/formats/federation.md).';
+
+comment on table tallystick.received_documents is 'Documents that an entry of the other ledger digests, as they were shown.';
+
+comment on table tallystick.received_entries is 'Entries of other ledgers, each beside the entry of ours that received it: entry-received, the step that took an offer, offer-refused, or peer-key-rotated.';
+
+comment on table tallystick.received_types is 'Types of other ledgers, as they were shown.';
+
+comment on table tallystick.record_references is 'References of records, one row each, for searches.';
+
+comment on table tallystick.record_states is 'States of records. No step leaves a terminal one, except verdict-overturned.';
+
+comment on table tallystick.record_transitions is 'Steps that append_entries allows. from_state is empty for a record that does not exist yet. LIFECYCLE in src/proof/statement/kinds.ts has the same rows (test/db/lifecycle.test.ts).';
+
+comment on table tallystick.records is 'Records as they were made. A row never changes, except that an erasure removes its documents.';
+
+comment on table tallystick.remote_records is 'Standing of records of other ledgers, by what was received. standing is what the next step is held to (src/proof/ledger/gated-record.ts).';
+
+comment on table tallystick.schema_serves is 'Oldest version of the code that works with a migration, from its line "-- serves: NNNN" (docs/upgrading.md). A migration without a row serves only code that knows it. A table of its own, because a new column would have locked schema_migrations, which every /readyz reads.';
+
+comment on table tallystick.server_keys is 'The deployment''s own keys: several envelope keys, one current note key. A reference table where the database is distributed, because it belongs to no ledger.';
+
+comment on table tallystick.shared_records is 'Records that a peer may read, with or without their documents.';
+
+comment on table tallystick.tree_frontiers is 'Roots of the perfect subtrees of each Merkle tree, largest first.';
+
+comment on table tallystick.tree_tiles is 'Hash tiles. Level l, tile n, hash i is the root of the perfect subtree over 256^l leaves, number n * 256 + i. Level 0 is stored when its 256 leaves exist; higher levels grow hash by hash.';
+
+comment on table tallystick.types is 'Registered types. definition is canonical JSON (JCS).';
+
+comment on table tallystick.webhook_cursors is 'Progress of each endpoint, apart from webhooks because it is written all the time. Entries before next_seq and checkpoints up to checkpoint_size are dealt with: they did not match, or have a row in webhook_deliveries.';
+
+comment on table tallystick.webhook_deliveries is 'Deliveries: one event for one endpoint. Events that did not match have no row.';
+
+comment on table tallystick.webhook_secrets is 'Signing secrets of endpoints: an HMAC key and the seed of an Ed25519 key, sealed under the master key. Two overlap while one is rotated.';
+
+comment on table tallystick.webhooks is 'Endpoints of webhooks, as the tenant describes them, and whether they are delivered to.';

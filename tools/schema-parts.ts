@@ -140,6 +140,22 @@ export const SCHEMA_PARTS: readonly { readonly title: string; readonly sql: stri
       group by object, grantee order by object, grantee`,
   },
   {
+    title: 'Comments',
+    sql: `
+      select format('comment on %s is %L;', object, comment) as text
+      from (
+        select case d.objsubid when 0 then 'table ' || c.oid::regclass
+          else format('column %s.%I', c.oid::regclass, a.attname) end as object, d.description as comment
+        from pg_description d join pg_class c on c.oid = d.objoid join ours on ours.oid = c.relnamespace
+        left join pg_attribute a on a.attrelid = c.oid and a.attnum = d.objsubid
+        where d.classoid = 'pg_class'::regclass
+        union all
+        select case p.prokind when 'a' then 'aggregate ' else 'function ' end || p.oid::regprocedure, d.description
+        from pg_description d join pg_proc p on p.oid = d.objoid join ours on ours.oid = p.pronamespace
+        where d.classoid = 'pg_proc'::regclass
+      ) every order by object`,
+  },
+  {
     title: 'Default privileges',
     sql: `
       select format('-- of %I for %s: %s', pg_get_userbyid(defaclrole), defaclobjtype, defaclacl) as text

@@ -25,7 +25,7 @@ export type Administration = {
   /** `digest`: lower-case hex; `id`: null where the subject has none. */
   readonly subject: { readonly id: Uint8Array | null; readonly name: string; readonly digest: string }
   readonly predicate: object
-  /** What `append_details` stores, by kind (migrations/0003). */
+  /** What `append_details` stores, by kind (migrations/functions/append-details.sql). */
   readonly detail: object
   readonly idempotency?: IdempotencyRow | null
 }

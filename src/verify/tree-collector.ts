@@ -6,7 +6,7 @@ import { contradiction } from './contradiction.ts'
 type Level = { readonly tiles: string[]; growing: Uint8Array[] }
 
 /**
- * The hash tiles that a database must hold for a tree of `treeSize` entries (migrations/0001-core.sql), as they come
+ * The hash tiles that a database must hold for a tree of `treeSize` entries (migrations/0006-checkpoints-and-audits.sql), as they come
  * about while a ledger is verified. Keeps one hash for each full tile: of ten million entries, 1.3 MB.
  */
 export class TreeCollector {

@@ -19,7 +19,7 @@ import {
 } from '../helpers/test-ledger.ts'
 import { makeWay } from '../helpers/test-steps.ts'
 
-/* What migrations/0003 adds to append_entries and its guards. */
+/* Administrative entries in append_entries (append_details), and their guards. */
 
 async function open(t: TestContext) {
   const database = await createTestDatabase(t)

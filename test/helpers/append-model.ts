@@ -4,7 +4,7 @@ import { genesisOf, linkOf } from './test-ledger.ts'
 
 /*
  * What append_entries should do, one item after another in order, in memory. The outcomes and their precedence are those at the
- * top of migrations/0002-append-entries.sql, and of append_entries in 0003 and 0006.
+ * top of migrations/functions/append-entries.sql.
  */
 
 export type Login = 'api' | 'worker'

@@ -88,7 +88,7 @@ test('a server refuses to start', async (t) => {
   await t.test('on a schema made by another edition of a migration', async (t) => {
     const app = await buildTestApp(t)
     await app.sql(`update tallystick.schema_migrations set sha256 = repeat('0', 64) where version = 1`)
-    await refuses(app.database.apiUrl, /0001-core\.sql is not the file/)
+    await refuses(app.database.apiUrl, /0001-rules-and-keys\.sql is not the file/)
   })
 
   await t.test('as a login that could rewrite history, and names the one to use', async (t) => {

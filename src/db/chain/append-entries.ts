@@ -80,7 +80,7 @@ export type DocumentRow = {
   readonly content: string
 }
 
-/** The first byte of each answer: migrations/0002, 0003 and 0006 list them in order of precedence. */
+/** The first byte of each answer: migrations/functions/append-entries.sql lists them in order of precedence. */
 const APPEND_OUTCOMES = [
   'appended',
   'replayed',

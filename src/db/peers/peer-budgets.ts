@@ -1,7 +1,7 @@
 import type { Db } from '../connect/client.ts'
 import { toUuid } from '../connect/uuid.ts'
 
-/* How much of what a peer sends is stored: migrations/0012 counts it, in the transaction that stores it. */
+/* How much of what a peer sends is stored: migrations/functions/charge-peers.sql counts it, in the transaction that stores it. */
 
 /** Entries and bytes that a peer has had stored since its day began. Maxima: null if nobody has set them. */
 export type PeerBudgetRow = {

@@ -1,11 +1,9 @@
 import type pg from 'pg'
 import { toBase64 } from '../../proof/bytes.ts'
 import { formatId } from '../../proof/ids.ts'
-import type { MasterKey } from '../../signing/master-key.ts'
-import { makePeerMacs, type NamedPeerKey } from '../../signing/peer-macs.ts'
+import type { NamedPeerKey } from '../../signing/peer-macs.ts'
 import { bytea, encodeColumn, uuid } from '../connect/binary-array.ts'
 import { fromUuid, toUuid } from '../connect/uuid.ts'
-import { RESEALED_PER_QUERY } from '../limits.ts'
 import type { Replaced } from '../schema/reseal.ts'
 
 /* The MACs by which keys of peers are believed, of all ledgers; as the owner. */
@@ -62,22 +60,4 @@ export async function replacePeerKeyMacs(
     ],
   )
   return rowCount ?? 0
-}
-
-/**
- * Gives those that have none a MAC: keys that came before there were any, and were believed then. Later there is none to be had but
- * by the handshake, or by a rotation that the key before it has signed.
- */
-export async function authenticatePeerKeys(client: pg.ClientBase, masterKey: MasterKey): Promise<void> {
-  const macs = makePeerMacs(masterKey)
-  for (let after: PeerKeyMac | null = null; ; ) {
-    const rows: PeerKeyMac[] = await listPeerKeyMacs(client, after, RESEALED_PER_QUERY)
-    const made = rows.filter(({ mac }) => mac === null)
-    await replacePeerKeyMacs(
-      client,
-      made.map((row) => ({ row, replacement: macs.ofKey(row.named) })),
-    )
-    if (rows.length < RESEALED_PER_QUERY) return
-    after = rows.at(-1)!
-  }
 }

@@ -1,5 +1,5 @@
 /*
- * Where a search finds its candidates: walks along indexes (migrations/0004-search.sql, and 0006 of gated records), each in
+ * Where a search finds its candidates: walks along indexes (migrations/0004-records.sql and 0005-gated-records.sql), each in
  * the order of the chain.
  * Texts are SQL of this file; what a caller gave is bound, never put into them.
  */

@@ -11,7 +11,7 @@ import { refuseTransactionPooler } from '../connect/pooler.ts'
 import { withTransaction } from '../connect/transaction.ts'
 import { installJobQueues } from '../jobs/job-queues.ts'
 import { MIGRATION_LOCK_MS_MAX } from '../limits.ts'
-import { authenticatePeerKeys } from '../peers/peer-key-macs.ts'
+import { applyFunctions, FUNCTIONS_VERSION } from './functions.ts'
 import { SchemaBehindError } from './schema-behind.ts'
 import { ensureServerKeys } from './server-keys.ts'
 
@@ -26,16 +26,13 @@ type Migration = {
 
 const MIGRATIONS_DIR = new URL('../../../migrations/', import.meta.url)
 
-/** From this one on a key of a peer is believed by its MAC: those that came before get one, with the transaction that asks for it. */
-const PEER_KEY_MACS = '0012-peerings.sql'
-
 /** Any number; the same for every process that migrates this database. */
 const MIGRATION_LOCK = 7_411_957
 
 /**
  * Brings the database to this version of the code, as its owner: logins, schema, the deployment's first keys; then the job
  * queues. One transaction under a lock, so several processes may call it at once and a failure leaves nothing behind
- * (of the queues it may: the next call finishes them). Returns the names of the migrations that it applied.
+ * (of the queues it may: the next call finishes them). Returns the names of what it applied: `functions`, migrations.
  */
 export async function migrate(options: {
   ownerUrl: DatabaseOrUrl
@@ -51,7 +48,6 @@ export async function migrate(options: {
       await revokeTemporary(client)
       if (options.byRdsIam) await grantRdsIam(client)
       const applied = await applyPending(client)
-      if (applied.includes(PEER_KEY_MACS)) await authenticatePeerKeys(client, options.masterKey)
       await ensureServerKeys(client, options.masterKey)
       const macKeys = options.masterKey.databaseKeys()
       await addMacKeys(client, macKeys)
@@ -136,6 +132,8 @@ async function applyPending(client: pg.ClientBase): Promise<string[]> {
   const known = listMigrations()
   const applied = await readApplied(client)
   await refuseUnknown(client, applied, known)
+  // A newer version that serves this one has brought its own functions.
+  const functions = !isNewer(applied, known) && (await applyFunctions(client)) ? ['functions'] : []
   const pending = known.filter((migration) => !applied.has(migration.version))
   await client.query(`set local lock_timeout = ${MIGRATION_LOCK_MS_MAX}`)
   for (const migration of pending) {
@@ -150,7 +148,7 @@ async function applyPending(client: pg.ClientBase): Promise<string[]> {
       migration.servesFrom,
     ])
   }
-  return pending.map((migration) => migration.name)
+  return [...functions, ...pending.map((migration) => migration.name)]
 }
 
 /**
@@ -168,9 +166,14 @@ function throwExplained(error: Error & { code?: string }, { name }: Migration): 
 
 async function readApplied(db: Db): Promise<Map<number, string>> {
   const { rows } = await db.query<{ version: number; sha256: string }>(
-    'select version, sha256 from tallystick.schema_migrations',
+    'select version, sha256 from tallystick.schema_migrations where version <> $1',
+    [FUNCTIONS_VERSION],
   )
   return new Map(rows.map((row) => [row.version, row.sha256]))
+}
+
+function isNewer(applied: Map<number, string>, known: Migration[]): boolean {
+  return [...applied.keys()].some((version) => version > known.at(-1)!.version)
 }
 
 async function readServes(db: Db): Promise<Map<number, number>> {
@@ -186,8 +189,7 @@ async function readServes(db: Db): Promise<Map<number, number>> {
  */
 async function refuseUnknown(db: Db, applied: Map<number, string>, known: Migration[]): Promise<void> {
   const newest = known.at(-1)!.version
-  const isNewer = [...applied.keys()].some((version) => version > newest)
-  const serves = isNewer ? await readServes(db) : new Map<number, number>()
+  const serves = isNewer(applied, known) ? await readServes(db) : new Map<number, number>()
   for (const [version, sha256] of applied) {
     const migration = known.find((candidate) => candidate.version === version)
     if (!migration && newest >= (serves.get(version) ?? version)) continue

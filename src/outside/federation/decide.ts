@@ -32,7 +32,7 @@ export type Known = {
 
 /**
  * What is to be done with an entry: `held`: it came before; `missing`: others come first; `receive`: by an `entry-received`, whose
- * `detail` says what follows from it (migrations/0009); `offer`: the home decides.
+ * `detail` says what follows from it (migrations/functions/append-received.sql); `offer`: the home decides.
  */
 export type Decision =
   | { readonly todo: 'held'; readonly receipt: Uint8Array }

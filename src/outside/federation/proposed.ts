@@ -192,7 +192,7 @@ export function receivedOf({ seq, leaf, statement, record, version }: Received) 
   return { ledger: statement.ledger, seq, leaf, kind: statement.kind, record: record?.name ?? null, version }
 }
 
-/** What lies beside an entry of ours that receives one (append_received in migrations/0009). */
+/** What lies beside an entry of ours that receives one (migrations/functions/append-received.sql). */
 export function receivedRow(
   { peerId }: Pick<PeeringIds, 'peerId'>,
   { seq, leaf, envelope, statement, record, version }: Received,

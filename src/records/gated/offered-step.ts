@@ -42,7 +42,7 @@ export type Offer = {
   readonly completion: OfferedCompletion | null
   /** Throws what the record's type says against the evidence. That was found before: it may take long, and this is in a transaction. */
   readonly requireEvidence: () => void
-  /** `received` of the entry's detail (append_received, migrations/0009). */
+  /** `received` of the entry's detail (migrations/functions/append-received.sql). */
   readonly receivedRow: object
 }
 

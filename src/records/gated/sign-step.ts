@@ -48,7 +48,7 @@ export type GatedEvent = {
   readonly predicate: object
   readonly idempotency: IdempotencyRow | null
   readonly created?: { readonly gated: GatedRow; readonly record: RecordRow }
-  /** About peers: what `append_federation` stores, by kind (migrations/0009). Absent: nothing. */
+  /** About peers: what `append_federation` stores, by kind (migrations/functions/append-federation.sql). Absent: nothing. */
   readonly detail?: object | undefined
 }
 

@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
-import { appendEntries } from '../../../src/db/chain/append-entries.ts'
 import { checkLogin, ensureLogins } from '../../../src/db/connect/logins.ts'
-import { toUuid } from '../../../src/db/connect/uuid.ts'
-import { findRecords } from '../../../src/db/records/read-records.ts'
 import { checkSchema, listMigrations, migrate } from '../../../src/db/schema/migrate.ts'
 import { makeMasterKey } from '../../../src/signing/master-key.ts'
 import { checkLedger } from '../../helpers/check-ledger.ts'
@@ -18,24 +14,13 @@ import {
   TEST_MASTER_KEY,
   TEST_PASSWORDS,
 } from '../../helpers/database.ts'
-import { appendTo5, migrateTo } from '../../helpers/older-ledger.ts'
 import { TEST_SETTINGS } from '../../helpers/postgres.ts'
 import { runScript } from '../../helpers/run-script.ts'
-import {
-  adminEntry,
-  createTestLedger,
-  firstEntries,
-  makeBatch,
-  makeEntry,
-  makeIdempotency,
-  makeRecord,
-  randomId,
-} from '../../helpers/test-ledger.ts'
-import { makeWay } from '../../helpers/test-steps.ts'
+import { createTestLedger } from '../../helpers/test-ledger.ts'
 
 const masterKey = makeMasterKey(TEST_MASTER_KEY)
 const passwords = { api: TEST_PASSWORDS.api, worker: TEST_PASSWORDS.worker }
-const names = listMigrations().map((migration) => migration.name)
+const names = ['functions', ...listMigrations().map((migration) => migration.name)]
 
 /** What `npm run migrate` does, in a process of its own; its standard output. */
 async function migrateInProcess(ownerUrl: string, apiUrl: string, workerUrl: string): Promise<string> {
@@ -135,63 +120,6 @@ test('refuses a master key that does not open what is there', async (t) => {
   assert.deepEqual(await migrate({ ownerUrl, masterKey, passwords }), [])
 })
 
-test('a database from before there were gated records keeps all that it holds, and goes on', async (t) => {
-  const { ownerUrl } = await createEmptyDatabase(t)
-  await prepareLogins(t)
-  const owner = await connect(t, ownerUrl)
-  await migrateTo(owner, 5)
-  const ledger = { id: randomId(), agentId: randomId(), keyId: randomId(), kid: randomBytes(32) }
-  const record = makeRecord(randomId(), { references: '["order 7"]', metadata: '{}' })
-  const keyed = { records: [record], idempotency: makeIdempotency('k', 'request') }
-  const [erased, kept] = [makeEntry(ledger, { subjectId: record.recordId, ...keyed }), makeEntry(ledger)]
-  const batch = makeBatch(ledger, 3)
-  const erasure = adminEntry(ledger, 'payload-erased', Buffer.from(erased.subjectId), { document: 'payload' })
-  for (const entry of [...(await firstEntries(owner, ledger)), erased, kept, batch, erasure]) {
-    assert.equal(await appendTo5(owner, entry), 0)
-  }
-  const id = toUuid(ledger.id)
-  await owner.query('select tallystick.erase_document($1, 6)', [id])
-  const entries = await readAll(owner, 'entries', id)
-
-  assert.deepEqual(await migrate({ ownerUrl, masterKey, passwords }), names.slice(5))
-
-  await checkMigrated(t, ownerUrl)
-  assert.deepEqual(await readAll(owner, 'entries', id), entries)
-  assert.equal(await checkLedger(owner, ledger.id), 7)
-  const { rows } = await owner.query(
-    'select document, document_seq, seq, erased_at is not null as done from tallystick.erasures',
-  )
-  assert.deepEqual(rows, [{ document: 'payload', document_seq: '3', seq: '6', done: true }])
-  const keys = [erased, kept, { subjectId: batch.records[2]!.recordId }].map(({ subjectId }) => ({
-    ledgerId: id,
-    recordId: toUuid(subjectId),
-  }))
-  assert.deepEqual(
-    (await findRecords(owner, keys)).map((row) => [
-      row!.state,
-      row!.version,
-      row!.seq,
-      row!.payload === null,
-    ]),
-    [
-      ['RECORDED', 1, '3', true],
-      ['RECORDED', 1, '4', false],
-      ['RECORDED', 1, '5', false],
-    ],
-  )
-  for (const entry of [makeEntry(ledger), ...makeWay(ledger, 'SUBMITTED')]) {
-    assert.equal((await appendEntries(owner, [entry]))[0]!.outcome, 'appended')
-  }
-  assert.equal(await checkLedger(owner, ledger.id), 11)
-})
-
-async function readAll(owner: pg.Client, table: string, ledgerId: string): Promise<unknown[]> {
-  const { rows } = await owner.query(`select * from tallystick.${table} where ledger_id = $1 order by seq`, [
-    ledgerId,
-  ])
-  return rows
-}
-
 test('a failed migration leaves nothing behind', async (t) => {
   const { ownerUrl } = await createEmptyDatabase(t)
   await prepareLogins(t)
@@ -216,7 +144,7 @@ test('a server refuses a database that is not migrated, or not far enough', asyn
   await checkSchema(owner)
   const superuser = await connect(t, superuserUrl)
   await superuser.query('delete from tallystick.schema_migrations where version = 2')
-  await assert.rejects(checkSchema(owner), /lacks 0002-append-entries.sql: run/)
+  await assert.rejects(checkSchema(owner), /lacks 0002-chain.sql: run/)
 })
 
 test('a server, and migrate, refuse a database that is newer than they are', async (t) => {
@@ -256,28 +184,73 @@ test('a migration that serves older code says so in its first line, and the data
 })
 
 test('a migration that has to wait for a lock gives up at once, before appends wait behind it, and changes nothing', async (t) => {
-  const { ownerUrl, superuserUrl } = await createEmptyDatabase(t)
-  await prepareLogins(t)
+  const { ownerUrl, superuserUrl } = await createTestDatabase(t)
   const owner = await connect(t, ownerUrl)
-  await migrateTo(owner, 5)
-  const reader = await connect(t, superuserUrl)
-  await reader.query('begin; select count(*) from tallystick.records')
+  await undoMigration3(owner)
+  const writer = await connect(t, superuserUrl)
+  await writer.query('begin; lock table tallystick.ledgers in row exclusive mode')
   await assert.rejects(
     migrate({ ownerUrl, masterKey, passwords }),
-    /0006-gated-records.sql changes a table that somebody/,
+    /0003-agents-keys-types.sql changes a table that somebody/,
   )
-  const { rows } = await owner.query('select max(version) as version from tallystick.schema_migrations')
-  assert.deepEqual(rows, [{ version: 5 }])
-  await reader.query('rollback')
-  assert.deepEqual(await migrate({ ownerUrl, masterKey, passwords }), names.slice(5))
+  assert.deepEqual(await tablesOf(owner, ['types']), [])
+  await writer.query('rollback')
+  assert.deepEqual(await migrate({ ownerUrl, masterKey, passwords }), ['0003-agents-keys-types.sql'])
+  assert.deepEqual(await tablesOf(owner, ['types']), ['types'])
+})
+
+/** Leaves the database as it was before migration 3, which refers to the table of ledgers. */
+async function undoMigration3(owner: pg.Client): Promise<void> {
+  await owner.query(`drop table tallystick.types, tallystick.api_key_secrets, tallystick.api_keys, tallystick.agents cascade;
+    delete from tallystick.schema_migrations where version = 3`)
+}
+
+async function tablesOf(owner: pg.Client, names: readonly string[]): Promise<string[]> {
+  const { rows } = await owner.query<{ relname: string }>(
+    "select relname from pg_class where relnamespace = 'tallystick'::regnamespace and relname = any($1)",
+    [names],
+  )
+  return rows.map(({ relname }) => relname)
+}
+
+test('a function is brought to its text again, with its comment, and nobody may execute it who might not before', async (t) => {
+  const { ownerUrl } = await createTestDatabase(t)
+  const owner = await connect(t, ownerUrl)
+  const describe = async () => {
+    const { rows } = await owner.query(
+      `select md5(prosrc) as body, proacl::text as acl, obj_description(oid, 'pg_proc') as comment
+      from pg_proc where proname = 'find_replay'`,
+    )
+    return rows
+  }
+  const before = await describe()
+  await owner.query(`create or replace function tallystick.find_replay(ledger uuid, actor uuid, key bytea, request_hash bytea)
+    returns bigint language sql as 'select 1::bigint'`)
+  await migrate({ ownerUrl, masterKey, passwords })
+  assert.notDeepEqual(await describe(), before, 'the files have not changed: nothing is applied')
+  await owner.query("update tallystick.schema_migrations set sha256 = 'older' where version = 0")
+  assert.deepEqual(await migrate({ ownerUrl, masterKey, passwords }), ['functions'])
+  assert.deepEqual(await describe(), before)
+})
+
+test('an older version leaves the functions of a newer one alone', async (t) => {
+  const { ownerUrl } = await createTestDatabase(t)
+  const owner = await connect(t, ownerUrl)
+  const newest = listMigrations().at(-1)!.version
+  await owner.query(`insert into tallystick.schema_migrations values (9998, '9998-later.sql', '');
+    insert into tallystick.schema_serves values (9998, ${newest});
+    update tallystick.schema_migrations set sha256 = 'newer' where version = 0`)
+  await migrate({ ownerUrl, masterKey, passwords })
+  const { rows } = await owner.query('select sha256 from tallystick.schema_migrations where version = 0')
+  assert.deepEqual(rows, [{ sha256: 'newer' }])
 })
 
 test('a server, and migrate, refuse a database that was migrated with other files', async (t) => {
   const { ownerUrl } = await createTestDatabase(t)
   const owner = await connect(t, ownerUrl)
   await owner.query("update tallystick.schema_migrations set sha256 = 'another' where version = 1")
-  await assert.rejects(checkSchema(owner), /0001-core.sql is not the file/)
-  await assert.rejects(migrate({ ownerUrl, masterKey, passwords }), /0001-core.sql is not the file/)
+  await assert.rejects(checkSchema(owner), /0001-rules-and-keys.sql is not the file/)
+  await assert.rejects(migrate({ ownerUrl, masterKey, passwords }), /0001-rules-and-keys.sql is not the file/)
 })
 
 test('leaves the password of a login alone that it was not given', async (t) => {

@@ -21,7 +21,7 @@ test('a builder gets the sources and nothing else: no secret, no data, no histor
     'LICENSE',
     'src/run/server.ts',
     'worker/jobs/audit.ts',
-    'migrations/0001-core.sql',
+    'migrations/0001-rules-and-keys.sql',
   ]
   assert.deepEqual(
     given.filter((path) => !context.isTaken(path)),

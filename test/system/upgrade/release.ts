@@ -107,21 +107,19 @@ export class Release {
 }
 
 /**
- * The last commit that does not know the schemas which the newest migration adds to: the release that it says to serve. Where it
- * serves none, the one before all the migrations that serve none. null, and why, where there is no history to take it from.
+ * The newest release in the history; before the first one, this commit itself, so that a rolling restart is tried at least.
+ * `isServed`: every migration since then serves it. null, and why, if there is no history to take it from.
  */
 export function findReleaseBefore(): { commit: string; isServed: boolean } | { commit: null; why: string } {
-  const migrations = listMigrations()
-  const { servesFrom } = migrations.at(-1)!
-  const from = servesFrom ?? migrations.findLast((migration) => migration.servesFrom !== null)!.version
-  const next = migrations.find((migration) => migration.version > from)!
-  const isServed = servesFrom !== null
   try {
-    const added = git('log', '--diff-filter=A', '--format=%H', '--', `migrations/${next.name}`).trim()
-    if (added === '') return { commit: git('rev-parse', 'HEAD').trim(), isServed }
-    return { commit: git('rev-parse', '--verify', `${added.split('\n').at(-1)}^`).trim(), isServed }
+    const release = git('tag', '--list', 'v*', '--merged', 'HEAD', '--sort=-version:refname').split('\n')[0]
+    const commit = git('rev-parse', '--verify', `${release || 'HEAD'}^{commit}`).trim()
+    const known = git('ls-tree', '--name-only', commit, 'migrations/').match(/\b\d{4}(?=-)/g) ?? []
+    const newest = Math.max(...known.map(Number))
+    const since = listMigrations().filter(({ version }) => version > newest)
+    return { commit, isServed: since.every(({ servesFrom }) => servesFrom !== null && servesFrom <= newest) }
   } catch {
-    return { commit: null, why: 'the history of this folder does not reach to the version before' }
+    return { commit: null, why: 'this folder has no history' }
   }
 }
 

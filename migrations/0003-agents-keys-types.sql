@@ -1,0 +1,59 @@
+-- Who acts in a ledger, and which types its records have. Each row is what an entry of the chain says.
+
+set local search_path = tallystick;
+
+create table agents (
+  ledger_id uuid not null references ledgers,
+  agent_id uuid not null,
+  name text not null check (length(name) between 1 and 200),
+  registered_seq bigint not null,
+  disabled_seq bigint check (disabled_seq > registered_seq),
+  primary key (ledger_id, agent_id),
+  unique (ledger_id, name)
+);
+comment on table agents is
+  'Agents of a ledger, as agent-registered and agent-disabled entries say.';
+
+create table api_keys (
+  ledger_id uuid not null,
+  key_id uuid not null,
+  agent_id uuid not null,
+  name text not null check (length(name) between 1 and 200),
+  scopes text[] not null,
+  expires_at timestamptz,
+  created_seq bigint not null,
+  revoked_seq bigint check (revoked_seq > created_seq),
+  rate_limit_per_second real check (rate_limit_per_second > 0),
+  rate_limit_burst int4 check (rate_limit_burst > 0),
+  primary key (ledger_id, key_id),
+  foreign key (ledger_id, agent_id) references agents,
+  check ((rate_limit_per_second is null) = (rate_limit_burst is null))
+);
+comment on table api_keys is
+  'API keys, as key-created and key-revoked entries say. Their secrets are in api_key_secrets.';
+
+create table api_key_secrets (
+  ledger_id uuid not null,
+  secret_hash bytea not null check (length(secret_hash) = 32),
+  key_id uuid not null,
+  mac bytea not null check (length(mac) = 32),
+  expires_at timestamptz,
+  primary key (ledger_id, secret_hash),
+  foreign key (ledger_id, key_id) references api_keys
+);
+comment on table api_key_secrets is
+  'Secrets of keys, as hashes: one a key, and a second one that ends soon while the key is rotated. The MAC covers everything that the secret grants, under the master key (docs/decisions/0006): a row that no server made grants nothing.';
+create index api_key_secrets_by_key on api_key_secrets (ledger_id, key_id);
+
+create table types (
+  ledger_id uuid not null references ledgers,
+  name text collate "C" not null check (length(name) <= 80),      -- name/version
+  gated boolean not null,
+  definition bytea not null check (length(definition) <= 65536),  -- JCS
+  digest bytea not null check (length(digest) = 32),
+  registered_seq bigint not null,
+  primary key (ledger_id, name),
+  constraint types_digest check (digest = sha256(definition))
+);
+comment on table types is
+  'Registered types. definition is canonical JSON (JCS).';

@@ -1,0 +1,92 @@
+-- Checkpoints, the Merkle tree as far as it is stored, and verification by the worker.
+
+set local search_path = tallystick;
+
+create table tree_frontiers (
+  ledger_id uuid primary key references ledgers,
+  size bigint not null check (size > 0),
+  hashes bytea not null check (length(hashes) % 32 = 0)   -- roots of perfect subtrees, largest first
+);
+comment on table tree_frontiers is
+  'Roots of the perfect subtrees of each Merkle tree, largest first.';
+create trigger tree_frontiers_grow before update on tree_frontiers for each row execute function tree_grows();
+
+create table tree_tiles (
+  ledger_id uuid not null references ledgers,
+  level int2 not null check (level between 0 and 7),
+  tile_index bigint not null check (tile_index >= 0),
+  hashes bytea not null check (length(hashes) % 32 = 0 and length(hashes) between 32 and 8192),
+  primary key (ledger_id, level, tile_index)
+);
+comment on table tree_tiles is
+  'Hash tiles. Level l, tile n, hash i is the root of the perfect subtree over 256^l leaves, number n * 256 + i. Level 0 is stored when its 256 leaves exist; higher levels grow hash by hash.';
+create trigger tree_tiles_grow before update on tree_tiles for each row execute function tree_grows();
+
+create table checkpoints (
+  ledger_id uuid not null references ledgers,
+  size bigint not null check (size > 0),
+  root bytea not null check (length(root) = 32),
+  chain bytea not null check (length(chain) = 32),
+  note text not null check (length(note) <= 4096),
+  published_at timestamptz not null default now(),
+  primary key (ledger_id, size)
+);
+comment on table checkpoints is
+  'Signed checkpoints (C2SP signed notes).';
+
+create trigger checkpoints_agree before insert on checkpoints
+  for each row execute function checkpoints_agree();
+create trigger checkpoints_append_only before update or delete on checkpoints
+  for each row execute function refuse_change();
+create trigger checkpoints_no_truncate before truncate on checkpoints
+  for each statement execute function refuse_change();
+
+create table audits (
+  ledger_id uuid not null references ledgers,
+  audit_id uuid not null,
+  requested_by uuid,                      -- an agent; null: the schedule
+  requested_at timestamptz not null default now(),
+  state text not null default 'queued' check (state in ('queued', 'running', 'done', 'failed')),
+  job_id uuid,
+  entries_total bigint,
+  entries_done bigint not null default 0,
+  started_at timestamptz,
+  finished_at timestamptz,
+  ok boolean,
+  report jsonb,
+  primary key (ledger_id, audit_id),
+  constraint audits_outcome check ((state = 'done') = (ok is not null) and (state = 'done') = (report is not null)
+    and (state in ('done', 'failed')) = (finished_at is not null))
+);
+comment on table audits is
+  'Audits of whole ledgers: queued (with job_id once a job carries it), running, done or failed. ok and report say what a done one found; a failed one could not read on. No evidence: a reader who doubts a ledger verifies it.';
+-- An audit reads a whole ledger: two at a time would only be slower.
+create unique index audits_open on audits (ledger_id) where state in ('queued', 'running');
+create index audits_waiting on audits (requested_at) where state = 'queued' and job_id is null;
+create index audits_done on audits (ok, finished_at) where state = 'done';
+
+create table audit_cursors (
+  ledger_id uuid primary key,
+  next_seq bigint not null check (next_seq > 0),
+  chain bytea not null check (length(chain) = 32),
+  envelope_kid bytea not null check (length(envelope_kid) = 32),
+  mac bytea not null check (length(mac) = 32)
+) with (fillfactor = 50);
+comment on table audit_cursors is
+  'Position of the follower: every entry before next_seq is verified, and the next one must continue chain and envelope_kid. The position is the ledger''s floor: money moves on entries below it alone. The MAC over the row, under the master key, makes a row believed. No foreign key, because the ledger''s row may be just what is missing.';
+
+create table ledger_faults (
+  ledger_id uuid not null,
+  found_at timestamptz not null default clock_timestamp(),
+  found_by text not null check (found_by in ('follower', 'audit')),
+  seq bigint,                             -- null: of the ledger as a whole
+  code text not null check (length(code) <= 64),
+  reason text not null check (length(reason) <= 2000),
+  cleared_at timestamptz,
+  cleared_note text check (length(cleared_note) between 1 and 1000),
+  primary key (ledger_id, found_at),
+  constraint ledger_faults_cleared check ((cleared_at is null) = (cleared_note is null))
+);
+comment on table ledger_faults is
+  'Faults of ledgers. A ledger with an open fault gets no checkpoints. The first fault stands until the operator clears it with the login of the owner.';
+create unique index ledger_faults_open on ledger_faults (ledger_id) where cleared_at is null;

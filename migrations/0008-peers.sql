@@ -1,0 +1,309 @@
+-- Federation (docs/formats/federation.md): peerings with ledgers of other servers, what is shared with them, and what was
+-- received from them. What was received is evidence: its envelopes are stored beside the entries that received them. Progress
+-- of sending is none.
+
+set local search_path = tallystick;
+
+-- ---------------------------------------------------------------------------------------------------------
+-- Peerings
+-- ---------------------------------------------------------------------------------------------------------
+
+create table peers (
+  ledger_id uuid not null references ledgers,
+  peer_id uuid not null,                  -- the same on both sides
+  name text not null check (length(name) between 1 and 256),
+  role text not null check (role in ('inviter', 'invited')),
+  state text not null check (state in ('invited', 'pending', 'active', 'suspended', 'revoked')),
+  created_by uuid not null,
+  created_at timestamptz not null default clock_timestamp(),
+  token_hash bytea not null check (length(token_hash) = 32),
+  expires_at timestamptz not null,        -- of the invitation
+  sealed_token bytea check (length(sealed_token) <= 256),  -- of the invited, until the handshake is done
+  -- Both identities, canonical JSON: of the inviter it is fixed by the invitation, of the invited by the handshake.
+  inviter text not null check (length(inviter) <= 4096),
+  invited text check (length(invited) <= 4096),
+  remote_ledger_id uuid,
+  remote_url text check (length(remote_url) <= 2048),
+  handshake bytea check (length(handshake) = 32),
+  added_seq bigint,
+  added_leaf bytea check (length(added_leaf) = 32),
+  counterpart bytea check (length(counterpart) = 32),      -- the leaf of the other side's peer-added
+  revoked_seq bigint,
+  primary key (ledger_id, peer_id),
+  constraint peers_known check (state = 'invited' or state = 'revoked' or remote_ledger_id is not null),
+  constraint peers_added check (state in ('invited', 'pending', 'revoked') or (added_seq is not null and handshake is not null))
+);
+comment on table peers is
+  'Peerings with ledgers of other servers (docs/formats/federation.md).';
+-- One living peering with each other ledger.
+create unique index peers_remote on peers (ledger_id, remote_ledger_id) where state <> 'revoked' and remote_ledger_id is not null;
+
+create table peer_keys (
+  ledger_id uuid not null,
+  peer_id uuid not null,
+  kid bytea not null check (length(kid) = 32),
+  alg text not null check (alg in ('EdDSA', 'ES256')),
+  spki bytea not null check (length(spki) <= 256),
+  since timestamptz not null default clock_timestamp(),
+  until_seq bigint check (until_seq >= 0),
+  mac bytea check (length(mac) = 32),
+  primary key (ledger_id, peer_id, kid),
+  foreign key (ledger_id, peer_id) references peers
+);
+comment on table peer_keys is
+  'Keys of the other ledger, as its chain named them. until_seq is the last entry of that chain under the key. The MAC under the master key covers ledger, peering and key: a row without it is not believed.';
+create unique index peer_keys_current on peer_keys (ledger_id, peer_id) where until_seq is null;
+create trigger peer_keys_no_delete before delete on peer_keys
+  for each row execute function refuse_change();
+
+create table peer_inboxes (
+  ledger_id uuid not null,
+  peer_id uuid not null,
+  primary key (ledger_id, peer_id),
+  foreign key (ledger_id, peer_id) references peers
+);
+comment on table peer_inboxes is
+  'Lock of a peering: one request at a time, on any server. A row of its own, because peers is written under the chain''s head.';
+
+create table peer_nonces (
+  ledger_id uuid not null,
+  peer_id uuid not null,
+  nonce bytea not null check (length(nonce) = 16),
+  seen_at timestamptz not null default clock_timestamp(),
+  primary key (ledger_id, peer_id, nonce)
+);
+comment on table peer_nonces is
+  'Nonces of signed requests that were seen, against replay.';
+
+create table peer_budgets (
+  ledger_id uuid not null,
+  peer_id uuid not null,
+  entries_max int8 check (entries_max > 0),
+  bytes_max int8 check (bytes_max > 0),
+  began_at timestamptz not null default '-infinity',
+  entries int8 not null default 0 check (entries >= 0),
+  bytes int8 not null default 0 check (bytes >= 0),
+  primary key (ledger_id, peer_id),
+  -- An invitation that nobody took is removed.
+  foreign key (ledger_id, peer_id) references peers on delete cascade
+) with (fillfactor = 50);
+comment on table peer_budgets is
+  'Storage that a peer may use in a day (null: the defaults in src/outside/federation/limits.ts) and has used since began_at. After a day it begins anew. An append locks the row of peer_inboxes first, so nobody waits for this one.';
+
+-- ---------------------------------------------------------------------------------------------------------
+-- Shared and received records
+-- ---------------------------------------------------------------------------------------------------------
+
+create table shared_records (
+  ledger_id uuid not null,
+  record_id uuid not null,
+  peer_id uuid not null,
+  documents text not null check (documents in ('whole', 'digests')),
+  shared_seq bigint not null,
+  primary key (ledger_id, record_id, peer_id),
+  foreign key (ledger_id, peer_id) references peers
+);
+comment on table shared_records is
+  'Records that a peer may read, with or without their documents.';
+create index shared_records_by_peer on shared_records (ledger_id, peer_id, record_id);
+
+create table received_entries (
+  ledger_id uuid not null,
+  seq bigint not null,
+  peer_id uuid not null,
+  remote_seq bigint not null check (remote_seq >= 0),
+  kind text not null,
+  record_id uuid,
+  version int4 check (version >= 1),      -- of an event of a record
+  leaf bytea not null check (length(leaf) = 32),
+  envelope bytea not null check (length(envelope) between 1 and 32768),
+  primary key (ledger_id, seq),
+  foreign key (ledger_id, peer_id) references peers,
+  constraint received_entries_leaf check (leaf = sha256('\x00'::bytea || envelope)),
+  constraint received_entries_once unique (ledger_id, peer_id, remote_seq)
+);
+comment on table received_entries is
+  'Entries of other ledgers, each beside the entry of ours that received it: entry-received, the step that took an offer, offer-refused, or peer-key-rotated.';
+-- Steps of a record of the other ledger.
+create unique index received_entries_by_record on received_entries (ledger_id, peer_id, record_id, version)
+  where version is not null;
+create index received_entries_about_record on received_entries (ledger_id, peer_id, record_id, remote_seq)
+  where version is null and record_id is not null;
+
+create trigger received_entries_append_only before update or delete on received_entries
+  for each row execute function refuse_change();
+create trigger received_entries_no_truncate before truncate on received_entries
+  for each statement execute function refuse_change();
+create trigger received_entries_charged after insert on received_entries referencing new table as came
+  for each statement execute function charge_peers();
+
+create table received_documents (
+  ledger_id uuid not null,
+  seq bigint not null,
+  subject text not null check (length(subject) <= 80),
+  digest bytea not null check (length(digest) = 32),
+  salt bytea check (length(salt) = 16),
+  content bytea check (length(content) between 2 and 65536),       -- canonical JSON
+  reference_list bytea check (length(reference_list) between 2 and 4096),
+  erased_seq bigint check (erased_seq > seq),
+  primary key (ledger_id, seq),
+  foreign key (ledger_id, seq) references received_entries,
+  constraint received_documents_content_or_erased check ((content is null) = (salt is null)
+    and (content is null) = (erased_seq is not null))
+);
+comment on table received_documents is
+  'Documents that an entry of the other ledger digests, as they were shown.';
+create trigger received_documents_charged after insert on received_documents referencing new table as came
+  for each statement execute function charge_peers();
+
+create table received_types (
+  ledger_id uuid not null,
+  peer_id uuid not null,
+  digest bytea not null check (length(digest) = 32),
+  name text not null check (length(name) <= 80),
+  definition bytea not null check (length(definition) <= 65536),
+  primary key (ledger_id, peer_id, digest),
+  foreign key (ledger_id, peer_id) references peers,
+  constraint received_types_digest check (digest = sha256(definition))
+);
+comment on table received_types is
+  'Types of other ledgers, as they were shown.';
+create trigger received_types_charged after insert on received_types referencing new table as came
+  for each statement execute function charge_peers();
+
+create table remote_records (
+  ledger_id uuid not null,
+  record_id uuid not null,
+  peer_id uuid not null,
+  type text not null check (length(type) <= 80),
+  documents text not null check (documents in ('whole', 'digests')),
+  state text not null,
+  version int4 not null check (version >= 1),
+  leaf bytea not null check (length(leaf) = 32),
+  standing text not null check (length(standing) <= 8192),
+  first_seq bigint not null,
+  last_seq bigint not null,
+  -- another peer may say that it has a record of the same id
+  primary key (ledger_id, record_id, peer_id),
+  foreign key (ledger_id, peer_id) references peers
+) with (autovacuum_vacuum_scale_factor = 0.02);
+comment on table remote_records is
+  'Standing of records of other ledgers, by what was received. standing is what the next step is held to (src/proof/ledger/gated-record.ts).';
+create index remote_records_by_peer on remote_records (ledger_id, peer_id, record_id);
+
+create table offers (
+  ledger_id uuid not null,
+  seq bigint not null,
+  peer_id uuid not null,
+  record_id uuid not null,
+  version int4 not null check (version >= 2),
+  step text not null check (step in ('record-activated', 'completion-submitted')),
+  agent_id uuid not null,
+  leaf bytea not null check (length(leaf) = 32),
+  state text not null default 'pending' check (state in ('pending', 'taken', 'refused')),
+  code text check (length(code) <= 64),
+  decided_seq bigint check (decided_seq > seq),
+  primary key (ledger_id, seq),
+  foreign key (ledger_id, peer_id) references peers,
+  constraint offers_decided check ((state = 'pending') = (decided_seq is null) and (state = 'refused') = (code is not null))
+);
+comment on table offers is
+  'Steps that agents of ours took in records of other ledgers, and the other side''s decision.';
+create unique index offers_pending on offers (ledger_id, record_id, peer_id) where state = 'pending';
+create index offers_by_record on offers (ledger_id, record_id, peer_id, seq);
+
+create table peer_forks (
+  ledger_id uuid not null,
+  peer_id uuid not null,
+  leaf bytea not null check (length(leaf) = 32),
+  remote_seq bigint not null,
+  record_id uuid,
+  version int4,
+  held_leaf bytea not null check (length(held_leaf) = 32),
+  envelope bytea not null check (length(envelope) between 1 and 32768),
+  seen_at timestamptz not null default clock_timestamp(),
+  primary key (ledger_id, peer_id, leaf),
+  foreign key (ledger_id, peer_id) references peers
+);
+comment on table peer_forks is
+  'Entries that claim a place already taken: refused, and kept as evidence.';
+create trigger peer_forks_append_only before update or delete on peer_forks
+  for each row execute function refuse_change();
+create trigger peer_forks_charged after insert on peer_forks referencing new table as came
+  for each statement execute function charge_peers();
+
+-- ---------------------------------------------------------------------------------------------------------
+-- Sending
+-- ---------------------------------------------------------------------------------------------------------
+
+create table peer_cursors (
+  ledger_id uuid not null,
+  peer_id uuid not null,
+  next_seq bigint not null check (next_seq >= 0),
+  -- the key of ours that the other side is known to know
+  known_kid bytea not null check (length(known_kid) = 32),
+  job_id uuid,
+  leased_until timestamptz,
+  served_at timestamptz not null default '-infinity',
+  failures int4 not null default 0 check (failures >= 0),
+  failing_since timestamptz,
+  last_error text check (length(last_error) <= 1000),
+  last_success_at timestamptz,
+  resume_at timestamptz,
+  -- what the other side said that it holds, when it was last asked
+  summary text,
+  summary_at timestamptz,
+  summary_wanted boolean not null default false,
+  primary key (ledger_id, peer_id),
+  foreign key (ledger_id, peer_id) references peers
+) with (fillfactor = 50, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0);
+comment on table peer_cursors is
+  'Progress of sending to each peer. No evidence.';
+
+create table ledger_rotations (
+  ledger_id uuid not null references ledgers,
+  seq bigint not null,
+  new_kid bytea not null check (length(new_kid) = 32),
+  primary key (ledger_id, seq)
+);
+comment on table ledger_rotations is
+  'Entries that replaced a ledger''s key. Peers hear of them before anything else; finding them along the chain would take a scan.';
+
+create table peer_backlog (
+  ledger_id uuid not null,
+  peer_id uuid not null,
+  record_id uuid not null,
+  from_seq bigint not null,
+  primary key (ledger_id, peer_id, record_id),
+  foreign key (ledger_id, peer_id) references peers
+);
+comment on table peer_backlog is
+  'Records to be sent again although the cursor is past them, from from_seq on.';
+
+create table peer_receipts (
+  ledger_id uuid not null,
+  seq bigint not null,
+  peer_id uuid not null,
+  envelope bytea not null check (length(envelope) between 1 and 32768),
+  primary key (ledger_id, seq, peer_id),
+  foreign key (ledger_id, peer_id) references peers
+);
+comment on table peer_receipts is
+  'Signed answers of the other side to entries of ours.';
+create index peer_receipts_by_peer on peer_receipts (ledger_id, peer_id, seq);
+
+create table peer_dead_letters (
+  ledger_id uuid not null,
+  peer_id uuid not null,
+  seq bigint not null,
+  record_id uuid,
+  kind text not null,
+  code text not null check (length(code) <= 64),
+  detail text check (length(detail) <= 1000),
+  died_at timestamptz not null default clock_timestamp(),
+  primary key (ledger_id, peer_id, seq),
+  foreign key (ledger_id, peer_id) references peers
+);
+comment on table peer_dead_letters is
+  'Entries that the other side refused for good. Later entries of the record wait.';
+create index peer_dead_letters_by_record on peer_dead_letters (ledger_id, peer_id, record_id);

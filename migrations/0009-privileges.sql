@@ -1,0 +1,77 @@
+-- Privileges of the two logins. The API reads, and writes through functions alone. The worker also grows the tree, publishes
+-- checkpoints, moves cursors, and holds the note key. Triggers bind every login, the owner's too.
+--
+-- Functions: migrate takes the right to execute them from everybody; each is granted here.
+
+set local search_path = tallystick;
+
+revoke all on function chain_extend from public;
+grant usage on schema tallystick to tallystick_api, tallystick_worker;
+
+-- ---------------------------------------------------------------------------------------------------------
+-- Both
+-- ---------------------------------------------------------------------------------------------------------
+
+grant select on
+  schema_migrations, schema_serves, entry_kinds, record_states, record_transitions, server_keys, envelope_key_secrets,
+  ledgers, chain_heads, ledger_closures, entries,
+  agents, api_keys, api_key_secrets, types, records, record_references, erasures, gated_records, documents,
+  tree_frontiers, tree_tiles, checkpoints, audits, audit_cursors, ledger_faults,
+  webhooks, webhook_cursors, webhook_deliveries,
+  peer_keys, peer_budgets, shared_records, received_entries, received_documents, received_types, remote_records, offers, peer_forks,
+  peer_cursors, ledger_rotations, peer_backlog, peer_receipts, peer_dead_letters
+  to tallystick_api, tallystick_worker;
+grant execute on function append_entries, session_name, request_audit to tallystick_api, tallystick_worker;
+
+-- ---------------------------------------------------------------------------------------------------------
+-- The API
+-- ---------------------------------------------------------------------------------------------------------
+
+-- A server seals a secret and never reads it again; of a peering it never reads the sealed token.
+grant select (ledger_id, webhook_id, secret_id, public_key, expires_at) on webhook_secrets to tallystick_api;
+grant select (ledger_id, peer_id, name, role, state, created_by, created_at, token_hash, expires_at, inviter, invited,
+  remote_ledger_id, remote_url, handshake, added_seq, added_leaf, counterpart, revoked_seq) on peers to tallystick_api;
+grant execute on function
+  find_replay, replace_key_secrets, set_key_rate_limit, set_ledger_rate_limit, set_ledger_frozen,
+  create_webhook, change_webhook, pause_webhook, resume_webhook, delete_webhook, rotate_webhook_secret, request_webhook_test,
+  redeliver_webhook_event, redeliver_dead_webhook_events, recover_webhook,
+  begin_peer_request, invite_peer, accept_peer, withdraw_peer, keep_fork, replay_peer, want_peer_summary, set_peer_budget
+  to tallystick_api;
+
+-- ---------------------------------------------------------------------------------------------------------
+-- The worker
+-- ---------------------------------------------------------------------------------------------------------
+
+-- It audits every table. Hashes of keys say nothing of the keys, and it reads the payloads beside them anyway.
+grant select on note_key_secrets, idempotency_keys, webhook_secrets, peers to tallystick_worker;
+grant insert on checkpoints, ledger_faults, peer_receipts to tallystick_worker;
+grant insert, update on tree_tiles, tree_frontiers to tallystick_worker;
+grant update on audits, webhook_cursors, peer_cursors to tallystick_worker;
+-- A cursor that nobody believes is removed.
+grant insert, update, delete on audit_cursors to tallystick_worker;
+grant update (verification_job) on gated_records to tallystick_worker;
+grant update (state, reason, state_at) on webhooks to tallystick_worker;
+grant delete on webhooks, webhook_secrets, webhook_cursors to tallystick_worker;
+grant insert, update, delete on webhook_deliveries, peer_backlog, peer_dead_letters to tallystick_worker;
+grant execute on function close_restored_ledgers, retire_envelope_keys, erase_document to tallystick_worker;
+
+-- ---------------------------------------------------------------------------------------------------------
+-- Proof of the writer (docs/decisions/0020-a-login-alone-writes-nothing.md)
+-- ---------------------------------------------------------------------------------------------------------
+
+-- Every table asks for a session that has proven the master key, except those that only append_entries fills: it takes a MAC
+-- over all its arguments, and a batch would pay for this check once more. Functions besides it that write into those are
+-- covered: erase_document also writes into erasures, close_restored_ledgers into ledger_closures, and set_ledger_frozen asks.
+-- A migration that makes a table makes this trigger too.
+do $$
+declare
+  found regclass;
+begin
+  for found in
+    select c.oid from pg_class c where c.relnamespace = 'tallystick'::regnamespace and c.relkind = 'r'
+      and c.relname not in ('entries', 'records', 'idempotency_keys', 'record_references', 'documents', 'chain_heads')
+  loop
+    execute format('create trigger proven_session before insert or update or delete on %s for each statement '
+      || 'execute function require_proven_session()', found);
+  end loop;
+end $$;

@@ -1,0 +1,136 @@
+-- Stores entries of other ledgers with the entries that received them. `details.received` is the other ledger's entry; the
+-- other members are what follows from it.
+create or replace function append_received(
+  ledger_ids uuid[], kinds text[], subject_ids uuid[], details text[], outcomes int2[], seqs bigint[]
+) returns void
+language plpgsql
+set search_path = tallystick, pg_temp
+as $$
+declare
+  -- Of each entry that receives one the members of its detail, some 5 KB: parsed once, and not again by each statement.
+  came_ledgers uuid[];
+  came_seqs bigint[];
+  came_entries json[];
+  came_documents json[];
+  came_types json[];
+  came_standings json[];
+  came_offers json[];
+  came_erasures json[];
+  came_peers json[];
+  expected bigint;
+  changed bigint;
+begin
+  if not kinds && '{entry-received,offer-refused,peer-key-rotated,record-activated,completion-submitted}' then return; end if;
+
+  select array_agg(i.ledger_id), array_agg(i.seq), array_agg(d.received), array_agg(m.document), array_agg(m.type),
+    array_agg(m.standing), array_agg(m.offer), array_agg(m.erased), array_agg(m.peer), count(m.peer)
+  into came_ledgers, came_seqs, came_entries, came_documents, came_types, came_standings, came_offers, came_erasures, came_peers, expected
+  from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
+  left join lateral json_to_record(i.detail::json)
+    d (received json, document json, type json, standing json, offer json, erased json, peer json) on true
+  -- The home's own step says other things beside it.
+  left join lateral (select d.document, d.type, d.standing, d.offer, d.erased, d.peer) m on i.kind = 'entry-received'
+  where i.outcome = 0 and (i.kind in ('entry-received', 'offer-refused', 'peer-key-rotated')
+    or i.kind in ('record-activated', 'completion-submitted') and i.detail is not null);
+  if came_seqs is null then return; end if;
+
+  insert into received_entries (ledger_id, seq, peer_id, remote_seq, kind, record_id, version, leaf, envelope)
+  select i.ledger_id, i.seq, r."peerId", r.seq, r.kind, r."recordId", r.version, decode(r.leaf, 'hex'), decode(r.envelope, 'base64')
+  from unnest(came_ledgers, came_seqs, came_entries) i (ledger_id, seq, received)
+  left join lateral json_to_record(i.received)
+    r ("peerId" uuid, seq bigint, kind text, "recordId" uuid, version int4, leaf text, envelope text) on true;
+
+  -- The other side's part of the handshake, or its end.
+  if expected > 0 then
+    with moved as (
+      update peers p set state = d.state, counterpart = coalesce(p.counterpart, decode(d.counterpart, 'hex')),
+        revoked_seq = case d.state when 'revoked' then i.seq end
+      from unnest(came_ledgers, came_seqs, came_peers) i (ledger_id, seq, peer)
+      cross join lateral json_to_record(i.peer) d ("peerId" uuid, state text, counterpart text)
+      where d.state is not null and p.ledger_id = i.ledger_id and p.peer_id = d."peerId"
+        and case d.state when 'active' then p.state = 'pending' else p.state in ('pending', 'active') end
+      returning 1
+    )
+    select count(*) into changed from moved;
+    if changed <> expected then
+      raise exception 'a peering changes along its states, once' using errcode = 'integrity_constraint_violation', constraint = 'peers_state';
+    end if;
+  end if;
+
+  if exists (
+    select from unnest(came_ledgers, came_seqs) i (ledger_id, seq)
+    join received_entries r on r.ledger_id = i.ledger_id and r.seq = i.seq
+    join peers p on p.ledger_id = r.ledger_id and p.peer_id = r.peer_id
+    where not case r.kind when 'peer-revoked' then p.state = 'revoked'
+        when 'server-key-rotated' then p.state in ('pending', 'active') else p.state = 'active' end) then
+    raise exception 'the peering is not active' using errcode = 'integrity_constraint_violation', constraint = 'peers_state';
+  end if;
+
+  insert into received_documents (ledger_id, seq, subject, digest, salt, content, reference_list)
+  select i.ledger_id, i.seq, d.subject, decode(d.digest, 'hex'), decode(d.salt, 'hex'), convert_to(d.content, 'UTF8'),
+    convert_to(n.reference_list, 'UTF8')
+  from unnest(came_ledgers, came_seqs, came_documents) i (ledger_id, seq, document)
+  cross join lateral json_to_record(i.document)
+    d (subject text, digest text, salt text, content text, "references" text)
+  cross join lateral (select d."references" as reference_list) n
+  where d.subject is not null;
+
+  insert into received_types (ledger_id, peer_id, digest, name, definition)
+  select i.ledger_id, d."peerId", sha256(convert_to(d.definition, 'UTF8')), d.name, convert_to(d.definition, 'UTF8')
+  from unnest(came_ledgers, came_types) i (ledger_id, type)
+  cross join lateral json_to_record(i.type) d ("peerId" uuid, name text, definition text)
+  where d.name is not null
+  on conflict do nothing;
+
+  -- Of several steps of a record in one call the last one tells where it stands.
+  with item as (
+    select distinct on (i.ledger_id, d."recordId") i.ledger_id, d.*, i.seq,
+      min(i.seq) over (partition by i.ledger_id, d."recordId") as first_seq
+    from unnest(came_ledgers, came_seqs, came_standings) i (ledger_id, seq, standing)
+    cross join lateral json_to_record(i.standing)
+      d ("peerId" uuid, "recordId" uuid, type text, documents text, state text, version int4, leaf text, standing text)
+    where d."recordId" is not null
+    order by i.ledger_id, d."recordId", d.version desc
+  )
+  insert into remote_records as r (ledger_id, record_id, peer_id, type, documents, state, version, leaf, standing, first_seq, last_seq)
+  select ledger_id, "recordId", "peerId", type, documents, state, version, decode(leaf, 'hex'), standing, first_seq, seq from item
+  on conflict on constraint remote_records_pkey do update set
+    state = excluded.state, version = excluded.version, leaf = excluded.leaf, standing = excluded.standing,
+    last_seq = excluded.last_seq;
+
+  -- What became of an offer of ours.
+  update offers o set state = d.state, code = d.code, decided_seq = i.seq
+  from unnest(came_ledgers, came_seqs, came_offers) i (ledger_id, seq, offer)
+  cross join lateral json_to_record(i.offer) d (seq bigint, state text, code text)
+  -- So written that the plan looks each up by its key, and does not read all that are pending (28 ms for 80 of them).
+  where d.state is not null and o.ledger_id = i.ledger_id and o.seq = d.seq and o.state <> all ('{taken,refused}');
+
+  -- What its home erased goes here too.
+  update received_documents x set salt = null, content = null, reference_list = null, erased_seq = i.seq
+  from unnest(came_ledgers, came_seqs, came_erasures) i (ledger_id, seq, erased)
+  cross join lateral json_to_record(i.erased) d ("peerId" uuid, "remoteSeq" bigint)
+  join received_entries r on r.ledger_id = i.ledger_id and r.peer_id = d."peerId" and r.remote_seq = d."remoteSeq"
+  where x.ledger_id = r.ledger_id and x.seq = r.seq and x.erased_seq is null;
+
+  -- Whoever sends can be sent to.
+  update peer_cursors c set resume_at = null
+  from (
+    select distinct r.ledger_id, r.peer_id from unnest(came_ledgers, came_seqs) i (ledger_id, seq)
+    join received_entries r on r.ledger_id = i.ledger_id and r.seq = i.seq
+  ) i
+  where c.ledger_id = i.ledger_id and c.peer_id = i.peer_id and c.resume_at > now() + interval '1 second';
+
+  -- The other ledger's new key, named by its old one.
+  if 'peer-key-rotated' = any (kinds) then
+    update peer_keys k set until_seq = r.seq
+    from unnest(ledger_ids, kinds, details, outcomes) i (ledger_id, kind, detail, outcome)
+    cross join lateral json_to_record(i.detail::json -> 'received') r ("peerId" uuid, seq bigint)
+    where i.outcome = 0 and i.kind = 'peer-key-rotated'
+      and k.ledger_id = i.ledger_id and k.peer_id = r."peerId" and k.until_seq is null;
+    insert into peer_keys (ledger_id, peer_id, kid, alg, spki, mac)
+    select i.ledger_id, d."peerId", decode(d.kid, 'hex'), d.alg, decode(d.spki, 'base64'), decode(d.mac, 'hex')
+    from unnest(ledger_ids, kinds, details, outcomes) i (ledger_id, kind, detail, outcome)
+    cross join lateral json_to_record(i.detail::json -> 'key') d ("peerId" uuid, kid text, alg text, spki text, mac text)
+    where i.outcome = 0 and i.kind = 'peer-key-rotated';
+  end if;
+end $$;

@@ -1,0 +1,259 @@
+-- Trigger: refuses to change or remove rows of an append-only table.
+create or replace function refuse_change() returns trigger language plpgsql
+  set search_path = tallystick, pg_temp as $$
+begin
+  raise exception '% is append-only: % is refused', tg_table_name, lower(tg_op)
+    using errcode = 'integrity_constraint_violation', constraint = tg_table_name || '_append_only';
+end $$;
+
+-- Trigger: inserted entries continue the chain of their ledger, link by link, and move its head. A head moves in no other way,
+-- and an entry that its head does not explain cannot be inserted.
+create or replace function entries_extend_chain() returns trigger language plpgsql
+  set search_path = tallystick, pg_temp as $$
+declare
+  ledgers_added bigint;
+  ledgers_moved bigint;
+begin
+  select count(distinct ledger_id) into ledgers_added from added;
+  with linked as (
+    select a.ledger_id, a.seq, a.chain, a.leaf, h.size as head_size,
+      row_number() over w as place,
+      coalesce(lag(a.chain) over w, h.chain) as previous
+    from added a join chain_heads h on h.ledger_id = a.ledger_id
+    window w as (partition by a.ledger_id order by a.seq)
+  ), checked as (
+    select ledger_id, max(seq) + 1 as size, min(head_size) as head_size,
+      (array_agg(chain order by seq desc))[1] as chain
+    from linked
+    group by ledger_id
+    having bool_and(seq = head_size + place - 1 and chain = chain_link(previous, leaf))
+  )
+  update chain_heads h set size = c.size, chain = c.chain
+  from checked c
+  where h.ledger_id = c.ledger_id and h.size = c.head_size;
+  get diagnostics ledgers_moved = row_count;
+  if ledgers_moved <> ledgers_added then
+    raise exception 'entries do not continue their ledger''s chain'
+      using errcode = 'integrity_constraint_violation', constraint = 'entries_extend_chain';
+  end if;
+  return null;
+end $$;
+
+-- Trigger: a head moves forward only, and its key changes only by the newest entry of its chain, which says so.
+create or replace function chain_heads_forward_only() returns trigger language plpgsql
+  set search_path = tallystick, pg_temp as $$
+begin
+  if tg_op = 'INSERT' then
+    if new.size = 0 then return new; end if;
+  elsif tg_op = 'DELETE' then
+    if old.size = 0 then return old; end if;  -- of a ledger-created that was refused: it never began
+  elsif new.ledger_id = old.ledger_id and new.size = old.size and new.chain = old.chain then
+    -- closed or opened: who may do that is a matter of privileges
+    if new.envelope_kid = old.envelope_kid then return new; end if;
+    if exists (select from entries e where e.ledger_id = new.ledger_id and e.seq = new.size - 1
+        and e.kind = 'server-key-rotated')
+      and exists (select from server_keys k where k.kid = new.envelope_kid and k.use = 'envelope') then
+      return new;
+    end if;
+  elsif new.ledger_id = old.ledger_id and new.envelope_kid = old.envelope_kid and new.size > old.size
+    and exists (select from entries e
+      where e.ledger_id = new.ledger_id and e.seq = new.size - 1 and e.chain = new.chain) then
+    return new;
+  end if;
+  raise exception 'a chain head moves forward only, together with the entries that explain it'
+    using errcode = 'integrity_constraint_violation', constraint = 'chain_heads_forward_only';
+end $$;
+
+-- Trigger: a record begins with an entry about it. It is the subject of that entry, or an item of its batch; items come all at
+-- once, numbered from 0.
+create or replace function records_begin() returns trigger language plpgsql
+  set search_path = tallystick, pg_temp as $$
+begin
+  if exists (
+    select from (
+      select ledger_id, first_seq, case when item_index is null then record_id end as subject_id,
+        bool_and(payload is not null and payload_erased_seq is null)
+          and coalesce(max(item_index) + 1, 1) = count(*) as fresh
+      from added group by 1, 2, 3
+    ) a
+    left join lateral (
+      select true as known
+      from entries e join record_transitions t on t.kind = e.kind and t.from_state = ''
+      where e.ledger_id = a.ledger_id and e.seq = a.first_seq
+        and case when e.kind = 'batch-notarized' then a.subject_id is null else e.subject_id = a.subject_id end
+      offset 0
+    ) entry on true
+    where entry.known is null or not a.fresh
+  ) then
+    raise exception 'a record begins with an entry that is about it'
+      using errcode = 'integrity_constraint_violation', constraint = 'records_begin';
+  end if;
+  return null;
+end $$;
+
+-- Trigger: a record never changes, except that its documents become null with the entry that erases them.
+create or replace function records_change() returns trigger language plpgsql
+  set search_path = tallystick, pg_temp as $$
+begin
+  if exists (
+    select from before b
+    full join after a on a.ledger_id = b.ledger_id and a.record_id = b.record_id
+    left join lateral (
+      select true as known from entries e
+      where e.ledger_id = a.ledger_id and e.seq = a.payload_erased_seq and e.kind = 'payload-erased'
+        and e.subject_id = a.record_id
+      offset 0
+    ) erasure on true
+    where a.record_id is null or b.record_id is null
+      or (a.type, a.first_seq, a.item_index, a.actor_id, a.on_behalf_of, a.occurred_at, a.traceparent, a.digest, a.parent_id)
+        is distinct from
+         (b.type, b.first_seq, b.item_index, b.actor_id, b.on_behalf_of, b.occurred_at, b.traceparent, b.digest, b.parent_id)
+      or ((a.payload, a.salt, a.metadata, a.reference_list, a.payload_erased_seq)
+          is distinct from (b.payload, b.salt, b.metadata, b.reference_list, b.payload_erased_seq)
+        and not (b.payload_erased_seq is null and erasure.known is not null
+          and a.payload is null and a.salt is null and a.metadata is null and a.reference_list is null))
+  ) then
+    raise exception 'a record changes only by an erasure, explained by an entry'
+      using errcode = 'integrity_constraint_violation', constraint = 'records_change';
+  end if;
+  return null;
+end $$;
+
+-- Trigger: a gated record begins with the entry that creates it, as it says. Its principal is the party of that entry.
+create or replace function gated_records_begin() returns trigger language plpgsql
+  set search_path = tallystick, pg_temp as $$
+begin
+  if exists (
+    select from added a
+    left join lateral (
+      select true as known
+      from entries e join record_transitions t on t.kind = e.kind and t.from_state = '' and t.to_state = a.state
+      where e.ledger_id = a.ledger_id and e.seq = a.first_seq and e.kind = 'record-created' and e.subject_id = a.record_id
+      offset 0
+    ) entry on true
+    left join lateral (
+      select coalesce(r.on_behalf_of, r.actor_id) as party_id from records r
+      where r.ledger_id = a.ledger_id and r.record_id = a.record_id and r.first_seq = a.first_seq
+      offset 0
+    ) record on true
+    where entry.known is null or record.party_id is distinct from a.principal_id
+      or (a.version, a.last_seq, a.revisions, a.verification_job) is distinct from (1, a.first_seq, 0, null::uuid)
+  ) then
+    raise exception 'a gated record begins with the entry that creates it'
+      using errcode = 'integrity_constraint_violation', constraint = 'gated_records_begin';
+  end if;
+  return null;
+end $$;
+
+-- Trigger: a gated record moves as record_transitions says, one version at a time, each step explained by its newest entry. Its
+-- terms are fixed; the activation fixes the performer, and the entry that asks for a revision counts it.
+create or replace function gated_records_change() returns trigger language plpgsql
+  set search_path = tallystick, pg_temp as $$
+begin
+  if exists (
+    select from before b
+    full join after a on a.ledger_id = b.ledger_id and a.record_id = b.record_id
+    left join lateral (
+      select e.kind from entries e
+      where e.ledger_id = a.ledger_id and e.seq = a.last_seq and e.subject_id = a.record_id
+        and e.version = a.version and e.prev_seq = b.last_seq
+      offset 0
+    ) step on true
+    where a.record_id is null or b.record_id is null
+      or (a.first_seq, a.principal_id, a.gate, a.deadline, a.max_revisions, a.tolerances)
+        is distinct from (b.first_seq, b.principal_id, b.gate, b.deadline, b.max_revisions, b.tolerances)
+      or ((a.state, a.version, a.last_seq, a.performer_id, a.revisions)
+          is distinct from (b.state, b.version, b.last_seq, b.performer_id, b.revisions)
+        and not (a.version = b.version + 1
+          and a.performer_id is not distinct from
+            case when step.kind = 'record-activated' then coalesce(b.performer_id, a.performer_id) else b.performer_id end
+          and a.revisions = b.revisions + (step.kind = 'revision-requested')::int4
+          and exists (
+            select from record_transitions t
+            where t.from_state = b.state and t.kind = step.kind and t.to_state = a.state)))
+  ) then
+    raise exception 'a gated record changes only by a known transition, explained by an entry'
+      using errcode = 'integrity_constraint_violation', constraint = 'gated_records_change';
+  end if;
+  return null;
+end $$;
+
+-- Trigger: a document lies with the entry that digests it, and only ever becomes null, with the entry that erases it. Evidence
+-- that an agent offers to another ledger lies with its offer.
+create or replace function documents_keep() returns trigger language plpgsql
+  set search_path = tallystick, pg_temp as $$
+begin
+  if tg_op = 'INSERT' then
+    if new.content is not null and exists (
+      select from entries e
+      where e.ledger_id = new.ledger_id and e.seq = new.seq and case new.document
+          when 'evidence' then e.kind in ('completion-submitted', 'step-offered')
+          when 'values' then e.kind = 'completion-verified'
+          else e.subject_id = new.subject_id
+            and e.kind in ('verdict-rendered', 'verdict-overturned', 'revision-requested', 'record-cancelled')
+        end) then
+      return new;
+    end if;
+  elsif (new.ledger_id, new.seq, new.document, new.subject_id, new.digest)
+      = (old.ledger_id, old.seq, old.document, old.subject_id, old.digest)
+    and old.erased_seq is null
+    and exists (
+      select from entries e where e.ledger_id = new.ledger_id and e.seq = new.erased_seq
+        and e.kind = 'payload-erased' and e.subject_id = new.subject_id)
+    and exists (
+      select from erasures x where x.ledger_id = new.ledger_id and x.subject_id = new.subject_id
+        and x.document = new.document and x.document_seq = new.seq and x.seq = new.erased_seq) then
+    return new;
+  end if;
+  raise exception 'a document comes with its entry, and goes with an erasure'
+    using errcode = 'integrity_constraint_violation', constraint = 'documents_keep';
+end $$;
+
+-- Trigger: an idempotency key outlives the payload of its request, but not so the fingerprint: a short request could be guessed
+-- from it.
+create or replace function idempotency_keys_change() returns trigger language plpgsql
+  set search_path = tallystick, pg_temp as $$
+begin
+  if (new.ledger_id, new.actor_id, new.key_hash, new.seq) = (old.ledger_id, old.actor_id, old.key_hash, old.seq)
+    and new.salt is null and (
+      exists (
+        select from records r join erasures e on e.ledger_id = r.ledger_id and e.subject_id = r.record_id
+          and e.document = 'payload' and e.document_seq = r.first_seq
+        where r.ledger_id = old.ledger_id and r.first_seq = old.seq)
+      or exists (select from documents d where d.ledger_id = old.ledger_id and d.seq = old.seq and d.erased_seq is not null)
+    ) then
+    return new;
+  end if;
+  raise exception 'an idempotency key only loses its fingerprint, and only with an erasure'
+    using errcode = 'integrity_constraint_violation', constraint = 'idempotency_keys_append_only';
+end $$;
+
+-- Trigger: a checkpoint says what the chain says, in its note too, and never less than an earlier one.
+create or replace function checkpoints_agree() returns trigger language plpgsql
+  set search_path = tallystick, pg_temp as $$
+begin
+  if not exists (select from entries e
+      where e.ledger_id = new.ledger_id and e.seq = new.size - 1 and e.chain = new.chain)
+    or exists (select from checkpoints c where c.ledger_id = new.ledger_id and c.size >= new.size)
+    -- The first three lines of a note (C2SP tlog-checkpoint).
+    or not exists (select from ledgers l where l.ledger_id = new.ledger_id
+      and starts_with(new.note, format(E'%s\n%s\n%s\n', l.origin, new.size, encode(new.root, 'base64')))) then
+    raise exception 'a checkpoint agrees with the chain and extends the checkpoints before it'
+      using errcode = 'integrity_constraint_violation', constraint = 'checkpoints_agree';
+  end if;
+  return new;
+end $$;
+
+-- Trigger: the stored tree only grows. A frontier gets larger; a tile keeps the hashes that it has.
+create or replace function tree_grows() returns trigger language plpgsql
+  set search_path = tallystick, pg_temp as $$
+begin
+  if tg_table_name = 'tree_frontiers' then
+    if new.ledger_id = old.ledger_id and new.size > old.size then return new; end if;
+  elsif (new.ledger_id, new.level, new.tile_index) = (old.ledger_id, old.level, old.tile_index)
+    and substr(new.hashes, 1, length(old.hashes)) = old.hashes then
+    return new;
+  end if;
+  raise exception 'the stored tree only grows'
+    using errcode = 'integrity_constraint_violation', constraint = tg_table_name || '_grow';
+end $$;

@@ -1,0 +1,101 @@
+-- Replaces the secrets of a key as a whole, if they are still the `expected` ones.
+create or replace function replace_key_secrets(
+  ledger uuid, key uuid, expected bytea[], secret_hashes bytea[], macs bytea[], expires timestamptz[]
+) returns boolean
+language plpgsql security definer set search_path = tallystick, pg_temp as $$
+begin
+  perform from api_keys k where k.ledger_id = ledger and k.key_id = key and k.revoked_seq is null for update;
+  if not found or cardinality(secret_hashes) > 3 or expected is distinct from (
+    select coalesce(array_agg(s.secret_hash order by s.secret_hash), '{}') from api_key_secrets s
+    where s.ledger_id = ledger and s.key_id = key
+  ) then
+    return false;
+  end if;
+  delete from api_key_secrets s where s.ledger_id = ledger and s.key_id = key;
+  insert into api_key_secrets (ledger_id, secret_hash, key_id, mac, expires_at)
+  select ledger, n.secret_hash, key, n.mac, n.expires_at
+  from unnest(secret_hashes, macs, expires) n (secret_hash, mac, expires_at);
+  return true;
+end $$;
+
+-- Sets or removes (null) the rate limit of a key. false: no such key.
+create or replace function set_key_rate_limit(ledger uuid, key uuid, per_second real, burst int4) returns boolean
+language plpgsql security definer set search_path = tallystick, pg_temp as $$
+begin
+  update api_keys set rate_limit_per_second = per_second, rate_limit_burst = burst
+  where ledger_id = ledger and key_id = key;
+  return found;
+end $$;
+
+-- Sets or removes (null) the rate limit of a ledger. false: no such ledger.
+create or replace function set_ledger_rate_limit(ledger uuid, per_second real, burst int4) returns boolean
+language plpgsql security definer set search_path = tallystick, pg_temp as $$
+begin
+  update ledgers set rate_limit_per_second = per_second, rate_limit_burst = burst where ledger_id = ledger;
+  return found;
+end $$;
+
+-- Freezes a ledger or ends that. false: no such ledger.
+create or replace function set_ledger_frozen(ledger uuid, frozen boolean) returns boolean
+language plpgsql security definer set search_path = tallystick, pg_temp as $$
+begin
+  perform require_proof();
+  update chain_heads set closed = case when frozen then 'frozen' end
+  where ledger_id = ledger and closed is not distinct from (case when not frozen then 'frozen' end);
+  return found;
+end $$;
+
+-- Closes ledgers that are shorter than, or different from, what was kept outside Postgres, and answers which. Takes the locks of
+-- the heads: neither an entry appended meanwhile nor an acknowledgement slips through. The API's login could append a
+-- ledger-restored that nobody signed, so the worker verifies it; a false one stands at `refused_seqs` and counts as none. One
+-- call takes 1,000 ledgers, or servers would go on building on the last ones for many seconds.
+create or replace function close_restored_ledgers(
+  ledgers uuid[], known_sizes bigint[], known_chains bytea[], refused_seqs bigint[]
+) returns uuid[]
+language plpgsql security definer set search_path = tallystick, pg_temp as $$
+declare
+  known record;
+  closed_ones uuid[] = '{}';
+begin
+  perform from chain_heads h where h.ledger_id = any (ledgers) order by h.ledger_id for update;
+  for known in
+    select k.*, h.closed as was
+    from unnest(ledgers, known_sizes, known_chains, refused_seqs) k (ledger, size, chain, refused_seq)
+    join chain_heads h on h.ledger_id = k.ledger
+    where h.closed is distinct from 'restored'
+  loop
+    continue when exists (select from entries e
+      where e.ledger_id = known.ledger and e.seq = known.size - 1 and e.chain = known.chain);
+    insert into ledger_closures as c (ledger_id, known_size, known_chain, was_frozen)
+    values (known.ledger, known.size, known.chain, known.was is not null)
+    on conflict on constraint ledger_closures_pkey do update
+      set closed_at = now(), was_frozen = excluded.was_frozen, restored_seq = null
+      where c.restored_seq = known.refused_seq;
+    continue when not found;
+    update chain_heads h set closed = 'restored' where h.ledger_id = known.ledger;
+    closed_ones = closed_ones || known.ledger;
+  end loop;
+  return closed_ones;
+end $$;
+
+-- Retires every envelope key that signs for no ledger any more, except the newest, and destroys its secret. Not at once: a server
+-- that read the keys before there was a newer one may be making a ledger with the old one. Such an entry is at most 60 s old by
+-- then (30 s of clock tolerance, either way), and its call takes at most 15 s.
+create or replace function retire_envelope_keys() returns int8
+language plpgsql security definer set search_path = tallystick, pg_temp as $$
+declare
+  retired int8;
+begin
+  with unused as (
+    update server_keys k set retired_at = now()
+    where k.use = 'envelope' and k.retired_at is null
+      and k.activated_at < (select max(n.activated_at) from server_keys n where n.use = 'envelope'
+        having max(n.activated_at) < now() - interval '90 seconds')
+      and not exists (select from chain_heads h where h.envelope_kid = k.kid)
+    returning k.kid
+  ), destroyed as (
+    delete from envelope_key_secrets s using unused u where s.kid = u.kid
+  )
+  select count(*) into retired from unused;
+  return retired;
+end $$;

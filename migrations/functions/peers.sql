@@ -1,0 +1,107 @@
+-- Locks the peering until the end of the transaction, and keeps the nonce. Answers whether the nonce is new.
+create or replace function begin_peer_request(ledger uuid, peer uuid, request_nonce bytea) returns boolean
+language plpgsql security definer set search_path = tallystick, pg_temp as $$
+begin
+  perform from peer_inboxes i where i.ledger_id = ledger and i.peer_id = peer for update;
+  -- For longer than a request may be old or early, on both sides.
+  delete from peer_nonces n where n.ledger_id = ledger and n.peer_id = peer and n.seen_at < clock_timestamp() - interval '150 seconds';
+  insert into peer_nonces (ledger_id, peer_id, nonce) values (ledger, peer, request_nonce) on conflict do nothing;
+  return found;
+end $$;
+
+-- Stores an invitation. false: the ledger has too many.
+create or replace function invite_peer(
+  ledger uuid, peer uuid, peer_name text, agent uuid, token_hash bytea, expires timestamptz, inviter text, open_max int4, peers_max int4
+) returns boolean
+language plpgsql security definer set search_path = tallystick, pg_temp as $$
+begin
+  perform from ledgers l where l.ledger_id = ledger for no key update;
+  if (select count(*) from peers p where p.ledger_id = ledger and p.state = 'invited' and p.expires_at > now()) >= open_max
+    or (select count(*) from peers p where p.ledger_id = ledger and p.state not in ('invited', 'revoked')) >= peers_max then
+    return false;
+  end if;
+  -- Nobody can use these any more.
+  delete from peers p where p.ledger_id = ledger and p.state = 'invited' and p.expires_at < now() - interval '30 days';
+  insert into peers (ledger_id, peer_id, name, role, state, created_by, token_hash, expires_at, inviter)
+  values (ledger, peer, peer_name, 'inviter', 'invited', agent, token_hash, expires, inviter);
+  return true;
+end $$;
+
+-- Stores a peering that this side was invited to. false: the ledger has too many.
+create or replace function accept_peer(
+  ledger uuid, peer uuid, peer_name text, agent uuid, token_hash bytea, expires timestamptz, sealed bytea,
+  inviter text, remote_ledger uuid, url text, own_kid bytea, peers_max int4
+) returns boolean
+language plpgsql security definer set search_path = tallystick, pg_temp as $$
+begin
+  perform from ledgers l where l.ledger_id = ledger for no key update;
+  if (select count(*) from peers p where p.ledger_id = ledger and p.state not in ('invited', 'revoked')) >= peers_max then
+    return false;
+  end if;
+  insert into peers (ledger_id, peer_id, name, role, state, created_by, token_hash, expires_at, sealed_token, inviter,
+    remote_ledger_id, remote_url)
+  values (ledger, peer, peer_name, 'invited', 'pending', agent, token_hash, expires, sealed, inviter, remote_ledger, url);
+  insert into peer_cursors (ledger_id, peer_id, next_seq, known_kid) values (ledger, peer, 0, own_kid);
+  return true;
+end $$;
+
+-- Removes a peering that has no entry yet: an invitation that nobody took, or one taken but not carried out.
+create or replace function withdraw_peer(ledger uuid, peer uuid) returns boolean
+language plpgsql security definer set search_path = tallystick, pg_temp as $$
+begin
+  update peers p set state = 'revoked', sealed_token = null
+  where p.ledger_id = ledger and p.peer_id = peer and p.added_seq is null and p.state in ('invited', 'pending');
+  return found;
+end $$;
+
+-- Keeps an entry that claims a place already taken. false: as many as are kept are here already.
+create or replace function keep_fork(
+  ledger uuid, peer uuid, fork_leaf bytea, at bigint, record uuid, record_version int4, held bytea, fork bytea, forks_max int4
+) returns void
+language plpgsql security definer set search_path = tallystick, pg_temp as $$
+begin
+  if (select count(*) from (select from peer_forks f where f.ledger_id = ledger and f.peer_id = peer limit forks_max) f) >= forks_max then
+    return;
+  end if;
+  insert into peer_forks (ledger_id, peer_id, leaf, remote_seq, record_id, version, held_leaf, envelope)
+  values (ledger, peer, fork_leaf, at, record, record_version, held, fork) on conflict do nothing;
+end $$;
+
+-- Sends dead letters again, and what waits behind them. `at`: their seqs; null: all. Answers how many there were.
+create or replace function replay_peer(ledger uuid, peer uuid, at bigint[]) returns bigint
+language plpgsql security definer set search_path = tallystick, pg_temp as $$
+declare
+  replayed bigint;
+begin
+  with gone as (
+    delete from peer_dead_letters d
+    where d.ledger_id = ledger and d.peer_id = peer and (at is null or d.seq = any (at))
+      -- What the other side does not take of the peering itself, it takes in no second attempt.
+      and d.record_id is not null
+    returning d.record_id, d.seq
+  ), again as (
+    insert into peer_backlog as b (ledger_id, peer_id, record_id, from_seq)
+    select ledger, peer, g.record_id, min(g.seq) from gone g group by g.record_id
+    on conflict on constraint peer_backlog_pkey do update set from_seq = least(b.from_seq, excluded.from_seq)
+  )
+  select count(*) into replayed from gone;
+  update peer_cursors c set resume_at = null where c.ledger_id = ledger and c.peer_id = peer;
+  return replayed;
+end $$;
+
+-- Asks the worker to compare records with the other side.
+create or replace function want_peer_summary(ledger uuid, peer uuid) returns void
+language plpgsql security definer set search_path = tallystick, pg_temp as $$
+begin
+  update peer_cursors c set summary_wanted = true where c.ledger_id = ledger and c.peer_id = peer;
+end $$;
+
+-- Sets or removes (null: the defaults) the budget of a peering. false: no such peering.
+create or replace function set_peer_budget(ledger uuid, peer uuid, entries_a_day int8, bytes_a_day int8) returns boolean
+language plpgsql security definer set search_path = tallystick, pg_temp as $$
+begin
+  insert into peer_budgets as b (ledger_id, peer_id, entries_max, bytes_max)
+  select p.ledger_id, p.peer_id, entries_a_day, bytes_a_day from peers p where p.ledger_id = ledger and p.peer_id = peer
+  on conflict on constraint peer_budgets_pkey do update set entries_max = excluded.entries_max, bytes_max = excluded.bytes_max;
+  return found;
+end $$;

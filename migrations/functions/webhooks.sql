@@ -1,0 +1,225 @@
+-- Locks an endpoint until the end of the transaction. false: no such endpoint.
+create or replace function lock_webhook(ledger uuid, webhook uuid) returns boolean
+language plpgsql set search_path = tallystick, pg_temp as $$
+begin
+  perform from webhook_cursors c where c.ledger_id = ledger and c.webhook_id = webhook for update;
+  perform from webhooks w
+  where w.ledger_id = ledger and w.webhook_id = webhook and w.state <> 'deleted' for update;
+  return found;
+end $$;
+
+-- Answers the size of the ledger, and that of its newest checkpoint.
+create or replace function ledger_ends(ledger uuid, out size bigint, out checkpoint bigint)
+language sql stable set search_path = tallystick, pg_temp as $$
+  select h.size, coalesce((select max(c.size) from checkpoints c where c.ledger_id = h.ledger_id), 0)
+  from chain_heads h where h.ledger_id = ledger
+$$;
+
+-- Creates an endpoint that hears of what is appended from now on. Answers it, or one just like it, because a client without an
+-- answer asks again, or null if the ledger has `webhooks_max` of them.
+create or replace function create_webhook(
+  ledger uuid, webhook uuid, new_url text, new_description text, new_events text[], new_types text[], new_include text[],
+  creator uuid, secret uuid, new_sealed bytea, new_public_key bytea, webhooks_max int4
+) returns uuid
+language plpgsql security definer set search_path = tallystick, pg_temp as $$
+declare
+  twin uuid;
+begin
+  -- One after another for each ledger: none comes between the look at the others and the new one.
+  perform pg_advisory_xact_lock(hashtextextended('webhooks ' || ledger, 0));
+  select w.webhook_id into twin from webhooks w
+  where w.ledger_id = ledger and w.state <> 'deleted' and w.url = new_url and w.events = new_events and w.types = new_types
+    and w.include = new_include
+  limit 1;
+  if found then return twin; end if;
+  if (select count(*) from webhooks w where w.ledger_id = ledger and w.state <> 'deleted') >= webhooks_max then
+    return null;
+  end if;
+  insert into webhooks (ledger_id, webhook_id, url, description, events, types, include, created_by)
+  values (ledger, webhook, new_url, new_description, new_events, new_types, new_include, creator);
+  insert into webhook_secrets (ledger_id, webhook_id, secret_id, sealed, public_key)
+  values (ledger, webhook, secret, new_sealed, new_public_key);
+  insert into webhook_cursors (ledger_id, webhook_id, next_seq, checkpoint_size)
+  select ledger, webhook, e.size, e.checkpoint from ledger_ends(ledger) e;
+  return webhook;
+end $$;
+
+-- Changes an endpoint; null leaves a member as it is. Answers `missing`, `documents` (it would send documents, and
+-- `with_documents` says that this caller may not ask for that), or `changed`.
+create or replace function change_webhook(
+  ledger uuid, webhook uuid, new_url text, new_description text, keeps_description boolean, new_events text[],
+  new_types text[], new_include text[], with_documents boolean
+) returns text
+language plpgsql security definer set search_path = tallystick, pg_temp as $$
+begin
+  if not lock_webhook(ledger, webhook) then return 'missing'; end if;
+  update webhooks w set url = coalesce(new_url, w.url),
+    description = case when keeps_description then w.description else new_description end,
+    events = coalesce(new_events, w.events), types = coalesce(new_types, w.types), include = coalesce(new_include, w.include)
+  where w.ledger_id = ledger and w.webhook_id = webhook
+    and (with_documents or not 'documents' = any (coalesce(new_include, w.include)));
+  return case when found then 'changed' else 'documents' end;
+end $$;
+
+-- Pauses an endpoint. A paused or disabled one stays so, with its reason. false: no such endpoint.
+create or replace function pause_webhook(ledger uuid, webhook uuid) returns boolean
+language plpgsql security definer set search_path = tallystick, pg_temp as $$
+begin
+  if not lock_webhook(ledger, webhook) then return false; end if;
+  update webhooks w set state = 'paused', reason = 'requested', state_at = clock_timestamp()
+  where w.ledger_id = ledger and w.webhook_id = webhook and w.state = 'active';
+  return true;
+end $$;
+
+-- Resumes an endpoint as if it had never failed; retries are due at once. `skips`: it continues with what is appended from now
+-- on. false: no such endpoint.
+create or replace function resume_webhook(ledger uuid, webhook uuid, skips boolean) returns boolean
+language plpgsql security definer set search_path = tallystick, pg_temp as $$
+begin
+  if not lock_webhook(ledger, webhook) then return false; end if;
+  update webhooks w set state = 'active', reason = null, state_at = clock_timestamp()
+  where w.ledger_id = ledger and w.webhook_id = webhook and w.state <> 'active';
+  update webhook_deliveries d set due_at = clock_timestamp()
+  where d.ledger_id = ledger and d.webhook_id = webhook and d.state = 'pending';
+  -- What is due is read anew: whoever delivers to it just now can't say it any more.
+  update webhook_cursors c set failures = 0, failing_since = null, resume_at = null, job_id = null, leased_until = null,
+    due_at = clock_timestamp(),
+    next_seq = case when skips then greatest(c.next_seq, e.size) else c.next_seq end,
+    checkpoint_size = case when skips then greatest(c.checkpoint_size, e.checkpoint) else c.checkpoint_size end
+  from ledger_ends(ledger) e where c.ledger_id = ledger and c.webhook_id = webhook;
+  return true;
+end $$;
+
+-- Deletes an endpoint: its secrets at once; the worker removes the rest. false: no such endpoint.
+create or replace function delete_webhook(ledger uuid, webhook uuid) returns boolean
+language plpgsql security definer set search_path = tallystick, pg_temp as $$
+begin
+  if not lock_webhook(ledger, webhook) then return false; end if;
+  update webhooks w set state = 'deleted', reason = null, state_at = clock_timestamp()
+  where w.ledger_id = ledger and w.webhook_id = webhook;
+  delete from webhook_secrets s where s.ledger_id = ledger and s.webhook_id = webhook;
+  return true;
+end $$;
+
+-- Adds a secret; the others end after `overlap`, or earlier if they would have anyway. Answers `missing`, `full` (`secrets_max`
+-- have not ended), or `rotated`.
+create or replace function rotate_webhook_secret(
+  ledger uuid, webhook uuid, secret uuid, new_sealed bytea, new_public_key bytea, overlap interval, secrets_max int4
+) returns text
+language plpgsql security definer set search_path = tallystick, pg_temp as $$
+declare
+  overlap_end constant timestamptz := clock_timestamp() + overlap;
+begin
+  if not lock_webhook(ledger, webhook) then return 'missing'; end if;
+  delete from webhook_secrets s where s.ledger_id = ledger and s.webhook_id = webhook
+    and least(s.expires_at, overlap_end) <= clock_timestamp();
+  if (select count(*) from webhook_secrets s where s.ledger_id = ledger and s.webhook_id = webhook) >= secrets_max then
+    return 'full';
+  end if;
+  update webhook_secrets s set expires_at = least(s.expires_at, overlap_end)
+  where s.ledger_id = ledger and s.webhook_id = webhook;
+  insert into webhook_secrets (ledger_id, webhook_id, secret_id, sealed, public_key)
+  values (ledger, webhook, secret, new_sealed, new_public_key);
+  -- Whoever delivers to it reads it anew where this row was written.
+  update webhooks w set url = w.url where w.ledger_id = ledger and w.webhook_id = webhook;
+  return 'rotated';
+end $$;
+
+-- Queues a test event. Answers `missing`, `inactive`, `full` (`open_max` are waiting), or `requested`.
+create or replace function request_webhook_test(ledger uuid, webhook uuid, new_event uuid, about text, open_max int4) returns text
+language plpgsql security definer set search_path = tallystick, pg_temp as $$
+begin
+  if not lock_webhook(ledger, webhook) then return 'missing'; end if;
+  if not exists (select from webhooks w
+    where w.ledger_id = ledger and w.webhook_id = webhook and w.state = 'active') then
+    return 'inactive';
+  end if;
+  if (select count(*) from webhook_deliveries d
+    where d.ledger_id = ledger and d.webhook_id = webhook and d.state in ('pending', 'held') and d.record_id is null
+      and d.seq is null and d.event = 'webhook.test') >= open_max then
+    return 'full';
+  end if;
+  insert into webhook_deliveries
+    (ledger_id, webhook_id, event_id, event, notice, state, tries, attempts, attempt_log, due_at)
+  values (ledger, webhook, new_event, 'webhook.test', about, 'pending', 0, 0, '[]', clock_timestamp());
+  update webhook_cursors c set due_at = clock_timestamp() where c.ledger_id = ledger and c.webhook_id = webhook;
+  return 'requested';
+end $$;
+
+-- Begins the retry schedule of deliveries anew. A lane that sees another time here reads what is due again
+-- (src/db/events/webhook-work.ts).
+create or replace function redeliver_events(ledger uuid, webhook uuid, events uuid[]) returns void
+language plpgsql set search_path = tallystick, pg_temp as $$
+begin
+  update webhook_deliveries d set state = 'held', tries = 0, due_at = null, finished_at = null
+  where d.ledger_id = ledger and d.webhook_id = webhook and d.event_id = any (events);
+  -- Of each record in order.
+  update webhook_deliveries d set state = 'pending', due_at = clock_timestamp()
+  where d.ledger_id = ledger and d.webhook_id = webhook and d.event_id = any (events) and not exists (
+    select from webhook_deliveries e
+    where e.ledger_id = ledger and e.webhook_id = webhook and e.record_id = d.record_id and e.state in ('pending', 'held')
+      and (e.seq, e.place) < (d.seq, d.place));
+  update webhook_cursors c set due_at = clock_timestamp() where c.ledger_id = ledger and c.webhook_id = webhook;
+end $$;
+
+-- Delivers one event again. Answers `missing`, `held` (it already waits for an earlier event of its record), or `redelivered`.
+create or replace function redeliver_webhook_event(ledger uuid, webhook uuid, that_event uuid) returns text
+language plpgsql security definer set search_path = tallystick, pg_temp as $$
+declare
+  was text;
+begin
+  if not lock_webhook(ledger, webhook) then return 'missing'; end if;
+  select d.state into was from webhook_deliveries d
+  where d.ledger_id = ledger and d.webhook_id = webhook and d.event_id = that_event for update;
+  if not found then return 'missing'; end if;
+  if was = 'held' then return 'held'; end if;
+  perform redeliver_events(ledger, webhook, array[that_event]);
+  return 'redelivered';
+end $$;
+
+-- Delivers dead letters again, oldest first, from the id `first_event` on, at most `deliveries_max`. Answers how many, and
+-- whether there are more. No row: no such endpoint.
+create or replace function redeliver_dead_webhook_events(
+  ledger uuid, webhook uuid, first_event uuid, deliveries_max int4
+) returns table (redelivered int4, more boolean)
+language plpgsql security definer set search_path = tallystick, pg_temp as $$
+declare
+  events uuid[];
+begin
+  if not lock_webhook(ledger, webhook) then return; end if;
+  events = array(select d.event_id from webhook_deliveries d
+    where d.ledger_id = ledger and d.webhook_id = webhook and d.state = 'dead' and d.event_id >= first_event
+    order by d.event_id limit deliveries_max);
+  redelivered = cardinality(events);
+  if redelivered > 0 then perform redeliver_events(ledger, webhook, events); end if;
+  more = exists (select from webhook_deliveries d
+    where d.ledger_id = ledger and d.webhook_id = webhook and d.state = 'dead' and d.event_id >= first_event);
+  return next;
+end $$;
+
+-- Delivers entries from `from_seq` to before `end_seq` (null: everything that the endpoint is past) again; those already delivered
+-- only with `delivered`. Answers `missing`, `busy` (another recovery is under way), or `recovering`.
+create or replace function recover_webhook(
+  ledger uuid, webhook uuid, from_seq bigint, end_seq bigint, delivered boolean
+) returns text
+language plpgsql security definer set search_path = tallystick, pg_temp as $$
+declare
+  c webhook_cursors;
+  last_seq bigint;
+begin
+  if not lock_webhook(ledger, webhook) then return 'missing'; end if;
+  select * into c from webhook_cursors x where x.ledger_id = ledger and x.webhook_id = webhook;
+  last_seq = least(end_seq, c.next_seq);  -- without nulls
+  if c.recover_seq is not null then
+    -- Where it began is not known any more: what is asked must be part of what is still to come.
+    return case when c.recover_delivered = delivered and from_seq >= c.recover_seq
+      and (end_seq is null or last_seq <= c.recover_end) then 'recovering' else 'busy' end;
+  end if;
+  if from_seq < last_seq then
+    update webhook_cursors x set recover_seq = from_seq, recover_end = last_seq, recover_delivered = delivered
+    where x.ledger_id = ledger and x.webhook_id = webhook;
+    -- As above: whoever delivers to it looks anew.
+    update webhooks w set url = w.url where w.ledger_id = ledger and w.webhook_id = webhook;
+  end if;
+  return 'recovering';
+end $$;

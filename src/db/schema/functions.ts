@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import type pg from 'pg'
+
+const FUNCTIONS_DIR = new URL('../../../migrations/functions/', import.meta.url)
+
+/** The row of schema_migrations that holds the digest of all functions; migrations are numbered from 1. */
+export const FUNCTIONS_VERSION = 0
+
+/**
+ * Brings every function to the text in migrations/functions, if any of them differs from what the database was given last.
+ * Functions are there before the first migration, because its triggers call them; so their bodies are not checked until they
+ * run, and nobody may execute one before a migration grants it. The comment above a function becomes its `comment on`. Returns whether there was
+ * anything to do.
+ */
+export async function applyFunctions(client: pg.ClientBase): Promise<boolean> {
+  const files = readFunctionFiles()
+  const sha256 = createHash('sha256').update(files.join('\0')).digest('hex')
+  const { rowCount } = await client.query(
+    'select from tallystick.schema_migrations where version = $1 and sha256 = $2',
+    [FUNCTIONS_VERSION, sha256],
+  )
+  if (rowCount === 1) return false
+  await client.query('set local search_path = tallystick; set local check_function_bodies = off')
+  for (const text of files) {
+    await client.query(text)
+    await client.query(commentsOf(text))
+  }
+  await client.query('revoke all on all functions in schema tallystick from public')
+  await client.query(
+    `insert into tallystick.schema_migrations (version, name, sha256) values ($1, 'functions', $2)
+    on conflict (version) do update set sha256 = excluded.sha256, applied_at = now()`,
+    [FUNCTIONS_VERSION, sha256],
+  )
+  return true
+}
+
+function readFunctionFiles(): string[] {
+  return readdirSync(FUNCTIONS_DIR)
+    .filter((name) => name.endsWith('.sql'))
+    .sort()
+    .map((name) => readFileSync(new URL(name, FUNCTIONS_DIR), 'utf8'))
+}
+
+function commentsOf(text: string): string {
+  return [...text.matchAll(/((?:^--.*\n)+)create or replace function (\w+)\(/gm)]
+    .map(([, comment, name]) => {
+      const lines = comment!.trimEnd().replace(/^-- ?/gm, '')
+      return `comment on function ${name} is '${lines.replaceAll("'", "''")}';`
+    })
+    .join('\n')
+}
