@@ -1,64 +1,64 @@
 /*
  * npm test [files and folders…]: one Postgres for the suite, then `node --test`. A file that is named has a process of its own;
- * of the whole suite, files that can share one do (helpers/groups.ts). What kills and drowns whole deployments is not in it, but in
- * `npm run faults`.
+ * of the whole suite, files that can share one do (helpers/groups.ts).
+ *
+ * npm run test:all     every test: also test/system, which starts whole deployments, clusters and tools. CI runs it.
+ *   --rest             only what `npm test` leaves out
+ *   --costs            writes what each file cost into test/costs.json; a later run fails if a file costs much more
  *
  * The server is this process's and temporary: its folder is gone afterwards, also after Ctrl-C or a kill.
  */
 import { spawn } from 'node:child_process'
-import { globSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
-import { groupFiles, renderGroup } from './helpers/groups.ts'
+import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
+import { type CostTable, overruns, readCosts, seconds } from './helpers/costs.ts'
+import { type Group, groupFiles, renderGroup } from './helpers/groups.ts'
 import { CLUSTER_VARIABLE, preparedCluster, startSuitePostgres } from './helpers/postgres.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
+const TEST_DIR = join(ROOT, 'test')
+const COSTS_FILE = join(TEST_DIR, 'costs.json')
 /** Two cores are what a small machine has, and half of its time a file waits: for Postgres, a child, a clock. */
 const CONCURRENCY = 3
-/** The soaks in their short form. Each takes every core there is, and all of them two minutes: as many as a third of all other tests. */
-const FAULTS = ['faults', 'soak'].map((folder) => join(ROOT, 'test', 'system', folder))
-
+/** Larger than a part: whole deployments, clusters, tools, pages of documentation. */
+const SYSTEM = 'system/'
+/** Of those, `npm test` starts one deployment. */
+const SYSTEM_TRIED = ['system/start/secrets.test.ts']
+/** Soaks take all CPU cores for minutes: `npm run faults`. */
+const FAULTS = ['system/faults/', 'system/soak/']
 /** A file that does not end is a failure, and not a suite that never ends. */
 const FILE_MS_MAX = 900_000
+const SHOWN_MAX = 12
 
 const given = process.argv.slice(2)
-const flags = given.filter((argument) => argument.startsWith('-'))
+const OWN_FLAGS = ['--all', '--rest', '--costs']
+const [isAll, isRest, isMeasured] = OWN_FLAGS.map((flag) => given.includes(flag))
+const flags = given.filter((argument) => argument.startsWith('-') && !OWN_FLAGS.includes(argument))
 const named = given.filter((argument) => !argument.startsWith('-'))
 
 const postgres = await startSuitePostgres()
-const files = named.length > 0 ? named.flatMap(testsOf).map(fromRoot) : writeGroups(postgres.dataDir)
-const tests = spawn(
-  process.execPath,
-  [
-    '--test',
-    '--test-reporter=spec',
-    `--test-concurrency=${CONCURRENCY}`,
-    `--test-timeout=${FILE_MS_MAX}`,
-    ...flags,
-    ...files,
-  ],
-  {
-    cwd: ROOT,
-    stdio: 'inherit',
-    env: {
-      ...process.env,
-      TALLYSTICK_TEST_DATABASE_URL: postgres.superuserUrl,
-      [CLUSTER_VARIABLE]: preparedCluster(),
-      // Each file and each child is a process: stripping and compiling the same modules anew took most of a short one.
-      NODE_COMPILE_CACHE: join(postgres.dataDir, 'compile-cache'),
-    },
-  },
-)
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => tests.kill(signal))
-void postgres.exited.then(() => {
-  if (tests.exitCode === null && tests.signalCode === null)
-    console.error('the Postgres of the tests has stopped')
-})
-const code = await new Promise<number>((done) => {
-  tests.on('error', () => done(1))
-  tests.on('exit', (exitCode) => done(exitCode ?? 1))
-})
+const noteFile = join(postgres.dataDir, 'cpu')
+const groups = listGroups()
+const scripts = new Map(groups.map((group, i) => [writeGroup(group, i), group]))
+const startedAt = performance.now()
+const code = await runTests([...scripts.keys()])
+const postgresMs = cpuMsOf(postgres.pid)
 await postgres.stop('fast')
-process.exitCode = code
+process.exitCode = code || report()
+
+function listGroups(): Group[] {
+  if (named.length > 0) return named.flatMap(testsOf).map((file) => ({ name: fromTest(file), files: [file] }))
+  const files = testsOf(TEST_DIR).filter((file) => isChosen(fromTest(file)))
+  if (isMeasured) return files.map((file) => ({ name: fromTest(file), files: [file] }))
+  const table = readTable()
+  return groupFiles(TEST_DIR, files, (path) => table[path] ?? 0)
+}
+
+function isChosen(path: string): boolean {
+  if (FAULTS.some((folder) => path.startsWith(folder))) return false
+  const isUsual = !path.startsWith(SYSTEM) || SYSTEM_TRIED.includes(path)
+  return isRest ? !isUsual : isAll || isMeasured || isUsual
+}
 
 /** A file, or those of a folder. */
 function testsOf(path: string): string[] {
@@ -66,18 +66,104 @@ function testsOf(path: string): string[] {
   return statSync(file).isDirectory() ? globSync(join(file, '**/*.test.ts')).sort() : [file]
 }
 
-/** `node --test` begins with the first by name. */
-function writeGroups(dataDir: string): string[] {
-  const dir = join(dataDir, 'groups')
-  mkdirSync(dir)
-  const files = testsOf(join(ROOT, 'test')).filter((file) => !FAULTS.includes(dirname(file)))
-  return groupFiles(join(ROOT, 'test'), files).map((group, i) => {
-    const file = join(dir, `${String(i).padStart(3, '0')}-${group.name}.mjs`)
-    writeFileSync(file, renderGroup(group))
-    return file
+function fromTest(file: string): string {
+  return relative(TEST_DIR, resolve(ROOT, file))
+}
+
+/** Returns the path of the group's script. `node --test` begins with the first by name. */
+function writeGroup(group: Group, i: number): string {
+  if (group.files.length === 1) {
+    const only = group.files[0]!
+    if (named.length > 0) return relative(ROOT, only)
+  }
+  const dir = join(postgres.dataDir, 'groups')
+  mkdirSync(dir, { recursive: true })
+  const file = join(dir, `${String(i).padStart(3, '0')}-${group.name.replaceAll('/', '-')}.mjs`)
+  writeFileSync(file, renderGroup(group))
+  return file
+}
+
+async function runTests(files: readonly string[]): Promise<number> {
+  const tests = spawn(
+    process.execPath,
+    [
+      '--test',
+      '--test-reporter=spec',
+      `--test-concurrency=${CONCURRENCY}`,
+      `--test-timeout=${FILE_MS_MAX}`,
+      ...flags,
+      ...files,
+    ],
+    {
+      cwd: ROOT,
+      stdio: 'inherit',
+      env: {
+        ...process.env,
+        TALLYSTICK_TEST_DATABASE_URL: postgres.superuserUrl,
+        [CLUSTER_VARIABLE]: preparedCluster(),
+        // Each file and each child is a process: stripping and compiling the same modules anew took most of a short one.
+        NODE_COMPILE_CACHE: join(postgres.dataDir, 'compile-cache'),
+        NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --require=${join(TEST_DIR, 'helpers', 'note-cpu.cjs')}`,
+        TALLYSTICK_TEST_CPU: noteFile,
+      },
+    },
+  )
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => tests.kill(signal))
+  void postgres.exited.then(() => {
+    if (tests.exitCode === null && tests.signalCode === null)
+      console.error('the Postgres of the tests has stopped')
+  })
+  return new Promise<number>((done) => {
+    tests.on('error', () => done(1))
+    tests.on('exit', (exitCode) => done(exitCode ?? 1))
   })
 }
 
-function fromRoot(file: string): string {
-  return relative(ROOT, resolve(ROOT, file))
+/** Says what the run cost, and fails it if a group cost more than it may. Silent in CI, which reads the last lines of the tests. */
+function report(): number {
+  const costs = readCosts(noteFile, (script) => scripts.get(script)?.name ?? scriptOf(script))
+  const total = costs.reduce((sum, { cpuMs }) => sum + cpuMs, 0)
+  if (isMeasured || process.stdout.isTTY) {
+    const wallMs = performance.now() - startedAt
+    console.error(
+      `\nCPU ${seconds(total)} s, and Postgres' ${seconds(postgresMs)} s, in ${seconds(wallMs)} s. The most by:`,
+    )
+    for (const { name, cpuMs, wallMs } of costs.slice(0, SHOWN_MAX))
+      console.error(`${seconds(cpuMs).padStart(8)} s of CPU in ${seconds(wallMs).padStart(6)} s  ${name}`)
+  }
+  if (isMeasured)
+    writeTable(Object.fromEntries(costs.map(({ name, cpuMs }) => [name, Number(seconds(cpuMs))])))
+  if (isMeasured || named.length > 0) return 0
+  const filesOf = new Map(groups.map(({ name, files }) => [name, files.map(fromTest)]))
+  const faults = overruns(costs, (group) => filesOf.get(group)!, readTable())
+  for (const fault of faults) console.error(`✖ ${fault}`)
+  return faults.length > 0 ? 1 : 0
+}
+
+/** Node gives a test file's process its absolute path. */
+function scriptOf(script: string): string | null {
+  return named.length > 0 && script.endsWith('.test.ts')
+    ? (scripts.get(relative(ROOT, script))?.name ?? null)
+    : null
+}
+
+function readTable(): CostTable {
+  return JSON.parse(readFileSync(COSTS_FILE, 'utf8'))
+}
+
+function writeTable(costs: CostTable): void {
+  const known = named.length > 0 ? readTable() : {}
+  const sorted = Object.entries({ ...known, ...costs }).sort(([a], [b]) => (a < b ? -1 : 1))
+  writeFileSync(COSTS_FILE, `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`)
+}
+
+/** CPU time of a process and of its children that have ended, from Linux; 0 elsewhere. */
+function cpuMsOf(pid: number): number {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
+    const TICK_MS = 10
+    return [11, 12, 13, 14].reduce((sum, i) => sum + Number(fields[i]) * TICK_MS, 0)
+  } catch {
+    return 0
+  }
 }

@@ -15,7 +15,7 @@ const LIMITS = {
   turnBytesMax: TURN_BYTES_MAX,
 }
 
-/** What a request costs of the processor, in refusals: 150 µs and 30. */
+/** Serving a request costs about 150 µs of CPU, refusing one 30 µs: one is worth five refusals. */
 const REFUSALS_PER_REQUEST = 5
 
 type Waiting = { readonly bytes: number; readonly ledger: string | null; readonly begin: () => void }

@@ -37,7 +37,7 @@ export async function appendOne<Built extends { readonly entry: EntryRow }>(
 
 type NotWritten = Exclude<AppendOutcome | Overloaded, { status: 'appended' | 'replayed' }>
 
-/** What the client is told of an append that did not happen, or perhaps did not. */
+/** Error for the client about an append that did not happen, or perhaps did not. */
 export function toApiError(outcome: NotWritten, hasIdempotencyKey: boolean): Error {
   switch (outcome.status) {
     case 'conflict':

@@ -96,7 +96,7 @@ export class Appender {
     return promise
   }
 
-  /** What waits for a batch. */
+  /** Entries, records and bytes that wait for a batch. */
   get queued(): { readonly entries: number; readonly records: number; readonly bytes: number } {
     return this.#queued
   }
@@ -172,9 +172,9 @@ export class Appender {
   }
 
   /**
-   * What a client can have the database refuse as a whole, such as an agent's name that is taken, is found by trying again in
-   * halves: 300 of those in one batch held up everybody else in it for a second. So they go with their own ledger's only, and
-   * few at a time.
+   * Takes administrative entries with those of their own ledger only, and few at a time. The database can refuse such a batch
+   * as a whole, for example because an agent's name is taken; halving then finds the guilty entry, and 300 of them in one
+   * batch held up everybody else in it for a second.
    */
   #takeAdministration(ledger: string, queue: Waiting[]): Waiting[] {
     const end = queue.findIndex(({ entry }) => !isAdministrative(entry))
@@ -245,7 +245,7 @@ type Waiting = {
   readonly settle: (outcome: AppendOutcome) => void
 }
 
-/** Of the ledger's agents, keys, types and so on: it comes with rows that the tables' constraints may refuse. */
+/** Whether the entry concerns agents, keys, types and so on: it comes with rows that the constraints of tables may refuse. */
 function isAdministrative(entry: EntryRow): boolean {
   return entry.detail !== null
 }

@@ -55,7 +55,7 @@ export async function commitBatch(
   return entries.map(() => outcome)
 }
 
-/** Of entries that only make sense together: all were appended, or none, or nobody knows. */
+/** Outcome of entries that only make sense together: all were appended, or none, or nobody knows. */
 type TogetherOutcome =
   | { readonly status: 'appended' }
   | Extract<AppendOutcome, { status: 'unavailable' | 'unknown' | 'failed' }>

@@ -3,7 +3,7 @@
 export const REQUESTS_UNDER_WAY_MAX = 256
 export const REQUESTS_BURST_MAX = 2_048
 export const REQUESTS_BURST_PER_SECOND = 100
-/** Of those that have arrived, what begins before others are looked at. */
+/** Requests that begin before others are looked at. */
 export const REQUESTS_PER_TURN_MAX = 16
 export const TURN_BYTES_MAX = 64 * 1024
 /** Limit of every route that names no other. A body of this size is parsed in one turn: 3 ms, and 16 ms for a hostile one. */
@@ -37,12 +37,12 @@ export const THREAD_HEAP_MIB_MAX = 256
 
 // The append queue of one process
 export const APPEND_BATCH_ENTRIES_MAX = 512
-/** Of agents, keys, types and so on: all of them refused cost 15 calls. */
+/** Administrative entries per batch. If Postgres refuses all eight, halving takes 15 calls. */
 export const APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX = 8
 export const APPEND_BATCH_RECORDS_MAX = 4_000
 export const APPEND_BATCH_BYTES_MAX = 16 * 1024 * 1024
 export const APPEND_LANES = 2
-/** What a batch waits for while requests that have arrived are still being prepared (src/append/appender.ts). */
+/** A batch waits up to these while requests that have arrived are still being prepared (src/append/appender.ts). */
 export const APPEND_GATHER_ENTRIES_MAX = 128
 export const APPEND_GATHER_MS_MAX = 20
 export const APPEND_QUEUE_ENTRIES_MAX = 4_096

@@ -1,6 +1,6 @@
 // A request: how long it may take to arrive, and what it may hold
 export const BATCH_ITEMS_MAX = 2_000
-/** Of payloads, metadata and the documents of steps: a page ends early, but not before its first item. */
+/** Payloads, metadata and documents of steps in a page. A page ends early, but not before its first item. */
 export const PAGE_BYTES_MAX = 4 * 1024 * 1024
 export const PARENT_DEPTH_MAX = 16
 
@@ -17,7 +17,7 @@ export const SEARCH_STATEMENT_TIMEOUT_MS = 5_000
 // Postgres
 export const APPEND_STATEMENT_TIMEOUT_MS = 15_000
 export const CONNECT_TIMEOUT_MS = 5_000
-/** Of a connection on which nothing is sent: then the kernel asks, and ten seconds later it is known to be dead. */
+/** After this silence the kernel probes the connection; ten seconds later a dead one is known to be dead. */
 export const KEEP_ALIVE_AFTER_MS = 5_000
 export const CA_FILE_BYTES_MAX = 4 * 1024 * 1024
 /** An RDS token has 400 to 2,000 bytes. */
@@ -29,7 +29,7 @@ export const PASSWORD_COMMAND_EVERY_MS = 1_000
 /** A token of RDS is good for 15 minutes. */
 export const PASSWORD_CACHE_SECONDS_DEFAULT = 600
 export const PASSWORD_CACHE_SECONDS_MAX = 3_600
-/** What a migration waits for a lock, and everybody else behind it. */
+/** Wait of a migration for a lock; everybody else waits behind it. */
 export const MIGRATION_LOCK_MS_MAX = 3_000
 export const SCHEMA_WAIT_EVERY_MS = 500
 /** Questions that a pooler is told apart by. */
@@ -63,7 +63,7 @@ export const PREFLIGHT_ANSWER_TIMEOUT_MS = 10_000
 export const PREFLIGHT_RECORDS_COUNTED_MAX = 100_000
 /** The largest: what they grew by stands for all. */
 export const PREFLIGHT_LEDGERS_MAX = 200
-/** Of less no rate is made. */
+/** A shorter history gives no rate. */
 export const PREFLIGHT_HISTORY_MS_MIN = 3_600_000
 
 // Keys
@@ -85,30 +85,30 @@ export const COMPLETION_CLAIMERS_MAX = 4
 export const JOB_DELETION_EVERY_SECONDS = 120
 
 // Events
-/** Of batches: 22 ms for 20 that are full. */
+/** Batches per query: 20 full ones take 22 ms. */
 export const EVENT_BATCHES_PER_QUERY = 20
 
-// What is sent
-/** Of one ledger; when it has so many, or in one round, twice as many at most. */
+// Sending to peers
+/** Drains of one ledger at a time; one round may make it twice as many. */
 export const PEER_DRAINS_OF_LEDGER_MAX = 16
 
-// What both sides hold
+// Comparison with peers
 /** A peer is asked what it holds at least so often, and sent again what it lacks. */
 export const PEER_SUMMARY_EVERY_MS = 86_400_000
 
 // Webhooks: how endpoints are delivered to (docs/webhooks.md)
 /** Longer than all tries of one delivery: after such a silence an endpoint that fails begins to fail. */
 export const WEBHOOK_FAILING_GAP_MS_MAX = 28 * 3_600_000
-/** Of what an endpoint is told of others, waiting to be delivered. */
+/** Notices of an endpoint about others that wait to be delivered. */
 export const WEBHOOK_NOTICES_OPEN_MAX = 10
 
 // Webhooks: what tenants may ask for
 export const WEBHOOKS_PER_LEDGER_MAX = 100
-/** Of one endpoint at a time: its own, and those that it had before rotations. */
+/** Secrets of an endpoint at a time: its own, and those before rotations. */
 export const WEBHOOK_SECRETS_MAX = 3
-/** Of one endpoint, waiting to be delivered. */
+/** Test events of an endpoint that wait to be delivered. */
 export const WEBHOOK_TESTS_OPEN_MAX = 10
-/** Of what was given up, in one request. */
+/** Dead letters redelivered by one request. */
 export const WEBHOOK_REDELIVERED_MAX = 1_000
 /** Deliveries of an endpoint are counted so far. */
 export const WEBHOOK_COUNT_MAX = 1_000

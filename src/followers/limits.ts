@@ -19,7 +19,7 @@ export const COMPLETION_BATCHES_AT_ONCE = 2
 export const COMPLETION_TYPE_WAIT_MS_MAX = 500
 /** … when a completion is looked at for the first time: others wait in the same round, and what is late gets a job. */
 export const COMPLETION_TYPE_WAIT_FIRST_MS_MAX = 100
-/** Of a round that says nothing: then others take what it had. Longer than a batch, which takes half a second at most. */
+/** After this silence a claimed round goes to others. Longer than a batch, which takes at most half a second. */
 export const COMPLETION_CLAIM_MS_MAX = 5_000
 export const COMPLETION_SWEEP_EVERY_MS = 2_000
 /** A batch is at work for half a second at most; whose job takes longer is enqueued again, because its worker may be gone. */
@@ -53,11 +53,11 @@ export const ROTATION_LEDGERS_PER_ROUND = 200
 export const RESTORED_EVERY_MS = 1_000
 export const RESTORED_NEWEST_PER_ROUND = 100
 export const RESTORED_OTHERS_PER_ROUND = 1_000
-/** Of one query, 10 µs each. */
+/** Entries per query, 10 µs each. */
 export const RESTORED_PER_QUERY = 1_000
 
 // Audits, and the follower that verifies entries as they come
-/** Of one core, everything included: at a hundred microseconds an entry, thousands of entries a second. */
+/** Share of one core, everything included: at a hundred microseconds an entry, thousands of entries a second. */
 export const ENTRY_FOLLOWER_TIME_SHARE_MAX = 0.25
 /** Half of it is what an event waits on average that nobody in a worker has asked for: a settlement that a server is to tell. */
 export const ENTRY_FOLLOWER_EVERY_MS = 250

@@ -6,7 +6,7 @@ export type Follower = {
   readonly name: string
   readonly everyMs: number
   readonly step: () => Promise<boolean>
-  /** Of the time, rounds take this share at most, and what shares the machine has the rest. By default all of it. */
+  /** Largest share of the time that rounds take, so that other work on the machine gets the rest. By default all of it. */
   readonly timeShareMax?: number
   /** For what must be done as soon as the database is back; by default FAILURE_PAUSE_MS_MAX. */
   readonly failurePauseMsMax?: number

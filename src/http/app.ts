@@ -61,9 +61,9 @@ export function buildApp(deps: Deps): FastifyInstance {
     keepAliveTimeout: KEPT_CONNECTION_MS,
     clientErrorHandler: refuseMalformedHttp,
     frameworkErrors: (error, request, reply) => sendProblem(request, reply, error),
-    // Of two Authorization headers Node would take the first; joined, they are no valid header and are refused.
+    // Node takes the first of two Authorization headers; joined, they are no valid header and are refused.
     http: { joinDuplicateHeaders: true, connectionsCheckingInterval: CONNECTIONS_LOOK_EVERY_MS },
-    // What still arrives on a connection that is open is answered while the server closes, not turned away.
+    // Requests that still arrive on an open connection while the server closes are answered, not turned away.
     return503OnClosing: false,
     // A document member called __proto__ is a document member.
     onProtoPoisoning: 'ignore',

@@ -23,7 +23,7 @@ import type { PeerMacs } from '../signing/peer-macs.ts'
 import type { Signers } from '../signing/signers.ts'
 import type { WriteDeadlines } from './write-deadlines.ts'
 
-/** What the server is made of. Opened in order, closed in reverse. */
+/** Parts of the server. Opened in order, closed in reverse. */
 export type Deps = {
   readonly log: Logger
   readonly logRequests: boolean
@@ -46,7 +46,7 @@ export type Deps = {
   readonly keyMac: KeyMac
   readonly peerMacs: PeerMacs
   readonly cursorMac: CursorMac
-  /** Of the master key only this: a server seals the secrets of webhooks, and opens none. */
+  /** The only use of the master key here: a server seals the secrets of webhooks, and opens none. */
   readonly sealer: Pick<MasterKey, 'seal'>
   readonly outboundAllow: Allowances
   readonly callers: CallerCache

@@ -10,7 +10,7 @@ const OFTEN_EVERY_MS = 1_000
 /** Somebody of this side has said that peers are to come again later, and so they do, each minute. */
 const ASKED_FOR: ReadonlySet<ErrorCode> = new Set(['peer_suspended'])
 
-/** What the log is told of requests that ended with a fault of the server's. */
+/** Log of requests that ended with a fault of the server. */
 export class FailureLog {
   readonly #last = new Map<ErrorCode, { saidAtMs: number; unsaid: number }>()
 

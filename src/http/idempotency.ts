@@ -4,7 +4,7 @@ import { ApiError } from '../errors.ts'
 import { fingerprint, fingerprintOfList } from '../records/idempotency.ts'
 import type { Entropy } from '../signing/entropy.ts'
 
-/** What is stored of the request's Idempotency-Key; null without one. */
+/** Fingerprint of the request's Idempotency-Key, as it is stored; null without one. */
 export function idempotencyOf(
   deps: { readonly entropy: Entropy },
   request: FastifyRequest,
@@ -28,7 +28,7 @@ export function idempotencyOfList(
   return fingerprintOfList(deps.entropy, request.headers['idempotency-key'], about)
 }
 
-/** Of a write that has no entry of its own to remember the key with: said, because whoever sends one relies on it. */
+/** Refuses an Idempotency-Key on a write that has no entry to remember it with, because a client that sends one relies on it. */
 export function refuseIdempotencyKey(request: FastifyRequest): void {
   if (request.headers['idempotency-key'] === undefined) return
   throw new ApiError(

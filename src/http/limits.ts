@@ -47,14 +47,14 @@ export const STREAMS_MAX = 32
 /** Names in a filter. */
 export const EVENTS_FILTER_NAMES_MAX = 32
 export const EVENTS_PER_TAIL_QUERY = 100
-/** Of all tails together: catching up, they leave connections to the others. */
+/** Queries of all tails together: while they catch up, they leave connections to others. */
 export const EVENTS_TAIL_QUERIES_AT_ONCE_MAX = 2
 export const EVENTS_HEARTBEAT_MS = 15_000
-/** What is said of a tail's key may be so old, and KEY_CACHE_AGE_MS_MAX. */
+/** Age of a tail's key, to which KEY_CACHE_AGE_MS_MAX is added. */
 export const EVENTS_KEY_LOOK_EVERY_MS = 5_000
 /** Up to a quarter less, so that not all come back at once. */
 export const EVENTS_TAIL_MS_MAX = 60 * 60_000
-/** What a client waits before it comes back. */
+/** Wait of a client before it comes back. */
 export const EVENTS_RETRY_MS = 1_000
 /** When the server closes: who reads so slowly is cut off, and comes back. */
 export const EVENTS_TAIL_CLOSE_MS_MAX = 1_000

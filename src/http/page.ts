@@ -29,7 +29,7 @@ export function pageLimit(query: { readonly limit?: string | undefined }): numbe
   })
 }
 
-/** Of rows that were asked for one beyond `limit`: the last one only says that there is a next page. */
+/** Page of rows of which one beyond `limit` was asked for: the last one only says that there is a next page. */
 export function toPage<Row, Item>(
   rows: readonly Row[],
   limit: number,

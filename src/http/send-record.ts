@@ -18,7 +18,7 @@ export function sendRecord(
   return sendReplay(deps, request, reply, result.replayedSeq)
 }
 
-/** What the earlier request was answered, whose entry stands at `seq`. */
+/** Sends the answer of the earlier request whose entry is at `seq`. */
 export async function sendReplay(
   deps: ReadDeps,
   request: FastifyRequest,

@@ -23,7 +23,7 @@ declare module 'fastify' {
     summary?: string
   }
   interface FastifyContextConfig {
-    /** What this route can answer beyond the errors that every route of its kind can. */
+    /** Problems that this route can answer beyond those of every route of its kind. */
     problems?: readonly ErrorCode[]
     /** Set by `useZodValidation`. */
     mayOmitBody?: boolean
@@ -79,7 +79,7 @@ function toApiError(part: string, error: ErrorObject): ApiError {
   })
 }
 
-/** What ajv says of an enum names no value, and of a time it shows an expression of 200 characters. */
+/** Describes a fault better than ajv, which names no value for an enum, and shows an expression of 200 characters for a time. */
 function describeFault({ keyword, params, message }: ErrorObject): string {
   if (keyword === 'additionalProperties')
     return `has no member ${JSON.stringify(params['additionalProperty'])}`

@@ -13,7 +13,7 @@ import { signEntry } from '../signing/sign-entry.ts'
 import type { SignedLedger } from '../signing/signers.ts'
 import { type Caller, requireRecent } from './caller.ts'
 
-/** Who says it: an agent by its key, or `system`, which is the operator or the worker. */
+/** Author of an entry: an agent by its key, or `system`, which is the operator or the worker. */
 export type Author = SignedLedger & { readonly ledger: string; readonly issuer: string } & (
     | Pick<Caller, 'agent' | 'agentId' | 'key' | 'keyId' | 'authenticatedAtMs'>
     | { readonly agent: 'system' }
@@ -25,14 +25,14 @@ export type Administration = {
   /** `digest`: lower-case hex; `id`: null where the subject has none. */
   readonly subject: { readonly id: Uint8Array | null; readonly name: string; readonly digest: string }
   readonly predicate: object
-  /** What `append_details` stores, by kind (migrations/functions/append-details.sql). */
+  /** Detail that `append_details` stores, by kind (migrations/functions/append-details.sql). */
   readonly detail: object
   readonly idempotency?: IdempotencyRow | null
 }
 
 export type AdministerDeps = AppendDeps & { readonly now: () => number }
 
-/** What the answer shows of the entry. */
+/** View of the entry in an answer. */
 export type AdministrationEntry = {
   readonly seq: number
   readonly kind: EntryKind

@@ -8,14 +8,14 @@ import { CALLER_AGE_MS_MAX, KEY_CACHE_AGE_MS_MAX, KEY_CACHE_KEYS_MAX } from './l
 import type { RateLimit } from './rate-limits.ts'
 import type { Scope } from './scopes.ts'
 
-/** Who calls: an agent of a ledger, by one of its keys. */
+/** Caller: an agent of a ledger, by one of its keys. */
 export type Caller = KnownCaller & { readonly authenticatedAtMs: number }
 
 export type KnownCaller = {
   readonly ledger: string
   readonly ledgerId: Uint8Array
   readonly issuer: string
-  /** What the ledger's entries were signed with when the key was looked up: lower-case hex. */
+  /** Kid that signed the ledger's entries when the key was looked up: lower-case hex. */
   readonly envelopeKid: string
   readonly agent: string
   readonly agentId: Uint8Array
@@ -126,7 +126,7 @@ export class CallerCache {
       keyLimit: row.keyLimit,
       ledgerLimit: row.ledgerLimit,
     }
-    // Who can write to the table could otherwise have the server sign as any agent.
+    // An attacker who can write to the table could otherwise have the server sign as any agent.
     if (this.#keyMac.isOf({ ...caller, scopes: row.scopes, secretHash }, row.mac)) return caller
     this.#log.error({ ledger: caller.ledger, key: caller.key }, 'an API key was made or changed by no server')
     return null

@@ -97,7 +97,7 @@ export async function createLedger(
   }
 }
 
-/** What the ledger is, for as long as it lives: a changed public URL does not change it. */
+/** Defines the ledger for as long as it lives: a changed public URL does not change it. */
 function defineLedger(deps: CreateLedgerDeps, signer: Signer, ledger: string, name: string) {
   return {
     name,

@@ -120,8 +120,8 @@ function grantedBy(
 }
 
 /**
- * What a database says of a key is authenticated anew here, so it must have been authentic before: each secret, and the key's
- * own end, which is that of the secret that it got last.
+ * The row is authenticated anew here, so it must have been authentic before: each secret, and the key's own end, which is that
+ * of its newest secret.
  */
 function requireOwnRow(deps: KeyDeps, caller: Caller, row: KeyRow): void {
   const ends = row.secrets.map(({ expiresAtMs }) => expiresAtMs ?? Number.POSITIVE_INFINITY)

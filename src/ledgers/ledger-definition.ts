@@ -3,7 +3,7 @@ import { ProofError } from '../proof/error.ts'
 import { formatId } from '../proof/ids.ts'
 import { nativeProviders } from '../signing/native.ts'
 
-/** What entries about the ledger itself repeat of its definition. `digest`: lower-case hex. */
+/** Part of the definition that entries about the ledger itself repeat. `digest`: lower-case hex. */
 export type LedgerDefinition = { readonly digest: string; readonly issuer: string }
 
 /**

@@ -2,7 +2,7 @@
 export const RATE_LIMIT_PER_SECOND_MIN = 0.001
 export const RATE_LIMIT_PER_SECOND_MAX = 1_000_000
 export const RATE_LIMIT_BURST_MAX = 1_000_000
-/** Of one process: keys and ledgers that have a limit and were used. */
+/** Buckets of one process: keys and ledgers that have a limit and were used. */
 export const RATE_LIMIT_BUCKETS_MAX = 20_000
 /** So many records of a batch cost as much as one request: that is what they take of a core. */
 export const RATE_LIMIT_RECORDS_PER_REQUEST = 100
@@ -14,7 +14,7 @@ export const KEY_CACHE_AGE_MS_MAX = 5_000
 export const KEY_CACHE_KEYS_MAX = 20_000
 /** Between a caller's authentication and what he signs: his body may take REQUEST_TIMEOUT_MS of it, and his types the rest. */
 export const CALLER_AGE_MS_MAX = 40_000
-/** Of one key at a time: its own, and those that it had before rotations. The database refuses more. */
+/** Secrets of a key at a time: its own, and those before rotations. The database refuses more. */
 export const KEY_SECRETS_MAX = 3
 /** With one that is revoked: those that it has made, and those that they have. A request signs as many entries. */
 export const KEYS_REVOKED_PER_REQUEST_MAX = 100

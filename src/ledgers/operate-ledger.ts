@@ -8,7 +8,7 @@ import type { KeyDeps } from './keys.ts'
 import { makeKey, type NewKey } from './new-key.ts'
 import { SCOPES } from './scopes.ts'
 
-/* What the operator does to ledgers that are not his own. What goes into a chain is said by `system`. */
+/* Acts of the operator on ledgers. In the chain they are said by `system`. */
 
 export async function getLedgerSummary(deps: KeyDeps, ledgerId: Uint8Array): Promise<LedgerSummaryRow> {
   const summary = await findLedgerSummary(deps.readPool, ledgerId)

@@ -1,12 +1,12 @@
 import { RATE_LIMIT_BUCKETS_MAX } from './limits.ts'
 
-/** Of a bucket's arithmetic on doubles, which must not refuse the last request of a burst. */
+/** Rounding of a bucket's arithmetic on doubles, which must not refuse the last request of a burst. */
 const ROUNDING_MS = 0.001
 
 /** As many requests a second in the long run, and `burst` at once after a pause. */
 export type RateLimit = { readonly requestsPerSecond: number; readonly burst: number }
 
-/** What one limit says after a charge. `remaining`: requests that it would let in at once. */
+/** State of a limit after a charge. `remaining`: requests that it would let in at once. */
 export type RateLimitState = {
   readonly limit: RateLimit
   readonly remaining: number
@@ -18,7 +18,7 @@ export type Charge =
   | { readonly allowed: true; readonly states: readonly RateLimitState[] }
   | { readonly allowed: false; readonly states: readonly RateLimitState[]; readonly retryAfterMs: number }
 
-/** What is limited, under a name that is nobody else's. */
+/** A limited caller, under a unique name. */
 export type Limited = { readonly id: string; readonly limit: RateLimit }
 
 /**

@@ -36,7 +36,7 @@ export async function reopenLedger(
     readFirstEntries(deps.readPool, [ledgerId]),
   ])
   const { digest, issuer } = readDefinition(ledgerId, first!, findKey)
-  // What is found can't move while the ledger is closed: the entry is the next one, or is refused.
+  // The state cannot move while the ledger is closed: the entry is the next one, or is refused.
   await administer(
     deps,
     { ...author, issuer },

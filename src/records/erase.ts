@@ -45,7 +45,7 @@ type Erased = {
   readonly erasure: ErasureRow
   /** By an earlier request with the same Idempotency-Key. */
   readonly replayed: boolean
-  /** What else of the record lay beside the chain when the entry was appended. */
+  /** Other documents of the record beside the chain when the entry was appended. */
   readonly remaining: readonly ErasableView[]
 }
 

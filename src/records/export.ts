@@ -68,7 +68,7 @@ export async function* exportLines(
   const withheld = shown === 'all' ? {} : { documents: shown }
   yield `${JSON.stringify({ export: 1, ledger, keys, ...withheld })}\n`
   const size = yield* entryLines(db, ledgerId, { from: 0, end, endMax: Number.MAX_SAFE_INTEGER }, shown)
-  // What was added may be signed with a key that the first line could not name: broken off, it is asked for again.
+  // New entries may be signed with a key that the first line could not name: an export that breaks off is asked for again.
   if (size > end && (await listEnvelopeKeys(db)).length > keys.length) {
     const detail = 'during the export a document was erased and a key was rotated: export again'
     throw new ApiError('unavailable', detail, { retryable: true, retryAfterMs: 1_000 })
@@ -76,7 +76,7 @@ export async function* exportLines(
   yield `${JSON.stringify({ checkpoint: await findCheckpoint(db, ledgerId, size) })}\n`
 }
 
-/** What a verifier needs to know of a ledger. */
+/** Description of a ledger for verifiers. */
 export async function describeLedger(db: Db, ledgerId: Uint8Array) {
   const ledger = await getLedger(db, ledgerId)
   return {
@@ -149,7 +149,7 @@ function renderReceived(envelope: Buffer | null): string {
   return envelope === null ? '' : `,"received":"${envelope.toString('base64')}"`
 }
 
-/** What lies beside an entry, as its line shows it. */
+/** Documents beside an entry, as its line shows them. */
 export function documentsJson(
   { records, documents }: Pick<ReadEntry, 'records' | 'documents'>,
   shown: DocumentsShown,

@@ -11,8 +11,8 @@ const KEY_PATTERN = new RegExp(`^[\\x21-\\x7e]{1,${IDEMPOTENCY_KEY_CHARS_MAX}}$`
 const KEY_HASH_BYTES = 16
 
 /**
- * What is stored of a request with an Idempotency-Key: a hash of the key, and H(method, path, JCS(body)), which
- * Postgres salts. null without the header. Two spellings of the same JSON are the same request.
+ * Fingerprint of a request with an Idempotency-Key: a hash of the key, and H(method, path, JCS(body)), which Postgres salts.
+ * null without the header. Two spellings of the same JSON are the same request.
  */
 export function fingerprint(
   entropy: Entropy,

@@ -8,9 +8,9 @@ export const PAGE_ITEMS_DEFAULT = 50
 export const PAGE_ITEMS_MAX = 200
 export const REFERENCES_BYTES_MAX = 4 * 1024
 export const GATED_REVISIONS_DEFAULT = 3
-/** Of a record: the peers that it is shared with. */
+/** Peers that a record is shared with. */
 export const SHARE_PEERS_MAX = 8
-/** Of a salt that a caller chose, where a peer sees the digest alone: 16 random bytes have fewer once in 10^12. */
+/** Distinct bytes of a salt that a caller chose, if a peer sees only the digest: 16 random bytes have fewer once in 10^12. */
 export const SALT_DISTINCT_BYTES_MIN = 8
 
 // Types: what a definition may hold, and what compiling and validating may cost (docs/types.md)
@@ -21,5 +21,5 @@ export const BATCH_TYPES_MAX = 32
 export const STREAM_CHUNK_CHARS = 64 * 1024
 
 // Erasure
-/** What an erasure lists of the record's other documents: three a round, and the routes let a record have 101 rounds. */
+/** Documents of the record that an erasure lists: three a round, and the routes let a record have 101 rounds. */
 export const ERASABLE_LISTED_MAX = 400

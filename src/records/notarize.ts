@@ -20,7 +20,7 @@ import { signNotarization } from './sign-notarization.ts'
 import { toBase64Url, toHex } from './text-of-bytes.ts'
 import { type TypeDeps, verifyPayload } from './typed-payload.ts'
 
-/** What writing needs; opened once a process. */
+/** Dependencies of writing; opened once a process. */
 export type WriteDeps = AppendDeps &
   TypeDeps & {
     readonly entropy: Entropy

@@ -9,7 +9,7 @@ import { agentIdOf } from './agent-ids.ts'
 /** The agent in whose name a key with the scope `agents:act` acts. */
 export type OnBehalfOf = { readonly agent: string; readonly agentId: Uint8Array }
 
-/** Whose record or step it is. */
+/** Party of the record or step. */
 export function partyOf(caller: Caller, onBehalfOf: OnBehalfOf | null): Uint8Array {
   return onBehalfOf?.agentId ?? caller.agentId
 }

@@ -16,7 +16,7 @@ import { type EntryView, type ErasureView, renderBatch, renderRecord } from './r
 
 export type ReadDeps = RenderDeps & { readonly readPool: pg.Pool }
 
-/** What shows records. */
+/** Dependencies of showing records. */
 export type RenderDeps = { readonly lookups: Lookups; readonly envelopeKeys: EnvelopeKeys }
 
 /** A record as JSON, and its version. */
@@ -62,7 +62,7 @@ export function isVisible(
   return [row.actor_id, row.on_behalf_of, row.performer_id].includes(own)
 }
 
-/** What the request that wrote the entry at `seq` was answered: for replays. `version`: null of a batch. */
+/** Answer of the request that wrote the entry at `seq`, for replays. `version` null: a batch. */
 export async function getAnswerOfEntry(
   deps: ReadDeps,
   ledgerId: Uint8Array,
@@ -102,7 +102,7 @@ async function getRecordAsOf(
     version,
     revisions: Number(rows[0]?.revisions ?? 0),
     share: sharedUpTo(row, seq),
-    // Who activates a record without a performer becomes it, by the second entry.
+    // An agent that activates a record without a performer becomes its performer, by the second entry.
     ...(version === 1 && performerColumns(performer)),
   }
   const shown = { ...row, ...then, ...entry, recorded_at: row.recorded_at } as RecordRowRead

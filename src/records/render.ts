@@ -30,7 +30,7 @@ type RecordView = {
   readonly gated: string | null
 }
 
-/** Who erased the payload, and all that lay with it. */
+/** Author of the erasure of the payload, and of everything beside it. */
 export type ErasureView = {
   /** null where the entry that is said to erase it can't be read: nobody signed that, and verify names it. */
   readonly code: string | null

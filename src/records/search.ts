@@ -11,7 +11,7 @@ import { agentIdOf } from './agent-ids.ts'
 import { parseTime } from './documents.ts'
 import { type RenderDeps, renderRows } from './read.ts'
 
-/** What a client asks for, in its own spelling. */
+/** Query of a client, in its own spelling. */
 export type RecordQuery = {
   readonly [Name in
     | 'type'
@@ -60,7 +60,7 @@ export function parseFilters(query: RecordQuery, ownAgent: Uint8Array | null): R
     ...(traceId !== undefined && { traceId }),
     ...agents,
     ...(query.principal !== undefined && { principal: uuidOf('agt', query.principal, 'principal') }),
-    // Whoever asks for what names its own agent sees all of that: one walk along an index in place of three, and no probe of both.
+    // A query that names its own agent sees all matches: one walk along an index instead of three, and no probe of both.
     ...(own && !Object.values(agents).includes(own) && { ownAgent: own }),
     ...(occurred && { occurred }),
     ...(recorded && { recorded }),
@@ -69,7 +69,7 @@ export function parseFilters(query: RecordQuery, ownAgent: Uint8Array | null): R
   }
 }
 
-/** Of everything that a cursor must agree with: a place in another list would silently leave records out. */
+/** Digest of everything that a cursor must agree with: a position in another list would silently leave records out. */
 export function filtersTag(filters: RecordFilters, order: string): string {
   return hash('sha256', JSON.stringify([filters, order]), 'hex').slice(0, 16)
 }

@@ -4,7 +4,7 @@ import type { Schema } from '../ledgers/types/schema/schema.ts'
 import type { TypeRegistry, Validity } from '../ledgers/types/type-registry.ts'
 import type { JsonValue } from '../proof/json/json-value.ts'
 
-/** Whose types, and at whose expense they are compiled and documents validated. */
+/** Ledger whose types are used, and which pays for compiling and validating. */
 type OfLedger = { readonly ledger: string; readonly ledgerId: Uint8Array }
 
 export type TypeDeps = { readonly types: TypeRegistry }

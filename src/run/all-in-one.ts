@@ -18,9 +18,9 @@ import { startServer } from './server.ts'
 import { startWorker } from './worker.ts'
 
 /*
- * What `npm start` runs: Postgres (our own, or DATABASE_URL), migrate, server, worker, and on the first run a
- * first ledger and key. Everything is opened in order and closed in reverse, on Ctrl-C or SIGTERM, with exit
- * code 0. For one machine; in production server and worker are processes of their own.
+ * Entry point of `npm start`: Postgres (our own, or DATABASE_URL), migrate, server, worker, and on the first run a first
+ * ledger and key. Everything is opened in order and closed in reverse, on Ctrl-C or SIGTERM, with exit code 0. For one
+ * machine; in production server and worker are processes of their own.
  */
 const PROJECT_DIR = resolve(import.meta.dirname, '..', '..')
 const say = (line: string) => console.error(`tallystick: ${line}`)

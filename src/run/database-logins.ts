@@ -9,7 +9,7 @@ import { getOrMakeSecret } from './local/secrets.ts'
 type DatabaseLogins = {
   readonly apiUrl: string
   readonly workerUrl: string
-  /** What migrate sets; null where the URL came from outside, with whatever password it has. */
+  /** Passwords that migrate sets; null if the URL came from outside, with its own password. */
   readonly passwords: LoginPasswords
   /** Where passwords that were made here are kept; null when none was. */
   readonly file: string | null

@@ -27,6 +27,6 @@ export const SMOKE_CHECKPOINT_MS_MAX = 30_000
 export const SMOKE_POLL_MS = 250
 export const SMOKE_REVOKE_MS_MAX = 10_000
 
-// What is sent
+// Sending to peers
 /** Answers that are on their way (src/append/byte-budget.ts); one ledger alone may have half. More fail, and come again. */
 export const PEER_ANSWERS_BYTES_MAX = 64 * 1024 * 1024

@@ -74,7 +74,7 @@ import { withMetrics } from './listen-metrics.ts'
 import { runProcess, type Service } from './run-process.ts'
 import { refuseArguments } from './run-to-end.ts'
 
-/** What everything else is opened with; `closers`: of what is open, in the order in which it was opened. */
+/** Parts that everything else is opened with; `closers`: in the order in which they were opened. */
 type Base = {
   readonly config: Config
   readonly database: Database
@@ -151,7 +151,7 @@ async function startWork(base: Base): Promise<Service> {
   }
 }
 
-/** What the tables of register.ts need. */
+/** Dependencies of the tables in register.ts. */
 async function openWorkDeps(
   { config, database, masterKey, log, pool, metrics, tracing, closers }: Base,
   stopping: AbortSignal,

@@ -3,7 +3,7 @@ import { KnownStatements } from './known-statements.ts'
 
 /** The deployment's public envelope keys, read when one is asked for that is not known yet: after a rotation. */
 export class EnvelopeKeys {
-  /** What these keys are known to have signed. */
+  /** Statements that these keys are known to have signed. */
   readonly known = new KnownStatements()
   readonly #load: () => Promise<FindKey>
   #findKey: FindKey = () => null

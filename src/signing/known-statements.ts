@@ -13,14 +13,14 @@ type Known = {
 }
 
 /**
- * What this process has found out about envelopes, by leaf. A leaf commits to every byte, so what was parsed or verified once need
- * not be again: a step of a gated record is read three times within a second, at 16 µs, and the signatures of two are verified
- * before a verdict, at 60; a leaf is 1.5.
+ * Knowledge of this process about envelopes, by leaf. A leaf commits to every byte, so an envelope that was parsed or verified
+ * once need not be again: a step of a gated record is read three times within a second, at 16 µs, and the signatures of two
+ * are verified before a verdict, at 60; a leaf costs 1.5.
  *
- * Whoever owns the database decides which bytes are asked for, and can have no others taken for them. That an entry is signed
- * says nothing of its place: what it is an entry of, and whether it is the newest, is for the caller to compare, each time.
+ * The owner of the database decides which bytes are asked for, and cannot have others taken for them. A signed entry says
+ * nothing about its place: the caller compares, each time, which entry it is and whether it is the newest.
  *
- * What came first goes first, in the order of what was known, because a record's steps follow each other closely.
+ * The oldest knowledge goes first, because the steps of a record follow each other closely.
  */
 export class KnownStatements {
   readonly #known = new Map<string, Known>()
@@ -36,7 +36,7 @@ export class KnownStatements {
     return this.#known.get(leaf)?.isSigned ? this.#read(leaf, envelope) : null
   }
 
-  /** What was parsed, of an envelope whose signature was not verified; null: nothing. */
+  /** Parsed statement of an envelope whose signature was not verified; null: none. */
   findRead(leaf: string): ParsedStatement | null {
     return this.#known.get(leaf)?.statement ?? null
   }

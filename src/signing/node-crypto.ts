@@ -2,7 +2,7 @@ import type { ProofProviders, PublicKey, Sha256 } from '../proof/crypto.ts'
 import { isStrictEd25519 } from '../proof/ed25519-points.ts'
 import { hasLowS } from '../proof/p256-low-s.ts'
 
-/** What is used here of Node's module, which Bun and Deno have as well. */
+/** Functions used of Node's module, which Bun and Deno have as well. */
 export type NodeCrypto = {
   /** Since Node 20.12. */
   hash?(algorithm: string, data: Uint8Array, encoding: 'buffer'): Uint8Array

@@ -11,7 +11,7 @@ type Deps = {
   readonly now: () => number
 }
 
-/** What callers know of a ledger's key is as old at most (KEY_CACHE_AGE_MS_MAX of src/ledgers/limits.ts), and a bit more. */
+/** Age of a caller's knowledge of a ledger's key (KEY_CACHE_AGE_MS_MAX of src/ledgers/limits.ts), and a bit more. */
 const MOVED_MS_MAX = 10_000
 
 /**

@@ -1,4 +1,4 @@
-/** What we call of sodium-native, which has no types of its own. Arguments MUST be Uint8Arrays of the exact length. */
+/** Functions used of sodium-native, which has no types of its own. Arguments MUST be Uint8Arrays of the exact length. */
 declare module 'sodium-native' {
   const sodium: {
     readonly crypto_sign_PUBLICKEYBYTES: number

@@ -24,7 +24,7 @@ import type {
   TypeColumns,
 } from './entry-columns.ts'
 
-/** What the row of the entry itself says, and of the gated record that it is about. */
+/** Columns of the row of the entry itself, and of the gated record that it is about. */
 export function entryColumns(entry: AuditedEntry) {
   return {
     subjectId: entry.subject_id,
@@ -62,7 +62,7 @@ export function typeColumns({ name, gated, definition, digest }: AuditedType, sh
   }
 }
 
-/** What the text says, whoever wrote it: that it is the text that was signed is compared elsewhere. */
+/** Reads the text, without trust: another check compares it with the signed one. */
 function isDefinedGated(definition: string): boolean | null {
   try {
     return Object.hasOwn(JSON.parse(definition) as object, 'evidenceSchema')

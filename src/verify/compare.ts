@@ -1,7 +1,7 @@
 import type { ProofError } from '../proof/error.ts'
 import { contradiction } from './contradiction.ts'
 
-/* What a column holds against what was signed. Each throws `columns_contradict_entries`, naming the column. */
+/* Comparison of a column with what was signed. Each function throws `columns_contradict_entries`, naming the column. */
 
 export function compareRows<T extends object>(
   table: string,

@@ -102,7 +102,7 @@ async function openLedger(
   }
 }
 
-/** What there is of other ledgers but the rows of entries. */
+/** Verifies rows about other ledgers, except the rows of entries. */
 async function verifyPeerRows(
   reader: LedgerReader,
   { client, ledgerId, sha256 }: { client: LedgerSnapshot['client']; ledgerId: Uint8Array; sha256: Sha256 },

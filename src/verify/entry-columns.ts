@@ -1,23 +1,23 @@
 /**
- * What a database's columns say of one entry, and of everything that the entry made. Columns are an index, and the
- * statement is the truth: whoever can write to the tables, but not sign, could otherwise show records in
- * another state, of another actor, or none at all, while the chain verifies.
+ * Claims of a database's columns about one entry, and about everything that the entry made. Columns are an index, and the
+ * statement is the truth: an attacker who can write to the tables, but not sign, could otherwise show records in another
+ * state, of another actor, or none at all, while the chain verifies.
  *
- * Uuids as Postgres writes them, bytes in hex, times in microseconds since the epoch as decimal text.
+ * Uuids as Postgres writes them, bytes in hex, times in microseconds since the epoch as decimal strings.
  */
 export type EntryColumns = {
   readonly subjectId: string | null
   readonly version: number | null
   readonly prevSeq: string | null
   readonly prevLeaf: string | null
-  /** Of a gated record: the seq of the step before this one; null where the entry before is the creation. */
+  /** Seq of the step of the gated record before this one; null if the entry before is the creation. */
   readonly earlierStepSeq: string | null
   readonly actorId: string | null
   readonly keyId: string | null
   readonly recordedAtUs: string
   /** Rows whose first entry this is said to be; `seq` is where they say it is. */
   readonly records: readonly RecordColumns[]
-  /** Of the gated record that the entry is about, as it stands after the last entry. */
+  /** Gated record that the entry is about, as it stands after the last entry. */
   readonly gated: readonly GatedColumns[]
   readonly documents: readonly DocumentColumns[]
   readonly agents: readonly AgentColumns[]
@@ -47,7 +47,7 @@ export type RecordColumns = {
   /** Whether the payload's very bytes have the digest, not only the JSON that they are. */
   readonly isCanonical: boolean
   readonly parentId: string | null
-  /** Of the stored bytes, by the payload's salt; null where one of both is gone. */
+  /** Digest of the stored bytes, by the payload's salt; null if one of both is gone. */
   readonly referencesDigest: string | null
   /** Whether its payload was taken away, but not all that lies with it. */
   readonly isHalfErased: boolean
@@ -73,7 +73,7 @@ export type GatedColumns = {
   readonly revisions: number
 }
 
-/** Of a step's document the rest stands in the entry's line. */
+/** Columns of a step's document; the rest is in the entry's line. */
 export type DocumentColumns = {
   readonly document: string
   /** Whether the very bytes have the digest, not only the JSON that they are. */
@@ -131,7 +131,7 @@ export type OfferColumns = {
   readonly decidedSeq: string | null
 }
 
-/** Of another ledger's entry; its envelope stands in the entry's line. */
+/** Columns of another ledger's entry; its envelope is in the entry's line. */
 export type ReceivedColumns = {
   readonly peerId: string
   readonly remoteSeq: string
@@ -139,7 +139,7 @@ export type ReceivedColumns = {
   readonly recordId: string | null
   readonly version: number | null
   readonly leaf: string
-  /** Of the record whose event it is, as it stands after the last one that came. */
+  /** Record whose event it is, as it stands after the last one received. */
   readonly remote: readonly RemoteColumns[]
 }
 
@@ -155,13 +155,13 @@ export type RemoteColumns = {
   readonly lastSeq: string
 }
 
-/** Of a document that came along. The digests are those of the stored bytes by its salt; null where it is erased. */
+/** Columns of a document that came along. The digests are those of the stored bytes by its salt; null if it is erased. */
 export type ReceivedDocumentColumns = {
   readonly subject: string
   readonly digest: string
   readonly contentDigest: string | null
   readonly referencesDigest: string | null
-  /** What its home is said to have erased; null where it is there. */
+  /** Document that its home is said to have erased; null if it is there. */
   readonly erased: { readonly subject: string; readonly seq: string } | null
   /** Whether some of it is there and some is not. */
   readonly isHalfErased: boolean

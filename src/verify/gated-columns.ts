@@ -57,7 +57,7 @@ type Terms = {
   readonly tolerances?: JsonObject
 }
 
-/** Whose step it is, by the parties that the row names; the database believes whoever appends that. */
+/** Verifies the party of the step, by the parties that the row names; the database believes any appender. */
 function verifyParty(
   statement: ParsedStatement,
   { principalId, performerId, gate }: GatedColumns,

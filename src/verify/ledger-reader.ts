@@ -51,7 +51,7 @@ export class LedgerReader {
   readonly #sha256: Sha256
   readonly #tables: LedgerTables
   #referencesFound = 0
-  /** Of a whole ledger: whoever rebuilds its records MUST compare them. */
+  /** Standings of a whole ledger: code that rebuilds its records MUST compare them. */
   readonly standings: GatedStandings
   readonly peerStandings = new PeerStandings()
 
@@ -80,7 +80,7 @@ export class LedgerReader {
         if (chunk.isFull) yield chunk.build()
       }
     } catch (error) {
-      // What is wrong with an entry is said after those before it were verified.
+      // A fault of an entry is reported after the entries before it were verified.
       yield chunk.build()
       throw error
     }

@@ -41,7 +41,7 @@ import {
 import { ProofError } from '../proof/error.ts'
 import { OrderedRows } from './ordered-rows.ts'
 
-/** Of envelopes, held whole: 8 MiB. */
+/** Entries whose envelopes are held whole: 8 MiB. */
 const SHORT_RANGE_ENTRIES = 256
 
 /** A ledger's entries, and the rows of every table beside them by the entry that explains them. */

@@ -67,7 +67,7 @@ export function receivedDocumentColumns(
   }
 }
 
-/** What the received envelope says to have erased; nothing, where there is none or it is no erasure. */
+/** Document that the received envelope says to have erased; none if there is no envelope or it is no erasure. */
 function erasedBy(envelope: Buffer | null): { readonly subject: string; readonly seq: string } {
   try {
     const { kind, subjects, predicate } = parseStatement(parseEnvelope(envelope!).payload)

@@ -15,8 +15,8 @@ import type {
 import { partyUuid, uuidOf } from './signed-rows.ts'
 
 /*
- * What rows say of other ledgers: so much of it as one entry can tell. What became of offers, and where a record of another ledger
- * stands, needs the entries before (peer-standings.ts).
+ * Comparison of rows about other ledgers, as far as one entry can tell. The outcome of offers, and the standing of a record of
+ * another ledger, need the entries before (peer-standings.ts).
  */
 
 /** Throws `columns_contradict_entries`. */
@@ -90,7 +90,10 @@ function verifyRemote(
   compare('remote_records', 'leaf', row.leaf, leaf)
 }
 
-/** What came along is what the other ledger digests, or was erased by it. That it came at all nobody has signed. */
+/**
+ * Verifies that documents that came along are those that the other ledger digests, or were erased by it. Nobody has signed that
+ * they came at all.
+ */
 function verifyReceivedDocuments(
   { step }: VerifiedEntry,
   { received: [entry], receivedDocuments: rows }: EntryColumns,

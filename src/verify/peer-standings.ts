@@ -59,7 +59,7 @@ export class PeerStandings {
     compareRows<Partial<OfferColumns>>('offers', [row], [{ state, code, decidedSeq: `${at}` }])
   }
 
-  /** What nobody has answered is pending. */
+  /** An unanswered offer is pending. */
   finish(): void {
     for (const row of this.#offers.values())
       compareRows<Partial<OfferColumns>>(

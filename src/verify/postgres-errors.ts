@@ -20,7 +20,7 @@ export async function translated<T>(name: string, work: () => Promise<T>): Promi
   }
 }
 
-/** What Postgres or the network says, as what the user can do about it. Never the URL's password. */
+/** Translates an error of Postgres or the network to what the user can do about it. Never shows the URL's password. */
 function translate(name: string, error: unknown): unknown {
   if (error instanceof ProofError || error instanceof SourceError) return error
   const { code, message } = error as { code?: string; message: string }

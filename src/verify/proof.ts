@@ -17,7 +17,7 @@ export type ProofInput = {
   readonly compromised?: CompromisedKeys
 }
 
-/** What was found, and what the finding rests on (docs/cli.md). */
+/** Findings about a proof, and what they rest on (docs/cli.md). */
 export type ProofReport = ({ readonly ok: true } & ProofFindings) | ProofFailure
 
 type ProofFailure = {
@@ -46,7 +46,7 @@ export async function checkProof(input: ProofInput): Promise<ProofReport> {
   }
 }
 
-/** What `--strict` asks for: throws away every finding that rests on the proof's own word. */
+/** Applies `--strict`: drops every finding that rests on the proof's own word. */
 export function strictly(report: ProofReport): ProofReport {
   if (!report.ok) return report
   const { notices } = report

@@ -2,7 +2,7 @@ import * as crypto from 'node:crypto'
 import type { ProofProviders } from '../proof/crypto.ts'
 import { makeNodeProviders, type NodeCrypto } from '../signing/node-crypto.ts'
 
-/** What hashes and verifies; `notice` is for the user. */
+/** Hash and signature functions; `notice` is for the user. */
 type LoadedProviders = ProofProviders & { readonly notice: string | null }
 
 type Native = { readonly nativeProviders: ProofProviders }

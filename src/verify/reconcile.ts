@@ -24,7 +24,7 @@ export type ReconcileFailure = {
   readonly reason: string
 }
 
-/** What was found of each ledger by itself, and of both. `counts`: null where either could not be verified. */
+/** Findings about each ledger by itself, and about both. `counts`: null if either could not be verified. */
 export type ReconcileReport = {
   readonly ok: boolean
   readonly counts: ReconcileCounts | null
@@ -102,7 +102,7 @@ async function verifyBoth(
     })
     exchanges.push(exchange)
     ledgers.push(report)
-    // What is compared is what was signed: whoever may not see documents can do it too.
+    // The comparison covers signed contents only: an auditor who may not see documents can make it too.
     const { failure, ledger } = options.strict ? strictly({ ...report, documents: 'all' }) : report
     if (failure)
       return refused({ ...failure, ledger, reason: `${report.source}: ${failure.reason}` }, ledgers)

@@ -1,6 +1,6 @@
 import type { LedgerFindings } from '../proof/ledger/findings.ts'
 
-/** What a verification found, and what the finding rests on (docs/cli.md). */
+/** Findings of a verification, and what they rest on (docs/cli.md). */
 export type VerifyReport = Findings & Outcome
 
 type Outcome =
@@ -36,7 +36,7 @@ export function formatReport(report: VerifyReport): string {
   return `INTEGRITY_OK ${parts.join(' ')}${report.entries === 0 ? ' (the ledger is empty)' : ''}`
 }
 
-/** What `--strict` asks for: throws away every finding that rests on the ledger's own word. */
+/** Applies `--strict`: drops every finding that rests on the ledger's own word. */
 export function strictly(report: VerifyReport): VerifyReport {
   return { ...report, ...outcomeOf(report.failure ?? strictFailure(report)) }
 }

@@ -104,7 +104,10 @@ export function ledgerRows({ kind, predicate }: ParsedStatement, sha256: Sha256)
 
 const ID_PREFIXES: readonly IdPrefix[] = ['rec', 'bat', 'led', 'agt', 'key', 'cmp', 'peer']
 
-/** Of a type, and of another ledger's entry, there is no uuid; of an erased document it is the record's or completion's. */
+/**
+ * Uuid of the subject. A type, and another ledger's entry, has none; for an erased document it is that of the record or
+ * completion.
+ */
 export function subjectUuid({ kind, subjects }: ParsedStatement): string | null {
   if (ENTRY_KINDS[kind].subjects[0] === 'entry') return null
   const [id] = subjects[0].name.split('/')

@@ -8,10 +8,10 @@ import type { KeyHint } from '../proof/offline/key-hints.ts'
 import type { Frontier } from '../proof/tree/merkle.ts'
 
 /**
- * What a ledger is read from for verification: an export (file, stdin, running server) or a database.
+ * Source of a ledger for verification: an export (file, stdin, running server) or a database.
  *
- * A source MUST give every entry it has, in order of seq, and MUST NOT judge them: it is the suspect. It
- * throws `SourceError` when it cannot read on, and only then.
+ * A source MUST give every entry it has, in order of seq, and MUST NOT judge them: it is the suspect. It throws `SourceError`
+ * if it cannot read on, and only then.
  */
 export type LedgerSource = {
   /** For messages: a file name, a URL without secrets. */
@@ -33,7 +33,7 @@ export type OpenLedger = {
   readonly isSmall: boolean
   /** By default 'all'. A source that withholds them MUST say so in `notices`. */
   readonly documents?: DocumentsShown
-  /** What could not be looked at, for the user. */
+  /** Parts that could not be looked at, for the user. */
   readonly notices?: readonly string[]
   /** Throws ProofError where the source contradicts itself at the place that it has reached. */
   chunks(): AsyncIterable<EntryChunk>

@@ -8,7 +8,7 @@ import type { EntryColumns } from './entry-columns.ts'
 import { type PackedSteps, packSteps } from './packed-steps.ts'
 import { loadProviders } from './providers.ts'
 
-/** What a thread needs to know before the first chunk. */
+/** Facts that a thread needs before the first chunk. */
 export type EntryContext = { readonly keys: readonly KeyHint[]; readonly documents: DocumentsShown }
 
 /** A stretch of whole lines; for a database `columns` has one more line of JSON for each. */

@@ -49,7 +49,7 @@ export async function verifyLedger(source: LedgerSource, options: VerifyOptions 
   }
 }
 
-/** Of a source that is refused before its first entry. */
+/** Report on a source that is refused before its first entry. */
 function unreadReport(name: string, { code, detail }: ProofError): VerifyReport {
   return {
     ok: false,

@@ -17,13 +17,16 @@ test('each test file is in one group, and no group is of two folders', () => {
   for (const { files } of groups) assert.equal(new Set(files.map((file) => resolve(file, '..'))).size, 1)
 })
 
-test('what takes every core runs beside three that do not', () => {
-  const groups = groupFiles(TEST_DIR, globSync(join(TEST_DIR, '**/*.test.ts')).sort())
-  const heavy = groups.flatMap(({ name }, i) => (name.startsWith('start-') ? [i] : []))
-  assert.ok(heavy.length > 2)
+test('the costliest group begins first', () => {
+  const files = ['/t/http/a.test.ts', '/t/run/b.test.ts', '/t/run/c.test.ts']
+  const groups = groupFiles(
+    '/t',
+    files,
+    (path) => ({ 'run/b.test.ts': 1, 'run/c.test.ts': 3, 'http/a.test.ts': 2 })[path]!,
+  )
   assert.deepEqual(
-    heavy,
-    heavy.map((_, n) => 3 * n),
+    groups.map(({ name }) => name),
+    ['run-c.test.ts', 'http-1', 'run-b.test.ts'],
   )
 })
 

@@ -8,7 +8,7 @@ export type Ended = { readonly done: unknown } | { readonly threw: string }
 export type PieceOptions = {
   /** A ledger, or a peer of one. Owners take turns. */
   readonly owner: string
-  /** Of owners that one tenant can have any number of, such as its peers: together they have no more than one. */
+  /** Group of owners of which one tenant can have any number, such as its peers: together they have no more than one owner. */
   readonly ofAll?: string
   /** Memory that it holds while it waits. */
   readonly bytes: number

@@ -75,7 +75,7 @@ export class ThreadPool<Known extends Functions> {
     )
   }
 
-  /** Whose the piece is: made where nothing is known of them. */
+  /** Counts of the owners of a piece, created at first use. */
   #ownersOf({ owner, ofAll }: PieceOptions): Counts[] {
     return [owner, ...(ofAll === undefined ? [] : [ofAll])].map((name) => {
       const known = this.#ofOwner.get(name) ?? { atWork: 0, waiting: 0, bytes: 0 }

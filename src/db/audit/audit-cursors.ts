@@ -104,7 +104,7 @@ export async function useSnapshot(client: pg.ClientBase, { mayLock = false } = {
 
 export type FollowerLag = { readonly entries: number; readonly seconds: number }
 
-/** Of all ledgers without a fault: entries that are not verified yet, and the age of the oldest of them. */
+/** Unverified entries of all ledgers without a fault, and the age of the oldest. */
 export async function readFollowerLag(db: Db): Promise<FollowerLag> {
   const { rows } = await db.query<{ entries: string; seconds: number }>(
     `select coalesce(sum(h.size - coalesce(c.next_seq, 0)), 0) as entries,

@@ -3,7 +3,7 @@ import type { Db } from '../connect/client.ts'
 import { fromUuid, toUuid } from '../connect/uuid.ts'
 import type { AuditReport } from './audits.ts'
 
-/* What the worker does with audits: src/db/audit/audits.ts is what is shown of them. */
+/* Work of the worker on audits. src/db/audit/audits.ts has what is shown of them. */
 
 export type AuditName = { readonly ledgerId: Uint8Array; readonly auditId: Uint8Array }
 type NameColumns = { ledger_id: string; audit_id: string }
@@ -121,7 +121,7 @@ export type AuditFigures = {
   readonly open: number
 }
 
-/** Of all ledgers; each from an index, whatever is kept of earlier audits. */
+/** Figures over all ledgers, each from an index, however many earlier audits are kept. */
 export async function readAuditFigures(db: Db): Promise<AuditFigures> {
   const { rows } = await db.query<{ good: Date | null; bad: Date | null; open: string }>(
     `select

@@ -2,8 +2,8 @@ import type pg from 'pg'
 import { toUuid } from '../connect/uuid.ts'
 
 /*
- * What an audit compares with what entries say of other ledgers (audited-rows.ts). How far a peer has heard, and what it
- * answered, is compared with nothing: it is no evidence of this chain.
+ * Rows that an audit compares with what entries say about other ledgers (audited-rows.ts). Progress of sending to a peer, and
+ * its answers, are compared with nothing: they are no evidence of this chain.
  */
 
 export type AuditedReceived = {
@@ -50,7 +50,7 @@ export type AuditedReceivedDocument = {
   content: Buffer | null
   reference_list: Buffer | null
   erased_seq: string | null
-  /** What was received by the entry that is said to have erased it. */
+  /** Leaf received by the entry that is said to have erased it. */
   erasure: Buffer | null
 }
 

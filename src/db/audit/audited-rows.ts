@@ -2,8 +2,8 @@ import type pg from 'pg'
 import { toUuid } from '../connect/uuid.ts'
 
 /*
- * What an audit compares with the statements: every row of every table that is evidence, or an index of it. `seq` is the entry
- * that explains the row.
+ * Rows that an audit compares with the statements: every row of every table that is evidence, or an index of it. `seq` is the
+ * entry that explains the row.
  */
 
 export type AuditedEntry = {
@@ -22,7 +22,7 @@ export type AuditedEntry = {
   key_id: string | null
   earlier_step_seq: string | null
   gated: AuditedGatedRecord[] | null
-  /** Of a record that it creates or shares: whom with. */
+  /** Peers that a record it creates or shares is shared with. */
   shares: AuditedShare[] | null
 }
 
@@ -179,7 +179,7 @@ export const KEYS_BY_SEQ = `
   select created_seq as seq, key_id, agent_id, scopes, ${microsecondsOf('expires_at')} as expires_at_us
   from tallystick.api_keys where ledger_id = $1 order by created_seq`
 
-/** What an entry at `seq` is said to have ended: an agent or a key. */
+/** An agent or a key that an entry at `seq` is said to have ended. */
 export type AuditedEnd = { seq: string; id: string }
 
 export const DISABLED_AGENTS_BY_SEQ = `
@@ -201,7 +201,7 @@ export type AuditedErasure = { seq: string; subject_id: string; document: string
 export const ERASURES_BY_SEQ = `
   select seq, subject_id, document, document_seq from tallystick.erasures where ledger_id = $1 order by seq`
 
-/** Of closures: what the entry that reopened the ledger says was known. */
+/** A closure, as the entry that reopened the ledger describes it. */
 export type AuditedClosure = { seq: string; known_size: string; known_chain: Buffer }
 
 export const CLOSURES_BY_SEQ = `
@@ -265,7 +265,7 @@ export type AuditedLedger = {
   awaits_acknowledgement: boolean
   tree_size: string | null
   tree_hashes: Buffer | null
-  /** Of the newest checkpoint. */
+  /** Size of the newest checkpoint. */
   checkpoint_size: string | null
 }
 

@@ -3,7 +3,7 @@ import { fromUuid, toUuid } from '../connect/uuid.ts'
 
 export type AuditState = 'queued' | 'running' | 'done' | 'failed'
 
-/** What an audit found, as it is stored. `entries` and `records`: those that were verified. */
+/** Report of an audit, as it is stored. `entries` and `records` are the verified ones. */
 export type AuditReport = {
   readonly entries: number
   readonly records: number

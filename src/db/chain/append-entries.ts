@@ -15,7 +15,10 @@ export type EntryRow = {
   readonly previousLeaf: Uint8Array | null
   /** null: system. */
   readonly actorId: Uint8Array | null
-  /** Whose step of a gated record it is: the agent that the actor acts for, or the actor. Absent elsewhere, and for system. */
+  /**
+   * Party that takes the step of a gated record: the agent that the actor acts for, or the actor. Absent elsewhere, and for
+   * system.
+   */
   readonly partyId?: Uint8Array | undefined
   readonly keyId: Uint8Array | null
   readonly kid: Uint8Array

@@ -94,7 +94,7 @@ export async function closeRestoredLedgers(db: Db, known: readonly KnownHead[]):
   return rows[0]!.closed.map(fromUuid)
 }
 
-/** What was known of a ledger when it was closed, and what was found: up to now, or to the entry that reopened it. */
+/** State known of a ledger when it was closed, and the state found: up to now, or to the entry that reopened it. */
 export type Closure = {
   readonly known: Head
   readonly found: Head

@@ -32,7 +32,7 @@ export async function openSnapshot(database: DatabaseOrUrl): Promise<LedgerSnaps
   return { client, close: () => client.end() }
 }
 
-/** Of rows with a `seq`: those from `from` up to `end`, exclusive. */
+/** Range of rows with a `seq`: from `from` to before `end`. */
 export type SeqRange = { readonly from: number; readonly end: number }
 
 /** Rows of `text`, which may use $1: the ledger's uuid. In the order that the query gives. */

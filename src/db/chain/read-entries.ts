@@ -27,7 +27,7 @@ export type EntryRecordRow = {
   payload_erased_seq: string | null
 }
 
-/** What a record's item of its batch is made of. */
+/** Columns that an item of a batch is made of. */
 export type ItemRow = Pick<
   EntryRecordRow,
   'record_id' | 'type' | 'digest' | 'on_behalf_of' | 'occurred_at' | 'traceparent'

@@ -52,7 +52,7 @@ export async function findEntryOfRecord(
   return rows[0] ?? null
 }
 
-/** What the items of the batch at `seq` are made of, in order: at most as many as a batch may have. */
+/** Columns of the items of the batch at `seq`, in order: at most as many as a batch may have. */
 export async function listItems(pool: pg.Pool, ledgerId: Uint8Array, seq: number): Promise<ItemRow[]> {
   const { rows } = await pool.query<ItemRow>({
     name: 'list_items',

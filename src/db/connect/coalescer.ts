@@ -28,7 +28,7 @@ export class Coalescer<Key, Value> {
     return promise
   }
 
-  /** What waits now; queries that were begun, and the look-ups that they answer. */
+  /** Look-ups that wait now, queries begun since the start, and look-ups that they answered. */
   get figures(): { readonly waiting: number; readonly queries: number; readonly keys: number } {
     return { waiting: this.#waiting.length, ...this.#counts }
   }

@@ -2,7 +2,7 @@ import type { Tls } from './tls.ts'
 
 /** A connection that could not be made: nothing was sent. The message says what to do, and never the password. */
 export class ConnectError extends Error {
-  /** Of the network, of TLS, or Postgres' own (SQLSTATE). */
+  /** Error code of the network, of TLS, or of Postgres (SQLSTATE). */
   readonly code: string | undefined
 
   constructor(message: string, cause: Error) {
@@ -19,7 +19,7 @@ export class ConnectError extends Error {
 
 export function explainConnectFailure(error: Error, where: string, tls: Tls): ConnectError {
   if (error instanceof ConnectError) return error
-  // Of a host with several addresses Node has an error without a message.
+  // For a host with several addresses Node throws an error without a message.
   const said = error.message || (error as { code?: string }).code || error.name
   const advice = adviseOn(error, tls)
   return new ConnectError(`cannot connect to the database ${where}: ${said}${advice && `: ${advice}`}`, error)
@@ -35,7 +35,7 @@ function adviseOn(error: Error, tls: Tls): string {
 
 const CHECK_LOGIN = 'check user and password'
 
-/** What each is answered with; what needs no advice is missing. */
+/** Advice for each code. A code that needs no advice is missing. */
 const BY_CODE: Readonly<Record<string, string | ((tls: Tls) => string)>> = {
   ECONNREFUSED: 'is Postgres running there?',
   ENOTFOUND: 'its host name is not known',

@@ -4,7 +4,7 @@ import { ConnectError, explainConnectFailure } from './connect-error.ts'
 import { type Login, openPasswords, type PasswordSource, type Passwords } from './passwords.ts'
 import { chooseTls, isUnverified, type Tls } from './tls.ts'
 
-/** What the environment says of connections, besides the URL. Plain values: a thread can be given them. */
+/** Settings of connections from the environment, besides the URL. Plain values, so that a thread can be given them. */
 export type DatabaseOptions = {
   /** A bundle in PEM; null: what Node trusts by itself. */
   readonly caFile: string | null
@@ -66,7 +66,7 @@ export class Database {
     return isUnverified(this.#tls, this.#login.host)
   }
 
-  /** What a connection is made with. What it is for, and how long it may take, its user adds. */
+  /** Settings common to all connections. The caller adds the application name and timeouts. */
   clientConfig(): DatabaseClientConfig {
     const { host, port, user, database } = this.#login
     return {
@@ -104,7 +104,7 @@ export class Database {
     for (const pool of this.#pools) pool.renew()
   }
 
-  /** Of all pools: those that are open. */
+  /** Open connections of all pools. */
   clients(): pg.ClientBase[] {
     return [...this.#pools].flatMap(({ clients }) => clients)
   }
@@ -214,7 +214,10 @@ const TWO_PASSWORDS =
 
 const PARAMETERS = ['sslmode', 'sslrootcert', 'host']
 
-/** What is passed over could be what somebody relies on: of what stands twice libpq takes the last, `URLSearchParams` the first. */
+/**
+ * Refuses parameters that would be passed over, because somebody may rely on them. Of a repeated one libpq takes the last,
+ * `URLSearchParams` the first.
+ */
 function refuseUnknown(parameters: URLSearchParams): void {
   const names = [...parameters.keys()]
   const unknown = names.find((name) => !PARAMETERS.includes(name))

@@ -2,12 +2,11 @@ import pg from 'pg'
 import { ConnectError } from './connect-error.ts'
 
 /**
- * What a failed call means for the transaction that it carried.
+ * Meaning of a failed call for its transaction.
  *
- * - `data`: Postgres refused these rows and rolled back; other rows may pass.
- * - `deadlock`: rolled back; the same call may pass.
- * - `unavailable`: rolled back or never begun; the database can't take writes now.
- * - `unknown`: no answer came, or the server went away: it may have committed.
+ * - `data`: Postgres refused these rows and rolled back; other rows may pass. - `deadlock`: rolled back; the same call may
+ * pass. - `unavailable`: rolled back or never begun; the database cannot take writes now. - `unknown`: no answer came, or the
+ * server went away: it may have committed.
  */
 export type Failure = {
   readonly kind: 'data' | 'deadlock' | 'unavailable' | 'unknown'
@@ -63,7 +62,7 @@ const SOCKET_CODES = new Set([
   'ENOENT',
 ])
 
-// What `pg` and `pg-pool` throw without a code.
+// Errors of `pg` and `pg-pool` that have no code.
 const PG_MESSAGES =
   /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Cannot use a pool after calling end)/
 

@@ -73,7 +73,7 @@ async function cutHalfOpen(database: Database, late: readonly Waiting[], log: Wa
   }
 }
 
-/** Of these processes, those that are there and at work. */
+/** Processes, among these, that exist and are at work. */
 async function listBusy(client: pg.Client, late: readonly Waiting[]): Promise<Set<number>> {
   const { rows } = await client.query<{ pid: number }>(
     `select pid from pg_stat_activity where pid = any($1) and usename = current_user and state is distinct from 'idle'`,

@@ -87,7 +87,7 @@ export async function checkLogin(db: Db, part: 'server' | 'worker'): Promise<voi
   }
 }
 
-/** What the worker may, and a server may not: who signs entries must not sign checkpoints. */
+/** Privilege of the worker that a server must not have: a signer of entries must not sign checkpoints. */
 const WORKERS_POWER = 'may read the note key'
 
 const LOGIN_POWERS = `

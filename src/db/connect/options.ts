@@ -5,7 +5,7 @@ import type { PasswordSource } from './passwords.ts'
 type Environment = Readonly<Record<string, string | undefined>>
 type Issue = { readonly path: readonly [string]; readonly message: string }
 
-/** What is wrong is named by its variable. No value is shown: a command may hold what it should not. */
+/** Parses the options. An error names the variable and never shows its value: a command may hold a secret. */
 export function parseDatabaseOptions(env: Environment): {
   readonly options: DatabaseOptions
   readonly issues: readonly Issue[]
@@ -59,7 +59,7 @@ function parseArray(line: string): string[] {
   }
 }
 
-/** Whoever gives a password for the database needs neither the master key nor the operator's. */
+/** Environment without secrets: a command that supplies the database password needs neither the master key nor the operator's. */
 function withoutSecrets(env: Environment): Record<string, string> {
   const entries = Object.entries(env).filter(
     (entry): entry is [string, string] =>

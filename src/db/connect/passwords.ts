@@ -9,7 +9,7 @@ export type PasswordSource =
   | {
       readonly command: readonly [program: string, ...argv: string[]]
       readonly cacheMs: number
-      /** What the command gets of this process' environment. */
+      /** Variables of this process's environment that the command gets. */
       readonly env: Readonly<Record<string, string>>
     }
 
@@ -95,7 +95,7 @@ class PasswordCommand implements Passwords {
     if (ageMs < cacheMs / 2) return this.#kept!.password
     const running = this.#begin()
     if (ageMs >= cacheMs) return running
-    // Who fails here fails again when the password is too old, and is heard then.
+    // A failure here happens again when the password has expired, and is reported then.
     running.catch(() => {})
     return this.#kept!.password
   }

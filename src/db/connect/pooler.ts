@@ -52,7 +52,7 @@ export async function readBackendPid(client: pg.ClientBase): Promise<number> {
 /** A setting, as every connection of the pools has: a proxy that sees one keeps the session for its client (RDS Proxy). */
 const PINNING = { jit: 'off' }
 
-/** What the connection was told at its start. */
+/** Process id that the connection was told at its start. */
 function announcedPid(client: pg.ClientBase): number | null {
   return (client as pg.ClientBase & { processID?: number | null }).processID ?? null
 }

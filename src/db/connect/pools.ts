@@ -55,7 +55,7 @@ export class DatabasePool extends pg.Pool {
     })
   }
 
-  /** What is open now is not used again: it is closed when it is free. (pg-pool has no word for it, but for a connection's age.) */
+  /** Closes the connections that are open now as soon as they are free. (pg-pool has no call for it except a maximum age.) */
   renew(): void {
     if (performance.now() - this.#renewedAtMs < POOLS_RENEWED_EVERY_MS) return
     this.#renewedAtMs = performance.now()
@@ -133,7 +133,7 @@ const SEARCH_SETTINGS = {
   jit: 'off',
 }
 
-/** Of pg-boss: apart, so that no round of a follower waits for the polling of a queue, or the other way round. */
+/** Pool of pg-boss. Apart, so that no round of a follower waits for the polling of a queue, or the reverse. */
 export function openJobPool(database: DatabaseOrUrl, log: PoolLog): DatabasePool {
   return openPool(database, log, {
     max: JOB_CONNECTIONS_MAX,
@@ -143,9 +143,9 @@ export function openJobPool(database: DatabaseOrUrl, log: PoolLog): DatabasePool
 }
 
 /**
- * Of deliveries to endpoints: apart, because their number is their tenants' choice.
+ * Pool of deliveries to endpoints. Apart, because tenants decide how many there are.
  *
- * Tables that are small when a statement is prepared may have grown: no plan of theirs reads them whole.
+ * Plans never read whole tables: those that are small when a statement is prepared may have grown.
  */
 export function openWebhookPool(database: DatabaseOrUrl, log: PoolLog): DatabasePool {
   return openPool(database, log, {
@@ -156,7 +156,7 @@ export function openWebhookPool(database: DatabaseOrUrl, log: PoolLog): Database
   })
 }
 
-/** Of what is drained to peers: apart, as with endpoints. */
+/** Pool of draining to peers. Apart, as for endpoints. */
 export function openPeerPool(database: DatabaseOrUrl, log: PoolLog): DatabasePool {
   return openPool(database, log, {
     max: PEER_CONNECTIONS_MAX,

@@ -5,21 +5,19 @@ import type { ConnectionOptions } from 'node:tls'
 import { CA_FILE_BYTES_MAX } from '../limits.ts'
 
 /**
- * What `sslmode` may say (docs/databases.md), in Postgres' own words and meanings:
+ * Modes of `sslmode` (docs/databases.md), with the meanings that Postgres gives them:
  *
- * - `disable`: no TLS.
- * - `require`: TLS. The certificate is not looked at, unless a CA is named: then as `verify-ca`.
- * - `verify-ca`: an authority that is named has signed the certificate.
- * - `verify-full`: an authority that is trusted has, and for this host.
+ * - `disable`: no TLS. - `require`: TLS without a check of the certificate, unless a CA is named: then as `verify-ca`. -
+ * `verify-ca`: a named authority has signed the certificate. - `verify-full`: a trusted authority has, for this host.
  *
- * `prefer` and `allow` are refused: who can drop a packet decides whether they encrypt.
+ * `prefer` and `allow` are refused: an attacker who can drop a packet decides whether they encrypt.
  */
 const TLS_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const
 export type TlsMode = (typeof TLS_MODES)[number]
 
 export type Tls = {
   readonly mode: TlsMode
-  /** What must have signed the certificate; null: what Node trusts by itself. */
+  /** CA that must have signed the certificate; null: those that Node trusts by itself. */
   readonly caFile: string | null
   /** As pg takes it. */
   readonly options: false | ConnectionOptions
@@ -51,7 +49,7 @@ export function chooseTls(parameters: URLSearchParams, host: string, caFile: str
   return { mode, caFile: trusted, options }
 }
 
-/** Who is not asked to prove who he is can be anybody on the way. */
+/** Whether the server proves nothing about itself: anybody on the way could be it. */
 export function isUnverified({ mode, caFile }: Tls, host: string): boolean {
   return !isLocal(host) && (mode === 'disable' || (mode === 'require' && caFile === null))
 }

@@ -12,8 +12,9 @@ const URLS = ['TALLYSTICK_API_DATABASE_URL', 'TALLYSTICK_WORKER_DATABASE_URL', '
 const PORT_DEFAULT = '5432'
 
 /**
- * What a password command is told (src/db/connect/passwords.ts); run by hand, of the one URL that this process has. A token is good for the
- * name that it was made for: an alias of the database's gets none that is accepted.
+ * Parses the request for a token that a password command serves (src/db/connect/passwords.ts); run by hand, for the one URL of
+ * this process. A token is good only for the host name that it was made for: an alias of the database gets one that is
+ * refused.
  */
 export function parseTokenRequest(env: Environment): TokenRequest {
   const login = env['PGHOST'] ? loginOfVariables(env) : loginOfUrl(env)

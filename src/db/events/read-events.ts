@@ -20,7 +20,7 @@ export type EventRow = {
   record_type: string | null
   /** As the record was created. */
   record_traceparent: string | null
-  /** Of a batch: how many records of each type. */
+  /** Number of records of each type in a batch. */
   batch_types: Record<string, number> | null
   /** The envelope of another ledger's entry that this one received; null: none. Of a step that took an offer it is not read. */
   received: Buffer | null
@@ -33,8 +33,9 @@ const EVENT_COLUMNS = `e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope
   r.traceparent as record_traceparent, b.batch_types, w.envelope as received`
 
 /**
- * Of an entry `e`. What an erasure is about is a document: whose, says the entry that digests it. What came from another ledger is
- * about a record of that ledger, whatever has its id here; what answers an offer of it, about one of ours.
+ * SQL: the record that entry `e` is about. An erasure is about a document, so about the record of the entry that digests it. A
+ * received entry is about a record of the other ledger, whatever has the same id here; an answer to an offer is about a record
+ * of ours.
  */
 const ABOUT = `left join lateral (
     select case when d.document = 'payload' then d.subject_id else x.subject_id end as record_id
@@ -66,8 +67,8 @@ const ABOUT = `left join lateral (
   ) b on true`
 
 /**
- * Of an entry `e` with what it is about: whether $6, an agent that sees its own records only, sees it; null sees all. $8: as another
- * ledger writes that agent. Of what other ledgers sent it sees the records that it performs, or has offered to.
+ * SQL: whether $6, an agent that sees only its own records, sees entry `e`; null sees all. $8 is that agent as another ledger
+ * writes it. Among entries from other ledgers it sees those of records that it performs, or has offered to perform.
  */
 const VISIBLE = `cross join lateral (
     select $6::uuid is null or (e.kind = 'batch-notarized' and e.actor_id = $6)
@@ -206,7 +207,7 @@ export async function readEnds(
   return rows.map((row, i) => endsOf(cursorMac, ledgerIds[i]!, row))
 }
 
-/** What lies beside an entry that is not a batch's. */
+/** Documents beside an entry that is not a batch. */
 export type EventDocuments = { readonly records: EntryRecordRow[]; readonly documents: EntryDocumentRow[] }
 
 /** By seq. What an entry says to be erased is not read, though it may be there for a moment. */

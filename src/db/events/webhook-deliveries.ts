@@ -9,7 +9,7 @@ export type DeliveryRow = {
   readonly eventId: Uint8Array
   readonly event: string
   readonly recordId: Uint8Array | null
-  /** Of its entry; null: of a notice. */
+  /** Seq of the event's entry; null: a notice. */
   readonly seq: number | null
   readonly state: DeliveryState
   readonly attempts: number
@@ -157,9 +157,9 @@ export async function redeliverDead(
 }
 
 /**
- * What was recorded in a time is delivered, or, with `delivered`, delivered again; with up to a minute and a half around it,
- * because clocks may differ by that (search-stretch.ts). `untilMs`: null: up to where the endpoint is. `busy`: another
- * recovery is under way.
+ * Delivers what was recorded in a period, or with `delivered` delivers it again. Extends the period by up to a minute and a
+ * half on both sides, because clocks may differ by that (search-stretch.ts). `untilMs` null: up to the position of the
+ * endpoint. `busy`: another recovery is under way.
  */
 export async function recoverWebhook(
   { readPool, searchPool }: { readonly readPool: pg.Pool; readonly searchPool: pg.Pool },

@@ -6,13 +6,13 @@ import { fromUuid, toUuid } from '../connect/uuid.ts'
 import { WEBHOOK_FAILING_GAP_MS_MAX } from '../limits.ts'
 import { type EndColumns, endsOf, type LedgerEnds } from './read-events.ts'
 
-/* Whose turn it is to be delivered to, and where each stands. What became of deliveries: src/db/events/webhook-work.ts. */
+/* Turns of endpoints, and where each stands. src/db/events/webhook-work.ts has what became of deliveries. */
 
 export type WebhookName = { readonly ledgerId: Uint8Array; readonly webhookId: Uint8Array }
 /** An endpoint whose turn it is; the job is what everything is written under. */
 export type WebhookTurn = WebhookName & { readonly jobId: string }
 
-/** Of webhooks `w`, webhook_cursors `c`, chain_heads `h`. */
+/** SQL over webhooks `w`, webhook_cursors `c`, chain_heads `h`. */
 const HAS_WORK = `w.state = 'active' and (c.resume_at is null or c.resume_at <= now()) and (
     -- somebody began, and is gone
     c.job_id is not null or c.next_seq < h.size or c.due_at <= now() or c.recover_seq is not null
@@ -183,7 +183,7 @@ export async function beginTurn(
   }
 }
 
-/** What has changed about an endpoint while it is delivered to. */
+/** Changes of an endpoint since its turn began. */
 export type EndpointLook = {
   /** Whether it is still this job's turn. */
   readonly isOurs: boolean

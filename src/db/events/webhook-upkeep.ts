@@ -33,7 +33,7 @@ export async function listWebhooksAfter(
 export type DeliveriesKept = {
   readonly deliveredDays: number
   readonly deadDays: number
-  /** Of the delivered ones, the newest. */
+  /** Delivered ones to keep, newest first. */
   readonly deliveredMax: number
 }
 

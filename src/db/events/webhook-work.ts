@@ -4,7 +4,7 @@ import { fromUuid, toUuid } from '../connect/uuid.ts'
 import { WEBHOOK_NOTICES_OPEN_MAX } from '../limits.ts'
 import type { WebhookName, WebhookTurn } from './webhook-turns.ts'
 
-/* What the worker reads and writes to deliver. What the API reads and asks for: src/db/events/webhooks.ts. */
+/* Reads and writes of the worker that delivers. src/db/events/webhooks.ts has those of the API. */
 
 export type Attempt = {
   /** RFC 3339. */
@@ -84,7 +84,7 @@ export async function listDueDeliveries(
 
 export type DeliveryState = 'pending' | 'held' | 'delivered' | 'dead'
 
-/** What stands of these events, by id as Postgres writes it; and which of these records have something open. */
+/** Stored state of these events, by id as Postgres writes it, and which of these records have an open delivery. */
 export async function readStored(
   db: Db,
   { ledgerId, webhookId }: WebhookName,
@@ -221,7 +221,7 @@ function toSeconds(ms: number | null): number | null {
   return ms === null ? null : ms / 1000
 }
 
-/** Of each of these records that has nothing pending, what it holds first becomes due; how many did. */
+/** Makes the first held delivery of each of these records due, if nothing of the record is pending. Returns how many. */
 export async function releaseHeld(
   db: Db,
   { ledgerId, webhookId }: WebhookName,

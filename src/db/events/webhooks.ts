@@ -3,7 +3,7 @@ import type { Db } from '../connect/client.ts'
 import { fromUuid, toUuid } from '../connect/uuid.ts'
 import { WEBHOOK_COUNT_MAX, WEBHOOK_SECRETS_MAX, WEBHOOKS_PER_LEDGER_MAX } from '../limits.ts'
 
-/** What a tenant says of an endpoint. */
+/** Settings of an endpoint, as a tenant gives them. */
 export type WebhookSettings = {
   readonly url: string
   readonly description: string | null
@@ -151,7 +151,7 @@ export async function createWebhook(
   return id === null ? null : fromUuid(id)
 }
 
-/** What is undefined stays as it is. `documents`: it would send documents, and `mayIncludeDocuments` says no. */
+/** Changes the settings that are defined. `documents`: it would send documents, and `mayIncludeDocuments` is false. */
 export async function changeWebhook(
   pool: pg.Pool,
   ledgerId: Uint8Array,

@@ -29,7 +29,7 @@ export async function installJobQueues(client: pg.ClientBase, owner: DatabaseOrU
       schedule: false,
       bamIntervalSeconds: 10,
     })
-    // What fails is thrown as well; without a listener it would end the process.
+    // A failure is thrown as well; without a listener it would end the process.
     boss.on('error', () => {})
     try {
       await boss.start()

@@ -1,7 +1,7 @@
 import type { Db } from '../connect/client.ts'
 import { fromUuid, toUuid } from '../connect/uuid.ts'
 
-/** What verification found wrong with a ledger. `seq` is null where it is about the ledger as a whole. */
+/** A fault that verification found in a ledger. `seq` null: the ledger as a whole. */
 export type LedgerFault = {
   readonly foundBy: 'follower' | 'audit'
   readonly seq: number | null

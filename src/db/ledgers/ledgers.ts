@@ -39,7 +39,7 @@ export type LedgerSummaryRow = {
   /** Why it takes no entries; null: it does. */
   readonly closed: 'frozen' | 'restored' | null
   readonly rateLimit: { readonly requestsPerSecond: number; readonly burst: number } | null
-  /** What verification found wrong with it: it gets no checkpoints until the operator has looked. */
+  /** Fault that verification found: the ledger gets no checkpoints until the operator has looked. */
   readonly fault: { readonly seq: number | null; readonly code: string; readonly foundAt: string } | null
 }
 

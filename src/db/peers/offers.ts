@@ -23,7 +23,10 @@ const NO_OFFER = `null::int8 as offer_seq, null::text as offer_state, null::text
   null::uuid as offer_agent_id, null::text as offer_code, null::int8 as offer_decided_seq, null::timestamptz as offer_recorded_at,
   null::uuid as offer_completion_id`
 
-/** Of the peering $2 of the ledger $1; `where`: which. Both sides go along their index, and no further than a page. */
+/**
+ * SQL: records shared over the peering $2 of the ledger $1; `where` selects them. Both directions go along their index, and no
+ * further than a page.
+ */
 const sharedRecords = (where: (id: string, role: string) => string) => `
   (select 'home' as role, s.record_id, s.documents, w.type, g.state, g.version, null::bytea as created, ${NO_OFFER}
    from tallystick.shared_records s
@@ -48,7 +51,7 @@ const sharedRecords = (where: (id: string, role: string) => string) => `
    ) f
    ${NEWEST_OFFER})`
 
-/** What is shared with the peer, both ways, in the order of the records' ids. */
+/** Records shared with the peer, in both directions, in the order of their ids. */
 export async function listSharedRecords(
   db: Db,
   ledgerId: Uint8Array,

@@ -5,10 +5,10 @@ import type { PeerState } from './peers.ts'
 
 export type PeerFigures = {
   readonly states: Readonly<Record<PeerState, number>>
-  /** Of those that are sent to: how many did not take what was sent last, and since when the first of them has not. */
+  /** Active peers that did not take what was sent last, and since when the first of them has not. */
   readonly failing: number
   readonly failingSeconds: number
-  /** Of the active ones: how many have not come to all entries of their ledger. */
+  /** Active peers that have not got all entries of their ledger. */
   readonly behind: number
   /** By state: entries that cursors have not come to, of all together and of the one that lacks most; age of the oldest. */
   readonly lag: Readonly<Record<'active' | 'suspended', PeerLag>>

@@ -1,12 +1,12 @@
 import type { Db } from '../connect/client.ts'
 import { fromUuid, toUuid } from '../connect/uuid.ts'
 
-/* What was exchanged with a peer, as this server has it, and what the peer has said that it holds. */
+/* Exchange with a peer: what this server has of it, and what the peer has said that it holds. */
 
 type Of = { readonly ledgerId: Uint8Array; readonly peerId: Uint8Array }
 
 export type ExchangeCounts = {
-  /** Of the ledger: records, and entries about them, their offers and the peering; not those that name keys. */
+  /** Counts for the ledger: records, and entries about them, their offers and the peering, but not entries that name keys. */
   readonly sentRecords: number
   readonly sentEntries: number
   /** For how many of them the peer's signed receipt is kept. */
@@ -15,11 +15,11 @@ export type ExchangeCounts = {
   readonly receivedRecords: number
   readonly receivedEntries: number
   readonly forks: number
-  /** Of agents of the ledger. */
+  /** Open offers of agents of this ledger. */
   readonly offersPending: number
   readonly offersTaken: number
   readonly offersRefused: number
-  /** Of the peer's agents. */
+  /** Taken offers of agents of the peer. */
   readonly answersTaken: number
   readonly answersRefused: number
 }
@@ -87,7 +87,9 @@ export async function countExchange(db: Db, of: Of): Promise<ExchangeCounts> {
   ) as ExchangeCounts
 }
 
-/** What the peer said that it holds: JSON of src/outside/federation/summary.ts. `isAsked`: the worker is to ask it, or asks. */
+/**
+ * Summary that the peer sent: JSON of src/outside/federation/summary.ts. `isAsked`: the worker is to ask for one, or is asking.
+ */
 export type PeerSummaryRow = {
   readonly summary: string | null
   readonly summaryAt: Date | null

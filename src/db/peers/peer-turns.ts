@@ -5,22 +5,22 @@ import { fromUuid, toUuid } from '../connect/uuid.ts'
 import { PEER_DRAINS_OF_LEDGER_MAX, PEER_SUMMARY_EVERY_MS } from '../limits.ts'
 import { PEER_KEYS, type PeerKeyColumns, type PeerKeyRow, type PeerState, toPeerKeys } from './peers.ts'
 
-/* Whose turn it is to be drained to, and where each stands. What is shared with it: src/db/peers/peer-work.ts. */
+/* Turns of peers, and where each stands. src/db/peers/peer-work.ts has what is shared with them. */
 
 export type PeerName = { readonly ledgerId: Uint8Array; readonly peerId: Uint8Array }
 /** A peering whose turn it is; the job is what everything is written under. */
 export type PeerTurn = PeerName & { readonly jobId: string }
 
 /**
- * Of peers `p` and cursors `c`: the peer is asked what it holds because somebody wants to know, or because it is a day ago. Of one
- * that was restored from a backup nothing else would tell.
+ * SQL over peers `p` and cursors `c`: whether the peer is to be asked what it holds, because somebody wants to know or a day
+ * has passed. Nothing else tells that a peer was restored from a backup.
  */
 const SUMMARY_DUE = `(c.summary_wanted
     or coalesce(c.summary_at, p.created_at) < now() - ${PEER_SUMMARY_EVERY_MS} * interval '1 millisecond')`
 
 /**
- * Of heads `h` too. Of a backup that was restored here nothing is said before somebody has looked. Whoever was invited begins; the
- * end of a peering is said too, and is the last that is said.
+ * SQL over heads `h` too: whether a peer has work. A ledger restored from a backup says nothing before somebody has looked.
+ * The invited side begins; the end of a peering is said too, and is the last thing said.
  */
 const HAS_WORK = `(c.resume_at is null or c.resume_at <= now()) and (
     c.job_id is not null
@@ -84,7 +84,7 @@ export type DrainedPeer = PeerName & {
   readonly remoteUrl: string
   readonly revokedSeq: number | null
   readonly issuer: string
-  /** Of the ledger's next entry, lower-case hex, and what the peer is known to know. */
+  /** Kid of the ledger's next entry, lower-case hex, and the kid that the peer is known to know. */
   readonly envelopeKid: string
   readonly knownKid: string
   readonly nextSeq: number
@@ -175,7 +175,7 @@ export type BacklogChange = {
   readonly readSeq: number | null
 }
 
-/** What became of entries that were sent. */
+/** Results of entries that were sent. */
 export type Sent = {
   /** `envelope`: of the peer's receipt. */
   readonly receipts: readonly { readonly seq: number; readonly envelope: Uint8Array }[]
@@ -296,7 +296,7 @@ export async function findSeqOfVersion(
   return rows[0] ? Number(rows[0].seq) : null
 }
 
-/** What a peer said that it holds. `text`: JSON, as it is kept. */
+/** Summary that a peer sent. `text`: JSON, as it is kept. */
 export type HeldByPeer = {
   readonly text: string
   /** false: it holds more than it is asked for. */

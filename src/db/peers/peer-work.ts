@@ -1,7 +1,7 @@
 import type { Db } from '../connect/client.ts'
 import { fromUuid, toUuid } from '../connect/uuid.ts'
 
-/* What is shared with a peer, as it is drained to it, and what it has answered. Whose turn it is: src/db/peers/peer-turns.ts. */
+/* Entries shared with a peer, as they are drained to it, and its answers. src/db/peers/peer-turns.ts has the turns. */
 
 type Of = { readonly ledgerId: Uint8Array; readonly peerId: Uint8Array }
 
@@ -37,8 +37,8 @@ type SharedColumns = {
 }
 
 /**
- * Of an entry `e` of ledger $1: whether peer $2 is sent it, as what. What is the home's goes by its shares, what is the guest's by
- * its offers; a refusal by what it refuses.
+ * SQL: whether, and in which form, entry `e` of ledger $1 is shared with peer $2. A home's entries follow `shared_records`, a
+ * guest's follow `offers`, a refusal follows the offer it refuses.
  */
 const SHARED = `left join lateral (
     select x.document_seq from tallystick.erasures x
@@ -71,9 +71,8 @@ const SHARED_COLUMNS = `e.seq, e.kind, e.leaf, e.envelope, coalesce(s.record_id,
   case when e.kind = 'step-offered' then 'whole' else coalesce(s.documents, 'digests') end as documents`
 
 /**
- * Of the entries from `from` up to, not including, `end`, those that are shared, in order. What waits behind a dead letter of its
- * record is left out: whoever replays that sends it too. Of a record that was shared later, what was before is left out as well: the
- * backlog has it.
+ * Shared entries from `from` to before `end`, in order. Entries behind a dead letter of their record are left out: a replay of
+ * the dead letter sends them too. Entries of a record before it was shared are left out as well: the backlog has them.
  */
 export async function readSharedEntries(
   db: Db,
@@ -147,7 +146,7 @@ export type SharedDocument = {
   readonly salt: Buffer | null
   readonly content: Buffer | null
   readonly references: Buffer | null
-  /** Of a payload: name/version. */
+  /** Type of a payload: name/version. */
   readonly type: string | null
 }
 

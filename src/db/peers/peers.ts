@@ -147,7 +147,7 @@ function numberOrNull(text: string | null): number | null {
   return text === null ? null : Number(text)
 }
 
-/** What a ledger of this server says of itself to others, and signs with. */
+/** Identity that a ledger of this server shows to others, and signs with. */
 export type SelfRow = {
   readonly issuer: string
   readonly origin: string
@@ -199,7 +199,7 @@ export type PeerKeyRow = {
   readonly mac: Buffer | null
 }
 
-/** Of a peering `p`: the keys of its other ledger, oldest first, as JSON. */
+/** SQL over a peering `p`: keys of its other ledger, oldest first, as JSON. */
 export const PEER_KEYS = `coalesce((
     select jsonb_agg(jsonb_build_object('kid', encode(k.kid, 'hex'), 'alg', k.alg, 'spki', encode(k.spki, 'base64'),
       'until', k.until_seq, 'mac', encode(k.mac, 'hex')) order by k.until_seq nulls last)
@@ -222,11 +222,11 @@ export function toPeerKeys(keys: PeerKeyColumns): PeerKeyRow[] {
   }))
 }
 
-/** What a request of a peer is held to. */
+/** Facts that a request of a peer is held to. */
 export type PeerContact = {
   readonly state: PeerState
   readonly handshake: Buffer | null
-  /** Of our peer-added, lower-case hex. */
+  /** Leaf of our peer-added, lower-case hex. */
   readonly addedLeaf: string | null
   readonly issuer: string
   readonly envelopeKid: string

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import type { GatedRecord } from '../../proof/ledger/gated-record.ts'
 import { toUuid } from '../connect/uuid.ts'
 
-/* What came from peers, as the next request of one is held to it. All of it is read under the lock of beginPeerRequest. */
+/* Entries received from peers, as the next request of one is held to them. All reads are under the lock of beginPeerRequest. */
 
 type Of = { readonly ledgerId: Uint8Array; readonly peerId: Uint8Array }
 
@@ -22,7 +22,7 @@ export type HeldEntry = {
   readonly leaf: string
   readonly seq: number
   readonly receipt: Uint8Array
-  /** Of the peer's entry; null: it was not asked for. */
+  /** Envelope of the peer's entry; null: it was not asked for. */
   readonly envelope: Uint8Array | null
 }
 
@@ -73,7 +73,7 @@ export type KnownRecord = {
     readonly documents: 'whole' | 'digests'
     readonly standing: GatedRecord
   } | null
-  /** Of our own: how many offers of the peer were answered, the newest ones counted. */
+  /** Answered offers of the peer to our record, the newest ones counted. */
   readonly offers: number
   /** Envelopes of `record-shared`: the first that came, and those of this request. A home that shares twice says no more by it. */
   readonly shares: readonly Buffer[]

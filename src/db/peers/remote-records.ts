@@ -18,13 +18,13 @@ export type RemoteRecordRow = {
   documents: 'whole' | 'digests'
   state: string
   version: number
-  /** Of the home's newest entry. */
+  /** Leaf of the home's newest entry. */
   leaf: Buffer
   /** JSON of GatedRecord (src/proof/ledger/gated-record.ts). */
   standing: string
   /** The home's first entry. */
   created: Buffer
-  /** Of the payload: null where only digests are shared, and once the home has erased it. */
+  /** Salt of the payload: null if only digests are shared, and once the home has erased it. */
   salt: Buffer | null
   payload: Buffer | null
   /** Canonical JSON: a list of texts. */
@@ -54,7 +54,7 @@ export type OfferColumns = {
   offer_completion_id: string | null
 }
 
-/** Of a remote record `r`: its newest offer `o`. */
+/** SQL: newest offer `o` for a remote record `r`. */
 export const NEWEST_OFFER = `left join lateral (
     select n.seq as offer_seq, n.state as offer_state, n.step as offer_step, n.version as offer_version,
       n.agent_id as offer_agent_id, n.code as offer_code, n.decided_seq as offer_decided_seq, e.recorded_at as offer_recorded_at,
@@ -141,8 +141,8 @@ export type RemoteStepRow = {
 type RecordOfPeer = Pick<RemoteRecordRow, 'record_id' | 'peer_id'>
 
 /**
- * Of the received entry `s` of a record $3 of the peer $2. Evidence that an agent of this ledger offered lies with the offer: the
- * home does not send it back where it shares digests.
+ * SQL: document of the received entry `s` of a record $3 of the peer $2. Evidence that an agent of this ledger offered lies
+ * with the offer: a home that shares digests does not send it back.
  */
 const DOCUMENT = `left join lateral (
     select n.salt, n.content, n.erased_seq from (

@@ -2,7 +2,7 @@ import type { Db } from '../connect/client.ts'
 import { fromUuid, toUuid } from '../connect/uuid.ts'
 import type { PeerState } from './peers.ts'
 
-/* What sharing a record needs to know. Who it is shared with comes with the record (read-records.ts). */
+/* Facts needed to share a record. The peers that it is shared with come with the record (read-records.ts). */
 
 export type SharePeer = {
   readonly peerId: Uint8Array

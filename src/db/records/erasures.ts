@@ -3,17 +3,17 @@ import type { DocumentKind } from '../../proof/statement/document-subjects.ts'
 import { fromUuid, toUuid } from '../connect/uuid.ts'
 
 /*
- * What was erased. The signed entry comes first, and its row with it (append_entries); from then on no query of the API shows
- * the document (read-records.ts, read-steps.ts, read-entries.ts). The worker takes it away (pending-erasures.ts).
+ * Erasures. The signed entry and its row come first (append_entries); from then on no query of the API shows the document
+ * (read-records.ts, read-steps.ts, read-entries.ts). The worker removes it (pending-erasures.ts).
  */
 
-/** What an erasure of a document must name, and the entry that has erased it. */
+/** Document that an erasure must name, and the entry that has erased it. */
 export type ErasableRow = {
   readonly document: DocumentKind
   /** The completion; of a payload and a reason, the record. */
   readonly subjectId: Uint8Array
   readonly digest: Buffer
-  /** Of the entry that digests it. */
+  /** Seq of the entry that digests it. */
   readonly seq: number
   readonly erasedSeq: number | null
   readonly needed: Needed | null
@@ -35,8 +35,8 @@ type ErasableColumns = {
 }
 
 /**
- * Of the record $2, of the ledger $1: its payload, and the documents of its steps; of a record of another ledger the evidence that
- * was offered. Its steps go by the index entries_by_record, each document by the key of its table.
+ * SQL: payload of the record $2 of the ledger $1, and documents of its steps; for a record of another ledger the evidence that
+ * was offered. Steps go by the index entries_by_record, each document by the key of its table.
  */
 const DOCUMENTS = `
   select d.document, d.subject_id, d.digest, d.seq, d.needed, x.seq as erased_seq
@@ -91,7 +91,7 @@ export async function findErasable(
   return rows[0] ? toErasable(rows[0]) : null
 }
 
-/** What lay beside the record's entries before the entry at `before`, and no entry up to it has erased; oldest first. */
+/** Documents beside the record's entries before the entry at `before` that no entry up to it has erased, oldest first. */
 export async function listErasable(
   pool: pg.Pool,
   ledgerId: Uint8Array,
@@ -120,7 +120,7 @@ function toErasable({ document, subject_id, digest, seq, erased_seq, needed }: E
 }
 
 export type ErasureRow = {
-  /** Of the entry that digests what it erased. */
+  /** Seq of the entry that digests what it erased. */
   readonly documentSeq: number
   readonly reason: string | null
   readonly actorId: Uint8Array
@@ -130,7 +130,7 @@ export type ErasureRow = {
   readonly chain: Buffer
 }
 
-/** Of the erasure that an agent's entry at `seq` says. */
+/** Erasure that the agent's entry at `seq` says. */
 export async function getErasure(pool: pg.Pool, ledgerId: Uint8Array, seq: number): Promise<ErasureRow> {
   const { rows } = await pool.query<{
     document_seq: string

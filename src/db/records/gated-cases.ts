@@ -26,7 +26,7 @@ export type GatedCase = GatedName & {
    * (What was erased since is verified by itself.)
    */
   readonly isSettled: boolean
-  /** Of the key that signs the ledger's next entry, lower-case hex. */
+  /** Kid of the key that signs the ledger's next entry, lower-case hex. */
   readonly envelopeKid: string
   readonly firstSeq: number
   readonly created: SignedLine

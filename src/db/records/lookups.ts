@@ -27,7 +27,7 @@ export class Lookups {
     })
   }
 
-  /** Of each kind. */
+  /** Figures of each kind of look-up. */
   get figures() {
     return {
       records: this.#records.figures,

@@ -9,11 +9,11 @@ export type PendingErasure = {
   readonly ledgerId: Uint8Array
   readonly subjectId: Uint8Array
   readonly document: DocumentKind
-  /** Of the entry that is said to digest it. */
+  /** Seq of the entry that is said to digest it. */
   readonly documentSeq: number
   readonly seq: number
   readonly entry: SignedLine
-  /** Of what is to be erased; null where there is no such document. */
+  /** Digest of the document to erase; null if there is none. */
   readonly digest: Buffer | null
 }
 
@@ -28,7 +28,7 @@ type PendingRow = SignedColumns & {
 
 const BEFORE_ALL = { ledgerId: new Uint8Array(16), seq: -1 }
 
-/** Of all ledgers, along the index of what is pending; those after `after`. */
+/** Pending erasures of all ledgers after `after`, along their index. */
 export async function listPendingErasures(
   pool: pg.Pool,
   after: Pick<PendingErasure, 'ledgerId' | 'seq'> | null,

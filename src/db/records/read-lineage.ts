@@ -37,7 +37,7 @@ export async function listAncestors(
   return rows
 }
 
-/** Whoever wrote to the table could have made a circle: it is walked no longer than a tree may be deep. */
+/** A writer of the table could have made a circle: the walk is no longer than a tree may be deep. */
 const UPWARD = `with recursive upward (record_id, parent_id, depth) as (
     select r.record_id, r.parent_id, 1 from tallystick.records r where r.ledger_id = $1 and r.record_id = $2
     union all
@@ -55,7 +55,7 @@ export type RecordStepRow = EntryRowRead & {
   readonly document: DocumentName | null
   readonly subject_id: string | null
   readonly digest: Buffer | null
-  /** What is erased is null from the moment on that the entry at `erased_seq` says so. */
+  /** Null once the entry at `erased_seq` says that it is erased. */
   readonly salt: Buffer | null
   readonly content: Buffer | null
   readonly erased_seq: string | null

@@ -14,7 +14,7 @@ export type RecordRowRead = {
   parent_id: string | null
   occurred_at: Date | null
   digest: Buffer
-  /** What is erased is null from the moment on that the entry at `erasure_seq` says so. */
+  /** Null once the entry at `erasure_seq` says that it is erased. */
   salt: Buffer | null
   payload: Buffer | null
   metadata: Buffer | null
@@ -56,8 +56,8 @@ export type ShareColumn = {
 }
 
 /**
- * Of RECORD_TABLES: a record `r`, where it stands if it is gated `g`, its newest entry `e`, its first entry `f`, its erasure
- * `d`, and the entry of that, `x`.
+ * SQL over RECORD_TABLES: a record `r`, its standing `g` if it is gated, its newest entry `e`, its first entry `f`, its
+ * erasure `d`, and the entry of the erasure, `x`.
  */
 export const RECORD_COLUMNS = `r.record_id, r.type, coalesce(g.state, 'RECORDED') as state, coalesce(g.version, 1) as version,
   g.gate, g.principal_id, g.performer_id, g.deadline, g.max_revisions, g.revisions, g.tolerances,

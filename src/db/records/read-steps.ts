@@ -17,7 +17,7 @@ export type StepRow = {
   document: DocumentName | null
   subject_id: string | null
   digest: Buffer | null
-  /** What is erased is null from the moment on that the entry at `erased_seq` says so. */
+  /** Null once the entry at `erased_seq` says that it is erased. */
   salt: Buffer | null
   content: Buffer | null
   erased_seq: string | null

@@ -43,7 +43,7 @@ export async function chooseStreams(
 
 /** How far the first candidates of the walks together reach; null: there are no more than these. */
 function reachText(streams: readonly Stream[], search: RecordSearch, stretch: Stretch, bind: Bind): string {
-  // Of several all must have ended, or the first one counts that did not: max, min, greatest and least pass over nulls.
+  // All walks must have ended, or the first one that has not counts: max, min, greatest and least pass over nulls.
   const [first, firstOf] = search.order === 'desc' ? ['max', 'greatest'] : ['min', 'least']
   const reaches = streams.map((stream) => {
     const { list, count } = walksOf(stream)

@@ -113,7 +113,7 @@ function pageText(search: RecordSearch, stretch: Stretch, streams: readonly Stre
     order by p.place`
 }
 
-/** What a record shows beside its own row: the documents of the newest step of each kind. */
+/** SQL: bytes that a record shows beside its own row: the documents of the newest step of each kind. */
 const STEP_BYTES = `select coalesce(sum(length(d.content)), 0) as bytes from (
     select distinct on (s.kind) s.seq from tallystick.entries s
     where s.ledger_id = $1 and s.subject_id = f.record_id and s.version > 1 order by s.kind, s.version desc
@@ -122,5 +122,5 @@ const STEP_BYTES = `select coalesce(sum(length(d.content)), 0) as bytes from (
     select d.content from tallystick.documents d where d.ledger_id = $1 and d.seq = n.seq offset 0
   ) d`
 
-/** Of many walks each has at least so small a share of the candidates: most fill the page long before. */
+/** Each of many walks gets at least this share of the candidates: most fill the page long before. */
 const SHARES_MAX = 10

@@ -4,7 +4,7 @@
  * Texts are SQL of this file; what a caller gave is bound, never put into them.
  */
 
-/** What a search is narrowed by: all of them hold. Ids as Postgres writes uuids. */
+/** Filters of a search; all of them hold. Ids as Postgres writes uuids. */
 export type RecordFilters = {
   readonly digest?: Buffer
   readonly reference?: string
@@ -13,7 +13,7 @@ export type RecordFilters = {
   readonly onBehalfOf?: string
   readonly actor?: string
   readonly performer?: string
-  /** Who a gated record is judged by: the actor of its creation, or who it acted for. */
+  /** Principal of a gated record: the actor of its creation, or the agent that it acted for. */
   readonly principal?: string
   /** The actor, who it acts for, or the performer: what a key may see that sees its own agent's records only. */
   readonly ownAgent?: string
@@ -35,7 +35,7 @@ export type Stream = {
   readonly days?: { readonly list: string; readonly count: number }
   /** From clause and condition. What they leave out is in no budget: the index MUST lead past it. */
   readonly from: string
-  /** What its candidates must fulfil besides, where another walk meets the others. */
+  /** Condition on candidates that leaves out those of another walk. */
   readonly besides?: string
   /** The column that gives the order. */
   readonly seq: string
@@ -44,7 +44,7 @@ export type Stream = {
 }
 
 type Filter<T> = {
-  /** What a record `r` must fulfil. Nothing that the planner could make a join of: it would change the order of a walk. */
+  /** Condition on a record `r`. Nothing that the planner could turn into a join, which would change the order of a walk. */
   condition(value: T, bind: Bind): string
   /** Walks that together meet every record that fulfils it, each once; absent: no index serves it. */
   readonly streams?: (value: T, bind: Bind) => readonly Stream[]
@@ -186,7 +186,7 @@ function walkGated(condition: string): Stream {
   }
 }
 
-/** Of the records that the agent made, or that were made in its name. */
+/** Walks over records that the agent made, or that were made in its name. */
 function walksOfMaker(agent: string): Stream[] {
   const inItsName = { ...walkRecords(`r.on_behalf_of = ${agent}`), besides: `r.actor_id <> ${agent}` }
   return [walkActor(agent), inItsName]

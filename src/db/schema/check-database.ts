@@ -13,11 +13,11 @@ type StartLog = {
 }
 
 /**
- * What a server or worker looks at before anything else, as its own login: that it can connect, that each of its connections is
- * a session of Postgres, and that the schema is this version's. Throws, saying what to do.
+ * Checks, as the process's own login and before anything else, that it can connect, that each of its connections is a session
+ * of Postgres, and that the schema is this version's. Throws, saying what to do.
  *
- * The connections made until then may have proven nothing: there was no schema, or of two master keys Postgres knows the other one.
- * The caller MUST renew them when it has read the deployment's keys, which say which master key is in use.
+ * Connections opened until then may have proven nothing: there was no schema, or Postgres knows the other of two master keys.
+ * The caller MUST renew them after it has read the deployment's keys, which say which master key is in use.
  */
 export async function checkDatabase(
   database: Database,
@@ -63,7 +63,7 @@ async function refusePooler(pool: pg.Pool, database: Database): Promise<Pooler> 
   }
 }
 
-/** That the schema is newer no time mends. */
+/** Waiting does not help if the schema is newer. */
 function isWorthWaiting(error: Error): boolean {
   return error instanceof SchemaBehindError || isUnavailable(error)
 }

@@ -152,8 +152,8 @@ async function applyPending(client: pg.ClientBase): Promise<string[]> {
 }
 
 /**
- * Whoever waits for a table's lock has everybody wait behind him who comes after, appends too; and an audit of a large ledger reads
- * for an hour.
+ * A lock that is waited for has every later caller wait behind it, appends too; and an audit of a large ledger reads for an
+ * hour.
  */
 function throwExplained(error: Error & { code?: string }, { name }: Migration): never {
   if (error.code !== '55P03') throw error

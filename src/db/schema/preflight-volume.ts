@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { PREFLIGHT_HISTORY_MS_MIN, PREFLIGHT_LEDGERS_MAX, PREFLIGHT_RECORDS_COUNTED_MAX } from '../limits.ts'
 
 export type VolumeFacts = {
-  /** Of all tables of the schema `tallystick`, with their indexes. */
+  /** Size of all tables of the schema `tallystick`, with their indexes. */
   readonly bytes: number
   readonly records: number
   /** Counted, or estimated from the size of the table. */
@@ -48,7 +48,7 @@ async function estimateRecords(client: pg.ClientBase, atLeast: number): Promise<
   return Math.max(atLeast, Math.round(rows[0]?.records ?? 0))
 }
 
-/** Of an installation that is younger than a week, or a day, what it wrote is divided by its age. */
+/** Rates of an installation younger than a week, or a day, are what it wrote divided by its age. */
 async function readRates(client: pg.ClientBase, entries: number): Promise<VolumeFacts['entriesPerDay']> {
   const { rows } = await client.query<{ days: number; written: number; covered: number; ageMs: number }>(
     ENTRIES_SINCE,

@@ -4,7 +4,7 @@ import type { DatabaseOrUrl } from '../connect/connection.ts'
 import { API_LOGIN, WORKER_LOGIN } from '../connect/logins.ts'
 import { PREFLIGHT_ANSWER_TIMEOUT_MS, PREFLIGHT_STATEMENT_TIMEOUT_MS } from '../limits.ts'
 
-/* What `tallystick preflight` asks. Any login may, and nothing of it writes a table. */
+/* Questions of `tallystick preflight`. Any login may ask them, and none writes a table. */
 
 /** With settings of the session, as the pools have: what a pooler does with theirs it does with these. */
 export function openPreflightClient(database: DatabaseOrUrl): Promise<pg.Client> {
@@ -52,7 +52,7 @@ export type ServerFacts = {
   readonly login: string
   readonly database: string
   readonly inRecovery: boolean
-  /** Of the schema `tallystick`. */
+  /** Whether the schema `tallystick` exists. */
   readonly isMigrated: boolean
   /** By name, as `show` prints them; those that this login may not see are missing. */
   readonly settings: Readonly<Record<string, string>>
@@ -78,7 +78,7 @@ export async function readServerFacts(
   return rows[0]!
 }
 
-/** Of the cluster, as its control file has it too. null: this login may not ask. */
+/** Identifier of the cluster, as its control file has it too. null: this login may not ask. */
 export async function findSystemIdentifier(client: pg.ClientBase): Promise<bigint | null> {
   const { rows } = await client.query<{ id: string | null }>(
     `select case when has_function_privilege('pg_control_system()', 'execute')
@@ -89,7 +89,7 @@ export async function findSystemIdentifier(client: pg.ClientBase): Promise<bigin
 
 export type LoginSetting = { readonly login: string | null; readonly name: string; readonly value: string }
 
-/** What `alter role` and `alter database` set for the logins of servers and workers, of these settings. */
+/** Settings, among these, that `alter role` and `alter database` set for the logins of servers and workers. */
 export async function listLoginSettings(
   client: pg.ClientBase,
   names: readonly string[],
@@ -110,11 +110,11 @@ export async function listLoginSettings(
 export type ConnectionFacts = {
   readonly max: number
   readonly reserved: number
-  /** Of all databases, this one's own included. */
+  /** Connections to all databases, this one's own included. */
   readonly inUse: number
   readonly databaseMax: number
   readonly databaseInUse: number
-  /** Of servers and workers of this database that run already. */
+  /** Connections of servers and workers of this database that already run. */
   readonly ours: number
   /** The connected login, and those of servers and workers where there are any. */
   readonly logins: readonly {

@@ -9,7 +9,7 @@ import { checkSchema, lockMigrations } from './migrate.ts'
 import { getNoteKeySecret, insertServerKey, type ServerKey } from './server-keys.ts'
 
 export type StartedRotation = {
-  /** Of the keys that sign until each ledger has moved, oldest first. */
+  /** Kids that sign until each ledger has moved, oldest first. */
   readonly oldKids: readonly Uint8Array[]
   readonly newKid: Uint8Array
 }
@@ -80,7 +80,7 @@ export async function listLedgersToRotate(
   return rows.map((row) => ({ ledgerId: fromUuid(row.ledger_id), kid: row.kid }))
 }
 
-/** Of the same ledgers all: how many. */
+/** Number of all those ledgers. */
 export async function countLedgersToRotate(db: Db): Promise<number> {
   const { rows } = await db.query<{ count: string }>(
     `select count(*) as count from tallystick.chain_heads

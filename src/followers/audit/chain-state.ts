@@ -7,7 +7,7 @@ import type { JsonObject } from '../../proof/json/json-value.ts'
 import { genesis, link } from '../../proof/tree/chain.ts'
 import type { CursorPlace } from '../../signing/cursor-mac.ts'
 
-/** What an entry must belong to. */
+/** Ledger that an entry must belong to. */
 export type LedgerIdentity = { readonly ledger: string; readonly issuer: string }
 
 /**

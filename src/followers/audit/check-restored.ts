@@ -12,7 +12,7 @@ import type { KeptCheckpoints } from '../checkpoints/kept.ts'
 
 export type RestoredLedger = {
   readonly ledger: string
-  /** Of the checkpoint that was kept; null where none was. */
+  /** Size of the checkpoint that was kept; null if none was. */
   readonly keptSize: number | null
   /** null: the database does not have the ledger at all. */
   readonly report: VerifyReport | null

@@ -116,7 +116,7 @@ type Span = {
   readonly cursor: CursorPlace | null
   readonly failure: ProofError | null
   readonly more: boolean
-  /** That were verified. */
+  /** Number of entries verified. */
   readonly entries: number
 }
 

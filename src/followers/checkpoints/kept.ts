@@ -20,7 +20,7 @@ export class KeptCheckpoints {
   readonly #dir: string
   /** Those kept last stand last. */
   readonly #newest = new Map<string, Checkpoint>()
-  /** Whose turn it is to be taken, before all begin anew. */
+  /** Ledgers that get their turn before all begin anew. */
   #turn: string[] = []
 
   constructor(dir: string) {

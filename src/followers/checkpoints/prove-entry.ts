@@ -20,14 +20,14 @@ const { sha256 } = nativeProviders
 export type ProveDeps = { readonly readPool: pg.Pool; readonly checkpoints: SignedCheckpoints }
 
 type Wanted = {
-  /** Of a checkpoint that was published; null: the newest. */
+  /** Size of a published checkpoint; null: the newest. */
   readonly size: number | null
 }
 type WantedOfRecord = Wanted & {
   readonly recordId: Uint8Array
   /** Which of the record's entries; null: the first. */
   readonly seq: number | null
-  /** Whose records alone may be seen; null: all. */
+  /** Agent whose records alone may be seen; null: all. */
   readonly ownAgent: Uint8Array | null
 }
 

@@ -89,7 +89,7 @@ async function signExpiry(deps: ExpireDeps, found: GatedCase): Promise<EntryRow>
   }).entry
 }
 
-/** What was quicker (a completion, another worker, a new key, a closure) is found by the next round. */
+/** A completion, another worker, a new key or a closure that was quicker is found by the next round. */
 function settle(deps: ExpireDeps, found: GatedCase, outcome: AppendOutcome): void {
   if (outcome.status === 'appended') {
     deps.observeExpiry()

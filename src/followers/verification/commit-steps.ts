@@ -47,7 +47,7 @@ export function hasMoved(outcome: AppendOutcome): boolean {
   return outcome.status === 'refused' && ['state', 'frozen', 'closed'].includes(outcome.reason)
 }
 
-/** Of one that was not appended. */
+/** Error of a step that was not appended. */
 export function errorOf(outcome: AppendOutcome): Error {
   if ('error' in outcome) return outcome.error
   const reason = 'reason' in outcome ? ` (${outcome.reason})` : ''

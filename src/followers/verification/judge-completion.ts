@@ -9,7 +9,7 @@ import type { JudgedDocuments, SignedCompletion } from './verify-completion.ts'
 type JudgeDeps = { readonly types: TypeRegistry; readonly typeWaitMsMax?: number }
 
 /**
- * What the rules of the record's type say, with the tolerances that were agreed. Throws ProofError where the type is not the
+ * Judges a completion by the rules of the record's type, with the agreed tolerances. Throws ProofError if the type is not the
  * one that the record was created with, by its digest.
  */
 export async function judgeCompletion(

@@ -15,7 +15,7 @@ export type SignedCase = ClaimedStanding & {
   readonly issuer: string
   readonly created: ParsedStatement
   readonly newest: ParsedStatement
-  /** Of the newest entry, lower-case hex: what the next one is bound to. */
+  /** Leaf of the newest entry, lower-case hex: the next one is bound to it. */
   readonly lastLeaf: string
   readonly findKey: FindKey
 }

@@ -16,7 +16,7 @@ import { nativeProviders } from '../../signing/native.ts'
 import { verifyErasure } from '../erasure/verify-erasure.ts'
 import { type SignedCase, verifyCase } from './verify-case.ts'
 
-/** What was agreed, of what the rules need: as it was signed. */
+/** Agreed terms that the rules need, as they were signed. */
 type SignedTerms = {
   readonly type: string
   readonly typeDigest: string

@@ -52,12 +52,12 @@ const DONE: VerificationResult = { status: 'done' }
 /** The record has moved since it was read: by another worker, or its ledger has another key. */
 type Attempt = VerificationResult | { readonly status: 'moved'; readonly error: Error }
 
-/** What is to be appended about one completion; `outcome`: where it says how the completion was found. */
+/** Steps to append about one completion; `outcome`: how the completion was found. */
 type Signed = GatedName & {
   readonly entries: readonly EntryRow[]
   readonly outcome: 'pass' | 'fail' | null
   readonly submittedAtMs: number
-  /** Of the request that submitted it; anything else: it had none. */
+  /** Traceparent of the request that submitted it; anything else: it had none. */
   readonly traceparent: unknown
 }
 

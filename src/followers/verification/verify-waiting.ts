@@ -82,7 +82,7 @@ async function attempt(
   const first: VerifyCompletionsDeps = {
     typeWaitMsMax: COMPLETION_TYPE_WAIT_FIRST_MS_MAX,
     ...deps,
-    // What is refused is so again by its job, which says so.
+    // A refusal happens again in its job, which reports it.
     observeVerification: (outcome, ...found) => {
       if (outcome !== 'refused') deps.observeVerification(outcome, ...found)
     },

@@ -5,7 +5,7 @@ import type { ErrorCode } from '../../errors.ts'
 import type { Access, PeerAccess } from '../plugins/authenticate.ts'
 import { problemsOf } from './problems.ts'
 
-/** What one method at one address takes and answers. */
+/** One method at one address: its request and its answers. */
 export type Operation = {
   readonly method: HTTPMethods
   /** As OpenAPI writes it: `/v1/records/{id}`. */

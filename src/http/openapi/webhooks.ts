@@ -4,7 +4,7 @@ import type { SchemaComponents } from './schema-components.ts'
 
 type Json = Record<string, unknown>
 
-/** What the server sends to endpoints, by event: receivers make types of it. docs/webhooks.md says how it is delivered and signed. */
+/** Requests to endpoints, by event: receivers generate types from it. docs/webhooks.md says how they are delivered and signed. */
 export function describeWebhooks(schemas: SchemaComponents): Record<string, Json> {
   // The union too stands among the components.
   schemas.add(webhookEvent)

@@ -12,8 +12,8 @@ import {
 import type { RequestSignature } from '../../outside/federation/http-signature.ts'
 
 /**
- * Who may call a route: a key with any of these scopes. `own`: a key with this scope alone may call it too, and is shown
- * its agent's own records only. Every route must say who: one that does not is refused when it is registered.
+ * Access to a route: a key with any of these scopes. `own`: a key with this scope alone may call it too, and is shown only its
+ * agent's own records. A route without access is refused when it is registered.
  */
 export type Access = 'public' | 'operator' | PeerAccess | KeyAccess
 /** The server of a peer, which signs its requests; of an `introduction` the body brings the key, and its route looks at it. */
@@ -26,9 +26,9 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     caller: Caller
-    /** Who sent a request whose route is for peers. */
+    /** Peer that sent the request, on routes for peers. */
     peer: PeerRequest
-    /** What its headers say; null of all others. */
+    /** Parsed headers of the signature; null on all other routes. */
     peerSignature: RequestSignature | null
     /** The route MUST show the caller nothing but records in which its agent is named. */
     ownRecordsOnly: boolean

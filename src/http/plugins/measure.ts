@@ -45,7 +45,7 @@ export function useMeasurement(app: FastifyInstance, { metrics }: { metrics: Met
     if (request.is404) observeElsewhere(request, reply, done)
     else done()
   })
-  // Of a client that goes away before it is answered Fastify says nothing.
+  // Fastify does not report a client that goes away before it is answered.
   const onClose = function (this: ServerResponse) {
     if (!this.writableFinished) http.aborted++
   }

@@ -54,7 +54,7 @@ function begin(tracing: Tracing, request: FastifyRequest, reply: FastifyReply): 
   })
   if (span === null) return
   request.span = span
-  // Of a client that goes away before it is answered Fastify says nothing.
+  // Fastify does not report a client that goes away before it is answered.
   reply.raw.once('close', () => end(request, reply, 'aborted'))
 }
 
@@ -75,7 +75,7 @@ function end(request: FastifyRequest, reply: FastifyReply, how: 'answered' | 'ab
   span.end()
 }
 
-/** Who asks, and about which record. */
+/** Attributes of a span: the caller, and the record. */
 function subjectOf(request: FastifyRequest): Attributes {
   const { id } = (request.params ?? {}) as { readonly id?: unknown }
   return {

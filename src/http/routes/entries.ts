@@ -59,7 +59,7 @@ export function entryRoutes(app: FastifyInstance, deps: Deps): void {
   })
 }
 
-/** Who may only audit sees no documents. */
+/** Documents shown to a caller: none if it may only audit. */
 function shownTo(caller: Caller): DocumentsShown {
   return caller.scopes.has('records:read') ? 'all' : 'withheld'
 }
@@ -74,7 +74,7 @@ function sendLines(
   // One chunk ahead of a slow reader, and no more: the line of a large batch alone has megabytes.
   const chunks = Readable.from(inChunks(lines()), { objectMode: true, highWaterMark: 1 })
   const { socket } = request.raw
-  // Of responses that wait behind another one on their connection (pipelining) Fastify does not hear that it is gone.
+  // Fastify does not report a closed connection for a pipelined response that is still queued.
   const abandon = () => chunks.destroy()
   socket.setMaxListeners(0).once('close', abandon) // as many as streams, which are limited
   chunks.once('close', () => {

@@ -21,7 +21,7 @@ type EventsQuery = {
   readonly limit?: string | undefined
 }
 
-/** What others hear of a ledger: page by page, or as it comes. */
+/** Events of a ledger, page by page or as they come. */
 export function eventRoutes(app: FastifyInstance, deps: Deps): void {
   const access = { scope: ['records:read', 'audit:read'], own: 'records:read:own' } as const
   const entriesUrl = `${deps.publicUrl}/v1/entries`
@@ -79,7 +79,7 @@ function filterOf({ ownRecordsOnly, caller }: FastifyRequest, { events, types }:
   }
 }
 
-/** What is told to one caller is told to another only where this is the same. */
+/** Tag of a page: callers with different tags may be told different events. */
 function tagOf({ ownRecordsOnly, caller }: FastifyRequest, { events, types }: EventsQuery): string {
   return JSON.stringify([events ?? null, types ?? null, ownRecordsOnly ? caller.agent : null])
 }
@@ -113,7 +113,7 @@ function lastPlace(lastEventId: string, ends: LedgerEnds): EventPosition {
   }
 }
 
-/** What follows a place that the ledger has not come to yet would be left out when it comes there. */
+/** Refuses a cursor beyond the end of the ledger: events between the two would be left out later. */
 function within(ends: LedgerEnds, [seq, told, checkpoint]: readonly [number, number, number]): EventPosition {
   if (seq + Math.sign(told) <= ends.size && checkpoint <= ends.checkpoint) return { seq, told, checkpoint }
   throw invalid(

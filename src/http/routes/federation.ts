@@ -22,7 +22,7 @@ import {
 } from '../schemas/peers.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
-/** What the servers of peers say to each other (docs/formats/federation.md, "Requests"). */
+/** Requests between servers of peers (docs/formats/federation.md, "Requests"). */
 export function federationRoutes(app: FastifyInstance, deps: Deps): void {
   const typed = app.withTypeProvider<ZodTypes>()
 
@@ -59,7 +59,7 @@ export function federationRoutes(app: FastifyInstance, deps: Deps): void {
       bodyLimit: PEER_REQUEST_BYTES_MAX,
     },
     async (request) => ({
-      // What was parsed is JSON throughout; the schema looks no deeper into types and documents.
+      // The parsed body is JSON throughout; the schema looks no deeper into types and documents.
       outcomes: await receiveEntries(deps, request.peer, request.body as SentEntries),
     }),
   )

@@ -56,7 +56,7 @@ const STEP_PROBLEMS = [
   'not_home',
 ] as const satisfies readonly ErrorCode[]
 
-/** Of steps that an agent of this ledger may take of another ledger's record. */
+/** Problems of steps that an agent of this ledger may take in a record of another ledger. */
 const OFFER_PROBLEMS = ['peer_not_active', 'offer_pending'] as const satisfies readonly ErrorCode[]
 
 const SHARE_PROBLEMS = [

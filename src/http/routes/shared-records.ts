@@ -19,7 +19,7 @@ import {
 } from '../schemas/shared-records.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
-/** What is shared with a peer, both ways. */
+/** Records shared with a peer, in both directions. */
 export function sharedRecordRoutes(
   app: FastifyInstance,
   deps: Pick<Deps, 'readPool' | 'envelopeKeys'>,

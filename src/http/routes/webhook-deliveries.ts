@@ -36,7 +36,7 @@ import { renderWebhook } from './webhooks.ts'
 
 const access = { scope: 'webhooks:manage' } as const
 
-/** What was delivered to an endpoint, and what shall be delivered because somebody asks. */
+/** Deliveries to an endpoint, and redelivery on request. */
 export function webhookDeliveryRoutes(app: FastifyInstance, deps: Deps): void {
   readRoutes(app, deps)
   redeliveryRoutes(app, deps)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ENTRY_KINDS, type EntryKind } from '../../proof/statement/kinds.ts'
 
-/* What answers are made of. Each says exactly what the server writes, because the tests hold every answer to it. */
+/* Schemas of answers. Each says exactly what the server writes, because the tests hold every answer to it. */
 
 const ID_CHARS = '[0-7][0-9a-hjkmnp-tv-z]{25}'
 
@@ -25,7 +25,7 @@ export const hash = z
   .regex(/^[0-9a-f]{64}$/)
   .describe('SHA-256, lower-case hex')
 export const seq = z.int().min(0).describe('place in the chain, from 0')
-/** Of a seq and of a size in a query or a path: exact as a number. */
+/** Pattern of a seq or size in a query or path: exact as a number. */
 export const SEQ_TEXT = /^(0|[1-9][0-9]{0,14})$/
 export const SIZE_TEXT = /^[1-9][0-9]{0,14}$/
 export const seqText = z.string().regex(SEQ_TEXT)
@@ -82,7 +82,7 @@ export function plainText(schema: z.ZodType) {
 /** A signed note of the tree (C2SP tlog-checkpoint). */
 export const note = z.string().describe('a signed note: origin, size, Merkle root, chain hash, signatures')
 
-/** What a verifier needs to know of a ledger. */
+/** Description of a ledger that a verifier needs. */
 export const ledgerDescription = z
   .strictObject({
     id: idOf('led'),

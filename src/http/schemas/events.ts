@@ -52,7 +52,7 @@ const erasedRecord = z.strictObject({
   version: z.null(),
 })
 
-/** Of every event of an entry. */
+/** Members of every event of an entry. */
 const ofEntry = {
   ledger: idOf('led'),
   entry: entryView,
@@ -162,7 +162,7 @@ const RECORD_EVENTS = ENTRY_EVENTS.filter(
   (name): name is RecordEvent => !OTHERS.some((other) => other === name),
 ) as [RecordEvent, ...RecordEvent[]]
 
-/** What has data of the same form, with the names of the events; `head`: members that come first. */
+/** Events with data of the same form, with their names; `head`: members that come first. */
 function eventsWith<Head extends z.ZodRawShape>(head: Head) {
   const event = <Type extends z.ZodType, Data extends z.ZodType>(type: Type, data: Data) =>
     z.strictObject({ ...head, type, timestamp: instant.describe('when it was recorded'), data })

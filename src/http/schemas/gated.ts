@@ -15,7 +15,7 @@ const sharedWith = z.strictObject({
 })
 const share = z.array(sharedWith).min(1).max(SHARE_PEERS_MAX).describe('with which peers, each once')
 
-/** What a gated record is created with, beyond what every record is. */
+/** Terms of a gated record, beyond the members of every record. */
 export const terms = {
   performer: anyAgent
     .describe('`agt_…`, or `led_…/agt_…` of a ledger that `share` names; absent: whoever activates it')
@@ -115,7 +115,7 @@ export const offerView = z
   })
   .meta({ id: 'Offer' })
 
-/** What `renderGated` writes (src/records/gated/step-view.ts). */
+/** Output of `renderGated` (src/records/gated/step-view.ts). */
 export const gatedView = z
   .strictObject({
     principal: anyAgent,

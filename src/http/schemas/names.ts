@@ -5,5 +5,5 @@ import { NAME_CHARS_MAX } from '../limits.ts'
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it is about them
 export const WITHOUT_CONTROLS = /^[^\u0000-\u001f\u007f-\u009f]*$/u
 
-/** Of a ledger, an agent, a key: shown to people, so without control characters. */
+/** Name of a ledger, an agent or a key: shown to people, so without control characters. */
 export const name = z.string().min(1).max(NAME_CHARS_MAX).regex(WITHOUT_CONTROLS)

@@ -65,7 +65,7 @@ const erasureView = z
   })
   .meta({ id: 'RecordErasure' })
 
-/** What `renderRecord` writes (src/records/render.ts). */
+/** Output of `renderRecord` (src/records/render.ts). */
 export const recordView = z
   .strictObject({
     id: idOf('rec'),

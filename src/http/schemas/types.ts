@@ -10,7 +10,7 @@ const schema = z
   .describe('a JSON Schema, 2020-12, of the keywords that docs/types.md lists')
 const document = z.looseObject({})
 
-/** What a rule may hold is checked in src/ledgers/types/rules/rules.ts, which says more of what is wrong. */
+/** Rules are checked in src/ledgers/types/rules/rules.ts, which reports more precisely what is wrong. */
 const rule = z.looseObject({
   id: z.string(),
   op: z.enum(['equals', 'atMost', 'atLeast', 'within', 'oneOf', 'before', 'after']),
@@ -65,7 +65,7 @@ const summary = {
 
 export const typePage = pageOf(z.strictObject(summary))
 
-/** What `renderType` writes (src/ledgers/types/read-types.ts). */
+/** Output of `renderType` (src/ledgers/types/read-types.ts). */
 export const typeView = z
   .strictObject({
     ...summary,

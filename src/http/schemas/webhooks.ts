@@ -13,7 +13,7 @@ import { idOf, instant, seq } from './common.ts'
 import { WITHOUT_CONTROLS } from './names.ts'
 import { time } from './times.ts'
 
-/** What an endpoint can ask for. A test is not asked for: whoever requests one gets it. */
+/** Events that an endpoint can subscribe to. Tests need no subscription: the agent that requests one gets it. */
 const SUBSCRIBABLE = [...EVENT_TYPES, 'webhook.paused'] as const
 const ALL_EVENTS = '*'
 

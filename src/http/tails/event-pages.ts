@@ -18,7 +18,7 @@ export type FittedPage = {
   readonly isHeld: boolean
   /** Whether more were read than fit. */
   readonly isCut: boolean
-  /** Of the event that comes next: it can't be told, and nothing behind it is. */
+  /** Fault of the event that comes next: it cannot be told, and nothing behind it is. */
   readonly fault: ProofError | null
 }
 

@@ -26,7 +26,7 @@ import { isStillLetIn } from '../plugins/authenticate.ts'
 import { type FittedPage, formatEventCursor, readFittedPage, requireTellable } from './event-pages.ts'
 import { StreamSlots } from './stream-slots.ts'
 
-/** What is tailed. */
+/** Ledger and filter of a tail. */
 export type TailSource = {
   readonly ledgerId: Uint8Array
   readonly filter: EventFilter
@@ -39,7 +39,7 @@ type Tail = {
   readonly source: TailSource
   readonly from: EventPosition
   readonly ends: LedgerEnds
-  /** What comes first: read before anything was answered, so that what is wrong with it is. */
+  /** First page, read before anything is answered, so that its errors are answered as such. */
   readonly first: FittedPage
   readonly isLetIn: () => Promise<boolean>
   /** As performance.now() has it. */
@@ -218,7 +218,7 @@ function advance(at: Standing, { texts, position, more, isHeld, isCut }: FittedP
   at.position = position
   at.isHeld = isHeld
   at.isAtEnd = !more
-  // Of long events, about as many as fit.
+  // Long events: fetch about as many as fit.
   at.limit = isCut ? texts.length : Math.min(2 * at.limit, EVENTS_PER_TAIL_QUERY)
   return texts.join('')
 }

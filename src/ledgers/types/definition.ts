@@ -6,7 +6,7 @@ import { parseRules } from './rules/rules.ts'
 import { Schema } from './schema/schema.ts'
 import { SchemaError } from './schema/schema-error.ts'
 
-/** What a type is, for as long as the ledger lives. With an evidence schema it is gated. */
+/** Definition of a type, for as long as the ledger lives. With an evidence schema the type is gated. */
 export type TypeDefinition = {
   readonly name: string
   readonly version: number

@@ -5,12 +5,12 @@ export const DOCUMENT_BYTES_MAX = 64 * 1024
 export const TYPE_DEFINITION_BYTES_MAX = 64 * 1024
 export const TYPE_RULES_MAX = 256
 export const RULE_VALUES_MAX = 256
-/** What a record sets, in canonical form: signed with its creation. */
+/** Tolerances of a record, in canonical form: signed with its creation. */
 export const TOLERANCES_BYTES_MAX = 16 * 1024
-/** Of one value in the document of compared values; of a longer one it has the size. */
+/** One value in the document of compared values; a longer one is replaced by its size. */
 export const RULE_VALUE_BYTES_MAX = 1_024
 /**
- * Of the thread's time, for the schemas of one ledger: `AHEAD` may be used up before its share of time has passed. (Beside a
+ * Share of the thread's time for the schemas of one ledger; `AHEAD` may be used before its share of time has passed. (Beside a
  * ledger that does its worst the p99 of another was 3.5 times its p99 alone with 1 / 4 and 20 ms, 2.9 times with these.)
  */
 export const SCHEMA_WORK_SHARE = 1 / 10

@@ -20,8 +20,8 @@ type Documents = { readonly payload?: unknown; readonly evidence?: unknown }
 const PARTS = ['payload', 'evidence'] as const
 
 /**
- * What records of the type would be told of these documents: the first fault of each and, of valid ones, what the rules
- * say. Nothing is written.
+ * Judges documents as records of the type would be: the first fault of each and, if they are valid, the outcome of the rules.
+ * Writes nothing.
  */
 export async function previewType(
   types: TypeRegistry,

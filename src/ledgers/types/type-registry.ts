@@ -16,7 +16,7 @@ import { WorkShares } from './work-shares.ts'
 type Ledger = { readonly ledger: string; readonly ledgerId: Uint8Array }
 type Members = Record<string, unknown>
 
-/** Of a definition's text this much is held once more, as keys, values and messages of its checks. */
+/** Keys, values and messages of checks hold this many times the text of a definition. */
 const HELD_PER_DEFINITION_BYTE = 4
 const HELD_PER_RULE_BYTES = 512
 
@@ -61,7 +61,7 @@ export class TypeRegistry {
       (payload?.bytes ?? 0) +
       (evidence?.bytes ?? 0) +
       HELD_PER_RULE_BYTES * rules.length
-    // Of what was compiled: the column beside it may say something else.
+    // Digest of what was compiled: the column beside it may say something else.
     const digest = toHex(nativeProviders.sha256(utf8Encode(row.definition)))
     return { value: { ...compiled, name, digest }, bytes }
   }
@@ -89,7 +89,7 @@ export class TypeRegistry {
     })
   }
 
-  /** What the type's rules say of two documents that are valid. */
+  /** Judges two valid documents by the type's rules. */
   judge(
     ledger: Ledger,
     rules: readonly Rule[],

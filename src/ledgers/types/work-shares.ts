@@ -26,7 +26,7 @@ export class WorkShares {
     this.#clock = clock
   }
 
-  /** What waits now; since the process began, what had to wait, what was refused, and how long all work took. */
+  /** Work that waits now, and since the process began: work delayed and refused, and the time of all work. */
   get figures(): Readonly<Record<'waiting' | 'delayed' | 'refused' | 'ms', number>> {
     return this.#figures
   }

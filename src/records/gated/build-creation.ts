@@ -36,7 +36,7 @@ export type CreateRequest = {
   readonly tolerances?: unknown
 }
 
-/** What was agreed, checked: as it is signed and stored. */
+/** Agreed terms, checked, as they are signed and stored. */
 export type Terms = {
   readonly performer: OnBehalfOf | null
   readonly gate: 'principal' | 'auto'
@@ -99,7 +99,7 @@ function eventOf(creation: Creation): GatedEvent {
   }
 }
 
-/** Of most records there is none. */
+/** Most records have no detail. */
 function detailOf({ share, terms }: Creation): object | undefined {
   if (share === null) return undefined
   const performer = remotePerformerOf(terms)

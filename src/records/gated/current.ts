@@ -37,7 +37,10 @@ export async function getForStep(
   return integrityFault(new ProofError('statement_structure', `a step of ${record} can't be read`))
 }
 
-/** Who may read records sees all; others those that they are parties of, or may become a party of. */
+/**
+ * Whether the caller sees the record: with the scope to read records every one, otherwise those that it is a party of, or may
+ * become a party of.
+ */
 function maySee(row: RecordRowRead, caller: Caller, onBehalfOf: OnBehalfOf | null): boolean {
   if (caller.scopes.has('records:read') || caller.scopes.has('verdicts:overturn')) return true
   const isOpen = row.gate !== null && row.performer_id === null

@@ -9,8 +9,8 @@ import type { Caller } from '../../ledgers/caller.ts'
 export type FirstOutcome = { readonly replayedSeq: number }
 
 /**
- * What this very request did before, of one that would be refused now: the state has moved, perhaps by itself, or the time is over.
- * null: nothing. Throws `idempotency_key_reused`.
+ * First outcome of this very request, if the present state would refuse it: the state has moved, perhaps by itself, or the
+ * time is over. null: none. Throws `idempotency_key_reused`.
  */
 export async function findFirstOutcome(
   deps: { readonly readPool: pg.Pool },

@@ -3,7 +3,7 @@ import type { RecordRowRead } from '../../db/records/read-records.ts'
 import { ApiError } from '../../errors.ts'
 import { type EntryKind, LIFECYCLE, STEP_PARTIES, type StepKind } from '../../proof/statement/kinds.ts'
 
-/** What decides about a gated record's next step. */
+/** State that decides about the next step of a gated record. */
 export type Standing = {
   readonly state: string
   readonly version: number
@@ -34,9 +34,9 @@ export function standingOf(row: RecordRowRead): Standing | null {
 
 export type Wanted = {
   readonly kind: StepKind
-  /** Whose step it is to be. */
+  /** Party that takes the step. */
   readonly partyId: Uint8Array
-  /** Whose key takes it: another agent's where it acts for the party. */
+  /** Agent whose key takes it: another one if it acts for the party. */
   readonly actorId: Uint8Array
   /** The version that the caller says the record has; null: any. */
   readonly ifVersion: number | null
@@ -58,7 +58,7 @@ export function refuseStep(row: RecordRowRead, wanted: Wanted): void {
   }
   const next = standing ? nextEvents(standing) : []
   if (next.includes(kind)) return
-  // What waits for the worker can be judged a moment later.
+  // A completion that waits for the worker can be judged a moment later.
   const waits = state === 'SUBMITTED' && (kind === 'verdict-rendered' || kind === 'revision-requested')
   throw new ApiError('state_conflict', `${kind} can't come next: the record is ${state}`, {
     members: { state, version, nextEvents: next },
@@ -66,7 +66,7 @@ export function refuseStep(row: RecordRowRead, wanted: Wanted): void {
   })
 }
 
-/** What the database's clock refused: of the record as it is. */
+/** Error for a step that the database's clock refused, about the record as it is. */
 export function deadlinePassed(row: RecordRowRead): ApiError {
   const { state, version } = row
   const standing = standingOf(row)
@@ -78,7 +78,7 @@ export function deadlinePassed(row: RecordRowRead): ApiError {
   })
 }
 
-/** What was refused, though the record as it is by now allows it: others took their steps in between. */
+/** Error for a refused step that the record as it is now would allow: others took their steps in between. */
 export function overtaken(row: RecordRowRead): ApiError {
   const { state, version } = row
   const standing = standingOf(row)
@@ -88,7 +88,7 @@ export function overtaken(row: RecordRowRead): ApiError {
   })
 }
 
-/** What `role` of a problem document may be: whose step it is. */
+/** Values of `role` in a problem document: the party whose step it is. */
 export const STEP_ROLES = ['principal', 'performer', 'worker', 'other than the performer'] as const
 
 const WHOSE = {

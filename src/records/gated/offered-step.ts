@@ -29,10 +29,10 @@ export type Offer = {
   readonly ledger: string
   readonly seq: number
   readonly leaf: string
-  /** Whose step it is: `led_…/agt_…` of that ledger. */
+  /** Party of the step: `led_…/agt_…` of that ledger. */
   readonly agent: string
   readonly step: OfferedStep
-  /** That the record would have. */
+  /** Version that the record would have. */
   readonly version: number
   /** The leaf of the record's entry that the step would follow. */
   readonly previous: string
@@ -124,7 +124,7 @@ function refuseOffer(
   // It was offered to follow another entry: the record has moved since, or the peer has heard of another one.
   if (version !== row.version + 1 || previous !== toHex(row.leaf)) throw overtaken(row)
   if (row.deadline !== null && row.deadline.getTime() <= recordedAtMs) throw deadlinePassed(row)
-  // What was offered for another payload is no offer of this step: a verifier holds the two to each other.
+  // An offer for another payload is no offer of this step: a verifier holds the two to each other.
   if (payload !== toHex(row.digest))
     throw new ApiError('invalid_request', `the record's payload has another digest than ${payload}`)
 }

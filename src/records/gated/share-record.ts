@@ -37,7 +37,7 @@ export type ShareRecordRequest = {
 /** The record as it is now: to share it is no step of it, so there is no version that a replay could go back to. */
 export type SharedRecord = RecordJson & { readonly replayed: boolean }
 
-/** What this very request may have done before. */
+/** Refusals after which this very request may turn out to have been done before. */
 const REFUSED: ReadonlySet<ErrorCode> = new Set(['already_shared', 'peer_not_active'])
 
 /**
@@ -115,7 +115,7 @@ function refuseBegunBefore(
   )
 }
 
-/** Of what is erased the salt is gone: whether it was weak nobody can say. */
+/** Refuses weak salts. An erased document has no salt any more, so nobody can say whether it was weak. */
 async function refuseWeakSalts(
   { readPool }: StepDeps,
   { ledgerId }: Caller,
@@ -126,7 +126,7 @@ async function refuseWeakSalts(
   throw new ApiError('weak_salt', 'a salt that was given with the record can be guessed: share it whole')
 }
 
-/** Whoever can write columns could otherwise have somebody else's record shared. */
+/** Verifies the creation: an attacker who can write columns could otherwise have another record shared. */
 async function verifyCreation(
   { lookups, envelopeKeys }: StepDeps,
   { ledger, ledgerId }: Caller,

@@ -59,7 +59,7 @@ function at(i: number): { readonly path: string } {
   return { path: `/share/${i}/peer` }
 }
 
-/** What the statement says, and the columns of the entry's detail (migrations/functions/append-federation.sql). */
+/** Predicate of the statement, and columns of the entry's detail (migrations/functions/append-federation.sql). */
 export function sharePredicate(share: readonly SharedWith[]) {
   return share.map(({ peer, documents }) => ({ peer, documents }))
 }

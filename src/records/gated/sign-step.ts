@@ -27,12 +27,12 @@ export type NamedDocument = SaltedDocument & {
   readonly subjectId: Uint8Array
 }
 
-/** What an event of a gated record says. */
+/** Event of a gated record, as it is signed. */
 export type GatedEvent = {
   readonly kind: StepKind | 'record-created'
   readonly record: string
   readonly recordId: Uint8Array
-  /** Of the payload, lower-case hex. */
+  /** Digest of the payload, lower-case hex. */
   readonly digest: string
   readonly version: number
   readonly from: RecordState | null
@@ -116,7 +116,7 @@ export function signEvent(signer: Signer, author: Author | RemoteAuthor, event: 
   return { entry, predicate }
 }
 
-/** Of an entry that was appended: this process has signed it, so it need not verify that when the record is judged. */
+/** Remembers an appended entry: this process signed it, so it need not verify it when the record is judged. */
 export function rememberSigned({ known }: EnvelopeKeys, { leaf, envelope }: EntryRow): void {
   known.addSigned(toHex(leaf), envelope, null)
 }

@@ -35,7 +35,7 @@ export function rejectSignal(verified: JsonObject, validUntil: string | null): S
   return { decision: 'HOLD', code: 'rejected', failingRules: failingRules(verified), validUntil }
 }
 
-/** Of an `auto` gate: the verdict is what the rules say. */
+/** Signal of an `auto` gate: the verdict is the outcome of the rules. */
 export function autoSignal(verified: JsonObject): Signal {
   const passed = verified['outcome'] === 'pass'
   return {

@@ -12,7 +12,7 @@ export type Step = {
   readonly version: number
   readonly seq: number
   readonly recordedAt: string
-  /** Of its statement. */
+  /** Predicate of the statement. */
   readonly predicate: JsonObject
   readonly document: StepDocument | null
 }
@@ -71,13 +71,13 @@ function readStep(row: StepRow, predicate: JsonObject): Step {
 export type OfferView = {
   readonly state: 'pending' | 'taken' | 'refused'
   readonly step: OfferedStep
-  /** That the step would have. */
+  /** Version that the step would have. */
   readonly version: number
   /** null of another step. */
   readonly completion: string | null
   readonly by: string
   readonly recordedAt: string
-  /** Of the entry that offers it. */
+  /** Seq of the entry that offers it. */
   readonly seq: number
   /** Why it was refused; null otherwise. */
   readonly code: string | null

@@ -14,11 +14,11 @@ import type { NamedDocument } from './sign-step.ts'
 import { acceptSignal, overturnSignal, rejectSignal } from './signal.ts'
 import { type StepDeps, type StepRequest, type StepResult, takeStep } from './take-step.ts'
 
-/* What the routes of a gated record do: one function a step. */
+/* Steps of a gated record, one function for each route. */
 
 export type StepsDeps = StepDeps & TypeDeps & { readonly entropy: Entropy }
 
-/** What all of them take. `reason`: free text. */
+/** Arguments of all steps. `reason`: free text. */
 export type About = Omit<StepRequest, 'kind' | 'draft' | 'occurredAt'> & {
   readonly occurredAt?: string | undefined
 }

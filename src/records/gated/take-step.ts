@@ -28,10 +28,10 @@ export type StepDeps = AppendDeps & {
   readonly now: () => number
 }
 
-/** What a step adds to what every step says. */
+/** Members that a step adds to those of every step. */
 export type Draft = {
   readonly to: RecordState
-  /** Of an earlier entry: a completion. */
+  /** Subjects of an earlier entry: a completion. */
   readonly subjects?: readonly Subject[]
   readonly document?: NamedDocument | null
   readonly predicate?: object
@@ -103,7 +103,7 @@ async function explainRefusal(
   const { row } = await getForStep(deps, caller, request)
   refuseStep(row, wantedOf(caller, request))
   if (error.code === 'deadline_passed') throw deadlinePassed(row)
-  // What was found before anything was sent says in which state.
+  // The earlier check names the state.
   throw error.code === 'state_conflict' && !('state' in error.members) ? overtaken(row) : error
 }
 

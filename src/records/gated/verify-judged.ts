@@ -13,7 +13,7 @@ import { toHex } from '../text-of-bytes.ts'
 import type { Steps } from './step-view.ts'
 import { requireOf, verifySigned, verifyStanding } from './verify-standing.ts'
 
-/** What is about to be judged, as the database has it. */
+/** Record about to be judged, as the database has it. */
 type Judged = {
   readonly record: string
   readonly row: RecordRowRead

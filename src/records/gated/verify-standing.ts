@@ -10,7 +10,7 @@ import { leafOf } from '../../signing/known-statements.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import { toHex } from '../text-of-bytes.ts'
 
-/** What the columns say of a gated record. Ids as TypeIDs. */
+/** Standing of a gated record, as the columns claim it. Ids as TypeIDs. */
 export type ClaimedStanding = {
   readonly ledger: string
   readonly record: string
@@ -82,7 +82,7 @@ export function requireOf(
     )
 }
 
-/** What a client is told where the database contradicts what was signed. The rest is for the log. */
+/** Error for a client if the database contradicts what was signed. The rest goes to the log. */
 export function integrityFault(error: unknown): never {
   if (!(error instanceof ProofError)) throw error
   throw new ApiError('integrity_fault', 'the stored record is not what was signed: nothing was written', {

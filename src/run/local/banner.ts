@@ -1,6 +1,6 @@
 import { credentialsFile, type FirstLedger } from './first-ledger.ts'
 
-/** What a person sees when everything runs. The curl line works as it is pasted. */
+/** Text for a person when everything runs. The curl line works as it is pasted. */
 export function describeRunning(options: {
   url: string
   dataDir: string

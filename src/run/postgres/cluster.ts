@@ -34,7 +34,7 @@ export function getPasswords(dataDir: string): ClusterPasswords {
   return JSON.parse(readFileSync(file, 'utf8'))
 }
 
-/** Of two first starts at the same time, one writes the passwords and both read them. */
+/** Two first starts at the same time: one writes the passwords and both read them. */
 function linkOnce(from: string, to: string): void {
   try {
     linkSync(from, to)

@@ -41,7 +41,7 @@ export type RunningPostgres = {
   stop(mode?: 'fast' | 'immediate'): Promise<void>
 }
 
-/** What a ledger wants. fsync and synchronous_commit are named so that nobody's default can weaken them. */
+/** Settings of a ledger's Postgres. fsync and synchronous_commit are named so that no default can weaken them. */
 const LEDGER_SETTINGS: Readonly<Record<string, string | number>> = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',

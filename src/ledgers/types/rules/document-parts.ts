@@ -30,7 +30,7 @@ export class DocumentParts {
 /** One value that a rule compares, and what it is taken for: found out when it is asked for, and once. */
 export class Part {
   readonly value: JsonValue
-  /** Of its canonical text, in UTF-8. */
+  /** Length of the canonical text, in UTF-8. */
   readonly bytes: number
   readonly #texts: CanonicalTexts
   #amount: Amount | null | undefined
@@ -95,5 +95,5 @@ export class CanonicalTexts {
   }
 }
 
-/** What is shorter is written again as fast as it is looked up. */
+/** A shorter text is written again as fast as it is looked up. */
 const KNOWN_CHARS_MIN = 64

@@ -16,7 +16,7 @@ export type Judgement = {
   readonly outcome: Outcome
   /** In the order of the type's, with the reason of each that fails. */
   readonly rules: readonly RuleOutcome[]
-  /** What they compared, for the document beside the entry. */
+  /** Values that the rules compared, for the document beside the entry. */
   readonly values: JsonValue
 }
 
@@ -29,10 +29,10 @@ type Documents = {
 }
 
 /**
- * What a type's rules say of a completion. Nothing in the documents is an error, and nothing is executed.
+ * Judges a completion by a type's rules. Nothing in the documents is an error, and nothing is executed.
  *
- * Both the type and the documents may be hostile: 256 rules that each look at as much as there is of two documents of
- * 64 KiB take 13 ms of the processor at most (test/ledgers/types/judge-hostile.test.ts). Four usual rules take 15 µs.
+ * Both the type and the documents may be hostile: 256 rules that each look at everything in two documents of 64 KiB take at
+ * most 13 ms of CPU (test/ledgers/types/judge-hostile.test.ts). Four usual rules take 15 µs.
  */
 export function judge(rules: readonly Rule[], { payload, evidence, tolerances }: Documents): Judgement {
   const texts = new CanonicalTexts()

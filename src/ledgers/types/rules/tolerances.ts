@@ -8,7 +8,7 @@ import { formatPointer } from '../schema/json-pointer.ts'
 import { isJsonObject } from '../schema/schema-keywords.ts'
 import type { Rule, Tolerance } from './rule.ts'
 
-/** What a record has instead of its type's tolerances: as it was given, as it is stored, and by the ids of the rules. */
+/** Tolerances that a record sets instead of its type's: as given, as stored, and by the ids of the rules. */
 export type Tolerances = {
   readonly value: JsonObject
   readonly canonical: string

@@ -29,7 +29,7 @@ function compileAllOf(schema: JsonObject, compiling: Compiling): Check {
   }
 }
 
-/** What a schema that does not hold has noted does not count. */
+/** Notes of a schema that does not hold do not count. */
 function attempt(check: Check, value: JsonValue, meter: Meter, seen: Seen | null): Fault | null {
   if (seen === null) return check(value, meter, null)
   const own = new Seen()

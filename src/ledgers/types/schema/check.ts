@@ -2,7 +2,7 @@ import type { JsonValue } from '../../../proof/json/json-value.ts'
 import type { Meter } from './meter.ts'
 import type { Pattern } from './pattern.ts'
 
-/** What is wrong with a value: of whose keyword, and where. */
+/** A fault of a value: the keyword that refuses it, and where. */
 export type Fault = {
   readonly keyword: string
   /** Names nothing of the value: what the schema wants. */
@@ -21,7 +21,7 @@ export type Check = (value: JsonValue, meter: Meter, seen: Seen | null) => Fault
 export class Seen {
   readonly members = new Set<string>()
   readonly items = new Set<number>()
-  /** Of an array: all items before this one. */
+  /** Items of an array before this one. */
   itemsBefore = 0
 
   addAll(other: Seen, meter: Meter): void {
@@ -35,7 +35,7 @@ export class Seen {
 /** To note a member or an item in a set. */
 export const STEPS_PER_NOTE = 12
 
-/** What compiling one keyword needs of the schema around it. */
+/** Facts about the schema around a keyword that compiling it needs. */
 export type Compiling = {
   /** The check of the subschema at this path below the schema. */
   subschema(...path: string[]): Check

@@ -33,7 +33,7 @@ export type RuleCode = (typeof RULE_CODES)[number]
 /** null: the rule passes. `tolerance`: of `within`. */
 type Comparison = (expected: Part, actual: Part, tolerance: Tolerance | null) => RuleCode | null
 
-/** Of two parts that are there, what each operator says. */
+/** Outcome of each operator on two parts that exist. */
 export const COMPARISONS: Readonly<Record<Operator, Comparison>> = {
   equals: compareEqual,
   atMost: ofAmounts((expected, actual) => compareDecimals(actual, expected) <= 0, 'above_maximum'),

@@ -10,7 +10,7 @@ export type Decimal = { readonly digits: bigint; readonly exponent: number }
 const DECIMAL = /^(-?(?:0|[1-9]\d{0,29}))(?:\.(\d{1,30}))?$/
 const ZERO: Decimal = { digits: 0n, exponent: 0 }
 
-/** Of up to 30 digits before and after the point, no exponent; null for other texts. */
+/** Parses up to 30 digits before and after the point, no exponent; null for other texts. */
 export function parseDecimal(text: string): Decimal | null {
   const match = DECIMAL.exec(text)
   return match && fromDigits(match[1]!, match[2] ?? '', 0)

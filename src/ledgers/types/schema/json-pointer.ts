@@ -11,7 +11,7 @@ export function isPointer(text: string): boolean {
   return POINTER.test(text)
 }
 
-/** What a pointer leads to; undefined where nothing is there. Members are found by their own names only. */
+/** Value that a pointer leads to; undefined if there is none. Members are found by their own names only. */
 export function resolvePointer(document: JsonValue, pointer: string): JsonValue | undefined {
   let value: JsonValue | undefined = document
   for (const segment of pointer.split('/').slice(1)) {

@@ -1,6 +1,6 @@
 // Types: what a definition may hold, and what compiling and validating may cost (docs/types.md)
 export const SCHEMA_SUBSCHEMAS_MAX = 1_000
-/** Of subschemas that look at the same value one inside another, by $ref and the like: each costs stack. */
+/** Subschemas nested at the same value, by $ref and the like: each costs stack. */
 export const SCHEMA_IN_PLACE_DEPTH_MAX = 16
 export const SCHEMA_ENUM_VALUES_MAX = 1_000
 export const SCHEMA_PATTERNS_MAX = 64

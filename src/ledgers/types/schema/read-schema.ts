@@ -31,7 +31,7 @@ export function readSchema(schema: JsonValue, base: string): SchemaDocument {
 class SchemaReader implements SchemaDocument {
   readonly subschemas = new Map<string, JsonValue>()
   readonly patterns = new Map<string, Pattern>()
-  /** Of each subschema, those that look at the same value as it does. */
+  /** Subschemas that look at the same value as the one that is the key. */
   readonly inPlace = new Map<string, string[]>()
   readonly #base: string
   readonly #anchors = new Map<string, string>()

@@ -26,7 +26,7 @@ export type ValidationResult =
  */
 export class Schema {
   readonly #check: Check
-  /** What it holds in memory, roughly. */
+  /** Memory of the compiled schema, roughly. */
   readonly bytes: number
 
   /** `base`: its place in the definition, for errors. Throws SchemaError. */

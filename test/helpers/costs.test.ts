@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { overruns, readCosts } from './costs.ts'
+import { temporaryFiles } from './temporary-files.ts'
+
+test('a group is charged for the processes that it started, however deep', (t) => {
+  const file = join(temporaryFiles(t).directory, 'cpu')
+  const lines = [
+    [3, 2, 'server.ts', 500, 10],
+    [2, 1, '/t/a.mjs', 1_000, 20],
+    [4, 3, 'child.ts', 250, 5],
+    [5, 1, '/t/b.mjs', 100, 2],
+    [1, 0, 'run.ts', 9_000, 30],
+  ]
+  writeFileSync(file, lines.map((line) => JSON.stringify(line)).join('\n'))
+  assert.deepEqual(
+    readCosts(file, (script) => /^\/t\/(.)/.exec(script)?.[1] ?? null),
+    [
+      { name: 'a', cpuMs: 1_750, wallMs: 20 },
+      { name: 'b', cpuMs: 100, wallMs: 2 },
+    ],
+  )
+})
+
+test('a group that costs much more than its files may, and a file without a line, are faults', () => {
+  const costs = [
+    { name: 'a', cpuMs: 21_000, wallMs: 1 },
+    { name: 'b', cpuMs: 19_000, wallMs: 1 },
+    { name: 'small', cpuMs: 3_900, wallMs: 1 },
+    { name: 'new', cpuMs: 1, wallMs: 1 },
+  ]
+  const files: Record<string, string[]> = { a: ['a1', 'a2'], b: ['b'], small: ['small'], new: ['new'] }
+  assert.deepEqual(
+    overruns(costs, (group) => files[group]!, { a1: 4, a2: 6, b: 10, small: 0.1 }),
+    [
+      'a took 21.0 s of CPU, at most 20.0 by test/costs.json',
+      'new has no line in test/costs.json: npm run test:all -- --costs FILE',
+    ],
+  )
+})

@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs'
+
+/** Cost of a group in a run, its child processes included. Times in milliseconds. */
+export type Cost = { readonly name: string; readonly cpuMs: number; readonly wallMs: number }
+
+/** A file may cost this much more than its line in the table: twice, because caches and the neighbours of a core matter. */
+const GROWTH_MAX = 2
+/** Below this a file is not looked at. */
+const FLOOR_MS = 4_000
+
+type Line = readonly [pid: number, parent: number, script: string | undefined, cpuMs: number, wallMs: number]
+
+/** Adds up what the processes of a run have noted (note-cpu.cjs), by the group that started them. */
+export function readCosts(noteFile: string, groupOf: (script: string) => string | null): Cost[] {
+  const lines = readFileSync(noteFile, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Line)
+  const byPid = new Map(lines.map((line) => [line[0], line]))
+  const owner = (line: Line): Line | null => {
+    if (groupOf(line[2] ?? '') !== null) return line
+    const parent = byPid.get(line[1])
+    return parent === undefined || parent === line ? null : owner(parent)
+  }
+  const costs = new Map<string, Cost>()
+  for (const line of lines) {
+    const root = owner(line)
+    if (root === null) continue
+    const name = groupOf(root[2]!)!
+    const { cpuMs = 0, wallMs = 0 } = costs.get(name) ?? {}
+    costs.set(name, { name, cpuMs: cpuMs + line[3], wallMs: root === line ? line[4] : wallMs })
+  }
+  return [...costs.values()].sort((a, b) => b.cpuMs - a.cpuMs)
+}
+
+/** The table of CPU seconds by file, test/costs.json; renewed by `npm run test:all -- --costs`. */
+export type CostTable = Readonly<Record<string, number>>
+
+/** Faults of groups that cost more than their files may. CPU time, so that a busy machine fails nothing. */
+export function overruns(
+  costs: readonly Cost[],
+  filesOf: (group: string) => readonly string[],
+  table: CostTable,
+): string[] {
+  return costs.flatMap(({ name, cpuMs }) => {
+    const unknown = filesOf(name).filter((file) => table[file] === undefined)
+    if (unknown.length > 0)
+      return [`${unknown.join(', ')} has no line in test/costs.json: npm run test:all -- --costs FILE`]
+    const tableMs = filesOf(name).reduce((sum, file) => sum + 1_000 * table[file]!, 0)
+    const maxMs = Math.max(FLOOR_MS, GROWTH_MAX * tableMs)
+    if (cpuMs <= maxMs) return []
+    return [`${name} took ${seconds(cpuMs)} s of CPU, at most ${seconds(maxMs)} by test/costs.json`]
+  })
+}
+
+export function seconds(ms: number): string {
+  return (ms / 1_000).toFixed(1)
+}
