@@ -42,6 +42,7 @@ const groups = listGroups()
 const scripts = new Map(groups.map((group, i) => [writeGroup(group, i), group]))
 const startedAt = performance.now()
 const code = await runTests([...scripts.keys()])
+const costs = readCosts(noteFile, (script) => scripts.get(script)?.name ?? scriptOf(script))
 const postgresMs = cpuMsOf(postgres.pid)
 await postgres.stop('fast')
 process.exitCode = code || report()
@@ -121,7 +122,6 @@ async function runTests(files: readonly string[]): Promise<number> {
 
 /** Says what the run cost, and fails it if a group cost more than it may. Silent in CI, which reads the last lines of the tests. */
 function report(): number {
-  const costs = readCosts(noteFile, (script) => scripts.get(script)?.name ?? scriptOf(script))
   const total = costs.reduce((sum, { cpuMs }) => sum + cpuMs, 0)
   if (isMeasured || process.stdout.isTTY) {
     const wallMs = performance.now() - startedAt
