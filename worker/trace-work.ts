@@ -10,7 +10,7 @@ import type { JobOutcome, QueueWork } from './work-queues.ts'
  * none: there are fifty a second.
  */
 
-/** What a round calls when it does something. */
+/** Callbacks of a round that does something. */
 type Told = {
   readonly observeCheckpoint: () => void
   readonly observeErasure: () => void

@@ -43,7 +43,7 @@ export type JobOutcome =
   | { readonly status: 'completed' }
   | { readonly status: 'failed' | 'deadletter'; readonly error: Error }
 
-/** Who is told of what becomes of jobs. */
+/** Listeners to the outcome of jobs. */
 type Told = { readonly log: Logger; readonly observe: JobObserver }
 
 export type HandledJob = { readonly id: string; readonly signal: AbortSignal }
@@ -76,7 +76,7 @@ export async function openQueues(database: DatabaseOrUrl, log: Logger): Promise<
     await boss.start()
   } catch (error) {
     await close()
-    // What pg-boss misses, migrate makes.
+    // Migrate makes what pg-boss misses.
     throw error instanceof Error && error.message.startsWith('pg-boss')
       ? new SchemaBehindError(error.message)
       : error
@@ -240,7 +240,7 @@ function attemptOf({ retryCount, retryLimit }: JobWithMetadata<unknown>): string
   return `${retryCount + 1} of ${retryLimit + 1}`
 }
 
-/** What throws is retried by pg-boss, as the queue's rules say, and in the end becomes a dead letter. */
+/** Handles a job. One that throws is retried by pg-boss, by the queue's rules, and becomes a dead letter in the end. */
 async function handleJob(
   { queue, handle }: QueueWork & SingleWork<QueueName>,
   job: JobWithMetadata<unknown>,

@@ -14,8 +14,8 @@ export function openLog(level: string, destination?: DestinationStream): Logger 
 export type ErrorDescription = { readonly stack?: unknown; readonly [name: string]: unknown }
 
 /**
- * What may be logged of an error. Not all of it: the `detail` of a Postgres error holds values of the row, and so of
- * payloads; an error of a connection holds the whole client, with the key that cancels its queries.
+ * Describes an error for the log. Not all of it: the `detail` of a Postgres error holds values of the row, and so of payloads;
+ * an error of a connection holds the whole client, with the key that cancels its queries.
  */
 export function describeError(error: unknown): ErrorDescription {
   const { name, message, stack, code, constraint, table } = error as Error & Record<string, unknown>

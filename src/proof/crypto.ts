@@ -1,6 +1,6 @@
 /*
- * What this directory needs of the world: it hashes, signs and verifies only through these. src/signing has a
- * native implementation of each for servers and a portable one for browsers.
+ * Functions that this directory needs from outside: it hashes, signs and verifies only through them. src/signing has a native
+ * implementation of each for servers and a portable one for browsers.
  */
 
 /**
@@ -29,7 +29,7 @@ export type Signer = {
   sign(message: Uint8Array): Uint8Array
 }
 
-/** What verifying needs. */
+/** Functions that verifying needs. */
 export type ProofProviders = {
   readonly sha256: Sha256
   readonly verifySignature: VerifySignature

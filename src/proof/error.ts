@@ -189,7 +189,7 @@ export type ProofErrorCode =
 /** Something that should have been proved was not. Thrown by every `parse…` and `verify…` of this directory. */
 export class ProofError extends Error {
   readonly code: ProofErrorCode
-  /** What was found, for people. Without the code; may quote what was given, so escape it where it is shown. */
+  /** Finding, for people. Without the code; may quote the input, so escape it where it is shown. */
   readonly detail: string
 
   constructor(code: ProofErrorCode, detail: string) {

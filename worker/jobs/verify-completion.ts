@@ -6,7 +6,7 @@ import {
 import { parseId } from '../../src/proof/ids.ts'
 import type { JobOutcome } from '../work-queues.ts'
 
-/** What is refused is given up at once: what is stored does not change by being looked at again. */
+/** A refused completion is given up at once: another look does not change what is stored. */
 export function verifyCompletionJobs(deps: VerifyCompletionsDeps) {
   return async (payloads: readonly Payload<'verify-completion'>[]): Promise<JobOutcome[]> => {
     const names = payloads.map(({ ledger, record }) => ({

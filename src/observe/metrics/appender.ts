@@ -33,7 +33,7 @@ const REASONS: readonly RefusalReason[] = [
 ]
 const CAUSES: readonly RetryCause[] = ['deadlock', 'data', 'unavailable']
 
-/** What the appender tells of its batches, counted. */
+/** Counts batches of the appender. */
 export function makeAppendObserver(metrics: Metrics): AppendObserver {
   const outcomes = new Tally(STATUSES)
   const reasons = new Tally(REASONS)
@@ -99,7 +99,7 @@ function makeBatchObserver({ registry }: Metrics) {
   }
 }
 
-/** What waits for a batch, what may at most, and what is on its way. */
+/** Gauges of the append queue: waiting, its limits, and what is on its way. */
 export function watchQueue(metrics: Metrics, appender: Appender): void {
   const gauge = (name: string, help: string, read: () => number) =>
     readGauge(metrics, { name: `tallystick_append_${name}`, help }, read)

@@ -9,7 +9,9 @@ import { askGauges } from './asked.ts'
 import type { Metrics } from './metrics.ts'
 import { type Reading, readCounter, readGauge, Tally } from './readings.ts'
 
-/** What verification in the background found, and how far it is. helm/tallystick/files/alerts.yaml says which of it is an alarm. */
+/**
+ * Findings and progress of verification in the background. helm/tallystick/files/alerts.yaml says which of them raise an alarm.
+ */
 export function watchAudits(metrics: Metrics, pool: pg.Pool, unverified: FaultyLedgers): void {
   askGauges(metrics, () => countOpenFaults(pool), [
     {

@@ -10,7 +10,7 @@ import { askGauges } from './asked.ts'
 import type { Metrics } from './metrics.ts'
 import { readGauge } from './readings.ts'
 
-/** What is published of ledgers, and who gets nothing; what hears of each checkpoint. */
+/** Published checkpoints, ledgers that get none, and listeners to new ones. */
 export function watchCheckpoints(metrics: Metrics, pool: pg.Pool, faulty: FaultyLedgers): () => void {
   askGauges(metrics, () => readCheckpointLagSeconds(pool), [
     {

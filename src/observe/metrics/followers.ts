@@ -5,7 +5,7 @@ import { type Reading, readCounter, readGauge } from './readings.ts'
 
 type Rounds = { ok: number; failed: number; lastOkAtMs: number | null }
 
-/** What background work tells of its rounds, counted; `names`: of all that will. */
+/** Counts rounds of background work; `names`: of every follower. */
 export function makeFollowerObserver(metrics: Metrics, names: readonly string[]): FollowerObserver {
   const followers = new Map<string, Rounds>(
     names.map((name) => [name, { ok: 0, failed: 0, lastOkAtMs: null }]),

@@ -6,7 +6,7 @@ import { type Reading, readCounter, readGauge, readHistogram, Tally } from './re
 const REQUEST_SECONDS = 'tallystick_http_request_duration_seconds'
 const REQUEST_BOUNDS_MS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000]
 
-/** Of one route and method, by status. */
+/** Durations of one route and method, by status. */
 export class RouteDurations {
   readonly #labels: { readonly method: string; readonly route: string }
   readonly #byStatus = new Map<number, Durations>()
@@ -31,7 +31,7 @@ export class RouteDurations {
   }
 }
 
-/** What the HTTP application counts. `connections`: how many are open; null: it does not listen. */
+/** Figures of the HTTP application. `connections`: how many are open; null: it does not listen. */
 export class HttpMetrics {
   readonly #routes: RouteDurations[] = []
   readonly problems = new Tally<ErrorCode>(Object.keys(ERROR_CODES) as ErrorCode[])
@@ -66,7 +66,7 @@ export class HttpMetrics {
     )
   }
 
-  /** What the requests of one route and method are observed with: looked up once, not for each. */
+  /** Observers of one route and method: looked up once, not for each request. */
   addRoute(method: string, route: string): RouteDurations {
     const durations = new RouteDurations(method, route)
     this.#routes.push(durations)

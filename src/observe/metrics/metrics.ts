@@ -8,8 +8,8 @@ const LEFT_OUT = ['resources', 'handles', 'requests'].flatMap((what) => [
 ])
 
 /**
- * What a process counts about itself, for Prometheus. Each part adds its own to `registry`. A label MUST have few values, known
- * beforehand: never an id, never anything that a client sends. docs/metrics.md has each, and test/observe/metrics holds both to it.
+ * Figures of a process for Prometheus. Each part adds its own to `registry`. A label MUST have few values, known beforehand:
+ * never an id, never anything that a client sends. docs/metrics.md has each, and test/observe/metrics holds both to it.
  */
 export class Metrics {
   readonly registry = new Registry()
@@ -39,7 +39,10 @@ export class Metrics {
     parts.set(name, part)
   }
 
-  /** Of the process itself (CPU, memory, event-loop lag, garbage collection): they cost something, so only when somebody reads. */
+  /**
+   * Figures of the process itself (CPU, memory, event-loop lag, garbage collection). They cost something, so they are taken
+   * only when somebody reads them.
+   */
   watchProcess(): void {
     collectDefaultMetrics({ register: this.registry })
     for (const name of LEFT_OUT) this.registry.removeSingleMetric(name)

@@ -21,7 +21,7 @@ import { readCounter, readGauge, readingsOf, Tally } from './readings.ts'
 
 /** Why a peer did not take what was sent: as its problem document says, or why there was no answer. */
 const FAILURES = [
-  // What was given up by us is sent again.
+  // An aborted request is sent again.
   ...OUTBOUND_ERROR_CODES.filter((code) => code !== 'aborted'),
   'peer_unknown',
   'peer_suspended',
@@ -46,7 +46,7 @@ const FAILURES = [
   'other',
 ] as const
 
-/** What the worker tells of the requests that it sends to peers, counted. */
+/** Counts requests that the worker sends to peers. */
 export function makeDrainObserver(metrics: Metrics): DrainObserver {
   const took = new Histogram({
     name: 'tallystick_peer_request_duration_seconds',
@@ -87,7 +87,7 @@ function knownOf<Code extends string>(known: readonly Code[], code: string): Cod
   return known.find((one) => one === code) ?? 'other'
 }
 
-/** What this worker is at. */
+/** Gauges of the drains of this worker. */
 export function watchDrains(metrics: Metrics, drains: Pick<PeerDrains, 'size'>): void {
   readGauge(
     metrics,
@@ -197,7 +197,7 @@ const REFUSALS = [
   'other',
 ] as const
 
-/** What a server tells of the entries that peers sent, counted. */
+/** Counts entries that peers sent to a server. */
 export function makeReceptionObserver(metrics: Metrics): ReceiveDeps['observeReception'] {
   const entries = new Tally(['received', 'missing', 'refused'])
   readCounter(

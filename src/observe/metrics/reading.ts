@@ -49,7 +49,7 @@ export function watchStreams(metrics: Metrics, kind: 'entries' | 'events', slots
   })
 }
 
-/** What tails of events read for each other. */
+/** Gauges of reads that tails of events share. */
 export function watchEventReads(
   metrics: Metrics,
   reads: { readonly figures: { readonly waiting: number; readonly made: number; readonly shared: number } },

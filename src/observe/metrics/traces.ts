@@ -6,7 +6,7 @@ import { readCounter, readingsOf } from './readings.ts'
 
 type Part = { sent: number; readonly lost: Record<LossReason, number> }
 
-/** What became of spans, counted; what was lost is said now and then, because a collector that is away loses thousands a second. */
+/** Counts spans, and logs losses now and then: a collector that is away loses thousands a second. */
 export function makeTraceObserver(
   metrics: Metrics,
   process: string,

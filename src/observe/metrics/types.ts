@@ -1,7 +1,7 @@
 import type { Metrics } from './metrics.ts'
 import { type Reading, readCounter, readGauge } from './readings.ts'
 
-/** Of a type registry: what its cache holds, and what schemas cost. */
+/** Figures of a type registry: its cache, and the cost of schemas. */
 type TypeFigures = {
   readonly cache: { readonly bytes: number; readonly hits: number; readonly misses: number }
   readonly work: {

@@ -8,7 +8,7 @@ import { askGauges } from './asked.ts'
 import type { Metrics } from './metrics.ts'
 import { readCounter, readGauge, Tally } from './readings.ts'
 
-/** What the worker tells of each completion, counted. */
+/** Counts completions of the worker. */
 export function makeVerificationObserver(metrics: Metrics): VerificationObserver {
   const verified = new Tally(['pass', 'fail', 'refused'])
   readCounter(

@@ -14,7 +14,7 @@ import type { Metrics } from './metrics.ts'
 import { readCounter, readGauge, readingsOf, Tally } from './readings.ts'
 
 const REASONS = [
-  // What was given up by us is no failure: it is sent again.
+  // An aborted delivery is no failure: it is sent again.
   ...OUTBOUND_ERROR_CODES.filter((code) => code !== 'aborted'),
   'integrity_fault',
   'event_missing',
@@ -26,7 +26,7 @@ const REASONS = [
 ] as const
 type Reason = OutboundErrorCode | (typeof REASONS)[number]
 
-/** What the worker tells of each attempt to deliver, counted. */
+/** Counts delivery attempts of the worker. */
 export function makeDeliveryObserver(metrics: Metrics): DeliveryObserver {
   const attempts = new Tally(['delivered', 'failed', 'dead'])
   readCounter(
@@ -80,7 +80,7 @@ function reasonOf({ status, error }: AttemptSeen): Reason {
   return status < 400 ? '3xx' : status < 500 ? '4xx' : '5xx'
 }
 
-/** What this worker is at. */
+/** Gauges of the lanes of this worker. */
 export function watchLanes(metrics: Metrics, lanes: WebhookLanes): void {
   const gauge = (name: string, help: string, read: () => number) =>
     readGauge(metrics, { name: `tallystick_webhook_${name}`, help }, read)

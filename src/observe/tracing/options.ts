@@ -50,7 +50,10 @@ const pemFile = z.string().transform((path, context) => orIssue(context, () => r
 /** The collector speaks others, perhaps; this server does not. */
 const protocol = z.literal('http/protobuf', 'must be http/protobuf: no other protocol is spoken')
 
-/** Of every signal, or of traces alone, which goes first (OpenTelemetry Protocol Exporter, "Endpoint URLs for OTLP/HTTP"). */
+/**
+ * Endpoint of all signals, or of traces alone, which takes precedence (OpenTelemetry Protocol Exporter, "Endpoint URLs for
+ * OTLP/HTTP").
+ */
 const environment = z.object({
   OTEL_EXPORTER_OTLP_ENDPOINT: url.optional(),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url.optional(),
@@ -90,8 +93,8 @@ type Parsed =
   | { readonly options: null; readonly issues: readonly z.core.$ZodIssue[] }
 
 /**
- * What the standard variables of OpenTelemetry say; null: no traces. Or every fault, without values. While there are no traces the
- * rest is not looked at: it may be meant for others.
+ * Parses the standard variables of OpenTelemetry; null: no traces. Otherwise every fault, without values. Without traces the
+ * other variables are not looked at: they may be meant for others.
  */
 export function parseTracing(env: Environment): Parsed {
   if (!env['OTEL_EXPORTER_OTLP_ENDPOINT'] && !env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']) return OFF

@@ -76,7 +76,7 @@ function traceCommit(
     startedAt,
   })
   for (const { span, queuedAt } of traced) {
-    // Of what leads the next batch because it said `again`, the last commit.
+    // For an entry that leads the next batch because it was answered `again`, the wait since the last commit.
     span.setAttribute('tallystick.append.wait_ms', Math.round((startedAt - queuedAt) * 1_000) / 1_000)
     span.addLink({ context: commit.spanContext() })
   }
@@ -105,7 +105,7 @@ function endAppend(span: Span, outcome: AppendOutcome | Overloaded): void {
   span.end(performance.now())
 }
 
-/** What the request has made: by their ids a record's requests are found. */
+/** Attributes that name what the request made: a record's requests are found by them. */
 function madeBy({ kind, subjectId, records }: EntryRow): Attributes {
   if (kind === 'batch-notarized') return { 'tallystick.batch.id': formatId('bat', subjectId!) }
   return records.length === 1 ? { 'tallystick.record.id': formatId('rec', records[0]!.recordId) } : {}

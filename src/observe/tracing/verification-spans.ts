@@ -3,8 +3,8 @@ import { formatId } from '../../proof/ids.ts'
 import type { Tracing } from './tracing.ts'
 
 /**
- * Of a completion that was sent with a `traceparent` its verification is a span of that trace, from its submission on; a link leads to
- * the round, or the batch of jobs, that did it. Of others that is all there is.
+ * Makes the verification of a completion with a `traceparent` a span of that trace, from its submission on, with a link to the
+ * round, or the batch of jobs, that did it. Completions without one get only the round's span.
  */
 export function traceVerification(tracing: Tracing, observe: VerificationObserver): VerificationObserver {
   return (outcome, ms, completion) => {

@@ -2,13 +2,13 @@ import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { type Address, isIn, isPublicAddress, type Range } from './public-addresses.ts'
 
-/** What the operator allows besides public addresses: TALLYSTICK_OUTBOUND_ALLOW. */
+/** Destinations that the operator allows besides public addresses: TALLYSTICK_OUTBOUND_ALLOW. */
 export type Allowances = readonly Range[]
 
 /** `public`: globally routable unicast; `allowed`: in an allowance, public or not; `refused`: neither. */
 export type AddressClass = 'public' | 'allowed' | 'refused'
 
-/** Of addresses and ranges in CIDR notation, separated by commas. Throws an Error that names the first bad one. */
+/** Parses addresses and ranges in CIDR notation, separated by commas. Throws an Error that names the first bad one. */
 export function parseAllowances(text: string): Allowances {
   return text
     .split(',')
@@ -26,7 +26,7 @@ function parseAllowance(item: string): Range {
   if (bits > bitsMax) throw new Error(`${item}: the prefix has at most ${bitsMax} bits`)
   if (findAddress(ip)?.kind() !== address.kind()) throw new Error(`${item}: write it as IPv4`)
   const network = networkOf(address, bits)
-  // Whoever writes 10.1.2.3/8 meant one address or all of 10.0.0.0/8, and the difference is 16 million addresses.
+  // 10.1.2.3/8 may mean one address or all of 10.0.0.0/8, and the difference is 16 million addresses.
   if (network.toNormalizedString() !== address.toNormalizedString()) {
     throw new Error(`${item} is inside a range: write ${network.toString()}/${bits} or one address`)
   }
@@ -38,7 +38,7 @@ function networkOf(address: Address, prefixBits: number): Address {
   return kind.networkAddressFromCIDR(`${address.toNormalizedString()}/${prefixBits}`)
 }
 
-/** Of an IP address as resolvers and sockets spell it. What is no address is refused. */
+/** Classifies an IP address as resolvers and sockets spell it. A text that is no address is refused. */
 export function classifyAddress(ip: string, allowances: Allowances): AddressClass {
   const address = findAddress(ip)
   if (address === null) return 'refused'

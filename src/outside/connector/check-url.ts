@@ -19,8 +19,8 @@ export type CheckedUrl =
   | { readonly ok: false; readonly reason: UrlRefusal; readonly detail: string }
 
 /**
- * What can be said of a URL without the network: when somebody names it, and again before each request, because
- * allowances change. A name can still resolve to an address that is refused.
+ * Checks a URL without the network: when it is registered, and again before each request, because allowances change. A name can
+ * still resolve to an address that is refused.
  *
  * `new URL` has normalised every spelling of an IP address (0x7f.1, 2130706433, [::ffff:7f00:1]) before it is judged.
  */
@@ -28,8 +28,8 @@ export function checkOutboundUrl(text: string, allowances: Allowances): CheckedU
   if (text.length > OUTBOUND_URL_CHARS_MAX) {
     return refuse('malformed', `a URL has at most ${OUTBOUND_URL_CHARS_MAX} characters`)
   }
-  // What `new URL` would take out silently: the URL that is shown must be the one that is called.
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  // `new URL` would take them out silently, and the URL that is shown must be the one that is called.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern looks for them
   const url = /[\u0000-\u0020\u007f\\]/.test(text) ? null : URL.parse(text)
   if (url === null) return refuse('malformed', 'this is not a URL, which looks like https://example.com/hook')
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
@@ -66,7 +66,7 @@ function checkHost(url: URL, allowances: Allowances): CheckedUrl {
 
 const OPERATOR_CAN_ALLOW = 'the operator can allow it with TALLYSTICK_OUTBOUND_ALLOW'
 
-/** Of names only those of this machine are known without asking (RFC 6761). */
+/** Standing of a name: only the names of this machine are known without asking (RFC 6761). */
 function standingOfName(name: string, allowances: Allowances): 'unknown' | 'allowed' | 'refused' {
   if (!/(^|\.)localhost\.?$/.test(name)) return 'unknown'
   return ['127.0.0.1', '::1'].some((ip) => classifyAddress(ip, allowances) === 'allowed')

@@ -9,11 +9,11 @@ import { makeResolveName, type ResolveName } from './resolve-name.ts'
 
 export type OutboundRequest = {
   readonly url: string
-  /** Of ours, without `host` and `content-length`. */
+  /** Our headers, without `host` and `content-length`. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer | string
   readonly signal: AbortSignal
-  /** Who needs all of the answer says how much of it he takes; absent: an excerpt is enough. */
+  /** Bytes of the answer that the caller takes; absent: an excerpt is enough. */
   readonly answerBytesMax?: number
   /** Asked before a piece of such an answer is kept; false: there is no room, and the request is given up. */
   readonly takeMemory?: (bytes: number) => boolean
@@ -118,7 +118,7 @@ export class Connector {
     })
     this.#open.add(connection)
     connection.onClosed(() => {
-      // Who is not kept has an exchange under way, which hears of it too.
+      // A connection that is not kept has an exchange under way, which hears of it too.
       if (this.#kept.drop(connection)) this.#destroy(connection)
     })
     return connection

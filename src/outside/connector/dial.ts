@@ -10,7 +10,7 @@ import { isLocalName, type ResolveName } from './resolve-name.ts'
 export type Dialling = {
   readonly url: URL
   readonly allowances: Allowances
-  /** Of the addresses only allowed ones will do. */
+  /** Whether only allowed addresses will do. */
   readonly allowedOnly: boolean
   readonly resolveName: ResolveName
 }
@@ -54,7 +54,7 @@ function open(url: URL, lookup: LookupFunction): Socket {
     host: ip ?? url.hostname,
     port: portOf(url),
     lookup,
-    // Of several addresses one that hangs must not use up the time of all.
+    // One unresponsive address must not use up the deadline of the others.
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: OUTBOUND_ADDRESS_ATTEMPT_MS,
     noDelay: true,
@@ -108,11 +108,11 @@ function refusalOf(
   return new OutboundError(reachable ? 'insecure' : 'address_refused')
 }
 
-/** Of what went wrong before there was a connection, and with TLS before it was secure. */
+/** Explains a failure before there was a connection, and with TLS before it was secure. */
 function explain(error: Error & { code?: string }, connected: boolean): OutboundError {
   if (error instanceof OutboundError) return error
   if (connected) return new OutboundError('tls_failed', error.code ?? null)
-  // Of several addresses: each has an error of its own.
+  // With several addresses each has an error of its own.
   const errors: readonly { code?: string }[] = error instanceof AggregateError ? error.errors : [error]
   return errors.some(({ code }) => code === 'ETIMEDOUT')
     ? new OutboundError('connect_timeout')

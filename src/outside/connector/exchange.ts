@@ -29,7 +29,7 @@ export type OutboundAnswer = {
 export type ExchangeOptions = {
   readonly connection: Connection
   readonly request: Dispatcher.DispatchOptions
-  /** Of `performance.now()`. */
+  /** Time on the clock of `performance.now()`. */
   readonly startedAtMs: number
   readonly deadlineMs: number
   readonly signal: AbortSignal
@@ -157,7 +157,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Of what went wrong once there was a connection; before, `dial` has said it. */
+/** Explains a failure once there was a connection; `dial` explains earlier ones. */
 function explain(error: Error): Error {
   if (error instanceof OutboundError) return error
   // A header of ours, which is not the peer's doing.

@@ -4,8 +4,8 @@ export type Address = ipaddr.IPv4 | ipaddr.IPv6
 export type Range = readonly [network: Address, prefixBits: number]
 
 /**
- * What IANA's registries of special-purpose addresses hold of IPv4, all of it: also the few that are reachable from
- * everywhere (AS112, AMT), because nobody is delivered to there. Whole, so that it can be compared with the registry.
+ * IANA's registry of special-purpose addresses, for IPv4, complete: it also has the few that are reachable from everywhere
+ * (AS112, AMT), because nobody is delivered to there. Complete, so that it can be compared with the registry.
  */
 const IPV4_SPECIAL = [
   '0.0.0.0/8', // this network
@@ -29,7 +29,7 @@ const IPV4_SPECIAL = [
   '240.0.0.0/4', // reserved, broadcast
 ].map(rangeOf)
 
-/** Of IPv6 only this is given out to networks; what lies outside is not public, whatever it will become. */
+/** Part of IPv6 that is given out to networks; everything else is not public, whatever it will become. */
 const IPV6_GLOBAL = rangeOf('2000::/3')
 
 const IPV6_SPECIAL = [

@@ -1,5 +1,5 @@
 /**
- * Of a Retry-After header (RFC 9110, 10.2.3): seconds, or a date. null where it is neither. The peer may ask for any
+ * Parses a Retry-After header (RFC 9110, section 10.2.3): seconds, or a date. null for anything else. The peer may ask for any
  * number of years: the caller MUST bound it.
  */
 export function parseRetryAfterMs(header: string | string[] | undefined, nowMs: number): number | null {

@@ -1,6 +1,6 @@
 import type { EntryKind } from '../../proof/statement/kinds.ts'
 
-/** What the outside hears of an entry, in this order. Kinds that are not here are the ledger's own affairs. */
+/** Events of an entry by its kind, in this order. Kinds that are missing here are the ledger's own affairs. */
 export const EVENTS_OF_KIND = {
   'record-notarized': ['record.recorded'],
   'batch-notarized': ['batch.recorded'],
@@ -25,10 +25,10 @@ export type EventType = EntryEvent | 'checkpoint.published'
 
 export const ENTRY_EVENTS: readonly EntryEvent[] = [...new Set(Object.values(EVENTS_OF_KIND).flat())]
 
-/** What a ledger's stream of events holds. */
+/** Types in a ledger's stream of events. */
 export const EVENT_TYPES: readonly EventType[] = [...ENTRY_EVENTS, 'checkpoint.published']
 
-/** What only endpoints hear: of each other, and that they can be reached. */
+/** Types that only endpoints hear: about each other, and that they can be reached. */
 export const NOTICE_TYPES = ['webhook.paused', 'webhook.test'] as const
 export type NoticeType = (typeof NOTICE_TYPES)[number]
 
@@ -38,7 +38,7 @@ export type EventFilter = {
   readonly events: ReadonlySet<string> | null
   /** `name/version`, or a name for all its versions; null: all. What is of no record is of every type. */
   readonly types: ReadonlySet<string> | null
-  /** Of the records alone in which this agent is named, and of the batches that it sent; absent: of all. */
+  /** Agent that hears only of records that name it, and of batches that it sent; absent: of all. */
   readonly ownAgent?: Uint8Array
 }
 

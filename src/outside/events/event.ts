@@ -12,14 +12,14 @@ import type { EntryEvent, EventType } from './event-types.ts'
 export type LedgerEvent = {
   readonly ledgerId: Uint8Array
   readonly type: EventType
-  /** Of its entry; of a checkpoint, the last one's that it covers. */
+  /** Seq of its entry; for a checkpoint, of the last entry that it covers. */
   readonly seq: number
   readonly timestampMs: number
-  /** Whose events are told in order; null: of no record. */
+  /** Record whose events are told in order; null: no record. */
   readonly recordId: Uint8Array | null
-  /** Of the record, or of a batch's records; none: of no record. */
+  /** Types of the record, or of a batch's records; empty: no record. */
   readonly recordTypes: readonly string[]
-  /** Of the request that wrote its entry, or else of the one that created its record. */
+  /** Traceparent of the request that wrote its entry, or else of the one that created its record. */
   readonly traceparent: string | null
   /** JSON: the members of `data`, but for what only some ask for, without braces. */
   readonly members: string
@@ -60,7 +60,7 @@ export function eventsOfEntry(
   }))
 }
 
-/** What an entry says, and what the one says that it received: another ledger's, bound by the leaf that ours has signed. */
+/** Statement of an entry, and of the one that it received: another ledger's, bound by the leaf that ours has signed. */
 type Said = { readonly statement: ParsedStatement; readonly received: SaidReceived | null }
 type SaidReceived = { readonly said: SaidOfReceived; readonly statement: ParsedStatement }
 
@@ -88,7 +88,7 @@ function readReceived(row: EventRow, statement: ParsedStatement): SaidReceived {
   return { said, statement: received.statement }
 }
 
-/** Of the entry's record, or of its batch's records; none: of no record. */
+/** Types of the entry's record, or of its batch's records; empty: no record. */
 export function recordTypesOf(row: EventRow): string[] {
   return row.record_type === null ? Object.keys(row.batch_types ?? {}) : [row.record_type]
 }

@@ -178,7 +178,7 @@ async function mixCheckpoints(
     checkpoint = size
     mixed.push({ event: checkpointEvent(ledgerId, row), after: { ...at, checkpoint } })
   }
-  // Of more checkpoints than a page takes nothing that follows is on the page.
+  // After more checkpoints than a page takes, nothing later is on the page.
   for (const { event, after } of steps.slice(next))
     mixed.push({ event, after: { seq: after.seq, told: after.told, checkpoint } })
   return { steps: mixed, position: { seq: end, told, checkpoint } }

@@ -14,7 +14,7 @@ export class SharedReads<T> {
     this.#atOnceMax = atOnceMax
   }
 
-  /** What waits now; since the process began, reads that were made, and that somebody else's answered. */
+  /** Reads that wait now, and since the process began: reads made, and reads that another caller's answered. */
   get figures(): { readonly waiting: number; readonly made: number; readonly shared: number } {
     const waiting = [...this.#waiting.values()].reduce((sum, others) => sum + others.length, 0)
     return { waiting, ...this.#figures }
@@ -39,7 +39,7 @@ export class SharedReads<T> {
     try {
       return await read()
     } finally {
-      // Whoever is next has the place.
+      // The next one has the place.
       const next = this.#takeWaiting()
       if (next) next()
       else this.#atOnce--

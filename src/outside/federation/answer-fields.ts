@@ -1,4 +1,4 @@
-/* What an answer of a peer may hold. Nobody has signed it. */
+/* Fields of a peer's answer. Nobody has signed it. */
 
 const CODE = /^[a-z][a-z0-9_]{0,63}$/
 
@@ -7,7 +7,7 @@ export function isCode(value: unknown): value is string {
   return typeof value === 'string' && CODE.test(value)
 }
 
-/** Of a record, as the columns hold it. */
+/** Whether it is a version of a record, as the columns hold it. */
 export function isVersion(value: unknown): value is number {
   return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= VERSION_MAX
 }

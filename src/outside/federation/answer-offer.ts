@@ -17,7 +17,7 @@ export type ReceivedOffer = {
   readonly ids: PeeringIds
   readonly proposed: Proposed
   readonly evidence: JudgedEvidence
-  /** What lies beside the entry that answers it. */
+  /** Row beside the entry that answers it. */
   readonly receivedRow: object
 }
 

@@ -40,8 +40,8 @@ export type PeerRequest = PeeringIds & {
 }
 
 /**
- * What a request's headers say of its sender; `path` as it was asked for. Neither is it known that they are true, nor that the body
- * is what was signed. Throws ApiError.
+ * Parses the headers of a signed request; `path` as it was asked for. Does not verify them, nor that the body is the signed
+ * one. Throws ApiError.
  */
 export function readRequestSignature(
   { publicUrl }: Pick<PeerAuthDeps, 'publicUrl'>,
@@ -59,7 +59,10 @@ export function readRequestSignature(
   }
 }
 
-/** That the peer has signed it, now, with the key that its ledger has now, and that the peering is one to be heard. Throws ApiError. */
+/**
+ * Verifies that the peer signed the request, now, with the present key of its ledger, and that the peering may be heard. Throws
+ * ApiError.
+ */
 export async function authenticatePeer(deps: PeerAuthDeps, signed: RequestSignature): Promise<PeerRequest> {
   const { ids, contact } = await getContact(deps, signed)
   const key = contact.keys.find(({ kid }) => kid === signed.keyid)

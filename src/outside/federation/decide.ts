@@ -18,7 +18,7 @@ import { EntryRefused, eventOf, type Proposed, type SentTypes } from './proposed
 export type Known = {
   readonly ids: PeeringIds
   readonly contact: PeerContact
-  /** Of the peering. */
+  /** State of the peering. */
   state: PeerContact['state']
   /** `envelope`: of the peer's entry, where an erasure names it. */
   readonly held: Map<number, Pick<HeldEntry, 'leaf' | 'receipt' | 'envelope'>>
@@ -31,7 +31,7 @@ export type Known = {
 }
 
 /**
- * What is to be done with an entry: `held`: it came before; `missing`: others come first; `receive`: by an `entry-received`, whose
+ * Decision about an entry: `held`: it came before; `missing`: others come first; `receive`: by an `entry-received`, whose
  * `detail` says what follows from it (migrations/functions/append-received.sql); `offer`: the home decides.
  */
 export type Decision =
@@ -40,7 +40,7 @@ export type Decision =
   | { readonly todo: 'receive'; readonly detail: object }
   | { readonly todo: 'offer' }
 
-/** What an entry of a peer is held to, after it was held to itself. Throws EntryRefused, ProofError: it is refused for good. */
+/** Decides about an entry of a peer that is valid by itself. Throws EntryRefused, ProofError: it is refused for good. */
 export function decide(known: Known, entry: Proposed): Decision {
   const held = known.held.get(entry.seq)
   if (held?.leaf === entry.leaf) return { todo: 'held', receipt: held.receipt }

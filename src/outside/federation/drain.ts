@@ -251,7 +251,7 @@ class Drain {
       answerBytesMax: answerBytesMax(sent.length),
     })
     const envelopes = Array.isArray(answer['envelopes']) ? answer['envelopes'] : []
-    // Of a request whose answer was lost the receipts do not come again.
+    // The receipts of a request whose answer was lost do not come again.
     const newest = rotations.slice(rotations.length - envelopes.length)
     const receipts = newest.map((one, i) => ({
       seq: one.seq,
@@ -261,7 +261,7 @@ class Drain {
     return true
   }
 
-  /** Whoever revokes says so, and nothing more. */
+  /** Tells the peer of the revocation, and nothing more. */
   async #sayEnd(peer: DrainedPeer): Promise<boolean> {
     const { revokedSeq } = peer
     if (revokedSeq === null || peer.nextSeq > revokedSeq) return false
@@ -294,7 +294,7 @@ type Ended = [
   PromiseSettledResult<void | null>,
 ]
 
-/** What follows in the chain, before it is known what became of the request. null: nothing does, or the backlog comes first. */
+/** Reads what follows in the chain before the outcome of the request is known. null: nothing does, or the backlog comes first. */
 async function readAfter(pool: pg.Pool, { peer, outgoing }: Request): Promise<Outgoing | null> {
   if (outgoing.backlog !== null || outgoing.nextSeq >= peer.size) return null
   const next = await readOutgoing(pool, { ...peer, nextSeq: outgoing.nextSeq })

@@ -21,7 +21,7 @@ import type { RequestSignature } from './http-signature.ts'
 import { type Handshake, handshakeDigest, type Identity, parsePeerKey } from './identity.ts'
 import { openInvitation, type PeeringDeps, refusePeerUrl, translateExisting } from './peerings.ts'
 
-/** What the invited sends: the token, and who it is. */
+/** Request of the invited side: the token, and its identity. */
 export type Introduction = { readonly peer: string; readonly token: string; readonly invited: Identity }
 
 export type IntroductionDeps = PeeringDeps & PeerAuthDeps & { readonly readPool: pg.Pool }
@@ -37,7 +37,7 @@ export async function introduce(
 ): Promise<{ readonly envelope: string }> {
   if (signed.peering !== peer || signed.from !== invited.ledger)
     throw new ApiError('peer_unknown', 'the headers and the body name different peers')
-  // What both chains are to hold is what a verifier takes, or nobody could verify ours any more.
+  // Both chains hold only what a verifier takes, or nobody could verify ours any more.
   if (!isIdentity(invited as JsonObject))
     throw new ApiError('invalid_request', '/invited is none that an entry can hold', {
       members: { path: '/invited' },
@@ -110,7 +110,7 @@ async function addPeer(
     counterpart: null,
   })
   await administer(deps, author, about).catch((error: Error) => {
-    // Of two requests at once one comes second, and is answered like a retry.
+    // The second of two simultaneous requests is answered like a retry.
     if (constraintOf(error) !== 'peers_state') translateExisting(error)
   })
 }

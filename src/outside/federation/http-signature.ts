@@ -57,7 +57,7 @@ export type SignedRequest = {
   readonly to: string
 }
 
-/** What a request says of itself; nothing of it is true before `verifyRequestSignature`. */
+/** Headers of a signed request, unverified before `verifyRequestSignature`. */
 export type RequestSignature = {
   readonly peering: string
   readonly from: string
@@ -69,7 +69,7 @@ export type RequestSignature = {
   readonly nonce: Uint8Array
   /** 32 bytes. */
   readonly contentDigest: Uint8Array
-  /** What was signed. */
+  /** Signature base: the signed bytes. */
   readonly base: Uint8Array
   /** 64 bytes. */
   readonly signature: Uint8Array
@@ -245,7 +245,7 @@ function decode(from: (text: string) => Uint8Array, text: string, bytes: number,
   throw malformed(header)
 }
 
-/** Of a list nobody knows what its sender signed. */
+/** Refuses a list: nobody knows which of its values the sender signed. */
 function textOf(headers: RequestHeaders, name: string): string {
   const value = headers[name]
   if (typeof value !== 'string') throw malformed(name)

@@ -8,7 +8,7 @@ import { canonicalize } from '../../proof/json/jcs.ts'
 import { keyThumbprint, parsePublicKey } from '../../proof/keys.ts'
 import { nativeProviders } from '../../signing/native.ts'
 
-/** Who a peer is (docs/formats/federation.md, "Who a peer is"). */
+/** Identity of a peer (docs/formats/federation.md, "Who a peer is"). */
 export type Identity = {
   readonly ledger: string
   /** The base of its server's addresses. */
@@ -21,7 +21,7 @@ export type Identity = {
 
 export type PeerKeyText = { readonly kid: string; readonly alg: 'EdDSA' | 'ES256'; readonly spki: string }
 
-/** Of a ledger of this server, with the key that signs for it now. */
+/** Identity of a ledger of this server, with the key that signs for it now. */
 export async function identityOf(db: Db, ledgerId: Uint8Array, publicUrl: string): Promise<Identity> {
   const self = await getSelf(db, ledgerId)
   return {
@@ -50,7 +50,7 @@ export type Handshake = {
   readonly invited: Identity
 }
 
-/** What both sides sign: lower-case hex. */
+/** Digest that both sides sign, lower-case hex. */
 export function handshakeDigest(handshake: Handshake): string {
   return toHex(nativeProviders.sha256(Buffer.from(canonicalize(handshake))))
 }

@@ -5,7 +5,7 @@ import { parseJsonText } from '../../proof/json/json-text.ts'
 import { isIdentity } from '../../proof/statement/federation-fields.ts'
 import type { Identity } from './identity.ts'
 
-/** What one administrator hands to another: a secret, and who it is from (docs/formats/federation.md, "Peering"). */
+/** Invitation that one administrator hands to another: a secret, and its author (docs/formats/federation.md, "Peering"). */
 export type Invitation = {
   readonly peer: string
   /** 32 bytes, base64url. */

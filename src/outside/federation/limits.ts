@@ -4,7 +4,7 @@ export const PEER_INVITATIONS_OPEN_MAX = 100
 export const PEER_INVITATION_MS_MAX = 24 * 3_600_000
 
 // A request of a peer
-/** That a peer's clock may be off ours, either way. */
+/** Difference between a peer's clock and ours, either way. */
 export const PEER_CLOCK_WINDOW_MS = 60_000
 export const PEER_REQUEST_BYTES_MAX = 4 * 1024 * 1024
 /** Request that brings its key along, and is read before its sender is known. An identity has 3 KiB at most. */
@@ -14,7 +14,10 @@ export const PEER_ROTATIONS_BYTES_MAX = 256 * 1024
 export const PEER_DOCUMENT_DEPTH = 4
 export const PEER_ENTRIES_PER_REQUEST_MAX = 500
 export const PEER_TYPES_PER_REQUEST_MAX = 64
-/** Of a peer that was away for longer nobody could tell it the key: the newest signs the request, and all before it come along. */
+/**
+ * Rotations in one request. A peer that was away for longer could not be told the key: the newest signs the request, and all
+ * before it come along.
+ */
 export const PEER_ROTATIONS_PER_REQUEST_MAX = 128
 /** Requests a second of a peering, and how many may come at once after a pause. */
 export const PEER_REQUESTS_PER_SECOND = 50
@@ -24,20 +27,20 @@ export const PEER_REQUESTS_BURST = 200
 /** So many bytes count as a request more: 12 MiB a second in the long run. What a peer of ours sends is a quarter of it. */
 export const PEER_BYTES_OF_A_REQUEST = 256 * 1024
 
-// What comes
+// Receiving from peers
 /**
  * Requests of peers that a server appends for at once: each holds a connection that appends, of which the others need the rest.
  * Beyond so many that wait they are refused.
  */
 export const PEER_REQUESTS_AT_ONCE = 1
 export const PEER_REQUESTS_WAITING_MAX = 64
-/** Of the peers of one ledger, of those that wait. */
+/** Waiting requests of all peers of one ledger. */
 export const PEER_REQUESTS_OF_LEDGER_WAITING_MAX = 32
-/** Of one peering, under way and waiting: who sends honestly waits for each answer, or has given up one or two. */
+/** Requests of one peering, under way and waiting: an honest sender waits for each answer, or has given up one or two. */
 export const PEER_REQUESTS_OF_ONE_MAX = 4
-/** What other requests decide at the same time is decided anew so many times; then the peer is asked to come again. */
+/** Decisions anew when other requests decide at the same time; then the peer is asked to come again. */
 export const PEER_DECISIONS_MAX = 3
-/** Of one record and peer, taken and refused: each is an entry, and beyond them an offer is refused without one. */
+/** Offers of one peer to one record, taken and refused: each is an entry, and further ones are refused without one. */
 export const PEER_OFFERS_MAX = 2_500
 export const PEER_FORKS_KEPT_MAX = 1_000
 /** Verified each time that they are counted, 0.1 ms each: of a peering, and of all for the metrics. */
@@ -56,7 +59,7 @@ export const PEER_BYTES_PER_DAY_MAX = 1024 ** 5
 /** After which a peer that has used its budget up may ask again. */
 export const PEER_FULL_RETRY_MS = 600_000
 
-// What is sent
+// Sending to peers
 export const PEER_ENQUEUE_EVERY_MS = 50
 export const PEER_ENQUEUE_TIME_SHARE_MAX = 0.1
 export const PEER_DRAINS_MAX = 64
@@ -69,9 +72,9 @@ export const PEER_TURN_MS_MAX = 60_000
 /** With nothing to send a turn waits so long for more: the next one begins sooner than a job would. */
 export const PEER_LINGER_MS = 1_000
 export const PEER_LOOK_EVERY_MS = 50
-/** Of a chain that says little to a peer so many entries are looked through at once. */
+/** Entries looked through at once in a chain that says little to a peer. */
 export const PEER_STRETCH_ENTRIES_MAX = 5_000
-/** Of envelopes and documents: base64 makes 4 bytes of 3, and there are other members. */
+/** Bytes of envelopes and documents in a request: base64 makes 4 bytes of 3, and there are other members. */
 export const PEER_REQUEST_ENTRY_BYTES_MAX = 2_500_000
 /** Length of an answer: for each entry that it is about, and beside them. A receipt has 1.5 KiB; no outcome needs more. */
 export const PEER_OUTCOME_BYTES_MAX = 8 * 1024
@@ -83,14 +86,14 @@ export const PEER_RETRY_MS_MIN = 1_000
 export const PEER_RETRY_MS_MAX = 300_000
 /** At least, after an answer of 200 that is none: to read it has cost us more than it cost the peer. */
 export const PEER_RETRY_AFTER_NONSENSE_MS = 60_000
-/** What a peer asks for with `Retry-After` is believed up to this. */
+/** Longest `Retry-After` of a peer that is believed. */
 export const PEER_RETRY_AFTER_MS_MAX = 3_600_000
 
-// What both sides hold
-/** Of one page. */
+// Comparison of both sides
+/** Records on one page. */
 export const PEER_SUMMARY_RECORDS_MAX = 1_000
 export const PEER_SUMMARY_PAGES_MAX = 100
-/** Of records that a reconciliation shows; it counts all of them. */
+/** Records that a reconciliation shows; it counts all of them. */
 export const PEER_DIFFERENCES_SHOWN_MAX = 100
-/** Of dead letters, forks and open offers, for the metrics. */
+/** Dead letters, forks and open offers that the metrics count. */
 export const PEER_MATTERS_COUNTED_MAX = 10_000

@@ -69,7 +69,7 @@ export function offerCompletion(
   })
 }
 
-/** Of a step that is the home's to take. Throws `not_home`; null as of offerActivation. */
+/** Refuses a step that the home has to take. Throws `not_home`; null as in offerActivation. */
 export async function refuseAtGuest(deps: RemoteReadDeps, caller: Caller, about: AboutOffer): Promise<null> {
   const record = await findForStep(deps, caller, about)
   if (!record) return null
@@ -117,7 +117,7 @@ async function offer(
   }
 }
 
-/** What this very request did before answers it, whatever has become of the record since. */
+/** Answers with what this very request did before, whatever has become of the record since. */
 async function explainRefusal(
   deps: OfferDeps,
   caller: Caller,

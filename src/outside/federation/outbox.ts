@@ -16,7 +16,7 @@ import {
   PEER_STRETCH_ENTRIES_MAX,
 } from './limits.ts'
 
-/** What a peer is sent next: entries with their documents, and where the cursor stands once they are dealt with. */
+/** Entries with their documents that a peer is sent next, and the position of the cursor after them. */
 export type Outgoing = {
   readonly entries: readonly SharedEntry[]
   readonly documents: ReadonlyMap<number, SharedDocument>
@@ -39,7 +39,7 @@ async function readStretch(db: Db, peer: DrainedPeer): Promise<Outgoing> {
   const end = Math.min(peer.size, peer.nextSeq + PEER_STRETCH_ENTRIES_MAX)
   const found = await readSharedEntries(db, peer, { from: peer.nextSeq, end, limit: LIMIT })
   const { entries, ...rest } = await fill(db, peer, found)
-  // Of a record that is shared from here on, all that was before comes first.
+  // A record that is shared from here on has its earlier entries sent first.
   const shared = entries.findIndex(({ kind }) => kind === 'record-shared')
   if (shared === -1) {
     const nextSeq = entries.length < found.length ? entries.at(-1)!.seq + 1 : end

@@ -29,7 +29,7 @@ export async function inTransaction<T>(
     })
   } catch (error) {
     const constraint = constraintOf(error as Error)
-    // Of a rotation: other entries are looked up before they are appended.
+    // A rotation; other entries are looked up before they are appended.
     if (constraint === 'received_entries_once')
       throw new ApiError('state_conflict', 'another entry of that seq came before')
     // The peering has changed since the request's headers were looked at.
@@ -44,7 +44,7 @@ function currentKid(contact: PeerContact | null): string | undefined {
   return contact?.keys.find(({ untilSeq }) => untilSeq === null)?.kid
 }
 
-/** Who says here what has come of a request: the ledger itself. */
+/** Author of entries about a request: the ledger itself. */
 export function authorOf({ ledger, ledgerId, contact }: Omit<PeerRequest, 'nonce'>): Author {
   return { ledger, ledgerId, issuer: contact.issuer, envelopeKid: contact.envelopeKid, agent: 'system' }
 }

@@ -104,7 +104,7 @@ function readInvitation(
   return { ...invitation, token: Buffer.from(invitation.token, 'base64url') }
 }
 
-/** What a peer says of its own address is as good as what a tenant says. */
+/** Refuses a URL of a peer as it would that of a tenant: both are equally untrusted. */
 export function refusePeerUrl(url: string, allowances: Allowances): void {
   // Paths are appended to it.
   if (/[?]|\/$/.test(url))
@@ -143,7 +143,7 @@ export function openInvitation(
   }
 }
 
-/** What the token is sealed for, between the acceptance and the handshake. */
+/** Context for which the token is sealed, between acceptance and handshake. */
 export function tokenContext(ledgerId: Uint8Array, peerId: Uint8Array): string {
   return `peer token ${toHex(ledgerId)} ${toHex(peerId)}`
 }

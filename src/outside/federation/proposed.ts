@@ -43,9 +43,9 @@ export type Proposed = {
   readonly leaf: string
   readonly envelope: Uint8Array
   readonly statement: ParsedStatement
-  /** Of an entry about a record. */
+  /** Record that the entry is about. */
   readonly record: { readonly name: string; readonly id: Uint8Array } | null
-  /** Of an event of a record. */
+  /** Version of the record after the event. */
   readonly version: number | null
   /** null: none came, or it is erased. */
   readonly document: ProposedDocument | null
@@ -76,7 +76,7 @@ export class EntryRefused extends Error {
   }
 }
 
-/** That the peer's ledger has said this, and that such things are shared at all. Throws EntryRefused, ProofError. */
+/** Verifies that the peer's ledger has said this, and that such entries are shared at all. Throws EntryRefused, ProofError. */
 export function verifyProposed(
   ids: Pick<PeeringIds, 'remoteLedger'>,
   contact: Pick<PeerContact, 'keys'>,
@@ -187,12 +187,12 @@ export function eventOf({ seq, leaf, statement }: Proposed): RecordEvent {
 /** An entry of the peer, as far as an entry of ours that receives it names it. */
 export type Received = Pick<Proposed, 'seq' | 'leaf' | 'envelope' | 'statement' | 'record' | 'version'>
 
-/** What an entry of ours says of one that it receives. */
+/** Member of our entry that names the one it receives. */
 export function receivedOf({ seq, leaf, statement, record, version }: Received) {
   return { ledger: statement.ledger, seq, leaf, kind: statement.kind, record: record?.name ?? null, version }
 }
 
-/** What lies beside an entry of ours that receives one (migrations/functions/append-received.sql). */
+/** Row beside an entry of ours that receives one (migrations/functions/append-received.sql). */
 export function receivedRow(
   { peerId }: Pick<PeeringIds, 'peerId'>,
   { seq, leaf, envelope, statement, record, version }: Received,

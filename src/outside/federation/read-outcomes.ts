@@ -11,19 +11,19 @@ import type { Outgoing } from './outbox.ts'
 import { unexpectedAnswer } from './post.ts'
 import { readReceipt } from './receipts.ts'
 
-/** What became of the entries of a request so far; records by their uuid. */
+/** Outcomes of the entries of a request so far; records by their uuid. */
 type Read = {
   readonly receipts: Sent['receipts'][number][]
   readonly dead: Sent['dead'][number][]
-  /** What the peer lacks, by record. */
+  /** Missing entries of the peer, by record. */
   readonly missing: Map<string, Sent['backlog'][number]>
   /** Records of which the peer has not taken an entry. */
   readonly waiting: Set<string>
 }
 
 /**
- * What the peer says of each entry that it was sent. Of a record whose entry it does not take, the later ones wait, whatever it says
- * of them. Throws PeerError for an answer that is none: of no entry anything is known then.
+ * Reads the peer's outcome for each entry that it was sent. If it does not take an entry, later ones of that record wait,
+ * whatever it says about them. Throws PeerError for an invalid answer: then no entry's outcome is known.
  */
 export async function readOutcomes(
   db: Db,

@@ -52,7 +52,7 @@ export type SentEntries = {
   readonly entries: readonly SentEntry[]
 }
 
-/** What became of an entry (docs/formats/federation.md); `envelope`: base64 of the receipt. */
+/** Outcome of an entry (docs/formats/federation.md); `envelope`: base64 of the receipt. */
 export type EntryOutcome =
   | { readonly leaf: string | null; readonly outcome: 'received'; readonly envelope: string }
   | {
@@ -205,7 +205,7 @@ class Reception {
       const entry = await this.#plan(signer, at, attempted)
       if (entry) planned.push(entry)
     }
-    // What came before the end is taken by a peering that has not ended.
+    // Entries before the end are taken by a peering that has not ended.
     const end = Math.max(
       0,
       planned.findIndex(({ proposed }) => proposed.statement.kind === 'peer-revoked'),
@@ -308,8 +308,8 @@ class Reception {
   }
 
   /**
-   * What came second (an offer whose record has moved since it was read) is decided anew. By then no other request can move it:
-   * the first call has locked the chain's head.
+   * Decides anew what came second: an offer whose record has moved since it was read. By then no other request can move it,
+   * because the first call has locked the chain's head.
    */
   async #append(signer: Signer, planned: readonly Planned[]): Promise<void> {
     let left = planned

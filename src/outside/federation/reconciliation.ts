@@ -39,7 +39,7 @@ const FAULTS: ReadonlySet<DifferenceKind> = new Set(['leaf', 'unknown'])
 export type RecordDifference = {
   readonly record: string
   readonly difference: DifferenceKind
-  /** Whose chain moves it; null where only the peer has named it. */
+  /** Side whose chain moves it; null if only the peer has named it. */
   readonly home: 'ours' | 'theirs' | null
   readonly ours: Held | null
   readonly theirs: Held | null
@@ -126,7 +126,7 @@ async function compareSummary(db: pg.Pool, of: Of, text: string) {
   let after: Uint8Array | null = null
   for (let page = 0; page < PEER_SUMMARY_PAGES_MAX; page++) {
     const held = await listHeldRecords(db, of, { after, limit: PEER_SUMMARY_RECORDS_MAX })
-    // Of those that it had no room for it has said nothing. Ids are written in their order.
+    // The peer has said nothing about those that it had no room for. Ids are written in their order.
     const named = held.filter(({ recordId }) => last === null || formatId('rec', recordId) <= last)
     found.push(...(await comparePage(db, of, named, theirs)))
     if (held.length < PEER_SUMMARY_RECORDS_MAX || named.length < held.length) break

@@ -109,7 +109,7 @@ export function isOwn({ row, ledger, gated }: RemoteRecord, agentId: Uint8Array)
   return row.has_offered || gated.performer === remoteName(ledger, agentId)
 }
 
-/** What statements of other ledgers call an agent of this one. */
+/** Name of an agent of this ledger in statements of other ledgers. */
 export function remoteName(ledger: string, agentId: Uint8Array): string {
   return `${ledger}/${formatId('agt', agentId)}`
 }
@@ -265,7 +265,7 @@ function erasureOf(keys: EnvelopeKeys, record: RemoteRecord): ErasureView | null
   }
 }
 
-/** What an agent of this ledger offered last; null: nothing. */
+/** Newest offer of an agent of this ledger; null: none. */
 export function offerOf(row: OfferColumns | { [Name in keyof OfferColumns]: null }): OfferView | null {
   if (row.offer_seq === null) return null
   return {

@@ -71,7 +71,7 @@ function statementOf(caller: Caller, offer: Offer, recordedAtMs: number): string
   })
 }
 
-/** What `append_federation` stores (migrations/functions/append-federation.sql). */
+/** Detail that `append_federation` stores (migrations/functions/append-federation.sql). */
 function detailOf(caller: Caller, { step, record, onBehalfOf }: Offer) {
   const agentId = toUuid(partyOf(caller, onBehalfOf))
   return { peerId: record.row.peer_id, version: record.row.version + 1, step, agentId }

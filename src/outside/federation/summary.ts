@@ -15,7 +15,10 @@ import { type PeerError, unexpectedAnswer } from './post.ts'
 export type SummaryRecord = { readonly record: string; readonly version: number; readonly leaf: string }
 export type SummaryPage = { readonly records: readonly SummaryRecord[]; readonly next: string | null }
 
-/** What this side holds of the records that are shared with the peer, after `after`. It tells no peer anything that it was not sent. */
+/**
+ * Summarizes what this side holds of the records shared with the peer, after `after`. Tells no peer anything that it was not
+ * sent.
+ */
 export async function summarize(
   deps: PeerTransactionDeps & { readonly inbox: Inbox },
   request: PeerRequest,

@@ -10,7 +10,7 @@ import { signatureHeader, type WebhookSigner } from './secrets.ts'
 export type AttemptResult = {
   readonly outcome: 'delivered' | 'failed' | 'gone' | 'aborted'
   readonly attempt: Attempt
-  /** What the endpoint asks for; null where it does not. */
+  /** Retry-After of the endpoint; null if it sent none. */
   readonly retryAfterMs: number | null
 }
 

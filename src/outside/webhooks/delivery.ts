@@ -9,11 +9,11 @@ import { WEBHOOK_ATTEMPTS_LOGGED_MAX } from './limits.ts'
 import { noticeBody } from './notices.ts'
 import type { Task } from './window.ts'
 
-/** What is to be delivered, and what was tried already. */
+/** A delivery, and its earlier attempts. */
 export type Delivery = StoredDelivery & {
   /** When it happened; null: of a notice. */
   readonly happenedAtMs: number | null
-  /** Of the request that it tells of. */
+  /** Traceparent of the request that it tells of. */
   readonly traceparent: string | null
   /** JSON; or why there is none: what is stored is not what was signed, or is not there. */
   readonly body: string | { readonly error: string }
@@ -58,7 +58,7 @@ export function idOf({ ledgerId, webhookId }: Endpoint, { seq, type, timestampMs
   return eventId({ ledgerId, endpoint: webhookId, seq, type, timestampMs })
 }
 
-/** Of the events that are not the first of their entry. */
+/** Places of events that are not the first of their entry. */
 const PLACES: ReadonlyMap<string, number> = new Map(
   Object.values(EVENTS_OF_KIND).flatMap((types) => types.slice(1).map((type, i) => [type, i + 1] as const)),
 )

@@ -31,8 +31,8 @@ type EndpointWithSecret = { readonly webhook: WebhookRow; readonly made: NewWebh
 export type EndpointChanges = { readonly [Name in keyof WebhookSettings]?: WebhookSettings[Name] | undefined }
 
 /**
- * Whoever asks again because he got no answer does not get a second endpoint: one that is just like the first is refused
- * (`state_conflict`), and the refusal names the first.
+ * Creates an endpoint. A client that asks again because it got no answer does not get a second one: an endpoint just like the
+ * first is refused (`state_conflict`), and the refusal names the first.
  */
 export async function createEndpoint(
   deps: EndpointDeps,

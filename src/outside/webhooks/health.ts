@@ -45,7 +45,10 @@ export class EndpointHealth {
     return this.#requestsMax
   }
 
-  /** Of what is tried of one that fails all the time, every other one is new: what it refuses may be only the old ones. */
+  /**
+   * Whether the next attempt takes a new delivery. With an endpoint that fails all the time every other attempt does: it may
+   * refuse only the old ones.
+   */
   get isNewFirst(): boolean {
     return this.#failures >= WEBHOOK_BREAKER_FAILURES && this.#failures % 2 === 0
   }
@@ -63,7 +66,7 @@ export class EndpointHealth {
   }
 
   fail(nowMs: number, { isDown, isGone, waitMs }: Failure): void {
-    // What was under way already says nothing new: an endpoint that restarts fails all of it at once.
+    // Requests already under way say nothing new: an endpoint that restarts fails all of them at once.
     if (nowMs >= this.#breakerUntilMs) {
       this.#failures++
       const pauseMs = isDown ? breakerPauseMs(this.#failures) : refusalPauseMs(this.#failures)
@@ -83,7 +86,7 @@ export class EndpointHealth {
 
   stopOf(nowMs: number): Stop | null {
     if (this.#isGone) return { state: 'disabled', reason: 'gone' }
-    // Of one that was not tried nothing is known.
+    // Nothing is known of an endpoint that was not tried.
     if (this.#lastFailureMs === null || this.#failingSinceMs === null) return null
     const failingMs = nowMs - this.#failingSinceMs
     return failingMs > WEBHOOK_FAILING_MS_MAX ? { state: 'paused', reason: 'failing' } : null

@@ -61,10 +61,10 @@ export type LaneDeps = AttemptDeps &
     readonly awaitFloor: (ledgerId: Uint8Array) => void
   }
 
-/** What was dealt with, and is delivered again. */
+/** Delivery that was dealt with, and is delivered again. */
 type Again = Pick<WrittenDelivery, 'eventId' | 'recordId'>
 
-/** Of an answer: not of this event, but of all. */
+/** Statuses that mean the endpoint is down, not that it refused this event. */
 const DOWN: readonly number[] = [429, 502, 503, 504]
 
 type Settled = { readonly delivery: Delivery; readonly dueInMs: number | null }
@@ -154,7 +154,7 @@ export class Lane {
     await endTurn(this.#deps.pool, this.turn, this.#isHeld ? WEBHOOK_HELD_REST_MS : null)
   }
 
-  /** What has changed since the last look. */
+  /** Applies the changes since the last look. */
   look({ isOurs, version, dueAt, isDue, ends }: EndpointLook): void {
     if (!isOurs) this.#lost = true
     if (!isOurs || version !== this.#endpoint.version) this.#closing = true
@@ -217,7 +217,7 @@ export class Lane {
     return nowMs - this.#idleSince >= WEBHOOK_LINGER_MS || !this.#mayLinger()
   }
 
-  /** What the database is to be asked next; null: nothing. */
+  /** Next question to the database; null: none. */
   #nextStep(): (() => Promise<void>) | null {
     if (this.#lost) return null
     if (this.#mustWrite || this.#isWriteDue()) return () => this.#write()
@@ -226,7 +226,7 @@ export class Lane {
     const isNextOnly = !this.#mayHaveDue && !this.#recover
     if (this.#mayHaveMore && (isNextOnly || this.#health.isNewFirst)) return () => this.#loadNext()
     if (isNextOnly) return null
-    // Of rows: what stands in them must be what became of them.
+    // Rows come first: they must hold what became of deliveries.
     if (this.#window.writes > 0) return () => this.#write()
     return this.#mayHaveDue ? () => this.#loadDue() : () => this.#loadRecovery(this.#recover!)
   }
@@ -320,7 +320,7 @@ export class Lane {
     this.#window.settle(task, 'retry', { delivery, dueInMs })
   }
 
-  /** What must not be sent. */
+  /** Gives up a delivery that must not be sent. */
   #giveUp(task: Task<Delivery>, error: string): void {
     const at = new Date(this.#deps.now()).toISOString()
     const attempt = { at, durationMs: 0, status: null, error, excerpt: null }
@@ -389,7 +389,7 @@ export class Lane {
     this.#mayHaveDue = true
   }
 
-  /** What became of deliveries, and `more` rows, in one statement. */
+  /** Writes what became of deliveries, and `more` rows, in one statement. */
   async #write(more: readonly WrittenDelivery[] = [], again: readonly Again[] = []): Promise<void> {
     this.#mustWrite = false
     this.#unwrittenSince = null
@@ -411,7 +411,9 @@ export class Lane {
     this.#window.confirm(writes)
   }
 
-  /** What these held, or is held since, is let go in the same transaction: after a crash in between nobody would. */
+  /**
+   * Writes, and releases in the same transaction what these held, or what is held since: after a crash in between nobody would.
+   */
   async #writeAndRelease(
     progress: Omit<Progress, 'mayBeLost'>,
     again: readonly Again[],
@@ -441,7 +443,7 @@ function toRow({ task, outcome, result }: Write<Delivery, Settled>): WrittenDeli
   return rowOf(delivery, outcome, null)
 }
 
-/** What has just been held may have been waiting for what is just done. */
+/** Whether something may be released: a delivery just held may have waited for one just finished. */
 function mayRelease({ outcome, stored }: Write<Delivery, Settled>): boolean {
   return outcome === 'held' || (stored && (outcome === 'delivered' || outcome === 'dead'))
 }

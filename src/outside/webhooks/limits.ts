@@ -5,7 +5,7 @@ export const WEBHOOK_RETRY_DELAYS_MS: readonly number[] = [
   5_000,
   ...[5, 30, 120, 300, 600, 600].map((minutes) => minutes * MINUTE_MS),
 ]
-/** Of a delay, up or down. */
+/** Share of a delay, up or down. */
 export const WEBHOOK_RETRY_JITTER = 0.1
 export const WEBHOOK_RETRY_AFTER_MS_MAX = 60 * MINUTE_MS
 /** Without a success since: the endpoint is paused. */
@@ -19,19 +19,19 @@ export const WEBHOOK_BREAKER_PAUSE_MS_MAX = 5 * MINUTE_MS
 /** Requests to one endpoint at a time: as many as it answers well, one more for each success, half after a failure. */
 export const WEBHOOK_REQUESTS_FIRST = 4
 export const WEBHOOK_REQUESTS_PER_ENDPOINT_MAX = 32
-/** Of one worker: endpoints that hang hold one each. */
+/** Requests of one worker: endpoints that hang hold one each. */
 export const WEBHOOK_REQUESTS_MAX = 1_024
 export const WEBHOOK_LANES_MAX = 512
 /** Opened secrets, of endpoints that were delivered to last. */
 export const WEBHOOK_SIGNERS_KEPT_MAX = 10_000
-/** What an endpoint has in memory of what is to be sent; with documents, of up to 64 KiB each, fewer. */
+/** Events of an endpoint in memory; with documents, of up to 64 KiB each, fewer. */
 export const WEBHOOK_EVENTS_PER_LOAD = 128
 export const WEBHOOK_EVENTS_WITH_DOCUMENTS_PER_LOAD = 16
 /** An entry has two events at most, and both must fit. */
 export const WEBHOOK_EVENTS_PER_LOAD_MIN = 2
 /**
- * Of all endpoints that a worker delivers to: of many, each has its share. An event has 1 KB, 45 KB at most; one with documents, which
- * counts as eight, 350 KB at most.
+ * Events of all endpoints that a worker delivers to; each of many has its share. An event has 1 KB, 45 KB at most; one with
+ * documents, which counts as eight, 350 KB at most.
  */
 export const WEBHOOK_EVENTS_IN_MEMORY = 8_192
 export const WEBHOOK_EVENTS_PER_DOCUMENTED_EVENT = 8
@@ -49,7 +49,7 @@ export const WEBHOOK_JOBS_QUEUED_MAX = 512
 export const WEBHOOK_LEASE_MS = 10_000
 export const WEBHOOK_LOOK_EVERY_MS = 100
 export const WEBHOOK_LEASE_RENEW_EVERY_MS = 2_000
-/** What was delivered is written together: so many at a time, or after so long. A worker that is killed leaves it to be sent again. */
+/** Deliveries are written together: so many at a time, or after so long. A worker that is killed leaves them to be sent again. */
 export const WEBHOOK_ROWS_PER_WRITE = 256
 export const WEBHOOK_WRITE_AFTER_MS = 50
 /** With nothing to do an endpoint keeps its turn for so long, while half of the places are free. */
@@ -59,7 +59,7 @@ export const WEBHOOK_TURN_MS_MAX = 30_000
 /** A request that takes longer is written down, so that the cursor can pass it; sent again after this, if its worker is gone. */
 export const WEBHOOK_STRAGGLER_MS = 1_000
 export const WEBHOOK_STRAGGLER_DUE_MS = 30_000
-/** What is under way when a worker stops has so long to be answered. */
+/** Time for requests under way to be answered when a worker stops. */
 export const WEBHOOK_STOP_MS_MAX = 5_000
 
 // Webhooks: what tenants may ask for

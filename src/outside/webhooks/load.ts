@@ -68,7 +68,7 @@ export class DeliveryLoader {
     return { tasks, full: stored.length === limit, isHeld }
   }
 
-  /** What follows in the ledger's stream, without what has a row already. */
+  /** Reads what follows in the ledger's stream, without events that have a row already. */
   async next(from: EventPosition, ends: LedgerEnds) {
     const page = await readEvents(this.#db, this.#source, from, ends, this.perLoad)
     const ids = page.steps.map(({ event }) => idOf(this.#endpoint, event))
@@ -86,8 +86,8 @@ export class DeliveryLoader {
   }
 
   /**
-   * What is to be delivered again, from `from` on: what has no row yet, with a row that is held, and what has one. `from`: where
-   * to go on; null: that was all.
+   * Reads what is to be delivered again, from `from` on: events without a row, events with a row that is held, and events with
+   * any other row. `from`: where to go on; null: that was all.
    */
   async recovery({ from, end, delivered }: NonNullable<Endpoint['recover']>) {
     const start = { seq: from, told: 0, checkpoint: Number.MAX_SAFE_INTEGER }
@@ -102,7 +102,7 @@ export class DeliveryLoader {
       const isAgain = stateOf(i) === 'dead' || (delivered && stateOf(i) === 'delivered')
       return isAgain ? [{ eventId: ids[i]!, recordId: event.recordId }] : []
     })
-    // Of an entry with two events, the second may be on the next page: it is looked at again with the first.
+    // The second event of an entry may be on the next page: it is looked at again with the first.
     const { seq } = page.position
     return {
       fresh: fresh.map(({ event }) => {

@@ -10,10 +10,11 @@ export function noticeAbout({ id, state, reason }: About): string {
 }
 
 /**
- * What an endpoint is told of another one, or of itself: no event of the ledger. JSON; null where the row is none of ours.
+ * Body of a notice, which tells an endpoint about another one, or about itself: no event of the ledger. JSON; null if the row
+ * is none of ours.
  *
- * No chain says what a notice says, so its text is made here and not read: whoever could write it into a row would have it signed
- * as whatever event he likes.
+ * No chain says what a notice says, so its text is made here and not read: an attacker who could write it into a row would have
+ * it signed as any event.
  */
 export function noticeBody(
   ledgerId: Uint8Array,

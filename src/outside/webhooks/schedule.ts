@@ -27,7 +27,7 @@ export function refusalPauseMs(failures: number, random = Math.random): number {
   return failures < WEBHOOK_BREAKER_REFUSALS ? 0 : jittered(WEBHOOK_BREAKER_PAUSE_MS_MIN, random)
 }
 
-/** What an endpoint asks for, as far as it is believed. */
+/** Retry-After of an endpoint, as far as it is believed. */
 export function retryAfterMs(askedMs: number | null): number {
   return Math.min(askedMs ?? 0, WEBHOOK_RETRY_AFTER_MS_MAX)
 }

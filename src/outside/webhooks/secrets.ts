@@ -5,14 +5,14 @@ import type { MasterKey } from '../../signing/master-key.ts'
 import { makeEd25519Signer, nativeProviders } from '../../signing/native.ts'
 
 /*
- * What deliveries are signed with (Standard Webhooks): each secret is an HMAC key, which the receiver is told once, and an
- * Ed25519 key, of which he is shown the public half. Both are sealed together.
+ * Signing keys of deliveries (Standard Webhooks): each secret is an HMAC key, which the receiver is told once, and an Ed25519
+ * key, of which the receiver is shown the public half. Both are sealed together.
  */
 
 const HMAC_KEY_BYTES = 32
 const ED25519_SEED_BYTES = 32
 
-/** Whose secret it is: sealed bytes that are moved to another endpoint, or to another ledger, can't be opened there. */
+/** Owner of a secret: sealed bytes that are moved to another endpoint, or to another ledger, cannot be opened there. */
 export type WebhookOf = { readonly ledgerId: Uint8Array; readonly webhookId: Uint8Array }
 
 export type NewWebhookSecret = {
@@ -80,7 +80,7 @@ export function signatureHeader(
   return signers.flatMap((sign) => sign(message)).join(' ')
 }
 
-/** What a secret is sealed for. */
+/** Context that a secret is sealed for. */
 export function webhookSecretContext({ ledgerId, webhookId }: WebhookOf, secretId: Uint8Array): string {
   return `webhook ${toUuid(ledgerId)} ${toUuid(webhookId)} ${toUuid(secretId)}`
 }

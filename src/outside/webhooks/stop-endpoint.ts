@@ -17,7 +17,7 @@ export type StopDeps = {
 
 const PAUSED: NoticeType = 'webhook.paused'
 
-/** Of an endpoint that answers for itself no more the ledger's other endpoints hear; in one transaction, or nobody would after a crash. */
+/** Stops an endpoint and tells the ledger's other endpoints, in one transaction, or nobody would after a crash. */
 export async function stopEndpoint(deps: StopDeps, name: WebhookName, stop: Stop): Promise<void> {
   const id = formatId('whk', name.webhookId)
   const isStopped = await withPooledTransaction(deps.pool, async (client) => {

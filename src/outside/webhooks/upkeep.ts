@@ -31,7 +31,7 @@ export function makeWebhookUpkeep(deps: { readonly pool: Db }): () => Promise<bo
     const webhooks = await listWebhooksAfter(deps.pool, last, WEBHOOK_UPKEEP_ENDPOINTS)
     last = webhooks.length < WEBHOOK_UPKEEP_ENDPOINTS ? null : webhooks.at(-1)!
     for (const webhook of webhooks) {
-      // What is delivered fast is removed as fast; but the others have their turn.
+      // A fast endpoint's deliveries are removed as fast; but the others have their turn.
       for (let i = 0; i < WEBHOOK_UPKEEP_DELETIONS_MAX && (await removeSome(deps.pool, webhook)); i++);
     }
     return last !== null

@@ -3,14 +3,14 @@ import type { EventPosition } from '../events/read-events.ts'
 /** A delivery that is to be made. */
 export type Task<Content> = {
   readonly id: string
-  /** Whose events are delivered one after another; null: of no record. */
+  /** Record whose events are delivered one after another; null: no record. */
   readonly record: string | null
   /** Behind it in the ledger's stream; null: it was read from its row, which is behind the cursor. */
   readonly after: EventPosition | null
   readonly content: Content
 }
 
-/** What becomes of a delivery; `retry`: it stays pending; `held`: an earlier one of its record does. */
+/** Outcome of a delivery; `retry`: it stays pending; `held`: an earlier one of its record does. */
 export type Outcome = 'delivered' | 'dead' | 'retry' | 'held'
 
 export type Write<Content, Result> = {
@@ -33,18 +33,18 @@ type Slot<Content, Result> = {
 }
 
 /**
- * What one endpoint is being sent: in order for each record, and otherwise in any; and how far its cursor may move. It holds
+ * Deliveries under way to one endpoint, in order for each record and otherwise in any, and how far its cursor may move. Holds
  * no clock and does no I/O.
  *
- * The cursor may pass a delivery once that has a row. What is settled beyond one that is still under way gets its row as well,
- * so that whoever goes on from the cursor finds that it is dealt with.
+ * The cursor may pass a delivery once that has a row. Whatever is settled beyond one still under way gets its row as well, so
+ * that the next worker, from the cursor on, finds that it is dealt with.
  */
 export class DeliveryWindow<Content, Result> {
   /** From the stream, in its order, from the cursor on. */
   #stream: Slot<Content, Result>[] = []
   readonly #slots = new Map<string, Slot<Content, Result>>()
   readonly #queue = new Set<Slot<Content, Result>>()
-  /** Of each record, what is not settled, oldest first. */
+  /** Unsettled deliveries of each record, oldest first. */
   readonly #records = new Map<string, Slot<Content, Result>[]>()
   /** Records of which one is to be tried again, and has no row that says so yet: what is read meanwhile does not know. */
   readonly #failed = new Set<string>()
@@ -75,7 +75,7 @@ export class DeliveryWindow<Content, Result> {
     return this.#read
   }
 
-  /** Of what is in hand: neither settled nor dropped, or not written yet. */
+  /** Ids in hand: neither settled nor dropped, or not written yet. */
   ids(): string[] {
     return [...this.#slots.keys()]
   }
@@ -124,7 +124,7 @@ export class DeliveryWindow<Content, Result> {
     return null
   }
 
-  /** Of what was sent. One that stays pending holds the later ones of its record. */
+  /** Settles a sent delivery. One that stays pending holds the later ones of its record. */
   settle(task: Task<Content>, outcome: Exclude<Outcome, 'held'>, result: Result): void {
     const slot = this.#slots.get(task.id)!
     this.#sent--
@@ -139,7 +139,7 @@ export class DeliveryWindow<Content, Result> {
     else this.#records.delete(task.record)
   }
 
-  /** What was under way and is not any more, with nothing to say of it: it will be sent again. */
+  /** Drops a delivery that is no longer under way, without an outcome: it will be sent again. */
   drop(task: Task<Content>): void {
     this.#sent--
     const slot = this.#slots.get(task.id)!
@@ -147,8 +147,8 @@ export class DeliveryWindow<Content, Result> {
   }
 
   /**
-   * What to write, and the position that holds once it is written. What was sent before `sentBeforeMs` and keeps the cursor
-   * from moving is written down as it stands, and what waits for it is held.
+   * Takes the rows to write, and the position that holds once they are written. Deliveries sent before `sentBeforeMs` that keep
+   * the cursor from moving are written as they stand, and those that wait for them are held.
    */
   takeWrites(sentBeforeMs: number): { writes: Write<Content, Result>[]; position: EventPosition } {
     let passed = 0
@@ -195,7 +195,7 @@ export class DeliveryWindow<Content, Result> {
     if (isSlow(first)) this.#holdBehind(first)
   }
 
-  /** Of what has a row, the row says so. */
+  /** Holds deliveries without a row; the row of the others says whether they are held. */
   #holdBehind(first: Slot<Content, Result>): void {
     const record = first.task.record!
     const [, ...later] = this.#records.get(record)!

@@ -15,7 +15,7 @@ export type EntryLine = {
   readonly chain: string
   readonly envelope: Uint8Array
   readonly documents: readonly DocumentLine[]
-  /** Of a batch: the objects that were hashed, not checked here. Otherwise null. */
+  /** Hashed objects of a batch, not checked here. Otherwise null. */
   readonly items: readonly JsonValue[] | null
   /** The envelope of another ledger's entry that this one receives. */
   readonly received?: Uint8Array
@@ -28,7 +28,7 @@ export type DocumentLine = {
   readonly salt: Uint8Array | null
   readonly document: JsonValue
   readonly erasedBy: number | null
-  /** Of a record that has some, beside its payload: signed by the same salt, erased with it. */
+  /** References of a record, beside its payload: signed by the same salt, erased with it. */
   readonly references?: readonly string[] | null
 }
 

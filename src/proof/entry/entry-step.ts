@@ -9,13 +9,13 @@ import type { EntryLine } from './entry-line.ts'
 import { wordAt } from './id-table.ts'
 import type { ReceivedEntry } from './verify-received.ts'
 
-/** What a ledger's verifier needs of one verified entry: small, and fit to be sent between threads. */
+/** Facts about a verified entry that a ledger's verifier needs: small, and fit to be sent between threads. */
 export type EntryStep = {
   readonly seq: number
   readonly kind: EntryKind
   readonly ledger: string
   readonly issuer: string
-  /** Of the envelope, lower-case hex. */
+  /** Kid of the envelope, lower-case hex. */
   readonly kid: string
   readonly leaf: Uint8Array
   /** As the line says it: LedgerVerifier compares. */
@@ -27,7 +27,7 @@ export type EntryStep = {
   readonly actedFor: readonly string[]
   /** Each record type that the entry uses, once. */
   readonly types: readonly string[]
-  /** Of records that are notarized here: their ids, 16 bytes each, and the first word of each payload's digest. */
+  /** Records notarized here: their ids, 16 bytes each, and the first word of each payload's digest. */
   readonly recordIds: Uint8Array
   readonly digestWords: Uint32Array
   /** Documents of this entry that are gone. */
@@ -38,7 +38,7 @@ export type EntryStep = {
   readonly received: ReceivedEntry | null
 }
 
-/** What lies beside an entry's statement. */
+/** Documents beside an entry's statement. */
 type Beside = { readonly items: readonly BatchItem[] | null; readonly received: ReceivedEntry | null }
 
 export function makeStep(

@@ -1,9 +1,9 @@
 import type { EntryStep } from './entry-step.ts'
 
-/** What was erased, when, why and by whom: as the signed entry at `seq` says it. */
+/** Erasure as the signed entry at `seq` says it. */
 export type Erasure = {
   readonly seq: number
-  /** What it was called: a record's payload is called after the record. */
+  /** Name of what was erased: a record's payload is called after the record. */
   readonly subject: string
   /** The entry that digests it. */
   readonly digestedBy: number

@@ -50,7 +50,7 @@ export class IdTable {
     return true
   }
 
-  /** What was added with the id, or null. */
+  /** Seq and tag that were added with the id, or null. */
   get(ids: Uint8Array, offset = 0): { seq: number; tag: number } | null {
     const at = this.#find(
       wordAt(ids, offset),

@@ -8,8 +8,8 @@ import { keyThumbprint, parsePublicKey } from '../keys.ts'
 import type { ParsedStatement } from '../statement/statement.ts'
 
 /**
- * What an envelope and its statement can be held to by themselves, whoever signed them. Throws `claims_contradict_statement`,
- * `definition_mismatch`, `kid_mismatch`.
+ * Verifies an envelope against its statement, whoever signed them. Throws `claims_contradict_statement`, `definition_mismatch`,
+ * `kid_mismatch`.
  */
 export function verifyContent(sha256: Sha256, envelope: ParsedEnvelope, statement: ParsedStatement): void {
   verifyClaims(envelope, statement)
@@ -35,7 +35,7 @@ function verifyClaims(envelope: ParsedEnvelope, statement: ParsedStatement): voi
   }
 }
 
-/** What a subject's digest is of, where the predicate holds it whole: H(JCS(…)), without salt. */
+/** Definition that the predicate holds whole, if the subject's digest is of one: H(JCS(…)), without salt. */
 function definitionOf(statement: ParsedStatement): JsonObject | null {
   const { kind, predicate, subjects } = statement
   switch (kind) {

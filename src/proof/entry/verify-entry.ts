@@ -57,7 +57,7 @@ export function verifyEntry(
   return { step: makeStep(line, envelope, statement, { items, received }), envelope, statement, items }
 }
 
-/** What a line says of the entry itself; the rest lies beside it. */
+/** Members of a line about the entry itself; the others are beside it. */
 export type SignedLine = Pick<EntryLine, 'kind' | 'recordedAt' | 'leaf' | 'envelope'>
 
 /** verifyEntry without items and documents: what an entry that is shown alone can be held to. */
@@ -72,8 +72,8 @@ export function verifySignedEntry(
 }
 
 /**
- * What an envelope says, and that it is signed: what can be said of one that comes alone. `parsed`: what parseStatement says of
- * these very bytes, where somebody has asked.
+ * Verifies the envelope and its signature: everything that can be verified of an entry alone. `parsed`: the result of
+ * parseStatement for these very bytes, if there is one.
  */
 export function verifySignedStatement(
   bytes: Uint8Array,
@@ -97,7 +97,7 @@ function verifySigned(bytes: Uint8Array, findKey: FindKey, providers: ProofProvi
   return envelope
 }
 
-/** What the line repeats of the envelope, for those who search in it. `leaf`: of the line's envelope. */
+/** Verifies what the line repeats of the envelope for people who search in it. `leaf`: of the line's envelope. */
 export function verifyLine(line: SignedLine, leaf: string, statement: ParsedStatement): void {
   const said = { leaf: line.leaf, kind: line.kind, recordedAt: line.recordedAt }
   const signed = {

@@ -15,7 +15,7 @@ type LineContext = {
   readonly findKey: FindKey
   readonly providers: ProofProviders
   readonly documents: DocumentsShown
-  /** What else each entry is held to. MAY throw ProofError. */
+  /** Further check of each entry. MAY throw ProofError. */
   readonly also?: (entry: VerifiedEntry, index: number) => void
 }
 

@@ -21,13 +21,13 @@ export type ReceivedEntry = {
   readonly statement: ParsedStatement
 }
 
-/** What an entry says of the one that it receives; null for an entry that receives none. */
+/** Member of an entry that names the one it receives; null if it receives none. */
 export type SaidOfReceived = Received & { readonly peer: string }
 
 /**
- * What an entry and the one that it receives can be held to without those before them. `bytes`: the received envelope; null where
- * the line has none. Null where there should be none. Throws the codes of the envelope and the statement, `received_mismatch`,
- * `offer_mismatch`, `not_shared`.
+ * Verifies an entry and the one that it receives, as far as possible without those before them. `bytes`: the received envelope;
+ * null if the line has none. Null if there should be none. Throws the codes of the envelope and the statement,
+ * `received_mismatch`, `offer_mismatch`, `not_shared`.
  */
 export function verifyReceived(
   sha256: Sha256,
@@ -67,7 +67,7 @@ function verifySaid(said: Received, { ledger, kind, predicate }: ParsedStatement
   }
 }
 
-/** What both say of the same thing. */
+/** Verifies what both say about the same thing. */
 function verifyAnswer(statement: ParsedStatement, received: ParsedStatement, peer: string): void {
   switch (statement.kind) {
     case 'peer-key-rotated':

@@ -115,7 +115,7 @@ export function verifyEnvelope(
   return envelope
 }
 
-/** That `key` signed the envelope. Throws `algorithm_mismatch`, `signature_invalid`. */
+/** Verifies that `key` signed the envelope. Throws `algorithm_mismatch`, `signature_invalid`. */
 export function verifySigner(
   envelope: ParsedEnvelope,
   key: PublicKey,

@@ -35,7 +35,7 @@ export function parseEnvelope(bytes: Uint8Array): ParsedEnvelope {
   return readUsualEnvelope(bytes) ?? decodeEnvelope(bytes)
 }
 
-/** Of any that are not too large. */
+/** Decodes any envelope that is not too large. */
 export function decodeEnvelope(bytes: Uint8Array): ParsedEnvelope {
   const [protectedBytes, unprotected, payload, signature] = parseSign1(decodeDeterministic(bytes))
   if (unprotected.size > 0) throw new ProofError('cose_unprotected', `${unprotected.size} members`)

@@ -27,7 +27,7 @@ export class PeeringExchange {
   readonly ledger: string
   readonly handshake: string
   readonly added: SentEntry
-  /** Of the invited: the leaf of the inviter's entry. null: this side invited. */
+  /** Leaf of the inviter's entry, at the invited side. null: this side invited. */
   readonly counterpart: string | null
   /** The entry with which it ended on this side; null: it has not. Nothing after that is sent. */
   endedAt: number | null = null
@@ -63,14 +63,14 @@ export class PeeringExchange {
     return new Set(this.#shared.keys())
   }
 
-  /** What the other side is sent: of each list, each entry after those before it. Lists wait for no other list. */
+  /** Entries sent to the other side: in each list, each entry after those before it. No list waits for another. */
   *sent(): Generator<readonly SentEntry[]> {
     yield this.#changes
     yield this.#rotations
     for (const { own, share, refusals } of this.#shared.values()) {
       const past = own.past.filter(({ seq }) => this.endedAt === null || seq <= this.endedAt)
       const inOrder = refusals.length === 0 ? past : [...past, ...refusals].sort((a, b) => a.seq - b.seq)
-      // What was before it is sent after it.
+      // Entries before the share are sent after it.
       yield share === null ? inOrder : [share, ...inOrder]
     }
     yield* this.#offers.values()
@@ -109,12 +109,13 @@ export class PeeringExchange {
 export class UnforeseenShare extends Error {}
 
 /**
- * What a ledger sent and took by each of its peerings, from its verified entries in order (`onEntry` of LedgerVerifier).
+ * Exchange of a ledger with each of its peers, from its verified entries in order (`onEntry` of LedgerVerifier).
  *
- * About 500 bytes of memory for each entry that is sent, and 170 for each that is received.
+ * Takes about 500 bytes of memory for each entry that is sent, and 170 for each that is received.
  *
- * `sharedLater`: the records that some `record-shared` of the ledger names. Given, what is kept grows with what is shared; a set that
- * lacks one of them is found, and UnforeseenShare thrown. null: every gated record is kept, because it might be shared yet.
+ * `sharedLater`: the records that some `record-shared` of the ledger names. With it, memory grows with what is shared; a set
+ * that lacks one of them makes the comparison fail. Without it, every event of a record is kept, because it could still be
+ * shared.
  */
 export class LedgerExchange {
   readonly #sharedLater: ReadonlySet<string> | null

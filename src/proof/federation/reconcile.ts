@@ -25,7 +25,7 @@ export type Difference = {
 export type ReconcileCounts = {
   /** Shared by either with the other. */
   readonly records: number
-  /** Of either, received by the other with the same leaf; the offers among them. */
+  /** Entries of either side that the other received with the same leaf; offers among them. */
   readonly entries: number
   readonly offers: number
   /** Sent, as far as the sender's chain says, and not received by the end of the receiver's. No fault. */
@@ -120,7 +120,7 @@ function verifyHandshake(
 type Side = { readonly ledger: LedgerExchange; readonly peering: PeeringExchange }
 type Counts = { -readonly [Name in keyof ReconcileCounts]: ReconcileCounts[Name] }
 
-/** What `from` sends against what `to` has received. */
+/** Compares what `from` sends with what `to` has received. */
 function compare(from: Side, to: Side, counts: Counts): void {
   const sent = [...from.peering.sent()]
   verifySent(new Map(sent.flat().map((entry) => [entry.seq, entry])), from, to, counts)
@@ -175,7 +175,7 @@ function countReceived(entries: readonly SentEntry[], { ledger }: Side, to: Side
   return last + 1
 }
 
-/** Of all peerings together: one that is shared anew is the same record, and each has one home. */
+/** Counts records over all peerings together: one that is shared anew is the same record, and each has one home. */
 function countRecords({ ledger }: LedgerExchange, pairs: readonly Pair[]): number {
   const records = new Set(pairs.flatMap(([peering]) => [...peering.records]))
   const theirs = new Set(pairs.flatMap(([, peering]) => [...peering.records]))

@@ -65,7 +65,7 @@ function isSorted(names: readonly string[]): boolean {
   return true
 }
 
-/** What a JSON string cannot hold as it is, or only as half of a pair. */
+/** Characters that a JSON string cannot hold as they are, or only as half of a pair. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const NEEDS_CARE = /["\\\u0000-\u001f\ud800-\udfff]/
 

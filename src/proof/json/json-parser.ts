@@ -134,7 +134,7 @@ class Reader {
     while (isSpace(this.#text.charCodeAt(this.#at))) this.#at++
   }
 
-  /** What the sticky pattern finds here; '' if it does not. */
+  /** Match of the sticky pattern here; '' if there is none. */
   #match(pattern: RegExp): string {
     pattern.lastIndex = this.#at
     const [found] = pattern.exec(this.#text) ?? ['']

@@ -57,7 +57,7 @@ export function isCheap(text: string, limits: JsonLimits): boolean {
   return !hasEscapedName(text)
 }
 
-/** Of text that may not be JSON: then what counts as a string is a guess, and the grammar has the last word. */
+/** Refuses a costly text, which may not be JSON: then strings are guessed, and the grammar decides. */
 function refuseCost(text: string, { depthMax, tokensMax = Infinity }: JsonLimits): void {
   const findEnd = endFinderOf(text)
   let depth = 0

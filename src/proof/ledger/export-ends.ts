@@ -4,10 +4,7 @@ import type { JsonValue } from '../json/json-value.ts'
 import type { KeyHint } from '../offline/key-hints.ts'
 import { isObject } from '../statement/fields.ts'
 
-/*
- * What an export has around its entries (docs/formats/export.md): a first line `{"export":1,…}` and a last one
- * `{"checkpoint":…}`.
- */
+/* First and last line of an export (docs/formats/export.md): `{"export":1,…}` and `{"checkpoint":…}`. */
 
 /** The first line holds the keys, the last a note. */
 export const END_LINE_BYTES_MAX = 1024 * 1024

@@ -3,7 +3,7 @@ import type { DocumentsShown } from '../entry/verify-entry.ts'
 import { ProofError } from '../error.ts'
 import type { LedgerVerifier } from './verify-ledger.ts'
 
-/** What the verification of a ledger found, and what the finding rests on. */
+/** Findings of the verification of a ledger, and what they rest on. */
 export type LedgerFindings = {
   /** As its first entry names it; null when not even that was read. */
   readonly ledger: string | null
@@ -11,7 +11,7 @@ export type LedgerFindings = {
   readonly records: number
   /** `withheld`: the source showed none, so nothing is said about them. */
   readonly documents: DocumentsShown
-  /** Whose word it is that the envelope keys are the ledger's. */
+  /** Source that says that the envelope keys are the ledger's. */
   readonly keys: KeyTrust
   /** The key that signed the first entry, hex. */
   readonly firstKid: string | null
@@ -36,7 +36,7 @@ export type KeyTrust = 'given' | 'pinned' | 'self-asserted'
 /** `given`: kept by the caller. `own`: came with the ledger; says nothing against its operator. */
 export type CheckpointTrust = 'given' | 'own' | 'none'
 
-/** What the verifier knows of the ledger's keys from elsewhere. */
+/** Knowledge of the verifier about the ledger's keys from elsewhere. */
 export type LedgerTrust = {
   /** Trusted envelope keys by kid (hex). Each must have signed in this ledger. */
   readonly kids?: readonly string[] | undefined
@@ -46,7 +46,7 @@ export type LedgerTrust = {
 
 export type LedgerSummary = LedgerVerifier['summary']
 
-/** What caller and source (`said`: its ledger's id) say about the ledger as a whole, against what its chain says. */
+/** Verifies what caller and source (`said`: its ledger's id) say about the ledger as a whole against what its chain says. */
 export function verifyTrust(
   { ledger, kids, firstKid }: LedgerSummary,
   said: string,

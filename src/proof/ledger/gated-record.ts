@@ -113,7 +113,7 @@ function verifySubjects(record: GatedRecord, event: RecordEvent, fields: Members
 
 type Step = (record: GatedRecord, event: RecordEvent, fields: Members) => void
 
-/** Who may take each step, and what it changes besides the state. */
+/** Party of each step, and what it changes besides the state. */
 const STEPS = {
   'record-activated': (record, event, fields) => {
     verifyInTime(record, event)
@@ -190,18 +190,18 @@ function verifySystem(fields: Members): void {
   if (fields['actor'] !== 'system') throw notEntitled('not the worker', fields)
 }
 
-/** Whose step it is: a gateway acts for the agent that it names. */
+/** Party of the step: a gateway acts for the agent that it names. */
 function partyOf(fields: Members): string {
   return (fields['onBehalfOf'] ?? fields['actor']) as string
 }
 
-/** Whose step it is where it must be an agent's: what `system` says of a record, the rules or the clock have decided. */
+/** Agent of the step, which must be one: what `system` says about a record, the rules or the clock have decided. */
 function agentOf(fields: Members): string {
   if (fields['actor'] === 'system') throw notEntitled('no agent', fields)
   return partyOf(fields)
 }
 
-/** What decides a transition besides its kind. */
+/** Outcome that decides a transition besides its kind. */
 function outcomeOf(event: RecordEvent, fields: Members): string | undefined {
   if (event.statement.kind === 'completion-verified') return fields['outcome'] as string
   return event.statement.kind === 'verdict-rendered' ? (fields['verdict'] as string) : undefined

@@ -5,7 +5,7 @@ import { type OfferedTerms, termsOfOffer, termsOfTaken, verifyTaken } from '../s
 
 type Offer = { readonly leaf: string; readonly terms: OfferedTerms }
 
-/** What became of an offer. `code`: of a refusal. */
+/** Decision about an offer. `code`: of a refusal. */
 export type OfferDecision = { readonly state: 'taken' | 'refused'; readonly code: string | null }
 
 /** Called for each offer of the ledger, when its home's answer came. `seq`: of the offer; `at`: of the receipt. */

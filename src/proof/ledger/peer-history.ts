@@ -17,9 +17,9 @@ export type NamedKey = { readonly kid: string; readonly alg: SignatureAlgorithm;
 export type PeerKey = NamedKey & { readonly key: PublicKey; readonly since: number }
 
 /**
- * What came from the other ledger of one peering: its keys, which of its entries, and its records as they stand by those.
+ * Received entries of one peering: the other ledger's keys, which of its entries, and its records as they stand by those.
  *
- * 24 bytes for each entry and each record, in two tables, and an object for each record that can still move.
+ * Takes 24 bytes for each entry and each record, in two tables, and an object for each record that can still move.
  */
 export class PeerHistory {
   readonly #keys: PeerKey[] = []

@@ -14,7 +14,7 @@ import { LedgerOffers, type OnOffer } from './offers.ts'
 import { type NamedKey, PeerHistory, type PeerKey } from './peer-history.ts'
 import type { LedgerRecords } from './records.ts'
 
-/** What the ledger says of itself in a handshake, but for its address and the key of that day. */
+/** Identity of the ledger in a handshake, without its address and the key of that day. */
 type Self = { readonly ledger: string; readonly origin: string; readonly genesis: string }
 
 type Identity = Self & { readonly url: string; readonly envelopeKey: NamedKey }
@@ -37,13 +37,13 @@ type Added = { readonly inviter: Identity; readonly invited: Identity; readonly 
 
 type Peering = {
   readonly peer: string
-  /** Who the other one is. */
+  /** Identity of the other side. */
   readonly other: Identity
   readonly handshake: string
   readonly addedSeq: number
   /** Leaf of the entry that added it. */
   readonly addedLeaf: string
-  /** What that entry says. */
+  /** Statement of that entry. */
   readonly added: ParsedStatement
   /** Leaf of the other side's, where that is known. */
   counterpart: string | null
@@ -55,7 +55,7 @@ type Peering = {
   readonly shared: IdTable
 }
 
-/** What may come before the handshake is done. */
+/** Kinds that may come before the handshake is done. */
 const OF_PENDING: ReadonlySet<EntryKind> = new Set(['peer-added', 'peer-revoked', 'server-key-rotated'])
 
 /**
@@ -132,7 +132,7 @@ export class LedgerPeers {
     this.#change(about, ['pending', 'active', 'suspended'], 'revoked').revokedSeq = seq
   }
 
-  /** What a `record-created` or `record-shared` says of whom it is shared with. */
+  /** Follows what a `record-created` or `record-shared` says about sharing. */
   share(seq: number, { subjects, predicate }: ParsedStatement): void {
     const share = (predicate['share'] ?? []) as readonly { readonly peer: string }[]
     const performer = parseRemoteAgent((predicate['performer'] ?? '') as string)
@@ -171,7 +171,7 @@ export class LedgerPeers {
     this.#follow(peering, said, received, step)
   }
 
-  /** What the other ledger's entry changes here. */
+  /** Follows what the other ledger's entry changes here. */
   #follow(peering: Peering, said: SaidOfReceived, { leaf, statement }: ReceivedEntry, step: EntryStep): void {
     const { history } = peering
     switch (said.kind) {

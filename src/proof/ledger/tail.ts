@@ -19,7 +19,7 @@ export type LateEntry = Place & { readonly newestAtMs: number }
  */
 export class LedgerTail {
   #newestAtMs = Number.NEGATIVE_INFINITY
-  /** Of those that a checkpoint of the ledger's own covers. */
+  /** Newest of the entries that the ledger's own checkpoint covers. */
   #newestCoveredAtMs = Number.POSITIVE_INFINITY
   #oldestBehindOwn: Place | null = null
   #oldestBehindAll: Place | null = null

@@ -1,6 +1,6 @@
 import { ProofError } from '../error.ts'
 
-/** What exists in every ledger without an entry of its own; its digest is the definition's, where that names one. */
+/** Types that exist in every ledger without an entry of their own. */
 const BUILT_IN = ['generic/1', 'task/1']
 
 /** The record types of a ledger, by `name/version`: a type is registered before a record names it, and never changes. */

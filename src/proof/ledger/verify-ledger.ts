@@ -139,7 +139,7 @@ export class LedgerVerifier {
     return this.#peers.standings()
   }
 
-  /** What was verified so far. */
+  /** Summary of what was verified so far. */
   get summary() {
     return {
       ledger: this.#ledger,
@@ -163,7 +163,7 @@ export class LedgerVerifier {
     }
   }
 
-  /** What the first entry fixes for all that follow. */
+  /** Takes from the first entry what it fixes for all that follow. */
   #begin(step: EntryStep): void {
     const { subjects, predicate } = step.statement!
     const definition = predicate['definition'] as Definition
@@ -213,7 +213,7 @@ export class LedgerVerifier {
     }
   }
 
-  /** What the entry changes. */
+  /** Follows what the entry changes. */
   #follow(step: EntryStep): void {
     this.#records.notarize(step.recordIds, step.digestWords, step.seq)
     const { statement, received } = step

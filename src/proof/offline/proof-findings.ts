@@ -2,17 +2,17 @@ import type { JsonObject } from '../json/json-value.ts'
 import { ENTRY_KINDS, type EntryKind } from '../statement/kinds.ts'
 import type { VerifiedProof } from './verify-proof.ts'
 
-/** What a proof was found to prove, and what the finding rests on. */
+/** Findings about a proof, and what they rest on. */
 export type ProofFindings = {
   readonly ledger: string
   readonly seq: number
   readonly kind: EntryKind
   readonly recordedAt: string
-  /** What the entry is about; of an item's proof the record. */
+  /** Subject of the entry; for the proof of an item the record. */
   readonly subject: string
-  /** Of a step of a gated record: the record's version after it. Otherwise null. */
+  /** Version of the gated record after the step. Otherwise null. */
   readonly version: number | null
-  /** What a verdict, or its overturning, says to whoever settles: act once per record and version. Otherwise null. */
+  /** Signal of a verdict, or of its overturning, for the party that settles: act once per record and version. Otherwise null. */
   readonly signal: Signal | null
   readonly kid: string
   /** Size of the proof's checkpoint. */
@@ -35,7 +35,7 @@ export type Signal = {
   readonly validUntil: string | null
 }
 
-/** What was given besides the proof. */
+/** Inputs besides the proof. */
 type Given = {
   readonly kids: readonly string[]
   readonly noteKey: string | null

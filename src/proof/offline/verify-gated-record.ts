@@ -8,16 +8,16 @@ import { parseShownSalt, verifyShownDigest } from '../statement/shown-document.t
 import { type ParsedStatement, partyOf } from '../statement/statement.ts'
 import type { VerifiedProof } from './verify-proof.ts'
 
-/** What an entry says of the gated record: members of a predicate, whose formats parseStatement has checked. */
+/** Members of an entry's predicate about the gated record; parseStatement has checked their formats. */
 type Said = ParsedStatement['predicate']
 
 /**
- * That the member `gated` of a record is what the entry says: of its creation the terms, of a step the step. A record that has
- * gone on since is taken, as long as it shows what the entry says; what it says of other steps is not looked at. Throws
+ * Verifies the member `gated` of a record against what the entry says: for its creation the terms, for a step the step. A
+ * record that has gone on since is accepted, as long as it shows what the entry says; other steps are not looked at. Throws
  * `record_contradicts_proof`, or a document's code.
  *
- * Whoever answers the record may have the proof of another step than the one that he lies about. So the step that is proved
- * must be shown, and a record in a state that nothing leads out of must stand where the entry left it.
+ * A server that lies about one step may send the proof of another. So the step that is proved must be shown, and a record in a
+ * terminal state must stand where the entry left it.
  */
 export function verifyGatedRecord(record: JsonObject, proof: VerifiedProof, sha256: Sha256): void {
   const { item, statement } = proof
@@ -111,7 +111,7 @@ function verifyDocument(
   else verifyShownDigest(sha256, parseShownSalt(shown, document), document, shown[document]!, signed)
 }
 
-/** What a statement does not have, an answer shows as null. */
+/** Verifies one member. A member that a statement does not have is null in an answer. */
 function verifyMember(name: string, shown: JsonValue | undefined, signed: JsonValue | undefined): void {
   const [shownText, signedText] = [shown, signed].map((value) => canonicalize(value ?? null))
   if (shownText !== signedText) throw contradiction(`${name} is ${shownText}, signed is ${signedText}`)

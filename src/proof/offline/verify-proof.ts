@@ -11,7 +11,7 @@ import { verifyConsistency, verifyInclusion } from '../tree/merkle.ts'
 import type { ConsistencyProof, EntryProof } from './entry-proof.ts'
 import { findNamedKey } from './key-hints.ts'
 
-/** What the verifier knows from elsewhere. The more is missing, the more is the proof's own word. */
+/** Knowledge of the verifier from elsewhere. The more is missing, the more rests on the proof's own word. */
 export type ProofTrust = {
   /** Kids (lower-case hex), one of which must have signed the entry. Empty: any may. */
   readonly kids: readonly string[]
@@ -37,11 +37,11 @@ export type VerifiedProof = {
 }
 
 /**
- * That the entry was signed, and is in the ledger of the checkpoint. Throws ProofError.
+ * Verifies that the entry was signed, and is in the ledger of the checkpoint. Throws ProofError.
  *
- * It does not show that the entry's kid was the ledger's at that seq, nor that its actor was entitled: for that the
- * whole chain must be read. `ledger.name`, `keys[…].activatedAt` and `retiredAt`, and `entry.chain` of any entry but the
- * checkpoint's last, are not signed by anything that the proof holds.
+ * It does not show that the entry's kid was the ledger's at that seq, nor that its actor was entitled: for that the whole chain
+ * must be read. `ledger.name`, `keys[…].activatedAt` and `retiredAt`, and `entry.chain` of any entry but the checkpoint's last,
+ * are not signed by anything that the proof holds.
  */
 export function verifyProof(proof: EntryProof, trust: ProofTrust, providers: ProofProviders): VerifiedProof {
   // The key comes with the proof, so its name must follow from its bytes: it is the name that a verifier knows.
@@ -152,7 +152,10 @@ function consistencyMissing(checkpoint: Checkpoint, kept: readonly Checkpoint[])
   )
 }
 
-/** Whoever has a compromised key can sign entries of any date; only a checkpoint from before speaks for one. */
+/**
+ * Verifies against compromised keys: such a key can sign entries of any date, so only a checkpoint from before the compromise
+ * speaks for an entry.
+ */
 function verifyCompromise(
   { keys, index }: EntryProof,
   { kid, atMs }: { readonly kid: string; readonly atMs: number },

@@ -12,7 +12,7 @@ import type { VerifiedProof } from './verify-proof.ts'
 /** Payload, evidence and values of 64 KiB each, and 28 KiB of the rest, with every character escaped, and room. */
 export const RECORD_CHARS_MAX = 1_572_864
 
-/** What an entry says of a record: members by their names there, and digests of what lies beside the chain. */
+/** Members of an entry about a record, by their names there, and digests of what is beside the chain. */
 type SignedRecord = {
   readonly members: Readonly<Record<string, JsonValue>>
   readonly payload: string
@@ -21,9 +21,9 @@ type SignedRecord = {
 }
 
 /**
- * That a record, as `GET /v1/records/{id}` answers it, is what the proof is of: payload and references have, with the salt,
- * the digests that were signed, and so were id, type, actor and the rest that the entry says; of a gated record its terms, or
- * the step. What the entry does not say (metadata, what became of the record later) is not looked at. Throws ProofError,
+ * Verifies a record, as `GET /v1/records/{id}` answers it, against its proof: payload and references have, with the salt, the
+ * signed digests; id, type, actor and the other members are as the entry says; for a gated record the terms, or the step.
+ * Members that the entry does not have (metadata, what became of the record later) are not looked at. Throws ProofError,
  * `record_contradicts_proof` unless something more exact applies.
  */
 export function verifyRecord(text: string, proof: VerifiedProof, { sha256 }: ProofProviders): void {

@@ -7,8 +7,8 @@ import { refuseFields } from './fields.ts'
 import { ITEM_FIELDS } from './predicates.ts'
 
 /**
- * What a batch signs of one record. `digest` is that of its payload, in hex; `occurredAt` a time with milliseconds,
- * UTC; `traceparent` as W3C Trace Context has it.
+ * Signed part of a record in a batch. `digest` is that of its payload, in hex; `occurredAt` a time with milliseconds, UTC;
+ * `traceparent` as in W3C Trace Context.
  */
 export type BatchItem = {
   readonly record: string

@@ -1,8 +1,8 @@
 import type { JsonValue } from '../json/json-value.ts'
 
 /*
- * What a check says, for readers that have no code of ours: JSON Schema (2020-12). A schema takes whatever its check takes;
- * where JSON Schema can't say all of it, it takes more, and its description says what is missing.
+ * JSON Schema (2020-12) of checks, for readers without our code. A schema accepts whatever its check accepts; where JSON Schema
+ * cannot say all of it, it accepts more, and its description says what is missing.
  */
 
 export type JsonSchema = { readonly [keyword: string]: unknown }

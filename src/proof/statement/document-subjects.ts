@@ -1,8 +1,8 @@
 import { formatId, isId, parseId } from '../ids.ts'
 
 /**
- * What statements call the documents beside the chain (docs/formats/statements.md): a record's payload after the record, a
- * completion's evidence after the completion, and what has no id of its own after what it belongs to.
+ * Names of documents beside the chain in statements (docs/formats/statements.md): a record's payload after the record, a
+ * completion's evidence after the completion, and a document without an id after what it belongs to.
  */
 const SUBJECTS = {
   payload: { prefix: 'rec', suffix: '' },

@@ -35,7 +35,7 @@ export function eitherOf(one: Check, other: Check): Check {
   )
 }
 
-/** Whose address it may be is said by the deployment that calls it. */
+/** The deployment that calls it decides which addresses are allowed. */
 const isUrl = matching(/^https?:\/\/[!-~]{1,2040}$/)
 
 const isIdentityObject = objectOf({
@@ -46,7 +46,7 @@ const isIdentityObject = objectOf({
   envelopeKey: isEnvelopeKey,
 })
 
-/** Who a peer is. The origin is that of its checkpoints. */
+/** Identity of a peer. The origin is that of its checkpoints. */
 export const isIdentity = described(
   () => ({ ...schemaOf(isIdentityObject), description: 'origin: <host>/<ledger>, without spaces or +' }),
   (value) => isIdentityObject(value) && isOriginOf(value as JsonObject),
@@ -56,7 +56,7 @@ function isOriginOf({ origin, ledger }: JsonObject): boolean {
   return !/[\s+]/.test(origin as string) && (origin as string).endsWith(`/${ledger}`)
 }
 
-/** What was received; whether its members fit each other is parseStatement's to find out. */
+/** Received entry; parseStatement verifies whether its members fit each other. */
 export const isReceived = objectOf({
   ledger: idOf('led'),
   seq: integer(0, COUNT_MAX),

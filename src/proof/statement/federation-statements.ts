@@ -5,10 +5,11 @@ import { PREDICATES } from './predicates.ts'
 import { parseRemoteAgent } from './remote-agents.ts'
 
 /*
- * What members of one statement about a peer must agree on (docs/formats/federation.md); their formats were checked before.
+ * Members of a statement about a peer that must agree with each other (docs/formats/federation.md); their formats were checked
+ * before.
  */
 
-/** What an entry says that it received. */
+/** Member of an entry that names what it received. */
 export type Received = {
   readonly ledger: string
   readonly seq: number
@@ -16,7 +17,7 @@ export type Received = {
   readonly leaf: string
   readonly kind: EntryKind
   readonly record: string | null
-  /** Of an event of a record. */
+  /** Version of the record after the event. */
   readonly version: number | null
 }
 

@@ -116,7 +116,7 @@ const REFERENCES_MAX = 16
 
 const isListOfTexts = listOf(isText, REFERENCES_MAX)
 
-/** What a record is about in outside systems. */
+/** References of a record to objects in outside systems. */
 export const isReferences: Check = (value) => isListOfTexts(value) && (value as string[]).length > 0
 
 /** SHA-256 in lower-case hex: a digest, a leaf, a kid. */

@@ -3,10 +3,9 @@ import type { IdPrefix } from '../ids.ts'
 /* The kinds of entries (docs/formats/statements.md): what each is about, and where it moves a record. */
 
 /**
- * What a subject is named after: an id; `type`, a record type `name/version`; a document beside the chain that
- * has no id: the values that rules compared, `<cmp_…>/values`, and a reason in free text, `<rec_…>/reason`;
- * `erased`, whichever of them was erased; or `entry`, another ledger's, `<led_…>/<seq>`. Only the last subject may be
- * optional.
+ * Name of a subject: an id; `type`, a record type `name/version`; a document beside the chain that has no id: the values that
+ * rules compared, `<cmp_…>/values`, and a reason in free text, `<rec_…>/reason`; `erased`, any of them that was erased; or
+ * `entry`, another ledger's, `<led_…>/<seq>`. Only the last subject may be optional.
  */
 export type SubjectRule =
   | Exclude<IdPrefix, 'whk' | 'evt'>
@@ -131,8 +130,8 @@ export function nextState(from: string | null, kind: EntryKind, outcome?: string
 }
 
 /**
- * Whose step an event is: the principal's, the performer's (where none is named, whoever activates becomes it), anybody's but
- * the performer's, or the worker's. A verdict is the worker's where the gate is `auto`.
+ * Parties of steps: the principal, the performer (if none is named, the agent that activates becomes it), anybody but the
+ * performer, or the worker. A verdict of an `auto` gate is the worker's.
  */
 export const STEP_PARTIES = {
   'record-activated': 'performer',
@@ -150,8 +149,8 @@ export const OFFERED_STEPS = ['record-activated', 'completion-submitted'] as con
 export type OfferedStep = (typeof OFFERED_STEPS)[number]
 
 /**
- * Of another ledger's entries, those that an `entry-received` receives. An offer is received by the step that takes it or by its
- * refusal, a rotation by `peer-key-rotated`; anything else is not shared.
+ * Kinds of another ledger's entries that an `entry-received` receives. An offer is received by the step that takes it or by its
+ * refusal, a rotation by `peer-key-rotated`; no other kind is shared.
  */
 export const RECEIVED_KINDS: ReadonlySet<EntryKind> = new Set([
   ...(Object.keys(STEP_PARTIES) as StepKind[]),

@@ -2,11 +2,11 @@ import { concat, utf8Encode } from '../bytes.ts'
 import type { Sha256 } from '../crypto.ts'
 import { formatId, ID_BYTES, parseId } from '../ids.ts'
 
-/** What an offered completion's id is bound to. `ledger`: the guest; `digest`: of the evidence, lower-case hex. */
+/** Facts that an offered completion's id is bound to. `ledger`: the guest; `digest`: of the evidence, lower-case hex. */
 export type OfferedCompletionPlace = {
   readonly ledger: string
   readonly record: string
-  /** That the record would have. */
+  /** Version that the record would have. */
   readonly version: number
   readonly digest: string
 }

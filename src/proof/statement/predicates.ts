@@ -32,8 +32,8 @@ import {
 import { type EntryKind, OFFERED_STEPS } from './kinds.ts'
 
 /*
- * What each kind's predicate holds (docs/formats/statements.md). A member that is not listed is refused: whoever
- * reads a statement must be able to rely on having understood all of it.
+ * Predicates of each kind (docs/formats/statements.md). A member that is not listed is refused: a reader of a statement must be
+ * able to rely on having understood all of it.
  */
 
 const COUNT_MAX = Number.MAX_SAFE_INTEGER

@@ -40,7 +40,7 @@ export type ParsedStatement = {
   readonly predicate: JsonObject
 }
 
-/** Whose event it is: a gateway acts for the agent that it names. */
+/** Party of the event: a gateway acts for the agent that it names. */
 export function partyOf({ actor, onBehalfOf }: Pick<ParsedStatement, 'actor' | 'onBehalfOf'>): string {
   return onBehalfOf ?? actor
 }

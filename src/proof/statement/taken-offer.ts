@@ -4,11 +4,11 @@ import { parseRemoteAgent } from './remote-agents.ts'
 import type { ParsedStatement } from './statement.ts'
 import { partyOf } from './statement.ts'
 
-/** What a step is, whether it is offered or taken: the same of both. */
+/** Terms of a step, the same whether it is offered or taken. */
 export type OfferedTerms = {
   readonly peer: string
   readonly record: string
-  /** Of the payload, as `evidence` lower-case hex. */
+  /** Digest of the payload, like `evidence` lower-case hex. */
   readonly payload: string
   readonly step: string
   readonly version: number
@@ -20,13 +20,13 @@ export type OfferedTerms = {
   readonly evidence: string | null
 }
 
-/** Of a `step-offered`. */
+/** Terms of a `step-offered`. */
 export function termsOfOffer(offer: ParsedStatement): OfferedTerms {
   const { peer, step } = offer.predicate as { peer: string; step: string }
   return { ...commonTerms(offer), peer, step, party: partyOf(offer) }
 }
 
-/** Of the home's step that takes an offer. */
+/** Terms of the home's step that takes an offer. */
 export function termsOfTaken(step: ParsedStatement): OfferedTerms {
   const { peer } = takenOfferOf(step.predicate)!
   return { ...commonTerms(step), peer, step: step.kind, party: parseRemoteAgent(step.actor)!.agent }

@@ -23,7 +23,7 @@ type NoteSignature = {
   readonly signature: Uint8Array
 }
 
-/** What verifies a ledger's checkpoints: C2SP's vkey. */
+/** Key that verifies a ledger's checkpoints: C2SP's vkey. */
 export type VerifierKey = { readonly origin: string; readonly key: PublicKey }
 
 export const NOTE_CHARS_MAX = 16_384

@@ -153,7 +153,7 @@ function refuseOutside(index: number, size: number): void {
 export const TILE_HASHES = 256
 export const TILE_LEVEL_BITS = 8
 
-/** What a growing tree needs to know of its leaves: the roots of its perfect subtrees, largest first. */
+/** Frontier of a growing tree: the roots of its perfect subtrees, largest first. */
 export type Frontier = { size: number; hashes: Uint8Array[] }
 
 export function emptyFrontier(): Frontier {
