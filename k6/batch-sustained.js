@@ -13,9 +13,9 @@ import { makeSummary, measured } from './lib/summary.js'
 const seconds = Number(__ENV.SECONDS ?? profileOf('batch-sustained').seconds)
 const producers = 2
 const sizes = [1_000, 2_000]
-/** What the last batches of one size take to be answered, before the next size begins. */
+/** Time for the last batches of one size to be answered, before the next size begins. */
 const PAUSE_SECONDS = 2
-/** Of the answers this part is read: one of 1,000 records is 150 KB. */
+/** Every n-th answer is read: one of 1,000 records is 150 KB. */
 const READ_EVERY = 64
 
 const nameOf = (/** @type {number} */ items) => `batches_of_${items}`
@@ -46,7 +46,11 @@ export const options = makeOptions({
   },
 })
 
-/** Of this producer, by size. @type {Map<number, () => string>} */
+/**
+ * Bodies of this producer, by size.
+ *
+ * @type {Map<number, () => string>}
+ */
 const bodies = new Map()
 
 export function setup() {

@@ -13,7 +13,7 @@ import { makeSummary, measured } from './lib/summary.js'
 const { seconds: secondsDefault, warmUpSeconds } = profileOf('dense-producers')
 const seconds = Number(__ENV.SECONDS ?? secondsDefault)
 const PAUSE_SECONDS = 2
-/** Of the answers this part is read. */
+/** Every n-th answer is read. */
 const READ_EVERY = 64
 
 const SIDES = [
@@ -47,7 +47,11 @@ export const options = makeOptions({
   thresholds: { ...watch('accepted', tags), ...watchCount('acknowledged_records', tags) },
 })
 
-/** Of this producer, by size. @type {Map<number, () => string>} */
+/**
+ * Bodies of this producer, by size.
+ *
+ * @type {Map<number, () => string>}
+ */
 const bodies = new Map()
 
 export function setup() {

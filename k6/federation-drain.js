@@ -106,7 +106,9 @@ export function teardown({ peering, sizeBefore, filled }) {
   followRate.add((received - filled) / seconds)
 }
 
-/** Of the home's after its peer-added, which counts itself: the guest's half of the handshake, a suspension, a resumption. */
+/**
+ * Entries of the home after its peer-added, which counts itself: the guest's half of the handshake, a suspension, a resumption.
+ */
 const ENTRIES_OF_NO_RECORD = 4
 
 /** @param {import('./lib/deployment.js').Ledger} ledger @param {number} wanted @param {number} secondsMax */

@@ -1,4 +1,4 @@
-/** What k6 has beside the language, and its types leave out. */
+/** Globals of k6 that its types leave out. */
 declare const console: {
   log(...values: unknown[]): void
   warn(...values: unknown[]): void

@@ -22,7 +22,7 @@ const clients = Number(__ENV.CLIENTS ?? CLIENTS_DEFAULT)
 
 export const options = makeOptions({
   scenarios: {
-    // What is under way at the end is still brought to its end: looking for a verification takes a minute at most.
+    // Records under way at the end are still brought to their end: looking for a verification takes a minute at most.
     soak: { executor: 'constant-vus', vus: clients, duration: `${seconds}s`, gracefulStop: '90s' },
     shared: { executor: 'constant-vus', exec: 'share', vus: 1, duration: `${seconds}s`, gracefulStop: '90s' },
   },

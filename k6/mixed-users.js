@@ -26,9 +26,9 @@ const SEEDED_PER_BATCH = 1_000
 const KNOWN_EVERY = 10
 const ID_CHARS = 'rec_'.length + 26
 const PAGE = 'limit=20'
-/** Of the answers this part is read: parsing all of them would be most of what k6 does. */
+/** Every n-th answer is read: parsing all of them would be most of what k6 does. */
 const READ_EVERY = 16
-/** What a user that takes longer for an answer would call broken. */
+/** A user would call a slower answer broken. */
 const P99_MS_MAX = 1_000
 
 const steps = makeSteps(

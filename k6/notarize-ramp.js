@@ -16,7 +16,7 @@ const held = __ENV.RATE === undefined ? null : Number(__ENV.RATE)
 const runSeconds = Number(__ENV.SECONDS ?? seconds)
 /** Each request holds one for as long as it takes: at 1 s a request, as many as requests a second. */
 const users = Math.min(usersMax, Math.max(64, Math.ceil(held ?? peak)))
-/** Of the answers this part is read: parsing all of them would be most of what k6 does. */
+/** Every n-th answer is read: parsing all of them would be most of what k6 does. */
 const READ_EVERY = 16
 
 export const options = makeOptions({

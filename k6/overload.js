@@ -33,9 +33,9 @@ const SEARCH_USERS = 128
 const USERS_MAX = profile.usersMax
 /** Also where the ceiling is low: fewer than 256 would never be refused. */
 const USERS_MIN = 320
-/** Of what is offered in a second, so much must be accepted: then the throughput is back. */
+/** Share of the offered load that must be accepted each second: then the throughput is back. */
 const BACK_SHARE = 0.95
-/** Of the answers this part is read: parsing all of them would be most of what k6 does. */
+/** Every n-th answer is read: parsing all of them would be most of what k6 does. */
 const READ_EVERY = 16
 
 const search = makeSteps([
@@ -71,7 +71,7 @@ function optionsOfOverload(ceiling) {
       duration: `${seconds}s`,
       startTime: `${startsAt}s`,
       preAllocatedVUs: Math.min(USERS_MAX, Math.max(USERS_MIN, rate)),
-      // What is under way when a phase ends is answered beside the next one: cut off, nobody would know what became of it.
+      // Requests under way when a phase ends are answered beside the next one: cut off, nobody would know their outcome.
       gracefulStop: '60s',
     }
     startsAt += seconds
@@ -87,7 +87,8 @@ function optionsOfOverload(ceiling) {
       ...watchRate('failed', tags),
       ...watchCount('http_reqs', tags),
       ...watchCount('dropped_iterations', tags),
-      // Of anything but a 2xx and a 503. How quickly a 503 comes is measured; in `short`, beside whatever else the machine does.
+      // Answers other than a 2xx and a 503. How quickly a 503 comes is measured; in `short`, beside whatever else the machine
+      // does.
       http_req_failed: ['rate==0'],
       ...(PROFILE === 'short' ? { failed: [] } : {}),
     },

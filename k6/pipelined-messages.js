@@ -53,7 +53,7 @@ const RETRIES_MAX = 10
 const PAGE_RECORDS = 200
 
 /**
- * What a user knows of its messages.
+ * Messages of a user.
  * @typedef {object} User
  * @property {string} key
  * @property {string} agent

@@ -12,7 +12,7 @@ import { makeSummary, measured } from './lib/summary.js'
 
 const { users, warmUpSeconds, seconds: secondsDefault } = profileOf('replicas')
 const seconds = Number(__ENV.SECONDS ?? secondsDefault)
-/** Of the answers this part is read: parsing all of them would be most of what k6 does. */
+/** Every n-th answer is read: parsing all of them would be most of what k6 does. */
 const READ_EVERY = 16
 
 export const options = makeOptions({

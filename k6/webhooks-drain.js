@@ -19,7 +19,7 @@ const FILL_IN_FLIGHT = 32
 /** The other followers of a backlog's entries are done with them before it is drained. */
 const CALM_SECONDS = 4
 const LOOK_EVERY_SECONDS = 0.1
-/** What has arrived is written a moment later: a minute, on a machine that is busy with other things. */
+/** An arrival is written a moment later: a minute, on a machine that is busy with other things. */
 const STANDING_LOOKS_MAX = 120
 const STANDING_LOOK_EVERY_SECONDS = 0.5
 /** For the whole backlog, and for what is on its way when the constant rate ends. */

@@ -17,7 +17,7 @@ const profile = profileOf('zipfian')
 const { ledgers: LEDGERS, places: PLACES, warmUpSeconds: WARM_UP_SECONDS } = profile
 const USERS = Number(__ENV.USERS ?? profile.users)
 const STEADY_SECONDS = Number(__ENV.SECONDS ?? profile.seconds)
-/** Of the reads this part is looked at, and each read of what was erased. */
+/** Every n-th read is looked at, and each read of an erased record. */
 const CHECK_EVERY = 16
 /** A user may erase what it wrote and its share of what was seeded, so that none erases twice; found within so many draws. */
 const DRAWS_MAX = 64
@@ -39,7 +39,7 @@ export const options = makeOptions({
 const nextBody = makeRecordBodies()
 const random = rng(SEED, __VU)
 /**
- * What this user put into places, by ledger and place: a record, or one that it has erased. Users don't hear of each other's.
+ * Records that this user put into places, by ledger and place, erased or not. Users do not know each other's.
  * @type {Map<number, { id: string, isErased: boolean }>}
  */
 const written = new Map()

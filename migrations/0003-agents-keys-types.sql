@@ -1,4 +1,4 @@
--- Who acts in a ledger, and which types its records have. Each row is what an entry of the chain says.
+-- Agents, keys and types of a ledger. Each row is what an entry of the chain says.
 
 set local search_path = tallystick;
 

@@ -42,7 +42,7 @@ create table webhook_cursors (
   checkpoint_size bigint not null check (checkpoint_size >= 0),
   -- When the first of its pending deliveries is due; not later than that, and infinity when there is none.
   due_at timestamptz not null default 'infinity',
-  -- Whose turn it is: the job of pg-boss that delivers, and until when that is believed of it.
+  -- Turn: the job of pg-boss that delivers, and until when that is believed of it.
   job_id uuid,
   leased_until timestamptz,
   served_at timestamptz not null default '-infinity',
@@ -52,7 +52,7 @@ create table webhook_cursors (
   resume_at timestamptz,
   last_success_at timestamptz,
   last_failure_at timestamptz,
-  -- What is to be delivered (again) because somebody asked: entries from recover_seq up to recover_end.
+  -- Recovery that somebody asked for: entries from recover_seq up to recover_end are delivered again.
   recover_seq bigint,
   recover_end bigint,
   recover_delivered boolean not null default false,        -- what was delivered, too

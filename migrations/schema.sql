@@ -1249,7 +1249,7 @@ begin
     if changed <> expected then
       raise exception 'a peering changes along its states, once' using errcode = 'integrity_constraint_violation', constraint = 'peers_state';
     end if;
-    -- What the entries before it say is none of the other side's business, but this one may be.
+    -- The cursor is past the entries before it, which are none of the other side's business; this entry may be.
     insert into peer_keys (ledger_id, peer_id, kid, alg, spki, mac)
     select i.ledger_id, i.peer_id, decode(d.kid, 'hex'), d.alg, decode(d.spki, 'base64'), decode(d.mac, 'hex')
     from unnest(ledger_ids, kinds, subject_ids, details, outcomes) i (ledger_id, kind, peer_id, detail, outcome)
@@ -1282,7 +1282,7 @@ begin
     where i.outcome = 0 and i.kind = 'peer-resumed' and c.ledger_id = i.ledger_id and c.peer_id = i.peer_id;
   end if;
 
-  -- What is shared with whom: from its first entry on, or from one that says so later.
+  -- Shares: from the first entry of the record on, or from the one that shares it later.
   if kinds && '{record-created,record-shared}' then
     insert into shared_records (ledger_id, record_id, peer_id, documents, shared_seq)
     select i.ledger_id, i.record_id, s."peerId", s.documents, i.seq
@@ -1341,7 +1341,7 @@ CREATE OR REPLACE FUNCTION tallystick.append_received(ledger_ids uuid[], kinds t
  SET search_path TO 'tallystick', 'pg_temp'
 AS $function$
 declare
-  -- Of each entry that receives one the members of its detail, some 5 KB: parsed once, and not again by each statement.
+  -- Members of the detail of each entry that receives one, some 5 KB: parsed once, and not again by each statement.
   came_ledgers uuid[];
   came_seqs bigint[];
   came_entries json[];
@@ -1416,7 +1416,7 @@ begin
   where d.name is not null
   on conflict do nothing;
 
-  -- Of several steps of a record in one call the last one tells where it stands.
+  -- The last of several steps of a record in one call tells where it stands.
   with item as (
     select distinct on (i.ledger_id, d."recordId") i.ledger_id, d.*, i.seq,
       min(i.seq) over (partition by i.ledger_id, d."recordId") as first_seq
@@ -1432,21 +1432,21 @@ begin
     state = excluded.state, version = excluded.version, leaf = excluded.leaf, standing = excluded.standing,
     last_seq = excluded.last_seq;
 
-  -- What became of an offer of ours.
+  -- Decisions about offers of ours.
   update offers o set state = d.state, code = d.code, decided_seq = i.seq
   from unnest(came_ledgers, came_seqs, came_offers) i (ledger_id, seq, offer)
   cross join lateral json_to_record(i.offer) d (seq bigint, state text, code text)
   -- So written that the plan looks each up by its key, and does not read all that are pending (28 ms for 80 of them).
   where d.state is not null and o.ledger_id = i.ledger_id and o.seq = d.seq and o.state <> all ('{taken,refused}');
 
-  -- What its home erased goes here too.
+  -- Documents that their home erased are removed here too.
   update received_documents x set salt = null, content = null, reference_list = null, erased_seq = i.seq
   from unnest(came_ledgers, came_seqs, came_erasures) i (ledger_id, seq, erased)
   cross join lateral json_to_record(i.erased) d ("peerId" uuid, "remoteSeq" bigint)
   join received_entries r on r.ledger_id = i.ledger_id and r.peer_id = d."peerId" and r.remote_seq = d."remoteSeq"
   where x.ledger_id = r.ledger_id and x.seq = r.seq and x.erased_seq is null;
 
-  -- Whoever sends can be sent to.
+  -- A peer that sends can be sent to.
   update peer_cursors c set resume_at = null
   from (
     select distinct r.ledger_id, r.peer_id from unnest(came_ledgers, came_seqs) i (ledger_id, seq)
@@ -2054,7 +2054,7 @@ AS $function$
 begin
   update webhook_deliveries d set state = 'held', tries = 0, due_at = null, finished_at = null
   where d.ledger_id = ledger and d.webhook_id = webhook and d.event_id = any (events);
-  -- Of each record in order.
+  -- The first held event of each record becomes due.
   update webhook_deliveries d set state = 'pending', due_at = clock_timestamp()
   where d.ledger_id = ledger and d.webhook_id = webhook and d.event_id = any (events) and not exists (
     select from webhook_deliveries e
@@ -2124,7 +2124,7 @@ begin
   with gone as (
     delete from peer_dead_letters d
     where d.ledger_id = ledger and d.peer_id = peer and (at is null or d.seq = any (at))
-      -- What the other side does not take of the peering itself, it takes in no second attempt.
+      -- An entry about the peering itself that the other side refused is not sent again.
       and d.record_id is not null
     returning d.record_id, d.seq
   ), again as (
@@ -2224,7 +2224,7 @@ begin
   where w.ledger_id = ledger and w.webhook_id = webhook and w.state <> 'active';
   update webhook_deliveries d set due_at = clock_timestamp()
   where d.ledger_id = ledger and d.webhook_id = webhook and d.state = 'pending';
-  -- What is due is read anew: whoever delivers to it just now can't say it any more.
+  -- The worker that delivers now reads again what is due.
   update webhook_cursors c set failures = 0, failing_since = null, resume_at = null, job_id = null, leased_until = null,
     due_at = clock_timestamp(),
     next_seq = case when skips then greatest(c.next_seq, e.size) else c.next_seq end,
@@ -2275,7 +2275,7 @@ begin
   where s.ledger_id = ledger and s.webhook_id = webhook;
   insert into webhook_secrets (ledger_id, webhook_id, secret_id, sealed, public_key)
   values (ledger, webhook, secret, new_sealed, new_public_key);
-  -- Whoever delivers to it reads it anew where this row was written.
+  -- A write of this row has the worker that delivers read it again.
   update webhooks w set url = w.url where w.ledger_id = ledger and w.webhook_id = webhook;
   return 'rotated';
 end $function$;

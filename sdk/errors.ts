@@ -8,7 +8,7 @@ import { plain } from './plain.ts'
  */
 export class TallystickError extends Error {
   readonly retryable: boolean
-  /** What the server asked to wait, in milliseconds. */
+  /** Wait that the server asked for, in milliseconds. */
   readonly retryAfterMs: number | null
 
   constructor(
@@ -22,12 +22,12 @@ export class TallystickError extends Error {
   }
 }
 
-/** What was passed to the library can't mean anything: nothing was sent. */
+/** An argument of the library is meaningless: nothing was sent. */
 export class UsageError extends TallystickError {}
 
 /** The answer with a secret was lost, and the server answers it once. What it belongs to is there, and nobody has its secret. */
 export class SecretLostError extends TallystickError {
-  /** Of the API key, or of the webhook. */
+  /** Id of the API key, or of the webhook. */
   readonly id: string
 
   constructor(id: string) {
@@ -48,7 +48,10 @@ export class BufferFullError extends TallystickError {
 /** The spool can't keep what it should, or another process has it. Of a record, nothing was taken. */
 export class SpoolError extends TallystickError {}
 
-/** What `flush` or `close` waited for was not recorded in time; `cause` is why, where that is known. Nothing is lost by it. */
+/**
+ * Records that `flush` or `close` waited for were not recorded in time; `cause` is why, if that is known. Nothing is lost by
+ * it.
+ */
 export class NotRecordedError extends TallystickError {}
 
 /** The server answered that it did not do it (RFC 9457). Its subclasses are the families that callers tell apart. */
@@ -168,7 +171,7 @@ const FAMILIES: Readonly<Record<number, typeof ApiError>> = {
   503: UnavailableError,
 }
 
-/** Of the call that was refused. */
+/** Facts about the refused call. */
 type Circumstances = {
   readonly retryAfterMs: number | null
   readonly idempotencyKey: string | null

@@ -27,7 +27,7 @@ export function toJson(value: unknown, at = '', depthMax = JSON_DEPTH_MAX): stri
   }
 }
 
-/** What would be lost; its path is put together on the way up. */
+/** A value that JSON would lose; its path is put together on the way up. */
 class Lossy extends Error {
   readonly path: string[] = []
 
@@ -83,7 +83,7 @@ function checkObject(object: object, depth: number): void {
   }
 }
 
-/** What a value says itself that it is in JSON. */
+/** Value that an object gives for itself in JSON (toJSON). */
 function saidBy(value: object): unknown {
   if (value instanceof Date && Number.isNaN(value.getTime())) throw new Lossy('is an invalid Date')
   return (value as { toJSON(name: string): unknown }).toJSON('')

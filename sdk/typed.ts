@@ -1,7 +1,7 @@
 import type { LedgerRecord } from './generated/api.ts'
 
 /**
- * What records of each type hold, for the compiler: `new Tallystick<{ 'order/1': { payload: Order; evidence: Delivery } }>()`.
+ * Contents of records of each type, for the compiler: `new Tallystick<{ 'order/1': { payload: Order; evidence: Delivery } }>()`.
  * `tallystick types codegen` writes it from what a ledger has registered. The server checks it in any case.
  */
 export type TypeMap = { readonly [name: string]: { readonly payload: object; readonly evidence?: object } }

@@ -44,7 +44,7 @@ function importedPackages({ outputs }: Metafile): string[] {
   return [...new Set(names.map(({ path }) => path))].sort()
 }
 
-/** Of the same versions as here, where the tests run. */
+/** The versions used here, where the tests run. */
 function manifestOf(packages: readonly string[]): PackedCli {
   const { private: _private, ...manifest } = readManifest<CliManifest>(join(ROOT, 'cli'))
   const versions = readManifest(ROOT).dependencies!

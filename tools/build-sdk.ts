@@ -12,7 +12,7 @@ import { build, type Plugin } from 'esbuild'
 import { BUNDLE_OPTIONS, type Manifest, ROOT, readManifest, replaceFolder, writeLicences } from './bundle.ts'
 
 const SDK = join(ROOT, 'sdk')
-/** What Node 20 and the browsers of its time run. */
+/** Language level of Node 20 and the browsers of its time. */
 const TARGET = 'es2022'
 
 /**

@@ -4,7 +4,7 @@ import { rename, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { BuildOptions, Metafile } from 'esbuild'
 
-/* What building the SDK and building the command line share. */
+/* Common parts of building the SDK and the command line. */
 
 export const ROOT = resolve(import.meta.dirname, '..')
 

@@ -15,8 +15,8 @@ const PAGES = [
 type Block = { readonly language: string; readonly text: string; readonly where: string }
 
 /**
- * What README and docs claim and a machine can see: code blocks parse, scripts and files that commands name
- * exist, links lead to a page and a heading of it, variables are those of the configuration. One line per fault.
+ * Checks claims of README and docs that a machine can see: code blocks parse, scripts and files that commands name exist, links
+ * lead to a page and a heading of it, variables are those of the configuration. One line per fault.
  */
 export function checkDocs(root: string): string[] {
   const files = globSync(PAGES, { cwd: root }).sort()

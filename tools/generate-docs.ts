@@ -47,7 +47,7 @@ if (import.meta.main) {
   }
 }
 
-/** Of the application on an empty database of its own. */
+/** Reads it from the application on an empty database of its own. */
 async function readOpenApi(): Promise<OpenApi> {
   const scratch = await startScratch()
   try {

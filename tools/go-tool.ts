@@ -11,7 +11,7 @@ export type GoTool = (typeof GO_TOOLS)[number]
 
 /** promtool takes ten minutes on two busy cores, and the download besides. */
 const BUILD_MS_MAX = 40 * 60_000
-/** Of promtool without the clients of thirty clouds, whose modules the proxy does not even have all. */
+/** Build tags: promtool without the clients of thirty clouds, some of whose modules the proxy does not have. */
 const TAGS: { readonly [tool in GoTool]?: string } = { promtool: 'remove_all_sd' }
 const LOCK_POLL_MS = 500
 
@@ -43,7 +43,7 @@ export function findGoTool(tool: GoTool): string | null {
   return existsSync(path) ? path : null
 }
 
-/** What go.mod builds, and the version (without its `v`) of the module that this is in. */
+/** Package that go.mod builds, and the version (without its `v`) of its module. */
 export function pinned(tool: GoTool): { readonly target: string; readonly version: string } {
   const text = readFileSync(join(moduleDir(tool), 'go.mod'), 'utf8')
   const named = /^tool (\S+)$/m.exec(text)?.[1]

@@ -48,7 +48,7 @@ export async function stagePackage(name: PackageName, stage: string): Promise<vo
   await copyFile(join(ROOT, 'LICENSE'), join(stage, 'LICENSE'))
 }
 
-/** What npm prints: the npm that started us, or the one on the PATH. */
+/** Output of npm: the npm that started us, or the one on the PATH. */
 export async function npm(args: readonly string[], cwd: string): Promise<string> {
   const self = process.env['npm_execpath']
   const [file, before] = self && /npm-cli\.c?js$/.test(self) ? [process.execPath, [self]] : ['npm', []]

@@ -47,7 +47,7 @@ async function main([script, ...args]) {
     fail(`Node ${process.version} is too old: use Node 20 or newer`)
   if (!script) fail('usage: node tools/run.mjs SCRIPT.ts [arguments]')
   const path = resolve(ROOT, script)
-  // Who only runs the server may have left the development dependencies out (npm ci --omit=dev).
+  // A host that only runs the server may have left the development dependencies out (npm ci --omit=dev).
   const withDev = /^(test|tools|bench)\b/.test(relative(ROOT, path))
   if (!isInstalled(withDev)) await install(withDev)
   requireNode()

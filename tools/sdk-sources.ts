@@ -2,7 +2,10 @@ import { ERROR_CODES } from '../src/errors.ts'
 import { MADE_BY, type OpenApi, type Operation, operationsOf } from './open-api.ts'
 import { apiTypes } from './sdk-types.ts'
 
-/* What the SDK knows of the server, as TypeScript: made from /openapi.json and the table of errors, so that nobody repeats them. */
+/*
+ * Knowledge of the SDK about the server, as TypeScript: made from /openapi.json and the table of errors, so that nobody repeats
+ * them.
+ */
 
 export async function sdkSources(openApi: OpenApi): Promise<Record<string, string>> {
   return {
@@ -61,7 +64,7 @@ function errorTable(): string {
     ([code, [, , , advice]]) => `  ${code}: ${JSON.stringify(advice)},`,
   )
   return `${MADE_BY}
-/** What to do about each error of the server (docs/errors.md). */
+/** Advice for each error of the server (docs/errors.md). */
 export const ADVICE = {
 ${rows.join('\n')}
 } as const

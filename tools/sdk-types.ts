@@ -16,7 +16,7 @@ const RENAMED: Readonly<Record<string, string>> = {
 }
 const nameOf = (component: string) => RENAMED[component] ?? component
 
-/** What stands in several answers without being a component of /openapi.json: a name, and one place where it stands. */
+/** Names of schemas that several answers have without being a component of /openapi.json, each with one place that has it. */
 const NAMED: Readonly<Record<string, string>> = {
   Scope: 'ApiKey/properties/scopes/items',
   EntryKind: 'EntryPlace/properties/kind',
@@ -66,7 +66,7 @@ function collectDefinitions(openApi: OpenApi): Record<string, Schema> {
   return definitions
 }
 
-/** Of the statuses that say that it was done, the first that answers JSON. */
+/** Schema of the first successful status that answers JSON. */
 function answerOf({ responses }: Operation): Schema | null {
   const contents = Object.entries(responses).filter(([status]) => status.startsWith('2'))
   return contents.map(([, { content }]) => content?.['application/json']?.schema).find(Boolean) ?? null
@@ -115,7 +115,7 @@ const UNSAID = new Set([
   'examples',
 ])
 
-/** What is written more than once gets one name: what is equal but for its description is the same. */
+/** Gives a schema that is written more than once one name: schemas are equal if they differ in the description alone. */
 function shareNames(definitions: Record<string, Schema>): Record<string, Schema> {
   const names = new Map<string, string>()
   const shared: Record<string, Schema> = {}
@@ -136,7 +136,7 @@ function shareNames(definitions: Record<string, Schema>): Record<string, Schema>
   }
   for (const [name, schema] of Object.entries(definitions)) {
     shared[name] = share(schema) as Schema
-    // What only has another name is called by that one.
+    // An alias is called by its other name.
     if (schema.tsType === undefined && !names.has(meaningOf(schema))) names.set(meaningOf(schema), name)
   }
   return shared

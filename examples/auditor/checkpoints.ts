@@ -39,7 +39,7 @@ export class KeptCheckpoints {
     this.notes.push(note)
   }
 
-  /** Of equal sizes there is nothing to prove: they are the same, or they contradict each other. */
+  /** Equal sizes need no proof: the checkpoints are the same, or contradict each other. */
   async #findProof(from: number, to: number) {
     return from === to ? { from, to, path: [] } : this.#tallystick.checkpoints.consistency(from, to)
   }

@@ -13,7 +13,7 @@ export async function findVerdict(copy: string, record: string): Promise<number 
   let seq: number | null = null
   for await (const text of file.readLines()) {
     const line = JSON.parse(text) as Partial<EntryLine> & { keys?: PublishedKey[] }
-    // What a compromised key signed was held to the kept checkpoints when the export was verified.
+    // Entries under a compromised key were held to the kept checkpoints when the export was verified.
     if (line.keys) keys = line.keys.map((key) => ({ ...key, compromisedAt: null }))
     if (line.envelope === undefined || !VERDICTS.includes(line.kind!)) continue
     const { subjects } = await verify.envelope(line.envelope, { keys })

@@ -72,7 +72,7 @@ async function verifyLedger(tallystick: Tallystick, copy: string, trust: LedgerT
 
 type ProofTrust = { readonly kids: readonly string[]; readonly noteKey: string }
 
-/** What a payer acts upon: the signal of the signed verdict, in the ledger of the kept checkpoints. */
+/** Verifies what a payer acts upon: the signal of the signed verdict, in the ledger of the kept checkpoints. */
 async function verifySettlement(
   tallystick: Tallystick,
   { record, seq }: { record: string; seq: number },

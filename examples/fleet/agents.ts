@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Notarizer, Tallystick, type TallystickOptions } from '@tallystick/sdk'
 import { type Delivery, euros, type FleetTypes } from './survey.ts'
 
-/** Who is in the fleet, and what each may do: its own work, and nothing else. */
+/** Agents of the fleet, and what each may do: its own work, and nothing else. */
 const SCOPES = {
   planner: ['records:write', 'records:read:own'],
   researcher: ['records:write', 'records:read:own'],

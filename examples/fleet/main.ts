@@ -89,7 +89,7 @@ async function surveyInDispute({ planner, researcher, arbiter }: Fleet): Promise
   sayVerdict('arbiter', await arbiter.client.records.overturn(id, { reason: 'the price had doubled since' }))
 }
 
-/** What the notarizers still hold is sent before the keys are gone. */
+/** Sends what the notarizers still hold before the keys are gone. */
 async function closeFleet(fleet: Fleet): Promise<void> {
   for (const { name, ledger } of Object.values(fleet)) {
     await ledger.close()

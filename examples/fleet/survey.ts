@@ -1,6 +1,6 @@
 import type { TypeDefinition, TypeMap } from '@tallystick/sdk'
 
-/* What the fleet agrees on: a survey of prices, how many at least, and what it may cost. */
+/* Terms of the fleet's work: a survey of prices, the smallest number of them, and the highest cost. */
 
 type Money = { readonly amount: string; readonly currency: string }
 export type Survey = { readonly topic: string; readonly prices: number; readonly budget: Money }

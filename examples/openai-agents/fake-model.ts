@@ -7,7 +7,7 @@ import {
   withGenerationSpan,
 } from '@openai/agents'
 
-/** What a model says when it is asked: `input` has the conversation so far. */
+/** Answers of a model; `input` has the conversation so far. */
 export type Script = (request: ModelRequest) => AgentOutputItem
 
 /** Stands in for a model, so that the example needs neither account nor network; traced as the library's own models are. */

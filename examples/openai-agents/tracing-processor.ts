@@ -6,7 +6,7 @@ import { type Digested, payloadOfSpan, payloadOfTrace } from './payloads.ts'
 export type TracingProcessorOptions = {
   /** Keep inputs and outputs, of at most 16 KiB each, beside their digests. Without it a record says that they were, not what. */
   readonly content?: boolean
-  /** What could not be recorded, once for each: the agents are never told. */
+  /** Hears of records that could not be made, once for each: the agents are never told. */
   readonly onError?: (error: unknown) => void
 }
 
@@ -49,7 +49,7 @@ export class TallystickTracingProcessor implements TracingProcessor {
     await this.#ledger.flush({ timeoutMs: FLUSH_MS_MAX }).catch(this.#onError)
   }
 
-  /** What is not recorded by then is still in the notarizer's spool, if it has one. */
+  /** A record that is not sent by then is still in the notarizer's spool, if it has one. */
   async shutdown(timeoutMs: number = FLUSH_MS_MAX): Promise<void> {
     await this.#ledger.close({ timeoutMs }).catch(this.#onError)
   }

@@ -1,14 +1,15 @@
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 import type { verify } from '@tallystick/sdk'
 
-/** What was done with a signal: acted upon, or why not. */
+/** Fate of a signal: acted upon, or why not. */
 export type Taken = 'paid' | 'held' | 'known, or overtaken' | 'paid before: somebody must look'
 
 type Line = Pick<verify.VerifiedSignal, 'record' | 'version' | 'decision'>
 
 /**
- * What was acted upon, in a file, one signal a line. It stands for the database of whoever pays: there, one transaction looks the
- * record up, notes its version and orders the payment, under a unique key of record and version, and a second one of paid records.
+ * Signals that were acted upon, in a file, one a line. It stands for the payer's database: there, one transaction looks the
+ * record up, notes its version and orders the payment, under a unique key of record and version, and a second one of paid
+ * records.
  */
 export class Book {
   readonly #file: number

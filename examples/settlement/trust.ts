@@ -5,8 +5,8 @@ import { credentials } from '../credentials.ts'
 export type Trust = { readonly ledger: string; readonly keys: readonly PublishedKey[] }
 
 /**
- * Whose signals count, and under which keys: what stands in the file. Only the first time the server is asked, and believed; compare the
- * kid with what you know from elsewhere. When the key is rotated, signals are refused until the new one stands there as well.
+ * Trusted ledgers and keys, from the file. The server is asked, and believed, only the first time; compare the kid with what
+ * you know from elsewhere. When the key is rotated, signals are refused until the new one is in the file as well.
  */
 export async function keptTrust(path: string): Promise<Trust> {
   try {

@@ -1,5 +1,5 @@
 /*
- * What is sent: seeded, so that a run can be repeated; no two payloads alike; and cheap, because what k6 computes the server
+ * Payloads: seeded, so that a run can be repeated; no two alike; and cheap, because what k6 computes the server
  * lacks where they share a machine. Bodies are made once for each virtual user, and cut where a counter belongs: for each
  * request the parts are joined with it. Beyond ASCII the text is escaped (`\u00fc`), as many serialisers do: Sobek, k6's
  * JavaScript, keeps ASCII as bytes and all else as UTF-16. A batch of 1,000 (430 KB) is then joined and sent in 3.5 ms of k6's
@@ -141,7 +141,7 @@ function makeTemplates(make, count) {
   return Array.from({ length: count }, () => escapeText(make(random)).split('\\u0000'))
 }
 
-/** Of JSON, the same JSON in ASCII. @param {string} json @returns {string} */
+/** The same JSON in ASCII. @param {string} json @returns {string} */
 export function escapeText(json) {
   return json.replace(
     /[\u007f-\uffff]/g,

@@ -1,5 +1,5 @@
 /*
- * What is measured: the API processes that the runner started, and the ledgers, agents, keys and types that `setup` makes there.
+ * The deployment to measure: API processes that the runner started, and the ledgers, agents, keys and types that `setup` makes there.
  * Each function throws with the server's answer: a script that cannot be set up must not run.
  */
 import http from 'k6/http'

@@ -39,7 +39,7 @@ export function peeredOf(peering) {
   return peering && { home: peering.home.id, guest: peering.guest.id }
 }
 
-/** What an address of a ledger's server answers. @param {import('./deployment.js').Ledger} ledger @param {string} path @returns {any} */
+/** Answer of an address of a ledger's server. @param {import('./deployment.js').Ledger} ledger @param {string} path @returns {any} */
 export function readOf({ url, key }, path) {
   const name = `GET ${path.replace(/[a-z]+_[0-9a-z]{26}/g, '{id}')}`
   const { status, body, response } = send({ method: 'GET', url, path, name, key, keepBody: true })

@@ -1,5 +1,5 @@
 /*
- * What became of the requests: metrics of the same names in every script, because the audit and the report read them.
+ * Outcomes of requests: metrics of the same names in every script, because the audit and the report read them.
  */
 import { Counter, Rate, Trend } from 'k6/metrics'
 
@@ -13,7 +13,7 @@ const unansweredRecords = new Counter('unanswered_records')
 /** Records that were sent, and of these the ones whose request came to an end: where k6 ends an iteration, it does not. */
 export const sentRecords = new Counter('sent_records')
 const settledRecords = new Counter('settled_records')
-/** Of 2xx answers: from asking for a connection to the last byte. */
+/** Duration of 2xx answers, from asking for a connection to the last byte. */
 const accepted = new Trend('accepted', true)
 /** The same of 503. */
 const rejected = new Trend('rejected', true)

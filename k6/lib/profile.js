@@ -97,7 +97,7 @@ export function makeOptions({ scenarios, thresholds = {}, ...others }) {
     thresholds: Object.fromEntries(all),
     discardResponseBodies: true,
     noConnectionReuse: false,
-    // Of the tags that k6 gives each sample, those that something reads: each combination is a series of its own.
+    // Tags of each sample that something reads: each combination is a series of its own.
     systemTags: ['name', 'method', 'status', 'error_code', 'scenario', 'expected_response', 'check', 'group'],
     summaryTrendStats: ['min', 'avg', 'p(50)', 'p(90)', 'p(95)', 'p(99)', 'p(99.9)', 'max', 'count'],
     setupTimeout: '300s',

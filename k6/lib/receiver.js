@@ -40,7 +40,7 @@ export function rateOf(endpoints) {
   return requests < 2 ? 0 : ((requests - 1) * 1000) / Math.max(1, lastAtMs - firstAtMs)
 }
 
-/** Of each arrival of the window, whole milliseconds since its entry's `recordedAt`. @returns {number[]} */
+/** Lag of each arrival in the window, whole milliseconds since its entry's `recordedAt`. @returns {number[]} */
 export function lags() {
   return command({ kind: 'lags' })
 }

@@ -39,7 +39,7 @@ http.setResponseCallback(http.expectedStatuses({ min: 200, max: 299 }, 503))
  * @property {import('k6/http').Response} response
  */
 
-/** What a caller may add to a request: see `Request`. @typedef {Partial<Request>} Extras */
+/** Members that a caller may add to a request: see `Request`. @typedef {Partial<Request>} Extras */
 
 /** @param {string} key @param {string} body @param {Extras} [extras] */
 export function notarize(key, body, extras) {
@@ -121,8 +121,8 @@ async function sendLater(request) {
 }
 
 /**
- * What a client does that obeys the server: after a refusal it waits as long as it is told to and sends again. Where the request
- * has an idempotency key, also after a lost connection.
+ * Sends as an obedient client: after a refusal it waits as long as it is told to and sends again; with an idempotency key also
+ * after a lost connection.
  * @param {Request} request
  * @returns {Answer} the last one
  */

@@ -2,7 +2,7 @@
  * A load that rises in steps: for each a ramp, which is measured by nobody, and a time in which it is held.
  */
 
-/** What an iteration is tagged with that begins while the load changes. */
+/** Tag of an iteration that begins while the load changes. */
 export const BETWEEN = 'between'
 
 /**

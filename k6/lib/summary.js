@@ -1,12 +1,12 @@
 /*
- * What a script says at its end: everything, as JSON in the file that SUMMARY names. The runner sets it beside what was published
+ * Summary at the end of a script: everything, as JSON in the file that SUMMARY names. The runner sets it beside what was published
  * elsewhere (bench/k6/print.ts).
  */
 import { SEED } from './data.js'
 import { PROFILE } from './profile.js'
 
 /**
- * What a script measured, by the ids of its figures in published.json. null: not measured in this run.
+ * Measurements of a script, by the ids of its figures in published.json. null: not measured in this run.
  * @typedef {Record<string, number | null>} Figures
  */
 
@@ -84,7 +84,7 @@ function listChecks({ checks, groups }) {
   ]
 }
 
-/** Of what setup answered the ledgers, and nothing else: the rest holds keys. @param {unknown} data @returns {string[]} */
+/** Ledgers in the answer of setup, and nothing else: the rest holds keys. @param {unknown} data @returns {string[]} */
 function findLedgers(data) {
   const found = JSON.stringify(data ?? null).match(/"led_[0-9a-z]{26}"/g) ?? []
   return [...new Set(found.map((text) => text.slice(1, -1)))]

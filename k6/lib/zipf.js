@@ -10,7 +10,7 @@ const THETA = 0.99
 const ITEMS_MAX = 1_000_000
 
 /**
- * What the generator needs of a number of items: plain figures, to be made in `setup` and handed on.
+ * Constants of the generator for a number of items: plain figures, to be made in `setup` and handed on.
  * @typedef {{ items: number, theta: number, zeta: number, eta: number, stride: number }} Zipf
  */
 

@@ -41,7 +41,7 @@ begin
     if changed <> expected then
       raise exception 'a peering changes along its states, once' using errcode = 'integrity_constraint_violation', constraint = 'peers_state';
     end if;
-    -- What the entries before it say is none of the other side's business, but this one may be.
+    -- The cursor is past the entries before it, which are none of the other side's business; this entry may be.
     insert into peer_keys (ledger_id, peer_id, kid, alg, spki, mac)
     select i.ledger_id, i.peer_id, decode(d.kid, 'hex'), d.alg, decode(d.spki, 'base64'), decode(d.mac, 'hex')
     from unnest(ledger_ids, kinds, subject_ids, details, outcomes) i (ledger_id, kind, peer_id, detail, outcome)
@@ -74,7 +74,7 @@ begin
     where i.outcome = 0 and i.kind = 'peer-resumed' and c.ledger_id = i.ledger_id and c.peer_id = i.peer_id;
   end if;
 
-  -- What is shared with whom: from its first entry on, or from one that says so later.
+  -- Shares: from the first entry of the record on, or from the one that shares it later.
   if kinds && '{record-created,record-shared}' then
     insert into shared_records (ledger_id, record_id, peer_id, documents, shared_seq)
     select i.ledger_id, i.record_id, s."peerId", s.documents, i.seq

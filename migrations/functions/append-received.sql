@@ -7,7 +7,7 @@ language plpgsql
 set search_path = tallystick, pg_temp
 as $$
 declare
-  -- Of each entry that receives one the members of its detail, some 5 KB: parsed once, and not again by each statement.
+  -- Members of the detail of each entry that receives one, some 5 KB: parsed once, and not again by each statement.
   came_ledgers uuid[];
   came_seqs bigint[];
   came_entries json[];
@@ -82,7 +82,7 @@ begin
   where d.name is not null
   on conflict do nothing;
 
-  -- Of several steps of a record in one call the last one tells where it stands.
+  -- The last of several steps of a record in one call tells where it stands.
   with item as (
     select distinct on (i.ledger_id, d."recordId") i.ledger_id, d.*, i.seq,
       min(i.seq) over (partition by i.ledger_id, d."recordId") as first_seq
@@ -98,21 +98,21 @@ begin
     state = excluded.state, version = excluded.version, leaf = excluded.leaf, standing = excluded.standing,
     last_seq = excluded.last_seq;
 
-  -- What became of an offer of ours.
+  -- Decisions about offers of ours.
   update offers o set state = d.state, code = d.code, decided_seq = i.seq
   from unnest(came_ledgers, came_seqs, came_offers) i (ledger_id, seq, offer)
   cross join lateral json_to_record(i.offer) d (seq bigint, state text, code text)
   -- So written that the plan looks each up by its key, and does not read all that are pending (28 ms for 80 of them).
   where d.state is not null and o.ledger_id = i.ledger_id and o.seq = d.seq and o.state <> all ('{taken,refused}');
 
-  -- What its home erased goes here too.
+  -- Documents that their home erased are removed here too.
   update received_documents x set salt = null, content = null, reference_list = null, erased_seq = i.seq
   from unnest(came_ledgers, came_seqs, came_erasures) i (ledger_id, seq, erased)
   cross join lateral json_to_record(i.erased) d ("peerId" uuid, "remoteSeq" bigint)
   join received_entries r on r.ledger_id = i.ledger_id and r.peer_id = d."peerId" and r.remote_seq = d."remoteSeq"
   where x.ledger_id = r.ledger_id and x.seq = r.seq and x.erased_seq is null;
 
-  -- Whoever sends can be sent to.
+  -- A peer that sends can be sent to.
   update peer_cursors c set resume_at = null
   from (
     select distinct r.ledger_id, r.peer_id from unnest(came_ledgers, came_seqs) i (ledger_id, seq)

@@ -76,7 +76,7 @@ begin
   with gone as (
     delete from peer_dead_letters d
     where d.ledger_id = ledger and d.peer_id = peer and (at is null or d.seq = any (at))
-      -- What the other side does not take of the peering itself, it takes in no second attempt.
+      -- An entry about the peering itself that the other side refused is not sent again.
       and d.record_id is not null
     returning d.record_id, d.seq
   ), again as (

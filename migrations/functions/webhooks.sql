@@ -81,7 +81,7 @@ begin
   where w.ledger_id = ledger and w.webhook_id = webhook and w.state <> 'active';
   update webhook_deliveries d set due_at = clock_timestamp()
   where d.ledger_id = ledger and d.webhook_id = webhook and d.state = 'pending';
-  -- What is due is read anew: whoever delivers to it just now can't say it any more.
+  -- The worker that delivers now reads again what is due.
   update webhook_cursors c set failures = 0, failing_since = null, resume_at = null, job_id = null, leased_until = null,
     due_at = clock_timestamp(),
     next_seq = case when skips then greatest(c.next_seq, e.size) else c.next_seq end,
@@ -120,7 +120,7 @@ begin
   where s.ledger_id = ledger and s.webhook_id = webhook;
   insert into webhook_secrets (ledger_id, webhook_id, secret_id, sealed, public_key)
   values (ledger, webhook, secret, new_sealed, new_public_key);
-  -- Whoever delivers to it reads it anew where this row was written.
+  -- A write of this row has the worker that delivers read it again.
   update webhooks w set url = w.url where w.ledger_id = ledger and w.webhook_id = webhook;
   return 'rotated';
 end $$;
@@ -153,7 +153,7 @@ language plpgsql set search_path = tallystick, pg_temp as $$
 begin
   update webhook_deliveries d set state = 'held', tries = 0, due_at = null, finished_at = null
   where d.ledger_id = ledger and d.webhook_id = webhook and d.event_id = any (events);
-  -- Of each record in order.
+  -- The first held event of each record becomes due.
   update webhook_deliveries d set state = 'pending', due_at = clock_timestamp()
   where d.ledger_id = ledger and d.webhook_id = webhook and d.event_id = any (events) and not exists (
     select from webhook_deliveries e

@@ -6,7 +6,7 @@ const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 const PROBLEM_BYTES_MAX = 1024 * 1024
 const PROXY_STATUSES = [429, 500, 502, 503, 504]
 
-/** What an answer is read for: who asked, and how the asking can be repeated. */
+/** Request that an answer belongs to, and how it can be repeated. */
 export type Asked = {
   /** For people: method and address without a query. */
   readonly name: string
@@ -81,7 +81,7 @@ export function wrongServer(message: string): UnexpectedAnswerError {
   })
 }
 
-/** What there is to do about a write that nobody answered, and that takes no key by which it could be repeated. */
+/** Advice about a write that nobody answered, and that has no key by which it could be repeated. */
 export function lookFirst({ repeatable }: Asked): string {
   return repeatable ? '' : '; whether it was done is not known: look before you repeat it'
 }

@@ -2,7 +2,7 @@ import { ConnectionError, TallystickError, TimeoutError } from '../errors.ts'
 import { type Asked, lookFirst } from './answers.ts'
 import type { Patience } from './patience.ts'
 
-/** What the caller sees of whatever broke an attempt off: what the signal said, where it was the signal. */
+/** Error for the caller about an attempt that broke off: the reason of the signal, if that was the cause. */
 export function explain(error: unknown, asked: Asked, patience: Patience): unknown {
   patience.throwIfCallerStopped()
   if (error instanceof TallystickError) return error
@@ -17,7 +17,7 @@ function timedOut(asked: Asked, timeoutMs: number): TimeoutError {
   )
 }
 
-/** Of a connection that never came about, nothing can have been done. */
+/** Codes of connections that were never made: nothing can have been done. */
 const NEVER_CONNECTED = [
   'ECONNREFUSED',
   'ENOTFOUND',

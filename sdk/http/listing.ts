@@ -28,7 +28,7 @@ export class Listing<T> implements AsyncIterable<T> {
     do {
       const page = await this.page(cursor)
       yield page
-      // Whoever reads to the end would never get there.
+      // A reader to the end would never get there.
       if (cursor !== undefined && page.nextCursor === cursor)
         throw wrongServer('a page names itself as the next one')
       cursor = page.nextCursor ?? undefined

@@ -1,4 +1,4 @@
-/** What a stream of server-sent events dispatches. */
+/** Event of a stream (server-sent events). */
 export type SseEvent = {
   /** `message` where the stream names none. */
   readonly type: string
@@ -18,7 +18,7 @@ export class SseParser {
   readonly #charsMax: number
   /** Not fatal, and without a byte order mark at the beginning. */
   readonly #decoder = new TextDecoder()
-  /** Of the line that has begun: many pieces may be joined to it. */
+  /** Pieces of the line that has begun: many may be joined to it. */
   #begun: string[] = []
   #begunChars = 0
   /** The last character was a CR: a LF that follows belongs to it. */
@@ -39,7 +39,7 @@ export class SseParser {
     return this.#lastEventId
   }
 
-  /** What the stream asks to wait before it is opened again; null: nothing. */
+  /** Wait that the stream asks for before it is opened again; null: none. */
   get retryMs(): number | null {
     return this.#retryMs
   }

@@ -21,7 +21,7 @@ export type TransportOptions = {
   readonly fetch?: typeof globalThis.fetch | undefined
 }
 
-/** What any single call may ask for. */
+/** Options of every call. */
 export type CallOptions = {
   /** Stops the call, and the waiting between its attempts; it then throws the signal's reason. */
   readonly signal?: AbortSignal | undefined
@@ -29,7 +29,7 @@ export type CallOptions = {
   readonly retriesMax?: number | undefined
 }
 
-/** What a call that writes may ask for besides. */
+/** Options of calls that write. */
 export type WriteOptions = CallOptions & {
   /** 1 to 255 visible ASCII characters. One is made where none is given, so that a retry never does it twice. */
   readonly idempotencyKey?: string | undefined
@@ -37,7 +37,7 @@ export type WriteOptions = CallOptions & {
   readonly traceparent?: string | undefined
 }
 
-/** What a step of a gated record may ask for besides. */
+/** Options of steps of a gated record. */
 export type StepOptions = WriteOptions & {
   /** Only if the record still has this version; otherwise ConflictError `version_mismatch`. */
   readonly ifVersion?: number | undefined
@@ -160,7 +160,7 @@ type Request = RequestInit & { readonly headers: Readonly<Record<string, string>
 
 type Read<T> = (response: Response, asked: Asked, patience: Patience) => Promise<T>
 
-/** Of an answer that is read whole. */
+/** Reader of a whole answer. */
 function whole<T>(read: (response: Response, asked: Asked) => Promise<T>): Read<T> {
   return async (response, asked, patience) => {
     const answer = await read(response, asked)

@@ -9,7 +9,7 @@ import { formatItem, formatKey, formatSegments, parseSegments } from './spool-li
 
 const syncData = promisify(fdatasync)
 
-/** What a batch needs of its spool. */
+/** Parts of the spool that a batch needs. */
 export type SpoolDirectory = {
   usedBytes: number
   /** Throws SpoolError when the spool is another's by now. */
@@ -50,7 +50,7 @@ export class BatchFile implements SpooledBatch {
     }
   }
 
-  /** Of an earlier process. */
+  /** Batch of an earlier process. */
   static leftBehind(directory: SpoolDirectory, path: string, bytes: number, records: number): BatchFile {
     directory.usedBytes += bytes
     return new BatchFile(directory, path, bytes, records)
@@ -89,7 +89,7 @@ export class BatchFile implements SpooledBatch {
 
   seal(): void {
     this.#durable = this.#makeDurable()
-    // Whoever reads it is told, and tries again.
+    // A later read reports it and tries again.
     this.#durable.catch(() => {})
   }
 

@@ -2,10 +2,10 @@ import { constants, type Stats } from 'node:fs'
 import { chmod, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises'
 import { SpoolError } from '../errors.ts'
 
-/** What a spool makes and moves aside, and what a new volume has. */
+/** Names of files that a spool makes and moves aside, and that a new volume has. */
 const SPOOL_NAME = /^(\d{16}\.ndjson|refused\.ndjson|owner\.json|lock|lost\+found)(\..+)?$/
 
-/** Who can write into a directory could put a link where a file is expected. Windows has no such flag. */
+/** An attacker who can write into the directory could put a link where a file is expected. Windows has no such flag. */
 export const NO_FOLLOW: number = constants.O_NOFOLLOW ?? 0
 
 /**

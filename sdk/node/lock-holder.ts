@@ -2,7 +2,7 @@ import { readFileSync, readlinkSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
 
-/** Who has a spool. `place`: where its pid means something. */
+/** Process that holds a spool. `place`: where its pid means something. */
 export type Holder = {
   readonly token: string
   readonly pid: number
@@ -32,7 +32,7 @@ export function parseHolder(text: string): Holder | null {
   try {
     const { token, pid, place, startedAtMs } = JSON.parse(text) as Partial<Holder>
     if (typeof token !== 'string' || typeof place !== 'string' || typeof startedAtMs !== 'number') return null
-    // Of 0 and less kill() makes a group of processes, or all of them.
+    // For 0 and less, kill() means a group of processes, or all of them.
     return isPid(pid) ? { token, pid, place, startedAtMs } : null
   } catch {
     return null

@@ -5,8 +5,8 @@ import type { SpoolOwner } from '../notarizer/spool.ts'
 import { NO_FOLLOW, replaceFile } from './files.ts'
 
 /**
- * Whose records a directory holds: the first who sends from it. Throws SpoolError for another. Idempotency keys are an agent's own: a
- * batch whose answer was lost would be there twice, the second time under another name.
+ * Claims the directory for its first sender. Throws SpoolError for another. Idempotency keys belong to an agent: a batch whose
+ * answer was lost would be recorded twice, the second time under another name.
  */
 export async function claimSpool(directory: string, path: string, claimed: SpoolOwner): Promise<void> {
   const { ledger, agent } = claimed

@@ -15,7 +15,7 @@ import { claimSpool } from './spool-owner.ts'
 export type { Spool } from '../notarizer/spool.ts'
 
 export type SpoolOptions = {
-  /** Of what waits to be sent; 1 GiB by default. */
+  /** Bytes that wait to be sent; 1 GiB by default. */
   readonly bytesMax?: number | undefined
   /** From which `refused.ndjson` takes no more, and batches with such records wait; 256 MiB by default. */
   readonly refusedBytesMax?: number | undefined
@@ -29,7 +29,7 @@ const LOCK_STALE_MS_DEFAULT = 5_000
 /** An item with its tag and its batch's key. */
 const LINE_BYTES_MAX = ITEM_BYTES_MAX + 2 * 1024
 const BATCH_NAME = /^\d{16}\.ndjson$/
-/** Of a replacement that was not finished: what it should have replaced is there. */
+/** Unfinished replacement: the file that it should have replaced is there. */
 const UNFINISHED_NAME = /^\d{16}\.ndjson\.tmp$/
 const REFUSED_NAME = 'refused.ndjson'
 const OWNER_NAME = 'owner.json'

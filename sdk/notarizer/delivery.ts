@@ -8,12 +8,12 @@ import type { Limits } from './options.ts'
 import { isRefusal, splitRefused } from './refusals.ts'
 import type { Refused, Segment, Spool, SpooledBatch } from './spool.ts'
 
-/** What happens on the way; none of these throws. */
+/** Callbacks of a delivery; none of these throws. */
 export type DeliveryEvents = {
   recorded(segment: Segment, batch: Batch): void
   refused(refused: readonly Refused[], error: ApiError): void
   failed(error: TallystickError): void
-  /** What had failed has not, this time. */
+  /** Attempts succeed again. */
   recovered(): void
 }
 

@@ -1,7 +1,7 @@
 import { UsageError } from '../errors.ts'
 import { JSON_DEPTH_MAX, toJson } from '../json.ts'
 
-/** What may be said of a record besides its payload. */
+/** Members of a record besides its payload. */
 export type RecordOptions<Name extends string = string> = {
   /** Absent: `generic/1`, which takes any object. */
   readonly type?: Name | undefined
@@ -19,14 +19,14 @@ export type RecordOptions<Name extends string = string> = {
 /** A record as it waits: the text that is sent, made when it was taken. */
 export type Item = {
   readonly text: string
-  /** Of the request that it is sent in. */
+  /** Traceparent of the request that it is sent in. */
   readonly traceparent: string | undefined
   readonly tag: string | undefined
 }
 
 export type MeasuredItem = Item & {
   readonly type: string
-  /** Of the text in UTF-8. */
+  /** Length of the text in UTF-8. */
   readonly bytes: number
 }
 

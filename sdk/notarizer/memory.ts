@@ -29,7 +29,7 @@ export class Memory implements Spool {
     return batch
   }
 
-  /** Whoever wants to keep it has `onRefused`. */
+  /** A caller that wants to keep it has `onRefused`. */
   async refuse(): Promise<void> {}
 
   async close(): Promise<void> {}

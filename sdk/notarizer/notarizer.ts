@@ -145,7 +145,7 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
     try {
       open.spooled.append(item, item.bytes)
     } catch (error) {
-      // What a failed write has left in the file ends there: nothing may come after it.
+      // Ends the file at what a failed write has left in it: nothing may come after that.
       this.#seal()
       throw error
     }

@@ -26,7 +26,10 @@ export type NotarizerOptions = {
   readonly onRecorded?: ((batch: RecordedBatch) => unknown) | undefined
   /** The server will never take this record. Absent: it is written to the console. */
   readonly onRefused?: ((record: RefusedRecord, error: TallystickError) => unknown) | undefined
-  /** What failed is kept, and tried again; `error.retryable`: without anybody's help. Absent: the first is written to the console. */
+  /**
+   * Hears of failures. Everything is kept, and tried again; `error.retryable`: without anybody's help. Absent: the first is
+   * written to the console.
+   */
   readonly onError?: ((error: TallystickError) => unknown) | undefined
 }
 
@@ -48,7 +51,7 @@ export type RefusedRecord = {
 export type NotarizerStats = {
   /** Taken, and neither recorded nor refused yet. */
   readonly buffered: number
-  /** Of memory, or of the spool. */
+  /** Bytes in memory, or in the spool. */
   readonly bufferedBytes: number
   /** Batches under way. */
   readonly inFlight: number
@@ -57,7 +60,7 @@ export type NotarizerStats = {
   readonly refused: number
   /** Attempts that failed. */
   readonly failures: number
-  /** What keeps the oldest batch from being recorded at the moment. */
+  /** Error that keeps the oldest batch from being recorded at the moment. */
   readonly lastError: TallystickError | null
 }
 

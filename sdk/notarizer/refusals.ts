@@ -14,7 +14,7 @@ export function isRefusal(error: unknown): error is ApiError {
 type Split = { readonly refused: readonly Item[]; readonly rest: readonly Segment[] }
 
 /**
- * What is to be done about a refused segment. Everything that it answers holds fewer items than the segment, so that it ends.
+ * Splits a refused segment. Every part holds fewer items than the segment, so that it ends.
  *
  * Where the server names an item, that one is refused, and the rest is sent again; where that is refused as well (`again`), in
  * two halves: of 1000 records that are all bad, one request each would otherwise send half a million. A type that the
@@ -36,7 +36,7 @@ export function splitRefused({ items }: Segment, error: ApiError, again: boolean
   return { refused: items.filter(isRefused), rest: again ? halves(kept) : segments(kept) }
 }
 
-/** Of a fault that no schema of the batch knows, `path` alone says where: `/records/7/occurredAt`. */
+/** A fault that no schema of the batch knows is located by `path` alone: `/records/7/occurredAt`. */
 function indexOf({ problem }: ApiError): number | null {
   const { index, path } = problem as { index?: unknown; path?: unknown }
   if (typeof index === 'number') return index

@@ -5,10 +5,10 @@ import type { Item } from './items.ts'
 /** Records that are sent in one request, and the key with which that can be repeated. */
 export type Segment = { readonly idempotencyKey: string; readonly items: readonly Item[] }
 
-/** What the server will never take, why, and in which request it was. */
+/** Item that the server will never take, why, and in which request it was. */
 export type Refused = { readonly item: Item; readonly problem: Problem; readonly idempotencyKey: string }
 
-/** Whose records a spool holds. */
+/** Owner of a spool's records. */
 export type SpoolOwner = { readonly ledger: string; readonly agent: string }
 
 /**
@@ -18,14 +18,17 @@ export type SpoolOwner = { readonly ledger: string; readonly agent: string }
  * MUST survive whatever the spool promises to survive; where they throw, nothing was taken.
  */
 export type Spool = {
-  /** What it holds survives the process: another one may send it. */
+  /** Whether its contents survive the process: another one may send them. */
   readonly isDurable: boolean
   /** Whether an item of the largest size is sure to be taken. */
   readonly hasRoom: boolean
   /** How much it holds, and may hold. */
   readonly usedBytes: number
   readonly bytesMax: number
-  /** What earlier processes left behind, oldest first. The first call takes it over; errors are about what could not be. */
+  /**
+   * Takes over what earlier processes left behind, oldest first, with the first call; errors are about what could not be taken
+   * over.
+   */
   recover(): { readonly batches: readonly SpooledBatch[]; readonly errors: readonly SpoolError[] }
   /** Before anything is sent: rejects with SpoolError when it holds what is another's. Absent: it never can. */
   claim?(owner: SpoolOwner): Promise<void>
@@ -43,9 +46,9 @@ export type SpooledBatch = {
   append(item: Item, bytes: number): void
   /** No more items come. */
   seal(): void
-  /** What is to be sent, one segment after the other: from here on it is the same after a crash. */
+  /** Segments to send, one after the other: from here on they are the same after a crash. */
   read(): Promise<readonly Segment[]>
-  /** Of a batch that was read: other segments instead, all of them or none. */
+  /** Replaces the segments of a batch that was read, all of them or none. */
   replace(segments: readonly Segment[]): Promise<void>
   remove(): Promise<void>
 }

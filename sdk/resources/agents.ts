@@ -5,7 +5,7 @@ import type { CallOptions, Transport, WriteOptions } from '../http/transport.ts'
 
 export type AgentsQuery = Omit<api.GetAgentsQuery, 'cursor'>
 
-/** Who acts: every record names one of the ledger's agents. */
+/** Agents: every record names one of its ledger's. */
 export class Agents {
   readonly #http: Transport
 

@@ -11,7 +11,7 @@ export type TypeSummary = api.GetTypesAnswer['data'][number]
 export type Documents = api.PostTypesByNameByVersionPreviewBody
 export type Preview = api.PostTypesByNameByVersionPreviewAnswer
 
-/** What records may hold, and by what rules deliveries are judged. */
+/** Types: what records may hold, and by what rules deliveries are judged. */
 export class RecordTypes {
   readonly #http: Transport
 

@@ -143,7 +143,7 @@ export class Webhooks {
       )
       redelivered += page.redelivered
       if (!page.more) return redelivered
-      // Whoever asked on would never get to the end.
+      // Another request would never get to the end.
       if (!(page.redelivered > 0)) throw wrongServer('more is to be redelivered, and nothing was')
     }
   }

@@ -17,7 +17,10 @@ export type CheckpointFindings = {
   readonly chain: string
 }
 
-/** That the ledger's note key signed a checkpoint. `verifierKey`: `noteVerifierKey` of `GET /v1/ledger`, kept from before. */
+/**
+ * Verifies that the ledger's note key signed a checkpoint. `verifierKey`: `noteVerifierKey` of `GET /v1/ledger`, kept from
+ * before.
+ */
 export async function checkpoint(
   note: string,
   { verifierKey }: { readonly verifierKey: string },
@@ -38,8 +41,8 @@ function verifyNote(note: string, verifierKey: string, providers: ProofProviders
 export type ConsistencyFindings = { readonly origin: string; readonly from: number; readonly to: number }
 
 /**
- * That the ledger of one checkpoint begins with that of an earlier one: nothing that was in it has changed. `consistency`: an answer
- * of `GET /v1/checkpoints/consistency`.
+ * Verifies that the ledger of one checkpoint begins with that of an earlier one: nothing that was in it has changed.
+ * `consistency`: an answer of `GET /v1/checkpoints/consistency`.
  */
 export async function consistency(
   consistency: Answer,

@@ -5,8 +5,8 @@ import { refusing } from './errors.ts'
 import { chooseEngine } from './providers.ts'
 
 /**
- * That a document (a payload, evidence, compared values, a reason) is the one that was signed. `digest`: from a verified envelope's
- * `subjects`, hex; `salt`: as a record shows it. Both of an answer alone prove nothing: whoever answers makes them fit.
+ * Verifies that a document (a payload, evidence, compared values, a reason) is the signed one. `digest`: from a verified
+ * envelope's `subjects`, hex; `salt`: as a record shows it. Two values of one answer prove nothing: its author makes them fit.
  */
 export async function document(
   document: unknown,

@@ -1,6 +1,6 @@
 import type { ProofProviders } from '../../src/proof/crypto.ts'
 
-/** What hashes and checks signatures, some of it asynchronously. */
+/** Hash and signature functions, some of them asynchronous. */
 export type Engine = {
   /**
    * Returns or throws what `verify` does. It MUST depend on nothing but what it is given and MUST NOT change anything: it may be

@@ -13,7 +13,7 @@ import type { PublishedKey } from '../generated/api.ts'
 import { refusing } from './errors.ts'
 import { chooseEngine } from './providers.ts'
 
-/** What an entry says, and who signed it. */
+/** Contents of an entry, and its signer. */
 export type VerifiedEnvelope = {
   readonly kid: string
   readonly issuer: string
@@ -24,13 +24,13 @@ export type VerifiedEnvelope = {
   readonly key: string | null
   readonly onBehalfOf: string | null
   readonly recordedAt: string
-  /** What it is about, and the digests of its documents. */
+  /** Subjects of the entry, and the digests of their documents. */
   readonly subjects: readonly Subject[]
   /** All that it says. */
   readonly predicate: Readonly<Record<string, unknown>>
-  /** Of a step of a gated record: the record's version after it. Otherwise null. */
+  /** Version of the gated record after the step. Otherwise null. */
   readonly version: number | null
-  /** Of a verdict and its overturning. Otherwise null. */
+  /** Signal of a verdict or its overturning. Otherwise null. */
   readonly signal: Signal | null
   /** Hash of the envelope: what the entry is called in the chain. Hex. */
   readonly leaf: string
@@ -60,7 +60,7 @@ export async function envelope(
   })
 }
 
-/** Whoever has a compromised key can sign anything, so an envelope alone proves nothing under it. */
+/** A compromised key can sign anything, so an envelope alone proves nothing under it. */
 function findEnvelopeKey(
   keys: readonly PublishedKey[],
   kid: string,

@@ -7,7 +7,7 @@ export type VerificationErrorCode =
   // events of a ledger
   /** Not an event as docs/receiving-webhooks.md has it. */
   | 'event_syntax'
-  /** What an event says beside its envelope is not what the envelope says. */
+  /** Members of an event beside its envelope contradict the envelope. */
   | 'event_contradicts_envelope'
   /** The envelope is of no verdict. */
   | 'signal_absent'
@@ -17,7 +17,7 @@ export type VerificationErrorCode =
 /** Something that should have been proved was not. */
 export class VerificationError extends TallystickError {
   readonly code: VerificationErrorCode
-  /** What was found, for people; may quote what was given. */
+  /** Finding, for people; may quote the input. */
   readonly detail: string
   /** The first entry of an export that was refused; null where the finding is about the whole, or about one thing only. */
   readonly seq: number | null
@@ -32,7 +32,7 @@ export class VerificationError extends TallystickError {
   }
 }
 
-/** What `verify` returns or throws; `seqNow`: where in a ledger it is. */
+/** Runs `verify` and translates what it throws; `seqNow`: where in a ledger it is. */
 export async function refusing<T>(
   verify: () => T | Promise<T>,
   seqNow: () => number | null = () => null,

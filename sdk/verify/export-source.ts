@@ -10,7 +10,7 @@ type Stream = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
 export type ExportSource = string | Uint8Array | Blob | (() => Stream | Promise<Stream>)
 
 export type OpenExport = {
-  /** Of all of it. Known once `readLastLine` is through. */
+  /** Length of the whole source, known once `readLastLine` has ended. */
   bytesTotal(): number
   readLastLine(): Promise<Uint8Array>
   blocks(): AsyncIterable<Block>

@@ -1,6 +1,6 @@
 import { UsageError } from '../errors.ts'
 
-/** What a server answered, as it came or already parsed. */
+/** Answer of a server, as text or already parsed. */
 export type Answer = object | string
 
 export function textOf(answer: Answer, name: string): string {

@@ -8,7 +8,7 @@ import { refusing } from './errors.ts'
 import { type Answer, parseCompromised, parseKids, textOf } from './given.ts'
 import { chooseEngine } from './providers.ts'
 
-/** What is known from elsewhere. The more is missing, the more is the proof's own word: the report says which. */
+/** Knowledge from elsewhere. The more is missing, the more rests on the proof's own word: the report says which. */
 export type ProofOptions = {
   /** The record that it must be of: an answer of `GET /v1/records/{id}`. */
   readonly record?: Answer | undefined

@@ -22,13 +22,13 @@ export type SignalOptions = {
   readonly now?: Date | undefined
 }
 
-/** What whoever moves money may act upon. All of it is signed. */
+/** Signal that a payer may act upon. All of it is signed. */
 export type VerifiedSignal = {
   readonly ledger: string
   readonly record: string
   /** The record's, after the verdict or its overturning: of two signals the higher counts. */
   readonly version: number
-  /** What was judged. */
+  /** Completion that was judged. */
   readonly completion: string
   readonly decision: 'SETTLE' | 'HOLD' | 'RELEASE'
   /** Why: `accepted`, `accepted_anyway`, `rejected`, `rules_passed`, `rules_failed`, `overturned`. */
@@ -36,7 +36,7 @@ export type VerifiedSignal = {
   readonly failingRules: readonly string[]
   /** null: without end. Whoever acts later than now looks again. */
   readonly validUntil: string | null
-  /** Who judged: an agent, or `system` where the rules alone did. */
+  /** Author of the verdict: an agent, or `system` if the rules alone decided. */
   readonly actor: string
   /** For whom, where the actor is a gateway. */
   readonly onBehalfOf: string | null

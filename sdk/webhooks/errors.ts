@@ -17,7 +17,7 @@ export type WebhookVerificationErrorCode =
   /** Signed, but no event: not JSON, or without its members. */
   | 'body_invalid'
 
-/** What came is not what the ledger sent: answer 400, and do nothing. The message holds no secret and nothing of the body. */
+/** The request is not what the ledger sent: answer 400, and do nothing. The message holds no secret and nothing of the body. */
 export class WebhookVerificationError extends TallystickError {
   readonly code: WebhookVerificationErrorCode
 

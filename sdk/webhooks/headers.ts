@@ -8,7 +8,7 @@ export type WebhookHeaders =
 
 export type Signature = { readonly version: string; readonly value: string }
 
-/** What is signed besides the body, as it was written, and by what. */
+/** Signed headers, as they were written, and the signatures. */
 export type WebhookHead = {
   readonly id: string
   /** Seconds since the epoch, in digits. */

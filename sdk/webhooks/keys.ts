@@ -50,7 +50,7 @@ function parseWebhookKey(text: string): PublicKey {
   try {
     if (raw !== null) return parsePublicKey('EdDSA', spkiOf('EdDSA', raw))
   } catch {
-    // Of another length, not canonical, or of small order.
+    // Another length, not canonical, or of small order.
   }
   throw new UsageError('publicKey is not whpk_ and the base64 of an Ed25519 key, and nothing else')
 }

@@ -7,7 +7,7 @@ import { readHead, type WebhookHeaders } from './headers.ts'
 import { type OneOrMore, parseKeys } from './keys.ts'
 import { verifySignatures } from './signatures.ts'
 
-/** Of one endpoint. `secret`, `publicKey` or both: then both must verify. */
+/** Keys of one endpoint: `secret`, `publicKey` or both; then both must verify. */
 export type WebhookOptions = {
   /** `whsec_…`: who has it can sign too. While it is rotated at the receiver, the old one and the new one. */
   readonly secret?: OneOrMore | undefined
@@ -15,14 +15,14 @@ export type WebhookOptions = {
   readonly publicKey?: OneOrMore | undefined
   /** How far `webhook-timestamp` may be off `now`, both ways. Without it 300. */
   readonly toleranceSeconds?: number | undefined
-  /** Of a webhook that was kept: when it came. Without it now. */
+  /** Time at which a kept webhook arrived. Absent: now. */
   readonly now?: Date | undefined
 }
 
 const TOLERANCE_SECONDS = 300
 
 /**
- * That a webhook was sent by the ledger, just now, and as it came (Standard Webhooks): answers the event, or throws
+ * Verifies that the ledger sent this webhook, just now (Standard Webhooks). Answers the event, or throws
  * WebhookVerificationError. `body`: the text or the bytes as they were received, before any parser.
  *
  * It may have come before: act once for each `id`. A settlement signal is for `verify.signal`.
@@ -76,7 +76,7 @@ function parseObject(bytes: Uint8Array): { type?: unknown; timestamp?: unknown; 
     const value: unknown = JSON.parse(utf8Decode(bytes))
     if (typeof value === 'object' && value !== null) return value
   } catch {
-    // What the parser says quotes the body.
+    // The parser's message quotes the body.
   }
   throw new WebhookVerificationError('body_invalid', 'it is signed, but no JSON object')
 }

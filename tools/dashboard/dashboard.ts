@@ -1,9 +1,9 @@
 import { type Panel, ROWS } from './panels.ts'
 
-/** Of Grafana 11 and newer. */
+/** Grafana 11 and newer. */
 const SCHEMA_VERSION = 39
 const COLUMNS = 24
-/** What the chart puts the address of docs/runbooks in for; whoever imports the file by hand types it in. */
+/** Placeholder for which the chart puts the address of docs/runbooks; a person who imports the file types it in. */
 const RUNBOOKS_PLACEHOLDER = 'RUNBOOK_BASE_URL'
 const DATASOURCE = { type: 'prometheus', uid: `\${datasource}` }
 

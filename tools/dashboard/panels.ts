@@ -5,7 +5,7 @@ import { WORKER_ROWS } from './worker-panels.ts'
 export type Panel = {
   readonly type?: 'stat'
   readonly title: string
-  /** What it shows, and what is normal. */
+  /** Meaning of the panel, and its normal values. */
   readonly description: string
   /** https://grafana.com/docs/grafana/latest/panels-visualizations/configure-standard-options/ */
   readonly unit: 'short' | 's' | 'bytes' | 'percentunit' | 'reqps' | 'cps' | 'dateTimeFromNow'
@@ -14,7 +14,7 @@ export type Panel = {
   readonly warnAbove?: number
   /** The page of the alert that is about it. */
   readonly runbook?: string
-  /** Of the 24 columns. */
+  /** Width, of 24 columns. */
   readonly width: number
   readonly queries: readonly (readonly [expr: string, legend: string])[]
 }

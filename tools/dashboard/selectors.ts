@@ -1,6 +1,6 @@
-/** Of the processes that are chosen. */
+/** Selector of the chosen processes. */
 export const IN = 'namespace=~"$namespace", job=~"$job", instance=~"$instance"'
-/** Of what is true of all ledgers, whoever says it. */
+/** Selector of figures that are true for all ledgers, whichever process says them. */
 export const OF_ALL = 'namespace=~"$namespace", job=~"$job"'
 
 export function rate(metric: string, by = '', matchers = ''): string {
@@ -25,7 +25,7 @@ export function most(metric: string, by = '', matchers = ''): string {
   return `max${by && ` by (${by})`} (${metric}{${labels}})`
 }
 
-/** Of each process. */
+/** One series for each process. */
 export function each(metric: string, matchers = ''): string {
   return `${metric}{${[matchers, IN].filter((part) => part !== '').join(', ')}}`
 }
