@@ -2,21 +2,17 @@ import { auditLedger } from './audit.ts'
 import { calibrate } from './calibrate.ts'
 import { type CpuSnapshot, cpuBetween, takeCpuSnapshot } from './cpu.ts'
 import { type Database, openDatabase } from './database.ts'
-import { runFederation } from './federation.ts'
 import { makeParties, runLifecyclePhase } from './lifecycle.ts'
 import { auditLifecycles } from './lifecycle-audit.ts'
 import { NOTARIZERS, runNotarizerPhase } from './notarizer.ts'
 import { type Options, parseOptions, USAGE } from './options.ts'
 import { hasBatches, type Phase, type PhasePlan, runPhase } from './phase.ts'
 import { checkGate, inspectDatabase } from './preflight.ts'
-import { printPreflight, printProfile, printReport, printVersions } from './print.ts'
-import { printFederation } from './print-federation.ts'
-import { printWebhooks } from './print-webhooks.ts'
+import { printPreflight, printReport } from './print.ts'
 import { runReference } from './reference.ts'
 import { describeCommit, type Reference, type Report, type Round, writeReport } from './report.ts'
 import { onClose, runBench } from './run-bench.ts'
 import { type Deployment, deploy, type System, startSystem } from './system.ts'
-import { runWebhooks } from './webhooks.ts'
 
 /** Of the highest closed-loop rate: a system is used below its ceiling, and there its latency counts. */
 const ARRIVAL_SHARE = 0.8
@@ -52,47 +48,15 @@ async function main(options: Options): Promise<boolean> {
     options,
     ...inspected,
   }
-  const measure = MEASURES[options.scenario]
-  const references = measure ? [] : await runReferences(database, options)
+  const references = await runReferences(database, options)
   const deployment = await deploy(database.ownerUrl)
   onClose(async () => deployment.close())
-  if (measure) return measure(database, deployment, about)
   const rounds: Round[] = []
   for (const servers of options.servers) rounds.push(await runRound(database, deployment, servers, options))
   const report: Report = { ...about, references, rounds }
   printReport(report)
   log(`\n${writeReport(report)}`)
   return rounds.every(({ audit, lifecycles }) => audit.ok && lifecycles?.ok !== false)
-}
-
-type Measure = (
-  database: Database,
-  deployment: Deployment,
-  about: Omit<Report, 'references' | 'rounds'>,
-) => Promise<boolean>
-
-const measureWebhooks: Measure = async (database, deployment, about) => {
-  const figures = await runWebhooks(database, deployment, about.options, log)
-  printVersions(about)
-  printWebhooks(figures)
-  for (const { profiles } of figures.phases) profiles.forEach(printProfile)
-  log(`\n${writeReport({ ...about, ...figures })}`)
-  return figures.audit.ok
-}
-
-const measureFederation: Measure = async (database, deployment, about) => {
-  const figures = await runFederation(database, deployment, about.options, log)
-  printVersions(about)
-  printFederation(figures)
-  for (const { profiles } of figures.phases) profiles.forEach(printProfile)
-  log(`\n${writeReport({ ...about, ...figures })}`)
-  return figures.audit.ok
-}
-
-/** Scenarios that are no load of records on one system. */
-const MEASURES: Partial<Record<Options['scenario'], Measure>> = {
-  webhooks: measureWebhooks,
-  federation: measureFederation,
 }
 
 /** Fresh processes and a fresh ledger: the phases of the scenario, then the audit of everything they wrote. */

@@ -4,6 +4,7 @@ import { type LatencySummary, makeLatencies, summarize } from '../cli/preflight/
 import { runJob, serveJob, type WindowEdge, type WindowEvents } from './child.ts'
 import { type CompleteRecord, LifecycleClient, type LifecycleEvents } from './lifecycle-client.ts'
 import {
+  type Gate,
   LIFECYCLE_STEPS,
   type LifecycleShape,
   type LifecycleStep,
@@ -223,3 +224,6 @@ class LifecycleRun implements LifecycleEvents {
 }
 
 serveJob<LifecyclePlan, LifecycleResult>(import.meta.url, generateLifecycles)
+
+/** What a phase of gated records says beyond what every phase does. */
+export type LifecycleFigures = Omit<LifecycleResult, 'load'> & { readonly gate: Gate }

@@ -1,15 +1,12 @@
 import { ORDER_TYPE } from '../k6/lib/order-type.js'
-import { type LifecycleResult, runLifecycles } from './lifecycle-load.ts'
-import type { Gate, LifecycleShape } from './lifecycle-requests.ts'
+import { runLifecycles } from './lifecycle-load.ts'
+import type { LifecycleShape } from './lifecycle-requests.ts'
 import type { Sample } from './load.ts'
 import type { Options } from './options.ts'
 import { DRAIN_MS_MAX, type Phase } from './phase.ts'
 import { post } from './post.ts'
 import type { System } from './system.ts'
 import { watchWindow } from './window.ts'
-
-/** What a phase of gated records says beyond what every phase does. */
-export type LifecycleFigures = Omit<LifecycleResult, 'load'> & { readonly gate: Gate }
 
 /** What the clients of all phases of a round share. */
 export type Parties = Pick<

@@ -2,17 +2,7 @@ import { parseArgs } from 'node:util'
 
 import type { Gate } from './lifecycle-requests.ts'
 
-const SCENARIOS = [
-  'single',
-  'batch',
-  'overload',
-  'lifecycle',
-  'notarizer',
-  'webhooks',
-  'federation',
-  'calibrate',
-  'preflight',
-] as const
+const SCENARIOS = ['single', 'batch', 'overload', 'lifecycle', 'notarizer', 'calibrate', 'preflight'] as const
 type Scenario = (typeof SCENARIOS)[number]
 
 export type Options = {
@@ -28,9 +18,6 @@ export type Options = {
   readonly batchItems: number
   /** Who judges gated records. */
   readonly gate: Gate
-  /** Of webhooks: one backlog for each number of ledgers; and the endpoints of each ledger. */
-  readonly ledgers: readonly number[]
-  readonly endpoints: number
   readonly payloadBytes: number
   readonly idempotencyKeys: boolean
   readonly seed: number
@@ -43,16 +30,13 @@ export type Options = {
   readonly outDir: string
 }
 
-export const USAGE = `npm run bench -- single|batch|overload|lifecycle|notarizer|webhooks|federation|calibrate|preflight [options]
+export const USAGE = `npm run bench -- single|batch|overload|lifecycle|notarizer|calibrate|preflight [options]
 
   single       one record a request: closed loops, then a constant arrival rate at 80 % of what they reached
   batch        many records a request: closed loop
   overload     one record a request: the ceiling, a fifth of it, twice it, and a half of it straight after that
   lifecycle    gated records from creation to verdict: closed loop, one record under way a client
   notarizer    the SDK's notarizer, with and without a spool, beside the load of batch in the same session
-  webhooks     deliveries: backlogs that are drained, then records at a constant rate (--rate, or 500 a second)
-  federation   two servers: shared records of which nothing was sent yet are drained, then records at a constant rate
-               (--rate, or 100 a second), then steps that the other side's agents offer
   calibrate    the load generator against a server that does nothing: what it costs itself
   preflight    the machine, its fsync and commit latency; no load
 
@@ -63,10 +47,8 @@ export const USAGE = `npm run bench -- single|batch|overload|lifecycle|notarizer
   --producers 2          connections of batch and of the bare load of notarizer; several phases: --producers 1,2,64
   --clients 64,128       clients of lifecycle, one phase each, each with a connection of its own
   --gate principal       who judges: principal, or auto (the rules alone)
-  --ledgers 1,8          of webhooks: one backlog each, spread over so many ledgers
-  --endpoints 1          of webhooks: endpoints of each ledger
   --batch-size 1000      records in a batch
-  --rate N               requests/s of the arrival-rate phase; --no-arrival: leave it out (of federation: measure backlogs alone)
+  --rate N               requests/s of the arrival-rate phase; --no-arrival: leave it out
   --payload-bytes 400    JSON bytes of a payload
   --idempotency-keys     an Idempotency-Key on every request
   --seed 1               the same seed sends the same payloads
@@ -96,8 +78,6 @@ export function parseOptions(args: readonly string[]): Options {
       producers: { type: 'string', default: '2' },
       clients: { type: 'string', default: '64,128' },
       gate: { type: 'string', default: 'principal' },
-      ledgers: { type: 'string', default: '1,8' },
-      endpoints: { type: 'string', default: '1' },
       'batch-size': { type: 'string', default: '1000' },
       rate: { type: 'string' },
       arrival: { type: 'boolean', default: true },
@@ -125,8 +105,6 @@ export function parseOptions(args: readonly string[]): Options {
     arrival: values.arrival,
     batchItems: Number(values['batch-size']),
     gate: parseGate(values.gate),
-    ledgers: numbers(values.ledgers),
-    endpoints: Number(values.endpoints),
     payloadBytes: Number(values['payload-bytes']),
     idempotencyKeys: values['idempotency-keys'],
     seed: Number(values.seed),
@@ -165,8 +143,6 @@ function checkRanges(options: Options): void {
     ['--duration', [options.durationMs / 1000], 0.1, 3600],
     ['--warm-up', [options.warmUpMs / 1000], 0, 600],
     ['--rate', [options.perSecond ?? 1], 0.1, 1e6],
-    ['--ledgers', options.ledgers, 1, 100],
-    ['--endpoints', [options.endpoints], 1, 100],
     ['--batch-size', [options.batchItems], 1, 2000],
     ['--payload-bytes', [options.payloadBytes], 300, 60_000],
     ['--seed', [options.seed], 0, 1e9],

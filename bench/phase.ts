@@ -1,5 +1,5 @@
 import type { CpuUse } from './cpu.ts'
-import type { LifecycleFigures } from './lifecycle.ts'
+import type { LifecycleFigures } from './lifecycle-load.ts'
 import type { LoadPlan, LoadResult } from './load.ts'
 import { runLoad } from './load-process.ts'
 import type { Options } from './options.ts'

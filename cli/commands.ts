@@ -285,10 +285,6 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'an audit',
     load: async () => (await import('./commands/audits-get.ts')).auditsGet,
   },
-  completion: {
-    summary: 'complete commands and options in bash, zsh or fish',
-    load: async () => (await import('./commands/completion.ts')).completion,
-  },
 }
 
 export type Found = { readonly name: string; readonly entry: Entry; readonly rest: readonly string[] }

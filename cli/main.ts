@@ -35,28 +35,10 @@ ${lines.join('\n')}
 ${HELP_EXIT_CODES}`
 }
 
-/** What there is instead: the commands of a group, one that is nearly written so, or all. */
-function unknown([first = '', second = '']: readonly string[]): string {
+/** Says what there is instead: the commands of the group, or all. */
+function unknown([first = '']: readonly string[]): string {
   const names = Object.keys(COMMANDS)
   const group = names.filter((each) => each.startsWith(`${first} `))
   if (group.length > 0) return `${first} needs one of: ${group.map((each) => each.split(' ')[1]).join(', ')}`
-  const typed = `tallystick ${first}`
-  const meant = names.find((each) => isNearly(each, first) || isNearly(each, `${first} ${second}`))
-  if (meant !== undefined) return `there is no command \`${typed}\`; \`tallystick ${meant}\` was meant?`
-  return `there is no command \`${typed}\`. Commands: ${names.join(', ')}`
-}
-
-/** One letter too many, too few, wrong, or two that changed places. */
-function isNearly(name: string, typed: string): boolean {
-  let from = 0
-  while (from < name.length && name[from] === typed[from]) from++
-  const [rest, typedRest] = [name.slice(from), typed.slice(from)]
-  const swapped = typedRest.slice(1, 2) + typedRest.slice(0, 1) + typedRest.slice(2)
-  return (
-    typed.length > 2 &&
-    (rest.slice(1) === typedRest ||
-      rest === typedRest.slice(1) ||
-      rest.slice(1) === typedRest.slice(1) ||
-      rest === swapped)
-  )
+  return `there is no command \`tallystick ${first}\`. Commands: ${names.join(', ')}`
 }

@@ -1,31 +1,7 @@
 import { withClient } from '../../src/db/connect/client.ts'
 import { formatId, parseId } from '../../src/proof/ids.ts'
 import { runVerify } from '../audit.ts'
-import type { K6Run } from './k6-process.ts'
-import type { Running } from './round.ts'
-
-/** What was found after a round, in all ledgers that it made. */
-export type Audit = {
-  readonly ledgers: number
-  readonly acknowledged: number
-  /** Sent and never answered: each may or may not have been committed. */
-  readonly unanswered: number
-  readonly found: number
-  readonly entries: number
-  /** By how much the database grew, indexes and jobs included; without its WAL. */
-  readonly bytesPerRecord: number
-  /** Ledgers that `tallystick verify` found good; what it said of the others. */
-  readonly verified: number
-  readonly badVerdicts: readonly string[]
-  /** Of the processes that were started: how many have ended since. Nothing starts one again. */
-  readonly ended: number
-  readonly deadLetters: number
-  /** Deliveries due and received, each once; null: the script has no receiver. */
-  readonly deliveries: { readonly due: number; readonly received: number } | null
-  /** What was found wrong, in words. */
-  readonly faults: readonly string[]
-  readonly ok: boolean
-}
+import type { Audit, K6Run, Running } from './types.ts'
 
 /** Two cores: a third `verify` would only wait. */
 const VERIFY_AT_ONCE = 2

@@ -1,7 +1,4 @@
-import type { K6Run } from './k6-process.ts'
-import type { K6Options } from './options.ts'
-import type { Running } from './round.ts'
-import type { DrivenRound, Findings, Scenario } from './scenarios.ts'
+import type { DrivenRound, Findings, K6Options, K6Run, Running, Scenario } from './types.ts'
 
 /** A rate is held while its slowest requests take no longer than this. */
 const P99_MS_MAX = 250

@@ -1,9 +1,7 @@
 import { summarizeMs } from '../../cli/preflight/latencies.ts'
 import { runVerify } from '../audit.ts'
 import { countFaults, countOffers, countShared, type LedgerIn, listReceived } from '../federation-reads.ts'
-import type { K6Run } from './k6-process.ts'
-import type { Running } from './round.ts'
-import type { DrivenRound, Findings, Scenario } from './scenarios.ts'
+import type { DrivenRound, Findings, K6Run, Running, Scenario } from './types.ts'
 
 /** What both chains say of each other, and how long an entry took from one to the other. */
 export type Exchanged = {

@@ -1,7 +1,8 @@
+import { describeAudit, formatValue } from './figures.ts'
 import { drawPlot, escapeText as text } from './plots.ts'
 import { plotsOfRound } from './plots-of-round.ts'
-import { formatValue, rowsOf } from './print.ts'
-import type { K6Report, ReportedRound, ReportedRun } from './report.ts'
+import { rowsOf } from './print.ts'
+import type { K6Report, ReportedRound, ReportedRun } from './types.ts'
 
 const STYLE = `
 :root{color-scheme:light dark;--text:#24292f;--quiet:#57606a;--ground:#fff;--line:#d8dee4;--good:#1a7f37;--bad:#cf222e}
@@ -105,15 +106,6 @@ function drawFlatness(runs: readonly ReportedRun[]): string {
   )
   if (rows.length === 0) return ''
   return drawTable([['records/s, by period', 'periods', 'variation', 'grew by', 'worst of median'], ...rows])
-}
-
-export function describeAudit({ audit }: Pick<ReportedRound, 'audit'>): string {
-  const { acknowledged, unanswered, found, entries, ledgers, verified, ended, deadLetters, deliveries } =
-    audit
-  const bytes = Math.round(audit.bytesPerRecord)
-  const unknown = unanswered === 0 ? '' : ` (${unanswered} more were never answered)`
-  const came = deliveries === null ? '' : `, ${deliveries.received} of ${deliveries.due} deliveries`
-  return `${acknowledged} records acknowledged${unknown}, ${found} found in ${entries} entries of ${ledgers} ledgers, ${verified} verified; ${ended} processes ended, ${deadLetters} dead letters${came}; ${bytes} bytes a record.`
 }
 
 function drawThresholds(runs: readonly ReportedRun[]): string {

@@ -2,42 +2,13 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import type { Figures } from './scenarios.ts'
-import { type Point, readRecording } from './series.ts'
+import { readRecording } from './series.ts'
+import type { K6Result } from './types.ts'
 
 const SCRIPTS_DIR = resolve(import.meta.dirname, '..', '..', 'k6')
 /** k6's own exit code where thresholds were crossed: the run itself is whole. */
 const THRESHOLDS_CROSSED = 99
 const ERROR_LINES_MAX = 20
-
-/** What a script says at its end: k6/lib/summary.js. */
-export type Summary = {
-  readonly script: string
-  readonly profile: string
-  readonly seed: number
-  readonly durationMs: number
-  readonly ledgers: readonly string[]
-  readonly figures: Figures
-  readonly extras: Readonly<Record<string, unknown>>
-  readonly thresholds: readonly {
-    readonly metric: string
-    readonly expression: string
-    readonly ok: boolean
-  }[]
-  readonly checks: readonly { readonly name: string; readonly passes: number; readonly fails: number }[]
-  readonly metrics: Readonly<Record<string, Readonly<Record<string, number | string>>>>
-}
-
-/** One run of k6, and what was seen of all processes meanwhile. */
-export type K6Run = K6Result & { readonly title: string } & import('./samples.ts').Sampled
-
-type K6Result = {
-  readonly summary: Summary
-  /** By k6's own clock, in its own aggregation: what it saw in each second, or each five. */
-  readonly points: readonly Point[]
-  /** The last lines that k6 and the script wrote to stderr. */
-  readonly warnings: readonly string[]
-}
 
 type K6Plan = {
   readonly k6: string

@@ -1,9 +1,7 @@
 import { parseId } from '../../src/proof/ids.ts'
 import { readLedger } from '../lifecycle-audit.ts'
 import { compareChains, type Exchanged } from './federation.ts'
-import type { K6Run } from './k6-process.ts'
-import type { Running } from './round.ts'
-import type { DrivenRound, Findings, Scenario } from './scenarios.ts'
+import type { DrivenRound, Findings, K6Run, Running, Scenario } from './types.ts'
 
 /**
  * Beside what is audited of every script: where each record stands, that each was delivered, verified and judged once, and that

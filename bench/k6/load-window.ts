@@ -1,5 +1,5 @@
 import type { CpuUse } from '../cpu.ts'
-import type { K6Run } from './k6-process.ts'
+import type { K6Run } from './types.ts'
 
 /** What the parts of a deployment used while a script's load was on. */
 type LoadWindow = {

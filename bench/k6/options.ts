@@ -1,28 +1,6 @@
 import { parseArgs } from 'node:util'
-import { isScript, SCRIPTS, type ScriptName } from './scenarios.ts'
-
-export type Profile = 'short' | 'full'
-
-export type K6Options = {
-  /** In the order in which they run. */
-  readonly scripts: readonly ScriptName[]
-  readonly profile: Profile
-  /** Of notarize-ramp: requests/s at the top; `max`: the runner finds the ceiling. null: the script's own. */
-  readonly peak: number | 'max' | null
-  /** API processes; null: as many as the script is about. */
-  readonly servers: number | null
-  /** Replaces the script's seconds of load; null: the profile's. */
-  readonly seconds: number | null
-  readonly seed: number
-  readonly outDir: string
-  /** Where the plots go as SVG files too. */
-  readonly plotsDir: string | null
-  readonly embedded: boolean
-  readonly fsyncGateMs: number
-  readonly force: boolean
-  /** What k6 wrote stays beside the report: its summary and its recording. */
-  readonly keep: boolean
-}
+import { isScript, SCRIPTS } from './scenarios.ts'
+import type { K6Options, Profile, ScriptName } from './types.ts'
 
 export const USAGE = `npm run k6 -- NAME|all [options]
 

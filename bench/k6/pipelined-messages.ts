@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { isServer, measureWindow } from './load-window.ts'
-import type { DrivenRound, Findings, Scenario } from './scenarios.ts'
+import type { DrivenRound, Findings, Scenario } from './types.ts'
 
 /** Beside the rate, what was published with it: the CPU and the memory of the server. */
 export const pipelinedMessages = {

@@ -1,6 +1,6 @@
-import type { K6Run } from './k6-process.ts'
 import type { Line, Plot } from './plots.ts'
 import type { Sample } from './samples.ts'
+import type { K6Run } from './types.ts'
 
 /** k6 stands still between the runs of a round; so much is left between them. */
 const GAP_SECONDS = 1

@@ -1,8 +1,7 @@
 import { OTHERS_CORES_MAX } from '../cpu.ts'
 import { printTable } from '../table.ts'
-import { describeAudit } from './html.ts'
-import { isMet, type K6Report, type Published } from './report.ts'
-import type { ScriptName } from './scenarios.ts'
+import { describeAudit, formatValue, isMet } from './figures.ts'
+import type { K6Report, Published, ScriptName } from './types.ts'
 
 type Failed = { readonly script: ScriptName; readonly error: string }
 
@@ -73,11 +72,6 @@ function outcomeRow({ script, seconds, rounds, ok }: K6Report): string[] {
 
 function failedRow({ script, error }: Failed): string[] {
   return [script, '', '', '', '', '', '', `FAIL ${error.split('\n', 1)[0]}`]
-}
-
-export function formatValue(value: number): string {
-  if (Math.abs(value) >= 100 || Number.isInteger(value)) return Math.round(value).toLocaleString('en-US')
-  return value.toFixed(Math.abs(value) >= 10 ? 1 : 2)
 }
 
 function format(value: number | null | undefined, unit: string): string {

@@ -1,10 +1,8 @@
 import { availableParallelism } from 'node:os'
 import { type CpuUse, OTHERS_CORES_MAX } from '../cpu.ts'
 import { type CpuQuota, limitToOneCpu } from './cpu-quota.ts'
-import type { K6Run } from './k6-process.ts'
 import { isServer, measureWindow } from './load-window.ts'
-import type { Running } from './round.ts'
-import type { DrivenRound, Findings, Round, Scenario } from './scenarios.ts'
+import type { DrivenRound, Findings, K6Run, Round, Running, Scenario } from './types.ts'
 
 /**
  * 1, 2 and 3 API processes on one database, each held to one CPU by a quota, as a container would be. A quota makes no cores: where

@@ -1,67 +1,21 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Preflight } from '../preflight.ts'
-import type { Audit } from './audit.ts'
 import { drawPage } from './html.ts'
-import type { K6Run } from './k6-process.ts'
-import type { K6Options } from './options.ts'
 import { drawPlot } from './plots.ts'
 import { plotsOfRound } from './plots-of-round.ts'
-import type { RoundResult } from './round.ts'
 import { thinSamples } from './samples.ts'
-import type { Figures, Findings, ScriptName } from './scenarios.ts'
 import { type Flatness, flatness } from './trends.ts'
-
-type Goal = { readonly atLeast?: number; readonly atMost?: number }
-
-/** A script in k6/published.json. */
-export type Published = {
-  readonly what: string
-  /** Its figures elsewhere in words, as they were published; and on what. */
-  readonly elsewhere: string
-  readonly hardware: string
-  readonly figures: readonly {
-    readonly id: string
-    readonly name: string
-    readonly unit: string
-    readonly published?: number
-    readonly goal?: Goal
-  }[]
-}
-
-export type ReportedRun = K6Run & {
-  /** µs of k6's own CPU for each request that it sent. */
-  readonly k6MicrosPerRequest: number
-  /** Of acknowledged records, by k6's scenarios: whether the rate stays what it is. */
-  readonly flatness: Readonly<Record<string, Flatness>>
-}
-export type ReportedRound = {
-  readonly name: string
-  readonly servers: number
-  readonly runs: readonly ReportedRun[]
-  readonly audit: Audit
-}
-
-/** Everything that a figure needs beside it, as it goes into bench/results. */
-export type K6Report = {
-  readonly script: ScriptName
-  readonly published: Published
-  readonly options: K6Options
-  readonly startedAt: string
-  readonly seconds: number
-  readonly commit: string
-  readonly node: string
-  readonly k6: string
-  readonly postgres: string
-  readonly postgresSettings: Readonly<Record<string, string>>
-  readonly preflight: Preflight
-  readonly figures: Figures
-  readonly extras: Readonly<Record<string, unknown>>
-  readonly rounds: readonly ReportedRound[]
-  /** What does not hold: thresholds, audits, memory that grows. */
-  readonly faults: readonly string[]
-  readonly ok: boolean
-}
+import type {
+  Findings,
+  K6Options,
+  K6Report,
+  K6Run,
+  Published,
+  ReportedRound,
+  ReportedRun,
+  RoundResult,
+  ScriptName,
+} from './types.ts'
 
 /** A process whose memory grows by more of its mean, over the second half of a run, is not flat. */
 const GROWTH_PERCENT_MAX = 10
@@ -97,15 +51,6 @@ export function makeReport({ results, findings, ...about }: Made): K6Report {
 export function readPublished(script: ScriptName): Published {
   const path = new URL('../../k6/published.json', import.meta.url)
   return JSON.parse(readFileSync(path, 'utf8'))[script]
-}
-
-/** null: there is no goal, or nothing was measured. A goal that is not met is said; it makes no run fail. */
-export function isMet(goal: Goal | undefined, value: number | null | undefined): boolean | null {
-  if (goal === undefined || value === null || value === undefined) return null
-  return (
-    (goal.atLeast === undefined || value >= goal.atLeast) &&
-    (goal.atMost === undefined || value <= goal.atMost)
-  )
 }
 
 function describeRun(run: K6Run, { profile }: K6Options): ReportedRun {

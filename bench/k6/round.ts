@@ -1,41 +1,12 @@
 import { mkdirSync } from 'node:fs'
-import type { Database } from '../database.ts'
 import type { Target } from '../load-connection.ts'
 import { type Side, startGuest, stopGuest } from '../pair.ts'
-import { type Deployment, type System, startSystem } from '../system.ts'
-import { startWebhookReceiver, type WebhookReceiver } from '../webhook-receiver.ts'
-import { type Audit, auditRound, lookBefore } from './audit.ts'
-import { type K6Run, runK6 } from './k6-process.ts'
-import type { K6Options } from './options.ts'
+import { startSystem } from '../system.ts'
+import { startWebhookReceiver } from '../webhook-receiver.ts'
+import { auditRound, lookBefore } from './audit.ts'
+import { runK6 } from './k6-process.ts'
 import { type Sampling, startSampling } from './samples.ts'
-import type { Round, Scenario, ScriptName } from './scenarios.ts'
-
-/** What the rounds of a script stand on. */
-type RoundDeps = {
-  readonly database: Database
-  readonly deployment: Deployment
-  readonly options: K6Options
-  readonly k6: string
-  readonly log: (line: string) => void
-}
-
-/** A deployment that runs, on which a round drives k6. */
-export type Running = RoundDeps & {
-  readonly script: ScriptName
-  readonly round: Round
-  readonly system: System
-  readonly receiver: WebhookReceiver | null
-  /** The other organisation; null: the scenario has none. */
-  readonly guest: Side | null
-  /** Runs the script once; `env` is added to what it gets. */
-  runScript(title?: string, env?: Readonly<Record<string, string>>): Promise<K6Run>
-}
-
-export type RoundResult = {
-  readonly round: Round
-  readonly runs: readonly K6Run[]
-  readonly audit: Audit
-}
+import type { K6Run, Round, RoundDeps, RoundResult, Running, Scenario, ScriptName } from './types.ts'
 
 const POINT_EVERY_SECONDS = { short: 1, full: 5 }
 

@@ -2,6 +2,7 @@
  * npm run k6 -- NAME|all: starts a deployment, runs a script of k6/ against it, looks at all processes meanwhile, audits every
  * ledger that the script made, and leaves a report with plots. Exit code 0 only if every threshold and every audit holds.
  */
+
 import { statfsSync } from 'node:fs'
 import { type Database, openDatabase } from '../database.ts'
 import { checkGate, inspectDatabase } from '../preflight.ts'
@@ -10,11 +11,12 @@ import { describeCommit } from '../report.ts'
 import { onClose, runBench } from '../run-bench.ts'
 import { type Deployment, deploy } from '../system.ts'
 import { describeK6, installK6 } from './install.ts'
-import { type K6Options, parseOptions, USAGE } from './options.ts'
+import { parseOptions, USAGE } from './options.ts'
 import { printOutcomes, printReport } from './print.ts'
-import { type K6Report, makeReport, writeReport } from './report.ts'
-import { type RoundResult, runRound } from './round.ts'
-import { combineRounds, roundsOf, SCENARIOS, type ScriptName } from './scenarios.ts'
+import { makeReport, writeReport } from './report.ts'
+import { runRound } from './round.ts'
+import { combineRounds, roundsOf, SCENARIOS } from './scenarios.ts'
+import type { K6Options, K6Report, RoundResult, ScriptName } from './types.ts'
 
 const log = (line: string) => console.log(line)
 

@@ -1,54 +1,11 @@
 import { notarizeRamp, overload } from './ceiling.ts'
 import { federationDrain } from './federation.ts'
-import type { K6Run } from './k6-process.ts'
 import { lifecycleSoak } from './lifecycle-soak.ts'
-import type { K6Options, Profile } from './options.ts'
 import { pipelinedMessages } from './pipelined-messages.ts'
 import { replicas } from './replicas.ts'
-import type { Running } from './round.ts'
+import type { DrivenRound, Findings, K6Options, Round, Scenario, ScriptName } from './types.ts'
 
-/** Figures by their ids in k6/published.json. */
-export type Figures = Readonly<Record<string, number | null>>
-
-/** Fresh processes, and in the profile `full` a fresh database: what runs on them, and is audited together. */
-export type Round = {
-  readonly name: string
-  readonly servers: number
-  /** Before k6 starts: what the processes need besides. What it answers is undone at the end. */
-  readonly prepare?: (running: Running) => Promise<() => void>
-  /** The runs of k6; without it one, as the profile says. */
-  readonly drive?: (running: Running) => Promise<K6Run[]>
-}
-
-/** What the runner says of a script besides what the script says itself. */
-export type Findings = {
-  readonly figures: Figures
-  readonly extras?: Readonly<Record<string, unknown>>
-  /** What must hold besides the thresholds and the audit; what does not is named. */
-  readonly faults?: readonly string[]
-}
-
-export type DrivenRound = { readonly round: Round; readonly runs: readonly K6Run[] }
-
-/** How the runner runs a script. */
-export type Scenario = {
-  /** One, of one API process, where nothing else is said. */
-  readonly rounds?: (options: K6Options) => readonly Round[]
-  /** k6 is killed after so many seconds, each run. */
-  readonly secondsMax: Readonly<Record<Profile, number>>
-  /** Deliveries go to a receiver in a process of its own: RECEIVER_URL. */
-  readonly receiver?: boolean
-  /** A second server, with a database and keys of its own: GUEST_URL, GUEST_OPERATOR_KEY. */
-  readonly guest?: boolean
-  /** The script's environment, besides what all have. */
-  readonly env?: (options: K6Options) => Readonly<Record<string, string>>
-  /** What a round may need of the disk, where that is much. */
-  readonly diskBytes?: (options: K6Options) => number
-  /** What becomes of the figures of several rounds or runs; without it those of the last run count. */
-  readonly combine?: (rounds: readonly DrivenRound[], options: K6Options) => Findings
-}
-
-const table = {
+const table: Readonly<Record<ScriptName, Scenario>> = {
   'notarize-ramp': notarizeRamp,
   'lifecycle-soak': { ...lifecycleSoak, env: passOn('CLIENTS') },
   'batch-sustained': { secondsMax: { short: 120, full: 3_000 }, diskBytes: batchBytes },
@@ -65,9 +22,8 @@ const table = {
   replicas,
   'webhooks-drain': { secondsMax: { short: 120, full: 1_200 }, receiver: true },
   'federation-drain': federationDrain,
-} as const satisfies Record<string, Scenario>
+}
 
-export type ScriptName = keyof typeof table
 export const SCENARIOS: Readonly<Record<ScriptName, Scenario>> = table
 export const SCRIPTS = Object.keys(table) as readonly ScriptName[]
 

@@ -30,11 +30,6 @@ test('options have defaults, take lists, and refuse what is out of range or unkn
   assert.deepEqual([lifecycle.connections, lifecycle.gate], [[32], 'auto'])
   const notarizer = parseOptions(['notarizer', '--producers', '3'])
   assert.deepEqual([notarizer.connections, notarizer.batchItems], [[3], 1_000])
-  const webhooks = parseOptions(['webhooks', '--ledgers', '1,4', '--endpoints', '3', '--rate', '200'])
-  assert.deepEqual([webhooks.ledgers, webhooks.endpoints, webhooks.perSecond], [[1, 4], 3, 200])
-  assert.deepEqual(parseOptions(['webhooks']).ledgers, [1, 8])
-  const federation = parseOptions(['federation', '--rate', '50', '--no-arrival'])
-  assert.deepEqual([federation.perSecond, federation.arrival], [50, false])
   for (const args of [
     [],
     ['double'],
@@ -45,8 +40,6 @@ test('options have defaults, take lists, and refuse what is out of range or unkn
     ['single', '--duration', '-1'],
     ['lifecycle', '--clients', '0'],
     ['lifecycle', '--gate', 'nobody'],
-    ['webhooks', '--ledgers', '0'],
-    ['webhooks', '--endpoints', '101'],
     ['single', '--unknown'],
   ]) {
     assert.throws(() => parseOptions(args), Error, args.join(' '))

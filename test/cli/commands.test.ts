@@ -69,7 +69,7 @@ for (const { name, help, options } of loaded) {
   })
 }
 
-test('lists every command and exit code, and says what a mistyped one could have been', async () => {
+test('lists every command and exit code, and those that there are for a mistyped one', async () => {
   const { code, stdout } = await runCommand(['--help'])
   assert.equal(code, EXIT.ok)
   for (const name of Object.keys(COMMANDS)) assert.match(stdout, new RegExp(`^  ${name} +\\S`, 'm'))
@@ -78,10 +78,7 @@ test('lists every command and exit code, and says what a mistyped one could have
   assert.deepEqual((await runCommand([])).code, EXIT.usage)
   assert.match((await runCommand(['--version'])).stdout, /^tallystick \d+\.\d+\.\d+\n$/)
   const mistyped: [string[], RegExp][] = [
-    [['lst'], /`tallystick list` was meant/],
-    [['verfiy', 'x'], /`tallystick verify` was meant/],
-    [['gett'], /`tallystick get` was meant/],
-    [['key', 'list'], /`tallystick keys list` was meant/],
+    [['lst'], /there is no command `tallystick lst`. Commands: init, doctor/],
     [['keys', 'lst'], /keys needs one of: list, get, create/],
     [['constructor'], /there is no command `tallystick constructor`. Commands: init, doctor/],
     [['\x1b]0;x\x07'], /there is no command `tallystick �\]0;x�`/],

@@ -1,4 +1,5 @@
-import { type Panel, ROWS } from './panels.ts'
+import type { Panel } from './panels.ts'
+import { ROWS } from './rows.ts'
 
 /** Grafana 11 and newer. */
 const SCHEMA_VERSION = 39

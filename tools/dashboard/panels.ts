@@ -1,7 +1,3 @@
-import { PROCESS_ROWS } from './process-panels.ts'
-import { SERVER_ROWS } from './server-panels.ts'
-import { WORKER_ROWS } from './worker-panels.ts'
-
 export type Panel = {
   readonly type?: 'stat'
   readonly title: string
@@ -20,5 +16,3 @@ export type Panel = {
 }
 
 export type Row = { readonly title: string; readonly height: number; readonly panels: readonly Panel[] }
-
-export const ROWS: readonly Row[] = [...SERVER_ROWS, ...WORKER_ROWS, ...PROCESS_ROWS]

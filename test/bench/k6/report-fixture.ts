@@ -1,7 +1,5 @@
-import type { K6Run, Summary } from '../../../bench/k6/k6-process.ts'
-import type { K6Options } from '../../../bench/k6/options.ts'
+import type { K6Options, K6Run, Summary, RoundResult } from '../../../bench/k6/types.ts'
 import type { makeReport } from '../../../bench/k6/report.ts'
-import type { RoundResult } from '../../../bench/k6/round.ts'
 
 type Change = Partial<Pick<Summary, 'figures' | 'extras' | 'thresholds' | 'checks'>> & {
   readonly failed?: number

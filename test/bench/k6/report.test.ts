@@ -1,3 +1,4 @@
+import { isMet } from '../../../bench/k6/figures.ts'
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,7 +7,7 @@ import { test } from 'node:test'
 import { isHeld } from '../../../bench/k6/ceiling.ts'
 import { parseOptions } from '../../../bench/k6/options.ts'
 import { rowsOf } from '../../../bench/k6/print.ts'
-import { isMet, makeReport, readPublished, writeReport } from '../../../bench/k6/report.ts'
+import { makeReport, readPublished, writeReport } from '../../../bench/k6/report.ts'
 import { medianAndSpread } from '../../../bench/k6/scenarios.ts'
 import { madeOf, resultOf, runOf } from './report-fixture.ts'
 
