@@ -1,9 +1,9 @@
-import type { DrivenRound } from '../../../bench/k6/types.ts'
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { test } from 'node:test'
 import { limitToOneCpu, parseThrottling } from '../../../bench/k6/cpu-quota.ts'
 import { findEnds, replicas } from '../../../bench/k6/replicas.ts'
+import type { DrivenRound } from '../../../bench/k6/types.ts'
 
 const SPIN_MS = 1_500
 

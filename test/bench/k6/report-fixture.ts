@@ -1,5 +1,5 @@
-import type { K6Options, K6Run, Summary, RoundResult } from '../../../bench/k6/types.ts'
 import type { makeReport } from '../../../bench/k6/report.ts'
+import type { K6Options, K6Run, RoundResult, Summary } from '../../../bench/k6/types.ts'
 
 type Change = Partial<Pick<Summary, 'figures' | 'extras' | 'thresholds' | 'checks'>> & {
   readonly failed?: number

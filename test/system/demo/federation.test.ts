@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { drawChains } from '../../../demo/chains.ts'
+import { drawChains } from '../../../examples/federation/chains.ts'
 import { bareEnvironment } from '../../helpers/bare-environment.ts'
 import { endsWithTests } from '../../helpers/children.ts'
 import { plainUser } from '../../run/postgres/holder.ts'
@@ -23,11 +23,11 @@ test('npm run demo:federation tells the whole exchange, reconciles it, and leave
   await runDemo(undefined)
 })
 
-test('root: the demo runs as a plain user as well', { skip: plainUser === null }, async () => {
+test('root: the examples/federation runs as a plain user as well', { skip: plainUser === null }, async () => {
   await runDemo(plainUser!)
 })
 
-test('Ctrl-C ends the demo and both of its servers', async () => {
+test('Ctrl-C ends the examples/federation and both of its servers', async () => {
   const before = leftovers()
   const child = startDemo(undefined)
   const output = collect(child)
@@ -71,7 +71,7 @@ async function runDemo(uid: number | undefined): Promise<void> {
 }
 
 function startDemo(uid: number | undefined) {
-  const child = spawn(process.execPath, [join(PROJECT_DIR, 'demo', 'federation.ts')], {
+  const child = spawn(process.execPath, [join(PROJECT_DIR, 'examples/federation', 'federation.ts')], {
     cwd: uid === undefined ? PROJECT_DIR : '/',
     env: bareEnvironment(),
     ...(uid !== undefined && { uid, gid: uid }),

@@ -1,6 +1,6 @@
-import { fromBase64 } from '../src/proof/bytes.ts'
-import { parseEnvelope } from '../src/proof/envelope/cose.ts'
-import { parseStatement } from '../src/proof/statement/statement.ts'
+import { fromBase64 } from '../../src/proof/bytes.ts'
+import { parseEnvelope } from '../../src/proof/envelope/cose.ts'
+import { parseStatement } from '../../src/proof/statement/statement.ts'
 
 /** An entry of an export, as it is drawn; `receives`: the leaf of the other chain's entry that it names, or null. */
 export type ChainEntry = {

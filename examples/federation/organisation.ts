@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const PROJECT_DIR = resolve(import.meta.dirname, '..')
+const PROJECT_DIR = resolve(import.meta.dirname, '..', '..')
 const READY_MS_MAX = 120_000
 const SHARED_MS_MAX = 60_000
 const LOOK_EVERY_MS = 50
@@ -50,7 +50,7 @@ export class Organisation {
         TALLYSTICK_DRAIN_SECONDS: '0',
         TALLYSTICK_LOG_LEVEL: 'warn',
       },
-      // Of its own: Ctrl-C is for the demo, which then stops it.
+      // Of its own: Ctrl-C is for the examples/federation, which then stops it.
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -148,7 +148,7 @@ export async function runTallystick(args: readonly string[]): Promise<{ code: nu
   return { code, output }
 }
 
-/** Whatever configures a Tallystick of the one who runs the demo is not for these. */
+/** Whatever configures a Tallystick of the one who runs the examples/federation is not for these. */
 function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(env).filter(([name]) => !/^(TALLYSTICK_|OTEL_|DATABASE_URL$)/.test(name)),
