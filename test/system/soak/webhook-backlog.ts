@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { publishAll } from '../../../bench/large-ledger.ts'
 import { runLoad } from '../../../bench/load-process.ts'
+import { publishAll } from '../../../bench/micro/large-ledger.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../bench/webhook-receiver.ts'
 import type { LatencySummary } from '../../../cli/preflight/latencies.ts'
 import { moveAuditCursor } from '../../../src/db/audit/audit-cursors.ts'

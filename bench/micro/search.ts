@@ -1,13 +1,13 @@
 import { parseArgs } from 'node:util'
-import { withClient } from '../src/db/connect/client.ts'
-import { parseId } from '../src/proof/ids.ts'
-import { runVerify } from './audit.ts'
-import { openDatabase } from './database.ts'
-import { describeCommit } from './report.ts'
+import { withClient } from '../../src/db/connect/client.ts'
+import { parseId } from '../../src/proof/ids.ts'
+import { runVerify } from '../audit.ts'
+import { openDatabase } from '../database.ts'
+import { describeCommit } from '../report.ts'
+import { deploy, startSystem } from '../system.ts'
+import { printTable } from '../table.ts'
 import { fillLedger, type LargeLedger, makeLargeLedger } from './search-fill.ts'
 import { makeQueries, measureQueries } from './search-queries.ts'
-import { deploy, startSystem } from './system.ts'
-import { printTable } from './table.ts'
 
 /*
  * npm run bench:search -- [--records 10000000] [--small 100000] [--repeats 200] [--embedded]

@@ -6,16 +6,16 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { readFollowerLag } from '../src/db/audit/audit-cursors.ts'
-import { withClient } from '../src/db/connect/client.ts'
-import { openDatabase } from './database.ts'
-import { makeParties } from './lifecycle.ts'
-import { randomFrom } from './random.ts'
+import { readFollowerLag } from '../../src/db/audit/audit-cursors.ts'
+import { withClient } from '../../src/db/connect/client.ts'
+import { openDatabase } from '../database.ts'
+import { makeParties } from '../lifecycle.ts'
+import { randomFrom } from '../random.ts'
+import { describeCommit } from '../report.ts'
+import { makeOrder } from '../requests.ts'
+import { deploy, type System, startSystem } from '../system.ts'
+import { printTable } from '../table.ts'
 import { type Relay, startRelay } from './relay.ts'
-import { describeCommit } from './report.ts'
-import { makeOrder } from './requests.ts'
-import { deploy, type System, startSystem } from './system.ts'
-import { printTable } from './table.ts'
 
 const CLIENTS = 16
 const PAYLOAD_BYTES = 400

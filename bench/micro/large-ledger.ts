@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type pg from 'pg'
-import { toUuid } from '../src/db/connect/uuid.ts'
-import { FaultyLedgers } from '../src/followers/checkpoints/faulty-ledgers.ts'
-import { KeptCheckpoints } from '../src/followers/checkpoints/kept.ts'
-import { publishCheckpoints } from '../src/followers/checkpoints/publish.ts'
-import type { Signer } from '../src/proof/crypto.ts'
+import { toUuid } from '../../src/db/connect/uuid.ts'
+import { FaultyLedgers } from '../../src/followers/checkpoints/faulty-ledgers.ts'
+import { KeptCheckpoints } from '../../src/followers/checkpoints/kept.ts'
+import { publishCheckpoints } from '../../src/followers/checkpoints/publish.ts'
+import type { Signer } from '../../src/proof/crypto.ts'
 
 const ROWS_PER_INSERT = 1_000_000
 /** The leaves that a proof reads from entries are among the last 255: those are as wide as a record's are. */
