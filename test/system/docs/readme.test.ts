@@ -25,7 +25,7 @@ test('a newcomer who pastes the README block by block gets from npm start to a v
       shellBlocks('README.md')
     assert.equal(start, 'npm start\n')
     // The examples/federation has servers of its own: test/system/examples/federation runs it.
-    assert.deepEqual(others, ['npm run demo:federation\n', 'npm test\n'])
+    assert.deepEqual(others, ['npm run example -- federation\n', 'npm test\n'])
 
     const shell = openShell(t, { dataDir, url: started.url, key })
     const [record, ...listed] = lines(await shell.paste(notarize))

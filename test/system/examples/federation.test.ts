@@ -19,7 +19,7 @@ const EXCHANGE = [
   /^ {2}9 {2}verdict-rendered +\w{8} {3}──▶ +12 {2}entry-received +\w{8}$/m,
 ]
 
-test('npm run demo:federation tells the whole exchange, reconciles it, and leaves nothing behind', async () => {
+test('npm run example -- federation tells the whole exchange, reconciles it, and leaves nothing behind', async () => {
   await runDemo(undefined)
 })
 

@@ -1,5 +1,5 @@
 /*
- * npm run demo:federation
+ * npm run example -- federation
  *
  * Two organisations, each with a server, a database and keys of its own, on this machine: Acme commissions work from an agent of
  * Bolt's. Told line by line; at the end both chains stand side by side, and are reconciled offline from two exports. Everything
