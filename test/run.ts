@@ -45,7 +45,8 @@ const code = await runTests([...scripts.keys()])
 const costs = readCosts(noteFile, (script) => scripts.get(script)?.name ?? scriptOf(script))
 const postgresMs = cpuMsOf(postgres.pid)
 await postgres.stop('fast')
-process.exitCode = code || report()
+const faultCode = report()
+process.exitCode = code || faultCode
 
 function listGroups(): Group[] {
   if (named.length > 0) return named.flatMap(testsOf).map((file) => ({ name: fromTest(file), files: [file] }))

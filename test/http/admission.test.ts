@@ -204,7 +204,8 @@ test('a server that drains is not ready, answers everything, and ends each conne
   assert.equal((await post(app, server.url, agent)).status, 201, 'a new connection is taken')
   await sleep(200)
   assert.equal(idle.readyState, 'open', 'a client may be about to send on it')
-  assert.ok((await drained) >= 700)
+  // A timer may be a millisecond early on the other clock.
+  assert.ok((await drained) >= 699)
   await server.close()
 })
 

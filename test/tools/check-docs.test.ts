@@ -77,8 +77,8 @@ test('wants every variable of the configuration documented', (t) => {
   writeFileSync(join(root, 'src', 'db', 'connect', 'options.ts'), '// TALLYSTICK_DATABASE_KNOWN')
   writeFileSync(join(root, 'docs', 'configuration.md'), '')
   assert.deepEqual(checkDocs(root), [
-    'docs/configuration.md: does not say what TALLYSTICK_KNOWN is',
     'docs/configuration.md: does not say what TALLYSTICK_DATABASE_KNOWN is',
+    'docs/configuration.md: does not say what TALLYSTICK_KNOWN is',
   ])
 })
 

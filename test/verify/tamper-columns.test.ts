@@ -261,6 +261,7 @@ async function fillAudits(app: TestApp): Promise<void> {
 
 /** Says that it was: of what that leaves behind only this row is new. */
 async function replaceMasterKey(app: TestApp): Promise<void> {
+  await app.sql('insert into tallystick.schema_serves values (2, 1)')
   await app.sql(`insert into tallystick.master_key_changes
     (previous_id, current_id, server_keys, webhook_secrets, api_key_secrets, refused)
     values ('\\x0000000000000001', '\\x0000000000000002', 2, 0, 1, 0)`)

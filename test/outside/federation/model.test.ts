@@ -254,6 +254,8 @@ const STEPS: Readonly<Record<string, readonly [path: string, body: object, end: 
   revision: ['revision', { reason: 'count again' }, null],
 }
 
+const ROUNDS_MAX = 4
+
 test('whatever a home and a guest do, in the end both say the same, and nothing twice', async (t) => {
   const faults: [Fault[], Fault[]] = [[], []]
   const organisations = await startOrganisations(t, 2, {
@@ -271,10 +273,10 @@ test('whatever a home and a guest do, in the end both say the same, and nothing 
       await pair.verify()
     },
   )
-  await fc.assert(property, { numRuns: 4, endOnFailure: true })
-  assert.ok(
-    pair.all.some(({ offers }) => offers > 1),
-    'no record has gone further than its activation',
-  )
+  const isFar = () => pair.all.some(({ offers }) => offers > 1)
+  // By chance no record of a round goes further than its activation.
+  for (let round = 0; round === 0 || (!isFar() && round < ROUNDS_MAX); round++)
+    await fc.assert(property, { numRuns: 4, endOnFailure: true })
+  assert.ok(isFar(), 'no record has gone further than its activation')
   for (const side of sides) await verifyOwnExport(side)
 })

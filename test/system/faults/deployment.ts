@@ -104,7 +104,7 @@ export class Deployment {
 
   #countWorkerStarts(): number {
     const { dir } = this.#options
-    const logs = readdirSync(dir).filter((name) => name.startsWith('worker') && name.endsWith('.log'))
+    const logs = readdirSync(dir).filter((name) => name.startsWith('src-run-worker') && name.endsWith('.log'))
     const text = logs.map((name) => readFileSync(join(dir, name), 'utf8')).join('')
     return text.split('the worker follows the chains').length
   }
