@@ -11,7 +11,7 @@ export type Audit = {
   readonly unanswered: number
   readonly found: number
   readonly entries: number
-  /** What `tallystick verify` said; null: it was not run. */
+  /** Last line of `tallystick verify`; null: it was not run. */
   readonly verify: string | null
   readonly ok: boolean
 }

@@ -14,7 +14,7 @@ import { describeCommit, type Reference, type Report, type Round, writeReport } 
 import { onClose, runBench } from './run-bench.ts'
 import { type Deployment, deploy, type System, startSystem } from './system.ts'
 
-/** Of the highest closed-loop rate: a system is used below its ceiling, and there its latency counts. */
+/** Share of the highest closed-loop rate: a system is used below its ceiling, and there its latency counts. */
 const ARRIVAL_SHARE = 0.8
 const BACKLOG_SECONDS = 5
 /** So many that none has to wait for one: what is due is sent at once. */
@@ -92,7 +92,7 @@ async function runPhases(database: Database, system: System, options: Options): 
   return phases
 }
 
-/** What a request takes when there is time, what is left of that at twice the ceiling, and how soon it is over. */
+/** Measures latency when there is time, throughput at twice the ceiling, and how soon that is over. */
 async function runOverloadPhases(database: Database, system: System, options: Options): Promise<Phase[]> {
   const phases: Phase[] = []
   const run = async (plan: PhasePlan, warmUpMs: number) => {
@@ -143,7 +143,7 @@ function announce(name: string, { servers }: System): void {
   log(`… ${name}, ${servers.length} API process${servers.length === 1 ? '' : 'es'}`)
 }
 
-/** Of its own for each phase: on one ledger no idempotency key comes twice. */
+/** Seed of each phase: on one ledger no idempotency key comes twice. */
 function seedOf(phases: readonly Phase[], options: Options): number {
   return options.seed * 1000 + phases.length
 }

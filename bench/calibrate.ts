@@ -3,7 +3,7 @@ import { runLoad } from './load-process.ts'
 import type { Options } from './options.ts'
 import { printTable } from './table.ts'
 
-/** What a request may cost the generator; past that it takes the CPU from the server that it measures. */
+/** CPU of the generator for a request; beyond that it takes the CPU from the server that it measures. */
 const MICROS_PER_REQUEST_MAX = 16
 
 /** The load generator against a server that does nothing. False: it costs too much to be trusted. */

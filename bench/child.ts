@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 
-/** What a job tells its parent on the way: the edges of the measured window. */
+/** Messages of a job to its parent: the edges of the measured window. */
 export type WindowEdge = 'measure' | 'measured'
 export type WindowEvents = { onEdge?: (edge: WindowEdge, pid: number) => void }
 

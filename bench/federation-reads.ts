@@ -5,7 +5,7 @@ import type { Side } from './pair.ts'
 /** A ledger, in a database that its owner may read. */
 export type LedgerIn = Pick<Side, 'name' | 'ownerUrl' | 'ledger'>
 
-/* What the two chains say, read by their owners: it costs no server anything. */
+/* Reads of the two chains by their owners: they cost no server anything. */
 
 /** How many entries a chain has. */
 export async function readSize(side: LedgerIn): Promise<number> {
@@ -19,7 +19,7 @@ export async function readSize(side: LedgerIn): Promise<number> {
 /** An entry that came: its place in the sender's chain, and how much later than there it was recorded. */
 export type Received = { readonly remoteSeq: number; readonly leaf: string; readonly lagMs: number }
 
-/** What the receiver's entries from seq `from` on have received. Throws where the sender's chain does not hold it. */
+/** Entries that the receiver has received, from its seq `from` on. Throws if the sender's chain does not have one. */
 export async function listReceived(sender: LedgerIn, receiver: LedgerIn, from = 0): Promise<Received[]> {
   const received = await query<{ remote_seq: number; leaf: string; ms: number }>(
     receiver,
@@ -43,7 +43,7 @@ export async function listReceived(sender: LedgerIn, receiver: LedgerIn, from = 
   })
 }
 
-/** Of the records that are shared: the entries about them that the home has, without those of the guest's offers. */
+/** Entries of the home about shared records, without those of the guest's offers. */
 export async function countShared(home: LedgerIn): Promise<number> {
   const [row] = await query<{ entries: number }>(
     home,
@@ -65,7 +65,7 @@ export async function countOffers(
   return row!
 }
 
-/** What must not be there. */
+/** Counts rows that must not exist. */
 export async function countFaults(
   side: LedgerIn,
 ): Promise<{ readonly deadLetters: number; readonly forks: number }> {

@@ -17,7 +17,7 @@ export type LifecycleAudit = {
   readonly ok: boolean
 }
 
-/** What was seen accepted is accepted, by one entry of each kind; nothing stands anywhere else that was not given up. */
+/** Audits lifecycles: one that clients saw accepted is accepted, by one entry of each kind; every other was given up. */
 export async function auditLifecycles(
   ownerUrl: string,
   { ledger }: System,

@@ -87,7 +87,7 @@ export class LifecycleClient {
     this.#send('create')
   }
 
-  /** What is under way is still brought to its end. */
+  /** Stops new lifecycles; those under way are still brought to their end. */
   stop(): void {
     this.#isStopped = true
   }

@@ -225,5 +225,5 @@ class LifecycleRun implements LifecycleEvents {
 
 serveJob<LifecyclePlan, LifecycleResult>(import.meta.url, generateLifecycles)
 
-/** What a phase of gated records says beyond what every phase does. */
+/** Figures of a phase of gated records, beyond those of every phase. */
 export type LifecycleFigures = Omit<LifecycleResult, 'load'> & { readonly gate: Gate }

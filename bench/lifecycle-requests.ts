@@ -7,7 +7,7 @@ export type LifecycleStep = (typeof LIFECYCLE_STEPS)[number]
 
 export type Gate = 'principal' | 'auto'
 
-/** What the clients send: orders of one principal, carried out by one performer. */
+/** Requests of the clients: orders of one principal, carried out by one performer. */
 export type LifecycleShape = {
   readonly host: string
   readonly type: string

@@ -8,7 +8,7 @@ import { post } from './post.ts'
 import type { System } from './system.ts'
 import { watchWindow } from './window.ts'
 
-/** What the clients of all phases of a round share. */
+/** Parties that the clients of all phases of a round share. */
 export type Parties = Pick<
   LifecycleShape,
   'type' | 'principalBearer' | 'performerBearer' | 'performer' | 'deadline'
@@ -73,7 +73,7 @@ export async function runLifecyclePhase(
 
 const isFailure = ({ status }: Sample) => status !== 200 && status !== 201
 
-/** What is answered must be the record with its terms; what is accepted, with the signal to settle. Throws otherwise. */
+/** Checks sampled answers: the record with its terms and, once accepted, the signal to settle. Throws otherwise. */
 function checkAnswers(samples: readonly Sample[]): number {
   const answers = samples.filter((sample) => !isFailure(sample))
   for (const { body } of answers) {

@@ -179,7 +179,7 @@ class LoadRun {
     this.#pacer.onFree(connection)
   }
 
-  /** What was due within the window counts, however late it was answered. */
+  /** A request due within the window counts, however late it was answered. */
   #record(connection: LoadConnection, now: number): void {
     if (!this.#isMeasured(connection)) return
     this.#latency.record(now - connection.dueAt)

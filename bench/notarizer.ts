@@ -49,7 +49,7 @@ export async function runNotarizerPhase(
   }
 }
 
-/** What a notarizer reaches of what the server takes from a load generator that only sends. */
+/** Shares that notarizers reach of what a load generator that only sends reaches. */
 export function printShares([bare, ...phases]: readonly Phase[]): void {
   printTable([
     ['', 'records/s', '% of bare'],

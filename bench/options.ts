@@ -16,7 +16,7 @@ export type Options = {
   readonly perSecond: number | null
   readonly arrival: boolean
   readonly batchItems: number
-  /** Who judges gated records. */
+  /** Party that judges gated records. */
   readonly gate: Gate
   readonly payloadBytes: number
   readonly idempotencyKeys: boolean
@@ -120,7 +120,7 @@ export function parseOptions(args: readonly string[]): Options {
   return options
 }
 
-/** What the connections of a scenario are called; others: `--connections`. */
+/** Option for the connections of a scenario; by default `--connections`. */
 const CONNECTIONS_OPTION: { readonly [S in Scenario]?: 'producers' | 'clients' } = {
   batch: 'producers',
   notarizer: 'producers',

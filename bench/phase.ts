@@ -20,7 +20,7 @@ export type Phase = {
   /** The body of an unexpected answer, if there was one. */
   readonly firstFailure: string | null
   readonly profiles: readonly ProfileSummary[]
-  /** Of gated records: their steps. */
+  /** Steps of gated records. */
   readonly lifecycle?: LifecycleFigures
 }
 

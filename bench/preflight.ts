@@ -19,7 +19,7 @@ export type Preflight = {
   readonly fsync: FsyncLatencies
 } & Commits
 
-/** What the figures of a run depend on, of its database and machine, measured before it. */
+/** Measures, before a run, the facts about database and machine that its figures depend on. */
 export async function inspectDatabase({ ownerUrl, walDirectory, postgres }: Database) {
   return withClient(ownerUrl, async (client) => {
     const preflight = await measurePreflight(client, walDirectory)

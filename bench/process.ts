@@ -12,7 +12,7 @@ const STOP_MS_MAX = 10_000
 /** Starts a script of ours with this environment, and sees to it that it does not outlive this process. */
 export function startChild(script: string, env: NodeJS.ProcessEnv, inspect: boolean): Child {
   const root = new URL('..', import.meta.url)
-  // What a process logs is part of what it costs, but nobody wants to read it here.
+  // Logging is part of a process's cost, but nobody wants to read it here.
   const child = spawn(process.execPath, [...(inspect ? ['--inspect=127.0.0.1:0'] : []), script], {
     cwd: root,
     env,

@@ -83,7 +83,7 @@ export function summarizeProfile(
   return { groups: lines(groups), functions: lines(functions).slice(0, FUNCTIONS_MAX) }
 }
 
-/** What runs in C++ has no address: it is counted to the JavaScript function that called it. */
+/** Code in C++ has no address: it is counted to the JavaScript function that called it. */
 function findOwners(profile: CpuProfile): Map<number, { frame: CallFrame; owner: CallFrame }> {
   const parents = new Map<number, number>()
   for (const node of profile.nodes) for (const child of node.children ?? []) parents.set(child, node.id)

@@ -26,8 +26,8 @@ const GRACE_MS = 15_000
 const PAYLOADS = 64
 
 /**
- * What the same Postgres does without us: unsigned one-row inserts of the same payload, each its own
- * transaction, from as many connections, sent by the same driver with binary parameters. No HTTP, no chain.
+ * Measures the same Postgres without us: unsigned one-row inserts of the same payload, each its own transaction, from as many
+ * connections, sent by the same driver with binary parameters. No HTTP, no chain.
  */
 export function runReference(plan: ReferencePlan, events: WindowEvents = {}): Promise<ReferenceResult> {
   return runJob(import.meta.url, plan, plan.warmUpMs + plan.durationMs + GRACE_MS, events)

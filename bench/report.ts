@@ -53,7 +53,7 @@ export function writeReport(report: Pick<Report, 'scenario' | 'startedAt' | 'com
   return file
 }
 
-/** Of the references, the one with the number of connections nearest to the phase's. */
+/** Ratio to the reference with the number of connections nearest to the phase's. */
 export function ratioOf(phase: Phase, references: readonly Reference[]): number | null {
   const distance = (reference: Reference) => Math.abs(reference.connections - phase.connections)
   const nearest = [...references].sort((a, b) => distance(a) - distance(b))[0]

@@ -1,9 +1,9 @@
 import { type Random, randomFrom } from './random.ts'
 
-/** What a connection sends again and again, each time with other contents. */
+/** Request that a connection sends again and again, each time with other contents. */
 export type RequestShape = {
   readonly host: string
-  /** Of the ledgers that are written to, in turn. */
+  /** Keys of the ledgers that are written to, in turn. */
   readonly bearers: readonly string[]
   readonly kind: 'record' | 'batch'
   /** Members of each record beside its payload; absent: a record of no type. */

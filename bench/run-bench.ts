@@ -1,6 +1,6 @@
 const closers: (() => Promise<void>)[] = []
 
-/** What is closed when the benchmark ends, however it does: the last first. */
+/** Adds something to close when the benchmark ends, however it does: the last first. */
 export function onClose(close: () => Promise<void>): void {
   closers.push(close)
 }

@@ -23,7 +23,7 @@ export type System = {
   stop(): Promise<void>
 }
 
-/** What the processes of every round share: the deployment's secrets and logins. */
+/** Parts that the processes of every round share: the deployment's secrets and logins. */
 export type Deployment = { readonly env: NodeJS.ProcessEnv; readonly operatorKey: string; close(): void }
 
 const READY_MS_MAX = 60_000

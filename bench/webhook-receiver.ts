@@ -12,7 +12,7 @@ export type ReceiverEndpoint = {
   readonly answerMs: number
 }
 
-/** What came: since the start, but for what is of the window. */
+/** Figures of arrivals since the start, or in the window. */
 export type Received = {
   readonly requests: number
   /** Events, each counted once for each endpoint. */
@@ -25,7 +25,7 @@ export type Received = {
 
 export type ReceivedWindow = {
   readonly requests: number
-  /** Of the wall clock; null: none came. */
+  /** Time of the wall clock; null: none came. */
   readonly firstAtMs: number | null
   readonly lastAtMs: number | null
   /** From the event's timestamp (when its entry was recorded) to its arrival. Nanoseconds, measured in milliseconds. */

@@ -7,7 +7,7 @@ export function onlyArgument(positionals: readonly string[], usage: string): str
   return argument
 }
 
-/** Of a command that takes none. */
+/** Refuses arguments of a command that takes none. */
 export function noArguments(positionals: readonly string[], usage: string): void {
   if (positionals.length > 0) throw new UsageError(`say: tallystick ${usage}`)
 }
@@ -25,7 +25,7 @@ export function parseCount(
   throw new UsageError(`${option} takes a whole number, ${range}`)
 }
 
-/** What an option must be one of. */
+/** Parses one of the choices. */
 export function parseChoice<T extends string>(text: string, choices: readonly T[], option: string): T {
   const choice = choices.find((each) => each === text)
   if (choice !== undefined) return choice

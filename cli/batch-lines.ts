@@ -7,11 +7,11 @@ import { InputError } from './run.ts'
 /** One line of the input: from where, and what it says, as it was written. */
 type Line = { readonly place: string; readonly number: number; readonly text: string }
 
-/** What is sent at once. `index`: from 1 on, of all files together. */
+/** Lines sent at once. `index`: from 1 on, over all files. */
 export type LineBatch = {
   readonly index: number
   readonly lines: readonly Line[]
-  /** Of `POST /v1/records/batch`. */
+  /** Body of `POST /v1/records/batch`. */
   readonly body: string
 }
 
@@ -69,7 +69,7 @@ async function* readLines(file: string, io: Io): AsyncGenerator<Line, void, unde
     const place = `line ${number} of ${nameOf(file)}`
     const text = decodeText(bytes, place)
     if (text.trim() === '') continue
-    // What it says is sent as it was written: only whether it can be is looked at here.
+    // The text is sent as it was written: here it must only be an object.
     parseObject(text, place)
     yield { place, number, text }
   }

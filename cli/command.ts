@@ -4,12 +4,12 @@ import { type Io, PROCESS_IO } from './io.ts'
 
 type OptionTable = NonNullable<ParseArgsConfig['options']>
 
-/** What was given of these options. */
+/** Values given for these options. */
 export type ValuesOf<Options extends OptionTable> = ReturnType<
   typeof parseArgs<{ args: string[]; options: Options; allowPositionals: true }>
 >['values']
 
-/** What `tallystick NAME` does. Its options are data, so that help and shell completion can't tell another story. */
+/** A command of `tallystick`. Its options are data, so that help cannot tell another story. */
 export type Command = {
   /** All of what `--help` prints; its first line is the usage. */
   readonly help: string

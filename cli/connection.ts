@@ -28,7 +28,7 @@ export type Connection = {
   readonly origin: string
 }
 
-/** What a credentials file holds. */
+/** Contents of a credentials file. */
 export type Kept = {
   readonly url: string
   readonly key: string
@@ -86,12 +86,12 @@ export function ownCredentialsFile(): string {
   return join(environment.configDirectory(), 'credentials.json')
 }
 
-/** What `tallystick init` kept, or else what `npm start` wrote. null: neither is there. */
+/** Credentials that `tallystick init` kept, or else those that `npm start` wrote. null: neither is there. */
 async function findKept(): Promise<Kept | null> {
   return (await readKept(ownCredentialsFile())) ?? (await findServersOwn())
 }
 
-/** What `npm start` wrote, in its data directory of this folder or one above. */
+/** Credentials that `npm start` wrote, in its data directory of this folder or one above. */
 export async function findServersOwn(): Promise<Kept | null> {
   const data = environment.dataDirectory()
   if (data !== undefined) return readKept(join(data, 'credentials.json'))

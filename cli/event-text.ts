@@ -16,7 +16,7 @@ export function eventFilterOf({
   return { events: events?.split(',') as LedgerEvent['type'][] | undefined, types: types?.split(',') }
 }
 
-/** What an event is about, in some words. What is no event of ours is shown as far as it goes. */
+/** Subject of an event, in some words. An unknown event is shown as far as possible. */
 export function whatOf({ type, data }: LedgerEvent): string {
   switch (type) {
     case 'checkpoint.published':

@@ -1,4 +1,4 @@
-/** What a command writes to. */
+/** Output of a command. */
 export type Out = NodeJS.WritableStream & { readonly isTTY?: boolean }
 
 /** Where a command reads and writes: results to stdout, everything else to stderr. */

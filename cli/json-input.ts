@@ -54,7 +54,7 @@ export function nameOf(file: string): string {
   return file === '-' ? 'standard input' : file
 }
 
-/** What is no UTF-8 is refused, not mended. */
+/** Refuses bytes that are not UTF-8, instead of mending them. */
 export function decodeText(bytes: Uint8Array, name: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)

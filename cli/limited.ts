@@ -3,7 +3,7 @@ import type { Io } from './io.ts'
 
 const TERMINAL_LIMIT_DEFAULT = 50
 
-/** What every command takes that lists. */
+/** Options of every command that lists. */
 export const LIMIT_OPTIONS = { limit: { type: 'string' } } as const
 export const LIMIT_HELP = `  --limit N        only the first N; without it ${TERMINAL_LIMIT_DEFAULT} on a terminal, otherwise all`
 
@@ -28,7 +28,7 @@ export async function* limited<T>(
       return
     }
     yield item
-    // Whoever said how many does not wait for a page of others.
+    // A given limit ends the list without waiting for another page.
     if (--left === 0 && values.limit !== undefined) return
   }
 }

@@ -1,7 +1,7 @@
 import { DRIVING, plain } from '../sdk/plain.ts'
 import { type Out, write } from './io.ts'
 
-/** What every command that shows things takes. */
+/** Options of every command that shows things. */
 export const OUTPUT_OPTIONS = { json: { type: 'boolean' } } as const
 export const OUTPUT_HELP =
   '  --json           JSON, one object a line, also on a terminal; what is piped is JSON in any case'

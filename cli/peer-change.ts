@@ -7,7 +7,7 @@ import { UsageError } from './run.ts'
 
 type Change = {
   readonly name: 'suspend' | 'resume' | 'revoke'
-  /** What it does: lines for people. */
+  /** Description of the change: lines for people. */
   readonly does: string
   readonly codeExample: string
   readonly isFinal?: boolean

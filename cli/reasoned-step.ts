@@ -8,7 +8,7 @@ import { UsageError } from './run.ts'
 
 type Step = {
   readonly name: string
-  /** What it does, and whose it is: a line for people. */
+  /** Description of the step, and whose it is: a line for people. */
   readonly does: string
   readonly reasonExample: string
   readonly method: 'cancel' | 'requestRevision'

@@ -2,7 +2,7 @@ import { parseCount } from './arguments.ts'
 import { optionObject } from './json-input.ts'
 import { UsageError } from './run.ts'
 
-/** What every command takes that writes. */
+/** Options of every command that writes. */
 const WRITE_OPTIONS = {
   'on-behalf-of': { type: 'string' },
   'occurred-at': { type: 'string' },
@@ -12,7 +12,7 @@ export const WRITE_HELP = `  --on-behalf-of AGENT   for another agent (agt_…);
   --occurred-at TIME     when it happened: RFC 3339, UTC
   --idempotency-key KEY  the same key again never does it twice; one is made where none is given`
 
-/** What every command takes that makes records. */
+/** Options of every command that makes records. */
 export const RECORD_OPTIONS = {
   payload: { type: 'string' },
   type: { type: 'string' },
@@ -27,7 +27,7 @@ export const PEER_OPTIONS = { peer: { type: 'string' } } as const
 export const PEER_HELP = `  --peer PEER            as this peer has sent it: two may each have sent a record of one id. Without it your own, or
                          the one that was sent first`
 
-/** What every step of a gated record takes. */
+/** Options of every step of a gated record. */
 export const STEP_OPTIONS = { 'if-version': { type: 'string' }, ...WRITE_OPTIONS } as const
 export const STEP_HELP = `  --if-version N         only if the record still has this version
 ${WRITE_HELP}`
@@ -46,12 +46,12 @@ export function parseType(text: string): `${string}/${number}` {
   throw new UsageError('--type takes NAME/VERSION, such as generic/1: `tallystick types list` shows them')
 }
 
-/** What of the options belongs into the body of every write. */
+/** Members of the body of every write. */
 export function writeMembers(values: WriteValues) {
   return { onBehalfOf: values['on-behalf-of'], occurredAt: values['occurred-at'] }
 }
 
-/** What of the options belongs into the body of a record, beside its payload and type. */
+/** Members of the body of a record, beside its payload and type. */
 export function recordMembers(
   values: WriteValues & {
     readonly parent?: string | undefined
@@ -67,7 +67,7 @@ export function recordMembers(
   }
 }
 
-/** What of the options belongs to the call of a step. */
+/** Options of the call of a step. */
 export function stepOptions(values: WriteValues & { readonly 'if-version'?: string | undefined }) {
   return {
     idempotencyKey: values['idempotency-key'],

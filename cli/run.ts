@@ -18,7 +18,7 @@ import type { Out } from './io.ts'
 /** The arguments cannot mean anything: says what to do instead. */
 export class UsageError extends Error {}
 
-/** What `make` throws is the arguments' fault, or the environment's. */
+/** Runs `make`; a fault is that of the arguments, or of the environment. */
 export function asUsage<T>(make: () => T): T {
   try {
     return make()
@@ -27,10 +27,10 @@ export function asUsage<T>(make: () => T): T {
   }
 }
 
-/** What was to be read is not what it should be: no JSON, or no such JSON. */
+/** Input that is not what it should be: no JSON, or no such JSON. */
 export class InputError extends Error {}
 
-/** What was looked for is not so, or was refused, and no server said it. */
+/** Something is not so, or was refused, and no server said it. */
 export class RefusedError extends Error {}
 
 const EXIT_OF_SOURCE = {
@@ -76,7 +76,7 @@ function exitOfClient(error: TallystickError): ExitCode {
   if (error instanceof UnexpectedAnswerError) return error.retryable ? EXIT.unavailable : EXIT.notALedger
   if (error instanceof RateLimitError || error instanceof SecretLostError) return EXIT.unavailable
   if (error instanceof ApiError) return error.status < 500 ? EXIT.refused : EXIT.unavailable
-  // What is waited for can still come, or never will.
+  // A retryable outcome can still come; the others never will.
   return error.retryable || error instanceof UnknownOutcomeError ? EXIT.unavailable : EXIT.refused
 }
 

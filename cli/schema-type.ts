@@ -33,7 +33,7 @@ export class SchemaType {
   readonly #root: unknown
   readonly #place: string
   readonly #anchors = new Map<string, unknown>()
-  /** Of each subschema that a $ref means, by that name: its TypeScript. */
+  /** TypeScript of each subschema that a $ref means, by its name. */
   readonly references = new Map<string, string>()
   readonly #pending: string[] = []
 
@@ -76,7 +76,7 @@ export class SchemaType {
     return telling.length === 0 ? anything(kinds) : intersection(telling)
   }
 
-  /** What values of this kind look like. */
+  /** Type of values of this kind. */
   #shape(schema: Json, kind: JsonType): string {
     if (kind === 'object') return this.#object(schema)
     return kind === 'array' ? this.#array(schema) : kind
@@ -138,7 +138,7 @@ export class SchemaType {
     return `${this.#place} ${reference}`
   }
 
-  /** What leads nowhere in this schema says nothing: nothing else is ever looked at. */
+  /** A reference that leads nowhere in this schema says nothing: no other place is ever looked at. */
   #find(reference: string): unknown {
     if (!reference.startsWith('#')) return true
     const fragment = decode(reference.slice(1))

@@ -27,7 +27,7 @@ export function typesSource(types: readonly RecordType[]): string {
   const shared = [...references].map(([name, type]) => `${quote(name)}: ${type}`)
   return `${HEADER}
 export type Types = ${block(members)}
-${shared.length === 0 ? '' : `\n/** What the schemas refer to with \`$ref\`. */\nexport type References = ${block(shared.toSorted())}\n`}`
+${shared.length === 0 ? '' : `\n/** Schemas that others refer to with \`$ref\`. */\nexport type References = ${block(shared.toSorted())}\n`}`
 }
 
 function block(members: readonly string[]): string {

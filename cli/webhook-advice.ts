@@ -1,6 +1,6 @@
 import type { DeliveryAttempt } from '../sdk/resources/webhooks.ts'
 
-/** What to do where an endpoint could not be asked, by the word for it. */
+/** Advice for an endpoint that could not be asked, by the error's code. */
 const OF_ERROR: Readonly<Record<string, string>> = {
   url_refused: 'give it a URL that can be delivered to: tallystick webhooks update',
   address_refused:
@@ -26,7 +26,7 @@ const OF_STATUS: Readonly<Record<number, string>> = {
   429: 'the receiver asks for fewer requests: it is left alone for as long as it says',
 }
 
-/** What to do about an attempt that failed. */
+/** Advice about an attempt that failed. */
 export function adviceOn({ status, error }: DeliveryAttempt): string {
   const known = status === null ? of(OF_ERROR, error ?? '') : of(OF_STATUS, status)
   if (known !== undefined) return known
@@ -35,7 +35,7 @@ export function adviceOn({ status, error }: DeliveryAttempt): string {
   return 'look at the log of the receiver: it must answer 2xx'
 }
 
-/** What a server answers is no name of a member. */
+/** Looks up a name that a server answered, which must not find an inherited member. */
 function of<T>(table: Readonly<Record<PropertyKey, T>>, name: PropertyKey): T | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined
 }

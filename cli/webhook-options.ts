@@ -1,6 +1,6 @@
 import type { PatchWebhooksByIdBody } from '../sdk/generated/api.ts'
 
-/** What `webhooks create` and `webhooks update` say of a webhook. */
+/** Options of `webhooks create` and `webhooks update`. */
 export const WEBHOOK_OPTIONS = {
   url: { type: 'string' },
   events: { type: 'string' },
@@ -11,7 +11,7 @@ export const WEBHOOK_OPTIONS = {
 
 type Values = { readonly [Name in keyof typeof WEBHOOK_OPTIONS]?: string | undefined }
 
-/** What is not given is not named. An empty text takes away what was there. */
+/** Settings that were given. An empty text removes a setting. */
 export function webhookSettings({ url, events, types, include, description }: Values): PatchWebhooksByIdBody {
   return {
     url,

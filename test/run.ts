@@ -22,7 +22,7 @@ const COSTS_FILE = join(TEST_DIR, 'costs.json')
 const CONCURRENCY = 3
 /** Larger than a part: whole deployments, clusters, tools, pages of documentation. */
 const SYSTEM = 'system/'
-/** Of those, `npm test` starts one deployment. */
+/** Tests of a deployment that `npm test` runs. */
 const SYSTEM_TRIED = ['system/start/secrets.test.ts']
 /** Soaks take all CPU cores for minutes: `npm run faults`. */
 const FAULTS = ['system/faults/', 'system/soak/']

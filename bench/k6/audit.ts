@@ -95,7 +95,7 @@ type Counted = {
   readonly records: number
 }
 
-/** What there was before a round. */
+/** State before a round. */
 export type Before = { readonly ledgers: ReadonlySet<string>; readonly bytes: number }
 
 export async function lookBefore(ownerUrl: string): Promise<Before> {

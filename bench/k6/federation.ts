@@ -3,7 +3,7 @@ import { runVerify } from '../audit.ts'
 import { countFaults, countOffers, countShared, type LedgerIn, listReceived } from '../federation-reads.ts'
 import type { DrivenRound, Findings, K6Run, Running, Scenario } from './types.ts'
 
-/** What both chains say of each other, and how long an entry took from one to the other. */
+/** Agreement of both chains, and the time of an entry from one to the other. */
 export type Exchanged = {
   readonly shared: number
   readonly received: number
@@ -34,7 +34,9 @@ function findDifferences(rounds: readonly DrivenRound[]): Findings {
   return { figures: { ...figures, lagP50, lagP99 }, extras: { ...extras, exchanged }, faults }
 }
 
-/** Of the two ledgers that the script has peered; `afterEntries`: the lag is that of what came after so many of the home's. */
+/**
+ * Compares the two ledgers that the script has peered; `afterEntries`: the lag is that of entries after so many of the home's.
+ */
 export async function compareChains(
   { database, guest }: Pick<Running, 'database' | 'guest'>,
   { summary: { extras } }: Pick<K6Run, 'summary'>,

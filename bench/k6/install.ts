@@ -13,7 +13,7 @@ export async function installK6(log: (line: string) => void): Promise<string> {
   }
 }
 
-/** What it says of itself: `k6 v2.2.0 (go1.26.8, linux/amd64)`. */
+/** Version line of k6: `k6 v2.2.0 (go1.26.8, linux/amd64)`. */
 export function describeK6(path: string): string {
   return execFileSync(path, ['version'], { encoding: 'utf8' }).split('\n', 1)[0]!.trim()
 }

@@ -16,7 +16,7 @@ type K6Plan = {
   readonly env: Readonly<Record<string, string>>
   readonly everySeconds: number
   readonly secondsMax: number
-  /** What it wrote is copied there; null: it goes. */
+  /** Folder that k6's output is copied to; null: it goes. */
   readonly keepDir: string | null
   readonly onStart: (pid: number) => void
 }

@@ -34,7 +34,7 @@ function findLifecycleFaults(rounds: readonly DrivenRound[]): Findings {
   return { figures: summary.figures, extras: summary.extras, faults: [...faults, ...exchanged.faults] }
 }
 
-/** What clients saw complete is accepted or rejected; what stands anywhere else was given up. */
+/** Compares states: a lifecycle that clients saw complete is accepted or rejected; any other was given up. */
 export function compareLifecycles({ states, notOnce }: Found, complete: number, abandoned: number): string[] {
   const { ACCEPTED: accepted = 0, REJECTED: rejected = 0, ...others } = states
   const unfinished = Object.values(others).reduce((sum, count) => sum + count, 0)

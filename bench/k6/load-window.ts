@@ -1,7 +1,7 @@
 import type { CpuUse } from '../cpu.ts'
 import type { K6Run } from './types.ts'
 
-/** What the parts of a deployment used while a script's load was on. */
+/** Use of the parts of a deployment while a script's load was on. */
 type LoadWindow = {
   /** Average cores. */
   readonly cores: CpuUse

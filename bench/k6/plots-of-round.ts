@@ -5,7 +5,7 @@ import type { K6Run } from './types.ts'
 /** k6 stands still between the runs of a round; so much is left between them. */
 const GAP_SECONDS = 1
 
-/** What a report shows of a round: its runs one after another on one axis of time. */
+/** Plots of a round: its runs one after another on one axis of time. */
 export function plotsOfRound(runs: readonly K6Run[]): Plot[] {
   const placed = place(runs)
   const marks = runs.length > 1 ? placed.map(({ run, from }) => ({ at: from, name: run.title })) : []

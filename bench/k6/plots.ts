@@ -8,7 +8,7 @@ export type Line = { readonly name: string; readonly points: readonly (readonly 
 export type Plot = {
   readonly title: string
   readonly unit: string
-  /** Of seconds. */
+  /** Lines over seconds. */
   readonly lines: readonly Line[]
   /** Moments that divide the plot: where a run begins. */
   readonly marks?: readonly { readonly at: number; readonly name: string }[]

@@ -72,7 +72,7 @@ type Testbed = {
   readonly about: Awaited<ReturnType<typeof inspectDatabase>>
 }
 
-/** What is not closed yet, and closed when the process is asked to stop. */
+/** Testbeds to close when the process is asked to stop. */
 const testbeds = new Set<Testbed>()
 let sharedTestbed: Testbed | null = null
 

@@ -9,7 +9,7 @@ export type Sample = {
   /** Average cores since the sample before. */
   readonly cores: CpuUse
   readonly rssMiB: Readonly<Record<string, number>>
-  /** Of the API processes together, from their metrics. */
+  /** Figures of the API processes together, from their metrics. */
   readonly server: Readonly<Record<string, number>>
 }
 
@@ -18,7 +18,7 @@ export type Sampled = {
   /** Average cores over the whole run of k6, its setup included. */
   readonly cpu: CpuUse
   readonly wallMs: number
-  /** Of each process, over the second half of the run. */
+  /** Growth of each process over the second half of the run. */
   readonly memory: Readonly<Record<string, Growth>>
 }
 
@@ -68,7 +68,7 @@ export function startSampling(watched: Watched): Sampling {
   }
 }
 
-/** What a process had used goes with it. k6's own end is no part of its run. */
+/** The use of a process goes with it. k6's own end is no part of its run. */
 function hasEnded(before: CpuSnapshot, now: CpuSnapshot): boolean {
   return (now.seconds['k6'] ?? 0) < (before.seconds['k6'] ?? 0)
 }
@@ -94,7 +94,7 @@ function summarize(
 
 const THINNED_TO = 5
 
-/** Of five seconds the mean, so that ten minutes fit a report. */
+/** Mean of each five seconds, so that ten minutes fit a report. */
 export function thinSamples(samples: readonly Sample[]): Sample[] {
   return Array.from({ length: Math.ceil(samples.length / THINNED_TO) }, (_, i) => {
     const group = samples.slice(i * THINNED_TO, (i + 1) * THINNED_TO)

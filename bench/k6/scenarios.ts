@@ -35,7 +35,7 @@ export function roundsOf(scenario: Scenario, options: K6Options): readonly Round
   return scenario.rounds?.(options) ?? [{ name: '', servers: options.servers ?? 1 }]
 }
 
-/** Of several rounds the figures of the last run of each, unless the scenario says otherwise. */
+/** Combines several rounds by the figures of the last run of each, unless the scenario says otherwise. */
 export function combineRounds(
   scenario: Scenario,
   rounds: readonly DrivenRound[],
@@ -69,7 +69,7 @@ function repeat(times: number, { servers }: K6Options): Round[] {
 /** More than this between the runs of a script is noise: the median says little. */
 const SPREAD_PERCENT_MAX = 10
 
-/** Of each figure the median of the rounds, and its spread: (max - min) / median. `spreadPercent` is that of the rate. */
+/** Median of each figure over the rounds, and its spread: (max - min) / median. `spreadPercent` is that of the rate. */
 export function medianAndSpread(rounds: readonly DrivenRound[]): Findings {
   const all = rounds.map(({ runs }) => runs.at(-1)!.summary)
   const figures: Record<string, number | null> = {}

@@ -1,4 +1,4 @@
-/** What k6 saw in one period: of each metric its statistics. A trend's percentiles are of this period alone. */
+/** Statistics of each metric in one period. A trend's percentiles are of this period alone. */
 export type Point = {
   readonly atMs: number
   readonly metrics: Readonly<Record<string, Readonly<Record<string, number>>>>

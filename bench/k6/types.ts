@@ -13,7 +13,7 @@ export type K6Options = {
   /** In the order in which they run. */
   readonly scripts: readonly ScriptName[]
   readonly profile: Profile
-  /** Of notarize-ramp: requests/s at the top; `max`: the runner finds the ceiling. null: the script's own. */
+  /** Requests/s at the top of notarize-ramp; `max`: the runner finds the ceiling. null: the script's own. */
   readonly peak: number | 'max' | null
   /** API processes; null: as many as the script is about. */
   readonly servers: number | null
@@ -26,11 +26,11 @@ export type K6Options = {
   readonly embedded: boolean
   readonly fsyncGateMs: number
   readonly force: boolean
-  /** What k6 wrote stays beside the report: its summary and its recording. */
+  /** Whether k6's summary and recording stay beside the report. */
   readonly keep: boolean
 }
 
-/** What a script says at its end: k6/lib/summary.js. */
+/** Summary of a script at its end: k6/lib/summary.js. */
 export type Summary = {
   readonly script: string
   readonly profile: string
@@ -59,7 +59,7 @@ export type K6Result = {
   readonly warnings: readonly string[]
 }
 
-/** What the rounds of a script stand on. */
+/** Parts that the rounds of a script stand on. */
 export type RoundDeps = {
   readonly database: Database
   readonly deployment: Deployment
@@ -99,11 +99,11 @@ export type Round = {
   readonly drive?: (running: Running) => Promise<K6Run[]>
 }
 
-/** What the runner says of a script besides what the script says itself. */
+/** Findings of the runner about a script, besides the script's own. */
 export type Findings = {
   readonly figures: Figures
   readonly extras?: Readonly<Record<string, unknown>>
-  /** What must hold besides the thresholds and the audit; what does not is named. */
+  /** Faults besides thresholds and audit, each named. */
   readonly faults?: readonly string[]
 }
 
@@ -121,13 +121,13 @@ export type Scenario = {
   readonly guest?: boolean
   /** The script's environment, besides what all have. */
   readonly env?: (options: K6Options) => Readonly<Record<string, string>>
-  /** What a round may need of the disk, where that is much. */
+  /** Disk that a round may need, if that is much. */
   readonly diskBytes?: (options: K6Options) => number
-  /** What becomes of the figures of several rounds or runs; without it those of the last run count. */
+  /** Combines the figures of several rounds or runs; without it those of the last run count. */
   readonly combine?: (rounds: readonly DrivenRound[], options: K6Options) => Findings
 }
 
-/** What was found after a round, in all ledgers that it made. */
+/** Findings after a round, in all ledgers that it made. */
 export type Audit = {
   readonly ledgers: number
   readonly acknowledged: number
@@ -140,12 +140,12 @@ export type Audit = {
   /** Ledgers that `tallystick verify` found good; what it said of the others. */
   readonly verified: number
   readonly badVerdicts: readonly string[]
-  /** Of the processes that were started: how many have ended since. Nothing starts one again. */
+  /** Started processes that have ended since. Nothing starts one again. */
   readonly ended: number
   readonly deadLetters: number
   /** Deliveries due and received, each once; null: the script has no receiver. */
   readonly deliveries: { readonly due: number; readonly received: number } | null
-  /** What was found wrong, in words. */
+  /** Faults, in words. */
   readonly faults: readonly string[]
   readonly ok: boolean
 }
@@ -184,7 +184,7 @@ export type Published = {
 export type ReportedRun = K6Run & {
   /** µs of k6's own CPU for each request that it sent. */
   readonly k6MicrosPerRequest: number
-  /** Of acknowledged records, by k6's scenarios: whether the rate stays what it is. */
+  /** Flatness of the rate of acknowledged records, by k6's scenarios. */
   readonly flatness: Readonly<Record<string, Flatness>>
 }
 
@@ -211,7 +211,7 @@ export type K6Report = {
   readonly figures: Figures
   readonly extras: Readonly<Record<string, unknown>>
   readonly rounds: readonly ReportedRound[]
-  /** What does not hold: thresholds, audits, memory that grows. */
+  /** Faults: thresholds, audits, memory that grows. */
   readonly faults: readonly string[]
   readonly ok: boolean
 }

@@ -9,7 +9,7 @@ export type LargeLedger = {
   readonly keys: Readonly<Record<'common' | 'rare', { readonly bearer: string; readonly agent: string }>>
   readonly types: Readonly<Record<'common' | 'rare', string>>
   readonly clients: Readonly<Record<'common' | 'rare', string>>
-  /** Of records all over the ledger. */
+  /** Records all over the ledger. */
   readonly samples: { readonly id: string; readonly digest: string }[]
   parent: string
   records: number

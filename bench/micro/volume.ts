@@ -132,7 +132,7 @@ try {
     }
   }
 
-  /** What a client looks for is not counted: how often is his to say. */
+  /** A client's polling is not counted: its rate is the client's choice. */
   function looker(bearer: string) {
     const { host, port } = system.targets[0]!
     return async (path: string): Promise<string> => {
@@ -175,7 +175,7 @@ try {
   await database.close()
 }
 
-/** Of tables and indexes, and of the log since it began. */
+/** Bytes of tables and indexes, and of the log since it began. */
 function storedBytes(): Promise<number[]> {
   return withClient(database.ownerUrl, async (client) => {
     const { rows } = await client.query<{ stored: number; log: number }>(`select

@@ -56,7 +56,7 @@ async function runAudit(client: Tallystick, io: Io): Promise<Audit> {
   }
 }
 
-/** Of an audit that failed nothing is known of the ledger. */
+/** A failed audit says nothing about the ledger. */
 function exitOf({ state, ok }: Audit): ExitCode {
   if (state === 'failed') return EXIT.unavailable
   return ok === false ? EXIT.refused : EXIT.ok

@@ -69,7 +69,7 @@ function refuseTerminal({ out }: ValuesOf<typeof OPTIONS>, { stdout }: Io): void
   )
 }
 
-/** What is wrong with the server's end the SDK says. */
+/** Saves; the SDK reports what is wrong at the server's end. */
 async function saving(save: () => Promise<void>): Promise<void> {
   try {
     await save()

@@ -81,7 +81,7 @@ async function run(values: Values, positionals: readonly string[], io: Io): Prom
   return EXIT.ok
 }
 
-/** What `npm start` wrote comes before what this command kept the last time: it is run to keep something else. */
+/** Chooses what `npm start` wrote before what this command kept last time: it is run to keep something else. */
 async function chooseServer(
   values: Values,
   io: Io,

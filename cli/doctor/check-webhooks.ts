@@ -5,7 +5,10 @@ import { messageOf } from './message-of.ts'
 
 const CHECK = 'webhooks'
 
-/** What is not delivered to is a warning: the ledger is none the worse for it, and who receives is often somebody else. */
+/**
+ * Checks webhooks. Undelivered events are a warning: the ledger is none the worse for them, and the receiver is often somebody
+ * else's.
+ */
 export async function* checkWebhooks(
   client: Tallystick,
   scopes: readonly string[],

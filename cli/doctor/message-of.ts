@@ -2,7 +2,7 @@ import { TallystickError } from '../../sdk/errors.ts'
 import { SourceError } from '../../src/verify/source.ts'
 import { RefusedError, UsageError } from '../run.ts'
 
-/** Of an error that is meant for people; any other is a fault of this program. */
+/** Message of an error that is meant for people; any other is a fault of this program. */
 export function messageOf(error: unknown): string {
   const isExpected = [UsageError, SourceError, RefusedError, TallystickError].some(
     (Known) => error instanceof Known,

@@ -4,7 +4,7 @@ import { PREFLIGHT_DISK_FAIL_DAYS, PREFLIGHT_DISK_WARN_DAYS } from './limits.ts'
 import { bytesText, countText } from './text.ts'
 
 const DAY_MS = 86_400_000
-/** Of fewer, the first pages of empty tables and indexes would be most of it. */
+/** With fewer records, the first pages of empty tables and indexes would be most of it. */
 const RECORDS_MEASURED_MIN = 1_000
 /**
  * Measured with payloads of 400 bytes, all tables and indexes: records of one request each take 1,919 bytes, 2,206 with an
@@ -15,7 +15,7 @@ const YEARS_SHOWN_MAX = 100
 
 export type Capacity = {
   readonly bytesPerRecord: number
-  /** Of this database, or planned. */
+  /** Whether this database was measured; otherwise planned. */
   readonly isMeasured: boolean
   readonly recordsPerDay: number | null
   readonly bytesPerDay: number | null
@@ -30,7 +30,7 @@ export type CapacityInput = {
   readonly volume: VolumeFacts | null
   readonly freeBytes: number | null
   readonly maxWalBytes: number
-  /** Of who plans; null: as it was. */
+  /** Rate that the user plans with; null: the past rate. */
   readonly recordsPerDay: number | null
   readonly nowMs: number
 }

@@ -14,7 +14,7 @@ export type Commits = {
   readonly commit: LatencySummary
   /** The same commits, which wait for no flush: the control. */
   readonly unflushed: LatencySummary
-  /** What the difference is: the flush of the log, and the standbys that commits wait for. */
+  /** Difference of the two: the flush of the log, and the standbys that commits wait for. */
   readonly flush: LatencySummary
 }
 

@@ -69,7 +69,7 @@ function readSystemIdentifier(dataDirectory: string): bigint {
   }
 }
 
-/** What a user who is not root may yet write. */
+/** Bytes that a user who is not root may yet write. */
 export async function freeBytesIn(directory: string): Promise<number> {
   const { bavail, bsize } = await statfs(directory)
   return bavail * bsize

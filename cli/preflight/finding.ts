@@ -1,4 +1,4 @@
-/** What one check found, and what to do about it where it is not ok. skip: it could not be looked at. */
+/** Finding of one check, and what to do about it unless it is ok. skip: it could not be looked at. */
 export type Finding = {
   readonly check: string
   readonly status: 'ok' | 'warn' | 'fail' | 'skip'

@@ -10,13 +10,13 @@ import {
 import type { ConnectionFacts } from '../../src/db/schema/preflight.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
-/** What the pools of src/db/connect/pools.ts open at most, of one process. */
+/** Connections that the pools of src/db/connect/pools.ts of one process open at most. */
 export const API_CONNECTIONS = WRITE_CONNECTIONS_MAX + READ_CONNECTIONS_MAX + SEARCH_CONNECTIONS_MAX
 export const WORKER_CONNECTIONS =
   READ_CONNECTIONS_MAX + WEBHOOK_CONNECTIONS_MAX + PEER_CONNECTIONS_MAX + JOB_CONNECTIONS_MAX
 
 export type ConnectionPlan = {
-  /** That servers and workers of this database may have, those that run already included. */
+  /** Connections that servers and workers of this database may have, including those that run already. */
   readonly usable: number
   readonly usedByOthers: number
   /** API processes that fit beside one worker. */

@@ -120,7 +120,7 @@ function judgeOffset(
 ): Finding {
   const which = aheadMs > 0 ? 'ahead of' : 'behind'
   const detail = `${theirs} is ${offsetText(aheadMs)} ${which} ${other} (± ${offsetText(errorMs)})`
-  // What is certain: less by the error of the measurement.
+  // Certain part: less by the error of the measurement.
   const certainMs = Math.abs(aheadMs) - errorMs
   const advice = `let both follow a time server (NTP): entries more than ${CLOCK_SKEW_MS_MAX / 1000} s off are refused`
   if (certainMs > PREFLIGHT_CLOCK_FAIL_MS) return fail(check, detail, advice)

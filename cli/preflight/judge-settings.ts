@@ -2,7 +2,7 @@ import type { LoginSetting, ServerFacts } from '../../src/db/schema/preflight.ts
 import { type Finding, fail, ok, warn } from './finding.ts'
 import { bytesText, listText } from './text.ts'
 
-/** What is shown in any case, and judged below. */
+/** Settings that are shown in any case, and judged below. */
 export const SETTINGS = [
   'autovacuum',
   'data_checksums',
@@ -23,7 +23,7 @@ export const SETTINGS = [
   'wal_sync_method',
 ] as const
 
-/** What `alter role` and `alter database` could weaken for servers and workers alone. */
+/** Settings that `alter role` and `alter database` could weaken for servers and workers alone. */
 export const LOGIN_SETTINGS = [
   'synchronous_commit',
   'default_transaction_read_only',
@@ -64,7 +64,7 @@ function judgeWriter({ inRecovery, settings }: ServerFacts): Finding {
   return ok('writer', 'it takes writes')
 }
 
-/** What is acknowledged before it is on disk is lost with the power. */
+/** Judges durability: a record that is acknowledged before it is on disk is lost with the power. */
 function judgeDurability({ settings }: ServerFacts): Finding[] {
   const standbys = settings['synchronous_standby_names'] ?? ''
   const commits = settings['synchronous_commit']

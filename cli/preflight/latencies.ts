@@ -38,7 +38,7 @@ export function summarize({ histogram }: Latencies): LatencySummary {
   }
 }
 
-/** Of what was measured one by one. */
+/** Summary of samples measured one by one. */
 export function summarizeMs(samplesMs: Iterable<number>): LatencySummary {
   const latencies = makeLatencies()
   for (const ms of samplesMs) latencies.record(ms)

@@ -1,5 +1,5 @@
 // Preflight (docs/preflight.md)
-/** What append_entries refuses: signed further than this off the database's clock. */
+/** Clock difference that append_entries refuses: signed further than this off the database's clock. */
 export const CLOCK_SKEW_MS_MAX = 30_000
 export const PREFLIGHT_CLOCK_WARN_MS = 1_000
 /** Not 30 s: a clock that drifts is past it before somebody has looked. */
@@ -12,11 +12,11 @@ export const PREFLIGHT_COMMITS_MIN = 20
 export const PREFLIGHT_COMMITS_MS_MAX = 4_000
 /** Appends to a file beside the log, and overwrites, each. */
 export const PREFLIGHT_FSYNC_MS_MAX = 2_000
-/** Of each clock: the best one counts. */
+/** Samples of each clock: the best one counts. */
 export const PREFLIGHT_CLOCK_SAMPLES = 20
 /** A record waits for two at least: its own, and that of the batch before it. */
 export const PREFLIGHT_ROUND_TRIP_WARN_MS = 5
-/** Of a server's answer; it may be anybody's. */
+/** Length of a server's answer, which may be anybody's. */
 export const PREFLIGHT_ANSWER_CHARS_MAX = 64 * 1024
 export const PREFLIGHT_CONNECTIONS_MAX = 64
 export const PREFLIGHT_LOAD_MS = 1_000

@@ -175,7 +175,7 @@ function measureLocally(directory: string): FsyncLatencies | null {
   }
 }
 
-/** That it does not answer is a finding: what else was measured is worth as much without it. */
+/** A server that does not answer is a finding: the other measurements are worth as much without it. */
 async function askedServer({ server, now }: PreflightOptions): Promise<ServerAnswers | Error | null> {
   return server === null ? null : askServer(server.url, now).catch((error: Error) => error)
 }

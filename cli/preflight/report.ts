@@ -4,7 +4,7 @@ import { API_CONNECTIONS, WORKER_CONNECTIONS } from './judge-connections.ts'
 import type { LatencySummary } from './latencies.ts'
 import type { PreflightResult } from './preflight.ts'
 
-/** What `--json` prints: names that scripts may rely on, with their units last. docs/preflight.md lists them. */
+/** Output of `--json`: names that scripts may rely on, with their units last. docs/preflight.md lists them. */
 export type PreflightReport = ReturnType<typeof makeReport>
 
 export function makeReport(result: PreflightResult, about: { address: string; gateMs: number; at: Date }) {
@@ -55,7 +55,7 @@ export function makeReport(result: PreflightResult, about: { address: string; ga
   }
 }
 
-/** What could not be looked at is no failure. */
+/** Whether all is well; a check that could not be made is no failure. */
 export function isWell(findings: readonly Finding[]): boolean {
   return findings.every(({ status }) => status !== 'fail')
 }

@@ -4,13 +4,13 @@ import type { ClockOffset } from './clock.ts'
 import { type LatencySummary, summarizeMs } from './latencies.ts'
 import { PREFLIGHT_ANSWER_CHARS_MAX, PREFLIGHT_CLOCK_SAMPLES } from './limits.ts'
 
-/** What an API process answers to anybody. */
+/** Answers of an API process to anybody. */
 export type ServerAnswers = {
   /** null: what answers there is no Tallystick. */
   readonly version: string | null
-  /** Of `/readyz`. */
+  /** Status of `/readyz`. */
   readonly readyStatus: number
-  /** Of `/livez`, which asks no database, on an open connection. */
+  /** Latency of `/livez`, which asks no database, on an open connection. */
   readonly roundTrip: LatencySummary
   /** Against this machine. null: the answer has no Date. */
   readonly clock: ClockOffset | null

@@ -1,6 +1,6 @@
 import type { LatencySummary } from './latencies.ts'
 
-/** Of nanoseconds: three figures are what the histogram has. */
+/** Milliseconds with three figures: the histogram has no more. */
 export function msOf(nanoseconds: number): string {
   const ms = nanoseconds / 1e6
   return `${ms >= 100 ? ms.toFixed(0) : ms.toPrecision(3)} ms`

@@ -26,7 +26,7 @@ export function readChain(text: string): ChainEntry[] {
     })
 }
 
-/** Of what another ledger's entry is named by: a receipt, a step that takes an offer, the second half of a handshake. */
+/** Leaf that names another ledger's entry: in a receipt, a step that takes an offer, the second half of a handshake. */
 function receivedLeaf(predicate: Readonly<Record<string, unknown>>): string | null {
   const { received, offer, counterpart } = predicate as {
     received?: { leaf: string }

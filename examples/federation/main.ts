@@ -28,7 +28,7 @@ try {
   await Promise.all(organisations.map((organisation) => organisation.stop()))
   rmSync(dataDir, { recursive: true, force: true })
 }
-// What was asked for when it was interrupted is not waited for.
+// Requests under way at an interruption are not waited for.
 process.exit()
 
 async function play(): Promise<void> {

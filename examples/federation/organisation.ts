@@ -13,7 +13,7 @@ const LOOK_EVERY_MS = 50
 // biome-ignore lint/suspicious/noExplicitAny: answers of our own servers
 type Answer = any
 
-/** What `npm start` runs, in a folder of its own, allowed to send to this machine. */
+/** A server of `npm start`, in a folder of its own, allowed to send to this machine. */
 export class Organisation {
   readonly name: string
   readonly url: string
@@ -50,7 +50,7 @@ export class Organisation {
         TALLYSTICK_DRAIN_SECONDS: '0',
         TALLYSTICK_LOG_LEVEL: 'warn',
       },
-      // Of its own: Ctrl-C is for the examples/federation, which then stops it.
+      // In a process group of its own: Ctrl-C is for the example, which then stops it.
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -80,7 +80,7 @@ export class Organisation {
     await once(this.#process, 'exit')
   }
 
-  /** What is answered, which is a success; otherwise it throws. `key`: the first one's, if there is none. */
+  /** Sends a request and returns its answer; throws unless it succeeded. `key`: by default the first one. */
   async ask(
     method: string,
     path: string,
@@ -91,7 +91,7 @@ export class Organisation {
     throw new Error(`${this.name}: ${method} ${path} answered ${status}: ${text}`)
   }
 
-  /** What an address answers, once it is that; until then it may be nothing. */
+  /** Answer of an address once it is the wanted one; until then it may be nothing. */
   async until(path: string, isIt: (answer: Answer) => boolean, signal: AbortSignal): Promise<Answer> {
     for (const giveUpAt = Date.now() + SHARED_MS_MAX; ; await sleep(LOOK_EVERY_MS, undefined, { signal })) {
       const { status, text } = await this.#send('GET', path, this.#key)
@@ -107,7 +107,7 @@ export class Organisation {
     return text
   }
 
-  /** Of the server's first key, which an auditor has from its operator. */
+  /** Kid of the server's first key, which an auditor has from its operator. */
   async firstKid(): Promise<string> {
     const { keys } = await this.ask('GET', '/.well-known/tallystick-keys.json')
     return keys.find(({ use }: { use: string }) => use === 'envelope').kid

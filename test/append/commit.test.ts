@@ -14,8 +14,8 @@ import { startTcpProxy } from '../helpers/tcp-proxy.ts'
 import { createTestLedger, makeEntry, makeIdempotency, type TestLedger } from '../helpers/test-ledger.ts'
 
 /*
- * What is promised for each way that a call can end. A fault comes in two kinds, failed and not persisted,
- * failed but persisted, and the whole ledger is checked after each.
+ * Promises for each way that a call can end. A fault comes in two kinds, failed and not persisted, failed but persisted, and
+ * the whole ledger is checked after each.
  */
 
 const FIRST_SIZE = 3

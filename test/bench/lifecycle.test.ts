@@ -132,7 +132,7 @@ function planFor(server: { port: number }): LifecyclePlan {
 type Behaviour = {
   verifyAfterMs: number
   outcome?: 'VERIFIED' | 'DISCREPANT'
-  /** Of an auto gate; after it was verified. */
+  /** Time until an auto gate accepts, after it was verified. */
   acceptAfterMs?: number
   refuse?: (step: string, n: number) => boolean
   hangUp?: (step: string, n: number) => boolean

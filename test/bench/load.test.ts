@@ -10,7 +10,7 @@ import { makeRequests, type RequestShape } from '../../bench/requests.ts'
 
 const MS = 1e6
 
-/** Of what is measured in milliseconds on a machine that others use too, one undisturbed run of three is enough. */
+/** One undisturbed run of three is enough for a measurement in milliseconds on a shared machine. */
 async function onceOfThree(measure: () => Promise<void>): Promise<void> {
   for (let disturbed = 0; disturbed < 2; disturbed++) {
     const failure = await measure().then(

@@ -13,7 +13,7 @@ import { runCommand } from '../helpers/run-command.ts'
 
 /* Types, agents, keys, entries, proofs, checkpoints and audits of one running server with its worker. */
 
-/** What a command prints, one JSON value a line. It has to succeed without a word to people, unless they are told. */
+/** Output of a command, one JSON value a line. The command must succeed without a word to people, unless they are told. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 async function linesOf(args: string[], said = ''): Promise<any[]> {
   const { code, stdout, stderr } = await runCommand(args)

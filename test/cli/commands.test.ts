@@ -27,7 +27,7 @@ function optionsOf(options: (typeof loaded)[number]['options']): string[] {
   ])
 }
 
-/** What is an option of another program in an example, or of another command in a text. */
+/** Options of another program in an example, or of another command in a text. */
 const FOREIGN = /^-(c|r|n|e|o|d|rc)$/
 
 for (const { name, help, options } of loaded) {

@@ -151,7 +151,7 @@ test('what happened in a ledger', async (t) => {
     await again.close()
   })
 
-  // What was interrupted leaves a connection on which nothing is ever sent: Node waits a minute for it.
+  // An interrupted tail leaves a connection on which nothing is ever sent: Node waits a minute for it.
   app.app.server.closeAllConnections()
 })
 

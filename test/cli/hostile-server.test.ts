@@ -8,7 +8,7 @@ import { runAlone } from '../helpers/run-command.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 import { API_KEY, sendJson, sendProblem, startHostile } from '../sdk/hostile-server.ts'
 
-/* What a server, and whoever writes into a folder, can do to the user of the command line. */
+/* Attacks of a server, and of a writer into a folder, on the user of the command line. */
 
 const ESCAPE = '\u001b]0;evil\u0007'
 /** One character that begins a control sequence, and one that turns text around: JSON.stringify leaves both as they are. */

@@ -23,7 +23,7 @@ function run(side: Organisation, args: readonly string[], given: Given = {}) {
   return runAlone(args, { env, ...given })
 }
 
-/** What a command prints, one JSON value a line. */
+/** Output of a command, one JSON value a line. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 async function linesOf(side: Organisation, args: string[], given: Given = {}): Promise<any[]> {
   const { code, stdout, stderr } = await run(side, args, given)

@@ -11,7 +11,7 @@ import { runAlone } from '../helpers/run-command.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 import { makeChain } from '../helpers/test-chain.ts'
 
-/* What verify and export do with a server, a real one and such that are none. */
+/* Verify and export against a server, a real one and some that are none. */
 
 const KEY = 'tly_0123456789abcdef'
 const env = { TALLYSTICK_API_KEY: KEY }

@@ -18,7 +18,7 @@ function typeOf(type: string, payloadSchema: unknown, evidenceSchema?: unknown):
   return { type, gated, digest: '9f'.repeat(32), registeredAt: null, definition, entry: null }
 }
 
-/** What the compiler says of these files, strictly; empty: nothing. */
+/** Complaints of the compiler about these files, strictly; empty: none. */
 function compile(t: TestContext, files: Record<string, string>): string {
   const { directory, write } = temporaryFiles(t)
   write('package.json', '{"type":"module"}')
@@ -98,7 +98,7 @@ test('writes what documents hold, in the order of the names, the same each time'
   }
 }
 
-/** What the schemas refer to with \`$ref\`. */
+/** Schemas that others refer to with \`$ref\`. */
 export type References = {
   "order/1 evidence #/$defs/b": never
   "order/1 payload #/$defs/parts": Array<{

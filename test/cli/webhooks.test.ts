@@ -21,7 +21,7 @@ const ALLOW = { TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8' }
 const ONCE = 'tallystick: the secret is shown this once: keep it now\n'
 const URL = 'https://example.com/hook'
 
-/** What a command prints, one JSON value a line. */
+/** Output of a command, one JSON value a line. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 async function linesOf(args: string[], said = ''): Promise<any[]> {
   const { code, stdout, stderr } = await runCommand(['webhooks', ...args])
@@ -289,7 +289,7 @@ test('beside a worker that delivers', async (t) => {
   })
 })
 
-/** What doctor says of webhooks. */
+/** Output of doctor about webhooks. */
 async function diagnosed() {
   const { stdout } = await runCommand(['doctor'])
   const findings = parseLines(stdout).filter(({ check }) => check === 'webhooks')

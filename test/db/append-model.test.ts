@@ -43,7 +43,7 @@ const MINUTE_MS = 60_000
 const DEADLINES_MS = [null, 60 * MINUTE_MS, 60 * MINUTE_MS, -60 * MINUTE_MS]
 const OUTCOMES = 11
 
-/** What fast-check makes; an item's numbers pick among what is there when it is its turn. */
+/** Values of fast-check; the numbers of an item pick among what is there when it is its turn. */
 const itemArbitrary = fc.record({
   ledger: fc.nat({ max: LEDGERS - 1 }),
   shape: fc.oneof(
@@ -190,7 +190,7 @@ function makeItems(item: Item, ledgers: TestLedger[], model: AppendModel): TestE
     ...entry,
     ...keyOf(item, ledger, entry),
   }))
-  // Of a pair either one may be what is wrong with it.
+  // Either one of a pair may be at fault.
   return rest.length > 0 && item.request === 0
     ? [first!, ...rest.map((entry) => spoil(item, entry))]
     : [spoil(item, first!), ...rest]
@@ -332,7 +332,7 @@ async function compare(owner: pg.Client, ledger: TestLedger, model: ModelLedger)
   }
 }
 
-/** What must hold whatever the order was. */
+/** Checks that hold whatever the order was. */
 async function judge(
   owner: pg.Client,
   ledgers: TestLedger[],

@@ -33,7 +33,7 @@ const refusedBy = (constraint: string): Refusal => ({ constraint })
 
 // One database: nothing here succeeds, so that no test sees another's doing.
 let shared: Promise<TestDatabase> | null = null
-/** Of the running test. */
+/** Database of the running test. */
 let database: TestDatabase
 let clients: Record<Login, pg.Client>
 let ledger: TestLedger
@@ -202,7 +202,7 @@ const PEER = `insert into tallystick.peers (ledger_id, peer_id, name, role, stat
 const RECEIVED = (seq: string, remoteSeq: string, leaf = '$leaf') =>
   `insert into tallystick.received_entries (ledger_id, seq, peer_id, remote_seq, kind, leaf, envelope)
    values ($ledger, ${seq}, $other, ${remoteSeq}, 'record-shared', ${leaf}, $envelope)`
-/** What came from it: an entry, its key, and a fork. */
+/** Received from a peer: an entry, its key, and a fork. */
 const FROM_PEER = [
   RECEIVED('12', '7'),
   `insert into tallystick.peer_keys (ledger_id, peer_id, kid, alg, spki) values ($ledger, $other, $kid, 'EdDSA', $random)`,
@@ -210,7 +210,7 @@ const FROM_PEER = [
    values ($ledger, $other, $random, 7, $leaf, $envelope)`,
 ]
 
-/** What not even the owner can do while the triggers stand. */
+/** Attempts that fail even for the owner while the triggers stand. */
 const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
   'change, delete or truncate entries': [
     [refusedBy('entries_append_only'), UPDATE('entries', 'envelope = $envelope, leaf = $leaf')],
@@ -451,7 +451,7 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
   ],
 }
 
-/** What the worker, who publishes checkpoints and grows the tree, can't do with it; nor can the owner. */
+/** Attempts of the worker, which publishes checkpoints and grows the tree; they fail for the owner too. */
 const TREE_ATTEMPTS: Record<string, [Refusal, string][]> = {
   'publish a checkpoint that contradicts the chain or an earlier one': [
     [refusedBy('checkpoints_agree'), CHECKPOINT('13', '$random')],
@@ -474,7 +474,7 @@ const TREE_ATTEMPTS: Record<string, [Refusal, string][]> = {
   ],
 }
 
-/** What a stolen pod's login, api or worker, can't do because it may not. */
+/** Attempts with a stolen pod's login, api or worker, that lack the privilege. */
 const POD_ATTEMPTS: Record<string, string[]> = {
   'write into the chain past append_entries': [
     ENTRY('13', '$next'),
@@ -695,7 +695,7 @@ const WORKER_ATTEMPTS: Record<string, string[]> = {
   ],
 }
 
-/** Whoever adds a table or a function says here what each login may do with it. */
+/** Privileges of each login on each table and function: a new one needs a line here. */
 const GRANTS: Record<string, string> = {
   'schema tallystick': 'api: USAGE; worker: USAGE',
   schema_migrations: 'api: SELECT; worker: SELECT',

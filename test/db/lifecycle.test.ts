@@ -158,7 +158,7 @@ async function tryAll({ logins, ledger, last, gate }: Standing, from: string, ki
 
 function columnsOf(ledger: TestLedger, party: Party): Partial<TestEntry> {
   if (party === 'system') return { actorId: null, partyId: undefined, keyId: null }
-  // Whoever has the worker's login, and says whose step it would be.
+  // A thief of the worker's login who names the party of the step.
   if (party === 'system as principal') return { actorId: null, partyId: ledger.agentId, keyId: null }
   return by({ principal: ledger.agentId, performer: TEST_PERFORMER, stranger: TEST_STRANGER }[party])
 }

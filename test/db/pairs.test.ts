@@ -119,7 +119,7 @@ test('two that do not stand side by side, or do not follow from each other, are 
     cases.push([['appended', 'again'], await makePair({ verdict })])
   }
   for (const [outcomes, items] of cases) assert.deepEqual(await append(...items), outcomes)
-  // Of two records: each is decided by itself.
+  // Two records: each is decided by itself.
   const [verified] = await makePair()
   assert.deepEqual(await append(verified, other[1]), ['appended', 'refused_state'])
   await check()

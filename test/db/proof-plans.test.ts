@@ -16,7 +16,7 @@ import { createTestDatabase } from '../helpers/database.ts'
 const ID = randomBytes(16)
 const SLICES = [{ level: 0, tile: 3, offset: 7, count: 9 }]
 
-/** What a proof reads, by what may grow without end. */
+/** Reads of a proof, by what may grow without end. */
 const READS: Record<string, (db: pg.Pool) => Promise<unknown>> = {
   'a tile': (db) => readTileSlices(db, ID, SLICES),
   leaves: (db) => readLeaves(db, ID, 0, 0),

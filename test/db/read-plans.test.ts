@@ -44,7 +44,7 @@ test('what reads records, entries and erasures goes by keys, whenever it was pla
 
 type Asked = { readonly text: string; readonly values: readonly unknown[] }
 
-/** What the functions ask of a ledger that has just begun. */
+/** Queries that the functions make of a ledger that has just begun. */
 async function askedQueries(pool: pg.Pool): Promise<Asked[]> {
   const client = await pool.connect()
   const { id } = await createTestLedger(client)

@@ -20,7 +20,7 @@ import {
 import { makeCreation, makeStep } from '../helpers/test-steps.ts'
 
 /*
- * What a search reads, in blocks of 8 KiB, where the planner has every reason to be wrong: it was told what the ledger
+ * Blocks of 8 KiB that a search reads if the planner has every reason to be wrong: it was told what the ledger
  * looked like when all of its records had the old values, and nobody told it of the 44,000 since that have none of them. A
  * walk along the chain that looks for such a value reads 5,000 blocks and more; one record at its own index, 20.
  */

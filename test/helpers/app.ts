@@ -60,7 +60,7 @@ export type AppOptions = {
   readonly apiUrl?: (database: TestDatabase) => string | Promise<string>
   /** The server's clock, in milliseconds. */
   readonly now?: () => number
-  /** Of its configuration, beyond what every test has. */
+  /** Variables of its configuration, beyond those of every test. */
   readonly environment?: Record<string, string>
 }
 

@@ -3,8 +3,8 @@ import type { TestEntry } from './test-ledger.ts'
 import { genesisOf, linkOf } from './test-ledger.ts'
 
 /*
- * What append_entries should do, one item after another in order, in memory. The outcomes and their precedence are those at the
- * top of migrations/functions/append-entries.sql.
+ * Model of append_entries, one item after another in order, in memory. The outcomes and their precedence are those at the top
+ * of migrations/functions/append-entries.sql.
  */
 
 export type Login = 'api' | 'worker'
@@ -54,7 +54,7 @@ export class AppendModel {
   readonly ledgers = new Map<string, ModelLedger>()
 
   append(items: readonly TestEntry[], login: Login): Answer[] {
-    // What is decided of a call is decided of what the call found.
+    // A call is decided by what it found at its start.
     const found = new Map(
       [...this.ledgers].map(([id, ledger]) => [
         id,

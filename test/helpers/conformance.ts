@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { FastifyInstance, LightMyRequestResponse as Response } from 'fastify'
 
-/** What a test reads of the OpenAPI document. */
+/** Parts of the OpenAPI document that a test reads. */
 export type OpenApi = {
   readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>
   readonly components: { readonly schemas: Readonly<Record<string, object>> }
@@ -33,7 +33,7 @@ const DOCUMENTED_HEADERS = [
   'Retry-After',
   'WWW-Authenticate',
 ] as const
-/** Of NDJSON: lines are alike, and exports are long. */
+/** Lines of NDJSON that are looked at: they are alike, and exports are long. */
 const LINES_MAX = 200
 
 /** The same for every application of this process. */

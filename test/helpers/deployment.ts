@@ -18,7 +18,7 @@ export async function startServerAndWorker() {
   }
 }
 
-/** What the server answers; throws unless it made something. */
+/** Posts and returns the answer; throws unless the server made something. */
 export async function post<T>(url: string, key: string, body: object): Promise<T> {
   const response = await fetch(url, {
     method: 'POST',

@@ -4,7 +4,7 @@ import { buildGatedApp, type GatedApp } from './gated-app.ts'
 
 export type EventLedger = GatedApp & { readonly publish: () => Promise<void> }
 
-/** What a page of `GET /v1/events` holds. */
+/** Page of `GET /v1/events`. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 export type EventPageAnswer = { data: any[]; nextCursor: string; more: boolean }
 

@@ -61,7 +61,7 @@ export type OrganisationOptions = {
   readonly publicUrl: string
   /** Processes of their own, which can be killed. */
   readonly processes: boolean
-  /** Of API and worker, over what they get here. */
+  /** Environment of API and worker, over the usual one. */
   readonly environment: Record<string, string>
 }
 
@@ -81,7 +81,7 @@ export class Organisation {
   ledger = ''
   /** The ledger's first agent, whose key has all scopes. */
   admin: Agent = { id: '', remote: '', key: '' }
-  /** What its parts count since they were started last, where they run in this process. */
+  /** Metrics of its parts since they were started last, if they run in this process. */
   readonly metrics = new Map<Part, Metrics>()
   readonly #options: OrganisationOptions
   readonly #environment: Record<string, string>
@@ -178,7 +178,7 @@ export class Organisation {
     }
   }
 
-  /** What is answered, which is a success; otherwise it throws. */
+  /** Sends a request and returns its answer; throws unless it succeeded. */
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
   async ask(method: string, path: string, options: Ask = {}): Promise<any> {
     const { status, body } = await this.send(method, path, options)
@@ -208,7 +208,7 @@ export class Organisation {
     )
   }
 
-  /** What its processes have logged, from the end; of those that run here nothing. */
+  /** Log of its processes, from the end; empty for those that run here. */
   logs(chars = 4_000): string {
     if (!this.#options.processes) return ''
     return (['api', 'worker'] as const)

@@ -10,16 +10,16 @@ export type { Agent, Answer, Organisation, OwnDatabase } from './federation-orga
 export type OrganisationsOptions = {
   /** API and worker of each as processes, which can be killed; otherwise they run in this one. */
   readonly processes?: boolean
-  /** What stands before the servers: given one's address, answers the one at which the others find it. */
+  /** Proxy before the servers: given one's address, answers the one at which the others find it. */
   readonly through?: (url: string, index: number) => Promise<string>
   /** One each; absent: copies of the suite's template. */
   readonly databases?: readonly OwnDatabase[]
-  /** Of all processes, over what they get anyway. */
+  /** Environment of all processes, over the usual one. */
   readonly environment?: Record<string, string>
 }
 
 const NAMES = ['Acme', 'Bolt', 'Crate', 'Dock'] as const
-/** Of a machine that has something else to do. */
+/** Time on a machine that has something else to do. */
 const SHARED_MS_MAX = 20_000
 
 /** Organisations that know nothing of each other; they end with the test. */
@@ -79,11 +79,11 @@ export type SharedRecord = {
   readonly peer: string
   readonly home: Organisation
   readonly guest: Organisation
-  /** Of the guest; null: of the home. */
+  /** Agent of the guest; null: of the home. */
   readonly performer: Agent | null
 }
 
-/** Of the home: the type of the records that `share` makes. */
+/** Registers, at the home, the type of the records that `share` makes. */
 export async function registerDelivery(home: Organisation): Promise<void> {
   await home.ask('POST', '/v1/types', { body: DELIVERY })
 }
@@ -111,7 +111,7 @@ export async function share(
   return { id, peer, home, guest, performer }
 }
 
-/** What a side says of the record; null where it has none. */
+/** View of the record at a side; null if it has none. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 export async function look(side: Organisation, { id }: Pick<SharedRecord, 'id'>): Promise<any> {
   const { status, body } = await side.send('GET', `/v1/records/${id}`)

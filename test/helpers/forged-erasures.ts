@@ -8,7 +8,7 @@ import type { DocumentKind } from '../../src/proof/statement/document-subjects.t
 import type { TestApp } from './app.ts'
 import { leafOf } from './test-ledger.ts'
 
-/** What an erasure's row says, and what its statement does. */
+/** Row of an erasure, and its statement. */
 export type SaidErasure = {
   readonly row: {
     readonly document: DocumentKind

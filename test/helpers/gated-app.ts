@@ -7,7 +7,7 @@ import { openTestWorker } from './test-worker.ts'
 
 export type Agent = { readonly id: string; readonly key: string }
 
-/** Who takes steps: each an agent with a key of its own. */
+/** Agents that take steps, each with a key of its own. */
 const SCOPES = {
   performer: ['records:write', 'records:read:own'],
   stranger: ['records:write', 'records:read:own'],
@@ -30,7 +30,7 @@ export const STEP_BODIES = {
 export type StepName = keyof typeof STEP_BODIES
 export const STEP_NAMES = Object.keys(STEP_BODIES) as StepName[]
 
-/** Whose step each is; `overturn` is anybody's but the performer's. */
+/** Agent of each step; `overturn` is anybody's but the performer's. */
 export const STEP_AGENTS: Readonly<Record<StepName, AgentName>> = {
   activate: 'performer',
   completions: 'performer',

@@ -24,7 +24,7 @@ export type ModelRequest = {
   readonly by: AgentName
   readonly onBehalfOf: AgentName | null
   readonly ifVersion: number | null
-  /** Of a completion: whether the rules pass; of a verdict: whether it accepts. */
+  /** For a completion, whether the rules pass; for a verdict, whether it accepts. */
   readonly good: boolean
 }
 
@@ -102,7 +102,7 @@ export function answer(record: ModelRecord, request: ModelRequest): ModelAnswer 
   }
 }
 
-/** What the worker makes of it: each version on the way. */
+/** Work of the worker on it: each version on the way. */
 export function verified(record: ModelRecord): ModelRecord[] {
   if (record.state !== 'SUBMITTED') return []
   const { version, passes, gate } = record

@@ -25,7 +25,7 @@ export function statementOf(line: Pick<TestLine, 'envelope'>): ParsedStatement {
   return parseStatement(parseEnvelope(fromBase64(line.envelope)).payload)
 }
 
-/** What a receiver says of an entry. */
+/** Member of a receiver's entry that names the one it receives. */
 export function receivedOf(line: TestLine) {
   const { ledger, kind, predicate } = statementOf(line)
   const { record = null, version = null } = predicate
@@ -89,7 +89,7 @@ export function makePeers(options: { apart?: boolean; of?: { home?: TestChain; g
         received: beside(line, changes),
       }),
 
-    /** What the guest's agent would do next with the record. */
+    /** Next step of the guest's agent in the record. */
     offer: (
       gated: Gated,
       step: 'record-activated' | 'completion-submitted',

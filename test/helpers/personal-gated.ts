@@ -7,9 +7,9 @@ export const PERSONAL_REASON = { reason: `because of ${SECRET}` }
 
 export type PersonalGated = {
   readonly id: string
-  /** Of its two rounds. */
+  /** Completions of its two rounds. */
   readonly completions: readonly [string, string]
-  /** Of its creation; one entry a step follows. */
+  /** Seq of its creation; one entry a step follows. */
   readonly firstSeq: number
 }
 

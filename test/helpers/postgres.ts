@@ -29,7 +29,7 @@ export async function startSuitePostgres(): Promise<RunningPostgres> {
   return startPostgres({
     dataDir: putCluster(dataDir),
     temporary: true,
-    // Of a password that is set here a login takes one round of SHA-256 instead of 4,096. Postgres 16 brought it.
+    // A login with a password set here takes one round of SHA-256 instead of 4,096. Postgres 16 brought it.
     settings: { ...TEST_SETTINGS, scram_iterations: 1 },
   })
 }

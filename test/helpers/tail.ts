@@ -3,7 +3,7 @@ import { SseParser } from '../../sdk/http/sse.ts'
 
 export type TestTail = {
   readonly response: IncomingMessage
-  /** What came so far, with the cursor behind each and when it came (performance.now()). */
+  /** Events so far, with the cursor behind each and the time of arrival (performance.now()). */
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
   readonly events: { cursor: string; atMs: number; event: any }[]
   readonly text: () => string

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { database } from '../../src/verify/database.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 
-/* What somebody who owns the database can do to it, and what verification says of it then. */
+/* Tampering by an owner of the database, and the verdict of verification. */
 
 /** A ledger of a test, and its database's owner. */
 export type Tampered = {

@@ -4,7 +4,7 @@ import { randomFrom } from '../../bench/random.ts'
 import type { Ends } from './tcp-proxy.ts'
 
 /**
- * What happens to one request. `drop`: it is swallowed, and so is the connection after `ms`. `reset`: before it is passed on. `delay`:
+ * Fault of one request. `drop`: it is swallowed, and so is the connection after `ms`. `reset`: before it is passed on. `delay`:
  * by `ms`. `cut`: after so many bytes in one direction; of an answer, 0 swallows it whole. `duplicate`: the same bytes arrive twice,
  * the second time on a connection of their own, before the request or after it is answered. `reorder`: its sender is cut off, and it
  * arrives behind the next request that passes, or after `ms`.
@@ -200,7 +200,7 @@ class FaultingProxy implements FaultProxy {
 
   #keep(socket: Socket): Socket {
     this.#sockets.add(socket)
-    // What is at its other end is killed, or does the killing.
+    // The other end is killed, or does the killing.
     socket.on('error', () => {})
     return socket.on('close', () => this.#sockets.delete(socket))
   }
@@ -214,7 +214,7 @@ function later(ms: number, act: () => void): void {
   setTimeout(act, ms).unref()
 }
 
-/** Of the request at the beginning of `bytes`, with its body; null: it is not all there. */
+/** Length of the request at the beginning of `bytes`, with its body; null: it is not all there. */
 function requestBytes(bytes: Buffer): number | null {
   const end = bytes.indexOf(HEAD_END)
   if (end < 0) return null

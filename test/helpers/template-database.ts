@@ -16,7 +16,7 @@ const OWNER_LOCK = 7_411_959
 
 let template: Promise<string> | null = null
 
-/** Of the database that every test's is a copy of: migrated once, whichever process comes first. */
+/** Template that every test's database is a copy of: migrated once, by whichever process comes first. */
 export function ensureTemplate(client: pg.Client, superuserUrl: string): Promise<string> {
   template ??= findTemplate(client, superuserUrl)
   return template

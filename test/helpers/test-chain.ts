@@ -28,7 +28,7 @@ import { leafHash, merkleRoot } from '../../src/proof/tree/merkle.ts'
 
 export const sha256 = (data: Uint8Array): Uint8Array => new Uint8Array(hash('sha256', data, 'buffer'))
 
-/** Of node:crypto: no native module, and quick enough. Strictness is what src/signing is tested for. */
+/** Providers of node:crypto: no native module, and quick enough. The tests of src/signing cover strictness. */
 export const providers: ProofProviders = {
   sha256,
   verifySignature: (key, message, signature) =>

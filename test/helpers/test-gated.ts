@@ -2,7 +2,7 @@ import type { JsonValue } from '../../src/proof/json/json-value.ts'
 import type { EntryKind, Subject } from '../../src/proof/statement/kinds.ts'
 import { makeId, saltDocument, type TestChain, type TestDocument, type TestLine } from './test-chain.ts'
 
-/** What a step has besides its predicate. */
+/** Members of a step besides its predicate. */
 type Changes = { readonly subjects?: Subject[]; readonly received?: string }
 
 /** Appends the events of one gated record; `changes` go into the predicate of any of them. */

@@ -23,7 +23,7 @@ import { digestOf, saltDocument, type TestDocument } from './test-chain.ts'
 export type TestHome = {
   readonly ledger: string
   readonly peer: string
-  /** Of the home, and its key. */
+  /** Agent of the home, and its key. */
   readonly agent: string
   readonly key: string
   /** A record of the home, shared with the ledger. */
@@ -167,7 +167,7 @@ export async function addTestHome(app: TestApp, guest: NewLedger = app.ledger): 
       })
     }
 
-    /** What an offered step says of it, and what follows for the guest. */
+    /** Members of an offered step, and what follows for the guest. */
     async function by(who: StepBy): Promise<[predicate: object, offer: object | null]> {
       if (!('offerSeq' in who)) return [{ actor: who.agent, key: who.key }, null]
       const [row] = await app.sql<{ leaf: Buffer; agent_id: string }>(

@@ -83,7 +83,7 @@ function leavesOf(chain: TestChain): Uint8Array[] {
   return chain.lines.map(({ leaf }) => fromHex(leaf))
 }
 
-/** What the entry's statement is about. */
+/** Subject of the entry's statement. */
 function subjectOf(line: TestLine): string {
   return /"name":"(bat_[^"]+)"/.exec(Buffer.from(line.envelope, 'base64').toString('latin1'))![1]!
 }

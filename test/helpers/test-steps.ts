@@ -46,7 +46,7 @@ export function makeCreation(
   })
 }
 
-/** What a step follows: the record's last entry. */
+/** Last entry of the record, which a step follows. */
 export type LastEntry = Pick<TestEntry, 'subjectId' | 'version' | 'leaf'>
 
 /** The record's next step, by whom it belongs to. */

@@ -21,7 +21,7 @@ export function whyNoCertificates(): string | null {
 export type TlsPostgres = {
   readonly ownerUrl: string
   readonly superuserUrl: string
-  /** Of the authority that signs its certificates, and of one that signs none. */
+  /** Certificates of the authority that signs its own, and of one that signs none. */
   readonly caFile: string
   readonly otherCaFile: string
   /** Has it show another certificate to whoever connects from now on. */

@@ -18,7 +18,7 @@ export type Endpoint = {
   readonly id: string
   readonly secret: string
   readonly receiver: Receiver
-  /** What it was sent of `type`, without what is only about the ledger. */
+  /** Requests of `type`, without those that are only about the ledger. */
   received(type?: string): Receiver['received']
   /** A request about it; its answer, which is a success. */
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
@@ -29,7 +29,7 @@ export type Endpoint = {
   hears(count: number, type?: string, msMax?: number): Promise<void>
   /** Waits until nobody delivers to it; what it was not sent then waits for its time. */
   rests(): Promise<void>
-  /** Of its rows, as the superuser. */
+  /** Runs SQL over its rows, as the superuser. */
   sql(text: string): Promise<void>
 }
 

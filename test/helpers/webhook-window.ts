@@ -21,10 +21,10 @@ export class WindowSim {
   #cursor = 0
   #window = this.#newWindow()
   #underWay: SimTask[] = []
-  /** What the database is asked at the moment, as it saw it when it was asked; its end. */
+  /** Question to the database under way, as it saw it when it was asked; its end. */
   #busy: (() => void) | null = null
   #now = 0
-  /** What endpoints saw, over all crashes. */
+  /** Events that endpoints saw, over all crashes. */
   readonly #sent = new Set<string>()
   readonly #done = new Set<string>()
 
@@ -146,7 +146,7 @@ export class WindowSim {
     assert.deepEqual(open, [], 'still open')
   }
 
-  /** Of each record in order: what comes earlier was delivered or given up. */
+  /** Requires order in each record: earlier events were delivered or given up. */
   #requireFirst({ id, record, at }: Event): void {
     if (record === null || this.#sent.has(id)) return
     const earlier = this.#stream

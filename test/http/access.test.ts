@@ -25,7 +25,7 @@ import { makeWebhook } from '../helpers/webhooks.ts'
 type Presented = { what: string; key: string | null; expect(access: Access): string | null }
 
 /**
- * What stands for the parameters of addresses that begin so: something of the ledger, which the test may spoil; the same
+ * Values of the parameters of addresses that begin so: something of the ledger, which the test may spoil; the same
  * of another ledger; and of none. A route that is not listed fails: think of whose id it takes. `foreign: null`: it is no
  * id of anything.
  */

@@ -15,7 +15,7 @@ test('an address', async (t) => {
   const taken = new Map<string, string[]>()
   for (const { url, method, config } of app.routes) {
     assert.ok(config?.access)
-    // What servers of peers say to each other is signed with its address, and refused before that is looked at.
+    // Requests between servers of peers are signed with their address, and refused before that is looked at.
     if (config.access === 'peer' || config.access === 'introduction') continue
     taken.set(url, [...(taken.get(url) ?? []), method as string])
   }
@@ -76,7 +76,7 @@ test('an address', async (t) => {
     await t.test(`is nothing at ${url.slice(0, 60)}`, async () => {
       for (const method of ['GET', 'POST', 'DELETE', 'PROPFIND']) {
         const response = await app.send(method, url)
-        // What could be a record's id is an address, with one method.
+        // An address that could be that of a record has one method.
         if (method !== 'GET' && response.statusCode === 405) assert.match(url, /^\/v1\/records\/[^/]/)
         else assertProblem(response, 404, 'not_found')
       }

@@ -302,7 +302,7 @@ async function open(t: TestContext, url: string): Promise<Socket> {
   return socket
 }
 
-/** Of a request whose body is still to come. */
+/** Head of a request whose body is still to come. */
 function headOf(app: TestApp, bodyBytes: number): string {
   return [
     'POST /v1/records HTTP/1.1',

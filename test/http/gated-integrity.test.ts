@@ -7,8 +7,8 @@ import { assertProblem } from '../helpers/assert-problem.ts'
 import { type AgentName, buildGatedApp, FAILING, type GatedApp, type StepName } from '../helpers/gated-app.ts'
 
 /*
- * Whoever owns the database can write what he likes into columns, and insert again what was once signed. What moves money
- * is therefore checked against the signatures before it is signed.
+ * Attacks by an owner of the database, who can write anything into columns, and insert again what was once signed. Before a
+ * signature that moves money, the columns are therefore held to the signatures.
  */
 
 /** As the owner, who has taken the guards away. */

@@ -79,7 +79,7 @@ async function create(app: GatedApp, terms: Terms): Promise<Tracked> {
   return { id, model }
 }
 
-/** What is drawn, as a request: guided ones are those that the model takes. */
+/** Request of a drawn step: guided ones are those that the model takes. */
 function toRequest(
   { guided, pick, ...drawn }: Drawn,
   model: ModelRecord,

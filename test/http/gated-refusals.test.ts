@@ -25,7 +25,7 @@ const STATES: Record<string, { next: string[]; steps: StepName[] }> = {
   EXPIRED: { next: [], steps: [] },
 }
 
-/** Who may not take a step, and whose it is. */
+/** Agents that may not take a step, and the role that may. */
 const STRANGERS: Record<StepName, { not: AgentName[]; role: string }> = {
   activate: { not: ['principal', 'gateway'], role: 'performer' },
   completions: { not: ['principal', 'gateway'], role: 'performer' },
@@ -60,7 +60,7 @@ test('a step is refused', async (t) => {
         const problem = await assertRefused(state, step, [409, 'state_conflict'])
         assert.deepEqual([problem['state'], problem['nextEvents']], [state, next])
         assert.equal(problem['version'], records[state]!.version)
-        // What waits for the worker can be judged a moment later.
+        // A completion that waits for the worker can be judged a moment later.
         const waits = state === 'SUBMITTED' && ['verdict', 'revision'].includes(step)
         assert.equal(problem['retryable'], waits)
       })

@@ -48,7 +48,7 @@ async function statementAt(app: GatedApp, seq: number) {
   return parseStatement(parseEnvelope(Buffer.from(entry.envelope, 'base64')).payload)
 }
 
-/** What the database says of whom the record is shared with. */
+/** Rows of the peers that the record is shared with. */
 async function sharedRows(app: GatedApp, id: string) {
   const rows = await app.sql<{ peer_id: string; documents: string; shared_seq: string }>(
     'select peer_id, documents, shared_seq from tallystick.shared_records where record_id = $1 order by peer_id',
@@ -421,7 +421,7 @@ test('a record that is shared later', async (t) => {
         toUuid(parseId('agt', agent)),
         toUuid(parseId('rec', record)),
       ])
-    // Whoever can write rows would be the principal of what others made.
+    // An attacker who can write rows would be the principal of what others made.
     await app.sql('alter table tallystick.gated_records disable trigger user')
     await setPrincipal(principal.id, other.id)
     await assertRefused(other.id, [whole(first)], 500, 'integrity_fault')

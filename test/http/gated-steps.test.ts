@@ -33,7 +33,7 @@ test('each step answers the record as it stands after it', async (t) => {
     assert.deepEqual(fixed(after), fixed(before))
     return after
   }
-  /** What every step shows of itself; without a document of its own where `document` is undefined. */
+  /** Members that every step shows of itself; without a document of its own if `document` is undefined. */
   function assertStep(shown: Json, record: Json, by: string, document?: unknown): Json {
     const { by: whose, recordedAt, seq, salt, digest, erasedBy, ...rest } = shown
     assert.deepEqual([whose, seq, erasedBy], [by, record.entry.seq, null])

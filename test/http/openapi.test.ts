@@ -26,7 +26,7 @@ test('GET /openapi.json', async (t) => {
   await t.test('describes every route that was registered, and no other', () => {
     const registered = app.routes
       .filter((route) => !Array.isArray(route.method))
-      // What servers of peers say to each other: docs/formats/federation.md.
+      // Requests between servers of peers: docs/formats/federation.md.
       .filter(({ config }) => !['peer', 'introduction'].includes(config?.access as string))
       .map((route) => `${route.method} ${route.url.replaceAll(/:(\w+)/g, '{$1}')}`.toLowerCase())
     const described = operations.map(({ method, path }) => `${method} ${path}`.toLowerCase())

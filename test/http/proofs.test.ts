@@ -238,7 +238,7 @@ test('a stored tree that was changed makes no proof, and is logged', async (t) =
   const provesNone = async (wanted: string[]) => {
     for (const url of wanted) assertProblem(await app.send('GET', url), 500, 'internal_error')
   }
-  // Of each tile one bit; the second time it is back.
+  // One bit of each tile; the second time it is back.
   const flip = () =>
     unguarded(
       app,

@@ -129,7 +129,7 @@ test('an export of 20,000 records and 40 MB', async (t) => {
       const stream = await openExport(t, app, origin)
       const first = await readSome(stream, 1)
       for (let queries = -1; queries !== reads.queries; await sleep(300)) queries = reads.queries
-      // What the sockets' buffers hold was read; a server that does not wait would have read 40 MB.
+      // The buffers of the sockets were read; a server that does not wait would have read 40 MB.
       assert.ok(reads.bytes < 20 * MIB, `${Math.round(reads.bytes / MIB)} MiB were read ahead`)
       collectGarbage()
       const held = memoryBytes() - before

@@ -31,7 +31,7 @@ export const DEFINITION = {
   types: { 'generic/1': HASH },
 }
 
-/** Who a peer is. */
+/** Identity of a peer. */
 export function identity(ledger: string): JsonObject {
   return {
     ledger,

@@ -13,9 +13,9 @@ import { assertRefused, verifyChain } from '../helpers/verify-chain.ts'
 
 type Shared = {
   readonly gated: Gated
-  /** What the guest has not heard of yet, in order. */
+  /** Lines that the guest has not heard of yet, in order. */
   readonly unheard: TestLine[]
-  /** What the guest knows of it: the last line that it heard. */
+  /** Last line that the guest heard of it. */
   heard: TestLine | null
   offer: TestLine | null
 }

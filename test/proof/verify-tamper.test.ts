@@ -79,7 +79,7 @@ test('any byte replaced, removed or inserted is found, unless the line still say
   )
 })
 
-/** What is no text, or no JSON, is found by whoever reads the line. */
+/** A line that is no text, or no JSON, is found by its reader. */
 function assertChangeFound(index: number, text: () => string): void {
   let line: string
   try {

@@ -21,7 +21,7 @@ import { clientsOf, sendProblem, startHostile } from './hostile-server.ts'
 import { QUICK_RETRIES } from './quick-retries.ts'
 import { setUpSdk } from './set-up.ts'
 
-/** What is tailed, until the test ends. `failure`: what ended it. */
+/** Events that are tailed, until the test ends. `failure`: what ended it. */
 function follow(t: TestContext, client: Tallystick, options: TailOptions = {}) {
   const stop = new AbortController()
   t.after(() => stop.abort())

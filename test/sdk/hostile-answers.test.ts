@@ -151,7 +151,7 @@ test('nobody sleeps for as long as a server may ask', async (t) => {
     assert.ok(Date.now() - before < 1_000)
     assert.equal(server.requests.length, 1)
   }
-  // What means nothing is as if it were not there.
+  // A meaningless value is ignored.
   for (const retryAfter of ['soon', '-1', '1e9', '', '0']) {
     const server = await busy(t, retryAfter)
     await failureOf(server.client().records.notarize(PAYLOAD), UnavailableError, /overloaded/)

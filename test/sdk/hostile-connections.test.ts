@@ -150,7 +150,7 @@ test('a signal stops a call at every moment, with its own reason', async (t) => 
     await assert.rejects(server.client().ledger.get({ signal: AbortSignal.abort(reason) }), isReason)
     assert.equal(server.requests.length, 0)
     const before = Date.now()
-    // Of a call that is not tried again as well: the reason comes from the signal, not from the waiting.
+    // Also for a call that is not tried again: the reason comes from the signal, not from the waiting.
     const retriesMax = moment === 'before it is tried again' ? 1 : 0
     const call = server.client().records.notarize(PAYLOAD, { signal: stop.signal, retriesMax })
     await assert.rejects(call, isReason, moment)

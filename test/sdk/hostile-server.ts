@@ -13,7 +13,7 @@ export const API_KEY = 'tly_hostile0secret'
 
 export type Hostile = {
   readonly baseUrl: string
-  /** What arrived so far, whole. */
+  /** Requests so far, whole. */
   readonly requests: {
     readonly method: string
     readonly url: string

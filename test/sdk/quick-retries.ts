@@ -1,2 +1,2 @@
-/** Of clients that lose no time. */
+/** Options of clients that lose no time. */
 export const QUICK_RETRIES = { retriesMax: 3, delayMsMin: 1, delayMsMax: 4 }

@@ -17,7 +17,7 @@ import { openTestWorker } from '../helpers/test-worker.ts'
 import { until } from '../helpers/wait.ts'
 import { setUpSdk } from './set-up.ts'
 
-/** What no method calls. Everything else of /openapi.json is called below, so that no new route is forgotten. */
+/** Operations that no method calls. Every other one of /openapi.json is called below, so that no new route is forgotten. */
 const NOT_OF_THE_SDK: Readonly<Record<string, string>> = {
   getPredicatesByKindV1: 'for verifiers in other languages; this library has its own',
   getOpenapiJson: 'the source of this library',
@@ -25,7 +25,7 @@ const NOT_OF_THE_SDK: Readonly<Record<string, string>> = {
   getDocsScalarJs: 'for people',
 }
 
-/** Of a peer that is a row only. */
+/** Identity of a peer that is a row only. */
 const IDENTITY = {
   ledger: `led_${'0'.repeat(26)}`,
   url: 'https://other.example',

@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test'
 
-/** What verifies, by what a runtime has. */
+/** Verifiers, by what a runtime has. */
 export const RUNTIMES = {
   'with node:crypto': {},
   'with WebCrypto': { node: false },

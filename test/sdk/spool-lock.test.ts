@@ -8,7 +8,7 @@ import { openSpool } from '../../sdk/node/spool.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 import { diskFull, injectFault } from './spool-set-up.ts'
 
-/** Of an earlier process with our pid. */
+/** Lock of an earlier process with our pid. */
 const GONE = { token: 'x', pid: process.pid, place: place(), startedAtMs: startedAtMs() - 10_000 }
 
 test('a lock that names no process is nobody’s', () => {

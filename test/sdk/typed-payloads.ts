@@ -57,7 +57,7 @@ export async function typed(tallystick: Tallystick<Types>): Promise<void> {
   void [text, wrong, whole]
 }
 
-/** What every ledger has needs no declaration. */
+/** Types of every ledger need no declaration. */
 export async function builtIn(tallystick: Tallystick<Types>): Promise<void> {
   await tallystick.records.notarize({ payload: order })
   await tallystick.records.notarize({ type: 'generic/1', payload: { any: 1 } })
@@ -79,13 +79,13 @@ export async function undeclared(tallystick: Tallystick): Promise<void> {
   void payload
 }
 
-/** Whoever passes on what he was not given himself need not leave it out. */
+/** A caller that passes on an argument that it was not given need not leave it out. */
 export async function notGiven(tallystick: Tallystick, type: string | undefined): Promise<void> {
   for await (const { id } of tallystick.records.list({ type, limit: undefined })) void id
   await tallystick.records.create({ payload: order, performer: undefined, deadline: undefined })
 }
 
-/** What a declaration can be. */
+/** Shapes of declarations. */
 export function declared(): void {
   new Tallystick<Types>()
   // @ts-expect-error: a payload is an object

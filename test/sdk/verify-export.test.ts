@@ -62,7 +62,7 @@ describe('an export', () => {
       assert.deepEqual([report.entries, report.records, report.erasures.length], [entries, 6, 1])
       const changed = withEntry(8, ({ envelope }) => ({ envelope: flip(envelope, -1) }))
       await refusesVerification('signature_invalid', () => verify.export(changed), 8)
-      // What is wrong with an entry after a false signature must not hide it.
+      // Faults of an entry after a false signature must not hide it.
       const twice = changed.replace('"seq":9,', '"seq":10,')
       await refusesVerification('signature_invalid', () => verify.export(twice), 8)
     })

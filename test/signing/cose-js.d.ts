@@ -1,4 +1,4 @@
-/** What the tests call of cose-js, which has no types. */
+/** Functions of cose-js that the tests call, which has no types. */
 declare module 'cose-js' {
   const cose: {
     readonly sign: {

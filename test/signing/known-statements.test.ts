@@ -64,7 +64,7 @@ test('what comes first is forgotten first, by the bytes of the envelopes', () =>
   assert.notEqual(known.findSigned(leafOf(last), last), null)
 })
 
-/** Of one key; counts how often it is asked for. */
+/** Keys that count how often one is asked for. */
 class CountedKeys extends EnvelopeKeys {
   asked = 0
 

@@ -130,7 +130,7 @@ async function fill(one: Organisation, other: Organisation): Promise<void> {
   })
 }
 
-/** What stands in these tables only while something is under way, or went wrong. */
+/** Fills tables that have rows only while something is under way, or went wrong. */
 async function fillOperational(side: Organisation): Promise<void> {
   const peerIds = 'select ledger_id, peer_id from tallystick.peers'
   await side.sql(`insert into tallystick.peer_backlog select p.*, p.peer_id, 0 from (${peerIds}) p`)

@@ -4,7 +4,7 @@ import { drawPlot, niceScale } from '../../../bench/k6/plots.ts'
 
 const line = (name: string, ...points: [number, number][]) => ({ name, points })
 
-/** Of each line the coordinates that it is drawn at. */
+/** Coordinates that each line is drawn at. */
 function coordinatesOf(svg: string): number[][][] {
   return [...svg.matchAll(/points="([^"]*)"/g)].map(([, text]) =>
     text!.split(' ').map((pair) => pair.split(',').map(Number)),

@@ -13,7 +13,7 @@ function distribution(items: number, theta?: number): Float64Array {
   return shares
 }
 
-/** Of YCSB's theta. */
+/** Distribution with YCSB's theta. */
 function exact(items: number, theta = 0.99): number[] {
   const weights = Array.from({ length: items }, (_, rank) => 1 / (rank + 1) ** theta)
   const total = weights.reduce((sum, weight) => sum + weight, 0)

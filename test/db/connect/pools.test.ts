@@ -147,7 +147,7 @@ async function openPools(t: TestContext) {
   const database = new Database(apiUrl)
   const pools = [openReadPool(database, LOG), openSearchPool(database, LOG)]
   t.after(() => Promise.all(pools.map((pool) => pool.end())))
-  /** Of two connections of each. */
+  /** Backends of two connections of each. */
   const pidsOf = async () => {
     const pids: number[] = []
     for (const pool of pools) {

@@ -194,7 +194,7 @@ function arbitrarySearch(known: readonly Known[]): fc.Arbitrary<RecordSearch> {
     },
     { requiredKeys: [] },
   )
-  // Of thirteen filters few are set, or nothing would ever match.
+  // Few of thirteen filters are set, or nothing would ever match.
   const some = fc.subarray(
     [
       'digest',
@@ -357,7 +357,7 @@ function randomProperties(): Partial<RecordRow> {
   }
 }
 
-/** What the records of a batch don't have. */
+/** Columns that the records of a batch do not have. */
 function alone(): Partial<RecordRow> {
   return {
     parentId: oneIn(2) ? pick(IDS) : null,

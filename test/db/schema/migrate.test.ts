@@ -22,7 +22,7 @@ const masterKey = makeMasterKey(TEST_MASTER_KEY)
 const passwords = { api: TEST_PASSWORDS.api, worker: TEST_PASSWORDS.worker }
 const names = ['functions', ...listMigrations().map((migration) => migration.name)]
 
-/** What `npm run migrate` does, in a process of its own; its standard output. */
+/** Runs `npm run migrate` in a process of its own; returns its standard output. */
 async function migrateInProcess(ownerUrl: string, apiUrl: string, workerUrl: string): Promise<string> {
   const { code, stdout, stderr } = await runScript('src/run/migrate.ts', [], {
     env: {

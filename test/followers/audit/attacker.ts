@@ -16,7 +16,7 @@ export function appendAsApi(app: TestApp, entries: readonly EntryRow[]): Promise
   return withClient(testDatabase(app.database.apiUrl), (client) => appendEntries(client, entries))
 }
 
-/** What an entry of random bytes needs to know of a real ledger. */
+/** Facts that an entry of random bytes needs about a real ledger. */
 export async function asTestLedger(app: TestApp, ledger: NewLedger = app.ledger): Promise<TestLedger> {
   return {
     id: Buffer.from(parseId('led', ledger.ledger.id)),

@@ -37,7 +37,7 @@ async function findFailure(source: LedgerSource): Promise<VerifyFailure | null> 
   return (await verifyLedger(source, { threads: 1 })).failure
 }
 
-/** What `tallystick verify --database` says. */
+/** Output of `tallystick verify --database`. */
 async function foundByVerify({ app }: Attacked): Promise<string> {
   const failure = await findFailure(database(app.database.superuserUrl, null))
   return failure ? `${failure.seq} ${failure.code} ${failure.reason}` : 'nothing'
@@ -306,7 +306,7 @@ test('rows of a ledger that has no chain are found by an audit', async (t) => {
   }
 })
 
-/** Whoever holds the API's login names the party of a step himself; with the envelope key he signs what he likes. */
+/** Step by a thief of the API's login, who names the party; with the envelope key the thief signs anything. */
 async function stepOfStranger(
   { app }: Attacked,
   id: string,

@@ -17,7 +17,7 @@ export type AuditTest<App extends TestApp = TestApp> = {
   readonly pool: pg.Pool
   readonly publisher: Publisher
   readonly follower: FollowEntriesDeps
-  /** What the follower and audits logged as errors. */
+  /** Errors that the follower and audits logged. */
   readonly alarms: Record<string, unknown>[]
 }
 

@@ -256,7 +256,7 @@ function entryOf(
   })
 }
 
-/** Whose row names the entry before the record's. */
+/** Erasure whose row names the entry before the record's. */
 function atEntryBefore(
   app: TestApp,
   signer: Signer,

@@ -25,7 +25,7 @@ test('a row that is about another entry than digests the document', async (t) =>
   const shown = [await app.get(id), await linesOf(app, documents)]
   for (const [place, digested] of documents.entries()) {
     const { row, signed } = genuine(id, digested)
-    // Of none of the record's own: with a reason's it would mean that one.
+    // No record of its own: with a reason's it would mean that one.
     const documentSeq = documents[0]!.seq - 1 - place
     const entry = signErasure(app, server, { row: { ...row, documentSeq }, signed })
     await appendAsApi(app, withEnvelope(entry, randomBytes(300)))
@@ -137,7 +137,7 @@ async function linesOf(app: GatedApp, documents: readonly Digested[]): Promise<u
   return app.entries(`?limit=${end}`)
 }
 
-/** Of the entries whose documents are still there. */
+/** Entries whose documents are still there. */
 async function storedSeqs(app: GatedApp): Promise<number[]> {
   const rows = await app.sql<{ seq: string }>(
     `select first_seq as seq from tallystick.records where payload is not null

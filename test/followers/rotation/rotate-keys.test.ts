@@ -125,7 +125,7 @@ test('a ledger that cannot be moved is named in the log, and holds up no other',
   const app = await buildTestApp(t)
   const worker = makeRotator(t, app)
   const kid = Buffer.from(await kidOf(app), 'hex')
-  // What whoever holds the API's login can make: a ledger whose first entry nobody signed.
+  // A thief of the API's login can make a ledger whose first entry nobody signed.
   const forged = await withClient(testDatabase(app.database.apiUrl), (client) =>
     createTestLedger(client, { kid }),
   )

@@ -10,7 +10,7 @@ import { TEST_MASTER_KEY } from '../../helpers/database.ts'
 
 const masterKey = makeMasterKey(TEST_MASTER_KEY)
 
-/** What `npm run rotate-key` does. */
+/** Runs `npm run rotate-key`. */
 export function rotateKey(
   app: TestApp,
   options: { compromisedAt?: Date; force?: boolean } = {},
@@ -23,7 +23,7 @@ export function rotateKey(
 
 export type Rotator = RotateDeps & { readonly logged: object[] }
 
-/** What the worker's follower has. */
+/** Rotator with the dependencies of the worker's follower. */
 export function makeRotator(t: Test, app: TestApp): Rotator {
   const pool = openTestPool(app.database.workerUrl, { max: 4 })
   t.after(() => pool.end())

@@ -100,7 +100,7 @@ test('a ledger that floods the queue does not keep another one waiting', async (
       [true, 1],
     ],
   )
-  // What is retried later takes nobody's place.
+  // A completion that is retried later takes nobody's place.
   await app.sql("update pgboss.job set start_after = now() + interval '1 minute' where state < 'active'")
   await enqueueCompletions(deps)
   const [left] = await app.sql('select from tallystick.gated_records where verification_job is null')

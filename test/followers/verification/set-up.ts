@@ -20,7 +20,7 @@ import { raiseFloors } from '../../helpers/floors.ts'
 
 export type Logged = { readonly level: string; readonly message: string; readonly [name: string]: unknown }
 
-/** What the worker's followers and queues have, on connections of the worker's login. */
+/** Dependencies of the worker's followers and queues, on connections of the worker's login. */
 export function openDeps(t: Test, app: TestApp) {
   const pool = openReadPool(testDatabase(app.database.workerUrl), { warn() {} })
   t.after(() => pool.end())
@@ -73,7 +73,7 @@ export async function openBoss(t: Test, pool: pg.Pool): Promise<PgBoss> {
   return boss
 }
 
-/** Whoever owns the database can switch its triggers off. */
+/** Runs SQL as the owner of the database, who can switch its triggers off. */
 export async function tamper(app: TestApp, sql: string): Promise<void> {
   await withClient(app.database.superuserUrl, async (client) => {
     await client.query('set session_replication_role = replica')

@@ -19,7 +19,7 @@ const submit = async (app: GatedApp, body: object, evidence: object = PASSING): 
   return id
 }
 
-/** Of one that is refused. */
+/** Error of a refused one. */
 function errorOf(result: VerificationResult): string {
   assert.equal(result.status, 'refused')
   return (result as { error: Error }).error.message

@@ -9,11 +9,11 @@ import { canonicalize } from '../../../src/proof/json/jcs.ts'
 import type { JsonObject, JsonValue } from '../../../src/proof/json/json-value.ts'
 
 /*
- * What somebody would register, or send, to stop a server that others share. A turn is measured in time of the
- * processor, so that it does not matter what else the machine does.
+ * Attacks by types and documents on a server that others share. A turn is measured in CPU time, so that it does not matter what
+ * else the machine does.
  */
 
-/** Of the loop that serves everybody. */
+/** Turn of the loop that serves everybody. */
 const TURN_MS_MAX = 20
 const TURNS = 8
 

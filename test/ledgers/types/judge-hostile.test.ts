@@ -12,9 +12,8 @@ import { makeEd25519Signer, nativeProviders } from '../../../src/signing/native.
 import { signEntry } from '../../../src/signing/sign-entry.ts'
 
 /*
- * What somebody would register, and send, to stop a worker that others share: as many rules as there may be, each of them
- * looking at as much as there may be. 13 ms of the processor were the most; several times that if a text were written
- * once a rule, and not once.
+ * Attacks by types and documents on a worker that others share: as many rules as there may be, each of them looking at as much
+ * as there may be. 13 ms of CPU were the most; several times that if a text were written once a rule, and not once.
  */
 
 const TURN_MS_MAX = 40
@@ -93,7 +92,7 @@ function attacks(core: JsonValue): Record<string, Attack> {
   }
 }
 
-/** Of the processor, so that it does not matter what else the machine does. */
+/** Turn in CPU time, so that it does not matter what else the machine does. */
 function meanTurnMs(work: () => unknown): number {
   work()
   const begun = process.threadCpuUsage()

@@ -18,7 +18,7 @@ const rule = (op: string, more: JsonObject = {}): JsonObject => ({
   ...more,
 })
 
-/** What a rule says of the two values: 'pass', or why not. */
+/** Outcome of a rule about the two values: 'pass', or why not. */
 function compare(definition: JsonObject, expected: JsonValue, actual: JsonValue): string {
   const documents = { payload: { a: expected }, evidence: { a: actual }, tolerances: null }
   return judge(parseRules([definition]), documents).rules[0]!.code ?? 'pass'

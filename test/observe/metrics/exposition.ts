@@ -1,4 +1,4 @@
-/** What a process answers on /metrics. */
+/** Metrics of a process on /metrics. */
 export type Exposed = {
   readonly name: string
   readonly type: string

@@ -15,7 +15,7 @@ import { PROJECT_DIR } from '../../system/start/installation.ts'
 import { type Exposed, parseExposition } from './exposition.ts'
 import { readReferencePage } from './reference-page.ts'
 
-/** Of the process's own, the library decides what they are called. */
+/** The library names the process's own metrics. */
 const isOurs = ({ name }: { name: string }) => name.startsWith('tallystick_')
 
 /** No label has another name, so that none is made of something that a client sends. */
@@ -25,7 +25,7 @@ const LABELS = new Set(
   ),
 )
 
-/** What has no value until something has happened. */
+/** Metrics without a value until something has happened. */
 const ABSENT_AT_FIRST = new Set([
   'tallystick_audit_last_timestamp_seconds',
   'tallystick_http_request_duration_seconds',
@@ -77,7 +77,7 @@ test('no page names a metric that no process has', () => {
   }
 })
 
-/** Of the database, with the same beginning. */
+/** Roles of the database, with the same beginning. */
 const ROLES = new Set(['tallystick_owner', 'tallystick_api', 'tallystick_worker'])
 
 function assertValues({ name, type, samples }: Exposed, label: string, values: readonly string[]): void {

@@ -44,7 +44,7 @@ export async function startCollector(t: Test, answer: Answer = (response) => res
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const collector = {
     url,
-    /** What configures a server or worker to send there. */
+    /** Environment that makes a server or worker send there. */
     environment: { OTEL_EXPORTER_OTLP_ENDPOINT: url },
     spans,
     requests,

@@ -130,7 +130,7 @@ test('processes that are traced, and others', async (t) => {
       assert.equal(response.status, 201)
       return performance.now() - startedAt
     }
-    // Of three spans each, which is more than one export takes: the first one hangs for 10 s.
+    // Three spans each, which is more than one export takes: the first one hangs for 10 s.
     const latencies: number[] = []
     for (let i = 0; i < 20; i++)
       latencies.push(...(await Promise.all(Array.from({ length: 20 }, () => notarize()))))

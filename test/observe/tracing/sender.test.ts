@@ -8,7 +8,7 @@ import { parseConfig } from '../../../src/run/config.ts'
 import { until } from '../../helpers/wait.ts'
 import { startCollector } from './collector.ts'
 
-/** Of one process, with what it says of its spans. */
+/** Tracing of one process, with the fate of its spans. */
 async function open(environment: Record<string, string>) {
   const figures = { sent: 0, lost: { queue_full: 0, not_taken: 0, closed: 0 } }
   const tracing = await openTracing(parseConfig(environment).tracing, 'tallystick-server', () => ({

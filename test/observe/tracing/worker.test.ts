@@ -93,7 +93,7 @@ test('a lifecycle that is traced', async (t) => {
     await collector.received('round completions')
     await collector.received('round entries')
     const rounds = () => collector.spans.filter(({ name }) => name.startsWith('round ')).length
-    // What was begun is done by then: a checkpoint, and its entries. Of idle rounds there would be 150.
+    // Work that had begun is done by then: a checkpoint, and its entries. Idle rounds would be 150.
     await sleep(3_000)
     const before = rounds()
     await sleep(3_000)

@@ -171,7 +171,7 @@ test('a bad allowance is refused by name, with what to write instead', () => {
   for (const [text, message] of faults) assert.throws(() => parseAllowances(text), { message }, text)
 })
 
-/** Of a byte: ones where the prefix leaves it free. */
+/** Mask of a byte: ones where the prefix leaves it free. */
 function hostMask(prefixBitsLeft: number): number {
   return prefixBitsLeft >= 8 ? 0 : prefixBitsLeft <= 0 ? 0xff : 0xff >> prefixBitsLeft
 }

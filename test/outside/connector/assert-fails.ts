@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { OutboundError, type OutboundErrorCode } from '../../../src/outside/connector/error.ts'
 
-/** That the post fails with the code, and says nothing of addresses or of what a peer sent. */
+/** Asserts that the post fails with the code, and that the error shows no addresses and nothing that a peer sent. */
 export async function assertFails(
   post: Promise<unknown>,
   code: OutboundErrorCode,

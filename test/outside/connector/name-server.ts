@@ -39,7 +39,7 @@ export async function startNameServer(
   }
 }
 
-/** Of the first question (RFC 1035, 4.1.2), which begins after the twelve bytes of the header. */
+/** Name of the first question (RFC 1035, section 4.1.2), which begins after the twelve bytes of the header. */
 function nameOf(query: Buffer): { name: string; end: number } {
   const labels: string[] = []
   let at = 12

@@ -62,7 +62,7 @@ export async function listen(t: TestContext, server: Server, host: string, wante
   }
 }
 
-/** That may post to this machine. */
+/** Connector that may post to this machine. */
 export function startConnector(t: TestContext, resolveName?: ResolveName): Connector {
   const connector = new Connector({ allowances: LOOPBACK, ...(resolveName && { resolveName }) })
   t.after(() => connector.close())

@@ -156,7 +156,7 @@ test('a ledger’s events', async (t) => {
 const FLIPPED = 'set_byte(envelope, length(envelope) - 1, get_byte(envelope, length(envelope) - 1) # 1)'
 const withLeaf = (envelope: string) => `envelope = ${envelope}, leaf = sha256('\\x00' || ${envelope})`
 
-/** What somebody changes who owns the database, and what is said of it. */
+/** Changes by an owner of the database, and the code of each. */
 const FORGERIES: [what: string, set: string, code: string][] = [
   ['another record', `subject_id = '01890000-0000-7000-8000-000000000000'`, 'line_contradicts_envelope'],
   ['another kind', `kind = 'record-expired'`, 'line_contradicts_envelope'],

@@ -16,7 +16,7 @@ import {
 } from './mallory.ts'
 import { verifyOwnExport } from './unchanged.ts'
 
-/* What a peer answers to what it is sent: the drain neither crashes nor takes a lie for an answer. */
+/* False answers of a peer: the drain neither crashes nor takes a lie for an answer. */
 
 /** Whatever stands of what the peer has heard. */
 async function heardOf({ victim, peer }: Mallory): Promise<string[]> {

@@ -13,9 +13,7 @@ import {
 } from './mallory.ts'
 import { unchanged, verifyOwnExport } from './unchanged.ts'
 
-/*
- * What a peer signs with its real key, and sends as it should be sent, and what is false about it.
- */
+/* False entries that a peer signs with its real key, and sends as they should be sent. */
 
 type Line = TestLine | SentLine
 
@@ -32,7 +30,7 @@ async function refuses(
   assert.deepEqual([outcome, found], ['refused', code], `${detail}`)
 }
 
-/** What became of each: `received`, `missing`, or the code for which it was refused. */
+/** Outcomes: `received`, `missing`, or the code of a refusal. */
 function codesOf(outcomes: readonly { readonly outcome: string; readonly code?: string }[]): string[] {
   return outcomes.map(({ outcome, code }) => code ?? outcome)
 }
@@ -359,7 +357,7 @@ test('a peering’s own entries are taken once, and end it', async (t) => {
   await verifyOwnExport(victim!)
 })
 
-/** What the victim's chain holds. */
+/** Entries of the victim's chain. */
 async function ownEntries(
   victim: Organisation,
 ): Promise<{ readonly seq: number; readonly envelope: string }[]> {

@@ -29,7 +29,7 @@ async function createShared({ victim, peer, chain }: Mallory, terms: object = {}
 
 const recordOf = (victim: Organisation, id: string) => victim.ask('GET', `/v1/records/${id}`)
 
-/** What the receipt of an offer is: the kind, and the code of a refusal. */
+/** Receipts of offers: the kind, and the code of a refusal. */
 async function answersOf(mallory: Mallory, lines: readonly TestLine[]): Promise<string[]> {
   const outcomes = await mallory.outcomes(lines)
   return outcomes.map(({ outcome, code, envelope }) => {

@@ -144,7 +144,7 @@ test('a request is taken once, whichever server it comes to', async (t) => {
   const again = await unchanged(victim, () => mallory.outcomes([line]))
   const [first] = answers.find(({ status }) => status === 200)!.body.outcomes
   assert.deepEqual(again, [first], 'the same receipt')
-  // Of what was refused the nonce is not used up: whoever sees a request can't spoil it.
+  // The nonce of a refused request is not used up: an onlooker cannot spoil the request.
   const other = randomBytes(NONCE_BYTES)
   const changed = JSON.stringify({ entries: [] })
   await refused(

@@ -19,8 +19,8 @@ import {
 import { unchanged, verifyOwnExport } from './unchanged.ts'
 
 /*
- * What a peer signs with its real key so that the victim's own export would verify no more: the inbox takes nothing that a verifier
- * refuses, also where the peering changes between a request's headers and its body.
+ * Entries that a peer signs with its real key so that the victim's own export would verify no more: the inbox takes nothing
+ * that a verifier refuses, also if the peering changes between a request's headers and its body.
  */
 
 /** The peering's end, as Mallory's chain says it. */

@@ -365,7 +365,7 @@ describe('over a real connection', () => {
   type Header = readonly [name: string, value: string]
   const good = Object.entries(HEADERS)
 
-  /** What a server makes of the headers; joined as the server of src/http/app.ts joins them. */
+  /** Headers as a server receives them; joined as the server of src/http/app.ts joins them. */
   async function received(headers: readonly Header[]): Promise<IncomingHttpHeaders> {
     const server = createServer({ joinDuplicateHeaders: true }).listen(0, '127.0.0.1')
     await once(server, 'listening')

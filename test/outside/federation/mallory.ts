@@ -43,9 +43,9 @@ export type Answered = {
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 type Outcome = any
 
-/** What a request is, besides its body. */
+/** A request without its body. */
 export type Forged = {
-  /** That is asked, and that is signed; absent: what the request is for. */
+  /** Path that is asked, and that is signed; absent: the one for the purpose. */
   readonly path?: string
   readonly signedPath?: string
   readonly peering?: string
@@ -54,7 +54,7 @@ export type Forged = {
   readonly signer?: Signer
   readonly nowMs?: number
   readonly nonce?: Uint8Array
-  /** Of the server that is asked; absent: the victim's. */
+  /** Server that is asked; absent: the victim's. */
   readonly server?: string
   /** As the signature has it; absent: the victim's public one. */
   readonly publicUrl?: string
@@ -63,7 +63,7 @@ export type Forged = {
   readonly headers?: (signed: Record<string, string>) => Record<string, string>
 }
 
-/** Of what the victim sends. `entries`: with their seqs and leaves, where there are any. */
+/** Request of the victim. `entries`: with their seqs and leaves, if there are any. */
 export type Heard = {
   readonly path: string
   // biome-ignore lint/suspicious/noExplicitAny: as it came
@@ -85,7 +85,7 @@ export class Mallory {
   readonly chain: TestChain
   peer = ''
   readonly url: string
-  /** What it was sent, in order. */
+  /** Requests that it was sent, in order. */
   readonly heard: Heard[] = []
   /** Answers what the victim sends. */
   lie: (heard: Heard) => Lie | Promise<Lie> = (heard) => this.honestAnswer(heard)
@@ -218,7 +218,7 @@ export class Mallory {
     return { status: response.status, body: await response.json() }
   }
 
-  /** What became of each. */
+  /** Outcome of each. */
   async outcomes(
     lines: readonly (TestLine | SentLine)[],
     more: object = {},
@@ -236,7 +236,7 @@ export class Mallory {
     if (other) throw new Error(`an entry was not received: ${JSON.stringify(other)}`)
   }
 
-  /** What a peer answers that does not lie. */
+  /** Answer of an honest peer. */
   honestAnswer({ path, body }: Heard): Lie {
     if (path !== '/v1/federation/entries') return { status: 404, body: { code: 'not_found' } }
     const outcomes = body.entries.map((entry: SentLine) => {
@@ -271,7 +271,7 @@ export async function meetMallory(t: Test): Promise<Mallory> {
   return Mallory.meet(t, victim!)
 }
 
-/** What makes the same entry again. */
+/** Arguments that make the same entry again. */
 export function appendingOf({ envelope, documents }: Pick<TestLine, 'envelope' | 'documents'>) {
   const { kind, subjects, predicate } = parseStatement(parseEnvelope(fromBase64(envelope)).payload)
   return { kind, subjects, predicate, documents }
@@ -307,7 +307,7 @@ export type VictimsRecord = {
   readonly id: string
   readonly digest: string
   readonly version: number
-  /** Of its newest entry. */
+  /** Leaf of its newest entry. */
   readonly leaf: string
 }
 

@@ -97,7 +97,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 12, arbitrary: fc.record({ kind: fc.constant('wait' as const) }) },
 )
 
-/** What must be true in the end, by what was answered. */
+/** Record, and what must be true of it in the end by the answers. */
 type Made = { readonly id: string; shared: boolean; ended: string | null; offers: number }
 
 class Pair {
@@ -106,7 +106,7 @@ class Pair {
   readonly worker: Agent
   readonly faults: readonly [Fault[], Fault[]]
   readonly all: Made[] = []
-  /** Of this run. */
+  /** Records of this run. */
   made: Made[] = []
 
   constructor(

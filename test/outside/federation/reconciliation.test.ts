@@ -205,7 +205,7 @@ test('two servers, and the exports of both', async (t) => {
     assert.deepEqual([status, body.code], [409, 'state_conflict'])
     await untilQuiet(home, otherId)
     const { state, sent } = await reconciliation(home, otherId)
-    // What shares the record, its five events, and the end of the peering.
+    // The share of the record, its five events, and the end of the peering.
     assert.deepEqual([state, sent.entries, sent.acknowledged], ['revoked', 7, 7])
     const invited = await home.ask('POST', '/v1/peers', { body: { name: 'nobody yet' } })
     const nothing = await reconciliation(home, invited.id)

@@ -29,7 +29,7 @@ test('what a peer lacks though it was sent, it is sent again once it was asked w
   await home!.ask('POST', `/v1/records/${known.id}/cancel`, { body: { reason: 'too late' } })
   await home!.sql(TAKE_ALL_FOR_SENT)
   await home!.ask('POST', `/v1/peers/${peering}/resume`, { body: {} })
-  // What comes later of a record is answered with what is missing; of these nothing comes.
+  // Later entries of the record are answered with what is missing; of these nothing comes.
   const later = await share(about)
   await untilBoth(later, 'CREATED')
   assert.equal(await look(guest!, lacked), null)

@@ -23,7 +23,7 @@ test('endpoints that fail', { concurrency: true }, async (t) => {
     return id
   }
 
-  /** What is pending after so many attempts is due, and nobody waits, until `condition`. */
+  /** Makes deliveries due that are pending after so many attempts, so that nobody waits, until `condition`. */
   async function hurry(endpoint: Endpoint, attempts: number, condition: () => boolean | Promise<boolean>) {
     await until(async () => {
       if (await condition()) return true
@@ -41,7 +41,7 @@ test('endpoints that fail', { concurrency: true }, async (t) => {
 
   const standing = async (endpoint: Endpoint) => (await endpoint.ask('GET')).standing
 
-  // Of other records than the next ones: they need not wait for it.
+  // Deliveries of other records than the next ones: they need not wait for it.
   const sentAgain = t.test(
     'what failed is sent again after 5 s, with the same id, and only then what is later of its record',
     async (t) => {
@@ -198,7 +198,7 @@ test('endpoints that fail', { concurrency: true }, async (t) => {
       })
       await stage.notarize(genericBody({ after: true }))
       await each(async ({ heard, endpoint }) => {
-        // What failed already is not skipped.
+        // A failed delivery is not skipped.
         const heardAll = before.get(endpoint)! + heard
         await hurry(endpoint, 2, () => endpoint.received().length >= heardAll)
         await endpoint.rests()

@@ -9,7 +9,7 @@ test('however much the others want, a lane that has no request under way may beg
     for (const [lane, count] of held.entries()) if (permits.tryTake(count)) held[lane] = count + 1
   }
   assert.deepEqual([Math.min(...held), Math.max(...held), permits.taken], [10, 11, 1_014])
-  // Who gives one back gets that one, and no more.
+  // A released permit comes back, and no more.
   permits.release()
   assert.deepEqual([permits.tryTake(10), permits.tryTake(10)], [true, false])
   for (let healthy = 0; healthy < 5; healthy++) assert.ok(permits.tryTake(healthy))

@@ -13,7 +13,7 @@ import { SAMPLES, TIME } from '../samples.ts'
 const KINDS = Object.keys(ENTRY_KINDS) as EntryKind[]
 const ajv = new Ajv2020({ strict: true, strictRequired: true, allErrors: false })
 
-/** What JSON Schema can't say, and descriptions do: days that exist, the order of scopes, bytes of keys. */
+/** Rules that JSON Schema cannot express, and descriptions do: days that exist, the order of scopes, bytes of keys. */
 const SAID_IN_WORDS =
   /^(recordedAt|occurredAt|deadline|validUntil|expiresAt|scopes|newKey|definition|signal)$/
 

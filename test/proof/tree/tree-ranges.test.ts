@@ -30,7 +30,7 @@ const TILES = new Map(
   growTree(sha256, emptyFrontier(), Buffer.concat(LEAVES)).map((t) => [`${t.level} ${t.index}`, t.hashes]),
 )
 
-/** What a tree that is stored as tiles has, and the leaves that no tile holds yet. */
+/** Contents of a tree that is stored as tiles, and the leaves that no tile holds yet. */
 function read(ranges: readonly LeafRange[]): ReadSlice[] {
   return slicesOf(ranges).map((slice) => {
     const { level, tile, offset, count } = slice

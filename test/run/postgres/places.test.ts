@@ -68,7 +68,7 @@ test("a plain user in somebody else's project keeps his data below /var/tmp", { 
   assert.match(chosen.output, /^\/var\/tmp\/tallystick-[0-9a-f]{12}$/)
   t.after(() => rmSync(chosen.output, { recursive: true }))
   assert.deepEqual([statSync(chosen.output).uid, statSync(chosen.output).mode & 0o777], [plain.uid, 0o700])
-  // Whoever was faster to make that folder could swap what lies in it.
+  // A faster process that made that folder could swap what lies in it.
   chownSync(chosen.output, plain.uid + 1, plain.uid + 1)
   assert.match(
     runSync(process.execPath, ['--input-type=module', '-e', code], runAs).output,

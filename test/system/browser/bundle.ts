@@ -23,7 +23,7 @@ export async function bundleForBrowser(source: string | StdinOptions): Promise<B
   return { code, gzipBytes: gzipSync(code).length, brotliBytes: brotliCompressSync(code).length }
 }
 
-/** What whoever verifies in a page loads. Throws where it has grown too large, or still names Node. */
+/** Bundle of a page that verifies. Throws if it has grown too large, or still names Node. */
 export async function bundleVerifier(): Promise<Bundle> {
   const bundle = await bundleForBrowser('sdk/verify/index.ts')
   if (/["'`]node:/.test(bundle.code)) throw new Error('the bundle for browsers names a module of Node')

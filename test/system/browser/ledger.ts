@@ -12,7 +12,7 @@ export type FilledLedger = {
   readonly kids: readonly string[]
   /** Kept while the ledger was half as long. */
   readonly checkpoint: string
-  /** Of a verdict, and of a record of the batch, with the records. */
+  /** Proofs of a verdict, and of a record of the batch, with the records. */
   readonly proofs: readonly { readonly proof: object; readonly record: object }[]
   /** Seq of the verdict's entry, and of a record whose payload says "copper". */
   readonly verdictSeq: number

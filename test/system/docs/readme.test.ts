@@ -89,7 +89,7 @@ function openShell(t: TestContext, { dataDir, url, key }: { dataDir: string; url
   const keep = `{ export -p; printf 'cd %q\\n' "$PWD"; } > ${state}`
   return {
     async paste(block: string | undefined): Promise<string> {
-      // What the reader puts in: his key, and here another port and other places.
+      // The reader puts in a key, and here another port and other places.
       const text = block!
         .replaceAll('http://localhost:3000', url)
         .replaceAll('tly_…', `${key} TALLYSTICK_URL=${url}`)

@@ -15,7 +15,7 @@ import { freePort } from '../start/installation.ts'
 import { compile, runAll, writeCodeBlocks } from './code-blocks.ts'
 import { openProject, type Project, type Running } from './project.ts'
 
-/** What a receiver verifies with. */
+/** Keys with which a receiver verifies. */
 type Keys = Pick<Endpoint, 'secret' | 'publicKey'>
 
 const VALID_MS = 1_500
@@ -118,7 +118,7 @@ async function says(running: Running, text: string): Promise<void> {
   await Promise.race([running.says(text), late.then(() => assert.fail(`it does not say ${text}`))])
 }
 
-/** Of the receiver at the port. */
+/** Webhook of the receiver at the port. */
 async function makeWebhook({ app }: Project, port: string): Promise<Keys> {
   const body = { url: `http://127.0.0.1:${port}/`, events: ['signal.emitted'] }
   const { secret, secrets } = expectStatus(201, await app.send('POST', '/v1/webhooks', { body })).json()

@@ -25,9 +25,9 @@ export type DeploymentOptions = {
   readonly postgresEnv?: Record<string, string>
   /** For the API processes, over what they get here. */
   readonly apiEnv?: Record<string, string>
-  /** What stands between the processes and Postgres: given Postgres' address, answers the one that they are given. */
+  /** Proxy between the processes and Postgres: given Postgres' address, answers the one that they are given. */
   readonly through?: (postgresUrl: string) => Promise<string>
-  /** Of a database that is there already: nothing else is started or migrated. */
+  /** Whether only the database is started or migrated. */
   readonly postgresOnly?: boolean
 }
 

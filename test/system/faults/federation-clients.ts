@@ -3,14 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Agent, Answer, Organisation } from '../../helpers/federation.ts'
 import { FAILING, PASSING, PAYLOAD } from '../../helpers/gated-app.ts'
 
-/** Who works for whom: a ledger's records, of which the other one's agent performs. */
+/** Partners: a ledger's records, which the other one's agent performs. */
 export type Partners = {
   readonly home: Organisation
   readonly guest: Organisation
-  /** Of the guest. */
+  /** Agent of the guest. */
   readonly performer: Agent
   readonly peer: string
-  /** Who is shown some of them too; null: nobody. */
+  /** Another organisation that is shown some of them too; null: none. */
   readonly witness: { readonly peer: string; readonly organisation: Organisation } | null
 }
 
@@ -115,7 +115,7 @@ async function revised(client: Client): Promise<string> {
   return client.sees('ACCEPTED')
 }
 
-/** Of one record. Whatever it asks it asks until it is answered, always with the same key. */
+/** Client of one record. It asks until it is answered, always with the same key. */
 class Client {
   readonly #partners: Partners
   readonly #state: State

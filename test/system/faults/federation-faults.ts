@@ -18,17 +18,17 @@ import { type FederationReckoning, type Peering, reckonPeerings } from './federa
 import { checkLedger } from './ledger-contents.ts'
 
 export type FederationPlan = {
-  /** Of faults and kills. */
+  /** Seed of faults and kills. */
   readonly seed: number
   readonly organisations: 2 | 3
-  /** Of each that works for another. */
+  /** Clients of each side that works for another. */
   readonly clients: number
   readonly kills: number
   /** Before so many of the kills an organisation's key is rotated, another one's each time. */
   readonly rotations: number
   /** Each kill comes at a random moment within so many milliseconds. */
   readonly loadMs: { readonly min: number; readonly max: number }
-  /** Of the requests between servers, how many meet a fault, and how long one may last. */
+  /** Share of the requests between servers that meet a fault, and how long one may last. */
   readonly faults: { readonly share: number; readonly msMax: number }
   /** In the end nobody waits for the next try of a sender that has failed often. */
   readonly hurry: boolean
@@ -36,7 +36,7 @@ export type FederationPlan = {
 
 export type FederationOutcome = {
   readonly reckoning: FederationReckoning
-  /** Of all ledgers, verified. */
+  /** Entries of all ledgers, verified. */
   readonly entries: number
   /** Records that clients took to their end, by how. */
   readonly ends: Readonly<Record<string, number>>
@@ -188,12 +188,12 @@ export async function settle(peerings: readonly Peering[]): Promise<FederationRe
     const reckoning = await reckonPeerings(peerings)
     const { lost, openOffers, unlike, deadLetters } = reckoning
     const isSettled = lost + openOffers + unlike === 0
-    // What was refused stays so.
+    // A refused entry stays so.
     if (isSettled || deadLetters > 0 || Date.now() > giveUpAt) return reckoning
   }
 }
 
-/** What an operator does who knows that the other side is back. */
+/** Work of an operator who knows that the other side is back. */
 async function hurryAll(peerings: readonly Peering[], signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     for (const { id, sides } of peerings)

@@ -29,7 +29,7 @@ export type FederationReckoning = {
   readonly records: number
   readonly deadLetters: number
   readonly forks: number
-  /** What the first of them is about, for whoever looks for it. */
+  /** Findings, the first few in words. */
   readonly findings: readonly string[]
 }
 
@@ -96,7 +96,7 @@ export class Findings {
   }
 }
 
-/** What the sender's chain says that it shares, and what the receiver's says that came. */
+/** Compares what the sender's chain says that it shares with what the receiver's says that it received. */
 export function reckonSent(
   found: Findings,
   { id, sender, receiver }: { id: string; sender: Side; receiver: Side },
@@ -136,7 +136,7 @@ export function reckonSent(
   }
 }
 
-/** Of the sender's entries those that the peer `id` is sent. */
+/** Entries of the sender that the peer `id` is sent. */
 function sharedWith(id: string, sent: readonly Entry[]): (entry: Entry) => boolean {
   const records = new Set<string>()
   const names = ({ predicate }: Entry) =>
@@ -157,7 +157,7 @@ function receivedOf({ kind, predicate }: Entry): { ledger: string; seq: number; 
   return kind === 'step-offered' ? null : (predicate.offer ?? null)
 }
 
-/** What both say of the home's records. */
+/** Compares what both say about the home's records. */
 async function reckonStandings(
   found: Findings,
   id: string,

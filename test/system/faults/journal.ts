@@ -2,7 +2,7 @@ import { closeSync, openSync, readdirSync, readFileSync, writeSync } from 'node:
 import { join } from 'node:path'
 
 /**
- * What became of one request, as its client saw it. An *intent* is the request whatever the number of attempts; its
+ * Outcome of one request, as its client saw it. An *intent* is the request whatever the number of attempts; its
  * name stands in the payload of each record that it makes, so that records can be traced to it without an answer.
  *
  * - `acked`: a 201 named the records.

@@ -28,7 +28,7 @@ export type AgentReckoning = {
   readonly ghosts: number
   /** Not behind the one that was taken before. */
   readonly disordered: number
-  /** Of batches that a killed agent left behind: a kill that leaves none shows nothing. */
+  /** Batches that a killed agent left behind: a kill that leaves none shows nothing. */
   readonly filesLeft: readonly number[]
   readonly entries: number
 }
@@ -114,7 +114,7 @@ class Lives {
     return readdirSync(this.#spool).filter((name) => /^\d{16}\.ndjson$/.test(name)).length
   }
 
-  /** Of each life: how often `record` has returned. */
+  /** Returns of `record` in each life. */
   taken(): number[] {
     return Array.from({ length: this.#count }, (_, life) => sizeOf(join(this.#journals, `${life}`)))
   }

@@ -9,7 +9,7 @@ import { type RunningGatedClients, startGatedClients } from './gated-clients.ts'
 
 type WebhookKillPlan = {
   readonly kills: number
-  /** Of gated records; as many again record single ones. */
+  /** Clients of gated records; as many again record single ones. */
   readonly clients: number
   readonly ledgers: number
   readonly endpointsPerLedger: number
@@ -20,7 +20,7 @@ type WebhookKillPlan = {
 }
 
 export type WebhookKillOutcome = {
-  /** That an endpoint should have heard, of all endpoints. */
+  /** Events that endpoints should have heard, over all endpoints. */
   readonly events: number
   readonly received: number
   /** Received again, for whatever reason; and of them those that were answered with a failure before. */
@@ -43,7 +43,7 @@ type Listener = Awaited<ReturnType<typeof startListener>>
 const QUIET_MS_MAX = 60_000
 /** A kill waits so long for a request that it hits. */
 const HIT_MS_MAX = 500
-/** Of the receivers: how often they fail what they hear for the first time, and how long they take. */
+/** Share of events that the receivers fail at first, and their delay. */
 const FAILURE_SHARE = 0.05
 const ANSWER_MS_MAX = 25
 const SINGLE_EVERY_MS_MAX = 150
@@ -115,7 +115,7 @@ async function startListener(url: string, { ledger, bearer }: Ledger) {
     failed,
     underWay: () => underWay,
     close: () => receiver.close(),
-    /** What it should have heard by now, by name; of which record. */
+    /** Events that it should have heard by now, by name, and their records. */
     async expect(superuserUrl: string): Promise<ReadonlyMap<string, string | null>> {
       expected = await readExpected(superuserUrl, ledger, startSeq)
       return expected

@@ -90,7 +90,7 @@ export function startClientsOn(
   return startClients({ targets: deployment.urls, ledgers, clients, batchItems: 20, journalDir })
 }
 
-/** What the clients were promised against what every ledger holds; throws where a ledger does not verify. */
+/** Compares the promises to clients with what every ledger holds; throws if a ledger does not verify. */
 export async function reckonAll(
   deployment: Deployment,
   dir: string,

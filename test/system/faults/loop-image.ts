@@ -92,7 +92,7 @@ export class LoopDisk {
   }
 
   /**
-   * What was flushed by now stays; the rest is gone. `killAll` must end every process that has files open here,
+   * Loses everything that was not flushed by now. `killAll` must end every process that has files open here,
    * after the copy was made: what they flush in dying is lost like the rest.
    */
   async cutPower(killAll: () => Promise<void>): Promise<void> {

@@ -15,7 +15,7 @@ type Outage = {
   readonly heal?: (scene: Scene) => Promise<unknown> | unknown
 }
 
-/** What happens to databases, and to networks on the way to them. */
+/** Outages of databases, and of networks on the way to them. */
 export const OUTAGES = {
   'read-only': {
     break: (scene) => setReadOnly(scene, 'on'),
@@ -58,7 +58,7 @@ export type OutageOutcome = {
   readonly reckoning: Reckoning
   readonly entries: number
   readonly attempts: Readonly<Record<string, number>>
-  /** What `/readyz` answered meanwhile, and how often. */
+  /** Answers of `/readyz` meanwhile, counted. */
   readonly readiness: Readonly<Record<string, number>>
   /** From the moment when the database was back: to the first record that was acknowledged, and to a checkpoint that is newer. */
   readonly recoveries: readonly {

@@ -16,7 +16,7 @@ const CHECK_MS_MAX = 1_000
 const STATE_MS_MAX = 30_000
 
 /**
- * What stands before API processes in production, at its plainest: new connections go to the backends in turn, one that
+ * Load balancer, at its plainest: new connections go to the backends in turn, one that
  * fails its check gets no new ones, one that refuses a connection is passed over. It carries bytes and never looks into
  * them, so it can neither repeat a request nor wait for the end of one: that nothing fails is the server's work alone.
  */

@@ -14,7 +14,7 @@ type RestartPlan = {
   /** Each of the two API processes is restarted so often. */
   readonly rounds: number
   readonly clients: number
-  /** Of load between two restarts. */
+  /** Load between two restarts. */
   readonly loadMs: number
   readonly drainSeconds: number
 }
@@ -23,7 +23,7 @@ export type RestartOutcome = {
   readonly reckoning: Reckoning
   readonly entries: number
   readonly ends: Readonly<Record<string, number>>
-  /** Of each restart: from SIGTERM to the end of the process, what it ended with, and requests answered meanwhile. */
+  /** Each restart: from SIGTERM to the end of the process, its exit, and requests answered meanwhile. */
   readonly stops: readonly {
     readonly ms: number
     readonly exitCode: number | null

@@ -9,7 +9,7 @@ import { COMMANDS } from '../../../src/run/command.ts'
 import { CHART_DIR, ROOT } from './command.ts'
 import { listCases } from './render.ts'
 
-// What needs neither Helm nor its like; `npm run chart` does all the rest.
+// Tests that need neither Helm nor its like; `npm run chart` does all the rest.
 
 type Values = { [name: string]: unknown }
 type Schema = { properties?: Record<string, Schema>; $ref?: string; $defs?: Record<string, Schema> }
@@ -115,7 +115,7 @@ function find(path: string): Schema {
   return path.split('.').reduce<Schema>((inner, name) => propertiesOf(inner)?.[name] ?? {}, schema)
 }
 
-/** Of quantities and the like any names are taken. */
+/** Quantities and the like take any names. */
 function propertiesOf({ properties, $ref }: Schema): Record<string, Schema> | undefined {
   const name = $ref?.split('/').at(-1)
   if (name === 'resources') return undefined

@@ -7,7 +7,7 @@ import { CLOSE_MS_MAX } from '../../../src/run/run-process.ts'
 import type { KubernetesObject } from './render.ts'
 import { type Container, podsOf } from './rules.ts'
 
-/** What may stand in a Secret. */
+/** Variables that may be in a Secret. */
 const SECRETS: Readonly<Record<string, string>> = {
   TALLYSTICK_MASTER_KEY: '00'.repeat(32),
   TALLYSTICK_MASTER_KEY_PREVIOUS: '01'.repeat(32),
@@ -16,7 +16,7 @@ const SECRETS: Readonly<Record<string, string>> = {
   OTEL_EXPORTER_OTLP_HEADERS: 'authorization=secret',
 }
 
-/** What each command must be given to begin. */
+/** Variables that each command needs to begin. */
 const NEEDS: Readonly<Record<string, (config: Config) => readonly unknown[]>> = {
   server: ({ apiUrl, masterKey, metricsPort }) => [apiUrl, masterKey, metricsPort],
   worker: ({ workerUrl, masterKey, metricsPort }) => [workerUrl, masterKey, metricsPort],

@@ -7,7 +7,7 @@ import { findGo } from '../../../tools/go-tool.ts'
 import { execute } from './command.ts'
 import type { Rendering } from './render.ts'
 
-/** Who defines the kinds that are not Kubernetes' own: modules of Go, whose zips hold the definitions. */
+/** Definitions of kinds that are not Kubernetes' own: modules of Go, whose zips hold them. */
 const SOURCES = [
   {
     module: 'github.com/prometheus-operator/prometheus-operator@v0.85.0',

@@ -10,7 +10,7 @@ const OPTIONS = ['--sort-values-order', 'file', '--skip-version-footer']
 export async function checkReadme(helmDocs: string, write = false): Promise<string[]> {
   const args = ['--chart-search-root', CHART_DIR, '--dry-run', ...OPTIONS]
   const { code, stdout, stderr } = await execute(helmDocs, args)
-  // What it can't read it skips, and says so, and succeeds.
+  // A file that it cannot read it skips with a message, and succeeds.
   if (code !== 0 || stdout.trim() === '') return [stderr.trim()]
   const made = `${stdout.trim()}\n`
   if (write) writeFileSync(README, made)

@@ -18,7 +18,7 @@ export type KubernetesObject = {
   readonly [field: string]: any
 }
 
-/** What Helm makes of one file of values. */
+/** Output of Helm for one file of values. */
 export type Rendering = {
   readonly helm: string
   readonly kubernetesVersion: string

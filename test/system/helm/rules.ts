@@ -23,7 +23,7 @@ type Pod = {
   readonly spec: any
 }
 
-/** What holds for whatever the chart makes, whichever values it is given. One line per fault. */
+/** Rules for every object of the chart, whichever values it is given. One line per fault. */
 export function findFaults(objects: readonly KubernetesObject[]): string[] {
   const pods = objects.flatMap(podsOf)
   return [
@@ -53,7 +53,7 @@ const OWN_LABELS = ['name', 'instance', 'component', 'part-of', 'managed-by', 'v
 
 function labelFaults(object: KubernetesObject): string[] {
   const { labels = {}, name } = object.metadata
-  // Of somebody else's making: extraObjects.
+  // Objects of somebody else: extraObjects.
   if (name.includes('as-a-')) return []
   // The pod of `helm test` is no template of another object, and has a pod's labels.
   const wanted = object.kind === 'Pod' ? OWN_LABELS.slice(0, 3) : [...OWN_LABELS, 'helm.sh/chart']
@@ -115,7 +115,7 @@ function containerFaults({ object, component, spec }: Pod) {
 
 const isSecret = (name: string) => /(_KEY|_SECRET|_PASSWORD|_HEADERS|_KEY_PREVIOUS)$/.test(name)
 
-/** Who sees the owner's login, and who the operator's key. */
+/** Pods that see the owner's login, and the operator's key. */
 function privilegeFaults({ object, component, spec }: Pod): string[] {
   const names: string[] = spec.containers.flatMap(({ env = [] }: Container) => env.map(({ name }) => name))
   const secrets: string[] = (spec.volumes ?? []).flatMap(
@@ -139,7 +139,7 @@ function privilegeFaults({ object, component, spec }: Pod): string[] {
   ])
 }
 
-/** What an autoscaler sets nobody else may set: each upgrade would undo it. */
+/** A value that an autoscaler sets nobody else may set: each upgrade would undo it. */
 function scalingFaults(object: KubernetesObject, objects: readonly KubernetesObject[]): string[] {
   const target = object['spec']?.scaleTargetRef
   if (target === undefined) return []

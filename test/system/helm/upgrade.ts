@@ -10,7 +10,7 @@ const KEPT_FILE = 'immutable.json'
 type Immutable = Readonly<Record<string, unknown>>
 
 /**
- * What Kubernetes refuses to change in an object that is there, and what would be another object if it changed: names, selectors of
+ * Parts that Kubernetes refuses to change in an existing object, or that would make another object: names, selectors of
  * Deployments, claims but for their size.
  */
 export function immutableParts(objects: readonly KubernetesObject[]): Immutable {

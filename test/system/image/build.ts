@@ -7,7 +7,7 @@ import { makeContextFilter } from './dockerignore.ts'
 /** An image as a folder, and what it is started with. */
 export type Image = { readonly root: string; readonly stage: Stage }
 
-/** Of one RUN: npm ci with an empty cache takes a minute on two busy cores. */
+/** Time of one RUN: npm ci with an empty cache takes a minute on two busy cores. */
 const RUN_MS_MAX = 10 * 60_000
 
 /**
@@ -33,7 +33,7 @@ export function buildImage(project: string, dir: string): Image {
   return { root: roots.get('image')!, stage: stages.at(-1)! }
 }
 
-/** What a builder may take of the project. */
+/** Files of the project that a builder may take. */
 type Source = { readonly root: string; readonly isTaken: (path: string) => boolean }
 
 export function makeContext(project: string): Source {
@@ -60,7 +60,10 @@ function copyStage({ sources, to }: Copy, root: string, from: string): void {
   }
 }
 
-/** Of a folder its contents are copied, into a folder that is made; a file goes into a folder where that ends with a slash. */
+/**
+ * Target of a COPY: the contents of a folder go into a folder that is made; a file goes into a folder if that ends with a
+ * slash.
+ */
 function targetOf(path: string, to: string, root: string): string {
   const target = join(root, to, to.endsWith('/') && !statSync(path).isDirectory() ? basename(path) : '')
   mkdirSync(dirname(target), { recursive: true })

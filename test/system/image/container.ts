@@ -11,7 +11,7 @@ export type Ended = { readonly code: number | null; readonly stdout: string; rea
 export type Container = {
   readonly ended: Promise<Ended>
   readonly isRunning: () => boolean
-  /** Of PID 1, as the machine counts, once it is the image's own process. */
+  /** Pid of the container's PID 1 on the machine, once it is the image's own process. */
   pid(): Promise<number>
   /** To PID 1, as a runtime does. */
   stop(signal: NodeJS.Signals): Promise<Ended>
@@ -26,7 +26,7 @@ export type ContainerOptions = {
 
 const DEVICES = ['null', 'zero', 'random', 'urandom']
 
-/** What a runtime mounts: /data and /tmp can be written to, and nothing else. Pairs of folder and place end with `--`. */
+/** Mounts of a runtime: /data and /tmp can be written to, and nothing else. Pairs of folder and place end with `--`. */
 const IN_CONTAINER = `
   set -eu
   root=$1; shift

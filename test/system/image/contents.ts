@@ -11,7 +11,7 @@ export function describeSize({ root }: Image): string {
   return `${mib(bytesIn(root))}, of it ${parts.join(', ')}`
 }
 
-/** Of all files, in the folder's order of names. */
+/** All files, in the folder's order of names. */
 export function filesIn(dir: string): string[] {
   return readdirSync(dir, { recursive: true, encoding: 'utf8' })
     .filter((path) => lstatSync(join(dir, path)).isFile())

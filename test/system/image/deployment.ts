@@ -127,7 +127,7 @@ export class Deployment {
     return 'signed'
   }
 
-  /** What its user may write to, as Node inside sees it. */
+  /** Paths that its user may write to, as Node inside sees it. */
   async tryToWrite(): Promise<string> {
     const paths = ['/data/x', '/tmp/x', '/x', '/app/src/x', '/app/.compile-cache/x', '/etc/x']
     const code = `

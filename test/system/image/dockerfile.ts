@@ -8,7 +8,7 @@ export type Run = {
 }
 export type Copy = { readonly from: string | null; readonly sources: readonly string[]; readonly to: string }
 
-/** What a stage does, in order, and what a container of it is then started with. */
+/** Steps of a stage, in order, and how a container of it is then started. */
 export type Stage = {
   readonly name: string | null
   /** Another stage, an image, or `scratch`. */

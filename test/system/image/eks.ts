@@ -17,7 +17,9 @@ import { type Pod, podOf, type Stored } from './pods.ts'
 
 const PROJECT = join(import.meta.dirname, '..', '..', '..')
 const KUBERNETES = '1.36.0'
-/** What this Postgres has already goes; then the master user of RDS: no superuser, and who gives out rds_iam. */
+/**
+ * Removes the roles that this Postgres has already; then makes the master user of RDS: no superuser, and able to grant rds_iam.
+ */
 const MASTER = `
   drop database tallystick;
   drop role tallystick_owner;

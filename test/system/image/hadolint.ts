@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { installPythonTool } from '../../../tools/python-tool.ts'
 
-/** What hadolint finds in the Dockerfile, style included. The Python index has the linter's own binary. */
+/** Findings of hadolint about the Dockerfile, style included. The Python index has the linter's own binary. */
 export function lintDockerfile(project: string): string {
   const hadolint = installPythonTool('hadolint', join(import.meta.dirname, 'requirements.txt'))
   const options = { encoding: 'utf8' } as const

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 
-/** What the code behind a file needs, with all that it loads later: dynamic imports, worker threads, files beside it. */
+/** Code behind a file, with all that it loads later: dynamic imports, worker threads, files beside it. */
 export type ImportGraph = {
   /** Files of the project, relative to it; folders that are read end with a slash. */
   readonly files: ReadonlySet<string>

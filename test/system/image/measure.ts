@@ -9,7 +9,7 @@ const ENV = {
   TALLYSTICK_MASTER_KEY: 'a'.repeat(64),
 }
 
-/** What a server takes to load, with what the image has compiled beforehand and without. Throws where that is not used. */
+/** Time of a server to load, with what the image has compiled beforehand and without. Throws if that is not used. */
 export async function measureStart(image: Image): Promise<string> {
   const { stderr } = await runInContainer(image, ['server'], {
     env: { ...ENV, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' },

@@ -18,7 +18,7 @@ export async function answers(url: string, container: Container): Promise<void> 
   }
 }
 
-/** Of PID 1's status, as proc(5) has it. */
+/** Field of PID 1's status, as in proc(5). */
 export async function statusOf(container: Container, field: string): Promise<string[]> {
   const status = readFileSync(`/proc/${await container.pid()}/status`, 'utf8')
   return new RegExp(`^${field}:\\s+(.*)$`, 'm').exec(status)![1]!.split('\t')

@@ -12,7 +12,7 @@ export type Stored = Readonly<Record<string, Readonly<Record<string, string>>>>
 
 export type Pod = ContainerOptions & { readonly args: readonly string[] }
 
-/** What a node would start of a rendered workload: arguments, environment and files as the manifest says. */
+/** Pod that a node would start of a rendered workload: arguments, environment and files as the manifest says. */
 export function podOf(
   objects: readonly KubernetesObject[],
   kind: string,

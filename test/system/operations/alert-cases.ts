@@ -120,7 +120,7 @@ const ticket = { severity: 'ticket', atMinute: 100 } as const
 /** Once, at minute 90. */
 const once = `0+0x89 1+0x${MINUTES}`
 
-/** What must fire, and what it then says. */
+/** Alerts that must fire, and what they then say. */
 export const CASES: readonly AlertCase[] = [
   {
     ...page,

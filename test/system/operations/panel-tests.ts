@@ -3,7 +3,7 @@ import { type Documented, readReferencePage } from '../../observe/metrics/refere
 import { listExpressions } from './dashboard-file.ts'
 
 const AT_MINUTE = 10
-/** Of labels whose values docs/metrics.md does not list. */
+/** Values of labels that docs/metrics.md does not list. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   code: Object.keys(ERROR_CODES),
   route: ['/v1/records', '/v1/records/batch'],

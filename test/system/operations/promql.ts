@@ -4,16 +4,16 @@ import { ERROR_CODES } from '../../../src/errors.ts'
 import { type Documented, readReferencePage } from '../../observe/metrics/reference-page.ts'
 import { PROJECT_DIR } from '../start/installation.ts'
 
-/** What Prometheus adds when it reads a process. */
+/** Labels that Prometheus adds when it reads a process. */
 const TARGET_LABELS = ['cluster', 'namespace', 'pod', 'container', 'job', 'instance']
-/** Of kube-state-metrics, as far as we use it. */
+/** Metrics of kube-state-metrics that we use. */
 const KUBERNETES = new Map([['kube_pod_container_status_waiting_reason', ['reason']]])
 
 const METRICS = new Map(readReferencePage().map((metric) => [metric.name, metric]))
 const ROUTES = readFileSync(join(PROJECT_DIR, 'docs/access.md'), 'utf8')
 
 /**
- * What an expression says that no process has: metrics, labels, values of labels. Held to docs/metrics.md, which
+ * Parts of an expression that no process has: metrics, labels, values of labels. Held to docs/metrics.md, which
  * test/observe/metrics/reference.test.ts holds to what processes answer. `made`: labels that label_replace makes.
  */
 export function findStrangers(expr: string, made: readonly string[] = []): string[] {

@@ -3,7 +3,7 @@ import type { Alert } from './alerts-file.ts'
 
 const HEALTHY_AT_MINUTES = [30, 100, 450]
 
-/** What `promtool test rules` reads: each case, and that nothing fires where all is well. */
+/** Input of `promtool test rules`: each case, and that nothing fires while all is well. */
 export function ruleTests(rulesFile: string, alerts: readonly Alert[]): unknown {
   const names = [...new Set(alerts.map(({ alert }) => alert))]
   const healthy = Object.entries({ 'a healthy installation': {}, ...QUIET }).map(([name, series]) => ({

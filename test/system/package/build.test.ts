@@ -17,7 +17,7 @@ import { bareEnvironment } from '../../helpers/bare-environment.ts'
 import { temporaryFiles } from '../../helpers/temporary-files.ts'
 import { makeChain } from '../../helpers/test-chain.ts'
 
-/* What can be seen of the packages without installing them; `npm run package` does that, on every runtime. */
+/* Checks of the packages without installing them; `npm run package` installs them, on every runtime. */
 
 const run = promisify(execFile)
 const ENDS_MS_MAX = 20_000
@@ -178,7 +178,7 @@ function specifiersOf(file: string): string[] {
   return [...found].map((match) => (match[1] ?? match[2] ?? match[3])!)
 }
 
-/** What a module imports that is not of its own package, itself or through others. */
+/** Packages that a module imports, itself or through others. */
 function packagesFrom(file: string, seen = new Set<string>()): string[] {
   if (seen.has(file)) return []
   seen.add(file)

@@ -26,7 +26,7 @@ export async function installIn(
   return { dir, packages: packages.sort() }
 }
 
-/** Of everything below the folder. */
+/** Bytes of everything below the folder. */
 export async function bytesIn(dir: string): Promise<number> {
   let bytes = 0
   for await (const entry of glob('**/*', { cwd: dir, withFileTypes: true }))

@@ -28,7 +28,7 @@ const WANTED: readonly Wanted[] = [
   node('20.12.0', true),
   node('20.20.2', true),
   node('22.23.3', true),
-  // Of the two builds the one that needs no AVX2.
+  // The build, of two, that needs no AVX2.
   {
     name: 'Bun 1.4.5',
     package: '@oven/bun-linux-x64-baseline@1.4.5',

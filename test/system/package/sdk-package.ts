@@ -57,7 +57,10 @@ export async function useOn(runtime: Runtime, { dir }: Project, deployment: Depl
   return stdout.trim()
 }
 
-/** What an application's own bundle grows by, and the most that it may: some 8 % above the 15,600, 46,000 and 12,200 bytes that it was with federation. */
+/**
+ * Growth of an application's own bundle, and the most that it may be: some 8 % above the 15,600, 46,000 and 12,200 bytes that
+ * it was with federation.
+ */
 const BUNDLES = {
   '{ Tallystick } of @tallystick/sdk': {
     source: `export { Tallystick } from '@tallystick/sdk'`,

@@ -5,8 +5,8 @@ import { withClient } from '../../../src/db/connect/client.ts'
 import { resolveRunAs } from '../../../src/run/postgres/run-as.ts'
 
 /*
- * What pg_basebackup does, by Postgres' low-level API (pg_backup_start, copy, pg_backup_stop): the embedded Postgres comes without
- * the tool, and another version's does not speak to it.
+ * Base backup, as pg_basebackup makes it, by Postgres' low-level API (pg_backup_start, copy, pg_backup_stop): the embedded
+ * Postgres comes without the tool, and another version's does not speak to it.
  */
 
 /** A folder that the server may write to, and settings by which it archives its log there. */

@@ -25,7 +25,7 @@ const LEDGERS = 3
 const CLIENTS = 12
 const LOAD_MS = 2_000
 
-/** What is left when the machine of the database is gone: each lies somewhere else. */
+/** Remains when the machine of the database is gone: each lies somewhere else. */
 type Left = {
   readonly dir: string
   readonly ledgers: readonly Ledger[]
@@ -110,7 +110,7 @@ async function restoreToTheEnd(left: Left): Promise<void> {
   }
 }
 
-/** What is lost is seen by everybody, and nothing is built upon it before the operator has said so. */
+/** Everybody sees the loss, and nothing is built upon it before the operator has said so. */
 async function restoreToEarlier(left: Left): Promise<void> {
   const deployment = await startRestored(left, 'earlier', left.earlier)
   try {

@@ -6,7 +6,7 @@ import { runAlone } from '../../helpers/run-command.ts'
 import { runScript } from '../../helpers/run-script.ts'
 import { type Ledger, OPERATOR_KEY } from '../faults/deployment.ts'
 
-/* What an operator, an agent and an auditor do around a restore, by the commands and routes that they have. */
+/* Work of an operator, an agent and an auditor around a restore, by the commands and routes that they have. */
 
 const KEPT_MS_MAX = 20_000
 

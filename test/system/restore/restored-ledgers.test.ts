@@ -209,7 +209,7 @@ test('two workers that find it at once close it once, and an acknowledgement mea
   await Promise.all(workers.map(({ restored }) => restored.checkAll()))
   assert.equal((await app.sql('select from tallystick.ledger_closures')).length, 1)
   await acknowledge(app, 10, chain)
-  // What a worker does that had looked before the acknowledgement.
+  // Call of a worker that had looked before the acknowledgement.
   const [{ closed }] = (
     await worker.pool.query(
       'select tallystick.close_restored_ledgers(array(select ledger_id from tallystick.ledgers), array[10], $1, array[null]::bigint[]) as closed',
@@ -347,7 +347,9 @@ async function acknowledge(app: TestApp, size: number, chain: string): Promise<v
 
 type SignedRow = { envelope: Buffer; leaf: Buffer; recorded_at: Date }
 
-/** What whoever holds the API's login can do: an entry of the right kind, in an envelope that nobody signed, or that he saw. */
+/**
+ * Forgery by a thief of the API's login: an entry of the right kind, in an envelope that nobody signed, or that the thief saw.
+ */
 async function forgeAcknowledgement(
   app: TestApp,
   { recorded_at, ...signed }: Partial<SignedRow> = {},

@@ -8,7 +8,7 @@ import { makePublisher, type Publisher } from '../../helpers/publisher.ts'
 
 export type RestoreWorker = Publisher & { readonly restored: RestoredLedgers; readonly notesDir: string }
 
-/** What the worker's followers have; its data is in a folder of its own. */
+/** Dependencies of the worker's followers; its data is in a folder of its own. */
 export async function makeRestoreWorker(t: Test, app: TestApp, dir = temporaryDir()): Promise<RestoreWorker> {
   const pool = openTestPool(app.database.workerUrl, { max: 4 })
   t.after(() => pool.end())

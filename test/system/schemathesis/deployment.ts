@@ -4,7 +4,7 @@ import { post, startServerAndWorker } from '../../helpers/deployment.ts'
 export type Fuzzed = {
   readonly url: string
   readonly ledgerKey: string
-  /** Of another ledger. */
+  /** Key of another ledger. */
   readonly otherLedgerKey: string
   readonly operatorKey: string
   close(): Promise<void>

@@ -18,7 +18,7 @@ type OpenApi = {
   >
 }
 
-/** Of one operation and phase; with all its phases a run takes about two minutes on two cores. */
+/** Examples of one operation and phase; with all its phases a run takes about two minutes on two cores. */
 const EXAMPLES_MAX = 25
 const ANSWER_SECONDS_MAX = 10
 

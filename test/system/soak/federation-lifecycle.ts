@@ -10,21 +10,21 @@ import { checkLedger } from '../faults/ledger-contents.ts'
 
 export type LifecyclePlan = {
   readonly organisations: 2 | 3
-  /** Of each that works for another. */
+  /** Clients of each side that works for another. */
   readonly clients: number
-  /** Of all of them. */
+  /** Records of all of them. */
   readonly records: number
 }
 
 export type LifecycleOutcome = {
   readonly reckoning: FederationReckoning
-  /** Of all ledgers, verified. */
+  /** Entries of all ledgers, verified. */
   readonly entries: number
   /** Records that clients took to their end, by how. */
   readonly ends: Readonly<Record<string, number>>
-  /** Of each pair of ledgers, what `tallystick reconcile` said of their exports. */
+  /** Output of `tallystick reconcile` on the exports of each pair of ledgers. */
   readonly reconciled: readonly string[]
-  /** Of the records alone. */
+  /** Time of the records alone. */
   readonly livedMs: number
 }
 
@@ -82,7 +82,7 @@ async function reconcileAll(dir: string, peerings: readonly Peering[]): Promise<
   return said
 }
 
-/** Of the other side's key, as the handshake has it. */
+/** Kid of the other side, as the handshake has it. */
 async function firstKid(side: Organisation, peer: string): Promise<string> {
   return (await side.ask('GET', `/v1/peers/${peer}`)).remote.envelopeKey.kid
 }

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 
-/** What each does with a request, at the path of its name. */
+/** Behaviour at a request, at the path of its name. */
 const BEHAVIOURS: Readonly<Record<string, (socket: Socket) => void>> = {
   hang: () => {},
   'drip-headers': (socket) => drip(socket, 'HTTP/1.1 200 OK\r\nx-drip: ', 'x'),

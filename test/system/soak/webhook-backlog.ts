@@ -38,7 +38,7 @@ export type BacklogOutcome = {
 
 const SLOW_ANSWER_MS = 200
 const REAL_RECORDS = 500
-/** What the slow endpoint can be sent within a run, with room. */
+/** Deliveries that the slow endpoint can get within a run, with room. */
 const COPIES_MAX = 200_000
 const ROWS_PER_INSERT = 500_000
 const SETTLE_MS = 2_000

@@ -4,7 +4,7 @@ import type { LatencySummary } from '../../../cli/preflight/latencies.ts'
 import { withClient } from '../../../src/db/connect/client.ts'
 import type { Deployment, Ledger } from '../faults/deployment.ts'
 
-/** What the receivers of the soaks count: one event for each record. */
+/** Events that the receivers of the soaks count: one for each record. */
 const EVENTS = ['record.recorded']
 
 /** An endpoint at `url` for the records of a ledger; its id and secret. */
@@ -52,7 +52,7 @@ export function residentMiB(pid: number): number {
 
 export type WebhookRows = { readonly deliveries: number; readonly open: number; readonly jobs: number }
 
-/** What the deliveries of all endpoints have in tables. */
+/** Rows of the deliveries of all endpoints. */
 export function countRows(ownerUrl: string): Promise<WebhookRows> {
   return withClient(ownerUrl, async (client) => {
     const { rows } = await client.query<WebhookRows>(

@@ -76,7 +76,7 @@ async function settle(receiver: WebhookReceiver, due: number): Promise<number> {
   }
 }
 
-/** What the worker and Postgres do meanwhile. */
+/** Reports on the worker and Postgres meanwhile. */
 async function report(
   deployment: Deployment,
   receiver: WebhookReceiver,

@@ -9,14 +9,14 @@ import { HOSTILE, startHostileEndpoints } from './hostile-endpoints.ts'
 import { measureBusyPercent, planLoad, requireClean } from './load-on.ts'
 import { addCounted, addEndpoint, countRows, formatLag, formatRows } from './webhook-endpoints-on.ts'
 
-/** Of each of two ledgers. */
+/** Rate of each of two ledgers. */
 const RECORDS_PER_SECOND = 50
 const SETTLE_MS = 1_000
 
 export type Isolation = {
   readonly alone: LatencySummary
   readonly beside: LatencySummary
-  /** Of the healthy endpoint: what came, and what of that more than once. */
+  /** Events that the healthy endpoint received, and how many of them more than once. */
   readonly received: number
   readonly due: number
   /** Requests that the hostile ones have had. */

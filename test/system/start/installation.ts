@@ -42,7 +42,7 @@ export function launch(options: StartOptions): ChildProcessByStdio<null, Readabl
   return endsWithTests(child)
 }
 
-/** What `npm start` runs, until it says that it runs; rejects with its output if it ends instead. */
+/** Runs `npm start`, until it says that it runs; rejects with its output if it ends instead. */
 export async function startAllInOne(options: StartOptions): Promise<Started> {
   const child = launch(options)
   let output = ''

@@ -76,7 +76,7 @@ test('what cannot start says so without the password or the key that it was give
   const database = await createTestDatabase(t)
   const wrong = 'hunter2-of-an-operator'
   const withPassword = (url: string) => Object.assign(new URL(url), { password: wrong }).href
-  // What is malformed is refused by parseConfig: test/run/config.test.ts.
+  // A malformed value is refused by parseConfig: test/run/config.test.ts.
   const badly: Record<string, string>[] = [
     {
       TALLYSTICK_API_DATABASE_URL: withPassword(database.apiUrl),

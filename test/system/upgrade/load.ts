@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const PAUSE_MS = 5
 
-/** What agents of both versions do while there is a server, on each in turn; what they were answered, by method, route and status. */
+/** Load of agents of both versions while there is a server, on each in turn; counts answers by method, route and status. */
 export class Load {
   readonly answers: Record<string, number> = {}
   readonly #servers: string[] = []
@@ -41,7 +41,7 @@ export class Load {
     }
   }
 
-  /** What one server has written the other reads, and goes on with. */
+  /** Reads and continues at one server what the other has written. */
   async #work(url: string, other: string): Promise<void> {
     const payload = { step: 1, tool: 'search' }
     const notarized = await this.#send('POST', url, '/v1/records', { type: 'generic/1', payload })

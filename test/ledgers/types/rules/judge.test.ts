@@ -33,7 +33,7 @@ function say(
   return said!.code ?? 'pass'
 }
 
-/** What a rule says of the two values. */
+/** Outcome of a rule about the two values. */
 const compare = (definition: JsonObject, expected: JsonValue, actual: JsonValue) =>
   say(definition, { a: expected }, { a: actual })
 

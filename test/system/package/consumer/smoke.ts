@@ -1,5 +1,5 @@
 /*
- * What a stranger writes with the installed package, and all of it at once: compiled strictly, without the types of Node, then
+ * Code of a stranger with the installed package, all of it at once: compiled strictly, without the types of Node, then
  * run on every runtime. Ends with a line of what it did; throws where something is not as it should be.
  */
 import {
