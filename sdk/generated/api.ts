@@ -214,24 +214,9 @@ export type WebhookEvent =
       timestamp: string
       data: WebhookTestEventData
     }
-export type GetLedgersQuery = PageQuery
-export type GetLedgersByIdAnswer = LedgerSummary
-export type PostLedgersByIdFreezeAnswer = LedgerSummary
-export type PostLedgersByIdUnfreezeAnswer = LedgerSummary
-export type PostLedgersByIdKeysAnswer = NewKey
-export type GetLedgersByIdRestoreAnswer = LedgerRestore
-export type PostLedgersByIdRestoreAnswer = LedgerRestore
-export type PostAgentsAnswer = Agent
-export type GetAgentsByIdAnswer = Agent
-export type PostAgentsByIdDisableAnswer = Agent
-export type GetKeysByIdAnswer = ApiKey
-export type PostKeysByIdRotateAnswer = PostKeysAnswer
-export type PutKeysByIdRateLimitBody = PutLedgersByIdRateLimitBody
-export type PutKeysByIdRateLimitAnswer = PutLedgersByIdRateLimitAnswer
-export type PostTypesAnswer = RecordType
-export type GetTypesByNameByVersionAnswer = RecordType
-export type PostTypesPreviewAnswer = PostTypesByNameByVersionPreviewAnswer
 export type PostRecordsAnswer = LedgerRecord
+export type GetRecordsByIdAnswer = LedgerRecord
+export type GetRecordsByIdTreeQuery = PageQuery
 export type PostRecordsByIdActivateAnswer = LedgerRecord
 export type PostRecordsByIdCompletionsAnswer = LedgerRecord
 export type PostRecordsByIdVerdictAnswer = LedgerRecord
@@ -240,21 +225,15 @@ export type PostRecordsByIdCancelBody = PostRecordsByIdRevisionBody
 export type PostRecordsByIdCancelAnswer = LedgerRecord
 export type PostRecordsByIdOverturnAnswer = LedgerRecord
 export type PostRecordsByIdShareAnswer = LedgerRecord
-export type DeleteRecordsByIdCompletionsByCompletionEvidenceBody = DeleteRecordsByIdPayloadBody
-export type DeleteRecordsByIdCompletionsByCompletionEvidenceAnswer = DeleteRecordsByIdPayloadAnswer
-export type DeleteRecordsByIdCompletionsByCompletionValuesBody = DeleteRecordsByIdPayloadBody
-export type DeleteRecordsByIdCompletionsByCompletionValuesAnswer = DeleteRecordsByIdPayloadAnswer
-export type DeleteRecordsByIdEntriesBySeqReasonBody = DeleteRecordsByIdPayloadBody
-export type DeleteRecordsByIdEntriesBySeqReasonAnswer = DeleteRecordsByIdPayloadAnswer
-export type GetRecordsByIdAnswer = LedgerRecord
-export type GetRecordsByIdTreeQuery = PageQuery
-export type GetPeersByIdRecordsQuery = PageQuery
-export type GetPeersByIdRecordsByRecordAnswer = SharedRecordWithType
-export type GetCheckpointsQuery = PageQuery
 export type GetEntriesBySeqProofAnswer = GetRecordsByIdProofAnswer
-export type PostAuditsAnswer = Audit
-export type GetAuditsQuery = PageQuery
-export type GetAuditsByIdAnswer = Audit
+export type PostTypesAnswer = RecordType
+export type GetTypesByNameByVersionAnswer = RecordType
+export type PostTypesPreviewAnswer = PostTypesByNameByVersionPreviewAnswer
+export type PostAgentsAnswer = Agent
+export type GetAgentsByIdAnswer = Agent
+export type PostAgentsByIdDisableAnswer = Agent
+export type GetKeysByIdAnswer = ApiKey
+export type PostKeysByIdRotateAnswer = PostKeysAnswer
 export type GetWebhooksQuery = PageQuery
 export type GetWebhooksByIdAnswer = Webhook
 export type PatchWebhooksByIdAnswer = Webhook
@@ -265,6 +244,18 @@ export type GetWebhooksByIdDeliveriesByEventAnswer = Delivery
 export type PostWebhooksByIdDeliveriesByEventRedeliverAnswer = Delivery
 export type PostWebhooksByIdRecoverAnswer = Webhook
 export type PostWebhooksByIdTestAnswer = Delivery
+export type DeleteRecordsByIdCompletionsByCompletionEvidenceBody = DeleteRecordsByIdPayloadBody
+export type DeleteRecordsByIdCompletionsByCompletionEvidenceAnswer = DeleteRecordsByIdPayloadAnswer
+export type DeleteRecordsByIdCompletionsByCompletionValuesBody = DeleteRecordsByIdPayloadBody
+export type DeleteRecordsByIdCompletionsByCompletionValuesAnswer = DeleteRecordsByIdPayloadAnswer
+export type DeleteRecordsByIdEntriesBySeqReasonBody = DeleteRecordsByIdPayloadBody
+export type DeleteRecordsByIdEntriesBySeqReasonAnswer = DeleteRecordsByIdPayloadAnswer
+export type GetCheckpointsQuery = PageQuery
+export type PostAuditsAnswer = Audit
+export type GetAuditsQuery = PageQuery
+export type GetAuditsByIdAnswer = Audit
+export type GetPeersByIdRecordsQuery = PageQuery
+export type GetPeersByIdRecordsByRecordAnswer = SharedRecordWithType
 export type PostPeersAnswer = NewPeer
 export type GetPeersQuery = PageQuery
 export type GetPeersByIdAnswer = Peer
@@ -279,6 +270,15 @@ export type PostPeersByIdReplayAnswer = PeerReplay
 export type GetPeersByIdForksQuery = PageQuery
 export type GetPeersByIdReconciliationAnswer = PeerReconciliation
 export type PostPeersByIdReconciliationAnswer = PeerReconciliation
+export type GetLedgersQuery = PageQuery
+export type GetLedgersByIdAnswer = LedgerSummary
+export type PostLedgersByIdFreezeAnswer = LedgerSummary
+export type PostLedgersByIdUnfreezeAnswer = LedgerSummary
+export type PostLedgersByIdKeysAnswer = NewKey
+export type GetLedgersByIdRestoreAnswer = LedgerRestore
+export type PostLedgersByIdRestoreAnswer = LedgerRestore
+export type PutLedgersByIdRateLimitBody = PutKeysByIdRateLimitBody
+export type PutLedgersByIdRateLimitAnswer = PutKeysByIdRateLimitAnswer
 
 export interface RateLimit {
   requestsPerSecond: number
@@ -405,269 +405,6 @@ export interface Erasure {
   recordedAt: string
   entry: EntryPlace
 }
-export interface Problem {
-  /**
-   * names the code; documentation, nothing to fetch
-   */
-  type: string
-  title: string
-  status: number
-  /**
-   * for people; may change
-   */
-  detail: string
-  /**
-   * for programs; stable
-   */
-  code: ErrorCode
-  requestId: string
-  /**
-   * whether the same request may succeed later
-   */
-  retryable: boolean
-  /**
-   * JSON Pointer to the fault
-   */
-  path?: string | undefined
-  /**
-   * which item of a batch
-   */
-  index?: number | undefined
-  /**
-   * the scope that the key lacks
-   */
-  scope?: Scope | undefined
-  /**
-   * the scopes that the key does not hold
-   */
-  scopes?: Scope[] | undefined
-  /**
-   * the end of the secret that was sent
-   */
-  expiresAt?: string | undefined
-  /**
-   * name/version of a type
-   */
-  recordType?: string | undefined
-  /**
-   * the entry that has ended it, or the offer that is to be decided first
-   */
-  seq?: number | undefined
-  /**
-   * what else of the record lies beside the chain, oldest first
-   */
-  remaining?: ErasableDocument[] | undefined
-  /**
-   * the record’s, which is in the way
-   */
-  state?: RecordState | undefined
-  /**
-   * the record’s
-   */
-  version?: number | undefined
-  /**
-   * kinds of entries that the record’s state allows next
-   */
-  nextEvents?: EntryKind[] | undefined
-  /**
-   * the endpoint that is just like it
-   */
-  webhook?: string | undefined
-  /**
-   * whose step it is
-   */
-  role?: 'principal' | 'performer' | 'worker' | 'other than the performer' | undefined
-  /**
-   * the home of the record
-   */
-  ledger?: string | undefined
-  /**
-   * when the day of the peering’s budget is over
-   */
-  resetsAt?: string | undefined
-}
-export interface ErasableDocument {
-  document: 'payload' | 'evidence' | 'values' | 'reason'
-  /**
-   * of the entry that digests it
-   */
-  seq: number
-  /**
-   * whose evidence or compared values
-   */
-  completion: string | null
-  /**
-   * where it is erased
-   */
-  address: string
-}
-export interface PublishedKey {
-  /**
-   * SHA-256, lower-case hex
-   */
-  kid: string
-  use: 'envelope'
-  alg: 'EdDSA' | 'ES256'
-  /**
-   * DER SubjectPublicKeyInfo
-   */
-  spki: string
-  /**
-   * RFC 3339, UTC, milliseconds
-   */
-  activatedAt: string
-  retiredAt: string | null
-  compromisedAt: string | null
-}
-export interface LedgerSummary {
-  id: string
-  name: string
-  issuer: string
-  origin: string
-  /**
-   * how many entries it has
-   */
-  size: number
-  /**
-   * why it takes no entries: frozen by the operator, or an older backup of itself; null: it does
-   */
-  closed: ('frozen' | 'restored') | null
-  rateLimit: RateLimit | null
-  /**
-   * what verification found wrong with it: it gets no checkpoints until the operator has looked
-   */
-  fault: {
-    /**
-     * of the first bad entry; null: of the ledger as a whole
-     */
-    seq: number | null
-    code: string
-    /**
-     * RFC 3339, UTC, milliseconds
-     */
-    foundAt: string
-  } | null
-}
-export interface LedgerRestore {
-  ledger: string
-  /**
-   * the newest checkpoint kept outside the database
-   */
-  known: {
-    /**
-     * how many entries
-     */
-    size: number
-    /**
-     * SHA-256, lower-case hex
-     */
-    chain: string
-  }
-  /**
-   * what the database holds, or held when it was reopened
-   */
-  found: {
-    /**
-     * how many entries
-     */
-    size: number
-    /**
-     * SHA-256, lower-case hex
-     */
-    chain: string
-  }
-  /**
-   * RFC 3339, UTC, milliseconds
-   */
-  closedAt: string
-  /**
-   * the entry that reopened it; null while it is closed
-   */
-  entry: {
-    /**
-     * place in the chain, from 0
-     */
-    seq: number
-    kind: 'ledger-restored'
-    /**
-     * SHA-256, lower-case hex
-     */
-    leaf: string
-    /**
-     * SHA-256, lower-case hex
-     */
-    chain: string
-  } | null
-}
-export interface Agent {
-  id: string
-  name: string
-  /**
-   * RFC 3339, UTC, milliseconds
-   */
-  registeredAt: string
-  disabledAt: string | null
-}
-export interface ApiKey {
-  id: string
-  name: string
-  agent: string
-  scopes: Scope[]
-  /**
-   * RFC 3339, UTC, milliseconds
-   */
-  createdAt: string
-  /**
-   * the key that made it; null: the operator did
-   */
-  madeBy: string | null
-  expiresAt: string | null
-  revokedAt: string | null
-  rateLimit: RateLimit | null
-  /**
-   * one, or more while the key is rotated; none once it is revoked
-   */
-  secrets: {
-    expiresAt: string | null
-  }[]
-}
-export interface RecordType {
-  /**
-   * name/version of a type
-   */
-  type: string
-  gated: boolean
-  /**
-   * of the definition in canonical form
-   */
-  digest: string
-  /**
-   * null: it is in every ledger
-   */
-  registeredAt: string | null
-  definition: {
-    [k: string]: unknown
-  }
-  /**
-   * null: the ledger’s first entry has its digest
-   */
-  entry: EntryPlace | null
-}
-export interface EntryPlace {
-  /**
-   * place in the chain, from 0
-   */
-  seq: number
-  kind: EntryKind
-  /**
-   * SHA-256, lower-case hex
-   */
-  leaf: string
-  /**
-   * SHA-256, lower-case hex
-   */
-  chain: string
-}
 export interface LedgerRecord {
   id: string
   /**
@@ -730,6 +467,21 @@ export interface LedgerRecord {
    * null of what was notarized
    */
   gated: GatedRecord | null
+}
+export interface EntryPlace {
+  /**
+   * place in the chain, from 0
+   */
+  seq: number
+  kind: EntryKind
+  /**
+   * SHA-256, lower-case hex
+   */
+  leaf: string
+  /**
+   * SHA-256, lower-case hex
+   */
+  chain: string
 }
 export interface RecordErasure {
   /**
@@ -969,117 +721,101 @@ export interface Offer {
    */
   decidedBy: number | null
 }
-export interface SharedRecord {
-  id: string
+export interface Problem {
   /**
-   * home: a record of this ledger; guest: one of the peer’s
+   * names the code; documentation, nothing to fetch
    */
-  role: 'home' | 'guest'
-  documents: 'whole' | 'digests'
+  type: string
+  title: string
+  status: number
+  /**
+   * for people; may change
+   */
+  detail: string
+  /**
+   * for programs; stable
+   */
+  code: ErrorCode
+  requestId: string
+  /**
+   * whether the same request may succeed later
+   */
+  retryable: boolean
+  /**
+   * JSON Pointer to the fault
+   */
+  path?: string | undefined
+  /**
+   * which item of a batch
+   */
+  index?: number | undefined
+  /**
+   * the scope that the key lacks
+   */
+  scope?: Scope | undefined
+  /**
+   * the scopes that the key does not hold
+   */
+  scopes?: Scope[] | undefined
+  /**
+   * the end of the secret that was sent
+   */
+  expiresAt?: string | undefined
   /**
    * name/version of a type
    */
-  type: string
-  state: RecordState
+  recordType?: string | undefined
   /**
-   * of a record of the peer’s, as far as its entries came
+   * the entry that has ended it, or the offer that is to be decided first
    */
-  version: number
+  seq?: number | undefined
   /**
-   * of a record of the peer’s: the newest step that was offered here
+   * what else of the record lies beside the chain, oldest first
    */
-  offer: Offer | null
+  remaining?: ErasableDocument[] | undefined
+  /**
+   * the record’s, which is in the way
+   */
+  state?: RecordState | undefined
+  /**
+   * the record’s
+   */
+  version?: number | undefined
+  /**
+   * kinds of entries that the record’s state allows next
+   */
+  nextEvents?: EntryKind[] | undefined
+  /**
+   * the endpoint that is just like it
+   */
+  webhook?: string | undefined
+  /**
+   * whose step it is
+   */
+  role?: 'principal' | 'performer' | 'worker' | 'other than the performer' | undefined
+  /**
+   * the home of the record
+   */
+  ledger?: string | undefined
+  /**
+   * when the day of the peering’s budget is over
+   */
+  resetsAt?: string | undefined
 }
-export interface SharedRecordWithType {
-  id: string
+export interface ErasableDocument {
+  document: 'payload' | 'evidence' | 'values' | 'reason'
   /**
-   * home: a record of this ledger; guest: one of the peer’s
-   */
-  role: 'home' | 'guest'
-  documents: 'whole' | 'digests'
-  /**
-   * name/version of a type
-   */
-  type: string
-  state: RecordState
-  /**
-   * of a record of the peer’s, as far as its entries came
-   */
-  version: number
-  /**
-   * of a record of the peer’s: the newest step that was offered here
-   */
-  offer: Offer | null
-  /**
-   * that came with a record of the peer’s, held to the digest that was signed; null of a type that is built in
-   */
-  typeDefinition: {
-    [k: string]: unknown
-  } | null
-}
-export interface EntryLine {
-  /**
-   * place in the chain, from 0
+   * of the entry that digests it
    */
   seq: number
-  kind: EntryKind
   /**
-   * RFC 3339, UTC, milliseconds
+   * whose evidence or compared values
    */
-  recordedAt: string
+  completion: string | null
   /**
-   * SHA-256, lower-case hex
+   * where it is erased
    */
-  leaf: string
-  /**
-   * SHA-256, lower-case hex
-   */
-  chain: string
-  /**
-   * COSE_Sign1
-   */
-  envelope: string
-  documents: {
-    subject: string
-    /**
-     * SHA-256, lower-case hex
-     */
-    digest: string
-    /**
-     * null when the document is erased or withheld
-     */
-    salt: string | null
-    /**
-     * payload and evidence: an object; compared values: an array; a reason: text
-     */
-    document:
-      | (
-          | {
-              [k: string]: unknown
-            }
-          | {
-              [k: string]: unknown
-            }[]
-          | string
-        )
-      | null
-    /**
-     * the entry that says so
-     */
-    erasedBy: number | null
-    /**
-     * where the record has some
-     */
-    references?: string[] | undefined
-  }[]
-  /**
-   * of a batch: the objects that were hashed
-   */
-  items: HashedItem[] | null
-  /**
-   * the envelope of another ledger’s entry that this one receives
-   */
-  received?: string | undefined
+  address: string
 }
 export interface Ledger {
   id: string
@@ -1091,63 +827,77 @@ export interface Ledger {
    */
   noteVerifierKey: string
 }
-export interface Audit {
-  id: string
+export interface PublishedKey {
   /**
-   * null: the daily schedule
+   * SHA-256, lower-case hex
    */
-  requestedBy: string | null
+  kid: string
+  use: 'envelope'
+  alg: 'EdDSA' | 'ES256'
+  /**
+   * DER SubjectPublicKeyInfo
+   */
+  spki: string
   /**
    * RFC 3339, UTC, milliseconds
    */
-  requestedAt: string
-  /**
-   * done: see `ok`; failed: the ledger could not be read, and nothing is said about it
-   */
-  state: 'queued' | 'running' | 'done' | 'failed'
-  progress: {
-    entriesDone: number
-    entriesTotal: number | null
-  }
-  startedAt: string | null
-  finishedAt: string | null
-  /**
-   * whether the whole ledger verifies; null: not known yet
-   */
-  ok: boolean | null
-  report: AuditReport | null
+  activatedAt: string
+  retiredAt: string | null
+  compromisedAt: string | null
 }
-export interface AuditReport {
+export interface RecordType {
   /**
-   * how many were verified
+   * name/version of a type
    */
-  entries: number
-  records: number
+  type: string
+  gated: boolean
   /**
-   * whose word it is that the keys are the ledger’s
+   * of the definition in canonical form
    */
-  keys: 'self-asserted' | 'pinned' | 'given'
-  firstKid: string | null
+  digest: string
   /**
-   * given: one that the worker keeps outside the database; own: the ledger’s
+   * null: it is in every ledger
    */
-  checkpoint: 'given' | 'own' | 'none'
+  registeredAt: string | null
+  definition: {
+    [k: string]: unknown
+  }
   /**
-   * size of the largest such checkpoint that the ledger was found to extend
+   * null: the ledger’s first entry has its digest
    */
-  covered: number
-  failure: {
-    /**
-     * of the first bad entry; null: of the ledger as a whole
-     */
-    seq: number | null
-    code: string
-    reason: string
-  } | null
+  entry: EntryPlace | null
+}
+export interface Agent {
+  id: string
+  name: string
   /**
-   * what could not be looked at
+   * RFC 3339, UTC, milliseconds
    */
-  notices: string[]
+  registeredAt: string
+  disabledAt: string | null
+}
+export interface ApiKey {
+  id: string
+  name: string
+  agent: string
+  scopes: Scope[]
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  createdAt: string
+  /**
+   * the key that made it; null: the operator did
+   */
+  madeBy: string | null
+  expiresAt: string | null
+  revokedAt: string | null
+  rateLimit: RateLimit | null
+  /**
+   * one, or more while the key is rotated; none once it is revoked
+   */
+  secrets: {
+    expiresAt: string | null
+  }[]
 }
 export interface RecordEventData {
   ledger: string
@@ -1700,6 +1450,176 @@ export interface Delivery {
     excerpt: string | null
   }[]
 }
+export interface EntryLine {
+  /**
+   * place in the chain, from 0
+   */
+  seq: number
+  kind: EntryKind
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  recordedAt: string
+  /**
+   * SHA-256, lower-case hex
+   */
+  leaf: string
+  /**
+   * SHA-256, lower-case hex
+   */
+  chain: string
+  /**
+   * COSE_Sign1
+   */
+  envelope: string
+  documents: {
+    subject: string
+    /**
+     * SHA-256, lower-case hex
+     */
+    digest: string
+    /**
+     * null when the document is erased or withheld
+     */
+    salt: string | null
+    /**
+     * payload and evidence: an object; compared values: an array; a reason: text
+     */
+    document:
+      | (
+          | {
+              [k: string]: unknown
+            }
+          | {
+              [k: string]: unknown
+            }[]
+          | string
+        )
+      | null
+    /**
+     * the entry that says so
+     */
+    erasedBy: number | null
+    /**
+     * where the record has some
+     */
+    references?: string[] | undefined
+  }[]
+  /**
+   * of a batch: the objects that were hashed
+   */
+  items: HashedItem[] | null
+  /**
+   * the envelope of another ledger’s entry that this one receives
+   */
+  received?: string | undefined
+}
+export interface Audit {
+  id: string
+  /**
+   * null: the daily schedule
+   */
+  requestedBy: string | null
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  requestedAt: string
+  /**
+   * done: see `ok`; failed: the ledger could not be read, and nothing is said about it
+   */
+  state: 'queued' | 'running' | 'done' | 'failed'
+  progress: {
+    entriesDone: number
+    entriesTotal: number | null
+  }
+  startedAt: string | null
+  finishedAt: string | null
+  /**
+   * whether the whole ledger verifies; null: not known yet
+   */
+  ok: boolean | null
+  report: AuditReport | null
+}
+export interface AuditReport {
+  /**
+   * how many were verified
+   */
+  entries: number
+  records: number
+  /**
+   * whose word it is that the keys are the ledger’s
+   */
+  keys: 'self-asserted' | 'pinned' | 'given'
+  firstKid: string | null
+  /**
+   * given: one that the worker keeps outside the database; own: the ledger’s
+   */
+  checkpoint: 'given' | 'own' | 'none'
+  /**
+   * size of the largest such checkpoint that the ledger was found to extend
+   */
+  covered: number
+  failure: {
+    /**
+     * of the first bad entry; null: of the ledger as a whole
+     */
+    seq: number | null
+    code: string
+    reason: string
+  } | null
+  /**
+   * what could not be looked at
+   */
+  notices: string[]
+}
+export interface SharedRecord {
+  id: string
+  /**
+   * home: a record of this ledger; guest: one of the peer’s
+   */
+  role: 'home' | 'guest'
+  documents: 'whole' | 'digests'
+  /**
+   * name/version of a type
+   */
+  type: string
+  state: RecordState
+  /**
+   * of a record of the peer’s, as far as its entries came
+   */
+  version: number
+  /**
+   * of a record of the peer’s: the newest step that was offered here
+   */
+  offer: Offer | null
+}
+export interface SharedRecordWithType {
+  id: string
+  /**
+   * home: a record of this ledger; guest: one of the peer’s
+   */
+  role: 'home' | 'guest'
+  documents: 'whole' | 'digests'
+  /**
+   * name/version of a type
+   */
+  type: string
+  state: RecordState
+  /**
+   * of a record of the peer’s, as far as its entries came
+   */
+  version: number
+  /**
+   * of a record of the peer’s: the newest step that was offered here
+   */
+  offer: Offer | null
+  /**
+   * that came with a record of the peer’s, held to the digest that was signed; null of a type that is built in
+   */
+  typeDefinition: {
+    [k: string]: unknown
+  } | null
+}
 export interface NewPeer {
   /**
    * the same on both sides
@@ -2038,6 +1958,86 @@ export interface PeerReconciliation {
    */
   asking: boolean
 }
+export interface LedgerSummary {
+  id: string
+  name: string
+  issuer: string
+  origin: string
+  /**
+   * how many entries it has
+   */
+  size: number
+  /**
+   * why it takes no entries: frozen by the operator, or an older backup of itself; null: it does
+   */
+  closed: ('frozen' | 'restored') | null
+  rateLimit: RateLimit | null
+  /**
+   * what verification found wrong with it: it gets no checkpoints until the operator has looked
+   */
+  fault: {
+    /**
+     * of the first bad entry; null: of the ledger as a whole
+     */
+    seq: number | null
+    code: string
+    /**
+     * RFC 3339, UTC, milliseconds
+     */
+    foundAt: string
+  } | null
+}
+export interface LedgerRestore {
+  ledger: string
+  /**
+   * the newest checkpoint kept outside the database
+   */
+  known: {
+    /**
+     * how many entries
+     */
+    size: number
+    /**
+     * SHA-256, lower-case hex
+     */
+    chain: string
+  }
+  /**
+   * what the database holds, or held when it was reopened
+   */
+  found: {
+    /**
+     * how many entries
+     */
+    size: number
+    /**
+     * SHA-256, lower-case hex
+     */
+    chain: string
+  }
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  closedAt: string
+  /**
+   * the entry that reopened it; null while it is closed
+   */
+  entry: {
+    /**
+     * place in the chain, from 0
+     */
+    seq: number
+    kind: 'ledger-restored'
+    /**
+     * SHA-256, lower-case hex
+     */
+    leaf: string
+    /**
+     * SHA-256, lower-case hex
+     */
+    chain: string
+  } | null
+}
 export interface WebhookPausedEventData {
   ledger: string
   record: null
@@ -2055,346 +2055,6 @@ export interface WebhookTestEventData {
   webhook: {
     id: string
   }
-}
-export interface GetLivezAnswer {
-  status: 'ok'
-  version: string
-}
-export interface GetReadyzAnswer {
-  status: 'ready'
-  version: string
-}
-export interface GetWellKnownTallystickKeysJsonAnswer {
-  keys: PublishedKey[]
-}
-export interface PostLedgersBody {
-  name: string
-  /**
-   * name of the ledger's first agent
-   */
-  agent?: string | undefined
-}
-export interface PostLedgersAnswer {
-  ledger: {
-    id: string
-    name: string
-    issuer: string
-    origin: string
-  }
-  agent: {
-    id: string
-    name: string
-  }
-  key: NewKey
-}
-export interface GetLedgersAnswer {
-  data: LedgerSummary[]
-  nextCursor: string | null
-}
-export interface PostLedgersByIdKeysBody {
-  /**
-   * the key's
-   */
-  name?: string | undefined
-  /**
-   * name of the agent that gets it, registered if there is none; absent: administrator
-   */
-  agent?: string | undefined
-}
-export interface GetLedgerAnswer {
-  id: string
-  name: string
-  issuer: string
-  origin: string
-  /**
-   * the key of its checkpoints, as signed notes name keys
-   */
-  noteVerifierKey: string
-  /**
-   * how many entries it has
-   */
-  size: number
-  /**
-   * why it takes no entries: frozen by the operator, or an older backup of itself; null: it does
-   */
-  closed: ('frozen' | 'restored') | null
-  /**
-   * the one that asks
-   */
-  key: {
-    id: string
-    name: string
-    agent: string
-    scopes: Scope[]
-    /**
-     * when the secret that was sent ends; of one that was rotated, that is before its key
-     */
-    expiresAt: string | null
-  }
-}
-export interface PostLedgersByIdRestoreBody {
-  /**
-   * what GET answers as known: an acknowledgement that whatever is not found of it is lost
-   */
-  known: {
-    /**
-     * how many entries
-     */
-    size: number
-    /**
-     * SHA-256, lower-case hex
-     */
-    chain: string
-  }
-}
-export interface PostAgentsBody {
-  name: string
-}
-export interface GetAgentsQuery {
-  /**
-   * how many to answer at most: 1 to 200; absent: 50
-   */
-  limit?: number | undefined
-  /**
-   * `nextCursor` of the page before; absent: from the beginning
-   */
-  cursor?: string | undefined
-  /**
-   * the one of just this name
-   */
-  name?: string | undefined
-}
-export interface GetAgentsAnswer {
-  data: Agent[]
-  nextCursor: string | null
-}
-export interface PostKeysBody {
-  name: string
-  /**
-   * absent: the agent that has the key's name, registered if there is none
-   */
-  agent?: string | undefined
-  /**
-   * only such as your own key holds
-   */
-  scopes: Scope[]
-  /**
-   * not after the end of the secret that you send; absent: that end, or none if it has none
-   */
-  expiresAt?: string | undefined
-}
-export interface PostKeysAnswer {
-  id: string
-  name: string
-  agent: string
-  scopes: Scope[]
-  /**
-   * RFC 3339, UTC, milliseconds
-   */
-  createdAt: string
-  /**
-   * the key that made it; null: the operator did
-   */
-  madeBy: string | null
-  expiresAt: string | null
-  revokedAt: string | null
-  rateLimit: RateLimit | null
-  /**
-   * one, or more while the key is rotated; none once it is revoked
-   */
-  secrets: {
-    expiresAt: string | null
-  }[]
-  /**
-   * the secret: shown once, and never again; null in the answer to a repeated request
-   */
-  key: string | null
-}
-export interface GetKeysQuery {
-  /**
-   * how many to answer at most: 1 to 200; absent: 50
-   */
-  limit?: number | undefined
-  /**
-   * `nextCursor` of the page before; absent: from the beginning
-   */
-  cursor?: string | undefined
-  /**
-   * those of just this agent
-   */
-  agent?: string | undefined
-}
-export interface GetKeysAnswer {
-  data: ApiKey[]
-  nextCursor: string | null
-}
-export interface PostKeysByIdRotateBody {
-  /**
-   * for how long the secrets before stay valid; absent: 3600
-   */
-  overlapSeconds?: number | undefined
-}
-export interface PostKeysByIdRevokeBody {
-  /**
-   * also revoke the keys that it has made, and those that they have, up to 100 a request; then it may be revoked already
-   */
-  alsoMade?: boolean | undefined
-}
-export interface PostKeysByIdRevokeAnswer {
-  id: string
-  name: string
-  agent: string
-  scopes: Scope[]
-  /**
-   * RFC 3339, UTC, milliseconds
-   */
-  createdAt: string
-  /**
-   * the key that made it; null: the operator did
-   */
-  madeBy: string | null
-  expiresAt: string | null
-  revokedAt: string | null
-  rateLimit: RateLimit | null
-  /**
-   * one, or more while the key is rotated; none once it is revoked
-   */
-  secrets: {
-    expiresAt: string | null
-  }[]
-  /**
-   * keys that this request revoked besides, with `alsoMade`
-   */
-  alsoRevoked: string[]
-  /**
-   * some that it has made are still valid: send the request again
-   */
-  hasMore: boolean
-}
-export interface PutLedgersByIdRateLimitBody {
-  /**
-   * null: no limit any more
-   */
-  rateLimit: RateLimit | null
-}
-export interface PutLedgersByIdRateLimitAnswer {
-  rateLimit: RateLimit | null
-}
-export interface PostTypesBody {
-  name: string
-  version: number
-  /**
-   * a JSON Schema, 2020-12, of the keywords that docs/types.md lists
-   */
-  payloadSchema:
-    | {
-        [k: string]: unknown
-      }
-    | boolean
-  /**
-   * makes the type gated
-   */
-  evidenceSchema?:
-    | {
-        [k: string]: unknown
-      }
-    | boolean | undefined
-  /**
-   * with an evidenceSchema only
-   */
-  rules?: Rule[] | undefined
-}
-export interface GetTypesQuery {
-  /**
-   * how many to answer at most: 1 to 200; absent: 50
-   */
-  limit?: number | undefined
-  /**
-   * `nextCursor` of the page before; absent: from the beginning
-   */
-  cursor?: string | undefined
-  /**
-   * all versions of the type of this name
-   */
-  name?: string | undefined
-}
-export interface GetTypesAnswer {
-  data: {
-    /**
-     * name/version of a type
-     */
-    type: string
-    gated: boolean
-    /**
-     * of the definition in canonical form
-     */
-    digest: string
-    /**
-     * null: it is in every ledger
-     */
-    registeredAt: string | null
-  }[]
-  nextCursor: string | null
-}
-export interface PostTypesByNameByVersionPreviewBody {
-  payload?: {
-    [k: string]: unknown
-  } | undefined
-  evidence?: {
-    [k: string]: unknown
-  } | undefined
-}
-export interface PostTypesByNameByVersionPreviewAnswer {
-  valid: boolean
-  /**
-   * the first of each document
-   */
-  errors: {
-    /**
-     * a JSON Pointer into the request
-     */
-    path: string
-    keyword: string
-    message: string
-  }[]
-  /**
-   * of all rules; null without two valid documents, and where the type is not gated
-   */
-  outcome: ('pass' | 'fail') | null
-  /**
-   * what each rule says, in their order; null as outcome
-   */
-  rules: RuleOutcome[] | null
-}
-export interface PostTypesPreviewBody {
-  name: string
-  version: number
-  /**
-   * a JSON Schema, 2020-12, of the keywords that docs/types.md lists
-   */
-  payloadSchema:
-    | {
-        [k: string]: unknown
-      }
-    | boolean
-  /**
-   * makes the type gated
-   */
-  evidenceSchema?:
-    | {
-        [k: string]: unknown
-      }
-    | boolean | undefined
-  /**
-   * with an evidenceSchema only
-   */
-  rules?: Rule[] | undefined
-  payload?: {
-    [k: string]: unknown
-  } | undefined
-  evidence?: {
-    [k: string]: unknown
-  } | undefined
 }
 export interface PostRecordsBody {
   /**
@@ -2521,6 +2181,99 @@ export interface GetRecordsAnswer {
   data: LedgerRecord[]
   nextCursor: string | null
 }
+export interface GetRecordsByIdQuery {
+  /**
+   * the peer that sent the record; absent: the ledger’s own, or of the peer that sent one of this id first
+   */
+  peer?: string | undefined
+}
+export interface GetRecordsByIdEntriesQuery {
+  /**
+   * the peer that sent the record; absent: the ledger’s own, or of the peer that sent one of this id first
+   */
+  peer?: string | undefined
+  /**
+   * how many to answer at most: 1 to 200; absent: 50
+   */
+  limit?: number | undefined
+  /**
+   * `nextCursor` of the page before; absent: from the beginning
+   */
+  cursor?: string | undefined
+}
+export interface GetRecordsByIdEntriesAnswer {
+  data: {
+    /**
+     * place in the chain, from 0
+     */
+    seq: number
+    kind: EntryKind
+    /**
+     * RFC 3339, UTC, milliseconds
+     */
+    recordedAt: string
+    /**
+     * SHA-256, lower-case hex
+     */
+    leaf: string
+    /**
+     * SHA-256, lower-case hex
+     */
+    chain: string
+    /**
+     * COSE_Sign1
+     */
+    envelope: string
+    /**
+     * the step's own; null without one. The payload lies in the record
+     */
+    document: {
+      /**
+       * `cmp_…` (evidence), `cmp_…/values`, or `rec_…/reason`
+       */
+      subject: string
+      /**
+       * SHA-256, lower-case hex
+       */
+      digest: string
+      /**
+       * null once erased
+       */
+      salt: string | null
+      /**
+       * an object, the list of values, or the text of a reason; null once erased
+       */
+      document:
+        | (
+            | {
+                [k: string]: unknown
+              }
+            | {
+                [k: string]: unknown
+              }[]
+            | string
+          )
+        | null
+      /**
+       * the entry that says so
+       */
+      erasedBy: number | null
+    } | null
+    /**
+     * of a record of another ledger: its envelope, which the entry received; `document` is of that
+     */
+    received?: string | undefined
+  }[]
+  nextCursor: string | null
+}
+export interface GetRecordsByIdTreeAnswer {
+  record: LedgerRecord
+  /**
+   * from the first one, without a parent, to its parent
+   */
+  ancestors: LedgerRecord[]
+  children: GetRecordsAnswer
+}
 export interface PostRecordsBatchBody {
   records: {
     /**
@@ -2639,141 +2392,6 @@ export interface PostRecordsByIdShareBody {
   share: SharedWith[]
   onBehalfOf?: string | undefined
 }
-export interface DeleteRecordsByIdPayloadBody {
-  /**
-   * why, as a word for programs
-   */
-  code: string
-  /**
-   * free text, for people; not signed
-   */
-  reason?: string | undefined
-}
-export interface DeleteRecordsByIdPayloadAnswer {
-  id: string
-  erasure: Erasure
-  /**
-   * what else of the record lies beside the chain, oldest first
-   */
-  remaining: ErasableDocument[]
-}
-export interface GetRecordsByIdQuery {
-  /**
-   * the peer that sent the record; absent: the ledger’s own, or of the peer that sent one of this id first
-   */
-  peer?: string | undefined
-}
-export interface GetRecordsByIdEntriesQuery {
-  /**
-   * the peer that sent the record; absent: the ledger’s own, or of the peer that sent one of this id first
-   */
-  peer?: string | undefined
-  /**
-   * how many to answer at most: 1 to 200; absent: 50
-   */
-  limit?: number | undefined
-  /**
-   * `nextCursor` of the page before; absent: from the beginning
-   */
-  cursor?: string | undefined
-}
-export interface GetRecordsByIdEntriesAnswer {
-  data: {
-    /**
-     * place in the chain, from 0
-     */
-    seq: number
-    kind: EntryKind
-    /**
-     * RFC 3339, UTC, milliseconds
-     */
-    recordedAt: string
-    /**
-     * SHA-256, lower-case hex
-     */
-    leaf: string
-    /**
-     * SHA-256, lower-case hex
-     */
-    chain: string
-    /**
-     * COSE_Sign1
-     */
-    envelope: string
-    /**
-     * the step's own; null without one. The payload lies in the record
-     */
-    document: {
-      /**
-       * `cmp_…` (evidence), `cmp_…/values`, or `rec_…/reason`
-       */
-      subject: string
-      /**
-       * SHA-256, lower-case hex
-       */
-      digest: string
-      /**
-       * null once erased
-       */
-      salt: string | null
-      /**
-       * an object, the list of values, or the text of a reason; null once erased
-       */
-      document:
-        | (
-            | {
-                [k: string]: unknown
-              }
-            | {
-                [k: string]: unknown
-              }[]
-            | string
-          )
-        | null
-      /**
-       * the entry that says so
-       */
-      erasedBy: number | null
-    } | null
-    /**
-     * of a record of another ledger: its envelope, which the entry received; `document` is of that
-     */
-    received?: string | undefined
-  }[]
-  nextCursor: string | null
-}
-export interface GetRecordsByIdTreeAnswer {
-  record: LedgerRecord
-  /**
-   * from the first one, without a parent, to its parent
-   */
-  ancestors: LedgerRecord[]
-  children: GetRecordsAnswer
-}
-export interface GetPeersByIdRecordsAnswer {
-  data: SharedRecord[]
-  nextCursor: string | null
-}
-export interface GetEntriesQuery {
-  /**
-   * exclusive; absent: from the first entry
-   */
-  after?: number | undefined
-  /**
-   * at most so many entries; absent: to the head
-   */
-  limit?: number | undefined
-}
-export interface GetCheckpointsAnswer {
-  data: {
-    size: number
-    /**
-     * RFC 3339, UTC, milliseconds
-     */
-    publishedAt: string
-  }[]
-  nextCursor: string | null
-}
 export interface GetCheckpointsConsistencyQuery {
   /**
    * the smaller size
@@ -2850,9 +2468,254 @@ export interface GetEntriesBySeqProofQuery {
    */
   size?: number | undefined
 }
-export interface GetAuditsAnswer {
-  data: Audit[]
+export interface PostTypesBody {
+  name: string
+  version: number
+  /**
+   * a JSON Schema, 2020-12, of the keywords that docs/types.md lists
+   */
+  payloadSchema:
+    | {
+        [k: string]: unknown
+      }
+    | boolean
+  /**
+   * makes the type gated
+   */
+  evidenceSchema?:
+    | {
+        [k: string]: unknown
+      }
+    | boolean | undefined
+  /**
+   * with an evidenceSchema only
+   */
+  rules?: Rule[] | undefined
+}
+export interface GetTypesQuery {
+  /**
+   * how many to answer at most: 1 to 200; absent: 50
+   */
+  limit?: number | undefined
+  /**
+   * `nextCursor` of the page before; absent: from the beginning
+   */
+  cursor?: string | undefined
+  /**
+   * all versions of the type of this name
+   */
+  name?: string | undefined
+}
+export interface GetTypesAnswer {
+  data: {
+    /**
+     * name/version of a type
+     */
+    type: string
+    gated: boolean
+    /**
+     * of the definition in canonical form
+     */
+    digest: string
+    /**
+     * null: it is in every ledger
+     */
+    registeredAt: string | null
+  }[]
   nextCursor: string | null
+}
+export interface PostTypesByNameByVersionPreviewBody {
+  payload?: {
+    [k: string]: unknown
+  } | undefined
+  evidence?: {
+    [k: string]: unknown
+  } | undefined
+}
+export interface PostTypesByNameByVersionPreviewAnswer {
+  valid: boolean
+  /**
+   * the first of each document
+   */
+  errors: {
+    /**
+     * a JSON Pointer into the request
+     */
+    path: string
+    keyword: string
+    message: string
+  }[]
+  /**
+   * of all rules; null without two valid documents, and where the type is not gated
+   */
+  outcome: ('pass' | 'fail') | null
+  /**
+   * what each rule says, in their order; null as outcome
+   */
+  rules: RuleOutcome[] | null
+}
+export interface PostTypesPreviewBody {
+  name: string
+  version: number
+  /**
+   * a JSON Schema, 2020-12, of the keywords that docs/types.md lists
+   */
+  payloadSchema:
+    | {
+        [k: string]: unknown
+      }
+    | boolean
+  /**
+   * makes the type gated
+   */
+  evidenceSchema?:
+    | {
+        [k: string]: unknown
+      }
+    | boolean | undefined
+  /**
+   * with an evidenceSchema only
+   */
+  rules?: Rule[] | undefined
+  payload?: {
+    [k: string]: unknown
+  } | undefined
+  evidence?: {
+    [k: string]: unknown
+  } | undefined
+}
+export interface PostAgentsBody {
+  name: string
+}
+export interface GetAgentsQuery {
+  /**
+   * how many to answer at most: 1 to 200; absent: 50
+   */
+  limit?: number | undefined
+  /**
+   * `nextCursor` of the page before; absent: from the beginning
+   */
+  cursor?: string | undefined
+  /**
+   * the one of just this name
+   */
+  name?: string | undefined
+}
+export interface GetAgentsAnswer {
+  data: Agent[]
+  nextCursor: string | null
+}
+export interface PostKeysBody {
+  name: string
+  /**
+   * absent: the agent that has the key's name, registered if there is none
+   */
+  agent?: string | undefined
+  /**
+   * only such as your own key holds
+   */
+  scopes: Scope[]
+  /**
+   * not after the end of the secret that you send; absent: that end, or none if it has none
+   */
+  expiresAt?: string | undefined
+}
+export interface PostKeysAnswer {
+  id: string
+  name: string
+  agent: string
+  scopes: Scope[]
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  createdAt: string
+  /**
+   * the key that made it; null: the operator did
+   */
+  madeBy: string | null
+  expiresAt: string | null
+  revokedAt: string | null
+  rateLimit: RateLimit | null
+  /**
+   * one, or more while the key is rotated; none once it is revoked
+   */
+  secrets: {
+    expiresAt: string | null
+  }[]
+  /**
+   * the secret: shown once, and never again; null in the answer to a repeated request
+   */
+  key: string | null
+}
+export interface GetKeysQuery {
+  /**
+   * how many to answer at most: 1 to 200; absent: 50
+   */
+  limit?: number | undefined
+  /**
+   * `nextCursor` of the page before; absent: from the beginning
+   */
+  cursor?: string | undefined
+  /**
+   * those of just this agent
+   */
+  agent?: string | undefined
+}
+export interface GetKeysAnswer {
+  data: ApiKey[]
+  nextCursor: string | null
+}
+export interface PostKeysByIdRotateBody {
+  /**
+   * for how long the secrets before stay valid; absent: 3600
+   */
+  overlapSeconds?: number | undefined
+}
+export interface PostKeysByIdRevokeBody {
+  /**
+   * also revoke the keys that it has made, and those that they have, up to 100 a request; then it may be revoked already
+   */
+  alsoMade?: boolean | undefined
+}
+export interface PostKeysByIdRevokeAnswer {
+  id: string
+  name: string
+  agent: string
+  scopes: Scope[]
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  createdAt: string
+  /**
+   * the key that made it; null: the operator did
+   */
+  madeBy: string | null
+  expiresAt: string | null
+  revokedAt: string | null
+  rateLimit: RateLimit | null
+  /**
+   * one, or more while the key is rotated; none once it is revoked
+   */
+  secrets: {
+    expiresAt: string | null
+  }[]
+  /**
+   * keys that this request revoked besides, with `alsoMade`
+   */
+  alsoRevoked: string[]
+  /**
+   * some that it has made are still valid: send the request again
+   */
+  hasMore: boolean
+}
+export interface PutKeysByIdRateLimitBody {
+  /**
+   * null: no limit any more
+   */
+  rateLimit: RateLimit | null
+}
+export interface PutKeysByIdRateLimitAnswer {
+  rateLimit: RateLimit | null
 }
 export interface GetEventsQuery {
   /**
@@ -3132,6 +2995,52 @@ export interface PostWebhooksByIdRecoverBody {
    */
   delivered?: boolean | undefined
 }
+export interface DeleteRecordsByIdPayloadBody {
+  /**
+   * why, as a word for programs
+   */
+  code: string
+  /**
+   * free text, for people; not signed
+   */
+  reason?: string | undefined
+}
+export interface DeleteRecordsByIdPayloadAnswer {
+  id: string
+  erasure: Erasure
+  /**
+   * what else of the record lies beside the chain, oldest first
+   */
+  remaining: ErasableDocument[]
+}
+export interface GetEntriesQuery {
+  /**
+   * exclusive; absent: from the first entry
+   */
+  after?: number | undefined
+  /**
+   * at most so many entries; absent: to the head
+   */
+  limit?: number | undefined
+}
+export interface GetCheckpointsAnswer {
+  data: {
+    size: number
+    /**
+     * RFC 3339, UTC, milliseconds
+     */
+    publishedAt: string
+  }[]
+  nextCursor: string | null
+}
+export interface GetAuditsAnswer {
+  data: Audit[]
+  nextCursor: string | null
+}
+export interface GetPeersByIdRecordsAnswer {
+  data: SharedRecord[]
+  nextCursor: string | null
+}
 export interface PostPeersBody {
   /**
    * of the other side, as this ledger calls it
@@ -3176,6 +3085,97 @@ export interface PostPeersByIdReplayBody {
 export interface GetPeersByIdForksAnswer {
   data: PeerFork[]
   nextCursor: string | null
+}
+export interface GetLedgerAnswer {
+  id: string
+  name: string
+  issuer: string
+  origin: string
+  /**
+   * the key of its checkpoints, as signed notes name keys
+   */
+  noteVerifierKey: string
+  /**
+   * how many entries it has
+   */
+  size: number
+  /**
+   * why it takes no entries: frozen by the operator, or an older backup of itself; null: it does
+   */
+  closed: ('frozen' | 'restored') | null
+  /**
+   * the one that asks
+   */
+  key: {
+    id: string
+    name: string
+    agent: string
+    scopes: Scope[]
+    /**
+     * when the secret that was sent ends; of one that was rotated, that is before its key
+     */
+    expiresAt: string | null
+  }
+}
+export interface PostLedgersBody {
+  name: string
+  /**
+   * name of the ledger's first agent
+   */
+  agent?: string | undefined
+}
+export interface PostLedgersAnswer {
+  ledger: {
+    id: string
+    name: string
+    issuer: string
+    origin: string
+  }
+  agent: {
+    id: string
+    name: string
+  }
+  key: NewKey
+}
+export interface GetLedgersAnswer {
+  data: LedgerSummary[]
+  nextCursor: string | null
+}
+export interface PostLedgersByIdKeysBody {
+  /**
+   * the key's
+   */
+  name?: string | undefined
+  /**
+   * name of the agent that gets it, registered if there is none; absent: administrator
+   */
+  agent?: string | undefined
+}
+export interface PostLedgersByIdRestoreBody {
+  /**
+   * what GET answers as known: an acknowledgement that whatever is not found of it is lost
+   */
+  known: {
+    /**
+     * how many entries
+     */
+    size: number
+    /**
+     * SHA-256, lower-case hex
+     */
+    chain: string
+  }
+}
+export interface GetWellKnownTallystickKeysJsonAnswer {
+  keys: PublishedKey[]
+}
+export interface GetLivezAnswer {
+  status: 'ok'
+  version: string
+}
+export interface GetReadyzAnswer {
+  status: 'ready'
+  version: string
 }
 export interface GetOpenapiJsonAnswer {
   openapi: string

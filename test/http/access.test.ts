@@ -264,6 +264,7 @@ async function presentedKeys(app: TestApp, foreign: string): Promise<Presented[]
 }
 
 const PUBLIC = [
+  'GET /',
   'GET /.well-known/tallystick-keys.json',
   'GET /docs',
   'GET /docs/scalar.js',

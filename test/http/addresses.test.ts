@@ -47,7 +47,6 @@ test('an address', async (t) => {
   }
 
   for (const url of [
-    '/',
     '/v1',
     '/v1/',
     '/v2/records',

@@ -7,6 +7,15 @@ test('GET /docs', async (t) => {
   const get = (url: string, headers = {}) => app.send('GET', url, { key: null, headers })
   const page = expectStatus(200, await get('/docs'))
 
+  await t.test('is where the address of the server leads', async () => {
+    assert.equal(expectStatus(302, await get('/')).headers['location'], '/docs')
+  })
+
+  await t.test('leads to no service of a vendor', () => {
+    const configuration = JSON.parse(/data-configuration='([^']*)'/.exec(page.body)![1]!)
+    assert.deepEqual([configuration.agent, configuration.mcp], [{ disabled: true }, { disabled: true }])
+  })
+
   await t.test('names nothing that another server would have to send', () => {
     assert.equal(page.headers['content-type'], 'text/html; charset=utf-8')
     const addresses = [...page.body.matchAll(/(?:src|href|data-url)="([^"]*)"/g)].map((match) => match[1])

@@ -21,6 +21,7 @@ import { setUpSdk } from './set-up.ts'
 const NOT_OF_THE_SDK: Readonly<Record<string, string>> = {
   getPredicatesByKindV1: 'for verifiers in other languages; this library has its own',
   getOpenapiJson: 'the source of this library',
+  getRoot: 'for people',
   getDocs: 'for people',
   getDocsScalarJs: 'for people',
 }

@@ -5,6 +5,7 @@ import { VERSION } from '../../observe/version.ts'
 import { EVENT_STREAM } from '../accept.ts'
 import { problem } from '../schemas/problem.ts'
 import { mayOmitBody } from '../zod-validation.ts'
+import { groupOf, inGroupOrder, isOfReference } from './groups.ts'
 import { makeHeaders } from './headers.ts'
 import type { Operation } from './operations.ts'
 import { takesIdempotencyKey, takesIfMatch } from './problems.ts'
@@ -15,13 +16,22 @@ type Json = Record<string, unknown>
 
 const DESCRIPTION = `An open, self-hosted accountability ledger for AI-agent fleets. Every address refuses fields and
 parameters that it does not know (422), and methods that it does not take (405, with \`Allow\`). Errors are problem documents
-(RFC 9457) with a stable \`code\`.`
+(RFC 9457) with a stable \`code\`.
+
+A first call, with the key that \`npm start\` printed:
+
+\`\`\`sh
+curl -s http://localhost:3000/v1/records \\
+  -H "Authorization: Bearer $TALLYSTICK_API_KEY" -H 'Content-Type: application/json' \\
+  -d '{"type":"generic/1","payload":{"did":"sent the invoice"}}'
+\`\`\``
 
 /** The OpenAPI 3.1 document of the operations: what `GET /openapi.json` answers. */
 export function describeOperations(operations: readonly Operation[]): Json {
   const schemas = new SchemaComponents()
   const paths: Record<string, Json> = {}
-  for (const operation of operations) {
+  const ordered = inGroupOrder(operations)
+  for (const operation of ordered) {
     paths[operation.path] ??= {}
     paths[operation.path]![operation.method.toLowerCase()] = describeOperation(operation, schemas)
   }
@@ -35,7 +45,7 @@ export function describeOperations(operations: readonly Operation[]): Json {
     },
     // Wherever it was fetched from: what stands in front of the server is not known to it.
     servers: [{ url: '/' }],
-    tags: [...new Set(operations.map(tagOf))].map((name) => ({ name })),
+    tags: [...new Set(ordered.map(groupOf))].map((name) => ({ name })),
     paths,
     webhooks: describeWebhooks(schemas),
     components: {
@@ -58,7 +68,8 @@ function describeOperation(operation: Operation, schemas: SchemaComponents): Jso
   return {
     operationId: operationIdOf(operation),
     summary,
-    tags: [tagOf(operation)],
+    tags: [groupOf(operation)],
+    ...(isOfReference(operation) && { 'x-internal': true }),
     ...(access !== 'public' && { security: securityOf(access) }),
     // With this scope alone a key is shown its own agent's records only.
     ...(typeof access === 'object' && access.own !== undefined && { 'x-own-records-scope': access.own }),
@@ -84,15 +95,12 @@ function operationIdOf({ method, path }: Pick<Operation, 'method' | 'path'>): st
     .replace(/^\/v1\//, '')
     .replaceAll(/\{(\w+)\}/g, (_, name: string) => `by-${name}`)
     .split(/[^A-Za-z0-9]+/)
-  return [method.toLowerCase(), ...words.filter(Boolean).map(capitalize)].join('')
+  const named = words.filter(Boolean)
+  return [method.toLowerCase(), ...(named.length > 0 ? named : ['root']).map(capitalize)].join('')
 }
 
 function capitalize(word: string): string {
   return word[0]!.toUpperCase() + word.slice(1)
-}
-
-function tagOf({ path }: Operation): string {
-  return /^\/v1\/([a-z-]+)/.exec(path)?.[1] ?? 'server'
 }
 
 /** Any of the alternatives is enough. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { webhookEvent } from '../schemas/events.ts'
+import { WEBHOOKS_GROUP } from './groups.ts'
 import type { SchemaComponents } from './schema-components.ts'
 
 type Json = Record<string, unknown>
@@ -24,7 +25,8 @@ function namesOf(type: z.ZodType): string[] {
 function describeWebhook(name: string, schema: Json): Json {
   return {
     post: {
-      summary: `The event ${name}`,
+      summary: name,
+      tags: [WEBHOOKS_GROUP],
       parameters: HEADERS,
       requestBody: { required: true, content: { 'application/json': { schema } } },
       responses: {

@@ -42,7 +42,7 @@ export function agentRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access: read },
       schema: {
-        summary: 'List agents, in the order in which they were registered',
+        summary: 'List agents, oldest first',
         querystring: agentsQuery,
         response: { 200: agentPage },
       },
@@ -66,7 +66,7 @@ export function agentRoutes(app: FastifyInstance, deps: Deps): void {
     '/v1/agents/:id',
     {
       config: { access: read },
-      schema: { summary: 'An agent', params: idParams, response: { 200: agentAnswer } },
+      schema: { summary: 'Get an agent', params: idParams, response: { 200: agentAnswer } },
     },
     async (request) => {
       const agent = await findAgent(deps.readPool, request.caller.ledgerId, pathId('agt', request.params.id))
@@ -83,7 +83,7 @@ export function agentRoutes(app: FastifyInstance, deps: Deps): void {
         problems: ['already_ended', 'idempotency_key_reused'],
       },
       schema: {
-        summary: 'Disable an agent, and with it all of its keys; not to be undone',
+        summary: 'Disable an agent and its keys, for good',
         params: idParams,
         body: noMembers,
         response: { 200: agentAnswer },

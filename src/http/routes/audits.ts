@@ -20,8 +20,7 @@ export function auditRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access, problems: ['invalid_idempotency_key'] },
       schema: {
-        summary:
-          'Have the whole ledger verified in the background; while one audit is open, that one is answered',
+        summary: 'Request an audit of the whole ledger; answers the open one if there is one',
         body: noMembers,
         response: { 202: auditAnswer },
       },
@@ -40,7 +39,7 @@ export function auditRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access },
       schema: {
-        summary: 'List audits, newest first; of those that ended, the last hundred are kept',
+        summary: 'List audits, newest first; the last hundred ended ones are kept',
         querystring: auditsQuery,
         response: { 200: auditPage },
       },
@@ -58,7 +57,7 @@ export function auditRoutes(app: FastifyInstance, deps: Deps): void {
     '/v1/audits/:id',
     {
       config: { access },
-      schema: { summary: 'An audit', params: idParams, response: { 200: auditAnswer } },
+      schema: { summary: 'Get an audit', params: idParams, response: { 200: auditAnswer } },
     },
     async (request) => {
       const { id } = request.params

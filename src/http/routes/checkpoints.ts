@@ -27,7 +27,7 @@ export function checkpointRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPoo
     '/v1/checkpoints/latest',
     {
       config: { access, problems: ['checkpoint_pending', 'integrity_fault'] },
-      schema: { summary: 'The newest checkpoint', response: { 200: checkpointNote } },
+      schema: { summary: 'Get the newest checkpoint', response: { 200: checkpointNote } },
     },
     async (request, reply) => {
       const note = await checkpoints.newest(request.caller.ledgerId)
@@ -41,7 +41,7 @@ export function checkpointRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPoo
     {
       config: { access, problems: ['not_found', 'integrity_fault'] },
       schema: {
-        summary: 'The checkpoint of a size',
+        summary: 'Get the checkpoint of a size',
         params: checkpointParams,
         response: { 200: checkpointNote },
       },

@@ -15,7 +15,7 @@ const PAGE = `<!doctype html>
 </head>
 <body>
 <script id="api-reference" data-url="/openapi.json"
-  data-configuration='{"withDefaultFonts":false,"telemetry":false,"showDeveloperTools":"never","hideClientButton":true}'></script>
+  data-configuration='{"withDefaultFonts":false,"telemetry":false,"showDeveloperTools":"never","hideClientButton":true,"agent":{"disabled":true},"mcp":{"disabled":true},"authentication":{"preferredSecurityScheme":"apiKey"}}'></script>
 <script src="/docs/scalar.js"></script>
 </body>
 </html>
@@ -38,8 +38,15 @@ export function docsRoutes(app: FastifyInstance): void {
   const config = { access: 'public' } as const
   let script: Promise<{ readonly bytes: Buffer; readonly etag: string }> | undefined
 
+  // A person who opens the server's address in a browser.
+  const start = {
+    config,
+    schema: { summary: 'Redirect to the API reference', response: { 302: z.undefined() } },
+  }
+  app.get('/', start, (_request, reply) => reply.redirect('/docs', 302))
+
   const shown = { content: { 'text/html; charset=utf-8': { schema: z.string() } } }
-  const page = { config, schema: { summary: 'This document, for people', response: { 200: shown } } }
+  const page = { config, schema: { summary: 'Get the API reference', response: { 200: shown } } }
   app.get('/docs', page, (_request, reply) =>
     reply
       .header('content-security-policy', POLICY)
@@ -52,7 +59,7 @@ export function docsRoutes(app: FastifyInstance): void {
   const response = { 200: code, 304: z.undefined() }
   app.get(
     '/docs/scalar.js',
-    { config, schema: { summary: 'The script of /docs', response } },
+    { config, schema: { summary: 'Get the script of the API reference', response } },
     async (request, reply) => {
       script ??= readScript()
       const { bytes, etag } = await script

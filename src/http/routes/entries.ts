@@ -24,7 +24,7 @@ export function entryRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access, problems: ['overloaded'] },
       schema: {
-        summary: 'Entries of the chain in order, one a line',
+        summary: 'List entries of the chain, oldest first, one a line',
         querystring: entriesQuery,
         response: { 200: { content: { 'application/x-ndjson': { schema: entryLine } } } },
       },
@@ -45,7 +45,7 @@ export function entryRoutes(app: FastifyInstance, deps: Deps): void {
   const exported = {
     config: { access, problems: ['overloaded'] },
     schema: {
-      summary: 'The whole ledger, for `tallystick verify`',
+      summary: 'Export the whole ledger, for `tallystick verify`',
       response: { 200: { content: { 'application/x-ndjson': { schema: exportLine } } } },
     },
   } as const

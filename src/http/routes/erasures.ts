@@ -15,7 +15,7 @@ export function erasureRoutes(app: FastifyInstance, deps: Deps): void {
 
   typed.delete(
     '/v1/records/:id/payload',
-    eraseRoute('Erase a payload, with its salt, metadata and references; not to be undone', idParams),
+    eraseRoute('Erase a payload, with its salt, metadata and references, for good', idParams),
     (request, reply) => answer(request, reply, { document: 'payload' }),
   )
   for (const [document, what] of [
@@ -24,7 +24,7 @@ export function erasureRoutes(app: FastifyInstance, deps: Deps): void {
   ] as const) {
     typed.delete(
       `/v1/records/:id/completions/:completion/${document}`,
-      eraseRoute(`Erase ${what}, with its salt; not to be undone`, completionParams),
+      eraseRoute(`Erase ${what}, with its salt, for good`, completionParams),
       (request, reply) => {
         const completionId = pathId('cmp', request.params.completion)
         return answer(request, reply, { document, completionId })
@@ -33,7 +33,7 @@ export function erasureRoutes(app: FastifyInstance, deps: Deps): void {
   }
   typed.delete(
     '/v1/records/:id/entries/:seq/reason',
-    eraseRoute('Erase the reason that a step gives, with its salt; not to be undone', recordEntryParams),
+    eraseRoute('Erase the reason that a step gives, with its salt, for good', recordEntryParams),
     (request, reply) => {
       const { seq } = request.params
       if (!SEQ_TEXT.test(seq)) throw new ApiError('not_found', 'that is no seq')

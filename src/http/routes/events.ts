@@ -33,7 +33,7 @@ export function eventRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access, problems: ['overloaded', 'integrity_fault'] },
       schema: {
-        summary: 'Events in the order of the chain: a page, or as they come (`Accept: text/event-stream`)',
+        summary: 'List events, oldest first: a page, or a stream (`Accept: text/event-stream`)',
         querystring: eventsQuery,
         response: {
           200: {

@@ -88,7 +88,7 @@ export function gatedRecordRoutes(app: FastifyInstance, deps: Deps): void {
 
   typed.post(
     '/v1/records/:id/activate',
-    offeredRoute('Take the work on', activateBody, ['deadline_passed']),
+    offeredRoute('Activate: take the work on', activateBody, ['deadline_passed']),
     (request, reply) =>
       answer(
         request,
@@ -101,7 +101,7 @@ export function gatedRecordRoutes(app: FastifyInstance, deps: Deps): void {
   typed.post(
     '/v1/records/:id/completions',
     {
-      ...offeredRoute('Deliver the work, with evidence', completionBody, [
+      ...offeredRoute('Complete: deliver the work, with evidence', completionBody, [
         'deadline_passed',
         'document_too_large',
         'evidence_invalid',
@@ -119,19 +119,22 @@ export function gatedRecordRoutes(app: FastifyInstance, deps: Deps): void {
         (caller, about) => offerCompletion(deps, caller, { ...request.body, ...about }),
       ),
   )
-  typed.post('/v1/records/:id/verdict', stepRoute('Judge the completion', verdictBody), (request, reply) =>
-    answer(request, reply, request.body, (caller, about) =>
-      renderVerdict(deps, caller, { ...request.body, ...about }),
-    ),
+  typed.post(
+    '/v1/records/:id/verdict',
+    stepRoute('Render a verdict on the completion', verdictBody),
+    (request, reply) =>
+      answer(request, reply, request.body, (caller, about) =>
+        renderVerdict(deps, caller, { ...request.body, ...about }),
+      ),
   )
-  typed.post('/v1/records/:id/revision', stepRoute('Ask for a revision', reasonBody), (request, reply) =>
+  typed.post('/v1/records/:id/revision', stepRoute('Request a revision', reasonBody), (request, reply) =>
     answer(request, reply, request.body, (caller, about) =>
       requestRevision(deps, caller, { ...request.body, ...about }),
     ),
   )
   typed.post(
     '/v1/records/:id/cancel',
-    stepRoute('Cancel what is not delivered', reasonBody),
+    stepRoute('Cancel work that is not delivered', reasonBody),
     (request, reply) =>
       answer(request, reply, request.body, (caller, about) =>
         cancel(deps, caller, { ...request.body, ...about }),
@@ -154,7 +157,7 @@ export function gatedRecordRoutes(app: FastifyInstance, deps: Deps): void {
         problems: SHARE_PROBLEMS,
       },
       schema: {
-        summary: 'Share a gated record with peers, from its first entry on; not to be undone',
+        summary: 'Share a gated record with peers, from its first entry on, for good',
         params: idParams,
         body: shareBody,
         response: { 200: recordView },

@@ -8,7 +8,7 @@ import { health } from '../schemas/health.ts'
 
 export function healthRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>): void {
   // The process answers: never asks the database, so that a database failure restarts no pod.
-  const live = { summary: 'Whether the process answers', response: { 200: health('ok') } }
+  const live = { summary: 'Check that the process answers', response: { 200: health('ok') } }
   app.get('/livez', { config: { access: 'public' }, schema: live }, async () => ({
     status: 'ok',
     version: VERSION,
@@ -23,7 +23,7 @@ export function healthRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>)
     return asking
   }
 
-  const ready = { summary: 'Whether it can work', response: { 200: health('ready') } }
+  const ready = { summary: 'Check that the server is ready', response: { 200: health('ready') } }
   const readyConfig = { access: 'public', problems: ['unavailable'] } as const
   app.get('/readyz', { config: readyConfig, schema: ready }, async () => {
     if (app.isDraining) throw new ApiError('unavailable', 'the server is about to stop', { retryable: true })

@@ -44,7 +44,7 @@ export function keyRoutes(app: FastifyInstance, deps: Deps): void {
         ],
       },
       schema: {
-        summary: 'Make an API key for an agent',
+        summary: 'Create an API key for an agent',
         body: createKeyBody,
         response: { 201: keyWithSecret },
       },
@@ -70,7 +70,7 @@ export function keyRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access: read },
       schema: {
-        summary: 'List API keys, in the order in which they were made',
+        summary: 'List API keys, oldest first',
         querystring: keysQuery,
         response: { 200: keyPage },
       },
@@ -92,7 +92,7 @@ export function keyRoutes(app: FastifyInstance, deps: Deps): void {
     '/v1/keys/:id',
     {
       config: { access: read },
-      schema: { summary: 'An API key', params: idParams, response: { 200: keyAnswer } },
+      schema: { summary: 'Get an API key', params: idParams, response: { 200: keyAnswer } },
     },
     async (request) => {
       const key = await findKey(deps.readPool, request.caller.ledgerId, pathId('key', request.params.id))
@@ -115,7 +115,7 @@ export function keyRoutes(app: FastifyInstance, deps: Deps): void {
         ],
       },
       schema: {
-        summary: 'Give an API key a new secret; those before stay valid for a while',
+        summary: 'Rotate the secret of an API key; older ones stay valid for a while',
         params: idParams,
         body: rotateKeyBody,
         response: { 200: keyWithSecret },
@@ -135,7 +135,7 @@ export function keyRoutes(app: FastifyInstance, deps: Deps): void {
       config: { access: manage, problems: ['already_ended', 'idempotency_key_reused'] },
       schema: {
         summary:
-          'Revoke an API key, and those that it has made where asked to; every server refuses them within 5 s',
+          'Revoke an API key, and on request the keys that it made; every server refuses them within 5 s',
         params: idParams,
         body: revokeKeyBody,
         response: { 200: keyRevoked },

@@ -19,7 +19,7 @@ export function ledgerRestoreRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access: 'operator', problems: ['state_conflict'] },
       schema: {
-        summary: 'What was known of a ledger that is closed as restored, and what was found',
+        summary: 'Get the state of a ledger that is closed as restored',
         params: idParams,
         response: { 200: restoreAnswer },
       },
@@ -35,7 +35,7 @@ export function ledgerRestoreRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access: 'operator', problems: ['state_conflict', 'invalid_idempotency_key'] },
       schema: {
-        summary: 'Acknowledge what is lost, and let the ledger take entries again',
+        summary: 'Acknowledge the loss, and reopen the ledger',
         params: idParams,
         body: acknowledgeBody,
         response: { 200: restoreAnswer },

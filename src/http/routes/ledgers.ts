@@ -32,7 +32,7 @@ export function ledgerRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access: 'operator', problems: ['invalid_idempotency_key'] },
       schema: {
-        summary: 'Make a ledger, with its first agent and a key that may do everything',
+        summary: 'Create a ledger, with its first agent and a key with every scope',
         body: createLedgerBody,
         response: { 201: newLedger },
       },
@@ -50,7 +50,7 @@ export function ledgerRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access: 'operator' },
       schema: {
-        summary: 'List ledgers, in the order in which they were made',
+        summary: 'List ledgers, oldest first',
         querystring: ledgersQuery,
         response: { 200: ledgerPage },
       },
@@ -68,7 +68,7 @@ export function ledgerRoutes(app: FastifyInstance, deps: Deps): void {
     '/v1/ledgers/:id',
     {
       config: { access: 'operator' },
-      schema: { summary: 'A ledger', params: idParams, response: { 200: ledgerSummary } },
+      schema: { summary: 'Get a ledger', params: idParams, response: { 200: ledgerSummary } },
     },
     async (request) => render(await getLedgerSummary(deps, pathId('led', request.params.id))),
   )
@@ -83,8 +83,8 @@ export function ledgerRoutes(app: FastifyInstance, deps: Deps): void {
         config: { access: 'operator', problems: ['ledger_closed', 'invalid_idempotency_key'] },
         schema: {
           summary: frozen
-            ? 'Freeze a ledger: it is read as before, and takes no entries'
-            : 'Let a frozen ledger take entries again',
+            ? 'Freeze a ledger: it takes no entries, and is read as before'
+            : 'Unfreeze a ledger',
           params: idParams,
           body: noMembers,
           response: { 200: ledgerSummary },
@@ -102,7 +102,7 @@ export function ledgerRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access: 'operator', problems: ['agent_disabled', 'invalid_idempotency_key'] },
       schema: {
-        summary: 'Make a key that may do everything, for a ledger whose own keys are lost',
+        summary: 'Create a key with every scope, for a ledger whose keys are lost',
         params: idParams,
         body: reissueKeyBody,
         response: { 201: newKey },
@@ -123,7 +123,7 @@ export function ledgerRoutes(app: FastifyInstance, deps: Deps): void {
     '/v1/ledger',
     {
       config: { access: { scope: ['audit:read', 'records:read', 'records:write'] } },
-      schema: { summary: 'The ledger of the key', response: { 200: ledgerAbout } },
+      schema: { summary: 'Get the ledger of the key', response: { 200: ledgerAbout } },
     },
     async (request) => {
       const { ledgerId, keyId } = request.caller

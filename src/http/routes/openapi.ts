@@ -14,7 +14,7 @@ export function openApiRoutes(app: FastifyInstance, operations: readonly Operati
     {
       config: { access: 'public' },
       schema: {
-        summary: 'This document: every address, what it takes and answers',
+        summary: 'Get the OpenAPI document',
         response: { 200: z.looseObject({ openapi: z.string() }), 304: z.undefined() },
       },
     },

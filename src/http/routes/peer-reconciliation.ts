@@ -17,7 +17,7 @@ export function peerReconciliationRoutes(app: FastifyInstance, deps: Deps): void
     {
       config: { access },
       schema: {
-        summary: 'Whether a peer holds what this ledger does: what was exchanged, and what it last said',
+        summary: 'Get the reconciliation with a peer',
         params: idParams,
         response: { 200: reconciliationView },
       },
@@ -33,7 +33,7 @@ export function peerReconciliationRoutes(app: FastifyInstance, deps: Deps): void
     {
       config: { access, problems: ['state_conflict', 'invalid_idempotency_key'] },
       schema: {
-        summary: 'Ask a peer anew what it holds: `asking` says until when',
+        summary: 'Request a new reconciliation with a peer',
         params: idParams,
         body: noMembers,
         response: { 202: reconciliationView },

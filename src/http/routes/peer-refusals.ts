@@ -37,7 +37,7 @@ function deadLetterRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access },
       schema: {
-        summary: 'Entries that the other side refused, each with what it was sent',
+        summary: 'List entries that the peer refused (dead letters)',
         params: idParams,
         querystring: peersQuery,
         response: { 200: deadLetterPage },
@@ -71,7 +71,7 @@ function deadLetterRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access, problems: ['invalid_idempotency_key'] },
       schema: {
-        summary: 'Send again what the other side refused, and what waits behind it',
+        summary: 'Replay dead letters, and the entries that wait behind them',
         params: idParams,
         body: replayBody,
         response: { 200: replayAnswer },
@@ -94,7 +94,7 @@ function forkRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access: { scope: ['peers:manage', 'audit:read'] } },
       schema: {
-        summary: 'Entries of the other side that contradict what it sent before',
+        summary: 'List entries of the peer that contradict earlier ones (forks)',
         params: idParams,
         querystring: peersQuery,
         response: { 200: forkPage },

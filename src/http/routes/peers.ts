@@ -62,7 +62,7 @@ export function peerRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access: { scope: ['peers:manage', 'records:read', 'audit:read'] } },
       schema: {
-        summary: 'List peers, in the order in which they were invited',
+        summary: 'List peers, oldest first',
         querystring: peersQuery,
         response: { 200: peerPage },
       },
@@ -86,14 +86,14 @@ export function peerRoutes(app: FastifyInstance, deps: Deps): void {
     '/v1/peers/:id',
     {
       config: { access: { scope: ['peers:manage', 'records:read', 'audit:read'] } },
-      schema: { summary: 'A peer, and how far it has heard', params: idParams, response: { 200: peerView } },
+      schema: { summary: 'Get a peer and its progress', params: idParams, response: { 200: peerView } },
     },
     async (request) => show(request, await getPeer(deps, request.caller, pathId('peer', request.params.id))),
   )
 
   const CHANGES = [
-    ['suspend', 'suspended', 'Suspend a peering: nothing is sent, and nothing is taken, until it is resumed'],
-    ['resume', 'resumed', 'Resume a peering that was suspended'],
+    ['suspend', 'suspended', 'Suspend a peering: nothing is sent or received until it is resumed'],
+    ['resume', 'resumed', 'Resume a suspended peering'],
     ['revoke', 'revoked', 'End a peering for good; the other side is told'],
   ] as const
   for (const [word, change, summary] of CHANGES) {
@@ -120,7 +120,7 @@ export function peerRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access, problems: ['invalid_idempotency_key'] },
       schema: {
-        summary: 'Bound what a peer may have this side store in a day',
+        summary: 'Set the daily storage budget of a peer',
         params: idParams,
         body: peerBudgetBody,
         response: { 200: peerView },

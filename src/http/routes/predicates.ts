@@ -15,7 +15,7 @@ export function predicateRoutes(app: FastifyInstance): void {
     {
       config: { access: 'public' },
       schema: {
-        summary: 'The JSON Schema of what a statement of a kind says',
+        summary: 'Get the JSON Schema of a kind of statement',
         params: z.strictObject({ kind: z.string().describe('of an entry: `record-notarized`, …') }),
         response: { 200: { content: { [SCHEMA_TYPE]: { schema: jsonSchema } } } },
       },

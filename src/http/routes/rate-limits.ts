@@ -20,7 +20,7 @@ export function rateLimitRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool
     '/v1/ledgers/:id/rate-limit',
     {
       config: { access: 'operator', problems: ['invalid_idempotency_key'] },
-      schema: { summary: 'Limit the requests of a ledger’s keys together', ...shape },
+      schema: { summary: 'Set the rate limit of a ledger', ...shape },
     },
     async (request) => {
       refuseIdempotencyKey(request)
@@ -37,7 +37,7 @@ export function rateLimitRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool
     '/v1/keys/:id/rate-limit',
     {
       config: { access: { scope: 'keys:manage' }, problems: ['invalid_idempotency_key'] },
-      schema: { summary: 'Limit the requests of an API key', ...shape },
+      schema: { summary: 'Set the rate limit of an API key', ...shape },
     },
     async (request) => {
       refuseIdempotencyKey(request)

@@ -38,7 +38,7 @@ export function recordReadRoutes(
     {
       config: { access },
       schema: {
-        summary: 'Records in the order of the chain, newest first',
+        summary: 'List records, newest first',
         querystring: recordListQuery,
         response: { 200: recordListPage },
       },
@@ -62,7 +62,7 @@ export function recordReadRoutes(
     {
       config: { access, problems: ['not_found', 'integrity_fault'] },
       schema: {
-        summary: 'A record as it stands',
+        summary: 'Get a record',
         params: idParams,
         querystring: recordQuery,
         response: { 200: recordView },
@@ -83,7 +83,7 @@ export function recordReadRoutes(
     {
       config: { access, problems: ['not_found'] },
       schema: {
-        summary: "A record's own entries, oldest first, with the documents of its steps",
+        summary: 'List the entries of a record, oldest first, with the documents of its steps',
         params: idParams,
         querystring: recordEntriesQuery,
         response: { 200: recordEntriesPage },
@@ -109,7 +109,7 @@ export function recordReadRoutes(
     {
       config: { access, problems: ['not_found'] },
       schema: {
-        summary: 'A record, its ancestors, and its children, newest first',
+        summary: 'Get the tree of a record: ancestors, and children, newest first',
         params: idParams,
         querystring: recordTreeQuery,
         response: { 200: recordTree },

@@ -51,7 +51,7 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
         ],
       },
       schema: {
-        summary: 'Notarize one record, or create one of a gated type',
+        summary: 'Notarize a record, or create a gated one',
         body: notarizeBody,
         response: { 201: recordView },
       },
@@ -92,7 +92,7 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
           (body as { records: unknown[] }).records.length / RATE_LIMIT_RECORDS_PER_REQUEST,
       },
       schema: {
-        summary: 'Notarize many records in one entry, all or nothing',
+        summary: 'Notarize a batch of records in one entry, all or nothing',
         body: batchBody,
         response: { 201: batchView },
       },

@@ -32,7 +32,7 @@ export function sharedRecordRoutes(
     {
       config: { access, problems: ['not_found'] },
       schema: {
-        summary: 'Records that are shared with a peer, both ways',
+        summary: 'List records shared with a peer, in both directions',
         params: idParams,
         querystring: sharedRecordsQuery,
         response: { 200: sharedRecordPage },
@@ -57,7 +57,7 @@ export function sharedRecordRoutes(
     {
       config: { access, problems: ['not_found'] },
       schema: {
-        summary: 'A record that is shared with a peer, with the definition of its type where that came along',
+        summary: 'Get a record shared with a peer, with the definition of its type if that came along',
         params: sharedRecordParams,
         response: { 200: sharedRecordView },
       },

@@ -38,7 +38,7 @@ export function typeRoutes(app: FastifyInstance, deps: Deps): void {
         problems: ['invalid_schema', 'type_exists', 'invalid_idempotency_key', 'idempotency_key_reused'],
       },
       schema: {
-        summary: 'Register a type, for good; 200 where the ledger has just this type already',
+        summary: 'Register a type, for good; 200 if the ledger has exactly this type already',
         body: registerTypeBody,
         response: { 200: typeView, 201: typeView },
       },
@@ -57,7 +57,7 @@ export function typeRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access: READ },
       schema: {
-        summary: 'List types, in the order of their names',
+        summary: 'List types, by name',
         querystring: typesQuery,
         response: { 200: typePage },
       },
@@ -83,7 +83,7 @@ export function typeRoutes(app: FastifyInstance, deps: Deps): void {
     '/v1/types/:name/:version',
     {
       config: { access: READ },
-      schema: { summary: 'A type with its definition', params: typeParams, response: { 200: typeView } },
+      schema: { summary: 'Get a type with its definition', params: typeParams, response: { 200: typeView } },
     },
     async (request, reply) => {
       const name = requireTypeName(request.params)
@@ -98,7 +98,7 @@ export function typeRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access: READ, problems: ['document_too_large', 'schema_too_costly'] },
       schema: {
-        summary: 'What the type says of a payload or of evidence; writes nothing',
+        summary: 'Validate a payload or evidence by a type; writes nothing',
         params: typeParams,
         body: previewBody,
         response: { 200: previewView },
@@ -118,7 +118,7 @@ export function typeRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access: READ, problems: ['document_too_large', 'schema_too_costly', 'invalid_schema'] },
       schema: {
-        summary: 'What a definition that is not registered says of a payload or of evidence; writes nothing',
+        summary: 'Validate a payload or evidence by an unregistered definition; writes nothing',
         body: previewDefinitionBody,
         response: { 200: previewView },
       },

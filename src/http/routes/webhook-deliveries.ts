@@ -52,7 +52,7 @@ function readRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access },
       schema: {
-        summary: 'List what was delivered to a webhook or is to be, newest first',
+        summary: 'List deliveries of a webhook, newest first',
         params: idParams,
         querystring: deliveriesQuery,
         response: { 200: deliveryPage },
@@ -80,7 +80,7 @@ function readRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access },
       schema: {
-        summary: 'A delivery with its attempts',
+        summary: 'Get a delivery with its attempts',
         params: deliveryParams,
         response: { 200: deliveryAnswer },
       },
@@ -98,7 +98,7 @@ function redeliveryRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access, problems: ['invalid_idempotency_key', 'state_conflict'] },
       schema: {
-        summary: 'Deliver an event now, with the same id, whatever became of it before',
+        summary: 'Redeliver an event now, with the same id',
         params: deliveryParams,
         body: noMembers,
         response: { 202: deliveryAnswer },
@@ -122,7 +122,7 @@ function redeliveryRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access, problems: ['invalid_idempotency_key'] },
       schema: {
-        summary: 'Deliver what was given up, oldest first',
+        summary: 'Redeliver dead letters, oldest first',
         params: idParams,
         body: redeliverDeadBody,
         response: { 200: redeliverDeadAnswer },
@@ -148,7 +148,7 @@ function recoveryRoute(app: FastifyInstance, deps: Deps): void {
     {
       config: { access, problems: ['invalid_idempotency_key', 'state_conflict'] },
       schema: {
-        summary: 'Deliver what was recorded in a time and not delivered, or all of it again',
+        summary: 'Recover a period: deliver its undelivered events, or all of them again',
         params: idParams,
         body: recoverBody,
         response: { 202: webhookAnswer },
@@ -183,7 +183,7 @@ function testRoute(app: FastifyInstance, deps: Deps): void {
     {
       config: { access, problems: ['invalid_idempotency_key', 'state_conflict'] },
       schema: {
-        summary: 'Send a webhook an event that says nothing',
+        summary: 'Send a test event to a webhook',
         params: idParams,
         body: noMembers,
         response: { 202: deliveryAnswer },

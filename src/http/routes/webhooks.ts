@@ -57,7 +57,7 @@ function creationRoute(app: FastifyInstance, deps: Deps): void {
         problems: ['url_refused', 'scope_not_held', 'invalid_idempotency_key', 'state_conflict'],
       },
       schema: {
-        summary: 'Have what happens from now on delivered to a URL',
+        summary: 'Create a webhook: deliver events from now on to a URL',
         body: createWebhookBody,
         response: { 201: webhookWithSecret },
       },
@@ -80,7 +80,7 @@ function readRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access },
       schema: {
-        summary: 'List webhooks, in the order in which they were made',
+        summary: 'List webhooks, oldest first',
         querystring: webhooksQuery,
         response: { 200: webhookPage },
       },
@@ -99,7 +99,7 @@ function readRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access },
       schema: {
-        summary: 'A webhook, and how far it has heard',
+        summary: 'Get a webhook and its progress',
         params: idParams,
         response: { 200: webhookAnswer },
       },
@@ -118,7 +118,7 @@ function changeRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access, problems: ['url_refused', 'scope_not_held', 'invalid_idempotency_key'] },
       schema: {
-        summary: 'Change a webhook; what is not named stays as it is',
+        summary: 'Update a webhook; absent members stay as they are',
         params: idParams,
         body: changeWebhookBody,
         response: { 200: webhookAnswer },
@@ -136,7 +136,7 @@ function changeRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access, problems: ['invalid_idempotency_key'] },
       schema: {
-        summary: 'Delete a webhook, with its secrets; not to be undone',
+        summary: 'Delete a webhook, with its secrets, for good',
         params: idParams,
         body: noMembers,
         response: { 204: z.undefined() },
@@ -160,7 +160,7 @@ function stateRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access, problems: ['invalid_idempotency_key'] },
       schema: {
-        summary: 'Deliver nothing to a webhook until it is resumed',
+        summary: 'Pause a webhook',
         params: idParams,
         body: noMembers,
         response: { 200: webhookAnswer },
@@ -179,7 +179,7 @@ function stateRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: { access, problems: ['invalid_idempotency_key'] },
       schema: {
-        summary: 'Deliver to a webhook again, as if it had never failed',
+        summary: 'Resume a webhook, as if it had never failed',
         params: idParams,
         body: resumeWebhookBody,
         response: { 200: webhookAnswer },
@@ -204,7 +204,7 @@ function rotationRoute(app: FastifyInstance, deps: Deps): void {
     {
       config: { access, problems: ['invalid_idempotency_key', 'state_conflict'] },
       schema: {
-        summary: 'Give a webhook a new secret; deliveries are signed with those before as well for a while',
+        summary: 'Rotate the secret of a webhook; deliveries are signed with older ones too for a while',
         params: idParams,
         body: rotateWebhookBody,
         response: { 200: webhookWithSecret },
