@@ -1,7 +1,9 @@
 import { resolve } from 'node:path'
+import type { DestinationStream } from 'pino'
 import { checkConnection } from '../db/connect/check-connection.ts'
 import { Database } from '../db/connect/connection.ts'
 import { migrate } from '../db/schema/migrate.ts'
+import { openLog } from '../observe/log.ts'
 import { Metrics } from '../observe/metrics/metrics.ts'
 import { makeMasterKeys } from '../signing/master-keys.ts'
 import { type Config, parseConfig } from './config.ts'
@@ -24,6 +26,11 @@ import { startWorker } from './worker.ts'
  */
 const PROJECT_DIR = resolve(import.meta.dirname, '..', '..')
 const say = (line: string) => console.error(`tallystick: ${line}`)
+/** For a person who waits; where nobody watches, the log says enough. */
+const isWatched = process.stdout.isTTY === true
+const progress = (line: string) => {
+  if (isWatched) say(`${line} …`)
+}
 
 type Closer = () => Promise<unknown>
 /** A promise in a box: an async function would wait for a bare one. */
@@ -56,6 +63,7 @@ async function start(given: Config, stop: Stop, closers: Closer[]): Promise<Runn
   let ownerUrl = given.ownerUrl
   let postgresExited: Promise<void> = new Promise(() => {})
   if (ownerUrl === null) {
+    progress('starting Postgres')
     const postgres = await startPostgres({ dataDir: postgresDir(dataDir), log: say })
     closers.push(() => postgres.stop())
     ownerUrl = postgres.ownerUrl
@@ -65,6 +73,7 @@ async function start(given: Config, stop: Stop, closers: Closer[]): Promise<Runn
   }
   stop.throwIfRequested()
 
+  progress('bringing the database up to date')
   const logins = getLogins({ ...given, dataDir }, ownerUrl)
   const masterKey = makeMasterKeys(secrets.masterKey, given.previousMasterKey)
   const owner = new Database(ownerUrl, given.ownerUrl === null ? undefined : given.database)
@@ -81,16 +90,24 @@ async function start(given: Config, stop: Stop, closers: Closer[]): Promise<Runn
     const listener = await serveMetrics(metrics, { host: config.host, port: config.metricsPort })
     closers.push(() => listener.close())
   }
+  progress('starting the worker and the server')
+  const log = isWatched ? openLog(config.logLevel, await openReadableLines()) : undefined
   // The worker first: a ledger that is an older backup of itself is closed before a server can build on it.
-  const worker = await startWorker(config, metrics)
+  const worker = await startWorker(config, metrics, log)
   closers.push(() => worker.close())
-  const server = await startServer(config, undefined, metrics)
+  const server = await startServer(config, undefined, metrics, log)
   closers.push(() => server.close())
 
   const url = reachableUrl(server.url)
   const first = await ensureFirstLedger({ url, dataDir, operatorKey: secrets.operatorKey })
   console.log(describeRunning({ url, dataDir, ownDatabase: given.ownerUrl === null, first }))
   return { postgresExited }
+}
+
+/** Log lines for a person at a terminal: the same as elsewhere, in colours and without JSON. */
+async function openReadableLines(): Promise<DestinationStream> {
+  const { default: pretty } = await import('pino-pretty')
+  return pretty({ colorize: true, translateTime: 'SYS:HH:MM:ss', ignore: 'followers,queues', sync: true })
 }
 
 /** The default folder depends on whom Postgres runs as; a folder that was named is taken as it is. */

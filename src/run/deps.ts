@@ -39,7 +39,6 @@ import { makeMasterKeys } from '../signing/master-keys.ts'
 import { makePeerMacs } from '../signing/peer-macs.ts'
 import { type Config, required } from './config.ts'
 
-/** `log`: where to, when not standard output. */
 export async function openDeps(
   config: Config,
   log = openLog(config.logLevel),

@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { buildApp } from '../http/app.ts'
+import { openLog } from '../observe/log.ts'
 import { Metrics } from '../observe/metrics/metrics.ts'
 import { type Config, parseConfig } from './config.ts'
 import { openDeps } from './deps.ts'
@@ -20,8 +21,9 @@ export async function startServer(
   config: Config,
   closeStreamsMs = CLOSE_STREAMS_MS,
   metrics = new Metrics(),
+  log = openLog(config.logLevel),
 ): Promise<Service & { readonly url: string }> {
-  const deps = await openDeps(config, undefined, metrics)
+  const deps = await openDeps(config, log, metrics)
   const app = buildApp(deps)
   try {
     // For the name `localhost` Fastify opens a server for each of its addresses, of which only the first would be ours to hold back

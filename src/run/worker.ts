@@ -88,7 +88,11 @@ type Base = {
 }
 
 /** Starts all background work. `close` lets rounds that have begun finish. */
-export async function startWorker(config: Config, metrics = new Metrics()): Promise<Service> {
+export async function startWorker(
+  config: Config,
+  metrics = new Metrics(),
+  log = openLog(config.logLevel),
+): Promise<Service> {
   const url = required(
     config.workerUrl,
     'TALLYSTICK_WORKER_DATABASE_URL',
@@ -98,7 +102,6 @@ export async function startWorker(config: Config, metrics = new Metrics()): Prom
     required(config.masterKey, 'TALLYSTICK_MASTER_KEY', 'it opens the note key'),
     config.previousMasterKey,
   )
-  const log = openLog(config.logLevel)
   const database = new Database(url, config.database, (chunks) => masterKey.databaseMac(chunks))
   const pool = openReadPool(database, log)
   watchPool(metrics, 'worker', pool)

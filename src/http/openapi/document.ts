@@ -45,7 +45,7 @@ export function describeOperations(operations: readonly Operation[]): Json {
     },
     // Wherever it was fetched from: what stands in front of the server is not known to it.
     servers: [{ url: '/' }],
-    tags: [...new Set(ordered.map(groupOf))].map((name) => ({ name })),
+    tags: [...new Set(ordered.filter((each) => !isOfReference(each)).map(groupOf))].map((name) => ({ name })),
     paths,
     webhooks: describeWebhooks(schemas),
     components: {
@@ -68,8 +68,7 @@ function describeOperation(operation: Operation, schemas: SchemaComponents): Jso
   return {
     operationId: operationIdOf(operation),
     summary,
-    tags: [groupOf(operation)],
-    ...(isOfReference(operation) && { 'x-internal': true }),
+    ...(isOfReference(operation) ? { 'x-internal': true } : { tags: [groupOf(operation)] }),
     ...(access !== 'public' && { security: securityOf(access) }),
     // With this scope alone a key is shown its own agent's records only.
     ...(typeof access === 'object' && access.own !== undefined && { 'x-own-records-scope': access.own }),

@@ -7,6 +7,7 @@ type PidFile = { readonly pid: number; readonly ready: boolean }
 
 const FAST_STOP_MS_MAX = 60_000
 const IMMEDIATE_STOP_MS_MAX = 10_000
+const REAPED_MS_MAX = 3_000
 
 /** postmaster.pid: the pid is its first line, the server's state its eighth (Postgres 10 and newer). */
 export function readPidFile(cluster: string): PidFile | null {
@@ -26,7 +27,9 @@ export function readPidFile(cluster: string): PidFile | null {
  */
 export async function stopOrphan(cluster: string, log: (line: string) => void): Promise<void> {
   const found = readPidFile(cluster)
-  if (!found || !isAlive(found.pid)) return
+  if (!found) return
+  if (isZombie(found.pid)) return outliveZombie(found.pid, cluster)
+  if (!isAlive(found.pid)) return
   const command = commandLine(found.pid)
   if (!command.includes(cluster) && workingDirectory(found.pid) !== cluster) return disownPid(cluster)
   const owner = /tallystick\.owner=(\S+)/.exec(command)?.[1]
@@ -54,6 +57,16 @@ async function stopByPid(pid: number): Promise<void> {
   throw new Error(
     `the Postgres process ${pid} of an earlier run does not stop: end it with \`kill -QUIT ${pid}\``,
   )
+}
+
+/**
+ * Postgres takes a killed server that nobody has reaped yet for a living one, and would refuse to start. An init reaps it
+ * within moments; in a container without one it stays for ever, and then the file is disowned.
+ */
+async function outliveZombie(pid: number, cluster: string): Promise<void> {
+  const giveUpAt = Date.now() + REAPED_MS_MAX
+  while (isZombie(pid) && Date.now() < giveUpAt) await sleep(20)
+  if (isZombie(pid)) disownPid(cluster)
 }
 
 /**
