@@ -1,0 +1,143 @@
+/*
+ * npm run release -- VERSION [--dry-run]
+ *
+ * Makes a release: writes the version into manifests, chart and pages, gives the changelog's unreleased part its heading, commits
+ * and tags; then makes the packages, the chart, the SBOM, the image (where there is an engine) and SHA256SUMS in dist/release.
+ * It pushes and publishes nothing. With --dry-run it works in a copy of this commit, and leaves this folder alone.
+ */
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ROOT } from './bundle.ts'
+import { installGoTool } from './go-tool.ts'
+import { npm, packAll } from './pack.ts'
+
+/** Files that name the version, each with the texts around it. */
+const VERSIONED: Readonly<Record<string, readonly [before: string, after: string]>> = {
+  'package.json': ['"version": "', '"'],
+  'sdk/package.json': ['"version": "', '"'],
+  'cli/package.json': ['"version": "', '"'],
+  'README.md': ['tallystick-sdk-', '.tgz'],
+  'docs/cli.md': ['tallystick-', '.tgz'],
+  'docs/image.md': ['tallystick:', ' .'],
+}
+const UNRELEASED = '## [Unreleased]\n'
+
+const [version = '', ...flags] = process.argv.slice(2)
+if (!/^\d+\.\d+\.\d+(-[0-9a-z.]+)?$/.test(version) || flags.some((flag) => flag !== '--dry-run')) {
+  console.error('usage: npm run release -- VERSION [--dry-run], for example 1.2.3')
+  process.exitCode = 64
+} else if (flags.length === 0) {
+  await release(ROOT)
+} else {
+  const copy = mkdtempSync(join(tmpdir(), 'tallystick-release-'))
+  git(ROOT, 'clone', '-q', ROOT, copy)
+  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
+  await release(copy)
+  cpSync(join(copy, 'dist/release'), join(ROOT, 'dist/release'), { recursive: true })
+  rmSync(copy, { recursive: true })
+  console.log('dry run: nothing was committed or tagged here')
+}
+
+async function release(root: string): Promise<void> {
+  if (git(root, 'status', '--porcelain', '--untracked-files=no') !== '')
+    throw new Error('there are changes that are not committed')
+  if (git(root, 'tag', '--list', `v${version}`) !== '')
+    throw new Error(`the tag v${version} is there already`)
+  writeVersions(root)
+  writeChangelog(root)
+  git(root, 'commit', '-q', '--allow-empty', '-am', `release: ${version}`)
+  git(root, 'tag', '-a', `v${version}`, '-m', version)
+  const dir = join(root, 'dist', 'release')
+  rmSync(dir, { recursive: true, force: true })
+  mkdirSync(dir, { recursive: true })
+  await packAll(dir)
+  const helm = await installGoTool('helm4', console.log)
+  execFileSync(helm, ['package', join(root, 'helm/tallystick'), '--destination', dir], { stdio: 'ignore' })
+  const sbom = await npm(['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev'], ROOT)
+  writeFileSync(join(dir, `tallystick-${version}.cdx.json`), sbom)
+  makeImage(root)
+  writeChecksums(dir)
+  console.log(`v${version} is in ${dir}:\n${readFileSync(join(dir, 'SHA256SUMS'), 'utf8')}`)
+}
+
+function writeVersions(root: string): void {
+  for (const [file, [before, after]] of Object.entries(VERSIONED)) {
+    replaceIn(
+      root,
+      file,
+      new RegExp(`(${escape(before)})\\d+\\.\\d+\\.\\d+[^"\\s]*?(${escape(after)})`),
+      `$1${version}$2`,
+    )
+  }
+  replaceIn(root, 'helm/tallystick/Chart.yaml', /^version: .*$/m, `version: ${version}`)
+  replaceIn(root, 'helm/tallystick/Chart.yaml', /^appVersion: .*$/m, `appVersion: ${version}`)
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+  lock.version = version
+  for (const part of ['', 'sdk', 'cli']) lock.packages[part].version = version
+  writeFileSync(join(root, 'package-lock.json'), `${JSON.stringify(lock, null, 2)}\n`)
+}
+
+/** Throws if nothing is said of the release. */
+function writeChangelog(root: string): void {
+  const text = readFileSync(join(root, 'CHANGELOG.md'), 'utf8')
+  const [, said = ''] = text.split(UNRELEASED)
+  if (!/^- /m.test(said.split(/^## /m)[0]!)) throw new Error('CHANGELOG.md says nothing under [Unreleased]')
+  const today = new Date().toISOString().slice(0, 10)
+  writeFileSync(
+    join(root, 'CHANGELOG.md'),
+    text.replace(UNRELEASED, `${UNRELEASED}\n## [${version}] - ${today}\n`),
+  )
+}
+
+function makeImage(root: string): void {
+  const engine = ['docker', 'podman', 'buildah'].find((name) => {
+    try {
+      execFileSync(name, ['--version'], { stdio: 'ignore' })
+      return true
+    } catch {
+      return false
+    }
+  })
+  if (engine === undefined) return console.log('no image: there is neither docker, podman nor buildah here')
+  const revision = git(root, 'rev-parse', 'HEAD').trim()
+  const tag = ['--tag', `tallystick:${version}`, '--build-arg', `REVISION=${revision}`]
+  execFileSync(engine, ['build', ...tag, root], { stdio: 'inherit' })
+}
+
+function writeChecksums(dir: string): void {
+  const lines = readdirSync(dir)
+    .sort()
+    .map(
+      (file) =>
+        `${createHash('sha256')
+          .update(readFileSync(join(dir, file)))
+          .digest('hex')}  ${file}\n`,
+    )
+  writeFileSync(join(dir, 'SHA256SUMS'), lines.join(''))
+}
+
+function replaceIn(root: string, file: string, pattern: RegExp, by: string): void {
+  const text = readFileSync(join(root, file), 'utf8')
+  if (!pattern.test(text)) throw new Error(`${file} does not name a version where it should`)
+  writeFileSync(join(root, file), text.replace(pattern, by))
+}
+
+function escape(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')
+}
+
+function git(cwd: string, ...args: string[]): string {
+  return execFileSync('git', args, { cwd, encoding: 'utf8' })
+}
