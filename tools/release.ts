@@ -57,7 +57,7 @@ async function release(root: string): Promise<void> {
     throw new Error(`the tag v${version} is there already`)
   writeVersions(root)
   writeChangelog(root)
-  git(root, 'commit', '-q', '--allow-empty', '-am', `release: ${version}`)
+  git(root, 'commit', '-q', '-am', `release: ${version}`)
   git(root, 'tag', '-a', `v${version}`, '-m', version)
   const dir = join(root, 'dist', 'release')
   rmSync(dir, { recursive: true, force: true })
@@ -77,7 +77,7 @@ function writeVersions(root: string): void {
     replaceIn(
       root,
       file,
-      new RegExp(`(${escape(before)})\\d+\\.\\d+\\.\\d+[^"\\s]*?(${escape(after)})`),
+      new RegExp(`(${literal(before)})\\d+\\.\\d+\\.\\d+[^"\\s]*?(${literal(after)})`),
       `$1${version}$2`,
     )
   }
@@ -110,7 +110,10 @@ function makeImage(root: string): void {
       return false
     }
   })
-  if (engine === undefined) return console.log('no image: there is neither docker, podman nor buildah here')
+  if (engine === undefined) {
+    console.log('no image: there is neither docker, podman nor buildah here')
+    return
+  }
   const revision = git(root, 'rev-parse', 'HEAD').trim()
   const tag = ['--tag', `tallystick:${version}`, '--build-arg', `REVISION=${revision}`]
   execFileSync(engine, ['build', ...tag, root], { stdio: 'inherit' })
@@ -134,7 +137,7 @@ function replaceIn(root: string, file: string, pattern: RegExp, by: string): voi
   writeFileSync(join(root, file), text.replace(pattern, by))
 }
 
-function escape(text: string): string {
+function literal(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')
 }
 
