@@ -104,14 +104,14 @@ function writeChangelog(root: string): void {
 function makeImage(root: string): void {
   const engine = ['docker', 'podman', 'buildah'].find((name) => {
     try {
-      execFileSync(name, ['--version'], { stdio: 'ignore' })
+      execFileSync(name, ['info'], { stdio: 'ignore' })
       return true
     } catch {
       return false
     }
   })
   if (engine === undefined) {
-    console.log('no image: there is neither docker, podman nor buildah here')
+    console.log('no image: no engine runs here (docker, podman, buildah)')
     return
   }
   const revision = git(root, 'rev-parse', 'HEAD').trim()
