@@ -39,18 +39,18 @@ if (!/^\d+\.\d+\.\d+(-[0-9a-z.]+)?$/.test(version) || flags.some((flag) => flag 
   console.error('usage: npm run release -- VERSION [--dry-run], for example 1.2.3')
   process.exitCode = 64
 } else if (flags.length === 0) {
-  await release(ROOT)
+  await release()
 } else {
   const copy = mkdtempSync(join(tmpdir(), 'tallystick-release-'))
   git(ROOT, 'clone', '-q', ROOT, copy)
   symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
-  await release(copy)
+  execFileSync(process.execPath, [join(copy, 'tools/release.ts'), version], { stdio: 'inherit' })
   cpSync(join(copy, 'dist/release'), join(ROOT, 'dist/release'), { recursive: true })
   rmSync(copy, { recursive: true })
   console.log('dry run: nothing was committed or tagged here')
 }
 
-async function release(root: string): Promise<void> {
+async function release(root = ROOT): Promise<void> {
   if (git(root, 'status', '--porcelain', '--untracked-files=no') !== '')
     throw new Error('there are changes that are not committed')
   if (git(root, 'tag', '--list', `v${version}`) !== '')
@@ -64,8 +64,8 @@ async function release(root: string): Promise<void> {
   mkdirSync(dir, { recursive: true })
   await packAll(dir)
   const helm = await installGoTool('helm4', console.log)
-  execFileSync(helm, ['package', join(root, 'helm/tallystick'), '--destination', dir], { stdio: 'ignore' })
-  const sbom = await npm(['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev'], ROOT)
+  makeChart(helm, root, dir)
+  const sbom = await npm(['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev', '--package-lock-only'], root)
   writeFileSync(join(dir, `tallystick-${version}.cdx.json`), sbom)
   makeImage(root)
   writeChecksums(dir)
@@ -99,6 +99,14 @@ function writeChangelog(root: string): void {
     join(root, 'CHANGELOG.md'),
     text.replace(UNRELEASED, `${UNRELEASED}\n## [${version}] - ${today}\n`),
   )
+}
+
+/** Helm names a chart as npm names the command line's package. */
+function makeChart(helm: string, root: string, dir: string): void {
+  const made = mkdtempSync(join(tmpdir(), 'tallystick-chart-'))
+  execFileSync(helm, ['package', join(root, 'helm/tallystick'), '--destination', made], { stdio: 'ignore' })
+  cpSync(join(made, `tallystick-${version}.tgz`), join(dir, `tallystick-chart-${version}.tgz`))
+  rmSync(made, { recursive: true })
 }
 
 function makeImage(root: string): void {
