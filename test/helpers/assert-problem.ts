@@ -4,12 +4,17 @@ import { ERROR_CODES, type ErrorCode } from '../../src/errors.ts'
 
 type Answer = Pick<Response, 'statusCode' | 'headers' | 'body'>
 
-/** The answer as a problem document (RFC 9457), checked for its shape; the document. */
-export function assertProblem(response: Answer, status: number, code: string): Record<string, unknown> {
-  assert.equal(response.statusCode, status, response.body)
+/** The answer as a problem document (RFC 9457), checked for its shape; the document. `about`: what a failure names. */
+export function assertProblem(
+  response: Answer,
+  status: number,
+  code: string,
+  about = '',
+): Record<string, unknown> {
+  assert.equal(response.statusCode, status, `${about} ${response.body}`)
   assert.equal(response.headers['content-type'], 'application/problem+json')
   const problem = JSON.parse(response.body) as Record<string, unknown>
-  assert.equal(problem['code'], code, response.body)
+  assert.equal(problem['code'], code, `${about} ${response.body}`)
   assert.equal(problem['status'], status)
   assert.equal(ERROR_CODES[code as ErrorCode][0], status)
   assert.equal(problem['title'], ERROR_CODES[code as ErrorCode][1])

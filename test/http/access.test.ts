@@ -22,7 +22,8 @@ import { addPeer } from '../helpers/test-peers.ts'
 import { makeWebhook } from '../helpers/webhooks.ts'
 
 /** A key, and what a route of an access class must answer to it: a code, or null when it lets the request in. */
-type Presented = { what: string; key: string | null; expect(access: Access): string | null }
+/** `isKey`: it is one, or absent; the others are refused before anybody looks at the route. */
+type Presented = { what: string; key: string | null; isKey: boolean; expect(access: Access): string | null }
 
 /**
  * Values of the parameters of addresses that begin so: something of the ledger, which the test may spoil; the same
@@ -66,26 +67,41 @@ test('every route', async (t) => {
     assert.throws(() => other.get('/open', async () => 'x'), /GET \/open does not say who may call it/)
   })
 
+  const tried = new Set<string>()
   for (const route of routes) {
     const access = route.config!.access!
-    for (const { what, key, expect } of keys) {
-      const code = expect(access)
-      await t.test(`${named(route)} answers ${code ?? 'something else'} to ${what}`, async () => {
-        const before = code === null ? null : await app.written()
-        const response = await request(app, route, key, addressOf(addresses, route).own)
-        if (code === null) {
-          assert.ok(![401, 403].includes(response.statusCode), response.body)
-          return
-        }
-        const problem = assertProblem(response, code === 'forbidden' ? 403 : 401, code)
-        assert.equal(response.headers['www-authenticate'], code === 'forbidden' ? undefined : 'Bearer')
-        if (code === 'forbidden') {
-          assert.equal(problem['scope'], scopesOf(access)[0])
-          assert.ok(String(problem['detail']).endsWith(` lacks the scope ${scopesOf(access).join(' or ')}`))
+    // Keys that are none are tried on one route of each kind of access: they are refused before a route is looked at.
+    const kind = typeof access === 'object' ? 'key' : access
+    const chosen = tried.has(kind) ? keys.filter(({ isKey }) => isKey) : keys
+    tried.add(kind)
+    const { own } = addressOf(addresses, route)
+    const [refused, taken] = [true, false].map((isRefused) =>
+      chosen.filter(({ expect }) => (expect(access) !== null) === isRefused),
+    ) as [Presented[], Presented[]]
+    await t.test(
+      `${named(route)} refuses ${refused.length} kinds of keys, and takes ${taken.length}`,
+      async () => {
+        const before = await app.written()
+        for (const { what, key, expect } of refused) {
+          const code = expect(access)!
+          const to = `to ${what}`
+          const response = await request(app, route, key, own)
+          const problem = assertProblem(response, code === 'forbidden' ? 403 : 401, code, to)
+          assert.equal(response.headers['www-authenticate'], code === 'forbidden' ? undefined : 'Bearer', to)
+          if (code !== 'forbidden') continue
+          assert.equal(problem['scope'], scopesOf(access)[0], to)
+          assert.ok(
+            String(problem['detail']).endsWith(` lacks the scope ${scopesOf(access).join(' or ')}`),
+            to,
+          )
         }
         assert.deepEqual(await app.written(), before)
-      })
-    }
+        for (const { what, key } of taken) {
+          const response = await request(app, route, key, own)
+          assert.ok(![401, 403].includes(response.statusCode), `to ${what}: ${response.body}`)
+        }
+      },
+    )
   }
 
   for (const route of routes.filter((r) => r.url.includes(':') && typeof r.config!.access === 'object')) {
@@ -243,19 +259,26 @@ async function presentedKeys(app: TestApp, foreign: string): Promise<Presented[]
   // Typing errors cost the database nothing.
   for (const [what, key] of refused.slice(2, 6)) assert.equal(findLedgerOfKey(key!), null, what)
   return [
-    ...refused.map(([what, key]) => ({ what, key, expect: asNoKey })),
-    { what: 'an expired key', key: expired, expect: asKey('key_expired') },
-    { what: 'a key with all scopes', key: good, expect: asKey(null) },
-    { what: 'a key of another ledger', key: foreign, expect: asKey(null) },
-    { what: 'the operator’s key', key: OPERATOR_KEY, expect: (a) => (a === 'operator' ? null : asNoKey(a)) },
+    ...refused.map(([what, key]) => ({ what, key, expect: asNoKey, isKey: what === 'no key' })),
+    { what: 'an expired key', key: expired, expect: asKey('key_expired'), isKey: true },
+    { what: 'a key with all scopes', key: good, expect: asKey(null), isKey: true },
+    { what: 'a key of another ledger', key: foreign, expect: asKey(null), isKey: true },
+    {
+      what: 'the operator’s key',
+      key: OPERATOR_KEY,
+      expect: (a: Access) => (a === 'operator' ? null : asNoKey(a)),
+      isKey: true,
+    },
     ...(await Promise.all(
       SCOPES.map(async (scope) => ({
+        isKey: true,
         what: `a key with ${scope} only`,
         key: await addKey(app, { scopes: [scope] }),
         expect: (access: Access) => asKey(scopesOf(access).includes(scope) ? null : 'forbidden')(access),
       })),
     )),
     {
+      isKey: true,
       what: 'a key without scopes',
       key: await addKey(app, { scopes: [] }),
       expect: asKey('forbidden'),

@@ -6,6 +6,8 @@ import { test } from 'node:test'
 import { buildTestApp, expectStatus, genericBody, OPERATOR_KEY, type SendOptions } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 
+const SOME_METHODS = ['HEAD', 'PUT', 'DELETE', 'PROPFIND']
+
 test('an address', async (t) => {
   const app = await buildTestApp(t)
   const record = await app.notarize()
@@ -31,9 +33,11 @@ test('an address', async (t) => {
     assert.deepEqual(registered.sort(), listed.sort(), 'npm run docs')
   })
 
+  // Every method of one address; of the others some, because all are answered by one hook.
+  const [whole] = taken
   for (const [url, methods] of taken) {
-    await t.test(`answers 405 with Allow to every method but ${methods} of ${url}`, async () => {
-      for (const method of METHODS) {
+    await t.test(`answers 405 with Allow to other methods than ${methods} of ${url}`, async () => {
+      for (const method of url === whole![0] ? METHODS : SOME_METHODS) {
         if (methods.includes(method) || method === 'CONNECT') continue
         for (const key of [null, app.ledger.key.key]) {
           const send = { key, body: genericBody() }
