@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Mallory, meetMallory } from '../../outside/federation/mallory.ts'
-import { verifyOwnExport } from '../../outside/federation/unchanged.ts'
+import { Mallory, meetMallory } from '../federation/mallory.ts'
+import { verifyOwnExport } from '../federation/unchanged.ts'
 
 /*
  * A record is shared with two, so each knows its id; one of them sent the other a record of its own under that id, and stopped the

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { makeChain, type TestLine } from '../../helpers/test-chain.ts'
 import { until } from '../../helpers/wait.ts'
-import { appendingOf, leafOf, type Mallory, meetMallory } from '../../outside/federation/mallory.ts'
+import { appendingOf, leafOf, type Mallory, meetMallory } from '../federation/mallory.ts'
 
 /*
  * M6: a row in peer_forks accused an honest peer of having said two things: it was shown as what the peer has signed, reconciliation

@@ -7,8 +7,8 @@ import { parseId } from '../../../src/proof/ids.ts'
 import { canonicalize } from '../../../src/proof/json/jcs.ts'
 import { startOrganisations } from '../../helpers/federation.ts'
 import { makeId } from '../../helpers/test-chain.ts'
-import { Mallory } from '../../outside/federation/mallory.ts'
-import { refused } from '../../outside/federation/unchanged.ts'
+import { Mallory } from '../federation/mallory.ts'
+import { refused } from '../federation/unchanged.ts'
 
 /* M1: who can write a row becomes a peer by one, and everything that follows is signed. */
 

@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { startOrganisations, untilPeer } from '../../helpers/federation.ts'
 import { namedKey } from '../../helpers/peered-chains.ts'
 import { makeSigner } from '../../helpers/test-chain.ts'
-import { lookAtVictims, Mallory, offering } from '../../outside/federation/mallory.ts'
-import { refused, verifyOwnExport } from '../../outside/federation/unchanged.ts'
+import { lookAtVictims, Mallory, offering } from '../federation/mallory.ts'
+import { refused, verifyOwnExport } from '../federation/unchanged.ts'
 
 /*
  * H1, its first half: a row of peer_keys made the thief's key a peer's current one, and by it the peer's agent delivered, and was paid.

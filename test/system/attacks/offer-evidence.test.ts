@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startOrganisations } from '../../helpers/federation.ts'
-import { lookAtVictims, Mallory, offering, toSent } from '../../outside/federation/mallory.ts'
+import { lookAtVictims, Mallory, offering, toSent } from '../federation/mallory.ts'
 
 /*
  * Requests of peers append one after another. The evidence of an offer was held to its schema in that line: a tenant whose schema

@@ -7,7 +7,7 @@ import { costlyTexts } from '../../helpers/costly-json.ts'
 import { startOrganisations } from '../../helpers/federation.ts'
 import { HELD_MS_MAX, heldWhile } from '../../helpers/held-loop.ts'
 import { until } from '../../helpers/wait.ts'
-import { type Heard, Mallory } from '../../outside/federation/mallory.ts'
+import { type Heard, Mallory } from '../federation/mallory.ts'
 
 /*
  * Finding H5: five peers of one tenant answered 200 with 8 MiB, and the worker, here in one process with the server, did nothing for

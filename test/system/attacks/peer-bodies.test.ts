@@ -9,7 +9,7 @@ import {
 import { costlyTexts } from '../../helpers/costly-json.ts'
 import { startOrganisations } from '../../helpers/federation.ts'
 import { HELD_MS_MAX, heldWhile } from '../../helpers/held-loop.ts'
-import { Mallory, meetMallory } from '../../outside/federation/mallory.ts'
+import { Mallory, meetMallory } from '../federation/mallory.ts'
 
 /* Finding H4, from the side of peers: what one sends, and what comes to the same routes from whoever is none. */
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestLine } from '../../helpers/test-chain.ts'
-import { lookAtVictims, type Mallory, meetMallory, offering } from '../../outside/federation/mallory.ts'
-import { unchanged, verifyOwnExport } from '../../outside/federation/unchanged.ts'
+import { lookAtVictims, type Mallory, meetMallory, offering } from '../federation/mallory.ts'
+import { unchanged, verifyOwnExport } from '../federation/unchanged.ts'
 
 /*
  * M4: a peer that sends records of 60 KB in requests of 40 had 15 MB a second stored for good, within every limit of a second. Its

@@ -10,7 +10,7 @@ import { buildGatedApp } from '../../helpers/gated-app.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
 import { until } from '../../helpers/wait.ts'
 import { startReceiver } from '../../helpers/webhook-receiver.ts'
-import { sampleOf } from './exposition.ts'
+import { sampleOf } from '../../observe/metrics/exposition.ts'
 
 /** Polling of a second, and the start of a thread: on a busy machine that adds up. */
 const PATIENCE_MS = 30_000

@@ -9,7 +9,7 @@ import {
   untilBoth,
 } from '../../helpers/federation.ts'
 import { until } from '../../helpers/wait.ts'
-import { reckonPeerings } from '../../system/faults/federation-reckoning.ts'
+import { reckonPeerings } from '../faults/federation-reckoning.ts'
 
 const figureOf = async (side: Organisation, name: string) =>
   side.metrics.get('worker')!.registry.getSingleMetricAsString(`tallystick_${name}`)

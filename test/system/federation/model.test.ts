@@ -12,7 +12,7 @@ import {
 import { FAILING, PASSING, PAYLOAD } from '../../helpers/gated-app.ts'
 import { type Fault, startFaultProxy } from '../../helpers/tcp-faults.ts'
 import { until } from '../../helpers/wait.ts'
-import { reckonPeerings } from '../../system/faults/federation-reckoning.ts'
+import { reckonPeerings } from '../faults/federation-reckoning.ts'
 import { verifyOwnExport } from './unchanged.ts'
 
 /*

@@ -9,7 +9,7 @@ import {
   share,
   startOrganisations,
   untilBoth,
-} from '../helpers/federation.ts'
+} from '../../helpers/federation.ts'
 import {
   type Column,
   dropDefences,
@@ -20,8 +20,8 @@ import {
   restoreTable,
   tamper,
   verdictOf,
-} from '../helpers/tamper.ts'
-import { until } from '../helpers/wait.ts'
+} from '../../helpers/tamper.ts'
+import { until } from '../../helpers/wait.ts'
 
 /** As in tamper-columns.test.ts, of what a ledger knows of others. */
 const NOT_EVIDENCE: Record<string, string> = {

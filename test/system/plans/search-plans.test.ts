@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type pg from 'pg'
-import { appendEntries, type RecordRow } from '../../src/db/chain/append-entries.ts'
-import { openSearchPool } from '../../src/db/connect/pools.ts'
-import { toUuid } from '../../src/db/connect/uuid.ts'
-import { searchRecords } from '../../src/db/records/search-records.ts'
-import type { RecordFilters } from '../../src/db/records/search-streams.ts'
-import { connect, testDatabase } from '../helpers/connect.ts'
-import { createTestDatabase } from '../helpers/database.ts'
+import { appendEntries, type RecordRow } from '../../../src/db/chain/append-entries.ts'
+import { openSearchPool } from '../../../src/db/connect/pools.ts'
+import { toUuid } from '../../../src/db/connect/uuid.ts'
+import { searchRecords } from '../../../src/db/records/search-records.ts'
+import type { RecordFilters } from '../../../src/db/records/search-streams.ts'
+import { connect, testDatabase } from '../../helpers/connect.ts'
+import { createTestDatabase } from '../../helpers/database.ts'
 import {
   createTestLedger,
   makeEntry,
@@ -16,8 +16,8 @@ import {
   randomId,
   type TestEntry,
   type TestLedger,
-} from '../helpers/test-ledger.ts'
-import { makeCreation, makeStep } from '../helpers/test-steps.ts'
+} from '../../helpers/test-ledger.ts'
+import { makeCreation, makeStep } from '../../helpers/test-steps.ts'
 
 /*
  * Blocks of 8 KiB that a search reads if the planner has every reason to be wrong: it was told what the ledger

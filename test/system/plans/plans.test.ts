@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import type pg from 'pg'
-import { appendEntries, type EntryRow } from '../../src/db/chain/append-entries.ts'
-import { findReplay } from '../../src/db/chain/find-replay.ts'
-import { toUuid } from '../../src/db/connect/uuid.ts'
-import { findRecords } from '../../src/db/records/read-records.ts'
-import { listNewestSteps } from '../../src/db/records/read-steps.ts'
-import { checkLedger } from '../helpers/check-ledger.ts'
-import { connect, openTestPool } from '../helpers/connect.ts'
-import { createTestDatabase } from '../helpers/database.ts'
+import { appendEntries, type EntryRow } from '../../../src/db/chain/append-entries.ts'
+import { findReplay } from '../../../src/db/chain/find-replay.ts'
+import { toUuid } from '../../../src/db/connect/uuid.ts'
+import { findRecords } from '../../../src/db/records/read-records.ts'
+import { listNewestSteps } from '../../../src/db/records/read-steps.ts'
+import { checkLedger } from '../../helpers/check-ledger.ts'
+import { connect, openTestPool } from '../../helpers/connect.ts'
+import { createTestDatabase } from '../../helpers/database.ts'
 import {
   createTestLedger,
   firstEntries,
@@ -19,8 +19,8 @@ import {
   randomId,
   type TestEntry,
   type TestLedger,
-} from '../helpers/test-ledger.ts'
-import { makeAutoVerdict, makeCreation, makeStep } from '../helpers/test-steps.ts'
+} from '../../helpers/test-ledger.ts'
+import { makeAutoVerdict, makeCreation, makeStep } from '../../helpers/test-steps.ts'
 
 /*
  * A session keeps the plans that it made while the tables were empty (up to 92 ms a row later). Plain

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { OUTBOUND_IDLE_CONNECTIONS_MAX } from '../../../src/outside/connector/limits.ts'
-import { request, startBytePeer, startConnector, startHttpPeer } from './peers.ts'
+import { request, startBytePeer, startConnector, startHttpPeer } from '../../outside/connector/peers.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { peer, startOrganisations } from '../../helpers/federation.ts'
 import { until } from '../../helpers/wait.ts'
 import { buildStage } from '../../helpers/webhook-stage.ts'
-import { newCaller, startCollector } from './collector.ts'
+import { newCaller, startCollector } from '../../observe/tracing/collector.ts'
 
 test('a lifecycle that is traced', async (t) => {
   const collector = await startCollector(t)

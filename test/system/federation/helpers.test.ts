@@ -8,8 +8,8 @@ import {
   registerDelivery,
   share,
   startOrganisations,
-} from './federation.ts'
-import { until } from './wait.ts'
+} from '../../helpers/federation.ts'
+import { until } from '../../helpers/wait.ts'
 
 test('organisations have nothing in common but loopback', async (t) => {
   const organisations = await startOrganisations(t, 2)

@@ -10,7 +10,7 @@ import {
 } from '../../helpers/federation.ts'
 import type { Part } from '../../helpers/federation-organisation.ts'
 import { until } from '../../helpers/wait.ts'
-import { sampleOf } from './exposition.ts'
+import { sampleOf } from '../../observe/metrics/exposition.ts'
 
 const PATIENCE_MS = 30_000
 

@@ -18,10 +18,10 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { endsWithTests } from '../helpers/children.ts'
-import { plainUser } from '../run/postgres/holder.ts'
+import { endsWithTests } from '../../helpers/children.ts'
+import { plainUser } from '../../run/postgres/holder.ts'
 
-const RUN_MJS = join(import.meta.dirname, '..', '..', 'tools', 'run.mjs')
+const RUN_MJS = join(import.meta.dirname, '..', '..', '..', 'tools', 'run.mjs')
 const NODE = `node-${process.platform}-${process.arch}`
 const NOTICE = /installing the dependencies from package-lock\.json/
 

@@ -7,12 +7,12 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { exportFile } from '../../src/verify/export-file.ts'
-import { verifyLedger } from '../../src/verify/verify-ledger.ts'
-import { buildTestApp, expectStatus, genericBody, parseLines, type TestApp } from '../helpers/app.ts'
-import { assertProblem } from '../helpers/assert-problem.ts'
-import { temporaryDir } from '../helpers/postgres.ts'
-import { until } from '../helpers/wait.ts'
+import { exportFile } from '../../../src/verify/export-file.ts'
+import { verifyLedger } from '../../../src/verify/verify-ledger.ts'
+import { buildTestApp, expectStatus, genericBody, parseLines, type TestApp } from '../../helpers/app.ts'
+import { assertProblem } from '../../helpers/assert-problem.ts'
+import { temporaryDir } from '../../helpers/postgres.ts'
+import { until } from '../../helpers/wait.ts'
 
 const MIB = 1024 * 1024
 

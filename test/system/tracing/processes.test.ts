@@ -12,8 +12,8 @@ import { endsWithTests } from '../../helpers/children.ts'
 import { createTestDatabase, TEST_MASTER_KEY, type TestDatabase } from '../../helpers/database.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
 import { until } from '../../helpers/wait.ts'
-import { freePort, PROJECT_DIR } from '../../system/start/installation.ts'
-import { newCaller, startCollector } from './collector.ts'
+import { newCaller, startCollector } from '../../observe/tracing/collector.ts'
+import { freePort, PROJECT_DIR } from '../start/installation.ts'
 
 /** On a machine that does much else. */
 const START_MS_MAX = 40_000

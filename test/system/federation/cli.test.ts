@@ -7,10 +7,10 @@ import {
   startOrganisations,
   untilBoth,
   untilPeer,
-} from '../helpers/federation.ts'
-import { PAYLOAD } from '../helpers/gated-app.ts'
-import { runAlone } from '../helpers/run-command.ts'
-import { temporaryFiles } from '../helpers/temporary-files.ts'
+} from '../../helpers/federation.ts'
+import { PAYLOAD } from '../../helpers/gated-app.ts'
+import { runAlone } from '../../helpers/run-command.ts'
+import { temporaryFiles } from '../../helpers/temporary-files.ts'
 
 /* Peers through the command line, with two servers that share records. */
 
