@@ -19,11 +19,9 @@ const ROOT = resolve(import.meta.dirname, '..')
 const TEST_DIR = join(ROOT, 'test')
 const COSTS_FILE = join(TEST_DIR, 'costs.json')
 /** Two cores are what a small machine has, and half of its time a file waits: for Postgres, a child, a clock. */
-const CONCURRENCY = 3
+const CONCURRENCY = 4
 /** Larger than a part: whole deployments, clusters, tools, pages of documentation. */
 const SYSTEM = 'system/'
-/** Tests of a deployment that `npm test` runs. */
-const SYSTEM_TRIED = ['system/start/secrets.test.ts']
 /** Soaks take all CPU cores for minutes: `npm run faults`. */
 const FAULTS = ['system/faults/', 'system/soak/']
 /** A file that does not end is a failure, and not a suite that never ends. */
@@ -42,7 +40,7 @@ const groups = listGroups()
 const scripts = new Map(groups.map((group, i) => [writeGroup(group, i), group]))
 const startedAt = performance.now()
 const code = await runTests([...scripts.keys()])
-const costs = readCosts(noteFile, (script) => scripts.get(script)?.name ?? scriptOf(script))
+const costs = readCosts(noteFile, process.pid, (script) => scripts.get(script)?.name ?? scriptOf(script))
 const postgresMs = cpuMsOf(postgres.pid)
 await postgres.stop('fast')
 const faultCode = report()
@@ -58,7 +56,7 @@ function listGroups(): Group[] {
 
 function isChosen(path: string): boolean {
   if (FAULTS.some((folder) => path.startsWith(folder))) return false
-  const isUsual = !path.startsWith(SYSTEM) || SYSTEM_TRIED.includes(path)
+  const isUsual = !path.startsWith(SYSTEM)
   return isRest ? !isUsual : isAll || isMeasured || isUsual
 }
 

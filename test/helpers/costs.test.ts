@@ -12,11 +12,11 @@ test('a group is charged for the processes that it started, however deep', (t) =
     [2, 1, '/t/a.mjs', 1_000, 20],
     [4, 3, 'child.ts', 250, 5],
     [5, 1, '/t/b.mjs', 100, 2],
-    [1, 0, 'run.ts', 9_000, 30],
+    [1, 7, '/t/a.mjs', 9_000, 30],
   ]
   writeFileSync(file, lines.map((line) => JSON.stringify(line)).join('\n'))
   assert.deepEqual(
-    readCosts(file, (script) => /^\/t\/(.)/.exec(script)?.[1] ?? null),
+    readCosts(file, 7, (script) => /^\/t\/(.)/.exec(script)?.[1] ?? null),
     [
       { name: 'a', cpuMs: 1_750, wallMs: 20 },
       { name: 'b', cpuMs: 100, wallMs: 2 },

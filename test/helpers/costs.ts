@@ -10,14 +10,23 @@ const FLOOR_MS = 4_000
 
 type Line = readonly [pid: number, parent: number, script: string | undefined, cpuMs: number, wallMs: number]
 
-/** Adds up what the processes of a run have noted (note-cpu.cjs), by the group that started them. */
-export function readCosts(noteFile: string, groupOf: (script: string) => string | null): Cost[] {
+/**
+ * Adds up what the processes of a run have noted (note-cpu.cjs), by the group that started them. A process that is killed, or
+ * that has an environment of its own, notes nothing.
+ */
+export function readCosts(
+  noteFile: string,
+  suitePid: number,
+  groupOf: (script: string) => string | null,
+): Cost[] {
   const lines = readFileSync(noteFile, 'utf8')
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as Line)
   const byPid = new Map(lines.map((line) => [line[0], line]))
   const owner = (line: Line): Line | null => {
+    // The child of the suite is the test runner, whose first argument is a test file too.
+    if (line[1] === suitePid) return null
     if (groupOf(line[2] ?? '') !== null) return line
     const parent = byPid.get(line[1])
     return parent === undefined || parent === line ? null : owner(parent)
