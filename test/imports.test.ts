@@ -67,6 +67,12 @@ test('src/proof is pure: it imports itself and cborg, nothing of Node', () => {
   assert.deepEqual(faults, [])
 })
 
+test('the schema interpreter is a library inside: it imports nothing of the project', () => {
+  const folder = 'src/ledgers/types/schema/'
+  const faults = importsOf([folder]).filter(([, imported]) => !imported.startsWith(folder))
+  assert.deepEqual(faults, [])
+})
+
 test('the SDK runs in a browser: of src it imports what is pure', () => {
   const faults = importsOf(['sdk'])
     .filter(

@@ -1,11 +1,11 @@
 import type { JsonValue } from '../../../proof/json/json-value.ts'
-import { COMPARISONS, type RuleCode } from '../schema/comparisons.ts'
+import { COMPARISONS, type RuleCode } from './comparisons.ts'
 import { CanonicalTexts, DocumentParts, Part } from './document-parts.ts'
 import type { Rule, Tolerance } from './rule.ts'
 import { type Found, valuesOf } from './rule-values.ts'
 import type { Tolerances } from './tolerances.ts'
 
-export { RULE_CODES } from '../schema/comparisons.ts'
+export { RULE_CODES } from './comparisons.ts'
 
 type Outcome = 'pass' | 'fail'
 

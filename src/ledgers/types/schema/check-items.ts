@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../../../proof/json/json-value.ts'
 import { type Check, type Compiling, fault, inside, STEPS_PER_NOTE } from './check.ts'
 import { spendCanonical } from './check-values.ts'
+import type { JsonObject, JsonValue } from './json.ts'
 
 type Compile = (schema: JsonObject, compiling: Compiling) => Check
 

@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../../../proof/json/json-value.ts'
 import { type Check, type Compiling, type Fault, fault, Seen } from './check.ts'
+import type { JsonObject, JsonValue } from './json.ts'
 import type { Meter } from './meter.ts'
 
 type Compile = (schema: JsonObject, compiling: Compiling) => Check

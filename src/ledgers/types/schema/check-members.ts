@@ -1,4 +1,3 @@
-import type { JsonObject, JsonValue } from '../../../proof/json/json-value.ts'
 import {
   type Check,
   type Compiling,
@@ -9,6 +8,7 @@ import {
   STEPS_PER_NOTE,
   spendText,
 } from './check.ts'
+import type { JsonObject, JsonValue } from './json.ts'
 import type { Meter } from './meter.ts'
 import type { Pattern } from './pattern.ts'
 import { isJsonObject } from './schema-keywords.ts'

@@ -1,8 +1,7 @@
-import { canonicalize } from '../../../proof/json/jcs.ts'
-import type { JsonObject, JsonValue } from '../../../proof/json/json-value.ts'
 import { type Check, type Compiling, fault, spendText } from './check.ts'
 import { isMultiple } from './exact-decimal.ts'
 import { FORMATS } from './formats.ts'
+import { equalityText, type JsonObject, type JsonValue } from './json.ts'
 import type { Meter } from './meter.ts'
 
 type Compile = (schema: JsonObject, compiling: Compiling) => Check
@@ -46,7 +45,7 @@ function compileType(schema: JsonObject): Check {
 
 /** Values are equal where their canonical texts are: looked up, not compared with one after another. */
 function compileEnum(keyword: string, values: readonly JsonValue[]): Check {
-  const known = new Set(values.map(canonicalize))
+  const known = new Set(values.map(equalityText))
   const hasStructures = values.some((value) => typeof value === 'object' && value !== null)
   const message = values.length === 1 ? 'must be the one value that is allowed' : 'must be an allowed value'
   return (value, meter) => {
@@ -58,7 +57,7 @@ function compileEnum(keyword: string, values: readonly JsonValue[]): Check {
 
 /** The canonical text, paid for. Nobody pays for more than a document's worth too late. */
 export function spendCanonical(value: JsonValue, meter: Meter): string {
-  const text = canonicalize(value)
+  const text = equalityText(value)
   meter.spend(text.length)
   return text
 }

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../../proof/json/json-value.ts'
+import type { JsonValue } from './json.ts'
 import type { Meter } from './meter.ts'
 import type { Pattern } from './pattern.ts'
 

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../../proof/json/json-value.ts'
+import type { JsonObject, JsonValue } from './json.ts'
 
 /** RFC 6901. */
 export function formatPointer(segments: readonly string[]): string {

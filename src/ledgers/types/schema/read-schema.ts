@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../../../proof/json/json-value.ts'
 import { refuseLoops } from './in-place.ts'
+import type { JsonObject, JsonValue } from './json.ts'
 import { formatPointer } from './json-pointer.ts'
 import { SCHEMA_PATTERNS_MAX, SCHEMA_SUBSCHEMAS_MAX } from './limits.ts'
 import { Pattern } from './pattern.ts'

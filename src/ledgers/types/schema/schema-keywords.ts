@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../../../proof/json/json-value.ts'
 import { FORMATS } from './formats.ts'
+import type { JsonObject, JsonValue } from './json.ts'
 import { formatPointer } from './json-pointer.ts'
 import { SCHEMA_ENUM_VALUES_MAX } from './limits.ts'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { Schema } from '../../../src/ledgers/types/schema/schema.ts'
-import type { JsonValue } from '../../../src/proof/json/json-value.ts'
+import { Schema } from '../../../../src/ledgers/types/schema/schema.ts'
+import type { JsonValue } from '../../../../src/proof/json/json-value.ts'
 
 type Group = {
   file: string
@@ -16,7 +16,7 @@ type Group = {
  * to other documents, keywords that are not taken, formats as annotations, hostnames of IDNA.
  */
 const { groups } = JSON.parse(
-  readFileSync(new URL('../../vectors/json-schema-2020-12.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../../vectors/json-schema-2020-12.json', import.meta.url), 'utf8'),
 ) as { groups: Group[] }
 
 test('agrees with the JSON Schema Test Suite', () => {

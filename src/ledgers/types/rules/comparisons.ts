@@ -1,6 +1,4 @@
 import { isTime } from '../../../proof/statement/fields.ts'
-import type { Part } from '../rules/document-parts.ts'
-import type { Operator, Tolerance } from '../rules/rule.ts'
 import {
   absolute,
   compareDecimals,
@@ -8,7 +6,9 @@ import {
   parseDecimal,
   percentOf,
   subtractDecimals,
-} from './exact-decimal.ts'
+} from '../schema/exact-decimal.ts'
+import type { Part } from './document-parts.ts'
+import type { Operator, Tolerance } from './rule.ts'
 
 /** Why a rule fails, in the order of precedence. They are signed: at most 20 characters, or 256 of them fit no envelope. */
 export const RULE_CODES = [

