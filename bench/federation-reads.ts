@@ -7,15 +7,6 @@ export type LedgerIn = Pick<Side, 'name' | 'ownerUrl' | 'ledger'>
 
 /* Reads of the two chains by their owners: they cost no server anything. */
 
-/** How many entries a chain has. */
-export async function readSize(side: LedgerIn): Promise<number> {
-  const [row] = await query<{ size: number }>(
-    side,
-    'select size::float8 from tallystick.chain_heads where ledger_id = $1',
-  )
-  return row!.size
-}
-
 /** An entry that came: its place in the sender's chain, and how much later than there it was recorded. */
 export type Received = { readonly remoteSeq: number; readonly leaf: string; readonly lagMs: number }
 

@@ -26,7 +26,7 @@ export type LifecyclePlan = {
 }
 
 /** `load`: of whole records. Nanoseconds; of records that began, and requests that were answered, within the window. */
-export type LifecycleResult = {
+type LifecycleResult = {
   readonly load: LoadResult
   readonly requestsPerSecond: number
   readonly steps: Readonly<Record<LifecycleStep, LatencySummary>>

@@ -9,10 +9,7 @@ import type { System } from './system.ts'
 import { watchWindow } from './window.ts'
 
 /** Parties that the clients of all phases of a round share. */
-export type Parties = Pick<
-  LifecycleShape,
-  'type' | 'principalBearer' | 'performerBearer' | 'performer' | 'deadline'
->
+type Parties = Pick<LifecycleShape, 'type' | 'principalBearer' | 'performerBearer' | 'performer' | 'deadline'>
 
 const SAMPLE_EVERY = 64
 const DEADLINE_MS = 86_400_000

@@ -21,9 +21,7 @@ export function printPreflight({ machine, fsync, commit, flush }: Preflight): vo
   print(`commits    one after another: ${ms(commit)}; their flush: ${ms(flush)}`)
 }
 
-export function printVersions(
-  report: Pick<Report, 'commit' | 'node' | 'postgres' | 'postgresSettings'>,
-): void {
+function printVersions(report: Pick<Report, 'commit' | 'node' | 'postgres' | 'postgresSettings'>): void {
   const settings = Object.entries(report.postgresSettings).map(([name, value]) => `${name}=${value}`)
   print(`\nversions   Tallystick ${report.commit}, Node ${report.node}, Postgres ${report.postgres}`)
   print(`settings   ${settings.join(' ')}`)
@@ -122,7 +120,7 @@ function printAudit(audit: Audit): void {
   print(`           unanswered ${audit.unanswered}, entries ${audit.entries}; ${audit.verify}`)
 }
 
-export function printProfile(profile: ProfileSummary): void {
+function printProfile(profile: ProfileSummary): void {
   print(`\nwhere the CPU of ${profile.process} went (self time; ${profile.file})`)
   for (const [title, lines] of [
     ['group', profile.groups],

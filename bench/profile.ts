@@ -10,9 +10,9 @@ export type ProfileSummary = {
   readonly functions: readonly ProfileLine[]
 }
 
-export type ProfileLine = { readonly name: string; readonly share: number; readonly microsPerItem: number }
+type ProfileLine = { readonly name: string; readonly share: number; readonly microsPerItem: number }
 
-export type ProfiledWindow = {
+type ProfiledWindow = {
   start(): void
   stop(): void
   summarize(name: string, items: number): Promise<Omit<ProfileSummary, 'process'>>
@@ -50,7 +50,7 @@ export async function profileWindow(child: Child, outDir: string): Promise<Profi
 type CallFrame = { readonly functionName: string; readonly url: string; readonly lineNumber: number }
 
 /** The part of the V8 format that is needed: one sample a time delta (µs), each the id of a node. */
-export type CpuProfile = {
+type CpuProfile = {
   readonly nodes: readonly {
     readonly id: number
     readonly callFrame: CallFrame

@@ -137,10 +137,7 @@ async function waitUntilReady({ host, port }: Target): Promise<void> {
   }
 }
 
-export async function makeLedger(
-  target: Target,
-  operatorKey: string,
-): Promise<{ ledger: string; bearer: string }> {
+async function makeLedger(target: Target, operatorKey: string): Promise<{ ledger: string; bearer: string }> {
   const made = await post(target, operatorKey, '/v1/ledgers', { name: 'bench' })
   return { ledger: made.ledger.id, bearer: made.key.key }
 }

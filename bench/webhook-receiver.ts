@@ -5,7 +5,7 @@ import net from 'node:net'
 import { type LatencySummary, makeLatencies, summarize } from '../cli/preflight/latencies.ts'
 
 /** Endpoint n is at `/n`. */
-export type ReceiverEndpoint = {
+type ReceiverEndpoint = {
   /** `whsec_…` */
   readonly secret: string
   /** How long it thinks before it answers. */
@@ -23,7 +23,7 @@ export type Received = {
   readonly windows: readonly ReceivedWindow[]
 }
 
-export type ReceivedWindow = {
+type ReceivedWindow = {
   readonly requests: number
   /** Time of the wall clock; null: none came. */
   readonly firstAtMs: number | null

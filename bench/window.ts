@@ -6,7 +6,7 @@ import { type ProfileSummary, profileWindow } from './profile.ts'
 import type { System } from './system.ts'
 
 /** Watches the system within the measured window of one load: what CPU each of its processes used, and for what. */
-export type WatchedWindow = {
+type WatchedWindow = {
   onEdge(edge: WindowEdge, loadPid: number): void
   cpu(): CpuUse
   /** `items`: what a microsecond is counted for. None without `--profile`. */

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 
 /** Each is a module in a folder of its own beside this file: go.mod names the version, go.sum what it and its parts have to be. */
 export const GO_TOOLS = ['helm3', 'helm4', 'helm-unittest', 'helm-docs', 'promtool', 'k6'] as const
-export type GoTool = (typeof GO_TOOLS)[number]
+type GoTool = (typeof GO_TOOLS)[number]
 
 /** promtool takes ten minutes on two busy cores, and the download besides. */
 const BUILD_MS_MAX = 40 * 60_000

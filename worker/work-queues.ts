@@ -57,7 +57,7 @@ export function queueWork<Q extends QueueName>(work: QueueWork<Q>): QueueWork {
   return work as unknown as QueueWork
 }
 
-export type Queues = { readonly boss: PgBoss; readonly pool: DatabasePool; close(): Promise<void> }
+type Queues = { readonly boss: PgBoss; readonly pool: DatabasePool; close(): Promise<void> }
 
 /** Connects to the queues. What goes wrong between jobs (the database is away) is logged, and tried again by pg-boss. */
 export async function openQueues(database: DatabaseOrUrl, log: Logger): Promise<Queues> {

@@ -96,7 +96,7 @@ type Counted = {
 }
 
 /** State before a round. */
-export type Before = { readonly ledgers: ReadonlySet<string>; readonly bytes: number }
+type Before = { readonly ledgers: ReadonlySet<string>; readonly bytes: number }
 
 export async function lookBefore(ownerUrl: string): Promise<Before> {
   const ledgers = (await countLedgers(ownerUrl)).map(({ ledger }) => ledger)

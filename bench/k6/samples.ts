@@ -22,7 +22,7 @@ export type Sampled = {
   readonly memory: Readonly<Record<string, Growth>>
 }
 
-export type Watched = {
+type Watched = {
   /** Names as the report shows them: `API`, `worker`, `k6`, `receiver`. */
   readonly processes: Readonly<Record<string, readonly number[]>>
   readonly postmaster: number | null

@@ -2,7 +2,7 @@
  * Whether something stays as it is: of the memory of a process, of the throughput of ten minutes.
  */
 
-export type At = { readonly at: number; readonly value: number }
+type At = { readonly at: number; readonly value: number }
 
 export type Growth = {
   readonly mean: number

@@ -87,7 +87,7 @@ export type RoundResult = {
 }
 
 /** Figures by their ids in k6/published.json. */
-export type Figures = Readonly<Record<string, number | null>>
+type Figures = Readonly<Record<string, number | null>>
 
 /** Fresh processes, and in the profile `full` a fresh database: what runs on them, and is audited together. */
 export type Round = {

@@ -1,6 +1,6 @@
 import { DAYS, FIRST_DAY_MS, type LargeLedger, REFERENCES, TRACE_IDS } from './search-fill.ts'
 
-export type Question = () => {
+type Question = () => {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly body?: object
@@ -74,7 +74,7 @@ export function makeQueries(ledger: LargeLedger): ReadonlyMap<string, Question> 
   ])
 }
 
-export type Measured = {
+type Measured = {
   readonly p50: number
   readonly p99: number
   readonly items: number

@@ -14,7 +14,7 @@ import { UsageError } from '../run.ts'
 /** A character of UTF-8 has three bytes at most for each that counts in a string's length. */
 const CHAR_BYTES_MAX = 3
 
-export type ProofValues = {
+type ProofValues = {
   readonly proof: string
   readonly record?: string | undefined
   readonly consistency?: string | undefined

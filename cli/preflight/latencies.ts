@@ -11,7 +11,7 @@ export type LatencySummary = {
   readonly max: number
 }
 
-export type Latencies = { record(ms: number): void; readonly histogram: ReturnType<typeof createHistogram> }
+type Latencies = { record(ms: number): void; readonly histogram: ReturnType<typeof createHistogram> }
 
 /** Longer than any run; an HDR histogram needs its range beforehand. */
 const LATENCY_NS_MAX = 600_000_000_000

@@ -29,7 +29,7 @@ import type { LatencySummary } from './latencies.ts'
 import { PREFLIGHT_LOAD_MS } from './limits.ts'
 import { askServer, type ServerAnswers } from './server.ts'
 
-export type PreflightOptions = {
+type PreflightOptions = {
   readonly database: DatabaseOrUrl
   readonly gateMs: number
   /** Commits at once: a second each, as far as the limits let them. */

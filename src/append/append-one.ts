@@ -6,7 +6,7 @@ import type { Appender, Overloaded } from './appender.ts'
 import type { AppendOutcome, RefusalReason } from './commit.ts'
 import { APPEND_STALE_RETRIES_MAX } from './limits.ts'
 
-export type Written = { readonly replayed: boolean; readonly seq: number; readonly chain: string }
+type Written = { readonly replayed: boolean; readonly seq: number; readonly chain: string }
 
 export type AppendDeps = { readonly appender: Appender; readonly signers: Signers }
 

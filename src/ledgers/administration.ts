@@ -33,7 +33,7 @@ export type Administration = {
 export type AdministerDeps = AppendDeps & { readonly now: () => number }
 
 /** View of the entry in an answer. */
-export type AdministrationEntry = {
+type AdministrationEntry = {
   readonly seq: number
   readonly kind: EntryKind
   readonly leaf: string

@@ -11,7 +11,7 @@ import type { Scope } from './scopes.ts'
 /** Caller: an agent of a ledger, by one of its keys. */
 export type Caller = KnownCaller & { readonly authenticatedAtMs: number }
 
-export type KnownCaller = {
+type KnownCaller = {
   readonly ledger: string
   readonly ledgerId: Uint8Array
   readonly issuer: string
@@ -39,7 +39,7 @@ export function requireRecent({ authenticatedAtMs }: Pick<Caller, 'authenticated
   })
 }
 
-export type CallerLog = { error(details: object, message: string): void }
+type CallerLog = { error(details: object, message: string): void }
 
 /**
  * Finds callers by their keys. What the database says of a key is believed for 5 s at most, so a revoked key

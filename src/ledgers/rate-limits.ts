@@ -14,7 +14,7 @@ export type RateLimitState = {
   readonly fullInMs: number
 }
 
-export type Charge =
+type Charge =
   | { readonly allowed: true; readonly states: readonly RateLimitState[] }
   | { readonly allowed: false; readonly states: readonly RateLimitState[]; readonly retryAfterMs: number }
 

@@ -9,7 +9,7 @@ import { getKey, type KeyDeps } from './keys.ts'
 import { KEY_MAKERS_PER_QUERY, KEYS_REVOKED_PER_REQUEST_MAX } from './limits.ts'
 import { aboutKey } from './new-key.ts'
 
-export type KeysRevoked = {
+type KeysRevoked = {
   readonly key: KeyRow
   /** By an earlier request with the same Idempotency-Key. */
   readonly replayed: boolean

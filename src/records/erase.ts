@@ -15,7 +15,7 @@ import { formatId } from '../proof/ids.ts'
 import { formatDocumentSubject } from '../proof/statement/document-subjects.ts'
 import { ERASABLE_LISTED_MAX } from './limits.ts'
 
-export type EraseDeps = AdministerDeps & { readonly readPool: pg.Pool }
+type EraseDeps = AdministerDeps & { readonly readPool: pg.Pool }
 
 /** Which of a record's documents. A record has many reasons: `seq` is of the entry that gives it. */
 export type ErasureTarget =
@@ -33,7 +33,7 @@ type EraseRequest = {
 }
 
 /** A document as answers name it. `address`: where it is erased. */
-export type ErasableView = {
+type ErasableView = {
   readonly document: ErasureTarget['document']
   readonly seq: number
   readonly completion: string | null

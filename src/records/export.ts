@@ -89,7 +89,7 @@ export async function describeLedger(db: Db, ledgerId: Uint8Array) {
 }
 
 /** An entry, with the records that it makes and what lies beside it otherwise. */
-export type ReadEntry = {
+type ReadEntry = {
   readonly entry: EntryRowRead
   readonly records: readonly EntryRecordRow[]
   readonly documents: readonly EntryDocumentRow[]

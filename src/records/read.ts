@@ -14,7 +14,7 @@ import { nextEvents, standingOf } from './gated/lifecycle.ts'
 import { readSteps, renderGated, type Steps } from './gated/step-view.ts'
 import { type EntryView, type ErasureView, renderBatch, renderRecord } from './render.ts'
 
-export type ReadDeps = RenderDeps & { readonly readPool: pg.Pool }
+type ReadDeps = RenderDeps & { readonly readPool: pg.Pool }
 
 /** Dependencies of showing records. */
 export type RenderDeps = { readonly lookups: Lookups; readonly envelopeKeys: EnvelopeKeys }

@@ -12,7 +12,7 @@ import { parseTime } from './documents.ts'
 import { type RenderDeps, renderRows } from './read.ts'
 
 /** Query of a client, in its own spelling. */
-export type RecordQuery = {
+type RecordQuery = {
   readonly [Name in
     | 'type'
     | 'state'

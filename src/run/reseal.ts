@@ -30,7 +30,7 @@ import { makePeerMacs } from '../signing/peer-macs.ts'
 type Keys = { readonly from: MasterKey; readonly to: MasterKey }
 type Pass = { readonly resealed: number; readonly refused: number }
 
-export type Resealed = {
+type Resealed = {
   readonly serverKeys: number
   readonly webhookSecrets: number
   readonly apiKeySecrets: number

@@ -7,7 +7,7 @@ import { verifyRecord } from '../proof/offline/verify-record.ts'
 import { loadProviders } from './providers.ts'
 
 /** Texts of files, and what the user knows from elsewhere. */
-export type ProofInput = {
+type ProofInput = {
   readonly proof: string
   readonly record: string | null
   readonly consistency: string | null

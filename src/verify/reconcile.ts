@@ -7,7 +7,7 @@ import { findSharedLater } from './shared-later.ts'
 import { type LedgerSource, type OpenLedger, SourceError } from './source.ts'
 import { type VerifyOptions, verifyLedger } from './verify-ledger.ts'
 
-export type ReconcileOptions = Pick<VerifyOptions, 'pinned' | 'threads' | 'onProgress' | 'compromised'> & {
+type ReconcileOptions = Pick<VerifyOptions, 'pinned' | 'threads' | 'onProgress' | 'compromised'> & {
   /** First envelope keys that are known from elsewhere, of either ledger: each MUST be one of the two. */
   readonly kids: readonly string[]
   /** Checkpoint notes kept outside, of either. */
@@ -17,7 +17,7 @@ export type ReconcileOptions = Pick<VerifyOptions, 'pinned' | 'threads' | 'onPro
 }
 
 /** `seq`: of `ledger`; null where it is about no entry. */
-export type ReconcileFailure = {
+type ReconcileFailure = {
   readonly code: string
   readonly ledger: string | null
   readonly seq: number | null
@@ -25,7 +25,7 @@ export type ReconcileFailure = {
 }
 
 /** Findings about each ledger by itself, and about both. `counts`: null if either could not be verified. */
-export type ReconcileReport = {
+type ReconcileReport = {
   readonly ok: boolean
   readonly counts: ReconcileCounts | null
   /** The weaker of the two. */

@@ -4,7 +4,7 @@ import { parseJsonText } from '../../proof/json/json-text.ts'
 import { cutJson, type JsonPiece } from './cut-json.ts'
 
 /** How much a stranger's text may cost. A token: a name, a value, a list, an object. */
-export type JsonBounds = {
+type JsonBounds = {
   readonly depthMax: number
   readonly tokensMax: number
   readonly tokensInPieceMax: number

@@ -5,7 +5,7 @@ import type { Db } from '../connect/client.ts'
 import { fromUuid, toUuid } from '../connect/uuid.ts'
 
 /** As it is stored: whoever goes by it MUST hold its MAC to it. */
-export type StoredCursor = CursorPlace & { readonly mac: Buffer }
+type StoredCursor = CursorPlace & { readonly mac: Buffer }
 
 /**
  * Ledgers without an open fault whose head is not where their cursor is, in no order that a ledger could rely on. `among`: of
@@ -102,7 +102,7 @@ export async function useSnapshot(client: pg.ClientBase, { mayLock = false } = {
   )
 }
 
-export type FollowerLag = { readonly entries: number; readonly seconds: number }
+type FollowerLag = { readonly entries: number; readonly seconds: number }
 
 /** Unverified entries of all ledgers without a fault, and the age of the oldest. */
 export async function readFollowerLag(db: Db): Promise<FollowerLag> {

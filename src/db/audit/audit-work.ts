@@ -115,7 +115,7 @@ export async function listAuditsDue(db: Db, limit: number): Promise<Uint8Array[]
   return rows.map((row) => fromUuid(row.ledger_id))
 }
 
-export type AuditFigures = {
+type AuditFigures = {
   readonly lastGoodAt: Date | null
   readonly lastBadAt: Date | null
   readonly open: number

@@ -26,7 +26,7 @@ export type AuditedEntry = {
   shares: AuditedShare[] | null
 }
 
-export type AuditedShare = { peer_id: string; documents: string }
+type AuditedShare = { peer_id: string; documents: string }
 
 /** Where a gated record stands. */
 export type AuditedGatedRecord = {

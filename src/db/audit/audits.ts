@@ -1,7 +1,7 @@
 import type { Db } from '../connect/client.ts'
 import { fromUuid, toUuid } from '../connect/uuid.ts'
 
-export type AuditState = 'queued' | 'running' | 'done' | 'failed'
+type AuditState = 'queued' | 'running' | 'done' | 'failed'
 
 /** Report of an audit, as it is stored. `entries` and `records` are the verified ones. */
 export type AuditReport = {

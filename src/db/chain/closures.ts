@@ -75,7 +75,7 @@ export async function listContradictionRows(
 }
 
 /** `refusedSeq`: of an entry that is said to acknowledge it, and does not. */
-export type KnownHead = Head & { readonly ledgerId: Uint8Array; readonly refusedSeq: number | null }
+type KnownHead = Head & { readonly ledgerId: Uint8Array; readonly refusedSeq: number | null }
 
 /**
  * Closes ledgers to appends, but those that hold what is known of them after all, are closed already, or were acknowledged

@@ -64,7 +64,7 @@ export type EntryDocumentRow = {
 }
 
 /** Another ledger's entry, beside the entry of ours that received it. */
-export type EntryReceivedRow = { seq: string; envelope: Buffer }
+type EntryReceivedRow = { seq: string; envelope: Buffer }
 
 export type EntryRead = {
   readonly entry: EntryRowRead

@@ -18,7 +18,7 @@ const NO_OPTIONS: DatabaseOptions = { caFile: null, password: null }
 export type DatabaseOrUrl = Database | string
 
 /** Proves to Postgres that this process holds the master key (docs/decisions/0020-a-login-alone-writes-nothing.md). */
-export type DatabaseMac = (chunks: Iterable<Uint8Array>) => Buffer
+type DatabaseMac = (chunks: Iterable<Uint8Array>) => Buffer
 
 /**
  * A database as one login, and how its connections are made. All of the project's are made of this: what the URL means, TLS,

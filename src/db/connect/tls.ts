@@ -13,7 +13,7 @@ import { CA_FILE_BYTES_MAX } from '../limits.ts'
  * `prefer` and `allow` are refused: an attacker who can drop a packet decides whether they encrypt.
  */
 const TLS_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const
-export type TlsMode = (typeof TLS_MODES)[number]
+type TlsMode = (typeof TLS_MODES)[number]
 
 export type Tls = {
   readonly mode: TlsMode

@@ -1,7 +1,7 @@
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** For which login, where, a token of RDS is made. */
-export type TokenRequest = {
+type TokenRequest = {
   readonly host: string
   readonly port: number
   readonly user: string

@@ -52,7 +52,7 @@ export async function findDelivery(
   return rows[0] ? toDelivery(rows[0]) : null
 }
 
-export type DeliveryFilters = {
+type DeliveryFilters = {
   readonly state: DeliveryState | null
   readonly event: string | null
   readonly recordId: Uint8Array | null

@@ -30,7 +30,7 @@ export async function listWebhooksAfter(
   }))
 }
 
-export type DeliveriesKept = {
+type DeliveriesKept = {
   readonly deliveredDays: number
   readonly deadDays: number
   /** Delivered ones to keep, newest first. */

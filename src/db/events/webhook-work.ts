@@ -292,7 +292,7 @@ export async function listListeners(
   return rows.map((row) => fromUuid(row.webhook_id))
 }
 
-export type Notice = {
+type Notice = {
   readonly webhookId: Uint8Array
   readonly eventId: Uint8Array
   readonly event: string
@@ -324,7 +324,7 @@ export async function addNotices(db: Db, ledgerId: Uint8Array, notices: readonly
   )
 }
 
-export type WebhookFigures = Readonly<
+type WebhookFigures = Readonly<
   Record<'active' | 'failing' | 'behind' | 'paused' | 'disabled' | 'lagEntries' | 'lagSeconds', number>
 >
 

@@ -13,7 +13,7 @@ export type WebhookSettings = {
 }
 
 /** `sealed`: under the master key; a server never reads it again. */
-export type SealedSecret = {
+type SealedSecret = {
   readonly secretId: Uint8Array
   readonly sealed: Uint8Array
   readonly publicKey: Uint8Array

@@ -110,7 +110,7 @@ export function asJobsDatabase(db: Db) {
   }
 }
 
-export type QueueDepth = {
+type QueueDepth = {
   readonly queue: string
   /** For the first attempt; for another one. */
   readonly waiting: number
@@ -158,7 +158,7 @@ function hasDeadLetters(queue: string): boolean {
   return rules.deadLetter !== null
 }
 
-export type DeadLetter = {
+type DeadLetter = {
   readonly id: string
   /** The queue that gave it up. */
   readonly queue: string

@@ -144,7 +144,7 @@ export async function listKeys(
   return rows.map(toKeyRow)
 }
 
-export type KeyMakerRow = {
+type KeyMakerRow = {
   readonly keyId: Uint8Array
   readonly madeBy: Uint8Array | null
   readonly isRevoked: boolean

@@ -9,7 +9,7 @@ export type LedgerFault = {
   readonly reason: string
 }
 
-export type OpenFault = LedgerFault & { readonly ledgerId: Uint8Array; readonly foundAt: Date }
+type OpenFault = LedgerFault & { readonly ledgerId: Uint8Array; readonly foundAt: Date }
 
 /** From now on the ledger gets no checkpoints. false: it has a fault already, and that one stands. */
 export async function insertFault(db: Db, ledgerId: Uint8Array, fault: LedgerFault): Promise<boolean> {

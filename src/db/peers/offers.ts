@@ -15,7 +15,7 @@ export type SharedRecordRow = {
 } & (OfferColumns | { [Name in keyof OfferColumns]: null })
 
 /** Where a page begins: after this one. Both may claim a record of the same id. */
-export type SharedPlace = { readonly recordId: Uint8Array; readonly role: SharedRecordRow['role'] }
+type SharedPlace = { readonly recordId: Uint8Array; readonly role: SharedRecordRow['role'] }
 
 const NO_ID = '00000000-0000-0000-0000-000000000000'
 

@@ -41,7 +41,7 @@ export function toBudget(row: BudgetColumns): PeerBudgetRow {
 }
 
 /** Number of active peerings that have used up their budget, and the largest share that any of them has used. */
-export type PeerBudgetFigures = { readonly full: number; readonly most: number }
+type PeerBudgetFigures = { readonly full: number; readonly most: number }
 
 /** `ofAll`: what holds where nobody has set another one. */
 export async function readPeerBudgets(

@@ -3,7 +3,7 @@ import type { PeerState } from './peers.ts'
 
 /* How peerings and what is sent to them are, of all ledgers: for metrics. */
 
-export type PeerFigures = {
+type PeerFigures = {
   readonly states: Readonly<Record<PeerState, number>>
   /** Active peers that did not take what was sent last, and since when the first of them has not. */
   readonly failing: number
@@ -14,7 +14,7 @@ export type PeerFigures = {
   readonly lag: Readonly<Record<'active' | 'suspended', PeerLag>>
 }
 
-export type PeerLag = { readonly entries: number; readonly most: number; readonly seconds: number }
+type PeerLag = { readonly entries: number; readonly most: number; readonly seconds: number }
 
 type FigureColumns = {
   state: PeerState
@@ -74,7 +74,7 @@ export async function readPeerFigures(db: Db): Promise<PeerFigures> {
 }
 
 /** Counts, over peerings that live: entries that peers refused for good, and offers that nobody has decided. */
-export type PeerMatters = {
+type PeerMatters = {
   readonly deadLetters: number
   readonly offersPending: number
 }

@@ -90,7 +90,7 @@ export async function countExchange(db: Db, of: Of): Promise<ExchangeCounts> {
 /**
  * Summary that the peer sent: JSON of src/outside/federation/summary.ts. `isAsked`: the worker is to ask for one, or is asking.
  */
-export type PeerSummaryRow = {
+type PeerSummaryRow = {
   readonly summary: string | null
   readonly summaryAt: Date | null
   readonly isAsked: boolean

@@ -7,7 +7,7 @@ import { PEER_KEYS, type PeerKeyColumns, type PeerKeyRow, type PeerState, toPeer
 
 /* Turns of peers, and where each stands. src/db/peers/peer-work.ts has what is shared with them. */
 
-export type PeerName = { readonly ledgerId: Uint8Array; readonly peerId: Uint8Array }
+type PeerName = { readonly ledgerId: Uint8Array; readonly peerId: Uint8Array }
 /** A peering whose turn it is; the job is what everything is written under. */
 export type PeerTurn = PeerName & { readonly jobId: string }
 

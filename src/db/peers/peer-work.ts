@@ -230,7 +230,7 @@ export async function readRotations(
   return rows.map((row) => ({ seq: Number(row.seq), envelope: row.envelope, leaf: row.leaf }))
 }
 
-export type DeadLetterRow = {
+type DeadLetterRow = {
   readonly seq: number
   readonly recordId: Uint8Array | null
   readonly code: string

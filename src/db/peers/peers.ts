@@ -38,7 +38,7 @@ export type PeerRow = {
   readonly budget: PeerBudgetRow
 }
 
-export type PeerDrain = {
+type PeerDrain = {
   readonly nextSeq: number
   readonly size: number
   readonly failures: number
@@ -148,7 +148,7 @@ function numberOrNull(text: string | null): number | null {
 }
 
 /** Identity that a ledger of this server shows to others, and signs with. */
-export type SelfRow = {
+type SelfRow = {
   readonly issuer: string
   readonly origin: string
   readonly genesis: Buffer

@@ -23,7 +23,7 @@ export type ErasableRow = {
  * Why evidence that was offered to another ledger has to stay: the home has to decide yet, or it has taken the step and sent the
  * evidence back, so that a copy lies here for as long as the home has it.
  */
-export type Needed = 'by the decision' | 'by the home'
+type Needed = 'by the decision' | 'by the home'
 
 type ErasableColumns = {
   document: DocumentKind

@@ -9,7 +9,7 @@ import { listStretch } from './search-stretch.ts'
 import { conditionsOf, orderOf, query, walksOf, within } from './search-text.ts'
 
 /** `next`: how far was looked; null at the end. A page may hold fewer records than asked for, or none, and not be the last. */
-export type RecordPage = { readonly rows: readonly RecordRowRead[]; readonly next: Place | null }
+type RecordPage = { readonly rows: readonly RecordRowRead[]; readonly next: Place | null }
 
 /**
  * One page of the records that all filters let through, in the order of the chain. Whatever is asked, at most

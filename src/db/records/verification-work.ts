@@ -81,7 +81,7 @@ export async function countReadyJobs(client: pg.ClientBase, most: number): Promi
 }
 
 /** One that no job carries; `stands`: as its ledger. */
-export type WaitingCompletion = GatedName & { readonly stands: boolean }
+type WaitingCompletion = GatedName & { readonly stands: boolean }
 
 /**
  * Each ledger's oldest below its floor, as many of one ledger as of another while they have as many: whoever floods the worker waits
@@ -225,7 +225,7 @@ export async function releaseLostCompletions(
   return rowCount ?? 0
 }
 
-export type WaitingFigures = { readonly count: number; readonly oldestSeconds: number }
+type WaitingFigures = { readonly count: number; readonly oldestSeconds: number }
 
 /** Completions that are not verified yet, in ledgers that take entries; those that wait for a fault to be cleared are among them. */
 export async function readWaitingFigures(db: Db): Promise<WaitingFigures> {

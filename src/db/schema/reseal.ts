@@ -5,7 +5,7 @@ import { fromUuid, toUuid } from '../connect/uuid.ts'
 
 /* Everything that depends on the master key, in pages, and its replacement; as the owner. */
 
-export type SealedServerKey = {
+type SealedServerKey = {
   readonly use: 'envelope' | 'note'
   readonly kid: Buffer
   readonly sealed: Buffer

@@ -8,7 +8,7 @@ import { genesis, link } from '../../proof/tree/chain.ts'
 import type { CursorPlace } from '../../signing/cursor-mac.ts'
 
 /** Ledger that an entry must belong to. */
-export type LedgerIdentity = { readonly ledger: string; readonly issuer: string }
+type LedgerIdentity = { readonly ledger: string; readonly issuer: string }
 
 /**
  * Behind the next entry of a ledger, with the entry that was verified by itself: what needs no more than the one before it.

@@ -17,7 +17,7 @@ import type { SignedCheckpoints } from './signed-checkpoints.ts'
 
 const { sha256 } = nativeProviders
 
-export type ProveDeps = { readonly readPool: pg.Pool; readonly checkpoints: SignedCheckpoints }
+type ProveDeps = { readonly readPool: pg.Pool; readonly checkpoints: SignedCheckpoints }
 
 type Wanted = {
   /** Size of a published checkpoint; null: the newest. */

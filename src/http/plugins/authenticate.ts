@@ -18,7 +18,7 @@ import type { RequestSignature } from '../../outside/federation/http-signature.t
 export type Access = 'public' | 'operator' | PeerAccess | KeyAccess
 /** The server of a peer, which signs its requests; of an `introduction` the body brings the key, and its route looks at it. */
 export type PeerAccess = 'peer' | 'introduction'
-export type KeyAccess = { readonly scope: Scope | readonly Scope[]; readonly own?: Scope }
+type KeyAccess = { readonly scope: Scope | readonly Scope[]; readonly own?: Scope }
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -27,7 +27,7 @@ import { type FittedPage, formatEventCursor, readFittedPage, requireTellable } f
 import { StreamSlots } from './stream-slots.ts'
 
 /** Ledger and filter of a tail. */
-export type TailSource = {
+type TailSource = {
   readonly ledgerId: Uint8Array
   readonly filter: EventFilter
   /** The filter as text. */

@@ -26,7 +26,7 @@ import { VERSION } from '../version.ts'
 import type { SamplerName, TracingOptions } from './options.ts'
 import { SpanSender, type TraceObserver } from './span-sender.ts'
 
-export type SpanOptions = {
+type SpanOptions = {
   readonly kind: keyof typeof KINDS
   /** null: it begins a trace. */
   readonly parent: SpanContext | null

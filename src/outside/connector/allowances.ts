@@ -6,7 +6,7 @@ import { type Address, isIn, isPublicAddress, type Range } from './public-addres
 export type Allowances = readonly Range[]
 
 /** `public`: globally routable unicast; `allowed`: in an allowance, public or not; `refused`: neither. */
-export type AddressClass = 'public' | 'allowed' | 'refused'
+type AddressClass = 'public' | 'allowed' | 'refused'
 
 /** Parses addresses and ranges in CIDR notation, separated by commas. Throws an Error that names the first bad one. */
 export function parseAllowances(text: string): Allowances {

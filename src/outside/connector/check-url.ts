@@ -14,7 +14,7 @@ export type Target = {
 }
 
 /** `detail` is a sentence for whoever named the URL, and says what to do. */
-export type CheckedUrl =
+type CheckedUrl =
   | ({ readonly ok: true } & Target)
   | { readonly ok: false; readonly reason: UrlRefusal; readonly detail: string }
 

@@ -15,7 +15,7 @@ export type Dialling = {
   readonly resolveName: ResolveName
 }
 
-export type Dialled = (error: OutboundError | null, socket: Socket | null) => void
+type Dialled = (error: OutboundError | null, socket: Socket | null) => void
 
 /**
  * Opens a connection to an address that is public or allowed; calls back once, unless the returned socket is destroyed

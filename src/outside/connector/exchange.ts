@@ -26,7 +26,7 @@ export type OutboundAnswer = {
   readonly truncated: boolean
 }
 
-export type ExchangeOptions = {
+type ExchangeOptions = {
   readonly connection: Connection
   readonly request: Dispatcher.DispatchOptions
   /** Time on the clock of `performance.now()`. */

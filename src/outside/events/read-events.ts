@@ -185,7 +185,7 @@ async function mixCheckpoints(
 }
 
 /** Which event of a ledger. */
-export type EventName = { readonly seq: number; readonly type: string }
+type EventName = { readonly seq: number; readonly type: string }
 
 /** In the order of the names; null where there is no such event. */
 export async function findEvents(

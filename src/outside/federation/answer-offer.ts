@@ -11,7 +11,7 @@ import type { PeeringIds } from './authenticate.ts'
 import { type JudgedEvidence, requireJudged } from './judge-evidence.ts'
 import { type Proposed, receivedOf } from './proposed.ts'
 
-export type ReceivedOffer = {
+type ReceivedOffer = {
   readonly signer: Signer
   readonly author: Author
   readonly ids: PeeringIds

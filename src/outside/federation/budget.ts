@@ -3,7 +3,7 @@ import { ApiError } from '../../errors.ts'
 import { PEER_BYTES_PER_DAY, PEER_ENTRIES_PER_DAY, PEER_FULL_RETRY_MS } from './limits.ts'
 
 /** Entries and bytes that a peer may have this side store in a day, and how many it has had stored. */
-export type PeerBudget = {
+type PeerBudget = {
   readonly entriesUsed: number
   readonly entriesPerDay: number
   readonly bytesUsed: number

@@ -35,7 +35,7 @@ import { readReceipt } from './receipts.ts'
 import { type ShakeHandsDeps, shakeHands } from './shake-hands.ts'
 import { askSummary } from './summary.ts'
 
-export type DrainDeps = PostDeps &
+type DrainDeps = PostDeps &
   ShakeHandsDeps & {
     readonly observeDrain: DrainObserver
     /** null: nobody traces. */

@@ -22,9 +22,9 @@ import { type Handshake, handshakeDigest, type Identity, parsePeerKey } from './
 import { openInvitation, type PeeringDeps, refusePeerUrl, translateExisting } from './peerings.ts'
 
 /** Request of the invited side: the token, and its identity. */
-export type Introduction = { readonly peer: string; readonly token: string; readonly invited: Identity }
+type Introduction = { readonly peer: string; readonly token: string; readonly invited: Identity }
 
-export type IntroductionDeps = PeeringDeps & PeerAuthDeps & { readonly readPool: pg.Pool }
+type IntroductionDeps = PeeringDeps & PeerAuthDeps & { readonly readPool: pg.Pool }
 
 /**
  * The inviter's side: whoever has the token becomes the peer. Answers the envelope (base64) of the inviter's `peer-added`; the same

@@ -48,7 +48,7 @@ const TARGET_URI = /^[\x21-\x7e]+$/
 const METHOD = /^[A-Z]+$/
 
 /** `targetUri`: the receiver's public URL and the path. `peering`, `from`, `to`: `peer_…` and the two `led_…`. */
-export type SignedRequest = {
+type SignedRequest = {
   readonly method: string
   readonly targetUri: string
   readonly body: Uint8Array | string

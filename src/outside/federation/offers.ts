@@ -34,7 +34,7 @@ import { columnsOf, signOffer } from './sign-offer.ts'
  * ledger, and moves nothing until the home's chain holds it.
  */
 
-export type OfferDeps = AppendDeps &
+type OfferDeps = AppendDeps &
   RemoteReadDeps & { readonly entropy: Entropy; readonly now: () => number }
 
 /** The record as it is known here, its newest offer with it. `replayed`: an earlier request with the same key had offered. */

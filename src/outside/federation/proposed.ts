@@ -28,7 +28,7 @@ export type SentEntry = {
 }
 
 /** `salt` (base64url) and `document` are null where the peer has erased it. */
-export type SentDocument = {
+type SentDocument = {
   readonly subject: string
   readonly digest: string
   readonly salt: string | null
@@ -53,7 +53,7 @@ export type Proposed = {
 }
 
 /** `canonical`, `references`: canonical JSON. */
-export type ProposedDocument = {
+type ProposedDocument = {
   readonly subject: string
   readonly digest: string
   readonly salt: Uint8Array

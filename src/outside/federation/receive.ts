@@ -53,7 +53,7 @@ export type SentEntries = {
 }
 
 /** Outcome of an entry (docs/formats/federation.md); `envelope`: base64 of the receipt. */
-export type EntryOutcome =
+type EntryOutcome =
   | { readonly leaf: string | null; readonly outcome: 'received'; readonly envelope: string }
   | {
       readonly leaf: string | null

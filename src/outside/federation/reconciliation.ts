@@ -32,11 +32,11 @@ type Held = Pick<SummaryRecord, 'version' | 'leaf'>
  * Those are faults. `theirs_behind`, `ours_behind`: one side holds less; the rest is on its way, or was when the peer was asked.
  */
 export const DIFFERENCES = ['leaf', 'unknown', 'theirs_behind', 'ours_behind'] as const
-export type DifferenceKind = (typeof DIFFERENCES)[number]
+type DifferenceKind = (typeof DIFFERENCES)[number]
 
 const FAULTS: ReadonlySet<DifferenceKind> = new Set(['leaf', 'unknown'])
 
-export type RecordDifference = {
+type RecordDifference = {
   readonly record: string
   readonly difference: DifferenceKind
   /** Side whose chain moves it; null if only the peer has named it. */
@@ -53,7 +53,7 @@ export const UNRECONCILED = [
   'dead_letters',
   'forks',
 ] as const
-export type Unreconciled = (typeof UNRECONCILED)[number]
+type Unreconciled = (typeof UNRECONCILED)[number]
 
 export type PeerReconciliation = {
   readonly peer: string

@@ -37,7 +37,7 @@ export type RemoteReadDeps = { readonly readPool: pg.Pool; readonly envelopeKeys
  * Which record, for whom. `ledger`: the id as text; `agentId`: of the caller, or whom he acts for. `peerId`: of the peer that is to
  * have sent it; absent: of the one that did so first.
  */
-export type AboutRemote = {
+type AboutRemote = {
   readonly ledger: string
   readonly ledgerId: Uint8Array
   readonly recordId: Uint8Array

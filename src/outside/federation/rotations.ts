@@ -25,7 +25,7 @@ import { type Received, receivedOf, receivedRow } from './proposed.ts'
 import type { ReceiveDeps } from './receive.ts'
 
 /** A `server-key-rotated` of the peer's chain, `envelope` in base64. */
-export type SentRotation = { readonly seq: number; readonly envelope: string }
+type SentRotation = { readonly seq: number; readonly envelope: string }
 
 type Rotation = Received & { readonly newKey: PeerKeyText }
 

@@ -13,7 +13,7 @@ import { type PeerError, unexpectedAnswer } from './post.ts'
 
 /** The newest entry of a record that a side holds: `leaf` in lower-case hex. */
 export type SummaryRecord = { readonly record: string; readonly version: number; readonly leaf: string }
-export type SummaryPage = { readonly records: readonly SummaryRecord[]; readonly next: string | null }
+type SummaryPage = { readonly records: readonly SummaryRecord[]; readonly next: string | null }
 
 /**
  * Summarizes what this side holds of the records shared with the peer, after `after`. Tells no peer anything that it was not

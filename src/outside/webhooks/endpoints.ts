@@ -17,7 +17,7 @@ import type { Allowances } from '../connector/allowances.ts'
 import { checkOutboundUrl } from '../connector/check-url.ts'
 import { makeWebhookSecret, type NewWebhookSecret } from './secrets.ts'
 
-export type EndpointDeps = {
+type EndpointDeps = {
   readonly readPool: pg.Pool
   readonly now: () => number
   readonly entropy: Entropy
@@ -28,7 +28,7 @@ export type EndpointDeps = {
 /** `made`: to be shown once. The webhook may have a newer one already. */
 type EndpointWithSecret = { readonly webhook: WebhookRow; readonly made: NewWebhookSecret }
 
-export type EndpointChanges = { readonly [Name in keyof WebhookSettings]?: WebhookSettings[Name] | undefined }
+type EndpointChanges = { readonly [Name in keyof WebhookSettings]?: WebhookSettings[Name] | undefined }
 
 /**
  * Creates an endpoint. A client that asks again because it got no answer does not get a second one: an endpoint just like the

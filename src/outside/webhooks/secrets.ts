@@ -13,7 +13,7 @@ const HMAC_KEY_BYTES = 32
 const ED25519_SEED_BYTES = 32
 
 /** Owner of a secret: sealed bytes that are moved to another endpoint, or to another ledger, cannot be opened there. */
-export type WebhookOf = { readonly ledgerId: Uint8Array; readonly webhookId: Uint8Array }
+type WebhookOf = { readonly ledgerId: Uint8Array; readonly webhookId: Uint8Array }
 
 export type NewWebhookSecret = {
   /** UUIDv7: in the order in which an endpoint's secrets were made. */

@@ -32,7 +32,7 @@ export function standingOf(row: RecordRowRead): Standing | null {
   }
 }
 
-export type Wanted = {
+type Wanted = {
   readonly kind: StepKind
   /** Party that takes the step. */
   readonly partyId: Uint8Array

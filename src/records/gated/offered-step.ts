@@ -47,7 +47,7 @@ export type Offer = {
 }
 
 /** `id`: as the peer has chosen it. The evidence: held to its digest, as canonical JSON. */
-export type OfferedCompletion = {
+type OfferedCompletion = {
   readonly id: string
   readonly evidence: {
     readonly value: JsonValue

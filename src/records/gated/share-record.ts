@@ -27,7 +27,7 @@ import {
 import type { StepDeps } from './take-step.ts'
 import { integrityFault, requireOf, verifySigned } from './verify-standing.ts'
 
-export type ShareRecordRequest = {
+type ShareRecordRequest = {
   readonly recordId: Uint8Array
   readonly onBehalfOf: OnBehalfOf | null
   readonly share: ShareRequest

@@ -7,7 +7,7 @@ import { formatId, isId, parseId } from '../../proof/ids.ts'
 import { SALT_DISTINCT_BYTES_MIN } from '../limits.ts'
 
 /** `whole`: with its documents; `digests`: the entries alone. */
-export type SharedDocuments = 'whole' | 'digests'
+type SharedDocuments = 'whole' | 'digests'
 
 /** Whom a record is to be shared with, as a client names them. */
 export type ShareRequest = readonly { readonly peer: string; readonly documents: SharedDocuments }[]

@@ -53,7 +53,7 @@ export type GatedEvent = {
 }
 
 /** An agent of another ledger, `led_…/agt_…`, by what it offered: no key of this ledger acted. */
-export type RemoteAuthor = SignedLedger & {
+type RemoteAuthor = SignedLedger & {
   readonly ledger: string
   readonly issuer: string
   readonly agent: string
@@ -61,7 +61,7 @@ export type RemoteAuthor = SignedLedger & {
   readonly offer: TakenOffer
 }
 
-export type SignedEvent = { readonly entry: EntryRow; readonly predicate: object }
+type SignedEvent = { readonly entry: EntryRow; readonly predicate: object }
 
 /** The signed entry of one event, as append_entries takes it. */
 export function signEvent(signer: Signer, author: Author | RemoteAuthor, event: GatedEvent): SignedEvent {

@@ -23,7 +23,7 @@ export const SIGNAL_CODES = [
   'rules_failed', // the gate is auto, and they did not
   'overturned', // a rejection was overturned
 ] as const
-export type SignalCode = (typeof SIGNAL_CODES)[number]
+type SignalCode = (typeof SIGNAL_CODES)[number]
 
 /** `verified`: the predicate of the completion-verified that is judged. */
 export function acceptSignal(verified: JsonObject, validUntil: string | null): Signal {

@@ -17,7 +17,7 @@ export type Step = {
   readonly document: StepDocument | null
 }
 
-export type StepDocument = {
+type StepDocument = {
   readonly digest: Uint8Array
   /** Null once erased, by the entry at `erasedBy`. `content`: canonical JSON. */
   readonly salt: Uint8Array | null

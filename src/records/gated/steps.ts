@@ -16,7 +16,7 @@ import { type StepDeps, type StepRequest, type StepResult, takeStep } from './ta
 
 /* Steps of a gated record, one function for each route. */
 
-export type StepsDeps = StepDeps & TypeDeps & { readonly entropy: Entropy }
+type StepsDeps = StepDeps & TypeDeps & { readonly entropy: Entropy }
 
 /** Arguments of all steps. `reason`: free text. */
 export type About = Omit<StepRequest, 'kind' | 'draft' | 'occurredAt'> & {

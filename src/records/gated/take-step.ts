@@ -29,7 +29,7 @@ export type StepDeps = AppendDeps & {
 }
 
 /** Members that a step adds to those of every step. */
-export type Draft = {
+type Draft = {
   readonly to: RecordState
   /** Subjects of an earlier entry: a completion. */
   readonly subjects?: readonly Subject[]

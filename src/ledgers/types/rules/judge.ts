@@ -9,7 +9,7 @@ export { RULE_CODES } from './comparisons.ts'
 
 type Outcome = 'pass' | 'fail'
 
-export type RuleOutcome = { readonly id: string; readonly outcome: Outcome; readonly code?: RuleCode }
+type RuleOutcome = { readonly id: string; readonly outcome: Outcome; readonly code?: RuleCode }
 
 export type Judgement = {
   /** pass where every rule passes, so also where there is none. */

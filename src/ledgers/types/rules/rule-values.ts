@@ -8,7 +8,7 @@ import type { Tolerance } from './rule.ts'
 /** Where a rule looked: what it found, or why nothing is there. */
 export type Found = Part | 'erased' | 'missing'
 
-export type Compared = {
+type Compared = {
   readonly id: string
   readonly expected: Found
   readonly actual: Found

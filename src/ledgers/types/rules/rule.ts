@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../../proof/json/json-value.ts'
 
-export type Ordinary = 'equals' | 'atMost' | 'atLeast' | 'oneOf' | 'before' | 'after'
+type Ordinary = 'equals' | 'atMost' | 'atLeast' | 'oneOf' | 'before' | 'after'
 
 export type Operator = Ordinary | 'within'
 

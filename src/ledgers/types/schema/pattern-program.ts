@@ -1,7 +1,7 @@
 import { type Assertion, PatternError, type PatternNode } from './pattern-syntax.ts'
 
 /** Which single code points an atom matches. */
-export type AtomTest = (codePoint: number) => boolean
+type AtomTest = (codePoint: number) => boolean
 
 /**
  * A pattern as an automaton. Instruction i is `ops[i]`: ATOM takes a code point that atom `left[i]` matches and goes on at
