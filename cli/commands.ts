@@ -10,47 +10,47 @@ type Entry = {
 /** Every command, by its whole name, in the order of `tallystick --help`. */
 export const COMMANDS: Readonly<Record<string, Entry>> = {
   init: {
-    summary: 'keep a server and key for this user, and check them',
+    summary: 'save a server and key for this user, and check them',
     load: async () => (await import('./commands/init.ts')).init,
   },
   doctor: {
-    summary: 'check the connection, the key and the ledger, and say what to do',
+    summary: 'check the connection, the key and the ledger, with advice',
     load: async () => (await import('./commands/doctor.ts')).doctor,
   },
   preflight: {
-    summary: 'measure the database that a deployment is to stand on, and say what is wrong',
+    summary: 'measure and judge the database of a deployment',
     load: async () => (await import('./commands/preflight.ts')).preflight,
   },
   notarize: {
-    summary: 'write down what happened: JSON, files, NDJSON in batches',
+    summary: 'notarize records: JSON, files, NDJSON in batches',
     load: async () => (await import('./commands/notarize.ts')).notarize,
   },
   create: {
-    summary: 'commission work: a gated record',
+    summary: 'create a gated record: commission work',
     load: async () => (await import('./commands/create.ts')).create,
   },
   activate: {
-    summary: 'take the work on',
+    summary: 'activate a gated record: take the work on',
     load: async () => (await import('./commands/activate.ts')).activate,
   },
   complete: {
-    summary: 'deliver the work, with evidence',
+    summary: 'complete a gated record: deliver the work, with evidence',
     load: async () => (await import('./commands/complete.ts')).complete,
   },
   verdict: {
-    summary: 'accept or reject what was delivered',
+    summary: 'accept or reject a completion',
     load: async () => (await import('./commands/verdict.ts')).verdict,
   },
   revise: {
-    summary: 'ask for the work to be delivered again',
+    summary: 'request a revision',
     load: async () => (await import('./commands/revise.ts')).revise,
   },
   cancel: {
-    summary: 'call the work off',
+    summary: 'cancel a gated record',
     load: async () => (await import('./commands/cancel.ts')).cancel,
   },
   overturn: {
-    summary: 'turn a rejection into an acceptance',
+    summary: 'overturn a rejection',
     load: async () => (await import('./commands/overturn.ts')).overturn,
   },
   erase: {
@@ -62,55 +62,55 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/share.ts')).share,
   },
   get: {
-    summary: 'a record, or wait for its state',
+    summary: 'show a record, or wait for its state',
     load: async () => (await import('./commands/get.ts')).get,
   },
   list: {
-    summary: 'records, by what they are',
+    summary: 'list and search records',
     load: async () => (await import('./commands/list.ts')).list,
   },
   entries: {
-    summary: 'entries of the chain, as JSON lines',
+    summary: 'list entries of the chain, as JSON lines',
     load: async () => (await import('./commands/entries.ts')).entries,
   },
   events: {
-    summary: 'what happened, as others are told of it',
+    summary: 'list events',
     load: async () => (await import('./commands/events.ts')).events,
   },
   tail: {
-    summary: 'follow what happens, as it comes',
+    summary: 'follow events as they come',
     load: async () => (await import('./commands/tail.ts')).tail,
   },
   proof: {
-    summary: 'what proves an entry offline',
+    summary: 'get the proof of an entry, for offline verification',
     load: async () => (await import('./commands/proof.ts')).proof,
   },
   verify: {
-    summary: 'check a whole ledger, one entry or one record, offline',
+    summary: 'verify a ledger, an entry or a record, offline',
     load: async () => (await import('./commands/verify.ts')).verify,
   },
   reconcile: {
-    summary: 'check two ledgers that share records against each other, offline',
+    summary: 'verify two ledgers that share records against each other, offline',
     load: async () => (await import('./commands/reconcile.ts')).reconcile,
   },
   export: {
-    summary: 'save a ledger as NDJSON',
+    summary: 'export a ledger as NDJSON',
     load: async () => (await import('./commands/export.ts')).exportLedger,
   },
   'checkpoints list': {
-    summary: 'at which sizes checkpoints were published',
+    summary: 'list checkpoints',
     load: async () => (await import('./commands/checkpoints-list.ts')).checkpointsList,
   },
   'checkpoints watch': {
-    summary: "keep a ledger's checkpoints outside of it",
+    summary: 'keep checkpoints outside of the ledger',
     load: async () => (await import('./commands/checkpoints-watch.ts')).checkpointsWatch,
   },
   'types list': {
-    summary: 'types of records',
+    summary: 'list types',
     load: async () => (await import('./commands/types-list.ts')).typesList,
   },
   'types get': {
-    summary: 'a type with its definition',
+    summary: 'show a type with its definition',
     load: async () => (await import('./commands/types-get.ts')).typesGet,
   },
   'types register': {
@@ -118,19 +118,19 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/types-register.ts')).typesRegister,
   },
   'types preview': {
-    summary: 'what a type says of documents',
+    summary: 'validate documents by a type',
     load: async () => (await import('./commands/types-preview.ts')).typesPreview,
   },
   'types codegen': {
-    summary: 'TypeScript of the registered types',
+    summary: 'generate TypeScript of the registered types',
     load: async () => (await import('./commands/types-codegen.ts')).typesCodegen,
   },
   'agents list': {
-    summary: 'who acts',
+    summary: 'list agents',
     load: async () => (await import('./commands/agents-list.ts')).agentsList,
   },
   'agents get': {
-    summary: 'an agent',
+    summary: 'show an agent',
     load: async () => (await import('./commands/agents-get.ts')).agentsGet,
   },
   'agents register': {
@@ -142,19 +142,19 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/agents-disable.ts')).agentsDisable,
   },
   'keys list': {
-    summary: 'API keys',
+    summary: 'list API keys',
     load: async () => (await import('./commands/keys-list.ts')).keysList,
   },
   'keys get': {
-    summary: 'an API key',
+    summary: 'show an API key',
     load: async () => (await import('./commands/keys-get.ts')).keysGet,
   },
   'keys create': {
-    summary: 'make an API key',
+    summary: 'create an API key',
     load: async () => (await import('./commands/keys-create.ts')).keysCreate,
   },
   'keys rotate': {
-    summary: 'give an API key a new secret',
+    summary: 'rotate the secret of an API key',
     load: async () => (await import('./commands/keys-rotate.ts')).keysRotate,
   },
   'keys revoke': {
@@ -162,19 +162,19 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/keys-revoke.ts')).keysRevoke,
   },
   'keys limit': {
-    summary: 'limit the requests of an API key',
+    summary: 'set the rate limit of an API key',
     load: async () => (await import('./commands/keys-limit.ts')).keysLimit,
   },
   'webhooks create': {
-    summary: 'have what happens delivered to a URL',
+    summary: 'deliver events to a URL',
     load: async () => (await import('./commands/webhooks-create.ts')).webhooksCreate,
   },
   'webhooks list': {
-    summary: 'webhooks, and how each stands',
+    summary: 'list webhooks and their state',
     load: async () => (await import('./commands/webhooks-list.ts')).webhooksList,
   },
   'webhooks get': {
-    summary: 'a webhook',
+    summary: 'show a webhook',
     load: async () => (await import('./commands/webhooks-get.ts')).webhooksGet,
   },
   'webhooks update': {
@@ -182,11 +182,11 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/webhooks-update.ts')).webhooksUpdate,
   },
   'webhooks pause': {
-    summary: 'deliver nothing to a webhook for a while',
+    summary: 'pause a webhook',
     load: async () => (await import('./commands/webhooks-pause.ts')).webhooksPause,
   },
   'webhooks resume': {
-    summary: 'deliver to a webhook again',
+    summary: 'resume a webhook',
     load: async () => (await import('./commands/webhooks-resume.ts')).webhooksResume,
   },
   'webhooks delete': {
@@ -194,31 +194,31 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/webhooks-delete.ts')).webhooksDelete,
   },
   'webhooks rotate-secret': {
-    summary: 'give a webhook a new secret',
+    summary: 'rotate the secret of a webhook',
     load: async () => (await import('./commands/webhooks-rotate-secret.ts')).webhooksRotateSecret,
   },
   'webhooks test': {
-    summary: 'send a webhook a test event, and see what it answers',
+    summary: 'send a test event, and show the answer',
     load: async () => (await import('./commands/webhooks-test.ts')).webhooksTest,
   },
   'webhooks deliveries': {
-    summary: 'what was delivered to a webhook, or is to be',
+    summary: 'list deliveries',
     load: async () => (await import('./commands/webhooks-deliveries.ts')).webhooksDeliveries,
   },
   'webhooks delivery': {
-    summary: 'a delivery, with its attempts',
+    summary: 'show a delivery with its attempts',
     load: async () => (await import('./commands/webhooks-delivery.ts')).webhooksDelivery,
   },
   'webhooks redeliver': {
-    summary: 'deliver an event again',
+    summary: 'redeliver an event',
     load: async () => (await import('./commands/webhooks-redeliver.ts')).webhooksRedeliver,
   },
   'webhooks redeliver-dead': {
-    summary: 'deliver what was given up',
+    summary: 'redeliver dead letters',
     load: async () => (await import('./commands/webhooks-redeliver-dead.ts')).webhooksRedeliverDead,
   },
   'webhooks recover': {
-    summary: 'deliver what was missed in a time',
+    summary: 'recover a period of missed events',
     load: async () => (await import('./commands/webhooks-recover.ts')).webhooksRecover,
   },
   'peers invite': {
@@ -226,63 +226,63 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/peers-invite.ts')).peersInvite,
   },
   'peers accept': {
-    summary: 'accept the invitation of a ledger of another server',
+    summary: 'accept an invitation',
     load: async () => (await import('./commands/peers-accept.ts')).peersAccept,
   },
   'peers list': {
-    summary: 'ledgers of other servers, and how each stands',
+    summary: 'list peers and their state',
     load: async () => (await import('./commands/peers-list.ts')).peersList,
   },
   'peers get': {
-    summary: 'a peer',
+    summary: 'show a peer',
     load: async () => (await import('./commands/peers-get.ts')).peersGet,
   },
   'peers records': {
-    summary: 'what is shared with a peer, both ways',
+    summary: 'list records shared with a peer, in both directions',
     load: async () => (await import('./commands/peers-records.ts')).peersRecords,
   },
   'peers suspend': {
-    summary: 'send a peer nothing, and take nothing, for a while',
+    summary: 'suspend a peering',
     load: async () => (await import('./commands/peers-suspend.ts')).peersSuspend,
   },
   'peers resume': {
-    summary: 'go on with a peer',
+    summary: 'resume a peering',
     load: async () => (await import('./commands/peers-resume.ts')).peersResume,
   },
   'peers revoke': {
-    summary: 'end a peering, for good',
+    summary: 'revoke a peering, for good',
     load: async () => (await import('./commands/peers-revoke.ts')).peersRevoke,
   },
   'peers budget': {
-    summary: 'bound what a peer may have this side store in a day',
+    summary: 'set the daily storage budget of a peer',
     load: async () => (await import('./commands/peers-budget.ts')).peersBudget,
   },
   'peers dead-letters': {
-    summary: 'what a peer refused',
+    summary: 'list entries that a peer refused',
     load: async () => (await import('./commands/peers-dead-letters.ts')).peersDeadLetters,
   },
   'peers replay': {
-    summary: 'send a peer again what it refused',
+    summary: 'replay refused entries',
     load: async () => (await import('./commands/peers-replay.ts')).peersReplay,
   },
   'peers forks': {
-    summary: 'where a peer contradicts itself',
+    summary: 'list contradictions of a peer (forks)',
     load: async () => (await import('./commands/peers-forks.ts')).peersForks,
   },
   'peers reconciliation': {
-    summary: 'whether a peer holds what this ledger does',
+    summary: 'compare records with a peer',
     load: async () => (await import('./commands/peers-reconciliation.ts')).peersReconciliation,
   },
   audit: {
-    summary: 'have the server verify its whole ledger',
+    summary: 'have the server verify the whole ledger',
     load: async () => (await import('./commands/audit.ts')).audit,
   },
   'audits list': {
-    summary: 'audits, and what they found',
+    summary: 'list audits and their findings',
     load: async () => (await import('./commands/audits-list.ts')).auditsList,
   },
   'audits get': {
-    summary: 'an audit',
+    summary: 'show an audit',
     load: async () => (await import('./commands/audits-get.ts')).auditsGet,
   },
 }

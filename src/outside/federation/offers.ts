@@ -34,8 +34,7 @@ import { columnsOf, signOffer } from './sign-offer.ts'
  * ledger, and moves nothing until the home's chain holds it.
  */
 
-type OfferDeps = AppendDeps &
-  RemoteReadDeps & { readonly entropy: Entropy; readonly now: () => number }
+type OfferDeps = AppendDeps & RemoteReadDeps & { readonly entropy: Entropy; readonly now: () => number }
 
 /** The record as it is known here, its newest offer with it. `replayed`: an earlier request with the same key had offered. */
 export type OfferResult = RecordJson & { readonly replayed: boolean }

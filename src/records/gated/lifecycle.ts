@@ -67,7 +67,7 @@ export function refuseStep(row: RecordRowRead, wanted: Wanted): void {
 }
 
 /** Error for a step that the database's clock refused, about the record as it is. */
-export function deadlinePassed(row: RecordRowRead): ApiError {
+export function deadlineError(row: RecordRowRead): ApiError {
   const { state, version } = row
   const standing = standingOf(row)
   const next = standing ? nextEvents(standing) : []
@@ -79,7 +79,7 @@ export function deadlinePassed(row: RecordRowRead): ApiError {
 }
 
 /** Error for a refused step that the record as it is now would allow: others took their steps in between. */
-export function overtaken(row: RecordRowRead): ApiError {
+export function overtakenError(row: RecordRowRead): ApiError {
   const { state, version } = row
   const standing = standingOf(row)
   return new ApiError('state_conflict', 'other requests changed the record at the same time', {

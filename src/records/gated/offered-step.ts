@@ -15,7 +15,7 @@ import type { SignedLedger } from '../../signing/signers.ts'
 import { agentIdOf } from '../agent-ids.ts'
 import { toHex } from '../text-of-bytes.ts'
 import { getType, type TypeDeps, verifyEvidence } from '../typed-payload.ts'
-import { deadlinePassed, overtaken, refuseStep } from './lifecycle.ts'
+import { deadlineError, overtakenError, refuseStep } from './lifecycle.ts'
 import { isDigestsOnly, isWeakSalt } from './share.ts'
 import { type NamedDocument, signEvent } from './sign-step.ts'
 
@@ -122,8 +122,8 @@ function refuseOffer(
     })
   refuseStep(row, { kind, partyId: agentId, actorId: agentId, ifVersion: null })
   // It was offered to follow another entry: the record has moved since, or the peer has heard of another one.
-  if (version !== row.version + 1 || previous !== toHex(row.leaf)) throw overtaken(row)
-  if (row.deadline !== null && row.deadline.getTime() <= recordedAtMs) throw deadlinePassed(row)
+  if (version !== row.version + 1 || previous !== toHex(row.leaf)) throw overtakenError(row)
+  if (row.deadline !== null && row.deadline.getTime() <= recordedAtMs) throw deadlineError(row)
   // An offer for another payload is no offer of this step: a verifier holds the two to each other.
   if (payload !== toHex(row.digest))
     throw new ApiError('invalid_request', `the record's payload has another digest than ${payload}`)

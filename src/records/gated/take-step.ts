@@ -16,7 +16,7 @@ import { renderRow } from '../read.ts'
 import { toHex } from '../text-of-bytes.ts'
 import { type Current, getForStep } from './current.ts'
 import { findFirstOutcome } from './first-outcome.ts'
-import { deadlinePassed, overtaken, refuseStep } from './lifecycle.ts'
+import { deadlineError, overtakenError, refuseStep } from './lifecycle.ts'
 import { type NamedDocument, rememberSigned, signEvent } from './sign-step.ts'
 import { verifyJudged } from './verify-judged.ts'
 import { integrityFault } from './verify-standing.ts'
@@ -102,9 +102,9 @@ async function explainRefusal(
   if (first) return first
   const { row } = await getForStep(deps, caller, request)
   refuseStep(row, wantedOf(caller, request))
-  if (error.code === 'deadline_passed') throw deadlinePassed(row)
+  if (error.code === 'deadline_passed') throw deadlineError(row)
   // The earlier check names the state.
-  throw error.code === 'state_conflict' && !('state' in error.members) ? overtaken(row) : error
+  throw error.code === 'state_conflict' && !('state' in error.members) ? overtakenError(row) : error
 }
 
 function wantedOf(caller: Caller, { kind, onBehalfOf, ifVersion }: StepRequest) {
@@ -128,7 +128,7 @@ async function verifyUnmoved(
     return await verifyJudged(deps, caller, current)
   } catch (error) {
     const { row } = await getForStep(deps, caller, request)
-    if (row.version !== current.row.version) throw overtaken(row)
+    if (row.version !== current.row.version) throw overtakenError(row)
     return integrityFault(error)
   }
 }
