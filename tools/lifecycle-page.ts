@@ -4,7 +4,7 @@ type Transition = (typeof LIFECYCLE)[number]
 
 /** docs/lifecycle.md below its title, from the table by which steps are decided, stored and verified. */
 export function lifecyclePage(): string {
-  return `What may happen to a record, whole: what is not here is refused. The same rows decide in the server (\`src/proof/statement/kinds.ts\`) and in
+  return `Look up every state and step of a record: anything else is refused. The same rows decide in the server (\`src/proof/statement/kinds.ts\`) and in
 the database (\`record_transitions\`), and a verifier rebuilds every state by them. [gated-records.md](gated-records.md) tells the story.
 
 \`\`\`mermaid
