@@ -24,7 +24,7 @@ test('a newcomer who pastes the README block by block gets from npm start to a v
     const [start, notarize, verify, proof, project, agent, curl, gated, restart, receiver, ...others] =
       shellBlocks('README.md')
     assert.equal(start, 'npm start\n')
-    // The examples/federation has servers of its own: test/system/examples/federation runs it.
+    // The example has servers of its own: test/system/examples/federation runs it.
     assert.deepEqual(others, ['npm run example -- federation\n', 'npm test\n'])
 
     const shell = openShell(t, { dataDir, url: started.url, key })

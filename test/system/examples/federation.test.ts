@@ -23,11 +23,11 @@ test('npm run example -- federation tells the whole exchange, reconciles it, and
   await runDemo(undefined)
 })
 
-test('root: the examples/federation runs as a plain user as well', { skip: plainUser === null }, async () => {
+test('root: the example runs as a plain user as well', { skip: plainUser === null }, async () => {
   await runDemo(plainUser!)
 })
 
-test('Ctrl-C ends the examples/federation and both of its servers', async () => {
+test('Ctrl-C ends the example and both of its servers', async () => {
   const before = leftovers()
   const child = startDemo(undefined)
   const output = collect(child)
@@ -71,7 +71,7 @@ async function runDemo(uid: number | undefined): Promise<void> {
 }
 
 function startDemo(uid: number | undefined) {
-  const child = spawn(process.execPath, [join(PROJECT_DIR, 'examples/federation', 'federation.ts')], {
+  const child = spawn(process.execPath, [join(PROJECT_DIR, 'examples', 'federation', 'main.ts')], {
     cwd: uid === undefined ? PROJECT_DIR : '/',
     env: bareEnvironment(),
     ...(uid !== undefined && { uid, gid: uid }),
