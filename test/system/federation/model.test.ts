@@ -217,9 +217,15 @@ class Pair {
     await until(async () => {
       for (const side of this.sides) await side.ask('POST', `/v1/peers/${this.peer}/replay`, { body: {} })
       const { lost, openOffers, unlike } = await this.#reckon()
-      return lost + openOffers + unlike === 0
+      return lost + openOffers + unlike === 0 && !(await this.#isVerifying())
     }, 60_000)
     this.made = []
+  }
+
+  /** A completion that still waits for the worker would move its record after everything was found alike. */
+  async #isVerifying(): Promise<boolean> {
+    const states = await Promise.all(this.all.map(async (made) => (await look(this.sides[0], made)).state))
+    return states.includes('SUBMITTED')
   }
 
   #reckon() {
