@@ -95,11 +95,14 @@ export function teardown({ peering, sizeBefore, filled }) {
   const all = sizeOf(home) - readOf(home, `/v1/peers/${id}`).addedSeq - ENTRIES_OF_NO_RECORD
   check(null, {
     'all that was shared is received': () => awaitSize(guest, sizeBefore + all, ARRIVE_SECONDS_MAX),
+    // A sender hears of its last entry after the receiver has appended it.
     'nothing is behind, dead or forked, on either side': () =>
-      [home, guest].every((ledger) => {
-        const { behind, deadLetters, forks } = readOf(ledger, `/v1/peers/${id}`).drain
-        return behind + deadLetters + forks === 0
-      }),
+      [home, guest].every((ledger) =>
+        awaitThat(() => {
+          const { behind, deadLetters, forks } = readOf(ledger, `/v1/peers/${id}`).drain
+          return behind + deadLetters + forks === 0
+        }, ARRIVE_SECONDS_MAX),
+      ),
   })
   const received = sizeOf(guest) - sizeBefore
   unreceived.add(-received)
@@ -113,8 +116,13 @@ const ENTRIES_OF_NO_RECORD = 4
 
 /** @param {import('./lib/deployment.js').Ledger} ledger @param {number} wanted @param {number} secondsMax */
 function awaitSize(ledger, wanted, secondsMax) {
+  return awaitThat(() => sizeOf(ledger) >= wanted, secondsMax)
+}
+
+/** @param {() => boolean} isSo @param {number} secondsMax */
+function awaitThat(isSo, secondsMax) {
   for (let looks = secondsMax / LOOK_EVERY_SECONDS; looks > 0; looks--) {
-    if (sizeOf(ledger) >= wanted) return true
+    if (isSo()) return true
     sleep(LOOK_EVERY_SECONDS)
   }
   return false
