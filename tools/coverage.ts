@@ -18,7 +18,7 @@ const { status } = spawnSync(
     '--test-coverage-functions=100',
     ...globSync('test/proof/**/*.test.ts', { cwd }),
   ],
-  { cwd, stdio: ['ignore', 'ignore', 'inherit'] },
+  { cwd, stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, CI: 'true' } },
 )
 console.log(
   status === 0

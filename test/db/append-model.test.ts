@@ -17,6 +17,7 @@ import {
 import { checkLedger } from '../helpers/check-ledger.ts'
 import { connect } from '../helpers/connect.ts'
 import { createTestDatabase } from '../helpers/database.ts'
+import { runs } from '../helpers/runs.ts'
 import {
   firstEntries,
   makeBatch,
@@ -116,7 +117,7 @@ test('any calls end as if their items had come one after another', async (t) => 
         for (const gated of model.ledgers.get(hex(ledger.id))!.gated.values()) reached.add(gated.state)
       }
     }),
-    { numRuns: 30 },
+    { numRuns: runs(30) },
   )
   // Not to all of them every time: which ones is chance.
   assert.ok(seen.size >= OUTCOMES - 3, `the calls lead to ${[...seen]} only`)
@@ -162,7 +163,7 @@ test('calls of four connections at once leave one dense, linked chain, and take 
         await judge(owner, ledgers, done.flat())
       },
     ),
-    { numRuns: 12 },
+    { numRuns: runs(12) },
   )
 })
 

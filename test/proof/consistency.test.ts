@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { inclusionPath, merkleRoot, verifyConsistency, verifyInclusion } from '../../src/proof/tree/merkle.ts'
 import { consistencyRanges } from '../../src/proof/tree/tree-ranges.ts'
 import { nativeProviders } from '../../src/signing/native.ts'
+import { runs } from '../helpers/runs.ts'
 import { refuses } from './refuses.ts'
 
 const { sha256 } = nativeProviders
@@ -33,7 +34,7 @@ test('joins any two sizes, and no others', () => {
       refuses('merkle_path', () => verifyConsistency(sha256, size1, size2, path, rootAt(other), root2))
       refuses('merkle_path', () => verifyConsistency(sha256, size1, size2, path, root1, rootAt(other)))
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
 })
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { type Gated, makePeers, statementOf } from '../helpers/peered-chains.ts'
+import { runs } from '../helpers/runs.ts'
 import type { TestLine } from '../helpers/test-chain.ts'
 import { makeGated } from '../helpers/test-gated.ts'
 import { assertRefused, verifyChain } from '../helpers/verify-chain.ts'
@@ -123,7 +124,7 @@ const NAMES = Object.keys(new Exchange().actions) as Action['what'][]
 const ROUND = ['hear', 'offer', 'answer', 'move'] as const
 const action = fc.record<Action>({
   what: fc.constantFrom(...NAMES, ...ROUND, ...ROUND, ...ROUND, 'hear'),
-  which: fc.nat(5),
+  which: fc.nat(2),
 })
 const actions = fc.array(action, { minLength: 40, maxLength: 120, size: 'max' })
 
@@ -142,7 +143,7 @@ test('whatever two ledgers lawfully exchange verifies on both sides', () => {
       for (const chain of [peers.home, peers.guest]) verifyChain(chain, { own: [chain.checkpoint()] })
       for (const kind of kinds) seen.add(kind)
     }),
-    { numRuns: 60 },
+    { numRuns: runs(200) },
   )
   for (const kind of [
     'step-offered',
@@ -171,6 +172,6 @@ test('an envelope that was exchanged for another one is found, wherever it lies'
         line.received = before
       }
     }),
-    { numRuns: 40 },
+    { numRuns: runs(100) },
   )
 })

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { JSON_DEPTH_MAX, toJson } from '../../sdk/json.ts'
 import { parseJsonText } from '../../src/proof/json/json-text.ts'
+import { runs } from '../helpers/runs.ts'
 
 test('what JSON can hold is written as JSON.stringify writes it, and read by the server as it was', () => {
   const json = fc.jsonValue({ noUnicodeString: false, maxDepth: 4 })
@@ -14,7 +15,7 @@ test('what JSON can hold is written as JSON.stringify writes it, and read by the
       assert.equal(text, expected)
       assert.deepEqual(parseJsonText(text), JSON.parse(expected))
     }),
-    { numRuns: 50 },
+    { numRuns: runs(50) },
   )
 })
 

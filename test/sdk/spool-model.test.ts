@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { openSpool } from '../../sdk/node/spool.ts'
 import type { SpooledBatch } from '../../sdk/notarizer/spool.ts'
+import { runs } from '../helpers/runs.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 import { begin, contents, item, recoverAll } from './spool-set-up.ts'
 
@@ -44,7 +45,7 @@ test('after any steps and crashes a spool holds what was taken and not sent, in 
     fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40, size: 'max' }), async (steps) => {
       await runSteps(temporaryFiles(t).directory, steps)
     }),
-    { numRuns: 40 },
+    { numRuns: runs(40) },
   )
 })
 

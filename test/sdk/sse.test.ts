@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { type SseEvent, SseParser, SseTooLongError } from '../../sdk/http/sse.ts'
+import { runs } from '../helpers/runs.ts'
 
 const encode = (text: string) => new TextEncoder().encode(text)
 
@@ -87,7 +88,7 @@ test('any stream in any pieces gives the same events', () => {
         assert.equal(inPieces.parser.retryMs, whole.parser.retryMs)
       },
     ),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   )
 })
 

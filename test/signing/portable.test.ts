@@ -12,6 +12,7 @@ import {
   makePortableProviders,
   type PortableHashes,
 } from '../../src/signing/portable.ts'
+import { runs } from '../helpers/runs.ts'
 import { NOT_CANONICAL_POINTS, SMALL_ORDER_POINTS } from '../proof/ed25519-edge-cases.ts'
 import { refuses } from '../proof/refuses.ts'
 import { assertAll, ENGINES, isGood } from './all-providers.ts'
@@ -33,7 +34,7 @@ describe('the portable signer', () => {
         assert.equal(toHex(b.sign(message)), toHex(signature))
         await assertAll(true, a.key, message, signature)
       }),
-      { numRuns: 25 },
+      { numRuns: runs(25) },
     )
   })
 

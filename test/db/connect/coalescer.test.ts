@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { Coalescer } from '../../../src/db/connect/coalescer.ts'
+import { runs } from '../../helpers/runs.ts'
 
 /** Answers each key doubled, when it is told to. */
 function makeLoader() {
@@ -88,6 +89,6 @@ test('every look-up is answered with its own value, however they come and whatev
         }
       },
     ),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   )
 })

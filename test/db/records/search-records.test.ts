@@ -19,6 +19,7 @@ import {
 } from '../../../src/proof/statement/kinds.ts'
 import { connect, testDatabase } from '../../helpers/connect.ts'
 import { createTestDatabase } from '../../helpers/database.ts'
+import { runs } from '../../helpers/runs.ts'
 import {
   createTestLedger,
   makeEntry,
@@ -33,7 +34,7 @@ import { makeCreation, makeDocument, makeStep } from '../../helpers/test-steps.t
  * nearly every page ends early, and records are appended between the pages.
  */
 
-const RUNS = 40
+const RUNS = runs(40)
 const ENTRIES = 50
 const STEPS = 60
 const STEPS_EACH_MORE = 5

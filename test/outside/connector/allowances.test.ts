@@ -7,6 +7,7 @@ import {
   isPrivateAddress,
   parseAllowances,
 } from '../../../src/outside/connector/allowances.ts'
+import { runs } from '../../helpers/runs.ts'
 
 const NONE = parseAllowances('')
 
@@ -40,7 +41,7 @@ test('no address that is special by the registries is public, however it is writ
         assert.equal(isPrivateAddress(spelling), true, spelling)
       }
     }),
-    { numRuns: 5_000 },
+    { numRuns: runs(5_000) },
   )
 })
 
@@ -106,7 +107,7 @@ test('whatever another library holds to be special is refused', () => {
   })
   fc.assert(
     fc.property(anyAddress, (ip) => classifyAddress(ip, NONE) === 'refused'),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   )
 })
 

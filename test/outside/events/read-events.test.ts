@@ -10,6 +10,7 @@ import type { TestApp } from '../../helpers/app.ts'
 import { unguarded } from '../../helpers/checkpoints.ts'
 import { buildEventLedger } from '../../helpers/event-ledger.ts'
 import { raiseFloors } from '../../helpers/floors.ts'
+import { runs } from '../../helpers/runs.ts'
 
 const BEGINNING = { seq: 0, told: 0, checkpoint: 0 }
 
@@ -72,7 +73,7 @@ test('a ledger’s events', async (t) => {
           assert.deepEqual(from, position)
         },
       ),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     )
   })
 
@@ -95,7 +96,7 @@ test('a ledger’s events', async (t) => {
           whole.slice(at + 1).map(({ event }) => event),
         )
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     )
   })
 

@@ -1,5 +1,6 @@
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { runs } from '../../helpers/runs.ts'
 import { WindowSim } from '../../helpers/webhook-window.ts'
 
 type Step = (sim: WindowSim) => unknown
@@ -41,13 +42,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 )
 
 test('whatever is answered and wherever it crashes, each event is delivered or given up, of each record in order, and the cursor passes nothing that is not written', () => {
-  const runs = Number(process.env['WINDOW_RUNS'] ?? 1_500)
   fc.assert(
     fc.property(fc.array(step, { minLength: 20, maxLength: 120, size: 'max' }), (steps) => {
       const sim = new WindowSim()
       for (const one of steps) one(sim)
       sim.finish()
     }),
-    { numRuns: runs },
+    { numRuns: runs(1_500) },
   )
 })

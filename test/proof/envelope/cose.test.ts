@@ -13,6 +13,7 @@ import {
 import { ENVELOPE_BYTES_MAX } from '../../../src/proof/envelope/envelope-layout.ts'
 import type { ProofErrorCode } from '../../../src/proof/error.ts'
 import { makeEd25519Signer, nativeProviders } from '../../../src/signing/native.ts'
+import { codePoint } from '../../helpers/code-points.ts'
 import { refuses } from '../refuses.ts'
 
 const cbor = (value: unknown): Uint8Array => encode(value, rfc8949EncodeOptions)
@@ -51,7 +52,7 @@ function sign1(
 }
 
 describe('what is encoded by hand equals cborg, byte by byte', () => {
-  const texts = fc.oneof(fc.string({ unit: 'binary', maxLength: 300 }), fc.constant('x'.repeat(70_000)))
+  const texts = fc.oneof(fc.string({ unit: codePoint, maxLength: 300 }), fc.constant('x'.repeat(70_000)))
   const seconds = fc.oneof(
     fc.nat(),
     fc.constantFrom(0, 23, 24, 255, 256, 65_535, 65_536, 2 ** 32 - 1, 2 ** 32, 2 ** 53 - 1),
@@ -210,7 +211,7 @@ describe('parseEnvelope', () => {
 
   test('refuses CBOR that is nested as deeply as its size allows, without a stack overflow', () => {
     for (const head of [0x81, 0xd2, 0xa1]) {
-      for (let length = 1_000; length < ENVELOPE_BYTES_MAX; length += 1_000) {
+      for (const length of [1_000, 4_000, 16_000, ENVELOPE_BYTES_MAX - 1]) {
         refuses(/^c(bor|ose)_/, () => parseEnvelope(new Uint8Array(length).fill(head)))
         refuses(/^c(bor|ose)_/, () => parseEnvelope(new Uint8Array(length).fill(head).fill(0, length - 1)))
       }

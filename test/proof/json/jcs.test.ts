@@ -5,17 +5,19 @@ import fc from 'fast-check'
 import { canonicalize, quote } from '../../../src/proof/json/jcs.ts'
 import { parseJsonText } from '../../../src/proof/json/json-text.ts'
 import type { JsonValue } from '../../../src/proof/json/json-value.ts'
+import { codePoint } from '../../helpers/code-points.ts'
+import { runs } from '../../helpers/runs.ts'
 import { refuses } from '../refuses.ts'
 
 const wellFormed = fc.string({ unit: 'grapheme' })
-const values = fc.jsonValue({ stringUnit: 'binary' }) as fc.Arbitrary<JsonValue>
+const values = fc.jsonValue({ stringUnit: codePoint }) as fc.Arbitrary<JsonValue>
 
 test('is what npm canonicalize makes of any JSON value', () => {
   fc.assert(
     fc.property(values, (value) => {
       assert.equal(canonicalize(value), npmCanonicalize(value))
     }),
-    { numRuns: 3_000 },
+    { numRuns: runs(3_000) },
   )
 })
 
@@ -39,7 +41,7 @@ test('is taken by the strict parser again, whatever doubles it holds', () => {
       fc.pre(!canonical.includes('\\u0000'))
       assert.equal(canonicalize(parseJsonText(canonical)), canonical)
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   )
 })
 

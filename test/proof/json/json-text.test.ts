@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import type { ProofErrorCode } from '../../../src/proof/error.ts'
 import { ProofError } from '../../../src/proof/error.ts'
 import { isCheap, JSON_DEPTH_MAX_DEFAULT, parseJsonText } from '../../../src/proof/json/json-text.ts'
+import { runs } from '../../helpers/runs.ts'
 import { refuses } from '../refuses.ts'
 import { slowCheck } from '../slow-json.ts'
 
@@ -121,7 +122,7 @@ describe('parseJsonText accepts exactly what the slow checker accepts', () => {
   })
 
   test('of texts made by its own grammar, in odd spellings', () => {
-    fc.assert(fc.property(texts, assertAgrees), { numRuns: 5_000 })
+    fc.assert(fc.property(texts, assertAgrees), { numRuns: runs(5_000) })
   })
 
   test('of texts with one character taken out or put in', () => {
@@ -131,20 +132,18 @@ describe('parseJsonText accepts exactly what the slow checker accepts', () => {
         const at = place % (text.length + 1)
         assertAgrees(text.slice(0, at) + character + text.slice(remove ? at + 1 : at))
       }),
-      { numRuns: 5_000 },
+      { numRuns: runs(5_000) },
     )
   })
 
   test('of numbers', () => {
-    fc.assert(fc.property(numbers, assertAgrees), { numRuns: 5_000 })
+    fc.assert(fc.property(numbers, assertAgrees), { numRuns: runs(5_000) })
   })
 
   test('of random characters', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'{}[]:,"\\u019.e- '), maxLength: 12 }), assertAgrees),
-      {
-        numRuns: 5_000,
-      },
+      { numRuns: runs(5_000) },
     )
   })
 })

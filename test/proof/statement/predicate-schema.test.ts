@@ -8,6 +8,7 @@ import { isTime, refuseFields } from '../../../src/proof/statement/fields.ts'
 import { ENTRY_KINDS, type EntryKind, predicateTypeOf } from '../../../src/proof/statement/kinds.ts'
 import { predicateSchemaOf } from '../../../src/proof/statement/predicate-schema.ts'
 import { PREDICATES } from '../../../src/proof/statement/predicates.ts'
+import { runs } from '../../helpers/runs.ts'
 import { SAMPLES, TIME } from '../samples.ts'
 
 const KINDS = Object.keys(ENTRY_KINDS) as EntryKind[]
@@ -42,7 +43,7 @@ describe('the JSON Schema of the predicate of', () => {
           assert.ok(schema || !code, `code alone takes ${JSON.stringify(value)}`)
           if (!SAID_IN_WORDS.test(name)) assert.equal(schema, code, JSON.stringify(value))
         }),
-        { numRuns: 300 },
+        { numRuns: runs(300) },
       )
     })
   }

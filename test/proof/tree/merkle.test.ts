@@ -13,6 +13,7 @@ import {
   verifyInclusion,
 } from '../../../src/proof/tree/merkle.ts'
 import { nativeProviders } from '../../../src/signing/native.ts'
+import { runs } from '../../helpers/runs.ts'
 import { refuses } from '../refuses.ts'
 
 const { sha256 } = nativeProviders
@@ -88,7 +89,7 @@ test('paths of sizes up to 600 verify in their place and in no other', () => {
         refuses('merkle_path', () => verifyInclusion(sha256, leaves[index]!, index, size, changed, root))
       }
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   )
 })
 

@@ -8,6 +8,7 @@ import { parseRules } from '../../../../src/ledgers/types/rules/rules.ts'
 import { canonicalize } from '../../../../src/proof/json/jcs.ts'
 import { parseJsonText } from '../../../../src/proof/json/json-text.ts'
 import type { JsonObject, JsonValue } from '../../../../src/proof/json/json-value.ts'
+import { runs } from '../../../helpers/runs.ts'
 
 const times = <T>(n: number, make: (i: number) => T): T[] => Array.from({ length: n }, (_, i) => make(i))
 const equals = (at: string, more: JsonObject = {}) => ({
@@ -126,6 +127,6 @@ test('is a document whatever was compared', () => {
       const rules = list.map((_, i) => within(i, `/${i}`))
       assertDocument(valuesOf(rules, list, list.toReversed()))
     }),
-    { numRuns: 10 },
+    { numRuns: runs(10) },
   )
 })

@@ -10,6 +10,7 @@ import {
   percentOf,
   subtractDecimals,
 } from '../../../../src/ledgers/types/schema/exact-decimal.ts'
+import { runs } from '../../../helpers/runs.ts'
 
 /** The reference: a fraction, made of the text by other means. */
 type Fraction = { readonly n: bigint; readonly d: bigint }
@@ -52,7 +53,7 @@ test('decimals are compared, subtracted and multiplied as fractions of whole num
       assert.ok(isSame(toFraction(percentOf(a, b)), { n: p.n * q.n, d: 100n * p.d * q.d }), 'percent')
       assert.ok(isSame(toFraction(absolute(a)), { n: p.n < 0n ? -p.n : p.n, d: p.d }), 'absolute')
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   )
 })
 

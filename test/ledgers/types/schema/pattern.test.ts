@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { Meter, TooCostly } from '../../../../src/ledgers/types/schema/meter.ts'
 import { Pattern } from '../../../../src/ledgers/types/schema/pattern.ts'
 import { PatternError } from '../../../../src/ledgers/types/schema/pattern-syntax.ts'
+import { runs } from '../../../helpers/runs.ts'
 
 const STEPS_ENOUGH = 1_000_000
 
@@ -94,7 +95,7 @@ test('matches what ECMA-262 matches', () => {
         if (expected) matched++
       }
     }),
-    { numRuns: 3_000 },
+    { numRuns: runs(3_000) },
   )
   assert.ok(matched > 1_000, `only ${matched} matched`)
 })

@@ -6,6 +6,7 @@ import { Schema } from '../../../../src/ledgers/types/schema/schema.ts'
 import { SchemaError } from '../../../../src/ledgers/types/schema/schema-error.ts'
 import { canonicalize } from '../../../../src/proof/json/jcs.ts'
 import type { JsonValue } from '../../../../src/proof/json/json-value.ts'
+import { runs } from '../../../helpers/runs.ts'
 
 function validate(schema: JsonValue, value: JsonValue) {
   return new Schema(schema, 'payloadSchema').validate(value, canonicalize(value).length)
@@ -107,6 +108,7 @@ test('what ajv gets wrong is right here', () => {
 
 test('agrees with ajv about schemas and values that mean no harm', { timeout: 60_000 }, () => {
   const ajv = new Ajv2020({ strict: false, validateSchema: false, addUsedSchema: false, ownProperties: true })
+  const numRuns = runs(400)
   const seen = { valid: 0, invalid: 0, 'too costly': 0 }
   fc.assert(
     fc.property(schema, fc.array(value, { minLength: 3, maxLength: 5 }), (one, values) => {
@@ -119,9 +121,9 @@ test('agrees with ajv about schemas and values that mean no harm', { timeout: 60
         assert.equal(outcome, expected(candidate) ? 'valid' : 'invalid', JSON.stringify({ one, candidate }))
       }
     }),
-    { numRuns: 400 },
+    { numRuns },
   )
-  assert.ok(seen.valid > 200 && seen.invalid > 200, JSON.stringify(seen))
+  assert.ok(seen.valid > numRuns / 2 && seen.invalid > numRuns / 2, JSON.stringify(seen))
   assert.equal(seen['too costly'], 0)
 })
 
