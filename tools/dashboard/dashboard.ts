@@ -1,5 +1,6 @@
 import type { Panel } from './panels.ts'
-import { ROWS } from './rows.ts'
+import { PROCESS_ROWS, SERVER_ROWS } from './server-panels.ts'
+import { WORKER_ROWS } from './worker-panels.ts'
 
 /** Grafana 11 and newer. */
 const SCHEMA_VERSION = 39
@@ -8,7 +9,7 @@ const COLUMNS = 24
 const RUNBOOKS_PLACEHOLDER = 'RUNBOOK_BASE_URL'
 const DATASOURCE = { type: 'prometheus', uid: `\${datasource}` }
 
-/** helm/tallystick/files/dashboard.json, from the table of its panels. */
+/** The text of helm/tallystick/files/dashboard.json: a panel a line, so that a changed panel is a changed line. */
 export function dashboardFile(): string {
   const dashboard = {
     uid: 'tallystick',
@@ -25,9 +26,10 @@ export function dashboardFile(): string {
     annotations: { list: [] },
     links: [],
     templating: { list: variables() },
-    panels: layOut(),
   }
-  return `${JSON.stringify(dashboard, null, 2)}\n`
+  const panels = layOut().map((panel) => JSON.stringify(panel))
+  const head = JSON.stringify(dashboard, null, 2).replace(/\n\}$/, '')
+  return `${head},\n  "panels": [\n    ${panels.join(',\n    ')}\n  ]\n}\n`
 }
 
 function variables(): unknown[] {
@@ -68,31 +70,19 @@ function labelVariable(name: string, label: string, query: string): unknown {
   }
 }
 
-/** Each row begins on a line of its own; its panels follow from left to right, as long as there is room. */
+/** Each row begins on a line of its own; its panels follow from left to right, as many as there is room for. */
 function layOut(): unknown[] {
   let id = 0
   let y = 0
-  return ROWS.flatMap(({ title, height, panels }) => {
-    const row = {
-      id: ++id,
-      type: 'row',
-      title,
-      collapsed: false,
-      panels: [],
-      gridPos: { x: 0, y, w: COLUMNS, h: 1 },
-    }
-    y++
-    let x = 0
-    const made = panels.map((panel) => {
-      if (x + panel.width > COLUMNS) {
-        x = 0
-        y += height
-      }
-      const gridPos = { x, y, w: panel.width, h: height }
-      x += panel.width
-      return makePanel(++id, panel, gridPos)
-    })
-    y += height
+  return [...SERVER_ROWS, ...WORKER_ROWS, ...PROCESS_ROWS].flatMap(({ title, panels }) => {
+    const gridPos = { x: 0, y: y++, w: COLUMNS, h: 1 }
+    const row = { id: ++id, type: 'row', title, collapsed: false, panels: [], gridPos }
+    const [w, h] = panels[0]!.type === 'stat' ? [4, 4] : [panels.length === 4 ? 6 : 8, 8]
+    const perLine = COLUMNS / w
+    const made = panels.map((panel, i) =>
+      makePanel(++id, panel, { x: (i % perLine) * w, y: y + Math.floor(i / perLine) * h, w, h }),
+    )
+    y += Math.ceil(panels.length / perLine) * h
     return [row, ...made]
   })
 }

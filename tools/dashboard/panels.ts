@@ -10,9 +10,7 @@ export type Panel = {
   readonly warnAbove?: number
   /** The page of the alert that is about it. */
   readonly runbook?: string
-  /** Width, of 24 columns. */
-  readonly width: number
   readonly queries: readonly (readonly [expr: string, legend: string])[]
 }
 
-export type Row = { readonly title: string; readonly height: number; readonly panels: readonly Panel[] }
+export type Row = { readonly title: string; readonly panels: readonly Panel[] }

@@ -3,13 +3,12 @@ import { each, IN, most, quantile, quantiles, rate } from './selectors.ts'
 
 const FAILURES = 'code=~"unavailable|outcome_unknown|clock_skew|internal_error|integrity_fault"'
 const REQUESTS = 'tallystick_http_request_duration_seconds'
-const SINGLE = 'method="POST", route="/v1/records"'
-const BATCH = 'method="POST", route="/v1/records/batch"'
+/** Restricts metrics that every Node process has to those of the ledger. */
+const OURS = `and on (namespace, job, instance) tallystick_build_info{${IN}}`
 
 export const SERVER_ROWS: readonly Row[] = [
   {
     title: 'At a glance',
-    height: 4,
     panels: [
       {
         type: 'stat',
@@ -17,7 +16,6 @@ export const SERVER_ROWS: readonly Row[] = [
         description: 'Processes that Prometheus sees. Normal: as many as you run.',
         unit: 'short',
         runbook: 'absent.md',
-        width: 4,
         queries: [
           [`count(tallystick_http_requests_under_way{${IN}})`, 'servers'],
           [`count(tallystick_follower_rounds_total{follower="checkpoints", result="ok", ${IN}})`, 'workers'],
@@ -28,7 +26,6 @@ export const SERVER_ROWS: readonly Row[] = [
         title: 'Records',
         description: 'Records a second in batches that were committed or tried.',
         unit: 'cps',
-        width: 4,
         queries: [[rate('tallystick_append_records_total'), '']],
       },
       {
@@ -38,7 +35,6 @@ export const SERVER_ROWS: readonly Row[] = [
         unit: 'percentunit',
         warnAbove: 0.001,
         runbook: 'requests-fail.md',
-        width: 4,
         queries: [
           [`${rate('tallystick_http_problems_total', '', FAILURES)} / ${rate(`${REQUESTS}_count`)}`, ''],
         ],
@@ -50,7 +46,6 @@ export const SERVER_ROWS: readonly Row[] = [
         unit: 'short',
         warnAbove: 1,
         runbook: 'ledger-fault.md',
-        width: 4,
         queries: [[most('tallystick_ledger_faults'), '']],
       },
       {
@@ -60,7 +55,6 @@ export const SERVER_ROWS: readonly Row[] = [
         unit: 's',
         warnAbove: 60,
         runbook: 'no-checkpoints.md',
-        width: 4,
         queries: [[most('tallystick_checkpoint_lag_seconds'), '']],
       },
       {
@@ -70,41 +64,31 @@ export const SERVER_ROWS: readonly Row[] = [
         unit: 'short',
         warnAbove: 1,
         runbook: 'dead-letters.md',
-        width: 4,
         queries: [[`sum(${most('tallystick_dead_letters', 'queue')})`, '']],
       },
     ],
   },
   {
     title: 'Requests',
-    height: 8,
     panels: [
       {
         title: 'Requests, by route',
         description:
           'Answered requests a second. What was refused before it was looked at is in another panel.',
         unit: 'reqps',
-        width: 12,
         queries: [[rate(`${REQUESTS}_count`, 'method, route'), '{{method}} {{route}}']],
       },
       {
-        title: 'One record: latency',
+        title: 'Latency of writes: p99',
         description:
-          'POST /v1/records, from its headers to the last byte of the answer. Normal: a p99 of 10 to 100 ms.',
+          'From the headers to the last byte of the answer. Normal: 10 to 100 ms for one record, 50 to 500 ms for a batch of 1,000.',
         unit: 's',
         warnAbove: 1,
         runbook: 'writes-slow.md',
-        width: 6,
-        queries: quantiles(REQUESTS, SINGLE),
-      },
-      {
-        title: 'Batches: latency',
-        description: 'POST /v1/records/batch. Normal: a p99 of 50 to 500 ms for 1,000 records.',
-        unit: 's',
-        warnAbove: 1,
-        runbook: 'writes-slow.md',
-        width: 6,
-        queries: quantiles(REQUESTS, BATCH),
+        queries: [
+          [quantile(0.99, REQUESTS, '', 'method="POST", route="/v1/records"'), 'one record'],
+          [quantile(0.99, REQUESTS, '', 'method="POST", route="/v1/records/batch"'), 'batch'],
+        ],
       },
       {
         title: 'Failures, by code',
@@ -112,7 +96,6 @@ export const SERVER_ROWS: readonly Row[] = [
           'Answers that are the servers’ or the database’s fault. Normal: none; some in a failover.',
         unit: 'reqps',
         runbook: 'requests-fail.md',
-        width: 8,
         queries: [[rate('tallystick_http_problems_total', 'code', FAILURES), '{{code}}']],
       },
       {
@@ -120,7 +103,6 @@ export const SERVER_ROWS: readonly Row[] = [
         description: 'Requests that were refused at once, and those that found something full. Normal: none.',
         unit: 'reqps',
         runbook: 'requests-refused.md',
-        width: 8,
         queries: [
           [rate('tallystick_http_requests_refused_total'), 'refused at the door'],
           [rate('tallystick_http_problems_total', '', 'code="overloaded"'), 'overloaded'],
@@ -132,7 +114,6 @@ export const SERVER_ROWS: readonly Row[] = [
         description:
           'All other problem documents (4xx), and requests whose client went away before the answer.',
         unit: 'reqps',
-        width: 8,
         queries: [
           [
             `${rate('tallystick_http_problems_total', 'code', 'code!~"unavailable|outcome_unknown|clock_skew|internal_error|integrity_fault|overloaded|rate_limited"')} > 0`,
@@ -147,65 +128,20 @@ export const SERVER_ROWS: readonly Row[] = [
         unit: 'short',
         warnAbove: 256,
         runbook: 'requests-refused.md',
-        width: 8,
         queries: [[each('tallystick_http_requests_under_way'), '{{instance}}']],
-      },
-      {
-        title: 'p99, by route',
-        description:
-          'The slowest of a hundred answers of each route. Exports and streams of events take as long as they last.',
-        unit: 's',
-        width: 8,
-        queries: [[quantile(0.99, REQUESTS, 'method, route'), '{{method}} {{route}}']],
-      },
-      {
-        title: 'Clients’ connections and streams',
-        description:
-          'Open connections, and streamed answers: entries and exports (32 at most), events (2,000 at most), of each server.',
-        unit: 'short',
-        width: 8,
-        queries: [
-          [each('tallystick_http_connections'), '{{instance}} connections'],
-          [each('tallystick_streams'), '{{instance}} {{stream}}'],
-        ],
       },
     ],
   },
   {
     title: 'Appending',
-    height: 8,
     panels: [
-      {
-        title: 'Records and entries',
-        description: 'Records a second, and the entries that hold them: a batch of records is one entry.',
-        unit: 'cps',
-        width: 8,
-        queries: [
-          [rate('tallystick_append_records_total'), 'records'],
-          [rate('tallystick_append_outcomes_total', '', 'status="appended"'), 'entries'],
-        ],
-      },
       {
         title: 'Commit',
         description:
           'From sending a batch to Postgres to its commit. Its median is the disk’s and the replica’s: normal are 1 to 10 ms.',
         unit: 's',
         runbook: 'writes-slow.md',
-        width: 8,
         queries: quantiles('tallystick_append_commit_duration_seconds'),
-      },
-      {
-        title: 'Entries in a commit',
-        description: 'How many share a commit: load makes it more, 512 at most.',
-        unit: 'short',
-        width: 8,
-        queries: [
-          [
-            `${rate('tallystick_append_batch_entries_sum')} / ${rate('tallystick_append_batch_entries_count')}`,
-            'mean',
-          ],
-          [quantile(0.99, 'tallystick_append_batch_entries'), 'p99'],
-        ],
       },
       {
         title: 'How full the queue is',
@@ -214,7 +150,6 @@ export const SERVER_ROWS: readonly Row[] = [
         unit: 'percentunit',
         max: 1,
         runbook: 'requests-refused.md',
-        width: 8,
         queries: ['entries', 'records', 'bytes'].map((what) => [
           `max(${each(`tallystick_append_queue_${what}`)} / ${each(`tallystick_append_queue_${what}_max`)})`,
           what,
@@ -226,19 +161,66 @@ export const SERVER_ROWS: readonly Row[] = [
         unit: 's',
         warnAbove: 1,
         runbook: 'no-database.md',
-        width: 8,
         queries: [[each('tallystick_append_stalled_seconds'), '{{instance}}']],
       },
+    ],
+  },
+]
+
+/** Figures that servers and workers have alike. */
+export const PROCESS_ROWS: readonly Row[] = [
+  {
+    title: 'Processes and their connections',
+    panels: [
       {
-        title: 'Appends that ended otherwise',
-        description:
-          'Entries by how their append ended, where that is not appended. Replayed and conflict are clients that repeat; refused has a reason.',
-        unit: 'cps',
-        width: 8,
+        title: 'How much of a pool is used',
+        description: 'Of each pool the fullest one. At 1 for minutes: queries are slow, or wait for a lock.',
+        unit: 'percentunit',
+        max: 1,
+        runbook: 'no-database.md',
         queries: [
-          [`${rate('tallystick_append_outcomes_total', 'status', 'status!="appended"')} > 0`, '{{status}}'],
-          [`${rate('tallystick_append_refusals_total', 'reason')} > 0`, 'refused: {{reason}}'],
+          [
+            `max by (pool) (${each('tallystick_database_connections', 'state="used"')} / ignoring (state) ${each('tallystick_database_connections_max')})`,
+            '{{pool}}',
+          ],
         ],
+      },
+      {
+        title: 'Connections that failed',
+        description:
+          'connect: could not be made; wait: none became free within 5 s; idle: broke while nobody used it, as in a failover.',
+        unit: 'cps',
+        runbook: 'no-database.md',
+        queries: [
+          [
+            `${rate('tallystick_database_connection_failures_total', 'pool, failure')} > 0`,
+            '{{pool}} {{failure}}',
+          ],
+        ],
+      },
+      {
+        title: 'Processor',
+        description:
+          'Cores that a process uses. The thread that serves everybody has one: near 1 a server is full.',
+        unit: 'short',
+        runbook: 'requests-refused.md',
+        queries: [[`rate(${each('process_cpu_seconds_total')}[$__rate_interval]) ${OURS}`, '{{instance}}']],
+      },
+      {
+        title: 'Memory',
+        description:
+          'Memory that a process holds. Normal: 200 to 500 MiB; it grows with load and comes to rest.',
+        unit: 'bytes',
+        runbook: 'restarts.md',
+        queries: [[`${each('process_resident_memory_bytes')} ${OURS}`, '{{instance}}']],
+      },
+      {
+        title: 'Event loop',
+        description: 'How late the thread is, p99. Above 0.5 s something takes it from everybody.',
+        unit: 's',
+        warnAbove: 0.5,
+        runbook: 'writes-slow.md',
+        queries: [[`${each('nodejs_eventloop_lag_p99_seconds')} ${OURS}`, '{{instance}}']],
       },
     ],
   },

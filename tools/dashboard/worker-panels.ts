@@ -1,10 +1,9 @@
 import type { Row } from './panels.ts'
-import { each, most, OF_ALL, quantile, quantiles, rate } from './selectors.ts'
+import { most, OF_ALL, quantiles, rate } from './selectors.ts'
 
 export const WORKER_ROWS: readonly Row[] = [
   {
     title: 'Background work',
-    height: 8,
     panels: [
       {
         title: 'Since the last good round',
@@ -12,7 +11,6 @@ export const WORKER_ROWS: readonly Row[] = [
         unit: 's',
         warnAbove: 120,
         runbook: 'work-stands-still.md',
-        width: 8,
         queries: [
           [
             `time() - max by (follower) (tallystick_follower_last_success_timestamp_seconds{${OF_ALL}})`,
@@ -21,34 +19,9 @@ export const WORKER_ROWS: readonly Row[] = [
         ],
       },
       {
-        title: 'Rounds that failed',
-        description: 'Normal: none; the worker’s log says why.',
-        unit: 'cps',
-        runbook: 'work-stands-still.md',
-        width: 8,
-        queries: [[rate('tallystick_follower_rounds_total', 'follower', 'result="failed"'), '{{follower}}']],
-      },
-      {
-        title: 'Rounds: p99',
-        description:
-          'How long a round takes. Normal: less than a second; entries take up to a quarter of the time on purpose.',
-        unit: 's',
-        width: 8,
-        queries: [[quantile(0.99, 'tallystick_follower_round_duration_seconds', 'follower'), '{{follower}}']],
-      },
-      {
-        title: 'Jobs',
-        description:
-          'Jobs that wait for their first attempt or another one, or are at work. deliver-webhook: 512 at most are usual.',
-        unit: 'short',
-        width: 8,
-        queries: [[most('tallystick_jobs', 'queue, state'), '{{queue}} {{state}}']],
-      },
-      {
         title: 'Oldest job that waits',
         description: 'Normal: seconds; audits wait for each other.',
         unit: 's',
-        width: 8,
         queries: [[most('tallystick_jobs_oldest_waiting_seconds', 'queue'), '{{queue}}']],
       },
       {
@@ -56,7 +29,6 @@ export const WORKER_ROWS: readonly Row[] = [
         description: 'A failed attempt is tried again. A dead letter waits for an operator.',
         unit: 'short',
         runbook: 'dead-letters.md',
-        width: 8,
         queries: [
           [
             `${rate('tallystick_job_attempts_total', 'queue, result', 'result!="completed"')} > 0`,
@@ -69,7 +41,6 @@ export const WORKER_ROWS: readonly Row[] = [
   },
   {
     title: 'Checkpoints and audits',
-    height: 8,
     panels: [
       {
         title: 'Waits for a checkpoint',
@@ -77,15 +48,7 @@ export const WORKER_ROWS: readonly Row[] = [
         unit: 's',
         warnAbove: 60,
         runbook: 'no-checkpoints.md',
-        width: 8,
         queries: [[most('tallystick_checkpoint_lag_seconds'), '']],
-      },
-      {
-        title: 'Checkpoints published',
-        description: 'At most one a second for each ledger that is written to.',
-        unit: 'cps',
-        width: 8,
-        queries: [[rate('tallystick_checkpoints_published_total'), '']],
       },
       {
         title: 'Ledgers that something is wrong with',
@@ -94,7 +57,6 @@ export const WORKER_ROWS: readonly Row[] = [
         unit: 'short',
         warnAbove: 1,
         runbook: 'ledger-fault.md',
-        width: 8,
         queries: [
           [most('tallystick_ledger_faults'), 'fault'],
           [most('tallystick_contradicted_ledgers', 'finding'), '{{finding}}'],
@@ -102,20 +64,11 @@ export const WORKER_ROWS: readonly Row[] = [
         ],
       },
       {
-        title: 'Audits that ended',
-        description: 'Each ledger once a day, if it has grown. Normal: good.',
-        unit: 'cps',
-        runbook: 'no-audit.md',
-        width: 8,
-        queries: [[rate('tallystick_audits_total', 'result'), '{{result}}']],
-      },
-      {
         title: 'Since an audit found a ledger good',
         description: 'Normal: less than a day, where something is written daily.',
         unit: 's',
         warnAbove: 172_800,
         runbook: 'no-audit.md',
-        width: 8,
         queries: [[`time() - ${most('tallystick_audit_last_timestamp_seconds', '', 'result="good"')}`, '']],
       },
       {
@@ -124,7 +77,6 @@ export const WORKER_ROWS: readonly Row[] = [
           'Documents that are erased and still stored; ledgers that an older envelope key signs for. Normal: 0 after minutes.',
         unit: 'short',
         runbook: 'erasures-pending.md',
-        width: 8,
         queries: [
           [most('tallystick_erasures_pending'), 'erasures pending'],
           [most('tallystick_erasures_refused'), 'erasures refused'],
@@ -136,23 +88,12 @@ export const WORKER_ROWS: readonly Row[] = [
   },
   {
     title: 'Verification and completions',
-    height: 8,
     panels: [
-      {
-        title: 'Completions that wait',
-        description:
-          'Work that was delivered and is not verified yet. Normal: none for longer than a second.',
-        unit: 'short',
-        runbook: 'completions-wait.md',
-        width: 8,
-        queries: [[most('tallystick_completions_waiting'), 'waiting']],
-      },
       {
         title: 'From a completion to what was found',
         description: 'Normal: about a tenth of a second, p99 under a second.',
         unit: 's',
         runbook: 'completions-wait.md',
-        width: 8,
         queries: [
           ...quantiles('tallystick_completion_verification_seconds'),
           [most('tallystick_completions_oldest_waiting_seconds'), 'oldest that waits'],
@@ -164,19 +105,7 @@ export const WORKER_ROWS: readonly Row[] = [
           'Fail is the rules’ judgement. Refused is an alarm: what is stored is not what was signed.',
         unit: 'cps',
         runbook: 'integrity-refused.md',
-        width: 8,
         queries: [[rate('tallystick_completions_verified_total', 'outcome'), '{{outcome}}']],
-      },
-      {
-        title: 'Entries: verified and appended',
-        description: 'Where more is appended for long, the lag grows: another worker.',
-        unit: 'cps',
-        runbook: 'verification-lags.md',
-        width: 8,
-        queries: [
-          [rate('tallystick_entries_verified_total'), 'verified'],
-          [rate('tallystick_append_outcomes_total', '', 'status="appended"'), 'appended by servers'],
-        ],
       },
       {
         title: 'Verification lag',
@@ -184,7 +113,6 @@ export const WORKER_ROWS: readonly Row[] = [
         unit: 's',
         warnAbove: 900,
         runbook: 'verification-lags.md',
-        width: 8,
         queries: [[most('tallystick_entry_verification_lag_seconds'), '']],
       },
       {
@@ -193,7 +121,6 @@ export const WORKER_ROWS: readonly Row[] = [
           'Records that are past their deadline and not expired. Normal: none for longer than a second.',
         unit: 'short',
         runbook: 'records-overdue.md',
-        width: 8,
         queries: [
           [most('tallystick_records_overdue'), 'overdue'],
           [most('tallystick_expiries_refused'), 'refused'],
@@ -204,31 +131,23 @@ export const WORKER_ROWS: readonly Row[] = [
   },
   {
     title: 'Webhooks',
-    height: 8,
     panels: [
       {
-        title: 'Attempts, by outcome',
-        description: 'Failed is tried again, dead was the last one.',
-        unit: 'cps',
-        runbook: 'webhook-deliveries-dead.md',
-        width: 8,
-        queries: [[rate('tallystick_webhook_attempts_total', 'outcome'), '{{outcome}}']],
-      },
-      {
-        title: 'Failures, by reason',
+        title: 'Attempts, and why they fail',
         description:
-          'The status of the answer, or why there was none. The same reason for all endpoints: the workers don’t get out.',
+          'Failed is tried again, dead was the last one. The same reason for all endpoints: the workers don’t get out.',
         unit: 'cps',
         runbook: 'webhook-deliveries-dead.md',
-        width: 8,
-        queries: [[`${rate('tallystick_webhook_attempt_failures_total', 'reason')} > 0`, '{{reason}}']],
+        queries: [
+          [rate('tallystick_webhook_attempts_total', 'outcome'), '{{outcome}}'],
+          [`${rate('tallystick_webhook_attempt_failures_total', 'reason')} > 0`, '{{reason}}'],
+        ],
       },
       {
         title: 'From an event to its delivery',
         description: 'Normal: p50 under 0.1 s, p99 under 1 s, but for endpoints that fail.',
         unit: 's',
         runbook: 'webhooks-not-delivered.md',
-        width: 8,
         queries: [
           ...quantiles('tallystick_webhook_lag_seconds'),
           [most('tallystick_webhook_cursor_lag_seconds'), 'furthest behind'],
@@ -239,55 +158,23 @@ export const WORKER_ROWS: readonly Row[] = [
         description: 'By state; and of the active ones those that fail or have not come to all entries.',
         unit: 'short',
         runbook: 'webhook-endpoint-stopped.md',
-        width: 8,
         queries: [
           [most('tallystick_webhook_endpoints', 'state'), '{{state}}'],
           [most('tallystick_webhook_endpoints_failing'), 'failing'],
           [most('tallystick_webhook_endpoints_behind'), 'behind'],
         ],
       },
-      {
-        title: 'Deliveries that are open or given up',
-        description: 'Of all endpoints, each counted to 10,000. Dead: of the last 30 days.',
-        unit: 'short',
-        runbook: 'webhook-deliveries-dead.md',
-        width: 8,
-        queries: [[most('tallystick_webhook_deliveries', 'state'), '{{state}}']],
-      },
-      {
-        title: 'How busy the workers are with it',
-        description:
-          'Requests under way and endpoints at a time, as shares of their limits. At 1: another worker.',
-        unit: 'percentunit',
-        max: 1,
-        runbook: 'webhooks-not-delivered.md',
-        width: 8,
-        queries: ['requests', 'lanes'].map((what) => [
-          `max(${each(`tallystick_webhook_${what}`)} / ${each(`tallystick_webhook_${what}_max`)})`,
-          what,
-        ]),
-      },
     ],
   },
   {
     title: 'Federation',
-    height: 8,
     panels: [
-      {
-        title: 'Entries sent to peers',
-        description: 'Received, and refused for good: a dead letter. Normal: none is refused.',
-        unit: 'cps',
-        runbook: 'peer-dead-letters.md',
-        width: 8,
-        queries: [[rate('tallystick_peer_entries_sent_total', 'outcome'), '{{outcome}}']],
-      },
       {
         title: 'Entries that peers sent',
         description:
           'By what servers answered, and why they refused. Missing is usual after a replay. A fork is an alarm.',
         unit: 'cps',
         runbook: 'peer-fork.md',
-        width: 8,
         queries: [
           [rate('tallystick_peer_entries_received_total', 'outcome'), '{{outcome}}'],
           [`${rate('tallystick_peer_entries_refused_total', 'code')} > 0`, 'refused: {{code}}'],
@@ -299,24 +186,9 @@ export const WORKER_ROWS: readonly Row[] = [
           'Age of the oldest entry that a peer has not come to. Normal: seconds, but for peers that fail. Suspended ones fall behind on purpose.',
         unit: 's',
         runbook: 'peers-not-drained.md',
-        width: 8,
         queries: [
           [most('tallystick_peer_lag_seconds', 'state'), '{{state}}'],
           [most('tallystick_peers_failing_seconds'), 'fails for'],
-        ],
-      },
-      {
-        title: 'Peers',
-        description:
-          'By state; those that fail or have not come to all entries of their ledger; and those that have used up what they may have stored in a day.',
-        unit: 'short',
-        runbook: 'peer-fails.md',
-        width: 8,
-        queries: [
-          [most('tallystick_peers', 'state'), '{{state}}'],
-          [most('tallystick_peers_failing'), 'failing'],
-          [most('tallystick_peers_behind'), 'behind'],
-          [most('tallystick_peers_full'), 'full'],
         ],
       },
       {
@@ -325,7 +197,6 @@ export const WORKER_ROWS: readonly Row[] = [
           'How long they take, and why they fail, a second. The same reason for all peers: the workers don’t get out.',
         unit: 's',
         runbook: 'peer-fails.md',
-        width: 8,
         queries: [
           ...quantiles('tallystick_peer_request_duration_seconds'),
           [`${rate('tallystick_peer_request_failures_total', 'reason')} > 0`, '{{reason}}/s'],
@@ -337,7 +208,6 @@ export const WORKER_ROWS: readonly Row[] = [
           'Entries that were refused for good; entries of peers that contradict another; offers that nobody has decided yet. Normal: no dead letters, no forks.',
         unit: 'short',
         runbook: 'peer-dead-letters.md',
-        width: 8,
         queries: [
           [most('tallystick_peer_dead_letters'), 'dead letters'],
           [most('tallystick_peer_forks'), 'forks'],
