@@ -2,7 +2,7 @@
  * npm run docs [-- --check]
  *
  * Writes what the application itself knows best: docs/{access,errors,lifecycle,limits}.md, and sdk/generated, what the
- * SDK knows of the server; and the dashboard, of tools/dashboard. With --check it writes nothing and fails where a file differs.
+ * SDK knows of the server; the chart's README, of its values; and the dashboard, of tools/dashboard. With --check it writes nothing and fails where a file differs.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,6 +11,7 @@ import { buildApp } from '../src/http/app.ts'
 import { SCOPES } from '../src/ledgers/scopes.ts'
 import { openDeps } from '../src/run/deps.ts'
 import { startScratch } from '../test/helpers/scratch.ts'
+import { chartPage } from './chart-page.ts'
 import { dashboardFile } from './dashboard/dashboard.ts'
 import { lifecyclePage } from './lifecycle-page.ts'
 import { limitsPage } from './limits-page.ts'
@@ -34,6 +35,7 @@ if (import.meta.main) {
     'docs/errors.md': errorsPage(),
     'docs/lifecycle.md': page('Lifecycle', lifecyclePage()),
     'docs/limits.md': page('Limits', await limitsPage()),
+    'helm/tallystick/README.md': chartPage(),
     'helm/tallystick/files/dashboard.json': dashboardFile(),
     ...(await sdkSources(openApi)),
   }

@@ -83,12 +83,7 @@ async function fetchModule({ module, sum, files }: (typeof SOURCES)[number]): Pr
   const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache')
   const dir = join(cache, 'tallystick', 'crds', flat(module))
   if (files.every((file) => existsSync(join(dir, flat(file))))) return dir
-  const { code, stdout, stderr } = await execute(findGo('helm4', process.env), [
-    'mod',
-    'download',
-    '-json',
-    module,
-  ])
+  const { code, stdout, stderr } = await execute(findGo(process.env), ['mod', 'download', '-json', module])
   if (code !== 0) throw new Error(`${module} could not be fetched: ${stderr.trim()}`)
   const fetched = JSON.parse(stdout) as { Dir: string; Sum: string }
   if (fetched.Sum !== sum) throw new Error(`${module} has the checksum ${fetched.Sum}, not ${sum}`)

@@ -2,8 +2,8 @@
  * npm run chart [-- --write] [-- --cluster DIR]
  *
  * Everything about helm/tallystick that can be found out without a cluster, with Helm 3 and Helm 4. Nothing stops at the first fault, and
- * each line says what was looked at. Helm and its like are built of their sources, once (tools/go-tool.ts). `--write` makes
- * README.md anew, and keeps what an upgrade from this version can't change. `--cluster` installs and upgrades every case in a real
+ * each line says what was looked at. Helm and its like are built of their sources, once (tools/go-tool.ts). `--write`
+ * keeps what an upgrade from this version can't change. `--cluster` installs and upgrades every case in a real
  * control plane besides, of binaries in a folder (cluster.ts).
  */
 import { readFileSync } from 'node:fs'
@@ -15,7 +15,6 @@ import { findRefusedConfigurations } from './configuration.ts'
 import { findUnknownFieldsOfCrds, listCrdFiles, loadCrds } from './crds.ts'
 import { installAll, startPreparedCluster } from './install.ts'
 import { findUnknownFields, installValidator } from './kubernetes-schemas.ts'
-import { checkReadme } from './readme.ts'
 import { findLenience, REFUSALS } from './refusals.ts'
 import { listCases, type Rendering, renderAll } from './render.ts'
 import { findFaults } from './rules.ts'
@@ -31,15 +30,11 @@ const helms = [
   { name: 'Helm 4', path: await installGoTool('helm4', log) },
 ]
 const helmUnittest = await installGoTool('helm-unittest', log)
-const helmDocs = await installGoTool('helm-docs', log)
 const validator = installValidator()
 const crds = await loadCrds()
 
 const { version } = parse(readFileSync(join(CHART_DIR, 'Chart.yaml'), 'utf8')) as { version: string }
-if (process.argv.includes('--write')) {
-  await keepThisVersion(helms[1]!, NEWEST, version)
-  await check('README.md is made anew', () => checkReadme(helmDocs, true))
-}
+if (process.argv.includes('--write')) await keepThisVersion(helms[1]!, NEWEST, version)
 
 const renderings: Rendering[] = []
 const cases = listCases()
@@ -85,7 +80,6 @@ await check('the processes take their configuration', async () =>
   ),
 )
 await check('helm-unittest', () => faultsOf(helmUnittest, ['--strict', CHART_DIR]))
-await check('README.md', () => checkReadme(helmDocs))
 const alerts = join(ROOT, 'test', 'system', 'operations', 'alerts.ts')
 await check('alerts and dashboard', () => faultsOf(process.execPath, [alerts]))
 

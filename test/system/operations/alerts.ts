@@ -1,6 +1,6 @@
 /*
  * npm run alerts: Prometheus' own tool reads the rules and each expression of the dashboard, and every alert fires in its case,
- * with what it says then, and not in a healthy installation. promtool is built once, of tools/promtool.
+ * with what it says then, and not in a healthy installation. promtool is built once (tools/go-tool.ts).
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

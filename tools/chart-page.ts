@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+
+const CHART_DIR = join(import.meta.dirname, '..', 'helm', 'tallystick')
+
+/** helm/tallystick/README.md, from values.yaml: a row for each comment that begins with `# --`. */
+export function chartPage(): string {
+  const text = readFileSync(join(CHART_DIR, 'values.yaml'), 'utf8')
+  return `# tallystick
+
+The chart of an open, self-hosted accountability ledger for AI-agent fleets. How to install, upgrade and operate it:
+[docs/kubernetes.md](../../docs/kubernetes.md). This page is made of \`values.yaml\` (\`npm run docs\`).
+
+It needs Kubernetes 1.30 or newer, Helm 3.22 or 4, a Postgres that is there already, and Secrets that are there already: a value named
+\`existingSecret\` names one. \`ci/\` has values for each optional feature, all of which are tested.
+
+| Key | Default | Description |
+|---|---|---|
+${listValues(text).join('\n')}
+`
+}
+
+/** The lines are read as they are indented, because comments belong to the key below them. */
+function listValues(text: string): string[] {
+  const rows: string[] = []
+  const path: string[] = []
+  let said = ''
+  for (const line of text.split('\n')) {
+    const comment = /^ *# -- (.*)$/.exec(line)?.[1]
+    if (comment !== undefined) said = comment
+    const [, indent, name] = /^( *)(\w+):/.exec(line) ?? []
+    if (name === undefined) continue
+    path.splice(indent!.length / 2, Infinity, name)
+    if (said !== '') rows.push(`| ${path.join('.')} | \`${JSON.stringify(valueAt(text, path))}\` | ${said} |`)
+    said = ''
+  }
+  return rows
+}
+
+function valueAt(text: string, path: readonly string[]): unknown {
+  return path.reduce((value, name) => (value as Readonly<Record<string, unknown>>)[name], parse(text))
+}
