@@ -52,7 +52,7 @@ export async function loadCrds(): Promise<Validators> {
 }
 
 /** The files of all definitions. */
-export async function listCrdFiles(): Promise<string[]> {
+async function listCrdFiles(): Promise<string[]> {
   const found: string[] = []
   for (const source of SOURCES) {
     const dir = await fetchModule(source)

@@ -1,19 +1,17 @@
 /*
- * npm run chart [-- --write] [-- --cluster DIR]
+ * npm run chart [-- --write]
  *
  * Everything about helm/tallystick that can be found out without a cluster, with Helm 3 and Helm 4. Nothing stops at the first fault, and
  * each line says what was looked at. Helm and its like are built of their sources, once (tools/go-tool.ts). `--write`
- * keeps what an upgrade from this version can't change. `--cluster` installs and upgrades every case in a real
- * control plane besides, of binaries in a folder (cluster.ts).
+ * keeps what an upgrade from this version can't change.
  */
 import { readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { parse } from 'yaml'
 import { installGoTool } from '../../../tools/go-tool.ts'
 import { CHART_DIR, faultsOf, ROOT } from './command.ts'
 import { findRefusedConfigurations } from './configuration.ts'
-import { findUnknownFieldsOfCrds, listCrdFiles, loadCrds } from './crds.ts'
-import { installAll, startPreparedCluster } from './install.ts'
+import { findUnknownFieldsOfCrds, loadCrds } from './crds.ts'
 import { findUnknownFields, installValidator } from './kubernetes-schemas.ts'
 import { findLenience, REFUSALS } from './refusals.ts'
 import { listCases, type Rendering, renderAll } from './render.ts'
@@ -82,19 +80,6 @@ await check('the processes take their configuration', async () =>
 await check('helm-unittest', () => faultsOf(helmUnittest, ['--strict', CHART_DIR]))
 const alerts = join(ROOT, 'test', 'system', 'operations', 'alerts.ts')
 await check('alerts and dashboard', () => faultsOf(process.execPath, [alerts]))
-
-const binaries = process.argv[process.argv.indexOf('--cluster') + 1]
-if (process.argv.includes('--cluster') && binaries !== undefined) {
-  const cluster = await startPreparedCluster(resolve(binaries), await listCrdFiles())
-  try {
-    for (const helm of helms)
-      await check(`${helm.name}: ${cases.length} cases are installed, upgraded twice and uninstalled`, () =>
-        installAll(cluster, helm),
-      )
-  } finally {
-    await cluster.close()
-  }
-}
 
 async function check(name: string, run: () => Promise<string[]>): Promise<void> {
   const startedAt = Date.now()
