@@ -22,12 +22,10 @@ const node = (version: string, runsCli: boolean): Wanted => ({
   runsCli,
 })
 
-/** The oldest that `engines` of sdk/package.json and of cli/package.json name, and newer ones. */
+/** The oldest that `engines` of sdk/package.json and of cli/package.json name; the newest is the one that runs this. */
 const WANTED: readonly Wanted[] = [
   node('20.3.0', false),
   node('20.12.0', true),
-  node('20.20.2', true),
-  node('22.23.3', true),
   // The build, of two, that needs no AVX2.
   {
     name: 'Bun 1.4.5',
