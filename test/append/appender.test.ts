@@ -374,9 +374,10 @@ test('whatever happens to connections, every entry ends once, and a retry with i
   const seen = new Set<string>()
   const seqs = new Map<string, number>()
   let working = true
+  const isAllSeen = () => seen.has('unknown') && seen.has('replayed')
 
   const client = async (name: number) => {
-    for (let i = 0; i < 40; i++) {
+    for (let i = 0; i < 40 || (i < 400 && !isAllSeen()); i++) {
       const ledger = ledgers[(name + i) % ledgers.length]!
       const entry = keyed(ledger, `${name} ${i}`)
       for (;;) {
@@ -410,7 +411,7 @@ test('whatever happens to connections, every entry ends once, and a retry with i
   await pool.end()
   let entries = 0
   for (const ledger of ledgers) entries += (await checkLedger(owner, ledger.id)) - FIRST_SIZE
-  assert.equal(entries, 16 * 40, 'nothing lost, nothing doubled')
-  assert.equal(seqs.size, 16 * 40)
-  assert.ok(seen.has('unknown') && seen.has('replayed'), `${[...seen]}`)
+  assert.equal(entries, seqs.size, 'nothing lost, nothing doubled')
+  assert.ok(seqs.size >= 16 * 40)
+  assert.ok(isAllSeen(), `${[...seen]}`)
 })

@@ -33,7 +33,7 @@ const LINES = chain.lines.map((line) => JSON.stringify(line))
 const KEPT = chain.checkpoint()
 const findKey = makeFindKey(chain)
 const stepOf = (line: string) => verifyEntry(parseEntryLine(line), findKey, providers).step
-/** What the lines say by themselves: verified once, because nearly all of them are as they were. */
+/** The steps of the untouched lines, verified once: a tampered log shares nearly all of its lines with the true one. */
 const STEPS = new Map(LINES.map((line) => [line, stepOf(line)]))
 
 /** Throws ProofError, or returns: the lines are the ledger. */

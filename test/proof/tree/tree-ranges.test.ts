@@ -67,7 +67,7 @@ test('inclusion paths from tiles are those of RFC 9162, at every size around the
     const indexes = new Set([0, 1, 255, 256, 65_535, 65_536, size >> 1, size - 1].filter((i) => i < size))
     for (const index of indexes) {
       const path = roots(inclusionRanges(index, size))
-      // Of a larger tree the root alone says as much, and costs as much as thirty paths do.
+      // For larger trees the root is compared below: it says as much, and costs as much as thirty paths do.
       if (size < NAIVE_SIZE_MAX)
         assert.deepEqual(
           path.map(toHex),

@@ -80,6 +80,7 @@ const text = fc
   .map((chars) => chars.join(''))
 
 test('matches what ECMA-262 matches', () => {
+  const numRuns = runs(3_000)
   let matched = 0
   fc.assert(
     fc.property(pattern, fc.array(text, { minLength: 3, maxLength: 3 }), (source, texts) => {
@@ -95,9 +96,9 @@ test('matches what ECMA-262 matches', () => {
         if (expected) matched++
       }
     }),
-    { numRuns: runs(3_000) },
+    { numRuns },
   )
-  assert.ok(matched > 1_000, `only ${matched} matched`)
+  assert.ok(matched > numRuns / 3, `only ${matched} matched`)
 })
 
 /**
