@@ -12,7 +12,7 @@ export type Received = { readonly remoteSeq: number; readonly leaf: string; read
 
 /** Entries that the receiver has received, from its seq `from` on. Throws if the sender's chain does not have one. */
 export async function listReceived(sender: LedgerIn, receiver: LedgerIn, from = 0): Promise<Received[]> {
-  const received = await query<{ remote_seq: number; leaf: string; ms: number }>(
+  const received = await query<{ remoteSeq: number; leaf: string; ms: number }>(
     receiver,
     `select r.remote_seq::float8, encode(r.leaf, 'hex') as leaf, extract(epoch from e.recorded_at)::float8 * 1000 as ms
      from tallystick.received_entries r join tallystick.entries e on e.ledger_id = r.ledger_id and e.seq = r.seq
@@ -23,10 +23,10 @@ export async function listReceived(sender: LedgerIn, receiver: LedgerIn, from = 
     sender,
     `select seq::float8, encode(leaf, 'hex') as leaf, extract(epoch from recorded_at)::float8 * 1000 as ms
      from tallystick.entries where ledger_id = $1 and seq >= $2`,
-    [received.reduce((least, { remote_seq }) => Math.min(least, remote_seq), Number.MAX_SAFE_INTEGER)],
+    [received.reduce((least, { remoteSeq }) => Math.min(least, remoteSeq), Number.MAX_SAFE_INTEGER)],
   )
   const bySeq = new Map(sent.map((entry) => [entry.seq, entry]))
-  return received.map(({ remote_seq: remoteSeq, leaf, ms }) => {
+  return received.map(({ remoteSeq, leaf, ms }) => {
     const original = bySeq.get(remoteSeq)
     if (original?.leaf !== leaf)
       throw new Error(`the ${sender.name}'s chain has no entry ${remoteSeq} with ${leaf}`)

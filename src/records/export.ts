@@ -43,7 +43,7 @@ export async function* entryLines(
   let [at, to] = [from, end]
   while (at < to) {
     let explained = to
-    const explain = (erasedSeq: string | null) => {
+    const explain = (erasedSeq: number | null) => {
       if (erasedSeq !== null) explained = Math.max(explained, Number(erasedSeq) + 1)
     }
     for await (const read of readEntries(db, ledgerId, at, to)) yield* linePieces(read, shown, explain)
@@ -108,14 +108,14 @@ export function entryLine({ entry, records, documents, received }: ReadEntry, sh
 async function* linePieces(
   { entry, records, documents, received }: EntryRead,
   shown: DocumentsShown,
-  explain: (erasedSeq: string | null) => void,
+  explain: (erasedSeq: number | null) => void,
 ): AsyncGenerator<string> {
   const items: string[] | null = entry.kind === 'batch-notarized' ? [] : null
   let piece = `${lineStart(entry)}[`
   let separator = ''
   for await (const part of records) {
     for (const r of part) {
-      explain(r.payload_erased_seq)
+      explain(r.payloadErasedSeq)
       items?.push(itemBytes(itemOf(r)))
       piece += separator + renderPayload(r, shown)
       separator = ','
@@ -125,7 +125,7 @@ async function* linePieces(
     }
   }
   for (const d of documents) {
-    explain(d.erased_seq)
+    explain(d.erasedSeq)
     piece += `${separator}{${renderStepDocument(d, shown)}}`
     separator = ','
   }
@@ -138,7 +138,7 @@ async function* linePieces(
 
 function lineStart(entry: EntryRowRead): string {
   return (
-    `{"seq":${entry.seq},"kind":"${entry.kind}","recordedAt":"${entry.recorded_at.toISOString()}",` +
+    `{"seq":${entry.seq},"kind":"${entry.kind}","recordedAt":"${entry.recordedAt.toISOString()}",` +
     `"leaf":"${entry.leaf.toString('hex')}","chain":"${entry.chain.toString('hex')}",` +
     `"envelope":"${entry.envelope.toString('base64')}","documents":`
   )
@@ -163,18 +163,18 @@ export function documentsJson(
 
 function renderPayload(r: EntryRecordRow, shown: DocumentsShown): string {
   const document = {
-    subject: formatId('rec', fromUuid(r.record_id)),
+    subject: formatId('rec', fromUuid(r.recordId)),
     digest: r.digest,
     salt: r.salt,
     content: r.payload,
-    erasedSeq: r.payload_erased_seq,
+    erasedSeq: r.payloadErasedSeq,
   }
   return `{${renderDocument(document, shown)}${renderReferences(r, shown)}}`
 }
 
 function renderStepDocument(d: EntryDocumentRow, shown: DocumentsShown): string {
-  const subject = formatDocumentSubject(d.document, fromUuid(d.subject_id))
-  return renderDocument({ ...d, subject, erasedSeq: d.erased_seq }, shown)
+  const subject = formatDocumentSubject(d.document, fromUuid(d.subjectId))
+  return renderDocument({ ...d, subject, erasedSeq: d.erasedSeq }, shown)
 }
 
 type ShownDocument = {
@@ -182,7 +182,7 @@ type ShownDocument = {
   readonly digest: Buffer
   readonly salt: Buffer | null
   readonly content: Buffer | null
-  readonly erasedSeq: string | null
+  readonly erasedSeq: number | null
 }
 
 function renderDocument(d: ShownDocument, shown: DocumentsShown): string {
@@ -197,18 +197,18 @@ function renderDocument(d: ShownDocument, shown: DocumentsShown): string {
 
 /** A member of records that have some: of ten million that have none, each line stays as it is. */
 function renderReferences(r: EntryRecordRow, shown: DocumentsShown): string {
-  if (r.reference_list === null || shown === 'withheld') return ''
-  return `,"references":${r.reference_list.toString('utf8')}`
+  if (r.referenceList === null || shown === 'withheld') return ''
+  return `,"references":${r.referenceList.toString('utf8')}`
 }
 
 /** The object that was hashed as the record's leaf of its batch. */
 export function itemOf(r: ItemRow): BatchItem {
   return {
-    record: formatId('rec', fromUuid(r.record_id)),
+    record: formatId('rec', fromUuid(r.recordId)),
     type: r.type,
     digest: r.digest.toString('hex'),
-    ...(r.on_behalf_of !== null && { onBehalfOf: formatId('agt', fromUuid(r.on_behalf_of)) }),
-    ...(r.occurred_at !== null && { occurredAt: r.occurred_at.toISOString() }),
+    ...(r.onBehalfOf !== null && { onBehalfOf: formatId('agt', fromUuid(r.onBehalfOf)) }),
+    ...(r.occurredAt !== null && { occurredAt: r.occurredAt.toISOString() }),
     ...(r.traceparent !== null && { traceparent: r.traceparent }),
   }
 }

@@ -55,7 +55,7 @@ export async function findTree(
   const { readPool, searchPool, lookups } = deps
   const row = await lookups.findRecord(ledgerId, recordId)
   if (!row || !isVisible(row, ownAgent)) return null
-  const ancestors = row.parent_id === null ? [] : await listAncestors(readPool, ledgerId, recordId)
+  const ancestors = row.parentId === null ? [] : await listAncestors(readPool, ledgerId, recordId)
   const filters = { parent: toUuid(recordId), ...(ownAgent && { ownAgent: toUuid(ownAgent) }) }
   const children = await searchRecords(searchPool, ledgerId, { filters, order: 'desc', ...page })
   const above = ancestors.filter((ancestor) => isVisible(ancestor, ownAgent)).reverse()
@@ -84,17 +84,17 @@ export async function listRecordEntries(
 
 function renderEntryLine(row: RecordStepRow): string {
   return (
-    `{"seq":${row.seq},"kind":"${row.kind}","recordedAt":"${row.recorded_at.toISOString()}",` +
+    `{"seq":${row.seq},"kind":"${row.kind}","recordedAt":"${row.recordedAt.toISOString()}",` +
     `"leaf":"${toHex(row.leaf)}","chain":"${toHex(row.chain)}","envelope":"${row.envelope.toString('base64')}",` +
     `"document":${renderDocument(row)}}`
   )
 }
 
-function renderDocument({ document, subject_id, digest, salt, content, erased_seq }: RecordStepRow): string {
+function renderDocument({ document, subjectId, digest, salt, content, erasedSeq }: RecordStepRow): string {
   if (document === null) return 'null'
-  const subject = formatDocumentSubject(document, fromUuid(subject_id!))
+  const subject = formatDocumentSubject(document, fromUuid(subjectId!))
   return (
     `{"subject":"${subject}","digest":"${toHex(digest!)}","salt":${quote(salt && toBase64Url(salt))},` +
-    `"document":${content?.toString('utf8') ?? 'null'},"erasedBy":${erased_seq ?? 'null'}}`
+    `"document":${content?.toString('utf8') ?? 'null'},"erasedBy":${erasedSeq ?? 'null'}}`
   )
 }

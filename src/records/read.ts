@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { findEntry } from '../db/chain/read-proven.ts'
 import { fromUuid, toUuid } from '../db/connect/uuid.ts'
 import type { Lookups } from '../db/records/lookups.ts'
-import { listRecordsOfEntry, type RecordRowRead } from '../db/records/read-records.ts'
+import { type GatedRecordRow, listRecordsOfEntry, type RecordRowRead } from '../db/records/read-records.ts'
 import { parseEnvelope } from '../proof/envelope/cose.ts'
 import { ProofError } from '../proof/error.ts'
 import { formatId, type IdPrefix, parseId } from '../proof/ids.ts'
@@ -54,12 +54,12 @@ export function renderRows(
 
 /** Whether a caller who sees the records of `ownAgent` only (null: all) sees this one. */
 export function isVisible(
-  row: Pick<RecordRowRead, 'actor_id' | 'on_behalf_of' | 'performer_id'>,
+  row: Pick<RecordRowRead, 'actorId' | 'onBehalfOf' | 'performerId'>,
   ownAgent: Uint8Array | null,
 ): boolean {
   if (ownAgent === null) return true
   const own = toUuid(ownAgent)
-  return [row.actor_id, row.on_behalf_of, row.performer_id].includes(own)
+  return [row.actorId, row.onBehalfOf, row.performerId].includes(own)
 }
 
 /** Answer of the request that wrote the entry at `seq`, for replays. `version` null: a batch. */
@@ -73,10 +73,10 @@ export async function getAnswerOfEntry(
   if (!first || first.gate !== null) return getRecordAsOf(deps, ledgerId, seq)
   if (first.kind !== 'batch-notarized') return { record: renderRow(ledgerId, first, {}), version: 1 }
   const batch = renderBatch({
-    batch: idOf('bat', first.subject_id),
+    batch: idOf('bat', first.subjectId),
     entry: entryOf(first),
     records: rows.map((row) => ({
-      id: idOf('rec', row.record_id),
+      id: idOf('rec', row.recordId),
       digest: row.digest.toString('hex'),
       salt: row.salt?.toString('base64url') ?? null,
     })),
@@ -100,20 +100,20 @@ async function getRecordAsOf(
   const then = {
     state: to!,
     version,
-    revisions: Number(rows[0]?.revisions ?? 0),
+    revisions: rows[0]?.revisions ?? 0,
     share: sharedUpTo(row, seq),
     // An agent that activates a record without a performer becomes its performer, by the second entry.
     ...(version === 1 && performerColumns(performer)),
   }
-  const shown = { ...row, ...then, ...entry, recorded_at: row.recorded_at } as RecordRowRead
+  const shown = { ...row, ...then, ...entry, recordedAt: row.recordedAt } as RecordRowRead
   return { record: renderRow(ledgerId, shown, readSteps(envelopeKeys, rows)), version }
 }
 
 function performerColumns(performer: string | undefined) {
-  if (performer === undefined) return { performer_id: null, performer_remote: null }
+  if (performer === undefined) return { performerId: null, performerRemote: null }
   return {
-    performer_id: toUuid(agentIdOf(performer)),
-    performer_remote: parseRemoteAgent(performer) ? performer : null,
+    performerId: toUuid(agentIdOf(performer)),
+    performerRemote: parseRemoteAgent(performer) ? performer : null,
   }
 }
 
@@ -126,7 +126,7 @@ function sharedUpTo({ share }: RecordRowRead, seq: number): RecordRowRead['share
 export function renderRow(ledgerId: Uint8Array, row: RecordRowRead, steps: Steps): string {
   const standing = standingOf(row)
   return renderRecord({
-    id: idOf('rec', row.record_id),
+    id: idOf('rec', row.recordId),
     ledger: formatId('led', ledgerId),
     type: row.type,
     state: row.state,
@@ -135,42 +135,42 @@ export function renderRow(ledgerId: Uint8Array, row: RecordRowRead, steps: Steps
     payload: row.payload?.toString('utf8') ?? null,
     salt: row.salt?.toString('base64url') ?? null,
     digest: row.digest.toString('hex'),
-    actor: idOf('agt', row.actor_id),
-    key: idOf('key', row.key_id),
-    onBehalfOf: row.on_behalf_of && idOf('agt', row.on_behalf_of),
-    parent: row.parent_id && idOf('rec', row.parent_id),
-    references: row.reference_list?.toString('utf8') ?? null,
-    occurredAt: row.occurred_at?.toISOString() ?? null,
-    recordedAt: row.recorded_at.toISOString(),
+    actor: idOf('agt', row.actorId),
+    key: idOf('key', row.keyId),
+    onBehalfOf: row.onBehalfOf && idOf('agt', row.onBehalfOf),
+    parent: row.parentId && idOf('rec', row.parentId),
+    references: row.referenceList?.toString('utf8') ?? null,
+    occurredAt: row.occurredAt?.toISOString() ?? null,
+    recordedAt: row.recordedAt.toISOString(),
     entry: entryOf(row),
-    batch: row.item_index === null ? null : idOf('bat', row.subject_id),
+    batch: row.itemIndex === null ? null : idOf('bat', row.subjectId),
     metadata: row.metadata?.toString('utf8') ?? null,
     erasure: erasureOf(row),
     gated: row.gate === null ? null : renderGated(termsOf(row), steps),
   })
 }
 
-function termsOf(row: Extract<RecordRowRead, { gate: 'principal' | 'auto' }>) {
+function termsOf(row: GatedRecordRow) {
   return {
-    principal: idOf('agt', row.principal_id),
-    performer: row.performer_remote ?? (row.performer_id && idOf('agt', row.performer_id)),
+    principal: idOf('agt', row.principalId),
+    performer: row.performerRemote ?? (row.performerId && idOf('agt', row.performerId)),
     gate: row.gate,
     deadline: row.deadline?.toISOString() ?? null,
-    maxRevisions: row.max_revisions,
+    maxRevisions: row.maxRevisions,
     revisions: row.revisions,
     tolerances: row.tolerances?.toString('utf8') ?? null,
-    share: row.share?.map(({ peer_id, documents }) => ({ peer: idOf('peer', peer_id), documents })) ?? null,
+    share: row.share?.map(({ peerId, documents }) => ({ peer: idOf('peer', peerId), documents })) ?? null,
     offer: null,
   }
 }
 
 function erasureOf(row: RecordRowRead): ErasureView | null {
-  if (row.erasure_seq === null) return null
+  if (row.erasureSeq === null) return null
   return {
-    code: codeOf(row.erasure_envelope!),
-    by: row.erasure_actor_id === null ? 'system' : idOf('agt', row.erasure_actor_id),
-    recordedAt: row.erasure_recorded_at!.toISOString(),
-    seq: Number(row.erasure_seq),
+    code: codeOf(row.erasureEnvelope!),
+    by: row.erasureActorId === null ? 'system' : idOf('agt', row.erasureActorId),
+    recordedAt: row.erasureRecordedAt!.toISOString(),
+    seq: row.erasureSeq,
   }
 }
 
@@ -187,7 +187,7 @@ function codeOf(envelope: Uint8Array): string | null {
 
 function entryOf(row: RecordRowRead): EntryView {
   return {
-    seq: Number(row.seq),
+    seq: row.seq,
     kind: row.kind,
     leaf: row.leaf.toString('hex'),
     chain: row.chain.toString('hex'),

@@ -27,29 +27,29 @@ import type {
 /** Columns of the row of the entry itself, and of the gated record that it is about. */
 export function entryColumns(entry: AuditedEntry) {
   return {
-    subjectId: entry.subject_id,
+    subjectId: entry.subjectId,
     version: entry.version,
-    prevSeq: entry.prev_seq,
-    prevLeaf: entry.prev_leaf === null ? null : toHex(entry.prev_leaf),
-    earlierStepSeq: entry.earlier_step_seq,
-    actorId: entry.actor_id,
-    keyId: entry.key_id,
-    recordedAtUs: entry.recorded_at_us,
+    prevSeq: entry.prevSeq,
+    prevLeaf: entry.prevLeaf === null ? null : toHex(entry.prevLeaf),
+    earlierStepSeq: entry.earlierStepSeq,
+    actorId: entry.actorId,
+    keyId: entry.keyId,
+    recordedAtUs: entry.recordedAtUs,
     gated: (entry.gated ?? []).map(gatedColumns),
-    shares: (entry.shares ?? []).map(({ peer_id, documents }) => ({ peerId: peer_id, documents })),
+    shares: (entry.shares ?? []).map(({ peerId, documents }) => ({ peerId, documents })),
   } satisfies Partial<EntryColumns>
 }
 
-export function keyColumns({ key_id, agent_id, scopes, expires_at_us }: AuditedKey): KeyColumns {
-  return { keyId: key_id, agentId: agent_id, scopes, expiresAtUs: expires_at_us }
+export function keyColumns({ keyId, agentId, scopes, expiresAtUs }: AuditedKey): KeyColumns {
+  return { keyId, agentId, scopes, expiresAtUs }
 }
 
-export function erasureColumns({ subject_id, document, document_seq }: AuditedErasure): ErasureColumns {
-  return { subjectId: subject_id, document, documentSeq: document_seq }
+export function erasureColumns({ subjectId, document, documentSeq }: AuditedErasure): ErasureColumns {
+  return { subjectId, document, documentSeq }
 }
 
-export function closureColumns({ known_size, known_chain }: AuditedClosure): ClosureColumns {
-  return { knownSize: known_size, knownChain: toHex(known_chain) }
+export function closureColumns({ knownSize, knownChain }: AuditedClosure): ClosureColumns {
+  return { knownSize, knownChain: toHex(knownChain) }
 }
 
 export function typeColumns({ name, gated, definition, digest }: AuditedType, sha256: Sha256): TypeColumns {
@@ -72,41 +72,41 @@ function isDefinedGated(definition: string): boolean | null {
 }
 
 export function recordColumns(record: AuditedRecord, sha256: Sha256): RecordColumns {
-  const { salt, payload, digest, reference_list: references } = record
+  const { salt, payload, digest, referenceList: references } = record
   return {
-    recordId: record.record_id,
+    recordId: record.recordId,
     type: record.type,
-    itemIndex: record.item_index,
-    actorId: record.actor_id,
-    onBehalfOf: record.on_behalf_of,
-    occurredAtUs: record.occurred_at_us,
+    itemIndex: record.itemIndex,
+    actorId: record.actorId,
+    onBehalfOf: record.onBehalfOf,
+    occurredAtUs: record.occurredAtUs,
     traceparent: record.traceparent,
     digest: toHex(digest),
     isCanonical:
       salt === null || payload === null || equalBytes(documentDigest(sha256, salt, payload), digest),
-    parentId: record.parent_id,
+    parentId: record.parentId,
     referencesDigest:
       salt === null || references === null ? null : toHex(documentDigest(sha256, salt, references)),
-    isHalfErased: record.is_half_erased,
+    isHalfErased: record.isHalfErased,
     isFoundByReferences:
-      JSON.stringify(record.searched_references ?? []) === JSON.stringify(sortedReferences(references)),
+      JSON.stringify(record.searchedReferences ?? []) === JSON.stringify(sortedReferences(references)),
   }
 }
 
 function gatedColumns(row: AuditedGatedRecord): GatedColumns {
   return {
-    firstSeq: row.first_seq,
-    principalId: row.principal_id,
-    performerId: row.performer_id,
-    performerRemote: row.performer_remote,
+    firstSeq: row.firstSeq,
+    principalId: row.principalId,
+    performerId: row.performerId,
+    performerRemote: row.performerRemote,
     gate: row.gate,
-    deadlineUs: row.deadline_us,
-    maxRevisions: row.max_revisions,
+    deadlineUs: row.deadlineUs,
+    maxRevisions: row.maxRevisions,
     tolerances: row.tolerances,
     state: row.state,
     version: row.version,
-    lastSeq: row.last_seq,
-    lastSubjectId: row.last_subject_id,
+    lastSeq: row.lastSeq,
+    lastSubjectId: row.lastSubjectId,
     revisions: row.revisions,
   }
 }
@@ -129,6 +129,6 @@ function sortedReferences(list: Buffer | null): string[] | null {
   }
 }
 
-export function ledgerColumns({ name, issuer, origin, note_kid }: AuditedLedger): LedgerColumns {
-  return { name, issuer, origin, noteKid: note_kid === null ? null : toHex(note_kid) }
+export function ledgerColumns({ name, issuer, origin, noteKid }: AuditedLedger): LedgerColumns {
+  return { name, issuer, origin, noteKid: noteKid === null ? null : toHex(noteKid) }
 }

@@ -38,9 +38,9 @@ export function verifyColumns(entry: VerifiedEntry, columns: EntryColumns, sha25
   compare('entries', 'actor_id', columns.actorId, actorUuid(statement, sha256))
   compare('entries', 'key_id', columns.keyId, statement.key === null ? null : uuidOf('key', statement.key))
   compare('entries', 'recorded_at', columns.recordedAtUs, microseconds(statement.recordedAt))
-  verifyGatedColumns(statement, `${step.seq}`, columns, sha256)
+  verifyGatedColumns(statement, step.seq, columns, sha256)
   verifyPeerColumns(entry, columns, sha256)
-  verifyRecordRows(entry, columns.records, `${step.seq}`)
+  verifyRecordRows(entry, columns.records, step.seq)
   verifyDocumentRows(columns.documents)
   compareRows('agents', columns.agents, agentRows(statement))
   compareRows('api_keys', columns.keys, keyRows(statement))
@@ -75,7 +75,7 @@ function verifyIdempotencyRows(
 }
 
 /** The rows of the records that the entry makes, in order, and no others. */
-function verifyRecordRows(entry: VerifiedEntry, rows: readonly RecordColumns[], seq: string): void {
+function verifyRecordRows(entry: VerifiedEntry, rows: readonly RecordColumns[], seq: number): void {
   const expected = recordRows(entry)
   if (rows.length !== expected.length) {
     throw contradiction(`records: ${rows.length} rows begin at seq ${seq}, signed are ${expected.length}`)

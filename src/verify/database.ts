@@ -67,15 +67,15 @@ async function openLedger(
   const ledgerId = await chooseLedger(snapshot, ledger, name)
   const row = await getAuditedLedger(client, ledgerId)
   const serverKeys = await listServerKeys(client)
-  const tree = new TreeCollector(sha256, Number(row.tree_size ?? 0))
+  const tree = new TreeCollector(sha256, row.treeSize ?? 0)
   const mayReadKeys = await canReadIdempotencyKeys(client)
   const strayTables = await listStrayTables(client, mayReadKeys ? [] : ['idempotency_keys'])
   const reader = new LedgerReader(snapshot, ledgerId, row, { sha256, mayReadKeys })
   return {
     ledger: formatId('led', ledgerId),
     keys: serverKeys.filter((key) => key.use === 'envelope').map(keyHint),
-    total: Number(row.size ?? 0),
-    isSmall: Number(row.size ?? 0) < SMALL_ENTRIES_MAX,
+    total: row.size ?? 0,
+    isSmall: (row.size ?? 0) < SMALL_ENTRIES_MAX,
     notices: [
       ...(mayReadKeys ? [] : ['this login may not read idempotency keys: they were not compared']),
       ...overdueNotice(await countOverdueErasures(client, ledgerId, ERASURE_OVERDUE_MS)),
@@ -148,11 +148,11 @@ async function chooseLedger(
 }
 
 /** A published key, as verification takes it. */
-export function keyHint({ kid, alg, spki, compromised_at }: AuditedServerKey) {
+export function keyHint({ kid, alg, spki, compromisedAt }: AuditedServerKey) {
   return {
     kid: toHex(kid),
     alg,
     spki: spki.toString('base64'),
-    compromisedAt: compromised_at?.toISOString() ?? null,
+    compromisedAt: compromisedAt?.toISOString() ?? null,
   }
 }

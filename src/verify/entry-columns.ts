@@ -8,10 +8,10 @@
 export type EntryColumns = {
   readonly subjectId: string | null
   readonly version: number | null
-  readonly prevSeq: string | null
+  readonly prevSeq: number | null
   readonly prevLeaf: string | null
   /** Seq of the step of the gated record before this one; null if the entry before is the creation. */
-  readonly earlierStepSeq: string | null
+  readonly earlierStepSeq: number | null
   readonly actorId: string | null
   readonly keyId: string | null
   readonly recordedAtUs: string
@@ -56,7 +56,7 @@ export type RecordColumns = {
 }
 
 export type GatedColumns = {
-  readonly firstSeq: string
+  readonly firstSeq: number
   readonly principalId: string
   readonly performerId: string | null
   readonly performerRemote: string | null
@@ -67,7 +67,7 @@ export type GatedColumns = {
   readonly tolerances: string | null
   readonly state: string
   readonly version: number
-  readonly lastSeq: string
+  readonly lastSeq: number
   /** Whom the entry at `lastSeq` is about. */
   readonly lastSubjectId: string | null
   readonly revisions: number
@@ -96,11 +96,11 @@ export type TypeColumns = {
   /** Whether the definition says so; null where it is no JSON object. */
   readonly isDefinedGated: boolean | null
 }
-export type ClosureColumns = { readonly knownSize: string; readonly knownChain: string }
+export type ClosureColumns = { readonly knownSize: number; readonly knownChain: string }
 export type ErasureColumns = {
   readonly subjectId: string
   readonly document: string
-  readonly documentSeq: string
+  readonly documentSeq: number
 }
 export type IdempotencyColumns = {
   readonly actorId: string
@@ -128,13 +128,13 @@ export type OfferColumns = {
   readonly leaf: string
   readonly state: string
   readonly code: string | null
-  readonly decidedSeq: string | null
+  readonly decidedSeq: number | null
 }
 
 /** Columns of another ledger's entry; its envelope is in the entry's line. */
 export type ReceivedColumns = {
   readonly peerId: string
-  readonly remoteSeq: string
+  readonly remoteSeq: number
   readonly kind: string
   readonly recordId: string | null
   readonly version: number | null
@@ -151,8 +151,8 @@ export type RemoteColumns = {
   readonly leaf: string
   /** JSON. */
   readonly standing: string
-  readonly firstSeq: string
-  readonly lastSeq: string
+  readonly firstSeq: number
+  readonly lastSeq: number
 }
 
 /** Columns of a document that came along. The digests are those of the stored bytes by its salt; null if it is erased. */
@@ -162,7 +162,7 @@ export type ReceivedDocumentColumns = {
   readonly contentDigest: string | null
   readonly referencesDigest: string | null
   /** Document that its home is said to have erased; null if it is there. */
-  readonly erased: { readonly subject: string; readonly seq: string } | null
+  readonly erased: { readonly subject: string; readonly seq: number } | null
   /** Whether some of it is there and some is not. */
   readonly isHalfErased: boolean
 }

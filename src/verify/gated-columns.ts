@@ -18,7 +18,7 @@ import { agentUuid, microseconds, partyUuid, uuidOf, versionOf } from './signed-
 /** Throws `columns_contradict_entries`. `seq`: of the entry. */
 export function verifyGatedColumns(
   statement: ParsedStatement,
-  seq: string,
+  seq: number,
   { gated: rows, prevSeq, earlierStepSeq }: EntryColumns,
   sha256: Sha256,
 ): void {
@@ -38,7 +38,7 @@ export function verifyGatedColumns(
 }
 
 /** The terms, which never change. */
-function termsOf(statement: ParsedStatement, firstSeq: string, sha256: Sha256): Partial<GatedColumns> {
+function termsOf(statement: ParsedStatement, firstSeq: number, sha256: Sha256): Partial<GatedColumns> {
   const { gate, deadline, maxRevisions, tolerances } = statement.predicate as Terms
   return {
     firstSeq,
@@ -77,8 +77,8 @@ function verifyParty(
 }
 
 /** Nothing can be said of the state here where later steps have moved it; but that it was not moved back. */
-function verifyLast(statement: ParsedStatement, seq: string, row: GatedColumns): void {
-  if (Number(row.lastSeq) < Number(seq)) {
+function verifyLast(statement: ParsedStatement, seq: number, row: GatedColumns): void {
+  if (row.lastSeq < seq) {
     throw contradiction(`gated_records.last_seq is ${row.lastSeq}, but the record has a step at seq ${seq}`)
   }
   compare('gated_records', 'last_seq', row.lastSubjectId, uuidOf('rec', statement.subjects[0].name))

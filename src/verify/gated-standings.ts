@@ -25,7 +25,7 @@ export class GatedStandings {
 
   /** The rows of the record that the entry at `seq` is about: one, as verifyGatedColumns finds. */
   expect(seq: number, rows: readonly GatedColumns[]): void {
-    const row = rows.find(({ lastSeq }) => lastSeq === `${seq}`)
+    const row = rows.find(({ lastSeq }) => lastSeq === seq)
     if (!row) return
     this.#rows.set(seq, row)
     this.#count++

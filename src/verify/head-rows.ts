@@ -9,45 +9,43 @@ import type { TreeCollector } from './tree-collector.ts'
 
 /** The rows of which there is one for each ledger, against what the entries came to. */
 export function verifyHead(row: AuditedLedger, summary: LedgerSummary, tree: TreeCollector): void {
-  if (row.size === null || Number(row.size) !== summary.size) {
+  if (row.size === null || row.size !== summary.size) {
     throw contradiction(`chain_heads.size is ${row.size}, there are ${summary.size} entries`)
   }
   if (summary.size > 0 && toHex(row.chain!) !== summary.chain)
     throw contradiction('chain_heads.chain is not the last entry’s')
-  if (summary.size > 0 && toHex(row.envelope_kid!) !== summary.currentKid) {
+  if (summary.size > 0 && toHex(row.envelopeKid!) !== summary.currentKid) {
     throw contradiction(`chain_heads.envelope_kid is not the current key, ${summary.currentKid}`)
   }
   verifyClosed(row)
   if (summary.size === 0 && row.name !== null) throw contradiction('ledgers: a row, but there are no entries')
-  if (tree.frontier === null || !equalBytes(tree.frontier, row.tree_hashes ?? new Uint8Array(0))) {
-    throw contradiction(`tree_frontiers: not the frontier of the first ${row.tree_size} entries`)
+  if (tree.frontier === null || !equalBytes(tree.frontier, row.treeHashes ?? new Uint8Array(0))) {
+    throw contradiction(`tree_frontiers: not the frontier of the first ${row.treeSize} entries`)
   }
 }
 
 /** Frozen is what the operator says, in no entry; restored is what a closure explains. */
-function verifyClosed({ closed, awaits_acknowledgement }: AuditedLedger): void {
+function verifyClosed({ closed, awaitsAcknowledgement }: AuditedLedger): void {
   const isKnown = closed === null || closed === 'frozen' || closed === 'restored'
-  if (!isKnown || (closed === 'restored') !== awaits_acknowledgement) {
+  if (!isKnown || (closed === 'restored') !== awaitsAcknowledgement) {
     throw contradiction(
-      `chain_heads.closed is ${closed}, and ${awaits_acknowledgement ? 'a' : 'no'} row of ledger_closures waits for its entry`,
+      `chain_heads.closed is ${closed}, and ${awaitsAcknowledgement ? 'a' : 'no'} row of ledger_closures waits for its entry`,
     )
   }
 }
 
 /** The tree grows step by step up to the head, where a checkpoint is published in the same transaction. */
-export function verifyNewestCheckpoint({ tree_size, checkpoint_size }: AuditedLedger): void {
-  const ahead = Number(tree_size ?? 0) - Number(checkpoint_size ?? 0)
+export function verifyNewestCheckpoint({ treeSize, checkpointSize }: AuditedLedger): void {
+  const ahead = (treeSize ?? 0) - (checkpointSize ?? 0)
   if (ahead % TREE_ENTRIES_PER_STEP !== 0) {
-    throw contradiction(
-      `checkpoints: none of size ${tree_size}, where one was published with the stored tree`,
-    )
+    throw contradiction(`checkpoints: none of size ${treeSize}, where one was published with the stored tree`)
   }
 }
 
 /** Each key is the one that its kid is the thumbprint of, and the ledger's note key is there. */
 export function verifyServerKeys(
   keys: readonly AuditedServerKey[],
-  { note_kid }: AuditedLedger,
+  { noteKid }: AuditedLedger,
   sha256: Sha256,
 ): void {
   for (const { kid, use, alg, spki } of keys) {
@@ -56,7 +54,7 @@ export function verifyServerKeys(
       throw contradiction(`server_keys: a key of use ${use} is not the one of its kid ${toHex(kid)}`)
     }
   }
-  if (note_kid !== null && !keys.some(({ kid, use }) => use === 'note' && equalBytes(kid, note_kid))) {
+  if (noteKid !== null && !keys.some(({ kid, use }) => use === 'note' && equalBytes(kid, noteKid))) {
     throw contradiction('server_keys: the note key of the ledger is missing')
   }
 }

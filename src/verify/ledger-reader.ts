@@ -89,7 +89,7 @@ export class LedgerReader {
   }
 
   async #read(entry: AuditedEntry, chunk: ChunkBuilder): Promise<void> {
-    const seq = Number(entry.seq)
+    const seq = entry.seq
     const { records: recordRows, documents: documentRows } = this.#tables.beside
     const records = await recordRows.take(seq)
     const documents = (await documentRows.take(seq)).map(asNamed)
@@ -133,19 +133,19 @@ export class LedgerReader {
       ...entryColumns(entry),
       records: records.map((record) => this.#recordColumns(record)),
       documents: documents.map((document) => documentColumns(document, this.#sha256)),
-      agents: agents.map(({ agent_id, name }) => ({ agentId: agent_id, name })),
+      agents: agents.map(({ agentId, name }) => ({ agentId, name })),
       keys: keys.map(keyColumns),
       disabledAgentIds: disabledAgents.map(({ id }) => id),
       revokedKeyIds: revokedKeys.map(({ id }) => id),
       types: types.map((type) => typeColumns(type, this.#sha256)),
       erasures: erasures.map(erasureColumns),
       closures: closures.map(closureColumns),
-      idempotencyKeys: idempotencyKeys.map(({ actor_id, is_forgotten }) => ({
-        actorId: actor_id,
-        isForgotten: is_forgotten,
+      idempotencyKeys: idempotencyKeys.map(({ actorId, isForgotten }) => ({
+        actorId,
+        isForgotten,
         isOfErased:
-          records.some((record) => record.payload_erased_seq !== null) ||
-          documents.some((document) => document.erased_seq !== null),
+          records.some((record) => record.payloadErasedSeq !== null) ||
+          documents.some((document) => document.erasedSeq !== null),
       })),
       ledger: seq === 0 ? ledgerColumns(this.#row) : null,
       offers: offers.map(offerColumns),
@@ -155,7 +155,7 @@ export class LedgerReader {
   }
 
   #recordColumns(record: AuditedRecord): RecordColumns {
-    this.#referencesFound += record.searched_references?.length ?? 0
+    this.#referencesFound += record.searchedReferences?.length ?? 0
     return recordColumns(record, this.#sha256)
   }
 
@@ -180,7 +180,7 @@ export class LedgerReader {
 }
 
 function asExported(record: AuditedRecord) {
-  return { ...record, first_seq: record.seq }
+  return { ...record, firstSeq: record.seq }
 }
 
 /** A name that no document has could not even be shown. */
@@ -193,7 +193,7 @@ function asNamed(row: AuditedDocument): EntryDocumentRow {
 /** The row repeats what its note says; that the note is signed, and agrees with the tree, LedgerVerifier finds. */
 function verifyCheckpointRow(row: AuditedCheckpoint): void {
   const { size, root, chain } = parseCheckpoint(row.note).checkpoint
-  if (`${size}` !== row.size || !equalBytes(root, row.root) || !equalBytes(chain, row.chain)) {
+  if (size !== row.size || !equalBytes(root, row.root) || !equalBytes(chain, row.chain)) {
     throw contradiction(`checkpoints: the row of size ${row.size} is not what its note says`)
   }
 }

@@ -72,7 +72,7 @@ export function openTables(
     asked[name] = text
     return readShort<T>(name, text, range)
   }
-  const inOrder = <T extends { seq: string }>(name: string, text: string, table = name) =>
+  const inOrder = <T extends { seq: number }>(name: string, text: string, table = name) =>
     new OrderedRows(table, read<T>(name, text))
   const checkpoints = range ? none() : read<AuditedCheckpoint>('checkpoints', CHECKPOINTS_BY_SIZE)
   return {
@@ -114,6 +114,6 @@ async function* none(): AsyncGenerator<never> {}
 /** A checkpoint is compared after the last entry that it covers. */
 async function* withLastSeq(
   rows: AsyncIterable<AuditedCheckpoint>,
-): AsyncGenerator<AuditedCheckpoint & { seq: string }> {
-  for await (const row of rows) yield { ...row, seq: `${Number(row.size) - 1}` }
+): AsyncGenerator<AuditedCheckpoint & { seq: number }> {
+  for await (const row of rows) yield { ...row, seq: row.size - 1 }
 }

@@ -2,7 +2,7 @@ import type { ProofError } from '../proof/error.ts'
 import { contradiction } from './contradiction.ts'
 
 /** Rows of one table in the order of the entries that explain them, taken entry by entry. */
-export class OrderedRows<T extends { seq: string }> {
+export class OrderedRows<T extends { seq: number }> {
   readonly #table: string
   readonly #rows: AsyncIterator<T>
   #next: T | null = null
@@ -17,8 +17,8 @@ export class OrderedRows<T extends { seq: string }> {
   async take(seq: number): Promise<T[]> {
     if (!this.#started) await this.#advance()
     const taken: T[] = []
-    while (this.#next && Number(this.#next.seq) <= seq) {
-      if (Number(this.#next.seq) < seq) throw this.#unexplained(this.#next)
+    while (this.#next && this.#next.seq <= seq) {
+      if (this.#next.seq < seq) throw this.#unexplained(this.#next)
       taken.push(this.#next)
       await this.#advance()
     }

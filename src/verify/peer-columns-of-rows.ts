@@ -20,24 +20,24 @@ import type {
 
 export function offerColumns(offer: AuditedOffer): OfferColumns {
   return {
-    peerId: offer.peer_id,
-    recordId: offer.record_id,
+    peerId: offer.peerId,
+    recordId: offer.recordId,
     version: offer.version,
     step: offer.step,
-    agentId: offer.agent_id,
+    agentId: offer.agentId,
     leaf: toHex(offer.leaf),
     state: offer.state,
     code: offer.code,
-    decidedSeq: offer.decided_seq,
+    decidedSeq: offer.decidedSeq,
   }
 }
 
 export function receivedColumns(received: AuditedReceived): ReceivedColumns {
   return {
-    peerId: received.peer_id,
-    remoteSeq: received.remote_seq,
+    peerId: received.peerId,
+    remoteSeq: received.remoteSeq,
     kind: received.kind,
-    recordId: received.record_id,
+    recordId: received.recordId,
     version: received.version,
     leaf: toHex(received.leaf),
     remote: (received.remote ?? []).map(remoteColumns),
@@ -45,7 +45,7 @@ export function receivedColumns(received: AuditedReceived): ReceivedColumns {
 }
 
 function remoteColumns(row: AuditedRemoteRecord): RemoteColumns {
-  const { first_seq: firstSeq, last_seq: lastSeq, ...same } = row
+  const { firstSeq, lastSeq, ...same } = row
   return { ...same, firstSeq, lastSeq }
 }
 
@@ -53,7 +53,7 @@ export function receivedDocumentColumns(
   row: AuditedReceivedDocument,
   sha256: Sha256,
 ): ReceivedDocumentColumns {
-  const { salt, content, reference_list: references, erased_seq: erasedSeq } = row
+  const { salt, content, referenceList: references, erasedSeq } = row
   const digestOf = (bytes: Buffer | null) =>
     salt === null || bytes === null ? null : toHex(documentDigest(sha256, salt, bytes))
   const isGone = salt === null && content === null && references === null
@@ -68,12 +68,12 @@ export function receivedDocumentColumns(
 }
 
 /** Document that the received envelope says to have erased; none if there is no envelope or it is no erasure. */
-function erasedBy(envelope: Buffer | null): { readonly subject: string; readonly seq: string } {
+function erasedBy(envelope: Buffer | null): { readonly subject: string; readonly seq: number } {
   try {
     const { kind, subjects, predicate } = parseStatement(parseEnvelope(envelope!).payload)
-    if (kind === 'payload-erased') return { subject: subjects[0].name, seq: `${predicate['seq']}` }
+    if (kind === 'payload-erased') return { subject: subjects[0].name, seq: predicate['seq'] as number }
   } catch {
     // Judged where it stands itself.
   }
-  return { subject: '', seq: '' }
+  return { subject: '', seq: -1 }
 }

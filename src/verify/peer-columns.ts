@@ -53,7 +53,7 @@ function verifyReceivedRows({ statement, step }: VerifiedEntry, rows: readonly R
   const said = saidOfReceived(statement)
   const expected = said && {
     peerId: uuidOf('peer', said.peer),
-    remoteSeq: `${said.seq}`,
+    remoteSeq: said.seq,
     kind: said.kind,
     recordId: said.record === null ? null : uuidOf('rec', said.record),
     version: said.version,
@@ -75,16 +75,16 @@ function verifyRemote(
   if (!row || rows.length > 1) throw contradiction(`remote_records: ${rows.length} rows of ${record}`)
   const { predicate } = event
   if (event.kind === 'record-created') {
-    compare('remote_records', 'first_seq', row.firstSeq, `${seq}`)
+    compare('remote_records', 'first_seq', row.firstSeq, seq)
     compare('remote_records', 'type', row.type, predicate['type'])
     const shared = shareRows(event).find(({ peerId }) => peerId === uuidOf('peer', peer))
     if (shared) compare('remote_records', 'documents', row.documents, shared.documents)
   }
-  if (Number(row.lastSeq) < seq)
+  if (row.lastSeq < seq)
     throw contradiction(
       `remote_records.last_seq is ${row.lastSeq}, but an event of the record came at seq ${seq}`,
     )
-  if (row.lastSeq !== `${seq}`) return
+  if (row.lastSeq !== seq) return
   compare('remote_records', 'state', row.state, predicate['to'])
   compare('remote_records', 'version', row.version, predicate['version'])
   compare('remote_records', 'leaf', row.leaf, leaf)

@@ -32,7 +32,7 @@ export class PeerStandings {
   ): void {
     this.#shares += shares.length
     for (const offer of offers) this.#offers.set(seq, offer)
-    const row = received[0]?.remote.find(({ lastSeq }) => lastSeq === `${seq}`)
+    const row = received[0]?.remote.find(({ lastSeq }) => lastSeq === seq)
     if (!row) return
     this.#remote.set(seq, row)
     this.#records++
@@ -56,7 +56,7 @@ export class PeerStandings {
     const row = this.#offers.get(seq)
     if (!row) throw contradiction(`offers: no row of the offer at seq ${seq}, which was ${state}`)
     this.#offers.delete(seq)
-    compareRows<Partial<OfferColumns>>('offers', [row], [{ state, code, decidedSeq: `${at}` }])
+    compareRows<Partial<OfferColumns>>('offers', [row], [{ state, code, decidedSeq: at }])
   }
 
   /** An unanswered offer is pending. */
@@ -84,17 +84,17 @@ const WITHOUT_ENTRY = ['invited', 'pending', 'revoked']
 
 /** Every peering that was added has its row, as it stands, and nothing else has one. */
 export function verifyPeers(rows: readonly AuditedPeer[], standings: Iterable<PeeringStanding>): void {
-  const byId = new Map(rows.map((row) => [row.peer_id, row]))
+  const byId = new Map(rows.map((row) => [row.peerId, row]))
   for (const standing of standings) {
     const row = byId.get(uuidOf('peer', standing.peer))
     if (!row) throw contradiction(`peers: no row of ${standing.peer}`)
-    byId.delete(row.peer_id)
+    byId.delete(row.peerId)
     compareRows('peers', [peerColumns(row)], [peerRow(standing)])
     compareRows('peer_keys', row.keys ?? [], keyRows(standing))
   }
-  for (const { peer_id, added_seq, state, keys } of byId.values()) {
-    if (added_seq !== null || keys !== null || !WITHOUT_ENTRY.includes(state))
-      throw contradiction(`peers: ${peer_id} is ${state}, added at seq ${added_seq}, and no entry says so`)
+  for (const { peerId, addedSeq, state, keys } of byId.values()) {
+    if (addedSeq !== null || keys !== null || !WITHOUT_ENTRY.includes(state))
+      throw contradiction(`peers: ${peerId} is ${state}, added at seq ${addedSeq}, and no entry says so`)
   }
 }
 
@@ -104,13 +104,13 @@ function peerColumns(row: AuditedPeer) {
     state: row.state,
     inviter: row.inviter,
     invited: row.invited,
-    remoteLedgerId: row.remote_ledger_id,
-    remoteUrl: row.remote_url,
+    remoteLedgerId: row.remoteLedgerId,
+    remoteUrl: row.remoteUrl,
     handshake: row.handshake && toHex(row.handshake),
-    addedSeq: row.added_seq,
-    addedLeaf: row.added_leaf && toHex(row.added_leaf),
+    addedSeq: row.addedSeq,
+    addedLeaf: row.addedLeaf && toHex(row.addedLeaf),
     counterpart: row.counterpart && toHex(row.counterpart),
-    revokedSeq: row.revoked_seq,
+    revokedSeq: row.revokedSeq,
   }
 }
 
@@ -125,10 +125,10 @@ function peerRow(standing: PeeringStanding): ReturnType<typeof peerColumns> {
     remoteLedgerId: uuidOf('led', standing.other.ledger),
     remoteUrl: standing.other.url,
     handshake: standing.handshake,
-    addedSeq: `${standing.addedSeq}`,
+    addedSeq: standing.addedSeq,
     addedLeaf: standing.addedLeaf,
     counterpart: standing.counterpart,
-    revokedSeq: standing.revokedSeq === null ? null : `${standing.revokedSeq}`,
+    revokedSeq: standing.revokedSeq,
   }
 }
 
@@ -138,18 +138,18 @@ function keyRows({ keys }: PeeringStanding) {
     kid,
     alg: alg as string,
     spki,
-    until_seq: keys[i + 1] ? `${keys[i + 1]!.since}` : null,
+    untilSeq: keys[i + 1]?.since ?? null,
   }))
 }
 
 /** A type that came is of its digest and its name, from a peer. Which record has it, the record's entry says. */
 export function verifyReceivedType(
-  { peer_id, name, digest, definition }: AuditedReceivedType,
+  { peerId, name, digest, definition }: AuditedReceivedType,
   peers: readonly AuditedPeer[],
   sha256: Sha256,
 ): void {
-  if (!peers.some((peer) => peer.peer_id === peer_id))
-    throw contradiction(`received_types: of no peer ${peer_id}`)
+  if (!peers.some((peer) => peer.peerId === peerId))
+    throw contradiction(`received_types: of no peer ${peerId}`)
   compare('received_types', 'digest', toHex(digest), toHex(sha256(definition)))
   compare('received_types', 'name', name, definedName(definition))
 }

@@ -81,13 +81,13 @@ export function keyRows({ kind, subjects, predicate }: ParsedStatement): KeyColu
 export function erasureRows({ kind, subjects, predicate }: ParsedStatement): ErasureColumns[] {
   if (kind !== 'payload-erased') return []
   const { document, id } = parseDocumentSubject(subjects[0].name)!
-  return [{ subjectId: toUuid(id), document, documentSeq: `${predicate['seq']}` }]
+  return [{ subjectId: toUuid(id), document, documentSeq: predicate['seq'] as number }]
 }
 
 export function closureRows({ kind, predicate }: ParsedStatement): ClosureColumns[] {
   if (kind !== 'ledger-restored') return []
   const { size, chain } = predicate['known'] as { size: number; chain: string }
-  return [{ knownSize: `${size}`, knownChain: chain }]
+  return [{ knownSize: size, knownChain: chain }]
 }
 
 /** Whom an entry of this kind ends: its subject. */

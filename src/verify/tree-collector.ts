@@ -48,12 +48,12 @@ export class TreeCollector {
 
   /** Throws unless `tiles`, ordered by level and index, are exactly those of the tree. */
   async verifyTiles(
-    tiles: AsyncIterable<{ level: number; tile_index: string; hashes: Uint8Array }>,
+    tiles: AsyncIterable<{ level: number; tileIndex: number; hashes: Uint8Array }>,
   ): Promise<void> {
     const expected = this.#expected()
-    for await (const { level, tile_index, hashes } of tiles) {
+    for await (const { level, tileIndex, hashes } of tiles) {
       const next = expected.next()
-      const found = `level ${level}, index ${tile_index}`
+      const found = `level ${level}, index ${tileIndex}`
       if (next.done || next.value.name !== found)
         throw contradiction(`tree_tiles: the tile at ${found} is one too many, or one before is missing`)
       if (next.value.digest !== toHex(this.#sha256(hashes)))

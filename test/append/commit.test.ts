@@ -374,7 +374,7 @@ test('who keeps losing gives up: unavailable, after one try and three more', asy
   assert.deepEqual(statusesOf(outcomes), ['unavailable', 'unavailable'])
   const { rows } = await owner.query('select last_value::int from public.tries')
   await owner.query('drop function public.lose cascade; drop sequence public.tries')
-  assert.equal(rows[0].last_value, 4)
+  assert.equal(rows[0].lastValue, 4)
   assert.equal(await check(), FIRST_SIZE)
 })
 

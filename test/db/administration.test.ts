@@ -163,7 +163,7 @@ test('an idempotency key loses its fingerprint with an erasure only, and its ret
   const { rows } = await owner.query(
     'select payload, salt, metadata, reference_list from tallystick.records where first_seq = 3',
   )
-  assert.deepEqual(rows, [{ payload: null, salt: null, metadata: null, reference_list: null }])
+  assert.deepEqual(rows, [{ payload: null, salt: null, metadata: null, referenceList: null }])
 })
 
 test('a step’s document is taken away with the fingerprint of its request, and nothing else of the record', async (t) => {
@@ -190,7 +190,7 @@ test('a step’s document is taken away with the fingerprint of its request, and
   assert.equal((await erase()).rows[0].erased, false, 'it is gone already')
   assert.deepEqual(await read(), [
     ...before.slice(0, 2),
-    { seq: '5', forgotten: true, empty: true, erased_seq: '6' },
+    { seq: 5, forgotten: true, empty: true, erasedSeq: 6 },
   ])
   await assert.rejects(
     owner.query('update tallystick.idempotency_keys set salt = null, fingerprint = null where seq = 3'),

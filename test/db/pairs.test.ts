@@ -56,7 +56,7 @@ test('both are appended, one behind the other, among other items of the call', a
   )
   assert.deepEqual(
     rows,
-    [2, 4].map((after) => ({ state: 'ACCEPTED', version: 5, last_seq: size + after, revisions: 0 })),
+    [2, 4].map((after) => ({ state: 'ACCEPTED', version: 5, lastSeq: size + after, revisions: 0 })),
   )
 })
 

@@ -65,7 +65,7 @@ async function askedQueries(pool: pg.Pool): Promise<Asked[]> {
   await findErasable(pool, id, id, { document: 'reason', subjectId: id, seq: 1 })
   await listErasable(pool, id, id, { before: 1, limit: 1 })
   await listPendingErasures(pool, null, 100)
-  const remote = { record_id: toUuid(id), peer_id: toUuid(id) }
+  const remote = { recordId: toUuid(id), peerId: toUuid(id) }
   await findRemoteClaim(pool, id, { recordId: id, peerId: id, agentId: id })
   await listNewestRemoteSteps(pool, id, remote)
   await listRemoteEntries(pool, id, remote, { afterVersion: 0, limit: 1, bytesMax: 1 })

@@ -36,5 +36,5 @@ test('only what may be lost is written without waiting for the disk, and only by
 
 async function readCommit(client: pg.ClientBase): Promise<string> {
   const { rows } = await client.query('show synchronous_commit')
-  return rows[0].synchronous_commit
+  return rows[0].synchronousCommit
 }

@@ -36,28 +36,28 @@ async function checkChain(db: pg.Pool | pg.ClientBase, ledgerId: Uint8Array): Pr
   const id = toUuid(ledgerId)
   // One query, one snapshot: the ledger may be growing.
   const { rows } = await db.query<{
-    seq: string
+    seq: number
     leaf: Buffer
     chain: Buffer
     envelope: Buffer
-    head_size: string
-    head_chain: Buffer
+    headSize: number
+    headChain: Buffer
   }>(
-    `select e.seq, e.leaf, e.chain, e.envelope, h.size as head_size, h.chain as head_chain
+    `select e.seq::int4, e.leaf, e.chain, e.envelope, h.size::int4 as "headSize", h.chain as "headChain"
      from tallystick.chain_heads h left join tallystick.entries e on e.ledger_id = h.ledger_id
      where h.ledger_id = $1 order by e.seq`,
     [id],
   )
   let chain: Buffer = genesisOf(ledgerId)
   for (const [seq, row] of rows.entries()) {
-    assert.equal(row.seq, `${seq}`, `ledger ${id} has a gap at ${seq}`)
+    assert.equal(row.seq, seq, `ledger ${id} has a gap at ${seq}`)
     assert.deepEqual(row.leaf, leafOf(row.envelope), `ledger ${id}: leaf of entry ${seq}`)
     chain = linkOf(chain, row.leaf)
     assert.deepEqual(row.chain, chain, `ledger ${id}: chain of entry ${seq}`)
   }
   assert.notEqual(rows.length, 0, `ledger ${id} has no head, or an empty one`)
-  assert.equal(rows[0]!.head_size, `${rows.length}`, `ledger ${id}: size of the head`)
-  assert.deepEqual(rows[0]!.head_chain, chain, `ledger ${id}: chain of the head`)
+  assert.equal(rows[0]!.headSize, rows.length, `ledger ${id}: size of the head`)
+  assert.deepEqual(rows[0]!.headChain, chain, `ledger ${id}: chain of the head`)
   return rows.length
 }
 

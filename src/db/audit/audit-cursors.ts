@@ -16,7 +16,7 @@ export async function listLedgersUnverified(
   limit: number,
   among: readonly Uint8Array[] | null = null,
 ): Promise<Uint8Array[]> {
-  const { rows } = await db.query<{ ledger_id: string }>(
+  const { rows } = await db.query<{ ledgerId: string }>(
     `select h.ledger_id from tallystick.chain_heads h
      left join tallystick.audit_cursors c on c.ledger_id = h.ledger_id
      where h.size <> coalesce(c.next_seq, 0) and not ${hasOpenFault('h.ledger_id')}
@@ -24,10 +24,10 @@ export async function listLedgersUnverified(
      order by random() limit $1`,
     among === null ? [limit] : [limit, among.map(toUuid)],
   )
-  return rows.map((row) => fromUuid(row.ledger_id))
+  return rows.map((row) => fromUuid(row.ledgerId))
 }
 
-type CursorColumns = { ledger_id: string; next_seq: string; chain: Buffer; envelope_kid: Buffer; mac: Buffer }
+type CursorColumns = { ledgerId: string; nextSeq: number; chain: Buffer; envelopeKid: Buffer; mac: Buffer }
 
 const CURSOR_COLUMNS = 'ledger_id, next_seq, chain, envelope_kid, mac'
 
@@ -50,11 +50,11 @@ export async function listAuditCursors(
      where $1::uuid is null or ledger_id > $1 order by ledger_id limit $2`,
     [after && toUuid(after), limit],
   )
-  return rows.map((row) => ({ ...toCursor(row), ledgerId: fromUuid(row.ledger_id) }))
+  return rows.map((row) => ({ ...toCursor(row), ledgerId: fromUuid(row.ledgerId) }))
 }
 
-function toCursor({ next_seq, chain, envelope_kid, mac }: CursorColumns): StoredCursor {
-  return { nextSeq: Number(next_seq), chain, envelopeKid: envelope_kid, mac }
+function toCursor({ nextSeq, chain, envelopeKid, mac }: CursorColumns): StoredCursor {
+  return { nextSeq, chain, envelopeKid, mac }
 }
 
 /** Only forward: another worker may have come further. */
@@ -106,7 +106,7 @@ type FollowerLag = { readonly entries: number; readonly seconds: number }
 
 /** Unverified entries of all ledgers without a fault, and the age of the oldest. */
 export async function readFollowerLag(db: Db): Promise<FollowerLag> {
-  const { rows } = await db.query<{ entries: string; seconds: number }>(
+  const { rows } = await db.query<{ entries: number; seconds: number }>(
     `select coalesce(sum(h.size - coalesce(c.next_seq, 0)), 0) as entries,
        coalesce(max(extract(epoch from now() - e.recorded_at)), 0)::float8 as seconds
      from tallystick.chain_heads h
@@ -114,5 +114,5 @@ export async function readFollowerLag(db: Db): Promise<FollowerLag> {
      left join tallystick.entries e on e.ledger_id = h.ledger_id and e.seq = coalesce(c.next_seq, 0)
      where h.size > coalesce(c.next_seq, 0) and not ${hasOpenFault('h.ledger_id')}`,
   )
-  return { entries: Number(rows[0]!.entries), seconds: rows[0]!.seconds }
+  return { entries: rows[0]!.entries, seconds: rows[0]!.seconds }
 }

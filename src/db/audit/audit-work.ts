@@ -6,7 +6,7 @@ import type { AuditReport } from './audits.ts'
 /* Work of the worker on audits. src/db/audit/audits.ts has what is shown of them. */
 
 export type AuditName = { readonly ledgerId: Uint8Array; readonly auditId: Uint8Array }
-type NameColumns = { ledger_id: string; audit_id: string }
+type NameColumns = { ledgerId: string; auditId: string }
 
 /** Audits that no job carries yet; other workers skip them until the transaction ends. */
 export async function lockWaitingAudits(client: pg.ClientBase, limit: number): Promise<AuditName[]> {
@@ -94,7 +94,7 @@ export async function failLostAudits(db: Db): Promise<AuditName[]> {
  * are closed.
  */
 export async function listAuditsDue(db: Db, limit: number): Promise<Uint8Array[]> {
-  const { rows } = await db.query<{ ledger_id: string }>(
+  const { rows } = await db.query<{ ledgerId: string }>(
     `select h.ledger_id from tallystick.chain_heads h
      cross join lateral (
        select (hashtext(h.ledger_id::text)::bigint + 2147483648) % 86400 * interval '1 second' as time_of_day
@@ -112,7 +112,7 @@ export async function listAuditsDue(db: Db, limit: number): Promise<Uint8Array[]
      order by last.requested_at nulls first limit $1`,
     [limit],
   )
-  return rows.map((row) => fromUuid(row.ledger_id))
+  return rows.map((row) => fromUuid(row.ledgerId))
 }
 
 type AuditFigures = {
@@ -123,16 +123,16 @@ type AuditFigures = {
 
 /** Figures over all ledgers, each from an index, however many earlier audits are kept. */
 export async function readAuditFigures(db: Db): Promise<AuditFigures> {
-  const { rows } = await db.query<{ good: Date | null; bad: Date | null; open: string }>(
+  const { rows } = await db.query<{ good: Date | null; bad: Date | null; open: number }>(
     `select
        (select max(finished_at) from tallystick.audits where state = 'done' and ok) as good,
        (select max(finished_at) from tallystick.audits where state = 'done' and not ok) as bad,
        (select count(*) from tallystick.audits where state in ('queued', 'running')) as open`,
   )
   const row = rows[0]!
-  return { lastGoodAt: row.good, lastBadAt: row.bad, open: Number(row.open) }
+  return { lastGoodAt: row.good, lastBadAt: row.bad, open: row.open }
 }
 
 function toName(row: NameColumns): AuditName {
-  return { ledgerId: fromUuid(row.ledger_id), auditId: fromUuid(row.audit_id) }
+  return { ledgerId: fromUuid(row.ledgerId), auditId: fromUuid(row.auditId) }
 }

@@ -7,11 +7,11 @@ import { toUuid } from '../connect/uuid.ts'
  */
 
 export type AuditedReceived = {
-  seq: string
-  peer_id: string
-  remote_seq: string
+  seq: number
+  peerId: string
+  remoteSeq: number
   kind: string
-  record_id: string | null
+  recordId: string | null
   version: number | null
   leaf: Buffer
   envelope: Buffer
@@ -27,8 +27,8 @@ export type AuditedRemoteRecord = {
   /** Hex. */
   leaf: string
   standing: string
-  first_seq: string
-  last_seq: string
+  firstSeq: number
+  lastSeq: number
 }
 
 /** `remote` is the row of the record whose event came. */
@@ -36,20 +36,20 @@ export const RECEIVED_BY_SEQ = `
   select r.seq, r.peer_id, r.remote_seq, r.kind, r.record_id, r.version, r.leaf, r.envelope,
     case when r.version is not null then (
       select json_agg(json_build_object('type', m.type, 'documents', m.documents, 'state', m.state, 'version', m.version,
-        'leaf', encode(m.leaf, 'hex'), 'standing', m.standing, 'first_seq', m.first_seq::text, 'last_seq', m.last_seq::text))
+        'leaf', encode(m.leaf, 'hex'), 'standing', m.standing, 'firstSeq', m.first_seq, 'lastSeq', m.last_seq))
       from tallystick.remote_records m
       where m.ledger_id = r.ledger_id and m.record_id = r.record_id and m.peer_id = r.peer_id
     ) end as remote
   from tallystick.received_entries r where r.ledger_id = $1 order by r.seq`
 
 export type AuditedReceivedDocument = {
-  seq: string
+  seq: number
   subject: string
   digest: Buffer
   salt: Buffer | null
   content: Buffer | null
-  reference_list: Buffer | null
-  erased_seq: string | null
+  referenceList: Buffer | null
+  erasedSeq: number | null
   /** Leaf received by the entry that is said to have erased it. */
   erasure: Buffer | null
 }
@@ -63,16 +63,16 @@ export const RECEIVED_DOCUMENTS_BY_SEQ = `
   where d.ledger_id = $1 order by d.seq`
 
 export type AuditedOffer = {
-  seq: string
-  peer_id: string
-  record_id: string
+  seq: number
+  peerId: string
+  recordId: string
   version: number
   step: string
-  agent_id: string
+  agentId: string
   leaf: Buffer
   state: string
   code: string | null
-  decided_seq: string | null
+  decidedSeq: number | null
 }
 
 export const OFFERS_BY_SEQ = `
@@ -80,19 +80,19 @@ export const OFFERS_BY_SEQ = `
   from tallystick.offers where ledger_id = $1 order by seq`
 
 export type AuditedPeer = {
-  peer_id: string
+  peerId: string
   role: string
   state: string
   inviter: string
   invited: string | null
-  remote_ledger_id: string | null
-  remote_url: string | null
+  remoteLedgerId: string | null
+  remoteUrl: string | null
   handshake: Buffer | null
-  added_seq: string | null
-  added_leaf: Buffer | null
+  addedSeq: number | null
+  addedLeaf: Buffer | null
   counterpart: Buffer | null
-  revoked_seq: string | null
-  keys: readonly { kid: string; alg: string; spki: string; until_seq: string | null }[] | null
+  revokedSeq: number | null
+  keys: readonly { kid: string; alg: string; spki: string; untilSeq: number | null }[] | null
 }
 
 /** At most some thousands: all at once. Keys in the order in which each ended, in hex and base64. */
@@ -101,7 +101,7 @@ export async function listAuditedPeers(client: pg.ClientBase, ledgerId: Uint8Arr
     `select p.peer_id, p.role, p.state, p.inviter, p.invited, p.remote_ledger_id, p.remote_url, p.handshake,
        p.added_seq, p.added_leaf, p.counterpart, p.revoked_seq,
        (select json_agg(json_build_object('kid', encode(k.kid, 'hex'), 'alg', k.alg,
-            'spki', translate(encode(k.spki, 'base64'), E'\\n', ''), 'until_seq', k.until_seq::text)
+            'spki', translate(encode(k.spki, 'base64'), E'\\n', ''), 'untilSeq', k.until_seq)
           order by k.until_seq nulls last)
         from tallystick.peer_keys k where k.ledger_id = p.ledger_id and k.peer_id = p.peer_id) as keys
      from tallystick.peers p where p.ledger_id = $1 order by p.added_seq, p.peer_id`,
@@ -110,7 +110,7 @@ export async function listAuditedPeers(client: pg.ClientBase, ledgerId: Uint8Arr
   return rows
 }
 
-export type AuditedReceivedType = { peer_id: string; name: string; digest: Buffer; definition: Buffer }
+export type AuditedReceivedType = { peerId: string; name: string; digest: Buffer; definition: Buffer }
 
 export const RECEIVED_TYPES = `
   select peer_id, name, digest, definition from tallystick.received_types where ledger_id = $1 order by peer_id, digest`

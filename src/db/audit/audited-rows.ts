@@ -7,42 +7,42 @@ import { toUuid } from '../connect/uuid.ts'
  */
 
 export type AuditedEntry = {
-  seq: string
+  seq: number
   kind: string
-  recorded_at: Date
-  recorded_at_us: string
+  recordedAt: Date
+  recordedAtUs: string
   leaf: Buffer
   chain: Buffer
   envelope: Buffer
-  subject_id: string | null
+  subjectId: string | null
   version: number | null
-  prev_seq: string | null
-  prev_leaf: Buffer | null
-  actor_id: string | null
-  key_id: string | null
-  earlier_step_seq: string | null
+  prevSeq: number | null
+  prevLeaf: Buffer | null
+  actorId: string | null
+  keyId: string | null
+  earlierStepSeq: number | null
   gated: AuditedGatedRecord[] | null
   /** Peers that a record it creates or shares is shared with. */
   shares: AuditedShare[] | null
 }
 
-type AuditedShare = { peer_id: string; documents: string }
+type AuditedShare = { peerId: string; documents: string }
 
 /** Where a gated record stands. */
 export type AuditedGatedRecord = {
-  first_seq: string
-  principal_id: string
-  performer_id: string | null
-  performer_remote: string | null
+  firstSeq: number
+  principalId: string
+  performerId: string | null
+  performerRemote: string | null
   gate: string
-  deadline_us: string | null
-  max_revisions: number
+  deadlineUs: string | null
+  maxRevisions: number
   /** Hex. */
   tolerances: string | null
   state: string
   version: number
-  last_seq: string
-  last_subject_id: string | null
+  lastSeq: number
+  lastSubjectId: string | null
   revisions: number
 }
 
@@ -56,10 +56,10 @@ const timeOf = (column: string) =>
 const IS_OF_GATED = "(e.kind = 'record-created' or e.version > 1)"
 
 /** With whom its last entry is about. */
-const GATED_ROW = `json_build_object('first_seq', g.first_seq::text, 'principal_id', g.principal_id,
-  'performer_id', g.performer_id, 'performer_remote', g.performer_remote, 'gate', g.gate, 'deadline_us', ${microsecondsOf('g.deadline')},
-  'max_revisions', g.max_revisions, 'tolerances', encode(g.tolerances, 'hex'), 'state', g.state, 'version', g.version,
-  'last_seq', g.last_seq::text, 'last_subject_id', l.subject_id, 'revisions', g.revisions)`
+const GATED_ROW = `json_build_object('firstSeq', g.first_seq, 'principalId', g.principal_id,
+  'performerId', g.performer_id, 'performerRemote', g.performer_remote, 'gate', g.gate, 'deadlineUs', ${microsecondsOf('g.deadline')},
+  'maxRevisions', g.max_revisions, 'tolerances', encode(g.tolerances, 'hex'), 'state', g.state, 'version', g.version,
+  'lastSeq', g.last_seq, 'lastSubjectId', l.subject_id, 'revisions', g.revisions)`
 
 /**
  * `prev_leaf` is what `prev_seq` points to: the statement names it by leaf. `earlier_step_seq` is the step of the same record
@@ -85,7 +85,7 @@ export const ENTRIES_BY_SEQ = `
       where g.ledger_id = e.ledger_id and g.record_id = e.subject_id
     ) end as gated,
     case when e.kind in ('record-created', 'record-shared') then (
-      select json_agg(json_build_object('peer_id', s.peer_id, 'documents', s.documents) order by s.peer_id)
+      select json_agg(json_build_object('peerId', s.peer_id, 'documents', s.documents) order by s.peer_id)
       from tallystick.shared_records s
       where s.ledger_id = e.ledger_id and s.record_id = e.subject_id and s.shared_seq = e.seq
     ) end as shares
@@ -96,23 +96,23 @@ export const ENTRIES_BY_SEQ = `
   where e.ledger_id = $1 order by e.seq`
 
 export type AuditedRecord = {
-  seq: string
-  record_id: string
+  seq: number
+  recordId: string
   type: string
-  item_index: number | null
-  actor_id: string
-  on_behalf_of: string | null
-  occurred_at: Date | null
-  occurred_at_us: string | null
+  itemIndex: number | null
+  actorId: string
+  onBehalfOf: string | null
+  occurredAt: Date | null
+  occurredAtUs: string | null
   traceparent: string | null
   digest: Buffer
   salt: Buffer | null
   payload: Buffer | null
-  payload_erased_seq: string | null
-  is_half_erased: boolean
-  parent_id: string | null
-  reference_list: Buffer | null
-  searched_references: string[] | null
+  payloadErasedSeq: number | null
+  isHalfErased: boolean
+  parentId: string | null
+  referenceList: Buffer | null
+  searchedReferences: string[] | null
 }
 
 /**
@@ -141,38 +141,38 @@ export async function countRows(
   table: 'record_references' | 'gated_records' | 'shared_records' | 'remote_records',
   ledgerId: Uint8Array,
 ): Promise<number> {
-  const { rows } = await client.query<{ count: string }>(
+  const { rows } = await client.query<{ count: number }>(
     `select count(*) as count from tallystick.${table} where ledger_id = $1`,
     [toUuid(ledgerId)],
   )
-  return Number(rows[0]!.count)
+  return rows[0]!.count
 }
 
 export type AuditedDocument = {
-  seq: string
+  seq: number
   document: string
-  subject_id: string
+  subjectId: string
   digest: Buffer
   salt: Buffer | null
   content: Buffer | null
-  erased_seq: string | null
+  erasedSeq: number | null
 }
 
 export const DOCUMENTS_BY_SEQ = `
   select seq, document, subject_id, digest, salt, content, erased_seq
   from tallystick.documents where ledger_id = $1 order by seq`
 
-export type AuditedAgent = { seq: string; agent_id: string; name: string }
+export type AuditedAgent = { seq: number; agentId: string; name: string }
 
 export const AGENTS_BY_SEQ = `
   select registered_seq as seq, agent_id, name from tallystick.agents where ledger_id = $1 order by registered_seq`
 
 export type AuditedKey = {
-  seq: string
-  key_id: string
-  agent_id: string
+  seq: number
+  keyId: string
+  agentId: string
   scopes: string[]
-  expires_at_us: string | null
+  expiresAtUs: string | null
 }
 
 export const KEYS_BY_SEQ = `
@@ -180,7 +180,7 @@ export const KEYS_BY_SEQ = `
   from tallystick.api_keys where ledger_id = $1 order by created_seq`
 
 /** An agent or a key that an entry at `seq` is said to have ended. */
-export type AuditedEnd = { seq: string; id: string }
+export type AuditedEnd = { seq: number; id: string }
 
 export const DISABLED_AGENTS_BY_SEQ = `
   select disabled_seq as seq, agent_id as id from tallystick.agents
@@ -190,19 +190,19 @@ export const REVOKED_KEYS_BY_SEQ = `
   select revoked_seq as seq, key_id as id from tallystick.api_keys
   where ledger_id = $1 and revoked_seq is not null order by revoked_seq, key_id`
 
-export type AuditedType = { seq: string; name: string; gated: boolean; definition: Buffer; digest: Buffer }
+export type AuditedType = { seq: number; name: string; gated: boolean; definition: Buffer; digest: Buffer }
 
 export const TYPES_BY_SEQ = `
   select registered_seq as seq, name, gated, definition, digest
   from tallystick.types where ledger_id = $1 order by registered_seq, name`
 
-export type AuditedErasure = { seq: string; subject_id: string; document: string; document_seq: string }
+export type AuditedErasure = { seq: number; subjectId: string; document: string; documentSeq: number }
 
 export const ERASURES_BY_SEQ = `
   select seq, subject_id, document, document_seq from tallystick.erasures where ledger_id = $1 order by seq`
 
 /** A closure, as the entry that reopened the ledger describes it. */
-export type AuditedClosure = { seq: string; known_size: string; known_chain: Buffer }
+export type AuditedClosure = { seq: number; knownSize: number; knownChain: Buffer }
 
 export const CLOSURES_BY_SEQ = `
   select restored_seq as seq, known_size, known_chain
@@ -214,7 +214,7 @@ export async function countOverdueErasures(
   ledgerId: Uint8Array,
   ageMs: number,
 ): Promise<number> {
-  const { rows } = await client.query<{ count: string }>(
+  const { rows } = await client.query<{ count: number }>(
     `select count(*) as count from tallystick.erasures x
      join tallystick.entries e on e.ledger_id = x.ledger_id and e.seq = x.seq
      left join tallystick.records r
@@ -225,21 +225,21 @@ export async function countOverdueErasures(
        and e.recorded_at < now() - $2 * interval '1 millisecond'`,
     [toUuid(ledgerId), ageMs],
   )
-  return Number(rows[0]!.count)
+  return rows[0]!.count
 }
 
 /** `is_forgotten`: without the fingerprint of its request. */
-export type AuditedIdempotencyKey = { seq: string; actor_id: string; is_forgotten: boolean }
+export type AuditedIdempotencyKey = { seq: number; actorId: string; isForgotten: boolean }
 
 export const IDEMPOTENCY_KEYS_BY_SEQ = `
   select seq, actor_id, fingerprint is null as is_forgotten from tallystick.idempotency_keys where ledger_id = $1 order by seq`
 
-export type AuditedCheckpoint = { size: string; root: Buffer; chain: Buffer; note: string }
+export type AuditedCheckpoint = { size: number; root: Buffer; chain: Buffer; note: string }
 
 export const CHECKPOINTS_BY_SIZE = `
   select size, root, chain, note from tallystick.checkpoints where ledger_id = $1 order by size`
 
-export type AuditedTile = { level: number; tile_index: string; hashes: Buffer }
+export type AuditedTile = { level: number; tileIndex: number; hashes: Buffer }
 
 export const TILES_IN_ORDER = `
   select level, tile_index, hashes from tallystick.tree_tiles where ledger_id = $1 order by level, tile_index`
@@ -256,17 +256,17 @@ export type AuditedLedger = {
   name: string | null
   issuer: string | null
   origin: string | null
-  note_kid: Buffer | null
-  size: string | null
+  noteKid: Buffer | null
+  size: number | null
   chain: Buffer | null
-  envelope_kid: Buffer | null
+  envelopeKid: Buffer | null
   closed: string | null
   /** Whether a closure waits for its acknowledgement. */
-  awaits_acknowledgement: boolean
-  tree_size: string | null
-  tree_hashes: Buffer | null
+  awaitsAcknowledgement: boolean
+  treeSize: number | null
+  treeHashes: Buffer | null
   /** Size of the newest checkpoint. */
-  checkpoint_size: string | null
+  checkpointSize: number | null
 }
 
 /** The rows of which a ledger has one each; null where it has none. */
@@ -291,7 +291,7 @@ export type AuditedServerKey = {
   use: string
   alg: string
   spki: Buffer
-  compromised_at: Date | null
+  compromisedAt: Date | null
 }
 
 export async function listServerKeys(client: pg.ClientBase): Promise<AuditedServerKey[]> {

@@ -31,14 +31,14 @@ export type AuditRow = {
 }
 
 type AuditColumns = {
-  audit_id: string
-  requested_by: string | null
-  requested_at: Date
+  auditId: string
+  requestedBy: string | null
+  requestedAt: Date
   state: AuditState
-  entries_total: string | null
-  entries_done: string
-  started_at: Date | null
-  finished_at: Date | null
+  entriesTotal: number | null
+  entriesDone: number
+  startedAt: Date | null
+  finishedAt: Date | null
   ok: boolean | null
   report: AuditReport | null
 }
@@ -88,14 +88,14 @@ export async function listAudits(
 
 function toAudit(row: AuditColumns): AuditRow {
   return {
-    auditId: fromUuid(row.audit_id),
-    requestedBy: row.requested_by === null ? null : fromUuid(row.requested_by),
-    requestedAt: row.requested_at,
+    auditId: fromUuid(row.auditId),
+    requestedBy: row.requestedBy === null ? null : fromUuid(row.requestedBy),
+    requestedAt: row.requestedAt,
     state: row.state,
-    entriesTotal: row.entries_total === null ? null : Number(row.entries_total),
-    entriesDone: Number(row.entries_done),
-    startedAt: row.started_at,
-    finishedAt: row.finished_at,
+    entriesTotal: row.entriesTotal,
+    entriesDone: row.entriesDone,
+    startedAt: row.startedAt,
+    finishedAt: row.finishedAt,
     ok: row.ok,
     report: row.report,
   }

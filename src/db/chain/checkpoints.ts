@@ -21,13 +21,13 @@ export async function findCheckpointCovering(
   ledgerId: Uint8Array,
   sizeMin: number,
 ): Promise<CheckpointRow | null> {
-  const { rows } = await db.query<{ size: string; note: string }>({
+  const { rows } = await db.query<{ size: number; note: string }>({
     name: 'find_checkpoint_covering',
     text: `select size, note from tallystick.checkpoints where ledger_id = $1 and size >= $2 order by size limit 1`,
     values: [toUuid(ledgerId), sizeMin],
   })
   const row = rows[0]
-  return row ? { size: Number(row.size), note: row.note } : null
+  return row ? { size: row.size, note: row.note } : null
 }
 
 /** The signed note of the checkpoint of just that size; null where there is none. */
@@ -47,13 +47,13 @@ export async function listCheckpoints(
   sizeEnd: number,
   limit: number,
 ): Promise<{ size: number; publishedAt: Date }[]> {
-  const { rows } = await db.query<{ size: string; published_at: Date }>({
+  const { rows } = await db.query<{ size: number; publishedAt: Date }>({
     name: 'list_checkpoints',
     text: `select size, published_at from tallystick.checkpoints where ledger_id = $1 and size < $2
       order by size desc limit $3`,
     values: [toUuid(ledgerId), sizeEnd, limit],
   })
-  return rows.map((row) => ({ size: Number(row.size), publishedAt: row.published_at }))
+  return rows.map((row) => ({ size: row.size, publishedAt: row.publishedAt }))
 }
 
 /** The root of the checkpoint of just that size; null where there is none. */
@@ -117,11 +117,11 @@ export async function readTree(
   ledgerId: Uint8Array,
 ): Promise<{ headSize: number; size: number; hashes: Buffer; origin: string; noteKid: Buffer }> {
   const { rows } = await client.query<{
-    head_size: string
-    size: string
+    headSize: number
+    size: number
     hashes: Buffer
     origin: string
-    note_kid: Buffer
+    noteKid: Buffer
   }>(
     `select h.size as head_size, coalesce(t.size, 0) as size, coalesce(t.hashes, '') as hashes, l.origin, l.note_kid
      from tallystick.chain_heads h join tallystick.ledgers l on l.ledger_id = h.ledger_id
@@ -131,11 +131,11 @@ export async function readTree(
   )
   const row = rows[0]!
   return {
-    headSize: Number(row.head_size),
-    size: Number(row.size),
+    headSize: row.headSize,
+    size: row.size,
     hashes: row.hashes,
     origin: row.origin,
-    noteKid: row.note_kid,
+    noteKid: row.noteKid,
   }
 }
 

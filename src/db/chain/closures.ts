@@ -22,11 +22,11 @@ export type ContradictionRow = {
 }
 
 type ContradictionColumns = {
-  ix: string
-  size: string | null
+  ix: number
+  size: number | null
   closed: string | null
-  restored_seq: string | null
-  chain_before: Buffer | null
+  restoredSeq: number | null
+  chainBefore: Buffer | null
 } & (SignedColumns | Record<keyof SignedColumns, null>)
 
 /** Those of `known` whose ledger does not hold that chain at that size: one look by primary key each. */
@@ -65,12 +65,12 @@ export async function listContradictionRows(
     ],
   })
   return rows.map((row) => ({
-    index: Number(row.ix) - 1,
-    found: row.size === null ? null : { size: Number(row.size), closed: row.closed },
+    index: row.ix - 1,
+    found: row.size === null ? null : { size: row.size, closed: row.closed },
     restored:
-      row.restored_seq === null || row.kind === null || row.chain_before === null
+      row.restoredSeq === null || row.kind === null || row.chainBefore === null
         ? null
-        : { seq: Number(row.restored_seq), entry: toSignedLine(row), chainBefore: row.chain_before },
+        : { seq: row.restoredSeq, entry: toSignedLine(row), chainBefore: row.chainBefore },
   }))
 }
 
@@ -106,12 +106,12 @@ export type Closure = {
 /** The ledger's closure that is open, or else its last; null where there was none. */
 export async function findClosure(db: Db, ledgerId: Uint8Array): Promise<Closure | null> {
   const { rows } = await db.query<{
-    known_size: string
-    known_chain: Buffer
-    found_size: string
-    found_chain: Buffer
-    closed_at: Date
-    restored_seq: string | null
+    knownSize: number
+    knownChain: Buffer
+    foundSize: number
+    foundChain: Buffer
+    closedAt: Date
+    restoredSeq: number | null
     leaf: Buffer
     chain: Buffer
   }>(
@@ -128,10 +128,9 @@ export async function findClosure(db: Db, ledgerId: Uint8Array): Promise<Closure
   const row = rows[0]
   if (!row) return null
   return {
-    known: { size: Number(row.known_size), chain: row.known_chain },
-    found: { size: Number(row.found_size), chain: row.found_chain },
-    closedAt: row.closed_at,
-    entry:
-      row.restored_seq === null ? null : { seq: Number(row.restored_seq), leaf: row.leaf, chain: row.chain },
+    known: { size: row.knownSize, chain: row.knownChain },
+    found: { size: row.foundSize, chain: row.foundChain },
+    closedAt: row.closedAt,
+    entry: row.restoredSeq === null ? null : { seq: row.restoredSeq, leaf: row.leaf, chain: row.chain },
   }
 }

@@ -8,12 +8,12 @@ export async function findReplay(
   actorId: Uint8Array,
   request: { readonly keyHash: Uint8Array; readonly requestHash: Uint8Array },
 ): Promise<{ readonly seq: number } | 'conflict' | null> {
-  const { rows } = await pool.query<{ seq: string | null }>({
+  const { rows } = await pool.query<{ seq: number | null }>({
     name: 'find_replay',
     text: 'select tallystick.find_replay($1, $2, $3, $4) as seq',
     values: [toUuid(ledgerId), toUuid(actorId), request.keyHash, request.requestHash],
   })
   const seq = rows[0]!.seq
   if (seq === null) return null
-  return seq === '-1' ? 'conflict' : { seq: Number(seq) }
+  return seq === -1 ? 'conflict' : { seq }
 }

@@ -7,10 +7,10 @@ import type { CursorMac } from '../../signing/cursor-mac.ts'
 
 /** A cursor as it is stored, where it may be a floor; nulls: there is none. */
 export type FloorColumns = {
-  floor_seq: string | null
-  floor_chain: Buffer | null
-  floor_kid: Buffer | null
-  floor_mac: Buffer | null
+  floorSeq: number | null
+  floorChain: Buffer | null
+  floorKid: Buffer | null
+  floorMac: Buffer | null
 }
 
 /**
@@ -36,7 +36,7 @@ export function hasOpenFault(ledgerId: string): string {
 
 /** 0 where nobody who has the master key wrote the row. */
 export function floorOf(cursorMac: CursorMac, ledgerId: Uint8Array, row: FloorColumns): number {
-  if (row.floor_seq === null) return 0
-  const place = { nextSeq: Number(row.floor_seq), chain: row.floor_chain!, envelopeKid: row.floor_kid! }
-  return cursorMac.isOf(ledgerId, place, row.floor_mac!) ? place.nextSeq : 0
+  if (row.floorSeq === null) return 0
+  const place = { nextSeq: row.floorSeq, chain: row.floorChain!, envelopeKid: row.floorKid! }
+  return cursorMac.isOf(ledgerId, place, row.floorMac!) ? place.nextSeq : 0
 }

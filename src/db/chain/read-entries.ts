@@ -4,67 +4,67 @@ import { STREAM_BYTES_PER_QUERY, STREAM_ENTRIES_PER_QUERY, STREAM_RECORDS_PER_QU
 import type { DocumentName } from './append-entries.ts'
 
 export type EntryRowRead = {
-  seq: string
+  seq: number
   kind: string
-  recorded_at: Date
+  recordedAt: Date
   leaf: Buffer
   chain: Buffer
   envelope: Buffer
 }
 
 export type EntryRecordRow = {
-  record_id: string
-  first_seq: string
-  item_index: number | null
+  recordId: string
+  firstSeq: number
+  itemIndex: number | null
   type: string
-  on_behalf_of: string | null
-  occurred_at: Date | null
+  onBehalfOf: string | null
+  occurredAt: Date | null
   traceparent: string | null
   digest: Buffer
   salt: Buffer | null
   payload: Buffer | null
-  reference_list: Buffer | null
-  payload_erased_seq: string | null
+  referenceList: Buffer | null
+  payloadErasedSeq: number | null
 }
 
 /** Columns that an item of a batch is made of. */
 export type ItemRow = Pick<
   EntryRecordRow,
-  'record_id' | 'type' | 'digest' | 'on_behalf_of' | 'occurred_at' | 'traceparent'
+  'recordId' | 'type' | 'digest' | 'onBehalfOf' | 'occurredAt' | 'traceparent'
 >
 
 /** How many entries the ledger has; null where there is no such ledger. */
 export async function findSize(db: Db, ledgerId: Uint8Array): Promise<number | null> {
-  const { rows } = await db.query<{ size: string }>(
+  const { rows } = await db.query<{ size: number }>(
     'select size from tallystick.chain_heads where ledger_id = $1',
     [toUuid(ledgerId)],
   )
-  return rows[0] ? Number(rows[0].size) : null
+  return rows[0] ? rows[0].size : null
 }
 
 /** Whom or what the entry at `seq` is about; null where that has no id, or there is no such entry. */
 export async function findSubject(db: Db, ledgerId: Uint8Array, seq: number): Promise<Uint8Array | null> {
-  const { rows } = await db.query<{ subject_id: string | null }>(
+  const { rows } = await db.query<{ subjectId: string | null }>(
     'select subject_id from tallystick.entries where ledger_id = $1 and seq = $2',
     [toUuid(ledgerId), seq],
   )
-  const id = rows[0]?.subject_id ?? null
+  const id = rows[0]?.subjectId ?? null
   return id === null ? null : fromUuid(id)
 }
 
 /** The document that a step of a gated record digests. */
 export type EntryDocumentRow = {
-  seq: string
+  seq: number
   document: DocumentName
-  subject_id: string
+  subjectId: string
   digest: Buffer
   salt: Buffer | null
   content: Buffer | null
-  erased_seq: string | null
+  erasedSeq: number | null
 }
 
 /** Another ledger's entry, beside the entry of ours that received it. */
-type EntryReceivedRow = { seq: string; envelope: Buffer }
+type EntryReceivedRow = { seq: number; envelope: Buffer }
 
 export type EntryRead = {
   readonly entry: EntryRowRead
@@ -92,7 +92,7 @@ export async function* readEntries(
     const rows = await readRows(db, ledgerId, next, end)
     if (rows.length === 0) throw new Error(`entry ${next} is missing`)
     for (const entry of rows) {
-      const seq = Number(entry.seq)
+      const seq = entry.seq
       const [received] = await allReceived.take(seq)
       yield {
         entry,
@@ -101,7 +101,7 @@ export async function* readEntries(
         records: entry.kind === 'batch-notarized' ? allRecords.parts(seq) : [await allRecords.take(seq)],
       }
     }
-    next = Number(rows.at(-1)!.seq) + 1
+    next = rows.at(-1)!.seq + 1
   }
 }
 
@@ -193,7 +193,7 @@ class RowsByEntry<T> {
 
 function readRecords(db: Db, ledgerId: Uint8Array, from: number, end: number): RowsByEntry<EntryRecordRow> {
   return new RowsByEntry(
-    (row) => Number(row.first_seq),
+    (row) => row.firstSeq,
     STREAM_RECORDS_PER_QUERY,
     async (last, limit) => {
       const { rows } = await db.query<EntryRecordRow>({
@@ -222,8 +222,8 @@ function readRecords(db: Db, ledgerId: Uint8Array, from: number, end: number): R
           order by first_seq, item_index`,
         values: [
           toUuid(ledgerId),
-          last?.first_seq ?? from,
-          last ? (last.item_index ?? 0) : -1,
+          last?.firstSeq ?? from,
+          last ? (last.itemIndex ?? 0) : -1,
           end,
           limit,
           STREAM_BYTES_PER_QUERY,
@@ -241,7 +241,7 @@ function readDocuments(
   end: number,
 ): RowsByEntry<EntryDocumentRow> {
   return new RowsByEntry(
-    (row) => Number(row.seq),
+    (row) => row.seq,
     STREAM_RECORDS_PER_QUERY,
     async (last, limit) => {
       const { rows } = await db.query<EntryDocumentRow>({
@@ -264,7 +264,7 @@ function readDocuments(
           ) x on true
           where bytes <= $5 or place = 1
           order by r.seq`,
-        values: [toUuid(ledgerId), last ? Number(last.seq) + 1 : from, end, limit, STREAM_BYTES_PER_QUERY],
+        values: [toUuid(ledgerId), last ? last.seq + 1 : from, end, limit, STREAM_BYTES_PER_QUERY],
       })
       return rows
     },
@@ -279,7 +279,7 @@ function readReceived(
   end: number,
 ): RowsByEntry<EntryReceivedRow> {
   return new RowsByEntry(
-    (row) => Number(row.seq),
+    (row) => row.seq,
     STREAM_ENTRIES_PER_QUERY,
     async (last, limit) => {
       const { rows } = await db.query<EntryReceivedRow>({
@@ -295,7 +295,7 @@ function readReceived(
           ) e
           where bytes <= $5 or place = 1
           order by seq`,
-        values: [toUuid(ledgerId), last ? Number(last.seq) + 1 : from, end, limit, STREAM_BYTES_PER_QUERY],
+        values: [toUuid(ledgerId), last ? last.seq + 1 : from, end, limit, STREAM_BYTES_PER_QUERY],
       })
       return rows
     },

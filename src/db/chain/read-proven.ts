@@ -18,11 +18,11 @@ export async function findEntry(
 }
 
 type RecordEntryRow = EntryRowRead & {
-  readonly first_seq: string
-  readonly item_index: number | null
-  readonly actor_id: string
-  readonly on_behalf_of: string | null
-  readonly performer_id: string | null
+  readonly firstSeq: number
+  readonly itemIndex: number | null
+  readonly actorId: string
+  readonly onBehalfOf: string | null
+  readonly performerId: string | null
 }
 
 /** The entry at `seq`, which must be about the record; null: its first one, which digests its payload. */

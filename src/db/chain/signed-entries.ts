@@ -63,8 +63,8 @@ export async function findCreations(db: Db, keys: readonly RecordKey[]): Promise
   return rows.map((row) => (row.kind === null ? null : toSignedLine(row)))
 }
 
-export type SignedColumns = { kind: string; recorded_at: Date; leaf: Buffer; envelope: Buffer }
+export type SignedColumns = { kind: string; recordedAt: Date; leaf: Buffer; envelope: Buffer }
 
-export function toSignedLine({ kind, recorded_at, leaf, envelope }: SignedColumns): SignedLine {
-  return { kind, recordedAt: recorded_at.toISOString(), leaf: toHex(leaf), envelope }
+export function toSignedLine({ kind, recordedAt, leaf, envelope }: SignedColumns): SignedLine {
+  return { kind, recordedAt: recordedAt.toISOString(), leaf: toHex(leaf), envelope }
 }

@@ -16,7 +16,7 @@ export async function readTileSlices(
   slices: readonly TileSlice[],
 ): Promise<ReadSlice[]> {
   if (slices.length === 0) return []
-  const { rows } = await db.query<{ place: string; hashes: Buffer }>({
+  const { rows } = await db.query<{ place: number; hashes: Buffer }>({
     name: 'read_tile_slices',
     text: `select s.place, t.hashes
       from unnest($2::int2[], $3::bigint[], $4::int4[], $5::int4[]) with ordinality
@@ -34,5 +34,5 @@ export async function readTileSlices(
       slices.map(({ count }) => count * HASH_BYTES),
     ],
   })
-  return rows.map(({ place, hashes }) => ({ ...slices[Number(place) - 1]!, hashes }))
+  return rows.map(({ place, hashes }) => ({ ...slices[place - 1]!, hashes }))
 }

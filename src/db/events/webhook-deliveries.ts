@@ -21,16 +21,16 @@ export type DeliveryRow = {
 }
 
 type DeliveryColumns = {
-  event_id: string
+  eventId: string
   event: string
-  record_id: string | null
-  seq: string | null
+  recordId: string | null
+  seq: number | null
   state: DeliveryState
   attempts: number
-  due_at: Date | null
-  created_at: Date
-  finished_at: Date | null
-  attempt_log?: Attempt[]
+  dueAt: Date | null
+  createdAt: Date
+  finishedAt: Date | null
+  attemptLog?: Attempt[]
 }
 
 const COLUMNS = 'event_id, event, record_id, seq, state, attempts, due_at, created_at, finished_at'
@@ -71,7 +71,7 @@ export async function listDeliveries(
 ): Promise<{ rows: DeliveryRow[]; next: Uint8Array | null }> {
   const isFiltered = event !== null || recordId !== null || state === 'delivered'
   const looksAt = isFiltered ? WEBHOOK_DELIVERIES_SCANNED_MAX : page.limit + 1
-  const { rows } = await db.query<Partial<DeliveryColumns> & { looked: string; last: string | null }>(
+  const { rows } = await db.query<Partial<DeliveryColumns> & { looked: number; last: string | null }>(
     `with looked as materialized (
        select ${COLUMNS} from ${rowsOf(state)} d
        where ledger_id = $1 and webhook_id = $2 and ($3::uuid is null or event_id < $3)
@@ -96,11 +96,11 @@ export async function listDeliveries(
       page.limit + 1,
     ],
   )
-  const found = rows.filter((row): row is typeof row & DeliveryColumns => row.event_id !== null)
+  const found = rows.filter((row): row is typeof row & DeliveryColumns => row.eventId !== null)
   const shown = found.slice(0, page.limit).map(toDelivery)
   if (found.length > page.limit) return { rows: shown, next: shown.at(-1)!.eventId }
   const { looked, last } = rows[0]!
-  return { rows: shown, next: isFiltered && Number(looked) === looksAt ? fromUuid(last!) : null }
+  return { rows: shown, next: isFiltered && looked === looksAt ? fromUuid(last!) : null }
 }
 
 /**
@@ -184,15 +184,15 @@ export async function recoverWebhook(
 
 function toDelivery(row: DeliveryColumns): DeliveryRow {
   return {
-    eventId: fromUuid(row.event_id),
+    eventId: fromUuid(row.eventId),
     event: row.event,
-    recordId: row.record_id === null ? null : fromUuid(row.record_id),
-    seq: row.seq === null ? null : Number(row.seq),
+    recordId: row.recordId === null ? null : fromUuid(row.recordId),
+    seq: row.seq,
     state: row.state,
     attempts: row.attempts,
-    dueAt: row.due_at,
-    createdAt: row.created_at,
-    finishedAt: row.finished_at,
-    attemptLog: row.attempt_log ?? [],
+    dueAt: row.dueAt,
+    createdAt: row.createdAt,
+    finishedAt: row.finishedAt,
+    attemptLog: row.attemptLog ?? [],
   }
 }

@@ -40,7 +40,7 @@ export async function takeTurns(
   limit: number,
   leaseMs: number,
 ): Promise<WebhookTurn[]> {
-  const { rows } = await client.query<{ ledger_id: string; webhook_id: string; job_id: string }>({
+  const { rows } = await client.query<{ ledgerId: string; webhookId: string; jobId: string }>({
     name: 'take_webhook_turns',
     text: `with waiting as materialized (${WAITING} order by c.served_at limit $1 for update of c skip locked)
       update tallystick.webhook_cursors c
@@ -50,9 +50,9 @@ export async function takeTurns(
     values: [limit, leaseMs],
   })
   return rows.map((row) => ({
-    ledgerId: fromUuid(row.ledger_id),
-    webhookId: fromUuid(row.webhook_id),
-    jobId: row.job_id,
+    ledgerId: fromUuid(row.ledgerId),
+    webhookId: fromUuid(row.webhookId),
+    jobId: row.jobId,
   }))
 }
 
@@ -131,15 +131,15 @@ export async function beginTurn(
     events: string[]
     types: string[]
     include: string[]
-    next_seq: string
-    checkpoint_size: string
-    open: string
-    has_due: boolean
+    nextSeq: number
+    checkpointSize: number
+    open: number
+    hasDue: boolean
     failures: number
-    failing_since: Date | null
-    recover_seq: string | null
-    recover_end: string
-    recover_delivered: boolean
+    failingSince: Date | null
+    recoverSeq: number | null
+    recoverEnd: number
+    recoverDelivered: boolean
     version: string
     secrets: { id: string; sealed: string }[]
   }
@@ -165,17 +165,17 @@ export async function beginTurn(
     events: row.events,
     types: row.types,
     include: row.include,
-    nextSeq: Number(row.next_seq),
-    checkpointSize: Number(row.checkpoint_size),
+    nextSeq: row.nextSeq,
+    checkpointSize: row.checkpointSize,
     ends: endsOf(cursorMac, turn.ledgerId, row),
-    open: Number(row.open),
-    hasDue: row.has_due,
+    open: row.open,
+    hasDue: row.hasDue,
     failures: row.failures,
-    failingSinceMs: row.failing_since?.getTime() ?? null,
+    failingSinceMs: row.failingSince?.getTime() ?? null,
     recover:
-      row.recover_seq === null
+      row.recoverSeq === null
         ? null
-        : { from: Number(row.recover_seq), end: Number(row.recover_end), delivered: row.recover_delivered },
+        : { from: row.recoverSeq, end: row.recoverEnd, delivered: row.recoverDelivered },
     secrets: row.secrets.map(({ id, sealed }) => ({
       secretId: fromUuid(id),
       sealed: Buffer.from(sealed, 'base64'),
@@ -218,7 +218,7 @@ export async function lookAtEndpoints(
   type Columns = EndColumns & {
     ours: boolean | null
     version: string | null
-    due_at: string | null
+    dueAt: string | null
     due: boolean | null
   }
   const { rows } = await db.query<Columns>({
@@ -245,7 +245,7 @@ export async function lookAtEndpoints(
   return rows.map((row, i) => ({
     isOurs: row.ours === true,
     version: row.version ?? '',
-    dueAt: row.due_at ?? '',
+    dueAt: row.dueAt ?? '',
     isDue: row.due === true,
     ends: endsOf(cursorMac, turns[i]!.ledgerId, row),
   }))

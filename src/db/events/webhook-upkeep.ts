@@ -13,7 +13,7 @@ export async function listWebhooksAfter(
   last: WebhookName | null,
   limit: number,
 ): Promise<WebhookListed[]> {
-  const { rows } = await db.query<{ ledger_id: string; webhook_id: string; deleted: boolean }>({
+  const { rows } = await db.query<{ ledgerId: string; webhookId: string; deleted: boolean }>({
     name: 'list_webhooks_after',
     text: `select ledger_id, webhook_id, state = 'deleted' and state_at < now() - interval '1 minute' as deleted from tallystick.webhooks
       where (ledger_id, webhook_id) > ($1, $2) order by ledger_id, webhook_id limit $3`,
@@ -24,8 +24,8 @@ export async function listWebhooksAfter(
     ],
   })
   return rows.map((row) => ({
-    ledgerId: fromUuid(row.ledger_id),
-    webhookId: fromUuid(row.webhook_id),
+    ledgerId: fromUuid(row.ledgerId),
+    webhookId: fromUuid(row.webhookId),
     isDeleted: row.deleted,
   }))
 }

@@ -43,16 +43,16 @@ export async function listDueDeliveries(
   }: { readonly inHand: readonly Uint8Array[]; readonly floor: number; readonly limit: number },
 ): Promise<{ readonly due: StoredDelivery[]; readonly isHeld: boolean }> {
   const { rows } = await db.query<{
-    event_id: string
+    eventId: string
     event: string
-    seq: string | null
+    seq: number | null
     place: number
-    record_id: string | null
+    recordId: string | null
     notice: string | null
     tries: number
     attempts: number
-    attempt_log: Attempt[]
-    is_held: boolean
+    attemptLog: Attempt[]
+    isHeld: boolean
   }>({
     name: 'list_due_deliveries',
     text: `with due as not materialized (
@@ -67,17 +67,17 @@ export async function listDueDeliveries(
     values: [toUuid(ledgerId), toUuid(webhookId), inHand.map(toUuid), limit, floor],
   })
   const due = rows
-    .filter(({ is_held }) => !is_held)
+    .filter(({ isHeld }) => !isHeld)
     .map((row) => ({
-      eventId: fromUuid(row.event_id),
+      eventId: fromUuid(row.eventId),
       event: row.event,
-      seq: row.seq === null ? null : Number(row.seq),
+      seq: row.seq,
       place: row.place,
-      recordId: row.record_id === null ? null : fromUuid(row.record_id),
+      recordId: row.recordId === null ? null : fromUuid(row.recordId),
       notice: row.notice,
       tries: row.tries,
       attempts: row.attempts,
-      attemptLog: row.attempt_log,
+      attemptLog: row.attemptLog,
     }))
   return { due, isHeld: rows.length > due.length }
 }
@@ -94,7 +94,7 @@ export async function readStored(
   readonly states: ReadonlyMap<string, DeliveryState>
   readonly openRecords: ReadonlySet<string>
 }> {
-  const { rows } = await db.query<{ event_id: string; record_id: string; state: DeliveryState | null }>({
+  const { rows } = await db.query<{ eventId: string; recordId: string; state: DeliveryState | null }>({
     name: 'read_stored_deliveries',
     text: `select d.event_id, d.record_id, d.state from unnest($3::uuid[]) e (event_id)
       cross join lateral (
@@ -110,16 +110,16 @@ export async function readStored(
   })
   const states = new Map<string, DeliveryState>()
   const openRecords = new Set<string>()
-  for (const { event_id, record_id, state } of rows) {
-    if (state === null) openRecords.add(record_id)
-    else states.set(event_id, state)
+  for (const { eventId, recordId, state } of rows) {
+    if (state === null) openRecords.add(recordId)
+    else states.set(eventId, state)
   }
   return { states, openRecords }
 }
 
 /** Counted to `most`. */
 export async function countOpen(db: Db, { ledgerId, webhookId }: WebhookName, most: number): Promise<number> {
-  const { rows } = await db.query<{ open: string }>({
+  const { rows } = await db.query<{ open: number }>({
     name: 'count_open_deliveries',
     text: `select count(*) as open from (
       select from tallystick.webhook_deliveries
@@ -127,7 +127,7 @@ export async function countOpen(db: Db, { ledgerId, webhookId }: WebhookName, mo
     ) d`,
     values: [toUuid(ledgerId), toUuid(webhookId), most],
   })
-  return Number(rows[0]!.open)
+  return rows[0]!.open
 }
 
 export type WrittenDelivery = StoredDelivery & {
@@ -284,12 +284,12 @@ export async function listListeners(
   { ledgerId, webhookId }: WebhookName,
   event: string,
 ): Promise<Uint8Array[]> {
-  const { rows } = await db.query<{ webhook_id: string }>(
+  const { rows } = await db.query<{ webhookId: string }>(
     `select webhook_id from tallystick.webhooks
      where ledger_id = $1 and webhook_id <> $2 and state = 'active' and events && array['*', $3]`,
     [toUuid(ledgerId), toUuid(webhookId), event],
   )
-  return rows.map((row) => fromUuid(row.webhook_id))
+  return rows.map((row) => fromUuid(row.webhookId))
 }
 
 type Notice = {

@@ -48,31 +48,31 @@ export type WebhookRow = WebhookSettings & {
 }
 
 type WebhookColumns = {
-  webhook_id: string
+  webhookId: string
   url: string
   description: string | null
   events: string[]
   types: string[]
   include: string[]
-  created_by: string
-  created_at: Date
+  createdBy: string
+  createdAt: Date
   state: WebhookRow['state']
   reason: WebhookRow['reason']
-  state_at: Date
+  stateAt: Date
   secrets: { id: string; key: string; ends: number | null }[] | null
-  next_seq: string
-  behind: string
+  nextSeq: number
+  behind: number
   failures: number
-  failing_since: Date | null
-  resume_at: Date | null
-  last_success_at: Date | null
-  last_failure_at: Date | null
-  recover_seq: string | null
-  recover_end: string | null
-  recover_delivered: boolean
-  pending: string
-  held: string
-  dead: string
+  failingSince: Date | null
+  resumeAt: Date | null
+  lastSuccessAt: Date | null
+  lastFailureAt: Date | null
+  recoverSeq: number | null
+  recoverEnd: number | null
+  recoverDelivered: boolean
+  pending: number
+  held: number
+  dead: number
 }
 
 /** `state`: as the partial indexes of webhook_deliveries name it, so that one of them is walked. */
@@ -234,33 +234,33 @@ async function isFound(pool: pg.Pool, call: string, values: unknown[]): Promise<
 
 function toWebhook(row: WebhookColumns): WebhookRow {
   return {
-    webhookId: fromUuid(row.webhook_id),
+    webhookId: fromUuid(row.webhookId),
     url: row.url,
     description: row.description,
     events: row.events,
     types: row.types,
     include: row.include,
-    createdBy: fromUuid(row.created_by),
-    createdAt: row.created_at,
+    createdBy: fromUuid(row.createdBy),
+    createdAt: row.createdAt,
     state: row.state,
     reason: row.reason,
-    stateAt: row.state_at,
+    stateAt: row.stateAt,
     secrets: (row.secrets ?? []).map(({ id, key, ends }) => ({
       publicKey: Buffer.from(key, 'hex'),
       createdAt: timeOfId(id),
       expiresAt: ends === null ? null : new Date(ends),
     })),
-    nextSeq: Number(row.next_seq),
-    behind: Number(row.behind),
+    nextSeq: row.nextSeq,
+    behind: row.behind,
     failures: row.failures,
-    failingSince: row.failing_since,
-    resumeAt: row.resume_at,
-    lastSuccessAt: row.last_success_at,
-    lastFailureAt: row.last_failure_at,
+    failingSince: row.failingSince,
+    resumeAt: row.resumeAt,
+    lastSuccessAt: row.lastSuccessAt,
+    lastFailureAt: row.lastFailureAt,
     recovery: toRecovery(row),
-    pending: Number(row.pending),
-    held: Number(row.held),
-    dead: Number(row.dead),
+    pending: row.pending,
+    held: row.held,
+    dead: row.dead,
   }
 }
 
@@ -270,7 +270,7 @@ function timeOfId(uuid: string): Date {
 }
 
 function toRecovery(row: WebhookColumns): WebhookRow['recovery'] {
-  if (row.recover_seq === null || row.recover_end === null) return null
-  const { recover_seq: nextSeq, recover_end: endSeq, recover_delivered: delivered } = row
-  return { nextSeq: Number(nextSeq), endSeq: Number(endSeq), delivered }
+  if (row.recoverSeq === null || row.recoverEnd === null) return null
+  const { recoverSeq: nextSeq, recoverEnd: endSeq, recoverDelivered: delivered } = row
+  return { nextSeq, endSeq, delivered }
 }

@@ -143,14 +143,14 @@ export async function countJobs(db: pg.Pool): Promise<QueueDepth[]> {
 
 /** By the queue that gave them up; not those that an operator has put back. */
 export async function countDeadLetters(db: pg.Pool): Promise<Readonly<Record<string, number>>> {
-  const { rows } = await db.query<{ queue: string; count: string }>(
+  const { rows } = await db.query<{ queue: string; count: number }>(
     `select q.name as queue, count(j.id) as count
      from unnest($1::text[]) q (name)
      left join pgboss.job j on j.name = $2 and j.state < 'active' and j.source_name = q.name
      group by q.name`,
     [Object.keys(QUEUES).filter(hasDeadLetters), DEAD_LETTER_QUEUE],
   )
-  return Object.fromEntries(rows.map(({ queue, count }) => [queue, Number(count)]))
+  return Object.fromEntries(rows.map(({ queue, count }) => [queue, count]))
 }
 
 function hasDeadLetters(queue: string): boolean {
@@ -175,7 +175,7 @@ export async function listDeadLetters(db: pg.ClientBase, limit: number): Promise
     queue: string | null
     payload: unknown
     output: { message?: unknown } | null
-    died_at: Date
+    diedAt: Date
   }>(
     `select id, source_name as queue, data as payload, source_output as output, created_on as died_at
      from pgboss.job where name = $1 and state < 'active' order by created_on limit $2`,
@@ -186,7 +186,7 @@ export async function listDeadLetters(db: pg.ClientBase, limit: number): Promise
     queue: row.queue ?? '',
     payload: row.payload,
     error: typeof row.output?.message === 'string' ? row.output.message : JSON.stringify(row.output),
-    diedAt: row.died_at,
+    diedAt: row.diedAt,
   }))
 }
 

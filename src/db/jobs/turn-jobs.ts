@@ -39,12 +39,12 @@ export async function giveTurns<Queue extends QueueName, Turn extends { readonly
 
 /** How many wait to be taken, counted to `most`. A turn has one attempt, so none waits for another. */
 async function countTurns(client: pg.ClientBase, queue: QueueName, most: number): Promise<number> {
-  const { rows } = await client.query<{ ready: string }>({
+  const { rows } = await client.query<{ ready: number }>({
     name: 'count_turns',
     text: `select count(*) as ready from (
       select from pgboss.job j where j.name = $1 and j.state < 'active' limit $2
     ) j`,
     values: [queue, most],
   })
-  return Number(rows[0]!.ready)
+  return rows[0]!.ready
 }

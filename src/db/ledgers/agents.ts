@@ -8,7 +8,7 @@ export type AgentRow = {
   readonly disabledAt: Date | null
 }
 
-type Columns = { agent_id: string; name: string; registered_at: Date; disabled_at: Date | null }
+type Columns = { agentId: string; name: string; registeredAt: Date; disabledAt: Date | null }
 
 const SELECT_AGENTS = `select a.agent_id, a.name, r.recorded_at as registered_at, d.recorded_at as disabled_at
   from tallystick.agents a
@@ -78,9 +78,9 @@ export async function listAgents(
 
 function toRow(row: Columns): AgentRow {
   return {
-    agentId: fromUuid(row.agent_id),
+    agentId: fromUuid(row.agentId),
     name: row.name,
-    registeredAt: row.registered_at,
-    disabledAt: row.disabled_at,
+    registeredAt: row.registeredAt,
+    disabledAt: row.disabledAt,
   }
 }

@@ -24,17 +24,17 @@ export async function findApiKey(
   secretHash: Buffer,
 ): Promise<ApiKeyRow | null> {
   const { rows } = await pool.query<{
-    key_id: string
-    agent_id: string
+    keyId: string
+    agentId: string
     scopes: string[]
     mac: Buffer
-    expires_at: Date | null
+    expiresAt: Date | null
     issuer: string
-    envelope_kid: Buffer
-    key_per_second: number | null
-    key_burst: number | null
-    ledger_per_second: number | null
-    ledger_burst: number | null
+    envelopeKid: Buffer
+    keyPerSecond: number | null
+    keyBurst: number | null
+    ledgerPerSecond: number | null
+    ledgerBurst: number | null
   }>({
     name: 'find_api_key',
     text: `select k.key_id, k.agent_id, k.scopes, s.mac, s.expires_at, l.issuer, h.envelope_kid,
@@ -51,15 +51,15 @@ export async function findApiKey(
   const row = rows[0]
   if (!row) return null
   return {
-    keyId: fromUuid(row.key_id),
-    agentId: fromUuid(row.agent_id),
+    keyId: fromUuid(row.keyId),
+    agentId: fromUuid(row.agentId),
     scopes: row.scopes,
     mac: row.mac,
-    expiresAtMs: row.expires_at?.getTime() ?? null,
+    expiresAtMs: row.expiresAt?.getTime() ?? null,
     issuer: row.issuer,
-    envelopeKid: row.envelope_kid.toString('hex'),
-    keyLimit: toRateLimit(row.key_per_second, row.key_burst),
-    ledgerLimit: toRateLimit(row.ledger_per_second, row.ledger_burst),
+    envelopeKid: row.envelopeKid.toString('hex'),
+    keyLimit: toRateLimit(row.keyPerSecond, row.keyBurst),
+    ledgerLimit: toRateLimit(row.ledgerPerSecond, row.ledgerBurst),
   }
 }
 
@@ -85,17 +85,17 @@ export type KeySecretRow = {
 }
 
 type KeyColumns = {
-  key_id: string
-  agent_id: string
+  keyId: string
+  agentId: string
   name: string
   scopes: string[]
-  created_at: Date
-  expires_at: Date | null
-  revoked_at: Date | null
-  rate_limit_per_second: number | null
-  rate_limit_burst: number | null
+  createdAt: Date
+  expiresAt: Date | null
+  revokedAt: Date | null
+  rateLimitPerSecond: number | null
+  rateLimitBurst: number | null
   secrets: { hash: string; mac: string; ends: number | null }[]
-  made_by: string | null
+  madeBy: string | null
 }
 
 // Milliseconds of a time that this server wrote are whole.
@@ -161,10 +161,10 @@ export async function listKeyMakers(
   page: { afterSeq: number; limit: number },
 ): Promise<KeyMakerRow[]> {
   const { rows } = await pool.query<{
-    key_id: string
-    made_by: string | null
-    is_revoked: boolean
-    created_seq: string
+    keyId: string
+    madeBy: string | null
+    isRevoked: boolean
+    createdSeq: number
   }>({
     name: 'list_key_makers',
     text: `select k.key_id, c.key_id as made_by, k.revoked_seq is not null as is_revoked, k.created_seq
@@ -175,10 +175,10 @@ export async function listKeyMakers(
     values: [toUuid(ledgerId), page.afterSeq, page.limit],
   })
   return rows.map((row) => ({
-    keyId: fromUuid(row.key_id),
-    madeBy: row.made_by === null ? null : fromUuid(row.made_by),
-    isRevoked: row.is_revoked,
-    createdSeq: Number(row.created_seq),
+    keyId: fromUuid(row.keyId),
+    madeBy: row.madeBy === null ? null : fromUuid(row.madeBy),
+    isRevoked: row.isRevoked,
+    createdSeq: row.createdSeq,
   }))
 }
 
@@ -206,19 +206,19 @@ export async function replaceKeySecrets(
 
 function toKeyRow(row: KeyColumns): KeyRow {
   return {
-    keyId: fromUuid(row.key_id),
-    agentId: fromUuid(row.agent_id),
+    keyId: fromUuid(row.keyId),
+    agentId: fromUuid(row.agentId),
     name: row.name,
     scopes: row.scopes,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    revokedAt: row.revoked_at,
-    rateLimit: toRateLimit(row.rate_limit_per_second, row.rate_limit_burst),
+    createdAt: row.createdAt,
+    expiresAt: row.expiresAt,
+    revokedAt: row.revokedAt,
+    rateLimit: toRateLimit(row.rateLimitPerSecond, row.rateLimitBurst),
     secrets: row.secrets.map(({ hash, mac, ends }) => ({
       secretHash: Buffer.from(hash, 'hex'),
       mac: Buffer.from(mac, 'hex'),
       expiresAtMs: ends,
     })),
-    madeBy: row.made_by === null ? null : fromUuid(row.made_by),
+    madeBy: row.madeBy === null ? null : fromUuid(row.madeBy),
   }
 }

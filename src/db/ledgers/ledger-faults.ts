@@ -23,10 +23,10 @@ export async function insertFault(db: Db, ledgerId: Uint8Array, fault: LedgerFau
 
 export async function listOpenFaults(db: Db, limit: number): Promise<OpenFault[]> {
   const { rows } = await db.query<{
-    ledger_id: string
-    found_at: Date
-    found_by: 'follower' | 'audit'
-    seq: string | null
+    ledgerId: string
+    foundAt: Date
+    foundBy: 'follower' | 'audit'
+    seq: number | null
     code: string
     reason: string
   }>(
@@ -35,10 +35,10 @@ export async function listOpenFaults(db: Db, limit: number): Promise<OpenFault[]
     [limit],
   )
   return rows.map((row) => ({
-    ledgerId: fromUuid(row.ledger_id),
-    foundAt: row.found_at,
-    foundBy: row.found_by,
-    seq: row.seq === null ? null : Number(row.seq),
+    ledgerId: fromUuid(row.ledgerId),
+    foundAt: row.foundAt,
+    foundBy: row.foundBy,
+    seq: row.seq,
     code: row.code,
     reason: row.reason,
   }))
@@ -46,19 +46,19 @@ export async function listOpenFaults(db: Db, limit: number): Promise<OpenFault[]
 
 /** Those of the ledgers that have an open fault, as Postgres writes their ids. */
 export async function listFaulty(db: Db, ledgerIds: readonly Uint8Array[]): Promise<ReadonlySet<string>> {
-  const { rows } = await db.query<{ ledger_id: string }>({
+  const { rows } = await db.query<{ ledgerId: string }>({
     name: 'list_faulty',
     text: 'select ledger_id from tallystick.ledger_faults where ledger_id = any($1) and cleared_at is null',
     values: [[...new Set(ledgerIds.map(toUuid))]],
   })
-  return new Set(rows.map(({ ledger_id }) => ledger_id))
+  return new Set(rows.map(({ ledgerId }) => ledgerId))
 }
 
 export async function countOpenFaults(db: Db): Promise<number> {
-  const { rows } = await db.query<{ count: string }>(
+  const { rows } = await db.query<{ count: number }>(
     'select count(*) as count from tallystick.ledger_faults where cleared_at is null',
   )
-  return Number(rows[0]!.count)
+  return rows[0]!.count
 }
 
 /** As the owner. false: the ledger has no open fault. */

@@ -44,17 +44,17 @@ export type LedgerSummaryRow = {
 }
 
 type SummaryColumns = {
-  ledger_id: string
+  ledgerId: string
   name: string
   issuer: string
   origin: string
-  size: string
+  size: number
   closed: 'frozen' | 'restored' | null
-  rate_limit_per_second: number | null
-  rate_limit_burst: number | null
-  fault_seq: string | null
-  fault_code: string | null
-  fault_found_at: Date | null
+  rateLimitPerSecond: number | null
+  rateLimitBurst: number | null
+  faultSeq: number | null
+  faultCode: string | null
+  faultFoundAt: Date | null
 }
 
 const SELECT_SUMMARIES = `select l.ledger_id, l.name, l.issuer, l.origin, h.size, h.closed, l.rate_limit_per_second,
@@ -102,20 +102,20 @@ export async function setLedgerFrozen(
 
 function toSummary(row: SummaryColumns): LedgerSummaryRow {
   return {
-    ledgerId: fromUuid(row.ledger_id),
+    ledgerId: fromUuid(row.ledgerId),
     name: row.name,
     issuer: row.issuer,
     origin: row.origin,
-    size: Number(row.size),
+    size: row.size,
     closed: row.closed,
-    rateLimit: toRateLimit(row.rate_limit_per_second, row.rate_limit_burst),
-    fault: row.fault_code === null ? null : toFault(row.fault_code, row),
+    rateLimit: toRateLimit(row.rateLimitPerSecond, row.rateLimitBurst),
+    fault: row.faultCode === null ? null : toFault(row.faultCode, row),
   }
 }
 
 function toFault(code: string, row: SummaryColumns): LedgerSummaryRow['fault'] {
-  const seq = row.fault_seq === null ? null : Number(row.fault_seq)
-  return { seq, code, foundAt: row.fault_found_at!.toISOString() }
+  const seq = row.faultSeq
+  return { seq, code, foundAt: row.faultFoundAt!.toISOString() }
 }
 
 /** Whether it takes no entries because it was found to be an older backup of itself. */

@@ -22,8 +22,8 @@ type Columns = {
   gated: boolean
   definition: Buffer
   digest: Buffer
-  seq: string
-  recorded_at: Date
+  seq: number
+  recordedAt: Date
   leaf: Buffer
   chain: Buffer
 }
@@ -44,9 +44,9 @@ export async function findType(pool: pg.Pool, ledgerId: Uint8Array, name: string
     gated: row.gated,
     definition: row.definition.toString('utf8'),
     digest: row.digest.toString('hex'),
-    registeredAt: row.recorded_at.toISOString(),
+    registeredAt: row.recordedAt.toISOString(),
     entry: {
-      seq: Number(row.seq),
+      seq: row.seq,
       kind: 'type-registered',
       leaf: row.leaf.toString('hex'),
       chain: row.chain.toString('hex'),
@@ -81,6 +81,6 @@ export async function listTypes(
     name: row.name,
     gated: row.gated,
     digest: row.digest.toString('hex'),
-    registeredAt: row.recorded_at.toISOString(),
+    registeredAt: row.recordedAt.toISOString(),
   }))
 }

@@ -5,7 +5,7 @@ import { NEWEST_OFFER, type OfferColumns } from './remote-records.ts'
 /** A record that is shared with a peer: this ledger's (`home`), or the peer's (`guest`). */
 export type SharedRecordRow = {
   role: 'home' | 'guest'
-  record_id: string
+  recordId: string
   documents: 'whole' | 'digests'
   type: string
   state: string

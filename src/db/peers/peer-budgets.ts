@@ -23,20 +23,20 @@ export const BUDGET_COLUMNS = `case when ${IS_TODAY} then b.entries else 0 end a
   case when ${IS_TODAY} then b.began_at + interval '1 day' end as budget_resets_at`
 
 export type BudgetColumns = {
-  budget_entries: string
-  budget_bytes: string
-  entries_max: string | null
-  bytes_max: string | null
-  budget_resets_at: Date | null
+  budgetEntries: number
+  budgetBytes: number
+  entriesMax: number | null
+  bytesMax: number | null
+  budgetResetsAt: Date | null
 }
 
 export function toBudget(row: BudgetColumns): PeerBudgetRow {
   return {
-    entries: Number(row.budget_entries),
-    bytes: Number(row.budget_bytes),
-    entriesMax: row.entries_max === null ? null : Number(row.entries_max),
-    bytesMax: row.bytes_max === null ? null : Number(row.bytes_max),
-    resetsAt: row.budget_resets_at,
+    entries: row.budgetEntries,
+    bytes: row.budgetBytes,
+    entriesMax: row.entriesMax,
+    bytesMax: row.bytesMax,
+    resetsAt: row.budgetResetsAt,
   }
 }
 
@@ -48,7 +48,7 @@ export async function readPeerBudgets(
   db: Db,
   ofAll: { readonly entriesMax: number; readonly bytesMax: number },
 ): Promise<PeerBudgetFigures> {
-  const { rows } = await db.query<{ full: string; most: number }>(
+  const { rows } = await db.query<{ full: number; most: number }>(
     `select count(*) filter (where u.part >= 1) as full, coalesce(max(u.part), 0) as most
      from tallystick.peer_budgets b
      join tallystick.peers p on p.ledger_id = b.ledger_id and p.peer_id = b.peer_id and p.state = 'active'
@@ -58,7 +58,7 @@ export async function readPeerBudgets(
      where ${IS_TODAY}`,
     [ofAll.entriesMax, ofAll.bytesMax],
   )
-  return { full: Number(rows[0]!.full), most: rows[0]!.most }
+  return { full: rows[0]!.full, most: rows[0]!.most }
 }
 
 /** null: as every peering has it. false: there is no such peering. */

@@ -18,13 +18,13 @@ type PeerLag = { readonly entries: number; readonly most: number; readonly secon
 
 type FigureColumns = {
   state: PeerState
-  peers: string
-  failing: string
-  failing_seconds: string
-  behind: string
-  lag_entries: string
-  lag_most: string
-  lag_seconds: string
+  peers: number
+  failing: number
+  failingSeconds: number
+  behind: number
+  lagEntries: number
+  lagMost: number
+  lagSeconds: number
 }
 
 /**
@@ -53,11 +53,11 @@ export async function readPeerFigures(db: Db): Promise<PeerFigures> {
   )
   const of = (state: PeerState) => rows.find((row) => row.state === state)
   const lagOf = (state: PeerState): PeerLag => ({
-    entries: Number(of(state)?.lag_entries ?? 0),
-    most: Number(of(state)?.lag_most ?? 0),
-    seconds: Number(of(state)?.lag_seconds ?? 0),
+    entries: of(state)?.lagEntries ?? 0,
+    most: of(state)?.lagMost ?? 0,
+    seconds: of(state)?.lagSeconds ?? 0,
   })
-  const count = (state: PeerState) => Number(of(state)?.peers ?? 0)
+  const count = (state: PeerState) => of(state)?.peers ?? 0
   return {
     states: {
       invited: count('invited'),
@@ -66,9 +66,9 @@ export async function readPeerFigures(db: Db): Promise<PeerFigures> {
       suspended: count('suspended'),
       revoked: count('revoked'),
     },
-    failing: rows.reduce((sum, { failing }) => sum + Number(failing), 0),
-    failingSeconds: Math.max(0, ...rows.map(({ failing_seconds }) => Number(failing_seconds))),
-    behind: Number(of('active')?.behind ?? 0),
+    failing: rows.reduce((sum, { failing }) => sum + failing, 0),
+    failingSeconds: Math.max(0, ...rows.map(({ failingSeconds }) => failingSeconds)),
+    behind: of('active')?.behind ?? 0,
     lag: { active: lagOf('active'), suspended: lagOf('suspended') },
   }
 }

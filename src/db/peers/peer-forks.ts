@@ -27,12 +27,12 @@ export async function listPeerForks(
 ): Promise<ForkRow[]> {
   const { rows } = await db.query<{
     leaf: Buffer
-    remote_seq: string
-    record_id: string | null
+    remoteSeq: number
+    recordId: string | null
     version: number | null
-    held_leaf: Buffer
+    heldLeaf: Buffer
     envelope: Buffer
-    seen_at: Date
+    seenAt: Date
   }>({
     name: 'list_peer_forks',
     text: `select f.leaf, f.remote_seq, f.record_id, f.version, f.held_leaf, f.envelope, f.seen_at
@@ -59,12 +59,12 @@ export async function listPeerForks(
   })
   return rows.map((row) => ({
     leaf: row.leaf.toString('hex'),
-    remoteSeq: Number(row.remote_seq),
-    recordId: row.record_id === null ? null : fromUuid(row.record_id),
+    remoteSeq: row.remoteSeq,
+    recordId: row.recordId === null ? null : fromUuid(row.recordId),
     version: row.version,
-    heldLeaf: row.held_leaf.toString('hex'),
+    heldLeaf: row.heldLeaf.toString('hex'),
     envelope: row.envelope,
-    seenAt: row.seen_at,
+    seenAt: row.seenAt,
   }))
 }
 
@@ -73,7 +73,7 @@ export type ForkedPeer = Of & { readonly remoteLedgerId: Uint8Array }
 
 /** Peerings that live, and have rows of forks. */
 export async function listForkedPeers(db: Db, limit: number): Promise<ForkedPeer[]> {
-  const { rows } = await db.query<{ ledger_id: string; peer_id: string; remote_ledger_id: string }>(
+  const { rows } = await db.query<{ ledgerId: string; peerId: string; remoteLedgerId: string }>(
     `select p.ledger_id, p.peer_id, p.remote_ledger_id from tallystick.peers p
      where p.state <> 'revoked' and p.remote_ledger_id is not null and exists (
        select from tallystick.peer_forks f where f.ledger_id = p.ledger_id and f.peer_id = p.peer_id)
@@ -81,8 +81,8 @@ export async function listForkedPeers(db: Db, limit: number): Promise<ForkedPeer
     [limit],
   )
   return rows.map((row) => ({
-    ledgerId: fromUuid(row.ledger_id),
-    peerId: fromUuid(row.peer_id),
-    remoteLedgerId: fromUuid(row.remote_ledger_id),
+    ledgerId: fromUuid(row.ledgerId),
+    peerId: fromUuid(row.peerId),
+    remoteLedgerId: fromUuid(row.remoteLedgerId),
   }))
 }

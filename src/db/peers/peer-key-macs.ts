@@ -22,8 +22,8 @@ export async function listPeerKeyMacs(
   limit: number,
 ): Promise<PeerKeyMac[]> {
   const { rows } = await client.query<{
-    ledger_id: string
-    peer_id: string
+    ledgerId: string
+    peerId: string
     kid: Buffer
     alg: string
     spki: Buffer
@@ -35,7 +35,7 @@ export async function listPeerKeyMacs(
     [after && toUuid(after.ledgerId), after && toUuid(after.peerId), after?.kid, limit],
   )
   return rows.map((row) => {
-    const [ledgerId, peerId] = [fromUuid(row.ledger_id), fromUuid(row.peer_id)]
+    const [ledgerId, peerId] = [fromUuid(row.ledgerId), fromUuid(row.peerId)]
     const key = { kid: row.kid.toString('hex'), alg: row.alg, spki: toBase64(row.spki) }
     const named = { ledger: formatId('led', ledgerId), peer: formatId('peer', peerId), ...key }
     return { ledgerId, peerId, kid: row.kid, named, mac: row.mac }

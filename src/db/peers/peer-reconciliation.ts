@@ -100,15 +100,15 @@ type PeerSummaryRow = {
 export async function findPeerSummary(db: Db, of: Of): Promise<PeerSummaryRow | null> {
   const { rows } = await db.query<{
     summary: string | null
-    summary_at: Date | null
-    summary_wanted: boolean
+    summaryAt: Date | null
+    summaryWanted: boolean
   }>({
     name: 'find_peer_summary',
     text: `select summary, summary_at, summary_wanted from tallystick.peer_cursors where ledger_id = $1 and peer_id = $2`,
     values: [toUuid(of.ledgerId), toUuid(of.peerId)],
   })
   const row = rows[0]
-  return row ? { summary: row.summary, summaryAt: row.summary_at, isAsked: row.summary_wanted } : null
+  return row ? { summary: row.summary, summaryAt: row.summaryAt, isAsked: row.summaryWanted } : null
 }
 
 export async function wantPeerSummary(db: Db, of: Of): Promise<void> {
@@ -133,7 +133,7 @@ export async function listHeldRecords(
   of: Of,
   page: { readonly after: Uint8Array | null; readonly limit: number },
 ): Promise<HeldRecord[]> {
-  const { rows } = await db.query<{ record_id: string; own: boolean; version: number; leaf: Buffer }>({
+  const { rows } = await db.query<{ recordId: string; own: boolean; version: number; leaf: Buffer }>({
     name: 'list_peer_held_records',
     text: `select * from (
         (select s.record_id, true as own, g.version, e.leaf
@@ -150,7 +150,7 @@ export async function listHeldRecords(
     values: [toUuid(of.ledgerId), toUuid(of.peerId), page.after && toUuid(page.after), page.limit],
   })
   return rows.map((row) => ({
-    recordId: fromUuid(row.record_id),
+    recordId: fromUuid(row.recordId),
     isOwn: row.own,
     version: row.version,
     leaf: row.leaf,

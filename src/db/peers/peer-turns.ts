@@ -53,7 +53,7 @@ export async function takePeerTurns(
   limit: number,
   leaseMs: number,
 ): Promise<PeerTurn[]> {
-  const { rows } = await client.query<{ ledger_id: string; peer_id: string; job_id: string }>({
+  const { rows } = await client.query<{ ledgerId: string; peerId: string; jobId: string }>({
     name: 'take_peer_turns',
     text: `with waiting as materialized (${WAITING} order by c.served_at limit $1 for update of c skip locked),
       placed as (
@@ -67,9 +67,9 @@ export async function takePeerTurns(
     values: [limit, leaseMs],
   })
   return rows.map((row) => ({
-    ledgerId: fromUuid(row.ledger_id),
-    peerId: fromUuid(row.peer_id),
-    jobId: row.job_id,
+    ledgerId: fromUuid(row.ledgerId),
+    peerId: fromUuid(row.peerId),
+    jobId: row.jobId,
   }))
 }
 
@@ -104,19 +104,19 @@ export async function lookAtPeer(db: Db, turn: PeerTurn, leaseMs: number): Promi
     state: PeerState
     inviter: string
     invited: string | null
-    sealed_token: Buffer | null
-    remote_ledger_id: string
-    remote_url: string
-    revoked_seq: string | null
+    sealedToken: Buffer | null
+    remoteLedgerId: string
+    remoteUrl: string
+    revokedSeq: number | null
     issuer: string
-    envelope_kid: Buffer
-    known_kid: Buffer
-    next_seq: string
-    size: string
+    envelopeKid: Buffer
+    knownKid: Buffer
+    nextSeq: number
+    size: number
     failures: number
-    backlog_id: string | null
-    backlog_seq: string
-    summary_due: boolean
+    backlogId: string | null
+    backlogSeq: number
+    summaryDue: boolean
     keys: PeerKeyColumns
   }>({
     name: 'look_at_peer',
@@ -146,21 +146,18 @@ export async function lookAtPeer(db: Db, turn: PeerTurn, leaseMs: number): Promi
     state: row.state,
     inviter: row.inviter,
     invited: row.invited,
-    sealedToken: row.sealed_token,
-    remoteLedgerId: fromUuid(row.remote_ledger_id),
-    remoteUrl: row.remote_url,
-    revokedSeq: row.revoked_seq === null ? null : Number(row.revoked_seq),
+    sealedToken: row.sealedToken,
+    remoteLedgerId: fromUuid(row.remoteLedgerId),
+    remoteUrl: row.remoteUrl,
+    revokedSeq: row.revokedSeq,
     issuer: row.issuer,
-    envelopeKid: row.envelope_kid.toString('hex'),
-    knownKid: row.known_kid.toString('hex'),
-    nextSeq: Number(row.next_seq),
-    size: Number(row.size),
+    envelopeKid: row.envelopeKid.toString('hex'),
+    knownKid: row.knownKid.toString('hex'),
+    nextSeq: row.nextSeq,
+    size: row.size,
     failures: row.failures,
-    backlog:
-      row.backlog_id === null
-        ? null
-        : { recordId: fromUuid(row.backlog_id), fromSeq: Number(row.backlog_seq) },
-    summaryDue: row.summary_due,
+    backlog: row.backlogId === null ? null : { recordId: fromUuid(row.backlogId), fromSeq: row.backlogSeq },
+    summaryDue: row.summaryDue,
     keys: toPeerKeys(row.keys),
   }
 }
@@ -286,14 +283,14 @@ export async function findSeqOfVersion(
   recordId: Uint8Array,
   version: number,
 ): Promise<number | null> {
-  const { rows } = await db.query<{ seq: string }>({
+  const { rows } = await db.query<{ seq: number }>({
     name: 'find_seq_of_version',
     text: `select first_seq as seq from tallystick.records where ledger_id = $1 and record_id = $2 and $3::int4 = 1
       union all
       select seq from tallystick.entries where ledger_id = $1 and subject_id = $2 and version = $3 and version > 1`,
     values: [toUuid(ledgerId), toUuid(recordId), version],
   })
-  return rows[0] ? Number(rows[0].seq) : null
+  return rows[0] ? rows[0].seq : null
 }
 
 /** Summary that a peer sent. `text`: JSON, as it is kept. */
@@ -310,7 +307,7 @@ export type HeldByPeer = {
  */
 export async function keepSummary(client: pg.ClientBase, turn: PeerTurn, held: HeldByPeer): Promise<void> {
   const of = [toUuid(turn.ledgerId), toUuid(turn.peerId)]
-  const { rows } = await client.query<{ next_seq: string }>({
+  const { rows } = await client.query<{ nextSeq: number }>({
     name: 'keep_peer_summary',
     text: `update tallystick.peer_cursors set summary = $4, summary_at = now(), summary_wanted = false
       where ledger_id = $1 and peer_id = $2 and job_id = $3 returning next_seq`,
@@ -341,7 +338,7 @@ export async function keepSummary(client: pg.ClientBase, turn: PeerTurn, held: H
       ...of,
       encodeColumn(uuid, held.records, ({ recordId }) => recordId),
       encodeColumn(int4, held.records, ({ version }) => version),
-      rows[0].next_seq,
+      rows[0].nextSeq,
     ],
   })
 }

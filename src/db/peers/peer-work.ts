@@ -28,11 +28,11 @@ export type SharedEntry = {
 }
 
 type SharedColumns = {
-  seq: string
+  seq: number
   kind: string
   leaf: Buffer
   envelope: Buffer
-  record_id: string | null
+  recordId: string | null
   documents: 'whole' | 'digests'
 }
 
@@ -128,11 +128,11 @@ export async function readSharedOfRecord(
 
 function toShared(row: SharedColumns): SharedEntry {
   return {
-    seq: Number(row.seq),
+    seq: row.seq,
     kind: row.kind,
     leaf: row.leaf,
     envelope: row.envelope,
-    recordId: row.record_id === null ? null : fromUuid(row.record_id),
+    recordId: row.recordId === null ? null : fromUuid(row.recordId),
     documents: row.documents,
   }
 }
@@ -156,13 +156,13 @@ export async function readSharedDocuments(
   seqs: readonly number[],
 ): Promise<SharedDocument[]> {
   const { rows } = await db.query<{
-    seq: string
+    seq: number
     document: SharedDocument['document']
-    subject_id: string
+    subjectId: string
     digest: Buffer
     salt: Buffer | null
     content: Buffer | null
-    reference_list: Buffer | null
+    referenceList: Buffer | null
     type: string | null
   }>({
     name: 'read_shared_documents',
@@ -186,13 +186,13 @@ export async function readSharedDocuments(
     values: [toUuid(ledgerId), seqs],
   })
   return rows.map((row) => ({
-    seq: Number(row.seq),
+    seq: row.seq,
     document: row.document,
-    subjectId: fromUuid(row.subject_id),
+    subjectId: fromUuid(row.subjectId),
     digest: row.digest,
     salt: row.salt,
     content: row.content,
-    references: row.reference_list,
+    references: row.referenceList,
     type: row.type,
   }))
 }
@@ -218,7 +218,7 @@ export async function readRotations(
   knownKid: string,
   limit: number,
 ): Promise<{ readonly seq: number; readonly envelope: Buffer; readonly leaf: Buffer }[]> {
-  const { rows } = await db.query<{ seq: string; envelope: Buffer; leaf: Buffer }>({
+  const { rows } = await db.query<{ seq: number; envelope: Buffer; leaf: Buffer }>({
     name: 'read_rotations',
     text: `select e.seq, e.envelope, e.leaf from tallystick.ledger_rotations r
       join tallystick.entries e on e.ledger_id = r.ledger_id and e.seq = r.seq
@@ -227,7 +227,7 @@ export async function readRotations(
       order by r.seq limit $3`,
     values: [toUuid(ledgerId), Buffer.from(knownKid, 'hex'), limit],
   })
-  return rows.map((row) => ({ seq: Number(row.seq), envelope: row.envelope, leaf: row.leaf }))
+  return rows.map((row) => ({ seq: row.seq, envelope: row.envelope, leaf: row.leaf }))
 }
 
 type DeadLetterRow = {
@@ -253,13 +253,13 @@ export async function listPeerDeadLetters(
   page: { readonly after: number; readonly limit: number },
 ): Promise<DeadLetterRow[]> {
   const { rows } = await db.query<{
-    seq: string
-    record_id: string | null
+    seq: number
+    recordId: string | null
     code: string
     detail: string | null
-    died_at: Date
+    diedAt: Date
     kind: string
-    recorded_at: Date
+    recordedAt: Date
     leaf: Buffer
     chain: Buffer
     envelope: Buffer
@@ -272,15 +272,15 @@ export async function listPeerDeadLetters(
     values: [toUuid(of.ledgerId), toUuid(of.peerId), page.after, page.limit],
   })
   return rows.map((row) => ({
-    seq: Number(row.seq),
-    recordId: row.record_id === null ? null : fromUuid(row.record_id),
+    seq: row.seq,
+    recordId: row.recordId === null ? null : fromUuid(row.recordId),
     code: row.code,
     detail: row.detail,
-    diedAt: row.died_at,
+    diedAt: row.diedAt,
     entry: {
-      seq: Number(row.seq),
+      seq: row.seq,
       kind: row.kind,
-      recordedAt: row.recorded_at,
+      recordedAt: row.recordedAt,
       leaf: row.leaf,
       chain: row.chain,
       envelope: row.envelope,
@@ -290,11 +290,11 @@ export async function listPeerDeadLetters(
 
 /** `seqs`: null for all. How many there were. */
 export async function replayPeer(db: Db, of: Of, seqs: readonly number[] | null): Promise<number> {
-  const { rows } = await db.query<{ replayed: string }>(
+  const { rows } = await db.query<{ replayed: number }>(
     'select tallystick.replay_peer($1, $2, $3) as replayed',
     [toUuid(of.ledgerId), toUuid(of.peerId), seqs],
   )
-  return Number(rows[0]!.replayed)
+  return rows[0]!.replayed
 }
 
 /** The newest entry of each record that is shared, either way: how both sides see whether they hold the same. */
@@ -303,7 +303,7 @@ export async function listSummary(
   of: Of,
   page: { readonly after: Uint8Array | null; readonly limit: number },
 ): Promise<{ readonly recordId: Uint8Array; readonly version: number; readonly leaf: Buffer }[]> {
-  const { rows } = await db.query<{ record_id: string; version: number; leaf: Buffer }>({
+  const { rows } = await db.query<{ recordId: string; version: number; leaf: Buffer }>({
     name: 'list_peer_summary',
     text: `select w.record_id, w.version, w.leaf from (
         (select s.record_id, g.version, e.leaf
@@ -319,5 +319,5 @@ export async function listSummary(
       ) w order by w.record_id limit $4`,
     values: [toUuid(of.ledgerId), toUuid(of.peerId), page.after && toUuid(page.after), page.limit],
   })
-  return rows.map((row) => ({ recordId: fromUuid(row.record_id), version: row.version, leaf: row.leaf }))
+  return rows.map((row) => ({ recordId: fromUuid(row.recordId), version: row.version, leaf: row.leaf }))
 }

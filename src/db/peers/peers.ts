@@ -49,29 +49,29 @@ type PeerDrain = {
 }
 
 type PeerColumns = {
-  peer_id: string
+  peerId: string
   name: string
   role: 'inviter' | 'invited'
   state: PeerState
-  created_by: string
-  created_at: Date
-  expires_at: Date
-  token_hash: Buffer
+  createdBy: string
+  createdAt: Date
+  expiresAt: Date
+  tokenHash: Buffer
   inviter: string
   invited: string | null
-  remote_ledger_id: string | null
-  remote_url: string | null
+  remoteLedgerId: string | null
+  remoteUrl: string | null
   handshake: Buffer | null
-  added_seq: string | null
-  revoked_seq: string | null
-  next_seq: string | null
-  size: string
+  addedSeq: number | null
+  revokedSeq: number | null
+  nextSeq: number | null
+  size: number
   failures: number
-  failing_since: Date | null
-  last_error: string | null
-  last_success_at: Date | null
-  resume_at: Date | null
-  dead_letters: string
+  failingSince: Date | null
+  lastError: string | null
+  lastSuccessAt: Date | null
+  resumeAt: Date | null
+  deadLetters: number
   forked: boolean
 } & BudgetColumns
 
@@ -110,41 +110,37 @@ export async function listPeers(
 
 function toRow(row: PeerColumns): PeerRow {
   return {
-    peerId: fromUuid(row.peer_id),
+    peerId: fromUuid(row.peerId),
     name: row.name,
     role: row.role,
     state: row.state,
-    createdBy: fromUuid(row.created_by),
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    tokenHash: row.token_hash,
+    createdBy: fromUuid(row.createdBy),
+    createdAt: row.createdAt,
+    expiresAt: row.expiresAt,
+    tokenHash: row.tokenHash,
     inviter: row.inviter,
     invited: row.invited,
-    remoteLedgerId: row.remote_ledger_id === null ? null : fromUuid(row.remote_ledger_id),
-    remoteUrl: row.remote_url,
+    remoteLedgerId: row.remoteLedgerId === null ? null : fromUuid(row.remoteLedgerId),
+    remoteUrl: row.remoteUrl,
     handshake: row.handshake,
-    addedSeq: numberOrNull(row.added_seq),
-    revokedSeq: numberOrNull(row.revoked_seq),
+    addedSeq: row.addedSeq,
+    revokedSeq: row.revokedSeq,
     drain:
-      row.next_seq === null
+      row.nextSeq === null
         ? null
         : {
-            nextSeq: Number(row.next_seq),
-            size: Number(row.size),
+            nextSeq: row.nextSeq,
+            size: row.size,
             failures: row.failures,
-            failingSince: row.failing_since,
-            lastError: row.last_error,
-            lastSuccessAt: row.last_success_at,
-            resumeAt: row.resume_at,
+            failingSince: row.failingSince,
+            lastError: row.lastError,
+            lastSuccessAt: row.lastSuccessAt,
+            resumeAt: row.resumeAt,
           },
-    deadLetters: Number(row.dead_letters),
+    deadLetters: row.deadLetters,
     mayHaveForks: row.forked,
     budget: toBudget(row),
   }
-}
-
-function numberOrNull(text: string | null): number | null {
-  return text === null ? null : Number(text)
 }
 
 /** Identity that a ledger of this server shows to others, and signs with. */
@@ -246,9 +242,9 @@ export async function findContact(
   type Columns = {
     state: PeerState
     handshake: Buffer | null
-    added_leaf: Buffer | null
+    addedLeaf: Buffer | null
     issuer: string
-    envelope_kid: Buffer
+    envelopeKid: Buffer
     keys: PeerKeyColumns
   }
   const { rows } = await db.query<Columns & BudgetColumns>({
@@ -267,9 +263,9 @@ export async function findContact(
   return {
     state: row.state,
     handshake: row.handshake,
-    addedLeaf: row.added_leaf?.toString('hex') ?? null,
+    addedLeaf: row.addedLeaf?.toString('hex') ?? null,
     issuer: row.issuer,
-    envelopeKid: row.envelope_kid.toString('hex'),
+    envelopeKid: row.envelopeKid.toString('hex'),
     keys: toPeerKeys(row.keys),
     budget: toBudget(row),
   }

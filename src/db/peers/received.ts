@@ -33,9 +33,9 @@ export async function listHeldEntries(
   withEnvelopes: readonly number[],
 ): Promise<HeldEntry[]> {
   const { rows } = await client.query<{
-    remote_seq: string
+    remoteSeq: number
     leaf: Buffer
-    seq: string
+    seq: number
     receipt: Buffer
     envelope: Buffer | null
   }>({
@@ -53,9 +53,9 @@ export async function listHeldEntries(
     values: [toUuid(of.ledgerId), toUuid(of.peerId), remoteSeqs, withEnvelopes],
   })
   return rows.map((row) => ({
-    remoteSeq: Number(row.remote_seq),
+    remoteSeq: row.remoteSeq,
     leaf: row.leaf.toString('hex'),
-    seq: Number(row.seq),
+    seq: row.seq,
     receipt: row.receipt,
     envelope: row.envelope,
   }))
@@ -86,13 +86,13 @@ export async function listKnownRecords(
   offersMax: number,
 ): Promise<KnownRecord[]> {
   const { rows } = await client.query<{
-    record_id: string
+    recordId: string
     own: boolean
     shared: boolean
     type: string
     documents: 'whole' | 'digests'
     standing: string | null
-    offers: string
+    offers: number
     shares: string[]
   }>({
     name: 'list_known_records',
@@ -124,8 +124,8 @@ export async function listKnownRecords(
     values: [toUuid(of.ledgerId), toUuid(of.peerId), recordIds.map(toUuid), offersMax],
   })
   return rows.map((row) => ({
-    recordId: row.record_id,
-    offers: Number(row.offers),
+    recordId: row.recordId,
+    offers: row.offers,
     isOwn: row.own,
     isShared: row.shared,
     remote:
@@ -142,7 +142,7 @@ export async function findHeldVersions(
   of: Of,
   events: readonly { readonly recordId: Uint8Array; readonly version: number }[],
 ): Promise<Map<string, string>> {
-  const { rows } = await client.query<{ record_id: string; version: number; leaf: Buffer }>({
+  const { rows } = await client.query<{ recordId: string; version: number; leaf: Buffer }>({
     name: 'find_held_versions',
     text: `select r.record_id, r.version, r.leaf
       from unnest($3::uuid[], $4::int4[]) k (record_id, version)
@@ -158,7 +158,7 @@ export async function findHeldVersions(
       events.map(({ version }) => version),
     ],
   })
-  return new Map(rows.map((row) => [`${row.record_id} ${row.version}`, row.leaf.toString('hex')]))
+  return new Map(rows.map((row) => [`${row.recordId} ${row.version}`, row.leaf.toString('hex')]))
 }
 
 /** An offer of ours, by its seq. */
@@ -176,9 +176,9 @@ export async function listOwnOffers(
   seqs: readonly number[],
 ): Promise<OwnOffer[]> {
   const { rows } = await client.query<{
-    seq: string
+    seq: number
     leaf: Buffer
-    record_id: string
+    recordId: string
     decided: boolean
     envelope: Buffer
   }>({
@@ -192,9 +192,9 @@ export async function listOwnOffers(
     values: [toUuid(of.ledgerId), toUuid(of.peerId), seqs],
   })
   return rows.map((row) => ({
-    seq: Number(row.seq),
+    seq: row.seq,
     leaf: row.leaf.toString('hex'),
-    recordId: row.record_id,
+    recordId: row.recordId,
     isDecided: row.decided,
     envelope: row.envelope,
   }))

@@ -10,10 +10,10 @@ import type { PeerState } from './peers.ts'
 
 /** A record of another ledger, by what one peer sent of it. Ids as Postgres writes uuids. */
 export type RemoteRecordRow = {
-  record_id: string
-  peer_id: string
-  peer_state: PeerState
-  home_id: string
+  recordId: string
+  peerId: string
+  peerState: PeerState
+  homeId: string
   type: string
   documents: 'whole' | 'digests'
   state: string
@@ -28,30 +28,30 @@ export type RemoteRecordRow = {
   salt: Buffer | null
   payload: Buffer | null
   /** Canonical JSON: a list of texts. */
-  reference_list: Buffer | null
-  erased_seq: string | null
+  referenceList: Buffer | null
+  erasedSeq: number | null
   /** The home's entry that says so. */
   erasure: Buffer | null
   /** This ledger's entry that received the newest of the home's. */
-  seq: string
+  seq: number
   kind: string
-  received_leaf: Buffer
+  receivedLeaf: Buffer
   chain: Buffer
   /** Whether the agent that was asked for has offered a step. */
-  has_offered: boolean
+  hasOffered: boolean
 } & (OfferColumns | { [Name in keyof OfferColumns]: null })
 
 /** The newest offer of this ledger's agents. */
 export type OfferColumns = {
-  offer_seq: string
-  offer_state: 'pending' | 'taken' | 'refused'
-  offer_step: OfferedStep
-  offer_version: number
-  offer_agent_id: string
-  offer_code: string | null
-  offer_decided_seq: string | null
-  offer_recorded_at: Date
-  offer_completion_id: string | null
+  offerSeq: number
+  offerState: 'pending' | 'taken' | 'refused'
+  offerStep: OfferedStep
+  offerVersion: number
+  offerAgentId: string
+  offerCode: string | null
+  offerDecidedSeq: number | null
+  offerRecordedAt: Date
+  offerCompletionId: string | null
 }
 
 /** SQL: newest offer `o` for a remote record `r`. */
@@ -128,17 +128,17 @@ export async function findRemoteClaim(
 
 /** A step of the home, with what is here of the document that it digests. */
 export type RemoteStepRow = {
-  seq: string
+  seq: number
   kind: string
   version: number
   /** The home's. */
   envelope: Buffer
   salt: Buffer | null
   content: Buffer | null
-  erased_seq: string | null
+  erasedSeq: number | null
 }
 
-type RecordOfPeer = Pick<RemoteRecordRow, 'record_id' | 'peer_id'>
+type RecordOfPeer = Pick<RemoteRecordRow, 'recordId' | 'peerId'>
 
 /**
  * SQL: document of the received entry `s` of a record $3 of the peer $2. Evidence that an agent of this ledger offered lies
@@ -167,7 +167,7 @@ const DOCUMENT = `left join lateral (
 export async function listNewestRemoteSteps(
   db: Db,
   ledgerId: Uint8Array,
-  { record_id, peer_id }: RecordOfPeer,
+  { recordId, peerId }: RecordOfPeer,
 ): Promise<RemoteStepRow[]> {
   const { rows } = await db.query<RemoteStepRow>({
     name: 'list_newest_remote_steps',
@@ -179,18 +179,18 @@ export async function listNewestRemoteSteps(
       ) s
       ${DOCUMENT}
       order by s.version`,
-    values: [toUuid(ledgerId), peer_id, record_id],
+    values: [toUuid(ledgerId), peerId, recordId],
   })
   return rows
 }
 
 /** One of the home's entries about its record, as it was received: with the entry that received it. */
 export type RemoteEntryRow = RemoteStepRow & {
-  entry_kind: string
-  recorded_at: Date
+  entryKind: string
+  recordedAt: Date
   leaf: Buffer
   chain: Buffer
-  entry_envelope: Buffer
+  entryEnvelope: Buffer
 }
 
 /**
@@ -200,7 +200,7 @@ export type RemoteEntryRow = RemoteStepRow & {
 export async function listRemoteEntries(
   db: Db,
   ledgerId: Uint8Array,
-  { record_id, peer_id }: RecordOfPeer,
+  { recordId, peerId }: RecordOfPeer,
   page: { readonly afterVersion: number; readonly limit: number; readonly bytesMax: number },
 ): Promise<RemoteEntryRow[]> {
   const { rows } = await db.query<RemoteEntryRow>({
@@ -222,7 +222,7 @@ export async function listRemoteEntries(
       ) z
       where z.bytes <= $6 or z.nth = 1
       order by z.version`,
-    values: [toUuid(ledgerId), peer_id, record_id, page.afterVersion, page.limit, page.bytesMax],
+    values: [toUuid(ledgerId), peerId, recordId, page.afterVersion, page.limit, page.bytesMax],
   })
   return rows
 }

@@ -17,16 +17,16 @@ export async function listSharePeers(
   ledgerId: Uint8Array,
   peerIds: readonly Uint8Array[],
 ): Promise<SharePeer[]> {
-  const { rows } = await db.query<{ peer_id: string; state: PeerState; remote_ledger_id: string | null }>({
+  const { rows } = await db.query<{ peerId: string; state: PeerState; remoteLedgerId: string | null }>({
     name: 'list_share_peers',
     text: `select p.peer_id, p.state, p.remote_ledger_id from tallystick.peers p
       where p.ledger_id = $1 and p.peer_id = any ($2::uuid[])`,
     values: [toUuid(ledgerId), peerIds.map(toUuid)],
   })
-  return rows.map(({ peer_id, state, remote_ledger_id }) => ({
-    peerId: fromUuid(peer_id),
+  return rows.map(({ peerId, state, remoteLedgerId }) => ({
+    peerId: fromUuid(peerId),
     state,
-    remoteLedgerId: remote_ledger_id === null ? null : fromUuid(remote_ledger_id),
+    remoteLedgerId: remoteLedgerId === null ? null : fromUuid(remoteLedgerId),
   }))
 }
 

@@ -27,10 +27,10 @@ type Needed = 'by the decision' | 'by the home'
 
 type ErasableColumns = {
   document: DocumentKind
-  subject_id: string
+  subjectId: string
   digest: Buffer
-  seq: string
-  erased_seq: string | null
+  seq: number
+  erasedSeq: number | null
   needed: Needed | null
 }
 
@@ -108,13 +108,13 @@ export async function listErasable(
   return rows.map(toErasable)
 }
 
-function toErasable({ document, subject_id, digest, seq, erased_seq, needed }: ErasableColumns): ErasableRow {
+function toErasable({ document, subjectId, digest, seq, erasedSeq, needed }: ErasableColumns): ErasableRow {
   return {
     document,
-    subjectId: fromUuid(subject_id),
+    subjectId: fromUuid(subjectId),
     digest,
-    seq: Number(seq),
-    erasedSeq: erased_seq === null ? null : Number(erased_seq),
+    seq,
+    erasedSeq,
     needed,
   }
 }
@@ -133,11 +133,11 @@ export type ErasureRow = {
 /** Erasure that the agent's entry at `seq` says. */
 export async function getErasure(pool: pg.Pool, ledgerId: Uint8Array, seq: number): Promise<ErasureRow> {
   const { rows } = await pool.query<{
-    document_seq: string
+    documentSeq: number
     reason: string | null
-    actor_id: string
-    key_id: string
-    recorded_at: Date
+    actorId: string
+    keyId: string
+    recordedAt: Date
     leaf: Buffer
     chain: Buffer
   }>(
@@ -148,14 +148,14 @@ export async function getErasure(pool: pg.Pool, ledgerId: Uint8Array, seq: numbe
   )
   const row = rows[0]
   if (!row) throw new Error(`entry ${seq} erased nothing`)
-  const { reason, leaf, chain, recorded_at: recordedAt } = row
+  const { reason, leaf, chain, recordedAt } = row
   return {
-    documentSeq: Number(row.document_seq),
+    documentSeq: row.documentSeq,
     reason,
     leaf,
     chain,
     recordedAt,
-    actorId: fromUuid(row.actor_id),
-    keyId: fromUuid(row.key_id),
+    actorId: fromUuid(row.actorId),
+    keyId: fromUuid(row.keyId),
   }
 }

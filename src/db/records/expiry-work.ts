@@ -16,8 +16,8 @@ export async function listOverdue(
   limit: number,
 ): Promise<OverdueRecord[]> {
   const { rows } = await db.query<{
-    ledger_id: string
-    record_id: string
+    ledgerId: string
+    recordId: string
     deadline: string
     stands: boolean
   }>({
@@ -41,8 +41,8 @@ export async function listOverdue(
     ],
   })
   return rows.map((row) => ({
-    ledgerId: fromUuid(row.ledger_id),
-    recordId: fromUuid(row.record_id),
+    ledgerId: fromUuid(row.ledgerId),
+    recordId: fromUuid(row.recordId),
     deadline: row.deadline,
     stands: row.stands,
   }))
@@ -52,10 +52,10 @@ const NO_ID = new Uint8Array(16)
 
 /** In ledgers that take entries. */
 export async function countOverdue(db: Db): Promise<number> {
-  const { rows } = await db.query<{ count: string }>(
+  const { rows } = await db.query<{ count: number }>(
     `select count(*) as count from tallystick.gated_records g
      join tallystick.chain_heads h on h.ledger_id = g.ledger_id and h.closed is null
      where g.state in ('CREATED', 'ACTIVE') and g.deadline <= now()`,
   )
-  return Number(rows[0]!.count)
+  return rows[0]!.count
 }

@@ -44,21 +44,21 @@ export type CaseDocument = {
 
 type CaseColumns = SignedColumns &
   FloorColumns & {
-    ix: string
-    ledger_id: string
-    record_id: string
+    ix: number
+    ledgerId: string
+    recordId: string
     state: string
     version: number
     gate: 'principal' | 'auto'
     deadline: Date | null
     closed: 'frozen' | 'restored' | null
     faulty: boolean
-    envelope_kid: Buffer
-    first_seq: string
-    last_seq: string
+    envelopeKid: Buffer
+    firstSeq: number
+    lastSeq: number
     salt: Buffer | null
     payload: Buffer | null
-    erased_seq: string | null
+    erasedSeq: number | null
   }
 
 /** In the order of `names`; null where there is no such record. One moment's view: of a step that comes meanwhile all, or nothing. */
@@ -71,12 +71,12 @@ export async function readGatedCases(
     await useSnapshot(client)
     const rows = await readCases(client, names)
     const whole = rows.map((row) => ({
-      ledgerId: row.ledger_id,
-      recordId: row.record_id,
+      ledgerId: row.ledgerId,
+      recordId: row.recordId,
       version: EVERY_VERSION,
     }))
     const steps = await listNewestSteps(client, whole)
-    return new Map(rows.map((row, i) => [Number(row.ix), toCase(cursorMac, row, steps[i]!)]))
+    return new Map(rows.map((row, i) => [row.ix, toCase(cursorMac, row, steps[i]!)]))
   })
   return names.map((_, i) => cases.get(i + 1) ?? null)
 }
@@ -114,24 +114,24 @@ async function readCases(client: pg.ClientBase, names: readonly GatedName[]): Pr
 }
 
 function toCase(cursorMac: CursorMac, row: CaseColumns, steps: readonly StepRow[]): GatedCase {
-  const ledgerId = fromUuid(row.ledger_id)
+  const ledgerId = fromUuid(row.ledgerId)
   return {
     ledgerId,
-    recordId: fromUuid(row.record_id),
+    recordId: fromUuid(row.recordId),
     state: row.state,
     version: row.version,
     gate: row.gate,
     deadline: row.deadline,
     closed: row.closed,
     isFaulty: row.faulty,
-    isSettled: Number(row.last_seq) < floorOf(cursorMac, ledgerId, row),
-    envelopeKid: row.envelope_kid.toString('hex'),
-    firstSeq: Number(row.first_seq),
+    isSettled: row.lastSeq < floorOf(cursorMac, ledgerId, row),
+    envelopeKid: row.envelopeKid.toString('hex'),
+    firstSeq: row.firstSeq,
     created: toSignedLine(row),
     payload: {
       salt: row.salt,
       content: row.payload,
-      erasedSeq: row.erased_seq === null ? null : Number(row.erased_seq),
+      erasedSeq: row.erasedSeq,
     },
     steps,
   }

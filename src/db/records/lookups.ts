@@ -49,13 +49,13 @@ export class Lookups {
   /** The entry that created a gated record; null: there is none. */
   findCreation(
     ledgerId: Uint8Array,
-    { record_id }: Pick<RecordRowRead, 'record_id'>,
+    { recordId }: Pick<RecordRowRead, 'recordId'>,
   ): Promise<SignedLine | null> {
-    return this.#creations.find({ ledgerId: toUuid(ledgerId), recordId: record_id })
+    return this.#creations.find({ ledgerId: toUuid(ledgerId), recordId })
   }
 
   /** The newest step of each kind of a record that has this version, or had it. */
-  listSteps(ledgerId: Uint8Array, { record_id, version }: Pick<RecordRowRead, 'record_id' | 'version'>) {
-    return this.#steps.find({ ledgerId: toUuid(ledgerId), recordId: record_id, version })
+  listSteps(ledgerId: Uint8Array, { recordId, version }: Pick<RecordRowRead, 'recordId' | 'version'>) {
+    return this.#steps.find({ ledgerId: toUuid(ledgerId), recordId, version })
   }
 }

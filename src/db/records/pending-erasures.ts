@@ -18,11 +18,11 @@ export type PendingErasure = {
 }
 
 type PendingRow = SignedColumns & {
-  ledger_id: string
-  subject_id: string
+  ledgerId: string
+  subjectId: string
   document: DocumentKind
-  document_seq: string
-  seq: string
+  documentSeq: number
+  seq: number
   digest: Buffer | null
 }
 
@@ -52,11 +52,11 @@ export async function listPendingErasures(
     values: [toUuid(ledgerId), seq, limit],
   })
   return rows.map((row) => ({
-    ledgerId: fromUuid(row.ledger_id),
-    subjectId: fromUuid(row.subject_id),
+    ledgerId: fromUuid(row.ledgerId),
+    subjectId: fromUuid(row.subjectId),
     document: row.document,
-    documentSeq: Number(row.document_seq),
-    seq: Number(row.seq),
+    documentSeq: row.documentSeq,
+    seq: row.seq,
     entry: toSignedLine(row),
     digest: row.digest,
   }))
@@ -64,10 +64,10 @@ export async function listPendingErasures(
 
 /** How many erasures were not carried out, of all ledgers. */
 export async function countPendingErasures(pool: pg.Pool): Promise<number> {
-  const { rows } = await pool.query<{ count: string }>(
+  const { rows } = await pool.query<{ count: number }>(
     'select count(*) from tallystick.erasures where erased_at is null',
   )
-  return Number(rows[0]!.count)
+  return rows[0]!.count
 }
 
 /** Takes away what the entry at `seq` erased; false where that was done before. Worker only: it MUST have verified the entry. */

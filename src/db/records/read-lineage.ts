@@ -53,12 +53,12 @@ const UPWARD = `with recursive upward (record_id, parent_id, depth) as (
 export type RecordStepRow = EntryRowRead & {
   readonly version: number
   readonly document: DocumentName | null
-  readonly subject_id: string | null
+  readonly subjectId: string | null
   readonly digest: Buffer | null
   /** Null once the entry at `erased_seq` says that it is erased. */
   readonly salt: Buffer | null
   readonly content: Buffer | null
-  readonly erased_seq: string | null
+  readonly erasedSeq: number | null
 }
 
 /**

@@ -3,54 +3,58 @@ import type { Db } from '../connect/client.ts'
 import { toUuid } from '../connect/uuid.ts'
 
 /** A record with the entry that its current state comes from. */
-export type RecordRowRead = {
-  record_id: string
+export type RecordRowRead = RecordColumns & (GatedColumns | { [Name in keyof GatedColumns]: null })
+
+export type GatedRecordRow = RecordColumns & GatedColumns
+
+type RecordColumns = {
+  recordId: string
   type: string
   state: string
   version: number
-  item_index: number | null
-  actor_id: string
-  on_behalf_of: string | null
-  parent_id: string | null
-  occurred_at: Date | null
+  itemIndex: number | null
+  actorId: string
+  onBehalfOf: string | null
+  parentId: string | null
+  occurredAt: Date | null
   digest: Buffer
   /** Null once the entry at `erasure_seq` says that it is erased. */
   salt: Buffer | null
   payload: Buffer | null
   metadata: Buffer | null
   /** Canonical JSON: a list of texts. */
-  reference_list: Buffer | null
-  erasure_seq: string | null
-  erasure_actor_id: string | null
-  erasure_recorded_at: Date | null
-  erasure_envelope: Buffer | null
-  key_id: string
-  subject_id: string
-  recorded_at: Date
-  seq: string
+  referenceList: Buffer | null
+  erasureSeq: number | null
+  erasureActorId: string | null
+  erasureRecordedAt: Date | null
+  erasureEnvelope: Buffer | null
+  keyId: string
+  subjectId: string
+  recordedAt: Date
+  seq: number
   kind: string
   leaf: Buffer
   chain: Buffer
-} & (GatedColumns | { [Name in keyof GatedColumns]: null })
+}
 
 /** Where a gated record stands, and on which terms. */
 export type GatedColumns = {
   gate: 'principal' | 'auto'
-  principal_id: string
-  performer_id: string | null
+  principalId: string
+  performerId: string | null
   deadline: Date | null
-  max_revisions: number
+  maxRevisions: number
   revisions: number
   /** Canonical JSON. */
   tolerances: Buffer | null
   /** `led_…/agt_…` of a performer of another ledger, for whom `performer_id` stands (src/proof/statement/remote-agents.ts). */
-  performer_remote: string | null
+  performerRemote: string | null
   /** Sorted by peer; null: with nobody. `seq`: of the entry that says so. */
   share: readonly ShareColumn[] | null
 }
 
 export type ShareColumn = {
-  readonly peer_id: string
+  readonly peerId: string
   readonly documents: 'whole' | 'digests'
   readonly seq: number
 }
@@ -62,7 +66,7 @@ export type ShareColumn = {
 export const RECORD_COLUMNS = `r.record_id, r.type, coalesce(g.state, 'RECORDED') as state, coalesce(g.version, 1) as version,
   g.gate, g.principal_id, g.performer_id, g.deadline, g.max_revisions, g.revisions, g.tolerances,
   g.performer_remote, case when g.gate is not null then (
-    select json_agg(json_build_object('peer_id', s.peer_id, 'documents', s.documents, 'seq', s.shared_seq) order by s.peer_id)
+    select json_agg(json_build_object('peerId', s.peer_id, 'documents', s.documents, 'seq', s.shared_seq) order by s.peer_id)
     from tallystick.shared_records s where s.ledger_id = r.ledger_id and s.record_id = r.record_id
   ) end as share,
   r.item_index, r.actor_id, r.on_behalf_of, r.parent_id,
@@ -103,7 +107,7 @@ export type RecordKey = { readonly ledgerId: string; readonly recordId: string }
 
 /** In the order of the keys; null where the ledger has no such record. */
 export async function findRecords(db: Db, keys: readonly RecordKey[]): Promise<(RecordRowRead | null)[]> {
-  const { rows } = await db.query<RecordRowRead & { ix: string }>({
+  const { rows } = await db.query<RecordRowRead & { ix: number }>({
     name: 'find_records',
     text: `select k.ix, w.* from unnest($1::uuid[], $2::uuid[]) with ordinality k (ledger_id, record_id, ix)
       cross join lateral (
@@ -113,7 +117,7 @@ export async function findRecords(db: Db, keys: readonly RecordKey[]): Promise<(
     values: [keys.map(({ ledgerId }) => ledgerId), keys.map(({ recordId }) => recordId)],
   })
   const found: (RecordRowRead | null)[] = keys.map(() => null)
-  for (const row of rows) found[Number(row.ix) - 1] = row
+  for (const row of rows) found[row.ix - 1] = row
   return found
 }
 

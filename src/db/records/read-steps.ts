@@ -3,24 +3,24 @@ import type { Db } from '../connect/client.ts'
 
 /** A step of a gated record: its entry, with the document that it digests. */
 export type StepRow = {
-  record_id: string
-  seq: string
+  recordId: string
+  seq: number
   kind: string
   version: number
-  recorded_at: Date
-  actor_id: string | null
+  recordedAt: Date
+  actorId: string | null
   leaf: Buffer
   envelope: Buffer
   /** How many steps the record has by its entries, up to the version asked for. */
-  steps: string
-  revisions: string
+  steps: number
+  revisions: number
   document: DocumentName | null
-  subject_id: string | null
+  subjectId: string | null
   digest: Buffer | null
   /** Null once the entry at `erased_seq` says that it is erased. */
   salt: Buffer | null
   content: Buffer | null
-  erased_seq: string | null
+  erasedSeq: number | null
 }
 
 /** Whatever version a record is said to have: all of its steps count. */
@@ -34,7 +34,7 @@ export type RecordVersion = { readonly ledgerId: string; readonly recordId: stri
  * index entries_by_record, so a record with hundreds of revisions costs as many index rows, and no envelope but these.
  */
 export async function listNewestSteps(db: Db, records: readonly RecordVersion[]): Promise<StepRow[][]> {
-  const { rows } = await db.query<StepRow & { ix: string }>({
+  const { rows } = await db.query<StepRow & { ix: number }>({
     name: 'list_newest_steps',
     text: `select w.ix, w.record_id, e.seq, e.kind, e.version, e.recorded_at, e.actor_id, e.leaf, e.envelope, n.steps,
         n.revisions, d.document, d.subject_id, d.digest, case when x.seq is null then d.salt end as salt,
@@ -66,6 +66,6 @@ export async function listNewestSteps(db: Db, records: readonly RecordVersion[])
     ],
   })
   const found: StepRow[][] = records.map(() => [])
-  for (const row of rows) found[Number(row.ix) - 1]!.push(row)
+  for (const row of rows) found[row.ix - 1]!.push(row)
   return found
 }

@@ -29,14 +29,14 @@ export async function chooseStreams(
   const choices = await listChoices(pool, ledger, search.filters)
   if (choices === null) return null
   if (choices.length < 2) return choices[0] ?? (() => [WHOLE_LEDGER])
-  const [probe] = await query<Record<string, string | null>>(pool, ledger, (bind) => {
-    const reached = choices.map((make, i) => `${reachText(make(bind), search, stretch, bind)} as reach_${i}`)
+  const [probe] = await query<Record<string, number | null>>(pool, ledger, (bind) => {
+    const reached = choices.map((make, i) => `${reachText(make(bind), search, stretch, bind)} as reach${i}`)
     return `select ${reached.join(', ')}`
   })
   const sign = search.order === 'desc' ? -1 : 1
   const reach = choices.map((_, i) => {
-    const seq = probe![`reach_${i}`]
-    return seq === null ? Number.POSITIVE_INFINITY : sign * Number(seq)
+    const seq = probe![`reach${i}`]!
+    return seq === null ? Number.POSITIVE_INFINITY : sign * seq
   })
   return choices[reach.indexOf(Math.max(...reach))]!
 }

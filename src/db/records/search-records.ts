@@ -32,11 +32,11 @@ export async function searchRecords(
 }
 
 type PageRow = RecordRowRead & {
-  place: string | null
-  found: string
-  first_seq: string
-  stop_seq: string | null
-  stop_index: number | null
+  place: number | null
+  found: number
+  firstSeq: number
+  stopSeq: number | null
+  stopIndex: number | null
 }
 
 async function readPage(
@@ -51,11 +51,11 @@ async function readPage(
   )
   const [first] = result
   if (!first) throw new Error('a page always answers one row')
-  const rows = result.filter((row) => row.place !== null && Number(row.place) <= search.limit)
+  const rows = result.filter((row) => row.place !== null && row.place <= search.limit)
   const last = rows.at(-1)
-  if (last && rows.length < Number(first.found))
-    return { rows, next: { seq: Number(last.first_seq), index: last.item_index ?? 0 } }
-  const next = first.stop_seq === null ? null : { seq: Number(first.stop_seq), index: first.stop_index! }
+  if (last && rows.length < first.found)
+    return { rows, next: { seq: last.firstSeq, index: last.itemIndex ?? 0 } }
+  const next = first.stopSeq === null ? null : { seq: first.stopSeq, index: first.stopIndex! }
   return { rows, next }
 }
 

@@ -17,7 +17,7 @@ export async function listStretch(
 ): Promise<Stretch | null> {
   if (!recorded) return { from: 0, end: Number.MAX_SAFE_INTEGER }
   const { fromMs, beforeMs } = recorded
-  const { rows } = await pool.query<{ from: string; end: string }>(
+  const { rows } = await pool.query<{ from: number; end: number }>(
     `with recursive lower_bound (known, unknown) as (
        select -1::int8, h.size from tallystick.chain_heads h where h.ledger_id = $1
        union all
@@ -65,7 +65,7 @@ export async function listStretch(
   )
   const [row] = rows
   if (!row) return null
-  const stretch = { from: Number(row.from), end: Number(row.end) }
+  const stretch = { from: row.from, end: row.end }
   return stretch.from < stretch.end ? stretch : null
 }
 

@@ -35,7 +35,7 @@ export type WaitingLedger = {
  * look at the index, however many completions wait in between.
  */
 export async function listWaitingLedgers(db: Db, cursorMac: CursorMac): Promise<WaitingLedger[]> {
-  const { rows } = await db.query<FloorColumns & { ledger_id: string; first_seq: string; stands: boolean }>({
+  const { rows } = await db.query<FloorColumns & { ledgerId: string; firstSeq: number; stands: boolean }>({
     name: 'list_waiting_ledgers',
     text: `with recursive ledgers as (
         (select g.ledger_id, g.last_seq from tallystick.gated_records g where g.verification_job is null and ${UNVERIFIED}
@@ -56,9 +56,9 @@ export async function listWaitingLedgers(db: Db, cursorMac: CursorMac): Promise<
       ${joinFloor('l.ledger_id')}`,
   })
   return rows.map((row) => {
-    const ledgerId = fromUuid(row.ledger_id)
+    const ledgerId = fromUuid(row.ledgerId)
     const floor = floorOf(cursorMac, ledgerId, row)
-    return { ledgerId, firstSeq: Number(row.first_seq), floor, stands: row.stands }
+    return { ledgerId, firstSeq: row.firstSeq, floor, stands: row.stands }
   })
 }
 
@@ -69,7 +69,7 @@ export function isReady({ firstSeq, floor, stands }: WaitingLedger): boolean {
 
 /** How many jobs could be taken at once, counted to `most`: what waits for another attempt is not among them. */
 export async function countReadyJobs(client: pg.ClientBase, most: number): Promise<number> {
-  const { rows } = await client.query<{ ready: string }>({
+  const { rows } = await client.query<{ ready: number }>({
     name: 'count_ready_jobs',
     text: `select count(*) as ready from (
       select from pgboss.job j
@@ -77,7 +77,7 @@ export async function countReadyJobs(client: pg.ClientBase, most: number): Promi
     ) j`,
     values: [QUEUE, most],
   })
-  return Number(rows[0]!.ready)
+  return rows[0]!.ready
 }
 
 /** One that no job carries; `stands`: as its ledger. */
@@ -123,10 +123,10 @@ function asColumns(ledgers: readonly WaitingLedger[]): unknown[] {
   ]
 }
 
-type NameColumns = { ledger_id: string; record_id: string }
+type NameColumns = { ledgerId: string; recordId: string }
 
-function toName({ ledger_id, record_id }: NameColumns): GatedName {
-  return { ledgerId: fromUuid(ledger_id), recordId: fromUuid(record_id) }
+function toName({ ledgerId, recordId }: NameColumns): GatedName {
+  return { ledgerId: fromUuid(ledgerId), recordId: fromUuid(recordId) }
 }
 
 /**
@@ -229,12 +229,12 @@ type WaitingFigures = { readonly count: number; readonly oldestSeconds: number }
 
 /** Completions that are not verified yet, in ledgers that take entries; those that wait for a fault to be cleared are among them. */
 export async function readWaitingFigures(db: Db): Promise<WaitingFigures> {
-  const { rows } = await db.query<{ count: string; seconds: number }>(
+  const { rows } = await db.query<{ count: number; seconds: number }>(
     `select count(*) as count, coalesce(extract(epoch from now() - min(e.recorded_at)), 0)::float8 as seconds
      from tallystick.gated_records g
      join tallystick.chain_heads h on h.ledger_id = g.ledger_id and h.closed is null
      left join tallystick.entries e on e.ledger_id = g.ledger_id and e.seq = g.last_seq
      where ${UNVERIFIED}`,
   )
-  return { count: Number(rows[0]!.count), oldestSeconds: Math.max(0, rows[0]!.seconds) }
+  return { count: rows[0]!.count, oldestSeconds: Math.max(0, rows[0]!.seconds) }
 }

@@ -177,10 +177,10 @@ function isNewer(applied: Map<number, string>, known: Migration[]): boolean {
 }
 
 async function readServes(db: Db): Promise<Map<number, number>> {
-  const { rows } = await db.query<{ version: number; serves_from: number }>(
+  const { rows } = await db.query<{ version: number; servesFrom: number }>(
     'select version, serves_from from tallystick.schema_serves',
   )
-  return new Map(rows.map((row) => [row.version, row.serves_from]))
+  return new Map(rows.map((row) => [row.version, row.servesFrom]))
 }
 
 /**

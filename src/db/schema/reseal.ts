@@ -43,9 +43,9 @@ export async function listSealedWebhookSecrets(
   limit: number,
 ): Promise<SealedWebhookSecret[]> {
   const { rows } = await client.query<{
-    ledger_id: string
-    webhook_id: string
-    secret_id: string
+    ledgerId: string
+    webhookId: string
+    secretId: string
     sealed: Buffer
   }>(
     `select ledger_id, webhook_id, secret_id, sealed from tallystick.webhook_secrets
@@ -59,9 +59,9 @@ export async function listSealedWebhookSecrets(
     ],
   )
   return rows.map((row) => ({
-    ledgerId: fromUuid(row.ledger_id),
-    webhookId: fromUuid(row.webhook_id),
-    secretId: fromUuid(row.secret_id),
+    ledgerId: fromUuid(row.ledgerId),
+    webhookId: fromUuid(row.webhookId),
+    secretId: fromUuid(row.secretId),
     sealed: row.sealed,
   }))
 }
@@ -102,13 +102,13 @@ export async function listGrantedSecrets(
   limit: number,
 ): Promise<GrantedSecret[]> {
   const { rows } = await client.query<{
-    ledger_id: string
-    key_id: string
-    agent_id: string
+    ledgerId: string
+    keyId: string
+    agentId: string
     scopes: string[]
-    secret_hash: Buffer
+    secretHash: Buffer
     mac: Buffer
-    expires_at: Date | null
+    expiresAt: Date | null
   }>(
     `select s.ledger_id, s.key_id, k.agent_id, k.scopes, s.secret_hash, s.mac, s.expires_at
      from tallystick.api_key_secrets s join tallystick.api_keys k using (ledger_id, key_id)
@@ -117,13 +117,13 @@ export async function listGrantedSecrets(
     [after && toUuid(after.ledgerId), after?.secretHash, limit],
   )
   return rows.map((row) => ({
-    ledgerId: fromUuid(row.ledger_id),
-    keyId: fromUuid(row.key_id),
-    agentId: fromUuid(row.agent_id),
+    ledgerId: fromUuid(row.ledgerId),
+    keyId: fromUuid(row.keyId),
+    agentId: fromUuid(row.agentId),
     scopes: row.scopes,
-    secretHash: row.secret_hash,
+    secretHash: row.secretHash,
     mac: row.mac,
-    expiresAtMs: row.expires_at?.getTime() ?? null,
+    expiresAtMs: row.expiresAt?.getTime() ?? null,
   }))
 }
 

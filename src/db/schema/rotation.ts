@@ -71,28 +71,28 @@ export async function listLedgersToRotate(
   newestKid: Uint8Array,
   limit: number,
 ): Promise<LedgerToRotate[]> {
-  const { rows } = await db.query<{ ledger_id: string; kid: Buffer }>(
+  const { rows } = await db.query<{ ledgerId: string; kid: Buffer }>(
     `select ledger_id, envelope_kid as kid from tallystick.chain_heads
      where envelope_kid <> $1 and closed is distinct from 'restored'
      order by random() limit $2`,
     [newestKid, limit],
   )
-  return rows.map((row) => ({ ledgerId: fromUuid(row.ledger_id), kid: row.kid }))
+  return rows.map((row) => ({ ledgerId: fromUuid(row.ledgerId), kid: row.kid }))
 }
 
 /** Number of all those ledgers. */
 export async function countLedgersToRotate(db: Db): Promise<number> {
-  const { rows } = await db.query<{ count: string }>(
+  const { rows } = await db.query<{ count: number }>(
     `select count(*) as count from tallystick.chain_heads
      where closed is distinct from 'restored' and envelope_kid <> (
        select kid from tallystick.server_keys where use = 'envelope' and retired_at is null
        order by activated_at desc, kid desc limit 1)`,
   )
-  return Number(rows[0]!.count)
+  return rows[0]!.count
 }
 
 /** Retires the keys that sign nowhere any more, once it is safe; how many. Worker only. */
 export async function retireEnvelopeKeys(db: Db): Promise<number> {
-  const { rows } = await db.query<{ retired: string }>('select tallystick.retire_envelope_keys() as retired')
-  return Number(rows[0]!.retired)
+  const { rows } = await db.query<{ retired: number }>('select tallystick.retire_envelope_keys() as retired')
+  return rows[0]!.retired
 }

@@ -117,9 +117,9 @@ export async function listEnvelopeKeys(db: Db): Promise<PublishedKey[]> {
     kid: Buffer
     alg: string
     spki: Buffer
-    activated_at: Date
-    retired_at: Date | null
-    compromised_at: Date | null
+    activatedAt: Date
+    retiredAt: Date | null
+    compromisedAt: Date | null
   }>(`select kid, alg, spki, activated_at, retired_at, compromised_at from tallystick.server_keys
       where use = 'envelope' order by activated_at, kid`)
   return rows.map((row) => ({
@@ -127,9 +127,9 @@ export async function listEnvelopeKeys(db: Db): Promise<PublishedKey[]> {
     use: 'envelope',
     alg: row.alg,
     spki: row.spki.toString('base64'),
-    activatedAt: row.activated_at.toISOString(),
-    retiredAt: row.retired_at?.toISOString() ?? null,
-    compromisedAt: row.compromised_at?.toISOString() ?? null,
+    activatedAt: row.activatedAt.toISOString(),
+    retiredAt: row.retiredAt?.toISOString() ?? null,
+    compromisedAt: row.compromisedAt?.toISOString() ?? null,
   }))
 }
 

@@ -199,7 +199,7 @@ function verifyEnd(head: AuditedLedger, cursor: CursorPlace | null, end: number)
   if (next < end) throw new ProofError('seq_not_dense', `there is no entry at seq ${next}`)
   if (cursor === null || next < Number(head.size)) return
   if (!equalBytes(head.chain!, cursor.chain)) throw contradiction('chain_heads.chain is not the last entry’s')
-  if (!equalBytes(head.envelope_kid!, cursor.envelopeKid))
+  if (!equalBytes(head.envelopeKid!, cursor.envelopeKid))
     throw contradiction('chain_heads.envelope_kid is not the current key')
 }
 

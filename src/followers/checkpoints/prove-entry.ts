@@ -56,9 +56,9 @@ export async function proveRecord(
   const row = await findEntryOfRecord(deps.readPool, ledgerId, wanted.recordId, wanted.seq)
   if (!row || !isVisible(row, wanted.ownAgent)) return null
   const proof = await proveRow(deps, ledgerId, row, wanted)
-  if (row.item_index === null || row.seq !== row.first_seq) return proof
+  if (row.itemIndex === null || row.seq !== row.firstSeq) return proof
   // Not beside it: 2,000 items need not be hashed for an answer that is still pending.
-  return { ...proof, item: await proveItem(deps.readPool, ledgerId, row, row.item_index) }
+  return { ...proof, item: await proveItem(deps.readPool, ledgerId, row, row.itemIndex) }
 }
 
 async function proveRow(
@@ -67,7 +67,7 @@ async function proveRow(
   row: EntryRowRead,
   { size }: Wanted,
 ) {
-  const index = Number(row.seq)
+  const index = row.seq
   const kid = toHex(parseEnvelope(row.envelope).kid)
   const [ledger, keys, note] = await Promise.all([
     describeLedger(readPool, ledgerId),
@@ -82,7 +82,7 @@ async function proveRow(
     entry: {
       seq: index,
       kind: row.kind,
-      recordedAt: row.recorded_at.toISOString(),
+      recordedAt: row.recordedAt.toISOString(),
       leaf: row.leaf.toString('hex'),
       chain: row.chain.toString('hex'),
       envelope: row.envelope.toString('base64'),
@@ -123,7 +123,7 @@ export function checkpointPending(detail: string): ApiError {
 
 /** One record's place in its batch; verified against what the batch's entry signs. */
 async function proveItem(pool: pg.Pool, ledgerId: Uint8Array, row: EntryRowRead, index: number) {
-  const rows = await listItems(pool, ledgerId, Number(row.seq))
+  const rows = await listItems(pool, ledgerId, row.seq)
   const texts = rows.map((item) => itemBytes(itemOf(item)))
   const path = inclusionPath(
     sha256,

@@ -101,7 +101,7 @@ export async function readDocuments(
     {
       document: 'evidence',
       subjectId: parseId('cmp', completion.name),
-      seq: Number(submitted.seq),
+      seq: submitted.seq,
       sha256: completion.sha256,
       stored: storedOf(submitted),
     },
@@ -116,8 +116,8 @@ export async function readDocuments(
   return { payload: payload!, evidence: evidence! }
 }
 
-function storedOf({ salt, content, erased_seq }: StepRow): CaseDocument {
-  return { salt, content, erasedSeq: erased_seq === null ? null : Number(erased_seq) }
+function storedOf({ salt, content, erasedSeq }: StepRow): CaseDocument {
+  return { salt, content, erasedSeq }
 }
 
 type SignedDocument = {

@@ -87,7 +87,7 @@ function noPeer(id: string): ApiError {
 
 function render(row: SharedRecordRow) {
   return {
-    id: formatId('rec', fromUuid(row.record_id)),
+    id: formatId('rec', fromUuid(row.recordId)),
     role: row.role,
     documents: row.documents,
     type: row.type,

@@ -48,9 +48,9 @@ export function eventsOfEntry(
   return types.map((type) => ({
     ledgerId: about.ledgerId,
     type,
-    seq: Number(row.seq),
-    timestampMs: row.recorded_at.getTime(),
-    recordId: row.record_id === null ? null : fromUuid(row.record_id),
+    seq: row.seq,
+    timestampMs: row.recordedAt.getTime(),
+    recordId: row.recordId === null ? null : fromUuid(row.recordId),
     recordTypes: recordTypesOf(row),
     traceparent: traceparentOf(row, said),
     members: said instanceof ProofError ? '' : entryMembers(row, type, said, about.entriesUrl),
@@ -79,7 +79,7 @@ function readReceived(row: EventRow, statement: ParsedStatement): SaidReceived {
   const received = verifyReceived(nativeProviders.sha256, row.received, statement)
   if (said === null || received === null)
     throw new ProofError('received_mismatch', `${statement.kind} receives nothing`)
-  const record = row.record_id === null ? null : formatId('rec', fromUuid(row.record_id))
+  const record = row.recordId === null ? null : formatId('rec', fromUuid(row.recordId))
   if (said.record !== record)
     throw new ProofError(
       'line_contradicts_envelope',
@@ -90,12 +90,12 @@ function readReceived(row: EventRow, statement: ParsedStatement): SaidReceived {
 
 /** Types of the entry's record, or of its batch's records; empty: no record. */
 export function recordTypesOf(row: EventRow): string[] {
-  return row.record_type === null ? Object.keys(row.batch_types ?? {}) : [row.record_type]
+  return row.recordType === null ? Object.keys(row.batchTypes ?? {}) : [row.recordType]
 }
 
 function traceparentOf(row: EventRow, said: Said | ProofError): string | null {
   const own = said instanceof ProofError ? undefined : said.statement.predicate['traceparent']
-  return typeof own === 'string' ? own : row.record_traceparent
+  return typeof own === 'string' ? own : row.recordTraceparent
 }
 
 /** Taken from the statement, which is signed; `chain`, and the record's type, lie beside it. */
@@ -106,13 +106,13 @@ function entryMembers(
   entriesUrl: string,
 ): string {
   const { ledger, kind, subjects, predicate } = statement
-  const record = row.record_id && {
-    id: formatId('rec', fromUuid(row.record_id)),
-    type: row.record_type,
+  const record = row.recordId && {
+    id: formatId('rec', fromUuid(row.recordId)),
+    type: row.recordType,
     ...standingOf(received?.statement ?? statement),
   }
   const entry = {
-    seq: Number(row.seq),
+    seq: row.seq,
     kind,
     leaf: row.leaf.toString('hex'),
     chain: row.chain.toString('hex'),
@@ -129,7 +129,7 @@ function entryMembers(
       batch: {
         id: predicate['batch'],
         count: predicate['count'],
-        types: row.batch_types,
+        types: row.batchTypes,
         records: `${entriesUrl}?after=${entry.seq - 1}&limit=1`,
       },
     }),
@@ -146,7 +146,7 @@ function standingOf({ kind, predicate }: ParsedStatement): { state: JsonValue; v
 }
 
 export function checkpointEvent(ledgerId: Uint8Array, row: CheckpointRow): LedgerEvent {
-  const size = Number(row.size)
+  const size = row.size
   const data = {
     ledger: formatId('led', ledgerId),
     record: null,
@@ -157,7 +157,7 @@ export function checkpointEvent(ledgerId: Uint8Array, row: CheckpointRow): Ledge
     ledgerId,
     type: 'checkpoint.published',
     seq: size - 1,
-    timestampMs: row.published_at.getTime(),
+    timestampMs: row.publishedAt.getTime(),
     recordId: null,
     recordTypes: [],
     traceparent: null,

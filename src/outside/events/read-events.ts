@@ -116,8 +116,8 @@ async function readEntrySteps(
   const readStatement = await source.statementsOf(rows)
   for (const row of rows) {
     // Not read either: what nobody is told need not be believed.
-    if (!row.is_visible || !isTypeWanted(recordTypesOf(row), filter.types)) continue
-    const seq = Number(row.seq)
+    if (!row.isVisible || !isTypeWanted(recordTypesOf(row), filter.types)) continue
+    const seq = row.seq
     const all: readonly EntryEvent[] = EVENTS_OF_KIND[row.kind as EventKind]
     const told = seq === from.seq ? from.told : 0
     const types = all.slice(told).filter((type) => isEventWanted(type, filter.events))
@@ -167,7 +167,7 @@ async function mixCheckpoints(
   let at = { seq: from.seq, told: from.told }
   let next = 0
   for (const row of rows) {
-    const size = Number(row.size)
+    const size = row.size
     for (; next < steps.length && steps[next]!.event.seq < size; next++) {
       const { event, after } = steps[next]!
       at = { seq: after.seq, told: after.told }

@@ -39,14 +39,14 @@ function kidOf({ envelope }: EventRow): string[] {
 function verifyRow(row: EventRow, ledger: string, findKey: FindKey): ParsedStatement {
   const line = {
     kind: row.kind,
-    recordedAt: row.recorded_at.toISOString(),
+    recordedAt: row.recordedAt.toISOString(),
     leaf: toHex(row.leaf),
     envelope: row.envelope,
   }
   const { statement } = verifySignedEntry(line, findKey, nativeProviders)
   if (statement.ledger !== ledger) throw new ProofError('ledger_foreign', `an entry of ${statement.ledger}`)
   const { recordEvent } = ENTRY_KINDS[statement.kind]
-  const record = row.record_id === null ? null : formatId('rec', fromUuid(row.record_id))
+  const record = row.recordId === null ? null : formatId('rec', fromUuid(row.recordId))
   if (recordEvent && statement.predicate['record'] !== record)
     throw new ProofError(
       'line_contradicts_envelope',

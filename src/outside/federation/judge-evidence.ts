@@ -51,12 +51,12 @@ async function readRows(
   const named = [...ids.values()].map((recordId) => ({ ledgerId: toUuid(ledgerId), recordId }))
   const rows = await findRecords(pool, named)
   return new Map(
-    rows.flatMap((row) => (row ? [[formatId('rec', fromUuid(row.record_id)), row] as const] : [])),
+    rows.flatMap((row) => (row ? [[formatId('rec', fromUuid(row.recordId)), row] as const] : [])),
   )
 }
 
 function mayBeTaken(row: RecordRowRead, { peer }: PeeringIds, { statement, document }: Proposed): boolean {
-  const isShared = row.share?.some(({ peer_id }) => formatId('peer', fromUuid(peer_id)) === peer) ?? false
+  const isShared = row.share?.some(({ peerId }) => formatId('peer', fromUuid(peerId)) === peer) ?? false
   const isLater = (statement.predicate['version'] as number) > row.version
   return isShared && isLater && Buffer.byteLength(document!.canonical) <= DOCUMENT_BYTES_MAX
 }

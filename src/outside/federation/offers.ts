@@ -183,10 +183,10 @@ function refuseOffer(
       members: { state, version, nextEvents: next },
     })
   }
-  if (row.peer_state !== 'active') {
-    throw new ApiError('peer_not_active', `the peering with ${home} is ${row.peer_state}`)
+  if (row.peerState !== 'active') {
+    throw new ApiError('peer_not_active', `the peering with ${home} is ${row.peerState}`)
   }
-  if (row.offer_state === 'pending') throw offerPending(Number(row.offer_seq))
+  if (row.offerState === 'pending') throw offerPending(row.offerSeq)
 }
 
 function offerPending(seq?: number): ApiError {

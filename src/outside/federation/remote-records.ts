@@ -62,7 +62,7 @@ export async function findRemoteRecord(
   const row = await findRemoteClaim(readPool, ledgerId, { recordId, peerId: peerId ?? null, agentId })
   if (!row) return null
   const gated = JSON.parse(row.standing) as GatedRecord
-  return { row, ledger, home: formatId('led', fromUuid(row.home_id)), gated }
+  return { row, ledger, home: formatId('led', fromUuid(row.homeId)), gated }
 }
 
 /** null as of a record that is not there. `ownOnly`: the agent sees the records alone that it performs, or has offered to. */
@@ -106,7 +106,7 @@ async function findVisible(
 
 /** Whether the agent of this ledger performs the record, or has offered a step of it. */
 export function isOwn({ row, ledger, gated }: RemoteRecord, agentId: Uint8Array): boolean {
-  return row.has_offered || gated.performer === remoteName(ledger, agentId)
+  return row.hasOffered || gated.performer === remoteName(ledger, agentId)
 }
 
 /** Name of an agent of this ledger in statements of other ledgers. */
@@ -155,14 +155,14 @@ function readStep(record: RemoteRecord, row: RemoteStepRow, statement: ParsedSta
   return {
     kind: row.kind as StepKind,
     version: row.version,
-    seq: Number(row.seq),
+    seq: row.seq,
     recordedAt: statement.recordedAt,
     predicate: { ...predicate, actor: seenAs(record, onBehalfOf ?? actor), onBehalfOf: null } as JsonObject,
     document: digested && {
       digest: Buffer.from(digested.sha256, 'hex'),
       salt: row.salt,
       content: row.content?.toString('utf8') ?? null,
-      erasedBy: row.erased_seq === null ? null : Number(row.erased_seq),
+      erasedBy: row.erasedSeq,
     },
   }
 }
@@ -170,8 +170,8 @@ function readStep(record: RemoteRecord, row: RemoteStepRow, statement: ParsedSta
 /** JSON of the entry that received one of the home's: with what was received, and the document that it digests beside the payload. */
 function renderEntryLine(keys: EnvelopeKeys, row: RemoteEntryRow): string {
   return (
-    `{"seq":${row.seq},"kind":"${row.entry_kind}","recordedAt":"${row.recorded_at.toISOString()}",` +
-    `"leaf":"${toHex(row.leaf)}","chain":"${toHex(row.chain)}","envelope":"${row.entry_envelope.toString('base64')}",` +
+    `{"seq":${row.seq},"kind":"${row.entryKind}","recordedAt":"${row.recordedAt.toISOString()}",` +
+    `"leaf":"${toHex(row.leaf)}","chain":"${toHex(row.chain)}","envelope":"${row.entryEnvelope.toString('base64')}",` +
     `"document":${renderDocument(keys, row)},"received":"${row.envelope.toString('base64')}"}`
   )
 }
@@ -182,7 +182,7 @@ function renderDocument(keys: EnvelopeKeys, row: RemoteEntryRow): string {
   if (!digested) return 'null'
   return (
     `{"subject":"${digested.name}","digest":"${digested.sha256}","salt":${quote(row.salt && toBase64Url(row.salt))},` +
-    `"document":${row.content?.toString('utf8') ?? 'null'},"erasedBy":${row.erased_seq ?? 'null'}}`
+    `"document":${row.content?.toString('utf8') ?? 'null'},"erasedBy":${row.erasedSeq ?? 'null'}}`
   )
 }
 
@@ -206,7 +206,7 @@ export function renderRemote({ envelopeKeys }: RemoteReadDeps, record: RemoteRec
   const { predicate, actor, key, onBehalfOf, recordedAt } = readCreation(envelopeKeys, row)
   const said = predicate as { readonly [name: string]: string | undefined }
   return renderRecord({
-    id: formatId('rec', fromUuid(row.record_id)),
+    id: formatId('rec', fromUuid(row.recordId)),
     ledger: home,
     type: row.type,
     state: row.state,
@@ -219,10 +219,10 @@ export function renderRemote({ envelopeKeys }: RemoteReadDeps, record: RemoteRec
     key: key!,
     onBehalfOf: onBehalfOf && seenAs(record, onBehalfOf),
     parent: said['parent'] ?? null,
-    references: row.reference_list?.toString('utf8') ?? null,
+    references: row.referenceList?.toString('utf8') ?? null,
     occurredAt: said['occurredAt'] ?? null,
     recordedAt,
-    entry: { seq: Number(row.seq), kind: row.kind, leaf: toHex(row.received_leaf), chain: toHex(row.chain) },
+    entry: { seq: row.seq, kind: row.kind, leaf: toHex(row.receivedLeaf), chain: toHex(row.chain) },
     batch: null,
     metadata: null,
     erasure: erasureOf(envelopeKeys, record),
@@ -235,7 +235,7 @@ export function renderRemote({ envelopeKeys }: RemoteReadDeps, record: RemoteRec
         maxRevisions: gated.maxRevisions,
         revisions: gated.revisions,
         tolerances: predicate['tolerances'] === undefined ? null : JSON.stringify(predicate['tolerances']),
-        share: [{ peer: formatId('peer', fromUuid(row.peer_id)), documents: row.documents }],
+        share: [{ peer: formatId('peer', fromUuid(row.peerId)), documents: row.documents }],
         offer: offerOf(row),
       },
       steps,
@@ -254,29 +254,29 @@ function readCreation({ known }: EnvelopeKeys, row: RemoteRecordRow): ParsedStat
 }
 
 function erasureOf(keys: EnvelopeKeys, record: RemoteRecord): ErasureView | null {
-  const { erased_seq, erasure } = record.row
-  if (erased_seq === null) return null
+  const { erasedSeq, erasure } = record.row
+  if (erasedSeq === null) return null
   const statement = findStatement(keys, { kind: 'payload-erased', envelope: erasure! } as RemoteStepRow)
   return {
     code: (statement?.predicate['code'] as string | undefined) ?? null,
     by: seenAs(record, statement?.actor ?? 'system'),
     recordedAt: statement?.recordedAt ?? '',
-    seq: Number(erased_seq),
+    seq: erasedSeq,
   }
 }
 
 /** Newest offer of an agent of this ledger; null: none. */
 export function offerOf(row: OfferColumns | { [Name in keyof OfferColumns]: null }): OfferView | null {
-  if (row.offer_seq === null) return null
+  if (row.offerSeq === null) return null
   return {
-    state: row.offer_state,
-    step: row.offer_step,
-    version: row.offer_version,
-    completion: row.offer_completion_id && formatId('cmp', fromUuid(row.offer_completion_id)),
-    by: formatId('agt', fromUuid(row.offer_agent_id)),
-    recordedAt: row.offer_recorded_at.toISOString(),
-    seq: Number(row.offer_seq),
-    code: row.offer_code,
-    decidedBy: row.offer_decided_seq === null ? null : Number(row.offer_decided_seq),
+    state: row.offerState,
+    step: row.offerStep,
+    version: row.offerVersion,
+    completion: row.offerCompletionId && formatId('cmp', fromUuid(row.offerCompletionId)),
+    by: formatId('agt', fromUuid(row.offerAgentId)),
+    recordedAt: row.offerRecordedAt.toISOString(),
+    seq: row.offerSeq,
+    code: row.offerCode,
+    decidedBy: row.offerDecidedSeq,
   }
 }

@@ -62,7 +62,7 @@ function statementOf(caller: Caller, offer: Offer, recordedAtMs: number): string
     ...(onBehalfOf && { onBehalfOf: onBehalfOf.agent }),
     recordedAt: new Date(recordedAtMs).toISOString(),
     ...(traceparent !== null && { traceparent }),
-    peer: formatId('peer', fromUuid(record.row.peer_id)),
+    peer: formatId('peer', fromUuid(record.row.peerId)),
     record: name,
     step,
     version: record.row.version + 1,
@@ -74,21 +74,21 @@ function statementOf(caller: Caller, offer: Offer, recordedAtMs: number): string
 /** Detail that `append_federation` stores (migrations/functions/append-federation.sql). */
 function detailOf(caller: Caller, { step, record, onBehalfOf }: Offer) {
   const agentId = toUuid(partyOf(caller, onBehalfOf))
-  return { peerId: record.row.peer_id, version: record.row.version + 1, step, agentId }
+  return { peerId: record.row.peerId, version: record.row.version + 1, step, agentId }
 }
 
 /** The offer as a reader will find it. */
 export function columnsOf(caller: Caller, offer: Offer, seq: number, entry: EntryRow): OfferColumns {
   const { step, document, record, onBehalfOf } = offer
   return {
-    offer_seq: `${seq}`,
-    offer_state: 'pending',
-    offer_step: step,
-    offer_version: record.row.version + 1,
-    offer_agent_id: toUuid(partyOf(caller, onBehalfOf)),
-    offer_code: null,
-    offer_decided_seq: null,
-    offer_recorded_at: new Date(entry.recordedAtMs),
-    offer_completion_id: document && toUuid(document.subjectId),
+    offerSeq: seq,
+    offerState: 'pending',
+    offerStep: step,
+    offerVersion: record.row.version + 1,
+    offerAgentId: toUuid(partyOf(caller, onBehalfOf)),
+    offerCode: null,
+    offerDecidedSeq: null,
+    offerRecordedAt: new Date(entry.recordedAtMs),
+    offerCompletionId: document && toUuid(document.subjectId),
   }
 }

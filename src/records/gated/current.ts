@@ -30,7 +30,7 @@ export async function getForStep(
   if (row === null || !maySee(row, caller, onBehalfOf))
     throw new ApiError('not_found', `the ledger has no record ${record}`)
   // The first steps come before there is anything to bind to but the last leaf.
-  const every = { record_id: row.record_id, version: EVERY_VERSION }
+  const every = { recordId: row.recordId, version: EVERY_VERSION }
   const stepRows = row.version < 3 ? [] : await lookups.listSteps(caller.ledgerId, every)
   const steps = readSteps(envelopeKeys, stepRows)
   if (Object.keys(steps).length === stepRows.length) return { row, record, stepRows, steps }
@@ -43,6 +43,6 @@ export async function getForStep(
  */
 function maySee(row: RecordRowRead, caller: Caller, onBehalfOf: OnBehalfOf | null): boolean {
   if (caller.scopes.has('records:read') || caller.scopes.has('verdicts:overturn')) return true
-  const isOpen = row.gate !== null && row.performer_id === null
+  const isOpen = row.gate !== null && row.performerId === null
   return isOpen || [caller.agentId, partyOf(caller, onBehalfOf)].some((agentId) => isVisible(row, agentId))
 }

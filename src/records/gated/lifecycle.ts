@@ -1,5 +1,5 @@
 import { toUuid } from '../../db/connect/uuid.ts'
-import type { RecordRowRead } from '../../db/records/read-records.ts'
+import type { GatedRecordRow, RecordRowRead } from '../../db/records/read-records.ts'
 import { ApiError } from '../../errors.ts'
 import { type EntryKind, LIFECYCLE, STEP_PARTIES, type StepKind } from '../../proof/statement/kinds.ts'
 
@@ -27,7 +27,7 @@ export function standingOf(row: RecordRowRead): Standing | null {
     state: row.state,
     version: row.version,
     gate: row.gate,
-    revisionsLeft: row.max_revisions - row.revisions,
+    revisionsLeft: row.maxRevisions - row.revisions,
     hasDeadline: row.deadline !== null,
   }
 }
@@ -46,7 +46,7 @@ type Wanted = {
  * Throws ApiError `not_entitled`, `version_mismatch`, `state_conflict`, in this order. That the deadline has not passed is for
  * the database's clock to say.
  */
-export function refuseStep(row: RecordRowRead, wanted: Wanted): void {
+export function refuseStep(row: RecordRowRead, wanted: Wanted): asserts row is GatedRecordRow {
   const { kind, ifVersion } = wanted
   const { state, version } = row
   const standing = standingOf(row)
@@ -98,20 +98,18 @@ const WHOSE = {
   'other than the performer': 'anybody but the performer',
 } as const satisfies Record<(typeof STEP_ROLES)[number], string>
 
-type GatedRow = Extract<RecordRowRead, { gate: 'principal' | 'auto' }>
-
 /** A verdict is not the performer's, in whoever's name: with `agents:act` it could judge its own work for the principal. */
 const VERDICTS: ReadonlySet<StepKind> = new Set(['verdict-rendered', 'verdict-overturned'])
 
-function refuseParty(row: GatedRow, { kind, partyId, actorId }: Wanted): void {
+function refuseParty(row: GatedRecordRow, { kind, partyId, actorId }: Wanted): void {
   const party = toUuid(partyId)
   const role = kind === 'verdict-rendered' && row.gate === 'auto' ? 'worker' : STEP_PARTIES[kind]
   const isEntitled =
-    (role === 'principal' && party === row.principal_id) ||
-    (role === 'performer' && party === row.performer_id) ||
-    (kind === 'record-activated' && row.performer_id === null && party !== row.principal_id) ||
-    (role === 'other than the performer' && party !== row.performer_id)
-  const judgesItself = VERDICTS.has(kind) && toUuid(actorId) === row.performer_id
+    (role === 'principal' && party === row.principalId) ||
+    (role === 'performer' && party === row.performerId) ||
+    (kind === 'record-activated' && row.performerId === null && party !== row.principalId) ||
+    (role === 'other than the performer' && party !== row.performerId)
+  const judgesItself = VERDICTS.has(kind) && toUuid(actorId) === row.performerId
   if (isEntitled && judgesItself) {
     throw new ApiError('not_entitled', `${kind} is not the performer's, for whomever it acts`, {
       members: { role: 'other than the performer' },

@@ -79,7 +79,7 @@ export async function buildOfferedStep(
   const recordedAtMs = deps.now()
   refuseOffer(row, offer, { agentId, recordedAtMs })
   const document = step === 'completion-submitted' ? verifyCompletion(row, offer) : null
-  const recordId = fromUuid(row.record_id)
+  const recordId = fromUuid(row.recordId)
   const { ledger, ledgerId, issuer, envelopeKid } = home
   const author = { ledger, ledgerId, issuer, envelopeKid, agent, agentId, offer: takenOf(offer) }
   const { entry } = signEvent(signer, author, {
@@ -100,7 +100,7 @@ export async function buildOfferedStep(
     detail: {
       received: offer.receivedRow,
       // Where none was named, whoever takes the work on performs it.
-      ...(step === 'record-activated' && row.performer_id === null && { performer: agent }),
+      ...(step === 'record-activated' && row.performerId === null && { performer: agent }),
     },
   })
   return entry
@@ -116,7 +116,7 @@ function refuseOffer(
   { step: kind, version, previous, payload, peer }: Offer,
   { agentId, recordedAtMs }: { readonly agentId: Uint8Array; readonly recordedAtMs: number },
 ): void {
-  if (!row.share?.some(({ peer_id }) => formatId('peer', fromUuid(peer_id)) === peer))
+  if (!row.share?.some(({ peerId }) => formatId('peer', fromUuid(peerId)) === peer))
     throw new ApiError('not_entitled', `the record is not shared with ${peer}`, {
       members: { role: 'performer' },
     })
@@ -158,7 +158,7 @@ function verifyCompletion(row: RecordRowRead, offer: Offer): NamedDocument {
   // The peer has made it. With a second one of an id the ledger's export would verify no more.
   const place = {
     ledger: offer.ledger,
-    record: formatId('rec', fromUuid(row.record_id)),
+    record: formatId('rec', fromUuid(row.recordId)),
     version: offer.version,
     digest,
   }

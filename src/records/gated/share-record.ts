@@ -65,7 +65,7 @@ async function appendShared(deps: StepDeps, caller: Caller, request: ShareRecord
   const current = await getForStep(deps, caller, request)
   const { row, record } = current
   refuseUnshareable(row, record)
-  if (toUuid(partyOf(caller, onBehalfOf)) !== row.principal_id)
+  if (toUuid(partyOf(caller, onBehalfOf)) !== row.principalId)
     throw new ApiError('not_entitled', 'a record is shared by its principal', {
       members: { role: 'principal' },
     })
@@ -78,14 +78,14 @@ async function appendShared(deps: StepDeps, caller: Caller, request: ShareRecord
   return replayed
 }
 
-function refuseUnshareable({ gate, item_index }: RecordRowRead, record: string): void {
+function refuseUnshareable({ gate, itemIndex }: RecordRowRead, record: string): void {
   if (gate !== null) return
-  const what = item_index === null ? 'was notarized' : 'is an item of a batch'
+  const what = itemIndex === null ? 'was notarized' : 'is an item of a batch'
   throw new ApiError('not_shareable', `${record} ${what}: a peer can be shown its proof`)
 }
 
 function refuseShared(shared: readonly ShareColumn[], asked: ShareRequest): void {
-  const peers = new Set(shared.map(({ peer_id }) => formatId('peer', fromUuid(peer_id))))
+  const peers = new Set(shared.map(({ peerId }) => formatId('peer', fromUuid(peerId))))
   for (const [i, { peer }] of asked.entries()) {
     if (!peers.has(peer)) continue
     throw new ApiError('already_shared', `the record is shared with ${peer}`, {
@@ -102,16 +102,16 @@ function refuseShared(shared: readonly ShareColumn[], asked: ShareRequest): void
  * as it was created, for good.
  */
 function refuseBegunBefore(
-  { version, state, performer_remote }: RecordRowRead,
+  { version, state, performerRemote }: RecordRowRead,
   share: readonly SharedWith[],
 ): void {
-  const performer = performer_remote === null ? null : parseRemoteAgent(performer_remote)
+  const performer = performerRemote === null ? null : parseRemoteAgent(performerRemote)
   const anew = share.find(({ ledger }) => ledger === performer?.ledger)
   const isBegun = state === 'ACTIVE' || version > 2
   if (!anew || !isBegun) return
   throw new ApiError(
     'state_conflict',
-    `its performer, ${performer_remote}, has taken steps by a peering that has ended, which ${anew.peer} can't take over: cancel the record, and create another one`,
+    `its performer, ${performerRemote}, has taken steps by a peering that has ended, which ${anew.peer} can't take over: cancel the record, and create another one`,
   )
 }
 
@@ -138,7 +138,7 @@ async function verifyCreation(
     const created = await verifySigned(envelopeKeys, line)
     requireOf(created, 'record-created', { ledger, record })
     const signed = [created.subjects[0].sha256, signedPartyOf(created)].join(' ')
-    const found = [toHex(row.digest), formatId('agt', fromUuid(row.principal_id!))].join(' ')
+    const found = [toHex(row.digest), formatId('agt', fromUuid(row.principalId!))].join(' ')
     if (signed !== found)
       throw new ProofError('columns_contradict_entries', `signed is ${signed}, not ${found}`)
   } catch (error) {

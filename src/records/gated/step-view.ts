@@ -55,14 +55,14 @@ function readStep(row: StepRow, predicate: JsonObject): Step {
   return {
     kind: row.kind as StepKind,
     version: row.version,
-    seq: Number(row.seq),
-    recordedAt: row.recorded_at.toISOString(),
+    seq: row.seq,
+    recordedAt: row.recordedAt.toISOString(),
     predicate,
     document: row.digest && {
       digest: row.digest,
       salt: row.salt,
       content: row.content?.toString('utf8') ?? null,
-      erasedBy: row.erased_seq === null ? null : Number(row.erased_seq),
+      erasedBy: row.erasedSeq,
     },
   }
 }

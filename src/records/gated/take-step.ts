@@ -3,7 +3,7 @@ import { type AppendDeps, appendOne } from '../../append/append-one.ts'
 import type { IdempotencyRow } from '../../db/chain/append-entries.ts'
 import { toUuid } from '../../db/connect/uuid.ts'
 import type { Lookups } from '../../db/records/lookups.ts'
-import type { RecordRowRead } from '../../db/records/read-records.ts'
+import type { GatedRecordRow } from '../../db/records/read-records.ts'
 import { ApiError } from '../../errors.ts'
 import type { Caller } from '../../ledgers/caller.ts'
 import type { Signer } from '../../proof/crypto.ts'
@@ -179,17 +179,17 @@ async function buildStep(
         ? { ...draft.document, content: draft.document.canonical, erasedBy: null }
         : null,
     }
-    const moved = {
+    const moved: GatedRecordRow = {
       ...row,
       state: draft.to,
       version,
-      performer_id: kind === 'record-activated' ? toUuid(partyOf(caller, onBehalfOf)) : row.performer_id,
-      revisions: (row.revisions ?? 0) + (kind === 'revision-requested' ? 1 : 0),
-      seq: `${seq}`,
+      performerId: kind === 'record-activated' ? toUuid(partyOf(caller, onBehalfOf)) : row.performerId,
+      revisions: row.revisions + (kind === 'revision-requested' ? 1 : 0),
+      seq,
       kind,
       leaf: Buffer.from(entry.leaf),
       chain: Buffer.from(chain, 'hex'),
-    } as RecordRowRead
+    }
     return renderRow(caller.ledgerId, moved, { ...steps, [kind]: step })
   }
   return { entry, render, version }

@@ -55,7 +55,7 @@ async function verifyParties(
   const created = await verifyOf(keys, record, line, 'record-created')
   const { gate, maxRevisions, performer = await activatorOf(keys, record, steps) } = created.predicate
   const signed = [partyOf(created), performer, gate, maxRevisions]
-  const found = [agentOf(row.principal_id), performerOf(row), row.gate, row.max_revisions]
+  const found = [agentOf(row.principalId), performerOf(row), row.gate, row.maxRevisions]
   if (signed.join() !== found.join()) throw contradiction(record.record, signed, found)
 }
 
@@ -80,9 +80,9 @@ async function verifyOf(
 }
 
 /** By its id, because that decides whose step is taken. */
-function performerOf({ performer_id, performer_remote }: RecordRowRead): string | null {
-  const isThat = performer_remote !== null && toUuid(agentIdOf(performer_remote)) === performer_id
-  return isThat ? performer_remote : agentOf(performer_id)
+function performerOf({ performerId, performerRemote }: RecordRowRead): string | null {
+  const isThat = performerRemote !== null && toUuid(agentIdOf(performerRemote)) === performerId
+  return isThat ? performerRemote : agentOf(performerId)
 }
 
 function agentOf(id: string | null): string | null {

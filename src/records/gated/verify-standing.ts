@@ -33,7 +33,7 @@ export async function verifyStanding(
   const { version, record } = claimed
   const last = steps.find((step) => step.version === version)
   const before = steps.find((step) => step.version === version - 1)
-  if (!last || Number(last.steps) !== version - 1)
+  if (!last || last.steps !== version - 1)
     throw new ProofError(
       'version_mismatch',
       `${record} has ${last?.steps ?? 0} steps, but version ${version}`,

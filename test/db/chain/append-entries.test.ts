@@ -87,7 +87,7 @@ test('begins a ledger with its ledger-created entry, at seq 0, linked to its own
     [toUuid(ledger.id)],
   )
   assert.deepEqual(keys[0].scopes, ['records:write'])
-  assert.equal(keys[0].created_seq, '2')
+  assert.equal(keys[0].createdSeq, 2)
 })
 
 test('refuses entries of a ledger that does not exist, and a second ledger-created', async (t) => {
@@ -270,7 +270,7 @@ test('moves a record along its transitions, each step bound to the one before', 
      from tallystick.gated_records where ledger_id = $1`,
     [toUuid(ledger.id)],
   )
-  const stands = { state: 'SUBMITTED', version: 3, first_seq: '3', last_seq: '7' }
+  const stands = { state: 'SUBMITTED', version: 3, firstSeq: 3, lastSeq: 7 }
   assert.deepEqual(rows, [{ ...stands, performer: TEST_PERFORMER }])
 })
 
@@ -496,15 +496,15 @@ test('stores what it was given, byte for byte', async (t) => {
       salt: record.salt,
       payload: record.payload,
       metadata: record.metadata,
-      on_behalf_of: record.onBehalfOf,
-      occurred_at: new Date(record.occurredAtMs!),
+      onBehalfOf: record.onBehalfOf,
+      occurredAt: new Date(record.occurredAtMs!),
       traceparent: record.traceparent,
       type: 'generic/1',
       envelope: entry.envelope,
       leaf: leafOf(entry.envelope),
-      recorded_at: new Date(entry.recordedAtMs),
-      key_id: ledger.keyId,
-      actor_id: ledger.agentId,
+      recordedAt: new Date(entry.recordedAtMs),
+      keyId: ledger.keyId,
+      actorId: ledger.agentId,
     },
   ])
 })

@@ -22,7 +22,7 @@ test('the login of a server sees what a webhook is, and nothing that its secrets
   }
   const columns = 'ledger_id, webhook_id, secret_id, public_key, expires_at'
   const { rows } = await api.query(`select ${columns} from tallystick.webhook_secrets`)
-  assert.equal(rows[0].webhook_id, toUuid(parseId('whk', id)))
+  assert.equal(rows[0].webhookId, toUuid(parseId('whk', id)))
   for (const attempt of [
     'select sealed from tallystick.webhook_secrets',
     'select * from tallystick.webhook_secrets',

@@ -17,8 +17,8 @@ test('the queues are those of the code, with its rules, also where an earlier ve
     before.map((row) => row.name),
     [...Object.keys(QUEUES), 'dead-letters'].sort(),
   )
-  assert.equal(before[0]!.retry_limit, QUEUES.audit.retryLimit)
-  assert.equal(before[0]!.dead_letter, 'dead-letters')
+  assert.equal(before[0]!.retryLimit, QUEUES.audit.retryLimit)
+  assert.equal(before[0]!.deadLetter, 'dead-letters')
   await owner.query("update pgboss.queue set retry_limit = 99, dead_letter = null where name = 'audit'")
   await installJobQueues(owner, ownerUrl)
   assert.deepEqual(await readQueues(owner), before)
@@ -97,7 +97,7 @@ test('the worker’s login is enough for all that pg-boss does', async (t) => {
 })
 
 async function readQueues(owner: pg.Client) {
-  const { rows } = await owner.query<{ name: string; retry_limit: number; dead_letter: string | null }>(
+  const { rows } = await owner.query<{ name: string; retryLimit: number; deadLetter: string | null }>(
     `select name, policy, retry_limit, retry_delay, retry_backoff, retry_delay_max, expire_seconds, retention_seconds,
        deletion_seconds, dead_letter, heartbeat_seconds
      from pgboss.queue where name not like '\\_\\_%' order by name`,

@@ -157,7 +157,7 @@ async function readAll(
   for (let pages = 0; ; pages++) {
     const { rows, next } = await searchRecords(pool, ledger.id, { ...search, after })
     assert.ok(rows.length <= search.limit)
-    found.push(...rows.map((row) => row.record_id))
+    found.push(...rows.map((row) => row.recordId))
     if (next === null) return found
     assert.notDeepEqual(next, after, 'each page gets on')
     assert.ok(pages < 2_000)

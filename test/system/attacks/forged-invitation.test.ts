@@ -16,7 +16,7 @@ test('an invitation that no server made invites nobody', async (t) => {
   const [victim] = await startOrganisations(t, 1)
   const mallory = await Mallory.open(t, victim!)
   const genuine = parseInvitation(await mallory.invite())!
-  const [row] = await victim!.sql<{ name: string; token_hash: Buffer }>(
+  const [row] = await victim!.sql<{ name: string; tokenHash: Buffer }>(
     'select name, token_hash from tallystick.peers',
   )
 
@@ -40,7 +40,7 @@ test('an invitation that no server made invites nobody', async (t) => {
     await refused(victim!, introduce(peer, token.toString('base64url')), 401, 'token_invalid')
   })
   await t.test('with what makes another one genuine', async () => {
-    const peer = await insert(row!.token_hash)
+    const peer = await insert(row!.tokenHash)
     await refused(victim!, introduce(peer, genuine.token), 401, 'token_invalid')
   })
   await t.test('and one that was made is as it was made', async () => {

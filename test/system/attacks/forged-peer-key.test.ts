@@ -28,10 +28,10 @@ test('a key that no server has taken from a peer signs nothing', async (t) => {
   const { kid, spki } = namedKey(thief)
   const offer = offering(mallory, record, 'record-activated')
   const sent = { entries: [{ seq: offer.seq, envelope: offer.envelope }] }
-  const [{ peer_id: peerId }] = (await victim!.sql<{ peer_id: string }>(
+  const [{ peerId }] = (await victim!.sql<{ peerId: string }>(
     `select peer_id from tallystick.peers where remote_url = $1`,
     [mallory.url],
-  )) as [{ peer_id: string }]
+  )) as [{ peerId: string }]
 
   await t.test('whoever has put it in the place of the peer’s', async () => {
     await victim!.sql('update tallystick.peer_keys set until_seq = 1000000 where peer_id = $1', [peerId])

@@ -153,18 +153,18 @@ async function readExpected(
 ): Promise<Map<string, string | null>> {
   return withClient(url, async (client) => {
     const values = [toUuid(parseId('led', ledger)), startSeq]
-    const entries = await client.query<{ seq: string; kind: string; subject_id: string }>(
+    const entries = await client.query<{ seq: number; kind: string; subjectId: string }>(
       'select seq, kind, subject_id from tallystick.entries where ledger_id = $1 and seq >= $2 order by seq',
       values,
     )
-    const checkpoints = await client.query<{ size: string }>(
+    const checkpoints = await client.query<{ size: number }>(
       'select size from tallystick.checkpoints where ledger_id = $1 and size > $2',
       values,
     )
     const names = new Map<string, string | null>()
-    for (const { seq, kind, subject_id } of entries.rows)
-      for (const type of EVENTS_OF_KIND[kind as EventKind] ?? []) names.set(`${seq} ${type}`, subject_id)
-    for (const { size } of checkpoints.rows) names.set(`${Number(size) - 1} checkpoint.published`, null)
+    for (const { seq, kind, subjectId } of entries.rows)
+      for (const type of EVENTS_OF_KIND[kind as EventKind] ?? []) names.set(`${seq} ${type}`, subjectId)
+    for (const { size } of checkpoints.rows) names.set(`${size - 1} checkpoint.published`, null)
     return names
   })
 }

@@ -215,10 +215,10 @@ test('two servers, and the exports of both', async (t) => {
 
 async function uuidOf(side: Organisation, id: string): Promise<string> {
   const { name } = await side.ask('GET', `/v1/peers/${id}`)
-  const [row] = await side.sql<{ peer_id: string }>('select peer_id from tallystick.peers where name = $1', [
+  const [row] = await side.sql<{ peerId: string }>('select peer_id from tallystick.peers where name = $1', [
     name,
   ])
-  return row!.peer_id
+  return row!.peerId
 }
 
 describe('a record that both hold', () => {
