@@ -1,4 +1,6 @@
 // A request: how long it may take to arrive, and what it may hold
+/** Between a caller's authentication and its signature: the body may take REQUEST_TIMEOUT_MS of it, and the types the rest. */
+export const CALLER_AGE_MS_MAX = 40_000
 /** Beyond these a request is refused at once, but for bursts (src/append/admission.ts). */
 export const REQUESTS_UNDER_WAY_MAX = 256
 export const REQUESTS_BURST_MAX = 2_048

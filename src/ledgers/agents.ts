@@ -1,17 +1,12 @@
 import type pg from 'pg'
+import type { Author } from '../append/entry.ts'
 import type { IdempotencyRow } from '../db/chain/append-entries.ts'
 import { findSubject } from '../db/chain/read-entries.ts'
 import { type AgentRow, findAgent, findAgentByName } from '../db/ledgers/agents.ts'
 import { ApiError } from '../errors.ts'
 import { formatId } from '../proof/ids.ts'
 import type { Entropy } from '../signing/entropy.ts'
-import {
-  type AdministerDeps,
-  type Administration,
-  type Author,
-  administer,
-  digestOf,
-} from './administration.ts'
+import { type AdministerDeps, type Administration, administer, digestOf } from './administration.ts'
 import type { CallerCache } from './caller.ts'
 
 export type AgentDeps = AdministerDeps & {
@@ -88,7 +83,11 @@ export function registrationOf(agentId: Uint8Array, name: string): Administratio
 }
 
 /** An agent ends under the digest that it began with: verifiers compare the two. */
-function aboutAgent(kind: 'agent-registered' | 'agent-disabled', agentId: Uint8Array, name: string) {
+function aboutAgent<Kind extends 'agent-registered' | 'agent-disabled'>(
+  kind: Kind,
+  agentId: Uint8Array,
+  name: string,
+) {
   const agent = formatId('agt', agentId)
   const predicate = { agent, name }
   return { kind, subject: { id: agentId, name: agent, digest: digestOf(predicate) }, predicate }

@@ -1,10 +1,9 @@
 import type pg from 'pg'
 import { findApiKey } from '../db/ledgers/api-keys.ts'
-import { ApiError } from '../errors.ts'
 import { equalBytes } from '../proof/bytes.ts'
 import { formatId } from '../proof/ids.ts'
 import { findLedgerOfKey, hashKey, type KeyMac } from './api-keys.ts'
-import { CALLER_AGE_MS_MAX, KEY_CACHE_AGE_MS_MAX, KEY_CACHE_KEYS_MAX } from './limits.ts'
+import { KEY_CACHE_AGE_MS_MAX, KEY_CACHE_KEYS_MAX } from './limits.ts'
 import type { RateLimit } from './rate-limits.ts'
 import type { Scope } from './scopes.ts'
 
@@ -25,18 +24,6 @@ type KnownCaller = {
   readonly expiresAtMs: number | null
   readonly keyLimit: RateLimit | null
   readonly ledgerLimit: RateLimit | null
-}
-
-/**
- * Throws `overloaded` where the caller's request has waited for long: his key, or an agent that he names, may have ended
- * meanwhile, and a ledger in which a key signs long after its end verifies no more (KEY_LINGER_MS_MAX, src/proof/ledger/actors.ts).
- */
-export function requireRecent({ authenticatedAtMs }: Pick<Caller, 'authenticatedAtMs'>, nowMs: number): void {
-  if (nowMs - authenticatedAtMs <= CALLER_AGE_MS_MAX) return
-  throw new ApiError('overloaded', 'the request had to wait for too long: nothing was written', {
-    retryable: true,
-    retryAfterMs: 1_000,
-  })
 }
 
 type CallerLog = { error(details: object, message: string): void }

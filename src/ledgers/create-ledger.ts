@@ -1,13 +1,14 @@
 import type pg from 'pg'
 import { toApiError } from '../append/append-one.ts'
 import { commitTogether } from '../append/commit.ts'
+import { sealEntry } from '../append/entry.ts'
 import type { ServerKey } from '../db/schema/server-keys.ts'
 import { toBase64, toHex } from '../proof/bytes.ts'
 import type { Signer } from '../proof/crypto.ts'
 import { formatId } from '../proof/ids.ts'
 import type { Entropy } from '../signing/entropy.ts'
 import type { Signers } from '../signing/signers.ts'
-import { type Administration, digestOf, signAdministration } from './administration.ts'
+import { type Administration, digestOf } from './administration.ts'
 import { registrationOf } from './agents.ts'
 import type { KeyMac } from './api-keys.ts'
 import { makeKey, type NewKey } from './new-key.ts'
@@ -86,7 +87,7 @@ export async function createLedger(
   } as const
   const outcome = await commitTogether(
     deps.writePool,
-    entries.map((about) => signAdministration(signer, author, about, recordedAtMs)),
+    entries.map((about) => sealEntry(signer, author, about, recordedAtMs).entry),
   )
   // Nobody saw the key of a ledger that was made without an answer: a retry makes another ledger.
   if (outcome.status !== 'appended') throw toApiError(outcome, false)

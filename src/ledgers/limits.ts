@@ -12,8 +12,6 @@ export const RATE_LIMIT_BYTES_PER_REQUEST = 64 * 1024
 // Keys
 export const KEY_CACHE_AGE_MS_MAX = 5_000
 export const KEY_CACHE_KEYS_MAX = 20_000
-/** Between a caller's authentication and what he signs: his body may take REQUEST_TIMEOUT_MS of it, and his types the rest. */
-export const CALLER_AGE_MS_MAX = 40_000
 /** Secrets of a key at a time: its own, and those before rotations. The database refuses more. */
 export const KEY_SECRETS_MAX = 3
 /** With one that is revoked: those that it has made, and those that they have. A request signs as many entries. */

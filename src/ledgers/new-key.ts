@@ -58,8 +58,8 @@ export function makeKey(
 }
 
 /** A key ends under the digest that it began with: verifiers compare the two. */
-export function aboutKey(
-  kind: 'key-created' | 'key-revoked',
+export function aboutKey<Kind extends 'key-created' | 'key-revoked'>(
+  kind: Kind,
   keyId: Uint8Array,
   granted: {
     readonly agent: string

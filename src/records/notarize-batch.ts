@@ -1,8 +1,9 @@
 import { appendOne } from '../append/append-one.ts'
+import { requireRecent, sealEntry } from '../append/entry.ts'
 import { Turn } from '../append/turn.ts'
 import type { IdempotencyRow, RecordRow } from '../db/chain/append-entries.ts'
 import { ApiError } from '../errors.ts'
-import { type Caller, requireRecent } from '../ledgers/caller.ts'
+import type { Caller } from '../ledgers/caller.ts'
 import { BUILT_IN_TYPES, type RecordType } from '../ledgers/types/built-in.ts'
 import type { Signer } from '../proof/crypto.ts'
 import { formatId } from '../proof/ids.ts'
@@ -10,10 +11,10 @@ import { type BatchItem, batchRoot, itemBytes, itemLeaf } from '../proof/stateme
 import { nativeProviders } from '../signing/native.ts'
 import { canonicalMetadata, parseTime, type SaltedDocument, saltDocument } from './documents.ts'
 import { BATCH_TYPES_MAX } from './limits.ts'
+import { NOTARIZED } from './new-record.ts'
 import type { WriteDeps } from './notarize.ts'
 import type { OnBehalfOf } from './on-behalf-of.ts'
 import { renderBatch } from './render.ts'
-import { signNotarization } from './sign-notarization.ts'
 import { toBase64Url, toHex } from './text-of-bytes.ts'
 import { getNotarizable, verifyPayload } from './typed-payload.ts'
 
@@ -121,14 +122,19 @@ async function buildBatch(deps: WriteDeps, signer: Signer, caller: Caller, reque
 
   const batchId = deps.entropy.uuidv7(recordedAtMs)
   const batch = formatId('bat', batchId)
-  const entry = signNotarization(signer, caller, {
-    kind: 'batch-notarized',
-    subject: { id: batchId, name: batch, digest: toHex(batchRoot(nativeProviders.sha256, leaves)) },
+  const { entry } = sealEntry(
+    signer,
+    caller,
+    {
+      kind: 'batch-notarized',
+      subject: { id: batchId, name: batch, digest: toHex(batchRoot(nativeProviders.sha256, leaves)) },
+      predicate: { batch, count: records.length, tree: 'RFC9162_SHA256' },
+      idempotency: request.idempotency,
+      event: NOTARIZED,
+      records,
+    },
     recordedAtMs,
-    predicate: { batch, count: records.length, tree: 'RFC9162_SHA256' },
-    idempotency: request.idempotency,
-    records,
-  })
+  )
   const render = (seq: number, chain: string): string =>
     renderBatch({
       batch,

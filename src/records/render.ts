@@ -3,7 +3,7 @@
  * 3.2 µs): every string below is an id, a hash, a time or a type name, so that none needs escaping; payload,
  * references and metadata are canonical JSON already.
  */
-type RecordView = {
+export type RecordView = {
   readonly id: string
   readonly ledger: string
   readonly type: string

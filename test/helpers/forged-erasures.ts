@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
+import { sealEntry } from '../../src/append/entry.ts'
 import { appendEntries, type EntryRow } from '../../src/db/chain/append-entries.ts'
-import { signAdministration } from '../../src/ledgers/administration.ts'
 import type { NewLedger } from '../../src/ledgers/create-ledger.ts'
 import type { Signer } from '../../src/proof/crypto.ts'
 import { parseId } from '../../src/proof/ids.ts'
@@ -22,7 +22,7 @@ export type SaidErasure = {
 /** As the route would append it, but for what is said. */
 export function signErasure(app: TestApp, signer: Signer, { row, signed, author }: SaidErasure): EntryRow {
   const { ledger, agent, key } = author ?? app.ledger
-  return signAdministration(
+  const { entry } = sealEntry(
     signer,
     {
       ledger: ledger.id,
@@ -43,6 +43,7 @@ export function signErasure(app: TestApp, signer: Signer, { row, signed, author 
     },
     Date.now(),
   )
+  return entry
 }
 
 export function withEnvelope(entry: EntryRow, envelope: Buffer): EntryRow {

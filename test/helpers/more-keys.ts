@@ -72,7 +72,7 @@ async function append(
     recordedAtMs,
     ...signEntry(signer, about, statement),
     idempotency: null,
-    detail: JSON.stringify(columns),
+    detail: columns,
     records: [],
   }
   const client = await app.deps.writePool.connect()

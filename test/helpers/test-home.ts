@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { type Said, sealEntry } from '../../src/append/entry.ts'
 import { appendEntries } from '../../src/db/chain/append-entries.ts'
 import { fromUuid, toUuid } from '../../src/db/connect/uuid.ts'
-import { signAdministration } from '../../src/ledgers/administration.ts'
 import type { NewLedger } from '../../src/ledgers/create-ledger.ts'
 import { BUILT_IN_TYPES } from '../../src/ledgers/types/built-in.ts'
 import { formatId, parseId } from '../../src/proof/ids.ts'
@@ -298,14 +298,14 @@ function standingRow(
 async function appendSystem(
   app: TestApp,
   { ledger: { id: ledger, issuer } }: NewLedger,
-  about: Parameters<typeof signAdministration>[2],
+  about: Said,
 ): Promise<void> {
   const signer = await app.deps.signers.load()
   const envelopeKid = Buffer.from(signer.kid).toString('hex')
   const author = { ledger, ledgerId: parseId('led', ledger), issuer, envelopeKid, agent: 'system' } as const
   const client = await app.deps.writePool.connect()
   try {
-    const [answer] = await appendEntries(client, [signAdministration(signer, author, about, Date.now())])
+    const [answer] = await appendEntries(client, [sealEntry(signer, author, about, Date.now()).entry])
     if (answer?.outcome !== 'appended') throw new Error(`append_entries answered ${answer?.outcome}`)
   } finally {
     client.release()

@@ -6,6 +6,7 @@ import {
   type EntryRow,
   type RecordRow,
 } from '../../src/db/chain/append-entries.ts'
+import type { EntryDetail } from '../../src/db/chain/entry-details.ts'
 
 /*
  * Entries for tests of the database. An envelope is random bytes: Postgres can't check a signature, and holds
@@ -70,6 +71,7 @@ export async function firstEntries(client: pg.ClientBase, ledger: TestLedger): P
   ]
 }
 
+/** `detail`: any object, for lies. */
 export function adminEntry(ledger: TestLedger, kind: string, subjectId: Buffer, detail: object): TestEntry {
   return makeEntry(ledger, {
     kind,
@@ -78,7 +80,7 @@ export function adminEntry(ledger: TestLedger, kind: string, subjectId: Buffer, 
     toState: null,
     actorId: null,
     keyId: null,
-    detail: JSON.stringify(detail),
+    detail: detail as EntryDetail,
     records: [],
   })
 }

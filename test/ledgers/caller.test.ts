@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { CALLER_AGE_MS_MAX } from '../../src/append/limits.ts'
 import { hashKey, makeApiKey } from '../../src/ledgers/api-keys.ts'
-import { CALLER_AGE_MS_MAX } from '../../src/ledgers/limits.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { buildTestApp, expectStatus, genericBody, type SendOptions } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'

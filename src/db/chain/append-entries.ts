@@ -2,6 +2,7 @@ import type pg from 'pg'
 import { arrayChunks, bytea, encodeColumn, int4, text, timestamptz, uuid } from '../connect/binary-array.ts'
 import type { DatabaseClient } from '../connect/connection.ts'
 import { ValueError } from '../connect/failures.ts'
+import type { EntryDetail } from './entry-details.ts'
 
 /** One item of a call: a signed entry, and the record rows that it makes. */
 export type EntryRow = {
@@ -26,8 +27,7 @@ export type EntryRow = {
   readonly leaf: Uint8Array
   readonly envelope: Uint8Array
   readonly idempotency: IdempotencyRow | null
-  /** Columns of what an administrative entry says, as JSON; null elsewhere. */
-  readonly detail: string | null
+  readonly detail: EntryDetail | null
   readonly records: readonly RecordRow[]
   /** The terms of the gated record that the entry creates. */
   readonly gated?: GatedRow | undefined
@@ -169,7 +169,7 @@ function encodeParameters(entries: readonly EntryRow[]): Buffer[] {
     encodeColumn(bytea, entries, (e) => e.idempotency?.keyHash),
     encodeColumn(bytea, entries, (e) => e.idempotency?.salt),
     encodeColumn(bytea, entries, (e) => e.idempotency?.requestHash),
-    encodeColumn(text, entries, (e) => e.detail),
+    encodeColumn(text, entries, (e) => e.detail && JSON.stringify(e.detail)),
     encodeColumn(int4, records, (r) => r.item),
     encodeColumn(uuid, records, (r) => r.record.recordId),
     encodeColumn(int4, records, (r) => r.record.index),

@@ -1,5 +1,40 @@
+import { ApiError, type ErrorCode } from '../../errors.ts'
+
 /** The name of the constraint that an error of Postgres says was violated; null for any other error. */
 export function constraintOf(error: unknown): string | null {
   const { constraint } = error as { constraint?: unknown }
   return typeof constraint === 'string' ? constraint : null
+}
+
+/** Two requests at once can both find something free, or unchanged. The database lets one have it, and the other is told this. */
+const REFUSALS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
+  agents_ledger_id_name_key: ['name_taken', 'the ledger has another agent of this name'],
+  types_pkey: ['type_exists', 'the ledger has another type of this name and version'],
+  erasures_pkey: ['already_ended', 'it was erased before'],
+  shared_records_pkey: ['already_shared', 'it was shared with that peer at the same time'],
+  shared_records_peer: ['peer_not_active', 'the peering was revoked at the same time'],
+  entries_end_once: ['already_ended', 'another request ended it at the same time'],
+  peers_pkey: ['peer_exists', 'the ledger took this invitation before'],
+  peers_remote: ['peer_exists', 'the ledger has a peering with that ledger'],
+  peers_state: ['peer_not_active', 'another request, or the peer, changed the peering at the same time'],
+  offers_pending: ['offer_pending', 'another step was offered, and its home has not decided yet'],
+  received_entries_once: ['state_conflict', 'another entry of that seq came before'],
+}
+
+/** Refusals that may be none a moment later. */
+const RETRYABLE = { retryable: true, retryAfterMs: 1_000 } as const
+
+/** The error for the client where a constraint refused; any other error as it is. */
+export function refusalOf(error: unknown): unknown {
+  const constraint = constraintOf(error)
+  const refusal = constraint === null ? undefined : REFUSALS[constraint]
+  if (refusal === undefined) return error
+  return new ApiError(...refusal, {
+    ...(constraint === 'offers_pending' && RETRYABLE),
+    cause: error as Error,
+  })
+}
+
+export function translateConstraint(error: unknown): never {
+  throw refusalOf(error)
 }

@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import { type AppendOutcome, commitBatch } from '../../append/commit.ts'
+import { sealEntry } from '../../append/entry.ts'
 import type { EntryRow } from '../../db/chain/append-entries.ts'
 import { readFindKey, readFirstEntries } from '../../db/chain/signed-entries.ts'
 import {
@@ -9,7 +10,6 @@ import {
   retireEnvelopeKeys,
 } from '../../db/schema/rotation.ts'
 import type { ServerKey } from '../../db/schema/server-keys.ts'
-import { signAdministration } from '../../ledgers/administration.ts'
 import { type LedgerDefinition, readDefinition } from '../../ledgers/ledger-definition.ts'
 import { toBase64, toHex } from '../../proof/bytes.ts'
 import type { Signer } from '../../proof/crypto.ts'
@@ -113,7 +113,7 @@ function signRotation(
 ): EntryRow {
   const ledger = formatId('led', ledgerId)
   const author = { ledger, ledgerId, issuer, envelopeKid: toHex(signer.kid), agent: 'system' } as const
-  return signAdministration(
+  const { entry } = sealEntry(
     signer,
     author,
     {
@@ -124,6 +124,7 @@ function signRotation(
     },
     nowMs,
   )
+  return entry
 }
 
 function reportFault(deps: RotateDeps, ledger: string, err: Error): void {

@@ -1,9 +1,10 @@
 import type pg from 'pg'
+import { type Author, sealEntry } from '../../append/entry.ts'
 import type { EntryRow } from '../../db/chain/append-entries.ts'
+import type { ReceivedDetail } from '../../db/chain/entry-details.ts'
 import { toUuid } from '../../db/connect/uuid.ts'
 import { findRecords } from '../../db/records/read-records.ts'
 import { ApiError } from '../../errors.ts'
-import { type Author, signAdministration } from '../../ledgers/administration.ts'
 import type { Signer } from '../../proof/crypto.ts'
 import { partyOf } from '../../proof/statement/statement.ts'
 import { buildOfferedStep, type OfferedStepDeps } from '../../records/gated/offered-step.ts'
@@ -18,7 +19,7 @@ type ReceivedOffer = {
   readonly proposed: Proposed
   readonly evidence: JudgedEvidence
   /** Row beside the entry that answers it. */
-  readonly receivedRow: object
+  readonly receivedRow: ReceivedDetail
 }
 
 /**
@@ -80,7 +81,7 @@ function refuseOffer(
 ): EntryRow {
   const received = receivedOf(proposed)
   const { peer } = proposed.statement.predicate
-  return signAdministration(
+  const { entry } = sealEntry(
     signer,
     author,
     {
@@ -91,4 +92,5 @@ function refuseOffer(
     },
     deps.now(),
   )
+  return entry
 }

@@ -1,3 +1,4 @@
+import type { ReceivedConsequences } from '../../db/chain/entry-details.ts'
 import { toUuid } from '../../db/connect/uuid.ts'
 import type { PeerContact } from '../../db/peers/peers.ts'
 import type { HeldEntry, KnownRecord, OwnOffer } from '../../db/peers/received.ts'
@@ -32,12 +33,12 @@ export type Known = {
 
 /**
  * Decision about an entry: `held`: it came before; `missing`: others come first; `receive`: by an `entry-received`, whose
- * `detail` says what follows from it (migrations/functions/append-received.sql); `offer`: the home decides.
+ * detail has the `consequences` (migrations/functions/append-received.sql); `offer`: the home decides.
  */
 export type Decision =
   | { readonly todo: 'held'; readonly receipt: Uint8Array }
   | { readonly todo: 'missing'; readonly record: string; readonly version: number }
-  | { readonly todo: 'receive'; readonly detail: object }
+  | { readonly todo: 'receive'; readonly consequences: ReceivedConsequences }
   | { readonly todo: 'offer' }
 
 /** Decides about an entry of a peer that is valid by itself. Throws EntryRefused, ProofError: it is refused for good. */
@@ -72,8 +73,8 @@ function refuseInactive({ state }: Known, kind: EntryKind): void {
   if (!isTimely) throw new EntryRefused('peer_not_active', `${kind} while the peering is ${state}`)
 }
 
-function receive(detail: object): Decision {
-  return { todo: 'receive', detail }
+function receive(consequences: ReceivedConsequences): Decision {
+  return { todo: 'receive', consequences }
 }
 
 function forked(entry: Proposed, held: string): EntryRefused {
@@ -148,7 +149,9 @@ function decideErasure(known: Known, entry: Proposed): Decision {
   const [{ name, sha256 }] = entry.statement.subjects
   if (digested?.name !== name || digested.sha256 !== sha256)
     throw new EntryRefused('erasure_of_nothing', `that entry digests no ${name}, or another one`)
-  return receive({ erased: { peerId: toUuid(known.ids.peerId), remoteSeq: predicateOf(entry)['seq'] } })
+  return receive({
+    erased: { peerId: toUuid(known.ids.peerId), remoteSeq: predicateOf(entry)['seq'] as number },
+  })
 }
 
 function decideRefusal(known: Known, entry: Proposed): Decision {

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
 import type pg from 'pg'
-import { constraintOf } from '../../db/connect/constraints.ts'
+import type { Author } from '../../append/entry.ts'
 import { toUuid } from '../../db/connect/uuid.ts'
 import { readEntryEnvelope } from '../../db/peers/peer-work.ts'
 import { findPeer, getSelf, type PeerRow } from '../../db/peers/peers.ts'
 import { ApiError } from '../../errors.ts'
-import { type Administration, type Author, administer } from '../../ledgers/administration.ts'
+import { type Administration, administer } from '../../ledgers/administration.ts'
 import { toBase64, toHex } from '../../proof/bytes.ts'
 import { verifySignedStatement } from '../../proof/entry/verify-entry.ts'
 import { ProofError } from '../../proof/error.ts'
@@ -19,7 +19,7 @@ import type { PeerMacs } from '../../signing/peer-macs.ts'
 import { type PeerAuthDeps, verifyFresh, verifySigned } from './authenticate.ts'
 import type { RequestSignature } from './http-signature.ts'
 import { type Handshake, handshakeDigest, type Identity, parsePeerKey } from './identity.ts'
-import { openInvitation, type PeeringDeps, refusePeerUrl, translateExisting } from './peerings.ts'
+import { openInvitation, type PeeringDeps, refusePeerUrl } from './peerings.ts'
 
 /** Request of the invited side: the token, and its identity. */
 type Introduction = { readonly peer: string; readonly token: string; readonly invited: Identity }
@@ -111,7 +111,7 @@ async function addPeer(
   })
   await administer(deps, author, about).catch((error: Error) => {
     // The second of two simultaneous requests is answered like a retry.
-    if (constraintOf(error) !== 'peers_state') translateExisting(error)
+    if (!(error instanceof ApiError && error.code === 'peer_not_active')) throw error
   })
 }
 

@@ -1,5 +1,5 @@
 import { type AppendDeps, appendOne } from '../../append/append-one.ts'
-import { constraintOf } from '../../db/connect/constraints.ts'
+import { refusalOf } from '../../db/connect/constraints.ts'
 import { ApiError } from '../../errors.ts'
 import type { Caller } from '../../ledgers/caller.ts'
 import type { Signer } from '../../proof/crypto.ts'
@@ -112,7 +112,7 @@ async function offer(
     const row = { ...record.row, ...columnsOf(caller, offered, seq, built.entry) }
     return { record: renderRemote(deps, { ...record, row }, steps), version: row.version, replayed: false }
   } catch (error) {
-    return await explainRefusal(deps, caller, about, translateConstraint(error))
+    return await explainRefusal(deps, caller, about, refusalOf(error))
   }
 }
 
@@ -136,14 +136,6 @@ const REFUSED: ReadonlySet<string> = new Set([
   'peer_not_active',
   'offer_pending',
 ])
-
-/** Another request can have offered, or the peering have ended, since the record was read. */
-function translateConstraint(error: unknown): unknown {
-  const constraint = constraintOf(error)
-  if (constraint === 'offers_pending') return offerPending()
-  if (constraint === 'peers_state') return new ApiError('peer_not_active', 'the peering has just ended')
-  return error
-}
 
 async function showNow(
   deps: OfferDeps,
@@ -189,10 +181,10 @@ function refuseOffer(
   if (row.offerState === 'pending') throw offerPending(row.offerSeq)
 }
 
-function offerPending(seq?: number): ApiError {
+function offerPending(seq: number): ApiError {
   return new ApiError('offer_pending', 'another step was offered, and its home has not decided yet', {
     retryable: true,
     retryAfterMs: 1_000,
-    ...(seq !== undefined && { members: { seq } }),
+    members: { seq },
   })
 }

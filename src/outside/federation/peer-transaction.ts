@@ -1,11 +1,11 @@
 import type pg from 'pg'
+import type { Author } from '../../append/entry.ts'
 import type { AppendAnswer } from '../../db/chain/append-entries.ts'
-import { constraintOf } from '../../db/connect/constraints.ts'
+import { constraintOf, translateConstraint } from '../../db/connect/constraints.ts'
 import { withPooledTransaction } from '../../db/connect/transaction.ts'
 import type { PeerContact } from '../../db/peers/peers.ts'
 import { beginPeerRequest } from '../../db/peers/received.ts'
 import { ApiError } from '../../errors.ts'
-import type { Author } from '../../ledgers/administration.ts'
 import type { PeerMacs } from '../../signing/peer-macs.ts'
 import { type PeerRequest, refuseState } from './authenticate.ts'
 import { findBelievedContact } from './peer-keys.ts'
@@ -28,12 +28,8 @@ export async function inTransaction<T>(
       return work(client, contact)
     })
   } catch (error) {
-    const constraint = constraintOf(error as Error)
-    // A rotation; other entries are looked up before they are appended.
-    if (constraint === 'received_entries_once')
-      throw new ApiError('state_conflict', 'another entry of that seq came before')
-    // The peering has changed since the request's headers were looked at.
-    if (constraint !== 'peers_state') throw error
+    // Otherwise the peering has changed since the request's headers were looked at.
+    if (constraintOf(error) !== 'peers_state') translateConstraint(error)
     const contact = await findBelievedContact(deps, deps.writePool, request)
     if (contact) refuseState(contact)
     throw new ApiError('state_conflict', 'the handshake comes first')

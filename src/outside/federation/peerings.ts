@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import type pg from 'pg'
 import type { IdempotencyRow } from '../../db/chain/append-entries.ts'
-import { constraintOf } from '../../db/connect/constraints.ts'
+import { translateConstraint } from '../../db/connect/constraints.ts'
 import { acceptPeer, findPeer, invitePeer, type PeerRow, withdrawPeer } from '../../db/peers/peers.ts'
 import { ApiError } from '../../errors.ts'
 import { type AdministerDeps, administer } from '../../ledgers/administration.ts'
@@ -79,7 +79,7 @@ export async function accept(
       ownKid: fromHex(caller.envelopeKid),
     },
     PEERS_PER_LEDGER_MAX,
-  ).catch(translateExisting)
+  ).catch(translateConstraint)
   if (!made) throw tooMany()
   return getPeer(deps, caller, peerId)
 }
@@ -115,17 +115,6 @@ export function refusePeerUrl(url: string, allowances: Allowances): void {
 
 function invalidInvitation(why: string): ApiError {
   return new ApiError('invalid_request', `/invitation: ${why}`, { members: { path: '/invitation' } })
-}
-
-export function translateExisting(error: Error): never {
-  const constraint = constraintOf(error) ?? ''
-  if (constraint === 'peers_pkey' || constraint === 'peers_remote') {
-    throw new ApiError(
-      'peer_exists',
-      'the ledger has a peering with that ledger, or took this invitation before',
-    )
-  }
-  throw error
 }
 
 /** An invitation as its MAC covers it: with all of its row that whoever takes it is held to. */
@@ -180,7 +169,7 @@ export async function changePeering(
     detail: {},
     idempotency,
   }).catch((error: Error) => {
-    throw constraintOf(error) === 'peers_state' ? wrongState(peer, change) : error
+    throw error instanceof ApiError && error.code === 'peer_not_active' ? wrongState(peer, change) : error
   })
   return { peer: await getPeer(deps, caller, peerId), replayed }
 }

@@ -1,4 +1,5 @@
 import type { Turn } from '../../append/turn.ts'
+import type { ReceivedDetail } from '../../db/chain/entry-details.ts'
 import { toUuid } from '../../db/connect/uuid.ts'
 import type { PeerContact } from '../../db/peers/peers.ts'
 import { DOCUMENT_BYTES_MAX, TYPE_DEFINITION_BYTES_MAX } from '../../ledgers/types/limits.ts'
@@ -196,7 +197,7 @@ export function receivedOf({ seq, leaf, statement, record, version }: Received) 
 export function receivedRow(
   { peerId }: Pick<PeeringIds, 'peerId'>,
   { seq, leaf, envelope, statement, record, version }: Received,
-): object {
+): ReceivedDetail {
   return {
     peerId: toUuid(peerId),
     seq,

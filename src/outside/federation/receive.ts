@@ -1,6 +1,8 @@
 import type pg from 'pg'
+import { type Author, sealEntry } from '../../append/entry.ts'
 import { Turn } from '../../append/turn.ts'
 import { appendEntries, type EntryRow } from '../../db/chain/append-entries.ts'
+import type { ReceivedConsequences } from '../../db/chain/entry-details.ts'
 import {
   findHeldVersions,
   keepFork,
@@ -10,7 +12,6 @@ import {
   listReceivedTypes,
 } from '../../db/peers/received.ts'
 import { ApiError } from '../../errors.ts'
-import { type Author, signAdministration } from '../../ledgers/administration.ts'
 import type { Signer } from '../../proof/crypto.ts'
 import { ProofError } from '../../proof/error.ts'
 import type { JsonObject } from '../../proof/json/json-value.ts'
@@ -238,7 +239,7 @@ class Reception {
         return this.#answer(at, { leaf: attempted.leaf, outcome: 'missing', record, version })
       }
       case 'receive': {
-        const entry = this.#receipt(signer, attempted, decision.detail)
+        const entry = this.#receipt(signer, attempted, decision.consequences)
         const { seq, leaf, envelope } = attempted
         this.#known.held.set(seq, { leaf, receipt: entry.envelope, envelope })
         return { at, proposed: attempted, entry }
@@ -268,10 +269,10 @@ class Reception {
     return keepFork(this.#client, this.#request, fork, PEER_FORKS_KEPT_MAX)
   }
 
-  #receipt(signer: Signer, proposed: Proposed, detail: object): EntryRow {
+  #receipt(signer: Signer, proposed: Proposed, consequences: ReceivedConsequences): EntryRow {
     const received = receivedOf(proposed)
     const { document } = proposed
-    return signAdministration(
+    const { entry } = sealEntry(
       signer,
       this.#author,
       {
@@ -289,11 +290,12 @@ class Reception {
               references: document.references,
             },
           }),
-          ...detail,
+          ...consequences,
         },
       },
       this.#deps.now(),
     )
+    return entry
   }
 
   #answerOffer(signer: Signer, proposed: Proposed): Promise<EntryRow> {

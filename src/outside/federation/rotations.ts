@@ -1,8 +1,9 @@
+import { sealEntry } from '../../append/entry.ts'
 import { appendEntries } from '../../db/chain/append-entries.ts'
 import { toUuid } from '../../db/connect/uuid.ts'
 import type { PeerKeyRow } from '../../db/peers/peers.ts'
 import { ApiError } from '../../errors.ts'
-import { type Administration, signAdministration } from '../../ledgers/administration.ts'
+import type { Administration } from '../../ledgers/administration.ts'
 import { fromBase64, toBase64, toHex } from '../../proof/bytes.ts'
 import { verifySignedStatement } from '../../proof/entry/verify-entry.ts'
 import { ProofError } from '../../proof/error.ts'
@@ -58,7 +59,7 @@ export async function receiveRotations(
       const receipts: string[] = []
       // One by one: each ends the key that the one before it began.
       for (const rotation of rotations) {
-        const entry = signAdministration(signer, author, keyRotated(deps, request, rotation), deps.now())
+        const { entry } = sealEntry(signer, author, keyRotated(deps, request, rotation), deps.now())
         const [answer] = await appendEntries(client, [entry])
         if (answer!.outcome !== 'appended') throw notAppended(answer!.outcome)
         receipts.push(toBase64(entry.envelope))

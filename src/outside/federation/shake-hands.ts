@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { commitBatch } from '../../append/commit.ts'
+import { type Author, sealEntry } from '../../append/entry.ts'
 import type { DrainedPeer } from '../../db/peers/peer-turns.ts'
-import { type Author, signAdministration } from '../../ledgers/administration.ts'
 import { fromBase64 } from '../../proof/bytes.ts'
 import { ProofError } from '../../proof/error.ts'
 import { canonicalize } from '../../proof/json/jcs.ts'
@@ -48,7 +48,8 @@ export async function shakeHands(
   }
   const signer = await deps.signers.signerOf(author)
   const about = peerAdded(deps, peer.peerId, handshake, { remote: inviter, own: invited, counterpart })
-  const [outcome] = await commitBatch(deps.pool, [signAdministration(signer, author, about, deps.now())])
+  const { entry } = sealEntry(signer, author, about, deps.now())
+  const [outcome] = await commitBatch(deps.pool, [entry])
   if (outcome!.status !== 'appended')
     throw new PeerError('not_appended', `our own entry was not appended: ${outcome!.status}`)
 }

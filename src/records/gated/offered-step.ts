@@ -1,4 +1,5 @@
 import type { EntryRow } from '../../db/chain/append-entries.ts'
+import type { ReceivedDetail } from '../../db/chain/entry-details.ts'
 import { fromUuid } from '../../db/connect/uuid.ts'
 import type { RecordRowRead } from '../../db/records/read-records.ts'
 import { ApiError } from '../../errors.ts'
@@ -43,7 +44,7 @@ export type Offer = {
   /** Throws what the record's type says against the evidence. That was found before: it may take long, and this is in a transaction. */
   readonly requireEvidence: () => void
   /** `received` of the entry's detail (migrations/functions/append-received.sql). */
-  readonly receivedRow: object
+  readonly receivedRow: ReceivedDetail
 }
 
 /** `id`: as the peer has chosen it. The evidence: held to its digest, as canonical JSON. */

@@ -1,3 +1,4 @@
+import { sealEntry } from '../../../src/append/entry.ts'
 import { type AppendAnswer, appendEntries, type EntryRow } from '../../../src/db/chain/append-entries.ts'
 import { withClient } from '../../../src/db/connect/client.ts'
 import type { Caller } from '../../../src/ledgers/caller.ts'
@@ -5,7 +6,7 @@ import type { NewLedger } from '../../../src/ledgers/create-ledger.ts'
 import { utf8Encode } from '../../../src/proof/bytes.ts'
 import { formatId, parseId } from '../../../src/proof/ids.ts'
 import { documentDigest } from '../../../src/proof/statement/document.ts'
-import { signNotarization } from '../../../src/records/sign-notarization.ts'
+import { NOTARIZED } from '../../../src/records/new-record.ts'
 import { nativeProviders } from '../../../src/signing/native.ts'
 import type { TestApp } from '../../helpers/app.ts'
 import { testDatabase } from '../../helpers/connect.ts'
@@ -43,14 +44,14 @@ export async function signRecord(app: TestApp, ledger: NewLedger = app.ledger): 
     keyId,
     authenticatedAtMs: Date.now(),
   } as unknown as Caller
-  return signNotarization(await app.deps.signers.load(), caller, {
+  const said = {
     kind: 'record-notarized',
+    event: NOTARIZED,
     subject: {
       id: recordId,
       name: formatId('rec', recordId),
       digest: Buffer.from(digest).toString('hex'),
     },
-    recordedAtMs: Date.now(),
     predicate: {
       record: formatId('rec', recordId),
       version: 1,
@@ -58,5 +59,6 @@ export async function signRecord(app: TestApp, ledger: NewLedger = app.ledger): 
     },
     idempotency: null,
     records: [makeRecord(recordId, { digest, salt, payload })],
-  })
+  } as const
+  return sealEntry(await app.deps.signers.load(), caller, said, Date.now()).entry
 }

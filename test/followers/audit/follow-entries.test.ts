@@ -372,8 +372,8 @@ async function fill({ app }: AuditTest, count: number): Promise<void> {
     await Promise.all(Array.from({ length: Math.min(100, count - i) }, () => app.notarize()))
 }
 
-function typeDetail(): string {
-  return JSON.stringify({ name: 'made/1', gated: false, definition: '{}' })
+function typeDetail() {
+  return { name: 'made/1', gated: false, definition: '{}' }
 }
 
 function mutated(bytes: Uint8Array, at: number): Buffer {

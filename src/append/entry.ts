@@ -1,0 +1,119 @@
+import type {
+  DocumentRow,
+  EntryRow,
+  GatedRow,
+  IdempotencyRow,
+  RecordRow,
+} from '../db/chain/append-entries.ts'
+import type { EntryDetail } from '../db/chain/entry-details.ts'
+import { ApiError } from '../errors.ts'
+import { fromHex } from '../proof/bytes.ts'
+import type { Signer } from '../proof/crypto.ts'
+import type { TakenOffer } from '../proof/statement/federation-statements.ts'
+import type { EntryKind, Subject } from '../proof/statement/kinds.ts'
+import { buildStatement } from '../proof/statement/statement.ts'
+import { signEntry } from '../signing/sign-entry.ts'
+import type { SignedLedger } from '../signing/signers.ts'
+import { CALLER_AGE_MS_MAX } from './limits.ts'
+
+/** Author of an entry. */
+export type Author = SignedLedger & { readonly ledger: string; readonly issuer: string } & (
+    | KeyHolder
+    | RemoteAgent
+    | { readonly agent: 'system' }
+  )
+
+/** An agent, by one of its keys. */
+type KeyHolder = {
+  readonly agent: string
+  readonly agentId: Uint8Array
+  readonly key: string
+  readonly keyId: Uint8Array
+  readonly authenticatedAtMs: number
+}
+
+/** An agent of another ledger, `led_…/agt_…`, by what it offered: no key of this ledger acted. */
+type RemoteAgent = { readonly agent: string; readonly agentId: Uint8Array; readonly offer: TakenOffer }
+
+/** Statement of an entry, and the rows that go with it. */
+export type Said = {
+  readonly kind: EntryKind
+  /** Subject of the entry. `digest`: lower-case hex; `id`: null where the subject has none. */
+  readonly subject: { readonly id: Uint8Array | null; readonly name: string; readonly digest: string }
+  /** Subjects beside it. */
+  readonly besides?: readonly Subject[]
+  readonly onBehalfOf?: { readonly agent: string } | null
+  /** Members beyond ledger, author and time. */
+  readonly predicate: object
+  readonly idempotency?: IdempotencyRow | null
+  /** Change of a record; absent for entries that are no event of one. */
+  readonly event?: {
+    readonly version: number
+    readonly to: string
+    /** Leaf of the record's last entry, lower-case hex; null: this is its first. */
+    readonly previous: string | null
+    /** Party of the step of a gated record; absent for notarizations, and for `system`. */
+    readonly partyId?: Uint8Array | undefined
+  }
+  readonly detail?: EntryDetail | undefined
+  readonly records?: readonly RecordRow[]
+  readonly gated?: GatedRow | undefined
+  readonly document?: DocumentRow | undefined
+}
+
+/** The only place that makes an entry: signed, as append_entries takes it. Throws `overloaded` for a caller that waited too long. */
+export function sealEntry(
+  signer: Signer,
+  author: Author,
+  said: Said,
+  recordedAtMs: number,
+): { readonly entry: EntryRow; readonly predicate: object } {
+  if ('keyId' in author) requireRecent(author, recordedAtMs)
+  const { kind, subject, besides = [], onBehalfOf, event } = said
+  const predicate = {
+    ledger: author.ledger,
+    actor: author.agent,
+    ...('key' in author && { key: author.key }),
+    ...(onBehalfOf && { onBehalfOf: onBehalfOf.agent }),
+    ...('offer' in author && { offer: author.offer }),
+    recordedAt: new Date(recordedAtMs).toISOString(),
+    ...said.predicate,
+  }
+  const subjects = [{ name: subject.name, sha256: subject.digest }, ...besides]
+  const about = { issuer: author.issuer, subject: subject.name, recordedAtMs }
+  const entry: EntryRow = {
+    ledgerId: author.ledgerId,
+    kind,
+    subjectId: subject.id,
+    version: event?.version ?? null,
+    toState: event?.to ?? null,
+    previousLeaf: event?.previous == null ? null : fromHex(event.previous),
+    actorId: 'agentId' in author ? author.agentId : null,
+    partyId: event?.partyId,
+    keyId: 'keyId' in author ? author.keyId : null,
+    kid: signer.kid,
+    recordedAtMs,
+    ...signEntry(signer, about, buildStatement(kind, subjects, predicate)),
+    idempotency: said.idempotency ?? null,
+    detail: said.detail ?? null,
+    records: said.records ?? [],
+    gated: said.gated,
+    document: said.document,
+  }
+  return { entry, predicate }
+}
+
+/**
+ * Throws `overloaded` where the caller's request has waited for too long. Its key, or an agent that it names, may have ended
+ * meanwhile, and a ledger in which a key signs long after its end does not verify (KEY_LINGER_MS_MAX, src/proof/ledger/actors.ts).
+ */
+export function requireRecent(
+  { authenticatedAtMs }: Pick<KeyHolder, 'authenticatedAtMs'>,
+  nowMs: number,
+): void {
+  if (nowMs - authenticatedAtMs <= CALLER_AGE_MS_MAX) return
+  throw new ApiError('overloaded', 'the request had to wait for too long: nothing was written', {
+    retryable: true,
+    retryAfterMs: 1_000,
+  })
+}

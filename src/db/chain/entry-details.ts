@@ -1,0 +1,121 @@
+/*
+ * Columns that an entry says beyond its own row, by kind: JSON that append_details, append_federation and append_received store
+ * (migrations/functions). Ids as Postgres reads uuids, hashes in lower-case hex.
+ */
+
+/** Entries about agents, keys, types, documents, the ledger and its peers. */
+export type AdministrativeDetails = {
+  'ledger-created': {
+    readonly name: string
+    readonly issuer: string
+    readonly origin: string
+    readonly noteKid: string
+  }
+  'ledger-restored': NoDetail
+  'server-key-rotated': { readonly newKid: string }
+  'agent-registered': { readonly name: string }
+  'agent-disabled': NoDetail
+  'key-created': {
+    readonly agentId: string
+    readonly name: string
+    readonly scopes: readonly string[]
+    readonly secretHash: string
+    readonly mac: string
+    /** ISO 8601. */
+    readonly expiresAt: string | null
+  }
+  'key-revoked': NoDetail
+  /** `definition`: canonical JSON. */
+  'type-registered': { readonly name: string; readonly gated: boolean; readonly definition: string }
+  'payload-erased': {
+    readonly document: string
+    readonly documentSeq: number
+    readonly reason: string | null
+  }
+  'peer-added': {
+    /** Canonical JSON of the invited's identity. */
+    readonly invited: string
+    readonly remoteLedgerId: string
+    readonly remoteUrl: string
+    readonly handshake: string
+    readonly counterpart: string | null
+    readonly mac: string
+    readonly ownKid: string
+  } & PeerKeyDetail
+  'peer-suspended': NoDetail
+  'peer-resumed': NoDetail
+  'peer-revoked': NoDetail
+  'peer-key-rotated': {
+    readonly received: ReceivedDetail
+    readonly key: PeerKeyDetail & { readonly peerId: string; readonly mac: string }
+  }
+  'record-shared': { readonly share: readonly ShareDetail[] }
+  'entry-received': { readonly received: ReceivedDetail } & ReceivedConsequences
+  'offer-refused': { readonly received: ReceivedDetail }
+}
+
+type NoDetail = Readonly<Record<string, never>>
+
+/** `spki`: base64. */
+type PeerKeyDetail = { readonly kid: string; readonly alg: string; readonly spki: string }
+
+export type ShareDetail = { readonly peerId: string; readonly documents: 'whole' | 'digests' }
+
+/** Row of another ledger's entry. `envelope`: base64. */
+export type ReceivedDetail = {
+  readonly peerId: string
+  readonly seq: number
+  readonly kind: string
+  readonly recordId: string | null
+  readonly version: number | null
+  readonly leaf: string
+  readonly envelope: string
+}
+
+/** Rows that follow from another ledger's entry. */
+export type ReceivedConsequences = {
+  readonly document?: {
+    readonly subject: string
+    readonly digest: string
+    readonly salt: string
+    /** Canonical JSON, as `references`. */
+    readonly content: string
+    readonly references: string | null
+  }
+  readonly type?: { readonly peerId: string; readonly name: string; readonly definition: string }
+  /** Standing of the record; `standing`: JSON of GatedRecord (src/proof/ledger/gated-record.ts). */
+  readonly standing?: {
+    readonly peerId: string
+    readonly recordId: string
+    readonly type: string
+    readonly documents: 'whole' | 'digests'
+    readonly state: string
+    readonly version: number
+    readonly leaf: string
+    readonly standing: string
+  }
+  /** Outcome of an offer of ours. */
+  readonly offer?: { readonly seq: number; readonly state: 'taken' | 'refused'; readonly code?: string }
+  readonly erased?: { readonly peerId: string; readonly remoteSeq: number }
+  readonly peer?: {
+    readonly peerId: string
+    readonly state: 'active' | 'revoked'
+    readonly counterpart?: string
+  }
+}
+
+/** Steps of gated records. `performer`: `led_…/agt_…`, the remote agent that performs from now on. */
+export type StepDetail = {
+  readonly share?: readonly ShareDetail[]
+  readonly performer?: string
+  readonly received?: ReceivedDetail
+}
+
+export type OfferDetail = {
+  readonly peerId: string
+  readonly version: number
+  readonly step: string
+  readonly agentId: string
+}
+
+export type EntryDetail = AdministrativeDetails[keyof AdministrativeDetails] | StepDetail | OfferDetail
