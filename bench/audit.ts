@@ -45,7 +45,7 @@ async function count(
         (select count(*)::float8 from tallystick.entries e where e.ledger_id = h.ledger_id) as entries,
         (select count(*)::float8 from tallystick.records r where r.ledger_id = h.ledger_id) as found
        from tallystick.chain_heads h where h.ledger_id = $1`,
-      [Buffer.from(parseId('led', ledger))],
+      [parseId('led', ledger)],
     )
     return rows[0]
   })

@@ -73,6 +73,6 @@ async function query<Row extends object>(
   text: string,
   values: readonly unknown[] = [],
 ): Promise<Row[]> {
-  const id = Buffer.from(parseId('led', ledger))
+  const id = parseId('led', ledger)
   return withClient(ownerUrl, async (client) => (await client.query<Row>(text, [id, ...values])).rows)
 }

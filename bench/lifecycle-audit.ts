@@ -1,5 +1,5 @@
 import { withClient } from '../src/db/connect/client.ts'
-import { parseId } from '../src/proof/ids.ts'
+import { parseId, type Uuid } from '../src/proof/ids.ts'
 import type { Phase } from './phase.ts'
 import type { System } from './system.ts'
 
@@ -26,7 +26,7 @@ export async function auditLifecycles(
   const sum = (of: (phase: Phase) => number) => phases.reduce((total, phase) => total + of(phase), 0)
   const complete = sum((phase) => phase.lifecycle!.complete)
   const abandoned = sum((phase) => phase.lifecycle!.abandoned)
-  const found = await readLedger(ownerUrl, Buffer.from(parseId('led', ledger)))
+  const found = await readLedger(ownerUrl, parseId('led', ledger))
   const { ACCEPTED: accepted = 0, ...others } = found.states
   const unfinished = Object.values(others).reduce((total, count) => total + count, 0)
   const ok = accepted >= complete && unfinished <= abandoned && found.notOnce === 0
@@ -35,7 +35,7 @@ export async function auditLifecycles(
 
 export async function readLedger(
   ownerUrl: string,
-  ledger: Buffer,
+  ledger: Uuid,
 ): Promise<Pick<LifecycleAudit, 'states' | 'notOnce' | 'verificationMs' | 'jobsRetried'>> {
   return withClient(ownerUrl, async (client) => {
     const states = await client.query<{ state: string; count: number }>(

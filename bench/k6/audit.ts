@@ -1,5 +1,5 @@
 import { withClient } from '../../src/db/connect/client.ts'
-import { formatId, parseId } from '../../src/proof/ids.ts'
+import { formatId, parseId, type Uuid } from '../../src/proof/ids.ts'
 import { runVerify } from '../audit.ts'
 import type { Audit, K6Run, Running } from './types.ts'
 
@@ -112,14 +112,14 @@ async function sizeOf(ownerUrl: string): Promise<number> {
 
 async function countLedgers(ownerUrl: string): Promise<Counted[]> {
   return withClient(ownerUrl, async (client) => {
-    const { rows } = await client.query<Omit<Counted, 'ledger'> & { id: string }>(
+    const { rows } = await client.query<Omit<Counted, 'ledger'> & { id: Uuid }>(
       `select h.ledger_id as id, h.size::float8, coalesce(e.count, 0) as entries, coalesce(r.count, 0) as records
        from tallystick.chain_heads h
        left join (select ledger_id, count(*)::float8 from tallystick.entries group by 1) e using (ledger_id)
        left join (select ledger_id, count(*)::float8 from tallystick.records group by 1) r using (ledger_id)`,
     )
     return rows.map(({ id, ...counts }) => ({
-      ledger: formatId('led', Buffer.from(id.replaceAll('-', ''), 'hex')),
+      ledger: formatId('led', id),
       ...counts,
     }))
   })
@@ -145,7 +145,7 @@ async function countDeliveries(
     const { rows } = await client.query<{ count: number }>(
       `select count(*)::int as count from tallystick.webhooks w join tallystick.entries e using (ledger_id)
        where e.kind = 'record-notarized' and not ledger_id = any ($1::uuid[])`,
-      [[...before].map((ledger) => Buffer.from(parseId('led', ledger)).toString('hex'))],
+      [[...before].map((ledger) => parseId('led', ledger))],
     )
     return rows[0]!.count
   })

@@ -17,7 +17,7 @@ export const lifecycleSoak = {
 async function driveAndAudit(running: Running): Promise<K6Run[]> {
   const run = await running.runScript()
   const ledger = run.summary.extras['ledger'] as string
-  const found = await readLedger(running.database.ownerUrl, Buffer.from(parseId('led', ledger)))
+  const found = await readLedger(running.database.ownerUrl, parseId('led', ledger))
   const exchanged = await compareChains(running, run)
   const extras = { ...run.summary.extras, ...found, exchanged }
   return [{ ...run, summary: { ...run.summary, extras } }]

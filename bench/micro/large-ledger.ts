@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type pg from 'pg'
-import { toUuid } from '../../src/db/connect/uuid.ts'
 import { FaultyLedgers } from '../../src/followers/checkpoints/faulty-ledgers.ts'
 import { KeptCheckpoints } from '../../src/followers/checkpoints/kept.ts'
 import { publishCheckpoints } from '../../src/followers/checkpoints/publish.ts'
 import type { Signer } from '../../src/proof/crypto.ts'
+import type { Uuid } from '../../src/proof/ids.ts'
 
 const ROWS_PER_INSERT = 1_000_000
 /** The leaves that a proof reads from entries are among the last 255: those are as wide as a record's are. */
@@ -17,9 +17,9 @@ const WIDE_ENVELOPE_BYTES = 600
  * A ledger of `size` entries with its tree and one checkpoint. Triggers are off while it is filled, and an envelope is its
  * seq: nobody could verify it, but leaves, tree and checkpoint are what they would be. `pool`: a superuser's.
  */
-export async function fillLedger(pool: pg.Pool, ledgerId: Uint8Array, size: number): Promise<void> {
+export async function fillLedger(pool: pg.Pool, ledgerId: Uuid, size: number): Promise<void> {
   const client = await pool.connect()
-  const uuid = toUuid(ledgerId)
+  const uuid = ledgerId
   try {
     await client.query('set session_replication_role = replica')
     await client.query(

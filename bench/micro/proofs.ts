@@ -11,6 +11,7 @@ import { findCheckpoint, readLeaves } from '../../src/db/chain/checkpoints.ts'
 import { migrate } from '../../src/db/schema/migrate.ts'
 import { getNoteKeySecret } from '../../src/db/schema/server-keys.ts'
 import { proveConsistency, proveInclusion } from '../../src/followers/checkpoints/prove-tree.ts'
+import { type Uuid, uuidOfBytes } from '../../src/proof/ids.ts'
 import { startPostgres } from '../../src/run/postgres/start.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
@@ -26,7 +27,7 @@ const MEASURED_PROOFS = 2_000
 const EXPLAINED_PROOFS = 100
 const MASTER_KEY = new Uint8Array(32)
 
-type Ledger = { readonly id: Uint8Array; readonly size: number; readonly note: string }
+type Ledger = { readonly id: Uuid; readonly size: number; readonly note: string }
 /** `a` and `b` are places in the ledger. */
 type Prove = (db: pg.ClientBase, ledger: Ledger, a: number, b: number) => Promise<Uint8Array[]>
 
@@ -72,7 +73,7 @@ async function main(sizes: readonly number[]): Promise<void> {
 
 async function makeLedgers(pool: pg.Pool, sizes: readonly number[]): Promise<Ledger[]> {
   const { seed } = await getNoteKeySecret(pool, makeMasterKey(MASTER_KEY))
-  const ids = sizes.map(() => randomBytes(16))
+  const ids = sizes.map(() => uuidOfBytes(randomBytes(16)))
   for (const [i, size] of sizes.entries()) {
     console.log(`… ${size.toLocaleString('en')} entries`)
     await fillLedger(pool, ids[i]!, size)

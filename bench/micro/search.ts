@@ -89,7 +89,7 @@ async function printSizes(ownerUrl: string, { ledger, records }: LargeLedger): P
     )
     const { rows: heads } = await client.query<{ size: string }>(
       'select size from tallystick.chain_heads where ledger_id = $1',
-      [Buffer.from(parseId('led', ledger)).toString('hex')],
+      [parseId('led', ledger)],
     )
     log(`${heads[0]?.size} entries; bytes a record of both ledgers:`)
     printTable([

@@ -83,7 +83,7 @@ export class Appender {
     if (this.#closed) {
       return Promise.resolve({ status: 'unavailable', error: new Error('the server is shutting down') })
     }
-    const ledger = Buffer.from(entry.ledgerId).toString('latin1')
+    const ledger = entry.ledgerId
     const overloaded = this.#findOverload(ledger, entry)
     if (overloaded) {
       this.#observer?.overloaded()

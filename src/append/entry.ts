@@ -9,6 +9,7 @@ import type { EntryDetail } from '../db/chain/entry-details.ts'
 import { ApiError } from '../errors.ts'
 import { fromHex } from '../proof/bytes.ts'
 import type { Signer } from '../proof/crypto.ts'
+import type { Uuid } from '../proof/ids.ts'
 import type { TakenOffer } from '../proof/statement/federation-statements.ts'
 import type { EntryKind, Subject } from '../proof/statement/kinds.ts'
 import { buildStatement } from '../proof/statement/statement.ts'
@@ -26,20 +27,20 @@ export type Author = SignedLedger & { readonly ledger: string; readonly issuer: 
 /** An agent, by one of its keys. */
 type KeyHolder = {
   readonly agent: string
-  readonly agentId: Uint8Array
+  readonly agentId: Uuid
   readonly key: string
-  readonly keyId: Uint8Array
+  readonly keyId: Uuid
   readonly authenticatedAtMs: number
 }
 
 /** An agent of another ledger, `led_…/agt_…`, by what it offered: no key of this ledger acted. */
-type RemoteAgent = { readonly agent: string; readonly agentId: Uint8Array; readonly offer: TakenOffer }
+type RemoteAgent = { readonly agent: string; readonly agentId: Uuid; readonly offer: TakenOffer }
 
 /** Statement of an entry, and the rows that go with it. */
 export type Said = {
   readonly kind: EntryKind
   /** Subject of the entry. `digest`: lower-case hex; `id`: null where the subject has none. */
-  readonly subject: { readonly id: Uint8Array | null; readonly name: string; readonly digest: string }
+  readonly subject: { readonly id: Uuid | null; readonly name: string; readonly digest: string }
   /** Subjects beside it. */
   readonly besides?: readonly Subject[]
   readonly onBehalfOf?: { readonly agent: string } | null
@@ -53,7 +54,7 @@ export type Said = {
     /** Leaf of the record's last entry, lower-case hex; null: this is its first. */
     readonly previous: string | null
     /** Party of the step of a gated record; absent for notarizations, and for `system`. */
-    readonly partyId?: Uint8Array | undefined
+    readonly partyId?: Uuid | undefined
   }
   readonly detail?: EntryDetail | undefined
   readonly records?: readonly RecordRow[]

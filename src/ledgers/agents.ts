@@ -4,7 +4,7 @@ import type { IdempotencyRow } from '../db/chain/append-entries.ts'
 import { findSubject } from '../db/chain/read-entries.ts'
 import { type AgentRow, findAgent, findAgentByName } from '../db/ledgers/agents.ts'
 import { ApiError } from '../errors.ts'
-import { formatId } from '../proof/ids.ts'
+import { formatId, type Uuid } from '../proof/ids.ts'
 import type { Entropy } from '../signing/entropy.ts'
 import { type AdministerDeps, type Administration, administer, digestOf } from './administration.ts'
 import type { CallerCache } from './caller.ts'
@@ -38,7 +38,7 @@ export async function registerAgent(
 export async function disableAgent(
   deps: AgentDeps,
   author: Author,
-  agentId: Uint8Array,
+  agentId: Uuid,
   idempotency: IdempotencyRow | null,
 ): Promise<AgentWritten> {
   const { name, disabledAt } = await getAgent(deps.readPool, author.ledgerId, agentId)
@@ -72,20 +72,20 @@ export function requireActive(agent: AgentRow): AgentRow {
   throw new ApiError('agent_disabled', `${formatId('agt', agent.agentId)} was disabled`)
 }
 
-async function getAgent(pool: pg.Pool, ledgerId: Uint8Array, agentId: Uint8Array): Promise<AgentRow> {
+async function getAgent(pool: pg.Pool, ledgerId: Uuid, agentId: Uuid): Promise<AgentRow> {
   const agent = await findAgent(pool, ledgerId, agentId)
   if (!agent) throw new ApiError('not_found', `the ledger has no agent ${formatId('agt', agentId)}`)
   return agent
 }
 
-export function registrationOf(agentId: Uint8Array, name: string): Administration {
+export function registrationOf(agentId: Uuid, name: string): Administration {
   return { ...aboutAgent('agent-registered', agentId, name), detail: { name } }
 }
 
 /** An agent ends under the digest that it began with: verifiers compare the two. */
 function aboutAgent<Kind extends 'agent-registered' | 'agent-disabled'>(
   kind: Kind,
-  agentId: Uint8Array,
+  agentId: Uuid,
   name: string,
 ) {
   const agent = formatId('agt', agentId)

@@ -1,6 +1,6 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { formatId, parseId } from '../proof/ids.ts'
+import { formatId, parseId, type Uuid } from '../proof/ids.ts'
 import type { MasterKey } from '../signing/master-key.ts'
 
 /**
@@ -15,13 +15,13 @@ const KEY_PATTERN = /^tly_([0-7][0-9a-hjkmnp-tv-z]{25})([0-9a-f]{40})([0-9a-f]{8
 const SECRET_BYTES = 20
 const OPERATOR_KEY_BYTES = 32
 
-export function makeApiKey(ledgerId: Uint8Array): string {
+export function makeApiKey(ledgerId: Uuid): string {
   const body = `${PREFIX}${formatId('led', ledgerId).slice(4)}${randomBytes(SECRET_BYTES).toString('hex')}`
   return body + checksum(body)
 }
 
 /** The ledger that an API key names, or null where the text is not an API key. */
-export function findLedgerOfKey(key: string): Uint8Array | null {
+export function findLedgerOfKey(key: string): Uuid | null {
   const match = KEY_PATTERN.exec(key)
   if (!match || checksum(key.slice(0, -8)) !== match[3]) return null
   return parseId('led', `led_${match[1]}`) // the pattern lets nothing else through

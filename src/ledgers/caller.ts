@@ -1,7 +1,6 @@
 import type pg from 'pg'
 import { findApiKey } from '../db/ledgers/api-keys.ts'
-import { equalBytes } from '../proof/bytes.ts'
-import { formatId } from '../proof/ids.ts'
+import { formatId, type Uuid } from '../proof/ids.ts'
 import { findLedgerOfKey, hashKey, type KeyMac } from './api-keys.ts'
 import { KEY_CACHE_AGE_MS_MAX, KEY_CACHE_KEYS_MAX } from './limits.ts'
 import type { RateLimit } from './rate-limits.ts'
@@ -12,14 +11,14 @@ export type Caller = KnownCaller & { readonly authenticatedAtMs: number }
 
 type KnownCaller = {
   readonly ledger: string
-  readonly ledgerId: Uint8Array
+  readonly ledgerId: Uuid
   readonly issuer: string
   /** Kid that signed the ledger's entries when the key was looked up: lower-case hex. */
   readonly envelopeKid: string
   readonly agent: string
-  readonly agentId: Uint8Array
+  readonly agentId: Uuid
   readonly key: string
-  readonly keyId: Uint8Array
+  readonly keyId: Uuid
   readonly scopes: ReadonlySet<Scope>
   readonly expiresAtMs: number | null
   readonly keyLimit: RateLimit | null
@@ -39,7 +38,7 @@ export class CallerCache {
   readonly #log: CallerLog
   readonly #callers = new Map<
     string,
-    { ledgerId: Uint8Array; readAtMs: number; caller: Promise<KnownCaller | null> }
+    { ledgerId: Uuid; readAtMs: number; caller: Promise<KnownCaller | null> }
   >()
   #figures = { hits: 0, misses: 0 }
 
@@ -70,9 +69,9 @@ export class CallerCache {
    * Something about a key of the ledger was changed here: who asks for one next is answered with what the database says. Those of
    * other ledgers stay, or one could have all of them looked up again and again.
    */
-  forget(ledgerId: Uint8Array): void {
+  forget(ledgerId: Uuid): void {
     for (const [cacheKey, known] of this.#callers) {
-      if (equalBytes(known.ledgerId, ledgerId)) this.#callers.delete(cacheKey)
+      if (known.ledgerId === ledgerId) this.#callers.delete(cacheKey)
     }
   }
 
@@ -85,7 +84,7 @@ export class CallerCache {
     return this.#figures
   }
 
-  #read(cacheKey: string, ledgerId: Uint8Array, secretHash: Buffer): Promise<KnownCaller | null> {
+  #read(cacheKey: string, ledgerId: Uuid, secretHash: Buffer): Promise<KnownCaller | null> {
     // The oldest goes first; unknown keys are kept as well, so that they can't be used to load the database.
     this.#callers.delete(cacheKey)
     if (this.#callers.size >= KEY_CACHE_KEYS_MAX) this.#callers.delete(this.#callers.keys().next().value!)
@@ -96,7 +95,7 @@ export class CallerCache {
     return caller
   }
 
-  async #readCaller(ledgerId: Uint8Array, secretHash: Buffer): Promise<KnownCaller | null> {
+  async #readCaller(ledgerId: Uuid, secretHash: Buffer): Promise<KnownCaller | null> {
     const row = await findApiKey(this.#pool, ledgerId, secretHash)
     if (!row) return null
     const caller = {

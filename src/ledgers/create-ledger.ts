@@ -5,7 +5,7 @@ import { sealEntry } from '../append/entry.ts'
 import type { ServerKey } from '../db/schema/server-keys.ts'
 import { toBase64, toHex } from '../proof/bytes.ts'
 import type { Signer } from '../proof/crypto.ts'
-import { formatId } from '../proof/ids.ts'
+import { formatId, type Uuid } from '../proof/ids.ts'
 import type { Entropy } from '../signing/entropy.ts'
 import type { Signers } from '../signing/signers.ts'
 import { type Administration, digestOf } from './administration.ts'
@@ -43,9 +43,9 @@ export async function createLedger(
 ): Promise<NewLedger> {
   const recordedAtMs = deps.now()
   const [ledgerId, agentId, keyId] = [0, 1, 2].map(() => deps.entropy.uuidv7(recordedAtMs)) as [
-    Uint8Array,
-    Uint8Array,
-    Uint8Array,
+    Uuid,
+    Uuid,
+    Uuid,
   ]
   const ledger = formatId('led', ledgerId)
   const agent = formatId('agt', agentId)

@@ -3,7 +3,7 @@ import { findSubject } from '../db/chain/read-entries.ts'
 import { findAgent } from '../db/ledgers/agents.ts'
 import { findKey, type KeyRow, type KeySecretRow, replaceKeySecrets } from '../db/ledgers/api-keys.ts'
 import { ApiError } from '../errors.ts'
-import { formatId } from '../proof/ids.ts'
+import { formatId, type Uuid } from '../proof/ids.ts'
 import { administer } from './administration.ts'
 import { type AgentDeps, ensureAgent, requireActive } from './agents.ts'
 import { type GrantedKey, hashKey, type KeyMac, makeApiKey } from './api-keys.ts'
@@ -23,7 +23,7 @@ export async function createKey(
   caller: Caller,
   request: {
     readonly name: string
-    readonly agentId: Uint8Array | null
+    readonly agentId: Uuid | null
     readonly scopes: readonly Scope[]
     readonly expiresAtMs: number | null
     readonly idempotency: IdempotencyRow | null
@@ -59,7 +59,7 @@ export async function createKey(
 export async function rotateKey(
   deps: KeyDeps,
   caller: Caller,
-  keyId: Uint8Array,
+  keyId: Uuid,
   overlapMs: number,
 ): Promise<KeyWithSecret> {
   const row = await getKey(deps, caller, keyId)
@@ -148,13 +148,13 @@ function requireEnd({ key, expiresAtMs }: Caller, endMs: number | null): void {
   })
 }
 
-async function getActiveAgent(deps: KeyDeps, caller: Caller, agentId: Uint8Array) {
+async function getActiveAgent(deps: KeyDeps, caller: Caller, agentId: Uuid) {
   const agent = await findAgent(deps.readPool, caller.ledgerId, agentId)
   if (!agent) throw new ApiError('unknown_agent', `the ledger has no agent ${formatId('agt', agentId)}`)
   return requireActive(agent)
 }
 
-export async function getKey(deps: KeyDeps, caller: Caller, keyId: Uint8Array): Promise<KeyRow> {
+export async function getKey(deps: KeyDeps, caller: Caller, keyId: Uuid): Promise<KeyRow> {
   const key = await findKey(deps.readPool, caller.ledgerId, keyId)
   if (!key) throw new ApiError('not_found', `the ledger has no key ${formatId('key', keyId)}`)
   return key

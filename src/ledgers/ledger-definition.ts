@@ -1,6 +1,6 @@
 import { type FindKey, type SignedLine, verifySignedEntry } from '../proof/entry/verify-entry.ts'
 import { ProofError } from '../proof/error.ts'
-import { formatId } from '../proof/ids.ts'
+import { formatId, type Uuid } from '../proof/ids.ts'
 import { nativeProviders } from '../signing/native.ts'
 
 /** Part of the definition that entries about the ledger itself repeat. `digest`: lower-case hex. */
@@ -10,11 +10,7 @@ export type LedgerDefinition = { readonly digest: string; readonly issuer: strin
  * From the ledger's first entry, verified: whoever could write to a table could otherwise have us sign what he likes about
  * it. Throws ProofError.
  */
-export function readDefinition(
-  ledgerId: Uint8Array,
-  first: SignedLine | null,
-  findKey: FindKey,
-): LedgerDefinition {
+export function readDefinition(ledgerId: Uuid, first: SignedLine | null, findKey: FindKey): LedgerDefinition {
   if (!first) throw new ProofError('ledger_created_misplaced', 'the ledger has no first entry')
   const { statement } = verifySignedEntry(first, findKey, nativeProviders)
   if (statement.kind !== 'ledger-created')

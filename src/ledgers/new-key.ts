@@ -1,5 +1,5 @@
 import { toHex } from '../proof/bytes.ts'
-import { formatId } from '../proof/ids.ts'
+import { formatId, type Uuid } from '../proof/ids.ts'
 import { type Administration, digestOf } from './administration.ts'
 import { hashKey, type KeyMac, makeApiKey } from './api-keys.ts'
 import type { Scope } from './scopes.ts'
@@ -19,10 +19,10 @@ export function makeKey(
   keyMac: KeyMac,
   of: {
     readonly ledger: string
-    readonly ledgerId: Uint8Array
-    readonly keyId: Uint8Array
+    readonly ledgerId: Uuid
+    readonly keyId: Uuid
     readonly agent: string
-    readonly agentId: Uint8Array
+    readonly agentId: Uuid
     readonly name: string
     readonly scopes: readonly Scope[]
     readonly expiresAtMs: number | null
@@ -46,7 +46,7 @@ export function makeKey(
     about: {
       ...aboutKey('key-created', of.keyId, { agent: of.agent, scopes, expiresAt }),
       detail: {
-        agentId: toHex(of.agentId),
+        agentId: of.agentId,
         name: of.name,
         scopes,
         secretHash: toHex(secretHash),
@@ -60,7 +60,7 @@ export function makeKey(
 /** A key ends under the digest that it began with: verifiers compare the two. */
 export function aboutKey<Kind extends 'key-created' | 'key-revoked'>(
   kind: Kind,
-  keyId: Uint8Array,
+  keyId: Uuid,
   granted: {
     readonly agent: string
     readonly scopes: readonly string[]

@@ -2,7 +2,7 @@ import type { Author } from '../append/entry.ts'
 import { findLedgerSummary, type LedgerSummaryRow, setLedgerFrozen } from '../db/ledgers/ledgers.ts'
 import { findEnvelopeKid } from '../db/schema/server-keys.ts'
 import { ApiError } from '../errors.ts'
-import { formatId } from '../proof/ids.ts'
+import { formatId, type Uuid } from '../proof/ids.ts'
 import { administer } from './administration.ts'
 import { ensureAgent } from './agents.ts'
 import type { KeyDeps } from './keys.ts'
@@ -11,18 +11,14 @@ import { SCOPES } from './scopes.ts'
 
 /* Acts of the operator on ledgers. In the chain they are said by `system`. */
 
-export async function getLedgerSummary(deps: KeyDeps, ledgerId: Uint8Array): Promise<LedgerSummaryRow> {
+export async function getLedgerSummary(deps: KeyDeps, ledgerId: Uuid): Promise<LedgerSummaryRow> {
   const summary = await findLedgerSummary(deps.readPool, ledgerId)
   if (!summary) throw new ApiError('not_found', `there is no ledger ${formatId('led', ledgerId)}`)
   return summary
 }
 
 /** A frozen ledger is read as before and takes no entries; frozen and unfrozen as often as wanted. */
-export async function setFrozen(
-  deps: KeyDeps,
-  ledgerId: Uint8Array,
-  frozen: boolean,
-): Promise<LedgerSummaryRow> {
+export async function setFrozen(deps: KeyDeps, ledgerId: Uuid, frozen: boolean): Promise<LedgerSummaryRow> {
   await setLedgerFrozen(deps.readPool, ledgerId, frozen)
   const summary = await getLedgerSummary(deps, ledgerId)
   if (summary.closed === 'restored') {
@@ -37,7 +33,7 @@ export async function setFrozen(
  */
 export async function reissueKey(
   deps: KeyDeps,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   request: { readonly name: string; readonly agentName: string },
 ): Promise<NewKey> {
   const author = await systemAuthor(deps, ledgerId)
@@ -57,7 +53,7 @@ export async function reissueKey(
 }
 
 /** `system`, as the one who speaks for the operator in the ledger's own chain. */
-export async function systemAuthor(deps: KeyDeps, ledgerId: Uint8Array): Promise<Author> {
+export async function systemAuthor(deps: KeyDeps, ledgerId: Uuid): Promise<Author> {
   const { issuer } = await getLedgerSummary(deps, ledgerId)
   const envelopeKid = (await findEnvelopeKid(deps.readPool, ledgerId))!
   return { ledger: formatId('led', ledgerId), ledgerId, issuer, envelopeKid, agent: 'system' }

@@ -2,14 +2,14 @@ import { type Closure, findClosure, type Head } from '../db/chain/closures.ts'
 import { readFindKey, readFirstEntries } from '../db/chain/signed-entries.ts'
 import { ApiError } from '../errors.ts'
 import { toHex } from '../proof/bytes.ts'
-import { formatId } from '../proof/ids.ts'
+import { formatId, type Uuid } from '../proof/ids.ts'
 import { administer } from './administration.ts'
 import type { KeyDeps } from './keys.ts'
 import { readDefinition } from './ledger-definition.ts'
 import { getLedgerSummary, systemAuthor } from './operate-ledger.ts'
 
 /** The ledger's closure that is open, or else its last. */
-export async function getClosure(deps: KeyDeps, ledgerId: Uint8Array): Promise<Closure> {
+export async function getClosure(deps: KeyDeps, ledgerId: Uuid): Promise<Closure> {
   const closure = await findClosure(deps.readPool, ledgerId)
   if (closure) return closure
   await getLedgerSummary(deps, ledgerId) // there may be no such ledger at all
@@ -22,7 +22,7 @@ export async function getClosure(deps: KeyDeps, ledgerId: Uint8Array): Promise<C
  */
 export async function reopenLedger(
   deps: KeyDeps,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   known: { readonly size: number; readonly chain: string },
 ): Promise<Closure> {
   const closure = await getClosure(deps, ledgerId)

@@ -1,8 +1,7 @@
 import type { IdempotencyRow } from '../db/chain/append-entries.ts'
 import { type KeyRow, listKeyMakers } from '../db/ledgers/api-keys.ts'
 import { ApiError } from '../errors.ts'
-import { toHex } from '../proof/bytes.ts'
-import { formatId } from '../proof/ids.ts'
+import { formatId, type Uuid } from '../proof/ids.ts'
 import { administer } from './administration.ts'
 import type { Caller } from './caller.ts'
 import { getKey, type KeyDeps } from './keys.ts'
@@ -13,7 +12,7 @@ type KeysRevoked = {
   readonly key: KeyRow
   /** By an earlier request with the same Idempotency-Key. */
   readonly replayed: boolean
-  readonly alsoRevoked: readonly Uint8Array[]
+  readonly alsoRevoked: readonly Uuid[]
   /** Others that it has made are still valid. */
   readonly hasMore: boolean
 }
@@ -25,7 +24,7 @@ type KeysRevoked = {
 export async function revokeKey(
   deps: KeyDeps,
   caller: Caller,
-  keyId: Uint8Array,
+  keyId: Uuid,
   { alsoMade, idempotency }: { readonly alsoMade: boolean; readonly idempotency: IdempotencyRow | null },
 ): Promise<KeysRevoked> {
   const row = await getKey(deps, caller, keyId)
@@ -50,18 +49,18 @@ export async function revokeKey(
 /** Valid keys that the key has made, or keys that it has made have, in the order in which they were made. */
 async function findMade(
   { readPool }: KeyDeps,
-  ledgerId: Uint8Array,
-  keyId: Uint8Array,
-): Promise<{ readonly keys: readonly Uint8Array[]; readonly hasMore: boolean }> {
+  ledgerId: Uuid,
+  keyId: Uuid,
+): Promise<{ readonly keys: readonly Uuid[]; readonly hasMore: boolean }> {
   // A key is made after its maker, so one pass in that order sees makers first, however long their line is.
-  const makers = new Set([toHex(keyId)])
-  const keys: Uint8Array[] = []
+  const makers = new Set([keyId])
+  const keys: Uuid[] = []
   let afterSeq = -1
   for (;;) {
     const rows = await listKeyMakers(readPool, ledgerId, { afterSeq, limit: KEY_MAKERS_PER_QUERY })
     for (const { keyId, madeBy, isRevoked } of rows) {
-      if (madeBy === null || !makers.has(toHex(madeBy))) continue
-      makers.add(toHex(keyId))
+      if (madeBy === null || !makers.has(madeBy)) continue
+      makers.add(keyId)
       if (isRevoked) continue
       if (keys.length === KEYS_REVOKED_PER_REQUEST_MAX) return { keys, hasMore: true }
       keys.push(keyId)
@@ -72,7 +71,7 @@ async function findMade(
 }
 
 /** Whether this request did. */
-async function revokeUnlessEnded(deps: KeyDeps, caller: Caller, keyId: Uint8Array): Promise<boolean> {
+async function revokeUnlessEnded(deps: KeyDeps, caller: Caller, keyId: Uuid): Promise<boolean> {
   try {
     await append(deps, caller, await getKey(deps, caller, keyId), null)
     return true

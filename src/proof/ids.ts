@@ -13,8 +13,22 @@ export const ID_BYTES = 16
 const NO_DIGIT = 255
 const VALUE_OF_DIGIT = valuesOf(DIGITS)
 
+declare const brand: unique symbol
+
+/** The same id without its prefix, as Postgres writes and reads it: 36 characters in lower case. Ids inside the server. */
+export type Uuid = string & { readonly [brand]: 'uuid' }
+
+export function formatId(prefix: IdPrefix, id: Uuid): string {
+  return formatIdBytes(prefix, bytesOfUuid(id))
+}
+
+/** Throws `bad_id`, as `parseIdBytes`. */
+export function parseId(prefix: IdPrefix, text: string): Uuid {
+  return uuidOfBytes(parseIdBytes(prefix, text))
+}
+
 /** `uuid`: 16 bytes. */
-export function formatId(prefix: IdPrefix, uuid: Uint8Array): string {
+export function formatIdBytes(prefix: IdPrefix, uuid: Uint8Array): string {
   if (uuid.length !== ID_BYTES) throw new ProofError('bad_id', `a uuid of ${uuid.length} bytes`)
   let text = `${prefix}_`
   let bits = 0
@@ -31,7 +45,7 @@ export function formatId(prefix: IdPrefix, uuid: Uint8Array): string {
 }
 
 /** The 16 bytes of an id. Throws `bad_id` for another prefix, another case, and values beyond 128 bits. */
-export function parseId(prefix: IdPrefix, text: string): Uint8Array {
+export function parseIdBytes(prefix: IdPrefix, text: string): Uint8Array {
   if (!isId(prefix, text))
     throw new ProofError('bad_id', `not an id with prefix ${prefix}: ${text.slice(0, 64)}`)
   const uuid = new Uint8Array(ID_BYTES)
@@ -59,6 +73,49 @@ export function isId(prefix: IdPrefix, text: string): boolean {
     if (code >= VALUE_OF_DIGIT.length || VALUE_OF_DIGIT[code] === NO_DIGIT) return false
   }
   return true
+}
+
+/** Before every other id. */
+export const NIL_UUID = '00000000-0000-0000-0000-000000000000' as Uuid
+
+const HEX_OF_BYTE = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+
+/** `bytes`: 16. */
+export function uuidOfBytes(bytes: Uint8Array): Uuid {
+  let text = ''
+  for (let i = 0; i < ID_BYTES; i++) {
+    if (i === 4 || i === 6 || i === 8 || i === 10) text += '-'
+    text += HEX_OF_BYTE[bytes[i]!]
+  }
+  return text as Uuid
+}
+
+/** Milliseconds since the epoch of a UUIDv7 (RFC 9562 §5.7). */
+export function timeOfUuidv7(id: Uuid): number {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
+}
+
+export function bytesOfUuid(id: Uuid): Uint8Array {
+  const bytes = new Uint8Array(ID_BYTES)
+  writeUuid(bytes, 0, id)
+  return bytes
+}
+
+/** Writes the 16 bytes of an id from `at` on. */
+export function writeUuid(bytes: Uint8Array, at: number, id: Uuid): void {
+  let from = 0
+  for (let i = 0; i < ID_BYTES; i++) {
+    if (id.charCodeAt(from) === DASH) from++
+    bytes[at + i] = (nibble(id.charCodeAt(from)) << 4) | nibble(id.charCodeAt(from + 1))
+    from += 2
+  }
+}
+
+const DASH = 0x2d
+
+/** Value of a digit 0 to 9 or a to f. */
+function nibble(code: number): number {
+  return code < 0x3a ? code - 0x30 : code - 0x57
 }
 
 function valuesOf(digits: string): Uint8Array {

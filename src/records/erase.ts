@@ -11,7 +11,7 @@ import { ApiError } from '../errors.ts'
 import { type AdministerDeps, administer } from '../ledgers/administration.ts'
 import type { Caller } from '../ledgers/caller.ts'
 import { toHex } from '../proof/bytes.ts'
-import { formatId } from '../proof/ids.ts'
+import { formatId, type Uuid } from '../proof/ids.ts'
 import { formatDocumentSubject } from '../proof/statement/document-subjects.ts'
 import { ERASABLE_LISTED_MAX } from './limits.ts'
 
@@ -20,11 +20,11 @@ type EraseDeps = AdministerDeps & { readonly readPool: pg.Pool }
 /** Which of a record's documents. A record has many reasons: `seq` is of the entry that gives it. */
 export type ErasureTarget =
   | { readonly document: 'payload' }
-  | { readonly document: 'evidence' | 'values'; readonly completionId: Uint8Array }
+  | { readonly document: 'evidence' | 'values'; readonly completionId: Uuid }
   | { readonly document: 'reason'; readonly seq: number }
 
 type EraseRequest = {
-  readonly recordId: Uint8Array
+  readonly recordId: Uuid
   readonly target: ErasureTarget
   readonly code: string
   /** Free text, unsigned: it could name whom the erasure protects. */
@@ -122,14 +122,14 @@ async function alreadyErased(deps: EraseDeps, caller: Caller, request: Asked): P
 async function listRemaining(
   { readPool }: EraseDeps,
   { ledgerId }: Caller,
-  recordId: Uint8Array,
+  recordId: Uuid,
   before: number,
 ): Promise<ErasableView[]> {
   const rows = await listErasable(readPool, ledgerId, recordId, { before, limit: ERASABLE_LISTED_MAX })
   return rows.map((row) => viewOf(recordId, row))
 }
 
-function viewOf(recordId: Uint8Array, { document, subjectId, seq }: ErasableRow): ErasableView {
+function viewOf(recordId: Uuid, { document, subjectId, seq }: ErasableRow): ErasableView {
   const record = `/v1/records/${formatId('rec', recordId)}`
   if (document === 'payload') return { document, seq, completion: null, address: `${record}/payload` }
   if (document === 'reason')

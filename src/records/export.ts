@@ -8,12 +8,11 @@ import {
   readEntries,
 } from '../db/chain/read-entries.ts'
 import type { Db } from '../db/connect/client.ts'
-import { fromUuid } from '../db/connect/uuid.ts'
 import { getLedger } from '../db/ledgers/ledgers.ts'
 import { listEnvelopeKeys } from '../db/schema/server-keys.ts'
 import { ApiError } from '../errors.ts'
 import type { DocumentsShown } from '../proof/entry/verify-entry.ts'
-import { formatId } from '../proof/ids.ts'
+import { formatId, type Uuid } from '../proof/ids.ts'
 import { type BatchItem, itemBytes } from '../proof/statement/batch.ts'
 import { formatDocumentSubject } from '../proof/statement/document-subjects.ts'
 import { formatVerifierKey } from '../proof/tree/checkpoint.ts'
@@ -36,7 +35,7 @@ type EntryRange = { readonly from: number; readonly end: number; readonly endMax
  */
 export async function* entryLines(
   db: Db,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   { from, end, endMax }: EntryRange,
   shown: DocumentsShown,
 ): AsyncGenerator<string, number> {
@@ -59,7 +58,7 @@ export async function* entryLines(
  */
 export async function* exportLines(
   db: Db,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   end: number,
   shown: DocumentsShown,
 ): AsyncGenerator<string> {
@@ -77,7 +76,7 @@ export async function* exportLines(
 }
 
 /** Description of a ledger for verifiers. */
-export async function describeLedger(db: Db, ledgerId: Uint8Array) {
+export async function describeLedger(db: Db, ledgerId: Uuid) {
   const ledger = await getLedger(db, ledgerId)
   return {
     id: formatId('led', ledgerId),
@@ -163,7 +162,7 @@ export function documentsJson(
 
 function renderPayload(r: EntryRecordRow, shown: DocumentsShown): string {
   const document = {
-    subject: formatId('rec', fromUuid(r.recordId)),
+    subject: formatId('rec', r.recordId),
     digest: r.digest,
     salt: r.salt,
     content: r.payload,
@@ -173,7 +172,7 @@ function renderPayload(r: EntryRecordRow, shown: DocumentsShown): string {
 }
 
 function renderStepDocument(d: EntryDocumentRow, shown: DocumentsShown): string {
-  const subject = formatDocumentSubject(d.document, fromUuid(d.subjectId))
+  const subject = formatDocumentSubject(d.document, d.subjectId)
   return renderDocument({ ...d, subject, erasedSeq: d.erasedSeq }, shown)
 }
 
@@ -204,10 +203,10 @@ function renderReferences(r: EntryRecordRow, shown: DocumentsShown): string {
 /** The object that was hashed as the record's leaf of its batch. */
 export function itemOf(r: ItemRow): BatchItem {
   return {
-    record: formatId('rec', fromUuid(r.recordId)),
+    record: formatId('rec', r.recordId),
     type: r.type,
     digest: r.digest.toString('hex'),
-    ...(r.onBehalfOf !== null && { onBehalfOf: formatId('agt', fromUuid(r.onBehalfOf)) }),
+    ...(r.onBehalfOf !== null && { onBehalfOf: formatId('agt', r.onBehalfOf) }),
     ...(r.occurredAt !== null && { occurredAt: r.occurredAt.toISOString() }),
     ...(r.traceparent !== null && { traceparent: r.traceparent }),
   }

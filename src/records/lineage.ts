@@ -1,5 +1,4 @@
 import type pg from 'pg'
-import { fromUuid, toUuid } from '../db/connect/uuid.ts'
 import { PAGE_BYTES_MAX, PARENT_DEPTH_MAX } from '../db/limits.ts'
 import {
   findDepth,
@@ -10,7 +9,7 @@ import {
 import type { Place } from '../db/records/search.ts'
 import { searchRecords } from '../db/records/search-records.ts'
 import { ApiError } from '../errors.ts'
-import { isId, parseId } from '../proof/ids.ts'
+import { isId, parseId, type Uuid } from '../proof/ids.ts'
 import { formatDocumentSubject } from '../proof/statement/document-subjects.ts'
 import { isVisible, type RenderDeps, renderRows } from './read.ts'
 import { quote } from './render.ts'
@@ -20,17 +19,17 @@ type LineageDeps = RenderDeps & { readonly readPool: pg.Pool; readonly searchPoo
 
 /** Which record of which ledger, for a caller who sees the records of `ownAgent` only, or all: null. */
 type About = {
-  readonly ledgerId: Uint8Array
-  readonly recordId: Uint8Array
-  readonly ownAgent: Uint8Array | null
+  readonly ledgerId: Uuid
+  readonly recordId: Uuid
+  readonly ownAgent: Uuid | null
 }
 
-export type ParentRecord = { readonly record: string; readonly recordId: Uint8Array }
+export type ParentRecord = { readonly record: string; readonly recordId: Uuid }
 
 /** The record that a new one names as its parent. Throws ApiError unless it is there, and not too deep already. */
 export async function resolveParent(
   readPool: pg.Pool,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   record: string | undefined,
 ): Promise<ParentRecord | null> {
   if (record === undefined) return null
@@ -56,7 +55,7 @@ export async function findTree(
   const row = await lookups.findRecord(ledgerId, recordId)
   if (!row || !isVisible(row, ownAgent)) return null
   const ancestors = row.parentId === null ? [] : await listAncestors(readPool, ledgerId, recordId)
-  const filters = { parent: toUuid(recordId), ...(ownAgent && { ownAgent: toUuid(ownAgent) }) }
+  const filters = { parent: recordId, ...(ownAgent && { ownAgent }) }
   const children = await searchRecords(searchPool, ledgerId, { filters, order: 'desc', ...page })
   const above = ancestors.filter((ancestor) => isVisible(ancestor, ownAgent)).reverse()
   const [record, ...others] = await renderRows(deps, ledgerId, [row, ...above, ...children.rows])
@@ -92,7 +91,7 @@ function renderEntryLine(row: RecordStepRow): string {
 
 function renderDocument({ document, subjectId, digest, salt, content, erasedSeq }: RecordStepRow): string {
   if (document === null) return 'null'
-  const subject = formatDocumentSubject(document, fromUuid(subjectId!))
+  const subject = formatDocumentSubject(document, subjectId!)
   return (
     `{"subject":"${subject}","digest":"${toHex(digest!)}","salt":${quote(salt && toBase64Url(salt))},` +
     `"document":${content?.toString('utf8') ?? 'null'},"erasedBy":${erasedSeq ?? 'null'}}`

@@ -2,15 +2,15 @@ import type { Lookups } from '../db/records/lookups.ts'
 import { ApiError } from '../errors.ts'
 import type { Caller } from '../ledgers/caller.ts'
 import { ProofError } from '../proof/error.ts'
-import { parseId } from '../proof/ids.ts'
+import { parseId, type Uuid } from '../proof/ids.ts'
 import { parseRemoteAgent } from '../proof/statement/remote-agents.ts'
 import { agentIdOf } from './agent-ids.ts'
 
 /** The agent in whose name a key with the scope `agents:act` acts. */
-export type OnBehalfOf = { readonly agent: string; readonly agentId: Uint8Array }
+export type OnBehalfOf = { readonly agent: string; readonly agentId: Uuid }
 
 /** Party of the record or step. */
-export function partyOf(caller: Caller, onBehalfOf: OnBehalfOf | null): Uint8Array {
+export function partyOf(caller: Caller, onBehalfOf: OnBehalfOf | null): Uuid {
   return onBehalfOf?.agentId ?? caller.agentId
 }
 
@@ -90,7 +90,7 @@ async function refuseUnknown(
   }
 }
 
-function parseAgent(agent: string, members: object): Uint8Array {
+function parseAgent(agent: string, members: object): Uuid {
   try {
     return parseId('agt', agent)
   } catch (error) {

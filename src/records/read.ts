@@ -1,11 +1,10 @@
 import type pg from 'pg'
 import { findEntry } from '../db/chain/read-proven.ts'
-import { fromUuid, toUuid } from '../db/connect/uuid.ts'
 import type { Lookups } from '../db/records/lookups.ts'
 import { type GatedRecordRow, listRecordsOfEntry, type RecordRowRead } from '../db/records/read-records.ts'
 import { parseEnvelope } from '../proof/envelope/cose.ts'
 import { ProofError } from '../proof/error.ts'
-import { formatId, type IdPrefix, parseId } from '../proof/ids.ts'
+import { formatId, type IdPrefix, parseId, type Uuid } from '../proof/ids.ts'
 import { parseRemoteAgent } from '../proof/statement/remote-agents.ts'
 import { parseStatement } from '../proof/statement/statement.ts'
 import type { EnvelopeKeys } from '../signing/envelope-keys.ts'
@@ -28,9 +27,9 @@ export type RecordJson = { readonly record: string; readonly version: number }
  */
 export async function findRecordJson(
   deps: RenderDeps,
-  ledgerId: Uint8Array,
-  recordId: Uint8Array,
-  ownAgent: Uint8Array | null,
+  ledgerId: Uuid,
+  recordId: Uuid,
+  ownAgent: Uuid | null,
 ): Promise<RecordJson | null> {
   const row = await deps.lookups.findRecord(ledgerId, recordId)
   if (!row || !isVisible(row, ownAgent)) return null
@@ -41,7 +40,7 @@ export async function findRecordJson(
 /** With the steps of those that are gated, in one query more. */
 export function renderRows(
   { lookups, envelopeKeys }: RenderDeps,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   rows: readonly RecordRowRead[],
 ): Promise<string[]> {
   return Promise.all(
@@ -55,17 +54,17 @@ export function renderRows(
 /** Whether a caller who sees the records of `ownAgent` only (null: all) sees this one. */
 export function isVisible(
   row: Pick<RecordRowRead, 'actorId' | 'onBehalfOf' | 'performerId'>,
-  ownAgent: Uint8Array | null,
+  ownAgent: Uuid | null,
 ): boolean {
   if (ownAgent === null) return true
-  const own = toUuid(ownAgent)
+  const own = ownAgent
   return [row.actorId, row.onBehalfOf, row.performerId].includes(own)
 }
 
 /** Answer of the request that wrote the entry at `seq`, for replays. `version` null: a batch. */
 export async function getAnswerOfEntry(
   deps: ReadDeps,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   seq: number,
 ): Promise<{ readonly record: string; readonly version: number | null }> {
   const rows = await listRecordsOfEntry(deps.readPool, ledgerId, seq)
@@ -87,7 +86,7 @@ export async function getAnswerOfEntry(
 /** A gated record as it was after the entry at `seq`, which is one of its own; but for documents that were erased since. */
 async function getRecordAsOf(
   { readPool, lookups, envelopeKeys }: ReadDeps,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   seq: number,
 ): Promise<RecordJson> {
   const entry = await findEntry(readPool, ledgerId, seq)
@@ -112,7 +111,7 @@ async function getRecordAsOf(
 function performerColumns(performer: string | undefined) {
   if (performer === undefined) return { performerId: null, performerRemote: null }
   return {
-    performerId: toUuid(agentIdOf(performer)),
+    performerId: agentIdOf(performer),
     performerRemote: parseRemoteAgent(performer) ? performer : null,
   }
 }
@@ -123,7 +122,7 @@ function sharedUpTo({ share }: RecordRowRead, seq: number): RecordRowRead['share
 }
 
 /** `steps`: of a gated record, the newest of each kind. */
-export function renderRow(ledgerId: Uint8Array, row: RecordRowRead, steps: Steps): string {
+export function renderRow(ledgerId: Uuid, row: RecordRowRead, steps: Steps): string {
   const standing = standingOf(row)
   return renderRecord({
     id: idOf('rec', row.recordId),
@@ -194,6 +193,6 @@ function entryOf(row: RecordRowRead): EntryView {
   }
 }
 
-function idOf(prefix: IdPrefix, uuid: string): string {
-  return formatId(prefix, fromUuid(uuid))
+function idOf(prefix: IdPrefix, uuid: Uuid): string {
+  return formatId(prefix, uuid)
 }

@@ -1,11 +1,10 @@
 import { hash } from 'node:crypto'
 import type pg from 'pg'
-import { toUuid } from '../db/connect/uuid.ts'
 import type { Place, RecordSearch } from '../db/records/search.ts'
 import { searchRecords } from '../db/records/search-records.ts'
 import type { RecordFilters, TimeRange } from '../db/records/search-streams.ts'
 import { ApiError } from '../errors.ts'
-import { isId, parseId } from '../proof/ids.ts'
+import { isId, parseId, type Uuid } from '../proof/ids.ts'
 import { parseRemoteAgent } from '../proof/statement/remote-agents.ts'
 import { agentIdOf } from './agent-ids.ts'
 import { parseTime } from './documents.ts'
@@ -35,7 +34,7 @@ type RecordListPage = { readonly records: readonly string[]; readonly next: Plac
 
 export async function listRecords(
   deps: RenderDeps & { readonly searchPool: pg.Pool },
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   search: RecordSearch,
 ): Promise<RecordListPage> {
   const { rows, next } = await searchRecords(deps.searchPool, ledgerId, search)
@@ -43,7 +42,7 @@ export async function listRecords(
 }
 
 /** Throws ApiError for times that don't exist and ids that are none. `ownAgent`: whose records alone may be seen, or null. */
-export function parseFilters(query: RecordQuery, ownAgent: Uint8Array | null): RecordFilters {
+export function parseFilters(query: RecordQuery, ownAgent: Uuid | null): RecordFilters {
   const { type, state, reference, traceId, digest } = query
   const occurred = rangeOf(query, 'occurredAfter', 'occurredBefore')
   const recorded = rangeOf(query, 'recordedAfter', 'recordedBefore')
@@ -52,7 +51,6 @@ export function parseFilters(query: RecordQuery, ownAgent: Uint8Array | null): R
     ...(query.actor !== undefined && { actor: uuidOf('agt', query.actor, 'actor') }),
     ...(query.performer !== undefined && { performer: performerUuid(query.performer) }),
   }
-  const own = ownAgent && toUuid(ownAgent)
   return {
     ...(digest !== undefined && { digest: Buffer.from(digest, 'hex') }),
     ...(reference !== undefined && { reference }),
@@ -61,7 +59,7 @@ export function parseFilters(query: RecordQuery, ownAgent: Uint8Array | null): R
     ...agents,
     ...(query.principal !== undefined && { principal: uuidOf('agt', query.principal, 'principal') }),
     // A query that names its own agent sees all matches: one walk along an index instead of three, and no probe of both.
-    ...(own && !Object.values(agents).includes(own) && { ownAgent: own }),
+    ...(ownAgent && !Object.values(agents).includes(ownAgent) && { ownAgent }),
     ...(occurred && { occurred }),
     ...(recorded && { recorded }),
     ...(type !== undefined && { type }),
@@ -83,12 +81,12 @@ function rangeOf(query: RecordQuery, after: keyof RecordQuery, before: keyof Rec
   }
 }
 
-function performerUuid(agent: string): string {
-  return parseRemoteAgent(agent) ? toUuid(agentIdOf(agent)) : uuidOf('agt', agent, 'performer')
+function performerUuid(agent: string): Uuid {
+  return parseRemoteAgent(agent) ? agentIdOf(agent) : uuidOf('agt', agent, 'performer')
 }
 
-function uuidOf(prefix: 'agt' | 'rec', id: string, name: string): string {
-  if (isId(prefix, id)) return toUuid(parseId(prefix, id))
+function uuidOf(prefix: 'agt' | 'rec', id: string, name: string): Uuid {
+  if (isId(prefix, id)) return parseId(prefix, id)
   throw new ApiError('invalid_request', `${name} is not an id (${prefix}_…)`, {
     members: { path: `/${name}` },
   })

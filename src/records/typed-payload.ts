@@ -2,10 +2,11 @@ import { ApiError } from '../errors.ts'
 import { BUILT_IN_TYPES, type RecordType } from '../ledgers/types/built-in.ts'
 import type { Schema } from '../ledgers/types/schema/schema.ts'
 import type { TypeRegistry, Validity } from '../ledgers/types/type-registry.ts'
+import type { Uuid } from '../proof/ids.ts'
 import type { JsonValue } from '../proof/json/json-value.ts'
 
 /** Ledger whose types are used, and which pays for compiling and validating. */
-type OfLedger = { readonly ledger: string; readonly ledgerId: Uint8Array }
+type OfLedger = { readonly ledger: string; readonly ledgerId: Uuid }
 
 export type TypeDeps = { readonly types: TypeRegistry }
 type Members = Record<string, unknown>

@@ -60,6 +60,7 @@ import { VERSION } from '../observe/version.ts'
 import { Connector } from '../outside/connector/connector.ts'
 import { PeerDrains } from '../outside/federation/drain.ts'
 import { type LanesDeps, WebhookLanes } from '../outside/webhooks/lanes.ts'
+import type { Uuid } from '../proof/ids.ts'
 import { makeCursorMac } from '../signing/cursor-mac.ts'
 import { makeEntropy } from '../signing/entropy.ts'
 import { EnvelopeKeys } from '../signing/envelope-keys.ts'
@@ -195,7 +196,7 @@ async function openWorkDeps(
   const cursorMac = makeCursorMac(masterKey)
   const [completionsWaker, awaitedWaker] = [new Waker(), new Waker()]
   const awaited = new AwaitedLedgers(() => awaitedWaker.wake())
-  const awaitFloor = (ledgerId: Uint8Array) => awaited.add(ledgerId)
+  const awaitFloor = (ledgerId: Uuid) => awaited.add(ledgerId)
   const lanes = openLanes(base, { envelopeKeys, cursorMac, awaitFloor })
   const drains = openDrains(base, signers)
   const observeVerification = makeVerificationObserver(metrics)

@@ -1,3 +1,4 @@
+import type { Uuid } from '../proof/ids.ts'
 import type { MasterKey } from './master-key.ts'
 
 /** How far a ledger's entries were verified as they came, and what the next one must continue. */
@@ -12,9 +13,9 @@ export type CursorPlace = {
  * row of the same ledger verifies as well; it only has entries verified twice.
  */
 export type CursorMac = {
-  of(ledgerId: Uint8Array, place: CursorPlace): Buffer
+  of(ledgerId: Uuid, place: CursorPlace): Buffer
   /** Whether a worker has made the row as it is. */
-  isOf(ledgerId: Uint8Array, place: CursorPlace, mac: Uint8Array): boolean
+  isOf(ledgerId: Uuid, place: CursorPlace, mac: Uint8Array): boolean
 }
 
 export function makeCursorMac(masterKey: Pick<MasterKey, 'mac' | 'isMac'>): CursorMac {
@@ -26,8 +27,8 @@ export function makeCursorMac(masterKey: Pick<MasterKey, 'mac' | 'isMac'>): Curs
 
 const MAC_CONTEXT = 'audit cursor'
 
-function textOf(ledgerId: Uint8Array, { nextSeq, chain, envelopeKid }: CursorPlace): string {
-  return JSON.stringify([hex(ledgerId), nextSeq, hex(chain), hex(envelopeKid)])
+function textOf(ledgerId: Uuid, { nextSeq, chain, envelopeKid }: CursorPlace): string {
+  return JSON.stringify([ledgerId.replaceAll('-', ''), nextSeq, hex(chain), hex(envelopeKid)])
 }
 
 function hex(bytes: Uint8Array): string {

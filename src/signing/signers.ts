@@ -1,13 +1,14 @@
 import type { Signer } from '../proof/crypto.ts'
+import type { Uuid } from '../proof/ids.ts'
 
 /** A ledger, and the key that its entries were signed with when somebody last looked: lower-case hex. */
-export type SignedLedger = { readonly ledgerId: Uint8Array; readonly envelopeKid: string }
+export type SignedLedger = { readonly ledgerId: Uuid; readonly envelopeKid: string }
 
 type Deps = {
   /** The deployment's envelope keys that sign somewhere, oldest first. */
   readonly loadSigners: () => Promise<Signer[]>
   /** The kid (hex) that the ledger's next entry must be signed with; null where there is no such ledger. */
-  readonly findEnvelopeKid: (ledgerId: Uint8Array) => Promise<string | null>
+  readonly findEnvelopeKid: (ledgerId: Uuid) => Promise<string | null>
   readonly now: () => number
 }
 
@@ -46,7 +47,7 @@ export class Signers {
   /** A promise only where something must be looked up. */
   signerOf(ledger: SignedLedger): Signer | Promise<Signer> {
     if (this.#moved.size > 0) {
-      const moved = this.#moved.get(hexOf(ledger.ledgerId))
+      const moved = this.#moved.get(ledger.ledgerId)
       if (moved && this.#deps.now() - moved.atMs < MOVED_MS_MAX) return moved.signer
     }
     return this.#signers.get(ledger.envelopeKid) ?? this.#loadUntilKnown(ledger.envelopeKid)
@@ -54,7 +55,7 @@ export class Signers {
 
   /** After an entry of the ledger was found stale: with the key that it has now. Many at once look once. */
   signerAfterStale(ledger: SignedLedger, staleKid: Uint8Array): Promise<Signer> {
-    const id = hexOf(ledger.ledgerId)
+    const id = ledger.ledgerId
     const nowMs = this.#deps.now()
     for (const [other, { atMs }] of this.#moved) {
       if (nowMs - atMs < MOVED_MS_MAX) break

@@ -18,7 +18,7 @@ import {
 import type { DatabaseOrUrl } from '../db/connect/connection.ts'
 import { toHex } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
-import { formatId, isId, parseId } from '../proof/ids.ts'
+import { formatId, isId, parseId, type Uuid } from '../proof/ids.ts'
 import type { PeeringStanding } from '../proof/ledger/peers.ts'
 import { contradiction } from './contradiction.ts'
 import { verifyHead, verifyNewestCheckpoint, verifyServerKeys } from './head-rows.ts'
@@ -105,7 +105,7 @@ async function openLedger(
 /** Verifies rows about other ledgers, except the rows of entries. */
 async function verifyPeerRows(
   reader: LedgerReader,
-  { client, ledgerId, sha256 }: { client: LedgerSnapshot['client']; ledgerId: Uint8Array; sha256: Sha256 },
+  { client, ledgerId, sha256 }: { client: LedgerSnapshot['client']; ledgerId: Uuid; sha256: Sha256 },
   peerings: Iterable<PeeringStanding>,
 ): Promise<void> {
   reader.peerStandings.finish()
@@ -128,11 +128,7 @@ function overdueNotice(count: number): string[] {
   ]
 }
 
-async function chooseLedger(
-  snapshot: LedgerSnapshot,
-  ledger: string | null,
-  name: string,
-): Promise<Uint8Array> {
+async function chooseLedger(snapshot: LedgerSnapshot, ledger: string | null, name: string): Promise<Uuid> {
   const ids = await listLedgerIds(snapshot.client)
   const known = ids.map((id) => formatId('led', id))
   if (ledger !== null) {

@@ -11,6 +11,7 @@ import type { LedgerSnapshot, SeqRange } from '../db/chain/ledger-snapshot.ts'
 import type { EntryDocumentRow } from '../db/chain/read-entries.ts'
 import { equalBytes } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
+import type { Uuid } from '../proof/ids.ts'
 import { parseCheckpoint } from '../proof/tree/checkpoint.ts'
 import { entryLine } from '../records/export.ts'
 import { ChunkBuilder } from './chunk-builder.ts'
@@ -45,7 +46,7 @@ type Beside = {
  */
 export class LedgerReader {
   readonly #client: LedgerSnapshot['client']
-  readonly #ledgerId: Uint8Array
+  readonly #ledgerId: Uuid
   readonly #isWhole: boolean
   readonly #row: AuditedLedger
   readonly #sha256: Sha256
@@ -57,7 +58,7 @@ export class LedgerReader {
 
   constructor(
     { client }: Pick<LedgerSnapshot, 'client'>,
-    ledgerId: Uint8Array,
+    ledgerId: Uuid,
     row: AuditedLedger,
     /** `range`: just these entries, without checkpoints. */
     options: { sha256: Sha256; mayReadKeys: boolean; range?: SeqRange },

@@ -39,6 +39,7 @@ import {
   streamRows,
 } from '../db/chain/ledger-snapshot.ts'
 import { ProofError } from '../proof/error.ts'
+import type { Uuid } from '../proof/ids.ts'
 import { OrderedRows } from './ordered-rows.ts'
 
 /** Entries whose envelopes are held whole: 8 MiB. */
@@ -50,7 +51,7 @@ export type LedgerTables = ReturnType<typeof openTables>
 /** `range`: just these entries, without checkpoints; null: the whole ledger. */
 export function openTables(
   { client }: Pick<LedgerSnapshot, 'client'>,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   { range, mayReadKeys }: { readonly range: SeqRange | null; readonly mayReadKeys: boolean },
 ) {
   const isShort = range !== null && range.end - range.from <= SHORT_RANGE_ENTRIES

@@ -1,8 +1,7 @@
-import { toUuid } from '../db/connect/uuid.ts'
 import { fromBase64, toHex } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
 import type { VerifiedEntry } from '../proof/entry/verify-entry.ts'
-import { type IdPrefix, parseId } from '../proof/ids.ts'
+import { type IdPrefix, parseId, type Uuid } from '../proof/ids.ts'
 import { keyThumbprint, parsePublicKey } from '../proof/keys.ts'
 import { parseDocumentSubject } from '../proof/statement/document-subjects.ts'
 import { ENTRY_KINDS, type EntryKind } from '../proof/statement/kinds.ts'
@@ -81,7 +80,7 @@ export function keyRows({ kind, subjects, predicate }: ParsedStatement): KeyColu
 export function erasureRows({ kind, subjects, predicate }: ParsedStatement): ErasureColumns[] {
   if (kind !== 'payload-erased') return []
   const { document, id } = parseDocumentSubject(subjects[0].name)!
-  return [{ subjectId: toUuid(id), document, documentSeq: predicate['seq'] as number }]
+  return [{ subjectId: id, document, documentSeq: predicate['seq'] as number }]
 }
 
 export function closureRows({ kind, predicate }: ParsedStatement): ClosureColumns[] {
@@ -108,7 +107,7 @@ const ID_PREFIXES: readonly IdPrefix[] = ['rec', 'bat', 'led', 'agt', 'key', 'cm
  * Uuid of the subject. A type, and another ledger's entry, has none; for an erased document it is that of the record or
  * completion.
  */
-export function subjectUuid({ kind, subjects }: ParsedStatement): string | null {
+export function subjectUuid({ kind, subjects }: ParsedStatement): Uuid | null {
   if (ENTRY_KINDS[kind].subjects[0] === 'entry') return null
   const [id] = subjects[0].name.split('/')
   const prefix = ID_PREFIXES.find((known) => id!.startsWith(`${known}_`))
@@ -121,22 +120,22 @@ export function versionOf({ kind, predicate }: ParsedStatement): number | null {
   return ENTRY_KINDS[kind].recordEvent ? (predicate['version'] as number) : null
 }
 
-export function partyUuid(statement: ParsedStatement, sha256: Sha256): string | null {
+export function partyUuid(statement: ParsedStatement, sha256: Sha256): Uuid | null {
   return agentUuid(partyOf(statement), sha256)
 }
 
-export function actorUuid({ actor }: ParsedStatement, sha256: Sha256): string | null {
+export function actorUuid({ actor }: ParsedStatement, sha256: Sha256): Uuid | null {
   return agentUuid(actor, sha256)
 }
 
 /** null for `system`. */
-export function agentUuid(name: string, sha256: Sha256): string | null {
+export function agentUuid(name: string, sha256: Sha256): Uuid | null {
   if (name === 'system') return null
-  return parseRemoteAgent(name) ? toUuid(remoteAgentId(sha256, name)) : uuidOf('agt', name)
+  return parseRemoteAgent(name) ? remoteAgentId(sha256, name) : uuidOf('agt', name)
 }
 
-export function uuidOf(prefix: IdPrefix, id: string): string {
-  return toUuid(parseId(prefix, id))
+export function uuidOf(prefix: IdPrefix, id: string): Uuid {
+  return parseId(prefix, id)
 }
 
 export function microseconds(time: string): string {

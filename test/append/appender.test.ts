@@ -17,7 +17,6 @@ import {
 } from '../../src/append/limits.ts'
 import type { EntryRow } from '../../src/db/chain/append-entries.ts'
 import { openWritePool } from '../../src/db/connect/pools.ts'
-import { toUuid } from '../../src/db/connect/uuid.ts'
 import { checkLedger } from '../helpers/check-ledger.ts'
 import { connect, testDatabase } from '../helpers/connect.ts'
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts'
@@ -59,7 +58,7 @@ async function holdBatch(t: TestContext, about: { locker: pg.Client; api: pg.Cli
   const firsts: ReturnType<Appender['append']>[] = []
   for (let lane = 0; lane < APPEND_LANES; lane++) {
     const ledger = await createTestLedger(about.api)
-    const id = toUuid(ledger.id)
+    const id = ledger.id
     await about.locker.query('select from tallystick.chain_heads where ledger_id = $1 for update', [id])
     firsts.push(about.appender.append(makeEntry(ledger)))
     while (about.appender.queued.entries > 0) await sleep(1)
@@ -79,7 +78,7 @@ async function transactionsOf(owner: pg.Client, ledger: TestLedger, from = FIRST
   const { rows } = await owner.query(
     `select dense_rank() over (order by xmin::text::bigint)::int - 1 as n from tallystick.entries
      where ledger_id = $1 and seq >= $2 order by seq`,
-    [toUuid(ledger.id), from],
+    [ledger.id, from],
   )
   return rows.map((row) => row.n)
 }
@@ -169,7 +168,7 @@ test('what a client can have refused as a whole shares a batch with no other led
   const { owner, locker, api, appender, ledger } = await open(t)
   const other = await createTestLedger(api)
   const held = await holdBatch(t, { locker, api, appender })
-  const name = () => randomId().toString('hex')
+  const name = () => randomId()
   const agent = () => appender.append(adminEntry(ledger, 'agent-registered', randomId(), { name: name() }))
   const few = APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX
   const all = [appender.append(makeEntry(ledger)), ...Array.from({ length: few + 1 }, agent)]
@@ -193,7 +192,7 @@ test('a deep ledger does not delay a shallow one', async (t) => {
   const { rows } = await owner.query(
     `select (select min(xmin::text::bigint) from tallystick.entries where ledger_id = $1 and seq >= $3) as deep,
        (select max(xmin::text::bigint) from tallystick.entries where ledger_id = $2 and seq >= $3) as shallow`,
-    [toUuid(ledger.id), toUuid(shallow.id), FIRST_SIZE],
+    [ledger.id, shallow.id, FIRST_SIZE],
   )
   assert.equal(rows[0].shallow, rows[0].deep, 'the shallow ledger was in the first batch')
 })
@@ -202,7 +201,7 @@ test('a ledger whose head somebody else has locked delays no other', async (t) =
   const { locker, api, appender, ledger, check } = await open(t)
   const stuck = await createTestLedger(api)
   await locker.query('begin')
-  await locker.query('select from tallystick.chain_heads where ledger_id = $1 for update', [toUuid(stuck.id)])
+  await locker.query('select from tallystick.chain_heads where ledger_id = $1 for update', [stuck.id])
   const waiting = Array.from({ length: 50 }, () => appender.append(makeEntry(stuck)))
   await sleep(20)
   for (let i = 0; i < 20; i++) assert.equal((await appender.append(makeEntry(ledger))).status, 'appended')
@@ -384,7 +383,7 @@ test('whatever happens to connections, every entry ends once, and a retry with i
         const outcome = await appender.append({ ...entry, recordedAtMs: Date.now() })
         seen.add(outcome.status)
         if (outcome.status === 'appended' || outcome.status === 'replayed') {
-          const at = `${toUuid(ledger.id)} ${outcome.seq}`
+          const at = `${ledger.id} ${outcome.seq}`
           assert.ok(!seqs.has(at), 'two requests were answered with the same entry')
           seqs.set(at, i)
           break

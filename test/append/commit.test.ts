@@ -6,7 +6,7 @@ import { type AppendOutcome, commitBatch, commitTogether } from '../../src/appen
 import type { EntryRow } from '../../src/db/chain/append-entries.ts'
 import { classifyFailure } from '../../src/db/connect/failures.ts'
 import { openWritePool } from '../../src/db/connect/pools.ts'
-import { toUuid } from '../../src/db/connect/uuid.ts'
+import { NIL_UUID } from '../../src/proof/ids.ts'
 import { checkLedger } from '../helpers/check-ledger.ts'
 import { connect, openTestPool, testDatabase } from '../helpers/connect.ts'
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts'
@@ -55,7 +55,7 @@ async function commitOne(pool: pg.Pool, entry: EntryRow): Promise<AppendOutcome>
 /** Keeps the ledger's head locked until the answer is called: whatever appends to it waits. */
 async function lockHead(owner: pg.Client, ledger: TestLedger): Promise<() => Promise<unknown>> {
   await owner.query('begin')
-  await owner.query('select from tallystick.chain_heads where ledger_id = $1 for update', [toUuid(ledger.id)])
+  await owner.query('select from tallystick.chain_heads where ledger_id = $1 for update', [ledger.id])
   return () => owner.query('rollback')
 }
 
@@ -74,7 +74,7 @@ async function waitForWaiter(owner: pg.Client): Promise<number> {
 async function waitForSize(owner: pg.Client, ledger: TestLedger, size: number): Promise<void> {
   for (;;) {
     const { rows } = await owner.query('select size::int from tallystick.chain_heads where ledger_id = $1', [
-      toUuid(ledger.id),
+      ledger.id,
     ])
     if (rows[0].size >= size) return
     await sleep(5)
@@ -92,7 +92,7 @@ test('answers each entry with its outcome, in order', async (t) => {
     other,
     makeEntry(ledger, { toState: 'NOWHERE' }),
     makeEntry(ledger, { recordedAtMs: 0 }),
-    makeEntry({ ...ledger, id: Buffer.alloc(16) }),
+    makeEntry({ ...ledger, id: NIL_UUID }),
     makeEntry(ledger, { kind: 'no-such-kind' }),
     makeEntry(ledger, { kid: Buffer.alloc(32) }),
     twin,
@@ -341,16 +341,13 @@ test('the loser of a deadlock tries again by itself', async (t) => {
   const role = `alter role tallystick_api in database ${database.name}`
   await superuser.query(`${role} set deadlock_timeout = '300ms'`)
   const other = await createTestLedger(await connect(t, database.apiUrl))
-  const [first, second] = [ledger, other].sort((a, b) => Buffer.compare(a.id, b.id)) as [
-    TestLedger,
-    TestLedger,
-  ]
+  const [first, second] = [ledger, other].sort((a, b) => (a.id < b.id ? -1 : 1)) as [TestLedger, TestLedger]
   // Somebody locks in the other order: nobody of ours does.
   const unlock = await lockHead(owner, second)
   const committing = commitBatch(pool, [makeEntry(first), makeEntry(second)])
   await waitForWaiter(superuser)
   // It is answered only because the call, which detects the circle sooner, has given up its lock.
-  await owner.query('select from tallystick.chain_heads where ledger_id = $1 for update', [toUuid(first.id)])
+  await owner.query('select from tallystick.chain_heads where ledger_id = $1 for update', [first.id])
   await unlock()
   assert.deepEqual(statusesOf(await committing), ['appended', 'appended'])
   await superuser.query(`${role} reset deadlock_timeout`)

@@ -5,11 +5,12 @@ import { startWebhookReceiver } from '../../bench/webhook-receiver.ts'
 import { makeWebhookSecret, openWebhookSecret, signatureHeader } from '../../src/outside/webhooks/secrets.ts'
 import { makeEntropy } from '../../src/signing/entropy.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
+import { randomId } from '../helpers/test-ledger.ts'
 
 const masterKey = makeMasterKey(randomBytes(32))
 
 function makeSecret() {
-  const of = { ledgerId: randomBytes(16), webhookId: randomBytes(16) }
+  const of = { ledgerId: randomId(), webhookId: randomId() }
   const made = makeWebhookSecret(masterKey, Date.now(), makeEntropy(), of)
   return { secret: made.secret, signer: openWebhookSecret(masterKey, { ...of, ...made }) }
 }

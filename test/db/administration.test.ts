@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import type pg from 'pg'
 import { appendEntries } from '../../src/db/chain/append-entries.ts'
-import { toUuid } from '../../src/db/connect/uuid.ts'
+import type { Uuid } from '../../src/proof/ids.ts'
 import { checkAllLedgers, checkLedger } from '../helpers/check-ledger.ts'
 import { connect } from '../helpers/connect.ts'
 import { createTestDatabase } from '../helpers/database.ts'
@@ -34,8 +34,8 @@ async function open(t: TestContext) {
 
 const refusedBy = (constraint: string) => ({ code: '23000', constraint })
 
-function ending(ledger: TestLedger, kind: string, subjectId: Uint8Array = ledger.id, detail: object = {}) {
-  return adminEntry(ledger, kind, Buffer.from(subjectId), detail)
+function ending(ledger: TestLedger, kind: string, subjectId: Uuid = ledger.id, detail: object = {}) {
+  return adminEntry(ledger, kind, subjectId, detail)
 }
 
 async function newServerKey(owner: pg.Client): Promise<Buffer> {
@@ -52,7 +52,7 @@ test('a frozen ledger takes nothing from anybody, but the worker may move it to 
   const other = await createTestLedger(api)
   const idempotency = makeIdempotency('k', 'request')
   assert.deepEqual(await append(api, makeEntry(ledger, { idempotency })), ['appended'])
-  await api.query('select tallystick.set_ledger_frozen($1, true)', [toUuid(ledger.id)])
+  await api.query('select tallystick.set_ledger_frozen($1, true)', [ledger.id])
   assert.deepEqual(
     await append(
       api,
@@ -68,7 +68,7 @@ test('a frozen ledger takes nothing from anybody, but the worker may move it to 
   const rotation = ending(ledger, 'server-key-rotated', ledger.id, { newKid: kid.toString('hex') })
   assert.deepEqual(await append(api, rotation), ['refused_frozen'])
   assert.deepEqual(await append(worker, rotation), ['appended'])
-  await api.query('select tallystick.set_ledger_frozen($1, false)', [toUuid(ledger.id)])
+  await api.query('select tallystick.set_ledger_frozen($1, false)', [ledger.id])
   assert.deepEqual(await append(api, makeEntry(ledger)), ['stale'])
   assert.deepEqual(await append(api, makeEntry(ledger, { kid })), ['appended'])
   await checkAllLedgers(owner)
@@ -80,13 +80,13 @@ test('a ledger that was found restored takes only the entry that acknowledges it
   const close = async (size: number, chain: Buffer) => {
     const { rows } = await worker.query<{ closed: number }>(
       'select cardinality(tallystick.close_restored_ledgers($1, $2, $3, $4)) as closed',
-      [[toUuid(ledger.id)], [size], [chain], [null]],
+      [[ledger.id], [size], [chain], [null]],
     )
     return rows[0]!.closed === 1
   }
   const { rows } = await owner.query(
     'select seq, chain from tallystick.entries where ledger_id = $1 and seq = 1',
-    [toUuid(ledger.id)],
+    [ledger.id],
   )
   assert.equal(await close(2, rows[0].chain), false, 'what the chain holds is no reason')
   const known = randomBytes(32)
@@ -95,7 +95,7 @@ test('a ledger that was found restored takes only the entry that acknowledges it
   assert.deepEqual(await append(api, makeEntry(ledger)), ['refused_closed'])
   // It can't be opened by the way that opens frozen ones.
   for (const frozen of [true, false])
-    await api.query('select tallystick.set_ledger_frozen($1, $2)', [toUuid(ledger.id), frozen])
+    await api.query('select tallystick.set_ledger_frozen($1, $2)', [ledger.id, frozen])
   assert.deepEqual(await append(api, makeEntry(ledger)), ['refused_closed'])
   assert.deepEqual(await append(api, ending(ledger, 'ledger-restored')), ['appended'])
   assert.deepEqual(await append(api, makeEntry(ledger)), ['appended'])
@@ -113,9 +113,9 @@ test('only the worker moves a ledger to another key, by an entry that stands alo
   const unknown = ending(ledger, 'server-key-rotated', ledger.id, { newKid: '00'.repeat(32) })
   await assert.rejects(append(worker, unknown), refusedBy('chain_heads_forward_only'))
   const move = 'update tallystick.chain_heads set envelope_kid = $2 where ledger_id = $1'
-  await assert.rejects(owner.query(move, [toUuid(ledger.id), kid]), refusedBy('chain_heads_forward_only'))
+  await assert.rejects(owner.query(move, [ledger.id, kid]), refusedBy('chain_heads_forward_only'))
   for (const client of [api, worker])
-    await assert.rejects(client.query(move, [toUuid(ledger.id), kid]), { code: '42501' })
+    await assert.rejects(client.query(move, [ledger.id, kid]), { code: '42501' })
   assert.deepEqual(await append(worker, rotation()), ['appended'])
   assert.deepEqual(await append(worker, rotation()), ['stale'])
   await checkAllLedgers(owner)
@@ -123,9 +123,9 @@ test('only the worker moves a ledger to another key, by an entry that stands alo
 
 test('what ends an agent or a key ends it once, and must find it', async (t) => {
   const { api, owner, ledger, append } = await open(t)
-  const { rows } = await owner.query<{ id: Buffer }>(
-    'select uuid_send(key_id) as id from tallystick.api_keys where ledger_id = $1',
-    [toUuid(ledger.id)],
+  const { rows } = await owner.query<{ id: Uuid }>(
+    'select key_id as id from tallystick.api_keys where ledger_id = $1',
+    [ledger.id],
   )
   for (const [kind, id] of [
     ['key-revoked', rows[0]!.id],
@@ -154,10 +154,10 @@ test('an idempotency key loses its fingerprint with an erasure only, and its ret
   await assert.rejects(append(api, { ...erasure, ...makeErasureAgain(ledger, record) }), {
     constraint: 'erasures_pkey',
   })
-  await assert.rejects(api.query('select tallystick.erase_document($1, 5)', [toUuid(ledger.id)]), {
+  await assert.rejects(api.query('select tallystick.erase_document($1, 5)', [ledger.id]), {
     code: '42501',
   })
-  await worker.query('select tallystick.erase_document($1, 5)', [toUuid(ledger.id)])
+  await worker.query('select tallystick.erase_document($1, 5)', [ledger.id])
   await assert.rejects(owner.query(forget, [4]), refusedBy('idempotency_keys_append_only'))
   assert.deepEqual(await append(api, makeEntry(ledger, { idempotency })), ['conflict'])
   const { rows } = await owner.query(
@@ -181,10 +181,10 @@ test('a step’s document is taken away with the fingerprint of its request, and
         `select k.seq, k.salt is null as forgotten, d.content is null as empty, d.erased_seq
          from tallystick.idempotency_keys k left join tallystick.documents d using (ledger_id, seq)
          where ledger_id = $1 order by seq`,
-        [toUuid(ledger.id)],
+        [ledger.id],
       )
     ).rows
-  const erase = () => worker.query('select tallystick.erase_document($1, 6) as erased', [toUuid(ledger.id)])
+  const erase = () => worker.query('select tallystick.erase_document($1, 6) as erased', [ledger.id])
   const before = await read()
   assert.equal((await erase()).rows[0].erased, true)
   assert.equal((await erase()).rows[0].erased, false, 'it is gone already')

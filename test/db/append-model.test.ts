@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import type pg from 'pg'
 import { type AppendAnswer, appendEntries } from '../../src/db/chain/append-entries.ts'
-import { toUuid } from '../../src/db/connect/uuid.ts'
+import { bytesOfUuid, type Uuid, uuidOfBytes } from '../../src/proof/ids.ts'
 import { LIFECYCLE, type StepKind } from '../../src/proof/statement/kinds.ts'
 import {
   AppendModel,
@@ -200,7 +200,7 @@ function makeItems(item: Item, ledgers: TestLedger[], model: AppendModel): TestE
 /** A key of its actor; system has none. Whoever notarizes is one of two. */
 function keyOf(item: Item, ledger: TestLedger, entry: TestEntry): Partial<TestEntry> {
   const notarizes = entry.toState === 'RECORDED' && {
-    actorId: sha256(ledger.id, Buffer.of(item.actor)).subarray(0, 16),
+    actorId: uuidOfBytes(sha256(bytesOfUuid(ledger.id), Buffer.of(item.actor)).subarray(0, 16)),
   }
   if (item.key === null || entry.actorId === null) return { ...notarizes }
   return { ...notarizes, idempotency: makeIdempotency(`${item.key}`, `${item.request}`) }
@@ -218,7 +218,7 @@ function shape(item: Item, ledger: TestLedger, model: AppendModel): TestEntry[] 
   if (item.shape === 'creation' || !picked) return [makeCreation(ledger, termsOf(item.terms))]
   const [id, stands] = picked
   const last = {
-    subjectId: Buffer.from(id, 'hex'),
+    subjectId: id as Uuid,
     version: stands.version,
     leaf: Buffer.from(stands.lastLeaf, 'hex'),
   }
@@ -289,14 +289,14 @@ function spoil(item: Item, entry: TestEntry): TestEntry {
 
 /** Heads, entries, records and idempotency keys are the model's. */
 async function compare(owner: pg.Client, ledger: TestLedger, model: ModelLedger): Promise<void> {
-  const id = toUuid(ledger.id)
+  const id = ledger.id
   const read = async (sql: string) => (await owner.query({ text: sql, values: [id], rowMode: 'array' })).rows
   assert.deepEqual(
     await read(`select size::int, encode(chain, 'hex') from tallystick.chain_heads where ledger_id = $1`),
     [[model.entries.length, hex(model.chain)]],
   )
   assert.deepEqual(
-    await read(`select seq::int, kind, replace(subject_id::text, '-', ''), version, prev_seq::int,
+    await read(`select seq::int, kind, subject_id::text, version, prev_seq::int,
       encode(leaf, 'hex'), encode(chain, 'hex') from tallystick.entries where ledger_id = $1 order by seq`),
     model.entries.map((e) => [e.seq, e.kind, e.subject, e.version, e.prevSeq, e.leaf, e.chain]),
   )
@@ -304,14 +304,14 @@ async function compare(owner: pg.Client, ledger: TestLedger, model: ModelLedger)
     (a[1] as number) - (b[1] as number) || (a[2] as number) - (b[2] as number)
   assert.deepEqual(
     (
-      await read(`select replace(record_id::text, '-', ''), first_seq::int, item_index
+      await read(`select record_id::text, first_seq::int, item_index
         from tallystick.records where ledger_id = $1`)
     ).sort(byFirst),
     [...model.records].map(([record, r]) => [record, r.firstSeq, r.index]).sort(byFirst),
   )
   assert.deepEqual(
-    await read(`select replace(record_id::text, '-', ''), first_seq::int, replace(principal_id::text, '-', ''),
-      replace(performer_id::text, '-', ''), gate, deadline, max_revisions, state, version, last_seq::int, revisions
+    await read(`select record_id::text, first_seq::int, principal_id::text,
+      performer_id::text, gate, deadline, max_revisions, state, version, last_seq::int, revisions
       from tallystick.gated_records where ledger_id = $1 order by first_seq`),
     [...model.gated].map(([record, g]) => [
       ...[record, g.firstSeq, g.principal, g.performer, g.gate, g.deadlineMs && new Date(g.deadlineMs)],
@@ -322,8 +322,7 @@ async function compare(owner: pg.Client, ledger: TestLedger, model: ModelLedger)
     await read('select seq::int, document from tallystick.documents where ledger_id = $1 order by seq'),
     model.entries.filter((e) => e.document !== null).map((e) => [e.seq, e.document]),
   )
-  const keys =
-    await read(`select replace(actor_id::text, '-', ''), encode(key_hash, 'hex'), seq::int, salt, fingerprint
+  const keys = await read(`select actor_id::text, encode(key_hash, 'hex'), seq::int, salt, fingerprint
     from tallystick.idempotency_keys where ledger_id = $1`)
   assert.equal(keys.length, model.requests.size)
   for (const [actor, key, seq, salt, fingerprint] of keys) {

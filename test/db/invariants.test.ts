@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import type pg from 'pg'
 import { appendEntries } from '../../src/db/chain/append-entries.ts'
-import { toUuid } from '../../src/db/connect/uuid.ts'
 import { checkAllLedgers, checkLedger } from '../helpers/check-ledger.ts'
 import { connect } from '../helpers/connect.ts'
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts'
@@ -16,6 +15,7 @@ import {
   makeEntry,
   makeIdempotency,
   outcomesOf,
+  randomId,
   type TestLedger,
 } from '../helpers/test-ledger.ts'
 import { makeCreation, makeDocument, makeStep, makeWay } from '../helpers/test-steps.ts'
@@ -68,7 +68,7 @@ async function fill(): Promise<void> {
   const gated = way[0]!.subjectId
   const reason = makeDocument('reason', gated)
   const revision = makeStep(ledger, way[3]!, 'revision-requested', { document: reason })
-  const erased = adminEntry(ledger, 'payload-erased', Buffer.from(gated), {
+  const erased = adminEntry(ledger, 'payload-erased', gated, {
     document: 'reason',
     documentSeq: 10,
   })
@@ -78,19 +78,19 @@ async function fill(): Promise<void> {
   }
   const { rows } = await clients.owner.query(
     'select * from tallystick.entries where ledger_id = $1 order by seq',
-    [toUuid(ledger.id)],
+    [ledger.id],
   )
   const envelope = randomBytes(100)
   values = {
-    ledger: toUuid(ledger.id),
-    other: toUuid(other.id),
-    stranger: toUuid(randomBytes(16)),
-    record: toUuid(record.subjectId),
-    lastRecord: toUuid(last.subjectId),
-    created: toUuid(created.subjectId),
-    gated: toUuid(gated),
-    completion: toUuid(way[2]!.document!.subjectId),
-    agent: toUuid(ledger.agentId),
+    ledger: ledger.id,
+    other: other.id,
+    stranger: randomId(),
+    record: record.subjectId,
+    lastRecord: last.subjectId,
+    created: created.subjectId,
+    gated,
+    completion: way[2]!.document!.subjectId,
+    agent: ledger.agentId,
     random: randomBytes(32),
     salt: randomBytes(16),
     kid: ledger.kid,
@@ -874,7 +874,7 @@ test('what continues the chain moves the head with it, whoever inserts it', asyn
     'owner',
     'select size, chain from tallystick.chain_heads where ledger_id = $ledger',
   )
-  assert.deepEqual(rows, [{ size: '14', chain: values['next'] }])
+  assert.deepEqual(rows, [{ size: 14, chain: values['next'] }])
   await client.query('rollback')
 })
 

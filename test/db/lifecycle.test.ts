@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { appendEntries } from '../../src/db/chain/append-entries.ts'
+import type { Uuid } from '../../src/proof/ids.ts'
 import { ENTRY_KINDS, LIFECYCLE, RECORD_STATES, type StepKind } from '../../src/proof/statement/kinds.ts'
 import { checkLedger } from '../helpers/check-ledger.ts'
 import { connect } from '../helpers/connect.ts'
@@ -180,7 +181,7 @@ test('who acts for another agent takes that agent’s steps, and none of its own
   const { ledger, append, check } = await open(t)
   const [created] = makeWay(ledger, 'CREATED')
   await append(created!)
-  const forOther = (partyId: Buffer) =>
+  const forOther = (partyId: Uuid) =>
     makeStep(ledger, created!, 'record-activated', { actorId: TEST_PERFORMER, partyId })
   assert.deepEqual(await append(forOther(TEST_STRANGER)), ['refused_party'])
   const gateway = makeStep(ledger, created!, 'record-activated', { actorId: TEST_STRANGER })
@@ -296,14 +297,14 @@ test('a step keeps its document byte for byte, and a step forgets the job that v
   const reason = { ...makeDocument('reason', last.subjectId), content: '"so schön 𝄞"' }
   const id = last.subjectId
   const marked = 'update tallystick.gated_records set verification_job = $1 where record_id = $1'
-  await logins.worker.query(marked, [Buffer.from(id).toString('hex')])
+  await logins.worker.query(marked, [id])
   const verified = makeStep(ledger, last, 'completion-verified')
   await append(verified, makeStep(ledger, verified, 'verdict-rendered', { document: reason }))
   const { rows } = await owner.query(
-    `select document, uuid_send(subject_id) as about, digest, salt, convert_from(content, 'UTF8') as content
+    `select document, subject_id as about, digest, salt, convert_from(content, 'UTF8') as content
      from tallystick.documents d join tallystick.gated_records g using (ledger_id)
      where g.record_id = $1 and g.verification_job is null order by seq`,
-    [Buffer.from(id).toString('hex')],
+    [id],
   )
   assert.deepEqual(
     rows,

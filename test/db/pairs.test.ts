@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { appendEntries } from '../../src/db/chain/append-entries.ts'
-import { toUuid } from '../../src/db/connect/uuid.ts'
 import { checkLedger } from '../helpers/check-ledger.ts'
 import { connect } from '../helpers/connect.ts'
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts'
@@ -41,7 +40,7 @@ test('both are appended, one behind the other, among other items of the call', a
   const pairs = [await makePair(), await makePair()]
   const size = await check()
   const [head] = (
-    await owner.query('select chain from tallystick.chain_heads where ledger_id = $1', [toUuid(ledger.id)])
+    await owner.query('select chain from tallystick.chain_heads where ledger_id = $1', [ledger.id])
   ).rows
   const entries = [makeEntry(ledger), ...pairs[0]!, ...pairs[1]!, makeEntry(ledger)]
   let chain: Buffer = head.chain
@@ -52,7 +51,7 @@ test('both are appended, one behind the other, among other items of the call', a
   assert.equal(await check(), size + 6)
   const { rows } = await owner.query(
     'select state, version, last_seq::int, revisions from tallystick.gated_records where ledger_id = $1 order by last_seq',
-    [toUuid(ledger.id)],
+    [ledger.id],
   )
   assert.deepEqual(
     rows,
@@ -151,8 +150,7 @@ test('the API’s login can’t append it, nor a part of it', async (t) => {
 test('a pair is refused with the ledger that it belongs to', async (t) => {
   const { owner, ledger, makePair, append, check } = await open(t)
   const pair = await makePair()
-  const freeze = (on: boolean) =>
-    owner.query('select tallystick.set_ledger_frozen($1, $2)', [toUuid(ledger.id), on])
+  const freeze = (on: boolean) => owner.query('select tallystick.set_ledger_frozen($1, $2)', [ledger.id, on])
   await freeze(true)
   assert.deepEqual(await append(...pair), ['refused_frozen', 'refused_frozen'])
   await freeze(false)

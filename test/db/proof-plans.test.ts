@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import type pg from 'pg'
 import {
@@ -12,8 +11,9 @@ import { findEntry, findEntryOfRecord, listItems } from '../../src/db/chain/read
 import { readTileSlices } from '../../src/db/chain/tree-tiles.ts'
 import { connect } from '../helpers/connect.ts'
 import { createTestDatabase } from '../helpers/database.ts'
+import { randomId } from '../helpers/test-ledger.ts'
 
-const ID = randomBytes(16)
+const ID = randomId()
 const SLICES = [{ level: 0, tile: 3, offset: 7, count: 9 }]
 
 /** Reads of a proof, by what may grow without end. */

@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import type pg from 'pg'
 import { readEntries } from '../../src/db/chain/read-entries.ts'
 import { findEntryOfRecord } from '../../src/db/chain/read-proven.ts'
-import { toUuid } from '../../src/db/connect/uuid.ts'
 import { findSharedRecords, listSharedRecords } from '../../src/db/peers/offers.ts'
 import {
   findReceivedType,
@@ -57,7 +56,7 @@ async function askedQueries(pool: pg.Pool): Promise<Asked[]> {
     return Reflect.apply(query, pool, parameters)
   }) as typeof query
   for await (const { records } of readEntries(pool, id, 0, 3)) assert.deepEqual(records, [[]])
-  await findRecords(pool, [{ ledgerId: toUuid(id), recordId: toUuid(id) }])
+  await findRecords(pool, [{ ledgerId: id, recordId: id }])
   await listRecordsOfEntry(pool, id, 0)
   await findEntryOfRecord(pool, id, id, 1)
   await listAncestors(pool, id, id)
@@ -65,7 +64,7 @@ async function askedQueries(pool: pg.Pool): Promise<Asked[]> {
   await findErasable(pool, id, id, { document: 'reason', subjectId: id, seq: 1 })
   await listErasable(pool, id, id, { before: 1, limit: 1 })
   await listPendingErasures(pool, null, 100)
-  const remote = { recordId: toUuid(id), peerId: toUuid(id) }
+  const remote = { recordId: id, peerId: id }
   await findRemoteClaim(pool, id, { recordId: id, peerId: id, agentId: id })
   await listNewestRemoteSteps(pool, id, remote)
   await listRemoteEntries(pool, id, remote, { afterVersion: 0, limit: 1, bytesMax: 1 })

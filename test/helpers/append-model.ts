@@ -1,3 +1,4 @@
+import type { Uuid } from '../../src/proof/ids.ts'
 import { ENTRY_KINDS, type EntryKind, LIFECYCLE } from '../../src/proof/statement/kinds.ts'
 import type { TestEntry } from './test-ledger.ts'
 import { genesisOf, linkOf } from './test-ledger.ts'
@@ -48,7 +49,8 @@ export type ModelLedger = {
 const WORKER_KINDS: readonly string[] = ['completion-verified', 'record-expired', 'server-key-rotated']
 const CLOCK_MS_MAX = 30_000
 
-export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+export const hex = (value: Uint8Array | Uuid): string =>
+  typeof value === 'string' ? value : Buffer.from(value).toString('hex')
 
 export class AppendModel {
   readonly ledgers = new Map<string, ModelLedger>()

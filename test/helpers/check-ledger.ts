@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type pg from 'pg'
-import { toUuid } from '../../src/db/connect/uuid.ts'
+import type { Uuid } from '../../src/proof/ids.ts'
 import { genesisOf, leafOf, linkOf } from './test-ledger.ts'
 
 /*
@@ -9,8 +9,8 @@ import { genesisOf, leafOf, linkOf } from './test-ledger.ts'
  */
 
 /** Throws unless everything of the ledger explains everything else. Returns its size. */
-export async function checkLedger(db: pg.Pool | pg.ClientBase, ledgerId: Uint8Array): Promise<number> {
-  const id = toUuid(ledgerId)
+export async function checkLedger(db: pg.Pool | pg.ClientBase, ledgerId: Uuid): Promise<number> {
+  const id = ledgerId
   const size = await checkChain(db, ledgerId)
   for (const [wrong, sql] of Object.entries(NOTHING_SHOULD)) {
     const { rows } = await db.query(sql, [id])
@@ -21,8 +21,8 @@ export async function checkLedger(db: pg.Pool | pg.ClientBase, ledgerId: Uint8Ar
 
 /** Every ledger of the database. Returns how many there are. */
 export async function checkAllLedgers(db: pg.Pool | pg.ClientBase): Promise<number> {
-  const { rows } = await db.query<{ id: Buffer }>(
-    `select uuid_send(ledger_id) as id from (
+  const { rows } = await db.query<{ id: Uuid }>(
+    `select ledger_id as id from (
        select ledger_id from tallystick.chain_heads union select ledger_id from tallystick.entries
        union select ledger_id from tallystick.records union select ledger_id from tallystick.idempotency_keys
        union select ledger_id from tallystick.ledgers) l`,
@@ -32,8 +32,8 @@ export async function checkAllLedgers(db: pg.Pool | pg.ClientBase): Promise<numb
 }
 
 /** Dense seqs, leaves, links, and the head. */
-async function checkChain(db: pg.Pool | pg.ClientBase, ledgerId: Uint8Array): Promise<number> {
-  const id = toUuid(ledgerId)
+async function checkChain(db: pg.Pool | pg.ClientBase, ledgerId: Uuid): Promise<number> {
+  const id = ledgerId
   // One query, one snapshot: the ledger may be growing.
   const { rows } = await db.query<{
     seq: number

@@ -1,9 +1,9 @@
-import { fromUuid } from '../../src/db/connect/uuid.ts'
+import type { Uuid } from '../../src/proof/ids.ts'
 import type { TestApp } from './app.ts'
 
 /** As if the follower had passed all entries of all ledgers: what a test then changes is changed behind it. */
 export async function raiseFloors(app: Pick<TestApp, 'sql' | 'deps'>): Promise<void> {
-  const heads = await app.sql<{ ledger_id: string; size: string; chain: Buffer; envelope_kid: Buffer }>(
+  const heads = await app.sql<{ ledger_id: Uuid; size: string; chain: Buffer; envelope_kid: Buffer }>(
     'select ledger_id, size, chain, envelope_kid from tallystick.chain_heads where size > 0',
   )
   for (const { ledger_id, size, chain, envelope_kid } of heads) {
@@ -12,7 +12,7 @@ export async function raiseFloors(app: Pick<TestApp, 'sql' | 'deps'>): Promise<v
       `insert into tallystick.audit_cursors (ledger_id, next_seq, chain, envelope_kid, mac) values ($1, $2, $3, $4, $5)
        on conflict (ledger_id) do update
        set next_seq = excluded.next_seq, chain = excluded.chain, envelope_kid = excluded.envelope_kid, mac = excluded.mac`,
-      [ledger_id, size, chain, envelope_kid, app.deps.cursorMac.of(fromUuid(ledger_id), place)],
+      [ledger_id, size, chain, envelope_kid, app.deps.cursorMac.of(ledger_id, place)],
     )
   }
 }

@@ -3,7 +3,7 @@ import { sealEntry } from '../../src/append/entry.ts'
 import { appendEntries, type EntryRow } from '../../src/db/chain/append-entries.ts'
 import type { NewLedger } from '../../src/ledgers/create-ledger.ts'
 import type { Signer } from '../../src/proof/crypto.ts'
-import { parseId } from '../../src/proof/ids.ts'
+import { parseId, type Uuid } from '../../src/proof/ids.ts'
 import type { DocumentKind } from '../../src/proof/statement/document-subjects.ts'
 import type { TestApp } from './app.ts'
 import { leafOf } from './test-ledger.ts'
@@ -12,7 +12,7 @@ import { leafOf } from './test-ledger.ts'
 export type SaidErasure = {
   readonly row: {
     readonly document: DocumentKind
-    readonly subjectId: Uint8Array
+    readonly subjectId: Uuid
     readonly documentSeq: number
   }
   readonly signed: { readonly subject: string; readonly digest: string; readonly seq: number }

@@ -2,7 +2,7 @@ import { appendEntries, type EntryRow } from '../../src/db/chain/append-entries.
 import { hashKey, makeApiKey } from '../../src/ledgers/api-keys.ts'
 import type { NewLedger } from '../../src/ledgers/create-ledger.ts'
 import type { Scope } from '../../src/ledgers/scopes.ts'
-import { formatId, parseId } from '../../src/proof/ids.ts'
+import { formatId, parseId, type Uuid } from '../../src/proof/ids.ts'
 import type { EntryKind } from '../../src/proof/statement/kinds.ts'
 import { buildStatement } from '../../src/proof/statement/statement.ts'
 import { signEntry } from '../../src/signing/sign-entry.ts'
@@ -31,7 +31,7 @@ export async function addKey(
   const expiresAt = options.expiresAtMs === undefined ? null : new Date(options.expiresAtMs).toISOString()
   const secret = makeApiKey(parseId('led', ledger.ledger.id))
   const digest = sha256(JSON.stringify({ agent, expiresAt, key, scopes })) // its members are in JCS order
-  const agentId = Buffer.from(parseId('agt', agent)).toString('hex')
+  const agentId = parseId('agt', agent)
   const secretHash = hashKey(secret)
   const expiresAtMs = options.expiresAtMs ?? null
   const mac = app.deps.keyMac.of({ ledger: ledger.ledger.id, key, agent, scopes, expiresAtMs, secretHash })
@@ -45,7 +45,7 @@ async function append(
   app: TestApp,
   ledger: NewLedger,
   kind: EntryKind,
-  subject: { id: Uint8Array; name: string; digest: Buffer },
+  subject: { id: Uuid; name: string; digest: Buffer },
   predicate: object,
   columns: object,
 ): Promise<void> {

@@ -9,7 +9,7 @@ import { SCOPES } from '../../src/ledgers/scopes.ts'
 import { fromHex, toBase64, toBase64Url, toHex, utf8Encode } from '../../src/proof/bytes.ts'
 import type { ProofProviders, Signer } from '../../src/proof/crypto.ts'
 import { encodeEnvelope, encodeProtected, toBeSigned } from '../../src/proof/envelope/cose.ts'
-import { formatId, type IdPrefix, parseId } from '../../src/proof/ids.ts'
+import { formatIdBytes, type IdPrefix, parseIdBytes } from '../../src/proof/ids.ts'
 import { canonicalize } from '../../src/proof/json/jcs.ts'
 import type { JsonValue } from '../../src/proof/json/json-value.ts'
 import { keyThumbprint, parsePublicKey } from '../../src/proof/keys.ts'
@@ -52,7 +52,7 @@ export function makeId(prefix: IdPrefix): string {
   const uuid = new Uint8Array(16)
   uuid.set(fromHex('0193a1b2c3d47000800000'))
   new DataView(uuid.buffer).setUint32(12, ++lastId)
-  return formatId(prefix, uuid)
+  return formatIdBytes(prefix, uuid)
 }
 
 export type TestDocument = {
@@ -102,7 +102,7 @@ export function makeChain(options: { signer?: TestSigner; ledger?: string; empty
   const signers = [firstSigner]
   const lines: TestLine[] = []
   const leaves: Uint8Array[] = []
-  const chains: Uint8Array[] = [genesis(sha256, parseId('led', ledger))]
+  const chains: Uint8Array[] = [genesis(sha256, parseIdBytes('led', ledger))]
   const agent = makeId('agt')
   const key = makeId('key')
   const definition = {

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { type Said, sealEntry } from '../../src/append/entry.ts'
 import { appendEntries } from '../../src/db/chain/append-entries.ts'
-import { fromUuid, toUuid } from '../../src/db/connect/uuid.ts'
 import type { NewLedger } from '../../src/ledgers/create-ledger.ts'
 import { BUILT_IN_TYPES } from '../../src/ledgers/types/built-in.ts'
-import { formatId, parseId } from '../../src/proof/ids.ts'
+import { formatId, parseId, type Uuid } from '../../src/proof/ids.ts'
 import { canonicalize } from '../../src/proof/json/jcs.ts'
 import type { JsonValue } from '../../src/proof/json/json-value.ts'
 import { beginGated, type GatedRecord, stepGated } from '../../src/proof/ledger/gated-record.ts'
@@ -68,7 +67,7 @@ export async function addTestHome(app: TestApp, guest: NewLedger = app.ledger): 
   const newId = (prefix: Parameters<typeof formatId>[0]) => formatId(prefix, entropy.uuidv7(Date.now()))
   const [ledger, peer, agent, key] = [newId('led'), newId('peer'), newId('agt'), newId('key')]
   const guestId = parseId('led', guest.ledger.id)
-  const peerId = toUuid(parseId('peer', peer))
+  const peerId = parseId('peer', peer)
   const signer = makeEd25519Signer(nativeProviders.sha256, randomBytes(32))
   let nextSeq = 4
   await insertPeer(app, { guestId, peerId, ledger })
@@ -99,7 +98,7 @@ export async function addTestHome(app: TestApp, guest: NewLedger = app.ledger): 
           peerId,
           seq: event.seq,
           kind,
-          recordId: record && toUuid(parseId('rec', record)),
+          recordId: record ? parseId('rec', record) : null,
           version,
           leaf,
           envelope: Buffer.from(signed.envelope).toString('base64'),
@@ -170,11 +169,11 @@ export async function addTestHome(app: TestApp, guest: NewLedger = app.ledger): 
     /** Members of an offered step, and what follows for the guest. */
     async function by(who: StepBy): Promise<[predicate: object, offer: object | null]> {
       if (!('offerSeq' in who)) return [{ actor: who.agent, key: who.key }, null]
-      const [row] = await app.sql<{ leaf: Buffer; agent_id: string }>(
+      const [row] = await app.sql<{ leaf: Buffer; agent_id: Uuid }>(
         'select leaf, agent_id from tallystick.offers where ledger_id = $1 and seq = $2',
-        [toUuid(guestId), who.offerSeq],
+        [guestId, who.offerSeq],
       )
-      const actor = `${guest.ledger.id}/${formatId('agt', fromUuid(row!.agent_id))}`
+      const actor = `${guest.ledger.id}/${formatId('agt', row!.agent_id)}`
       const offer = { peer, ledger: guest.ledger.id, seq: who.offerSeq, leaf: row!.leaf.toString('hex') }
       return [
         { actor, offer },
@@ -228,7 +227,7 @@ export async function addTestHome(app: TestApp, guest: NewLedger = app.ledger): 
         const [, taken] = await by({ offerSeq: seq })
         const [row] = await app.sql<{ leaf: Buffer }>(
           'select leaf from tallystick.offers where ledger_id = $1 and seq = $2',
-          [toUuid(guestId), seq],
+          [guestId, seq],
         )
         const leaf = row!.leaf.toString('hex')
         const received = {
@@ -261,7 +260,7 @@ export async function addTestHome(app: TestApp, guest: NewLedger = app.ledger): 
     share,
     async setState(state) {
       await app.sql('update tallystick.peers set state = $3 where ledger_id = $1 and peer_id = $2', [
-        toUuid(guestId),
+        guestId,
         peerId,
         state,
       ])
@@ -285,7 +284,7 @@ function standingRow(
   const { state, version, lastLeaf } = standing
   return {
     peerId,
-    recordId: toUuid(parseId('rec', id)),
+    recordId: parseId('rec', id),
     type: name,
     documents,
     state,
@@ -315,13 +314,13 @@ async function appendSystem(
 /** An active peering, whose handshake nobody asks for. */
 async function insertPeer(
   app: TestApp,
-  { guestId, peerId, ledger }: { guestId: Uint8Array; peerId: string; ledger: string },
+  { guestId, peerId, ledger }: { guestId: Uuid; peerId: string; ledger: string },
 ): Promise<void> {
   await app.sql(
     `insert into tallystick.peers (ledger_id, peer_id, name, role, state, created_by, token_hash, expires_at, inviter, invited,
        remote_ledger_id, remote_url, handshake, added_seq, added_leaf, counterpart)
      values ($1, $2, 'home', 'inviter', 'active', $2, sha256('token'), now() + interval '1 day', '{}', '{}', $3,
        'https://home.example', sha256('handshake'), 0, sha256('ours'), sha256('theirs'))`,
-    [toUuid(guestId), peerId, toUuid(parseId('led', ledger))],
+    [guestId, peerId, parseId('led', ledger)],
   )
 }

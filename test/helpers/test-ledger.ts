@@ -7,6 +7,7 @@ import {
   type RecordRow,
 } from '../../src/db/chain/append-entries.ts'
 import type { EntryDetail } from '../../src/db/chain/entry-details.ts'
+import { bytesOfUuid, type Uuid, uuidOfBytes } from '../../src/proof/ids.ts'
 
 /*
  * Entries for tests of the database. An envelope is random bytes: Postgres can't check a signature, and holds
@@ -14,14 +15,14 @@ import type { EntryDetail } from '../../src/db/chain/entry-details.ts'
  */
 
 export type TestLedger = {
-  readonly id: Buffer
-  readonly agentId: Buffer
-  readonly keyId: Buffer
+  readonly id: Uuid
+  readonly agentId: Uuid
+  readonly keyId: Uuid
   /** The ledger's envelope key. */
   readonly kid: Buffer
 }
 
-export const randomId = (): Buffer => randomBytes(16)
+export const randomId = (): Uuid => uuidOfBytes(randomBytes(16))
 
 export const sha256 = (...parts: Uint8Array[]): Buffer => {
   const hash = createHash('sha256')
@@ -32,8 +33,8 @@ export const sha256 = (...parts: Uint8Array[]): Buffer => {
 /** H(0x00 ‖ envelope): an RFC 9162 leaf. */
 export const leafOf = (envelope: Uint8Array): Buffer => sha256(Buffer.of(0), envelope)
 
-export const genesisOf = (ledgerId: Uint8Array): Buffer =>
-  sha256(Buffer.from('tallystick-chain-v1'), ledgerId)
+export const genesisOf = (ledgerId: Uuid): Buffer =>
+  sha256(Buffer.from('tallystick-chain-v1'), bytesOfUuid(ledgerId))
 
 export const linkOf = (previous: Uint8Array, leaf: Uint8Array): Buffer => sha256(Buffer.of(2), previous, leaf)
 
@@ -51,7 +52,7 @@ export async function createTestLedger(
 
 export async function firstEntries(client: pg.ClientBase, ledger: TestLedger): Promise<TestEntry[]> {
   const { rows } = await client.query("select kid from tallystick.server_keys where use = 'note'")
-  const name = ledger.id.toString('hex')
+  const name = ledger.id
   return [
     adminEntry(ledger, 'ledger-created', ledger.id, {
       name,
@@ -61,7 +62,7 @@ export async function firstEntries(client: pg.ClientBase, ledger: TestLedger): P
     }),
     adminEntry(ledger, 'agent-registered', ledger.agentId, { name: 'first agent' }),
     adminEntry(ledger, 'key-created', ledger.keyId, {
-      agentId: ledger.agentId.toString('hex'),
+      agentId: ledger.agentId,
       name: 'first key',
       scopes: ['records:write'],
       secretHash: randomBytes(32).toString('hex'),
@@ -72,7 +73,7 @@ export async function firstEntries(client: pg.ClientBase, ledger: TestLedger): P
 }
 
 /** `detail`: any object, for lies. */
-export function adminEntry(ledger: TestLedger, kind: string, subjectId: Buffer, detail: object): TestEntry {
+export function adminEntry(ledger: TestLedger, kind: string, subjectId: Uuid, detail: object): TestEntry {
   return makeEntry(ledger, {
     kind,
     subjectId,
@@ -86,7 +87,7 @@ export function adminEntry(ledger: TestLedger, kind: string, subjectId: Buffer, 
 }
 
 /** An entry that is about something with an id, as most are. */
-export type TestEntry = EntryRow & { readonly subjectId: Uint8Array }
+export type TestEntry = EntryRow & { readonly subjectId: Uuid }
 
 /** An entry that notarizes one record; `changes` replace what it says. A changed envelope gets its leaf. */
 export function makeEntry(ledger: TestLedger, changes: Partial<TestEntry> = {}): TestEntry {
@@ -112,7 +113,7 @@ export function makeEntry(ledger: TestLedger, changes: Partial<TestEntry> = {}):
   }
 }
 
-export function makeRecord(recordId: Uint8Array, changes: Partial<RecordRow> = {}): RecordRow {
+export function makeRecord(recordId: Uuid, changes: Partial<RecordRow> = {}): RecordRow {
   return {
     recordId,
     index: null,

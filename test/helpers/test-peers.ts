@@ -1,15 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import { toUuid } from '../../src/db/connect/uuid.ts'
 import type { PeerState } from '../../src/db/peers/peers.ts'
 import type { Identity } from '../../src/outside/federation/identity.ts'
-import { formatId, parseId } from '../../src/proof/ids.ts'
+import { formatId, parseId, type Uuid } from '../../src/proof/ids.ts'
 import type { TestApp } from './app.ts'
 
 /* Peerings as rows, without their handshake: for tests of what is shared with them. */
 
 export type TestPeer = {
   readonly peer: string
-  readonly peerId: Uint8Array
+  readonly peerId: Uuid
   /** The other ledger, and an agent of it, `led_…/agt_…`. */
   readonly ledger: string
   readonly agent: string
@@ -29,14 +28,14 @@ export async function addPeer(
        remote_ledger_id, remote_url, handshake, added_seq, added_leaf, revoked_seq)
      values ($1, $2, $3, 'inviter', $4, $5, $6, now() + interval '1 day', '{}', $7, $8, $9, $6, $10, $6, $11)`,
     [
-      toUuid(parseId('led', ledger)),
-      toUuid(peerId!),
+      parseId('led', ledger),
+      peerId!,
       `peer ${remote}`,
       state,
-      toUuid(parseId('agt', app.ledger.agent.id)),
+      parseId('agt', app.ledger.agent.id),
       randomBytes(32),
       isKnown ? JSON.stringify(identityOf(remote)) : null,
-      isKnown ? toUuid(remoteId!) : null,
+      isKnown ? remoteId! : null,
       isKnown ? OTHER_URL : null,
       isKnown ? 3 : null,
       state === 'revoked' ? 4 : null,
@@ -54,5 +53,5 @@ function identityOf(ledger: string): Identity {
 }
 
 export async function setPeerState(app: TestApp, { peerId }: TestPeer, state: PeerState): Promise<void> {
-  await app.sql('update tallystick.peers set state = $1 where peer_id = $2', [state, toUuid(peerId)])
+  await app.sql('update tallystick.peers set state = $1 where peer_id = $2', [state, peerId])
 }

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import type { DocumentName, DocumentRow, GatedRow } from '../../src/db/chain/append-entries.ts'
+import { type Uuid, uuidOfBytes } from '../../src/proof/ids.ts'
 import { STEP_PARTIES, type StepKind } from '../../src/proof/statement/kinds.ts'
 import { makeEntry, randomId, type TestEntry, type TestLedger } from './test-ledger.ts'
 
 /* Gated records for tests of the database: the ledger's first agent is the principal of them all. */
 
-export const TEST_PERFORMER = Buffer.alloc(16, 0xbb)
-export const TEST_STRANGER = Buffer.alloc(16, 0xcc)
+export const TEST_PERFORMER = uuidOfBytes(Buffer.alloc(16, 0xbb))
+export const TEST_STRANGER = uuidOfBytes(Buffer.alloc(16, 0xcc))
 
 export const STEP_KINDS = Object.keys(STEP_PARTIES) as StepKind[]
 
@@ -78,7 +79,7 @@ export function makeAutoVerdict(
 }
 
 /** As the columns of an entry: who acts for himself. */
-export const by = (agentId: Buffer) => ({ actorId: agentId, partyId: agentId })
+export const by = (agentId: Uuid) => ({ actorId: agentId, partyId: agentId })
 const bySystem = { actorId: null, partyId: undefined, keyId: null }
 
 function partyOf(ledger: TestLedger, kind: StepKind) {
@@ -92,7 +93,7 @@ function makeStepDocument(kind: StepKind): DocumentRow | undefined {
   return undefined
 }
 
-export function makeDocument(name: DocumentName, subjectId: Uint8Array): DocumentRow {
+export function makeDocument(name: DocumentName, subjectId: Uuid): DocumentRow {
   return { name, subjectId, digest: randomBytes(32), salt: randomBytes(16), content: '{"test":true}' }
 }
 

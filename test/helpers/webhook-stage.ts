@@ -1,4 +1,3 @@
-import { toUuid } from '../../src/db/connect/uuid.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import type { Service } from '../../src/run/run-process.ts'
 import { startWorker } from '../../src/run/worker.ts'
@@ -112,5 +111,5 @@ function makeEndpoint(
 }
 
 function uuidOf(id: string): string {
-  return toUuid(parseId('whk', id))
+  return parseId('whk', id)
 }

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { DeliveryWindow, type Outcome, type Task } from '../../src/outside/webhooks/window.ts'
+import type { Uuid } from '../../src/proof/ids.ts'
 
 type State = 'pending' | 'held' | 'delivered' | 'dead'
 /** `due`: where it is pending. */
 type Row = { state: State; due: boolean }
 type Answer = Exclude<Outcome, 'held'>
 /** `at`: its place in the stream. */
-type Event = { readonly id: string; readonly record: string | null; readonly at: number }
+type Event = { readonly id: Uuid; readonly record: string | null; readonly at: number }
 type SimTask = Task<Event>
 
 const STRAGGLER_STEPS = 3
@@ -30,7 +31,7 @@ export class WindowSim {
 
   append(record: string | null): void {
     const at = this.#stream.length
-    this.#stream.push({ id: `${record ?? 'none'} ${at}`, record, at })
+    this.#stream.push({ id: `${record ?? 'none'} ${at}` as Uuid, record, at })
   }
 
   /** false: it can't be done now. */

@@ -7,7 +7,7 @@ import { useAuthentication } from '../../src/http/plugins/authenticate.ts'
 import { findLedgerOfKey, makeApiKey } from '../../src/ledgers/api-keys.ts'
 import type { NewLedger } from '../../src/ledgers/create-ledger.ts'
 import { SCOPES, type Scope } from '../../src/ledgers/scopes.ts'
-import { parseId } from '../../src/proof/ids.ts'
+import { NIL_UUID, parseId } from '../../src/proof/ids.ts'
 import {
   buildTestApp,
   expectStatus,
@@ -251,7 +251,7 @@ async function presentedKeys(app: TestApp, foreign: string): Promise<Presented[]
     ['a key with a wrong checksum', good.slice(0, -1) + lastDigit],
     ['a key in capitals', good.toUpperCase()],
     ['a well-formed key that nobody made', makeApiKey(ledgerId)],
-    ['a well-formed key of a ledger that is nowhere', makeApiKey(new Uint8Array(16))],
+    ['a well-formed key of a ledger that is nowhere', makeApiKey(NIL_UUID)],
     ['a key with 300 characters', `tly_${'a'.repeat(300)}`],
     ['an operator key that is not the operator’s', `${OPERATOR_KEY.slice(0, -1)}0`],
   ]

@@ -5,7 +5,6 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { Admission } from '../../src/append/admission.ts'
-import { toUuid } from '../../src/db/connect/uuid.ts'
 import { buildApp } from '../../src/http/app.ts'
 import { Metrics } from '../../src/observe/metrics/metrics.ts'
 import { parseId } from '../../src/proof/ids.ts'
@@ -217,7 +216,7 @@ test('a ledger whose requests take all places leaves other ledgers, and the oper
   const locker = await connectTo(t, app.database.superuserUrl)
   await locker.query('begin')
   await locker.query('select from tallystick.chain_heads where ledger_id = $1 for update', [
-    toUuid(parseId('led', app.ledger.ledger.id)),
+    parseId('led', app.ledger.ledger.id),
   ])
   const stuck = Array.from({ length: 4 }, () => post(app, url))
   await until(async () => admission.underWay === 4)

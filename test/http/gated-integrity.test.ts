@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withClient } from '../../src/db/connect/client.ts'
-import { toUuid } from '../../src/db/connect/uuid.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { type AgentName, buildGatedApp, FAILING, type GatedApp, type StepName } from '../helpers/gated-app.ts'
@@ -20,7 +19,7 @@ async function tamper(
 ): Promise<void> {
   await withClient(app.database.superuserUrl, async (client) => {
     await client.query("set session_replication_role = 'replica'")
-    const { rowCount } = await client.query(sql, [toUuid(parseId('rec', record.id)), ...values])
+    const { rowCount } = await client.query(sql, [parseId('rec', record.id), ...values])
     assert.ok(rowCount! > 0, 'nothing was tampered with')
   })
 }
@@ -131,7 +130,7 @@ test('columns that say another version, digest or entry than what was signed', a
 
 test('columns that say other parties or terms than what was signed', async (t) => {
   const app = await buildGatedApp(t)
-  const idOf = (name: AgentName) => toUuid(parseId('agt', app.agents[name].id))
+  const idOf = (name: AgentName) => parseId('agt', app.agents[name].id)
   async function assertFaultOf(record: { id: string }, step: StepName, as: AgentName): Promise<void> {
     const before = await app.written()
     assertProblem(await app.step(record.id, step, { as }), 500, 'integrity_fault')

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fromUuid, toUuid } from '../../src/db/connect/uuid.ts'
 import { parseEnvelope } from '../../src/proof/envelope/cose.ts'
-import { formatId, parseId } from '../../src/proof/ids.ts'
+import { formatId, parseId, type Uuid } from '../../src/proof/ids.ts'
 import { remoteAgentId } from '../../src/proof/statement/remote-agents.ts'
 import { parseStatement } from '../../src/proof/statement/statement.ts'
 import { nativeProviders } from '../../src/signing/native.ts'
@@ -50,12 +49,12 @@ async function statementAt(app: GatedApp, seq: number) {
 
 /** Rows of the peers that the record is shared with. */
 async function sharedRows(app: GatedApp, id: string) {
-  const rows = await app.sql<{ peer_id: string; documents: string; shared_seq: string }>(
+  const rows = await app.sql<{ peer_id: Uuid; documents: string; shared_seq: string }>(
     'select peer_id, documents, shared_seq from tallystick.shared_records where record_id = $1 order by peer_id',
-    [toUuid(parseId('rec', id))],
+    [parseId('rec', id)],
   )
   return rows.map(({ peer_id, documents, shared_seq }) => ({
-    peer: formatId('peer', fromUuid(peer_id)),
+    peer: formatId('peer', peer_id),
     documents,
     seq: Number(shared_seq),
   }))
@@ -100,9 +99,9 @@ test('a record that is shared by its creation', async (t) => {
       assert.equal(predicate['performer'], first.agent)
       const [row] = await app.sql<{ performer_id: string; performer_remote: string }>(
         'select performer_id, performer_remote from tallystick.gated_records where record_id = $1',
-        [toUuid(parseId('rec', record.id))],
+        [parseId('rec', record.id)],
       )
-      const standsFor = toUuid(remoteAgentId(nativeProviders.sha256, first.agent))
+      const standsFor = remoteAgentId(nativeProviders.sha256, first.agent)
       assert.deepEqual(row, { performer_id: standsFor, performer_remote: first.agent })
       for (const as of ['gateway', 'principal'] as const) {
         const problem = assertProblem(await app.step(record.id, 'activate', { as }), 403, 'not_entitled')
@@ -248,7 +247,7 @@ test('a record that is shared by its creation', async (t) => {
     const client = await connect(t, on.database.superuserUrl)
     await client.query('begin')
     await client.query('select from tallystick.chain_heads where ledger_id = $1 for update', [
-      toUuid(parseId('led', on.ledger.ledger.id)),
+      parseId('led', on.ledger.ledger.id),
     ])
     const answer = request()
     for (;;) {
@@ -418,8 +417,8 @@ test('a record that is shared later', async (t) => {
     const other = await app.create({}, { as: 'gateway' })
     const setPrincipal = (agent: string, record: string) =>
       app.sql('update tallystick.gated_records set principal_id = $1 where record_id = $2', [
-        toUuid(parseId('agt', agent)),
-        toUuid(parseId('rec', record)),
+        parseId('agt', agent),
+        parseId('rec', record),
       ])
     // An attacker who can write rows would be the principal of what others made.
     await app.sql('alter table tallystick.gated_records disable trigger user')

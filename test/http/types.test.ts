@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { TypeRegistry } from '../../src/ledgers/types/type-registry.ts'
-import { parseId } from '../../src/proof/ids.ts'
+import { parseId, type Uuid } from '../../src/proof/ids.ts'
 import { canonicalize } from '../../src/proof/json/jcs.ts'
 import { database } from '../../src/verify/database.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
@@ -422,6 +422,6 @@ async function assertVerified(app: TestApp): Promise<void> {
   assert.ok(report.ok, JSON.stringify(report.failure))
 }
 
-function ledgerIdOf(app: TestApp): Uint8Array {
+function ledgerIdOf(app: TestApp): Uuid {
   return parseId('led', app.ledger.ledger.id)
 }

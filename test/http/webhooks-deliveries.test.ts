@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { toUuid } from '../../src/db/connect/uuid.ts'
 import { formatId, parseId } from '../../src/proof/ids.ts'
 import { buildTestApp, expectStatus, type TestApp } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
@@ -278,7 +277,7 @@ async function deliver(
     [
       uuidOf(app.ledger.ledger.id),
       uuidOf(webhook),
-      toUuid(eventId),
+      eventId,
       event,
       seq,
       place,
@@ -312,5 +311,5 @@ async function isDueNow(app: TestApp): Promise<boolean> {
 }
 
 function uuidOf(id: string): string {
-  return toUuid(parseId(id.split('_')[0] as 'evt', id))
+  return parseId(id.split('_')[0] as 'evt', id)
 }

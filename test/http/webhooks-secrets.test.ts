@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import { fromUuid } from '../../src/db/connect/uuid.ts'
 import { openWebhookSecret, signatureHeader } from '../../src/outside/webhooks/secrets.ts'
-import { parseId } from '../../src/proof/ids.ts'
+import { parseId, type Uuid } from '../../src/proof/ids.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { buildTestApp, expectStatus, type TestApp } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
@@ -147,12 +146,12 @@ function rotate(app: TestApp, id: string, overlapSeconds?: number) {
 /** As the worker does. */
 async function openSealed(app: TestApp, id: string) {
   const of = { ledgerId: parseId('led', app.ledger.ledger.id), webhookId: parseId('whk', id) }
-  const rows = await app.sql<{ secret_id: string; sealed: Buffer }>(
+  const rows = await app.sql<{ secret_id: Uuid; sealed: Buffer }>(
     'select secret_id, sealed from tallystick.webhook_secrets order by secret_id desc',
   )
   const masterKey = makeMasterKey(TEST_MASTER_KEY)
   return rows.map(({ secret_id, sealed }) =>
-    openWebhookSecret(masterKey, { ...of, secretId: fromUuid(secret_id), sealed }),
+    openWebhookSecret(masterKey, { ...of, secretId: secret_id, sealed }),
   )
 }
 

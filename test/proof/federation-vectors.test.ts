@@ -6,6 +6,7 @@ import type { SignatureAlgorithm } from '../../src/proof/crypto.ts'
 import { parseEntryLine } from '../../src/proof/entry/entry-line.ts'
 import type { EntryStep } from '../../src/proof/entry/entry-step.ts'
 import { verifyEntry } from '../../src/proof/entry/verify-entry.ts'
+import { bytesOfUuid } from '../../src/proof/ids.ts'
 import { canonicalize } from '../../src/proof/json/jcs.ts'
 import type { JsonObject } from '../../src/proof/json/json-value.ts'
 import { parsePublicKey } from '../../src/proof/keys.ts'
@@ -80,5 +81,5 @@ test('the handshake, and the id of a remote agent, are what the formats say', ()
   const handshake = { peer: vectors.peer, tokenHash: tokenHash!, inviter: inviter!, invited: invited! }
   assert.equal(toHex(sha256(utf8Encode(canonicalize(handshake)))), vectors.handshake)
   const { text, id } = vectors.remoteAgent
-  assert.equal(toHex(remoteAgentId(sha256, text)), id)
+  assert.equal(toHex(bytesOfUuid(remoteAgentId(sha256, text))), id)
 })

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { formatId, type IdPrefix, isId, parseId } from '../../src/proof/ids.ts'
+import {
+  bytesOfUuid,
+  formatId,
+  formatIdBytes,
+  type IdPrefix,
+  isId,
+  parseId,
+  parseIdBytes,
+  uuidOfBytes,
+} from '../../src/proof/ids.ts'
 import { refuses } from './refuses.ts'
 
 const uuids = fc.uint8Array({ minLength: 16, maxLength: 16 })
@@ -21,10 +30,23 @@ function slowId(prefix: string, uuid: Uint8Array): string {
 test('an id decodes to the uuid that it was made of', () => {
   fc.assert(
     fc.property(prefixes, uuids, (prefix, uuid) => {
-      const id = formatId(prefix, uuid)
+      const id = formatIdBytes(prefix, uuid)
       assert.equal(id, slowId(prefix, uuid))
       assert.ok(isId(prefix, id))
-      assert.deepEqual(parseId(prefix, id), uuid)
+      assert.deepEqual(parseIdBytes(prefix, id), uuid)
+    }),
+  )
+})
+
+test('a uuid is its 16 bytes as Postgres writes them, with an id and back', () => {
+  fc.assert(
+    fc.property(prefixes, uuids, (prefix, bytes) => {
+      const uuid = uuidOfBytes(bytes)
+      assert.match(uuid, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
+      assert.equal(uuid.replaceAll('-', ''), Buffer.from(bytes).toString('hex'))
+      assert.deepEqual(bytesOfUuid(uuid), bytes)
+      assert.equal(formatId(prefix, uuid), formatIdBytes(prefix, bytes))
+      assert.equal(parseId(prefix, formatId(prefix, uuid)), uuid)
     }),
   )
 })
@@ -32,7 +54,7 @@ test('an id decodes to the uuid that it was made of', () => {
 test('ids sort as their uuids do', () => {
   fc.assert(
     fc.property(uuids, uuids, (a, b) => {
-      assert.equal(Math.sign(Buffer.compare(a, b)), order(formatId('rec', a), formatId('rec', b)))
+      assert.equal(Math.sign(Buffer.compare(a, b)), order(formatIdBytes('rec', a), formatIdBytes('rec', b)))
     }),
   )
 })
@@ -43,7 +65,7 @@ function order(a: string, b: string): number {
 
 test('takes the largest uuid', () => {
   const id = 'peer_7zzzzzzzzzzzzzzzzzzzzzzzzz'
-  assert.deepEqual(parseId('peer', id), new Uint8Array(16).fill(0xff))
+  assert.deepEqual(parseIdBytes('peer', id), new Uint8Array(16).fill(0xff))
 })
 
 describe('refuses', () => {
@@ -67,11 +89,11 @@ describe('refuses', () => {
   for (const [what, text] of Object.entries(cases)) {
     test(what, () => {
       assert.ok(!isId('rec', text))
-      refuses('bad_id', () => parseId('rec', text))
+      refuses('bad_id', () => parseIdBytes('rec', text))
     })
   }
 
   test('a uuid of another length', () => {
-    refuses('bad_id', () => formatId('rec', new Uint8Array(15)))
+    refuses('bad_id', () => formatIdBytes('rec', new Uint8Array(15)))
   })
 })

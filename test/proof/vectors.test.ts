@@ -16,7 +16,7 @@ import {
   toBeSigned,
   verifyEnvelope,
 } from '../../src/proof/envelope/cose.ts'
-import { formatId, parseId } from '../../src/proof/ids.ts'
+import { formatIdBytes, parseIdBytes } from '../../src/proof/ids.ts'
 import { canonicalize } from '../../src/proof/json/jcs.ts'
 import { parseJsonText } from '../../src/proof/json/json-text.ts'
 import { keyThumbprint, parsePublicKey, spkiOf } from '../../src/proof/keys.ts'
@@ -68,8 +68,8 @@ test('ids of the vectors decode to their uuids, and back', () => {
     ['agt', vectors.agent, vectors.agentUuid],
   ] as const) {
     const bytes = fromHex(uuid.replaceAll('-', ''))
-    assert.deepEqual(parseId(prefix, text), bytes)
-    assert.equal(formatId(prefix, bytes), text)
+    assert.deepEqual(parseIdBytes(prefix, text), bytes)
+    assert.equal(formatIdBytes(prefix, bytes), text)
   }
 })
 
@@ -111,7 +111,7 @@ for (const entry of vectors.entries) {
       assert.equal(toHex(leafHash(sha256, envelope)), entry.leaf)
       const before =
         entry.seq === 0
-          ? genesis(sha256, parseId('led', vectors.ledger))
+          ? genesis(sha256, parseIdBytes('led', vectors.ledger))
           : fromHex(vectors.entries[entry.seq - 1]!.chain)
       assert.equal(toHex(link(sha256, before, fromHex(entry.leaf))), entry.chain)
       const upTo = leaves.slice(0, entry.seq + 1)
@@ -133,7 +133,7 @@ for (const entry of vectors.entries) {
 }
 
 test('the chain of the vectors begins with their genesis', () => {
-  assert.equal(toHex(genesis(sha256, parseId('led', vectors.ledger))), vectors.genesis)
+  assert.equal(toHex(genesis(sha256, parseIdBytes('led', vectors.ledger))), vectors.genesis)
 })
 
 describe('the batch of the vectors', () => {

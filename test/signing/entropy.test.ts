@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { bytesOfUuid, timeOfUuidv7 } from '../../src/proof/ids.ts'
 import { makeEntropy } from '../../src/signing/entropy.ts'
 
 test('what was handed out is never handed out again, nor changed', () => {
@@ -17,7 +18,9 @@ test('what was handed out is never handed out again, nor changed', () => {
 test('a UUIDv7 holds its milliseconds, its version and its variant', () => {
   const entropy = makeEntropy()
   for (const ms of [0, 1, 0xffff, 0x1_0000, Date.UTC(2026, 10, 20, 12), 0xffff_ffff_ffff]) {
-    const id = Buffer.from(entropy.uuidv7(ms))
+    const uuid = entropy.uuidv7(ms)
+    assert.equal(timeOfUuidv7(uuid), ms)
+    const id = Buffer.from(bytesOfUuid(uuid))
     assert.equal(id.readUIntBE(0, 6), ms)
     assert.equal(id[6]! >> 4, 7)
     assert.equal(id[8]! >> 6, 2)

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toHex } from '../../src/proof/bytes.ts'
 import type { Signer } from '../../src/proof/crypto.ts'
+import { uuidOfBytes } from '../../src/proof/ids.ts'
 import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
 import { Signers } from '../../src/signing/signers.ts'
 
 const [OLD, NEW] = [1, 2].map((n) =>
   makeEd25519Signer(nativeProviders.sha256, new Uint8Array(32).fill(n)),
 ) as [Signer, Signer]
-const LEDGER = { ledgerId: new Uint8Array(16).fill(1), envelopeKid: toHex(OLD.kid) }
+const LEDGER = { ledgerId: uuidOfBytes(new Uint8Array(16).fill(1)), envelopeKid: toHex(OLD.kid) }
 
 /** A deployment with the old key alone, whose database and clock the test moves. */
 function setUp() {
@@ -59,7 +60,7 @@ test('many ledgers that come upon a new key at the same moment read the keys onc
   await signers.load()
   rotated(world)
   const ledgers = Array.from({ length: 50 }, (_, n) => ({
-    ledgerId: new Uint8Array(16).fill(n),
+    ledgerId: uuidOfBytes(new Uint8Array(16).fill(n)),
     envelopeKid: toHex(NEW.kid),
   }))
   const found = await Promise.all(ledgers.map((ledger) => signers.signerOf(ledger)))

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
-import { toUuid } from '../../src/db/connect/uuid.ts'
 import { publishCheckpoints } from '../../src/followers/checkpoints/publish.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { database } from '../../src/verify/database.ts'
@@ -27,7 +26,7 @@ async function setUp(t: TestContext): Promise<TestApp & { uuid: string; publish(
   t.after(() => pool.end())
   const worker = await makePublisher(pool, temporaryFiles(t).directory)
   return Object.assign(app, {
-    uuid: toUuid(parseId('led', app.ledger.ledger.id)),
+    uuid: parseId('led', app.ledger.ledger.id),
     async publish() {
       await app.sql(
         `set session_replication_role = replica;

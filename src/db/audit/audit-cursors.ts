@@ -1,8 +1,8 @@
 import type pg from 'pg'
+import type { Uuid } from '../../proof/ids.ts'
 import type { CursorPlace } from '../../signing/cursor-mac.ts'
 import { hasOpenFault } from '../chain/floors.ts'
 import type { Db } from '../connect/client.ts'
-import { fromUuid, toUuid } from '../connect/uuid.ts'
 
 /** As it is stored: whoever goes by it MUST hold its MAC to it. */
 type StoredCursor = CursorPlace & { readonly mac: Buffer }
@@ -14,27 +14,27 @@ type StoredCursor = CursorPlace & { readonly mac: Buffer }
 export async function listLedgersUnverified(
   db: Db,
   limit: number,
-  among: readonly Uint8Array[] | null = null,
-): Promise<Uint8Array[]> {
-  const { rows } = await db.query<{ ledgerId: string }>(
+  among: readonly Uuid[] | null = null,
+): Promise<Uuid[]> {
+  const { rows } = await db.query<{ ledgerId: Uuid }>(
     `select h.ledger_id from tallystick.chain_heads h
      left join tallystick.audit_cursors c on c.ledger_id = h.ledger_id
      where h.size <> coalesce(c.next_seq, 0) and not ${hasOpenFault('h.ledger_id')}
        ${among === null ? '' : 'and h.ledger_id = any($2)'}
      order by random() limit $1`,
-    among === null ? [limit] : [limit, among.map(toUuid)],
+    among === null ? [limit] : [limit, among],
   )
-  return rows.map((row) => fromUuid(row.ledgerId))
+  return rows.map((row) => row.ledgerId)
 }
 
-type CursorColumns = { ledgerId: string; nextSeq: number; chain: Buffer; envelopeKid: Buffer; mac: Buffer }
+type CursorColumns = { ledgerId: Uuid; nextSeq: number; chain: Buffer; envelopeKid: Buffer; mac: Buffer }
 
 const CURSOR_COLUMNS = 'ledger_id, next_seq, chain, envelope_kid, mac'
 
-export async function findAuditCursor(db: Db, ledgerId: Uint8Array): Promise<StoredCursor | null> {
+export async function findAuditCursor(db: Db, ledgerId: Uuid): Promise<StoredCursor | null> {
   const { rows } = await db.query<CursorColumns>(
     `select ${CURSOR_COLUMNS} from tallystick.audit_cursors where ledger_id = $1`,
-    [toUuid(ledgerId)],
+    [ledgerId],
   )
   return rows[0] ? toCursor(rows[0]) : null
 }
@@ -42,15 +42,15 @@ export async function findAuditCursor(db: Db, ledgerId: Uint8Array): Promise<Sto
 /** By ledger, after `after`. */
 export async function listAuditCursors(
   db: Db,
-  after: Uint8Array | null,
+  after: Uuid | null,
   limit: number,
-): Promise<(StoredCursor & { readonly ledgerId: Uint8Array })[]> {
+): Promise<(StoredCursor & { readonly ledgerId: Uuid })[]> {
   const { rows } = await db.query<CursorColumns>(
     `select ${CURSOR_COLUMNS} from tallystick.audit_cursors
      where $1::uuid is null or ledger_id > $1 order by ledger_id limit $2`,
-    [after && toUuid(after), limit],
+    [after, limit],
   )
-  return rows.map((row) => ({ ...toCursor(row), ledgerId: fromUuid(row.ledgerId) }))
+  return rows.map((row) => ({ ...toCursor(row), ledgerId: row.ledgerId }))
 }
 
 function toCursor({ nextSeq, chain, envelopeKid, mac }: CursorColumns): StoredCursor {
@@ -58,35 +58,32 @@ function toCursor({ nextSeq, chain, envelopeKid, mac }: CursorColumns): StoredCu
 }
 
 /** Only forward: another worker may have come further. */
-export async function moveAuditCursor(db: Db, ledgerId: Uint8Array, cursor: StoredCursor): Promise<void> {
+export async function moveAuditCursor(db: Db, ledgerId: Uuid, cursor: StoredCursor): Promise<void> {
   await db.query(
     `insert into tallystick.audit_cursors (ledger_id, next_seq, chain, envelope_kid, mac) values ($1, $2, $3, $4, $5)
      on conflict (ledger_id) do update
      set next_seq = excluded.next_seq, chain = excluded.chain, envelope_kid = excluded.envelope_kid, mac = excluded.mac
      where audit_cursors.next_seq < excluded.next_seq`,
-    [toUuid(ledgerId), cursor.nextSeq, cursor.chain, cursor.envelopeKid, cursor.mac],
+    [ledgerId, cursor.nextSeq, cursor.chain, cursor.envelopeKid, cursor.mac],
   )
 }
 
 /** One that is not believed, as long as it is the one that was read. */
-export async function removeAuditCursor(db: Db, ledgerId: Uint8Array, mac: Uint8Array): Promise<void> {
-  await db.query('delete from tallystick.audit_cursors where ledger_id = $1 and mac = $2', [
-    toUuid(ledgerId),
-    mac,
-  ])
+export async function removeAuditCursor(db: Db, ledgerId: Uuid, mac: Uint8Array): Promise<void> {
+  await db.query('delete from tallystick.audit_cursors where ledger_id = $1 and mac = $2', [ledgerId, mac])
 }
 
 /**
  * Until the end of the transaction; false when another worker is at the ledger. A row's lock, because the API's login may take any
  * advisory lock, and none of these. A ledger without a cursor has no row: two workers may then verify the same.
  */
-export async function tryLockAuditCursor(client: pg.ClientBase, ledgerId: Uint8Array): Promise<boolean> {
+export async function tryLockAuditCursor(client: pg.ClientBase, ledgerId: Uuid): Promise<boolean> {
   const { rows } = await client.query<{ exists: boolean; locked: boolean }>(
     `with locked as materialized (
        select from tallystick.audit_cursors where ledger_id = $1 for update skip locked
      )
      select exists (select from tallystick.audit_cursors where ledger_id = $1) as exists, exists (select from locked) as locked`,
-    [toUuid(ledgerId)],
+    [ledgerId],
   )
   return rows[0]!.locked || !rows[0]!.exists
 }

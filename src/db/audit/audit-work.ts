@@ -1,12 +1,12 @@
 import type pg from 'pg'
+import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
-import { fromUuid, toUuid } from '../connect/uuid.ts'
 import type { AuditReport } from './audits.ts'
 
 /* Work of the worker on audits. src/db/audit/audits.ts has what is shown of them. */
 
-export type AuditName = { readonly ledgerId: Uint8Array; readonly auditId: Uint8Array }
-type NameColumns = { ledgerId: string; auditId: string }
+export type AuditName = { readonly ledgerId: Uuid; readonly auditId: Uuid }
+type NameColumns = { ledgerId: Uuid; auditId: Uuid }
 
 /** Audits that no job carries yet; other workers skip them until the transaction ends. */
 export async function lockWaitingAudits(client: pg.ClientBase, limit: number): Promise<AuditName[]> {
@@ -26,7 +26,7 @@ export async function setAuditJobs(
     `update tallystick.audits a set job_id = n.job_id
      from unnest($1::uuid[], $2::uuid[], $3::uuid[]) n (ledger_id, audit_id, job_id)
      where a.ledger_id = n.ledger_id and a.audit_id = n.audit_id`,
-    [jobs.map((j) => toUuid(j.ledgerId)), jobs.map((j) => toUuid(j.auditId)), jobs.map((j) => j.jobId)],
+    [jobs.map((j) => j.ledgerId), jobs.map((j) => j.auditId), jobs.map((j) => j.jobId)],
   )
 }
 
@@ -42,7 +42,7 @@ export async function startAudit(db: Db, audit: AuditName, jobId: string): Promi
      where a.ledger_id = $1 and a.audit_id = $2 and a.state <> 'done'
        and not exists (select from tallystick.audits b where b.ledger_id = a.ledger_id and b.audit_id <> a.audit_id
          and b.state in ('queued', 'running'))`,
-    [toUuid(audit.ledgerId), toUuid(audit.auditId), jobId],
+    [audit.ledgerId, audit.auditId, jobId],
   )
   return rowCount === 1
 }
@@ -55,7 +55,7 @@ export async function setAuditProgress(
   await db.query(
     `update tallystick.audits set entries_done = $3, entries_total = $4
      where ledger_id = $1 and audit_id = $2 and state = 'running'`,
-    [toUuid(audit.ledgerId), toUuid(audit.auditId), progress.entries, progress.total],
+    [audit.ledgerId, audit.auditId, progress.entries, progress.total],
   )
 }
 
@@ -64,7 +64,7 @@ export async function finishAudit(db: Db, audit: AuditName, ok: boolean, report:
     `update tallystick.audits set state = 'done', finished_at = clock_timestamp(), ok = $3, report = $4,
        entries_done = $5
      where ledger_id = $1 and audit_id = $2 and state = 'running'`,
-    [toUuid(audit.ledgerId), toUuid(audit.auditId), ok, JSON.stringify(report), report.entries],
+    [audit.ledgerId, audit.auditId, ok, JSON.stringify(report), report.entries],
   )
 }
 
@@ -73,7 +73,7 @@ export async function requeueAudit(db: Db, audit: AuditName): Promise<void> {
   await db.query(
     `update tallystick.audits set state = 'queued', job_id = null, entries_done = 0, started_at = null
      where ledger_id = $1 and audit_id = $2 and state = 'running'`,
-    [toUuid(audit.ledgerId), toUuid(audit.auditId)],
+    [audit.ledgerId, audit.auditId],
   )
 }
 
@@ -93,8 +93,8 @@ export async function failLostAudits(db: Db): Promise<AuditName[]> {
  * spread over it. Not those that have not grown since they were last found good, that have an audit waiting, or that
  * are closed.
  */
-export async function listAuditsDue(db: Db, limit: number): Promise<Uint8Array[]> {
-  const { rows } = await db.query<{ ledgerId: string }>(
+export async function listAuditsDue(db: Db, limit: number): Promise<Uuid[]> {
+  const { rows } = await db.query<{ ledgerId: Uuid }>(
     `select h.ledger_id from tallystick.chain_heads h
      cross join lateral (
        select (hashtext(h.ledger_id::text)::bigint + 2147483648) % 86400 * interval '1 second' as time_of_day
@@ -112,7 +112,7 @@ export async function listAuditsDue(db: Db, limit: number): Promise<Uint8Array[]
      order by last.requested_at nulls first limit $1`,
     [limit],
   )
-  return rows.map((row) => fromUuid(row.ledgerId))
+  return rows.map((row) => row.ledgerId)
 }
 
 type AuditFigures = {
@@ -134,5 +134,5 @@ export async function readAuditFigures(db: Db): Promise<AuditFigures> {
 }
 
 function toName(row: NameColumns): AuditName {
-  return { ledgerId: fromUuid(row.ledgerId), auditId: fromUuid(row.auditId) }
+  return { ledgerId: row.ledgerId, auditId: row.auditId }
 }

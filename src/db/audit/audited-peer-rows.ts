@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { toUuid } from '../connect/uuid.ts'
+import type { Uuid } from '../../proof/ids.ts'
 
 /*
  * Rows that an audit compares with what entries say about other ledgers (audited-rows.ts). Progress of sending to a peer, and
@@ -8,10 +8,10 @@ import { toUuid } from '../connect/uuid.ts'
 
 export type AuditedReceived = {
   seq: number
-  peerId: string
+  peerId: Uuid
   remoteSeq: number
   kind: string
-  recordId: string | null
+  recordId: Uuid | null
   version: number | null
   leaf: Buffer
   envelope: Buffer
@@ -64,11 +64,11 @@ export const RECEIVED_DOCUMENTS_BY_SEQ = `
 
 export type AuditedOffer = {
   seq: number
-  peerId: string
-  recordId: string
+  peerId: Uuid
+  recordId: Uuid
   version: number
   step: string
-  agentId: string
+  agentId: Uuid
   leaf: Buffer
   state: string
   code: string | null
@@ -80,12 +80,12 @@ export const OFFERS_BY_SEQ = `
   from tallystick.offers where ledger_id = $1 order by seq`
 
 export type AuditedPeer = {
-  peerId: string
+  peerId: Uuid
   role: string
   state: string
   inviter: string
   invited: string | null
-  remoteLedgerId: string | null
+  remoteLedgerId: Uuid | null
   remoteUrl: string | null
   handshake: Buffer | null
   addedSeq: number | null
@@ -96,7 +96,7 @@ export type AuditedPeer = {
 }
 
 /** At most some thousands: all at once. Keys in the order in which each ended, in hex and base64. */
-export async function listAuditedPeers(client: pg.ClientBase, ledgerId: Uint8Array): Promise<AuditedPeer[]> {
+export async function listAuditedPeers(client: pg.ClientBase, ledgerId: Uuid): Promise<AuditedPeer[]> {
   const { rows } = await client.query<AuditedPeer>(
     `select p.peer_id, p.role, p.state, p.inviter, p.invited, p.remote_ledger_id, p.remote_url, p.handshake,
        p.added_seq, p.added_leaf, p.counterpart, p.revoked_seq,
@@ -105,12 +105,12 @@ export async function listAuditedPeers(client: pg.ClientBase, ledgerId: Uint8Arr
           order by k.until_seq nulls last)
         from tallystick.peer_keys k where k.ledger_id = p.ledger_id and k.peer_id = p.peer_id) as keys
      from tallystick.peers p where p.ledger_id = $1 order by p.added_seq, p.peer_id`,
-    [toUuid(ledgerId)],
+    [ledgerId],
   )
   return rows
 }
 
-export type AuditedReceivedType = { peerId: string; name: string; digest: Buffer; definition: Buffer }
+export type AuditedReceivedType = { peerId: Uuid; name: string; digest: Buffer; definition: Buffer }
 
 export const RECEIVED_TYPES = `
   select peer_id, name, digest, definition from tallystick.received_types where ledger_id = $1 order by peer_id, digest`

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { toUuid } from '../connect/uuid.ts'
+import type { Uuid } from '../../proof/ids.ts'
 
 /*
  * Rows that an audit compares with the statements: every row of every table that is evidence, or an index of it. `seq` is the
@@ -14,25 +14,25 @@ export type AuditedEntry = {
   leaf: Buffer
   chain: Buffer
   envelope: Buffer
-  subjectId: string | null
+  subjectId: Uuid | null
   version: number | null
   prevSeq: number | null
   prevLeaf: Buffer | null
-  actorId: string | null
-  keyId: string | null
+  actorId: Uuid | null
+  keyId: Uuid | null
   earlierStepSeq: number | null
   gated: AuditedGatedRecord[] | null
   /** Peers that a record it creates or shares is shared with. */
   shares: AuditedShare[] | null
 }
 
-type AuditedShare = { peerId: string; documents: string }
+type AuditedShare = { peerId: Uuid; documents: string }
 
 /** Where a gated record stands. */
 export type AuditedGatedRecord = {
   firstSeq: number
-  principalId: string
-  performerId: string | null
+  principalId: Uuid
+  performerId: Uuid | null
   performerRemote: string | null
   gate: string
   deadlineUs: string | null
@@ -42,7 +42,7 @@ export type AuditedGatedRecord = {
   state: string
   version: number
   lastSeq: number
-  lastSubjectId: string | null
+  lastSubjectId: Uuid | null
   revisions: number
 }
 
@@ -97,11 +97,11 @@ export const ENTRIES_BY_SEQ = `
 
 export type AuditedRecord = {
   seq: number
-  recordId: string
+  recordId: Uuid
   type: string
   itemIndex: number | null
-  actorId: string
-  onBehalfOf: string | null
+  actorId: Uuid
+  onBehalfOf: Uuid | null
   occurredAt: Date | null
   occurredAtUs: string | null
   traceparent: string | null
@@ -110,7 +110,7 @@ export type AuditedRecord = {
   payload: Buffer | null
   payloadErasedSeq: number | null
   isHalfErased: boolean
-  parentId: string | null
+  parentId: Uuid | null
   referenceList: Buffer | null
   searchedReferences: string[] | null
 }
@@ -139,11 +139,11 @@ export const RECORDS_BY_SEQ = `
 export async function countRows(
   client: pg.ClientBase,
   table: 'record_references' | 'gated_records' | 'shared_records' | 'remote_records',
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
 ): Promise<number> {
   const { rows } = await client.query<{ count: number }>(
     `select count(*) as count from tallystick.${table} where ledger_id = $1`,
-    [toUuid(ledgerId)],
+    [ledgerId],
   )
   return rows[0]!.count
 }
@@ -151,7 +151,7 @@ export async function countRows(
 export type AuditedDocument = {
   seq: number
   document: string
-  subjectId: string
+  subjectId: Uuid
   digest: Buffer
   salt: Buffer | null
   content: Buffer | null
@@ -162,15 +162,15 @@ export const DOCUMENTS_BY_SEQ = `
   select seq, document, subject_id, digest, salt, content, erased_seq
   from tallystick.documents where ledger_id = $1 order by seq`
 
-export type AuditedAgent = { seq: number; agentId: string; name: string }
+export type AuditedAgent = { seq: number; agentId: Uuid; name: string }
 
 export const AGENTS_BY_SEQ = `
   select registered_seq as seq, agent_id, name from tallystick.agents where ledger_id = $1 order by registered_seq`
 
 export type AuditedKey = {
   seq: number
-  keyId: string
-  agentId: string
+  keyId: Uuid
+  agentId: Uuid
   scopes: string[]
   expiresAtUs: string | null
 }
@@ -196,7 +196,7 @@ export const TYPES_BY_SEQ = `
   select registered_seq as seq, name, gated, definition, digest
   from tallystick.types where ledger_id = $1 order by registered_seq, name`
 
-export type AuditedErasure = { seq: number; subjectId: string; document: string; documentSeq: number }
+export type AuditedErasure = { seq: number; subjectId: Uuid; document: string; documentSeq: number }
 
 export const ERASURES_BY_SEQ = `
   select seq, subject_id, document, document_seq from tallystick.erasures where ledger_id = $1 order by seq`
@@ -211,7 +211,7 @@ export const CLOSURES_BY_SEQ = `
 /** Erasures of the ledger that were signed so long ago, and whose document is there all the same. */
 export async function countOverdueErasures(
   client: pg.ClientBase,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   ageMs: number,
 ): Promise<number> {
   const { rows } = await client.query<{ count: number }>(
@@ -223,13 +223,13 @@ export async function countOverdueErasures(
        on d.document = x.document and d.ledger_id = x.ledger_id and d.seq = x.document_seq
      where x.ledger_id = $1 and (r.payload is not null or d.content is not null)
        and e.recorded_at < now() - $2 * interval '1 millisecond'`,
-    [toUuid(ledgerId), ageMs],
+    [ledgerId, ageMs],
   )
   return rows[0]!.count
 }
 
 /** `is_forgotten`: without the fingerprint of its request. */
-export type AuditedIdempotencyKey = { seq: number; actorId: string; isForgotten: boolean }
+export type AuditedIdempotencyKey = { seq: number; actorId: Uuid; isForgotten: boolean }
 
 export const IDEMPOTENCY_KEYS_BY_SEQ = `
   select seq, actor_id, fingerprint is null as is_forgotten from tallystick.idempotency_keys where ledger_id = $1 order by seq`
@@ -270,7 +270,7 @@ export type AuditedLedger = {
 }
 
 /** The rows of which a ledger has one each; null where it has none. */
-export async function getAuditedLedger(client: pg.ClientBase, ledgerId: Uint8Array): Promise<AuditedLedger> {
+export async function getAuditedLedger(client: pg.ClientBase, ledgerId: Uuid): Promise<AuditedLedger> {
   const { rows } = await client.query<AuditedLedger>(
     `select l.name, l.issuer, l.origin, l.note_kid, h.size, h.chain, h.envelope_kid, h.closed,
        exists (select from tallystick.ledger_closures c where c.ledger_id = i.ledger_id and c.restored_seq is null)
@@ -281,7 +281,7 @@ export async function getAuditedLedger(client: pg.ClientBase, ledgerId: Uint8Arr
      left join tallystick.ledgers l using (ledger_id)
      left join tallystick.chain_heads h using (ledger_id)
      left join tallystick.tree_frontiers t using (ledger_id)`,
-    [toUuid(ledgerId)],
+    [ledgerId],
   )
   return rows[0]!
 }

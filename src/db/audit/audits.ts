@@ -1,5 +1,5 @@
+import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
-import { fromUuid, toUuid } from '../connect/uuid.ts'
 
 type AuditState = 'queued' | 'running' | 'done' | 'failed'
 
@@ -17,9 +17,9 @@ export type AuditReport = {
 }
 
 export type AuditRow = {
-  readonly auditId: Uint8Array
+  readonly auditId: Uuid
   /** An agent; null: the schedule. */
-  readonly requestedBy: Uint8Array | null
+  readonly requestedBy: Uuid | null
   readonly requestedAt: Date
   readonly state: AuditState
   readonly entriesTotal: number | null
@@ -31,8 +31,8 @@ export type AuditRow = {
 }
 
 type AuditColumns = {
-  auditId: string
-  requestedBy: string | null
+  auditId: Uuid
+  requestedBy: Uuid | null
   requestedAt: Date
   state: AuditState
   entriesTotal: number | null
@@ -49,23 +49,23 @@ const COLUMNS = `audit_id, requested_by, requested_at, state, entries_total, ent
 /** The audit of the ledger that is open, or this new one; its id. `agentId`: null for the schedule. */
 export async function requestAudit(
   db: Db,
-  ledgerId: Uint8Array,
-  auditId: Uint8Array,
-  agentId: Uint8Array | null,
-): Promise<Uint8Array> {
-  const { rows } = await db.query<{ id: string }>('select tallystick.request_audit($1, $2, $3) as id', [
-    toUuid(ledgerId),
-    toUuid(auditId),
-    agentId && toUuid(agentId),
+  ledgerId: Uuid,
+  auditId: Uuid,
+  agentId: Uuid | null,
+): Promise<Uuid> {
+  const { rows } = await db.query<{ id: Uuid }>('select tallystick.request_audit($1, $2, $3) as id', [
+    ledgerId,
+    auditId,
+    agentId,
   ])
-  return fromUuid(rows[0]!.id)
+  return rows[0]!.id
 }
 
-export async function findAudit(db: Db, ledgerId: Uint8Array, auditId: Uint8Array): Promise<AuditRow | null> {
+export async function findAudit(db: Db, ledgerId: Uuid, auditId: Uuid): Promise<AuditRow | null> {
   const { rows } = await db.query<AuditColumns>({
     name: 'find_audit',
     text: `select ${COLUMNS} from tallystick.audits where ledger_id = $1 and audit_id = $2`,
-    values: [toUuid(ledgerId), toUuid(auditId)],
+    values: [ledgerId, auditId],
   })
   return rows[0] ? toAudit(rows[0]) : null
 }
@@ -73,23 +73,23 @@ export async function findAudit(db: Db, ledgerId: Uint8Array, auditId: Uint8Arra
 /** Newest first, after the one with the id `after`. */
 export async function listAudits(
   db: Db,
-  ledgerId: Uint8Array,
-  page: { after: Uint8Array | null; limit: number },
+  ledgerId: Uuid,
+  page: { after: Uuid | null; limit: number },
 ): Promise<AuditRow[]> {
   // By id, which is a UUIDv7 of the server that was asked: close enough to the order of requests, and stable.
   const { rows } = await db.query<AuditColumns>({
     name: 'list_audits',
     text: `select ${COLUMNS} from tallystick.audits
       where ledger_id = $1 and ($2::uuid is null or audit_id < $2) order by audit_id desc limit $3`,
-    values: [toUuid(ledgerId), page.after && toUuid(page.after), page.limit],
+    values: [ledgerId, page.after, page.limit],
   })
   return rows.map(toAudit)
 }
 
 function toAudit(row: AuditColumns): AuditRow {
   return {
-    auditId: fromUuid(row.auditId),
-    requestedBy: row.requestedBy === null ? null : fromUuid(row.requestedBy),
+    auditId: row.auditId,
+    requestedBy: row.requestedBy,
     requestedAt: row.requestedAt,
     state: row.state,
     entriesTotal: row.entriesTotal,

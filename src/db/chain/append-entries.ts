@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import type { Uuid } from '../../proof/ids.ts'
 import { arrayChunks, bytea, encodeColumn, int4, text, timestamptz, uuid } from '../connect/binary-array.ts'
 import type { DatabaseClient } from '../connect/connection.ts'
 import { ValueError } from '../connect/failures.ts'
@@ -6,22 +7,22 @@ import type { EntryDetail } from './entry-details.ts'
 
 /** One item of a call: a signed entry, and the record rows that it makes. */
 export type EntryRow = {
-  readonly ledgerId: Uint8Array
+  readonly ledgerId: Uuid
   readonly kind: string
-  readonly subjectId: Uint8Array | null
+  readonly subjectId: Uuid | null
   /** The record's version after the event; null: not an event of a record. */
   readonly version: number | null
   readonly toState: string | null
   /** The leaf of the record's previous entry; null on a first event. */
   readonly previousLeaf: Uint8Array | null
   /** null: system. */
-  readonly actorId: Uint8Array | null
+  readonly actorId: Uuid | null
   /**
    * Party that takes the step of a gated record: the agent that the actor acts for, or the actor. Absent elsewhere, and for
    * system.
    */
-  readonly partyId?: Uint8Array | undefined
-  readonly keyId: Uint8Array | null
+  readonly partyId?: Uuid | undefined
+  readonly keyId: Uuid | null
   readonly kid: Uint8Array
   readonly recordedAtMs: number
   readonly leaf: Uint8Array
@@ -44,7 +45,7 @@ export type IdempotencyRow = {
 }
 
 export type RecordRow = {
-  readonly recordId: Uint8Array
+  readonly recordId: Uuid
   /** Place in the batch; null: an entry of its own. */
   readonly index: number | null
   readonly type: string
@@ -52,18 +53,18 @@ export type RecordRow = {
   readonly salt: Uint8Array
   /** Canonical JSON. */
   readonly payload: string
-  readonly onBehalfOf: Uint8Array | null
+  readonly onBehalfOf: Uuid | null
   readonly occurredAtMs: number | null
   readonly traceparent: string | null
   readonly metadata: string | null
-  readonly parentId: Uint8Array | null
+  readonly parentId: Uuid | null
   /** Canonical JSON: a list of texts. */
   readonly references: string | null
 }
 
 export type GatedRow = {
   /** null: whoever activates it. */
-  readonly performerId: Uint8Array | null
+  readonly performerId: Uuid | null
   readonly gate: 'principal' | 'auto'
   readonly deadlineMs: number | null
   readonly maxRevisions: number
@@ -76,7 +77,7 @@ export type DocumentName = 'evidence' | 'values' | 'reason'
 export type DocumentRow = {
   readonly name: DocumentName
   /** The completion; of a reason, the record. */
-  readonly subjectId: Uint8Array
+  readonly subjectId: Uuid
   readonly digest: Uint8Array
   readonly salt: Uint8Array
   /** Canonical JSON. */

@@ -1,14 +1,14 @@
 import type pg from 'pg'
 import { HASH_BYTES } from '../../proof/crypto.ts'
+import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
-import { toUuid } from '../connect/uuid.ts'
 
 /** The signed note of the newest checkpoint of at most `sizeMax` entries; null where there is none. */
-export async function findCheckpoint(db: Db, ledgerId: Uint8Array, sizeMax: number): Promise<string | null> {
+export async function findCheckpoint(db: Db, ledgerId: Uuid, sizeMax: number): Promise<string | null> {
   const { rows } = await db.query<{ note: string }>({
     name: 'find_checkpoint',
     text: `select note from tallystick.checkpoints where ledger_id = $1 and size <= $2 order by size desc limit 1`,
-    values: [toUuid(ledgerId), sizeMax],
+    values: [ledgerId, sizeMax],
   })
   return rows[0]?.note ?? null
 }
@@ -18,24 +18,20 @@ export type CheckpointRow = { readonly size: number; readonly note: string }
 /** The checkpoint of the fewest entries that are `sizeMin` at least: it covers them all. null where there is none. */
 export async function findCheckpointCovering(
   db: Db,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   sizeMin: number,
 ): Promise<CheckpointRow | null> {
   const { rows } = await db.query<{ size: number; note: string }>({
     name: 'find_checkpoint_covering',
     text: `select size, note from tallystick.checkpoints where ledger_id = $1 and size >= $2 order by size limit 1`,
-    values: [toUuid(ledgerId), sizeMin],
+    values: [ledgerId, sizeMin],
   })
   const row = rows[0]
   return row ? { size: row.size, note: row.note } : null
 }
 
 /** The signed note of the checkpoint of just that size; null where there is none. */
-export async function findCheckpointOfSize(
-  db: Db,
-  ledgerId: Uint8Array,
-  size: number,
-): Promise<string | null> {
+export async function findCheckpointOfSize(db: Db, ledgerId: Uuid, size: number): Promise<string | null> {
   const row = await findCheckpointCovering(db, ledgerId, size)
   return row?.size === size ? row.note : null
 }
@@ -43,7 +39,7 @@ export async function findCheckpointOfSize(
 /** Newest first; those of fewer entries than `sizeEnd`, at most `limit`. */
 export async function listCheckpoints(
   db: Db,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   sizeEnd: number,
   limit: number,
 ): Promise<{ size: number; publishedAt: Date }[]> {
@@ -51,16 +47,16 @@ export async function listCheckpoints(
     name: 'list_checkpoints',
     text: `select size, published_at from tallystick.checkpoints where ledger_id = $1 and size < $2
       order by size desc limit $3`,
-    values: [toUuid(ledgerId), sizeEnd, limit],
+    values: [ledgerId, sizeEnd, limit],
   })
   return rows.map((row) => ({ size: row.size, publishedAt: row.publishedAt }))
 }
 
 /** The root of the checkpoint of just that size; null where there is none. */
-export async function findRoot(db: Db, ledgerId: Uint8Array, size: number): Promise<Buffer | null> {
+export async function findRoot(db: Db, ledgerId: Uuid, size: number): Promise<Buffer | null> {
   const { rows } = await db.query<{ root: Buffer }>(
     'select root from tallystick.checkpoints where ledger_id = $1 and size = $2',
-    [toUuid(ledgerId), size],
+    [ledgerId, size],
   )
   return rows[0]?.root ?? null
 }
@@ -69,9 +65,9 @@ export async function findRoot(db: Db, ledgerId: Uint8Array, size: number): Prom
  * Ledgers whose chain is ahead of their stored tree and whose newest checkpoint is `ageMs` old; at most `limit`. Not those that
  * are closed as restored: what they go on with is not decided.
  */
-export async function listLedgersAhead(db: Db, ageMs: number, limit: number): Promise<Uint8Array[]> {
-  const { rows } = await db.query<{ id: Buffer }>(
-    `select uuid_send(h.ledger_id) as id from tallystick.chain_heads h
+export async function listLedgersAhead(db: Db, ageMs: number, limit: number): Promise<Uuid[]> {
+  const { rows } = await db.query<{ id: Uuid }>(
+    `select h.ledger_id as id from tallystick.chain_heads h
      left join tallystick.tree_frontiers t on t.ledger_id = h.ledger_id
      left join lateral (
        select published_at from tallystick.checkpoints c where c.ledger_id = h.ledger_id order by size desc limit 1
@@ -104,17 +100,17 @@ export async function readCheckpointLagSeconds(db: Db): Promise<number> {
 }
 
 /** Until the end of the transaction; false when another worker has it. */
-export async function tryLockTree(client: pg.ClientBase, ledgerId: Uint8Array): Promise<boolean> {
+export async function tryLockTree(client: pg.ClientBase, ledgerId: Uuid): Promise<boolean> {
   const { rows } = await client.query<{ locked: boolean }>(
     "select pg_try_advisory_xact_lock(hashtextextended('tree ' || $1, 0)) as locked",
-    [toUuid(ledgerId)],
+    [ledgerId],
   )
   return rows[0]!.locked
 }
 
 export async function readTree(
   client: pg.ClientBase,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
 ): Promise<{ headSize: number; size: number; hashes: Buffer; origin: string; noteKid: Buffer }> {
   const { rows } = await client.query<{
     headSize: number
@@ -127,7 +123,7 @@ export async function readTree(
      from tallystick.chain_heads h join tallystick.ledgers l on l.ledger_id = h.ledger_id
      left join tallystick.tree_frontiers t on t.ledger_id = h.ledger_id
      where h.ledger_id = $1`,
-    [toUuid(ledgerId)],
+    [ledgerId],
   )
   const row = rows[0]!
   return {
@@ -140,11 +136,11 @@ export async function readTree(
 }
 
 /** The leaves from seq `from` to `end`, exclusive, one after another. */
-export async function readLeaves(db: Db, ledgerId: Uint8Array, from: number, end: number): Promise<Buffer> {
+export async function readLeaves(db: Db, ledgerId: Uuid, from: number, end: number): Promise<Buffer> {
   const { rows } = await db.query<{ leaves: Buffer | null }>(
     `select string_agg(leaf, '' order by seq) as leaves from tallystick.entries
      where ledger_id = $1 and seq >= $2 and seq < $3`,
-    [toUuid(ledgerId), from, end],
+    [ledgerId, from, end],
   )
   const leaves = rows[0]!.leaves ?? Buffer.alloc(0)
   if (leaves.length !== (end - from) * HASH_BYTES)
@@ -153,10 +149,10 @@ export async function readLeaves(db: Db, ledgerId: Uint8Array, from: number, end
 }
 
 /** The chain after the entry at `seq`; null where there is no such entry. */
-export async function findChain(db: Db, ledgerId: Uint8Array, seq: number): Promise<Buffer | null> {
+export async function findChain(db: Db, ledgerId: Uuid, seq: number): Promise<Buffer | null> {
   const { rows } = await db.query<{ chain: Buffer }>(
     'select chain from tallystick.entries where ledger_id = $1 and seq = $2',
-    [toUuid(ledgerId), seq],
+    [ledgerId, seq],
   )
   return rows[0]?.chain ?? null
 }
@@ -166,7 +162,7 @@ export type TileGrowth = { readonly level: number; readonly index: number; reado
 /** Stores the frontier at `size` and appends `growths` to their tiles. */
 export async function storeTree(
   client: pg.ClientBase,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   frontier: { size: number; hashes: Buffer },
   growths: TileGrowth[],
 ): Promise<void> {
@@ -175,27 +171,22 @@ export async function storeTree(
      select $1, n.level, n.tile_index, n.hashes
      from unnest($2::int2[], $3::bigint[], $4::bytea[]) n (level, tile_index, hashes)
      on conflict (ledger_id, level, tile_index) do update set hashes = tree_tiles.hashes || excluded.hashes`,
-    [
-      toUuid(ledgerId),
-      growths.map((g) => g.level),
-      growths.map((g) => g.index),
-      growths.map((g) => g.hashes),
-    ],
+    [ledgerId, growths.map((g) => g.level), growths.map((g) => g.index), growths.map((g) => g.hashes)],
   )
   await client.query(
     `insert into tallystick.tree_frontiers (ledger_id, size, hashes) values ($1, $2, $3)
      on conflict (ledger_id) do update set size = excluded.size, hashes = excluded.hashes`,
-    [toUuid(ledgerId), frontier.size, frontier.hashes],
+    [ledgerId, frontier.size, frontier.hashes],
   )
 }
 
 export async function insertCheckpoint(
   client: pg.ClientBase,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   checkpoint: { size: number; root: Uint8Array; chain: Uint8Array; note: string },
 ): Promise<void> {
   await client.query(
     'insert into tallystick.checkpoints (ledger_id, size, root, chain, note) values ($1, $2, $3, $4, $5)',
-    [toUuid(ledgerId), checkpoint.size, checkpoint.root, checkpoint.chain, checkpoint.note],
+    [ledgerId, checkpoint.size, checkpoint.root, checkpoint.chain, checkpoint.note],
   )
 }

@@ -1,7 +1,7 @@
 import type { SignedLine } from '../../proof/entry/verify-entry.ts'
+import type { Uuid } from '../../proof/ids.ts'
 import { bytea, encodeColumn, uuid } from '../connect/binary-array.ts'
 import type { Db } from '../connect/client.ts'
-import { fromUuid, toUuid } from '../connect/uuid.ts'
 import { type SignedColumns, toSignedLine } from './signed-entries.ts'
 
 /** How far a chain goes, and its hash there: 32 bytes. */
@@ -32,7 +32,7 @@ type ContradictionColumns = {
 /** Those of `known` whose ledger does not hold that chain at that size: one look by primary key each. */
 export async function listContradictionRows(
   db: Db,
-  known: readonly (Head & { readonly ledgerId: Uint8Array })[],
+  known: readonly (Head & { readonly ledgerId: Uuid })[],
 ): Promise<ContradictionRow[]> {
   const { rows } = await db.query<ContradictionColumns>({
     name: 'list_contradictions',
@@ -75,14 +75,14 @@ export async function listContradictionRows(
 }
 
 /** `refusedSeq`: of an entry that is said to acknowledge it, and does not. */
-type KnownHead = Head & { readonly ledgerId: Uint8Array; readonly refusedSeq: number | null }
+type KnownHead = Head & { readonly ledgerId: Uuid; readonly refusedSeq: number | null }
 
 /**
  * Closes ledgers to appends, but those that hold what is known of them after all, are closed already, or were acknowledged
  * meanwhile. Returns the ids of those that it closed. Worker only.
  */
-export async function closeRestoredLedgers(db: Db, known: readonly KnownHead[]): Promise<Uint8Array[]> {
-  const { rows } = await db.query<{ closed: string[] }>(
+export async function closeRestoredLedgers(db: Db, known: readonly KnownHead[]): Promise<Uuid[]> {
+  const { rows } = await db.query<{ closed: Uuid[] }>(
     'select tallystick.close_restored_ledgers($1, $2, $3, $4)::text[] as closed',
     [
       encodeColumn(uuid, known, ({ ledgerId }) => ledgerId),
@@ -91,7 +91,7 @@ export async function closeRestoredLedgers(db: Db, known: readonly KnownHead[]):
       known.map(({ refusedSeq }) => refusedSeq),
     ],
   )
-  return rows[0]!.closed.map(fromUuid)
+  return rows[0]!.closed
 }
 
 /** State known of a ledger when it was closed, and the state found: up to now, or to the entry that reopened it. */
@@ -104,7 +104,7 @@ export type Closure = {
 }
 
 /** The ledger's closure that is open, or else its last; null where there was none. */
-export async function findClosure(db: Db, ledgerId: Uint8Array): Promise<Closure | null> {
+export async function findClosure(db: Db, ledgerId: Uuid): Promise<Closure | null> {
   const { rows } = await db.query<{
     knownSize: number
     knownChain: Buffer
@@ -123,7 +123,7 @@ export async function findClosure(db: Db, ledgerId: Uint8Array): Promise<Closure
      left join tallystick.entries a on a.ledger_id = c.ledger_id and a.seq = c.restored_seq
      where c.ledger_id = $1
      order by c.restored_seq desc nulls first limit 1`,
-    [toUuid(ledgerId)],
+    [ledgerId],
   )
   const row = rows[0]
   if (!row) return null

@@ -1,3 +1,4 @@
+import type { Uuid } from '../../proof/ids.ts'
 /*
  * Columns that an entry says beyond its own row, by kind: JSON that append_details, append_federation and append_received store
  * (migrations/functions). Ids as Postgres reads uuids, hashes in lower-case hex.
@@ -16,7 +17,7 @@ export type AdministrativeDetails = {
   'agent-registered': { readonly name: string }
   'agent-disabled': NoDetail
   'key-created': {
-    readonly agentId: string
+    readonly agentId: Uuid
     readonly name: string
     readonly scopes: readonly string[]
     readonly secretHash: string
@@ -35,7 +36,7 @@ export type AdministrativeDetails = {
   'peer-added': {
     /** Canonical JSON of the invited's identity. */
     readonly invited: string
-    readonly remoteLedgerId: string
+    readonly remoteLedgerId: Uuid
     readonly remoteUrl: string
     readonly handshake: string
     readonly counterpart: string | null
@@ -47,7 +48,7 @@ export type AdministrativeDetails = {
   'peer-revoked': NoDetail
   'peer-key-rotated': {
     readonly received: ReceivedDetail
-    readonly key: PeerKeyDetail & { readonly peerId: string; readonly mac: string }
+    readonly key: PeerKeyDetail & { readonly peerId: Uuid; readonly mac: string }
   }
   'record-shared': { readonly share: readonly ShareDetail[] }
   'entry-received': { readonly received: ReceivedDetail } & ReceivedConsequences
@@ -59,14 +60,14 @@ type NoDetail = Readonly<Record<string, never>>
 /** `spki`: base64. */
 type PeerKeyDetail = { readonly kid: string; readonly alg: string; readonly spki: string }
 
-export type ShareDetail = { readonly peerId: string; readonly documents: 'whole' | 'digests' }
+export type ShareDetail = { readonly peerId: Uuid; readonly documents: 'whole' | 'digests' }
 
 /** Row of another ledger's entry. `envelope`: base64. */
 export type ReceivedDetail = {
-  readonly peerId: string
+  readonly peerId: Uuid
   readonly seq: number
   readonly kind: string
-  readonly recordId: string | null
+  readonly recordId: Uuid | null
   readonly version: number | null
   readonly leaf: string
   readonly envelope: string
@@ -82,11 +83,11 @@ export type ReceivedConsequences = {
     readonly content: string
     readonly references: string | null
   }
-  readonly type?: { readonly peerId: string; readonly name: string; readonly definition: string }
+  readonly type?: { readonly peerId: Uuid; readonly name: string; readonly definition: string }
   /** Standing of the record; `standing`: JSON of GatedRecord (src/proof/ledger/gated-record.ts). */
   readonly standing?: {
-    readonly peerId: string
-    readonly recordId: string
+    readonly peerId: Uuid
+    readonly recordId: Uuid
     readonly type: string
     readonly documents: 'whole' | 'digests'
     readonly state: string
@@ -96,9 +97,9 @@ export type ReceivedConsequences = {
   }
   /** Outcome of an offer of ours. */
   readonly offer?: { readonly seq: number; readonly state: 'taken' | 'refused'; readonly code?: string }
-  readonly erased?: { readonly peerId: string; readonly remoteSeq: number }
+  readonly erased?: { readonly peerId: Uuid; readonly remoteSeq: number }
   readonly peer?: {
-    readonly peerId: string
+    readonly peerId: Uuid
     readonly state: 'active' | 'revoked'
     readonly counterpart?: string
   }
@@ -112,10 +113,10 @@ export type StepDetail = {
 }
 
 export type OfferDetail = {
-  readonly peerId: string
+  readonly peerId: Uuid
   readonly version: number
   readonly step: string
-  readonly agentId: string
+  readonly agentId: Uuid
 }
 
 export type EntryDetail = AdministrativeDetails[keyof AdministrativeDetails] | StepDetail | OfferDetail

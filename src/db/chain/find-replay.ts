@@ -1,17 +1,17 @@
 import type pg from 'pg'
-import { toUuid } from '../connect/uuid.ts'
+import type { Uuid } from '../../proof/ids.ts'
 
 /** The first outcome of a request with this key: its seq, or that it was another request; null: there was none. */
 export async function findReplay(
   pool: pg.Pool,
-  ledgerId: Uint8Array,
-  actorId: Uint8Array,
+  ledgerId: Uuid,
+  actorId: Uuid,
   request: { readonly keyHash: Uint8Array; readonly requestHash: Uint8Array },
 ): Promise<{ readonly seq: number } | 'conflict' | null> {
   const { rows } = await pool.query<{ seq: number | null }>({
     name: 'find_replay',
     text: 'select tallystick.find_replay($1, $2, $3, $4) as seq',
-    values: [toUuid(ledgerId), toUuid(actorId), request.keyHash, request.requestHash],
+    values: [ledgerId, actorId, request.keyHash, request.requestHash],
   })
   const seq = rows[0]!.seq
   if (seq === null) return null

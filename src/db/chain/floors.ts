@@ -1,3 +1,4 @@
+import type { Uuid } from '../../proof/ids.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 
 /*
@@ -35,7 +36,7 @@ export function hasOpenFault(ledgerId: string): string {
 }
 
 /** 0 where nobody who has the master key wrote the row. */
-export function floorOf(cursorMac: CursorMac, ledgerId: Uint8Array, row: FloorColumns): number {
+export function floorOf(cursorMac: CursorMac, ledgerId: Uuid, row: FloorColumns): number {
   if (row.floorSeq === null) return 0
   const place = { nextSeq: row.floorSeq, chain: row.floorChain!, envelopeKid: row.floorKid! }
   return cursorMac.isOf(ledgerId, place, row.floorMac!) ? place.nextSeq : 0

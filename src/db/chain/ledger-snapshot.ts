@@ -1,7 +1,7 @@
 import type pg from 'pg'
+import type { Uuid } from '../../proof/ids.ts'
 import { openClient } from '../connect/client.ts'
 import type { DatabaseOrUrl } from '../connect/connection.ts'
-import { toUuid } from '../connect/uuid.ts'
 
 /*
  * A whole ledger as it was at one moment, table by table, each in the order of the entries that explain its rows: what
@@ -40,10 +40,10 @@ export async function* streamRows<T extends pg.QueryResultRow>(
   client: pg.ClientBase,
   name: string,
   text: string,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   range: SeqRange | null = null,
 ): AsyncGenerator<T> {
-  const values = range ? [toUuid(ledgerId), range.from, range.end] : [toUuid(ledgerId)]
+  const values = range ? [ledgerId, range.from, range.end] : [ledgerId]
   await client.query(`declare ${name} no scroll cursor for ${range ? ranged(text) : text}`, values)
   for (;;) {
     const { rows } = await client.query<T>(`fetch forward ${ROWS_PER_FETCH} from ${name}`)
@@ -61,13 +61,13 @@ export async function* readRows<T extends pg.QueryResultRow>(
   client: pg.ClientBase,
   name: string,
   text: string,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   range: SeqRange,
 ): AsyncGenerator<T> {
   const { rows } = await client.query<T>({
     name: `range of ${name}`,
     text: ranged(text),
-    values: [toUuid(ledgerId), range.from, range.end],
+    values: [ledgerId, range.from, range.end],
   })
   yield* rows
 }
@@ -79,7 +79,7 @@ export async function* readRows<T extends pg.QueryResultRow>(
 export async function listFilled(
   client: pg.ClientBase,
   queries: Readonly<Record<string, string>>,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   range: SeqRange,
 ): Promise<ReadonlySet<string>> {
   const isFilled = Object.entries(queries).map(
@@ -88,7 +88,7 @@ export async function listFilled(
   const { rows } = await client.query<{ filled: string[] }>({
     name: 'filled tables of a range',
     text: `select array_remove(array[${isFilled.join(', ')}], null) as filled`,
-    values: [toUuid(ledgerId), range.from, range.end],
+    values: [ledgerId, range.from, range.end],
   })
   return new Set(rows[0]!.filled)
 }
@@ -99,10 +99,10 @@ function ranged(text: string): string {
 }
 
 /** Ids of all ledgers that the tables of ledgers and of chain heads know. */
-export async function listLedgerIds(client: pg.ClientBase): Promise<Buffer[]> {
-  const { rows } = await client.query<{ id: Buffer }>(
-    `select uuid_send(ledger_id) as id from tallystick.chain_heads
-     union select uuid_send(ledger_id) from tallystick.ledgers order by id`,
+export async function listLedgerIds(client: pg.ClientBase): Promise<Uuid[]> {
+  const { rows } = await client.query<{ id: Uuid }>(
+    `select ledger_id as id from tallystick.chain_heads
+     union select ledger_id from tallystick.ledgers order by id`,
   )
   return rows.map((row) => row.id)
 }

@@ -1,5 +1,5 @@
+import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
-import { fromUuid, toUuid } from '../connect/uuid.ts'
 import { STREAM_BYTES_PER_QUERY, STREAM_ENTRIES_PER_QUERY, STREAM_RECORDS_PER_QUERY } from '../limits.ts'
 import type { DocumentName } from './append-entries.ts'
 
@@ -13,11 +13,11 @@ export type EntryRowRead = {
 }
 
 export type EntryRecordRow = {
-  recordId: string
+  recordId: Uuid
   firstSeq: number
   itemIndex: number | null
   type: string
-  onBehalfOf: string | null
+  onBehalfOf: Uuid | null
   occurredAt: Date | null
   traceparent: string | null
   digest: Buffer
@@ -34,29 +34,29 @@ export type ItemRow = Pick<
 >
 
 /** How many entries the ledger has; null where there is no such ledger. */
-export async function findSize(db: Db, ledgerId: Uint8Array): Promise<number | null> {
+export async function findSize(db: Db, ledgerId: Uuid): Promise<number | null> {
   const { rows } = await db.query<{ size: number }>(
     'select size from tallystick.chain_heads where ledger_id = $1',
-    [toUuid(ledgerId)],
+    [ledgerId],
   )
   return rows[0] ? rows[0].size : null
 }
 
 /** Whom or what the entry at `seq` is about; null where that has no id, or there is no such entry. */
-export async function findSubject(db: Db, ledgerId: Uint8Array, seq: number): Promise<Uint8Array | null> {
-  const { rows } = await db.query<{ subjectId: string | null }>(
+export async function findSubject(db: Db, ledgerId: Uuid, seq: number): Promise<Uuid | null> {
+  const { rows } = await db.query<{ subjectId: Uuid | null }>(
     'select subject_id from tallystick.entries where ledger_id = $1 and seq = $2',
-    [toUuid(ledgerId), seq],
+    [ledgerId, seq],
   )
   const id = rows[0]?.subjectId ?? null
-  return id === null ? null : fromUuid(id)
+  return id
 }
 
 /** The document that a step of a gated record digests. */
 export type EntryDocumentRow = {
   seq: number
   document: DocumentName
-  subjectId: string
+  subjectId: Uuid
   digest: Buffer
   salt: Buffer | null
   content: Buffer | null
@@ -81,7 +81,7 @@ export type EntryRead = {
  */
 export async function* readEntries(
   db: Db,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   from: number,
   end: number,
 ): AsyncGenerator<EntryRead> {
@@ -105,7 +105,7 @@ export async function* readEntries(
   }
 }
 
-async function readRows(db: Db, ledgerId: Uint8Array, from: number, end: number): Promise<EntryRowRead[]> {
+async function readRows(db: Db, ledgerId: Uuid, from: number, end: number): Promise<EntryRowRead[]> {
   const { rows } = await db.query<EntryRowRead>({
     name: 'read_entries',
     text: `select seq, kind, recorded_at, leaf, chain, envelope
@@ -119,7 +119,7 @@ async function readRows(db: Db, ledgerId: Uint8Array, from: number, end: number)
       ) e
       where bytes <= $5 or place = 1
       order by seq`,
-    values: [toUuid(ledgerId), from, end, STREAM_ENTRIES_PER_QUERY, STREAM_BYTES_PER_QUERY],
+    values: [ledgerId, from, end, STREAM_ENTRIES_PER_QUERY, STREAM_BYTES_PER_QUERY],
   })
   return rows
 }
@@ -191,7 +191,7 @@ class RowsByEntry<T> {
  * reading what is stored out of line. What an entry says to be erased is not read, though it may be there for a moment.
  */
 
-function readRecords(db: Db, ledgerId: Uint8Array, from: number, end: number): RowsByEntry<EntryRecordRow> {
+function readRecords(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntry<EntryRecordRow> {
   return new RowsByEntry(
     (row) => row.firstSeq,
     STREAM_RECORDS_PER_QUERY,
@@ -221,7 +221,7 @@ function readRecords(db: Db, ledgerId: Uint8Array, from: number, end: number): R
           where bytes <= $6 or place = 1
           order by first_seq, item_index`,
         values: [
-          toUuid(ledgerId),
+          ledgerId,
           last?.firstSeq ?? from,
           last ? (last.itemIndex ?? 0) : -1,
           end,
@@ -234,12 +234,7 @@ function readRecords(db: Db, ledgerId: Uint8Array, from: number, end: number): R
   )
 }
 
-function readDocuments(
-  db: Db,
-  ledgerId: Uint8Array,
-  from: number,
-  end: number,
-): RowsByEntry<EntryDocumentRow> {
+function readDocuments(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntry<EntryDocumentRow> {
   return new RowsByEntry(
     (row) => row.seq,
     STREAM_RECORDS_PER_QUERY,
@@ -264,7 +259,7 @@ function readDocuments(
           ) x on true
           where bytes <= $5 or place = 1
           order by r.seq`,
-        values: [toUuid(ledgerId), last ? last.seq + 1 : from, end, limit, STREAM_BYTES_PER_QUERY],
+        values: [ledgerId, last ? last.seq + 1 : from, end, limit, STREAM_BYTES_PER_QUERY],
       })
       return rows
     },
@@ -272,12 +267,7 @@ function readDocuments(
 }
 
 /** Not asked for entry by entry: of ten million that received nothing it costs one look into an index. */
-function readReceived(
-  db: Db,
-  ledgerId: Uint8Array,
-  from: number,
-  end: number,
-): RowsByEntry<EntryReceivedRow> {
+function readReceived(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntry<EntryReceivedRow> {
   return new RowsByEntry(
     (row) => row.seq,
     STREAM_ENTRIES_PER_QUERY,
@@ -295,7 +285,7 @@ function readReceived(
           ) e
           where bytes <= $5 or place = 1
           order by seq`,
-        values: [toUuid(ledgerId), last ? last.seq + 1 : from, end, limit, STREAM_BYTES_PER_QUERY],
+        values: [ledgerId, last ? last.seq + 1 : from, end, limit, STREAM_BYTES_PER_QUERY],
       })
       return rows
     },

@@ -1,18 +1,14 @@
 import type pg from 'pg'
-import { toUuid } from '../connect/uuid.ts'
+import type { Uuid } from '../../proof/ids.ts'
 import type { EntryRowRead, ItemRow } from './read-entries.ts'
 
 /** The entry at `seq`; null where the ledger has no such entry. */
-export async function findEntry(
-  pool: pg.Pool,
-  ledgerId: Uint8Array,
-  seq: number,
-): Promise<EntryRowRead | null> {
+export async function findEntry(pool: pg.Pool, ledgerId: Uuid, seq: number): Promise<EntryRowRead | null> {
   const { rows } = await pool.query<EntryRowRead>({
     name: 'find_entry',
     text: `select seq, kind, recorded_at, leaf, chain, envelope from tallystick.entries
       where ledger_id = $1 and seq = $2`,
-    values: [toUuid(ledgerId), seq],
+    values: [ledgerId, seq],
   })
   return rows[0] ?? null
 }
@@ -20,16 +16,16 @@ export async function findEntry(
 type RecordEntryRow = EntryRowRead & {
   readonly firstSeq: number
   readonly itemIndex: number | null
-  readonly actorId: string
-  readonly onBehalfOf: string | null
-  readonly performerId: string | null
+  readonly actorId: Uuid
+  readonly onBehalfOf: Uuid | null
+  readonly performerId: Uuid | null
 }
 
 /** The entry at `seq`, which must be about the record; null: its first one, which digests its payload. */
 export async function findEntryOfRecord(
   pool: pg.Pool,
-  ledgerId: Uint8Array,
-  recordId: Uint8Array,
+  ledgerId: Uuid,
+  recordId: Uuid,
   seq: number | null,
 ): Promise<RecordEntryRow | null> {
   const { rows } = await pool.query<RecordEntryRow>({
@@ -47,18 +43,18 @@ export async function findEntryOfRecord(
         offset 0
       ) e
       where r.ledger_id = $1 and r.record_id = $2`,
-    values: [toUuid(ledgerId), toUuid(recordId), seq],
+    values: [ledgerId, recordId, seq],
   })
   return rows[0] ?? null
 }
 
 /** Columns of the items of the batch at `seq`, in order: at most as many as a batch may have. */
-export async function listItems(pool: pg.Pool, ledgerId: Uint8Array, seq: number): Promise<ItemRow[]> {
+export async function listItems(pool: pg.Pool, ledgerId: Uuid, seq: number): Promise<ItemRow[]> {
   const { rows } = await pool.query<ItemRow>({
     name: 'list_items',
     text: `select record_id, type, digest, on_behalf_of, occurred_at, traceparent from tallystick.records
       where ledger_id = $1 and first_seq = $2 order by item_index`,
-    values: [toUuid(ledgerId), seq],
+    values: [ledgerId, seq],
   })
   return rows
 }

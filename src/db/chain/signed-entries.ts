@@ -1,9 +1,9 @@
 import { toHex } from '../../proof/bytes.ts'
 import type { PublicKey } from '../../proof/crypto.ts'
 import type { FindKey, SignedLine } from '../../proof/entry/verify-entry.ts'
+import type { Uuid } from '../../proof/ids.ts'
 import { parsePublicKey } from '../../proof/keys.ts'
 import type { Db } from '../connect/client.ts'
-import { toUuid } from '../connect/uuid.ts'
 import type { RecordKey } from '../records/read-records.ts'
 import { listEnvelopeKeys } from '../schema/server-keys.ts'
 
@@ -19,10 +19,7 @@ export async function readFindKey(db: Db): Promise<FindKey> {
 }
 
 /** The first entry of each ledger, in the order given; null where there is none. */
-export async function readFirstEntries(
-  db: Db,
-  ledgerIds: readonly Uint8Array[],
-): Promise<(SignedLine | null)[]> {
+export async function readFirstEntries(db: Db, ledgerIds: readonly Uuid[]): Promise<(SignedLine | null)[]> {
   const { rows } = await db.query<SignedColumns | Record<keyof SignedColumns, null>>(
     `select e.kind, e.recorded_at, e.leaf, e.envelope
      from unnest($1::uuid[]) with ordinality i (ledger_id, ix)
@@ -30,16 +27,16 @@ export async function readFirstEntries(
        select * from tallystick.entries x where x.ledger_id = i.ledger_id and x.seq = 0 offset 0
      ) e on true
      order by i.ix`,
-    [ledgerIds.map(toUuid)],
+    [ledgerIds],
   )
   return rows.map((row) => (row.kind === null ? null : toSignedLine(row)))
 }
 
 /** null where the ledger has no such entry. */
-export async function findSignedEntry(db: Db, ledgerId: Uint8Array, seq: number): Promise<SignedLine | null> {
+export async function findSignedEntry(db: Db, ledgerId: Uuid, seq: number): Promise<SignedLine | null> {
   const { rows } = await db.query<SignedColumns>(
     'select kind, recorded_at, leaf, envelope from tallystick.entries where ledger_id = $1 and seq = $2',
-    [toUuid(ledgerId), seq],
+    [ledgerId, seq],
   )
   return rows[0] ? toSignedLine(rows[0]) : null
 }

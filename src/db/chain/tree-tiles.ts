@@ -1,7 +1,7 @@
 import { HASH_BYTES } from '../../proof/crypto.ts'
+import type { Uuid } from '../../proof/ids.ts'
 import type { ReadSlice, TileSlice } from '../../proof/tree/tree-ranges.ts'
 import type { Db } from '../connect/client.ts'
-import { toUuid } from '../connect/uuid.ts'
 
 /**
  * Slices of stored tiles, by primary key, in one query; those that are not stored are left out, and what a tile lacks is
@@ -12,7 +12,7 @@ import { toUuid } from '../connect/uuid.ts'
  */
 export async function readTileSlices(
   db: Db,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   slices: readonly TileSlice[],
 ): Promise<ReadSlice[]> {
   if (slices.length === 0) return []
@@ -27,7 +27,7 @@ export async function readTileSlices(
         offset 0
       ) t`,
     values: [
-      toUuid(ledgerId),
+      ledgerId,
       slices.map(({ level }) => level),
       slices.map(({ tile }) => tile),
       slices.map(({ offset }) => offset * HASH_BYTES + 1),

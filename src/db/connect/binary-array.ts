@@ -1,3 +1,5 @@
+import { type Uuid, writeUuid } from '../../proof/ids.ts'
+
 /**
  * Parameters in Postgres' binary array format: `pg` sends a Buffer as a binary parameter, as it is. Inserting
  * by `unnest` of such arrays takes 10 µs a row; of the hex text that `pg` makes of an array of Buffers, 50.
@@ -15,7 +17,11 @@ type Codec<T> = {
   write(buffer: Buffer, at: number, value: T): void
 }
 
-export const uuid: Codec<Uint8Array> = { oid: 2950, bytesOf: () => 16, write: writeBytes }
+export const uuid: Codec<Uuid> = {
+  oid: 2950,
+  bytesOf: () => 16,
+  write: (buffer, at, value) => writeUuid(buffer, at, value),
+}
 export const bytea: Codec<Uint8Array> = { oid: 17, bytesOf: (value) => value.length, write: writeBytes }
 export const int4: Codec<number> = {
   oid: 23,

@@ -1,9 +1,8 @@
-import { formatId } from '../../proof/ids.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 import { FLOOR_COLUMNS, type FloorColumns, floorOf, joinFloor } from '../chain/floors.ts'
 import type { EntryDocumentRow, EntryRecordRow } from '../chain/read-entries.ts'
 import type { Db } from '../connect/client.ts'
-import { toUuid } from '../connect/uuid.ts'
 import { EVENT_BATCHES_PER_QUERY } from '../limits.ts'
 
 /** An entry that others hear of, and what it is about. */
@@ -14,9 +13,9 @@ export type EventRow = {
   leaf: Buffer
   chain: Buffer
   envelope: Buffer
-  subjectId: string
+  subjectId: Uuid
   /** null: it is about a batch. */
-  recordId: string | null
+  recordId: Uuid | null
   recordType: string | null
   /** As the record was created. */
   recordTraceparent: string | null
@@ -91,13 +90,13 @@ const VISIBLE = `cross join lateral (
  */
 export async function listEventRows(
   db: Db,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   about: {
     readonly from: number
     readonly end: number
     readonly kinds: readonly string[]
     readonly limit: number
-    readonly ownAgent: Uint8Array | null
+    readonly ownAgent: Uuid | null
   },
 ): Promise<{ readonly rows: SeenEventRow[]; readonly upTo: number }> {
   const { rows } = await db.query<SeenEventRow & { found: number }>({
@@ -111,12 +110,12 @@ export async function listEventRows(
         ) n
       ) e ${ABOUT} ${VISIBLE} where e.batches <= $7 order by e.seq`,
     values: [
-      toUuid(ledgerId),
+      ledgerId,
       about.from,
       about.end,
       about.kinds,
       about.limit,
-      about.ownAgent && toUuid(about.ownAgent),
+      about.ownAgent,
       EVENT_BATCHES_PER_QUERY,
       about.ownAgent && `${formatId('led', ledgerId)}/${formatId('agt', about.ownAgent)}`,
     ],
@@ -127,18 +126,14 @@ export async function listEventRows(
 }
 
 /** Those of them that are there. */
-export async function findEventRows(
-  db: Db,
-  ledgerId: Uint8Array,
-  seqs: readonly number[],
-): Promise<EventRow[]> {
+export async function findEventRows(db: Db, ledgerId: Uuid, seqs: readonly number[]): Promise<EventRow[]> {
   const { rows } = await db.query<EventRow>({
     name: 'find_event_rows',
     text: `select ${EVENT_COLUMNS} from unnest($2::bigint[]) s (seq)
       cross join lateral (
         select * from tallystick.entries n where n.ledger_id = $1 and n.seq = s.seq offset 0
       ) e ${ABOUT}`,
-    values: [toUuid(ledgerId), seqs],
+    values: [ledgerId, seqs],
   })
   return rows
 }
@@ -148,14 +143,14 @@ export type CheckpointRow = { size: number; note: string; publishedAt: Date }
 /** Checkpoints that are larger than `after` and not larger than `upTo`, smallest first. */
 export async function listCheckpoints(
   db: Db,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   about: { readonly after: number; readonly upTo: number; readonly limit: number },
 ): Promise<CheckpointRow[]> {
   const { rows } = await db.query<CheckpointRow>({
     name: 'list_event_checkpoints',
     text: `select size, note, published_at from tallystick.checkpoints
       where ledger_id = $1 and size > $2 and size <= $3 order by size limit $4`,
-    values: [toUuid(ledgerId), about.after, about.upTo, about.limit],
+    values: [ledgerId, about.after, about.upTo, about.limit],
   })
   return rows
 }
@@ -163,13 +158,13 @@ export async function listCheckpoints(
 /** Those of them that are there. */
 export async function findCheckpointRows(
   db: Db,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   sizes: readonly number[],
 ): Promise<CheckpointRow[]> {
   const { rows } = await db.query<CheckpointRow>({
     name: 'find_event_checkpoints',
     text: `select size, note, published_at from tallystick.checkpoints where ledger_id = $1 and size = any($2)`,
-    values: [toUuid(ledgerId), sizes],
+    values: [ledgerId, sizes],
   })
   return rows
 }
@@ -179,7 +174,7 @@ export type LedgerEnds = { readonly size: number; readonly checkpoint: number; r
 
 export type EndColumns = FloorColumns & { size: number | null; checkpoint: number | null }
 
-export function endsOf(cursorMac: CursorMac, ledgerId: Uint8Array, row: EndColumns): LedgerEnds {
+export function endsOf(cursorMac: CursorMac, ledgerId: Uuid, row: EndColumns): LedgerEnds {
   const floor = floorOf(cursorMac, ledgerId, row)
   return { size: row.size ?? 0, checkpoint: row.checkpoint ?? 0, floor }
 }
@@ -188,7 +183,7 @@ export function endsOf(cursorMac: CursorMac, ledgerId: Uint8Array, row: EndColum
 export async function readEnds(
   db: Db,
   cursorMac: CursorMac,
-  ledgerIds: readonly Uint8Array[],
+  ledgerIds: readonly Uuid[],
 ): Promise<LedgerEnds[]> {
   const { rows } = await db.query<EndColumns>({
     name: 'read_ends',
@@ -202,7 +197,7 @@ export async function readEnds(
       ) c on true
       ${joinFloor('l.ledger_id')}
       order by l.ix`,
-    values: [ledgerIds.map(toUuid)],
+    values: [ledgerIds],
   })
   return rows.map((row, i) => endsOf(cursorMac, ledgerIds[i]!, row))
 }
@@ -213,10 +208,10 @@ type EventDocuments = { readonly records: EntryRecordRow[]; readonly documents: 
 /** By seq. What an entry says to be erased is not read, though it may be there for a moment. */
 export async function readEventDocuments(
   db: Db,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   seqs: readonly number[],
 ): Promise<Map<number, EventDocuments>> {
-  const values = [toUuid(ledgerId), seqs]
+  const values = [ledgerId, seqs]
   const [records, documents] = await Promise.all([
     db.query<EntryRecordRow>({
       name: 'read_event_records',

@@ -1,14 +1,15 @@
 import type pg from 'pg'
+import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
-import { firstUuidv7, fromUuid, toUuid } from '../connect/uuid.ts'
+import { firstUuidv7 } from '../connect/uuid.ts'
 import { WEBHOOK_DELIVERIES_SCANNED_MAX, WEBHOOK_REDELIVERED_MAX, WEBHOOK_TESTS_OPEN_MAX } from '../limits.ts'
 import { listStretch } from '../records/search-stretch.ts'
 import type { Attempt, DeliveryState } from './webhook-work.ts'
 
 export type DeliveryRow = {
-  readonly eventId: Uint8Array
+  readonly eventId: Uuid
   readonly event: string
-  readonly recordId: Uint8Array | null
+  readonly recordId: Uuid | null
   /** Seq of the event's entry; null: a notice. */
   readonly seq: number | null
   readonly state: DeliveryState
@@ -21,9 +22,9 @@ export type DeliveryRow = {
 }
 
 type DeliveryColumns = {
-  eventId: string
+  eventId: Uuid
   event: string
-  recordId: string | null
+  recordId: Uuid | null
   seq: number | null
   state: DeliveryState
   attempts: number
@@ -38,16 +39,16 @@ const COLUMNS = 'event_id, event, record_id, seq, state, attempts, due_at, creat
 /** null: the ledger's endpoint has no such delivery, or there is no such endpoint. */
 export async function findDelivery(
   db: Db,
-  ledgerId: Uint8Array,
-  webhookId: Uint8Array,
-  eventId: Uint8Array,
+  ledgerId: Uuid,
+  webhookId: Uuid,
+  eventId: Uuid,
 ): Promise<DeliveryRow | null> {
   const { rows } = await db.query<DeliveryColumns>({
     name: 'find_webhook_delivery',
     text: `select ${COLUMNS}, attempt_log from tallystick.webhook_deliveries
       where ledger_id = $1 and webhook_id = $2 and event_id = $3 and exists (
         select from tallystick.webhooks w where w.ledger_id = $1 and w.webhook_id = $2 and w.state <> 'deleted')`,
-    values: [toUuid(ledgerId), toUuid(webhookId), toUuid(eventId)],
+    values: [ledgerId, webhookId, eventId],
   })
   return rows[0] ? toDelivery(rows[0]) : null
 }
@@ -55,7 +56,7 @@ export async function findDelivery(
 type DeliveryFilters = {
   readonly state: DeliveryState | null
   readonly event: string | null
-  readonly recordId: Uint8Array | null
+  readonly recordId: Uuid | null
 }
 
 /**
@@ -64,14 +65,14 @@ type DeliveryFilters = {
  */
 export async function listDeliveries(
   db: Db,
-  ledgerId: Uint8Array,
-  webhookId: Uint8Array,
+  ledgerId: Uuid,
+  webhookId: Uuid,
   { state, event, recordId }: DeliveryFilters,
-  page: { before: Uint8Array | null; limit: number },
-): Promise<{ rows: DeliveryRow[]; next: Uint8Array | null }> {
+  page: { before: Uuid | null; limit: number },
+): Promise<{ rows: DeliveryRow[]; next: Uuid | null }> {
   const isFiltered = event !== null || recordId !== null || state === 'delivered'
   const looksAt = isFiltered ? WEBHOOK_DELIVERIES_SCANNED_MAX : page.limit + 1
-  const { rows } = await db.query<Partial<DeliveryColumns> & { looked: number; last: string | null }>(
+  const { rows } = await db.query<Partial<DeliveryColumns> & { looked: number; last: Uuid | null }>(
     `with looked as materialized (
        select ${COLUMNS} from ${rowsOf(state)} d
        where ledger_id = $1 and webhook_id = $2 and ($3::uuid is null or event_id < $3)
@@ -85,22 +86,13 @@ export async function listDeliveries(
        order by event_id desc limit $8
      ) w on true
      order by w.event_id desc`,
-    [
-      toUuid(ledgerId),
-      toUuid(webhookId),
-      page.before && toUuid(page.before),
-      looksAt,
-      state,
-      event,
-      recordId && toUuid(recordId),
-      page.limit + 1,
-    ],
+    [ledgerId, webhookId, page.before, looksAt, state, event, recordId, page.limit + 1],
   )
   const found = rows.filter((row): row is typeof row & DeliveryColumns => row.eventId !== null)
   const shown = found.slice(0, page.limit).map(toDelivery)
   if (found.length > page.limit) return { rows: shown, next: shown.at(-1)!.eventId }
   const { looked, last } = rows[0]!
-  return { rows: shown, next: isFiltered && looked === looksAt ? fromUuid(last!) : null }
+  return { rows: shown, next: isFiltered && looked === looksAt ? last! : null }
 }
 
 /**
@@ -117,26 +109,26 @@ function rowsOf(state: DeliveryState | null): string {
 /** An event that only this endpoint hears. `full`: too many of them are waiting. */
 export async function requestWebhookTest(
   pool: pg.Pool,
-  ledgerId: Uint8Array,
-  webhookId: Uint8Array,
-  test: { readonly eventId: Uint8Array; readonly notice: string },
+  ledgerId: Uuid,
+  webhookId: Uuid,
+  test: { readonly eventId: Uuid; readonly notice: string },
 ): Promise<'requested' | 'inactive' | 'full' | 'missing'> {
   const { rows } = await pool.query<{ outcome: 'requested' | 'inactive' | 'full' | 'missing' }>(
     'select tallystick.request_webhook_test($1, $2, $3, $4, $5) as outcome',
-    [toUuid(ledgerId), toUuid(webhookId), toUuid(test.eventId), test.notice, WEBHOOK_TESTS_OPEN_MAX],
+    [ledgerId, webhookId, test.eventId, test.notice, WEBHOOK_TESTS_OPEN_MAX],
   )
   return rows[0]!.outcome
 }
 
 export async function redeliverEvent(
   pool: pg.Pool,
-  ledgerId: Uint8Array,
-  webhookId: Uint8Array,
-  eventId: Uint8Array,
+  ledgerId: Uuid,
+  webhookId: Uuid,
+  eventId: Uuid,
 ): Promise<'redelivered' | 'held' | 'missing'> {
   const { rows } = await pool.query<{ outcome: 'redelivered' | 'held' | 'missing' }>(
     'select tallystick.redeliver_webhook_event($1, $2, $3) as outcome',
-    [toUuid(ledgerId), toUuid(webhookId), toUuid(eventId)],
+    [ledgerId, webhookId, eventId],
   )
   return rows[0]!.outcome
 }
@@ -144,13 +136,13 @@ export async function redeliverEvent(
 /** Events of the time from `sinceMs` on, oldest first, WEBHOOK_REDELIVERED_MAX at most; null: no such endpoint. */
 export async function redeliverDead(
   pool: pg.Pool,
-  ledgerId: Uint8Array,
-  webhookId: Uint8Array,
+  ledgerId: Uuid,
+  webhookId: Uuid,
   sinceMs: number,
 ): Promise<{ redelivered: number; more: boolean } | null> {
   const { rows } = await pool.query<{ redelivered: number; more: boolean }>(
     'select redelivered, more from tallystick.redeliver_dead_webhook_events($1, $2, $3, $4)',
-    [toUuid(ledgerId), toUuid(webhookId), toUuid(firstUuidv7(Math.max(0, sinceMs))), WEBHOOK_REDELIVERED_MAX],
+    [ledgerId, webhookId, firstUuidv7(Math.max(0, sinceMs)), WEBHOOK_REDELIVERED_MAX],
   )
   const [row] = rows
   return row ?? null
@@ -163,12 +155,12 @@ export async function redeliverDead(
  */
 export async function recoverWebhook(
   { readPool, searchPool }: { readonly readPool: pg.Pool; readonly searchPool: pg.Pool },
-  ledgerId: Uint8Array,
-  webhookId: Uint8Array,
+  ledgerId: Uuid,
+  webhookId: Uuid,
   what: { readonly sinceMs: number; readonly untilMs: number | null; readonly delivered: boolean },
 ): Promise<'recovering' | 'busy' | 'missing'> {
   const recorded = { fromMs: what.sinceMs, beforeMs: what.untilMs }
-  const stretch = await listStretch(searchPool, toUuid(ledgerId), {
+  const stretch = await listStretch(searchPool, ledgerId, {
     filters: { recorded },
     order: 'asc',
     after: null,
@@ -177,16 +169,16 @@ export async function recoverWebhook(
   const [from, end] = stretch ? [stretch.from, what.untilMs === null ? null : stretch.end] : [0, 0]
   const { rows } = await readPool.query<{ outcome: 'recovering' | 'busy' | 'missing' }>(
     'select tallystick.recover_webhook($1, $2, $3, $4, $5) as outcome',
-    [toUuid(ledgerId), toUuid(webhookId), from, end, what.delivered],
+    [ledgerId, webhookId, from, end, what.delivered],
   )
   return rows[0]!.outcome
 }
 
 function toDelivery(row: DeliveryColumns): DeliveryRow {
   return {
-    eventId: fromUuid(row.eventId),
+    eventId: row.eventId,
     event: row.event,
-    recordId: row.recordId === null ? null : fromUuid(row.recordId),
+    recordId: row.recordId,
     seq: row.seq,
     state: row.state,
     attempts: row.attempts,

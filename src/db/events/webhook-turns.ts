@@ -1,14 +1,14 @@
 import type pg from 'pg'
+import type { Uuid } from '../../proof/ids.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 import { FLOOR_COLUMNS, joinFloor } from '../chain/floors.ts'
 import type { Db } from '../connect/client.ts'
-import { fromUuid, toUuid } from '../connect/uuid.ts'
 import { WEBHOOK_FAILING_GAP_MS_MAX } from '../limits.ts'
 import { type EndColumns, endsOf, type LedgerEnds } from './read-events.ts'
 
 /* Turns of endpoints, and where each stands. src/db/events/webhook-work.ts has what became of deliveries. */
 
-export type WebhookName = { readonly ledgerId: Uint8Array; readonly webhookId: Uint8Array }
+export type WebhookName = { readonly ledgerId: Uuid; readonly webhookId: Uuid }
 /** An endpoint whose turn it is; the job is what everything is written under. */
 export type WebhookTurn = WebhookName & { readonly jobId: string }
 
@@ -40,7 +40,7 @@ export async function takeTurns(
   limit: number,
   leaseMs: number,
 ): Promise<WebhookTurn[]> {
-  const { rows } = await client.query<{ ledgerId: string; webhookId: string; jobId: string }>({
+  const { rows } = await client.query<{ ledgerId: Uuid; webhookId: Uuid; jobId: string }>({
     name: 'take_webhook_turns',
     text: `with waiting as materialized (${WAITING} order by c.served_at limit $1 for update of c skip locked)
       update tallystick.webhook_cursors c
@@ -50,8 +50,8 @@ export async function takeTurns(
     values: [limit, leaseMs],
   })
   return rows.map((row) => ({
-    ledgerId: fromUuid(row.ledgerId),
-    webhookId: fromUuid(row.webhookId),
+    ledgerId: row.ledgerId,
+    webhookId: row.webhookId,
     jobId: row.jobId,
   }))
 }
@@ -74,7 +74,7 @@ export type Endpoint = WebhookName & {
   readonly failures: number
   readonly failingSinceMs: number | null
   readonly recover: { readonly from: number; readonly end: number; readonly delivered: boolean } | null
-  readonly secrets: readonly { readonly secretId: Uint8Array; readonly sealed: Buffer }[]
+  readonly secrets: readonly { readonly secretId: Uuid; readonly sealed: Buffer }[]
 }
 
 /**
@@ -141,19 +141,12 @@ export async function beginTurn(
     recoverEnd: number
     recoverDelivered: boolean
     version: string
-    secrets: { id: string; sealed: string }[]
+    secrets: { id: Uuid; sealed: string }[]
   }
   const { rows } = await db.query<Columns>({
     name: 'begin_webhook_turn',
     text: BEGIN_TURN,
-    values: [
-      toUuid(turn.ledgerId),
-      toUuid(turn.webhookId),
-      turn.jobId,
-      leaseMs,
-      openMax,
-      WEBHOOK_FAILING_GAP_MS_MAX,
-    ],
+    values: [turn.ledgerId, turn.webhookId, turn.jobId, leaseMs, openMax, WEBHOOK_FAILING_GAP_MS_MAX],
   })
   const [row] = rows
   if (!row) return null
@@ -177,7 +170,7 @@ export async function beginTurn(
         ? null
         : { from: row.recoverSeq, end: row.recoverEnd, delivered: row.recoverDelivered },
     secrets: row.secrets.map(({ id, sealed }) => ({
-      secretId: fromUuid(id),
+      secretId: id,
       sealed: Buffer.from(sealed, 'base64'),
     })),
   }
@@ -202,8 +195,8 @@ export async function lookAtEndpoints(
   renewMs: number | null,
 ): Promise<EndpointLook[]> {
   const values = [
-    turns.map(({ ledgerId }) => toUuid(ledgerId)),
-    turns.map(({ webhookId }) => toUuid(webhookId)),
+    turns.map(({ ledgerId }) => ledgerId),
+    turns.map(({ webhookId }) => webhookId),
     turns.map(({ jobId }) => jobId),
   ]
   if (renewMs !== null) {
@@ -259,7 +252,7 @@ export async function moveRecovery(db: Db, turn: WebhookTurn, from: number | nul
         recover_end = case when $4::bigint is null then null else c.recover_end end,
         recover_delivered = c.recover_delivered and $4::bigint is not null
       where c.ledger_id = $1 and c.webhook_id = $2 and c.job_id = $3`,
-    values: [toUuid(turn.ledgerId), toUuid(turn.webhookId), turn.jobId, from],
+    values: [turn.ledgerId, turn.webhookId, turn.jobId, from],
   })
 }
 
@@ -282,6 +275,6 @@ export async function endTurn(db: Db, turn: WebhookTurn, restMs: number | null):
         resume_at = greatest(c.resume_at, now() + $4::float8 * interval '1 millisecond')
       from seen s where c.ledger_id = $1 and c.webhook_id = $2 and c.job_id = $3
       returning set_config('synchronous_commit', 'off', true)`,
-    values: [toUuid(turn.ledgerId), toUuid(turn.webhookId), turn.jobId, restMs],
+    values: [turn.ledgerId, turn.webhookId, turn.jobId, restMs],
   })
 }

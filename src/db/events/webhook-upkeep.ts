@@ -1,5 +1,6 @@
+import { NIL_UUID, type Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
-import { firstUuidv7, fromUuid, toUuid } from '../connect/uuid.ts'
+import { firstUuidv7 } from '../connect/uuid.ts'
 import type { WebhookName } from './webhook-turns.ts'
 
 const DAY_MS = 86_400_000
@@ -13,19 +14,15 @@ export async function listWebhooksAfter(
   last: WebhookName | null,
   limit: number,
 ): Promise<WebhookListed[]> {
-  const { rows } = await db.query<{ ledgerId: string; webhookId: string; deleted: boolean }>({
+  const { rows } = await db.query<{ ledgerId: Uuid; webhookId: Uuid; deleted: boolean }>({
     name: 'list_webhooks_after',
     text: `select ledger_id, webhook_id, state = 'deleted' and state_at < now() - interval '1 minute' as deleted from tallystick.webhooks
       where (ledger_id, webhook_id) > ($1, $2) order by ledger_id, webhook_id limit $3`,
-    values: [
-      toUuid(last?.ledgerId ?? new Uint8Array(16)),
-      toUuid(last?.webhookId ?? new Uint8Array(16)),
-      limit,
-    ],
+    values: [last?.ledgerId ?? NIL_UUID, last?.webhookId ?? NIL_UUID, limit],
   })
   return rows.map((row) => ({
-    ledgerId: fromUuid(row.ledgerId),
-    webhookId: fromUuid(row.webhookId),
+    ledgerId: row.ledgerId,
+    webhookId: row.webhookId,
     isDeleted: row.deleted,
   }))
 }
@@ -62,13 +59,13 @@ export async function deleteOldDeliveries(
       ) old
       where d.ledger_id = $1 and d.webhook_id = $2 and d.event_id = old.event_id`,
     values: [
-      toUuid(ledgerId),
-      toUuid(webhookId),
+      ledgerId,
+      webhookId,
       kept.deliveredDays,
       kept.deadDays,
       kept.deliveredMax - 1,
       limit,
-      toUuid(firstUuidv7(Date.now() - Math.min(kept.deliveredDays, kept.deadDays) * DAY_MS)),
+      firstUuidv7(Date.now() - Math.min(kept.deliveredDays, kept.deadDays) * DAY_MS),
     ],
   })
   return rowCount ?? 0
@@ -80,7 +77,7 @@ export async function removeDeletedWebhook(
   { ledgerId, webhookId }: WebhookName,
   limit: number,
 ): Promise<number> {
-  const values = [toUuid(ledgerId), toUuid(webhookId)]
+  const values = [ledgerId, webhookId]
   const { rowCount } = await db.query({
     name: 'remove_deliveries',
     text: `delete from tallystick.webhook_deliveries d using (

@@ -1,6 +1,6 @@
 import type pg from 'pg'
+import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
-import { fromUuid, toUuid } from '../connect/uuid.ts'
 import { WEBHOOK_NOTICES_OPEN_MAX } from '../limits.ts'
 import type { WebhookName, WebhookTurn } from './webhook-turns.ts'
 
@@ -17,12 +17,12 @@ export type Attempt = {
 
 /** A delivery that has a row. */
 export type StoredDelivery = {
-  readonly eventId: Uint8Array
+  readonly eventId: Uuid
   readonly event: string
   readonly seq: number | null
   /** Among the events of its entry. */
   readonly place: number
-  readonly recordId: Uint8Array | null
+  readonly recordId: Uuid | null
   readonly notice: string | null
   readonly tries: number
   readonly attempts: number
@@ -40,14 +40,14 @@ export async function listDueDeliveries(
     inHand,
     floor,
     limit,
-  }: { readonly inHand: readonly Uint8Array[]; readonly floor: number; readonly limit: number },
+  }: { readonly inHand: readonly Uuid[]; readonly floor: number; readonly limit: number },
 ): Promise<{ readonly due: StoredDelivery[]; readonly isHeld: boolean }> {
   const { rows } = await db.query<{
-    eventId: string
+    eventId: Uuid
     event: string
     seq: number | null
     place: number
-    recordId: string | null
+    recordId: Uuid | null
     notice: string | null
     tries: number
     attempts: number
@@ -64,16 +64,16 @@ export async function listDueDeliveries(
         union all
         (select * from due where is_held order by due_at limit 1)
       ) d order by seq nulls last, place`,
-    values: [toUuid(ledgerId), toUuid(webhookId), inHand.map(toUuid), limit, floor],
+    values: [ledgerId, webhookId, inHand, limit, floor],
   })
   const due = rows
     .filter(({ isHeld }) => !isHeld)
     .map((row) => ({
-      eventId: fromUuid(row.eventId),
+      eventId: row.eventId,
       event: row.event,
       seq: row.seq,
       place: row.place,
-      recordId: row.recordId === null ? null : fromUuid(row.recordId),
+      recordId: row.recordId,
       notice: row.notice,
       tries: row.tries,
       attempts: row.attempts,
@@ -88,13 +88,13 @@ export type DeliveryState = 'pending' | 'held' | 'delivered' | 'dead'
 export async function readStored(
   db: Db,
   { ledgerId, webhookId }: WebhookName,
-  eventIds: readonly Uint8Array[],
-  recordIds: readonly Uint8Array[],
+  eventIds: readonly Uuid[],
+  recordIds: readonly Uuid[],
 ): Promise<{
   readonly states: ReadonlyMap<string, DeliveryState>
   readonly openRecords: ReadonlySet<string>
 }> {
-  const { rows } = await db.query<{ eventId: string; recordId: string; state: DeliveryState | null }>({
+  const { rows } = await db.query<{ eventId: Uuid; recordId: Uuid; state: DeliveryState | null }>({
     name: 'read_stored_deliveries',
     text: `select d.event_id, d.record_id, d.state from unnest($3::uuid[]) e (event_id)
       cross join lateral (
@@ -106,7 +106,7 @@ export async function readStored(
       where exists (
         select from tallystick.webhook_deliveries n
         where n.ledger_id = $1 and n.webhook_id = $2 and n.record_id = r.record_id and n.state in ('pending', 'held'))`,
-    values: [toUuid(ledgerId), toUuid(webhookId), eventIds.map(toUuid), recordIds.map(toUuid)],
+    values: [ledgerId, webhookId, eventIds, recordIds],
   })
   const states = new Map<string, DeliveryState>()
   const openRecords = new Set<string>()
@@ -125,7 +125,7 @@ export async function countOpen(db: Db, { ledgerId, webhookId }: WebhookName, mo
       select from tallystick.webhook_deliveries
       where ledger_id = $1 and webhook_id = $2 and state in ('pending', 'held') limit $3
     ) d`,
-    values: [toUuid(ledgerId), toUuid(webhookId), most],
+    values: [ledgerId, webhookId, most],
   })
   return rows[0]!.open
 }
@@ -190,8 +190,8 @@ export async function writeProgress(db: Db, turn: WebhookTurn, progress: Progres
       )
       select case when $22::boolean then set_config('synchronous_commit', 'off', true) end from ours`,
     values: [
-      toUuid(turn.ledgerId),
-      toUuid(turn.webhookId),
+      turn.ledgerId,
+      turn.webhookId,
       turn.jobId,
       progress.nextSeq,
       progress.checkpointSize,
@@ -200,11 +200,11 @@ export async function writeProgress(db: Db, turn: WebhookTurn, progress: Progres
       health.resumeInMs,
       toSeconds(health.lastSuccessMs),
       toSeconds(health.lastFailureMs),
-      rows.map(({ eventId }) => toUuid(eventId)),
+      rows.map(({ eventId }) => eventId),
       rows.map(({ event }) => event),
       rows.map(({ seq }) => seq),
       rows.map(({ place }) => place),
-      rows.map(({ recordId }) => recordId && toUuid(recordId)),
+      rows.map(({ recordId }) => recordId),
       rows.map(({ notice }) => notice),
       rows.map(({ state }) => state),
       rows.map(({ tries }) => tries),
@@ -225,7 +225,7 @@ function toSeconds(ms: number | null): number | null {
 export async function releaseHeld(
   db: Db,
   { ledgerId, webhookId }: WebhookName,
-  recordIds: readonly Uint8Array[],
+  recordIds: readonly Uuid[],
 ): Promise<number> {
   const { rowCount } = await db.query({
     name: 'release_held_deliveries',
@@ -240,7 +240,7 @@ export async function releaseHeld(
         order by n.seq, n.place limit 1
       ) first
       where d.ledger_id = $1 and d.webhook_id = $2 and d.event_id = first.event_id`,
-    values: [toUuid(ledgerId), toUuid(webhookId), recordIds.map(toUuid)],
+    values: [ledgerId, webhookId, recordIds],
   })
   return rowCount ?? 0
 }
@@ -252,7 +252,7 @@ export async function releaseHeld(
 export async function reopenDeliveries(
   client: pg.ClientBase,
   { ledgerId, webhookId }: WebhookName,
-  eventIds: readonly Uint8Array[],
+  eventIds: readonly Uuid[],
 ): Promise<void> {
   await client.query({
     name: 'reopen_deliveries',
@@ -260,7 +260,7 @@ export async function reopenDeliveries(
         state = case when d.record_id is null then 'pending' else 'held' end,
         due_at = case when d.record_id is null then now() end
       where d.ledger_id = $1 and d.webhook_id = $2 and d.event_id = any($3)`,
-    values: [toUuid(ledgerId), toUuid(webhookId), eventIds.map(toUuid)],
+    values: [ledgerId, webhookId, eventIds],
   })
 }
 
@@ -273,7 +273,7 @@ export async function stopWebhook(
   const { rowCount } = await db.query(
     `update tallystick.webhooks set state = $3, reason = $4, state_at = clock_timestamp()
      where ledger_id = $1 and webhook_id = $2 and state = 'active'`,
-    [toUuid(ledgerId), toUuid(webhookId), stop.state, stop.reason],
+    [ledgerId, webhookId, stop.state, stop.reason],
   )
   return rowCount === 1
 }
@@ -283,24 +283,24 @@ export async function listListeners(
   db: Db,
   { ledgerId, webhookId }: WebhookName,
   event: string,
-): Promise<Uint8Array[]> {
-  const { rows } = await db.query<{ webhookId: string }>(
+): Promise<Uuid[]> {
+  const { rows } = await db.query<{ webhookId: Uuid }>(
     `select webhook_id from tallystick.webhooks
      where ledger_id = $1 and webhook_id <> $2 and state = 'active' and events && array['*', $3]`,
-    [toUuid(ledgerId), toUuid(webhookId), event],
+    [ledgerId, webhookId, event],
   )
-  return rows.map((row) => fromUuid(row.webhookId))
+  return rows.map((row) => row.webhookId)
 }
 
 type Notice = {
-  readonly webhookId: Uint8Array
-  readonly eventId: Uint8Array
+  readonly webhookId: Uuid
+  readonly eventId: Uuid
   readonly event: string
   readonly notice: string
 }
 
 /** Each is due at once; not where an endpoint has WEBHOOK_NOTICES_OPEN_MAX waiting. */
-export async function addNotices(db: Db, ledgerId: Uint8Array, notices: readonly Notice[]): Promise<void> {
+export async function addNotices(db: Db, ledgerId: Uuid, notices: readonly Notice[]): Promise<void> {
   await db.query(
     `with added as (
        insert into tallystick.webhook_deliveries
@@ -314,9 +314,9 @@ export async function addNotices(db: Db, ledgerId: Uint8Array, notices: readonly
      update tallystick.webhook_cursors c set due_at = clock_timestamp()
      from added a where c.ledger_id = $1 and c.webhook_id = a.webhook_id`,
     [
-      toUuid(ledgerId),
-      notices.map(({ webhookId }) => toUuid(webhookId)),
-      notices.map(({ eventId }) => toUuid(eventId)),
+      ledgerId,
+      notices.map(({ webhookId }) => webhookId),
+      notices.map(({ eventId }) => eventId),
       notices.map(({ event }) => event),
       notices.map(({ notice }) => notice),
       WEBHOOK_NOTICES_OPEN_MAX,

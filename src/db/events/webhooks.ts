@@ -1,6 +1,6 @@
 import type pg from 'pg'
+import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
-import { fromUuid, toUuid } from '../connect/uuid.ts'
 import { WEBHOOK_COUNT_MAX, WEBHOOK_SECRETS_MAX, WEBHOOKS_PER_LEDGER_MAX } from '../limits.ts'
 
 /** Settings of an endpoint, as a tenant gives them. */
@@ -14,14 +14,14 @@ export type WebhookSettings = {
 
 /** `sealed`: under the master key; a server never reads it again. */
 type SealedSecret = {
-  readonly secretId: Uint8Array
+  readonly secretId: Uuid
   readonly sealed: Uint8Array
   readonly publicKey: Uint8Array
 }
 
 export type WebhookRow = WebhookSettings & {
-  readonly webhookId: Uint8Array
-  readonly createdBy: Uint8Array
+  readonly webhookId: Uuid
+  readonly createdBy: Uuid
   readonly createdAt: Date
   readonly state: 'active' | 'paused' | 'disabled'
   readonly reason: 'requested' | 'failing' | 'gone' | null
@@ -48,13 +48,13 @@ export type WebhookRow = WebhookSettings & {
 }
 
 type WebhookColumns = {
-  webhookId: string
+  webhookId: Uuid
   url: string
   description: string | null
   events: string[]
   types: string[]
   include: string[]
-  createdBy: string
+  createdBy: Uuid
   createdAt: Date
   state: WebhookRow['state']
   reason: WebhookRow['reason']
@@ -96,15 +96,11 @@ const SELECT_WEBHOOKS = `select w.webhook_id, w.url, w.description, w.events, w.
   ) s
   where w.ledger_id = $1 and w.state <> 'deleted'`
 
-export async function findWebhook(
-  db: Db,
-  ledgerId: Uint8Array,
-  webhookId: Uint8Array,
-): Promise<WebhookRow | null> {
+export async function findWebhook(db: Db, ledgerId: Uuid, webhookId: Uuid): Promise<WebhookRow | null> {
   const { rows } = await db.query<WebhookColumns>({
     name: 'find_webhook',
     text: `${SELECT_WEBHOOKS} and w.webhook_id = $2`,
-    values: [toUuid(ledgerId), toUuid(webhookId)],
+    values: [ledgerId, webhookId],
   })
   return rows[0] ? toWebhook(rows[0]) : null
 }
@@ -112,13 +108,13 @@ export async function findWebhook(
 /** In the order of their ids, after `after`. */
 export async function listWebhooks(
   db: Db,
-  ledgerId: Uint8Array,
-  page: { after: Uint8Array | null; limit: number },
+  ledgerId: Uuid,
+  page: { after: Uuid | null; limit: number },
 ): Promise<WebhookRow[]> {
   const { rows } = await db.query<WebhookColumns>({
     name: 'list_webhooks',
     text: `${SELECT_WEBHOOKS} and ($2::uuid is null or w.webhook_id > $2) order by w.webhook_id limit $3`,
-    values: [toUuid(ledgerId), page.after && toUuid(page.after), page.limit],
+    values: [ledgerId, page.after, page.limit],
   })
   return rows.map(toWebhook)
 }
@@ -126,44 +122,44 @@ export async function listWebhooks(
 /** The id given; or that of an endpoint that is just like it; or null where the ledger has as many as it may. */
 export async function createWebhook(
   pool: pg.Pool,
-  ledgerId: Uint8Array,
-  webhook: WebhookSettings & { readonly webhookId: Uint8Array; readonly createdBy: Uint8Array },
+  ledgerId: Uuid,
+  webhook: WebhookSettings & { readonly webhookId: Uuid; readonly createdBy: Uuid },
   secret: SealedSecret,
-): Promise<Uint8Array | null> {
-  const { rows } = await pool.query<{ id: string | null }>(
+): Promise<Uuid | null> {
+  const { rows } = await pool.query<{ id: Uuid | null }>(
     'select tallystick.create_webhook($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) as id',
     [
-      toUuid(ledgerId),
-      toUuid(webhook.webhookId),
+      ledgerId,
+      webhook.webhookId,
       webhook.url,
       webhook.description,
       webhook.events,
       webhook.types,
       webhook.include,
-      toUuid(webhook.createdBy),
-      toUuid(secret.secretId),
+      webhook.createdBy,
+      secret.secretId,
       secret.sealed,
       secret.publicKey,
       WEBHOOKS_PER_LEDGER_MAX,
     ],
   )
   const { id } = rows[0]!
-  return id === null ? null : fromUuid(id)
+  return id
 }
 
 /** Changes the settings that are defined. `documents`: it would send documents, and `mayIncludeDocuments` is false. */
 export async function changeWebhook(
   pool: pg.Pool,
-  ledgerId: Uint8Array,
-  webhookId: Uint8Array,
+  ledgerId: Uuid,
+  webhookId: Uuid,
   changes: { readonly [Name in keyof WebhookSettings]?: WebhookSettings[Name] | undefined },
   mayIncludeDocuments: boolean,
 ): Promise<'changed' | 'documents' | 'missing'> {
   const { rows } = await pool.query<{ outcome: 'changed' | 'documents' | 'missing' }>(
     'select tallystick.change_webhook($1, $2, $3, $4, $5, $6, $7, $8, $9) as outcome',
     [
-      toUuid(ledgerId),
-      toUuid(webhookId),
+      ledgerId,
+      webhookId,
       changes.url ?? null,
       changes.description ?? null,
       changes.description === undefined,
@@ -177,47 +173,39 @@ export async function changeWebhook(
 }
 
 /** false here and below: the ledger has no such endpoint. */
-export async function pauseWebhook(
-  pool: pg.Pool,
-  ledgerId: Uint8Array,
-  webhookId: Uint8Array,
-): Promise<boolean> {
-  return isFound(pool, 'tallystick.pause_webhook($1, $2)', [toUuid(ledgerId), toUuid(webhookId)])
+export async function pauseWebhook(pool: pg.Pool, ledgerId: Uuid, webhookId: Uuid): Promise<boolean> {
+  return isFound(pool, 'tallystick.pause_webhook($1, $2)', [ledgerId, webhookId])
 }
 
 /** `skips`: what it has not come to is not delivered. */
 export async function resumeWebhook(
   pool: pg.Pool,
-  ledgerId: Uint8Array,
-  webhookId: Uint8Array,
+  ledgerId: Uuid,
+  webhookId: Uuid,
   skips: boolean,
 ): Promise<boolean> {
-  return isFound(pool, 'tallystick.resume_webhook($1, $2, $3)', [toUuid(ledgerId), toUuid(webhookId), skips])
+  return isFound(pool, 'tallystick.resume_webhook($1, $2, $3)', [ledgerId, webhookId, skips])
 }
 
 /** With its secrets; the rest of it is left to the worker. */
-export async function deleteWebhook(
-  pool: pg.Pool,
-  ledgerId: Uint8Array,
-  webhookId: Uint8Array,
-): Promise<boolean> {
-  return isFound(pool, 'tallystick.delete_webhook($1, $2)', [toUuid(ledgerId), toUuid(webhookId)])
+export async function deleteWebhook(pool: pg.Pool, ledgerId: Uuid, webhookId: Uuid): Promise<boolean> {
+  return isFound(pool, 'tallystick.delete_webhook($1, $2)', [ledgerId, webhookId])
 }
 
 /** `full`: as many as it may have have not ended. */
 export async function rotateWebhookSecret(
   pool: pg.Pool,
-  ledgerId: Uint8Array,
-  webhookId: Uint8Array,
+  ledgerId: Uuid,
+  webhookId: Uuid,
   secret: SealedSecret,
   overlapSeconds: number,
 ): Promise<'rotated' | 'full' | 'missing'> {
   const { rows } = await pool.query<{ outcome: 'rotated' | 'full' | 'missing' }>(
     `select tallystick.rotate_webhook_secret($1, $2, $3, $4, $5, make_interval(secs => $6), $7) as outcome`,
     [
-      toUuid(ledgerId),
-      toUuid(webhookId),
-      toUuid(secret.secretId),
+      ledgerId,
+      webhookId,
+      secret.secretId,
       secret.sealed,
       secret.publicKey,
       overlapSeconds,
@@ -234,13 +222,13 @@ async function isFound(pool: pg.Pool, call: string, values: unknown[]): Promise<
 
 function toWebhook(row: WebhookColumns): WebhookRow {
   return {
-    webhookId: fromUuid(row.webhookId),
+    webhookId: row.webhookId,
     url: row.url,
     description: row.description,
     events: row.events,
     types: row.types,
     include: row.include,
-    createdBy: fromUuid(row.createdBy),
+    createdBy: row.createdBy,
     createdAt: row.createdAt,
     state: row.state,
     reason: row.reason,

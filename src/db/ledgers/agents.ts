@@ -1,14 +1,14 @@
 import type pg from 'pg'
-import { fromUuid, toUuid } from '../connect/uuid.ts'
+import type { Uuid } from '../../proof/ids.ts'
 
 export type AgentRow = {
-  readonly agentId: Uint8Array
+  readonly agentId: Uuid
   readonly name: string
   readonly registeredAt: Date
   readonly disabledAt: Date | null
 }
 
-type Columns = { agentId: string; name: string; registeredAt: Date; disabledAt: Date | null }
+type Columns = { agentId: Uuid; name: string; registeredAt: Date; disabledAt: Date | null }
 
 const SELECT_AGENTS = `select a.agent_id, a.name, r.recorded_at as registered_at, d.recorded_at as disabled_at
   from tallystick.agents a
@@ -16,7 +16,7 @@ const SELECT_AGENTS = `select a.agent_id, a.name, r.recorded_at as registered_at
   left join tallystick.entries d on d.ledger_id = a.ledger_id and d.seq = a.disabled_seq`
 
 /** Which agent of which ledger; ids as Postgres writes uuids. */
-export type AgentKey = { readonly ledgerId: string; readonly agentId: string }
+export type AgentKey = { readonly ledgerId: Uuid; readonly agentId: Uuid }
 export type AgentStanding = 'active' | 'disabled' | 'unknown'
 
 /** In the order of the keys. */
@@ -35,28 +35,20 @@ export async function findAgentStandings(pool: pg.Pool, keys: readonly AgentKey[
   return rows.map(({ standing }) => standing)
 }
 
-export async function findAgent(
-  pool: pg.Pool,
-  ledgerId: Uint8Array,
-  agentId: Uint8Array,
-): Promise<AgentRow | null> {
+export async function findAgent(pool: pg.Pool, ledgerId: Uuid, agentId: Uuid): Promise<AgentRow | null> {
   const { rows } = await pool.query<Columns>({
     name: 'find_agent',
     text: `${SELECT_AGENTS} where a.ledger_id = $1 and a.agent_id = $2`,
-    values: [toUuid(ledgerId), toUuid(agentId)],
+    values: [ledgerId, agentId],
   })
   return rows[0] ? toRow(rows[0]) : null
 }
 
-export async function findAgentByName(
-  pool: pg.Pool,
-  ledgerId: Uint8Array,
-  name: string,
-): Promise<AgentRow | null> {
+export async function findAgentByName(pool: pg.Pool, ledgerId: Uuid, name: string): Promise<AgentRow | null> {
   const { rows } = await pool.query<Columns>({
     name: 'find_agent_by_name',
     text: `${SELECT_AGENTS} where a.ledger_id = $1 and a.name = $2`,
-    values: [toUuid(ledgerId), name],
+    values: [ledgerId, name],
   })
   return rows[0] ? toRow(rows[0]) : null
 }
@@ -64,21 +56,21 @@ export async function findAgentByName(
 /** In the order of their ids, after `after`. */
 export async function listAgents(
   pool: pg.Pool,
-  ledgerId: Uint8Array,
-  page: { after: Uint8Array | null; limit: number },
+  ledgerId: Uuid,
+  page: { after: Uuid | null; limit: number },
 ): Promise<AgentRow[]> {
   const { rows } = await pool.query<Columns>({
     name: 'list_agents',
     text: `${SELECT_AGENTS} where a.ledger_id = $1 and ($2::uuid is null or a.agent_id > $2)
       order by a.agent_id limit $3`,
-    values: [toUuid(ledgerId), page.after && toUuid(page.after), page.limit],
+    values: [ledgerId, page.after, page.limit],
   })
   return rows.map(toRow)
 }
 
 function toRow(row: Columns): AgentRow {
   return {
-    agentId: fromUuid(row.agentId),
+    agentId: row.agentId,
     name: row.name,
     registeredAt: row.registeredAt,
     disabledAt: row.disabledAt,

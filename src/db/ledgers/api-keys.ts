@@ -1,12 +1,12 @@
 import type pg from 'pg'
-import { fromUuid, toUuid } from '../connect/uuid.ts'
+import type { Uuid } from '../../proof/ids.ts'
 import { toRateLimit } from './rate-limits.ts'
 
 type RateLimit = ReturnType<typeof toRateLimit>
 
 type ApiKeyRow = {
-  readonly keyId: Uint8Array
-  readonly agentId: Uint8Array
+  readonly keyId: Uuid
+  readonly agentId: Uuid
   readonly scopes: string[]
   readonly mac: Uint8Array
   readonly expiresAtMs: number | null
@@ -20,12 +20,12 @@ type ApiKeyRow = {
 /** The key that has this secret, unless it is revoked or its agent disabled; with the secret's own end. */
 export async function findApiKey(
   pool: pg.Pool,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   secretHash: Buffer,
 ): Promise<ApiKeyRow | null> {
   const { rows } = await pool.query<{
-    keyId: string
-    agentId: string
+    keyId: Uuid
+    agentId: Uuid
     scopes: string[]
     mac: Buffer
     expiresAt: Date | null
@@ -46,13 +46,13 @@ export async function findApiKey(
       join tallystick.ledgers l on l.ledger_id = k.ledger_id
       join tallystick.chain_heads h on h.ledger_id = k.ledger_id
       where s.ledger_id = $1 and s.secret_hash = $2 and k.revoked_seq is null and a.disabled_seq is null`,
-    values: [toUuid(ledgerId), secretHash],
+    values: [ledgerId, secretHash],
   })
   const row = rows[0]
   if (!row) return null
   return {
-    keyId: fromUuid(row.keyId),
-    agentId: fromUuid(row.agentId),
+    keyId: row.keyId,
+    agentId: row.agentId,
     scopes: row.scopes,
     mac: row.mac,
     expiresAtMs: row.expiresAt?.getTime() ?? null,
@@ -64,8 +64,8 @@ export async function findApiKey(
 }
 
 export type KeyRow = {
-  readonly keyId: Uint8Array
-  readonly agentId: Uint8Array
+  readonly keyId: Uuid
+  readonly agentId: Uuid
   readonly name: string
   readonly scopes: readonly string[]
   readonly createdAt: Date
@@ -74,7 +74,7 @@ export type KeyRow = {
   readonly rateLimit: RateLimit
   readonly secrets: readonly KeySecretRow[]
   /** null: `system` made it. */
-  readonly madeBy: Uint8Array | null
+  readonly madeBy: Uuid | null
 }
 
 /** `secretHash` and `mac`: what the server made; `expiresAtMs`: this secret's own end. */
@@ -85,8 +85,8 @@ export type KeySecretRow = {
 }
 
 type KeyColumns = {
-  keyId: string
-  agentId: string
+  keyId: Uuid
+  agentId: Uuid
   name: string
   scopes: string[]
   createdAt: Date
@@ -95,7 +95,7 @@ type KeyColumns = {
   rateLimitPerSecond: number | null
   rateLimitBurst: number | null
   secrets: { hash: string; mac: string; ends: number | null }[]
-  madeBy: string | null
+  madeBy: Uuid | null
 }
 
 // Milliseconds of a time that this server wrote are whole.
@@ -111,15 +111,11 @@ const SELECT_KEYS = `select k.key_id, k.agent_id, k.name, k.scopes, k.expires_at
     from tallystick.api_key_secrets s where s.ledger_id = k.ledger_id and s.key_id = k.key_id
   ) s on true`
 
-export async function findKey(
-  pool: pg.Pool,
-  ledgerId: Uint8Array,
-  keyId: Uint8Array,
-): Promise<KeyRow | null> {
+export async function findKey(pool: pg.Pool, ledgerId: Uuid, keyId: Uuid): Promise<KeyRow | null> {
   const { rows } = await pool.query<KeyColumns>({
     name: 'find_key',
     text: `${SELECT_KEYS} where k.ledger_id = $1 and k.key_id = $2`,
-    values: [toUuid(ledgerId), toUuid(keyId)],
+    values: [ledgerId, keyId],
   })
   return rows[0] ? toKeyRow(rows[0]) : null
 }
@@ -127,26 +123,21 @@ export async function findKey(
 /** In the order of their ids, after `after`; of one agent only where it is given. */
 export async function listKeys(
   pool: pg.Pool,
-  ledgerId: Uint8Array,
-  page: { agentId: Uint8Array | null; after: Uint8Array | null; limit: number },
+  ledgerId: Uuid,
+  page: { agentId: Uuid | null; after: Uuid | null; limit: number },
 ): Promise<KeyRow[]> {
   const { rows } = await pool.query<KeyColumns>({
     name: 'list_keys',
     text: `${SELECT_KEYS} where k.ledger_id = $1 and ($2::uuid is null or k.key_id > $2)
       and ($3::uuid is null or k.agent_id = $3) order by k.key_id limit $4`,
-    values: [
-      toUuid(ledgerId),
-      page.after && toUuid(page.after),
-      page.agentId && toUuid(page.agentId),
-      page.limit,
-    ],
+    values: [ledgerId, page.after, page.agentId, page.limit],
   })
   return rows.map(toKeyRow)
 }
 
 type KeyMakerRow = {
-  readonly keyId: Uint8Array
-  readonly madeBy: Uint8Array | null
+  readonly keyId: Uuid
+  readonly madeBy: Uuid | null
   readonly isRevoked: boolean
   readonly createdSeq: number
 }
@@ -157,12 +148,12 @@ type KeyMakerRow = {
  */
 export async function listKeyMakers(
   pool: pg.Pool,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   page: { afterSeq: number; limit: number },
 ): Promise<KeyMakerRow[]> {
   const { rows } = await pool.query<{
-    keyId: string
-    madeBy: string | null
+    keyId: Uuid
+    madeBy: Uuid | null
     isRevoked: boolean
     createdSeq: number
   }>({
@@ -172,11 +163,11 @@ export async function listKeyMakers(
         order by created_seq limit $3) k
       join tallystick.entries c on c.ledger_id = k.ledger_id and c.seq = k.created_seq
       order by k.created_seq`,
-    values: [toUuid(ledgerId), page.afterSeq, page.limit],
+    values: [ledgerId, page.afterSeq, page.limit],
   })
   return rows.map((row) => ({
-    keyId: fromUuid(row.keyId),
-    madeBy: row.madeBy === null ? null : fromUuid(row.madeBy),
+    keyId: row.keyId,
+    madeBy: row.madeBy,
     isRevoked: row.isRevoked,
     createdSeq: row.createdSeq,
   }))
@@ -185,16 +176,16 @@ export async function listKeyMakers(
 /** Whether the key's secrets were `found`, and are `secrets` now. */
 export async function replaceKeySecrets(
   pool: pg.Pool,
-  ledgerId: Uint8Array,
-  keyId: Uint8Array,
+  ledgerId: Uuid,
+  keyId: Uuid,
   found: readonly KeySecretRow[],
   secrets: readonly KeySecretRow[],
 ): Promise<boolean> {
   const { rows } = await pool.query<{ replaced: boolean }>(
     `select tallystick.replace_key_secrets($1, $2, $3::bytea[], $4::bytea[], $5::bytea[], $6::timestamptz[]) as replaced`,
     [
-      toUuid(ledgerId),
-      toUuid(keyId),
+      ledgerId,
+      keyId,
       found.map((s) => s.secretHash),
       secrets.map((s) => s.secretHash),
       secrets.map((s) => s.mac),
@@ -206,8 +197,8 @@ export async function replaceKeySecrets(
 
 function toKeyRow(row: KeyColumns): KeyRow {
   return {
-    keyId: fromUuid(row.keyId),
-    agentId: fromUuid(row.agentId),
+    keyId: row.keyId,
+    agentId: row.agentId,
     name: row.name,
     scopes: row.scopes,
     createdAt: row.createdAt,
@@ -219,6 +210,6 @@ function toKeyRow(row: KeyColumns): KeyRow {
       mac: Buffer.from(mac, 'hex'),
       expiresAtMs: ends,
     })),
-    madeBy: row.madeBy === null ? null : fromUuid(row.madeBy),
+    madeBy: row.madeBy,
   }
 }

@@ -1,5 +1,5 @@
+import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
-import { fromUuid, toUuid } from '../connect/uuid.ts'
 
 /** A fault that verification found in a ledger. `seq` null: the ledger as a whole. */
 export type LedgerFault = {
@@ -9,21 +9,21 @@ export type LedgerFault = {
   readonly reason: string
 }
 
-type OpenFault = LedgerFault & { readonly ledgerId: Uint8Array; readonly foundAt: Date }
+type OpenFault = LedgerFault & { readonly ledgerId: Uuid; readonly foundAt: Date }
 
 /** From now on the ledger gets no checkpoints. false: it has a fault already, and that one stands. */
-export async function insertFault(db: Db, ledgerId: Uint8Array, fault: LedgerFault): Promise<boolean> {
+export async function insertFault(db: Db, ledgerId: Uuid, fault: LedgerFault): Promise<boolean> {
   const { rowCount } = await db.query(
     `insert into tallystick.ledger_faults (ledger_id, found_by, seq, code, reason) values ($1, $2, $3, $4, $5)
      on conflict (ledger_id) where cleared_at is null do nothing`,
-    [toUuid(ledgerId), fault.foundBy, fault.seq, fault.code, fault.reason],
+    [ledgerId, fault.foundBy, fault.seq, fault.code, fault.reason],
   )
   return rowCount === 1
 }
 
 export async function listOpenFaults(db: Db, limit: number): Promise<OpenFault[]> {
   const { rows } = await db.query<{
-    ledgerId: string
+    ledgerId: Uuid
     foundAt: Date
     foundBy: 'follower' | 'audit'
     seq: number | null
@@ -35,7 +35,7 @@ export async function listOpenFaults(db: Db, limit: number): Promise<OpenFault[]
     [limit],
   )
   return rows.map((row) => ({
-    ledgerId: fromUuid(row.ledgerId),
+    ledgerId: row.ledgerId,
     foundAt: row.foundAt,
     foundBy: row.foundBy,
     seq: row.seq,
@@ -45,11 +45,11 @@ export async function listOpenFaults(db: Db, limit: number): Promise<OpenFault[]
 }
 
 /** Those of the ledgers that have an open fault, as Postgres writes their ids. */
-export async function listFaulty(db: Db, ledgerIds: readonly Uint8Array[]): Promise<ReadonlySet<string>> {
-  const { rows } = await db.query<{ ledgerId: string }>({
+export async function listFaulty(db: Db, ledgerIds: readonly Uuid[]): Promise<ReadonlySet<string>> {
+  const { rows } = await db.query<{ ledgerId: Uuid }>({
     name: 'list_faulty',
     text: 'select ledger_id from tallystick.ledger_faults where ledger_id = any($1) and cleared_at is null',
-    values: [[...new Set(ledgerIds.map(toUuid))]],
+    values: [[...new Set(ledgerIds)]],
   })
   return new Set(rows.map(({ ledgerId }) => ledgerId))
 }
@@ -62,11 +62,11 @@ export async function countOpenFaults(db: Db): Promise<number> {
 }
 
 /** As the owner. false: the ledger has no open fault. */
-export async function clearFault(db: Db, ledgerId: Uint8Array, note: string): Promise<boolean> {
+export async function clearFault(db: Db, ledgerId: Uuid, note: string): Promise<boolean> {
   const { rowCount } = await db.query(
     `update tallystick.ledger_faults set cleared_at = now(), cleared_note = $2
      where ledger_id = $1 and cleared_at is null`,
-    [toUuid(ledgerId), note],
+    [ledgerId, note],
   )
   return rowCount === 1
 }

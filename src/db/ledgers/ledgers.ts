@@ -1,8 +1,8 @@
 import type pg from 'pg'
 import type { PublicKey } from '../../proof/crypto.ts'
+import type { Uuid } from '../../proof/ids.ts'
 import { parsePublicKey } from '../../proof/keys.ts'
 import type { Db } from '../connect/client.ts'
-import { fromUuid, toUuid } from '../connect/uuid.ts'
 import { toRateLimit } from './rate-limits.ts'
 
 type LedgerRow = {
@@ -13,12 +13,12 @@ type LedgerRow = {
 }
 
 /** Throws where there is no such ledger. */
-export async function getLedger(db: Db, ledgerId: Uint8Array): Promise<LedgerRow> {
+export async function getLedger(db: Db, ledgerId: Uuid): Promise<LedgerRow> {
   const { rows } = await db.query<{ name: string; issuer: string; origin: string; spki: Buffer }>(
     `select l.name, l.issuer, l.origin, k.spki
      from tallystick.ledgers l join tallystick.server_keys k on k.kid = l.note_kid
      where l.ledger_id = $1`,
-    [toUuid(ledgerId)],
+    [ledgerId],
   )
   const row = rows[0]
   if (!row) throw new Error('there is no such ledger')
@@ -31,7 +31,7 @@ export async function getLedger(db: Db, ledgerId: Uint8Array): Promise<LedgerRow
 }
 
 export type LedgerSummaryRow = {
-  readonly ledgerId: Uint8Array
+  readonly ledgerId: Uuid
   readonly name: string
   readonly issuer: string
   readonly origin: string
@@ -44,7 +44,7 @@ export type LedgerSummaryRow = {
 }
 
 type SummaryColumns = {
-  ledgerId: string
+  ledgerId: Uuid
   name: string
   issuer: string
   origin: string
@@ -62,14 +62,11 @@ const SELECT_SUMMARIES = `select l.ledger_id, l.name, l.issuer, l.origin, h.size
   from tallystick.ledgers l join tallystick.chain_heads h on h.ledger_id = l.ledger_id
   left join tallystick.ledger_faults f on f.ledger_id = l.ledger_id and f.cleared_at is null`
 
-export async function findLedgerSummary(
-  pool: pg.Pool,
-  ledgerId: Uint8Array,
-): Promise<LedgerSummaryRow | null> {
+export async function findLedgerSummary(pool: pg.Pool, ledgerId: Uuid): Promise<LedgerSummaryRow | null> {
   const { rows } = await pool.query<SummaryColumns>({
     name: 'find_ledger_summary',
     text: `${SELECT_SUMMARIES} where l.ledger_id = $1`,
-    values: [toUuid(ledgerId)],
+    values: [ledgerId],
   })
   return rows[0] ? toSummary(rows[0]) : null
 }
@@ -77,32 +74,28 @@ export async function findLedgerSummary(
 /** In the order of their ids, after `after`. */
 export async function listLedgerSummaries(
   pool: pg.Pool,
-  page: { after: Uint8Array | null; limit: number },
+  page: { after: Uuid | null; limit: number },
 ): Promise<LedgerSummaryRow[]> {
   const { rows } = await pool.query<SummaryColumns>({
     name: 'list_ledger_summaries',
     text: `${SELECT_SUMMARIES} where $1::uuid is null or l.ledger_id > $1 order by l.ledger_id limit $2`,
-    values: [page.after && toUuid(page.after), page.limit],
+    values: [page.after, page.limit],
   })
   return rows.map(toSummary)
 }
 
 /** false: it was so before, or is closed for another reason, or there is no such ledger. */
-export async function setLedgerFrozen(
-  pool: pg.Pool,
-  ledgerId: Uint8Array,
-  frozen: boolean,
-): Promise<boolean> {
+export async function setLedgerFrozen(pool: pg.Pool, ledgerId: Uuid, frozen: boolean): Promise<boolean> {
   const { rows } = await pool.query<{ changed: boolean }>(
     'select tallystick.set_ledger_frozen($1, $2) as changed',
-    [toUuid(ledgerId), frozen],
+    [ledgerId, frozen],
   )
   return rows[0]!.changed
 }
 
 function toSummary(row: SummaryColumns): LedgerSummaryRow {
   return {
-    ledgerId: fromUuid(row.ledgerId),
+    ledgerId: row.ledgerId,
     name: row.name,
     issuer: row.issuer,
     origin: row.origin,
@@ -119,10 +112,10 @@ function toFault(code: string, row: SummaryColumns): LedgerSummaryRow['fault'] {
 }
 
 /** Whether it takes no entries because it was found to be an older backup of itself. */
-export async function isClosedAsRestored(pool: pg.Pool, ledgerId: Uint8Array): Promise<boolean> {
+export async function isClosedAsRestored(pool: pg.Pool, ledgerId: Uuid): Promise<boolean> {
   const { rowCount } = await pool.query(
     "select from tallystick.chain_heads where ledger_id = $1 and closed = 'restored'",
-    [toUuid(ledgerId)],
+    [ledgerId],
   )
   return rowCount === 1
 }

@@ -1,17 +1,17 @@
 import type pg from 'pg'
-import { toUuid } from '../connect/uuid.ts'
+import type { Uuid } from '../../proof/ids.ts'
 
 type RateLimit = { readonly requestsPerSecond: number; readonly burst: number }
 
 /** false: there is no such ledger. */
 export async function setLedgerRateLimit(
   pool: pg.Pool,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   limit: RateLimit | null,
 ): Promise<boolean> {
   const { rows } = await pool.query<{ found: boolean }>(
     'select tallystick.set_ledger_rate_limit($1, $2, $3) as found',
-    [toUuid(ledgerId), limit?.requestsPerSecond ?? null, limit?.burst ?? null],
+    [ledgerId, limit?.requestsPerSecond ?? null, limit?.burst ?? null],
   )
   return rows[0]!.found
 }
@@ -19,13 +19,13 @@ export async function setLedgerRateLimit(
 /** false: the ledger has no such key. */
 export async function setKeyRateLimit(
   pool: pg.Pool,
-  ledgerId: Uint8Array,
-  keyId: Uint8Array,
+  ledgerId: Uuid,
+  keyId: Uuid,
   limit: RateLimit | null,
 ): Promise<boolean> {
   const { rows } = await pool.query<{ found: boolean }>(
     'select tallystick.set_key_rate_limit($1, $2, $3, $4) as found',
-    [toUuid(ledgerId), toUuid(keyId), limit?.requestsPerSecond ?? null, limit?.burst ?? null],
+    [ledgerId, keyId, limit?.requestsPerSecond ?? null, limit?.burst ?? null],
   )
   return rows[0]!.found
 }

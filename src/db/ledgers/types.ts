@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { toUuid } from '../connect/uuid.ts'
+import type { Uuid } from '../../proof/ids.ts'
 
 export type TypeRow = {
   /** name/version */
@@ -28,14 +28,14 @@ type Columns = {
   chain: Buffer
 }
 
-export async function findType(pool: pg.Pool, ledgerId: Uint8Array, name: string): Promise<TypeRow | null> {
+export async function findType(pool: pg.Pool, ledgerId: Uuid, name: string): Promise<TypeRow | null> {
   const { rows } = await pool.query<Columns>({
     name: 'find_type',
     text: `select t.name, t.gated, t.definition, t.digest, e.seq, e.recorded_at, e.leaf, e.chain
       from tallystick.types t
       join tallystick.entries e on e.ledger_id = t.ledger_id and e.seq = t.registered_seq
       where t.ledger_id = $1 and t.name = $2`,
-    values: [toUuid(ledgerId), name],
+    values: [ledgerId, name],
   })
   const [row] = rows
   if (!row) return null
@@ -64,7 +64,7 @@ export type TypeSummaryRow = {
 /** In the order of their names as ASCII text, `after` exclusive. `name`: without a version, those of all versions. */
 export async function listTypes(
   pool: pg.Pool,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   { name, after, limit }: { name: string | null; after: string | null; limit: number },
 ): Promise<TypeSummaryRow[]> {
   const { rows } = await pool.query<Omit<Columns, 'definition' | 'seq' | 'leaf' | 'chain'>>({
@@ -75,7 +75,7 @@ export async function listTypes(
       where t.ledger_id = $1 and t.name collate "C" > $2
         and ($3::text is null or (t.name collate "C" > $3 || '/' and t.name collate "C" < $3 || '0'))
       order by t.name collate "C" limit $4`,
-    values: [toUuid(ledgerId), after ?? '', name, limit],
+    values: [ledgerId, after ?? '', name, limit],
   })
   return rows.map((row) => ({
     name: row.name,

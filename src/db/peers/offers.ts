@@ -1,11 +1,11 @@
+import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
-import { toUuid } from '../connect/uuid.ts'
 import { NEWEST_OFFER, type OfferColumns } from './remote-records.ts'
 
 /** A record that is shared with a peer: this ledger's (`home`), or the peer's (`guest`). */
 export type SharedRecordRow = {
   role: 'home' | 'guest'
-  recordId: string
+  recordId: Uuid
   documents: 'whole' | 'digests'
   type: string
   state: string
@@ -15,7 +15,7 @@ export type SharedRecordRow = {
 } & (OfferColumns | { [Name in keyof OfferColumns]: null })
 
 /** Where a page begins: after this one. Both may claim a record of the same id. */
-type SharedPlace = { readonly recordId: Uint8Array; readonly role: SharedRecordRow['role'] }
+type SharedPlace = { readonly recordId: Uuid; readonly role: SharedRecordRow['role'] }
 
 const NO_ID = '00000000-0000-0000-0000-000000000000'
 
@@ -54,8 +54,8 @@ const sharedRecords = (where: (id: string, role: string) => string) => `
 /** Records shared with the peer, in both directions, in the order of their ids. */
 export async function listSharedRecords(
   db: Db,
-  ledgerId: Uint8Array,
-  peerId: Uint8Array,
+  ledgerId: Uuid,
+  peerId: Uuid,
   { after, limit }: { readonly after: SharedPlace | null; readonly limit: number },
 ): Promise<SharedRecordRow[]> {
   const { rows } = await db.query<SharedRecordRow>({
@@ -63,13 +63,7 @@ export async function listSharedRecords(
     text: `select * from (
         ${sharedRecords((id, role) => `${id} >= $4::uuid and (${id}, ${role}) > ($4::uuid, $5::text)`)}
       ) w order by w.record_id, w.role limit $3`,
-    values: [
-      toUuid(ledgerId),
-      toUuid(peerId),
-      limit,
-      after ? toUuid(after.recordId) : NO_ID,
-      after ? after.role : '',
-    ],
+    values: [ledgerId, peerId, limit, after ? after.recordId : NO_ID, after ? after.role : ''],
   })
   return rows
 }
@@ -77,16 +71,16 @@ export async function listSharedRecords(
 /** By what it is shared as; both where each side says that it has a record of this id. */
 export async function findSharedRecords(
   db: Db,
-  ledgerId: Uint8Array,
-  peerId: Uint8Array,
-  recordId: Uint8Array,
+  ledgerId: Uuid,
+  peerId: Uuid,
+  recordId: Uuid,
 ): Promise<SharedRecordRow[]> {
   const { rows } = await db.query<SharedRecordRow>({
     name: 'find_shared_records',
     text: `select * from (
         ${sharedRecords((id) => `${id} = $4::uuid`)}
       ) w order by w.role desc`,
-    values: [toUuid(ledgerId), toUuid(peerId), 1, toUuid(recordId)],
+    values: [ledgerId, peerId, 1, recordId],
   })
   return rows
 }

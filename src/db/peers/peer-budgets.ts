@@ -1,5 +1,5 @@
+import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
-import { toUuid } from '../connect/uuid.ts'
 
 /* How much of what a peer sends is stored: migrations/functions/charge-peers.sql counts it, in the transaction that stores it. */
 
@@ -64,12 +64,12 @@ export async function readPeerBudgets(
 /** null: as every peering has it. false: there is no such peering. */
 export async function setPeerBudget(
   db: Db,
-  of: { readonly ledgerId: Uint8Array; readonly peerId: Uint8Array },
+  of: { readonly ledgerId: Uuid; readonly peerId: Uuid },
   budget: { readonly entriesPerDay: number; readonly bytesPerDay: number } | null,
 ): Promise<boolean> {
   const { rows } = await db.query<{ set: boolean }>(
     'select tallystick.set_peer_budget($1, $2, $3, $4) as set',
-    [toUuid(of.ledgerId), toUuid(of.peerId), budget?.entriesPerDay ?? null, budget?.bytesPerDay ?? null],
+    [of.ledgerId, of.peerId, budget?.entriesPerDay ?? null, budget?.bytesPerDay ?? null],
   )
   return rows[0]!.set
 }

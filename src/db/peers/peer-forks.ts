@@ -1,15 +1,15 @@
+import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
-import { fromUuid, toUuid } from '../connect/uuid.ts'
 
 /* Entries of peers that contradict one that is held. Whether the peer has signed them says src/outside/federation/forks.ts. */
 
-type Of = { readonly ledgerId: Uint8Array; readonly peerId: Uint8Array }
+type Of = { readonly ledgerId: Uuid; readonly peerId: Uuid }
 
 export type ForkRow = {
   /** Lower-case hex, as `heldLeaf`. */
   readonly leaf: string
   readonly remoteSeq: number
-  readonly recordId: Uint8Array | null
+  readonly recordId: Uuid | null
   readonly version: number | null
   readonly heldLeaf: string
   readonly envelope: Buffer
@@ -28,7 +28,7 @@ export async function listPeerForks(
   const { rows } = await db.query<{
     leaf: Buffer
     remoteSeq: number
-    recordId: string | null
+    recordId: Uuid | null
     version: number | null
     heldLeaf: Buffer
     envelope: Buffer
@@ -55,12 +55,12 @@ export async function listPeerForks(
             and n.leaf = f.leaf
         )
       order by f.leaf limit $4`,
-    values: [toUuid(of.ledgerId), toUuid(of.peerId), Buffer.from(page.after, 'hex'), page.limit],
+    values: [of.ledgerId, of.peerId, Buffer.from(page.after, 'hex'), page.limit],
   })
   return rows.map((row) => ({
     leaf: row.leaf.toString('hex'),
     remoteSeq: row.remoteSeq,
-    recordId: row.recordId === null ? null : fromUuid(row.recordId),
+    recordId: row.recordId,
     version: row.version,
     heldLeaf: row.heldLeaf.toString('hex'),
     envelope: row.envelope,
@@ -69,11 +69,11 @@ export async function listPeerForks(
 }
 
 /** A peering of which there may be forks. */
-export type ForkedPeer = Of & { readonly remoteLedgerId: Uint8Array }
+export type ForkedPeer = Of & { readonly remoteLedgerId: Uuid }
 
 /** Peerings that live, and have rows of forks. */
 export async function listForkedPeers(db: Db, limit: number): Promise<ForkedPeer[]> {
-  const { rows } = await db.query<{ ledgerId: string; peerId: string; remoteLedgerId: string }>(
+  const { rows } = await db.query<{ ledgerId: Uuid; peerId: Uuid; remoteLedgerId: Uuid }>(
     `select p.ledger_id, p.peer_id, p.remote_ledger_id from tallystick.peers p
      where p.state <> 'revoked' and p.remote_ledger_id is not null and exists (
        select from tallystick.peer_forks f where f.ledger_id = p.ledger_id and f.peer_id = p.peer_id)
@@ -81,8 +81,8 @@ export async function listForkedPeers(db: Db, limit: number): Promise<ForkedPeer
     [limit],
   )
   return rows.map((row) => ({
-    ledgerId: fromUuid(row.ledgerId),
-    peerId: fromUuid(row.peerId),
-    remoteLedgerId: fromUuid(row.remoteLedgerId),
+    ledgerId: row.ledgerId,
+    peerId: row.peerId,
+    remoteLedgerId: row.remoteLedgerId,
   }))
 }

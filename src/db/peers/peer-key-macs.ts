@@ -1,16 +1,15 @@
 import type pg from 'pg'
 import { toBase64 } from '../../proof/bytes.ts'
-import { formatId } from '../../proof/ids.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
 import type { NamedPeerKey } from '../../signing/peer-macs.ts'
 import { bytea, encodeColumn, uuid } from '../connect/binary-array.ts'
-import { fromUuid, toUuid } from '../connect/uuid.ts'
 import type { Replaced } from '../schema/reseal.ts'
 
 /* The MACs by which keys of peers are believed, of all ledgers; as the owner. */
 
 export type PeerKeyMac = {
-  readonly ledgerId: Uint8Array
-  readonly peerId: Uint8Array
+  readonly ledgerId: Uuid
+  readonly peerId: Uuid
   readonly kid: Buffer
   readonly named: NamedPeerKey
   readonly mac: Buffer | null
@@ -22,8 +21,8 @@ export async function listPeerKeyMacs(
   limit: number,
 ): Promise<PeerKeyMac[]> {
   const { rows } = await client.query<{
-    ledgerId: string
-    peerId: string
+    ledgerId: Uuid
+    peerId: Uuid
     kid: Buffer
     alg: string
     spki: Buffer
@@ -32,10 +31,10 @@ export async function listPeerKeyMacs(
     `select ledger_id, peer_id, kid, alg, spki, mac from tallystick.peer_keys
      where $1::uuid is null or (ledger_id, peer_id, kid) > ($1, $2::uuid, $3::bytea)
      order by ledger_id, peer_id, kid limit $4`,
-    [after && toUuid(after.ledgerId), after && toUuid(after.peerId), after?.kid, limit],
+    [after?.ledgerId, after?.peerId, after?.kid, limit],
   )
   return rows.map((row) => {
-    const [ledgerId, peerId] = [fromUuid(row.ledgerId), fromUuid(row.peerId)]
+    const [ledgerId, peerId] = [row.ledgerId, row.peerId]
     const key = { kid: row.kid.toString('hex'), alg: row.alg, spki: toBase64(row.spki) }
     const named = { ledger: formatId('led', ledgerId), peer: formatId('peer', peerId), ...key }
     return { ledgerId, peerId, kid: row.kid, named, mac: row.mac }

@@ -1,9 +1,9 @@
+import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
-import { fromUuid, toUuid } from '../connect/uuid.ts'
 
 /* Exchange with a peer: what this server has of it, and what the peer has said that it holds. */
 
-type Of = { readonly ledgerId: Uint8Array; readonly peerId: Uint8Array }
+type Of = { readonly ledgerId: Uuid; readonly peerId: Uuid }
 
 export type ExchangeCounts = {
   /** Counts for the ledger: records, and entries about them, their offers and the peering, but not entries that name keys. */
@@ -80,7 +80,7 @@ export async function countExchange(db: Db, of: Of): Promise<ExchangeCounts> {
         o.pending as "offersPending", o.taken as "offersTaken", o.refused as "offersRefused",
         a.taken as "answersTaken", a.refused as "answersRefused"
       from counted c, offered o, answered a`,
-    values: [toUuid(of.ledgerId), toUuid(of.peerId)],
+    values: [of.ledgerId, of.peerId],
   })
   return Object.fromEntries(
     Object.entries(rows[0]!).map(([name, count]) => [name, Number(count)]),
@@ -105,7 +105,7 @@ export async function findPeerSummary(db: Db, of: Of): Promise<PeerSummaryRow | 
   }>({
     name: 'find_peer_summary',
     text: `select summary, summary_at, summary_wanted from tallystick.peer_cursors where ledger_id = $1 and peer_id = $2`,
-    values: [toUuid(of.ledgerId), toUuid(of.peerId)],
+    values: [of.ledgerId, of.peerId],
   })
   const row = rows[0]
   return row ? { summary: row.summary, summaryAt: row.summaryAt, isAsked: row.summaryWanted } : null
@@ -115,13 +115,13 @@ export async function wantPeerSummary(db: Db, of: Of): Promise<void> {
   await db.query({
     name: 'want_peer_summary',
     text: 'select tallystick.want_peer_summary($1, $2)',
-    values: [toUuid(of.ledgerId), toUuid(of.peerId)],
+    values: [of.ledgerId, of.peerId],
   })
 }
 
 /** Where a shared record stands here. `isOwn`: the ledger is its home. */
 export type HeldRecord = {
-  readonly recordId: Uint8Array
+  readonly recordId: Uuid
   readonly isOwn: boolean
   readonly version: number
   readonly leaf: Buffer
@@ -131,9 +131,9 @@ export type HeldRecord = {
 export async function listHeldRecords(
   db: Db,
   of: Of,
-  page: { readonly after: Uint8Array | null; readonly limit: number },
+  page: { readonly after: Uuid | null; readonly limit: number },
 ): Promise<HeldRecord[]> {
-  const { rows } = await db.query<{ recordId: string; own: boolean; version: number; leaf: Buffer }>({
+  const { rows } = await db.query<{ recordId: Uuid; own: boolean; version: number; leaf: Buffer }>({
     name: 'list_peer_held_records',
     text: `select * from (
         (select s.record_id, true as own, g.version, e.leaf
@@ -147,10 +147,10 @@ export async function listHeldRecords(
         where m.ledger_id = $1 and m.peer_id = $2 and ($3::uuid is null or m.record_id > $3)
         order by m.record_id limit $4)
       ) w order by record_id limit $4`,
-    values: [toUuid(of.ledgerId), toUuid(of.peerId), page.after && toUuid(page.after), page.limit],
+    values: [of.ledgerId, of.peerId, page.after, page.limit],
   })
   return rows.map((row) => ({
-    recordId: fromUuid(row.recordId),
+    recordId: row.recordId,
     isOwn: row.own,
     version: row.version,
     leaf: row.leaf,
@@ -161,7 +161,7 @@ export async function listHeldRecords(
 export async function findLeavesOfVersions(
   db: Db,
   of: Of,
-  asked: readonly { readonly recordId: Uint8Array; readonly isOwn: boolean; readonly version: number }[],
+  asked: readonly { readonly recordId: Uuid; readonly isOwn: boolean; readonly version: number }[],
 ): Promise<(string | null)[]> {
   const { rows } = await db.query<{ leaf: Buffer | null }>({
     name: 'find_peer_leaves_of_versions',
@@ -183,9 +183,9 @@ export async function findLeavesOfVersions(
       ) r on true
       order by k.place`,
     values: [
-      toUuid(of.ledgerId),
-      toUuid(of.peerId),
-      asked.map(({ recordId }) => toUuid(recordId)),
+      of.ledgerId,
+      of.peerId,
+      asked.map(({ recordId }) => recordId),
       asked.map(({ version }) => version),
       asked.map(({ isOwn }) => isOwn),
     ],

@@ -1,13 +1,13 @@
 import type pg from 'pg'
+import type { Uuid } from '../../proof/ids.ts'
 import { bytea, encodeColumn, int4, int8, text, uuid } from '../connect/binary-array.ts'
 import type { Db } from '../connect/client.ts'
-import { fromUuid, toUuid } from '../connect/uuid.ts'
 import { PEER_DRAINS_OF_LEDGER_MAX, PEER_SUMMARY_EVERY_MS } from '../limits.ts'
 import { PEER_KEYS, type PeerKeyColumns, type PeerKeyRow, type PeerState, toPeerKeys } from './peers.ts'
 
 /* Turns of peers, and where each stands. src/db/peers/peer-work.ts has what is shared with them. */
 
-type PeerName = { readonly ledgerId: Uint8Array; readonly peerId: Uint8Array }
+type PeerName = { readonly ledgerId: Uuid; readonly peerId: Uuid }
 /** A peering whose turn it is; the job is what everything is written under. */
 export type PeerTurn = PeerName & { readonly jobId: string }
 
@@ -53,7 +53,7 @@ export async function takePeerTurns(
   limit: number,
   leaseMs: number,
 ): Promise<PeerTurn[]> {
-  const { rows } = await client.query<{ ledgerId: string; peerId: string; jobId: string }>({
+  const { rows } = await client.query<{ ledgerId: Uuid; peerId: Uuid; jobId: string }>({
     name: 'take_peer_turns',
     text: `with waiting as materialized (${WAITING} order by c.served_at limit $1 for update of c skip locked),
       placed as (
@@ -67,8 +67,8 @@ export async function takePeerTurns(
     values: [limit, leaseMs],
   })
   return rows.map((row) => ({
-    ledgerId: fromUuid(row.ledgerId),
-    peerId: fromUuid(row.peerId),
+    ledgerId: row.ledgerId,
+    peerId: row.peerId,
     jobId: row.jobId,
   }))
 }
@@ -80,7 +80,7 @@ export type DrainedPeer = PeerName & {
   readonly inviter: string
   readonly invited: string | null
   readonly sealedToken: Buffer | null
-  readonly remoteLedgerId: Uint8Array
+  readonly remoteLedgerId: Uuid
   readonly remoteUrl: string
   readonly revokedSeq: number | null
   readonly issuer: string
@@ -91,7 +91,7 @@ export type DrainedPeer = PeerName & {
   readonly size: number
   readonly failures: number
   /** The record of the backlog whose turn it is, and from where on it is sent. */
-  readonly backlog: { readonly recordId: Uint8Array; readonly fromSeq: number } | null
+  readonly backlog: { readonly recordId: Uuid; readonly fromSeq: number } | null
   /** The peer is to be asked what it holds. */
   readonly summaryDue: boolean
   readonly keys: readonly PeerKeyRow[]
@@ -105,7 +105,7 @@ export async function lookAtPeer(db: Db, turn: PeerTurn, leaseMs: number): Promi
     inviter: string
     invited: string | null
     sealedToken: Buffer | null
-    remoteLedgerId: string
+    remoteLedgerId: Uuid
     remoteUrl: string
     revokedSeq: number | null
     issuer: string
@@ -114,7 +114,7 @@ export async function lookAtPeer(db: Db, turn: PeerTurn, leaseMs: number): Promi
     nextSeq: number
     size: number
     failures: number
-    backlogId: string | null
+    backlogId: Uuid | null
     backlogSeq: number
     summaryDue: boolean
     keys: PeerKeyColumns
@@ -135,7 +135,7 @@ export async function lookAtPeer(db: Db, turn: PeerTurn, leaseMs: number): Promi
         where n.ledger_id = c.ledger_id and n.peer_id = c.peer_id order by n.record_id limit 1
       ) b on true
       where p.remote_ledger_id is not null`,
-    values: [toUuid(turn.ledgerId), toUuid(turn.peerId), turn.jobId, leaseMs],
+    values: [turn.ledgerId, turn.peerId, turn.jobId, leaseMs],
   })
   const [row] = rows
   if (!row) return null
@@ -147,7 +147,7 @@ export async function lookAtPeer(db: Db, turn: PeerTurn, leaseMs: number): Promi
     inviter: row.inviter,
     invited: row.invited,
     sealedToken: row.sealedToken,
-    remoteLedgerId: fromUuid(row.remoteLedgerId),
+    remoteLedgerId: row.remoteLedgerId,
     remoteUrl: row.remoteUrl,
     revokedSeq: row.revokedSeq,
     issuer: row.issuer,
@@ -156,7 +156,7 @@ export async function lookAtPeer(db: Db, turn: PeerTurn, leaseMs: number): Promi
     nextSeq: row.nextSeq,
     size: row.size,
     failures: row.failures,
-    backlog: row.backlogId === null ? null : { recordId: fromUuid(row.backlogId), fromSeq: row.backlogSeq },
+    backlog: row.backlogId === null ? null : { recordId: row.backlogId, fromSeq: row.backlogSeq },
     summaryDue: row.summaryDue,
     keys: toPeerKeys(row.keys),
   }
@@ -167,7 +167,7 @@ export async function lookAtPeer(db: Db, turn: PeerTurn, leaseMs: number): Promi
  * where it was not: who has put it there meanwhile, or further back, is not overruled.
  */
 export type BacklogChange = {
-  readonly recordId: Uint8Array
+  readonly recordId: Uuid
   readonly fromSeq: number | null
   readonly readSeq: number | null
 }
@@ -178,7 +178,7 @@ export type Sent = {
   readonly receipts: readonly { readonly seq: number; readonly envelope: Uint8Array }[]
   readonly dead: readonly {
     readonly seq: number
-    readonly recordId: Uint8Array | null
+    readonly recordId: Uuid | null
     readonly kind: string
     readonly code: string
     readonly detail: string
@@ -211,8 +211,8 @@ export async function settleSent(
       where c.ledger_id = $1 and c.peer_id = $2 and c.job_id = $3
       returning set_config('synchronous_commit', 'off', true)`,
     values: [
-      toUuid(turn.ledgerId),
-      toUuid(turn.peerId),
+      turn.ledgerId,
+      turn.peerId,
       turn.jobId,
       sent.nextSeq,
       Buffer.from(sent.knownKid, 'hex'),
@@ -229,8 +229,8 @@ export async function settleSent(
         select $1::uuid, n.seq, $2::uuid, n.envelope from unnest($3::int8[], $4::bytea[]) n (seq, envelope)
         on conflict do nothing`,
       values: [
-        toUuid(turn.ledgerId),
-        toUuid(turn.peerId),
+        turn.ledgerId,
+        turn.peerId,
         encodeColumn(int8, receipts, ({ seq }) => seq),
         encodeColumn(bytea, receipts, ({ envelope }) => envelope),
       ],
@@ -244,8 +244,8 @@ export async function settleSent(
         from unnest($3::int8[], $4::uuid[], $5::text[], $6::text[], $7::text[]) n (seq, record_id, kind, code, detail)
         on conflict do nothing`,
       values: [
-        toUuid(turn.ledgerId),
-        toUuid(turn.peerId),
+        turn.ledgerId,
+        turn.peerId,
         encodeColumn(int8, dead, ({ seq }) => seq),
         encodeColumn(uuid, dead, ({ recordId }) => recordId),
         encodeColumn(text, dead, ({ kind }) => kind),
@@ -255,7 +255,7 @@ export async function settleSent(
     })
   }
   for (const { recordId, fromSeq, readSeq } of backlog) {
-    const values = [toUuid(turn.ledgerId), toUuid(turn.peerId), toUuid(recordId), readSeq]
+    const values = [turn.ledgerId, turn.peerId, recordId, readSeq]
     if (fromSeq === null) {
       await client.query({
         name: 'end_peer_backlog',
@@ -279,8 +279,8 @@ export async function settleSent(
 /** The seq of a record's event of this version; null: there is none. */
 export async function findSeqOfVersion(
   db: Db,
-  ledgerId: Uint8Array,
-  recordId: Uint8Array,
+  ledgerId: Uuid,
+  recordId: Uuid,
   version: number,
 ): Promise<number | null> {
   const { rows } = await db.query<{ seq: number }>({
@@ -288,7 +288,7 @@ export async function findSeqOfVersion(
     text: `select first_seq as seq from tallystick.records where ledger_id = $1 and record_id = $2 and $3::int4 = 1
       union all
       select seq from tallystick.entries where ledger_id = $1 and subject_id = $2 and version = $3 and version > 1`,
-    values: [toUuid(ledgerId), toUuid(recordId), version],
+    values: [ledgerId, recordId, version],
   })
   return rows[0] ? rows[0].seq : null
 }
@@ -298,7 +298,7 @@ export type HeldByPeer = {
   readonly text: string
   /** false: it holds more than it is asked for. */
   readonly whole: boolean
-  readonly records: readonly { readonly recordId: Uint8Array; readonly version: number }[]
+  readonly records: readonly { readonly recordId: Uuid; readonly version: number }[]
 }
 
 /**
@@ -306,7 +306,7 @@ export type HeldByPeer = {
  * ours that it holds an older version of, or not at all, and offers that it has not answered.
  */
 export async function keepSummary(client: pg.ClientBase, turn: PeerTurn, held: HeldByPeer): Promise<void> {
-  const of = [toUuid(turn.ledgerId), toUuid(turn.peerId)]
+  const of = [turn.ledgerId, turn.peerId]
   const { rows } = await client.query<{ nextSeq: number }>({
     name: 'keep_peer_summary',
     text: `update tallystick.peer_cursors set summary = $4, summary_at = now(), summary_wanted = false
@@ -358,8 +358,8 @@ export async function endPeerTurn(
         resume_at = case when $4::text is not null then now() + $5 * interval '1 millisecond' else c.resume_at end
       where c.ledger_id = $1 and c.peer_id = $2 and c.job_id = $3`,
     values: [
-      toUuid(turn.ledgerId),
-      toUuid(turn.peerId),
+      turn.ledgerId,
+      turn.peerId,
       turn.jobId,
       failed?.error.slice(0, 1_000) ?? null,
       failed?.afterMs ?? 0,

@@ -1,16 +1,16 @@
+import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
-import { fromUuid, toUuid } from '../connect/uuid.ts'
 
 /* Entries shared with a peer, as they are drained to it, and its answers. src/db/peers/peer-turns.ts has the turns. */
 
-type Of = { readonly ledgerId: Uint8Array; readonly peerId: Uint8Array }
+type Of = { readonly ledgerId: Uuid; readonly peerId: Uuid }
 
 /** The envelope of an entry. Throws where it is not there. */
-export async function readEntryEnvelope(db: Db, ledgerId: Uint8Array, seq: number): Promise<Buffer> {
+export async function readEntryEnvelope(db: Db, ledgerId: Uuid, seq: number): Promise<Buffer> {
   const { rows } = await db.query<{ envelope: Buffer }>({
     name: 'read_entry_envelope',
     text: 'select envelope from tallystick.entries where ledger_id = $1 and seq = $2',
-    values: [toUuid(ledgerId), seq],
+    values: [ledgerId, seq],
   })
   if (!rows[0]) throw new Error(`entry ${seq} is missing`)
   return rows[0].envelope
@@ -23,7 +23,7 @@ export type SharedEntry = {
   readonly leaf: Buffer
   readonly envelope: Buffer
   /** null: it is about the peering. */
-  readonly recordId: Uint8Array | null
+  readonly recordId: Uuid | null
   readonly documents: 'whole' | 'digests'
 }
 
@@ -32,7 +32,7 @@ type SharedColumns = {
   kind: string
   leaf: Buffer
   envelope: Buffer
-  recordId: string | null
+  recordId: Uuid | null
   documents: 'whole' | 'digests'
 }
 
@@ -89,7 +89,7 @@ export async function readSharedEntries(
           where l.ledger_id = $1 and l.peer_id = $2 and l.seq < e.seq
             and l.record_id = coalesce(s.record_id, o.record_id, r.record_id))
       order by e.seq limit $5`,
-    values: [toUuid(of.ledgerId), toUuid(of.peerId), from, end, limit],
+    values: [of.ledgerId, of.peerId, from, end, limit],
   })
   return rows.map(toShared)
 }
@@ -98,7 +98,7 @@ export async function readSharedEntries(
 export async function readSharedOfRecord(
   db: Db,
   of: Of,
-  recordId: Uint8Array,
+  recordId: Uuid,
   { from, end, limit }: { readonly from: number; readonly end: number; readonly limit: number },
 ): Promise<SharedEntry[]> {
   const { rows } = await db.query<SharedColumns>({
@@ -121,7 +121,7 @@ export async function readSharedOfRecord(
       ) e ${SHARED}
       where w.seq >= $4 and w.seq < $5 and ${IS_SHARED}
       order by e.seq limit $6`,
-    values: [toUuid(of.ledgerId), toUuid(of.peerId), toUuid(recordId), from, end, limit],
+    values: [of.ledgerId, of.peerId, recordId, from, end, limit],
   })
   return rows.map(toShared)
 }
@@ -132,7 +132,7 @@ function toShared(row: SharedColumns): SharedEntry {
     kind: row.kind,
     leaf: row.leaf,
     envelope: row.envelope,
-    recordId: row.recordId === null ? null : fromUuid(row.recordId),
+    recordId: row.recordId,
     documents: row.documents,
   }
 }
@@ -141,7 +141,7 @@ function toShared(row: SharedColumns): SharedEntry {
 export type SharedDocument = {
   readonly seq: number
   readonly document: 'payload' | 'evidence' | 'values' | 'reason'
-  readonly subjectId: Uint8Array
+  readonly subjectId: Uuid
   readonly digest: Buffer
   readonly salt: Buffer | null
   readonly content: Buffer | null
@@ -152,13 +152,13 @@ export type SharedDocument = {
 
 export async function readSharedDocuments(
   db: Db,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   seqs: readonly number[],
 ): Promise<SharedDocument[]> {
   const { rows } = await db.query<{
     seq: number
     document: SharedDocument['document']
-    subjectId: string
+    subjectId: Uuid
     digest: Buffer
     salt: Buffer | null
     content: Buffer | null
@@ -183,12 +183,12 @@ export async function readSharedDocuments(
         select n.seq from tallystick.erasures n
         where n.ledger_id = $1 and n.subject_id = w.subject_id and n.document = w.document and n.document_seq = w.seq offset 0
       ) x on true`,
-    values: [toUuid(ledgerId), seqs],
+    values: [ledgerId, seqs],
   })
   return rows.map((row) => ({
     seq: row.seq,
     document: row.document,
-    subjectId: fromUuid(row.subjectId),
+    subjectId: row.subjectId,
     digest: row.digest,
     salt: row.salt,
     content: row.content,
@@ -198,15 +198,11 @@ export async function readSharedDocuments(
 }
 
 /** Definitions (canonical JSON) of the ledger's types of these names. */
-export async function readDefinitions(
-  db: Db,
-  ledgerId: Uint8Array,
-  names: readonly string[],
-): Promise<string[]> {
+export async function readDefinitions(db: Db, ledgerId: Uuid, names: readonly string[]): Promise<string[]> {
   const { rows } = await db.query<{ definition: Buffer }>({
     name: 'read_definitions',
     text: 'select definition from tallystick.types where ledger_id = $1 and name = any ($2::text[])',
-    values: [toUuid(ledgerId), names],
+    values: [ledgerId, names],
   })
   return rows.map(({ definition }) => definition.toString('utf8'))
 }
@@ -214,7 +210,7 @@ export async function readDefinitions(
 /** The ledger's rotations after the one that began `knownKid` (hex), oldest first. */
 export async function readRotations(
   db: Db,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   knownKid: string,
   limit: number,
 ): Promise<{ readonly seq: number; readonly envelope: Buffer; readonly leaf: Buffer }[]> {
@@ -225,14 +221,14 @@ export async function readRotations(
       where r.ledger_id = $1 and r.seq > coalesce(
         (select max(k.seq) from tallystick.ledger_rotations k where k.ledger_id = $1 and k.new_kid = $2), -1)
       order by r.seq limit $3`,
-    values: [toUuid(ledgerId), Buffer.from(knownKid, 'hex'), limit],
+    values: [ledgerId, Buffer.from(knownKid, 'hex'), limit],
   })
   return rows.map((row) => ({ seq: row.seq, envelope: row.envelope, leaf: row.leaf }))
 }
 
 type DeadLetterRow = {
   readonly seq: number
-  readonly recordId: Uint8Array | null
+  readonly recordId: Uuid | null
   readonly code: string
   readonly detail: string | null
   readonly diedAt: Date
@@ -254,7 +250,7 @@ export async function listPeerDeadLetters(
 ): Promise<DeadLetterRow[]> {
   const { rows } = await db.query<{
     seq: number
-    recordId: string | null
+    recordId: Uuid | null
     code: string
     detail: string | null
     diedAt: Date
@@ -269,11 +265,11 @@ export async function listPeerDeadLetters(
       from tallystick.peer_dead_letters l
       join tallystick.entries e on e.ledger_id = l.ledger_id and e.seq = l.seq
       where l.ledger_id = $1 and l.peer_id = $2 and l.seq > $3 order by l.seq limit $4`,
-    values: [toUuid(of.ledgerId), toUuid(of.peerId), page.after, page.limit],
+    values: [of.ledgerId, of.peerId, page.after, page.limit],
   })
   return rows.map((row) => ({
     seq: row.seq,
-    recordId: row.recordId === null ? null : fromUuid(row.recordId),
+    recordId: row.recordId,
     code: row.code,
     detail: row.detail,
     diedAt: row.diedAt,
@@ -292,7 +288,7 @@ export async function listPeerDeadLetters(
 export async function replayPeer(db: Db, of: Of, seqs: readonly number[] | null): Promise<number> {
   const { rows } = await db.query<{ replayed: number }>(
     'select tallystick.replay_peer($1, $2, $3) as replayed',
-    [toUuid(of.ledgerId), toUuid(of.peerId), seqs],
+    [of.ledgerId, of.peerId, seqs],
   )
   return rows[0]!.replayed
 }
@@ -301,9 +297,9 @@ export async function replayPeer(db: Db, of: Of, seqs: readonly number[] | null)
 export async function listSummary(
   db: Db,
   of: Of,
-  page: { readonly after: Uint8Array | null; readonly limit: number },
-): Promise<{ readonly recordId: Uint8Array; readonly version: number; readonly leaf: Buffer }[]> {
-  const { rows } = await db.query<{ recordId: string; version: number; leaf: Buffer }>({
+  page: { readonly after: Uuid | null; readonly limit: number },
+): Promise<{ readonly recordId: Uuid; readonly version: number; readonly leaf: Buffer }[]> {
+  const { rows } = await db.query<{ recordId: Uuid; version: number; leaf: Buffer }>({
     name: 'list_peer_summary',
     text: `select w.record_id, w.version, w.leaf from (
         (select s.record_id, g.version, e.leaf
@@ -317,7 +313,7 @@ export async function listSummary(
         where m.ledger_id = $1 and m.peer_id = $2 and ($3::uuid is null or m.record_id > $3)
         order by m.record_id limit $4)
       ) w order by w.record_id limit $4`,
-    values: [toUuid(of.ledgerId), toUuid(of.peerId), page.after && toUuid(page.after), page.limit],
+    values: [of.ledgerId, of.peerId, page.after, page.limit],
   })
-  return rows.map((row) => ({ recordId: fromUuid(row.recordId), version: row.version, leaf: row.leaf }))
+  return rows.map((row) => ({ recordId: row.recordId, version: row.version, leaf: row.leaf }))
 }

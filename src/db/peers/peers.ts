@@ -1,5 +1,5 @@
+import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
-import { fromUuid, toUuid } from '../connect/uuid.ts'
 import {
   BUDGET_COLUMNS,
   BUDGET_JOIN,
@@ -13,11 +13,11 @@ import {
 export type PeerState = 'invited' | 'pending' | 'active' | 'suspended' | 'revoked'
 
 export type PeerRow = {
-  readonly peerId: Uint8Array
+  readonly peerId: Uuid
   readonly name: string
   readonly role: 'inviter' | 'invited'
   readonly state: PeerState
-  readonly createdBy: Uint8Array
+  readonly createdBy: Uuid
   readonly createdAt: Date
   readonly expiresAt: Date
   /** On the inviter's side, until the handshake: the invitation's MAC (src/signing/peer-macs.ts). */
@@ -25,7 +25,7 @@ export type PeerRow = {
   /** Canonical JSON of the identities; the invited's is not known before the handshake. */
   readonly inviter: string
   readonly invited: string | null
-  readonly remoteLedgerId: Uint8Array | null
+  readonly remoteLedgerId: Uuid | null
   readonly remoteUrl: string | null
   readonly handshake: Buffer | null
   readonly addedSeq: number | null
@@ -49,17 +49,17 @@ type PeerDrain = {
 }
 
 type PeerColumns = {
-  peerId: string
+  peerId: Uuid
   name: string
   role: 'inviter' | 'invited'
   state: PeerState
-  createdBy: string
+  createdBy: Uuid
   createdAt: Date
   expiresAt: Date
   tokenHash: Buffer
   inviter: string
   invited: string | null
-  remoteLedgerId: string | null
+  remoteLedgerId: Uuid | null
   remoteUrl: string | null
   handshake: Buffer | null
   addedSeq: number | null
@@ -85,11 +85,11 @@ const SELECT_PEERS = `select p.peer_id, p.name, p.role, p.state, p.created_by, p
   left join tallystick.peer_cursors c on c.ledger_id = p.ledger_id and c.peer_id = p.peer_id
   ${BUDGET_JOIN}`
 
-export async function findPeer(db: Db, ledgerId: Uint8Array, peerId: Uint8Array): Promise<PeerRow | null> {
+export async function findPeer(db: Db, ledgerId: Uuid, peerId: Uuid): Promise<PeerRow | null> {
   const { rows } = await db.query<PeerColumns>({
     name: 'find_peer',
     text: `${SELECT_PEERS} where p.ledger_id = $1 and p.peer_id = $2`,
-    values: [toUuid(ledgerId), toUuid(peerId)],
+    values: [ledgerId, peerId],
   })
   return rows[0] ? toRow(rows[0]) : null
 }
@@ -97,30 +97,30 @@ export async function findPeer(db: Db, ledgerId: Uint8Array, peerId: Uint8Array)
 /** In the order of their ids, after `after`. */
 export async function listPeers(
   db: Db,
-  ledgerId: Uint8Array,
-  page: { readonly after: Uint8Array | null; readonly limit: number },
+  ledgerId: Uuid,
+  page: { readonly after: Uuid | null; readonly limit: number },
 ): Promise<PeerRow[]> {
   const { rows } = await db.query<PeerColumns>({
     name: 'list_peers',
     text: `${SELECT_PEERS} where p.ledger_id = $1 and ($2::uuid is null or p.peer_id > $2) order by p.peer_id limit $3`,
-    values: [toUuid(ledgerId), page.after && toUuid(page.after), page.limit],
+    values: [ledgerId, page.after, page.limit],
   })
   return rows.map(toRow)
 }
 
 function toRow(row: PeerColumns): PeerRow {
   return {
-    peerId: fromUuid(row.peerId),
+    peerId: row.peerId,
     name: row.name,
     role: row.role,
     state: row.state,
-    createdBy: fromUuid(row.createdBy),
+    createdBy: row.createdBy,
     createdAt: row.createdAt,
     expiresAt: row.expiresAt,
     tokenHash: row.tokenHash,
     inviter: row.inviter,
     invited: row.invited,
-    remoteLedgerId: row.remoteLedgerId === null ? null : fromUuid(row.remoteLedgerId),
+    remoteLedgerId: row.remoteLedgerId,
     remoteUrl: row.remoteUrl,
     handshake: row.handshake,
     addedSeq: row.addedSeq,
@@ -155,7 +155,7 @@ type SelfRow = {
 }
 
 /** Throws where there is no such ledger. */
-export async function getSelf(db: Db, ledgerId: Uint8Array): Promise<SelfRow> {
+export async function getSelf(db: Db, ledgerId: Uuid): Promise<SelfRow> {
   const { rows } = await db.query<{
     issuer: string
     origin: string
@@ -171,7 +171,7 @@ export async function getSelf(db: Db, ledgerId: Uint8Array): Promise<SelfRow> {
       join tallystick.entries e on e.ledger_id = l.ledger_id and e.seq = 0
       join tallystick.server_keys k on k.kid = h.envelope_kid
       where l.ledger_id = $1`,
-    values: [toUuid(ledgerId)],
+    values: [ledgerId],
   })
   const row = rows[0]
   if (!row) throw new Error('there is no such ledger')
@@ -237,7 +237,7 @@ export type PeerContact = {
  */
 export async function findContact(
   db: Db,
-  { ledgerId, peerId, remoteLedgerId }: Record<'ledgerId' | 'peerId' | 'remoteLedgerId', Uint8Array>,
+  { ledgerId, peerId, remoteLedgerId }: Record<'ledgerId' | 'peerId' | 'remoteLedgerId', Uuid>,
 ): Promise<PeerContact | null> {
   type Columns = {
     state: PeerState
@@ -256,7 +256,7 @@ export async function findContact(
       join tallystick.chain_heads h on h.ledger_id = p.ledger_id
       ${BUDGET_JOIN}
       where p.ledger_id = $1 and p.peer_id = $2 and p.remote_ledger_id = $3`,
-    values: [toUuid(ledgerId), toUuid(peerId), toUuid(remoteLedgerId)],
+    values: [ledgerId, peerId, remoteLedgerId],
   })
   const row = rows[0]
   if (!row) return null
@@ -274,11 +274,11 @@ export async function findContact(
 /** false: there are too many. `inviter`: canonical JSON. */
 export async function invitePeer(
   db: Db,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   peer: {
-    readonly peerId: Uint8Array
+    readonly peerId: Uuid
     readonly name: string
-    readonly agentId: Uint8Array
+    readonly agentId: Uuid
     readonly tokenHash: Uint8Array
     readonly expiresAt: Date
     readonly inviter: string
@@ -288,10 +288,10 @@ export async function invitePeer(
   const { rows } = await db.query<{ made: boolean }>(
     'select tallystick.invite_peer($1, $2, $3, $4, $5, $6, $7, $8, $9) as made',
     [
-      toUuid(ledgerId),
-      toUuid(peer.peerId),
+      ledgerId,
+      peer.peerId,
       peer.name,
-      toUuid(peer.agentId),
+      peer.agentId,
       peer.tokenHash,
       peer.expiresAt,
       peer.inviter,
@@ -305,16 +305,16 @@ export async function invitePeer(
 /** false: there are too many. Fails on peers_pkey or peers_remote where there is such a peering already. */
 export async function acceptPeer(
   db: Db,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   peer: {
-    readonly peerId: Uint8Array
+    readonly peerId: Uuid
     readonly name: string
-    readonly agentId: Uint8Array
+    readonly agentId: Uuid
     readonly tokenHash: Uint8Array
     readonly expiresAt: Date
     readonly sealedToken: Uint8Array
     readonly inviter: string
-    readonly remoteLedgerId: Uint8Array
+    readonly remoteLedgerId: Uuid
     readonly remoteUrl: string
     readonly ownKid: Uint8Array
   },
@@ -323,15 +323,15 @@ export async function acceptPeer(
   const { rows } = await db.query<{ made: boolean }>(
     'select tallystick.accept_peer($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) as made',
     [
-      toUuid(ledgerId),
-      toUuid(peer.peerId),
+      ledgerId,
+      peer.peerId,
       peer.name,
-      toUuid(peer.agentId),
+      peer.agentId,
       peer.tokenHash,
       peer.expiresAt,
       peer.sealedToken,
       peer.inviter,
-      toUuid(peer.remoteLedgerId),
+      peer.remoteLedgerId,
       peer.remoteUrl,
       peer.ownKid,
       peersMax,
@@ -341,10 +341,10 @@ export async function acceptPeer(
 }
 
 /** false: it has an entry, or is withdrawn already. */
-export async function withdrawPeer(db: Db, ledgerId: Uint8Array, peerId: Uint8Array): Promise<boolean> {
+export async function withdrawPeer(db: Db, ledgerId: Uuid, peerId: Uuid): Promise<boolean> {
   const { rows } = await db.query<{ done: boolean }>('select tallystick.withdraw_peer($1, $2) as done', [
-    toUuid(ledgerId),
-    toUuid(peerId),
+    ledgerId,
+    peerId,
   ])
   return rows[0]!.done
 }

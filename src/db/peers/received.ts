@@ -1,17 +1,17 @@
 import type pg from 'pg'
+import type { Uuid } from '../../proof/ids.ts'
 import type { GatedRecord } from '../../proof/ledger/gated-record.ts'
-import { toUuid } from '../connect/uuid.ts'
 
 /* Entries received from peers, as the next request of one is held to them. All reads are under the lock of beginPeerRequest. */
 
-type Of = { readonly ledgerId: Uint8Array; readonly peerId: Uint8Array }
+type Of = { readonly ledgerId: Uuid; readonly peerId: Uuid }
 
 /** Until the transaction ends no other request of this peering is looked at. false: the nonce was used before. */
 export async function beginPeerRequest(client: pg.ClientBase, of: Of, nonce: Uint8Array): Promise<boolean> {
   const { rows } = await client.query<{ fresh: boolean }>({
     name: 'begin_peer_request',
     text: 'select tallystick.begin_peer_request($1, $2, $3) as fresh',
-    values: [toUuid(of.ledgerId), toUuid(of.peerId), nonce],
+    values: [of.ledgerId, of.peerId, nonce],
   })
   return rows[0]!.fresh
 }
@@ -50,7 +50,7 @@ export async function listHeldEntries(
       cross join lateral (
         select n.envelope from tallystick.entries n where n.ledger_id = r.ledger_id and n.seq = r.seq offset 0
       ) e`,
-    values: [toUuid(of.ledgerId), toUuid(of.peerId), remoteSeqs, withEnvelopes],
+    values: [of.ledgerId, of.peerId, remoteSeqs, withEnvelopes],
   })
   return rows.map((row) => ({
     remoteSeq: row.remoteSeq,
@@ -63,7 +63,7 @@ export async function listHeldEntries(
 
 /** A record that may be the peer's, as far as it is known here; `recordId` as Postgres writes uuids. */
 export type KnownRecord = {
-  readonly recordId: string
+  readonly recordId: Uuid
   /** The ledger has a record of its own of this id; shared with the peer or not. */
   readonly isOwn: boolean
   readonly isShared: boolean
@@ -82,11 +82,11 @@ export type KnownRecord = {
 export async function listKnownRecords(
   client: pg.ClientBase,
   of: Of,
-  recordIds: readonly Uint8Array[],
+  recordIds: readonly Uuid[],
   offersMax: number,
 ): Promise<KnownRecord[]> {
   const { rows } = await client.query<{
-    recordId: string
+    recordId: Uuid
     own: boolean
     shared: boolean
     type: string
@@ -121,7 +121,7 @@ export async function listKnownRecords(
         select * from tallystick.remote_records n
         where n.ledger_id = $1 and n.record_id = k.record_id and n.peer_id = $2 offset 0
       ) m on true`,
-    values: [toUuid(of.ledgerId), toUuid(of.peerId), recordIds.map(toUuid), offersMax],
+    values: [of.ledgerId, of.peerId, recordIds, offersMax],
   })
   return rows.map((row) => ({
     recordId: row.recordId,
@@ -140,9 +140,9 @@ export async function listKnownRecords(
 export async function findHeldVersions(
   client: pg.ClientBase,
   of: Of,
-  events: readonly { readonly recordId: Uint8Array; readonly version: number }[],
+  events: readonly { readonly recordId: Uuid; readonly version: number }[],
 ): Promise<Map<string, string>> {
-  const { rows } = await client.query<{ recordId: string; version: number; leaf: Buffer }>({
+  const { rows } = await client.query<{ recordId: Uuid; version: number; leaf: Buffer }>({
     name: 'find_held_versions',
     text: `select r.record_id, r.version, r.leaf
       from unnest($3::uuid[], $4::int4[]) k (record_id, version)
@@ -152,9 +152,9 @@ export async function findHeldVersions(
           and n.version is not null offset 0
       ) r`,
     values: [
-      toUuid(of.ledgerId),
-      toUuid(of.peerId),
-      events.map(({ recordId }) => toUuid(recordId)),
+      of.ledgerId,
+      of.peerId,
+      events.map(({ recordId }) => recordId),
       events.map(({ version }) => version),
     ],
   })
@@ -165,7 +165,7 @@ export async function findHeldVersions(
 export type OwnOffer = {
   readonly seq: number
   readonly leaf: string
-  readonly recordId: string
+  readonly recordId: Uuid
   readonly isDecided: boolean
   readonly envelope: Buffer
 }
@@ -178,7 +178,7 @@ export async function listOwnOffers(
   const { rows } = await client.query<{
     seq: number
     leaf: Buffer
-    recordId: string
+    recordId: Uuid
     decided: boolean
     envelope: Buffer
   }>({
@@ -189,7 +189,7 @@ export async function listOwnOffers(
         select n.envelope from tallystick.entries n where n.ledger_id = o.ledger_id and n.seq = o.seq offset 0
       ) e
       where o.ledger_id = $1 and o.peer_id = $2 and o.seq = any ($3::bigint[])`,
-    values: [toUuid(of.ledgerId), toUuid(of.peerId), seqs],
+    values: [of.ledgerId, of.peerId, seqs],
   })
   return rows.map((row) => ({
     seq: row.seq,
@@ -210,7 +210,7 @@ export async function listReceivedTypes(
     name: 'list_received_types',
     text: `select digest from tallystick.received_types
       where ledger_id = $1 and peer_id = $2 and digest = any ($3::bytea[])`,
-    values: [toUuid(of.ledgerId), toUuid(of.peerId), digests.map((digest) => Buffer.from(digest, 'hex'))],
+    values: [of.ledgerId, of.peerId, digests.map((digest) => Buffer.from(digest, 'hex'))],
   })
   return new Set(rows.map(({ digest }) => digest.toString('hex')))
 }
@@ -222,7 +222,7 @@ export async function keepFork(
   fork: {
     readonly leaf: string
     readonly remoteSeq: number
-    readonly recordId: Uint8Array | null
+    readonly recordId: Uuid | null
     readonly version: number | null
     readonly held: string
     readonly envelope: Uint8Array
@@ -233,11 +233,11 @@ export async function keepFork(
     name: 'keep_fork',
     text: 'select tallystick.keep_fork($1, $2, $3, $4, $5, $6, $7, $8, $9)',
     values: [
-      toUuid(of.ledgerId),
-      toUuid(of.peerId),
+      of.ledgerId,
+      of.peerId,
       Buffer.from(fork.leaf, 'hex'),
       fork.remoteSeq,
-      fork.recordId && toUuid(fork.recordId),
+      fork.recordId,
       fork.version,
       Buffer.from(fork.held, 'hex'),
       fork.envelope,

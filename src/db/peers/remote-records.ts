@@ -1,6 +1,6 @@
+import type { Uuid } from '../../proof/ids.ts'
 import type { OfferedStep } from '../../proof/statement/kinds.ts'
 import type { Db } from '../connect/client.ts'
-import { toUuid } from '../connect/uuid.ts'
 import type { PeerState } from './peers.ts'
 
 /*
@@ -10,10 +10,10 @@ import type { PeerState } from './peers.ts'
 
 /** A record of another ledger, by what one peer sent of it. Ids as Postgres writes uuids. */
 export type RemoteRecordRow = {
-  recordId: string
-  peerId: string
+  recordId: Uuid
+  peerId: Uuid
   peerState: PeerState
-  homeId: string
+  homeId: Uuid
   type: string
   documents: 'whole' | 'digests'
   state: string
@@ -47,11 +47,11 @@ export type OfferColumns = {
   offerState: 'pending' | 'taken' | 'refused'
   offerStep: OfferedStep
   offerVersion: number
-  offerAgentId: string
+  offerAgentId: Uuid
   offerCode: string | null
   offerDecidedSeq: number | null
   offerRecordedAt: Date
-  offerCompletionId: string | null
+  offerCompletionId: Uuid | null
 }
 
 /** SQL: newest offer `o` for a remote record `r`. */
@@ -79,12 +79,8 @@ export const NEWEST_OFFER = `left join lateral (
  */
 export async function findRemoteClaim(
   db: Db,
-  ledgerId: Uint8Array,
-  {
-    recordId,
-    peerId,
-    agentId,
-  }: Record<'recordId' | 'agentId', Uint8Array> & { readonly peerId: Uint8Array | null },
+  ledgerId: Uuid,
+  { recordId, peerId, agentId }: Record<'recordId' | 'agentId', Uuid> & { readonly peerId: Uuid | null },
 ): Promise<RemoteRecordRow | null> {
   const { rows } = await db.query<RemoteRecordRow>({
     name: 'find_remote_claim',
@@ -121,7 +117,7 @@ export async function findRemoteClaim(
         where n.ledger_id = r.ledger_id and n.seq = d.erased_seq offset 0
       ) x on true
       ${NEWEST_OFFER}`,
-    values: [toUuid(ledgerId), toUuid(recordId), toUuid(agentId), peerId && toUuid(peerId)],
+    values: [ledgerId, recordId, agentId, peerId],
   })
   return rows[0] ?? null
 }
@@ -166,7 +162,7 @@ const DOCUMENT = `left join lateral (
 /** The newest step of each kind, in order. */
 export async function listNewestRemoteSteps(
   db: Db,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   { recordId, peerId }: RecordOfPeer,
 ): Promise<RemoteStepRow[]> {
   const { rows } = await db.query<RemoteStepRow>({
@@ -179,7 +175,7 @@ export async function listNewestRemoteSteps(
       ) s
       ${DOCUMENT}
       order by s.version`,
-    values: [toUuid(ledgerId), peerId, recordId],
+    values: [ledgerId, peerId, recordId],
   })
   return rows
 }
@@ -199,7 +195,7 @@ export type RemoteEntryRow = RemoteStepRow & {
  */
 export async function listRemoteEntries(
   db: Db,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   { recordId, peerId }: RecordOfPeer,
   page: { readonly afterVersion: number; readonly limit: number; readonly bytesMax: number },
 ): Promise<RemoteEntryRow[]> {
@@ -222,7 +218,7 @@ export async function listRemoteEntries(
       ) z
       where z.bytes <= $6 or z.nth = 1
       order by z.version`,
-    values: [toUuid(ledgerId), peerId, recordId, page.afterVersion, page.limit, page.bytesMax],
+    values: [ledgerId, peerId, recordId, page.afterVersion, page.limit, page.bytesMax],
   })
   return rows
 }
@@ -230,15 +226,15 @@ export async function listRemoteEntries(
 /** The definition of a type that came along with a record: canonical JSON. null: it is built in, or none came. */
 export async function findReceivedType(
   db: Db,
-  ledgerId: Uint8Array,
-  peerId: Uint8Array,
+  ledgerId: Uuid,
+  peerId: Uuid,
   digest: string,
 ): Promise<string | null> {
   const { rows } = await db.query<{ definition: Buffer }>({
     name: 'find_received_type',
     text: `select t.definition from tallystick.received_types t
       where t.ledger_id = $1 and t.peer_id = $2 and t.digest = decode($3, 'hex')`,
-    values: [toUuid(ledgerId), toUuid(peerId), digest],
+    values: [ledgerId, peerId, digest],
   })
   return rows[0]?.definition.toString('utf8') ?? null
 }

@@ -1,37 +1,33 @@
+import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
-import { fromUuid, toUuid } from '../connect/uuid.ts'
 import type { PeerState } from './peers.ts'
 
 /* Facts needed to share a record. The peers that it is shared with come with the record (read-records.ts). */
 
 export type SharePeer = {
-  readonly peerId: Uint8Array
+  readonly peerId: Uuid
   readonly state: PeerState
   /** null before the other side has answered the invitation. */
-  readonly remoteLedgerId: Uint8Array | null
+  readonly remoteLedgerId: Uuid | null
 }
 
 /** Those of the peerings that are the ledger's own, in no order. */
-export async function listSharePeers(
-  db: Db,
-  ledgerId: Uint8Array,
-  peerIds: readonly Uint8Array[],
-): Promise<SharePeer[]> {
-  const { rows } = await db.query<{ peerId: string; state: PeerState; remoteLedgerId: string | null }>({
+export async function listSharePeers(db: Db, ledgerId: Uuid, peerIds: readonly Uuid[]): Promise<SharePeer[]> {
+  const { rows } = await db.query<{ peerId: Uuid; state: PeerState; remoteLedgerId: Uuid | null }>({
     name: 'list_share_peers',
     text: `select p.peer_id, p.state, p.remote_ledger_id from tallystick.peers p
       where p.ledger_id = $1 and p.peer_id = any ($2::uuid[])`,
-    values: [toUuid(ledgerId), peerIds.map(toUuid)],
+    values: [ledgerId, peerIds],
   })
   return rows.map(({ peerId, state, remoteLedgerId }) => ({
-    peerId: fromUuid(peerId),
+    peerId,
     state,
-    remoteLedgerId: remoteLedgerId === null ? null : fromUuid(remoteLedgerId),
+    remoteLedgerId,
   }))
 }
 
 /** The salts that callers may have chosen: of the record's payload, and of its completions. Of what is erased nobody knows it. */
-export async function listChosenSalts(db: Db, ledgerId: Uint8Array, recordId: Uint8Array): Promise<Buffer[]> {
+export async function listChosenSalts(db: Db, ledgerId: Uuid, recordId: Uuid): Promise<Buffer[]> {
   const { rows } = await db.query<{ salt: Buffer }>({
     name: 'list_chosen_salts',
     text: `select r.salt from tallystick.records r
@@ -43,7 +39,7 @@ export async function listChosenSalts(db: Db, ledgerId: Uint8Array, recordId: Ui
         where d.ledger_id = $1 and d.seq = e.seq and d.document = 'evidence' and d.salt is not null offset 0
       ) n
       where e.ledger_id = $1 and e.subject_id = $2 and e.version > 1`,
-    values: [toUuid(ledgerId), toUuid(recordId)],
+    values: [ledgerId, recordId],
   })
   return rows.map(({ salt }) => salt)
 }

@@ -1,6 +1,6 @@
 import type pg from 'pg'
+import type { Uuid } from '../../proof/ids.ts'
 import type { DocumentKind } from '../../proof/statement/document-subjects.ts'
-import { fromUuid, toUuid } from '../connect/uuid.ts'
 
 /*
  * Erasures. The signed entry and its row come first (append_entries); from then on no query of the API shows the document
@@ -11,7 +11,7 @@ import { fromUuid, toUuid } from '../connect/uuid.ts'
 export type ErasableRow = {
   readonly document: DocumentKind
   /** The completion; of a payload and a reason, the record. */
-  readonly subjectId: Uint8Array
+  readonly subjectId: Uuid
   readonly digest: Buffer
   /** Seq of the entry that digests it. */
   readonly seq: number
@@ -27,7 +27,7 @@ type Needed = 'by the decision' | 'by the home'
 
 type ErasableColumns = {
   document: DocumentKind
-  subjectId: string
+  subjectId: Uuid
   digest: Buffer
   seq: number
   erasedSeq: number | null
@@ -77,8 +77,8 @@ const DOCUMENTS = `
  */
 export async function findErasable(
   pool: pg.Pool,
-  ledgerId: Uint8Array,
-  recordId: Uint8Array,
+  ledgerId: Uuid,
+  recordId: Uuid,
   { document, subjectId, seq }: Pick<ErasableRow, 'document' | 'subjectId'> & { readonly seq: number | null },
 ): Promise<ErasableRow | null> {
   const { rows } = await pool.query<ErasableColumns>({
@@ -86,7 +86,7 @@ export async function findErasable(
     text: `${DOCUMENTS}
       where d.document = $3 and d.subject_id = $4 and ($5::int8 is null or d.seq = $5)
       order by d.seq limit 1`,
-    values: [toUuid(ledgerId), toUuid(recordId), document, toUuid(subjectId), seq],
+    values: [ledgerId, recordId, document, subjectId, seq],
   })
   return rows[0] ? toErasable(rows[0]) : null
 }
@@ -94,8 +94,8 @@ export async function findErasable(
 /** Documents beside the record's entries before the entry at `before` that no entry up to it has erased, oldest first. */
 export async function listErasable(
   pool: pg.Pool,
-  ledgerId: Uint8Array,
-  recordId: Uint8Array,
+  ledgerId: Uuid,
+  recordId: Uuid,
   { before, limit }: { readonly before: number; readonly limit: number },
 ): Promise<ErasableRow[]> {
   const { rows } = await pool.query<ErasableColumns>({
@@ -103,7 +103,7 @@ export async function listErasable(
     text: `${DOCUMENTS}
       where d.seq < $3 and (x.seq is null or x.seq > $3)
       order by d.seq limit $4`,
-    values: [toUuid(ledgerId), toUuid(recordId), before, limit],
+    values: [ledgerId, recordId, before, limit],
   })
   return rows.map(toErasable)
 }
@@ -111,7 +111,7 @@ export async function listErasable(
 function toErasable({ document, subjectId, digest, seq, erasedSeq, needed }: ErasableColumns): ErasableRow {
   return {
     document,
-    subjectId: fromUuid(subjectId),
+    subjectId,
     digest,
     seq,
     erasedSeq,
@@ -123,20 +123,20 @@ export type ErasureRow = {
   /** Seq of the entry that digests what it erased. */
   readonly documentSeq: number
   readonly reason: string | null
-  readonly actorId: Uint8Array
-  readonly keyId: Uint8Array
+  readonly actorId: Uuid
+  readonly keyId: Uuid
   readonly recordedAt: Date
   readonly leaf: Buffer
   readonly chain: Buffer
 }
 
 /** Erasure that the agent's entry at `seq` says. */
-export async function getErasure(pool: pg.Pool, ledgerId: Uint8Array, seq: number): Promise<ErasureRow> {
+export async function getErasure(pool: pg.Pool, ledgerId: Uuid, seq: number): Promise<ErasureRow> {
   const { rows } = await pool.query<{
     documentSeq: number
     reason: string | null
-    actorId: string
-    keyId: string
+    actorId: Uuid
+    keyId: Uuid
     recordedAt: Date
     leaf: Buffer
     chain: Buffer
@@ -144,7 +144,7 @@ export async function getErasure(pool: pg.Pool, ledgerId: Uint8Array, seq: numbe
     `select x.document_seq, x.reason, e.actor_id, e.key_id, e.recorded_at, e.leaf, e.chain from tallystick.erasures x
      join tallystick.entries e on e.ledger_id = x.ledger_id and e.seq = x.seq
      where x.ledger_id = $1 and x.seq = $2`,
-    [toUuid(ledgerId), seq],
+    [ledgerId, seq],
   )
   const row = rows[0]
   if (!row) throw new Error(`entry ${seq} erased nothing`)
@@ -155,7 +155,7 @@ export async function getErasure(pool: pg.Pool, ledgerId: Uint8Array, seq: numbe
     leaf,
     chain,
     recordedAt,
-    actorId: fromUuid(row.actorId),
-    keyId: fromUuid(row.keyId),
+    actorId: row.actorId,
+    keyId: row.keyId,
   }
 }

@@ -1,6 +1,6 @@
+import { NIL_UUID, type Uuid } from '../../proof/ids.ts'
 import { hasOpenFault } from '../chain/floors.ts'
 import type { Db } from '../connect/client.ts'
-import { fromUuid, toUuid } from '../connect/uuid.ts'
 import type { GatedName } from './gated-cases.ts'
 
 /** A record whose deadline has passed while nothing was delivered; `stands`: its ledger takes no entries, or has an open fault. */
@@ -16,8 +16,8 @@ export async function listOverdue(
   limit: number,
 ): Promise<OverdueRecord[]> {
   const { rows } = await db.query<{
-    ledgerId: string
-    recordId: string
+    ledgerId: Uuid
+    recordId: Uuid
     deadline: string
     stands: boolean
   }>({
@@ -33,22 +33,17 @@ export async function listOverdue(
         select h.closed from tallystick.chain_heads h where h.ledger_id = g.ledger_id offset 0
       ) h
       order by g.deadline, g.ledger_id, g.record_id`,
-    values: [
-      after?.deadline ?? '-infinity',
-      toUuid(after?.ledgerId ?? NO_ID),
-      toUuid(after?.recordId ?? NO_ID),
-      limit,
-    ],
+    values: [after?.deadline ?? '-infinity', after?.ledgerId ?? NO_ID, after?.recordId ?? NO_ID, limit],
   })
   return rows.map((row) => ({
-    ledgerId: fromUuid(row.ledgerId),
-    recordId: fromUuid(row.recordId),
+    ledgerId: row.ledgerId,
+    recordId: row.recordId,
     deadline: row.deadline,
     stands: row.stands,
   }))
 }
 
-const NO_ID = new Uint8Array(16)
+const NO_ID = NIL_UUID
 
 /** In ledgers that take entries. */
 export async function countOverdue(db: Db): Promise<number> {

@@ -1,15 +1,15 @@
 import type pg from 'pg'
 import type { SignedLine } from '../../proof/entry/verify-entry.ts'
+import type { Uuid } from '../../proof/ids.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 import { useSnapshot } from '../audit/audit-cursors.ts'
 import { FLOOR_COLUMNS, type FloorColumns, floorOf, hasOpenFault, joinFloor } from '../chain/floors.ts'
 import { type SignedColumns, toSignedLine } from '../chain/signed-entries.ts'
 import { withPooledTransaction } from '../connect/transaction.ts'
-import { fromUuid, toUuid } from '../connect/uuid.ts'
 import { EVERY_VERSION, listNewestSteps, type StepRow } from './read-steps.ts'
 
 /** A gated record, wherever it is. */
-export type GatedName = { readonly ledgerId: Uint8Array; readonly recordId: Uint8Array }
+export type GatedName = { readonly ledgerId: Uuid; readonly recordId: Uuid }
 
 /** All that the worker looks at before it says something about a gated record. */
 export type GatedCase = GatedName & {
@@ -45,8 +45,8 @@ export type CaseDocument = {
 type CaseColumns = SignedColumns &
   FloorColumns & {
     ix: number
-    ledgerId: string
-    recordId: string
+    ledgerId: Uuid
+    recordId: Uuid
     state: string
     version: number
     gate: 'principal' | 'auto'
@@ -108,16 +108,16 @@ async function readCases(client: pg.ClientBase, names: readonly GatedName[]): Pr
           and x.document_seq = g.first_seq offset 0
       ) x on true
       ${joinFloor('w.ledger_id')}`,
-    values: [names.map((n) => toUuid(n.ledgerId)), names.map((n) => toUuid(n.recordId))],
+    values: [names.map((n) => n.ledgerId), names.map((n) => n.recordId)],
   })
   return rows
 }
 
 function toCase(cursorMac: CursorMac, row: CaseColumns, steps: readonly StepRow[]): GatedCase {
-  const ledgerId = fromUuid(row.ledgerId)
+  const ledgerId = row.ledgerId
   return {
     ledgerId,
-    recordId: fromUuid(row.recordId),
+    recordId: row.recordId,
     state: row.state,
     version: row.version,
     gate: row.gate,

@@ -1,8 +1,8 @@
 import type pg from 'pg'
 import type { SignedLine } from '../../proof/entry/verify-entry.ts'
+import type { Uuid } from '../../proof/ids.ts'
 import { findCreations } from '../chain/signed-entries.ts'
 import { Coalescer } from '../connect/coalescer.ts'
-import { toUuid } from '../connect/uuid.ts'
 import { type AgentKey, type AgentStanding, findAgentStandings } from '../ledgers/agents.ts'
 import { BATCH_ITEMS_MAX, LOOKUP_QUERIES_MAX, LOOKUPS_PER_QUERY_MAX } from '../limits.ts'
 import { findRecords, type RecordKey, type RecordRowRead } from './read-records.ts'
@@ -38,24 +38,21 @@ export class Lookups {
   }
 
   /** null: the ledger has no such record. */
-  findRecord(ledgerId: Uint8Array, recordId: Uint8Array): Promise<RecordRowRead | null> {
-    return this.#records.find({ ledgerId: toUuid(ledgerId), recordId: toUuid(recordId) })
+  findRecord(ledgerId: Uuid, recordId: Uuid): Promise<RecordRowRead | null> {
+    return this.#records.find({ ledgerId, recordId })
   }
 
-  findAgent(ledgerId: Uint8Array, agentId: Uint8Array): Promise<AgentStanding> {
-    return this.#agents.find({ ledgerId: toUuid(ledgerId), agentId: toUuid(agentId) })
+  findAgent(ledgerId: Uuid, agentId: Uuid): Promise<AgentStanding> {
+    return this.#agents.find({ ledgerId, agentId })
   }
 
   /** The entry that created a gated record; null: there is none. */
-  findCreation(
-    ledgerId: Uint8Array,
-    { recordId }: Pick<RecordRowRead, 'recordId'>,
-  ): Promise<SignedLine | null> {
-    return this.#creations.find({ ledgerId: toUuid(ledgerId), recordId })
+  findCreation(ledgerId: Uuid, { recordId }: Pick<RecordRowRead, 'recordId'>): Promise<SignedLine | null> {
+    return this.#creations.find({ ledgerId, recordId })
   }
 
   /** The newest step of each kind of a record that has this version, or had it. */
-  listSteps(ledgerId: Uint8Array, { recordId, version }: Pick<RecordRowRead, 'recordId' | 'version'>) {
-    return this.#steps.find({ ledgerId: toUuid(ledgerId), recordId, version })
+  listSteps(ledgerId: Uuid, { recordId, version }: Pick<RecordRowRead, 'recordId' | 'version'>) {
+    return this.#steps.find({ ledgerId, recordId, version })
   }
 }

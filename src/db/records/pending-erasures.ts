@@ -1,13 +1,13 @@
 import type pg from 'pg'
 import type { SignedLine } from '../../proof/entry/verify-entry.ts'
+import { NIL_UUID, type Uuid } from '../../proof/ids.ts'
 import type { DocumentKind } from '../../proof/statement/document-subjects.ts'
 import { type SignedColumns, toSignedLine } from '../chain/signed-entries.ts'
-import { fromUuid, toUuid } from '../connect/uuid.ts'
 
 /** An erasure that was not carried out, with the entry that is said to order it and what that must name. */
 export type PendingErasure = {
-  readonly ledgerId: Uint8Array
-  readonly subjectId: Uint8Array
+  readonly ledgerId: Uuid
+  readonly subjectId: Uuid
   readonly document: DocumentKind
   /** Seq of the entry that is said to digest it. */
   readonly documentSeq: number
@@ -18,15 +18,15 @@ export type PendingErasure = {
 }
 
 type PendingRow = SignedColumns & {
-  ledgerId: string
-  subjectId: string
+  ledgerId: Uuid
+  subjectId: Uuid
   document: DocumentKind
   documentSeq: number
   seq: number
   digest: Buffer | null
 }
 
-const BEFORE_ALL = { ledgerId: new Uint8Array(16), seq: -1 }
+const BEFORE_ALL = { ledgerId: NIL_UUID, seq: -1 }
 
 /** Pending erasures of all ledgers after `after`, along their index. */
 export async function listPendingErasures(
@@ -49,11 +49,11 @@ export async function listPendingErasures(
       left join tallystick.documents d
         on d.document = x.document and d.ledger_id = x.ledger_id and d.seq = x.document_seq and d.subject_id = x.subject_id
       order by x.ledger_id, x.seq`,
-    values: [toUuid(ledgerId), seq, limit],
+    values: [ledgerId, seq, limit],
   })
   return rows.map((row) => ({
-    ledgerId: fromUuid(row.ledgerId),
-    subjectId: fromUuid(row.subjectId),
+    ledgerId: row.ledgerId,
+    subjectId: row.subjectId,
     document: row.document,
     documentSeq: row.documentSeq,
     seq: row.seq,
@@ -71,10 +71,10 @@ export async function countPendingErasures(pool: pg.Pool): Promise<number> {
 }
 
 /** Takes away what the entry at `seq` erased; false where that was done before. Worker only: it MUST have verified the entry. */
-export async function eraseDocument(pool: pg.Pool, ledgerId: Uint8Array, seq: number): Promise<boolean> {
+export async function eraseDocument(pool: pg.Pool, ledgerId: Uuid, seq: number): Promise<boolean> {
   const { rows } = await pool.query<{ erased: boolean }>(
     'select tallystick.erase_document($1, $2) as erased',
-    [toUuid(ledgerId), seq],
+    [ledgerId, seq],
   )
   return rows[0]!.erased
 }

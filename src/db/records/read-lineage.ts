@@ -1,30 +1,22 @@
 import type pg from 'pg'
+import type { Uuid } from '../../proof/ids.ts'
 import type { DocumentName } from '../chain/append-entries.ts'
 import type { EntryRowRead } from '../chain/read-entries.ts'
-import { toUuid } from '../connect/uuid.ts'
 import { PARENT_DEPTH_MAX } from '../limits.ts'
 import { RECORD_COLUMNS, RECORD_TABLES, type RecordRowRead } from './read-records.ts'
 
 /** How deep a record lies below the first of its ancestors: 1 without a parent. null: the ledger has no such record. */
-export async function findDepth(
-  pool: pg.Pool,
-  ledgerId: Uint8Array,
-  recordId: Uint8Array,
-): Promise<number | null> {
+export async function findDepth(pool: pg.Pool, ledgerId: Uuid, recordId: Uuid): Promise<number | null> {
   const { rows } = await pool.query<{ depth: number | null }>({
     name: 'find_depth',
     text: `${UPWARD} select max(depth) as depth from upward`,
-    values: [toUuid(ledgerId), toUuid(recordId)],
+    values: [ledgerId, recordId],
   })
   return rows[0]!.depth
 }
 
 /** The ancestors of a record, its parent first. */
-export async function listAncestors(
-  pool: pg.Pool,
-  ledgerId: Uint8Array,
-  recordId: Uint8Array,
-): Promise<RecordRowRead[]> {
+export async function listAncestors(pool: pg.Pool, ledgerId: Uuid, recordId: Uuid): Promise<RecordRowRead[]> {
   const { rows } = await pool.query<RecordRowRead>({
     name: 'list_ancestors',
     text: `${UPWARD} select w.* from upward u cross join lateral (
@@ -32,7 +24,7 @@ export async function listAncestors(
         where r.ledger_id = $1 and r.record_id = u.record_id offset 0
       ) w
       where u.depth > 1 order by u.depth`,
-    values: [toUuid(ledgerId), toUuid(recordId)],
+    values: [ledgerId, recordId],
   })
   return rows
 }
@@ -53,7 +45,7 @@ const UPWARD = `with recursive upward (record_id, parent_id, depth) as (
 export type RecordStepRow = EntryRowRead & {
   readonly version: number
   readonly document: DocumentName | null
-  readonly subjectId: string | null
+  readonly subjectId: Uuid | null
   readonly digest: Buffer | null
   /** Null once the entry at `erased_seq` says that it is erased. */
   readonly salt: Buffer | null
@@ -68,8 +60,8 @@ export type RecordStepRow = EntryRowRead & {
  */
 export async function listEntriesOfRecord(
   pool: pg.Pool,
-  ledgerId: Uint8Array,
-  recordId: Uint8Array,
+  ledgerId: Uuid,
+  recordId: Uuid,
   page: { afterVersion: number; limit: number; bytesMax: number },
 ): Promise<RecordStepRow[]> {
   const { rows } = await pool.query<RecordStepRow>({
@@ -106,7 +98,7 @@ export async function listEntriesOfRecord(
       ) x on true
       where z.nth <= $4 and (z.bytes <= $5 or z.nth = 1)
       order by z.version`,
-    values: [toUuid(ledgerId), toUuid(recordId), page.afterVersion, page.limit, page.bytesMax],
+    values: [ledgerId, recordId, page.afterVersion, page.limit, page.bytesMax],
   })
   return rows
 }

@@ -1,6 +1,6 @@
 import type pg from 'pg'
+import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
-import { toUuid } from '../connect/uuid.ts'
 
 /** A record with the entry that its current state comes from. */
 export type RecordRowRead = RecordColumns & (GatedColumns | { [Name in keyof GatedColumns]: null })
@@ -8,14 +8,14 @@ export type RecordRowRead = RecordColumns & (GatedColumns | { [Name in keyof Gat
 export type GatedRecordRow = RecordColumns & GatedColumns
 
 type RecordColumns = {
-  recordId: string
+  recordId: Uuid
   type: string
   state: string
   version: number
   itemIndex: number | null
-  actorId: string
-  onBehalfOf: string | null
-  parentId: string | null
+  actorId: Uuid
+  onBehalfOf: Uuid | null
+  parentId: Uuid | null
   occurredAt: Date | null
   digest: Buffer
   /** Null once the entry at `erasure_seq` says that it is erased. */
@@ -25,11 +25,11 @@ type RecordColumns = {
   /** Canonical JSON: a list of texts. */
   referenceList: Buffer | null
   erasureSeq: number | null
-  erasureActorId: string | null
+  erasureActorId: Uuid | null
   erasureRecordedAt: Date | null
   erasureEnvelope: Buffer | null
-  keyId: string
-  subjectId: string
+  keyId: Uuid
+  subjectId: Uuid
   recordedAt: Date
   seq: number
   kind: string
@@ -40,8 +40,8 @@ type RecordColumns = {
 /** Where a gated record stands, and on which terms. */
 export type GatedColumns = {
   gate: 'principal' | 'auto'
-  principalId: string
-  performerId: string | null
+  principalId: Uuid
+  performerId: Uuid | null
   deadline: Date | null
   maxRevisions: number
   revisions: number
@@ -54,7 +54,7 @@ export type GatedColumns = {
 }
 
 export type ShareColumn = {
-  readonly peerId: string
+  readonly peerId: Uuid
   readonly documents: 'whole' | 'digests'
   readonly seq: number
 }
@@ -103,7 +103,7 @@ export const RECORD_TABLES = `tallystick.records r
   ${ERASURE}`
 
 /** Which record of which ledger; ids as Postgres writes uuids. */
-export type RecordKey = { readonly ledgerId: string; readonly recordId: string }
+export type RecordKey = { readonly ledgerId: Uuid; readonly recordId: Uuid }
 
 /** In the order of the keys; null where the ledger has no such record. */
 export async function findRecords(db: Db, keys: readonly RecordKey[]): Promise<(RecordRowRead | null)[]> {
@@ -124,7 +124,7 @@ export async function findRecords(db: Db, keys: readonly RecordKey[]): Promise<(
 /** The records that the entry at `seq` notarized, in their order in the batch. */
 export async function listRecordsOfEntry(
   pool: pg.Pool,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   seq: number,
 ): Promise<RecordRowRead[]> {
   const { rows } = await pool.query<RecordRowRead>({
@@ -136,7 +136,7 @@ export async function listRecordsOfEntry(
       ${ERASURE}
       where r.ledger_id = $1 and r.first_seq = $2
       order by r.item_index`,
-    values: [toUuid(ledgerId), seq],
+    values: [ledgerId, seq],
   })
   return rows
 }

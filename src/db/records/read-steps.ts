@@ -1,21 +1,22 @@
+import type { Uuid } from '../../proof/ids.ts'
 import type { DocumentName } from '../chain/append-entries.ts'
 import type { Db } from '../connect/client.ts'
 
 /** A step of a gated record: its entry, with the document that it digests. */
 export type StepRow = {
-  recordId: string
+  recordId: Uuid
   seq: number
   kind: string
   version: number
   recordedAt: Date
-  actorId: string | null
+  actorId: Uuid | null
   leaf: Buffer
   envelope: Buffer
   /** How many steps the record has by its entries, up to the version asked for. */
   steps: number
   revisions: number
   document: DocumentName | null
-  subjectId: string | null
+  subjectId: Uuid | null
   digest: Buffer | null
   /** Null once the entry at `erased_seq` says that it is erased. */
   salt: Buffer | null
@@ -27,7 +28,7 @@ export type StepRow = {
 export const EVERY_VERSION = 2 ** 31 - 1
 
 /** A record, and how far it is looked at. Ids as Postgres writes uuids. */
-export type RecordVersion = { readonly ledgerId: string; readonly recordId: string; readonly version: number }
+export type RecordVersion = { readonly ledgerId: Uuid; readonly recordId: Uuid; readonly version: number }
 
 /**
  * The newest step of each kind that each record had taken when it had the version, in order: at most eight a record. Along the

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { toUuid } from '../connect/uuid.ts'
+import type { Uuid } from '../../proof/ids.ts'
 import { PAGE_BYTES_MAX, SEARCH_CANDIDATES_MAX } from '../limits.ts'
 import { RECORD_COLUMNS, RECORD_TABLES, type RecordRowRead } from './read-records.ts'
 import type { Place, RecordSearch, Stretch } from './search.ts'
@@ -20,10 +20,10 @@ type RecordPage = { readonly rows: readonly RecordRowRead[]; readonly next: Plac
  */
 export async function searchRecords(
   pool: pg.Pool,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   search: RecordSearch,
 ): Promise<RecordPage> {
-  const ledger = toUuid(ledgerId)
+  const ledger = ledgerId
   const stretch = await listStretch(pool, ledger, search)
   if (stretch === null) return { rows: [], next: null }
   const makeStreams = await chooseStreams(pool, ledger, search, stretch)

@@ -1,3 +1,4 @@
+import type { Uuid } from '../../proof/ids.ts'
 /*
  * Where a search finds its candidates: walks along indexes (migrations/0004-records.sql and 0005-gated-records.sql), each in
  * the order of the chain.
@@ -8,15 +9,15 @@
 export type RecordFilters = {
   readonly digest?: Buffer
   readonly reference?: string
-  readonly parent?: string
+  readonly parent?: Uuid
   readonly traceId?: string
-  readonly onBehalfOf?: string
-  readonly actor?: string
-  readonly performer?: string
+  readonly onBehalfOf?: Uuid
+  readonly actor?: Uuid
+  readonly performer?: Uuid
   /** Principal of a gated record: the actor of its creation, or the agent that it acted for. */
-  readonly principal?: string
+  readonly principal?: Uuid
   /** The actor, who it acts for, or the performer: what a key may see that sees its own agent's records only. */
-  readonly ownAgent?: string
+  readonly ownAgent?: Uuid
   readonly occurred?: TimeRange
   readonly recorded?: TimeRange
   readonly type?: string

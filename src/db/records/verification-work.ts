@@ -1,8 +1,8 @@
 import type pg from 'pg'
+import type { Uuid } from '../../proof/ids.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 import { FLOOR_COLUMNS, type FloorColumns, floorOf, hasOpenFault, joinFloor } from '../chain/floors.ts'
 import type { Db } from '../connect/client.ts'
-import { fromUuid, toUuid } from '../connect/uuid.ts'
 import type { QueueName } from '../jobs/queues.ts'
 import { COMPLETION_CLAIMERS_MAX } from '../limits.ts'
 import type { GatedName } from './gated-cases.ts'
@@ -22,7 +22,7 @@ const QUEUE: QueueName = 'verify-completion'
 
 /** A ledger with completions that no job carries. */
 export type WaitingLedger = {
-  readonly ledgerId: Uint8Array
+  readonly ledgerId: Uuid
   /** Seq of the newest entry of the completion that waits longest. */
   readonly firstSeq: number
   readonly floor: number
@@ -35,7 +35,7 @@ export type WaitingLedger = {
  * look at the index, however many completions wait in between.
  */
 export async function listWaitingLedgers(db: Db, cursorMac: CursorMac): Promise<WaitingLedger[]> {
-  const { rows } = await db.query<FloorColumns & { ledgerId: string; firstSeq: number; stands: boolean }>({
+  const { rows } = await db.query<FloorColumns & { ledgerId: Uuid; firstSeq: number; stands: boolean }>({
     name: 'list_waiting_ledgers',
     text: `with recursive ledgers as (
         (select g.ledger_id, g.last_seq from tallystick.gated_records g where g.verification_job is null and ${UNVERIFIED}
@@ -56,7 +56,7 @@ export async function listWaitingLedgers(db: Db, cursorMac: CursorMac): Promise<
       ${joinFloor('l.ledger_id')}`,
   })
   return rows.map((row) => {
-    const ledgerId = fromUuid(row.ledgerId)
+    const ledgerId = row.ledgerId
     const floor = floorOf(cursorMac, ledgerId, row)
     return { ledgerId, firstSeq: row.firstSeq, floor, stands: row.stands }
   })
@@ -117,16 +117,16 @@ const WAITING_SHARES = `with ledgers as materialized (
 
 function asColumns(ledgers: readonly WaitingLedger[]): unknown[] {
   return [
-    ledgers.map(({ ledgerId }) => toUuid(ledgerId)),
+    ledgers.map(({ ledgerId }) => ledgerId),
     ledgers.map(({ floor }) => floor),
     ledgers.map(({ stands }) => stands),
   ]
 }
 
-type NameColumns = { ledgerId: string; recordId: string }
+type NameColumns = { ledgerId: Uuid; recordId: Uuid }
 
 function toName({ ledgerId, recordId }: NameColumns): GatedName {
-  return { ledgerId: fromUuid(ledgerId), recordId: fromUuid(recordId) }
+  return { ledgerId, recordId }
 }
 
 /**
@@ -168,11 +168,7 @@ export async function setVerificationJobs(
     text: `update tallystick.gated_records g set verification_job = n.job_id
       from unnest($1::uuid[], $2::uuid[], $3::uuid[]) n (ledger_id, record_id, job_id)
       where g.ledger_id = n.ledger_id and g.record_id = n.record_id and ${UNVERIFIED}`,
-    values: [
-      jobs.map((j) => toUuid(j.ledgerId)),
-      jobs.map((j) => toUuid(j.recordId)),
-      jobs.map((j) => j.jobId),
-    ],
+    values: [jobs.map((j) => j.ledgerId), jobs.map((j) => j.recordId), jobs.map((j) => j.jobId)],
   })
 }
 

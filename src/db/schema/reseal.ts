@@ -1,7 +1,7 @@
 import type pg from 'pg'
+import type { Uuid } from '../../proof/ids.ts'
 import type { listAuditCursors } from '../audit/audit-cursors.ts'
 import { bytea, encodeColumn, uuid } from '../connect/binary-array.ts'
-import { fromUuid, toUuid } from '../connect/uuid.ts'
 
 /* Everything that depends on the master key, in pages, and its replacement; as the owner. */
 
@@ -31,9 +31,9 @@ export async function replaceSealedServerKey(
 export type Replaced<Row> = { readonly row: Row; readonly replacement: Buffer }
 
 export type SealedWebhookSecret = {
-  readonly ledgerId: Uint8Array
-  readonly webhookId: Uint8Array
-  readonly secretId: Uint8Array
+  readonly ledgerId: Uuid
+  readonly webhookId: Uuid
+  readonly secretId: Uuid
   readonly sealed: Buffer
 }
 
@@ -43,25 +43,20 @@ export async function listSealedWebhookSecrets(
   limit: number,
 ): Promise<SealedWebhookSecret[]> {
   const { rows } = await client.query<{
-    ledgerId: string
-    webhookId: string
-    secretId: string
+    ledgerId: Uuid
+    webhookId: Uuid
+    secretId: Uuid
     sealed: Buffer
   }>(
     `select ledger_id, webhook_id, secret_id, sealed from tallystick.webhook_secrets
      where $1::uuid is null or (ledger_id, webhook_id, secret_id) > ($1, $2::uuid, $3::uuid)
      order by ledger_id, webhook_id, secret_id limit $4`,
-    [
-      after && toUuid(after.ledgerId),
-      after && toUuid(after.webhookId),
-      after && toUuid(after.secretId),
-      limit,
-    ],
+    [after?.ledgerId, after?.webhookId, after?.secretId, limit],
   )
   return rows.map((row) => ({
-    ledgerId: fromUuid(row.ledgerId),
-    webhookId: fromUuid(row.webhookId),
-    secretId: fromUuid(row.secretId),
+    ledgerId: row.ledgerId,
+    webhookId: row.webhookId,
+    secretId: row.secretId,
     sealed: row.sealed,
   }))
 }
@@ -87,9 +82,9 @@ export async function replaceWebhookSecrets(
 }
 
 export type GrantedSecret = {
-  readonly ledgerId: Uint8Array
-  readonly keyId: Uint8Array
-  readonly agentId: Uint8Array
+  readonly ledgerId: Uuid
+  readonly keyId: Uuid
+  readonly agentId: Uuid
   readonly scopes: readonly string[]
   readonly secretHash: Buffer
   readonly mac: Buffer
@@ -102,9 +97,9 @@ export async function listGrantedSecrets(
   limit: number,
 ): Promise<GrantedSecret[]> {
   const { rows } = await client.query<{
-    ledgerId: string
-    keyId: string
-    agentId: string
+    ledgerId: Uuid
+    keyId: Uuid
+    agentId: Uuid
     scopes: string[]
     secretHash: Buffer
     mac: Buffer
@@ -114,12 +109,12 @@ export async function listGrantedSecrets(
      from tallystick.api_key_secrets s join tallystick.api_keys k using (ledger_id, key_id)
      where $1::uuid is null or (s.ledger_id, s.secret_hash) > ($1, $2::bytea)
      order by s.ledger_id, s.secret_hash limit $3`,
-    [after && toUuid(after.ledgerId), after?.secretHash, limit],
+    [after?.ledgerId, after?.secretHash, limit],
   )
   return rows.map((row) => ({
-    ledgerId: fromUuid(row.ledgerId),
-    keyId: fromUuid(row.keyId),
-    agentId: fromUuid(row.agentId),
+    ledgerId: row.ledgerId,
+    keyId: row.keyId,
+    agentId: row.agentId,
     scopes: row.scopes,
     secretHash: row.secretHash,
     mac: row.mac,

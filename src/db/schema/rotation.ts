@@ -1,10 +1,10 @@
 import type pg from 'pg'
 import type { PublicKey } from '../../proof/crypto.ts'
+import type { Uuid } from '../../proof/ids.ts'
 import { parsePublicKey } from '../../proof/keys.ts'
 import type { MasterKey } from '../../signing/master-key.ts'
 import type { Db } from '../connect/client.ts'
 import { withTransaction } from '../connect/transaction.ts'
-import { fromUuid } from '../connect/uuid.ts'
 import { checkSchema, lockMigrations } from './migrate.ts'
 import { getNoteKeySecret, insertServerKey, type ServerKey } from './server-keys.ts'
 
@@ -60,7 +60,7 @@ export async function listSigningKeys(db: Db): Promise<ServerKey[]> {
 }
 
 /** A ledger whose entries another key signs than the newest. */
-export type LedgerToRotate = { readonly ledgerId: Uint8Array; readonly kid: Uint8Array }
+export type LedgerToRotate = { readonly ledgerId: Uuid; readonly kid: Uint8Array }
 
 /**
  * Ledgers to be moved to the newest key, at most `limit`. Not those that are closed as restored: they take nothing but their acknowledgement. In no order, so that
@@ -71,13 +71,13 @@ export async function listLedgersToRotate(
   newestKid: Uint8Array,
   limit: number,
 ): Promise<LedgerToRotate[]> {
-  const { rows } = await db.query<{ ledgerId: string; kid: Buffer }>(
+  const { rows } = await db.query<{ ledgerId: Uuid; kid: Buffer }>(
     `select ledger_id, envelope_kid as kid from tallystick.chain_heads
      where envelope_kid <> $1 and closed is distinct from 'restored'
      order by random() limit $2`,
     [newestKid, limit],
   )
-  return rows.map((row) => ({ ledgerId: fromUuid(row.ledgerId), kid: row.kid }))
+  return rows.map((row) => ({ ledgerId: row.ledgerId, kid: row.kid }))
 }
 
 /** Number of all those ledgers. */

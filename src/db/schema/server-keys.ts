@@ -1,10 +1,10 @@
 import { generateKeyPairSync, hash, type KeyObject } from 'node:crypto'
 import type pg from 'pg'
 import type { PublicKey } from '../../proof/crypto.ts'
+import type { Uuid } from '../../proof/ids.ts'
 import { keyThumbprint, parsePublicKey } from '../../proof/keys.ts'
 import type { MasterKey } from '../../signing/master-key.ts'
 import type { Db } from '../connect/client.ts'
-import { toUuid } from '../connect/uuid.ts'
 
 type KeyUse = 'envelope' | 'note'
 export type ServerKey = { readonly kid: Uint8Array; readonly key: PublicKey }
@@ -82,11 +82,11 @@ export async function getNoteKeySecret(db: Db, masterKey: MasterKey): Promise<Se
 }
 
 /** The kid (lower-case hex) that the ledger's next entry must be signed with; null where there is no such ledger. */
-export async function findEnvelopeKid(db: pg.Pool, ledgerId: Uint8Array): Promise<string | null> {
+export async function findEnvelopeKid(db: pg.Pool, ledgerId: Uuid): Promise<string | null> {
   const { rows } = await db.query<{ kid: Buffer }>({
     name: 'find_envelope_kid',
     text: 'select envelope_kid as kid from tallystick.chain_heads where ledger_id = $1',
-    values: [toUuid(ledgerId)],
+    values: [ledgerId],
   })
   return rows[0]?.kid.toString('hex') ?? null
 }

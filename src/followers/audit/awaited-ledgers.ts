@@ -1,22 +1,22 @@
-import { toUuid } from '../../db/connect/uuid.ts'
+import type { Uuid } from '../../proof/ids.ts'
 
 /** Ledgers in which money waits for the follower: it looks at these at once, and at the others when their turn comes. */
 export class AwaitedLedgers {
   readonly #wake: () => void
-  readonly #ledgers = new Map<string, Uint8Array>()
+  readonly #ledgers = new Map<string, Uuid>()
 
   /** `wake`: the follower, which may rest. */
   constructor(wake: () => void) {
     this.#wake = wake
   }
 
-  add(ledgerId: Uint8Array): void {
-    this.#ledgers.set(toUuid(ledgerId), ledgerId)
+  add(ledgerId: Uuid): void {
+    this.#ledgers.set(ledgerId, ledgerId)
     this.#wake()
   }
 
   /** All of them: whoever still waits adds its ledger again. */
-  take(): Uint8Array[] {
+  take(): Uuid[] {
     const ledgers = [...this.#ledgers.values()]
     this.#ledgers.clear()
     return ledgers

@@ -2,7 +2,7 @@ import { equalBytes, fromHex, toHex } from '../../proof/bytes.ts'
 import type { Sha256 } from '../../proof/crypto.ts'
 import type { EntryStep } from '../../proof/entry/entry-step.ts'
 import { ProofError } from '../../proof/error.ts'
-import { parseId } from '../../proof/ids.ts'
+import { parseIdBytes } from '../../proof/ids.ts'
 import type { JsonObject } from '../../proof/json/json-value.ts'
 import { genesis, link } from '../../proof/tree/chain.ts'
 import type { CursorPlace } from '../../signing/cursor-mac.ts'
@@ -33,7 +33,7 @@ export function extendCursor(
   if (step.kid !== signer) {
     throw new ProofError('key_not_current', `signed by ${step.kid}, but ${signer} signs here`)
   }
-  const chain = link(sha256, cursor?.chain ?? genesis(sha256, parseId('led', ledger)), step.leaf)
+  const chain = link(sha256, cursor?.chain ?? genesis(sha256, parseIdBytes('led', ledger)), step.leaf)
   if (!equalBytes(chain, step.chain))
     throw new ProofError('chain_broken', `the chain hash here is ${toHex(chain)}`)
   return { nextSeq: seq + 1, chain, envelopeKid: fromHex(rotatedKid(step) ?? step.kid) }

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { listAuditCursors, removeAuditCursor } from '../../db/audit/audit-cursors.ts'
 import type { Db } from '../../db/connect/client.ts'
-import { formatId } from '../../proof/ids.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 import { AUDIT_CURSORS_PER_ROUND } from '../limits.ts'
 
@@ -17,7 +17,7 @@ export type CheckCursorsDeps = {
  * counts as new.
  */
 export function makeCursorRound(deps: CheckCursorsDeps): () => Promise<boolean> {
-  let last: Uint8Array | null = null
+  let last: Uuid | null = null
   return async () => {
     const cursors = await listAuditCursors(deps.pool, last, AUDIT_CURSORS_PER_ROUND)
     last = cursors.length < AUDIT_CURSORS_PER_ROUND ? null : cursors.at(-1)!.ledgerId
@@ -36,7 +36,7 @@ export function makeCursorRound(deps: CheckCursorsDeps): () => Promise<boolean> 
 export async function refuseCursor(
   db: Db,
   log: CheckCursorsDeps['log'],
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   cursor: { readonly nextSeq: number; readonly mac: Buffer },
 ): Promise<void> {
   await removeAuditCursor(db, ledgerId, cursor.mac)

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { insertFault, type LedgerFault } from '../../db/ledgers/ledger-faults.ts'
-import { formatId } from '../../proof/ids.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
 import { FAULT_REASON_CHARS_MAX } from '../limits.ts'
 
 export type FaultDeps = {
@@ -9,7 +9,7 @@ export type FaultDeps = {
 }
 
 /** The alarm: the ledger gets no more checkpoints until an operator has looked (docs/runbooks/ledger-fault.md). */
-export async function raiseFault(deps: FaultDeps, ledgerId: Uint8Array, fault: LedgerFault): Promise<void> {
+export async function raiseFault(deps: FaultDeps, ledgerId: Uuid, fault: LedgerFault): Promise<void> {
   // The reason quotes what an attacker wrote.
   const reason = cutReason(fault.reason)
   const { foundBy, seq, code } = fault

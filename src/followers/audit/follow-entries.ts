@@ -13,7 +13,7 @@ import { withPooledTransaction } from '../../db/connect/transaction.ts'
 import { equalBytes } from '../../proof/bytes.ts'
 import type { EntryStep } from '../../proof/entry/entry-step.ts'
 import { ProofError } from '../../proof/error.ts'
-import { formatId } from '../../proof/ids.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
 import type { CursorMac, CursorPlace } from '../../signing/cursor-mac.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import { contradiction } from '../../verify/contradiction.ts'
@@ -68,7 +68,7 @@ export async function followAwaited(deps: FollowAwaitedDeps): Promise<boolean> {
   return false
 }
 
-async function followLedgers(deps: FollowEntriesDeps, ledgers: readonly Uint8Array[]): Promise<boolean> {
+async function followLedgers(deps: FollowEntriesDeps, ledgers: readonly Uuid[]): Promise<boolean> {
   const endsAt = performance.now() + ENTRY_FOLLOWER_ROUND_MS
   let more = false
   for (const ledgerId of ledgers) {
@@ -92,7 +92,7 @@ async function followLedgers(deps: FollowEntriesDeps, ledgers: readonly Uint8Arr
  * A span that holds a bad entry is taken again in smaller ones, until it is one entry: what is wrong is then wrong with that
  * one, and all before it are verified.
  */
-async function followLedger(deps: FollowEntriesDeps, ledgerId: Uint8Array, endsAt: number): Promise<boolean> {
+async function followLedger(deps: FollowEntriesDeps, ledgerId: Uuid, endsAt: number): Promise<boolean> {
   let entries = ENTRY_FOLLOWER_ENTRIES_PER_SPAN
   for (;;) {
     const span = await verifySpan(deps, ledgerId, entries, endsAt)
@@ -123,7 +123,7 @@ type Span = {
 /** At most `entriesMax` from the cursor on; ends early, between chunks, at `endsAt`. */
 async function verifySpan(
   deps: FollowEntriesDeps,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   entriesMax: number,
   endsAt: number,
 ): Promise<Span> {
@@ -143,7 +143,7 @@ async function verifySpan(
 async function readSpan(
   deps: FollowEntriesDeps,
   client: pg.PoolClient,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   { entriesMax, endsAt }: { readonly entriesMax: number; readonly endsAt: number },
 ): Promise<Span> {
   let cursor = await findBelievedCursor(deps, client, ledgerId)
@@ -177,7 +177,7 @@ const CHUNK_END = Symbol('the end of a chunk')
 async function* verifiedSteps(
   { verifier }: FollowEntriesDeps,
   client: pg.PoolClient,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   head: AuditedLedger,
   range: SeqRange,
 ): AsyncGenerator<EntryStep | typeof CHUNK_END> {
@@ -207,7 +207,7 @@ function verifyEnd(head: AuditedLedger, cursor: CursorPlace | null, end: number)
 async function findBelievedCursor(
   { cursorMac, log }: FollowEntriesDeps,
   client: pg.ClientBase,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
 ): Promise<CursorPlace | null> {
   const cursor = await findAuditCursor(client, ledgerId)
   if (cursor === null || cursorMac.isOf(ledgerId, cursor, cursor.mac)) return cursor

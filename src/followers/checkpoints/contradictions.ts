@@ -4,7 +4,7 @@ import type { Db } from '../../db/connect/client.ts'
 import { toHex } from '../../proof/bytes.ts'
 import { type FindKey, verifySignedEntry } from '../../proof/entry/verify-entry.ts'
 import { ProofError } from '../../proof/error.ts'
-import { formatId } from '../../proof/ids.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
 import { parseCheckpoint } from '../../proof/tree/checkpoint.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import type { Kept, KeptCheckpoints } from './kept.ts'
@@ -58,7 +58,7 @@ export async function listContradictions(db: Db, kept: readonly Kept[]): Promise
 export async function findBindingNote(
   db: Db,
   kept: Pick<KeptCheckpoints, 'findNote'>,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
 ): Promise<string | null> {
   const ledger = formatId('led', ledgerId)
   const note = await kept.findNote(ledger)

@@ -1,12 +1,12 @@
 import { mkdir, open, readdir, readFile, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { toHex } from '../../proof/bytes.ts'
-import { isId, parseId } from '../../proof/ids.ts'
+import { isId, parseId, type Uuid } from '../../proof/ids.ts'
 import { type Checkpoint, parseCheckpoint } from '../../proof/tree/checkpoint.ts'
 
 export type Kept = {
   readonly ledger: string
-  readonly ledgerId: Uint8Array
+  readonly ledgerId: Uuid
   readonly checkpoint: Checkpoint
 }
 

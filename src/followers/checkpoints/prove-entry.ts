@@ -5,6 +5,7 @@ import { listEnvelopeKeys } from '../../db/schema/server-keys.ts'
 import { ApiError } from '../../errors.ts'
 import { toHex } from '../../proof/bytes.ts'
 import { parseEnvelope } from '../../proof/envelope/cose.ts'
+import type { Uuid } from '../../proof/ids.ts'
 import { itemBytes, itemLeaf, verifyBatchItem } from '../../proof/statement/batch.ts'
 import { parseStatement } from '../../proof/statement/statement.ts'
 import { parseCheckpoint } from '../../proof/tree/checkpoint.ts'
@@ -24,11 +25,11 @@ type Wanted = {
   readonly size: number | null
 }
 type WantedOfRecord = Wanted & {
-  readonly recordId: Uint8Array
+  readonly recordId: Uuid
   /** Which of the record's entries; null: the first. */
   readonly seq: number | null
   /** Agent whose records alone may be seen; null: all. */
-  readonly ownAgent: Uint8Array | null
+  readonly ownAgent: Uuid | null
 }
 
 /** docs/formats/proofs.md. */
@@ -39,7 +40,7 @@ export type EntryProof = Awaited<ReturnType<typeof proveRow>> & {
 /** null: the ledger has no such entry. Throws ApiError `checkpoint_pending`. */
 export async function proveEntry(
   deps: ProveDeps,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   seq: number,
   wanted: Wanted,
 ): Promise<EntryProof | null> {
@@ -50,7 +51,7 @@ export async function proveEntry(
 /** As proveEntry, with the record's place in its batch. null: nothing that this caller may know of. */
 export async function proveRecord(
   deps: ProveDeps,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   wanted: WantedOfRecord,
 ): Promise<EntryProof | null> {
   const row = await findEntryOfRecord(deps.readPool, ledgerId, wanted.recordId, wanted.seq)
@@ -63,7 +64,7 @@ export async function proveRecord(
 
 async function proveRow(
   { readPool, checkpoints }: ProveDeps,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   row: EntryRowRead,
   { size }: Wanted,
 ) {
@@ -97,7 +98,7 @@ async function proveRow(
 /** The note of a checkpoint that covers the entry. */
 async function getCheckpoint(
   checkpoints: SignedCheckpoints,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   seq: number,
   size: number | null,
 ): Promise<string> {
@@ -122,7 +123,7 @@ export function checkpointPending(detail: string): ApiError {
 }
 
 /** One record's place in its batch; verified against what the batch's entry signs. */
-async function proveItem(pool: pg.Pool, ledgerId: Uint8Array, row: EntryRowRead, index: number) {
+async function proveItem(pool: pg.Pool, ledgerId: Uuid, row: EntryRowRead, index: number) {
   const rows = await listItems(pool, ledgerId, row.seq)
   const texts = rows.map((item) => itemBytes(itemOf(item)))
   const path = inclusionPath(

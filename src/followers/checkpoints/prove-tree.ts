@@ -1,6 +1,7 @@
 import { readLeaves } from '../../db/chain/checkpoints.ts'
 import { readTileSlices } from '../../db/chain/tree-tiles.ts'
 import type { Db } from '../../db/connect/client.ts'
+import type { Uuid } from '../../proof/ids.ts'
 import { parseCheckpoint } from '../../proof/tree/checkpoint.ts'
 import { TILE_HASHES, verifyConsistency, verifyInclusion } from '../../proof/tree/merkle.ts'
 import {
@@ -25,7 +26,7 @@ const { sha256 } = nativeProviders
 /** The inclusion path of the leaf at `index` in the tree of `note`, a checkpoint that covers it. */
 export async function proveInclusion(
   db: Db,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   leaf: Uint8Array,
   index: number,
   note: string,
@@ -43,7 +44,7 @@ export async function proveInclusion(
  */
 export async function proveConsistency(
   db: Db,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   size1: number,
   size2: number,
   note: string,
@@ -69,7 +70,7 @@ const wholeTree = (size: number): LeafRange => ({ start: 0, end: size })
  */
 async function readSlices(
   db: Db,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   slices: readonly TileSlice[],
   size: number,
 ): Promise<ReadSlice[]> {
@@ -86,7 +87,7 @@ async function readSlices(
   return [...tiles, ...leaves]
 }
 
-async function readLeafSlice(db: Db, ledgerId: Uint8Array, slice: TileSlice): Promise<ReadSlice> {
+async function readLeafSlice(db: Db, ledgerId: Uuid, slice: TileSlice): Promise<ReadSlice> {
   const from = slice.tile * TILE_HASHES + slice.offset
   return { ...slice, hashes: await readLeaves(db, ledgerId, from, from + slice.count) }
 }

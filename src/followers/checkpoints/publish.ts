@@ -12,7 +12,7 @@ import {
 import { withPooledTransaction } from '../../db/connect/transaction.ts'
 import { equalBytes } from '../../proof/bytes.ts'
 import type { Signer } from '../../proof/crypto.ts'
-import { formatId } from '../../proof/ids.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
 import { signCheckpoint } from '../../proof/tree/checkpoint.ts'
 import { type Frontier, frontierRoot, TILE_HASHES } from '../../proof/tree/merkle.ts'
 import { nativeProviders } from '../../signing/native.ts'
@@ -61,7 +61,7 @@ export async function publishCheckpoints(deps: PublishDeps): Promise<boolean> {
  * can see it, so that whatever was published can't be undone by a restored backup unnoticed. (A crash between the
  * two leaves a kept note of entries that are committed.)
  */
-async function publishCheckpoint(deps: PublishDeps, ledgerId: Uint8Array): Promise<boolean> {
+async function publishCheckpoint(deps: PublishDeps, ledgerId: Uuid): Promise<boolean> {
   let published = false
   const more = await withPooledTransaction(deps.pool, async (client) => {
     if (!(await tryLockTree(client, ledgerId))) return false
@@ -104,7 +104,7 @@ async function publishCheckpoint(deps: PublishDeps, ledgerId: Uint8Array): Promi
  */
 async function checkStoredTree(
   db: pg.ClientBase,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   ledger: string,
   frontier: Frontier,
 ): Promise<void> {
@@ -121,7 +121,7 @@ async function checkStoredTree(
 async function checkKept(
   kept: KeptCheckpoints,
   db: pg.ClientBase,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   ledger: string,
 ): Promise<boolean> {
   const checkpoint = await kept.find(ledger)

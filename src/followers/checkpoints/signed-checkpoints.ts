@@ -7,7 +7,7 @@ import {
 } from '../../db/chain/checkpoints.ts'
 import type { ServerKey } from '../../db/schema/server-keys.ts'
 import { ApiError } from '../../errors.ts'
-import { formatId } from '../../proof/ids.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
 import { parseCheckpoint, verifyCheckpoint } from '../../proof/tree/checkpoint.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import { SIGNED_CHECKPOINTS_MAX } from '../limits.ts'
@@ -30,23 +30,23 @@ export class SignedCheckpoints {
   }
 
   /** The note of the newest one; null where there is none. */
-  async newest(ledgerId: Uint8Array): Promise<string | null> {
+  async newest(ledgerId: Uuid): Promise<string | null> {
     return this.#verify(ledgerId, await findCheckpoint(this.#pool, ledgerId, Number.MAX_SAFE_INTEGER))
   }
 
   /** The note of the one of just that size; null where there is none. */
-  async ofSize(ledgerId: Uint8Array, size: number): Promise<string | null> {
+  async ofSize(ledgerId: Uuid, size: number): Promise<string | null> {
     return this.#verify(ledgerId, await findCheckpointOfSize(this.#pool, ledgerId, size))
   }
 
   /** The one of the fewest entries that are `sizeMin` at least; null where there is none. */
-  async covering(ledgerId: Uint8Array, sizeMin: number): Promise<CheckpointRow | null> {
+  async covering(ledgerId: Uuid, sizeMin: number): Promise<CheckpointRow | null> {
     const row = await findCheckpointCovering(this.#pool, ledgerId, sizeMin)
     this.#verify(ledgerId, row?.note ?? null)
     return row
   }
 
-  #verify(ledgerId: Uint8Array, note: string | null): string | null {
+  #verify(ledgerId: Uuid, note: string | null): string | null {
     const ledger = formatId('led', ledgerId)
     if (note === null || this.#verified.get(ledger) === note) return note
     try {

@@ -13,7 +13,7 @@ import type { ServerKey } from '../../db/schema/server-keys.ts'
 import { type LedgerDefinition, readDefinition } from '../../ledgers/ledger-definition.ts'
 import { toBase64, toHex } from '../../proof/bytes.ts'
 import type { Signer } from '../../proof/crypto.ts'
-import { formatId } from '../../proof/ids.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
 import type { FaultyLedgers } from '../checkpoints/faulty-ledgers.ts'
 import { ROTATION_LEDGERS_PER_ROUND } from '../limits.ts'
 
@@ -106,7 +106,7 @@ async function signRotations(
 
 function signRotation(
   signer: Signer,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   { digest, issuer }: LedgerDefinition,
   { kid, key }: ServerKey,
   nowMs: number,

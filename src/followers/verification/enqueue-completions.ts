@@ -15,7 +15,7 @@ import {
   setVerificationJobs,
   type WaitingLedger,
 } from '../../db/records/verification-work.ts'
-import { formatId } from '../../proof/ids.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 import { COMPLETION_JOB_MS_MAX, COMPLETIONS_PER_SWEEP, COMPLETIONS_QUEUED_MAX } from '../limits.ts'
 
@@ -24,7 +24,7 @@ export type EnqueueCompletionsDeps = {
   readonly boss: PgBoss
   readonly cursorMac: CursorMac
   /** Asks the follower to look at a ledger at once. */
-  readonly awaitFloor: (ledgerId: Uint8Array) => void
+  readonly awaitFloor: (ledgerId: Uuid) => void
   /** Wakes those of this process who verify; the others look each second. */
   readonly wakeVerification: () => void
   readonly log: { warn(details: object, message: string): void }

@@ -3,6 +3,7 @@ import { type Judgement, judge } from '../../ledgers/types/rules/judge.ts'
 import { parseTolerances } from '../../ledgers/types/rules/tolerances.ts'
 import type { TypeRegistry } from '../../ledgers/types/type-registry.ts'
 import { ProofError } from '../../proof/error.ts'
+import type { Uuid } from '../../proof/ids.ts'
 import { COMPLETION_TYPE_WAIT_MS_MAX } from '../limits.ts'
 import type { JudgedDocuments, SignedCompletion } from './verify-completion.ts'
 
@@ -14,7 +15,7 @@ type JudgeDeps = { readonly types: TypeRegistry; readonly typeWaitMsMax?: number
  */
 export async function judgeCompletion(
   deps: JudgeDeps,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   { ledger, terms }: SignedCompletion,
   documents: JudgedDocuments,
 ): Promise<Judgement> {
@@ -31,7 +32,7 @@ export async function judgeCompletion(
 /** A ledger that has used up its share of the time waits for its types, and the others of the batch would wait with it. */
 function findType(
   { types, typeWaitMsMax = COMPLETION_TYPE_WAIT_MS_MAX }: JudgeDeps,
-  ledger: { readonly ledger: string; readonly ledgerId: Uint8Array },
+  ledger: { readonly ledger: string; readonly ledgerId: Uuid },
   name: string,
 ): Promise<RecordType | null> {
   let timer: NodeJS.Timeout

@@ -5,7 +5,7 @@ import type { StepRow } from '../../db/records/read-steps.ts'
 import { fromHex, toHex } from '../../proof/bytes.ts'
 import { verifySignedEntry } from '../../proof/entry/verify-entry.ts'
 import { ProofError } from '../../proof/error.ts'
-import { parseId } from '../../proof/ids.ts'
+import { parseId, type Uuid } from '../../proof/ids.ts'
 import type { JsonObject, JsonValue } from '../../proof/json/json-value.ts'
 import { documentDigest } from '../../proof/statement/document.ts'
 import type { DocumentKind } from '../../proof/statement/document-subjects.ts'
@@ -122,7 +122,7 @@ function storedOf({ salt, content, erasedSeq }: StepRow): CaseDocument {
 
 type SignedDocument = {
   readonly document: DocumentKind
-  readonly subjectId: Uint8Array
+  readonly subjectId: Uuid
   readonly seq: number
   readonly sha256: string
 }
@@ -138,7 +138,7 @@ function parseDocument({ document, sha256 }: SignedDocument, { salt, content }: 
 /** A row that says that a document was erased, while it was not, would make the completion fail. */
 async function verifyErased(
   pool: pg.Pool,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   { document, subjectId, seq: documentSeq, sha256 }: SignedDocument,
   seq: number,
   findKey: SignedCompletion['findKey'],

@@ -2,12 +2,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type pg from 'pg'
 import type { AppendOutcome } from '../../append/commit.ts'
 import type { EntryRow } from '../../db/chain/append-entries.ts'
-import { toUuid } from '../../db/connect/uuid.ts'
 import { listFaulty } from '../../db/ledgers/ledger-faults.ts'
 import { type GatedCase, type GatedName, readGatedCases } from '../../db/records/gated-cases.ts'
 import { holdCompletions } from '../../db/records/verification-work.ts'
 import type { TypeRegistry } from '../../ledgers/types/type-registry.ts'
 import { ProofError } from '../../proof/error.ts'
+import type { Uuid } from '../../proof/ids.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 import type { Entropy } from '../../signing/entropy.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
@@ -22,7 +22,7 @@ export type VerifyCompletionsDeps = {
   readonly envelopeKeys: EnvelopeKeys
   readonly cursorMac: CursorMac
   /** Asks the follower to look at a ledger at once. */
-  readonly awaitFloor: (ledgerId: Uint8Array) => void
+  readonly awaitFloor: (ledgerId: Uuid) => void
   readonly signers: Signers
   readonly types: TypeRegistry
   readonly entropy: Entropy
@@ -107,7 +107,7 @@ async function dropFaulty(
 ): Promise<(Signed | VerificationResult)[]> {
   const ledgers = prepared.flatMap((one) => ('entries' in one ? [one.ledgerId] : []))
   const faulty = ledgers.length === 0 ? new Set() : await listFaulty(deps.pool, ledgers)
-  return prepared.map((one) => ('entries' in one && faulty.has(toUuid(one.ledgerId)) ? DONE : one))
+  return prepared.map((one) => ('entries' in one && faulty.has(one.ledgerId) ? DONE : one))
 }
 
 /** One a turn of the event loop: a batch would hold up everything else that the thread has to do. */

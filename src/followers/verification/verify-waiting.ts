@@ -1,5 +1,4 @@
 import { withPooledTransaction } from '../../db/connect/transaction.ts'
-import { toUuid } from '../../db/connect/uuid.ts'
 import type { GatedName } from '../../db/records/gated-cases.ts'
 import { claimWaitingCompletions } from '../../db/records/verification-work.ts'
 import {
@@ -61,7 +60,7 @@ export async function verifyWaiting(deps: VerifyWaitingDeps): Promise<boolean> {
 function hasFullShare(waiting: readonly GatedName[]): boolean {
   const counts = new Map<string, number>()
   for (const { ledgerId } of waiting) {
-    const ledger = toUuid(ledgerId)
+    const ledger = ledgerId
     counts.set(ledger, (counts.get(ledger) ?? 0) + 1)
   }
   const share = Math.max(1, Math.floor(COMPLETIONS_PER_BATCH / counts.size))

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Closure } from '../../db/chain/closures.ts'
 import { describeHead, getClosure, reopenLedger } from '../../ledgers/reopen-ledger.ts'
 import { toHex } from '../../proof/bytes.ts'
-import { formatId } from '../../proof/ids.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
 import type { Deps } from '../deps.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
 import { pathId } from '../path-id.ts'
@@ -49,7 +49,7 @@ export function ledgerRestoreRoutes(app: FastifyInstance, deps: Deps): void {
   )
 }
 
-function render(ledgerId: Uint8Array, { known, found, closedAt, entry }: Closure) {
+function render(ledgerId: Uuid, { known, found, closedAt, entry }: Closure) {
   return {
     ledger: formatId('led', ledgerId),
     known: describeHead(known),

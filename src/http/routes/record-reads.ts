@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Place } from '../../db/records/search.ts'
 import { ApiError } from '../../errors.ts'
 import { findRemoteRecordJson, listRemoteRecordEntries } from '../../outside/federation/remote-records.ts'
-import { parseId } from '../../proof/ids.ts'
+import { parseId, type Uuid } from '../../proof/ids.ts'
 import { findTree, listRecordEntries } from '../../records/lineage.ts'
 import { findRecordJson } from '../../records/read.ts'
 import { filtersTag, listRecords, parseFilters } from '../../records/search.ts'
@@ -137,17 +137,13 @@ function aboutOf(request: FastifyRequest, id: string) {
 }
 
 /** Names a record that is not the ledger's own; `peer`: the peer that must have sent it. */
-function aboutRemote(
-  { caller, ownRecordsOnly }: FastifyRequest,
-  recordId: Uint8Array,
-  peer: string | undefined,
-) {
+function aboutRemote({ caller, ownRecordsOnly }: FastifyRequest, recordId: Uuid, peer: string | undefined) {
   const { ledger, ledgerId, agentId } = caller
   const peerId = peer === undefined ? undefined : parseId('peer', peer)
   return { ledger, ledgerId, agentId, recordId, peerId, ownOnly: ownRecordsOnly }
 }
 
-function ownAgentOf({ ownRecordsOnly, caller }: FastifyRequest): Uint8Array | null {
+function ownAgentOf({ ownRecordsOnly, caller }: FastifyRequest): Uuid | null {
   return ownRecordsOnly ? caller.agentId : null
 }
 

@@ -1,11 +1,10 @@
 import type { FastifyInstance } from 'fastify'
-import { fromUuid } from '../../db/connect/uuid.ts'
 import { findSharedRecords, listSharedRecords, type SharedRecordRow } from '../../db/peers/offers.ts'
 import { findPeer } from '../../db/peers/peers.ts'
 import { findReceivedType } from '../../db/peers/remote-records.ts'
 import { ApiError } from '../../errors.ts'
 import { offerOf } from '../../outside/federation/remote-records.ts'
-import { formatId, parseId } from '../../proof/ids.ts'
+import { formatId, parseId, type Uuid } from '../../proof/ids.ts'
 import type { Deps } from '../deps.ts'
 import { pageLimit, parseCursor, toPage } from '../page.ts'
 import { pathId } from '../path-id.ts'
@@ -72,7 +71,7 @@ export function sharedRecordRoutes(
     },
   )
 
-  async function findTypeDefinition(ledgerId: Uint8Array, peerId: Uint8Array, { created }: SharedRecordRow) {
+  async function findTypeDefinition(ledgerId: Uuid, peerId: Uuid, { created }: SharedRecordRow) {
     if (created === null) return null
     const { predicate } = deps.envelopeKeys.known.read(created)
     const digest = predicate['typeDigest'] as string
@@ -87,7 +86,7 @@ function noPeer(id: string): ApiError {
 
 function render(row: SharedRecordRow) {
   return {
-    id: formatId('rec', fromUuid(row.recordId)),
+    id: formatId('rec', row.recordId),
     role: row.role,
     documents: row.documents,
     type: row.type,

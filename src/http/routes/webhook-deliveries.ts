@@ -13,7 +13,7 @@ import { ApiError } from '../../errors.ts'
 import type { Caller } from '../../ledgers/caller.ts'
 import { getEndpoint, noEndpoint } from '../../outside/webhooks/endpoints.ts'
 import { noticeAbout } from '../../outside/webhooks/notices.ts'
-import { formatId, parseId } from '../../proof/ids.ts'
+import { formatId, parseId, type Uuid } from '../../proof/ids.ts'
 import { parseTime } from '../../records/documents.ts'
 import type { Deps } from '../deps.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
@@ -211,7 +211,7 @@ function testRefused(reason: 'inactive' | 'full'): ApiError {
   return new ApiError('state_conflict', detail, { retryable: true })
 }
 
-type Place = { readonly webhookId: Uint8Array; readonly eventId: Uint8Array }
+type Place = { readonly webhookId: Uuid; readonly eventId: Uuid }
 
 function placeOf({ id, event }: { id: string; event: string }): Place {
   return { webhookId: pathId('whk', id), eventId: pathId('evt', event) }

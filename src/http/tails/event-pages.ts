@@ -7,6 +7,7 @@ import type { EventFilter } from '../../outside/events/event-types.ts'
 import { type EventPosition, readEvents } from '../../outside/events/read-events.ts'
 import { storedStatements } from '../../outside/events/statements.ts'
 import type { ProofError } from '../../proof/error.ts'
+import type { Uuid } from '../../proof/ids.ts'
 import { formatCursor } from '../page.ts'
 
 /** Events in order, rendered, as many as were asked for or fit. */
@@ -31,7 +32,7 @@ export function formatEventCursor({ seq, told, checkpoint }: EventPosition): str
 /** Reads what comes after a place. `charsMax`: of all texts together, but the first event comes in any case. */
 export async function readFittedPage(
   db: Db,
-  source: { readonly ledgerId: Uint8Array; readonly filter: EventFilter; readonly entriesUrl: string },
+  source: { readonly ledgerId: Uuid; readonly filter: EventFilter; readonly entriesUrl: string },
   from: EventPosition,
   ends: LedgerEnds,
   {

@@ -8,6 +8,7 @@ import type { EventFilter } from '../../outside/events/event-types.ts'
 import { LedgerWatch } from '../../outside/events/ledger-watch.ts'
 import type { EventPosition } from '../../outside/events/read-events.ts'
 import { SharedReads } from '../../outside/events/shared-reads.ts'
+import type { Uuid } from '../../proof/ids.ts'
 import { STREAM_CHUNK_CHARS } from '../../records/limits.ts'
 import { EVENT_STREAM } from '../accept.ts'
 import type { Deps } from '../deps.ts'
@@ -28,7 +29,7 @@ import { StreamSlots } from './stream-slots.ts'
 
 /** Ledger and filter of a tail. */
 type TailSource = {
-  readonly ledgerId: Uint8Array
+  readonly ledgerId: Uuid
   readonly filter: EventFilter
   /** The filter as text. */
   readonly tag: string
@@ -202,7 +203,7 @@ export class EventTails {
 
   #read(source: TailSource, from: EventPosition, ends: LedgerEnds, limit: number): Promise<FittedPage> {
     const places = [from.seq, from.told, from.checkpoint, ends.size, ends.checkpoint, ends.floor, limit]
-    const ledger = Buffer.from(source.ledgerId).toString('hex')
+    const ledger = source.ledgerId
     return this.#reads.read(ledger, `${ledger} ${source.tag} ${places.join(' ')}`, () =>
       readFittedPage(this.#deps.readPool, source, from, ends, {
         limit,

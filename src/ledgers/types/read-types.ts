@@ -1,15 +1,12 @@
 import type pg from 'pg'
 import { findType, listTypes, type TypeRow, type TypeSummaryRow } from '../../db/ledgers/types.ts'
+import type { Uuid } from '../../proof/ids.ts'
 import { canonicalize } from '../../proof/json/jcs.ts'
 import type { JsonValue } from '../../proof/json/json-value.ts'
 import { BUILT_IN_TYPES, type BuiltInType } from './built-in.ts'
 
 /** The type as JSON, or null where the ledger has none of that name and version. */
-export async function findTypeJson(
-  pool: pg.Pool,
-  ledgerId: Uint8Array,
-  name: string,
-): Promise<string | null> {
+export async function findTypeJson(pool: pg.Pool, ledgerId: Uuid, name: string): Promise<string | null> {
   const builtIn = BUILT_IN_TYPES.get(name)
   if (builtIn) return renderBuiltIn(builtIn)
   const row = await findType(pool, ledgerId, name)
@@ -40,7 +37,7 @@ type TypeSummary = {
 /** In the order of their names as text, those of every ledger among them. */
 export async function listTypeSummaries(
   pool: pg.Pool,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   about: { readonly name: string | null; readonly after: string | null; readonly limit: number },
 ): Promise<TypeSummary[]> {
   const builtIn = [...BUILT_IN_TYPES.values()]

@@ -2,6 +2,7 @@ import type pg from 'pg'
 import { findType } from '../../db/ledgers/types.ts'
 import { ApiError } from '../../errors.ts'
 import { toHex, utf8Encode } from '../../proof/bytes.ts'
+import type { Uuid } from '../../proof/ids.ts'
 import { parseJsonText } from '../../proof/json/json-text.ts'
 import type { JsonValue } from '../../proof/json/json-value.ts'
 import { nativeProviders } from '../../signing/native.ts'
@@ -13,7 +14,7 @@ import type { Schema, ValidationResult } from './schema/schema.ts'
 import { TypeCache } from './type-cache.ts'
 import { WorkShares } from './work-shares.ts'
 
-type Ledger = { readonly ledger: string; readonly ledgerId: Uint8Array }
+type Ledger = { readonly ledger: string; readonly ledgerId: Uuid }
 type Members = Record<string, unknown>
 
 /** Keys, values and messages of checks hold this many times the text of a definition. */

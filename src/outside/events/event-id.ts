@@ -1,5 +1,5 @@
 import { concat, utf8Encode } from '../../proof/bytes.ts'
-import { formatId, ID_BYTES } from '../../proof/ids.ts'
+import { bytesOfUuid, formatId, ID_BYTES, type Uuid, uuidOfBytes } from '../../proof/ids.ts'
 import { nativeProviders } from '../../signing/native.ts'
 
 const CONTEXT = utf8Encode('tallystick-event-v1')
@@ -11,17 +11,23 @@ const NOBODY = new Uint8Array(ID_BYTES)
  * bits). `endpoint`: whom it is told to; null: whoever asks.
  */
 export function eventId(event: {
-  readonly ledgerId: Uint8Array
-  readonly endpoint: Uint8Array | null
+  readonly ledgerId: Uuid
+  readonly endpoint: Uuid | null
   readonly seq: number
   readonly type: string
   readonly timestampMs: number
-}): Uint8Array {
+}): Uuid {
   const seq = new Uint8Array(8)
   new DataView(seq.buffer).setBigUint64(0, BigInt(event.seq))
   const { ledgerId, endpoint, type, timestampMs } = event
   const hashed = nativeProviders.sha256(
-    concat([CONTEXT, ledgerId, endpoint ?? NOBODY, seq, utf8Encode(type)]),
+    concat([
+      CONTEXT,
+      bytesOfUuid(ledgerId),
+      endpoint ? bytesOfUuid(endpoint) : NOBODY,
+      seq,
+      utf8Encode(type),
+    ]),
   )
   const id = new Uint8Array(hashed.subarray(0, ID_BYTES))
   const time = new DataView(id.buffer)
@@ -29,9 +35,9 @@ export function eventId(event: {
   time.setUint16(4, timestampMs % 0x1_0000)
   id[6] = (id[6]! & 0x0f) | 0x70
   id[8] = (id[8]! & 0x3f) | 0x80
-  return id
+  return uuidOfBytes(id)
 }
 
-export function formatEventId(id: Uint8Array): string {
+export function formatEventId(id: Uuid): string {
   return formatId('evt', id)
 }

@@ -1,3 +1,4 @@
+import type { Uuid } from '../../proof/ids.ts'
 import type { EntryKind } from '../../proof/statement/kinds.ts'
 
 /** Events of an entry by its kind, in this order. Kinds that are missing here are the ledger's own affairs. */
@@ -39,7 +40,7 @@ export type EventFilter = {
   /** `name/version`, or a name for all its versions; null: all. What is of no record is of every type. */
   readonly types: ReadonlySet<string> | null
   /** Agent that hears only of records that name it, and of batches that it sent; absent: of all. */
-  readonly ownAgent?: Uint8Array
+  readonly ownAgent?: Uuid
 }
 
 export const ALL_EVENTS: EventFilter = { events: null, types: null }

@@ -1,8 +1,7 @@
-import { fromUuid } from '../../db/connect/uuid.ts'
 import type { CheckpointRow, EventRow } from '../../db/events/read-events.ts'
 import { type SaidOfReceived, saidOfReceived, verifyReceived } from '../../proof/entry/verify-received.ts'
 import { ProofError } from '../../proof/error.ts'
-import { formatId } from '../../proof/ids.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
 import type { JsonValue } from '../../proof/json/json-value.ts'
 import type { ParsedStatement } from '../../proof/statement/statement.ts'
 import { nativeProviders } from '../../signing/native.ts'
@@ -10,13 +9,13 @@ import type { EntryEvent, EventType } from './event-types.ts'
 
 /** Something that others hear of: what an entry says, or that a checkpoint was published. */
 export type LedgerEvent = {
-  readonly ledgerId: Uint8Array
+  readonly ledgerId: Uuid
   readonly type: EventType
   /** Seq of its entry; for a checkpoint, of the last entry that it covers. */
   readonly seq: number
   readonly timestampMs: number
   /** Record whose events are told in order; null: no record. */
-  readonly recordId: Uint8Array | null
+  readonly recordId: Uuid | null
   /** Types of the record, or of a batch's records; empty: no record. */
   readonly recordTypes: readonly string[]
   /** Traceparent of the request that wrote its entry, or else of the one that created its record. */
@@ -39,7 +38,7 @@ export function eventsOfEntry(
   row: EventRow,
   types: readonly EntryEvent[],
   about: {
-    readonly ledgerId: Uint8Array
+    readonly ledgerId: Uuid
     readonly entriesUrl: string
     readonly readStatement: ReadStatement
   },
@@ -50,7 +49,7 @@ export function eventsOfEntry(
     type,
     seq: row.seq,
     timestampMs: row.recordedAt.getTime(),
-    recordId: row.recordId === null ? null : fromUuid(row.recordId),
+    recordId: row.recordId,
     recordTypes: recordTypesOf(row),
     traceparent: traceparentOf(row, said),
     members: said instanceof ProofError ? '' : entryMembers(row, type, said, about.entriesUrl),
@@ -79,7 +78,7 @@ function readReceived(row: EventRow, statement: ParsedStatement): SaidReceived {
   const received = verifyReceived(nativeProviders.sha256, row.received, statement)
   if (said === null || received === null)
     throw new ProofError('received_mismatch', `${statement.kind} receives nothing`)
-  const record = row.recordId === null ? null : formatId('rec', fromUuid(row.recordId))
+  const record = row.recordId === null ? null : formatId('rec', row.recordId)
   if (said.record !== record)
     throw new ProofError(
       'line_contradicts_envelope',
@@ -107,7 +106,7 @@ function entryMembers(
 ): string {
   const { ledger, kind, subjects, predicate } = statement
   const record = row.recordId && {
-    id: formatId('rec', fromUuid(row.recordId)),
+    id: formatId('rec', row.recordId),
     type: row.recordType,
     ...standingOf(received?.statement ?? statement),
   }
@@ -145,7 +144,7 @@ function standingOf({ kind, predicate }: ParsedStatement): { state: JsonValue; v
   return { state, version: predicate['version'] ?? null }
 }
 
-export function checkpointEvent(ledgerId: Uint8Array, row: CheckpointRow): LedgerEvent {
+export function checkpointEvent(ledgerId: Uuid, row: CheckpointRow): LedgerEvent {
   const size = row.size
   const data = {
     ledger: formatId('led', ledgerId),

@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LedgerEnds } from '../../db/events/read-events.ts'
+import type { Uuid } from '../../proof/ids.ts'
 import { EVENTS_POLL_MS, EVENTS_POLL_TIME_SHARE_MAX } from './limits.ts'
 
-type ReadEnds = (ledgerIds: readonly Uint8Array[]) => Promise<LedgerEnds[]>
+type ReadEnds = (ledgerIds: readonly Uuid[]) => Promise<LedgerEnds[]>
 type WatchLog = { warn(details: object, message: string): void }
 
 /** Hears of each look at its ledger. */
 type Waiter = (ends: LedgerEnds) => void
 
-type Watched = { readonly ledgerId: Uint8Array; readonly waiters: Set<Waiter> }
+type Watched = { readonly ledgerId: Uuid; readonly waiters: Set<Waiter> }
 
 /**
  * Tells those who wait for it that a ledger has grown, or that its floor has risen: one query for all ledgers that somebody waits for, and none while nobody
@@ -17,7 +18,7 @@ type Watched = { readonly ledgerId: Uint8Array; readonly waiters: Set<Waiter> }
 export class LedgerWatch {
   readonly #readEnds: ReadEnds
   readonly #log: WatchLog
-  /** By the ledger's id as hex; without waiters a ledger is not here. */
+  /** By ledger; without waiters one is not here. */
   readonly #watched = new Map<string, Watched>()
   #isPolling = false
 
@@ -31,7 +32,7 @@ export class LedgerWatch {
    * only a higher floor counts, because nothing else lets it go on.
    */
   grown(
-    ledgerId: Uint8Array,
+    ledgerId: Uuid,
     than: LedgerEnds,
     {
       msMax,
@@ -40,7 +41,7 @@ export class LedgerWatch {
     }: { readonly msMax: number; readonly isHeld: boolean; readonly signal: AbortSignal },
   ): Promise<LedgerEnds | null> {
     if (signal.aborted) return Promise.resolve(null)
-    const key = Buffer.from(ledgerId).toString('hex')
+    const key = ledgerId
     return new Promise((resolve) => {
       const settle = (ends: LedgerEnds | null) => {
         clearTimeout(timer)
@@ -59,7 +60,7 @@ export class LedgerWatch {
     })
   }
 
-  #remember(key: string, ledgerId: Uint8Array, waiter: Waiter): void {
+  #remember(key: string, ledgerId: Uuid, waiter: Waiter): void {
     const watched = this.#watched.get(key) ?? { ledgerId, waiters: new Set() }
     watched.waiters.add(waiter)
     this.#watched.set(key, watched)

@@ -7,6 +7,7 @@ import {
   listCheckpoints,
   listEventRows,
 } from '../../db/events/read-events.ts'
+import type { Uuid } from '../../proof/ids.ts'
 import {
   checkpointEvent,
   eventsOfEntry,
@@ -51,7 +52,7 @@ export type EventPage = {
 export type StatementReader = (rows: readonly EventRow[]) => Promise<ReadStatement>
 
 export type EventSource = {
-  readonly ledgerId: Uint8Array
+  readonly ledgerId: Uuid
   readonly filter: EventFilter
   readonly entriesUrl: string
   readonly statementsOf: StatementReader
@@ -158,7 +159,7 @@ function passCheckpoints(
 /** Each checkpoint behind the entries that it covers. */
 async function mixCheckpoints(
   db: Db,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   { steps, from, end, told, limit }: ReadEntries & { from: EventPosition; limit: number },
 ): Promise<{ steps: EventStep[]; position: EventPosition }> {
   const rows = await listCheckpoints(db, ledgerId, { after: from.checkpoint, upTo: end, limit })

@@ -1,10 +1,9 @@
-import { fromUuid } from '../../db/connect/uuid.ts'
 import type { EventRow } from '../../db/events/read-events.ts'
 import { toHex } from '../../proof/bytes.ts'
 import { type FindKey, verifySignedEntry } from '../../proof/entry/verify-entry.ts'
 import { parseEnvelope } from '../../proof/envelope/cose.ts'
 import { ProofError } from '../../proof/error.ts'
-import { formatId } from '../../proof/ids.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
 import { ENTRY_KINDS } from '../../proof/statement/kinds.ts'
 import { type ParsedStatement, parseStatement } from '../../proof/statement/statement.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
@@ -19,7 +18,7 @@ export const storedStatements: StatementReader = async () => (row) =>
  * Only what is signed, by a key of this deployment, and in this place: whoever owns the database could write an entry, and what
  * the worker tells the outside, the outside acts on.
  */
-export function verifiedStatements(ledgerId: Uint8Array, keys: EnvelopeKeys): StatementReader {
+export function verifiedStatements(ledgerId: Uuid, keys: EnvelopeKeys): StatementReader {
   const ledger = formatId('led', ledgerId)
   return async (rows) => {
     const findKey = await keys.finderFor(rows.flatMap(kidOf))
@@ -46,7 +45,7 @@ function verifyRow(row: EventRow, ledger: string, findKey: FindKey): ParsedState
   const { statement } = verifySignedEntry(line, findKey, nativeProviders)
   if (statement.ledger !== ledger) throw new ProofError('ledger_foreign', `an entry of ${statement.ledger}`)
   const { recordEvent } = ENTRY_KINDS[statement.kind]
-  const record = row.recordId === null ? null : formatId('rec', fromUuid(row.recordId))
+  const record = row.recordId === null ? null : formatId('rec', row.recordId)
   if (recordEvent && statement.predicate['record'] !== record)
     throw new ProofError(
       'line_contradicts_envelope',

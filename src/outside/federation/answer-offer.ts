@@ -2,7 +2,6 @@ import type pg from 'pg'
 import { type Author, sealEntry } from '../../append/entry.ts'
 import type { EntryRow } from '../../db/chain/append-entries.ts'
 import type { ReceivedDetail } from '../../db/chain/entry-details.ts'
-import { toUuid } from '../../db/connect/uuid.ts'
 import { findRecords } from '../../db/records/read-records.ts'
 import { ApiError } from '../../errors.ts'
 import type { Signer } from '../../proof/crypto.ts'
@@ -54,7 +53,7 @@ async function takeOffer(
     previous: string
     completion?: string
   }
-  const [row] = await findRecords(client, [{ ledgerId: toUuid(ids.ledgerId), recordId: toUuid(record.id) }])
+  const [row] = await findRecords(client, [{ ledgerId: ids.ledgerId, recordId: record.id }])
   if (!row) throw new ApiError('not_found', `the ledger has no record ${record.name}`)
   if (step === 'completion-submitted' && document === null)
     throw new ApiError('evidence_invalid', 'the evidence was erased before it came')

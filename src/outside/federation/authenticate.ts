@@ -2,7 +2,7 @@ import type { Db } from '../../db/connect/client.ts'
 import type { PeerContact, PeerKeyRow } from '../../db/peers/peers.ts'
 import { ApiError } from '../../errors.ts'
 import type { PublicKey } from '../../proof/crypto.ts'
-import { parseId } from '../../proof/ids.ts'
+import { parseId, type Uuid } from '../../proof/ids.ts'
 import { parsePublicKey } from '../../proof/keys.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import type { PeerMacs } from '../../signing/peer-macs.ts'
@@ -26,11 +26,11 @@ export type PeerAuthDeps = {
 /** Which peering a request is of, and who sent it to whom; ids as text and as bytes. */
 export type PeeringIds = {
   readonly ledger: string
-  readonly ledgerId: Uint8Array
+  readonly ledgerId: Uuid
   readonly peer: string
-  readonly peerId: Uint8Array
+  readonly peerId: Uuid
   readonly remoteLedger: string
-  readonly remoteLedgerId: Uint8Array
+  readonly remoteLedgerId: Uuid
 }
 
 /** A request that a peer's server has signed. */

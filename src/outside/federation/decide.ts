@@ -1,11 +1,11 @@
 import type { ReceivedConsequences } from '../../db/chain/entry-details.ts'
-import { toUuid } from '../../db/connect/uuid.ts'
 import type { PeerContact } from '../../db/peers/peers.ts'
 import type { HeldEntry, KnownRecord, OwnOffer } from '../../db/peers/received.ts'
 import { BUILT_IN_TYPES } from '../../ledgers/types/built-in.ts'
 import { toHex } from '../../proof/bytes.ts'
 import { signedDocuments } from '../../proof/entry/verify-entry.ts'
 import { parseEnvelope } from '../../proof/envelope/cose.ts'
+import type { Uuid } from '../../proof/ids.ts'
 import { beginGated, type GatedRecord, stepGated } from '../../proof/ledger/gated-record.ts'
 import type { EntryKind } from '../../proof/statement/kinds.ts'
 import { parseRemoteAgent } from '../../proof/statement/remote-agents.ts'
@@ -112,7 +112,7 @@ function changePeering(
 ): Decision {
   requireHandshake(known, entry)
   known.state = change.state
-  return receive({ peer: { peerId: toUuid(known.ids.peerId), ...change } })
+  return receive({ peer: { peerId: known.ids.peerId, ...change } })
 }
 
 type Share = readonly { readonly peer: string; readonly documents: 'whole' | 'digests' }[]
@@ -133,7 +133,7 @@ function decideShared(known: Known, entry: Proposed): Decision {
 
 /** The record that an entry of its home is about. */
 function recordOf(known: Known, { record, statement }: Proposed): KnownRecord {
-  const found = known.records.get(toUuid(record!.id))!
+  const found = known.records.get(record!.id)!
   if (!found.isOwn) return found
   throw new EntryRefused(
     'not_home',
@@ -150,7 +150,7 @@ function decideErasure(known: Known, entry: Proposed): Decision {
   if (digested?.name !== name || digested.sha256 !== sha256)
     throw new EntryRefused('erasure_of_nothing', `that entry digests no ${name}, or another one`)
   return receive({
-    erased: { peerId: toUuid(known.ids.peerId), remoteSeq: predicateOf(entry)['seq'] as number },
+    erased: { peerId: known.ids.peerId, remoteSeq: predicateOf(entry)['seq'] as number },
   })
 }
 
@@ -169,10 +169,10 @@ function decideRefusal(known: Known, entry: Proposed): Decision {
 function decideOwnOffer(
   known: Known,
   { ledger, seq, leaf }: { readonly ledger: string; readonly seq: number; readonly leaf: string },
-  recordId: Uint8Array,
+  recordId: Uuid,
 ): ParsedStatement {
   const offer = known.offers.get(seq)
-  if (ledger !== known.ids.ledger || offer?.leaf !== leaf || offer.recordId !== toUuid(recordId))
+  if (ledger !== known.ids.ledger || offer?.leaf !== leaf || offer.recordId !== recordId)
     throw new EntryRefused('offer_unknown', `${ledger} has made no such offer`)
   if (offer.isDecided) throw new EntryRefused('offer_answered_twice', `the offer at seq ${seq}`)
   known.offers.set(seq, { ...offer, isDecided: true })
@@ -183,7 +183,7 @@ function decideOwnOffer(
 function decideOffer(known: Known, entry: Proposed): Decision {
   if (predicateOf(entry)['peer'] !== known.ids.peer)
     throw new EntryRefused('not_shared', 'it is an offer to another peering')
-  const { isShared, offers } = known.records.get(toUuid(entry.record!.id))!
+  const { isShared, offers } = known.records.get(entry.record!.id)!
   if (!isShared) throw new EntryRefused('not_shared', `${entry.record!.name} is not shared with this peer`)
   if (offers >= PEER_OFFERS_MAX)
     throw new EntryRefused('too_many_offers', `${offers} offers were answered for ${entry.record!.name}`)
@@ -211,10 +211,10 @@ function decideEvent(known: Known, entry: Proposed): Decision {
   known.records.set(record.recordId, { ...record, remote: { type, documents, standing } })
   known.versions.set(`${record.recordId} ${version}`, entry.leaf)
   return receive({
-    ...(definition !== null && { type: { peerId: toUuid(known.ids.peerId), name: type, definition } }),
+    ...(definition !== null && { type: { peerId: known.ids.peerId, name: type, definition } }),
     ...(offer !== null && { offer: { seq: offer, state: 'taken' } }),
     standing: {
-      peerId: toUuid(known.ids.peerId),
+      peerId: known.ids.peerId,
       recordId: record.recordId,
       type,
       documents,

@@ -1,11 +1,10 @@
 import { Turn } from '../../append/turn.ts'
 import type { Db } from '../../db/connect/client.ts'
-import { toUuid } from '../../db/connect/uuid.ts'
 import { type ForkedPeer, type ForkRow, listForkedPeers, listPeerForks } from '../../db/peers/peer-forks.ts'
 import type { PeerContact, PeerRow } from '../../db/peers/peers.ts'
 import { toBase64 } from '../../proof/bytes.ts'
 import { ProofError } from '../../proof/error.ts'
-import { formatId } from '../../proof/ids.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
 import type { PeerMacs } from '../../signing/peer-macs.ts'
 import { PEER_FORKS_COUNTED_MAX } from './limits.ts'
 import { findBelievedContact } from './peer-keys.ts'
@@ -83,6 +82,6 @@ function isSigned({ remoteLedgerId }: ForkedPeer, contact: PeerContact, row: For
   }
 }
 
-function textOf(id: Uint8Array | null | undefined): string | null {
-  return id ? toUuid(id) : null
+function textOf(id: Uuid | null | undefined): string | null {
+  return id ? id : null
 }

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 import type pg from 'pg'
 import type { Author } from '../../append/entry.ts'
-import { toUuid } from '../../db/connect/uuid.ts'
 import { readEntryEnvelope } from '../../db/peers/peer-work.ts'
 import { findPeer, getSelf, type PeerRow } from '../../db/peers/peers.ts'
 import { ApiError } from '../../errors.ts'
@@ -9,7 +8,7 @@ import { type Administration, administer } from '../../ledgers/administration.ts
 import { toBase64, toHex } from '../../proof/bytes.ts'
 import { verifySignedStatement } from '../../proof/entry/verify-entry.ts'
 import { ProofError } from '../../proof/error.ts'
-import { formatId, parseId } from '../../proof/ids.ts'
+import { formatId, parseId, type Uuid } from '../../proof/ids.ts'
 import { canonicalize } from '../../proof/json/jcs.ts'
 import type { JsonObject } from '../../proof/json/json-value.ts'
 import { isIdentity } from '../../proof/statement/federation-fields.ts'
@@ -73,7 +72,7 @@ function keyOf({ envelopeKey }: Identity) {
 /** The answer may have been lost, so the same invited is told again. */
 async function answerAgain(
   { readPool }: Pick<IntroductionDeps, 'readPool'>,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   row: PeerRow,
   invited: Identity,
 ): Promise<{ readonly envelope: string }> {
@@ -85,7 +84,7 @@ async function answerAgain(
 
 async function addPeer(
   deps: IntroductionDeps,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   row: PeerRow,
   token: Uint8Array,
   invited: Identity,
@@ -116,7 +115,7 @@ async function addPeer(
 }
 
 export function handshakeOf(
-  peerId: Uint8Array,
+  peerId: Uuid,
   token: Uint8Array,
   inviter: Identity,
   invited: Identity,
@@ -127,7 +126,7 @@ export function handshakeOf(
 /** `counterpart`: the leaf (hex) of the inviter's, in the invited's. */
 export function peerAdded(
   { peerMacs }: { readonly peerMacs: PeerMacs },
-  peerId: Uint8Array,
+  peerId: Uuid,
   { peer, ...handshake }: Handshake,
   {
     remote,
@@ -142,7 +141,7 @@ export function peerAdded(
     predicate: { ...handshake, ...(counterpart !== null && { counterpart }) },
     detail: {
       invited: canonicalize(handshake.invited),
-      remoteLedgerId: toUuid(parseId('led', remote.ledger)),
+      remoteLedgerId: parseId('led', remote.ledger),
       remoteUrl: remote.url,
       handshake: digest,
       counterpart,

@@ -3,7 +3,7 @@ import { getSelf } from '../../db/peers/peers.ts'
 import { fromBase64, toBase64, toHex } from '../../proof/bytes.ts'
 import type { PublicKey } from '../../proof/crypto.ts'
 import { ProofError } from '../../proof/error.ts'
-import { formatId } from '../../proof/ids.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
 import { canonicalize } from '../../proof/json/jcs.ts'
 import { keyThumbprint, parsePublicKey } from '../../proof/keys.ts'
 import { nativeProviders } from '../../signing/native.ts'
@@ -22,7 +22,7 @@ export type Identity = {
 export type PeerKeyText = { readonly kid: string; readonly alg: 'EdDSA' | 'ES256'; readonly spki: string }
 
 /** Identity of a ledger of this server, with the key that signs for it now. */
-export async function identityOf(db: Db, ledgerId: Uint8Array, publicUrl: string): Promise<Identity> {
+export async function identityOf(db: Db, ledgerId: Uuid, publicUrl: string): Promise<Identity> {
   const self = await getSelf(db, ledgerId)
   return {
     ledger: formatId('led', ledgerId),

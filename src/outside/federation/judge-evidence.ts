@@ -1,5 +1,4 @@
 import type pg from 'pg'
-import { fromUuid, toUuid } from '../../db/connect/uuid.ts'
 import { findRecords, type RecordRowRead } from '../../db/records/read-records.ts'
 import { ApiError } from '../../errors.ts'
 import { DOCUMENT_BYTES_MAX } from '../../ledgers/types/limits.ts'
@@ -47,16 +46,14 @@ async function readRows(
   { ledgerId }: PeeringIds,
   offers: readonly Proposed[],
 ): Promise<ReadonlyMap<string, RecordRowRead>> {
-  const ids = new Map(offers.map(({ record }) => [record!.name, toUuid(record!.id)]))
-  const named = [...ids.values()].map((recordId) => ({ ledgerId: toUuid(ledgerId), recordId }))
+  const ids = new Map(offers.map(({ record }) => [record!.name, record!.id]))
+  const named = [...ids.values()].map((recordId) => ({ ledgerId, recordId }))
   const rows = await findRecords(pool, named)
-  return new Map(
-    rows.flatMap((row) => (row ? [[formatId('rec', fromUuid(row.recordId)), row] as const] : [])),
-  )
+  return new Map(rows.flatMap((row) => (row ? [[formatId('rec', row.recordId), row] as const] : [])))
 }
 
 function mayBeTaken(row: RecordRowRead, { peer }: PeeringIds, { statement, document }: Proposed): boolean {
-  const isShared = row.share?.some(({ peerId }) => formatId('peer', fromUuid(peerId)) === peer) ?? false
+  const isShared = row.share?.some(({ peerId }) => formatId('peer', peerId) === peer) ?? false
   const isLater = (statement.predicate['version'] as number) > row.version
   return isShared && isLater && Buffer.byteLength(document!.canonical) <= DOCUMENT_BYTES_MAX
 }

@@ -3,7 +3,7 @@ import { refusalOf } from '../../db/connect/constraints.ts'
 import { ApiError } from '../../errors.ts'
 import type { Caller } from '../../ledgers/caller.ts'
 import type { Signer } from '../../proof/crypto.ts'
-import { formatId, parseId } from '../../proof/ids.ts'
+import { formatId, parseId, type Uuid } from '../../proof/ids.ts'
 import type { OfferedStep } from '../../proof/statement/kinds.ts'
 import { COMPLETION_NONCE_BYTES, offeredCompletionId } from '../../proof/statement/offered-completions.ts'
 import { saltDocument } from '../../records/documents.ts'
@@ -40,7 +40,7 @@ type OfferDeps = AppendDeps & RemoteReadDeps & { readonly entropy: Entropy; read
 export type OfferResult = RecordJson & { readonly replayed: boolean }
 
 /** `peerId`: as of AboutRemote. */
-export type AboutOffer = About & { readonly peerId?: Uint8Array | undefined }
+export type AboutOffer = About & { readonly peerId?: Uuid | undefined }
 
 /** null: nor is it a record of another ledger that the caller may see. */
 export function offerActivation(

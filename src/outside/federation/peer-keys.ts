@@ -1,10 +1,10 @@
 import type { Db } from '../../db/connect/client.ts'
 import { findContact, type PeerContact, type PeerKeyRow } from '../../db/peers/peers.ts'
 import { toBase64 } from '../../proof/bytes.ts'
-import { formatId } from '../../proof/ids.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
 import type { PeerMacs } from '../../signing/peer-macs.ts'
 
-type Of = { readonly ledgerId: Uint8Array; readonly peerId: Uint8Array }
+type Of = { readonly ledgerId: Uuid; readonly peerId: Uuid }
 
 /**
  * As findContact, with the keys alone that a server made. Whoever can write to the database, and has no master key, can so take a
@@ -13,7 +13,7 @@ type Of = { readonly ledgerId: Uint8Array; readonly peerId: Uint8Array }
 export async function findBelievedContact(
   { peerMacs }: { readonly peerMacs: PeerMacs },
   db: Db,
-  of: Of & { readonly remoteLedgerId: Uint8Array },
+  of: Of & { readonly remoteLedgerId: Uuid },
 ): Promise<PeerContact | null> {
   const contact = await findContact(db, of)
   return contact && { ...contact, keys: believedKeys(peerMacs, of, contact.keys) }

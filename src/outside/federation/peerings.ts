@@ -8,7 +8,7 @@ import { type AdministerDeps, administer } from '../../ledgers/administration.ts
 import type { Caller } from '../../ledgers/caller.ts'
 import { fromHex, toBase64Url, toHex } from '../../proof/bytes.ts'
 import { ProofError } from '../../proof/error.ts'
-import { formatId, parseId } from '../../proof/ids.ts'
+import { formatId, parseId, type Uuid } from '../../proof/ids.ts'
 import { canonicalize } from '../../proof/json/jcs.ts'
 import type { Entropy } from '../../signing/entropy.ts'
 import type { MasterKey } from '../../signing/master-key.ts'
@@ -119,7 +119,7 @@ function invalidInvitation(why: string): ApiError {
 
 /** An invitation as its MAC covers it: with all of its row that whoever takes it is held to. */
 export function openInvitation(
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   { peerId, expiresAt, inviter }: Pick<PeerRow, 'peerId' | 'expiresAt' | 'inviter'>,
   token: Uint8Array,
 ): OpenInvitation {
@@ -133,8 +133,8 @@ export function openInvitation(
 }
 
 /** Context for which the token is sealed, between acceptance and handshake. */
-export function tokenContext(ledgerId: Uint8Array, peerId: Uint8Array): string {
-  return `peer token ${toHex(ledgerId)} ${toHex(peerId)}`
+export function tokenContext(ledgerId: Uuid, peerId: Uuid): string {
+  return `peer token ${ledgerId} ${peerId}`.replaceAll('-', '')
 }
 
 type Change = 'suspended' | 'resumed' | 'revoked'
@@ -149,7 +149,7 @@ const FROM = {
 export async function changePeering(
   deps: PeeringDeps,
   caller: Caller,
-  peerId: Uint8Array,
+  peerId: Uuid,
   request: { readonly change: Change; readonly code: string; readonly idempotency: IdempotencyRow | null },
 ): Promise<{ readonly peer: PeerRow; readonly replayed: boolean }> {
   const { change, code, idempotency } = request
@@ -181,7 +181,7 @@ function wrongState({ state }: PeerRow, change: Change): ApiError {
 export async function getPeer(
   { readPool }: { readonly readPool: pg.Pool },
   { ledgerId }: Pick<Caller, 'ledgerId'>,
-  peerId: Uint8Array,
+  peerId: Uuid,
 ): Promise<PeerRow> {
   const peer = await findPeer(readPool, ledgerId, peerId)
   if (!peer) throw new ApiError('not_found', `the ledger has no peer ${formatId('peer', peerId)}`)

@@ -1,12 +1,11 @@
 import type { Turn } from '../../append/turn.ts'
 import type { ReceivedDetail } from '../../db/chain/entry-details.ts'
-import { toUuid } from '../../db/connect/uuid.ts'
 import type { PeerContact } from '../../db/peers/peers.ts'
 import { DOCUMENT_BYTES_MAX, TYPE_DEFINITION_BYTES_MAX } from '../../ledgers/types/limits.ts'
 import { fromBase64, toHex, utf8Encode } from '../../proof/bytes.ts'
 import { signedDocuments, verifySignedStatement } from '../../proof/entry/verify-entry.ts'
 import { ProofError } from '../../proof/error.ts'
-import { parseId } from '../../proof/ids.ts'
+import { parseId, type Uuid } from '../../proof/ids.ts'
 import { canonicalize } from '../../proof/json/jcs.ts'
 import type { JsonObject, JsonValue } from '../../proof/json/json-value.ts'
 import type { RecordEvent } from '../../proof/ledger/gated-record.ts'
@@ -45,7 +44,7 @@ export type Proposed = {
   readonly envelope: Uint8Array
   readonly statement: ParsedStatement
   /** Record that the entry is about. */
-  readonly record: { readonly name: string; readonly id: Uint8Array } | null
+  readonly record: { readonly name: string; readonly id: Uuid } | null
   /** Version of the record after the event. */
   readonly version: number | null
   /** null: none came, or it is erased. */
@@ -199,10 +198,10 @@ export function receivedRow(
   { seq, leaf, envelope, statement, record, version }: Received,
 ): ReceivedDetail {
   return {
-    peerId: toUuid(peerId),
+    peerId,
     seq,
     kind: statement.kind,
-    recordId: record && toUuid(record.id),
+    recordId: record?.id ?? null,
     version,
     leaf,
     envelope: toBase64(envelope),

@@ -1,6 +1,5 @@
 import { Turn } from '../../append/turn.ts'
 import type { Db } from '../../db/connect/client.ts'
-import { toUuid } from '../../db/connect/uuid.ts'
 import { type DrainedPeer, findSeqOfVersion, type Sent } from '../../db/peers/peer-turns.ts'
 import type { SharedEntry } from '../../db/peers/peer-work.ts'
 import { formatId } from '../../proof/ids.ts'
@@ -55,7 +54,7 @@ export async function readOutcomes(
 }
 
 function recordOf({ recordId }: SharedEntry): string | null {
-  return recordId && toUuid(recordId)
+  return recordId
 }
 
 /** Whether the peer has received it. */
@@ -118,8 +117,8 @@ async function seqOfMissing(
 /** `sent`: the record of the backlog that the request was of. What waits behind a dead letter is sent when that is replayed. */
 function backlogAfter(sent: Outgoing['backlog'], { missing, waiting }: Read): Sent['backlog'] {
   if (sent === null) return [...missing.values()]
-  const lacked = missing.get(toUuid(sent.recordId))
+  const lacked = missing.get(sent.recordId)
   if (lacked) return [{ ...lacked, readSeq: sent.readSeq }]
-  const isWaiting = waiting.has(toUuid(sent.recordId))
+  const isWaiting = waiting.has(sent.recordId)
   return [isWaiting ? { ...sent, fromSeq: null } : sent, ...missing.values()]
 }

@@ -10,7 +10,7 @@ import {
 } from '../../db/peers/peer-reconciliation.ts'
 import type { PeerState } from '../../db/peers/peers.ts'
 import { ApiError } from '../../errors.ts'
-import { formatId } from '../../proof/ids.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
 import type { PeerMacs } from '../../signing/peer-macs.ts'
 import { countForksOf } from './forks.ts'
 import { PEER_DIFFERENCES_SHOWN_MAX, PEER_SUMMARY_PAGES_MAX, PEER_SUMMARY_RECORDS_MAX } from './limits.ts'
@@ -23,7 +23,7 @@ import type { SummaryRecord } from './summary.ts'
  */
 
 type Deps = { readonly readPool: pg.Pool; readonly peerMacs: PeerMacs }
-type Of = { readonly ledgerId: Uint8Array; readonly peerId: Uint8Array }
+type Of = { readonly ledgerId: Uuid; readonly peerId: Uuid }
 type Counts = ExchangeCounts & { readonly forks: number }
 type Held = Pick<SummaryRecord, 'version' | 'leaf'>
 
@@ -123,7 +123,7 @@ async function compareSummary(db: pg.Pool, of: Of, text: string) {
   const theirs = new Map(records.map(([record, version, leaf]) => [record, { version, leaf }]))
   const last = whole ? null : records.at(-1)![0]
   const found: RecordDifference[] = []
-  let after: Uint8Array | null = null
+  let after: Uuid | null = null
   for (let page = 0; page < PEER_SUMMARY_PAGES_MAX; page++) {
     const held = await listHeldRecords(db, of, { after, limit: PEER_SUMMARY_RECORDS_MAX })
     // The peer has said nothing about those that it had no room for. Ids are written in their order.

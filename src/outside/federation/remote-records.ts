@@ -1,5 +1,4 @@
 import type pg from 'pg'
-import { fromUuid } from '../../db/connect/uuid.ts'
 import { PAGE_BYTES_MAX } from '../../db/limits.ts'
 import {
   findRemoteClaim,
@@ -11,7 +10,7 @@ import {
   type RemoteStepRow,
 } from '../../db/peers/remote-records.ts'
 import { ProofError } from '../../proof/error.ts'
-import { formatId } from '../../proof/ids.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
 import type { JsonObject } from '../../proof/json/json-value.ts'
 import type { GatedRecord } from '../../proof/ledger/gated-record.ts'
 import type { StepKind } from '../../proof/statement/kinds.ts'
@@ -39,10 +38,10 @@ export type RemoteReadDeps = { readonly readPool: pg.Pool; readonly envelopeKeys
  */
 type AboutRemote = {
   readonly ledger: string
-  readonly ledgerId: Uint8Array
-  readonly recordId: Uint8Array
-  readonly peerId?: Uint8Array | undefined
-  readonly agentId: Uint8Array
+  readonly ledgerId: Uuid
+  readonly recordId: Uuid
+  readonly peerId?: Uuid | undefined
+  readonly agentId: Uuid
 }
 
 /** A record of another ledger: its row, and what its columns say. */
@@ -62,7 +61,7 @@ export async function findRemoteRecord(
   const row = await findRemoteClaim(readPool, ledgerId, { recordId, peerId: peerId ?? null, agentId })
   if (!row) return null
   const gated = JSON.parse(row.standing) as GatedRecord
-  return { row, ledger, home: formatId('led', fromUuid(row.homeId)), gated }
+  return { row, ledger, home: formatId('led', row.homeId), gated }
 }
 
 /** null as of a record that is not there. `ownOnly`: the agent sees the records alone that it performs, or has offered to. */
@@ -105,12 +104,12 @@ async function findVisible(
 }
 
 /** Whether the agent of this ledger performs the record, or has offered a step of it. */
-export function isOwn({ row, ledger, gated }: RemoteRecord, agentId: Uint8Array): boolean {
+export function isOwn({ row, ledger, gated }: RemoteRecord, agentId: Uuid): boolean {
   return row.hasOffered || gated.performer === remoteName(ledger, agentId)
 }
 
 /** Name of an agent of this ledger in statements of other ledgers. */
-export function remoteName(ledger: string, agentId: Uint8Array): string {
+export function remoteName(ledger: string, agentId: Uuid): string {
   return `${ledger}/${formatId('agt', agentId)}`
 }
 
@@ -127,7 +126,7 @@ export function remoteStandingOf({ gated, row }: RemoteRecord): Standing {
 /** The newest step of each kind, by kind. One that can't be read is left out, as of the ledger's own records. */
 export async function readRemoteSteps(
   { readPool, envelopeKeys }: RemoteReadDeps,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   record: RemoteRecord,
 ): Promise<Steps> {
   const rows = record.row.version === 1 ? [] : await listNewestRemoteSteps(readPool, ledgerId, record.row)
@@ -206,7 +205,7 @@ export function renderRemote({ envelopeKeys }: RemoteReadDeps, record: RemoteRec
   const { predicate, actor, key, onBehalfOf, recordedAt } = readCreation(envelopeKeys, row)
   const said = predicate as { readonly [name: string]: string | undefined }
   return renderRecord({
-    id: formatId('rec', fromUuid(row.recordId)),
+    id: formatId('rec', row.recordId),
     ledger: home,
     type: row.type,
     state: row.state,
@@ -235,7 +234,7 @@ export function renderRemote({ envelopeKeys }: RemoteReadDeps, record: RemoteRec
         maxRevisions: gated.maxRevisions,
         revisions: gated.revisions,
         tolerances: predicate['tolerances'] === undefined ? null : JSON.stringify(predicate['tolerances']),
-        share: [{ peer: formatId('peer', fromUuid(row.peerId)), documents: row.documents }],
+        share: [{ peer: formatId('peer', row.peerId), documents: row.documents }],
         offer: offerOf(row),
       },
       steps,
@@ -272,8 +271,8 @@ export function offerOf(row: OfferColumns | { [Name in keyof OfferColumns]: null
     state: row.offerState,
     step: row.offerStep,
     version: row.offerVersion,
-    completion: row.offerCompletionId && formatId('cmp', fromUuid(row.offerCompletionId)),
-    by: formatId('agt', fromUuid(row.offerAgentId)),
+    completion: row.offerCompletionId && formatId('cmp', row.offerCompletionId),
+    by: formatId('agt', row.offerAgentId),
     recordedAt: row.offerRecordedAt.toISOString(),
     seq: row.offerSeq,
     code: row.offerCode,

@@ -1,6 +1,5 @@
 import { sealEntry } from '../../append/entry.ts'
 import { appendEntries } from '../../db/chain/append-entries.ts'
-import { toUuid } from '../../db/connect/uuid.ts'
 import type { PeerKeyRow } from '../../db/peers/peers.ts'
 import { ApiError } from '../../errors.ts'
 import type { Administration } from '../../ledgers/administration.ts'
@@ -80,7 +79,7 @@ function keyRotated(
     kind: 'peer-key-rotated',
     subject: { id: ids.peerId, name: ids.peer, digest: toHex(contact.handshake!) },
     predicate: { newKey, received: receivedOf(rotation) },
-    detail: { received: receivedRow(ids, rotation), key: { peerId: toUuid(ids.peerId), ...newKey, mac } },
+    detail: { received: receivedRow(ids, rotation), key: { peerId: ids.peerId, ...newKey, mac } },
   }
 }
 

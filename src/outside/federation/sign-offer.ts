@@ -1,6 +1,5 @@
 import { type Said, sealEntry } from '../../append/entry.ts'
 import type { EntryRow } from '../../db/chain/append-entries.ts'
-import { fromUuid, toUuid } from '../../db/connect/uuid.ts'
 import type { OfferColumns } from '../../db/peers/remote-records.ts'
 import type { Caller } from '../../ledgers/caller.ts'
 import type { Signer } from '../../proof/crypto.ts'
@@ -32,7 +31,7 @@ export function signOffer(signer: Signer, caller: Caller, offer: Offer, recorded
     onBehalfOf,
     predicate: {
       ...(traceparent !== null && { traceparent }),
-      peer: formatId('peer', fromUuid(row.peerId)),
+      peer: formatId('peer', row.peerId),
       record: name,
       step,
       version,
@@ -40,7 +39,7 @@ export function signOffer(signer: Signer, caller: Caller, offer: Offer, recorded
       ...(document && { completion: document.subject }),
     },
     idempotency: offer.idempotency,
-    detail: { peerId: row.peerId, version, step, agentId: toUuid(partyOf(caller, onBehalfOf)) },
+    detail: { peerId: row.peerId, version, step, agentId: partyOf(caller, onBehalfOf) },
     document: document ? documentRow(document) : undefined,
   }
   return sealEntry(signer, caller, said, recordedAtMs).entry
@@ -54,10 +53,10 @@ export function columnsOf(caller: Caller, offer: Offer, seq: number, entry: Entr
     offerState: 'pending',
     offerStep: step,
     offerVersion: record.row.version + 1,
-    offerAgentId: toUuid(partyOf(caller, onBehalfOf)),
+    offerAgentId: partyOf(caller, onBehalfOf),
     offerCode: null,
     offerDecidedSeq: null,
     offerRecordedAt: new Date(entry.recordedAtMs),
-    offerCompletionId: document && toUuid(document.subjectId),
+    offerCompletionId: document?.subjectId ?? null,
   }
 }

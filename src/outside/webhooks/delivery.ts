@@ -1,6 +1,6 @@
-import { toUuid } from '../../db/connect/uuid.ts'
 import type { Endpoint } from '../../db/events/webhook-turns.ts'
 import type { Attempt, StoredDelivery, WrittenDelivery } from '../../db/events/webhook-work.ts'
+import type { Uuid } from '../../proof/ids.ts'
 import { envelopeMember, type LedgerEvent, renderEvent } from '../events/event.ts'
 import { eventId } from '../events/event-id.ts'
 import { EVENTS_OF_KIND } from '../events/event-types.ts'
@@ -54,7 +54,7 @@ export function storedDelivery(
 }
 
 /** The webhook-id of an event. */
-export function idOf({ ledgerId, webhookId }: Endpoint, { seq, type, timestampMs }: LedgerEvent): Uint8Array {
+export function idOf({ ledgerId, webhookId }: Endpoint, { seq, type, timestampMs }: LedgerEvent): Uuid {
   return eventId({ ledgerId, endpoint: webhookId, seq, type, timestampMs })
 }
 
@@ -66,8 +66,8 @@ const PLACES: ReadonlyMap<string, number> = new Map(
 export function taskOf(delivery: Delivery, after: EventStep['after'] | null): Task<Delivery> {
   const { eventId, recordId } = delivery
   return {
-    id: toUuid(eventId),
-    record: recordId === null ? null : toUuid(recordId),
+    id: eventId,
+    record: recordId,
     after,
     content: delivery,
   }

@@ -10,7 +10,7 @@ import {
 import { WEBHOOK_SECRETS_MAX, WEBHOOKS_PER_LEDGER_MAX } from '../../db/limits.ts'
 import { ApiError } from '../../errors.ts'
 import type { Caller } from '../../ledgers/caller.ts'
-import { formatId } from '../../proof/ids.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
 import type { Entropy } from '../../signing/entropy.ts'
 import type { MasterKey } from '../../signing/master-key.ts'
 import type { Allowances } from '../connector/allowances.ts'
@@ -49,7 +49,7 @@ export async function createEndpoint(
   if (id === null) {
     throw new ApiError('state_conflict', `the ledger has ${WEBHOOKS_PER_LEDGER_MAX} webhooks: delete one`)
   }
-  if (Buffer.compare(id, webhookId) !== 0) throw alike(formatId('whk', id))
+  if (id !== webhookId) throw alike(formatId('whk', id))
   return { webhook: await getEndpoint(deps, caller, webhookId), made }
 }
 
@@ -57,7 +57,7 @@ export async function createEndpoint(
 export async function changeEndpoint(
   deps: EndpointDeps,
   caller: Caller,
-  webhookId: Uint8Array,
+  webhookId: Uuid,
   request: EndpointChanges,
 ): Promise<WebhookRow> {
   const changes = { ...request, ...checkSettings(deps, request) }
@@ -72,7 +72,7 @@ export async function changeEndpoint(
 export async function rotateEndpointSecret(
   deps: EndpointDeps,
   caller: Caller,
-  webhookId: Uint8Array,
+  webhookId: Uuid,
   overlapSeconds: number,
 ): Promise<EndpointWithSecret> {
   const { ledgerId } = caller
@@ -91,14 +91,14 @@ export async function rotateEndpointSecret(
 export async function getEndpoint(
   deps: Pick<EndpointDeps, 'readPool'>,
   caller: Caller,
-  webhookId: Uint8Array,
+  webhookId: Uuid,
 ): Promise<WebhookRow> {
   const webhook = await findWebhook(deps.readPool, caller.ledgerId, webhookId)
   if (!webhook) throw noEndpoint(webhookId)
   return webhook
 }
 
-export function noEndpoint(webhookId: Uint8Array): ApiError {
+export function noEndpoint(webhookId: Uuid): ApiError {
   return new ApiError('not_found', `the ledger has no webhook ${formatId('whk', webhookId)}`)
 }
 

@@ -1,6 +1,5 @@
 import type pg from 'pg'
 import { withPooledTransaction } from '../../db/connect/transaction.ts'
-import { fromUuid } from '../../db/connect/uuid.ts'
 import type { LedgerEnds } from '../../db/events/read-events.ts'
 import {
   type Endpoint,
@@ -18,7 +17,7 @@ import {
   type WrittenDelivery,
   writeProgress,
 } from '../../db/events/webhook-work.ts'
-import { toHex } from '../../proof/bytes.ts'
+import type { Uuid } from '../../proof/ids.ts'
 import { type AttemptDeps, type AttemptResult, attemptDelivery } from './attempt.ts'
 import { afterAttempt, type Delivery, rowOf } from './delivery.ts'
 import { EndpointHealth } from './health.ts'
@@ -58,7 +57,7 @@ export type LaneDeps = AttemptDeps &
     readonly permits: Permits
     readonly observeDelivery: DeliveryObserver
     /** Asks the follower to look at the ledger at once. */
-    readonly awaitFloor: (ledgerId: Uint8Array) => void
+    readonly awaitFloor: (ledgerId: Uuid) => void
   }
 
 /** Delivery that was dealt with, and is delivered again. */
@@ -333,7 +332,7 @@ export class Lane {
     this.#mayHaveDue = false
     this.#retryAtMs = Number.POSITIVE_INFINITY
     const ends = this.#ends
-    const { tasks, full, isHeld } = await this.#loader.due(this.#window.ids().map(fromUuid), ends)
+    const { tasks, full, isHeld } = await this.#loader.due(this.#window.ids(), ends)
     this.#isDueHeld = isHeld
     this.#lookAgain(ends)
     for (const task of tasks) this.#mayHaveDue = !this.#window.add(task, false) || this.#mayHaveDue
@@ -420,7 +419,7 @@ export class Lane {
     letsGo: readonly Pick<WrittenDelivery, 'recordId'>[],
   ): Promise<boolean> {
     const { pool } = this.#deps
-    const records = new Map(letsGo.flatMap(({ recordId }) => (recordId ? [[toHex(recordId), recordId]] : [])))
+    const records = new Map(letsGo.flatMap(({ recordId }) => (recordId ? [[recordId, recordId]] : [])))
     if (records.size === 0 && again.length === 0) {
       const mayBeLost = progress.rows.every(({ state }) => state === 'delivered')
       return writeProgress(pool, this.turn, { ...progress, mayBeLost })

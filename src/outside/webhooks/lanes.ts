@@ -1,4 +1,3 @@
-import { toUuid } from '../../db/connect/uuid.ts'
 import { beginTurn, type Endpoint, lookAtEndpoints, type WebhookTurn } from '../../db/events/webhook-turns.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
@@ -123,7 +122,7 @@ export class WebhookLanes {
 
   /** Opened secrets are kept: an endpoint's turns follow each other. */
   #signerOf(endpoint: Endpoint, secret: Endpoint['secrets'][number]): WebhookSigner {
-    const key = toUuid(secret.secretId)
+    const key = secret.secretId
     const known = this.#signers.get(key)
     if (known) return known
     const signer = openWebhookSecret(this.#deps.masterKey, { ...endpoint, ...secret })

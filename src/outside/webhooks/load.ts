@@ -1,8 +1,8 @@
 import type { Db } from '../../db/connect/client.ts'
-import { toUuid } from '../../db/connect/uuid.ts'
 import { type LedgerEnds, readEventDocuments } from '../../db/events/read-events.ts'
 import type { Endpoint } from '../../db/events/webhook-turns.ts'
 import { listDueDeliveries, readStored } from '../../db/events/webhook-work.ts'
+import type { Uuid } from '../../proof/ids.ts'
 import { documentsJson } from '../../records/export.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import type { LedgerEvent } from '../events/event.ts'
@@ -44,7 +44,7 @@ export class DeliveryLoader {
 
   /** `full`: there may be more that is due; `isHeld`: settlements are, which wait for the ledger's floor. */
   async due(
-    inHand: readonly Uint8Array[],
+    inHand: readonly Uuid[],
     { floor }: LedgerEnds,
   ): Promise<{ tasks: Task<Delivery>[]; full: boolean; isHeld: boolean }> {
     const limit = this.perLoad
@@ -78,7 +78,7 @@ export class DeliveryLoader {
         ? { states: new Map(), openRecords: new Set<string>() }
         : await readStored(this.#db, this.#endpoint, ids, records)
     const documents = await this.#documents(page.steps.map(({ event }) => event))
-    const fresh = page.steps.filter((_, i) => !states.has(toUuid(ids[i]!)))
+    const fresh = page.steps.filter((_, i) => !states.has(ids[i]!))
     const tasks = fresh.map(({ event, after }) =>
       taskOf(newDelivery(this.#endpoint, event, documents.get(event.seq) ?? null), after),
     )
@@ -96,7 +96,7 @@ export class DeliveryLoader {
     const page = await readEvents(this.#db, this.#source, start, ends, this.perLoad)
     const ids = page.steps.map(({ event }) => idOf(this.#endpoint, event))
     const { states } = await readStored(this.#db, this.#endpoint, ids, [])
-    const stateOf = (i: number) => states.get(toUuid(ids[i]!))
+    const stateOf = (i: number) => states.get(ids[i]!)
     const fresh = page.steps.filter((_, i) => stateOf(i) === undefined)
     const again = page.steps.flatMap(({ event }, i) => {
       const isAgain = stateOf(i) === 'dead' || (delivered && stateOf(i) === 'delivered')

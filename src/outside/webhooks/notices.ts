@@ -1,4 +1,4 @@
-import { formatId } from '../../proof/ids.ts'
+import { formatId, timeOfUuidv7, type Uuid } from '../../proof/ids.ts'
 import { NOTICE_TYPES } from '../events/event-types.ts'
 
 /** The endpoint that a notice is about; `state` and `reason`: where it is not delivered to any more. */
@@ -17,19 +17,15 @@ export function noticeAbout({ id, state, reason }: About): string {
  * it signed as any event.
  */
 export function noticeBody(
-  ledgerId: Uint8Array,
-  {
-    eventId,
-    event,
-    notice,
-  }: { readonly eventId: Uint8Array; readonly event: string; readonly notice: string },
+  ledgerId: Uuid,
+  { eventId, event, notice }: { readonly eventId: Uuid; readonly event: string; readonly notice: string },
 ): string | null {
   const type = NOTICE_TYPES.find((name) => name === event)
   const webhook = parseAbout(notice)
   if (type === undefined || webhook === null) return null
   return JSON.stringify({
     type,
-    timestamp: new Date(Buffer.from(eventId).readUIntBE(0, 6)).toISOString(),
+    timestamp: new Date(timeOfUuidv7(eventId)).toISOString(),
     data: { ledger: formatId('led', ledgerId), record: null, entry: null, webhook },
   })
 }

@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, randomBytes } from 'node:crypto'
-import { toUuid } from '../../db/connect/uuid.ts'
+import type { Uuid } from '../../proof/ids.ts'
 import type { Entropy } from '../../signing/entropy.ts'
 import type { MasterKey } from '../../signing/master-key.ts'
 import { makeEd25519Signer, nativeProviders } from '../../signing/native.ts'
@@ -13,11 +13,11 @@ const HMAC_KEY_BYTES = 32
 const ED25519_SEED_BYTES = 32
 
 /** Owner of a secret: sealed bytes that are moved to another endpoint, or to another ledger, cannot be opened there. */
-type WebhookOf = { readonly ledgerId: Uint8Array; readonly webhookId: Uint8Array }
+type WebhookOf = { readonly ledgerId: Uuid; readonly webhookId: Uuid }
 
 export type NewWebhookSecret = {
   /** UUIDv7: in the order in which an endpoint's secrets were made. */
-  readonly secretId: Uint8Array
+  readonly secretId: Uuid
   readonly sealed: Buffer
   /** Ed25519, 32 bytes. */
   readonly publicKey: Uint8Array
@@ -53,7 +53,7 @@ export type WebhookSigner = (message: Uint8Array) => readonly [v1: string, v1a: 
 /** Throws where the master key is another one, or the sealed bytes are another secret's. */
 export function openWebhookSecret(
   masterKey: Pick<MasterKey, 'open'>,
-  { secretId, sealed, ...of }: WebhookOf & { readonly secretId: Uint8Array; readonly sealed: Uint8Array },
+  { secretId, sealed, ...of }: WebhookOf & { readonly secretId: Uuid; readonly sealed: Uint8Array },
 ): WebhookSigner {
   const keys = masterKey.open(sealed, webhookSecretContext(of, secretId))
   // Made once: given the bytes each time, an HMAC of a body costs 16 µs instead of 3.
@@ -81,6 +81,6 @@ export function signatureHeader(
 }
 
 /** Context that a secret is sealed for. */
-export function webhookSecretContext({ ledgerId, webhookId }: WebhookOf, secretId: Uint8Array): string {
-  return `webhook ${toUuid(ledgerId)} ${toUuid(webhookId)} ${toUuid(secretId)}`
+export function webhookSecretContext({ ledgerId, webhookId }: WebhookOf, secretId: Uuid): string {
+  return `webhook ${ledgerId} ${webhookId} ${secretId}`
 }

@@ -1,8 +1,9 @@
+import type { Uuid } from '../../proof/ids.ts'
 import type { EventPosition } from '../events/read-events.ts'
 
 /** A delivery that is to be made. */
 export type Task<Content> = {
-  readonly id: string
+  readonly id: Uuid
   /** Record whose events are delivered one after another; null: no record. */
   readonly record: string | null
   /** Behind it in the ledger's stream; null: it was read from its row, which is behind the cursor. */
@@ -42,7 +43,7 @@ type Slot<Content, Result> = {
 export class DeliveryWindow<Content, Result> {
   /** From the stream, in its order, from the cursor on. */
   #stream: Slot<Content, Result>[] = []
-  readonly #slots = new Map<string, Slot<Content, Result>>()
+  readonly #slots = new Map<Uuid, Slot<Content, Result>>()
   readonly #queue = new Set<Slot<Content, Result>>()
   /** Unsettled deliveries of each record, oldest first. */
   readonly #records = new Map<string, Slot<Content, Result>[]>()
@@ -76,7 +77,7 @@ export class DeliveryWindow<Content, Result> {
   }
 
   /** Ids in hand: neither settled nor dropped, or not written yet. */
-  ids(): string[] {
+  ids(): Uuid[] {
     return [...this.#slots.keys()]
   }
 

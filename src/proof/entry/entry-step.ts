@@ -1,6 +1,6 @@
 import { fromHex, toHex } from '../bytes.ts'
 import type { ParsedEnvelope } from '../envelope/cose.ts'
-import { ID_BYTES, parseId } from '../ids.ts'
+import { ID_BYTES, parseIdBytes } from '../ids.ts'
 import type { ErasedDocument } from '../ledger/erasures.ts'
 import type { BatchItem } from '../statement/batch.ts'
 import type { EntryKind } from '../statement/kinds.ts'
@@ -86,7 +86,7 @@ function notarizedRecords(
 
 function packIds(records: readonly Notarized[]): Uint8Array {
   const bytes = new Uint8Array(records.length * ID_BYTES)
-  for (const [i, { name }] of records.entries()) bytes.set(parseId('rec', name), i * ID_BYTES)
+  for (const [i, { name }] of records.entries()) bytes.set(parseIdBytes('rec', name), i * ID_BYTES)
   return bytes
 }
 

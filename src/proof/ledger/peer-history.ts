@@ -5,7 +5,7 @@ import { signedDocuments } from '../entry/verify-entry.ts'
 import type { ReceivedEntry } from '../entry/verify-received.ts'
 import { verifySigner } from '../envelope/cose.ts'
 import { ProofError } from '../error.ts'
-import { ID_BYTES, parseId } from '../ids.ts'
+import { ID_BYTES, parseIdBytes } from '../ids.ts'
 import { parsePublicKey } from '../keys.ts'
 import type { ParsedStatement } from '../statement/statement.ts'
 import { beginGated, type GatedRecord, isFinal, type RecordEvent, stepGated } from './gated-record.ts'
@@ -75,7 +75,7 @@ export class PeerHistory {
     const share = (event.statement.predicate['share'] ?? []) as readonly { readonly peer: string }[]
     if (!this.#shared.delete(name) && !share.some((one) => one.peer === peer))
       throw new ProofError('not_shared', `${name} is not shared with ${peer}`)
-    if (!this.#ids.add(parseId('rec', name), 0, at, digestWord(sha256)))
+    if (!this.#ids.add(parseIdBytes('rec', name), 0, at, digestWord(sha256)))
       throw new ProofError('received_twice', `the creation of ${name}`)
     const record = beginGated(event)
     this.#gated.set(name, record)
@@ -87,7 +87,7 @@ export class PeerHistory {
     const [{ name }] = event.statement.subjects
     const record = this.#gated.get(name)
     if (!record) {
-      const known = this.#ids.get(parseId('rec', name))
+      const known = this.#ids.get(parseIdBytes('rec', name))
       if (known) throw new ProofError('transition_refused', `${name} is in a terminal state`)
       throw new ProofError('subject_unknown', `the creation of ${name} did not come`)
     }
@@ -98,7 +98,7 @@ export class PeerHistory {
 
   /** Throws unless the record came, with this payload. It may have moved since whoever asks has looked. */
   verifyRecord(name: string, sha256: string): void {
-    if (this.#ids.get(parseId('rec', name))?.tag !== digestWord(sha256))
+    if (this.#ids.get(parseIdBytes('rec', name))?.tag !== digestWord(sha256))
       throw new ProofError('subject_unknown', `${name} did not come, or with another payload`)
   }
 

@@ -4,7 +4,7 @@ import type { EntryStep } from '../entry/entry-step.ts'
 import { IdTable } from '../entry/id-table.ts'
 import { type ReceivedEntry, type SaidOfReceived, saidOfReceived } from '../entry/verify-received.ts'
 import { ProofError } from '../error.ts'
-import { parseId } from '../ids.ts'
+import { parseIdBytes } from '../ids.ts'
 import { takenOfferOf } from '../statement/federation-statements.ts'
 import type { EntryKind, Subject } from '../statement/kinds.ts'
 import { parseRemoteAgent } from '../statement/remote-agents.ts'
@@ -254,7 +254,7 @@ export class LedgerPeers {
   #shareWith(peer: string, record: string, seq: number): string {
     const peering = this.#find(peer)
     if (peering.state !== 'active' && peering.state !== 'suspended') throw notActive(peering)
-    if (!peering.shared.add(parseId('rec', record), 0, seq, 0))
+    if (!peering.shared.add(parseIdBytes('rec', record), 0, seq, 0))
       throw new ProofError('duplicate_subject', `${record} is shared with ${peer} twice`)
     return peering.other.ledger
   }
@@ -287,7 +287,7 @@ function verifyAbout({ peer, handshake }: Peering, { name, sha256 }: Subject): v
 }
 
 function verifyShared({ peer, shared }: Peering, record: string): void {
-  if (!shared.get(parseId('rec', record)))
+  if (!shared.get(parseIdBytes('rec', record)))
     throw new ProofError('not_shared', `${record} is not shared with ${peer}, which takes a step of it`)
 }
 

@@ -1,7 +1,7 @@
 import { fromHex } from '../bytes.ts'
 import { IdTable, wordAt } from '../entry/id-table.ts'
 import { ProofError } from '../error.ts'
-import { ID_BYTES, parseId } from '../ids.ts'
+import { ID_BYTES, parseIdBytes } from '../ids.ts'
 import type { Subject } from '../statement/kinds.ts'
 import { beginGated, type GatedRecord, isFinal, type RecordEvent, stepGated } from './gated-record.ts'
 
@@ -41,7 +41,7 @@ export class LedgerRecords {
   /** The first event of a gated record. */
   create(event: RecordEvent): void {
     const [subject] = event.statement.subjects
-    add(this.#ids, parseId('rec', subject.name), 0, event.seq, digestWord(subject.sha256))
+    add(this.#ids, parseIdBytes('rec', subject.name), 0, event.seq, digestWord(subject.sha256))
     this.#count++
     const record = beginGated(event)
     this.#gated.set(subject.name, record)
@@ -53,7 +53,7 @@ export class LedgerRecords {
     const [subject, completion] = event.statement.subjects
     const record = this.#gated.get(subject.name)
     if (!record) {
-      const known = this.#ids.get(parseId('rec', subject.name))
+      const known = this.#ids.get(parseIdBytes('rec', subject.name))
       if (known) throw new ProofError('transition_refused', `${subject.name} is in a terminal state`)
       throw new ProofError('subject_unknown', `${subject.name} was not created in this ledger`)
     }
@@ -71,8 +71,8 @@ export class LedgerRecords {
   verifyDigested(name: string, sha256: string, seq: number): void {
     const [id, part] = name.split('/')
     const known = id!.startsWith('rec')
-      ? this.#ids.get(parseId('rec', id!))
-      : this.#others.get(parseId('cmp', id!))
+      ? this.#ids.get(parseIdBytes('rec', id!))
+      : this.#others.get(parseIdBytes('cmp', id!))
     const isKnown =
       known && (part === undefined ? known.seq === seq && known.tag === digestWord(sha256) : known.seq <= seq)
     if (!isKnown) throw new ProofError('erasure_of_nothing', `no ${name} with this digest at seq ${seq}`)
@@ -80,22 +80,22 @@ export class LedgerRecords {
 
   /** Throws `duplicate_subject`. */
   addBatch(name: string, seq: number): void {
-    add(this.#others, parseId('bat', name), 0, seq, 0)
+    add(this.#others, parseIdBytes('bat', name), 0, seq, 0)
   }
 
   /** Made, or offered to another ledger. Throws `duplicate_subject`. */
   addCompletion({ name, sha256 }: Subject, seq: number): void {
-    add(this.#others, parseId('cmp', name), 0, seq, digestWord(sha256))
+    add(this.#others, parseIdBytes('cmp', name), 0, seq, digestWord(sha256))
   }
 
   /** Whether a record of the ledger has this name. */
   has(name: string): boolean {
-    return this.#ids.get(parseId('rec', name)) !== null
+    return this.#ids.get(parseIdBytes('rec', name)) !== null
   }
 
   /** Throws unless the record was made in this ledger with this payload: of a terminal one, as far as 32 bits of its digest tell. */
   verifyRecord({ name, sha256 }: Subject): void {
-    const known = this.#ids.get(parseId('rec', name))
+    const known = this.#ids.get(parseIdBytes('rec', name))
     const digest = this.#gated.get(name)?.payloadDigest ?? sha256
     if (known?.tag !== digestWord(sha256) || digest !== sha256)
       throw new ProofError('subject_unknown', `${name} was not created here, or with another payload`)

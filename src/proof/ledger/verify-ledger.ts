@@ -3,7 +3,7 @@ import type { ProofProviders } from '../crypto.ts'
 import type { EntryStep } from '../entry/entry-step.ts'
 import { IdTable } from '../entry/id-table.ts'
 import { ProofError } from '../error.ts'
-import { parseId } from '../ids.ts'
+import { parseIdBytes } from '../ids.ts'
 import type { JsonObject } from '../json/json-value.ts'
 import { parsePublicKey } from '../keys.ts'
 import type { ParsedStatement } from '../statement/statement.ts'
@@ -170,7 +170,7 @@ export class LedgerVerifier {
     this.#ledger = step.ledger
     this.#issuer = definition.issuer
     this.#definitionDigest = subjects[0].sha256
-    this.#chain = genesis(this.#providers.sha256, parseId('led', step.ledger))
+    this.#chain = genesis(this.#providers.sha256, parseIdBytes('led', step.ledger))
     this.#keys.begin(definition.envelopeKey.kid, step.kid)
     this.#types.begin(definition.types)
     this.#peers.begin({ ledger: step.ledger, origin: definition.origin, genesis: toHex(step.leaf) })

@@ -1,4 +1,4 @@
-import { formatId, isId, parseId } from '../ids.ts'
+import { formatId, isId, parseId, type Uuid } from '../ids.ts'
 
 /**
  * Names of documents beside the chain in statements (docs/formats/statements.md): a record's payload after the record, a
@@ -14,7 +14,7 @@ const SUBJECTS = {
 export type DocumentKind = keyof typeof SUBJECTS
 
 /** `id`: of the record or completion. */
-export function formatDocumentSubject(document: DocumentKind, id: Uint8Array): string {
+export function formatDocumentSubject(document: DocumentKind, id: Uuid): string {
   const { prefix, suffix } = SUBJECTS[document]
   return formatId(prefix, id) + suffix
 }
@@ -22,7 +22,7 @@ export function formatDocumentSubject(document: DocumentKind, id: Uint8Array): s
 /** The inverse; null for a name that is no document's. */
 export function parseDocumentSubject(
   name: string,
-): { readonly document: DocumentKind; readonly id: Uint8Array } | null {
+): { readonly document: DocumentKind; readonly id: Uuid } | null {
   for (const document of Object.keys(SUBJECTS) as DocumentKind[]) {
     const { prefix, suffix } = SUBJECTS[document]
     const end = name.length - suffix.length

@@ -1,6 +1,6 @@
 import { concat, utf8Encode } from '../bytes.ts'
 import type { Sha256 } from '../crypto.ts'
-import { formatId, ID_BYTES, parseId } from '../ids.ts'
+import { formatIdBytes, ID_BYTES, parseIdBytes } from '../ids.ts'
 
 /** Facts that an offered completion's id is bound to. `ledger`: the guest; `digest`: of the evidence, lower-case hex. */
 export type OfferedCompletionPlace = {
@@ -31,11 +31,11 @@ export function offeredCompletionId(
   const id = concat([nonce, hash.subarray(0, ID_BYTES - COMPLETION_NONCE_BYTES)])
   id[VERSION_BYTE] = (id[VERSION_BYTE]! & 0x0f) | 0x80
   id[VARIANT_BYTE] = (id[VARIANT_BYTE]! & 0x3f) | 0x80
-  return formatId('cmp', id)
+  return formatIdBytes('cmp', id)
 }
 
 /** Whether the id is one that this completion may have. `id`: a `cmp_…`. */
 export function isOfferedCompletionId(sha256: Sha256, place: OfferedCompletionPlace, id: string): boolean {
-  const nonce = parseId('cmp', id).subarray(0, COMPLETION_NONCE_BYTES)
+  const nonce = parseIdBytes('cmp', id).subarray(0, COMPLETION_NONCE_BYTES)
   return offeredCompletionId(sha256, place, nonce) === id
 }

@@ -1,6 +1,6 @@
 import { concat, utf8Encode } from '../bytes.ts'
 import type { Sha256 } from '../crypto.ts'
-import { ID_BYTES, isId } from '../ids.ts'
+import { ID_BYTES, isId, type Uuid, uuidOfBytes } from '../ids.ts'
 
 /** An agent of another ledger (docs/formats/federation.md): `led_…/agt_…`. */
 export type RemoteAgent = { readonly ledger: string; readonly agent: string }
@@ -17,12 +17,12 @@ const DOMAIN = utf8Encode('tallystick-remote-agent-v1\0')
 const [VERSION_BYTE, VARIANT_BYTE] = [6, 8]
 
 /**
- * The 16 bytes under which a remote agent is found where only a uuid fits. Of version 8 (RFC 9562 §5.8), so that it is the id
+ * The id under which a remote agent is found where only a uuid fits. Of version 8 (RFC 9562 §5.8), so that it is the id
  * of no local agent: those are of version 7. `text`: as parseRemoteAgent takes it.
  */
-export function remoteAgentId(sha256: Sha256, text: string): Uint8Array {
+export function remoteAgentId(sha256: Sha256, text: string): Uuid {
   const id = sha256(concat([DOMAIN, utf8Encode(text)])).slice(0, ID_BYTES)
   id[VERSION_BYTE] = (id[VERSION_BYTE]! & 0x0f) | 0x80
   id[VARIANT_BYTE] = (id[VARIANT_BYTE]! & 0x3f) | 0x80
-  return id
+  return uuidOfBytes(id)
 }

@@ -1,7 +1,6 @@
 import type pg from 'pg'
 import { appendOne } from '../../append/append-one.ts'
 import { translateConstraint } from '../../db/connect/constraints.ts'
-import { toUuid } from '../../db/connect/uuid.ts'
 import { ApiError } from '../../errors.ts'
 import type { Caller } from '../../ledgers/caller.ts'
 import type { RecordType } from '../../ledgers/types/built-in.ts'
@@ -43,7 +42,7 @@ export async function createGated(
 
 function parseTerms(caller: Caller, type: RecordType, request: CreateRequest): Terms {
   const { performer, gate = 'principal', deadline, maxRevisions = GATED_REVISIONS_DEFAULT } = request
-  if (performer && toUuid(performer.agentId) === toUuid(partyOf(caller, request.onBehalfOf)))
+  if (performer && performer.agentId === partyOf(caller, request.onBehalfOf))
     throw invalidTerm('/performer', 'the principal can’t perform its own record')
   const deadlineMs = deadline === undefined ? null : parseTime(deadline, '/deadline')
   return {

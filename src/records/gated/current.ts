@@ -4,7 +4,7 @@ import { EVERY_VERSION, type StepRow } from '../../db/records/read-steps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Caller } from '../../ledgers/caller.ts'
 import { ProofError } from '../../proof/error.ts'
-import { formatId } from '../../proof/ids.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { type OnBehalfOf, partyOf } from '../on-behalf-of.ts'
 import { isVisible } from '../read.ts'
@@ -23,7 +23,7 @@ export type Current = {
 export async function getForStep(
   { lookups, envelopeKeys }: { readonly lookups: Lookups; readonly envelopeKeys: EnvelopeKeys },
   caller: Caller,
-  { recordId, onBehalfOf }: { readonly recordId: Uint8Array; readonly onBehalfOf: OnBehalfOf | null },
+  { recordId, onBehalfOf }: { readonly recordId: Uuid; readonly onBehalfOf: OnBehalfOf | null },
 ): Promise<Current> {
   const record = formatId('rec', recordId)
   const row = await lookups.findRecord(caller.ledgerId, recordId)

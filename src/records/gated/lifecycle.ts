@@ -1,6 +1,6 @@
-import { toUuid } from '../../db/connect/uuid.ts'
 import type { GatedRecordRow, RecordRowRead } from '../../db/records/read-records.ts'
 import { ApiError } from '../../errors.ts'
+import type { Uuid } from '../../proof/ids.ts'
 import { type EntryKind, LIFECYCLE, STEP_PARTIES, type StepKind } from '../../proof/statement/kinds.ts'
 
 /** State that decides about the next step of a gated record. */
@@ -35,9 +35,9 @@ export function standingOf(row: RecordRowRead): Standing | null {
 type Wanted = {
   readonly kind: StepKind
   /** Party that takes the step. */
-  readonly partyId: Uint8Array
+  readonly partyId: Uuid
   /** Agent whose key takes it: another one if it acts for the party. */
-  readonly actorId: Uint8Array
+  readonly actorId: Uuid
   /** The version that the caller says the record has; null: any. */
   readonly ifVersion: number | null
 }
@@ -102,14 +102,14 @@ const WHOSE = {
 const VERDICTS: ReadonlySet<StepKind> = new Set(['verdict-rendered', 'verdict-overturned'])
 
 function refuseParty(row: GatedRecordRow, { kind, partyId, actorId }: Wanted): void {
-  const party = toUuid(partyId)
+  const party = partyId
   const role = kind === 'verdict-rendered' && row.gate === 'auto' ? 'worker' : STEP_PARTIES[kind]
   const isEntitled =
     (role === 'principal' && party === row.principalId) ||
     (role === 'performer' && party === row.performerId) ||
     (kind === 'record-activated' && row.performerId === null && party !== row.principalId) ||
     (role === 'other than the performer' && party !== row.performerId)
-  const judgesItself = VERDICTS.has(kind) && toUuid(actorId) === row.performerId
+  const judgesItself = VERDICTS.has(kind) && actorId === row.performerId
   if (isEntitled && judgesItself) {
     throw new ApiError('not_entitled', `${kind} is not the performer's, for whomever it acts`, {
       members: { role: 'other than the performer' },

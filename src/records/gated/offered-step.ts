@@ -1,12 +1,11 @@
 import type { EntryRow } from '../../db/chain/append-entries.ts'
 import type { ReceivedDetail } from '../../db/chain/entry-details.ts'
-import { fromUuid } from '../../db/connect/uuid.ts'
 import type { RecordRowRead } from '../../db/records/read-records.ts'
 import { ApiError } from '../../errors.ts'
 import { DOCUMENT_BYTES_MAX } from '../../ledgers/types/limits.ts'
 import { fromHex } from '../../proof/bytes.ts'
 import type { Signer } from '../../proof/crypto.ts'
-import { formatId, parseId } from '../../proof/ids.ts'
+import { formatId, parseId, type Uuid } from '../../proof/ids.ts'
 import type { JsonValue } from '../../proof/json/json-value.ts'
 import { isObject } from '../../proof/statement/fields.ts'
 import type { OfferedStep, RecordState } from '../../proof/statement/kinds.ts'
@@ -80,7 +79,7 @@ export async function buildOfferedStep(
   const recordedAtMs = deps.now()
   refuseOffer(row, offer, { agentId, recordedAtMs })
   const document = step === 'completion-submitted' ? verifyCompletion(row, offer) : null
-  const recordId = fromUuid(row.recordId)
+  const recordId = row.recordId
   const { ledger, ledgerId, issuer, envelopeKid } = home
   const author = { ledger, ledgerId, issuer, envelopeKid, agent, agentId, offer: takenOf(offer) }
   const { entry } = signEvent(signer, author, {
@@ -115,9 +114,9 @@ function takenOf({ peer, ledger, seq, leaf }: Offer) {
 function refuseOffer(
   row: RecordRowRead,
   { step: kind, version, previous, payload, peer }: Offer,
-  { agentId, recordedAtMs }: { readonly agentId: Uint8Array; readonly recordedAtMs: number },
+  { agentId, recordedAtMs }: { readonly agentId: Uuid; readonly recordedAtMs: number },
 ): void {
-  if (!row.share?.some(({ peerId }) => formatId('peer', fromUuid(peerId)) === peer))
+  if (!row.share?.some(({ peerId }) => formatId('peer', peerId) === peer))
     throw new ApiError('not_entitled', `the record is not shared with ${peer}`, {
       members: { role: 'performer' },
     })
@@ -159,7 +158,7 @@ function verifyCompletion(row: RecordRowRead, offer: Offer): NamedDocument {
   // The peer has made it. With a second one of an id the ledger's export would verify no more.
   const place = {
     ledger: offer.ledger,
-    record: formatId('rec', fromUuid(row.recordId)),
+    record: formatId('rec', row.recordId),
     version: offer.version,
     digest,
   }

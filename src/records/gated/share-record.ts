@@ -1,12 +1,11 @@
 import type { IdempotencyRow } from '../../db/chain/append-entries.ts'
-import { fromUuid, toUuid } from '../../db/connect/uuid.ts'
 import { listChosenSalts } from '../../db/peers/shares.ts'
 import type { RecordRowRead, ShareColumn } from '../../db/records/read-records.ts'
 import { ApiError, type ErrorCode } from '../../errors.ts'
 import { administer } from '../../ledgers/administration.ts'
 import type { Caller } from '../../ledgers/caller.ts'
 import { ProofError } from '../../proof/error.ts'
-import { formatId } from '../../proof/ids.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
 import { parseRemoteAgent } from '../../proof/statement/remote-agents.ts'
 import { partyOf as signedPartyOf } from '../../proof/statement/statement.ts'
 import { SHARE_PEERS_MAX } from '../limits.ts'
@@ -28,7 +27,7 @@ import type { StepDeps } from './take-step.ts'
 import { integrityFault, requireOf, verifySigned } from './verify-standing.ts'
 
 type ShareRecordRequest = {
-  readonly recordId: Uint8Array
+  readonly recordId: Uuid
   readonly onBehalfOf: OnBehalfOf | null
   readonly share: ShareRequest
   readonly idempotency: IdempotencyRow | null
@@ -65,7 +64,7 @@ async function appendShared(deps: StepDeps, caller: Caller, request: ShareRecord
   const current = await getForStep(deps, caller, request)
   const { row, record } = current
   refuseUnshareable(row, record)
-  if (toUuid(partyOf(caller, onBehalfOf)) !== row.principalId)
+  if (partyOf(caller, onBehalfOf) !== row.principalId)
     throw new ApiError('not_entitled', 'a record is shared by its principal', {
       members: { role: 'principal' },
     })
@@ -85,7 +84,7 @@ function refuseUnshareable({ gate, itemIndex }: RecordRowRead, record: string): 
 }
 
 function refuseShared(shared: readonly ShareColumn[], asked: ShareRequest): void {
-  const peers = new Set(shared.map(({ peerId }) => formatId('peer', fromUuid(peerId))))
+  const peers = new Set(shared.map(({ peerId }) => formatId('peer', peerId)))
   for (const [i, { peer }] of asked.entries()) {
     if (!peers.has(peer)) continue
     throw new ApiError('already_shared', `the record is shared with ${peer}`, {
@@ -116,11 +115,7 @@ function refuseBegunBefore(
 }
 
 /** Refuses weak salts. An erased document has no salt any more, so nobody can say whether it was weak. */
-async function refuseWeakSalts(
-  { readPool }: StepDeps,
-  { ledgerId }: Caller,
-  recordId: Uint8Array,
-): Promise<void> {
+async function refuseWeakSalts({ readPool }: StepDeps, { ledgerId }: Caller, recordId: Uuid): Promise<void> {
   const salts = await listChosenSalts(readPool, ledgerId, recordId)
   if (!salts.some(isWeakSalt)) return
   throw new ApiError('weak_salt', 'a salt that was given with the record can be guessed: share it whole')
@@ -138,7 +133,7 @@ async function verifyCreation(
     const created = await verifySigned(envelopeKeys, line)
     requireOf(created, 'record-created', { ledger, record })
     const signed = [created.subjects[0].sha256, signedPartyOf(created)].join(' ')
-    const found = [toHex(row.digest), formatId('agt', fromUuid(row.principalId!))].join(' ')
+    const found = [toHex(row.digest), formatId('agt', row.principalId!)].join(' ')
     if (signed !== found)
       throw new ProofError('columns_contradict_entries', `signed is ${signed}, not ${found}`)
   } catch (error) {

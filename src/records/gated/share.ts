@@ -1,9 +1,8 @@
 import type pg from 'pg'
-import { toUuid } from '../../db/connect/uuid.ts'
 import { listSharePeers, type SharePeer } from '../../db/peers/shares.ts'
 import { ApiError } from '../../errors.ts'
 import { fromBase64Url } from '../../proof/bytes.ts'
-import { formatId, isId, parseId } from '../../proof/ids.ts'
+import { formatId, isId, parseId, type Uuid } from '../../proof/ids.ts'
 import { SALT_DISTINCT_BYTES_MIN } from '../limits.ts'
 
 /** `whole`: with its documents; `digests`: the entries alone. */
@@ -15,7 +14,7 @@ export type ShareRequest = readonly { readonly peer: string; readonly documents:
 /** A peer that a record is to be shared with: of the ledger's own, and one with which it can be. */
 export type SharedWith = {
   readonly peer: string
-  readonly peerId: Uint8Array
+  readonly peerId: Uuid
   readonly documents: SharedDocuments
   /** The other ledger, `led_…`. */
   readonly ledger: string
@@ -24,7 +23,7 @@ export type SharedWith = {
 /** As it is signed: sorted by peer. null: with nobody. Throws `invalid_request`, `unknown_peer`, `peer_not_active`. */
 export async function resolveShare(
   readPool: pg.Pool,
-  ledgerId: Uint8Array,
+  ledgerId: Uuid,
   asked: ShareRequest | undefined,
 ): Promise<readonly SharedWith[] | null> {
   if (asked === undefined) return null
@@ -34,9 +33,9 @@ export async function resolveShare(
   }
   const ids = asked.flatMap(({ peer }) => (isId('peer', peer) ? [parseId('peer', peer)] : []))
   const found = await listSharePeers(readPool, ledgerId, ids)
-  const peers = new Map(found.map((peer) => [toUuid(peer.peerId), peer]))
+  const peers = new Map(found.map((peer) => [peer.peerId, peer]))
   const share = asked.map(({ peer, documents }, i) => {
-    const known = isId('peer', peer) ? peers.get(toUuid(parseId('peer', peer))) : undefined
+    const known = isId('peer', peer) ? peers.get(parseId('peer', peer)) : undefined
     return { peer, documents, ...requireLiving(known, peer, i) }
   })
   return share.sort((a, b) => (a.peer < b.peer ? -1 : 1))
@@ -64,7 +63,7 @@ export function sharePredicate(share: readonly SharedWith[]) {
   return share.map(({ peer, documents }) => ({ peer, documents }))
 }
 export function shareDetail(share: readonly SharedWith[]) {
-  return share.map(({ peerId, documents }) => ({ peerId: toUuid(peerId), documents }))
+  return share.map(({ peerId, documents }) => ({ peerId, documents }))
 }
 
 /** Whether some peer sees the digests of documents, and not the documents. */

@@ -9,6 +9,7 @@ import type {
 } from '../../db/chain/append-entries.ts'
 import type { StepDetail } from '../../db/chain/entry-details.ts'
 import type { Signer } from '../../proof/crypto.ts'
+import type { Uuid } from '../../proof/ids.ts'
 import type { RecordState, StepKind, Subject } from '../../proof/statement/kinds.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import type { SaltedDocument } from '../documents.ts'
@@ -20,14 +21,14 @@ export type NamedDocument = SaltedDocument & {
   readonly name: DocumentName
   readonly subject: string
   /** The completion; of a reason, the record. */
-  readonly subjectId: Uint8Array
+  readonly subjectId: Uuid
 }
 
 /** Event of a gated record, as it is signed. */
 export type GatedEvent = {
   readonly kind: StepKind | 'record-created'
   readonly record: string
-  readonly recordId: Uint8Array
+  readonly recordId: Uuid
   /** Digest of the payload, lower-case hex. */
   readonly digest: string
   readonly version: number

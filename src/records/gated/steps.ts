@@ -1,5 +1,5 @@
 import type { Caller } from '../../ledgers/caller.ts'
-import { formatId } from '../../proof/ids.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
 import { formatDocumentSubject } from '../../proof/statement/document-subjects.ts'
 import type { StepKind, Subject } from '../../proof/statement/kinds.ts'
 import type { ParsedStatement } from '../../proof/statement/statement.ts'
@@ -146,7 +146,7 @@ function completionOf(judged: ParsedStatement): Subject {
 
 function reasonOf(
   deps: StepsDeps,
-  { recordId, reason }: { readonly recordId: Uint8Array; readonly reason?: string | undefined },
+  { recordId, reason }: { readonly recordId: Uuid; readonly reason?: string | undefined },
 ): NamedDocument | null {
   if (reason === undefined) return null
   const subject = formatDocumentSubject('reason', recordId)

@@ -1,12 +1,12 @@
 import type pg from 'pg'
 import { type AppendDeps, appendOne } from '../../append/append-one.ts'
 import type { IdempotencyRow } from '../../db/chain/append-entries.ts'
-import { toUuid } from '../../db/connect/uuid.ts'
 import type { Lookups } from '../../db/records/lookups.ts'
 import type { GatedRecordRow } from '../../db/records/read-records.ts'
 import { ApiError } from '../../errors.ts'
 import type { Caller } from '../../ledgers/caller.ts'
 import type { Signer } from '../../proof/crypto.ts'
+import type { Uuid } from '../../proof/ids.ts'
 import type { JsonObject } from '../../proof/json/json-value.ts'
 import type { RecordState, StepKind, Subject } from '../../proof/statement/kinds.ts'
 import type { ParsedStatement } from '../../proof/statement/statement.ts'
@@ -39,7 +39,7 @@ type Draft = {
 
 export type StepRequest = {
   readonly kind: StepKind
-  readonly recordId: Uint8Array
+  readonly recordId: Uuid
   readonly onBehalfOf: OnBehalfOf | null
   /** The version that the record must have; null: any. */
   readonly ifVersion: number | null
@@ -183,7 +183,7 @@ async function buildStep(
       ...row,
       state: draft.to,
       version,
-      performerId: kind === 'record-activated' ? toUuid(partyOf(caller, onBehalfOf)) : row.performerId,
+      performerId: kind === 'record-activated' ? partyOf(caller, onBehalfOf) : row.performerId,
       revisions: row.revisions + (kind === 'revision-requested' ? 1 : 0),
       seq,
       kind,

@@ -1,11 +1,10 @@
 import { toSignedLine } from '../../db/chain/signed-entries.ts'
-import { fromUuid, toUuid } from '../../db/connect/uuid.ts'
 import type { Lookups } from '../../db/records/lookups.ts'
 import type { RecordRowRead } from '../../db/records/read-records.ts'
 import type { StepRow } from '../../db/records/read-steps.ts'
 import type { SignedLine } from '../../proof/entry/verify-entry.ts'
 import { ProofError } from '../../proof/error.ts'
-import { formatId } from '../../proof/ids.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
 import { type ParsedStatement, partyOf } from '../../proof/statement/statement.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { agentIdOf } from '../agent-ids.ts'
@@ -28,7 +27,7 @@ type Judged = {
  */
 export async function verifyJudged(
   { envelopeKeys, lookups }: { readonly envelopeKeys: EnvelopeKeys; readonly lookups: Lookups },
-  { ledger, ledgerId }: { readonly ledger: string; readonly ledgerId: Uint8Array },
+  { ledger, ledgerId }: { readonly ledger: string; readonly ledgerId: Uuid },
   { record, row, stepRows, steps }: Judged,
 ): Promise<ParsedStatement> {
   const { state, version, digest } = row
@@ -81,12 +80,12 @@ async function verifyOf(
 
 /** By its id, because that decides whose step is taken. */
 function performerOf({ performerId, performerRemote }: RecordRowRead): string | null {
-  const isThat = performerRemote !== null && toUuid(agentIdOf(performerRemote)) === performerId
+  const isThat = performerRemote !== null && agentIdOf(performerRemote) === performerId
   return isThat ? performerRemote : agentOf(performerId)
 }
 
-function agentOf(id: string | null): string | null {
-  return id && formatId('agt', fromUuid(id))
+function agentOf(id: Uuid | null): string | null {
+  return id && formatId('agt', id)
 }
 
 function contradiction(record: string, signed: readonly unknown[], found: readonly unknown[]): ProofError {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { appendEntries } from '../../../src/db/chain/append-entries.ts'
-import { toUuid } from '../../../src/db/connect/uuid.ts'
 import type { StepKind } from '../../../src/proof/statement/kinds.ts'
 import { checkAllLedgers, checkLedger } from '../../helpers/check-ledger.ts'
 import { connect } from '../../helpers/connect.ts'
@@ -54,7 +53,7 @@ async function open(t: TestContext) {
 test('appends entries and answers the seq of each and the chain that its leaf leads to', async (t) => {
   const { api, owner, ledger } = await open(t)
   const [head] = (
-    await owner.query('select chain from tallystick.chain_heads where ledger_id = $1', [toUuid(ledger.id)])
+    await owner.query('select chain from tallystick.chain_heads where ledger_id = $1', [ledger.id])
   ).rows
   const entries = [makeEntry(ledger), makeBatch(ledger, 5), makeEntry(ledger)]
   const answers = await appendEntries(api, entries)
@@ -66,7 +65,7 @@ test('appends entries and answers the seq of each and the chain that its leaf le
   assert.equal(await checkLedger(owner, ledger.id), FIRST_SIZE + 3)
   const { rows } = await owner.query(
     'select count(*)::int from tallystick.records where ledger_id = $1 and first_seq = 4',
-    [toUuid(ledger.id)],
+    [ledger.id],
   )
   assert.equal(rows[0].count, 5)
 })
@@ -75,7 +74,7 @@ test('begins a ledger with its ledger-created entry, at seq 0, linked to its own
   const { owner, ledger } = await open(t)
   const { rows } = await owner.query(
     'select kind, chain, leaf from tallystick.entries where ledger_id = $1 order by seq',
-    [toUuid(ledger.id)],
+    [ledger.id],
   )
   assert.deepEqual(
     rows.map((row) => row.kind),
@@ -84,7 +83,7 @@ test('begins a ledger with its ledger-created entry, at seq 0, linked to its own
   assert.deepEqual(rows[0].chain, linkOf(genesisOf(ledger.id), rows[0].leaf))
   const { rows: keys } = await owner.query(
     'select agent_id, scopes, created_seq from tallystick.api_keys where ledger_id = $1',
-    [toUuid(ledger.id)],
+    [ledger.id],
   )
   assert.deepEqual(keys[0].scopes, ['records:write'])
   assert.equal(keys[0].createdSeq, 2)
@@ -144,7 +143,7 @@ test('answers a known idempotency key with the first seq, and another request un
   assert.deepEqual([other!.outcome, other!.seq], ['appended', FIRST_SIZE + 1])
   assert.equal(await checkLedger(owner, ledger.id), FIRST_SIZE + 2)
   const { rows } = await owner.query('select count(*)::int from tallystick.records where ledger_id = $1', [
-    toUuid(ledger.id),
+    ledger.id,
   ])
   assert.equal(rows[0].count, 2, 'a replay makes no second record')
 })
@@ -266,9 +265,9 @@ test('moves a record along its transitions, each step bound to the one before', 
   assert.deepEqual(await append(makeEntry(ledger), third), ['appended', 'appended'])
   await checkLedger(owner, ledger.id)
   const { rows } = await owner.query(
-    `select state, version, first_seq, last_seq, uuid_send(performer_id) as performer
+    `select state, version, first_seq, last_seq, performer_id as performer
      from tallystick.gated_records where ledger_id = $1`,
-    [toUuid(ledger.id)],
+    [ledger.id],
   )
   const stands = { state: 'SUBMITTED', version: 3, firstSeq: 3, lastSeq: 7 }
   assert.deepEqual(rows, [{ ...stands, performer: TEST_PERFORMER }])
@@ -481,13 +480,13 @@ test('stores what it was given, byte for byte', async (t) => {
   const entry = makeEntry(ledger, { subjectId: id, records: [record] })
   await appendEntries(api, [entry])
   const { rows } = await owner.query(
-    `select uuid_send(r.record_id) as id, r.digest, r.salt, convert_from(r.payload, 'UTF8') as payload,
-       convert_from(r.metadata, 'UTF8') as metadata, uuid_send(r.on_behalf_of) as on_behalf_of, r.occurred_at,
-       r.traceparent, r.type, e.envelope, e.leaf, e.recorded_at, uuid_send(e.key_id) as key_id,
-       uuid_send(e.actor_id) as actor_id
+    `select r.record_id as id, r.digest, r.salt, convert_from(r.payload, 'UTF8') as payload,
+       convert_from(r.metadata, 'UTF8') as metadata, r.on_behalf_of, r.occurred_at,
+       r.traceparent, r.type, e.envelope, e.leaf, e.recorded_at, e.key_id,
+       e.actor_id
      from tallystick.records r join tallystick.entries e on e.ledger_id = r.ledger_id and e.seq = r.first_seq
      where r.ledger_id = $1`,
-    [toUuid(ledger.id)],
+    [ledger.id],
   )
   assert.deepEqual(rows, [
     {
@@ -531,7 +530,7 @@ test('many calls over many ledgers in random order wait for each other, and neve
   const size = FIRST_SIZE + clients.length * callsPerClient
   const { rows } = await owner.query(
     'select distinct size::int from tallystick.chain_heads where ledger_id = any ($1)',
-    [ledgers.map((l) => toUuid(l.id))],
+    [ledgers.map((l) => l.id)],
   )
   assert.deepEqual(rows, [{ size }])
 })

@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import type pg from 'pg'
 import { appendEntries } from '../../../src/db/chain/append-entries.ts'
 import { readEntries } from '../../../src/db/chain/read-entries.ts'
-import { toUuid } from '../../../src/db/connect/uuid.ts'
 import { STREAM_BYTES_PER_QUERY } from '../../../src/db/limits.ts'
 import { connect, openTestPool } from '../../helpers/connect.ts'
 import { createTestDatabase } from '../../helpers/database.ts'
@@ -27,7 +26,7 @@ test('documents come with their entries, and no query brings more of them than a
     `insert into tallystick.documents (ledger_id, seq, document, subject_id, digest, salt, content)
      select ledger_id, seq, 'reason', subject_id, leaf, substr(leaf, 1, 16), convert_to('"' || repeat('x', $2) || '"', 'UTF8')
      from tallystick.entries where ledger_id = $1 and seq > 2 and seq % 3 > 0`,
-    [toUuid(ledger.id), CONTENT_BYTES],
+    [ledger.id, CONTENT_BYTES],
   )
   const pool = openTestPool(database.apiUrl, { max: 1 })
   t.after(() => pool.end())

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type pg from 'pg'
 import { appendEntries } from '../../../src/db/chain/append-entries.ts'
-import { toUuid } from '../../../src/db/connect/uuid.ts'
 import { redeliverDead } from '../../../src/db/events/webhook-deliveries.ts'
 import { createWebhook, findWebhook } from '../../../src/db/events/webhooks.ts'
 import { formatId, parseId } from '../../../src/proof/ids.ts'
@@ -22,7 +21,7 @@ test('the login of a server sees what a webhook is, and nothing that its secrets
   }
   const columns = 'ledger_id, webhook_id, secret_id, public_key, expires_at'
   const { rows } = await api.query(`select ${columns} from tallystick.webhook_secrets`)
-  assert.equal(rows[0].webhookId, toUuid(parseId('whk', id)))
+  assert.equal(rows[0].webhookId, parseId('whk', id))
   for (const attempt of [
     'select sealed from tallystick.webhook_secrets',
     'select * from tallystick.webhook_secrets',
@@ -54,7 +53,7 @@ test('of two servers that are asked for the same webhook at once the second one 
   await first.query('begin')
   await first.query(
     `select tallystick.create_webhook($1, $2, $3, null, '{*}', '{}', '{}', $2, $2, $4, $4, 100)`,
-    [toUuid(parseId('led', app.ledger.ledger.id)), toUuid(SETTINGS.webhookId), URL, SECRET.publicKey],
+    [parseId('led', app.ledger.ledger.id), SETTINGS.webhookId, URL, SECRET.publicKey],
   )
   const second = app.send('POST', '/v1/webhooks', { body: { url: URL, events: ['*'] } })
   await until(() => isWaiting(app))

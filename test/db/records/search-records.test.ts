@@ -5,11 +5,11 @@ import fc from 'fast-check'
 import type pg from 'pg'
 import { appendEntries, type EntryRow, type RecordRow } from '../../../src/db/chain/append-entries.ts'
 import { openSearchPool } from '../../../src/db/connect/pools.ts'
-import { toUuid } from '../../../src/db/connect/uuid.ts'
 import { PAGE_BYTES_MAX } from '../../../src/db/limits.ts'
 import type { Place, RecordSearch } from '../../../src/db/records/search.ts'
 import { searchRecords } from '../../../src/db/records/search-records.ts'
 import type { RecordFilters } from '../../../src/db/records/search-streams.ts'
+import type { Uuid } from '../../../src/proof/ids.ts'
 import {
   LIFECYCLE,
   RECORD_STATES,
@@ -47,14 +47,14 @@ const SKEW_MS = 29_000
 
 /** A record as it was appended; `gated`: as it stands. */
 type Known = RecordRow & {
-  readonly actorId: Uint8Array
+  readonly actorId: Uuid
   readonly seq: number
   recordedAtMs: number
   readonly gated: Standing | null
 }
 type Standing = {
-  readonly principalId: Uint8Array
-  performerId: Uint8Array | null
+  readonly principalId: Uuid
+  performerId: Uuid | null
   readonly isLate: boolean
   state: RecordState
   version: number
@@ -112,7 +112,7 @@ test('a page of large records ends early, and its first record always fits', asy
   const found = await readAll(pool, ledger, search, async () => {})
   assert.deepEqual(
     found,
-    records.map(({ recordId }) => toUuid(recordId)),
+    records.map(({ recordId }) => recordId),
   )
 })
 
@@ -176,12 +176,12 @@ function arbitrarySearch(known: readonly Known[]): fc.Arbitrary<RecordSearch> {
     )
     return fc.record({ fromMs: time, beforeMs: time })
   }
-  const agent = fc.constantFrom(...IDS.map(toUuid))
+  const agent = fc.constantFrom(...IDS)
   const filters = fc.record(
     {
       digest: fc.constantFrom(DIGEST, randomBytes(32)),
       reference: fc.constantFrom(...REFERENCES, 'erp:3'),
-      parent: fc.constantFrom(...IDS.map(toUuid)),
+      parent: fc.constantFrom(...IDS),
       traceId: fc.constantFrom(...TRACE_IDS, 'cc'.repeat(16)),
       onBehalfOf: agent,
       actor: agent,
@@ -233,7 +233,7 @@ function matching(known: readonly Known[], { filters, order }: RecordSearch): Kn
 }
 
 function matches(r: Known, f: RecordFilters): boolean {
-  const uuid = (id: Uint8Array | null) => id && toUuid(id)
+  const uuid = (id: Uuid | null) => id
   const inside = (ms: number | null, range: RecordFilters['occurred']) =>
     range === undefined ||
     ((range.fromMs === null || (ms !== null && ms >= range.fromMs)) &&
@@ -256,7 +256,7 @@ function matches(r: Known, f: RecordFilters): boolean {
   )
 }
 
-const idOf = (record: Known): string => toUuid(record.recordId)
+const idOf = (record: Known): string => record.recordId
 const stateOf = ({ gated }: Known): RecordState => gated?.state ?? 'RECORDED'
 
 async function append(client: pg.ClientBase, ledger: TestLedger, known: Known[]): Promise<void> {
@@ -317,7 +317,7 @@ function mayTake({ isLate }: Standing, kind: StepKind): boolean {
   return kind === 'record-cancelled' ? oneIn(5) : !isLate
 }
 
-function partyOf({ principalId, performerId }: Standing, kind: StepKind): Uint8Array | null {
+function partyOf({ principalId, performerId }: Standing, kind: StepKind): Uuid | null {
   const party = STEP_PARTIES[kind]
   if (party === 'worker') return null
   if (party === 'performer') return performerId ?? pick(IDS.filter((id) => id !== principalId))
@@ -335,7 +335,7 @@ async function notarize(client: pg.ClientBase, ledger: TestLedger, known: Known[
   const actorId = pick(IDS)
   const recordedAtMs = Date.now()
   const kind = isBatch ? 'batch-notarized' : 'record-notarized'
-  const subjectId = isBatch ? randomId() : (records[0]!.recordId as Buffer)
+  const subjectId = isBatch ? randomId() : records[0]!.recordId
   const entry = makeEntry(ledger, { kind, subjectId, actorId, recordedAtMs, records })
   const seq = await appendOne(client, entry)
   known.push(...records.map((record) => ({ ...record, actorId, seq, recordedAtMs, gated: null })))
@@ -372,7 +372,7 @@ const pick = <T>(list: readonly T[]): T => list[below(list.length)]!
 
 /** As if the entries had come one after another, on servers whose clocks are off: no application could write that. */
 async function spreadTimes(owner: pg.ClientBase, ledger: TestLedger, known: Known[]): Promise<void> {
-  const id = toUuid(ledger.id)
+  const id = ledger.id
   const { rows } = await owner.query('select size from tallystick.chain_heads where ledger_id = $1', [id])
   const size = Number(rows[0].size)
   const startMs = Date.now() - ENTRY_MS * (size + 10)

@@ -20,9 +20,9 @@ export function appendAsApi(app: TestApp, entries: readonly EntryRow[]): Promise
 /** Facts that an entry of random bytes needs about a real ledger. */
 export async function asTestLedger(app: TestApp, ledger: NewLedger = app.ledger): Promise<TestLedger> {
   return {
-    id: Buffer.from(parseId('led', ledger.ledger.id)),
-    agentId: Buffer.from(parseId('agt', ledger.agent.id)),
-    keyId: Buffer.from(parseId('key', ledger.key.id)),
+    id: parseId('led', ledger.ledger.id),
+    agentId: parseId('agt', ledger.agent.id),
+    keyId: parseId('key', ledger.key.id),
     kid: Buffer.from((await app.deps.signers.load()).kid),
   }
 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { toUuid } from '../../../src/db/connect/uuid.ts'
 import { clearFault } from '../../../src/db/ledgers/ledger-faults.ts'
 import { followEntries } from '../../../src/followers/audit/follow-entries.ts'
 import { publishCheckpoints } from '../../../src/followers/checkpoints/publish.ts'
@@ -72,7 +71,7 @@ test('garbage is found beside times that no Date can hold: it could hide behind 
   const [keys, records] = [await app.newLedger(), await app.newLedger()]
   const ofKeys = await asTestLedger(app, keys)
   const key = {
-    agentId: ofKeys.agentId.toString('hex'),
+    agentId: ofKeys.agentId,
     name: 'for ever',
     scopes: [],
     secretHash: randomBytes(32).toString('hex'),
@@ -87,7 +86,7 @@ test('garbage is found beside times that no Date can hold: it could hide behind 
   ])
   await followAll(audit)
   const found = (await openFaults(audit)).map((fault) => fault.ledger_id).sort()
-  const ids = [keys, records].map(({ ledger }) => toUuid(parseId('led', ledger.id)))
+  const ids = [keys, records].map(({ ledger }) => parseId('led', ledger.id))
   assert.deepEqual(found, ids.sort())
 })
 
@@ -97,8 +96,8 @@ test('an entry with a good signature whose columns lie is found', async (t) => {
   const victim = await app.newLedger()
   const lies: [string, Awaited<ReturnType<typeof signRecord>>][] = []
   for (const [name, change] of [
-    ['actor_id', { actorId: randomBytes(16) }],
-    ['key_id', { keyId: randomBytes(16) }],
+    ['actor_id', { actorId: randomId() }],
+    ['key_id', { keyId: randomId() }],
     ['recorded_at', { recordedAtMs: Date.now() + 5_000 }],
     ['kind', { kind: 'type-registered', version: null, records: [], detail: typeDetail() }],
   ] as const) {
@@ -120,7 +119,7 @@ test('an entry with a good signature whose columns lie is found', async (t) => {
     faults.map((fault) => [fault.ledger_id, `${fault.seq} ${fault.code} ${fault.reason}`]),
   )
   for (const [name, entry] of lies) {
-    const found = reasonOf.get(uuidOf(entry.ledgerId))
+    const found = reasonOf.get(entry.ledgerId)
     const expected = {
       actor_id: /3 columns_contradict_entries entries.actor_id/,
       key_id: /3 columns_contradict_entries entries.key_id/,
@@ -169,7 +168,7 @@ test('whatever bytes an attacker appends, the worker goes on, and finds each of 
     await undefended(
       audit,
       `update tallystick.records set payload = '\\x${bytes.toString('hex')}'
-       where ledger_id = '${uuidOf(parseId('led', broken[i]!.ledger.id))}'`,
+       where ledger_id = '${parseId('led', broken[i]!.ledger.id)}'`,
     )
   }
   await followAll(audit)
@@ -380,10 +379,4 @@ function mutated(bytes: Uint8Array, at: number): Buffer {
   const copy = Buffer.from(bytes)
   copy[at]! ^= 1
   return copy
-}
-
-function uuidOf(id: Uint8Array): string {
-  return Buffer.from(id)
-    .toString('hex')
-    .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { EntryRow } from '../../../src/db/chain/append-entries.ts'
-import { toUuid } from '../../../src/db/connect/uuid.ts'
 import type { Caller } from '../../../src/ledgers/caller.ts'
-import { formatId, parseId } from '../../../src/proof/ids.ts'
+import { formatId, parseId, type Uuid } from '../../../src/proof/ids.ts'
 import { type GatedEvent, signEvent } from '../../../src/records/gated/sign-step.ts'
 import { database } from '../../../src/verify/database.ts'
 import { exportFile } from '../../../src/verify/export-file.ts'
@@ -317,10 +316,10 @@ async function stepOfStranger(
 ): Promise<EntryRow> {
   const record = await app.get(id)
   const agentId = parseId('agt', app.agents[step.by].id)
-  const [key] = await app.sql<{ id: Buffer; last_leaf: Buffer }>(
-    `select uuid_send(k.key_id) as id, e.leaf as last_leaf from tallystick.api_keys k
+  const [key] = await app.sql<{ id: Uuid; last_leaf: Buffer }>(
+    `select k.key_id as id, e.leaf as last_leaf from tallystick.api_keys k
      join tallystick.entries e on e.subject_id = $2 where k.agent_id = $1 order by e.seq desc limit 1`,
-    [toUuid(agentId), toUuid(parseId('rec', id))],
+    [agentId, parseId('rec', id)],
   )
   const { ledger } = app.ledger
   const author = {

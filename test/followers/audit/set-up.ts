@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import type pg from 'pg'
-import { toUuid } from '../../../src/db/connect/uuid.ts'
 import { EntryVerifier } from '../../../src/followers/audit/entry-verifier.ts'
 import { type FollowEntriesDeps, followEntries } from '../../../src/followers/audit/follow-entries.ts'
 import { FaultyLedgers } from '../../../src/followers/checkpoints/faulty-ledgers.ts'
@@ -58,7 +57,7 @@ export async function followAll({ follower }: AuditTest): Promise<void> {
 export async function cursorOf({ app }: AuditTest, ledger: string): Promise<number> {
   const [row] = await app.sql<{ next_seq: string }>(
     'select next_seq from tallystick.audit_cursors where ledger_id = $1',
-    [toUuid(parseId('led', ledger))],
+    [parseId('led', ledger)],
   )
   return Number(row?.next_seq ?? 0)
 }

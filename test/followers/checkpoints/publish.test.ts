@@ -4,12 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { tryLockTree } from '../../../src/db/chain/checkpoints.ts'
-import { fromUuid } from '../../../src/db/connect/uuid.ts'
 import { ContradictionError } from '../../../src/followers/checkpoints/contradictions.ts'
 import { FaultyLedgers } from '../../../src/followers/checkpoints/faulty-ledgers.ts'
 import { KeptCheckpoints } from '../../../src/followers/checkpoints/kept.ts'
 import { publishCheckpoints } from '../../../src/followers/checkpoints/publish.ts'
-import { formatId, parseId } from '../../../src/proof/ids.ts'
+import { formatId, parseId, type Uuid } from '../../../src/proof/ids.ts'
 import { parseVerifierKey, verifyCheckpoint } from '../../../src/proof/tree/checkpoint.ts'
 import { merkleRoot } from '../../../src/proof/tree/merkle.ts'
 import { nativeProviders } from '../../../src/signing/native.ts'
@@ -139,7 +138,7 @@ test('a ledger that contradicts its kept checkpoint gets no more of them; the ot
   }
   const published = await checkpoints(app)
   assert.deepEqual(
-    published.map((row) => formatId('led', fromUuid(row.ledger))),
+    published.map((row) => formatId('led', row.ledger)),
     [other.ledger.id],
   )
 })
@@ -168,7 +167,7 @@ test('a stored tree that is not the one that was signed is not signed on', async
 })
 
 async function checkpoints(app: TestApp) {
-  return app.sql<{ ledger: string; size: string; root: Buffer }>(
+  return app.sql<{ ledger: Uuid; size: string; root: Buffer }>(
     'select ledger_id as ledger, size, root from tallystick.checkpoints order by ledger_id, size',
   )
 }

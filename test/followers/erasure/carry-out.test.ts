@@ -279,7 +279,7 @@ function flipped({ envelope }: EntryRow): Buffer {
 /** Those of the records whose payload is still there. */
 async function storedOf(app: TestApp, ids: readonly string[]): Promise<unknown[]> {
   return app.sql(
-    'select record_id from tallystick.records where payload is not null and uuid_send(record_id) = any ($1)',
+    'select record_id from tallystick.records where payload is not null and record_id = any ($1)',
     [ids.map((id) => parseId('rec', id))],
   )
 }

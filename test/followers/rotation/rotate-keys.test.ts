@@ -103,10 +103,9 @@ test('a frozen ledger is moved too; one closed as restored keeps its key in use 
   const oldKid = await kidOf(app)
   const closed = await app.newLedger()
   await app.sql("update tallystick.chain_heads set closed = 'frozen'")
-  await app.sql(
-    `update tallystick.chain_heads set closed = 'restored' where ledger_id = encode($1, 'hex')::uuid`,
-    [Buffer.from(parseId('led', closed.ledger.id))],
-  )
+  await app.sql(`update tallystick.chain_heads set closed = 'restored' where ledger_id = $1`, [
+    parseId('led', closed.ledger.id),
+  ])
   const { newKid } = await rotateKey(app)
   await rotateKeys(worker)
   await passTwoMinutes(app)
@@ -135,7 +134,7 @@ test('a ledger that cannot be moved is named in the log, and holds up no other',
   assert.equal(await kidOf(app), toHex(newKid))
   assert.equal(worker.logged.length, 1, 'it is left alone for a while')
   const { ledger, err } = worker.logged[0] as { ledger: string; err: Error }
-  assert.deepEqual(Buffer.from(parseId('led', ledger)), forged.id)
+  assert.deepEqual(parseId('led', ledger), forged.id)
   assert.match(err.message, /cbor_malformed/)
 })
 

@@ -84,9 +84,7 @@ export async function tamper(app: TestApp, sql: string): Promise<void> {
 
 /** A record's uuid, for SQL. */
 export function uuidOf(record: string): string {
-  return Buffer.from(parseId('rec', record))
-    .toString('hex')
-    .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+  return parseId('rec', record)
 }
 
 export type JobRow = { id: string; state: string; data: { record: string }; name: string }

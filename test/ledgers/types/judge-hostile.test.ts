@@ -4,7 +4,7 @@ import { DOCUMENT_BYTES_MAX, TYPE_DEFINITION_BYTES_MAX } from '../../../src/ledg
 import { judge } from '../../../src/ledgers/types/rules/judge.ts'
 import { parseRules } from '../../../src/ledgers/types/rules/rules.ts'
 import { ENVELOPE_BYTES_MAX } from '../../../src/proof/envelope/envelope-layout.ts'
-import { formatId } from '../../../src/proof/ids.ts'
+import { formatIdBytes } from '../../../src/proof/ids.ts'
 import { canonicalize } from '../../../src/proof/json/jcs.ts'
 import type { JsonObject, JsonValue } from '../../../src/proof/json/json-value.ts'
 import { buildStatement, parseStatement } from '../../../src/proof/statement/statement.ts'
@@ -137,7 +137,7 @@ test('what 256 rules said fits the envelope that signs it', () => {
   const rules = times(RULES, (i) => ({ id: id(i), outcome: 'fail', code: 'c'.repeat(20) }))
   const uuid = new Uint8Array(16).fill(7)
   const [record, completion, ledger] = (['rec', 'cmp', 'led'] as const).map((prefix) =>
-    formatId(prefix, uuid),
+    formatIdBytes(prefix, uuid),
   )
   const sha256 = 'ab'.repeat(32)
   const statement = buildStatement(

@@ -4,10 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { LedgerEnds } from '../../../src/db/events/read-events.ts'
 import { LedgerWatch } from '../../../src/outside/events/ledger-watch.ts'
 import { EVENTS_POLL_MS } from '../../../src/outside/events/limits.ts'
+import { bytesOfUuid, type Uuid, uuidOfBytes } from '../../../src/proof/ids.ts'
 import { until } from '../../helpers/wait.ts'
 
-const [ONE, OTHER] = [new Uint8Array(16).fill(1), new Uint8Array(16).fill(2)]
+const [ONE, OTHER] = [1, 2].map((n) => uuidOfBytes(new Uint8Array(16).fill(n))) as [Uuid, Uuid]
 const START = { size: 3, checkpoint: 0, floor: 0 }
+
+const numberOf = (id: Uuid) => bytesOfUuid(id)[0]!
 
 /** Ledgers whose ends the test sets. */
 function setUp() {
@@ -18,15 +21,15 @@ function setUp() {
   const looks: number[][] = []
   const warnings: string[] = []
   const state = { ends, looks, warnings, isAway: false }
-  const read = async (ids: readonly Uint8Array[]) => {
-    looks.push(ids.map((id) => id[0]!))
+  const read = async (ids: readonly Uuid[]) => {
+    looks.push(ids.map(numberOf))
     if (state.isAway) throw new Error('away')
-    return ids.map((id) => ends.get(id[0]!)!)
+    return ids.map((id) => ends.get(numberOf(id))!)
   }
   const watch = new LedgerWatch(read, { warn: (_details, message) => void warnings.push(message) })
   const stop = new AbortController()
   const wait = (
-    ledgerId: Uint8Array,
+    ledgerId: Uuid,
     { than = START, msMax = 10_000, isHeld = false, signal = stop.signal } = {},
   ) => watch.grown(ledgerId, than, { msMax, isHeld, signal })
   return { ...state, state, wait, stop }

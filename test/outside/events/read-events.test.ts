@@ -5,7 +5,7 @@ import { readEnds } from '../../../src/db/events/read-events.ts'
 import { ALL_EVENTS, EVENT_TYPES, type EventFilter } from '../../../src/outside/events/event-types.ts'
 import { type EventPosition, findEvents, readEvents } from '../../../src/outside/events/read-events.ts'
 import { storedStatements, verifiedStatements } from '../../../src/outside/events/statements.ts'
-import { parseId } from '../../../src/proof/ids.ts'
+import { NIL_UUID, parseId } from '../../../src/proof/ids.ts'
 import type { TestApp } from '../../helpers/app.ts'
 import { unguarded } from '../../helpers/checkpoints.ts'
 import { buildEventLedger } from '../../helpers/event-ledger.ts'
@@ -147,7 +147,7 @@ test('a ledger’s events', async (t) => {
     const statementsOf = verifiedStatements(ledgerId, app.deps.envelopeKeys)
     const { steps } = await readEvents(readPool, { ...sourceOf(app), statementsOf }, BEGINNING, ends, 1_000)
     assert.deepEqual(steps, whole)
-    const foreign = verifiedStatements(new Uint8Array(16), app.deps.envelopeKeys)
+    const foreign = verifiedStatements(NIL_UUID, app.deps.envelopeKeys)
     const names = [{ seq: whole[0]!.event.seq, type: whole[0]!.event.type }]
     const [refused] = await findEvents(readPool, { ...sourceOf(app), statementsOf: foreign }, names)
     assert.equal(refused!.fault?.code, 'ledger_foreign')
@@ -176,7 +176,7 @@ test('an entry that was changed is not told to those who act on it', async (t) =
   const source = { ...sourceOf(app), statementsOf }
   const { steps } = await readEvents(readPool, source, BEGINNING, ends, 1_000)
   const { event } = steps.find((step) => step.event.type === 'record.cancelled')!
-  const entry = `ledger_id = '${Buffer.from(ledgerId).toString('hex')}'::uuid and seq = ${event.seq}`
+  const entry = `ledger_id = '${ledgerId}'::uuid and seq = ${event.seq}`
   await app.sql(`create table public.kept as select * from tallystick.entries where ${entry}`)
   const restore = `delete from tallystick.entries where ${entry}; insert into tallystick.entries select * from public.kept`
   for (const [what, set, code] of FORGERIES)

@@ -19,7 +19,7 @@ import {
 } from '../../../src/outside/federation/http-signature.ts'
 import { PEER_CLOCK_WINDOW_MS } from '../../../src/outside/federation/limits.ts'
 import { fromBase64, fromBase64Url, toBase64, toHex } from '../../../src/proof/bytes.ts'
-import { formatId } from '../../../src/proof/ids.ts'
+import { formatIdBytes } from '../../../src/proof/ids.ts'
 import { makeEd25519Signer, makeEs256Signer, nativeProviders } from '../../../src/signing/native.ts'
 import { codePoint } from '../../helpers/code-points.ts'
 import { runs } from '../../helpers/runs.ts'
@@ -33,9 +33,9 @@ const TARGET = { method: 'POST', targetUri: 'https://ledger.example/v1/federatio
 const REQUEST = {
   ...TARGET,
   body: '{"entries":[]}',
-  peering: formatId('peer', new Uint8Array(16).fill(1)),
-  from: formatId('led', new Uint8Array(16).fill(2)),
-  to: formatId('led', new Uint8Array(16).fill(3)),
+  peering: formatIdBytes('peer', new Uint8Array(16).fill(1)),
+  from: formatIdBytes('led', new Uint8Array(16).fill(2)),
+  to: formatIdBytes('led', new Uint8Array(16).fill(3)),
 }
 const HEADERS = signRequest(REQUEST, signer, { nowMs: NOW_MS, nonce: NONCE })
 const HEADER_NAMES = Object.keys(HEADERS)
@@ -85,9 +85,9 @@ describe('a signed request', () => {
             method: 'POST',
             targetUri,
             body,
-            peering: formatId('peer', peering!),
-            from: formatId('led', from!),
-            to: formatId('led', to!),
+            peering: formatIdBytes('peer', peering!),
+            from: formatIdBytes('led', from!),
+            to: formatIdBytes('led', to!),
           }
           const headers = signRequest(given, signer, { nowMs, nonce })
           const parsed = parseRequestSignature(headers, { method: 'POST', targetUri })
@@ -157,7 +157,7 @@ describe('the signature covers', () => {
 
   test('peering, sender, receiver, body, time, nonce and key', () => {
     const others = [
-      signRequest({ ...REQUEST, peering: formatId('peer', new Uint8Array(16).fill(9)) }, signer, {
+      signRequest({ ...REQUEST, peering: formatIdBytes('peer', new Uint8Array(16).fill(9)) }, signer, {
         nowMs: NOW_MS,
         nonce: NONCE,
       }),

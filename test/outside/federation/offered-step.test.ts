@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { appendEntries, type EntryRow } from '../../../src/db/chain/append-entries.ts'
-import { toUuid } from '../../../src/db/connect/uuid.ts'
 import { findRecords } from '../../../src/db/records/read-records.ts'
 import { ApiError } from '../../../src/errors.ts'
 import { DOCUMENT_BYTES_MAX } from '../../../src/ledgers/types/limits.ts'
@@ -84,10 +83,10 @@ async function makeOffer(
           },
     requireEvidence: () => {},
     receivedRow: {
-      peerId: toUuid(peer.peerId),
+      peerId: peer.peerId,
       seq,
       kind: 'step-offered',
-      recordId: toUuid(parseId('rec', id)),
+      recordId: parseId('rec', id),
       version: null,
       leaf,
       envelope: envelope.toString('base64'),
@@ -110,8 +109,8 @@ function completionIdOf(
 type Tail<T extends readonly unknown[]> = T extends readonly [unknown, ...infer Rest] ? Rest : never
 
 async function readRow(app: GatedApp, id: string) {
-  const ledgerId = toUuid(parseId('led', app.ledger.ledger.id))
-  const [row] = await findRecords(app.deps.readPool, [{ ledgerId, recordId: toUuid(parseId('rec', id)) }])
+  const ledgerId = parseId('led', app.ledger.ledger.id)
+  const [row] = await findRecords(app.deps.readPool, [{ ledgerId, recordId: parseId('rec', id) }])
   return row!
 }
 
@@ -227,12 +226,12 @@ test('a step that a remote performer offers', async (t) => {
       [entry.leaf],
     )
     assert.deepEqual(columns, {
-      actor_id: toUuid(remoteAgentId(nativeProviders.sha256, peer.agent)),
+      actor_id: remoteAgentId(nativeProviders.sha256, peer.agent),
       key_id: null,
-      peer_id: toUuid(peer.peerId),
+      peer_id: peer.peerId,
       remote_seq: offer.seq,
       kind: 'step-offered',
-      record_id: toUuid(parseId('rec', id)),
+      record_id: parseId('rec', id),
       version: null,
       leaf: Buffer.from(offer.leaf, 'hex'),
       envelope,
@@ -407,7 +406,7 @@ test('a step that a remote performer offers', async (t) => {
     await take(app, peer, id, 'record-activated')
     await take(app, peer, id, 'completion-submitted')
     await app.verify(id)
-    const recordId = toUuid(parseId('rec', id))
+    const recordId = parseId('rec', id)
     const setPerformer = (column: string, value: string) =>
       app.sql(`update tallystick.gated_records set ${column} = $1 where record_id = $2`, [value, recordId])
     await app.sql('alter table tallystick.gated_records disable trigger user')
@@ -416,7 +415,7 @@ test('a step that a remote performer offers', async (t) => {
       [recordId],
     )
     for (const [column, value, right] of [
-      ['performer_id', toUuid(parseId('agt', app.agents.performer.id)), row!.performer_id],
+      ['performer_id', parseId('agt', app.agents.performer.id), row!.performer_id],
       ['performer_remote', other.agent, peer.agent],
     ] as const) {
       await setPerformer(column, value)

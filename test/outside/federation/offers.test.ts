@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { appendEntries } from '../../../src/db/chain/append-entries.ts'
 import { constraintOf } from '../../../src/db/connect/constraints.ts'
-import { fromUuid, toUuid } from '../../../src/db/connect/uuid.ts'
 import { toHex } from '../../../src/proof/bytes.ts'
-import { formatId, parseId } from '../../../src/proof/ids.ts'
+import { formatId, parseId, type Uuid } from '../../../src/proof/ids.ts'
 import { canonicalize } from '../../../src/proof/json/jcs.ts'
 import { documentDigest } from '../../../src/proof/statement/document.ts'
 import { nativeProviders } from '../../../src/signing/native.ts'
@@ -45,12 +44,12 @@ async function shareActive(app: Guest, options: ShareOptions = {}): Promise<Home
 
 /** The evidence as it lies here, for a home that takes it. */
 async function evidenceOf(app: Guest, seq: number): Promise<TestDocument> {
-  const [row] = await app.sql<{ digest: Buffer; salt: Buffer; content: Buffer; subject_id: string }>(
+  const [row] = await app.sql<{ digest: Buffer; salt: Buffer; content: Buffer; subject_id: Uuid }>(
     'select * from tallystick.documents where seq = $1',
     [seq],
   )
   return {
-    subject: formatId('cmp', fromUuid(row!.subject_id)),
+    subject: formatId('cmp', row!.subject_id),
     digest: row!.digest.toString('hex'),
     salt: row!.salt.toString('base64url'),
     document: JSON.parse(row!.content.toString('utf8')),
@@ -416,12 +415,12 @@ test('the database holds an offer to its evidence', async (t) => {
   const client = await connect(t, app.database.apiUrl)
   const signer = await app.deps.signers.load()
   const ledger = {
-    id: Buffer.from(parseId('led', app.ledger.ledger.id)),
-    agentId: Buffer.from(parseId('agt', app.ledger.agent.id)),
-    keyId: Buffer.from(parseId('key', app.ledger.key.id)),
+    id: parseId('led', app.ledger.ledger.id),
+    agentId: parseId('agt', app.ledger.agent.id),
+    keyId: parseId('key', app.ledger.key.id),
     kid: Buffer.from(signer.kid),
   }
-  const subjectId = Buffer.from(parseId('rec', record.id))
+  const subjectId = parseId('rec', record.id)
   const [evidence, other] = [0, 1].map(() => ({
     name: 'evidence' as const,
     subjectId: app.deps.entropy.uuidv7(Date.now()),
@@ -431,10 +430,10 @@ test('the database holds an offer to its evidence', async (t) => {
   }))
   const make = (step: string, document: typeof evidence | undefined) => ({
     ...adminEntry(ledger, 'step-offered', subjectId, {
-      peerId: toUuid(parseId('peer', app.home.peer)),
+      peerId: parseId('peer', app.home.peer),
       version: 3,
       step,
-      agentId: toUuid(ledger.agentId),
+      agentId: ledger.agentId,
     }),
     document,
   })

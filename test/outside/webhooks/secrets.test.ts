@@ -10,6 +10,7 @@ import {
 } from '../../../src/outside/webhooks/secrets.ts'
 import { makeEntropy } from '../../../src/signing/entropy.ts'
 import { makeMasterKey } from '../../../src/signing/master-key.ts'
+import { randomId } from '../../helpers/test-ledger.ts'
 
 const masterKey = makeMasterKey(randomBytes(32))
 const ID = 'evt_01jegv5gyme05800000000000a'
@@ -17,7 +18,7 @@ const BODY = '{"type":"record.recorded","timestamp":"2026-11-20T12:00:00.000Z","
 const now = () => Math.floor(Date.now() / 1_000)
 
 function makeSecret() {
-  const of = { ledgerId: randomBytes(16), webhookId: randomBytes(16) }
+  const of = { ledgerId: randomId(), webhookId: randomId() }
   const made = makeWebhookSecret(masterKey, Date.now(), makeEntropy(), of)
   return { of, made, signer: openWebhookSecret(masterKey, { ...of, ...made }) }
 }
@@ -73,7 +74,7 @@ test('while a secret is rotated the header has both, newest first, and each rece
 
 test('a sealed secret that is moved to another endpoint, ledger or place can’t be opened', () => {
   const { of, made } = makeSecret()
-  const other = randomBytes(16)
+  const other = randomId()
   const changed = Buffer.from(made.sealed)
   changed[30]! ^= 1
   for (const moved of [{ ledgerId: other }, { webhookId: other }, { secretId: other }, { sealed: changed }]) {

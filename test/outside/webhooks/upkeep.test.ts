@@ -31,8 +31,8 @@ async function addDeliveries(
          'record.recorded', $4, $5, 1, 1, '[]', case when $5 = 'pending' then now() end,
          case when $6 then null else now() - make_interval(days => $7) end`,
       [
-        Buffer.from(parseId('led', app.ledger.ledger.id)).toString('hex'),
-        Buffer.from(parseId('whk', webhook)).toString('hex'),
+        parseId('led', app.ledger.ledger.id),
+        parseId('whk', webhook),
         eventDays,
         i,
         state,

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { formatId } from '../../../src/proof/ids.ts'
+import { formatId, uuidOfBytes } from '../../../src/proof/ids.ts'
 import {
   type DocumentKind,
   formatDocumentSubject,
   parseDocumentSubject,
 } from '../../../src/proof/statement/document-subjects.ts'
 
-const ID = new Uint8Array(16).fill(7)
+const ID = uuidOfBytes(new Uint8Array(16).fill(7))
 const REC = formatId('rec', ID)
 const CMP = formatId('cmp', ID)
 

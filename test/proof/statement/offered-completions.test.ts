@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { formatId, parseId } from '../../../src/proof/ids.ts'
+import { formatIdBytes, parseIdBytes } from '../../../src/proof/ids.ts'
 import {
   isOfferedCompletionId,
   offeredCompletionId,
@@ -11,7 +11,7 @@ import { nativeProviders } from '../../../src/signing/native.ts'
 
 const { sha256 } = nativeProviders
 const id = (prefix: 'led' | 'rec') =>
-  fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => formatId(prefix, bytes))
+  fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => formatIdBytes(prefix, bytes))
 const place = fc.record({
   ledger: id('led'),
   record: id('rec'),
@@ -24,7 +24,7 @@ test('the id of an offered completion is its nonce and a hash of where it belong
   fc.assert(
     fc.property(place, nonces, ({ ledger, record, version, digest }, nonce) => {
       const made = offeredCompletionId(sha256, { ledger, record, version, digest }, nonce)
-      const bytes = Buffer.from(parseId('cmp', made))
+      const bytes = Buffer.from(parseIdBytes('cmp', made))
       assert.deepEqual(bytes.subarray(0, 4), Buffer.from(nonce))
       assert.deepEqual([bytes[6]! >> 4, bytes[8]! >> 6], [8, 2])
       const hash = createHash('sha256')
@@ -44,7 +44,7 @@ test('it is the id of no other place, and any other id is none of this place', (
     fc.property(place, place, nonces, other, (one, another, nonce, bytes) => {
       const made = offeredCompletionId(sha256, one, nonce)
       assert.equal(isOfferedCompletionId(sha256, one, made), true)
-      assert.equal(isOfferedCompletionId(sha256, one, formatId('cmp', bytes)), false)
+      assert.equal(isOfferedCompletionId(sha256, one, formatIdBytes('cmp', bytes)), false)
       for (const name of Object.keys(one) as (keyof typeof one)[]) {
         if (one[name] === another[name]) continue
         assert.equal(isOfferedCompletionId(sha256, { ...one, [name]: another[name] }, made), false)

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { toHex } from '../../../src/proof/bytes.ts'
-import { formatId } from '../../../src/proof/ids.ts'
+import { bytesOfUuid, formatId, NIL_UUID, uuidOfBytes } from '../../../src/proof/ids.ts'
 import { parseRemoteAgent, remoteAgentId } from '../../../src/proof/statement/remote-agents.ts'
 import { nativeProviders } from '../../../src/signing/native.ts'
 
 const { sha256 } = nativeProviders
-const uuid = fc.uint8Array({ minLength: 16, maxLength: 16 })
+const uuid = fc.uint8Array({ minLength: 16, maxLength: 16 }).map(uuidOfBytes)
 
 test('a remote agent is written as its ledger and its id, and read back', () => {
   fc.assert(
@@ -19,7 +18,7 @@ test('a remote agent is written as its ledger and its id, and read back', () => 
 })
 
 test('nothing else is a remote agent', () => {
-  const [led, agt] = [formatId('led', new Uint8Array(16)), formatId('agt', new Uint8Array(16))]
+  const [led, agt] = [formatId('led', NIL_UUID), formatId('agt', NIL_UUID)]
   for (const text of [
     '',
     '/',
@@ -42,16 +41,15 @@ test('the id of a remote agent is of version 8, so that no local agent has it', 
   fc.assert(
     fc.property(uuid, uuid, (ledger, agent) => {
       const text = `${formatId('led', ledger)}/${formatId('agt', agent)}`
-      const id = remoteAgentId(sha256, text)
-      assert.equal(id.length, 16)
+      const id = bytesOfUuid(remoteAgentId(sha256, text))
       assert.equal(id[6]! >> 4, 8)
       assert.equal(id[8]! >> 6, 2)
-      assert.deepEqual(remoteAgentId(sha256, text), id)
+      assert.deepEqual(bytesOfUuid(remoteAgentId(sha256, text)), id)
     }),
   )
 })
 
 test('is the same for everybody', () => {
   const text = 'led_01jegv5gyme00r000000000001/agt_01jegv5gyme00r000000000001'
-  assert.equal(toHex(remoteAgentId(sha256, text)), '8546b2c1bd2b821d96bc7352d5357752')
+  assert.equal(remoteAgentId(sha256, text), '8546b2c1-bd2b-821d-96bc-7352d5357752')
 })

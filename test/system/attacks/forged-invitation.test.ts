@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { hash, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { toUuid } from '../../../src/db/connect/uuid.ts'
 import { formatInvitation, parseInvitation } from '../../../src/outside/federation/invitation.ts'
 import { parseId } from '../../../src/proof/ids.ts'
 import { canonicalize } from '../../../src/proof/json/jcs.ts'
@@ -27,7 +26,7 @@ test('an invitation that no server made invites nobody', async (t) => {
       `insert into tallystick.peers (ledger_id, peer_id, name, role, state, created_by, token_hash, expires_at, inviter)
        select ledger_id, $1, 'nobody', 'inviter', 'invited', created_by, $2, now() + interval '1 day', inviter
        from tallystick.peers where name = $3`,
-      [toUuid(parseId('peer', peer)), tokenHash, row!.name],
+      [parseId('peer', peer), tokenHash, row!.name],
     )
     return peer
   }

@@ -18,7 +18,13 @@ import { makeMasterKey } from '../../../src/signing/master-key.ts'
 import { codePoint } from '../../helpers/code-points.ts'
 import { connect } from '../../helpers/connect.ts'
 import { createTestDatabase, TEST_MASTER_KEY, type TestDatabase } from '../../helpers/database.ts'
-import { createTestLedger, makeBatch, makeEntry, type TestLedger } from '../../helpers/test-ledger.ts'
+import {
+  createTestLedger,
+  makeBatch,
+  makeEntry,
+  randomId,
+  type TestLedger,
+} from '../../helpers/test-ledger.ts'
 
 /*
  * Findings H1, M1, M3 and M6: a thief of a database login, without the master key. The thief reads every table, and so knows every id,
@@ -134,7 +140,7 @@ test('a MAC is of one call: with any other argument changed, swapped or left out
   const record = entry.records[0]!
   const changed: EntryRow[][] = [
     [{ ...entry, kind: 'agent-registered' }],
-    [{ ...entry, actorId: randomBytes(16) }],
+    [{ ...entry, actorId: randomId() }],
     [{ ...entry, recordedAtMs: entry.recordedAtMs + 1 }],
     [{ ...entry, detail: {} }],
     [{ ...entry, records: [{ ...record, payload: '{"test":false}' }] }],
@@ -222,7 +228,7 @@ for (const login of LOGINS) {
     const calls = await listCalls(await connect(t, database.superuserUrl), `tallystick_${login}`)
     for (const name of MUST_REFUSE[login])
       assert.ok(calls.has(name), `${name} is no function of the ${login}'s login any more`)
-    const id = Buffer.from(ledger.id).toString('hex')
+    const id = ledger.id
     for (const [name, types] of calls) {
       const call = `select * from tallystick.${name}(${types.map((type, i) => argumentOf(type, i, id)).join(', ')})`
       const code = await thief.query(call).then(
@@ -330,7 +336,7 @@ test('where a login may make functions, none of them stands in for one that a pr
   // As in a database that was upgraded from Postgres 14.
   const owner = await connect(t, database.superuserUrl)
   await owner.query('grant create on schema public to public')
-  const limit = `tallystick.set_ledger_rate_limit('${Buffer.from(ledger.id).toString('hex')}', 1, 1)`
+  const limit = `tallystick.set_ledger_rate_limit('${ledger.id}', 1, 1)`
   await thief.query(
     `create function public.now() returns timestamptz language sql as 'select clock_timestamp() from ${limit.replaceAll("'", "''")}'`,
   )

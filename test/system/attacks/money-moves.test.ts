@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { withClient } from '../../../src/db/connect/client.ts'
-import { toUuid } from '../../../src/db/connect/uuid.ts'
 import { clearFault } from '../../../src/db/ledgers/ledger-faults.ts'
 import { parseId } from '../../../src/proof/ids.ts'
 import { tamper } from '../../followers/verification/set-up.ts'
@@ -148,5 +147,5 @@ function idsOf(events: readonly any[]): string[] {
 }
 
 function ledgerUuid(stage: Stage): string {
-  return toUuid(parseId('led', stage.ledger.ledger.id))
+  return parseId('led', stage.ledger.ledger.id)
 }

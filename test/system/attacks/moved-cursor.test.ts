@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { toUuid } from '../../../src/db/connect/uuid.ts'
 import { makeCursorRound } from '../../../src/followers/audit/check-cursors.ts'
 import { makeVerificationRound, verifyWaiting } from '../../../src/followers/verification/verify-waiting.ts'
 import { parseId } from '../../../src/proof/ids.ts'
@@ -44,14 +43,14 @@ test('a cursor that was moved past an unsigned entry is not believed, and the en
 
 test('a cursor that another ledger had, or that is moved while the ledger grows, is refused without a loop', async (t) => {
   const { app, audit, round, move } = await setUp(t)
-  const ledgerId = toUuid(parseId('led', app.ledger.ledger.id))
+  const ledgerId = parseId('led', app.ledger.ledger.id)
   const { id } = await app.reach('SUBMITTED', { gate: 'auto' })
   const other = await app.newLedger()
   await followAll(audit)
   await audit.pool.query(
     `update tallystick.audit_cursors c set next_seq = o.next_seq, chain = o.chain, envelope_kid = o.envelope_kid, mac = o.mac
      from tallystick.audit_cursors o where c.ledger_id = $1 and o.ledger_id = $2`,
-    [ledgerId, toUuid(parseId('led', other.ledger.id))],
+    [ledgerId, parseId('led', other.ledger.id)],
   )
   await round()
   assert.equal((await app.get(id)).state, 'SUBMITTED')
@@ -74,7 +73,7 @@ test('an older cursor of the ledger costs time alone', async (t) => {
   for (const row of rows)
     await audit.pool.query(
       'update tallystick.audit_cursors set next_seq = $2, chain = $3, envelope_kid = $4, mac = $5 where ledger_id = $1',
-      [row.ledger_id, row.next_seq, row.chain, row.envelope_kid, row.mac],
+      [row.ledgerId, row.nextSeq, row.chain, row.envelopeKid, row.mac],
     )
   await round()
   assert.equal((await app.get(id)).state, 'SUBMITTED')

@@ -58,6 +58,6 @@ test('evidence that costs a tenant’s schema much delays no other peer', async 
   t.diagnostic(
     `${OFFERS} offers took ${Math.round(tookMs)} ms, the other peer waited ${Math.round(waitedMs)} ms at most`,
   )
-  assert.ok(tookMs > 1_000, `the evidence cost too little to show anything: ${tookMs} ms`)
+  assert.ok(tookMs > 500, `the evidence cost too little to show anything: ${tookMs} ms`)
   assert.ok(waitedMs < tookMs * WAIT_SHARE_MAX, `the other peer waited ${waitedMs} of ${tookMs} ms`)
 })

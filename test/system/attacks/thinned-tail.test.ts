@@ -5,7 +5,7 @@ import { findAudit, requestAudit } from '../../../src/db/audit/audits.ts'
 import { runAudit } from '../../../src/followers/audit/run-audit.ts'
 import { publishCheckpoints } from '../../../src/followers/checkpoints/publish.ts'
 import { fromHex, toHex } from '../../../src/proof/bytes.ts'
-import { parseId } from '../../../src/proof/ids.ts'
+import { parseId, parseIdBytes } from '../../../src/proof/ids.ts'
 import { genesis, link } from '../../../src/proof/tree/chain.ts'
 import { auditOf, openFaults } from '../../followers/audit/set-up.ts'
 import { buildTestApp, genericBody } from '../../helpers/app.ts'
@@ -33,7 +33,7 @@ function makeQuarter(): TestChain {
 
 /** As somebody without a key does it. */
 function chainAnew(chain: TestChain, entries: readonly TestLine[]): TestLine[] {
-  let head = genesis(sha256, parseId('led', chain.ledger))
+  let head = genesis(sha256, parseIdBytes('led', chain.ledger))
   return entries.map((line, seq) => {
     head = link(sha256, head, fromHex(line.leaf))
     return { ...line, seq, chain: toHex(head) }

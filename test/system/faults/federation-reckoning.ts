@@ -1,5 +1,4 @@
 import { decode, Tagged } from 'cborg'
-import { toUuid } from '../../../src/db/connect/uuid.ts'
 import { parseId } from '../../../src/proof/ids.ts'
 import type { Organisation } from '../../helpers/federation.ts'
 import { leafOf } from '../../helpers/open-envelope.ts'
@@ -193,7 +192,7 @@ async function listAll(side: Organisation, path: string): Promise<any[]> {
 async function readEntries(organisation: Organisation): Promise<Entry[]> {
   const rows = await organisation.sql<{ seq: string; envelope: Buffer }>(
     'select seq, envelope from tallystick.entries where ledger_id = $1 order by seq',
-    [toUuid(parseId('led', organisation.ledger))],
+    [parseId('led', organisation.ledger)],
   )
   return rows.map(({ seq, envelope }, i) => {
     if (Number(seq) !== i) throw new Error(`${organisation.name}: seq ${seq} stands where ${i} should`)

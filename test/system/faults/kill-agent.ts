@@ -4,7 +4,6 @@ import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withClient } from '../../../src/db/connect/client.ts'
-import { toUuid } from '../../../src/db/connect/uuid.ts'
 import { parseId } from '../../../src/proof/ids.ts'
 import { bareEnvironment } from '../../helpers/bare-environment.ts'
 import { until } from '../../helpers/wait.ts'
@@ -132,7 +131,7 @@ async function readStored(url: string, ledger: string): Promise<Stored[]> {
       `select (p.payload->>'life')::int4 as life, (p.payload->>'i')::int4 as i
        from tallystick.records r, lateral (select convert_from(r.payload, 'utf8')::json as payload) p
        where r.ledger_id = $1 order by r.first_seq, r.item_index`,
-      [toUuid(parseId('led', ledger))],
+      [parseId('led', ledger)],
     )
     return rows
   })

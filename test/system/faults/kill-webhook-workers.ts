@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withClient } from '../../../src/db/connect/client.ts'
-import { toUuid } from '../../../src/db/connect/uuid.ts'
 import { EVENTS_OF_KIND, type EventKind } from '../../../src/outside/events/event-types.ts'
 import { parseId } from '../../../src/proof/ids.ts'
 import { startReceiver } from '../../helpers/webhook-receiver.ts'
@@ -152,7 +151,7 @@ async function readExpected(
   startSeq: number,
 ): Promise<Map<string, string | null>> {
   return withClient(url, async (client) => {
-    const values = [toUuid(parseId('led', ledger)), startSeq]
+    const values = [parseId('led', ledger), startSeq]
     const entries = await client.query<{ seq: number; kind: string; subjectId: string }>(
       'select seq, kind, subject_id from tallystick.entries where ledger_id = $1 and seq >= $2 order by seq',
       values,

@@ -1,6 +1,5 @@
 import { withClient } from '../../../src/db/connect/client.ts'
-import { fromUuid, toUuid } from '../../../src/db/connect/uuid.ts'
-import { formatId, parseId } from '../../../src/proof/ids.ts'
+import { bytesOfUuid, formatId, parseId, type Uuid } from '../../../src/proof/ids.ts'
 import { database } from '../../../src/verify/database.ts'
 import { formatReport } from '../../../src/verify/report.ts'
 import { verifyLedger } from '../../../src/verify/verify-ledger.ts'
@@ -10,15 +9,15 @@ import type { StoredRecord } from './reckoning.ts'
 /** Every record of a ledger, traced to the request that made it. */
 export async function readRecords(url: string, ledger: string): Promise<StoredRecord[]> {
   return withClient(url, async (client) => {
-    const { rows } = await client.query<{ id: string; seq: string; intent: string; item: number }>(
+    const { rows } = await client.query<{ id: Uuid; seq: string; intent: string; item: number }>(
       `select r.record_id as id, r.first_seq as seq, p.payload->>'intent' as intent, (p.payload->>'item')::int4 as item
        from tallystick.records r, lateral (select convert_from(r.payload, 'utf8')::json as payload) p
        where r.ledger_id = $1`,
-      [toUuid(parseId('led', ledger))],
+      [parseId('led', ledger)],
     )
     return rows.map(({ id, seq, intent, item }) => ({
       ledger,
-      id: formatId('rec', fromUuid(id)),
+      id: formatId('rec', id),
       seq: Number(seq),
       intent,
       item,
@@ -46,13 +45,13 @@ async function checkChain(url: string, ledger: string): Promise<number> {
   return withClient(url, async (client) => {
     // One snapshot for entries and head.
     await client.query('begin isolation level repeatable read read only')
-    let chain = sha256(Buffer.from('tallystick-chain-v1'), ledgerId)
+    let chain = sha256(Buffer.from('tallystick-chain-v1'), bytesOfUuid(ledgerId))
     let size = 0
     for (;;) {
       const { rows } = await client.query<{ seq: string; leaf: Buffer; chain: Buffer; envelope: Buffer }>(
         `select seq, leaf, chain, envelope from tallystick.entries
          where ledger_id = $1 and seq >= $2 order by seq limit $3`,
-        [toUuid(ledgerId), size, ENTRIES_PER_QUERY],
+        [ledgerId, size, ENTRIES_PER_QUERY],
       )
       for (const row of rows) {
         if (Number(row.seq) !== size) throw new Error(`${ledger}: seq ${row.seq} stands where ${size} should`)
@@ -66,7 +65,7 @@ async function checkChain(url: string, ledger: string): Promise<number> {
     }
     const head = await client.query<{ size: string; chain: Buffer }>(
       'select size, chain from tallystick.chain_heads where ledger_id = $1',
-      [toUuid(ledgerId)],
+      [ledgerId],
     )
     const found = head.rows[0]
     if (!found || Number(found.size) !== size || !found.chain.equals(chain)) {

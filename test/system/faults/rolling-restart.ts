@@ -2,7 +2,6 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withClient } from '../../../src/db/connect/client.ts'
-import { toUuid } from '../../../src/db/connect/uuid.ts'
 import { parseId } from '../../../src/proof/ids.ts'
 import { Deployment, type Ledger } from './deployment.ts'
 import { reckonAll } from './kill.ts'
@@ -100,7 +99,7 @@ async function holdHead<T>(url: string, { ledger }: Ledger, work: () => Promise<
   return withClient(url, async (client) => {
     await client.query('begin')
     await client.query('select from tallystick.chain_heads where ledger_id = $1 for update', [
-      toUuid(parseId('led', ledger)),
+      parseId('led', ledger),
     ])
     const done = await work()
     await client.query('rollback')

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withClient } from '../../../src/db/connect/client.ts'
-import { toUuid } from '../../../src/db/connect/uuid.ts'
 import { parseId } from '../../../src/proof/ids.ts'
 import { Deployment, type Ledger } from './deployment.ts'
 import { reckonAll, startClientsOn } from './kill.ts'
@@ -58,7 +57,7 @@ async function holdHeads(url: string, ledgers: readonly Ledger[], signal: AbortS
       const { ledger } = ledgers[(turn * 7) % ledgers.length]!
       await client.query('begin')
       await client.query('select from tallystick.chain_heads where ledger_id = $1 for update', [
-        toUuid(parseId('led', ledger)),
+        parseId('led', ledger),
       ])
       await sleep(HOLD_MS)
       await client.query('rollback')

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { toUuid } from '../../../src/db/connect/uuid.ts'
 import { formatInvitation, parseInvitation } from '../../../src/outside/federation/invitation.ts'
 import { openInvitation } from '../../../src/outside/federation/peerings.ts'
 import { parseId } from '../../../src/proof/ids.ts'
@@ -135,12 +134,12 @@ test('whoever has the invitation becomes the peer, once, and nobody else does', 
     const expiresAt = new Date(Date.now() - 1_000)
     const [{ inviter }] = (await victim.sql<{ inviter: string }>(
       'select inviter from tallystick.peers where peer_id = $1',
-      [toUuid(peerId)],
+      [peerId],
     )) as [{ inviter: string }]
     const row = { peerId, expiresAt, inviter }
     const made = openInvitation(parseId('led', victim.ledger), row, Buffer.from(token, 'base64url'))
     await victim.sql('update tallystick.peers set expires_at = $2, token_hash = $3 where peer_id = $1', [
-      toUuid(peerId),
+      peerId,
       expiresAt,
       makePeerMacs(makeMasterKey(victim.masterKey)).ofInvitation(made),
     ])

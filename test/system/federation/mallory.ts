@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { toUuid } from '../../../src/db/connect/uuid.ts'
 import { BUILT_IN_TYPES } from '../../../src/ledgers/types/built-in.ts'
 import { NONCE_BYTES, signRequest } from '../../../src/outside/federation/http-signature.ts'
 import { parseInvitation } from '../../../src/outside/federation/invitation.ts'
@@ -347,7 +346,7 @@ export async function lookAtVictims(victim: Organisation, id: string): Promise<V
      join tallystick.gated_records g using (ledger_id, record_id)
      join tallystick.entries e on e.ledger_id = g.ledger_id and e.seq = g.last_seq
      where r.record_id = $1`,
-    [toUuid(parseId('rec', id))],
+    [parseId('rec', id)],
   )
   return { ...row!, id }
 }

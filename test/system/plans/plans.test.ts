@@ -4,7 +4,6 @@ import { type TestContext, test } from 'node:test'
 import type pg from 'pg'
 import { appendEntries, type EntryRow } from '../../../src/db/chain/append-entries.ts'
 import { findReplay } from '../../../src/db/chain/find-replay.ts'
-import { toUuid } from '../../../src/db/connect/uuid.ts'
 import { findRecords } from '../../../src/db/records/read-records.ts'
 import { listNewestSteps } from '../../../src/db/records/read-steps.ts'
 import { checkLedger } from '../../helpers/check-ledger.ts'
@@ -163,12 +162,12 @@ function makeGatedCases(ledger: TestLedger): Record<string, Case> {
 
 /** `judged`: records that took all of their steps. */
 function makeReads(ledger: TestLedger, judged: readonly TestEntry[]): Record<string, Case['run']> {
-  const ledgerId = toUuid(ledger.id)
+  const ledgerId = ledger.id
   const [known, unknown] = [makeIdempotency('key 0', 'request'), makeIdempotency('unknown', 'request')]
   const keys = () =>
     judged
       .slice(0, STEPS_EACH_CALL)
-      .map(({ subjectId, version }) => ({ ledgerId, recordId: toUuid(subjectId), version: version! }))
+      .map(({ subjectId, version }) => ({ ledgerId, recordId: subjectId, version: version! }))
   return {
     records: async ({ reads }) => assert.ok((await findRecords(reads, keys())).every((row) => row !== null)),
     'steps of records': async ({ reads }) => {

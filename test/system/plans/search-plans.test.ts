@@ -3,7 +3,6 @@ import { type TestContext, test } from 'node:test'
 import type pg from 'pg'
 import { appendEntries, type RecordRow } from '../../../src/db/chain/append-entries.ts'
 import { openSearchPool } from '../../../src/db/connect/pools.ts'
-import { toUuid } from '../../../src/db/connect/uuid.ts'
 import { searchRecords } from '../../../src/db/records/search-records.ts'
 import type { RecordFilters } from '../../../src/db/records/search-streams.ts'
 import { connect, testDatabase } from '../../helpers/connect.ts'
@@ -94,7 +93,7 @@ test('what no index serves ends at the budget, with a place to go on from', asyn
   await load(api, ledger, OLD, OLD_DAY_MS, OLD_BATCHES)
   await load(api, ledger, NEW, NEW_DAY_MS, NEW_BATCHES)
   // Both are common, and never met in one record.
-  const filters = { type: OLD.type, actor: toUuid(NEW.actor) }
+  const filters = { type: OLD.type, actor: NEW.actor }
   const { blocks, found, next } = await measure(owner, pool, ledger, filters)
   assert.ok(blocks <= BLOCKS_OF_A_BUDGET, `${blocks} blocks`)
   assert.equal(found, 0)
@@ -105,12 +104,12 @@ test('what no index serves ends at the budget, with a place to go on from', asyn
 function oldFilters(): Record<string, RecordFilters> {
   return {
     type: { type: OLD.type },
-    actor: { actor: toUuid(OLD.actor) },
-    onBehalfOf: { onBehalfOf: toUuid(OLD.agent) },
-    performer: { performer: toUuid(OLD.performer) },
-    principal: { principal: toUuid(OLD.agent) },
-    ownAgent: { ownAgent: toUuid(OLD.actor) },
-    'ownAgent that performs': { ownAgent: toUuid(OLD.performer) },
+    actor: { actor: OLD.actor },
+    onBehalfOf: { onBehalfOf: OLD.agent },
+    performer: { performer: OLD.performer },
+    principal: { principal: OLD.agent },
+    ownAgent: { ownAgent: OLD.actor },
+    'ownAgent that performs': { ownAgent: OLD.performer },
     state: { state: 'CANCELLED' },
     traceId: { traceId: OLD.trace },
     occurred: { occurred: { fromMs: OLD_DAY_MS, beforeMs: OLD_DAY_MS + DAY_MS } },
@@ -118,7 +117,7 @@ function oldFilters(): Record<string, RecordFilters> {
 }
 
 function unknownFilters(): Record<string, RecordFilters> {
-  const id = toUuid(randomId())
+  const id = randomId()
   return {
     type: { type: 'unknown/1' },
     actor: { actor: id },

@@ -7,7 +7,7 @@ import { cpSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withClient } from '../../../src/db/connect/client.ts'
-import { formatId } from '../../../src/proof/ids.ts'
+import { formatId, type Uuid } from '../../../src/proof/ids.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
 import { Deployment, type Ledger, MASTER_KEY } from '../faults/deployment.ts'
 import { formatLoad, reckonAll, startClientsOn } from '../faults/kill.ts'
@@ -159,10 +159,10 @@ async function startRestored(left: Left, name: string, until: Date | null): Prom
 
 async function readSizes(url: string): Promise<ReadonlyMap<string, number>> {
   return withClient(url, async (client) => {
-    const { rows } = await client.query<{ ledger: Buffer; size: string }>(
-      'select uuid_send(ledger_id) as ledger, size from tallystick.chain_heads',
+    const { rows } = await client.query<{ ledger: Uuid; size: number }>(
+      'select ledger_id as ledger, size from tallystick.chain_heads',
     )
-    return new Map(rows.map(({ ledger, size }) => [formatId('led', ledger), Number(size)]))
+    return new Map(rows.map(({ ledger, size }) => [formatId('led', ledger), size]))
   })
 }
 

@@ -354,7 +354,7 @@ async function forgeAcknowledgement(
   app: TestApp,
   { recorded_at, ...signed }: Partial<SignedRow> = {},
 ): Promise<void> {
-  const id = Buffer.from(parseId('led', app.ledger.ledger.id))
+  const id = parseId('led', app.ledger.ledger.id)
   const signer = await app.deps.signers.load()
   const ids = { id, agentId: id, keyId: id, kid: Buffer.from(signer.kid) }
   const outcome = await app.deps.appender.append({

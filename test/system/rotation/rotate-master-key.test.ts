@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fromUuid, toUuid } from '../../../src/db/connect/uuid.ts'
 import { MASTER_KEY_AGE_MS_MAX } from '../../../src/followers/limits.ts'
 import { buildApp } from '../../../src/http/app.ts'
 import { openWebhookSecret } from '../../../src/outside/webhooks/secrets.ts'
-import { parseId } from '../../../src/proof/ids.ts'
+import { parseId, type Uuid } from '../../../src/proof/ids.ts'
 import { openDeps } from '../../../src/run/deps.ts'
 import { startWorker } from '../../../src/run/worker.ts'
 import { makeMasterKey, masterKeyId } from '../../../src/signing/master-key.ts'
@@ -115,7 +114,7 @@ test('a row that no server has made is not made believable, and is counted', asy
     await app.sql(
       `insert into tallystick.peer_keys (ledger_id, peer_id, kid, alg, spki, until_seq, mac)
        select ledger_id, peer_id, decode($2, 'hex'), 'EdDSA', decode($3, 'base64'), $4, $5 from tallystick.peers where peer_id = $1`,
-      [toUuid(peerId), kid, spki, until, mac],
+      [peerId, kid, spki, until, mac],
     )
   const { code, stdout } = await run(app, BOTH)
   assert.equal(code, 0)
@@ -221,13 +220,13 @@ function startLoad(server: Server, key: string): { stop(): Promise<number[]> } {
 
 /** As a worker with this key does; throws where it can't. */
 async function openWebhooks(app: TestApp, key: Uint8Array): Promise<void> {
-  const rows = await app.sql<{ webhook_id: string; secret_id: string; sealed: Buffer }>(
+  const rows = await app.sql<{ webhook_id: Uuid; secret_id: Uuid; sealed: Buffer }>(
     'select webhook_id, secret_id, sealed from tallystick.webhook_secrets',
   )
   assert.equal(rows.length, 1)
   for (const { webhook_id, secret_id, sealed } of rows) {
-    const of = { ledgerId: parseId('led', app.ledger.ledger.id), webhookId: fromUuid(webhook_id) }
-    openWebhookSecret(makeMasterKey(key), { ...of, secretId: fromUuid(secret_id), sealed })
+    const of = { ledgerId: parseId('led', app.ledger.ledger.id), webhookId: webhook_id }
+    openWebhookSecret(makeMasterKey(key), { ...of, secretId: secret_id, sealed })
   }
 }
 

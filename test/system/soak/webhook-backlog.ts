@@ -5,9 +5,8 @@ import { publishAll } from '../../../bench/micro/large-ledger.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../bench/webhook-receiver.ts'
 import type { LatencySummary } from '../../../cli/preflight/latencies.ts'
 import { moveAuditCursor } from '../../../src/db/audit/audit-cursors.ts'
-import { fromUuid, toUuid } from '../../../src/db/connect/uuid.ts'
 import { getNoteKeySecret } from '../../../src/db/schema/server-keys.ts'
-import { parseId } from '../../../src/proof/ids.ts'
+import { parseId, type Uuid } from '../../../src/proof/ids.ts'
 import { makeCursorMac } from '../../../src/signing/cursor-mac.ts'
 import { makeMasterKey } from '../../../src/signing/master-key.ts'
 import { makeEd25519Signer, nativeProviders } from '../../../src/signing/native.ts'
@@ -93,7 +92,7 @@ async function recordAll({ urls }: Deployment, { bearer }: Ledger, count: number
 /** Answers the seq of the first entry of the backlog. */
 async function fillBacklog(deployment: Deployment, { ledger }: Ledger, entries: number): Promise<number> {
   const pool = new pg.Pool({ connectionString: deployment.superuserUrl, max: 2 })
-  const ledgerId = toUuid(parseId('led', ledger))
+  const ledgerId = parseId('led', ledger)
   const client = await pool.connect()
   try {
     const head = await client.query<{ size: string }>(
@@ -122,15 +121,15 @@ async function fillBacklog(deployment: Deployment, { ledger }: Ledger, entries: 
   }
 }
 
-async function putFollowerAtEnd(client: pg.ClientBase, ledgerId: string): Promise<void> {
-  const { rows } = await client.query<{ size: string; chain: Buffer; envelope_kid: Buffer }>(
+async function putFollowerAtEnd(client: pg.ClientBase, ledgerId: Uuid): Promise<void> {
+  const { rows } = await client.query<{ size: number; chain: Buffer; envelopeKid: Buffer }>(
     'select size, chain, envelope_kid from tallystick.chain_heads where ledger_id = $1',
     [ledgerId],
   )
-  const { size, chain, envelope_kid: envelopeKid } = rows[0]!
-  const place = { nextSeq: Number(size), chain, envelopeKid }
-  const mac = makeCursorMac(makeMasterKey(MASTER_KEY)).of(fromUuid(ledgerId), place)
-  await moveAuditCursor(client, fromUuid(ledgerId), { ...place, mac })
+  const { size, chain, envelopeKid } = rows[0]!
+  const place = { nextSeq: size, chain, envelopeKid }
+  const mac = makeCursorMac(makeMasterKey(MASTER_KEY)).of(ledgerId, place)
+  await moveAuditCursor(client, ledgerId, { ...place, mac })
 }
 
 async function insertEntries(
@@ -162,7 +161,7 @@ async function putBack(
   const pool = new pg.Pool({ connectionString: superuserUrl, max: 1 })
   await pool.query(
     'update tallystick.webhook_cursors set next_seq = $3 where ledger_id = $1 and webhook_id = $2',
-    [toUuid(parseId('led', ledger)), toUuid(parseId('whk', webhook)), seq],
+    [parseId('led', ledger), parseId('whk', webhook), seq],
   )
   await pool.end()
 }
