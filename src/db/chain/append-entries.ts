@@ -1,6 +1,15 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
-import { arrayChunks, bytea, encodeColumn, int4, text, timestamptz, uuid } from '../connect/binary-array.ts'
+import {
+  arrayChunks,
+  bytea,
+  type Codec,
+  encodeColumn,
+  int4,
+  text,
+  timestamptz,
+  uuid,
+} from '../connect/binary-array.ts'
 import type { DatabaseClient } from '../connect/connection.ts'
 import { ValueError } from '../connect/failures.ts'
 import type { EntryDetail } from './entry-details.ts'
@@ -63,7 +72,7 @@ export type RecordRow = {
 }
 
 export type GatedRow = {
-  /** null: whoever activates it. */
+  /** null: the agent that activates it. */
   readonly performerId: Uuid | null
   readonly gate: 'principal' | 'auto'
   readonly deadlineMs: number | null
@@ -85,7 +94,7 @@ export type DocumentRow = {
 }
 
 /** The first byte of each answer: migrations/functions/append-entries.sql lists them in order of precedence. */
-const APPEND_OUTCOMES = [
+export const APPEND_OUTCOMES = [
   'appended',
   'replayed',
   'conflict',
@@ -110,15 +119,88 @@ export type AppendAnswer = {
 
 const ANSWER_HEX_LENGTH = 2 * 41
 
+/** One array parameter of append_entries. */
+type Column<Row> = { readonly type: string; encode(rows: readonly Row[]): Buffer }
+
+function column<Row, T>(codec: Codec<T>, get: (row: Row) => T | null | undefined): Column<Row> {
+  return { type: codec.type, encode: (rows) => encodeColumn(codec, rows, get) }
+}
+
+/** Canonical JSON is stored as bytea: its bytes are hashed, and no server encoding may touch them. */
+const utf8: Codec<string> = { ...text, type: bytea.type, oid: bytea.oid }
+
+const ENTRY_COLUMNS: readonly Column<EntryRow>[] = [
+  column(uuid, (e) => e.ledgerId),
+  column(text, (e) => e.kind),
+  column(uuid, (e) => e.subjectId),
+  column(int4, (e) => e.version),
+  column(text, (e) => e.toState),
+  column(bytea, (e) => e.previousLeaf),
+  column(uuid, (e) => e.actorId),
+  column(uuid, (e) => e.partyId),
+  column(uuid, (e) => e.keyId),
+  column(bytea, (e) => e.kid),
+  column(timestamptz, (e) => e.recordedAtMs),
+  column(bytea, (e) => e.leaf),
+  column(bytea, (e) => e.envelope),
+  column(bytea, (e) => e.idempotency?.keyHash),
+  column(bytea, (e) => e.idempotency?.salt),
+  column(bytea, (e) => e.idempotency?.requestHash),
+  column(text, (e) => e.detail && JSON.stringify(e.detail)),
+]
+
+/** A row, and the place of its entry in the call, from 1 on. */
+type Of<Row> = { readonly item: number; readonly row: Row }
+
+const RECORD_COLUMNS: readonly Column<Of<RecordRow>>[] = [
+  column(int4, ({ item }) => item),
+  column(uuid, ({ row }) => row.recordId),
+  column(int4, ({ row }) => row.index),
+  column(text, ({ row }) => row.type),
+  column(bytea, ({ row }) => row.digest),
+  column(bytea, ({ row }) => row.salt),
+  column(utf8, ({ row }) => row.payload),
+  column(uuid, ({ row }) => row.onBehalfOf),
+  column(timestamptz, ({ row }) => row.occurredAtMs),
+  column(text, ({ row }) => row.traceparent),
+  column(utf8, ({ row }) => row.metadata),
+  column(uuid, ({ row }) => row.parentId),
+  column(utf8, ({ row }) => row.references),
+]
+
+const GATED_COLUMNS: readonly Column<Of<GatedRow>>[] = [
+  column(int4, ({ item }) => item),
+  column(uuid, ({ row }) => row.performerId),
+  column(text, ({ row }) => row.gate),
+  column(timestamptz, ({ row }) => row.deadlineMs),
+  column(int4, ({ row }) => row.maxRevisions),
+  column(utf8, ({ row }) => row.tolerances),
+]
+
+const DOCUMENT_COLUMNS: readonly Column<Of<DocumentRow>>[] = [
+  column(int4, ({ item }) => item),
+  column(text, ({ row }) => row.name),
+  column(uuid, ({ row }) => row.subjectId),
+  column(bytea, ({ row }) => row.digest),
+  column(bytea, ({ row }) => row.salt),
+  column(utf8, ({ row }) => row.content),
+]
+
+/** Types of the parameters, in their order; the MAC of them all comes last. */
+const PARAMETER_TYPES = [
+  ...[...ENTRY_COLUMNS, ...RECORD_COLUMNS, ...GATED_COLUMNS, ...DOCUMENT_COLUMNS].map(
+    ({ type }) => `${type}[]`,
+  ),
+  'bytea',
+]
+
+/*
+ * One array a column. A composite type for each group (one array of rows) was not taken: the driver has no codec for composites,
+ * and Postgres would build each row once more before `unnest` takes it apart.
+ */
 const APPEND_ENTRIES = {
   name: 'append_entries',
-  text: `select tallystick.append_entries(
-    $1::uuid[], $2::text[], $3::uuid[], $4::int4[], $5::text[], $6::bytea[], $7::uuid[], $8::uuid[], $9::uuid[],
-    $10::bytea[], $11::timestamptz[], $12::bytea[], $13::bytea[], $14::bytea[], $15::bytea[], $16::bytea[], $17::text[],
-    $18::int4[], $19::uuid[], $20::int4[], $21::text[], $22::bytea[], $23::bytea[], $24::bytea[], $25::uuid[],
-    $26::timestamptz[], $27::text[], $28::bytea[], $29::uuid[], $30::bytea[],
-    $31::int4[], $32::uuid[], $33::text[], $34::timestamptz[], $35::int4[], $36::bytea[],
-    $37::int4[], $38::text[], $39::uuid[], $40::bytea[], $41::bytea[], $42::bytea[], $43::bytea) as answer`,
+  text: `select tallystick.append_entries(${PARAMETER_TYPES.map((type, i) => `$${i + 1}::${type}`).join(', ')}) as answer`,
   // Binary results of pg 8.23 are unusable for bytea; one packed value as hex text is sliced below.
   types: { getTypeParser: () => (value: string) => value },
 }
@@ -152,69 +234,16 @@ function encode(entries: readonly EntryRow[]): Buffer[] {
 }
 
 function encodeParameters(entries: readonly EntryRow[]): Buffer[] {
-  const records = entries.flatMap((entry, i) => entry.records.map((record) => ({ item: i + 1, record })))
+  const records = entries.flatMap((entry, i) => entry.records.map((row) => ({ item: i + 1, row })))
+  const gated = entries.flatMap(({ gated: row }, i) => (row ? [{ item: i + 1, row }] : []))
+  const documents = entries.flatMap(({ document: row }, i) => (row ? [{ item: i + 1, row }] : []))
   return [
-    encodeColumn(uuid, entries, (e) => e.ledgerId),
-    encodeColumn(text, entries, (e) => e.kind),
-    encodeColumn(uuid, entries, (e) => e.subjectId),
-    encodeColumn(int4, entries, (e) => e.version),
-    encodeColumn(text, entries, (e) => e.toState),
-    encodeColumn(bytea, entries, (e) => e.previousLeaf),
-    encodeColumn(uuid, entries, (e) => e.actorId),
-    encodeColumn(uuid, entries, (e) => e.partyId),
-    encodeColumn(uuid, entries, (e) => e.keyId),
-    encodeColumn(bytea, entries, (e) => e.kid),
-    encodeColumn(timestamptz, entries, (e) => e.recordedAtMs),
-    encodeColumn(bytea, entries, (e) => e.leaf),
-    encodeColumn(bytea, entries, (e) => e.envelope),
-    encodeColumn(bytea, entries, (e) => e.idempotency?.keyHash),
-    encodeColumn(bytea, entries, (e) => e.idempotency?.salt),
-    encodeColumn(bytea, entries, (e) => e.idempotency?.requestHash),
-    encodeColumn(text, entries, (e) => e.detail && JSON.stringify(e.detail)),
-    encodeColumn(int4, records, (r) => r.item),
-    encodeColumn(uuid, records, (r) => r.record.recordId),
-    encodeColumn(int4, records, (r) => r.record.index),
-    encodeColumn(text, records, (r) => r.record.type),
-    encodeColumn(bytea, records, (r) => r.record.digest),
-    encodeColumn(bytea, records, (r) => r.record.salt),
-    encodeColumn(utf8, records, (r) => r.record.payload),
-    encodeColumn(uuid, records, (r) => r.record.onBehalfOf),
-    encodeColumn(timestamptz, records, (r) => r.record.occurredAtMs),
-    encodeColumn(text, records, (r) => r.record.traceparent),
-    encodeColumn(utf8, records, (r) => r.record.metadata),
-    encodeColumn(uuid, records, (r) => r.record.parentId),
-    encodeColumn(utf8, records, (r) => r.record.references),
-    ...encodeGated(entries),
-    ...encodeDocuments(entries),
+    ...ENTRY_COLUMNS.map((one) => one.encode(entries)),
+    ...RECORD_COLUMNS.map((one) => one.encode(records)),
+    ...GATED_COLUMNS.map((one) => one.encode(gated)),
+    ...DOCUMENT_COLUMNS.map((one) => one.encode(documents)),
   ]
 }
-
-function encodeGated(entries: readonly EntryRow[]): Buffer[] {
-  const rows = entries.flatMap(({ gated }, i) => (gated ? [{ item: i + 1, gated }] : []))
-  return [
-    encodeColumn(int4, rows, (r) => r.item),
-    encodeColumn(uuid, rows, (r) => r.gated.performerId),
-    encodeColumn(text, rows, (r) => r.gated.gate),
-    encodeColumn(timestamptz, rows, (r) => r.gated.deadlineMs),
-    encodeColumn(int4, rows, (r) => r.gated.maxRevisions),
-    encodeColumn(utf8, rows, (r) => r.gated.tolerances),
-  ]
-}
-
-function encodeDocuments(entries: readonly EntryRow[]): Buffer[] {
-  const rows = entries.flatMap(({ document }, i) => (document ? [{ item: i + 1, document }] : []))
-  return [
-    encodeColumn(int4, rows, (r) => r.item),
-    encodeColumn(text, rows, (r) => r.document.name),
-    encodeColumn(uuid, rows, (r) => r.document.subjectId),
-    encodeColumn(bytea, rows, (r) => r.document.digest),
-    encodeColumn(bytea, rows, (r) => r.document.salt),
-    encodeColumn(utf8, rows, (r) => r.document.content),
-  ]
-}
-
-/** Canonical JSON is stored as bytea: its bytes are hashed, and no server encoding may touch them. */
-const utf8 = { ...text, oid: bytea.oid }
 
 function decodeAnswer(packed: string, at: number): AppendAnswer {
   return {

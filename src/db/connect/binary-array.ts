@@ -11,35 +11,47 @@ const HEADER_BYTES = 20
 /** Milliseconds between the Unix epoch and Postgres', 2000-01-01. */
 const POSTGRES_EPOCH_MS = 946_684_800_000
 
-type Codec<T> = {
+export type Codec<T> = {
+  /** The element's type in SQL, and its oid. */
+  readonly type: string
   readonly oid: number
   bytesOf(value: T): number
   write(buffer: Buffer, at: number, value: T): void
 }
 
 export const uuid: Codec<Uuid> = {
+  type: 'uuid',
   oid: 2950,
   bytesOf: () => 16,
   write: (buffer, at, value) => writeUuid(buffer, at, value),
 }
-export const bytea: Codec<Uint8Array> = { oid: 17, bytesOf: (value) => value.length, write: writeBytes }
+export const bytea: Codec<Uint8Array> = {
+  type: 'bytea',
+  oid: 17,
+  bytesOf: (value) => value.length,
+  write: writeBytes,
+}
 export const int4: Codec<number> = {
+  type: 'int4',
   oid: 23,
   bytesOf: () => 4,
   write: (buffer, at, value) => buffer.writeInt32BE(value, at),
 }
 export const int8: Codec<number> = {
+  type: 'int8',
   oid: 20,
   bytesOf: () => 8,
   write: (buffer, at, value) => buffer.writeBigInt64BE(BigInt(value), at),
 }
 export const text: Codec<string> = {
+  type: 'text',
   oid: 25,
   bytesOf: (value) => Buffer.byteLength(value),
   write: (buffer, at, value) => buffer.write(value, at),
 }
 /** Milliseconds since the Unix epoch. */
 export const timestamptz: Codec<number> = {
+  type: 'timestamptz',
   oid: 1184,
   bytesOf: () => 8,
   write: (buffer, at, value) => buffer.writeBigInt64BE(BigInt(value - POSTGRES_EPOCH_MS) * 1000n, at),

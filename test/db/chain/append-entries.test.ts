@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
-import { appendEntries } from '../../../src/db/chain/append-entries.ts'
+import { APPEND_OUTCOMES, appendEntries } from '../../../src/db/chain/append-entries.ts'
 import type { StepKind } from '../../../src/proof/statement/kinds.ts'
 import { checkAllLedgers, checkLedger } from '../../helpers/check-ledger.ts'
 import { connect } from '../../helpers/connect.ts'
@@ -553,4 +554,16 @@ test('two calls that make the same ledger at once: one makes it, the other is re
 test('an empty call appends nothing', async (t) => {
   const { append } = await open(t)
   assert.deepEqual(await append(), [])
+})
+
+test('the outcomes are those that the header of append_entries lists, by its numbers', () => {
+  const sql = readFileSync(
+    new URL('../../../migrations/functions/append-entries.sql', import.meta.url),
+    'utf8',
+  )
+  const listed = [...sql.matchAll(/^-- +(\d+) ([a-z_]+)(?: {2,}|$)/gm)].map(([, number, name]) => [
+    Number(number),
+    name,
+  ])
+  assert.deepEqual(Object.fromEntries(listed), { ...APPEND_OUTCOMES })
 })
