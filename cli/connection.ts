@@ -70,8 +70,8 @@ export async function findConnection(values: ConnectionValues): Promise<Connecti
 }
 
 /**
- * The kept address for a key that comes from elsewhere. Throws UsageError for one of another machine that only a folder names: whoever
- * unpacks an archive and enters it would send his key to its author.
+ * The kept address for a key that comes from elsewhere. Throws UsageError for one of another machine that only a folder names: anybody who
+ * unpacks an archive and enters it would send the key to its author.
  */
 function urlFor({ url, file }: Kept): string {
   const parsed = parseUrl(url)

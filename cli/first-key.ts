@@ -8,7 +8,7 @@ import { RefusedError } from './run.ts'
 
 /**
  * The kid (hex) that signed the ledger's first entry, verified with the key that the server publishes under that thumbprint. Only
- * the first look is on trust: whoever pins it finds every other ledger of that name. Needs audit:read.
+ * the first look is on trust: a pinned key finds every other ledger of that name. Needs audit:read.
  */
 export async function findFirstKid(client: Tallystick, ledger: string): Promise<string> {
   const [{ keys }, providers] = await Promise.all([client.keyDocument(), loadProviders()])

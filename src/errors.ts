@@ -287,7 +287,7 @@ export const ERROR_CODES = {
     500,
     'The database contradicts what was signed',
     'no',
-    'tell the operator the `requestId`: nothing was written, and nothing should be believed of the record until he has looked',
+    'tell the operator the `requestId`: nothing was written, and do not rely on the record until the operator has looked',
   ],
   internal_error: [500, 'An internal error', 'no', 'tell the operator the `requestId`'],
 } as const satisfies Record<string, readonly [status: number, title: string, retry: Retry, advice: string]>

@@ -9,7 +9,7 @@ const SOURCES =
 /** Made by tools, from texts of other files. */
 const MADE = /^(sdk\/generated\/|migrations\/schema\.sql$|.*\/(node_modules|dist|results)\/)/
 /** A comment that begins so has lost its noun, or has a clause for a subject (CONTRIBUTING.md). */
-const RIDDLE = /^(Of|What|Who|Whoever|Whose|That)\b/
+const RIDDLE = /^(Of|What|Who|Whom|Whoever|Whose|That)\b/
 
 test('no comment begins with a word that leaves out its noun', () => {
   const faults = globSync(SOURCES, { cwd: ROOT })
@@ -21,6 +21,20 @@ test('no comment begins with a word that leaves out its noun', () => {
     )
   assert.deepEqual(faults, [])
 })
+
+test('no text takes a server, an operator or an agent for a man', () => {
+  const faults = globSync(`{${SOURCES},*.md,{docs,examples,helm,sdk,src}/**/*.md}`, { cwd: ROOT })
+    .filter((file) => !MADE.test(file) && !file.includes('node_modules/') && !ABOUT_WORDS.has(file))
+    .flatMap((file) =>
+      readFileSync(join(ROOT, file), 'utf8')
+        .split('\n')
+        .flatMap((line, i) => (/\b([Hh]e|[Hh]is|[Hh]im)\b/.test(line) ? [`${file}:${i + 1}: ${line}`] : [])),
+    )
+  assert.deepEqual(faults, [])
+})
+
+/** They name the words. */
+const ABOUT_WORDS = new Set(['CONTRIBUTING.md', 'test/comments.test.ts'])
 
 test('the rule finds comments of every kind, and takes plain ones', () => {
   const found = (file: string, text: string) =>

@@ -114,7 +114,7 @@ const PROCESSES = new Set([
   'src/run/postgres/postmaster.ts',
 ])
 
-/** A file in no room stands above all of them, so whoever imports it fails. */
+/** A file in no room stands above all of them, so anybody who imports it fails. */
 function roomOf(file: string): number {
   const room = ROOMS.findIndex((prefix) => file.startsWith(prefix))
   return room === -1 ? ROOMS.length : room

@@ -1,7 +1,7 @@
 /*
  * npm run build
  *
- * Makes sdk/dist, what @tallystick/sdk is to whoever installs it: an ES module for every entry of its `exports`, what they
+ * Makes sdk/dist, what @tallystick/sdk is to anybody who installs it: an ES module for every entry of its `exports`, what they
  * share in chunks, and the types of all.
  */
 import { execFile } from 'node:child_process'
@@ -77,7 +77,7 @@ async function declareTypes(folder: string): Promise<void> {
   }
 }
 
-/** tsc leaves `./client.ts` in declarations, a file that is not there for whoever installs the package. */
+/** tsc leaves `./client.ts` in declarations, a file that is not there for anybody who installs the package. */
 function nameJavaScript(declarations: string): string {
   return declarations.replaceAll(/((?:from |import\()["']\.[^"']*)\.ts(?=["'])/g, '$1.js')
 }

@@ -28,7 +28,7 @@ const steps: Step[] = [
     run: () => command(join(BIN, 'tsc'), ['-p', 'cli']),
   },
   {
-    name: 'the examples, as whoever copies them has them (tsc)',
+    name: 'the examples, as anybody who copies them has them (tsc)',
     run: () => command(join(BIN, 'tsc'), ['-p', 'examples']),
   },
   {

@@ -2,7 +2,7 @@
  * npm run example -- NAME [ARGUMENTS]
  *
  * Runs examples/NAME/main.ts with the SDK as it is built from this tree: examples import `@tallystick/sdk` by its name, as
- * whoever copies them does.
+ * anybody who copies them does.
  */
 import { existsSync, globSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'

@@ -53,11 +53,11 @@ const WHOSE: Readonly<Record<StepParty, string>> = {
 }
 
 function whoseStep({ from, kind, outcome }: Transition): string {
-  if (kind === 'record-notarized') return 'whoever writes'
+  if (kind === 'record-notarized') return 'any writer'
   if (kind === 'record-created') return 'who creates it is the principal'
   const whose = WHOSE[STEP_PARTIES[kind as StepKind]]
   if (kind === 'record-activated')
-    return `${whose}; where none is named, whoever takes it on, but not the principal`
+    return `${whose}; where none is named, the agent that takes it on, but not the principal`
   const isRules = (from === 'VERIFIED') === (outcome === 'accept')
   if (kind === 'verdict-rendered' && isRules) return `${whose}; the worker where the gate is \`auto\``
   return whose

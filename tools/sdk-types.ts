@@ -163,7 +163,7 @@ function tidy(text: string): string {
 }
 
 /**
- * An optional member may be undefined as well: whoever passes on what he was not given himself need not leave it out, under
+ * An optional member may be undefined as well: anybody who passes on what they were not given themselves need not leave it out, under
  * `exactOptionalPropertyTypes` either. The compiler has no option for it; its text is formatted, so a member ends before the
  * next line that neither lies deeper nor closes it.
  */

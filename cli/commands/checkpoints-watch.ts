@@ -17,8 +17,8 @@ const EVERY_SECONDS_MAX = 86_400
 
 const HELP = `tallystick checkpoints watch FILE [--every SECONDS] [--once]
 
-Keeps a ledger's checkpoints outside of it: whoever operates the ledger cannot take them back, and
-\`tallystick verify --checkpoint FILE\` later finds whatever he changed in what they cover. Each new checkpoint is
+Keeps a ledger's checkpoints outside of it: the ledger's operator cannot take them back, and
+\`tallystick verify --checkpoint FILE\` later finds every change to what they cover. Each new checkpoint is
 verified and appended to FILE (one line of JSON each), if the server proves that the ledger continues the one that was
 kept. Ends with exit code 1 at a checkpoint that contradicts one that was kept: another root at the same size, a smaller
 ledger, or a larger one that does not begin with it. Both notes are then kept beside FILE, as FILE.contradiction-…, and

@@ -18,8 +18,8 @@ input where neither a file nor --payload is given.
 
   --payload JSON         what is to be done, instead of a file
   --type TYPE            name/version of a gated type (default ${TYPE_DEFAULT}, which takes any objects)
-  --performer AGENT      who is to do it (agt_…, or led_…/agt_… of a peer's ledger that it is shared with); otherwise whoever
-                         activates it
+  --performer AGENT      who is to do it (agt_…, or led_…/agt_… of a peer's ledger that it is shared with); otherwise the agent
+                         that activates it
   --share PEER           a peer that is sent the record, or PEER:digests: without its documents. Repeatable
   --gate GATE            who judges: principal (default), or auto: the type's rules alone
   --deadline TIME        for the completion: RFC 3339, UTC

@@ -8,7 +8,7 @@ const HELP = `tallystick peers invite NAME [--bare]
 
 Invites a ledger of another server to share records with this one. NAME is what the other side is called here. The invitation is
 printed once: it goes to the other side's administrator, by a way that both trust, and ends with its first use or after 24 hours.
-Whoever has it can become the peer. Needs a key with the scope peers:manage.
+Anybody who has it can become the peer. Needs a key with the scope peers:manage.
 
   --bare           print the invitation alone, as \`tallystick peers accept\` reads it
 ${OUTPUT_HELP}

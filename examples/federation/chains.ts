@@ -46,7 +46,7 @@ const LEAF_CHARS = 8
 const ARROWS = ['◀──', '──▶'] as const
 
 /**
- * One line an exchange: what one chain received beside the entry that it names, in the order of time. Whoever stands in a second
+ * One line an exchange: what one chain received beside the entry that it names, in the order of time. Anybody who stands in a second
  * line is in brackets there: a step that takes an offer receives, and is received.
  */
 export function drawChains(left: Chain, right: Chain): string[] {

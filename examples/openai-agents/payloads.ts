@@ -1,6 +1,6 @@
 import type { Span, SpanData, Trace } from '@openai/agents'
 
-/** SHA-256 of the text, or of the value as JSON: whoever has it can show that it is this one. */
+/** SHA-256 of the text, or of the value as JSON: anybody who has it can show that it is this one. */
 export type Digested = { readonly sha256: string; readonly bytes: number; readonly text?: string }
 type Digest = (value: unknown) => Digested | null
 

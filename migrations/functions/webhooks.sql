@@ -218,7 +218,7 @@ begin
   if from_seq < last_seq then
     update webhook_cursors x set recover_seq = from_seq, recover_end = last_seq, recover_delivered = delivered
     where x.ledger_id = ledger and x.webhook_id = webhook;
-    -- As above: whoever delivers to it looks anew.
+    -- As above: the worker that delivers to it looks anew.
     update webhooks w set url = w.url where w.ledger_id = ledger and w.webhook_id = webhook;
   end if;
   return 'recovering';

@@ -1697,7 +1697,7 @@ export interface NewPeer {
     resetsAt: string | null
   }
   /**
-   * for the other side’s administrator, once, and secret: whoever has it can become the peer. null: one was accepted
+   * for the other side’s administrator, once, and secret: anybody who has it can become the peer. null: one was accepted
    */
   invitation: string | null
 }
@@ -2083,7 +2083,7 @@ export interface PostRecordsBody {
    */
   salt?: string | undefined
   /**
-   * `agt_…`, or `led_…/agt_…` of a ledger that `share` names; absent: whoever activates it
+   * `agt_…`, or `led_…/agt_…` of a ledger that `share` names; absent: the agent that activates it
    */
   performer?: string | undefined
   /**

@@ -73,7 +73,7 @@ export const ADVICE = {
   unavailable: "wait for `Retry-After`: nothing was written",
   clock_skew: "tell the operator: nothing was written",
   outcome_unknown: "retry with the same `Idempotency-Key`; without one, look first",
-  integrity_fault: "tell the operator the `requestId`: nothing was written, and nothing should be believed of the record until he has looked",
+  integrity_fault: "tell the operator the `requestId`: nothing was written, and do not rely on the record until the operator has looked",
   internal_error: "tell the operator the `requestId`",
 } as const
 

@@ -27,7 +27,7 @@ export function parseBaseUrl(text: string): URL {
   try {
     url = new URL(text)
   } catch {
-    // Not shown: whoever mistakes one option for another has put his key there.
+    // Not shown: a user who mistook one option for another has put a key there.
     throw new UsageError("the server's address is no URL: it begins with http:// or https://")
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:')

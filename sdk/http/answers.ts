@@ -127,7 +127,7 @@ export async function readText(
   return pieces.join('')
 }
 
-/** A stream's pieces; not every browser's streams are async iterable. Whoever stops early cancels the stream. */
+/** A stream's pieces; not every browser's streams are async iterable. An early end cancels the stream. */
 export async function* bytesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader()
   try {

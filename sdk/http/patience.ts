@@ -3,7 +3,7 @@ const TIMER_MS_MAX = 2 ** 31 - 1
 
 /**
  * Stops an attempt: when its caller says so, or when nothing has come for `timeoutMs`. Throws the caller's reason where that has
- * been said already. Whoever makes one ends it: until then the caller's signal knows it, and a process waits for its timer.
+ * been said already. Its maker ends it: until then the caller's signal knows it, and a process waits for its timer.
  */
 export class Patience {
   readonly timeoutMs: number

@@ -18,7 +18,7 @@ const held = new Map<string, string>()
 
 /**
  * One process per directory, through `lock` in it. The holder touches the file again and again. A lock is stale when its
- * process is known to be gone, or nobody has touched it for `staleMs`, by the clock of whoever waits: killed processes leave
+ * process is known to be gone, or nobody has touched it for `staleMs`, by the clock of the process that waits: killed processes leave
  * theirs, in a container every process has the pid 1, and what is on a shared disk has the time of another machine.
  */
 export class SpoolLock {

@@ -7,7 +7,7 @@ import { sleep } from '../http/retries.ts'
 import type { CallOptions, Transport, WriteOptions } from '../http/transport.ts'
 
 export type PeersQuery = Omit<api.GetPeersQuery, 'cursor'>
-/** A peering with the invitation to it, which is answered once: whoever has it can become the peer. */
+/** A peering with the invitation to it, which is answered once: anybody who has it can become the peer. */
 export type PeerInvitation = api.NewPeer & { readonly invitation: string }
 export type PeerChange = api.PostPeersByIdSuspendBody
 

@@ -1,5 +1,5 @@
 /*
- * Verification without a server: whoever has an export, a proof or an envelope, and a key that he trusts, needs nothing else. Each
+ * Verification without a server: an export, a proof or an envelope, and a trusted key, are all that it needs. Each
  * function returns what it found, and throws VerificationError where something that should have been proved was not.
  */
 export { type CheckpointFindings, type ConsistencyFindings, checkpoint, consistency } from './checkpoints.ts'

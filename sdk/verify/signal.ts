@@ -34,7 +34,7 @@ export type VerifiedSignal = {
   /** Why: `accepted`, `accepted_anyway`, `rejected`, `rules_passed`, `rules_failed`, `overturned`. */
   readonly code: string
   readonly failingRules: readonly string[]
-  /** null: without end. Whoever acts later than now looks again. */
+  /** null: without end. Anybody who acts later than now looks again. */
   readonly validUntil: string | null
   /** Author of the verdict: an agent, or `system` if the rules alone decided. */
   readonly actor: string
@@ -80,7 +80,7 @@ export async function signal(
   if (typeof data['envelope'] !== 'string') throw new VerificationError('event_syntax', 'it has no envelope')
   const found = await envelope(data['envelope'], { keys, ledger })
   if (found.signal === null || found.version === null)
-    throw new VerificationError('signal_absent', `${found.kind} says nothing to whoever settles`)
+    throw new VerificationError('signal_absent', `${found.kind} says nothing to anybody who settles`)
   refuseContradictions(data, found)
   if (timestamp !== undefined) refuseOther('timestamp', timestamp, found.recordedAt)
   const signal = verifiedSignal(found, found.signal, found.version)
@@ -88,7 +88,7 @@ export async function signal(
   return signal
 }
 
-/** All of it is under the control of whoever can send. */
+/** All of it is under the control of anybody who can send. */
 type Told = { readonly [name: string]: unknown }
 
 function partsOf(event: unknown): { data: Told; timestamp?: unknown } {

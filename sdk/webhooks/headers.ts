@@ -16,7 +16,7 @@ export type WebhookHead = {
   readonly signatures: readonly Signature[]
 }
 
-/** More than any rotation needs: whoever sends chooses how many are tried. */
+/** More than any rotation needs: anybody who sends chooses how many are tried. */
 const SIGNATURES_MAX = 32
 
 /* A header that came twice reaches us joined by commas, so no format takes one outside of a signature. */

@@ -9,7 +9,7 @@ import type { WebhookKeys } from './keys.ts'
 
 /**
  * Throws `signature_missing` or `signature_mismatch` unless a signature of each kind that there are keys for verifies. With keys of
- * both kinds both must: a secret lies with the receiver too, and whoever steals it there could otherwise sign with it alone.
+ * both kinds both must: a secret lies with the receiver too, and anybody who steals it there could otherwise sign with it alone.
  *
  * The secret's come first: they cost microseconds, and who does not have it makes nobody try 32 Ed25519 signatures (4 ms with
  * node:crypto, 0.1 s where only JavaScript verifies).
@@ -55,7 +55,7 @@ function valuesOf(signatures: readonly Signature[], version: string): Uint8Array
   })
 }
 
-/** An early end would tell a sender how much of his guess was right. */
+/** An early end would tell a sender how much of a guess was right. */
 function equalInConstantTime(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false
   let difference = 0

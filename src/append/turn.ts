@@ -3,7 +3,7 @@ import { TURN_MS_MAX } from './limits.ts'
 
 /**
  * A stretch of work on the event loop, after which others have their turn. By time, not by number: a thousand items are 10 ms or a
- * second, as whoever sends them likes.
+ * second, as their senders like.
  */
 export class Turn {
   #beganAtMs = performance.now()

@@ -1,4 +1,4 @@
-/** Ends the pause of whoever waits for the next round; woken meanwhile, it does not pause at all. */
+/** Ends the pause of a loop that waits for the next round; woken meanwhile, it does not pause at all. */
 export class Waker {
   #isAwake = false
   #end: () => void = () => {}

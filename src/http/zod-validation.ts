@@ -30,7 +30,7 @@ declare module 'fastify' {
   }
 }
 
-/** Where a body may say nothing, it need not be there: whoever freezes a ledger in a hurry sends none. */
+/** Where a body may say nothing, it need not be there: anybody who freezes a ledger in a hurry sends none. */
 export function mayOmitBody(body: unknown): boolean {
   return body instanceof z.ZodType && body.safeParse({}).success
 }

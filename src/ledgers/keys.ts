@@ -53,7 +53,7 @@ export async function createKey(
 }
 
 /**
- * Gives the key a new secret; those that it had end after `overlapMs`. Whoever rotates learns the secret, so the caller must hold
+ * Gives the key a new secret; those that it had end after `overlapMs`. Anybody who rotates learns the secret, so the caller must hold
  * all that the key grants, and for as long: a secret that is about to end gets no other.
  */
 export async function rotateKey(

@@ -7,7 +7,7 @@ import { nativeProviders } from '../signing/native.ts'
 export type LedgerDefinition = { readonly digest: string; readonly issuer: string }
 
 /**
- * From the ledger's first entry, verified: whoever could write to a table could otherwise have us sign what he likes about
+ * From the ledger's first entry, verified: otherwise anybody who can write to a table could have us sign anything about
  * it. Throws ProofError.
  */
 export function readDefinition(ledgerId: Uuid, first: SignedLine | null, findKey: FindKey): LedgerDefinition {

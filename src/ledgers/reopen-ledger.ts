@@ -18,7 +18,7 @@ export async function getClosure(deps: KeyDeps, ledgerId: Uuid): Promise<Closure
 
 /**
  * Reopens a ledger that was found to be an older backup of itself, by an entry that says what was known and what is there.
- * `known`, repeated by the operator, is his acknowledgement of what is lost. The same again is answered as the first time.
+ * `known`, repeated by the operator, acknowledges what is lost. The same again is answered as the first time.
  */
 export async function reopenLedger(
   deps: KeyDeps,

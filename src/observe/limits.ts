@@ -2,7 +2,7 @@
 export const METRICS_ANSWER_TIMEOUT_MS = 2_000
 
 // Traces (docs/tracing.md)
-/** Ended and not at the collector yet; each takes about 2 KB. More are dropped: whoever is traced never waits. */
+/** Ended and not at the collector yet; each takes about 2 KB. More are dropped: anybody who is traced never waits. */
 export const TRACE_SPANS_WAITING_MAX = 8_192
 /** Packing them takes 2 ms of the thread. */
 export const TRACE_SPANS_PER_EXPORT = 256

@@ -13,7 +13,7 @@ type DatabaseLogins = {
   readonly passwords: LoginPasswords
   /** Where passwords that were made here are kept; null when none was. */
   readonly file: string | null
-  /** `file` was not there: whoever runs with passwords from before is locked out once these are set. */
+  /** `file` was not there: anybody who runs with passwords from before is locked out once these are set. */
   readonly isNew: boolean
   /** They log in with tokens of RDS: migrate lets them. */
   readonly byRdsIam: boolean
@@ -82,7 +82,7 @@ function parsePasswords(text: string, file: string): { api: string; worker: stri
   }
   throw new Error(
     `${file} does not hold the two passwords that migrate made: put it back from a backup; ` +
-      'without it, new ones are made, and whoever has the old ones is locked out',
+      'without it, new ones are made, and anybody who has the old ones is locked out',
   )
 }
 

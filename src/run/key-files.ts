@@ -55,7 +55,7 @@ function readKeyFile(file: string): { readonly text: string } | { readonly fault
   }
 }
 
-/** One newline at the end is how most tools write a line. Any other space is a mistake of whoever made the file. */
+/** One newline at the end is how most tools write a line. Any other space is a mistake of the file's author. */
 function checkText(all: string, file: string): { readonly text: string } | { readonly fault: string } {
   if (all.length > KEY_FILE_BYTES_MAX) return { fault: `${file} holds more than a key` }
   const text = all.replace(/\r?\n$/, '')

@@ -22,7 +22,7 @@ const LINES_MAX = 1_000
 const NOTE_CHARS_MAX = 1_000
 
 /**
- * `npm run operate`: what to do after an alarm (docs/runbooks). With the owner's login, not over HTTP: whoever has
+ * `npm run operate`: what to do after an alarm (docs/runbooks). With the owner's login, not over HTTP: anybody who has
  * broken in to a server must not be able to switch the alarm off.
  */
 export function main(args: readonly string[]): Promise<void> {

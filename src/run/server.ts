@@ -12,9 +12,8 @@ import { refuseArguments } from './run-to-end.ts'
 
 /**
  * Opens the database, then listens. `drain` answers everything, but is not ready any more, and ends each connection with its next
- * answer, until load balancers have seen it: who closes connections that clients hold open breaks the requests that are on
- * their way. `close` takes no new requests, answers those that it has, lets the appender
- * commit what it took, and closes the database. Whoever reads an export slowly is cut off after `closeStreamsMs`: he
+ * answer, until load balancers have seen it: closing a kept-alive connection breaks a request that is on its way. `close` takes no new requests, answers those that it has, lets the appender
+ * commit what it took, and closes the database. A slow reader of an export is cut off after `closeStreamsMs`: it
  * may take hours.
  */
 export async function startServer(

@@ -26,7 +26,7 @@ export class KnownStatements {
   readonly #known = new Map<string, Known>()
   #bytes = 0
 
-  /** Throws what parseEnvelope and parseStatement throw. Of whoever wrote it: that it is signed is not said. */
+  /** Throws what parseEnvelope and parseStatement throw. Nothing is said of its signature. */
   read(envelope: Uint8Array): ParsedStatement {
     return this.#read(leafOf(envelope), envelope)
   }

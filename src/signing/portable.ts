@@ -6,8 +6,8 @@ import { ProofError } from '../proof/error.ts'
 import { keyThumbprint, parsePublicKey, spkiOf } from '../proof/keys.ts'
 
 /*
- * The same as native.ts where there are no native modules: browsers, and whoever wants to check a ledger with code
- * that he can read. 30 to 50 times slower. Tests hold the two to the same bytes and the same refusals.
+ * The same as native.ts where there are no native modules: browsers, and auditors that want to check a ledger with code
+ * that a reader can follow. 30 to 50 times slower. Tests hold the two to the same bytes and the same refusals.
  */
 
 export type PortableHashes = {
@@ -44,7 +44,7 @@ export function makePortableEd25519Signer(given: PortableHashes, seed: Uint8Arra
  * RFC 8032 §5.1.7 with the equation that has no cofactor: R and [S]B - [k]A are compared as bytes.
  *
  * Not noble's own verify: even with `zip215: false` that multiplies by the cofactor, and so takes signatures under
- * keys and with R that have a part of small order, which libsodium and OpenSSL refuse. Whoever owns such a key could
+ * keys and with R that have a part of small order, which libsodium and OpenSSL refuse. Anybody who owns such a key could
  * make entries that are genuine to one verifier and forged to another.
  */
 function verifyEd25519(

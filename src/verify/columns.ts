@@ -58,7 +58,7 @@ function previousOf({ kind, predicate }: ParsedStatement): string | null {
   return kind === 'step-offered' ? null : ((predicate['previous'] as string | undefined) ?? null)
 }
 
-/** A request has one key at most, and an actor's keys are his own. */
+/** A request has one key at most, and an actor's keys are its own. */
 function verifyIdempotencyRows(
   statement: ParsedStatement,
   rows: readonly IdempotencyColumns[],

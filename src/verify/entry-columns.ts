@@ -68,7 +68,7 @@ export type GatedColumns = {
   readonly state: string
   readonly version: number
   readonly lastSeq: number
-  /** Whom the entry at `lastSeq` is about. */
+  /** Subject of the entry at `lastSeq`. */
   readonly lastSubjectId: string | null
   readonly revisions: number
 }
@@ -116,7 +116,7 @@ export type LedgerColumns = {
   readonly noteKid: string | null
 }
 
-/** Whom the entry shares its record with. */
+/** Peers that the entry shares its record with. */
 export type ShareColumns = { readonly peerId: string; readonly documents: string }
 
 export type OfferColumns = {

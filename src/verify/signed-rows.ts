@@ -89,7 +89,7 @@ export function closureRows({ kind, predicate }: ParsedStatement): ClosureColumn
   return [{ knownSize: size, knownChain: chain }]
 }
 
-/** Whom an entry of this kind ends: its subject. */
+/** Agent or key that an entry of this kind ends: its subject. */
 export function endedIds({ kind, subjects }: ParsedStatement, ending: EntryKind, prefix: IdPrefix): string[] {
   return kind === ending ? [uuidOf(prefix, subjects[0].name)] : []
 }

@@ -34,7 +34,7 @@ test('init and doctor', async (t) => {
   const known = join(folder, 'known-ledgers.json')
   const { ledger, key, agent } = app.ledger
   const forget = () => rmSync(folder, { recursive: true, force: true })
-  /** As of somebody whose environment says nothing, and who stands in a folder of his own. */
+  /** An environment that says nothing, in a folder of its own. */
   const bare = () => {
     for (const name of ['TALLYSTICK_URL', 'TALLYSTICK_API_KEY']) delete process.env[name]
   }

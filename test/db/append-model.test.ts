@@ -197,7 +197,7 @@ function makeItems(item: Item, ledgers: TestLedger[], model: AppendModel): TestE
     : [spoil(item, first!), ...rest]
 }
 
-/** A key of its actor; system has none. Whoever notarizes is one of two. */
+/** A key of its actor; system has none. Anybody who notarizes is one of two. */
 function keyOf(item: Item, ledger: TestLedger, entry: TestEntry): Partial<TestEntry> {
   const notarizes = entry.toState === 'RECORDED' && {
     actorId: uuidOfBytes(sha256(bytesOfUuid(ledger.id), Buffer.of(item.actor)).subarray(0, 16)),

@@ -24,7 +24,7 @@ export async function makePublish(t: Test, app: TestApp): Promise<() => Promise<
   }
 }
 
-/** Statements past every trigger, as whoever owns the machine may run them. */
+/** Statements past every trigger, as anybody who owns the machine may run them. */
 export async function unguarded(app: TestApp, statements: string): Promise<void> {
   await app.sql(`begin; set local session_replication_role = replica; ${statements}; commit`)
 }

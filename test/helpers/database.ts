@@ -96,7 +96,7 @@ function dropAfter(t: Test, client: pg.Client, name: string): () => Promise<void
   return database.drop
 }
 
-/** Those of tests that are done, as far as nobody is connected: whoever still is may be closing, and is asked at the end. */
+/** Those of tests that are done, as far as nobody is connected: anybody who still is may be closing, and is asked at the end. */
 async function dropEnded(client: pg.Client): Promise<void> {
   for (const { name, ended, drop } of databases) {
     if (ended && (await openConnections(client, name)).length === 0) await drop()

@@ -33,7 +33,7 @@ export type TestHome = {
 export type ShareOptions = {
   readonly id?: string
   readonly documents?: 'whole' | 'digests'
-  /** `agt_…` of the ledger; null: whoever activates it. */
+  /** `agt_…` of the ledger; null: anybody who activates it. */
   readonly performer?: string | null
   readonly payload?: JsonValue
   readonly type?: { readonly name: string; readonly definition: JsonValue }

@@ -24,7 +24,7 @@ export type TlsPostgres = {
   /** Certificates of the authority that signs its own, and of one that signs none. */
   readonly caFile: string
   readonly otherCaFile: string
-  /** Has it show another certificate to whoever connects from now on. */
+  /** Has it show another certificate to anybody who connects from now on. */
   show(names: string, days: number): Promise<void>
 }
 

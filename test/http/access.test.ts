@@ -237,7 +237,7 @@ async function presentedKeys(app: TestApp, foreign: string): Promise<Presented[]
   const good = app.ledger.key.key
   const ledgerId = parseId('led', app.ledger.ledger.id)
   const lastDigit = good.at(-1) === '0' ? '1' : '0'
-  // Servers of peers have no keys, but sign: whoever sends one is nobody.
+  // Servers of peers have no keys, but sign: anybody who sends one is nobody.
   const asNoKey = (access: Access) =>
     access === 'public' ? null : isForPeers(access) ? 'peer_unknown' : 'unauthenticated'
   const asKey = (code: string | null) => (access: Access) =>

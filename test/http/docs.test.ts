@@ -36,7 +36,7 @@ test('GET /docs', async (t) => {
     assert.deepEqual(inline, ['', ''])
   })
 
-  await t.test('has its script, and does not send it again to whoever has it', async () => {
+  await t.test('has its script, and does not send it again to anybody who has it', async () => {
     const script = expectStatus(200, await get('/docs/scalar.js'))
     assert.equal(script.headers['content-type'], 'text/javascript; charset=utf-8')
     assert.ok(script.body.length > 1_000_000)

@@ -51,7 +51,7 @@ test('every document of a gated record can be erased', async (t) => {
     )
   })
 
-  await t.test('and whoever follows it has erased all of them in the end', async () => {
+  await t.test('and anybody who follows it has erased all of them in the end', async () => {
     const { keys } = (await app.send('GET', '/.well-known/tallystick-keys.json')).json()
     for (const [place, { document, seq, completion, address }] of others.entries()) {
       const { erasure, remaining } = expectStatus(202, await eraseAt(app, address, { body: ERASE })).json()

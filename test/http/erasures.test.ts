@@ -218,7 +218,7 @@ test('nobody is shown what was erased', async (t) => {
 
   await t.test('from the moment on that the entry stands', assertHidden)
 
-  await t.test('nor whoever repeats the request that wrote it', async () => {
+  await t.test('nor anybody who repeats the request that wrote it', async () => {
     const again = expectStatus(201, await app.send('POST', '/v1/records', { body, headers }))
     assert.equal(again.headers['idempotency-replayed'], 'true')
     assert.equal(again.body, (await app.send('GET', `/v1/records/${record.id}`)).body)

@@ -121,7 +121,7 @@ test('GET /v1/events', async (t) => {
     }
   })
 
-  await t.test('is for whoever may read records or audit, and shows neither documents', async () => {
+  await t.test('is for anybody who may read records or audit, and shows neither documents', async () => {
     const auditor = await addKey(app, { scopes: ['audit:read'] })
     const reader = await addKey(app, { scopes: ['records:read'] })
     const all = await allEvents(app, { limit: 200 })

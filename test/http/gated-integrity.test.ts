@@ -138,13 +138,13 @@ test('columns that say other parties or terms than what was signed', async (t) =
   }
   const set = (column: string) => `update tallystick.gated_records set ${column} = $2 where record_id = $1`
 
-  await t.test('another principal: his verdict is not signed', async () => {
+  await t.test('another principal: its verdict is not signed', async () => {
     const record = await app.reach('VERIFIED')
     await tamper(app, record, set('principal_id'), [idOf('gateway')])
     for (const step of ['verdict', 'revision'] as const) await assertFaultOf(record, step, 'gateway')
   })
 
-  await t.test('another performer: the real one does not overturn his own rejection', async () => {
+  await t.test('another performer: the real one does not overturn its own rejection', async () => {
     const both = await app.addAgent('performs and overturns', ['records:write', 'verdicts:overturn'])
     for (const performer of [both.id, undefined]) {
       const { id } = await app.create({ performer })

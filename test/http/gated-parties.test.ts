@@ -59,7 +59,7 @@ test('a gateway with agents:act takes the steps of the agent that it names', asy
     assert.deepEqual(await app.written(), before)
   })
 
-  await t.test('not without the scope: nobody speaks for another by naming him', async () => {
+  await t.test('not without the scope: nobody speaks for another agent by naming it', async () => {
     const record = await app.create()
     const before = await app.written()
     for (const step of STEP_NAMES) {
@@ -89,7 +89,7 @@ test('a gateway with agents:act takes the steps of the agent that it names', asy
     assert.deepEqual(await app.written(), before)
   })
 
-  await t.test('and whoever overturns may do so for another, but not for the performer', async () => {
+  await t.test('and anybody who overturns may do so for another, but not for the performer', async () => {
     const both = await app.addAgent('appeals', ['verdicts:overturn', 'agents:act'])
     const { id } = await app.reach('REJECTED')
     const overturn = (onBehalfOf: string) =>

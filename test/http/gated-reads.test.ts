@@ -223,7 +223,7 @@ test('a gated record is no deeper below its first ancestor than any other', asyn
   assert.deepEqual(await app.written(), before)
 })
 
-test('every step is proved, and the record with it; to whoever performs as well', async (t) => {
+test('every step is proved, and the record with it; to anybody who performs as well', async (t) => {
   const app = await buildGatedApp(t)
   const publish = await makePublish(t, app)
   const terms = {

@@ -82,7 +82,7 @@ test('a step is refused', async (t) => {
     }
   }
 
-  await t.test('by who is no party of it and reads no records: for him it is not there', async () => {
+  await t.test('by an agent that is no party of it and reads no records: not found', async () => {
     const nowhere = 'rec_01jegv5gyme05800000000000a'
     const { key } = app.agents.stranger
     const before = await app.written()

@@ -91,7 +91,7 @@ test('an Idempotency-Key', async (t) => {
     assert.equal(second.body, first.body)
   })
 
-  await t.test('belongs to one agent, whichever of his keys he uses', async () => {
+  await t.test('belongs to one agent, whichever of its keys it uses', async () => {
     const key = randomUUID()
     const other = await addAgent(app, 'other agent')
     const scopes = ['records:write'] as const

@@ -232,7 +232,7 @@ test('a key can revoke itself, and the chain still verifies', async (t) => {
   await assertVerifies(app)
 })
 
-test('whoever shows the operator’s key where a ledger’s is needed is told so', async (t) => {
+test('anybody who shows the operator’s key where a ledger’s is needed is told so', async (t) => {
   const app = await buildTestApp(t)
   const { detail } = assertProblem(
     await app.send('GET', '/v1/records', { key: OPERATOR_KEY }),

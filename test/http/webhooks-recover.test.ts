@@ -65,7 +65,7 @@ test('one recovery at a time: what is part of it is asked for already, other thi
   assert.deepEqual((await standing(app, id)).recovery, { nextSeq: 6, endSeq: 7, delivered: false })
 })
 
-test('whoever delivers sees that a recovery was asked for: the row of the endpoint is another one', async (t) => {
+test('anybody who delivers sees that a recovery was asked for: the row of the endpoint is another one', async (t) => {
   const app = await buildTestApp(t)
   const { id } = await makeWebhook(app)
   const version = async () =>

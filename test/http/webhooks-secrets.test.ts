@@ -94,7 +94,7 @@ test('many rotations at once leave three secrets at most', async (t) => {
   assert.equal((await openSealed(app, id)).length, 3)
 })
 
-test('whoever delivers sees a rotation: the row of the endpoint is another one', async (t) => {
+test('anybody who delivers sees a rotation: the row of the endpoint is another one', async (t) => {
   const app = await buildTestApp(t)
   const { id } = await makeWebhook(app)
   const version = async () =>

@@ -77,7 +77,7 @@ test('it hears of what is appended after it was made: entries, and checkpoints',
   assert.deepEqual({ nextSeq, behind }, { nextSeq: 4, behind: 1 })
 })
 
-test('whoever asks for it a second time is told of the first, and the ledger has one', async (t) => {
+test('anybody who asks for it a second time is told of the first, and the ledger has one', async (t) => {
   const app = await buildTestApp(t)
   const body = { url: URL, events: ['record.created', 'record.activated'], types: ['a', 'b'] }
   const { id } = await makeWebhook(app, body)

@@ -13,7 +13,7 @@ import { makeGated } from '../helpers/test-gated.ts'
 import { makeFindKey } from '../helpers/verify-chain.ts'
 
 /*
- * Whatever is changed in the lines of an export, by whoever does not have the keys, is refused. Lines are taken as
+ * Whatever is changed in the lines of an export, by anybody who does not have the keys, is refused. Lines are taken as
  * text, and verified against a checkpoint that was kept.
  */
 

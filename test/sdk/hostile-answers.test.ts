@@ -81,7 +81,7 @@ test('what a server says drives no terminal and begins no line of a log', async 
     NotFoundError,
     /gone��\{"level":"info"\}�\[2J�2J�/,
   )
-  assert.equal(error.problem.detail, said, 'whoever wants it as it is has it')
+  assert.equal(error.problem.detail, said, 'anybody who wants it as it is has it')
 })
 
 test('a problem with another status than its own is not believed', async (t) => {

@@ -287,7 +287,7 @@ test('a lock with our own pid, of a process that was before us, is stale', async
   assert.ok(performance.now() - startedAt < 2_000)
 })
 
-test('who lost the lock while he did not move takes nothing more, and leaves the new one alone', async (t) => {
+test('a process that lost the lock while it stood still takes nothing more, and leaves the new one alone', async (t) => {
   const { directory, write } = temporaryFiles(t)
   const spool = await openSpool(directory, { lockStaleMs: 200 })
   const batch = begin(spool, [item(0)])

@@ -7,7 +7,7 @@ import type { PublicKey } from '../../src/proof/crypto.ts'
 import { nativeProviders } from '../../src/signing/native.ts'
 import { findNodeCrypto, makeNodeProviders } from '../../src/signing/node-crypto.ts'
 
-/** Whatever verifies signatures: on a server, and for whoever uses the SDK. */
+/** Whatever verifies signatures: on a server, and for anybody who uses the SDK. */
 export const ENGINES: Readonly<Record<string, Engine>> = {
   'the server': makeSyncEngine(nativeProviders),
   'the SDK with node:crypto': makeSyncEngine(makeNodeProviders(findNodeCrypto()!)),

@@ -183,7 +183,7 @@ test('finds rows that are missing, and rows that no entry explains', async (t) =
   assert.deepEqual(missed, [])
 })
 
-test('finds a cut-off tail by a kept checkpoint, and the ledger’s own where he forgot those', async (t) => {
+test('finds a cut-off tail by a kept checkpoint, and by the ledger’s own where those were forgotten', async (t) => {
   const app = await setUp(t)
   await fill(app)
   const [kept] = await app.sql<{ note: string }>(

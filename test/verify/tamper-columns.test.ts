@@ -56,15 +56,15 @@ const NOT_EVIDENCE: Record<string, string> = {
   'erasures.erased_at': 'when a worker came: that the document is gone shows in the record',
   'idempotency_keys.salt': 'decides what a retry is answered, nothing about what was done',
   'idempotency_keys.fingerprint': 'decides what a retry is answered, nothing about what was done',
-  'audits.*': 'what an earlier verification said; whoever doubts it verifies anew',
+  'audits.*': 'what an earlier verification said; anybody who doubts it verifies anew',
   'audit_cursors.*': 'how far the worker has verified; an audit begins at the beginning',
   'mac_keys.*':
     'by which Postgres knows who holds the master key: another one refuses all who do, and explains no entry',
-  'ledger_faults.*': 'what an earlier verification said; whoever doubts it verifies anew',
+  'ledger_faults.*': 'what an earlier verification said; anybody who doubts it verifies anew',
   'webhooks.*': 'who is told from now on, nothing about what was done',
   'webhook_secrets.*': 'sealed secrets: changed, they can’t be opened any more',
-  'webhook_cursors.*': 'how far others were told; whoever doubts it reads the chain',
-  'webhook_deliveries.*': 'what others were told; whoever doubts it reads the chain',
+  'webhook_cursors.*': 'how far others were told; anybody who doubts it reads the chain',
+  'webhook_deliveries.*': 'what others were told; anybody who doubts it reads the chain',
   'gated_records.verification_job': 'which job is at it: what came of it is an entry',
   'records.metadata': 'free and unsigned, and marked so wherever it is shown',
   'server_keys.activated_at': 'a claim of the keys document; the stretch of a key is in the chain',
@@ -174,7 +174,7 @@ async function cutTailOff(app: TestApp, kept: string): Promise<void> {
 }
 
 /**
- * Not checkpoints: that one is missing is seen by whoever kept it, or by nobody. Not server_keys: a ledger's keys are
+ * Not checkpoints: that one is missing is seen by anybody who kept it, or by nobody. Not server_keys: a ledger's keys are
  * in its chain.
  */
 const EVIDENCE_TABLES = [

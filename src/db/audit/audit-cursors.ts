@@ -4,7 +4,7 @@ import type { CursorPlace } from '../../signing/cursor-mac.ts'
 import { hasOpenFault } from '../chain/floors.ts'
 import type { Db } from '../connect/client.ts'
 
-/** As it is stored: whoever goes by it MUST hold its MAC to it. */
+/** As it is stored: anybody who goes by it MUST hold its MAC to it. */
 type StoredCursor = CursorPlace & { readonly mac: Buffer }
 
 /**

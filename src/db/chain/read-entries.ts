@@ -42,7 +42,7 @@ export async function findSize(db: Db, ledgerId: Uuid): Promise<number | null> {
   return rows[0] ? rows[0].size : null
 }
 
-/** Whom or what the entry at `seq` is about; null where that has no id, or there is no such entry. */
+/** Id of the subject of the entry at `seq`; null where that has no id, or there is no such entry. */
 export async function findSubject(db: Db, ledgerId: Uuid, seq: number): Promise<Uuid | null> {
   const { rows } = await db.query<{ subjectId: Uuid | null }>(
     'select subject_id from tallystick.entries where ledger_id = $1 and seq = $2',

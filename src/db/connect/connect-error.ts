@@ -50,7 +50,7 @@ const BY_CODE: Readonly<Record<string, string | ((tls: Tls) => string)>> = {
   '08P01': 'if that is a pooler, see docs/databases.md',
   ERR_TLS_CERT_ALTNAME_INVALID:
     'name the host in the URL as its certificate does (of Aurora, the cluster’s endpoint, no alias). If that is the name, somebody ' +
-    'else answers: who is in between shows a certificate of his own',
+    'else answers: something in between shows a certificate of its own',
   CERT_HAS_EXPIRED:
     'its certificate, or one above it, is too old: renew it, or get the bundle of authorities anew',
   CERT_NOT_YET_VALID: 'its certificate is not valid yet: is this machine’s clock right?',

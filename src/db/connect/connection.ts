@@ -211,7 +211,7 @@ export class DatabaseClient extends pg.Client {
       // A login may set its own: with a schema of its choice before pg_catalog, and where it may make functions (a database that was
       // upgraded from Postgres 14), one of a thief's would be called in a proven session.
       await this.query(`${setStatement([SESSION_MAC, ''])}; ${setStatement(['search_path', 'pg_catalog'])}`)
-      // A parameter, because pg_stat_activity shows the text of a statement to all sessions of the same login: whoever has read the
+      // A parameter, because pg_stat_activity shows the text of a statement to all sessions of the same login: anybody who has read the
       // MAC there can end this session, and make sessions until one has its number.
       await this.query('select set_config($1, $2, false)', [
         SESSION_MAC,

@@ -49,7 +49,7 @@ export async function revokeTemporary(client: pg.ClientBase): Promise<void> {
   end $$`)
 }
 
-/** On RDS whoever is a member of `rds_iam` logs in with a token, and with no password any more. */
+/** On RDS anybody who is a member of `rds_iam` logs in with a token, and with no password any more. */
 export async function grantRdsIam(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ login: string; isMember: boolean | null }>(
     `select l.rolname as login, pg_has_role(l.oid, r.oid, 'member') as "isMember"

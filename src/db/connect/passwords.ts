@@ -50,7 +50,7 @@ function explainUnreadable(error: NodeJS.ErrnoException): Error {
   return new Error(`the password file cannot be read: ${error.message}`)
 }
 
-/** Read anew for each connection: whoever rotates the password writes the file, and nothing is restarted. */
+/** Read anew for each connection: anybody who rotates the password writes the file, and nothing is restarted. */
 class PasswordFile implements Passwords {
   readonly #file: string
 

@@ -34,7 +34,7 @@ export async function hasWaitingWebhooks(db: Db): Promise<boolean> {
   return rows[0]!.waiting
 }
 
-/** Endpoints that have something to hear and that nobody delivers to; whoever waits longest first. */
+/** Endpoints that have something to hear and that nobody delivers to; the longest wait first. */
 export async function takeTurns(
   client: pg.ClientBase,
   limit: number,
@@ -258,7 +258,7 @@ export async function moveRecovery(db: Db, turn: WebhookTurn, from: number | nul
 
 /**
  * Ends the turn; the next one begins `restMs` later, if that is not null. When something is due next is read anew, but not where
- * somebody has set it meanwhile (always to his own now): what he wrote may not be seen here yet.
+ * another process has set it meanwhile (always to its own now): what that wrote may not be seen here yet.
  * What a crash of Postgres takes back of it is a turn that was abandoned, and is given anew.
  */
 export async function endTurn(db: Db, turn: WebhookTurn, restMs: number | null): Promise<void> {

@@ -5,7 +5,7 @@ import { asJobsDatabase } from './job-queues.ts'
 import type { Payload, QueueName } from './queues.ts'
 
 /**
- * Work that is given by turns: whoever has something to hear, and whom nobody serves, gets a job, which is his turn and no event. So
+ * Work that is given by turns: a listener that has something to hear, and is served by nobody, gets a job: its turn, not an event. So
  * ten million events that wait are a number in a cursor.
  */
 export type Turns<Queue extends QueueName, Turn extends { readonly jobId: string }> = {

@@ -33,7 +33,7 @@ const WAITING = `select c.ledger_id, c.peer_id from tallystick.peer_cursors c
   join tallystick.peers p on p.ledger_id = c.ledger_id and p.peer_id = c.peer_id
   join tallystick.chain_heads h on h.ledger_id = c.ledger_id
   where (c.job_id is null or c.leased_until < now()) and h.closed is distinct from 'restored' and ${HAS_WORK}
-    -- Whoever has many slow peers does not take the turns of all others.
+    -- Anybody who has many slow peers does not take the turns of all others.
     and c.ledger_id <> all (array(
       select x.ledger_id from tallystick.peer_cursors x where x.job_id is not null and x.leased_until >= now()
       group by x.ledger_id having count(*) >= ${PEER_DRAINS_OF_LEDGER_MAX}))`
@@ -47,7 +47,7 @@ export async function hasWaitingPeers(db: Db): Promise<boolean> {
   return rows[0]!.waiting
 }
 
-/** Peerings that have something to hear, and to which nobody sends; whoever waits longest first. */
+/** Peerings that have something to hear, and to which nobody sends; the longest wait first. */
 export async function takePeerTurns(
   client: pg.ClientBase,
   limit: number,

@@ -84,7 +84,7 @@ export async function countReadyJobs(client: pg.ClientBase, most: number): Promi
 type WaitingCompletion = GatedName & { readonly stands: boolean }
 
 /**
- * Each ledger's oldest below its floor, as many of one ledger as of another while they have as many: whoever floods the worker waits
+ * Each ledger's oldest below its floor, as many of one ledger as of another while they have as many: anybody who floods the worker waits
  * for himself. Other workers skip what is locked until the transaction ends.
  */
 export async function lockWaitingCompletions(
@@ -132,7 +132,7 @@ function toName({ ledgerId, recordId }: NameColumns): GatedName {
 /**
  * As lockWaitingCompletions, but without a lock on the rows, because append_entries moves them in another transaction: what is
  * claimed, no other worker claims until this transaction ends. Claims are advisory locks, and a claim is no evidence of anything: of
- * two workers that verify one completion, the chain takes one's word. Whoever says nothing for `claimMsMax` (the machine is
+ * two workers that verify one completion, the chain takes one's word. A worker that says nothing for `claimMsMax` (the machine is
  * gone) loses it.
  */
 export async function claimWaitingCompletions(

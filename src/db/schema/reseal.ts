@@ -162,7 +162,7 @@ export async function replaceCursorMacs(
   return rowCount ?? 0
 }
 
-/** For whoever asks later when the key was replaced, and by which login. */
+/** For anybody who asks later when the key was replaced, and by which login. */
 export async function insertMasterKeyChange(
   client: pg.ClientBase,
   change: {

@@ -15,7 +15,7 @@ export class AwaitedLedgers {
     this.#wake()
   }
 
-  /** All of them: whoever still waits adds its ledger again. */
+  /** All of them: a round that still waits adds its ledger again. */
   take(): Uuid[] {
     const ledgers = [...this.#ledgers.values()]
     this.#ledgers.clear()

@@ -71,7 +71,7 @@ export async function findBindingNote(
 type SignedHead = { size: number; chain: string }
 
 /**
- * The row that names the entry, and the entry itself, can be made by whoever holds the API's login; the signature can't. But he
+ * The row that names the entry, and the entry itself, can be made with the API's login; the signature can't. But a thief
  * can put an acknowledgement of another time here once more, so it must be of just this.
  */
 function acknowledges(

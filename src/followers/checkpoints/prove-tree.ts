@@ -16,7 +16,7 @@ import {
 import { nativeProviders } from '../../signing/native.ts'
 
 /*
- * Paths from the stored tiles, and nothing from them on trust: whoever may write to the table could otherwise have this
+ * Paths from the stored tiles, and nothing from them on trust: anybody who may write to the table could otherwise have this
  * server hand out proofs that fail elsewhere, and be taken for a ledger that was tampered with. Each path is verified
  * against the root of a signed checkpoint before it is answered; one that fails throws, and is logged as our fault.
  */

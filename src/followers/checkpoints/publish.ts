@@ -99,7 +99,7 @@ async function publishCheckpoint(deps: PublishDeps, ledgerId: Uuid): Promise<boo
 }
 
 /**
- * Throws when the stored tree is not the one that was last signed: whoever may write to it could otherwise have
+ * Throws when the stored tree is not the one that was last signed: anybody who may write to it could otherwise have
  * this worker sign a wrong root. (At sizes between two checkpoints nothing was signed.)
  */
 async function checkStoredTree(

@@ -22,7 +22,7 @@ export type SignedCase = ClaimedStanding & {
 
 /**
  * Throws ProofError unless the record was created in this ledger, and stands where its columns say, as its newest entry was
- * signed. Whoever owns the database can write columns and rows; what the worker then says on their word is signed.
+ * signed. Anybody who owns the database can write columns and rows; what the worker then says on their word is signed.
  */
 export async function verifyCase(keys: EnvelopeKeys, found: GatedCase): Promise<SignedCase> {
   const ledger = formatId('led', found.ledgerId)

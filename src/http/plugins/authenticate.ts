@@ -121,7 +121,7 @@ function requireScope(caller: Caller, { scope, own }: KeyAccess): 'all' | 'own' 
   const scopes = typeof scope === 'string' ? [scope] : scope
   if (scopes.some((one) => caller.scopes.has(one))) return 'all'
   if (own !== undefined && caller.scopes.has(own)) return 'own'
-  // With `own`, because whoever is told of the wider scope alone asks for more than he needs.
+  // With `own`, because a caller that is told of the wider scope alone asks for more than it needs.
   const enough = [...scopes, ...(own === undefined ? [] : [own])].join(' or ')
   throw new ApiError('forbidden', `the API key ${caller.key} lacks the scope ${enough}`, {
     members: { scope: scopes[0] },

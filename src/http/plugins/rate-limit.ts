@@ -26,7 +26,7 @@ declare module 'fastify' {
 
 /**
  * Holds callers to the limits that were set for their key and their ledger; without any this costs a look. After
- * authentication: nobody can use up the limit of a key that he does not have.
+ * authentication: nobody can use up the limit of a key without having it.
  */
 export function useRateLimits(app: FastifyInstance): void {
   const limits = new RateLimits(() => performance.now())

@@ -16,7 +16,7 @@ const UNTRACED = new Set(['/livez', '/readyz'])
 const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'])
 
 /**
- * A span a request, from its headers to the last byte of its answer, whose parent is the caller's where he sends a `traceparent`
+ * A span a request, from its headers to the last byte of its answer, whose parent is the caller's where it sends a `traceparent`
  * (semantic conventions of HTTP, stable). Without addresses, queries and user agents, which may be personal. MUST come before what
  * else hears of requests.
  */

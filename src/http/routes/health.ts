@@ -14,7 +14,7 @@ export function healthRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>)
     version: VERSION,
   }))
 
-  // Anybody may ask as often as he likes, and nobody is refused: those who ask at the same time share one question to the database.
+  // Nobody is refused, however often: requests at the same time share one question to the database.
   let asking: Promise<boolean> | null = null
   const canReadNow = () => {
     asking ??= canRead(deps.readPool, READY_ANSWER_TIMEOUT_MS).finally(() => {

@@ -18,7 +18,7 @@ const share = z.array(sharedWith).min(1).max(SHARE_PEERS_MAX).describe('with whi
 /** Terms of a gated record, beyond the members of every record. */
 export const terms = {
   performer: anyAgent
-    .describe('`agt_…`, or `led_…/agt_…` of a ledger that `share` names; absent: whoever activates it')
+    .describe('`agt_…`, or `led_…/agt_…` of a ledger that `share` names; absent: the agent that activates it')
     .optional(),
   gate: z
     .enum(['principal', 'auto'])

@@ -99,7 +99,7 @@ export const newPeerView = z
       .string()
       .nullable()
       .describe(
-        'for the other side’s administrator, once, and secret: whoever has it can become the peer. null: one was accepted',
+        'for the other side’s administrator, once, and secret: anybody who has it can become the peer. null: one was accepted',
       ),
   })
   .meta({ id: 'NewPeer' })

@@ -9,7 +9,7 @@ type HeldOfLedger<T> = { readonly types: Map<string, Held<T>>; bytes: number }
  * all of them hold too much, the ledger that was least recently used goes.
  *
  * What is not there is not remembered: a type that was registered through another server counts at once, also for
- * whoever asked for it a moment before.
+ * a caller that asked for it a moment before.
  */
 export class TypeCache<T> {
   /** In the order of use, as are each ledger's types. */

@@ -88,7 +88,7 @@ export class Tracing {
     return span.isRecording() ? span : null
   }
 
-  /** For what is done for others that are sampled: whoever looks at one of them wants to see it. */
+  /** For what is done for others that are sampled: anybody who looks at one of them wants to see it. */
   startFor(sampled: readonly SpanContext[], name: string, options: Omit<SpanOptions, 'links'>): Span {
     return start(this.#always, name, { ...options, links: sampled.slice(0, TRACE_LINKS_MAX) })
   }

@@ -13,7 +13,7 @@ export type Target = {
   readonly allowedOnly: boolean
 }
 
-/** `detail` is a sentence for whoever named the URL, and says what to do. */
+/** `detail` is a sentence for the caller that named the URL, and says what to do. */
 type CheckedUrl =
   | ({ readonly ok: true } & Target)
   | { readonly ok: false; readonly reason: UrlRefusal; readonly detail: string }

@@ -20,7 +20,7 @@ export type OutboundRequest = {
 }
 
 /**
- * The one way to an address that a tenant or a peer has named. It MUST be assumed that both the address and whoever
+ * The one way to an address that a tenant or a peer has named. It MUST be assumed that both the address and the host that
  * answers there mean harm: to reach what only we can reach, to hold what we have little of, or to read it in an answer.
  *
  * It holds no queue: a caller MUST bound how many posts are under way, in all and for each tenant. One that hangs takes

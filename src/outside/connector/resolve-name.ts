@@ -6,14 +6,14 @@ export type ResolveName = (name: string) => Promise<readonly LookupAddress[]>
 
 const LOCAL_NAME = /^[^.]+$|(^|\.)(home\.arpa|internal|lan|local|localhost|test)$/
 
-/** Whether nobody can delegate it to a name server of his own: a host of this machine, its network or its cluster. */
+/** Whether the name cannot be delegated to a stranger's name server: a host of this machine, its network or its cluster. */
 export function isLocalName(name: string): boolean {
   return LOCAL_NAME.test(withoutRoot(name))
 }
 
 /**
  * Local names are for the system: its hosts file, its search domains. All others are asked for with a resolver of our
- * own, because `dns.lookup` does two look-ups at a time for the whole process (libuv: half of its threads), and whoever
+ * own, because `dns.lookup` does two look-ups at a time for the whole process (libuv: half of its threads), and anybody who
  * has a name server that never answers would hold both for ten seconds per name: nobody else's name would be resolved.
  */
 export function makeResolveName(resolver = makeResolver()): ResolveName {

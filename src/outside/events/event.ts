@@ -179,7 +179,7 @@ export function renderEvent(event: LedgerEvent, extras: string, id: string | nul
   )
 }
 
-/** A settlement signal always has its envelope: whoever acts on it checks that. */
+/** A settlement signal always has its envelope: anybody who acts on it checks that. */
 export function envelopeMember({ type, envelope, received }: LedgerEvent, isAsked: boolean): string {
   if (envelope === null || !(isAsked || type === 'signal.emitted')) return ''
   const own = `,"envelope":"${Buffer.from(envelope).toString('base64')}"`

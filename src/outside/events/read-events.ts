@@ -60,7 +60,7 @@ export type EventSource = {
 
 /**
  * The events after a place, in order, at most `limit`; of what is not wanted, EVENTS_SCANNED_MAX entries at most are passed
- * over. `ends`: how far the ledger has come; what came later is for the next page. Whoever hears of a settlement pays: none is told
+ * over. `ends`: how far the ledger has come; what came later is for the next page. Anybody who hears of a settlement pays: none is told
  * that rests on what the follower has not passed, and nothing after it.
  *
  * A checkpoint is told behind the entries that it covers, or, where those were told before it was published, at once.

@@ -15,7 +15,7 @@ export const storedStatements: StatementReader = async () => (row) =>
   parseStatement(parseEnvelope(row.envelope).payload)
 
 /**
- * Only what is signed, by a key of this deployment, and in this place: whoever owns the database could write an entry, and what
+ * Only what is signed, by a key of this deployment, and in this place: anybody who owns the database could write an entry, and what
  * the worker tells the outside, the outside acts on.
  */
 export function verifiedStatements(ledgerId: Uuid, keys: EnvelopeKeys): StatementReader {

@@ -26,7 +26,7 @@ type Introduction = { readonly peer: string; readonly token: string; readonly in
 type IntroductionDeps = PeeringDeps & PeerAuthDeps & { readonly readPool: pg.Pool }
 
 /**
- * The inviter's side: whoever has the token becomes the peer. Answers the envelope (base64) of the inviter's `peer-added`; the same
+ * The inviter's side: anybody who has the token becomes the peer. Answers the envelope (base64) of the inviter's `peer-added`; the same
  * request again is answered with the same one.
  */
 export async function introduce(

@@ -154,7 +154,7 @@ export function parseRequestSignature(
   }
 }
 
-/** Whether whoever has this key signed it. The caller has found the key by `keyid`, among those of the peer that `from` names. */
+/** Whether a holder of this key signed it. The caller has found the key by `keyid`, among those of the peer that `from` names. */
 export function verifyRequestSignature(
   { base, signature }: Pick<RequestSignature, 'base' | 'signature'>,
   key: PublicKey,

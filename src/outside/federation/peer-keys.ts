@@ -7,7 +7,7 @@ import type { PeerMacs } from '../../signing/peer-macs.ts'
 type Of = { readonly ledgerId: Uuid; readonly peerId: Uuid }
 
 /**
- * As findContact, with the keys alone that a server made. Whoever can write to the database, and has no master key, can so take a
+ * As findContact, with the keys alone that a server made. Anybody who can write to the database, and has no master key, can so take a
  * peer's key away, and put no other one in its place.
  */
 export async function findBelievedContact(

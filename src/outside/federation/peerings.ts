@@ -30,7 +30,7 @@ export type PeeringDeps = AdministerDeps & {
 
 const TOKEN_BYTES = 32
 
-/** `invitation`: to be shown once. Whoever has it can become the peer. */
+/** `invitation`: to be shown once. Anybody who has it can become the peer. */
 export async function invite(
   deps: PeeringDeps,
   caller: Caller,
@@ -117,7 +117,7 @@ function invalidInvitation(why: string): ApiError {
   return new ApiError('invalid_request', `/invitation: ${why}`, { members: { path: '/invitation' } })
 }
 
-/** An invitation as its MAC covers it: with all of its row that whoever takes it is held to. */
+/** An invitation as its MAC covers it: with all of its row that the invited is held to. */
 export function openInvitation(
   ledgerId: Uuid,
   { peerId, expiresAt, inviter }: Pick<PeerRow, 'peerId' | 'expiresAt' | 'inviter'>,

@@ -33,7 +33,7 @@ import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 export type RemoteReadDeps = { readonly readPool: pg.Pool; readonly envelopeKeys: EnvelopeKeys }
 
 /**
- * Which record, for whom. `ledger`: the id as text; `agentId`: of the caller, or whom he acts for. `peerId`: of the peer that is to
+ * A record, and the agent that asks. `ledger`: the id as text; `agentId`: the caller, or the agent that it acts for. `peerId`: of the peer that is to
  * have sent it; absent: of the one that did so first.
  */
 type AboutRemote = {

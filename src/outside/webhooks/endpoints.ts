@@ -53,7 +53,7 @@ export async function createEndpoint(
   return { webhook: await getEndpoint(deps, caller, webhookId), made }
 }
 
-/** The secrets stay: whoever no longer trusts the old receiver rotates them. */
+/** The secrets stay: anybody who no longer trusts the old receiver rotates them. */
 export async function changeEndpoint(
   deps: EndpointDeps,
   caller: Caller,
@@ -121,7 +121,7 @@ function checkSettings(deps: Pick<EndpointDeps, 'outboundAllow'>, settings: Endp
   }
 }
 
-/** Documents reach whoever the URL names, so naming it is reading them. */
+/** Documents reach the receiver that the URL names, so naming it is reading them. */
 function requireRecordsRead(caller: Caller): void {
   if (caller.scopes.has('records:read')) return
   throw new ApiError(

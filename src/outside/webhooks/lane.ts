@@ -177,7 +177,7 @@ export class Lane {
     this.#pump()
   }
 
-  /** Cuts what is under way; it is sent again by whoever goes on. */
+  /** Cuts what is under way; it is sent again by the next worker. */
   cut(): void {
     this.#closing = true
     this.#cut.abort()

@@ -5,7 +5,7 @@
  * most 3/4 is 400 MB for the ten million, once and without a garbage collector; a Set of strings costs four
  * times that.
  *
- * Whoever holds a ledger's signing key chooses the ids in it. `seed` (random, from the caller) keeps him from
+ * The holder of a ledger's signing key chooses the ids in it. `seed` (random, from the caller) keeps the holder from
  * choosing ids that all meet in one slot and make the verifier quadratic.
  */
 const WORDS_PER_SLOT = 6

@@ -9,8 +9,8 @@ type Expected = Checkpoint & { readonly kept: boolean }
 /**
  * Checkpoints that a ledger must extend: each is compared with tree and chain as they are at its size.
  *
- * An operator who rewrote or cut off his ledger can sign new checkpoints of his own, so only a kept one convicts
- * him; the ledger's own convict whoever has the database but not the note key.
+ * An operator who rewrote or cut off the ledger can sign new checkpoints, so only a kept one convicts
+ * the operator; the ledger's own convict a thief of the database who has no note key.
  */
 export class LedgerCheckpoints {
   readonly #providers: ProofProviders

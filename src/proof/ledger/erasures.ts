@@ -10,9 +10,9 @@ export type ErasedDocument = {
 type Missing = { readonly seq: number; readonly subject: string; readonly sha256: string }
 
 /**
- * Documents lie beside the chain and may go missing in one way only: a `payload-erased` entry says so. Whoever
- * owns the database can delete a document; without the envelope key he cannot make that entry, and a missing
- * document that no entry explains is found here.
+ * Documents lie beside the chain and may go missing in one way only: a `payload-erased` entry says so. The owner of
+ * the database can delete a document, but cannot make that entry without the envelope key. A missing document
+ * that no entry explains is found here.
  *
  * The other way round is legal for a while: the entry comes first, a worker removes the document after it.
  */

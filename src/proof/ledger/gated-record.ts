@@ -6,7 +6,7 @@ import type { ParsedStatement } from '../statement/statement.ts'
  * One gated record's life, as its statements tell it (docs/formats/statements.md).
  *
  * A step says itself which entry it follows (`previous`, `version`, `from`), so a step that was left out, doubled
- * or exchanged is found within the record alone. Who takes it is checked too: whoever can sign, but is neither
+ * or exchanged is found within the record alone. Who takes it is checked too: anybody who can sign, but is neither
  * principal nor performer, must not be able to move a record in a way that verifies.
  */
 export type GatedRecord = {

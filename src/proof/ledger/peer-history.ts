@@ -96,7 +96,7 @@ export class PeerHistory {
     return record
   }
 
-  /** Throws unless the record came, with this payload. It may have moved since whoever asks has looked. */
+  /** Throws unless the record came, with this payload. It may have moved since the caller has looked. */
   verifyRecord(name: string, sha256: string): void {
     if (this.#ids.get(parseIdBytes('rec', name))?.tag !== digestWord(sha256))
       throw new ProofError('subject_unknown', `${name} did not come, or with another payload`)

@@ -62,8 +62,8 @@ const OF_PENDING: ReadonlySet<EntryKind> = new Set(['peer-added', 'peer-revoked'
  * The ledgers that a ledger shares records with, rebuilt from its own entries: what it shares with whom, what came from whom, and
  * that it is what the other ledger signed (docs/formats/federation.md).
  *
- * An operator who could make up what others are to have said would not need to forge his own entries: a chain of his holds
- * whatever he signs. So each received envelope is held to the key that the handshake, and the other chain's rotations, name.
+ * An operator who could make up what others are to have said would not need to forge entries of their own: their chain holds
+ * whatever they sign. So each received envelope is held to the key that the handshake, and the other chain's rotations, name.
  */
 export class LedgerPeers {
   readonly #providers: ProofProviders

@@ -12,9 +12,9 @@ export type LateEntry = Place & { readonly newestAtMs: number }
 /**
  * How old the entries are that stand behind the checkpoints.
  *
- * A statement does not hold its seq, and the chain is a hash without a key: whoever has an export or the database, and no key at
+ * A statement does not hold its seq, and the chain is a hash without a key: anybody who has an export or the database, and no key at
  * all, can put an older checkpoint under it and take out or exchange the entries behind that. Their times are signed, so an older
- * checkpoint shows: entries behind it are older than a minute. What is younger can be thinned still, and the end cut off. Whoever takes
+ * checkpoint shows: entries behind it are older than a minute. What is younger can be thinned still, and the end cut off. Anybody who takes
  * out everything older, and leaves a minute of it, leaves a gap: it alone is no proof, because a ledger may rest.
  */
 export class LedgerTail {

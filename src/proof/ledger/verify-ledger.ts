@@ -296,7 +296,7 @@ export class LedgerVerifier {
     }
   }
 
-  /** The operator says what he found when he reopened the ledger: that must be what stands before his entry. */
+  /** The operator signs what the ledger was when it was reopened: that must be what stands before the entry. */
   #verifyRestored(predicate: JsonObject): void {
     const found = predicate['found'] as { size: number; chain: string }
     if (found.size !== this.#size || found.chain !== toHex(this.#chain)) {

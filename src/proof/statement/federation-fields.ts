@@ -79,7 +79,7 @@ const isShareList = listOf(
   SHARE_COUNT_MAX,
 )
 
-/** Whom a record is shared with: sorted by peer, each once. */
+/** Peers that a record is shared with: sorted, each once. */
 export const isShare = described(
   () => ({ ...schemaOf(isShareList), minItems: 1, description: 'sorted by peer, each once' }),
   (value) => isShareList(value) && (value as JsonValue[]).length > 0 && isSortedByPeer(value as JsonObject[]),

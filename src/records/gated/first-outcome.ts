@@ -24,8 +24,8 @@ export async function findFirstOutcome(
 }
 
 /**
- * Throws `invalid_request` where the time at `path` has passed. Who repeats a request, because he did not hear how the first one
- * ended, may do so after that time: then this is what the first one did.
+ * Throws `invalid_request` where the time at `path` has passed. A request that is repeated because its answer was lost may come
+ * after that time: then the first outcome is answered.
  */
 export async function refusePast(
   deps: { readonly readPool: pg.Pool; readonly now: () => number },

@@ -99,7 +99,7 @@ export async function buildOfferedStep(
     idempotency: null,
     detail: {
       received: offer.receivedRow,
-      // Where none was named, whoever takes the work on performs it.
+      // Where none was named, the agent that takes the work on performs it.
       ...(step === 'record-activated' && row.performerId === null && { performer: agent }),
     },
   })

@@ -8,7 +8,7 @@ import { SALT_DISTINCT_BYTES_MIN } from '../limits.ts'
 /** `whole`: with its documents; `digests`: the entries alone. */
 type SharedDocuments = 'whole' | 'digests'
 
-/** Whom a record is to be shared with, as a client names them. */
+/** Peers that a record is to be shared with, as a client names them. */
 export type ShareRequest = readonly { readonly peer: string; readonly documents: SharedDocuments }[]
 
 /** A peer that a record is to be shared with: of the ledger's own, and one with which it can be. */
@@ -72,7 +72,7 @@ export function isDigestsOnly(share: readonly { readonly documents: SharedDocume
 }
 
 /**
- * Throws `weak_salt`. Whoever has a digest, and knows the salt, can try documents until one fits: of short ones there are few.
+ * Throws `weak_salt`. Anybody who has a digest, and knows the salt, can try documents until one fits: of short ones there are few.
  * `salt`: as a caller chose it, base64url; undefined: nobody did.
  */
 export function refuseWeakSalt(salt: string | undefined): void {

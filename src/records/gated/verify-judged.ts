@@ -22,8 +22,8 @@ type Judged = {
 
 /**
  * Throws ProofError unless the record stands where its columns say, with the documents, parties and terms that were signed; returns
- * its newest entry. Whoever owns the database could otherwise have a verdict signed about another payload or other evidence,
- * make an agent of his the principal, or free a performer to overturn his own rejection.
+ * its newest entry. Anybody who owns the database could otherwise have a verdict signed about another payload or other evidence,
+ * make an agent of theirs the principal, or free a performer to overturn its own rejection.
  */
 export async function verifyJudged(
   { envelopeKeys, lookups }: { readonly envelopeKeys: EnvelopeKeys; readonly lookups: Lookups },

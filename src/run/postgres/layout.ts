@@ -32,7 +32,7 @@ export function openDataDir(dataDir: string): string {
   return realpathSync(dir)
 }
 
-/** A folder made by mkdtemp or under umask 077 is closed to the server's user: passing through is all he needs. */
+/** A folder made by mkdtemp or under umask 077 is closed to the server's user: passing through is all it needs. */
 export function letThrough(dataDir: string, runAs: RunAs): void {
   if (runAs === null || isReachable(dataDir, runAs)) return
   if (lstatSync(dataDir).uid === process.getuid?.()) chmodSync(dataDir, 0o711)

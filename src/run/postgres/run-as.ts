@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { rmSync, statSync } from 'node:fs'
 
-/** Whom the server runs as; null: as ourselves. Postgres refuses to run as root. */
+/** User that the server runs as; null: as ourselves. Postgres refuses to run as root. */
 export type RunAs = { readonly uid: number; readonly gid: number; readonly name: string } | null
 
 /** Nothing of our environment: PGDATA, PGPORT, a locale or a secret has no business in the server. */
@@ -13,7 +13,7 @@ export const CLEAN_ENV: Readonly<Record<string, string>> = {
 
 type RunResult = { readonly ok: boolean; readonly stdout: string; readonly output: string }
 
-/** Runs a short command to its end, as that user, from `/` (the current folder may be closed to him). */
+/** Runs a short command to its end, as that user, from `/` (the current folder may be closed to that user). */
 export function runSync(command: string, args: readonly string[], runAs: RunAs): RunResult {
   const identity = runAs === null ? {} : { uid: runAs.uid, gid: runAs.gid }
   const result = spawnSync(command, args, { ...identity, cwd: '/', env: CLEAN_ENV, encoding: 'utf8' })
@@ -50,7 +50,7 @@ function findSystemUser(): RunAs {
   return null
 }
 
-/** Two processes may get here at once: whoever comes second fails, and then finds the first one's user. */
+/** Two processes may get here at once: the second fails, and then finds the first one's user. */
 function makeSystemUser(): void {
   const useradd = [
     '--system',

@@ -372,7 +372,7 @@ test('a step that somebody takes in the name of its party is found as it comes',
   assert.match(await foundByVerify(audit), expected)
 })
 
-test('a performer who overturns his own rejection in another’s name is found as it comes', async (t) => {
+test('a performer that overturns its own rejection in another’s name is found as it comes', async (t) => {
   const audit = await setUp(t)
   const { id, gated } = await audit.app.reach('REJECTED')
   const [verdict] = await audit.app.sql<{ leaf: Buffer }>(
@@ -388,7 +388,7 @@ test('a performer who overturns his own rejection in another’s name is found a
   const other = parseId('agt', audit.app.agents.stranger.id)
   const [refused] = await appendAsApi(audit.app, [{ ...entry, partyId: other }])
   assert.equal(refused!.outcome, 'refused_party')
-  // The database believes whoever appends that the actor is another one too; the statement says who it was.
+  // The database believes anybody who appends that the actor is another one too; the statement says who it was.
   const [answer] = await appendAsApi(audit.app, [{ ...entry, partyId: other, actorId: other }])
   assert.equal(answer!.outcome, 'appended')
   const expected = new RegExp(`^${answer!.seq} columns_contradict_entries entries.actor_id`)

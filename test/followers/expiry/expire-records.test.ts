@@ -147,7 +147,7 @@ function inMs(ms: number): string {
   return new Date(Date.now() + ms).toISOString()
 }
 
-/** A bit more: whoever waits for a deadline has rounded it. */
+/** A bit more: anybody who waits for a deadline has rounded it. */
 async function passed(deadline: string): Promise<void> {
   await sleep(Math.max(0, Date.parse(deadline) - Date.now()) + 20)
 }

@@ -134,7 +134,7 @@ test('what was given up stays a dead letter until an operator puts it back, and 
   assert.deepEqual(
     await round(),
     ['verify-completion'],
-    'whoever throws it away has not thrown the completion away',
+    'anybody who throws it away has not thrown the completion away',
   )
   await verifyAll(deps, app, id)
   assert.equal((await app.get(id)).state, 'VERIFIED')

@@ -98,7 +98,7 @@ test('a stream of events', async (t) => {
     assertProblem(await send('', { authorization: 'Bearer x' }), 401, 'unauthenticated')
   })
 
-  await t.test('is answered to whoever prefers it to JSON', async () => {
+  await t.test('is answered to anybody who prefers it to JSON', async () => {
     for (const [accept, isStream] of [
       ['text/event-stream', true],
       ['text/event-stream;q=0.5, */*;q=0.1', true],

@@ -155,7 +155,7 @@ test('a step of another ledger’s record is offered', async (t) => {
     assert.deepEqual([predicate.actor, predicate.onBehalfOf], [app.agents.gateway.id, performer.id])
   })
 
-  await t.test('by whoever takes it on, where nobody is named', async () => {
+  await t.test('by anybody who takes it on, where nobody is named', async () => {
     const open = await app.home.share()
     const offered = await offer(app, open.id, 'activate', { as: 'stranger' })
     await open.activate({ offerSeq: offered.seq })
@@ -312,7 +312,7 @@ test('an offer is made once for each Idempotency-Key', async (t) => {
 test('of offers that race one is made', async (t) => {
   const app = await buildGuest(t)
 
-  await t.test('whoever makes them', async () => {
+  await t.test('anybody who makes them', async () => {
     const record = await app.home.share()
     const agents = ['performer', 'stranger', 'gateway', 'principal'] as const
     const answers = await Promise.all(

@@ -147,7 +147,7 @@ test('a record of another ledger is seen by', async (t) => {
   const { performer, stranger } = app.agents
   const read = (id: string, key: string) => app.send('GET', `/v1/records/${id}`, { key })
 
-  await t.test('whoever reads all records, and its performer', async () => {
+  await t.test('anybody who reads all records, and its performer', async () => {
     const { id } = await home.share({ performer: performer.id })
     for (const key of [app.ledger.key.key, performer.key]) expectStatus(200, await read(id, key))
   })
@@ -160,7 +160,7 @@ test('a record of another ledger is seen by', async (t) => {
       assertProblem(await app.send('GET', `/v1/records/${id}/entries`, { key }), 404, 'not_found')
   })
 
-  await t.test('whoever has offered a step of it', async () => {
+  await t.test('anybody who has offered a step of it', async () => {
     const { id } = await home.share()
     assertProblem(await read(id, stranger.key), 404, 'not_found')
     expectStatus(202, await app.step(id, 'activate', { as: 'stranger' }))

@@ -154,7 +154,7 @@ test('what endpoints are delivered', async (t) => {
       await endpoint.ask('POST', '/pause')
       const record = await stage.notarize()
       const after = await stage.notarize()
-      // As whoever owns the database could, but for the signature.
+      // As anybody who owns the database could, but for the signature.
       const forged = 'set_byte(envelope, length(envelope) - 1, get_byte(envelope, length(envelope) - 1) # 1)'
       await stage.sql(
         `begin; set local session_replication_role = replica;

@@ -23,7 +23,7 @@ function makeSecret() {
   return { of, made, signer: openWebhookSecret(masterKey, { ...of, ...made }) }
 }
 
-test('what is signed is verified by the library of Standard Webhooks, and by whoever has the public key', () => {
+test('what is signed is verified by the library of Standard Webhooks, and by anybody who has the public key', () => {
   const { made, signer } = makeSecret()
   assert.match(made.secret, /^whsec_[A-Za-z0-9+/]{43}=$/)
   assert.match(formatWebhookPublicKey(made.publicKey), /^whpk_[A-Za-z0-9+/]{43}=$/)
@@ -57,7 +57,7 @@ test('another body, id, time or secret is refused, whichever bit of it differs',
   assert.ok(!isSignedBy(other.made.publicKey, header, timestamp, BODY))
 })
 
-test('while a secret is rotated the header has both, newest first, and each receiver finds his own', () => {
+test('while a secret is rotated the header has both, newest first, and each receiver finds its own', () => {
   const [newest, before] = [makeSecret(), makeSecret()]
   const timestamp = now()
   const header = signatureHeader([newest.signer, before.signer], ID, timestamp, BODY)

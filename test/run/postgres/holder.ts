@@ -7,7 +7,7 @@ import pg from 'pg'
 import { runSync } from '../../../src/run/postgres/run-as.ts'
 import { endsWithTests } from '../../helpers/children.ts'
 
-/** A plain user for tests that root runs; null where he could not run this project's files. */
+/** A plain user for tests that root runs; null where that user could not run this project's files. */
 export const plainUser = findPlainUser()
 
 function findPlainUser(): number | null {

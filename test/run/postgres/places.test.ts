@@ -57,7 +57,7 @@ test('a data folder that cannot be made is refused, with what to do', { skip: sk
   )
 })
 
-test("a plain user in somebody else's project keeps his data below /var/tmp", { skip: skipPlain }, (t) => {
+test("a plain user in somebody else's project keeps the data below /var/tmp", { skip: skipPlain }, (t) => {
   const project = temporaryDir()
   chmodSync(project, 0o755)
   const script = join(import.meta.dirname, '..', '..', '..', 'src', 'run', 'postgres', 'layout.ts')

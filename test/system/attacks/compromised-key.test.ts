@@ -5,7 +5,7 @@ import { temporaryFiles } from '../../helpers/temporary-files.ts'
 import { makeChain, type TestChain } from '../../helpers/test-chain.ts'
 
 /*
- * An operator whose envelope key was stolen says so in the first line of an export. Whoever hands the export over can leave that
+ * An operator whose envelope key was stolen says so in the first line of an export. Anybody who hands the export over can leave that
  * out, or is the thief: what somebody else knows of the key must count all the same.
  */
 

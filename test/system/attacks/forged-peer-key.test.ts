@@ -33,7 +33,7 @@ test('a key that no server has taken from a peer signs nothing', async (t) => {
     [mallory.url],
   )) as [{ peerId: string }]
 
-  await t.test('whoever has put it in the place of the peer’s', async () => {
+  await t.test('anybody who has put it in the place of the peer’s', async () => {
     await victim!.sql('update tallystick.peer_keys set until_seq = 1000000 where peer_id = $1', [peerId])
     await victim!.sql(
       `insert into tallystick.peer_keys (ledger_id, peer_id, kid, alg, spki)

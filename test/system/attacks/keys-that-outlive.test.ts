@@ -1,5 +1,5 @@
 /*
- * A key with `keys:manage` and a minute to live: in the hands of a thief it must make nothing that lives longer, and whoever finds out
+ * A key with `keys:manage` and a minute to live: in the hands of a thief it must make nothing that lives longer, and anybody who finds out
  * must be able to end all that came of it.
  */
 

@@ -11,7 +11,7 @@ import { connect } from '../../helpers/connect.ts'
 import { buildGatedApp } from '../../helpers/gated-app.ts'
 
 /*
- * SECURITY.md, M3 (c): whoever has the worker's database login, and nothing else, moves the follower's cursor past an entry that
+ * SECURITY.md, M3 (c): anybody who has the worker's database login, and nothing else, moves the follower's cursor past an entry that
  * nobody signed. Then no fault was found, and the worker signed what rested on it.
  */
 

@@ -59,7 +59,7 @@ test('answers of peers hold the worker up no longer than others, however costly 
     })
   }
 
-  await t.test('and whoever answers so is not asked again soon', async () => {
+  await t.test('and anybody who answers so is not asked again soon', async () => {
     const nowMs = Date.now()
     for (const mallory of peers) mallory.lie = () => ({ body: '{"outcomes":7}' })
     await victim!.sql('update tallystick.peer_cursors set resume_at = null')

@@ -11,7 +11,7 @@ import { startOrganisations } from '../../helpers/federation.ts'
 import { HELD_MS_MAX, heldWhile } from '../../helpers/held-loop.ts'
 import { Mallory, meetMallory } from '../federation/mallory.ts'
 
-/* Finding H4, from the side of peers: what one sends, and what comes to the same routes from whoever is none. */
+/* Finding H4, from the side of peers: what one sends, and what comes to the same routes from anybody who is none. */
 
 test('what a peer sends holds nobody up, however costly it is', async (t) => {
   const mallory = await meetMallory(t)

@@ -20,7 +20,7 @@ import { makeChain, sha256, type TestChain, type TestLine } from '../../helpers/
 
 const MINUTE_MS = 60_000
 
-/** Thirteen entries; whoever kept the checkpoint of six looks a quarter later. */
+/** Thirteen entries; anybody who kept the checkpoint of six looks a quarter later. */
 function makeQuarter(): TestChain {
   const chain = makeChain()
   for (let i = 0; i < 3; i++) chain.notarize()

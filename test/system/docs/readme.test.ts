@@ -62,7 +62,7 @@ function tell(t: TestContext, beganAt: number, step: string): void {
   t.diagnostic(`${new Date().toISOString()}  ${((Date.now() - beganAt) / 1000).toFixed(1)} s  ${step}`)
 }
 
-/** How this machine reaches its registry, which the reader's shell has from his profile: npm's own files, certificates, proxies. */
+/** How this machine reaches its registry, which the reader's shell has from a profile: npm's own files, certificates, proxies. */
 function ofNetwork(): Record<string, string> {
   const names =
     /^(npm_config_(globalconfig|userconfig|cache|registry|cafile)|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|(https?|no)_proxy)$/i

@@ -177,7 +177,7 @@ async function auditorFinds(t: TestContext, project: Project, disputed: string):
   assert.equal((await audit('tly_of_nobody')).code, 2, 'what could not be checked is another thing')
 }
 
-/** Another ledger of that name and size, signed by the server's own key: what an operator has shown before he rewrote it. */
+/** Another ledger of that name and size, signed by the server's own key: what an operator has shown before rewriting it. */
 async function forgeCheckpoint(t: TestContext, app: TestApp, note: string): Promise<string> {
   const pool = openTestPool(app.database.workerUrl, { max: 1 })
   t.after(() => pool.end())

@@ -5,7 +5,7 @@ import { formatFederation, sufferFederation } from './federation-faults.ts'
 import { formatFederationReckoning } from './federation-reckoning.ts'
 import { formatLoad } from './kill.ts'
 
-test('whatever the network breaks and whoever is killed, ledgers that share records end up saying the same', async () => {
+test('whatever the network breaks and anybody who is killed, ledgers that share records end up saying the same', async () => {
   const outcome = await sufferFederation(temporaryDir(), {
     seed: 1,
     organisations: 3,

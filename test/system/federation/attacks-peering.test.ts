@@ -18,7 +18,7 @@ async function openVictim(t: Test, environment: Record<string, string> = {}): Pr
   return victim!
 }
 
-test('whoever has the invitation becomes the peer, once, and nobody else does', async (t) => {
+test('anybody who has the invitation becomes the peer, once, and nobody else does', async (t) => {
   const victim = await openVictim(t)
   const mallory = await Mallory.open(t, victim)
   const invitation = await mallory.invite()

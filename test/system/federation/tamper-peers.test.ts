@@ -36,7 +36,7 @@ const NOT_EVIDENCE: Record<string, string> = {
   'peer_budgets.*': 'how much more is taken',
   'peer_inboxes.*': 'locks',
   'peer_nonces.*': 'which requests came lately',
-  'peer_cursors.*': 'how far the other side was told; whoever doubts it asks it',
+  'peer_cursors.*': 'how far the other side was told; anybody who doubts it asks it',
   'ledger_rotations.*': 'which entries peers are told of first: what they are told is the entries',
   'peer_backlog.*': 'what the other side is to be told',
   'peer_receipts.*': 'what the other side signed, as its own chain holds it',

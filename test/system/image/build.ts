@@ -106,7 +106,7 @@ function run(root: string, { command, user, env }: Run, workdir: string): void {
   if (status !== 0) throw new Error(`RUN ${command.join(' ')}\n${error?.message ?? ''}${stdout}${stderr}`)
 }
 
-/** How this machine reaches its registry, and nothing else of whoever runs it. */
+/** How this machine reaches its registry, and nothing else of anybody who runs it. */
 function machineEnvironment(): Record<string, string> {
   const names = /^(HOME|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|(https?|no)_proxy)$/i
   const kept = Object.entries(process.env).filter(([name]) => names.test(name)) as [string, string][]

@@ -93,7 +93,7 @@ function copyFile(source: string, target: string): void {
   giveToServer(target)
 }
 
-/** As root: Postgres runs as somebody else, and takes only what is his. */
+/** As root: Postgres runs as another user, and takes only what that user owns. */
 function giveToServer(path: string): void {
   user ??= { runAs: resolveRunAs('/nonexistent', () => {}) }
   if (user.runAs) chownSync(path, user.runAs.uid, user.runAs.gid)

@@ -3,7 +3,7 @@
  * equal, so are their members.
  *
  * Size: texts have up to 60 digits, numbers up to 17 with an exponent of -340 to 308. So the largest that is ever
- * made, a difference of two numbers brought to one exponent, has some 650 digits: 2 µs, whoever chose them.
+ * made, a difference of two numbers brought to one exponent, has some 650 digits: 2 µs, whatever they are.
  */
 export type Decimal = { readonly digits: bigint; readonly exponent: number }
 
