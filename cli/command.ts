@@ -2,7 +2,7 @@ import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { EXIT, type ExitCode } from './exit-codes.ts'
 import { type Io, PROCESS_IO } from './io.ts'
 
-type OptionTable = NonNullable<ParseArgsConfig['options']>
+export type OptionTable = NonNullable<ParseArgsConfig['options']>
 
 /** Values given for these options. */
 export type ValuesOf<Options extends OptionTable> = ReturnType<

@@ -99,7 +99,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   'checkpoints list': {
     summary: 'list checkpoints',
-    load: async () => (await import('./commands/checkpoints-list.ts')).checkpointsList,
+    load: async () => (await import('./commands/checkpoints.ts')).checkpointsList,
   },
   'checkpoints watch': {
     summary: 'keep checkpoints outside of the ledger',
@@ -107,11 +107,11 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   'types list': {
     summary: 'list types',
-    load: async () => (await import('./commands/types-list.ts')).typesList,
+    load: async () => (await import('./commands/types.ts')).typesList,
   },
   'types get': {
     summary: 'show a type with its definition',
-    load: async () => (await import('./commands/types-get.ts')).typesGet,
+    load: async () => (await import('./commands/types.ts')).typesGet,
   },
   'types register': {
     summary: 'register types, for good',
@@ -127,11 +127,11 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   'agents list': {
     summary: 'list agents',
-    load: async () => (await import('./commands/agents-list.ts')).agentsList,
+    load: async () => (await import('./commands/agents.ts')).agentsList,
   },
   'agents get': {
     summary: 'show an agent',
-    load: async () => (await import('./commands/agents-get.ts')).agentsGet,
+    load: async () => (await import('./commands/agents.ts')).agentsGet,
   },
   'agents register': {
     summary: 'register an agent',
@@ -139,15 +139,15 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   'agents disable': {
     summary: 'disable an agent and its keys, for good',
-    load: async () => (await import('./commands/agents-disable.ts')).agentsDisable,
+    load: async () => (await import('./commands/agents.ts')).agentsDisable,
   },
   'keys list': {
     summary: 'list API keys',
-    load: async () => (await import('./commands/keys-list.ts')).keysList,
+    load: async () => (await import('./commands/keys.ts')).keysList,
   },
   'keys get': {
     summary: 'show an API key',
-    load: async () => (await import('./commands/keys-get.ts')).keysGet,
+    load: async () => (await import('./commands/keys.ts')).keysGet,
   },
   'keys create': {
     summary: 'create an API key',
@@ -171,11 +171,11 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   'webhooks list': {
     summary: 'list webhooks and their state',
-    load: async () => (await import('./commands/webhooks-list.ts')).webhooksList,
+    load: async () => (await import('./commands/webhooks.ts')).webhooksList,
   },
   'webhooks get': {
     summary: 'show a webhook',
-    load: async () => (await import('./commands/webhooks-get.ts')).webhooksGet,
+    load: async () => (await import('./commands/webhooks.ts')).webhooksGet,
   },
   'webhooks update': {
     summary: 'change a webhook',
@@ -183,11 +183,11 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   'webhooks pause': {
     summary: 'pause a webhook',
-    load: async () => (await import('./commands/webhooks-pause.ts')).webhooksPause,
+    load: async () => (await import('./commands/webhooks.ts')).webhooksPause,
   },
   'webhooks resume': {
     summary: 'resume a webhook',
-    load: async () => (await import('./commands/webhooks-resume.ts')).webhooksResume,
+    load: async () => (await import('./commands/webhooks.ts')).webhooksResume,
   },
   'webhooks delete': {
     summary: 'delete a webhook, for good',
@@ -231,27 +231,27 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   'peers list': {
     summary: 'list peers and their state',
-    load: async () => (await import('./commands/peers-list.ts')).peersList,
+    load: async () => (await import('./commands/peers.ts')).peersList,
   },
   'peers get': {
     summary: 'show a peer',
-    load: async () => (await import('./commands/peers-get.ts')).peersGet,
+    load: async () => (await import('./commands/peers.ts')).peersGet,
   },
   'peers records': {
     summary: 'list records shared with a peer, in both directions',
-    load: async () => (await import('./commands/peers-records.ts')).peersRecords,
+    load: async () => (await import('./commands/peers.ts')).peersRecords,
   },
   'peers suspend': {
     summary: 'suspend a peering',
-    load: async () => (await import('./commands/peers-suspend.ts')).peersSuspend,
+    load: async () => (await import('./commands/peers.ts')).peersSuspend,
   },
   'peers resume': {
     summary: 'resume a peering',
-    load: async () => (await import('./commands/peers-resume.ts')).peersResume,
+    load: async () => (await import('./commands/peers.ts')).peersResume,
   },
   'peers revoke': {
     summary: 'revoke a peering, for good',
-    load: async () => (await import('./commands/peers-revoke.ts')).peersRevoke,
+    load: async () => (await import('./commands/peers.ts')).peersRevoke,
   },
   'peers budget': {
     summary: 'set the daily storage budget of a peer',
@@ -259,7 +259,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   'peers dead-letters': {
     summary: 'list entries that a peer refused',
-    load: async () => (await import('./commands/peers-dead-letters.ts')).peersDeadLetters,
+    load: async () => (await import('./commands/peers.ts')).peersDeadLetters,
   },
   'peers replay': {
     summary: 'replay refused entries',
@@ -267,7 +267,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   'peers forks': {
     summary: 'list contradictions of a peer (forks)',
-    load: async () => (await import('./commands/peers-forks.ts')).peersForks,
+    load: async () => (await import('./commands/peers.ts')).peersForks,
   },
   'peers reconciliation': {
     summary: 'compare records with a peer',
@@ -279,11 +279,11 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   'audits list': {
     summary: 'list audits and their findings',
-    load: async () => (await import('./commands/audits-list.ts')).auditsList,
+    load: async () => (await import('./commands/audits.ts')).auditsList,
   },
   'audits get': {
     summary: 'show an audit',
-    load: async () => (await import('./commands/audits-get.ts')).auditsGet,
+    load: async () => (await import('./commands/audits.ts')).auditsGet,
   },
 }
 

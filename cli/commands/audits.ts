@@ -1,0 +1,27 @@
+import type { Audit } from '../../sdk/generated/api.ts'
+import type { Column } from '../output.ts'
+import { listItems, showItem } from '../resource.ts'
+
+export const auditsList = listItems({
+  usage: 'audits list',
+  flags: '[--limit N]',
+  about: `Lists audits, newest first: those of the daily schedule, and those that were asked for (\`tallystick audit\`). Of those that
+ended, the last hundred are kept. Needs a key with the scope audit:read.`,
+  examples: ['audits list --limit 5', `audits list | jq 'select(.ok == false)'`],
+  columns: [
+    ['ID', ({ id }) => id],
+    ['REQUESTED', ({ requestedAt }) => requestedAt],
+    ['BY', ({ requestedBy }) => requestedBy ?? 'schedule'],
+    ['STATE', ({ state }) => state],
+    ['ENTRIES', ({ progress }) => progress.entriesDone],
+    ['FOUND', ({ ok, report }) => (ok === null ? '' : ok ? 'intact' : (report?.failure?.code ?? 'a fault'))],
+  ] satisfies readonly Column<Audit>[],
+  ask: (client) => client.audits.list(),
+})
+
+export const auditsGet = showItem({
+  usage: 'audits get AUDIT',
+  about: `Shows an audit: how far it is, and what it found. Needs a key with the scope audit:read.`,
+  examples: ['audits get aud_01kd2m3n4p5q6r7s8t9v0w1x2y'],
+  ask: (client, id) => client.audits.get(id),
+})

@@ -1,0 +1,117 @@
+import type { Peer, PeerDeadLetter, PeerFork, SharedRecord } from '../../sdk/generated/api.ts'
+import type { Column } from '../output.ts'
+import { definePeerChange } from '../peer-change.ts'
+import { listItems, showItem } from '../resource.ts'
+
+export const peersList = listItems({
+  usage: 'peers list',
+  flags: '[--limit N]',
+  about: `Lists the ledgers of other servers that this one shares records with, in the order in which they were invited: the state of each,
+how many entries it has not come to, its failures in a row, what it refused for good, and entries of it that contradict earlier
+ones. Needs a key with the scope peers:manage, records:read or audit:read.`,
+  examples: ['peers list', `peers list | jq -r 'select(.drain.deadLetters > 0 or .drain.forks > 0) | .id'`],
+  columns: [
+    ['ID', ({ id }) => id],
+    ['STATE', ({ state }) => state],
+    ['BEHIND', ({ drain }) => drain?.behind ?? null],
+    ['FAILURES', ({ drain }) => drain?.failures ?? null],
+    ['DEAD', ({ drain }) => drain?.deadLetters ?? null],
+    ['FORKS', ({ drain }) => drain?.forks ?? null],
+    ['NAME', ({ name }) => name],
+    ['URL', ({ remote }) => remote?.url ?? null],
+  ] satisfies readonly Column<Peer>[],
+  ask: (client) => client.peers.list(),
+})
+
+export const peersGet = showItem({
+  usage: 'peers get PEER',
+  about: `Shows a peer: who it is, and in \`drain\` how far it has heard and how it answers. Needs a key with the scope peers:manage,
+records:read or audit:read.`,
+  examples: [
+    'peers get peer_01kd2m3n4p5q6r7s8t9v0w1x2y',
+    'peers get peer_01kd2m3n4p5q6r7s8t9v0w1x2y | jq -r .state',
+  ],
+  ask: (client, id) => client.peers.get(id),
+})
+
+export const peersRecords = listItems({
+  usage: 'peers records PEER',
+  flags: '[--limit N]',
+  about: `Lists the records that are shared with a peer: of this ledger (home), and of the other one (guest), as far as its entries came.
+Needs a key with the scope records:read.`,
+  examples: [
+    'peers records peer_01kd2m3n4p5q6r7s8t9v0w1x2y',
+    `peers records peer_01kd2m3n4p5q6r7s8t9v0w1x2y | jq -r 'select(.offer.state == "pending") | .id'`,
+  ],
+  columns: [
+    ['ID', ({ id }) => id],
+    ['ROLE', ({ role }) => role],
+    ['TYPE', ({ type }) => type],
+    ['STATE', ({ state }) => state],
+    ['VERSION', ({ version }) => version],
+    ['DOCUMENTS', ({ documents }) => documents],
+    ['OFFER', ({ offer }) => offer?.state ?? null],
+  ] satisfies readonly Column<SharedRecord>[],
+  ask: (client, id) => client.peers.records(id),
+})
+
+export const peersDeadLetters = listItems({
+  usage: 'peers dead-letters PEER',
+  flags: '[--limit N]',
+  about: `Lists entries that a peer refused for good, oldest first, each with what it said and the entry itself. Later entries of those
+records wait. When it is mended: \`tallystick peers replay\`. Needs a key with the scope peers:manage.`,
+  examples: [
+    'peers dead-letters peer_01kd2m3n4p5q6r7s8t9v0w1x2y',
+    'peers dead-letters peer_01kd2m3n4p5q6r7s8t9v0w1x2y | jq -r .code | sort | uniq -c',
+  ],
+  columns: [
+    ['SEQ', ({ seq }) => seq],
+    ['RECORD', ({ record }) => record],
+    ['CODE', ({ code }) => code],
+    ['DIED', ({ diedAt }) => diedAt],
+    ['DETAIL', ({ detail }) => detail],
+  ] satisfies readonly Column<PeerDeadLetter>[],
+  ask: (client, id) => client.peers.deadLetters(id),
+})
+
+export const peersForks = listItems({
+  usage: 'peers forks PEER',
+  flags: '[--limit N]',
+  about: `Lists entries of a peer, signed by it, that contradict what it sent before. They were refused, and are kept: an envelope proves
+what its ledger has said. Needs a key with the scope peers:manage or audit:read.`,
+  examples: [
+    'peers forks peer_01kd2m3n4p5q6r7s8t9v0w1x2y',
+    'peers forks peer_01kd2m3n4p5q6r7s8t9v0w1x2y | jq -r .record',
+  ],
+  columns: [
+    ['SEQ', ({ seq }) => seq],
+    ['RECORD', ({ record }) => record],
+    ['VERSION', ({ version }) => version],
+    ['LEAF', ({ leaf }) => leaf],
+    ['SEEN', ({ seenAt }) => seenAt],
+  ] satisfies readonly Column<PeerFork>[],
+  ask: (client, id) => client.peers.forks(id),
+})
+
+export const peersSuspend = definePeerChange({
+  name: 'suspend',
+  does:
+    'Suspends a peering: nothing is sent to it, and nothing that it sends is taken, until it is\n' +
+    'resumed. What is to be sent waits.',
+  codeExample: 'maintenance',
+})
+
+export const peersResume = definePeerChange({
+  name: 'resume',
+  does: 'Resumes a peering that was suspended.',
+  codeExample: 'maintenance_over',
+})
+
+export const peersRevoke = definePeerChange({
+  name: 'revoke',
+  does:
+    'Ends a peering for good: the other side is told, and what was to be sent is dropped. What was\n' +
+    'shared stays where it is.',
+  codeExample: 'contract_ended',
+  isFinal: true,
+})

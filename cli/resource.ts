@@ -1,0 +1,94 @@
+import { noArguments, onlyArgument } from './arguments.ts'
+import { type Command, defineCommand, type OptionTable, type ValuesOf } from './command.ts'
+import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from './connection.ts'
+import { EXIT } from './exit-codes.ts'
+import { LIMIT_HELP, LIMIT_OPTIONS, limited } from './limited.ts'
+import { type Column, OUTPUT_HELP, OUTPUT_OPTIONS, printItem, printItems } from './output.ts'
+
+/* Commands that ask the server one thing and print it, as data. A resource's are one table: cli/commands/<resource>.ts. */
+
+type Client = Awaited<ReturnType<typeof connect>>
+
+type Described<Options extends OptionTable> = {
+  /** Words of the command, and the argument that it needs: `keys get KEY`. */
+  readonly usage: string
+  /** Optional part of the usage line. */
+  readonly flags?: string
+  /** Its effect, and the scope that it needs. */
+  readonly about: string
+  readonly options?: Options
+  /** Help of `options`: a line each. */
+  readonly optionsHelp?: string
+  /** Without the word `tallystick`. */
+  readonly examples: readonly string[]
+}
+
+/** Prints one object. `check` throws UsageError before anything is asked. */
+export function showItem<const Options extends OptionTable = Record<never, never>>(
+  command: Described<Options> & {
+    readonly check?: (values: ValuesOf<Options>, argument: string) => void
+    readonly ask: (client: Client, argument: string, values: ValuesOf<Options>) => Promise<object>
+  },
+): Command {
+  return defineCommand({
+    help: helpOf(command, []),
+    options: { ...command.options, ...CONNECTION_OPTIONS, ...OUTPUT_OPTIONS },
+    async run(given, positionals, io) {
+      const values = given as ValuesOf<Options> & typeof given
+      const argument = argumentOf(command.usage, positionals)
+      command.check?.(values, argument)
+      const client = await connect(values)
+      printItem(await command.ask(client, argument, values), values.json, io.stdout)
+      return EXIT.ok
+    },
+  })
+}
+
+/** Prints many objects: a table on a terminal, otherwise a line of JSON each. */
+export function listItems<T extends object, const Options extends OptionTable = Record<never, never>>(
+  command: Described<Options> & {
+    readonly columns: readonly Column<T>[]
+    readonly ask: (
+      client: Client,
+      argument: string,
+      values: ValuesOf<Options>,
+    ) => AsyncIterable<T> | Promise<AsyncIterable<T>>
+  },
+): Command {
+  return defineCommand({
+    help: helpOf(command, [LIMIT_HELP]),
+    options: { ...command.options, ...LIMIT_OPTIONS, ...CONNECTION_OPTIONS, ...OUTPUT_OPTIONS },
+    async run(given, positionals, io) {
+      const values = given as ValuesOf<Options> & typeof given
+      const argument = argumentOf(command.usage, positionals)
+      const client = await connect(values)
+      const items = limited(await command.ask(client, argument, values), values, io)
+      await printItems(items, command.columns, values.json, io.stdout)
+      return EXIT.ok
+    },
+  })
+}
+
+/** The argument that `usage` names in capitals; empty where it names none. */
+function argumentOf(usage: string, positionals: readonly string[]): string {
+  if (/ [A-Z]/.test(usage)) return onlyArgument(positionals, usage)
+  noArguments(positionals, usage)
+  return ''
+}
+
+function helpOf(
+  { usage, flags, about, optionsHelp, examples }: Described<OptionTable>,
+  more: readonly string[],
+): string {
+  const options = [...(optionsHelp === undefined ? [] : [optionsHelp]), ...more, OUTPUT_HELP, CONNECTION_HELP]
+  return `tallystick ${flags === undefined ? usage : `${usage} ${flags}`}
+
+${about}
+
+${options.join('\n')}
+  -h, --help
+
+Examples:
+${examples.map((example) => `  tallystick ${example}`).join('\n')}
+`
+}
