@@ -3,7 +3,8 @@ type Retry = 'no' | 'yes' | 'maybe'
 
 /**
  * Every error that a client can see: code → status, title, whether to retry, and what to do about it. Anything else is a
- * bug, and becomes `internal_error` with no detail. In order of precedence: when several apply, the first is answered.
+ * bug, and becomes `internal_error` with no detail. In the order of a request's way: the request, its
+ * caller, its body, what that names, the state of things, the server.
  */
 export const ERROR_CODES = {
   // The request as such

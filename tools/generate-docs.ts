@@ -131,7 +131,8 @@ function errorsPage(): string {
   return page(
     'Errors',
     `\`application/problem+json\` (RFC 9457). Programs look at \`code\`, which is stable; \`type\` is a name, with nothing to fetch
-behind it. When several apply, the first of this list is answered.
+behind it. The list goes a request's way: the request
+itself, its caller, its body, what that names, the state of things, the server. Where several apply, one is answered; which one is no promise.
 
 | Code | Status | Meaning | Retry | What to do |
 |---|---|---|---|---|

@@ -36,6 +36,13 @@ type Closer = () => Promise<unknown>
 /** A promise in a box: an async function would wait for a bare one. */
 type Running = { readonly postgresExited: Promise<void> }
 
+if (process.argv.length > 2) {
+  say(
+    '`npm start` takes no arguments: settings are variables of the environment (docs/configuration.md), as in TALLYSTICK_PORT=3001 npm start',
+  )
+  process.exit(2)
+}
+
 const stop = listenForStop()
 const closers: Closer[] = []
 try {

@@ -34,15 +34,22 @@ test('each request is a line that says who asked for what, and how that ended', 
   await until(() => linesOf(app).length === before + 7)
   const lines = linesOf(app).slice(before)
   assert.deepEqual(
-    lines.map(({ method, route, status, ledger, key }) => ({ method, route, status, ledger, key })),
+    lines.map(({ method, route, status, code, ledger, key }) => ({
+      method,
+      route,
+      status,
+      code,
+      ledger,
+      key,
+    })),
     [
-      { method: 'POST', route: '/v1/records', status: 201, ...who },
-      { method: 'GET', route: '/v1/records', status: 200, ...who },
-      { method: 'GET', route: '/v1/export', status: 200, ...who },
-      { method: 'GET', route: null, status: 404, ...nobody },
-      { method: 'GET', route: '/v1/records/:id', status: 401, ...nobody },
-      { method: 'POST', route: '/v1/ledgers', status: 201, ...nobody },
-      { method: 'POST', route: '/v1/records', status: 400, ...who },
+      { method: 'POST', route: '/v1/records', status: 201, code: null, ...who },
+      { method: 'GET', route: '/v1/records', status: 200, code: null, ...who },
+      { method: 'GET', route: '/v1/export', status: 200, code: null, ...who },
+      { method: 'GET', route: null, status: 404, code: 'not_found', ...nobody },
+      { method: 'GET', route: '/v1/records/:id', status: 401, code: 'unauthenticated', ...nobody },
+      { method: 'POST', route: '/v1/ledgers', status: 201, code: null, ...nobody },
+      { method: 'POST', route: '/v1/records', status: 400, code: 'bad_json', ...who },
     ],
   )
   assert.equal(lines[1].bytes, listed.bytes)
@@ -58,6 +65,7 @@ test('each request is a line that says who asked for what, and how that ended', 
 
 const MEMBERS = [
   'bytes',
+  'code',
   'key',
   'ledger',
   'level',

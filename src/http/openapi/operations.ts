@@ -17,7 +17,7 @@ export type Operation = {
   readonly body: z.ZodType | null
   readonly bodyBytesMax: number
   readonly answers: readonly Answer[]
-  /** Every error that it can answer, in order of precedence. */
+  /** Every error that it can answer, in the order of docs/errors.md. */
   readonly problems: readonly ErrorCode[]
 }
 

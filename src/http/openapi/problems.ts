@@ -30,7 +30,7 @@ const WRITE: readonly ErrorCode[] = ['ledger_frozen', 'ledger_closed', 'clock_sk
 const IDEMPOTENT: readonly ErrorCode[] = ['invalid_idempotency_key', 'idempotency_key_reused']
 
 /**
- * Every error that an operation can answer, in order of precedence: what its kind can, and what its route declares. One that
+ * Every error that an operation can answer, in the order of docs/errors.md: what its kind can, and what its route declares. One that
  * declares `idempotency_key_reused` takes an Idempotency-Key. (405 belongs to an address, not to an operation.)
  */
 export function problemsOf(operation: {

@@ -21,6 +21,7 @@ function logRequest(request: FastifyRequest, reply: FastifyReply): void {
       method: request.method,
       route: request.routeOptions.url ?? null,
       status: reply.statusCode,
+      code: reply.problem,
       ms: Math.round(reply.elapsedTime * 10) / 10,
       bytes: bodyBytes(reply),
       ledger: caller?.ledger ?? null,

@@ -1,5 +1,4 @@
 import type pg from 'pg'
-import { withPooledTransaction } from '../../db/connect/transaction.ts'
 import type { LedgerEnds } from '../../db/events/read-events.ts'
 import {
   type Endpoint,
@@ -8,25 +7,16 @@ import {
   moveRecovery,
   type WebhookTurn,
 } from '../../db/events/webhook-turns.ts'
-import {
-  type Attempt,
-  countOpen,
-  type Progress,
-  releaseHeld,
-  reopenDeliveries,
-  type WrittenDelivery,
-  writeProgress,
-} from '../../db/events/webhook-work.ts'
+import { type Attempt, countOpen, type WrittenDelivery } from '../../db/events/webhook-work.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { type AttemptDeps, type AttemptResult, attemptDelivery } from './attempt.ts'
-import { afterAttempt, type Delivery, rowOf } from './delivery.ts'
+import { afterAttempt, type Delivery } from './delivery.ts'
 import { EndpointHealth } from './health.ts'
 import {
   WEBHOOK_HELD_REST_MS,
   WEBHOOK_LINGER_MS,
   WEBHOOK_OPEN_MAX,
   WEBHOOK_ROWS_PER_WRITE,
-  WEBHOOK_STRAGGLER_DUE_MS,
   WEBHOOK_STRAGGLER_MS,
   WEBHOOK_TURN_MS_MAX,
   WEBHOOK_WRITE_AFTER_MS,
@@ -36,7 +26,8 @@ import type { Permits } from './permits.ts'
 import { retryAfterMs, retryDelayMs } from './schedule.ts'
 import type { WebhookSigner } from './secrets.ts'
 import { type StopDeps, stopEndpoint } from './stop-endpoint.ts'
-import { DeliveryWindow, type Task, type Write } from './window.ts'
+import { DeliveryWindow, type Task } from './window.ts'
+import { type Again, mayRelease, type Settled, toRow, writeOutcomes } from './write-outcomes.ts'
 
 export type AttemptSeen = {
   readonly outcome: 'delivered' | 'failed' | 'dead'
@@ -60,13 +51,8 @@ export type LaneDeps = AttemptDeps &
     readonly awaitFloor: (ledgerId: Uuid) => void
   }
 
-/** Delivery that was dealt with, and is delivered again. */
-type Again = Pick<WrittenDelivery, 'eventId' | 'recordId'>
-
 /** Statuses that mean the endpoint is down, not that it refused this event. */
 const DOWN: readonly number[] = [429, 502, 503, 504]
-
-type Settled = { readonly delivery: Delivery; readonly dueInMs: number | null }
 
 /**
  * One endpoint's turn: sends it what it is to hear, as much at a time as it answers well, and writes down what became of it.
@@ -403,46 +389,13 @@ export class Lane {
     }
     this.#open += rows.filter(({ state }) => state === 'pending' || state === 'held').length
     const letsGo = [...writes.filter(mayRelease).map(toRow), ...more, ...again]
-    if (!(await this.#writeAndRelease(progress, again, letsGo))) {
+    const of = { turn: this.turn, endpoint: this.#endpoint }
+    const { isOurs, released } = await writeOutcomes(this.#deps.pool, of, progress, again, letsGo)
+    if (!isOurs) {
       this.#lost = this.#closing = true
       return
     }
+    this.#mayHaveDue ||= released > 0
     this.#window.confirm(writes)
   }
-
-  /**
-   * Writes, and releases in the same transaction what these held, or what is held since: after a crash in between nobody would.
-   */
-  async #writeAndRelease(
-    progress: Omit<Progress, 'mayBeLost'>,
-    again: readonly Again[],
-    letsGo: readonly Pick<WrittenDelivery, 'recordId'>[],
-  ): Promise<boolean> {
-    const { pool } = this.#deps
-    const records = new Map(letsGo.flatMap(({ recordId }) => (recordId ? [[recordId, recordId]] : [])))
-    if (records.size === 0 && again.length === 0) {
-      const mayBeLost = progress.rows.every(({ state }) => state === 'delivered')
-      return writeProgress(pool, this.turn, { ...progress, mayBeLost })
-    }
-    return withPooledTransaction(pool, async (client) => {
-      if (!(await writeProgress(client, this.turn, { ...progress, mayBeLost: false }))) return false
-      const eventIds = again.map(({ eventId }) => eventId)
-      if (eventIds.length > 0) await reopenDeliveries(client, this.#endpoint, eventIds)
-      const released = await releaseHeld(client, this.#endpoint, [...records.values()])
-      this.#mayHaveDue ||= released > 0
-      return true
-    })
-  }
-}
-
-function toRow({ task, outcome, result }: Write<Delivery, Settled>): WrittenDelivery {
-  const { delivery, dueInMs } = result ?? { delivery: task.content, dueInMs: null }
-  if (outcome === null) return rowOf(delivery, 'pending', WEBHOOK_STRAGGLER_DUE_MS)
-  if (outcome === 'retry') return rowOf(delivery, 'pending', dueInMs)
-  return rowOf(delivery, outcome, null)
-}
-
-/** Whether something may be released: a delivery just held may have waited for one just finished. */
-function mayRelease({ outcome, stored }: Write<Delivery, Settled>): boolean {
-  return outcome === 'held' || (stored && (outcome === 'delivered' || outcome === 'dead'))
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
@@ -47,6 +48,18 @@ test('the printed curl line notarizes; a second start keeps the data; Ctrl-C and
   assert.equal((await paste(second.curl)).status, 201)
   assert.equal(await getRecord(second.url, dataDir, made.body.id), 200)
   assert.equal(await second.stop('SIGTERM'), 0)
+})
+
+test('refuses arguments, because it takes none', () => {
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    [join(PROJECT_DIR, 'src/run/all-in-one.ts'), '--port', '1'],
+    {
+      encoding: 'utf8',
+    },
+  )
+  assert.equal(status, 2)
+  assert.match(stderr, /takes no arguments/)
 })
 
 test('after a kill -9 the next start has every record, and no Postgres is left behind', async () => {

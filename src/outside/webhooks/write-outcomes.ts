@@ -1,0 +1,55 @@
+import type pg from 'pg'
+import { withPooledTransaction } from '../../db/connect/transaction.ts'
+import type { Endpoint, WebhookTurn } from '../../db/events/webhook-turns.ts'
+import {
+  type Progress,
+  releaseHeld,
+  reopenDeliveries,
+  type WrittenDelivery,
+  writeProgress,
+} from '../../db/events/webhook-work.ts'
+import { type Delivery, rowOf } from './delivery.ts'
+import { WEBHOOK_STRAGGLER_DUE_MS } from './limits.ts'
+import type { Write } from './window.ts'
+
+/** Delivery that was dealt with, and is delivered again. */
+export type Again = Pick<WrittenDelivery, 'eventId' | 'recordId'>
+
+export type Settled = { readonly delivery: Delivery; readonly dueInMs: number | null }
+
+/**
+ * Writes outcomes, and releases in the same transaction the deliveries that these held, or that are held since: after a crash in
+ * between nobody would. `isOurs`: false where the turn is another's by now, and nothing was written.
+ */
+export async function writeOutcomes(
+  pool: pg.Pool,
+  { turn, endpoint }: { readonly turn: WebhookTurn; readonly endpoint: Endpoint },
+  progress: Omit<Progress, 'mayBeLost'>,
+  again: readonly Again[],
+  letsGo: readonly Pick<WrittenDelivery, 'recordId'>[],
+): Promise<{ readonly isOurs: boolean; readonly released: number }> {
+  const records = new Set(letsGo.flatMap(({ recordId }) => (recordId ? [recordId] : [])))
+  if (records.size === 0 && again.length === 0) {
+    const mayBeLost = progress.rows.every(({ state }) => state === 'delivered')
+    return { isOurs: await writeProgress(pool, turn, { ...progress, mayBeLost }), released: 0 }
+  }
+  return withPooledTransaction(pool, async (client) => {
+    if (!(await writeProgress(client, turn, { ...progress, mayBeLost: false })))
+      return { isOurs: false, released: 0 }
+    const eventIds = again.map(({ eventId }) => eventId)
+    if (eventIds.length > 0) await reopenDeliveries(client, endpoint, eventIds)
+    return { isOurs: true, released: await releaseHeld(client, endpoint, [...records]) }
+  })
+}
+
+export function toRow({ task, outcome, result }: Write<Delivery, Settled>): WrittenDelivery {
+  const { delivery, dueInMs } = result ?? { delivery: task.content, dueInMs: null }
+  if (outcome === null) return rowOf(delivery, 'pending', WEBHOOK_STRAGGLER_DUE_MS)
+  if (outcome === 'retry') return rowOf(delivery, 'pending', dueInMs)
+  return rowOf(delivery, outcome, null)
+}
+
+/** Whether something may be released: a delivery just held may have waited for one just finished. */
+export function mayRelease({ outcome, stored }: Write<Delivery, Settled>): boolean {
+  return outcome === 'held' || (stored && (outcome === 'delivered' || outcome === 'dead'))
+}
