@@ -45,7 +45,7 @@ export class BufferFullError extends TallystickError {
   }
 }
 
-/** The spool can't keep what it should, or another process has it. Of a record, nothing was taken. */
+/** The spool can't keep what it should, or another process has it. No record was taken. */
 export class SpoolError extends TallystickError {}
 
 /**
@@ -107,7 +107,7 @@ export class UnavailableError extends ApiError {}
 /** 500, and whatever else has no family. */
 export class ServerError extends ApiError {}
 
-/** Whether it was done is not known: the next three. Of a write, `idempotencyKey` repeats it without doing it twice. */
+/** Whether it was done is not known: the next three. With `idempotencyKey` a write is repeated without being done twice. */
 export class UnknownOutcomeError extends TallystickError {
   /** null: the call took none. */
   readonly idempotencyKey: string | null

@@ -27,7 +27,7 @@ export type EvidenceOf<Types extends TypeMap, Name extends TypeName<Types>> = Al
   ? Evidence
   : object
 
-/** A record whose payload is known: null once it is erased. Of a payload that may be any object, it is what the server says. */
+/** A record whose payload is known: null once it is erased. A payload that may be any object is typed as the server describes it. */
 export type RecordOf<Payload extends object> = object extends Payload
   ? LedgerRecord
   : Omit<LedgerRecord, 'payload'> & { payload: Payload | null }

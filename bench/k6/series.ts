@@ -16,7 +16,7 @@ const METRICS: ReadonlySet<string> = new Set(['accepted', 'rejected', 'acknowled
 
 /**
  * The recording of k6's web dashboard: a line for each period, with an array of values for each metric that was seen so far, in
- * the order of their names. Of k6's outputs it is the cheap one: it aggregates in the process, where `--out json` writes a dozen
+ * the order of their names. It is the cheap one of k6's outputs: it aggregates in the process, where `--out json` writes a dozen
  * lines a request.
  */
 export function readRecording(text: string): Point[] {

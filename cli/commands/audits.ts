@@ -5,8 +5,8 @@ import { listItems, showItem } from '../resource.ts'
 export const auditsList = listItems({
   usage: 'audits list',
   flags: '[--limit N]',
-  about: `Lists audits, newest first: those of the daily schedule, and those that were asked for (\`tallystick audit\`). Of those that
-ended, the last hundred are kept. Needs a key with the scope audit:read.`,
+  about: `Lists audits, newest first: those of the daily schedule, and those that were asked for (\`tallystick audit\`). The last
+hundred that ended are kept. Needs a key with the scope audit:read.`,
   examples: ['audits list --limit 5', `audits list | jq 'select(.ok == false)'`],
   columns: [
     ['ID', ({ id }) => id],

@@ -41,7 +41,7 @@ function ownUid(): number | null {
   return process.geteuid?.() ?? null
 }
 
-/** Throws EEXIST where there is something, also a link. Of what fails nothing is left. */
+/** Throws EEXIST where there is something, also a link. A failure leaves nothing. */
 export async function makeFile(path: string, content: string | Uint8Array): Promise<void> {
   const file = await open(path, 'wx', 0o600)
   try {

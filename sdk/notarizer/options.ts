@@ -22,7 +22,7 @@ export type NotarizerOptions = {
   readonly blockedDelayMs?: number | undefined
   /** For the answer to one attempt. */
   readonly timeoutMs?: number | undefined
-  /** Records are in the ledger. Of a spool: again after a crash, at times. */
+  /** Records are in the ledger. From a spool this may be said again after a crash. */
   readonly onRecorded?: ((batch: RecordedBatch) => unknown) | undefined
   /** The server will never take this record. Absent: it is written to the console. */
   readonly onRefused?: ((record: RefusedRecord, error: TallystickError) => unknown) | undefined

@@ -170,7 +170,7 @@ export class Records<Types extends TypeMap> {
     }
   }
 
-  /** `GET /v1/records`: newest first, unless `order` says otherwise. Of one type, with its payloads. */
+  /** `GET /v1/records`: newest first, unless `order` says otherwise. With `type`, payloads have its shape. */
   list<Name extends TypeName<Types>>(
     query: RecordsQuery & { readonly type: Name },
     options?: CallOptions,

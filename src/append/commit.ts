@@ -113,7 +113,7 @@ async function callOnce(pool: pg.Pool, entries: readonly EntryRow[]): Promise<Ap
     return answers.map(toOutcome)
   } catch (error) {
     const failure = classifyFailure(error as Error)
-    // Only an error about the data leaves a connection that can be trusted. Of any other the pool hears which it was.
+    // Only an error about the data leaves a connection that can be trusted. The pool is told of any other.
     client.release(failure.kind === 'data' || failure.kind === 'deadlock' ? false : failure.error)
     return failure
   }

@@ -22,7 +22,7 @@ type Charge =
 export type Limited = { readonly id: string; readonly limit: RateLimit }
 
 /**
- * Token buckets, as the time at which each is full again (GCRA): one number each, and nothing that runs. Of this process
+ * Token buckets, as the time at which each is full again (GCRA): one number each, and nothing that runs. They are of this process
  * alone: behind N servers a client gets up to N times its limit. The clock MUST be one that never goes back.
  */
 export class RateLimits {

@@ -55,7 +55,7 @@ export async function* streamRows<T extends pg.QueryResultRow>(
 
 /**
  * streamRows for a short range of a table that has a few rows for each entry at most: one round trip instead of three, and
- * planned once a session. Of many ledgers that grow slowly, reading is the larger part of verifying.
+ * planned once a session. Reading is the larger part of verifying many ledgers that grow slowly.
  */
 export async function* readRows<T extends pg.QueryResultRow>(
   client: pg.ClientBase,

@@ -244,7 +244,7 @@ const TWO_PASSWORDS =
 const PARAMETERS = ['sslmode', 'sslrootcert', 'host']
 
 /**
- * Refuses parameters that would be passed over, because somebody may rely on them. Of a repeated one libpq takes the last,
+ * Refuses parameters that would be passed over, because somebody may rely on them. libpq takes the last of a repeated one,
  * `URLSearchParams` the first.
  */
 function refuseUnknown(parameters: URLSearchParams): void {

@@ -10,7 +10,7 @@ export type Pooler = 'none' | 'present' | 'transaction'
 /**
  * A pooler announces a process id of its own making. If then this client is answered by another process than before, or another
  * client's transaction runs in the process that this one's ran in, while both are connected, connections are handed on by the
- * transaction: in session mode each client keeps its own. Of a pooler with much to do the first is found out, of an idle one,
+ * transaction: in session mode each client keeps its own. A busy pooler is found out by the first, an idle one
  * which takes the connection that it used last, the second.
  */
 export async function findPooler(client: pg.ClientBase, database: DatabaseOrUrl): Promise<Pooler> {

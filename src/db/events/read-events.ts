@@ -21,7 +21,7 @@ export type EventRow = {
   recordTraceparent: string | null
   /** Number of records of each type in a batch. */
   batchTypes: Record<string, number> | null
-  /** The envelope of another ledger's entry that this one received; null: none. Of a step that took an offer it is not read. */
+  /** The envelope of another ledger's entry that this one received; null: none. It is not read for a step that took an offer. */
   received: Buffer | null
 }
 

@@ -60,7 +60,7 @@ type DeliveryFilters = {
 }
 
 /**
- * Newest first, from before `before` on, without their attempts. Of those that are looked at some may not be wanted, and at most
+ * Newest first, from before `before` on, without their attempts. Not all that are looked at need be wanted, and at most
  * WEBHOOK_DELIVERIES_SCANNED_MAX are: `next` is where to go on, null at the end.
  */
 export async function listDeliveries(

@@ -232,7 +232,7 @@ export type PeerContact = {
 }
 
 /**
- * null: the ledger has no such peering with that other one. Of one that has no entry yet there are no keys. Keys are as they stand
+ * null: the ledger has no such peering with that other one. A peering that has no entry yet has no keys. Keys are as they stand
  * there: who is to be believed says findBelievedContact in src/outside/federation/peer-keys.ts.
  */
 export async function findContact(

@@ -107,7 +107,7 @@ export async function lockWaitingCompletions(
   return rows.map((row) => ({ ...toName(row), stands: row.stands }))
 }
 
-/** The ledgers, up to where their completions are taken, and how many of each. Of one that stands all are put aside. */
+/** The ledgers, up to where their completions are taken, and how many of each. A ledger that stands has all of its completions put aside. */
 const WAITING_SHARES = `with ledgers as materialized (
     select l.ledger_id, l.stands, case when l.stands then 9223372036854775807 else l.floor end as until
     from unnest($2::uuid[], $3::bigint[], $4::boolean[]) l (ledger_id, floor, stands)

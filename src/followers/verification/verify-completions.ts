@@ -64,7 +64,7 @@ type Signed = GatedName & {
 /**
  * Verifies completions, of any ledgers: one result each, in order. All of them are read in one moment's view, and what is
  * found is committed in as few calls as its size allows. Nothing is said twice, whoever else does the same at the same time:
- * of two entries for one version of a record the chain takes one. Of what does not lie below its ledger's floor nothing is said: it
+ * of two entries for one version of a record the chain takes one. A completion that does not lie below its ledger's floor is passed over: it
  * is found again when the follower has looked.
  */
 export async function verifyCompletions(
@@ -155,7 +155,7 @@ function toResult(deps: VerifyCompletionsDeps, error: Error): VerificationResult
   return { status: 'refused', error }
 }
 
-/** `outcomes`: one an entry. Of two, the first may have been appended alone: then the verdict alone is missing. */
+/** `outcomes`: one an entry. The first of two may have been appended alone: then the verdict alone is missing. */
 function settle(
   deps: VerifyCompletionsDeps,
   { entries, outcome, submittedAtMs, ledgerId, recordId, traceparent }: Signed,

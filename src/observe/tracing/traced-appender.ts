@@ -11,7 +11,7 @@ import type { Tracing } from './tracing.ts'
 type Waiting = { readonly span: Span; readonly queuedAt: number }
 
 /**
- * Appends as the appender does. Of a request that is traced the wait for the batch and for its commit is a span; each batch with
+ * Appends as the appender does. For a traced request the wait for the batch and for its commit is a span; each batch with
  * such entries is a span of a trace of its own, because it serves many requests: links lead there and back.
  */
 export class TracedAppender extends Appender {

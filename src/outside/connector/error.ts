@@ -1,4 +1,4 @@
-/** Why a request has no answer. Of a request whose last bytes were sent the peer may have done what it asks. */
+/** Why a request has no answer. The peer may have done what a request asks whose last bytes were sent. */
 export type OutboundErrorCode =
   /** The URL is none that is delivered to; see checkOutboundUrl. */
   | 'url_refused'

@@ -13,7 +13,7 @@ export type JudgedEvidence = ReadonlyMap<Proposed, ApiError | null>
 
 /**
  * Holds the evidence of each offer that may still be taken to its schema, before the transaction that takes it, and before its turn
- * in the inbox: a schema of one tenant that costs much may wait for seconds. Of the others nothing is looked at: versions only grow,
+ * in the inbox: a schema of one tenant that costs much may wait for seconds. The others are not looked at: versions only grow,
  * and the type of a record never changes.
  */
 export async function judgeEvidence(

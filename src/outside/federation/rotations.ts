@@ -88,7 +88,7 @@ function currentOf(keys: readonly PeerKeyRow[]): PeerKeyText {
   return { kid, alg, spki: spki.toString('base64') }
 }
 
-/** Those that are new here. Of a request whose answer was lost they come again: what is known is skipped. */
+/** Those that are new here. A request whose answer was lost brings them again: known ones are skipped. */
 function followKeys(ledger: string, keys: readonly PeerKeyRow[], sent: readonly SentRotation[]): Rotation[] {
   const rotations: Rotation[] = []
   let current = currentOf(keys)

@@ -9,7 +9,7 @@ import type { JsonValue } from './json-value.ts'
  * one caller could change what another one's document says, and hide a doubled name. Names without an escape, and
  * strings by themselves, are not concerned.
  *
- * `depthMax` as in parseJsonText. Throws `json_syntax`, `json_depth`. Of equal names the last one counts.
+ * `depthMax` as in parseJsonText. Throws `json_syntax`, `json_depth`. The last of equal names counts.
  */
 export function parseWithEscapedNames(text: string, depthMax: number): JsonValue {
   const reader = new Reader(text, depthMax)

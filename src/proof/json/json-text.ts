@@ -8,7 +8,7 @@ import type { JsonObject, JsonValue } from './json-value.ts'
  * different documents behind one signature.
  *
  * Every HTTP body goes through here. JSON.parse decides about the grammar; one pass over the text, which may
- * rely on that, then finds what JSON.parse hides. Of the names it only counts the colons: fewer members in the value
+ * rely on that, then finds what JSON.parse hides. It counts the colons instead of the names: fewer members in the value
  * than in the text means that one stands twice. 1.5 times JSON.parse in all (1.9 µs for a body of 419 bytes, 360 µs for
  * a batch of 84 KB); with strings read character by character where indexOf will do, 2.1 times.
  */

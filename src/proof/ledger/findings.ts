@@ -22,7 +22,7 @@ export type LedgerFindings = {
   readonly own: number
   /** Whether that covers each entry that is more than a minute older than the newest one, and less than a minute lies behind it. */
   readonly ownReachesEnd: boolean
-  /** In order. Of a ledger that was refused: those up to there. */
+  /** In order. For a ledger that was refused: those up to the fault. */
   readonly erasures: readonly Erasure[]
 }
 

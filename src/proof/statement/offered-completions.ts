@@ -17,7 +17,7 @@ const [VERSION_BYTE, VARIANT_BYTE] = [6, 8]
 
 /**
  * The id (`cmp_…`) of a completion that is offered (docs/formats/federation.md). A guest makes it, and the home's chain takes it over:
- * so it is one that no ledger can have already, or a guest could make its home's export one that nobody verifies. Of version 8 (RFC
+ * so it is one that no ledger can have already, or a guest could make its home's export one that nobody verifies. It has version 8 (RFC
  * 9562 §5.8), where a ledger's own ids are of version 7; and what follows the nonce is a hash of where it belongs.
  */
 export function offeredCompletionId(

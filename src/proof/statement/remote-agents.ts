@@ -17,7 +17,7 @@ const DOMAIN = utf8Encode('tallystick-remote-agent-v1\0')
 const [VERSION_BYTE, VARIANT_BYTE] = [6, 8]
 
 /**
- * The id under which a remote agent is found where only a uuid fits. Of version 8 (RFC 9562 §5.8), so that it is the id
+ * The id under which a remote agent is found where only a uuid fits. It has version 8 (RFC 9562 §5.8), so that it is the id
  * of no local agent: those are of version 7. `text`: as parseRemoteAgent takes it.
  */
 export function remoteAgentId(sha256: Sha256, text: string): Uuid {

@@ -10,7 +10,7 @@ import { frontierRoot, merkleRoot, TILE_HASHES, TILE_LEVEL_BITS } from './merkle
 /** Leaves from `start` up to, not including, `end`. */
 export type LeafRange = { readonly start: number; readonly end: number }
 
-/** `count` hashes of a tile, from `offset` on (docs/formats/proofs.md). Of level 0 they are leaves. */
+/** `count` hashes of a tile, from `offset` on (docs/formats/proofs.md). On level 0 they are leaves. */
 export type TileSlice = {
   readonly level: number
   readonly tile: number

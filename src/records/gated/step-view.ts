@@ -101,7 +101,7 @@ export type Terms = {
   readonly offer: OfferView | null
 }
 
-/** The member `gated` of a record: JSON. Of what was done again after a revision the newest is shown. */
+/** The member `gated` of a record: JSON. A step that was taken again after a revision is shown as it was taken last. */
 export function renderGated(terms: Terms, steps: Steps): string {
   const completion = steps['completion-submitted']
   const verification = newerThan(completion, steps['completion-verified'])
