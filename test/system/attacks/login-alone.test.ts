@@ -14,6 +14,7 @@ import {
   timestamptz,
   uuid,
 } from '../../../src/db/connect/binary-array.ts'
+import { uuidOfBytes } from '../../../src/proof/ids.ts'
 import { makeMasterKey } from '../../../src/signing/master-key.ts'
 import { codePoint } from '../../helpers/code-points.ts'
 import { connect } from '../../helpers/connect.ts'
@@ -170,7 +171,7 @@ async function captureMac(entries: readonly EntryRow[]): Promise<Buffer> {
 test('Postgres gives back every array as it took it, so that both sides hash the same bytes', async (t) => {
   const { thief } = await rob(t, 'api')
   const columns = [
-    [uuid, 'uuid', fc.uint8Array({ minLength: 16, maxLength: 16 })],
+    [uuid, 'uuid', fc.uint8Array({ minLength: 16, maxLength: 16 }).map(uuidOfBytes)],
     [bytea, 'bytea', fc.uint8Array({ maxLength: 40 })],
     [int4, 'int4', fc.integer()],
     [text, 'text', fc.string({ unit: codePoint }).filter((value) => !value.includes('\0'))],

@@ -23,7 +23,7 @@ import { makeCreation, makeStep } from '../../helpers/test-steps.ts'
  * looked like when all of its records had the old values, and nobody told it of the 44,000 since that have none of them. A
  * walk along the chain that looks for such a value reads 5,000 blocks and more; one record at its own index, 20.
  */
-const BLOCKS_OF_A_PAGE = 1_800
+const BLOCKS_OF_A_PAGE = 2_000
 /** And the first 200 candidates of each: 6 blocks each where every record has an entry of its own. */
 const BLOCKS_OF_TWO = 4_400
 const BLOCKS_OF_NOTHING = 120
