@@ -9,6 +9,8 @@ import {
   isId,
   parseId,
   parseIdBytes,
+  timeOfUuidv7,
+  type Uuid,
   uuidOfBytes,
 } from '../../src/proof/ids.ts'
 import { refuses } from './refuses.ts'
@@ -48,6 +50,13 @@ test('a uuid is its 16 bytes as Postgres writes them, with an id and back', () =
       assert.equal(formatId(prefix, uuid), formatIdBytes(prefix, bytes))
       assert.equal(parseId(prefix, formatId(prefix, uuid)), uuid)
     }),
+  )
+})
+
+test('the time of a UUIDv7 is its first 48 bits, as in RFC 9562, appendix A.6', () => {
+  assert.equal(
+    timeOfUuidv7('017f22e2-79b0-7cc3-98c4-dc0c0c07398f' as Uuid),
+    Date.parse('2022-02-22T19:22:22Z'),
   )
 })
 
