@@ -46,7 +46,10 @@ import { useZodValidation } from './zod-validation.ts'
 /** Addresses are compared as they are. */
 const ROUTER = { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: 100 }
 
-/** The HTTP application: plugins, then routes, in the order in which they apply. */
+/**
+ * The HTTP application: plugins, then routes. The plugins are in the order of a request's phases, of which each has its main part in
+ * one; those that look at the whole of a request come first. docs/operations.md names what each can refuse.
+ */
 export function buildApp(deps: Deps): FastifyInstance {
   const app = Fastify({
     bodyLimit: BODY_BYTES_MAX,
@@ -74,15 +77,19 @@ export function buildApp(deps: Deps): FastifyInstance {
   useMeasurement(app, deps)
   if (deps.logRequests) useRequestLog(app)
   useProblems(app)
-  refuseOtherMethods(app, ROUTER)
+  // The request, before Fastify hears of it
   useAdmission(app, deps)
-  useAnswerHeaders(app)
-  useUnreadAnswers(app, deps)
+  // The headers
+  refuseOtherMethods(app, ROUTER)
+  useAuthentication(app, deps)
+  useRateLimits(app)
+  // The body
   useBodyBudget(app, deps)
   useJsonBody(app, deps)
   useZodValidation(app)
-  useAuthentication(app, deps)
-  useRateLimits(app)
+  // The answer
+  useAnswerHeaders(app)
+  useUnreadAnswers(app, deps)
   const operations = collectOperations(app)
 
   healthRoutes(app, deps)

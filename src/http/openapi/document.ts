@@ -8,7 +8,7 @@ import { mayOmitBody } from '../zod-validation.ts'
 import { groupOf, inGroupOrder, isOfReference } from './groups.ts'
 import { makeHeaders } from './headers.ts'
 import type { Operation } from './operations.ts'
-import { takesIdempotencyKey, takesIfMatch } from './problems.ts'
+import { takesIdempotencyKey, takesIfMatch } from './possible-problems.ts'
 import { SchemaComponents } from './schema-components.ts'
 import { describeWebhooks } from './webhooks.ts'
 

@@ -1,6 +1,6 @@
 import { ERROR_CODES, type ErrorCode } from '../../errors.ts'
 import type { Operation } from './operations.ts'
-import { takesIdempotencyKey } from './problems.ts'
+import { takesIdempotencyKey } from './possible-problems.ts'
 
 type Header = { readonly description: string; readonly schema: object }
 

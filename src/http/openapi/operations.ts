@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { BODY_BYTES_MAX } from '../../append/limits.ts'
 import type { ErrorCode } from '../../errors.ts'
 import type { Access, PeerAccess } from '../plugins/authenticate.ts'
-import { problemsOf } from './problems.ts'
+import { problemsOf } from './possible-problems.ts'
 
 /** One method at one address: its request and its answers. */
 export type Operation = {

@@ -4,10 +4,10 @@ import type { FastifyInstance } from 'fastify'
 import type { Admission } from '../../append/admission.ts'
 import type { ByteBudgets } from '../../append/byte-budget.ts'
 import { ApiError } from '../../errors.ts'
+import { heldBy } from '../held.ts'
 import { REFUSED_RETRY_AFTER_SECONDS_MAX } from '../limits.ts'
 import { claimedLedger } from '../owner.ts'
 import { PipelinedRequests } from '../pipelined-requests.ts'
-import { heldBy } from '../tails/held.ts'
 import { PROBLEM_TYPE, renderProblem } from './problems.ts'
 
 type AdmissionDeps = { readonly admission: Admission; readonly budgets: ByteBudgets }

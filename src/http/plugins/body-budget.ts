@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { ByteBudgets } from '../../append/byte-budget.ts'
 import { ApiError } from '../../errors.ts'
+import { heldBy } from '../held.ts'
 import { BODY_PIECE_BYTES } from '../limits.ts'
-import { heldBy } from '../tails/held.ts'
 
 /**
  * Counts bodies, from when their sender is known until they are answered. Before that nothing of a body is read: Node holds back

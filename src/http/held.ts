@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Admission } from '../../append/admission.ts'
-import type { ByteBudget } from '../../append/byte-budget.ts'
-import { REQUEST_ABANDONED_MS_MAX } from '../limits.ts'
-import { ledgerOf, ownerOf } from '../owner.ts'
+import type { Admission } from '../append/admission.ts'
+import type { ByteBudget } from '../append/byte-budget.ts'
+import { REQUEST_ABANDONED_MS_MAX } from './limits.ts'
+import { ledgerOf, ownerOf } from './owner.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
