@@ -3,6 +3,9 @@ import type { ErrorDescription } from '../observe/log.ts'
 
 type Log = { error(details: object, message: string): void }
 
+/** A request that failed. `route`: the pattern; null: there is none. */
+type Failure = { readonly method: string; readonly route: string | null; readonly error: ErrorDescription }
+
 /** When the database is away every request fails, and refusing must stay cheap: said once a second, with no stack. */
 const OFTEN: ReadonlySet<ErrorCode> = new Set(['overloaded', 'unavailable', 'clock_skew', 'outcome_unknown'])
 const OFTEN_EVERY_MS = 1_000
@@ -14,10 +17,10 @@ const ASKED_FOR: ReadonlySet<ErrorCode> = new Set(['peer_suspended'])
 export class FailureLog {
   readonly #last = new Map<ErrorCode, { saidAtMs: number; unsaid: number }>()
 
-  log(log: Log, code: ErrorCode, cause: ErrorDescription): void {
+  log(log: Log, code: ErrorCode, failure: Failure): void {
     if (ASKED_FOR.has(code)) return
     if (!OFTEN.has(code)) {
-      log.error({ error: cause, code }, 'request failed')
+      log.error({ ...failure, code }, 'request failed')
       return
     }
     const last = this.#last.get(code)
@@ -27,7 +30,13 @@ export class FailureLog {
       return
     }
     this.#last.set(code, { saidAtMs: nowMs, unsaid: 0 })
-    const { stack: _, ...brief } = cause
-    log.error({ error: brief, code, since: last?.unsaid ?? 0 }, 'requests fail')
+    log.error(
+      { ...failure, error: withoutStack(failure.error), code, unsaid: last?.unsaid ?? 0 },
+      'requests fail',
+    )
   }
+}
+
+function withoutStack({ stack: _, cause, ...rest }: ErrorDescription): ErrorDescription {
+  return cause === undefined ? rest : { ...rest, cause: withoutStack(cause) }
 }

@@ -11,7 +11,15 @@ export function openLog(level: string, destination?: DestinationStream): Logger 
   return destination ? pino(options, destination) : pino(options)
 }
 
-export type ErrorDescription = { readonly stack?: unknown; readonly [name: string]: unknown }
+export type ErrorDescription = {
+  readonly type?: unknown
+  readonly message?: unknown
+  readonly stack?: unknown
+  readonly code?: unknown
+  readonly constraint?: unknown
+  readonly table?: unknown
+  readonly cause?: ErrorDescription
+}
 
 /**
  * Describes an error for the log. Not all of it: the `detail` of a Postgres error holds values of the row, and so of payloads;

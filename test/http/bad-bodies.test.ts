@@ -299,7 +299,12 @@ test('a body at a limit', async (t) => {
     const body = notarize('{}')
     const padded = body + ' '.repeat(512 * 1024 - body.length)
     expectStatus(201, await app.send('POST', '/v1/records', { text: padded }))
-    assertProblem(await app.send('POST', '/v1/records', { text: `${padded} ` }), 413, 'body_too_large')
+    const larger = assertProblem(
+      await app.send('POST', '/v1/records', { text: `${padded} ` }),
+      413,
+      'body_too_large',
+    )
+    assert.equal(larger['detail'], 'the body must have at most 524288 bytes here')
     const batch = `{"records":[${body}]}`
     const paddedBatch = batch + ' '.repeat(4 * 1024 * 1024 - batch.length)
     expectStatus(201, await app.send('POST', '/v1/records/batch', { text: paddedBatch }))

@@ -20,11 +20,11 @@ export function useProblems(app: FastifyInstance): void {
 }
 
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
-  const known = translate(error as FastifyError)
+  const known = translate(error as FastifyError, request)
   reply.problem = known.code
   if (!isToldToLeave(request)) {
     request.server.countProblem(known.code)
-    if (known.status >= 500) request.server.failures.log(request.log, known.code, describeError(error))
+    if (known.status >= 500) logFailure(request, known.code, error)
   }
   if (known.retryAfterMs !== null)
     reply.header('retry-after', Math.max(1, Math.ceil(known.retryAfterMs / 1000)))
@@ -38,6 +38,15 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
       // As bytes: to a string Fastify adds a charset, which this media type does not have (RFC 9457 §6.1).
       .send(Buffer.from(renderProblem(known, request.id)))
   )
+}
+
+/** Names the route by its pattern, because an address may hold what is no line's business. */
+function logFailure(
+  { server, log, method, routeOptions }: FastifyRequest,
+  code: ErrorCode,
+  error: unknown,
+): void {
+  server.failures.log(log, code, { method, route: routeOptions.url ?? null, error: describeError(error) })
 }
 
 /** A probe of a server that is about to stop: nothing has failed, and each restart would be an alarm. */
@@ -103,9 +112,11 @@ const FASTIFY_CODES: Record<string, ErrorCode> = {
  * Fastify's own errors get a code of the table, and a database that is away is no fault of ours; whatever else is not an
  * ApiError is a bug, and the client learns no more than that.
  */
-function translate(error: FastifyError | ApiError): ApiError {
+function translate(error: FastifyError | ApiError, { routeOptions }: FastifyRequest): ApiError {
   if (error instanceof ApiError) return error
   const code = FASTIFY_CODES[error.code]
+  if (code === 'body_too_large')
+    return new ApiError(code, `the body must have at most ${routeOptions.bodyLimit} bytes here`)
   if (code) return new ApiError(code, ERROR_CODES[code][1])
   if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500) {
     return new ApiError('bad_request', STATUS_CODES[error.statusCode] ?? 'the request is not well-formed')

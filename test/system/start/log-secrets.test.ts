@@ -67,7 +67,9 @@ test('a server and a worker that log all they can log no secret, also of what go
 
   const lines = parseLines(said.join(''))
   assert.ok(lines.some(({ route, status }) => route === '/v1/records' && status === 201))
-  assert.ok(lines.some(({ msg, level, requestId }) => msg === 'request failed' && level === 50 && requestId))
+  const failed = lines.find(({ msg, level }) => msg === 'request failed' && level === 50)
+  assert.ok(failed.requestId)
+  assert.deepEqual([failed.method, failed.route], ['POST', '/v1/records'])
   assert.ok(lines.some(({ msg }) => msg === 'an idle database connection broke'))
   assertNoSecret(said.join(''), [ledger, other, hook.secret, rotated.secret])
 })
