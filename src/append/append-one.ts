@@ -68,10 +68,18 @@ export function toApiError(outcome: NotWritten, hasIdempotencyKey: boolean): Err
     case 'refused':
       return refusal(outcome.reason)
     case 'stale':
-    case 'again':
-      return new ApiError('state_conflict', 'another request changed the record at the same time', {
-        retryable: true,
-      })
+      // A step of a record may have been overtaken instead: take-step.ts answers that with the record as it is by now.
+      return new ApiError(
+        'state_conflict',
+        "nothing was written: the ledger's signing key changed meanwhile; send it again",
+        { retryable: true },
+      )
+    case 'again': // the appender keeps these for its next batch
+      return new ApiError(
+        'state_conflict',
+        'nothing was written: another request was about the same record or Idempotency-Key; send it again',
+        { retryable: true },
+      )
     case 'failed':
       return outcome.error
   }

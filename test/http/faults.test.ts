@@ -4,6 +4,7 @@ import { get as httpGet, type IncomingMessage } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
 import { buildTestApp, expectStatus, genericBody, OPERATOR_KEY, type TestApp } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { checkAllLedgers } from '../helpers/check-ledger.ts'
@@ -97,7 +98,7 @@ test('a connection that is lost after the commit', async (t) => {
   await t.test('is logged with its cause', () => {
     assert.match(
       app.logs(),
-      /"cause":\{[^}]*(ECONNRESET|Connection terminated)[^\n]*"code":"outcome_unknown"/,
+      /"method":"POST","route":"\/v1\/records",[^\n]*"cause":\{[^}]*(ECONNRESET|Connection terminated)[^\n]*"code":"outcome_unknown"/,
     )
   })
 })
@@ -113,6 +114,34 @@ test('a connection that is lost before the request arrives is an unknown outcome
   assert.deepEqual(await app.written(), before)
   const retry = expectStatus(201, await app.send('POST', '/v1/records', request))
   assert.equal(retry.headers['idempotency-replayed'], undefined)
+})
+
+test('a ledger that changes its signing key again and again', async (t) => {
+  const app = await buildTestApp(t)
+  const before = await app.written()
+  const writes = [
+    ['/v1/records', genericBody()],
+    ['/v1/records/batch', { records: [genericBody()] }],
+  ] as const
+
+  await t.test('makes a write be signed three times, and refused, to be sent again', async (t) => {
+    // Another key than the ledger's, as often as somebody looks: Postgres finds each entry stale.
+    const other = makeEd25519Signer(nativeProviders.sha256, new Uint8Array(32).fill(1))
+    t.mock.method(app.deps.signers, 'signerOf', () => other)
+    const looked = t.mock.method(app.deps.signers, 'signerAfterStale', async () => other)
+    for (const [url, body] of writes) {
+      looked.mock.resetCalls()
+      const problem = assertProblem(await app.send('POST', url, { body }), 409, 'state_conflict')
+      assert.equal(looked.mock.callCount(), 2)
+      assert.equal(problem['retryable'], true)
+      assert.match(problem['detail'] as string, /signing key changed meanwhile; send it again/)
+    }
+    assert.deepEqual(await app.written(), before)
+  })
+
+  await t.test('takes the same write when that is over', async () => {
+    for (const [url, body] of writes) expectStatus(201, await app.send('POST', url, { body }))
+  })
 })
 
 test('a database that is away', async (t) => {

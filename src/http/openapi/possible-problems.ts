@@ -26,7 +26,14 @@ const BODY: readonly ErrorCode[] = [
   'json_too_deep',
 ]
 const LARGE_BODY: readonly ErrorCode[] = ['json_too_costly']
-const WRITE: readonly ErrorCode[] = ['ledger_frozen', 'ledger_closed', 'clock_skew', 'outcome_unknown']
+/** `state_conflict`: the ledger's signing key changed again and again while the entry was signed (src/append/append-one.ts). */
+const WRITE: readonly ErrorCode[] = [
+  'ledger_frozen',
+  'ledger_closed',
+  'state_conflict',
+  'clock_skew',
+  'outcome_unknown',
+]
 const IDEMPOTENT: readonly ErrorCode[] = ['invalid_idempotency_key', 'idempotency_key_reused']
 
 /**
