@@ -1197,7 +1197,7 @@ begin
   if array_position(versions, null) is not null then
     perform append_details(ledger_ids, kinds, subject_ids, details, outcomes, seqs);
   end if;
-  -- And about peers; of records, what is shared and what was offered (0009).
+  -- And about peers; of records, what is shared and what was offered.
   if num_nonnulls(variadic details) > 0 then
     perform append_federation(ledger_ids, kinds, subject_ids, leaves, details, outcomes, seqs);
   end if;
@@ -2660,22 +2660,23 @@ Arguments are arrays with one element an item, in six groups:
   documents    documents of steps
 and `mac`: key id and HMAC-SHA256 over array_send of every other argument, in their order. The binary form is what came over
 the wire, because array_send gives back what array_recv took. One MAC a call, not one an entry: it holds entries, rows and
-their order to each other, and costs one pass. A wrong one raises 28000 (constraint append_mac).
+their order to each other, and costs one pass. A wrong one raises 28000 (constraint append_entries_mac).
 
 Decides each item as if one after another in order, but in sets; a refused item never spoils its neighbours. Answers 41 bytes
 an item, in order: outcome (1), seq (8, big-endian), chain (32; zeros unless appended). APPEND_OUTCOMES in
-src/db/chain/append-entries.ts names the outcomes. In order of precedence:
+src/db/chain/append-entries.ts names the outcomes, src/append/append-one.ts the code that a client gets for each. In order of
+precedence:
 
    5 refused_ledger     no such ledger, or a ledger-created for one that has entries
    1 replayed           known idempotency key, same request: seq is the first outcome''s
-   2 conflict           known idempotency key, another request
+   2 conflict           known idempotency key, another request; or the first one''s fingerprint was erased with a document of it
    9 refused_frozen     the operator has frozen the ledger
   10 refused_closed     the ledger is an older backup of itself, and nobody has acknowledged that
+   3 refused_state      a ledger-restored with nothing to acknowledge
    7 again              a second item for the same record or idempotency key in this call
    8 refused_kind       unknown kind, or one that only the worker''s login may append
    6 stale              signed by a key that is not the ledger''s current one
-   3 refused_state      no such transition from the record''s state; a revision beyond the agreed number; a ledger-restored
-                        with nothing to acknowledge
+   3 refused_state      no such transition from the record''s state; a revision beyond the agreed number
    6 stale              `previous` is not the record''s last leaf
   12 refused_party      not this agent''s step: the principal judges, the performer performs, `auto` decides by the rules
   11 refused_deadline   an activation or completion after the record''s deadline, or an expiry before it

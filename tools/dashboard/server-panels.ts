@@ -105,6 +105,7 @@ export const SERVER_ROWS: readonly Row[] = [
         runbook: 'requests-refused.md',
         queries: [
           [rate('tallystick_http_requests_refused_total'), 'refused at the door'],
+          [rate('tallystick_http_held_refused_total', '', 'kind="writes"'), 'answers not taken'],
           [rate('tallystick_http_problems_total', '', 'code="overloaded"'), 'overloaded'],
           [rate('tallystick_http_problems_total', '', 'code="rate_limited"'), 'rate limited'],
         ],

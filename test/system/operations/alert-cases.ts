@@ -34,6 +34,7 @@ export const HEALTHY: Series = {
   [`process_start_time_seconds{job="another", instance="10.0.0.9:80"}`]: growing(60),
   [`tallystick_http_requests_under_way{${SERVER}}`]: flat(3),
   [`tallystick_http_requests_refused_total{${SERVER}}`]: growing(1),
+  ...each('tallystick_http_held_refused_total', 'kind', ['reads', 'writes', 'bodies'], SERVER),
   [`tallystick_http_request_duration_seconds_count{${SINGLE}, ${SERVER}}`]: growing(6_000),
   [`tallystick_http_request_duration_seconds_bucket{le="0.1", ${SINGLE}, ${SERVER}}`]: growing(5_990),
   [`tallystick_http_request_duration_seconds_bucket{le="1", ${SINGLE}, ${SERVER}}`]: growing(6_000),
@@ -196,6 +197,16 @@ export const CASES: readonly AlertCase[] = [
     ...page,
     alert: 'TallystickRequestsRefused',
     series: { [`tallystick_http_requests_refused_total{${SERVER}}`]: growing(2_000) },
+    description:
+      '25% of the requests get 503 overloaded: agents wait, and those that do not try again go on without a record.',
+  },
+  {
+    ...page,
+    alert: 'TallystickRequestsRefused',
+    series: {
+      [`tallystick_http_requests_refused_total{${SERVER}}`]: flat(0),
+      [`tallystick_http_held_refused_total{kind="writes", ${SERVER}}`]: growing(2_000),
+    },
     description:
       '25% of the requests get 503 overloaded: agents wait, and those that do not try again go on without a record.',
   },
