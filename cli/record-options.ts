@@ -12,7 +12,7 @@ export const WRITE_HELP = `  --on-behalf-of AGENT   for another agent (agt_…);
   --occurred-at TIME     when it happened: RFC 3339, UTC
   --idempotency-key KEY  the same key again never does it twice; one is made where none is given`
 
-/** Options of every command that makes records. */
+/** Options of the commands that make records: notarize and create. */
 export const RECORD_OPTIONS = {
   payload: { type: 'string' },
   type: { type: 'string' },

@@ -67,6 +67,7 @@ async function run(values: Values, positionals: readonly string[], io: Io): Prom
 }
 
 const WITHOUT_NDJSON = ['items', 'batch'] as const
+/** Includes every option of RECORD_OPTIONS that an item of a batch has no member for. */
 const WITH_NDJSON_NOT = ['payload', 'parent', 'reference', 'json'] as const
 const WITH_ITEMS_NOT = ['type', 'metadata', 'occurred-at', 'on-behalf-of'] as const
 

@@ -45,6 +45,8 @@
 -- cost a call that only notarizes nothing (1 item 910 and 921 us before and after, 64 items 3,556 and 3,597, 1,000 items
 -- 38,219 and 38,281); finding pairs by windows over all items cost 5 to 8 % at 64 items. The MAC costs 5 to 8 % (1 item 1,643
 -- and 1,767 us, 64 items 6,112 and 6,415, on a busy machine).
+-- A new argument stands in six places here (argument, mac, unnest, its alias, select, insert), and in the same order in the table of
+-- columns of src/db/chain/append-entries.ts.
 create or replace function append_entries(
   ledger_ids uuid[], kinds text[], subject_ids uuid[], versions int4[], to_states text[], previous_leaves bytea[],
   actor_ids uuid[], party_ids uuid[], key_ids uuid[], kids bytea[], recorded_ats timestamptz[], leaves bytea[],

@@ -143,7 +143,7 @@ function lineStart(entry: EntryRowRead): string {
   )
 }
 
-/** A member of those that have one, as references are. */
+/** Empty where the entry received none: such a member is left out, as `references` is. */
 function renderReceived(envelope: Buffer | null): string {
   return envelope === null ? '' : `,"received":"${envelope.toString('base64')}"`
 }

@@ -12,7 +12,7 @@ import { ApiError } from '../errors.ts'
 import { isId, parseId, type Uuid } from '../proof/ids.ts'
 import { formatDocumentSubject } from '../proof/statement/document-subjects.ts'
 import { isVisible, type RenderDeps, renderRows } from './read.ts'
-import { quote } from './render.ts'
+import { quotePlain } from './render.ts'
 import { toBase64Url, toHex } from './text-of-bytes.ts'
 
 type LineageDeps = RenderDeps & { readonly readPool: pg.Pool; readonly searchPool: pg.Pool }
@@ -93,7 +93,7 @@ function renderDocument({ document, subjectId, digest, salt, content, erasedSeq 
   if (document === null) return 'null'
   const subject = formatDocumentSubject(document, subjectId!)
   return (
-    `{"subject":"${subject}","digest":"${toHex(digest!)}","salt":${quote(salt && toBase64Url(salt))},` +
+    `{"subject":"${subject}","digest":"${toHex(digest!)}","salt":${quotePlain(salt && toBase64Url(salt))},` +
     `"document":${content?.toString('utf8') ?? 'null'},"erasedBy":${erasedSeq ?? 'null'}}`
   )
 }

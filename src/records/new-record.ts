@@ -51,7 +51,7 @@ export function makeRecord(
   }
 }
 
-/** Members of the predicate that say where the record comes from. */
+/** Members of the predicate that say where the record comes from, of notarized and gated records alike: PREDICATES has them for both kinds. */
 export function originOf({ occurredAtMs, traceparent, parent, references }: NewRecord): object {
   return {
     ...(occurredAtMs !== null && { occurredAt: new Date(occurredAtMs).toISOString() }),

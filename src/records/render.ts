@@ -50,25 +50,26 @@ export function renderRecord(r: RecordView): string {
   return (
     `{"id":"${r.id}","ledger":"${r.ledger}","type":"${r.type}","state":"${r.state}","version":${r.version},` +
     `"nextEvents":${r.nextEvents.length === 0 ? '[]' : `["${r.nextEvents.join('","')}"]`},` +
-    `"payload":${r.payload ?? 'null'},"salt":${quote(r.salt)},"digest":"${r.digest}",` +
-    `"actor":"${r.actor}","key":"${r.key}","onBehalfOf":${quote(r.onBehalfOf)},"parent":${quote(r.parent)},` +
+    `"payload":${r.payload ?? 'null'},"salt":${quotePlain(r.salt)},"digest":"${r.digest}",` +
+    `"actor":"${r.actor}","key":"${r.key}","onBehalfOf":${quotePlain(r.onBehalfOf)},"parent":${quotePlain(r.parent)},` +
     `"references":${r.references ?? 'null'},` +
-    `"occurredAt":${quote(r.occurredAt)},"recordedAt":"${r.recordedAt}","entry":${renderEntry(r.entry)},` +
-    `"batch":${quote(r.batch)},"metadata":${r.metadata ?? 'null'},"erasure":${renderErasure(r.erasure)},` +
+    `"occurredAt":${quotePlain(r.occurredAt)},"recordedAt":"${r.recordedAt}","entry":${renderEntry(r.entry)},` +
+    `"batch":${quotePlain(r.batch)},"metadata":${r.metadata ?? 'null'},"erasure":${renderErasure(r.erasure)},` +
     `"gated":${r.gated ?? 'null'}}`
   )
 }
 
 function renderErasure(e: ErasureView | null): string {
   if (e === null) return 'null'
-  return `{"code":${quote(e.code)},"by":"${e.by}","recordedAt":"${e.recordedAt}","seq":${e.seq}}`
+  return `{"code":${quotePlain(e.code)},"by":"${e.by}","recordedAt":"${e.recordedAt}","seq":${e.seq}}`
 }
 
 function renderEntry(e: EntryView): string {
   return `{"seq":${e.seq},"kind":"${e.kind}","leaf":"${e.leaf}","chain":"${e.chain}"}`
 }
 
-export function quote(text: string | null): string {
+/** Escapes nothing: for ids, hashes, times and names of types, never for text that somebody gave (`quote` of proof/json/jcs.ts). */
+export function quotePlain(text: string | null): string {
   return text === null ? 'null' : `"${text}"`
 }
 
@@ -81,7 +82,7 @@ type BatchView = {
 export function renderBatch(view: BatchView): string {
   let records = ''
   for (const { id, digest, salt } of view.records) {
-    records += `${records === '' ? '' : ','}{"id":"${id}","digest":"${digest}","salt":${quote(salt)}}`
+    records += `${records === '' ? '' : ','}{"id":"${id}","digest":"${digest}","salt":${quotePlain(salt)}}`
   }
   return `{"batch":"${view.batch}","entry":${renderEntry(view.entry)},"records":[${records}]}`
 }

@@ -203,7 +203,7 @@ function readRecords(db: Db, ledgerId: Uuid, from: number, end: number): RowsByE
             case when x.seq is null then reference_list end as reference_list,
             x.seq as payload_erased_seq
           from (
-            select *, sum(coalesce(length(payload), 0)) over w as bytes, row_number() over w as place
+            select *, sum(coalesce(length(payload), 0) + coalesce(length(reference_list), 0)) over w as bytes, row_number() over w as place
             from (
               select * from tallystick.records
               where ledger_id = $1 and first_seq >= $2 and first_seq < $4

@@ -75,7 +75,7 @@ function pageText(search: RecordSearch, stretch: Stretch, streams: readonly Stre
     return `found_${i} as materialized (
       select v.day, r.* from ${walks.list} cross join lateral (
         select r.first_seq, coalesce(r.item_index, 0) as item_index, r.record_id,
-          coalesce(length(r.payload), 0) + coalesce(length(r.metadata), 0) as bytes
+          coalesce(length(r.payload), 0) + coalesce(length(r.metadata), 0) + coalesce(length(r.reference_list), 0) as bytes
         from (${candidates} limit ${budget}) r where ${conditions} and ${stream.besides ?? 'true'}
         order by ${orderOf({ ...stream, seq: 'r.walked_seq' }, order)} limit ${limit + 1}
       ) r

@@ -14,6 +14,7 @@ import {
   PEER_TYPES_PER_REQUEST_MAX,
 } from '../../outside/federation/limits.ts'
 import { isId } from '../../proof/ids.ts'
+import { REFERENCE_CHARS_MAX, REFERENCES_MAX } from '../limits.ts'
 import { pageOf, pageQuery } from '../page.ts'
 import { base64, erasureCode, hash, idOf, instant, salt, seq, signedEntry } from './common.ts'
 import { name } from './names.ts'
@@ -155,7 +156,12 @@ const sentDocument = z.strictObject({
   digest: hash,
   salt: salt.nullable(),
   document: z.union([z.looseObject({}), z.array(z.unknown()), z.string(), z.null()]),
-  references: z.array(z.string().min(1).max(256)).min(1).max(16).nullable().optional(),
+  references: z
+    .array(z.string().min(1).max(REFERENCE_CHARS_MAX))
+    .min(1)
+    .max(REFERENCES_MAX)
+    .nullable()
+    .optional(),
 })
 const sentEntry = z.strictObject({
   seq,

@@ -20,7 +20,7 @@ import { nextEvents, type Standing } from '../../records/gated/lifecycle.ts'
 import { type OfferView, renderGated, type Step, type Steps } from '../../records/gated/step-view.ts'
 import { integrityFault } from '../../records/gated/verify-standing.ts'
 import type { RecordJson } from '../../records/read.ts'
-import { type ErasureView, quote, renderRecord } from '../../records/render.ts'
+import { type ErasureView, quotePlain, renderRecord } from '../../records/render.ts'
 import { toBase64Url, toHex } from '../../records/text-of-bytes.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 
@@ -180,7 +180,7 @@ function renderDocument(keys: EnvelopeKeys, row: RemoteEntryRow): string {
   const digested = statement && digestedBy(statement)
   if (!digested) return 'null'
   return (
-    `{"subject":"${digested.name}","digest":"${digested.sha256}","salt":${quote(row.salt && toBase64Url(row.salt))},` +
+    `{"subject":"${digested.name}","digest":"${digested.sha256}","salt":${quotePlain(row.salt && toBase64Url(row.salt))},` +
     `"document":${row.content?.toString('utf8') ?? 'null'},"erasedBy":${row.erasedSeq ?? 'null'}}`
   )
 }

@@ -9,7 +9,10 @@ import type { ParsedStatement } from '../statement/statement.ts'
 import { verifyGatedRecord } from './verify-gated-record.ts'
 import type { VerifiedProof } from './verify-proof.ts'
 
-/** Payload, evidence and values of 64 KiB each, and 28 KiB of the rest, with every character escaped, and room. */
+/**
+ * Payload, evidence and values of 64 KiB each, and 28 KiB of metadata, references, tolerances, reasons and ids, with every character
+ * escaped (six times as long), and room.
+ */
 export const RECORD_CHARS_MAX = 1_572_864
 
 /** Members of an entry about a record, by their names there, and digests of what is beside the chain. */

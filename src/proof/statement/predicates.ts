@@ -34,6 +34,8 @@ import { type EntryKind, OFFERED_STEPS } from './kinds.ts'
 /*
  * Predicates of each kind (docs/formats/statements.md). A member that is not listed is refused: a reader of a statement must be
  * able to rely on having understood all of it.
+ *
+ * Members are ids, codes, times and digests only. Free text lies beside the chain, where it can be erased (docs/formats/documents.md).
  */
 
 const COUNT_MAX = Number.MAX_SAFE_INTEGER

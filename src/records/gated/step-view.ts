@@ -3,7 +3,7 @@ import { ProofError } from '../../proof/error.ts'
 import type { JsonObject } from '../../proof/json/json-value.ts'
 import type { OfferedStep, StepKind } from '../../proof/statement/kinds.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
-import { quote } from '../render.ts'
+import { quotePlain } from '../render.ts'
 import { toBase64Url, toHex } from '../text-of-bytes.ts'
 
 /** One step of a gated record, from its signed statement and the document beside it. */
@@ -106,8 +106,8 @@ export function renderGated(terms: Terms, steps: Steps): string {
   const completion = steps['completion-submitted']
   const verification = newerThan(completion, steps['completion-verified'])
   return (
-    `{"principal":"${terms.principal}","performer":${quote(terms.performer)},"gate":"${terms.gate}",` +
-    `"deadline":${quote(terms.deadline)},"maxRevisions":${terms.maxRevisions},"revisions":${terms.revisions},` +
+    `{"principal":"${terms.principal}","performer":${quotePlain(terms.performer)},"gate":"${terms.gate}",` +
+    `"deadline":${quotePlain(terms.deadline)},"maxRevisions":${terms.maxRevisions},"revisions":${terms.revisions},` +
     `"tolerances":${terms.tolerances ?? 'null'},` +
     `"completion":${renderStep(completion, 'evidence', ({ completion: id }) => ({ id }))},` +
     `"verification":${renderStep(verification, 'values', ({ outcome, rules }) => ({ outcome, rules }))},` +
@@ -135,7 +135,7 @@ function renderStep(
   const members = JSON.stringify({ ...said(predicate), by, recordedAt, seq }).slice(0, -1)
   const { content = null, salt = null, digest = null, erasedBy = null } = step.document ?? {}
   return (
-    `${members},"${document}":${content ?? 'null'},"salt":${quote(salt && toBase64Url(salt))},` +
-    `"digest":${quote(digest && toHex(digest))},"erasedBy":${erasedBy ?? 'null'}}`
+    `${members},"${document}":${content ?? 'null'},"salt":${quotePlain(salt && toBase64Url(salt))},` +
+    `"digest":${quotePlain(digest && toHex(digest))},"erasedBy":${erasedBy ?? 'null'}}`
   )
 }

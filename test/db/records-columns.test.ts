@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseId } from '../../src/proof/ids.ts'
+import { buildTestApp, expectStatus, genericBody } from '../helpers/app.ts'
+import { connect } from '../helpers/connect.ts'
+import { openEraser } from '../helpers/eraser.ts'
+import { erase } from '../helpers/personal-records.ts'
+
+/** Columns that an erasure leaves: they say that there was a record, and nothing that it held. */
+const KEPT = new Set([
+  'ledger_id',
+  'record_id',
+  'type',
+  'first_seq',
+  'item_index',
+  'actor_id',
+  'on_behalf_of',
+  'occurred_at',
+  'traceparent',
+  'digest',
+  'payload_erased_seq',
+  'parent_id',
+])
+
+/** A value of each type that no row below has. */
+const OTHER: Readonly<Record<string, string>> = {
+  uuid: 'gen_random_uuid()',
+  text: `'other/1'`,
+  bigint: '1',
+  integer: '7',
+  'timestamp with time zone': `'2001-01-01Z'`,
+  bytea: `'\\x5b2278225d'`,
+}
+
+test('every column of a record stays as it is, and what it held goes with its erasure', async (t) => {
+  const app = await buildTestApp(t)
+  const columns = await app.sql<{ name: string; type: string }>(
+    `select column_name as name, data_type as type from information_schema.columns
+     where table_schema = 'tallystick' and table_name = 'records' order by ordinal_position`,
+  )
+  const parent = await app.notarize()
+  const full = await app.notarize({
+    ...genericBody({ name: 'somebody' }),
+    metadata: { of: 'somebody' },
+    references: ['crm:somebody'],
+    parent: parent.id,
+    occurredAt: '2026-01-02T03:04:05.678Z',
+    onBehalfOf: app.ledger.agent.id,
+  })
+  const record = parseId('rec', full.id)
+  const held = async () =>
+    (
+      await app.sql<Record<string, unknown>>('select * from tallystick.records where record_id = $1', [
+        record,
+      ])
+    )[0]!
+
+  const before = await held()
+  const empty = columns.filter(({ name }) => before[name] === null).map(({ name }) => name)
+  assert.deepEqual(empty, ['item_index', 'traceparent', 'payload_erased_seq'], 'fill the new column above')
+
+  const owner = await connect(t, app.database.ownerUrl)
+  for (const { name, type } of columns) {
+    await t.test(`${name} does not change`, async () => {
+      const other = OTHER[type]
+      assert.ok(other, `no value of the type ${type}`)
+      await assert.rejects(
+        owner.query(`update tallystick.records set ${name} = ${other} where record_id = $1`, [record]),
+        /a record changes only by an erasure|violates|append-only/,
+      )
+    })
+  }
+
+  expectStatus(202, await erase(app, full.id))
+  await openEraser(t, app).run()
+  const after = await held()
+  for (const { name } of columns) {
+    await t.test(`${name} ${KEPT.has(name) ? 'is kept' : 'goes'}`, () => {
+      if (name === 'payload_erased_seq') assert.notEqual(after[name], null)
+      else assert.deepEqual(after[name], KEPT.has(name) ? before[name] : null)
+    })
+  }
+})
