@@ -117,7 +117,7 @@ export function subjectUuid({ kind, subjects }: ParsedStatement): Uuid | null {
 /** A batch begins its records, and so has the version that they have. */
 export function versionOf({ kind, predicate }: ParsedStatement): number | null {
   if (kind === 'batch-notarized') return 1
-  return ENTRY_KINDS[kind].recordEvent ? (predicate['version'] as number) : null
+  return ENTRY_KINDS[kind].movesRecord ? (predicate['version'] as number) : null
 }
 
 export function partyUuid(statement: ParsedStatement, sha256: Sha256): Uuid | null {

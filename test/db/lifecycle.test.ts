@@ -64,7 +64,7 @@ test('the tables of the database hold the lifecycle that is in src/proof/stateme
   assert.deepEqual(
     await read('select kind, record_event from tallystick.entry_kinds order by kind collate "C"'),
     Object.entries(ENTRY_KINDS)
-      .map(([kind, { recordEvent }]) => [kind, recordEvent || kind === 'batch-notarized'])
+      .map(([kind, { movesRecord }]) => [kind, movesRecord || kind === 'batch-notarized'])
       .sort(),
   )
   assert.deepEqual(await read('select kind from tallystick.entry_kinds where worker_only order by kind'), [

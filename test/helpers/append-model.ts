@@ -205,10 +205,10 @@ function leadBy(item: TestEntry, before: ModelGated | undefined): ModelGated {
 
 function decideKind(item: TestEntry, login: Login, ledger: ModelLedger | undefined): string | null {
   const known = item.kind in ENTRY_KINDS
-  const recordEvent =
-    item.kind === 'batch-notarized' || (known && ENTRY_KINDS[item.kind as EntryKind].recordEvent)
-  if (!known || recordEvent !== (item.version !== null)) return 'refused_kind'
-  const workers = WORKER_KINDS.includes(item.kind) || (recordEvent && item.actorId === null)
+  const movesRecord =
+    item.kind === 'batch-notarized' || (known && ENTRY_KINDS[item.kind as EntryKind].movesRecord)
+  if (!known || movesRecord !== (item.version !== null)) return 'refused_kind'
+  const workers = WORKER_KINDS.includes(item.kind) || (movesRecord && item.actorId === null)
   if (workers && login !== 'worker') return 'refused_kind'
   return ledger && hex(item.kid) !== ledger.kid ? 'stale' : null
 }

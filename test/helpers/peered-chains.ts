@@ -29,7 +29,7 @@ export function statementOf(line: Pick<TestLine, 'envelope'>): ParsedStatement {
 export function receivedOf(line: TestLine) {
   const { ledger, kind, predicate } = statementOf(line)
   const { record = null, version = null } = predicate
-  const recordVersion = ENTRY_KINDS[kind].recordEvent ? version : null
+  const recordVersion = ENTRY_KINDS[kind].movesRecord ? version : null
   return { ledger, seq: line.seq, leaf: line.leaf, kind, record, version: recordVersion }
 }
 

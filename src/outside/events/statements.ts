@@ -44,9 +44,9 @@ function verifyRow(row: EventRow, ledger: string, findKey: FindKey): ParsedState
   }
   const { statement } = verifySignedEntry(line, findKey, nativeProviders)
   if (statement.ledger !== ledger) throw new ProofError('ledger_foreign', `an entry of ${statement.ledger}`)
-  const { recordEvent } = ENTRY_KINDS[statement.kind]
+  const { movesRecord } = ENTRY_KINDS[statement.kind]
   const record = row.recordId === null ? null : formatId('rec', row.recordId)
-  if (recordEvent && statement.predicate['record'] !== record)
+  if (movesRecord && statement.predicate['record'] !== record)
     throw new ProofError(
       'line_contradicts_envelope',
       `the entry is about ${statement.predicate['record']}, its row about ${record}`,

@@ -90,7 +90,7 @@ export function verifyProposed(
   const { kind, predicate } = statement
   if (!isShared(kind)) throw new EntryRefused('not_shared', `${kind} is shared with nobody`)
   const name = predicate['record'] as string | undefined
-  const version = ENTRY_KINDS[kind].recordEvent ? (predicate['version'] as number) : null
+  const version = ENTRY_KINDS[kind].movesRecord ? (predicate['version'] as number) : null
   if (version !== null && version > VERSION_MAX)
     throw new EntryRefused('version_mismatch', `no record has ${version} versions`)
   return {

@@ -60,7 +60,7 @@ export function saidOfReceived({ kind, subjects, predicate }: ParsedStatement): 
 
 function verifySaid(said: Received, { ledger, kind, predicate }: ParsedStatement, leaf: string): void {
   const { record = null, version = null } = predicate
-  const found = { ledger, leaf, kind, record, version: ENTRY_KINDS[kind].recordEvent ? version : null }
+  const found = { ledger, leaf, kind, record, version: ENTRY_KINDS[kind].movesRecord ? version : null }
   for (const name of ['ledger', 'leaf', 'kind', 'record', 'version'] as const) {
     if (said[name] !== found[name])
       throw new ProofError('received_mismatch', `${name} is ${found[name]}, the entry says ${said[name]}`)

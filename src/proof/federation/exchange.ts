@@ -183,7 +183,7 @@ export class LedgerExchange {
         this.#recordOf.get(predicate['seq'] as number)?.past.push(entry)
         break
       default:
-        if (ENTRY_KINDS[kind].recordEvent) this.#move(record, entry)
+        if (ENTRY_KINDS[kind].movesRecord) this.#move(record, entry)
     }
   }
 

@@ -65,7 +65,7 @@ export function findingsOfProof(verified: VerifiedProof, given: Given): ProofFin
 }
 
 export function gatedVersion(kind: EntryKind, { version = null }: JsonObject): number | null {
-  return ENTRY_KINDS[kind].recordEvent && kind !== 'record-notarized' ? (version as number | null) : null
+  return ENTRY_KINDS[kind].movesRecord && kind !== 'record-notarized' ? (version as number | null) : null
 }
 
 /** parseStatement has checked its members. */

@@ -73,7 +73,7 @@ function refuseReceived(kind: EntryKind, about: Subject, received: Received, pre
   if (!RECEIVES[kind]!.has(received.kind)) throw contradiction(`${kind} of ${received.kind}`)
   const hasRecord = Object.hasOwn(PREDICATES[received.kind].required, 'record')
   if ((record !== null) !== hasRecord) throw contradiction(`the record of ${received.kind} is ${record}`)
-  if ((version !== null) !== ENTRY_KINDS[received.kind].recordEvent)
+  if ((version !== null) !== ENTRY_KINDS[received.kind].movesRecord)
     throw contradiction(`the version of ${received.kind} is ${version}`)
   if (kind === 'offer-refused' && predicate['record'] !== record)
     throw contradiction(`the offer is of ${record}, the refusal of ${predicate['record']}`)

@@ -18,45 +18,45 @@ export type SubjectRule =
 
 type KindRule = {
   readonly subjects: readonly [SubjectRule, ...SubjectRule[]]
-  /** An event of a record: its predicate has `record` and `version`. */
-  readonly recordEvent: boolean
+  /** Whether it makes or moves a record: its predicate then has `record` and `version`. SQL: `entry_kinds.record_event`. */
+  readonly movesRecord: boolean
 }
 
-const ABOUT_RECORD = { subjects: ['rec'], recordEvent: true } as const
-const ABOUT_RECORD_WITH_REASON = { subjects: ['rec', 'reason?'], recordEvent: true } as const
-const VERDICT = { subjects: ['rec', 'cmp', 'reason?'], recordEvent: true } as const
-const ABOUT_PEER = { subjects: ['peer'], recordEvent: false } as const
-const ABOUT_ENTRY = { subjects: ['entry'], recordEvent: false } as const
+const ABOUT_RECORD = { subjects: ['rec'], movesRecord: true } as const
+const ABOUT_RECORD_WITH_REASON = { subjects: ['rec', 'reason?'], movesRecord: true } as const
+const VERDICT = { subjects: ['rec', 'cmp', 'reason?'], movesRecord: true } as const
+const ABOUT_PEER = { subjects: ['peer'], movesRecord: false } as const
+const ABOUT_ENTRY = { subjects: ['entry'], movesRecord: false } as const
 
 const KINDS = {
-  'ledger-created': { subjects: ['led'], recordEvent: false },
-  'server-key-rotated': { subjects: ['led'], recordEvent: false },
-  'agent-registered': { subjects: ['agt'], recordEvent: false },
-  'agent-disabled': { subjects: ['agt'], recordEvent: false },
-  'key-created': { subjects: ['key'], recordEvent: false },
-  'key-revoked': { subjects: ['key'], recordEvent: false },
-  'type-registered': { subjects: ['type'], recordEvent: false },
+  'ledger-created': { subjects: ['led'], movesRecord: false },
+  'server-key-rotated': { subjects: ['led'], movesRecord: false },
+  'agent-registered': { subjects: ['agt'], movesRecord: false },
+  'agent-disabled': { subjects: ['agt'], movesRecord: false },
+  'key-created': { subjects: ['key'], movesRecord: false },
+  'key-revoked': { subjects: ['key'], movesRecord: false },
+  'type-registered': { subjects: ['type'], movesRecord: false },
   'record-notarized': ABOUT_RECORD,
-  'batch-notarized': { subjects: ['bat'], recordEvent: false },
+  'batch-notarized': { subjects: ['bat'], movesRecord: false },
   'record-created': ABOUT_RECORD,
   'record-activated': ABOUT_RECORD,
-  'completion-submitted': { subjects: ['rec', 'cmp'], recordEvent: true },
-  'completion-verified': { subjects: ['rec', 'cmp', 'values'], recordEvent: true },
+  'completion-submitted': { subjects: ['rec', 'cmp'], movesRecord: true },
+  'completion-verified': { subjects: ['rec', 'cmp', 'values'], movesRecord: true },
   'verdict-rendered': VERDICT,
   'verdict-overturned': VERDICT,
   'revision-requested': ABOUT_RECORD_WITH_REASON,
   'record-cancelled': ABOUT_RECORD_WITH_REASON,
   'record-expired': ABOUT_RECORD,
-  'payload-erased': { subjects: ['erased'], recordEvent: false },
-  'ledger-restored': { subjects: ['led'], recordEvent: false },
+  'payload-erased': { subjects: ['erased'], movesRecord: false },
+  'ledger-restored': { subjects: ['led'], movesRecord: false },
   'peer-added': ABOUT_PEER,
   'peer-suspended': ABOUT_PEER,
   'peer-resumed': ABOUT_PEER,
   'peer-revoked': ABOUT_PEER,
   'peer-key-rotated': ABOUT_PEER,
-  'record-shared': { subjects: ['rec'], recordEvent: false },
+  'record-shared': { subjects: ['rec'], movesRecord: false },
   'entry-received': ABOUT_ENTRY,
-  'step-offered': { subjects: ['rec', 'cmp?'], recordEvent: false },
+  'step-offered': { subjects: ['rec', 'cmp?'], movesRecord: false },
   'offer-refused': ABOUT_ENTRY,
 } as const satisfies Record<string, KindRule>
 

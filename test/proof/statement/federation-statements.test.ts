@@ -69,7 +69,7 @@ describe('takes', () => {
   for (const kind of RECEIVED_KINDS) {
     test(`the receipt of ${kind}`, () => {
       const record = Object.hasOwn(PREDICATES[kind].required, 'record') ? REC : null
-      const version = ENTRY_KINDS[kind].recordEvent ? 2 : null
+      const version = ENTRY_KINDS[kind].movesRecord ? 2 : null
       assert.ok(parse('entry-received', { predicate: { received: { ...RECEIVED, kind, record, version } } }))
     })
   }

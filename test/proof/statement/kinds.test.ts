@@ -56,6 +56,6 @@ test('nothing leads out of a terminal state but the overturning of a rejection',
 test('events of records, and only they, move a record', () => {
   for (const kind of KINDS) {
     const moves = LIFECYCLE.some((way) => way.kind === kind)
-    assert.equal(ENTRY_KINDS[kind].recordEvent, moves, kind)
+    assert.equal(ENTRY_KINDS[kind].movesRecord, moves, kind)
   }
 })
