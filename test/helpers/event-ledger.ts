@@ -8,10 +8,16 @@ export type EventLedger = GatedApp & { readonly publish: () => Promise<void> }
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 export type EventPageAnswer = { data: any[]; nextCursor: string; more: boolean }
 
-/** A ledger in which every kind of event has happened, with checkpoints in between. */
+/** A ledger in which every kind of event has happened but those of peers, with checkpoints in between. */
 export async function buildEventLedger(t: Test): Promise<EventLedger> {
   const app = await buildGatedApp(t)
   const publish = await makePublish(t, app)
+  await letEventsHappen(app, publish)
+  return Object.assign(app, { publish })
+}
+
+/** Makes every kind of event of a ledger happen but those of peers. No other worker may be at work on its records meanwhile. */
+export async function letEventsHappen(app: GatedApp, publish: () => Promise<void>): Promise<void> {
   const { id } = await app.notarize(genericBody({ n: 1 }))
   const records = [genericBody({ n: 2 }), genericBody({ n: 3 })]
   expectStatus(201, await app.send('POST', '/v1/records/batch', { body: { records } }))
@@ -28,7 +34,6 @@ export async function buildEventLedger(t: Test): Promise<EventLedger> {
   expectStatus(202, await app.send('DELETE', `/v1/records/${id}/payload`, { body }))
   await publish()
   await app.notarize(genericBody({ last: true }))
-  return Object.assign(app, { publish })
 }
 
 export async function eventPage(

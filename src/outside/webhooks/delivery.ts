@@ -58,7 +58,9 @@ export function idOf({ ledgerId, webhookId }: Endpoint, { seq, type, timestampMs
   return eventId({ ledgerId, endpoint: webhookId, seq, type, timestampMs })
 }
 
-/** Places of events that are not the first of their entry. */
+/**
+ * Place of an event within its entry, for the entry's second event and those after it. The first event has place 0 and is not here.
+ */
 const PLACES: ReadonlyMap<string, number> = new Map(
   Object.values(EVENTS_OF_KIND).flatMap((types) => types.slice(1).map((type, i) => [type, i + 1] as const)),
 )
@@ -75,7 +77,9 @@ export function taskOf(delivery: Delivery, after: EventStep['after'] | null): Ta
 
 function bodyOf({ include }: Endpoint, event: LedgerEvent, documents: string | null): Delivery['body'] {
   if (event.fault) return { error: 'integrity_fault' }
-  const shown = documents === null ? '' : `,"documents":${documents}`
+  // A checkpoint has the seq of the last entry that it covers. The documents that are found by this seq are that entry's.
+  const isShown = documents !== null && event.envelope !== null
+  const shown = isShown ? `,"documents":${documents}` : ''
   return renderEvent(event, envelopeMember(event, include.includes('envelope')) + shown)
 }
 

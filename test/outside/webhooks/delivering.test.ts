@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { createPublicKey, verify } from 'node:crypto'
 import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
+import { webhookEvent } from '../../../src/http/schemas/events.ts'
+import { EVENT_TYPES, NOTICE_TYPES } from '../../../src/outside/events/event-types.ts'
 import { expectStatus, genericBody } from '../../helpers/app.ts'
+import { letEventsHappen } from '../../helpers/event-ledger.ts'
 import { openEnvelope } from '../../helpers/open-envelope.ts'
 import { until } from '../../helpers/wait.ts'
 import { buildStage, type Endpoint } from '../../helpers/webhook-stage.ts'
@@ -176,4 +179,26 @@ test('what endpoints are delivered', async (t) => {
       assert.equal(endpoint.received().length, 1)
     },
   )
+})
+
+test('an endpoint of a ledger in which everything happens', async (t) => {
+  const stage = await buildStage(t)
+  await t.test('is delivered bodies that are each a WebhookEvent of the OpenAPI document', async (t) => {
+    // The helper verifies completions itself. What happens meanwhile is delivered by the worker that comes back.
+    await stage.worker.close()
+    const plain = await stage.subscribe(t)
+    const full = await stage.subscribe(t, { include: ['documents', 'envelope'] })
+    await stage.subscribe(t, {}, (_, response) => response.writeHead(410).end())
+    await letEventsHappen(stage, async () => {})
+    await stage.restartWorker()
+    await full.ask('POST', '/test')
+    // Events from peers: test/system/federation/received-events.test.ts
+    const types = [...EVENT_TYPES, ...NOTICE_TYPES].filter((type) => type !== 'entry.received')
+    for (const type of types) await full.hears(1, type)
+    for (const type of types) if (type !== 'webhook.test') await plain.hears(1, type)
+    for (const { event } of [plain, full].flatMap(({ receiver }) => receiver.received)) {
+      const { success, error } = webhookEvent.safeParse(event)
+      assert.ok(success, `${event.type}: ${error?.message}`)
+    }
+  })
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { whatOf } from '../../../cli/event-text.ts'
+import { webhookEvent } from '../../../src/http/schemas/events.ts'
 import { fromBase64, toHex } from '../../../src/proof/bytes.ts'
 import { leafHash } from '../../../src/proof/tree/merkle.ts'
 import { nativeProviders } from '../../../src/signing/native.ts'
@@ -76,6 +77,7 @@ test('what a peer sends is told as an event', async (t) => {
     )
     const leafOf = (envelope: string) => toHex(leafHash(nativeProviders.sha256, fromBase64(envelope)))
     for (const { event } of hook.received) {
+      assert.deepEqual(webhookEvent.parse(event), event)
       const { envelope, receivedEnvelope, entry, received, documents } = event.data
       assert.deepEqual([leafOf(envelope), leafOf(receivedEnvelope)], [entry.leaf, received.leaf])
       assert.deepEqual(documents, [])
