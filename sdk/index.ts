@@ -26,7 +26,7 @@ export type {
   EventPage,
   EventPageQuery,
   EventsQuery,
-  EventType,
+  LedgerEventType,
   TailedEvent,
   TailOptions,
 } from './resources/events.ts'

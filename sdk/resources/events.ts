@@ -7,14 +7,14 @@ import { Retries, sleep } from '../http/retries.ts'
 import { type SseEvent, SseParser, SseTooLongError } from '../http/sse.ts'
 import type { CallOptions, Transport } from '../http/transport.ts'
 
-export type EventType = api.LedgerEvent['type']
+export type LedgerEventType = api.LedgerEvent['type']
 export type EventPage = api.GetEventsAnswer
 /** `cursor`: behind this event, for `after`. */
 export type TailedEvent = api.LedgerEvent & { readonly cursor: string }
 
 /** Which events: absent, all. */
 export type EventFilter = {
-  readonly events?: readonly EventType[] | undefined
+  readonly events?: readonly LedgerEventType[] | undefined
   /** `name/version` of records' types, or a name for all its versions. */
   readonly types?: readonly string[] | undefined
 }

@@ -1,6 +1,6 @@
 import type { WebhookEvent } from '../generated/api.ts'
 
-export type EventType = WebhookEvent['type']
+export type WebhookEventType = WebhookEvent['type']
 
 type DataOf<Type, Event = WebhookEvent> = Event extends { type: infer Types; data: infer Data }
   ? Type extends Types
@@ -9,14 +9,13 @@ type DataOf<Type, Event = WebhookEvent> = Event extends { type: infer Types; dat
   : never
 
 /**
- * The event of a webhook that was verified. `id`: the same for the same event at one endpoint, however often it is sent; `sentAt`:
- * when it was sent this time; `timestamp`: when it was recorded.
+ * Event of a webhook that was verified. `id` is the same each time that the event is sent to one endpoint. `sentAt` is the time of
+ * this request, `timestamp` the time when the event was recorded.
  *
- * A server that is newer than this library sends types that are not listed here, `{ type: string; data: unknown }`: let them
- * come to the end of an `if` or a `switch`, and answer 2xx. (They are not part of the type, because TypeScript could then tell none of the
- * listed ones by its `type`.)
+ * A server that is newer than this library may send other types, as `{ type: string; data: unknown }`. Let an unknown type reach
+ * the end of your `if` or `switch`, and answer 2xx. (This type leaves them out, because TypeScript could not narrow `type` with them.)
  */
-export type VerifiedWebhook<Type extends EventType = EventType> = {
+export type VerifiedWebhook<Type extends WebhookEventType = WebhookEventType> = {
   readonly [T in Type]: {
     readonly id: string
     readonly sentAt: Date

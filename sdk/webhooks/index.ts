@@ -3,6 +3,6 @@
  * without the client. What to do with a settlement signal: `verify.signal` of `@tallystick/sdk/verify`.
  */
 export { WebhookVerificationError, type WebhookVerificationErrorCode } from './errors.ts'
-export type { EventType, VerifiedWebhook } from './events.ts'
+export type { VerifiedWebhook, WebhookEventType } from './events.ts'
 export type { WebhookHeaders } from './headers.ts'
 export { verify, type WebhookOptions } from './verify.ts'
