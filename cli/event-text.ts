@@ -16,7 +16,7 @@ export function eventFilterOf({
   return { events: events?.split(',') as LedgerEvent['type'][] | undefined, types: types?.split(',') }
 }
 
-/** Subject of an event, in some words. An unknown event is shown as far as possible. */
+/** Subject of an event, in some words. A newer server has events that are unknown here: their record is shown, if they have one. */
 export function whatOf({ type, data }: LedgerEvent): string {
   switch (type) {
     case 'checkpoint.published':
@@ -29,7 +29,29 @@ export function whatOf({ type, data }: LedgerEvent): string {
       return `${data.peer} ${data.received.kind} ${data.record?.id ?? ''}`.trimEnd()
     case 'signal.emitted':
       return `${data.record.id} ${data.record.type} ${data.signal.decision}`
+    case 'record.recorded':
+    case 'record.created':
+    case 'record.activated':
+    case 'completion.submitted':
+    case 'completion.verified':
+    case 'verdict.rendered':
+    case 'verdict.overturned':
+    case 'revision.requested':
+    case 'record.cancelled':
+    case 'record.expired':
+      return recordText(data.record)
     default:
-      return `${data.record?.id} ${data.record?.type} ${data.record?.state}`
+      // The compiler refuses an event that has no case above.
+      return unknownText(data satisfies never)
   }
+}
+
+type RecordMembers = { readonly id?: unknown; readonly type?: unknown; readonly state?: unknown }
+
+function recordText({ id, type, state }: RecordMembers): string {
+  return [id, type, state].filter((part) => typeof part === 'string').join(' ')
+}
+
+function unknownText(data: { readonly record?: RecordMembers | null } | null | undefined): string {
+  return data?.record ? recordText(data.record) : ''
 }

@@ -19,7 +19,8 @@ test('GET /v1/events', async (t) => {
   await t.test(
     'tells every kind of event but those of peers, in the order of the chain, each checkpoint behind what it covers',
     () => {
-      // Events from peers: test/system/federation/received-events.test.ts
+      // Events from peers: test/system/federation/received-events.test.ts. A new event must be made to happen in `letEventsHappen`
+      // (test/helpers/event-ledger.ts).
       const own = EVENT_TYPES.filter((type) => type !== 'entry.received')
       assert.deepEqual([...new Set(events.map(({ type }) => type))].sort(), own.toSorted())
       const seqs = events.map(seqOf)

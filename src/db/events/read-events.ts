@@ -13,8 +13,7 @@ export type EventRow = {
   leaf: Buffer
   chain: Buffer
   envelope: Buffer
-  subjectId: Uuid
-  /** null: it is about a batch. */
+  /** null: it is about no single record, but a batch, a peering or another thing. */
   recordId: Uuid | null
   recordType: string | null
   /** As the record was created. */
@@ -27,14 +26,14 @@ export type EventRow = {
 
 type SeenEventRow = EventRow & { isVisible: boolean }
 
-const EVENT_COLUMNS = `e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope, e.subject_id,
+const EVENT_COLUMNS = `e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope,
   a.record_id, r.type as record_type,
   r.traceparent as record_traceparent, b.batch_types, w.envelope as received`
 
 /**
  * SQL: the record that entry `e` is about. An erasure is about a document, so about the record of the entry that digests it. A
  * received entry is about a record of the other ledger, whatever has the same id here; an answer to an offer is about a record
- * of ours.
+ * of ours. Every other entry that makes or moves a record has the version after it; an entry without a version is about none.
  */
 const ABOUT = `left join lateral (
     select case when d.document = 'payload' then d.subject_id else x.subject_id end as record_id
@@ -48,7 +47,7 @@ const ABOUT = `left join lateral (
   ) w on true
   cross join lateral (
     select case when e.kind = 'batch-notarized' then null when e.kind = 'payload-erased' then x.record_id
-      when w.peer_id is not null then w.record_id else e.subject_id end as record_id
+      when w.peer_id is not null then w.record_id when e.version is not null then e.subject_id end as record_id
   ) a
   left join lateral (
     select n.type, n.traceparent from tallystick.records n

@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import { webhookEvent } from '../schemas/events.ts'
 import { WEBHOOKS_GROUP } from './groups.ts'
 import type { SchemaComponents } from './schema-components.ts'
@@ -10,16 +9,12 @@ export function describeWebhooks(schemas: SchemaComponents): Record<string, Json
   // The union too stands among the components.
   schemas.add(webhookEvent)
   const described = webhookEvent.options.flatMap((event) =>
-    namesOf(event.shape.type).map((name): [string, Json] => [
+    [...event.shape.type.values].map((name): [string, Json] => [
       name,
       describeWebhook(name, schemas.add(event)),
     ]),
   )
   return Object.fromEntries(described)
-}
-
-function namesOf(type: z.ZodType): string[] {
-  return type instanceof z.ZodEnum ? type.options.map(String) : [String((type as z.ZodLiteral).value)]
 }
 
 function describeWebhook(name: string, schema: Json): Json {

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type LedgerEnds, readEnds } from '../../db/events/read-events.ts'
 import { PAGE_BYTES_MAX } from '../../db/limits.ts'
 import { ApiError } from '../../errors.ts'
-import { EVENT_TYPES, type EventFilter } from '../../outside/events/event-types.ts'
+import { EVENT_TYPES, type WantedEvents } from '../../outside/events/event-types.ts'
 import type { EventPosition } from '../../outside/events/read-events.ts'
 import { EVENT_STREAM, prefersEventStream } from '../accept.ts'
 import type { Deps } from '../deps.ts'
@@ -67,7 +67,7 @@ export function eventRoutes(app: FastifyInstance, deps: Deps): void {
   )
 }
 
-function filterOf({ ownRecordsOnly, caller }: FastifyRequest, { events, types }: EventsQuery): EventFilter {
+function filterOf({ ownRecordsOnly, caller }: FastifyRequest, { events, types }: EventsQuery): WantedEvents {
   const names = events?.split(',') ?? null
   const unknown = names?.find((name) => !EVENT_TYPES.some((type) => type === name))
   if (unknown !== undefined)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ENTRY_EVENTS, type EntryEvent } from '../../outside/events/event-types.ts'
+import type { EventType, NoticeType } from '../../outside/events/event-types.ts'
 import { RECORD_STATES } from '../../proof/statement/kinds.ts'
 import { EVENTS_FILTER_NAMES_MAX } from '../limits.ts'
 import { pageQuery } from '../page.ts'
@@ -34,7 +34,7 @@ const place = z.int().min(0).max(Number.MAX_SAFE_INTEGER)
 /** Behind what: the next entry, how many of its events were told, up to which checkpoint. */
 export const eventsCursor = z.tuple([place, z.int().min(0).max(1), place])
 
-/* Bodies of events (docs/events.md). What `src/outside/events/event.ts` writes. */
+/* Bodies of events (docs/webhooks.md), as `src/outside/events/event.ts` writes them. */
 
 const record = z
   .strictObject({
@@ -156,43 +156,59 @@ const webhookTestData = z
   .strictObject({ ...ofWebhook, webhook: z.strictObject({ id: idOf('whk') }) })
   .meta({ id: 'WebhookTestEventData' })
 
-const OTHERS = ['batch.recorded', 'signal.emitted', 'payload.erased', 'entry.received'] as const
-type RecordEvent = Exclude<EntryEvent, (typeof OTHERS)[number]>
-const RECORD_EVENTS = ENTRY_EVENTS.filter(
-  (name): name is RecordEvent => !OTHERS.some((other) => other === name),
-) as [RecordEvent, ...RecordEvent[]]
+/** Data of each event. An event that is missing here does not compile. */
+const EVENT_DATA = {
+  'record.recorded': recordData,
+  'record.created': recordData,
+  'record.activated': recordData,
+  'completion.submitted': recordData,
+  'completion.verified': recordData,
+  'verdict.rendered': recordData,
+  'verdict.overturned': recordData,
+  'revision.requested': recordData,
+  'record.cancelled': recordData,
+  'record.expired': recordData,
+  'signal.emitted': signalData,
+  'batch.recorded': batchData,
+  'payload.erased': erasureData,
+  'entry.received': receivedData,
+  'checkpoint.published': checkpointData,
+} satisfies Record<EventType, z.ZodType>
 
-/** Events with data of the same form, with their names; `head`: members that come first. */
-function eventsWith<Head extends z.ZodRawShape>(head: Head) {
-  const event = <Type extends z.ZodType, Data extends z.ZodType>(type: Type, data: Data) =>
-    z.strictObject({ ...head, type, timestamp: instant.describe('when it was recorded'), data })
-  return [
-    event(z.enum(RECORD_EVENTS), recordData),
-    event(z.literal('signal.emitted'), signalData),
-    event(z.literal('batch.recorded'), batchData),
-    event(z.literal('payload.erased'), erasureData),
-    event(z.literal('entry.received'), receivedData),
-    event(z.literal('checkpoint.published'), checkpointData),
-  ] as const
+const NOTICE_DATA = {
+  'webhook.paused': webhookPausedData,
+  'webhook.test': webhookTestData,
+} satisfies Record<NoticeType, z.ZodType>
+
+/** Variants of an event: one for each form of data, with the names of its events. `head`: members that come first. */
+function variantsOf(
+  dataOf: Readonly<Record<string, z.ZodObject>>,
+  timestamp: z.ZodType<string>,
+  head: z.ZodRawShape = {},
+) {
+  const namesOfData = Map.groupBy(Object.keys(dataOf), (name) => dataOf[name]!)
+  const variants = [...namesOfData].map(([data, names]) =>
+    z.strictObject({ ...head, type: z.literal(names), timestamp, data }),
+  )
+  return variants as [(typeof variants)[0], ...typeof variants]
 }
+
+const recordedAt = instant.describe('when it was recorded')
+const happenedAt = instant.describe('when it happened')
 
 /** An item of the ledger's stream of events. */
 const ledgerEvent = z
   .discriminatedUnion(
     'type',
-    eventsWith({ id: idOf('evt').describe('the same however often it is asked for') }),
+    variantsOf(EVENT_DATA, recordedAt, {
+      id: idOf('evt').describe('the same however often it is asked for'),
+    }),
   )
   .meta({ id: 'LedgerEvent' })
 
-const timestamp = instant.describe('when it happened')
-
 /** The body of a webhook; its id is the header `webhook-id`. */
 export const webhookEvent = z
-  .discriminatedUnion('type', [
-    ...eventsWith({}),
-    z.strictObject({ type: z.literal('webhook.paused'), timestamp, data: webhookPausedData }),
-    z.strictObject({ type: z.literal('webhook.test'), timestamp, data: webhookTestData }),
-  ])
+  .discriminatedUnion('type', [...variantsOf(EVENT_DATA, recordedAt), ...variantsOf(NOTICE_DATA, happenedAt)])
   .meta({ id: 'WebhookEvent' })
 
 export const eventPage = z.strictObject({

@@ -13,6 +13,8 @@ import { idOf, instant, seq } from './common.ts'
 import { WITHOUT_CONTROLS } from './names.ts'
 import { time } from './times.ts'
 
+/* Webhooks and their deliveries: how they are managed. Bodies of deliveries are in events.ts. */
+
 /** Events that an endpoint can subscribe to. Tests need no subscription: the agent that requests one gets it. */
 const SUBSCRIBABLE = [...EVENT_TYPES, 'webhook.paused'] as const
 const ALL_EVENTS = '*'

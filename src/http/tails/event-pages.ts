@@ -3,7 +3,7 @@ import type { LedgerEnds } from '../../db/events/read-events.ts'
 import { ApiError } from '../../errors.ts'
 import { envelopeMember, type LedgerEvent, renderEvent } from '../../outside/events/event.ts'
 import { eventId, formatEventId } from '../../outside/events/event-id.ts'
-import type { EventFilter } from '../../outside/events/event-types.ts'
+import type { WantedEvents } from '../../outside/events/event-types.ts'
 import { type EventPosition, readEvents } from '../../outside/events/read-events.ts'
 import { storedStatements } from '../../outside/events/statements.ts'
 import type { ProofError } from '../../proof/error.ts'
@@ -32,7 +32,7 @@ export function formatEventCursor({ seq, told, checkpoint }: EventPosition): str
 /** Reads what comes after a place. `charsMax`: of all texts together, but the first event comes in any case. */
 export async function readFittedPage(
   db: Db,
-  source: { readonly ledgerId: Uuid; readonly filter: EventFilter; readonly entriesUrl: string },
+  source: { readonly ledgerId: Uuid; readonly filter: WantedEvents; readonly entriesUrl: string },
   from: EventPosition,
   ends: LedgerEnds,
   {

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isUnavailable } from '../../db/connect/failures.ts'
 import { type LedgerEnds, readEnds } from '../../db/events/read-events.ts'
 import { watchEventReads, watchStreams } from '../../observe/metrics/reading.ts'
-import type { EventFilter } from '../../outside/events/event-types.ts'
+import type { WantedEvents } from '../../outside/events/event-types.ts'
 import { LedgerWatch } from '../../outside/events/ledger-watch.ts'
 import type { EventPosition } from '../../outside/events/read-events.ts'
 import { SharedReads } from '../../outside/events/shared-reads.ts'
@@ -30,7 +30,7 @@ import { StreamSlots } from './stream-slots.ts'
 /** Ledger and filter of a tail. */
 type TailSource = {
   readonly ledgerId: Uuid
-  readonly filter: EventFilter
+  readonly filter: WantedEvents
   /** The filter as text. */
   readonly tag: string
   readonly entriesUrl: string

@@ -1,7 +1,24 @@
 import type { Uuid } from '../../proof/ids.ts'
 import type { EntryKind } from '../../proof/statement/kinds.ts'
 
-/** Events of an entry by its kind, in this order. Kinds that are missing here are the ledger's own affairs. */
+/**
+ * Events of an entry by its kind, in this order. A kind that is missing here has no event: it is the ledger's own affair.
+ *
+ * A new event also needs:
+ * - its data in EVENT_DATA (src/http/schemas/events.ts);
+ * - the members of its data, if an event of a record does not have them: `entryMembers` (event.ts);
+ * - its record, if it is about one and its entry has no version: ABOUT (src/db/events/read-events.ts);
+ * - its text on the command line: `whatOf` (cli/event-text.ts);
+ * - its row in docs/webhooks.md, under "Events";
+ * - `npm run docs`, which makes the SDK's types anew;
+ * - for the tests, that it happens: `letEventsHappen` (test/helpers/event-ledger.ts).
+ *
+ * All else follows from this table: pages, streams, cursors, webhooks, subscriptions, filters, /openapi.json. The compiler and
+ * test/outside/events/every-event.test.ts find what is missing.
+ *
+ * The order of the table is shown to users: the OpenAPI document, the SDK's types and an error's list of names have it. A cursor counts the
+ * events of one entry, so a new event of a kind that has some comes behind them; for the third one raise the count of `eventsCursor`.
+ */
 export const EVENTS_OF_KIND = {
   'record-notarized': ['record.recorded'],
   'batch-notarized': ['batch.recorded'],
@@ -34,7 +51,7 @@ export const NOTICE_TYPES = ['webhook.paused', 'webhook.test'] as const
 export type NoticeType = (typeof NOTICE_TYPES)[number]
 
 /** Which events are wanted. */
-export type EventFilter = {
+export type WantedEvents = {
   /** null: all. */
   readonly events: ReadonlySet<string> | null
   /** `name/version`, or a name for all its versions; null: all. What is of no record is of every type. */
@@ -43,20 +60,20 @@ export type EventFilter = {
   readonly ownAgent?: Uuid
 }
 
-export const ALL_EVENTS: EventFilter = { events: null, types: null }
+export const ALL_EVENTS: WantedEvents = { events: null, types: null }
 
 /** The kinds of entries that have to be looked at. */
-export function kindsOf({ events }: EventFilter): EventKind[] {
+export function kindsOf({ events }: WantedEvents): EventKind[] {
   const kinds = Object.keys(EVENTS_OF_KIND) as EventKind[]
   return kinds.filter((kind) => EVENTS_OF_KIND[kind].some((event) => isEventWanted(event, events)))
 }
 
-export function isEventWanted(event: string, events: EventFilter['events']): boolean {
+export function isEventWanted(event: string, events: WantedEvents['events']): boolean {
   return events === null || events.has(event)
 }
 
 /** `recordTypes`: of the record, or of a batch's records; none: of no record. */
-export function isTypeWanted(recordTypes: readonly string[], types: EventFilter['types']): boolean {
+export function isTypeWanted(recordTypes: readonly string[], types: WantedEvents['types']): boolean {
   if (types === null || recordTypes.length === 0) return true
   return recordTypes.some((type) => types.has(type) || types.has(type.slice(0, type.lastIndexOf('/'))))
 }

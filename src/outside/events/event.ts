@@ -20,7 +20,7 @@ export type LedgerEvent = {
   readonly recordTypes: readonly string[]
   /** Traceparent of the request that wrote its entry, or else of the one that created its record. */
   readonly traceparent: string | null
-  /** JSON: the members of `data`, but for what only some ask for, without braces. */
+  /** Members of `data` as JSON, without braces. Members that only some readers ask for are added later (`renderEvent`). */
   readonly members: string
   /** null: of a checkpoint. */
   readonly envelope: Uint8Array | null
@@ -36,7 +36,7 @@ export type ReadStatement = (row: EventRow) => ParsedStatement
 /** `entriesUrl`: where the entries are read, for the link of a batch to its records. */
 export function eventsOfEntry(
   row: EventRow,
-  types: readonly EntryEvent[],
+  eventTypes: readonly EntryEvent[],
   about: {
     readonly ledgerId: Uuid
     readonly entriesUrl: string
@@ -44,7 +44,7 @@ export function eventsOfEntry(
   },
 ): LedgerEvent[] {
   const said = readSaid(row, about.readStatement)
-  return types.map((type) => ({
+  return eventTypes.map((type) => ({
     ledgerId: about.ledgerId,
     type,
     seq: row.seq,

@@ -18,11 +18,11 @@ import {
 import {
   type EntryEvent,
   EVENTS_OF_KIND,
-  type EventFilter,
   type EventKind,
   isEventWanted,
   isTypeWanted,
   kindsOf,
+  type WantedEvents,
 } from './event-types.ts'
 import { EVENTS_SCANNED_MAX, EVENTS_SIFTED_PER_QUERY } from './limits.ts'
 
@@ -53,7 +53,7 @@ export type StatementReader = (rows: readonly EventRow[]) => Promise<ReadStateme
 
 export type EventSource = {
   readonly ledgerId: Uuid
-  readonly filter: EventFilter
+  readonly filter: WantedEvents
   readonly entriesUrl: string
   readonly statementsOf: StatementReader
 }
@@ -84,7 +84,7 @@ export async function readEvents(
 }
 
 /** A checkpoint is of no record, so of nobody's own. */
-function areCheckpointsWanted({ events, ownAgent }: EventFilter): boolean {
+function areCheckpointsWanted({ events, ownAgent }: WantedEvents): boolean {
   return ownAgent === undefined && isEventWanted('checkpoint.published', events)
 }
 
@@ -121,8 +121,8 @@ async function readEntrySteps(
     const seq = row.seq
     const all: readonly EntryEvent[] = EVENTS_OF_KIND[row.kind as EventKind]
     const told = seq === from.seq ? from.told : 0
-    const types = all.slice(told).filter((type) => isEventWanted(type, filter.events))
-    for (const event of eventsOfEntry(row, types, { ...source, readStatement })) {
+    const eventTypes = all.slice(told).filter((type) => isEventWanted(type, filter.events))
+    for (const event of eventsOfEntry(row, eventTypes, { ...source, readStatement })) {
       const place = all.indexOf(event.type as EntryEvent) + 1
       if (isHeldBack(event, floor)) return { steps, end: seq, told: place - 1, isHeld: true }
       const isLast = place === all.length
@@ -202,8 +202,8 @@ export async function findEvents(
   const readStatement = await source.statementsOf(rows)
   const found = new Map<string, LedgerEvent>()
   for (const row of rows) {
-    const types = EVENTS_OF_KIND[row.kind as EventKind] ?? []
-    for (const event of eventsOfEntry(row, types, { ...source, readStatement }))
+    const eventTypes = EVENTS_OF_KIND[row.kind as EventKind] ?? []
+    for (const event of eventsOfEntry(row, eventTypes, { ...source, readStatement }))
       found.set(keyOf(event), event)
   }
   for (const row of checkpoints) {

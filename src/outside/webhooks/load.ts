@@ -6,7 +6,7 @@ import type { Uuid } from '../../proof/ids.ts'
 import { documentsJson } from '../../records/export.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import type { LedgerEvent } from '../events/event.ts'
-import type { EventFilter } from '../events/event-types.ts'
+import type { WantedEvents } from '../events/event-types.ts'
 import { type EventPosition, type EventSource, findEvents, readEvents } from '../events/read-events.ts'
 import { verifiedStatements } from '../events/statements.ts'
 import { type Delivery, idOf, newDelivery, rowOf, storedDelivery, taskOf } from './delivery.ts'
@@ -136,7 +136,7 @@ export class DeliveryLoader {
   }
 }
 
-function filterOf({ events, types }: Endpoint): EventFilter {
+function filterOf({ events, types }: Endpoint): WantedEvents {
   return {
     events: events.includes('*') ? null : new Set(events),
     types: types.length === 0 ? null : new Set(types),

@@ -152,8 +152,9 @@ async function readExpected(
 ): Promise<Map<string, string | null>> {
   return withClient(url, async (client) => {
     const values = [parseId('led', ledger), startSeq]
-    const entries = await client.query<{ seq: number; kind: string; subjectId: string }>(
-      'select seq, kind, subject_id from tallystick.entries where ledger_id = $1 and seq >= $2 order by seq',
+    const entries = await client.query<{ seq: number; kind: string; recordId: string | null }>(
+      `select seq, kind, case when version is not null and kind <> 'batch-notarized' then subject_id end as record_id
+       from tallystick.entries where ledger_id = $1 and seq >= $2 order by seq`,
       values,
     )
     const checkpoints = await client.query<{ size: number }>(
@@ -161,8 +162,8 @@ async function readExpected(
       values,
     )
     const names = new Map<string, string | null>()
-    for (const { seq, kind, subjectId } of entries.rows)
-      for (const type of EVENTS_OF_KIND[kind as EventKind] ?? []) names.set(`${seq} ${type}`, subjectId)
+    for (const { seq, kind, recordId } of entries.rows)
+      for (const type of EVENTS_OF_KIND[kind as EventKind] ?? []) names.set(`${seq} ${type}`, recordId)
     for (const { size } of checkpoints.rows) names.set(`${size - 1} checkpoint.published`, null)
     return names
   })
