@@ -85,9 +85,9 @@ export class Admission {
     return this.#waiting.length + this.#underWay
   }
 
-  /** Whether some were taken and have not begun. */
-  get hasWaiting(): boolean {
-    return this.#waiting.length > 0
+  /** Requests that were taken and have not begun. */
+  get waiting(): number {
+    return this.#waiting.length
   }
 
   /** Since the process began. */

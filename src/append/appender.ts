@@ -1,20 +1,7 @@
 import type pg from 'pg'
 import type { EntryRow } from '../db/chain/append-entries.ts'
+import { AppendQueue, type Batch, type Queued } from './append-queue.ts'
 import { type AppendOutcome, commitBatch, type RetryCause } from './commit.ts'
-import {
-  APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX,
-  APPEND_BATCH_BYTES_MAX,
-  APPEND_BATCH_ENTRIES_MAX,
-  APPEND_BATCH_RECORDS_MAX,
-  APPEND_GATHER_ENTRIES_MAX,
-  APPEND_GATHER_MS_MAX,
-  APPEND_LANES,
-  APPEND_QUEUE_BYTES_MAX,
-  APPEND_QUEUE_ENTRIES_MAX,
-  APPEND_QUEUE_ENTRIES_PER_LEDGER_MAX,
-  APPEND_QUEUE_RECORDS_MAX,
-  APPEND_WAIT_MS_MAX,
-} from './limits.ts'
 
 /** Refused at once, because the queue is full or the wait would be too long: nothing was written. */
 export type Overloaded = { readonly status: 'overloaded'; readonly retryAfterMs: number }
@@ -41,213 +28,126 @@ export type AppendObserver = {
  * A caller MUST NOT answer success before the promise settles as `appended` or `replayed`: both mean that the
  * entry is committed and on disk. It MUST NOT retry `unknown` but with the same idempotency key.
  *
- * The appender MUST settle every promise, with exactly one outcome, in the order of the queue per ledger. It
- * MUST refuse at once what it can't commit in time, and MUST NOT drop what it has taken. While one batch
- * commits the next one fills: load makes batches larger, and an idle server adds no delay.
+ * The appender MUST settle every promise, with exactly one outcome. It MUST refuse at once what it can't commit in time, and
+ * MUST NOT drop what it has taken. Two entries of a ledger that nobody waited between may be committed in either order, as
+ * if two processes had taken them.
+ *
+ * An entry waits in the queue, whose rule says when its batch goes (append-queue.ts); then it is in flight; then it is settled. The
+ * next batch is sent before the callers of the last one hear of it: their answers cost the thread a millisecond, in which
+ * Postgres would have nothing to do.
  *
  * What survives a crash here: only what was committed. A taken entry that was not is lost with the process,
  * and its client never got an answer.
  */
 export class Appender {
-  /** Entries waiting for the next batch, by ledger, so that a deep ledger can't delay a shallow one. */
-  readonly #queues = new Map<string, Waiting[]>()
+  readonly #queue = new AppendQueue<Waiting>()
   readonly #pool: pg.Pool
   readonly #observer: AppendObserver | null
-  readonly #isMoreComing: () => boolean
-  #queued = { entries: 0, records: 0, bytes: 0 }
-  /** A moving average, for predicting waits. */
-  #batchMs = 1
-  /**
-   * Each lane has one batch in flight, of ledgers that no other lane holds: two writers on a ledger would halve the batch
-   * and gain nothing, but a ledger whose head somebody else has locked must not keep all others waiting. (Beside a
-   * ledger at full load the median of a quiet one went from 15 to 10 ms; its p99 did not move beyond the noise.)
-   * null: nothing to do.
-   */
-  readonly #lanes: (Promise<void> | null)[] = Array.from({ length: APPEND_LANES }, () => null)
-  /** Ledgers of the batches in flight, and since when. */
-  readonly #inFlight = new Map<string, number>()
+  readonly #countComing: () => number
+  /** Whether a look at the queue is due in the next turn of the event loop. */
+  #isLooking = false
   #closed = false
+  #emptied: PromiseWithResolvers<void> | null = null
 
-  /** `isMoreComing`: whether requests have arrived that may append soon. */
-  constructor(
-    pool: pg.Pool,
-    observer: AppendObserver | null = null,
-    isMoreComing: () => boolean = () => false,
-  ) {
+  /** `countComing`: requests that have arrived and may append soon. */
+  constructor(pool: pg.Pool, observer: AppendObserver | null = null, countComing: () => number = () => 0) {
     this.#pool = pool
     this.#observer = observer
-    this.#isMoreComing = isMoreComing
+    this.#countComing = countComing
   }
 
   append(entry: EntryRow): Promise<AppendOutcome | Overloaded> {
     if (this.#closed) {
       return Promise.resolve({ status: 'unavailable', error: new Error('the server is shutting down') })
     }
-    const ledger = entry.ledgerId
-    const overloaded = this.#findOverload(ledger, entry)
-    if (overloaded) {
-      this.#observer?.overloaded()
-      return Promise.resolve(overloaded)
-    }
     const { promise, resolve } = Promise.withResolvers<AppendOutcome>()
-    this.#enqueue({ ledger, entry, settle: resolve })
-    const lane = this.#inFlight.has(ledger) ? -1 : this.#lanes.indexOf(null)
-    if (lane >= 0) this.#lanes[lane] = this.#write(lane)
+    const waiting = {
+      ledgerId: entry.ledgerId,
+      records: entry.records.length,
+      bytes: bytesOf(entry),
+      isAdministrative: entry.detail !== null,
+      entry,
+      settle: resolve,
+    }
+    const waitMs = this.#queue.refusal(waiting, performance.now())
+    if (waitMs !== null) {
+      this.#observer?.overloaded()
+      return Promise.resolve({ status: 'overloaded', retryAfterMs: waitMs })
+    }
+    this.#queue.add(waiting, performance.now())
+    this.#lookSoon()
     return promise
   }
 
   /** Entries, records and bytes that wait for a batch. */
   get queued(): { readonly entries: number; readonly records: number; readonly bytes: number } {
-    return this.#queued
+    return this.#queue.size
   }
 
   /** Batches in flight; `oldestMs`: for how long the oldest of them has been, 0 where there is none. */
   get underWay(): { readonly batches: number; readonly oldestMs: number } {
-    const batches = this.#lanes.filter((lane) => lane !== null).length
-    const oldest = Math.min(...this.#inFlight.values())
-    return { batches, oldestMs: Number.isFinite(oldest) ? performance.now() - oldest : 0 }
+    const { batches, oldestAt } = this.#queue.inFlight
+    return { batches, oldestMs: oldestAt === null ? 0 : performance.now() - oldestAt }
   }
 
   /** Takes nothing more, and returns when everything taken has been committed or refused. */
   async close(): Promise<void> {
     this.#closed = true
-    await Promise.all(this.#lanes)
+    if (this.#isEmpty()) return
+    this.#emptied ??= Promise.withResolvers()
+    await this.#emptied.promise
   }
 
-  async #write(lane: number): Promise<void> {
-    // Let the requests that arrived in the same turn of the event loop join the first batch.
-    await new Promise(setImmediate)
+  /** In the next turn, so that what arrived in the same one joins the batch. */
+  #lookSoon(): void {
+    if (this.#isLooking) return
+    this.#isLooking = true
+    setImmediate(() => {
+      this.#isLooking = false
+      this.#send()
+    })
+  }
+
+  /** Sends what may go; looks again while more is coming that it could wait for. */
+  #send(): void {
+    const coming = this.#countComing()
     for (;;) {
-      await this.#gather()
-      const batch = this.#takeBatch()
-      if (batch.length === 0) break
-      const ledgers = new Set(batch.map((waiting) => waiting.ledger))
-      const startedAt = performance.now()
-      for (const ledger of ledgers) this.#inFlight.set(ledger, startedAt)
-      const entries = batch.map((waiting) => waiting.entry)
-      const outcomes = await commitBatch(this.#pool, entries, this.#observer)
-      const ms = performance.now() - startedAt
-      this.#batchMs += (ms - this.#batchMs) / 8
-      if (this.#observer) {
-        const records = batch.reduce((sum, { entry }) => sum + entry.records.length, 0)
-        this.#observer.committed({ entries, outcomes, records, ms })
-      }
-      for (const ledger of ledgers) this.#inFlight.delete(ledger)
-      this.#settle(batch, outcomes)
+      const batch = this.#queue.take(performance.now(), coming)
+      if (!batch) break
+      void this.#commit(batch)
     }
-    this.#lanes[lane] = null
+    if (coming > 0 && this.#queue.size.entries > 0 && this.#queue.hasFreeLane) this.#lookSoon()
   }
 
-  /** Under load lets those join that have arrived and did not begin yet: a transaction costs as much as ten of its entries. */
-  async #gather(): Promise<void> {
-    const until = performance.now() + APPEND_GATHER_MS_MAX
-    const isSmall = () => this.#queued.entries > 0 && this.#queued.entries < APPEND_GATHER_ENTRIES_MAX
-    while (this.#isMoreComing() && isSmall() && performance.now() < until) await new Promise(setImmediate)
-  }
-
-  /** One entry in turn of each ledger that waits and is in no other lane, until the batch is full. */
-  #takeBatch(): Waiting[] {
-    const batch: Waiting[] = []
-    let records = 0
-    let bytes = 0
-    // A ledger that is put back behind the others is visited again by the same iteration.
-    for (const [ledger, queue] of this.#queues) {
-      if (this.#inFlight.has(ledger)) continue
-      const { entry } = queue[0]!
-      if (isAdministrative(entry)) {
-        if (batch.length > 0) continue // its ledger stays first in line
-        return this.#takeAdministration(ledger, queue)
-      }
-      const full =
-        batch.length === APPEND_BATCH_ENTRIES_MAX || records + entry.records.length > APPEND_BATCH_RECORDS_MAX
-      if ((full || bytes + bytesOf(entry) > APPEND_BATCH_BYTES_MAX) && batch.length > 0) break
-      batch.push(queue.shift()!)
-      records += entry.records.length
-      bytes += bytesOf(entry)
-      this.#count(entry, -1)
-      this.#queues.delete(ledger)
-      if (queue.length > 0) this.#queues.set(ledger, queue)
-    }
-    return batch
-  }
-
-  /**
-   * Takes administrative entries with those of their own ledger only, and few at a time. The database can refuse such a batch
-   * as a whole, for example because an agent's name is taken; halving then finds the guilty entry, and 300 of them in one
-   * batch held up everybody else in it for a second.
-   */
-  #takeAdministration(ledger: string, queue: Waiting[]): Waiting[] {
-    const end = queue.findIndex(({ entry }) => !isAdministrative(entry))
-    const batch = queue.splice(
-      0,
-      Math.min(end < 0 ? queue.length : end, APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX),
-    )
-    for (const { entry } of batch) this.#count(entry, -1)
-    this.#queues.delete(ledger)
-    if (queue.length > 0) this.#queues.set(ledger, queue)
-    return batch
-  }
-
-  #settle(batch: Waiting[], outcomes: AppendOutcome[]): void {
-    const again: Waiting[] = []
-    for (const [i, waiting] of batch.entries()) {
+  async #commit(batch: Batch<Waiting>): Promise<void> {
+    const entries = batch.items.map(({ entry }) => entry)
+    const outcomes = await commitBatch(this.#pool, entries, this.#observer)
+    const endedAt = performance.now()
+    this.#queue.end(batch, endedAt)
+    for (const waiting of againOf(batch.items, outcomes)) this.#queue.add(waiting, endedAt, 'first')
+    this.#send()
+    const { records, startedAt } = batch
+    this.#observer?.committed({ entries, outcomes, records, ms: endedAt - startedAt })
+    for (const [i, { settle }] of batch.items.entries()) {
       const outcome = outcomes[i]!
-      // A second entry for the same record or idempotency key: it leads the next batch.
-      if (outcome.status === 'again') again.unshift(waiting)
-      else waiting.settle(outcome)
+      if (outcome.status !== 'again') settle(outcome)
     }
-    for (const waiting of again) this.#enqueue(waiting, 'first')
+    if (this.#isEmpty()) this.#emptied?.resolve()
   }
 
-  #enqueue(waiting: Waiting, place: 'first' | 'last' = 'last'): void {
-    const queue = this.#queues.get(waiting.ledger)
-    if (!queue) this.#queues.set(waiting.ledger, [waiting])
-    else if (place === 'last') queue.push(waiting)
-    else queue.unshift(waiting)
-    this.#count(waiting.entry, 1)
-  }
-
-  #findOverload(ledger: string, entry: EntryRow): Overloaded | null {
-    const batchesAhead = Math.max(
-      this.#queued.entries / APPEND_BATCH_ENTRIES_MAX,
-      this.#queued.records / APPEND_BATCH_RECORDS_MAX,
-      this.#queued.bytes / APPEND_BATCH_BYTES_MAX,
-    )
-    const waitMs = Math.max(batchesAhead * this.#batchMs, this.#stalledMs(ledger))
-    const full =
-      (this.#queues.get(ledger)?.length ?? 0) >= APPEND_QUEUE_ENTRIES_PER_LEDGER_MAX ||
-      this.#queued.entries >= APPEND_QUEUE_ENTRIES_MAX ||
-      this.#queued.records + entry.records.length > APPEND_QUEUE_RECORDS_MAX ||
-      this.#queued.bytes + bytesOf(entry) > APPEND_QUEUE_BYTES_MAX
-    if (!full && waitMs <= APPEND_WAIT_MS_MAX) return null
-    return { status: 'overloaded', retryAfterMs: waitMs }
-  }
-
-  /** For how long the batch that the ledger waits behind has been in flight. */
-  #stalledMs(ledger: string): number {
-    const own = this.#inFlight.get(ledger)
-    if (own !== undefined) return performance.now() - own
-    if (this.#lanes.includes(null) || this.#inFlight.size === 0) return 0
-    return performance.now() - Math.max(...new Set(this.#inFlight.values()))
-  }
-
-  #count(entry: EntryRow, sign: 1 | -1): void {
-    this.#queued.entries += sign
-    this.#queued.records += sign * entry.records.length
-    this.#queued.bytes += sign * bytesOf(entry)
+  #isEmpty(): boolean {
+    return this.#queue.size.entries === 0 && this.#queue.inFlight.batches === 0
   }
 }
 
-type Waiting = {
-  /** The ledger, as the queues name it. */
-  readonly ledger: string
+type Waiting = Queued & {
   readonly entry: EntryRow
   readonly settle: (outcome: AppendOutcome) => void
 }
 
-/** Whether the entry concerns agents, keys, types and so on: it comes with rows that the constraints of tables may refuse. */
-function isAdministrative(entry: EntryRow): boolean {
-  return entry.detail !== null
+/** Second entries for a record or an idempotency key: they lead the next batch, in their order. The last one comes first here. */
+function againOf(items: readonly Waiting[], outcomes: readonly AppendOutcome[]): Waiting[] {
+  return items.filter((_, i) => outcomes[i]!.status === 'again').reverse()
 }
 
 /** About what an entry adds to a call. */

@@ -43,9 +43,14 @@ export const APPEND_BATCH_ENTRIES_MAX = 512
 export const APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX = 8
 export const APPEND_BATCH_RECORDS_MAX = 4_000
 export const APPEND_BATCH_BYTES_MAX = 16 * 1024 * 1024
-export const APPEND_LANES = 2
-/** A batch waits up to these while requests that have arrived are still being prepared (src/append/appender.ts). */
-export const APPEND_GATHER_ENTRIES_MAX = 128
+/** Batches in flight of one process. */
+export const APPEND_LANES = 3
+/** A second batch of a ledger waits in Postgres for the first one's commit; a third would wait no shorter. */
+export const APPEND_LANES_OF_ONE_LEDGER = 2
+/** Records in a batch that overlaps another: a smaller one joins the next, because a call costs as much as ten records. */
+export const APPEND_OVERLAP_RECORDS_MIN = 16
+/** Records and time for which a batch waits while requests that have arrived are still being prepared (append-queue.ts). */
+export const APPEND_GATHER_RECORDS_MAX = 256
 export const APPEND_GATHER_MS_MAX = 20
 export const APPEND_QUEUE_ENTRIES_MAX = 4_096
 export const APPEND_QUEUE_ENTRIES_PER_LEDGER_MAX = 2_048

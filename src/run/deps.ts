@@ -143,10 +143,10 @@ function openAppender(
   { admission, metrics, tracing }: Pick<Deps, 'admission' | 'metrics' | 'tracing'>,
 ): Appender {
   const observer = makeAppendObserver(metrics)
-  const isMoreComing = () => admission.hasWaiting
+  const countComing = () => admission.waiting
   const appender = tracing
-    ? new TracedAppender(writePool, observer, isMoreComing, tracing)
-    : new Appender(writePool, observer, isMoreComing)
+    ? new TracedAppender(writePool, observer, countComing, tracing)
+    : new Appender(writePool, observer, countComing)
   watchQueue(metrics, appender)
   return appender
 }

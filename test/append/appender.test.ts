@@ -5,14 +5,7 @@ import type pg from 'pg'
 import { Appender } from '../../src/append/appender.ts'
 import {
   APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX,
-  APPEND_BATCH_BYTES_MAX,
-  APPEND_BATCH_ENTRIES_MAX,
-  APPEND_BATCH_RECORDS_MAX,
   APPEND_LANES,
-  APPEND_QUEUE_BYTES_MAX,
-  APPEND_QUEUE_ENTRIES_MAX,
-  APPEND_QUEUE_ENTRIES_PER_LEDGER_MAX,
-  APPEND_QUEUE_RECORDS_MAX,
   APPEND_WAIT_MS_MAX,
 } from '../../src/append/limits.ts'
 import type { EntryRow } from '../../src/db/chain/append-entries.ts'
@@ -24,10 +17,8 @@ import { startTcpProxy } from '../helpers/tcp-proxy.ts'
 import {
   adminEntry,
   createTestLedger,
-  makeBatch,
   makeEntry,
   makeIdempotency,
-  makeRecord,
   randomId,
   type TestLedger,
 } from '../helpers/test-ledger.ts'
@@ -114,54 +105,35 @@ test('what arrives in one turn of the event loop makes one batch, though nothing
   assert.deepEqual(await transactionsOf(owner, ledger), Array(20).fill(0))
 })
 
-test('an idle appender commits at once, each by itself', async (t) => {
-  const { appender, ledger, check } = await open(t)
-  await appender.append(makeEntry(ledger))
-  const startedAt = performance.now()
+test('an idle appender commits each entry by itself', async (t) => {
+  const { owner, appender, ledger, check } = await open(t)
   for (let i = 0; i < 20; i++) await appender.append(makeEntry(ledger))
-  assert.ok((performance.now() - startedAt) / 20 < 50, 'no timer delays it')
-  assert.equal(await check(), FIRST_SIZE + 21)
+  assert.deepEqual(
+    await transactionsOf(owner, ledger),
+    Array.from({ length: 20 }, (_, i) => i),
+  )
+  assert.equal(await check(), FIRST_SIZE + 20)
 })
 
-test('settles every promise once, in the order of its ledger', async (t) => {
+test('settles every promise once, each with a place of its own', async (t) => {
   const { api, appender, ledger, check } = await open(t)
   const other = await createTestLedger(api)
-  const settled: string[] = []
-  const append = async (about: TestLedger, name: string, i: number) => {
+  const seqs = new Map<TestLedger, number[]>([
+    [ledger, []],
+    [other, []],
+  ])
+  const append = async (about: TestLedger) => {
     const outcome = await appender.append(makeEntry(about))
-    assert.equal(outcome.status === 'appended' && outcome.seq, FIRST_SIZE + i)
-    settled.push(`${name} ${i}`)
+    assert.ok(outcome.status === 'appended')
+    seqs.get(about)!.push(outcome.seq - FIRST_SIZE)
   }
-  const all: Promise<void>[] = []
-  for (let i = 0; i < 700; i++) all.push(append(ledger, 'a', i), append(other, 'b', i))
-  await Promise.all(all)
-  for (const name of ['a', 'b']) {
+  await Promise.all(Array.from({ length: 700 }, () => [append(ledger), append(other)]).flat())
+  for (const taken of seqs.values())
     assert.deepEqual(
-      settled.filter((line) => line.startsWith(name)),
-      Array.from({ length: 700 }, (_, i) => `${name} ${i}`),
+      taken.sort((a, b) => a - b),
+      Array.from({ length: 700 }, (_, i) => i),
     )
-  }
   assert.equal(await check(), FIRST_SIZE + 700)
-})
-
-test('a batch is bounded in entries, and in records', async (t) => {
-  const { owner, locker, api, appender, ledger } = await open(t)
-  const held = await holdBatch(t, { locker, api, appender })
-  const entries = APPEND_BATCH_ENTRIES_MAX + 5
-  const many = Array.from({ length: entries }, () => appender.append(makeEntry(ledger)))
-  await held.release()
-  await Promise.all(many)
-  const inBatches = await transactionsOf(owner, ledger)
-  assert.deepEqual(
-    [inBatches.filter((n) => n === 0).length, inBatches.filter((n) => n === 1).length],
-    [APPEND_BATCH_ENTRIES_MAX, 5],
-  )
-  const heldAgain = await holdBatch(t, { locker, api, appender })
-  const half = APPEND_BATCH_RECORDS_MAX / 2
-  const large = Array.from({ length: 3 }, () => appender.append(makeBatch(ledger, half)))
-  await heldAgain.release()
-  await Promise.all(large)
-  assert.deepEqual(await transactionsOf(owner, ledger, FIRST_SIZE + entries), [0, 0, 1])
 })
 
 test('what a client can have refused as a whole shares a batch with no other ledger, and is few at a time', async (t) => {
@@ -249,92 +221,6 @@ test('an entry that Postgres refuses spoils no neighbour in its batch', async (t
     items.map((_, i) => (i % 13 === 5 ? 'failed' : 'appended')),
   )
   assert.equal(await check(), FIRST_SIZE + 37)
-})
-
-test('refuses at once what is more than the queue holds, and commits all that it took', async (t) => {
-  const { locker, api, appender, ledger, check } = await open(t)
-  const held = await holdBatch(t, { locker, api, appender })
-  const share = Array.from({ length: APPEND_QUEUE_ENTRIES_PER_LEDGER_MAX })
-  const taken = share.map(() => appender.append(makeEntry(ledger)))
-  const refused = await appender.append(makeEntry(ledger))
-  assert.equal(refused.status, 'overloaded')
-  assert.ok(refused.status === 'overloaded' && refused.retryAfterMs > 0)
-  // One ledger's share is full; there is room for the others, until there is none at all.
-  const other = await createTestLedger(api)
-  for (let i = taken.length; i < APPEND_QUEUE_ENTRIES_MAX; i++) taken.push(appender.append(makeEntry(other)))
-  assert.equal(appender.queued.entries, APPEND_QUEUE_ENTRIES_MAX)
-  assert.equal((await appender.append(makeEntry(await createTestLedger(api)))).status, 'overloaded')
-  await held.release()
-  for (const outcome of await Promise.all(taken)) assert.equal(outcome.status, 'appended')
-  assert.equal((await appender.append(makeEntry(ledger))).status, 'appended')
-  assert.equal(await check(), FIRST_SIZE + APPEND_QUEUE_ENTRIES_PER_LEDGER_MAX + 1)
-})
-
-test('the queue is bounded in records and in bytes too', async (t) => {
-  const { database, ledger } = await open(t)
-  const payload = `"${'x'.repeat(64_000)}"`
-  const heavy = Array.from({ length: 60 }, (_, index) => makeRecord(randomId(), { index, payload }))
-  const cases: [EntryRow, number][] = [
-    [makeBatch(ledger, 2_000), Math.floor(APPEND_QUEUE_RECORDS_MAX / 2_000)],
-    [
-      makeBatch(ledger, 0, { records: heavy }),
-      Math.floor(APPEND_QUEUE_BYTES_MAX / (60 * payload.length + 120)),
-    ],
-  ]
-  for (const [entry, max] of cases) {
-    // Nothing of it need be written: the database goes away while the first batch is in flight.
-    const proxy = await startTcpProxy(t, database.apiUrl)
-    const pool = openWritePool(testDatabase(proxy.url), { warn: () => {} })
-    const appender = new Appender(pool)
-    proxy.hold()
-    const pending = [appender.append(makeEntry(ledger))]
-    while (appender.queued.entries > 0) await sleep(1)
-    let taken = 0
-    for (; taken <= max; taken++) {
-      const appending = appender.append(entry)
-      if ((await Promise.race([appending, null]))?.status === 'overloaded') break
-      pending.push(appending)
-    }
-    assert.equal(taken, max)
-    proxy.refuse()
-    await appender.close()
-    for (const outcome of await Promise.all(pending)) assert.match(outcome.status, /^(unknown|unavailable)$/)
-    await pool.end()
-  }
-})
-
-test('a batch is bounded in bytes, though one entry may be as large as it likes', async (t) => {
-  const { owner, locker, api, appender, ledger } = await open(t)
-  const payload = `"${'x'.repeat(64_000)}"`
-  const make = () =>
-    makeBatch(ledger, 0, {
-      records: Array.from({ length: 60 }, (_, index) => makeRecord(randomId(), { index, payload })),
-    })
-  const fitting = Math.floor(APPEND_BATCH_BYTES_MAX / (60 * payload.length))
-  const held = await holdBatch(t, { locker, api, appender })
-  const pending = Array.from({ length: fitting + 1 }, () => appender.append(make()))
-  await held.release()
-  await Promise.all(pending)
-  assert.deepEqual(await transactionsOf(owner, ledger), [...Array(fitting).fill(0), 1])
-})
-
-test('refuses at once when batches have become so slow that the wait would be too long', async (t) => {
-  const { locker, api, appender, ledger } = await open(t)
-  const held = await holdBatch(t, { locker, api, appender })
-  await sleep(2_500)
-  await held.release()
-  const again = await holdBatch(t, { locker, api, appender })
-  let taken = 0
-  for (; taken < APPEND_QUEUE_ENTRIES_MAX; taken++) {
-    const entry = makeEntry(ledger, { kid: Buffer.alloc(32) }) // stale: it need not be written
-    const outcome = await Promise.race([appender.append(entry), null])
-    if (outcome?.status === 'overloaded') {
-      assert.ok(outcome.retryAfterMs > 1_000)
-      break
-    }
-  }
-  assert.ok(taken > APPEND_BATCH_ENTRIES_MAX && taken < APPEND_QUEUE_ENTRIES_MAX, `took ${taken}`)
-  await again.release()
 })
 
 test('refuses at once what would wait behind a batch that has been in flight for too long', async (t) => {

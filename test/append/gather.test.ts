@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Appender } from '../../src/append/appender.ts'
-import { APPEND_GATHER_ENTRIES_MAX, APPEND_GATHER_MS_MAX } from '../../src/append/limits.ts'
+import { APPEND_GATHER_MS_MAX, APPEND_GATHER_RECORDS_MAX } from '../../src/append/limits.ts'
 import { openWritePool } from '../../src/db/connect/pools.ts'
 import { connect, testDatabase } from '../helpers/connect.ts'
 import { createTestDatabase } from '../helpers/database.ts'
@@ -11,18 +10,6 @@ import { createTestLedger, makeEntry } from '../helpers/test-ledger.ts'
 test('what a batch waits for while requests that were taken have not begun', async (t) => {
   const { coming, batches, append } = await open(t)
 
-  await t.test('for them to begin, in turns of their own, so that they share its transaction', async () => {
-    coming.still = true
-    const first = append()
-    for (let turn = 0; turn < 5; turn++) {
-      await nextTurn()
-      append()
-    }
-    coming.still = false
-    await first
-    assert.deepEqual(batches.splice(0), [6])
-  })
-
   await t.test('for nothing when none are coming', async () => {
     await append()
     await append()
@@ -30,23 +17,23 @@ test('what a batch waits for while requests that were taken have not begun', asy
   })
 
   await t.test('for no more than make a batch worth its transaction', async () => {
-    coming.still = true
+    coming.count = 10_000
     let looks = 0
     coming.look = () => {
       looks++
     }
-    await Promise.all(Array.from({ length: APPEND_GATHER_ENTRIES_MAX }, append))
-    coming.still = false
-    assert.deepEqual(batches.splice(0), [APPEND_GATHER_ENTRIES_MAX])
+    await Promise.all(Array.from({ length: APPEND_GATHER_RECORDS_MAX }, append))
+    coming.count = 0
+    assert.deepEqual(batches.splice(0), [APPEND_GATHER_RECORDS_MAX])
     assert.ok(looks < 10, `looked ${looks} times whether more are coming`)
   })
 
   await t.test('not for long', async () => {
-    coming.still = true
+    coming.count = 2
     const startedAt = performance.now()
     await append()
     const tookMs = performance.now() - startedAt
-    coming.still = false
+    coming.count = 0
     assert.ok(tookMs >= APPEND_GATHER_MS_MAX && tookMs < 2_000, `${tookMs} ms`)
     assert.deepEqual(batches.splice(0), [1])
   })
@@ -57,7 +44,7 @@ async function open(t: TestContext) {
   const database = await createTestDatabase(t)
   const ledger = await createTestLedger(await connect(t, database.apiUrl))
   const pool = openWritePool(testDatabase(database.apiUrl), { warn: () => {} })
-  const coming = { still: false, look: () => {} }
+  const coming = { count: 0, look: () => {} }
   const batches: number[] = []
   const observer = {
     overloaded() {},
@@ -66,7 +53,7 @@ async function open(t: TestContext) {
   }
   const appender = new Appender(pool, observer, () => {
     coming.look()
-    return coming.still
+    return coming.count
   })
   t.after(async () => {
     await appender.close()

@@ -87,7 +87,7 @@ test('they begin in order, a few in each turn, large ones alone', async () => {
   ] as const)
     admission.begin(bytes, null, () => begun.push(name))
   assert.deepEqual(begun, [], 'not within the turn in which they are seen')
-  while (admission.hasWaiting) {
+  while (admission.waiting > 0) {
     await nextTurn()
     turns.push(begun.splice(0))
   }

@@ -18,7 +18,7 @@ export class TracedAppender extends Appender {
   readonly #tracing: Tracing
   readonly #waiting: Map<EntryRow, Waiting>
 
-  constructor(pool: pg.Pool, observer: AppendObserver, isMoreComing: () => boolean, tracing: Tracing) {
+  constructor(pool: pg.Pool, observer: AppendObserver, countComing: () => number, tracing: Tracing) {
     const waiting = new Map<EntryRow, Waiting>()
     const traced: AppendObserver = {
       ...observer,
@@ -27,7 +27,7 @@ export class TracedAppender extends Appender {
         traceCommit(tracing, waiting, batch)
       },
     }
-    super(pool, traced, isMoreComing)
+    super(pool, traced, countComing)
     this.#tracing = tracing
     this.#waiting = waiting
   }
