@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type pg from 'pg'
+import { appendEntries } from '../../../src/db/chain/append-entries.ts'
+import { checkLedger } from '../../helpers/check-ledger.ts'
+import { connect } from '../../helpers/connect.ts'
+import { createTestDatabase } from '../../helpers/database.ts'
+import { runs } from '../../helpers/runs.ts'
+import {
+  adminEntry,
+  createTestLedger,
+  makeBatch,
+  makeEntry,
+  makeIdempotency,
+  makeRecord,
+  randomId,
+  type TestEntry,
+  type TestLedger,
+} from '../../helpers/test-ledger.ts'
+
+/*
+ * append_entries has a short way for calls that only notarize. The same items are appended to two ledgers, to one of them together
+ * with an item that nobody takes, which makes the call go the long way: both must answer and store the same.
+ */
+
+const SECOND_MS = 1_000
+
+/** Null, but for one in so many. */
+const oneIn = <T>(many: number, arbitrary: fc.Arbitrary<T>) =>
+  fc.oneof({ weight: many - 1, arbitrary: fc.constant(null) }, { weight: 1, arbitrary })
+
+const item = fc.record({
+  records: fc.constantFrom(1, 1, 1, 3),
+  /** Which of a few ids it has; null: one of its own. */
+  subject: oneIn(6, fc.nat(3)),
+  key: oneIn(2, fc.nat(3)),
+  request: fc.constantFrom('a', 'a', 'a', 'b'),
+  defect: oneIn(10, fc.constantFrom('kid', 'clock', 'state', 'previous', 'system', 'references')),
+})
+type Item = typeof item extends fc.Arbitrary<infer T> ? T : never
+
+const call = fc.array(item, { minLength: 1, maxLength: 6 })
+
+test('the short way decides and stores as the long one', async (t) => {
+  const database = await createTestDatabase(t)
+  const [api, owner] = [await connect(t, database.apiUrl), await connect(t, database.ownerUrl)]
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(call, { minLength: 1, maxLength: 5 }),
+      fc.constantFrom(null, null, null, 'frozen', 'restored'),
+      async (calls, closed) => {
+        const [short, long] = [await createTestLedger(api), await createTestLedger(api)]
+        if (closed !== null) {
+          const ids = [short.id, long.id]
+          await owner.query('update tallystick.chain_heads set closed = $1 where ledger_id = any ($2)', [
+            closed,
+            ids,
+          ])
+        }
+        const subjects = Array.from({ length: 4 }, randomId)
+        for (const items of calls) {
+          const made = items.map((one) => describe(one, subjects))
+          const taken = await answersOf(
+            api,
+            made.map((one) => one(short)),
+          )
+          const compared = await answersOf(api, [...made.map((one) => one(long)), nobodyTakes(long)])
+          assert.deepEqual(taken, Array.isArray(compared) ? compared.slice(0, -1) : compared)
+        }
+        assert.deepEqual(await contentsOf(owner, short), await contentsOf(owner, long))
+        await checkLedger(owner, short.id)
+      },
+    ),
+    { numRuns: runs(400) },
+  )
+})
+
+test('a call that the short way takes refuses what breaks a constraint, as a whole', async (t) => {
+  const database = await createTestDatabase(t)
+  const [api, owner] = [await connect(t, database.apiUrl), await connect(t, database.ownerUrl)]
+  const ledger = await createTestLedger(api)
+  const first = makeEntry(ledger)
+  await appendEntries(api, [first])
+  const offences: [TestEntry, RegExp][] = [
+    [makeEntry(ledger, { subjectId: first.subjectId }), /records_pkey/],
+    [makeEntry(ledger, { records: [] }), /comes with them/],
+    [makeEntry(ledger, { records: [makeRecord(randomId())] }), /about it/],
+    [makeEntry(ledger, { leaf: randomBytes(32) }), /entries_leaf/],
+    [makeBatch(ledger, 2, { kind: 'record-notarized' }), /about it/],
+  ]
+  for (const [entry, message] of offences) {
+    await assert.rejects(appendEntries(api, [entry]), message)
+    await assert.rejects(appendEntries(api, [makeEntry(ledger), entry]), message)
+  }
+  assert.equal(await checkLedger(owner, ledger.id), 4)
+})
+
+/** Makes the same entry for either ledger, but for what is random in it. */
+function describe(one: Item, subjects: readonly TestEntry['subjectId'][]): (ledger: TestLedger) => TestEntry {
+  const subjectId = one.subject === null ? randomId() : subjects[one.subject]!
+  const records = Array.from({ length: one.records }, (_, index) =>
+    makeRecord(one.records === 1 ? subjectId : randomId(), {
+      index: one.records === 1 ? null : index,
+      ...(one.defect === 'references' && { references: '["crm:1"]' }),
+    }),
+  )
+  const envelope = randomBytes(120)
+  const idempotency = one.key === null ? null : makeIdempotency(`key ${one.key}`, one.request)
+  const recordedAtMs = Date.now() - (one.defect === 'clock' ? 60 * SECOND_MS : 0)
+  const keyId = randomId()
+  return (ledger) =>
+    makeEntry(ledger, {
+      kind: one.records === 1 ? 'record-notarized' : 'batch-notarized',
+      subjectId,
+      keyId,
+      records,
+      envelope,
+      idempotency,
+      recordedAtMs,
+      ...(one.defect === 'kid' && { kid: Buffer.alloc(32) }),
+      ...(one.defect === 'state' && { toState: 'CREATED' }),
+      ...(one.defect === 'previous' && { previousLeaf: Buffer.alloc(32) }),
+      ...(one.defect === 'system' && { actorId: null }),
+    })
+}
+
+/** Outcomes and places; or the constraint that the call offends. */
+async function answersOf(api: pg.Client, entries: readonly TestEntry[]) {
+  try {
+    return (await appendEntries(api, entries)).map(({ outcome, seq }) => ({ outcome, seq }))
+  } catch (error) {
+    return (error as pg.DatabaseError).constraint
+  }
+}
+
+/** An entry of a kind that only the worker's login may append. */
+function nobodyTakes(ledger: TestLedger): TestEntry {
+  return adminEntry(ledger, 'server-key-rotated', randomId(), {})
+}
+
+async function contentsOf(owner: pg.Client, { id }: TestLedger) {
+  const { rows } = await owner.query(
+    `select e.seq, e.kind, e.subject_id, e.version, e.prev_seq, e.key_id, e.recorded_at, e.leaf, e.envelope,
+       (select json_agg(to_jsonb(r) - 'ledger_id' - 'actor_id' order by r.item_index, r.record_id)
+         from tallystick.records r where r.ledger_id = e.ledger_id and r.first_seq = e.seq) as records,
+       (select json_agg(to_jsonb(k) - 'ledger_id' - 'actor_id') from tallystick.idempotency_keys k
+         where k.ledger_id = e.ledger_id and k.seq = e.seq) as keys
+     from tallystick.entries e where e.ledger_id = $1 and e.seq >= 3 order by e.seq`,
+    [id],
+  )
+  return rows
+}
