@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { globSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { test } from 'node:test'
 import { bareEnvironment } from './bare-environment.ts'
 import { groupFiles, renderGroup } from './groups.ts'
@@ -9,24 +9,41 @@ import { temporaryFiles } from './temporary-files.ts'
 
 const TEST_DIR = resolve(import.meta.dirname, '..')
 
-test('each test file is in one group, and no group is of two folders', () => {
+test('each test file is in one group, and no group is of two rooms', () => {
   const files = globSync(join(TEST_DIR, '**/*.test.ts')).sort()
   const groups = groupFiles(TEST_DIR, files)
   assert.deepEqual(groups.flatMap((group) => group.files).sort(), files)
   assert.equal(new Set(groups.map(({ name }) => name)).size, groups.length)
-  for (const { files } of groups) assert.equal(new Set(files.map((file) => resolve(file, '..'))).size, 1)
+  const roomOf = (file: string) => relative(TEST_DIR, file).split('/').slice(0, -1)[0]
+  for (const { files } of groups) assert.equal(new Set(files.map(roomOf)).size, 1)
 })
 
 test('the costliest group begins first', () => {
-  const files = ['/t/http/a.test.ts', '/t/run/b.test.ts', '/t/run/c.test.ts']
+  const files = ['/t/http/a.test.ts', '/t/run/b.test.ts', '/t/run/postgres/start.test.ts']
   const groups = groupFiles(
     '/t',
     files,
-    (path) => ({ 'run/b.test.ts': 1, 'run/c.test.ts': 3, 'http/a.test.ts': 2 })[path]!,
+    (path) => ({ 'run/b.test.ts': 1, 'run/postgres/start.test.ts': 3, 'http/a.test.ts': 2 })[path]!,
   )
   assert.deepEqual(
     groups.map(({ name }) => name),
-    ['run-c.test.ts', 'http-1', 'run-b.test.ts'],
+    ['run-postgres-start.test.ts', 'http-1', 'run-1'],
+  )
+})
+
+test('a room that costs too much for one process is cut into parts that cost about the same', () => {
+  const costs: Record<string, number> = { 'http/a': 30, 'http/b': 15, 'http/tails/c': 14, 'http/d': 1 }
+  const files = Object.keys(costs).map((path) => `/t/${path}.test.ts`)
+  const groups = groupFiles('/t', files, (path) => costs[path.replace('.test.ts', '')]!)
+  assert.deepEqual(
+    groups.map(({ name, files }) => [
+      name,
+      ...files.map((file) => file.slice('/t/'.length, -'.test.ts'.length)),
+    ]),
+    [
+      ['http-1', 'http/a'],
+      ['http-2', 'http/b', 'http/d', 'http/tails/c'],
+    ],
   )
 })
 

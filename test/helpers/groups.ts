@@ -1,45 +1,29 @@
-import { dirname, relative } from 'node:path'
+import { relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 /*
- * Test files that share a process. Starting one, loading the application and warming it up takes 0.3 to 1.2 s of a core, more
- * than the tests of most files; Node's own `--test-isolation=none` would put all of them into one.
+ * Test files that share a process. Starting one, loading the server (0.6 s of a core), building its first application (0.8 s) and
+ * warming both up takes more than the tests of most files; Node's own `--test-isolation=none` would put all of them into one.
  */
 
-/** Folders whose files keep nothing of the process that another would miss. A file that starts processes gains nothing. */
-const SHARED = [
-  'append',
-  'bench',
-  'cli',
-  'db',
-  'followers/checkpoints',
-  'followers/erasure',
-  'followers/expiry',
-  'followers/verification',
-  'http',
-  'ledgers',
-  'outside',
-  'proof',
-  'sdk',
-  'signing',
-  'verify',
-]
-/** Files that measure the process's memory or time, or change its environment. */
+/** Files that measure the process's memory or time, change its environment, have hooks for all of its tests, or start Postgres servers. */
 const ALONE = new Set([
   'cli/credentials.test.ts',
   'cli/init.test.ts',
-  'db/plans.test.ts',
-  'db/records/search-plans.test.ts',
   'http/access.test.ts',
-  'http/streaming.test.ts',
   'outside/connector/answers.test.ts',
-  'outside/connector/memory.test.ts',
+  'run/postgres/start.test.ts',
+  'run/smoke.test.ts',
   'sdk/small-pieces.test.ts',
+  'tools/go-tool.test.ts',
 ])
-/** Each application that a file keeps until its end is 8 MB of work for the garbage collector. */
-const FILES_PER_PROCESS_MAX = 10
+/** Larger than a part: each has its own clusters, processes and children, and is long beside what a start takes. */
+const SYSTEM = 'system'
+/** By test/costs.json, so in a process that is shared about half of it. More is a group that the others wait for. */
+const PART_SECONDS_MAX = 40
 
 export type Group = { readonly name: string; readonly files: readonly string[] }
+type Costly = { readonly file: string; readonly cost: number }
 
 /** Groups of all files, the costliest first: a long one that begins last is what everybody waits for. */
 export function groupFiles(
@@ -47,17 +31,19 @@ export function groupFiles(
   files: readonly string[],
   costOf: (path: string) => number = () => 0,
 ): Group[] {
+  const pathOf = (file: string) => relative(testDir, file)
   const alone: Group[] = []
-  const shared = new Map<string, string[]>()
+  const shared = new Map<string, Costly[]>()
   for (const file of files) {
-    const path = relative(testDir, file)
-    const folder = dirname(path)
-    const isShared = SHARED.some((part) => folder === part || folder.startsWith(`${part}/`))
-    const name = nameOf(isShared && !ALONE.has(path) ? folder : path)
-    if (!isShared || ALONE.has(path)) alone.push({ name, files: [file] })
-    else shared.set(name, [...(shared.get(name) ?? []), file])
+    const path = pathOf(file)
+    const [room] = path.split('/')
+    if (room === SYSTEM || ALONE.has(path)) alone.push({ name: nameOf(path), files: [file] })
+    else {
+      const name = path === room ? 'root' : room!
+      shared.set(name, [...(shared.get(name) ?? []), { file, cost: costOf(path) }])
+    }
   }
-  const cost = ({ files }: Group) => files.reduce((sum, file) => sum + costOf(relative(testDir, file)), 0)
+  const cost = ({ files }: Group) => files.reduce((sum, file) => sum + costOf(pathOf(file)), 0)
   return [...alone, ...[...shared].flatMap(([name, members]) => split(name, members))]
     .map((group) => ({ group, cost: cost(group) }))
     .sort((a, b) => b.cost - a.cost)
@@ -84,11 +70,17 @@ export function renderGroup({ files }: Group): string {
   ].join('\n')
 }
 
-/** Parts of a folder, each with every n-th file, because long files have neighbouring names. */
-function split(name: string, files: readonly string[]): Group[] {
-  const count = Math.ceil(files.length / FILES_PER_PROCESS_MAX)
-  return Array.from({ length: count }, (_, i) => ({
-    name: `${name}-${i + 1}`,
-    files: files.filter((_, n) => n % count === i),
+/** Parts of a room that cost about the same: the costliest file first, each to the part that has the least so far. */
+function split(name: string, members: readonly Costly[]): Group[] {
+  const total = members.reduce((sum, { cost }) => sum + cost, 0)
+  const parts = Array.from({ length: Math.max(1, Math.ceil(total / PART_SECONDS_MAX)) }, () => ({
+    cost: 0,
+    files: [] as string[],
   }))
+  for (const { file, cost } of members.toSorted((a, b) => b.cost - a.cost)) {
+    const least = parts.reduce((a, b) => (b.cost < a.cost ? b : a))
+    least.files.push(file)
+    least.cost += cost
+  }
+  return parts.map(({ files }, i) => ({ name: `${name}-${i + 1}`, files: files.sort() }))
 }
