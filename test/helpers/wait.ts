@@ -2,8 +2,11 @@ import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 
+/** Ends a wait for what never comes. A machine that is busy with other things has been seen to take 20 s for a turn. */
+const WAIT_MS_MAX = 60_000
+
 /** Returns when the condition holds; throws when it does not in time. */
-export async function until(condition: () => Promise<boolean> | boolean, msMax = 10_000): Promise<void> {
+export async function until(condition: () => Promise<boolean> | boolean, msMax = WAIT_MS_MAX): Promise<void> {
   for (const giveUpAt = Date.now() + msMax; !(await condition()); await sleep(5)) {
     if (Date.now() > giveUpAt) throw new Error(`it did not happen within ${msMax} ms`)
   }

@@ -93,7 +93,7 @@ const OF_PEERS = [
   'ledger_rotations',
 ]
 
-test('what a database’s owner changes is found', { timeout: 120_000 }, async (t) => {
+test('what a database’s owner changes is found', { timeout: 600_000 }, async (t) => {
   const app = await buildGatedApp(t)
   await fill(app)
   const kept = (await app.send('GET', '/v1/checkpoints/latest')).body

@@ -3,9 +3,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { startWorker } from '../../src/run/worker.ts'
 import { buildTestApp, testConfig } from '../helpers/app.ts'
+import { until } from '../helpers/wait.ts'
 
 test('a running worker publishes a checkpoint soon after an entry, and keeps it outside', async (t) => {
   const app = await buildTestApp(t)
@@ -17,13 +17,11 @@ test('a running worker publishes a checkpoint soon after an entry, and keeps it 
   })
   try {
     await app.notarize()
-    const deadline = Date.now() + 5_000
     let note = ''
-    while (!note.includes('\n4\n')) {
-      assert.ok(Date.now() < deadline, 'no checkpoint of 4 entries came')
-      await sleep(50)
+    await until(async () => {
       note = (await app.send('GET', '/v1/checkpoints/latest')).body
-    }
+      return note.includes('\n4\n')
+    })
     assert.equal(await readFile(join(dataDir, 'checkpoints', `${app.ledger.ledger.id}.note`), 'utf8'), note)
   } finally {
     await worker.close()

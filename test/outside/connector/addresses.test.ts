@@ -13,6 +13,7 @@ import type { ResolveName } from '../../../src/outside/connector/resolve-name.ts
 import { assertFails } from './assert-fails.ts'
 import {
   listen,
+  PATIENT,
   type Peer,
   request,
   resolver,
@@ -117,7 +118,7 @@ test('the address at the other end is judged once more when the connection stand
     dial({ url: new URL(peer.url), ...options }, done)
   })
   assert.equal(error?.code, 'address_refused')
-  await t.waitFor(() => assert.equal(peer.open.size, 0))
+  await t.waitFor(() => assert.equal(peer.open.size, 0), PATIENT)
 })
 
 test('a name without an address, and a port where nobody listens, are failures that say so', async (t) => {

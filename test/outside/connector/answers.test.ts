@@ -6,7 +6,15 @@ import { Connection } from '../../../src/outside/connector/connection.ts'
 import { OutboundError } from '../../../src/outside/connector/error.ts'
 import { Exchange, type OutboundAnswer } from '../../../src/outside/connector/exchange.ts'
 import { assertFails } from './assert-fails.ts'
-import { LOOPBACK, request, resolver, startBytePeer, startConnector, startHttpPeer } from './peers.ts'
+import {
+  LOOPBACK,
+  PATIENT,
+  request,
+  resolver,
+  startBytePeer,
+  startConnector,
+  startHttpPeer,
+} from './peers.ts'
 
 test('a post arrives as it was given, and its answer comes back', async (t) => {
   const arrived: unknown[] = []
@@ -80,7 +88,7 @@ test('a status counts though its body drips, never ends or is cut', async (t) =>
     const answer = await connector.post(request(peer.url))
     assert.deepEqual([answer.status, answer.truncated], [200, true])
     assert.ok(answer.durationMs < 2_000, `${answer.durationMs} ms`)
-    await t.waitFor(() => assert.equal(peer.open.size, 0))
+    await t.waitFor(() => assert.equal(peer.open.size, 0), PATIENT)
   }
   const head = 'HTTP/1.1 200 OK\r\n'
   await Promise.all([
@@ -112,7 +120,7 @@ test('a body of a gigabyte is cut at 16 KiB, and what one of exactly that is, is
   const before = process.memoryUsage().rss
   const answer = await connector.post(request(peer.url))
   assert.deepEqual([answer.status, answer.truncated], [200, true])
-  await t.waitFor(() => assert.equal(peer.open.size, 0))
+  await t.waitFor(() => assert.equal(peer.open.size, 0), PATIENT)
   assert.ok(sent < 32 * 1024 * 1024, `${sent} bytes were sent`)
   assert.ok(process.memoryUsage().rss - before < 64 * 1024 * 1024)
 
@@ -165,7 +173,7 @@ test('what is no HTTP/1.1 answer within the limits is malformed, and its connect
   for (const [what, bytes] of Object.entries(answers)) {
     const peer = await startBytePeer(t, (socket) => socket.write(bytes))
     await assertFails(connector.post(request(peer.url)), 'malformed_answer', what)
-    await t.waitFor(() => assert.equal(peer.open.size, 0, what))
+    await t.waitFor(() => assert.equal(peer.open.size, 0, what), PATIENT)
   }
 })
 

@@ -2,16 +2,19 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { Connector } from '../../../src/outside/connector/connector.ts'
 import { OUTBOUND_IDLE_CONNECTIONS_MAX, OUTBOUND_IDLE_MS_MAX } from '../../../src/outside/connector/limits.ts'
+import { until } from '../../helpers/wait.ts'
 import { assertFails } from './assert-fails.ts'
-import { request, resolver, startBytePeer, startConnector, startHttpPeer } from './peers.ts'
+import { PATIENT, request, resolver, startBytePeer, startConnector, startHttpPeer } from './peers.ts'
 
 /** Posts at once: five hundred after one another may take as long as a connection is kept. */
 const WAVE = 50
+/** Each makes some 600 connections. */
+const ATTEMPTS_MAX = 5
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
 
 test('posts to one origin share its connections, and there are as many as posts at once', async (t) => {
@@ -83,39 +86,38 @@ test('bytes that come unasked on a kept connection are never the answer to the n
 })
 
 test('more connections than may be kept are not kept, and the oldest go first', async (t) => {
-  const peer = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end())
-  const more = WAVE
-  const names = Array.from({ length: OUTBOUND_IDLE_CONNECTIONS_MAX + more }, (_, n) => `h${n}.example`)
-  const connector = startConnector(
-    t,
-    resolver(Object.fromEntries(names.map((name) => [name, ['127.0.0.1']]))),
-  )
-  const beganAtMs = performance.now()
-  await postInWaves(connector, names, peer.port)
-  // On a machine that is busy with other things the first ones are too old by then.
-  if (performance.now() - beganAtMs > OUTBOUND_IDLE_MS_MAX / 2) {
-    assert.ok(peer.open.size <= OUTBOUND_IDLE_CONNECTIONS_MAX)
-    return t.diagnostic('the waves took too long to count what is kept')
-  }
-  await t.waitFor(() => assert.equal(peer.open.size, OUTBOUND_IDLE_CONNECTIONS_MAX))
-  const before = peer.connections
-  await connector.post(request(`http://${names.at(-1)}:${peer.port}/`))
-  assert.equal(peer.connections, before)
-  await connector.post(request(`http://${names[0]}:${peer.port}/`))
-  assert.equal(peer.connections, before + 1)
+  await whileKept(t, async (isInTime) => {
+    const peer = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end())
+    const names = Array.from({ length: OUTBOUND_IDLE_CONNECTIONS_MAX + WAVE }, (_, n) => `h${n}.example`)
+    const connector = startConnector(
+      t,
+      resolver(Object.fromEntries(names.map((name) => [name, ['127.0.0.1']]))),
+    )
+    await postInWaves(connector, names, peer.port)
+    await until(() => peer.open.size <= OUTBOUND_IDLE_CONNECTIONS_MAX)
+    const kept = peer.open.size
+    const before = peer.connections
+    await connector.post(request(`http://${names.at(-1)}:${peer.port}/`))
+    const last = peer.connections
+    await connector.post(request(`http://${names[0]}:${peer.port}/`))
+    if (!isInTime()) return
+    assert.deepEqual([kept, last, peer.connections], [OUTBOUND_IDLE_CONNECTIONS_MAX, before, before + 1])
+  })
 })
 
 test('connections that their peers have closed take no place among those that are kept', async (t) => {
-  const living = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end())
-  const closing = await startHttpPeer(t, (_incoming, outgoing) =>
-    outgoing.setHeader('connection', 'close').end(),
-  )
-  const connector = startConnector(t, async () => [{ address: '127.0.0.1', family: 4 }])
-  await connector.post(request(living.url))
-  const names = Array.from({ length: OUTBOUND_IDLE_CONNECTIONS_MAX }, (_, n) => `h${n}.example`)
-  await postInWaves(connector, names, closing.port)
-  await connector.post(request(living.url))
-  assert.equal(living.connections, 1)
+  await whileKept(t, async (isInTime) => {
+    const living = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end())
+    const closing = await startHttpPeer(t, (_incoming, outgoing) =>
+      outgoing.setHeader('connection', 'close').end(),
+    )
+    const connector = startConnector(t, async () => [{ address: '127.0.0.1', family: 4 }])
+    await connector.post(request(living.url))
+    const names = Array.from({ length: OUTBOUND_IDLE_CONNECTIONS_MAX }, (_, n) => `h${n}.example`)
+    await postInWaves(connector, names, closing.port)
+    await connector.post(request(living.url))
+    if (isInTime()) assert.equal(living.connections, 1)
+  })
 })
 
 test('who gives up is answered at once, and the connection is cut: while it is made, waits or answers', async (t) => {
@@ -135,7 +137,10 @@ test('who gives up is answered at once, and the connection is cut: while it is m
     await assertFails(connector.post(request(url, { signal: giveUp.signal })), 'aborted', url)
     assert.ok(performance.now() - startedAt < 500, url)
   }
-  await t.waitFor(() => assert.deepEqual([mute.open.size, talking.open.size, tls.open.size], [0, 0, 0]))
+  await t.waitFor(
+    () => assert.deepEqual([mute.open.size, talking.open.size, tls.open.size], [0, 0, 0]),
+    PATIENT,
+  )
   await assertFails(connector.post(request(mute.url, { signal: AbortSignal.abort() })), 'aborted')
   assert.equal(mute.connections, 1)
 })
@@ -148,10 +153,10 @@ test('after close nothing is open, and nothing is opened again', async (t) => {
   const waiting = [mute.url, mute.url.replace('http:', 'https:')].map((url) =>
     assertFails(connector.post(request(url)), 'aborted', url),
   )
-  await t.waitFor(() => assert.equal(mute.connections, 2))
+  await t.waitFor(() => assert.equal(mute.connections, 2), PATIENT)
   connector.close()
   await Promise.all(waiting)
-  await t.waitFor(() => assert.deepEqual([kept.open.size, mute.open.size], [0, 0]))
+  await t.waitFor(() => assert.deepEqual([kept.open.size, mute.open.size], [0, 0]), PATIENT)
   for (const url of [kept.url, mute.url]) {
     await assertFails(connector.post(request(url)), 'aborted', url)
   }
@@ -176,6 +181,20 @@ test('a process that has posted ends by itself, though a connection is kept', as
   assert.equal(stdout, '200\n')
   assert.ok(performance.now() - startedAt < OUTBOUND_IDLE_MS_MAX)
 })
+
+/**
+ * Runs it until it took less time than a connection is kept: on a machine that is busy with other things the first ones are too
+ * old before the last ones are made, and it has nothing to assert.
+ */
+async function whileKept(t: TestContext, attempt: (isInTime: () => boolean) => Promise<void>): Promise<void> {
+  for (let n = 0; n < ATTEMPTS_MAX; n++) {
+    const beganAtMs = performance.now()
+    let wasInTime = true
+    await attempt(() => (wasInTime = performance.now() - beganAtMs < OUTBOUND_IDLE_MS_MAX / 2))
+    if (wasInTime) return
+  }
+  t.diagnostic(`${ATTEMPTS_MAX} attempts took too long to count what is kept`)
+}
 
 async function postInWaves(connector: Connector, names: readonly string[], port: number): Promise<void> {
   for (let from = 0; from < names.length; from += WAVE) {

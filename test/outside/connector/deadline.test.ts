@@ -8,7 +8,7 @@ import {
   OUTBOUND_REQUEST_MS_MAX,
 } from '../../../src/outside/connector/limits.ts'
 import { assertFails } from './assert-fails.ts'
-import { request, startBytePeer, startConnector, startHttpPeer } from './peers.ts'
+import { PATIENT, request, startBytePeer, startConnector, startHttpPeer } from './peers.ts'
 
 /** They wait for clocks, side by side: all of them take as long as the longest. */
 test('in time', { concurrency: true }, async (t) => {
@@ -116,5 +116,5 @@ function onSecondRequest(answer: (socket: Socket) => void): (socket: Socket) => 
 async function closes(t: TestContext, open: ReadonlySet<Socket>, what: string): Promise<void> {
   // A socket that does not read does not see its end either.
   for (const socket of open) socket.resume()
-  await t.waitFor(() => assert.equal(open.size, 0, what))
+  await t.waitFor(() => assert.equal(open.size, 0, what), PATIENT)
 }

@@ -8,6 +8,12 @@ import type { ResolveName } from '../../../src/outside/connector/resolve-name.ts
 
 export const LOOPBACK = parseAllowances('127.0.0.0/8,::1')
 
+/**
+ * For `waitFor`, whose own second a busy machine misses. Less than a kept connection lasts (OUTBOUND_IDLE_MS_MAX), so what is closed
+ * by then was not merely forgotten.
+ */
+export const PATIENT = { timeout: 3_500 }
+
 export type Peer = {
   readonly url: string
   readonly port: number
