@@ -129,10 +129,12 @@ export type DatabaseClientConfig = pg.ClientConfig & {
 type ConnectCallback = Parameters<pg.Client['connect']>[0]
 
 /**
- * `bigint` and `numeric`, read as numbers: seqs, sizes, counts and seconds. None that the server writes is beyond 2^53, and no value
+ * `bigint` and `numeric`, alone and in arrays, read as numbers: seqs, sizes, counts and seconds. None that the server writes is beyond 2^53, and no value
  * beyond it is read as one that is not.
  */
 const NUMBER_TYPES = [20, 1700]
+/** pg reads `numeric[]` as numbers by itself. */
+const BIGINT_ARRAY_TYPE: number = 1016
 
 /**
  * Names columns as the code does: `record_id` is `recordId` in every row. Here, and not by an alias for each of some three hundred
@@ -140,6 +142,15 @@ const NUMBER_TYPES = [20, 1700]
  */
 function nameInCamelCase({ fields }: { readonly fields: readonly { name: string }[] }): void {
   for (const field of fields) field.name = camelCase(field.name)
+}
+
+const parseTexts: (text: string) => readonly unknown[] = pg.types.getTypeParser(BIGINT_ARRAY_TYPE)
+
+function numbersOf(texts: readonly unknown[]): unknown[] {
+  return texts.map((text) => {
+    if (Array.isArray(text)) return numbersOf(text)
+    return text === null ? null : Number(text)
+  })
 }
 
 const CAMEL_CASE = new Map<string, string>()
@@ -165,6 +176,7 @@ export class DatabaseClient extends pg.Client {
     this.#config = config
     this.on('error', () => {})
     for (const oid of NUMBER_TYPES) this.setTypeParser(oid, Number)
+    this.setTypeParser(BIGINT_ARRAY_TYPE, (text) => numbersOf(parseTexts(text)))
     // Before pg's own listener, which makes the rows of a query by these names.
     const { connection } = this as unknown as { connection: EventEmitter }
     connection.prependListener('rowDescription', nameInCamelCase)
