@@ -21,11 +21,19 @@ export async function applyFunctions(client: pg.ClientBase): Promise<boolean> {
     [FUNCTIONS_VERSION, sha256],
   )
   if (rowCount === 1) return false
-  await client.query('set local search_path = tallystick; set local check_function_bodies = off')
+  // Put back below: the migrations of this transaction must not depend on whether a function has changed.
+  const { rows } = await client.query<{ path: string; check: string }>(
+    `select current_setting('search_path') as path, current_setting('check_function_bodies') as check`,
+  )
+  await client.query('set local search_path = tallystick, pg_temp; set local check_function_bodies = off')
   for (const text of files) {
     await client.query(text)
     await client.query(commentsOf(text))
   }
+  await client.query(
+    `select set_config('search_path', $1, true), set_config('check_function_bodies', $2, true)`,
+    [rows[0]!.path, rows[0]!.check],
+  )
   await client.query('revoke all on all functions in schema tallystick from public')
   await client.query(
     `insert into tallystick.schema_migrations (version, name, sha256) values ($1, 'functions', $2)
@@ -43,10 +51,10 @@ function readFunctionFiles(): string[] {
 }
 
 function commentsOf(text: string): string {
-  return [...text.matchAll(/((?:^--.*\n)+)create or replace function (\w+)\(/gm)]
-    .map(([, comment, name]) => {
+  return [...text.matchAll(/((?:^--.*\n)+)create or replace function (\w+\([^)]*\))/gm)]
+    .map(([, comment, signature]) => {
       const lines = comment!.trimEnd().replace(/^-- ?/gm, '')
-      return `comment on function ${name} is '${lines.replaceAll("'", "''")}';`
+      return `comment on function ${signature} is '${lines.replaceAll("'", "''")}';`
     })
     .join('\n')
 }
