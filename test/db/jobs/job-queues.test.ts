@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type pg from 'pg'
 import { getRollbackPlans } from 'pg-boss'
-import { installJobQueues, openJobs } from '../../../src/db/jobs/job-queues.ts'
+import {
+  installJobQueues,
+  listDeadLetters,
+  openJobs,
+  redriveDeadLetters,
+} from '../../../src/db/jobs/job-queues.ts'
 import { QUEUES } from '../../../src/db/jobs/queues.ts'
 import { openLog } from '../../../src/observe/log.ts'
 import { openQueues } from '../../../worker/work-queues.ts'
@@ -90,6 +95,40 @@ test('the worker’s login is enough for all that pg-boss does', async (t) => {
     await boss.supervise()
     assert.deepEqual(await boss.findJobs('audit'), [])
     assert.deepEqual(troubles, [])
+  } finally {
+    await boss.stop({ graceful: false })
+    await pool.end()
+  }
+})
+
+test('pg-boss knows its own rows, though they pass this project’s names and numbers: of a job that fails, dies, and is put back', async (t) => {
+  const { workerUrl, ownerUrl } = await createTestDatabase(t)
+  const pool = openTestPool(workerUrl, { max: 2 })
+  const boss = openJobs(pool, { schedule: false, supervise: false })
+  try {
+    await boss.start()
+    const id = await boss.send('audit', { one: 1 }, { retryLimit: 1, retryDelay: 0, retryBackoff: false })
+    const [job] = await boss.fetch('audit', { includeMetadata: true })
+    const { retryLimit, retryCount, expireInSeconds, deadLetter, startedOn } = job!
+    assert.deepEqual([job!.id, job!.data, retryLimit, retryCount], [id, { one: 1 }, 1, 0])
+    assert.deepEqual([expireInSeconds, deadLetter], [QUEUES.audit.expireInSeconds, 'dead-letters'])
+    assert.ok(startedOn instanceof Date)
+    await boss.fail('audit', id!, { message: 'once' })
+
+    const [again] = await boss.fetch('audit', { includeMetadata: true })
+    assert.deepEqual([again!.id, again!.retryCount], [id, 1])
+    await boss.fail('audit', id!, { message: 'twice' })
+    assert.deepEqual(await boss.fetch('audit'), [])
+    const owner = await connect(t, ownerUrl)
+    const [dead, ...others] = await listDeadLetters(owner, 10)
+    assert.deepEqual(others, [])
+    assert.deepEqual([dead!.queue, dead!.payload, dead!.error], ['audit', { one: 1 }, 'twice'])
+
+    assert.equal(await redriveDeadLetters(owner, [dead!.id]), 1)
+    const [back] = await boss.fetch('audit', { includeMetadata: true })
+    assert.deepEqual([back!.data, back!.retryCount], [{ one: 1 }, 0])
+    await boss.complete('audit', back!.id)
+    assert.equal((await boss.findJobs('audit', { id: back!.id }))[0]!.state, 'completed')
   } finally {
     await boss.stop({ graceful: false })
     await pool.end()
