@@ -557,13 +557,24 @@ test('an empty call appends nothing', async (t) => {
 })
 
 test('the outcomes are those that the header of append_entries lists, by its numbers', () => {
-  const sql = readFileSync(
-    new URL('../../../migrations/functions/append-entries.sql', import.meta.url),
-    'utf8',
-  )
-  const listed = [...sql.matchAll(/^-- +(\d+) ([a-z_]+)(?: {2,}|$)/gm)].map(([, number, name]) => [
+  const listed = [...readFunction().matchAll(/^-- +(\d+) ([a-z_]+)(?: {2,}|$)/gm)].map(([, number, name]) => [
     Number(number),
     name,
   ])
   assert.deepEqual(Object.fromEntries(listed), { ...APPEND_OUTCOMES })
 })
+
+test('the header lists the outcomes in the order in which append_entries decides', () => {
+  const sql = readFunction()
+  const [, decision] = /\bdecided as \(([\s\S]*?)\bend as outcome\b/.exec(sql)!
+  const numbers = (text: string, pattern: RegExp) =>
+    [...text.matchAll(pattern)].map(([, number]) => number).filter((number, i, all) => number !== all[i - 1])
+  assert.deepEqual(
+    numbers(sql, /^-- +(\d+) [a-z_]+(?: {2,}|$)/gm),
+    numbers(decision!, /\b(?:then|else) (\d+)\b/g),
+  )
+})
+
+function readFunction(): string {
+  return readFileSync(new URL('../../../migrations/functions/append-entries.sql', import.meta.url), 'utf8')
+}
