@@ -80,7 +80,7 @@ create unique index erasures_by_seq on erasures (ledger_id, seq);
 -- one (10 bytes a record instead of 71), and a search sorts at most the 2,000 records of a batch.
 --
 -- `nulls first` although nothing is null: no other index has this order, so the planner cannot take `records_by_seq` and
--- filter, which for a value that was common once reads everything since (test/db/records/search-plans.test.ts: 3,600 blocks
+-- filter, which for a value that was common once reads everything since (test/system/plans/search-plans.test.ts: 3,600 blocks
 -- instead of 600, of 50,000 records).
 --
 -- Cost in Postgres (CPU of the backend, on a busy machine; docs/BENCHMARKS.md): a batched record 10.2 us without them and 15.2
