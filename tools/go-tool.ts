@@ -79,10 +79,9 @@ async function build(tool: GoTool, go: string, path: string, log: (line: string)
   const options = ['-mod=mod', '-trimpath', '-tags', TAGS, '-ldflags', '-s -w', '-o', made]
   try {
     mkdirSync(dirname(path), { recursive: true })
-    const env = { ...process.env, CGO_ENABLED: '0' }
     await promisify(execFile)(go, ['build', ...options, `${module}${command}`], {
       cwd: dir,
-      env,
+      env: buildEnvironment(process.env),
       timeout: BUILD_MS_MAX,
     })
     renameSync(made, path)
@@ -95,6 +94,16 @@ async function build(tool: GoTool, go: string, path: string, log: (line: string)
   }
   log(`  ${tool} ${version}, ${Math.round((Date.now() - beganAt) / 1000)} s, kept as ${path}`)
 }
+
+/**
+ * The caller's environment, without what another build may have left in it: GOSUMDB=off would take sources that nobody vouches
+ * for, GOFLAGS=-mod=vendor builds nothing. To Go an empty variable is none, so what `go env -w` says is kept.
+ */
+export function buildEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return { ...env, ...Object.fromEntries(NOT_INHERITED.map((name) => [name, ''])), CGO_ENABLED: '0' }
+}
+
+const NOT_INHERITED = ['GOFLAGS', 'GOSUMDB', 'GONOSUMDB', 'GOPRIVATE', 'GOINSECURE', 'GOWORK']
 
 /** `HELM_UNITTEST` of helm-unittest. */
 function variableOf(tool: GoTool): string {

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { cachedTool, findGo, GO_TOOLS, installGoTool } from '../../tools/go-tool.ts'
+import { buildEnvironment, cachedTool, findGo, GO_TOOLS, installGoTool } from '../../tools/go-tool.ts'
 
 test('the cache of a version, a system and a processor is no other one’s', () => {
   const place = { env: { XDG_CACHE_HOME: '/cache' }, platform: 'linux', arch: 'x64' }
@@ -25,6 +25,19 @@ test('Go is found on the PATH, before the place of its own installer', (t) => {
   writeFileSync(join(dir, 'bin', 'go'), '#!/bin/sh\n')
   chmodSync(join(dir, 'bin', 'go'), 0o755)
   assert.equal(findGo({ PATH: `/nowhere:${join(dir, 'bin')}` }), join(dir, 'bin', 'go'))
+})
+
+test('no setting of another build loosens this one: Go has its own, and the caller’s proxy', () => {
+  const env = {
+    PATH: '/bin',
+    GOPROXY: 'https://proxy',
+    GOSUMDB: 'off',
+    GOFLAGS: '-mod=vendor',
+    GOPRIVATE: '*',
+  }
+  const { PATH, GOPROXY, GOSUMDB, GOFLAGS, GOPRIVATE } = buildEnvironment(env)
+  assert.deepEqual([PATH, GOPROXY], ['/bin', 'https://proxy'])
+  assert.deepEqual([GOSUMDB, GOFLAGS, GOPRIVATE], ['', '', ''])
 })
 
 test('a tool that its variable names is taken as it is, and has to be there', async (t) => {
