@@ -24,6 +24,8 @@ const CHECKPOINT_MS_MAX = 10_000
 const before = findReleaseBefore()
 if (before.commit === null) console.log(`upgrade drill: skipped, because ${before.why}`)
 else await drill(before.commit, before.isServed)
+if (before.commit !== null && !before.isRelease)
+  console.log('No upgrade was tried: there is no release tag, so this commit was rolled over itself.')
 process.exit()
 
 async function drill(commit: string, isServed: boolean): Promise<void> {

@@ -110,14 +110,22 @@ export class Release {
  * The newest release in the history; before the first one, this commit itself, so that a rolling restart is tried at least.
  * `isServed`: every migration since then serves it. null, and why, if there is no history to take it from.
  */
-export function findReleaseBefore(): { commit: string; isServed: boolean } | { commit: null; why: string } {
+export function findReleaseBefore():
+  | { commit: string; isRelease: boolean; isServed: boolean }
+  | { commit: null; why: string } {
   try {
-    const release = git('tag', '--list', 'v*', '--merged', 'HEAD', '--sort=-version:refname').split('\n')[0]
+    // By version, and v1.0.0-rc.1 before v1.0.0.
+    const byVersion = ['-c', 'versionsort.suffix=-', 'tag', '--sort=-version:refname']
+    const release = git(...byVersion, '--list', 'v*', '--merged', 'HEAD').split('\n')[0]
     const commit = git('rev-parse', '--verify', `${release || 'HEAD'}^{commit}`).trim()
     const known = git('ls-tree', '--name-only', commit, 'migrations/').match(/\b\d{4}(?=-)/g) ?? []
     const newest = Math.max(...known.map(Number))
     const since = listMigrations().filter(({ version }) => version > newest)
-    return { commit, isServed: since.every(({ servesFrom }) => servesFrom !== null && servesFrom <= newest) }
+    return {
+      commit,
+      isRelease: Boolean(release),
+      isServed: since.every(({ servesFrom }) => servesFrom !== null && servesFrom <= newest),
+    }
   } catch {
     return { commit: null, why: 'this folder has no history' }
   }
