@@ -279,13 +279,10 @@ test('more than can be written', async (t) => {
       // On a busy machine it may be refused instead, and another one is sent.
       await Promise.race([sent, until(async () => app.deps.appender.queued.entries > queued)])
     }
-    const sentAt = performance.now()
     const refused = await send()
-    const ms = performance.now() - sentAt
+    assert.ok((await waitingForLock(app)) > 0, 'refused while the writer still waits')
     assert.equal(assertProblem(refused, 503, 'overloaded')['retryable'], true)
     assert.match(refused.headers['retry-after'] as string, /^[1-9]\d*$/)
-    // The lock is held until it is released below; a busy machine hashes 2,000 items in half a second.
-    assert.ok(ms < 3_000, `refused after ${Math.round(ms)} ms, the hashing of 2,000 items included`)
     expectStatus(200, await app.send('GET', '/livez', { key: null }))
     expectStatus(200, await app.send('GET', '/v1/ledger'))
 
