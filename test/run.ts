@@ -2,7 +2,8 @@
  * npm test [files and folders…]: one Postgres for the suite, then `node --test`. A file that is named has a process of its own;
  * of the whole suite, files that can share one do (helpers/groups.ts).
  *
- * npm run test:all     every test: also test/system, which starts whole deployments, clusters and tools. CI runs it.
+ * npm run test:all     also test/system, which starts whole deployments, clusters and tools; all but its faults and soak, which
+ *                      `npm run faults` runs alone, because they take all CPU cores for minutes. CI runs test:all.
  *   --rest             only what `npm test` leaves out
  *   --costs            writes what each file cost into test/costs.json; a later run fails if a file costs much more
  *
@@ -11,7 +12,7 @@
 import { spawn } from 'node:child_process'
 import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
-import { type CostTable, overruns, readCosts, seconds } from './helpers/costs.ts'
+import { type CostTable, fileOverruns, overruns, readCosts, readFileCosts, seconds } from './helpers/costs.ts'
 import { type Group, groupFiles, renderGroup } from './helpers/groups.ts'
 import { CLUSTER_VARIABLE, preparedCluster, startSuitePostgres } from './helpers/postgres.ts'
 
@@ -41,6 +42,7 @@ const scripts = new Map(groups.map((group, i) => [writeGroup(group, i), group]))
 const startedAt = performance.now()
 const code = await runTests([...scripts.keys()])
 const costs = readCosts(noteFile, process.pid, (script) => scripts.get(script)?.name ?? scriptOf(script))
+const fileCosts = readFileCosts(noteFile)
 const postgresMs = cpuMsOf(postgres.pid)
 await postgres.stop('fast')
 const faultCode = report()
@@ -134,7 +136,11 @@ function report(): number {
     writeTable(Object.fromEntries(costs.map(({ name, cpuMs }) => [name, Number(seconds(cpuMs))])))
   if (isMeasured || named.length > 0) return 0
   const filesOf = new Map(groups.map(({ name, files }) => [name, files.map(fromTest)]))
-  const faults = overruns(costs, (group) => filesOf.get(group)!, readTable())
+  const table = readTable()
+  const faults = [
+    ...overruns(costs, (group) => filesOf.get(group)!, table),
+    ...fileOverruns(fileCosts, table),
+  ]
   for (const fault of faults) console.error(`✖ ${fault}`)
   return faults.length > 0 ? 1 : 0
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { overruns, readCosts } from './costs.ts'
+import { fileOverruns, overruns, readCosts, readFileCosts } from './costs.ts'
 import { temporaryFiles } from './temporary-files.ts'
 
 test('a group is charged for the processes that it started, however deep', (t) => {
@@ -13,6 +13,7 @@ test('a group is charged for the processes that it started, however deep', (t) =
     [4, 3, 'child.ts', 250, 5],
     [5, 1, '/t/b.mjs', 100, 2],
     [1, 7, '/t/a.mjs', 9_000, 30],
+    { name: 'a/one.test.ts', cpuMs: 300 },
   ]
   writeFileSync(file, lines.map((line) => JSON.stringify(line)).join('\n'))
   assert.deepEqual(
@@ -22,6 +23,7 @@ test('a group is charged for the processes that it started, however deep', (t) =
       { name: 'b', cpuMs: 100, wallMs: 2 },
     ],
   )
+  assert.deepEqual(readFileCosts(file), [{ name: 'a/one.test.ts', cpuMs: 300 }])
 })
 
 test('a group that costs much more than its files may, and a file without a line, are faults', () => {
@@ -39,4 +41,15 @@ test('a group that costs much more than its files may, and a file without a line
       'new has no line in test/costs.json: npm run test:all -- --costs FILE',
     ],
   )
+})
+
+test('a file that costs its group much more than its line says is a fault, whatever its neighbours save', () => {
+  const costs = [
+    { name: 'grown', cpuMs: 2_500 },
+    { name: 'heavy', cpuMs: 9_900 },
+    { name: 'small', cpuMs: 1_900 },
+  ]
+  assert.deepEqual(fileOverruns(costs, { grown: 0.5, heavy: 5, small: 0.1 }), [
+    "grown took 2.5 s of its group's CPU, at most 2.0 by test/costs.json",
+  ])
 })

@@ -2,11 +2,15 @@ import { readFileSync } from 'node:fs'
 
 /** Cost of a group in a run, its child processes included. Times in milliseconds. */
 export type Cost = { readonly name: string; readonly cpuMs: number; readonly wallMs: number }
+/** Cost of a file in its group: what the group's own process did for it (load-file.ts). */
+export type FileCost = Omit<Cost, 'wallMs'>
 
 /** A file may cost this much more than its line in the table: twice, because caches and the neighbours of a core matter. */
 const GROWTH_MAX = 2
-/** Below this a file is not looked at. */
+/** Below this a group is not looked at. */
 const FLOOR_MS = 4_000
+/** Below this a file of a group is not, because it may be the one that warms up what all of them use. */
+const FILE_FLOOR_MS = 2_000
 
 type Line = readonly [pid: number, parent: number, script: string | undefined, cpuMs: number, wallMs: number]
 
@@ -19,10 +23,7 @@ export function readCosts(
   suitePid: number,
   groupOf: (script: string) => string | null,
 ): Cost[] {
-  const lines = readFileSync(noteFile, 'utf8')
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Line)
+  const lines = readNotes(noteFile).filter((note): note is Line => Array.isArray(note))
   const byPid = new Map(lines.map((line) => [line[0], line]))
   const owner = (line: Line): Line | null => {
     // The child of the suite is the test runner, whose first argument is a test file too.
@@ -42,8 +43,31 @@ export function readCosts(
   return [...costs.values()].sort((a, b) => b.cpuMs - a.cpuMs)
 }
 
+/** Costs of the files that shared a process. */
+export function readFileCosts(noteFile: string): FileCost[] {
+  return readNotes(noteFile).filter((note): note is FileCost => !Array.isArray(note))
+}
+
+function readNotes(noteFile: string): (Line | FileCost)[] {
+  return readFileSync(noteFile, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+}
+
 /** The table of CPU seconds by file, test/costs.json; renewed by `npm run test:all -- --costs`. */
 export type CostTable = Readonly<Record<string, number>>
+
+/** Faults of files that cost their group more than they may, so that none grows unseen among its neighbours. */
+export function fileOverruns(costs: readonly FileCost[], table: CostTable): string[] {
+  return costs.flatMap(({ name, cpuMs }) => {
+    const maxMs = Math.max(FILE_FLOOR_MS, GROWTH_MAX * 1_000 * (table[name] ?? 0))
+    if (cpuMs <= maxMs) return []
+    return [
+      `${name} took ${seconds(cpuMs)} s of its group's CPU, at most ${seconds(maxMs)} by test/costs.json`,
+    ]
+  })
+}
 
 /** Faults of groups that cost more than their files may. CPU time, so that a busy machine fails nothing. */
 export function overruns(

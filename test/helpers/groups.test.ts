@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { globSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { test } from 'node:test'
 import { bareEnvironment } from './bare-environment.ts'
-import { groupFiles, renderGroup } from './groups.ts'
+import { ALONE, groupFiles, renderGroup } from './groups.ts'
 import { temporaryFiles } from './temporary-files.ts'
 
 const TEST_DIR = resolve(import.meta.dirname, '..')
@@ -16,6 +16,10 @@ test('each test file is in one group, and no group is of two rooms', () => {
   assert.equal(new Set(groups.map(({ name }) => name)).size, groups.length)
   const roomOf = (file: string) => relative(TEST_DIR, file).split('/').slice(0, -1)[0]
   for (const { files } of groups) assert.equal(new Set(files.map(roomOf)).size, 1)
+})
+
+test('every file that has a process of its own exists', () => {
+  for (const path of ALONE) assert.ok(existsSync(join(TEST_DIR, path)), path)
 })
 
 test('the costliest group begins first', () => {

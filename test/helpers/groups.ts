@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url'
  */
 
 /** Files that measure the process's memory or time, change its environment, have hooks for all of its tests, or start Postgres servers. */
-const ALONE = new Set([
+export const ALONE: ReadonlySet<string> = new Set([
   'cli/credentials.test.ts',
   'cli/init.test.ts',
   'http/access.test.ts',
@@ -54,16 +54,18 @@ function nameOf(path: string): string {
   return path.replaceAll('/', '-')
 }
 
-/** Text of a file that imports each. One that cannot be loaded is a test that fails, and the others go on. */
+const LOAD_FILE = new URL('./load-file.ts', import.meta.url)
+
+/** Text of a file that imports each (load-file.ts). */
 export function renderGroup({ files }: Group): string {
-  const imports = files.map((file) => `await load(${JSON.stringify(pathToFileURL(file).href)})`)
+  const imports = files.map((file) => `await loadFile(${JSON.stringify(pathToFileURL(file).href)})`)
   return [
     "import { test } from 'node:test'",
+    `import { beginTests, loadFile } from ${JSON.stringify(LOAD_FILE.href)}`,
     // The first test, which the others wait for: otherwise the tests of the first file could be done while the second is loaded,
     // and the process would begin what it does after its tests.
     'const all = Promise.withResolvers()',
-    "test('the files of the group are loaded', () => all.promise)",
-    'const load = (file) => import(file).catch((error) => void test(file, () => { throw error }))',
+    "test('the files of the group are loaded', () => all.promise.then(beginTests))",
     ...imports,
     'all.resolve()',
     '',

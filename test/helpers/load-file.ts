@@ -1,0 +1,40 @@
+import { appendFileSync } from 'node:fs'
+import { relative, resolve } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+const TEST_DIR = resolve(import.meta.dirname, '..')
+
+/** CPU time of the process when the tests of the next file began. */
+let begunAtMs = 0
+
+export function beginTests(): void {
+  begunAtMs = cpuMs()
+}
+
+/**
+ * Loads a file of a group, and notes what it has cost when its tests are done: tests of a process run one after another. One that
+ * cannot be loaded is a test that fails, and the others go on.
+ */
+export async function loadFile(url: string): Promise<void> {
+  const loadedAtMs = cpuMs()
+  await import(url).catch((error) => {
+    test(url, () => {
+      throw error
+    })
+  })
+  const loadMs = cpuMs() - loadedAtMs
+  const file = relative(TEST_DIR, fileURLToPath(url))
+  test(`the end of ${file}`, () => {
+    const endedAtMs = cpuMs()
+    const noteFile = process.env['TALLYSTICK_TEST_CPU']
+    const cost = { name: file, cpuMs: loadMs + endedAtMs - begunAtMs }
+    if (noteFile !== undefined) appendFileSync(noteFile, `${JSON.stringify(cost)}\n`)
+    begunAtMs = endedAtMs
+  })
+}
+
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1_000
+}
