@@ -1,8 +1,8 @@
 import { canonicalize } from '../../src/proof/json/jcs.ts'
 import type { JsonValue } from '../../src/proof/json/json-value.ts'
+import { nowMs } from '../clock.ts'
 import { UsageError } from '../errors.ts'
 import type { PublishedKey, SignalEventData } from '../generated/api.ts'
-import { nowMs } from '../webhooks/clock.ts'
 import { envelope, type VerifiedEnvelope } from './envelope.ts'
 import { VerificationError } from './errors.ts'
 

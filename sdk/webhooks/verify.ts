@@ -1,6 +1,6 @@
 import { concat, utf8Decode, utf8Encode } from '../../src/proof/bytes.ts'
+import { nowMs } from '../clock.ts'
 import { UsageError } from '../errors.ts'
-import { nowMs } from './clock.ts'
 import { WebhookVerificationError } from './errors.ts'
 import type { VerifiedWebhook } from './events.ts'
 import { readHead, type WebhookHeaders } from './headers.ts'

@@ -1,4 +1,5 @@
 import { findCheckpoint } from '../db/chain/checkpoints.ts'
+import { listEnvelopeKeys } from '../db/chain/envelope-keys.ts'
 import {
   type EntryDocumentRow,
   type EntryRead,
@@ -9,7 +10,6 @@ import {
 } from '../db/chain/read-entries.ts'
 import type { Db } from '../db/connect/client.ts'
 import { getLedger } from '../db/ledgers/ledgers.ts'
-import { listEnvelopeKeys } from '../db/schema/server-keys.ts'
 import { ApiError } from '../errors.ts'
 import type { DocumentsShown } from '../proof/entry/verify-entry.ts'
 import { formatId, type Uuid } from '../proof/ids.ts'

@@ -1,10 +1,10 @@
 import type { EntryStep } from '../proof/entry/entry-step.ts'
 import type { DocumentsShown } from '../proof/entry/verify-entry.ts'
 import type { LedgerSummary } from '../proof/ledger/findings.ts'
+import type { KeyHint } from '../proof/ledger/key-hint.ts'
 import type { OnOffer } from '../proof/ledger/offers.ts'
 import type { OnRemote, PeeringStanding } from '../proof/ledger/peers.ts'
 import type { OnGated } from '../proof/ledger/records.ts'
-import type { KeyHint } from '../proof/offline/key-hints.ts'
 import type { Frontier } from '../proof/tree/merkle.ts'
 
 /**

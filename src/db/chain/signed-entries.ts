@@ -4,8 +4,7 @@ import type { FindKey, SignedLine } from '../../proof/entry/verify-entry.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { parsePublicKey } from '../../proof/keys.ts'
 import type { Db } from '../connect/client.ts'
-import type { RecordKey } from '../records/read-records.ts'
-import { listEnvelopeKeys } from '../schema/server-keys.ts'
+import { listEnvelopeKeys } from './envelope-keys.ts'
 
 /* Single entries that somebody acts on: to be verified first (`verifySignedEntry`), because columns are an index only. */
 
@@ -40,6 +39,9 @@ export async function findSignedEntry(db: Db, ledgerId: Uuid, seq: number): Prom
   )
   return rows[0] ? toSignedLine(rows[0]) : null
 }
+
+/** Which record of which ledger; ids as Postgres writes uuids. */
+export type RecordKey = { readonly ledgerId: Uuid; readonly recordId: Uuid }
 
 /** The entries that created gated records, in the order of the keys; null where there is no such record. */
 export async function findCreations(db: Db, keys: readonly RecordKey[]): Promise<(SignedLine | null)[]> {

@@ -1,11 +1,11 @@
 import type pg from 'pg'
 import type { SignedLine } from '../../proof/entry/verify-entry.ts'
 import type { Uuid } from '../../proof/ids.ts'
-import { findCreations } from '../chain/signed-entries.ts'
+import { findCreations, type RecordKey } from '../chain/signed-entries.ts'
 import { Coalescer } from '../connect/coalescer.ts'
 import { type AgentKey, type AgentStanding, findAgentStandings } from '../ledgers/agents.ts'
 import { BATCH_ITEMS_MAX, LOOKUP_QUERIES_MAX, LOOKUPS_PER_QUERY_MAX } from '../limits.ts'
-import { findRecords, type RecordKey, type RecordRowRead } from './read-records.ts'
+import { findRecords, type RecordRowRead } from './read-records.ts'
 import { listNewestSteps, type RecordVersion, type StepRow } from './read-steps.ts'
 
 /** Records, their steps, and agents, by id: what most requests begin with. */

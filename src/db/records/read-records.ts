@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
+import type { RecordKey } from '../chain/signed-entries.ts'
 import type { Db } from '../connect/client.ts'
 
 /** A record with the entry that its current state comes from. */
@@ -101,9 +102,6 @@ export const RECORD_TABLES = `tallystick.records r
     select * from tallystick.entries n where n.ledger_id = r.ledger_id and n.seq = r.first_seq offset 0
   ) f
   ${ERASURE}`
-
-/** Which record of which ledger; ids as Postgres writes uuids. */
-export type RecordKey = { readonly ledgerId: Uuid; readonly recordId: Uuid }
 
 /** In the order of the keys; null where the ledger has no such record. */
 export async function findRecords(db: Db, keys: readonly RecordKey[]): Promise<(RecordRowRead | null)[]> {

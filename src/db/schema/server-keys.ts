@@ -33,7 +33,6 @@ export async function insertServerKey(
 ): Promise<ServerKey> {
   const pair = generateKeyPairSync('ed25519')
   const key = parsePublicKey('EdDSA', pair.publicKey.export({ type: 'spki', format: 'der' }))
-  // Not by libsodium's module: `tallystick verify --database` reads keys with this file where there is none.
   const kid = keyThumbprint((bytes) => hash('sha256', bytes, 'buffer'), key)
   await client.query(
     `insert into tallystick.server_keys (kid, use, alg, spki, activated_at)
@@ -99,38 +98,6 @@ export async function getNoteKey(db: pg.Pool): Promise<ServerKey> {
   const row = rows[0]
   if (!row) throw new Error('the database holds no current note key: run `npm run migrate`')
   return { kid: row.kid, key: parsePublicKey('EdDSA', row.spki) }
-}
-
-type PublishedKey = {
-  readonly kid: string
-  readonly use: KeyUse
-  readonly alg: string
-  readonly spki: string
-  readonly activatedAt: string
-  readonly retiredAt: string | null
-  readonly compromisedAt: string | null
-}
-
-/** The keys document's content: the keys that sign envelopes, oldest first (docs/formats/export.md). */
-export async function listEnvelopeKeys(db: Db): Promise<PublishedKey[]> {
-  const { rows } = await db.query<{
-    kid: Buffer
-    alg: string
-    spki: Buffer
-    activatedAt: Date
-    retiredAt: Date | null
-    compromisedAt: Date | null
-  }>(`select kid, alg, spki, activated_at, retired_at, compromised_at from tallystick.server_keys
-      where use = 'envelope' order by activated_at, kid`)
-  return rows.map((row) => ({
-    kid: row.kid.toString('hex'),
-    use: 'envelope',
-    alg: row.alg,
-    spki: row.spki.toString('base64'),
-    activatedAt: row.activatedAt.toISOString(),
-    retiredAt: row.retiredAt?.toISOString() ?? null,
-    compromisedAt: row.compromisedAt?.toISOString() ?? null,
-  }))
 }
 
 const ED25519_SEED_BYTES = 32

@@ -1,7 +1,7 @@
 import type pg from 'pg'
+import { listEnvelopeKeys } from '../../db/chain/envelope-keys.ts'
 import type { EntryRowRead } from '../../db/chain/read-entries.ts'
 import { findEntry, findEntryOfRecord, listItems } from '../../db/chain/read-proven.ts'
-import { listEnvelopeKeys } from '../../db/schema/server-keys.ts'
 import { ApiError } from '../../errors.ts'
 import { toHex } from '../../proof/bytes.ts'
 import { parseEnvelope } from '../../proof/envelope/cose.ts'

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { listEnvelopeKeys } from '../../db/schema/server-keys.ts'
+import { listEnvelopeKeys } from '../../db/chain/envelope-keys.ts'
 import type { Deps } from '../deps.ts'
 import { keyDocument } from '../schemas/key-document.ts'
 

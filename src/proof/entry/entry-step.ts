@@ -1,7 +1,6 @@
 import { fromHex, toHex } from '../bytes.ts'
 import type { ParsedEnvelope } from '../envelope/cose.ts'
 import { ID_BYTES, parseIdBytes } from '../ids.ts'
-import type { ErasedDocument } from '../ledger/erasures.ts'
 import type { BatchItem } from '../statement/batch.ts'
 import type { EntryKind } from '../statement/kinds.ts'
 import type { ParsedStatement } from '../statement/statement.ts'
@@ -36,6 +35,13 @@ export type EntryStep = {
   readonly statement: ParsedStatement | null
   /** Another ledger's entry, where this one receives one. */
   readonly received: ReceivedEntry | null
+}
+
+/** A document that its line says was erased, and by which entry. `sha256`: the digest that the statement signs. */
+export type ErasedDocument = {
+  readonly subject: string
+  readonly sha256: string
+  readonly erasedBy: number
 }
 
 /** Documents beside an entry's statement. */

@@ -1,4 +1,4 @@
-import type { KeyHint } from '../offline/key-hints.ts'
+import type { KeyHint } from './key-hint.ts'
 
 /**
  * Envelope keys that are in wrong hands, by kid: since when (milliseconds since the epoch), or null. What such a key signed counts

@@ -1,11 +1,5 @@
+import type { ErasedDocument } from '../entry/entry-step.ts'
 import { ProofError } from '../error.ts'
-
-/** A document that its line says was erased, and by which entry. `sha256`: the digest that the statement signs. */
-export type ErasedDocument = {
-  readonly subject: string
-  readonly sha256: string
-  readonly erasedBy: number
-}
 
 type Missing = { readonly seq: number; readonly subject: string; readonly sha256: string }
 

@@ -1,8 +1,8 @@
 import type { DocumentsShown } from '../entry/verify-entry.ts'
 import { ProofError } from '../error.ts'
 import type { JsonValue } from '../json/json-value.ts'
-import type { KeyHint } from '../offline/key-hints.ts'
 import { isObject } from '../statement/fields.ts'
+import type { KeyHint } from './key-hint.ts'
 
 /* First and last line of an export (docs/formats/export.md): `{"export":1,…}` and `{"checkpoint":…}`. */
 

@@ -3,14 +3,7 @@ import type { PublicKey, Sha256 } from '../crypto.ts'
 import type { FindKey } from '../entry/verify-entry.ts'
 import { ProofError } from '../error.ts'
 import { keyThumbprint, parsePublicKey } from '../keys.ts'
-
-/** A public key as servers show it: a hint, because its kid is the thumbprint of its bytes. */
-export type KeyHint = {
-  readonly kid: string
-  readonly alg: string
-  readonly spki: string
-  readonly compromisedAt: string | null
-}
+import type { KeyHint } from '../ledger/key-hint.ts'
 
 /** Keys are taken only under the kid that they have, so a wrong one finds nothing. */
 export function makeFindKey(

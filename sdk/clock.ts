@@ -1,4 +1,4 @@
-import { UsageError } from '../errors.ts'
+import { UsageError } from './errors.ts'
 
 /** Milliseconds since the epoch. A time that is none would be neither too early nor too late. */
 export function nowMs(now: Date | undefined): number {
