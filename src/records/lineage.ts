@@ -11,9 +11,9 @@ import { searchRecords } from '../db/records/search-records.ts'
 import { ApiError } from '../errors.ts'
 import { isId, parseId, type Uuid } from '../proof/ids.ts'
 import { formatDocumentSubject } from '../proof/statement/document-subjects.ts'
+import { toBase64Url, toHex } from '../signing/text-of-bytes.ts'
 import { isVisible, type RenderDeps, renderRows } from './read.ts'
 import { quotePlain } from './render.ts'
-import { toBase64Url, toHex } from './text-of-bytes.ts'
 
 type LineageDeps = RenderDeps & { readonly readPool: pg.Pool; readonly searchPool: pg.Pool }
 

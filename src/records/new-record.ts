@@ -3,11 +3,11 @@ import type { Caller } from '../ledgers/caller.ts'
 import type { RecordType } from '../ledgers/types/built-in.ts'
 import { formatId } from '../proof/ids.ts'
 import type { Entropy } from '../signing/entropy.ts'
+import { toBase64Url, toHex } from '../signing/text-of-bytes.ts'
 import { canonicalMetadata, digestReferences, parseTime, type SaltedDocument } from './documents.ts'
 import type { ParentRecord } from './lineage.ts'
 import type { OnBehalfOf } from './on-behalf-of.ts'
 import type { EntryView, RecordView } from './render.ts'
-import { toBase64Url, toHex } from './text-of-bytes.ts'
 
 /** Members of every request that makes one record. */
 export type RecordRequest = {

@@ -4,11 +4,11 @@ import type { Caller } from '../ledgers/caller.ts'
 import type { RecordType } from '../ledgers/types/built-in.ts'
 import type { Signer } from '../proof/crypto.ts'
 import type { Entropy } from '../signing/entropy.ts'
+import { toHex } from '../signing/text-of-bytes.ts'
 import { type SaltedDocument, saltDocument } from './documents.ts'
 import { makeRecord, NOTARIZED, originOf, type RecordRequest, rowOf, viewOfNew } from './new-record.ts'
 import type { RecordJson } from './read.ts'
 import { renderRecord } from './render.ts'
-import { toHex } from './text-of-bytes.ts'
 import { type TypeDeps, verifyPayload } from './typed-payload.ts'
 
 /** Dependencies of writing; opened once a process. */

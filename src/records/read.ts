@@ -4,7 +4,7 @@ import type { Lookups } from '../db/records/lookups.ts'
 import { type GatedRecordRow, listRecordsOfEntry, type RecordRowRead } from '../db/records/read-records.ts'
 import { parseEnvelope } from '../proof/envelope/cose.ts'
 import { ProofError } from '../proof/error.ts'
-import { formatId, type IdPrefix, parseId, type Uuid } from '../proof/ids.ts'
+import { formatId, parseId, type Uuid } from '../proof/ids.ts'
 import { parseRemoteAgent } from '../proof/statement/remote-agents.ts'
 import { parseStatement } from '../proof/statement/statement.ts'
 import type { EnvelopeKeys } from '../signing/envelope-keys.ts'
@@ -57,8 +57,7 @@ export function isVisible(
   ownAgent: Uuid | null,
 ): boolean {
   if (ownAgent === null) return true
-  const own = ownAgent
-  return [row.actorId, row.onBehalfOf, row.performerId].includes(own)
+  return [row.actorId, row.onBehalfOf, row.performerId].includes(ownAgent)
 }
 
 /** Answer of the request that wrote the entry at `seq`, for replays. `version` null: a batch. */
@@ -72,10 +71,10 @@ export async function getAnswerOfEntry(
   if (!first || first.gate !== null) return getRecordAsOf(deps, ledgerId, seq)
   if (first.kind !== 'batch-notarized') return { record: renderRow(ledgerId, first, {}), version: 1 }
   const batch = renderBatch({
-    batch: idOf('bat', first.subjectId),
+    batch: formatId('bat', first.subjectId),
     entry: entryOf(first),
     records: rows.map((row) => ({
-      id: idOf('rec', row.recordId),
+      id: formatId('rec', row.recordId),
       digest: row.digest.toString('hex'),
       salt: row.salt?.toString('base64url') ?? null,
     })),
@@ -125,7 +124,7 @@ function sharedUpTo({ share }: RecordRowRead, seq: number): RecordRowRead['share
 export function renderRow(ledgerId: Uuid, row: RecordRowRead, steps: Steps): string {
   const standing = standingOf(row)
   return renderRecord({
-    id: idOf('rec', row.recordId),
+    id: formatId('rec', row.recordId),
     ledger: formatId('led', ledgerId),
     type: row.type,
     state: row.state,
@@ -134,15 +133,15 @@ export function renderRow(ledgerId: Uuid, row: RecordRowRead, steps: Steps): str
     payload: row.payload?.toString('utf8') ?? null,
     salt: row.salt?.toString('base64url') ?? null,
     digest: row.digest.toString('hex'),
-    actor: idOf('agt', row.actorId),
-    key: idOf('key', row.keyId),
-    onBehalfOf: row.onBehalfOf && idOf('agt', row.onBehalfOf),
-    parent: row.parentId && idOf('rec', row.parentId),
+    actor: formatId('agt', row.actorId),
+    key: formatId('key', row.keyId),
+    onBehalfOf: row.onBehalfOf && formatId('agt', row.onBehalfOf),
+    parent: row.parentId && formatId('rec', row.parentId),
     references: row.referenceList?.toString('utf8') ?? null,
     occurredAt: row.occurredAt?.toISOString() ?? null,
     recordedAt: row.recordedAt.toISOString(),
     entry: entryOf(row),
-    batch: row.itemIndex === null ? null : idOf('bat', row.subjectId),
+    batch: row.itemIndex === null ? null : formatId('bat', row.subjectId),
     metadata: row.metadata?.toString('utf8') ?? null,
     erasure: erasureOf(row),
     gated: row.gate === null ? null : renderGated(termsOf(row), steps),
@@ -151,14 +150,14 @@ export function renderRow(ledgerId: Uuid, row: RecordRowRead, steps: Steps): str
 
 function termsOf(row: GatedRecordRow) {
   return {
-    principal: idOf('agt', row.principalId),
-    performer: row.performerRemote ?? (row.performerId && idOf('agt', row.performerId)),
+    principal: formatId('agt', row.principalId),
+    performer: row.performerRemote ?? (row.performerId && formatId('agt', row.performerId)),
     gate: row.gate,
     deadline: row.deadline?.toISOString() ?? null,
     maxRevisions: row.maxRevisions,
     revisions: row.revisions,
     tolerances: row.tolerances?.toString('utf8') ?? null,
-    share: row.share?.map(({ peerId, documents }) => ({ peer: idOf('peer', peerId), documents })) ?? null,
+    share: row.share?.map(({ peerId, documents }) => ({ peer: formatId('peer', peerId), documents })) ?? null,
     offer: null,
   }
 }
@@ -167,7 +166,7 @@ function erasureOf(row: RecordRowRead): ErasureView | null {
   if (row.erasureSeq === null) return null
   return {
     code: codeOf(row.erasureEnvelope!),
-    by: row.erasureActorId === null ? 'system' : idOf('agt', row.erasureActorId),
+    by: row.erasureActorId === null ? 'system' : formatId('agt', row.erasureActorId),
     recordedAt: row.erasureRecordedAt!.toISOString(),
     seq: row.erasureSeq,
   }
@@ -191,8 +190,4 @@ function entryOf(row: RecordRowRead): EntryView {
     leaf: row.leaf.toString('hex'),
     chain: row.chain.toString('hex'),
   }
-}
-
-function idOf(prefix: IdPrefix, uuid: Uuid): string {
-  return formatId(prefix, uuid)
 }

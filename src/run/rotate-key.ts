@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { withClient } from '../db/connect/client.ts'
 import { startRotation } from '../db/schema/rotation.ts'
 import { makeMasterKeys } from '../signing/master-keys.ts'
+import { toHex } from '../signing/text-of-bytes.ts'
 import { parseConfig, required } from './config.ts'
 import { getOwnerDatabase } from './owner-database.ts'
 import { runToEnd } from './run-to-end.ts'
@@ -28,8 +29,8 @@ export function main(args: readonly string[]): Promise<void> {
     const { oldKids, newKid } = await withClient(owner, (client) =>
       startRotation(client, masterKey, { compromisedAt, force: values.force ?? false }),
     )
-    for (const kid of oldKids) console.log(`old key  ${hex(kid)}${compromisedAt ? '  compromised' : ''}`)
-    console.log(`new key  ${hex(newKid)}`)
+    for (const kid of oldKids) console.log(`old key  ${toHex(kid)}${compromisedAt ? '  compromised' : ''}`)
+    console.log(`new key  ${toHex(newKid)}`)
     console.log(
       'The worker now moves every ledger to the new key, and retires the old one when none is left: about two minutes, longer for\n' +
         'ledgers that are closed. Nothing needs a restart. Verifiers that trust a ledger’s first key follow by themselves.',
@@ -45,10 +46,6 @@ function parseTime(text: string | undefined): Date | null {
   }
   if (time.getTime() > Date.now()) throw new Error(`--compromised-at ${text} is in the future`)
   return time
-}
-
-function hex(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('hex')
 }
 
 if (import.meta.main) await main(process.argv.slice(2))

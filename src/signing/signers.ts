@@ -1,5 +1,6 @@
 import type { Signer } from '../proof/crypto.ts'
 import type { Uuid } from '../proof/ids.ts'
+import { toHex } from './text-of-bytes.ts'
 
 /** A ledger, and the key that its entries were signed with when somebody last looked: lower-case hex. */
 export type SignedLedger = { readonly ledgerId: Uuid; readonly envelopeKid: string }
@@ -25,7 +26,7 @@ export class Signers {
   readonly #deps: Deps
   readonly #signers = new Map<string, Signer>()
   /** Ledgers that were found to have moved, for as long as callers may still name their old key. */
-  readonly #moved = new Map<string, { signer: Promise<Signer>; atMs: number }>()
+  readonly #moved = new Map<Uuid, { signer: Promise<Signer>; atMs: number }>()
   #newest: Signer | null = null
   #loading: Promise<Signer> | null = null
 
@@ -36,7 +37,7 @@ export class Signers {
   /** Reads the keys anew, and returns the newest: new ledgers begin with it. */
   async load(): Promise<Signer> {
     for (const signer of await this.#deps.loadSigners()) {
-      const kid = hexOf(signer.kid)
+      const kid = toHex(signer.kid)
       if (!this.#signers.has(kid)) this.#signers.set(kid, signer)
       this.#newest = this.#signers.get(kid)!
     }
@@ -54,30 +55,29 @@ export class Signers {
   }
 
   /** After an entry of the ledger was found stale: with the key that it has now. Many at once look once. */
-  signerAfterStale(ledger: SignedLedger, staleKid: Uint8Array): Promise<Signer> {
-    const id = ledger.ledgerId
+  signerAfterStale({ ledgerId }: SignedLedger, staleKid: Uint8Array): Promise<Signer> {
     const nowMs = this.#deps.now()
     for (const [other, { atMs }] of this.#moved) {
       if (nowMs - atMs < MOVED_MS_MAX) break
       this.#moved.delete(other)
     }
-    const looked = this.#moved.get(id)
-    if (!looked) return this.#look(id, ledger)
+    const looked = this.#moved.get(ledgerId)
+    if (!looked) return this.#look(ledgerId)
     return looked.signer.then((signer) => {
       if (signer.kid !== staleKid) return signer
-      const newer = this.#moved.get(id)
-      return newer && newer !== looked ? newer.signer : this.#look(id, ledger)
+      const newer = this.#moved.get(ledgerId)
+      return newer && newer !== looked ? newer.signer : this.#look(ledgerId)
     })
   }
 
-  #look(id: string, { ledgerId }: SignedLedger): Promise<Signer> {
+  #look(ledgerId: Uuid): Promise<Signer> {
     const signer = this.#deps.findEnvelopeKid(ledgerId).then((kid) => {
       if (kid === null) throw new Error('there is no such ledger')
       return this.#signers.get(kid) ?? this.#loadUntilKnown(kid)
     })
-    this.#moved.delete(id)
-    this.#moved.set(id, { signer, atMs: this.#deps.now() })
-    signer.catch(() => this.#moved.delete(id))
+    this.#moved.delete(ledgerId)
+    this.#moved.set(ledgerId, { signer, atMs: this.#deps.now() })
+    signer.catch(() => this.#moved.delete(ledgerId))
     return signer
   }
 
@@ -92,8 +92,4 @@ export class Signers {
     if (!signer) throw new Error(`the ledger's envelope key ${kid} cannot be opened here`)
     return signer
   }
-}
-
-function hexOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex')
 }

@@ -25,7 +25,7 @@ const REFUSALS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
 const RETRYABLE = { retryable: true, retryAfterMs: 1_000 } as const
 
 /** The error for the client where a constraint refused; any other error as it is. */
-export function refusalOf(error: unknown): unknown {
+export function explainConstraint(error: unknown): unknown {
   const constraint = constraintOf(error)
   const refusal = constraint === null ? undefined : REFUSALS[constraint]
   if (refusal === undefined) return error
@@ -36,5 +36,5 @@ export function refusalOf(error: unknown): unknown {
 }
 
 export function translateConstraint(error: unknown): never {
-  throw refusalOf(error)
+  throw explainConstraint(error)
 }

@@ -33,11 +33,10 @@ export async function listPeerKeyMacs(
      order by ledger_id, peer_id, kid limit $4`,
     [after?.ledgerId, after?.peerId, after?.kid, limit],
   )
-  return rows.map((row) => {
-    const [ledgerId, peerId] = [row.ledgerId, row.peerId]
-    const key = { kid: row.kid.toString('hex'), alg: row.alg, spki: toBase64(row.spki) }
+  return rows.map(({ ledgerId, peerId, kid, alg, spki, mac }) => {
+    const key = { kid: kid.toString('hex'), alg, spki: toBase64(spki) }
     const named = { ledger: formatId('led', ledgerId), peer: formatId('peer', peerId), ...key }
-    return { ledgerId, peerId, kid: row.kid, named, mac: row.mac }
+    return { ledgerId, peerId, kid, named, mac }
   })
 }
 

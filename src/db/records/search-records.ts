@@ -18,12 +18,7 @@ type RecordPage = { readonly rows: readonly RecordRowRead[]; readonly next: Plac
  * `pool` MUST be a search pool (pools.ts): each statement is planned anew, and its connections plan nothing but walks along
  * indexes.
  */
-export async function searchRecords(
-  pool: pg.Pool,
-  ledgerId: Uuid,
-  search: RecordSearch,
-): Promise<RecordPage> {
-  const ledger = ledgerId
+export async function searchRecords(pool: pg.Pool, ledger: Uuid, search: RecordSearch): Promise<RecordPage> {
   const stretch = await listStretch(pool, ledger, search)
   if (stretch === null) return { rows: [], next: null }
   const makeStreams = await chooseStreams(pool, ledger, search, stretch)

@@ -3,7 +3,7 @@ import type { Uuid } from '../../proof/ids.ts'
 /** Ledgers in which money waits for the follower: it looks at these at once, and at the others when their turn comes. */
 export class AwaitedLedgers {
   readonly #wake: () => void
-  readonly #ledgers = new Map<string, Uuid>()
+  readonly #ledgers = new Set<Uuid>()
 
   /** `wake`: the follower, which may rest. */
   constructor(wake: () => void) {
@@ -11,13 +11,13 @@ export class AwaitedLedgers {
   }
 
   add(ledgerId: Uuid): void {
-    this.#ledgers.set(ledgerId, ledgerId)
+    this.#ledgers.add(ledgerId)
     this.#wake()
   }
 
   /** All of them: a round that still waits adds its ledger again. */
   take(): Uuid[] {
-    const ledgers = [...this.#ledgers.values()]
+    const ledgers = [...this.#ledgers]
     this.#ledgers.clear()
     return ledgers
   }

@@ -59,10 +59,7 @@ export async function verifyWaiting(deps: VerifyWaitingDeps): Promise<boolean> {
 /** As many of a ledger were taken as are at a time: it may have more. */
 function hasFullShare(waiting: readonly GatedName[]): boolean {
   const counts = new Map<string, number>()
-  for (const { ledgerId } of waiting) {
-    const ledger = ledgerId
-    counts.set(ledger, (counts.get(ledger) ?? 0) + 1)
-  }
+  for (const { ledgerId } of waiting) counts.set(ledgerId, (counts.get(ledgerId) ?? 0) + 1)
   const share = Math.max(1, Math.floor(COMPLETIONS_PER_BATCH / counts.size))
   return [...counts.values()].some((count) => count >= share)
 }

@@ -34,7 +34,7 @@ export function dial(dialling: Dialling, done: Dialled): Socket {
   socket.once('connect', () => {
     connected = true
     // For literals there is no look-up; checkOutboundUrl has judged them. What counts in the end is who is there.
-    const refusal = refusalOf([socket.remoteAddress ?? ''], allowances, allowedOnly)
+    const refusal = addressRefusalOf([socket.remoteAddress ?? ''], allowances, allowedOnly)
     if (refusal !== null) socket.destroy(refusal)
   })
   socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
@@ -75,7 +75,7 @@ function makeJudgedLookup({ allowances, allowedOnly, resolveName }: Dialling): L
         const ips = addresses.map(({ address }) => address)
         const permitted = addresses.filter(({ address }) => isPermitted(address, allowances, allowedOnly))
         // autoSelectFamily asks for all, and takes a list.
-        callback(refusalOf(ips, allowances, allowedOnly), spread(permitted))
+        callback(addressRefusalOf(ips, allowances, allowedOnly), spread(permitted))
       },
       () => callback(new OutboundError(isLocal ? 'address_refused' : 'dns_failed'), []),
     )
@@ -98,7 +98,7 @@ function isPermitted(ip: string, allowances: Allowances, allowedOnly: boolean): 
 }
 
 /** null where one of the addresses will do. */
-function refusalOf(
+function addressRefusalOf(
   ips: readonly string[],
   allowances: Allowances,
   allowedOnly: boolean,

@@ -4,7 +4,7 @@ import { type ForkedPeer, type ForkRow, listForkedPeers, listPeerForks } from '.
 import type { PeerContact, PeerRow } from '../../db/peers/peers.ts'
 import { toBase64 } from '../../proof/bytes.ts'
 import { ProofError } from '../../proof/error.ts'
-import { formatId, type Uuid } from '../../proof/ids.ts'
+import { formatId } from '../../proof/ids.ts'
 import type { PeerMacs } from '../../signing/peer-macs.ts'
 import { PEER_FORKS_COUNTED_MAX } from './limits.ts'
 import { findBelievedContact } from './peer-keys.ts'
@@ -74,14 +74,10 @@ function isSigned({ remoteLedgerId }: ForkedPeer, contact: PeerContact, row: For
   try {
     const sent = { seq: row.remoteSeq, envelope: toBase64(row.envelope) }
     const { leaf, record, version } = verifyProposed({ remoteLedger }, contact, sent)
-    const isPlace = textOf(record?.id) === textOf(row.recordId) && version === row.version
+    const isPlace = (record?.id ?? null) === row.recordId && version === row.version
     return isPlace && leaf === row.leaf && leaf !== row.heldLeaf
   } catch (error) {
     if (error instanceof EntryRefused || error instanceof ProofError) return false
     throw error
   }
-}
-
-function textOf(id: Uuid | null | undefined): string | null {
-  return id ? id : null
 }

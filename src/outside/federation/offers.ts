@@ -1,5 +1,5 @@
 import { type AppendDeps, appendOne } from '../../append/append-one.ts'
-import { refusalOf } from '../../db/connect/constraints.ts'
+import { explainConstraint } from '../../db/connect/constraints.ts'
 import { ApiError } from '../../errors.ts'
 import type { Caller } from '../../ledgers/caller.ts'
 import type { Signer } from '../../proof/crypto.ts'
@@ -14,9 +14,9 @@ import type { NamedDocument } from '../../records/gated/sign-step.ts'
 import type { About } from '../../records/gated/steps.ts'
 import { partyOf } from '../../records/on-behalf-of.ts'
 import type { RecordJson } from '../../records/read.ts'
-import { toHex } from '../../records/text-of-bytes.ts'
 import type { Entropy } from '../../signing/entropy.ts'
 import { nativeProviders } from '../../signing/native.ts'
+import { toHex } from '../../signing/text-of-bytes.ts'
 import {
   findRemoteRecord,
   isOwn,
@@ -112,7 +112,7 @@ async function offer(
     const row = { ...record.row, ...columnsOf(caller, offered, seq, built.entry) }
     return { record: renderRemote(deps, { ...record, row }, steps), version: row.version, replayed: false }
   } catch (error) {
-    return await explainRefusal(deps, caller, about, refusalOf(error))
+    return await explainRefusal(deps, caller, about, explainConstraint(error))
   }
 }
 

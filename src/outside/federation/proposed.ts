@@ -14,8 +14,8 @@ import { ENTRY_KINDS, type EntryKind, RECEIVED_KINDS, type Subject } from '../..
 import type { ParsedStatement } from '../../proof/statement/statement.ts'
 import { leafHash } from '../../proof/tree/merkle.ts'
 import { REFERENCES_BYTES_MAX } from '../../records/limits.ts'
-import { toBase64 } from '../../records/text-of-bytes.ts'
 import { nativeProviders } from '../../signing/native.ts'
+import { toBase64 } from '../../signing/text-of-bytes.ts'
 import { VERSION_MAX } from './answer-fields.ts'
 import { type PeeringIds, publicKeyOf } from './authenticate.ts'
 

@@ -16,9 +16,9 @@ import type { Signer } from '../../proof/crypto.ts'
 import { ProofError } from '../../proof/error.ts'
 import type { JsonObject } from '../../proof/json/json-value.ts'
 import type { OfferedStepDeps } from '../../records/gated/offered-step.ts'
-import { toBase64 } from '../../records/text-of-bytes.ts'
 import type { PeerMacs } from '../../signing/peer-macs.ts'
 import type { Signers } from '../../signing/signers.ts'
+import { toBase64 } from '../../signing/text-of-bytes.ts'
 import { answerOffer } from './answer-offer.ts'
 import type { PeerRequest } from './authenticate.ts'
 import { refuseFull } from './budget.ts'
@@ -120,7 +120,7 @@ function attempt(work: () => Proposed): Attempt {
   try {
     return work()
   } catch (error) {
-    return refusalOf(error)
+    return entryRefusalOf(error)
   }
 }
 
@@ -129,7 +129,7 @@ function isProposed(attempted: Attempt): attempted is Proposed {
 }
 
 /** Whatever else was thrown is a fault of ours, and is thrown again. */
-function refusalOf(error: unknown): EntryRefused {
+function entryRefusalOf(error: unknown): EntryRefused {
   if (error instanceof EntryRefused) return error
   if (error instanceof ProofError) return new EntryRefused(error.code, error.detail)
   throw error
@@ -223,7 +223,7 @@ class Reception {
     try {
       decision = decide(this.#known, attempted)
     } catch (error) {
-      const refused = refusalOf(error)
+      const refused = entryRefusalOf(error)
       if (refused.code === 'fork') await this.#keepFork(attempted, refused)
       return this.#refuse(at, attempted.leaf, refused)
     }

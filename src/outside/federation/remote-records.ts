@@ -21,8 +21,8 @@ import { type OfferView, renderGated, type Step, type Steps } from '../../record
 import { integrityFault } from '../../records/gated/verify-standing.ts'
 import type { RecordJson } from '../../records/read.ts'
 import { type ErasureView, quotePlain, renderRecord } from '../../records/render.ts'
-import { toBase64Url, toHex } from '../../records/text-of-bytes.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
+import { toBase64Url, toHex } from '../../signing/text-of-bytes.ts'
 
 /*
  * Records of other ledgers, as this one knows them: from what it received, shown in the shape of its own. Every seq is of this

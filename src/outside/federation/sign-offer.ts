@@ -8,7 +8,7 @@ import type { OfferedStep } from '../../proof/statement/kinds.ts'
 import { documentRow, type NamedDocument } from '../../records/gated/sign-step.ts'
 import type { About } from '../../records/gated/steps.ts'
 import { partyOf } from '../../records/on-behalf-of.ts'
-import { toHex } from '../../records/text-of-bytes.ts'
+import { toHex } from '../../signing/text-of-bytes.ts'
 import type { RemoteRecord } from './remote-records.ts'
 
 /** A step of a record as it is known here. `document`: the evidence of a completion. */

@@ -122,13 +122,12 @@ export class WebhookLanes {
 
   /** Opened secrets are kept: an endpoint's turns follow each other. */
   #signerOf(endpoint: Endpoint, secret: Endpoint['secrets'][number]): WebhookSigner {
-    const key = secret.secretId
-    const known = this.#signers.get(key)
+    const known = this.#signers.get(secret.secretId)
     if (known) return known
     const signer = openWebhookSecret(this.#deps.masterKey, { ...endpoint, ...secret })
     if (this.#signers.size >= WEBHOOK_SIGNERS_KEPT_MAX)
       this.#signers.delete(this.#signers.keys().next().value!)
-    this.#signers.set(key, signer)
+    this.#signers.set(secret.secretId, signer)
     return signer
   }
 }

@@ -101,8 +101,7 @@ const WHOSE = {
 /** A verdict is not the performer's, in whoever's name: with `agents:act` it could judge its own work for the principal. */
 const VERDICTS: ReadonlySet<StepKind> = new Set(['verdict-rendered', 'verdict-overturned'])
 
-function refuseParty(row: GatedRecordRow, { kind, partyId, actorId }: Wanted): void {
-  const party = partyId
+function refuseParty(row: GatedRecordRow, { kind, partyId: party, actorId }: Wanted): void {
   const role = kind === 'verdict-rendered' && row.gate === 'auto' ? 'worker' : STEP_PARTIES[kind]
   const isEntitled =
     (role === 'principal' && party === row.principalId) ||

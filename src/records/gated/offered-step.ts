@@ -12,8 +12,8 @@ import type { OfferedStep, RecordState } from '../../proof/statement/kinds.ts'
 import { isOfferedCompletionId } from '../../proof/statement/offered-completions.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import type { SignedLedger } from '../../signing/signers.ts'
+import { toHex } from '../../signing/text-of-bytes.ts'
 import { agentIdOf } from '../agent-ids.ts'
-import { toHex } from '../text-of-bytes.ts'
 import { getType, type TypeDeps, verifyEvidence } from '../typed-payload.ts'
 import { deadlineError, overtakenError, refuseStep } from './lifecycle.ts'
 import { isDigestsOnly, isWeakSalt } from './share.ts'
@@ -79,7 +79,7 @@ export async function buildOfferedStep(
   const recordedAtMs = deps.now()
   refuseOffer(row, offer, { agentId, recordedAtMs })
   const document = step === 'completion-submitted' ? verifyCompletion(row, offer) : null
-  const recordId = row.recordId
+  const { recordId } = row
   const { ledger, ledgerId, issuer, envelopeKid } = home
   const author = { ledger, ledgerId, issuer, envelopeKid, agent, agentId, offer: takenOf(offer) }
   const { entry } = signEvent(signer, author, {

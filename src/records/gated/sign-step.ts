@@ -12,9 +12,9 @@ import type { Signer } from '../../proof/crypto.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import type { RecordState, StepKind, Subject } from '../../proof/statement/kinds.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
+import { toHex } from '../../signing/text-of-bytes.ts'
 import type { SaltedDocument } from '../documents.ts'
 import type { OnBehalfOf } from '../on-behalf-of.ts'
-import { toHex } from '../text-of-bytes.ts'
 
 /** The document that a step digests, and what its subject is called. */
 export type NamedDocument = SaltedDocument & {

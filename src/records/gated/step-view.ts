@@ -3,8 +3,8 @@ import { ProofError } from '../../proof/error.ts'
 import type { JsonObject } from '../../proof/json/json-value.ts'
 import type { OfferedStep, StepKind } from '../../proof/statement/kinds.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
+import { toBase64Url, toHex } from '../../signing/text-of-bytes.ts'
 import { quotePlain } from '../render.ts'
-import { toBase64Url, toHex } from '../text-of-bytes.ts'
 
 /** One step of a gated record, from its signed statement and the document beside it. */
 export type Step = {

@@ -8,7 +8,7 @@ import type { ParsedStatement } from '../../proof/statement/statement.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { leafOf } from '../../signing/known-statements.ts'
 import { nativeProviders } from '../../signing/native.ts'
-import { toHex } from '../text-of-bytes.ts'
+import { toHex } from '../../signing/text-of-bytes.ts'
 
 /** Standing of a gated record, as the columns claim it. Ids as TypeIDs. */
 export type ClaimedStanding = {
