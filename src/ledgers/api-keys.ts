@@ -1,7 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { formatId, parseId, type Uuid } from '../proof/ids.ts'
-import type { MasterKey } from '../signing/master-key.ts'
+import { type MacKey, makeRowMac, type RowMac } from '../signing/row-mac.ts'
 
 /**
  * An API key: `tly_` ‖ the ledger's id (26) ‖ secret (40 hex digits, 160 bits) ‖ checksum (8 hex digits of the
@@ -45,21 +45,12 @@ export type GrantedKey = {
   readonly secretHash: Uint8Array
 }
 
-/** Authenticates all that a key's row grants: rows come from a database that others can write to. */
-export type KeyMac = {
-  of(row: GrantedKey): Buffer
-  /** Whether a server has made the row as it is. */
-  isOf(row: GrantedKey, mac: Uint8Array): boolean
-}
+/** Authenticates all that a key's row grants. */
+export type KeyMac = RowMac<GrantedKey>
 
-export function makeKeyMac(masterKey: Pick<MasterKey, 'mac' | 'isMac'>): KeyMac {
-  return {
-    of: (row) => masterKey.mac(textOf(row), MAC_CONTEXT),
-    isOf: (row, mac) => masterKey.isMac(mac, textOf(row), MAC_CONTEXT),
-  }
+export function makeKeyMac(masterKey: MacKey): KeyMac {
+  return makeRowMac(masterKey, 'api key', textOf)
 }
-
-const MAC_CONTEXT = 'api key'
 
 function textOf({ ledger, key, agent, scopes, expiresAtMs, secretHash }: GrantedKey): string {
   const hash = Buffer.from(secretHash).toString('hex')

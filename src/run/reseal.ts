@@ -26,6 +26,7 @@ import { formatId } from '../proof/ids.ts'
 import { makeCursorMac } from '../signing/cursor-mac.ts'
 import { type MasterKey, makeMasterKey, masterKeyId } from '../signing/master-key.ts'
 import { makePeerMacs } from '../signing/peer-macs.ts'
+import type { RowMac } from '../signing/row-mac.ts'
 
 type Keys = { readonly from: MasterKey; readonly to: MasterKey }
 type Pass = { readonly resealed: number; readonly refused: number }
@@ -121,9 +122,8 @@ function resealWebhookSecrets(client: pg.ClientBase, { from, to }: Keys): Promis
   })
 }
 
-/** A row that was not authentic before is not made so. */
 function renewKeyMacs(client: pg.ClientBase, { from, to }: Keys): Promise<Pass> {
-  const [fromMac, toMac] = [makeKeyMac(from), makeKeyMac(to)]
+  const renew = renewing(makeKeyMac(from), makeKeyMac(to))
   return eachPage<GrantedSecret>(client, {
     list: (after) => listGrantedSecrets(client, after, RESEALED_PER_QUERY),
     renew: (row) => {
@@ -135,35 +135,36 @@ function renewKeyMacs(client: pg.ClientBase, { from, to }: Keys): Promise<Pass> 
         expiresAtMs: row.expiresAtMs,
         secretHash: row.secretHash,
       }
-      if (toMac.isOf(granted, row.mac)) return 'current'
-      return fromMac.isOf(granted, row.mac) ? toMac.of(granted) : 'refused'
+      return renew(granted, row.mac)
     },
     replace: (replaced) => replaceKeyMacs(client, replaced),
   })
 }
 
 function renewPeerKeyMacs(client: pg.ClientBase, { from, to }: Keys): Promise<Pass> {
-  const [fromMacs, toMacs] = [makePeerMacs(from), makePeerMacs(to)]
+  const renew = renewing(makePeerMacs(from).key, makePeerMacs(to).key)
   return eachPage<PeerKeyMac>(client, {
     list: (after) => listPeerKeyMacs(client, after, RESEALED_PER_QUERY),
-    renew: ({ named, mac }) => {
-      if (toMacs.isOfKey(named, mac)) return 'current'
-      return fromMacs.isOfKey(named, mac) ? toMacs.ofKey(named) : 'refused'
-    },
+    renew: ({ named, mac }) => renew(named, mac),
     replace: (replaced) => replacePeerKeyMacs(client, replaced),
   })
 }
 
 function renewCursorMacs(client: pg.ClientBase, { from, to }: Keys): Promise<Pass> {
-  const [fromMac, toMac] = [makeCursorMac(from), makeCursorMac(to)]
+  const renew = renewing(makeCursorMac(from), makeCursorMac(to))
   return eachPage<CursorRow>(client, {
     list: (after) => listAuditCursors(client, after?.ledgerId ?? null, RESEALED_PER_QUERY),
-    renew: (row) => {
-      if (toMac.isOf(row.ledgerId, row, row.mac)) return 'current'
-      return fromMac.isOf(row.ledgerId, row, row.mac) ? toMac.of(row.ledgerId, row) : 'refused'
-    },
+    renew: (row) => renew(row, row.mac),
     replace: (replaced) => replaceCursorMacs(client, replaced),
   })
+}
+
+/** A row that was not authentic before is not made so. */
+function renewing<Row>(from: RowMac<Row>, to: RowMac<Row>) {
+  return (row: Row, mac: Uint8Array | null): Buffer | 'current' | 'refused' => {
+    if (to.isOf(row, mac)) return 'current'
+    return from.isOf(row, mac) ? to.of(row) : 'refused'
+  }
 }
 
 async function eachPage<Row>(

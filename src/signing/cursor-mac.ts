@@ -1,5 +1,6 @@
 import type { Uuid } from '../proof/ids.ts'
-import type { MasterKey } from './master-key.ts'
+import { type MacKey, makeRowMac, type RowMac } from './row-mac.ts'
+import { toHex } from './text-of-bytes.ts'
 
 /** How far a ledger's entries were verified as they came, and what the next one must continue. */
 export type CursorPlace = {
@@ -12,25 +13,10 @@ export type CursorPlace = {
  * Authenticates the follower's cursors: money moves below them, and the worker's database login can write their rows. An older
  * row of the same ledger verifies as well; it only has entries verified twice.
  */
-export type CursorMac = {
-  of(ledgerId: Uuid, place: CursorPlace): Buffer
-  /** Whether a worker has made the row as it is. */
-  isOf(ledgerId: Uuid, place: CursorPlace, mac: Uint8Array): boolean
-}
+export type CursorMac = RowMac<CursorPlace & { readonly ledgerId: Uuid }>
 
-export function makeCursorMac(masterKey: Pick<MasterKey, 'mac' | 'isMac'>): CursorMac {
-  return {
-    of: (ledgerId, place) => masterKey.mac(textOf(ledgerId, place), MAC_CONTEXT),
-    isOf: (ledgerId, place, mac) => masterKey.isMac(mac, textOf(ledgerId, place), MAC_CONTEXT),
-  }
-}
-
-const MAC_CONTEXT = 'audit cursor'
-
-function textOf(ledgerId: Uuid, { nextSeq, chain, envelopeKid }: CursorPlace): string {
-  return JSON.stringify([ledgerId.replaceAll('-', ''), nextSeq, hex(chain), hex(envelopeKid)])
-}
-
-function hex(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
+export function makeCursorMac(masterKey: MacKey): CursorMac {
+  return makeRowMac(masterKey, 'audit cursor', ({ ledgerId, nextSeq, chain, envelopeKid }) =>
+    JSON.stringify([ledgerId.replaceAll('-', ''), nextSeq, toHex(chain), toHex(envelopeKid)]),
+  )
 }

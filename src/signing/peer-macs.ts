@@ -1,4 +1,4 @@
-import type { MasterKey } from './master-key.ts'
+import { type MacKey, makeRowMac, type RowMac } from './row-mac.ts'
 
 /** A key of another ledger, as a peering of this one holds it. Ids as text, `kid` in hex, `spki` in base64. */
 export type NamedPeerKey = {
@@ -19,34 +19,20 @@ export type OpenInvitation = {
 }
 
 /**
- * Authenticates rows that make somebody a peer, or speak for one, as KeyMac does those of API keys: rows come from a database that
- * others can write to. Invitations have theirs in the place of the token's hash.
+ * Authenticates rows that make somebody a peer, or speak for one, as KeyMac does those of API keys. Invitations have theirs in the place of the token's hash.
  */
-export type PeerMacs = {
-  ofKey(key: NamedPeerKey): Buffer
-  /** Whether a server has made the row as it is; null: a row that has no MAC. */
-  isOfKey(key: NamedPeerKey, mac: Uint8Array | null): boolean
-  ofInvitation(invitation: OpenInvitation): Buffer
-  isOfInvitation(invitation: OpenInvitation, mac: Uint8Array): boolean
-}
+export type PeerMacs = { readonly key: RowMac<NamedPeerKey>; readonly invitation: RowMac<OpenInvitation> }
 
-export function makePeerMacs(masterKey: Pick<MasterKey, 'mac' | 'isMac'>): PeerMacs {
+export function makePeerMacs(masterKey: MacKey): PeerMacs {
   return {
-    ofKey: (key) => masterKey.mac(textOfKey(key), KEY_CONTEXT),
-    isOfKey: (key, mac) => mac !== null && masterKey.isMac(mac, textOfKey(key), KEY_CONTEXT),
-    ofInvitation: (invitation) => masterKey.mac(textOfInvitation(invitation), INVITATION_CONTEXT),
-    isOfInvitation: (invitation, mac) =>
-      masterKey.isMac(mac, textOfInvitation(invitation), INVITATION_CONTEXT),
+    key: makeRowMac(masterKey, 'peer key', ({ ledger, peer, kid, alg, spki }) =>
+      JSON.stringify([ledger, peer, kid, alg, spki]),
+    ),
+    invitation: makeRowMac(
+      masterKey,
+      'peer invitation',
+      ({ ledger, peer, tokenHash, expiresAtMs, inviter }) =>
+        JSON.stringify([ledger, peer, tokenHash, expiresAtMs, inviter]),
+    ),
   }
-}
-
-const KEY_CONTEXT = 'peer key'
-const INVITATION_CONTEXT = 'peer invitation'
-
-function textOfKey({ ledger, peer, kid, alg, spki }: NamedPeerKey): string {
-  return JSON.stringify([ledger, peer, kid, alg, spki])
-}
-
-function textOfInvitation({ ledger, peer, tokenHash, expiresAtMs, inviter }: OpenInvitation): string {
-  return JSON.stringify([ledger, peer, tokenHash, expiresAtMs, inviter])
 }

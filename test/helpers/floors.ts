@@ -12,7 +12,7 @@ export async function raiseFloors(app: Pick<TestApp, 'sql' | 'deps'>): Promise<v
       `insert into tallystick.audit_cursors (ledger_id, next_seq, chain, envelope_kid, mac) values ($1, $2, $3, $4, $5)
        on conflict (ledger_id) do update
        set next_seq = excluded.next_seq, chain = excluded.chain, envelope_kid = excluded.envelope_kid, mac = excluded.mac`,
-      [ledger_id, size, chain, envelope_kid, app.deps.cursorMac.of(ledger_id, place)],
+      [ledger_id, size, chain, envelope_kid, app.deps.cursorMac.of({ ledgerId: ledger_id, ...place })],
     )
   }
 }

@@ -38,6 +38,6 @@ export function hasOpenFault(ledgerId: string): string {
 /** 0 where nobody who has the master key wrote the row. */
 export function floorOf(cursorMac: CursorMac, ledgerId: Uuid, row: FloorColumns): number {
   if (row.floorSeq === null) return 0
-  const place = { nextSeq: row.floorSeq, chain: row.floorChain!, envelopeKid: row.floorKid! }
-  return cursorMac.isOf(ledgerId, place, row.floorMac!) ? place.nextSeq : 0
+  const cursor = { ledgerId, nextSeq: row.floorSeq, chain: row.floorChain!, envelopeKid: row.floorKid! }
+  return cursorMac.isOf(cursor, row.floorMac) ? cursor.nextSeq : 0
 }

@@ -22,7 +22,7 @@ export function makeCursorRound(deps: CheckCursorsDeps): () => Promise<boolean> 
     const cursors = await listAuditCursors(deps.pool, last, AUDIT_CURSORS_PER_ROUND)
     last = cursors.length < AUDIT_CURSORS_PER_ROUND ? null : cursors.at(-1)!.ledgerId
     for (const cursor of cursors) {
-      if (deps.cursorMac.isOf(cursor.ledgerId, cursor, cursor.mac)) continue
+      if (deps.cursorMac.isOf(cursor, cursor.mac)) continue
       await refuseCursor(deps.pool, deps.log, cursor.ledgerId, cursor)
     }
     return false

@@ -133,7 +133,7 @@ async function verifySpan(
       return { cursor: null, failure: null, more: false, entries: 0 }
     const span = await readSpan(deps, client, ledgerId, { entriesMax, endsAt })
     if (span.cursor && span.entries > 0) {
-      const mac = deps.cursorMac.of(ledgerId, span.cursor)
+      const mac = deps.cursorMac.of({ ledgerId, ...span.cursor })
       await moveAuditCursor(client, ledgerId, { ...span.cursor, mac })
     }
     return span
@@ -210,7 +210,7 @@ async function findBelievedCursor(
   ledgerId: Uuid,
 ): Promise<CursorPlace | null> {
   const cursor = await findAuditCursor(client, ledgerId)
-  if (cursor === null || cursorMac.isOf(ledgerId, cursor, cursor.mac)) return cursor
+  if (cursor === null || cursorMac.isOf({ ledgerId, ...cursor }, cursor.mac)) return cursor
   await refuseCursor(client, log, ledgerId, cursor)
   return null
 }

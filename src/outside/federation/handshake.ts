@@ -49,7 +49,7 @@ export async function introduce(
   const bytes = Buffer.from(token, 'base64url')
   const isMade =
     row?.role === 'inviter' &&
-    deps.peerMacs.isOfInvitation(openInvitation(ledgerId, row, bytes), row.tokenHash)
+    deps.peerMacs.invitation.isOf(openInvitation(ledgerId, row, bytes), row.tokenHash)
   if (!isMade) throw new ApiError('token_invalid', 'this ledger made no such invitation')
   if (row.state !== 'invited') return answerAgain(deps, ledgerId, row, invited)
   if (row.expiresAt.getTime() <= deps.now())
@@ -146,7 +146,7 @@ export function peerAdded(
       handshake: digest,
       counterpart,
       ...remote.envelopeKey,
-      mac: peerMacs.ofKey({ ledger: own.ledger, peer, ...remote.envelopeKey }).toString('hex'),
+      mac: peerMacs.key.of({ ledger: own.ledger, peer, ...remote.envelopeKey }).toString('hex'),
       ownKid: own.envelopeKey.kid,
     },
   }

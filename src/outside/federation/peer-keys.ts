@@ -26,6 +26,6 @@ export function believedKeys(
 ): PeerKeyRow[] {
   const [ledger, peer] = [formatId('led', ledgerId), formatId('peer', peerId)]
   return keys.filter(({ kid, alg, spki, mac }) =>
-    macs.isOfKey({ ledger, peer, kid, alg, spki: toBase64(spki) }, mac),
+    macs.key.isOf({ ledger, peer, kid, alg, spki: toBase64(spki) }, mac),
   )
 }

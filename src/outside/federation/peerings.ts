@@ -46,7 +46,7 @@ export async function invite(
     inviter: canonicalize(inviter),
   }
   const limits = { openMax: PEER_INVITATIONS_OPEN_MAX, peersMax: PEERS_PER_LEDGER_MAX }
-  const tokenHash = deps.peerMacs.ofInvitation(openInvitation(ledgerId, row, token))
+  const tokenHash = deps.peerMacs.invitation.of(openInvitation(ledgerId, row, token))
   const peer = { ...row, name, agentId: caller.agentId, tokenHash }
   if (!(await invitePeer(deps.readPool, ledgerId, peer, limits))) throw tooMany()
   const invitation = formatInvitation({ peer: formatId('peer', peerId), token: toBase64Url(token), inviter })

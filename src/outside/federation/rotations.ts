@@ -74,7 +74,7 @@ function keyRotated(
   rotation: Rotation,
 ): Administration {
   const { newKey } = rotation
-  const mac = peerMacs.ofKey({ ...ids, ...newKey }).toString('hex')
+  const mac = peerMacs.key.of({ ...ids, ...newKey }).toString('hex')
   return {
     kind: 'peer-key-rotated',
     subject: { id: ids.peerId, name: ids.peer, digest: toHex(contact.handshake!) },

@@ -141,7 +141,7 @@ test('anybody who has the invitation becomes the peer, once, and nobody else doe
     await victim.sql('update tallystick.peers set expires_at = $2, token_hash = $3 where peer_id = $1', [
       peerId,
       expiresAt,
-      makePeerMacs(makeMasterKey(victim.masterKey)).ofInvitation(made),
+      makePeerMacs(makeMasterKey(victim.masterKey)).invitation.of(made),
     ])
     const answer = await unchanged(victim, () => late.introduce(ended))
     assert.deepEqual([answer.status, answer.body.code], [401, 'token_invalid'])

@@ -106,7 +106,7 @@ test('a row that no server has made is not made believable, and is counted', asy
   const { peer, peerId } = await addPeer(app)
   const [genuine, forged] = [makeSigner(), makeSigner()].map((signer) => namedKey(signer))
   const ofPeer = { ledger: app.ledger.ledger.id, peer, ...genuine! }
-  const mac = makePeerMacs(makeMasterKey(TEST_MASTER_KEY)).ofKey(ofPeer)
+  const mac = makePeerMacs(makeMasterKey(TEST_MASTER_KEY)).key.of(ofPeer)
   for (const [{ kid, spki }, until] of [
     [genuine!, null],
     [forged!, 7],
@@ -125,7 +125,7 @@ test('a row that no server has made is not made believable, and is counted', asy
   const macs = await app.sql<{ mac: Buffer }>(
     'select mac from tallystick.peer_keys order by until_seq nulls first',
   )
-  assert.ok(makePeerMacs(makeMasterKey(NEW_KEY)).isOfKey(ofPeer, macs[0]!.mac))
+  assert.ok(makePeerMacs(makeMasterKey(NEW_KEY)).key.isOf(ofPeer, macs[0]!.mac))
   assert.deepEqual(macs[1]!.mac, mac)
   const [row] = await app.sql(
     "select mac = sha256('forged') as same from tallystick.api_key_secrets where secret_hash = sha256('forged')",

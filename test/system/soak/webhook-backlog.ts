@@ -128,7 +128,7 @@ async function putFollowerAtEnd(client: pg.ClientBase, ledgerId: Uuid): Promise<
   )
   const { size, chain, envelopeKid } = rows[0]!
   const place = { nextSeq: size, chain, envelopeKid }
-  const mac = makeCursorMac(makeMasterKey(MASTER_KEY)).of(ledgerId, place)
+  const mac = makeCursorMac(makeMasterKey(MASTER_KEY)).of({ ledgerId, ...place })
   await moveAuditCursor(client, ledgerId, { ...place, mac })
 }
 
