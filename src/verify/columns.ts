@@ -1,5 +1,6 @@
 import type { Sha256 } from '../proof/crypto.ts'
 import type { VerifiedEntry } from '../proof/entry/verify-entry.ts'
+import { parseId } from '../proof/ids.ts'
 import type { ParsedStatement } from '../proof/statement/statement.ts'
 import { columnContradiction, compare, compareRows } from './compare.ts'
 import { contradiction } from './contradiction.ts'
@@ -23,7 +24,6 @@ import {
   microseconds,
   recordRows,
   subjectUuid,
-  uuidOf,
   versionOf,
 } from './signed-rows.ts'
 
@@ -36,7 +36,7 @@ export function verifyColumns(entry: VerifiedEntry, columns: EntryColumns, sha25
   if (columns.prevSeq !== null && columns.prevLeaf === null)
     throw columnContradiction('entries', 'prev_seq', 'of no entry', 'a seq')
   compare('entries', 'actor_id', columns.actorId, actorUuid(statement, sha256))
-  compare('entries', 'key_id', columns.keyId, statement.key === null ? null : uuidOf('key', statement.key))
+  compare('entries', 'key_id', columns.keyId, statement.key === null ? null : parseId('key', statement.key))
   compare('entries', 'recorded_at', columns.recordedAtUs, microseconds(statement.recordedAt))
   verifyGatedColumns(statement, step.seq, columns, sha256)
   verifyPeerColumns(entry, columns, sha256)

@@ -1,6 +1,7 @@
 import { toHex, utf8Encode } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
 import { ProofError } from '../proof/error.ts'
+import { parseId } from '../proof/ids.ts'
 import { canonicalize } from '../proof/json/jcs.ts'
 import type { JsonObject } from '../proof/json/json-value.ts'
 import { STEP_PARTIES, type StepKind } from '../proof/statement/kinds.ts'
@@ -8,7 +9,7 @@ import { type ParsedStatement, partyOf } from '../proof/statement/statement.ts'
 import { compare, compareRows } from './compare.ts'
 import { contradiction } from './contradiction.ts'
 import type { EntryColumns, GatedColumns } from './entry-columns.ts'
-import { agentUuid, microseconds, partyUuid, uuidOf, versionOf } from './signed-rows.ts'
+import { agentUuid, microseconds, partyUuid, versionOf } from './signed-rows.ts'
 
 /*
  * Where a gated record stands is one row that every step writes anew: so much of it as one entry can tell. How often it was revised,
@@ -81,7 +82,7 @@ function verifyLast(statement: ParsedStatement, seq: number, row: GatedColumns):
   if (row.lastSeq < seq) {
     throw contradiction(`gated_records.last_seq is ${row.lastSeq}, but the record has a step at seq ${seq}`)
   }
-  compare('gated_records', 'last_seq', row.lastSubjectId, uuidOf('rec', statement.subjects[0].name))
+  compare('gated_records', 'last_seq', row.lastSubjectId, parseId('rec', statement.subjects[0].name))
   if (row.lastSeq !== seq) return
   compare('gated_records', 'state', row.state, statement.predicate['to'])
   compare('gated_records', 'version', row.version, versionOf(statement))

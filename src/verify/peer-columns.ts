@@ -2,6 +2,7 @@ import { toHex } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
 import { signedDocuments, type VerifiedEntry } from '../proof/entry/verify-entry.ts'
 import { saidOfReceived } from '../proof/entry/verify-received.ts'
+import { parseId } from '../proof/ids.ts'
 import type { ParsedStatement } from '../proof/statement/statement.ts'
 import { compare, compareRows } from './compare.ts'
 import { contradiction } from './contradiction.ts'
@@ -12,7 +13,7 @@ import type {
   RemoteColumns,
   ShareColumns,
 } from './entry-columns.ts'
-import { partyUuid, uuidOf } from './signed-rows.ts'
+import { partyUuid } from './signed-rows.ts'
 
 /*
  * Comparison of rows about other ledgers, as far as one entry can tell. The outcome of offers, and the standing of a record of
@@ -30,7 +31,7 @@ export function verifyPeerColumns(entry: VerifiedEntry, columns: EntryColumns, s
 
 function shareRows({ predicate }: ParsedStatement): ShareColumns[] {
   const share = (predicate['share'] ?? []) as readonly { readonly peer: string; readonly documents: string }[]
-  return share.map(({ peer, documents }) => ({ peerId: uuidOf('peer', peer), documents }))
+  return share.map(({ peer, documents }) => ({ peerId: parseId('peer', peer), documents }))
 }
 
 function offerRows({ statement, step }: VerifiedEntry, sha256: Sha256): Partial<OfferColumns>[] {
@@ -39,8 +40,8 @@ function offerRows({ statement, step }: VerifiedEntry, sha256: Sha256): Partial<
   const offered = predicate as { peer: string; record: string; version: number; step: string }
   return [
     {
-      peerId: uuidOf('peer', offered.peer),
-      recordId: uuidOf('rec', offered.record),
+      peerId: parseId('peer', offered.peer),
+      recordId: parseId('rec', offered.record),
       version: offered.version,
       step: offered.step,
       agentId: partyUuid(statement, sha256)!,
@@ -52,10 +53,10 @@ function offerRows({ statement, step }: VerifiedEntry, sha256: Sha256): Partial<
 function verifyReceivedRows({ statement, step }: VerifiedEntry, rows: readonly ReceivedColumns[]): void {
   const said = saidOfReceived(statement)
   const expected = said && {
-    peerId: uuidOf('peer', said.peer),
+    peerId: parseId('peer', said.peer),
     remoteSeq: said.seq,
     kind: said.kind,
-    recordId: said.record === null ? null : uuidOf('rec', said.record),
+    recordId: said.record === null ? null : parseId('rec', said.record),
     version: said.version,
     leaf: said.leaf,
   }
@@ -77,7 +78,7 @@ function verifyRemote(
   if (event.kind === 'record-created') {
     compare('remote_records', 'first_seq', row.firstSeq, seq)
     compare('remote_records', 'type', row.type, predicate['type'])
-    const shared = shareRows(event).find(({ peerId }) => peerId === uuidOf('peer', peer))
+    const shared = shareRows(event).find(({ peerId }) => peerId === parseId('peer', peer))
     if (shared) compare('remote_records', 'documents', row.documents, shared.documents)
   }
   if (row.lastSeq < seq)

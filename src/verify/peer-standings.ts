@@ -1,6 +1,7 @@
 import type { AuditedPeer, AuditedReceivedType } from '../db/audit/audited-peer-rows.ts'
 import { toHex } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
+import { parseId } from '../proof/ids.ts'
 import { canonicalize } from '../proof/json/jcs.ts'
 import type { JsonValue } from '../proof/json/json-value.ts'
 import type { OnOffer } from '../proof/ledger/offers.ts'
@@ -8,7 +9,6 @@ import type { OnRemote, PeeringStanding } from '../proof/ledger/peers.ts'
 import { compare, compareRows } from './compare.ts'
 import { contradiction } from './contradiction.ts'
 import type { EntryColumns, OfferColumns, RemoteColumns } from './entry-columns.ts'
-import { uuidOf } from './signed-rows.ts'
 
 /**
  * Rows of what came from other ledgers against that as a verifier has rebuilt it, as GatedStandings does for records of the
@@ -86,7 +86,7 @@ const WITHOUT_ENTRY = ['invited', 'pending', 'revoked']
 export function verifyPeers(rows: readonly AuditedPeer[], standings: Iterable<PeeringStanding>): void {
   const byId = new Map(rows.map((row) => [row.peerId, row]))
   for (const standing of standings) {
-    const row = byId.get(uuidOf('peer', standing.peer))
+    const row = byId.get(parseId('peer', standing.peer))
     if (!row) throw contradiction(`peers: no row of ${standing.peer}`)
     byId.delete(row.peerId)
     compareRows('peers', [peerColumns(row)], [peerRow(standing)])
@@ -122,7 +122,7 @@ function peerRow(standing: PeeringStanding): ReturnType<typeof peerColumns> {
     state: standing.state,
     inviter: canonicalize(inviter!),
     invited: canonicalize(invited!),
-    remoteLedgerId: uuidOf('led', standing.other.ledger),
+    remoteLedgerId: parseId('led', standing.other.ledger),
     remoteUrl: standing.other.url,
     handshake: standing.handshake,
     addedSeq: standing.addedSeq,

@@ -25,13 +25,13 @@ type FixedRecordColumns = Omit<
 
 export function recordRows({ statement, items }: VerifiedEntry): FixedRecordColumns[] {
   if (items !== null) {
-    const actorId = uuidOf('agt', statement.actor)
+    const actorId = parseId('agt', statement.actor)
     return items.map((item, i) => ({
-      recordId: uuidOf('rec', item.record),
+      recordId: parseId('rec', item.record),
       type: item.type,
       itemIndex: i,
       actorId,
-      onBehalfOf: item.onBehalfOf === undefined ? null : uuidOf('agt', item.onBehalfOf),
+      onBehalfOf: item.onBehalfOf === undefined ? null : parseId('agt', item.onBehalfOf),
       occurredAtUs: item.occurredAt === undefined ? null : microseconds(item.occurredAt),
       traceparent: item.traceparent ?? null,
       digest: item.digest,
@@ -42,22 +42,22 @@ export function recordRows({ statement, items }: VerifiedEntry): FixedRecordColu
   const { type, occurredAt, traceparent, parent } = statement.predicate as Record<string, string | undefined>
   return [
     {
-      recordId: uuidOf('rec', statement.subjects[0].name),
+      recordId: parseId('rec', statement.subjects[0].name),
       type: type!,
       itemIndex: null,
-      actorId: uuidOf('agt', statement.actor),
-      onBehalfOf: statement.onBehalfOf === null ? null : uuidOf('agt', statement.onBehalfOf),
+      actorId: parseId('agt', statement.actor),
+      onBehalfOf: statement.onBehalfOf === null ? null : parseId('agt', statement.onBehalfOf),
       occurredAtUs: occurredAt === undefined ? null : microseconds(occurredAt),
       traceparent: traceparent ?? null,
       digest: statement.subjects[0].sha256,
-      parentId: parent === undefined ? null : uuidOf('rec', parent),
+      parentId: parent === undefined ? null : parseId('rec', parent),
     },
   ]
 }
 
 export function agentRows({ kind, predicate }: ParsedStatement): AgentColumns[] {
   if (kind !== 'agent-registered') return []
-  return [{ agentId: uuidOf('agt', predicate['agent'] as string), name: predicate['name'] as string }]
+  return [{ agentId: parseId('agt', predicate['agent'] as string), name: predicate['name'] as string }]
 }
 
 export function keyRows({ kind, subjects, predicate }: ParsedStatement): KeyColumns[] {
@@ -69,8 +69,8 @@ export function keyRows({ kind, subjects, predicate }: ParsedStatement): KeyColu
   }
   return [
     {
-      keyId: uuidOf('key', subjects[0].name),
-      agentId: uuidOf('agt', agent),
+      keyId: parseId('key', subjects[0].name),
+      agentId: parseId('agt', agent),
       scopes,
       expiresAtUs: expiresAt === null ? null : microseconds(expiresAt),
     },
@@ -91,7 +91,7 @@ export function closureRows({ kind, predicate }: ParsedStatement): ClosureColumn
 
 /** Agent or key that an entry of this kind ends: its subject. */
 export function endedIds({ kind, subjects }: ParsedStatement, ending: EntryKind, prefix: IdPrefix): string[] {
-  return kind === ending ? [uuidOf(prefix, subjects[0].name)] : []
+  return kind === ending ? [parseId(prefix, subjects[0].name)] : []
 }
 
 export function ledgerRows({ kind, predicate }: ParsedStatement, sha256: Sha256): LedgerColumns[] {
@@ -111,7 +111,7 @@ export function subjectUuid({ kind, subjects }: ParsedStatement): Uuid | null {
   if (ENTRY_KINDS[kind].subjects[0] === 'entry') return null
   const [id] = subjects[0].name.split('/')
   const prefix = ID_PREFIXES.find((known) => id!.startsWith(`${known}_`))
-  return prefix ? uuidOf(prefix, id!) : null
+  return prefix ? parseId(prefix, id!) : null
 }
 
 /** A batch begins its records, and so has the version that they have. */
@@ -131,11 +131,7 @@ export function actorUuid({ actor }: ParsedStatement, sha256: Sha256): Uuid | nu
 /** null for `system`. */
 export function agentUuid(name: string, sha256: Sha256): Uuid | null {
   if (name === 'system') return null
-  return parseRemoteAgent(name) ? remoteAgentId(sha256, name) : uuidOf('agt', name)
-}
-
-export function uuidOf(prefix: IdPrefix, id: string): Uuid {
-  return parseId(prefix, id)
+  return parseRemoteAgent(name) ? remoteAgentId(sha256, name) : parseId('agt', name)
 }
 
 export function microseconds(time: string): string {
