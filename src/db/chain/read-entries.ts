@@ -1,3 +1,4 @@
+import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 import { STREAM_BYTES_PER_QUERY, STREAM_ENTRIES_PER_QUERY, STREAM_RECORDS_PER_QUERY } from '../limits.ts'
@@ -124,6 +125,22 @@ async function readRows(db: Db, ledgerId: Uuid, from: number, end: number): Prom
   return rows
 }
 
+type Ahead<T> = {
+  readonly name: string
+  readonly text: string
+  readonly seqOf: (row: T) => number
+  readonly limitMax: number
+  /** Parameters for at most `limit` rows after `last`, or the first ones. */
+  readonly valuesAfter: (last: T | null, limit: number) => unknown[]
+}
+
+function readAhead<T extends pg.QueryResultRow>(db: Db, { name, text, ...how }: Ahead<T>): RowsByEntry<T> {
+  return new RowsByEntry<T>(how.seqOf, how.limitMax, async (last, limit) => {
+    const { rows } = await db.query<T>({ name, text, values: how.valuesAfter(last, limit) })
+    return rows
+  })
+}
+
 /** Rows in the order of their entries, read some ahead. */
 class RowsByEntry<T> {
   readonly #seqOf: (row: T) => number
@@ -192,102 +209,87 @@ class RowsByEntry<T> {
  */
 
 function readRecords(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntry<EntryRecordRow> {
-  return new RowsByEntry(
-    (row) => row.firstSeq,
-    STREAM_RECORDS_PER_QUERY,
-    async (last, limit) => {
-      const { rows } = await db.query<EntryRecordRow>({
-        name: 'read_entry_records',
-        text: `select record_id, first_seq, item_index, type, on_behalf_of, occurred_at, traceparent, digest,
-            case when x.seq is null then salt end as salt, case when x.seq is null then payload end as payload,
-            case when x.seq is null then reference_list end as reference_list,
-            x.seq as payload_erased_seq
-          from (
-            select *, sum(coalesce(length(payload), 0) + coalesce(length(reference_list), 0)) over w as bytes, row_number() over w as place
-            from (
-              select * from tallystick.records
-              where ledger_id = $1 and first_seq >= $2 and first_seq < $4
-                and (first_seq > $2 or coalesce(item_index, 0) > $3)
-              order by first_seq, item_index limit $5
-            ) r
-            window w as (order by first_seq, item_index rows unbounded preceding)
-          ) r
-          left join lateral (
-            select d.seq from tallystick.erasures d
-            where d.ledger_id = r.ledger_id and d.subject_id = r.record_id and d.document = 'payload'
-              and d.document_seq = r.first_seq
-            offset 0
-          ) x on true
-          where bytes <= $6 or place = 1
-          order by first_seq, item_index`,
-        values: [
-          ledgerId,
-          last?.firstSeq ?? from,
-          last ? (last.itemIndex ?? 0) : -1,
-          end,
-          limit,
-          STREAM_BYTES_PER_QUERY,
-        ],
-      })
-      return rows
-    },
-  )
+  return readAhead(db, {
+    name: 'read_entry_records',
+    seqOf: (row) => row.firstSeq,
+    limitMax: STREAM_RECORDS_PER_QUERY,
+    valuesAfter: (last, limit) => [
+      ledgerId,
+      last?.firstSeq ?? from,
+      last ? (last.itemIndex ?? 0) : -1,
+      end,
+      limit,
+      STREAM_BYTES_PER_QUERY,
+    ],
+    text: `select record_id, first_seq, item_index, type, on_behalf_of, occurred_at, traceparent, digest,
+        case when x.seq is null then salt end as salt, case when x.seq is null then payload end as payload,
+        case when x.seq is null then reference_list end as reference_list,
+        x.seq as payload_erased_seq
+      from (
+        select *, sum(coalesce(length(payload), 0) + coalesce(length(reference_list), 0)) over w as bytes, row_number() over w as place
+        from (
+          select * from tallystick.records
+          where ledger_id = $1 and first_seq >= $2 and first_seq < $4
+            and (first_seq > $2 or coalesce(item_index, 0) > $3)
+          order by first_seq, item_index limit $5
+        ) r
+        window w as (order by first_seq, item_index rows unbounded preceding)
+      ) r
+      left join lateral (
+        select d.seq from tallystick.erasures d
+        where d.ledger_id = r.ledger_id and d.subject_id = r.record_id and d.document = 'payload'
+          and d.document_seq = r.first_seq
+        offset 0
+      ) x on true
+      where bytes <= $6 or place = 1
+      order by first_seq, item_index`,
+  })
 }
 
 function readDocuments(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntry<EntryDocumentRow> {
-  return new RowsByEntry(
-    (row) => row.seq,
-    STREAM_RECORDS_PER_QUERY,
-    async (last, limit) => {
-      const { rows } = await db.query<EntryDocumentRow>({
-        name: 'read_entry_documents',
-        text: `select r.seq, document, subject_id, digest, case when x.seq is null then salt end as salt,
-            case when x.seq is null then content end as content, x.seq as erased_seq
-          from (
-            select *, sum(coalesce(length(content), 0)) over w as bytes, row_number() over w as place
-            from (
-              select * from tallystick.documents
-              where ledger_id = $1 and seq >= $2 and seq < $3 order by seq limit $4
-            ) d
-            window w as (order by seq rows unbounded preceding)
-          ) r
-          left join lateral (
-            select d.seq from tallystick.erasures d
-            where d.ledger_id = r.ledger_id and d.subject_id = r.subject_id and d.document = r.document
-              and d.document_seq = r.seq
-            offset 0
-          ) x on true
-          where bytes <= $5 or place = 1
-          order by r.seq`,
-        values: [ledgerId, last ? last.seq + 1 : from, end, limit, STREAM_BYTES_PER_QUERY],
-      })
-      return rows
-    },
-  )
+  return readAhead(db, {
+    name: 'read_entry_documents',
+    seqOf: (row) => row.seq,
+    limitMax: STREAM_RECORDS_PER_QUERY,
+    valuesAfter: (last, limit) => [ledgerId, last ? last.seq + 1 : from, end, limit, STREAM_BYTES_PER_QUERY],
+    text: `select r.seq, document, subject_id, digest, case when x.seq is null then salt end as salt,
+        case when x.seq is null then content end as content, x.seq as erased_seq
+      from (
+        select *, sum(coalesce(length(content), 0)) over w as bytes, row_number() over w as place
+        from (
+          select * from tallystick.documents
+          where ledger_id = $1 and seq >= $2 and seq < $3 order by seq limit $4
+        ) d
+        window w as (order by seq rows unbounded preceding)
+      ) r
+      left join lateral (
+        select d.seq from tallystick.erasures d
+        where d.ledger_id = r.ledger_id and d.subject_id = r.subject_id and d.document = r.document
+          and d.document_seq = r.seq
+        offset 0
+      ) x on true
+      where bytes <= $5 or place = 1
+      order by r.seq`,
+  })
 }
 
 /** Not asked for entry by entry: of ten million that received nothing it costs one look into an index. */
 function readReceived(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntry<EntryReceivedRow> {
-  return new RowsByEntry(
-    (row) => row.seq,
-    STREAM_ENTRIES_PER_QUERY,
-    async (last, limit) => {
-      const { rows } = await db.query<EntryReceivedRow>({
-        name: 'read_entry_received',
-        text: `select seq, envelope
-          from (
-            select *, sum(length(envelope)) over w as bytes, row_number() over w as place
-            from (
-              select seq, envelope from tallystick.received_entries
-              where ledger_id = $1 and seq >= $2 and seq < $3 order by seq limit $4
-            ) e
-            window w as (order by seq rows unbounded preceding)
-          ) e
-          where bytes <= $5 or place = 1
-          order by seq`,
-        values: [ledgerId, last ? last.seq + 1 : from, end, limit, STREAM_BYTES_PER_QUERY],
-      })
-      return rows
-    },
-  )
+  return readAhead(db, {
+    name: 'read_entry_received',
+    seqOf: (row) => row.seq,
+    limitMax: STREAM_ENTRIES_PER_QUERY,
+    valuesAfter: (last, limit) => [ledgerId, last ? last.seq + 1 : from, end, limit, STREAM_BYTES_PER_QUERY],
+    text: `select seq, envelope
+      from (
+        select *, sum(length(envelope)) over w as bytes, row_number() over w as place
+        from (
+          select seq, envelope from tallystick.received_entries
+          where ledger_id = $1 and seq >= $2 and seq < $3 order by seq limit $4
+        ) e
+        window w as (order by seq rows unbounded preceding)
+      ) e
+      where bytes <= $5 or place = 1
+      order by seq`,
+  })
 }
