@@ -3,7 +3,7 @@ import type { PublicKey, VerifySignature } from '../proof/crypto.ts'
 import { hasLowS } from '../proof/p256-low-s.ts'
 
 /** r ‖ s, as COSE has it (RFC 9053 §2.1), not DER. */
-export const P1363 = 'ieee-p1363'
+const P1363 = 'ieee-p1363'
 
 /** ES256 by node:crypto, which is there whether or not libsodium can be loaded. */
 export const verifyEs256: VerifySignature = (key, message, signature) => {

@@ -1,4 +1,4 @@
-import { createPrivateKey, createPublicKey, hash, sign } from 'node:crypto'
+import { hash } from 'node:crypto'
 import sodium from 'sodium-native'
 import {
   HASH_BYTES,
@@ -8,8 +8,7 @@ import {
   type VerifySignature,
 } from '../proof/crypto.ts'
 import { keyThumbprint, parsePublicKey, spkiOf } from '../proof/keys.ts'
-import { lowerS } from '../proof/p256-low-s.ts'
-import { P1363, verifyEs256 } from './es256.ts'
+import { verifyEs256 } from './es256.ts'
 
 /**
  * Fresh 32 bytes from Node's own buffer pool. Microseconds at 65 / 200 / 600 bytes, on a CPU with SHA instructions:
@@ -44,17 +43,5 @@ export function makeEd25519Signer(sha256: Sha256, seed: Uint8Array): Signer {
       sodium.crypto_sign_detached(signature, message, secret)
       return signature
     },
-  }
-}
-
-/** `privateKeyDer`: PKCS #8 DER of a P-256 key. */
-export function makeEs256Signer(sha256: Sha256, privateKeyDer: Uint8Array): Signer {
-  const privateKey = createPrivateKey({ key: Buffer.from(privateKeyDer), format: 'der', type: 'pkcs8' })
-  const spki = createPublicKey(privateKey).export({ format: 'der', type: 'spki' })
-  const key = parsePublicKey('ES256', spki)
-  return {
-    kid: keyThumbprint(sha256, key),
-    key,
-    sign: (message) => lowerS(sign('sha256', message, { key: privateKey, dsaEncoding: P1363 })),
   }
 }

@@ -1,9 +1,8 @@
-import { getPublicKey, hashes, Point, sign } from '@noble/ed25519'
+import { Point } from '@noble/ed25519'
 import { concat, equalBytes } from '../proof/bytes.ts'
-import type { ProofProviders, Sha256, Signer, VerifySignature } from '../proof/crypto.ts'
+import type { ProofProviders, Sha256, VerifySignature } from '../proof/crypto.ts'
 import { isStrictEd25519 } from '../proof/ed25519-points.ts'
 import { ProofError } from '../proof/error.ts'
-import { keyThumbprint, parsePublicKey, spkiOf } from '../proof/keys.ts'
 
 /*
  * The same as native.ts where there are no native modules: browsers, and auditors that want to check a ledger with code
@@ -31,13 +30,6 @@ export function makePortableProviders(
 
 function refuseEs256(): never {
   throw new ProofError('cose_algorithm', 'ES256 is not supported here')
-}
-
-/** `seed`: the 32 bytes of RFC 8032's private key. */
-export function makePortableEd25519Signer(given: PortableHashes, seed: Uint8Array): Signer {
-  hashes.sha512 = plain(given.sha512) // noble's, for the whole process; any SHA-512 is as good as another
-  const key = parsePublicKey('EdDSA', spkiOf('EdDSA', getPublicKey(seed)))
-  return { kid: keyThumbprint(given.sha256, key), key, sign: (message) => sign(message, seed) }
 }
 
 /**
@@ -77,9 +69,4 @@ function littleEndian(bytes: Uint8Array): bigint {
   let value = 0n
   for (let i = bytes.length - 1; i >= 0; i--) value = (value << 8n) | BigInt(bytes[i]!)
   return value
-}
-
-/** noble takes no subclass of Uint8Array. */
-function plain(hash: (data: Uint8Array) => Uint8Array): (data: Uint8Array) => Uint8Array<ArrayBuffer> {
-  return (data) => new Uint8Array(hash(data))
 }

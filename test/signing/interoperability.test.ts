@@ -6,9 +6,10 @@ import { decode, Tagged } from 'cborg'
 import coseJs from 'cose-js'
 import { toHex } from '../../src/proof/bytes.ts'
 import { SIGNATURE_BYTES } from '../../src/proof/crypto.ts'
-import { encodeProtected, parseEnvelope, toBeSigned, verifyEnvelope } from '../../src/proof/envelope/cose.ts'
-import { lowerS } from '../../src/proof/p256-low-s.ts'
-import { makeEd25519Signer, makeEs256Signer, nativeProviders } from '../../src/signing/native.ts'
+import { encodeProtected, parseEnvelope, toBeSigned } from '../../src/proof/envelope/cose.ts'
+import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
+import { lowerS, makeEs256Signer } from '../helpers/es256.ts'
+import { verifyEnvelope } from '../helpers/verify-envelope.ts'
 import { refuses } from '../proof/refuses.ts'
 import { envelopeOf, PAYLOAD } from './envelope.ts'
 
@@ -24,7 +25,7 @@ const ed25519Private = createPrivateKey({
   type: 'pkcs8',
 })
 const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-const es256 = makeEs256Signer(sha256, pair.privateKey.export({ format: 'der', type: 'pkcs8' }))
+const es256 = makeEs256Signer(pair.privateKey.export({ format: 'der', type: 'pkcs8' }))
 
 /** Our protected header as another library takes it: a map of labels. */
 function ourHeader(alg: number, kid: Uint8Array): Map<number, unknown> {

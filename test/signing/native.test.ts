@@ -3,10 +3,10 @@ import { createHash, createPublicKey, generateKeyPairSync, sign, verify } from '
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { toHex, utf8Encode } from '../../src/proof/bytes.ts'
-import { verifyEnvelope } from '../../src/proof/envelope/cose.ts'
 import { keyThumbprint, parsePublicKey, spkiOf } from '../../src/proof/keys.ts'
-import { lowerS } from '../../src/proof/p256-low-s.ts'
-import { makeEd25519Signer, makeEs256Signer, nativeProviders } from '../../src/signing/native.ts'
+import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
+import { lowerS, makeEs256Signer } from '../helpers/es256.ts'
+import { verifyEnvelope } from '../helpers/verify-envelope.ts'
 import { refuses } from '../proof/refuses.ts'
 import { assertAll } from './all-providers.ts'
 import { envelopeOf } from './envelope.ts'
@@ -14,7 +14,7 @@ import { envelopeOf } from './envelope.ts'
 const { sha256 } = nativeProviders
 const MESSAGE = utf8Encode('a message')
 const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-const es256 = makeEs256Signer(sha256, pair.privateKey.export({ format: 'der', type: 'pkcs8' }))
+const es256 = makeEs256Signer(pair.privateKey.export({ format: 'der', type: 'pkcs8' }))
 const ed25519 = makeEd25519Signer(sha256, new Uint8Array(32).fill(1))
 
 describe('sha256', () => {
@@ -78,7 +78,7 @@ for (const signer of [ed25519, es256]) {
 
 function makeOtherEs256() {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  return makeEs256Signer(sha256, privateKey.export({ format: 'der', type: 'pkcs8' }))
+  return makeEs256Signer(privateKey.export({ format: 'der', type: 'pkcs8' }))
 }
 
 describe('ES256', () => {
@@ -117,7 +117,7 @@ describe('ES256', () => {
 
   test('makes no signer of a key on another curve', () => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-384' })
-    refuses('bad_key', () => makeEs256Signer(sha256, privateKey.export({ format: 'der', type: 'pkcs8' })))
+    refuses('bad_key', () => makeEs256Signer(privateKey.export({ format: 'der', type: 'pkcs8' })))
   })
 
   test('has the public key of its private key', () => {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { test } from 'node:test'
 import { parsePublicKey } from '../../src/proof/keys.ts'
-import { lowerS } from '../../src/proof/p256-low-s.ts'
 import { loadProviders } from '../../src/verify/providers.ts'
+import { lowerS } from '../helpers/es256.ts'
 import { makeSigner } from '../helpers/test-chain.ts'
 
 const MESSAGE = new TextEncoder().encode('a message')

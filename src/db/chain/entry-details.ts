@@ -60,7 +60,7 @@ type NoDetail = Readonly<Record<string, never>>
 /** `spki`: base64. */
 type PeerKeyDetail = { readonly kid: string; readonly alg: string; readonly spki: string }
 
-export type ShareDetail = { readonly peerId: Uuid; readonly documents: 'whole' | 'digests' }
+type ShareDetail = { readonly peerId: Uuid; readonly documents: 'whole' | 'digests' }
 
 /** Row of another ledger's entry. `envelope`: base64. */
 export type ReceivedDetail = {
@@ -112,7 +112,7 @@ export type StepDetail = {
   readonly received?: ReceivedDetail
 }
 
-export type OfferDetail = {
+type OfferDetail = {
   readonly peerId: Uuid
   readonly version: number
   readonly step: string

@@ -44,7 +44,7 @@ export async function refuseTransactionPooler(client: pg.ClientBase, from: Datab
   )
 }
 
-export async function readBackendPid(client: pg.ClientBase): Promise<number> {
+async function readBackendPid(client: pg.ClientBase): Promise<number> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
   return rows[0]!.pid
 }

@@ -109,7 +109,7 @@ export const peerPage = pageOf(peerView)
 export const peersQuery = z.strictObject(pageQuery)
 export const peersCursor = z.tuple([z.string().refine((id) => isId('peer', id))])
 
-export const deadLetterView = z
+const deadLetterView = z
   .strictObject({
     seq,
     record: idOf('rec').nullable(),
@@ -126,7 +126,7 @@ export const replayBody = z
   .meta({ examples: [{}] })
 export const replayAnswer = z.strictObject({ replayed: z.int().min(0) }).meta({ id: 'PeerReplay' })
 
-export const forkView = z
+const forkView = z
   .strictObject({
     leaf: hash.describe('of the entry that was refused'),
     seq: seq.describe('that the other side said it has in its chain'),

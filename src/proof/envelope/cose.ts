@@ -1,7 +1,6 @@
-import { equalBytes, toHex, utf8Encode } from '../bytes.ts'
-import type { PublicKey, Sha256, SignatureAlgorithm, VerifySignature } from '../crypto.ts'
+import { toHex, utf8Encode } from '../bytes.ts'
+import type { PublicKey, SignatureAlgorithm, VerifySignature } from '../crypto.ts'
 import { ProofError } from '../error.ts'
-import { keyThumbprint } from '../keys.ts'
 import {
   ARRAY_OF_4,
   BYTES,
@@ -96,23 +95,6 @@ export function encodeEnvelope(
   at = putBytes(out, at + 1, BYTES, payload)
   putBytes(out, at, BYTES, signature)
   return out
-}
-
-/**
- * parseEnvelope, and that `key` signed it. Throws what parseEnvelope and verifySigner throw, then `kid_mismatch` (where
- * sha256 is given). That the key is the right one for this place is the caller's to know.
- */
-export function verifyEnvelope(
-  bytes: Uint8Array,
-  key: PublicKey,
-  providers: { readonly sha256?: Sha256; readonly verifySignature: VerifySignature },
-): ParsedEnvelope {
-  const envelope = parseEnvelope(bytes)
-  verifySigner(envelope, key, providers.verifySignature)
-  if (providers.sha256 && !equalBytes(envelope.kid, keyThumbprint(providers.sha256, key))) {
-    throw new ProofError('kid_mismatch', 'the kid is not the thumbprint of the key')
-  }
-  return envelope
 }
 
 /** Verifies that `key` signed the envelope. Throws `algorithm_mismatch`, `signature_invalid`. */

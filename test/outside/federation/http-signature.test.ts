@@ -20,8 +20,9 @@ import {
 import { PEER_CLOCK_WINDOW_MS } from '../../../src/outside/federation/limits.ts'
 import { fromBase64, fromBase64Url, toBase64, toHex } from '../../../src/proof/bytes.ts'
 import { formatIdBytes } from '../../../src/proof/ids.ts'
-import { makeEd25519Signer, makeEs256Signer, nativeProviders } from '../../../src/signing/native.ts'
+import { makeEd25519Signer, nativeProviders } from '../../../src/signing/native.ts'
 import { codePoint } from '../../helpers/code-points.ts'
+import { makeEs256Signer } from '../../helpers/es256.ts'
 import { runs } from '../../helpers/runs.ts'
 
 const { sha256, verifySignature } = nativeProviders
@@ -130,7 +131,7 @@ describe('a signed request', () => {
 
   test('is never signed with a key of another algorithm', () => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-    const es256 = makeEs256Signer(sha256, privateKey.export({ format: 'der', type: 'pkcs8' }))
+    const es256 = makeEs256Signer(privateKey.export({ format: 'der', type: 'pkcs8' }))
     assert.throws(() => signRequest(REQUEST, es256, { nowMs: NOW_MS, nonce: NONCE }), TypeError)
     const parsed = parseRequestSignature(HEADERS, TARGET)
     assert.equal(
