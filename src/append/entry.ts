@@ -5,7 +5,7 @@ import type {
   IdempotencyRow,
   RecordRow,
 } from '../db/chain/append-entries.ts'
-import type { EntryDetail } from '../db/chain/entry-details.ts'
+import type { EntryDetails } from '../db/chain/entry-details.ts'
 import { ApiError } from '../errors.ts'
 import { fromHex } from '../proof/bytes.ts'
 import type { Signer } from '../proof/crypto.ts'
@@ -36,9 +36,14 @@ type KeyHolder = {
 /** An agent of another ledger, `led_…/agt_…`, by what it offered: no key of this ledger acted. */
 type RemoteAgent = { readonly agent: string; readonly agentId: Uuid; readonly offer: TakenOffer }
 
-/** Statement of an entry, and the rows that go with it. */
-export type Said = {
-  readonly kind: EntryKind
+/** Statement of an entry, and the rows that go with it: those of its kind. */
+export type Said = { [Kind in EntryKind]: SaidOfAny & SaidOf<Kind> }[EntryKind]
+
+type SaidOf<Kind extends EntryKind> = { readonly kind: Kind } & (undefined extends EntryDetails[Kind]
+  ? { readonly detail?: EntryDetails[Kind] }
+  : { readonly detail: EntryDetails[Kind] })
+
+type SaidOfAny = {
   /** Subject of the entry. `digest`: lower-case hex; `id`: null where the subject has none. */
   readonly subject: { readonly id: Uuid | null; readonly name: string; readonly digest: string }
   /** Subjects beside it. */
@@ -56,7 +61,6 @@ export type Said = {
     /** Party of the step of a gated record; absent for notarizations, and for `system`. */
     readonly partyId?: Uuid | undefined
   }
-  readonly detail?: EntryDetail | undefined
   readonly records?: readonly RecordRow[]
   readonly gated?: GatedRow | undefined
   readonly document?: DocumentRow | undefined

@@ -10,12 +10,7 @@ import type { EntryKind } from '../proof/statement/kinds.ts'
 import { nativeProviders } from '../signing/native.ts'
 
 /** One entry about something that is no record: an agent, a key, a type, an erasure, the ledger itself. */
-export type Administration = {
-  [Kind in keyof AdministrativeDetails]: Omit<Said, 'kind' | 'detail'> & {
-    readonly kind: Kind
-    readonly detail: AdministrativeDetails[Kind]
-  }
-}[keyof AdministrativeDetails]
+export type Administration = Extract<Said, { readonly kind: keyof AdministrativeDetails }>
 
 export type AdministerDeps = AppendDeps & { readonly now: () => number }
 

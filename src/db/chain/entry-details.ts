@@ -1,4 +1,6 @@
 import type { Uuid } from '../../proof/ids.ts'
+import type { EntryKind, StepKind } from '../../proof/statement/kinds.ts'
+
 /*
  * Columns that an entry says beyond its own row, by kind: JSON that append_details, append_federation and append_received store
  * (migrations/functions). Ids as Postgres reads uuids, hashes in lower-case hex.
@@ -119,4 +121,13 @@ type OfferDetail = {
   readonly agentId: Uuid
 }
 
-export type EntryDetail = AdministrativeDetails[keyof AdministrativeDetails] | StepDetail | OfferDetail
+/** Detail of an entry by its kind; `undefined`: the kind may do without. */
+export type EntryDetails = AdministrativeDetails & {
+  readonly [Kind in StepKind | 'record-created']: StepDetail | undefined
+} & {
+  readonly 'step-offered': OfferDetail
+  readonly 'record-notarized': undefined
+  readonly 'batch-notarized': undefined
+}
+
+export type EntryDetail = NonNullable<EntryDetails[EntryKind]>
