@@ -5,7 +5,7 @@ import {
   followAwaited,
   followEntries,
 } from '../src/followers/audit/follow-entries.ts'
-import type { AuditDeps } from '../src/followers/audit/run-audit.ts'
+import { type AuditDeps, runAudit } from '../src/followers/audit/run-audit.ts'
 import { type ScheduleAuditsDeps, scheduleAudits } from '../src/followers/audit/schedule-audits.ts'
 import { type PublishDeps, publishCheckpoints } from '../src/followers/checkpoints/publish.ts'
 import type { RestoredLedgers } from '../src/followers/checkpoints/restored-ledgers.ts'
@@ -35,7 +35,11 @@ import {
   type EnqueueCompletionsDeps,
   releaseCompletions,
 } from '../src/followers/verification/enqueue-completions.ts'
-import type { VerifyCompletionsDeps } from '../src/followers/verification/verify-completions.ts'
+import {
+  type VerificationResult,
+  type VerifyCompletionsDeps,
+  verifyCompletions,
+} from '../src/followers/verification/verify-completions.ts'
 import { makeVerificationRound } from '../src/followers/verification/verify-waiting.ts'
 import type { Waker } from '../src/followers/waker.ts'
 import type { PeerDrains } from '../src/outside/federation/drain.ts'
@@ -55,11 +59,8 @@ import {
   WEBHOOK_UPKEEP_TIME_SHARE_MAX,
 } from '../src/outside/webhooks/limits.ts'
 import { makeWebhookUpkeep } from '../src/outside/webhooks/upkeep.ts'
-import { auditJob } from './jobs/audit.ts'
-import { deliverWebhookJob } from './jobs/deliver-webhook.ts'
-import { drainPeerJob } from './jobs/drain-peer.ts'
-import { verifyCompletionJobs } from './jobs/verify-completion.ts'
-import { type QueueWork, queueWork } from './work-queues.ts'
+import { parseId } from '../src/proof/ids.ts'
+import { type JobOutcome, type QueueWork, queueWork } from './work-queues.ts'
 
 /** All background work that is done in rounds, one row each. */
 export function registerFollowers(
@@ -154,19 +155,33 @@ export function registerQueues(
       queue: 'verify-completion',
       concurrency: COMPLETION_BATCHES_AT_ONCE,
       batchSize: COMPLETIONS_PER_BATCH,
-      handleBatch: verifyCompletionJobs(deps),
+      handleBatch: async (payloads) => {
+        const names = payloads.map(({ ledger, record }) => ({
+          ledgerId: parseId('led', ledger),
+          recordId: parseId('rec', record),
+        }))
+        return (await verifyCompletions(deps, names)).map(outcomeOf)
+      },
     }),
     queueWork({
       queue: 'deliver-webhook',
       slots: WEBHOOK_LANES_MAX,
-      handleInSlot: deliverWebhookJob(deps.lanes),
+      // The job's id is what the endpoint's turn was given to.
+      handleInSlot: ({ ledger, webhook }, jobId) =>
+        deps.lanes.take({ ledgerId: parseId('led', ledger), webhookId: parseId('whk', webhook), jobId }),
     }),
     queueWork({
       queue: 'drain-peer',
       slots: PEER_DRAINS_MAX,
-      handleInSlot: drainPeerJob(deps.drains),
+      handleInSlot: ({ ledger, peer }, jobId) =>
+        deps.drains.take({ ledgerId: parseId('led', ledger), peerId: parseId('peer', peer), jobId }),
     }),
-    queueWork({ queue: 'audit', concurrency: 1, handle: auditJob(deps) }),
+    queueWork({
+      queue: 'audit',
+      concurrency: 1,
+      handle: ({ ledger, audit }, job) =>
+        runAudit(deps, { ledgerId: parseId('led', ledger), auditId: parseId('aud', audit) }, job),
+    }),
     queueWork({
       queue: 'audit-schedule',
       concurrency: 1,
@@ -174,4 +189,10 @@ export function registerQueues(
       handle: () => scheduleAudits(deps),
     }),
   ]
+}
+
+/** A refused completion is given up at once: another look does not change what is stored. */
+function outcomeOf(result: VerificationResult): JobOutcome {
+  if (result.status === 'done') return { status: 'completed' }
+  return { status: result.status === 'failed' ? 'failed' : 'deadletter', error: result.error }
 }

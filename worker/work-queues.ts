@@ -46,7 +46,7 @@ export type JobOutcome =
 /** Listeners to the outcome of jobs. */
 type Told = { readonly log: Logger; readonly observe: JobObserver }
 
-export type HandledJob = { readonly id: string; readonly signal: AbortSignal }
+type HandledJob = { readonly id: string; readonly signal: AbortSignal }
 
 /** Jobs that are at work have so long to end, less than a process has; those that have not are taken up again elsewhere. */
 const STOP_MS_MAX = 10_000

@@ -20,7 +20,7 @@ test('a builder gets the sources and nothing else: no secret, no data, no histor
     'package-lock.json',
     'LICENSE',
     'src/run/server.ts',
-    'worker/jobs/audit.ts',
+    'worker/register.ts',
     'migrations/0001-rules-and-keys.sql',
   ]
   assert.deepEqual(
