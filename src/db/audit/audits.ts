@@ -30,19 +30,6 @@ export type AuditRow = {
   readonly report: AuditReport | null
 }
 
-type AuditColumns = {
-  auditId: Uuid
-  requestedBy: Uuid | null
-  requestedAt: Date
-  state: AuditState
-  entriesTotal: number | null
-  entriesDone: number
-  startedAt: Date | null
-  finishedAt: Date | null
-  ok: boolean | null
-  report: AuditReport | null
-}
-
 const COLUMNS = `audit_id, requested_by, requested_at, state, entries_total, entries_done, started_at, finished_at,
   ok, report`
 
@@ -62,12 +49,12 @@ export async function requestAudit(
 }
 
 export async function findAudit(db: Db, ledgerId: Uuid, auditId: Uuid): Promise<AuditRow | null> {
-  const { rows } = await db.query<AuditColumns>({
+  const { rows } = await db.query<AuditRow>({
     name: 'find_audit',
     text: `select ${COLUMNS} from tallystick.audits where ledger_id = $1 and audit_id = $2`,
     values: [ledgerId, auditId],
   })
-  return rows[0] ? toAudit(rows[0]) : null
+  return rows[0] ?? null
 }
 
 /** Newest first, after the one with the id `after`. */
@@ -77,26 +64,11 @@ export async function listAudits(
   page: { after: Uuid | null; limit: number },
 ): Promise<AuditRow[]> {
   // By id, which is a UUIDv7 of the server that was asked: close enough to the order of requests, and stable.
-  const { rows } = await db.query<AuditColumns>({
+  const { rows } = await db.query<AuditRow>({
     name: 'list_audits',
     text: `select ${COLUMNS} from tallystick.audits
       where ledger_id = $1 and ($2::uuid is null or audit_id < $2) order by audit_id desc limit $3`,
     values: [ledgerId, page.after, page.limit],
   })
-  return rows.map(toAudit)
-}
-
-function toAudit(row: AuditColumns): AuditRow {
-  return {
-    auditId: row.auditId,
-    requestedBy: row.requestedBy,
-    requestedAt: row.requestedAt,
-    state: row.state,
-    entriesTotal: row.entriesTotal,
-    entriesDone: row.entriesDone,
-    startedAt: row.startedAt,
-    finishedAt: row.finishedAt,
-    ok: row.ok,
-    report: row.report,
-  }
+  return rows
 }

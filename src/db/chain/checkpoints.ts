@@ -108,31 +108,17 @@ export async function tryLockTree(client: pg.ClientBase, ledgerId: Uuid): Promis
   return rows[0]!.locked
 }
 
-export async function readTree(
-  client: pg.ClientBase,
-  ledgerId: Uuid,
-): Promise<{ headSize: number; size: number; hashes: Buffer; origin: string; noteKid: Buffer }> {
-  const { rows } = await client.query<{
-    headSize: number
-    size: number
-    hashes: Buffer
-    origin: string
-    noteKid: Buffer
-  }>(
+type Tree = { headSize: number; size: number; hashes: Buffer; origin: string; noteKid: Buffer }
+
+export async function readTree(client: pg.ClientBase, ledgerId: Uuid): Promise<Tree> {
+  const { rows } = await client.query<Tree>(
     `select h.size as head_size, coalesce(t.size, 0) as size, coalesce(t.hashes, '') as hashes, l.origin, l.note_kid
      from tallystick.chain_heads h join tallystick.ledgers l on l.ledger_id = h.ledger_id
      left join tallystick.tree_frontiers t on t.ledger_id = h.ledger_id
      where h.ledger_id = $1`,
     [ledgerId],
   )
-  const row = rows[0]!
-  return {
-    headSize: row.headSize,
-    size: row.size,
-    hashes: row.hashes,
-    origin: row.origin,
-    noteKid: row.noteKid,
-  }
+  return rows[0]!
 }
 
 /** The leaves from seq `from` to `end`, exclusive, one after another. */

@@ -40,7 +40,7 @@ export async function takeTurns(
   limit: number,
   leaseMs: number,
 ): Promise<WebhookTurn[]> {
-  const { rows } = await client.query<{ ledgerId: Uuid; webhookId: Uuid; jobId: string }>({
+  const { rows } = await client.query<WebhookTurn>({
     name: 'take_webhook_turns',
     text: `with waiting as materialized (${WAITING} order by c.served_at limit $1 for update of c skip locked)
       update tallystick.webhook_cursors c
@@ -49,11 +49,7 @@ export async function takeTurns(
       returning c.ledger_id, c.webhook_id, c.job_id`,
     values: [limit, leaseMs],
   })
-  return rows.map((row) => ({
-    ledgerId: row.ledgerId,
-    webhookId: row.webhookId,
-    jobId: row.jobId,
-  }))
+  return rows
 }
 
 /** An endpoint, as its turn begins. */

@@ -8,8 +8,6 @@ export type AgentRow = {
   readonly disabledAt: Date | null
 }
 
-type Columns = { agentId: Uuid; name: string; registeredAt: Date; disabledAt: Date | null }
-
 const SELECT_AGENTS = `select a.agent_id, a.name, r.recorded_at as registered_at, d.recorded_at as disabled_at
   from tallystick.agents a
   join tallystick.entries r on r.ledger_id = a.ledger_id and r.seq = a.registered_seq
@@ -36,21 +34,21 @@ export async function findAgentStandings(pool: pg.Pool, keys: readonly AgentKey[
 }
 
 export async function findAgent(pool: pg.Pool, ledgerId: Uuid, agentId: Uuid): Promise<AgentRow | null> {
-  const { rows } = await pool.query<Columns>({
+  const { rows } = await pool.query<AgentRow>({
     name: 'find_agent',
     text: `${SELECT_AGENTS} where a.ledger_id = $1 and a.agent_id = $2`,
     values: [ledgerId, agentId],
   })
-  return rows[0] ? toRow(rows[0]) : null
+  return rows[0] ?? null
 }
 
 export async function findAgentByName(pool: pg.Pool, ledgerId: Uuid, name: string): Promise<AgentRow | null> {
-  const { rows } = await pool.query<Columns>({
+  const { rows } = await pool.query<AgentRow>({
     name: 'find_agent_by_name',
     text: `${SELECT_AGENTS} where a.ledger_id = $1 and a.name = $2`,
     values: [ledgerId, name],
   })
-  return rows[0] ? toRow(rows[0]) : null
+  return rows[0] ?? null
 }
 
 /** In the order of their ids, after `after`. */
@@ -59,20 +57,11 @@ export async function listAgents(
   ledgerId: Uuid,
   page: { after: Uuid | null; limit: number },
 ): Promise<AgentRow[]> {
-  const { rows } = await pool.query<Columns>({
+  const { rows } = await pool.query<AgentRow>({
     name: 'list_agents',
     text: `${SELECT_AGENTS} where a.ledger_id = $1 and ($2::uuid is null or a.agent_id > $2)
       order by a.agent_id limit $3`,
     values: [ledgerId, page.after, page.limit],
   })
-  return rows.map(toRow)
-}
-
-function toRow(row: Columns): AgentRow {
-  return {
-    agentId: row.agentId,
-    name: row.name,
-    registeredAt: row.registeredAt,
-    disabledAt: row.disabledAt,
-  }
+  return rows
 }

@@ -151,12 +151,7 @@ export async function listKeyMakers(
   ledgerId: Uuid,
   page: { afterSeq: number; limit: number },
 ): Promise<KeyMakerRow[]> {
-  const { rows } = await pool.query<{
-    keyId: Uuid
-    madeBy: Uuid | null
-    isRevoked: boolean
-    createdSeq: number
-  }>({
+  const { rows } = await pool.query<KeyMakerRow>({
     name: 'list_key_makers',
     text: `select k.key_id, c.key_id as made_by, k.revoked_seq is not null as is_revoked, k.created_seq
       from (select * from tallystick.api_keys where ledger_id = $1 and created_seq > $2
@@ -165,12 +160,7 @@ export async function listKeyMakers(
       order by k.created_seq`,
     values: [ledgerId, page.afterSeq, page.limit],
   })
-  return rows.map((row) => ({
-    keyId: row.keyId,
-    madeBy: row.madeBy,
-    isRevoked: row.isRevoked,
-    createdSeq: row.createdSeq,
-  }))
+  return rows
 }
 
 /** Whether the key's secrets were `found`, and are `secrets` now. */

@@ -22,26 +22,12 @@ export async function insertFault(db: Db, ledgerId: Uuid, fault: LedgerFault): P
 }
 
 export async function listOpenFaults(db: Db, limit: number): Promise<OpenFault[]> {
-  const { rows } = await db.query<{
-    ledgerId: Uuid
-    foundAt: Date
-    foundBy: 'follower' | 'audit'
-    seq: number | null
-    code: string
-    reason: string
-  }>(
+  const { rows } = await db.query<OpenFault>(
     `select ledger_id, found_at, found_by, seq, code, reason from tallystick.ledger_faults
      where cleared_at is null order by found_at limit $1`,
     [limit],
   )
-  return rows.map((row) => ({
-    ledgerId: row.ledgerId,
-    foundAt: row.foundAt,
-    foundBy: row.foundBy,
-    seq: row.seq,
-    code: row.code,
-    reason: row.reason,
-  }))
+  return rows
 }
 
 /** Those of the ledgers that have an open fault, as Postgres writes their ids. */

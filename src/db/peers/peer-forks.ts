@@ -73,16 +73,12 @@ export type ForkedPeer = Of & { readonly remoteLedgerId: Uuid }
 
 /** Peerings that live, and have rows of forks. */
 export async function listForkedPeers(db: Db, limit: number): Promise<ForkedPeer[]> {
-  const { rows } = await db.query<{ ledgerId: Uuid; peerId: Uuid; remoteLedgerId: Uuid }>(
+  const { rows } = await db.query<ForkedPeer>(
     `select p.ledger_id, p.peer_id, p.remote_ledger_id from tallystick.peers p
      where p.state <> 'revoked' and p.remote_ledger_id is not null and exists (
        select from tallystick.peer_forks f where f.ledger_id = p.ledger_id and f.peer_id = p.peer_id)
      limit $1`,
     [limit],
   )
-  return rows.map((row) => ({
-    ledgerId: row.ledgerId,
-    peerId: row.peerId,
-    remoteLedgerId: row.remoteLedgerId,
-  }))
+  return rows
 }

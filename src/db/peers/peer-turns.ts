@@ -53,7 +53,7 @@ export async function takePeerTurns(
   limit: number,
   leaseMs: number,
 ): Promise<PeerTurn[]> {
-  const { rows } = await client.query<{ ledgerId: Uuid; peerId: Uuid; jobId: string }>({
+  const { rows } = await client.query<PeerTurn>({
     name: 'take_peer_turns',
     text: `with waiting as materialized (${WAITING} order by c.served_at limit $1 for update of c skip locked),
       placed as (
@@ -66,11 +66,7 @@ export async function takePeerTurns(
       returning c.ledger_id, c.peer_id, c.job_id`,
     values: [limit, leaseMs],
   })
-  return rows.map((row) => ({
-    ledgerId: row.ledgerId,
-    peerId: row.peerId,
-    jobId: row.jobId,
-  }))
+  return rows
 }
 
 /** A peering as its drain finds it, each time before it sends. */
@@ -221,59 +217,76 @@ export async function settleSent(
     ],
   })
   if (rowCount === 0) return false
-  const { receipts, dead, backlog } = sent
-  if (receipts.length > 0) {
-    await client.query({
-      name: 'keep_peer_receipts',
-      text: `insert into tallystick.peer_receipts (ledger_id, seq, peer_id, envelope)
-        select $1::uuid, n.seq, $2::uuid, n.envelope from unnest($3::int8[], $4::bytea[]) n (seq, envelope)
-        on conflict do nothing`,
-      values: [
-        turn.ledgerId,
-        turn.peerId,
-        encodeColumn(int8, receipts, ({ seq }) => seq),
-        encodeColumn(bytea, receipts, ({ envelope }) => envelope),
-      ],
-    })
-  }
-  if (dead.length > 0) {
-    await client.query({
-      name: 'keep_peer_dead_letters',
-      text: `insert into tallystick.peer_dead_letters (ledger_id, peer_id, seq, record_id, kind, code, detail)
-        select $1::uuid, $2::uuid, n.seq, n.record_id, n.kind, n.code, n.detail
-        from unnest($3::int8[], $4::uuid[], $5::text[], $6::text[], $7::text[]) n (seq, record_id, kind, code, detail)
-        on conflict do nothing`,
-      values: [
-        turn.ledgerId,
-        turn.peerId,
-        encodeColumn(int8, dead, ({ seq }) => seq),
-        encodeColumn(uuid, dead, ({ recordId }) => recordId),
-        encodeColumn(text, dead, ({ kind }) => kind),
-        encodeColumn(text, dead, ({ code }) => code),
-        encodeColumn(text, dead, ({ detail }) => detail),
-      ],
-    })
-  }
-  for (const { recordId, fromSeq, readSeq } of backlog) {
-    const values = [turn.ledgerId, turn.peerId, recordId, readSeq]
-    if (fromSeq === null) {
-      await client.query({
-        name: 'end_peer_backlog',
-        text: `delete from tallystick.peer_backlog
-          where ledger_id = $1 and peer_id = $2 and record_id = $3 and from_seq = $4`,
-        values,
-      })
-    } else {
-      await client.query({
-        name: 'keep_peer_backlog',
-        text: `insert into tallystick.peer_backlog as b (ledger_id, peer_id, record_id, from_seq) values ($1, $2, $3, $5)
-          on conflict on constraint peer_backlog_pkey do update
-          set from_seq = case when b.from_seq = $4 then excluded.from_seq else least(b.from_seq, excluded.from_seq) end`,
-        values: [...values, fromSeq],
-      })
-    }
-  }
+  if (sent.receipts.length > 0) await keepReceipts(client, turn, sent.receipts)
+  if (sent.dead.length > 0) await keepDeadLetters(client, turn, sent.dead)
+  for (const change of sent.backlog) await changeBacklog(client, turn, change)
   return true
+}
+
+async function keepReceipts(
+  client: pg.ClientBase,
+  { ledgerId, peerId }: PeerTurn,
+  receipts: Sent['receipts'],
+): Promise<void> {
+  await client.query({
+    name: 'keep_peer_receipts',
+    text: `insert into tallystick.peer_receipts (ledger_id, seq, peer_id, envelope)
+      select $1::uuid, n.seq, $2::uuid, n.envelope from unnest($3::int8[], $4::bytea[]) n (seq, envelope)
+      on conflict do nothing`,
+    values: [
+      ledgerId,
+      peerId,
+      encodeColumn(int8, receipts, ({ seq }) => seq),
+      encodeColumn(bytea, receipts, ({ envelope }) => envelope),
+    ],
+  })
+}
+
+async function keepDeadLetters(
+  client: pg.ClientBase,
+  { ledgerId, peerId }: PeerTurn,
+  dead: Sent['dead'],
+): Promise<void> {
+  await client.query({
+    name: 'keep_peer_dead_letters',
+    text: `insert into tallystick.peer_dead_letters (ledger_id, peer_id, seq, record_id, kind, code, detail)
+      select $1::uuid, $2::uuid, n.seq, n.record_id, n.kind, n.code, n.detail
+      from unnest($3::int8[], $4::uuid[], $5::text[], $6::text[], $7::text[]) n (seq, record_id, kind, code, detail)
+      on conflict do nothing`,
+    values: [
+      ledgerId,
+      peerId,
+      encodeColumn(int8, dead, ({ seq }) => seq),
+      encodeColumn(uuid, dead, ({ recordId }) => recordId),
+      encodeColumn(text, dead, ({ kind }) => kind),
+      encodeColumn(text, dead, ({ code }) => code),
+      encodeColumn(text, dead, ({ detail }) => detail),
+    ],
+  })
+}
+
+async function changeBacklog(
+  client: pg.ClientBase,
+  { ledgerId, peerId }: PeerTurn,
+  { recordId, fromSeq, readSeq }: BacklogChange,
+): Promise<void> {
+  const values = [ledgerId, peerId, recordId, readSeq]
+  if (fromSeq === null) {
+    await client.query({
+      name: 'end_peer_backlog',
+      text: `delete from tallystick.peer_backlog
+        where ledger_id = $1 and peer_id = $2 and record_id = $3 and from_seq = $4`,
+      values,
+    })
+    return
+  }
+  await client.query({
+    name: 'keep_peer_backlog',
+    text: `insert into tallystick.peer_backlog as b (ledger_id, peer_id, record_id, from_seq) values ($1, $2, $3, $5)
+      on conflict on constraint peer_backlog_pkey do update
+      set from_seq = case when b.from_seq = $4 then excluded.from_seq else least(b.from_seq, excluded.from_seq) end`,
+    values: [...values, fromSeq],
+  })
 }
 
 /** The seq of a record's event of this version; null: there is none. */

@@ -27,15 +27,6 @@ export type SharedEntry = {
   readonly documents: 'whole' | 'digests'
 }
 
-type SharedColumns = {
-  seq: number
-  kind: string
-  leaf: Buffer
-  envelope: Buffer
-  recordId: Uuid | null
-  documents: 'whole' | 'digests'
-}
-
 /**
  * SQL: whether, and in which form, entry `e` of ledger $1 is shared with peer $2. A home's entries follow `shared_records`, a
  * guest's follow `offers`, a refusal follows the offer it refuses.
@@ -79,7 +70,7 @@ export async function readSharedEntries(
   of: Of,
   { from, end, limit }: { readonly from: number; readonly end: number; readonly limit: number },
 ): Promise<SharedEntry[]> {
-  const { rows } = await db.query<SharedColumns>({
+  const { rows } = await db.query<SharedEntry>({
     name: 'read_shared_entries',
     text: `select ${SHARED_COLUMNS} from tallystick.entries e ${SHARED}
       where e.ledger_id = $1 and e.seq >= $3 and e.seq < $4 and ${IS_SHARED}
@@ -91,7 +82,7 @@ export async function readSharedEntries(
       order by e.seq limit $5`,
     values: [of.ledgerId, of.peerId, from, end, limit],
   })
-  return rows.map(toShared)
+  return rows
 }
 
 /** All that is shared of one record, from seq `from` up to `end`, in order. */
@@ -101,7 +92,7 @@ export async function readSharedOfRecord(
   recordId: Uuid,
   { from, end, limit }: { readonly from: number; readonly end: number; readonly limit: number },
 ): Promise<SharedEntry[]> {
-  const { rows } = await db.query<SharedColumns>({
+  const { rows } = await db.query<SharedEntry>({
     name: 'read_shared_of_record',
     text: `select ${SHARED_COLUMNS} from (
         select r.first_seq as seq from tallystick.records r where r.ledger_id = $1 and r.record_id = $3
@@ -123,18 +114,7 @@ export async function readSharedOfRecord(
       order by e.seq limit $6`,
     values: [of.ledgerId, of.peerId, recordId, from, end, limit],
   })
-  return rows.map(toShared)
-}
-
-function toShared(row: SharedColumns): SharedEntry {
-  return {
-    seq: row.seq,
-    kind: row.kind,
-    leaf: row.leaf,
-    envelope: row.envelope,
-    recordId: row.recordId,
-    documents: row.documents,
-  }
+  return rows
 }
 
 /** A document that an entry digests, as it is sent; `salt` and `content` are null from the moment on that it is erased. */

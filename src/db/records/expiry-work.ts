@@ -1,4 +1,4 @@
-import { NIL_UUID, type Uuid } from '../../proof/ids.ts'
+import { NIL_UUID } from '../../proof/ids.ts'
 import { hasOpenFault } from '../chain/floors.ts'
 import type { Db } from '../connect/client.ts'
 import type { GatedName } from './gated-cases.ts'
@@ -15,12 +15,7 @@ export async function listOverdue(
   after: OverdueRecord | null,
   limit: number,
 ): Promise<OverdueRecord[]> {
-  const { rows } = await db.query<{
-    ledgerId: Uuid
-    recordId: Uuid
-    deadline: string
-    stands: boolean
-  }>({
+  const { rows } = await db.query<OverdueRecord>({
     name: 'list_overdue',
     text: `select g.ledger_id, g.record_id, g.deadline::text as deadline, h.closed is not null or ${hasOpenFault('g.ledger_id')} as stands
       from (
@@ -35,12 +30,7 @@ export async function listOverdue(
       order by g.deadline, g.ledger_id, g.record_id`,
     values: [after?.deadline ?? '-infinity', after?.ledgerId ?? NO_ID, after?.recordId ?? NO_ID, limit],
   })
-  return rows.map((row) => ({
-    ledgerId: row.ledgerId,
-    recordId: row.recordId,
-    deadline: row.deadline,
-    stands: row.stands,
-  }))
+  return rows
 }
 
 const NO_ID = NIL_UUID

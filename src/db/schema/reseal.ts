@@ -42,23 +42,13 @@ export async function listSealedWebhookSecrets(
   after: SealedWebhookSecret | null,
   limit: number,
 ): Promise<SealedWebhookSecret[]> {
-  const { rows } = await client.query<{
-    ledgerId: Uuid
-    webhookId: Uuid
-    secretId: Uuid
-    sealed: Buffer
-  }>(
+  const { rows } = await client.query<SealedWebhookSecret>(
     `select ledger_id, webhook_id, secret_id, sealed from tallystick.webhook_secrets
      where $1::uuid is null or (ledger_id, webhook_id, secret_id) > ($1, $2::uuid, $3::uuid)
      order by ledger_id, webhook_id, secret_id limit $4`,
     [after?.ledgerId, after?.webhookId, after?.secretId, limit],
   )
-  return rows.map((row) => ({
-    ledgerId: row.ledgerId,
-    webhookId: row.webhookId,
-    secretId: row.secretId,
-    sealed: row.sealed,
-  }))
+  return rows
 }
 
 /** How many. */
