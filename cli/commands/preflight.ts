@@ -12,22 +12,18 @@ import { parseUrl } from '../parse-url.ts'
 import type { Finding } from '../preflight/finding.ts'
 import { PREFLIGHT_CONNECTIONS_MAX, PREFLIGHT_GATE_MS_DEFAULT } from '../preflight/limits.ts'
 import { isWell, makeReport } from '../preflight/report.ts'
-import { parseSize } from '../preflight/sizes.ts'
 import { asUsage, UsageError } from '../run.ts'
 
 const HELP = `tallystick preflight [--database URL]
 
 Measures what a deployment stands on, and says what is wrong with it: how long the database takes to answer, to commit and
-to flush a commit to its disk, its settings, its connections, how many bytes a record takes and when the disk is full, and
-how far the clocks are apart. Takes about five seconds. Writes to no table.
+to flush a commit to its disk, its settings, its connections, and how far the clocks are apart. Takes about five seconds. Writes to no table.
 
   --database URL        the database, by the login of the owner, a server or a worker; otherwise the variable DATABASE_URL,
                         which no process list shows
   --server URL          an API server as well: whether it is ready, its round trip, version and clock. Needs no key
   --gate-ms MS          what a flush may take, in the median; ${PREFLIGHT_GATE_MS_DEFAULT} by default. Above it, it ends with 1
   --connections N       so many that commit at once, at most; ${PREFLIGHT_CONNECTIONS_MAX} by default. 1: none beside others
-  --disk-free SIZE      what the database's disk has left (100GiB, 2TB); otherwise seen, where it is on this machine
-  --records-per-day N   what to plan for; otherwise what was written in the last day, or week
   --json                one JSON object: docs/preflight.md
   -h, --help
 
@@ -35,7 +31,7 @@ Ends with 1 where something fails. A database that cannot be reached is 69, a lo
 
 Examples:
   tallystick preflight --database postgres://tallystick_api@db.example/tallystick
-  tallystick preflight --server https://ledger.example --disk-free 500GiB --records-per-day 2000000
+  tallystick preflight --server https://ledger.example --gate-ms 2
   tallystick preflight --json | jq '.flush.p50Ms'
 
 ${HELP_EXIT_CODES}`
@@ -45,8 +41,6 @@ const OPTIONS = {
   server: { type: 'string' },
   'gate-ms': { type: 'string' },
   connections: { type: 'string' },
-  'disk-free': { type: 'string' },
-  'records-per-day': { type: 'string' },
   json: { type: 'boolean' },
 } as const
 
@@ -101,8 +95,6 @@ function parseOptions(values: Values) {
   return {
     gateMs: parseGate(values['gate-ms']),
     connections: most === undefined ? CONNECTIONS : connectionsUpTo(most),
-    freeBytes: values['disk-free'] === undefined ? null : parseFree(values['disk-free']),
-    recordsPerDay: parseCount(values['records-per-day'], '--records-per-day') ?? null,
     server: values.server === undefined ? null : { url: parseBaseUrl(values.server), version: API_VERSION },
   }
 }
@@ -116,10 +108,4 @@ function parseGate(text: string | undefined): number {
   const ms = Number(text)
   if (/^\d{1,6}(\.\d{1,3})?$/.test(text) && ms > 0) return ms
   throw new UsageError('--gate-ms takes milliseconds, such as 5 or 0.5')
-}
-
-function parseFree(text: string): number {
-  const bytes = parseSize(text)
-  if (bytes !== null) return bytes
-  throw new UsageError('--disk-free takes a size, such as 100GiB or 2TB')
 }

@@ -1,5 +1,4 @@
 import { closeSync, existsSync, fdatasyncSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
-import { statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { type LatencySummary, makeLatencies, summarize } from './latencies.ts'
@@ -67,10 +66,4 @@ function readSystemIdentifier(dataDirectory: string): bigint {
   } finally {
     closeSync(file)
   }
-}
-
-/** Bytes that a user who is not root may yet write. */
-export async function freeBytesIn(directory: string): Promise<number> {
-  const { bavail, bsize } = await statfs(directory)
-  return bavail * bsize
 }

@@ -17,7 +17,3 @@ export function warn(check: string, detail: string, advice: string | null): Find
 export function fail(check: string, detail: string, advice: string | null): Finding {
   return { check, status: 'fail', detail, advice }
 }
-
-export function skip(check: string, detail: string, advice: string): Finding {
-  return { check, status: 'skip', detail, advice }
-}

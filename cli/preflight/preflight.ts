@@ -10,8 +10,6 @@ import {
   readServerFacts,
   type ServerFacts,
 } from '../../src/db/schema/preflight.ts'
-import { readVolume, type VolumeFacts } from '../../src/db/schema/preflight-volume.ts'
-import { type Capacity, judgeCapacity, planCapacity } from './capacity.ts'
 import { type ClockOffset, measureClock } from './clock.ts'
 import {
   type Commits,
@@ -20,7 +18,7 @@ import {
   measureConcurrentCommits,
   measureRoundTrips,
 } from './commits.ts'
-import { type FsyncLatencies, findLocalLog, freeBytesIn, measureFsync } from './disk.ts'
+import { type FsyncLatencies, findLocalLog, measureFsync } from './disk.ts'
 import { type Finding, fail } from './finding.ts'
 import { type ConnectionPlan, judgeConnections, planConnections } from './judge-connections.ts'
 import * as measured from './judge-measured.ts'
@@ -34,9 +32,6 @@ type PreflightOptions = {
   readonly gateMs: number
   /** Commits at once: a second each, as far as the limits let them. */
   readonly connections: readonly number[]
-  /** null: of the disk that the database is on, where that can be seen. */
-  readonly freeBytes: number | null
-  readonly recordsPerDay: number | null
   readonly server: { readonly url: URL; readonly version: string } | null
   readonly now: () => number
 }
@@ -54,9 +49,6 @@ export type PreflightResult = {
   readonly clock: ClockOffset
   readonly connections: ConnectionFacts
   readonly plan: ConnectionPlan
-  /** null: not migrated, not this login's to read, or too slow to. */
-  readonly volume: VolumeFacts | null
-  readonly capacity: Capacity
   readonly server: ServerAnswers | null
 }
 
@@ -65,7 +57,7 @@ export async function runPreflight(options: PreflightOptions): Promise<Preflight
   const client = await openPreflightClient(options.database)
   try {
     const asked = await askPostgres(client)
-    const stored = await measureStorage(client, options, asked.facts)
+    const fsync = await measureStorage(client, asked.facts)
     // Last, because a commit that no standby confirms keeps its connection.
     const timed = await timePostgres(client, options, asked)
     const server = await askedServer(options)
@@ -75,13 +67,12 @@ export async function runPreflight(options: PreflightOptions): Promise<Preflight
       measured.judgeRoundTrip(timed.roundTrip),
       ...measured.judgeCommits(timed.commits, options.gateMs),
       ...measured.judgeConcurrent(timed.concurrent),
-      ...measured.judgeFsync(stored.fsync),
+      ...measured.judgeFsync(fsync),
       measured.judgeClock(timed.clock),
       judgeConnections(asked.connections, asked.plan),
-      ...judgeCapacity(stored.capacity, stored.volume),
       ...judgeAnswers(server, timed.clock, options),
     ]
-    return { findings, ...asked, ...timed, ...stored, server: server instanceof Error ? null : server }
+    return { findings, ...asked, ...timed, fsync, server: server instanceof Error ? null : server }
   } finally {
     await client.end()
   }
@@ -107,18 +98,10 @@ async function timePostgres(
   return { pooler, roundTrip, clock, commits, concurrent }
 }
 
-async function measureStorage(client: pg.Client, options: PreflightOptions, facts: ServerFacts) {
+async function measureStorage(client: pg.Client, facts: ServerFacts): Promise<FsyncLatencies | null> {
   const dataDirectory = facts.settings['data_directory'] ?? null
   const log = findLocalLog(dataDirectory, await findSystemIdentifier(client))
-  const volume = facts.isMigrated ? await readVolume(client).catch(nullIfDeniedOrSlow) : null
-  const capacity = planCapacity({
-    volume,
-    freeBytes: options.freeBytes ?? (log === null ? null : await freeBytesIn(dataDirectory!)),
-    maxWalBytes: facts.maxWalBytes,
-    recordsPerDay: options.recordsPerDay,
-    nowMs: options.now(),
-  })
-  return { volume, capacity, fsync: log === null ? null : measureLocally(log) }
+  return log === null ? null : measureLocally(log)
 }
 
 /** No more connections than half of what is left: the other half is for those who work here. */
@@ -147,7 +130,6 @@ async function loadTogether(
 
 const TOO_MANY_CONNECTIONS = '53300'
 const INSUFFICIENT_PRIVILEGE = '42501'
-const QUERY_CANCELED = '57014'
 
 function nullIfDenied(error: unknown): null {
   if ((error as { code?: unknown }).code === INSUFFICIENT_PRIVILEGE) return null
@@ -157,11 +139,6 @@ function nullIfDenied(error: unknown): null {
 /** Commits whose standbys are away come back with them: pg says so in this message, and in no code. */
 function nullIfDeniedOrStuck(error: unknown): null {
   return (error as Error).message === 'Query read timeout' ? null : nullIfDenied(error)
-}
-
-/** How much is stored is worth no more than its statement timeout. */
-function nullIfDeniedOrSlow(error: unknown): null {
-  return (error as { code?: unknown }).code === QUERY_CANCELED ? null : nullIfDenied(error)
 }
 
 /** A folder that this process may look into, and not write. */

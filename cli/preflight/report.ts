@@ -8,7 +8,7 @@ import type { PreflightResult } from './preflight.ts'
 export type PreflightReport = ReturnType<typeof makeReport>
 
 export function makeReport(result: PreflightResult, about: { address: string; gateMs: number; at: Date }) {
-  const { facts, commits, fsync, server, volume, plan, connections } = result
+  const { facts, commits, fsync, server, plan, connections } = result
   return {
     ok: isWell(result.findings),
     at: about.at.toISOString(),
@@ -44,8 +44,6 @@ export function makeReport(result: PreflightResult, about: { address: string; ga
       perWorker: WORKER_CONNECTIONS,
       apiProcessesBesideAWorker: plan.workerFits ? plan.apiProcesses : 0,
     },
-    volume,
-    capacity: result.capacity,
     server: server && {
       version: server.version,
       readyStatus: server.readyStatus,
@@ -55,7 +53,7 @@ export function makeReport(result: PreflightResult, about: { address: string; ga
   }
 }
 
-/** Whether all is well; a check that could not be made is no failure. */
+/** Whether all is well. */
 export function isWell(findings: readonly Finding[]): boolean {
   return findings.every(({ status }) => status !== 'fail')
 }

@@ -59,12 +59,6 @@ export const STATEMENT_END_MS_MAX = 5_000
 export const PREFLIGHT_STATEMENT_TIMEOUT_MS = 5_000
 /** A statement waits for a flush, or for standbys: longer than that is an error. */
 export const PREFLIGHT_ANSWER_TIMEOUT_MS = 10_000
-/** Records of a larger table are estimated from its size, as the planner does. */
-export const PREFLIGHT_RECORDS_COUNTED_MAX = 100_000
-/** The largest: what they grew by stands for all. */
-export const PREFLIGHT_LEDGERS_MAX = 200
-/** A shorter history gives no rate. */
-export const PREFLIGHT_HISTORY_MS_MIN = 3_600_000
 
 // Keys
 /** Rows that `npm run rotate-master-key` seals anew at a time. */

@@ -52,8 +52,6 @@ export type ServerFacts = {
   readonly login: string
   readonly database: string
   readonly inRecovery: boolean
-  /** Whether the schema `tallystick` exists. */
-  readonly isMigrated: boolean
   /** By name, as `show` prints them; those that this login may not see are missing. */
   readonly settings: Readonly<Record<string, string>>
   readonly maxWalBytes: number
@@ -68,8 +66,6 @@ export async function readServerFacts(
     `select current_setting('server_version') as version,
        current_setting('server_version_num')::int as "versionNumber",
        session_user as login, current_database() as database, pg_is_in_recovery() as "inRecovery",
-       exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace
-               where n.nspname = 'tallystick' and c.relname = 'records') as "isMigrated",
        pg_size_bytes(current_setting('max_wal_size'))::float8 as "maxWalBytes",
        pg_size_bytes(current_setting('shared_buffers'))::float8 as "sharedBuffersBytes",
        (select jsonb_object_agg(name, current_setting(name)) from pg_settings where name = any($1)) as settings`,

@@ -239,8 +239,6 @@ async function createLedger(url: string): Promise<string> {
 const PREFLIGHT = {
   gateMs: 5,
   connections: [],
-  freeBytes: null,
-  recordsPerDay: null,
   server: null,
   now: Date.now,
 } as const

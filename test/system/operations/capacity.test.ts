@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { RECORD_BYTES_PLANNED } from '../../../cli/preflight/capacity.ts'
 import {
   APPEND_BATCH_ENTRIES_MAX,
   APPEND_BATCH_RECORDS_MAX,
@@ -46,7 +45,6 @@ test('the capacity page has the limits of the code', () => {
     `each of ${STREAMS_MAX} streams`,
     `${text(WEBHOOK_REQUESTS_MAX)} requests and ${WEBHOOK_LANES_MAX} endpoints at a time`,
     `kept for ${WEBHOOK_DELIVERED_KEPT_DAYS} days, at most ${text(WEBHOOK_DELIVERED_KEPT_MAX)} of an endpoint`,
-    `plans with ${text(RECORD_BYTES_PLANNED)} until`,
   ])
     assert.ok(PAGE.includes(claim), claim)
 })
