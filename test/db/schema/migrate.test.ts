@@ -3,6 +3,8 @@ import { existsSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { checkLogin, ensureLogins } from '../../../src/db/connect/logins.ts'
+import { withTransaction } from '../../../src/db/connect/transaction.ts'
+import { applyFunctions } from '../../../src/db/schema/functions.ts'
 import { checkSchema, listMigrations, migrate } from '../../../src/db/schema/migrate.ts'
 import { makeMasterKey } from '../../../src/signing/master-key.ts'
 import { checkLedger } from '../../helpers/check-ledger.ts'
@@ -231,6 +233,30 @@ test('a function is brought to its text again, with its comment, and nobody may 
   await owner.query("update tallystick.schema_migrations set sha256 = 'older' where version = 0")
   assert.deepEqual(await migrate({ ownerUrl, masterKey, passwords }), ['functions'])
   assert.deepEqual(await describe(), before)
+})
+
+test('functions leave the migrations after them the settings that there were, and a second one of a name alone', async (t) => {
+  const { ownerUrl } = await createTestDatabase(t)
+  const owner = await connect(t, ownerUrl)
+  const read = async () => {
+    const { rows } = await owner.query(
+      `select current_setting('search_path') as path, current_setting('check_function_bodies') as bodies`,
+    )
+    return rows[0]
+  }
+  await owner.query("update tallystick.schema_migrations set sha256 = 'older' where version = 0")
+  await owner.query(
+    "create function tallystick.find_replay(n int) returns int language sql return n; comment on function tallystick.find_replay(int) is 'mine'",
+  )
+  await withTransaction(owner, async () => {
+    const before = await read()
+    assert.ok(await applyFunctions(owner))
+    assert.deepEqual(await read(), before)
+  })
+  const { rows } = await owner.query(
+    "select obj_description('tallystick.find_replay(int)'::regprocedure, 'pg_proc') as comment",
+  )
+  assert.equal(rows[0].comment, 'mine')
 })
 
 test('an older version leaves the functions of a newer one alone', async (t) => {
