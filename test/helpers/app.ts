@@ -12,6 +12,7 @@ import type { Deps } from '../../src/http/deps.ts'
 import { createLedger, type NewLedger } from '../../src/ledgers/create-ledger.ts'
 import type { Scope } from '../../src/ledgers/scopes.ts'
 import { openLog } from '../../src/observe/log.ts'
+import { parseId, type Uuid } from '../../src/proof/ids.ts'
 import { type Config, parseConfig } from '../../src/run/config.ts'
 import { openDeps } from '../../src/run/deps.ts'
 import { assertDocumented } from './conformance.ts'
@@ -28,8 +29,10 @@ export type TestApp = {
   readonly database: TestDatabase
   /** Every route that the application registered, in order. */
   readonly routes: RouteOptions[]
-  /** The first ledger, made over HTTP. */
+  /** The test's ledger, made over HTTP. */
   readonly ledger: NewLedger
+  /** Id of that ledger as the database has it. */
+  readonly ledgerId: Uuid
   /** Everything that was logged, as one text. */
   logs(): string
   /** A request with the first ledger's key; `key: null` sends none. Fails unless /openapi.json describes the answer. */
@@ -66,6 +69,17 @@ export type AppOptions = {
 
 /** The application on a database of its own, with one ledger; closed when the test is done. */
 export async function buildTestApp(t: Test, options: AppOptions = {}): Promise<TestApp> {
+  const { makeLedger, of } = await openApp(t, options)
+  return of(await makeLedger())
+}
+
+/** An application on a database of its own, as the tests of a ledger see it. */
+export type OpenApp = {
+  makeLedger(): Promise<NewLedger>
+  of(ledger: NewLedger): TestApp
+}
+
+export async function openApp(t: Test, options: AppOptions = {}): Promise<OpenApp> {
   const database = await createTestDatabase(t)
   const lines: string[] = []
   const log = openLog('debug', { write: (line: string) => void lines.push(line) })
@@ -82,14 +96,18 @@ export async function buildTestApp(t: Test, options: AppOptions = {}): Promise<T
     await owner.end()
   })
   await app.ready()
+  const written = makeReadWritten(owner)
 
-  async function send(method: string, url: string, options: SendOptions = {}): Promise<Response> {
-    const { key = testApp.ledger.key.key, body, text } = options
+  async function send(
+    method: string,
+    url: string,
+    { key, body, text, headers: more }: SendOptions & { readonly key: string | null },
+  ): Promise<Response> {
     const payload = text ?? (body === undefined ? undefined : JSON.stringify(body))
     const headers = {
       ...(key !== null && { authorization: `Bearer ${key}` }),
       ...(payload !== undefined && { 'content-type': 'application/json' }),
-      ...options.headers,
+      ...more,
     }
     const response = await app.inject({
       method: method as NonNullable<InjectOptions['method']>,
@@ -101,33 +119,40 @@ export async function buildTestApp(t: Test, options: AppOptions = {}): Promise<T
     return response
   }
 
-  const testApp: TestApp = {
-    app,
-    deps,
-    database,
-    routes,
-    ledger: undefined as unknown as NewLedger,
-    logs: () => lines.join(''),
-    send,
-    async notarize(body = genericBody(), options = {}) {
-      return expectStatus(201, await send('POST', '/v1/records', { ...options, body })).json()
+  return {
+    async makeLedger() {
+      const body = { name: 'tests', agent: 'tester' }
+      return expectStatus(201, await send('POST', '/v1/ledgers', { key: OPERATOR_KEY, body })).json()
     },
-    async entries(query = '', options = {}) {
-      const response = expectStatus(200, await send('GET', `/v1/entries${query}`, options))
-      return parseLines(response.body)
-    },
-    newLedger: (options = {}) =>
-      createLedger(deps, { name: 'another ledger', agentName: 'another agent', ...options }),
-    written: makeReadWritten(owner),
-    async sql(text, values = []) {
-      return (await owner.query(text, values)).rows
+    of(ledger) {
+      const firstLine = lines.length
+      const testApp: TestApp = {
+        app,
+        deps,
+        database,
+        routes,
+        ledger,
+        ledgerId: parseId('led', ledger.ledger.id),
+        logs: () => lines.slice(firstLine).join(''),
+        send: (method, url, { key = ledger.key.key, ...options } = {}) =>
+          send(method, url, { ...options, key }),
+        async notarize(body = genericBody(), options = {}) {
+          return expectStatus(201, await testApp.send('POST', '/v1/records', { ...options, body })).json()
+        },
+        async entries(query = '', options = {}) {
+          const response = expectStatus(200, await testApp.send('GET', `/v1/entries${query}`, options))
+          return parseLines(response.body)
+        },
+        newLedger: (options = {}) =>
+          createLedger(deps, { name: 'another ledger', agentName: 'another agent', ...options }),
+        written,
+        async sql(text, values = []) {
+          return (await owner.query(text, values)).rows
+        },
+      }
+      return testApp
     },
   }
-  const made = await send('POST', '/v1/ledgers', {
-    key: OPERATOR_KEY,
-    body: { name: 'tests', agent: 'tester' },
-  })
-  return Object.assign(testApp, { ledger: expectStatus(201, made).json() })
 }
 
 export function testConfig(apiUrl: string, environment: Record<string, string> = {}): Config {

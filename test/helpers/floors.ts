@@ -6,13 +6,21 @@ export async function raiseFloors(app: Pick<TestApp, 'sql' | 'deps'>): Promise<v
   const heads = await app.sql<{ ledger_id: Uuid; size: string; chain: Buffer; envelope_kid: Buffer }>(
     'select ledger_id, size, chain, envelope_kid from tallystick.chain_heads where size > 0',
   )
-  for (const { ledger_id, size, chain, envelope_kid } of heads) {
-    const place = { nextSeq: Number(size), chain, envelopeKid: envelope_kid }
-    await app.sql(
-      `insert into tallystick.audit_cursors (ledger_id, next_seq, chain, envelope_kid, mac) values ($1, $2, $3, $4, $5)
-       on conflict (ledger_id) do update
-       set next_seq = excluded.next_seq, chain = excluded.chain, envelope_kid = excluded.envelope_kid, mac = excluded.mac`,
-      [ledger_id, size, chain, envelope_kid, app.deps.cursorMac.of({ ledgerId: ledger_id, ...place })],
-    )
-  }
+  const macs = heads.map(({ ledger_id, size, chain, envelope_kid }) =>
+    app.deps.cursorMac.of({ ledgerId: ledger_id, nextSeq: Number(size), chain, envelopeKid: envelope_kid }),
+  )
+  await app.sql(
+    `insert into tallystick.audit_cursors (ledger_id, next_seq, chain, envelope_kid, mac)
+     select * from unnest($1::uuid[], $2::bigint[], $3::bytea[], $4::bytea[], $5::bytea[])
+     on conflict (ledger_id) do update
+     set next_seq = excluded.next_seq, chain = excluded.chain, envelope_kid = excluded.envelope_kid, mac = excluded.mac
+     where audit_cursors.mac <> excluded.mac`,
+    [
+      heads.map((head) => head.ledger_id),
+      heads.map((head) => head.size),
+      heads.map((head) => head.chain),
+      heads.map((head) => head.envelope_kid),
+      macs,
+    ],
+  )
 }

@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LightMyRequestResponse as Response } from 'fastify'
+import type pg from 'pg'
 import type { Scope } from '../../src/ledgers/scopes.ts'
 import { type AppOptions, buildTestApp, expectStatus, type Test, type TestApp } from './app.ts'
-import { addAgent, addKey } from './more-keys.ts'
-import { openTestWorker } from './test-worker.ts'
+import { ALL_TESTS } from './at-end.ts'
+import { addAgent, addAgentsWithKeys, addKey } from './more-keys.ts'
+import { sharedApp } from './shared-app.ts'
+import { makeTestWorker, openTestWorker, openWorkerPool } from './test-worker.ts'
 
 export type Agent = { readonly id: string; readonly key: string }
 
@@ -97,22 +100,35 @@ export type GatedApp = TestApp & {
 /** The application with a gated type and the agents that take its steps. */
 export async function buildGatedApp(t: Test, options: AppOptions = {}): Promise<GatedApp> {
   const app = await buildTestApp(t, options)
-  const worker = openTestWorker(t, app)
+  return addGates(app, openTestWorker(t, app))
+}
+
+let workerPool: pg.Pool | null = null
+
+/** A new ledger of the application that all tests of the process share, with the gated type and its agents. */
+export async function sharedGatedApp(): Promise<GatedApp> {
+  const app = await sharedApp()
+  workerPool ??= openWorkerPool(ALL_TESTS, app)
+  return addGates(app, makeTestWorker(workerPool, app))
+}
+
+async function addGates(app: TestApp, worker: ReturnType<typeof makeTestWorker>): Promise<GatedApp> {
   expectStatus(201, await app.send('POST', '/v1/types', { body: DELIVERY }))
-  const makeAgent = async (name: string, scopes: readonly Scope[]): Promise<Agent> => {
-    const id = await addAgent(app, name)
-    return { id, key: await addKey(app, { agent: id, scopes }) }
+  const agents: Record<AgentName, Agent> = {
+    principal: { id: app.ledger.agent.id, key: app.ledger.key.key },
+    ...(await addAgentsWithKeys(app, SCOPES)),
   }
-  const agents: Record<string, Agent> = { principal: { id: app.ledger.agent.id, key: app.ledger.key.key } }
-  for (const [name, scopes] of Object.entries(SCOPES)) agents[name] = await makeAgent(name, scopes)
-  const agentOf = (as: AgentName | Agent) => (typeof as === 'string' ? agents[as]! : as)
+  const agentOf = (as: AgentName | Agent) => (typeof as === 'string' ? agents[as] : as)
 
   const gated: Omit<GatedApp, keyof TestApp> = {
-    agents: agents as GatedApp['agents'],
-    addAgent: makeAgent,
+    agents,
+    async addAgent(name, scopes) {
+      const id = await addAgent(app, name)
+      return { id, key: await addKey(app, { agent: id, scopes }) }
+    },
     create: (body = {}, { as = 'principal', headers = {} } = {}) =>
       app.notarize(
-        { type: 'delivery/1', payload: PAYLOAD, performer: agents['performer']!.id, ...body },
+        { type: 'delivery/1', payload: PAYLOAD, performer: agents.performer.id, ...body },
         { key: agentOf(as).key, headers },
       ),
     step: (id, name, { as = STEP_AGENTS[name], body = STEP_BODIES[name], headers = {} } = {}) =>

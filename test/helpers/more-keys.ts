@@ -11,18 +11,56 @@ import { sha256 } from './open-envelope.ts'
 
 /** Another agent of the ledger, by the entry that the route would append. */
 export async function addAgent(app: TestApp, name: string, ledger: NewLedger = app.ledger): Promise<string> {
-  const id = app.deps.entropy.uuidv7(Date.now())
-  const agent = formatId('agt', id)
-  const digest = sha256(`{"agent":"${agent}","name":${JSON.stringify(name)}}`)
-  await append(app, ledger, 'agent-registered', { id, name: agent, digest }, { agent, name }, { name })
+  const { agent, entry } = makeAgent(app, name)
+  await append(app, ledger, [entry])
   return agent
 }
 
+type KeyOptions = { scopes: readonly Scope[]; agent?: string; expiresAtMs?: number; ledger?: NewLedger }
+
 /** Another key of the ledger, of its first agent where none is given; the secret. */
-export async function addKey(
+export async function addKey(app: TestApp, options: KeyOptions): Promise<string> {
+  const { secret, entry } = makeKey(app, options)
+  await append(app, options.ledger ?? app.ledger, [entry])
+  return secret
+}
+
+/** Agents with a key each, in one transaction. */
+export async function addAgentsWithKeys<Name extends string>(
   app: TestApp,
-  options: { scopes: readonly Scope[]; agent?: string; expiresAtMs?: number; ledger?: NewLedger },
-): Promise<string> {
+  scopes: Readonly<Record<Name, readonly Scope[]>>,
+): Promise<Record<Name, { readonly id: string; readonly key: string }>> {
+  const entries: NewEntry[] = []
+  const made: Record<string, { readonly id: string; readonly key: string }> = {}
+  for (const name of Object.keys(scopes) as Name[]) {
+    const { agent, entry } = makeAgent(app, name)
+    const { secret, entry: keyEntry } = makeKey(app, { agent, scopes: scopes[name] })
+    entries.push(entry, keyEntry)
+    made[name] = { id: agent, key: secret }
+  }
+  await append(app, app.ledger, entries)
+  return made as Record<Name, { readonly id: string; readonly key: string }>
+}
+
+type NewEntry = {
+  readonly kind: EntryKind
+  readonly subject: { readonly id: Uuid; readonly name: string; readonly digest: Buffer }
+  readonly predicate: object
+  readonly columns: object
+}
+
+function makeAgent(app: TestApp, name: string): { agent: string; entry: NewEntry } {
+  const id = app.deps.entropy.uuidv7(Date.now())
+  const agent = formatId('agt', id)
+  const digest = sha256(`{"agent":"${agent}","name":${JSON.stringify(name)}}`)
+  const subject = { id, name: agent, digest }
+  return {
+    agent,
+    entry: { kind: 'agent-registered', subject, predicate: { agent, name }, columns: { name } },
+  }
+}
+
+function makeKey(app: TestApp, options: KeyOptions): { secret: string; entry: NewEntry } {
   const ledger = options.ledger ?? app.ledger
   const agent = options.agent ?? ledger.agent.id
   const id = app.deps.entropy.uuidv7(Date.now())
@@ -37,48 +75,45 @@ export async function addKey(
   const mac = app.deps.keyMac.of({ ledger: ledger.ledger.id, key, agent, scopes, expiresAtMs, secretHash })
   const hex = { secretHash: secretHash.toString('hex'), mac: mac.toString('hex') }
   const columns = { agentId, name: `key ${key}`, scopes, ...hex, expiresAt }
-  await append(app, ledger, 'key-created', { id, name: key, digest }, { agent, scopes, expiresAt }, columns)
-  return secret
+  const subject = { id, name: key, digest }
+  return { secret, entry: { kind: 'key-created', subject, predicate: { agent, scopes, expiresAt }, columns } }
 }
 
-async function append(
-  app: TestApp,
-  ledger: NewLedger,
-  kind: EntryKind,
-  subject: { id: Uuid; name: string; digest: Buffer },
-  predicate: object,
-  columns: object,
-): Promise<void> {
+async function append(app: TestApp, ledger: NewLedger, entries: readonly NewEntry[]): Promise<void> {
   const signer = await app.deps.signers.load()
   const recordedAtMs = Date.now()
-  const statement = buildStatement(kind, [{ name: subject.name, sha256: subject.digest.toString('hex') }], {
-    ledger: ledger.ledger.id,
-    actor: ledger.agent.id,
-    key: ledger.key.id,
-    recordedAt: new Date(recordedAtMs).toISOString(),
-    ...predicate,
+  const rows = entries.map(({ kind, subject, predicate, columns }): EntryRow => {
+    const digest = { name: subject.name, sha256: subject.digest.toString('hex') }
+    const statement = buildStatement(kind, [digest], {
+      ledger: ledger.ledger.id,
+      actor: ledger.agent.id,
+      key: ledger.key.id,
+      recordedAt: new Date(recordedAtMs).toISOString(),
+      ...predicate,
+    })
+    const about = { issuer: ledger.ledger.issuer, subject: subject.name, recordedAtMs }
+    return {
+      ledgerId: parseId('led', ledger.ledger.id),
+      kind,
+      subjectId: subject.id,
+      version: null,
+      toState: null,
+      previousLeaf: null,
+      actorId: parseId('agt', ledger.agent.id),
+      keyId: parseId('key', ledger.key.id),
+      kid: signer.kid,
+      recordedAtMs,
+      ...signEntry(signer, about, statement),
+      idempotency: null,
+      detail: columns as EntryRow['detail'],
+      records: [],
+    }
   })
-  const about = { issuer: ledger.ledger.issuer, subject: subject.name, recordedAtMs }
-  const entry: EntryRow = {
-    ledgerId: parseId('led', ledger.ledger.id),
-    kind,
-    subjectId: subject.id,
-    version: null,
-    toState: null,
-    previousLeaf: null,
-    actorId: parseId('agt', ledger.agent.id),
-    keyId: parseId('key', ledger.key.id),
-    kid: signer.kid,
-    recordedAtMs,
-    ...signEntry(signer, about, statement),
-    idempotency: null,
-    detail: columns,
-    records: [],
-  }
   const client = await app.deps.writePool.connect()
   try {
-    const [answer] = await appendEntries(client, [entry])
-    if (answer?.outcome !== 'appended') throw new Error(`append_entries answered ${answer?.outcome}`)
+    const answers = await appendEntries(client, rows)
+    const refused = answers.find(({ outcome }) => outcome !== 'appended')
+    if (refused) throw new Error(`append_entries answered ${refused.outcome}`)
   } finally {
     client.release()
   }

@@ -1,3 +1,4 @@
+import type pg from 'pg'
 import { readFindKey } from '../../src/db/chain/signed-entries.ts'
 import { makeExpiryRound } from '../../src/followers/expiry/expire-records.ts'
 import { Refused } from '../../src/followers/refused.ts'
@@ -11,8 +12,16 @@ import { raiseFloors } from './floors.ts'
 
 /** The worker's work on gated records, by its own login, when a test says so. */
 export function openTestWorker(t: Test, app: TestApp) {
+  return makeTestWorker(openWorkerPool(t, app), app)
+}
+
+export function openWorkerPool(t: Test, app: TestApp): pg.Pool {
   const pool = openTestPool(app.database.workerUrl, { max: 2 })
   t.after(() => pool.end())
+  return pool
+}
+
+export function makeTestWorker(pool: pg.Pool, app: TestApp) {
   const refused: string[] = []
   const deps = {
     pool,

@@ -3,12 +3,13 @@ import { test } from 'node:test'
 import { buildTestApp, expectStatus, genericBody, OPERATOR_KEY, type TestApp } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { addAgent, addKey } from '../helpers/more-keys.ts'
+import { sharedApp } from '../helpers/shared-app.ts'
 import { assertVerifies } from '../helpers/verify-app.ts'
 
 const NOWHERE = 'agt_01jegv5gyme05800000000000a'
 
-test('an agent is registered by an entry, is found again, and is disabled by another', async (t) => {
-  const app = await buildTestApp(t)
+test('an agent is registered by an entry, is found again, and is disabled by another', async () => {
+  const app = await sharedApp()
   const made = expectStatus(201, await app.send('POST', '/v1/agents', { body: { name: 'buyer' } })).json()
   assert.deepEqual(expectStatus(200, await app.send('GET', `/v1/agents/${made.id}`)).json(), made)
   const named = (await app.send('GET', '/v1/agents?name=buyer')).json()
@@ -26,8 +27,8 @@ test('an agent is registered by an entry, is found again, and is disabled by ano
   await assertVerifies(app)
 })
 
-test('a name belongs to one agent of the ledger, also when two ask at once', async (t) => {
-  const app = await buildTestApp(t)
+test('a name belongs to one agent of the ledger, also when two ask at once', async () => {
+  const app = await sharedApp()
   const answers = await Promise.all(
     Array.from({ length: 8 }, () => app.send('POST', '/v1/agents', { body: { name: 'the one' } })),
   )
@@ -41,8 +42,8 @@ test('a name belongs to one agent of the ledger, also when two ask at once', asy
   expectStatus(201, there)
 })
 
-test('a repeated registration with its Idempotency-Key is answered with the first agent', async (t) => {
-  const app = await buildTestApp(t)
+test('a repeated registration with its Idempotency-Key is answered with the first agent', async () => {
+  const app = await sharedApp()
   const headers = { 'idempotency-key': 'once' }
   const first = await app.send('POST', '/v1/agents', { body: { name: 'a' }, headers })
   const again = await app.send('POST', '/v1/agents', { body: { name: 'a' }, headers })
@@ -54,8 +55,8 @@ test('a repeated registration with its Idempotency-Key is answered with the firs
   assertProblem(other, 422, 'idempotency_key_reused')
 })
 
-test('an agent is disabled once; the request that did it is told so again, any other is refused', async (t) => {
-  const app = await buildTestApp(t)
+test('an agent is disabled once; the request that did it is told so again, any other is refused', async () => {
+  const app = await sharedApp()
   const url = `/v1/agents/${await addAgent(app, 'short-lived')}/disable`
   const headers = { 'idempotency-key': 'end' }
   const first = expectStatus(200, await app.send('POST', url, { body: {}, headers }))
@@ -69,8 +70,8 @@ test('an agent is disabled once; the request that did it is told so again, any o
   assertProblem(unknown, 404, 'not_found')
 })
 
-test('of requests that disable one agent at the same time one does', async (t) => {
-  const app = await buildTestApp(t)
+test('of requests that disable one agent at the same time one does', async () => {
+  const app = await sharedApp()
   const url = `/v1/agents/${await addAgent(app, 'contested')}/disable`
   const answers = await Promise.all(Array.from({ length: 6 }, () => app.send('POST', url, { body: {} })))
   assert.deepEqual(answers.map((answer) => answer.statusCode).sort(), [200, 409, 409, 409, 409, 409])
@@ -78,8 +79,8 @@ test('of requests that disable one agent at the same time one does', async (t) =
   assert.equal(kinds.length, 1)
 })
 
-test('the keys of a disabled agent are refused, and nobody acts for it any more', async (t) => {
-  const app = await buildTestApp(t)
+test('the keys of a disabled agent are refused, and nobody acts for it any more', async () => {
+  const app = await sharedApp()
   const agent = await addAgent(app, 'dismissed')
   const key = await addKey(app, { agent, scopes: ['records:write'] })
   await app.notarize(genericBody(), { key })
@@ -98,8 +99,8 @@ test('the keys of a disabled agent are refused, and nobody acts for it any more'
   await assertVerifies(app)
 })
 
-test('thousands of agents are listed page by page, each once, in the order of registration', async (t) => {
-  const app = await buildTestApp(t)
+test('thousands of agents are listed page by page, each once, in the order of registration', async () => {
+  const app = await sharedApp()
   const ids = [app.ledger.agent.id]
   for (let i = 0; i < 25; i++) ids.push(await addAgent(app, `agent ${i}`))
   const seen: string[] = []
@@ -120,8 +121,8 @@ test('thousands of agents are listed page by page, each once, in the order of re
   }
 })
 
-test('bad names are refused, and write nothing', async (t) => {
-  const app = await buildTestApp(t)
+test('bad names are refused, and write nothing', async () => {
+  const app = await sharedApp()
   const before = await app.written()
   for (const body of [
     {},
@@ -166,8 +167,8 @@ test('the operator lists ledgers, freezes one and lets it go on', async (t) => {
   assertProblem(await app.send('GET', nowhere, operator), 404, 'not_found')
 })
 
-test('a request that was written before the ledger was frozen is still answered with its outcome', async (t) => {
-  const app = await buildTestApp(t)
+test('a request that was written before the ledger was frozen is still answered with its outcome', async () => {
+  const app = await sharedApp()
   const headers = { 'idempotency-key': 'before' }
   const first = await app.notarize(genericBody(), { headers })
   await app.send('POST', `/v1/ledgers/${app.ledger.ledger.id}/freeze`, { key: OPERATOR_KEY, body: {} })
@@ -175,8 +176,8 @@ test('a request that was written before the ledger was frozen is still answered 
   assert.equal(again.json().id, first.id)
 })
 
-test('the operator makes a key for a ledger whose own are lost; the chain says that it was the system', async (t) => {
-  const app = await buildTestApp(t)
+test('the operator makes a key for a ledger whose own are lost; the chain says that it was the system', async () => {
+  const app = await sharedApp()
   const url = `/v1/ledgers/${app.ledger.ledger.id}/keys`
   const made = expectStatus(
     201,

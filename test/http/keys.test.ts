@@ -16,6 +16,7 @@ import {
 } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { addAgent, addKey } from '../helpers/more-keys.ts'
+import { sharedApp } from '../helpers/shared-app.ts'
 import { assertVerifies } from '../helpers/verify-app.ts'
 
 const DAY_MS = 86_400_000
@@ -25,8 +26,8 @@ async function makeKey(app: TestApp, body: object, key?: string) {
   return expectStatus(201, response).json()
 }
 
-test('a key is made for an agent, works, and is shown without its secret', async (t) => {
-  const app = await buildTestApp(t)
+test('a key is made for an agent, works, and is shown without its secret', async () => {
+  const app = await sharedApp()
   const agent = await addAgent(app, 'worker')
   const made = await makeKey(app, { name: 'on host 7', agent, scopes: ['records:write', 'records:read'] })
   assert.match(made.key, /^tly_/)
@@ -42,8 +43,8 @@ test('a key is made for an agent, works, and is shown without its secret', async
   await assertVerifies(app)
 })
 
-test('a key is told what it is and when the secret that was sent ends', async (t) => {
-  const app = await buildTestApp(t)
+test('a key is told what it is and when the secret that was sent ends', async () => {
+  const app = await sharedApp()
   const about = async (key: string) =>
     expectStatus(200, await app.send('GET', '/v1/ledger', { key })).json().key
   const expiresAt = new Date(Date.now() + DAY_MS).toISOString()
@@ -63,8 +64,8 @@ test('a key is told what it is and when the secret that was sent ends', async (t
   assert.ok(Date.parse(before.expiresAt) <= Date.now() + 60_000)
 })
 
-test('without an agent a key belongs to the agent of its name, registered if there is none', async (t) => {
-  const app = await buildTestApp(t)
+test('without an agent a key belongs to the agent of its name, registered if there is none', async () => {
+  const app = await sharedApp()
   const first = await makeKey(app, { name: 'crawler', scopes: [] })
   const second = await makeKey(app, { name: 'crawler', scopes: [] })
   assert.equal(second.agent, first.agent)
@@ -76,8 +77,8 @@ test('without an agent a key belongs to the agent of its name, registered if the
   assert.equal(new Set(many.map((key) => key.agent)).size, 1)
 })
 
-test('a key grants only scopes that it holds, also by rotating another', async (t) => {
-  const app = await buildTestApp(t)
+test('a key grants only scopes that it holds, also by rotating another', async () => {
+  const app = await sharedApp()
   const manager = await addKey(app, { scopes: ['keys:manage', 'records:read'] })
   await makeKey(app, { name: 'reader', scopes: ['records:read'] }, manager)
   const before = await app.written()
@@ -93,15 +94,15 @@ test('a key grants only scopes that it holds, also by rotating another', async (
   assert.deepEqual(await app.written(), before)
 })
 
-test('an agent of another ledger gets no key of this one', async (t) => {
-  const app = await buildTestApp(t)
+test('an agent of another ledger gets no key of this one', async () => {
+  const app = await sharedApp()
   const elsewhere = await app.newLedger()
   const body = { name: 'k', agent: elsewhere.agent.id, scopes: [] }
   assertProblem(await app.send('POST', '/v1/keys', { body }), 422, 'unknown_agent')
 })
 
-test('a repeated request is answered with the key, and without the secret that the first was given', async (t) => {
-  const app = await buildTestApp(t)
+test('a repeated request is answered with the key, and without the secret that the first was given', async () => {
+  const app = await sharedApp()
   const body = { name: 'once', scopes: ['records:read'] }
   const headers = { 'idempotency-key': 'k' }
   const first = expectStatus(201, await app.send('POST', '/v1/keys', { body, headers })).json()
@@ -148,8 +149,8 @@ test('a rotated key keeps its id; its old secret works until the overlap ends', 
   expectStatus(200, await ask(last.key))
 })
 
-test('rotation does not prolong a key, and only so many secrets are valid at a time', async (t) => {
-  const app = await buildTestApp(t)
+test('rotation does not prolong a key, and only so many secrets are valid at a time', async () => {
+  const app = await sharedApp()
   const expiresAt = new Date(Date.now() + DAY_MS).toISOString()
   const made = await makeKey(app, { name: 'k', scopes: [], expiresAt })
   const rotate = (body: object) => app.send('POST', `/v1/keys/${made.id}/rotate`, { body })
@@ -165,8 +166,8 @@ test('rotation does not prolong a key, and only so many secrets are valid at a t
   assertProblem(refused, 400, 'invalid_idempotency_key')
 })
 
-test('of rotations at the same time each either gives a secret that works or changes nothing', async (t) => {
-  const app = await buildTestApp(t)
+test('of rotations at the same time each either gives a secret that works or changes nothing', async () => {
+  const app = await sharedApp()
   const made = await makeKey(app, { name: 'k', scopes: ['audit:read'] })
   const answers = await Promise.all(
     Array.from({ length: 6 }, () => app.send('POST', `/v1/keys/${made.id}/rotate`, { body: {} })),
@@ -179,8 +180,8 @@ test('of rotations at the same time each either gives a secret that works or cha
     assertProblem(answer, 409, 'state_conflict')
 })
 
-test('a key whose row says more than a server signed is not rotated', async (t) => {
-  const app = await buildTestApp(t)
+test('a key whose row says more than a server signed is not rotated', async () => {
+  const app = await sharedApp()
   const expiresAt = new Date(Date.now() + DAY_MS).toISOString()
   for (const change of [
     `update tallystick.api_keys set scopes = '{${SCOPES.join(',')}}' where key_id = $1`,
@@ -224,16 +225,16 @@ test('a revoked key is refused here at once and on every other server within 5 s
   await assertVerifies(app)
 })
 
-test('a key can revoke itself, and the chain still verifies', async (t) => {
-  const app = await buildTestApp(t)
+test('a key can revoke itself, and the chain still verifies', async () => {
+  const app = await sharedApp()
   const made = await makeKey(app, { name: 'k', scopes: ['keys:manage', 'records:write'] })
   await app.notarize(genericBody(), { key: made.key })
   expectStatus(200, await app.send('POST', `/v1/keys/${made.id}/revoke`, { key: made.key, body: {} }))
   await assertVerifies(app)
 })
 
-test('anybody who shows the operator’s key where a ledger’s is needed is told so', async (t) => {
-  const app = await buildTestApp(t)
+test('anybody who shows the operator’s key where a ledger’s is needed is told so', async () => {
+  const app = await sharedApp()
   const { detail } = assertProblem(
     await app.send('GET', '/v1/records', { key: OPERATOR_KEY }),
     401,

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { TypeRegistry } from '../../src/ledgers/types/type-registry.ts'
-import { parseId, type Uuid } from '../../src/proof/ids.ts'
 import { canonicalize } from '../../src/proof/json/jcs.ts'
 import { database } from '../../src/verify/database.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
-import { buildTestApp, expectStatus, type TestApp } from '../helpers/app.ts'
+import { expectStatus, type TestApp } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { addKey } from '../helpers/more-keys.ts'
+import { sharedApp } from '../helpers/shared-app.ts'
 
 const ORDER = {
   name: 'order',
@@ -46,8 +46,8 @@ async function register(app: TestApp, body: object, status = 201, headers: Recor
   return expectStatus(status, await app.send('POST', '/v1/types', { body, headers })).json()
 }
 
-test('registers a type, whose definition is signed by digest and shown as it was given', async (t) => {
-  const app = await buildTestApp(t)
+test('registers a type, whose definition is signed by digest and shown as it was given', async () => {
+  const app = await sharedApp()
   const type = await register(app, ORDER)
   assert.deepEqual(type.definition, ORDER)
   assert.equal(type.type, 'order/1')
@@ -66,8 +66,8 @@ test('registers a type, whose definition is signed by digest and shown as it was
   await assertVerified(app)
 })
 
-test('the same definition again answers the type that is there; another one is refused', async (t) => {
-  const app = await buildTestApp(t)
+test('the same definition again answers the type that is there; another one is refused', async () => {
+  const app = await sharedApp()
   const type = await register(app, ORDER)
   const before = await app.written()
   const sameText = { version: 1, payloadSchema: ORDER.payloadSchema, name: 'order' }
@@ -79,8 +79,8 @@ test('the same definition again answers the type that is there; another one is r
   await register(app, { ...other, version: 7 })
 })
 
-test('of the same type registered many times at once one entry is made, and all are answered with it', async (t) => {
-  const app = await buildTestApp(t)
+test('of the same type registered many times at once one entry is made, and all are answered with it', async () => {
+  const app = await sharedApp()
   const bodies = [ORDER, { ...ORDER, payloadSchema: { type: 'object' } }]
   const answers = await Promise.all(
     Array.from({ length: 12 }, (_, i) => app.send('POST', '/v1/types', { body: bodies[i % 2] })),
@@ -92,8 +92,8 @@ test('of the same type registered many times at once one entry is made, and all 
   await assertVerified(app)
 })
 
-test('a retry with the same Idempotency-Key is answered with the first outcome', async (t) => {
-  const app = await buildTestApp(t)
+test('a retry with the same Idempotency-Key is answered with the first outcome', async () => {
+  const app = await sharedApp()
   const headers = { 'idempotency-key': 'one' }
   const first = await app.send('POST', '/v1/types', { body: ORDER, headers })
   const second = await app.send('POST', '/v1/types', { body: ORDER, headers })
@@ -103,8 +103,8 @@ test('a retry with the same Idempotency-Key is answered with the first outcome',
   assertProblem(reused, 422, 'idempotency_key_reused')
 })
 
-test('the names of the built-in types are taken, in every version', async (t) => {
-  const app = await buildTestApp(t)
+test('the names of the built-in types are taken, in every version', async () => {
+  const app = await sharedApp()
   for (const [name, version] of [
     ['generic', 1],
     ['generic', 2],
@@ -122,8 +122,8 @@ test('the names of the built-in types are taken, in every version', async (t) =>
   }
 })
 
-test('a definition that is not understood is refused, and the answer says where', async (t) => {
-  const app = await buildTestApp(t)
+test('a definition that is not understood is refused, and the answer says where', async () => {
+  const app = await sharedApp()
   const before = await app.written()
   for (const [change, path] of [
     [{ payloadSchema: { type: 'strnig' } }, '/payloadSchema/type'],
@@ -153,8 +153,8 @@ test('a definition that is not understood is refused, and the answer says where'
   assert.deepEqual(await app.written(), before)
 })
 
-test('lists types with the built-in ones in the order of their names, page by page', async (t) => {
-  const app = await buildTestApp(t)
+test('lists types with the built-in ones in the order of their names, page by page', async () => {
+  const app = await sharedApp()
   for (const [name, version] of [
     ['order', 1],
     ['order', 2],
@@ -198,8 +198,8 @@ test('lists types with the built-in ones in the order of their names, page by pa
     assertProblem(await app.send('GET', `/v1/types?${query}`), 422, 'invalid_request')
 })
 
-test('a record of a registered type is taken only as the type wants it', async (t) => {
-  const app = await buildTestApp(t)
+test('a record of a registered type is taken only as the type wants it', async () => {
+  const app = await sharedApp()
   await register(app, ORDER)
   const record = await app.notarize({ type: 'order/1', payload: GOOD })
   assert.equal(record.type, 'order/1')
@@ -222,8 +222,8 @@ test('a record of a registered type is taken only as the type wants it', async (
   await assertVerified(app)
 })
 
-test('one bad item refuses a batch, and the answer names it', async (t) => {
-  const app = await buildTestApp(t)
+test('one bad item refuses a batch, and the answer names it', async () => {
+  const app = await sharedApp()
   await register(app, ORDER)
   const good = { type: 'order/1', payload: GOOD }
   const send = (records: object[]) => app.send('POST', '/v1/records/batch', { body: { records } })
@@ -242,8 +242,8 @@ test('one bad item refuses a batch, and the answer names it', async (t) => {
   assert.deepEqual(await app.written(), before)
 })
 
-test('a batch has records of at most 32 registered types', async (t) => {
-  const app = await buildTestApp(t)
+test('a batch has records of at most 32 registered types', async () => {
+  const app = await sharedApp()
   for (let version = 1; version <= 33; version++) await register(app, { ...ORDER, version })
   const records = Array.from({ length: 33 }, (_, i) => ({ type: `order/${i + 1}`, payload: GOOD }))
   const response = await app.send('POST', '/v1/records/batch', { body: { records } })
@@ -251,8 +251,8 @@ test('a batch has records of at most 32 registered types', async (t) => {
   expectStatus(201, await app.send('POST', '/v1/records/batch', { body: { records: records.slice(0, 32) } }))
 })
 
-test('a gated type in a batch, an unknown one and one of another ledger are notarized by nobody', async (t) => {
-  const app = await buildTestApp(t)
+test('a gated type in a batch, an unknown one and one of another ledger are notarized by nobody', async () => {
+  const app = await sharedApp()
   await register(app, GATED)
   const elsewhere = await app.newLedger()
   expectStatus(201, await app.send('POST', '/v1/types', { body: ORDER, key: elsewhere.key.key }))
@@ -276,21 +276,21 @@ test('a gated type in a batch, an unknown one and one of another ledger are nota
   assert.deepEqual(await app.written(), before)
 })
 
-test('a type counts at once, also for a server that was asked for it a moment before', async (t) => {
-  const app = await buildTestApp(t)
+test('a type counts at once, also for a server that was asked for it a moment before', async () => {
+  const app = await sharedApp()
   const body = { type: 'order/1', payload: GOOD }
   assertProblem(await app.send('POST', '/v1/records', { body }), 422, 'unknown_type')
   // Through another registry, as another server would.
   const other = new TypeRegistry(app.deps)
-  const caller = { ledger: app.ledger.ledger.id, ledgerId: ledgerIdOf(app) }
+  const caller = { ledger: app.ledger.ledger.id, ledgerId: app.ledgerId }
   assert.equal(await other.find(caller, 'order/1'), null)
   await register(app, ORDER)
   assert.equal((await other.find(caller, 'order/1'))?.name, 'order/1')
   await app.notarize(body)
 })
 
-test('shows what a type says of documents, registered or not, and writes nothing', async (t) => {
-  const app = await buildTestApp(t)
+test('shows what a type says of documents, registered or not, and writes nothing', async () => {
+  const app = await sharedApp()
   await register(app, GATED)
   const before = await app.written()
   const preview = async (url: string, body: object) =>
@@ -318,8 +318,8 @@ test('shows what a type says of documents, registered or not, and writes nothing
   assert.deepEqual(await app.written(), before)
 })
 
-test('shows what the rules say of a payload and the evidence for it, and only of both', async (t) => {
-  const app = await buildTestApp(t)
+test('shows what the rules say of a payload and the evidence for it, and only of both', async () => {
+  const app = await sharedApp()
   await register(app, GATED)
   const before = await app.written()
   const said = async (url: string, body: object) => {
@@ -358,8 +358,8 @@ test('shows what the rules say of a payload and the evidence for it, and only of
   assert.deepEqual(await app.written(), before)
 })
 
-test('a schema that takes too many steps costs its own ledger the request, and nothing else', async (t) => {
-  const app = await buildTestApp(t)
+test('a schema that takes too many steps costs its own ledger the request, and nothing else', async () => {
+  const app = await sharedApp()
   const levels = 8
   const $defs = Object.fromEntries(
     Array.from({ length: levels }, (_, i) => [
@@ -384,8 +384,8 @@ test('a schema that takes too many steps costs its own ledger the request, and n
   assert.deepEqual(await app.written(), before)
 })
 
-test('a ledger that has used up its share is told the same, only later', async (t) => {
-  const app = await buildTestApp(t)
+test('a ledger that has used up its share is told the same, only later', async () => {
+  const app = await sharedApp()
   await register(app, ORDER)
   const text = 'ab'.repeat(30_000)
   const pattern = '[ab]*a[ab]{400}[^ab][^ab]'
@@ -404,8 +404,8 @@ test('a ledger that has used up its share is told the same, only later', async (
   assert.equal((await app.entries()).filter((entry) => entry.kind.endsWith('-notarized')).length, 1)
 })
 
-test('types are read with any scope that has to do with records, and written with their own', async (t) => {
-  const app = await buildTestApp(t)
+test('types are read with any scope that has to do with records, and written with their own', async () => {
+  const app = await sharedApp()
   for (const scope of ['records:read', 'records:write', 'audit:read', 'types:write'] as const) {
     const key = await addKey(app, { scopes: [scope] })
     expectStatus(200, await app.send('GET', '/v1/types', { key }))
@@ -420,8 +420,4 @@ test('types are read with any scope that has to do with records, and written wit
 async function assertVerified(app: TestApp): Promise<void> {
   const report = await verifyLedger(database(app.database.superuserUrl, app.ledger.ledger.id), { threads: 1 })
   assert.ok(report.ok, JSON.stringify(report.failure))
-}
-
-function ledgerIdOf(app: TestApp): Uuid {
-  return parseId('led', app.ledger.ledger.id)
 }

@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatId, parseId } from '../../src/proof/ids.ts'
-import { buildTestApp, expectStatus, type TestApp } from '../helpers/app.ts'
+import { expectStatus, type TestApp } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
+import { sharedApp } from '../helpers/shared-app.ts'
 import { listAll, makeWebhook, standing, timeOf, URL } from '../helpers/webhooks.ts'
 
 const HOUR_MS = 3_600_000
 const NOWHERE = 'evt_01jegv5gyme05800000000000a'
 const RECORDS = ['rec_01jegv5gyme05800000000000a', 'rec_01jegv5gyme05800000000000b'] as const
 
-test('a test is an event for this endpoint alone, and waits for the worker', async (t) => {
-  const app = await buildTestApp(t)
+test('a test is an event for this endpoint alone, and waits for the worker', async () => {
+  const app = await sharedApp()
   const { id } = await makeWebhook(app, { events: ['record.created'] })
   await makeWebhook(app, { url: `${URL}/other` })
   const delivery = expectStatus(202, await app.send('POST', `/v1/webhooks/${id}/test`)).json()
@@ -25,7 +26,10 @@ test('a test is an event for this endpoint alone, and waits for the worker', asy
   const { attemptLog: _, ...summary } = delivery
   assert.deepEqual(await listAll(app, `/v1/webhooks/${id}/deliveries`), [summary])
   assert.equal((await standing(app, id)).pending, 1)
-  const rows = await app.sql<{ notice: string }>('select notice from tallystick.webhook_deliveries')
+  const rows = await app.sql<{ notice: string }>(
+    'select notice from tallystick.webhook_deliveries where ledger_id = $1',
+    [app.ledgerId],
+  )
   assert.deepEqual(
     rows.map(({ notice }) => JSON.parse(notice)),
     [{ id }],
@@ -33,23 +37,26 @@ test('a test is an event for this endpoint alone, and waits for the worker', asy
   assert.ok(await isDueNow(app))
 })
 
-test('ten tests wait at most, and none of an endpoint that is not active', async (t) => {
-  const app = await buildTestApp(t)
+test('ten tests wait at most, and none of an endpoint that is not active', async () => {
+  const app = await sharedApp()
   const { id } = await makeWebhook(app)
   const ask = () => app.send('POST', `/v1/webhooks/${id}/test`)
   const answers = await Promise.all(Array.from({ length: 12 }, ask))
   assert.deepEqual(answers.map(({ statusCode }) => statusCode).sort(), [...Array(10).fill(202), 409, 409])
   assert.equal(assertProblem(await ask(), 409, 'state_conflict')['retryable'], true)
-  await app.sql(`update tallystick.webhook_deliveries set state = 'delivered', due_at = null, finished_at = now()
-    where event_id in (select event_id from tallystick.webhook_deliveries limit 1)`)
+  await app.sql(
+    `update tallystick.webhook_deliveries set state = 'delivered', due_at = null, finished_at = now()
+     where event_id in (select event_id from tallystick.webhook_deliveries where ledger_id = $1 limit 1)`,
+    [app.ledgerId],
+  )
   expectStatus(202, await ask())
   expectStatus(200, await app.send('POST', `/v1/webhooks/${id}/pause`))
-  await app.sql('delete from tallystick.webhook_deliveries')
+  await app.sql('delete from tallystick.webhook_deliveries where ledger_id = $1', [app.ledgerId])
   assert.equal(assertProblem(await ask(), 409, 'state_conflict')['retryable'], false)
 })
 
-test('deliveries are listed newest first, by state, event and record, page by page, each once', async (t) => {
-  const app = await buildTestApp(t)
+test('deliveries are listed newest first, by state, event and record, page by page, each once', async () => {
+  const app = await sharedApp()
   const { id } = await makeWebhook(app)
   const other = await makeWebhook(app, { url: `${URL}/other` })
   await deliver(app, other.id, { minute: 1 })
@@ -91,14 +98,11 @@ test('deliveries are listed newest first, by state, event and record, page by pa
   assert.deepEqual({ pending, held, dead }, { pending: 6, held: 6, dead: 6 })
 })
 
-test('a page ends where 5,000 deliveries were looked at, and the next one goes on there', async (t) => {
-  const app = await buildTestApp(t)
+test('a page ends where 5,000 deliveries were looked at, and the next one goes on there', async () => {
+  const app = await sharedApp()
   const { id } = await makeWebhook(app)
   const oldest = await deliver(app, id, { minute: 0, event: 'record.created' })
-  await app.sql(`insert into tallystick.webhook_deliveries
-      (ledger_id, webhook_id, event_id, event, seq, state, tries, attempts, attempt_log, finished_at)
-    select ledger_id, webhook_id, ('f0000000-0000-7000-8000-' || lpad(to_hex(i), 12, '0'))::uuid, 'batch.recorded', i,
-      'delivered', 1, 1, '[]', now() from tallystick.webhooks, generate_series(1, 5000) i`)
+  await deliverMany(app, 'delivered', 5_000)
   const url = `/v1/webhooks/${id}/deliveries?event=record.created`
   const page = expectStatus(200, await app.send('GET', url)).json()
   assert.deepEqual(page.data, [])
@@ -110,8 +114,8 @@ test('a page ends where 5,000 deliveries were looked at, and the next one goes o
   assert.deepEqual(await listAll(app, `/v1/webhooks/${id}/deliveries?state=dead`), [])
 })
 
-test('a delivery is shown with its attempts', async (t) => {
-  const app = await buildTestApp(t)
+test('a delivery is shown with its attempts', async () => {
+  const app = await sharedApp()
   const { id } = await makeWebhook(app)
   const attemptLog = [
     { at: '2026-11-20T12:00:00.000Z', durationMs: 15_000, status: null, error: 'timeout', excerpt: null },
@@ -126,11 +130,13 @@ test('a delivery is shown with its attempts', async (t) => {
   })
 })
 
-test('what was delivered, given up or will be tried later is delivered now, with a schedule that begins anew', async (t) => {
-  const app = await buildTestApp(t)
+test('what was delivered, given up or will be tried later is delivered now, with a schedule that begins anew', async () => {
+  const app = await sharedApp()
   const { id } = await makeWebhook(app)
   for (const [minute, state] of (['delivered', 'dead', 'pending'] as const).entries()) {
-    await app.sql("update tallystick.webhook_cursors set due_at = 'infinity'")
+    await app.sql("update tallystick.webhook_cursors set due_at = 'infinity' where ledger_id = $1", [
+      app.ledgerId,
+    ])
     const { id: event } = await deliver(app, id, { minute, state, record: RECORDS[0] })
     const redelivered = expectStatus(202, await redeliver(app, id, event)).json()
     assert.deepEqual([redelivered.state, redelivered.attempts, redelivered.finishedAt], ['pending', 1, null])
@@ -141,12 +147,12 @@ test('what was delivered, given up or will be tried later is delivered now, with
       [{ tries: 0 }],
     )
     assert.ok(await isDueNow(app))
-    await app.sql('delete from tallystick.webhook_deliveries')
+    await app.sql('delete from tallystick.webhook_deliveries where ledger_id = $1', [app.ledgerId])
   }
 })
 
-test('what waits for an earlier event of its record is not delivered before it', async (t) => {
-  const app = await buildTestApp(t)
+test('what waits for an earlier event of its record is not delivered before it', async () => {
+  const app = await sharedApp()
   const { id } = await makeWebhook(app)
   const first = await deliver(app, id, { minute: 1, state: 'pending', record: RECORDS[0], seq: 1 })
   const held = await deliver(app, id, { minute: 2, state: 'held', record: RECORDS[0], seq: 2 })
@@ -156,8 +162,8 @@ test('what waits for an earlier event of its record is not delivered before it',
   assert.equal(expectStatus(202, await redeliver(app, id, first.id)).json().state, 'pending')
 })
 
-test('what was given up is delivered in the order of each record', async (t) => {
-  const app = await buildTestApp(t)
+test('what was given up is delivered in the order of each record', async () => {
+  const app = await sharedApp()
   const { id } = await makeWebhook(app)
   const give = (minute: number, seq: number, more: object) =>
     deliver(app, id, { minute, seq, state: 'dead', ...more })
@@ -189,28 +195,27 @@ test('what was given up is delivered in the order of each record', async (t) => 
   assert.deepEqual(await redeliverDead(app, id), { redelivered: 0, more: false })
 })
 
-test('what was given up is delivered from a time on only, if asked, and at most 1,000 of it in one request', async (t) => {
-  const app = await buildTestApp(t)
+test('what was given up is delivered from a time on only, if asked, and at most 1,000 of it in one request', async () => {
+  const app = await sharedApp()
   const { id } = await makeWebhook(app)
   const deaths = await Promise.all([1, 2, 3].map((minute) => deliver(app, id, { minute, state: 'dead' })))
   assert.deepEqual(await redeliverDead(app, id, timeOf(4)), { redelivered: 0, more: false })
   assert.deepEqual(await redeliverDead(app, id, timeOf(2)), { redelivered: 2, more: false })
   assert.equal((await show(app, id, deaths[0]!.id)).state, 'dead')
-  await app.sql(`insert into tallystick.webhook_deliveries
-      (ledger_id, webhook_id, event_id, event, seq, state, tries, attempts, attempt_log, finished_at)
-    select ledger_id, webhook_id, ('f0000000-0000-7000-8000-' || lpad(to_hex(i), 12, '0'))::uuid, 'batch.recorded', i,
-      'dead', 8, 8, '[]', now() from tallystick.webhooks, generate_series(1, 1500) i`)
+  await deliverMany(app, 'dead', 1_500)
   assert.equal((await standing(app, id)).dead, 1_000)
   assert.deepEqual(await redeliverDead(app, id), { redelivered: 1_000, more: true })
   const open = await app.sql<{ newest: string }>(
-    `select event_id::text as newest from tallystick.webhook_deliveries where state = 'pending' order by event_id desc limit 1`,
+    `select event_id::text as newest from tallystick.webhook_deliveries where ledger_id = $1 and state = 'pending'
+     order by event_id desc limit 1`,
+    [app.ledgerId],
   )
   assert.match(open[0]!.newest, /0003e7$/) // the oldest three died on other days; of the rest the first 999
   assert.deepEqual(await redeliverDead(app, id), { redelivered: 501, more: false })
 })
 
-test('refuses what it does not know: filters, times, ids', async (t) => {
-  const app = await buildTestApp(t)
+test('refuses what it does not know: filters, times, ids', async () => {
+  const app = await sharedApp()
   const { id } = await makeWebhook(app)
   const { id: event } = await deliver(app, id, {})
   const other = await makeWebhook(app, { url: `${URL}/other` })
@@ -275,7 +280,7 @@ async function deliver(
        attempts, attempt_log, due_at, finished_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, 3, $9, $10, $11, $12)`,
     [
-      uuidOf(app.ledger.ledger.id),
+      app.ledgerId,
       uuidOf(webhook),
       eventId,
       event,
@@ -292,6 +297,17 @@ async function deliver(
   return { id: formatId('evt', eventId), state, event, record }
 }
 
+/** So many, of a day that is later than any other. */
+async function deliverMany(app: TestApp, state: 'delivered' | 'dead', count: number): Promise<void> {
+  await app.sql(
+    `insert into tallystick.webhook_deliveries
+       (ledger_id, webhook_id, event_id, event, seq, state, tries, attempts, attempt_log, finished_at)
+     select ledger_id, webhook_id, ('f0000000-0000-7000-8000-' || lpad(to_hex(i), 12, '0'))::uuid, 'batch.recorded', i,
+       $2, 1, 1, '[]', now() from tallystick.webhooks, generate_series(1, $3::int) i where ledger_id = $1`,
+    [app.ledgerId, state, count],
+  )
+}
+
 async function redeliverDead(app: TestApp, id: string, since?: string) {
   const body = since === undefined ? {} : { since }
   return expectStatus(200, await app.send('POST', `/v1/webhooks/${id}/redeliver-dead`, { body })).json()
@@ -306,7 +322,10 @@ async function show(app: TestApp, id: string, event: string) {
 }
 
 async function isDueNow(app: TestApp): Promise<boolean> {
-  const rows = await app.sql('select from tallystick.webhook_cursors where due_at <= clock_timestamp()')
+  const rows = await app.sql(
+    'select from tallystick.webhook_cursors where ledger_id = $1 and due_at <= clock_timestamp()',
+    [app.ledgerId],
+  )
   return rows.length === 1
 }
 

@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { buildTestApp, expectStatus, type TestApp } from '../helpers/app.ts'
+import { expectStatus, type TestApp } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
+import { sharedApp } from '../helpers/shared-app.ts'
 import { makeWebhook, standing, timeOf } from '../helpers/webhooks.ts'
 
-test('what was recorded in a time is delivered again', async (t) => {
-  const app = await buildTestApp(t)
+test('what was recorded in a time is delivered again', async () => {
+  const app = await sharedApp()
   const { id } = await makeWebhook(app)
   for (let i = 0; i < 6; i++) await app.notarize()
   await setClock(app)
-  await app.sql('update tallystick.webhook_cursors set next_seq = 8')
+  await moveCursor(app, 'next_seq = 8')
   const { recovery, ...rest } = (await recover(app, id, { since: timeOf(5), until: timeOf(7) })).standing
   assert.deepEqual(recovery, { nextSeq: 5, endSeq: 7, delivered: false })
   assert.equal(rest.nextSeq, 8)
@@ -34,16 +35,16 @@ test('what was recorded in a time is delivered again', async (t) => {
   }
 })
 
-test('one recovery at a time: what is part of it is asked for already, other things are refused', async (t) => {
-  const app = await buildTestApp(t)
+test('one recovery at a time: what is part of it is asked for already, other things are refused', async () => {
+  const app = await sharedApp()
   const { id } = await makeWebhook(app)
   for (let i = 0; i < 6; i++) await app.notarize()
   await setClock(app)
-  await app.sql('update tallystick.webhook_cursors set next_seq = 8')
+  await moveCursor(app, 'next_seq = 8')
   const body = { since: timeOf(4), until: timeOf(7) }
   const running = (await recover(app, id, body)).standing.recovery
   assert.deepEqual(running, { nextSeq: 4, endSeq: 7, delivered: false })
-  await app.sql('update tallystick.webhook_cursors set next_seq = 9')
+  await moveCursor(app, 'next_seq = 9')
   for (const part of [
     body,
     { ...body, until: timeOf(6) },
@@ -60,23 +61,27 @@ test('one recovery at a time: what is part of it is asked for already, other thi
   await refuses({ ...body, until: timeOf(8) })
   await refuses({ ...body, since: timeOf(3) })
   await refuses({ since: timeOf(3) })
-  await app.sql('update tallystick.webhook_cursors set recover_seq = 6')
+  await moveCursor(app, 'recover_seq = 6')
   await refuses(body)
   assert.deepEqual((await standing(app, id)).recovery, { nextSeq: 6, endSeq: 7, delivered: false })
 })
 
-test('anybody who delivers sees that a recovery was asked for: the row of the endpoint is another one', async (t) => {
-  const app = await buildTestApp(t)
+test('anybody who delivers sees that a recovery was asked for: the row of the endpoint is another one', async () => {
+  const app = await sharedApp()
   const { id } = await makeWebhook(app)
   const version = async () =>
-    (await app.sql('select xmin::text as version from tallystick.webhooks'))[0]!['version']
+    (
+      await app.sql('select xmin::text as version from tallystick.webhooks where ledger_id = $1', [
+        app.ledgerId,
+      ])
+    )[0]!['version']
   const before = await version()
   await recover(app, id, { since: timeOf(0) })
   assert.notEqual(await version(), before)
 })
 
-test('refuses times that do not exist, and what it does not know', async (t) => {
-  const app = await buildTestApp(t)
+test('refuses times that do not exist, and what it does not know', async () => {
+  const app = await sharedApp()
   const { id } = await makeWebhook(app)
   for (const body of [
     {},
@@ -94,14 +99,18 @@ test('refuses times that do not exist, and what it does not know', async (t) => 
 
 /** Entry n was recorded at minute n, hours apart as far as clocks that differ are concerned. */
 async function setClock(app: TestApp): Promise<void> {
-  await app.sql('alter table tallystick.entries disable trigger all')
-  await app.sql(
-    `update tallystick.entries set recorded_at = timestamptz '2026-01-01T00:00:00Z' + seq * interval '1 minute'`,
-  )
+  await app.sql(`
+    set local session_replication_role = replica;
+    update tallystick.entries set recorded_at = timestamptz '2026-01-01T00:00:00Z' + seq * interval '1 minute'
+    where ledger_id = '${app.ledgerId}'`)
+}
+
+async function moveCursor(app: TestApp, change: string): Promise<void> {
+  await app.sql(`update tallystick.webhook_cursors set ${change} where ledger_id = $1`, [app.ledgerId])
 }
 
 async function endRecovery(app: TestApp): Promise<void> {
-  await app.sql('update tallystick.webhook_cursors set recover_seq = null, recover_end = null')
+  await moveCursor(app, 'recover_seq = null, recover_end = null')
 }
 
 async function recover(app: TestApp, id: string, body: object) {

@@ -4,16 +4,17 @@ import { Webhook } from 'standardwebhooks'
 import { openWebhookSecret, signatureHeader } from '../../src/outside/webhooks/secrets.ts'
 import { parseId, type Uuid } from '../../src/proof/ids.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
-import { buildTestApp, expectStatus, type TestApp } from '../helpers/app.ts'
+import { expectStatus, type TestApp } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { TEST_MASTER_KEY } from '../helpers/database.ts'
+import { sharedApp } from '../helpers/shared-app.ts'
 import { makeWebhook } from '../helpers/webhooks.ts'
 
 const DAY_MS = 86_400_000
 const EVENT = 'evt_01jegv5gyme05800000000000a'
 
-test('the worker opens with the master key what the server sealed, and signs so that the receiver accepts it', async (t) => {
-  const app = await buildTestApp(t)
+test('the worker opens with the master key what the server sealed, and signs so that the receiver accepts it', async () => {
+  const app = await sharedApp()
   const { id, secret } = await makeWebhook(app)
   const [signer] = await openSealed(app, id)
   const timestamp = Math.floor(Date.now() / 1_000)
@@ -25,8 +26,8 @@ test('the worker opens with the master key what the server sealed, and signs so 
   })
 })
 
-test('a secret that is rotated goes on beside the new one for a day, or as long as asked', async (t) => {
-  const app = await buildTestApp(t)
+test('a secret that is rotated goes on beside the new one for a day, or as long as asked', async () => {
+  const app = await sharedApp()
   const { id, secret, secrets } = await makeWebhook(app)
   const response = await rotate(app, id)
   const { secret: second, publicKey, ...rotated } = expectStatus(200, response).json()
@@ -41,8 +42,8 @@ test('a secret that is rotated goes on beside the new one for a day, or as long 
   assert.deepEqual(expectStatus(200, await app.send('GET', `/v1/webhooks/${id}`)).json(), rotated)
 })
 
-test('the end of a secret comes nearer with another rotation, and never moves away', async (t) => {
-  const app = await buildTestApp(t)
+test('the end of a secret comes nearer with another rotation, and never moves away', async () => {
+  const app = await sharedApp()
   const inDays = async (overlaps: number[]) => {
     const { id } = await makeWebhook(app, { url: `https://example.com/${overlaps}` })
     for (const overlap of overlaps) expectStatus(200, await rotate(app, id, overlap * 86_400))
@@ -55,8 +56,8 @@ test('the end of a secret comes nearer with another rotation, and never moves aw
   assert.deepEqual(await inDays([2, 5]), [null, 5, 2])
 })
 
-test('an endpoint has three secrets at most; an overlap of 0 ends those before at once', async (t) => {
-  const app = await buildTestApp(t)
+test('an endpoint has three secrets at most; an overlap of 0 ends those before at once', async () => {
+  const app = await sharedApp()
   const { id } = await makeWebhook(app)
   await rotate(app, id)
   await rotate(app, id, 7 * 86_400)
@@ -71,20 +72,23 @@ test('an endpoint has three secrets at most; an overlap of 0 ends those before a
   assert.equal((await openSealed(app, id)).length, 1)
 })
 
-test('a secret that has ended is shown no more, makes room for another one, and is removed with the next rotation', async (t) => {
-  const app = await buildTestApp(t)
+test('a secret that has ended is shown no more, makes room for another one, and is removed with the next rotation', async () => {
+  const app = await sharedApp()
   const { id } = await makeWebhook(app)
   await rotate(app, id)
   const { secrets } = expectStatus(200, await rotate(app, id)).json()
-  await app.sql('update tallystick.webhook_secrets set expires_at = now() where expires_at is not null')
+  await app.sql(
+    'update tallystick.webhook_secrets set expires_at = now() where ledger_id = $1 and expires_at is not null',
+    [app.ledgerId],
+  )
   const shown = expectStatus(200, await app.send('GET', `/v1/webhooks/${id}`)).json().secrets
   assert.deepEqual(shown, secrets.slice(0, 1))
   expectStatus(200, await rotate(app, id))
   assert.equal((await openSealed(app, id)).length, 2)
 })
 
-test('many rotations at once leave three secrets at most', async (t) => {
-  const app = await buildTestApp(t)
+test('many rotations at once leave three secrets at most', async () => {
+  const app = await sharedApp()
   const { id } = await makeWebhook(app)
   const answers = await Promise.all(Array.from({ length: 8 }, () => rotate(app, id)))
   assert.deepEqual(answers.map(({ statusCode }) => statusCode).sort(), [200, 200, ...Array(6).fill(409)])
@@ -94,18 +98,22 @@ test('many rotations at once leave three secrets at most', async (t) => {
   assert.equal((await openSealed(app, id)).length, 3)
 })
 
-test('anybody who delivers sees a rotation: the row of the endpoint is another one', async (t) => {
-  const app = await buildTestApp(t)
+test('anybody who delivers sees a rotation: the row of the endpoint is another one', async () => {
+  const app = await sharedApp()
   const { id } = await makeWebhook(app)
   const version = async () =>
-    (await app.sql('select xmin::text as version from tallystick.webhooks'))[0]!['version']
+    (
+      await app.sql('select xmin::text as version from tallystick.webhooks where ledger_id = $1', [
+        app.ledgerId,
+      ])
+    )[0]!['version']
   const before = await version()
   await rotate(app, id)
   assert.notEqual(await version(), before)
 })
 
-test('refuses an overlap that is no time, or longer than a week', async (t) => {
-  const app = await buildTestApp(t)
+test('refuses an overlap that is no time, or longer than a week', async () => {
+  const app = await sharedApp()
   const { id } = await makeWebhook(app)
   for (const overlapSeconds of [-1, 0.5, 7 * 86_400 + 1, '60', null]) {
     const response = await app.send('POST', `/v1/webhooks/${id}/rotate-secret`, { body: { overlapSeconds } })
@@ -113,8 +121,8 @@ test('refuses an overlap that is no time, or longer than a week', async (t) => {
   }
 })
 
-test('no answer but the two that make a secret holds one, and no log line does', async (t) => {
-  const app = await buildTestApp(t)
+test('no answer but the two that make a secret holds one, and no log line does', async () => {
+  const app = await sharedApp()
   const { id, secret } = await makeWebhook(app)
   const { secret: second } = expectStatus(200, await rotate(app, id)).json()
   const { id: event } = expectStatus(202, await app.send('POST', `/v1/webhooks/${id}/test`)).json()
@@ -145,9 +153,10 @@ function rotate(app: TestApp, id: string, overlapSeconds?: number) {
 
 /** As the worker does. */
 async function openSealed(app: TestApp, id: string) {
-  const of = { ledgerId: parseId('led', app.ledger.ledger.id), webhookId: parseId('whk', id) }
+  const of = { ledgerId: app.ledgerId, webhookId: parseId('whk', id) }
   const rows = await app.sql<{ secret_id: Uuid; sealed: Buffer }>(
-    'select secret_id, sealed from tallystick.webhook_secrets order by secret_id desc',
+    'select secret_id, sealed from tallystick.webhook_secrets where ledger_id = $1 order by secret_id desc',
+    [app.ledgerId],
   )
   const masterKey = makeMasterKey(TEST_MASTER_KEY)
   return rows.map(({ secret_id, sealed }) =>

@@ -4,15 +4,16 @@ import { WEBHOOKS_PER_LEDGER_MAX } from '../../src/db/limits.ts'
 import { buildApp } from '../../src/http/app.ts'
 import { openLog } from '../../src/observe/log.ts'
 import { openDeps } from '../../src/run/deps.ts'
-import { buildTestApp, expectStatus, OPERATOR_KEY, type TestApp, testConfig } from '../helpers/app.ts'
+import { expectStatus, OPERATOR_KEY, type TestApp, testConfig } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { addKey } from '../helpers/more-keys.ts'
+import { sharedApp } from '../helpers/shared-app.ts'
 import { listAll, makeWebhook, URL } from '../helpers/webhooks.ts'
 
 const NOWHERE = 'whk_01jegv5gyme05800000000000a'
 
-test('a webhook is made, and shown without its secret', async (t) => {
-  const app = await buildTestApp(t)
+test('a webhook is made, and shown without its secret', async () => {
+  const app = await sharedApp()
   const response = await app.send('POST', '/v1/webhooks', {
     body: {
       url: URL,
@@ -52,8 +53,8 @@ test('a webhook is made, and shown without its secret', async (t) => {
   assert.deepEqual((await app.send('GET', '/v1/webhooks')).json(), { data: [webhook], nextCursor: null })
 })
 
-test('what is not said is: no description, all types, nothing included', async (t) => {
-  const app = await buildTestApp(t)
+test('what is not said is: no description, all types, nothing included', async () => {
+  const app = await sharedApp()
   const { description, events, types, include } = await makeWebhook(app, { events: ['*'] })
   assert.deepEqual(
     { description, events, types, include },
@@ -61,24 +62,30 @@ test('what is not said is: no description, all types, nothing included', async (
   )
 })
 
-test('it hears of what is appended after it was made: entries, and checkpoints', async (t) => {
-  const app = await buildTestApp(t)
+test('it hears of what is appended after it was made: entries, and checkpoints', async () => {
+  const app = await sharedApp()
   await app.notarize()
-  await app.sql(`insert into tallystick.checkpoints (ledger_id, size, root, chain, note)
-    select ledger_id, 3, chain, (select chain from tallystick.entries e where e.ledger_id = h.ledger_id and seq = 2),
-      format(E'%s\\n3\\n%s\\n', origin, encode(chain, 'base64'))
-    from tallystick.chain_heads h join tallystick.ledgers using (ledger_id)`)
+  await app.sql(
+    `insert into tallystick.checkpoints (ledger_id, size, root, chain, note)
+     select ledger_id, 3, chain, (select chain from tallystick.entries e where e.ledger_id = h.ledger_id and seq = 2),
+       format(E'%s\\n3\\n%s\\n', origin, encode(chain, 'base64'))
+     from tallystick.chain_heads h join tallystick.ledgers using (ledger_id) where ledger_id = $1`,
+    [app.ledgerId],
+  )
   const { id, standing } = await makeWebhook(app)
   assert.equal(standing.nextSeq, 4)
-  const cursors = await app.sql('select checkpoint_size from tallystick.webhook_cursors')
+  const cursors = await app.sql(
+    'select checkpoint_size from tallystick.webhook_cursors where ledger_id = $1',
+    [app.ledgerId],
+  )
   assert.deepEqual(cursors, [{ checkpoint_size: '3' }])
   await app.notarize()
   const { nextSeq, behind } = (await show(app, id)).standing
   assert.deepEqual({ nextSeq, behind }, { nextSeq: 4, behind: 1 })
 })
 
-test('anybody who asks for it a second time is told of the first, and the ledger has one', async (t) => {
-  const app = await buildTestApp(t)
+test('anybody who asks for it a second time is told of the first, and the ledger has one', async () => {
+  const app = await sharedApp()
   const body = { url: URL, events: ['record.created', 'record.activated'], types: ['a', 'b'] }
   const { id } = await makeWebhook(app, body)
   const again = { ...body, events: [...body.events].reverse(), types: ['b', 'a', 'b'], description: 'again' }
@@ -102,8 +109,8 @@ test('anybody who asks for it a second time is told of the first, and the ledger
   await makeWebhook(app, body)
 })
 
-test('of the same request sent many times at once one makes a webhook', async (t) => {
-  const app = await buildTestApp(t)
+test('of the same request sent many times at once one makes a webhook', async () => {
+  const app = await sharedApp()
   const body = { url: URL, events: ['*'] }
   const answers = await Promise.all(
     Array.from({ length: 8 }, () => app.send('POST', '/v1/webhooks', { body })),
@@ -112,13 +119,17 @@ test('of the same request sent many times at once one makes a webhook', async (t
   assert.deepEqual(codes, [201, ...Array(7).fill(409)])
 })
 
-test('a ledger has at most a hundred, however many are asked for at once; deleted ones don’t count', async (t) => {
-  const app = await buildTestApp(t)
-  await app.sql(`insert into tallystick.webhooks (ledger_id, webhook_id, url, events, created_by)
-    select l.ledger_id, gen_random_uuid(), 'https://example.com/' || i, '{*}', l.ledger_id
-    from tallystick.ledgers l, generate_series(1, ${WEBHOOKS_PER_LEDGER_MAX - 3}) i`)
-  await app.sql(`insert into tallystick.webhook_cursors (ledger_id, webhook_id, next_seq, checkpoint_size)
-    select ledger_id, webhook_id, 0, 0 from tallystick.webhooks`)
+test('a ledger has at most a hundred, however many are asked for at once; deleted ones don’t count', async () => {
+  const app = await sharedApp()
+  await app.sql(
+    `with made as (
+       insert into tallystick.webhooks (ledger_id, webhook_id, url, events, created_by)
+       select $1, gen_random_uuid(), 'https://example.com/' || i, '{*}', $1 from generate_series(1, $2::int) i
+       returning ledger_id, webhook_id)
+     insert into tallystick.webhook_cursors (ledger_id, webhook_id, next_seq, checkpoint_size)
+     select ledger_id, webhook_id, 0, 0 from made`,
+    [app.ledgerId, WEBHOOKS_PER_LEDGER_MAX - 3],
+  )
   const ask = (name: string) =>
     app.send('POST', '/v1/webhooks', { body: { url: `${URL}/${name}`, events: ['*'] } })
   const answers = await Promise.all(Array.from({ length: 10 }, (_, i) => ask(`at-once-${i}`)))
@@ -134,8 +145,8 @@ test('a ledger has at most a hundred, however many are asked for at once; delete
   await makeWebhook(app, {}, (await app.newLedger()).key.key)
 })
 
-test('webhooks are listed page by page in the order in which they were made, each once', async (t) => {
-  const app = await buildTestApp(t)
+test('webhooks are listed page by page in the order in which they were made, each once', async () => {
+  const app = await sharedApp()
   const ids: string[] = []
   for (let i = 0; i < 5; i++) ids.push((await makeWebhook(app, { url: `${URL}/${i}` })).id)
   const listed = await listAll(app, '/v1/webhooks?limit=2')
@@ -145,8 +156,8 @@ test('webhooks are listed page by page in the order in which they were made, eac
   )
 })
 
-test('what is named is changed and the rest stays; the secrets too', async (t) => {
-  const app = await buildTestApp(t)
+test('what is named is changed and the rest stays; the secrets too', async () => {
+  const app = await sharedApp()
   const { secret: _, publicKey: __, ...made } = await makeWebhook(app, { description: 'one', types: ['a'] })
   const change = async (body: object) =>
     expectStatus(200, await app.send('PATCH', `/v1/webhooks/${made.id}`, { body })).json()
@@ -169,8 +180,8 @@ test('what is named is changed and the rest stays; the secrets too', async (t) =
   }
 })
 
-test('documents are sent only where somebody who may read them says so', async (t) => {
-  const app = await buildTestApp(t)
+test('documents are sent only where somebody who may read them says so', async () => {
+  const app = await sharedApp()
   const key = await addKey(app, { scopes: ['webhooks:manage'] })
   const reader = await addKey(app, { scopes: ['webhooks:manage', 'records:read'] })
   const body = { url: URL, events: ['*'], include: ['documents'] }
@@ -191,13 +202,14 @@ test('documents are sent only where somebody who may read them says so', async (
   expectStatus(200, await patch(key, { url: 'https://mine.example/2' }))
 })
 
-test('what is deleted is nowhere any more, and its secrets are gone', async (t) => {
-  const app = await buildTestApp(t)
+test('what is deleted is nowhere any more, and its secrets are gone', async () => {
+  const app = await sharedApp()
   const { id } = await makeWebhook(app)
+  assert.equal((await secretsOf(app)).length, 1)
   const { id: event } = expectStatus(202, await app.send('POST', `/v1/webhooks/${id}/test`)).json()
   const response = expectStatus(204, await app.send('DELETE', `/v1/webhooks/${id}`))
   assert.equal(response.body, '')
-  assert.deepEqual(await app.sql('select from tallystick.webhook_secrets'), [])
+  assert.deepEqual(await secretsOf(app), [])
   assert.deepEqual(await listAll(app, '/v1/webhooks'), [])
   for (const [method, path, body] of [
     ['GET', ''],
@@ -218,8 +230,8 @@ test('what is deleted is nowhere any more, and its secrets are gone', async (t) 
   }
 })
 
-test('URLs that nobody is to be sent to are refused, with what to do instead', async (t) => {
-  const app = await buildTestApp(t)
+test('URLs that nobody is to be sent to are refused, with what to do instead', async () => {
+  const app = await sharedApp()
   const { id } = await makeWebhook(app)
   for (const [url, said] of [
     ['http://example.com/', /https:/],
@@ -248,7 +260,7 @@ test('URLs that nobody is to be sent to are refused, with what to do instead', a
 })
 
 test('what the operator allows may be named', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await sharedApp()
   const config = testConfig(app.database.apiUrl, { TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8' })
   const deps = await openDeps(config, openLog('silent'))
   const other = buildApp(deps)
@@ -265,8 +277,8 @@ test('what the operator allows may be named', async (t) => {
   assert.equal(expectStatus(201, response).json().url, 'http://127.0.0.1:25/hook')
 })
 
-test('refuses what it does not know: events, types, members, ids, cursors, an Idempotency-Key', async (t) => {
-  const app = await buildTestApp(t)
+test('refuses what it does not know: events, types, members, ids, cursors, an Idempotency-Key', async () => {
+  const app = await sharedApp()
   const { id } = await makeWebhook(app)
   const good = { url: `${URL}/2`, events: ['*'] }
   for (const wrong of [
@@ -324,8 +336,8 @@ test('refuses what it does not know: events, types, members, ids, cursors, an Id
   )
 })
 
-test('webhooks of a ledger that takes no entries are managed as before', async (t) => {
-  const app = await buildTestApp(t)
+test('webhooks of a ledger that takes no entries are managed as before', async () => {
+  const app = await sharedApp()
   const { id } = await makeWebhook(app)
   const ledger = app.ledger.ledger.id
   expectStatus(200, await app.send('POST', `/v1/ledgers/${ledger}/freeze`, { key: OPERATOR_KEY }))
@@ -337,8 +349,8 @@ test('webhooks of a ledger that takes no entries are managed as before', async (
   expectStatus(204, await app.send('DELETE', `/v1/webhooks/${id}`))
 })
 
-test('a key without webhooks:manage learns nothing of webhooks', async (t) => {
-  const app = await buildTestApp(t)
+test('a key without webhooks:manage learns nothing of webhooks', async () => {
+  const app = await sharedApp()
   const { id } = await makeWebhook(app)
   const key = await addKey(app, { scopes: ['audit:read', 'records:read', 'keys:manage'] })
   for (const url of ['/v1/webhooks', `/v1/webhooks/${id}`, `/v1/webhooks/${id}/deliveries`]) {
@@ -348,4 +360,8 @@ test('a key without webhooks:manage learns nothing of webhooks', async (t) => {
 
 async function show(app: TestApp, id: string) {
   return expectStatus(200, await app.send('GET', `/v1/webhooks/${id}`)).json()
+}
+
+function secretsOf(app: TestApp): Promise<object[]> {
+  return app.sql('select from tallystick.webhook_secrets where ledger_id = $1', [app.ledgerId])
 }
