@@ -18,6 +18,7 @@ import {
 } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { addAgent, addKey } from '../helpers/more-keys.ts'
+import { sharedApp } from '../helpers/shared-app.ts'
 import { addPeer } from '../helpers/test-peers.ts'
 import { makeWebhook } from '../helpers/webhooks.ts'
 
@@ -38,7 +39,7 @@ const isRefusalOfMethods = (route: RouteOptions) => Array.isArray(route.method)
 const SECRET_PAYLOAD = 'value-that-must-not-be-logged'
 
 test('every route', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await sharedApp()
   const routes = app.routes.filter((route) => !isRefusalOfMethods(route))
   const elsewhere = await app.newLedger()
   const own = await app.notarize({ type: 'generic/1', payload: { own: SECRET_PAYLOAD } })
@@ -165,8 +166,8 @@ test('every route', async (t) => {
   })
 })
 
-test('audit:read alone shows entries and proofs, and no documents', async (t) => {
-  const app = await buildTestApp(t)
+test('audit:read alone shows entries and proofs, and no documents', async () => {
+  const app = await sharedApp()
   const record = await app.notarize(genericBody({ private: 'to the agents' }))
   const batch = await app.send('POST', '/v1/records/batch', {
     body: { records: [genericBody({ private: 2 })] },
@@ -184,8 +185,8 @@ test('audit:read alone shows entries and proofs, and no documents', async (t) =>
   assert.match((await app.send('GET', '/v1/entries', { key: both })).body, /to the agents/)
 })
 
-test('acting for another agent needs the scope agents:act', async (t) => {
-  const app = await buildTestApp(t)
+test('acting for another agent needs the scope agents:act', async () => {
+  const app = await sharedApp()
   const writer = await addKey(app, { scopes: ['records:write'] })
   const before = await app.written()
   const body = { ...genericBody(), onBehalfOf: app.ledger.agent.id }
@@ -197,8 +198,8 @@ test('acting for another agent needs the scope agents:act', async (t) => {
   assert.deepEqual(await app.written(), before)
 })
 
-test('an agent of another ledger is no agent of this one', async (t) => {
-  const app = await buildTestApp(t)
+test('an agent of another ledger is no agent of this one', async () => {
+  const app = await sharedApp()
   const elsewhere = await app.newLedger()
   const before = await app.written()
   const body = { ...genericBody(), onBehalfOf: elsewhere.agent.id }
@@ -227,8 +228,8 @@ test('a fault of the server says nothing to the client, and no values to the log
   assertNoSecrets(app, [SECRET_PAYLOAD, Buffer.from(SECRET_PAYLOAD).toString('hex'), app.ledger.key.key])
 })
 
-test('the answer to a new ledger is kept by no cache', async (t) => {
-  const app = await buildTestApp(t)
+test('the answer to a new ledger is kept by no cache', async () => {
+  const app = await sharedApp()
   const response = await app.send('POST', '/v1/ledgers', { key: OPERATOR_KEY, body: { name: 'x' } })
   assert.equal(response.headers['cache-control'], 'no-store')
 })

@@ -5,11 +5,12 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { buildTestApp, expectStatus, genericBody, OPERATOR_KEY, type SendOptions } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
+import { sharedApp } from '../helpers/shared-app.ts'
 
 const SOME_METHODS = ['HEAD', 'PUT', 'DELETE', 'PROPFIND']
 
 test('an address', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await sharedApp()
   const record = await app.notarize()
   const before = await app.written()
   const get = (url: string, options?: SendOptions) => app.send('GET', url, options)

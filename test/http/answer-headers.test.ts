@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { buildTestApp, OPERATOR_KEY } from '../helpers/app.ts'
+import { OPERATOR_KEY } from '../helpers/app.ts'
+import { sharedApp } from '../helpers/shared-app.ts'
 
-test('every answer says that it is what it says, and what needs a key is kept by no cache', async (t) => {
-  const app = await buildTestApp(t)
+test('every answer says that it is what it says, and what needs a key is kept by no cache', async () => {
+  const app = await sharedApp()
   const { id } = await app.notarize()
   const answers = [
     ['GET', `/v1/records/${id}`, {}, 'no-store'],

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { buildTestApp, expectStatus, type TestApp } from '../helpers/app.ts'
+import { expectStatus, type TestApp } from '../helpers/app.ts'
 import { addKey } from '../helpers/more-keys.ts'
+import { sharedApp } from '../helpers/shared-app.ts'
 
-test('an audit is asked for, and waits for the worker', async (t) => {
-  const app = await buildTestApp(t)
+test('an audit is asked for, and waits for the worker', async () => {
+  const app = await sharedApp()
   const audit = expectStatus(202, await ask(app)).json()
   assert.match(audit.id, /^aud_/)
   const { id, requestedAt, ...rest } = audit
@@ -21,8 +22,8 @@ test('an audit is asked for, and waits for the worker', async (t) => {
   assert.deepEqual(expectStatus(200, await app.send('GET', `/v1/audits/${id}`)).json(), audit)
 })
 
-test('while one is open, that one is answered; afterwards there is a new one', async (t) => {
-  const app = await buildTestApp(t)
+test('while one is open, that one is answered; afterwards there is a new one', async () => {
+  const app = await sharedApp()
   const first = (await ask(app)).json()
   assert.deepEqual(expectStatus(202, await ask(app)).json(), first)
   await finish(app, { ok: false, failure: { seq: 3, code: 'signature_invalid', reason: 'changed' } })
@@ -33,8 +34,8 @@ test('while one is open, that one is answered; afterwards there is a new one', a
   assert.notEqual((await ask(app)).json().id, first.id)
 })
 
-test('audits are listed newest first, page by page, each once', async (t) => {
-  const app = await buildTestApp(t)
+test('audits are listed newest first, page by page, each once', async () => {
+  const app = await sharedApp()
   const ids: string[] = []
   for (let i = 0; i < 5; i++) {
     ids.unshift((await ask(app)).json().id)
@@ -51,8 +52,8 @@ test('audits are listed newest first, page by page, each once', async (t) => {
   assert.deepEqual(seen, ids)
 })
 
-test('a key sees its own ledger’s audits only', async (t) => {
-  const app = await buildTestApp(t)
+test('a key sees its own ledger’s audits only', async () => {
+  const app = await sharedApp()
   const other = await app.newLedger()
   const { id } = (await ask(app)).json()
   expectStatus(404, await app.send('GET', `/v1/audits/${id}`, { key: other.key.key }))
@@ -60,8 +61,8 @@ test('a key sees its own ledger’s audits only', async (t) => {
   assert.deepEqual(page.json(), { data: [], nextCursor: null })
 })
 
-test('needs the scope audit:read, also to ask', async (t) => {
-  const app = await buildTestApp(t)
+test('needs the scope audit:read, also to ask', async () => {
+  const app = await sharedApp()
   const key = await addKey(app, { scopes: ['records:read', 'records:write'] })
   expectStatus(403, await app.send('POST', '/v1/audits', { key, body: {} }))
   expectStatus(403, await app.send('GET', '/v1/audits', { key }))
@@ -69,8 +70,8 @@ test('needs the scope audit:read, also to ask', async (t) => {
   expectStatus(202, await app.send('POST', '/v1/audits', { key: auditor, body: {} }))
 })
 
-test('refuses what it does not know: ids, cursors, members, an Idempotency-Key', async (t) => {
-  const app = await buildTestApp(t)
+test('refuses what it does not know: ids, cursors, members, an Idempotency-Key', async () => {
+  const app = await sharedApp()
   expectStatus(404, await app.send('GET', '/v1/audits/aud_1'))
   expectStatus(404, await app.send('GET', `/v1/audits/${app.ledger.ledger.id}`))
   expectStatus(422, await app.send('GET', '/v1/audits?cursor=x'))
@@ -98,7 +99,7 @@ async function finish(app: TestApp, found: { ok: boolean; failure: object | null
   }
   await app.sql(
     `update tallystick.audits set state = 'done', finished_at = now(), started_at = now(), entries_done = 3,
-       entries_total = 3, ok = $1, report = $2 where state = 'queued'`,
-    [found.ok, report],
+       entries_total = 3, ok = $1, report = $2 where ledger_id = $3 and state = 'queued'`,
+    [found.ok, report, app.ledgerId],
   )
 }

@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { BODY_BYTES_MAX } from '../../src/append/limits.ts'
-import { buildTestApp, expectStatus, genericBody, OPERATOR_KEY, type SendOptions } from '../helpers/app.ts'
+import { expectStatus, genericBody, OPERATOR_KEY, type SendOptions } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
+import { sharedApp } from '../helpers/shared-app.ts'
 
 const vectors = JSON.parse(readFileSync(new URL('../vectors/vectors.json', import.meta.url), 'utf8')) as {
   refusedJson: string[]
@@ -223,7 +224,7 @@ const BAD_VALUES: Case[] = [
 ]
 
 test('a bad body', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await sharedApp()
   const before = await app.written()
 
   for (const { what, status, code, send, members = {} } of [...BAD_TEXTS, ...BAD_VALUES]) {
@@ -274,7 +275,7 @@ test('a bad body', async (t) => {
 })
 
 test('a body at a limit', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await sharedApp()
   for (const accepted of vectors.acceptedJson) {
     await t.test(`is taken: the vectors' ${accepted}`, async () => {
       const response = expectStatus(201, await app.send('POST', '/v1/records', { text: notarize(accepted) }))
@@ -327,8 +328,8 @@ test('a body at a limit', async (t) => {
   })
 })
 
-test('where there is nothing to say a body may be left out, with or without its type; elsewhere it may not', async (t) => {
-  const app = await buildTestApp(t)
+test('where there is nothing to say a body may be left out, with or without its type; elsewhere it may not', async () => {
+  const app = await sharedApp()
   const key = expectStatus(
     201,
     await app.send('POST', '/v1/keys', { body: { name: 'k', scopes: ['records:write'] } }),
@@ -343,8 +344,8 @@ test('where there is nothing to say a body may be left out, with or without its 
   assertProblem(await app.send('POST', '/v1/keys', { text: '' }), 400, 'bad_json')
 })
 
-test('says which words it takes, and what a time looks like', async (t) => {
-  const app = await buildTestApp(t)
+test('says which words it takes, and what a time looks like', async () => {
+  const app = await sharedApp()
   const scope = await app.send('POST', '/v1/keys', { body: { name: 'k', scopes: ['record:write'] } })
   const { detail } = assertProblem(scope, 422, 'invalid_request')
   assert.match(detail as string, /^\/scopes\/0 must be one of agents:act, .*records:write/)

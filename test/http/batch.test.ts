@@ -4,9 +4,10 @@ import { test } from 'node:test'
 import { verifyBatchItem } from '../../src/proof/statement/batch.ts'
 import { inclusionPath } from '../../src/proof/tree/merkle.ts'
 import { nativeProviders } from '../../src/signing/native.ts'
-import { buildTestApp, expectStatus, type TestApp } from '../helpers/app.ts'
+import { expectStatus, type TestApp } from '../helpers/app.ts'
 import { addAgent } from '../helpers/more-keys.ts'
 import { digestOf, itemLeafOf, openEnvelope, rootOf } from '../helpers/open-envelope.ts'
+import { sharedApp } from '../helpers/shared-app.ts'
 
 const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
 const generic = (payload: object) => ({ type: 'generic/1', payload })
@@ -23,7 +24,7 @@ async function openLine(app: TestApp, seq: number) {
 }
 
 test('POST /v1/records/batch', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await sharedApp()
 
   await t.test('answers the batch, its entry and the records, in order', async () => {
     const response = expectStatus(201, await postBatch(app, numbered(5)))

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { buildTestApp, expectStatus } from '../helpers/app.ts'
+import { expectStatus } from '../helpers/app.ts'
+import { sharedApp } from '../helpers/shared-app.ts'
 
 test('GET /docs', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await sharedApp()
   const get = (url: string, headers = {}) => app.send('GET', url, { key: null, headers })
   const page = expectStatus(200, await get('/docs'))
 

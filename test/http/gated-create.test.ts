@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { expectStatus } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
-import { buildGatedApp, PAYLOAD, type StepOptions } from '../helpers/gated-app.ts'
+import { PAYLOAD, type StepOptions, sharedGatedApp } from '../helpers/gated-app.ts'
 import { digestOf } from '../helpers/open-envelope.ts'
 
 const HOUR_MS = 3_600_000
 const inAnHour = () => new Date(Date.now() + HOUR_MS).toISOString()
 
 test('POST /v1/records with a gated type', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await sharedGatedApp()
   const { principal, performer, stranger, gateway } = app.agents
   const post = (body: object, { as = 'principal', headers = {} }: Omit<StepOptions, 'body'> = {}) =>
     app.send('POST', '/v1/records', {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assertProblem } from '../helpers/assert-problem.ts'
-import { buildGatedApp, type GatedApp } from '../helpers/gated-app.ts'
+import { buildGatedApp, type GatedApp, sharedGatedApp } from '../helpers/gated-app.ts'
 
 const SOON_MS = 1_500
 /** Entries may be this much off the database's clock, so a server may. */
@@ -14,7 +14,7 @@ async function pass(deadline: string): Promise<void> {
 }
 
 test('a deadline that has passed', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await sharedGatedApp()
   const deadline = after(SOON_MS)
   const created = await app.create({ deadline })
   const active = await app.create({ deadline })

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseLines } from '../helpers/app.ts'
-import { buildGatedApp, FAILING } from '../helpers/gated-app.ts'
+import { FAILING, sharedGatedApp } from '../helpers/gated-app.ts'
 import { addKey } from '../helpers/more-keys.ts'
 
-test('each step’s line shows the document that it digests, and the other steps have none', async (t) => {
-  const app = await buildGatedApp(t)
+test('each step’s line shows the document that it digests, and the other steps have none', async () => {
+  const app = await sharedGatedApp()
   const { id } = await app.reach('DISCREPANT')
   await app.take(id, 'revision', { body: { reason: 'too few' } })
   await app.take(id, 'completions')

@@ -5,12 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { LightMyRequestResponse as Response } from 'fastify'
 import { expectStatus } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
-import { buildGatedApp, FAILING, PAYLOAD, type StepName, type StepOptions } from '../helpers/gated-app.ts'
+import { FAILING, PAYLOAD, type StepName, type StepOptions, sharedGatedApp } from '../helpers/gated-app.ts'
 
 const SOON_MS = 400
 
 test('an Idempotency-Key on the steps of a gated record', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await sharedGatedApp()
   const keyed = (key: string, more: Record<string, string> = {}) => ({ 'idempotency-key': key, ...more })
 
   /** Answers the same, byte for byte and tag for tag, and writes nothing. */

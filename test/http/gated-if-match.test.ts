@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { expectStatus } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
-import { buildGatedApp, STEP_NAMES, type StepName } from '../helpers/gated-app.ts'
+import { STEP_NAMES, type StepName, sharedGatedApp } from '../helpers/gated-app.ts'
 
 /** A state in which each step may be taken. */
 const BEFORE: Record<StepName, string> = {
@@ -15,7 +15,7 @@ const BEFORE: Record<StepName, string> = {
 }
 
 test('If-Match on the steps of a gated record', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await sharedGatedApp()
 
   for (const step of STEP_NAMES) {
     await t.test(`${step}: refuses another version, and takes the one that ETag says`, async () => {

@@ -6,12 +6,12 @@ import fc from 'fast-check'
 import type { LightMyRequestResponse as Response } from 'fastify'
 import {
   type AgentName,
-  buildGatedApp,
   FAILING,
   type GatedApp,
   PASSING,
   STEP_BODIES,
   STEP_NAMES,
+  sharedGatedApp,
 } from '../helpers/gated-app.ts'
 import {
   answer,
@@ -149,8 +149,8 @@ function isOvertaken(response: Response, { state, version }: ModelRecord): boole
   return said.join() === ['state_conflict', true, state, version].join()
 }
 
-test('any requests, one after another, are answered as the model says', async (t) => {
-  const app = await buildGatedApp(t)
+test('any requests, one after another, are answered as the model says', async () => {
+  const app = await sharedGatedApp()
   const seen = new Set<string>()
   const drawn = fc.array(
     fc.tuple(
@@ -214,8 +214,8 @@ test('any requests, one after another, are answered as the model says', async (t
   assert.ok(reached.length >= wanted.length - 3, `came only to ${[...seen].sort().join(', ')}`)
 })
 
-test('requests in flight together end as if they had come one after another', async (t) => {
-  const app = await buildGatedApp(t)
+test('requests in flight together end as if they had come one after another', async () => {
+  const app = await sharedGatedApp()
   let contended = 0
   const rounds = fc.array(
     fc.tuple(fc.array(requestArbitrary, { minLength: 2, maxLength: 8 }), fc.boolean()),

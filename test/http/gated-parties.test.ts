@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { expectStatus } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
-import { buildGatedApp, STEP_BODIES, STEP_NAMES } from '../helpers/gated-app.ts'
+import { STEP_BODIES, STEP_NAMES, sharedGatedApp } from '../helpers/gated-app.ts'
 
 test('a gateway with agents:act takes the steps of the agent that it names', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await sharedGatedApp()
   const { performer, stranger, gateway } = app.agents
   const as = 'gateway'
   const forPrincipal = { onBehalfOf: stranger.id }
@@ -124,7 +124,7 @@ test('a gateway with agents:act takes the steps of the agent that it names', asy
 })
 
 test('an open performer', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await sharedGatedApp()
   const { stranger } = app.agents
   const open = (body = {}, options = {}) => app.create({ performer: undefined, ...body }, options)
 
@@ -166,8 +166,8 @@ test('an open performer', async (t) => {
   })
 })
 
-test('a disabled agent takes no step', async (t) => {
-  const app = await buildGatedApp(t)
+test('a disabled agent takes no step', async () => {
+  const app = await sharedGatedApp()
   const worker = await app.addAgent('soon gone', ['records:write'])
   const { id } = await app.create({ performer: worker.id })
   await app.take(id, 'activate', { as: worker })
@@ -181,7 +181,7 @@ test('a disabled agent takes no step', async (t) => {
 })
 
 test('records:read:own', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await sharedGatedApp()
   const reads = (id: string) => ['', '/entries', '/tree'].map((what) => `/v1/records/${id}${what}`)
 
   await t.test('shows a record to its principal and its performer, and to nobody else', async () => {

@@ -9,12 +9,12 @@ import { openDeps } from '../../src/run/deps.ts'
 import { expectStatus, testConfig } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import {
-  buildGatedApp,
   FAILING,
   type GatedApp,
   STEP_AGENTS,
   STEP_BODIES,
   type StepName,
+  sharedGatedApp,
 } from '../helpers/gated-app.ts'
 import { assertVerifies } from '../helpers/verify-app.ts'
 
@@ -48,7 +48,7 @@ async function openSecondServer(t: TestContext, app: GatedApp) {
 }
 
 test('steps that race each other', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await sharedGatedApp()
   const second = await openSecondServer(t, app)
   const either = (i: number, id: string, step: StepName, body: object = STEP_BODIES[step]) =>
     i % 2 === 0 ? app.step(id, step, { body }) : second(id, step, body)
@@ -139,7 +139,7 @@ test('steps that race each other', async (t) => {
 })
 
 test('completions against expiry', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await sharedGatedApp()
   const inMs = (ms: number) => new Date(Date.now() + ms).toISOString()
   async function active(deadline: string): Promise<{ id: string }> {
     const record = await app.create({ deadline })

@@ -10,7 +10,7 @@ import { nativeProviders } from '../../src/signing/native.ts'
 import { expectStatus, type SendOptions, type TestApp } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { makePublish } from '../helpers/checkpoints.ts'
-import { buildGatedApp, type GatedApp, PAYLOAD } from '../helpers/gated-app.ts'
+import { buildGatedApp, type GatedApp, PAYLOAD, sharedGatedApp } from '../helpers/gated-app.ts'
 import { runCli } from '../helpers/run-cli.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 
@@ -51,8 +51,8 @@ async function takeAllSteps(app: GatedApp, body: object = {}) {
   return app.get(id)
 }
 
-test('finds gated records by where they stand, who performs and who judges', async (t) => {
-  const app = await buildGatedApp(t)
+test('finds gated records by where they stand, who performs and who judges', async () => {
+  const app = await sharedGatedApp()
   const { principal, performer, stranger, gateway } = app.agents
   const notarized = await app.notarize()
   const reached = new Map<string, string>()
@@ -78,8 +78,8 @@ test('finds gated records by where they stand, who performs and who judges', asy
   assert.deepEqual(await list(app, { performer: stranger.id, state: 'ACTIVE' }), [open.id])
 })
 
-test("shows a key for its agent's own records what it performs, and each record once", async (t) => {
-  const app = await buildGatedApp(t)
+test("shows a key for its agent's own records what it performs, and each record once", async () => {
+  const app = await sharedGatedApp()
   const both = await app.addAgent('both', ['records:read:own', 'records:write', 'agents:act'])
   const performed = await app.create({ performer: both.id })
   const made = await app.create({}, { as: both })
@@ -105,8 +105,8 @@ test("shows a key for its agent's own records what it performs, and each record 
   assert.equal((await list(app, {}, { key }))[0], open.id, 'its own from its activation on')
 })
 
-test("answers each of a record's entries with the document that its step digests", async (t) => {
-  const app = await buildGatedApp(t)
+test("answers each of a record's entries with the document that its step digests", async () => {
+  const app = await sharedGatedApp()
   const record = await takeAllSteps(app)
   const { data, nextCursor } = await read(app, `/v1/records/${record.id}/entries`)
   assert.equal(nextCursor, null)
@@ -153,8 +153,8 @@ test("answers each of a record's entries with the document that its step digests
   }
 })
 
-test('answers of an erased document its digest, from the moment on that the entry says so', async (t) => {
-  const app = await buildGatedApp(t)
+test('answers of an erased document its digest, from the moment on that the entry says so', async () => {
+  const app = await sharedGatedApp()
   const { id, gated } = await takeAllSteps(app)
   const path = `/v1/records/${id}/entries`
   const before = (await read(app, path)).data
@@ -169,8 +169,8 @@ test('answers of an erased document its digest, from the moment on that the entr
   assert.deepEqual(data.toSpliced(2, 1), before.toSpliced(2, 1), 'nothing else')
 })
 
-test("pages a record's entries, also while it goes on", async (t) => {
-  const app = await buildGatedApp(t)
+test("pages a record's entries, also while it goes on", async () => {
+  const app = await sharedGatedApp()
   const { id } = await app.reach('VERIFIED')
   const path = `/v1/records/${id}/entries`
   const first = await read(app, `${path}?limit=3`)
@@ -184,8 +184,8 @@ test("pages a record's entries, also while it goes on", async (t) => {
   }
 })
 
-test('shows what was delegated from agent to agent, to each its own part', async (t) => {
-  const app = await buildGatedApp(t)
+test('shows what was delegated from agent to agent, to each its own part', async () => {
+  const app = await sharedGatedApp()
   const { performer, stranger } = app.agents
   const order = await app.create()
   await app.take(order.id, 'activate')
@@ -211,8 +211,8 @@ test('shows what was delegated from agent to agent, to each its own part', async
   )
 })
 
-test('a gated record is no deeper below its first ancestor than any other', async (t) => {
-  const app = await buildGatedApp(t)
+test('a gated record is no deeper below its first ancestor than any other', async () => {
+  const app = await sharedGatedApp()
   let parent: string | undefined
   for (let depth = 1; depth <= 16; depth++) parent = (await app.create({ ...(parent && { parent }) })).id
   assert.equal((await read(app, `/v1/records/${parent}/tree`)).ancestors.length, 15)

@@ -4,12 +4,12 @@ import { expectStatus, OPERATOR_KEY } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import {
   type AgentName,
-  buildGatedApp,
   STEP_AGENTS,
   STEP_BODIES,
   STEP_NAMES,
   type StepName,
   type StepOptions,
+  sharedGatedApp,
 } from '../helpers/gated-app.ts'
 
 /** DESIGN §6, written a second time: what may come next, and which steps that have a route are among it. */
@@ -36,7 +36,7 @@ const STRANGERS: Record<StepName, { not: AgentName[]; role: string }> = {
 }
 
 test('a step is refused', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await sharedGatedApp()
   const deadline = new Date(Date.now() + 1_000).toISOString()
   const records: Record<string, { id: string; version: number }> = { EXPIRED: await app.create({ deadline }) }
   for (const state of Object.keys(STATES)) records[state] ??= await app.reach(state)

@@ -8,7 +8,7 @@ import { nativeProviders } from '../../src/signing/native.ts'
 import { expectStatus } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { connect } from '../helpers/connect.ts'
-import { buildGatedApp, type GatedApp, PAYLOAD, type StepOptions } from '../helpers/gated-app.ts'
+import { type GatedApp, PAYLOAD, type StepOptions, sharedGatedApp } from '../helpers/gated-app.ts'
 import { addPeer, setPeerState, type TestPeer } from '../helpers/test-peers.ts'
 
 const WEAK_SALT = Buffer.alloc(16, 7).toString('base64url')
@@ -61,7 +61,7 @@ async function sharedRows(app: GatedApp, id: string) {
 }
 
 test('a record that is shared by its creation', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await sharedGatedApp()
   const [first, second, third] = [await addPeer(app), await addPeer(app), await addPeer(app, 'suspended')]
   async function assertRefused(body: object, status: number, code: string, path?: string) {
     const before = await app.written()
@@ -246,9 +246,7 @@ test('a record that is shared by its creation', async (t) => {
   ) {
     const client = await connect(t, on.database.superuserUrl)
     await client.query('begin')
-    await client.query('select from tallystick.chain_heads where ledger_id = $1 for update', [
-      parseId('led', on.ledger.ledger.id),
-    ])
+    await client.query('select from tallystick.chain_heads where ledger_id = $1 for update', [on.ledgerId])
     const answer = request()
     for (;;) {
       const waiting = await on.sql(
@@ -263,7 +261,7 @@ test('a record that is shared by its creation', async (t) => {
 })
 
 test('a record that is shared later', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await sharedGatedApp()
   const { principal, stranger, gateway } = app.agents
   const [first, second, third] = [await addPeer(app), await addPeer(app), await addPeer(app, 'suspended')]
   async function assertRefused(
@@ -416,16 +414,14 @@ test('a record that is shared later', async (t) => {
     const { id } = await app.create()
     const other = await app.create({}, { as: 'gateway' })
     const setPrincipal = (agent: string, record: string) =>
-      app.sql('update tallystick.gated_records set principal_id = $1 where record_id = $2', [
-        parseId('agt', agent),
-        parseId('rec', record),
-      ])
+      app.sql(`
+        set local session_replication_role = replica;
+        update tallystick.gated_records set principal_id = '${parseId('agt', agent)}'
+        where record_id = '${parseId('rec', record)}'`)
     // An attacker who can write rows would be the principal of what others made.
-    await app.sql('alter table tallystick.gated_records disable trigger user')
     await setPrincipal(principal.id, other.id)
     await assertRefused(other.id, [whole(first)], 500, 'integrity_fault')
     await setPrincipal(gateway.id, other.id)
-    await app.sql('alter table tallystick.gated_records enable trigger user')
     expectStatus(200, await share(app, id, [whole(first)]))
   })
 })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { parseEnvelope } from '../../src/proof/envelope/cose.ts'
 import { parseStatement } from '../../src/proof/statement/statement.ts'
 import { expectStatus } from '../helpers/app.ts'
-import { buildGatedApp, FAILING, type GatedApp, PASSING, PAYLOAD } from '../helpers/gated-app.ts'
+import { FAILING, type GatedApp, PASSING, PAYLOAD, sharedGatedApp } from '../helpers/gated-app.ts'
 import { digestOf, leafOf, openEnvelope } from '../helpers/open-envelope.ts'
 import { assertVerifies } from '../helpers/verify-app.ts'
 
@@ -60,7 +60,7 @@ function rest({ predicate }: Opened): Json {
 }
 
 test('the steps of a gated record say all that was set, each in a signed statement', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await sharedGatedApp()
   const { principal, performer, gateway, overturner } = app.agents
   const headers = { traceparent: TRACEPARENT }
   const said = { occurredAt: '2026-11-19T08:30:00Z' }

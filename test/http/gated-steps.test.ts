@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { expectStatus } from '../helpers/app.ts'
-import { buildGatedApp, FAILING, PASSING, type StepName, type StepOptions } from '../helpers/gated-app.ts'
+import { FAILING, PASSING, type StepName, type StepOptions, sharedGatedApp } from '../helpers/gated-app.ts'
 import { digestOf } from '../helpers/open-envelope.ts'
 
 const SALT = 'XaGvK-1McJRNX-agVfElbQ'
@@ -13,7 +13,7 @@ const SIGNAL = { failingRules: [], validUntil: null }
 type Json = any
 
 test('each step answers the record as it stands after it', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await sharedGatedApp()
   const { principal, performer, overturner } = app.agents
 
   /** Takes the step; what the answer has in `gated` beyond what was there before. */
@@ -219,7 +219,7 @@ test('each step answers the record as it stands after it', async (t) => {
 })
 
 test('a revision', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await sharedGatedApp()
 
   await t.test('shows nothing of the old round as if it were of the new one', async () => {
     const verified = await app.reach('DISCREPANT')

@@ -3,9 +3,10 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { fingerprint, fingerprintOfList } from '../../src/records/idempotency.ts'
 import { makeEntropy } from '../../src/signing/entropy.ts'
-import { buildTestApp, expectStatus, genericBody, OPERATOR_KEY } from '../helpers/app.ts'
+import { expectStatus, genericBody, OPERATOR_KEY } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { addAgent, addKey } from '../helpers/more-keys.ts'
+import { sharedApp } from '../helpers/shared-app.ts'
 
 test('the fingerprint of a request is of its method, its path and its body', () => {
   const request = { method: 'POST', path: '/v1/records', body: { a: 1 } }
@@ -37,7 +38,7 @@ test('that of a list is the same, however it is hashed', async () => {
 })
 
 test('an Idempotency-Key', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await sharedApp()
   const post = (key: string, options: { body?: object; text?: string; apiKey?: string; url?: string } = {}) =>
     app.send('POST', options.url ?? '/v1/records', {
       ...(options.text === undefined ? { body: options.body ?? genericBody() } : { text: options.text }),
@@ -125,9 +126,15 @@ test('an Idempotency-Key', async (t) => {
 
   await t.test('makes one entry of 20 requests at once, and 20 equal answers', async () => {
     const key = randomUUID()
-    const [before] = await app.sql<{ n: number }>('select count(*)::int as n from tallystick.entries')
+    const [before] = await app.sql<{ n: number }>(
+      'select count(*)::int as n from tallystick.entries where ledger_id = $1',
+      [app.ledgerId],
+    )
     const answers = await Promise.all(Array.from({ length: 20 }, () => post(key)))
-    const [after] = await app.sql<{ n: number }>('select count(*)::int as n from tallystick.entries')
+    const [after] = await app.sql<{ n: number }>(
+      'select count(*)::int as n from tallystick.entries where ledger_id = $1',
+      [app.ledgerId],
+    )
     assert.equal(after!.n, before!.n + 1)
     assert.deepEqual(new Set(answers.map((a) => a.statusCode)), new Set([201]))
     assert.equal(new Set(answers.map((a) => a.body)).size, 1)
@@ -183,7 +190,9 @@ test('an Idempotency-Key', async (t) => {
       expectStatus(201, await post(key))
       expectStatus(201, await post(`${key}-2`))
       const rows = await app.sql<{ row: string; fingerprint: string }>(
-        `select i::text as row, encode(fingerprint, 'hex') as fingerprint from tallystick.idempotency_keys i`,
+        `select i::text as row, encode(fingerprint, 'hex') as fingerprint from tallystick.idempotency_keys i
+         where ledger_id = $1`,
+        [app.ledgerId],
       )
       assert.ok(
         rows.every(({ row }) => !row.includes('visible') && !row.includes(Buffer.from(key).toString('hex'))),
@@ -193,8 +202,8 @@ test('an Idempotency-Key', async (t) => {
   )
 })
 
-test('POST /v1/ledgers refuses a key that it would ignore', async (t) => {
-  const app = await buildTestApp(t)
+test('POST /v1/ledgers refuses a key that it would ignore', async () => {
+  const app = await sharedApp()
   const before = await app.written()
   const answer = await app.send('POST', '/v1/ledgers', {
     key: OPERATOR_KEY,

@@ -2,15 +2,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { exportFile } from '../../src/verify/export-file.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
-import { buildTestApp, genericBody } from '../helpers/app.ts'
+import { genericBody } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { addKey } from '../helpers/more-keys.ts'
+import { sharedApp } from '../helpers/shared-app.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 
 const REFERENCES = ['erp:order/1', 'https://erp.example/ü', 'erp:order/1']
 
-test('a record names its parent and its references, signed, and is answered with them', async (t) => {
-  const app = await buildTestApp(t)
+test('a record names its parent and its references, signed, and is answered with them', async () => {
+  const app = await sharedApp()
   const parent = await app.notarize()
   assert.deepEqual([parent.parent, parent.references], [null, null])
   const headers = { 'idempotency-key': 'child' }
@@ -32,13 +33,13 @@ test('a record names its parent and its references, signed, and is answered with
   assert.doesNotMatch(statement, /erp/, 'only their digest is signed')
 })
 
-test('an empty list of references is none', async (t) => {
-  const app = await buildTestApp(t)
+test('an empty list of references is none', async () => {
+  const app = await sharedApp()
   assert.equal((await app.notarize({ ...genericBody(), references: [] })).references, null)
 })
 
-test('refuses parents that are not there, or too deep, and lists that are too long', async (t) => {
-  const app = await buildTestApp(t)
+test('refuses parents that are not there, or too deep, and lists that are too long', async () => {
+  const app = await sharedApp()
   const before = await app.written()
   const refused = async (code: string, body: object, key?: string) => {
     const response = await app.send('POST', '/v1/records', {
@@ -70,8 +71,8 @@ test('refuses parents that are not there, or too deep, and lists that are too lo
   await refused('unknown_parent', { parent }, key)
 })
 
-test('shows a tree: the record, its ancestors from the first one on, its children by pages', async (t) => {
-  const app = await buildTestApp(t)
+test('shows a tree: the record, its ancestors from the first one on, its children by pages', async () => {
+  const app = await sharedApp()
   const root = await app.notarize()
   const middle = await app.notarize({ ...genericBody(), parent: root.id })
   const children: unknown[] = []
@@ -91,8 +92,8 @@ test('shows a tree: the record, its ancestors from the first one on, its childre
   assert.deepEqual(leaf.children, { data: [], nextCursor: null })
 })
 
-test("answers a record's own entries, of a batch the batch's", async (t) => {
-  const app = await buildTestApp(t)
+test("answers a record's own entries, of a batch the batch's", async () => {
+  const app = await sharedApp()
   const single = await app.notarize()
   const body = { records: [genericBody(), genericBody()] }
   const batch = (await app.send('POST', '/v1/records/batch', { body })).json()
@@ -110,7 +111,7 @@ test("answers a record's own entries, of a batch the batch's", async (t) => {
 })
 
 test('exports references with their documents, and without where documents are withheld', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await sharedApp()
   const record = await app.notarize({ ...genericBody(), references: REFERENCES })
   await app.notarize()
   const lines = await app.entries()

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import canonicalize from 'canonicalize'
-import { buildTestApp, expectStatus, genericBody, type TestApp } from '../helpers/app.ts'
+import { expectStatus, genericBody, type TestApp } from '../helpers/app.ts'
 import { addAgent } from '../helpers/more-keys.ts'
 import { digestOf, leafOf, linkOf, openEnvelope, type PublishedKey } from '../helpers/open-envelope.ts'
+import { sharedApp } from '../helpers/shared-app.ts'
 
 const SALT = 'XaGvK-1McJRNX-agVfElbQ'
 const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
@@ -14,7 +15,7 @@ const RECORD_MEMBERS =
   'id ledger type state version nextEvents payload salt digest actor key onBehalfOf parent references occurredAt recordedAt entry batch metadata erasure gated'
 
 test('POST /v1/records', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await sharedApp()
 
   await t.test('answers the record, member for member', async () => {
     const response = await app.send('POST', '/v1/records', { body: genericBody() })
@@ -195,8 +196,8 @@ async function publishedKeys(app: TestApp): Promise<PublishedKey[]> {
   return expectStatus(200, response).json().keys
 }
 
-test('GET /.well-known/tallystick-keys.json shows each envelope key, and nothing else', async (t) => {
-  const app = await buildTestApp(t)
+test('GET /.well-known/tallystick-keys.json shows each envelope key, and nothing else', async () => {
+  const app = await sharedApp()
   const keys = await publishedKeys(app)
   assert.equal(keys.length, 1)
   const [key] = keys

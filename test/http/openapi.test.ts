@@ -6,11 +6,12 @@ import { z } from 'zod'
 import { ERROR_CODES, type ErrorCode } from '../../src/errors.ts'
 import { collectOperations } from '../../src/http/openapi/operations.ts'
 import { useAuthentication } from '../../src/http/plugins/authenticate.ts'
-import { buildTestApp, expectStatus } from '../helpers/app.ts'
+import { expectStatus } from '../helpers/app.ts'
 import { assertDocumented } from '../helpers/conformance.ts'
+import { sharedApp } from '../helpers/shared-app.ts'
 
 test('GET /openapi.json', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await sharedApp()
   const response = expectStatus(200, await app.send('GET', '/openapi.json', { key: null }))
   const document = response.json()
   const operations = Object.entries<Record<string, Operation>>(document.paths).flatMap(([path, methods]) =>
@@ -89,8 +90,8 @@ test('GET /openapi.json', async (t) => {
   })
 })
 
-test('a route that is not documented is refused when it is registered', async (t) => {
-  const { deps } = await buildTestApp(t)
+test('a route that is not documented is refused when it is registered', async () => {
+  const { deps } = await sharedApp()
   const app = Fastify()
   useAuthentication(app, deps)
   collectOperations(app)

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { ENTRY_KINDS, type EntryKind, predicateTypeOf } from '../../src/proof/statement/kinds.ts'
-import { buildTestApp, expectStatus } from '../helpers/app.ts'
+import { expectStatus } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { openEnvelope } from '../helpers/open-envelope.ts'
+import { sharedApp } from '../helpers/shared-app.ts'
 
 test('GET /predicates/{kind}/v1', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await sharedApp()
   const get = (kind: string) => app.send('GET', `/predicates/${kind}/v1`, { key: null })
 
   await t.test('has a JSON Schema of every kind, under its predicateType', async () => {

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseId } from '../../src/proof/ids.ts'
-import { buildTestApp, expectStatus, genericBody, OPERATOR_KEY, type TestApp } from '../helpers/app.ts'
+import { expectStatus, genericBody, OPERATOR_KEY, type TestApp } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { addKey } from '../helpers/more-keys.ts'
+import { sharedApp } from '../helpers/shared-app.ts'
 
 const SLOW = { requestsPerSecond: 0.5, burst: 2 }
 
-test('without a limit nothing is said of limits', async (t) => {
-  const app = await buildTestApp(t)
+test('without a limit nothing is said of limits', async () => {
+  const app = await sharedApp()
   const response = await app.send('GET', '/v1/ledger')
   assert.equal(response.headers['ratelimit'], undefined)
   assert.equal(response.headers['ratelimit-policy'], undefined)
 })
 
 test('a key’s rate limit', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await sharedApp()
   const manager = await addKey(app, { scopes: ['keys:manage'] })
   const limit = (limit: unknown, id = app.ledger.key.id) =>
     app.send('PUT', `/v1/keys/${id}/rate-limit`, { key: manager, body: { rateLimit: limit } })
@@ -83,8 +83,8 @@ test('a key’s rate limit', async (t) => {
   })
 })
 
-test('a ledger’s rate limit holds all its keys together, and no other ledger', async (t) => {
-  const app = await buildTestApp(t)
+test('a ledger’s rate limit holds all its keys together, and no other ledger', async () => {
+  const app = await sharedApp()
   const other = await app.newLedger()
   const second = await addKey(app, { scopes: ['audit:read'] })
   await limitLedger(app, SLOW)
@@ -107,11 +107,14 @@ test('a ledger’s rate limit holds all its keys together, and no other ledger',
   assert.equal(both.headers['ratelimit'], '"key";r=1;t=2, "ledger";r=4;t=1')
 })
 
-test('a limit that another server set holds from the next look at the key on', async (t) => {
-  const app = await buildTestApp(t)
+test('a limit that another server set holds from the next look at the key on', async () => {
+  const app = await sharedApp()
   expectStatus(200, await app.send('GET', '/v1/ledger'))
-  await app.sql('update tallystick.ledgers set rate_limit_per_second = 0.5, rate_limit_burst = 1')
-  app.deps.callers.forget(parseId('led', app.ledger.ledger.id)) // as after 5 s: test/http/keys.test.ts
+  await app.sql(
+    'update tallystick.ledgers set rate_limit_per_second = 0.5, rate_limit_burst = 1 where ledger_id = $1',
+    [app.ledgerId],
+  )
+  app.deps.callers.forget(app.ledgerId) // as after 5 s: test/http/keys.test.ts
   const first = expectStatus(200, await app.send('GET', '/v1/ledger'))
   assert.equal(first.headers['ratelimit'], '"ledger";r=0;t=2')
 })

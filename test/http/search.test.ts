@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { buildTestApp, expectStatus, type SendOptions, type TestApp } from '../helpers/app.ts'
+import { expectStatus, type SendOptions, type TestApp } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { addAgent, addKey } from '../helpers/more-keys.ts'
+import { sharedApp } from '../helpers/shared-app.ts'
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c'
 const TRACED = { headers: { traceparent: `00-${TRACE_ID}-b7ad6b7169203331-01` } }
@@ -14,8 +15,8 @@ async function list(app: TestApp, query: Record<string, string> = {}, options: S
 
 const idsOf = ({ data }: { data: { id: string }[] }) => data.map(({ id }) => id)
 
-test('lists records whole, newest first, a batch in its order, and all of them the other way round', async (t) => {
-  const app = await buildTestApp(t)
+test('lists records whole, newest first, a batch in its order, and all of them the other way round', async () => {
+  const app = await sharedApp()
   const first = await app.notarize()
   const body = { records: [1, 2, 3].map((n) => ({ type: 'generic/1', payload: { n } })) }
   const batch = expectStatus(201, await app.send('POST', '/v1/records/batch', { body })).json()
@@ -30,8 +31,8 @@ test('lists records whole, newest first, a batch in its order, and all of them t
     assert.deepEqual(record, (await app.send('GET', `/v1/records/${record.id}`)).json())
 })
 
-test('finds a record by each of its properties, and not by others', async (t) => {
-  const app = await buildTestApp(t)
+test('finds a record by each of its properties, and not by others', async () => {
+  const app = await sharedApp()
   const client = await addAgent(app, 'client')
   const parent = await app.notarize()
   const body = {
@@ -76,8 +77,8 @@ test('finds a record by each of its properties, and not by others', async (t) =>
     assert.deepEqual(idsOf(await list(app, query)), ids, JSON.stringify(query))
 })
 
-test('pages go on where they ended, and a cursor only in the list that gave it', async (t) => {
-  const app = await buildTestApp(t)
+test('pages go on where they ended, and a cursor only in the list that gave it', async () => {
+  const app = await sharedApp()
   const ids: string[] = []
   for (let n = 0; n < 5; n++) ids.unshift((await app.notarize()).id)
   const first = await list(app, { limit: '2' })
@@ -101,8 +102,8 @@ test('pages go on where they ended, and a cursor only in the list that gave it',
   assertProblem(children, 422, 'invalid_request')
 })
 
-test('refuses filters that are not well-formed, and unknown ones', async (t) => {
-  const app = await buildTestApp(t)
+test('refuses filters that are not well-formed, and unknown ones', async () => {
+  const app = await sharedApp()
   for (const query of [
     'limit=0',
     'limit=201',
@@ -127,8 +128,8 @@ test('refuses filters that are not well-formed, and unknown ones', async (t) => 
     assertProblem(await app.send('GET', `/v1/records?${query}`), 422, 'invalid_request')
 })
 
-test("shows a key for its agent's own records nothing else, wherever it looks", async (t) => {
-  const app = await buildTestApp(t)
+test("shows a key for its agent's own records nothing else, wherever it looks", async () => {
+  const app = await sharedApp()
   const agent = await addAgent(app, 'own')
   const key = await addKey(app, { agent, scopes: ['records:read:own', 'records:write'] })
   const own = await app.notarize(undefined, { key })
@@ -165,8 +166,8 @@ test("shows a key for its agent's own records nothing else, wherever it looks", 
   )
 })
 
-test('shows a ledger none of the records of another', async (t) => {
-  const app = await buildTestApp(t)
+test('shows a ledger none of the records of another', async () => {
+  const app = await sharedApp()
   const record = await app.notarize({ type: 'generic/1', payload: {}, references: ['a:1'] })
   const { key } = (await app.newLedger()).key
   for (const query of [{}, { digest: record.digest }, { reference: 'a:1' }, { actor: record.actor }])

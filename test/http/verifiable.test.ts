@@ -4,12 +4,13 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { exportFile } from '../../src/verify/export-file.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
-import { buildTestApp, expectStatus, genericBody, OPERATOR_KEY, type TestApp } from '../helpers/app.ts'
+import { expectStatus, genericBody, OPERATOR_KEY, type TestApp } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
+import { sharedApp } from '../helpers/shared-app.ts'
 
 test('whatever a server takes, its export verifies', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await sharedApp()
 
   await t.test('names of 200 characters outside the basic plane', async () => {
     const name = '😂'.repeat(200)
