@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { Uuid } from '../../src/proof/ids.ts'
 import { database } from '../../src/verify/database.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 
@@ -63,14 +64,18 @@ export async function listColumns(app: Tampered): Promise<Column[]> {
   )
 }
 
-/** Changes the column in one row, and returns what puts it back: the value as text, which every type here reads back exactly. */
+/**
+ * Changes the column in one row, of the ledger if there is one, and returns what puts it back: the value as text, which every type
+ * here reads back exactly.
+ */
 export async function tamper(
   app: Tampered,
   { table, column, type, cast }: Column,
+  ledgerId: Uuid,
 ): Promise<() => Promise<void>> {
   const [row] = await app.sql<{ id: string; old: string | null }>(
-    `select ctid::text as id, ${column}::text as old from tallystick.${table}
-     order by ${column} is null, ${orderOf(table)} limit 1`,
+    `select ctid::text as id, ${column}::text as old from tallystick.${table} t
+     order by not ${isOf('t', ledgerId)}, ${column} is null, ${orderOf(table)} limit 1`,
   )
   assert.ok(row, `${table} is empty: nothing of it was tested`)
   const changed = CHANGES[type]
@@ -84,6 +89,22 @@ export async function tamper(
   const id = await set(changed.replaceAll('$', column), row.id)
   const old = row.old === null ? 'null' : `'${row.old.replaceAll("'", "''")}'::${cast}`
   return async () => void (await set(old, id))
+}
+
+/** Deletes the first row of the ledger in a table, or its last. */
+export async function deleteRow(
+  app: Tampered,
+  table: string,
+  order: 'asc' | 'desc',
+  ledgerId: Uuid,
+): Promise<void> {
+  await app.sql(`delete from tallystick.${table} where ctid =
+    (select ctid from tallystick.${table} t where ${isOf('t', ledgerId)} order by ${orderOf(table)} ${order} limit 1)`)
+}
+
+/** Condition on a row of any table. */
+function isOf(row: string, ledgerId: Uuid): string {
+  return `(coalesce(to_jsonb(${row}) ->> 'ledger_id', '${ledgerId}') = '${ledgerId}')`
 }
 
 export async function keepTable(app: Tampered, table: string): Promise<void> {
@@ -111,7 +132,7 @@ const CHANGES: Record<string, string> = {
   'timestamp with time zone': "coalesce($, now()) + interval '1 microsecond'",
 }
 
-export function orderOf(table: string): string {
+function orderOf(table: string): string {
   return (
     {
       entries: 'seq',

@@ -6,17 +6,19 @@ import { type TestContext, test } from 'node:test'
 import { publishCheckpoints } from '../../src/followers/checkpoints/publish.ts'
 import { makeErasureRound } from '../../src/followers/erasure/carry-out.ts'
 import { ERASURES_REFUSED, Refused } from '../../src/followers/refused.ts'
+import type { NewLedger } from '../../src/ledgers/create-ledger.ts'
+import { parseId, type Uuid } from '../../src/proof/ids.ts'
 import { expectStatus, genericBody, OPERATOR_KEY, type TestApp } from '../helpers/app.ts'
 import { openTestPool } from '../helpers/connect.ts'
 import { buildGatedApp, type GatedApp } from '../helpers/gated-app.ts'
 import { makePublisher } from '../helpers/publisher.ts'
 import {
   type Column,
+  deleteRow,
   dropDefences,
   keepTable,
   listColumns,
   nameOf,
-  orderOf,
   restoreTable,
   tamper,
   verdictOf,
@@ -93,23 +95,37 @@ const OF_PEERS = [
   'ledger_rotations',
 ]
 
+/** Verified in the other ledger, which is tall enough to have tiles: five times as much to verify. */
+const OF_TALL_LEDGER = ['tree_tiles', 'tree_frontiers']
+
+type Ledgers = { readonly whole: NewLedger; readonly tall: NewLedger }
+
 test('what a database’s owner changes is found', { timeout: 600_000 }, async (t) => {
   const app = await buildGatedApp(t)
-  await fill(app)
+  const tall = await fill(app)
+  const ledgers = { whole: app.ledger, tall }
   const kept = (await app.send('GET', '/v1/checkpoints/latest')).body
   await dropDefences(app)
-  await t.test('what was not changed verifies', async () => assert.equal(await verdict(app), 'OK'))
-  await t.test('every column is verified, or listed as no evidence', (t) => changeColumns(t, app))
+  const assertWhole = async () => {
+    for (const ledger of Object.values(ledgers)) assert.equal(await verdict(app, ledger), 'OK')
+  }
+  await t.test('what was not changed verifies', assertWhole)
+  await t.test('every column is verified, or listed as no evidence', (t) => changeColumns(t, app, ledgers))
   await t.test('every row that is deleted is found, and entries that are exchanged', (t) =>
-    deleteRows(t, app),
+    deleteRows(t, app, ledgers),
   )
-  await t.test('and all of it was restored', async () => assert.equal(await verdict(app), 'OK'))
+  await t.test('and all of it was restored', assertWhole)
   await t.test('a tail that was cut off cleanly is found against a checkpoint that was kept', () =>
     cutTailOff(app, kept),
   )
 })
 
-async function changeColumns(t: TestContext, app: TestApp): Promise<void> {
+function ledgerOf(table: string, { whole, tall }: Ledgers): { ledger: NewLedger; ledgerId: Uuid } {
+  const ledger = OF_TALL_LEDGER.includes(table) ? tall : whole
+  return { ledger, ledgerId: parseId('led', ledger.ledger.id) }
+}
+
+async function changeColumns(t: TestContext, app: TestApp, ledgers: Ledgers): Promise<void> {
   const notEvidence: Column[] = []
   for (const column of await listColumns(app)) {
     if (OF_PEERS.includes(column.table)) continue
@@ -118,8 +134,9 @@ async function changeColumns(t: TestContext, app: TestApp): Promise<void> {
       continue
     }
     await t.test(`${nameOf(column)} is verified`, async () => {
-      const restore = await tamper(app, column)
-      const found = await verdict(app)
+      const { ledger, ledgerId } = ledgerOf(column.table, ledgers)
+      const restore = await tamper(app, column, ledgerId)
+      const found = await verdict(app, ledger)
       await restore()
       assert.notEqual(found, 'OK', `${nameOf(column)} was changed, and verify did not see it`)
     })
@@ -127,21 +144,21 @@ async function changeColumns(t: TestContext, app: TestApp): Promise<void> {
   await t.test('what is listed as no evidence is none, all of it at once', async () => {
     const tables = new Set(notEvidence.map(({ table }) => table))
     for (const table of tables) await keepTable(app, table)
-    for (const column of notEvidence) await tamper(app, column)
-    const found = await verdict(app)
+    for (const column of notEvidence) await tamper(app, column, ledgerOf(column.table, ledgers).ledgerId)
+    const found = [await verdict(app), await verdict(app, ledgers.tall)]
     for (const table of tables) await restoreTable(app, table)
-    assert.equal(found, 'OK')
+    assert.deepEqual(found, ['OK', 'OK'])
   })
 }
 
-async function deleteRows(t: TestContext, app: TestApp): Promise<void> {
+async function deleteRows(t: TestContext, app: TestApp, ledgers: Ledgers): Promise<void> {
   for (const table of EVIDENCE_TABLES) {
-    for (const order of ['asc', 'desc']) {
+    for (const order of ['asc', 'desc'] as const) {
       await t.test(`${table}: the ${order === 'asc' ? 'first' : 'last'} row deleted`, async () => {
+        const { ledger, ledgerId } = ledgerOf(table, ledgers)
         await keepTable(app, table)
-        await app.sql(`delete from tallystick.${table} where ctid =
-          (select ctid from tallystick.${table} order by ${orderOf(table)} ${order} limit 1)`)
-        const found = await verdict(app)
+        await deleteRow(app, table, order, ledgerId)
+        const found = await verdict(app, ledger)
         await restoreTable(app, table)
         assert.notEqual(found, 'OK')
       })
@@ -149,8 +166,12 @@ async function deleteRows(t: TestContext, app: TestApp): Promise<void> {
   }
   await t.test('entries: two exchanged', async () => {
     await keepTable(app, 'entries')
-    await app.sql('update tallystick.entries set seq = -1 - seq where seq in (7, 8)')
-    await app.sql('update tallystick.entries set seq = 16 + seq where seq in (-8, -9)')
+    const mine = [app.ledgerId]
+    await app.sql('update tallystick.entries set seq = -1 - seq where ledger_id = $1 and seq in (7, 8)', mine)
+    await app.sql(
+      'update tallystick.entries set seq = 16 + seq where ledger_id = $1 and seq in (-8, -9)',
+      mine,
+    )
     const found = await verdict(app)
     await restoreTable(app, 'entries')
     assert.match(found, /seq=7/)
@@ -159,18 +180,22 @@ async function deleteRows(t: TestContext, app: TestApp): Promise<void> {
 
 async function cutTailOff(app: TestApp, kept: string): Promise<void> {
   // Everything that names the last two entries goes, as if they had never been.
-  await app.sql(`do $$ declare head bigint := (select size from tallystick.chain_heads); begin
-    delete from tallystick.records where first_seq >= head - 2;
-    delete from tallystick.idempotency_keys where seq >= head - 2;
-    delete from tallystick.entries where seq >= head - 2;
-    delete from tallystick.checkpoints;
-    delete from tallystick.tree_frontiers;
-    delete from tallystick.tree_tiles;
+  await app.sql(`do $$ declare
+    mine uuid := '${app.ledgerId}';
+    head bigint := (select size from tallystick.chain_heads where ledger_id = mine);
+  begin
+    delete from tallystick.records where ledger_id = mine and first_seq >= head - 2;
+    delete from tallystick.idempotency_keys where ledger_id = mine and seq >= head - 2;
+    delete from tallystick.entries where ledger_id = mine and seq >= head - 2;
+    delete from tallystick.checkpoints where ledger_id = mine;
+    delete from tallystick.tree_frontiers where ledger_id = mine;
+    delete from tallystick.tree_tiles where ledger_id = mine;
     update tallystick.chain_heads set size = head - 2,
-      chain = (select chain from tallystick.entries order by seq desc limit 1);
+      chain = (select chain from tallystick.entries where ledger_id = mine order by seq desc limit 1)
+    where ledger_id = mine;
   end $$`)
   assert.equal(await verdict(app), 'OK', 'nothing inside the database can tell')
-  assert.match(await verdict(app, [kept]), /checkpoint/)
+  assert.match(await verdict(app, app.ledger, [kept]), /checkpoint/)
 }
 
 /**
@@ -194,8 +219,8 @@ const EVIDENCE_TABLES = [
   'ledger_closures',
 ]
 
-/** A ledger in which every column holds something somewhere. */
-async function fill(app: GatedApp): Promise<void> {
+/** A ledger in which every column holds something somewhere, except those of tiles: the ledger returned has them. */
+async function fill(app: GatedApp): Promise<NewLedger> {
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
   const everything = {
     occurredAt: '2026-11-19T08:30:00Z',
@@ -214,8 +239,6 @@ async function fill(app: GatedApp): Promise<void> {
   await eraseTwo(app, batch.json().records)
   await app.notarize({ ...genericBody(), parent })
   await fillGated(app)
-  for (let i = 0; i < 270; i += 90)
-    await Promise.all(Array.from({ length: 90 }, (_, n) => app.notarize(genericBody({ i, n }))))
   const { id: agent } = (await app.send('POST', '/v1/agents', { body: { name: 'ended' } })).json()
   const { id: key } = (await app.send('POST', '/v1/keys', { body: { name: 'ended', scopes: [] } })).json()
   await app.send('POST', `/v1/keys/${key}/revoke`, { body: {} })
@@ -229,7 +252,13 @@ async function fill(app: GatedApp): Promise<void> {
   await replaceMasterKey(app)
   const { id: webhook } = await makeWebhook(app)
   await app.send('POST', `/v1/webhooks/${webhook}/test`)
+  const tall = await app.newLedger()
+  for (let i = 0; i < 270; i += 90) {
+    const ninety = Array.from({ length: 90 }, (_, n) => genericBody({ i, n }))
+    await Promise.all(ninety.map((body) => app.notarize(body, { key: tall.key.key })))
+  }
   await publishOnce(app)
+  return tall
 }
 
 /** One with every term, a revision and all kinds of documents, of which one is erased; and one whose verification is under way. */
@@ -310,7 +339,7 @@ async function publishOnce(app: TestApp): Promise<void> {
   }
 }
 
-const verdict = (app: TestApp, checkpoints: readonly string[] = []) =>
-  verdictOf(app.database.superuserUrl, app.ledger.ledger.id, checkpoints)
+const verdict = (app: TestApp, { ledger }: NewLedger = app.ledger, checkpoints: readonly string[] = []) =>
+  verdictOf(app.database.superuserUrl, ledger.id, checkpoints)
 
 const reasonOf = (column: Column) => NOT_EVIDENCE[nameOf(column)] ?? NOT_EVIDENCE[`${column.table}.*`]

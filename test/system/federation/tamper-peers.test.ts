@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { parseId } from '../../../src/proof/ids.ts'
 import {
   live,
   type Organisation,
@@ -12,11 +13,11 @@ import {
 } from '../../helpers/federation.ts'
 import {
   type Column,
+  deleteRow,
   dropDefences,
   keepTable,
   listColumns,
   nameOf,
-  orderOf,
   restoreTable,
   tamper,
   verdictOf,
@@ -67,24 +68,24 @@ test('what a database’s owner changes of what is known of others is found', {
   for (const part of ['worker', 'api'] as const) await one.stop(part)
   await fillOperational(one)
   await dropDefences(one)
+  const ledgerId = parseId('led', one.ledger)
   const verdict = () => verdictOf(one.database.superuserUrl, one.ledger)
   await t.test('what was not changed verifies', async () => assert.equal(await verdict(), 'OK'))
 
   const columns = (await listColumns(one)).filter(isOfPeers)
   for (const column of columns.filter((one) => !reasonOf(one))) {
     await t.test(`${nameOf(column)} is verified`, async () => {
-      const restore = await tamper(one, column)
+      const restore = await tamper(one, column, ledgerId)
       const found = await verdict()
       await restore()
       assert.notEqual(found, 'OK', `${nameOf(column)} was changed, and verify did not see it`)
     })
   }
   for (const table of EVIDENCE_TABLES) {
-    for (const order of ['asc', 'desc']) {
+    for (const order of ['asc', 'desc'] as const) {
       await t.test(`${table}: the ${order === 'asc' ? 'first' : 'last'} row deleted`, async () => {
         await keepTable(one, table)
-        await one.sql(`delete from tallystick.${table} where ctid =
-          (select ctid from tallystick.${table} order by ${orderOf(table)} ${order} limit 1)`)
+        await deleteRow(one, table, order, ledgerId)
         const found = await verdict()
         await restoreTable(one, table)
         assert.notEqual(found, 'OK')
@@ -92,7 +93,7 @@ test('what a database’s owner changes of what is known of others is found', {
     }
   }
   await t.test('what is listed as no evidence is none, all of it at once', async () => {
-    for (const column of columns.filter(reasonOf)) await tamper(one, column)
+    for (const column of columns.filter(reasonOf)) await tamper(one, column, ledgerId)
     assert.equal(await verdict(), 'OK')
   })
 })
