@@ -5,12 +5,15 @@ import { ERASURES_REFUSED, Refused } from '../../src/followers/refused.ts'
 import type { Test, TestApp } from './app.ts'
 import { testDatabase } from './connect.ts'
 
+type Details = { readonly ledger: string; readonly seq: number; readonly err?: Error }
+type Logged = Details & { readonly level: 'info' | 'error' }
+
 export type Eraser = {
   /** Rounds until there is no more to do at once. */
   run(): Promise<void>
   readonly pool: pg.Pool
   readonly refused: Refused
-  readonly logged: { readonly level: 'info' | 'error'; readonly seq: number; readonly err?: Error }[]
+  readonly logged: Logged[]
 }
 
 /** The worker's erasures, on a connection of the worker's login. */
@@ -23,8 +26,8 @@ export function openEraser(t: Test, app: TestApp, now: () => number = Date.now):
     pool,
     refusedErasures: refused,
     log: {
-      info: (details) => void logged.push({ level: 'info', ...(details as { seq: number }) }),
-      error: (details) => void logged.push({ level: 'error', ...(details as { seq: number }) }),
+      info: (details) => void logged.push({ level: 'info', ...(details as Details) }),
+      error: (details) => void logged.push({ level: 'error', ...(details as Details) }),
     },
   })
   const run = async () => {

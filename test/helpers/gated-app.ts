@@ -99,8 +99,7 @@ export type GatedApp = TestApp & {
 
 /** The application with a gated type and the agents that take its steps. */
 export async function buildGatedApp(t: Test, options: AppOptions = {}): Promise<GatedApp> {
-  const app = await buildTestApp(t, options)
-  return addGates(app, openTestWorker(t, app))
+  return gateLedger(t, await buildTestApp(t, options))
 }
 
 let workerPool: pg.Pool | null = null
@@ -110,6 +109,11 @@ export async function sharedGatedApp(): Promise<GatedApp> {
   const app = await sharedApp()
   workerPool ??= openWorkerPool(ALL_TESTS, app)
   return addGates(app, makeTestWorker(workerPool, app))
+}
+
+/** The gated type and its agents, in the ledger of an application that is there. */
+export async function gateLedger(t: Test, app: TestApp): Promise<GatedApp> {
+  return addGates(app, openTestWorker(t, app))
 }
 
 async function addGates(app: TestApp, worker: ReturnType<typeof makeTestWorker>): Promise<GatedApp> {

@@ -6,7 +6,7 @@ import { expectStatus } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { checkLedger } from '../helpers/check-ledger.ts'
 import { openEraser } from '../helpers/eraser.ts'
-import { buildGatedApp, type GatedApp } from '../helpers/gated-app.ts'
+import { type GatedApp, sharedGatedApp } from '../helpers/gated-app.ts'
 import { addKey } from '../helpers/more-keys.ts'
 import { openEnvelope } from '../helpers/open-envelope.ts'
 import {
@@ -22,7 +22,7 @@ import { assertVerifies as assertDatabaseVerifies } from '../helpers/verify-app.
 const NOBODY = '01jegv5gyme05800000000000a'
 
 test('every document of a gated record can be erased', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await sharedGatedApp()
   const eraser = openEraser(t, app)
   const personal = await makePersonalGated(app)
   const other = await makePersonalGated(app)
@@ -107,7 +107,7 @@ test('every document of a gated record can be erased', async (t) => {
   await t.test('the worker takes them away, and none of another record', async () => {
     await eraser.run()
     assert.deepEqual(
-      eraser.logged.map(({ level }) => level),
+      eraser.logged.filter(({ ledger }) => ledger === app.ledger.ledger.id).map(({ level }) => level),
       documents.map(() => 'info'),
     )
     assert.deepEqual(
@@ -124,7 +124,7 @@ test('every document of a gated record can be erased', async (t) => {
 })
 
 test('a document of a gated record is erased alone', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await sharedGatedApp()
   const eraser = openEraser(t, app)
   const headers = (step: string) => ({ 'idempotency-key': `key of ${step}`.replaceAll(' ', '-') })
   const { id } = await app.create({}, { headers: headers('create') })
@@ -151,7 +151,10 @@ test('a document of a gated record is erased alone', async (t) => {
     assert.equal(again.headers['idempotency-replayed'], 'true')
     assert.deepEqual(again.json().gated.completion, gated.completion)
     assertProblem(await app.step(id, 'verdict', verdict), 422, 'idempotency_key_reused')
-    const forgotten = await app.sql('select from tallystick.idempotency_keys where fingerprint is null')
+    const forgotten = await app.sql(
+      'select from tallystick.idempotency_keys where ledger_id = $1 and fingerprint is null',
+      [app.ledgerId],
+    )
     assert.equal(forgotten.length, 1)
   })
 
@@ -166,7 +169,7 @@ test('a document of a gated record is erased alone', async (t) => {
 })
 
 test('evidence and payload are erased while their completion waits for the worker', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await sharedGatedApp()
   const eraser = openEraser(t, app)
   const { id, gated } = await app.reach('SUBMITTED', { payload: { quantity: 100, name: SECRET } })
   const evidence = `/v1/records/${id}/completions/${gated.completion.id}/evidence`
@@ -195,7 +198,7 @@ test('evidence and payload are erased while their completion waits for the worke
 })
 
 test('a record whose documents were erased takes its further steps', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await sharedGatedApp()
   const eraser = openEraser(t, app)
   const { id } = await app.reach('VERIFIED')
   const { remaining } = expectStatus(202, await eraseAt(app, `/v1/records/${id}/payload`)).json()
@@ -211,7 +214,7 @@ test('a record whose documents were erased takes its further steps', async (t) =
 })
 
 test('DELETE of a document of a gated record', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await sharedGatedApp()
   const personal = await makePersonalGated(app)
   const [, evidence, values, reason] = documentsOf(personal)
 
@@ -301,13 +304,13 @@ test('DELETE of a document of a gated record', async (t) => {
 async function stored(app: GatedApp): Promise<number[]> {
   const rows = await app.sql<{ seq: string }>(
     `select seq from (
-       select first_seq as seq, payload || coalesce(metadata, '') || coalesce(reference_list, '') as content
+       select ledger_id, first_seq as seq, payload || coalesce(metadata, '') || coalesce(reference_list, '') as content
        from tallystick.records
        union all
-       select seq, content from tallystick.documents
+       select ledger_id, seq, content from tallystick.documents
      ) d
-     where position(convert_to($1, 'UTF8') in content) > 0 order by seq`,
-    [SECRET],
+     where ledger_id = $1 and position(convert_to($2, 'UTF8') in content) > 0 order by seq`,
+    [app.ledgerId, SECRET],
   )
   return rows.map(({ seq }) => Number(seq))
 }

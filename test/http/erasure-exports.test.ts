@@ -3,12 +3,13 @@ import { type TestContext, test } from 'node:test'
 import { buildTestApp, expectStatus, type TestApp } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { openEraser } from '../helpers/eraser.ts'
-import { buildGatedApp } from '../helpers/gated-app.ts'
+import { sharedGatedApp } from '../helpers/gated-app.ts'
 import { documentsOf, eraseAt, makePersonalGated } from '../helpers/personal-gated.ts'
 import { assertIntact, erase, linesOf, PERSONAL, postBatch, SECRET } from '../helpers/personal-records.ts'
+import { sharedApp } from '../helpers/shared-app.ts'
 
 test('an export verifies, whatever is erased while it is made', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await sharedApp()
   const eraser = openEraser(t, app)
 
   await t.test(
@@ -89,7 +90,7 @@ test('an export verifies, whatever is erased while it is made', async (t) => {
 })
 
 test('an export verifies, whatever of a gated record is erased while it is made', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await sharedGatedApp()
   const eraser = openEraser(t, app)
 
   await t.test(

@@ -2,16 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withClient } from '../../src/db/connect/client.ts'
 import { parseId } from '../../src/proof/ids.ts'
-import { buildTestApp, expectStatus, genericBody } from '../helpers/app.ts'
+import { expectStatus, genericBody } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { checkLedger } from '../helpers/check-ledger.ts'
 import { openEraser } from '../helpers/eraser.ts'
 import { addKey } from '../helpers/more-keys.ts'
 import { openEnvelope } from '../helpers/open-envelope.ts'
 import { assertVerifies, ERASE, erase, PERSONAL, postBatch, SECRET } from '../helpers/personal-records.ts'
+import { sharedApp } from '../helpers/shared-app.ts'
 
 test('DELETE /v1/records/{id}/payload', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await sharedApp()
 
   await t.test(
     'answers the erasure and its entry, which names the record, its digest and its first entry',
@@ -150,7 +151,7 @@ test('DELETE /v1/records/{id}/payload', async (t) => {
 })
 
 test('nobody is shown what was erased', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await sharedApp()
   const eraser = openEraser(t, app)
   const headers = { 'idempotency-key': 'the-first-request' }
   const body = { ...PERSONAL, references: [SECRET] }
@@ -163,7 +164,8 @@ test('nobody is shown what was erased', async (t) => {
   const stored = () =>
     app.sql<{ text: string }>(
       `select convert_from(coalesce(payload, '') || coalesce(metadata, ''), 'UTF8') as text from tallystick.records
-     order by first_seq, item_index`,
+       where ledger_id = $1 order by first_seq, item_index`,
+      [app.ledgerId],
     )
   assert.equal(
     (await stored()).filter(({ text }) => text.includes(SECRET)).length,
@@ -233,7 +235,9 @@ test('nobody is shown what was erased', async (t) => {
   await t.test('nor who reads the database, once the worker came', async () => {
     await eraser.run()
     assert.deepEqual(
-      eraser.logged.map(({ level, seq }) => [level, seq]),
+      eraser.logged
+        .filter(({ ledger }) => ledger === app.ledger.ledger.id)
+        .map(({ level, seq }) => [level, seq]),
       [
         ['info', erasure.entry.seq],
         ['info', erasure.entry.seq + 1],
@@ -247,7 +251,9 @@ test('nobody is shown what was erased', async (t) => {
     assert.equal(texts[0], '')
     await assertHidden()
     const keys = await app.sql<{ text: string }>(
-      'select k::text as text from tallystick.idempotency_keys k where salt is null and fingerprint is null',
+      `select k::text as text from tallystick.idempotency_keys k
+       where ledger_id = $1 and salt is null and fingerprint is null`,
+      [app.ledgerId],
     )
     assert.equal(keys.length, 2, 'a short request could be guessed from its fingerprint')
   })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { LightMyRequestResponse as Response } from 'fastify'
 import { startWorker } from '../../src/run/worker.ts'
 import { expectStatus, testConfig } from '../helpers/app.ts'
-import { type StepName, sharedGatedApp } from '../helpers/gated-app.ts'
+import { buildGatedApp, type StepName } from '../helpers/gated-app.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
 
 const ROUNDS = 12
@@ -12,7 +12,7 @@ const SERVER_MS_MAX = 300
 const POLL_MS = 2
 
 test('a gated record takes less than 300 ms of server time, from its creation to its acceptance', async (t) => {
-  const app = await sharedGatedApp()
+  const app = await buildGatedApp(t)
   const worker = await startWorker({
     ...testConfig(app.database.apiUrl),
     workerUrl: app.database.workerUrl,

@@ -7,25 +7,22 @@ import { verifyRecord } from '../../src/proof/offline/verify-record.ts'
 import { parseCheckpoint } from '../../src/proof/tree/checkpoint.ts'
 import { merkleRoot, verifyConsistency } from '../../src/proof/tree/merkle.ts'
 import { nativeProviders } from '../../src/signing/native.ts'
-import {
-  buildTestApp,
-  expectStatus,
-  genericBody,
-  type SendOptions,
-  type Test,
-  type TestApp,
-} from '../helpers/app.ts'
+import { expectStatus, genericBody, type SendOptions, type Test, type TestApp } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { makePublish, unguarded } from '../helpers/checkpoints.ts'
 import { addAgent, addKey } from '../helpers/more-keys.ts'
 import { runCli } from '../helpers/run-cli.ts'
+import { shareApp } from '../helpers/shared-app.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 
 const { sha256 } = nativeProviders
 
+/** Application for this file alone: checkpoints are published of all its ledgers. */
+const publishedApp = shareApp()
+
 /** A ledger, and what proves its entries to somebody who knows its keys from elsewhere. */
 async function setUp(t: Test) {
-  const app = await buildTestApp(t)
+  const app = await publishedApp()
   const publish = await makePublish(t, app)
   const { noteVerifierKey } = (await app.send('GET', '/v1/ledger')).json()
   const { keys } = (await app.send('GET', '/.well-known/tallystick-keys.json')).json()
@@ -124,11 +121,9 @@ test('a proof takes as many queries of a large ledger as of a small one', async 
   const { app, publish, prove } = await setUp(t)
   let queries = 0
   const query = app.deps.readPool.query.bind(app.deps.readPool)
-  Object.assign(app.deps.readPool, {
-    query(...args: never[]): unknown {
-      queries++
-      return (query as (...args: never[]) => unknown)(...args)
-    },
+  t.mock.method(app.deps.readPool, 'query', (...args: never[]): unknown => {
+    queries++
+    return (query as (...args: never[]) => unknown)(...args)
   })
   const counts: number[][] = []
   for (const size of [300, 900]) {
@@ -243,7 +238,8 @@ test('a stored tree that was changed makes no proof, and is logged', async (t) =
     unguarded(
       app,
       `update tallystick.tree_tiles
-       set hashes = set_byte(hashes, 300 % length(hashes), get_byte(hashes, 300 % length(hashes)) # 1)`,
+       set hashes = set_byte(hashes, 300 % length(hashes), get_byte(hashes, 300 % length(hashes)) # 1)
+       where ledger_id = '${app.ledgerId}'`,
     )
   await flip()
   await provesNone(urls)
@@ -252,10 +248,11 @@ test('a stored tree that was changed makes no proof, and is logged', async (t) =
   await prove(urls[0]!)
   await unguarded(
     app,
-    'update tallystick.tree_tiles set hashes = substr(hashes, 1, 32 * 200) where level = 0',
+    `update tallystick.tree_tiles set hashes = substr(hashes, 1, 32 * 200)
+     where ledger_id = '${app.ledgerId}' and level = 0`,
   )
   await provesNone([urls[0]!])
-  await unguarded(app, 'delete from tallystick.tree_tiles')
+  await unguarded(app, `delete from tallystick.tree_tiles where ledger_id = '${app.ledgerId}'`)
   await provesNone(urls)
 })
 

@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
-import { publishCheckpoints } from '../../src/followers/checkpoints/publish.ts'
-import { parseId } from '../../src/proof/ids.ts'
 import { database } from '../../src/verify/database.ts'
 import { formatReport } from '../../src/verify/report.ts'
 import { SourceError } from '../../src/verify/source.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import { buildTestApp, expectStatus, genericBody, type TestApp } from '../helpers/app.ts'
-import { openTestPool } from '../helpers/connect.ts'
-import { makePublisher } from '../helpers/publisher.ts'
-import { temporaryFiles } from '../helpers/temporary-files.ts'
+import { makePublish } from '../helpers/checkpoints.ts'
 
 /*
  * A ledger in its database: whole, and with rows removed or added by the database's owner, who has disabled every
@@ -20,28 +16,11 @@ import { temporaryFiles } from '../helpers/temporary-files.ts'
 /** More than one tile of leaves, so that there is a tile of each kind. */
 const TILE_ENTRIES = 256
 
-async function setUp(t: TestContext): Promise<TestApp & { uuid: string; publish(): Promise<void> }> {
-  const app = await buildTestApp(t)
-  const pool = openTestPool(app.database.workerUrl, { max: 1 })
-  t.after(() => pool.end())
-  const worker = await makePublisher(pool, temporaryFiles(t).directory)
-  return Object.assign(app, {
-    uuid: parseId('led', app.ledger.ledger.id),
-    async publish() {
-      await app.sql(
-        `set session_replication_role = replica;
-         update tallystick.checkpoints set published_at = published_at - interval '1 minute';
-         set session_replication_role = origin`,
-      )
-      await publishCheckpoints(worker)
-    },
-  })
-}
-
-async function fill(app: Awaited<ReturnType<typeof setUp>>): Promise<void> {
+async function fill(t: TestContext, app: TestApp): Promise<void> {
+  const publish = await makePublish(t, app)
   const { agent } = app.ledger
   await app.notarize()
-  await app.publish()
+  await publish()
   const notarize = (i: number) =>
     app.notarize({ ...genericBody({ i }), metadata: { i } }, { headers: { 'idempotency-key': `key-${i}` } })
   for (let i = 0; i < TILE_ENTRIES; i += 64)
@@ -51,7 +30,7 @@ async function fill(app: Awaited<ReturnType<typeof setUp>>): Promise<void> {
   await app.notarize({ ...genericBody(), ...whole }, { headers: { traceparent } })
   const body = { records: [{ ...genericBody(), ...whole }, genericBody({ n: 2 }), genericBody({ n: 3 })] }
   expectStatus(201, await app.send('POST', '/v1/records/batch', { body, headers: { traceparent } }))
-  await app.publish()
+  await publish()
   await app.notarize()
 }
 
@@ -61,9 +40,21 @@ const verify = (
   ledger: string | null = app.ledger.ledger.id,
 ) => verifyLedger(database(url, ledger))
 
-test('verifies a ledger in its database, as its owner and as its servers', async (t) => {
-  const app = await setUp(t)
-  await fill(app)
+test('a ledger in its database', async (t) => {
+  const app = await buildTestApp(t)
+  await fill(t, app)
+  await t.test('verifies, as its owner and as its servers', () => verifiesAsEach(app))
+  const owner = await disarm(t, app)
+  await t.test('rows are found that are missing, and rows that no entry explains', () =>
+    findsRows(app, owner),
+  )
+  await t.test(
+    'a cut-off tail is found by a kept checkpoint, and by the ledger’s own where those were forgotten',
+    () => findsCutOffTail(app, owner),
+  )
+})
+
+async function verifiesAsEach(app: TestApp): Promise<void> {
   const line =
     'INTEGRITY_OK entries=263 records=262 keys=self-asserted checkpoint=own covered=262 own=262 of 263'
   for (const url of [app.database.superuserUrl, app.database.ownerUrl]) {
@@ -76,10 +67,10 @@ test('verifies a ledger in its database, as its owner and as its servers', async
   const asApi = await verify(app, app.database.apiUrl, null)
   assert.equal(formatReport(asApi), line)
   assert.match(asApi.notices[0]!, /idempotency keys/)
-})
+}
 
 test('says what it cannot read, and why, without the password', async (t) => {
-  const app = await setUp(t)
+  const app = await buildTestApp(t)
   const other = await app.newLedger()
   const fails = async (work: Promise<unknown>, kind: string, pattern: RegExp) =>
     assert.rejects(work, (error) => {
@@ -137,10 +128,7 @@ const REMOVED = [
   'server_keys',
 ]
 
-test('finds rows that are missing, and rows that no entry explains', async (t) => {
-  const app = await setUp(t)
-  await fill(app)
-  const { tamper } = await disarm(t, app)
+async function findsRows(app: TestApp, { tamper }: Owner): Promise<void> {
   const missed: string[] = []
   const expectFound = async (table: string, sql: string) => {
     const report = await tamper(table, sql).catch((error) => {
@@ -181,15 +169,13 @@ test('finds rows that are missing, and rows that no entry explains', async (t) =
     await copy(table, `${id('ledger_id')})`)
   }
   assert.deepEqual(missed, [])
-})
+  assert.ok((await verify(app)).ok, 'all of it was undone')
+}
 
-test('finds a cut-off tail by a kept checkpoint, and by the ledger’s own where those were forgotten', async (t) => {
-  const app = await setUp(t)
-  await fill(app)
+async function findsCutOffTail(app: TestApp, { asOwner }: Owner): Promise<void> {
   const [kept] = await app.sql<{ note: string }>(
     'select note from tallystick.checkpoints order by size desc limit 1',
   )
-  const { asOwner } = await disarm(t, app)
   await asOwner(
     `delete from tallystick.entries where seq >= 200;
      delete from tallystick.records where first_seq >= 200;
@@ -205,7 +191,9 @@ test('finds a cut-off tail by a kept checkpoint, and by the ledger’s own where
   assert.equal(formatReport(await verify(app)).slice(0, 24), 'INTEGRITY_OK entries=200')
   const found = await verifyLedger(database(app.database.superuserUrl, null), { checkpoints: [kept!.note] })
   assert.equal(found.failure?.code, 'checkpoint_beyond_chain')
-})
+}
+
+type Owner = Awaited<ReturnType<typeof disarm>>
 
 /** As an owner who stops at nothing: no triggers, no foreign keys, no checks. And a way to undo each change. */
 async function disarm(t: TestContext, app: TestApp) {

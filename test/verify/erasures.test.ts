@@ -2,20 +2,23 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { countOverdueErasures } from '../../src/db/audit/audited-rows.ts'
 import { withClient } from '../../src/db/connect/client.ts'
-import { parseId } from '../../src/proof/ids.ts'
 import { database } from '../../src/verify/database.ts'
 import { exportFile } from '../../src/verify/export-file.ts'
 import { formatReport } from '../../src/verify/report.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
-import { buildTestApp, expectStatus, genericBody, type TestApp } from '../helpers/app.ts'
+import { expectStatus, genericBody, type TestApp } from '../helpers/app.ts'
 import { openEraser } from '../helpers/eraser.ts'
-import { buildGatedApp } from '../helpers/gated-app.ts'
+import { gateLedger } from '../helpers/gated-app.ts'
 import { runCli } from '../helpers/run-cli.ts'
+import { shareApp } from '../helpers/shared-app.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
+
+/** Application for this file alone: its tests drop constraints. */
+const unguardedApp = shareApp()
 
 /** Two records, both erased, the first one for good. */
 async function setUp(t: TestContext) {
-  const app = await buildTestApp(t)
+  const app = await unguardedApp()
   const eraser = openEraser(t, app)
   const body = { ...genericBody(), metadata: { m: 1 } }
   const gone = await app.notarize(body, { headers: { 'idempotency-key': 'gone' } })
@@ -31,14 +34,18 @@ async function erase(app: TestApp, id: string, code: string) {
   return expectStatus(202, answer).json().erasure
 }
 
-const verify = (app: TestApp) => verifyLedger(database(app.database.superuserUrl, null), { threads: 1 })
+const verify = (app: TestApp) =>
+  verifyLedger(database(app.database.superuserUrl, app.ledger.ledger.id), { threads: 1 })
 
-/** By the owner of the database, who has disabled every trigger and constraint. */
+/** By the owner of the database, who has disabled every trigger and constraint. `:mine`: of rows of this ledger. */
 async function asOwner(app: TestApp, text: string): Promise<void> {
   await app.sql(
     `alter table tallystick.records drop constraint if exists records_payload_or_erased;
      alter table tallystick.idempotency_keys drop constraint if exists idempotency_keys_check;
-     set session_replication_role = replica; ${text}; set session_replication_role = origin`,
+     alter table tallystick.documents drop constraint if exists documents_content_or_erased;
+     alter table tallystick.erasures drop constraint if exists erasures_pkey;
+     set session_replication_role = replica; ${text.replaceAll(':mine', `ledger_id = '${app.ledgerId}'`)};
+     set session_replication_role = origin`,
   )
 }
 
@@ -81,15 +88,20 @@ test('a report lists what was erased, when, why and by whom, from a database and
 
 test('an erasure that nobody carries out is no fault of integrity, and a notice says so', async (t) => {
   const { app, eraser } = await setUp(t)
-  const ledgerId = parseId('led', app.ledger.ledger.id)
   const overdue = (ageMs: number) =>
-    withClient(app.database.superuserUrl, (client) => countOverdueErasures(client, ledgerId, ageMs))
+    withClient(app.database.superuserUrl, (client) => countOverdueErasures(client, app.ledgerId, ageMs))
   assert.deepEqual([await overdue(0), await overdue(60_000)], [1, 0])
   assert.deepEqual((await verify(app)).notices, [])
-  await asOwner(app, "update tallystick.entries set recorded_at = recorded_at - interval '11 minutes'")
+  await asOwner(
+    app,
+    "update tallystick.entries set recorded_at = recorded_at - interval '11 minutes' where :mine",
+  )
   const notice = /^1 erased documents are still stored after more than 10 minutes/
   assert.match((await verify(app)).notices[0]!, notice)
-  await asOwner(app, "update tallystick.entries set recorded_at = recorded_at + interval '11 minutes'")
+  await asOwner(
+    app,
+    "update tallystick.entries set recorded_at = recorded_at + interval '11 minutes' where :mine",
+  )
   await eraser.run()
   assert.equal(await overdue(0), 0)
   assert.deepEqual((await verify(app)).notices, [])
@@ -98,39 +110,39 @@ test('an erasure that nobody carries out is no fault of integrity, and a notice 
 const FAULTS: [string, string, RegExp][] = [
   [
     'metadata that came back',
-    `update tallystick.records set metadata = '{}' where first_seq = 3`,
+    `update tallystick.records set metadata = '{}' where :mine and first_seq = 3`,
     /is erased, its metadata or references are not/,
   ],
   [
     'references that came back',
-    `update tallystick.records set reference_list = '["a"]' where first_seq = 3`,
+    `update tallystick.records set reference_list = '["a"]' where :mine and first_seq = 3`,
     /references/,
   ],
   [
     'a fingerprint that came back',
-    'update tallystick.idempotency_keys set fingerprint = sha256(key_hash), salt = key_hash where seq = 3',
+    'update tallystick.idempotency_keys set fingerprint = sha256(key_hash), salt = key_hash where :mine and seq = 3',
     /a fingerprint outlives what was erased/,
   ],
   [
     'a fingerprint that is gone, though nothing was taken away',
-    'update tallystick.idempotency_keys set fingerprint = null, salt = null where seq = 4',
+    'update tallystick.idempotency_keys set fingerprint = null, salt = null where :mine and seq = 4',
     /a fingerprint is missing/,
   ],
   [
     'a payload that is gone, though no entry says so',
-    'update tallystick.records set payload = null, salt = null where first_seq = 4',
+    'update tallystick.records set payload = null, salt = null where :mine and first_seq = 4',
     /missing, or only half erased/,
   ],
   [
     'a payload that is gone in the name of another’s erasure',
     `update tallystick.records set payload = null, salt = null, metadata = null, payload_erased_seq = 5
-     where first_seq = 4;
-     update tallystick.idempotency_keys set fingerprint = null, salt = null where seq = 4`,
+     where :mine and first_seq = 4;
+     update tallystick.idempotency_keys set fingerprint = null, salt = null where :mine and seq = 4`,
     /seq 5 is said to have erased/,
   ],
   [
     'an erasure whose row names another record',
-    'update tallystick.erasures set subject_id = gen_random_uuid() where seq = 5',
+    'update tallystick.erasures set subject_id = gen_random_uuid() where :mine and seq = 5',
     /erasures.subject_id/,
   ],
 ]
@@ -146,7 +158,7 @@ for (const [what, change, reason] of FAULTS) {
 
 /** A gated record, taken to its verdict; its evidence, what was compared and why it was accepted are erased, and taken away. */
 async function setUpGated(t: TestContext) {
-  const app = await buildGatedApp(t)
+  const app = await gateLedger(t, await unguardedApp())
   const eraser = openEraser(t, app)
   const { id } = await app.reach('ACTIVE')
   await app.take(id, 'completions', { headers: { 'idempotency-key': 'delivered' } })
@@ -166,9 +178,8 @@ async function setUpGated(t: TestContext) {
 
 test('what is erased of a gated record’s steps is listed, and overdue until it is taken away', async (t) => {
   const { app, eraser, id, completion, verification, verdict } = await setUpGated(t)
-  const ledgerId = parseId('led', app.ledger.ledger.id)
   const overdue = () =>
-    withClient(app.database.superuserUrl, (client) => countOverdueErasures(client, ledgerId, 0))
+    withClient(app.database.superuserUrl, (client) => countOverdueErasures(client, app.ledgerId, 0))
   const names = [completion.id, `${completion.id}/values`, `${id}/reason`]
   const seqs = [completion.seq, verification.seq, verdict.seq]
   for (const due of [3, 0]) {
@@ -186,27 +197,27 @@ test('what is erased of a gated record’s steps is listed, and overdue until it
 const GATED_FAULTS: [string, string, RegExp][] = [
   [
     'a document that came back',
-    `update tallystick.documents set content = '{}', salt = substr(digest, 1, 16) where document = 'evidence'`,
+    `update tallystick.documents set content = '{}', salt = substr(digest, 1, 16) where :mine and document = 'evidence'`,
     /missing, or only half erased/,
   ],
   [
     'a document that is gone in the name of another’s erasure',
-    `update tallystick.documents set erased_seq = erased_seq + 1 where document = 'evidence'`,
+    `update tallystick.documents set erased_seq = erased_seq + 1 where :mine and document = 'evidence'`,
     /is said to have erased/,
   ],
   [
     'the fingerprint of a delivery that outlives it',
-    'update tallystick.idempotency_keys set fingerprint = sha256(key_hash), salt = key_hash',
+    'update tallystick.idempotency_keys set fingerprint = sha256(key_hash), salt = key_hash where :mine',
     /a fingerprint outlives what was erased/,
   ],
   [
     'an erasure whose row names another entry',
-    "update tallystick.erasures set document_seq = document_seq - 1 where document = 'reason'",
+    "update tallystick.erasures set document_seq = document_seq - 1 where :mine and document = 'reason'",
     /erasures.document_seq/,
   ],
   [
     'an erasure whose row names another document',
-    "update tallystick.erasures set document = 'evidence' where document = 'values'",
+    "update tallystick.erasures set document = 'evidence' where :mine and document = 'values'",
     /erasures.document is/,
   ],
 ]
@@ -216,11 +227,7 @@ for (const [what, change, reason] of GATED_FAULTS) {
     const { app, eraser } = await setUpGated(t)
     await eraser.run()
     assert.equal((await verify(app)).failure, null)
-    await asOwner(
-      app,
-      `alter table tallystick.documents drop constraint documents_content_or_erased;
-       alter table tallystick.erasures drop constraint erasures_pkey; ${change}`,
-    )
+    await asOwner(app, change)
     assert.match((await verify(app)).failure?.reason ?? 'nothing', reason)
   })
 }
