@@ -8,8 +8,8 @@ import { recordListQuery } from '../../src/http/schemas/record-reads.ts'
 import { parseLines } from '../helpers/app.ts'
 import { bareEnvironment } from '../helpers/bare-environment.ts'
 import { endsWithTests } from '../helpers/children.ts'
-import { listen } from '../helpers/cli-app.ts'
-import { buildGatedApp, FAILING, PAYLOAD } from '../helpers/gated-app.ts'
+import { sharedGatedCliApp } from '../helpers/cli-app.ts'
+import { FAILING, PAYLOAD } from '../helpers/gated-app.ts'
 import { CLI } from '../helpers/run-cli.ts'
 import { runCommand } from '../helpers/run-command.ts'
 import { until } from '../helpers/wait.ts'
@@ -24,8 +24,8 @@ async function answer(args: readonly string[], input?: string): Promise<any> {
 }
 
 test('the life of a gated record', async (t) => {
-  const app = await buildGatedApp(t)
-  const { env, files } = await listen(t, app)
+  const app = await sharedGatedCliApp(t)
+  const { env, files } = app
   const { performer, overturner } = app.agents
   const asPerformer = ['--api-key', performer.key]
   const create = (...more: string[]) =>

@@ -10,7 +10,7 @@ import { parseLines, type TestApp } from '../helpers/app.ts'
 import { bareEnvironment } from '../helpers/bare-environment.ts'
 import { capture } from '../helpers/capture.ts'
 import { endsWithTests } from '../helpers/children.ts'
-import { buildCliApp } from '../helpers/cli-app.ts'
+import { sharedCliApp } from '../helpers/cli-app.ts'
 import { CLI } from '../helpers/run-cli.ts'
 import { runCommand } from '../helpers/run-command.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
@@ -20,13 +20,14 @@ const lines = (count: number, from = 1) =>
 
 async function payloads(app: TestApp): Promise<{ n?: number }[]> {
   const rows = await app.sql<{ document: string }>(
-    `select convert_from(payload, 'utf8') as document from tallystick.records`,
+    `select convert_from(payload, 'utf8') as document from tallystick.records where ledger_id = $1`,
+    [app.ledgerId],
   )
   return rows.map(({ document }) => JSON.parse(document))
 }
 
 test('notarize', async (t) => {
-  const app = await buildCliApp(t)
+  const app = await sharedCliApp(t)
 
   await t.test(
     'a document of an option, a file or standard input becomes a record with all that the options say',

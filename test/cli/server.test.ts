@@ -4,10 +4,11 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { buildTestApp, expectStatus, genericBody } from '../helpers/app.ts'
+import { expectStatus, genericBody } from '../helpers/app.ts'
 import { addKey } from '../helpers/more-keys.ts'
 import { runCli } from '../helpers/run-cli.ts'
 import { runAlone } from '../helpers/run-command.ts'
+import { addressOf, sharedApp } from '../helpers/shared-app.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 import { makeChain } from '../helpers/test-chain.ts'
 
@@ -32,10 +33,9 @@ function makeExport(): string {
 const NDJSON = { 'content-type': 'application/x-ndjson' }
 const at = (url: string) => ['--server', url, '--api-key', KEY]
 
-test('verifies what a running server exports of the key’s own ledger', async (t) => {
-  const app = await buildTestApp(t)
-  await app.app.listen({ port: 0, host: '127.0.0.1' })
-  const url = `http://127.0.0.1:${(app.app.server.address() as AddressInfo).port}`
+test('verifies what a running server exports of the key’s own ledger', async () => {
+  const app = await sharedApp()
+  const url = await addressOf(app)
   const verify = (key: string) => runAlone(['verify', '--server', url, '--api-key', key])
   await app.notarize({ ...genericBody(), occurredAt: '2026-01-02T03:04:05.678Z' })
   const body = { records: [genericBody({ n: 1 }), genericBody({ n: 2.5, text: '\u00fc\u2028"' })] }

@@ -8,7 +8,7 @@ import { Metrics } from '../../src/observe/metrics/metrics.ts'
 import { startWorker } from '../../src/run/worker.ts'
 import { parseLines, testConfig } from '../helpers/app.ts'
 import { capture } from '../helpers/capture.ts'
-import { buildCliApp } from '../helpers/cli-app.ts'
+import { buildCliApp, sharedCliApp } from '../helpers/cli-app.ts'
 import { addKey } from '../helpers/more-keys.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
 import { runCommand } from '../helpers/run-command.ts'
@@ -41,7 +41,7 @@ function environmentOf(text: string): Record<string, string> {
 }
 
 test('webhooks are made, changed, stopped and deleted, without anything being sent', async (t) => {
-  const app = await buildCliApp(t)
+  const app = await sharedCliApp(t)
 
   await t.test('the secret is shown once, whole, and what it goes with is said of the webhook', async () => {
     const create = ['create', '--url', URL, '--events', 'record.expired,signal.emitted']
@@ -147,7 +147,10 @@ test('webhooks are made, changed, stopped and deleted, without anything being se
         69,
         'tallystick: nothing was sent in time. What to do: ask the operator of the server whether a worker is running\n',
       ])
-      await app.sql("update tallystick.webhook_cursors set resume_at = '2999-01-01T00:00:00Z'")
+      await app.sql(
+        "update tallystick.webhook_cursors set resume_at = '2999-01-01T00:00:00Z' where ledger_id = $1",
+        [app.ledgerId],
+      )
       const [code, said] = await judge()
       assert.equal(code, 69)
       assert.match(

@@ -1,14 +1,19 @@
 import { type AppOptions, buildTestApp, type Test, type TestApp } from './app.ts'
+import { sharedGatedApp } from './gated-app.ts'
+import { addressOf, sharedApp } from './shared-app.ts'
 import { temporaryFiles } from './temporary-files.ts'
 
 type Files = ReturnType<typeof temporaryFiles>
 
+type CliTest = Test & { after(cleanup: () => void): void }
+type Listening = { url: string; files: Files; env: Record<string, string> }
+
 /** The application on a port, and this process's environment as that of somebody who uses it with the first ledger's key. */
-export async function listen(
-  t: Test & { after(cleanup: () => void): void },
-  app: Pick<TestApp, 'app' | 'ledger'>,
-): Promise<{ url: string; files: Files; env: Record<string, string> }> {
-  const url = await app.app.listen({ port: 0, host: '127.0.0.1' })
+export async function listen(t: CliTest, app: Pick<TestApp, 'app' | 'ledger'>): Promise<Listening> {
+  return useCli(t, app, await app.app.listen({ port: 0, host: '127.0.0.1' }))
+}
+
+function useCli(t: CliTest, app: Pick<TestApp, 'ledger'>, url: string): Listening {
   const files = temporaryFiles(t)
   const env = {
     TALLYSTICK_URL: url,
@@ -19,7 +24,19 @@ export async function listen(
   return { url, files, env }
 }
 
-export async function buildCliApp(t: Test & { after(cleanup: () => void): void }, options?: AppOptions) {
+export async function buildCliApp(t: CliTest, options?: AppOptions) {
   const app = await buildTestApp(t, options)
   return { ...app, ...(await listen(t, app)) }
+}
+
+/** A new ledger of the application that all tests of the process share. */
+export async function sharedCliApp(t: CliTest) {
+  const app = await sharedApp()
+  return { ...app, ...useCli(t, app, await addressOf(app)) }
+}
+
+/** The same with the gated type and its agents. */
+export async function sharedGatedCliApp(t: CliTest) {
+  const app = await sharedGatedApp()
+  return { ...app, ...useCli(t, app, await addressOf(app)) }
 }

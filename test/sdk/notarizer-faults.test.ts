@@ -13,7 +13,7 @@ import { temporaryFiles } from '../helpers/temporary-files.ts'
 import { until } from '../helpers/wait.ts'
 import { sendProblem, startHostile } from './hostile-server.ts'
 import { numbers, QUICK, recordedNumbers } from './notarizer-set-up.ts'
-import { setUpSdk } from './set-up.ts'
+import { sharedSdk } from './set-up.ts'
 
 /** Small batches, so that a fault hits some of many. */
 const SMALL = { ...QUICK, recordsPerBatchMax: 7, timeoutMs: 300 }
@@ -27,7 +27,7 @@ async function recordAll(ledger: Notarizer<AnyTypes>, group: string, count: numb
 }
 
 test('whatever becomes of requests and answers, every record is there once, and in order', async (t) => {
-  const { app, baseUrl, client } = await setUpSdk(t)
+  const { app, baseUrl, client } = await sharedSdk()
 
   await t.test(
     'connections that break before the commit, after it, and in the middle of an answer',

@@ -9,10 +9,10 @@ import { addAgent, addKey } from '../helpers/more-keys.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 import { sendJson, sendProblem, startHostile } from './hostile-server.ts'
 import { QUICK, recordedNumbers } from './notarizer-set-up.ts'
-import { setUpSdk } from './set-up.ts'
+import { sharedSdk } from './set-up.ts'
 
 test('what one agent has left in a spool is not sent by another one', async (t) => {
-  const { app, client } = await setUpSdk(t)
+  const { app, client } = await sharedSdk()
   const { directory } = temporaryFiles(t)
   const agent = await addAgent(app, 'another')
   const scopes = ['records:write'] as const

@@ -12,12 +12,15 @@ export const QUICK: NotarizerOptions = {
 }
 
 /** The member `i` of the payloads of a group, in the order of the ledger. */
-export async function recordedNumbers({ sql }: Pick<TestApp, 'sql'>, group: string): Promise<number[]> {
+export async function recordedNumbers(
+  { sql, ledgerId }: Pick<TestApp, 'sql' | 'ledgerId'>,
+  group: string,
+): Promise<number[]> {
   const rows = await sql<{ i: number }>(
     `select (p.payload->>'i')::int as i
      from tallystick.records r, lateral (select convert_from(r.payload, 'utf8')::json as payload) p
-     where p.payload->>'group' = $1 order by first_seq, item_index`,
-    [group],
+     where r.ledger_id = $1 and p.payload->>'group' = $2 order by first_seq, item_index`,
+    [ledgerId, group],
   )
   return rows.map(({ i }) => i)
 }

@@ -15,10 +15,10 @@ import {
 import { expectStatus, OPERATOR_KEY } from '../helpers/app.ts'
 import { addAgent } from '../helpers/more-keys.ts'
 import { numbers, QUICK, recordedNumbers } from './notarizer-set-up.ts'
-import { setUpSdk } from './set-up.ts'
+import { sharedSdk } from './set-up.ts'
 
 test('the notarizer', async (t) => {
-  const { app, baseUrl, client } = await setUpSdk(t)
+  const { app, baseUrl, client } = await sharedSdk()
   const tallystick = client()
 
   await t.test('records everything in the order of record(), in few batches', async () => {

@@ -1,9 +1,9 @@
-import type { AddressInfo } from 'node:net'
 import { Tallystick } from '../../sdk/client.ts'
 import type { TransportOptions } from '../../sdk/http/transport.ts'
 import { TallystickOperator } from '../../sdk/operator.ts'
 import type { AnyTypes, TypeMap } from '../../sdk/typed.ts'
 import { buildTestApp, OPERATOR_KEY, type Test, type TestApp } from '../helpers/app.ts'
+import { addressOf, sharedApp } from '../helpers/shared-app.ts'
 import { QUICK_RETRIES } from './quick-retries.ts'
 
 export type SdkTest = {
@@ -14,12 +14,19 @@ export type SdkTest = {
   operator(options?: Partial<TransportOptions>): TallystickOperator
 }
 
-/** The application, listening, and clients of it that lose no time. */
+/** A new ledger of the application that all tests of the process share, and clients of it that lose no time. */
+export async function sharedSdk(): Promise<SdkTest> {
+  const app = await sharedApp()
+  return makeSdkTest(app, await addressOf(app))
+}
+
+/** The same of an application of its own. */
 export async function setUpSdk(t: Test): Promise<SdkTest> {
   const app = await buildTestApp(t)
-  await app.app.listen({ port: 0, host: '127.0.0.1' })
-  const { port } = app.app.server.address() as AddressInfo
-  const baseUrl = `http://127.0.0.1:${port}`
+  return makeSdkTest(app, await app.app.listen({ port: 0, host: '127.0.0.1' }))
+}
+
+function makeSdkTest(app: TestApp, baseUrl: string): SdkTest {
   const common = { baseUrl, timeoutMs: 5_000, retries: QUICK_RETRIES }
   return {
     app,

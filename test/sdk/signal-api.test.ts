@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import * as verify from '../../sdk/verify/index.ts'
 import * as webhooks from '../../sdk/webhooks/index.ts'
 import { raiseFloors } from '../helpers/floors.ts'
-import { buildGatedApp } from '../helpers/gated-app.ts'
+import { sharedGatedApp } from '../helpers/gated-app.ts'
 import { makeEndpoint } from './webhook-sender.ts'
 
-test('a receiver settles what a ledger has judged: from the webhook to the signal, and on to its overturning', async (t) => {
-  const app = await buildGatedApp(t)
+test('a receiver settles what a ledger has judged: from the webhook to the signal, and on to its overturning', async () => {
+  const app = await sharedGatedApp()
   const { keys } = (await app.send('GET', '/.well-known/tallystick-keys.json')).json()
   const { id: ledger } = (await app.send('GET', '/v1/ledger')).json()
   const { secret, publicKey, send } = makeEndpoint()

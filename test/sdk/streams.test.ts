@@ -10,18 +10,19 @@ import { startTcpProxy } from '../helpers/tcp-proxy.ts'
 import { until } from '../helpers/wait.ts'
 import { sendProblem, startHostile } from './hostile-server.ts'
 import { QUICK_RETRIES } from './quick-retries.ts'
-import { setUpSdk } from './set-up.ts'
+import { sharedSdk } from './set-up.ts'
 
 const NDJSON = { 'content-type': 'application/x-ndjson' }
 const TRIES = QUICK_RETRIES.retriesMax + 1
 
 test('through a network that breaks', async (t) => {
-  const sdk = await setUpSdk(t)
+  const sdk = await sharedSdk()
   const proxy = await startTcpProxy(t, sdk.baseUrl)
   const client = sdk.client({ baseUrl: proxy.url })
   const countRecords = async () => {
     const [row] = await sdk.app.sql<{ count: number }>(
-      'select count(*)::int as count from tallystick.records',
+      'select count(*)::int as count from tallystick.records where ledger_id = $1',
+      [sdk.app.ledgerId],
     )
     return row!.count
   }

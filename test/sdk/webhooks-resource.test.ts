@@ -9,12 +9,12 @@ import {
 } from '../../sdk/errors.ts'
 import { WEBHOOK_REDELIVERED_MAX } from '../../src/db/limits.ts'
 import { sendJson, startHostile } from './hostile-server.ts'
-import { setUpSdk } from './set-up.ts'
+import { sharedSdk } from './set-up.ts'
 
 const URL = 'https://example.com/hooks'
 
 test('webhooks, over the server’s own routes', async (t) => {
-  const sdk = await setUpSdk(t)
+  const sdk = await sharedSdk()
   const { webhooks } = sdk.client()
 
   await t.test('a webhook whose secret was lost with the first answer is named, to be rotated', async () => {
@@ -58,7 +58,8 @@ test('webhooks, over the server’s own routes', async (t) => {
         (ledger_id, webhook_id, event_id, event, notice, state, tries, attempts, attempt_log, finished_at)
       select w.ledger_id, w.webhook_id, ('00000000-0000-7000-8000-' || lpad(to_hex(i), 12, '0'))::uuid, 'webhook.paused', '{}',
         'dead', 8, 8, '[]', now()
-      from tallystick.webhooks w, generate_series(1, ${dead}) i where w.url = '${URL}/3'`)
+      from tallystick.webhooks w, generate_series(1, ${dead}) i
+      where w.ledger_id = '${sdk.app.ledgerId}' and w.url = '${URL}/3'`)
     assert.equal((await webhooks.deliveries(id, { state: 'dead' }).toArray(5_000)).length, dead)
     assert.equal(await webhooks.redeliverDead(id, { since: '2026-01-01T00:00:00Z' }), 0)
     assert.equal(await webhooks.redeliverDead(id), dead)
