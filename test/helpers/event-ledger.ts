@@ -1,6 +1,6 @@
-import { expectStatus, genericBody, type Test } from './app.ts'
+import { buildTestApp, expectStatus, genericBody, type Test, type TestApp } from './app.ts'
 import { makePublish } from './checkpoints.ts'
-import { buildGatedApp, type GatedApp } from './gated-app.ts'
+import { type GatedApp, gateLedger } from './gated-app.ts'
 
 export type EventLedger = GatedApp & { readonly publish: () => Promise<void> }
 
@@ -8,9 +8,12 @@ export type EventLedger = GatedApp & { readonly publish: () => Promise<void> }
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 export type EventPageAnswer = { data: any[]; nextCursor: string; more: boolean }
 
-/** A ledger in which every kind of event has happened but those of peers, with checkpoints in between. */
-export async function buildEventLedger(t: Test): Promise<EventLedger> {
-  const app = await buildGatedApp(t)
+/**
+ * A ledger in which every kind of event has happened but those of peers, with checkpoints in between; `given`: that of an
+ * application that is there.
+ */
+export async function buildEventLedger(t: Test, given?: TestApp): Promise<EventLedger> {
+  const app = await gateLedger(t, given ?? (await buildTestApp(t)))
   const publish = await makePublish(t, app)
   await letEventsHappen(app, publish)
   return Object.assign(app, { publish })

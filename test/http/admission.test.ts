@@ -9,15 +9,9 @@ import { buildApp } from '../../src/http/app.ts'
 import { Metrics } from '../../src/observe/metrics/metrics.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { startServer } from '../../src/run/server.ts'
-import {
-  buildTestApp,
-  expectStatus,
-  genericBody,
-  OPERATOR_KEY,
-  type TestApp,
-  testConfig,
-} from '../helpers/app.ts'
+import { expectStatus, genericBody, OPERATOR_KEY, type TestApp, testConfig } from '../helpers/app.ts'
 import { connect as connectTo } from '../helpers/connect.ts'
+import { sharedApp } from '../helpers/shared-app.ts'
 import { lockHeads, until } from '../helpers/wait.ts'
 import { sampleOf } from '../observe/metrics/exposition.ts'
 
@@ -109,7 +103,7 @@ test('where a turn went by with refusing, more of those that were taken begin', 
 })
 
 test('a server that has too much to do', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await sharedApp()
   const { url, admission, metrics } = await listen(t, app)
 
   await t.test(
@@ -184,7 +178,7 @@ test('a server that has too much to do', async (t) => {
 })
 
 test('a server that drains is not ready, answers everything, and ends each connection with its answer', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await sharedApp()
   const metrics = new Metrics()
   const server = await startServer({ ...testConfig(app.database.apiUrl), drainMs: 700 }, undefined, metrics)
   const agent = new Agent({ keepAlive: true })
@@ -209,7 +203,7 @@ test('a server that drains is not ready, answers everything, and ends each conne
 })
 
 test('a ledger whose requests take all places leaves other ledgers, and the operator, theirs', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await sharedApp()
   const { url, admission } = await listen(t, app)
   const made = await app.send('POST', '/v1/ledgers', { key: OPERATOR_KEY, body: { name: 'another one' } })
   const other = expectStatus(201, made).json().key.key
@@ -231,7 +225,7 @@ test('a ledger whose requests take all places leaves other ledgers, and the oper
 })
 
 test('of what a client has sent at once a server that drains answers all', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await sharedApp()
   const server = await startServer({ ...testConfig(app.database.apiUrl), drainMs: 100 })
   t.after(() => server.close())
   const socket = await open(t, server.url)

@@ -9,9 +9,13 @@ import { assertProblem } from '../helpers/assert-problem.ts'
 import { unguarded } from '../helpers/checkpoints.ts'
 import { allEvents, buildEventLedger, eventPage } from '../helpers/event-ledger.ts'
 import { addKey } from '../helpers/more-keys.ts'
+import { shareApp } from '../helpers/shared-app.ts'
+
+/** Application for this file alone: checkpoints are published of all its ledgers. */
+const publishedApp = shareApp()
 
 test('GET /v1/events', async (t) => {
-  const app = await buildEventLedger(t)
+  const app = await buildEventLedger(t, await publishedApp())
   const entries = await app.entries()
   const events = await allEvents(app)
   const seqOf = (event: (typeof events)[0]) => event.data.entry?.seq ?? event.data.checkpoint.size - 1
@@ -132,7 +136,7 @@ test('GET /v1/events', async (t) => {
 })
 
 test('the filters of events', async (t) => {
-  const app = await buildEventLedger(t)
+  const app = await buildEventLedger(t, await publishedApp())
   const events = await allEvents(app)
   const typesOf = (list: typeof events) => new Set(list.map(({ type }) => type))
 
@@ -176,7 +180,7 @@ test('the filters of events', async (t) => {
 })
 
 test('with records:read:own', async (t) => {
-  const app = await buildEventLedger(t)
+  const app = await buildEventLedger(t, await publishedApp())
   const events = await allEvents(app)
 
   await t.test('an agent hears of the records that name it, and of nothing else', async () => {
@@ -212,7 +216,7 @@ test('with records:read:own', async (t) => {
 })
 
 test('an entry that cannot be read ends the stream of events before it', async (t) => {
-  const app = await buildEventLedger(t)
+  const app = await buildEventLedger(t, await publishedApp())
   const events = await allEvents(app)
   const at = events.findIndex(({ type }) => type === 'record.activated')
   const { seq } = events[at].data.entry

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assertProblem } from '../helpers/assert-problem.ts'
-import { buildGatedApp, type GatedApp, sharedGatedApp } from '../helpers/gated-app.ts'
+import { buildGatedApp, sharedGatedApp } from '../helpers/gated-app.ts'
 
 const SOON_MS = 1_500
 /** Entries may be this much off the database's clock, so a server may. */
@@ -75,25 +75,25 @@ test('a deadline that has passed', async (t) => {
 })
 
 test('the database’s clock decides about deadlines, not the server’s', async (t) => {
-  async function activeUntil(app: GatedApp, deadline: string): Promise<string> {
+  let skewMs = 0
+  const app = await buildGatedApp(t, { now: () => Date.now() + skewMs })
+  async function activeUntil(deadline: string): Promise<string> {
     const { id } = await app.create({ deadline })
     await app.take(id, 'activate')
     return id
   }
 
-  await t.test('a server that is fast takes what is in time', async (t) => {
-    let skewMs = 0
-    const app = await buildGatedApp(t, { now: () => Date.now() + skewMs })
-    const id = await activeUntil(app, after(SKEW_MS / 2))
+  await t.test('a server that is fast takes what is in time', async () => {
+    skewMs = 0
+    const id = await activeUntil(after(SKEW_MS / 2))
     skewMs = SKEW_MS
     assert.equal((await app.take(id, 'completions')).state, 'SUBMITTED')
   })
 
-  await t.test('a server that is slow refuses what is late', async (t) => {
-    let skewMs = 0
-    const app = await buildGatedApp(t, { now: () => Date.now() + skewMs })
+  await t.test('a server that is slow refuses what is late', async () => {
+    skewMs = 0
     const deadline = after(SOON_MS)
-    const id = await activeUntil(app, deadline)
+    const id = await activeUntil(deadline)
     skewMs = -SKEW_MS
     await pass(deadline)
     assertProblem(await app.step(id, 'completions'), 409, 'deadline_passed')

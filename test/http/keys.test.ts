@@ -6,20 +6,17 @@ import { SCOPES } from '../../src/ledgers/scopes.ts'
 import { openLog } from '../../src/observe/log.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { openDeps } from '../../src/run/deps.ts'
-import {
-  buildTestApp,
-  expectStatus,
-  genericBody,
-  OPERATOR_KEY,
-  type TestApp,
-  testConfig,
-} from '../helpers/app.ts'
+import { expectStatus, genericBody, OPERATOR_KEY, type TestApp, testConfig } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { addAgent, addKey } from '../helpers/more-keys.ts'
-import { sharedApp } from '../helpers/shared-app.ts'
+import { shareApp, sharedApp } from '../helpers/shared-app.ts'
 import { assertVerifies } from '../helpers/verify-app.ts'
 
 const DAY_MS = 86_400_000
+
+/** Clock of an application for the tests of this file that move it. */
+let nowMs = 0
+const clockedApp = shareApp({ now: () => nowMs })
 
 async function makeKey(app: TestApp, body: object, key?: string) {
   const response = await app.send('POST', '/v1/keys', { body, ...(key && { key }) })
@@ -111,9 +108,9 @@ test('a repeated request is answered with the key, and without the secret that t
   assert.deepEqual(again.json(), { ...first, key: null })
 })
 
-test('a key that has expired is refused, and one that will is not', async (t) => {
-  let nowMs = Date.now()
-  const app = await buildTestApp(t, { now: () => nowMs })
+test('a key that has expired is refused, and one that will is not', async () => {
+  nowMs = Date.now()
+  const app = await clockedApp()
   const expiresAt = new Date(nowMs + 20_000).toISOString()
   const { key } = await makeKey(app, { name: 'k', scopes: ['audit:read'], expiresAt })
   expectStatus(200, await app.send('GET', '/v1/ledger', { key }))
@@ -123,9 +120,9 @@ test('a key that has expired is refused, and one that will is not', async (t) =>
   assertProblem(await app.send('POST', '/v1/keys', { body: impossible }), 422, 'invalid_request')
 })
 
-test('a rotated key keeps its id; its old secret works until the overlap ends', async (t) => {
-  let nowMs = Date.now()
-  const app = await buildTestApp(t, { now: () => nowMs })
+test('a rotated key keeps its id; its old secret works until the overlap ends', async () => {
+  nowMs = Date.now()
+  const app = await clockedApp()
   const made = await makeKey(app, { name: 'k', scopes: ['audit:read'] })
   const ask = (key: string) => app.send('GET', '/v1/ledger', { key })
   expectStatus(200, await ask(made.key))
@@ -198,8 +195,8 @@ test('a key whose row says more than a server signed is not rotated', async () =
 })
 
 test('a revoked key is refused here at once and on every other server within 5 s', async (t) => {
-  let nowMs = Date.now()
-  const app = await buildTestApp(t, { now: () => nowMs })
+  nowMs = Date.now()
+  const app = await clockedApp()
   const other = await openDeps(testConfig(app.database.apiUrl), openLog('silent'))
   const callers = new CallerCache({ ...other, now: () => nowMs })
   const otherApp = buildApp({ ...other, callers, now: () => nowMs })

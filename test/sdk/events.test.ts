@@ -13,8 +13,9 @@ import {
 } from '../../sdk/errors.ts'
 import type { TailedEvent, TailOptions } from '../../sdk/resources/events.ts'
 import { startServer } from '../../src/run/server.ts'
-import { buildTestApp, genericBody, testConfig } from '../helpers/app.ts'
+import { genericBody, testConfig } from '../helpers/app.ts'
 import { addKey } from '../helpers/more-keys.ts'
+import { sharedApp } from '../helpers/shared-app.ts'
 import { startTcpProxy } from '../helpers/tcp-proxy.ts'
 import { until } from '../helpers/wait.ts'
 import { clientsOf, sendProblem, startHostile } from './hostile-server.ts'
@@ -113,7 +114,7 @@ test('through a network that breaks, a tail tells each event once, in order', as
 })
 
 test('over restarts of the server a tail misses nothing, from the moment when it began', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await sharedApp()
   const first = await startServer(testConfig(app.database.apiUrl))
   const { port } = new URL(first.url)
   const client = clientsOf(Number(port)).client({ apiKey: app.ledger.key.key })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { appendEntries } from '../../../src/db/chain/append-entries.ts'
 import { constraintOf } from '../../../src/db/connect/constraints.ts'
 import { toHex } from '../../../src/proof/bytes.ts'
@@ -11,7 +11,7 @@ import { expectStatus } from '../../helpers/app.ts'
 import { assertProblem } from '../../helpers/assert-problem.ts'
 import { connect } from '../../helpers/connect.ts'
 import { openEraser } from '../../helpers/eraser.ts'
-import { buildGatedApp, type GatedApp, STEP_BODIES, STEP_NAMES } from '../../helpers/gated-app.ts'
+import { type GatedApp, STEP_BODIES, STEP_NAMES, sharedGatedApp } from '../../helpers/gated-app.ts'
 import { openEnvelope } from '../../helpers/open-envelope.ts'
 import type { TestDocument } from '../../helpers/test-chain.ts'
 import { addTestHome, type HomeRecord, type ShareOptions, type TestHome } from '../../helpers/test-home.ts'
@@ -20,8 +20,8 @@ import { lockHeads, until } from '../../helpers/wait.ts'
 
 type Guest = GatedApp & { readonly home: TestHome }
 
-async function buildGuest(t: TestContext): Promise<Guest> {
-  const app = await buildGatedApp(t)
+async function buildGuest(): Promise<Guest> {
+  const app = await sharedGatedApp()
   return Object.assign(app, { home: await addTestHome(app) })
 }
 
@@ -45,8 +45,8 @@ async function shareActive(app: Guest, options: ShareOptions = {}): Promise<Home
 /** The evidence as it lies here, for a home that takes it. */
 async function evidenceOf(app: Guest, seq: number): Promise<TestDocument> {
   const [row] = await app.sql<{ digest: Buffer; salt: Buffer; content: Buffer; subject_id: Uuid }>(
-    'select * from tallystick.documents where seq = $1',
-    [seq],
+    'select * from tallystick.documents where ledger_id = $1 and seq = $2',
+    [app.ledgerId, seq],
   )
   return {
     subject: formatId('cmp', row!.subject_id),
@@ -58,7 +58,7 @@ async function evidenceOf(app: Guest, seq: number): Promise<TestDocument> {
 }
 
 test('a step of another ledger’s record is offered', async (t) => {
-  const app = await buildGuest(t)
+  const app = await buildGuest()
   const { performer } = app.agents
   const record = await shareWithPerformer(app)
   const { keys } = (await app.send('GET', '/.well-known/tallystick-keys.json')).json()
@@ -170,7 +170,7 @@ function digestOf({ document, salt }: TestDocument): string {
 }
 
 test('an offer is refused, and nothing written,', async (t) => {
-  const app = await buildGuest(t)
+  const app = await buildGuest()
   const created = await shareWithPerformer(app)
   const active = await shareActive(app)
   const refused = async (
@@ -250,8 +250,8 @@ test('an offer is refused, and nothing written,', async (t) => {
   })
 })
 
-test('any other step is the home’s, and said to be', async (t) => {
-  const app = await buildGuest(t)
+test('any other step is the home’s, and said to be', async () => {
+  const app = await buildGuest()
   const record = await shareActive(app)
   await record.submit({ offerSeq: (await offer(app, record.id, 'completions')).seq })
   await record.verify()
@@ -272,7 +272,7 @@ test('any other step is the home’s, and said to be', async (t) => {
 })
 
 test('an offer is made once for each Idempotency-Key', async (t) => {
-  const app = await buildGuest(t)
+  const app = await buildGuest()
   const record = await shareWithPerformer(app)
   const headers = { 'idempotency-key': 'k-1' }
   const again = () => app.step(record.id, 'activate', { headers })
@@ -310,7 +310,7 @@ test('an offer is made once for each Idempotency-Key', async (t) => {
 })
 
 test('of offers that race one is made', async (t) => {
-  const app = await buildGuest(t)
+  const app = await buildGuest()
 
   await t.test('anybody who makes them', async () => {
     const record = await app.home.share()
@@ -344,10 +344,15 @@ test('of offers that race one is made', async (t) => {
 })
 
 test('evidence that was offered is erased here', async (t) => {
-  const app = await buildGuest(t)
+  const app = await buildGuest()
   const eraser = openEraser(t, app)
   const contentsAt = async (seq: number) =>
-    (await app.sql('select content, salt from tallystick.documents where seq = $1', [seq]))[0]!
+    (
+      await app.sql('select content, salt from tallystick.documents where ledger_id = $1 and seq = $2', [
+        app.ledgerId,
+        seq,
+      ])
+    )[0]!
   const eraseOf = (id: string, completion: string, headers: Record<string, string> = {}) =>
     app.send('DELETE', `/v1/records/${id}/completions/${completion}/evidence`, {
       body: { code: 'data_subject_request' },
@@ -410,7 +415,7 @@ test('evidence that was offered is erased here', async (t) => {
 })
 
 test('the database holds an offer to its evidence', async (t) => {
-  const app = await buildGuest(t)
+  const app = await buildGuest()
   const record = await shareActive(app)
   const client = await connect(t, app.database.apiUrl)
   const signer = await app.deps.signers.load()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { expectStatus } from '../../helpers/app.ts'
 import { assertProblem } from '../../helpers/assert-problem.ts'
-import { buildGatedApp } from '../../helpers/gated-app.ts'
+import { sharedGatedApp } from '../../helpers/gated-app.ts'
 import { addTestHome } from '../../helpers/test-home.ts'
 
 const NO_STEPS = {
@@ -15,7 +15,7 @@ const NO_STEPS = {
 }
 
 test('a record of another ledger is shown in the shape of the ledger’s own', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await sharedGatedApp()
   const home = await addTestHome(app)
   const { performer, stranger } = app.agents
   const principal = `${home.ledger}/${home.agent}`
@@ -142,7 +142,7 @@ test('a record of another ledger is shown in the shape of the ledger’s own', a
 })
 
 test('a record of another ledger is seen by', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await sharedGatedApp()
   const home = await addTestHome(app)
   const { performer, stranger } = app.agents
   const read = (id: string, key: string) => app.send('GET', `/v1/records/${id}`, { key })
@@ -175,7 +175,7 @@ test('a record of another ledger is seen by', async (t) => {
 })
 
 test('the entries of a record of another ledger are those that received them', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await sharedGatedApp()
   const home = await addTestHome(app)
   const other = { agent: app.agents.stranger.id, key: home.key }
   const record = await home.share()
@@ -240,7 +240,7 @@ test('the entries of a record of another ledger are those that received them', a
 })
 
 test('of two peers that have each sent a record of one id the first one’s is meant', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await sharedGatedApp()
   const [one, other] = [await addTestHome(app), await addTestHome(app)]
   const { performer } = app.agents
   const { id } = await one.share({ performer: performer.id })
