@@ -49,6 +49,7 @@ test('every route', async (t) => {
   )
   const addresses = await spoilable(app, elsewhere)
   const keys = await presentedKeys(app, elsewhere.key.key)
+  const scoped = makeScopedKeys(app)
 
   await t.test('says who may call it', () => {
     assert.ok(routes.length >= 11)
@@ -73,8 +74,9 @@ test('every route', async (t) => {
     const access = route.config!.access!
     // Keys that are none are tried on one route of each kind of access: they are refused before a route is looked at.
     const kind = typeof access === 'object' ? 'key' : access
-    const chosen = tried.has(kind) ? keys.filter(({ isKey }) => isKey) : keys
+    const ofKind = tried.has(kind) ? keys.filter(({ isKey }) => isKey) : keys
     tried.add(kind)
+    const chosen = [...ofKind, ...(await scoped.of(access))]
     const { own } = addressOf(addresses, route)
     const [refused, taken] = [true, false].map((isRefused) =>
       chosen.filter(({ expect }) => (expect(access) !== null) === isRefused),
@@ -162,7 +164,7 @@ test('every route', async (t) => {
       text: `{"type":"generic/1","payload":{"a":"${SECRET_PAYLOAD}","a":1}}`,
     })
     await app.send('GET', `/v1/records/${own.id}?key=${app.ledger.key.key}`)
-    assertNoSecrets(app, [...keys.map(({ key }) => key), SECRET_PAYLOAD])
+    assertNoSecrets(app, [...keys.map(({ key }) => key), ...(await scoped.all()), SECRET_PAYLOAD])
   })
 })
 
@@ -270,14 +272,6 @@ async function presentedKeys(app: TestApp, foreign: string): Promise<Presented[]
       expect: (a: Access) => (a === 'operator' ? null : asNoKey(a)),
       isKey: true,
     },
-    ...(await Promise.all(
-      SCOPES.map(async (scope) => ({
-        isKey: true,
-        what: `a key with ${scope} only`,
-        key: await addKey(app, { scopes: [scope] }),
-        expect: (access: Access) => asKey(scopesOf(access).includes(scope) ? null : 'forbidden')(access),
-      })),
-    )),
     {
       isKey: true,
       what: 'a key without scopes',
@@ -285,6 +279,38 @@ async function presentedKeys(app: TestApp, foreign: string): Promise<Presented[]
       expect: asKey('forbidden'),
     },
   ]
+}
+
+/** Keys by what a route asks for: one that has each scope but those, which must be refused, and one with each of those alone. */
+function makeScopedKeys(app: TestApp) {
+  const made = new Map<string, Promise<string>>()
+  const keyWith = (scopes: readonly Scope[]): Promise<string> => {
+    const name = scopes.join()
+    const key = made.get(name) ?? addKey(app, { scopes })
+    made.set(name, key)
+    return key
+  }
+  return {
+    all: () => Promise.all(made.values()),
+    async of(access: Access): Promise<Presented[]> {
+      const needed = scopesOf(access)
+      if (needed.length === 0) return []
+      const others = SCOPES.filter((scope) => !needed.includes(scope))
+      const refused = {
+        what: `a key with all scopes but ${needed.join(' and ')}`,
+        key: await keyWith(others),
+        isKey: true,
+        expect: () => 'forbidden',
+      }
+      const taken = needed.map(async (scope) => ({
+        what: `a key with ${scope} only`,
+        key: await keyWith([scope]),
+        isKey: true,
+        expect: () => null,
+      }))
+      return [refused, ...(await Promise.all(taken))]
+    },
+  }
 }
 
 const PUBLIC = [
