@@ -109,6 +109,7 @@ const PROCESSES = new Set([
   'src/run/restore-check.ts',
   'src/run/smoke.ts',
   'src/run/all-in-one.ts',
+  'src/run/local/worker-process.ts',
   'src/run/postgres/run-as.ts',
   'src/run/postgres/postmaster.ts',
 ])

@@ -1,9 +1,7 @@
 import { resolve } from 'node:path'
-import type { DestinationStream } from 'pino'
 import { checkConnection } from '../db/connect/check-connection.ts'
 import { Database } from '../db/connect/connection.ts'
 import { migrate } from '../db/schema/migrate.ts'
-import { openLog } from '../observe/log.ts'
 import { Metrics } from '../observe/metrics/metrics.ts'
 import { makeMasterKeys } from '../signing/master-keys.ts'
 import { type Config, parseConfig } from './config.ts'
@@ -12,17 +10,18 @@ import { serveMetrics } from './listen-metrics.ts'
 import { describeRunning } from './local/banner.ts'
 import { ensureFirstLedger } from './local/first-ledger.ts'
 import { requireFreePort } from './local/http-port.ts'
+import { openLocalLog } from './local/log.ts'
 import { getLocalSecrets } from './local/secrets.ts'
 import { listenForStop, type Stop } from './local/stop.ts'
+import { startWorkerApart, type WorkerApart, workerThreads } from './local/worker-apart.ts'
 import { chooseDataDir, openDataDir, postgresDir } from './postgres/layout.ts'
 import { startPostgres } from './postgres/start.ts'
 import { startServer } from './server.ts'
-import { startWorker } from './worker.ts'
 
 /*
  * Entry point of `npm start`: Postgres (our own, or DATABASE_URL), migrate, server, worker, and on the first run a first
- * ledger and key. Everything is opened in order and closed in reverse, on Ctrl-C or SIGTERM, with exit code 0. For one
- * machine; in production server and worker are processes of their own.
+ * ledger and key. Everything is opened in order and closed in reverse, on Ctrl-C or SIGTERM, with exit code 0. The worker is a
+ * process of its own here too, and ends with this one. For one machine; in production each is run by itself.
  */
 const PROJECT_DIR = resolve(import.meta.dirname, '..', '..')
 const say = (line: string) => console.error(`tallystick: ${line}`)
@@ -93,15 +92,28 @@ async function start(given: Config, stop: Stop, closers: Closer[]): Promise<Runn
   const database = isInUrl ? { ...given.database, password: null } : given.database
   const config: Config = { ...given, ...secrets, dataDir, apiUrl, workerUrl, database }
   const metrics = new Metrics()
+  let worker: WorkerApart | null = null
   if (config.metricsPort !== null) {
-    const listener = await serveMetrics(metrics, { host: config.host, port: config.metricsPort })
+    const at = { host: config.host, port: config.metricsPort }
+    const listener = await serveMetrics(metrics, at, undefined, async () => worker?.metrics() ?? '')
     closers.push(() => listener.close())
   }
   progress('starting the worker and the server')
-  const log = isWatched ? openLog(config.logLevel, await openReadableLines()) : undefined
+  const log = await openLocalLog(config.logLevel)
   // The worker first: a ledger that is an older backup of itself is closed before a server can build on it.
-  const worker = await startWorker(config, metrics, log)
-  closers.push(() => worker.close())
+  const { masterKey: key, previousMasterKey } = config
+  const threads = workerThreads(config.threads)
+  const settings = {
+    dataDir,
+    workerUrl,
+    masterKey: key,
+    previousMasterKey,
+    threads,
+    isPasswordInUrl: isInUrl,
+  }
+  const started = await startWorkerApart({ settings, env: process.env, log })
+  worker = started
+  closers.push(() => started.close())
   const server = await startServer(config, undefined, metrics, log)
   closers.push(() => server.close())
 
@@ -109,12 +121,6 @@ async function start(given: Config, stop: Stop, closers: Closer[]): Promise<Runn
   const first = await ensureFirstLedger({ url, dataDir, operatorKey: secrets.operatorKey })
   console.log(describeRunning({ url, dataDir, ownDatabase: given.ownerUrl === null, first }))
   return { postgresExited }
-}
-
-/** Log lines for a person at a terminal: the same as elsewhere, in colours and without JSON. */
-async function openReadableLines(): Promise<DestinationStream> {
-  const { default: pretty } = await import('pino-pretty')
-  return pretty({ colorize: true, translateTime: 'SYS:HH:MM:ss', ignore: 'followers,queues', sync: true })
 }
 
 /** The default folder depends on whom Postgres runs as; a folder that was named is taken as it is. */

@@ -19,6 +19,19 @@ export const SCHEMA_WAIT_SECONDS_MAX = 3_600
 /** A file that holds the master key or the operator's. */
 export const KEY_FILE_BYTES_MAX = 1_024
 
+// The worker of `npm start`
+/** Half of the way to the lowest: where cores are short it gets a tenth of what an ordinary process gets. */
+export const WORKER_NICENESS = 10
+/** Shorter than the 30 s after which a stop as a whole is forced. */
+export const WORKER_STOP_MS_MAX = 25_000
+/** Doubled each time that it ends by itself … */
+export const WORKER_RESTART_PAUSE_MS_MIN = 1_000
+export const WORKER_RESTART_PAUSE_MS_MAX = 60_000
+/** … and begun anew by one that has run so long. */
+export const WORKER_STEADY_MS = 60_000
+/** Figures that it asks the database for take 2 s at most; a scrape is given up after 10 s as a rule. */
+export const WORKER_METRICS_MS_MAX = 5_000
+
 // `smoke` (docs/image.md)
 /** All of it but the revocation of its key: within what `helm test` waits, 5 min. */
 export const SMOKE_MS_MAX = 60_000

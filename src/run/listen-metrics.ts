@@ -1,25 +1,28 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { mergeMetrics } from '../observe/metrics/merge.ts'
 import { Metrics } from '../observe/metrics/metrics.ts'
 import type { Service } from './run-process.ts'
 
 /**
  * Serves the metrics on a port of their own, which is not for the outside: they tell how much is written. A process that is
  * asked to stop answers as long as it can. What has no other port (a worker) is asked here whether it lives and whether it has
- * started, neither of which asks the database.
+ * started, neither of which asks the database. `others`: metrics of a process that is read together with this one.
  */
 export async function serveMetrics(
   metrics: Metrics,
   at: { readonly host: string; readonly port: number },
   hasStarted: () => boolean = () => true,
+  others: (() => Promise<string>) | null = null,
 ): Promise<Service & { readonly url: string }> {
-  metrics.watchProcess()
+  metrics.watchProcess(others ? 'server' : undefined)
   const server = createServer(async (request, response) => {
     if (request.method === 'GET' && request.url === '/livez') return response.writeHead(200).end()
     if (request.method === 'GET' && request.url === '/readyz')
       return response.writeHead(hasStarted() ? 200 : 503).end()
     if (request.method !== 'GET' || request.url !== '/metrics') return response.writeHead(404).end()
-    const text = await metrics.registry.metrics()
+    const texts = await Promise.all([metrics.registry.metrics(), ...(others ? [others()] : [])])
+    const text = others ? mergeMetrics(texts) : texts[0]
     return response.writeHead(200, { 'content-type': metrics.registry.contentType }).end(text)
   })
   await new Promise<void>((resolve, reject) => {

@@ -41,10 +41,13 @@ export class Metrics {
 
   /**
    * Figures of the process itself (CPU, memory, event-loop lag, garbage collection). They cost something, so they are taken
-   * only when somebody reads them.
+   * only when somebody reads them. `name`: of several processes that are read together.
    */
-  watchProcess(): void {
-    collectDefaultMetrics({ register: this.registry })
+  watchProcess(name?: string): void {
+    collectDefaultMetrics({
+      register: this.registry,
+      ...(name !== undefined && { labels: { process: name } }),
+    })
     for (const name of LEFT_OUT) this.registry.removeSingleMetric(name)
   }
 }

@@ -1,25 +1,24 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  chmodSync,
-  chownSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-} from 'node:fs'
+import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startTestPostgres } from '../../helpers/database.ts'
-import { putCluster, temporaryDirInMemory } from '../../helpers/postgres.ts'
+import { temporaryDirInMemory } from '../../helpers/postgres.ts'
 import { ends, plainUser, runs } from '../../run/postgres/holder.ts'
-import { freePort, getRecord, launch, PROJECT_DIR, paste, startAllInOne } from './installation.ts'
+import {
+  freePort,
+  getRecord,
+  initializedDir,
+  launch,
+  PROJECT_DIR,
+  paste,
+  postgresPid,
+  startAllInOne,
+} from './installation.ts'
 
 const root = process.getuid?.() === 0
 
@@ -193,17 +192,6 @@ test('root: runs in a project that the Postgres user cannot enter, twice, with t
   assert.equal((await paste(second.curl)).status, 201)
   assert.equal(await second.stop('SIGINT'), 0)
 })
-
-/** Without the second that a first start's initdb takes. */
-function initializedDir(): string {
-  const dataDir = temporaryDirInMemory()
-  putCluster(join(dataDir, 'postgres'))
-  return dataDir
-}
-
-function postgresPid(dataDir: string): number {
-  return Number.parseInt(readFileSync(join(dataDir, 'postgres', 'cluster', 'postmaster.pid'), 'utf8'), 10)
-}
 
 function closedProject(): string {
   const closed = join(temporaryDirInMemory(), 'closed')

@@ -1,10 +1,11 @@
 import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { endsWithTests } from '../../helpers/children.ts'
+import { putCluster, temporaryDirInMemory } from '../../helpers/postgres.ts'
 
 export { freePort } from '../../helpers/free-port.ts'
 
@@ -14,6 +15,8 @@ type Started = {
   readonly process: ChildProcess
   /** Everything that it said when it was up. */
   readonly output: string
+  /** … and since. */
+  said(): string
   readonly url: string
   /** The line to paste. */
   readonly curl: string
@@ -62,6 +65,7 @@ export async function startAllInOne(options: StartOptions): Promise<Started> {
   return {
     process: child,
     output,
+    said: () => output,
     url: /URL +(\S+)/.exec(output)![1]!,
     curl: /^ +(curl .*)$/m.exec(output)![1]!,
     async stop(signal) {
@@ -91,4 +95,31 @@ export async function getRecord(url: string, dataDir: string, id: string): Promi
   const response = await fetch(`${url}/v1/records/${id}`, { headers: { authorization: `Bearer ${key}` } })
   await response.body?.cancel()
   return response.status
+}
+
+/** Without the second that a first start's initdb takes. */
+export function initializedDir(): string {
+  const dataDir = temporaryDirInMemory()
+  putCluster(join(dataDir, 'postgres'))
+  return dataDir
+}
+
+export function postgresPid(dataDir: string): number {
+  return Number.parseInt(readFileSync(join(dataDir, 'postgres', 'cluster', 'postmaster.pid'), 'utf8'), 10)
+}
+
+/** Workers that a process has started and that are not gone. */
+export function workersOf(parent: number): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        const [, state, ppid] = /\) (\S) (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))!
+        if (Number(ppid) !== parent || state === 'Z') return false
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('worker-process.ts')
+      } catch {
+        return false
+      }
+    })
 }
