@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { request } from 'node:http'
@@ -64,7 +65,7 @@ test('a worker that is killed comes back and goes on, and records are taken mean
 
 test('no worker remains of an npm start that is killed', { skip }, async (t) => {
   const { started, worker } = await start(t)
-  await started.stop('SIGKILL')
+  await kill(started.process)
   assert.equal(await ends(worker), true)
 })
 
@@ -73,7 +74,7 @@ test('no worker remains of an npm start that is killed while the worker starts',
   process.kill(worker, 'SIGKILL')
   await until(() => workersOf(started.process.pid!).some((pid) => pid !== worker), PATIENCE_MS)
   const [next] = workersOf(started.process.pid!)
-  await started.stop('SIGKILL')
+  await kill(started.process)
   assert.equal(await ends(next!, PATIENCE_MS), true)
 })
 
@@ -117,6 +118,12 @@ test('the server stops first, then the worker, then Postgres, also where all get
     /terminating connection/,
   )
 })
+
+/** Not until its output has ended: a worker that remains would have that open. */
+async function kill(child: ChildProcess): Promise<void> {
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+}
 
 async function start(t: TestContext, env: Record<string, string> = {}) {
   const dataDir = initializedDir()
