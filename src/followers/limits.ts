@@ -70,6 +70,8 @@ export const AUDIT_CURSORS_EVERY_MS = 1_000
 export const ENTRY_FOLLOWER_ROUND_MS = 250
 export const ENTRY_FOLLOWER_LEDGERS_PER_ROUND = 500
 export const ENTRY_FOLLOWER_ENTRIES_PER_SPAN = 8_192
+/** About as many as a thread verifies at a time (256 KiB). With a thousand, a round on a busy machine read each entry up to seven times. */
+export const ENTRY_FOLLOWER_ENTRIES_PER_READ = 128
 export const FAULT_REASON_CHARS_MAX = 1_000
 export const JOB_POLL_SECONDS = 1
 export const AUDIT_ENQUEUE_EVERY_MS = 1_000

@@ -93,21 +93,35 @@ export function recordColumns(record: AuditedRecord, sha256: Sha256): RecordColu
   }
 }
 
-function gatedColumns(row: AuditedGatedRecord): GatedColumns {
+function gatedColumns([
+  firstSeq,
+  principalId,
+  performerId,
+  performerRemote,
+  gate,
+  deadlineUs,
+  maxRevisions,
+  tolerances,
+  state,
+  version,
+  lastSeq,
+  lastSubjectId,
+  revisions,
+]: AuditedGatedRecord): GatedColumns {
   return {
-    firstSeq: row.firstSeq,
-    principalId: row.principalId,
-    performerId: row.performerId,
-    performerRemote: row.performerRemote,
-    gate: row.gate,
-    deadlineUs: row.deadlineUs,
-    maxRevisions: row.maxRevisions,
-    tolerances: row.tolerances,
-    state: row.state,
-    version: row.version,
-    lastSeq: row.lastSeq,
-    lastSubjectId: row.lastSubjectId,
-    revisions: row.revisions,
+    firstSeq,
+    principalId,
+    performerId,
+    performerRemote,
+    gate,
+    deadlineUs,
+    maxRevisions,
+    tolerances,
+    state,
+    version,
+    lastSeq,
+    lastSubjectId,
+    revisions,
   }
 }
 

@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
+import { asBase64, asEscaped } from '../connect/packed-bytes.ts'
 
 /*
  * Rows that an audit compares with the statements: every row of every table that is evidence, or an index of it. `seq` is the
@@ -28,23 +29,22 @@ export type AuditedEntry = {
 
 type AuditedShare = { peerId: Uuid; documents: string }
 
-/** Where a gated record stands. */
-export type AuditedGatedRecord = {
-  firstSeq: number
-  principalId: Uuid
-  performerId: Uuid | null
-  performerRemote: string | null
-  gate: string
-  deadlineUs: string | null
-  maxRevisions: number
-  /** Hex. */
-  tolerances: string | null
-  state: string
-  version: number
-  lastSeq: number
-  lastSubjectId: Uuid | null
-  revisions: number
-}
+/** Where a gated record stands, without names of columns: it comes with each of its entries. `tolerances` are hex. */
+export type AuditedGatedRecord = [
+  firstSeq: number,
+  principalId: Uuid,
+  performerId: Uuid | null,
+  performerRemote: string | null,
+  gate: string,
+  deadlineUs: string | null,
+  maxRevisions: number,
+  tolerances: string | null,
+  state: string,
+  version: number,
+  lastSeq: number,
+  lastSubjectId: Uuid | null,
+  revisions: number,
+]
 
 /** As decimal text. Nothing that a thief could put into the column fails: what can't be read is no fault of the ledger's. */
 const microsecondsOf = (column: string) => `trunc(extract(epoch from ${column}) * 1000000)::text`
@@ -56,10 +56,9 @@ const timeOf = (column: string) =>
 const IS_OF_GATED = "(e.kind = 'record-created' or e.version > 1)"
 
 /** With whom its last entry is about. */
-const GATED_ROW = `json_build_object('firstSeq', g.first_seq, 'principalId', g.principal_id,
-  'performerId', g.performer_id, 'performerRemote', g.performer_remote, 'gate', g.gate, 'deadlineUs', ${microsecondsOf('g.deadline')},
-  'maxRevisions', g.max_revisions, 'tolerances', encode(g.tolerances, 'hex'), 'state', g.state, 'version', g.version,
-  'lastSeq', g.last_seq, 'lastSubjectId', l.subject_id, 'revisions', g.revisions)`
+const GATED_ROW = `json_build_array(g.first_seq, g.principal_id, g.performer_id, g.performer_remote, g.gate,
+  ${microsecondsOf('g.deadline')}, g.max_revisions, encode(g.tolerances, 'hex'), g.state, g.version,
+  g.last_seq, l.subject_id, g.revisions)`
 
 /**
  * `prev_leaf` is what `prev_seq` points to: the statement names it by leaf. `earlier_step_seq` is the step of the same record
@@ -70,7 +69,8 @@ const GATED_ROW = `json_build_object('firstSeq', g.first_seq, 'principalId', g.p
  */
 export const ENTRIES_BY_SEQ = `
   select e.seq, e.kind, e.recorded_at, ${microsecondsOf('e.recorded_at')} as recorded_at_us,
-    e.leaf, e.chain, e.envelope, e.subject_id, e.version, e.prev_seq, p.leaf as prev_leaf, e.actor_id, e.key_id,
+    ${asBase64('e.leaf')} as leaf, ${asBase64('e.chain')} as chain, ${asEscaped('e.envelope')} as envelope,
+    e.subject_id, e.version, e.prev_seq, ${asBase64('p.leaf')} as prev_leaf, e.actor_id, e.key_id,
     case when ${IS_OF_GATED} then (
       select x.seq from tallystick.entries x
       where x.ledger_id = e.ledger_id and x.subject_id = e.subject_id and x.version > 1 and x.seq < e.seq
@@ -122,7 +122,8 @@ export type AuditedRecord = {
 export const RECORDS_BY_SEQ = `
   select r.first_seq as seq, r.record_id, r.type, r.item_index, r.actor_id,
     r.on_behalf_of, ${timeOf('r.occurred_at')} as occurred_at, ${microsecondsOf('r.occurred_at')} as occurred_at_us,
-    r.traceparent, r.digest, r.salt, r.payload, r.payload_erased_seq, r.parent_id, r.reference_list,
+    r.traceparent, ${asBase64('r.digest')} as digest, ${asBase64('r.salt')} as salt, ${asBase64('r.payload')} as payload,
+    r.payload_erased_seq, r.parent_id, ${asBase64('r.reference_list')} as reference_list,
     r.payload_erased_seq is not null and (r.metadata is not null or r.reference_list is not null) as is_half_erased,
     x.searched_references
   from tallystick.records r
@@ -159,7 +160,8 @@ export type AuditedDocument = {
 }
 
 export const DOCUMENTS_BY_SEQ = `
-  select seq, document, subject_id, digest, salt, content, erased_seq
+  select seq, document, subject_id, ${asBase64('digest')} as digest, ${asBase64('salt')} as salt,
+    ${asBase64('content')} as content, erased_seq
   from tallystick.documents where ledger_id = $1 order by seq`
 
 export type AuditedAgent = { seq: number; agentId: Uuid; name: string }

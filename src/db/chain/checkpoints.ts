@@ -2,6 +2,7 @@ import type pg from 'pg'
 import { HASH_BYTES } from '../../proof/crypto.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
+import { asBase64, PACKED_TYPES } from '../connect/packed-bytes.ts'
 
 /** The signed note of the newest checkpoint of at most `sizeMax` entries; null where there is none. */
 export async function findCheckpoint(db: Db, ledgerId: Uuid, sizeMax: number): Promise<string | null> {
@@ -123,11 +124,12 @@ export async function readTree(client: pg.ClientBase, ledgerId: Uuid): Promise<T
 
 /** The leaves from seq `from` to `end`, exclusive, one after another. */
 export async function readLeaves(db: Db, ledgerId: Uuid, from: number, end: number): Promise<Buffer> {
-  const { rows } = await db.query<{ leaves: Buffer | null }>(
-    `select string_agg(leaf, '' order by seq) as leaves from tallystick.entries
+  const { rows } = await db.query<{ leaves: Buffer | null }>({
+    text: `select ${asBase64("string_agg(leaf, '' order by seq)")} as leaves from tallystick.entries
      where ledger_id = $1 and seq >= $2 and seq < $3`,
-    [ledgerId, from, end],
-  )
+    values: [ledgerId, from, end],
+    types: PACKED_TYPES,
+  })
   const leaves = rows[0]!.leaves ?? Buffer.alloc(0)
   if (leaves.length !== (end - from) * HASH_BYTES)
     throw new Error(`entries between ${from} and ${end} are missing`)

@@ -2,6 +2,7 @@ import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 import { openClient } from '../connect/client.ts'
 import type { DatabaseOrUrl } from '../connect/connection.ts'
+import { PACKED_TYPES } from '../connect/packed-bytes.ts'
 
 /*
  * A whole ledger as it was at one moment, table by table, each in the order of the entries that explain its rows: what
@@ -46,7 +47,10 @@ export async function* streamRows<T extends pg.QueryResultRow>(
   const values = range ? [ledgerId, range.from, range.end] : [ledgerId]
   await client.query(`declare ${name} no scroll cursor for ${range ? ranged(text) : text}`, values)
   for (;;) {
-    const { rows } = await client.query<T>(`fetch forward ${ROWS_PER_FETCH} from ${name}`)
+    const { rows } = await client.query<T>({
+      text: `fetch forward ${ROWS_PER_FETCH} from ${name}`,
+      types: PACKED_TYPES,
+    })
     yield* rows
     if (rows.length < ROWS_PER_FETCH) break
   }
@@ -68,6 +72,7 @@ export async function* readRows<T extends pg.QueryResultRow>(
     name: `range of ${name}`,
     text: ranged(text),
     values: [ledgerId, range.from, range.end],
+    types: PACKED_TYPES,
   })
   yield* rows
 }

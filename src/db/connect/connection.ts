@@ -132,7 +132,7 @@ type ConnectCallback = Parameters<pg.Client['connect']>[0]
  * `bigint` and `numeric`, alone and in arrays, read as numbers: seqs, sizes, counts and seconds. None that the server writes is beyond 2^53, and no value
  * beyond it is read as one that is not.
  */
-const NUMBER_TYPES = [20, 1700]
+export const NUMBER_TYPES = [20, 1700]
 /** pg reads `numeric[]` as numbers by itself. */
 const BIGINT_ARRAY_TYPE: number = 1016
 

@@ -5,6 +5,7 @@ import type { CursorMac } from '../../signing/cursor-mac.ts'
 import { useSnapshot } from '../audit/audit-cursors.ts'
 import { FLOOR_COLUMNS, type FloorColumns, floorOf, hasOpenFault, joinFloor } from '../chain/floors.ts'
 import { type SignedColumns, toSignedLine } from '../chain/signed-entries.ts'
+import { asBase64, asEscaped, PACKED_TYPES } from '../connect/packed-bytes.ts'
 import { withPooledTransaction } from '../connect/transaction.ts'
 import { EVERY_VERSION, listNewestSteps, type StepRow } from './read-steps.ts'
 
@@ -86,8 +87,9 @@ async function readCases(client: pg.ClientBase, names: readonly GatedName[]): Pr
     name: 'read_gated_cases',
     text: `select w.ix, w.ledger_id, w.record_id, g.state, g.version, g.gate, g.deadline, h.closed, h.envelope_kid, g.first_seq, g.last_seq,
         ${hasOpenFault('w.ledger_id')} as faulty, ${FLOOR_COLUMNS},
-        case when x.seq is null then r.salt end as salt, case when x.seq is null then r.payload end as payload,
-        x.seq as erased_seq, e.kind, e.recorded_at, e.leaf, e.envelope
+        case when x.seq is null then ${asBase64('r.salt')} end as salt,
+        case when x.seq is null then ${asBase64('r.payload')} end as payload,
+        x.seq as erased_seq, e.kind, e.recorded_at, ${asBase64('e.leaf')} as leaf, ${asEscaped('e.envelope')} as envelope
       from unnest($1::uuid[], $2::uuid[]) with ordinality w (ledger_id, record_id, ix)
       cross join lateral (
         select * from tallystick.gated_records g where g.ledger_id = w.ledger_id and g.record_id = w.record_id offset 0
@@ -109,6 +111,7 @@ async function readCases(client: pg.ClientBase, names: readonly GatedName[]): Pr
       ) x on true
       ${joinFloor('w.ledger_id')}`,
     values: [names.map((n) => n.ledgerId), names.map((n) => n.recordId)],
+    types: PACKED_TYPES,
   })
   return rows
 }

@@ -1,6 +1,7 @@
 import type { Uuid } from '../../proof/ids.ts'
 import type { DocumentName } from '../chain/append-entries.ts'
 import type { Db } from '../connect/client.ts'
+import { asBase64, asEscaped, PACKED_TYPES } from '../connect/packed-bytes.ts'
 
 /** A step of a gated record: its entry, with the document that it digests. */
 export type StepRow = {
@@ -37,9 +38,10 @@ export type RecordVersion = { readonly ledgerId: Uuid; readonly recordId: Uuid; 
 export async function listNewestSteps(db: Db, records: readonly RecordVersion[]): Promise<StepRow[][]> {
   const { rows } = await db.query<StepRow & { ix: number }>({
     name: 'list_newest_steps',
-    text: `select w.ix, w.record_id, e.seq, e.kind, e.version, e.recorded_at, e.actor_id, e.leaf, e.envelope, n.steps,
-        n.revisions, d.document, d.subject_id, d.digest, case when x.seq is null then d.salt end as salt,
-        case when x.seq is null then d.content end as content, x.seq as erased_seq
+    text: `select w.ix, w.record_id, e.seq, e.kind, e.version, e.recorded_at, e.actor_id, ${asBase64('e.leaf')} as leaf,
+        ${asEscaped('e.envelope')} as envelope, n.steps, n.revisions, d.document, d.subject_id, ${asBase64('d.digest')} as digest,
+        case when x.seq is null then ${asBase64('d.salt')} end as salt,
+        case when x.seq is null then ${asBase64('d.content')} end as content, x.seq as erased_seq
       from unnest($1::uuid[], $2::uuid[], $3::int4[]) with ordinality w (ledger_id, record_id, version, ix)
       cross join lateral (
         select distinct on (s.kind) s.kind, s.seq, count(*) over () as steps,
@@ -65,6 +67,7 @@ export async function listNewestSteps(db: Db, records: readonly RecordVersion[])
       records.map(({ recordId }) => recordId),
       records.map(({ version }) => version),
     ],
+    types: PACKED_TYPES,
   })
   const found: StepRow[][] = records.map(() => [])
   for (const row of rows) found[row.ix - 1]!.push(row)

@@ -21,6 +21,7 @@ import { LedgerReader } from '../../verify/ledger-reader.ts'
 import { unpackSteps } from '../../verify/packed-steps.ts'
 import type { FaultyLedgers } from '../checkpoints/faulty-ledgers.ts'
 import {
+  ENTRY_FOLLOWER_ENTRIES_PER_READ,
   ENTRY_FOLLOWER_ENTRIES_PER_SPAN,
   ENTRY_FOLLOWER_LEDGERS_PER_ROUND,
   ENTRY_FOLLOWER_ROUND_MS,
@@ -173,22 +174,28 @@ async function readSpan(
 
 const CHUNK_END = Symbol('the end of a chunk')
 
-/** Entries that were verified each by itself, in order. Throws ProofError at the first that was refused. */
+/**
+ * Entries that were verified each by itself, in order. Throws ProofError at the first that was refused. They are read a few at a time,
+ * and no more than are verified: a round that ends between two chunks would read again what it had read ahead.
+ */
 async function* verifiedSteps(
   { verifier }: FollowEntriesDeps,
   client: pg.PoolClient,
   ledgerId: Uuid,
   head: AuditedLedger,
-  range: SeqRange,
+  { from, end }: SeqRange,
 ): AsyncGenerator<EntryStep | typeof CHUNK_END> {
   const keys = await listServerKeys(client)
-  const options = { sha256: nativeProviders.sha256, mayReadKeys: true, range }
-  const reader = new LedgerReader({ client }, ledgerId, head, options)
-  for await (const { lines, columns } of reader.chunks()) {
-    const { packed, failure } = await verifier.run({ lines, columns }, keys)
-    yield* unpackSteps(packed)
-    if (failure) throw new ProofError(failure.code, failure.detail)
-    yield CHUNK_END
+  for (let at = from; at < end; at += ENTRY_FOLLOWER_ENTRIES_PER_READ) {
+    const range = { from: at, end: Math.min(end, at + ENTRY_FOLLOWER_ENTRIES_PER_READ) }
+    const options = { sha256: nativeProviders.sha256, mayReadKeys: true, range }
+    const reader = new LedgerReader({ client }, ledgerId, head, options)
+    for await (const { lines, columns } of reader.chunks()) {
+      const { packed, failure } = await verifier.run({ lines, columns }, keys)
+      yield* unpackSteps(packed)
+      if (failure) throw new ProofError(failure.code, failure.detail)
+      yield CHUNK_END
+    }
   }
 }
 

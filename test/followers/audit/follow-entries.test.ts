@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { clearFault } from '../../../src/db/ledgers/ledger-faults.ts'
 import { followEntries } from '../../../src/followers/audit/follow-entries.ts'
 import { publishCheckpoints } from '../../../src/followers/checkpoints/publish.ts'
+import { ENTRY_FOLLOWER_ROUND_MS } from '../../../src/followers/limits.ts'
 import { rotateKeys } from '../../../src/followers/rotation/rotate-keys.ts'
 import { parseId } from '../../../src/proof/ids.ts'
 import { genericBody } from '../../helpers/app.ts'
@@ -35,6 +37,36 @@ test('entries of all kinds and ledgers are verified as they come, and the cursor
   assert.equal(await cursorOf(audit, app.ledger.ledger.id), 305)
   assert.deepEqual(await openFaults(audit), [])
   assert.deepEqual(audit.alarms, [])
+})
+
+test('a round that ends early on a busy machine has read no more than it has verified', async (t) => {
+  const audit = await setUpAudit(t)
+  const { verifier } = audit.follower
+  await fill(audit, 900)
+  let read = 0
+  const counted = new WeakSet<object>()
+  audit.pool.on('acquire', (client) => {
+    if (counted.has(client)) return
+    counted.add(client)
+    const query = client.query.bind(client) as (...args: unknown[]) => Promise<{ rows: object[] } | undefined>
+    client.query = (async (...args: unknown[]) => {
+      const answer = await query(...args)
+      const rows = answer?.rows ?? []
+      if (rows[0] && 'envelope' in rows[0]) read += rows.length
+      return answer
+    }) as unknown as typeof client.query
+  })
+  const slow = {
+    run: async (...task: Parameters<typeof verifier.run>) => {
+      await sleep(ENTRY_FOLLOWER_ROUND_MS + 10)
+      return verifier.run(...task)
+    },
+  } as typeof verifier
+  let rounds = 1
+  while (await followEntries({ ...audit.follower, verifier: slow })) rounds++
+  assert.ok(rounds > 3, `${rounds} rounds`)
+  assert.equal(await cursorOf(audit, audit.app.ledger.ledger.id), 903)
+  assert.ok(read >= 903 && read < 903 * 1.5, `${read} entries were read`)
 })
 
 test('garbage appended with the API’s login is found; that ledger gets no more checkpoints, the others do', async (t) => {
