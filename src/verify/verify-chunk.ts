@@ -19,6 +19,8 @@ export type ChunkTask = { readonly lines: Uint8Array; readonly columns: Uint8Arr
 export type ChunkResult = {
   readonly packed: PackedSteps
   readonly failure: { readonly code: ProofErrorCode; readonly detail: string } | null
+  /** CPU that it took in a thread, where Node can say it (24). */
+  readonly cpuMs?: number
 }
 
 /** Verifies entries each by itself. Stateless: chunks may come in any order, on any thread. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Follower, runFollower } from '../../src/followers/loop.ts'
+import { POSTGRES_CPU_RATIO } from '../../src/followers/limits.ts'
+import { type Follower, type RoundMeter, runFollower } from '../../src/followers/loop.ts'
 
 const silent = { error() {} }
 
@@ -88,4 +89,64 @@ test('takes no larger share of the time than it may, however much there is to do
   await running
   const share = busyMs / (performance.now() - startedAt)
   assert.ok(share < 0.35, `${share} of the time`)
+})
+
+/** A machine on which a round waits, and takes CPU in its thread and in others; each round is noted. */
+async function simulate(
+  share: number,
+  rounds: readonly { waitMs: number; cpuMs: number; threadsMs: number }[],
+) {
+  const stop = new AbortController()
+  let [nowMs, cpuMs, threadsMs, rested] = [0, 0, 0, 0]
+  const noted: { beganMs: number; usedMs: number; endMs: number }[] = []
+  const meter: RoundMeter = {
+    nowMs: () => nowMs,
+    cpuMs: () => cpuMs,
+    async rest(ms) {
+      nowMs += ms
+      rested += ms
+    },
+  }
+  const step = async () => {
+    const round = rounds[noted.length]!
+    const beganMs = nowMs
+    cpuMs += round.cpuMs
+    threadsMs += round.threadsMs
+    nowMs += round.waitMs + Math.max(round.cpuMs, round.threadsMs)
+    const usedMs = (round.cpuMs + round.threadsMs) * (1 + POSTGRES_CPU_RATIO)
+    noted.push({ beganMs, usedMs, endMs: nowMs })
+    if (noted.length === rounds.length) stop.abort()
+    return true
+  }
+  const follower = { name: 'test', everyMs: 1, timeShareMax: share, threadsCpuMs: () => threadsMs, step }
+  await runFollower(follower, silent, stop.signal, undefined, meter)
+  return { noted, rested }
+}
+
+test('over any time rounds take no more CPU than their share and one round, with that of their threads and of Postgres', async () => {
+  for (const share of [0.1, 0.25, 0.75, 1]) {
+    const random = (max: number) => Math.random() * max
+    const rounds = Array.from({ length: 60 }, () => ({
+      waitMs: Math.random() < 0.5 ? 0 : random(400),
+      cpuMs: random(100),
+      threadsMs: random(200),
+    }))
+    const { noted } = await simulate(share, rounds)
+    for (let from = 0; from < noted.length; from++) {
+      let usedMs = 0
+      for (let to = from; to < noted.length; to++) {
+        usedMs += noted[to]!.usedMs
+        const elapsedMs = noted[to]!.endMs - noted[from]!.beganMs
+        const oneRoundMs = noted[to]!.usedMs
+        assert.ok(usedMs <= share * elapsedMs + oneRoundMs + 1e-6, `${usedMs} ms of ${elapsedMs} at ${share}`)
+      }
+    }
+  }
+})
+
+test('a follower that waits for a slow database, or for a core of a busy machine, does not rest as well', async () => {
+  const slow = await simulate(0.25, Array(20).fill({ waitMs: 900, cpuMs: 50, threadsMs: 150 }))
+  assert.equal(slow.rested, 0)
+  const quick = await simulate(0.25, Array(20).fill({ waitMs: 0, cpuMs: 50, threadsMs: 150 }))
+  assert.ok(quick.rested > 0)
 })

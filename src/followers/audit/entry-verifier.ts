@@ -10,6 +10,7 @@ import type { ChunkResult, ChunkTask } from '../../verify/verify-chunk.ts'
 export class EntryVerifier {
   #pool: EntryPool | null = null
   #keys = ''
+  #cpuMs = 0
 
   /** `keys`: those that the database publishes. A thread knows the keys that it was started with. */
   async run(task: ChunkTask, keys: readonly AuditedServerKey[]): Promise<ChunkResult> {
@@ -19,11 +20,18 @@ export class EntryVerifier {
     this.#keys = known
     this.#pool ??= openEntryThreads({ keys: hints, documents: 'all' }, 1)
     try {
-      return await this.#pool.run(task)
+      const result = await this.#pool.run(task)
+      this.#cpuMs += result.cpuMs ?? 0
+      return result
     } catch (error) {
       await this.close()
       throw error
     }
+  }
+
+  /** CPU that verification has taken so far, in whichever thread. */
+  get cpuMs(): number {
+    return this.#cpuMs
   }
 
   async close(): Promise<void> {

@@ -29,7 +29,9 @@ test('entries of all kinds and ledgers are verified as they come, and the cursor
   const other = await app.newLedger()
   await fill(audit, 300)
   await addAgent(app, 'second')
+  const beforeMs = audit.follower.verifier.cpuMs
   await followAll(audit)
+  assert.ok(audit.follower.verifier.cpuMs > beforeMs)
   assert.equal(await cursorOf(audit, app.ledger.ledger.id), 304)
   assert.equal(await cursorOf(audit, other.ledger.id), 3)
   await app.notarize()
