@@ -25,7 +25,7 @@ export type LoadPlan = {
 /**
  * `closed`: a connection sends as soon as it was answered, so a slow server is asked less, and the percentiles
  * leave out who would have waited. `arrival`: requests are due at a constant rate whatever the server does, and
- * latency counts from when a request was *due* (corrected for coordinated omission). What is due while every
+ * latency counts from when a request was *due* (corrected for coordinated omission). A request that is due while every
  * connection is busy waits in a backlog; past `backlogMax` it is dropped and counted.
  */
 export type Pace =

@@ -3,8 +3,8 @@ import type { Target } from './load-connection.ts'
 const REFUSED_PAUSE_MS = 200
 
 /**
- * Sends a body as JSON, and answers what came. What is refused because it is more than the server can write is sent again; any
- * other answer that is no 2xx is thrown.
+ * Sends a body as JSON, and returns the answer. A request that is refused because the server cannot write so much is
+ * sent again; any other answer that is no 2xx is thrown.
  */
 export async function post(
   target: Target,

@@ -55,7 +55,7 @@ create table entries (
   seq bigint not null check (seq >= 0),
   kind text not null,
   subject_id uuid,                        -- the record, batch, agent, key or ledger that the entry is about
-  version int4,  -- of the record, after the event
+  version int4,  -- the record's version after the event
   prev_seq bigint check (prev_seq < seq), -- the record's previous entry
   actor_id uuid,                          -- null: system
   key_id uuid,

@@ -55,7 +55,7 @@ create trigger gated_records_no_truncate before truncate on gated_records
 
 create table documents (
   ledger_id uuid not null,
-  seq bigint not null,                    -- of the entry that digests it
+  seq bigint not null,                    -- the entry that digests it
   document text not null check (document in ('evidence', 'values', 'reason')),
   subject_id uuid not null,               -- the completion, or the record
   digest bytea not null check (length(digest) = 32),

@@ -55,7 +55,7 @@ create table webhook_cursors (
   -- Recovery that somebody asked for: entries from recover_seq up to recover_end are delivered again.
   recover_seq bigint,
   recover_end bigint,
-  recover_delivered boolean not null default false,        -- what was delivered, too
+  recover_delivered boolean not null default false,        -- also those that were delivered
   primary key (ledger_id, webhook_id),
   foreign key (ledger_id, webhook_id) references webhooks,
   constraint webhook_cursors_recover check ((recover_seq is null) = (recover_end is null))
@@ -68,12 +68,12 @@ create table webhook_deliveries (
   webhook_id uuid not null,
   event_id uuid not null,                 -- the webhook-id; in the order of the events' times
   event text not null check (length(event) <= 64),
-  seq bigint,                             -- of its entry; of a checkpoint, its last one's; null: of a notice
+  seq bigint,                             -- its entry's; for a checkpoint, the last entry's; null: a notice
   place int2 not null default 0,          -- among the events of its entry
   record_id uuid,
-  notice text check (length(notice) <= 4096),  -- what it is about, where neither entry nor checkpoint says it: JSON
+  notice text check (length(notice) <= 4096),  -- its subject, if neither entry nor checkpoint says it: JSON
   state text not null check (state in ('pending', 'held', 'delivered', 'dead')),
-  tries int2 not null check (tries >= 0), -- of this round of the retry schedule
+  tries int2 not null check (tries >= 0), -- tries in this round of the retry schedule
   attempts int4 not null check (attempts >= 0),
   attempt_log jsonb not null,             -- the newest ones
   due_at timestamptz,

@@ -1,6 +1,6 @@
--- Federation (docs/formats/federation.md): peerings with ledgers of other servers, what is shared with them, and what was
--- received from them. What was received is evidence: its envelopes are stored beside the entries that received them. Progress
--- of sending is none.
+-- Federation (docs/formats/federation.md): peerings with ledgers of other servers, what is shared with them, and what
+-- was received from them. Received entries are evidence: their envelopes are stored beside the entries that received
+-- them. The progress of sending is no evidence.
 
 set local search_path = tallystick;
 
@@ -17,8 +17,8 @@ create table peers (
   created_by uuid not null,
   created_at timestamptz not null default clock_timestamp(),
   token_hash bytea not null check (length(token_hash) = 32),
-  expires_at timestamptz not null,        -- of the invitation
-  sealed_token bytea check (length(sealed_token) <= 256),  -- of the invited, until the handshake is done
+  expires_at timestamptz not null,        -- end of the invitation
+  sealed_token bytea check (length(sealed_token) <= 256),  -- kept by the invited, until the handshake is done
   -- Both identities, canonical JSON: of the inviter it is fixed by the invitation, of the invited by the handshake.
   inviter text not null check (length(inviter) <= 4096),
   invited text check (length(invited) <= 4096),
@@ -114,7 +114,7 @@ create table received_entries (
   remote_seq bigint not null check (remote_seq >= 0),
   kind text not null,
   record_id uuid,
-  version int4 check (version >= 1),      -- of an event of a record
+  version int4 check (version >= 1),      -- set for an event of a record
   leaf bytea not null check (length(leaf) = 32),
   envelope bytea not null check (length(envelope) between 1 and 32768),
   primary key (ledger_id, seq),
@@ -250,7 +250,7 @@ create table peer_cursors (
   last_error text check (length(last_error) <= 1000),
   last_success_at timestamptz,
   resume_at timestamptz,
-  -- what the other side said that it holds, when it was last asked
+  -- the other side's list of the records that it holds, from when it was last asked
   summary text,
   summary_at timestamptz,
   summary_wanted boolean not null default false,

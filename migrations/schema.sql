@@ -874,8 +874,8 @@ CREATE OR REPLACE FUNCTION tallystick.append_details(ledger_ids uuid[], kinds te
  LANGUAGE plpgsql
  SET search_path TO 'tallystick', 'pg_temp'
 AS $function$
--- A missing detail becomes nulls, which the columns refuse: no such entry without its row. What ends something says so once:
--- the row that it ends must be there and not have ended.
+-- A missing detail becomes nulls, which the columns refuse: no such entry without its row. An entry that ends something
+-- does so once: the row that it ends must be there and not have ended.
 declare
   expected bigint;
   changed bigint;
@@ -1545,7 +1545,7 @@ begin
   if tg_op = 'INSERT' then
     if new.size = 0 then return new; end if;
   elsif tg_op = 'DELETE' then
-    if old.size = 0 then return old; end if;  -- of a ledger-created that was refused: it never began
+    if old.size = 0 then return old; end if;  -- its ledger-created was refused, so the ledger never began
   elsif new.ledger_id = old.ledger_id and new.size = old.size and new.chain = old.chain then
     -- closed or opened: who may do that is a matter of privileges
     if new.envelope_kid = old.envelope_kid then return new; end if;
@@ -2749,9 +2749,10 @@ cost a call that only notarizes nothing (1 item 910 and 921 us before and after,
 and 1,767 us, 64 items 6,112 and 6,415, on a busy machine).
 
 The short way, in turns with the long one alone on a slower machine: 1 item 750 and 490 us, 4 items 890 and 650, 16 items 1,530
-and 1,150, 64 items 3,700 and 2,600, 256 items 11,700 and 8,800. Of the 490 the triggers are a third (entries_extend_chain 100,
-records_begin 56, chain_heads_forward_only 22) and the MAC 31. Tried and not taken, because they brought nothing that stood out of
-the noise: entries_extend_chain in one statement instead of two (510), and with a way of its own for one entry (505).
+and 1,150, 64 items 3,700 and 2,600, 256 items 11,700 and 8,800. The triggers take a third of the 490
+(entries_extend_chain 100, records_begin 56, chain_heads_forward_only 22) and the MAC 31. Tried and not taken,
+because they brought nothing that stood out of the noise: entries_extend_chain in one statement instead of two (510),
+and with a way of its own for one entry (505).
 
 A new argument stands in six places here (argument, mac, unnest, its alias, select, insert), and in the same order in the table of
 columns of src/db/chain/append-entries.ts.';

@@ -27,7 +27,7 @@ export type TallystickOptions = Partial<TransportOptions>
  *     const tallystick = new Tallystick({ baseUrl: 'http://localhost:3000', apiKey: 'tly_…' })
  *     await tallystick.records.notarize({ payload: { tool: 'search', query: 'price of copper' } })
  *
- * What is not given comes from TALLYSTICK_URL and TALLYSTICK_API_KEY. Throws UsageError where there is no key.
+ * Options that are not given come from TALLYSTICK_URL and TALLYSTICK_API_KEY. Throws UsageError if there is no key.
  */
 export class Tallystick<Types extends TypeMap = AnyTypes> {
   readonly records: Records<Types>

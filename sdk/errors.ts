@@ -3,8 +3,8 @@ import { ADVICE, type ErrorCode } from './generated/errors.ts'
 import { plain } from './plain.ts'
 
 /**
- * Every error that this library throws on purpose. `retryable`: whether the same call may succeed later. What was wrong, and
- * what to do about it, is in `message`, for people; programs look at the class, and at `code` where there is one.
+ * Every error that this library throws on purpose. `retryable`: whether the same call may succeed later. `message`
+ * tells people what was wrong and what to do about it; programs look at the class, and at `code` if there is one.
  */
 export class TallystickError extends Error {
   readonly retryable: boolean
@@ -25,7 +25,10 @@ export class TallystickError extends Error {
 /** An argument of the library is meaningless: nothing was sent. */
 export class UsageError extends TallystickError {}
 
-/** The answer with a secret was lost, and the server answers it once. What it belongs to is there, and nobody has its secret. */
+/**
+ * The answer with a secret was lost, and the server answers it once. The key or endpoint was made, and nobody has its
+ * secret.
+ */
 export class SecretLostError extends TallystickError {
   /** Id of the API key, or of the webhook. */
   readonly id: string

@@ -56,9 +56,9 @@ async function main([script, ...args]) {
 }
 
 /**
- * npm writes node_modules/.package-lock.json when an install is complete. What is missing there must be optional
- * (another platform's binaries), and what is there must be what the lockfile says: nothing besides, or a binary that
- * an older lockfile brought would go on running.
+ * npm writes node_modules/.package-lock.json when an install is complete. A package that is missing there must be
+ * optional (another platform's binaries), and the others must match the lockfile: nothing besides, or a binary that an
+ * older lockfile brought would go on running.
  */
 function isInstalled(withDev) {
   const wanted = readPackages(join(ROOT, 'package-lock.json'))
@@ -179,7 +179,7 @@ function notWritable() {
   return `this user may not write to ${ROOT}; run \`npm ci\` there once as its owner, and start again`
 }
 
-/** One install at a time in this folder. Whoever waited looks again before it does anything. */
+/** One install at a time in this folder. A process that has waited looks again before it does anything. */
 async function withLock(work) {
   let notice = () => console.error('tallystick: another start is installing the dependencies; waiting for it')
   while (!takeLock()) {

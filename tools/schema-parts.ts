@@ -163,7 +163,7 @@ export const SCHEMA_PARTS: readonly { readonly title: string; readonly sql: stri
   },
 ].map(({ title, sql }) => ({ title, sql: withOurSchemas(sql) }))
 
-/** Whatever the migrations made: everything but Postgres' own schemas, and what lies in that of pg-boss. */
+/** Schemas that the migrations made: all but Postgres' own and the one of pg-boss. */
 function withOurSchemas(sql: string): string {
   return `with ours as (
     select oid from pg_namespace where nspname !~ '^(pg_|(information_schema|pgboss)$)'

@@ -59,7 +59,7 @@ export function queueWork<Q extends QueueName>(work: QueueWork<Q>): QueueWork {
 
 type Queues = { readonly boss: PgBoss; readonly pool: DatabasePool; close(): Promise<void> }
 
-/** Connects to the queues. What goes wrong between jobs (the database is away) is logged, and tried again by pg-boss. */
+/** Connects to the queues. An error between jobs (the database is away) is logged, and pg-boss tries again. */
 export async function openQueues(database: DatabaseOrUrl, log: Logger): Promise<Queues> {
   const pool = openJobPool(database, log)
   const boss = openJobs(pool, { schedule: true, supervise: true })
@@ -140,7 +140,8 @@ function workInSlots(
   }
   const round = async () => {
     // Deleted, not completed: nobody asks for them any more, and a completed one would be read and written again to be deleted.
-    // What could not be deleted is the next round's: left there, each would be done again when its time is over.
+    // Jobs that could not be deleted are the next round's: if they stayed, each would be done again when its time is
+    // over.
     const ended = [...done]
     if (ended.length > 0) await boss.deleteJob(queue, ended)
     done = done.slice(ended.length)

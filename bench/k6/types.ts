@@ -93,7 +93,10 @@ type Figures = Readonly<Record<string, number | null>>
 export type Round = {
   readonly name: string
   readonly servers: number
-  /** Before k6 starts: what the processes need besides. What it answers is undone at the end. */
+  /**
+   * Called before k6 starts, for anything else that the processes need. The function that it returns undoes this at the
+   * end.
+   */
   readonly prepare?: (running: Running) => Promise<() => void>
   /** The runs of k6; without it one, as the profile says. */
   readonly drive?: (running: Running) => Promise<K6Run[]>

@@ -1,9 +1,10 @@
 /*
  * npm run example -- auditor [--record rec_…] [--kid HEX] [--note-key VKEY] [--folder FOLDER]
  *
- * What somebody outside runs once a day, with a key that may do nothing but `audit:read`: keeps the ledger's checkpoints and holds each to
- * the one before it, verifies the whole ledger against them, and of a record what it settles. Nothing that the server says
- * is believed. Ends with 1 where something contradicts what was signed or kept, with 2 where it could not be checked.
+ * An outside auditor runs this once a day, with a key that may do nothing but `audit:read`. It keeps the ledger's
+ * checkpoints and holds each to the one before it, verifies the whole ledger against them, and verifies the settlement
+ * of a record. It does not believe the server. Ends with 1 if something contradicts the signed or kept evidence, with 2
+ * if that could not be checked.
  */
 import { createWriteStream, openAsBlob } from 'node:fs'
 import { mkdir } from 'node:fs/promises'

@@ -148,7 +148,7 @@ export async function runTallystick(args: readonly string[]): Promise<{ code: nu
   return { code, output }
 }
 
-/** Whatever configures a Tallystick of the one who runs the example is not for these. */
+/** Leaves out the variables that configure a Tallystick of the person who runs the example. */
 function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(env).filter(([name]) => !/^(TALLYSTICK_|OTEL_|DATABASE_URL$)/.test(name)),

@@ -2,7 +2,7 @@
  * npm run example -- openai-agents
  *
  * Two agents of the OpenAI Agents SDK answer a question: one looks a price up with a tool, and hands over to one that writes the answer.
- * What they did is in the ledger, without a word of what they said. The model is a fake.
+ * The ledger holds their actions, without a word of what they said. The model is a fake.
  */
 import { Agent, getGlobalTraceProvider, Runner, setTraceProcessors, tool } from '@openai/agents'
 import { assistantMessage, functionCall } from '@openai/agents/testing'

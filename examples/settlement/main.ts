@@ -1,8 +1,9 @@
 /*
  * npm run example -- settlement [--port 8787] [--folder settlement]
  *
- * What moves money when a ledger says so: receives the webhooks of an endpoint for `signal.emitted`, believes nothing but what is signed,
- * and acts once. WEBHOOK_SECRET and WEBHOOK_PUBLIC_KEY are what the answer had that made the endpoint. Runs until it is ended.
+ * Moves money when a ledger says so: receives the webhooks of an endpoint for `signal.emitted`, believes only signed
+ * statements, and acts once. WEBHOOK_SECRET and WEBHOOK_PUBLIC_KEY come from the answer that made the endpoint. Runs
+ * until it is ended.
  */
 import { mkdirSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'

@@ -6,7 +6,7 @@
 /** @type {'short' | 'full'} */
 export const PROFILE = parseProfile(__ENV.PROFILE ?? 'short')
 
-/** Seconds, unless a name says otherwise. What is the same in both profiles stands in the script. */
+/** Seconds, unless a name says otherwise. Settings that both profiles share stand in the script. */
 const PROFILES = {
   'notarize-ramp': {
     short: { seconds: 10, peak: 50, usersMax: 200 },

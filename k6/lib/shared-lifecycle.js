@@ -19,7 +19,7 @@ const LOOK_EVERY_SECONDS = 0.1
 const LOOKS_MAX = 600
 
 /**
- * One record, to its end. What is answered otherwise than it must be fails a check, and ends it.
+ * One record, to its end. An unexpected answer fails a check, and ends it.
  * @param {import('./guest.js').Peering} peering
  * @param {number} turn of this virtual user
  */

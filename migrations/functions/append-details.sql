@@ -5,8 +5,8 @@ create or replace function append_details(
 language plpgsql
 set search_path = tallystick, pg_temp
 as $$
--- A missing detail becomes nulls, which the columns refuse: no such entry without its row. What ends something says so once:
--- the row that it ends must be there and not have ended.
+-- A missing detail becomes nulls, which the columns refuse: no such entry without its row. An entry that ends something
+-- does so once: the row that it ends must be there and not have ended.
 declare
   expected bigint;
   changed bigint;

@@ -47,9 +47,10 @@
 -- and 1,767 us, 64 items 6,112 and 6,415, on a busy machine).
 --
 -- The short way, in turns with the long one alone on a slower machine: 1 item 750 and 490 us, 4 items 890 and 650, 16 items 1,530
--- and 1,150, 64 items 3,700 and 2,600, 256 items 11,700 and 8,800. Of the 490 the triggers are a third (entries_extend_chain 100,
--- records_begin 56, chain_heads_forward_only 22) and the MAC 31. Tried and not taken, because they brought nothing that stood out of
--- the noise: entries_extend_chain in one statement instead of two (510), and with a way of its own for one entry (505).
+-- and 1,150, 64 items 3,700 and 2,600, 256 items 11,700 and 8,800. The triggers take a third of the 490
+-- (entries_extend_chain 100, records_begin 56, chain_heads_forward_only 22) and the MAC 31. Tried and not taken,
+-- because they brought nothing that stood out of the noise: entries_extend_chain in one statement instead of two (510),
+-- and with a way of its own for one entry (505).
 --
 -- A new argument stands in six places here (argument, mac, unnest, its alias, select, insert), and in the same order in the table of
 -- columns of src/db/chain/append-entries.ts.

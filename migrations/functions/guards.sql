@@ -46,7 +46,7 @@ begin
   if tg_op = 'INSERT' then
     if new.size = 0 then return new; end if;
   elsif tg_op = 'DELETE' then
-    if old.size = 0 then return old; end if;  -- of a ledger-created that was refused: it never began
+    if old.size = 0 then return old; end if;  -- its ledger-created was refused, so the ledger never began
   elsif new.ledger_id = old.ledger_id and new.size = old.size and new.chain = old.chain then
     -- closed or opened: who may do that is a matter of privileges
     if new.envelope_kid = old.envelope_kid then return new; end if;

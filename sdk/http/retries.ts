@@ -73,8 +73,8 @@ export class Retries {
 }
 
 /**
- * Half fixed, half random: many clients that were refused together do not come back together. What the server asks for is
- * the least. null: it asks for more than anybody waits for.
+ * Half fixed, half random: many clients that were refused together do not come back together. The wait is at least as
+ * long as the server asks. null: the server asks for more than anybody waits for.
  */
 export function retryDelayMs(
   { delayMsMin, delayMsMax }: Pick<RetryPolicy, 'delayMsMin' | 'delayMsMax'>,

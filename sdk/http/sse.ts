@@ -11,8 +11,9 @@ export type SseEvent = {
 export class SseTooLongError extends Error {}
 
 /**
- * Parses `text/event-stream` (WHATWG HTML §9.2.6) as it comes, in whatever pieces. An event that is cut off is not dispatched. What
- * never ends must not fill the memory: beyond `charsMax` of one line, or of one event's data, `push` throws SseTooLongError.
+ * Parses `text/event-stream` (WHATWG HTML §9.2.6) as it comes, in whatever pieces. An event that is cut off is not
+ * dispatched. A line without an end must not fill the memory: beyond `charsMax` of one line, or of one event's data,
+ * `push` throws SseTooLongError.
  */
 export class SseParser {
   readonly #charsMax: number

@@ -3,7 +3,7 @@ import type { Patience } from './patience.ts'
 
 /**
  * An answer as it comes. While somebody waits for its next piece, that has as long as an answer has; a reader may take as long as it
- * likes. What breaks it off is an error that `explain` makes, never an end.
+ * likes. A stream that breaks off throws an error that `explain` makes; it never just ends.
  */
 export function watchedStream(
   body: ReadableStream<Uint8Array>,

@@ -36,8 +36,9 @@ const OWNER_NAME = 'owner.json'
 
 /**
  * A spool in a directory of its own: what `record` took survives the process, and what was to be sent survives the machine. Holds
- * payloads: directory and files are their owner's only. What the server never takes is kept in `refused.ndjson`, with
- * the reason, until somebody takes it away; what can't be understood is moved aside as `….damaged`.
+ * payloads: directory and files are their owner's only. Records that the server never takes are kept in
+ * `refused.ndjson`, with the reason, until somebody takes them away. Files that can't be understood are moved aside as
+ * `….damaged`.
  *
  * Throws SpoolError when another process has the directory, after at most `lockStaleMs`.
  */

@@ -22,7 +22,7 @@ const RETRY_AFTER_MS_MAX = 60_000
 
 /**
  * Sends a batch until all of it is recorded or refused, however long that takes: the same bytes with the same key, so that nothing
- * is there twice. What concerns the batch on a disk is persisted before it is acted upon. Ends otherwise only by the signal.
+ * is there twice. A change of the batch is on the disk before it is acted upon. Only the signal ends it otherwise.
  */
 export class Delivery {
   readonly #http: Transport

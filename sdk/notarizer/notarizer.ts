@@ -49,7 +49,7 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
   }
 
   /**
-   * Takes a record; of a spool: it survives the process from here on. What becomes of the object afterwards does not matter.
+   * Takes a record; in a spool, it survives the process from here on. The caller may change the object afterwards.
    * Throws BufferFullError when there is no room, SpoolError when the spool can't keep it, UsageError for what can't be recorded as it
    * was given; then nothing was taken.
    */

@@ -22,8 +22,8 @@ type Split = { readonly refused: readonly Item[]; readonly rest: readonly Segmen
  * named, halves find it.
  */
 export function splitRefused({ items }: Segment, error: ApiError, again: boolean): Split {
-  // A key of 128 random bits was used before: the spool was changed, or copied and used twice. What of it is in the ledger
-  // is not known, and with another key it might be there twice.
+  // A key of 128 random bits was used before: the spool was changed, or copied and used twice. Nobody knows which of
+  // its records are in the ledger, and with another key they might be there twice.
   if (error.code === 'idempotency_key_reused') return { refused: items, rest: [] }
   const index = indexOf(error)
   const named = index === null ? undefined : items[index]

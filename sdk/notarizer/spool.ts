@@ -14,8 +14,8 @@ export type SpoolOwner = { readonly ledger: string; readonly agent: string }
 /**
  * Where records wait until they are recorded: in memory, or on a disk (`openSpool` of `@tallystick/sdk/spool`).
  *
- * A batch is begun, appended to, sealed, read, perhaps replaced, and removed, in this order. What `begin` and `append` return from
- * MUST survive whatever the spool promises to survive; where they throw, nothing was taken.
+ * A batch is begun, appended to, sealed, read, perhaps replaced, and removed, in this order. A record for which `begin`
+ * or `append` has returned MUST survive all that the spool promises to survive. If they throw, nothing was taken.
  */
 export type Spool = {
   /** Whether its contents survive the process: another one may send them. */

@@ -14,7 +14,10 @@ export type AuditRunOptions = CallOptions & {
   readonly onProgress?: ((audit: api.Audit) => void) | undefined
 }
 
-/** Verifications of the whole ledger by the server's worker. What it says of itself: `verify` says it without the server. */
+/**
+ * Verifications of the whole ledger by the server's worker. The server reports on itself here; `verify` needs no
+ * server.
+ */
 export class Audits {
   readonly #http: Transport
 

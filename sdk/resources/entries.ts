@@ -31,7 +31,7 @@ export class Entries {
 
   /**
    * `GET /v1/entries`: one after another, each once, from the answer as it comes. A connection that breaks is resumed behind the last
-   * entry; `retriesMax` counts how often that fails in a row. What each entry claims is for `verify` to check.
+   * entry; `retriesMax` counts how often that fails in a row. Nothing is verified here: `verify` checks the entries.
    */
   async *stream({
     after = -1,

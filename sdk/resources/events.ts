@@ -67,8 +67,8 @@ export class Events {
   /**
    * `GET /v1/events` as a stream: each event once, as it comes, in order, until `signal` stops it; it then throws the signal's reason.
    * A connection that breaks, or a server that restarts, is resumed behind the last event, as often as it takes, unless `retriesMax`
-   * bounds how often that fails in a row. What can't succeed, such as a key that was revoked, is thrown; so is a server that was
-   * never there.
+   * bounds how often that fails in a row. Throws if it can't succeed, for example because the key was revoked, or
+   * because the server was never there.
    */
   async *tail({
     after,

@@ -13,10 +13,11 @@ export type WebhookWithSecret = api.PostWebhooksAnswer
 export type DeliveryAttempt = api.Delivery['attemptLog'][number]
 
 /**
- * Endpoints that the ledger's events are delivered to, and what became of that. Who receives them: `webhooks.verify` of this library.
+ * Endpoints that the ledger's events are delivered to, and their deliveries. A receiver verifies them with
+ * `webhooks.verify` of this library.
  *
- * None of it takes an idempotency key. What comes to the same when it is done twice is repeated where its answer was lost; the rest
- * (`delete`, `rotateSecret`, `test`, `redeliver`, `recover`) is not: look before you repeat it.
+ * None of it takes an idempotency key. A call that comes to the same when it is made twice is repeated if its answer
+ * was lost; the rest (`delete`, `rotateSecret`, `test`, `redeliver`, `recover`) is not: look before you repeat it.
  */
 export class Webhooks {
   readonly #http: Transport

@@ -6,7 +6,10 @@ import { bytesOf } from '../http/answers.ts'
 
 type Stream = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
 
-/** A whole export: its text, its bytes, a file, or what opens a stream of it. That is called twice: a checkpoint stands at the end. */
+/**
+ * A whole export: its text, its bytes, a file, or a function that opens a stream of it. The function is called twice,
+ * because a checkpoint stands at the end.
+ */
 export type ExportSource = string | Uint8Array | Blob | (() => Stream | Promise<Stream>)
 
 export type OpenExport = {

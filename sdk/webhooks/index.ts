@@ -1,6 +1,6 @@
 /*
- * For anybody who receives the webhooks of a ledger: that one is genuine, and what it says. `@tallystick/sdk/webhooks` is this
- * without the client. What to do with a settlement signal: `verify.signal` of `@tallystick/sdk/verify`.
+ * Verifies that a webhook of a ledger is genuine, and reads it. `@tallystick/sdk/webhooks` is this
+ * without the client. For a settlement signal use `verify.signal` of `@tallystick/sdk/verify`.
  */
 export { WebhookVerificationError, type WebhookVerificationErrorCode } from './errors.ts'
 export type { VerifiedWebhook, WebhookEventType } from './events.ts'

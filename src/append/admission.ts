@@ -23,14 +23,14 @@ type Waiting = { readonly bytes: number; readonly ledger: string | null; readonl
 /**
  * How many requests a process works at, and when it begins each.
  *
- * What it took beyond REQUESTS_UNDER_WAY_MAX would wait for the processor, and all others would wait longer by as much: past the
- * ceiling every request would take as long as the clients' patience. So the rest is refused at once, but for a burst: what
- * comes at one moment, to a server that has time, is worked off in a fraction of a second. Bursts are a store that fills up again
- * slowly (a token bucket), so that a load which stays is held to the smaller number.
+ * A request beyond REQUESTS_UNDER_WAY_MAX would wait for the processor, and make all others wait longer by as much:
+ * past the ceiling every request would take as long as the clients' patience. So the rest is refused at once, but for a
+ * burst: requests that come at one moment, to a server that has time, are worked off in a fraction of a second. Bursts
+ * are a store that fills up again slowly (a token bucket), so that a load which stays is held to the smaller number.
  *
- * No ledger can have the places to itself while others come: whose requests have fewer than an equal share of them is taken
- * nevertheless. (Requests that wait for something else than the processor, such as their ledger's share of time for its types, would
- * otherwise fill all of them with ten requests a second.)
+ * No ledger can have the places to itself while others come: a ledger that has fewer than an equal share of them is
+ * taken nevertheless. (Requests that wait for something else than the processor, such as their ledger's share of time
+ * for its types, would otherwise fill all of them with ten requests a second.)
  *
  * Those that are taken begin a few at a time, in a turn of the event loop each: one that has to be refused is not seen before the
  * turn ends. (256 that all begin when they are seen make turns of 50 ms.)

@@ -36,7 +36,7 @@ export type AppendObserver = {
  * next batch is sent before the callers of the last one hear of it: their answers cost the thread a millisecond, in which
  * Postgres would have nothing to do.
  *
- * What survives a crash here: only what was committed. A taken entry that was not is lost with the process,
+ * Only committed entries survive a crash here. A taken entry that was not is lost with the process,
  * and its client never got an answer.
  */
 export class Appender {

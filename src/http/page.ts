@@ -45,7 +45,7 @@ export function formatCursor(place: readonly unknown[]): string {
   return Buffer.from(JSON.stringify(place)).toString('base64url')
 }
 
-/** null without a cursor. Whatever a client made up is refused: `schema` MUST bound every part. */
+/** null without a cursor. A cursor that a client made up is refused: `schema` MUST bound every part. */
 export function parseCursor<T>(
   query: { readonly cursor?: string | undefined },
   schema: z.ZodType<T>,

@@ -7,8 +7,8 @@ type Begin = (request: IncomingMessage, response: ServerResponse) => void
 /**
  * Requests that came before the one in front was answered. Node would begin them at once and keep their answers for as long as
  * nobody takes the first. Here each begins when the kernel has taken the answer before it: only then is its response given the
- * connection. Until then nothing more is read. What has been read already (64 KiB) may hold thousands of requests, which take a
- * hundred times as much as objects: with too many the connection is closed.
+ * connection. Until then nothing more is read. The bytes that were read already (64 KiB) may hold thousands of
+ * requests, which take a hundred times as much as objects: with too many the connection is closed.
  */
 export class PipelinedRequests {
   readonly #begin: Begin

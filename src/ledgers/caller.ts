@@ -28,8 +28,8 @@ type KnownCaller = {
 type CallerLog = { error(details: object, message: string): void }
 
 /**
- * Finds callers by their keys. What the database says of a key is believed for 5 s at most, so a revoked key
- * is refused everywhere within that time. Keys are looked up by hash: the time that takes tells nothing about them.
+ * Finds callers by their keys. The database's answer about a key is believed for 5 s at most, so a revoked key is
+ * refused everywhere within that time. Keys are looked up by hash: the time that takes tells nothing about them.
  */
 export class CallerCache {
   readonly #pool: pg.Pool
@@ -49,7 +49,7 @@ export class CallerCache {
     this.#log = deps.log
   }
 
-  /** null: there is no such key. An expired key is found; who asks must look at `expiresAtMs`. */
+  /** null: there is no such key. An expired key is found too: the caller must look at `expiresAtMs`. */
   find(apiKey: string): Promise<KnownCaller | null> {
     const secretHash = hashKey(apiKey)
     const cacheKey = secretHash.toString('latin1')
@@ -66,7 +66,7 @@ export class CallerCache {
   }
 
   /**
-   * Something about a key of the ledger was changed here: who asks for one next is answered with what the database says. Those of
+   * Says that a key of the ledger was changed here: the database is asked again for each of the ledger's keys. Those of
    * other ledgers stay, or one could have all of them looked up again and again.
    */
   forget(ledgerId: Uuid): void {

@@ -28,8 +28,8 @@ export async function setFrozen(deps: KeyDeps, ledgerId: Uuid, frozen: boolean):
 }
 
 /**
- * A key with all scopes for a ledger whose own are lost; of the agent that has `agentName`, registered if there is none.
- * What was lost stays valid: revoke it with the new one.
+ * A key with all scopes for a ledger whose own are lost; its agent is the one named `agentName`, registered if there is
+ * none. The lost keys stay valid: revoke them with the new one.
  */
 export async function reissueKey(
   deps: KeyDeps,

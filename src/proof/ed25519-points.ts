@@ -47,7 +47,7 @@ function isBelowOrder(s: Uint8Array): boolean {
   return false
 }
 
-/** Throws `bad_key`. That the bytes are a point at all is found by the provider with every use. */
+/** Throws `bad_key`. The provider checks with every use that the bytes are a point at all. */
 export function refuseWeakEd25519Point(point: Uint8Array): void {
   if (isWeakEd25519Point(point))
     throw new ProofError('bad_key', 'the key is not canonical, or of small order')

@@ -13,8 +13,8 @@ const UNCOMPRESSED = 0x04
 
 /**
  * Throws `bad_key` for another form of DER, another curve, a compressed point, and Ed25519 keys that are not
- * canonical or of small order (under which one signature can fit many messages). That a P-256 point lies on
- * its curve is left to the provider, which checks it with every use.
+ * canonical or of small order (under which one signature can fit many messages). The provider checks with every use
+ * that a P-256 point lies on its curve.
  */
 export function parsePublicKey(alg: SignatureAlgorithm, spki: Uint8Array): PublicKey {
   const { prefix, rawBytes } = FORMS[alg]

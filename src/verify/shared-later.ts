@@ -10,7 +10,7 @@ const NEWLINE = 0x0a
 
 /**
  * The records that some entry shares after their creation, found without verifying anything: which of a ledger's entries are worth
- * remembering is known before they go by. What it does not find, LedgerExchange does.
+ * remembering is known before they go by. LedgerExchange finds the shares that this misses.
  */
 export async function findSharedLater(opened: OpenLedger): Promise<Set<string>> {
   const records = new Set<string>()

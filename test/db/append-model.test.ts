@@ -278,7 +278,7 @@ function spoil(item: Item, entry: TestEntry): TestEntry {
       return { ...entry, kind: 'no-such-kind' }
     case 'event':
       return { ...entry, version: null, records: [], document: undefined, gated: undefined }
-    case 'system': // who acts for nobody
+    case 'system': // it acts for nobody
       return entry.version !== null && entry.version > 1
         ? { ...entry, actorId: null, idempotency: null }
         : { ...entry, partyId: undefined, version: 0 }

@@ -21,8 +21,8 @@ import {
 import { makeCreation, makeDocument, makeStep, makeWay } from '../helpers/test-steps.ts'
 
 /*
- * Breaking each invariant through SQL, as each login. What refuses is named: a constraint or trigger of the
- * schema, or 42501, a lacking privilege.
+ * Breaks each invariant through SQL, as each login. Each refusal is named: a constraint or trigger of the schema, or
+ * 42501, a lacking privilege.
  */
 
 type Login = 'api' | 'worker' | 'owner'
@@ -332,7 +332,7 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
     ]),
     ...(
       [
-        [{ subject_id: '$created' }, CANCELLED], // of another record
+        [{ subject_id: '$created' }, CANCELLED], // names another record
         [{ version: '7' }, CANCELLED], // not the next version
         [{ version: '7' }, "state = 'CANCELLED', version = 7, last_seq = 13"],
         [{ prev_seq: '9' }, CANCELLED], // does not follow the last entry
@@ -372,7 +372,7 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
     [refusedBy('gated_records_append_only'), 'truncate tallystick.gated_records'],
   ],
   'insert a gated record that no entry creates': [
-    [refusedBy('gated_records_begin'), CREATION({}, { record_id: '$record' })], // of another record
+    [refusedBy('gated_records_begin'), CREATION({}, { record_id: '$record' })], // names another record
     [refusedBy('gated_records_begin'), CREATION({ kind: "'record-notarized'" }, {})],
     [refusedBy('gated_records_begin'), CREATION({}, { first_seq: '3' })],
     [refusedBy('gated_records_begin'), CREATION({}, { principal_id: '$other' })],

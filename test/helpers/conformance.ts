@@ -55,7 +55,7 @@ export async function assertDocumented(
   request: Request,
   response: Response,
 ): Promise<void> {
-  if (request.url.startsWith('/v1/federation/')) return // of servers: docs/formats/federation.md
+  if (request.url.startsWith('/v1/federation/')) return // only servers call these: docs/formats/federation.md
   document ??= readDocument(app)
   const { paths } = await document
   const path = findPath(paths, request.url)

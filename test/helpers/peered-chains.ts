@@ -14,8 +14,8 @@ import {
 import { makeGated } from './test-gated.ts'
 
 /*
- * Two ledgers in memory that share records, each signing what it is told to: `home` invited `guest`. What one of them says of the
- * other may be changed by a test.
+ * Two ledgers in memory that share records, each signing what it is told to: `home` invited `guest`. A test may change
+ * the statements of one about the other.
  */
 
 export type PeeredChains = ReturnType<typeof makePeers>

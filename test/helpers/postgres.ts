@@ -20,8 +20,8 @@ export const TEST_SETTINGS = {
 } as const
 
 /**
- * The suite's own server: npm test starts one for all files, and a file that is run alone starts its own. What lies in its
- * folder goes with it, also after a kill.
+ * The suite's own server: npm test starts one for all files, and a file that is run alone starts its own. Its folder is
+ * removed with it, also after a kill.
  */
 export async function startSuitePostgres(): Promise<RunningPostgres> {
   const dataDir = temporaryDirInMemory()

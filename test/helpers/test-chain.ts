@@ -22,8 +22,8 @@ import { signCheckpoint } from '../../src/proof/tree/checkpoint.ts'
 import { leafHash, merkleRoot } from '../../src/proof/tree/merkle.ts'
 
 /*
- * A whole ledger in memory: makes keys, appends entries of every kind as a server would, and gives export lines. What
- * it is told to append it signs, lawful or not, as a thief of the envelope key would.
+ * A whole ledger in memory: makes keys, appends entries of every kind as a server would, and gives export lines. It
+ * signs all that it is told to append, lawful or not, as a thief of the envelope key would.
  */
 
 export const sha256 = (data: Uint8Array): Uint8Array => new Uint8Array(hash('sha256', data, 'buffer'))

@@ -16,7 +16,8 @@ import { digestOf, saltDocument, type TestDocument } from './test-chain.ts'
 
 /*
  * The home of shared records, as a guest hears of it: a ledger with a key of its own, whose entries are received by append_entries
- * as the server's inbox would have it do. What it says is held to the lifecycle; who asks, and over which wire, is tested elsewhere.
+ * as the server's inbox would have it do. Its entries are held to the lifecycle; other tests cover authentication and
+ * transport.
  */
 
 export type TestHome = {

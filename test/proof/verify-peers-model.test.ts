@@ -9,7 +9,7 @@ import { assertRefused, verifyChain } from '../helpers/verify-chain.ts'
 
 /*
  * Two ledgers at random: the home creates, shares, moves, erases and rotates, the guest hears of it when it hears of it, and offers
- * steps of what it knows. Whatever is lawful where it is done must verify on both sides, in whatever order.
+ * steps of what it knows. A step that is lawful on its own side must verify on both sides, in any order.
  */
 
 type Shared = {

@@ -13,8 +13,8 @@ import { makeGated } from '../helpers/test-gated.ts'
 import { makeFindKey } from '../helpers/verify-chain.ts'
 
 /*
- * Whatever is changed in the lines of an export, by anybody who does not have the keys, is refused. Lines are taken as
- * text, and verified against a checkpoint that was kept.
+ * Refuses every change in the lines of an export that is made without the keys. Lines are taken as text, and verified
+ * against a checkpoint that was kept.
  */
 
 const chain = makeChain()

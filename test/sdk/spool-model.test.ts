@@ -82,7 +82,8 @@ async function runSteps(directory: string, steps: readonly Step[]): Promise<void
         sealed.shift()
       }
     } else if (step.kind === 'crash') {
-      // The process was writing a record when it ended. What waits in the kernel to be sealed or closed is done anyway.
+      // The process was writing a record when it ended. The kernel still carries out a seal or close that it was asked
+      // for.
       if (open !== null) {
         appendFileSync(lastBatchFile(directory), step.torn)
         open.batch.seal()

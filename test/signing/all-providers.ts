@@ -7,7 +7,7 @@ import type { PublicKey } from '../../src/proof/crypto.ts'
 import { nativeProviders } from '../../src/signing/native.ts'
 import { findNodeCrypto, makeNodeProviders } from '../../src/signing/node-crypto.ts'
 
-/** Whatever verifies signatures: on a server, and for anybody who uses the SDK. */
+/** All engines that verify signatures, those of the server and of the SDK. */
 export const ENGINES: Readonly<Record<string, Engine>> = {
   'the server': makeSyncEngine(nativeProviders),
   'the SDK with node:crypto': makeSyncEngine(makeNodeProviders(findNodeCrypto()!)),

@@ -247,7 +247,7 @@ async function fill(app: GatedApp): Promise<NewLedger> {
     body: { name: 'order', version: 1, payloadSchema: { type: 'object' } },
   })
   await app.notarize()
-  await app.notarize() // what a tail that is cut off takes with it
+  await app.notarize() // goes with a tail that is cut off
   await fillAudits(app)
   await replaceMasterKey(app)
   const { id: webhook } = await makeWebhook(app)

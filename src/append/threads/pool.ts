@@ -20,9 +20,10 @@ type PoolOptions = {
 }
 
 /**
- * Work that would hold the event loop for too long, done by a few threads (docs/decisions/0021-work-in-threads.md). What waits is
- * bounded, by number and by bytes, and of one owner to a part of that. Owners take turns, and none has the last thread to itself. A
- * thread that takes too long is ended, and another one takes its place; so does one for a thread that crashed.
+ * Work that would hold the event loop for too long, done by a few threads (docs/decisions/0021-work-in-threads.md). The
+ * queue is bounded, by number and by bytes, and one owner may fill a part of it only. Owners take turns, and none has
+ * the last thread to itself. A thread that takes too long is ended, and another one takes its place; so does one for a
+ * thread that crashed.
  *
  * A thread is started when there is work for it, and a process that has none for any of them can end.
  */

@@ -204,8 +204,9 @@ class RowsByEntry<T> {
 }
 
 /*
- * 2,000 documents of 64 KiB would be 128 MiB at once: as many as fit are read, but one at least. Their lengths are known without
- * reading what is stored out of line. What an entry says to be erased is not read, though it may be there for a moment.
+ * 2,000 documents of 64 KiB would be 128 MiB at once: as many as fit are read, but one at least. Their lengths are
+ * known without reading values that are stored out of line. A document that an entry says to be erased is not read,
+ * though it may be there for a moment.
  */
 
 function readRecords(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntry<EntryRecordRow> {

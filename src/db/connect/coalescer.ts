@@ -2,7 +2,8 @@
  * Joins look-ups that come while others are under way into one query: under load a query costs several requests what it costs
  * one, and an idle server adds no delay. The same rule as for appends (src/append/appender.ts).
  *
- * `load` MUST answer one value for each key, in order. What it throws, all who wait for that query get.
+ * `load` MUST answer one value for each key, in order. If it throws, every caller that waits for the query gets the
+ * error.
  */
 export class Coalescer<Key, Value> {
   readonly #load: (keys: readonly Key[]) => Promise<readonly Value[]>

@@ -284,7 +284,9 @@ function parseLogin(url: URL): Login {
   return { host, port: url.port === '' ? PORT_DEFAULT : Number(url.port), user, database: database || user }
 }
 
-/** Passwords of generators have percent signs. What stands there is not shown: it is the password, or may be a part of it. */
+/**
+ * Passwords of generators have percent signs. The text is not shown, because it is the password or may be a part of it.
+ */
 function decodePart(text: string): string {
   try {
     return decodeURIComponent(text)

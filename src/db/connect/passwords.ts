@@ -73,8 +73,8 @@ class PasswordFile implements Passwords {
  * Run for a password, which is then used for `cacheMs`. Connections that are made at the same time wait for the same run, and
  * once half of that time is over the next run begins while the password before it is still given: nobody waits.
  *
- * No shell takes part, because an image may have none and a password in a command line is quoted wrong sooner or later. What
- * the command says of its failure is not repeated: it may hold what it was to keep.
+ * No shell takes part, because an image may have none and a password in a command line is quoted wrong sooner or later.
+ * The command's own error text is not repeated, because it may hold the secret.
  */
 class PasswordCommand implements Passwords {
   readonly #source: Extract<PasswordSource, { command: unknown }>

@@ -204,7 +204,7 @@ export async function readEnds(
 /** Documents beside an entry that is not a batch. */
 type EventDocuments = { readonly records: EntryRecordRow[]; readonly documents: EntryDocumentRow[] }
 
-/** By seq. What an entry says to be erased is not read, though it may be there for a moment. */
+/** By seq. A document that an entry says to be erased is not read, though it may be there for a moment. */
 export async function readEventDocuments(
   db: Db,
   ledgerId: Uuid,

@@ -96,8 +96,9 @@ export async function listDeliveries(
 }
 
 /**
- * The states that have an index are named in the text, so that it is walked. What is open is in another order there, so
- * all of it is sorted: that is a thousand or so, and the walk from the newest one on might pass over a hundred thousand.
+ * The states that have an index are named in the text, so that it is walked. Open deliveries are in another order
+ * there, so all of them are sorted: they are a thousand or so, and the walk from the newest one on might pass over a
+ * hundred thousand.
  */
 function rowsOf(state: DeliveryState | null): string {
   const rows = 'tallystick.webhook_deliveries'

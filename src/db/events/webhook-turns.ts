@@ -254,8 +254,8 @@ export async function moveRecovery(db: Db, turn: WebhookTurn, from: number | nul
 
 /**
  * Ends the turn; the next one begins `restMs` later, if that is not null. When something is due next is read anew, but not where
- * another process has set it meanwhile (always to its own now): what that wrote may not be seen here yet.
- * What a crash of Postgres takes back of it is a turn that was abandoned, and is given anew.
+ * another process has set it meanwhile (always to its own now), because its write may not be seen here yet. If a crash
+ * of Postgres takes the update back, the turn counts as abandoned, and is given anew.
  */
 export async function endTurn(db: Db, turn: WebhookTurn, restMs: number | null): Promise<void> {
   await db.query({

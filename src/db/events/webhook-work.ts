@@ -158,8 +158,8 @@ export type Progress = {
  * Writes what became of deliveries, and moves the cursor, in one statement; false: it is another's turn, and nothing was
  * written.
  *
- * That something was delivered may be lost in a crash of Postgres: it is sent again, or only its row is missing. What is still
- * to be sent may not: a lane that outlives the crash would pass it over.
+ * A crash of Postgres may lose the note that an event was delivered: it is sent again, or only its row is missing.
+ * Events that are still to be sent must not be lost: a lane that outlives the crash would pass them over.
  */
 export async function writeProgress(db: Db, turn: WebhookTurn, progress: Progress): Promise<boolean> {
   const { health, rows } = progress

@@ -15,8 +15,8 @@ const INDEX_WAIT_MS = 200
 
 /**
  * Brings the schema of pg-boss and all queues to this version of the code, as its owner. Not in the migration's transaction,
- * because pg-boss has its own; under a lock of the session instead, so several processes may call it at once. What a failure
- * leaves behind, the next call finishes.
+ * because pg-boss has its own; under a lock of the session instead, so several processes may call it at once. If a call
+ * fails half-way, the next one finishes its work.
  */
 export async function installJobQueues(client: pg.ClientBase, owner: DatabaseOrUrl): Promise<void> {
   await client.query('select pg_advisory_lock($1)', [INSTALL_LOCK])

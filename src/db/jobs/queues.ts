@@ -74,7 +74,7 @@ export const QUEUES = {
    * turn when its lease ends (src/outside/webhooks/enqueue.ts). Deliveries have their own retries.
    */
   'deliver-webhook': TURN,
-  /** A peering's turn to be drained to. What is sent has its own retries. */
+  /** A peering's turn to be drained to. The requests have retries of their own. */
   'drain-peer': { ...TURN, expireInSeconds: 86_399 },
 } as const satisfies Record<string, QueueRules>
 

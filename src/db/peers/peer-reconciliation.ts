@@ -25,7 +25,8 @@ export type ExchangeCounts = {
 }
 
 /**
- * As of one moment. What was appended after the peering ended is not counted: it is not sent. Reads all that was exchanged.
+ * As of one moment. Entries that were appended after the peering ended are not counted, because they are not sent.
+ * Reads all that was exchanged.
  */
 export async function countExchange(db: Db, of: Of): Promise<ExchangeCounts> {
   const { rows } = await db.query<Record<keyof ExchangeCounts, string>>({

@@ -8,7 +8,10 @@ import {
   toBudget,
 } from './peer-budgets.ts'
 
-/* Peerings: who they are with, and where they stand. What is shared with them: src/db/peers/peer-work.ts; what came: received.ts. */
+/**
+ * Peerings, with their ledgers and states. Shared entries are in src/db/peers/peer-work.ts, received ones in
+ * received.ts.
+ */
 
 export type PeerState = 'invited' | 'pending' | 'active' | 'suspended' | 'revoked'
 

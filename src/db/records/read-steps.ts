@@ -25,7 +25,7 @@ export type StepRow = {
   erasedSeq: number | null
 }
 
-/** Whatever version a record is said to have: all of its steps count. */
+/** Version above any that a record can have: all of its steps count. */
 export const EVERY_VERSION = 2 ** 31 - 1
 
 /** A record, and how far it is looked at. Ids as Postgres writes uuids. */

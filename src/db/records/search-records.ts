@@ -12,8 +12,8 @@ import { conditionsOf, orderOf, query, walksOf, within } from './search-text.ts'
 type RecordPage = { readonly rows: readonly RecordRowRead[]; readonly next: Place | null }
 
 /**
- * One page of the records that all filters let through, in the order of the chain. Whatever is asked, at most
- * SEARCH_CANDIDATES_MAX records are looked at; the page then ends where that was.
+ * One page of the records that all filters let through, in the order of the chain. A request looks at
+ * SEARCH_CANDIDATES_MAX records at most; the page ends at the last of them.
  *
  * `pool` MUST be a search pool (pools.ts): each statement is planned anew, and its connections plan nothing but walks along
  * indexes.
@@ -56,7 +56,7 @@ async function readPage(
 
 /**
  * Each walk gives what it has among its first candidates; one that has more candidates, but did not fill the page, stops
- * all of them where its candidates ended. What is left of the found is in order, complete, and cut to the page.
+ * all of them where its candidates ended. The remaining records are in order, complete, and cut to the page.
  */
 function pageText(search: RecordSearch, stretch: Stretch, streams: readonly Stream[], bind: Bind): string {
   const { filters, order, limit, candidatesMax = SEARCH_CANDIDATES_MAX } = search

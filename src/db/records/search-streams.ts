@@ -34,7 +34,7 @@ export type Bind = (value: unknown, type: string) => string
 export type Stream = {
   /** Days `v.day`, for each of which the walk is taken. */
   readonly days?: { readonly list: string; readonly count: number }
-  /** From clause and condition. What they leave out is in no budget: the index MUST lead past it. */
+  /** From clause and condition. No budget counts the rows that they leave out: the index MUST lead past those. */
   readonly from: string
   /** Condition on candidates that leaves out those of another walk. */
   readonly besides?: string

@@ -7,8 +7,8 @@ import type { RecordSearch, Stretch } from './search.ts'
  *
  * `recordedAt` is a claim, but append_entries takes none that is more than 30 s off the database's clock, which goes on
  * with `seq`. So an entry that lies more than twice that before the range has none of it before itself, and halving the
- * chain finds such an entry in 24 steps of 10 million. What is left of the margin is skipped entry by entry, as far as
- * one request may: the next one goes on there.
+ * chain finds such an entry in 24 steps of 10 million. The rest of the margin is skipped entry by entry, as far as one
+ * request may; the next request goes on there.
  */
 export async function listStretch(
   pool: pg.Pool,

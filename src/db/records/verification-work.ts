@@ -13,8 +13,8 @@ import type { GatedName } from './gated-cases.ts'
 const UNVERIFIED = `(g.state = 'SUBMITTED' or g.gate = 'auto' and g.state in ('VERIFIED', 'DISCREPANT'))`
 
 /**
- * No job of pg-boss has this id. What waits for its ledger to be opened again, or for a fault to be cleared, has it, so that nobody
- * passes over it all the time.
+ * No job of pg-boss has this id. A completion has it while it waits for its ledger to be opened again, or for a fault
+ * to be cleared, so that nobody passes over it all the time.
  */
 const HELD_JOB = '00000000-0000-0000-0000-000000000000'
 
@@ -182,8 +182,8 @@ export function holdCompletions(db: Db, names: readonly GatedName[]): Promise<vo
 
 /**
  * Lets completions go whose job is nowhere (deleted, or done without them) or has been at work for longer than `jobMsMax`, and
- * those that were held in ledgers that go on; how many, at most `limit`. What was put aside as a dead letter stays its
- * job's, and so do jobs that an operator put back: these are new jobs, with the old one as their root.
+ * those that were held in ledgers that go on; how many, at most `limit`. A completion that was put aside as a dead
+ * letter stays its job's. So does one that an operator put back: it has a new job, with the old one as its root.
  */
 export async function releaseLostCompletions(
   db: Db,

@@ -66,7 +66,7 @@ const wholeTree = (size: number): LeafRange => ({ start: 0, end: size })
 
 /**
  * Two queries at most, whatever the size: tiles, and the leaves of the last one, which is stored when it is complete.
- * That one is complete by now or not; at `size`, which is a checkpoint's, all those before it were.
+ * The last tile may be complete by now; at `size`, which is a checkpoint's, all tiles before it were.
  */
 async function readSlices(
   db: Db,

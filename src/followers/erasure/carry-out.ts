@@ -21,9 +21,9 @@ export type ErasureDeps = {
 }
 
 /**
- * Makes the rounds that take erased documents away, of all ledgers, page by page: each returns whether there are more pages. What
- * an erasure did is one transaction, and what was done is pending no more: a worker that is killed goes on where it was, and
- * two of them do no harm. One that is refused stays pending, and holds up no other.
+ * Makes the rounds that take erased documents away, of all ledgers, page by page: each returns whether there are more
+ * pages. An erasure is carried out in one transaction, and is then pending no more: a worker that was killed goes on
+ * where it was, and two of them do no harm. One that is refused stays pending, and holds up no other.
  */
 export function makeErasureRound(deps: ErasureDeps): () => Promise<boolean> {
   let last: PendingErasure | null = null

@@ -31,7 +31,8 @@ export type ExpireDeps = {
 /**
  * Makes the rounds that expire records whose deadline has passed while nothing was delivered, of all ledgers, page by page: each
  * returns whether there are more pages. The database's clock says what is overdue, and says it again when the entry is
- * appended. What is expired is overdue no more: a worker that is killed goes on where it was, and of two of them one comes second.
+ * appended. An expired record is overdue no more: a worker that was killed goes on where it was, and of two workers one
+ * comes second.
  */
 export function makeExpiryRound(deps: ExpireDeps): () => Promise<boolean> {
   let last: OverdueRecord | null = null

@@ -4,8 +4,8 @@ import type { Signers } from '../../signing/signers.ts'
 import { MASTER_KEY_AGE_MS_MAX } from '../limits.ts'
 
 /**
- * While the master key is replaced: reading the keys anew says which one seals. What fails is tried again. Sessions that the one
- * before has proven are left before Postgres forgets it. Returns what ends it.
+ * While the master key is replaced: reading the keys anew says which one seals. A step that fails is tried again.
+ * Sessions that the one before has proven are left before Postgres forgets it. Returns what ends it.
  */
 export function followMasterKey(
   { signers, masterKey, database }: { signers: Signers; masterKey: MasterKey; database: Database },

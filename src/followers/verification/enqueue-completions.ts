@@ -36,8 +36,8 @@ export type EnqueueCompletionsDeps = {
  * The queue is first in, first out, so it is kept short, and what enters it is shared among the ledgers: behind a ledger that
  * submits more than the workers verify, another one waits for COMPLETIONS_QUEUED_MAX jobs and not for all of that ledger's.
  *
- * There is no cursor. What waits stands in an index that holds nothing else, so that a round with nothing to do costs one look
- * at it, and nothing is ever passed over (docs/decisions/0009-completions-are-found-in-an-index.md).
+ * There is no cursor. Waiting completions stand in an index that holds nothing else, so that a round with nothing to do
+ * costs one look at it, and nothing is ever passed over (docs/decisions/0009-completions-are-found-in-an-index.md).
  */
 export async function enqueueCompletions(deps: EnqueueCompletionsDeps): Promise<boolean> {
   const ledgers = await findReadyLedgers(deps)

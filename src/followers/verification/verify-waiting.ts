@@ -24,7 +24,8 @@ type VerifyWaitingDeps = EnqueueCompletionsDeps & VerifyCompletionsDeps
  * A round of completions that no job carries: they are verified at once, and what does not succeed gets a job, which is tried
  * again and in the end put aside. A job for each took a tenth of Postgres' time, and four of the five commits of a batch.
  *
- * What waits when a worker starts goes by jobs: it may be what killed the one before, and a job is not tried without end.
+ * Completions that wait when a worker starts go by jobs: one of them may have killed the worker before, and a job is
+ * not tried without end.
  */
 export function makeVerificationRound(deps: VerifyWaitingDeps): () => Promise<boolean> {
   let isFirst = true

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 
 /**
- * Headers of every answer. What was sent is what it says it is, whatever a browser makes of its bytes. And what only a key may see
- * is kept by no cache, a shared one or the reader's own: a document that is erased must be gone.
+ * Headers of every answer. The declared type holds, whatever a browser would make of the bytes. No cache, shared or the
+ * reader's own, keeps an answer that needs a key: a document that is erased must be gone.
  */
 export function useAnswerHeaders(app: FastifyInstance): void {
   app.addHook('onSend', (request, reply, payload, done) => {

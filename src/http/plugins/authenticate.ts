@@ -48,7 +48,7 @@ export function useAuthentication(
       throw new Error(`the route ${route.method} ${route.url} does not say who may call it`)
   })
   app.addHook('onRequest', async (request) => {
-    const access = request.routeOptions.config.access ?? 'public' // of addresses that are not there
+    const access = request.routeOptions.config.access ?? 'public' // the default is for unknown addresses
     if (access === 'public') return
     if (access === 'peer' || access === 'introduction') {
       request.peerSignature = readRequestSignature(deps, {

@@ -6,8 +6,8 @@ import { BODY_PIECE_BYTES } from '../limits.ts'
 
 /**
  * Counts bodies, from when their sender is known until they are answered. Before that nothing of a body is read: Node holds back
- * 64 KiB of it. What a body says it has counts at once, so that none is refused half-way; one that does not say counts as the
- * largest that its route takes.
+ * 64 KiB of it. The length that a body declares counts at once, so that none is refused half-way; a body without a
+ * length counts as the largest that its route takes.
  */
 export function useBodyBudget(app: FastifyInstance, { budgets: { bodies } }: { budgets: ByteBudgets }): void {
   app.addHook('preParsing', (request, reply, payload, done) => {

@@ -14,7 +14,7 @@ type Stream = { readonly response: ServerResponse; readonly held: Held; readonly
 /**
  * Counts answers from when they are made until the kernel has taken them, and ends connections whose clients don't take them in
  * time. Most are refused before they are made (src/http/plugins/admit.ts); a page that was made while others filled the budget is
- * thrown away here. What was written to the database is answered always.
+ * thrown away here. A write to the database is answered always.
  */
 export function useUnreadAnswers(app: FastifyInstance, { budgets, writeDeadlines }: UnreadDeps): void {
   const streams = new Set<Stream>()

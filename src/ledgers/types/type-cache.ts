@@ -8,7 +8,7 @@ type HeldOfLedger<T> = { readonly types: Map<string, Held<T>>; bytes: number }
  * Types by ledger and name. A ledger that uses more than its part pushes out its own, least recently used first; when
  * all of them hold too much, the ledger that was least recently used goes.
  *
- * What is not there is not remembered: a type that was registered through another server counts at once, also for
+ * A missing type is not remembered: one that was registered through another server counts at once, also for
  * a caller that asked for it a moment before.
  */
 export class TypeCache<T> {

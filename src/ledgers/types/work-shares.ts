@@ -15,7 +15,7 @@ type Account = {
 /**
  * Compiling and validating run on the thread that serves everybody. Each piece is short, because its steps are counted;
  * this keeps one ledger from queueing them up: it gets a share of the thread's time for its schemas, and waits for
- * more, alone. Who uses less never waits.
+ * more, alone. A ledger that uses less never waits.
  */
 export class WorkShares {
   readonly #clock: () => number

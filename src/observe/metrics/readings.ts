@@ -13,7 +13,8 @@ type Read = () => number | readonly Reading[] | Promise<readonly Reading[]>
 
 /**
  * Metrics whose figures somebody else keeps as plain numbers, asked for when somebody reads them: to count is an addition then,
- * where a counter of prom-client takes 0.2 µs and a histogram 0.4 µs for their labels. What is read as [] is absent.
+ * where a counter of prom-client takes 0.2 µs and a histogram 0.4 µs for their labels. A metric that is read as [] is
+ * absent.
  */
 export function readGauge(metrics: Metrics, definition: Definition, read: Read): void {
   register(metrics, 'gauge', definition, read)

@@ -27,7 +27,7 @@ export type OutboundRequest = {
  * a socket and 27 KiB, with TLS 100 KiB, until its deadline.
  *
  * A post costs 42 µs of CPU (loopback, 1 kB, 32 at a time; with an agent of `node:http` 108 µs), one that has to connect
- * first 420 µs. Of 100,000 origins called once nothing is left but the connections that are kept.
+ * first 420 µs. After 100,000 origins were called once each, nothing is left but the connections that are kept.
  */
 export class Connector {
   readonly #allowances: Allowances

@@ -33,7 +33,8 @@ export function dial(dialling: Dialling, done: Dialled): Socket {
   const fail = (error: Error) => done(explain(error, connected), null)
   socket.once('connect', () => {
     connected = true
-    // For literals there is no look-up; checkOutboundUrl has judged them. What counts in the end is who is there.
+    // For literals there is no look-up; checkOutboundUrl has judged them. In the end the address that was reached
+    // counts.
     const refusal = addressRefusalOf([socket.remoteAddress ?? ''], allowances, allowedOnly)
     if (refusal !== null) socket.destroy(refusal)
   })

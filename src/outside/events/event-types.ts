@@ -54,7 +54,7 @@ export type NoticeType = (typeof NOTICE_TYPES)[number]
 export type WantedEvents = {
   /** null: all. */
   readonly events: ReadonlySet<string> | null
-  /** `name/version`, or a name for all its versions; null: all. What is of no record is of every type. */
+  /** `name/version`, or a name for all its versions; null: all. An event of no record passes for every type. */
   readonly types: ReadonlySet<string> | null
   /** Agent that hears only of records that name it, and of batches that it sent; absent: of all. */
   readonly ownAgent?: Uuid

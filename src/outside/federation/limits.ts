@@ -24,7 +24,10 @@ export const PEER_REQUESTS_PER_SECOND = 50
 /** So many entries count as a request more: 5,000 a second in the long run, and 20,000 at once. */
 export const PEER_ENTRIES_OF_A_REQUEST = 100
 export const PEER_REQUESTS_BURST = 200
-/** So many bytes count as a request more: 12 MiB a second in the long run. What a peer of ours sends is a quarter of it. */
+/**
+ * So many bytes count as a request more: 12 MiB a second in the long run. A peer that runs this server sends a quarter
+ * of it.
+ */
 export const PEER_BYTES_OF_A_REQUEST = 256 * 1024
 
 // Receiving from peers

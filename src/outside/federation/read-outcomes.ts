@@ -114,7 +114,10 @@ async function seqOfMissing(
   return found
 }
 
-/** `sent`: the record of the backlog that the request was of. What waits behind a dead letter is sent when that is replayed. */
+/**
+ * `sent`: the record of the backlog that the request was of. Entries that wait behind a dead letter are sent when it is
+ * replayed.
+ */
 function backlogAfter(sent: Outgoing['backlog'], { missing, waiting }: Read): Sent['backlog'] {
   if (sent === null) return [...missing.values()]
   const lacked = missing.get(sent.recordId)

@@ -128,7 +128,7 @@ function isProposed(attempted: Attempt): attempted is Proposed {
   return !(attempted instanceof EntryRefused)
 }
 
-/** Whatever else was thrown is a fault of ours, and is thrown again. */
+/** Any other error is a fault of ours, and is thrown again. */
 function entryRefusalOf(error: unknown): EntryRefused {
   if (error instanceof EntryRefused) return error
   if (error instanceof ProofError) return new EntryRefused(error.code, error.detail)

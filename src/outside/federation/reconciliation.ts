@@ -19,7 +19,7 @@ import type { SummaryRecord } from './summary.ts'
 
 /*
  * Whether this server and a peer hold the same, as far as one of the two can say: by what was exchanged here, and by what the peer
- * last said that it holds. Who wants it proved compares two exports (src/proof/federation/reconcile.ts).
+ * last said that it holds. For a proof, compare two exports (src/proof/federation/reconcile.ts).
  */
 
 type Deps = { readonly readPool: pg.Pool; readonly peerMacs: PeerMacs }

@@ -42,7 +42,9 @@ export async function summarize(
 
 const LEAF = /^[0-9a-f]{64}$/
 
-/** Asks a peer what it holds, page by page. What is kept of it is `{"whole":…,"records":[[record, version, leaf]…]}`. */
+/**
+ * Asks a peer what it holds, page by page. The row that is kept is `{"whole":…,"records":[[record, version, leaf]…]}`.
+ */
 export async function askSummary(
   post: (path: string, body: string) => Promise<JsonObject>,
 ): Promise<HeldByPeer> {

@@ -57,9 +57,10 @@ const DOWN: readonly number[] = [429, 502, 503, 504]
 /**
  * One endpoint's turn: sends it what it is to hear, as much at a time as it answers well, and writes down what became of it.
  *
- * Sending goes on while the database is asked; of reading and writing there is one at a time, so that a row that is read is
- * never one whose outcome is on its way. What was delivered is gathered before it is written, and what follows in the stream is
- * read meanwhile; what is to be tried again, or holds others, is written at once, because it decides what may be sent next.
+ * Sending goes on while the database is asked. There is one read or write at a time, so that a row that is read is
+ * never one whose outcome is on its way. Deliveries that succeeded are gathered before they are written, and the stream
+ * is read on meanwhile. A delivery that is to be tried again, or that holds others, is written at once, because it
+ * decides what may be sent next.
  */
 export class Lane {
   readonly turn: WebhookTurn
@@ -82,7 +83,7 @@ export class Lane {
   /** Settlements wait for the ledger's floor: the next one of the stream, with all that follows it; and some of what is due. */
   #isStreamHeld = false
   #isDueHeld = false
-  /** Nothing more is begun; what is under way is awaited. */
+  /** Begins nothing more, and awaits the deliveries under way. */
   #closing = false
   /** It is another's turn: nothing is written any more. */
   #lost = false

@@ -26,7 +26,7 @@ export type LanesDeps = Omit<LaneDeps, 'permits'> & {
   readonly entriesUrl: string
 }
 
-/** All endpoints that this process delivers to at the moment. What all of them need to know is asked in one query. */
+/** All endpoints that this process delivers to at the moment. One query serves all of them. */
 export class WebhookLanes {
   readonly #deps: LanesDeps
   readonly #lanes = new Set<Lane>()
@@ -85,7 +85,9 @@ export class WebhookLanes {
     }
   }
 
-  /** Begins nothing more; what is under way may be answered for a while, and is then cut, and sent again by others. */
+  /**
+   * Begins nothing more. Requests under way may be answered for a while; they are then cut, and sent again by others.
+   */
   async stop(): Promise<void> {
     this.#stopping = true
     for (const lane of this.#lanes) lane.close()

@@ -37,8 +37,8 @@ type Slot<Content, Result> = {
  * Deliveries under way to one endpoint, in order for each record and otherwise in any, and how far its cursor may move. Holds
  * no clock and does no I/O.
  *
- * The cursor may pass a delivery once that has a row. Whatever is settled beyond one still under way gets its row as well, so
- * that the next worker, from the cursor on, finds that it is dealt with.
+ * The cursor may pass a delivery once that has a row. A delivery that is settled beyond one still under way gets its
+ * row as well, so that the next worker, from the cursor on, finds that it is dealt with.
  */
 export class DeliveryWindow<Content, Result> {
   /** From the stream, in its order, from the cursor on. */

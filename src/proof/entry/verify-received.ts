@@ -94,7 +94,7 @@ function verifyNewKey({ predicate }: ParsedStatement, received: ParsedStatement)
     throw new ProofError('received_mismatch', 'newKey is not the key that the other ledger names')
 }
 
-/** Whatever names a peering names this one. */
+/** Throws unless a statement that names a peering names this one. */
 function verifyAddressed({ kind, subjects, predicate }: ParsedStatement, peer: string): void {
   if (kind === 'record-shared') {
     const share = predicate['share'] as readonly { readonly peer: string }[]

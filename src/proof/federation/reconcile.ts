@@ -1,8 +1,8 @@
 import type { LedgerExchange, PeeringExchange, SentEntry, TakenEntry } from './exchange.ts'
 
 /*
- * Two ledgers, each verified by itself, against each other (docs/formats/federation.md). That an entry is received twice, or an
- * offer answered twice, is found before: no ledger verifies that says so.
+ * Two ledgers, each verified by itself, against each other (docs/formats/federation.md). An entry that is received
+ * twice, or an offer that is answered twice, is found before: a ledger that says so does not verify.
  */
 
 export type ReconcileCode =
@@ -132,7 +132,7 @@ function compare(from: Side, to: Side, counts: Counts): void {
   }
 }
 
-/** Whatever was received was sent, and is the same. */
+/** Checks that every received entry was sent, and is the same. */
 function verifySent(sent: ReadonlyMap<number, SentEntry>, from: Side, to: Side, counts: Counts): void {
   for (const [seq, taken] of to.peering.taken) {
     if (seq >= from.ledger.size) {

@@ -1,9 +1,9 @@
 import type { KeyHint } from './key-hint.ts'
 
 /**
- * Envelope keys that are in wrong hands, by kid: since when (milliseconds since the epoch), or null. What such a key signed counts
- * as far as a kept checkpoint covers it, and what it signed from that time on does not count at all. (A time relaxes nothing:
- * the thief chooses what time an entry says.)
+ * Envelope keys that are in wrong hands, by kid: since when (milliseconds since the epoch), or null. An entry that such
+ * a key signed counts if a kept checkpoint covers it, and does not count at all if it was signed from that time on. (A
+ * time relaxes nothing: the thief chooses what time an entry says.)
  */
 export type CompromisedKeys = ReadonlyMap<string, number | null>
 

@@ -6,8 +6,8 @@ import type { ParsedStatement } from '../statement/statement.ts'
  * One gated record's life, as its statements tell it (docs/formats/statements.md).
  *
  * A step says itself which entry it follows (`previous`, `version`, `from`), so a step that was left out, doubled
- * or exchanged is found within the record alone. Who takes it is checked too: anybody who can sign, but is neither
- * principal nor performer, must not be able to move a record in a way that verifies.
+ * or exchanged is found within the record alone. The step's agent is checked too: an agent that can sign, but is
+ * neither principal nor performer, must not be able to move a record in a way that verifies.
  */
 export type GatedRecord = {
   readonly payloadDigest: string

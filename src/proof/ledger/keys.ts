@@ -4,8 +4,8 @@ import { ProofError } from '../error.ts'
  * Which envelope key may sign where: the stretches of the chain that `ledger-created` and `server-key-rotated` give
  * to each kid (docs/formats/export.md).
  *
- * A kid is the thumbprint of its key, so nobody can put another key under it. What an attacker with a retired or
- * stolen old key could do is sign entries after the rotation: those are outside its stretch.
+ * A kid is the thumbprint of its key, so nobody can put another key under it. An attacker with a retired or stolen old
+ * key could sign entries after the rotation, but those are outside the key's stretch.
  */
 export class LedgerKeys {
   readonly #kids = new Set<string>()

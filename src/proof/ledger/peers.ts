@@ -150,7 +150,10 @@ export class LedgerPeers {
     this.#offers.offer(step.seq, toHex(step.leaf), statement)
   }
 
-  /** Whatever the entry received. Its own record, where it is a step that takes an offer, is the caller's to move. */
+  /**
+   * Takes the entry that this one received. If the entry is a step that takes an offer, the caller moves its own
+   * record.
+   */
   receive(step: EntryStep, received: ReceivedEntry): void {
     const statement = step.statement!
     const said = saidOfReceived(statement)! // verifyReceived found it there

@@ -14,8 +14,9 @@ export type LateEntry = Place & { readonly newestAtMs: number }
  *
  * A statement does not hold its seq, and the chain is a hash without a key: anybody who has an export or the database, and no key at
  * all, can put an older checkpoint under it and take out or exchange the entries behind that. Their times are signed, so an older
- * checkpoint shows: entries behind it are older than a minute. What is younger can be thinned still, and the end cut off. Anybody who takes
- * out everything older, and leaves a minute of it, leaves a gap: it alone is no proof, because a ledger may rest.
+ * checkpoint shows: entries behind it are older than a minute. Younger entries can be thinned still, and the end cut
+ * off. An attacker who takes out everything older, and leaves a minute of it, leaves a gap. The gap alone is no proof,
+ * because a ledger may rest.
  */
 export class LedgerTail {
   #newestAtMs = Number.NEGATIVE_INFINITY
@@ -44,8 +45,9 @@ export class LedgerTail {
   }
 
   /**
-   * Whether more than a minute lies between what a checkpoint of the ledger's own covers and what stands behind it. Of a ledger that
-   * rested, and was read in the second after it went on, that is so as well; or somebody took out all that stood there.
+   * Whether more than a minute lies between what a checkpoint of the ledger's own covers and what stands behind it. It
+   * is true as well for a ledger that rested, and was read in the second after it went on; or somebody took out all
+   * that stood there.
    */
   get hasGapBehindOwn(): boolean {
     const oldest = this.#oldestBehindOwn

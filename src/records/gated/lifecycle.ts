@@ -43,8 +43,8 @@ type Wanted = {
 }
 
 /**
- * Throws ApiError `not_entitled`, `version_mismatch`, `state_conflict`, in this order. That the deadline has not passed is for
- * the database's clock to say.
+ * Throws ApiError `not_entitled`, `version_mismatch`, `state_conflict`, in this order. The database's clock decides
+ * whether the deadline has passed.
  */
 export function refuseStep(row: RecordRowRead, wanted: Wanted): asserts row is GatedRecordRow {
   const { kind, ifVersion } = wanted

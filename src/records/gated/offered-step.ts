@@ -38,9 +38,12 @@ export type Offer = {
   readonly previous: string
   /** Digest of the record's payload, as the offer repeats it. */
   readonly payload: string
-  /** null: of no completion. */
+  /** null: the step is no completion. */
   readonly completion: OfferedCompletion | null
-  /** Throws what the record's type says against the evidence. That was found before: it may take long, and this is in a transaction. */
+  /**
+   * Throws if the record's type refuses the evidence. The evidence was judged before, because that may take long, and
+   * this is in a transaction.
+   */
   readonly requireEvidence: () => void
   /** `received` of the entry's detail (migrations/functions/append-received.sql). */
   readonly receivedRow: ReceivedDetail
@@ -64,8 +67,8 @@ type Home = SignedLedger & { readonly ledger: string; readonly issuer: string }
  * The step that takes an offer, signed, as append_entries takes it: the home's own entry, by the remote agent, which has no key here.
  * Throws ApiError with the code for which the same call of an agent of the home would be refused.
  *
- * Of what moves after `row` was read append_entries says `stale` or `again`, of a deadline that the database's
- * clock finds passed `refused_deadline`: then it is to be decided anew.
+ * If the record moves after `row` was read, append_entries answers `stale` or `again`; if the database's clock finds
+ * the deadline passed, it answers `refused_deadline`. The offer is then decided anew.
  */
 export async function buildOfferedStep(
   deps: Clock,

@@ -16,7 +16,7 @@ import { type AuditTest, auditOf, followAll, openFaults, undefended } from './se
 
 /*
  * The owner of the database moves gated records without a signing key: no triggers, no constraints, no unique index, and every
- * column made to fit. What the worker's follower finds as entries come, and what an audit finds behind it.
+ * column made to fit. The worker's follower finds changes as entries come, and an audit finds those behind it.
  */
 
 type Attacked = AuditTest<GatedApp>

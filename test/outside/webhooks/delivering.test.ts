@@ -184,7 +184,7 @@ test('what endpoints are delivered', async (t) => {
 test('an endpoint of a ledger in which everything happens', async (t) => {
   const stage = await buildStage(t)
   await t.test('is delivered bodies that are each a WebhookEvent of the OpenAPI document', async (t) => {
-    // The helper verifies completions itself. What happens meanwhile is delivered by the worker that comes back.
+    // The helper verifies completions itself. The worker that comes back delivers the events of that time.
     await stage.worker.close()
     const plain = await stage.subscribe(t)
     const full = await stage.subscribe(t, { include: ['documents', 'envelope'] })

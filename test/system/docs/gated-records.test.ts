@@ -65,7 +65,7 @@ test('who pastes the guide to gated records sees what it says', async () => {
   }
 })
 
-/** In one shell, as variables go on from block to block. What each of them said. */
+/** Runs the blocks in one shell, because variables go on from block to block. Returns the output of each. */
 async function pasteAll(blocks: readonly string[], fill: (text: string) => string): Promise<string[]> {
   const script = blocks.map(fill).join(`\nprintf '${BETWEEN_BLOCKS}'\n`)
   const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', script], {

@@ -58,7 +58,7 @@ function probeMount(): string | null {
 }
 
 /**
- * A disk of our own whose power can be cut: an ext4 file system on an image file. What the kernel has been asked to
+ * A disk of our own whose power can be cut: an ext4 file system on an image file. Data that the kernel was asked to
  * write is on the image only once it was flushed; a copy of the image is what a disk would hold after a power cut.
  */
 export class LoopDisk {

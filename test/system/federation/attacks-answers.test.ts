@@ -18,7 +18,7 @@ import { verifyOwnExport } from './unchanged.ts'
 
 /* False answers of a peer: the drain neither crashes nor takes a lie for an answer. */
 
-/** Whatever stands of what the peer has heard. */
+/** Rows that say which of the victim's entries the peer has heard. */
 async function heardOf({ victim, peer }: Mallory): Promise<string[]> {
   const rows = await victim.sql<{ value: string }>(
     `select 'receipt ' || seq as value from tallystick.peer_receipts

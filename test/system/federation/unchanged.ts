@@ -44,7 +44,7 @@ export async function refused(
   assert.deepEqual([found, body.code], [status, code], JSON.stringify(body))
 }
 
-/** Whatever a peer got in: the ledger's own export still verifies. */
+/** Checks that the ledger's own export still verifies, whatever a peer got in. */
 export async function verifyOwnExport(organisation: Organisation): Promise<void> {
   const { body } = await organisation.send('GET', '/v1/export')
   const path = join(temporaryDir(), 'ledger.ndjson')

@@ -60,7 +60,7 @@ type Volume = {
 }
 type Items = readonly { readonly key: string; readonly path: string }[]
 
-/** Whatever is neither Secret nor ConfigMap is an empty folder of the pod's user. */
+/** A volume that is neither Secret nor ConfigMap is an empty folder of the pod's user. */
 function folderOf({ name, secret, configMap }: Volume, stored: Stored, dir: string): string {
   const folder = join(dir, `${name}-${randomUUID()}`)
   mkdirSync(folder)

@@ -39,8 +39,8 @@ test('origins that were called once leave nothing behind', { timeout: 60_000 }, 
   const before = await call(2 * OUTBOUND_IDLE_CONNECTIONS_MAX + 200)
   const origins = 4_000
   await call(origins)
-  // 125 KiB in all. An empty list left behind for each of those that could be called is 540 KiB, a connection 10 MiB. What is about
-  // to close goes within seconds.
+  // 125 KiB in all. An empty list left behind for each of those that could be called is 540 KiB, a connection 10 MiB. A
+  // connection that is about to close goes within seconds.
   const check = async () => {
     const grownKib = (await heapKib()) - before
     assert.ok(grownKib < 300, `${grownKib} KiB`)

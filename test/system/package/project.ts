@@ -38,7 +38,7 @@ export type Ended = { readonly code: number; readonly stdout: string; readonly s
 
 const PROGRAM_MS_MAX = 60_000
 
-/** Runs a program to its end. Of the caller's environment only PATH reaches it. */
+/** Runs a program to its end. Only PATH of the caller's environment reaches it. */
 export function runProgram(
   file: string,
   args: readonly string[],

@@ -1,6 +1,7 @@
 /*
  * npm run restore-drill: a deployment under load is backed up, lost, and restored to another server, twice: to the end of its
- * archived log, and to a time before it. What docs/backup-and-restore.md says of both must hold. Ends with exit code 1 where it does not.
+ * archived log, and to a time before it. The statements of docs/backup-and-restore.md about both must hold. Ends with
+ * exit code 1 if they do not.
  */
 import assert from 'node:assert/strict'
 import { cpSync, mkdirSync, rmSync } from 'node:fs'

@@ -12,8 +12,8 @@ const RATIO_MAX = 2
 /**
  * One server. A probe notarizes in one ledger at a low constant rate: alone; beside a ledger whose types make validation as
  * costly as can be, for documents of an ordinary size, while new types are compiled all the time; and, for comparison,
- * beside documents of 60 KB under the same types, and as `generic/1`, which anybody may send. What holds the others up
- * there is the documents.
+ * beside documents of 60 KB under the same types, and as `generic/1`, which anybody may send. The documents, not the
+ * schemas, hold the others up there.
  */
 export async function hostileType(durationMs: number): Promise<void> {
   console.log(`hostile-type: the machine is ${await measureBusyPercent()} % busy before it begins`)

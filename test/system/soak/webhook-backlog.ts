@@ -44,7 +44,7 @@ const SETTLE_MS = 2_000
 
 /**
  * One ledger. Fast endpoints hear of what is recorded at a constant rate: alone; then while one that takes 200 ms for each
- * answer stands before millions of entries of the same ledger. What the backlog costs must not grow with it.
+ * answer stands before millions of entries of the same ledger. The cost of the backlog must not grow with its size.
  *
  * All of the backlog is of the kind that the endpoint wants. Its first COPIES_MAX entries are copies, under their own seqs, of
  * real ones, so that they verify one by one; those beyond are not reached, and hold nothing that is signed.

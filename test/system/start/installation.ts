@@ -32,7 +32,7 @@ type StartOptions = {
 
 export function launch(options: StartOptions): ChildProcessByStdio<null, Readable, Readable> {
   const project = options.project ?? PROJECT_DIR
-  // Whatever configures a Tallystick of the one who runs the tests is not for this one.
+  // Leaves out the variables that configure a Tallystick of the person who runs the tests.
   const inherited = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(TALLYSTICK_|OTEL_|DATABASE_URL$)/.test(name)),
   )

@@ -1,6 +1,6 @@
 /**
- * digits × 10^exponent. What is made of a text or a number has no trailing zeros in its digits: where two such are
- * equal, so are their members.
+ * digits × 10^exponent. A decimal that is made of a text or a number has no trailing zeros in its digits: if two such
+ * are equal, so are their members.
  *
  * Size: texts have up to 60 digits, numbers up to 17 with an exponent of -340 to 308. So the largest that is ever
  * made, a difference of two numbers brought to one exponent, has some 650 digits: 2 µs, whatever they are.

@@ -91,7 +91,7 @@ class ProgramWriter {
     for (const end of ends) this.#left[end] = this.#right[end] = this.#ops.length
   }
 
-  /** Written out: x{2,4} is x x (x (x)?)?. What writes nothing, such as (?:){9999}, is written once. */
+  /** Written out: x{2,4} is x x (x (x)?)?. A part that writes nothing, such as (?:){9999}, is written once. */
   #writeRepeat({ node, min, max }: PatternNode & { kind: 'repeat' }): void {
     for (let i = 0; i < min; i++) {
       const before = this.#ops.length
